@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The chain of causes of a failure: see error.h. */
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names in a message may come from other users' files: no control byte reaches the terminal. */
+static void make_printable(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
+int error_set_va(struct error *error, int code, const char *format, va_list arguments)
+{
+	code = -abs(code);
+	if (!error)
+		return code;
+	error->code = code;
+	vsnprintf(error->text, sizeof error->text, format, arguments);
+	make_printable(error->text);
+	return code;
+}
+
+int error_set(struct error *error, int code, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	code = error_set_va(error, code, format, arguments);
+	va_end(arguments);
+	return code;
+}
+
+int error_wrap_va(struct error *error, const char *format, va_list arguments)
+{
+	if (!error)
+		return -1;
+	char inner[ERROR_TEXT_SIZE];
+	memcpy(inner, error->text, sizeof inner);
+	int length = vsnprintf(error->text, sizeof error->text, format, arguments);
+	if (length < 0 || (size_t)length >= sizeof error->text - 2)
+		length = (int)strlen(error->text);
+	make_printable(error->text);
+	snprintf(error->text + length, sizeof error->text - (size_t)length, "%s%s", inner[0] ? ": " : "", inner);
+	return error->code;
+}
+
+int error_wrap(struct error *error, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	int code = error_wrap_va(error, format, arguments);
+	va_end(arguments);
+	return code;
+}

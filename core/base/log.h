@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages for the user on standard error, one line each, the status line kept out of their way. Any thread. */
+#ifndef IAPROF_CORE_BASE_LOG_H
+#define IAPROF_CORE_BASE_LOG_H
+
+#include <stdarg.h>
+
+/* The highest level shown: enum iaprof_log_level; -q gives LOG_ERROR, -v INFO, -vv DEBUG. Default WARNING. */
+void log_set_level(int level);
+int log_level(void);
+
+/* "iaprof: TEXT" for errors, "iaprof: warning: TEXT" and so on for the others. Control bytes become '?'. */
+void log_message(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void log_message_va(int level, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
+
+/* Shows text (no newline) as the status line, or removes it (NULL). For a terminal's standard error only. */
+void log_status_line(const char *text);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the user asked for: the command line and the INI file, read and checked for form. It knows no plugin: the keys
+ * of a source or sink are kept as text, with the place they come from, until its option table is known.
+ */
+#ifndef IAPROF_CORE_CONFIG_CONFIGURATION_H
+#define IAPROF_CORE_CONFIG_CONFIGURATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/array.h"
+#include "base/error.h"
+
+/* key=value as written. origin is for messages: "npu.ini:12" or "--source". All owned. */
+struct setting {
+	char *key;
+	char *value;
+	char *origin;
+};
+
+/* One [source:NAME.ID] section or --source argument. Later settings of a key override earlier ones. */
+struct instance_configuration {
+	char *plugin; /* name, or a path when it contains '/' */
+	char *id;     /* NULL for the first instance */
+	char *origin;
+	ARRAY(struct setting) settings;
+};
+
+enum configuration_action {
+	ACTION_RUN,
+	ACTION_CHECK, /* --check: validate, probe, say what is missing; run nothing */
+	ACTION_LIST,  /* --list: the plugins */
+	ACTION_HELP,  /* --help [PLUGIN] */
+	ACTION_VERSION
+};
+
+struct configuration {
+	enum configuration_action action;
+	char *help_plugin;    /* --help PLUGIN; NULL: iaprof itself */
+	char *config_path;    /* -c; NULL none */
+	uint64_t duration;    /* ns, 0: until the command ends or Ctrl-C */
+	uint64_t interval;    /* ns, 0: one profile at the end */
+	int scope;            /* enum iaprof_scope */
+	ARRAY(uint32_t) pids; /* -p */
+	char *output;         /* -o: the file of the only sink; NULL not given; "-" standard output */
+	char *record_path;    /* --record FILE; NULL none */
+	char *replay_path;    /* --replay FILE; NULL none */
+	int verbosity;        /* -1 with -q, 1 with -v, 2 with -vv, else 0 */
+	ARRAY(struct instance_configuration) sources;
+	ARRAY(struct instance_configuration) sinks;
+	char **command; /* NULL-terminated, NULL when there is none; points into argv */
+};
+
+/*
+ * Reads the command line and the INI file that it names. configuration is zeroed by the caller and freed by it in any
+ * case. Returns 0, or -EINVAL with error set: one line that names option or file:line, what is wrong, and the nearest
+ * known name where there is one. An INI's sections come first, then the command line's instances: one with the same
+ * plugin and id overrides the file's keys, another one is added.
+ */
+int configuration_read(struct configuration *configuration, int argc, char **argv, struct error *error);
+void configuration_free(struct configuration *configuration);
+
+#endif

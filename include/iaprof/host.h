@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * iaprof/host.h - what the core does for a plugin instance.
+ *
+ * Every callback gets a host pointer; it is the same one from configure() to destroy(). A plugin links to nothing of
+ * ours: all calls go through these members. Members are only appended; IAPROF_HOST_HAS() tells whether a core is new
+ * enough to have one.
+ *
+ * Threads: a member may be called from the threads that its comment names. "Any" means any thread of the instance,
+ * between the start of prepare() and the return of stop().
+ */
+#ifndef IAPROF_HOST_H
+#define IAPROF_HOST_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <iaprof/record.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define IAPROF_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#else
+#define IAPROF_PRINTF(text, first)
+#endif
+
+enum iaprof_log_level {
+	IAPROF_LOG_ERROR = 0,   /* shown always; prefer fail() for what ends something */
+	IAPROF_LOG_WARNING = 1, /* shown unless -q */
+	IAPROF_LOG_INFO = 2,    /* shown with -v */
+	IAPROF_LOG_DEBUG = 3    /* shown with -vv */
+};
+
+enum iaprof_scope {
+	IAPROF_SCOPE_SYSTEM = 0, /* everything on the machine */
+	IAPROF_SCOPE_PIDS = 1,   /* the processes in pids, all their threads, not their children */
+	IAPROF_SCOPE_COMMAND = 2 /* the command that iaprof runs and all its descendants */
+};
+
+/* What to profile. Valid from prepare() on. */
+struct iaprof_target {
+	uint32_t size;        /* sizeof(struct iaprof_target) in the core */
+	uint32_t scope;       /* enum iaprof_scope */
+	const uint32_t *pids; /* IAPROF_SCOPE_PIDS: the processes; else NULL */
+	uint32_t pid_count;
+	uint32_t command_pid; /* the command's process, held before its exec until every start() returned; 0 none */
+	uint64_t interval;    /* ns between profiles, 0: only one at the end */
+};
+
+/* What a sink needs from the symbolizer; it asks for it in configure(). */
+enum iaprof_request {
+	IAPROF_REQUEST_LINES = 1u << 0, /* source lines and inlined functions, from DWARF */
+	IAPROF_REQUEST_PIDS = 1u << 1   /* stacks of different processes kept apart by pid */
+};
+
+struct iaprof_output; /* an open output file, owned by the core */
+
+/* ready: the epoll events that came (sys/epoll.h). Return 0, or a negative errno, which ends the source. */
+typedef int iaprof_fd_callback(void *instance, int fd, uint32_t ready);
+/* expirations: how many periods went by since the last call, usually 1. Returns as iaprof_fd_callback. */
+typedef int iaprof_timer_callback(void *instance, uint64_t expirations);
+
+struct iaprof_host {
+	uint32_t size;           /* sizeof(struct iaprof_host) in the core */
+	uint32_t abi_version;    /* the core's IAPROF_ABI_VERSION */
+	uint32_t schema_version; /* the core's IAPROF_SCHEMA_VERSION */
+	uint32_t pad;
+	const char *instance_name; /* "cpu-stack", or "cpu-stack.ID" for a second instance */
+
+	/* CLOCK_MONOTONIC now, in nanoseconds. Any thread. */
+	uint64_t (*clock)(const struct iaprof_host *host);
+
+	/* One line without a newline, printf style. Any thread, from probe() to destroy(). */
+	void (*log)(const struct iaprof_host *host, int level, const char *format, ...) IAPROF_PRINTF(3, 4);
+
+	/*
+	 * Says why a callback fails: what failed and what to do, without the instance's name and without a newline.
+	 * Returns error, made negative. Use: return host->fail(host, EPERM, "open stream: needs CAP_PERFMON"). Several
+	 * calls are a chain of causes, the innermost first. On the thread of the callback.
+	 */
+	int (*fail)(const struct iaprof_host *host, int error, const char *format, ...) IAPROF_PRINTF(3, 4);
+
+	/*
+	 * Sources only: puts a batch on the bus; it is copied. Returns 0; -EINVAL for a malformed record (nothing of
+	 * the batch is taken, the source is stopped); -ENOSPC when the queue is full (the batch is counted as lost, do
+	 * not send it again); a lossless source (IAPROF_PLUGIN_LOSSLESS) waits instead. Any thread.
+	 */
+	int (*emit)(const struct iaprof_host *host, const struct iaprof_batch *batch);
+
+	/*
+	 * Sources only: the id of a text of length bytes (need not end in NUL; cut at a NUL and at
+	 * IAPROF_STRING_LENGTH_MAX). Lives as long as the run. 0 for an empty text or when out of memory. Any thread.
+	 */
+	uint32_t (*intern_string)(const struct iaprof_host *host, const char *text, size_t length);
+
+	/*
+	 * Sources only: the id of a stack of count addresses, the leaf first, of process pid, or of the Linux kernel
+	 * when pid is 0. A user stack's id lives until its process has exited and iaprof no longer needs it: do not use
+	 * it later than 2 seconds after the EXIT record. 0 when count is 0 or out of memory; cut at
+	 * IAPROF_STACK_DEPTH_MAX. Any thread.
+	 */
+	uint32_t (*intern_stack)(const struct iaprof_host *host, uint32_t pid, const uint64_t *addresses, size_t count);
+
+	/* Sources only: the id of a value type; see struct iaprof_record_value_type. 0 when out of memory. Any thread.
+	 */
+	uint32_t (*declare_value_type)(const struct iaprof_host *host, const char *name, const char *unit,
+				       uint64_t period);
+
+	/*
+	 * Sources only: records a loss that ends now; see struct iaprof_record_lost. value_type may be 0. Never fails:
+	 * what does not fit into the queue is kept and sent later. Any thread.
+	 */
+	void (*lost)(const struct iaprof_host *host, const char *reason, uint64_t begin, uint64_t count,
+		     uint32_t value_type, uint64_t value);
+
+	/* Sources only: a METADATA record. Any thread. */
+	void (*metadata)(const struct iaprof_host *host, const char *key, const char *format, ...) IAPROF_PRINTF(3, 4);
+
+	/*
+	 * Sources only: has the core's epoll loop call back when fd has one of events (EPOLLIN, ...). The fd stays the
+	 * plugin's, which closes it after unwatch_fd() or in destroy(). Callbacks run on the loop's thread, from
+	 * start() to stop(), and must return within a millisecond or so: do a bounded amount of work, you are called
+	 * again. Returns 0 or a negative errno. Loop thread: prepare(), start() and callbacks.
+	 */
+	int (*watch_fd)(const struct iaprof_host *host, int fd, uint32_t events, iaprof_fd_callback *callback);
+	int (*unwatch_fd)(const struct iaprof_host *host, int fd);
+
+	/* Sources only: calls back every period nanoseconds (>= 1 ms). Several may run. Same threads as watch_fd. */
+	int (*watch_timer)(const struct iaprof_host *host, uint64_t period, iaprof_timer_callback *callback);
+
+	/* What to profile. Sources and sinks, prepare() to stop(). */
+	const struct iaprof_target *(*target)(const struct iaprof_host *host);
+
+	/* A source says that it has nothing more to send (end of a file): the run ends when every source has. Any
+	 * thread. */
+	void (*finished)(const struct iaprof_host *host);
+
+	/* Sinks only, in configure(): flags of enum iaprof_request. */
+	void (*request)(const struct iaprof_host *host, uint32_t flags);
+
+	/*
+	 * Sinks only: opens an output. The core knows the file's name from the user's options; variant (NULL: none) is
+	 * put before its extension, for a sink that writes several files ("cpu" -> profile.cpu.folded). Written to a
+	 * temporary name and renamed by output_close(). NULL after a failure, which fail() has been called for. On the
+	 * sink's thread.
+	 */
+	struct iaprof_output *(*output_open)(const struct iaprof_host *host, const char *variant);
+	/* Appends size bytes, buffered. Returns 0, or a negative errno (fail() has been called): give up then. */
+	int (*output_write)(const struct iaprof_host *host, struct iaprof_output *output, const void *data,
+			    size_t size);
+	/* Hands on what is buffered, for a sink whose reader follows it live. */
+	int (*output_flush)(const struct iaprof_host *host, struct iaprof_output *output);
+	/* Writes the rest and gives the file its final name. The output is gone after this, whatever it returns. */
+	int (*output_close)(const struct iaprof_host *host, struct iaprof_output *output);
+	/* Throws away what was written; for a sink that fails. The core does this for outputs left open. */
+	void (*output_discard)(const struct iaprof_host *host, struct iaprof_output *output);
+
+	void *core; /* the core's own; not for plugins */
+};
+
+/* Whether the core is new enough to have a member: IAPROF_HOST_HAS(host, output_flush). */
+#define IAPROF_HOST_HAS(host, member)                                                                                  \
+	((host)->size >= offsetof(struct iaprof_host, member) + sizeof((host)->member) && (host)->member)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

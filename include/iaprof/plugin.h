@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * iaprof/plugin.h - the interface of a plugin: a shared object iaprof-NAME.so that exports one symbol.
+ *
+ * A plugin describes itself with one static const struct iaprof_plugin, written with designated initialisers, and hands
+ * it out with IAPROF_REGISTER_PLUGIN(). It links to nothing of iaprof. It keeps no mutable state at file scope: all
+ * state is in the instance, instance_size bytes that the core allocates, zeroes and fills with the option values.
+ *
+ * The life of an instance, and the thread of each call:
+ *
+ *     (options are parsed into the instance)
+ *        |
+ *     configure     main thread   check options against each other; no side effects, no privileges; also run by --check
+ *        |
+ *     probe         main thread   sources: is the hardware here? if not, why not, and what to do?
+ *        |
+ *     prepare       main thread   open devices, load BPF, make buffers; nothing flows yet. Errors are shown to the
+ * user.
+ *        |
+ *     start         main thread   begin. From here on fd and timer callbacks run, on the same thread (the loop),
+ *        |                        and thread() runs on one of its own.
+ *        |                        sinks: records() and profile() run on the sink's own thread, one call at a time
+ *        |
+ *     stop          main thread   sources: take no new events, drain and emit what is there; bounded time
+ *        |          (sinks: not called)
+ *     finish        sources: main thread, what is known only afterwards; may emit. sinks: the sink's thread, last call
+ *        |
+ *     destroy       main thread   free everything; called whenever configure() was called, whatever failed since
+ *
+ * Callbacks that return int return 0, or a negative errno after calling host->fail(). A callback that fails is not
+ * called again; destroy() still is. stop() is called for each source whose prepare() succeeded, started or not.
+ */
+#ifndef IAPROF_PLUGIN_H
+#define IAPROF_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <iaprof/host.h>
+#include <iaprof/option.h>
+#include <iaprof/profile.h>
+#include <iaprof/record.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this interface. A core refuses a plugin of another one; appended members do not change it. */
+#define IAPROF_ABI_VERSION 1u
+
+enum iaprof_plugin_kind { IAPROF_PLUGIN_SOURCE = 1, IAPROF_PLUGIN_SINK = 2, IAPROF_PLUGIN_DECODER = 3 };
+
+enum iaprof_plugin_flag {
+	/* Source: wants the process table fed with every process and its mappings while it runs. */
+	IAPROF_PLUGIN_NEEDS_PROCESSES = 1u << 0,
+	/* Source: reads something recorded; emit() waits for room, never loses, and time is the records' own. */
+	IAPROF_PLUGIN_LOSSLESS = 1u << 1,
+	/* Source: sends definitions and the core's own records too, with the source numbers they were recorded with.
+	   The only source of its run. Implies LOSSLESS. */
+	IAPROF_PLUGIN_REPLAYS = 1u << 2,
+	/* Sink: profile() is called for each interval, with that interval's values; else once, with the run's. */
+	IAPROF_PLUGIN_INTERVALS = 1u << 3,
+	/* Source: not chosen by itself when the user names no source. */
+	IAPROF_PLUGIN_ONLY_BY_NAME = 1u << 4,
+	/* Sink: writes no file; it gets no output= option. */
+	IAPROF_PLUGIN_NO_OUTPUT = 1u << 5
+};
+
+/* What a decoder says of one instruction. Text is the decoder's static const data or lies in text. */
+struct iaprof_instruction {
+	uint32_t size;        /* bytes of the instruction, >= 1 */
+	uint32_t flags;       /* 0 */
+	const char *mnemonic; /* "send.ugm load"; valid as long as the plugin is loaded */
+	char text[256];       /* full disassembly, NUL-terminated; empty when the decoder has none */
+};
+
+struct iaprof_plugin {
+	uint32_t abi_version;    /* IAPROF_ABI_VERSION */
+	uint32_t size;           /* sizeof(struct iaprof_plugin) */
+	uint32_t schema_version; /* IAPROF_SCHEMA_VERSION */
+	uint32_t kind;           /* enum iaprof_plugin_kind */
+	uint32_t flags;          /* enum iaprof_plugin_flag */
+	uint32_t option_size;    /* sizeof(struct iaprof_option) */
+
+	const char *name;        /* as in the file name iaprof-NAME.so: lower-case letters, digits, '-', at most 63 */
+	const char *version;     /* of the plugin, for --list; may be NULL */
+	const char *description; /* one line, for --list */
+	const char *extension;   /* sink: of its output files, without the dot: "folded"; else NULL */
+
+	const struct iaprof_option *options; /* may be NULL */
+	size_t option_count;
+	size_t instance_size; /* bytes of an instance, at least 1 */
+
+	/* All kinds. configure and destroy may be NULL. */
+	int (*configure)(const struct iaprof_host *host, void *instance);
+	void (*destroy)(const struct iaprof_host *host, void *instance);
+
+	/*
+	 * Source: 0 when it can run here. A negative errno after host->fail() says what is missing and what to do. Has
+	 * no side effects and takes milliseconds. NULL: always.
+	 */
+	int (*probe)(const struct iaprof_host *host, void *instance);
+
+	/* Source and sink; may be NULL. */
+	int (*prepare)(const struct iaprof_host *host, void *instance);
+
+	/* Source: mandatory. Sink: may be NULL. */
+	int (*start)(const struct iaprof_host *host, void *instance);
+
+	/* Source: mandatory. */
+	int (*stop)(const struct iaprof_host *host, void *instance);
+
+	/*
+	 * Source: runs on a thread of its own from start() on, when not NULL. Returns when *stopping becomes non-zero
+	 * (look at it at least every 100 ms) or when there is nothing more. host->finished() is implied by returning 0.
+	 */
+	int (*thread)(const struct iaprof_host *host, void *instance, const volatile int *stopping);
+
+	/* Sink: mandatory, for it has to close its outputs. Source: may be NULL. */
+	int (*finish)(const struct iaprof_host *host, void *instance);
+
+	/* Sink: at least one of these two. A batch or profile is borrowed for the time of the call. */
+	int (*records)(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch);
+	int (*profile)(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile);
+
+	/* Decoder: the ELF machine number it knows (Intel GT: 205). */
+	uint32_t machine;
+	uint32_t pad;
+	/*
+	 * Decoder: mandatory. Names the instruction offset bytes into a kernel, whose whole code is given because the
+	 * meaning of one instruction can depend on others. Returns 0, or -EINVAL for bytes that are no instruction.
+	 * Pure: any thread, no side effects.
+	 */
+	int (*decode)(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
+		      struct iaprof_instruction *instruction);
+};
+
+#if defined(__cplusplus)
+#define IAPROF_EXPORT extern "C" __attribute__((visibility("default")))
+#else
+#define IAPROF_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* The one exported symbol. Its function returns a struct that lives as long as the plugin is loaded. */
+#define IAPROF_PLUGIN_SYMBOL "iaprof_plugin_register"
+typedef const struct iaprof_plugin *iaprof_plugin_register_function(void);
+
+#define IAPROF_REGISTER_PLUGIN(plugin)                                                                                 \
+	IAPROF_EXPORT const struct iaprof_plugin *iaprof_plugin_register(void);                                        \
+	const struct iaprof_plugin *iaprof_plugin_register(void)                                                       \
+	{                                                                                                              \
+		return &(plugin);                                                                                      \
+	}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
