@@ -65,6 +65,7 @@ enum iaprof_record_type {
 	IAPROF_RECORD_FINDING = 19,       /* something the source thinks the user should know */
 	IAPROF_RECORD_LOST = 20,          /* something happened and was not recorded */
 	IAPROF_RECORD_FRAMES = 21,        /* the symbolizer's answer for one address; sent by the core */
+	IAPROF_RECORD_SYNC = 22,          /* what happened to processes until then has been told; sent by the core */
 	IAPROF_RECORD_TYPE_COUNT          /* not a type: one more than the largest */
 };
 
@@ -394,6 +395,14 @@ static inline const struct iaprof_record_frame *iaprof_record_frames_frames(cons
 {
 	return (const struct iaprof_record_frame *)(record + 1);
 }
+
+/*
+ * SYNC: every PROCESS and MAPPING record of a time up to header.time has been sent. Samples of up to that time can now
+ * be given to the right program; profiles of intervals end at one of these.
+ */
+struct iaprof_record_sync {
+	struct iaprof_record header;
+};
 
 /* An array of records. Borrowed for the time of the call that hands it over: copy what is to be kept. */
 struct iaprof_batch {

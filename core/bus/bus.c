@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bounded queue of record blocks: see bus.h. */
+#include "bus/bus.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bus/record_check.h"
+
+/* Small enough to stay in a core's second-level cache between producer and consumer, large enough to be rare. */
+#define BLOCK_CAPACITY ((size_t)128 << 10)
+#define SPARE_BLOCKS_MAX 8
+
+struct bus {
+	pthread_mutex_t lock;
+	pthread_cond_t not_empty, not_full;
+	struct block *first, *last; /* the last one is still being filled */
+	struct block *spare;        /* empty blocks, so that a steady run allocates nothing */
+	unsigned spare_count;
+	size_t size, capacity;
+	bool closed;
+};
+
+struct block *block_new(size_t capacity)
+{
+	struct block *block = malloc(sizeof *block + capacity);
+	if (!block)
+		return NULL;
+	atomic_init(&block->references, 1);
+	block->count = 0;
+	block->size = 0;
+	block->capacity = capacity;
+	block->next = NULL;
+	return block;
+}
+
+struct block *block_reference(struct block *block)
+{
+	atomic_fetch_add_explicit(&block->references, 1, memory_order_relaxed);
+	return block;
+}
+
+void block_release(struct block *block)
+{
+	if (block && atomic_fetch_sub_explicit(&block->references, 1, memory_order_acq_rel) == 1)
+		free(block);
+}
+
+struct bus *bus_new(size_t capacity)
+{
+	struct bus *bus = calloc(1, sizeof *bus);
+	if (!bus)
+		return NULL;
+	bus->capacity = capacity;
+	pthread_mutex_init(&bus->lock, NULL);
+	pthread_condattr_t attributes;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&bus->not_empty, &attributes);
+	pthread_cond_init(&bus->not_full, &attributes);
+	pthread_condattr_destroy(&attributes);
+	return bus;
+}
+
+void bus_free(struct bus *bus)
+{
+	if (!bus)
+		return;
+	for (struct block *block = bus->first, *next; block; block = next) {
+		next = block->next;
+		block_release(block);
+	}
+	for (struct block *block = bus->spare, *next; block; block = next) {
+		next = block->next;
+		block_release(block);
+	}
+	pthread_cond_destroy(&bus->not_empty);
+	pthread_cond_destroy(&bus->not_full);
+	pthread_mutex_destroy(&bus->lock);
+	free(bus);
+}
+
+/* Checks a whole batch before any of it is taken. */
+static int check_batch(const struct iaprof_batch *batch, unsigned flags, struct error *error)
+{
+	const char *next = batch->records;
+	size_t left = batch->size;
+	uint32_t count = 0;
+	if ((uintptr_t)next % 8)
+		return error_set(error, EINVAL, "malformed batch: not 8-byte aligned");
+	for (; left; count++) {
+		int result = record_check(next, left, error);
+		if (result)
+			return result;
+		const struct iaprof_record *record = (const void *)next;
+		if (!(flags & BUS_KEEP_SOURCE) && record_is_of_core(record->type))
+			return error_set(error, EINVAL, "malformed record: %s is for the core to send",
+					 record_type_name(record->type));
+		next += record->size;
+		left -= record->size;
+	}
+	if (count != batch->count)
+		return error_set(error, EINVAL, "malformed batch: it says %u records and has %u", batch->count, count);
+	return 0;
+}
+
+/* The block to append size bytes to. Called with the lock held. */
+static struct block *block_for(struct bus *bus, size_t size)
+{
+	if (bus->last && bus->last->capacity - bus->last->size >= size)
+		return bus->last;
+	struct block *block;
+	if (bus->spare && size <= BLOCK_CAPACITY) {
+		block = bus->spare;
+		bus->spare = block->next;
+		bus->spare_count--;
+		block->next = NULL;
+	} else {
+		block = block_new(size > BLOCK_CAPACITY ? size : BLOCK_CAPACITY);
+		if (!block)
+			return NULL;
+	}
+	if (bus->last)
+		bus->last->next = block;
+	else
+		bus->first = block;
+	bus->last = block;
+	return block;
+}
+
+int bus_emit(struct bus *bus, uint16_t source, const struct iaprof_batch *batch, unsigned flags, struct error *error)
+{
+	if (!batch->size && !batch->count)
+		return 0;
+	int result = check_batch(batch, flags, error);
+	if (result)
+		return result;
+
+	pthread_mutex_lock(&bus->lock);
+	while ((flags & BUS_WAIT) && bus->size && bus->size + batch->size > bus->capacity && !bus->closed)
+		pthread_cond_wait(&bus->not_full, &bus->lock);
+	struct block *block = NULL;
+	if (bus->closed)
+		result = -ESHUTDOWN;
+	else if (!(flags & (BUS_ALWAYS | BUS_WAIT)) && bus->size + batch->size > bus->capacity)
+		result = -ENOSPC;
+	else if (!(block = block_for(bus, batch->size)))
+		result = -ENOMEM;
+	if (block) {
+		char *copy = block->records + block->size;
+		memcpy(copy, batch->records, batch->size);
+		if (!(flags & BUS_KEEP_SOURCE))
+			for (char *end = copy + batch->size; copy < end; copy += ((struct iaprof_record *)copy)->size)
+				((struct iaprof_record *)copy)->source = source;
+		block->size += batch->size;
+		block->count += batch->count;
+		if (!bus->size)
+			pthread_cond_signal(&bus->not_empty);
+		bus->size += batch->size;
+	}
+	pthread_mutex_unlock(&bus->lock);
+	return result;
+}
+
+struct block *bus_take(struct bus *bus, uint64_t timeout_ns)
+{
+	struct timespec until = { 0 };
+	if (timeout_ns != UINT64_MAX) {
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_sec += (time_t)(timeout_ns / 1000000000);
+		until.tv_nsec += (long)(timeout_ns % 1000000000);
+		if (until.tv_nsec >= 1000000000) {
+			until.tv_sec++;
+			until.tv_nsec -= 1000000000;
+		}
+	}
+	pthread_mutex_lock(&bus->lock);
+	while (!bus->first && !bus->closed)
+		if (timeout_ns == UINT64_MAX)
+			pthread_cond_wait(&bus->not_empty, &bus->lock);
+		else if (pthread_cond_timedwait(&bus->not_empty, &bus->lock, &until))
+			break;
+	struct block *blocks = bus->first;
+	bus->first = bus->last = NULL;
+	bus->size = 0;
+	pthread_cond_broadcast(&bus->not_full);
+	pthread_mutex_unlock(&bus->lock);
+	return blocks;
+}
+
+void bus_recycle(struct bus *bus, struct block *block)
+{
+	/* Only the holder of the last reference sees 1, so nobody else can be using the block then. */
+	if (block && block->capacity == BLOCK_CAPACITY &&
+	    atomic_load_explicit(&block->references, memory_order_acquire) == 1) {
+		pthread_mutex_lock(&bus->lock);
+		if (bus->spare_count < SPARE_BLOCKS_MAX) {
+			block->count = 0;
+			block->size = 0;
+			block->next = bus->spare;
+			bus->spare = block;
+			bus->spare_count++;
+			block = NULL;
+		}
+		pthread_mutex_unlock(&bus->lock);
+	}
+	block_release(block);
+}
+
+void bus_close(struct bus *bus)
+{
+	pthread_mutex_lock(&bus->lock);
+	bus->closed = true;
+	pthread_cond_broadcast(&bus->not_empty);
+	pthread_cond_broadcast(&bus->not_full);
+	pthread_mutex_unlock(&bus->lock);
+}
+
+bool bus_is_finished(struct bus *bus)
+{
+	pthread_mutex_lock(&bus->lock);
+	bool finished = bus->closed && !bus->first;
+	pthread_mutex_unlock(&bus->lock);
+	return finished;
+}

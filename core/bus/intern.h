@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Interned strings and stacks: each distinct text or call stack is stored once and has a 32-bit id. A new one's
+ * definition record goes onto the bus before its id is handed out, so a definition always precedes its use. Any thread.
+ *
+ * Strings live as long as the table. User stacks go when their process is forgotten, so that a long run of short
+ * processes does not grow; their ids are not used again.
+ */
+#ifndef IAPROF_CORE_BUS_INTERN_H
+#define IAPROF_CORE_BUS_INTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <iaprof/record.h>
+#include "bus/bus.h"
+
+struct intern;
+
+/* bus may be NULL: no definitions are sent (tests). */
+struct intern *intern_new(struct bus *bus);
+void intern_free(struct intern *intern);
+
+/* As host->intern_string() and host->intern_stack(). */
+uint32_t intern_string(struct intern *intern, const char *text, size_t length);
+uint32_t intern_stack(struct intern *intern, uint32_t pid, const uint64_t *addresses, size_t count);
+
+/*
+ * Takes a definition that came with a replayed run. Its id must be new, or defined the same before (a definition
+ * sent by intern_string() and intern_stack() themselves comes back here and is accepted). Returns 0, -EINVAL when the
+ * id means something else already, -ENOMEM.
+ */
+int intern_define_string(struct intern *intern, const struct iaprof_record_string *record);
+int intern_define_stack(struct intern *intern, const struct iaprof_record_stack *record);
+
+/* The text of an id; "" for 0 and unknown ids. Lives as long as the table. */
+const char *intern_text(struct intern *intern, uint32_t id);
+
+/* The stack of an id. addresses stay valid until its process is forgotten. */
+struct interned_stack {
+	const uint64_t *addresses; /* leaf first; NULL for 0 and unknown ids */
+	uint32_t count;
+	uint32_t pid; /* 0: the Linux kernel's */
+};
+struct interned_stack intern_find_stack(struct intern *intern, uint32_t id);
+
+/* Forgets the user stacks of a process. */
+void intern_forget_process(struct intern *intern, uint32_t pid);
+
+/* How many there are now. */
+size_t intern_string_count(struct intern *intern);
+size_t intern_stack_count(struct intern *intern);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Well-formedness of records: one table of the fixed sizes, and a check for each type that has more. */
+#include "bus/record_check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	uint32_t minimum_size; /* of the fixed part */
+	bool of_core;
+} types[IAPROF_RECORD_TYPE_COUNT] = {
+	[IAPROF_RECORD_STRING] = { "STRING", sizeof(struct iaprof_record_string), true },
+	[IAPROF_RECORD_STACK] = { "STACK", sizeof(struct iaprof_record_stack), true },
+	[IAPROF_RECORD_SOURCE] = { "SOURCE", sizeof(struct iaprof_record_source), true },
+	[IAPROF_RECORD_METADATA] = { "METADATA", sizeof(struct iaprof_record_metadata), false },
+	[IAPROF_RECORD_VALUE_TYPE] = { "VALUE_TYPE", sizeof(struct iaprof_record_value_type), true },
+	[IAPROF_RECORD_PROCESS] = { "PROCESS", sizeof(struct iaprof_record_process), false },
+	[IAPROF_RECORD_MAPPING] = { "MAPPING", sizeof(struct iaprof_record_mapping), false },
+	[IAPROF_RECORD_SAMPLE] = { "SAMPLE", sizeof(struct iaprof_record_sample), false },
+	[IAPROF_RECORD_DEVICE] = { "DEVICE", sizeof(struct iaprof_record_device), false },
+	[IAPROF_RECORD_CODE_OBJECT] = { "CODE_OBJECT", sizeof(struct iaprof_record_code_object), false },
+	[IAPROF_RECORD_CODE_OBJECT_UNLOAD] = { "CODE_OBJECT_UNLOAD", sizeof(struct iaprof_record_code_object_unload),
+					       false },
+	[IAPROF_RECORD_KERNEL] = { "KERNEL", sizeof(struct iaprof_record_kernel), false },
+	[IAPROF_RECORD_LAUNCH] = { "LAUNCH", sizeof(struct iaprof_record_launch), false },
+	[IAPROF_RECORD_STALL_REASON] = { "STALL_REASON", sizeof(struct iaprof_record_stall_reason), false },
+	[IAPROF_RECORD_STALL_SAMPLE] = { "STALL_SAMPLE", sizeof(struct iaprof_record_stall_sample), false },
+	[IAPROF_RECORD_CALL] = { "CALL", sizeof(struct iaprof_record_call), false },
+	[IAPROF_RECORD_COUNTER] = { "COUNTER", sizeof(struct iaprof_record_counter), false },
+	[IAPROF_RECORD_COUNTER_VALUE] = { "COUNTER_VALUE", sizeof(struct iaprof_record_counter_value), false },
+	[IAPROF_RECORD_FINDING] = { "FINDING", sizeof(struct iaprof_record_finding), false },
+	[IAPROF_RECORD_LOST] = { "LOST", sizeof(struct iaprof_record_lost), false },
+	[IAPROF_RECORD_FRAMES] = { "FRAMES", sizeof(struct iaprof_record_frames), true },
+	[IAPROF_RECORD_SYNC] = { "SYNC", sizeof(struct iaprof_record_sync), true },
+};
+
+const char *record_type_name(uint32_t type)
+{
+	return type < IAPROF_RECORD_TYPE_COUNT ? types[type].name : NULL;
+}
+
+bool record_is_of_core(uint32_t type)
+{
+	return type < IAPROF_RECORD_TYPE_COUNT && types[type].of_core;
+}
+
+/* An array of count elements after the fixed part. */
+static bool array_fits(const struct iaprof_record *record, size_t fixed, uint64_t count, size_t element)
+{
+	return count <= (record->size - fixed) / element;
+}
+
+/* What is wrong with the parts that depend on the type, or NULL. */
+static const char *check_contents(const struct iaprof_record *record)
+{
+	switch (record->type) {
+	case IAPROF_RECORD_STRING: {
+		const struct iaprof_record_string *string = (const void *)record;
+		if (string->id == 0 || string->length > IAPROF_STRING_LENGTH_MAX ||
+		    !array_fits(record, sizeof *string, (uint64_t)string->length + 1, 1))
+			return "text does not fit";
+		const char *text = iaprof_record_string_text(string);
+		if (text[string->length] != '\0' || memchr(text, '\0', string->length))
+			return "text does not end where it says";
+		return NULL;
+	}
+	case IAPROF_RECORD_STACK: {
+		const struct iaprof_record_stack *stack = (const void *)record;
+		if (stack->id == 0 || stack->count == 0 || stack->count > IAPROF_STACK_DEPTH_MAX ||
+		    !array_fits(record, sizeof *stack, stack->count, sizeof(uint64_t)))
+			return "addresses do not fit";
+		return NULL;
+	}
+	case IAPROF_RECORD_VALUE_TYPE:
+		return ((const struct iaprof_record_value_type *)record)->id ? NULL : "id is 0";
+	case IAPROF_RECORD_PROCESS: {
+		uint32_t event = ((const struct iaprof_record_process *)record)->event;
+		return event >= IAPROF_PROCESS_EXISTING && event <= IAPROF_PROCESS_EXIT ? NULL : "unknown event";
+	}
+	case IAPROF_RECORD_MAPPING: {
+		const struct iaprof_record_mapping *mapping = (const void *)record;
+		if (mapping->build_id_size > IAPROF_BUILD_ID_SIZE_MAX)
+			return "build id too long";
+		return mapping->size == 0 || mapping->start + mapping->size - 1 < mapping->start
+			       ? "empty or wraps around"
+			       : NULL;
+	}
+	case IAPROF_RECORD_SAMPLE: {
+		const struct iaprof_record_sample *sample = (const void *)record;
+		if (sample->count == 0)
+			return "count is 0";
+		return sample->first_time > record->time ? "ends before it begins" : NULL;
+	}
+	case IAPROF_RECORD_CODE_OBJECT:
+		return ((const struct iaprof_record_code_object *)record)->build_id_size > IAPROF_BUILD_ID_SIZE_MAX
+			       ? "build id too long"
+			       : NULL;
+	case IAPROF_RECORD_LAUNCH:
+		return ((const struct iaprof_record_launch *)record)->count ? NULL : "count is 0";
+	case IAPROF_RECORD_STALL_REASON:
+		return ((const struct iaprof_record_stall_reason *)record)->id < 64 ? NULL : "id above 63";
+	case IAPROF_RECORD_STALL_SAMPLE: {
+		const struct iaprof_record_stall_sample *sample = (const void *)record;
+		if (sample->reason_count == 0 || sample->reason_count > 64 ||
+		    !array_fits(record, sizeof *sample, sample->reason_count, sizeof(uint64_t)))
+			return "counts do not fit";
+		return sample->begin > record->time ? "ends before it begins" : NULL;
+	}
+	case IAPROF_RECORD_CALL:
+		return ((const struct iaprof_record_call *)record)->count ? NULL : "count is 0";
+	case IAPROF_RECORD_COUNTER_VALUE:
+		return isfinite(((const struct iaprof_record_counter_value *)record)->value) ? NULL
+											     : "value is not finite";
+	case IAPROF_RECORD_FINDING: {
+		const struct iaprof_record_finding *finding = (const void *)record;
+		return isfinite(finding->value) && isfinite(finding->threshold) ? NULL : "value is not finite";
+	}
+	case IAPROF_RECORD_FRAMES: {
+		const struct iaprof_record_frames *frames = (const void *)record;
+		if (frames->frame_count == 0 || frames->frame_count > 64 ||
+		    !array_fits(record, sizeof *frames, frames->frame_count, sizeof(struct iaprof_record_frame)))
+			return "frames do not fit";
+		return NULL;
+	}
+	default:
+		return NULL;
+	}
+}
+
+int record_check(const void *bytes, size_t available, struct error *error)
+{
+	const struct iaprof_record *record = bytes;
+	if (available < sizeof *record)
+		return error_set(error, EINVAL, "malformed record: %zu bytes left, a header has %zu", available,
+				 sizeof *record);
+	if (record->size < sizeof *record || record->size % 8 || record->size > IAPROF_RECORD_SIZE_MAX ||
+	    record->size > available)
+		return error_set(error, EINVAL, "malformed record: type %u, size %u, of %zu bytes", record->type,
+				 record->size, available);
+	if (record->type == 0)
+		return error_set(error, EINVAL, "malformed record: type 0");
+	if (record->type >= IAPROF_RECORD_TYPE_COUNT)
+		return 0;
+	if (record->size < types[record->type].minimum_size)
+		return error_set(error, EINVAL, "malformed record: %s, size %u, at least %u", types[record->type].name,
+				 record->size, types[record->type].minimum_size);
+	const char *wrong = check_contents(record);
+	return wrong ? error_set(error, EINVAL, "malformed record: %s: %s", types[record->type].name, wrong) : 0;
+}
