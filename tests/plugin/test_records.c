@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The record store of the test host: see test_records.h. */
+#include "test_records.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The size of a record without its variable part. */
+static const size_t fixed_sizes[IAPROF_RECORD_TYPE_COUNT] = {
+	[IAPROF_RECORD_STRING] = sizeof(struct iaprof_record_string),
+	[IAPROF_RECORD_STACK] = sizeof(struct iaprof_record_stack),
+	[IAPROF_RECORD_SOURCE] = sizeof(struct iaprof_record_source),
+	[IAPROF_RECORD_METADATA] = sizeof(struct iaprof_record_metadata),
+	[IAPROF_RECORD_VALUE_TYPE] = sizeof(struct iaprof_record_value_type),
+	[IAPROF_RECORD_PROCESS] = sizeof(struct iaprof_record_process),
+	[IAPROF_RECORD_MAPPING] = sizeof(struct iaprof_record_mapping),
+	[IAPROF_RECORD_SAMPLE] = sizeof(struct iaprof_record_sample),
+	[IAPROF_RECORD_DEVICE] = sizeof(struct iaprof_record_device),
+	[IAPROF_RECORD_CODE_OBJECT] = sizeof(struct iaprof_record_code_object),
+	[IAPROF_RECORD_CODE_OBJECT_UNLOAD] = sizeof(struct iaprof_record_code_object_unload),
+	[IAPROF_RECORD_KERNEL] = sizeof(struct iaprof_record_kernel),
+	[IAPROF_RECORD_LAUNCH] = sizeof(struct iaprof_record_launch),
+	[IAPROF_RECORD_STALL_REASON] = sizeof(struct iaprof_record_stall_reason),
+	[IAPROF_RECORD_STALL_SAMPLE] = sizeof(struct iaprof_record_stall_sample),
+	[IAPROF_RECORD_CALL] = sizeof(struct iaprof_record_call),
+	[IAPROF_RECORD_COUNTER] = sizeof(struct iaprof_record_counter),
+	[IAPROF_RECORD_COUNTER_VALUE] = sizeof(struct iaprof_record_counter_value),
+	[IAPROF_RECORD_FINDING] = sizeof(struct iaprof_record_finding),
+	[IAPROF_RECORD_LOST] = sizeof(struct iaprof_record_lost),
+	[IAPROF_RECORD_FRAMES] = sizeof(struct iaprof_record_frames),
+};
+
+/* Bytes that a record's variable part needs, by its own count. */
+static size_t variable_size(const struct iaprof_record *record)
+{
+	switch (record->type) {
+	case IAPROF_RECORD_STRING:
+		return (size_t)((const struct iaprof_record_string *)record)->length + 1;
+	case IAPROF_RECORD_STACK:
+		return (size_t)((const struct iaprof_record_stack *)record)->count * sizeof(uint64_t);
+	case IAPROF_RECORD_STALL_SAMPLE:
+		return (size_t)((const struct iaprof_record_stall_sample *)record)->reason_count * sizeof(uint64_t);
+	case IAPROF_RECORD_FRAMES:
+		return (size_t)((const struct iaprof_record_frames *)record)->frame_count *
+		       sizeof(struct iaprof_record_frame);
+	default:
+		return 0;
+	}
+}
+
+const char *test_record_wrong(const struct iaprof_record *record, size_t available)
+{
+	if ((uintptr_t)record % 8)
+		return "a record is not aligned to 8 bytes";
+	if (available < sizeof *record)
+		return "a record's header is cut off";
+	if (record->size % 8 || record->size > IAPROF_RECORD_SIZE_MAX || record->size > available)
+		return "a record has a wrong size";
+	if (record->type == 0 || record->type >= IAPROF_RECORD_TYPE_COUNT)
+		return "a record has an unknown type";
+	if (record->size < fixed_sizes[record->type])
+		return "a record is shorter than its struct";
+	if (variable_size(record) > record->size - fixed_sizes[record->type])
+		return "a record is shorter than its count says";
+	return NULL;
+}
+
+/* A definition that only the core sends, but for a replay. */
+static bool is_definition(uint16_t type)
+{
+	return type == IAPROF_RECORD_STRING || type == IAPROF_RECORD_STACK || type == IAPROF_RECORD_SOURCE ||
+	       type == IAPROF_RECORD_VALUE_TYPE || type == IAPROF_RECORD_FRAMES;
+}
+
+void test_records_put(struct test_host *host, const struct iaprof_record *record)
+{
+	if (record->type == IAPROF_RECORD_STRING)
+		ck_assert(array_push(&host->strings,
+				     ((struct test_definition){ ((const struct iaprof_record_string *)record)->id,
+								host->record_size })));
+	if (record->type == IAPROF_RECORD_STACK)
+		ck_assert(array_push(&host->stacks,
+				     ((struct test_definition){ ((const struct iaprof_record_stack *)record)->id,
+								host->record_size })));
+	ck_assert(array_grow((void **)&host->records, &host->record_capacity, host->record_size + record->size, 1));
+	memcpy(host->records + host->record_size, record, record->size);
+	host->record_size += record->size;
+	host->record_count++;
+}
+
+const char *test_records_append(struct test_host *host, const struct iaprof_batch *batch)
+{
+	bool replays = host->plugin.flags & IAPROF_PLUGIN_REPLAYS;
+	const unsigned char *bytes = batch->records;
+	size_t offset = 0;
+	for (uint32_t i = 0; i < batch->count; i++) {
+		const struct iaprof_record *record = (const void *)(bytes + offset);
+		const char *wrong = test_record_wrong(record, batch->size - offset);
+		if (wrong)
+			return wrong;
+		if (is_definition(record->type) && !replays)
+			return "a source may not send definitions";
+		offset += record->size;
+	}
+	if (offset != batch->size)
+		return "a batch's size is not that of its records";
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
+		test_records_put(host, record);
+	return NULL;
+}
+
+/* The record that defines an id, the newest one when there are several; NULL none. */
+static const void *definition_find(const struct test_host *host, const struct test_definition *items, size_t count,
+				   uint32_t id)
+{
+	if (id && id <= count && items[id - 1].id == id) /* ids that the host itself gave count up */
+		return host->records + items[id - 1].offset;
+	for (size_t i = count; i-- > 0;)
+		if (items[i].id == id)
+			return host->records + items[i].offset;
+	return NULL;
+}
+
+uint32_t test_records_intern_string(struct test_host *host, const char *text, size_t length)
+{
+	length = strnlen(text, length > IAPROF_STRING_LENGTH_MAX ? IAPROF_STRING_LENGTH_MAX : length);
+	if (!length)
+		return 0;
+	for (size_t i = 0; i < host->strings.count; i++) {
+		const struct iaprof_record_string *known =
+			(const void *)(host->records + host->strings.items[i].offset);
+		if (known->length == length && memcmp(iaprof_record_string_text(known), text, length) == 0)
+			return known->id;
+	}
+	size_t size = (sizeof(struct iaprof_record_string) + length + 1 + 7) & ~(size_t)7;
+	struct iaprof_record_string *record = calloc(1, size);
+	ck_assert_ptr_nonnull(record);
+	record->header.size = (uint32_t)size;
+	record->header.type = IAPROF_RECORD_STRING;
+	record->id = (uint32_t)host->strings.count + 1;
+	record->length = (uint32_t)length;
+	memcpy(record + 1, text, length);
+	test_records_put(host, &record->header);
+	free(record);
+	return (uint32_t)host->strings.count;
+}
+
+uint32_t test_records_intern_stack(struct test_host *host, uint32_t pid, const uint64_t *addresses, size_t count)
+{
+	if (count > IAPROF_STACK_DEPTH_MAX)
+		count = IAPROF_STACK_DEPTH_MAX;
+	if (!count)
+		return 0;
+	for (size_t i = 0; i < host->stacks.count; i++) {
+		const struct iaprof_record_stack *known = (const void *)(host->records + host->stacks.items[i].offset);
+		if (known->pid == pid && known->count == count &&
+		    memcmp(iaprof_record_stack_addresses(known), addresses, count * sizeof *addresses) == 0)
+			return known->id;
+	}
+	size_t size = sizeof(struct iaprof_record_stack) + count * sizeof *addresses;
+	struct iaprof_record_stack *record = calloc(1, size);
+	ck_assert_ptr_nonnull(record);
+	record->header.size = (uint32_t)size;
+	record->header.type = IAPROF_RECORD_STACK;
+	record->id = (uint32_t)host->stacks.count + 1;
+	record->count = (uint32_t)count;
+	record->pid = pid;
+	memcpy(record + 1, addresses, count * sizeof *addresses);
+	test_records_put(host, &record->header);
+	free(record);
+	return (uint32_t)host->stacks.count;
+}
+
+const struct iaprof_record *test_host_next(const struct test_host *host, const struct iaprof_record *record,
+					   uint16_t type)
+{
+	const struct iaprof_batch all = { .records = host->records, .size = host->record_size };
+	do
+		record = iaprof_batch_next(&all, record);
+	while (record && type && record->type != type);
+	return record;
+}
+
+const char *test_host_string(const struct test_host *host, uint32_t id)
+{
+	if (!id)
+		return "";
+	const struct iaprof_record_string *record = definition_find(host, host->strings.items, host->strings.count, id);
+	ck_assert_msg(record != NULL, "string id %u was never defined", id);
+	return iaprof_record_string_text(record);
+}
+
+const struct iaprof_record_stack *test_host_stack(const struct test_host *host, uint32_t id)
+{
+	if (!id)
+		return NULL;
+	const struct iaprof_record_stack *record = definition_find(host, host->stacks.items, host->stacks.count, id);
+	ck_assert_msg(record != NULL, "stack id %u was never defined", id);
+	return record;
+}
+
+const struct iaprof_record_value_type *test_host_value_type(const struct test_host *host, uint32_t id)
+{
+	const struct iaprof_record *record = NULL;
+	while ((record = test_host_next(host, record, IAPROF_RECORD_VALUE_TYPE)))
+		if (((const struct iaprof_record_value_type *)record)->id == id)
+			return (const struct iaprof_record_value_type *)record;
+	ck_abort_msg("value type %u was never declared", id);
+}
+
+const char *test_host_metadata(const struct test_host *host, const char *key)
+{
+	const struct iaprof_record *record = NULL;
+	while ((record = test_host_next(host, record, IAPROF_RECORD_METADATA))) {
+		const struct iaprof_record_metadata *metadata = (const void *)record;
+		if (strcmp(test_host_string(host, metadata->key), key) == 0)
+			return test_host_string(host, metadata->value);
+	}
+	return NULL;
+}
+
+uint64_t test_host_lost(const struct test_host *host, const char *reason)
+{
+	uint64_t sum = 0;
+	const struct iaprof_record *record = NULL;
+	while ((record = test_host_next(host, record, IAPROF_RECORD_LOST))) {
+		const struct iaprof_record_lost *lost = (const void *)record;
+		if (lost->count != IAPROF_COUNT_UNKNOWN &&
+		    (!reason || strcmp(test_host_string(host, lost->reason), reason) == 0))
+			sum += lost->count;
+	}
+	return sum;
+}

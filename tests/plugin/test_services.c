@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the test host does for its instance: the members of struct iaprof_host. See test_services.h. */
+#include "test_services.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "test_records.h"
+
+static struct test_host *owner(const struct iaprof_host *host)
+{
+	return host->core;
+}
+
+static uint64_t host_clock(const struct iaprof_host *host)
+{
+	(void)host;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void host_log(const struct iaprof_host *host, int level, const char *format, ...)
+{
+	struct test_message message = { .level = level };
+	va_list arguments;
+	va_start(arguments, format);
+	ck_assert_int_ge(vasprintf(&message.text, format, arguments), 0);
+	va_end(arguments);
+	ck_assert_msg(!strchr(message.text, '\n'), "a message is one line: %s", message.text);
+	pthread_mutex_lock(&owner(host)->lock);
+	ck_assert(array_push(&owner(host)->messages, message));
+	pthread_mutex_unlock(&owner(host)->lock);
+}
+
+static int host_fail(const struct iaprof_host *host, int error, const char *format, ...)
+{
+	struct test_host *test = owner(host);
+	char inner[sizeof test->failure];
+	va_list arguments;
+	va_start(arguments, format);
+	pthread_mutex_lock(&test->lock);
+	memcpy(inner, test->failure, sizeof inner);
+	vsnprintf(test->failure, sizeof test->failure, format, arguments);
+	ck_assert_msg(!strchr(test->failure, '\n'), "a failure is one line: %s", test->failure);
+	size_t length = strlen(test->failure);
+	if (inner[0])
+		snprintf(test->failure + length, sizeof test->failure - length, ": %.2000s", inner);
+	pthread_mutex_unlock(&test->lock);
+	va_end(arguments);
+	return -abs(error);
+}
+
+static int host_emit(const struct iaprof_host *host, const struct iaprof_batch *batch)
+{
+	struct test_host *test = owner(host);
+	ck_assert_uint_eq(test->plugin.kind, IAPROF_PLUGIN_SOURCE);
+	if (test->emit_error)
+		return test->emit_error;
+	pthread_mutex_lock(&test->lock);
+	const char *wrong = test_records_append(test, batch);
+	pthread_mutex_unlock(&test->lock);
+	ck_assert_msg(!wrong, "emit: %s", wrong);
+	return 0;
+}
+
+static uint32_t host_intern_string(const struct iaprof_host *host, const char *text, size_t length)
+{
+	pthread_mutex_lock(&owner(host)->lock);
+	uint32_t id = test_records_intern_string(owner(host), text, length);
+	pthread_mutex_unlock(&owner(host)->lock);
+	return id;
+}
+
+static uint32_t host_intern_stack(const struct iaprof_host *host, uint32_t pid, const uint64_t *addresses, size_t count)
+{
+	pthread_mutex_lock(&owner(host)->lock);
+	uint32_t id = test_records_intern_stack(owner(host), pid, addresses, count);
+	pthread_mutex_unlock(&owner(host)->lock);
+	return id;
+}
+
+static uint32_t host_declare_value_type(const struct iaprof_host *host, const char *name, const char *unit,
+					uint64_t period)
+{
+	struct test_host *test = owner(host);
+	pthread_mutex_lock(&test->lock);
+	struct iaprof_record_value_type wanted = {
+		.header = { .type = IAPROF_RECORD_VALUE_TYPE, .size = sizeof wanted },
+		.name = test_records_intern_string(test, name, strlen(name)),
+		.unit = test_records_intern_string(test, unit, strlen(unit)),
+		.period = period,
+	};
+	const struct iaprof_record *known = NULL;
+	while ((known = test_host_next(test, known, IAPROF_RECORD_VALUE_TYPE))) {
+		const struct iaprof_record_value_type *type = (const void *)known;
+		if (type->name == wanted.name && type->unit == wanted.unit)
+			break;
+	}
+	if (known)
+		wanted.id = ((const struct iaprof_record_value_type *)known)->id;
+	else {
+		wanted.id = ++test->value_type_count;
+		test_records_put(test, &wanted.header);
+	}
+	pthread_mutex_unlock(&test->lock);
+	return wanted.id;
+}
+
+static void host_lost(const struct iaprof_host *host, const char *reason, uint64_t begin, uint64_t count,
+		      uint32_t value_type, uint64_t value)
+{
+	struct test_host *test = owner(host);
+	pthread_mutex_lock(&test->lock);
+	struct iaprof_record_lost record = {
+		.header = { .type = IAPROF_RECORD_LOST, .size = sizeof record, .time = host_clock(host) },
+		.begin = begin,
+		.count = count,
+		.value = value,
+		.value_type = value_type,
+		.reason = test_records_intern_string(test, reason, strlen(reason)),
+	};
+	test_records_put(test, &record.header);
+	pthread_mutex_unlock(&test->lock);
+}
+
+static void host_metadata(const struct iaprof_host *host, const char *key, const char *format, ...)
+{
+	struct test_host *test = owner(host);
+	char *text CLEANUP_FREE = NULL;
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	ck_assert_int_ge(length, 0);
+	pthread_mutex_lock(&test->lock);
+	struct iaprof_record_metadata record = {
+		.header = { .type = IAPROF_RECORD_METADATA, .size = sizeof record, .time = host_clock(host) },
+		.key = test_records_intern_string(test, key, strlen(key)),
+		.value = test_records_intern_string(test, text, (size_t)length),
+	};
+	test_records_put(test, &record.header);
+	pthread_mutex_unlock(&test->lock);
+}
+
+static int watch_add(struct test_host *test, struct test_watch watch, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.fd = watch.fd };
+	if (epoll_ctl(test->epoll, EPOLL_CTL_ADD, watch.fd, &event) < 0)
+		return -errno;
+	ck_assert(array_push(&test->watches, watch));
+	return 0;
+}
+
+static int host_watch_fd(const struct iaprof_host *host, int fd, uint32_t events, iaprof_fd_callback *callback)
+{
+	return watch_add(owner(host), (struct test_watch){ .fd = fd, .ready = callback }, events);
+}
+
+static int host_unwatch_fd(const struct iaprof_host *host, int fd)
+{
+	struct test_host *test = owner(host);
+	for (size_t i = 0; i < test->watches.count; i++)
+		if (test->watches.items[i].fd == fd) {
+			test->watches.items[i] = test->watches.items[--test->watches.count];
+			return epoll_ctl(test->epoll, EPOLL_CTL_DEL, fd, NULL) < 0 ? -errno : 0;
+		}
+	return -ENOENT;
+}
+
+static int host_watch_timer(const struct iaprof_host *host, uint64_t period, iaprof_timer_callback *callback)
+{
+	ck_assert_uint_ge(period, 1000000);
+	struct timespec time = { .tv_sec = (time_t)(period / 1000000000), .tv_nsec = (long)(period % 1000000000) };
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(timerfd_settime(fd, 0, &(struct itimerspec){ .it_interval = time, .it_value = time }, NULL),
+			 0);
+	return watch_add(owner(host), (struct test_watch){ .fd = fd, .timer = true, .expired = callback }, EPOLLIN);
+}
+
+static const struct iaprof_target *host_target(const struct iaprof_host *host)
+{
+	ck_assert_msg(owner(host)->prepared, "target() is for prepare() and later");
+	return &owner(host)->target;
+}
+
+static void host_finished(const struct iaprof_host *host)
+{
+	__atomic_store_n(&owner(host)->finished, true, __ATOMIC_RELEASE);
+}
+
+static void host_request(const struct iaprof_host *host, uint32_t flags)
+{
+	ck_assert_uint_eq(owner(host)->plugin.kind, IAPROF_PLUGIN_SINK);
+	owner(host)->requested |= flags;
+}
+
+static struct iaprof_output *host_output_open(const struct iaprof_host *host, const char *variant)
+{
+	struct test_output *output = calloc(1, sizeof *output);
+	ck_assert_ptr_nonnull(output);
+	output->variant = variant ? strdup(variant) : NULL;
+	output->data = calloc(1, 1);
+	ck_assert(array_push(&owner(host)->outputs, output));
+	return (struct iaprof_output *)output;
+}
+
+static int host_output_write(const struct iaprof_host *host, struct iaprof_output *opaque, const void *data,
+			     size_t size)
+{
+	struct test_output *output = (struct test_output *)opaque;
+	ck_assert(!output->closed && !output->discarded);
+	if (owner(host)->output_limit && output->size + size > owner(host)->output_limit)
+		return host_fail(host, ENOSPC, "write: no space left on device");
+	output->data = realloc(output->data, output->size + size + 1);
+	ck_assert_ptr_nonnull(output->data);
+	if (size)
+		memcpy(output->data + output->size, data, size);
+	output->size += size;
+	output->data[output->size] = '\0';
+	return 0;
+}
+
+static int host_output_flush(const struct iaprof_host *host, struct iaprof_output *opaque)
+{
+	(void)host;
+	struct test_output *output = (struct test_output *)opaque;
+	ck_assert(!output->closed && !output->discarded);
+	return 0;
+}
+
+static int host_output_close(const struct iaprof_host *host, struct iaprof_output *opaque)
+{
+	int result = host_output_flush(host, opaque);
+	((struct test_output *)opaque)->closed = true;
+	return result;
+}
+
+static void host_output_discard(const struct iaprof_host *host, struct iaprof_output *opaque)
+{
+	host_output_flush(host, opaque);
+	((struct test_output *)opaque)->discarded = true;
+}
+
+struct iaprof_host test_services(struct test_host *host)
+{
+	return (struct iaprof_host){
+		.size = sizeof host->host,
+		.abi_version = IAPROF_ABI_VERSION,
+		.schema_version = IAPROF_SCHEMA_VERSION,
+		.instance_name = host->plugin.name,
+		.clock = host_clock,
+		.log = host_log,
+		.fail = host_fail,
+		.emit = host_emit,
+		.intern_string = host_intern_string,
+		.intern_stack = host_intern_stack,
+		.declare_value_type = host_declare_value_type,
+		.lost = host_lost,
+		.metadata = host_metadata,
+		.watch_fd = host_watch_fd,
+		.unwatch_fd = host_unwatch_fd,
+		.watch_timer = host_watch_timer,
+		.target = host_target,
+		.finished = host_finished,
+		.request = host_request,
+		.output_open = host_output_open,
+		.output_write = host_output_write,
+		.output_flush = host_output_flush,
+		.output_close = host_output_close,
+		.output_discard = host_output_discard,
+		.core = host,
+	};
+}
