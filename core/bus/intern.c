@@ -6,68 +6,37 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/arena.h"
-#include "base/array.h"
-#include "base/hash.h"
-
-/* Ids beyond this are refused in a replayed run, whose ids are positions in an array. */
-#define ID_MAX ((uint32_t)1 << 28)
-
-struct text {
-	const char *text; /* NULL: no such id */
-	uint64_t hash;
-	uint32_t length;
-};
+#include "base/clock.h"
+#include "base/string_table.h"
 
 struct stack {
 	uint64_t hash;
-	struct stack *next_of_pid;
 	uint32_t id, count, pid;
+	uint32_t epoch; /* of its last use */
 	uint64_t addresses[];
-};
-
-/* All user stacks of one process. */
-struct pid_stacks {
-	uint32_t pid; /* 0: a free place */
-	struct stack *first;
 };
 
 struct intern {
 	pthread_mutex_t lock;
 	struct bus *bus;
-
-	struct arena text_memory;
-	ARRAY(struct text) texts; /* by id */
-	struct hash_index text_index;
-	size_t text_count;
+	struct string_table strings;
 
 	ARRAY(struct stack *) stacks; /* by position, NULL for a free place */
 	ARRAY(uint32_t) free_places;
-	struct hash_index stack_index; /* by content */
-	struct hash_index id_index;    /* by id */
-	ARRAY(struct pid_stacks) pids;
-	ARRAY(uint32_t) free_pids;
-	struct hash_index pid_index;
+	struct hash_index content_index;
+	struct hash_index id_index;
 	uint32_t next_stack_id;
+	uint32_t epoch;
 };
 
-static uint64_t text_rehash(const void *context, uint32_t position)
-{
-	return ((const struct intern *)context)->texts.items[position].hash;
-}
-static uint64_t stack_rehash(const void *context, uint32_t position)
+static uint64_t content_rehash(const void *context, uint32_t position)
 {
 	return ((const struct intern *)context)->stacks.items[position]->hash;
 }
 static uint64_t id_rehash(const void *context, uint32_t position)
 {
 	return hash_u64(((const struct intern *)context)->stacks.items[position]->id);
-}
-static uint64_t pid_rehash(const void *context, uint32_t position)
-{
-	return hash_u64(((const struct intern *)context)->pids.items[position].pid);
 }
 
 struct intern *intern_new(struct bus *bus)
@@ -78,10 +47,6 @@ struct intern *intern_new(struct bus *bus)
 	pthread_mutex_init(&intern->lock, NULL);
 	intern->bus = bus;
 	intern->next_stack_id = 1;
-	if (!array_push(&intern->texts, ((struct text){ 0 }))) { /* id 0 is none */
-		intern_free(intern);
-		return NULL;
-	}
 	return intern;
 }
 
@@ -93,23 +58,11 @@ void intern_free(struct intern *intern)
 		free(intern->stacks.items[i]);
 	array_free(&intern->stacks);
 	array_free(&intern->free_places);
-	array_free(&intern->pids);
-	array_free(&intern->free_pids);
-	array_free(&intern->texts);
-	hash_index_free(&intern->text_index);
-	hash_index_free(&intern->stack_index);
+	hash_index_free(&intern->content_index);
 	hash_index_free(&intern->id_index);
-	hash_index_free(&intern->pid_index);
-	arena_free(&intern->text_memory);
+	string_table_free(&intern->strings);
 	pthread_mutex_destroy(&intern->lock);
 	free(intern);
-}
-
-static uint64_t now(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
 /* Sends a definition: a fixed part and then contents. The lock is held, so the order on the bus is that of the ids. */
@@ -124,7 +77,7 @@ static int send_definition(struct intern *intern, struct iaprof_record *fixed, s
 	if (!record)
 		return -ENOMEM;
 	fixed->size = (uint32_t)total;
-	fixed->time = now();
+	fixed->time = clock_monotonic();
 	memcpy(record, fixed, fixed_size);
 	memcpy(record + fixed_size, contents, size);
 	memset(record + fixed_size + size, 0, total - fixed_size - size);
@@ -135,52 +88,20 @@ static int send_definition(struct intern *intern, struct iaprof_record *fixed, s
 	return result;
 }
 
-static uint32_t find_text(const struct intern *intern, uint64_t hash, const char *text, size_t length)
-{
-	for (struct hash_probe probe = hash_index_probe(&intern->text_index, hash);
-	     hash_index_next(&intern->text_index, &probe);) {
-		const struct text *candidate = &intern->texts.items[probe.position];
-		if (candidate->length == length && !memcmp(candidate->text, text, length))
-			return probe.position;
-	}
-	return 0;
-}
-
-/* Stores a text under an id, which is the next one or, in a replayed run, any that is free. */
-static int store_text(struct intern *intern, uint32_t id, uint64_t hash, const char *text, size_t length)
-{
-	if (!array_reserve(&intern->texts, (size_t)id + 1))
-		return -ENOMEM;
-	while (intern->texts.count <= id)
-		intern->texts.items[intern->texts.count++] = (struct text){ 0 };
-	char *copy = arena_text(&intern->text_memory, text, length);
-	if (!copy)
-		return -ENOMEM;
-	struct text stored = { .text = copy, .hash = hash, .length = (uint32_t)length };
-	intern->texts.items[id] = stored;
-	if (!hash_index_add(&intern->text_index, hash, id, text_rehash, intern)) {
-		intern->texts.items[id] = (struct text){ 0 };
-		return -ENOMEM;
-	}
-	intern->text_count++;
-	return 0;
-}
-
 uint32_t intern_string(struct intern *intern, const char *text, size_t length)
 {
 	length = strnlen(text, length < IAPROF_STRING_LENGTH_MAX ? length : IAPROF_STRING_LENGTH_MAX);
 	if (!length)
 		return 0;
-	uint64_t hash = hash_bytes(text, length, 0);
 	pthread_mutex_lock(&intern->lock);
-	uint32_t id = find_text(intern, hash, text, length);
-	if (!id && intern->texts.count < ID_MAX) {
-		id = (uint32_t)intern->texts.count;
+	bool is_new;
+	uint32_t id = string_table_add(&intern->strings, text, length, &is_new);
+	if (is_new) {
 		struct iaprof_record_string record = { .header.type = IAPROF_RECORD_STRING,
 						       .id = id,
 						       .length = (uint32_t)length };
-		if (store_text(intern, id, hash, text, length) ||
-		    send_definition(intern, &record.header, sizeof record, intern->texts.items[id].text, length + 1))
+		if (send_definition(intern, &record.header, sizeof record, string_table_text(&intern->strings, id),
+				    length + 1))
 			id = 0;
 	}
 	pthread_mutex_unlock(&intern->lock);
@@ -189,16 +110,9 @@ uint32_t intern_string(struct intern *intern, const char *text, size_t length)
 
 int intern_define_string(struct intern *intern, const struct iaprof_record_string *record)
 {
-	const char *text = iaprof_record_string_text(record);
-	if (record->id >= ID_MAX)
-		return -EINVAL;
 	pthread_mutex_lock(&intern->lock);
-	int result = 0;
-	const struct text *known = record->id < intern->texts.count ? &intern->texts.items[record->id] : NULL;
-	if (known && known->text)
-		result = known->length == record->length && !memcmp(known->text, text, record->length) ? 0 : -EINVAL;
-	else
-		result = store_text(intern, record->id, hash_bytes(text, record->length, 0), text, record->length);
+	int result =
+		string_table_define(&intern->strings, record->id, iaprof_record_string_text(record), record->length);
 	pthread_mutex_unlock(&intern->lock);
 	return result;
 }
@@ -206,12 +120,12 @@ int intern_define_string(struct intern *intern, const struct iaprof_record_strin
 const char *intern_text(struct intern *intern, uint32_t id)
 {
 	pthread_mutex_lock(&intern->lock);
-	const char *text = id < intern->texts.count ? intern->texts.items[id].text : NULL;
+	const char *text = string_table_text(&intern->strings, id);
 	pthread_mutex_unlock(&intern->lock);
-	return text ? text : "";
+	return text;
 }
 
-static struct stack *find_stack_by_id(const struct intern *intern, uint32_t id)
+static struct stack *find_by_id(const struct intern *intern, uint32_t id)
 {
 	for (struct hash_probe probe = hash_index_probe(&intern->id_index, hash_u64(id));
 	     hash_index_next(&intern->id_index, &probe);)
@@ -220,46 +134,20 @@ static struct stack *find_stack_by_id(const struct intern *intern, uint32_t id)
 	return NULL;
 }
 
-static struct pid_stacks *find_pid(struct intern *intern, uint32_t pid)
+static bool is_same(const struct stack *stack, uint32_t pid, const uint64_t *addresses, size_t count)
 {
-	for (struct hash_probe probe = hash_index_probe(&intern->pid_index, hash_u64(pid));
-	     hash_index_next(&intern->pid_index, &probe);)
-		if (intern->pids.items[probe.position].pid == pid)
-			return &intern->pids.items[probe.position];
-	return NULL;
+	return stack->pid == pid && stack->count == count &&
+	       !memcmp(stack->addresses, addresses, count * sizeof *addresses);
 }
 
-/* The place for a process's stacks, new if need be. */
-static struct pid_stacks *pid_stacks_for(struct intern *intern, uint32_t pid)
+/* Adds a stack to the tables; false when out of memory. */
+static bool store_stack(struct intern *intern, uint32_t id, uint64_t hash, uint32_t pid, const uint64_t *addresses,
+			size_t count)
 {
-	struct pid_stacks *stacks = find_pid(intern, pid);
-	if (stacks)
-		return stacks;
-	uint32_t position;
-	if (intern->free_pids.count)
-		position = intern->free_pids.items[--intern->free_pids.count];
-	else if (array_push(&intern->pids, ((struct pid_stacks){ 0 })))
-		position = (uint32_t)intern->pids.count - 1;
-	else
-		return NULL;
-	intern->pids.items[position] = (struct pid_stacks){ .pid = pid };
-	if (!hash_index_add(&intern->pid_index, hash_u64(pid), position, pid_rehash, intern)) {
-		array_push(&intern->free_pids, position);
-		return NULL;
-	}
-	return &intern->pids.items[position];
-}
-
-static struct stack *store_stack(struct intern *intern, uint32_t id, uint64_t hash, uint32_t pid,
-				 const uint64_t *addresses, size_t count)
-{
-	struct pid_stacks *of_pid = pid ? pid_stacks_for(intern, pid) : NULL;
-	if (pid && !of_pid)
-		return NULL;
 	struct stack *stack = malloc(sizeof *stack + count * sizeof *addresses);
 	if (!stack)
-		return NULL;
-	*stack = (struct stack){ .hash = hash, .id = id, .count = (uint32_t)count, .pid = pid };
+		return false;
+	*stack = (struct stack){ .hash = hash, .id = id, .count = (uint32_t)count, .pid = pid, .epoch = intern->epoch };
 	memcpy(stack->addresses, addresses, count * sizeof *addresses);
 
 	uint32_t position;
@@ -270,24 +158,20 @@ static struct stack *store_stack(struct intern *intern, uint32_t id, uint64_t ha
 	else
 		goto fail;
 	intern->stacks.items[position] = stack;
-	if (!hash_index_add(&intern->stack_index, hash, position, stack_rehash, intern))
+	if (!hash_index_add(&intern->content_index, hash, position, content_rehash, intern))
 		goto fail_place;
 	if (!hash_index_add(&intern->id_index, hash_u64(id), position, id_rehash, intern)) {
-		hash_index_remove(&intern->stack_index, hash, position);
+		hash_index_remove(&intern->content_index, hash, position);
 		goto fail_place;
 	}
-	if (of_pid) {
-		stack->next_of_pid = of_pid->first;
-		of_pid->first = stack;
-	}
-	return stack;
+	return true;
 
 fail_place:
 	intern->stacks.items[position] = NULL;
 	array_push(&intern->free_places, position);
 fail:
 	free(stack);
-	return NULL;
+	return false;
 }
 
 uint32_t intern_stack(struct intern *intern, uint32_t pid, const uint64_t *addresses, size_t count)
@@ -299,12 +183,13 @@ uint32_t intern_stack(struct intern *intern, uint32_t pid, const uint64_t *addre
 	uint64_t hash = hash_bytes(addresses, count * sizeof *addresses, pid);
 	uint32_t id = 0;
 	pthread_mutex_lock(&intern->lock);
-	for (struct hash_probe probe = hash_index_probe(&intern->stack_index, hash);
-	     !id && hash_index_next(&intern->stack_index, &probe);) {
-		const struct stack *stack = intern->stacks.items[probe.position];
-		if (stack->pid == pid && stack->count == count &&
-		    !memcmp(stack->addresses, addresses, count * sizeof *addresses))
+	for (struct hash_probe probe = hash_index_probe(&intern->content_index, hash);
+	     !id && hash_index_next(&intern->content_index, &probe);) {
+		struct stack *stack = intern->stacks.items[probe.position];
+		if (is_same(stack, pid, addresses, count)) {
+			stack->epoch = intern->epoch;
 			id = stack->id;
+		}
 	}
 	if (!id && intern->next_stack_id < UINT32_MAX) {
 		struct iaprof_record_stack record = { .header.type = IAPROF_RECORD_STACK,
@@ -325,20 +210,16 @@ uint32_t intern_stack(struct intern *intern, uint32_t pid, const uint64_t *addre
 int intern_define_stack(struct intern *intern, const struct iaprof_record_stack *record)
 {
 	const uint64_t *addresses = iaprof_record_stack_addresses(record);
-	size_t size = record->count * sizeof *addresses;
 	pthread_mutex_lock(&intern->lock);
 	int result = 0;
-	const struct stack *known = find_stack_by_id(intern, record->id);
+	const struct stack *known = find_by_id(intern, record->id);
 	if (known) {
-		result = known->pid == record->pid && known->count == record->count &&
-					 !memcmp(known->addresses, addresses, size)
-				 ? 0
-				 : -EINVAL;
-	} else {
-		if (!store_stack(intern, record->id, hash_bytes(addresses, size, record->pid), record->pid, addresses,
-				 record->count))
+		result = is_same(known, record->pid, addresses, record->count) ? 0 : -EINVAL;
+	} else if (record->id >= intern->next_stack_id) { /* else it was removed since, and nobody needs it */
+		uint64_t hash = hash_bytes(addresses, record->count * sizeof *addresses, record->pid);
+		if (!store_stack(intern, record->id, hash, record->pid, addresses, record->count))
 			result = -ENOMEM;
-		if (record->id >= intern->next_stack_id && record->id < UINT32_MAX)
+		else if (record->id < UINT32_MAX)
 			intern->next_stack_id = record->id + 1;
 	}
 	pthread_mutex_unlock(&intern->lock);
@@ -347,43 +228,31 @@ int intern_define_stack(struct intern *intern, const struct iaprof_record_stack 
 
 struct interned_stack intern_find_stack(struct intern *intern, uint32_t id)
 {
+	struct interned_stack found = { 0 };
 	pthread_mutex_lock(&intern->lock);
-	const struct stack *stack = id ? find_stack_by_id(intern, id) : NULL;
+	struct stack *stack = id ? find_by_id(intern, id) : NULL;
+	if (stack) {
+		stack->epoch = intern->epoch;
+		found = (struct interned_stack){ .addresses = stack->addresses,
+						 .count = stack->count,
+						 .pid = stack->pid };
+	}
 	pthread_mutex_unlock(&intern->lock);
-	return stack ? (struct interned_stack){ .addresses = stack->addresses,
-						.count = stack->count,
-						.pid = stack->pid }
-		     : (struct interned_stack){ 0 };
+	return found;
 }
 
-/* The position of a stack that is in the table. */
-static uint32_t position_of(const struct intern *intern, const struct stack *stack)
-{
-	for (struct hash_probe probe = hash_index_probe(&intern->id_index, hash_u64(stack->id));
-	     hash_index_next(&intern->id_index, &probe);)
-		if (intern->stacks.items[probe.position] == stack)
-			return probe.position;
-	abort(); /* every stack is in the index */
-}
-
-void intern_forget_process(struct intern *intern, uint32_t pid)
+void intern_expire_stacks(struct intern *intern, uint32_t epochs)
 {
 	pthread_mutex_lock(&intern->lock);
-	struct pid_stacks *of_pid = pid ? find_pid(intern, pid) : NULL;
-	if (of_pid) {
-		for (struct stack *stack = of_pid->first, *next; stack; stack = next) {
-			next = stack->next_of_pid;
-			uint32_t position = position_of(intern, stack);
-			hash_index_remove(&intern->stack_index, stack->hash, position);
-			hash_index_remove(&intern->id_index, hash_u64(stack->id), position);
-			intern->stacks.items[position] = NULL;
-			array_push(&intern->free_places, position);
-			free(stack);
-		}
-		uint32_t position = (uint32_t)(of_pid - intern->pids.items);
-		hash_index_remove(&intern->pid_index, hash_u64(pid), position);
-		*of_pid = (struct pid_stacks){ 0 };
-		array_push(&intern->free_pids, position);
+	intern->epoch++;
+	for (uint32_t position = 0; position < intern->stacks.count; position++) {
+		struct stack *stack = intern->stacks.items[position];
+		if (!stack || intern->epoch - stack->epoch <= epochs || !array_push(&intern->free_places, position))
+			continue;
+		hash_index_remove(&intern->content_index, stack->hash, position);
+		hash_index_remove(&intern->id_index, hash_u64(stack->id), position);
+		intern->stacks.items[position] = NULL;
+		free(stack);
 	}
 	pthread_mutex_unlock(&intern->lock);
 }
@@ -391,7 +260,7 @@ void intern_forget_process(struct intern *intern, uint32_t pid)
 size_t intern_string_count(struct intern *intern)
 {
 	pthread_mutex_lock(&intern->lock);
-	size_t count = intern->text_count;
+	size_t count = intern->strings.index.count;
 	pthread_mutex_unlock(&intern->lock);
 	return count;
 }
@@ -399,7 +268,7 @@ size_t intern_string_count(struct intern *intern)
 size_t intern_stack_count(struct intern *intern)
 {
 	pthread_mutex_lock(&intern->lock);
-	size_t count = intern->stack_index.count;
+	size_t count = intern->content_index.count;
 	pthread_mutex_unlock(&intern->lock);
 	return count;
 }

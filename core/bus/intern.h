@@ -3,8 +3,8 @@
  * Interned strings and stacks: each distinct text or call stack is stored once and has a 32-bit id. A new one's
  * definition record goes onto the bus before its id is handed out, so a definition always precedes its use. Any thread.
  *
- * Strings live as long as the table. User stacks go when their process is forgotten, so that a long run of short
- * processes does not grow; their ids are not used again.
+ * Strings live as long as the table. Stacks go when nobody has used them for a while, so that a long run does not grow
+ * with the addresses it saw; their ids are not used again.
  */
 #ifndef IAPROF_CORE_BUS_INTERN_H
 #define IAPROF_CORE_BUS_INTERN_H
@@ -25,9 +25,8 @@ uint32_t intern_string(struct intern *intern, const char *text, size_t length);
 uint32_t intern_stack(struct intern *intern, uint32_t pid, const uint64_t *addresses, size_t count);
 
 /*
- * Takes a definition that came with a replayed run. Its id must be new, or defined the same before (a definition
- * sent by intern_string() and intern_stack() themselves comes back here and is accepted). Returns 0, -EINVAL when the
- * id means something else already, -ENOMEM.
+ * Takes a definition that came with a replayed run, or comes back from the bus. Returns 0, -EINVAL when the id means
+ * something else already, -ENOMEM.
  */
 int intern_define_string(struct intern *intern, const struct iaprof_record_string *record);
 int intern_define_stack(struct intern *intern, const struct iaprof_record_stack *record);
@@ -35,7 +34,7 @@ int intern_define_stack(struct intern *intern, const struct iaprof_record_stack 
 /* The text of an id; "" for 0 and unknown ids. Lives as long as the table. */
 const char *intern_text(struct intern *intern, uint32_t id);
 
-/* The stack of an id. addresses stay valid until its process is forgotten. */
+/* The stack of an id, which counts as a use of it. addresses stay valid until intern_expire_stacks() removes it. */
 struct interned_stack {
 	const uint64_t *addresses; /* leaf first; NULL for 0 and unknown ids */
 	uint32_t count;
@@ -43,8 +42,8 @@ struct interned_stack {
 };
 struct interned_stack intern_find_stack(struct intern *intern, uint32_t id);
 
-/* Forgets the user stacks of a process. */
-void intern_forget_process(struct intern *intern, uint32_t pid);
+/* Begins a new epoch, and removes the stacks that were last used more than epochs before it. */
+void intern_expire_stacks(struct intern *intern, uint32_t epochs);
 
 /* How many there are now. */
 size_t intern_string_count(struct intern *intern);

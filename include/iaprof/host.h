@@ -99,9 +99,8 @@ struct iaprof_host {
 
 	/*
 	 * Sources only: the id of a stack of count addresses, the leaf first, of process pid, or of the Linux kernel
-	 * when pid is 0. A user stack's id lives until its process has exited and iaprof no longer needs it: do not use
-	 * it later than 2 seconds after the EXIT record. 0 when count is 0 or out of memory; cut at
-	 * IAPROF_STACK_DEPTH_MAX. Any thread.
+	 * when pid is 0. The id may be used in records sent within 5 seconds; ask again for a later one, the same stack
+	 * may have another id then. 0 when count is 0 or out of memory; cut at IAPROF_STACK_DEPTH_MAX. Any thread.
 	 */
 	uint32_t (*intern_stack)(const struct iaprof_host *host, uint32_t pid, const uint64_t *addresses, size_t count);
 

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A set of texts with numbers: see string_table.h. */
+#include "base/string_table.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* How far beyond the known ids a foreign id may lie: what a damaged file asks for must not become an allocation. */
+#define FOREIGN_ID_GAP_MAX 65536
+
+static uint64_t rehash(const void *context, uint32_t position)
+{
+	return ((const struct string_table *)context)->entries.items[position].hash;
+}
+
+void string_table_free(struct string_table *table)
+{
+	arena_free(&table->memory);
+	array_free(&table->entries);
+	hash_index_free(&table->index);
+}
+
+static int store(struct string_table *table, uint32_t id, uint64_t hash, const char *text, size_t length)
+{
+	if (!array_reserve(&table->entries, id))
+		return -ENOMEM;
+	char *copy = arena_text(&table->memory, text, length);
+	if (!copy)
+		return -ENOMEM;
+	while (table->entries.count < id)
+		table->entries.items[table->entries.count++] = (struct string_entry){ 0 };
+	struct string_entry *entry = &table->entries.items[id - 1];
+	*entry = (struct string_entry){ .text = copy, .hash = hash, .length = (uint32_t)length };
+	if (!hash_index_add(&table->index, hash, id - 1, rehash, table)) {
+		*entry = (struct string_entry){ 0 };
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+uint32_t string_table_add(struct string_table *table, const char *text, size_t length, bool *is_new)
+{
+	uint64_t hash = hash_bytes(text, length, 0);
+	if (is_new)
+		*is_new = false;
+	for (struct hash_probe probe = hash_index_probe(&table->index, hash); hash_index_next(&table->index, &probe);) {
+		const struct string_entry *candidate = &table->entries.items[probe.position];
+		if (candidate->length == length && !memcmp(candidate->text, text, length))
+			return probe.position + 1;
+	}
+	if (table->entries.count >= HASH_REMOVED - 1)
+		return 0;
+	uint32_t id = (uint32_t)table->entries.count + 1;
+	if (store(table, id, hash, text, length))
+		return 0;
+	if (is_new)
+		*is_new = true;
+	return id;
+}
+
+int string_table_define(struct string_table *table, uint32_t id, const char *text, size_t length)
+{
+	if (id == 0 || id > table->entries.count + FOREIGN_ID_GAP_MAX)
+		return -EINVAL;
+	if (id <= table->entries.count && table->entries.items[id - 1].text) {
+		const struct string_entry *known = &table->entries.items[id - 1];
+		return known->length == length && !memcmp(known->text, text, length) ? 0 : -EINVAL;
+	}
+	return store(table, id, hash_bytes(text, length, 0), text, length);
+}
