@@ -25,7 +25,7 @@ int option_table_set(const struct option_table *table, void *instance, const cha
 		     struct error *error);
 void option_table_release(const struct option_table *table, void *instance);
 
-/* Writes the options for --help: name, what it takes, what it does, range and default; wrapped at 80 columns. */
+/* Writes a checked table's options for --help: name, what it takes, what it does, range and default; 80 columns. */
 void option_table_describe(const struct option_table *table, FILE *file);
 
 #endif

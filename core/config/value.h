@@ -18,6 +18,12 @@ int value_parse_size(const char *text, uint64_t *value);     /* B KiB MiB GiB kB
 void value_format_duration(uint64_t value, char *text, size_t size);
 void value_format_size(uint64_t value, char *text, size_t size);
 
+/* Text for a message, cut when it is long, so that it does not push the message's own words out. */
+struct value_excerpt {
+	char text[68];
+};
+struct value_excerpt value_excerpt(const char *text);
+
 /* The name of names (NULL-terminated) that is nearest to text by edit distance, or NULL when none is near. */
 const char *value_nearest_name(const char *text, const char *const *names);
 
