@@ -3,75 +3,11 @@
 #include "test_records.h"
 
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The size of a record without its variable part. */
-static const size_t fixed_sizes[IAPROF_RECORD_TYPE_COUNT] = {
-	[IAPROF_RECORD_STRING] = sizeof(struct iaprof_record_string),
-	[IAPROF_RECORD_STACK] = sizeof(struct iaprof_record_stack),
-	[IAPROF_RECORD_SOURCE] = sizeof(struct iaprof_record_source),
-	[IAPROF_RECORD_METADATA] = sizeof(struct iaprof_record_metadata),
-	[IAPROF_RECORD_VALUE_TYPE] = sizeof(struct iaprof_record_value_type),
-	[IAPROF_RECORD_PROCESS] = sizeof(struct iaprof_record_process),
-	[IAPROF_RECORD_MAPPING] = sizeof(struct iaprof_record_mapping),
-	[IAPROF_RECORD_SAMPLE] = sizeof(struct iaprof_record_sample),
-	[IAPROF_RECORD_DEVICE] = sizeof(struct iaprof_record_device),
-	[IAPROF_RECORD_CODE_OBJECT] = sizeof(struct iaprof_record_code_object),
-	[IAPROF_RECORD_CODE_OBJECT_UNLOAD] = sizeof(struct iaprof_record_code_object_unload),
-	[IAPROF_RECORD_KERNEL] = sizeof(struct iaprof_record_kernel),
-	[IAPROF_RECORD_LAUNCH] = sizeof(struct iaprof_record_launch),
-	[IAPROF_RECORD_STALL_REASON] = sizeof(struct iaprof_record_stall_reason),
-	[IAPROF_RECORD_STALL_SAMPLE] = sizeof(struct iaprof_record_stall_sample),
-	[IAPROF_RECORD_CALL] = sizeof(struct iaprof_record_call),
-	[IAPROF_RECORD_COUNTER] = sizeof(struct iaprof_record_counter),
-	[IAPROF_RECORD_COUNTER_VALUE] = sizeof(struct iaprof_record_counter_value),
-	[IAPROF_RECORD_FINDING] = sizeof(struct iaprof_record_finding),
-	[IAPROF_RECORD_LOST] = sizeof(struct iaprof_record_lost),
-	[IAPROF_RECORD_FRAMES] = sizeof(struct iaprof_record_frames),
-};
-
-/* Bytes that a record's variable part needs, by its own count. */
-static size_t variable_size(const struct iaprof_record *record)
-{
-	switch (record->type) {
-	case IAPROF_RECORD_STRING:
-		return (size_t)((const struct iaprof_record_string *)record)->length + 1;
-	case IAPROF_RECORD_STACK:
-		return (size_t)((const struct iaprof_record_stack *)record)->count * sizeof(uint64_t);
-	case IAPROF_RECORD_STALL_SAMPLE:
-		return (size_t)((const struct iaprof_record_stall_sample *)record)->reason_count * sizeof(uint64_t);
-	case IAPROF_RECORD_FRAMES:
-		return (size_t)((const struct iaprof_record_frames *)record)->frame_count *
-		       sizeof(struct iaprof_record_frame);
-	default:
-		return 0;
-	}
-}
-
-const char *test_record_wrong(const struct iaprof_record *record, size_t available)
-{
-	if ((uintptr_t)record % 8)
-		return "a record is not aligned to 8 bytes";
-	if (available < sizeof *record)
-		return "a record's header is cut off";
-	if (record->size % 8 || record->size > IAPROF_RECORD_SIZE_MAX || record->size > available)
-		return "a record has a wrong size";
-	if (record->type == 0 || record->type >= IAPROF_RECORD_TYPE_COUNT)
-		return "a record has an unknown type";
-	if (record->size < fixed_sizes[record->type])
-		return "a record is shorter than its struct";
-	if (variable_size(record) > record->size - fixed_sizes[record->type])
-		return "a record is shorter than its count says";
-	return NULL;
-}
-
-/* A definition that only the core sends, but for a replay. */
-static bool is_definition(uint16_t type)
-{
-	return type == IAPROF_RECORD_STRING || type == IAPROF_RECORD_STACK || type == IAPROF_RECORD_SOURCE ||
-	       type == IAPROF_RECORD_VALUE_TYPE || type == IAPROF_RECORD_FRAMES;
-}
+#include "bus/record_check.h"
 
 void test_records_put(struct test_host *host, const struct iaprof_record *record)
 {
@@ -89,25 +25,25 @@ void test_records_put(struct test_host *host, const struct iaprof_record *record
 	host->record_count++;
 }
 
-const char *test_records_append(struct test_host *host, const struct iaprof_batch *batch)
+int test_records_append(struct test_host *host, const struct iaprof_batch *batch, struct error *error)
 {
 	bool replays = host->plugin.flags & IAPROF_PLUGIN_REPLAYS;
 	const unsigned char *bytes = batch->records;
 	size_t offset = 0;
 	for (uint32_t i = 0; i < batch->count; i++) {
 		const struct iaprof_record *record = (const void *)(bytes + offset);
-		const char *wrong = test_record_wrong(record, batch->size - offset);
-		if (wrong)
-			return wrong;
-		if (is_definition(record->type) && !replays)
-			return "a source may not send definitions";
+		int result = record_check(record, batch->size - offset, error);
+		if (result < 0)
+			return result;
+		if (record_is_of_core(record->type) && !replays)
+			return error_set(error, EINVAL, "a source may not send definitions");
 		offset += record->size;
 	}
 	if (offset != batch->size)
-		return "a batch's size is not that of its records";
+		return error_set(error, EINVAL, "a batch's size is not that of its records");
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
 		test_records_put(host, record);
-	return NULL;
+	return 0;
 }
 
 /* The record that defines an id, the newest one when there are several; NULL none. */

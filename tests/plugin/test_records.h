@@ -3,13 +3,11 @@
 #ifndef IAPROF_TESTS_PLUGIN_TEST_RECORDS_H
 #define IAPROF_TESTS_PLUGIN_TEST_RECORDS_H
 
+#include "base/error.h"
 #include "test_host.h"
 
-/* What is wrong with a record of at most available bytes, or NULL. */
-const char *test_record_wrong(const struct iaprof_record *record, size_t available);
-
-/* Takes a source's batch. NULL, or what is wrong with it (nothing is taken then). */
-const char *test_records_append(struct test_host *host, const struct iaprof_batch *batch);
+/* Takes a source's batch. 0, or -EINVAL with what is wrong with it (nothing is taken then). */
+int test_records_append(struct test_host *host, const struct iaprof_batch *batch, struct error *error);
 
 /* Appends one record that is known to be good. */
 void test_records_put(struct test_host *host, const struct iaprof_record *record);

@@ -65,9 +65,10 @@ static int host_emit(const struct iaprof_host *host, const struct iaprof_batch *
 	if (test->emit_error)
 		return test->emit_error;
 	pthread_mutex_lock(&test->lock);
-	const char *wrong = test_records_append(test, batch);
+	struct error error = { 0 };
+	int result = test_records_append(test, batch, &error);
 	pthread_mutex_unlock(&test->lock);
-	ck_assert_msg(!wrong, "emit: %s", wrong);
+	ck_assert_msg(result == 0, "emit: %s", error.text);
 	return 0;
 }
 

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stacks as text: see stack_text.h. */
+#include "common/stack_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const stack_text_pid_choices[] = { "auto", "yes", "no", NULL };
+
+void stack_text_request(const struct stack_text_options *options, const struct iaprof_host *host)
+{
+	host->request(host, (options->lines ? IAPROF_REQUEST_LINES : 0u) |
+				    (options->pid != STACK_TEXT_PID_NO ? IAPROF_REQUEST_PIDS : 0u));
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static const char *frame_suffix(const struct iaprof_frame *frame)
+{
+	switch (frame->kind) {
+	case IAPROF_FRAME_DEVICE_SOURCE:
+	case IAPROF_FRAME_DEVICE_FUNCTION:
+		return "_[G]";
+	case IAPROF_FRAME_DEVICE_INSTRUCTION:
+	case IAPROF_FRAME_STALL_REASON:
+	case IAPROF_FRAME_DEVICE_OFFSET:
+		return "_[g]";
+	case IAPROF_FRAME_USER:
+	case IAPROF_FRAME_LINUX_KERNEL:
+	case IAPROF_FRAME_JIT:
+		if (frame->flags & IAPROF_FRAME_INLINED)
+			return "_[i]";
+		return frame->kind == IAPROF_FRAME_LINUX_KERNEL ? "_[k]"
+		       : frame->kind == IAPROF_FRAME_JIT        ? "_[j]"
+								: "";
+	default:
+		return "";
+	}
+}
+
+static bool is_on_device(uint32_t kind)
+{
+	return kind == IAPROF_FRAME_SEPARATOR ||
+	       (kind >= IAPROF_FRAME_DEVICE_SOURCE && kind <= IAPROF_FRAME_DEVICE_OFFSET);
+}
+
+/*
+ * A frame must not end like a value: flamegraph.pl takes "a;b 12 34" for the stack "a;b" before (12) and after (34) a
+ * change. Its \s and \d match Unicode, so a tail of digits and characters outside ASCII is joined too.
+ */
+static void join_number(char *text, size_t length)
+{
+	size_t tail = length;
+	while (tail > 0 && ((text[tail - 1] >= '0' && text[tail - 1] <= '9') || text[tail - 1] == '.' ||
+			    (unsigned char)text[tail - 1] >= 0x80))
+		tail--;
+	if (tail > 0 && tail < length && text[tail - 1] == ' ')
+		text[tail - 1] = '_';
+}
+
+static void append_frame_text(struct text *text, const struct iaprof_frame *frame,
+			      const struct stack_text_options *options)
+{
+	size_t begin = text->size;
+	if ((frame->flags & IAPROF_FRAME_UNKNOWN) && frame->module && strcmp(frame->name, "[unknown]") == 0) {
+		/* The habit of stackcollapse-perf.pl: the module stands in for the function. */
+		const char *module = base_name(frame->module);
+		text_append_string(text, module[0] == '[' ? "" : "[");
+		text_append_name(text, module);
+		text_append_string(text, module[0] == '[' ? "" : "]");
+	} else {
+		if (options->module && frame->module) {
+			text_append_name(text, base_name(frame->module));
+			text_append_string(text, "`");
+		}
+		size_t name = text->size;
+		text_append_name(text, frame->name);
+		if (text->size == name)
+			text_append_string(text, "[unknown]");
+	}
+	if (options->lines && frame->file) {
+		text_append_string(text, ":");
+		text_append_name(text, base_name(frame->file));
+		if (frame->line)
+			text_append_format(text, ":%" PRIu32, frame->line);
+	}
+	if (options->annotate)
+		text_append_string(text, frame_suffix(frame));
+	if (text->failed)
+		return;
+	for (size_t i = begin; i < text->size; i++)
+		if (text->data[i] == ';') /* as stackcollapse-perf.pl does */
+			text->data[i] = ':';
+	join_number(text->data + begin, text->size - begin);
+}
+
+static int frames_make(struct stack_rows *rows, const struct iaprof_profile *profile,
+		       const struct stack_text_options *options)
+{
+	rows->frames = calloc(profile->frame_count + 1, sizeof *rows->frames);
+	if (!rows->frames)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->frame_count; i++) {
+		const struct iaprof_frame *frame = iaprof_profile_frame(profile, (uint32_t)i);
+		struct frame_text *made = &rows->frames[i];
+		made->offset = rows->texts.size;
+		append_frame_text(&rows->texts, frame, options);
+		made->length = (uint32_t)(rows->texts.size - made->offset);
+		if (frame->kind == IAPROF_FRAME_PROCESS && frame->pid)
+			text_append_format(&rows->texts, ";%" PRIu32, frame->pid);
+		made->pid_length = (uint32_t)(rows->texts.size - made->offset - made->length);
+	}
+	return rows->texts.failed ? -ENOMEM : 0;
+}
+
+static bool stack_wants_pid(const struct iaprof_profile *profile, const struct iaprof_stack *stack, uint64_t choice)
+{
+	if (choice != STACK_TEXT_PID_AUTO)
+		return choice == STACK_TEXT_PID_YES;
+	for (uint32_t i = 0; i < stack->frame_count; i++)
+		if (is_on_device(iaprof_profile_frame(profile, stack->frames[i])->kind))
+			return true;
+	return false;
+}
+
+/* Reads a stack's text byte by byte, without putting it together. */
+struct stack_reader {
+	const struct stack_rows *rows;
+	const struct iaprof_stack *stack;
+	bool pid;
+	uint32_t position; /* the next frame */
+	const char *next, *end;
+};
+
+static int reader_byte(struct stack_reader *reader)
+{
+	while (reader->next == reader->end) {
+		if (reader->position == reader->stack->frame_count)
+			return -1;
+		const struct frame_text *frame = &reader->rows->frames[reader->stack->frames[reader->position++]];
+		reader->next = reader->rows->texts.data + frame->offset;
+		reader->end = reader->next + frame->length + (reader->pid ? frame->pid_length : 0);
+		if (reader->position > 1)
+			return ';';
+	}
+	return (unsigned char)*reader->next++;
+}
+
+static int text_compare(const struct stack_rows *rows, const struct stack_row *a, const struct stack_row *b)
+{
+	struct stack_reader left = { rows, iaprof_profile_stack(rows->profile, a->stack), a->pid, 0, NULL, NULL };
+	struct stack_reader right = { rows, iaprof_profile_stack(rows->profile, b->stack), b->pid, 0, NULL, NULL };
+	if (a->stack == b->stack)
+		return 0;
+	/* Most stacks share their first frames: skip those by id. */
+	while (a->pid == b->pid && left.position < left.stack->frame_count &&
+	       right.position < right.stack->frame_count &&
+	       left.stack->frames[left.position] == right.stack->frames[right.position])
+		left.position++, right.position++;
+	for (;;) {
+		int left_byte = reader_byte(&left);
+		int right_byte = reader_byte(&right);
+		if (left_byte != right_byte || left_byte < 0)
+			return (left_byte > right_byte) - (left_byte < right_byte);
+	}
+}
+
+static int row_compare(const void *left, const void *right, void *context)
+{
+	const struct stack_row *a = left, *b = right;
+	if (a->value_type != b->value_type)
+		return a->value_type < b->value_type ? -1 : 1;
+	int result = text_compare(context, a, b);
+	return result ? result : (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+int stack_rows_make(struct stack_rows *rows, const struct iaprof_profile *profile,
+		    const struct stack_text_options *options)
+{
+	*rows = (struct stack_rows){ .profile = profile };
+	int result = frames_make(rows, profile, options);
+	if (result < 0)
+		return result;
+	rows->rows = calloc(profile->value_count + 1, sizeof *rows->rows);
+	if (!rows->rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+		rows->rows[i] =
+			(struct stack_row){ value->value_type, value->stack,
+					    stack_wants_pid(profile, stack, options->pid), value->value, value->count };
+	}
+	qsort_r(rows->rows, profile->value_count, sizeof *rows->rows, row_compare, rows);
+	for (size_t i = 0; i < profile->value_count; i++) {
+		struct stack_row *last = rows->count ? &rows->rows[rows->count - 1] : NULL;
+		const struct stack_row *row = &rows->rows[i];
+		if (last && last->value_type == row->value_type && text_compare(rows, last, row) == 0) {
+			last->value = add(last->value, row->value);
+			last->count = add(last->count, row->count);
+		} else
+			rows->rows[rows->count++] = *row;
+	}
+	return 0;
+}
+
+void stack_rows_free(struct stack_rows *rows)
+{
+	free(rows->frames);
+	free(rows->rows);
+	text_free(&rows->texts);
+	*rows = (struct stack_rows){ 0 };
+}
+
+void stack_rows_append_stack(const struct stack_rows *rows, const struct stack_row *row, struct text *text)
+{
+	const struct iaprof_stack *stack = iaprof_profile_stack(rows->profile, row->stack);
+	for (uint32_t i = 0; i < stack->frame_count; i++) {
+		const struct frame_text *frame = &rows->frames[stack->frames[i]];
+		if (i)
+			text_append(text, ";", 1);
+		text_append(text, rows->texts.data + frame->offset, frame->length + (row->pid ? frame->pid_length : 0));
+	}
+}
+
+void stack_rows_append_frame(const struct stack_rows *rows, const struct stack_row *row, uint32_t position,
+			     struct text *text)
+{
+	const struct iaprof_stack *stack = iaprof_profile_stack(rows->profile, row->stack);
+	if (position >= stack->frame_count)
+		return;
+	const struct frame_text *frame = &rows->frames[stack->frames[position]];
+	text_append(text, rows->texts.data + frame->offset, frame->length);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sink folded: one line a stack, "program;function;function VALUE", as flamegraph.pl, inferno and speedscope read it.
+ * One file for each value type that has values, or the one that value= names.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <iaprof/plugin.h>
+
+#include "common/stack_text.h"
+
+struct folded {
+	const char *value; /* name of the wanted value type, NULL: all */
+	struct stack_text_options text;
+};
+
+static const struct iaprof_option options[] = {
+	{ .name = "value",
+	  .type = IAPROF_OPTION_STRING,
+	  .offset = offsetof(struct folded, value),
+	  .help = "writes only this value type, such as cpu; without it each value type that has values gets a file" },
+	STACK_TEXT_OPTIONS(struct folded, text),
+};
+
+static int folded_configure(const struct iaprof_host *host, void *instance)
+{
+	const struct folded *folded = instance;
+	stack_text_request(&folded->text, host);
+	return 0;
+}
+
+/* Appends what a value type is called: its name, with its unit when another one has the same name ("cpu-count"). */
+static void append_label(struct text *text, const struct iaprof_profile *profile, uint32_t value_type)
+{
+	const struct iaprof_value_type *type = iaprof_profile_value_type(profile, value_type);
+	text_append_name(text, type->name);
+	for (uint32_t i = 0; i < profile->value_type_count; i++)
+		if (i != value_type && strcmp(iaprof_profile_value_type(profile, i)->name, type->name) == 0) {
+			text_append_string(text, "-");
+			text_append_name(text, type->unit);
+			break;
+		}
+	for (size_t i = 0; !text->failed && i < text->size; i++)
+		if (text->data[i] == '/') /* it becomes a part of a file's name */
+			text->data[i] = '_';
+	text_append(text, "", 1);
+}
+
+/* Writes the rows from first on that are of one value type; the number of rows goes to count. */
+static int write_file(const struct iaprof_host *host, const struct stack_rows *rows, size_t first, size_t *count,
+		      const char *variant)
+{
+	struct iaprof_output *output = host->output_open(host, variant);
+	if (!output)
+		return -EIO;
+	struct text line = { 0 };
+	int result = 0;
+	size_t i = first;
+	for (; result == 0 && i < rows->count && rows->rows[i].value_type == rows->rows[first].value_type; i++) {
+		stack_rows_append_stack(rows, &rows->rows[i], &line);
+		text_append_format(&line, " %" PRIu64 "\n", rows->rows[i].value);
+		result = text_write(&line, host, output);
+	}
+	*count = i - first;
+	text_free(&line);
+	if (result < 0) {
+		host->output_discard(host, output);
+		return result;
+	}
+	return host->output_close(host, output);
+}
+
+/* The value type with this label or name; UINT32_MAX after a failure. */
+static uint32_t find_value_type(const struct iaprof_host *host, const struct iaprof_profile *profile,
+				const char *wanted)
+{
+	struct text known = { 0 };
+	uint32_t found = UINT32_MAX;
+	for (uint32_t i = 0; i < profile->value_type_count && found == UINT32_MAX; i++) {
+		struct text label = { 0 };
+		append_label(&label, profile, i);
+		if (!label.failed && (strcmp(label.data, wanted) == 0 ||
+				      strcmp(iaprof_profile_value_type(profile, i)->name, wanted) == 0))
+			found = i;
+		if (!label.failed) {
+			text_append_string(&known, i ? ", " : "");
+			text_append_string(&known, label.data);
+		}
+		text_free(&label);
+	}
+	text_append(&known, "", 1);
+	if (found == UINT32_MAX)
+		host->fail(host, EINVAL, "value=%s: this run has no such value type; it has: %s", wanted,
+			   known.failed || !known.data[0] ? "none" : known.data);
+	text_free(&known);
+	return found;
+}
+
+static int write_one(const struct iaprof_host *host, const struct stack_rows *rows, uint32_t value_type)
+{
+	size_t first = 0, count;
+	while (first < rows->count && rows->rows[first].value_type != value_type)
+		first++;
+	return write_file(host, rows, first, &count, NULL);
+}
+
+static int write_each(const struct iaprof_host *host, const struct stack_rows *rows)
+{
+	int result = 0;
+	for (size_t first = 0, count; result == 0 && first < rows->count; first += count) {
+		struct text label = { 0 };
+		append_label(&label, rows->profile, rows->rows[first].value_type);
+		result = label.failed ? host->fail(host, ENOMEM, "not enough memory for the output")
+				      : write_file(host, rows, first, &count, label.data);
+		text_free(&label);
+	}
+	return result;
+}
+
+static int folded_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
+{
+	const struct folded *folded = instance;
+	uint32_t wanted = UINT32_MAX;
+	if (folded->value) {
+		wanted = find_value_type(host, profile, folded->value);
+		if (wanted == UINT32_MAX)
+			return -EINVAL;
+	}
+	struct stack_rows rows;
+	int result = stack_rows_make(&rows, profile, &folded->text);
+	if (result < 0)
+		host->fail(host, result, "not enough memory for %zu stacks", profile->value_count);
+	else if (wanted != UINT32_MAX)
+		result = write_one(host, &rows, wanted);
+	else if (!rows.count || rows.rows[0].value_type == rows.rows[rows.count - 1].value_type)
+		result = write_file(host, &rows, 0, &(size_t){ 0 }, NULL);
+	else
+		result = write_each(host, &rows);
+	stack_rows_free(&rows);
+	return result;
+}
+
+/* Each file is complete when profile() returns. */
+static int folded_finish(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	(void)instance;
+	return 0;
+}
+
+static const struct iaprof_plugin folded_plugin = {
+	.abi_version = IAPROF_ABI_VERSION,
+	.size = sizeof folded_plugin,
+	.schema_version = IAPROF_SCHEMA_VERSION,
+	.kind = IAPROF_PLUGIN_SINK,
+	.option_size = sizeof(struct iaprof_option),
+	.name = "folded",
+	.version = PLUGIN_VERSION,
+	.description = "stacks as lines of text for flamegraph.pl, inferno and speedscope",
+	.extension = "folded",
+	.options = options,
+	.option_count = sizeof options / sizeof options[0],
+	.instance_size = sizeof(struct folded),
+	.configure = folded_configure,
+	.finish = folded_finish,
+	.profile = folded_profile,
+};
+
+IAPROF_REGISTER_PLUGIN(folded_plugin)
