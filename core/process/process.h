@@ -36,9 +36,18 @@ struct process {
 	uint32_t serial;     /* >= 1, unique in the table, the same in a replay of the same records */
 	uint64_t begin;      /* time of its fork or exec; 0 since before we looked */
 	uint64_t end;        /* time of its exit or next exec; UINT64_MAX running */
-	const char *name;    /* comm, the newest one; belongs to the table */
-	int root;            /* O_PATH descriptor of its root folder when that is not iaprof's own; else -1 */
+	const char *name;    /* comm, the newest one; "" not known; belongs to the table */
+	/*
+	 * O_PATH descriptor of its root folder, PROCESS_ROOT_OWN or PROCESS_ROOT_UNREACHABLE; as it was at its last
+	 * fork, exec or look through /proc, whichever is the latest.
+	 */
+	int root;
 };
+
+#define PROCESS_ROOT_OWN (-1) /* the same as iaprof's own */
+#define PROCESS_ROOT_UNREACHABLE                                                                                       \
+	(-2) /* another one that cannot be opened: its files must not be looked for in ours                            \
+	      */
 
 struct process_table *process_table_new(void);
 void process_table_free(struct process_table *table);
@@ -65,12 +74,16 @@ const struct mapping *process_mapping_at(struct process_table *table, struct pro
 
 /*
  * Forgets the images that ended before this time, calling gone() for each right before it goes (it may still be asked
- * for mappings then). Images that a fork's mappings still depend on are kept until those are gone.
+ * for mappings then; nothing in the table may be changed). Mappings that a fork still has from an image stay with the
+ * fork. Forgets also which mappings were replaced before this time.
  */
 void process_table_retire(struct process_table *table, uint64_t before,
 			  void (*gone)(void *context, struct process *process), void *context);
 
 /* How many images are known now. */
 size_t process_table_count(const struct process_table *table);
+
+/* How many parts of mappings had to be forgotten because one process had more than can be kept; 0 in a usual run. */
+uint64_t process_table_dropped(const struct process_table *table);
 
 #endif

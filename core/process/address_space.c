@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program image has mapped where, over time: see address_space.h. */
+#include "process/address_space.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void mapping_release(struct shared_mapping *mapping)
+{
+	if (!--mapping->references)
+		free(mapping);
+}
+
+static void pieces_free(struct piece_array *pieces)
+{
+	for (size_t i = 0; i < pieces->count; i++)
+		mapping_release(pieces->items[i].mapping);
+	array_free(pieces);
+}
+
+/* The first current piece that ends behind the address. */
+static size_t current_search(const struct piece_array *current, uint64_t address)
+{
+	size_t low = 0, high = current->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (current->items[middle].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* The first historical piece that ended after the time. */
+static size_t history_search(const struct piece_array *history, uint64_t time)
+{
+	size_t low = 0, high = history->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (history->items[middle].until > time)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Lifetime and the tree of forks. */
+
+struct address_space *address_space_new(void)
+{
+	struct address_space *space = calloc(1, sizeof *space);
+	if (space)
+		space->owned = true;
+	return space;
+}
+
+static void space_unlink(struct address_space *space)
+{
+	if (!space->parent)
+		return;
+	if (space->previous_sibling)
+		space->previous_sibling->next_sibling = space->next_sibling;
+	else
+		space->parent->first_child = space->next_sibling;
+	if (space->next_sibling)
+		space->next_sibling->previous_sibling = space->previous_sibling;
+	space->parent = space->previous_sibling = space->next_sibling = NULL;
+}
+
+static void space_link(struct address_space *space, struct address_space *parent, uint64_t time)
+{
+	space->parent = parent;
+	space->fork_time = time;
+	space->previous_sibling = NULL;
+	space->next_sibling = parent->first_child;
+	if (parent->first_child)
+		parent->first_child->previous_sibling = space;
+	parent->first_child = space;
+}
+
+static void space_free(struct address_space *space)
+{
+	space_unlink(space);
+	pieces_free(&space->current);
+	pieces_free(&space->history);
+	free(space);
+}
+
+void address_space_fork(struct address_space *space, struct address_space *parent, uint64_t time)
+{
+	/* Damaged or replayed records could make a child its own ancestor. */
+	if (space == parent || space->parent)
+		return;
+	if (space->first_child)
+		for (const struct address_space *ancestor = parent; ancestor; ancestor = ancestor->parent)
+			if (ancestor == space)
+				return;
+	space_link(space, parent, time);
+}
+
+/* Building pieces. */
+
+static void history_insert(struct piece_array *history, struct piece piece)
+{
+	size_t at = history->count;
+	while (at && history->items[at - 1].until > piece.until)
+		at--;
+	memmove(&history->items[at + 1], &history->items[at], (history->count - at) * sizeof piece);
+	history->items[at] = piece;
+	history->count++;
+	piece.mapping->references++;
+}
+
+/*
+ * Makes a piece current. None that it overlaps may begin later. Room must be there: 2 more in current, and in history
+ * as many as it overlaps.
+ */
+static void piece_place(struct piece_array *current, struct piece_array *history, struct piece piece)
+{
+	size_t first = current_search(current, piece.start), last = first;
+	struct piece pieces[3];
+	size_t count = 0;
+
+	piece.until = UINT64_MAX;
+	if (first < current->count && current->items[first].start < piece.start) {
+		pieces[count] = current->items[first];
+		pieces[count++].end = piece.start;
+	}
+	pieces[count++] = piece;
+	for (; last < current->count && current->items[last].start < piece.end; last++) {
+		struct piece replaced = current->items[last];
+		if (replaced.end > piece.end) {
+			pieces[count] = replaced;
+			pieces[count++].start = piece.end;
+		}
+		replaced.start = larger(replaced.start, piece.start);
+		replaced.end = smaller(replaced.end, piece.end);
+		replaced.until = piece.begin;
+		if (replaced.begin < replaced.until)
+			history_insert(history, replaced);
+	}
+	for (size_t i = 0; i < count; i++)
+		pieces[i].mapping->references++;
+	for (size_t i = first; i < last; i++)
+		mapping_release(current->items[i].mapping);
+	memmove(&current->items[first + count], &current->items[last],
+		(current->count - last) * sizeof *current->items);
+	memcpy(&current->items[first], pieces, count * sizeof *pieces);
+	current->count += count - (last - first);
+}
+
+static int piece_compare(const void *left, const void *right)
+{
+	const struct piece *a = left, *b = right;
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	return a->until < b->until ? -1 : a->until > b->until;
+}
+
+/*
+ * Places all pieces of a list into empty arrays, by their begin; those that begin together in the order of the list.
+ * False when out of memory.
+ */
+static bool pieces_build(struct piece *list, size_t count, struct piece_array *current, struct piece_array *history)
+{
+	/* A placement makes up to 3 pieces, and each can become history once. */
+	if (count && (!array_reserve(current, 2 * count + 1) || !array_reserve(history, 3 * count)))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		list[i].until = i;
+	if (count)
+		qsort(list, count, sizeof *list, piece_compare);
+	for (size_t i = 0; i < count; i++)
+		piece_place(current, history, list[i]);
+	return true;
+}
+
+/* Replaces all pieces of a space by those of a list. False when out of memory: nothing changed. */
+static bool space_rebuild(struct address_space *space, struct piece *list, size_t count)
+{
+	struct piece_array current = { 0 }, history = { 0 };
+	if (!pieces_build(list, count, &current, &history)) {
+		array_free(&current);
+		array_free(&history);
+		return false;
+	}
+	pieces_free(&space->current);
+	pieces_free(&space->history);
+	space->current = current;
+	space->history = history;
+	return true;
+}
+
+/* Copies pieces to the end of a list that has room. Borrowed: no reference is taken. */
+static size_t list_extend(struct piece *list, size_t count, const struct piece_array *pieces)
+{
+	if (pieces->count)
+		memcpy(&list[count], pieces->items, pieces->count * sizeof *list);
+	return count + pieces->count;
+}
+
+/* Keeps a space within ADDRESS_SPACE_PIECES_MAX; the oldest go. */
+static int space_limit(struct address_space *space, uint64_t *dropped)
+{
+	if (space->history.count > ADDRESS_SPACE_PIECES_MAX) {
+		size_t gone = space->history.count - ADDRESS_SPACE_PIECES_MAX * 3 / 4;
+		for (size_t i = 0; i < gone; i++)
+			mapping_release(space->history.items[i].mapping);
+		space->history.count -= gone;
+		memmove(space->history.items, &space->history.items[gone],
+			space->history.count * sizeof *space->history.items);
+		*dropped += gone;
+	}
+	if (space->current.count <= ADDRESS_SPACE_PIECES_MAX)
+		return 0;
+	size_t count = space->current.count, gone = count - ADDRESS_SPACE_PIECES_MAX * 3 / 4;
+	CLEANUP_FREE struct piece *list = malloc((count + space->history.count) * sizeof *list);
+	if (!list)
+		return -ENOMEM;
+	list_extend(list, 0, &space->current);
+	for (size_t i = 0; i < count; i++)
+		list[i].until = i;
+	qsort(list, count, sizeof *list, piece_compare);
+	size_t total = list_extend(list, count, &space->history);
+	if (!space_rebuild(space, list + gone, total - gone))
+		return -ENOMEM;
+	*dropped += gone;
+	return 0;
+}
+
+/*
+ * An address space that nobody owns gives what its only fork sees to that fork. When memory is short it stays as it
+ * is, which is right as well.
+ */
+static void space_give_to_child(struct address_space *space, struct address_space *child)
+{
+	const struct piece_array *const parts[] = { &space->current, &space->history };
+	size_t most = space->current.count + space->history.count + child->current.count + child->history.count;
+	CLEANUP_FREE struct piece *list = malloc((most + 1) * sizeof *list);
+	if (!list)
+		return;
+	size_t count = 0;
+	for (size_t part = 0; part < 2; part++)
+		for (size_t i = 0; i < parts[part]->count; i++) {
+			const struct piece *piece = &parts[part]->items[i];
+			if (piece->begin <= child->fork_time && piece->until > child->fork_time) {
+				list[count] = *piece;
+				list[count++].begin = 0; /* there before all that is the fork's own */
+			}
+		}
+	if (count) {
+		count = list_extend(list, count, &child->history);
+		count = list_extend(list, count, &child->current);
+		if (!space_rebuild(child, list, count))
+			return;
+	}
+	struct address_space *parent = space->parent;
+	uint64_t fork_time = smaller(child->fork_time, space->fork_time);
+	space_unlink(child);
+	if (parent)
+		space_link(child, parent, fork_time);
+	space_free(space);
+}
+
+void address_space_disown(struct address_space *space)
+{
+	if (!space)
+		return;
+	space->owned = false;
+	while (space && !space->owned) {
+		struct address_space *parent = space->parent, *child = space->first_child;
+		if (child) {
+			if (!child->next_sibling)
+				space_give_to_child(space, child);
+			return;
+		}
+		space_free(space);
+		space = parent;
+	}
+}
+
+/* Adding. */
+
+static bool is_file(const char *path)
+{
+	return path[0] == '/' && path[1] != '/';
+}
+
+/*
+ * Whether two mappings show the same thing at the same addresses. A look through /proc gives inode numbers where an
+ * event gives a build id: those two can be compared by path and offset only, which is not certain when the file was
+ * replaced in between. certain: then say no.
+ */
+static bool mapping_agrees(const struct mapping *a, const struct mapping *b, bool certain)
+{
+	if (a->path != b->path)
+		return false;
+	if (!is_file(a->path))
+		return true;
+	if (a->start - a->file_offset != b->start - b->file_offset)
+		return false;
+	if (a->build_id_size && b->build_id_size)
+		return a->build_id_size == b->build_id_size && !memcmp(a->build_id, b->build_id, a->build_id_size);
+	if (a->inode && b->inode)
+		return a->inode == b->inode && a->device_major == b->device_major &&
+		       a->device_minor == b->device_minor &&
+		       (!a->inode_generation || !b->inode_generation || a->inode_generation == b->inode_generation);
+	return !certain;
+}
+
+/* What held address in this space at this time, its parents left out. */
+static const struct piece *space_find(const struct address_space *space, uint64_t address, uint64_t time)
+{
+	size_t at = current_search(&space->current, address);
+	if (at < space->current.count && space->current.items[at].start <= address &&
+	    space->current.items[at].begin <= time)
+		return &space->current.items[at];
+	for (at = history_search(&space->history, time); at < space->history.count; at++) {
+		const struct piece *piece = &space->history.items[at];
+		if (piece->start <= address && address < piece->end && piece->begin <= time)
+			return piece;
+	}
+	return NULL;
+}
+
+const struct mapping *address_space_find(const struct address_space *space, uint64_t address, uint64_t time)
+{
+	for (; space; space = space->parent) {
+		const struct piece *piece = space_find(space, address, time);
+		if (piece)
+			return &piece->mapping->mapping;
+		time = smaller(time, space->fork_time);
+	}
+	return NULL;
+}
+
+/* Whether [start, end), in which the space has nothing of its own, shows the same by inheritance. */
+static bool is_inherited(const struct address_space *space, const struct mapping *mapping, uint64_t start, uint64_t end)
+{
+	if (!space->parent)
+		return false;
+	const struct mapping *first = address_space_find(space->parent, start, space->fork_time);
+	return first && first == address_space_find(space->parent, end - 1, space->fork_time) &&
+	       mapping_agrees(first, mapping, false);
+}
+
+/* Says from when on (*begin) a mapping is new in a part of what it covers, where piece is current (NULL: none). */
+static bool is_new(const struct address_space *space, const struct piece *piece, const struct piece *part,
+		   uint64_t *begin)
+{
+	const struct mapping *mapping = &part->mapping->mapping;
+	uint64_t time = part->mapping->seen;
+	bool existing = mapping->flags & IAPROF_MAPPING_EXISTING;
+
+	if (piece && piece->begin > time)
+		piece = space_find(space, part->start, time);
+	*begin = !piece && existing ? 0 : time;
+	if (!piece)
+		return !existing || !is_inherited(space, mapping, part->start, part->end);
+	if (mapping_agrees(&piece->mapping->mapping, mapping, !existing))
+		return false;
+	return !existing || piece->mapping->seen < time;
+}
+
+/* The parts of a mapping that are news, as pieces in parts (borrowed). False when out of memory. */
+static bool find_news(const struct address_space *space, struct shared_mapping *mapping, struct piece_array *parts)
+{
+	const struct piece_array *current = &space->current;
+	uint64_t at = mapping->mapping.start, end = mapping->mapping.end;
+	for (size_t i = current_search(current, at); at < end;) {
+		const struct piece *piece = i < current->count ? &current->items[i] : NULL;
+		struct piece part = { .start = at, .end = end, .mapping = mapping };
+		if (piece && piece->start > at) {
+			part.end = smaller(piece->start, end);
+			piece = NULL;
+		} else if (piece) {
+			part.end = smaller(piece->end, end);
+			i++;
+		}
+		if (is_new(space, piece, &part, &part.begin)) {
+			struct piece *last = parts->count ? &parts->items[parts->count - 1] : NULL;
+			if (last && last->end == part.start && last->begin == part.begin)
+				last->end = part.end;
+			else if (!array_push(parts, part))
+				return false;
+		}
+		at = part.end;
+	}
+	return true;
+}
+
+/* Adds the parts, most often simply on top of what is there. */
+static bool space_apply(struct address_space *space, const struct piece_array *parts)
+{
+	size_t overlapped = 0;
+	bool on_top = true;
+	for (size_t part = 0; part < parts->count; part++) {
+		const struct piece *new = &parts->items[part];
+		for (size_t i = current_search(&space->current, new->start);
+		     i < space->current.count && space->current.items[i].start < new->end; i++, overlapped++)
+			if (space->current.items[i].begin > new->begin)
+				on_top = false;
+	}
+	if (on_top) {
+		if (!array_reserve(&space->current, space->current.count + 2 * parts->count) ||
+		    !array_reserve(&space->history, space->history.count + overlapped))
+			return false;
+		for (size_t part = 0; part < parts->count; part++)
+			piece_place(&space->current, &space->history, parts->items[part]);
+		return true;
+	}
+	size_t most = space->current.count + space->history.count + parts->count;
+	CLEANUP_FREE struct piece *list = malloc(most * sizeof *list);
+	if (!list)
+		return false;
+	size_t count = list_extend(list, 0, &space->history);
+	count = list_extend(list, count, &space->current);
+	count = list_extend(list, count, parts);
+	return space_rebuild(space, list, count);
+}
+
+int address_space_add(struct address_space *space, const struct mapping *mapping, uint64_t time, uint64_t *dropped)
+{
+	struct piece_array parts = { 0 };
+	struct shared_mapping *shared = malloc(sizeof *shared);
+	if (!shared)
+		return -ENOMEM;
+	/* A reference of our own, so that no replacement in the middle frees it. */
+	*shared = (struct shared_mapping){ .mapping = *mapping, .seen = time, .references = 1 };
+	shared->mapping.begin = mapping->flags & IAPROF_MAPPING_EXISTING ? 0 : time;
+
+	int result = -ENOMEM;
+	if (find_news(space, shared, &parts)) {
+		result = parts.count ? 1 : 0;
+		if (parts.count && !space_apply(space, &parts))
+			result = -ENOMEM;
+	}
+	array_free(&parts);
+	mapping_release(shared);
+	if (result > 0 && space_limit(space, dropped))
+		result = -ENOMEM;
+	return result;
+}
+
+/* Splitting and forgetting. */
+
+int address_space_split(struct address_space *space, uint64_t time, struct address_space *later)
+{
+	const struct piece_array *const parts[] = { &space->history, &space->current };
+	size_t total = space->current.count + space->history.count, kept = 0, moved = 0;
+	CLEANUP_FREE struct piece *list = malloc((total + 1) * sizeof *list);
+	if (!list)
+		return -ENOMEM;
+	for (size_t part = 0; part < 2; part++)
+		for (size_t i = 0; i < parts[part]->count; i++) {
+			const struct piece *piece = &parts[part]->items[i];
+			if (piece->mapping->seen < time)
+				list[kept++] = *piece;
+			else
+				list[total - ++moved] = *piece;
+		}
+	if (moved) {
+		if (!pieces_build(list + kept, moved, &later->current, &later->history))
+			return -ENOMEM;
+		if (!space_rebuild(space, list, kept)) {
+			pieces_free(&later->current);
+			pieces_free(&later->history);
+			return -ENOMEM;
+		}
+	}
+	for (struct address_space *child = space->first_child, *next; child; child = next) {
+		next = child->next_sibling;
+		if (child->fork_time >= time) {
+			uint64_t fork_time = child->fork_time;
+			space_unlink(child);
+			space_link(child, later, fork_time);
+		}
+	}
+	return 0;
+}
+
+static bool fork_needs(const struct address_space *space, const struct piece *piece)
+{
+	for (const struct address_space *child = space->first_child; child; child = child->next_sibling)
+		if (piece->begin <= child->fork_time && child->fork_time < piece->until)
+			return true;
+	return false;
+}
+
+void address_space_prune(struct address_space *space, uint64_t before)
+{
+	struct piece_array *history = &space->history;
+	size_t ended = history_search(history, before), kept = 0;
+	for (size_t i = 0; i < history->count; i++)
+		if (i >= ended || fork_needs(space, &history->items[i]))
+			history->items[kept++] = history->items[i];
+		else
+			mapping_release(history->items[i].mapping);
+	history->count = kept;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Descriptors of root folders other than iaprof's own: see root_cache.h. */
+#include "process/root_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+
+/* Which mount namespace and root folder /proc/WHO has. Returns 0 or a negative errno. */
+static int root_identify(const char *who, struct root *root)
+{
+	char path[64];
+	struct stat status;
+
+	snprintf(path, sizeof path, "/proc/%s/ns/mnt", who);
+	if (stat(path, &status))
+		return -errno;
+	root->namespace_inode = status.st_ino;
+	snprintf(path, sizeof path, "/proc/%s/root", who);
+	if (stat(path, &status))
+		return -errno;
+	root->device = status.st_dev;
+	root->inode = status.st_ino;
+	return 0;
+}
+
+static bool root_equals(const struct root *a, const struct root *b)
+{
+	return a->namespace_inode == b->namespace_inode && a->device == b->device && a->inode == b->inode;
+}
+
+void root_cache_prepare(struct root_cache *cache)
+{
+	struct rlimit limit;
+	cache->limit = ROOT_CACHE_MAX;
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 4 < cache->limit)
+		cache->limit = limit.rlim_cur / 4;
+	/* Without /proc it stays all zeros; then no other process can be looked at either. */
+	root_identify("self", &cache->own);
+}
+
+static void root_close(struct root_cache *cache, size_t position)
+{
+	close(cache->roots.items[position]->descriptor);
+	free(cache->roots.items[position]);
+	cache->roots.items[position] = cache->roots.items[--cache->roots.count];
+}
+
+void root_cache_free(struct root_cache *cache)
+{
+	while (cache->roots.count)
+		root_close(cache, cache->roots.count - 1);
+	array_free(&cache->roots);
+}
+
+void root_cache_trim(struct root_cache *cache)
+{
+	for (size_t i = cache->roots.count; i-- > 0;)
+		if (!cache->roots.items[i]->users)
+			root_close(cache, i);
+}
+
+/* Makes room for one more when the cache is full: the one that was unused longest goes. */
+static bool root_cache_make_room(struct root_cache *cache)
+{
+	if (cache->roots.count < cache->limit)
+		return true;
+	size_t oldest = cache->roots.count;
+	for (size_t i = 0; i < cache->roots.count; i++)
+		if (!cache->roots.items[i]->users &&
+		    (oldest == cache->roots.count ||
+		     cache->roots.items[i]->last_used < cache->roots.items[oldest]->last_used))
+			oldest = i;
+	if (oldest == cache->roots.count)
+		return false;
+	root_close(cache, oldest);
+	return true;
+}
+
+static struct root *root_open(struct root_cache *cache, const char *who, const struct root *wanted)
+{
+	char path[64];
+	if (!root_cache_make_room(cache) || !array_reserve(&cache->roots, cache->roots.count + 1))
+		return NULL;
+	snprintf(path, sizeof path, "/proc/%s/root", who);
+	CLEANUP_CLOSE int descriptor = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat status;
+	/* The process may have gone elsewhere, or its number to another one, since it was identified. */
+	if (descriptor < 0 || fstat(descriptor, &status) || status.st_dev != wanted->device ||
+	    status.st_ino != wanted->inode)
+		return NULL;
+	struct root *root = malloc(sizeof *root);
+	if (!root)
+		return NULL;
+	*root = *wanted;
+	root->descriptor = STEAL_DESCRIPTOR(descriptor);
+	cache->roots.items[cache->roots.count++] = root;
+	return root;
+}
+
+enum root_place root_cache_look(struct root_cache *cache, uint32_t pid, struct root **root)
+{
+	char who[16];
+	struct root found = { 0 };
+	struct root *match = NULL;
+
+	snprintf(who, sizeof who, "%u", pid);
+	if (root_identify(who, &found))
+		return ROOT_UNKNOWN;
+	if (root_equals(&found, &cache->own))
+		return ROOT_OWN;
+	for (size_t i = 0; i < cache->roots.count && !match; i++)
+		if (root_equals(cache->roots.items[i], &found))
+			match = cache->roots.items[i];
+	if (!match && !(match = root_open(cache, who, &found)))
+		return ROOT_UNREACHABLE;
+	match->users++;
+	match->last_used = ++cache->uses;
+	*root = match;
+	return ROOT_OTHER;
+}
+
+void root_release(struct root *root)
+{
+	if (root)
+		root->users--;
+}
