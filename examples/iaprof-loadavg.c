@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A source to start from: reads /proc/loadavg every period and sends the load as a counter. It shows options, probe,
+ * a timer, declarations and records. Copy it, rename it, and put your hardware where /proc/loadavg is.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <iaprof/plugin.h>
+
+#define LOADAVG_PATH "/proc/loadavg"
+
+enum { COUNTER_LOAD = 1 };
+
+/* Zeroed by iaprof, which then stores the options. All state is here: a plugin can have several instances. */
+struct loadavg {
+	const struct iaprof_host *host;
+	uint64_t period;
+	int fd; /* 0: not open; the standard descriptors are iaprof's */
+};
+
+static const struct iaprof_option options[] = {
+	{ .name = "period",
+	  .type = IAPROF_OPTION_DURATION,
+	  .offset = offsetof(struct loadavg, period),
+	  .default_value = "100ms",
+	  .help = "How often the load is read.",
+	  .minimum = 1000000,
+	  .maximum = 60000000000 },
+};
+
+static int configure(const struct iaprof_host *host, void *instance)
+{
+	struct loadavg *loadavg = instance;
+	loadavg->host = host; /* the same one in every callback; kept for the timer's, which gets none */
+	return 0;
+}
+
+static int probe(const struct iaprof_host *host, void *instance)
+{
+	(void)instance;
+	if (access(LOADAVG_PATH, R_OK) < 0)
+		return host->fail(host, errno, "%s cannot be read: mount /proc", LOADAVG_PATH);
+	return 0;
+}
+
+static int prepare(const struct iaprof_host *host, void *instance)
+{
+	struct loadavg *loadavg = instance;
+	int fd = open(LOADAVG_PATH, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return host->fail(host, errno, "open %s: %s", LOADAVG_PATH, strerror(errno));
+	loadavg->fd = fd;
+	return 0;
+}
+
+static int send_record(const struct iaprof_host *host, const void *record, uint64_t size)
+{
+	struct iaprof_batch batch = { .records = record, .size = size, .count = 1 };
+	int result = host->emit(host, &batch);
+	/* A full queue is counted by iaprof and shown to the user; the next reading may fit again. */
+	return result == -ENOSPC ? 0 : result;
+}
+
+static int send_load(struct loadavg *loadavg)
+{
+	const struct iaprof_host *host = loadavg->host;
+	char text[128];
+	ssize_t length = pread(loadavg->fd, text, sizeof text - 1, 0);
+	double load;
+	if (length < 0)
+		return host->fail(host, errno, "read %s: %s", LOADAVG_PATH, strerror(errno));
+	text[length] = '\0';
+	if (sscanf(text, "%lf", &load) != 1)
+		return host->fail(host, EIO, "%s holds no number", LOADAVG_PATH);
+	struct iaprof_record_counter_value value = {
+		.header = { .size = sizeof value, .type = IAPROF_RECORD_COUNTER_VALUE, .time = host->clock(host) },
+		.counter = COUNTER_LOAD,
+		.value = load,
+	};
+	return send_record(host, &value, sizeof value);
+}
+
+static int timer_expired(void *instance, uint64_t expirations)
+{
+	(void)expirations;
+	return send_load(instance);
+}
+
+static int start(const struct iaprof_host *host, void *instance)
+{
+	struct loadavg *loadavg = instance;
+	struct iaprof_record_counter counter = {
+		.header = { .size = sizeof counter, .type = IAPROF_RECORD_COUNTER, .time = host->clock(host) },
+		.id = COUNTER_LOAD,
+		.name = host->intern_string(host, "load", 4),
+		.unit = host->intern_string(host, "tasks", 5),
+		.kind = IAPROF_COUNTER_GAUGE,
+	};
+	int result = send_record(host, &counter, sizeof counter);
+	if (result == 0)
+		result = host->watch_timer(host, loadavg->period, timer_expired);
+	return result;
+}
+
+/* Sends what is still there. Timers no longer run. */
+static int stop(const struct iaprof_host *host, void *instance)
+{
+	struct loadavg *loadavg = instance;
+	(void)host;
+	return send_load(loadavg);
+}
+
+static void destroy(const struct iaprof_host *host, void *instance)
+{
+	struct loadavg *loadavg = instance;
+	(void)host;
+	if (loadavg->fd)
+		close(loadavg->fd);
+}
+
+static const struct iaprof_plugin plugin = {
+	.abi_version = IAPROF_ABI_VERSION,
+	.size = sizeof plugin,
+	.schema_version = IAPROF_SCHEMA_VERSION,
+	.kind = IAPROF_PLUGIN_SOURCE,
+	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
+	.option_size = sizeof(struct iaprof_option),
+	.name = "loadavg",
+	.version = "1.0",
+	.description = "the system's load average, as a counter",
+	.options = options,
+	.option_count = sizeof options / sizeof options[0],
+	.instance_size = sizeof(struct loadavg),
+	.configure = configure,
+	.destroy = destroy,
+	.probe = probe,
+	.prepare = prepare,
+	.start = start,
+	.stop = stop,
+};
+IAPROF_REGISTER_PLUGIN(plugin)
