@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plugin that is held against the interface: see subject.h. */
+#include "subject.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define CHECK_TIMEOUT 60 /* seconds: a plugin that waits for ever fails, a slow machine does not */
+
+struct test_host *subject_new(void)
+{
+	struct test_host *host = test_host_new(getenv(SUBJECT_PATH), NULL);
+	char *settings CLEANUP_FREE = strdup(getenv(SUBJECT_SETTINGS));
+	ck_assert_ptr_nonnull(settings);
+	char *rest = settings;
+	for (char *line; (line = strsep(&rest, "\n")) && *line;) {
+		char *value = strchr(line, '=');
+		*value++ = '\0';
+		ck_assert_msg(test_host_set(host, line, value) == 0, "%s", host->failure);
+	}
+	return host;
+}
+
+void subject_expect_reason(const struct test_host *host, const char *callback, int result)
+{
+	ck_assert_msg(result <= 0, "%s() returned %d: it is 0 or a negative errno", callback, result);
+	if (result < 0)
+		ck_assert_msg(host->failure[0], "%s() failed (%s) without a reason: call host->fail()", callback,
+			      strerror(-result));
+}
+
+void subject_configure(struct test_host *host)
+{
+	int result = test_host_configure(host);
+	subject_expect_reason(host, "configure", result);
+	ck_assert_msg(result == 0, "configure: %s (the options it needs can be given as KEY=VALUE)", host->failure);
+}
+
+void subject_prepare(struct test_host *host)
+{
+	int result = test_host_probe(host);
+	subject_expect_reason(host, "probe", result);
+	if (result < 0)
+		ck_abort_msg(SUBJECT_SKIP "probe: %s", host->failure);
+	result = test_host_prepare(host);
+	subject_expect_reason(host, "prepare", result);
+	if (result == -EPERM || result == -EACCES)
+		ck_abort_msg(SUBJECT_SKIP "prepare: %s", host->failure);
+	ck_assert_msg(result == 0, "prepare: %s", host->failure);
+}
+
+unsigned subject_descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	ck_assert_ptr_nonnull(folder);
+	unsigned count = 0;
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count;
+}
+
+void check_add(Suite *suite, const char *what, const TTest *test)
+{
+	TCase *one = tcase_create(what);
+	tcase_set_timeout(one, CHECK_TIMEOUT);
+	tcase_add_test(one, test);
+	suite_add_tcase(suite, one);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plugin that is held against the interface, and what the checks of all kinds share. */
+#ifndef IAPROF_TOOLS_PLUGIN_CHECK_SUBJECT_H
+#define IAPROF_TOOLS_PLUGIN_CHECK_SUBJECT_H
+
+#include <check.h>
+#include "test_host.h"
+
+/* Check's tests take no argument, but they inherit the environment: the path, and "key=value" lines. */
+#define SUBJECT_PATH "IAPROF_PLUGIN_CHECK_PATH"
+#define SUBJECT_SETTINGS "IAPROF_PLUGIN_CHECK_SETTINGS"
+
+/* Begins the message of a check that cannot be made here; the reason follows. */
+#define SUBJECT_SKIP "SKIP "
+
+/* A host with a new instance and the user's settings. */
+struct test_host *subject_new(void);
+
+/* configure(), and probe() and prepare() too: fails the check, or skips it where hardware or rights are missing. */
+void subject_configure(struct test_host *host);
+void subject_prepare(struct test_host *host);
+
+/* A callback's result is 0, or a negative errno with a reason given to host->fail(). */
+void subject_expect_reason(const struct test_host *host, const char *callback, int result);
+
+/* How many file descriptors this process has open. */
+unsigned subject_descriptors(void);
+
+/* Each adds its checks, one test a case, whose name says what is checked. */
+void checks_add_form(Suite *suite);
+void checks_add_life(Suite *suite, uint32_t kind);
+void checks_add_source(Suite *suite);
+void checks_add_sink(Suite *suite);
+void checks_add_decoder(Suite *suite);
+void check_add(Suite *suite, const char *what, const TTest *test);
+
+#endif
