@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See support.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <linux/bpf.h>
+#include <bpf/bpf.h>
+#include "support.h"
+
+/* The inode of the initial PID namespace, the same on every kernel (PROC_PID_INIT_INO, include/linux/proc_ns.h). */
+#define INITIAL_PID_NAMESPACE 0xeffffffcu
+
+static int process_ids_check(const struct iaprof_host *host)
+{
+	struct stat namespace;
+
+	if (stat("/proc/self/ns/pid", &namespace) == 0 && namespace.st_ino != INITIAL_PID_NAMESPACE)
+		return host->fail(host, ENOTSUP,
+				  "in a PID namespace (a container?) process ids mean something else than in the Linux "
+				  "kernel: run on the host, or with the host's PID namespace (--pid=host)");
+	return 0;
+}
+
+int bpf_support_check(const struct iaprof_host *host)
+{
+	/* return 0: the smallest program that needs the rights of the real ones. */
+	static const struct bpf_insn program[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int result = process_ids_check(host);
+	if (result)
+		return result;
+
+	int descriptor = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "iaprof_probe", "Dual BSD/GPL", program,
+				       sizeof program / sizeof program[0], NULL);
+	if (descriptor >= 0) {
+		close(descriptor);
+	} else if (descriptor == -ENOSYS) {
+		return host->fail(host, ENOSYS, "this Linux kernel has no BPF: it needs CONFIG_BPF_SYSCALL=y");
+	} else if (descriptor == -EPERM || descriptor == -EACCES) {
+		if (geteuid() == 0)
+			return host->fail(
+				host, -descriptor,
+				"root may not load BPF programs here: a container, seccomp or kernel lockdown "
+				"forbids it; allow CAP_BPF and CAP_PERFMON");
+		return host->fail(host, -descriptor, "loading BPF programs needs CAP_BPF and CAP_PERFMON: run as root");
+	} else {
+		return host->fail(host, -descriptor,
+				  "the Linux kernel refuses every BPF program (%s): it needs CONFIG_BPF_EVENTS=y",
+				  strerror(-descriptor));
+	}
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
+		return host->fail(host, errno,
+				  "/sys/kernel/btf/vmlinux: %s: the Linux kernel needs CONFIG_DEBUG_INFO_BTF=y",
+				  strerror(errno));
+	return 0;
+}
+
+/*
+ * libbpf's log function gets no context, so the host has to be found some other way. Each thread has its own, and it is
+ * set only for the time of a call.
+ */
+static _Thread_local const struct iaprof_host *log_host;
+
+__attribute__((format(printf, 2, 0))) static int log_print(enum libbpf_print_level level, const char *format,
+							   va_list arguments)
+{
+	char *text = NULL;
+
+	(void)level;
+	if (!log_host || vasprintf(&text, format, arguments) < 0)
+		return 0;
+	char *rest = NULL;
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		log_host->log(log_host, IAPROF_LOG_DEBUG, "%s", line);
+	free(text);
+	return 0;
+}
+
+struct bpf_log bpf_log_begin(const struct iaprof_host *host)
+{
+	struct bpf_log log = { .outer_host = log_host };
+
+	log_host = host;
+	log.outer_print = libbpf_set_print(log_print);
+	return log;
+}
+
+void bpf_log_end(struct bpf_log *log)
+{
+	libbpf_set_print(log->outer_print);
+	log_host = log->outer_host;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the plugins that load BPF programs have in common; a static library that each of them links. */
+#ifndef IAPROF_BPF_SUPPORT_H
+#define IAPROF_BPF_SUPPORT_H
+
+#include <bpf/libbpf.h>
+#include <iaprof/host.h>
+
+/*
+ * For probe(): can this process load BPF programs that look at the Linux kernel's structures, and are process ids here
+ * what the kernel calls them? Returns 0, or what host->fail() returns after one line that says what is missing.
+ */
+int bpf_support_check(const struct iaprof_host *host);
+
+/*
+ * Between the two calls what libbpf logs on this thread goes to host->log() at debug level. libbpf has one log function
+ * for the whole process, so the previous one is put back: do not hold this open across callbacks.
+ */
+struct bpf_log {
+	const struct iaprof_host *outer_host;
+	libbpf_print_fn_t outer_print;
+};
+struct bpf_log bpf_log_begin(const struct iaprof_host *host);
+void bpf_log_end(struct bpf_log *log);
+
+#endif
