@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu-stack on the running Linux kernel, held against a program whose CPU use is known and against its own counters. */
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "load_program.h"
+#include "test_host.h"
+
+static const struct iaprof_record_sample *sample_next(struct test_host *host, const struct iaprof_record_sample *sample)
+{
+	return (const void *)test_host_next(host, sample ? &sample->header : NULL, IAPROF_RECORD_SAMPLE);
+}
+
+#define FOR_EACH_SAMPLE(sample, host)                                                                                  \
+	for (const struct iaprof_record_sample *sample = NULL; (sample = sample_next(host, sample));)
+
+/* The last value of a counter. */
+static uint64_t counter_value(struct test_host *host, const char *name)
+{
+	uint32_t id = 0;
+	double value = -1;
+
+	for (const struct iaprof_record *record = NULL; (record = test_host_next(host, record, 0));) {
+		const struct iaprof_record_counter *counter = (const void *)record;
+		const struct iaprof_record_counter_value *set = (const void *)record;
+		if (record->type == IAPROF_RECORD_COUNTER && strcmp(test_host_string(host, counter->name), name) == 0) {
+			ck_assert_uint_eq(counter->kind, IAPROF_COUNTER_CUMULATIVE);
+			id = counter->id;
+		} else if (record->type == IAPROF_RECORD_COUNTER_VALUE && id && set->counter == id) {
+			ck_assert(set->value >= value);
+			value = set->value;
+		}
+	}
+	ck_assert_msg(value >= 0, "counter %s has no value", name);
+	return (uint64_t)value;
+}
+
+/* What is true of every run: each tick is accounted for, and each sample is what its schema says. Returns samples. */
+static uint64_t samples_check(struct test_host *host)
+{
+	uint64_t total = 0;
+
+	FOR_EACH_SAMPLE(sample, host)
+	{
+		const struct iaprof_record_value_type *type = test_host_value_type(host, sample->value_type);
+		ck_assert_str_eq(test_host_string(host, type->name), "cpu");
+		ck_assert_str_eq(test_host_string(host, type->unit), "nanoseconds");
+		ck_assert_uint_ge(sample->count, 1);
+		ck_assert_uint_eq(sample->value, sample->count * type->period);
+		ck_assert_uint_le(sample->first_time, sample->header.time);
+		const struct iaprof_record_stack *user = test_host_stack(host, sample->user_stack);
+		const struct iaprof_record_stack *kernel = test_host_stack(host, sample->kernel_stack);
+		ck_assert(!user || (user->pid == sample->pid && user->pid != 0));
+		ck_assert(!kernel || kernel->pid == 0);
+		/* A CPU is always somewhere: in a stack, or in one that is missing. */
+		ck_assert_msg(user || kernel ||
+				      (sample->flags &
+				       (IAPROF_SAMPLE_USER_STACK_MISSING | IAPROF_SAMPLE_KERNEL_STACK_MISSING)),
+			      "process %u (%s): no stack and no flag", sample->pid,
+			      test_host_string(host, sample->name));
+		total += sample->count;
+	}
+	ck_assert_uint_eq(total + test_host_lost(host, NULL) + counter_value(host, "ticks-idle") +
+				  counter_value(host, "ticks-filtered"),
+			  counter_value(host, "ticks"));
+	ck_assert_uint_gt(counter_value(host, "kernel-side-time"), 0);
+	return total;
+}
+
+static void target_pids(struct test_host *host, const uint32_t *pids, uint32_t count)
+{
+	host->target.scope = IAPROF_SCOPE_PIDS;
+	host->target.pids = pids;
+	host->target.pid_count = count;
+}
+
+static void target_command(struct test_host *host, const struct load_program *load)
+{
+	host->target.scope = IAPROF_SCOPE_COMMAND;
+	host->target.command_pid = (uint32_t)load->pid;
+}
+
+/* Lets load run to its end under a started host, then stops the host. */
+static void run_to_end(struct test_host *host, struct load_program *load)
+{
+	load_program_go(load);
+	while (!load_program_ended(load))
+		ck_assert_int_eq(test_host_run(host, 20), 0);
+	test_host_stop(host);
+}
+
+static void shares_check(const char *threads)
+{
+	static const double truth[LOAD_FUNCTION_COUNT] = { 50, 30, 15, 5 };
+	uint64_t counts[LOAD_FUNCTION_COUNT] = { 0 };
+	uint64_t total = 0;
+	struct load_program load = load_program_start("shares", "3000", threads, NULL);
+	uint32_t pid = (uint32_t)load.pid;
+	struct test_host *host = test_host_new("cpu-stack", "frequency=1999", NULL);
+
+	target_pids(host, &pid, 1);
+	test_host_start(host);
+	run_to_end(host, &load);
+	ck_assert_uint_gt(samples_check(host), 1000);
+	FOR_EACH_SAMPLE(sample, host)
+	{
+		int function = load_program_function(&load, test_host_stack(host, sample->user_stack));
+		ck_assert_uint_eq(sample->pid, pid);
+		ck_assert_str_eq(test_host_string(host, sample->name), "load");
+		total += sample->count;
+		if (function >= 0)
+			counts[function] += sample->count;
+	}
+	for (int i = 0; i < LOAD_FUNCTION_COUNT; i++) {
+		double share = 100.0 * (double)counts[i] / (double)total;
+		ck_assert_msg(share > truth[i] - 3 && share < truth[i] + 3, "%.0f %% of the CPU time has %.2f %%",
+			      truth[i], share);
+	}
+	ck_assert_uint_eq(test_host_lost(host, NULL), 0);
+	test_host_free(host);
+	load_program_stop(&load);
+}
+
+START_TEST(shares_are_true)
+{
+	shares_check("1");
+}
+END_TEST
+
+START_TEST(threads_are_their_process)
+{
+	shares_check("3");
+}
+END_TEST
+
+/* The stack goes on from the function to main() and to what called it. */
+START_TEST(stacks_reach_the_root)
+{
+	struct load_program load = load_program_start("deep", "500", NULL);
+	uint32_t pid = (uint32_t)load.pid;
+	struct test_host *host = test_host_new("cpu-stack", "frequency=999", NULL);
+	uint64_t deep = 0, total = 0;
+
+	target_pids(host, &pid, 1);
+	test_host_start(host);
+	run_to_end(host, &load);
+	samples_check(host);
+	FOR_EACH_SAMPLE(sample, host)
+	{
+		const struct iaprof_record_stack *stack = test_host_stack(host, sample->user_stack);
+		if (load_program_function(&load, stack) < 0)
+			continue;
+		total += sample->count;
+		/* burn_50, 17 of deep_left and deep_right, deep_run, main, and libc's two */
+		if (stack->count >= 20)
+			deep += sample->count;
+		ck_assert(!(sample->flags & IAPROF_SAMPLE_TRUNCATED));
+	}
+	ck_assert_uint_gt(total, 100);
+	ck_assert_uint_ge(deep * 100, total * 95);
+	test_host_free(host);
+	load_program_stop(&load);
+}
+END_TEST
+
+START_TEST(command_has_its_children)
+{
+	struct load_program other = load_program_start("shares", "60000", NULL);
+	struct load_program load = load_program_start("fork", "10", "100", NULL);
+	uint32_t command = (uint32_t)load.pid;
+	struct test_host *host = test_host_new("cpu-stack", "frequency=1999", NULL);
+	uint64_t in_children = 0;
+	uint32_t last = 0, children = 0;
+
+	target_command(host, &load);
+	test_host_start(host);
+	load_program_go(&other);
+	run_to_end(host, &load);
+	samples_check(host);
+	ck_assert_uint_gt(counter_value(host, "ticks-filtered"), 0);
+	/* Children come one after another, but those of one drain in any order. */
+	uint32_t seen[128] = { 0 };
+	FOR_EACH_SAMPLE(sample, host)
+	{
+		ck_assert_uint_ne(sample->pid, (uint32_t)other.pid);
+		ck_assert_str_eq(test_host_string(host, sample->name), "load");
+		if (sample->pid == command)
+			continue;
+		in_children += sample->count;
+		for (last = 0; last < children && seen[last] != sample->pid; last++)
+			;
+		ck_assert_uint_lt(last, 100);
+		if (last == children)
+			seen[children++] = sample->pid;
+	}
+	/* 100 children with 20 ticks each; a virtual machine's host may take some of them away. */
+	ck_assert_uint_ge(children, 98);
+	ck_assert_uint_gt(in_children, 1200);
+	test_host_free(host);
+	load_program_stop(&load);
+	load_program_stop(&other);
+}
+END_TEST
+
+START_TEST(pids_are_only_those)
+{
+	struct load_program parent = load_program_start("fork", "50", "6", NULL);
+	struct load_program load = load_program_start("shares", "300", NULL);
+	struct load_program other = load_program_start("shares", "60000", NULL);
+	uint32_t pids[] = { (uint32_t)parent.pid, (uint32_t)load.pid };
+	struct test_host *host = test_host_new("cpu-stack", "frequency=999", NULL);
+
+	target_pids(host, pids, 2);
+	test_host_start(host);
+	load_program_go(&other);
+	load_program_go(&parent);
+	run_to_end(host, &load);
+	samples_check(host);
+	uint64_t of_load = 0;
+	FOR_EACH_SAMPLE(sample, host)
+	{
+		ck_assert(sample->pid == pids[0] || sample->pid == pids[1]);
+		of_load += sample->pid == pids[1] ? sample->count : 0;
+	}
+	ck_assert_uint_gt(of_load, 100);
+	test_host_free(host);
+	load_program_stop(&parent);
+	load_program_stop(&load);
+	load_program_stop(&other);
+}
+END_TEST
+
+/* No sample is of both programs, and the name is that of the one. */
+START_TEST(exec_divides_samples)
+{
+	struct load_program load = load_program_start("exec", "300", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "frequency=999", NULL);
+	uint64_t before = 0, after = 0;
+
+	target_command(host, &load);
+	test_host_start(host);
+	run_to_end(host, &load);
+	samples_check(host);
+	uint64_t time = load_program_exec_time(&load);
+	FOR_EACH_SAMPLE(sample, host)
+	{
+		const char *name = test_host_string(host, sample->name);
+		if (strcmp(name, "before-exec") == 0) {
+			before += sample->count;
+		} else if (sample->first_time > time) {
+			ck_assert_str_eq(name, "exe"); /* of /proc/self/exe */
+			after += sample->count;
+		}
+	}
+	ck_assert_uint_gt(before, 150);
+	ck_assert_uint_gt(after, 150);
+	test_host_free(host);
+	load_program_stop(&load);
+}
+END_TEST
+
+START_TEST(full_maps_are_counted)
+{
+	struct load_program load = load_program_start("deep", "600", NULL);
+	uint32_t pid = (uint32_t)load.pid;
+	struct test_host *host = test_host_new("cpu-stack", "frequency=999", "map-size=16", NULL);
+	bool found = false;
+
+	target_pids(host, &pid, 1);
+	test_host_start(host);
+	run_to_end(host, &load);
+	uint64_t total = samples_check(host);
+	ck_assert_uint_gt(test_host_lost(host, "sample map full"), total);
+	for (const struct iaprof_record *record = NULL; (record = test_host_next(host, record, IAPROF_RECORD_LOST));) {
+		const struct iaprof_record_lost *lost = (const void *)record;
+		ck_assert_uint_eq(lost->value, lost->count * test_host_value_type(host, lost->value_type)->period);
+		ck_assert_uint_lt(lost->begin, lost->header.time);
+	}
+	for (const struct iaprof_record *record = NULL;
+	     (record = test_host_next(host, record, IAPROF_RECORD_FINDING));) {
+		const struct iaprof_record_finding *finding = (const void *)record;
+		found |= strcmp(test_host_string(host, finding->name), "cpu-stack-map-full") == 0;
+	}
+	ck_assert(found);
+	test_host_free(host);
+	load_program_stop(&load);
+}
+END_TEST
+
+START_TEST(many_stacks_fit)
+{
+	struct load_program load = load_program_start("deep", "1500", NULL);
+	uint32_t pid = (uint32_t)load.pid;
+	struct test_host *host = test_host_new("cpu-stack", "frequency=4999", NULL);
+
+	target_pids(host, &pid, 1);
+	test_host_start(host);
+	run_to_end(host, &load);
+	samples_check(host);
+	ck_assert_uint_eq(test_host_lost(host, NULL), 0);
+	ck_assert_uint_gt(host->stacks.count, 3000);
+	test_host_free(host);
+	load_program_stop(&load);
+}
+END_TEST
+
+START_TEST(idle_only_when_asked)
+{
+	static const char *const settings[] = { "idle=no", "idle=yes" };
+
+	struct test_host *host = test_host_new("cpu-stack", "frequency=499", settings[_i], NULL);
+	test_host_start(host);
+	ck_assert_int_eq(test_host_run(host, 300), 0);
+	test_host_stop(host);
+	samples_check(host);
+	if (_i == 1)
+		ck_assert_uint_eq(counter_value(host, "ticks-idle"), 0);
+	FOR_EACH_SAMPLE(sample, host)
+	ck_assert(_i == 1 || sample->pid != 0);
+	test_host_free(host);
+}
+END_TEST
+
+START_TEST(stacks_only_when_asked)
+{
+	static const char *const settings[] = { "user=no", "kernel=no" };
+
+	struct test_host *host = test_host_new("cpu-stack", "frequency=999", settings[_i], NULL);
+	test_host_start(host);
+	ck_assert_int_eq(test_host_run(host, 200), 0);
+	test_host_stop(host);
+	FOR_EACH_SAMPLE(sample, host)
+	{
+		ck_assert(_i != 0 || !sample->user_stack);
+		ck_assert(_i != 1 || !sample->kernel_stack);
+	}
+	test_host_free(host);
+}
+END_TEST
+
+/* What the plugin opens must not leak into the command or anything else that is executed. */
+START_TEST(descriptors_close_on_exec)
+{
+	struct test_host *host = test_host_new("cpu-stack", NULL);
+	test_host_start(host);
+	DIR *folder = opendir("/proc/self/fd");
+	ck_assert_ptr_nonnull(folder);
+	size_t ours = 0;
+	for (const struct dirent *entry; (entry = readdir(folder));) {
+		char target[256] = { 0 };
+		if (readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1) <= 0 ||
+		    strncmp(target, "anon_inode:", 11) != 0)
+			continue;
+		ck_assert_msg(fcntl(atoi(entry->d_name), F_GETFD) & FD_CLOEXEC, "%s stays open", target);
+		ours++;
+	}
+	closedir(folder);
+	ck_assert_uint_gt(ours, 5);
+	test_host_free(host);
+}
+END_TEST
+
+START_TEST(two_instances_do_not_meet)
+{
+	struct load_program load = load_program_start("shares", "400", NULL);
+	uint32_t pid = (uint32_t)load.pid;
+	struct test_host *slow = test_host_new("cpu-stack", "frequency=199", NULL);
+	struct test_host *fast = test_host_new("cpu-stack", "frequency=1999", NULL);
+
+	target_pids(slow, &pid, 1);
+	target_pids(fast, &pid, 1);
+	test_host_start(slow);
+	test_host_start(fast);
+	load_program_go(&load);
+	while (!load_program_ended(&load)) {
+		ck_assert_int_eq(test_host_run(slow, 10), 0);
+		ck_assert_int_eq(test_host_run(fast, 10), 0);
+	}
+	test_host_stop(slow);
+	test_host_stop(fast);
+	ck_assert_uint_gt(samples_check(fast), 5 * samples_check(slow));
+	test_host_free(slow);
+	test_host_free(fast);
+	load_program_stop(&load);
+}
+END_TEST
+
+START_TEST(stops_without_start)
+{
+	struct test_host *host = test_host_new("cpu-stack", NULL);
+	ck_assert_int_eq(test_host_configure(host), 0);
+	ck_assert_int_eq(test_host_prepare(host), 0);
+	ck_assert_int_eq(host->plugin.stop(&host->host, host->instance), 0);
+	test_host_free(host);
+}
+END_TEST
+
+/* Where there is no hardware counter, it says so and names the way out; auto finds it by itself. */
+START_TEST(hardware_clock_or_reason)
+{
+	struct test_host *host = test_host_new("cpu-stack", "clock=hardware", NULL);
+	int result = test_host_probe(host);
+	ck_assert_msg(result == 0 || strstr(host->failure, "clock=software"), "%s", host->failure);
+	test_host_free(host);
+	host = test_host_new("cpu-stack", NULL);
+	test_host_start(host);
+	const char *clock = test_host_metadata(host, "clock");
+	ck_assert_ptr_nonnull(clock);
+	ck_assert_str_eq(clock, result == 0 ? "cycles (hardware)" : "cpu-clock (software)");
+	test_host_free(host);
+}
+END_TEST
+
+/* Probes in a child process that an action has changed; the failure must contain text. */
+static void probe_fails(void (*action)(void), const char *text)
+{
+	pid_t child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		action();
+		struct test_host *host = test_host_new("cpu-stack", NULL);
+		bool right = test_host_probe(host) < 0 && strstr(host->failure, text);
+		if (!right)
+			fprintf(stderr, "probe: %s\n", host->failure);
+		_exit(right ? 0 : 1);
+	}
+	int status = 0;
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void rights_drop(void)
+{
+	if (setgid(65534) != 0 || setuid(65534) != 0)
+		_exit(2);
+}
+
+static void namespace_enter(void)
+{
+	if (unshare(CLONE_NEWPID) != 0)
+		_exit(2);
+	pid_t child = fork();
+	if (child < 0)
+		_exit(2);
+	if (child > 0) {
+		int status = 0;
+		_exit(waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+	}
+}
+
+START_TEST(probe_says_what_is_missing)
+{
+	probe_fails(rights_drop, "CAP_BPF and CAP_PERFMON");
+	probe_fails(namespace_enter, "PID namespace");
+}
+END_TEST
+
+/* The tests run on the real kernel; where it does not let us, the reason of the plugin's own probe is printed. */
+static bool can_run(void)
+{
+	struct test_host *host = test_host_new("cpu-stack", NULL);
+	bool can = test_host_configure(host) == 0 && test_host_probe(host) == 0;
+
+	if (!can)
+		printf("1..0 # SKIP %s\n", host->failure);
+	test_host_free(host);
+	return can;
+}
+
+int main(void)
+{
+	if (!can_run())
+		return 0;
+	Suite *suite = suite_create("cpu-stack");
+	TCase *tests = tcase_create("live");
+	tcase_set_timeout(tests, 120);
+	tcase_add_test(tests, shares_are_true);
+	tcase_add_test(tests, threads_are_their_process);
+	tcase_add_test(tests, stacks_reach_the_root);
+	tcase_add_test(tests, command_has_its_children);
+	tcase_add_test(tests, pids_are_only_those);
+	tcase_add_test(tests, exec_divides_samples);
+	tcase_add_test(tests, full_maps_are_counted);
+	tcase_add_test(tests, many_stacks_fit);
+	tcase_add_loop_test(tests, idle_only_when_asked, 0, 2);
+	tcase_add_loop_test(tests, stacks_only_when_asked, 0, 2);
+	tcase_add_test(tests, descriptors_close_on_exec);
+	tcase_add_test(tests, two_instances_do_not_meet);
+	tcase_add_test(tests, stops_without_start);
+	tcase_add_test(tests, hardware_clock_or_reason);
+	tcase_add_test(tests, probe_says_what_is_missing);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
