@@ -203,9 +203,10 @@ static uint32_t stack_intern(struct drain *drain, uint32_t process, uint64_t has
 	struct drain_stack wanted = { .hash = hash };
 	const struct drain_stack *found =
 		bsearch(&wanted, drain->index, drain->stacks.count, sizeof *drain->index, stack_compare);
-	uint32_t id =
-		found ? drain->host->intern_stack(drain->host, process, found->stack->addresses, found->stack->depth)
-		      : 0;
+	uint32_t id = 0;
+	if (found)
+		id = drain->host->intern_stack(drain->host, process, (const uint64_t *)found->stack->addresses,
+					       found->stack->depth);
 	if (!id)
 		*flags |= missing;
 	return id;

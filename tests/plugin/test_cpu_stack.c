@@ -2,7 +2,6 @@
 /* cpu-stack on the running Linux kernel, held against a program whose CPU use is known and against its own counters. */
 #include <check.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "live_source.h"
 #include "load_program.h"
 #include "test_host.h"
 
@@ -101,9 +101,9 @@ static void shares_check(const char *threads)
 	static const double truth[LOAD_FUNCTION_COUNT] = { 50, 30, 15, 5 };
 	uint64_t counts[LOAD_FUNCTION_COUNT] = { 0 };
 	uint64_t total = 0;
-	struct load_program load = load_program_start("shares", "3000", threads, NULL);
+	struct load_program load = load_program_start("shares", "1600", threads, NULL);
 	uint32_t pid = (uint32_t)load.pid;
-	struct test_host *host = test_host_new("cpu-stack", "frequency=1999", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "frequency=3999", NULL);
 
 	target_pids(host, &pid, 1);
 	test_host_start(host);
@@ -175,7 +175,7 @@ START_TEST(command_has_its_children)
 	struct load_program other = load_program_start("shares", "60000", NULL);
 	struct load_program load = load_program_start("fork", "10", "100", NULL);
 	uint32_t command = (uint32_t)load.pid;
-	struct test_host *host = test_host_new("cpu-stack", "frequency=1999", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "frequency=3999", NULL);
 	uint64_t in_children = 0;
 	uint32_t last = 0, children = 0;
 
@@ -372,7 +372,7 @@ START_TEST(two_instances_do_not_meet)
 	struct load_program load = load_program_start("shares", "400", NULL);
 	uint32_t pid = (uint32_t)load.pid;
 	struct test_host *slow = test_host_new("cpu-stack", "frequency=199", NULL);
-	struct test_host *fast = test_host_new("cpu-stack", "frequency=1999", NULL);
+	struct test_host *fast = test_host_new("cpu-stack", "frequency=3999", NULL);
 
 	target_pids(slow, &pid, 1);
 	target_pids(fast, &pid, 1);
@@ -462,21 +462,9 @@ START_TEST(probe_says_what_is_missing)
 }
 END_TEST
 
-/* The tests run on the real kernel; where it does not let us, the reason of the plugin's own probe is printed. */
-static bool can_run(void)
-{
-	struct test_host *host = test_host_new("cpu-stack", NULL);
-	bool can = test_host_configure(host) == 0 && test_host_probe(host) == 0;
-
-	if (!can)
-		printf("1..0 # SKIP %s\n", host->failure);
-	test_host_free(host);
-	return can;
-}
-
 int main(void)
 {
-	if (!can_run())
+	if (!live_source_can_run("cpu-stack"))
 		return 0;
 	Suite *suite = suite_create("cpu-stack");
 	TCase *tests = tcase_create("live");

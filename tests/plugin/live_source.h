@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For tests of a source that needs more than every machine has: asks the plugin's own probe() before the tests run. */
+#ifndef IAPROF_TESTS_PLUGIN_LIVE_SOURCE_H
+#define IAPROF_TESTS_PLUGIN_LIVE_SOURCE_H
+
+#include <stdbool.h>
+
+/*
+ * Whether a source can run here. If not, the TAP line that skips the whole program has been printed, with the reason
+ * that the source gives. For main(), outside of tests.
+ */
+bool live_source_can_run(const char *name);
+
+#endif
