@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* key=value as written. origin is for messages: "npu.ini:12" or "--source". All owned. */
+/* key=value as written. origin is for messages: "npu.ini:12" or "--source cpu-stack". All owned. */
 struct setting {
 	char *key;
 	char *value;
@@ -24,6 +24,10 @@ struct instance_configuration {
 	char *id;     /* NULL for the first instance */
 	char *origin;
 	ARRAY(struct setting) settings;
+};
+
+struct instance_list {
+	ARRAY(struct instance_configuration);
 };
 
 enum configuration_action {
@@ -42,20 +46,20 @@ struct configuration {
 	uint64_t interval;    /* ns, 0: one profile at the end */
 	int scope;            /* enum iaprof_scope */
 	ARRAY(uint32_t) pids; /* -p */
-	char *output;         /* -o: the file of the only sink; NULL not given; "-" standard output */
+	char *output;         /* -o: the file of the only sink, before its own output key; NULL not given; "-" stdout */
 	char *record_path;    /* --record FILE; NULL none */
 	char *replay_path;    /* --replay FILE; NULL none */
 	int verbosity;        /* -1 with -q, 1 with -v, 2 with -vv, else 0 */
-	ARRAY(struct instance_configuration) sources;
-	ARRAY(struct instance_configuration) sinks;
+	struct instance_list sources;
+	struct instance_list sinks;
 	char **command; /* NULL-terminated, NULL when there is none; points into argv */
 };
 
 /*
  * Reads the command line and the INI file that it names. configuration is zeroed by the caller and freed by it in any
- * case. Returns 0, or -EINVAL with error set: one line that names option or file:line, what is wrong, and the nearest
- * known name where there is one. An INI's sections come first, then the command line's instances: one with the same
- * plugin and id overrides the file's keys, another one is added.
+ * case. Returns 0, or -EINVAL (or -ENOMEM) with error set: one line that names option or file:line, what is wrong, and
+ * the nearest known name where there is one. An INI's sections come first, then the command line's instances: one with
+ * the same plugin and id overrides the file's keys, another one is added.
  */
 int configuration_read(struct configuration *configuration, int argc, char **argv, struct error *error);
 void configuration_free(struct configuration *configuration);

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Command line and INI file together: see configuration.h. */
+#include "config/configuration.h"
+
+#include <errno.h>
+#include <string.h>
+#include <iaprof/host.h>
+
+#include "base/cleanup.h"
+#include "config/instance_configuration.h"
+#include "config/layer.h"
+#include "config/option_table.h"
+#include "config/value.h"
+
+/* Longer than anybody waits; short enough to be added to any time. */
+#define YEAR 31536000000000000ULL
+#define MILLISECOND 1000000ULL
+
+/* The largest process id that Linux gives: PID_MAX_LIMIT in include/linux/threads.h. */
+#define PID_MAX 4194304
+
+/* The options of the run itself; [iaprof] and the command line have the same names and the same checks. */
+struct run_values {
+	uint64_t duration;
+	uint64_t interval;
+	uint64_t scope; /* index of scopes */
+	uint64_t verbose;
+	char *pid;
+	char *output;
+	char *record;
+	char *replay;
+	bool quiet;
+};
+
+static const char *const scopes[] = { "system", "command", NULL };
+
+#define RUN_OPTION(member, option_type, ...)                                                                           \
+	{                                                                                                              \
+		.name = #member, .type = (option_type), .offset = offsetof(struct run_values, member), __VA_ARGS__     \
+	}
+
+static const struct iaprof_option run_options[] = {
+	RUN_OPTION(duration, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR),
+	RUN_OPTION(interval, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR),
+	RUN_OPTION(scope, IAPROF_OPTION_CHOICE, .choices = scopes),
+	RUN_OPTION(pid, IAPROF_OPTION_STRING),
+	RUN_OPTION(output, IAPROF_OPTION_STRING),
+	RUN_OPTION(record, IAPROF_OPTION_STRING),
+	RUN_OPTION(replay, IAPROF_OPTION_STRING),
+	RUN_OPTION(verbose, IAPROF_OPTION_UINT, .maximum = 2),
+	RUN_OPTION(quiet, IAPROF_OPTION_BOOL),
+};
+
+static const struct option_table run_table = { run_options, sizeof run_options / sizeof *run_options,
+					       sizeof *run_options };
+
+/* Options that say the same thing in two ways: both at once is a contradiction. */
+static const char *const exclusive_pairs[][2] = { { "scope", "pid" }, { "verbose", "quiet" } };
+
+static void run_values_release(struct run_values *values)
+{
+	option_table_release(&run_table, values);
+}
+
+void configuration_layer_release(struct configuration_layer *layer)
+{
+	instance_release(&layer->run);
+	instance_list_release(&layer->sources);
+	instance_list_release(&layer->sinks);
+}
+
+void configuration_free(struct configuration *configuration)
+{
+	free(configuration->help_plugin);
+	free(configuration->config_path);
+	free(configuration->output);
+	free(configuration->record_path);
+	free(configuration->replay_path);
+	array_free(&configuration->pids);
+	instance_list_release(&configuration->sources);
+	instance_list_release(&configuration->sinks);
+	*configuration = (struct configuration){ 0 };
+}
+
+/* "1,2,3", blanks around the numbers or not; each once, however often it is named. */
+static int read_pids(struct configuration *configuration, const char *text, struct error *error)
+{
+	char *copy CLEANUP_FREE = strdup(text);
+	char *rest = copy;
+
+	if (!copy)
+		return error_set(error, ENOMEM, "pid: out of memory");
+	for (char *item; (item = strsep(&rest, ","));) {
+		uint64_t pid = 0;
+		item += strspn(item, " \t");
+		item[strcspn(item, " \t")] = '\0';
+		if (value_parse_uint(item, &pid) < 0 || pid == 0 || pid > PID_MAX)
+			return error_set(error, EINVAL, "pid: '%s' is no process id (1 to %d)",
+					 value_excerpt(item).text, PID_MAX);
+		bool known = false;
+		for (size_t i = 0; i < configuration->pids.count; i++)
+			known |= configuration->pids.items[i] == pid;
+		if (!known && !array_push(&configuration->pids, (uint32_t)pid))
+			return error_set(error, ENOMEM, "pid: out of memory");
+	}
+	return 0;
+}
+
+/* Each setting by itself: also the one that another overrides has to be right. */
+static int check_settings(const struct instance_configuration *run, struct error *error)
+{
+	CLEANUP(run_values_release) struct run_values values = { 0 };
+	CLEANUP(configuration_free) struct configuration scratch = { 0 };
+
+	for (size_t i = 0; i < run->settings.count; i++) {
+		const struct setting *setting = &run->settings.items[i];
+		int result = option_table_set(&run_table, &values, setting->key, setting->value, error);
+		if (result == 0 && strcmp(setting->key, "pid") == 0)
+			result = read_pids(&scratch, setting->value, error);
+		else if (result == 0 && !*setting->value)
+			result = error_set(error, EINVAL, "%s: the name of a file is missing", setting->key);
+		if (result < 0)
+			return error_wrap(error, "%s", setting->origin);
+	}
+	return 0;
+}
+
+/* The setting that counts: the command line's; else the file's, unless the command line says the opposite. */
+static const struct setting *choose(const struct configuration_layer *file,
+				    const struct configuration_layer *command_line, const char *key)
+{
+	const struct setting *setting = instance_find_setting(&command_line->run, key);
+	if (setting)
+		return setting;
+	for (size_t i = 0; i < sizeof exclusive_pairs / sizeof *exclusive_pairs; i++)
+		for (size_t j = 0; j < 2; j++)
+			if (strcmp(key, exclusive_pairs[i][j]) == 0 &&
+			    instance_find_setting(&command_line->run, exclusive_pairs[i][1 - j]))
+				return NULL;
+	return instance_find_setting(&file->run, key);
+}
+
+/* Two things that do not go together, each with the place it comes from. */
+static int refuse_both(const struct setting *one, const char *other, const char *other_origin, struct error *error)
+{
+	return error_set(error, EINVAL, "%s (%s) and %s (%s) exclude each other: leave one out", one->key, one->origin,
+			 other, other_origin);
+}
+
+static int check_exclusive_pairs(const struct configuration_layer *file, const struct configuration_layer *command_line,
+				 struct error *error)
+{
+	for (size_t i = 0; i < sizeof exclusive_pairs / sizeof *exclusive_pairs; i++) {
+		const struct setting *one = choose(file, command_line, exclusive_pairs[i][0]);
+		const struct setting *other = choose(file, command_line, exclusive_pairs[i][1]);
+		if (one && other)
+			return refuse_both(one, other->key, other->origin, error);
+	}
+	return 0;
+}
+
+/* A recording says itself what was profiled, and for how long. */
+static int check_replay(const struct configuration *configuration, const struct configuration_layer *file,
+			const struct configuration_layer *command_line, struct error *error)
+{
+	static const char *const excluded[] = { "duration", "pid", "scope" };
+	const struct setting *replay = choose(file, command_line, "replay");
+
+	if (!replay)
+		return 0;
+	for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++) {
+		const struct setting *other = choose(file, command_line, excluded[i]);
+		if (other)
+			return refuse_both(replay, other->key, other->origin, error);
+	}
+	if (configuration->sources.count > 0)
+		return refuse_both(replay, "source", configuration->sources.items[0].origin, error);
+	if (configuration->command)
+		return refuse_both(replay, "a command to run", configuration->command[0], error);
+	if (configuration->record_path && strcmp(configuration->record_path, configuration->replay_path) == 0)
+		return error_set(error, EINVAL, "record and replay name the same file: %s", configuration->record_path);
+	return 0;
+}
+
+static const struct setting *find_sink_output(const struct instance_list *sinks)
+{
+	const struct setting *output = NULL;
+	for (size_t i = 0; i < sinks->count && !output; i++)
+		output = instance_find_setting(&sinks->items[i], "output");
+	return output;
+}
+
+/*
+ * -o names the file of the only sink. Its own output key on the command line overrides an output in the file; both in
+ * one place is a contradiction. Before the sinks leave their layers.
+ */
+static int settle_output(struct configuration *configuration, const struct configuration_layer *file,
+			 const struct configuration_layer *command_line, struct error *error)
+{
+	const struct setting *output = choose(file, command_line, "output");
+	bool in_file = output && output == instance_find_setting(&file->run, "output");
+	const struct setting *own = find_sink_output(in_file ? &file->sinks : &command_line->sinks);
+
+	if (output && own)
+		return refuse_both(output, "output of the sink", own->origin, error);
+	if (in_file && find_sink_output(&command_line->sinks)) {
+		free(configuration->output);
+		configuration->output = NULL;
+	}
+	return 0;
+}
+
+static int check_sink_count(const struct configuration *configuration, const struct configuration_layer *file,
+			    const struct configuration_layer *command_line, struct error *error)
+{
+	const struct setting *output = choose(file, command_line, "output");
+	if (!output || configuration->sinks.count <= 1)
+		return 0;
+	return error_set(error, EINVAL,
+			 "output (%s) names the file of one sink, but there are %zu: write output= for each of them",
+			 output->origin, configuration->sinks.count);
+}
+
+/* The values that count, moved into the configuration. */
+static int set_run_values(struct configuration *configuration, const struct configuration_layer *file,
+			  const struct configuration_layer *command_line, struct error *error)
+{
+	CLEANUP(run_values_release) struct run_values values = { 0 };
+
+	for (size_t i = 0; i < run_table.count; i++) {
+		const struct setting *setting = choose(file, command_line, run_options[i].name);
+		int result = setting ? option_table_set(&run_table, &values, setting->key, setting->value, error) : 0;
+		if (result < 0)
+			return result;
+	}
+	configuration->duration = values.duration;
+	configuration->interval = values.interval;
+	configuration->scope = values.scope == 0 ? IAPROF_SCOPE_SYSTEM : IAPROF_SCOPE_COMMAND;
+	configuration->verbosity = values.quiet ? -1 : (int)values.verbose;
+	configuration->output = STEAL_POINTER(values.output);
+	configuration->record_path = STEAL_POINTER(values.record);
+	configuration->replay_path = STEAL_POINTER(values.replay);
+	if (!values.pid)
+		return 0;
+	configuration->scope = IAPROF_SCOPE_PIDS;
+	return read_pids(configuration, values.pid, error);
+}
+
+int configuration_combine(struct configuration *configuration, struct configuration_layer *file,
+			  struct configuration_layer *command_line, struct error *error)
+{
+	int result = check_settings(&file->run, error);
+	if (result == 0)
+		result = check_settings(&command_line->run, error);
+	if (result == 0)
+		result = check_exclusive_pairs(file, command_line, error);
+	if (result == 0)
+		result = set_run_values(configuration, file, command_line, error);
+	if (result == 0)
+		result = settle_output(configuration, file, command_line, error);
+	if (result == 0)
+		result = instance_list_override(&configuration->sources, &file->sources, error);
+	if (result == 0)
+		result = instance_list_override(&configuration->sources, &command_line->sources, error);
+	if (result == 0)
+		result = instance_list_override(&configuration->sinks, &file->sinks, error);
+	if (result == 0)
+		result = instance_list_override(&configuration->sinks, &command_line->sinks, error);
+	if (result == 0)
+		result = check_replay(configuration, file, command_line, error);
+	if (result == 0)
+		result = check_sink_count(configuration, file, command_line, error);
+	if (result == 0 && configuration->scope == IAPROF_SCOPE_COMMAND && !configuration->command)
+		return error_set(error, EINVAL, "scope is 'command', but there is no command to run: add one");
+	return result;
+}
+
+int configuration_read(struct configuration *configuration, int argc, char **argv, struct error *error)
+{
+	CLEANUP(configuration_layer_release) struct configuration_layer file = { 0 };
+	CLEANUP(configuration_layer_release) struct configuration_layer command_line = { 0 };
+
+	int result = command_line_read(configuration, &command_line, argc, argv, error);
+	if (result == 0 && configuration->action != ACTION_RUN && configuration->action != ACTION_CHECK)
+		return 0;
+	if (result == 0 && configuration->config_path)
+		result = ini_file_read(&file, configuration->config_path, error);
+	if (result == 0)
+		result = configuration_combine(configuration, &file, &command_line, error);
+	return result;
+}

@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line and the INI file: what is read, what is refused, and with which line. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <iaprof/host.h>
+
+#include "base/cleanup.h"
+#include "config/configuration.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define WORD_MAX 24
+
+static char folder[] = "/tmp/iaprof-configuration-XXXXXX";
+
+static void make_folder(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	ck_assert_int_eq(chdir(folder), 0);
+}
+
+static void remove_folder(void)
+{
+	ck_assert_int_eq(chdir("/"), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+	memcpy(strrchr(folder, '-'), "-XXXXXX", 7);
+}
+
+/* Reads "iaprof" and the words. The command that is found points into words of the last call. */
+static int read_words(struct configuration *configuration, const char *const *words, struct error *error)
+{
+	static char *arguments[WORD_MAX + 2];
+	int count = 1;
+	arguments[0] = (char *)"iaprof";
+	for (; words[count - 1]; count++) {
+		ck_assert_int_le(count, WORD_MAX);
+		arguments[count] = (char *)words[count - 1];
+	}
+	arguments[count] = NULL;
+	return configuration_read(configuration, count, arguments, error);
+}
+
+#define WORDS(...)                                                                                                     \
+	(const char *const[])                                                                                          \
+	{                                                                                                              \
+		__VA_ARGS__, NULL                                                                                      \
+	}
+
+static void expect_refusal(const char *const *words, const char *message)
+{
+	CLEANUP(configuration_free) struct configuration configuration = { 0 };
+	struct error error = { 0 };
+	ck_assert_msg(read_words(&configuration, words, &error) == -EINVAL, "accepted: %s", message);
+	ck_assert_str_eq(error.text, message);
+}
+
+static void write_file(const char *name, const void *data, size_t size)
+{
+	FILE *file = fopen(name, "wb");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_uint_eq(fwrite(data, 1, size, file), size);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+static void expect_file_refusal(const void *data, size_t size, const char *message)
+{
+	write_file("x.ini", data, size);
+	expect_refusal(WORDS("-c", "x.ini"), message);
+	ck_assert_int_eq(unlink("x.ini"), 0);
+}
+
+static int read_file(struct configuration *configuration, const char *text, struct error *error)
+{
+	write_file("x.ini", text, strlen(text));
+	int result = read_words(configuration, WORDS("-c", "x.ini"), error);
+	ck_assert_int_eq(unlink("x.ini"), 0);
+	return result;
+}
+
+static const char *value_of(const struct instance_configuration *instance, const char *key)
+{
+	const char *value = NULL;
+	for (size_t i = 0; i < instance->settings.count; i++)
+		if (strcmp(instance->settings.items[i].key, key) == 0)
+			value = instance->settings.items[i].value;
+	return value;
+}
+
+START_TEST(reads_no_options_at_all)
+{
+	CLEANUP(configuration_free) struct configuration configuration = { 0 };
+	char *arguments[] = { (char *)"iaprof", NULL };
+	struct error error = { 0 };
+	ck_assert_int_eq(configuration_read(&configuration, 1, arguments, &error), 0);
+	ck_assert_int_eq(configuration.action, ACTION_RUN);
+	ck_assert_int_eq(configuration.scope, IAPROF_SCOPE_SYSTEM);
+	ck_assert_uint_eq(configuration.duration, 0);
+	ck_assert_uint_eq(configuration.interval, 0);
+	ck_assert_uint_eq(configuration.sources.count + configuration.sinks.count + configuration.pids.count, 0);
+	ck_assert_ptr_null(configuration.command);
+	ck_assert_ptr_null(configuration.output);
+	ck_assert_ptr_null(configuration.record_path);
+	ck_assert_ptr_null(configuration.replay_path);
+	ck_assert_int_eq(configuration.verbosity, 0);
+	ck_assert_str_eq(error.text, "");
+}
+END_TEST
+
+START_TEST(reads_every_option)
+{
+	CLEANUP(configuration_free) struct configuration configuration = { 0 };
+	const char *const *words =
+		WORDS("-d", "30s", "--interval=1.5s", "-p", "1,2", "--pid", "3,2", "-o", "-", "-vv",
+		      "--record=run.iaprof", "-s", "cpu-stack:frequency=199", "-k", "folded", "--check");
+	ck_assert_int_eq(read_words(&configuration, words, NULL), 0);
+	ck_assert_int_eq(configuration.action, ACTION_CHECK);
+	ck_assert_uint_eq(configuration.duration, 30000000000);
+	ck_assert_uint_eq(configuration.interval, 1500000000);
+	ck_assert_int_eq(configuration.scope, IAPROF_SCOPE_PIDS);
+	ck_assert_uint_eq(configuration.pids.count, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		ck_assert_uint_eq(configuration.pids.items[i], i + 1);
+	ck_assert_str_eq(configuration.output, "-");
+	ck_assert_str_eq(configuration.record_path, "run.iaprof");
+	ck_assert_int_eq(configuration.verbosity, 2);
+	ck_assert_uint_eq(configuration.sources.count, 1);
+	ck_assert_str_eq(configuration.sources.items[0].plugin, "cpu-stack");
+	ck_assert_ptr_null(configuration.sources.items[0].id);
+	ck_assert_str_eq(value_of(&configuration.sources.items[0], "frequency"), "199");
+	ck_assert_str_eq(configuration.sources.items[0].settings.items[0].origin, "--source cpu-stack");
+	ck_assert_uint_eq(configuration.sinks.count, 1);
+	ck_assert_str_eq(configuration.sinks.items[0].plugin, "folded");
+	ck_assert_ptr_null(configuration.command);
+}
+END_TEST
+
+START_TEST(reads_levels_and_the_last_of_an_option)
+{
+	static const struct {
+		const char *word;
+		int verbosity;
+	} cases[] = { { "-q", -1 }, { "--quiet", -1 }, { "-v", 1 }, { "--verbose", 1 }, { "-vv", 2 }, { "-vvvv", 2 } };
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		const char *const *words = WORDS(cases[i].word, "-d", "1s", "-d", "2s", "-o", "a", "-o", "b");
+		ck_assert_int_eq(read_words(&configuration, words, NULL), 0);
+		ck_assert_int_eq(configuration.verbosity, cases[i].verbosity);
+		ck_assert_uint_eq(configuration.duration, 2000000000);
+		ck_assert_str_eq(configuration.output, "b");
+	}
+}
+END_TEST
+
+START_TEST(finds_the_command)
+{
+	static const struct {
+		const char *words[5];
+		const char *command[4];
+	} cases[] = {
+		{ { "sleep", "30" }, { "sleep", "30" } },
+		{ { "sleep", "-d", "--", "x" }, { "sleep", "-d", "--" } },
+		{ { "--", "-odd", "1" }, { "-odd", "1" } },
+		{ { "-d", "1s", "make", "-k" }, { "make", "-k" } },
+		{ { "--scope", "command", "make", "-k" }, { "make", "-k" } },
+		{ { "-p", "1", "sleep", "30" }, { "sleep", "30" } }, /* as perf: so long as the command runs */
+		{ { "-", "x" }, { "-", "x" } },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		ck_assert_int_eq(read_words(&configuration, cases[i].words, NULL), 0);
+		for (size_t j = 0; cases[i].command[j]; j++)
+			ck_assert_str_eq(configuration.command[j], cases[i].command[j]);
+	}
+	CLEANUP(configuration_free) struct configuration configuration = { 0 };
+	ck_assert_int_eq(read_words(&configuration, WORDS("-v", "--"), NULL), 0);
+	ck_assert_ptr_null(configuration.command);
+}
+END_TEST
+
+START_TEST(finds_the_action)
+{
+	static const struct {
+		const char *words[4];
+		enum configuration_action action;
+		const char *plugin;
+	} cases[] = {
+		{ { "--list" }, ACTION_LIST, NULL },
+		{ { "--check" }, ACTION_CHECK, NULL },
+		{ { "--check", "sleep", "1" }, ACTION_CHECK, NULL },
+		{ { "--version" }, ACTION_VERSION, NULL },
+		{ { "--help" }, ACTION_HELP, NULL },
+		{ { "-h" }, ACTION_HELP, NULL },
+		{ { "--help", "cpu-stack" }, ACTION_HELP, "cpu-stack" },
+		{ { "--help=cpu-stack" }, ACTION_HELP, "cpu-stack" },
+		{ { "-h", "cpu-stack" }, ACTION_HELP, "cpu-stack" },
+		{ { "-v", "--help", "-q" }, ACTION_HELP, NULL },
+		{ { "--help", "--", "x" }, ACTION_HELP, NULL },
+		{ { "-c", "no-such.ini", "--list" }, ACTION_LIST, NULL },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		ck_assert_int_eq(read_words(&configuration, cases[i].words, NULL), 0);
+		ck_assert_int_eq(configuration.action, cases[i].action);
+		ck_assert_pstr_eq(configuration.help_plugin, cases[i].plugin);
+	}
+}
+END_TEST
+
+START_TEST(refuses_bad_command_lines)
+{
+	static const struct {
+		const char *words[6];
+		const char *message;
+	} cases[] = {
+		{ { "--durtion", "3s" }, "unknown option --durtion: did you mean --duration?" },
+		{ { "--durtion=3s" }, "unknown option --durtion: did you mean --duration?" },
+		{ { "--frobnicate" }, "unknown option --frobnicate: see iaprof --help" },
+		{ { "--re", "x" }, "--re is not enough to tell these options apart: --record --replay" },
+		{ { "-x" }, "unknown option -x: see iaprof --help" },
+		{ { "-vx" }, "unknown option -x: see iaprof --help" },
+		{ { "--list=all" }, "--list takes no value" },
+		{ { "-d" }, "--duration needs a value" },
+		{ { "--scope" }, "--scope needs a value" },
+		{ { "-d", "soon" }, "command line: duration: 'soon' is not a time such as 30s (ns, us, ms, s, m, h)" },
+		{ { "-d", "0" }, "command line: duration: 0 is out of range (1ms to 8760h)" },
+		{ { "-d", "9000h" }, "command line: duration: 9000h is out of range (1ms to 8760h)" },
+		{ { "-d", "" }, "command line: duration: '' is not a time such as 30s (ns, us, ms, s, m, h)" },
+		{ { "-i", "-1" }, "command line: interval: '-1' is not a time such as 30s (ns, us, ms, s, m, h)" },
+		{ { "-p", "0" }, "command line: pid: '0' is no process id (1 to 4194304)" },
+		{ { "-p", "1,,2" }, "command line: pid: '' is no process id (1 to 4194304)" },
+		{ { "-p", "1,x" }, "command line: pid: 'x' is no process id (1 to 4194304)" },
+		{ { "-p", "1", "-p", "4194305" }, "command line: pid: '4194305' is no process id (1 to 4194304)" },
+		{ { "-p", "" }, "command line: pid: '' is no process id (1 to 4194304)" },
+		{ { "--scope", "sytem" },
+		  "command line: scope: 'sytem' is not one of system, command: did you mean 'system'?" },
+		{ { "--scope", "command" }, "scope is 'command', but there is no command to run: add one" },
+		{ { "-p", "1", "--scope", "command", "true" },
+		  "scope (command line) and pid (command line) exclude each other: leave one out" },
+		{ { "-p", "1", "--scope", "system" },
+		  "scope (command line) and pid (command line) exclude each other: leave one out" },
+		{ { "-q", "-v" }, "verbose (command line) and quiet (command line) exclude each other: leave one out" },
+		{ { "-o", "" }, "command line: output: the name of a file is missing" },
+		{ { "--record", "" }, "command line: record: the name of a file is missing" },
+		{ { "--list", "--check" }, "--list and --check exclude each other" },
+		{ { "--list", "true" }, "--list takes no command" },
+		{ { "--replay", "f", "-s", "cpu-stack" },
+		  "replay (command line) and source (--source cpu-stack) exclude each other: leave one out" },
+		{ { "--replay", "f", "-p", "1" },
+		  "replay (command line) and pid (command line) exclude each other: leave one out" },
+		{ { "--replay", "f", "-d", "1s" },
+		  "replay (command line) and duration (command line) exclude each other: leave one out" },
+		{ { "--replay", "f", "--scope", "system" },
+		  "replay (command line) and scope (command line) exclude each other: leave one out" },
+		{ { "--replay", "f", "make" },
+		  "replay (command line) and a command to run (make) exclude each other: leave one out" },
+		{ { "--replay", "f", "--record", "f" }, "record and replay name the same file: f" },
+		{ { "-o", "a", "-k", "folded", "-k", "csv" },
+		  "output (command line) names the file of one sink, but there are 2: write output= for each of them" },
+		{ { "-o", "a", "-k", "folded:output=b" },
+		  "output (command line) and output of the sink (--sink folded) exclude each other: leave one out" },
+		{ { "-s", "cpu-stack", "-s", "cpu-stack" },
+		  "cpu-stack is there twice, first in --source cpu-stack: write cpu-stack.ID for a second instance" },
+		{ { "-k", "csv.a", "-k", "csv.a" },
+		  "csv.a is there twice, first in --sink csv.a: write csv.ID for a second instance" },
+		{ { "-c", "no-such.ini" }, "cannot read no-such.ini: No such file or directory" },
+		{ { "-c", "." }, "cannot read .: it is a folder, not an INI file" },
+		{ { "-c", "/dev/null" }, "cannot read /dev/null: it is not a regular file" },
+		{ { "-c", "" }, "cannot read : No such file or directory" },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++)
+		expect_refusal(cases[i].words, cases[i].message);
+}
+END_TEST
+
+START_TEST(reads_source_arguments)
+{
+	static const struct {
+		const char *argument, *plugin, *id, *keys[2], *values[2];
+	} cases[] = {
+		{ "cpu-stack", "cpu-stack", NULL, { NULL }, { NULL } },
+		{ "cpu-stack.2", "cpu-stack", "2", { NULL }, { NULL } },
+		{ "cpu-stack.user_A-1:a=1", "cpu-stack", "user_A-1", { "a" }, { "1" } },
+		{ "x:a=1,b=2", "x", NULL, { "a", "b" }, { "1", "2" } },
+		{ "x:a=", "x", NULL, { "a" }, { "" } },
+		{ "x:a=b=c:d", "x", NULL, { "a" }, { "b=c:d" } },
+		{ "x:a=1\\,2,b=3", "x", NULL, { "a", "b" }, { "1,2", "3" } },
+		{ "x:a=C\\\\,b=\\d", "x", NULL, { "a", "b" }, { "C\\", "\\d" } },
+		{ "x:a=\\", "x", NULL, { "a" }, { "\\" } },
+		{ "x:a=\"q\"", "x", NULL, { "a" }, { "\"q\"" } },
+		{ "./iaprof-x.so", "./iaprof-x.so", NULL, { NULL }, { NULL } },
+		{ "/a.b/iaprof-x.so.two:k=v", "/a.b/iaprof-x.so", "two", { "k" }, { "v" } },
+		{ "/a\\:b/iaprof-x.so:k=v", "/a:b/iaprof-x.so", NULL, { "k" }, { "v" } },
+		{ "./x", "./x", NULL, { NULL }, { NULL } },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		struct error error = { 0 };
+		ck_assert_msg(read_words(&configuration, WORDS("-s", cases[i].argument), &error) == 0, "%s: %s",
+			      cases[i].argument, error.text);
+		const struct instance_configuration *source = &configuration.sources.items[0];
+		ck_assert_str_eq(source->plugin, cases[i].plugin);
+		ck_assert_pstr_eq(source->id, cases[i].id);
+		size_t count = 0;
+		for (; count < 2 && cases[i].keys[count]; count++) {
+			ck_assert_uint_lt(count, source->settings.count);
+			ck_assert_str_eq(source->settings.items[count].key, cases[i].keys[count]);
+			ck_assert_str_eq(source->settings.items[count].value, cases[i].values[count]);
+		}
+		ck_assert_uint_eq(source->settings.count, count);
+	}
+}
+END_TEST
+
+START_TEST(refuses_bad_source_arguments)
+{
+	static const struct {
+		const char *argument, *message;
+	} cases[] = {
+		{ "", "--source: '' is no plugin name: lower-case letters, digits and '-'" },
+		{ ":a=1", "--source: '' is no plugin name: lower-case letters, digits and '-'" },
+		{ "CPU", "--source: 'CPU' is no plugin name: lower-case letters, digits and '-'" },
+		{ "cpu stack", "--source: 'cpu stack' is no plugin name: lower-case letters, digits and '-'" },
+		{ "cpu\x1b[2J", "--source: 'cpu?[2J' is no plugin name: lower-case letters, digits and '-'" },
+		{ "x.", "--source: 'x.': what follows the '.' is letters, digits, '-' and '_'" },
+		{ "x.a.b", "--source: 'x.a.b': what follows the '.' is letters, digits, '-' and '_'" },
+		{ "./x.so.", "--source: './x.so.': what follows the '.' is letters, digits, '-' and '_'" },
+		{ "x:", "--source x: a key=value is missing after ':' or ','" },
+		{ "x:a=1,", "--source x: a key=value is missing after ':' or ','" },
+		{ "x:a=1,,b=2", "--source x: a key=value is missing after ':' or ','" },
+		{ "x:lines", "--source x: 'lines' has no value: write lines=VALUE" },
+		{ "x:=1", "--source x: '=1' has no key" },
+		{ "x:a=1,a=2", "--source x: 'a' is set twice, first in --source x" },
+		{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		  "--source: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...' is no plugin name: "
+		  "lower-case letters, digits and '-'" },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++)
+		expect_refusal(WORDS("-s", cases[i].argument), cases[i].message);
+}
+END_TEST
+
+START_TEST(reads_a_file)
+{
+	CLEANUP(configuration_free) struct configuration configuration = { 0 };
+	struct error error = { 0 };
+	const char *text = "\xef\xbb\xbf; comment\r\n"
+			   "# comment\r\n"
+			   "\r\n"
+			   "  [iaprof] ; the run\r\n"
+			   "duration = 30s\r\n"
+			   "   interval=1s ; each\r\n"
+			   "\tpid = 1, 2\n"
+			   "verbose = 1\n"
+			   "\n"
+			   "[source:cpu-stack]\n"
+			   "[source:cpu-stack.fast]\n"
+			   "frequency = 999\n"
+			   "    label = a = b # c\n"
+			   "[sink:csv]\n"
+			   "output = a;b.csv\n"
+			   "[sink:/a/folder/with/a/name/that/is/longer/than/fifty/bytes/iaprof-x.so]\n"
+			   "rows=events"; /* no newline */
+	ck_assert_msg(read_file(&configuration, text, &error) == 0, "%s", error.text);
+	ck_assert_uint_eq(configuration.duration, 30000000000);
+	ck_assert_uint_eq(configuration.interval, 1000000000);
+	ck_assert_int_eq(configuration.scope, IAPROF_SCOPE_PIDS);
+	ck_assert_uint_eq(configuration.pids.count, 2);
+	ck_assert_int_eq(configuration.verbosity, 1);
+	ck_assert_uint_eq(configuration.sources.count, 2);
+	ck_assert_ptr_null(configuration.sources.items[0].id);
+	ck_assert_uint_eq(configuration.sources.items[0].settings.count, 0);
+	ck_assert_str_eq(configuration.sources.items[0].origin, "x.ini:10");
+	ck_assert_str_eq(configuration.sources.items[1].id, "fast");
+	ck_assert_str_eq(value_of(&configuration.sources.items[1], "frequency"), "999");
+	ck_assert_str_eq(value_of(&configuration.sources.items[1], "label"), "a = b # c");
+	ck_assert_str_eq(configuration.sources.items[1].settings.items[1].origin, "x.ini:13");
+	ck_assert_uint_eq(configuration.sinks.count, 2);
+	ck_assert_str_eq(value_of(&configuration.sinks.items[0], "output"), "a;b.csv");
+	ck_assert_str_eq(configuration.sinks.items[1].plugin,
+			 "/a/folder/with/a/name/that/is/longer/than/fifty/bytes/iaprof-x.so");
+	ck_assert_str_eq(value_of(&configuration.sinks.items[1], "rows"), "events");
+}
+END_TEST
+
+START_TEST(reads_files_that_ask_for_nothing)
+{
+	static const char *const texts[] = { "",      "\n",           "\n\n\n",   "; x",
+					     "# x\n", "\xef\xbb\xbf", "[iaprof]", "[iaprof]\n" };
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		struct error error = { 0 };
+		ck_assert_msg(read_file(&configuration, texts[i], &error) == 0, "%s", error.text);
+		ck_assert_uint_eq(configuration.sources.count + configuration.sinks.count, 0);
+		ck_assert_uint_eq(configuration.duration, 0);
+	}
+}
+END_TEST
+
+START_TEST(refuses_bad_files)
+{
+#define FILE_CASE(text, message)                                                                                       \
+	{                                                                                                              \
+		text, sizeof(text) - 1, message                                                                        \
+	}
+	static const struct {
+		const char *text;
+		size_t size;
+		const char *message;
+	} cases[] = {
+		FILE_CASE("[iaprof]\n\ndurtion = 3s\n", "x.ini:3: unknown key 'durtion': did you mean 'duration'?"),
+		FILE_CASE("[iaprof]\nduration = 0\n", "x.ini:2: duration: 0 is out of range (1ms to 8760h)"),
+		FILE_CASE("[iaprof]\nlist = yes\n",
+			  "x.ini:2: unknown key 'list' (there are: duration, interval, scope, pid, output, record, "
+			  "replay, verbose, quiet)"),
+		FILE_CASE("[iaprof]\nverbose = 3\n", "x.ini:2: verbose: 3 is out of range (0 to 2)"),
+		FILE_CASE("[iaprof]\noutput =\n", "x.ini:2: output: the name of a file is missing"),
+		FILE_CASE("[iaprof]\npid = 1,a\n", "x.ini:2: pid: 'a' is no process id (1 to 4194304)"),
+		FILE_CASE("[iaprof]\npid = 1\nscope = system\n",
+			  "scope (x.ini:3) and pid (x.ini:2) exclude each other: leave one out"),
+		FILE_CASE("[iaprof]\nscope = command\n", "scope is 'command', but there is no command to run: add one"),
+		FILE_CASE("[iaprof]\nreplay = f\n[source:cpu-stack]\n",
+			  "replay (x.ini:2) and source (x.ini:3) exclude each other: leave one out"),
+		FILE_CASE("[iaprof]\noutput = a\n[sink:csv]\noutput=b\n",
+			  "output (x.ini:2) and output of the sink (x.ini:4) exclude each other: leave one out"),
+		FILE_CASE("duration = 3s\n", "x.ini:1: 'duration' is in no section: write [iaprof], [source:NAME] or "
+					     "[sink:NAME] above it"),
+		FILE_CASE("[iaprof]\nduration\n", "x.ini:2: expected key = value, or [section]"),
+		FILE_CASE("[iaprof]\n= 3s\n", "x.ini:2: expected key = value"),
+		/* The first fault is shown, although inih reads on. */
+		FILE_CASE("[iaprof]\nduration\n[what]\n", "x.ini:2: expected key = value, or [section]"),
+		FILE_CASE("[iaprof\n", "x.ini:1: a section heading without ']'"),
+		FILE_CASE("[iaprof] x\n", "x.ini:1: there is more after the ']' of a section heading"),
+		FILE_CASE("[iaprof]\n[iaprof]\n", "x.ini:2: [iaprof] is there twice, first in x.ini:1"),
+		FILE_CASE("[iaprof]\nduration=1\nduration=2\n", "x.ini:3: 'duration' is set twice, first in x.ini:2"),
+		FILE_CASE("[source:a]\n[source:b]\n[source:a]\n",
+			  "x.ini:3: a is there twice, first in x.ini:1: write a.ID for a second instance"),
+		FILE_CASE("[source:a]\nk=1\n k=2\n", "x.ini:3: 'k' is set twice, first in x.ini:2"),
+		FILE_CASE("[]\n", "x.ini:1: unknown section []: there are [iaprof], [source:NAME] and [sink:NAME]"),
+		FILE_CASE("[colour]\n",
+			  "x.ini:1: unknown section [colour]: there are [iaprof], [source:NAME] and [sink:NAME]"),
+		FILE_CASE("[iaporf]\n", "x.ini:1: unknown section [iaporf]: did you mean [iaprof]?"),
+		FILE_CASE("[sorce:cpu-stack]\n",
+			  "x.ini:1: unknown section [sorce:cpu-stack]: did you mean [source:cpu-stack]?"),
+		FILE_CASE("[sink]\n", "x.ini:1: unknown section [sink]: did you mean [sink:NAME]?"),
+		FILE_CASE("[source:]\n", "x.ini:1: '' is no plugin name: lower-case letters, digits and '-'"),
+		FILE_CASE("[source:A b]\n", "x.ini:1: 'A b' is no plugin name: lower-case letters, digits and '-'"),
+		FILE_CASE("[iaprof]\n\0\n", "x.ini:2: byte 0x00 is not text: this is no INI file"),
+		FILE_CASE("; \x1b[2J\n", "x.ini:1: byte 0x1b is not text: this is no INI file"),
+		FILE_CASE("\x7f"
+			  "ELF\x02\x01\x01",
+			  "x.ini:1: byte 0x7f is not text: this is no INI file"),
+		FILE_CASE("[iaprof]\rduration=1\n", "x.ini:1: byte 0x0d is not text: this is no INI file"),
+	};
+	for (size_t i = 0; i < COUNT(cases); i++)
+		expect_file_refusal(cases[i].text, cases[i].size, cases[i].message);
+}
+END_TEST
+
+/* How long a line may be is a setting of inih's build: it is read whole or refused, never cut. */
+START_TEST(refuses_or_reads_long_lines)
+{
+	for (size_t length = 150; length < 3000; length += 7) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		struct error error = { 0 };
+		char *text CLEANUP_FREE = NULL;
+		ck_assert_int_gt(asprintf(&text, "[sink:csv]\nlabel=%0*d", (int)length, 7), 0);
+		if (read_file(&configuration, text, &error) == 0) {
+			ck_assert_uint_eq(strlen(value_of(&configuration.sinks.items[0], "label")), length);
+		} else {
+			int limit;
+			ck_assert_int_eq(sscanf(error.text, "x.ini:2: the line is longer than %d bytes", &limit), 1);
+			ck_assert_uint_gt(length + strlen("label="), (size_t)limit);
+		}
+	}
+}
+END_TEST
+
+START_TEST(refuses_huge_files)
+{
+	size_t size = 5 << 20;
+	char *text CLEANUP_FREE = malloc(size);
+	memset(text, '\n', size);
+	expect_file_refusal(text, size, "x.ini is too large for an INI file: more than 1 MiB");
+	expect_file_refusal(text, (1 << 20) + 1, "x.ini is too large for an INI file: more than 1 MiB");
+	/* What just fits is read. */
+	CLEANUP(configuration_free) struct configuration configuration = { 0 };
+	write_file("x.ini", text, 1 << 20);
+	ck_assert_int_eq(read_words(&configuration, WORDS("-c", "x.ini"), NULL), 0);
+	ck_assert_int_eq(unlink("x.ini"), 0);
+}
+END_TEST
+
+START_TEST(refuses_files_that_cannot_be_read)
+{
+	ck_assert_int_eq(mkfifo("fifo", 0600), 0);
+	expect_refusal(WORDS("-c", "fifo"), "cannot read fifo: it is not a regular file");
+	ck_assert_int_eq(unlink("fifo"), 0);
+	ck_assert_int_eq(symlink("loop", "loop"), 0);
+	expect_refusal(WORDS("-c", "loop"), "cannot read loop: Too many levels of symbolic links");
+	ck_assert_int_eq(unlink("loop"), 0);
+	if (geteuid() == 0)
+		return; /* root can read everything */
+	write_file("secret", "", 0);
+	ck_assert_int_eq(chmod("secret", 0), 0);
+	expect_refusal(WORDS("-c", "secret"), "cannot read secret: Permission denied");
+	ck_assert_int_eq(unlink("secret"), 0);
+}
+END_TEST
+
+static const char layered[] = "[iaprof]\n"
+			      "duration = 10s\n"
+			      "pid = 7\n"
+			      "verbose = 2\n"
+			      "output = file.folded\n"
+			      "[source:cpu-stack]\n"
+			      "frequency = 99\n"
+			      "idle = yes\n"
+			      "[sink:folded]\n";
+
+START_TEST(lets_the_command_line_override_the_file)
+{
+	CLEANUP(configuration_free) struct configuration configuration = { 0 };
+	write_file("x.ini", layered, sizeof layered - 1);
+	const char *const *words = WORDS("-c", "x.ini", "-d", "1s", "-q", "-s", "cpu-stack:frequency=199", "-s",
+					 "cpu-stack.b:frequency=9", "-o", "other");
+	ck_assert_int_eq(read_words(&configuration, words, NULL), 0);
+	ck_assert_uint_eq(configuration.duration, 1000000000);
+	ck_assert_int_eq(configuration.scope, IAPROF_SCOPE_PIDS); /* the file's pid */
+	ck_assert_uint_eq(configuration.pids.items[0], 7);
+	ck_assert_int_eq(configuration.verbosity, -1);
+	ck_assert_str_eq(configuration.output, "other");
+	ck_assert_uint_eq(configuration.sources.count, 2);
+	ck_assert_str_eq(value_of(&configuration.sources.items[0], "frequency"), "199");
+	ck_assert_str_eq(value_of(&configuration.sources.items[0], "idle"), "yes");
+	ck_assert_str_eq(value_of(&configuration.sources.items[1], "frequency"), "9");
+	ck_assert_int_eq(unlink("x.ini"), 0);
+}
+END_TEST
+
+START_TEST(lets_the_scope_override_the_files_pid)
+{
+	CLEANUP(configuration_free) struct configuration configuration = { 0 };
+	CLEANUP(configuration_free) struct configuration other = { 0 };
+	write_file("x.ini", layered, sizeof layered - 1);
+	ck_assert_int_eq(read_words(&configuration, WORDS("-c", "x.ini", "--scope", "command", "true"), NULL), 0);
+	ck_assert_int_eq(configuration.scope, IAPROF_SCOPE_COMMAND);
+	ck_assert_uint_eq(configuration.pids.count, 0);
+	ck_assert_int_eq(read_words(&other, WORDS("-c", "x.ini", "-p", "8"), NULL), 0);
+	ck_assert_uint_eq(other.pids.count, 1);
+	ck_assert_uint_eq(other.pids.items[0], 8);
+	ck_assert_int_eq(unlink("x.ini"), 0);
+}
+END_TEST
+
+START_TEST(lets_a_sinks_output_override_the_files)
+{
+	CLEANUP(configuration_free) struct configuration configuration = { 0 };
+	write_file("x.ini", layered, sizeof layered - 1);
+	ck_assert_int_eq(read_words(&configuration, WORDS("-c", "x.ini", "-k", "folded:output=mine"), NULL), 0);
+	ck_assert_ptr_null(configuration.output);
+	ck_assert_str_eq(value_of(&configuration.sinks.items[0], "output"), "mine");
+	expect_refusal(WORDS("-c", "x.ini", "-k", "csv:output=mine"),
+		       "output (x.ini:5) names the file of one sink, but there are 2: write output= for each of them");
+	/* The other way round: -o before the file's output key of the sink. */
+	CLEANUP(configuration_free) struct configuration other = { 0 };
+	write_file("x.ini", "[sink:csv]\noutput=a\n", 20);
+	ck_assert_int_eq(read_words(&other, WORDS("-c", "x.ini", "-o", "mine"), NULL), 0);
+	ck_assert_str_eq(other.output, "mine");
+	ck_assert_int_eq(unlink("x.ini"), 0);
+}
+END_TEST
+
+START_TEST(checks_also_what_is_overridden)
+{
+	write_file("x.ini", "[iaprof]\npid = x\n", 17);
+	expect_refusal(WORDS("-c", "x.ini", "-p", "8"), "x.ini:2: pid: 'x' is no process id (1 to 4194304)");
+	ck_assert_int_eq(unlink("x.ini"), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("configuration");
+	TCase *tests = tcase_create("configuration");
+	tcase_add_checked_fixture(tests, make_folder, remove_folder);
+	tcase_add_test(tests, reads_no_options_at_all);
+	tcase_add_test(tests, reads_every_option);
+	tcase_add_test(tests, reads_levels_and_the_last_of_an_option);
+	tcase_add_test(tests, finds_the_command);
+	tcase_add_test(tests, finds_the_action);
+	tcase_add_test(tests, refuses_bad_command_lines);
+	tcase_add_test(tests, reads_source_arguments);
+	tcase_add_test(tests, refuses_bad_source_arguments);
+	tcase_add_test(tests, reads_a_file);
+	tcase_add_test(tests, reads_files_that_ask_for_nothing);
+	tcase_add_test(tests, refuses_bad_files);
+	tcase_add_test(tests, refuses_or_reads_long_lines);
+	tcase_add_test(tests, refuses_huge_files);
+	tcase_add_test(tests, refuses_files_that_cannot_be_read);
+	tcase_add_test(tests, lets_the_command_line_override_the_file);
+	tcase_add_test(tests, lets_the_scope_override_the_files_pid);
+	tcase_add_test(tests, lets_a_sinks_output_override_the_files);
+	tcase_add_test(tests, checks_also_what_is_overridden);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
