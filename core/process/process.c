@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/string_table.h"
 #include "process/address_space.h"
 #include "process/root_cache.h"
-#include "process/text_pool.h"
 
 struct image {
 	struct process process;      /* first: what the outside has a pointer to */
@@ -30,7 +30,7 @@ struct process_table {
 	ARRAY(uint32_t) free_slots;
 	struct hash_index by_pid; /* the newest image of each pid */
 	struct hash_index by_serial;
-	struct text_pool texts;
+	struct string_table texts;
 	struct root_cache roots;
 	const char *no_name;
 	size_t count;
@@ -38,12 +38,19 @@ struct process_table {
 	uint64_t dropped;
 };
 
+/* The table's copy of a text, the same for equal texts; NULL when out of memory. */
+static const char *text_keep(struct process_table *table, const char *text)
+{
+	uint32_t id = string_table_add(&table->texts, text ? text : "", text ? strlen(text) : 0, NULL);
+	return id ? string_table_text(&table->texts, id) : NULL;
+}
+
 struct process_table *process_table_new(void)
 {
 	struct process_table *table = calloc(1, sizeof *table);
 	if (!table)
 		return NULL;
-	table->no_name = text_pool_keep(&table->texts, "");
+	table->no_name = text_keep(table, "");
 	if (!table->no_name) {
 		process_table_free(table);
 		return NULL;
@@ -72,7 +79,7 @@ void process_table_free(struct process_table *table)
 	hash_index_free(&table->by_pid);
 	hash_index_free(&table->by_serial);
 	root_cache_free(&table->roots);
-	text_pool_free(&table->texts);
+	string_table_free(&table->texts);
 	free(table);
 }
 
@@ -399,7 +406,7 @@ static int event_existing(struct process_table *table, const struct iaprof_recor
 int process_table_event(struct process_table *table, const struct iaprof_record_process *record, const char *name,
 			bool live)
 {
-	name = text_pool_keep(&table->texts, name ? name : "");
+	name = text_keep(table, name);
 	if (!name)
 		return -ENOMEM;
 	switch (record->event) {
@@ -438,7 +445,7 @@ int process_table_mapping(struct process_table *table, const struct iaprof_recor
 		.serial = table->mapping_serial + 1,
 		.flags = record->flags,
 		.build_id_size = record->build_id_size,
-		.path = text_pool_keep(&table->texts, path ? path : ""),
+		.path = text_keep(table, path),
 	};
 	memcpy(mapping.build_id, record->build_id, record->build_id_size);
 	struct image *image = image_for_record(table, record->pid, record->header.time);

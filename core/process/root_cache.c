@@ -38,16 +38,19 @@ void root_cache_prepare(struct root_cache *cache)
 {
 	struct rlimit limit;
 	cache->limit = ROOT_CACHE_MAX;
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 4 < cache->limit)
-		cache->limit = limit.rlim_cur / 4;
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 8 < cache->limit)
+		cache->limit = limit.rlim_cur / 8;
 	/* Without /proc it stays all zeros; then no other process can be looked at either. */
 	root_identify("self", &cache->own);
 }
 
 static void root_close(struct root_cache *cache, size_t position)
 {
-	close(cache->roots.items[position]->descriptor);
-	free(cache->roots.items[position]);
+	struct root *root = cache->roots.items[position];
+	close(root->descriptor);
+	if (root->namespace_descriptor >= 0)
+		close(root->namespace_descriptor);
+	free(root);
 	cache->roots.items[position] = cache->roots.items[--cache->roots.count];
 }
 
@@ -87,18 +90,30 @@ static struct root *root_open(struct root_cache *cache, const char *who, const s
 	char path[64];
 	if (!root_cache_make_room(cache) || !array_reserve(&cache->roots, cache->roots.count + 1))
 		return NULL;
+	CLEANUP_CLOSE int namespace_descriptor = -1;
+	if (wanted->namespace_inode != cache->own.namespace_inode) {
+		snprintf(path, sizeof path, "/proc/%s/ns/mnt", who);
+		namespace_descriptor = open(path, O_RDONLY | O_CLOEXEC);
+		if (namespace_descriptor < 0)
+			return NULL;
+	}
 	snprintf(path, sizeof path, "/proc/%s/root", who);
 	CLEANUP_CLOSE int descriptor = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct stat status;
+	if (descriptor < 0)
+		return NULL;
 	/* The process may have gone elsewhere, or its number to another one, since it was identified. */
-	if (descriptor < 0 || fstat(descriptor, &status) || status.st_dev != wanted->device ||
-	    status.st_ino != wanted->inode)
+	struct stat status;
+	if (fstat(descriptor, &status) || status.st_dev != wanted->device || status.st_ino != wanted->inode)
+		return NULL;
+	if (namespace_descriptor >= 0 &&
+	    (fstat(namespace_descriptor, &status) || status.st_ino != wanted->namespace_inode))
 		return NULL;
 	struct root *root = malloc(sizeof *root);
 	if (!root)
 		return NULL;
 	*root = *wanted;
 	root->descriptor = STEAL_DESCRIPTOR(descriptor);
+	root->namespace_descriptor = STEAL_DESCRIPTOR(namespace_descriptor);
 	cache->roots.items[cache->roots.count++] = root;
 	return root;
 }

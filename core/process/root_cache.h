@@ -12,15 +12,16 @@
 
 #include "base/array.h"
 
-/* The most descriptors held; a quarter of RLIMIT_NOFILE when that is less. */
+/* The most roots held, of two descriptors each; an eighth of RLIMIT_NOFILE when that is less. */
 #define ROOT_CACHE_MAX 1024u
 
 struct root {
 	ino_t namespace_inode;
 	dev_t device;
 	ino_t inode;
-	int descriptor;
-	uint32_t users; /* images that have it */
+	int descriptor;           /* O_PATH, the root folder */
+	int namespace_descriptor; /* keeps what is mounted below the root there when the last process went; -1 own */
+	uint32_t users;           /* images that have it */
 	uint64_t last_used;
 };
 

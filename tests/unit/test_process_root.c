@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Root folders of processes in other mount namespaces and in chroots: real ones, which needs root. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process_feed.h"
+
+enum place { PLACE_SAME, PLACE_NAMESPACE, PLACE_CHROOT };
+
+/* A child that goes to a place and waits there; the write end of its pipe ends it. */
+struct child {
+	pid_t pid;
+	int hold;
+};
+
+static void child_go(enum place place)
+{
+	if (place == PLACE_NAMESPACE) {
+		if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		    mount("none", "/mnt", "tmpfs", 0, NULL))
+			_exit(1);
+		int file = open("/mnt/only-in-this-namespace", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+		if (file < 0)
+			_exit(1);
+		close(file);
+	}
+	if (place == PLACE_CHROOT && chroot("/usr"))
+		_exit(1);
+}
+
+static struct child child_start(enum place place)
+{
+	int hold[2], ready[2];
+	char byte;
+	ck_assert(!pipe2(hold, O_CLOEXEC) && !pipe2(ready, O_CLOEXEC));
+	struct child child = { .pid = fork(), .hold = hold[1] };
+	ck_assert_int_ge(child.pid, 0);
+	if (!child.pid) {
+		close(hold[1]);
+		child_go(place);
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		_exit(read(hold[0], &byte, 1) != 0);
+	}
+	close(hold[0]);
+	close(ready[1]);
+	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return child;
+}
+
+static void child_end(struct child *child)
+{
+	int status;
+	close(child->hold);
+	ck_assert_int_eq(waitpid(child->pid, &status, 0), child->pid);
+	ck_assert_int_eq(status, 0);
+}
+
+static int feed_live(struct process_table *table, uint64_t time, uint32_t event, pid_t pid, pid_t parent)
+{
+	struct iaprof_record_process record = {
+		.header.time = time, .event = event, .pid = (uint32_t)pid, .parent_pid = (uint32_t)parent
+	};
+	ck_assert_int_eq(process_table_event(table, &record, "test", true), 0);
+	return process_table_find(table, (uint32_t)pid, time)->root;
+}
+
+static size_t count_descriptors(void)
+{
+	size_t count = 0;
+	for (int descriptor = 0; descriptor < 1024; descriptor++)
+		count += fcntl(descriptor, F_GETFD) >= 0;
+	return count;
+}
+
+START_TEST(own_root_needs_none)
+{
+	struct process_table *table = process_table_new();
+	struct child child = child_start(PLACE_SAME);
+	ck_assert_int_eq(feed_live(table, 10, IAPROF_PROCESS_EXISTING, child.pid, 0), PROCESS_ROOT_OWN);
+	child_end(&child);
+	/* An ended process, and one that never was. */
+	ck_assert_int_eq(feed_live(table, 20, IAPROF_PROCESS_EXEC, child.pid, 0), PROCESS_ROOT_OWN);
+	process_table_free(table);
+}
+END_TEST
+
+START_TEST(namespace_is_shared_and_outlives_its_processes)
+{
+	size_t descriptors = count_descriptors();
+	struct process_table *table = process_table_new();
+	struct child child = child_start(PLACE_NAMESPACE);
+	int root = feed_live(table, 10, IAPROF_PROCESS_EXISTING, child.pid, 0);
+	ck_assert_int_ge(root, 0);
+	ck_assert_int_eq(feed_live(table, 20, IAPROF_PROCESS_EXEC, child.pid, 0), root);
+	uint32_t grandchild = 4000000; /* above any pid: must come from its parent */
+	feed_live(table, 30, IAPROF_PROCESS_FORK, (pid_t)grandchild, child.pid);
+	ck_assert_int_eq(process_table_find(table, grandchild, 30)->root, root);
+	ck_assert_uint_eq(count_descriptors(), descriptors + 3); /* root, namespace, and the child's pipe */
+
+	child_end(&child);
+	feed_live(table, 40, IAPROF_PROCESS_EXIT, child.pid, 0);
+	process_table_retire(table, 50, NULL, NULL);
+	ck_assert_int_eq(faccessat(root, "mnt/only-in-this-namespace", F_OK, 0), 0);
+	ck_assert_int_ne(access("/mnt/only-in-this-namespace", F_OK), 0);
+
+	feed_live(table, 60, IAPROF_PROCESS_EXIT, (pid_t)grandchild, 0);
+	process_table_retire(table, 70, NULL, NULL);
+	ck_assert_uint_eq(count_descriptors(), descriptors);
+	process_table_free(table);
+}
+END_TEST
+
+START_TEST(chroot_has_a_root_of_its_own)
+{
+	struct process_table *table = process_table_new();
+	struct child child = child_start(PLACE_CHROOT);
+	int root = feed_live(table, 10, IAPROF_PROCESS_EXISTING, child.pid, 0);
+	struct stat seen, expected;
+	ck_assert_int_eq(fstat(root, &seen), 0);
+	ck_assert_int_eq(stat("/usr", &expected), 0);
+	ck_assert_uint_eq(seen.st_ino, expected.st_ino);
+	child_end(&child);
+	process_table_free(table);
+}
+END_TEST
+
+START_TEST(no_descriptor_left_is_unreachable)
+{
+	struct process_table *table = process_table_new();
+	struct child child = child_start(PLACE_NAMESPACE);
+	while (open("/", O_PATH | O_CLOEXEC) >= 0)
+		;
+	ck_assert_int_eq(errno, EMFILE);
+	ck_assert_int_eq(feed_live(table, 10, IAPROF_PROCESS_EXISTING, child.pid, 0), PROCESS_ROOT_UNREACHABLE);
+	child_end(&child);
+	process_table_free(table);
+}
+END_TEST
+
+int main(void)
+{
+	pid_t pid = fork();
+	if (!pid) {
+		child_go(PLACE_NAMESPACE);
+		child_go(PLACE_CHROOT);
+		_exit(0);
+	}
+	int status;
+	if (waitpid(pid, &status, 0) != pid || status) {
+		puts("1..0 # SKIP no permission to make a mount namespace and a chroot (CAP_SYS_ADMIN, "
+		     "CAP_SYS_CHROOT)");
+		return EXIT_SUCCESS;
+	}
+	Suite *suite = suite_create("process root");
+	TCase *tests = tcase_create("root");
+	tcase_add_test(tests, own_root_needs_none);
+	tcase_add_test(tests, namespace_is_shared_and_outlives_its_processes);
+	tcase_add_test(tests, chroot_has_a_root_of_its_own);
+	tcase_add_test(tests, no_descriptor_left_is_unreachable);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
