@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -79,6 +80,9 @@ struct test_host *test_host_new(const char *name, ...)
 	ck_assert_ptr_nonnull(host);
 	pthread_mutex_init(&host->lock, NULL);
 	host->epoll = epoll_create1(EPOLL_CLOEXEC);
+	host->wake = eventfd(0, EFD_CLOEXEC);
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = host->wake };
+	ck_assert_int_eq(epoll_ctl(host->epoll, EPOLL_CTL_ADD, host->wake, &event), 0);
 	host->target = (struct iaprof_target){ .size = sizeof host->target, .scope = IAPROF_SCOPE_SYSTEM };
 	plugin_load(host, name);
 	host->host = test_services(host);
@@ -144,6 +148,7 @@ void test_host_free(struct test_host *host)
 	array_free(&host->stacks);
 	free(host->records);
 	close(host->epoll);
+	close(host->wake);
 	pthread_mutex_destroy(&host->lock);
 	dlclose(host->library);
 	free(host);
@@ -210,7 +215,7 @@ static int watch_dispatch(struct test_host *host, int fd, uint32_t events)
 			return 0;
 		return watch.expired(host->instance, expirations);
 	}
-	return 0; /* no longer watched: an earlier callback of this turn took it away */
+	return 0; /* the wake-up, or what an earlier callback of this turn took away */
 }
 
 int test_host_run(struct test_host *host, unsigned milliseconds)
@@ -220,9 +225,8 @@ int test_host_run(struct test_host *host, unsigned milliseconds)
 		uint64_t now = host->host.clock(&host->host);
 		if (now >= end)
 			break;
-		uint64_t wait = (end - now) / 1000000 + 1;
 		struct epoll_event events[16];
-		int count = epoll_wait(host->epoll, events, 16, wait > 10 ? 10 : (int)wait);
+		int count = epoll_wait(host->epoll, events, 16, (int)((end - now) / 1000000 + 1));
 		for (int i = 0; i < count; i++) {
 			int result = watch_dispatch(host, events[i].data.fd, events[i].events);
 			if (result < 0)

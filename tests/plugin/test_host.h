@@ -82,6 +82,7 @@ struct test_host {
 	bool configured, prepared;
 	uint32_t value_type_count;
 	int epoll;
+	int wake; /* eventfd: the source has finished */
 	ARRAY(struct test_watch) watches;
 };
 

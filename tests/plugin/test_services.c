@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
@@ -196,6 +197,7 @@ static const struct iaprof_target *host_target(const struct iaprof_host *host)
 static void host_finished(const struct iaprof_host *host)
 {
 	__atomic_store_n(&owner(host)->finished, true, __ATOMIC_RELEASE);
+	eventfd_write(owner(host)->wake, 1);
 }
 
 static void host_request(const struct iaprof_host *host, uint32_t flags)

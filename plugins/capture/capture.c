@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sink capture: every record of a run in one compressed file, to be replayed by source replay. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+#include <iaprof/plugin.h>
+
+#include "common/capture_format.h"
+
+struct capture {
+	uint64_t level; /* of zstd */
+
+	struct iaprof_output *output;
+	ZSTD_CCtx *compressor;
+	char *records; /* the block that is being filled */
+	size_t size;
+	uint32_t count;
+	void *compressed;
+	size_t compressed_capacity;
+	struct capture_totals totals;
+};
+
+static const struct iaprof_option options[] = {
+	{ .name = "level",
+	  .type = IAPROF_OPTION_UINT,
+	  .offset = offsetof(struct capture, level),
+	  .default_value = "3",
+	  .minimum = 1,
+	  .maximum = 19,
+	  .help = "how hard zstd compresses: higher levels make smaller files and need more CPU time" },
+};
+
+static int capture_prepare(const struct iaprof_host *host, void *instance)
+{
+	struct capture *capture = instance;
+	capture->compressor = ZSTD_createCCtx();
+	capture->records = malloc(CAPTURE_BLOCK_SIZE);
+	capture->compressed_capacity = ZSTD_compressBound(CAPTURE_BLOCK_SIZE);
+	capture->compressed = malloc(capture->compressed_capacity);
+	if (!capture->compressor || !capture->records || !capture->compressed)
+		return host->fail(host, ENOMEM, "not enough memory");
+	ZSTD_CCtx_setParameter(capture->compressor, ZSTD_c_compressionLevel, (int)capture->level);
+	return 0;
+}
+
+static int write_block(const struct iaprof_host *host, struct capture *capture, struct capture_block_header *header,
+		       const void *payload)
+{
+	header->number = (uint32_t)capture->totals.blocks;
+	capture_block_seal(header, payload);
+	int result = host->output_write(host, capture->output, header, sizeof *header);
+	return result < 0 ? result : host->output_write(host, capture->output, payload, header->compressed_size);
+}
+
+/* Writes the records that wait, if there are any. */
+static int flush(const struct iaprof_host *host, struct capture *capture)
+{
+	if (!capture->count)
+		return 0;
+	size_t compressed = ZSTD_compress2(capture->compressor, capture->compressed, capture->compressed_capacity,
+					   capture->records, capture->size);
+	if (ZSTD_isError(compressed))
+		return host->fail(host, ENOMEM, "compress: %s", ZSTD_getErrorName(compressed));
+	struct capture_block_header header = {
+		.kind = CAPTURE_BLOCK_RECORDS,
+		.compressed_size = (uint32_t)compressed,
+		.size = (uint32_t)capture->size,
+		.record_count = capture->count,
+	};
+	int result = write_block(host, capture, &header, capture->compressed);
+	capture->totals.blocks++;
+	capture->totals.records += capture->count;
+	capture->totals.bytes += capture->size;
+	capture->size = 0;
+	capture->count = 0;
+	return result;
+}
+
+/* Opens the output with the first call: outputs belong to the sink's thread, which begins with it. */
+static int open_output(const struct iaprof_host *host, struct capture *capture)
+{
+	if (capture->output)
+		return 0;
+	capture->output = host->output_open(host, NULL);
+	if (!capture->output)
+		return -EIO;
+	struct capture_file_header header;
+	capture_file_header_make(&header);
+	return host->output_write(host, capture->output, &header, sizeof header);
+}
+
+static int capture_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
+{
+	struct capture *capture = instance;
+	int result = open_output(host, capture);
+	for (const struct iaprof_record *record = NULL; result == 0 && (record = iaprof_batch_next(batch, record));) {
+		if (record->size > CAPTURE_BLOCK_SIZE - capture->size)
+			result = flush(host, capture);
+		memcpy(capture->records + capture->size, record, record->size);
+		capture->size += record->size;
+		capture->count++;
+	}
+	return result;
+}
+
+static int capture_finish(const struct iaprof_host *host, void *instance)
+{
+	struct capture *capture = instance;
+	int result = open_output(host, capture);
+	if (result == 0)
+		result = flush(host, capture);
+	if (result < 0)
+		return result;
+	struct capture_block_header header = {
+		.kind = CAPTURE_BLOCK_END,
+		.compressed_size = sizeof capture->totals,
+		.size = sizeof capture->totals,
+	};
+	result = write_block(host, capture, &header, &capture->totals);
+	if (result < 0)
+		return result;
+	return host->output_close(host, capture->output);
+}
+
+static void capture_destroy(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	struct capture *capture = instance;
+	ZSTD_freeCCtx(capture->compressor);
+	free(capture->records);
+	free(capture->compressed);
+}
+
+static const struct iaprof_plugin capture_plugin = {
+	.abi_version = IAPROF_ABI_VERSION,
+	.size = sizeof capture_plugin,
+	.schema_version = IAPROF_SCHEMA_VERSION,
+	.kind = IAPROF_PLUGIN_SINK,
+	.option_size = sizeof(struct iaprof_option),
+	.name = "capture",
+	.version = PLUGIN_VERSION,
+	.description = "every record of the run in one file, for source replay",
+	.extension = "iaprof",
+	.options = options,
+	.option_count = sizeof options / sizeof options[0],
+	.instance_size = sizeof(struct capture),
+	.destroy = capture_destroy,
+	.prepare = capture_prepare,
+	.finish = capture_finish,
+	.records = capture_records,
+};
+
+IAPROF_REGISTER_PLUGIN(capture_plugin)

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sink capture: the file it writes, byte by byte as its README says. */
+#include <check.h>
+#include <errno.h>
+#include <lzma.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "test_capture_file.h"
+#include "test_host.h"
+
+static struct test_bytes records, file;
+
+static void teardown(void)
+{
+	test_bytes_free(&records);
+	test_bytes_free(&file);
+}
+
+/* A number of the file, at its offset in the README's tables. */
+static uint32_t u32_at(size_t offset)
+{
+	uint32_t number;
+	ck_assert_uint_le(offset + sizeof number, file.size);
+	memcpy(&number, file.data + offset, sizeof number);
+	return number;
+}
+static uint64_t u64_at(size_t offset)
+{
+	uint64_t number;
+	ck_assert_uint_le(offset + sizeof number, file.size);
+	memcpy(&number, file.data + offset, sizeof number);
+	return number;
+}
+
+/* The end block, at offset, is the last thing in the file and has these totals. */
+static void expect_end(size_t offset, uint32_t blocks, uint64_t count)
+{
+	ck_assert_uint_eq(u32_at(offset), 0x21444e45);
+	ck_assert_uint_eq(u32_at(offset + 4), blocks);
+	ck_assert_uint_eq(u32_at(offset + 8), 24);
+	ck_assert_uint_eq(u32_at(offset + 28), lzma_crc32(file.data + offset, 28, 0));
+	ck_assert_uint_eq(u64_at(offset + 32), blocks);
+	ck_assert_uint_eq(u64_at(offset + 40), count);
+	ck_assert_uint_eq(u64_at(offset + 48), records.size);
+	ck_assert_uint_eq(file.size, offset + 56);
+}
+
+START_TEST(writes_the_documented_bytes)
+{
+	/* The check value of CRC-32 (ISO 3309), as every list of them has it. */
+	ck_assert_uint_eq(lzma_crc32((const uint8_t *)"123456789", 9, 0), 0xcbf43926);
+
+	uint32_t count = test_records_of_each_type(&records);
+	test_capture_write(&file, &records, count, NULL);
+	ck_assert_mem_eq(file.data, "\x89IAPROF\n", 8);
+	ck_assert_uint_eq(u32_at(8), 0x01020304);
+	ck_assert_uint_eq(u32_at(12), 1);
+	ck_assert_uint_eq(u32_at(16), IAPROF_SCHEMA_VERSION);
+	ck_assert_uint_eq(u64_at(20), 0);
+	ck_assert_uint_eq(u32_at(28), lzma_crc32(file.data, 28, 0));
+
+	ck_assert_uint_eq(u32_at(32), 0x434f4c42);
+	ck_assert_uint_eq(u32_at(36), 0);
+	ck_assert_uint_eq(u32_at(44), records.size);
+	ck_assert_uint_eq(u32_at(48), count);
+	ck_assert_uint_eq(u32_at(52), 0);
+	ck_assert_uint_eq(u32_at(56), lzma_crc32(file.data + 64, u32_at(40), 0));
+	ck_assert_uint_eq(u32_at(60), lzma_crc32(file.data + 32, 28, 0));
+	unsigned char raw[65536];
+	ck_assert_uint_eq(ZSTD_decompress(raw, sizeof raw, file.data + 64, u32_at(40)), records.size);
+	ck_assert_mem_eq(raw, records.data, records.size);
+	expect_end(64 + u32_at(40), 1, count);
+}
+END_TEST
+
+START_TEST(writes_a_complete_file_without_records)
+{
+	struct test_host *host = test_host_new("capture", NULL);
+	test_host_start(host);
+	test_host_stop(host);
+	struct test_output *output = test_host_output(host, NULL);
+	ck_assert(output && output->closed);
+	test_bytes_append(&file, output->data, output->size);
+	expect_end(32, 0, 0);
+	test_host_free(host);
+}
+END_TEST
+
+START_TEST(streams_in_blocks)
+{
+	struct test_host *host = test_host_new("capture", NULL);
+	test_host_start(host);
+	uint32_t count = test_records_long(&records, 7);
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_eq(test_host_send(host, records.data, records.size, count), 0);
+	/* Two of them fit into a block, so that at most two of 140 wait. */
+	const struct test_output *output = test_host_output(host, NULL);
+	uint32_t written = 0;
+	for (size_t offset = 32; offset < output->size; offset += 32 + ((uint32_t *)(output->data + offset))[2])
+		written += ((uint32_t *)(output->data + offset))[4];
+	ck_assert_uint_ge(written, 138);
+	test_host_stop(host);
+	test_host_free(host);
+}
+END_TEST
+
+START_TEST(compresses_harder_when_asked)
+{
+	/* Numbers that do not repeat, but are alike: levels differ in what they find. */
+	for (uint64_t i = 0; i < 4000; i++) {
+		struct iaprof_record_launch launch = {
+			.header = { .type = IAPROF_RECORD_LAUNCH, .size = sizeof launch, .time = i * i * 7919 },
+			.kernel = (uint32_t)(i * i % 97),
+			.count = i % 13 + 1,
+			.first_time = i * i * 7901
+		};
+		test_bytes_append(&records, &launch, sizeof launch);
+	}
+	test_capture_write(&file, &records, 4000, "level=1");
+	size_t size = file.size;
+	file.size = 0;
+	test_capture_write(&file, &records, 4000, "level=19");
+	ck_assert_uint_lt(file.size, size);
+	ck_assert_uint_lt(size, records.size);
+}
+END_TEST
+
+START_TEST(refuses_a_level_that_zstd_has_not)
+{
+	static const char *const levels[] = { "0", "20", "-1", "fast", "" };
+	struct test_host *host = test_host_new("capture", NULL);
+	ck_assert_int_eq(test_host_set(host, "level", levels[_i]), -EINVAL);
+	test_host_free(host);
+}
+END_TEST
+
+START_TEST(says_when_the_disk_is_full)
+{
+	/* In the file header, in a block, in the end block. */
+	static const size_t limits[] = { 10, 100, 0 };
+	uint32_t count = test_records_long(&records, 5);
+	test_capture_write(&file, &records, count, NULL);
+	struct test_host *host = test_host_new("capture", NULL);
+	host->output_limit = limits[_i] ? limits[_i] : file.size - 1;
+	test_host_start(host);
+	int result = test_host_send(host, records.data, records.size, count);
+	if (result == 0)
+		result = test_host_finish(host);
+	ck_assert_int_eq(result, -ENOSPC);
+	ck_assert(!test_host_output(host, NULL)->closed);
+	test_host_free(host);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("capture");
+	TCase *tests = tcase_create("capture");
+	tcase_add_checked_fixture(tests, NULL, teardown);
+	tcase_add_test(tests, writes_the_documented_bytes);
+	tcase_add_test(tests, writes_a_complete_file_without_records);
+	tcase_add_test(tests, streams_in_blocks);
+	tcase_add_test(tests, compresses_harder_when_asked);
+	tcase_add_loop_test(tests, refuses_a_level_that_zstd_has_not, 0, 5);
+	tcase_add_loop_test(tests, says_when_the_disk_is_full, 0, 3);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source replay: gives back bit for bit what sink capture took, and of a damaged file everything before the damage. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/cleanup.h"
+#include "common/capture_format.h"
+#include "test_capture_file.h"
+#include "test_host.h"
+
+static struct test_bytes records, file;
+static uint32_t count;
+static char path[64];
+
+static void setup(void)
+{
+	snprintf(path, sizeof path, P_tmpdir "/iaprof-test-replay-XXXXXX");
+	int descriptor = mkstemp(path);
+	ck_assert_int_ge(descriptor, 0);
+	close(descriptor);
+}
+
+static void teardown(void)
+{
+	unlink(path);
+	test_bytes_free(&records);
+	test_bytes_free(&file);
+}
+
+static void file_write(const void *data, size_t size)
+{
+	FILE *stream = fopen(path, "w");
+	ck_assert_ptr_nonnull(stream);
+	ck_assert_uint_eq(fwrite(data, 1, size, stream), size);
+	ck_assert_int_eq(fclose(stream), 0);
+}
+
+/* A host whose source is prepared with the file as it is in memory; result gets what prepare() returned. */
+static struct test_host *replay_open(size_t size, int *result)
+{
+	file_write(file.data, size);
+	struct test_host *host = test_host_new("replay", NULL);
+	ck_assert_int_eq(test_host_set(host, "file", path), 0);
+	ck_assert_int_eq(test_host_configure(host), 0);
+	*result = test_host_prepare(host);
+	return host;
+}
+
+/* Replays it; what thread() returned. */
+static int replay_run(struct test_host *host)
+{
+	ck_assert_int_eq(test_host_begin(host), 0);
+	ck_assert_int_eq(test_host_run(host, 60000), 0);
+	ck_assert(host->finished);
+	test_host_stop(host);
+	return host->thread_result;
+}
+
+static void expect_records(const struct test_host *host, size_t size)
+{
+	ck_assert_uint_eq(host->record_size, size);
+	ck_assert(size == 0 || memcmp(host->records, records.data, size) == 0);
+}
+
+START_TEST(gives_back_every_record)
+{
+	count = test_records_of_each_type(&records);
+	count += test_records_long(&records, 9);
+	count += test_records_of_each_type(&records);
+	test_capture_write(&file, &records, count, NULL);
+	int result;
+	struct test_host *host = replay_open(file.size, &result);
+	ck_assert_msg(result == 0, "%s", host->failure);
+	ck_assert_int_eq(replay_run(host), 0);
+	expect_records(host, records.size);
+	ck_assert_uint_eq(host->record_count, count);
+	ck_assert_str_eq(host->failure, "");
+	test_host_free(host);
+}
+END_TEST
+
+START_TEST(gives_nothing_for_an_empty_run)
+{
+	test_capture_write(&file, &records, 0, NULL);
+	int result;
+	struct test_host *host = replay_open(file.size, &result);
+	ck_assert_int_eq(result, 0);
+	ck_assert_int_eq(replay_run(host), 0);
+	expect_records(host, 0);
+	test_host_free(host);
+}
+END_TEST
+
+/* A capture that was put together from the README by another program: Python's struct and zlib, and zstd's tool. */
+START_TEST(reads_a_capture_of_another_writer)
+{
+	const char *folder = getenv("TEST_CORPUS_FOLDER");
+	ck_assert_ptr_nonnull(folder);
+	char name[4096];
+	snprintf(name, sizeof name, "%s/capture/two-blocks", folder);
+	struct test_host *host = test_host_new("replay", NULL);
+	ck_assert_int_eq(test_host_set(host, "file", name), 0);
+	test_host_start(host);
+	ck_assert_int_eq(test_host_run(host, 60000), 0);
+	test_host_stop(host);
+	ck_assert_msg(host->thread_result == 0, "%s", host->failure);
+	ck_assert_uint_eq(host->record_count, 5);
+	ck_assert_str_eq(test_host_string(host, 1), "cpu-stack");
+	ck_assert_str_eq(test_host_string(host, 2), "cpu");
+	ck_assert_uint_eq(strspn(test_host_string(host, 3), "x"), 300);
+	ck_assert_uint_eq(test_host_next(host, NULL, IAPROF_RECORD_SYNC)->time, 5);
+	test_host_free(host);
+}
+END_TEST
+
+START_TEST(replays_up_to_every_cut)
+{
+	count = test_records_long(&records, 5); /* blocks of 2, 2 and 1, which compress to some bytes each */
+	test_capture_write(&file, &records, count, NULL);
+	ck_assert_uint_lt(file.size, 2000);
+	size_t block = sizeof(struct capture_file_header); /* the first block that is not whole before the cut */
+	size_t whole = 0, number = 0;                      /* record bytes of those before it, and how many there are */
+	for (size_t cut = 0; cut < file.size; cut++) {
+		struct capture_block_header header = { 0 };
+		if (cut >= block)
+			memcpy(&header, file.data + block, sizeof header);
+		if (cut >= block && cut >= block + sizeof header + header.compressed_size) {
+			block += sizeof header + header.compressed_size;
+			whole += header.size;
+			number++;
+		}
+		int result;
+		struct test_host *host = replay_open(cut, &result);
+		if (cut < sizeof(struct capture_file_header)) {
+			ck_assert_msg(result < 0, "cut at %zu", cut);
+			test_host_free(host);
+			continue;
+		}
+		ck_assert_msg(result == 0, "cut at %zu: %s", cut, host->failure);
+		ck_assert_int_eq(replay_run(host), -EBADMSG);
+		expect_records(host, whole);
+		char place[64];
+		snprintf(place, sizeof place, "block %zu at byte %zu: the file is cut off", number, block);
+		ck_assert_msg(strstr(host->failure, place) != NULL, "cut at %zu: %s", cut, host->failure);
+		test_host_free(host);
+	}
+	ck_assert_uint_eq(number, 3);
+}
+END_TEST
+
+/* Reads the file from memory, without the plugin around it. */
+struct memory {
+	const unsigned char *data;
+	size_t size, position;
+};
+
+static ssize_t memory_read(void *context, void *data, size_t size)
+{
+	struct memory *memory = context;
+	size_t left = memory->size - memory->position;
+	size = size < left ? size : left;
+	memcpy(data, memory->data + memory->position, size);
+	memory->position += size;
+	return (ssize_t)size;
+}
+
+/* What reading it ends with; what it gave must be the beginning of the records. */
+static int read_memory(size_t *given)
+{
+	struct memory memory = { file.data, file.size, 0 };
+	struct capture_reader reader = { .read = memory_read, .context = &memory };
+	struct iaprof_batch batch;
+	*given = 0;
+	int result = capture_reader_open(&reader);
+	if (result == 0)
+		while ((result = capture_reader_next(&reader, &batch)) > 0) {
+			ck_assert_uint_le(*given + batch.size, records.size);
+			ck_assert_mem_eq(batch.records, records.data + *given, batch.size);
+			*given += batch.size;
+		}
+	ck_assert_int_eq(result < 0, reader.wrong[0] != '\0');
+	capture_reader_close(&reader);
+	return result;
+}
+
+START_TEST(sees_every_bit_that_flips)
+{
+	count = test_records_of_each_type(&records);
+	count += test_records_long(&records, 3);
+	test_capture_write(&file, &records, count, NULL);
+	for (size_t bit = 0; bit < file.size * 8; bit++) {
+		file.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
+		size_t given;
+		ck_assert_msg(read_memory(&given) < 0, "bit %zu of byte %zu", bit % 8, bit / 8);
+		file.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
+	}
+}
+END_TEST
+
+/* A file header with this in one of its members, and a right checksum. */
+static void header_append(size_t offset, uint32_t value)
+{
+	struct capture_file_header header;
+	capture_file_header_make(&header);
+	memcpy((char *)&header + offset, &value, sizeof value);
+	struct capture_block_header seal = { .compressed_size = offsetof(struct capture_file_header, checksum) };
+	capture_block_seal(&seal, &header);
+	header.checksum = seal.payload_checksum;
+	test_bytes_append(&file, &header, sizeof header);
+}
+
+static const struct {
+	size_t offset;
+	uint32_t value;
+	int error;
+	const char *text;
+} headers[] = {
+	{ offsetof(struct capture_file_header, format_version), 2, -EINVAL,
+	  "format version 2, this iaprof reads version 1: use a newer one" },
+	{ offsetof(struct capture_file_header, format_version), 0, -EINVAL,
+	  "format version 0, this iaprof reads version 1: use an older one" },
+	{ offsetof(struct capture_file_header, schema_version), IAPROF_SCHEMA_VERSION + 1, -EINVAL, "use a newer one" },
+	{ offsetof(struct capture_file_header, schema_version), 0, -EINVAL, "use an older one" },
+	{ offsetof(struct capture_file_header, byte_order), 0x04030201, -EINVAL,
+	  "written on a machine of the other byte order: replay it on one" },
+	{ offsetof(struct capture_file_header, byte_order), 0x01020403, -EINVAL, "what this iaprof does not know" },
+	{ offsetof(struct capture_file_header, flags), 1, -EINVAL, "what this iaprof does not know" },
+	{ offsetof(struct capture_file_header, magic), 0, -EINVAL, "not a capture of iaprof" },
+};
+
+START_TEST(refuses_what_it_cannot_read)
+{
+	header_append(headers[_i].offset, headers[_i].value);
+	int result;
+	struct test_host *host = replay_open(file.size, &result);
+	ck_assert_int_eq(result, headers[_i].error);
+	ck_assert_msg(strstr(host->failure, headers[_i].text) != NULL, "%s", host->failure);
+	ck_assert_msg(strncmp(host->failure, path, strlen(path)) == 0, "%s", host->failure);
+	test_host_free(host);
+}
+END_TEST
+
+START_TEST(refuses_what_is_no_capture)
+{
+	static const char *const contents[] = { "",
+						"\x7f"
+						"ELF and more than thirty-two bytes of it",
+						"a;b;c 12\n" };
+	test_bytes_append(&file, contents[_i], strlen(contents[_i]) + 1);
+	int result;
+	struct test_host *host = replay_open(strlen(contents[_i]), &result);
+	ck_assert_int_eq(result, -EINVAL);
+	ck_assert_msg(strstr(host->failure, "not a capture of iaprof") != NULL, "%s", host->failure);
+	test_host_free(host);
+}
+END_TEST
+
+START_TEST(says_why_a_file_does_not_open)
+{
+	static const struct {
+		const char *file;
+		int error;
+	} files[] = { { "/nonexistent/file", -ENOENT }, { "/", -EISDIR }, { "", -EINVAL }, { NULL, -EINVAL } };
+	struct test_host *host = test_host_new("replay", NULL);
+	if (files[_i].file)
+		ck_assert_int_eq(test_host_set(host, "file", files[_i].file), 0);
+	int result = test_host_configure(host);
+	if (result == 0)
+		result = test_host_prepare(host);
+	ck_assert_int_eq(result, files[_i].error);
+	ck_assert_str_ne(host->failure, "");
+	test_host_free(host);
+}
+END_TEST
+
+/* What somebody might write who knows the format: everything but one thing is right. */
+enum hostile {
+	BOMB,       /* a frame that becomes 64 MiB in a block that says 1 MiB */
+	BOMB_SMALL, /* one byte more than the block says */
+	TWO_FRAMES,
+	NO_FRAME,
+	SIZE_ZERO,
+	SIZE_LARGE,
+	COMPRESSED_LARGE,
+	COUNT_LOW, /* the last record, a SYNC, is one too many */
+	COUNT_HIGH,
+	KIND,
+	PAD,
+	NUMBER,
+	END_NUMBER,
+	END_SIZE,
+	END_TOTALS,
+	AFTER_END,
+	HOSTILE_COUNT
+};
+static const char *const hostile_texts[] = {
+	[BOMB] = "does not decompress to the size",
+	[BOMB_SMALL] = "does not decompress to the size",
+	[TWO_FRAMES] = "not one zstd frame",
+	[NO_FRAME] = "not one zstd frame",
+	[SIZE_ZERO] = "out of range",
+	[SIZE_LARGE] = "out of range",
+	[COMPRESSED_LARGE] = "out of range",
+	[COUNT_LOW] = "do not add up",
+	[COUNT_HIGH] = "do not add up",
+	[KIND] = "does not know",
+	[PAD] = "does not know",
+	[NUMBER] = "not the block that belongs here",
+	[END_NUMBER] = "not the block that belongs here",
+	[END_SIZE] = "wrong size",
+	[END_TOTALS] = "totals",
+	[AFTER_END] = "something follows the end",
+};
+
+START_TEST(stops_at_what_is_made_to_harm)
+{
+	count = test_records_of_each_type(&records);
+	struct capture_file_header header;
+	capture_file_header_make(&header);
+	test_bytes_append(&file, &header, sizeof header);
+
+	size_t raw_size = _i == BOMB ? (size_t)64 << 20 : records.size + (_i == BOMB_SMALL ? 8 : 0);
+	void *raw CLEANUP_FREE = calloc(1, raw_size);
+	memcpy(raw, records.data, records.size);
+	size_t capacity = ZSTD_compressBound(raw_size) * 2;
+	char *compressed CLEANUP_FREE = malloc(capacity);
+	size_t size = ZSTD_compress(compressed, capacity, raw, raw_size, 1);
+	struct capture_block_header block = { .kind = CAPTURE_BLOCK_RECORDS,
+					      .compressed_size = (uint32_t)size,
+					      .size = (uint32_t)records.size,
+					      .record_count = count };
+	if (_i == BOMB)
+		block.size = CAPTURE_BLOCK_SIZE_MAX;
+	else if (_i == TWO_FRAMES)
+		block.compressed_size += (uint32_t)ZSTD_compress(compressed + size, capacity - size, raw, 16, 1);
+	else if (_i == NO_FRAME)
+		block.compressed_size = 0;
+	else if (_i == SIZE_ZERO)
+		block.size = 0;
+	else if (_i == SIZE_LARGE)
+		block.size = CAPTURE_BLOCK_SIZE_MAX + 8;
+	else if (_i == COUNT_LOW)
+		block.record_count--;
+	else if (_i == COUNT_HIGH)
+		block.record_count++;
+	else if (_i == KIND)
+		block.kind++;
+	else if (_i == PAD)
+		block.pad = 1;
+	else if (_i == NUMBER)
+		block.number = 1;
+	test_capture_block(&file, block, compressed);
+	if (_i == COMPRESSED_LARGE) {
+		/* Nothing of it is there: the size alone must be refused. */
+		file.size = sizeof header;
+		block.compressed_size = UINT32_MAX;
+		struct capture_block_header seal = { .compressed_size =
+							     offsetof(struct capture_block_header, header_checksum) };
+		capture_block_seal(&seal, &block);
+		block.header_checksum = seal.payload_checksum;
+		test_bytes_append(&file, &block, sizeof block);
+	}
+	if (_i == END_SIZE)
+		test_capture_block(&file,
+				   (struct capture_block_header){
+					   .kind = CAPTURE_BLOCK_END, .number = 1, .compressed_size = 8, .size = 8 },
+				   raw);
+	test_capture_end(&file, _i == END_NUMBER ? 2 : 1, 1, count, records.size + (_i == END_TOTALS));
+	if (_i == AFTER_END)
+		test_bytes_append(&file, "", 1);
+
+	int result;
+	struct test_host *host = replay_open(file.size, &result);
+	ck_assert_int_eq(result, 0);
+	ck_assert_int_eq(replay_run(host), -EBADMSG);
+	ck_assert_msg(strstr(host->failure, hostile_texts[_i]) != NULL, "%s", host->failure);
+	/* Records that were whole before what is wrong were sent. */
+	expect_records(host, _i == COUNT_LOW                        ? records.size - sizeof(struct iaprof_record_sync)
+			     : _i == COUNT_HIGH || _i >= END_NUMBER ? records.size
+								    : 0);
+	test_host_free(host);
+}
+END_TEST
+
+/* Records that do not fit into their block or are no multiple of 8: those before them are sent. */
+START_TEST(stops_at_a_malformed_record)
+{
+	static const uint32_t sizes[] = { 0, 8, 17, 20, 1 << 20, UINT32_MAX, 24 };
+	uint32_t whole = test_records_of_each_type(&records);
+	struct iaprof_record bad = { .size = sizes[_i], .type = IAPROF_RECORD_SYNC };
+	struct test_bytes raw = { 0 };
+	test_bytes_append(&raw, records.data, records.size);
+	test_bytes_append(&raw, &bad, sizeof bad);
+	char compressed[65536];
+	size_t size = ZSTD_compress(compressed, sizeof compressed, raw.data, raw.size, 1);
+	struct capture_file_header header;
+	capture_file_header_make(&header);
+	test_bytes_append(&file, &header, sizeof header);
+	test_capture_block(&file,
+			   (struct capture_block_header){ .kind = CAPTURE_BLOCK_RECORDS,
+							  .compressed_size = (uint32_t)size,
+							  .size = (uint32_t)raw.size,
+							  .record_count = whole + 1 },
+			   compressed);
+	test_capture_end(&file, 1, 1, whole + 1, raw.size);
+	int result;
+	struct test_host *host = replay_open(file.size, &result);
+	ck_assert_int_eq(result, 0);
+	ck_assert_int_eq(replay_run(host), -EBADMSG);
+	ck_assert_msg(strstr(host->failure, "block 0 at byte 32: damaged: its records do not add up") != NULL, "%s",
+		      host->failure);
+	expect_records(host, records.size);
+	test_host_free(host);
+	test_bytes_free(&raw);
+}
+END_TEST
+
+START_TEST(reads_a_pipe_and_stops_when_told)
+{
+	count = test_records_long(&records, 5);
+	test_capture_write(&file, &records, count, NULL);
+	unlink(path);
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	int writer CLEANUP_CLOSE =
+		open(path, O_RDWR | O_CLOEXEC); /* both ends, so that nobody waits and no end comes */
+	ck_assert_int_ge(writer, 0);
+	ck_assert_int_eq(write(writer, file.data, file.size - 1), (ssize_t)file.size - 1);
+	struct test_host *host = test_host_new("replay", NULL);
+	ck_assert_int_eq(test_host_set(host, "file", path), 0);
+	ck_assert_int_eq(test_host_configure(host), 0);
+	ck_assert_int_eq(test_host_prepare(host), 0);
+	ck_assert_int_eq(test_host_begin(host), 0);
+	for (int i = 0; i < 6000 && __atomic_load_n(&host->record_count, __ATOMIC_ACQUIRE) < count; i++)
+		ck_assert_int_eq(test_host_run(host, 10), 0);
+	test_host_stop(host); /* the thread waits for the last byte */
+	ck_assert_int_eq(host->thread_result, 0);
+	expect_records(host, records.size);
+	test_host_free(host);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("replay");
+	TCase *tests = tcase_create("replay");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 120);
+	tcase_add_test(tests, gives_back_every_record);
+	tcase_add_test(tests, gives_nothing_for_an_empty_run);
+	tcase_add_test(tests, reads_a_capture_of_another_writer);
+	tcase_add_test(tests, replays_up_to_every_cut);
+	tcase_add_test(tests, sees_every_bit_that_flips);
+	tcase_add_loop_test(tests, refuses_what_it_cannot_read, 0, (int)(sizeof headers / sizeof headers[0]));
+	tcase_add_loop_test(tests, refuses_what_is_no_capture, 0, 3);
+	tcase_add_loop_test(tests, says_why_a_file_does_not_open, 0, 4);
+	tcase_add_loop_test(tests, stops_at_what_is_made_to_harm, 0, HOSTILE_COUNT);
+	tcase_add_loop_test(tests, stops_at_a_malformed_record, 0, 7);
+	tcase_add_test(tests, reads_a_pipe_and_stops_when_told);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
