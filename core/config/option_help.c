@@ -2,6 +2,7 @@
 /* Describes an option table for --help, 80 columns wide. The completions and a test of the manual read this text. */
 #include "config/option_table.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -75,7 +76,10 @@ static char *describe_option(const struct iaprof_option *option)
 	if (!file)
 		return NULL;
 	size_t length = strlen(option->help);
-	fprintf(file, "%s%s", option->help, option->help[length - 1] == '.' ? "" : ".");
+	/* Some write a sentence, some what comes after "it"; a word like "eBPF" stays as it is. */
+	bool is_word = islower((unsigned char)option->help[0]) && !isupper((unsigned char)option->help[1]);
+	fputc(is_word ? toupper((unsigned char)option->help[0]) : option->help[0], file);
+	fprintf(file, "%s%s", option->help + 1, option->help[length - 1] == '.' ? "" : ".");
 	option_format_range(option, range, sizeof range);
 	if (range[0])
 		fprintf(file, " Range: %s.", range);

@@ -55,6 +55,12 @@ size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct proce
 size_t symbolizer_resolve_kernel(struct symbolizer *symbolizer, uint64_t address, struct symbol *symbols,
 				 size_t capacity);
 
+/*
+ * One line for the user when the Linux kernel's functions could not be named at all (kernel.kptr_restrict, ...), else
+ * NULL. Known after the first symbolizer_resolve_kernel(); lives as long as the symbolizer.
+ */
+const char *symbolizer_warning(const struct symbolizer *symbolizer);
+
 /* Counts for the summary of a run. */
 struct symbolizer_statistics {
 	uint64_t images;        /* files read */

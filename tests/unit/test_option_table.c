@@ -57,9 +57,9 @@ static const struct iaprof_option options[] = {
 	  .type = IAPROF_OPTION_DOUBLE,
 	  .offset = offsetof(struct instance, share),
 	  .default_value = "0.5",
-	  .help = "A part",
+	  .help = "a part",
 	  .maximum = 1 },
-	{ .name = "idle", .type = IAPROF_OPTION_BOOL, .offset = offsetof(struct instance, idle), .help = "Idle too" },
+	{ .name = "idle", .type = IAPROF_OPTION_BOOL, .offset = offsetof(struct instance, idle), .help = "eBPF idles too" },
 };
 
 static const struct option_table table = { options, COUNT(options), sizeof *options };
@@ -340,7 +340,7 @@ START_TEST(describes_options)
 		"  stacks=user|kernel|both\n"
 		"                        Which stacks. Default: both.\n"
 		"  share=NUMBER          A part. Range: 0 to 1. Default: 0.5.\n"
-		"  idle=yes|no           Idle too. Default: no.\n";
+		"  idle=yes|no           eBPF idles too. Default: no.\n";
 	char *text CLEANUP_FREE = NULL;
 	size_t size = 0;
 	FILE *file = open_memstream(&text, &size);

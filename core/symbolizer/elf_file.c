@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading ELF files with libelf, and the checks that it does not make: see elf_file.h. */
+#include "symbolizer/elf_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <elfutils/libdwelf.h>
+
+/* The symbol names of the largest programs (browsers, tensor libraries with debug info) have some 200 MiB. */
+#define SECTION_SIZE_MAX ((uint64_t)512 << 20)
+
+/* libelf allocates for each section that the header claims; executables have far fewer than the 16-bit limit. */
+static bool has_sane_counts(const struct elf_file *file)
+{
+	size_t segment_count;
+	if (elf_getphdrnum(file->elf, &segment_count) || segment_count >= PN_XNUM)
+		return false;
+	return file->header.e_shoff == 0 || file->header.e_shnum != 0;
+}
+
+static int begin(struct elf_file *file)
+{
+	if (!file->elf || elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &file->header) ||
+	    !has_sane_counts(file)) {
+		elf_file_close(file);
+		return -ENOEXEC;
+	}
+	return 0;
+}
+
+/*
+ * Extended numbering (e_shnum 0 with sections: more than 65,279 of them) exists in relocatable objects only. It is
+ * refused before libelf sees the file, which would allocate for as many sections as a sparse file can claim.
+ */
+static bool has_extended_numbering(int descriptor)
+{
+	union {
+		unsigned char identification[EI_NIDENT];
+		Elf32_Ehdr header_32;
+		Elf64_Ehdr header_64;
+	} start = { 0 };
+	if (pread(descriptor, &start, sizeof start, 0) < (ssize_t)sizeof start.header_32)
+		return false;
+	/* Zero is zero in both byte orders. */
+	if (start.identification[EI_CLASS] == ELFCLASS64)
+		return start.header_64.e_shoff && !start.header_64.e_shnum;
+	return start.header_32.e_shoff && !start.header_32.e_shnum;
+}
+
+int elf_file_open(struct elf_file *file, int descriptor)
+{
+	*file = (struct elf_file){ .descriptor = descriptor };
+	struct stat status;
+	if (fstat(descriptor, &status)) {
+		int code = -errno;
+		elf_file_close(file);
+		return code;
+	}
+	file->size = (uint64_t)status.st_size;
+	elf_version(EV_CURRENT);
+	if (!has_extended_numbering(descriptor))
+		file->elf = elf_begin(descriptor, ELF_C_READ, NULL);
+	return begin(file);
+}
+
+int elf_file_open_memory(struct elf_file *file, char *memory, size_t size)
+{
+	*file = (struct elf_file){ .descriptor = -1, .memory = memory, .size = size };
+	elf_version(EV_CURRENT);
+	file->elf = elf_memory(memory, size);
+	return begin(file);
+}
+
+void elf_file_close(struct elf_file *file)
+{
+	elf_end(file->elf);
+	if (file->descriptor >= 0)
+		close(file->descriptor);
+	free(file->memory);
+	*file = ELF_FILE_NONE;
+}
+
+size_t elf_file_build_id(const struct elf_file *file, const uint8_t **build_id)
+{
+	const void *bits = NULL;
+	ssize_t size = dwelf_elf_gnu_build_id(file->elf, &bits);
+	*build_id = bits;
+	return size > 0 && bits ? (size_t)size : 0;
+}
+
+Elf_Scn *elf_file_section(const struct elf_file *file, const char *name, uint32_t type, GElf_Shdr *header)
+{
+	size_t names;
+	if (name && elf_getshdrstrndx(file->elf, &names))
+		return NULL;
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
+		if (!gelf_getshdr(section, header))
+			continue;
+		const char *section_name = name ? elf_strptr(file->elf, names, header->sh_name) : NULL;
+		if (name ? section_name && strcmp(section_name, name) == 0 : header->sh_type == type)
+			return section;
+	}
+	return NULL;
+}
+
+Elf_Data *elf_file_section_data(Elf_Scn *section)
+{
+	GElf_Shdr header;
+	if (!section || !gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
+	    header.sh_flags & SHF_COMPRESSED || header.sh_size > SECTION_SIZE_MAX)
+		return NULL;
+	Elf_Data *data = elf_getdata(section, NULL);
+	return data && data->d_buf ? data : NULL;
+}
+
+bool elf_file_segments(const struct elf_file *file, elf_segment_array *segments)
+{
+	size_t count;
+	if (elf_getphdrnum(file->elf, &count))
+		return true;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr header;
+		if (!gelf_getphdr(file->elf, (int)i, &header) || header.p_type != PT_LOAD)
+			continue;
+		struct elf_segment segment = { .file_offset = header.p_offset,
+					       .size = header.p_filesz,
+					       .address = header.p_vaddr,
+					       .executable = header.p_flags & PF_X };
+		if (!array_push(segments, segment))
+			return false;
+	}
+	return true;
+}

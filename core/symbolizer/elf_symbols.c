@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions from ELF symbol tables: see elf_symbols.h. */
+#include "symbolizer/elf_symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/cleanup.h"
+
+/* What is needed of the section that a symbol is in. */
+struct section_place {
+	uint64_t end; /* 0: not executable */
+};
+
+static bool read_section_places(const struct elf_file *file, struct section_place **places, size_t *count)
+{
+	if (elf_getshdrnum(file->elf, count))
+		*count = 0;
+	*places = calloc(*count + 1, sizeof **places);
+	if (!*places)
+		return false;
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
+		GElf_Shdr header;
+		size_t index = elf_ndxscn(section);
+		if (index < *count && gelf_getshdr(section, &header) && header.sh_flags & SHF_EXECINSTR &&
+		    header.sh_size <= UINT64_MAX - header.sh_addr)
+			(*places)[index].end = header.sh_addr + header.sh_size;
+	}
+	return true;
+}
+
+/* Symbols that assemblers make for themselves: "$x" and "$d" on Arm and RISC-V, ".L12" everywhere. */
+static bool is_mapping_symbol(const char *name)
+{
+	return name[0] == '$' || (name[0] == '.' && name[1] == 'L');
+}
+
+static bool symbol_rank(const GElf_Sym *symbol, enum symbol_rank *rank)
+{
+	switch (GELF_ST_TYPE(symbol->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		break;
+	case STT_NOTYPE: /* labels of assembler code */
+		*rank = SYMBOL_LABEL;
+		return true;
+	default:
+		return false;
+	}
+	switch (GELF_ST_BIND(symbol->st_info)) {
+	case STB_LOCAL:
+		*rank = SYMBOL_LOCAL;
+		break;
+	case STB_WEAK:
+		*rank = SYMBOL_WEAK;
+		break;
+	default:
+		*rank = SYMBOL_GLOBAL;
+		break;
+	}
+	return true;
+}
+
+long elf_symbols_add(const struct elf_file *file, uint32_t type, struct symbol_builder *builder)
+{
+	GElf_Shdr header, names_header;
+	Elf_Scn *section = elf_file_section(file, NULL, type, &header);
+	if (!section || header.sh_type == SHT_NOBITS)
+		return 0;
+	Elf_Scn *names_section = elf_getscn(file->elf, header.sh_link);
+	Elf_Data *data = elf_file_section_data(section);
+	Elf_Data *names = elf_file_section_data(names_section);
+	if (!data || !names || !gelf_getshdr(names_section, &names_header) || names_header.sh_type != SHT_STRTAB)
+		return header.sh_size ? -ENOEXEC : 0;
+	/* A table that does not end in a NUL is cut after its last one. */
+	const char *last_end = memrchr(names->d_buf, '\0', names->d_size);
+	size_t names_size = last_end ? (size_t)(last_end - (const char *)names->d_buf) : 0;
+
+	CLEANUP_FREE struct section_place *places = NULL;
+	size_t place_count;
+	if (!read_section_places(file, &places, &place_count))
+		return -ENOMEM;
+	size_t entry_size = gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT);
+	long added = 0;
+	for (size_t i = 1; i < data->d_size / entry_size; i++) {
+		GElf_Sym symbol;
+		enum symbol_rank rank;
+		if (!gelf_getsym(data, (int)i, &symbol) || !symbol_rank(&symbol, &rank) ||
+		    symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= place_count || symbol.st_name >= names_size)
+			continue;
+		uint64_t limit = places[symbol.st_shndx].end;
+		const char *name = (const char *)names->d_buf + symbol.st_name;
+		if (file->header.e_machine == EM_ARM)
+			symbol.st_value &= ~(GElf_Addr)1; /* bit 0 says: Thumb code */
+		if (symbol.st_value >= limit || !*name || is_mapping_symbol(name))
+			continue;
+		uint64_t left = limit - symbol.st_value;
+		uint64_t size = symbol.st_size < left ? symbol.st_size : left;
+		if (!symbol_builder_add(builder, name, symbol.st_value, size, limit, rank))
+			return -ENOMEM;
+		added++;
+	}
+	return added;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The perf maps of running and recently ended processes. */
+#ifndef IAPROF_CORE_SYMBOLIZER_PERF_MAP_CACHE_H
+#define IAPROF_CORE_SYMBOLIZER_PERF_MAP_CACHE_H
+
+#include <stdint.h>
+#include "process/process.h"
+
+struct perf_map_cache;
+
+struct perf_map_cache *perf_map_cache_new(void);
+void perf_map_cache_free(struct perf_map_cache *cache);
+
+/*
+ * The function that a process made at address and where it starts, or NULL. Reads the process's map, or what was added
+ * to it since, when the address is not known yet. The name is good until the next call.
+ */
+const char *perf_map_cache_find(struct perf_map_cache *cache, const struct process *process, uint64_t address,
+				uint64_t *start);
+/* Maps that were refused or could not be read. */
+uint64_t perf_map_cache_failed(const struct perf_map_cache *cache);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of one image: see symbol_table.h. */
+#include "symbolizer/symbol_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void symbol_builder_free(struct symbol_builder *builder)
+{
+	range_table_free(&builder->ranges);
+	array_free(&builder->candidates);
+}
+
+void symbol_table_free(struct symbol_table *table)
+{
+	range_table_free(&table->ranges);
+	free(table->names);
+	table->names = NULL;
+}
+
+bool symbol_builder_add(struct symbol_builder *builder, const char *name, uint64_t address, uint64_t size,
+			uint64_t limit, enum symbol_rank rank)
+{
+	uint64_t end = size > UINT64_MAX - address ? UINT64_MAX : address + size;
+	struct symbol_candidate candidate = { .name = name, .limit = limit, .rank = rank };
+	if (builder->candidates.count >= RANGE_NONE || !array_push(&builder->candidates, candidate))
+		return false;
+	return range_table_add(&builder->ranges, address, end, (uint32_t)(builder->candidates.count - 1));
+}
+
+/*
+ * Whether a is the better name of two for one address. The same order as perf's, so that the names of a profile can be
+ * compared with it: one with a size, not weak, global, fewer underscores in front, longer.
+ */
+static bool is_better(const struct symbol_builder *builder, const struct range *a, const struct range *b)
+{
+	if ((a->end > a->start) != (b->end > b->start))
+		return a->end > a->start;
+	const struct symbol_candidate *left = &builder->candidates.items[a->value];
+	const struct symbol_candidate *right = &builder->candidates.items[b->value];
+	if (left->rank != right->rank)
+		return left->rank < right->rank;
+	size_t left_underscores = strspn(left->name, "_"), right_underscores = strspn(right->name, "_");
+	if (left_underscores != right_underscores)
+		return left_underscores < right_underscores;
+	return strlen(left->name) > strlen(right->name);
+}
+
+/* Keeps one symbol for each address, in the sorted array. */
+static void remove_aliases(struct symbol_builder *builder)
+{
+	struct range *items = builder->ranges.items;
+	size_t kept = 0;
+	for (size_t i = 0; i < builder->ranges.count; i++)
+		if (!kept || items[kept - 1].start != items[i].start)
+			items[kept++] = items[i];
+		else if (is_better(builder, &items[i], &items[kept - 1]))
+			items[kept - 1] = items[i];
+	builder->ranges.count = kept;
+}
+
+/* Gives symbols without a size one, except for labels inside of a function: those go. */
+static void extend_to_next(struct symbol_builder *builder)
+{
+	struct range *items = builder->ranges.items;
+	uint64_t reach = 0; /* of the functions so far */
+	size_t kept = 0;
+	for (size_t i = 0; i < builder->ranges.count; i++) {
+		struct range range = items[i];
+		if (range.end == range.start) {
+			if (range.start < reach)
+				continue;
+			uint64_t limit = builder->candidates.items[range.value].limit;
+			bool has_next = i + 1 < builder->ranges.count && items[i + 1].start < limit;
+			range.end = has_next ? items[i + 1].start : limit;
+		} else if (range.end > reach) {
+			reach = range.end;
+		}
+		items[kept++] = range;
+	}
+	builder->ranges.count = kept;
+}
+
+/* Copies the names that are kept behind each other; the ranges then point into them. */
+static bool pack_names(struct symbol_builder *builder, struct symbol_table *table)
+{
+	size_t size = 0;
+	for (size_t i = 0; i < builder->ranges.count; i++)
+		size += strlen(builder->candidates.items[builder->ranges.items[i].value].name) + 1;
+	if (size > UINT32_MAX)
+		return false;
+	table->names = malloc(size ? size : 1);
+	if (!table->names)
+		return false;
+	size_t next = 0;
+	for (size_t i = 0; i < builder->ranges.count; i++) {
+		struct range *range = &builder->ranges.items[i];
+		const char *name = builder->candidates.items[range->value].name;
+		size_t length = strlen(name) + 1;
+		memcpy(table->names + next, name, length);
+		range->value = (uint32_t)next;
+		next += length;
+	}
+	table->ranges = builder->ranges;
+	builder->ranges = (struct range_table){ 0 };
+	range_table_link(&table->ranges);
+	return true;
+}
+
+bool symbol_builder_finish(struct symbol_builder *builder, struct symbol_table *table)
+{
+	range_table_sort(&builder->ranges);
+	remove_aliases(builder);
+	extend_to_next(builder);
+	bool packed = pack_names(builder, table);
+	symbol_builder_free(builder);
+	return packed;
+}
+
+const char *symbol_table_find(const struct symbol_table *table, uint64_t address, uint64_t *start)
+{
+	const struct range *range = range_table_find(&table->ranges, address);
+	if (!range)
+		return NULL;
+	*start = range->start;
+	return table->names + range->value;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From addresses to functions: which image an address is in, and the frames made of what the image knows. */
+#include "symbolizer/symbolizer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include "symbolizer/demangle.h"
+#include "symbolizer/image_cache.h"
+#include "symbolizer/kallsyms.h"
+#include "symbolizer/perf_map_cache.h"
+#include "symbolizer/string_pool.h"
+
+#define DEFAULT_DEBUG_PATH "/usr/lib/debug"
+#define DEFAULT_KALLSYMS "/proc/kallsyms"
+
+struct symbolizer {
+	bool live;
+	struct string_pool strings;
+	struct image_cache *images;
+	struct perf_map_cache *perf_maps;
+	const char *kallsyms_path;
+	bool kallsyms_tried;
+	struct kallsyms kallsyms;
+	struct error warning;
+	uint64_t unknown, deleted;
+};
+
+static const char *intern(struct symbolizer *symbolizer, const char *text)
+{
+	return string_pool_add(&symbolizer->strings, text, strlen(text));
+}
+
+struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
+{
+	struct symbolizer *symbolizer = calloc(1, sizeof *symbolizer);
+	if (!symbolizer)
+		return NULL;
+	symbolizer->live = options->live;
+	symbolizer->kallsyms_path = intern(symbolizer, options->kallsyms ? options->kallsyms : DEFAULT_KALLSYMS);
+	const char *debug_path = intern(symbolizer, options->debug_path ? options->debug_path : DEFAULT_DEBUG_PATH);
+	if (symbolizer->kallsyms_path && debug_path) {
+		symbolizer->images = image_cache_new(&symbolizer->strings, debug_path, options->lines, options->live);
+		symbolizer->perf_maps = perf_map_cache_new();
+	}
+	if (!symbolizer->images || !symbolizer->perf_maps) {
+		symbolizer_free(symbolizer);
+		return NULL;
+	}
+	return symbolizer;
+}
+
+void symbolizer_free(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	image_cache_free(symbolizer->images);
+	perf_map_cache_free(symbolizer->perf_maps);
+	kallsyms_free(&symbolizer->kallsyms);
+	string_pool_free(&symbolizer->strings);
+	free(symbolizer);
+}
+
+const char *symbolizer_warning(const struct symbolizer *symbolizer)
+{
+	return symbolizer->warning.text[0] ? symbolizer->warning.text : NULL;
+}
+
+struct symbolizer_statistics symbolizer_statistics(const struct symbolizer *symbolizer)
+{
+	struct symbolizer_statistics statistics = { .unknown = symbolizer->unknown, .deleted = symbolizer->deleted };
+	image_cache_count(symbolizer->images, &statistics.images, &statistics.images_failed);
+	statistics.images_failed += perf_map_cache_failed(symbolizer->perf_maps);
+	return statistics;
+}
+
+/* A symbol's name as it is shown; out of memory, and only then, NULL. */
+static const char *shown_name(struct symbolizer *symbolizer, const char *name)
+{
+	char text[DEMANGLE_LENGTH_MAX + 1];
+	size_t length = demangle(name, text);
+	if (length)
+		return string_pool_add(&symbolizer->strings, text, length);
+	return string_pool_add(&symbolizer->strings, name, strnlen(name, IAPROF_STRING_LENGTH_MAX));
+}
+
+/* Makes a symbol one without a name. */
+static size_t set_unknown(struct symbolizer *symbolizer, struct symbol *symbol)
+{
+	symbolizer->unknown++;
+	symbol->name = "[unknown]";
+	symbol->flags = IAPROF_FRAME_UNKNOWN;
+	symbol->offset = 0;
+	return 1;
+}
+
+static size_t set_deleted(struct symbolizer *symbolizer, struct symbol *symbol)
+{
+	symbolizer->deleted++;
+	symbol->name = "[deleted]";
+	symbol->flags = IAPROF_FRAME_UNKNOWN;
+	return 1;
+}
+
+/* One address of an image; what is the same for all frames is in *common. */
+static size_t resolve_in_image(struct symbolizer *symbolizer, struct image *image, struct symbol common,
+			       struct symbol *symbols, size_t capacity)
+{
+	uint64_t start;
+	const char *name = symbol_table_find(&image->symbols, common.address, &start);
+	(void)capacity;
+	symbols[0] = common;
+	symbols[0].name = name ? shown_name(symbolizer, name) : NULL;
+	if (!symbols[0].name)
+		return set_unknown(symbolizer, &symbols[0]);
+	symbols[0].offset = common.address - start;
+	return 1;
+}
+
+/* Memory that belongs to no file, where code can only have been made at run time. */
+static bool is_anonymous(const char *path)
+{
+	static const char *const prefixes[] = { "//anon", "/anon_hugepage", "/memfd:", "/dev/zero", "/dev/shm/",
+						"/SYSV",  "[heap]",         "[stack",  "[anon:",    "anon_inode:" };
+	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+		if (strncmp(path, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return !*path;
+}
+
+static size_t resolve_generated(struct symbolizer *symbolizer, const struct process *process, uint64_t address,
+				struct symbol *symbol)
+{
+	uint64_t start;
+	const char *name =
+		symbolizer->live ? perf_map_cache_find(symbolizer->perf_maps, process, address, &start) : NULL;
+	name = name ? string_pool_add(&symbolizer->strings, name, strnlen(name, IAPROF_STRING_LENGTH_MAX)) : NULL;
+	if (!name)
+		return set_unknown(symbolizer, symbol);
+	symbol->name = name;
+	symbol->kind = IAPROF_FRAME_JIT;
+	symbol->offset = address - start;
+	return 1;
+}
+
+size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct process *process,
+			       const struct mapping *mapping, uint64_t address, struct symbol *symbols, size_t capacity)
+{
+	symbols[0] = (struct symbol){ .kind = IAPROF_FRAME_USER, .address = address };
+	if (!mapping)
+		return set_unknown(symbolizer, &symbols[0]);
+	symbols[0].module = *mapping->path ? intern(symbolizer, mapping->path) : NULL;
+	if (is_anonymous(mapping->path))
+		return resolve_generated(symbolizer, process, address, &symbols[0]);
+
+	struct image *image;
+	int code = image_cache_get(symbolizer->images, process, mapping, &image);
+	uint64_t file_offset = address - mapping->start + mapping->file_offset;
+	if (code) {
+		/* Without the file, its numbering of addresses is not known; the place in it is. */
+		symbols[0].address = file_offset;
+		if (code == -ESTALE || (code == -ENOENT && symbolizer->live))
+			return set_deleted(symbolizer, &symbols[0]);
+		return set_unknown(symbolizer, &symbols[0]);
+	}
+	if (!image_address(image, file_offset, &symbols[0].address)) {
+		symbols[0].address = file_offset;
+		return set_unknown(symbolizer, &symbols[0]);
+	}
+	return resolve_in_image(symbolizer, image, symbols[0], symbols, capacity);
+}
+
+size_t symbolizer_resolve_kernel(struct symbolizer *symbolizer, uint64_t address, struct symbol *symbols,
+				 size_t capacity)
+{
+	(void)capacity;
+	if (!symbolizer->kallsyms_tried) {
+		symbolizer->kallsyms_tried = true;
+		kallsyms_read(&symbolizer->kallsyms, symbolizer->kallsyms_path, &symbolizer->warning);
+	}
+	symbols[0] = (struct symbol){ .module = "[kernel]", .kind = IAPROF_FRAME_LINUX_KERNEL, .address = address };
+	uint64_t start;
+	const char *module;
+	const char *name = kallsyms_find(&symbolizer->kallsyms, address, &start, &module);
+	symbols[0].name = name ? shown_name(symbolizer, name) : NULL;
+	if (!symbols[0].name)
+		return set_unknown(symbolizer, &symbols[0]);
+	symbols[0].module = module;
+	symbols[0].offset = address - start;
+	return 1;
+}

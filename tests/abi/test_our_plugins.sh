@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# iaprof's own plugins hold up against the plugin interface like anybody's: each check of each is a subtest.
+# usage: test_our_plugins.sh PLUGIN_CHECK PLUGIN_FOLDER
+set -u
+report=$(mktemp)
+all=$(mktemp)
+trap 'rm -f "$report" "$all"' EXIT
+for plugin in "$2"/*/iaprof-*.so; do
+  name=${plugin##*/iaprof-}
+  name=${name%.so}
+  if ! "$1" "$plugin" >"$report" 2>&1 && ! grep -q '^not ok' "$report"; then
+    echo "not ok 0 - the check itself failed" >>"$report"
+  fi
+  sed -n "s/^\(not \)\{0,1\}ok [0-9]* - /\1ok - $name: /p; s/^#/# $name:/p" "$report" | tee -a "$all"
+done
+tests=$(grep -c 'ok - ' "$all")
+[ "$tests" -gt 0 ] || echo "Bail out! there are no plugins in $2"
+echo "1..$tests"
+! grep -q '^not ok' "$all"

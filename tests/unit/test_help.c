@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The help texts: every option is in them, nothing else is, and lines fit a terminal. */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "config/configuration.h"
+#include "config/help.h"
+
+static void write_iaprof(const void *context, FILE *file)
+{
+	(void)context;
+	help_write(file);
+}
+
+static void write_plugin(const void *context, FILE *file)
+{
+	help_write_plugin(context, file);
+}
+
+/* The text that write() writes; the caller frees it. */
+static char *text_of(void (*write)(const void *context, FILE *file), const void *context)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	ck_assert_ptr_nonnull(file);
+	write(context, file);
+	ck_assert_int_eq(fclose(file), 0);
+	return text;
+}
+
+START_TEST(fits_80_columns)
+{
+	char *text CLEANUP_FREE = text_of(write_iaprof, NULL);
+	char *rest = text;
+	for (char *line; (line = strsep(&rest, "\n"));)
+		ck_assert_msg(strlen(line) <= 80, "%s", line);
+}
+END_TEST
+
+/* Every --word of the help is known to the parser, and every option that is promised is in the help. */
+START_TEST(names_the_options_that_there_are)
+{
+	static const char *const wanted[] = { "config", "source",  "sink",    "duration", "interval", "pid",
+					      "scope",  "output",  "record",  "replay",   "list",     "help",
+					      "check",  "version", "verbose", "quiet",    NULL };
+	char *text CLEANUP_FREE = text_of(write_iaprof, NULL);
+	size_t found = 0;
+
+	for (const char *at = text; (at = strstr(at, " --")); at += 3) {
+		size_t length = strspn(at + 3, "abcdefghijklmnopqrstuvwxyz");
+		char word[64];
+		if (length == 0)
+			continue;
+		snprintf(word, sizeof word, "--%.*s", (int)length, at + 3);
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		struct error error = { 0 };
+		char *arguments[] = { (char *)"iaprof", word, (char *)"1", NULL };
+		configuration_read(&configuration, 3, arguments, &error);
+		ck_assert_msg(!strstr(error.text, "unknown option"), "%s", error.text);
+		found++;
+	}
+	ck_assert_uint_ge(found, 16);
+	for (size_t i = 0; wanted[i]; i++) {
+		char line_form[64];
+		snprintf(line_form, sizeof line_form, " --%s", wanted[i]);
+		ck_assert_msg(strstr(text, line_form), "no%s", line_form);
+	}
+}
+END_TEST
+
+static const struct iaprof_option options[] = {
+	{ .name = "rows", .type = IAPROF_OPTION_STRING, .help = "what a row is" },
+};
+
+static struct iaprof_plugin plugin_of(uint32_t kind)
+{
+	return (struct iaprof_plugin){ .kind = kind,
+				       .option_size = sizeof *options,
+				       .name = "csv",
+				       .version = "1.2",
+				       .description = "rows for a spreadsheet",
+				       .options = options,
+				       .option_count = 1,
+				       .machine = 205 };
+}
+
+START_TEST(describes_a_source)
+{
+	struct iaprof_plugin plugin = plugin_of(IAPROF_PLUGIN_SOURCE);
+	char *text CLEANUP_FREE = text_of(write_plugin, &plugin);
+	ck_assert_str_eq(text, "csv 1.2 (source): rows for a spreadsheet\n"
+			       "\n"
+			       "Usage: iaprof --source csv[:KEY=VALUE[,KEY=VALUE]...]\n"
+			       "   or, in a file for iaprof --config:\n"
+			       "       [source:csv]\n"
+			       "       KEY = VALUE\n"
+			       "\n"
+			       "Keys:\n"
+			       "  rows=TEXT             What a row is. Default: none.\n");
+}
+END_TEST
+
+START_TEST(adds_the_output_of_a_sink)
+{
+	struct iaprof_plugin plugin = plugin_of(IAPROF_PLUGIN_SINK);
+	char *text CLEANUP_FREE = text_of(write_plugin, &plugin);
+	ck_assert_ptr_nonnull(strstr(text, "Usage: iaprof --sink csv"));
+	ck_assert_ptr_nonnull(strstr(text, "\n  output=TEXT "));
+	ck_assert_ptr_nonnull(strstr(text, "\n  rows=TEXT "));
+
+	plugin.flags = IAPROF_PLUGIN_NO_OUTPUT;
+	plugin.option_count = 0;
+	plugin.version = NULL;
+	char *bare CLEANUP_FREE = text_of(write_plugin, &plugin);
+	ck_assert_ptr_null(strstr(bare, "output="));
+	ck_assert_ptr_nonnull(strstr(bare, "csv (sink): rows"));
+	ck_assert_ptr_nonnull(strstr(bare, "\nThere are no keys.\n"));
+}
+END_TEST
+
+START_TEST(describes_a_decoder)
+{
+	struct iaprof_plugin plugin = plugin_of(IAPROF_PLUGIN_DECODER);
+	plugin.option_count = 0;
+	char *text CLEANUP_FREE = text_of(write_plugin, &plugin);
+	ck_assert_str_eq(text, "csv 1.2 (decoder): rows for a spreadsheet\n"
+			       "\n"
+			       "Used for device code of ELF machine 205.\n"
+			       "\n"
+			       "There are no keys.\n");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("help");
+	TCase *tests = tcase_create("help");
+	tcase_add_test(tests, fits_80_columns);
+	tcase_add_test(tests, names_the_options_that_there_are);
+	tcase_add_test(tests, describes_a_source);
+	tcase_add_test(tests, adds_the_output_of_a_sink);
+	tcase_add_test(tests, describes_a_decoder);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
