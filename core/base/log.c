@@ -25,24 +25,34 @@ int log_level(void)
 	return __atomic_load_n(&shown_level, __ATOMIC_RELAXED);
 }
 
-void log_message_va(int level, const char *format, va_list arguments)
+static void print_line(const char *prefix, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
+static void print_line(const char *prefix, const char *format, va_list arguments)
 {
-	static const char *const prefixes[] = { "iaprof: ", "iaprof: warning: ", "iaprof: ", "iaprof: debug: " };
-	if (level > log_level())
-		return;
 	char text[4096];
 	vsnprintf(text, sizeof text, format, arguments);
 	for (char *c = text; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
 	pthread_mutex_lock(&lock);
-	fprintf(stderr, "%s%s%s\n", status_line_shown ? ERASE_LINE : "",
-		prefixes[level < 0   ? 0
-			 : level > 3 ? 3
-				     : level],
-		text);
+	fprintf(stderr, "%s%s%s\n", status_line_shown ? ERASE_LINE : "", prefix, text);
 	status_line_shown = false;
 	pthread_mutex_unlock(&lock);
+}
+
+void log_message_va(int level, const char *format, va_list arguments)
+{
+	static const char *const prefixes[] = { "iaprof: ", "iaprof: warning: ", "iaprof: ", "iaprof: debug: " };
+	if (level <= log_level())
+		print_line(prefixes[level < 0 ? 0 : level > 3 ? 3 : level], format, arguments);
+}
+
+void log_notice(const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	if (log_level() >= IAPROF_LOG_WARNING)
+		print_line("iaprof: ", format, arguments);
+	va_end(arguments);
 }
 
 void log_message(int level, const char *format, ...)

@@ -143,9 +143,7 @@ int bus_emit(struct bus *bus, uint16_t source, const struct iaprof_batch *batch,
 	while ((flags & BUS_WAIT) && bus->size && bus->size + batch->size > bus->capacity && !bus->closed)
 		pthread_cond_wait(&bus->not_full, &bus->lock);
 	struct block *block = NULL;
-	if (bus->closed)
-		result = -ESHUTDOWN;
-	else if (!(flags & (BUS_ALWAYS | BUS_WAIT)) && bus->size + batch->size > bus->capacity)
+	if (!(flags & (BUS_ALWAYS | BUS_WAIT)) && bus->size + batch->size > bus->capacity)
 		result = -ENOSPC;
 	else if (!(block = block_for(bus, batch->size)))
 		result = -ENOMEM;
@@ -217,12 +215,4 @@ void bus_close(struct bus *bus)
 	pthread_cond_broadcast(&bus->not_empty);
 	pthread_cond_broadcast(&bus->not_full);
 	pthread_mutex_unlock(&bus->lock);
-}
-
-bool bus_is_finished(struct bus *bus)
-{
-	pthread_mutex_lock(&bus->lock);
-	bool finished = bus->closed && !bus->first;
-	pthread_mutex_unlock(&bus->lock);
-	return finished;
 }

@@ -51,7 +51,7 @@ enum bus_flag {
 
 /*
  * Puts a batch on the bus with header.source set to source. Returns 0; -EINVAL with error set for a malformed record
- * (nothing is taken); -ENOSPC when full; -ENOMEM; -ESHUTDOWN after bus_close(). Any thread.
+ * (nothing is taken); -ENOSPC when full; -ENOMEM. Any thread.
  */
 int bus_emit(struct bus *bus, uint16_t source, const struct iaprof_batch *batch, unsigned flags, struct error *error);
 
@@ -61,9 +61,7 @@ struct block *bus_take(struct bus *bus, uint64_t timeout_ns);
 /* Gives up a reference to a block that was taken, keeping its memory for later batches when it was the last one. */
 void bus_recycle(struct bus *bus, struct block *block);
 
-/* Ends the wait of bus_take() once the queue is empty; later batches are refused. */
+/* No source sends any more: from here on bus_take() returns NULL when the queue is empty, and nobody waits for room. */
 void bus_close(struct bus *bus);
-/* Whether it is closed and everything has been taken. */
-bool bus_is_finished(struct bus *bus);
 
 #endif

@@ -241,10 +241,16 @@ struct interned_stack intern_find_stack(struct intern *intern, uint32_t id)
 	return found;
 }
 
-void intern_expire_stacks(struct intern *intern, uint32_t epochs)
+void intern_begin_epoch(struct intern *intern)
 {
 	pthread_mutex_lock(&intern->lock);
 	intern->epoch++;
+	pthread_mutex_unlock(&intern->lock);
+}
+
+void intern_expire_stacks(struct intern *intern, uint32_t epochs)
+{
+	pthread_mutex_lock(&intern->lock);
 	for (uint32_t position = 0; position < intern->stacks.count; position++) {
 		struct stack *stack = intern->stacks.items[position];
 		if (!stack || intern->epoch - stack->epoch <= epochs || !array_push(&intern->free_places, position))

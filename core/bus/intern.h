@@ -42,7 +42,9 @@ struct interned_stack {
 };
 struct interned_stack intern_find_stack(struct intern *intern, uint32_t id);
 
-/* Begins a new epoch, and removes the stacks that were last used more than epochs before it. */
+/* Begins a new epoch, a second or so long: uses of stacks are told apart by it. */
+void intern_begin_epoch(struct intern *intern);
+/* Removes the stacks that were last used more than this many epochs ago. */
 void intern_expire_stacks(struct intern *intern, uint32_t epochs);
 
 /* How many there are now. */

@@ -7,6 +7,7 @@
 #define IAPROF_CORE_PROCESS_SIDEBAND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <iaprof/record.h>
 #include "base/error.h"

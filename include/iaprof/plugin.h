@@ -62,7 +62,9 @@ enum iaprof_plugin_flag {
 	/* Source: not chosen by itself when the user names no source. */
 	IAPROF_PLUGIN_ONLY_BY_NAME = 1u << 4,
 	/* Sink: writes no file; it gets no output= option. */
-	IAPROF_PLUGIN_NO_OUTPUT = 1u << 5
+	IAPROF_PLUGIN_NO_OUTPUT = 1u << 5,
+	/* Sink: what it writes is not text, and is not shown on a terminal. */
+	IAPROF_PLUGIN_BINARY = 1u << 6
 };
 
 /* What a decoder says of one instruction. Text is the decoder's static const data or lies in text. */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The account of losses: see loss.h. */
+#include "profile/loss.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <iaprof/record.h>
+
+#include "profile/value_table.h"
+
+/* A source gives a handful of reasons; one that makes up ever new ones is cut off here and its rest is put together. */
+#define ENTRIES_MAX 256
+#define OTHER_REASONS "other reasons"
+
+void loss_free(struct loss *loss)
+{
+	for (size_t i = 0; i < loss->entries.count; i++) {
+		free(loss->entries.items[i].source);
+		free(loss->entries.items[i].reason);
+	}
+	array_free(&loss->entries);
+}
+
+static struct loss_entry *find(struct loss *loss, const char *source, const char *reason, uint32_t value_type)
+{
+	for (size_t i = 0; i < loss->entries.count; i++) {
+		struct loss_entry *entry = &loss->entries.items[i];
+		if (entry->value_type == value_type && !strcmp(entry->source, source) && !strcmp(entry->reason, reason))
+			return entry;
+	}
+	return NULL;
+}
+
+bool loss_add(struct loss *loss, const char *source, const char *reason, uint32_t value_type, uint64_t begin,
+	      uint64_t end, uint64_t count, uint64_t value)
+{
+	struct loss_entry *entry = find(loss, source, reason, value_type);
+	if (!entry && loss->entries.count >= ENTRIES_MAX) {
+		reason = OTHER_REASONS;
+		entry = find(loss, source, reason, value_type);
+	}
+	if (!entry) {
+		struct loss_entry added = { .source = strdup(source),
+					    .reason = strdup(reason),
+					    .value_type = value_type,
+					    .begin = begin,
+					    .end = end };
+		if (!added.source || !added.reason || !array_push(&loss->entries, added)) {
+			free(added.source);
+			free(added.reason);
+			return false;
+		}
+		entry = &loss->entries.items[loss->entries.count - 1];
+	}
+	if (count == IAPROF_COUNT_UNKNOWN) {
+		entry->unknown++;
+	} else {
+		entry->count = saturating_add(entry->count, count);
+		entry->interval_count = saturating_add(entry->interval_count, count);
+	}
+	entry->value = saturating_add(entry->value, value);
+	entry->interval_value = saturating_add(entry->interval_value, value);
+	if (begin < entry->begin)
+		entry->begin = begin;
+	if (end > entry->end)
+		entry->end = end;
+	return true;
+}
+
+void loss_begin_interval(struct loss *loss)
+{
+	for (size_t i = 0; i < loss->entries.count; i++)
+		loss->entries.items[i].interval_value = loss->entries.items[i].interval_count = 0;
+}

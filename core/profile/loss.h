@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was lost, added up by source and reason. Belongs to the collector's thread. */
+#ifndef IAPROF_CORE_PROFILE_LOSS_H
+#define IAPROF_CORE_PROFILE_LOSS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+
+#define LOSS_NO_VALUE_TYPE UINT32_MAX
+
+struct loss_entry {
+	char *source;
+	char *reason;
+	uint32_t value_type; /* index of a value type, LOSS_NO_VALUE_TYPE none */
+	uint64_t count;      /* of events whose number is known */
+	uint64_t value;      /* what they would have added to value_type */
+	uint64_t interval_value;
+	uint64_t interval_count;
+	uint64_t unknown; /* how many times the number was not known */
+	uint64_t begin, end;
+};
+
+/* Initialise with {0}. */
+struct loss {
+	ARRAY(struct loss_entry) entries;
+};
+
+void loss_free(struct loss *loss);
+
+/* Adds a loss; count may be IAPROF_COUNT_UNKNOWN. False when out of memory. */
+bool loss_add(struct loss *loss, const char *source, const char *reason, uint32_t value_type, uint64_t begin,
+	      uint64_t end, uint64_t count, uint64_t value);
+
+void loss_begin_interval(struct loss *loss);
+
+#endif

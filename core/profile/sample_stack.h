@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The resolved stack of a CPU sample: program, user frames, Linux kernel frames, root first. */
+#ifndef IAPROF_CORE_PROFILE_SAMPLE_STACK_H
+#define IAPROF_CORE_PROFILE_SAMPLE_STACK_H
+
+#include "profile/resolver.h"
+#include "profile/sample_table.h"
+
+struct sample_stack_context {
+	struct process_table *processes;
+	struct resolver *resolver;
+	struct frame_table *frames;
+	struct intern *intern;
+	bool pids;               /* the pid is part of the program's frame */
+	uint64_t stacks_unknown; /* counts stack ids that are not known any more */
+};
+
+/* The index of the stack in the frame table, FRAME_NONE when out of memory. */
+uint32_t sample_stack_resolve(struct sample_stack_context *context, const struct sample_entry *entry);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples by program image and raw stack: see sample_table.h. */
+#include "profile/sample_table.h"
+
+#include <string.h>
+
+#include "profile/value_table.h"
+
+static void clear(struct sample_table *table)
+{
+	table->entries.count = 0;
+	table->processes.count = 0;
+	hash_index_free(&table->index);
+	hash_index_free(&table->process_index);
+}
+
+void sample_table_free(struct sample_table *table)
+{
+	clear(table);
+	array_free(&table->entries);
+	array_free(&table->processes);
+}
+
+static uint64_t rehash(const void *context, uint32_t position)
+{
+	const struct sample_key *key = &((const struct sample_table *)context)->entries.items[position].key;
+	return hash_bytes(key, sizeof *key, 0);
+}
+
+static uint64_t process_rehash(const void *context, uint32_t position)
+{
+	return hash_u64(((const struct sample_table *)context)->processes.items[position].process);
+}
+
+static struct sample_process *find_process(struct sample_table *table, uint32_t process)
+{
+	for (struct hash_probe probe = hash_index_probe(&table->process_index, hash_u64(process));
+	     hash_index_next(&table->process_index, &probe);)
+		if (table->processes.items[probe.position].process == process)
+			return &table->processes.items[probe.position];
+	return NULL;
+}
+
+static struct sample_process *process_for(struct sample_table *table, uint32_t process)
+{
+	struct sample_process *found = find_process(table, process);
+	if (found)
+		return found;
+	uint32_t position = (uint32_t)table->processes.count;
+	if (!array_push(&table->processes, ((struct sample_process){ .process = process, .first = SAMPLE_NONE })))
+		return NULL;
+	if (!hash_index_add(&table->process_index, hash_u64(process), position, process_rehash, table)) {
+		table->processes.count--;
+		return NULL;
+	}
+	return &table->processes.items[position];
+}
+
+static struct sample_entry *entry_for(struct sample_table *table, const struct sample_key *key)
+{
+	uint64_t hash = hash_bytes(key, sizeof *key, 0);
+	for (struct hash_probe probe = hash_index_probe(&table->index, hash); hash_index_next(&table->index, &probe);) {
+		struct sample_entry *entry = &table->entries.items[probe.position];
+		if (!memcmp(&entry->key, key, sizeof *key))
+			return entry;
+	}
+	struct sample_process *process = process_for(table, key->process);
+	uint32_t position = (uint32_t)table->entries.count;
+	if (!process || !array_push(&table->entries, ((struct sample_entry){ .key = *key, .next = process->first })))
+		return NULL;
+	if (!hash_index_add(&table->index, hash, position, rehash, table)) {
+		table->entries.count--;
+		return NULL;
+	}
+	process->first = position;
+	return &table->entries.items[position];
+}
+
+bool sample_table_add(struct sample_table *table, const struct sample_key *key, uint64_t time, uint64_t value,
+		      uint64_t count)
+{
+	struct sample_entry *entry = entry_for(table, key);
+	if (!entry)
+		return false;
+	entry->value = saturating_add(entry->value, value);
+	entry->count = saturating_add(entry->count, count);
+	if (time > entry->last_time)
+		entry->last_time = time;
+	return true;
+}
+
+static void take_entry(struct sample_entry *entry, void (*take)(void *context, const struct sample_entry *entry),
+		       void *context)
+{
+	if (!entry->count)
+		return;
+	take(context, entry);
+	entry->value = entry->count = 0;
+}
+
+void sample_table_take_process(struct sample_table *table, uint32_t process,
+			       void (*take)(void *context, const struct sample_entry *entry), void *context)
+{
+	const struct sample_process *found = find_process(table, process);
+	for (uint32_t position = found ? found->first : SAMPLE_NONE; position != SAMPLE_NONE;
+	     position = table->entries.items[position].next)
+		take_entry(&table->entries.items[position], take, context);
+}
+
+void sample_table_take_all(struct sample_table *table, void (*take)(void *context, const struct sample_entry *entry),
+			   void *context)
+{
+	for (size_t i = 0; i < table->entries.count; i++)
+		take_entry(&table->entries.items[i], take, context);
+	clear(table);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies a profile out of the collector's tables: see snapshot.h. */
+#include "profile/snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct snapshot *snapshot_reference(struct snapshot *snapshot)
+{
+	atomic_fetch_add_explicit(&snapshot->references, 1, memory_order_relaxed);
+	return snapshot;
+}
+
+void snapshot_release(struct snapshot *snapshot)
+{
+	if (!snapshot || atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) != 1)
+		return;
+	free(snapshot->frames);
+	free(snapshot->stacks);
+	free(snapshot->stack_frames);
+	free(snapshot->value_types);
+	free(snapshot->values);
+	free(snapshot->lost);
+	free(snapshot->metadata);
+	arena_free(&snapshot->texts);
+	free(snapshot);
+}
+
+/* A copy of count items, or zeros when items is NULL; NULL only when out of memory. */
+static void *copy_array(const void *items, size_t count, size_t size)
+{
+	void *copy = calloc(count ? count : 1, size);
+	if (copy && items && count)
+		memcpy(copy, items, count * size);
+	return copy;
+}
+
+static const char *copy_text(struct snapshot *snapshot, const char *text)
+{
+	return arena_text(&snapshot->texts, text, strlen(text));
+}
+
+static bool copy_loss(struct snapshot *snapshot, const struct loss *loss)
+{
+	struct iaprof_profile *profile = &snapshot->profile;
+	for (size_t i = 0; i < loss->entries.count; i++) {
+		const struct loss_entry *entry = &loss->entries.items[i];
+		struct iaprof_lost *lost = &snapshot->lost[profile->lost_count++];
+		bool total = profile->flags & IAPROF_PROFILE_TOTAL;
+		*lost = (struct iaprof_lost){ .source = copy_text(snapshot, entry->source),
+					      .reason = copy_text(snapshot, entry->reason),
+					      .count = total ? entry->count : entry->interval_count,
+					      .value = total ? entry->value : entry->interval_value,
+					      .value_type = entry->value_type,
+					      .unknown = entry->unknown > UINT32_MAX ? UINT32_MAX
+										     : (uint32_t)entry->unknown,
+					      .begin = entry->begin,
+					      .end = entry->end };
+		if (!lost->source || !lost->reason)
+			return false;
+	}
+	return true;
+}
+
+static bool copy_stacks(struct snapshot *snapshot, const struct frame_table *table)
+{
+	snapshot->frames = copy_array(table->frames.items, table->frames.count, sizeof *snapshot->frames);
+	snapshot->stack_frames =
+		copy_array(table->stack_frames.items, table->stack_frames.count, sizeof *snapshot->stack_frames);
+	snapshot->stacks = copy_array(NULL, table->stacks.count, sizeof *snapshot->stacks);
+	if (!snapshot->frames || !snapshot->stack_frames || !snapshot->stacks)
+		return false;
+	for (size_t i = 0; i < table->stacks.count; i++)
+		snapshot->stacks[i] =
+			(struct iaprof_stack){ .frames = snapshot->stack_frames + table->stacks.items[i].first,
+					       .frame_count = table->stacks.items[i].frame_count };
+	snapshot->profile.frame_count = table->frames.count;
+	snapshot->profile.stack_count = table->stacks.count;
+	return true;
+}
+
+static bool copy_values(struct snapshot *snapshot, const struct value_table *table)
+{
+	snapshot->values = copy_array(NULL, table->entries.count, sizeof *snapshot->values);
+	if (!snapshot->values)
+		return false;
+	bool total = snapshot->profile.flags & IAPROF_PROFILE_TOTAL;
+	for (size_t i = 0; i < table->entries.count; i++) {
+		const struct value_entry *entry = &table->entries.items[i];
+		const struct value_sum *sum = total ? &entry->total : &entry->interval;
+		if (sum->value || sum->count)
+			snapshot->values[snapshot->profile.value_count++] =
+				(struct iaprof_value){ .stack = entry->stack,
+						       .value_type = entry->value_type,
+						       .value = sum->value,
+						       .count = sum->count };
+	}
+	return true;
+}
+
+struct snapshot *snapshot_new(const struct snapshot_content *content)
+{
+	struct snapshot *snapshot = calloc(1, sizeof *snapshot);
+	if (!snapshot)
+		return NULL;
+	atomic_init(&snapshot->references, 1);
+	struct iaprof_profile *profile = &snapshot->profile;
+	profile->flags = content->total ? IAPROF_PROFILE_TOTAL : 0;
+	snapshot->value_types =
+		copy_array(content->value_types, content->value_type_count, sizeof *snapshot->value_types);
+	snapshot->lost = copy_array(NULL, content->loss->entries.count, sizeof *snapshot->lost);
+	snapshot->metadata = calloc(content->metadata_count + 1, sizeof *snapshot->metadata);
+	if (!snapshot->value_types || !snapshot->lost || !snapshot->metadata ||
+	    !copy_stacks(snapshot, content->frames) || !copy_values(snapshot, content->values) ||
+	    !copy_loss(snapshot, content->loss)) {
+		snapshot_release(snapshot);
+		return NULL;
+	}
+	if (content->metadata_count)
+		memcpy(snapshot->metadata, content->metadata, content->metadata_count * sizeof *snapshot->metadata);
+	profile->size = sizeof *profile;
+	profile->frames = snapshot->frames;
+	profile->frame_size = sizeof *snapshot->frames;
+	profile->stacks = snapshot->stacks;
+	profile->stack_size = sizeof *snapshot->stacks;
+	profile->value_types = snapshot->value_types;
+	profile->value_type_count = content->value_type_count;
+	profile->value_type_size = sizeof *snapshot->value_types;
+	profile->values = snapshot->values;
+	profile->value_size = sizeof *snapshot->values;
+	profile->lost = snapshot->lost;
+	profile->lost_size = sizeof *snapshot->lost;
+	profile->metadata = snapshot->metadata;
+	return snapshot;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums by (stack, value type), of the interval and of the whole run. Belongs to the collector's thread. */
+#ifndef IAPROF_CORE_PROFILE_VALUE_TABLE_H
+#define IAPROF_CORE_PROFILE_VALUE_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+
+struct value_sum {
+	uint64_t value, count;
+};
+
+struct value_entry {
+	uint32_t stack;      /* index of a resolved stack */
+	uint32_t value_type; /* index of a value type */
+	struct value_sum total;
+	struct value_sum interval;
+};
+
+/* Initialise with {0}. */
+struct value_table {
+	ARRAY(struct value_entry) entries;
+	struct hash_index index;
+};
+
+void value_table_free(struct value_table *table);
+
+/* Adds to a pair's sums; false when out of memory. Sums stay at UINT64_MAX rather than wrap. */
+bool value_table_add(struct value_table *table, uint32_t stack, uint32_t value_type, uint64_t value, uint64_t count);
+
+/* Begins a new interval: its sums are zero again. */
+void value_table_begin_interval(struct value_table *table);
+
+static inline uint64_t saturating_add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+#endif

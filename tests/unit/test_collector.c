@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The collector: samples go to the program of their time, totals are kept, memory does not grow with the run. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/collector.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static struct bus *bus;
+static struct intern *intern;
+static struct collector *collector;
+static uint32_t value_type;
+
+static uint32_t text(const char *name)
+{
+	return intern_string(intern, name, strlen(name));
+}
+
+static void take(void *record, uint16_t type, size_t size, uint64_t time)
+{
+	struct iaprof_record *header = record;
+	header->type = type;
+	header->size = (uint32_t)size;
+	header->time = time;
+	header->source = 1;
+	collector_take(collector, &(struct iaprof_batch){ .records = record, .size = size, .count = 1 }, NULL, NULL);
+}
+
+static void take_process(uint32_t pid, uint32_t event, const char *name, uint64_t time)
+{
+	struct iaprof_record_process record = { .pid = pid, .event = event, .name = text(name) };
+	take(&record, IAPROF_RECORD_PROCESS, sizeof record, time);
+}
+
+static void take_sample(uint32_t pid, uint64_t address, uint64_t value, uint64_t time)
+{
+	struct iaprof_record_sample record = { .pid = pid,
+					       .user_stack = intern_stack(intern, pid, &address, 1),
+					       .value_type = value_type,
+					       .count = 1,
+					       .value = value,
+					       .first_time = time };
+	take(&record, IAPROF_RECORD_SAMPLE, sizeof record, time);
+}
+
+static void take_sync(uint64_t time)
+{
+	struct iaprof_record_sync record = { 0 };
+	take(&record, IAPROF_RECORD_SYNC, sizeof record, time);
+}
+
+static void set_up(void)
+{
+	bus = bus_new(1 << 20);
+	intern = intern_new(NULL);
+	collector = collector_new(&(struct collector_options){ .intern = intern });
+	struct iaprof_record_source source = { .number = 1, .name = text("test") };
+	take(&source, IAPROF_RECORD_SOURCE, sizeof source, 0);
+	struct iaprof_record_value_type type = {
+		.id = 42, .name = text("cpu"), .unit = text("nanoseconds"), .period = 10
+	};
+	value_type = 42;
+	take(&type, IAPROF_RECORD_VALUE_TYPE, sizeof type, 0);
+}
+
+static void tear_down(void)
+{
+	collector_free(collector);
+	intern_free(intern);
+	bus_free(bus);
+}
+
+static uint64_t total_of(const struct iaprof_profile *profile, const char *root)
+{
+	uint64_t total = 0;
+	for (size_t i = 0; i < profile->value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+		if (!root || !strcmp(iaprof_profile_frame(profile, stack->frames[0])->name, root))
+			total += value->value;
+	}
+	return total;
+}
+
+START_TEST(samples_go_to_the_program_of_their_time)
+{
+	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
+	/* Samples come before the news of the exec between them: they are drained from elsewhere. */
+	take_sample(10, 0x1000, 3, 1 * SECOND);
+	take_sample(10, 0x1000, 4, 3 * SECOND);
+	take_process(10, IAPROF_PROCESS_EXEC, "editor", 2 * SECOND);
+	take_sync(4 * SECOND);
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	ck_assert_uint_eq(total_of(&snapshot->profile, "shell"), 3);
+	ck_assert_uint_eq(total_of(&snapshot->profile, "editor"), 4);
+	ck_assert_uint_eq(total_of(&snapshot->profile, NULL), 7);
+	snapshot_release(snapshot);
+}
+END_TEST
+
+START_TEST(intervals_add_up_to_the_total)
+{
+	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
+	uint64_t sum = 0;
+	for (uint64_t i = 1; i <= 5; i++) {
+		take_sample(10, 0x1000 * i, i, i * SECOND);
+		take_sync(i * SECOND);
+		collector_resolve(collector);
+		struct snapshot *snapshot = collector_snapshot(collector, false);
+		ck_assert_uint_eq(total_of(&snapshot->profile, NULL), i);
+		sum += total_of(&snapshot->profile, NULL);
+		snapshot_release(snapshot);
+		collector_begin_interval(collector);
+	}
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	ck_assert_uint_eq(total_of(&snapshot->profile, NULL), sum);
+	snapshot_release(snapshot);
+}
+END_TEST
+
+START_TEST(what_was_lost_is_in_the_profile)
+{
+	struct iaprof_record_lost lost = {
+		.count = 5, .value = 50, .value_type = value_type, .reason = text("map full")
+	};
+	take(&lost, IAPROF_RECORD_LOST, sizeof lost, SECOND);
+	lost = (struct iaprof_record_lost){ .count = IAPROF_COUNT_UNKNOWN, .reason = text("overflow") };
+	take(&lost, IAPROF_RECORD_LOST, sizeof lost, SECOND);
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	ck_assert_uint_eq(total_of(&snapshot->profile, "[lost]"), 50);
+	ck_assert_uint_eq(snapshot->profile.lost_count, 2);
+	const struct iaprof_lost *first = iaprof_profile_lost(&snapshot->profile, 0);
+	ck_assert_str_eq(first->source, "test");
+	ck_assert_str_eq(first->reason, "map full");
+	ck_assert_uint_eq(first->count, 5);
+	ck_assert_uint_eq(iaprof_profile_lost(&snapshot->profile, 1)->unknown, 1);
+	snapshot_release(snapshot);
+}
+END_TEST
+
+START_TEST(short_processes_leave_nothing_behind)
+{
+	/* An hour of 100 processes a second, each at addresses of its own, as address space randomization makes them.
+	 */
+	uint32_t pid = 100;
+	uint64_t time = SECOND, total = 0;
+	for (int second = 0; second < 3600; second++, time += SECOND) {
+		for (int i = 0; i < 100; i++, pid = pid < 30000 ? pid + 1 : 100) {
+			take_process(pid, IAPROF_PROCESS_FORK, "sh", time);
+			take_sample(pid, time + (uint64_t)i * 16, 1, time + 10);
+			take_process(pid, IAPROF_PROCESS_EXIT, "", time + 20);
+			total++;
+		}
+		take_sync(time + 100);
+	}
+	ck_assert_uint_le(intern_stack_count(intern), 40000);
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	ck_assert_uint_eq(total_of(&snapshot->profile, "sh"), total);
+	ck_assert_uint_le(snapshot->profile.value_count, 10);
+	ck_assert_uint_eq(collector_statistics(collector).stacks_unknown, 0);
+	snapshot_release(snapshot);
+}
+END_TEST
+
+START_TEST(a_sample_of_an_unheard_process_is_kept)
+{
+	take_sample(4242, 0x1000, 9, SECOND);
+	take_sync(SECOND);
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	ck_assert_uint_eq(total_of(&snapshot->profile, "[unknown]"), 9);
+	snapshot_release(snapshot);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("collector");
+	TCase *tests = tcase_create("collector");
+	tcase_set_timeout(tests, 300);
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_test(tests, samples_go_to_the_program_of_their_time);
+	tcase_add_test(tests, intervals_add_up_to_the_total);
+	tcase_add_test(tests, what_was_lost_is_in_the_profile);
+	tcase_add_test(tests, short_processes_leave_nothing_behind);
+	tcase_add_test(tests, a_sample_of_an_unheard_process_is_kept);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
