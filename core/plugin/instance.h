@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An instance: a plugin configured for one run, with the host that it sees. Its callbacks are called through here, so
+ * that each failure becomes one line with the instance's name and the chain of causes.
+ */
+#ifndef IAPROF_CORE_PLUGIN_INSTANCE_H
+#define IAPROF_CORE_PLUGIN_INSTANCE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <iaprof/plugin.h>
+
+#include "base/array.h"
+#include "bus/bus.h"
+#include "bus/intern.h"
+#include "config/configuration.h"
+#include "plugin/loader.h"
+#include "run/loop.h"
+#include "run/output.h"
+
+struct instance;
+
+/* What a run shares with its instances. Outlives them. */
+struct instance_services {
+	struct bus *bus;
+	struct intern *intern;
+	struct loop *loop;
+	struct iaprof_target target;
+	/* An instance cannot go on: it failed in a callback, or all it had has been sent. Any thread. */
+	void (*ended)(void *context, struct instance *instance);
+	void *context;
+};
+
+/* What a queue without room refused, until it becomes LOST records. */
+struct refused {
+	uint64_t begin, records, samples, value;
+	uint32_t value_type;
+};
+
+struct watch; /* one of the loop's watches, see instance_host.c */
+
+struct instance {
+	struct plugin *plugin;
+	struct instance_services *services;
+	struct iaprof_host host;
+	char *name;
+	uint16_t number;             /* of its records, >= 1 */
+	void *memory;                /* the plugin's */
+	uint32_t requests;           /* enum iaprof_request */
+	struct output_target output; /* sinks: where its files go */
+	ARRAY(struct iaprof_output *) outputs;
+	ARRAY(struct watch *) watches;
+
+	pthread_mutex_t lock; /* of the following */
+	struct error cause;   /* what fail() said since the callback began */
+	struct error error;   /* why it ended; text is empty when nothing failed */
+	struct refused refused;
+
+	bool configured, prepared, started;
+	atomic_int stopping;  /* for its thread() */
+	atomic_bool finished; /* has nothing more to send, or failed */
+	bool has_thread;
+	pthread_t thread;
+};
+
+/*
+ * Makes an instance and stores its options: defaults, then the settings. NULL after a failure; the message begins with
+ * the place of the bad setting.
+ */
+struct instance *instance_new(struct plugin *plugin, const struct instance_configuration *configuration,
+			      uint16_t number, struct instance_services *services, struct error *error);
+/* Calls destroy() when configure() was called, and frees everything. */
+void instance_free(struct instance *instance);
+
+/* Calls a callback (0 when the plugin has none). Its failure is in instance->error and, when error is not NULL, there.
+ */
+int instance_configure(struct instance *instance, struct error *error);
+int instance_probe(struct instance *instance, struct error *error);
+int instance_prepare(struct instance *instance, struct error *error);
+int instance_start(struct instance *instance, struct error *error); /* and its thread */
+int instance_stop(struct instance *instance, struct error *error);  /* joins its thread first */
+int instance_finish(struct instance *instance, struct error *error);
+int instance_records(struct instance *instance, const struct iaprof_batch *batch);
+int instance_profile(struct instance *instance, const struct iaprof_profile *profile);
+
+/* Sends what the queue refused as LOST records. Loop thread. */
+void instance_report_refused(struct instance *instance);
+
+/* Notes a failure of a callback: result and what fail() said. Returns result. */
+int instance_fail(struct instance *instance, int result, const char *callback, struct error *error);
+
+/* Fills in the host that the instance sees. */
+void instance_host_init(struct instance *instance);
+void instance_host_release(struct instance *instance);
+
+#endif

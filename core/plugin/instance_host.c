@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host as an instance sees it (iaprof/host.h): each member looks up its instance and asks the core. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "plugin/instance.h"
+
+/* A file descriptor or timer of the instance in the loop. */
+struct watch {
+	struct instance *instance;
+	struct loop_watch *loop_watch;
+	int descriptor;
+	iaprof_fd_callback *fd_callback;
+	iaprof_timer_callback *timer_callback;
+};
+
+static struct instance *instance_of(const struct iaprof_host *host)
+{
+	return host->core;
+}
+
+static uint64_t host_clock(const struct iaprof_host *host)
+{
+	(void)host;
+	return clock_monotonic();
+}
+
+static void host_log(const struct iaprof_host *host, int level, const char *format, ...)
+{
+	if (level > log_level())
+		return;
+	char text[2048];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	log_message(level, "%s: %s", instance_of(host)->name, text);
+}
+
+static int host_fail(const struct iaprof_host *host, int code, const char *format, ...)
+{
+	struct instance *instance = instance_of(host);
+	va_list arguments;
+	va_start(arguments, format);
+	pthread_mutex_lock(&instance->lock);
+	if (instance->cause.text[0])
+		error_wrap_va(&instance->cause, format, arguments);
+	else
+		error_set_va(&instance->cause, code ? code : EIO, format, arguments);
+	pthread_mutex_unlock(&instance->lock);
+	va_end(arguments);
+	return -abs(code ? code : EIO);
+}
+
+/* Counts what a batch that found no room would have told. */
+static void count_refused(struct instance *instance, const struct iaprof_batch *batch)
+{
+	pthread_mutex_lock(&instance->lock);
+	struct refused *refused = &instance->refused;
+	if (!refused->records)
+		refused->begin = clock_monotonic();
+	refused->records += batch->count;
+	for (const struct iaprof_record *record = iaprof_batch_next(batch, NULL); record;
+	     record = iaprof_batch_next(batch, record))
+		if (record->type == IAPROF_RECORD_SAMPLE) {
+			const struct iaprof_record_sample *sample = (const void *)record;
+			if (!refused->value_type)
+				refused->value_type = sample->value_type;
+			if (refused->value_type == sample->value_type) {
+				refused->value += sample->value;
+				refused->samples += sample->count;
+			}
+		}
+	pthread_mutex_unlock(&instance->lock);
+}
+
+static int host_emit(const struct iaprof_host *host, const struct iaprof_batch *batch)
+{
+	struct instance *instance = instance_of(host);
+	uint32_t flags = instance->plugin->description.flags;
+	unsigned how = (flags & (IAPROF_PLUGIN_LOSSLESS | IAPROF_PLUGIN_REPLAYS) ? BUS_WAIT : 0) |
+		       (flags & IAPROF_PLUGIN_REPLAYS ? BUS_KEEP_SOURCE : 0);
+	struct error error = { 0 };
+	int result = bus_emit(instance->services->bus, instance->number, batch, how, &error);
+	if (result == -EINVAL) {
+		host_fail(host, result, "%s", error.text);
+		instance_fail(instance, result, "emit", NULL);
+		atomic_store(&instance->finished, true);
+		instance->services->ended(instance->services->context, instance);
+	} else if (result) {
+		count_refused(instance, batch);
+	}
+	return result;
+}
+
+static uint32_t host_intern_string(const struct iaprof_host *host, const char *text, size_t length)
+{
+	return text ? intern_string(instance_of(host)->services->intern, text, length) : 0;
+}
+
+static uint32_t host_intern_stack(const struct iaprof_host *host, uint32_t pid, const uint64_t *addresses, size_t count)
+{
+	return intern_stack(instance_of(host)->services->intern, pid, addresses, count);
+}
+
+static uint32_t intern_text_of(const struct iaprof_host *host, const char *text)
+{
+	return host_intern_string(host, text, strlen(text));
+}
+
+/* Sends one record of the instance, whether there is room or not. */
+static void send(const struct iaprof_host *host, struct iaprof_record *record, uint16_t type, size_t size)
+{
+	struct instance *instance = instance_of(host);
+	record->type = type;
+	record->size = (uint32_t)size;
+	record->source = instance->number;
+	record->time = clock_monotonic();
+	struct iaprof_batch batch = { .records = record, .size = size, .count = 1 };
+	bus_emit(instance->services->bus, instance->number, &batch, BUS_ALWAYS | BUS_KEEP_SOURCE, NULL);
+}
+
+static uint32_t host_declare_value_type(const struct iaprof_host *host, const char *name, const char *unit,
+					uint64_t period)
+{
+	/* The name and unit as one text have one id, the same for everybody who declares it. */
+	char text[256];
+	int length = snprintf(text, sizeof text, "%s %s", name, unit);
+	if (length < 0 || (size_t)length >= sizeof text)
+		return 0;
+	uint32_t id = intern_text_of(host, text);
+	if (!id)
+		return 0;
+	struct iaprof_record_value_type record = {
+		.id = id, .name = intern_text_of(host, name), .unit = intern_text_of(host, unit), .period = period
+	};
+	send(host, &record.header, IAPROF_RECORD_VALUE_TYPE, sizeof record);
+	return id;
+}
+
+static void host_lost(const struct iaprof_host *host, const char *reason, uint64_t begin, uint64_t count,
+		      uint32_t value_type, uint64_t value)
+{
+	struct iaprof_record_lost record = { .begin = begin,
+					     .count = count,
+					     .value = value,
+					     .value_type = value_type,
+					     .reason = intern_text_of(host, reason) };
+	send(host, &record.header, IAPROF_RECORD_LOST, sizeof record);
+}
+
+void instance_report_refused(struct instance *instance)
+{
+	pthread_mutex_lock(&instance->lock);
+	struct refused refused = instance->refused;
+	instance->refused = (struct refused){ 0 };
+	pthread_mutex_unlock(&instance->lock);
+	if (!refused.records)
+		return;
+	uint64_t others = refused.records > refused.samples ? refused.records - refused.samples : 0;
+	if (refused.samples)
+		host_lost(&instance->host, "samples: queue full", refused.begin, refused.samples, refused.value_type,
+			  refused.value);
+	if (others || !refused.samples)
+		host_lost(&instance->host, "records: queue full", refused.begin, others ? others : refused.records, 0,
+			  0);
+}
+
+static void host_metadata(const struct iaprof_host *host, const char *key, const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	struct iaprof_record_metadata record = { .key = intern_text_of(host, key),
+						 .value = intern_text_of(host, text) };
+	send(host, &record.header, IAPROF_RECORD_METADATA, sizeof record);
+}
+
+/* A callback's failure ends its instance. */
+static void callback_returned(struct watch *watch, int result)
+{
+	struct instance *instance = watch->instance;
+	if (!result)
+		return;
+	instance_fail(instance, result, watch->fd_callback ? "descriptor callback" : "timer callback", NULL);
+	loop_pause(watch->loop_watch);
+	atomic_store(&instance->finished, true);
+	instance->services->ended(instance->services->context, instance);
+}
+
+static void descriptor_ready(void *context, uint32_t ready)
+{
+	struct watch *watch = context;
+	if (!atomic_load(&watch->instance->finished))
+		callback_returned(watch, watch->fd_callback(watch->instance->memory, watch->descriptor, ready));
+}
+
+static void timer_expired(void *context, uint64_t expirations)
+{
+	struct watch *watch = context;
+	if (!atomic_load(&watch->instance->finished))
+		callback_returned(watch, watch->timer_callback(watch->instance->memory, expirations));
+}
+
+static struct watch *new_watch(struct instance *instance)
+{
+	struct watch *watch = calloc(1, sizeof *watch);
+	if (!watch || !array_push(&instance->watches, watch)) {
+		free(watch);
+		return NULL;
+	}
+	watch->instance = instance;
+	watch->descriptor = -1;
+	return watch;
+}
+
+static int host_watch_fd(const struct iaprof_host *host, int fd, uint32_t events, iaprof_fd_callback *callback)
+{
+	struct watch *watch = new_watch(instance_of(host));
+	if (!watch)
+		return -ENOMEM;
+	watch->descriptor = fd;
+	watch->fd_callback = callback;
+	return loop_watch_descriptor(watch->instance->services->loop, fd, events, descriptor_ready, watch,
+				     &watch->loop_watch);
+}
+
+static int host_unwatch_fd(const struct iaprof_host *host, int fd)
+{
+	struct instance *instance = instance_of(host);
+	for (size_t i = 0; i < instance->watches.count; i++) {
+		struct watch *watch = instance->watches.items[i];
+		if (watch->descriptor != fd || !watch->loop_watch)
+			continue;
+		loop_unwatch(instance->services->loop, STEAL_POINTER(watch->loop_watch));
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static int host_watch_timer(const struct iaprof_host *host, uint64_t period, iaprof_timer_callback *callback)
+{
+	struct watch *watch = new_watch(instance_of(host));
+	if (!watch)
+		return -ENOMEM;
+	watch->timer_callback = callback;
+	return loop_watch_timer(watch->instance->services->loop, period, timer_expired, watch, &watch->loop_watch);
+}
+
+static const struct iaprof_target *host_target(const struct iaprof_host *host)
+{
+	return &instance_of(host)->services->target;
+}
+
+static void host_finished(const struct iaprof_host *host)
+{
+	struct instance *instance = instance_of(host);
+	atomic_store(&instance->finished, true);
+	instance->services->ended(instance->services->context, instance);
+}
+
+static void host_request(const struct iaprof_host *host, uint32_t flags)
+{
+	instance_of(host)->requests |= flags;
+}
+
+/* What an output function returns: its failure is noted for the callback that called it. */
+static int output_result(const struct iaprof_host *host, int result, const struct error *error)
+{
+	return result ? host_fail(host, result, "%s", error->text) : 0;
+}
+
+static struct iaprof_output *host_output_open(const struct iaprof_host *host, const char *variant)
+{
+	struct instance *instance = instance_of(host);
+	struct error error = { 0 };
+	struct iaprof_output *output = output_open(&instance->output, variant, &error);
+	if (output && array_push(&instance->outputs, output))
+		return output;
+	if (output) {
+		output_discard(output);
+		error_set(&error, ENOMEM, "out of memory");
+	}
+	output_result(host, error.code, &error);
+	return NULL;
+}
+
+static int host_output_write(const struct iaprof_host *host, struct iaprof_output *output, const void *data,
+			     size_t size)
+{
+	struct error error = { 0 };
+	return output_result(host, output_write(output, data, size, &error), &error);
+}
+
+static int host_output_flush(const struct iaprof_host *host, struct iaprof_output *output)
+{
+	struct error error = { 0 };
+	return output_result(host, output_flush(output, &error), &error);
+}
+
+static void forget_output(struct instance *instance, const struct iaprof_output *output)
+{
+	for (size_t i = 0; i < instance->outputs.count; i++)
+		if (instance->outputs.items[i] == output)
+			instance->outputs.items[i] = instance->outputs.items[--instance->outputs.count];
+}
+
+static int host_output_close(const struct iaprof_host *host, struct iaprof_output *output)
+{
+	struct error error = { 0 };
+	forget_output(instance_of(host), output);
+	return output_result(host, output_close(output, &error), &error);
+}
+
+static void host_output_discard(const struct iaprof_host *host, struct iaprof_output *output)
+{
+	forget_output(instance_of(host), output);
+	output_discard(output);
+}
+
+void instance_host_init(struct instance *instance)
+{
+	instance->host = (struct iaprof_host){
+		.size = sizeof instance->host,
+		.abi_version = IAPROF_ABI_VERSION,
+		.schema_version = IAPROF_SCHEMA_VERSION,
+		.instance_name = instance->name,
+		.clock = host_clock,
+		.log = host_log,
+		.fail = host_fail,
+		.emit = host_emit,
+		.intern_string = host_intern_string,
+		.intern_stack = host_intern_stack,
+		.declare_value_type = host_declare_value_type,
+		.lost = host_lost,
+		.metadata = host_metadata,
+		.watch_fd = host_watch_fd,
+		.unwatch_fd = host_unwatch_fd,
+		.watch_timer = host_watch_timer,
+		.target = host_target,
+		.finished = host_finished,
+		.request = host_request,
+		.output_open = host_output_open,
+		.output_write = host_output_write,
+		.output_flush = host_output_flush,
+		.output_close = host_output_close,
+		.output_discard = host_output_discard,
+		.core = instance,
+	};
+}
+
+void instance_host_release(struct instance *instance)
+{
+	for (size_t i = 0; i < instance->watches.count; i++) {
+		if (instance->watches.items[i]->loop_watch)
+			loop_unwatch(instance->services->loop, instance->watches.items[i]->loop_watch);
+		free(instance->watches.items[i]);
+	}
+	array_free(&instance->watches);
+	for (size_t i = 0; i < instance->outputs.count; i++)
+		output_discard(instance->outputs.items[i]);
+	array_free(&instance->outputs);
+}

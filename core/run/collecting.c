@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The collector's thread: see collecting.h. */
+#include "run/collecting.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+struct collecting {
+	struct collecting_options options;
+	struct collector *collector;
+	struct sink_queue **queues; /* one for each sink */
+	pthread_t thread;
+	bool has_thread;
+	atomic_uint_least64_t samples, lost;
+
+	/* The thread's own. */
+	uint64_t begin; /* time of the first SYNC, 0 not yet */
+	uint64_t interval_begin;
+	uint64_t last_sync;
+	uint32_t interval_number;
+	struct snapshot *profile;
+};
+
+static const struct iaprof_plugin *description_of(const struct collecting *collecting, size_t sink)
+{
+	return &collecting->options.sinks[sink]->plugin->description;
+}
+
+/* Gives a profile to the sinks that want those of intervals, or to those that want one of the run. */
+static void hand_out(struct collecting *collecting, struct snapshot *snapshot, bool to_interval_sinks)
+{
+	for (size_t i = 0; snapshot && i < collecting->options.sink_count; i++) {
+		const struct iaprof_plugin *sink = description_of(collecting, i);
+		if (sink->profile && ((sink->flags & IAPROF_PLUGIN_INTERVALS) != 0) == to_interval_sinks)
+			sink_queue_push_profile(collecting->queues[i], snapshot);
+	}
+}
+
+static struct snapshot *take_snapshot(struct collecting *collecting, bool total, uint64_t begin, uint64_t end,
+				      bool final)
+{
+	struct snapshot *snapshot = collector_snapshot(collecting->collector, total);
+	if (!snapshot) {
+		log_message(IAPROF_LOG_ERROR, "out of memory: a profile of %.1f s is missing",
+			    (double)(end - begin) / (double)NANOSECONDS_PER_SECOND);
+		return NULL;
+	}
+	snapshot->profile.flags |= final ? IAPROF_PROFILE_FINAL : 0;
+	snapshot->profile.begin = begin;
+	snapshot->profile.end = end;
+	snapshot->profile.begin_realtime = begin + collector_realtime_offset(collecting->collector);
+	return snapshot;
+}
+
+/* The profile of the interval that ends at a time. */
+static void end_interval(struct collecting *collecting, uint64_t time, bool final)
+{
+	struct snapshot *snapshot = take_snapshot(collecting, false, collecting->interval_begin, time, final);
+	if (snapshot)
+		snapshot->profile.interval = collecting->interval_number;
+	hand_out(collecting, snapshot, true);
+	snapshot_release(snapshot);
+	collector_begin_interval(collecting->collector);
+	collecting->interval_number++;
+	collecting->interval_begin = time;
+}
+
+static void on_sync(void *context, uint64_t time)
+{
+	struct collecting *collecting = context;
+	collecting->last_sync = time;
+	if (!collecting->begin)
+		collecting->begin = collecting->interval_begin = time;
+	/* A timer comes a little late at times, never a whole twentieth: the next interval is not made shorter for it.
+	 */
+	uint64_t interval = collecting->options.interval;
+	if (interval && time - collecting->interval_begin >= interval - interval / 20) {
+		collector_resolve(collecting->collector);
+		end_interval(collecting, time, false);
+	}
+}
+
+static void take_blocks(struct collecting *collecting, struct block *blocks)
+{
+	for (struct block *block = blocks, *next; block; block = next) {
+		next = block->next;
+		block->next = NULL;
+		struct iaprof_batch batch = block_batch(block);
+		collector_take(collecting->collector, &batch, on_sync, collecting);
+		for (size_t i = 0; i < collecting->options.sink_count; i++)
+			if (description_of(collecting, i)->records)
+				sink_queue_push_block(collecting->queues[i], block);
+		bus_recycle(collecting->options.bus, block);
+	}
+	struct collector_statistics statistics = collector_statistics(collecting->collector);
+	atomic_store_explicit(&collecting->samples, statistics.samples, memory_order_relaxed);
+	atomic_store_explicit(&collecting->lost, collector_lost_count(collecting->collector), memory_order_relaxed);
+}
+
+static void *run(void *argument)
+{
+	struct collecting *collecting = argument;
+	struct block *blocks;
+	while ((blocks = bus_take(collecting->options.bus, UINT64_MAX)))
+		take_blocks(collecting, blocks);
+	/* The last names are found now; what the symbolizer says goes over the bus as well, and on to a capture. */
+	collector_finish(collecting->collector);
+	while ((blocks = bus_take(collecting->options.bus, 0)))
+		take_blocks(collecting, blocks);
+	uint64_t end = collecting->last_sync;
+	collecting->profile = take_snapshot(collecting, true, collecting->begin, end, true);
+	hand_out(collecting, collecting->profile, false);
+	if (collecting->options.interval)
+		end_interval(collecting, end, true);
+	else
+		hand_out(collecting, collecting->profile, true);
+	return NULL;
+}
+
+static void finish_queues(struct collecting *collecting, struct collecting_result *result)
+{
+	for (size_t i = 0; i < collecting->options.sink_count; i++) {
+		uint64_t dropped = 0;
+		if (sink_queue_finish(collecting->queues[i], &dropped))
+			result->sink_failed = true;
+		result->sink_dropped += dropped;
+		if (dropped)
+			log_message(IAPROF_LOG_WARNING, "sink %s was too slow: %lu records are missing in it",
+				    collecting->options.sinks[i]->name, dropped);
+	}
+}
+
+void collecting_finish(struct collecting *collecting, struct collecting_result *result)
+{
+	*result = (struct collecting_result){ 0 };
+	if (collecting->has_thread) {
+		bus_close(collecting->options.bus);
+		pthread_join(collecting->thread, NULL);
+	}
+	if (collecting->queues)
+		finish_queues(collecting, result);
+	if (collecting->collector)
+		result->statistics = collector_statistics(collecting->collector);
+	result->profile = collecting->profile ? &collecting->profile->profile : NULL;
+}
+
+void collecting_free(struct collecting *collecting)
+{
+	if (!collecting)
+		return;
+	snapshot_release(collecting->profile);
+	collector_free(collecting->collector);
+	free(collecting->queues);
+	free(collecting);
+}
+
+static struct collector *make_collector(const struct collecting_options *options)
+{
+	uint32_t requests = 0;
+	bool wants_records = false;
+	for (size_t i = 0; i < options->sink_count; i++) {
+		requests |= options->sinks[i]->requests;
+		wants_records |= options->sinks[i]->plugin->description.records != NULL;
+	}
+	return collector_new(&(struct collector_options){ .intern = options->intern,
+							  .frames_bus = wants_records ? options->bus : NULL,
+							  .lines = requests & IAPROF_REQUEST_LINES,
+							  .pids = requests & IAPROF_REQUEST_PIDS,
+							  .live = !options->replays });
+}
+
+static int start(struct collecting *collecting, struct error *error)
+{
+	const struct collecting_options *options = &collecting->options;
+	collecting->collector = make_collector(options);
+	collecting->queues = calloc(options->sink_count + 1, sizeof(struct sink_queue *));
+	if (!collecting->collector || !collecting->queues)
+		return error_set(error, ENOMEM, "out of memory");
+	for (size_t i = 0; i < options->sink_count; i++) {
+		collecting->queues[i] = sink_queue_new(options->sinks[i], SINK_QUEUE_CAPACITY, options->replays, error);
+		if (!collecting->queues[i])
+			return error->code;
+	}
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int result = pthread_create(&collecting->thread, NULL, run, collecting);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (result)
+		return error_set(error, result, "start the collector's thread: %s", strerror(result));
+	collecting->has_thread = true;
+	return 0;
+}
+
+struct collecting *collecting_start(const struct collecting_options *options, struct error *error)
+{
+	struct collecting *collecting = calloc(1, sizeof *collecting);
+	if (!collecting) {
+		error_set(error, ENOMEM, "out of memory");
+		return NULL;
+	}
+	collecting->options = *options;
+	if (start(collecting, error)) {
+		struct collecting_result result;
+		collecting_finish(collecting, &result);
+		collecting_free(collecting);
+		return NULL;
+	}
+	return collecting;
+}
+
+struct collecting_progress collecting_progress(const struct collecting *collecting)
+{
+	return (struct collecting_progress){
+		.samples = atomic_load_explicit(&collecting->samples, memory_order_relaxed),
+		.lost = atomic_load_explicit(&collecting->lost, memory_order_relaxed),
+	};
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collector's thread: takes blocks off the bus, keeps the profile, hands blocks and profiles to the sinks' queues,
+ * and at the end the profile of the run.
+ */
+#ifndef IAPROF_CORE_RUN_COLLECTING_H
+#define IAPROF_CORE_RUN_COLLECTING_H
+
+#include <stdatomic.h>
+
+#include "profile/collector.h"
+#include "run/sink_queue.h"
+
+struct collecting;
+
+struct collecting_options {
+	struct bus *bus;
+	struct intern *intern;
+	struct instance *const *sinks;
+	size_t sink_count;
+	uint64_t interval; /* ns, 0 none */
+	bool replays;
+};
+
+/* Starts the thread and the sinks' own. NULL after a failure. */
+struct collecting *collecting_start(const struct collecting_options *options, struct error *error);
+
+/* What is known so far; any thread. */
+struct collecting_progress {
+	uint64_t samples, lost;
+};
+struct collecting_progress collecting_progress(const struct collecting *collecting);
+
+/* What a run came to. */
+struct collecting_result {
+	struct collector_statistics statistics;
+	const struct iaprof_profile *profile; /* of the whole run, until collecting_free(); NULL when out of memory */
+	uint64_t sink_dropped;                /* records that sinks were too slow for */
+	bool sink_failed;                     /* why is in the instances' errors */
+};
+
+/* After the last record was put on the bus: ends the threads; the sinks take what waits and finish. */
+void collecting_finish(struct collecting *collecting, struct collecting_result *result);
+void collecting_free(struct collecting *collecting);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the user's command: see command.h. */
+#include "run/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static bool is_executable(const char *path)
+{
+	struct stat status;
+	return !stat(path, &status) && S_ISREG(status.st_mode) && !access(path, X_OK);
+}
+
+static int check_path(const char *name, struct error *error)
+{
+	struct stat status;
+	if (stat(name, &status))
+		return error_set(error, errno, "command %s: %s", name, strerror(errno));
+	if (!is_executable(name))
+		return error_set(error, EACCES, "command %s: is not an executable file", name);
+	return 0;
+}
+
+int command_check(char *const *arguments, struct error *error)
+{
+	const char *name = arguments[0];
+	if (!*name)
+		return error_set(error, EINVAL, "the command is empty");
+	if (strchr(name, '/'))
+		return check_path(name, error);
+	const char *path = getenv("PATH");
+	CLEANUP_FREE char *copy = strdup(path ? path : "/usr/local/bin:/usr/bin:/bin");
+	char *rest = copy;
+	for (const char *folder; copy && (folder = strsep(&rest, ":"));) {
+		CLEANUP_FREE char *file = NULL;
+		if (asprintf(&file, "%s/%s", *folder ? folder : ".", name) < 0)
+			return error_set(error, ENOMEM, "out of memory");
+		if (is_executable(file))
+			return 0;
+	}
+	return error_set(error, ENOENT, "command %s: not found in PATH", name);
+}
+
+/* In the child: waits for the word to go, then becomes the command. */
+static _Noreturn void become(char *const *arguments, int release, int exec_error)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		/* What was ignored before iaprof began (nohup) stays so; of SIGPIPE it is iaprof that ignores it. */
+		struct sigaction action;
+		if (!sigaction(signals[i], NULL, &action) && (action.sa_handler != SIG_IGN || signals[i] == SIGPIPE))
+			signal(signals[i], SIG_DFL);
+	}
+	char word;
+	if (read(release, &word, 1) != 1)
+		_exit(127); /* iaprof gave up */
+	execvp(arguments[0], arguments);
+	int code = errno;
+	if (write(exec_error, &code, sizeof code) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int command_hold(struct command *command, char *const *arguments, struct error *error)
+{
+	int release[2] = { -1, -1 }, exec_error[2] = { -1, -1 };
+	command->name = arguments[0];
+	int result = 0;
+	if (pipe2(release, O_CLOEXEC) || pipe2(exec_error, O_CLOEXEC)) {
+		result = error_set(error, errno, "pipe: %s", strerror(errno));
+		goto out;
+	}
+	command->pid = fork();
+	if (command->pid == 0) {
+		close(release[1]);
+		become(arguments, release[0], exec_error[1]);
+	}
+	if (command->pid < 0) {
+		result = error_set(error, errno, "fork: %s", strerror(errno));
+		command->pid = 0;
+		goto out;
+	}
+	command->release = STEAL_DESCRIPTOR(release[1]);
+	command->exec_error = STEAL_DESCRIPTOR(exec_error[0]);
+	command->descriptor = (int)syscall(SYS_pidfd_open, command->pid, 0);
+	if (command->descriptor < 0) {
+		result = error_set(error, errno, "pidfd_open: %s: needs Linux 5.3", strerror(errno));
+		command_end(command);
+	}
+out:
+	for (int i = 0; i < 2; i++) {
+		if (release[i] >= 0)
+			close(release[i]);
+		if (exec_error[i] >= 0)
+			close(exec_error[i]);
+	}
+	return result;
+}
+
+int command_release(struct command *command, struct error *error)
+{
+	if (write(command->release, "", 1) != 1)
+		return error_set(error, EPIPE, "command %s: ended before it could begin", command->name);
+	close(STEAL_DESCRIPTOR(command->release));
+	int code;
+	ssize_t size; /* the other end closes at the exec */
+	while ((size = read(command->exec_error, &code, sizeof code)) < 0 && errno == EINTR)
+		;
+	close(STEAL_DESCRIPTOR(command->exec_error));
+	return size == sizeof code ? error_set(error, code, "command %s: %s", command->name, strerror(code)) : 0;
+}
+
+bool command_collect(struct command *command)
+{
+	if (!command->ended && command->pid && waitpid(command->pid, &command->status, WNOHANG) == command->pid)
+		command->ended = true;
+	return command->ended;
+}
+
+void command_end(struct command *command)
+{
+	if (!command->pid || command_collect(command))
+		return;
+	kill(command->pid, command->release >= 0 ? SIGKILL : SIGTERM);
+	if (command->release >= 0) {
+		waitpid(command->pid, &command->status, 0);
+		command->ended = true;
+	}
+}
+
+void command_close(struct command *command)
+{
+	int *const descriptors[] = { &command->descriptor, &command->release, &command->exec_error };
+	for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
+		if (*descriptors[i] >= 0)
+			close(STEAL_DESCRIPTOR(*descriptors[i]));
+}
+
+void command_describe(const struct command *command, char *text, size_t size)
+{
+	*text = '\0';
+	if (!command->ended)
+		return;
+	if (WIFSIGNALED(command->status))
+		snprintf(text, size, "%s was killed by signal %d (%s)", command->name, WTERMSIG(command->status),
+			 strsignal(WTERMSIG(command->status)));
+	else if (WEXITSTATUS(command->status))
+		snprintf(text, size, "%s ended with status %d", command->name, WEXITSTATUS(command->status));
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command that iaprof runs: made before the sources start, held before its exec until they have. */
+#ifndef IAPROF_CORE_RUN_COMMAND_H
+#define IAPROF_CORE_RUN_COMMAND_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* Initialise with COMMAND_INIT. */
+struct command {
+	const char *name;
+	pid_t pid;      /* 0: none */
+	int descriptor; /* pidfd, readable when it has ended */
+	int release;    /* writing here lets it go on */
+	int exec_error; /* what its exec failed with is read from here */
+	bool ended;
+	int status; /* of waitpid() */
+};
+#define COMMAND_INIT                                                                                                   \
+	{                                                                                                              \
+		.descriptor = -1, .release = -1, .exec_error = -1                                                      \
+	}
+
+/* Whether the command can be found: before anything is started. */
+int command_check(char *const *arguments, struct error *error);
+
+/* Forks the process, which waits. */
+int command_hold(struct command *command, char *const *arguments, struct error *error);
+/* Lets it execute. Fails when its exec does. */
+int command_release(struct command *command, struct error *error);
+/* Takes its status when it has ended; call when descriptor is readable. Returns command->ended. */
+bool command_collect(struct command *command);
+/* Ends a command that still runs: SIGTERM, and SIGKILL for one that was never released. */
+void command_end(struct command *command);
+void command_close(struct command *command);
+
+/* "ended with status 3", "was killed by signal 9 (Killed)"; empty for status 0. */
+void command_describe(const struct command *command, char *text, size_t size);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The epoll loop: see loop.h. */
+#include "run/loop.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define EVENTS_PER_TURN 64
+#define TIMER_PERIOD_MINIMUM 1000000
+
+struct loop_watch {
+	struct loop *loop;
+	struct loop_watch *next;
+	int descriptor;
+	bool removed; /* freed when no turn is under way */
+	bool paused;
+	void (*ready)(void *context, uint32_t events);
+	void (*expired)(void *context, uint64_t expirations); /* of a timer, whose descriptor is ours */
+	void *context;
+};
+
+struct loop {
+	int epoll;
+	int wake; /* eventfd */
+	bool in_turn;
+	struct loop_watch *watches;
+};
+
+struct loop *loop_new(void)
+{
+	struct loop *loop = calloc(1, sizeof *loop);
+	if (!loop)
+		return NULL;
+	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+	loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct epoll_event event = { .events = EPOLLIN };
+	if (loop->epoll < 0 || loop->wake < 0 || epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->wake, &event)) {
+		loop_free(loop);
+		return NULL;
+	}
+	return loop;
+}
+
+static void free_watch(struct loop_watch *watch)
+{
+	if (watch->expired)
+		close(watch->descriptor);
+	free(watch);
+}
+
+static void sweep(struct loop *loop, bool all)
+{
+	for (struct loop_watch **link = &loop->watches; *link;) {
+		struct loop_watch *watch = *link;
+		if (all || watch->removed) {
+			*link = watch->next;
+			free_watch(watch);
+		} else {
+			link = &watch->next;
+		}
+	}
+}
+
+void loop_free(struct loop *loop)
+{
+	if (!loop)
+		return;
+	sweep(loop, true);
+	if (loop->epoll >= 0)
+		close(loop->epoll);
+	if (loop->wake >= 0)
+		close(loop->wake);
+	free(loop);
+}
+
+static int add(struct loop *loop, struct loop_watch contents, uint32_t events, struct loop_watch **watch)
+{
+	struct loop_watch *added = malloc(sizeof *added);
+	if (!added)
+		return -ENOMEM;
+	*added = contents;
+	added->loop = loop;
+	struct epoll_event event = { .events = events, .data.ptr = added };
+	if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, added->descriptor, &event)) {
+		int result = -errno;
+		free(added);
+		return result;
+	}
+	added->next = loop->watches;
+	loop->watches = added;
+	*watch = added;
+	return 0;
+}
+
+int loop_watch_descriptor(struct loop *loop, int fd, uint32_t events, void (*ready)(void *context, uint32_t events),
+			  void *context, struct loop_watch **watch)
+{
+	return add(loop, (struct loop_watch){ .descriptor = fd, .ready = ready, .context = context }, events, watch);
+}
+
+int loop_watch_timer(struct loop *loop, uint64_t period, void (*expired)(void *context, uint64_t expirations),
+		     void *context, struct loop_watch **watch)
+{
+	if (period < TIMER_PERIOD_MINIMUM)
+		period = TIMER_PERIOD_MINIMUM;
+	int descriptor = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (descriptor < 0)
+		return -errno;
+	struct timespec time = { .tv_sec = (time_t)(period / NANOSECONDS_PER_SECOND),
+				 .tv_nsec = (long)(period % NANOSECONDS_PER_SECOND) };
+	struct itimerspec timer = { .it_interval = time, .it_value = time };
+	int result = timerfd_settime(descriptor, 0, &timer, NULL) ? -errno : 0;
+	if (!result)
+		result = add(loop,
+			     (struct loop_watch){ .descriptor = descriptor, .expired = expired, .context = context },
+			     EPOLLIN, watch);
+	if (result)
+		close(descriptor);
+	return result;
+}
+
+void loop_pause(struct loop_watch *watch)
+{
+	if (!watch->paused)
+		epoll_ctl(watch->loop->epoll, EPOLL_CTL_DEL, watch->descriptor, NULL);
+	watch->paused = true;
+}
+
+void loop_unwatch(struct loop *loop, struct loop_watch *watch)
+{
+	loop_pause(watch);
+	watch->removed = true;
+	if (!loop->in_turn)
+		sweep(loop, false);
+}
+
+static void call_back(struct loop_watch *watch, uint32_t events)
+{
+	uint64_t expirations;
+	if (!watch->expired)
+		watch->ready(watch->context, events);
+	else if (read(watch->descriptor, &expirations, sizeof expirations) == sizeof expirations)
+		watch->expired(watch->context, expirations);
+}
+
+int loop_turn(struct loop *loop, uint64_t timeout_ns)
+{
+	struct epoll_event events[EVENTS_PER_TURN];
+	/* Rounded up, so that a deadline has passed when the wait for it ends. */
+	int timeout = timeout_ns == UINT64_MAX     ? -1
+		      : timeout_ns > 3600000000000 ? 3600000
+						   : (int)((timeout_ns + 999999) / 1000000);
+	int count = epoll_wait(loop->epoll, events, EVENTS_PER_TURN, timeout);
+	if (count < 0)
+		return errno == EINTR ? 0 : -errno;
+	loop->in_turn = true;
+	for (int i = 0; i < count; i++) {
+		struct loop_watch *watch = events[i].data.ptr;
+		uint64_t wakes;
+		if (!watch) {
+			if (read(loop->wake, &wakes, sizeof wakes) < 0)
+				continue;
+		} else if (!watch->removed && !watch->paused) {
+			call_back(watch, events[i].events);
+		}
+	}
+	loop->in_turn = false;
+	sweep(loop, false);
+	return 0;
+}
+
+void loop_wake(struct loop *loop)
+{
+	uint64_t one = 1;
+	int saved = errno;
+	if (write(loop->wake, &one, sizeof one) < 0)
+		errno = saved; /* only when it is full, and then it wakes */
+	errno = saved;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the instances of a run: see setup.h. */
+#include "run/setup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+/* The name of the file that a run without -o and without --sink leaves in the current folder. */
+#define DEFAULT_OUTPUT "iaprof.folded"
+
+#define INSTANCES_MAX 1000
+
+/* Another instance of the plugin, configured; NULL after a failure. */
+static struct instance *make(struct setup *setup, const struct instance_configuration *wanted, uint32_t kind,
+			     struct registry *registry, struct instance_services *services, struct error *error)
+{
+	struct plugin *plugin = registry_get(registry, wanted->plugin, kind, error);
+	if (!plugin) {
+		if (wanted->origin)
+			error_wrap(error, "%s", wanted->origin);
+		return NULL;
+	}
+	size_t number = setup->sources.count + setup->sinks.count + 1;
+	if (number > INSTANCES_MAX) {
+		error_set(error, E2BIG, "more than %d sources and sinks", INSTANCES_MAX);
+		return NULL;
+	}
+	return instance_new(plugin, wanted, (uint16_t)number, services, error);
+}
+
+static int add_source(struct setup *setup, const struct instance_configuration *wanted, struct registry *registry,
+		      struct instance_services *services, struct error *error)
+{
+	struct instance *source = make(setup, wanted, IAPROF_PLUGIN_SOURCE, registry, services, error);
+	if (!source)
+		return error->code;
+	if (!array_push(&setup->sources, source)) {
+		instance_free(source);
+		return error_set(error, ENOMEM, "out of memory");
+	}
+	return instance_configure(source, error);
+}
+
+static int add_sink(struct setup *setup, const struct instance_configuration *wanted, const char *output,
+		    struct registry *registry, struct instance_services *services, struct error *error)
+{
+	struct instance *sink = make(setup, wanted, IAPROF_PLUGIN_SINK, registry, services, error);
+	if (!sink)
+		return error->code;
+	if (!array_push(&setup->sinks, sink)) {
+		instance_free(sink);
+		return error_set(error, ENOMEM, "out of memory");
+	}
+	bool has_output = !(sink->plugin->description.flags & IAPROF_PLUGIN_NO_OUTPUT);
+	if (output && !has_output)
+		return error_set(error, EINVAL, "-o %s: sink %s writes no file", output, sink->name);
+	int result = output ? output_target_set(&sink->output, output, error) : 0;
+	if (!result && has_output && !sink->output.path)
+		result = output_target_set(&sink->output, "-", error);
+	return result ? result : instance_configure(sink, error);
+}
+
+/* An instance that no user wrote down: a plugin's name, and one setting or none. */
+static struct instance_configuration implied(const char *plugin, struct setting *setting)
+{
+	struct instance_configuration configuration = { .plugin = (char *)plugin };
+	if (setting) {
+		configuration.settings.items = setting;
+		configuration.settings.count = 1;
+	}
+	return configuration;
+}
+
+/* Every source that may be chosen by itself. */
+static int add_sources_of_machine(struct setup *setup, struct registry *registry, struct instance_services *services,
+				  struct error *error)
+{
+	setup->sources_by_probe = true;
+	for (size_t i = 0; i < registry->entries.count; i++) {
+		struct error problem = { 0 };
+		const struct plugin *plugin = registry_load_entry(&registry->entries.items[i], &problem);
+		if (!plugin) {
+			log_message(IAPROF_LOG_WARNING, "%s", problem.text);
+			continue;
+		}
+		if (plugin->description.kind != IAPROF_PLUGIN_SOURCE ||
+		    (plugin->description.flags & (IAPROF_PLUGIN_ONLY_BY_NAME | IAPROF_PLUGIN_REPLAYS)))
+			continue;
+		struct instance_configuration wanted = implied(plugin->description.name, NULL);
+		int result = add_source(setup, &wanted, registry, services, error);
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+static int add_sources(struct setup *setup, const struct configuration *configuration, struct registry *registry,
+		       struct instance_services *services, struct error *error)
+{
+	if (configuration->replay_path) {
+		struct setting file = { .key = (char *)"file",
+					.value = configuration->replay_path,
+					.origin = (char *)"--replay" };
+		struct instance_configuration wanted = implied("replay", &file);
+		return add_source(setup, &wanted, registry, services, error);
+	}
+	if (!configuration->sources.count)
+		return add_sources_of_machine(setup, registry, services, error);
+	for (size_t i = 0; i < configuration->sources.count; i++) {
+		int result = add_source(setup, &configuration->sources.items[i], registry, services, error);
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+static int add_sinks(struct setup *setup, const struct configuration *configuration, struct registry *registry,
+		     struct instance_services *services, struct error *error)
+{
+	int result = 0;
+	if (configuration->record_path) {
+		struct instance_configuration wanted = implied("capture", NULL);
+		result = add_sink(setup, &wanted, configuration->record_path, registry, services, error);
+	}
+	if (configuration->output && configuration->sinks.count > 1)
+		return error_set(error, EINVAL,
+				 "-o %s: there are %zu sinks: give each its own with output=", configuration->output,
+				 configuration->sinks.count);
+	for (size_t i = 0; !result && i < configuration->sinks.count; i++)
+		result = add_sink(setup, &configuration->sinks.items[i], configuration->output, registry, services,
+				  error);
+	/* Someone who only records needs no second output. */
+	if (result || configuration->sinks.count || (configuration->record_path && !configuration->output))
+		return result;
+	const char *output = configuration->output;
+	setup->has_table = !output && isatty(STDOUT_FILENO);
+	struct instance_configuration wanted = implied("folded", NULL);
+	return add_sink(setup, &wanted,
+			output             ? output
+			: setup->has_table ? DEFAULT_OUTPUT
+					   : "-",
+			registry, services, error);
+}
+
+static void free_text(char **text)
+{
+	free(*text);
+}
+
+/* Each output can be written, no two are one file, and what is not text does not go to a terminal. */
+static int check_outputs(const struct setup *setup, struct error *error)
+{
+	ARRAY(char *) paths = { 0 };
+	int result = 0;
+	for (size_t i = 0; !result && i < setup->sinks.count; i++) {
+		const struct instance *sink = setup->sinks.items[i];
+		CLEANUP(free_text) char *path = NULL;
+		if (!sink->output.path)
+			continue;
+		result = output_target_check(&sink->output, &path, error);
+		if (!result && !strcmp(path, "-") && (sink->plugin->description.flags & IAPROF_PLUGIN_BINARY) &&
+		    isatty(STDOUT_FILENO))
+			result = error_set(error, EINVAL,
+					   "writes no text: name a file with output=, or send standard output to one");
+		for (size_t k = 0; !result && k < paths.count; k++)
+			if (!strcmp(paths.items[k], path))
+				result = error_set(error, EINVAL,
+						   "two sinks would write %s: give each its own with output=",
+						   strcmp(path, "-") ? path : "standard output");
+		if (result)
+			error_wrap(error, "sink %s", sink->name);
+		else if (array_push(&paths, path))
+			path = NULL;
+	}
+	for (size_t i = 0; i < paths.count; i++)
+		free(paths.items[i]);
+	array_free(&paths);
+	return result;
+}
+
+int setup_make(struct setup *setup, const struct configuration *configuration, struct registry *registry,
+	       struct instance_services *services, struct error *error)
+{
+	int result = add_sources(setup, configuration, registry, services, error);
+	if (!result)
+		result = add_sinks(setup, configuration, registry, services, error);
+	if (!result)
+		result = check_outputs(setup, error);
+	for (size_t i = 0; i < setup->sources.count; i++)
+		setup->replays |= (setup->sources.items[i]->plugin->description.flags & IAPROF_PLUGIN_REPLAYS) != 0;
+	if (!result && setup->replays && setup->sources.count > 1)
+		result = error_set(error, EINVAL, "a replay is the only source of its run");
+	return result;
+}
+
+void setup_release(struct setup *setup)
+{
+	for (size_t i = 0; i < setup->sources.count; i++)
+		instance_free(setup->sources.items[i]);
+	for (size_t i = 0; i < setup->sinks.count; i++)
+		instance_free(setup->sinks.items[i]);
+	array_free(&setup->sources);
+	array_free(&setup->sinks);
+}
+
+int setup_probe(struct setup *setup, void (*found)(const struct instance *source, const char *failure),
+		struct error *error)
+{
+	size_t kept = 0;
+	int result = 0;
+	for (size_t i = 0; i < setup->sources.count; i++) {
+		struct instance *source = setup->sources.items[i];
+		struct error failure = { 0 };
+		int probed = instance_probe(source, &failure);
+		setup->sources_probed = true;
+		if (found)
+			found(source, failure.text);
+		if (!probed) {
+			setup->sources.items[kept++] = source;
+			continue;
+		}
+		if (!error->text[0])
+			*error = failure;
+		if (!setup->sources_by_probe)
+			result = -ENODEV;
+		instance_free(source);
+	}
+	setup->sources.count = kept;
+	if (!kept && !error->text[0])
+		return error_set(error, ENODEV, "no source plugin is installed: iaprof --list shows what there is");
+	return result ? result : kept ? 0 : -ENODEV;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A sink's own thread with a bounded queue of record blocks and profiles before it, so that a slow sink holds up
+ * neither the sources nor the other sinks. Blocks that find no room are counted; profiles are never refused.
+ */
+#ifndef IAPROF_CORE_RUN_SINK_QUEUE_H
+#define IAPROF_CORE_RUN_SINK_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bus/bus.h"
+#include "plugin/instance.h"
+#include "profile/snapshot.h"
+
+struct sink_queue;
+
+/* The most bytes of blocks that wait before a sink. */
+#define SINK_QUEUE_CAPACITY ((size_t)32 << 20)
+
+/* Starts the thread. lossless: blocks wait for room instead of being refused. NULL after a failure. */
+struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool lossless, struct error *error);
+
+/* Each takes a reference of its own. Nothing happens once the sink has failed. */
+void sink_queue_push_block(struct sink_queue *queue, struct block *block);
+void sink_queue_push_profile(struct sink_queue *queue, struct snapshot *snapshot);
+
+/*
+ * Lets the sink take what waits, calls its finish(), joins the thread and frees the queue. Returns 0, or the sink's
+ * failure, which is in instance->error. *dropped: records that found no room.
+ */
+int sink_queue_finish(struct sink_queue *queue, uint64_t *dropped);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of the hottest functions and stacks: see top_table.h. */
+#include "run/top_table.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "profile/value_table.h"
+
+#define FUNCTIONS_SHOWN 20
+#define STACKS_SHOWN 5
+#define FRAMES_SHOWN 12
+
+/* What one frame adds up to. */
+struct sums {
+	uint32_t frame;
+	uint64_t self;  /* it was the leaf */
+	uint64_t total; /* it was anywhere in the stack, once a stack */
+};
+
+static int compare_sums(const void *a, const void *b)
+{
+	const struct sums *left = a, *right = b;
+	if (left->self != right->self)
+		return left->self < right->self ? 1 : -1;
+	return left->total < right->total ? 1 : left->total > right->total ? -1 : (int)left->frame - (int)right->frame;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+	const struct iaprof_value *left = *(const struct iaprof_value *const *)a;
+	const struct iaprof_value *right = *(const struct iaprof_value *const *)b;
+	return left->value < right->value ? 1 : left->value > right->value ? -1 : (int)left->stack - (int)right->stack;
+}
+
+/* A name at most width columns wide, safe for a terminal: other bytes than printable ASCII and UTF-8 become '?'. */
+static void print_name(const char *name, const char *suffix, int width, FILE *file)
+{
+	int columns = 0;
+	for (const unsigned char *c = (const unsigned char *)name; *c && columns < width; c++) {
+		bool continues = (*c & 0xc0) == 0x80;
+		fputc(*c < 0x20 || *c == 0x7f ? '?' : *c, file);
+		columns += !continues;
+	}
+	fprintf(file, "%s\n", suffix);
+}
+
+static const char *suffix_of(const struct iaprof_frame *frame)
+{
+	return frame->kind == IAPROF_FRAME_LINUX_KERNEL ? " [k]" : frame->kind == IAPROF_FRAME_JIT ? " [j]" : "";
+}
+
+static const char *name_of(const struct iaprof_frame *frame)
+{
+	if (!(frame->flags & IAPROF_FRAME_UNKNOWN) || !frame->module || strcmp(frame->name, "[unknown]"))
+		return frame->name;
+	const char *slash = strrchr(frame->module, '/');
+	return slash ? slash + 1 : frame->module;
+}
+
+static void add_up(const struct iaprof_profile *profile, uint32_t value_type, struct sums *sums, size_t *last_seen)
+{
+	for (size_t i = 0; i < profile->value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		if (value->value_type != value_type)
+			continue;
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+		for (uint32_t k = 0; k < stack->frame_count; k++) {
+			uint32_t frame = stack->frames[k];
+			if (last_seen[frame] != i + 1) /* a recursive function counts once */
+				sums[frame].total = saturating_add(sums[frame].total, value->value);
+			last_seen[frame] = i + 1;
+		}
+		uint32_t leaf = stack->frames[stack->frame_count - 1];
+		sums[leaf].self = saturating_add(sums[leaf].self, value->value);
+	}
+}
+
+static void print_functions(const struct iaprof_profile *profile, uint32_t value_type, uint64_t total, int width,
+			    FILE *file)
+{
+	CLEANUP_FREE struct sums *sums = calloc(profile->frame_count + 1, sizeof *sums);
+	CLEANUP_FREE size_t *last_seen = calloc(profile->frame_count + 1, sizeof *last_seen);
+	if (!sums || !last_seen)
+		return;
+	for (uint32_t i = 0; i < profile->frame_count; i++)
+		sums[i].frame = i;
+	add_up(profile, value_type, sums, last_seen);
+	qsort(sums, profile->frame_count, sizeof *sums, compare_sums);
+	fprintf(file, "   self   total  function\n");
+	for (size_t i = 0; i < profile->frame_count && i < FUNCTIONS_SHOWN && sums[i].self; i++) {
+		const struct iaprof_frame *frame = iaprof_profile_frame(profile, sums[i].frame);
+		fprintf(file, "%6.2f%% %6.2f%%  ", 100.0 * (double)sums[i].self / (double)total,
+			100.0 * (double)sums[i].total / (double)total);
+		print_name(name_of(frame), suffix_of(frame), width - 21, file);
+	}
+}
+
+static void print_stack(const struct iaprof_profile *profile, const struct iaprof_value *value, uint64_t total,
+			int width, FILE *file)
+{
+	const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+	fprintf(file, "\n%6.2f%%  ", 100.0 * (double)value->value / (double)total);
+	print_name(iaprof_profile_frame(profile, stack->frames[0])->name, "", width - 9, file);
+	for (uint32_t shown = 0, i = stack->frame_count; i-- > 1; shown++) {
+		if (shown == FRAMES_SHOWN) {
+			fprintf(file, "         ... %u more\n", i);
+			break;
+		}
+		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
+		fputs("         ", file);
+		print_name(name_of(frame), suffix_of(frame), width - 13, file);
+	}
+}
+
+static void print_stacks(const struct iaprof_profile *profile, uint32_t value_type, uint64_t total, int width,
+			 FILE *file)
+{
+	CLEANUP_FREE const struct iaprof_value **values = calloc(profile->value_count + 1, sizeof *values);
+	size_t count = 0;
+	for (size_t i = 0; values && i < profile->value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		if (value->value_type == value_type)
+			values[count++] = value;
+	}
+	if (!count)
+		return;
+	qsort(values, count, sizeof *values, compare_values);
+	fprintf(file, "\nhottest stacks, the running function first:\n");
+	for (size_t i = 0; i < count && i < STACKS_SHOWN; i++)
+		print_stack(profile, values[i], total, width, file);
+}
+
+void top_table_print(const struct iaprof_profile *profile, int width, FILE *file)
+{
+	if (width < 40)
+		width = 40;
+	for (uint32_t type = 0; type < profile->value_type_count; type++) {
+		uint64_t total = 0;
+		for (size_t i = 0; i < profile->value_count; i++) {
+			const struct iaprof_value *value = iaprof_profile_value(profile, i);
+			if (value->value_type == type)
+				total = saturating_add(total, value->value);
+		}
+		const struct iaprof_value_type *shown = iaprof_profile_value_type(profile, type);
+		if (!total)
+			continue;
+		if (!strcmp(shown->unit, "nanoseconds"))
+			fprintf(file, "\n%s: %.2f s\n\n", shown->name, (double)total / 1e9);
+		else
+			fprintf(file, "\n%s: %" PRIu64 " %s\n\n", shown->name, total, shown->unit);
+		print_functions(profile, type, total, width, file);
+		print_stacks(profile, type, total, width, file);
+	}
+}
