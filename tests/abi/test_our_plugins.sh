@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # iaprof's own plugins hold up against the plugin interface like anybody's: each check of each is a subtest.
-# usage: test_our_plugins.sh PLUGIN_CHECK PLUGIN_FOLDER
+# usage: test_our_plugins.sh PLUGIN_CHECK PLUGIN_FOLDER CAPTURE
 set -u
 report=$(mktemp)
 all=$(mktemp)
@@ -9,7 +9,11 @@ trap 'rm -f "$report" "$all"' EXIT
 for plugin in "$2"/*/iaprof-*.so; do
   name=${plugin##*/iaprof-}
   name=${name%.so}
-  if ! "$1" "$plugin" >"$report" 2>&1 && ! grep -q '^not ok' "$report"; then
+  case $name in
+  replay) set -- "$1" "$2" "$3" "file=$3" ;;
+  *) set -- "$1" "$2" "$3" ;;
+  esac
+  if ! "$1" "$plugin" ${4:+"$4"} >"$report" 2>&1 && ! grep -q '^not ok' "$report"; then
     echo "not ok 0 - the check itself failed" >>"$report"
   fi
   sed -n "s/^\(not \)\{0,1\}ok [0-9]* - /\1ok - $name: /p; s/^#/# $name:/p" "$report" | tee -a "$all"

@@ -87,6 +87,7 @@ START_TEST(lives_a_whole_run)
 	ck_assert_msg(result == 0, "start: %s", host->failure);
 	ck_assert_msg(test_host_run(host, RUN_MILLISECONDS) == 0, "a callback failed: %s", host->failure);
 	test_host_stop(host);
+	subject_expect_thread(host);
 	test_host_free(host);
 	expect_descriptors(before);
 }

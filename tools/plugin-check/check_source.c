@@ -105,10 +105,12 @@ END_TEST
 START_TEST(full_queue_is_survived)
 {
 	struct test_host *host = source_new();
+	if (host->plugin.flags & (IAPROF_PLUGIN_LOSSLESS | IAPROF_PLUGIN_REPLAYS))
+		ck_abort_msg(SUBJECT_SKIP "iaprof waits for room for a lossless source");
 	host->emit_error = -ENOSPC;
 	begin_and_run(host);
 	test_host_stop(host);
-	ck_assert_int_eq(host->thread_result, 0);
+	subject_expect_thread(host);
 	test_host_free(host);
 }
 END_TEST

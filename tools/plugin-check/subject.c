@@ -53,6 +53,12 @@ void subject_prepare(struct test_host *host)
 	ck_assert_msg(result == 0, "prepare: %s", host->failure);
 }
 
+void subject_expect_thread(const struct test_host *host)
+{
+	subject_expect_reason(host, "thread", host->thread_result);
+	ck_assert_msg(host->thread_result == 0, "thread: %s", host->failure);
+}
+
 unsigned subject_descriptors(void)
 {
 	DIR *folder = opendir("/proc/self/fd");

@@ -23,6 +23,9 @@ void subject_prepare(struct test_host *host);
 /* A callback's result is 0, or a negative errno with a reason given to host->fail(). */
 void subject_expect_reason(const struct test_host *host, const char *callback, int result);
 
+/* thread(), when there is one, ended without a failure. After test_host_stop(). */
+void subject_expect_thread(const struct test_host *host);
+
 /* How many file descriptors this process has open. */
 unsigned subject_descriptors(void);
 
