@@ -162,9 +162,9 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, s
 		key.user_stack = stack_take(context, stacks, BPF_F_USER_STACK, CPU_STACK_USER_MISSING,
 					    !(task->flags & PF_EXITING), &key.flags, processor);
 	/* The kernel's half of the address space is the one with the highest bit set. */
-	if (take_kernel)
-		key.kernel_stack = stack_take(context, stacks, 0, CPU_STACK_KERNEL_MISSING,
-					      (long)PT_REGS_IP(&context->regs) < 0, &key.flags, processor);
+	if (take_kernel && (long)PT_REGS_IP(&context->regs) < 0)
+		key.kernel_stack =
+			stack_take(context, stacks, 0, CPU_STACK_KERNEL_MISSING, true, &key.flags, processor);
 
 	struct cpu_stack_count *count = bpf_map_lookup_elem(samples, &key);
 	if (count) {

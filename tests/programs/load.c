@@ -4,7 +4,7 @@
  *
  *     load [--gate] shares MILLISECONDS [THREADS]   burn_50, burn_30, burn_15 and burn_5 use that percentage each
  *     load [--gate] fork MILLISECONDS CHILDREN      burn_50 in short-lived children, MILLISECONDS in each, one by one
- *     load [--gate] exec MILLISECONDS               burn_50, then execs itself and does burn_30
+ *     load [--gate] exec MILLISECONDS               burn_50, then execs itself and does the same again
  *     load [--gate] deep MILLISECONDS               burn_50 under thousands of different stacks
  *
  * Times are CPU time of the thread. It prints "FUNCTION START END" with the addresses of each burn function, which
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -106,13 +106,25 @@ static int fork_run(uint64_t duration, unsigned count)
 	return 0;
 }
 
-static int exec_run(uint64_t duration, char *milliseconds)
+/*
+ * Three programs in one process: the first turns address randomisation off, the other two then do the same at the same
+ * addresses and under the same name, so that only the exec tells them apart.
+ */
+static int exec_run(const char *mode, uint64_t duration, char *milliseconds)
 {
-	prctl(PR_SET_NAME, "before-exec");
-	burn_50(clock_read(CLOCK_THREAD_CPUTIME_ID) + duration);
-	printf("exec %" PRIu64 "\n", clock_read(CLOCK_MONOTONIC));
-	fflush(stdout);
-	execl("/proc/self/exe", "load", "after-exec", milliseconds, (char *)NULL);
+	const char *next = strcmp(mode, "exec") == 0 ? "exec-1" : "exec-2";
+
+	if (strcmp(mode, "exec") == 0) {
+		if (personality(ADDR_NO_RANDOMIZE) < 0)
+			return 1;
+	} else {
+		burn_50(clock_read(CLOCK_THREAD_CPUTIME_ID) + duration);
+		if (strcmp(mode, "exec-2") == 0)
+			return 0;
+		printf("exec %" PRIu64 "\n", clock_read(CLOCK_MONOTONIC));
+		fflush(stdout);
+	}
+	execl("/proc/self/exe", "load", next, milliseconds, (char *)NULL);
 	return 1;
 }
 
@@ -161,6 +173,8 @@ int main(int argc, char **argv)
 	uint64_t duration = strtoull(argv[first + 1], NULL, 10) * MILLISECOND;
 	unsigned count = argc > first + 2 ? (unsigned)strtoul(argv[first + 2], NULL, 10) : 1;
 
+	if (strncmp(mode, "exec-", 5) == 0)
+		return exec_run(mode, duration, argv[first + 1]);
 	ranges_print();
 	char byte;
 	if (first == 2 && read(STDIN_FILENO, &byte, 1) < 0)
@@ -170,11 +184,7 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "fork") == 0)
 		return fork_run(duration, count);
 	if (strcmp(mode, "exec") == 0)
-		return exec_run(duration, argv[first + 1]);
-	if (strcmp(mode, "after-exec") == 0) {
-		burn_30(clock_read(CLOCK_THREAD_CPUTIME_ID) + duration);
-		return 0;
-	}
+		return exec_run(mode, duration, argv[first + 1]);
 	if (strcmp(mode, "deep") == 0)
 		return deep_run(duration);
 	fprintf(stderr, "load: what is %s?\n", mode);
