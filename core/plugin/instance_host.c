@@ -30,7 +30,7 @@ static uint64_t host_clock(const struct iaprof_host *host)
 	return clock_monotonic();
 }
 
-static void host_log(const struct iaprof_host *host, int level, const char *format, ...)
+IAPROF_PRINTF(3, 4) static void host_log(const struct iaprof_host *host, int level, const char *format, ...)
 {
 	if (level > log_level())
 		return;
@@ -42,7 +42,7 @@ static void host_log(const struct iaprof_host *host, int level, const char *form
 	log_message(level, "%s: %s", instance_of(host)->name, text);
 }
 
-static int host_fail(const struct iaprof_host *host, int code, const char *format, ...)
+IAPROF_PRINTF(3, 4) static int host_fail(const struct iaprof_host *host, int code, const char *format, ...)
 {
 	struct instance *instance = instance_of(host);
 	va_list arguments;
@@ -171,7 +171,7 @@ void instance_report_refused(struct instance *instance)
 			  0);
 }
 
-static void host_metadata(const struct iaprof_host *host, const char *key, const char *format, ...)
+IAPROF_PRINTF(3, 4) static void host_metadata(const struct iaprof_host *host, const char *key, const char *format, ...)
 {
 	char text[1024];
 	va_list arguments;

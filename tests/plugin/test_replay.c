@@ -249,10 +249,7 @@ END_TEST
 
 START_TEST(refuses_what_is_no_capture)
 {
-	static const char *const contents[] = { "",
-						"\x7f"
-						"ELF and more than thirty-two bytes of it",
-						"a;b;c 12\n" };
+	static const char *const contents[] = { "", "\177ELF and more than thirty-two bytes of it", "a;b;c 12\n" };
 	test_bytes_append(&file, contents[_i], strlen(contents[_i]) + 1);
 	int result;
 	struct test_host *host = replay_open(strlen(contents[_i]), &result);

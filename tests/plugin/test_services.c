@@ -28,7 +28,7 @@ static uint64_t host_clock(const struct iaprof_host *host)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void host_log(const struct iaprof_host *host, int level, const char *format, ...)
+IAPROF_PRINTF(3, 4) static void host_log(const struct iaprof_host *host, int level, const char *format, ...)
 {
 	struct test_message message = { .level = level };
 	va_list arguments;
@@ -41,7 +41,7 @@ static void host_log(const struct iaprof_host *host, int level, const char *form
 	pthread_mutex_unlock(&owner(host)->lock);
 }
 
-static int host_fail(const struct iaprof_host *host, int error, const char *format, ...)
+IAPROF_PRINTF(3, 4) static int host_fail(const struct iaprof_host *host, int error, const char *format, ...)
 {
 	struct test_host *test = owner(host);
 	char inner[sizeof test->failure];
@@ -133,7 +133,7 @@ static void host_lost(const struct iaprof_host *host, const char *reason, uint64
 	pthread_mutex_unlock(&test->lock);
 }
 
-static void host_metadata(const struct iaprof_host *host, const char *key, const char *format, ...)
+IAPROF_PRINTF(3, 4) static void host_metadata(const struct iaprof_host *host, const char *key, const char *format, ...)
 {
 	struct test_host *test = owner(host);
 	char *text CLEANUP_FREE = NULL;

@@ -24,6 +24,13 @@
 
 #define MILLISECOND UINT64_C(1000000)
 
+/* One function under its own name; gcc would also make copies of it, under names of its own. */
+#if defined(__clang__)
+#define NOT_INLINED noinline
+#else
+#define NOT_INLINED noinline, noclone
+#endif
+
 static uint64_t clock_read(clockid_t clock)
 {
 	struct timespec time;
@@ -35,7 +42,7 @@ static uint64_t clock_read(clockid_t clock)
 #define BURN(name)                                                                                                     \
 	extern const char __start_##name##_code[], __stop_##name##_code[];                                             \
 	/* Uses the CPU until the thread has used deadline ns; the clock is read rarely for it costs as well. */       \
-	__attribute__((noinline, noclone, section(#name "_code"))) static void name(uint64_t deadline)                 \
+	__attribute__((NOT_INLINED, section(#name "_code"))) static void name(uint64_t deadline)                       \
 	{                                                                                                              \
 		while (clock_read(CLOCK_THREAD_CPUTIME_ID) < deadline)                                                 \
 			for (volatile uint32_t work = 0; work < 50000; work = work + 1)                                \
@@ -131,7 +138,7 @@ static int exec_run(const char *mode, uint64_t duration, char *milliseconds)
 static void deep_right(uint32_t path, unsigned depth, uint64_t deadline);
 
 /* What follows each call keeps the compiler from making a jump of it. */
-__attribute__((noinline, noclone)) static void deep_left(uint32_t path, unsigned depth, uint64_t deadline)
+__attribute__((NOT_INLINED)) static void deep_left(uint32_t path, unsigned depth, uint64_t deadline)
 {
 	if (depth == 0)
 		burn_50(deadline);
@@ -140,7 +147,7 @@ __attribute__((noinline, noclone)) static void deep_left(uint32_t path, unsigned
 	__asm__ volatile("" ::: "memory");
 }
 
-__attribute__((noinline, noclone)) static void deep_right(uint32_t path, unsigned depth, uint64_t deadline)
+__attribute__((NOT_INLINED)) static void deep_right(uint32_t path, unsigned depth, uint64_t deadline)
 {
 	if (depth == 0)
 		burn_50(deadline);

@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 #include "base/cleanup.h"
 
-static FILE *command_open(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static FILE *command_open(const char *format, va_list arguments)
 {
 	CLEANUP_FREE char *command = NULL;
 	ck_assert_int_gt(vasprintf(&command, format, arguments), 0);
@@ -20,7 +20,7 @@ static FILE *command_open(const char *format, va_list arguments)
 	return output;
 }
 
-static FILE *command_open_with(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static FILE *command_open_with(const char *format, ...)
 {
 	va_list arguments;
 	va_start(arguments, format);

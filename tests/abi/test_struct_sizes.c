@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plugins and cores of different versions meet: structs grow at their ends only, and each side takes what both know.
+ * The plugin of a later version is ours with members appended; the plugin of an earlier one is cut off after the last
+ * member that the first release had, right before memory that cannot be read.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "config/option_table.h"
+#include "plugin/loader.h"
+
+/* The end of struct iaprof_plugin in release 0.1. */
+#define FIRST_RELEASE_SIZE (offsetof(struct iaprof_plugin, decode) + sizeof(((struct iaprof_plugin *)0)->decode))
+
+struct instance {
+	uint64_t first, second;
+};
+
+struct later_option {
+	struct iaprof_option known;
+	void *appended[3];
+};
+
+struct later_plugin {
+	struct iaprof_plugin known;
+	void *appended[8];
+};
+
+static const struct later_option later_options[] = {
+	{ .known = { .name = "first",
+		     .type = IAPROF_OPTION_UINT,
+		     .offset = offsetof(struct instance, first),
+		     .default_value = "1",
+		     .help = "The first one." },
+	  .appended = { "garbage" } },
+	{ .known = { .name = "second",
+		     .type = IAPROF_OPTION_UINT,
+		     .offset = offsetof(struct instance, second),
+		     .default_value = "2",
+		     .help = "The second one." },
+	  .appended = { "garbage" } },
+};
+
+static int nothing(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	(void)instance;
+	return 0;
+}
+
+static struct iaprof_plugin source(void)
+{
+	return (struct iaprof_plugin){
+		.abi_version = IAPROF_ABI_VERSION,
+		.size = sizeof(struct iaprof_plugin),
+		.schema_version = IAPROF_SCHEMA_VERSION,
+		.kind = IAPROF_PLUGIN_SOURCE,
+		.option_size = sizeof(struct iaprof_option),
+		.name = "probe-me",
+		.description = "a source",
+		.instance_size = sizeof(struct instance),
+		.start = nothing,
+		.stop = nothing,
+	};
+}
+
+/* size bytes of memory, after which none can be read. Never unmapped: each test is a process. */
+static void *guarded_new(const void *data, size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert(pages != MAP_FAILED);
+	ck_assert_int_eq(mprotect(pages + page, page, PROT_NONE), 0);
+	return memcpy(pages + page - size, data, size);
+}
+
+static void expect_refusal(const struct iaprof_plugin *theirs, const char *reason)
+{
+	struct plugin plugin = { 0 };
+	struct error error = { 0 };
+	ck_assert_int_lt(plugin_take_description(&plugin, theirs, "probe-me", &error), 0);
+	ck_assert_msg(strstr(error.text, reason) != NULL, "\"%s\" does not say \"%s\"", error.text, reason);
+}
+
+START_TEST(later_plugin_runs_with_what_is_known)
+{
+	struct later_plugin later = { .known = source() };
+	memset(later.appended, 0xff, sizeof later.appended);
+	later.known.size = sizeof later;
+	later.known.options = &later_options[0].known;
+	later.known.option_count = 2;
+	later.known.option_size = sizeof later_options[0];
+	struct plugin plugin = { 0 };
+	struct error error = { 0 };
+	ck_assert_msg(plugin_take_description(&plugin, &later.known, "probe-me", &error) == 0, "%s", error.text);
+	ck_assert(plugin.description.start == nothing);
+
+	struct instance instance = { 0 };
+	ck_assert_int_eq(option_table_set_defaults(&plugin.options, &instance, &error), 0);
+	ck_assert_int_eq(option_table_set(&plugin.options, &instance, "second", "22", &error), 0);
+	ck_assert_uint_eq(instance.first, 1);
+	ck_assert_uint_eq(instance.second, 22);
+	option_table_release(&plugin.options, &instance);
+}
+END_TEST
+
+START_TEST(earlier_plugin_has_zeros_for_what_it_lacks)
+{
+	struct iaprof_plugin earlier = source();
+	earlier.size = FIRST_RELEASE_SIZE;
+	struct plugin plugin;
+	memset(&plugin, 0xff, sizeof plugin);
+	struct error error = { 0 };
+	ck_assert_msg(plugin_take_description(&plugin, guarded_new(&earlier, FIRST_RELEASE_SIZE), "probe-me", &error) ==
+			      0,
+		      "%s", error.text);
+	struct iaprof_plugin expected = source();
+	expected.size = FIRST_RELEASE_SIZE;
+	ck_assert_mem_eq(&plugin.description, &expected, sizeof expected);
+}
+END_TEST
+
+START_TEST(truncated_struct_is_refused)
+{
+	struct iaprof_plugin truncated = source();
+	truncated.size = FIRST_RELEASE_SIZE - 8;
+	expect_refusal(guarded_new(&truncated, FIRST_RELEASE_SIZE - 8), "cut off");
+	/* Not even the size can be believed beyond the first two members, and nothing after them is read. */
+	truncated.size = 0;
+	expect_refusal(guarded_new(&truncated, offsetof(struct iaprof_plugin, schema_version)), "cut off");
+}
+END_TEST
+
+START_TEST(other_versions_are_refused)
+{
+	struct iaprof_plugin other = source();
+	other.abi_version++;
+	/* Of another version nothing but the version is known to be there. */
+	expect_refusal(guarded_new(&other, offsetof(struct iaprof_plugin, schema_version)), "rebuild it");
+	other = source();
+	other.schema_version++;
+	expect_refusal(&other, "record schema");
+}
+END_TEST
+
+START_TEST(plugin_sees_what_an_earlier_core_has)
+{
+	struct iaprof_host host = { .size = offsetof(struct iaprof_host, output_discard) };
+	memset(&host.clock, 0xff, sizeof host - offsetof(struct iaprof_host, clock));
+	ck_assert(IAPROF_HOST_HAS(&host, clock));
+	ck_assert(IAPROF_HOST_HAS(&host, output_close));
+	ck_assert(!IAPROF_HOST_HAS(&host, output_discard));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("struct sizes");
+	TCase *tests = tcase_create("versions");
+	tcase_add_test(tests, later_plugin_runs_with_what_is_known);
+	tcase_add_test(tests, earlier_plugin_has_zeros_for_what_it_lacks);
+	tcase_add_test(tests, truncated_struct_is_refused);
+	tcase_add_test(tests, other_versions_are_refused);
+	tcase_add_test(tests, plugin_sees_what_an_earlier_core_has);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
