@@ -23,8 +23,8 @@ struct sideband_output {
 };
 
 /*
- * Opens one perf event with a ring of ring_size bytes (0: 64 KiB; a power of two of pages) for each CPU; nothing is
- * recorded yet. pids: only these processes (system wide when pid_count is 0). NULL after a failure.
+ * Opens one perf event with a ring of ring_size bytes (0: 64 KiB; a power of two of pages) for each CPU that is online;
+ * nothing is recorded yet. pids: only these processes (system wide when pid_count is 0). NULL after a failure.
  */
 struct sideband *sideband_new(const struct sideband_output *output, const uint32_t *pids, uint32_t pid_count,
 			      uint64_t ring_size, struct error *error);
@@ -37,7 +37,10 @@ int sideband_scan(struct sideband *sideband, struct error *error);
 
 /* A descriptor (epoll) that is readable when a ring is half full. */
 int sideband_descriptor(const struct sideband *sideband);
-/* Emits what the rings hold, in order of time across CPUs. Returns 0 or the negative errno of emit. */
+/*
+ * Emits what the rings hold from before the call, in order of time across CPUs. Returns 0 or the negative errno of
+ * emit. After a loss it looks through /proc again, at most once a second.
+ */
 int sideband_drain(struct sideband *sideband);
 
 #endif

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The live feed of the process table: see sideband.h. */
+#include "process/sideband.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "process/live_processes.h"
+#include "process/proc_scan.h"
+#include "process/proc_text.h"
+#include "process/sideband_ring.h"
+#include "process/sideband_writer.h"
+
+#define RING_SIZE_DEFAULT 65536u
+#define RING_SIZE_MAX (UINT64_C(64) << 20)
+
+/* How often at most /proc is looked through again because events were lost. */
+#define LOOK_AGAIN_INTERVAL NANOSECONDS_PER_SECOND
+
+/* The largest perf record: its size is a 16-bit number. Ours are shorter: a path of PATH_MAX, and some numbers. */
+#define PERF_RECORD_SIZE_MAX 65536u
+#define SIDEBAND_RECORD_SIZE_MAX 8192u
+
+static const char lost_reason[] = "process events (perf ring full)";
+
+/* A record that waits in a ring, to be sorted. */
+struct waiting {
+	uint64_t time;
+	uint64_t position;
+	uint32_t ring;
+	uint32_t size;
+};
+
+struct sideband {
+	ARRAY(struct sideband_ring) rings;
+	ARRAY(uint32_t) pids; /* sorted; none: all */
+	ARRAY(struct waiting) waiting;
+	struct live_processes live;
+	uint64_t ring_size;
+	uint64_t looked; /* when /proc was looked through last */
+	bool look_again; /* something was lost since then */
+	int epoll;
+	unsigned char scratch[PERF_RECORD_SIZE_MAX];
+	struct sideband_writer writer;
+};
+
+static int pid_compare(const void *left, const void *right)
+{
+	const uint32_t *a = left, *b = right;
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* What ring_add() needs to know. */
+struct opening {
+	struct sideband *sideband;
+	struct error *error;
+};
+
+static int ring_add(void *context, uint32_t cpu)
+{
+	const struct opening *opening = context;
+	struct sideband *sideband = opening->sideband;
+	if (!array_reserve(&sideband->rings, sideband->rings.count + 1))
+		return error_set(opening->error, ENOMEM, "watch processes: out of memory");
+	struct sideband_ring *ring = &sideband->rings.items[sideband->rings.count];
+	int result = sideband_ring_open(ring, cpu, sideband->ring_size, opening->error);
+	if (result)
+		return result == -ENODEV ? 0 : result; /* went offline in this moment */
+	sideband->rings.count++;
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = ring->descriptor };
+	if (epoll_ctl(sideband->epoll, EPOLL_CTL_ADD, ring->descriptor, &event))
+		return error_set(opening->error, errno, "watch processes: epoll: %s", strerror(errno));
+	return 0;
+}
+
+static int rings_open(struct sideband *sideband, struct error *error)
+{
+	static const char path[] = "/sys/devices/system/cpu/online";
+	char text[4096];
+	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = descriptor < 0 ? -1 : read(descriptor, text, sizeof text);
+	if (size < 0)
+		return error_set(error, errno, "watch processes: %s: %s", path, strerror(errno));
+	struct opening opening = { .sideband = sideband, .error = error };
+	int result = proc_cpu_list(text, (size_t)size, ring_add, &opening);
+	if (result == -EBADMSG)
+		error_set(error, result, "watch processes: %s is not a list of CPUs", path);
+	return result;
+}
+
+struct sideband *sideband_new(const struct sideband_output *output, const uint32_t *pids, uint32_t pid_count,
+			      uint64_t ring_size, struct error *error)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	if (!ring_size)
+		ring_size = RING_SIZE_DEFAULT < page ? page : RING_SIZE_DEFAULT;
+	if (ring_size < page || ring_size & (ring_size - 1) || ring_size > RING_SIZE_MAX) {
+		error_set(error, EINVAL,
+			  "watch processes: a ring of %llu bytes: must be a power of two of at least a page",
+			  (unsigned long long)ring_size);
+		return NULL;
+	}
+	struct sideband *sideband = calloc(1, sizeof *sideband);
+	if (!sideband) {
+		error_set(error, ENOMEM, "watch processes: out of memory");
+		return NULL;
+	}
+	sideband->writer.output = *output;
+	sideband->ring_size = ring_size;
+	sideband->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (sideband->epoll < 0) {
+		error_set(error, errno, "watch processes: epoll: %s", strerror(errno));
+		goto fail;
+	}
+	for (uint32_t i = 0; i < pid_count; i++)
+		if (!array_push(&sideband->pids, pids[i])) {
+			error_set(error, ENOMEM, "watch processes: out of memory");
+			goto fail;
+		}
+	if (pid_count)
+		qsort(sideband->pids.items, pid_count, sizeof *pids, pid_compare);
+	if (rings_open(sideband, error))
+		goto fail;
+	return sideband;
+
+fail:
+	sideband_free(sideband);
+	return NULL;
+}
+
+void sideband_free(struct sideband *sideband)
+{
+	if (!sideband)
+		return;
+	for (size_t i = 0; i < sideband->rings.count; i++)
+		sideband_ring_close(&sideband->rings.items[i]);
+	if (sideband->epoll >= 0)
+		close(sideband->epoll);
+	array_free(&sideband->rings);
+	array_free(&sideband->pids);
+	array_free(&sideband->waiting);
+	live_processes_free(&sideband->live);
+	free(sideband);
+}
+
+int sideband_start(struct sideband *sideband, struct error *error)
+{
+	uint64_t now = clock_monotonic();
+	for (size_t i = 0; i < sideband->rings.count; i++) {
+		struct sideband_ring *ring = &sideband->rings.items[i];
+		ring->last_time = now;
+		if (ioctl(ring->descriptor, PERF_EVENT_IOC_ENABLE, 0))
+			return error_set(error, errno, "watch processes: start on CPU %u: %s", ring->cpu,
+					 strerror(errno));
+	}
+	return 0;
+}
+
+int sideband_scan(struct sideband *sideband, struct error *error)
+{
+	int result = proc_scan(&sideband->writer, &sideband->live, sideband->pids.items, (uint32_t)sideband->pids.count,
+			       error);
+	sideband->looked = clock_monotonic();
+	int flushed = sideband_write_flush(&sideband->writer);
+	if (!result && flushed)
+		result = error_set(error, flushed, "records of processes: %s", strerror(-flushed));
+	return result;
+}
+
+int sideband_descriptor(const struct sideband *sideband)
+{
+	return sideband->epoll;
+}
+
+static bool is_wanted(const struct sideband *sideband, uint32_t pid)
+{
+	/* 0 and UINT32_MAX: a task that is outside our PID namespace, or just gone. */
+	if (!pid || pid == UINT32_MAX)
+		return false;
+	return !sideband->pids.count ||
+	       bsearch(&pid, sideband->pids.items, sideband->pids.count, sizeof pid, pid_compare);
+}
+
+static void process_end(struct sideband *sideband, struct live_process *process, uint64_t time)
+{
+	sideband_write_process(&sideband->writer, time, IAPROF_PROCESS_EXIT, process->pid, 0, NULL, 0);
+	live_process_remove(&sideband->live, process);
+}
+
+static int handle_fork(struct sideband *sideband, const struct sideband_event *event)
+{
+	struct live_process *process = live_process_find(&sideband->live, event->pid);
+	if (event->pid == event->parent_pid) {
+		if (process)
+			process->threaded = true;
+		return 0;
+	}
+	if (process && process->leader_ended)
+		process_end(sideband, process, process->last_exit); /* the pid is in use again */
+	process = live_process_add(&sideband->live, event->pid);
+	if (!process)
+		return -ENOMEM;
+	process->threaded = false;
+	sideband_write_process(&sideband->writer, event->time, IAPROF_PROCESS_FORK, event->pid, event->parent_pid, NULL,
+			       0);
+	return 0;
+}
+
+static void handle_exit(struct sideband *sideband, const struct sideband_event *event)
+{
+	struct live_process *process = live_process_find(&sideband->live, event->pid);
+	if (!process) {
+		if (event->pid == event->tid)
+			sideband_write_process(&sideband->writer, event->time, IAPROF_PROCESS_EXIT, event->pid, 0, NULL,
+					       0);
+	} else if (!process->threaded) {
+		if (event->pid == event->tid)
+			process_end(sideband, process, event->time);
+	} else {
+		if (event->pid == event->tid && !process->leader_ended) {
+			process->leader_ended = true;
+			sideband->live.leaders_ended++;
+		}
+		process->last_exit = event->time;
+	}
+}
+
+static int handle_exec(struct sideband *sideband, const struct sideband_event *event)
+{
+	struct live_process *process = live_process_add(&sideband->live, event->pid);
+	if (!process)
+		return -ENOMEM;
+	/* An exec ends all other threads; the one that called it takes the place of the first one, if that ended. */
+	sideband->live.leaders_ended -= process->leader_ended;
+	process->leader_ended = process->threaded = false;
+	sideband_write_process(&sideband->writer, event->time, IAPROF_PROCESS_EXEC, event->pid, 0, event->text,
+			       event->text_length);
+	return 0;
+}
+
+static void lost_add(struct sideband *sideband, uint64_t begin, uint64_t count)
+{
+	sideband->writer.output.lost(sideband->writer.output.context, lost_reason, begin, count);
+	sideband->look_again = true;
+}
+
+static int handle(struct sideband *sideband, struct sideband_ring *ring, const struct sideband_event *event)
+{
+	if (event->kind == SIDEBAND_LOST) {
+		uint64_t count = sideband_ring_lost_stated(ring, event->lost);
+		if (count)
+			lost_add(sideband, ring->last_time, count);
+		return 0;
+	}
+	if (event->kind == SIDEBAND_OTHER || !is_wanted(sideband, event->pid))
+		return 0;
+	switch (event->kind) {
+	case SIDEBAND_FORK:
+		return handle_fork(sideband, event);
+	case SIDEBAND_EXIT:
+		handle_exit(sideband, event);
+		return 0;
+	case SIDEBAND_EXEC:
+		return handle_exec(sideband, event);
+	case SIDEBAND_NAME:
+		if (event->pid == event->tid) /* else the name of a thread */
+			sideband_write_process(&sideband->writer, event->time, IAPROF_PROCESS_NAME, event->pid, 0,
+					       event->text, event->text_length);
+		return 0;
+	default:
+		if (event->executable)
+			sideband_write_mapping(&sideband->writer, event, 0);
+		return 0;
+	}
+}
+
+/* Lists a ring's records up to now; newer ones wait for the next drain, when all rings have theirs. */
+static int ring_list(struct sideband *sideband, uint32_t number, uint64_t now, uint64_t *end)
+{
+	struct sideband_ring *ring = &sideband->rings.items[number];
+	uint64_t head = sideband_ring_head(ring), position = ring->tail;
+	while (position != head) {
+		/* A record's first 8 bytes, its header, never go around the end: all sizes are multiples of 8. */
+		const void *header =
+			sideband_ring_bytes(ring, position, sizeof(struct perf_event_header), sideband->scratch);
+		struct perf_event_header record;
+		memcpy(&record, header, sizeof record);
+		size_t left = head - position < sizeof sideband->scratch ? (size_t)(head - position)
+									 : sizeof sideband->scratch;
+		const void *bytes =
+			sideband_ring_bytes(ring, position, record.size < left ? record.size : left, sideband->scratch);
+		size_t size = sideband_event_size(bytes, record.size < left ? record.size : left);
+		if (!size) { /* not what the kernel writes: where the next record starts cannot be told */
+			lost_add(sideband, ring->last_time, IAPROF_COUNT_UNKNOWN);
+			position = head;
+			break;
+		}
+		uint64_t time = sideband_event_time(bytes, size);
+		if (time > now)
+			break;
+		struct waiting waiting = { .time = time, .position = position, .ring = number, .size = (uint32_t)size };
+		if (!array_push(&sideband->waiting, waiting))
+			return -ENOMEM;
+		position += size;
+	}
+	*end = position;
+	return 0;
+}
+
+static int waiting_compare(const void *left, const void *right)
+{
+	const struct waiting *a = left, *b = right;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	if (a->ring != b->ring)
+		return a->ring < b->ring ? -1 : 1;
+	return a->position < b->position ? -1 : 1;
+}
+
+/* Those whose first thread ended, and maybe the others: the events of threads that were there before us do not tell. */
+static void leaders_check(struct sideband *sideband)
+{
+	if (!sideband->live.leaders_ended)
+		return;
+	for (size_t i = 0; i < sideband->live.items.count; i++) {
+		struct live_process *process = &sideband->live.items.items[i];
+		if (process->leader_ended && proc_has_ended(process->pid))
+			process_end(sideband, process, process->last_exit);
+	}
+}
+
+/* After a loss: what ended unseen, and what came unseen. */
+static int look_again(struct sideband *sideband, uint64_t now)
+{
+	if (!sideband->look_again || now - sideband->looked < LOOK_AGAIN_INTERVAL)
+		return 0;
+	sideband->look_again = false;
+	for (size_t i = 0; i < sideband->live.items.count; i++) {
+		struct live_process *process = &sideband->live.items.items[i];
+		if (process->pid && proc_has_ended(process->pid))
+			process_end(sideband, process, now);
+	}
+	return sideband_scan(sideband, NULL);
+}
+
+/* A CPU that goes offline takes its event away, which would then be readable for ever. */
+static void hangups_remove(struct sideband *sideband)
+{
+	struct epoll_event events[16];
+	int count = epoll_wait(sideband->epoll, events, sizeof events / sizeof *events, 0);
+	for (int i = 0; i < count; i++)
+		if (events[i].events & (EPOLLHUP | EPOLLERR))
+			epoll_ctl(sideband->epoll, EPOLL_CTL_DEL, events[i].data.fd, NULL);
+}
+
+int sideband_drain(struct sideband *sideband)
+{
+	uint64_t now = clock_monotonic();
+	size_t ring_count = sideband->rings.count;
+	CLEANUP_FREE uint64_t *ends = calloc(ring_count + 1, sizeof *ends);
+	int result = ends ? 0 : -ENOMEM;
+
+	hangups_remove(sideband);
+	sideband->waiting.count = 0;
+	for (uint32_t i = 0; i < ring_count && !result; i++)
+		result = ring_list(sideband, i, now, &ends[i]);
+	if (result)
+		return result;
+	if (sideband->waiting.count)
+		qsort(sideband->waiting.items, sideband->waiting.count, sizeof *sideband->waiting.items,
+		      waiting_compare);
+	for (size_t i = 0; i < sideband->waiting.count && !result; i++) {
+		const struct waiting *waiting = &sideband->waiting.items[i];
+		struct sideband_ring *ring = &sideband->rings.items[waiting->ring];
+		struct sideband_event event;
+		const void *bytes = sideband_ring_bytes(ring, waiting->position, waiting->size, sideband->scratch);
+		if (sideband_event_decode(bytes, waiting->size, &event))
+			result = handle(sideband, ring, &event);
+		ring->last_time = waiting->time;
+	}
+	for (size_t i = 0; i < ring_count; i++) {
+		struct sideband_ring *ring = &sideband->rings.items[i];
+		/* Whether something was lost is asked only after a ring that had no room for the largest record. */
+		bool was_full = ends[i] - ring->tail + SIDEBAND_RECORD_SIZE_MAX > ring->size;
+		sideband_ring_consume(ring, ends[i]);
+		uint64_t lost = was_full ? sideband_ring_lost_silently(ring) : 0;
+		if (lost)
+			lost_add(sideband, ring->last_time, lost);
+	}
+	leaders_check(sideband);
+	int flushed = sideband_write_flush(&sideband->writer);
+	if (!result)
+		result = flushed ? flushed : look_again(sideband, now);
+	return result;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what is seen of processes to records: see sideband_writer.h. */
+#include "process/sideband_writer.h"
+
+#include <string.h>
+
+static const char anonymous[] = "//anon";
+
+static void batch_emit(struct sideband_writer *writer)
+{
+	struct iaprof_batch batch = { .records = writer->batch, .size = writer->size, .count = writer->count };
+	if (writer->count && !writer->result)
+		writer->result = writer->output.emit(writer->output.context, &batch);
+	writer->size = writer->count = 0;
+}
+
+int sideband_write_flush(struct sideband_writer *writer)
+{
+	batch_emit(writer);
+	int result = writer->result;
+	writer->result = 0;
+	return result;
+}
+
+static void batch_append(struct sideband_writer *writer, const void *record, size_t size)
+{
+	if (writer->size + size > sizeof writer->batch)
+		batch_emit(writer);
+	memcpy(&writer->batch[writer->size], record, size);
+	writer->size += size;
+	writer->count++;
+}
+
+static uint32_t intern(struct sideband_writer *writer, const char *text, size_t length)
+{
+	if (length > IAPROF_STRING_LENGTH_MAX)
+		length = IAPROF_STRING_LENGTH_MAX;
+	return length ? writer->output.intern(writer->output.context, text, length) : 0;
+}
+
+void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint32_t event, uint32_t pid,
+			    uint32_t parent_pid, const char *name, size_t name_length)
+{
+	struct iaprof_record_process record = {
+		.header = { .size = sizeof record, .type = IAPROF_RECORD_PROCESS, .time = time },
+		.pid = pid,
+		.parent_pid = parent_pid,
+		.event = event,
+		.name = intern(writer, name, name_length),
+	};
+	batch_append(writer, &record, sizeof record);
+}
+
+static bool begins_with(const char *text, size_t length, const char *with)
+{
+	size_t size = strlen(with);
+	return length >= size && !memcmp(text, with, size);
+}
+
+void sideband_write_mapping(struct sideband_writer *writer, const struct sideband_event *event, uint32_t flags)
+{
+	static const char deleted[] = " (deleted)";
+	const size_t deleted_length = sizeof deleted - 1;
+	const char *path = event->text;
+	size_t length = event->text_length;
+	/* A process can name its anonymous memory (PR_SET_VMA_ANON_NAME); only /proc shows that. */
+	if (!length || begins_with(path, length, "[anon:")) {
+		path = anonymous;
+		length = sizeof anonymous - 1;
+	}
+	if (length > deleted_length && !memcmp(path + length - deleted_length, deleted, deleted_length)) {
+		length -= deleted_length;
+		flags |= IAPROF_MAPPING_DELETED;
+	}
+	bool is_file = path[0] == '/' && !begins_with(path, length, "//");
+	struct iaprof_record_mapping record = {
+		.header = { .size = sizeof record, .type = IAPROF_RECORD_MAPPING, .time = event->time },
+		.pid = event->pid,
+		.path = intern(writer, path, length),
+		.start = event->start,
+		.size = event->size,
+		/* For anonymous memory an event has the address here, and /proc 0. */
+		.file_offset = is_file ? event->file_offset : 0,
+		.inode = event->inode,
+		.inode_generation = event->inode_generation,
+		.device_major = event->device_major,
+		.device_minor = event->device_minor,
+		.flags = flags,
+		.build_id_size = event->build_id_size,
+	};
+	memcpy(record.build_id, event->build_id, sizeof record.build_id);
+	batch_append(writer, &record, sizeof record);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns what is seen of processes into records, and hands them to a sideband's output in batches. */
+#ifndef IAPROF_CORE_PROCESS_SIDEBAND_WRITER_H
+#define IAPROF_CORE_PROCESS_SIDEBAND_WRITER_H
+
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "process/sideband.h"
+#include "process/sideband_event.h"
+
+#define SIDEBAND_BATCH_SIZE 65536u
+
+struct sideband_writer {
+	struct sideband_output output;
+	size_t size; /* bytes in the batch */
+	uint32_t count;
+	int result; /* the first failure of emit; nothing is emitted after it */
+	alignas(8) unsigned char batch[SIDEBAND_BATCH_SIZE];
+};
+
+/* event: enum iaprof_process_event. name may be NULL. */
+void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint32_t event, uint32_t pid,
+			    uint32_t parent_pid, const char *name, size_t name_length);
+
+/* A SIDEBAND_MAPPING event, with its path as the kernel gives it; flags: enum iaprof_mapping_flag. */
+void sideband_write_mapping(struct sideband_writer *writer, const struct sideband_event *event, uint32_t flags);
+
+/* Emits what is in the batch. Returns the first failure of emit since the last flush. */
+int sideband_write_flush(struct sideband_writer *writer);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parsers of the side-band: perf records, /proc texts, and the text of paths. Records are built as the kernel's. */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/proc_text.h"
+#include "process/sideband_event.h"
+#include "process/sideband_writer.h"
+
+/* A record being built, as the comments of linux/perf_event.h lay it out. */
+struct builder {
+	_Alignas(8) unsigned char bytes[512];
+	size_t size;
+};
+
+static void put(struct builder *builder, const void *bytes, size_t size)
+{
+	memcpy(&builder->bytes[builder->size], bytes, size);
+	builder->size += size;
+}
+
+static void put32(struct builder *builder, uint32_t value)
+{
+	put(builder, &value, sizeof value);
+}
+
+static void put64(struct builder *builder, uint64_t value)
+{
+	put(builder, &value, sizeof value);
+}
+
+static void put_text(struct builder *builder, const char *text)
+{
+	char padded[256] = { 0 };
+	memcpy(padded, text, strlen(text));
+	put(builder, padded, (strlen(text) + 1 + 7) & ~(size_t)7);
+}
+
+static struct builder begin(uint32_t type, uint16_t misc)
+{
+	struct builder builder = { .size = 0 };
+	struct perf_event_header header = { .type = type, .misc = misc };
+	put(&builder, &header, sizeof header);
+	return builder;
+}
+
+/* The trailer, and the size. */
+static void finish(struct builder *builder, uint64_t time)
+{
+	put32(builder, 7);
+	put32(builder, 8);
+	put64(builder, time);
+	put32(builder, 3);
+	put32(builder, 0);
+	((struct perf_event_header *)builder->bytes)->size = (uint16_t)builder->size;
+}
+
+static struct sideband_event decode(const struct builder *builder)
+{
+	struct sideband_event event;
+	ck_assert_uint_eq(sideband_event_size(builder->bytes, sizeof builder->bytes), builder->size);
+	ck_assert(sideband_event_decode(builder->bytes, builder->size, &event));
+	return event;
+}
+
+static void check_text(const struct sideband_event *event, const char *text)
+{
+	ck_assert_uint_eq(event->text_length, strlen(text));
+	ck_assert_mem_eq(event->text, text, strlen(text));
+}
+
+static struct builder build_mapping(uint32_t protection, const char *path)
+{
+	struct builder builder = begin(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+	put32(&builder, 100);
+	put32(&builder, 101);
+	put64(&builder, 0x7f0000001000);
+	put64(&builder, 0x2000);
+	put64(&builder, 0x5000);
+	put32(&builder, 254);
+	put32(&builder, 1);
+	put64(&builder, 4711);
+	put64(&builder, 42);
+	put32(&builder, protection);
+	put32(&builder, 2);
+	put_text(&builder, path);
+	finish(&builder, 12345);
+	return builder;
+}
+
+START_TEST(decodes_tasks)
+{
+	struct builder builder = begin(PERF_RECORD_FORK, 0);
+	put32(&builder, 100);
+	put32(&builder, 50);
+	put32(&builder, 100);
+	put32(&builder, 51);
+	put64(&builder, 998);
+	finish(&builder, 999);
+	struct sideband_event event = decode(&builder);
+	ck_assert_int_eq(event.kind, SIDEBAND_FORK);
+	ck_assert_uint_eq(event.pid, 100);
+	ck_assert_uint_eq(event.parent_pid, 50);
+	ck_assert_uint_eq(event.time, 999);
+
+	((struct perf_event_header *)builder.bytes)->type = PERF_RECORD_EXIT;
+	ck_assert_int_eq(decode(&builder).kind, SIDEBAND_EXIT);
+
+	builder = begin(PERF_RECORD_LOST, 0);
+	put64(&builder, 1);
+	put64(&builder, 77);
+	finish(&builder, 5);
+	event = decode(&builder);
+	ck_assert_int_eq(event.kind, SIDEBAND_LOST);
+	ck_assert_uint_eq(event.lost, 77);
+}
+END_TEST
+
+START_TEST(decodes_names)
+{
+	for (uint16_t misc = 0; misc <= 1 << 13; misc = (uint16_t)(misc + (1 << 13))) { /* PERF_RECORD_MISC_COMM_EXEC */
+		struct builder builder = begin(PERF_RECORD_COMM, misc);
+		put32(&builder, 100);
+		put32(&builder, 101);
+		put_text(&builder, "a name");
+		finish(&builder, 5);
+		struct sideband_event event = decode(&builder);
+		ck_assert_int_eq(event.kind, misc ? SIDEBAND_EXEC : SIDEBAND_NAME);
+		ck_assert_uint_eq(event.pid, 100);
+		ck_assert_uint_eq(event.tid, 101);
+		check_text(&event, "a name");
+	}
+	/* Without a NUL before the trailer. */
+	struct builder builder = begin(PERF_RECORD_COMM, 0);
+	put64(&builder, 100);
+	put(&builder, "12345678", 8);
+	finish(&builder, 5);
+	struct sideband_event event = decode(&builder);
+	check_text(&event, "12345678");
+}
+END_TEST
+
+START_TEST(decodes_mappings)
+{
+	struct builder builder = build_mapping(5, "/usr/lib/lib a.so");
+	struct sideband_event event = decode(&builder);
+	ck_assert_int_eq(event.kind, SIDEBAND_MAPPING);
+	ck_assert_uint_eq(event.pid, 100);
+	ck_assert_uint_eq(event.start, 0x7f0000001000);
+	ck_assert_uint_eq(event.size, 0x2000);
+	ck_assert_uint_eq(event.file_offset, 0x5000);
+	ck_assert_uint_eq(event.device_major, 254);
+	ck_assert_uint_eq(event.device_minor, 1);
+	ck_assert_uint_eq(event.inode, 4711);
+	ck_assert_uint_eq(event.inode_generation, 42);
+	ck_assert_uint_eq(event.build_id_size, 0);
+	ck_assert(event.executable);
+	ck_assert_uint_eq(event.time, 12345);
+	check_text(&event, "/usr/lib/lib a.so");
+	builder = build_mapping(3, "//anon");
+	ck_assert(!decode(&builder).executable);
+}
+END_TEST
+
+START_TEST(decodes_build_ids)
+{
+	struct builder builder = build_mapping(5, "/bin/a");
+	unsigned char *identity = &builder.bytes[8 + 8 + 24];
+	((struct perf_event_header *)builder.bytes)->misc |= 1 << 14; /* PERF_RECORD_MISC_MMAP_BUILD_ID */
+	identity[0] = 20;
+	for (unsigned char i = 0; i < 20; i++)
+		identity[4 + i] = (unsigned char)(0xa0 + i);
+	struct sideband_event event = decode(&builder);
+	ck_assert_uint_eq(event.build_id_size, 20);
+	ck_assert_mem_eq(event.build_id, identity + 4, 20);
+	ck_assert_uint_eq(event.inode, 0);
+	identity[0] = 21; /* more than there is room for: not known */
+	ck_assert_uint_eq(decode(&builder).build_id_size, 0);
+}
+END_TEST
+
+START_TEST(refuses_what_is_too_short)
+{
+	struct builder builder = build_mapping(5, "/bin/a");
+	struct perf_event_header *header = (struct perf_event_header *)builder.bytes;
+	struct sideband_event event;
+	for (size_t size = 0; size < builder.size; size++)
+		ck_assert_uint_eq(sideband_event_size(builder.bytes, size), 0);
+	const size_t least = 8 + 72 + 24 - 8; /* header, body, trailer */
+	for (uint16_t size = 0; size < builder.size; size++) {
+		header->size = size;
+		size_t known = sideband_event_size(builder.bytes, sizeof builder.bytes);
+		ck_assert_uint_eq(known, size >= 32 && size % 8 == 0 ? size : 0);
+		if (known)
+			ck_assert_int_eq(sideband_event_decode(builder.bytes, known, &event), known >= least);
+	}
+}
+END_TEST
+
+START_TEST(parses_maps)
+{
+	char text[] =
+		"556acc4bd000-556acc4bf000 r--p 00000000 fe:00 247498                     /usr/bin/head\n"
+		"556acc4bf000-556acc4c5000 r-xp 00002000 fe:0a 247498                     /usr/bin/a b (deleted)\n"
+		"7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n"
+		"no mapping\n"
+		"7f0000002000-7f0000003000 r-xs 00000000 00:01 18446744073709551615 /memfd:a\\012b (deleted)\n"
+		"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]\n"
+		"7f0000004000-7f00";
+	const struct {
+		int result;
+		uint64_t start, end, offset, inode;
+		uint32_t minor;
+		bool executable;
+		const char *path;
+	} expected[] = {
+		{ 1, 0x556acc4bd000, 0x556acc4bf000, 0, 247498, 0, false, "/usr/bin/head" },
+		{ 1, 0x556acc4bf000, 0x556acc4c5000, 0x2000, 247498, 10, true, "/usr/bin/a b (deleted)" },
+		{ 1, 0x7f0000000000, 0x7f0000001000, 0, 0, 0, true, "" },
+		{ -EINVAL, 0, 0, 0, 0, 0, false, NULL },
+		{ 1, 0x7f0000002000, 0x7f0000003000, 0, UINT64_MAX, 1, true, "/memfd:a\nb (deleted)" },
+		{ 1, 0xffffffffff600000, 0xffffffffff601000, 0, 0, 0, true, "[vsyscall]" },
+		{ 0, 0, 0, 0, 0, 0, false, NULL },
+	};
+	char *next = text;
+	size_t size = sizeof text - 1;
+	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+		struct proc_mapping mapping;
+		ck_assert_int_eq(proc_maps_next(&next, &size, &mapping), expected[i].result);
+		if (expected[i].result <= 0)
+			continue;
+		ck_assert_uint_eq(mapping.start, expected[i].start);
+		ck_assert_uint_eq(mapping.end, expected[i].end);
+		ck_assert_uint_eq(mapping.file_offset, expected[i].offset);
+		ck_assert_uint_eq(mapping.inode, expected[i].inode);
+		ck_assert_uint_eq(mapping.device_minor, expected[i].minor);
+		ck_assert_int_eq(mapping.executable, expected[i].executable);
+		ck_assert_uint_eq(mapping.path_length, strlen(expected[i].path));
+		ck_assert_mem_eq(mapping.path, expected[i].path, mapping.path_length);
+	}
+	ck_assert_uint_eq(size, strlen("7f0000004000-7f00"));
+	ck_assert_str_eq(next, "7f0000004000-7f00");
+}
+END_TEST
+
+START_TEST(parses_status)
+{
+	const char text[] = "12 (a) (b\n) S 7 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 33 0 1234 5 6";
+	struct proc_status status;
+	ck_assert_int_eq(proc_status_parse(text, strlen(text), &status), 0);
+	ck_assert_uint_eq(status.name_length, strlen("a) (b\n"));
+	ck_assert_mem_eq(status.name, "a) (b\n", status.name_length);
+	ck_assert_int_eq(status.state, 'S');
+	ck_assert_uint_eq(status.parent_pid, 7);
+	ck_assert_uint_eq(status.flags, 4194560);
+	ck_assert_uint_eq(status.threads, 33);
+	for (size_t size = 0; size < (size_t)(strstr(text, "33") - text); size++)
+		ck_assert_int_eq(proc_status_parse(text, size, &status), -EINVAL);
+}
+END_TEST
+
+static int cpu_note(void *context, uint32_t cpu)
+{
+	*(uint64_t *)context |= UINT64_C(1) << cpu;
+	return cpu == 63 ? -EBUSY : 0;
+}
+
+START_TEST(parses_cpu_lists)
+{
+	const struct {
+		const char *text;
+		int result;
+		uint64_t cpus;
+	} expected[] = {
+		{ "0\n", 0, 1 },
+		{ "0-3,8\n", 0, 0x10f },
+		{ "2,4-5", 0, 0x34 },
+		{ "", -EBADMSG, 0 },
+		{ "3-1", -EBADMSG, 0 },
+		{ "1,", -EBADMSG, 2 },
+		{ "62-70", -EBUSY, 3ULL << 62 },
+		{ "x", -EBADMSG, 0 },
+		{ "70000", -EBADMSG, 0 },
+	};
+	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+		uint64_t cpus = 0;
+		ck_assert_int_eq(proc_cpu_list(expected[i].text, strlen(expected[i].text), cpu_note, &cpus),
+				 expected[i].result);
+		ck_assert_uint_eq(cpus, expected[i].cpus);
+	}
+}
+END_TEST
+
+/* The last path that was interned, and the last mapping. */
+struct seen {
+	char path[256];
+	struct iaprof_record_mapping mapping;
+	size_t records;
+};
+
+static uint32_t seen_intern(void *context, const char *text, size_t length)
+{
+	struct seen *seen = context;
+	memcpy(seen->path, text, length);
+	seen->path[length] = 0;
+	return 1;
+}
+
+static int seen_emit(void *context, const struct iaprof_batch *batch)
+{
+	struct seen *seen = context;
+	const struct iaprof_record *record = NULL;
+	while ((record = iaprof_batch_next(batch, record)))
+		seen->records++;
+	memcpy(&seen->mapping, batch->records, sizeof seen->mapping);
+	return 0;
+}
+
+START_TEST(writes_paths_in_one_form)
+{
+	const struct {
+		const char *given, *path;
+		uint64_t file_offset;
+		uint32_t flags;
+	} expected[] = {
+		{ "", "//anon", 0, 0 },
+		{ "//anon", "//anon", 0, 0 },
+		{ "[anon:v8]", "//anon", 0, 0 },
+		{ "[vdso]", "[vdso]", 0, 0 },
+		{ "/a (deleted)", "/a", 0x1000, IAPROF_MAPPING_DELETED },
+		{ "/memfd:jit (deleted)", "/memfd:jit", 0x1000, IAPROF_MAPPING_DELETED },
+		{ "/a b\nc", "/a b\nc", 0x1000, 0 },
+		{ " (deleted)", " (deleted)", 0, 0 },
+	};
+	struct seen seen = { .records = 0 };
+	struct sideband_writer *writer = calloc(1, sizeof *writer);
+	ck_assert_ptr_nonnull(writer);
+	writer->output = (struct sideband_output){ .context = &seen, .intern = seen_intern, .emit = seen_emit };
+	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+		struct sideband_event event = { .text = expected[i].given,
+						.text_length = strlen(expected[i].given),
+						.file_offset = 0x1000 };
+		sideband_write_mapping(writer, &event, 0);
+		ck_assert_int_eq(sideband_write_flush(writer), 0);
+		ck_assert_str_eq(seen.path, expected[i].path);
+		ck_assert_uint_eq(seen.mapping.flags, expected[i].flags);
+		ck_assert_uint_eq(seen.mapping.file_offset, expected[i].file_offset);
+	}
+	/* More than fits a batch. */
+	seen.records = 0;
+	for (uint32_t i = 0; i < 10000; i++)
+		sideband_write_process(writer, i, IAPROF_PROCESS_FORK, i, 1, NULL, 0);
+	ck_assert_int_eq(sideband_write_flush(writer), 0);
+	ck_assert_uint_eq(seen.records, 10000);
+	free(writer);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("sideband event");
+	TCase *tests = tcase_create("parsers");
+	tcase_add_test(tests, decodes_tasks);
+	tcase_add_test(tests, decodes_names);
+	tcase_add_test(tests, decodes_mappings);
+	tcase_add_test(tests, decodes_build_ids);
+	tcase_add_test(tests, refuses_what_is_too_short);
+	tcase_add_test(tests, parses_maps);
+	tcase_add_test(tests, parses_status);
+	tcase_add_test(tests, parses_cpu_lists);
+	tcase_add_test(tests, writes_paths_in_one_form);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
