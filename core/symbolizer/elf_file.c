@@ -83,6 +83,34 @@ void elf_file_close(struct elf_file *file)
 	*file = ELF_FILE_NONE;
 }
 
+/* Package managers and install(1) replace a file and do not truncate it, so what root alone can write stays whole. */
+static bool is_writable_by_root_only(int descriptor)
+{
+	struct stat status;
+	return fstat(descriptor, &status) == 0 && status.st_uid == 0 && !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+bool elf_file_map(struct elf_file *file)
+{
+	if (file->descriptor < 0 || !is_writable_by_root_only(file->descriptor))
+		return false;
+	Elf *mapped = elf_begin(file->descriptor, ELF_C_READ_MMAP, NULL);
+	if (!mapped)
+		return false;
+	elf_end(file->elf);
+	file->elf = mapped;
+	return true;
+}
+
+void elf_file_forget_descriptor(struct elf_file *file)
+{
+	if (file->descriptor < 0)
+		return;
+	elf_cntl(file->elf, ELF_C_FDDONE);
+	close(file->descriptor);
+	file->descriptor = -1;
+}
+
 size_t elf_file_build_id(const struct elf_file *file, const uint8_t **build_id)
 {
 	const void *bits = NULL;

@@ -37,6 +37,14 @@ int elf_file_open_memory(struct elf_file *file, char *memory, size_t size);
 /* Leaves ELF_FILE_NONE, on which it does nothing. */
 void elf_file_close(struct elf_file *file);
 
+/*
+ * Maps the file instead of reading it, if only root could truncate it: for debug information, which can be larger than
+ * memory. Forgets what was read before. False when it stays as it is.
+ */
+bool elf_file_map(struct elf_file *file);
+/* Closes the descriptor when everything that will be used was read. */
+void elf_file_forget_descriptor(struct elf_file *file);
+
 /* The GNU build id: its size in bytes, 0 none. */
 size_t elf_file_build_id(const struct elf_file *file, const uint8_t **build_id);
 /* The section with this name, or of this type when name is NULL; NULL none. */

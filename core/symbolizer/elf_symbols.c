@@ -94,6 +94,9 @@ long elf_symbols_add(const struct elf_file *file, uint32_t type, struct symbol_b
 			symbol.st_value &= ~(GElf_Addr)1; /* bit 0 says: Thumb code */
 		if (symbol.st_value >= limit || !*name || is_mapping_symbol(name))
 			continue;
+		/* How far it reaches can only be told when all of its neighbours are known. */
+		if (!symbol.st_size && type == SHT_DYNSYM)
+			continue;
 		uint64_t left = limit - symbol.st_value;
 		uint64_t size = symbol.st_size < left ? symbol.st_size : left;
 		if (!symbol_builder_add(builder, name, symbol.st_value, size, limit, rank))

@@ -5,24 +5,23 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "symbolizer/debug_file.h"
+#include "symbolizer/debug_info.h"
 #include "symbolizer/elf_file.h"
 #include "symbolizer/symbol_table.h"
 
 struct image {
 	elf_segment_array segments;
 	struct symbol_table symbols;
-	uint32_t damaged; /* tables and debug files that could not be used */
+	struct debug_info *debug_info; /* NULL: none, or not asked for */
+	uint32_t damaged;              /* tables and debug files that could not be used */
 };
 
-/* Where to look for files that belong to an image. */
-struct image_place {
-	int root;               /* as for regular_file_open() */
-	const char *path;       /* of the image, inside of root; NULL none */
-	const char *debug_path; /* folder of debug files */
-};
-
-/* Reads what is needed of an open file, which it takes over. Returns NULL when out of memory. */
-struct image *image_new(struct elf_file *elf, const struct image_place *place);
+/*
+ * Reads what is needed of an open file, which it takes over; lines: also of its debug information. Returns NULL when
+ * out of memory.
+ */
+struct image *image_new(struct elf_file *elf, const struct image_place *place, bool lines);
 void image_free(struct image *image);
 
 /* The ELF virtual address of a place in the file that is mapped executable; false when nothing is loaded from there. */

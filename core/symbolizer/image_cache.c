@@ -33,7 +33,6 @@ struct recent {
 #define RECENT_COUNT 4096
 
 struct image_cache {
-	struct string_pool *strings;
 	const char *debug_path;
 	bool lines, live;
 	uint64_t begin; /* CLOCK_MONOTONIC ns: mappings whose start is not known are older than the cache */
@@ -47,12 +46,11 @@ struct image_cache {
 	uint64_t failed;
 };
 
-struct image_cache *image_cache_new(struct string_pool *strings, const char *debug_path, bool lines, bool live)
+struct image_cache *image_cache_new(const char *debug_path, bool lines, bool live)
 {
 	struct image_cache *cache = calloc(1, sizeof *cache);
 	if (!cache)
 		return NULL;
-	cache->strings = strings;
 	cache->debug_path = debug_path;
 	cache->lines = lines;
 	cache->live = live;
@@ -82,6 +80,8 @@ void image_cache_count(const struct image_cache *cache, uint64_t *images, uint64
 		const struct image *image = cache->entries.items[i].image;
 		*images += image != NULL;
 		*failed += image ? image->damaged : 1;
+		if (image && image->debug_info)
+			*failed += debug_info_failed(image->debug_info);
 	}
 }
 
@@ -159,7 +159,7 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 		struct image_place place = { .root = process->root,
 					     .path = mapping->path,
 					     .debug_path = cache->debug_path };
-		made = image_new(&file.elf, &place);
+		made = image_new(&file.elf, &place, cache->lines);
 		if (!made)
 			return -ENOMEM;
 	}
@@ -178,7 +178,7 @@ static int get_vdso(struct image_cache *cache, const struct mapping *mapping, st
 			size_t size = elf_file_build_id(&elf, &build_id);
 			set_build_id(&cache->vdso_key, build_id, size);
 			struct image_place place = { .root = -1, .debug_path = cache->debug_path };
-			cache->vdso = image_new(&elf, &place);
+			cache->vdso = image_new(&elf, &place, false);
 		}
 	}
 	if (!cache->vdso)

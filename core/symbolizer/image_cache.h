@@ -5,12 +5,11 @@
 
 #include "process/process.h"
 #include "symbolizer/image.h"
-#include "symbolizer/string_pool.h"
 
 struct image_cache;
 
-/* strings and debug_path stay the caller's and outlive the cache. lines and live: as in struct symbolizer_options. */
-struct image_cache *image_cache_new(struct string_pool *strings, const char *debug_path, bool lines, bool live);
+/* debug_path stays the caller's and outlives the cache. lines and live: as in struct symbolizer_options. */
+struct image_cache *image_cache_new(const char *debug_path, bool lines, bool live);
 void image_cache_free(struct image_cache *cache);
 
 /*
@@ -20,7 +19,7 @@ void image_cache_free(struct image_cache *cache);
 int image_cache_get(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
 		    struct image **image);
 
-/* Files read, and files that could not be opened or were damaged. */
+/* Files read; and files that could not be opened or were damaged, or parts of them. */
 void image_cache_count(const struct image_cache *cache, uint64_t *images, uint64_t *failed);
 
 #endif

@@ -40,7 +40,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 	symbolizer->kallsyms_path = intern(symbolizer, options->kallsyms ? options->kallsyms : DEFAULT_KALLSYMS);
 	const char *debug_path = intern(symbolizer, options->debug_path ? options->debug_path : DEFAULT_DEBUG_PATH);
 	if (symbolizer->kallsyms_path && debug_path) {
-		symbolizer->images = image_cache_new(&symbolizer->strings, debug_path, options->lines, options->live);
+		symbolizer->images = image_cache_new(debug_path, options->lines, options->live);
 		symbolizer->perf_maps = perf_map_cache_new();
 	}
 	if (!symbolizer->images || !symbolizer->perf_maps) {
@@ -102,19 +102,37 @@ static size_t set_deleted(struct symbolizer *symbolizer, struct symbol *symbol)
 	return 1;
 }
 
-/* One address of an image; what is the same for all frames is in *common. */
+/*
+ * One address of an image; what is the same for all frames is in *common. The function itself has the name that the
+ * linker gave it, as in perf; DWARF adds what is inlined, and lines.
+ */
 static size_t resolve_in_image(struct symbolizer *symbolizer, struct image *image, struct symbol common,
 			       struct symbol *symbols, size_t capacity)
 {
+	struct debug_frame frames[SYMBOLIZER_INLINE_DEPTH_MAX] = { 0 };
+	if (capacity > SYMBOLIZER_INLINE_DEPTH_MAX)
+		capacity = SYMBOLIZER_INLINE_DEPTH_MAX;
+	size_t count = image->debug_info ? debug_info_find(image->debug_info, common.address, frames, capacity) : 0;
 	uint64_t start;
 	const char *name = symbol_table_find(&image->symbols, common.address, &start);
-	(void)capacity;
-	symbols[0] = common;
-	symbols[0].name = name ? shown_name(symbolizer, name) : NULL;
-	if (!symbols[0].name)
-		return set_unknown(symbolizer, &symbols[0]);
-	symbols[0].offset = common.address - start;
-	return 1;
+	common.offset = name ? common.address - start : 0;
+	if (!name)
+		name = frames[0].name;
+	for (size_t i = 0; i < count || i == 0; i++) {
+		symbols[i] = common;
+		symbols[i].flags = i ? IAPROF_FRAME_INLINED : 0;
+		symbols[i].file = frames[i].file;
+		symbols[i].line = frames[i].line;
+		const char *frame_name = i ? frames[i].name : name;
+		symbols[i].name = frame_name ? shown_name(symbolizer, frame_name) : NULL;
+		if (symbols[i].name)
+			continue;
+		if (!i)
+			return set_unknown(symbolizer, &symbols[0]);
+		symbols[i].name = "[unknown]";
+		symbols[i].flags |= IAPROF_FRAME_UNKNOWN;
+	}
+	return count ? count : 1;
 }
 
 /* Memory that belongs to no file, where code can only have been made at run time. */

@@ -57,12 +57,27 @@ void command_run(const char *format, ...)
 	ck_assert_int_eq(pclose(output), 0);
 }
 
+_Noreturn void skip_all(const char *reason)
+{
+	printf("1..0 # SKIP %s\n", reason);
+	exit(EXIT_SUCCESS);
+}
+
 char *fixture_path(const char *name)
 {
 	const char *folder = getenv("FIXTURE_FOLDER");
 	char *path = NULL;
 	ck_assert_int_gt(asprintf(&path, "%s/%s", folder ? folder : ".", name), 0);
 	return path;
+}
+
+char *fixture_folder(void)
+{
+	const char *parent = getenv("TMPDIR");
+	char *folder = NULL;
+	ck_assert_int_gt(asprintf(&folder, "%s/test_symbolizer_XXXXXX", parent ? parent : "/tmp"), 0);
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	return folder;
 }
 
 struct process fixture_process(void)

@@ -21,6 +21,8 @@ typedef ARRAY(struct fixture_symbol) fixture_symbol_array;
 
 /* The path of a file that the build made; the caller frees it. */
 char *fixture_path(const char *name);
+/* A new folder for temporary files; the caller removes and frees it. */
+char *fixture_folder(void);
 /* A process that has ended, so that nothing is asked of /proc. */
 struct process fixture_process(void);
 /* A mapping of the whole file, identified by its inode. */
@@ -36,5 +38,8 @@ void fixture_symbols_free(fixture_symbol_array *symbols);
 char *command_line_output(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Runs a command; the test fails when it does. */
 void command_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Reports all tests of the program as skipped and ends it. */
+_Noreturn void skip_all(const char *reason);
 
 #endif

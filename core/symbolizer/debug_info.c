@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source lines and inlined functions from DWARF: see debug_info.h. */
+#include "symbolizer/debug_info.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include "symbolizer/debug_unit.h"
+
+/* What debug sections may take on the heap. The largest programs' are in packages' files, which are mapped. */
+#define HEAP_SIZE_MAX ((uint64_t)1 << 30)
+
+/* Ranges of units; the largest programs have some 1,000,000. Many units could name one long list. */
+#define RANGE_COUNT_MAX ((size_t)16 << 20)
+
+struct unit_entry {
+	Dwarf_Off die; /* in .debug_info */
+	bool decoded;
+	struct debug_unit unit;
+};
+
+struct debug_info {
+	struct elf_file file, shared_file;
+	Dwarf *dwarf, *shared;
+	Elf_Data *line_section;         /* NULL none */
+	struct range_table unit_ranges; /* value: position in units */
+	size_t ranges_seen;
+	ARRAY(struct unit_entry) units;
+	struct string_pool strings; /* names of source files */
+	uint64_t failed;
+};
+
+bool debug_info_exists(const struct elf_file *file)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = elf_file_section(file, ".debug_info", 0, &header);
+	if (!section)
+		section = elf_file_section(file, ".zdebug_info", 0, &header);
+	return section && header.sh_type != SHT_NOBITS && header.sh_size;
+}
+
+void debug_info_free(struct debug_info *info)
+{
+	if (!info)
+		return;
+	for (size_t i = 0; i < info->units.count; i++)
+		debug_unit_free(&info->units.items[i].unit);
+	array_free(&info->units);
+	range_table_free(&info->unit_ranges);
+	string_pool_free(&info->strings);
+	dwarf_end(info->dwarf);
+	dwarf_end(info->shared);
+	elf_file_close(&info->file);
+	elf_file_close(&info->shared_file);
+	free(info);
+}
+
+/* Opens the DWARF of a file, if what has to be in memory for it is not too much. */
+static Dwarf *open_dwarf(struct elf_file *file)
+{
+	bool mapped = elf_file_map(file);
+	uint64_t heap_size = 0;
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
+		GElf_Shdr header;
+		GElf_Chdr compression;
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS || header.sh_flags & SHF_ALLOC)
+			continue;
+		uint64_t size = mapped ? 0 : header.sh_size;
+		if (header.sh_flags & SHF_COMPRESSED && gelf_getchdr(section, &compression))
+			size += compression.ch_size < HEAP_SIZE_MAX ? compression.ch_size : HEAP_SIZE_MAX;
+		if (size > HEAP_SIZE_MAX - heap_size)
+			return NULL;
+		heap_size += size;
+	}
+	return dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+}
+
+/*
+ * dwz moves what several files share into one more file. libdw would open whatever path the section says, a FIFO as
+ * well as any other, so the file is found here, by its build id.
+ */
+static bool open_shared(struct debug_info *info, const struct image_place *place)
+{
+	GElf_Shdr header;
+	if (!elf_file_section(&info->file, ".gnu_debugaltlink", 0, &header))
+		return true;
+	const char *name;
+	const void *build_id;
+	ssize_t size = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &build_id);
+	if (size <= 0 || debug_file_open_by_build_id(&info->shared_file, build_id, (size_t)size, place))
+		return false;
+	info->shared = open_dwarf(&info->shared_file);
+	if (!info->shared)
+		return false;
+	dwarf_setalt(info->dwarf, info->shared);
+	return true;
+}
+
+/* Notes which addresses a unit covers. False when out of memory, or when there are too many. */
+static bool add_unit(struct debug_info *info, Dwarf_Off offset)
+{
+	Dwarf_Die die;
+	if (!dwarf_offdie(info->dwarf, offset, &die) ||
+	    (dwarf_tag(&die) != DW_TAG_compile_unit && dwarf_tag(&die) != DW_TAG_skeleton_unit))
+		return true;
+	struct unit_entry entry = { .die = offset };
+	Dwarf_Addr base, start, end;
+	bool covers = false;
+	for (ptrdiff_t next = 0; (next = dwarf_ranges(&die, next, &base, &start, &end)) > 0;) {
+		if (++info->ranges_seen > RANGE_COUNT_MAX)
+			return false;
+		if (start >= end || start == 0)
+			continue;
+		if (!range_table_add(&info->unit_ranges, start, end, (uint32_t)info->units.count))
+			return false;
+		covers = true;
+	}
+	return !covers || array_push(&info->units, entry);
+}
+
+static bool read_units(struct debug_info *info)
+{
+	Dwarf_Off offset = 0, next;
+	size_t header_size;
+	while (dwarf_nextcu(info->dwarf, offset, &next, &header_size, NULL, NULL, NULL) == 0 && next > offset) {
+		if (!add_unit(info, offset + header_size))
+			return false;
+		offset = next;
+	}
+	range_table_sort(&info->unit_ranges);
+	range_table_link(&info->unit_ranges);
+	return true;
+}
+
+struct debug_info *debug_info_new(struct elf_file *file, const struct image_place *place)
+{
+	struct debug_info *info = calloc(1, sizeof *info);
+	if (!info) {
+		elf_file_close(file);
+		return NULL;
+	}
+	info->file = *file;
+	info->shared_file = ELF_FILE_NONE;
+	*file = ELF_FILE_NONE;
+	info->dwarf = open_dwarf(&info->file);
+	if (!info->dwarf || !open_shared(info, place) || !read_units(info)) {
+		debug_info_free(info);
+		return NULL;
+	}
+	/* libdw has unpacked it by now if it was compressed. */
+	GElf_Shdr header;
+	info->line_section = elf_file_section_data(elf_file_section(&info->file, ".debug_line", 0, &header));
+	/* libdw has read or mapped all sections that it uses. */
+	elf_file_forget_descriptor(&info->file);
+	elf_file_forget_descriptor(&info->shared_file);
+	return info;
+}
+
+uint64_t debug_info_failed(const struct debug_info *info)
+{
+	return info->failed;
+}
+
+static void decode(struct debug_info *info, struct unit_entry *entry)
+{
+	entry->decoded = true;
+	Dwarf_Die die;
+	if (!dwarf_offdie(info->dwarf, entry->die, &die))
+		return;
+	int lines_code = debug_unit_read_lines(&entry->unit, &die, info->line_section, &info->strings);
+	int scopes_code = debug_unit_read_scopes(&entry->unit, &die);
+	if (lines_code || scopes_code)
+		info->failed++;
+}
+
+size_t debug_info_find(struct debug_info *info, uint64_t address, struct debug_frame *frames, size_t capacity)
+{
+	const struct range *found = range_table_find(&info->unit_ranges, address);
+	if (!found || !capacity)
+		return 0;
+	struct unit_entry *entry = &info->units.items[found->value];
+	if (!entry->decoded)
+		decode(info, entry);
+	const struct debug_unit *unit = &entry->unit;
+	const struct line_row *row = debug_unit_row(unit, address);
+	const char *file = row ? debug_unit_file(unit, row->file) : NULL;
+	uint32_t line = row ? row->line : 0;
+
+	const struct range *range = range_table_find(&unit->ranges, address);
+	uint32_t innermost = range ? range->value : RANGE_NONE;
+	size_t depth = 0;
+	for (uint32_t scope = innermost; scope != RANGE_NONE; scope = unit->scopes.items[scope].parent)
+		depth++;
+	if (!depth) {
+		frames[0] = (struct debug_frame){ .file = file, .line = line };
+		return row != NULL;
+	}
+	/* From the innermost one out: each is at the line where the one before is called from. */
+	size_t position = depth;
+	for (uint32_t scope = innermost; scope != RANGE_NONE; scope = unit->scopes.items[scope].parent) {
+		const struct debug_scope *function = &unit->scopes.items[scope];
+		if (--position < capacity)
+			frames[position] = (struct debug_frame){ .name = function->name, .file = file, .line = line };
+		file = debug_unit_file(unit, function->call_file);
+		line = function->call_line;
+	}
+	return depth < capacity ? depth : capacity;
+}

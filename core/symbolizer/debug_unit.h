@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One compilation unit, decoded: its line table and its functions with what is inlined into them. */
+#ifndef IAPROF_CORE_SYMBOLIZER_DEBUG_UNIT_H
+#define IAPROF_CORE_SYMBOLIZER_DEBUG_UNIT_H
+
+#include <elfutils/libdw.h>
+#include "symbolizer/range_table.h"
+#include "symbolizer/string_pool.h"
+
+/* From this address to the next row's. */
+struct line_row {
+	uint64_t address;
+	uint32_t file; /* position in files */
+	uint32_t line; /* 0 not known */
+};
+#define LINE_ROW_END UINT32_MAX /* as file: nothing from here on */
+
+/* A function, or one call of a function that was inlined. */
+struct debug_scope {
+	const char *name; /* as in struct debug_frame */
+	uint32_t parent;  /* position of what it is inlined into, always a lower one; RANGE_NONE for a function */
+	uint32_t call_file, call_line;
+};
+
+/* Initialise with {0}. Names of functions are libdw's and live until dwarf_end(); those of files are in a pool. */
+struct debug_unit {
+	ARRAY(struct line_row) rows;
+	ARRAY(const char *) files;
+	struct range_table ranges; /* value: position in scopes */
+	ARRAY(struct debug_scope) scopes;
+};
+
+/* Decode parts of the unit; line_section: the bytes of .debug_line, NULL none; files: for
+ * the names of files. They return 0, -ENOEXEC (damaged: what
+ * was good until there is kept) or -ENOMEM. */
+int debug_unit_read_lines(struct debug_unit *unit, Dwarf_Die *die, const Elf_Data *line_section,
+			  struct string_pool *files);
+int debug_unit_read_scopes(struct debug_unit *unit, Dwarf_Die *die);
+void debug_unit_free(struct debug_unit *unit);
+
+/* The row for an address, or NULL. */
+const struct line_row *debug_unit_row(const struct debug_unit *unit, uint64_t address);
+/* A file's name, or NULL. */
+const char *debug_unit_file(const struct debug_unit *unit, uint32_t file);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decoding the line table of a compilation unit: see debug_unit.h. */
+#include "symbolizer/debug_unit.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <string.h>
+#include <iaprof/record.h>
+#include "base/cleanup.h"
+
+/*
+ * libdw makes some 50 bytes of each byte of a line program, all at once. The longest programs of real units have some
+ * 5 MiB.
+ */
+#define PROGRAM_SIZE_MAX ((uint64_t)16 << 20)
+
+/* Whether the unit's line program has a size that a compiler would write. */
+static bool has_sane_program(Dwarf_Die *die, const Elf_Data *section)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word offset;
+	uint32_t length;
+	if (!section || !dwarf_attr(die, DW_AT_stmt_list, &attribute) || dwarf_formudata(&attribute, &offset))
+		return true; /* no program at all */
+	if (section->d_size < sizeof length || offset > section->d_size - sizeof length)
+		return false;
+	/* 0xffffffff stands for a 64-bit length, which no unit needs; either byte order is good enough for a limit. */
+	memcpy(&length, (const char *)section->d_buf + offset, sizeof length);
+	uint32_t swapped = __builtin_bswap32(length);
+	return (length < swapped ? length : swapped) <= PROGRAM_SIZE_MAX || section->d_size <= PROGRAM_SIZE_MAX;
+}
+
+void debug_unit_free(struct debug_unit *unit)
+{
+	array_free(&unit->rows);
+	array_free(&unit->files);
+	range_table_free(&unit->ranges);
+	array_free(&unit->scopes);
+}
+
+/* A file's name with the folder in which the compiler ran, where it is relative to that; NULL when out of memory. */
+static const char *full_name(Dwarf_Die *die, const char *name, struct string_pool *files)
+{
+	Dwarf_Attribute attribute;
+	const char *folder =
+		*name != '/' && dwarf_attr(die, DW_AT_comp_dir, &attribute) ? dwarf_formstring(&attribute) : NULL;
+	CLEANUP_FREE char *joined = NULL;
+	if (folder && asprintf(&joined, "%s/%s", folder, name) < 0) {
+		joined = NULL;
+		return NULL;
+	}
+	if (joined)
+		name = joined;
+	return string_pool_add(files, name, strnlen(name, IAPROF_STRING_LENGTH_MAX));
+}
+
+static int read_files(struct debug_unit *unit, Dwarf_Die *die, struct string_pool *pool)
+{
+	Dwarf_Files *files;
+	size_t count;
+	if (dwarf_getsrcfiles(die, &files, &count))
+		return 0;
+	if (!array_reserve(&unit->files, count))
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const char *name = dwarf_filesrc(files, i, NULL, NULL);
+		const char *full = name ? full_name(die, name, pool) : NULL;
+		if (name && !full)
+			return -ENOMEM;
+		unit->files.items[unit->files.count++] = full;
+	}
+	return 0;
+}
+
+/* Adds a row, in order of addresses; of several for one address the last one counts, as it has a length. */
+static bool add_row(struct debug_unit *unit, const struct line_row *row)
+{
+	struct line_row *last = unit->rows.count ? &unit->rows.items[unit->rows.count - 1] : NULL;
+	if (last && last->address == row->address) {
+		*last = *row;
+		return true;
+	}
+	if (last && last->file == row->file && last->line == row->line)
+		return true;
+	return array_push(&unit->rows, *row);
+}
+
+int debug_unit_read_lines(struct debug_unit *unit, Dwarf_Die *die, const Elf_Data *line_section,
+			  struct string_pool *files)
+{
+	if (!has_sane_program(die, line_section))
+		return -ENOEXEC;
+	Dwarf_Lines *lines;
+	size_t count;
+	/* libdw returns 1 where there is no table. */
+	int result = dwarf_getsrclines(die, &lines, &count);
+	if (result)
+		return result < 0 ? -ENOEXEC : 0;
+	if (read_files(unit, die, files))
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, i);
+		Dwarf_Files *line_files;
+		Dwarf_Addr address;
+		struct line_row row;
+		size_t file;
+		int number;
+		bool end;
+		if (!line || dwarf_lineaddr(line, &address) || dwarf_lineendsequence(line, &end))
+			return -ENOEXEC;
+		row = (struct line_row){ .address = address, .file = LINE_ROW_END };
+		if (!end && dwarf_line_file(line, &line_files, &file) == 0 && dwarf_lineno(line, &number) == 0) {
+			row.file = file < unit->files.count ? (uint32_t)file : LINE_ROW_END;
+			row.line = number > 0 ? (uint32_t)number : 0;
+		}
+		if (unit->rows.count && address < unit->rows.items[unit->rows.count - 1].address)
+			return -ENOEXEC; /* libdw sorts them */
+		if (!add_row(unit, &row))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+const struct line_row *debug_unit_row(const struct debug_unit *unit, uint64_t address)
+{
+	size_t low = 0, high = unit->rows.count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (unit->rows.items[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && unit->rows.items[low - 1].file != LINE_ROW_END ? &unit->rows.items[low - 1] : NULL;
+}
+
+const char *debug_unit_file(const struct debug_unit *unit, uint32_t file)
+{
+	return file < unit->files.count ? unit->files.items[file] : NULL;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Debug information that several files share, as dwz makes it: found by its build id, or not used at all. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/cleanup.h"
+#include "symbolizer/fixture_tools.h"
+
+static size_t resolve(const char *library, uint64_t address, const char *debug_path, struct symbol *symbols,
+		      uint64_t *failed)
+{
+	struct process process = fixture_process();
+	struct mapping mapping = fixture_mapping(library, 1);
+	struct symbolizer *symbolizer =
+		symbolizer_new(&(struct symbolizer_options){ .lines = true, .debug_path = debug_path });
+	size_t count = symbolizer_resolve_user(symbolizer, &process, &mapping, fixture_address(library, address),
+					       symbols, SYMBOLIZER_INLINE_DEPTH_MAX);
+	*failed = symbolizer_statistics(symbolizer).images_failed;
+	for (size_t i = 0; i < count; i++) {
+		symbols[i].name = strdup(symbols[i].name);
+		symbols[i].file = symbols[i].file ? strdup(symbols[i].file) : NULL;
+	}
+	symbolizer_free(symbolizer);
+	return count;
+}
+
+static void free_symbols(struct symbol *symbols, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free((char *)symbols[i].name);
+		free((char *)symbols[i].file);
+	}
+}
+
+START_TEST(shared_debug_information)
+{
+	CLEANUP_FREE char *folder = fixture_folder(), *original = fixture_path("libfixture_dwarf4.so");
+	CLEANUP_FREE char *library = NULL, *debug_path = NULL;
+	ck_assert_int_gt(asprintf(&library, "%s/a.so", folder), 0);
+	ck_assert_int_gt(asprintf(&debug_path, "%s/debug", folder), 0);
+	command_run("cd '%s' && cp '%s' a.so && cp '%s' b.so && dwz -q -m shared a.so b.so", folder, original,
+		    original);
+	CLEANUP_FREE char *section = command_line_output("readelf -SW '%s' | grep -c gnu_debugaltlink", library);
+	ck_assert_str_eq(section, "1");
+	fixture_symbol_array functions = fixture_symbols("-n", original);
+	size_t inlined = 0;
+	for (size_t i = 0; i < functions.count; i++) {
+		if (strcmp(functions.items[i].name, "outer") != 0)
+			continue;
+		/* Without the shared file: symbols only, and that is counted. */
+		struct symbol plain[SYMBOLIZER_INLINE_DEPTH_MAX], shared[SYMBOLIZER_INLINE_DEPTH_MAX],
+			whole[SYMBOLIZER_INLINE_DEPTH_MAX];
+		uint64_t failed, address = functions.items[i].address;
+		size_t plain_count = resolve(library, address, debug_path, plain, &failed);
+		ck_assert_uint_eq(plain_count, 1);
+		ck_assert_str_eq(plain[0].name, "outer");
+		ck_assert_ptr_null(plain[0].file);
+		ck_assert_uint_eq(failed, 1);
+		free_symbols(plain, plain_count);
+
+		command_run("cd '%s' && id=$(readelf -n shared | sed -n 's/.*Build ID: //p') && "
+			    "folder=debug/.build-id/$(echo $id | cut -c1-2) && mkdir -p $folder && "
+			    "cp shared $folder/$(echo $id | cut -c3-).debug",
+			    folder);
+		for (uint64_t offset = 0; offset < 16; offset++) {
+			size_t count = resolve(library, address + offset, debug_path, shared, &failed);
+			ck_assert_uint_eq(failed, 0);
+			/* The file before dwz has the same answers, and those are compared with addr2line's. */
+			size_t whole_count = resolve(original, address + offset, "/nonexistent", whole, &failed);
+			ck_assert_uint_eq(count, whole_count);
+			for (size_t j = 0; j < count; j++) {
+				ck_assert_str_eq(shared[j].name, whole[j].name);
+				ck_assert_str_eq(shared[j].file, whole[j].file);
+				ck_assert_uint_eq(shared[j].line, whole[j].line);
+			}
+			inlined += count - 1;
+			free_symbols(shared, count);
+			free_symbols(whole, whole_count);
+		}
+	}
+	ck_assert_uint_gt(inlined, 0);
+	fixture_symbols_free(&functions);
+	command_run("rm -r '%s'", folder);
+}
+END_TEST
+
+int main(void)
+{
+	if (system("command -v dwz > /dev/null") != 0)
+		skip_all("dwz is not installed");
+	Suite *suite = suite_create("symbolizer_dwz");
+	TCase *tests = tcase_create("dwz");
+	tcase_set_timeout(tests, 300);
+	tcase_add_test(tests, shared_debug_information);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
