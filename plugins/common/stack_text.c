@@ -64,8 +64,8 @@ static void join_number(char *text, size_t length)
 		text[tail - 1] = '_';
 }
 
-static void append_frame_text(struct text *text, const struct iaprof_frame *frame,
-			      const struct stack_text_options *options)
+void stack_text_append_frame(struct text *text, const struct iaprof_frame *frame,
+			     const struct stack_text_options *options)
 {
 	size_t begin = text->size;
 	if ((frame->flags & IAPROF_FRAME_UNKNOWN) && frame->module && strcmp(frame->name, "[unknown]") == 0) {
@@ -110,7 +110,7 @@ static int frames_make(struct stack_rows *rows, const struct iaprof_profile *pro
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, (uint32_t)i);
 		struct frame_text *made = &rows->frames[i];
 		made->offset = rows->texts.size;
-		append_frame_text(&rows->texts, frame, options);
+		stack_text_append_frame(&rows->texts, frame, options);
 		made->length = (uint32_t)(rows->texts.size - made->offset);
 		if (frame->kind == IAPROF_FRAME_PROCESS && frame->pid)
 			text_append_format(&rows->texts, ";%" PRIu32, frame->pid);

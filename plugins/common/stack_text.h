@@ -54,6 +54,10 @@ extern const char *const stack_text_pid_choices[];
 /* Asks the core for what the options need; in configure(). */
 void stack_text_request(const struct stack_text_options *options, const struct iaprof_host *host);
 
+/* Appends the text of one frame, without its pid; it never has a ';'. */
+void stack_text_append_frame(struct text *text, const struct iaprof_frame *frame,
+			     const struct stack_text_options *options);
+
 /* The text of a frame, without NUL. */
 struct frame_text {
 	size_t offset;       /* into texts */

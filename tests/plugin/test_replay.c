@@ -101,10 +101,10 @@ END_TEST
 /* A capture that was put together from the README by another program: Python's struct and zlib, and zstd's tool. */
 START_TEST(reads_a_capture_of_another_writer)
 {
-	const char *folder = getenv("TEST_CORPUS_FOLDER");
+	const char *folder = getenv("TEST_SOURCE_FOLDER");
 	ck_assert_ptr_nonnull(folder);
 	char name[4096];
-	snprintf(name, sizeof name, "%s/capture/two-blocks", folder);
+	snprintf(name, sizeof name, "%s/tests/fuzz/corpus/capture/two-blocks", folder);
 	struct test_host *host = test_host_new("replay", NULL);
 	ck_assert_int_eq(test_host_set(host, "file", name), 0);
 	test_host_start(host);

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sink csv: a table (RFC 4180) with a row for each stack of each interval, or for each event. */
+#include <errno.h>
+#include <iaprof/plugin.h>
+
+#include "common/stack_text.h"
+#include "csv_row.h"
+#include "definitions.h"
+#include "events.h"
+
+enum csv_rows { CSV_ROWS_STACKS, CSV_ROWS_EVENTS };
+static const char *const rows_choices[] = { "stacks", "events", NULL };
+static const char *const newline_choices[] = { "crlf", "lf", NULL };
+static const char *const line_ends[] = { "\r\n", "\n" };
+
+struct csv {
+	uint64_t rows;    /* enum csv_rows */
+	uint64_t newline; /* index of line_ends */
+	bool escape;
+	struct stack_text_options text;
+
+	struct iaprof_output *output; /* NULL before the first row */
+	struct csv_row row;
+	struct definitions definitions; /* of rows=events */
+};
+
+static const struct iaprof_option options[] = {
+	{ .name = "rows",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct csv, rows),
+	  .default_value = "stacks",
+	  .choices = rows_choices,
+	  .help = "what a row is: a stack's value in an interval, or an event" },
+	STACK_TEXT_OPTIONS(struct csv, text),
+	{ .name = "newline",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct csv, newline),
+	  .default_value = "crlf",
+	  .choices = newline_choices,
+	  .help = "how lines end: crlf as RFC 4180 says, or lf for tools such as awk and cut" },
+	{ .name = "escape",
+	  .type = IAPROF_OPTION_BOOL,
+	  .offset = offsetof(struct csv, escape),
+	  .default_value = "yes",
+	  .help = "puts ' before a text that begins with =, +, - or @, which a spreadsheet would take for a formula" },
+};
+
+enum stack_column {
+	INTERVAL,
+	BEGIN,
+	END,
+	BEGIN_REALTIME,
+	PROGRAM,
+	PID,
+	FUNCTION,
+	STACK,
+	VALUE_TYPE,
+	UNIT,
+	VALUE,
+	COUNT,
+	COLUMN_COUNT
+};
+
+static const char *const stack_columns[] = {
+	[INTERVAL] = "interval",     [BEGIN] = "begin", [END] = "end",           [BEGIN_REALTIME] = "begin_realtime",
+	[PROGRAM] = "program",       [PID] = "pid",     [FUNCTION] = "function", [STACK] = "stack",
+	[VALUE_TYPE] = "value_type", [UNIT] = "unit",   [VALUE] = "value",       [COUNT] = "count",
+};
+
+static int csv_configure(const struct iaprof_host *host, void *instance)
+{
+	struct csv *csv = instance;
+	bool stacks = csv->rows == CSV_ROWS_STACKS;
+	csv->row.column_count = stacks ? COLUMN_COUNT : event_column_count;
+	csv->row.line_end = line_ends[csv->newline];
+	csv->row.escape = csv->escape;
+	if (!stacks && (csv->text.pid != STACK_TEXT_PID_AUTO || csv->text.module || !csv->text.annotate))
+		return host->fail(host, EINVAL, "pid=, module= and annotate= are for rows=stacks: leave them out");
+	if (stacks || csv->text.lines) /* what the symbolizer finds is an event too */
+		stack_text_request(&csv->text, host);
+	return 0;
+}
+
+/* Opens the output and writes the header line with the first call: outputs belong to the sink's thread. */
+static int open_output(const struct iaprof_host *host, struct csv *csv)
+{
+	if (csv->output)
+		return 0;
+	csv->output = host->output_open(host, NULL);
+	if (!csv->output)
+		return -EIO;
+	const char *const *names = csv->rows == CSV_ROWS_STACKS ? stack_columns : event_columns;
+	for (size_t i = 0; i < csv->row.column_count; i++)
+		csv_row_set_name(&csv->row, i, names[i]);
+	return csv_row_write(&csv->row, host, csv->output);
+}
+
+static void set_interval(struct csv_row *row, const struct iaprof_profile *profile)
+{
+	csv_row_set_unsigned(row, INTERVAL, profile->interval);
+	csv_row_set_unsigned(row, BEGIN, profile->begin);
+	csv_row_set_unsigned(row, END, profile->end);
+	csv_row_set_unsigned(row, BEGIN_REALTIME, profile->begin_realtime);
+}
+
+static int write_stack(const struct iaprof_host *host, struct csv *csv, const struct stack_rows *rows,
+		       const struct stack_row *row)
+{
+	const struct iaprof_profile *profile = rows->profile;
+	const struct iaprof_stack *stack = iaprof_profile_stack(profile, row->stack);
+	const struct iaprof_value_type *type = iaprof_profile_value_type(profile, row->value_type);
+	uint32_t pid = iaprof_profile_frame(profile, stack->frames[0])->pid;
+	set_interval(&csv->row, profile);
+	stack_rows_append_frame(rows, row, 0, csv_row_begin_text(&csv->row, PROGRAM));
+	csv_row_end_text(&csv->row, PROGRAM);
+	if (row->pid && pid)
+		csv_row_set_unsigned(&csv->row, PID, pid);
+	if (stack->frame_count > 1) {
+		stack_rows_append_frame(rows, row, stack->frame_count - 1, csv_row_begin_text(&csv->row, FUNCTION));
+		csv_row_end_text(&csv->row, FUNCTION);
+	}
+	stack_rows_append_stack(rows, row, csv_row_begin_text(&csv->row, STACK));
+	csv_row_end_text(&csv->row, STACK);
+	csv_row_set_name(&csv->row, VALUE_TYPE, type->name);
+	csv_row_set_name(&csv->row, UNIT, type->unit);
+	csv_row_set_unsigned(&csv->row, VALUE, row->value);
+	csv_row_set_unsigned(&csv->row, COUNT, row->count);
+	return csv_row_write(&csv->row, host, csv->output);
+}
+
+/*
+ * What is missing, as events: "lost" counts them, "lost-unknown" counts how often nobody could say how many. What they
+ * would have added to a value type is a stack of the profile already.
+ */
+static int write_lost(const struct iaprof_host *host, struct csv *csv, const struct iaprof_profile *profile,
+		      const struct iaprof_lost *lost, bool unknown)
+{
+	const struct iaprof_frame source = { .name = lost->source, .kind = IAPROF_FRAME_LOST };
+	const struct iaprof_frame reason = { .name = lost->reason, .kind = IAPROF_FRAME_LOST };
+	uint64_t count = unknown ? lost->unknown : lost->count;
+	if (!count)
+		return 0;
+	set_interval(&csv->row, profile);
+	csv_row_set_name(&csv->row, PROGRAM, "[lost]");
+	stack_text_append_frame(csv_row_begin_text(&csv->row, FUNCTION), &reason, &csv->text);
+	csv_row_end_text(&csv->row, FUNCTION);
+	struct text *stack = csv_row_begin_text(&csv->row, STACK);
+	text_append_string(stack, "[lost];");
+	stack_text_append_frame(stack, &source, &csv->text);
+	text_append_string(stack, ";");
+	stack_text_append_frame(stack, &reason, &csv->text);
+	csv_row_end_text(&csv->row, STACK);
+	csv_row_set_name(&csv->row, VALUE_TYPE, unknown ? "lost-unknown" : "lost");
+	csv_row_set_name(&csv->row, UNIT, unknown ? "times" : "events");
+	csv_row_set_unsigned(&csv->row, VALUE, count);
+	csv_row_set_unsigned(&csv->row, COUNT, count);
+	return csv_row_write(&csv->row, host, csv->output);
+}
+
+static int csv_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
+{
+	struct csv *csv = instance;
+	if (csv->rows != CSV_ROWS_STACKS)
+		return 0;
+	int result = open_output(host, csv);
+	if (result < 0)
+		return result;
+	struct stack_rows rows;
+	result = stack_rows_make(&rows, profile, &csv->text);
+	if (result < 0)
+		host->fail(host, result, "not enough memory for %zu stacks", profile->value_count);
+	for (size_t i = 0; result == 0 && i < rows.count; i++)
+		result = write_stack(host, csv, &rows, &rows.rows[i]);
+	for (size_t i = 0; result == 0 && i < profile->lost_count * 2; i++)
+		result = write_lost(host, csv, profile, iaprof_profile_lost(profile, i / 2), i % 2);
+	stack_rows_free(&rows);
+	return result;
+}
+
+static int csv_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
+{
+	struct csv *csv = instance;
+	if (csv->rows != CSV_ROWS_EVENTS)
+		return 0;
+	int result = open_output(host, csv);
+	for (const struct iaprof_record *record = NULL; result == 0 && (record = iaprof_batch_next(batch, record));)
+		result = event_write(record, &csv->definitions, &csv->row, host, csv->output);
+	return result;
+}
+
+static int csv_finish(const struct iaprof_host *host, void *instance)
+{
+	struct csv *csv = instance;
+	int result = open_output(host, csv);
+	return result < 0 ? result : host->output_close(host, csv->output);
+}
+
+static void csv_destroy(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	struct csv *csv = instance;
+	csv_row_free(&csv->row);
+	definitions_free(&csv->definitions);
+}
+
+static const struct iaprof_plugin csv_plugin = {
+	.abi_version = IAPROF_ABI_VERSION,
+	.size = sizeof csv_plugin,
+	.schema_version = IAPROF_SCHEMA_VERSION,
+	.kind = IAPROF_PLUGIN_SINK,
+	.flags = IAPROF_PLUGIN_INTERVALS,
+	.option_size = sizeof(struct iaprof_option),
+	.name = "csv",
+	.version = PLUGIN_VERSION,
+	.description = "a table with a row for each stack of each interval, or for each event",
+	.extension = "csv",
+	.options = options,
+	.option_count = sizeof options / sizeof options[0],
+	.instance_size = sizeof(struct csv),
+	.configure = csv_configure,
+	.destroy = csv_destroy,
+	.finish = csv_finish,
+	.records = csv_records,
+	.profile = csv_profile,
+};
+
+IAPROF_REGISTER_PLUGIN(csv_plugin)

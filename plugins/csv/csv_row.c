@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of a CSV file: see csv_row.h. */
+#include "csv_row.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct text *csv_row_begin_text(struct csv_row *row, size_t column)
+{
+	row->places[column] = (struct csv_field){ .offset = row->fields.size, .is_text = true };
+	return &row->fields;
+}
+
+void csv_row_end_text(struct csv_row *row, size_t column)
+{
+	row->places[column].size = row->fields.size - row->places[column].offset;
+}
+
+static void set_number(struct csv_row *row, size_t column, const char *text)
+{
+	text_append_string(csv_row_begin_text(row, column), text);
+	csv_row_end_text(row, column);
+	row->places[column].is_text = false;
+}
+
+void csv_row_set_unsigned(struct csv_row *row, size_t column, uint64_t value)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%" PRIu64, value);
+	set_number(row, column, text);
+}
+
+void csv_row_set_signed(struct csv_row *row, size_t column, int64_t value)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%" PRId64, value);
+	set_number(row, column, text);
+}
+
+void csv_row_set_hexadecimal(struct csv_row *row, size_t column, uint64_t value)
+{
+	char text[32];
+	snprintf(text, sizeof text, "0x%" PRIx64, value);
+	set_number(row, column, text);
+}
+
+void csv_row_set_double(struct csv_row *row, size_t column, double value)
+{
+	char text[32];
+	for (int digits = 15; digits <= 17; digits++) { /* 17 always do: DBL_DECIMAL_DIG */
+		snprintf(text, sizeof text, "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	set_number(row, column, text);
+}
+
+void csv_row_set_bytes(struct csv_row *row, size_t column, const uint8_t *bytes, size_t size)
+{
+	struct text *text = csv_row_begin_text(row, column);
+	for (size_t i = 0; i < size; i++)
+		text_append_format(text, "%02x", bytes[i]);
+	csv_row_end_text(row, column);
+	row->places[column].is_text = false;
+}
+
+void csv_row_set_name(struct csv_row *row, size_t column, const char *name)
+{
+	text_append_name(csv_row_begin_text(row, column), name);
+	csv_row_end_text(row, column);
+}
+
+/* Control characters, the line's end among them, are gone from every field by now. */
+static void append_field(const struct csv_row *row, const struct csv_field *field, struct text *line)
+{
+	const char *bytes = row->fields.data + field->offset;
+	bool escape = row->escape && field->is_text && field->size && strchr("=+-@", bytes[0]);
+	bool quote = memchr(bytes, ',', field->size) || memchr(bytes, '"', field->size);
+	text_append(line, "\"", quote);
+	text_append(line, "'", escape);
+	for (const char *end = bytes + field->size; bytes < end;) {
+		const char *mark = quote ? memchr(bytes, '"', (size_t)(end - bytes)) : NULL;
+		const char *stop = mark ? mark + 1 : end;
+		text_append(line, bytes, (size_t)(stop - bytes));
+		text_append(line, "\"", mark != NULL);
+		bytes = stop;
+	}
+	text_append(line, "\"", quote);
+}
+
+int csv_row_write(struct csv_row *row, const struct iaprof_host *host, struct iaprof_output *output)
+{
+	if (row->fields.failed)
+		row->line.failed = true;
+	for (size_t i = 0; i < row->column_count && !row->line.failed; i++) {
+		text_append(&row->line, ",", i > 0);
+		if (row->places[i].size)
+			append_field(row, &row->places[i], &row->line);
+	}
+	text_append_string(&row->line, row->line_end);
+	row->fields.size = 0;
+	memset(row->places, 0, sizeof row->places);
+	return text_write(&row->line, host, output);
+}
+
+void csv_row_free(struct csv_row *row)
+{
+	text_free(&row->fields);
+	text_free(&row->line);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records that later records refer to by id, kept so that rows can have names: strings, stacks, value types, ... */
+#ifndef IAPROF_PLUGINS_CSV_DEFINITIONS_H
+#define IAPROF_PLUGINS_CSV_DEFINITIONS_H
+
+#include <iaprof/record.h>
+
+/* Initialise with {0}. */
+struct definitions {
+	void *root; /* of a search tree (search.h) */
+};
+
+/* Keeps a copy of the record if it is a definition, in place of an older one of the same id. 0 or -ENOMEM. */
+int definitions_take(struct definitions *definitions, const struct iaprof_record *record);
+
+/* The record of this type that defined id, for records of source (where ids are a source's own); NULL none. */
+const void *definitions_find(const struct definitions *definitions, uint16_t type, uint16_t source, uint32_t id);
+
+/* The text of a string id: "" for 0, "[unknown]" when it was never defined. */
+const char *definitions_text(const struct definitions *definitions, uint32_t id);
+
+void definitions_free(struct definitions *definitions);
+
+#endif

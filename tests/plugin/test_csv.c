@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sink csv: its tables as Python's csv module reads them, in strict mode. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "test_host.h"
+#include "test_profile.h"
+#include "test_records.h"
+
+/* What Python makes of a file: rows that end with \x1e, of fields that end with \x1f. */
+#define PYTHON                                                                                                         \
+	"python3 -c 'import csv, sys\n"                                                                                \
+	"for row in csv.reader(open(sys.argv[1], newline=\"\", encoding=\"utf-8\"), strict=True):\n"                   \
+	"    sys.stdout.buffer.write((\"\".join(field + \"\\x1f\" for field in row) + \"\\x1e\").encode())' "
+
+static struct test_host *host;
+static struct test_profile profile;
+static char *table; /* as Python wrote it */
+
+static void setup(void)
+{
+	profile = (struct test_profile){ 0 };
+	host = NULL;
+	table = NULL;
+}
+
+static void teardown(void)
+{
+	if (host)
+		test_host_free(host);
+	test_profile_free(&profile);
+	free(table);
+}
+
+static void table_read(void)
+{
+	struct test_output *output = test_host_output(host, NULL);
+	ck_assert_ptr_nonnull(output);
+	ck_assert(output->closed);
+	char path[] = P_tmpdir "/iaprof-test-csv-XXXXXX";
+	int descriptor CLEANUP_CLOSE = mkstemp(path);
+	ck_assert_int_ge(descriptor, 0);
+	ck_assert_int_eq(write(descriptor, output->data, output->size), (ssize_t)output->size);
+	char command[sizeof PYTHON + sizeof path];
+	snprintf(command, sizeof command, "%s%s", PYTHON, path);
+	FILE *python = popen(command, "r");
+	ck_assert_ptr_nonnull(python);
+	size_t capacity = 0;
+	ssize_t size = getdelim(&table, &capacity, '\0', python);
+	ck_assert_int_eq(pclose(python), 0);
+	unlink(path);
+	ck_assert_int_gt(size, 0);
+}
+
+static int row_count(void)
+{
+	int count = 0;
+	for (const char *c = table; *c; c++)
+		count += *c == '\x1e';
+	return count;
+}
+
+/* The field of a row (0: the header) with a column's name; good until the next call. */
+static const char *field(int row, const char *column)
+{
+	static char found[65536];
+	int position = -1;
+	const char *c = table;
+	for (int i = 0; i <= row; i++, c++) {
+		ck_assert_msg(*c != '\0', "there is no row %d", row);
+		for (int at = 0; *c != '\x1e'; at++) {
+			size_t length = strcspn(c, "\x1f");
+			ck_assert_uint_lt(length, sizeof found);
+			if (i == 0 && length == strlen(column) && strncmp(c, column, length) == 0)
+				position = at;
+			if (i == row && at == position) {
+				memcpy(found, c, length);
+				found[length] = '\0';
+				return found;
+			}
+			c += length + 1;
+		}
+	}
+	ck_abort_msg("there is no column %s in row %d", column, row);
+}
+
+#define EXPECT(row, column, expected) ck_assert_str_eq(field(row, column), expected)
+
+static void write_profile(void)
+{
+	test_host_start(host);
+	ck_assert_msg(test_host_send_profile(host, test_profile_get(&profile)) == 0, "%s", host->failure);
+	test_host_stop(host);
+	table_read();
+}
+
+START_TEST(writes_a_row_for_each_stack)
+{
+	host = test_host_new("csv", NULL);
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	uint32_t calls = test_profile_value_type(&profile, "npu-calls", "count");
+	test_profile_add(&profile, "prog;main;f", calls, 3);
+	test_profile_add(&profile, "prog;main;g", cpu, 1000);
+	test_profile_add(&profile, "prog;main;f", cpu, 18446744073709551000u);
+	test_profile_add(&profile, "idle", cpu, 5);
+	test_profile_add(&profile, "prog;main;g", cpu, 1);
+	write_profile();
+	ck_assert_int_eq(row_count(), 5);
+	static const char *const expected[][6] = {
+		{ "idle", "", "idle", "cpu", "5", "1" },
+		{ "prog", "f", "prog;main;f", "cpu", "18446744073709551000", "1" },
+		{ "prog", "g", "prog;main;g", "cpu", "1001", "2" },
+		{ "prog", "f", "prog;main;f", "npu-calls", "3", "1" },
+	};
+	for (int i = 0; i < 4; i++) {
+		EXPECT(i + 1, "program", expected[i][0]);
+		EXPECT(i + 1, "function", expected[i][1]);
+		EXPECT(i + 1, "stack", expected[i][2]);
+		EXPECT(i + 1, "value_type", expected[i][3]);
+		EXPECT(i + 1, "value", expected[i][4]);
+		EXPECT(i + 1, "count", expected[i][5]);
+		EXPECT(i + 1, "unit", i == 3 ? "count" : "nanoseconds");
+		EXPECT(i + 1, "pid", "");
+		EXPECT(i + 1, "interval", "0");
+		EXPECT(i + 1, "begin", "1000");
+		EXPECT(i + 1, "end", "5000001000");
+		EXPECT(i + 1, "begin_realtime", "1700000000000000000");
+	}
+}
+END_TEST
+
+START_TEST(writes_each_interval)
+{
+	host = test_host_new("csv", NULL);
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	test_profile_add(&profile, "a", cpu, 1);
+	test_host_start(host);
+	for (uint32_t i = 0; i < 3; i++) {
+		test_profile_get(&profile);
+		profile.profile.interval = i;
+		profile.profile.begin = i * 1000;
+		ck_assert_int_eq(test_host_send_profile(host, &profile.profile), 0);
+	}
+	test_host_stop(host);
+	table_read();
+	ck_assert_uint_eq(host->outputs.count, 1);
+	ck_assert_int_eq(row_count(), 4);
+	EXPECT(1, "interval", "0");
+	EXPECT(3, "interval", "2");
+	EXPECT(3, "begin", "2000");
+}
+END_TEST
+
+START_TEST(puts_the_pid_into_its_column)
+{
+	host = test_host_new("csv", "pid=yes", NULL);
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	uint32_t frame = test_profile_frame(
+		&profile, &(struct iaprof_frame){ .name = "prog", .kind = IAPROF_FRAME_PROCESS, .pid = 4242 });
+	test_profile_value(&profile, test_profile_stack(&profile, &frame, 1), cpu, 1);
+	write_profile();
+	ck_assert_uint_eq(host->requested, IAPROF_REQUEST_PIDS);
+	EXPECT(1, "program", "prog");
+	EXPECT(1, "pid", "4242");
+	EXPECT(1, "stack", "prog;4242");
+}
+END_TEST
+
+START_TEST(writes_what_was_lost)
+{
+	host = test_host_new("csv", NULL);
+	test_profile_lost(&profile, &(struct iaprof_lost){ .source = "cpu-stack",
+							   .reason = "stack map full; more",
+							   .count = 12,
+							   .unknown = 2,
+							   .value_type = UINT32_MAX });
+	write_profile();
+	ck_assert_int_eq(row_count(), 3);
+	EXPECT(1, "program", "[lost]");
+	EXPECT(1, "function", "stack map full: more");
+	EXPECT(1, "stack", "[lost];cpu-stack;stack map full: more");
+	EXPECT(1, "value_type", "lost");
+	EXPECT(1, "unit", "events");
+	EXPECT(1, "value", "12");
+	EXPECT(2, "value_type", "lost-unknown");
+	EXPECT(2, "unit", "times");
+	EXPECT(2, "value", "2");
+}
+END_TEST
+
+static const struct {
+	const char *name, *plain, *escaped;
+} hostile[] = {
+	{ "a,b", "a,b", NULL },
+	{ "say \"hi\"", "say \"hi\"", NULL },
+	{ "\"", "\"", NULL },
+	{ "\",\"", "\",\"", NULL },
+	{ "a\r\nb,c", "a??b,c", NULL },
+	{ "=cmd|' /C calc'!A0", "=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0" },
+	{ "+1", "+1", "'+1" },
+	{ "-[NSObject init]", "-[NSObject init]", "'-[NSObject init]" },
+	{ "@SUM(A1,\"x\")", "@SUM(A1,\"x\")", "'@SUM(A1,\"x\")" },
+	{ " =1", "=1", "'=1" },
+	{ "\xff\xc3", "??", NULL },
+	{ "\xe7\x81\xab", "\xe7\x81\xab", NULL },
+	{ "", "[unknown]", NULL },
+};
+
+START_TEST(keeps_hostile_names_inside_their_field)
+{
+	bool escape = _i % 2;
+	const char *expected = escape && hostile[_i / 2].escaped ? hostile[_i / 2].escaped : hostile[_i / 2].plain;
+	host = test_host_new("csv", escape ? "escape=yes" : "escape=no", NULL);
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	uint32_t frames[] = {
+		test_profile_frame(
+			&profile, &(struct iaprof_frame){ .name = hostile[_i / 2].name, .kind = IAPROF_FRAME_PROCESS }),
+		test_profile_frame(&profile,
+				   &(struct iaprof_frame){ .name = hostile[_i / 2].name, .kind = IAPROF_FRAME_USER }),
+	};
+	test_profile_value(&profile, test_profile_stack(&profile, frames, 2), cpu, 1);
+	write_profile();
+	ck_assert_int_eq(row_count(), 2);
+	EXPECT(1, "program", expected);
+	EXPECT(1, "function", expected);
+	char stack[256];
+	snprintf(stack, sizeof stack, "%s;%s", expected, hostile[_i / 2].plain);
+	EXPECT(1, "stack", stack);
+	EXPECT(1, "value", "1");
+}
+END_TEST
+
+START_TEST(ends_lines_as_asked)
+{
+	host = test_host_new("csv", _i ? "newline=lf" : "newline=crlf", NULL);
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	test_profile_add(&profile, "a", cpu, 1);
+	write_profile();
+	size_t lines = 0, returns = 0;
+	for (const char *c = test_host_output(host, NULL)->data; *c; c++) {
+		lines += *c == '\n';
+		returns += c[0] == '\r' && c[1] == '\n';
+	}
+	ck_assert_uint_eq(lines, 2);
+	ck_assert_uint_eq(returns, _i ? 0 : 2);
+}
+END_TEST
+
+START_TEST(writes_a_header_for_an_empty_run)
+{
+	host = test_host_new("csv", _i ? "rows=events" : "rows=stacks", NULL);
+	test_host_start(host);
+	test_host_stop(host);
+	table_read();
+	ck_assert_int_eq(row_count(), 1);
+	ck_assert_str_eq(field(0, _i ? "record" : "stack"), _i ? "record" : "stack");
+}
+END_TEST
+
+START_TEST(says_when_the_disk_is_full)
+{
+	host = test_host_new("csv", NULL);
+	host->output_limit = _i ? 150 : 10; /* in a row, in the header */
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	test_profile_add(&profile, "a", cpu, 1);
+	test_host_start(host);
+	ck_assert_int_eq(test_host_send_profile(host, test_profile_get(&profile)), -ENOSPC);
+	ck_assert(!test_host_output(host, NULL)->closed);
+}
+END_TEST
+
+START_TEST(refuses_options_that_mean_nothing)
+{
+	static const char *const settings[] = { "pid=yes", "module=yes", "annotate=no" };
+	host = test_host_new("csv", "rows=events", settings[_i], NULL);
+	ck_assert_int_eq(test_host_configure(host), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(host->failure, "rows=stacks"));
+}
+END_TEST
+
+/* Records as the bus brings them, definitions first. The host's own store makes the ids. */
+static uint32_t text_id(const char *text)
+{
+	return test_records_intern_string(host, text, strlen(text));
+}
+
+/* A record of source 1 at this time, with these members set. */
+#define RECORD(NUMBER, STRUCT, ...)                                                                                    \
+	test_records_put(host, &(struct STRUCT){ .header = { .size = sizeof(struct STRUCT),                            \
+							     .type = (NUMBER),                                         \
+							     .source = 1,                                              \
+							     .time = 9000000000000000001 },                            \
+						 __VA_ARGS__ }                                                         \
+					.header)
+
+static void events_send(void)
+{
+	test_host_start(host);
+	ck_assert_int_eq(test_host_send(host, host->records, host->record_size, (uint32_t)host->record_count), 0);
+	test_host_stop(host);
+	table_read();
+}
+
+START_TEST(writes_a_row_for_each_event)
+{
+	host = test_host_new("csv", "rows=events", NULL);
+	uint64_t addresses[] = { 0x3000, 0x2000, 0xffffffff81000000 };
+	uint32_t user = test_records_intern_stack(host, 77, addresses, 2);
+	uint32_t kernel = test_records_intern_stack(host, 0, addresses + 2, 1);
+	uint32_t cpu = text_id("cpu"), nanoseconds = text_id("nanoseconds"), prog = text_id("prog, \"x\"");
+	RECORD(IAPROF_RECORD_SOURCE, iaprof_record_source, .number = 1, .name = text_id("cpu-stack"));
+	RECORD(IAPROF_RECORD_VALUE_TYPE, iaprof_record_value_type, .id = 5, .name = cpu, .unit = nanoseconds,
+	       .period = 10101010);
+	RECORD(IAPROF_RECORD_METADATA, iaprof_record_metadata, .key = text_id("frequency"), .value = text_id("99 Hz"));
+	RECORD(IAPROF_RECORD_PROCESS, iaprof_record_process, .pid = 77, .parent_pid = 1, .event = IAPROF_PROCESS_EXEC,
+	       .name = prog);
+	RECORD(IAPROF_RECORD_MAPPING, iaprof_record_mapping, .pid = 77, .path = text_id("/usr/bin/prog"),
+	       .start = 0x400000, .size = 4096, .file_offset = 512, .inode = 99, .device_major = 8, .device_minor = 1,
+	       .flags = IAPROF_MAPPING_EXISTING, .build_id_size = 3, .build_id = { 0xab, 0x00, 0x1f });
+	RECORD(IAPROF_RECORD_SAMPLE, iaprof_record_sample, .pid = 77, .tid = 78, .name = prog, .cpu = 0,
+	       .user_stack = user, .kernel_stack = kernel, .value_type = 5, .flags = IAPROF_SAMPLE_TRUNCATED | 1u << 9,
+	       .count = 2, .value = 20202020, .first_time = 8);
+	RECORD(IAPROF_RECORD_CALL, iaprof_record_call, .name = text_id("ioctl"), .pid = 77, .duration = 5, .count = 1,
+	       .result = -22, .parent = text_id("outer"), .depth = 1);
+	RECORD(IAPROF_RECORD_COUNTER, iaprof_record_counter, .id = 4, .name = text_id("power"),
+	       .unit = text_id("watts"), .kind = IAPROF_COUNTER_GAUGE);
+	RECORD(IAPROF_RECORD_COUNTER_VALUE, iaprof_record_counter_value, .counter = 4, .value = 0.1);
+	RECORD(IAPROF_RECORD_FINDING, iaprof_record_finding, .severity = IAPROF_FINDING_WARNING, .name = text_id("hot"),
+	       .text = text_id("too hot"), .value = 1e300, .threshold = -2.5);
+	RECORD(IAPROF_RECORD_LOST, iaprof_record_lost, .reason = text_id("ring full"), .count = IAPROF_COUNT_UNKNOWN,
+	       .begin = 4);
+	RECORD(IAPROF_RECORD_SYNC, iaprof_record_sync);
+	events_send();
+
+	static const struct {
+		int row;
+		const char *column, *text;
+	} expected[] = {
+		{ 1, "record", "source" },
+		{ 1, "name", "cpu-stack" },
+		{ 2, "record", "value-type" },
+		{ 2, "unit", "nanoseconds" },
+		{ 2, "value", "10101010" },
+		{ 3, "record", "metadata" },
+		{ 3, "name", "frequency" },
+		{ 3, "text", "99 Hz" },
+		{ 4, "record", "process" },
+		{ 4, "kind", "exec" },
+		{ 4, "pid", "77" },
+		{ 4, "parent", "1" },
+		{ 4, "name", "prog, \"x\"" },
+		{ 5, "record", "mapping" },
+		{ 5, "address", "0x400000" },
+		{ 5, "size", "4096" },
+		{ 5, "offset", "512" },
+		{ 5, "device", "8:1" },
+		{ 5, "inode", "99" },
+		{ 5, "flags", "existing" },
+		{ 5, "build_id", "ab001f" },
+		{ 6, "record", "sample" },
+		{ 6, "tid", "78" },
+		{ 6, "cpu", "0" },
+		{ 6, "stack", "0x2000;0x3000" },
+		{ 6, "kernel_stack", "0xffffffff81000000" },
+		{ 6, "value_type", "cpu" },
+		{ 6, "unit", "nanoseconds" },
+		{ 6, "count", "2" },
+		{ 6, "value", "20202020" },
+		{ 6, "begin", "8" },
+		{ 6, "flags", "truncated|bit 9" },
+		{ 6, "source", "cpu-stack" },
+		{ 6, "time", "9000000000000000001" },
+		{ 7, "record", "call" },
+		{ 7, "name", "ioctl" },
+		{ 7, "result", "-22" },
+		{ 7, "parent", "outer" },
+		{ 7, "depth", "1" },
+		{ 7, "duration", "5" },
+		{ 8, "record", "counter" },
+		{ 8, "kind", "gauge" },
+		{ 9, "record", "counter-value" },
+		{ 9, "name", "power" },
+		{ 9, "unit", "watts" },
+		{ 9, "value", "0.1" },
+		{ 10, "record", "finding" },
+		{ 10, "kind", "warning" },
+		{ 10, "text", "too hot" },
+		{ 10, "value", "1e+300" },
+		{ 10, "threshold", "-2.5" },
+		{ 11, "record", "lost" },
+		{ 11, "name", "ring full" },
+		{ 11, "count", "" },
+		{ 11, "text", "count not known" },
+		{ 11, "begin", "4" },
+	};
+	ck_assert_int_eq(row_count(), 12);
+	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+		EXPECT(expected[i].row, expected[i].column, expected[i].text);
+}
+END_TEST
+
+START_TEST(writes_device_events)
+{
+	host = test_host_new("csv", "rows=events", NULL);
+	uint32_t gpu = text_id("GPU, tile 0");
+	RECORD(IAPROF_RECORD_DEVICE, iaprof_record_device, .id = 2, .name = gpu, .address = text_id("0000:03:00.0"),
+	       .machine = 205);
+	RECORD(IAPROF_RECORD_CODE_OBJECT, iaprof_record_code_object, .id = 6, .pid = 77, .device = 2, .machine = 205,
+	       .address = 0x8000, .size = 640, .path = text_id("/tmp/image"), .build_id_size = 1, .build_id = { 7 });
+	RECORD(IAPROF_RECORD_KERNEL, iaprof_record_kernel, .id = 3, .code_object = 6, .pid = 77,
+	       .name = text_id("gemm"), .address = 0x8040, .size = 64);
+	RECORD(IAPROF_RECORD_LAUNCH, iaprof_record_launch, .kernel = 3, .pid = 77, .device = 2, .count = 4);
+	RECORD(IAPROF_RECORD_STALL_REASON, iaprof_record_stall_reason, .id = 1, .name = text_id("sbid"));
+	struct {
+		struct iaprof_record_stall_sample sample;
+		uint64_t counts[4];
+	} stall = { { .header = { .size = sizeof stall, .type = IAPROF_RECORD_STALL_SAMPLE, .source = 1, .time = 9 },
+		      .begin = 3,
+		      .address = 0x8048,
+		      .device = 2,
+		      .address_space = 1,
+		      .reason_count = 4 },
+		    { 0, 11, 0, 13 } };
+	test_records_put(host, &stall.sample.header);
+	memset(stall.counts, 0, sizeof stall.counts);
+	test_records_put(host, &stall.sample.header);
+	struct {
+		struct iaprof_record_frames frames;
+		struct iaprof_record_frame items[2];
+	} frames = { { .header = { .size = sizeof frames, .type = IAPROF_RECORD_FRAMES, .time = 9 },
+		       .address = 0x2000,
+		       .process = 8,
+		       .mapping = 9,
+		       .frame_count = 2 },
+		     { { .name = text_id("main"),
+			 .module = text_id("/usr/bin/prog"),
+			 .kind = IAPROF_FRAME_USER,
+			 .address = 0x1139 },
+		       { .name = text_id("f"),
+			 .file = text_id("a.c"),
+			 .line = 12,
+			 .kind = IAPROF_FRAME_USER,
+			 .flags = IAPROF_FRAME_INLINED } } };
+	test_records_put(host, &frames.frames.header);
+	RECORD(IAPROF_RECORD_CODE_OBJECT_UNLOAD, iaprof_record_code_object_unload, .id = 6, .pid = 77);
+	events_send();
+
+	static const struct {
+		int row;
+		const char *column, *text;
+	} expected[] = {
+		{ 1, "record", "device" },
+		{ 1, "name", "GPU, tile 0" },
+		{ 1, "text", "0000:03:00.0" },
+		{ 1, "machine", "205" },
+		{ 1, "source", "1" },
+		{ 2, "record", "code-object" },
+		{ 2, "device", "GPU, tile 0" },
+		{ 2, "address", "0x8000" },
+		{ 2, "name", "/tmp/image" },
+		{ 2, "build_id", "07" },
+		{ 3, "record", "kernel" },
+		{ 3, "parent", "6" },
+		{ 3, "name", "gemm" },
+		{ 4, "record", "launch" },
+		{ 4, "name", "gemm" },
+		{ 4, "count", "4" },
+		{ 5, "record", "stall-reason" },
+		{ 6, "record", "stall-sample" },
+		{ 6, "name", "sbid" },
+		{ 6, "id", "1" },
+		{ 6, "count", "11" },
+		{ 6, "kind", "instruction-base" },
+		{ 6, "address", "0x8048" },
+		{ 6, "begin", "3" },
+		{ 7, "name", "" },
+		{ 7, "id", "3" },
+		{ 7, "count", "13" },
+		{ 8, "record", "stall-sample" },
+		{ 8, "id", "" },
+		{ 8, "count", "0" },
+		{ 9, "record", "frames" },
+		{ 9, "source", "iaprof" },
+		{ 9, "name", "main" },
+		{ 9, "module", "/usr/bin/prog" },
+		{ 9, "module_address", "0x1139" },
+		{ 9, "address", "0x2000" },
+		{ 9, "parent", "8" },
+		{ 9, "id", "9" },
+		{ 9, "depth", "0" },
+		{ 10, "name", "f" },
+		{ 10, "file", "a.c" },
+		{ 10, "line", "12" },
+		{ 10, "flags", "inlined" },
+		{ 10, "depth", "1" },
+		{ 11, "record", "code-object-unload" },
+		{ 11, "id", "6" },
+	};
+	ck_assert_int_eq(row_count(), 12);
+	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+		EXPECT(expected[i].row, expected[i].column, expected[i].text);
+}
+END_TEST
+
+/* Each column of both headers has a row in a table of the README. */
+START_TEST(documents_every_column)
+{
+	host = test_host_new("csv", _i ? "rows=events" : "rows=stacks", NULL);
+	test_host_start(host);
+	test_host_stop(host);
+	char path[4096];
+	snprintf(path, sizeof path, "%s/plugins/csv/README.md", getenv("TEST_SOURCE_FOLDER"));
+	FILE *readme CLEANUP_FCLOSE = fopen(path, "r");
+	ck_assert_ptr_nonnull(readme);
+	static char text[65536];
+	text[fread(text, 1, sizeof text - 1, readme)] = '\0';
+	char *rest = test_host_output(host, NULL)->data;
+	for (char *name; (name = strsep(&rest, ",\r\n"));) {
+		char row[64];
+		snprintf(row, sizeof row, "\n| `%s` ", name);
+		ck_assert_msg(!*name || strstr(text, row) != NULL, "%s is not in the README", name);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("csv");
+	TCase *tests = tcase_create("csv");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 60); /* each starts Python */
+	tcase_add_test(tests, writes_a_row_for_each_stack);
+	tcase_add_test(tests, writes_each_interval);
+	tcase_add_test(tests, puts_the_pid_into_its_column);
+	tcase_add_test(tests, writes_what_was_lost);
+	tcase_add_loop_test(tests, keeps_hostile_names_inside_their_field, 0,
+			    2 * (int)(sizeof hostile / sizeof hostile[0]));
+	tcase_add_loop_test(tests, ends_lines_as_asked, 0, 2);
+	tcase_add_loop_test(tests, writes_a_header_for_an_empty_run, 0, 2);
+	tcase_add_loop_test(tests, says_when_the_disk_is_full, 0, 2);
+	tcase_add_loop_test(tests, refuses_options_that_mean_nothing, 0, 3);
+	tcase_add_test(tests, writes_a_row_for_each_event);
+	tcase_add_test(tests, writes_device_events);
+	tcase_add_loop_test(tests, documents_every_column, 0, 2);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
