@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu-stack on the running Linux kernel, held against a program whose CPU use is known and against its own counters. */
 #include <check.h>
-#include <dirent.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "live_source.h"
 #include "load_program.h"
@@ -369,28 +364,6 @@ START_TEST(stacks_only_when_asked)
 }
 END_TEST
 
-/* What the plugin opens must not leak into the command or anything else that is executed. */
-START_TEST(descriptors_close_on_exec)
-{
-	struct test_host *host = test_host_new("cpu-stack", NULL);
-	test_host_start(host);
-	DIR *folder = opendir("/proc/self/fd");
-	ck_assert_ptr_nonnull(folder);
-	size_t ours = 0;
-	for (const struct dirent *entry; (entry = readdir(folder));) {
-		char target[256] = { 0 };
-		if (readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1) <= 0 ||
-		    strncmp(target, "anon_inode:", 11) != 0)
-			continue;
-		ck_assert_msg(fcntl(atoi(entry->d_name), F_GETFD) & FD_CLOEXEC, "%s stays open", target);
-		ours++;
-	}
-	closedir(folder);
-	ck_assert_uint_gt(ours, 5);
-	test_host_free(host);
-}
-END_TEST
-
 START_TEST(two_instances_do_not_meet)
 {
 	struct load_program load = load_program_start("shares", "400", NULL);
@@ -416,83 +389,13 @@ START_TEST(two_instances_do_not_meet)
 }
 END_TEST
 
-START_TEST(stops_without_start)
-{
-	struct test_host *host = test_host_new("cpu-stack", NULL);
-	ck_assert_int_eq(test_host_configure(host), 0);
-	ck_assert_int_eq(test_host_prepare(host), 0);
-	ck_assert_int_eq(host->plugin.stop(&host->host, host->instance), 0);
-	test_host_free(host);
-}
-END_TEST
-
-/* Where there is no hardware counter, it says so and names the way out; auto finds it by itself. */
-START_TEST(hardware_clock_or_reason)
-{
-	struct test_host *host = test_host_new("cpu-stack", "clock=hardware", NULL);
-	int result = test_host_probe(host);
-	ck_assert_msg(result == 0 || strstr(host->failure, "clock=software"), "%s", host->failure);
-	test_host_free(host);
-	host = test_host_new("cpu-stack", NULL);
-	test_host_start(host);
-	const char *clock = test_host_metadata(host, "clock");
-	ck_assert_ptr_nonnull(clock);
-	ck_assert_str_eq(clock, result == 0 ? "cycles (hardware)" : "cpu-clock (software)");
-	test_host_free(host);
-}
-END_TEST
-
-/* Probes in a child process that an action has changed; the failure must contain text. */
-static void probe_fails(void (*action)(void), const char *text)
-{
-	pid_t child = fork();
-	ck_assert_int_ge(child, 0);
-	if (child == 0) {
-		action();
-		struct test_host *host = test_host_new("cpu-stack", NULL);
-		bool right = test_host_probe(host) < 0 && strstr(host->failure, text);
-		if (!right)
-			fprintf(stderr, "probe: %s\n", host->failure);
-		_exit(right ? 0 : 1);
-	}
-	int status = 0;
-	ck_assert_int_eq(waitpid(child, &status, 0), child);
-	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-static void rights_drop(void)
-{
-	if (setgid(65534) != 0 || setuid(65534) != 0)
-		_exit(2);
-}
-
-static void namespace_enter(void)
-{
-	if (unshare(CLONE_NEWPID) != 0)
-		_exit(2);
-	pid_t child = fork();
-	if (child < 0)
-		_exit(2);
-	if (child > 0) {
-		int status = 0;
-		_exit(waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
-	}
-}
-
-START_TEST(probe_says_what_is_missing)
-{
-	probe_fails(rights_drop, "CAP_BPF and CAP_PERFMON");
-	probe_fails(namespace_enter, "PID namespace");
-}
-END_TEST
-
 int main(void)
 {
 	if (!live_source_can_run("cpu-stack"))
 		return 0;
 	Suite *suite = suite_create("cpu-stack");
 	TCase *tests = tcase_create("live");
-	tcase_set_timeout(tests, 120);
+	tcase_set_timeout(tests, 600);
 	tcase_add_test(tests, shares_are_true);
 	tcase_add_test(tests, threads_are_their_process);
 	tcase_add_test(tests, stacks_reach_the_root);
@@ -504,11 +407,7 @@ int main(void)
 	tcase_add_test(tests, nothing_is_lost_between_two_sets);
 	tcase_add_loop_test(tests, idle_only_when_asked, 0, 2);
 	tcase_add_loop_test(tests, stacks_only_when_asked, 0, 2);
-	tcase_add_test(tests, descriptors_close_on_exec);
 	tcase_add_test(tests, two_instances_do_not_meet);
-	tcase_add_test(tests, stops_without_start);
-	tcase_add_test(tests, hardware_clock_or_reason);
-	tcase_add_test(tests, probe_says_what_is_missing);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
