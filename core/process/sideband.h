@@ -38,8 +38,9 @@ int sideband_scan(struct sideband *sideband, struct error *error);
 /* A descriptor (epoll) that is readable when a ring is half full. */
 int sideband_descriptor(const struct sideband *sideband);
 /*
- * Emits what the rings hold from before the call, in order of time across CPUs. Returns 0 or the negative errno of
- * emit. After a loss it looks through /proc again, at most once a second.
+ * Emits what the rings hold from before the call, in order of time across CPUs (but for the end of a process whose
+ * first thread ended before others, which is told last). Returns 0 or the negative errno of emit. After a loss it looks
+ * through /proc again, at most once a second.
  */
 int sideband_drain(struct sideband *sideband);
 
