@@ -58,6 +58,12 @@ uint32_t string_table_add(struct string_table *table, const char *text, size_t l
 	return id;
 }
 
+const char *string_table_intern(struct string_table *table, const char *text, size_t length)
+{
+	uint32_t id = string_table_add(table, text, length, NULL);
+	return id ? table->entries.items[id - 1].text : NULL;
+}
+
 int string_table_define(struct string_table *table, uint32_t id, const char *text, size_t length)
 {
 	if (id == 0 || id > table->entries.count + FOREIGN_ID_GAP_MAX)

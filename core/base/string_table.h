@@ -29,6 +29,9 @@ void string_table_free(struct string_table *table);
  */
 uint32_t string_table_add(struct string_table *table, const char *text, size_t length, bool *is_new);
 
+/* The table's own copy of such a text, the same pointer each time. NULL: out of memory. */
+const char *string_table_intern(struct string_table *table, const char *text, size_t length);
+
 /*
  * Gives a text an id chosen by somebody else, at most 65,536 beyond the largest known one. 0; -EINVAL when the id has
  * another text or is too large; -ENOMEM.

@@ -29,7 +29,7 @@ struct debug_info {
 	struct range_table unit_ranges; /* value: position in units */
 	size_t ranges_seen;
 	ARRAY(struct unit_entry) units;
-	struct string_pool strings; /* names of source files */
+	struct string_table strings; /* names of source files */
 	uint64_t failed;
 };
 
@@ -50,7 +50,7 @@ void debug_info_free(struct debug_info *info)
 		debug_unit_free(&info->units.items[i].unit);
 	array_free(&info->units);
 	range_table_free(&info->unit_ranges);
-	string_pool_free(&info->strings);
+	string_table_free(&info->strings);
 	dwarf_end(info->dwarf);
 	dwarf_end(info->shared);
 	elf_file_close(&info->file);

@@ -4,8 +4,8 @@
 #define IAPROF_CORE_SYMBOLIZER_DEBUG_UNIT_H
 
 #include <elfutils/libdw.h>
+#include "base/string_table.h"
 #include "symbolizer/range_table.h"
-#include "symbolizer/string_pool.h"
 
 /* From this address to the next row's. */
 struct line_row {
@@ -22,7 +22,7 @@ struct debug_scope {
 	uint32_t call_file, call_line;
 };
 
-/* Initialise with {0}. Names of functions are libdw's and live until dwarf_end(); those of files are in a pool. */
+/* Initialise with {0}. Names of functions are libdw's and live until dwarf_end(); those of files are in a table. */
 struct debug_unit {
 	ARRAY(struct line_row) rows;
 	ARRAY(const char *) files;
@@ -34,7 +34,7 @@ struct debug_unit {
  * the names of files. They return 0, -ENOEXEC (damaged: what
  * was good until there is kept) or -ENOMEM. */
 int debug_unit_read_lines(struct debug_unit *unit, Dwarf_Die *die, const Elf_Data *line_section,
-			  struct string_pool *files);
+			  struct string_table *files);
 int debug_unit_read_scopes(struct debug_unit *unit, Dwarf_Die *die);
 void debug_unit_free(struct debug_unit *unit);
 

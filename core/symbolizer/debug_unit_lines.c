@@ -39,7 +39,7 @@ void debug_unit_free(struct debug_unit *unit)
 }
 
 /* A file's name with the folder in which the compiler ran, where it is relative to that; NULL when out of memory. */
-static const char *full_name(Dwarf_Die *die, const char *name, struct string_pool *files)
+static const char *full_name(Dwarf_Die *die, const char *name, struct string_table *files)
 {
 	Dwarf_Attribute attribute;
 	const char *folder =
@@ -51,10 +51,10 @@ static const char *full_name(Dwarf_Die *die, const char *name, struct string_poo
 	}
 	if (joined)
 		name = joined;
-	return string_pool_add(files, name, strnlen(name, IAPROF_STRING_LENGTH_MAX));
+	return string_table_intern(files, name, strnlen(name, IAPROF_STRING_LENGTH_MAX));
 }
 
-static int read_files(struct debug_unit *unit, Dwarf_Die *die, struct string_pool *pool)
+static int read_files(struct debug_unit *unit, Dwarf_Die *die, struct string_table *table)
 {
 	Dwarf_Files *files;
 	size_t count;
@@ -64,7 +64,7 @@ static int read_files(struct debug_unit *unit, Dwarf_Die *die, struct string_poo
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		const char *name = dwarf_filesrc(files, i, NULL, NULL);
-		const char *full = name ? full_name(die, name, pool) : NULL;
+		const char *full = name ? full_name(die, name, table) : NULL;
 		if (name && !full)
 			return -ENOMEM;
 		unit->files.items[unit->files.count++] = full;
@@ -86,7 +86,7 @@ static bool add_row(struct debug_unit *unit, const struct line_row *row)
 }
 
 int debug_unit_read_lines(struct debug_unit *unit, Dwarf_Die *die, const Elf_Data *line_section,
-			  struct string_pool *files)
+			  struct string_table *files)
 {
 	if (!has_sane_program(die, line_section))
 		return -ENOEXEC;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "base/clock.h"
 #include "base/hash.h"
 #include "symbolizer/mapped_file.h"
 #include "symbolizer/vdso.h"
@@ -54,9 +54,7 @@ struct image_cache *image_cache_new(const char *debug_path, bool lines, bool liv
 	cache->debug_path = debug_path;
 	cache->lines = lines;
 	cache->live = live;
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	cache->begin = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	cache->begin = clock_monotonic();
 	return cache;
 }
 

@@ -7,26 +7,23 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <linux/fs.h>
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "symbolizer/regular_file.h"
 
-#define NANOSECONDS 1000000000LL
 /* File systems stamp with a clock that ticks every 1 to 10 ms; a stamp is never later than the event. */
 #define CLOCK_SLACK (10 * 1000000LL)
 
 /* Whether a name or a device number proves that it is the file that the process has mapped. */
 enum certainty { BY_NAME, BY_MAPPING };
 
-static int64_t clock_now(clockid_t clock)
+static int64_t nanoseconds(const struct statx_timestamp *time)
 {
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return now.tv_sec * NANOSECONDS + now.tv_nsec;
+	return time->tv_sec * (int64_t)NANOSECONDS_PER_SECOND + time->tv_nsec;
 }
 
 static int read_identity(int descriptor, struct file_identity *identity)
@@ -38,9 +35,9 @@ static int read_identity(int descriptor, struct file_identity *identity)
 	identity->device = makedev(status.stx_dev_major, status.stx_dev_minor);
 	identity->inode = status.stx_ino;
 	identity->size = status.stx_size;
-	identity->modified = status.stx_mtime.tv_sec * NANOSECONDS + status.stx_mtime.tv_nsec;
+	identity->modified = nanoseconds(&status.stx_mtime);
 	if (status.stx_mask & STATX_BTIME)
-		identity->born = status.stx_btime.tv_sec * NANOSECONDS + status.stx_btime.tv_nsec;
+		identity->born = nanoseconds(&status.stx_btime);
 	return 0;
 }
 
@@ -49,7 +46,7 @@ static bool is_newer(const struct file_identity *identity, uint64_t latest)
 {
 	if (!latest)
 		return false;
-	int64_t real_time = (int64_t)latest + clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC);
+	int64_t real_time = (int64_t)(latest + clock_read(CLOCK_REALTIME) - clock_monotonic());
 	return identity->modified > real_time + CLOCK_SLACK || identity->born > real_time + CLOCK_SLACK;
 }
 

@@ -8,18 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <sys/stat.h>
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "symbolizer/perf_map.h"
 #include "symbolizer/regular_file.h"
 
 /* Processes with generated code that are sampled at the same time; more only cost reading a map again. */
 #define SLOT_COUNT 64
-#define NANOSECONDS 1000000000LL
 /* /proc/PID/stat counts in ticks of 10 ms, file systems stamp in ticks of up to 10 ms. */
-#define CLOCK_SLACK (NANOSECONDS / 50)
+#define CLOCK_SLACK (20 * INT64_C(1000000))
 #define CHUNK_SIZE ((size_t)1 << 20)
 
 struct slot {
@@ -62,12 +61,10 @@ uint64_t perf_map_cache_failed(const struct perf_map_cache *cache)
 	return cache->failed;
 }
 
+/* CLOCK_REALTIME minus another clock. */
 static int64_t clock_difference(clockid_t from)
 {
-	struct timespec real, other;
-	clock_gettime(CLOCK_REALTIME, &real);
-	clock_gettime(from, &other);
-	return (real.tv_sec - other.tv_sec) * NANOSECONDS + real.tv_nsec - other.tv_nsec;
+	return (int64_t)(clock_read(CLOCK_REALTIME) - clock_read(from));
 }
 
 static bool read_status(uint32_t pid, struct process_facts *facts)
@@ -106,7 +103,7 @@ static bool read_begin(uint32_t pid, struct process_facts *facts)
 	    sscanf(next + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
 		   &ticks) != 1)
 		return false;
-	facts->begin = (int64_t)(ticks * (unsigned long long)(NANOSECONDS / sysconf(_SC_CLK_TCK))) +
+	facts->begin = (int64_t)(ticks * (NANOSECONDS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK))) +
 		       clock_difference(CLOCK_BOOTTIME);
 	return true;
 }
@@ -135,10 +132,11 @@ static int open_map(const struct process *process, struct stat *status)
 		return descriptor;
 	if (fstat(descriptor, status))
 		return -errno;
-	if (status->st_uid != 0 && (!running || status->st_uid != facts.user))
+	if (status->st_uid != 0 && status->st_uid != geteuid() && (!running || status->st_uid != facts.user))
 		return -EACCES;
 	/* Process numbers are used again and nobody removes the maps: an older one is another process's. */
-	if (status->st_mtim.tv_sec * NANOSECONDS + status->st_mtim.tv_nsec < facts.begin - CLOCK_SLACK)
+	if (status->st_mtim.tv_sec * (int64_t)NANOSECONDS_PER_SECOND + status->st_mtim.tv_nsec <
+	    facts.begin - CLOCK_SLACK)
 		return -ESTALE;
 	if ((uint64_t)status->st_size > PERF_MAP_SIZE_MAX)
 		return -EFBIG;

@@ -4,19 +4,18 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
+#include "base/string_table.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/image_cache.h"
 #include "symbolizer/kallsyms.h"
 #include "symbolizer/perf_map_cache.h"
-#include "symbolizer/string_pool.h"
 
 #define DEFAULT_DEBUG_PATH "/usr/lib/debug"
 #define DEFAULT_KALLSYMS "/proc/kallsyms"
 
 struct symbolizer {
 	bool live;
-	struct string_pool strings;
+	struct string_table strings;
 	struct image_cache *images;
 	struct perf_map_cache *perf_maps;
 	const char *kallsyms_path;
@@ -28,7 +27,7 @@ struct symbolizer {
 
 static const char *intern(struct symbolizer *symbolizer, const char *text)
 {
-	return string_pool_add(&symbolizer->strings, text, strlen(text));
+	return string_table_intern(&symbolizer->strings, text, strlen(text));
 }
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
@@ -57,7 +56,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	image_cache_free(symbolizer->images);
 	perf_map_cache_free(symbolizer->perf_maps);
 	kallsyms_free(&symbolizer->kallsyms);
-	string_pool_free(&symbolizer->strings);
+	string_table_free(&symbolizer->strings);
 	free(symbolizer);
 }
 
@@ -80,8 +79,8 @@ static const char *shown_name(struct symbolizer *symbolizer, const char *name)
 	char text[DEMANGLE_LENGTH_MAX + 1];
 	size_t length = demangle(name, text);
 	if (length)
-		return string_pool_add(&symbolizer->strings, text, length);
-	return string_pool_add(&symbolizer->strings, name, strnlen(name, IAPROF_STRING_LENGTH_MAX));
+		return string_table_intern(&symbolizer->strings, text, length);
+	return string_table_intern(&symbolizer->strings, name, strnlen(name, IAPROF_STRING_LENGTH_MAX));
 }
 
 /* Makes a symbol one without a name. */
@@ -152,7 +151,7 @@ static size_t resolve_generated(struct symbolizer *symbolizer, const struct proc
 	uint64_t start;
 	const char *name =
 		symbolizer->live ? perf_map_cache_find(symbolizer->perf_maps, process, address, &start) : NULL;
-	name = name ? string_pool_add(&symbolizer->strings, name, strnlen(name, IAPROF_STRING_LENGTH_MAX)) : NULL;
+	name = name ? string_table_intern(&symbolizer->strings, name, strnlen(name, IAPROF_STRING_LENGTH_MAX)) : NULL;
 	if (!name)
 		return set_unknown(symbolizer, symbol);
 	symbol->name = name;

@@ -147,7 +147,7 @@ START_TEST(mini_debug_info)
 END_TEST
 
 static const char *const bad_compressors[] = { "cat", "xz | head -c 100", "true", "sh -c 'xz | tail -c +9'",
-					       "sh -c 'head -c 300000000 /dev/zero | xz'" };
+					       "sh -c 'head -c 300000000 /dev/zero | xz -0'" };
 
 START_TEST(bad_mini_debug_info_is_refused)
 {

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as an ELF image: symbols, stubs, mini debug info, lines and inlined functions. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolizer/demangle.h"
+#include "symbolizer/image.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+/* What a profile would ask about one address. */
+static void look_up(struct image *image, uint64_t address)
+{
+	struct debug_frame frames[64];
+	char text[DEMANGLE_LENGTH_MAX + 1];
+	uint64_t start;
+	const char *name = symbol_table_find(&image->symbols, address, &start);
+	if (name)
+		demangle(name, text);
+	size_t count = image->debug_info ? debug_info_find(image->debug_info, address, frames, 64) : 0;
+	for (size_t i = 0; i < count; i++) {
+		if (frames[i].name)
+			demangle(frames[i].name, text);
+		if (frames[i].file && strlen(frames[i].file) > SIZE_MAX / 2)
+			abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	char *copy = malloc(size ? size : 1);
+	if (!copy)
+		return 0;
+	memcpy(copy, bytes, size);
+	struct elf_file elf;
+	if (elf_file_open_memory(&elf, copy, size))
+		return 0;
+	struct image_place place = { .root = -1, .debug_path = "/nonexistent" };
+	struct image *image = image_new(&elf, &place, true);
+	if (!image)
+		return 0;
+	for (size_t i = 0; i < image->segments.count && i < 8; i++) {
+		uint64_t address;
+		if (image_address(image, image->segments.items[i].file_offset, &address))
+			for (uint64_t offset = 0; offset < 1024; offset += 13)
+				look_up(image, address + offset);
+	}
+	for (size_t i = 0; i < image->symbols.ranges.count && i < 256; i++)
+		look_up(image, image->symbols.ranges.items[i].start);
+	image_free(image);
+	return 0;
+}
