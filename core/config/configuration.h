@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* key=value as written. origin is for messages: "npu.ini:12" or "--source cpu-stack". All owned. */
+/* key=value as written. origin is for messages: "npu.ini:12" or "--source". All owned. */
 struct setting {
 	char *key;
 	char *value;

@@ -46,8 +46,8 @@ static const char usage[] = "Usage: iaprof [OPTION...] [--] [COMMAND [ARGUMENT..
 			    "  -q, --quiet                 says nothing but errors\n"
 			    "\n"
 			    "A TIME is a number with ns, us, ms, s, m or h, such as 500ms; without one it is\n"
-			    "in seconds. A comma or colon in a VALUE is written \\, or \\: and NAME.ID is a\n"
-			    "second instance of plugin NAME.\n"
+			    "in seconds. A comma in a VALUE is written \\, and NAME.ID is a second instance of\n"
+			    "plugin NAME.\n"
 			    "\n"
 			    "Examples:\n"
 			    "  iaprof sleep 30 > profile.folded       the whole machine for 30 seconds\n"
@@ -62,7 +62,8 @@ static const char usage[] = "Usage: iaprof [OPTION...] [--] [COMMAND [ARGUMENT..
 static const struct iaprof_option output_option = {
 	.name = "output",
 	.type = IAPROF_OPTION_STRING,
-	.help = "The file to write, - for standard output; see iaprof(1) for its name when this is not given",
+	.default_value = "-",
+	.help = "The file to write; - is standard output",
 };
 static const struct option_table output_table = { &output_option, 1, sizeof output_option };
 

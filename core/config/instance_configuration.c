@@ -121,11 +121,8 @@ int instance_read_argument(struct instance_configuration *instance, const char *
 			   struct error *error)
 {
 	char *name CLEANUP_FREE = take_part(&text, ':');
-	char *origin CLEANUP_FREE = NULL;
+	int result = name ? instance_set_name(instance, name, option, error) : out_of_memory(error);
 
-	if (!name || asprintf(&origin, "%s %s", option, value_excerpt(name).text) < 0)
-		return out_of_memory(error);
-	int result = instance_set_name(instance, name, origin, error);
 	if (result < 0)
 		return error_wrap(error, "%s", option);
 	while (*text && result == 0) {
@@ -133,7 +130,7 @@ int instance_read_argument(struct instance_configuration *instance, const char *
 		char *part CLEANUP_FREE = take_part(&text, ',');
 		result = part ? add_argument_setting(instance, part, error) : out_of_memory(error);
 	}
-	return result < 0 ? error_wrap(error, "%s", origin) : 0;
+	return result < 0 ? error_wrap(error, "%s %s", option, value_excerpt(name).text) : 0;
 }
 
 void instance_release(struct instance_configuration *instance)

@@ -131,7 +131,7 @@ START_TEST(reads_every_option)
 	ck_assert_str_eq(configuration.sources.items[0].plugin, "cpu-stack");
 	ck_assert_ptr_null(configuration.sources.items[0].id);
 	ck_assert_str_eq(value_of(&configuration.sources.items[0], "frequency"), "199");
-	ck_assert_str_eq(configuration.sources.items[0].settings.items[0].origin, "--source cpu-stack");
+	ck_assert_str_eq(configuration.sources.items[0].settings.items[0].origin, "--source");
 	ck_assert_uint_eq(configuration.sinks.count, 1);
 	ck_assert_str_eq(configuration.sinks.items[0].plugin, "folded");
 	ck_assert_ptr_null(configuration.command);
@@ -248,7 +248,7 @@ START_TEST(refuses_bad_command_lines)
 		{ { "--list", "--check" }, "--list and --check exclude each other" },
 		{ { "--list", "true" }, "--list takes no command" },
 		{ { "--replay", "f", "-s", "cpu-stack" },
-		  "replay (command line) and source (--source cpu-stack) exclude each other: leave one out" },
+		  "replay (command line) and source (--source) exclude each other: leave one out" },
 		{ { "--replay", "f", "-p", "1" },
 		  "replay (command line) and pid (command line) exclude each other: leave one out" },
 		{ { "--replay", "f", "-d", "1s" },
@@ -261,11 +261,11 @@ START_TEST(refuses_bad_command_lines)
 		{ { "-o", "a", "-k", "folded", "-k", "csv" },
 		  "output (command line) names the file of one sink, but there are 2: write output= for each of them" },
 		{ { "-o", "a", "-k", "folded:output=b" },
-		  "output (command line) and output of the sink (--sink folded) exclude each other: leave one out" },
+		  "output (command line) and output of the sink (--sink) exclude each other: leave one out" },
 		{ { "-s", "cpu-stack", "-s", "cpu-stack" },
-		  "cpu-stack is there twice, first in --source cpu-stack: write cpu-stack.ID for a second instance" },
+		  "cpu-stack is there twice, first in --source: write cpu-stack.ID for a second instance" },
 		{ { "-k", "csv.a", "-k", "csv.a" },
-		  "csv.a is there twice, first in --sink csv.a: write csv.ID for a second instance" },
+		  "csv.a is there twice, first in --sink: write csv.ID for a second instance" },
 		{ { "-c", "no-such.ini" }, "cannot read no-such.ini: No such file or directory" },
 		{ { "-c", "." }, "cannot read .: it is a folder, not an INI file" },
 		{ { "-c", "/dev/null" }, "cannot read /dev/null: it is not a regular file" },
@@ -333,7 +333,7 @@ START_TEST(refuses_bad_source_arguments)
 		{ "x:a=1,,b=2", "--source x: a key=value is missing after ':' or ','" },
 		{ "x:lines", "--source x: 'lines' has no value: write lines=VALUE" },
 		{ "x:=1", "--source x: '=1' has no key" },
-		{ "x:a=1,a=2", "--source x: 'a' is set twice, first in --source x" },
+		{ "x:a=1,a=2", "--source x: 'a' is set twice, first in --source" },
 		{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 		  "--source: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...' is no plugin name: "
 		  "lower-case letters, digits and '-'" },

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Completes lines as bash would, with the real iaprof: test_completions.sh IAPROF COMPLETIONS-FOLDER. TAP.
+program=$1
+folder=$2
+count=0
+failed=0
+
+if [[ ! -x $program ]]; then
+	echo "1..0 # SKIP $program is not built"
+	exit 0
+fi
+# shellcheck source=/dev/null
+. "$folder/iaprof.bash"
+# Outside of a completion bash refuses compopt.
+compopt() { :; }
+
+# expect LINE REPLY...: what is offered at the end of the line, sorted.
+expect() {
+	local line=$1 wanted found
+	shift
+	wanted=$(printf '%s\n' "$@")
+	COMP_LINE="iaprof $line" COMP_POINT=$((${#line} + 7)) COMPREPLY=()
+	_iaprof "$program"
+	found=$(printf '%s\n' "${COMPREPLY[@]}" | sort -u)
+	count=$((count + 1))
+	if [[ $found == "$wanted" ]]; then
+		echo "ok $count - '$line'"
+	else
+		failed=1
+		echo "not ok $count - '$line'"
+		diff <(echo "$wanted") <(echo "$found") | sed 's/^/# /'
+	fi
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+touch "$scratch/one.ini"
+
+expect --re --record --replay
+expect -- --check --config --duration --help --interval --list --output --pid --quiet --record --replay --scope --sink \
+	--source --verbose --version
+expect '--scope ' command system
+expect '--scope=c' command
+expect '-v -k fold' folded
+expect '--sink fold' folded
+expect '--sink=fold' folded
+expect '-s fold' ''
+expect '-s repl' replay
+expect '--help fold' folded
+expect '-k folded:ann' annotate=
+expect '-k folded:annotate=' no yes
+expect '-k folded.second:annotate=y' yes
+expect '-k folded:lines=yes,ann' yes,annotate=
+expect '-k folded:lines=yes,pid=' auto no yes
+expect "-k folded:output=$scratch/o" "$scratch/one.ini"
+expect "-c $scratch/o" "$scratch/one.ini"
+expect '-d 1s ' "$(compgen -c | sort -u)"
+expect '-d 1s -- sha256su' sha256sum
+expect 'sleep -' ''
+# Without ':' and '=' among the characters that break words, the reply is the whole word.
+COMP_WORDBREAKS=' '
+expect '-k folded:lines=yes,ann' folded:lines=yes,annotate=
+expect '--sink=fold' --sink=folded
+
+if command -v zsh >/dev/null; then
+	count=$((count + 1))
+	if zsh -n "$folder/_iaprof"; then
+		echo "ok $count - zsh reads its completion"
+	else
+		failed=1
+		echo "not ok $count - zsh reads its completion"
+	fi
+else
+	count=$((count + 1))
+	echo "ok $count - zsh reads its completion # SKIP zsh is not installed"
+fi
+echo "1..$count"
+exit $failed
