@@ -97,9 +97,10 @@ START_TEST(streams_in_blocks)
 		ck_assert_int_eq(test_host_send(host, records.data, records.size, count), 0);
 	/* Two of them fit into a block, so that at most two of 140 wait. */
 	const struct test_output *output = test_host_output(host, NULL);
+	test_bytes_append(&file, output->data, output->size);
 	uint32_t written = 0;
-	for (size_t offset = 32; offset < output->size; offset += 32 + ((uint32_t *)(output->data + offset))[2])
-		written += ((uint32_t *)(output->data + offset))[4];
+	for (size_t offset = 32; offset < file.size; offset += 32 + u32_at(offset + 8))
+		written += u32_at(offset + 16);
 	ck_assert_uint_ge(written, 138);
 	test_host_stop(host);
 	test_host_free(host);

@@ -112,6 +112,8 @@ const struct iaprof_record *test_host_next(const struct test_host *host, const s
 					   uint16_t type)
 {
 	const struct iaprof_batch all = { .records = host->records, .size = host->record_size };
+	if (!all.size)
+		return NULL;
 	do
 		record = iaprof_batch_next(&all, record);
 	while (record && type && record->type != type);
