@@ -89,14 +89,19 @@ void load_program_stop(struct load_program *load)
 	close(load->gate);
 }
 
+int load_program_function_at(const struct load_program *load, uint64_t address)
+{
+	for (int function = 0; function < LOAD_FUNCTION_COUNT; function++)
+		if (address >= load->functions[function].start && address < load->functions[function].end)
+			return function;
+	return -1;
+}
+
 int load_program_function(const struct load_program *load, const struct iaprof_record_stack *stack)
 {
-	const uint64_t *addresses = stack ? iaprof_record_stack_addresses(stack) : NULL;
+	int function = -1;
 
-	for (uint32_t i = 0; stack && i < stack->count; i++)
-		for (int function = 0; function < LOAD_FUNCTION_COUNT; function++)
-			if (addresses[i] >= load->functions[function].start &&
-			    addresses[i] < load->functions[function].end)
-				return function;
-	return -1;
+	for (uint32_t i = 0; stack && function < 0 && i < stack->count; i++)
+		function = load_program_function_at(load, iaprof_record_stack_addresses(stack)[i]);
+	return function;
 }

@@ -31,6 +31,8 @@ uint64_t load_program_exec_time(struct load_program *load);
 /* Kills it if it runs, and releases what load_program_start() took. */
 void load_program_stop(struct load_program *load);
 
+/* The function of load whose code is at an address, or -1. */
+int load_program_function_at(const struct load_program *load, uint64_t address);
 /* The function of load that a stack passes through, or -1. */
 int load_program_function(const struct load_program *load, const struct iaprof_record_stack *stack);
 
