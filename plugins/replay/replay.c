@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source replay: sends the records of a capture (sink capture) as if the run happened again. */
+/*
+ * Source replay: sends the records of a capture (sink capture) as if the run happened again. The file is read twice:
+ * what addresses mean was written after the samples that have them, so names are sent first and then all the rest.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <iaprof/plugin.h>
@@ -16,7 +21,16 @@ struct replay {
 	int descriptor; /* when prepared */
 	struct capture_reader reader;
 	const volatile int *stopping; /* NULL before the thread runs */
+	char *selected;               /* records of a block that are sent in this pass */
 };
+
+enum pass {
+	PASS_NAMES, /* what strings and addresses mean */
+	PASS_EVENTS /* everything else */
+};
+
+/* How much of a capture from a pipe is kept at a time on its way to a file that can be read twice. */
+#define SPOOL_SIZE (64 << 10)
 
 static const struct iaprof_option options[] = {
 	{ .name = "file",
@@ -34,19 +48,9 @@ static int replay_configure(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
-/* Waits for a pipe's writer, but not when the run is to end. Files are ready at once. */
-static int wait_readable(const struct replay *replay)
+static bool is_stopping(const struct replay *replay)
 {
-	struct pollfd descriptor = { .fd = replay->descriptor, .events = POLLIN };
-	for (;;) {
-		if (replay->stopping && __atomic_load_n(replay->stopping, __ATOMIC_ACQUIRE))
-			return -ECANCELED;
-		int ready = poll(&descriptor, 1, 100);
-		if (ready > 0)
-			return 0;
-		if (ready < 0 && errno != EINTR)
-			return -errno;
-	}
+	return replay->stopping && __atomic_load_n(replay->stopping, __ATOMIC_ACQUIRE);
 }
 
 static ssize_t replay_read(void *context, void *data, size_t size)
@@ -54,18 +58,51 @@ static ssize_t replay_read(void *context, void *data, size_t size)
 	struct replay *replay = context;
 	size_t done = 0;
 	while (done < size) {
-		int result = wait_readable(replay);
-		if (result < 0)
-			return result;
+		if (is_stopping(replay))
+			return -ECANCELED;
 		ssize_t got = read(replay->descriptor, (char *)data + done, size - done);
 		if (got == 0)
 			break;
 		if (got > 0)
 			done += (size_t)got;
-		else if (errno != EINTR && errno != EAGAIN)
+		else if (errno != EINTR)
 			return -errno;
 	}
 	return (ssize_t)done;
+}
+
+/* Copies a pipe into a file without a name. Reads until the writer closes it. */
+static int spool(const struct iaprof_host *host, struct replay *replay)
+{
+	FILE *file = tmpfile();
+	if (!file)
+		return host->fail(host, errno, "%s: a file to read it twice from: %s", replay->file, strerror(errno));
+	char buffer[SPOOL_SIZE];
+	ssize_t got;
+	int result = 0;
+	while (result == 0 && (got = read(replay->descriptor, buffer, sizeof buffer)) != 0)
+		if ((got < 0 && errno != EINTR) || (got > 0 && fwrite(buffer, 1, (size_t)got, file) != (size_t)got))
+			result = host->fail(host, errno, "%s: %s", replay->file, strerror(errno));
+	int copy = -1;
+	if (result == 0 && (fflush(file) || (copy = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3)) < 0))
+		result = host->fail(host, errno, "%s: %s", replay->file, strerror(errno));
+	fclose(file);
+	if (result < 0)
+		return result;
+	if (replay->descriptor > STDIN_FILENO)
+		close(replay->descriptor);
+	replay->descriptor = copy;
+	return lseek(copy, 0, SEEK_SET) < 0 ? -errno : 0;
+}
+
+static int open_reader(const struct iaprof_host *host, struct replay *replay)
+{
+	capture_reader_close(&replay->reader);
+	replay->reader = (struct capture_reader){ .read = replay_read, .context = replay };
+	if (lseek(replay->descriptor, 0, SEEK_SET) < 0)
+		return host->fail(host, errno, "%s: %s", replay->file, strerror(errno));
+	int result = capture_reader_open(&replay->reader);
+	return result < 0 ? host->fail(host, result, "%s: %s", replay->file, replay->reader.wrong) : 0;
 }
 
 static int replay_prepare(const struct iaprof_host *host, void *instance)
@@ -76,10 +113,15 @@ static int replay_prepare(const struct iaprof_host *host, void *instance)
 		int error = errno;
 		return host->fail(host, error, "open %s: %s", replay->file, strerror(error));
 	}
-	replay->reader.read = replay_read;
-	replay->reader.context = replay;
-	int result = capture_reader_open(&replay->reader);
-	return result < 0 ? host->fail(host, result, "%s: %s", replay->file, replay->reader.wrong) : 0;
+	replay->selected = malloc(CAPTURE_BLOCK_SIZE_MAX);
+	if (!replay->selected)
+		return host->fail(host, ENOMEM, "not enough memory");
+	if (lseek(replay->descriptor, 0, SEEK_CUR) < 0) {
+		int result = spool(host, replay);
+		if (result < 0)
+			return result;
+	}
+	return open_reader(host, replay);
 }
 
 static int replay_start(const struct iaprof_host *host, void *instance)
@@ -89,26 +131,56 @@ static int replay_start(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
-static int replay_thread(const struct iaprof_host *host, void *instance, const volatile int *stopping)
+static bool is_of_pass(const struct iaprof_record *record, enum pass pass)
 {
-	struct replay *replay = instance;
-	replay->stopping = stopping;
+	bool names = record->type == IAPROF_RECORD_STRING || record->type == IAPROF_RECORD_FRAMES;
+	return names == (pass == PASS_NAMES);
+}
+
+static int emit_selected(const struct iaprof_host *host, struct replay *replay, const struct iaprof_batch *batch,
+			 enum pass pass)
+{
+	struct iaprof_batch selected = { .records = replay->selected };
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
+		if (is_of_pass(record, pass)) {
+			memcpy(replay->selected + selected.size, record, record->size);
+			selected.size += record->size;
+			selected.count++;
+		}
+	int sent = selected.count ? host->emit(host, &selected) : 0;
+	return sent < 0 ? host->fail(host, sent, "%s: the records of block %" PRIu64 " are refused: %s", replay->file,
+				     replay->reader.totals.blocks - 1, strerror(-sent))
+			: 0;
+}
+
+/* Sends what belongs to a pass. 0 at the end or when the run is to end; what is damaged is told by the last pass. */
+static int send_pass(const struct iaprof_host *host, struct replay *replay, enum pass pass)
+{
 	struct iaprof_batch batch;
 	int result;
 	while ((result = capture_reader_next(&replay->reader, &batch)) > 0) {
-		int sent = host->emit(host, &batch);
+		int sent = emit_selected(host, replay, &batch, pass);
 		if (sent < 0)
-			return host->fail(host, sent, "%s: the records of block %" PRIu64 " are refused: %s",
-					  replay->file, replay->reader.totals.blocks - 1, strerror(-sent));
-		if (__atomic_load_n(stopping, __ATOMIC_ACQUIRE))
+			return sent;
+		if (is_stopping(replay))
 			return 0;
 	}
-	if (result == -ECANCELED)
+	if (result == -ECANCELED || (result < 0 && pass == PASS_NAMES))
 		return 0;
 	if (result < 0)
 		return host->fail(host, result, "%s: %s; the %" PRIu64 " records before it were replayed", replay->file,
 				  replay->reader.wrong, replay->reader.totals.records);
 	return 0;
+}
+
+static int replay_thread(const struct iaprof_host *host, void *instance, const volatile int *stopping)
+{
+	struct replay *replay = instance;
+	replay->stopping = stopping;
+	int result = send_pass(host, replay, PASS_NAMES);
+	if (result == 0)
+		result = open_reader(host, replay);
+	return result == 0 ? send_pass(host, replay, PASS_EVENTS) : result;
 }
 
 static int replay_stop(const struct iaprof_host *host, void *instance)
@@ -123,6 +195,7 @@ static void replay_destroy(const struct iaprof_host *host, void *instance)
 	(void)host;
 	struct replay *replay = instance;
 	capture_reader_close(&replay->reader);
+	free(replay->selected);
 	if (replay->descriptor > STDIN_FILENO)
 		close(replay->descriptor);
 }
