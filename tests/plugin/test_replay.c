@@ -63,10 +63,27 @@ static int replay_run(struct test_host *host)
 	return host->thread_result;
 }
 
+/* Appends the first size bytes of the records that say what strings and addresses mean, or the others. */
+static void append_of_pass(struct test_bytes *expected, size_t size, bool names)
+{
+	for (size_t offset = 0; offset < size;) {
+		const struct iaprof_record *record = (const void *)(records.data + offset);
+		bool is_name = record->type == IAPROF_RECORD_STRING || record->type == IAPROF_RECORD_FRAMES;
+		if (is_name == names)
+			test_bytes_append(expected, record, record->size);
+		offset += record->size;
+	}
+}
+
+/* What names are come first, for a replayed run resolves stacks as it goes. */
 static void expect_records(const struct test_host *host, size_t size)
 {
+	struct test_bytes expected = { 0 };
+	append_of_pass(&expected, size, true);
+	append_of_pass(&expected, size, false);
 	ck_assert_uint_eq(host->record_size, size);
-	ck_assert(size == 0 || memcmp(host->records, records.data, size) == 0);
+	ck_assert(size == 0 || memcmp(host->records, expected.data, size) == 0);
+	free(expected.data);
 }
 
 START_TEST(gives_back_every_record)
