@@ -198,14 +198,18 @@ static void callback_returned(struct watch *watch, int result)
 static void descriptor_ready(void *context, uint32_t ready)
 {
 	struct watch *watch = context;
-	if (!atomic_load(&watch->instance->finished))
+	if (atomic_load(&watch->instance->finished))
+		loop_pause(watch->loop_watch);
+	else
 		callback_returned(watch, watch->fd_callback(watch->instance->memory, watch->descriptor, ready));
 }
 
 static void timer_expired(void *context, uint64_t expirations)
 {
 	struct watch *watch = context;
-	if (!atomic_load(&watch->instance->finished))
+	if (atomic_load(&watch->instance->finished))
+		loop_pause(watch->loop_watch);
+	else
 		callback_returned(watch, watch->timer_callback(watch->instance->memory, expirations));
 }
 

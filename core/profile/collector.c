@@ -77,6 +77,8 @@ struct collector *collector_new(const struct collector_options *options)
 								       .intern = options->intern,
 								       .bus = options->frames_bus,
 								       .lines = options->lines });
+	if (collector->resolver)
+		resolver_set_same_boot(collector->resolver, options->live);
 	collector->stack_context = (struct sample_stack_context){ .processes = collector->processes,
 								  .resolver = collector->resolver,
 								  .frames = &collector->frames,
@@ -221,6 +223,8 @@ static void take_value_type(struct collector *collector, const struct iaprof_rec
 
 static void take_metadata(struct collector *collector, const char *key, const char *value)
 {
+	if (!collector->options.live && !strcmp(key, METADATA_BOOT_ID) && collector->options.boot_id)
+		resolver_set_same_boot(collector->resolver, !strcmp(value, collector->options.boot_id));
 	for (size_t i = 0; i + 1 < collector->metadata.count; i += 2)
 		if (!strcmp(collector->metadata.items[i], key)) {
 			collector->metadata.items[i + 1] = value;
@@ -394,6 +398,7 @@ uint64_t collector_realtime_offset(const struct collector *collector)
 struct collector_statistics collector_statistics(const struct collector *collector)
 {
 	struct collector_statistics statistics = collector->statistics;
+	statistics.symbolizer_warning = symbolizer_warning(collector->symbolizer);
 	statistics.stacks_unknown = collector->stack_context.stacks_unknown;
 	return statistics;
 }

@@ -24,17 +24,19 @@ struct collector_options {
 	bool pids;              /* a sink wants the stacks of different processes kept apart */
 	bool live;              /* not a replay: processes and their files may still be there */
 	const char *kallsyms;   /* NULL: /proc/kallsyms */
+	const char *boot_id;    /* of this machine; for a replay */
 };
 
 /* What came in and what became of it, for the summary. */
 struct collector_statistics {
 	uint64_t records;
-	uint64_t samples;             /* CPU samples, as counted by their sources */
-	uint64_t processes;           /* program images seen */
-	uint64_t stacks_unknown;      /* samples whose stack id was not known any more */
-	uint64_t definitions_refused; /* ids of a replayed run that mean two things */
-	uint64_t out_of_memory;       /* samples that could not be stored */
-	uint64_t kernel_side_time;    /* ns: what sources say their BPF programs used (counter "kernel-side-time") */
+	uint64_t samples;               /* CPU samples, as counted by their sources */
+	uint64_t processes;             /* program images seen */
+	uint64_t stacks_unknown;        /* samples whose stack id was not known any more */
+	uint64_t definitions_refused;   /* ids of a replayed run that mean two things */
+	uint64_t out_of_memory;         /* samples that could not be stored */
+	const char *symbolizer_warning; /* why names are missing, NULL; lives as long as the collector */
+	uint64_t kernel_side_time;      /* ns: what sources say their BPF programs used (counter "kernel-side-time") */
 };
 
 struct collector *collector_new(const struct collector_options *options);
@@ -61,6 +63,8 @@ void collector_add_loss(struct collector *collector, const char *source, const c
 
 /* CLOCK_REALTIME minus CLOCK_MONOTONIC when the run began, from the metadata of that name; 0 when it is not there. */
 #define METADATA_REALTIME_OFFSET "realtime offset"
+/* Of /proc/sys/kernel/random/boot_id: tells whether a replay is on the machine, and since the boot, of its run. */
+#define METADATA_BOOT_ID "boot id"
 uint64_t collector_realtime_offset(const struct collector *collector);
 
 struct collector_statistics collector_statistics(const struct collector *collector);

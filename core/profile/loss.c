@@ -54,6 +54,7 @@ bool loss_add(struct loss *loss, const char *source, const char *reason, uint32_
 	}
 	if (count == IAPROF_COUNT_UNKNOWN) {
 		entry->unknown++;
+		entry->interval_unknown++;
 	} else {
 		entry->count = saturating_add(entry->count, count);
 		entry->interval_count = saturating_add(entry->interval_count, count);
@@ -69,6 +70,8 @@ bool loss_add(struct loss *loss, const char *source, const char *reason, uint32_
 
 void loss_begin_interval(struct loss *loss)
 {
-	for (size_t i = 0; i < loss->entries.count; i++)
-		loss->entries.items[i].interval_value = loss->entries.items[i].interval_count = 0;
+	for (size_t i = 0; i < loss->entries.count; i++) {
+		struct loss_entry *entry = &loss->entries.items[i];
+		entry->interval_value = entry->interval_count = entry->interval_unknown = 0;
+	}
 }

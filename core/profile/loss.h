@@ -18,6 +18,7 @@ struct loss_entry {
 	uint64_t value;      /* what they would have added to value_type */
 	uint64_t interval_value;
 	uint64_t interval_count;
+	uint64_t interval_unknown;
 	uint64_t unknown; /* how many times the number was not known */
 	uint64_t begin, end;
 };

@@ -24,6 +24,7 @@ struct resolver {
 	ARRAY(uint32_t) frame_ids;
 	struct hash_index index;
 	bool has_learned;
+	bool other_boot;
 };
 
 struct resolver *resolver_new(const struct resolver_options *options)
@@ -32,6 +33,11 @@ struct resolver *resolver_new(const struct resolver_options *options)
 	if (resolver)
 		resolver->options = *options;
 	return resolver;
+}
+
+void resolver_set_same_boot(struct resolver *resolver, bool same)
+{
+	resolver->other_boot = !same;
 }
 
 static void clear(struct resolver *resolver)
@@ -159,10 +165,19 @@ static struct answer *ask_symbolizer(struct resolver *resolver, struct process *
 				     uint64_t address)
 {
 	struct symbol symbols[SYMBOLIZER_INLINE_DEPTH_MAX];
-	size_t count = process ? symbolizer_resolve_user(resolver->options.symbolizer, process, mapping, address,
-							 symbols, SYMBOLIZER_INLINE_DEPTH_MAX)
-			       : symbolizer_resolve_kernel(resolver->options.symbolizer, address, symbols,
-							   SYMBOLIZER_INLINE_DEPTH_MAX);
+	size_t count = 1;
+	if (resolver->other_boot && (!mapping || !mapping->build_id_size))
+		symbols[0] = (struct symbol){ .name = "[unknown]",
+					      .module = mapping ? mapping->path : NULL,
+					      .kind = process ? IAPROF_FRAME_USER : IAPROF_FRAME_LINUX_KERNEL,
+					      .flags = IAPROF_FRAME_UNKNOWN,
+					      .address = address };
+	else if (process)
+		count = symbolizer_resolve_user(resolver->options.symbolizer, process, mapping, address, symbols,
+						SYMBOLIZER_INLINE_DEPTH_MAX);
+	else
+		count = symbolizer_resolve_kernel(resolver->options.symbolizer, address, symbols,
+						  SYMBOLIZER_INLINE_DEPTH_MAX);
 	struct answer *answer =
 		begin_answer(resolver, process ? process->serial : 0, mapping ? mapping->serial : 0, address);
 	if (!answer)

@@ -31,6 +31,12 @@ struct resolver_options {
 struct resolver *resolver_new(const struct resolver_options *options);
 void resolver_free(struct resolver *resolver);
 
+/*
+ * Whether the records are of this machine since it was booted (true at first). When they are not, nothing is asked that
+ * could answer with another machine's names: addresses of the Linux kernel, and of files without a build id.
+ */
+void resolver_set_same_boot(struct resolver *resolver, bool same);
+
 /* Takes the answer that a FRAMES record of a replayed run holds. */
 void resolver_learn(struct resolver *resolver, const struct iaprof_record_frames *record);
 

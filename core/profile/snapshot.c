@@ -45,8 +45,11 @@ static bool copy_loss(struct snapshot *snapshot, const struct loss *loss)
 	struct iaprof_profile *profile = &snapshot->profile;
 	for (size_t i = 0; i < loss->entries.count; i++) {
 		const struct loss_entry *entry = &loss->entries.items[i];
-		struct iaprof_lost *lost = &snapshot->lost[profile->lost_count++];
 		bool total = profile->flags & IAPROF_PROFILE_TOTAL;
+		if (!total && !entry->interval_count && !entry->interval_value && !entry->interval_unknown)
+			continue;
+		struct iaprof_lost *lost = &snapshot->lost[profile->lost_count++];
+		uint64_t unknown = total ? entry->unknown : entry->interval_unknown;
 		*lost = (struct iaprof_lost){ .source = copy_text(snapshot, entry->source),
 					      .reason = copy_text(snapshot, entry->reason),
 					      .count = total ? entry->count : entry->interval_count,

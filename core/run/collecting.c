@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/boot_id.h"
 #include "base/clock.h"
 #include "base/log.h"
 
 struct collecting {
 	struct collecting_options options;
 	struct collector *collector;
+	char boot_id[BOOT_ID_SIZE];
 	struct sink_queue **queues; /* one for each sink */
 	pthread_t thread;
 	bool has_thread;
@@ -159,7 +161,7 @@ void collecting_free(struct collecting *collecting)
 	free(collecting);
 }
 
-static struct collector *make_collector(const struct collecting_options *options)
+static struct collector *make_collector(const struct collecting_options *options, const char *boot_id)
 {
 	uint32_t requests = 0;
 	bool wants_records = false;
@@ -171,13 +173,15 @@ static struct collector *make_collector(const struct collecting_options *options
 							  .frames_bus = wants_records ? options->bus : NULL,
 							  .lines = requests & IAPROF_REQUEST_LINES,
 							  .pids = requests & IAPROF_REQUEST_PIDS,
-							  .live = !options->replays });
+							  .live = !options->replays,
+							  .boot_id = boot_id });
 }
 
 static int start(struct collecting *collecting, struct error *error)
 {
 	const struct collecting_options *options = &collecting->options;
-	collecting->collector = make_collector(options);
+	boot_id_read(collecting->boot_id);
+	collecting->collector = make_collector(options, collecting->boot_id);
 	collecting->queues = calloc(options->sink_count + 1, sizeof(struct sink_queue *));
 	if (!collecting->collector || !collecting->queues)
 		return error_set(error, ENOMEM, "out of memory");

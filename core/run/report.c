@@ -57,6 +57,8 @@ void report_summary(const struct collecting_result *result, struct own_cost begi
 	const struct collector_statistics *statistics = &result->statistics;
 	if (result->profile)
 		report_lost(result->profile);
+	if (statistics->symbolizer_warning)
+		log_message(IAPROF_LOG_WARNING, "%s", statistics->symbolizer_warning);
 	if (statistics->stacks_unknown)
 		log_message(IAPROF_LOG_WARNING, "%" PRIu64 " stacks came too late to be named: [stack expired]",
 			    statistics->stacks_unknown);

@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/boot_id.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "process/sideband.h"
@@ -202,6 +203,9 @@ static void send_head(struct run *run)
 	char offset[32];
 	snprintf(offset, sizeof offset, "%lu", clock_read(CLOCK_REALTIME) - clock_monotonic());
 	send_metadata(run, METADATA_REALTIME_OFFSET, offset);
+	char boot_id[BOOT_ID_SIZE];
+	boot_id_read(boot_id);
+	send_metadata(run, METADATA_BOOT_ID, boot_id);
 	struct utsname system;
 	if (!uname(&system)) {
 		send_metadata(run, "kernel release", system.release);
