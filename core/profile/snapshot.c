@@ -55,8 +55,7 @@ static bool copy_loss(struct snapshot *snapshot, const struct loss *loss)
 					      .count = total ? entry->count : entry->interval_count,
 					      .value = total ? entry->value : entry->interval_value,
 					      .value_type = entry->value_type,
-					      .unknown = entry->unknown > UINT32_MAX ? UINT32_MAX
-										     : (uint32_t)entry->unknown,
+					      .unknown = unknown > UINT32_MAX ? UINT32_MAX : (uint32_t)unknown,
 					      .begin = entry->begin,
 					      .end = entry->end };
 		if (!lost->source || !lost->reason)
