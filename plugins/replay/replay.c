@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,15 +23,13 @@ struct replay {
 	struct capture_reader reader;
 	const volatile int *stopping; /* NULL before the thread runs */
 	char *selected;               /* records of a block that are sent in this pass */
+	FILE *spool;                  /* in the first pass: what came from a pipe, to read it again; else NULL */
 };
 
 enum pass {
 	PASS_NAMES, /* what strings and addresses mean */
 	PASS_EVENTS /* everything else */
 };
-
-/* How much of a capture from a pipe is kept at a time on its way to a file that can be read twice. */
-#define SPOOL_SIZE (64 << 10)
 
 static const struct iaprof_option options[] = {
 	{ .name = "file",
@@ -53,56 +52,74 @@ static bool is_stopping(const struct replay *replay)
 	return replay->stopping && __atomic_load_n(replay->stopping, __ATOMIC_ACQUIRE);
 }
 
+/* Waits for a pipe's writer, but not when the run is to end. Files are ready at once. */
+static int wait_readable(const struct replay *replay)
+{
+	struct pollfd descriptor = { .fd = replay->descriptor, .events = POLLIN };
+	for (;;) {
+		if (is_stopping(replay))
+			return -ECANCELED;
+		int ready = poll(&descriptor, 1, 100);
+		if (ready > 0)
+			return 0;
+		if (ready < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
 static ssize_t replay_read(void *context, void *data, size_t size)
 {
 	struct replay *replay = context;
 	size_t done = 0;
 	while (done < size) {
-		if (is_stopping(replay))
-			return -ECANCELED;
+		int result = wait_readable(replay);
+		if (result < 0)
+			return result;
 		ssize_t got = read(replay->descriptor, (char *)data + done, size - done);
 		if (got == 0)
 			break;
 		if (got > 0)
 			done += (size_t)got;
-		else if (errno != EINTR)
+		else if (errno != EINTR && errno != EAGAIN)
 			return -errno;
 	}
+	if (replay->spool && fwrite(data, 1, done, replay->spool) != done)
+		return errno ? -errno : -EIO;
 	return (ssize_t)done;
 }
 
-/* Copies a pipe into a file without a name. Reads until the writer closes it. */
-static int spool(const struct iaprof_host *host, struct replay *replay)
+static void close_descriptor(struct replay *replay)
 {
-	FILE *file = tmpfile();
-	if (!file)
-		return host->fail(host, errno, "%s: a file to read it twice from: %s", replay->file, strerror(errno));
-	char buffer[SPOOL_SIZE];
-	ssize_t got;
-	int result = 0;
-	while (result == 0 && (got = read(replay->descriptor, buffer, sizeof buffer)) != 0)
-		if ((got < 0 && errno != EINTR) || (got > 0 && fwrite(buffer, 1, (size_t)got, file) != (size_t)got))
-			result = host->fail(host, errno, "%s: %s", replay->file, strerror(errno));
-	int copy = -1;
-	if (result == 0 && (fflush(file) || (copy = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3)) < 0))
-		result = host->fail(host, errno, "%s: %s", replay->file, strerror(errno));
-	fclose(file);
-	if (result < 0)
-		return result;
 	if (replay->descriptor > STDIN_FILENO)
 		close(replay->descriptor);
-	replay->descriptor = copy;
-	return lseek(copy, 0, SEEK_SET) < 0 ? -errno : 0;
+	replay->descriptor = -1;
 }
 
 static int open_reader(const struct iaprof_host *host, struct replay *replay)
 {
 	capture_reader_close(&replay->reader);
 	replay->reader = (struct capture_reader){ .read = replay_read, .context = replay };
+	int result = capture_reader_open(&replay->reader);
+	if (result == -ECANCELED)
+		return result;
+	return result < 0 ? host->fail(host, result, "%s: %s", replay->file, replay->reader.wrong) : 0;
+}
+
+/* Goes back to the beginning: of what was read so far, for a pipe. */
+static int rewind_file(const struct iaprof_host *host, struct replay *replay)
+{
+	if (replay->spool) {
+		int copy = fflush(replay->spool) ? -1 : fcntl(fileno(replay->spool), F_DUPFD_CLOEXEC, 3);
+		if (copy < 0)
+			return host->fail(host, errno, "%s: %s", replay->file, strerror(errno));
+		close_descriptor(replay);
+		replay->descriptor = copy;
+		fclose(replay->spool);
+		replay->spool = NULL;
+	}
 	if (lseek(replay->descriptor, 0, SEEK_SET) < 0)
 		return host->fail(host, errno, "%s: %s", replay->file, strerror(errno));
-	int result = capture_reader_open(&replay->reader);
-	return result < 0 ? host->fail(host, result, "%s: %s", replay->file, replay->reader.wrong) : 0;
+	return open_reader(host, replay);
 }
 
 static int replay_prepare(const struct iaprof_host *host, void *instance)
@@ -117,9 +134,10 @@ static int replay_prepare(const struct iaprof_host *host, void *instance)
 	if (!replay->selected)
 		return host->fail(host, ENOMEM, "not enough memory");
 	if (lseek(replay->descriptor, 0, SEEK_CUR) < 0) {
-		int result = spool(host, replay);
-		if (result < 0)
-			return result;
+		replay->spool = tmpfile();
+		if (!replay->spool)
+			return host->fail(host, errno, "%s: a file to read it twice from: %s", replay->file,
+					  strerror(errno));
 	}
 	return open_reader(host, replay);
 }
@@ -153,7 +171,7 @@ static int emit_selected(const struct iaprof_host *host, struct replay *replay, 
 			: 0;
 }
 
-/* Sends what belongs to a pass. 0 at the end or when the run is to end; what is damaged is told by the last pass. */
+/* Sends what belongs to a pass. -ECANCELED when the run is to end. What is damaged is told by the last pass. */
 static int send_pass(const struct iaprof_host *host, struct replay *replay, enum pass pass)
 {
 	struct iaprof_batch batch;
@@ -163,9 +181,11 @@ static int send_pass(const struct iaprof_host *host, struct replay *replay, enum
 		if (sent < 0)
 			return sent;
 		if (is_stopping(replay))
-			return 0;
+			return -ECANCELED;
 	}
-	if (result == -ECANCELED || (result < 0 && pass == PASS_NAMES))
+	if (result == -ECANCELED)
+		return result;
+	if (result < 0 && pass == PASS_NAMES)
 		return 0;
 	if (result < 0)
 		return host->fail(host, result, "%s: %s; the %" PRIu64 " records before it were replayed", replay->file,
@@ -179,8 +199,10 @@ static int replay_thread(const struct iaprof_host *host, void *instance, const v
 	replay->stopping = stopping;
 	int result = send_pass(host, replay, PASS_NAMES);
 	if (result == 0)
-		result = open_reader(host, replay);
-	return result == 0 ? send_pass(host, replay, PASS_EVENTS) : result;
+		result = rewind_file(host, replay);
+	if (result == 0)
+		result = send_pass(host, replay, PASS_EVENTS);
+	return result == -ECANCELED ? 0 : result;
 }
 
 static int replay_stop(const struct iaprof_host *host, void *instance)
@@ -196,8 +218,9 @@ static void replay_destroy(const struct iaprof_host *host, void *instance)
 	struct replay *replay = instance;
 	capture_reader_close(&replay->reader);
 	free(replay->selected);
-	if (replay->descriptor > STDIN_FILENO)
-		close(replay->descriptor);
+	if (replay->spool)
+		fclose(replay->spool);
+	close_descriptor(replay);
 }
 
 static const struct iaprof_plugin replay_plugin = {

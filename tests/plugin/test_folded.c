@@ -50,9 +50,10 @@ START_TEST(sorts_stacks_by_byte)
 	test_profile_add(&profile, "a;main;z", cpu, 1);
 	test_profile_add(&profile, "a;main", cpu, 2);
 	test_profile_add(&profile, "a;main!x", cpu, 3); /* '!' sorts before ';' */
+	test_profile_add(&profile, "a;mainz", cpu, 5);  /* and 'z' after it */
 	test_profile_add(&profile, "a;\xc3\xa9", cpu, 4);
 	ck_assert_int_eq(write_profile(), 0);
-	expect(NULL, "a;main 2\na;main!x 3\na;main;z 1\na;\xc3\xa9 4\nb;main 7\n");
+	expect(NULL, "a;main 2\na;main!x 3\na;main;z 1\na;mainz 5\na;\xc3\xa9 4\nb;main 7\n");
 }
 END_TEST
 

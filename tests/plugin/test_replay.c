@@ -406,12 +406,12 @@ END_TEST
 /* Records that do not fit into their block or are no multiple of 8: those before them are sent. */
 START_TEST(stops_at_a_malformed_record)
 {
-	static const uint32_t sizes[] = { 0, 8, 17, 20, 1 << 20, UINT32_MAX, 24 };
+	static const uint32_t sizes[] = { 0, 8, 17, 20, 40, 1 << 20, UINT32_MAX };
 	uint32_t whole = test_records_of_each_type(&records);
-	struct iaprof_record bad = { .size = sizes[_i], .type = IAPROF_RECORD_SYNC };
+	struct iaprof_record bad[2] = { { .size = sizes[_i], .type = IAPROF_RECORD_SYNC } };
 	struct test_bytes raw = { 0 };
 	test_bytes_append(&raw, records.data, records.size);
-	test_bytes_append(&raw, &bad, sizeof bad);
+	test_bytes_append(&raw, bad, sizeof bad);
 	char compressed[65536];
 	size_t size = ZSTD_compress(compressed, sizeof compressed, raw.data, raw.size, 1);
 	struct capture_file_header header;
@@ -436,26 +436,58 @@ START_TEST(stops_at_a_malformed_record)
 }
 END_TEST
 
-START_TEST(reads_a_pipe_and_stops_when_told)
+/* A pipe with the file in it but for its last bytes, and a host whose source reads it. */
+static struct test_host *pipe_begin(int *writer, size_t missing)
 {
-	count = test_records_long(&records, 5);
+	count = test_records_of_each_type(&records);
+	count += test_records_long(&records, 5);
 	test_capture_write(&file, &records, count, NULL);
 	unlink(path);
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
-	int writer CLEANUP_CLOSE =
-		open(path, O_RDWR | O_CLOEXEC); /* both ends, so that nobody waits and no end comes */
-	ck_assert_int_ge(writer, 0);
-	ck_assert_int_eq(write(writer, file.data, file.size - 1), (ssize_t)file.size - 1);
+	*writer = open(path, O_RDWR | O_CLOEXEC); /* both ends, so that nobody waits and no end comes by itself */
+	ck_assert_int_ge(*writer, 0);
+	ck_assert_int_eq(write(*writer, file.data, file.size - missing), (ssize_t)(file.size - missing));
 	struct test_host *host = test_host_new("replay", NULL);
 	ck_assert_int_eq(test_host_set(host, "file", path), 0);
-	ck_assert_int_eq(test_host_configure(host), 0);
-	ck_assert_int_eq(test_host_prepare(host), 0);
-	ck_assert_int_eq(test_host_begin(host), 0);
-	for (int i = 0; i < 6000 && __atomic_load_n(&host->record_count, __ATOMIC_ACQUIRE) < count; i++)
-		ck_assert_int_eq(test_host_run(host, 10), 0);
-	test_host_stop(host); /* the thread waits for the last byte */
-	ck_assert_int_eq(host->thread_result, 0);
+	test_host_start(host);
+	return host;
+}
+
+START_TEST(reads_a_pipe)
+{
+	int writer;
+	struct test_host *host = pipe_begin(&writer, 0);
+	close(writer);
+	ck_assert_int_eq(test_host_run(host, 60000), 0);
+	test_host_stop(host);
+	ck_assert_msg(host->thread_result == 0, "%s", host->failure);
 	expect_records(host, records.size);
+	test_host_free(host);
+}
+END_TEST
+
+START_TEST(replays_a_pipe_up_to_its_cut)
+{
+	int writer;
+	struct test_host *host = pipe_begin(&writer, 1);
+	close(writer);
+	ck_assert_int_eq(test_host_run(host, 60000), 0);
+	test_host_stop(host);
+	ck_assert_int_eq(host->thread_result, -EBADMSG);
+	ck_assert_ptr_nonnull(strstr(host->failure, "the file is cut off"));
+	expect_records(host, records.size);
+	test_host_free(host);
+}
+END_TEST
+
+START_TEST(stops_while_a_pipe_is_silent)
+{
+	int writer;
+	struct test_host *host = pipe_begin(&writer, 1);
+	test_host_stop(host); /* the thread waits for the last byte, which does not come */
+	ck_assert_int_eq(host->thread_result, 0);
+	ck_assert_str_eq(host->failure, "");
+	close(writer);
 	test_host_free(host);
 }
 END_TEST
@@ -476,7 +508,9 @@ int main(void)
 	tcase_add_loop_test(tests, says_why_a_file_does_not_open, 0, 4);
 	tcase_add_loop_test(tests, stops_at_what_is_made_to_harm, 0, HOSTILE_COUNT);
 	tcase_add_loop_test(tests, stops_at_a_malformed_record, 0, 7);
-	tcase_add_test(tests, reads_a_pipe_and_stops_when_told);
+	tcase_add_test(tests, reads_a_pipe);
+	tcase_add_test(tests, replays_a_pipe_up_to_its_cut);
+	tcase_add_test(tests, stops_while_a_pipe_is_silent);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
