@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* iaprof: reads the command line and does what it asks for. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "config/configuration.h"
@@ -61,8 +63,20 @@ static enum exit_status act(const struct configuration *configuration, struct re
 	}
 }
 
+/*
+ * A standard stream that is closed would be the next file that is opened, and what is meant for the stream would go
+ * there. /dev/null in its place is opened the wrong way round, so that its use fails as that of the closed one.
+ */
+static void hold_standard_streams(void)
+{
+	for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+		if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			_exit(EXIT_STATUS_FAILED);
+}
+
 int main(int argc, char **argv)
 {
+	hold_standard_streams();
 	struct configuration configuration = { 0 };
 	struct registry registry = { 0 };
 	struct error error = { 0 };

@@ -4,12 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -100,21 +101,30 @@ static bool is_special(const char *path, struct stat *status)
 	return !stat(path, status) && !S_ISREG(status->st_mode);
 }
 
-int output_target_check(const struct output_target *target, char **real, struct error *error)
+static bool is_null_device(const struct stat *status)
 {
-	const char *path = target->path;
-	struct stat status;
-	*real = NULL;
-	if (is_standard_output(path)) {
-		*real = strdup("-");
-		return *real ? 0 : error_set(error, ENOMEM, "out of memory");
-	}
-	if (is_special(path, &status)) {
-		if (S_ISDIR(status.st_mode))
-			return error_set(error, EISDIR, "output %s is a folder: name a file in it", path);
-		*real = realpath(path, NULL);
-		return *real ? 0 : error_set(error, errno, "output %s: %s", path, strerror(errno));
-	}
+	return S_ISCHR(status->st_mode) && status->st_rdev == makedev(1, 3);
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What is open or written to directly is known by its inode: "4:1234". */
+static int identify_inode(const struct stat *status, char **identity, struct error *error)
+{
+	if (is_null_device(status))
+		return 0;
+	if (asprintf(identity, "%ju:%ju", (uintmax_t)status->st_dev, (uintmax_t)status->st_ino) >= 0)
+		return 0;
+	*identity = NULL;
+	return error_set(error, ENOMEM, "out of memory");
+}
+
+/* A file that gets its name at the end is known by that name in its folder. A link of that name will be replaced. */
+static int identify_name(const char *path, char **identity, struct error *error)
+{
 	CLEANUP_FREE char *folder = folder_of(path);
 	CLEANUP_FREE char *real_folder = folder ? realpath(folder, NULL) : NULL;
 	if (!real_folder)
@@ -124,11 +134,34 @@ int output_target_check(const struct output_target *target, char **real, struct 
 	if (access(real_folder, W_OK | X_OK))
 		return error_set(error, errno, "output %s: cannot write in folder %s: %s", path, folder,
 				 strerror(errno));
-	if (asprintf(real, "%s/%s", strcmp(real_folder, "/") ? real_folder : "", file_of(path)) < 0) {
-		*real = NULL;
-		return error_set(error, ENOMEM, "out of memory");
+	if (asprintf(identity, "%s/%s", real_folder, file_of(path)) >= 0)
+		return 0;
+	*identity = NULL;
+	return error_set(error, ENOMEM, "out of memory");
+}
+
+int output_target_check(const struct output_target *target, char **identity, struct error *error)
+{
+	const char *path = target->path;
+	struct stat status, standard_output;
+	bool has_standard_output = !fstat(STDOUT_FILENO, &standard_output);
+	*identity = NULL;
+	if (is_standard_output(path)) {
+		if (!has_standard_output)
+			return error_set(error, errno, "standard output: %s", strerror(errno));
+		return identify_inode(&standard_output, identity, error);
 	}
-	return 0;
+	if (is_special(path, &status))
+		return S_ISDIR(status.st_mode)
+			       ? error_set(error, EISDIR, "output %s is a folder: name a file in it", path)
+			       : identify_inode(&status, identity, error);
+	int result = identify_name(path, identity, error);
+	/* As in: iaprof -k folded -k csv:output=FILE > FILE. */
+	if (!result && has_standard_output && !stat(path, &status) && is_same_file(&status, &standard_output)) {
+		free(STEAL_POINTER(*identity));
+		result = identify_inode(&standard_output, identity, error);
+	}
+	return result;
 }
 
 /* The target's path with the variant before its extension: profile.cpu.folded. */

@@ -24,9 +24,10 @@ void output_target_release(struct output_target *target);
 
 /*
  * Whether a file can be written there, before the run begins: the folder exists and can be written, the path is not a
- * folder. *real is the file's path without links, for comparing targets; the caller frees it; "-" for standard output.
+ * folder. *identity is the same text for targets that are one file, whatever they are called; the caller frees it. It
+ * is NULL for /dev/null, where nothing gets mixed up.
  */
-int output_target_check(const struct output_target *target, char **real, struct error *error);
+int output_target_check(const struct output_target *target, char **identity, struct error *error);
 
 struct iaprof_output;
 

@@ -139,6 +139,8 @@ static int check_target(const struct configuration *configuration, struct error 
 	for (size_t i = 0; i < configuration->pids.count; i++)
 		if (kill((pid_t)configuration->pids.items[i], 0) && errno == ESRCH)
 			return error_set(error, ESRCH, "-p %u: there is no such process", configuration->pids.items[i]);
+	if (configuration->replay_path && access(configuration->replay_path, R_OK))
+		return error_set(error, errno, "--replay %s: %s", configuration->replay_path, strerror(errno));
 	return configuration->command ? command_check(configuration->command, error) : 0;
 }
 

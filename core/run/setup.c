@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -152,34 +153,52 @@ static void free_text(char **text)
 	free(*text);
 }
 
-/* Each output can be written, no two are one file, and what is not text does not go to a terminal. */
-static int check_outputs(const struct setup *setup, struct error *error)
+static const char *output_name(const struct instance *sink)
 {
-	ARRAY(char *) paths = { 0 };
+	return strcmp(sink->output.path, "-") ? sink->output.path : "standard output";
+}
+
+/* A sink's output can be written, is not the capture that is replayed, and what is not text is not for a terminal. */
+static int check_output(const struct instance *sink, const char *replay_path, char **identity, struct error *error)
+{
+	int result = output_target_check(&sink->output, identity, error);
+	if (result)
+		return result;
+	if (!strcmp(sink->output.path, "-") && (sink->plugin->description.flags & IAPROF_PLUGIN_BINARY) &&
+	    isatty(STDOUT_FILENO))
+		return error_set(error, EINVAL,
+				 "writes no text: name a file with output=, or send standard output to one");
+	struct stat output, replay;
+	if (replay_path && !stat(sink->output.path, &output) && !stat(replay_path, &replay) &&
+	    output.st_dev == replay.st_dev && output.st_ino == replay.st_ino)
+		return error_set(error, EINVAL, "%s is the file that is replayed: name another one", output_name(sink));
+	return 0;
+}
+
+/* Each output can be written, and no two are one file. */
+static int check_outputs(const struct setup *setup, const char *replay_path, struct error *error)
+{
+	ARRAY(char *) identities = { 0 };
 	int result = 0;
 	for (size_t i = 0; !result && i < setup->sinks.count; i++) {
 		const struct instance *sink = setup->sinks.items[i];
-		CLEANUP(free_text) char *path = NULL;
+		CLEANUP(free_text) char *identity = NULL;
 		if (!sink->output.path)
 			continue;
-		result = output_target_check(&sink->output, &path, error);
-		if (!result && !strcmp(path, "-") && (sink->plugin->description.flags & IAPROF_PLUGIN_BINARY) &&
-		    isatty(STDOUT_FILENO))
-			result = error_set(error, EINVAL,
-					   "writes no text: name a file with output=, or send standard output to one");
-		for (size_t k = 0; !result && k < paths.count; k++)
-			if (!strcmp(paths.items[k], path))
-				result = error_set(error, EINVAL,
-						   "two sinks would write %s: give each its own with output=",
-						   strcmp(path, "-") ? path : "standard output");
+		result = check_output(sink, replay_path, &identity, error);
+		for (size_t k = 0; !result && identity && k < identities.count; k++)
+			if (!strcmp(identities.items[k], identity))
+				result = error_set(
+					error, EINVAL,
+					"two sinks would write %s: give each its own with output=", output_name(sink));
 		if (result)
 			error_wrap(error, "sink %s", sink->name);
-		else if (array_push(&paths, path))
-			path = NULL;
+		else if (identity && array_push(&identities, identity))
+			identity = NULL;
 	}
-	for (size_t i = 0; i < paths.count; i++)
-		free(paths.items[i]);
-	array_free(&paths);
+	for (size_t i = 0; i < identities.count; i++)
+		free(identities.items[i]);
+	array_free(&identities);
 	return result;
 }
 
@@ -190,7 +209,7 @@ int setup_make(struct setup *setup, const struct configuration *configuration, s
 	if (!result)
 		result = add_sinks(setup, configuration, registry, services, error);
 	if (!result)
-		result = check_outputs(setup, error);
+		result = check_outputs(setup, configuration->replay_path, error);
 	for (size_t i = 0; i < setup->sources.count; i++)
 		setup->replays |= (setup->sources.items[i]->plugin->description.flags & IAPROF_PLUGIN_REPLAYS) != 0;
 	if (!result && setup->replays && setup->sources.count > 1)
