@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sink that opens its output at once, and fails in the callback that in= names with the output half written. */
+#include <errno.h>
+#include <stdbool.h>
+
+#include <iaprof/plugin.h>
+
+enum place { NOWHERE, CONFIGURE, PREPARE, START, RECORDS, PROFILE, FINISH };
+static const char *const places[] = {
+	"nowhere", "configure", "prepare", "start", "records", "profile", "finish", NULL
+};
+
+struct sink {
+	uint64_t in;
+	bool silently;
+	struct iaprof_output *output;
+};
+
+static const struct iaprof_option options[] = {
+	{ .name = "in",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct sink, in),
+	  .choices = places,
+	  .help = "the callback that fails" },
+	{ .name = "silently",
+	  .type = IAPROF_OPTION_BOOL,
+	  .offset = offsetof(struct sink, silently),
+	  .help = "does not say why" },
+};
+
+static int fail_in(const struct iaprof_host *host, const struct sink *sink, enum place place)
+{
+	if (sink->in != place)
+		return 0;
+	return sink->silently ? -EIO : host->fail(host, EIO, "the %s was told to fail", places[place]);
+}
+
+static int configure(const struct iaprof_host *host, void *instance)
+{
+	return fail_in(host, instance, CONFIGURE);
+}
+
+static int prepare(const struct iaprof_host *host, void *instance)
+{
+	return fail_in(host, instance, PREPARE);
+}
+
+static int start(const struct iaprof_host *host, void *instance)
+{
+	return fail_in(host, instance, START);
+}
+
+static int open_output(const struct iaprof_host *host, struct sink *sink)
+{
+	if (sink->output)
+		return 0;
+	sink->output = host->output_open(host, NULL);
+	int result = sink->output ? host->output_write(host, sink->output, "half\n", 5) : -EIO;
+	return result ? result : host->output_flush(host, sink->output);
+}
+
+static int records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
+{
+	struct sink *sink = instance;
+	(void)batch;
+	int result = open_output(host, sink);
+	return result ? result : fail_in(host, sink, RECORDS);
+}
+
+static int profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
+{
+	struct sink *sink = instance;
+	(void)profile;
+	int result = open_output(host, sink);
+	return result ? result : fail_in(host, sink, PROFILE);
+}
+
+static int finish(const struct iaprof_host *host, void *instance)
+{
+	struct sink *sink = instance;
+	int result = open_output(host, sink);
+	if (!result)
+		result = fail_in(host, sink, FINISH);
+	return result ? result : host->output_close(host, sink->output);
+}
+
+static const struct iaprof_plugin plugin = {
+	.abi_version = IAPROF_ABI_VERSION,
+	.size = sizeof plugin,
+	.schema_version = IAPROF_SCHEMA_VERSION,
+	.kind = IAPROF_PLUGIN_SINK,
+	.option_size = sizeof(struct iaprof_option),
+	.name = "failing-sink",
+	.description = "fails where it is told to",
+	.extension = "txt",
+	.options = options,
+	.option_count = sizeof options / sizeof options[0],
+	.instance_size = sizeof(struct sink),
+	.configure = configure,
+	.prepare = prepare,
+	.start = start,
+	.records = records,
+	.profile = profile,
+	.finish = finish,
+};
+IAPROF_REGISTER_PLUGIN(plugin)

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A source that needs no hardware: it sends as many samples as it is told, and fails in the callback that in= names, or
+ * sends the malformed record that record= names.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <iaprof/plugin.h>
+
+enum place { NOWHERE, CONFIGURE, PROBE, PREPARE, START, TIMER, DESCRIPTOR, THREAD, STOP, FINISH };
+static const char *const places[] = { "nowhere",    "configure", "probe", "prepare", "start", "timer",
+				      "descriptor", "thread",    "stop",  "finish",  NULL };
+
+/* How it fails: says why; says nothing; returns a positive number, which no callback may. */
+enum manner { SAYING_WHY, SILENTLY, POSITIVE };
+static const char *const manners[] = { "saying-why", "silently", "positive", NULL };
+
+enum record_fault { RIGHT, SHORT, UNALIGNED, LONG, TYPE_ZERO, COUNT_ZERO, BACKWARDS, NO_BYTES };
+static const char *const record_faults[] = { "right",      "short",     "unaligned", "long", "type-zero",
+					     "count-zero", "backwards", "no-bytes",  NULL };
+
+struct source {
+	const struct iaprof_host *host;
+	uint64_t in, how, record;
+	uint64_t samples;
+	int event;
+};
+
+static const struct iaprof_option options[] = {
+	{ .name = "in",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct source, in),
+	  .choices = places,
+	  .help = "the callback that fails" },
+	{ .name = "how",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct source, how),
+	  .choices = manners,
+	  .help = "how it fails" },
+	{ .name = "record",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct source, record),
+	  .choices = record_faults,
+	  .help = "what is wrong with the last record" },
+	{ .name = "samples",
+	  .type = IAPROF_OPTION_UINT,
+	  .offset = offsetof(struct source, samples),
+	  .help = "sends this many samples and has finished; 0: sends none and goes on until it is stopped" },
+};
+
+static int fail_in(struct source *source, enum place place)
+{
+	if (source->in != place)
+		return 0;
+	if (source->how == SAYING_WHY)
+		return source->host->fail(source->host, EIO, "the %s was told to fail", places[place]);
+	return source->how == POSITIVE ? 5 : -EIO;
+}
+
+static int configure(const struct iaprof_host *host, void *instance)
+{
+	struct source *source = instance;
+	source->host = host;
+	source->event = -1;
+	return fail_in(source, CONFIGURE);
+}
+
+static int probe(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	return fail_in(instance, PROBE);
+}
+
+static int prepare(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	return fail_in(instance, PREPARE);
+}
+
+static int timer_expired(void *instance, uint64_t expirations)
+{
+	(void)expirations;
+	return fail_in(instance, TIMER);
+}
+
+static int descriptor_ready(void *instance, int fd, uint32_t ready)
+{
+	(void)fd;
+	(void)ready;
+	return fail_in(instance, DESCRIPTOR);
+}
+
+/* A sample, as wrong as wanted. */
+static int send_sample(const struct source *source, enum record_fault fault)
+{
+	const struct iaprof_host *host = source->host;
+	uint64_t now = host->clock(host);
+	struct iaprof_record_sample sample = {
+		.header = { .size = sizeof sample, .type = IAPROF_RECORD_SAMPLE, .time = now },
+		.pid = 4194304,
+		.name = host->intern_string(host, "sampled program", strlen("sampled program")),
+		.cpu = UINT32_MAX,
+		.value_type = host->declare_value_type(host, "tests", "count", 1),
+		.count = 1,
+		.value = 1,
+		.first_time = now,
+	};
+	struct iaprof_batch batch = { .records = &sample.header, .size = sizeof sample, .count = 1 };
+	switch (fault) {
+	case RIGHT:
+		break;
+	case SHORT:
+		batch.size = sample.header.size = sizeof sample.header;
+		break;
+	case UNALIGNED:
+		sample.header.size -= 4;
+		break;
+	case LONG:
+		sample.header.size += 8;
+		break;
+	case TYPE_ZERO:
+		sample.header.type = 0;
+		break;
+	case COUNT_ZERO:
+		sample.count = 0;
+		break;
+	case BACKWARDS:
+		sample.first_time = now + 1;
+		break;
+	case NO_BYTES:
+		batch.size = 8;
+		break;
+	}
+	return host->emit(host, &batch);
+}
+
+static int start(const struct iaprof_host *host, void *instance)
+{
+	struct source *source = instance;
+	int result = fail_in(source, START);
+	if (!result && source->in == TIMER)
+		result = host->watch_timer(host, 1000000, timer_expired);
+	if (!result && source->in == DESCRIPTOR) {
+		source->event = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+		result = source->event < 0 ? -errno : host->watch_fd(host, source->event, EPOLLIN, descriptor_ready);
+	}
+	for (uint64_t i = 0; !result && i < source->samples; i++)
+		result = send_sample(source, RIGHT);
+	/* What emit() says of a malformed record is not this source's to tell: the core knows. */
+	if (!result && source->record != RIGHT)
+		send_sample(source, (enum record_fault)source->record);
+	else if (!result && source->samples)
+		host->finished(host);
+	return result;
+}
+
+/* Sends nothing; it is there to fail, or to end when it is told to. */
+static int run_thread(const struct iaprof_host *host, void *instance, const volatile int *stopping)
+{
+	(void)host;
+	int result = fail_in(instance, THREAD);
+	while (!result && !*stopping)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	return result;
+}
+
+static int stop(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	return fail_in(instance, STOP);
+}
+
+static int finish(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	return fail_in(instance, FINISH);
+}
+
+static void destroy(const struct iaprof_host *host, void *instance)
+{
+	struct source *source = instance;
+	if (source->event < 0)
+		return;
+	host->unwatch_fd(host, source->event);
+	close(source->event);
+}
+
+static const struct iaprof_plugin plugin = {
+	.abi_version = IAPROF_ABI_VERSION,
+	.size = sizeof plugin,
+	.schema_version = IAPROF_SCHEMA_VERSION,
+	.kind = IAPROF_PLUGIN_SOURCE,
+	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
+	.option_size = sizeof(struct iaprof_option),
+	.name = "failing-source",
+	.description = "fails where it is told to",
+	.options = options,
+	.option_count = sizeof options / sizeof options[0],
+	.instance_size = sizeof(struct source),
+	.configure = configure,
+	.destroy = destroy,
+	.probe = probe,
+	.prepare = prepare,
+	.start = start,
+	.stop = stop,
+	.thread = run_thread,
+	.finish = finish,
+};
+IAPROF_REGISTER_PLUGIN(plugin)

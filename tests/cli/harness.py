@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the iaprof program share: cases in empty folders, runs, and what a run may leave behind. TAP.
+
+Nothing here passes or fails on time; TIMEOUT only ends a run that hangs.
+"""
+import contextlib
+import ctypes
+import functools
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = os.environ['TEST_IAPROF']
+PLUGINS = os.environ['TEST_CLI_PLUGINS']
+SOURCE = os.environ['TEST_SOURCE_FOLDER']
+LOAD = os.environ['TEST_LOAD_PROGRAM']
+CAPTURE = os.path.join(SOURCE, 'tests/fuzz/corpus/capture/two-blocks')
+FAILING_SOURCE = os.path.join(PLUGINS, 'iaprof-failing-source.so')
+FAILING_SINK = os.path.join(PLUGINS, 'iaprof-failing-sink.so')
+
+COMPLETE, FAILED, USAGE, NOTHING = 0, 1, 2, 3
+TIMEOUT = 180
+SANITIZED = 'sanitize' in os.environ.get('TEST_SANITIZE', '')
+
+library = ctypes.CDLL(None, use_errno=True)
+cases = []
+
+
+class Failure(Exception):
+    """What a run did is not what it should have done."""
+
+
+class Skip(Exception):
+    """This machine cannot run a case; says what it lacks."""
+
+
+def case(name, *arguments, needs=()):
+    """Registers a function as a case, for each of several when it is decorated several times."""
+    def register(function):
+        cases.append((name, functools.partial(function, *arguments), needs))
+        return function
+    return register
+
+
+def require(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def equal(found, wanted, what='found'):
+    require(found == wanted, f'{what}: {found!r}, not {wanted!r}')
+
+
+def wait_until(condition, what):
+    """Waits for something that has to happen; gives up after a time in which only what hangs has not happened."""
+    deadline = time.monotonic() + TIMEOUT
+    while True:
+        value = condition()
+        if value:
+            return value
+        require(time.monotonic() < deadline, f'waited in vain for {what}')
+        time.sleep(0.005)
+
+
+def read(path):
+    with open(path, encoding='utf-8', errors='replace') as file:
+        return file.read()
+
+
+def write(path, contents, mode=0o644):
+    with open(path, 'wb') as file:
+        file.write(contents if isinstance(contents, bytes) else contents.encode())
+    os.chmod(path, mode)
+    return path
+
+
+class Outcome:
+    """How a run ended, what it said, and the files it left."""
+
+    def __init__(self, status, out, err, before):
+        self.status, self.out, self.err = status, out, err
+        self.new_files = sorted(set(files_below('.')) - set(before))
+
+    def __str__(self):
+        return f'status {self.status}\nstdout: {self.out[:2000]}\nstderr: {self.err[:2000]}\nnew files: {self.new_files}'
+
+    def fails(self, status, *patterns, out='', left=()):
+        """One line that says all of this, and nothing left behind but the named files."""
+        equal(self.status, status, 'exit status')
+        equal(self.out, out, 'standard output')
+        lines = self.err.splitlines()
+        require(len(lines) == 1 and self.err.endswith('\n'), f'{len(lines)} lines on standard error, not 1')
+        require(lines[0].startswith('iaprof: '), 'the line does not begin with "iaprof: "')
+        for pattern in patterns:
+            require(re.search(pattern, lines[0]), f'no {pattern!r} in: {lines[0]}')
+        self.leaves(*left)
+        return self
+
+    def completes(self, *patterns):
+        equal(self.status, COMPLETE, 'exit status')
+        for pattern in patterns:
+            require(re.search(pattern, self.err, re.M), f'no {pattern!r} on standard error')
+        return self
+
+    def leaves(self, *names):
+        equal(self.new_files, sorted(names), 'new files')
+        return self
+
+
+def files_below(folder):
+    """Every file but those in mounts that cannot be read."""
+    return [os.path.normpath(os.path.join(parent, name))
+            for parent, _, names in os.walk(folder) for name in names]
+
+
+def no_children_left():
+    """Waits until the run's last child has gone: a child that stays is one that was forgotten."""
+    def gone():
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+            return False
+        return True
+    wait_until(gone, 'the end of the processes that the run left behind')
+
+
+def start(*arguments, wrap=(), **options):
+    """Begins a run; wrap is a command that begins it instead, such as setpriv."""
+    options.setdefault('stdin', subprocess.DEVNULL)
+    options.setdefault('stdout', subprocess.PIPE)
+    options.setdefault('stderr', subprocess.PIPE)
+    before = files_below('.')
+    process = subprocess.Popen([*wrap, PROGRAM, *arguments], **options)
+    process.files_before = before
+    return process
+
+
+def end(process):
+    """Waits for the end of a run that was begun."""
+    try:
+        out, err = process.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise Failure(f'hangs: {process.args}') from None
+    no_children_left()
+
+    def text(stream):
+        return (stream or b'').decode(errors='replace')
+    return Outcome(process.returncode, text(out), text(err), process.files_before)
+
+
+def iaprof(*arguments, wrap=(), **options):
+    outcome = end(start(*arguments, wrap=wrap, **options))
+    run_case.last = (arguments, outcome)
+    return outcome
+
+
+def terminal(*arguments):
+    """A run with a terminal of 100 columns for standard output and error: status and all that was shown."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 100, 0, 0))
+    process = start(*arguments, stdout=slave, stderr=slave)
+    os.close(slave)
+    shown = b''
+    with contextlib.suppress(OSError):  # EIO: the other side is closed
+        while chunk := os.read(master, 65536):
+            shown += chunk
+    os.close(master)
+    outcome = end(process)
+    outcome.out = shown.decode(errors='replace').replace('\r\n', '\n')
+    run_case.last = (arguments, outcome)
+    return outcome
+
+
+def own_mounts():
+    """Gives this process a mount namespace of its own, whose mounts end with it."""
+    CLONE_NEWNS = 0x20000
+    if library.unshare(CLONE_NEWNS):
+        raise Skip(f'no mount namespace: {os.strerror(ctypes.get_errno())}')
+    result = subprocess.run(['mount', '--make-rprivate', '/'], capture_output=True, check=False)
+    if result.returncode:
+        raise Skip(f'cannot mount here: {result.stderr.decode().strip()}')
+
+
+@contextlib.contextmanager
+def small_disk(name, options):
+    os.mkdir(name)
+    result = subprocess.run(['mount', '-t', 'tmpfs', '-o', options, 'tmpfs', name], capture_output=True, check=False)
+    if result.returncode:
+        raise Skip(f'cannot mount here: {result.stderr.decode().strip()}')
+    try:
+        yield name
+    finally:
+        subprocess.run(['umount', name], check=True)
+
+
+def needs_root():
+    if os.geteuid():
+        raise Skip('needs root')
+
+
+def needs_sampling():
+    """The reason why this machine cannot be profiled is the one that iaprof gives."""
+    result = subprocess.run([PROGRAM, '--check', '-s', 'cpu-stack'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            check=False)
+    if result.returncode:
+        raise Skip((result.stdout or result.stderr).decode().splitlines()[-1].strip())
+
+
+def needs_program(name):
+    def check():
+        if not shutil.which(name):
+            raise Skip(f'{name} is not installed')
+    return check
+
+
+def run_case(number, name, function, needs):
+    run_case.last = None
+    home = os.getcwd()
+    scratch = tempfile.mkdtemp(prefix='iaprof-cli-')
+    os.chmod(scratch, 0o755)
+    os.chdir(scratch)
+    try:
+        for need in needs:
+            need()
+        function()
+    except Skip as reason:
+        print(f'ok {number} - {name} # SKIP {reason}')
+    except (Failure, OSError, subprocess.SubprocessError) as failure:
+        print(f'not ok {number} - {name}')
+        detail = str(failure)
+        if run_case.last:
+            detail += f'\niaprof {" ".join(run_case.last[0])}\n{run_case.last[1]}'
+        print('\n'.join(f'# {line}' for line in detail.splitlines()))
+        return False
+    else:
+        print(f'ok {number} - {name}')
+    finally:
+        os.chdir(home)
+        shutil.rmtree(scratch, ignore_errors=True)
+        sys.stdout.flush()
+    return True
+
+
+def main():
+    PR_SET_CHILD_SUBREAPER = 36
+    library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what a run leaves behind becomes a child of this
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    wanted = re.compile(sys.argv[1] if len(sys.argv) > 1 else '')
+    chosen = [entry for entry in cases if wanted.search(entry[0])]
+    print(f'1..{len(chosen)}')
+    results = [run_case(number, *entry) for number, entry in enumerate(chosen, 1)]
+    sys.exit(not all(results))

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong usage and wrong configuration: one line that says what, why and what to do, status 2, and nothing started."""
+import os
+
+from harness import (CAPTURE, COMPLETE, FAILED, NOTHING, PROGRAM, USAGE, case, equal, iaprof, main, read, require,
+                     write)
+
+# What is typed, and what the one line has to say.
+WRONG_USAGE = {
+    'no such source': (['-s', 'cpu-stak'], 'no source "cpu-stak"', 'did you mean "cpu-stack"'),
+    'no such sink': (['-k', 'foldde'], 'no sink "foldde"', 'did you mean "folded"'),
+    'a source that resembles none': (['-s', 'zzzzzzzz'], 'no source "zzzzzzzz"', 'iaprof --list'),
+    'a sink as a source': (['-s', 'folded'], '"folded" is a sink, not a source'),
+    'a source as a sink': (['-k', 'cpu-stack'], '"cpu-stack" is a source, not a sink'),
+    'no such option': (['--durration', '3'], 'unknown option --durration', 'did you mean --duration'),
+    'no such letter': (['-x'], 'unknown option -x', 'iaprof --help'),
+    'too little of an option': (['--re', 'x'], '--record', '--replay'),
+    'an option without its value': (['-d'], '--duration needs a value'),
+    'a value for an option without': (['--list=all'], '--list takes no value'),
+    'unknown key': (['-s', 'cpu-stack:frequenzy=3'], "unknown key 'frequenzy'", "did you mean 'frequency'"),
+    'key without a value': (['-s', 'cpu-stack:frequency'], 'frequency', 'frequency=VALUE'),
+    'a key twice': (['-s', 'cpu-stack:frequency=1,frequency=2'], 'frequency', 'twice'),
+    'value below the range': (['-s', 'cpu-stack:frequency=0'], 'frequency: 0 is out of range', '1 to 10000'),
+    'value above the range': (['-s', 'cpu-stack:frequency=10001'], 'frequency: 10001 is out of range', '1 to 10000'),
+    'value above all ranges': (['-s', 'cpu-stack:frequency=99999999999999999999'], 'frequency', '1 to 10000'),
+    'negative value': (['-s', 'cpu-stack:frequency=-5'], 'frequency', "'?-5'?"),
+    'not a number': (['-s', 'cpu-stack:frequency=fast'], 'frequency', 'fast'),
+    'not a choice': (['--scope', 'sistem'], 'scope', 'sistem', 'system'),
+    'not a time': (['-d', '5x'], 'duration', "'5x' is not a time"),
+    'time below the range': (['-d', '1us'], 'duration', 'out of range', '1ms'),
+    'time above the range': (['-i', '9000h'], 'interval', 'out of range', '8760h'),
+    'not a process id': (['-p', 'init'], 'pid', "'init' is no process id"),
+    'process that does not exist': (['-p', '4194304', '-d', '1s'], '4194304', 'no such process'),
+    'scope and process': (['--scope', 'system', '-p', '1'], 'scope', 'pid', 'exclude each other'),
+    'scope without a command': (['--scope', 'command'], 'no command'),
+    'verbose and quiet': (['-v', '-q'], 'verbose', 'quiet', 'exclude each other'),
+    'replay and source': (['--replay', CAPTURE, '-s', 'cpu-stack'], 'replay', 'source', 'exclude each other'),
+    'replay and command': (['--replay', CAPTURE, 'true'], 'replay', 'command', 'exclude each other'),
+    'replay and another source by name': (['-s', f'replay:file={CAPTURE}', '-s', 'cpu-stack'], 'only source'),
+    'command that does not exist': (['no-such-command-of-anybody'], 'no-such-command-of-anybody', 'not found in PATH'),
+    'command that is not executable': (['/etc/passwd'], '/etc/passwd', 'not an executable'),
+    'command that is a folder': (['/tmp'], '/tmp', 'not an executable'),
+    'empty command': ([''], 'command', 'empty'),
+    'configuration that is not there': (['-c', 'none.ini'], 'none.ini', 'No such file'),
+    'configuration that is a folder': (['-c', '/'], 'cannot read /', 'folder'),
+    'configuration that is a device': (['-c', '/dev/zero'], '/dev/zero', 'not a regular file'),
+    'help for no plugin': (['--help', 'foldde'], 'did you mean "folded"'),
+}
+for wrong, (typed, *said) in WRONG_USAGE.items():
+    @case(wrong, typed, said)
+    def wrong_usage(typed, said):
+        iaprof(*typed).fails(USAGE, *said)
+
+# A configuration file, and what the one line has to say.
+WRONG_FILES = {
+    'unknown key': ('[iaprof]\nduration = 1s\n\n[source:cpu-stack]\nfrequenzy = 9\n',
+                    r'wrong\.ini:5: .*frequenzy', "did you mean 'frequency'"),
+    'unknown key of the run': ('[iaprof]\nduratoin = 1s\n', r'wrong\.ini:2: .*duratoin', "did you mean 'duration'"),
+    'unknown section': ('# comment\n[sorce:cpu-stack]\n', r'wrong\.ini:2: unknown section', r'\[source:cpu-stack\]'),
+    'unknown plugin': ('\n[sink:foldde]\n', r'wrong\.ini:2: no sink "foldde"', 'did you mean "folded"'),
+    'value out of range': ('[source:cpu-stack]\nfrequency = 0\n', r'wrong\.ini:2: .*frequency: 0 is out of range'),
+    'value out of range of the run': ('[iaprof]\nduration = 0s\n', r'wrong\.ini:2: .*duration.* out of range'),
+    'value missing': ('[source:cpu-stack]\nfrequency\n', r'wrong\.ini:2: expected key = value'),
+    'key outside of sections': ('duration = 1s\n', r'wrong\.ini:1: .*duration.* in no section'),
+    'heading without end': ('[iaprof\n', r"wrong\.ini:1: .*without '\]'"),
+    'section twice': ('[iaprof]\n[iaprof]\n', r'wrong\.ini:2: .*twice', r'wrong\.ini:1'),
+    'key twice': ('[iaprof]\nduration=1s\nduration=2s\n', r'wrong\.ini:3: .*duration.*twice|wrong\.ini:3: .*already'),
+    'very long line': ('[iaprof]\noutput = ' + 'x' * 100000 + '\n', r'wrong\.ini:2: .*longer than'),
+    'huge': (b'# x\n' * 500000, r'wrong\.ini is too large', '1 MiB'),
+    'binary junk': (bytes(range(1, 256)) * 20, r'wrong\.ini:1: byte 0x01 is not text'),
+    'zero bytes': (bytes(4096), r'wrong\.ini:1: byte 0x00 is not text'),
+}
+for wrong, (contents, *said) in WRONG_FILES.items():
+    @case(f'INI file: {wrong}', contents, said)
+    def wrong_file(contents, said):
+        write('wrong.ini', contents)
+        iaprof('-c', 'wrong.ini', '-d', '1s').fails(USAGE, *said)
+        iaprof('-c', 'wrong.ini', '--check').fails(USAGE, *said)
+
+
+@case('INI file: a program')
+def program_as_file():
+    iaprof('-c', PROGRAM, '--check').fails(USAGE, 'byte 0x7f is not text|too large')
+
+
+@case('INI file: empty is no fault')
+def empty_file():
+    write('empty.ini', '')
+    outcome = iaprof('-c', 'empty.ini', '--replay', CAPTURE)
+    equal(outcome.status, COMPLETE, 'exit status')
+
+
+# Two ways to name one file.
+SAME_FILE = {
+    'the same name': ('out', 'out'),
+    'another spelling': ('out', './/real/../out'),
+    'a folder through a link': ('real/out', 'link/out'),
+    'a folder through two links': ('link2/out', 'link/out'),
+    'standard output': ('-', '-'),
+    'standard output by its device': ('-', '/dev/stdout'),
+    'two names of one pipe': ('pipe', 'real/link-to-pipe'),
+}
+for kind, (one, other) in SAME_FILE.items():
+    @case(f'two sinks write one file: {kind}', one, other)
+    def same_file(one, other):
+        os.mkdir('real')
+        os.symlink('real', 'link')
+        os.symlink('link', 'link2')
+        os.mkfifo('pipe')
+        os.symlink('../pipe', 'real/link-to-pipe')
+        for sinks in (['-k', f'folded:output={one}', '-k', f'csv:output={other}'],
+                      ['--record', one, '-o', other], ['--record', other, '-k', f'folded.second:output={one}']):
+            outcome = iaprof('--replay', CAPTURE, *sinks)
+            outcome.fails(USAGE, 'two sinks would write', 'output=')
+
+
+@case('two sinks write one file: standard output goes there')
+def same_file_as_standard_output():
+    with open('out', 'wb') as out:
+        outcome = iaprof('--replay', CAPTURE, '-k', 'folded', '-k', 'csv:output=./out', stdout=out)
+    outcome.fails(USAGE, 'two sinks would write', 'output=')
+
+
+@case('two names of one file become two files')
+def two_names():
+    write('there', 'before')
+    os.symlink('there', 'link')
+    os.link('there', 'hard-link')
+    iaprof('--replay', CAPTURE, '-k', 'csv:output=link', '-k', 'csv.second:output=hard-link').completes()
+    equal(read('there'), 'before', 'what no sink was told to write')
+    equal(read('link'), read('hard-link'), 'what two equal sinks wrote')
+    require(not os.path.islink('link') and read('link') != 'before', 'the link was not replaced')
+
+
+@case('two sinks may write to /dev/null')
+def two_to_null():
+    iaprof('--replay', CAPTURE, '-k', 'csv:output=/dev/null', '-k', 'folded:output=/dev/null').completes()
+
+
+@case('record and replay of one file')
+def record_over_replay():
+    with open(CAPTURE, 'rb') as file:
+        contents = file.read()
+    write('run', contents)
+    os.symlink('run', 'link')
+    for record, replay in (('run', 'run'), ('./run', 'run'), ('link', 'run')):
+        iaprof('--record', record, '--replay', replay).fails(USAGE, 'same file|is the file that is replayed')
+    with open('run', 'rb') as file:
+        equal(file.read(), contents, 'the capture')
+
+
+@case('-o with several sinks')
+def output_of_several():
+    iaprof('-o', 'out', '-k', 'folded', '-k', 'csv', 'true').fails(USAGE, 'output', '2', 'output=')
+
+
+@case('-o with a sink that has its own')
+def output_twice():
+    iaprof('-o', 'out', '-k', 'folded:output=other', 'true').fails(USAGE, 'output', 'leave one out')
+
+
+@case('--check of a good configuration runs nothing')
+def check_good():
+    write('good.ini', f'[source:replay]\nfile = {CAPTURE}\n[sink:folded]\noutput = out.folded\n[sink:csv.x]\n'
+          'output = out.csv\n')
+    outcome = iaprof('-c', 'good.ini', '--check')
+    equal((outcome.status, outcome.err), (COMPLETE, ''), 'status and standard error')
+    equal(outcome.out.splitlines(), ['source replay: ready', 'sink folded: ready, writes out.folded',
+                                     'sink csv.x: ready, writes out.csv'], 'what is checked')
+    outcome.leaves()
+
+
+@case('--check does not run the command')
+def check_command():
+    outcome = iaprof('--check', '-s', f'replay:file={CAPTURE}', 'touch', 'ran')
+    require(outcome.status in (COMPLETE, USAGE, NOTHING), 'exit status')
+    outcome.leaves()
+
+
+@case('--check finds a command that does not exist')
+def check_wrong_command():
+    iaprof('--check', 'no-such-command-of-anybody').fails(USAGE, 'not found in PATH')
+
+
+@case('--check of several contradictions')
+def check_contradictions():
+    iaprof('--check', '--list').fails(USAGE, 'exclude each other')
+
+
+@case('capture that is not there')
+def replay_missing():
+    iaprof('-q', '--replay', 'none').fails(USAGE, 'none', 'No such file')
+
+
+@case('capture that is no capture')
+def replay_other():
+    iaprof('-q', '--replay', '/etc/passwd').fails(FAILED, '/etc/passwd', 'not a capture')
+
+
+if __name__ == '__main__':
+    main()
