@@ -35,8 +35,10 @@ int bpf_support_check(const struct iaprof_host *host)
 	if (result)
 		return result;
 
+	struct bpf_log log = bpf_log_begin(host);
 	int descriptor = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "iaprof_probe", "Dual BSD/GPL", program,
 				       sizeof program / sizeof program[0], NULL);
+	bpf_log_end(&log);
 	if (descriptor >= 0) {
 		close(descriptor);
 	} else if (descriptor == -ENOSYS) {

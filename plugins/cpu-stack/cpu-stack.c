@@ -20,8 +20,8 @@
 #define SECOND UINT64_C(1000000000)
 #define MILLISECOND UINT64_C(1000000)
 
-/* A set of maps is drained before it holds more than this, so that one drain takes about a millisecond. */
-#define SAMPLES_PER_DRAIN 4096u
+/* A set of maps is drained before it holds more than this; a drain takes one or two microseconds for each. */
+#define SAMPLES_PER_DRAIN 2048u
 /* How much longer than planned a drain may be in coming before samples are lost. */
 #define DRAIN_DELAY 4u
 #define MAP_SIZE_MIN 1024u
