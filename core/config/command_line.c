@@ -58,8 +58,10 @@ static int explain_option(const char *word, int value, struct error *error)
 
 	if (option)
 		return error_set(error, EINVAL, "--%s takes no value", option->name);
-	if (value)
+	if (value > ' ' && value < 0x7f)
 		return error_set(error, EINVAL, "unknown option -%c: see iaprof --help", value);
+	if (value)
+		return error_set(error, EINVAL, "unknown option, which is no ASCII letter: see iaprof --help");
 	char *name CLEANUP_FREE = strndup(word + 2, strcspn(word + 2, "="));
 	if (!name)
 		return out_of_memory(error);

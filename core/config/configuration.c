@@ -93,7 +93,8 @@ static int read_pids(struct configuration *configuration, const char *text, stru
 	for (char *item; (item = strsep(&rest, ","));) {
 		uint64_t pid = 0;
 		item += strspn(item, " \t");
-		item[strcspn(item, " \t")] = '\0';
+		for (size_t length = strlen(item); length > 0 && strchr(" \t", item[length - 1]); length--)
+			item[length - 1] = '\0';
 		if (value_parse_uint(item, &pid) < 0 || pid == 0 || pid > PID_MAX)
 			return error_set(error, EINVAL, "pid: '%s' is no process id (1 to %d)",
 					 value_excerpt(item).text, PID_MAX);

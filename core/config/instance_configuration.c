@@ -13,6 +13,10 @@
 #define ID_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ_" NAME_LETTERS
 #define NAME_LENGTH_MAX 63
 
+/* More than any run needs. Each new one is compared with all others: a file of nothing else must not take minutes. */
+#define SETTING_COUNT_MAX 256
+#define INSTANCE_COUNT_MAX 1000
+
 static int out_of_memory(struct error *error)
 {
 	return error_set(error, ENOMEM, "out of memory");
@@ -71,6 +75,8 @@ int instance_add_setting(struct instance_configuration *instance, const char *ke
 			 const char *origin, struct error *error)
 {
 	const struct setting *earlier = instance_find_setting(instance, key);
+	if (instance->settings.count >= SETTING_COUNT_MAX)
+		return error_set(error, EINVAL, "more than %d keys", SETTING_COUNT_MAX);
 	if (earlier)
 		return error_set(error, EINVAL, "'%s' is set twice, first in %s", value_excerpt(key).text,
 				 earlier->origin);
@@ -160,6 +166,8 @@ struct instance_configuration *instance_list_find(const struct instance_list *li
 int instance_list_add(struct instance_list *list, struct instance_configuration *instance, struct error *error)
 {
 	const struct instance_configuration *earlier = instance_list_find(list, instance);
+	if (list->count >= INSTANCE_COUNT_MAX)
+		return error_set(error, EINVAL, "more than %d sources or sinks", INSTANCE_COUNT_MAX);
 	if (earlier)
 		return error_set(error, EINVAL, "%s%s%s is there twice, first in %s: write %s.ID for a second instance",
 				 instance->plugin, instance->id ? "." : "", instance->id ? instance->id : "",

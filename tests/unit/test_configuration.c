@@ -222,6 +222,10 @@ START_TEST(refuses_bad_command_lines)
 		{ { "--re", "x" }, "--re is not enough to tell these options apart: --record --replay" },
 		{ { "-x" }, "unknown option -x: see iaprof --help" },
 		{ { "-vx" }, "unknown option -x: see iaprof --help" },
+		{ { "-\xc3\xa4" }, "unknown option, which is no ASCII letter: see iaprof --help" },
+		{ { "--=x" },
+		  "-- is not enough to tell these options apart: --config --source --sink --duration --interval --pid "
+		  "--scope --output --record --replay --list --check --help --version --verbose --quiet" },
 		{ { "--list=all" }, "--list takes no value" },
 		{ { "-d" }, "--duration needs a value" },
 		{ { "--scope" }, "--scope needs a value" },
@@ -232,6 +236,7 @@ START_TEST(refuses_bad_command_lines)
 		{ { "-i", "-1" }, "command line: interval: '-1' is not a time such as 30s (ns, us, ms, s, m, h)" },
 		{ { "-p", "0" }, "command line: pid: '0' is no process id (1 to 4194304)" },
 		{ { "-p", "1,,2" }, "command line: pid: '' is no process id (1 to 4194304)" },
+		{ { "-p", "1 2,3" }, "command line: pid: '1 2' is no process id (1 to 4194304)" },
 		{ { "-p", "1,x" }, "command line: pid: 'x' is no process id (1 to 4194304)" },
 		{ { "-p", "1", "-p", "4194305" }, "command line: pid: '4194305' is no process id (1 to 4194304)" },
 		{ { "-p", "" }, "command line: pid: '' is no process id (1 to 4194304)" },
@@ -353,7 +358,7 @@ START_TEST(reads_a_file)
 			   "  [iaprof] ; the run\r\n"
 			   "duration = 30s\r\n"
 			   "   interval=1s ; each\r\n"
-			   "\tpid = 1, 2\n"
+			   "\tpid = 1 ,\t2\n"
 			   "verbose = 1\n"
 			   "\n"
 			   "[source:cpu-stack]\n"
@@ -494,6 +499,21 @@ START_TEST(refuses_huge_files)
 }
 END_TEST
 
+/* A megabyte of sections or keys is refused at once, not compared with each other for minutes. */
+START_TEST(refuses_endless_lists)
+{
+	char *text CLEANUP_FREE = malloc(1 << 20);
+	size_t size = 0;
+	for (int i = 0; size < (1 << 20) - 32; i++)
+		size += (size_t)sprintf(text + size, "[sink:x%d]\n", i);
+	expect_file_refusal(text, size, "x.ini:1001: more than 1000 sources or sinks");
+	size = (size_t)sprintf(text, "[sink:x]\n");
+	for (int i = 0; size < (1 << 20) - 32; i++)
+		size += (size_t)sprintf(text + size, "k%d=\n", i);
+	expect_file_refusal(text, size, "x.ini:258: more than 256 keys");
+}
+END_TEST
+
 START_TEST(refuses_files_that_cannot_be_read)
 {
 	ck_assert_int_eq(mkfifo("fifo", 0600), 0);
@@ -600,6 +620,7 @@ int main(void)
 	tcase_add_test(tests, refuses_bad_files);
 	tcase_add_test(tests, refuses_or_reads_long_lines);
 	tcase_add_test(tests, refuses_huge_files);
+	tcase_add_test(tests, refuses_endless_lists);
 	tcase_add_test(tests, refuses_files_that_cannot_be_read);
 	tcase_add_test(tests, lets_the_command_line_override_the_file);
 	tcase_add_test(tests, lets_the_scope_override_the_files_pid);
