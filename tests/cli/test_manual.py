@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 program, source = sys.argv[1:]
 failures = []
@@ -97,6 +98,16 @@ plugins = [line.split()[1] for line in output('--list').splitlines()]
 report('there are plugins', [] if 'folded' in plugins else ['--list does not name the sink folded'])
 for plugin in sorted(plugins):
     report(f'iaprof-{plugin}(7) has the keys of {plugin}', compare_plugin(plugin))
+
+with tempfile.TemporaryDirectory() as folder:
+    page = re.search(r'^\.Sh EXAMPLES\n\.Bd.*?\n(.*?)^\.Ed', read('man/iaprof.ini.5'), re.M | re.S).group(1)
+    for name, text in [('examples/cpu.ini', read('examples/cpu.ini')), ('the example in iaprof.ini(5)', page)]:
+        with open(os.path.join(folder, 'example.ini'), 'w', encoding='utf-8') as file:
+            file.write(text)
+        check = subprocess.run([program, '-c', 'example.ini', '--check'], cwd=folder, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, encoding='utf-8', check=False)
+        # 3: right, but this machine has nothing to profile.
+        report(f'{name} is right', [] if check.returncode in (0, 3) else [check.stderr.strip()])
 
 pages = sorted(os.listdir(os.path.join(source, 'man')))
 pages = [page for page in pages if re.search(r'\.\d$', page)]
