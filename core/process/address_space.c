@@ -7,57 +7,6 @@
 
 #include "base/cleanup.h"
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static void mapping_release(struct shared_mapping *mapping)
-{
-	if (!--mapping->references)
-		free(mapping);
-}
-
-static void pieces_free(struct piece_array *pieces)
-{
-	for (size_t i = 0; i < pieces->count; i++)
-		mapping_release(pieces->items[i].mapping);
-	array_free(pieces);
-}
-
-/* The first current piece that ends behind the address. */
-static size_t current_search(const struct piece_array *current, uint64_t address)
-{
-	size_t low = 0, high = current->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (current->items[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
-/* The first historical piece that ended after the time. */
-static size_t history_search(const struct piece_array *history, uint64_t time)
-{
-	size_t low = 0, high = history->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (history->items[middle].until > time)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
 /* Lifetime and the tree of forks. */
 
 struct address_space *address_space_new(void)
@@ -110,83 +59,6 @@ void address_space_fork(struct address_space *space, struct address_space *paren
 			if (ancestor == space)
 				return;
 	space_link(space, parent, time);
-}
-
-/* Building pieces. */
-
-static void history_insert(struct piece_array *history, struct piece piece)
-{
-	size_t at = history->count;
-	while (at && history->items[at - 1].until > piece.until)
-		at--;
-	memmove(&history->items[at + 1], &history->items[at], (history->count - at) * sizeof piece);
-	history->items[at] = piece;
-	history->count++;
-	piece.mapping->references++;
-}
-
-/*
- * Makes a piece current. None that it overlaps may begin later. Room must be there: 2 more in current, and in history
- * as many as it overlaps.
- */
-static void piece_place(struct piece_array *current, struct piece_array *history, struct piece piece)
-{
-	size_t first = current_search(current, piece.start), last = first;
-	struct piece pieces[3];
-	size_t count = 0;
-
-	piece.until = UINT64_MAX;
-	if (first < current->count && current->items[first].start < piece.start) {
-		pieces[count] = current->items[first];
-		pieces[count++].end = piece.start;
-	}
-	pieces[count++] = piece;
-	for (; last < current->count && current->items[last].start < piece.end; last++) {
-		struct piece replaced = current->items[last];
-		if (replaced.end > piece.end) {
-			pieces[count] = replaced;
-			pieces[count++].start = piece.end;
-		}
-		replaced.start = larger(replaced.start, piece.start);
-		replaced.end = smaller(replaced.end, piece.end);
-		replaced.until = piece.begin;
-		if (replaced.begin < replaced.until)
-			history_insert(history, replaced);
-	}
-	for (size_t i = 0; i < count; i++)
-		pieces[i].mapping->references++;
-	for (size_t i = first; i < last; i++)
-		mapping_release(current->items[i].mapping);
-	memmove(&current->items[first + count], &current->items[last],
-		(current->count - last) * sizeof *current->items);
-	memcpy(&current->items[first], pieces, count * sizeof *pieces);
-	current->count += count - (last - first);
-}
-
-static int piece_compare(const void *left, const void *right)
-{
-	const struct piece *a = left, *b = right;
-	if (a->begin != b->begin)
-		return a->begin < b->begin ? -1 : 1;
-	return a->until < b->until ? -1 : a->until > b->until;
-}
-
-/*
- * Places all pieces of a list into empty arrays, by their begin; those that begin together in the order of the list.
- * False when out of memory.
- */
-static bool pieces_build(struct piece *list, size_t count, struct piece_array *current, struct piece_array *history)
-{
-	/* A placement makes up to 3 pieces, and each can become history once. */
-	if (count && (!array_reserve(current, 2 * count + 1) || !array_reserve(history, 3 * count)))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		list[i].until = i;
-	if (count)
-		qsort(list, count, sizeof *list, piece_compare);
-	for (size_t i = 0; i < count; i++)
-		piece_place(current, history, list[i]);
-	return true;
 }
 
 /* Replaces all pieces of a space by those of a list. False when out of memory: nothing changed. */
@@ -325,11 +197,11 @@ static bool mapping_agrees(const struct mapping *a, const struct mapping *b, boo
 /* What held address in this space at this time, its parents left out. */
 static const struct piece *space_find(const struct address_space *space, uint64_t address, uint64_t time)
 {
-	size_t at = current_search(&space->current, address);
+	size_t at = pieces_search_address(&space->current, address);
 	if (at < space->current.count && space->current.items[at].start <= address &&
 	    space->current.items[at].begin <= time)
 		return &space->current.items[at];
-	for (at = history_search(&space->history, time); at < space->history.count; at++) {
+	for (at = pieces_search_time(&space->history, time); at < space->history.count; at++) {
 		const struct piece *piece = &space->history.items[at];
 		if (piece->start <= address && address < piece->end && piece->begin <= time)
 			return piece;
@@ -381,7 +253,7 @@ static bool find_news(const struct address_space *space, struct shared_mapping *
 {
 	const struct piece_array *current = &space->current;
 	uint64_t at = mapping->mapping.start, end = mapping->mapping.end;
-	for (size_t i = current_search(current, at); at < end;) {
+	for (size_t i = pieces_search_address(current, at); at < end;) {
 		const struct piece *piece = i < current->count ? &current->items[i] : NULL;
 		struct piece part = { .start = at, .end = end, .mapping = mapping };
 		if (piece && piece->start > at) {
@@ -410,7 +282,7 @@ static bool space_apply(struct address_space *space, const struct piece_array *p
 	bool on_top = true;
 	for (size_t part = 0; part < parts->count; part++) {
 		const struct piece *new = &parts->items[part];
-		for (size_t i = current_search(&space->current, new->start);
+		for (size_t i = pieces_search_address(&space->current, new->start);
 		     i < space->current.count && space->current.items[i].start < new->end; i++, overlapped++)
 			if (space->current.items[i].begin > new->begin)
 				on_top = false;
@@ -504,7 +376,7 @@ static bool fork_needs(const struct address_space *space, const struct piece *pi
 void address_space_prune(struct address_space *space, uint64_t before)
 {
 	struct piece_array *history = &space->history;
-	size_t ended = history_search(history, before), kept = 0;
+	size_t ended = pieces_search_time(history, before), kept = 0;
 	for (size_t i = 0; i < history->count; i++)
 		if (i >= ended || fork_needs(space, &history->items[i]))
 			history->items[kept++] = history->items[i];

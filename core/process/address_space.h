@@ -7,30 +7,10 @@
 #ifndef IAPROF_CORE_PROCESS_ADDRESS_SPACE_H
 #define IAPROF_CORE_PROCESS_ADDRESS_SPACE_H
 
-#include "base/array.h"
-#include "process/process.h"
+#include "process/pieces.h"
 
 /* The most current pieces, and as many historical ones, of one image; twice what vm.max_map_count usually allows. */
 #define ADDRESS_SPACE_PIECES_MAX 131072u
-
-/* A mapping with what only the table knows of it. Freed with the last piece of it. */
-struct shared_mapping {
-	struct mapping mapping;
-	uint64_t seen; /* when it was reported: what happened before that may have been in an earlier image */
-	uint32_t references;
-};
-
-struct piece {
-	uint64_t start, end;   /* addresses [start, end) */
-	uint64_t begin, until; /* times [begin, until); until is UINT64_MAX for a current piece */
-	struct shared_mapping *mapping;
-};
-
-struct piece_array {
-	struct piece *items;
-	size_t count;
-	size_t capacity;
-};
 
 struct address_space {
 	struct piece_array current;   /* disjoint, sorted by start */
