@@ -85,7 +85,10 @@ static size_t list_extend(struct piece *list, size_t count, const struct piece_a
 	return count + pieces->count;
 }
 
-/* Keeps a space within ADDRESS_SPACE_PIECES_MAX; the oldest go. */
+/*
+ * Keeps a space within ADDRESS_SPACE_PIECES_MAX; the oldest go. Where current pieces go, all history does: what was
+ * there before them must not come back.
+ */
 static int space_limit(struct address_space *space, uint64_t *dropped)
 {
 	if (space->history.count > ADDRESS_SPACE_PIECES_MAX) {
@@ -100,18 +103,13 @@ static int space_limit(struct address_space *space, uint64_t *dropped)
 	if (space->current.count <= ADDRESS_SPACE_PIECES_MAX)
 		return 0;
 	size_t count = space->current.count, gone = count - ADDRESS_SPACE_PIECES_MAX * 3 / 4;
-	CLEANUP_FREE struct piece *list = malloc((count + space->history.count) * sizeof *list);
+	CLEANUP_FREE struct piece *list = malloc(count * sizeof *list);
 	if (!list)
 		return -ENOMEM;
 	list_extend(list, 0, &space->current);
-	for (size_t i = 0; i < count; i++)
-		list[i].until = i;
 	qsort(list, count, sizeof *list, piece_compare);
-	size_t total = list_extend(list, count, &space->history);
-	if (!space_rebuild(space, list + gone, total - gone))
-		return -ENOMEM;
-	*dropped += gone;
-	return 0;
+	*dropped += gone + space->history.count;
+	return space_rebuild(space, list + gone, count - gone) ? 0 : -ENOMEM;
 }
 
 /*

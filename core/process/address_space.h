@@ -9,8 +9,9 @@
 
 #include "process/pieces.h"
 
-/* The most current pieces, and as many historical ones, of one image; twice what vm.max_map_count usually allows. */
-#define ADDRESS_SPACE_PIECES_MAX 131072u
+/* The most current pieces, and as many historical ones, of one image: half of what vm.max_map_count usually allows for
+ * all kinds. */
+#define ADDRESS_SPACE_PIECES_MAX 32768u
 
 struct address_space {
 	struct piece_array current;   /* disjoint, sorted by start */

@@ -23,6 +23,7 @@ struct image {
 	uint64_t name_time;
 	uint32_t slot; /* where it is in the table */
 	bool begin_known;
+	bool root_known; /* looked up for this very image */
 };
 
 /* Initialise with {0}. */

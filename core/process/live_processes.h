@@ -14,6 +14,7 @@ struct live_process {
 	bool threaded;      /* it has had more than one thread */
 	bool leader_ended;  /* the first thread exited and others may still run */
 	uint64_t last_exit; /* with leader_ended: time of the last thread's exit that was seen */
+	uint64_t looked;    /* when it was found in /proc; 0 never */
 };
 
 /* Initialise with {0}. Pointers to items are good until the next live_process_add(). */

@@ -47,7 +47,9 @@ static int status_read(uint32_t pid, char *text, struct proc_status *status)
 
 static bool status_has_ended(const struct proc_status *status)
 {
-	return (status->state == 'Z' || status->state == 'X') && status->threads <= 1;
+	/* One that is exiting may have told so already. */
+	bool ended = status->state == 'Z' || status->state == 'X' || status->flags & PROC_STATUS_EXITING;
+	return ended && status->threads <= 1;
 }
 
 bool proc_has_ended(uint32_t pid)
@@ -144,12 +146,11 @@ static int process_scan(struct scan *scan, uint32_t pid)
 	process->threaded |= status.threads > 1;
 	sideband_write_process(scan->writer, time, IAPROF_PROCESS_EXISTING, pid, status.parent_pid, status.name,
 			       status.name_length);
-	if (status.flags & PROC_STATUS_KERNEL_THREAD)
-		return 0;
 	if (status.state == 'Z' || status.state == 'X')
 		scan->unreadable++; /* its first thread ended, and took its view of the memory along */
-	else
+	else if (!(status.flags & PROC_STATUS_KERNEL_THREAD))
 		mappings_scan(scan, pid);
+	process->looked = clock_monotonic();
 	return 0;
 }
 

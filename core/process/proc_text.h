@@ -30,6 +30,7 @@ struct proc_status {
 	uint32_t threads;
 };
 
+#define PROC_STATUS_EXITING 0x00000004u       /* PF_EXITING */
 #define PROC_STATUS_KERNEL_THREAD 0x00200000u /* PF_KTHREAD */
 
 /* Parses /proc/PID/stat. Returns 0 or -EINVAL. */

@@ -51,6 +51,8 @@ static void image_set_root(struct image *image, struct root *root, int descripto
 
 static void image_inherit_root(struct image *image, const struct image *from)
 {
+	if (image->root_known) /* a look through /proc came before the record of the fork */
+		return;
 	if (from->root)
 		from->root->users++;
 	image_set_root(image, from->root, from->process.root);
@@ -59,7 +61,9 @@ static void image_inherit_root(struct image *image, const struct image *from)
 static void image_look_at_root(struct process_table *table, struct image *image)
 {
 	struct root *root;
-	switch (root_cache_look(&table->roots, image->process.pid, &root)) {
+	enum root_place place = root_cache_look(&table->roots, image->process.pid, &root);
+	image->root_known |= place != ROOT_UNKNOWN;
+	switch (place) {
 	case ROOT_OWN:
 		image_set_root(image, NULL, PROCESS_ROOT_OWN);
 		break;

@@ -67,7 +67,7 @@ static int ring_add(void *context, uint32_t cpu)
 	const struct opening *opening = context;
 	struct sideband *sideband = opening->sideband;
 	if (!array_reserve(&sideband->rings, sideband->rings.count + 1))
-		return error_set(opening->error, ENOMEM, "watch processes: out of memory");
+		return error_set(opening->error, ENOMEM, "out of memory");
 	struct sideband_ring *ring = &sideband->rings.items[sideband->rings.count];
 	int result = sideband_ring_open(ring, cpu, sideband->ring_size, opening->error);
 	if (result)
@@ -75,7 +75,7 @@ static int ring_add(void *context, uint32_t cpu)
 	sideband->rings.count++;
 	struct epoll_event event = { .events = EPOLLIN, .data.fd = ring->descriptor };
 	if (epoll_ctl(sideband->epoll, EPOLL_CTL_ADD, ring->descriptor, &event))
-		return error_set(opening->error, errno, "watch processes: epoll: %s", strerror(errno));
+		return error_set(opening->error, errno, "epoll: %s", strerror(errno));
 	return 0;
 }
 
@@ -86,11 +86,11 @@ static int rings_open(struct sideband *sideband, struct error *error)
 	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t size = descriptor < 0 ? -1 : read(descriptor, text, sizeof text);
 	if (size < 0)
-		return error_set(error, errno, "watch processes: %s: %s", path, strerror(errno));
+		return error_set(error, errno, "%s: %s", path, strerror(errno));
 	struct opening opening = { .sideband = sideband, .error = error };
 	int result = proc_cpu_list(text, (size_t)size, ring_add, &opening);
 	if (result == -EBADMSG)
-		error_set(error, result, "watch processes: %s is not a list of CPUs", path);
+		error_set(error, result, "%s is not a list of CPUs", path);
 	return result;
 }
 
@@ -101,26 +101,25 @@ struct sideband *sideband_new(const struct sideband_output *output, const uint32
 	if (!ring_size)
 		ring_size = RING_SIZE_DEFAULT < page ? page : RING_SIZE_DEFAULT;
 	if (ring_size < page || ring_size & (ring_size - 1) || ring_size > RING_SIZE_MAX) {
-		error_set(error, EINVAL,
-			  "watch processes: a ring of %llu bytes: must be a power of two of at least a page",
+		error_set(error, EINVAL, "a ring of %llu bytes: must be a power of two, from a page to 64 MiB",
 			  (unsigned long long)ring_size);
 		return NULL;
 	}
 	struct sideband *sideband = calloc(1, sizeof *sideband);
 	if (!sideband) {
-		error_set(error, ENOMEM, "watch processes: out of memory");
+		error_set(error, ENOMEM, "out of memory");
 		return NULL;
 	}
 	sideband->writer.output = *output;
 	sideband->ring_size = ring_size;
 	sideband->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (sideband->epoll < 0) {
-		error_set(error, errno, "watch processes: epoll: %s", strerror(errno));
+		error_set(error, errno, "epoll: %s", strerror(errno));
 		goto fail;
 	}
 	for (uint32_t i = 0; i < pid_count; i++)
 		if (!array_push(&sideband->pids, pids[i])) {
-			error_set(error, ENOMEM, "watch processes: out of memory");
+			error_set(error, ENOMEM, "out of memory");
 			goto fail;
 		}
 	if (pid_count)
@@ -156,7 +155,7 @@ int sideband_start(struct sideband *sideband, struct error *error)
 		struct sideband_ring *ring = &sideband->rings.items[i];
 		ring->last_time = now;
 		if (ioctl(ring->descriptor, PERF_EVENT_IOC_ENABLE, 0))
-			return error_set(error, errno, "watch processes: start on CPU %u: %s", ring->cpu,
+			return error_set(error, errno, "process events: start on CPU %u: %s", ring->cpu,
 					 strerror(errno));
 	}
 	return 0;
@@ -189,6 +188,9 @@ static bool is_wanted(const struct sideband *sideband, uint32_t pid)
 
 static void process_end(struct sideband *sideband, struct live_process *process, uint64_t time)
 {
+	/* It is still in /proc for a moment after the event: what was found there then is of this process as well. */
+	if (time < process->looked)
+		time = process->looked;
 	sideband_write_process(&sideband->writer, time, IAPROF_PROCESS_EXIT, process->pid, 0, NULL, 0);
 	live_process_remove(&sideband->live, process);
 }

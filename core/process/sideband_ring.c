@@ -27,24 +27,20 @@ static int open_failure(int code, uint32_t cpu, struct error *error)
 	case EACCES:
 	case EPERM:
 		if (known)
-			return error_set(
-				error, code,
-				"watch processes: %s: needs CAP_PERFMON (or root), or kernel.perf_event_paranoid at "
-				"most 0 (it is %d)",
-				reason, paranoid);
-		return error_set(error, code, "watch processes: %s: needs CAP_PERFMON (or root)", reason);
+			return error_set(error, code,
+					 "%s: needs CAP_PERFMON (or root), or kernel.perf_event_paranoid at "
+					 "most 0 (it is %d)",
+					 reason, paranoid);
+		return error_set(error, code, "%s: needs CAP_PERFMON (or root)", reason);
 	case EMFILE:
-		return error_set(error, code,
-				 "watch processes: CPU %u: %s: needs a descriptor for each CPU, raise ulimit -n", cpu,
+		return error_set(error, code, "CPU %u: %s: needs a descriptor for each CPU, raise ulimit -n", cpu,
 				 reason);
 	case ENOSYS:
 	case ENOENT:
 	case EOPNOTSUPP:
-		return error_set(error, code,
-				 "watch processes: %s: needs a Linux kernel with perf events (CONFIG_PERF_EVENTS)",
-				 reason);
+		return error_set(error, code, "%s: needs a Linux kernel with perf events (CONFIG_PERF_EVENTS)", reason);
 	default:
-		return error_set(error, code, "watch processes: perf_event_open on CPU %u: %s", cpu, reason);
+		return error_set(error, code, "perf_event_open on CPU %u: %s", cpu, reason);
 	}
 }
 
@@ -52,12 +48,11 @@ static int map_failure(int code, uint32_t cpu, size_t size, struct error *error)
 {
 	const char *reason = strerror(code);
 	if (code == EPERM || code == ENOMEM)
-		return error_set(
-			error, code,
-			"watch processes: a ring of %zu KiB for CPU %u: %s: raise kernel.perf_event_mlock_kb or "
-			"ulimit -l, or run with CAP_IPC_LOCK",
-			size / 1024, cpu, reason);
-	return error_set(error, code, "watch processes: a ring of %zu KiB for CPU %u: %s", size / 1024, cpu, reason);
+		return error_set(error, code,
+				 "a ring of %zu KiB for CPU %u: %s: raise kernel.perf_event_mlock_kb or "
+				 "ulimit -l, or run with CAP_IPC_LOCK",
+				 size / 1024, cpu, reason);
+	return error_set(error, code, "a ring of %zu KiB for CPU %u: %s", size / 1024, cpu, reason);
 }
 
 static int event_open(struct perf_event_attr *attributes, uint32_t cpu)

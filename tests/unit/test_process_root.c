@@ -119,6 +119,19 @@ START_TEST(namespace_is_shared_and_outlives_its_processes)
 }
 END_TEST
 
+START_TEST(look_counts_more_than_an_older_fork)
+{
+	struct process_table *table = process_table_new();
+	struct child child = child_start(PLACE_NAMESPACE);
+	ck_assert_int_eq(feed_live(table, 5, IAPROF_PROCESS_EXISTING, getpid(), 0), PROCESS_ROOT_OWN);
+	int root = feed_live(table, 20, IAPROF_PROCESS_EXISTING, child.pid, getpid());
+	ck_assert_int_ge(root, 0);
+	ck_assert_int_eq(feed_live(table, 10, IAPROF_PROCESS_FORK, child.pid, getpid()), root);
+	child_end(&child);
+	process_table_free(table);
+}
+END_TEST
+
 START_TEST(chroot_has_a_root_of_its_own)
 {
 	struct process_table *table = process_table_new();
@@ -164,6 +177,7 @@ int main(void)
 	TCase *tests = tcase_create("root");
 	tcase_add_test(tests, own_root_needs_none);
 	tcase_add_test(tests, namespace_is_shared_and_outlives_its_processes);
+	tcase_add_test(tests, look_counts_more_than_an_older_fork);
 	tcase_add_test(tests, chroot_has_a_root_of_its_own);
 	tcase_add_test(tests, no_descriptor_left_is_unreachable);
 	suite_add_tcase(suite, tests);
