@@ -262,11 +262,13 @@ START_TEST(one_process_cannot_use_up_memory)
 {
 	MAP(table, 0, 1, 0x1000, 0x2000, "/stale");
 	MAP(table, 1, 1, 0x1000, 0x2000, "/forgotten");
-	for (uint64_t i = 1; i <= 2 * ADDRESS_SPACE_PIECES_MAX; i++)
+	for (uint64_t i = 1; i <= 2 * ADDRESS_SPACE_PIECES_MAX; i++) {
 		MAP(table, i, 1, i * 0x2000, i * 0x2000 + 0x1000, i % 2 ? "/a" : "/b");
+		if (i == ADDRESS_SPACE_PIECES_MAX + 1)
+			ck_assert_str_eq(ask_path(table, UINT64_MAX, 1, 0x1000), "");
+	}
 	uint64_t dropped = process_table_dropped(table);
 	ck_assert_uint_ge(dropped, ADDRESS_SPACE_PIECES_MAX);
-	ck_assert_str_eq(ask_path(table, UINT64_MAX, 1, 0x1000), "");
 	ck_assert_str_eq(ask_path(table, UINT64_MAX, 1, 2 * (uint64_t)ADDRESS_SPACE_PIECES_MAX * 0x2000), "/b");
 	for (uint64_t i = 1; i <= 2 * ADDRESS_SPACE_PIECES_MAX; i++)
 		MAP(table, 1000000 + i, 2, 0x1000, 0x2000, i % 2 ? "/a" : "/b");
