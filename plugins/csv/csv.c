@@ -6,6 +6,7 @@
 #include "common/stack_text.h"
 #include "csv_row.h"
 #include "definitions.h"
+#include "event_row.h"
 #include "events.h"
 
 enum csv_rows { CSV_ROWS_STACKS, CSV_ROWS_EVENTS };
@@ -71,7 +72,7 @@ static int csv_configure(const struct iaprof_host *host, void *instance)
 {
 	struct csv *csv = instance;
 	bool stacks = csv->rows == CSV_ROWS_STACKS;
-	csv->row.column_count = stacks ? COLUMN_COUNT : event_column_count;
+	csv->row.column_count = stacks ? COLUMN_COUNT : EVENT_COLUMN_COUNT;
 	csv->row.line_end = line_ends[csv->newline];
 	csv->row.escape = csv->escape;
 	if (!stacks && (csv->text.pid != STACK_TEXT_PID_AUTO || csv->text.module || !csv->text.annotate))

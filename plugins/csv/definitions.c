@@ -13,7 +13,6 @@ struct definition {
 	struct iaprof_record *record; /* a copy of its own */
 };
 
-/* Types are below 2^16 and sources too, but a run has few sources: 16 bits of each, and 32 of the id. */
 static uint64_t key_of(uint16_t type, uint16_t source, uint32_t id)
 {
 	return (uint64_t)type << 48 | (uint64_t)source << 32 | id;

@@ -6,9 +6,6 @@
 #include "csv_row.h"
 #include "definitions.h"
 
-extern const char *const event_columns[];
-extern const size_t event_column_count;
-
 /*
  * Writes the rows of a record: none for definitions of strings and stacks, which other rows show in full, several for
  * one that holds several things. 0, or a negative errno after host->fail().

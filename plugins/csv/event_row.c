@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One row of rows=events: see event_row.h. */
+#include "event_row.h"
+
+#include <inttypes.h>
+
+_Static_assert(EVENT_COLUMN_COUNT <= CSV_COLUMN_MAX, "a row has room for every column");
+
+const char *const event_columns[EVENT_COLUMN_COUNT] = {
+	[EVENT_TIME] = "time",
+	[EVENT_SOURCE] = "source",
+	[EVENT_RECORD] = "record",
+	[EVENT_ID] = "id",
+	[EVENT_PARENT] = "parent",
+	[EVENT_PID] = "pid",
+	[EVENT_TID] = "tid",
+	[EVENT_CPU] = "cpu",
+	[EVENT_DEVICE] = "device",
+	[EVENT_KIND] = "kind",
+	[EVENT_NAME] = "name",
+	[EVENT_TEXT] = "text",
+	[EVENT_STACK] = "stack",
+	[EVENT_KERNEL_STACK] = "kernel_stack",
+	[EVENT_BEGIN] = "begin",
+	[EVENT_DURATION] = "duration",
+	[EVENT_COUNT] = "count",
+	[EVENT_VALUE] = "value",
+	[EVENT_VALUE_TYPE] = "value_type",
+	[EVENT_UNIT] = "unit",
+	[EVENT_THRESHOLD] = "threshold",
+	[EVENT_RESULT] = "result",
+	[EVENT_DEPTH] = "depth",
+	[EVENT_FLAGS] = "flags",
+	[EVENT_ADDRESS] = "address",
+	[EVENT_SIZE] = "size",
+	[EVENT_OFFSET] = "offset",
+	[EVENT_MODULE] = "module",
+	[EVENT_MODULE_ADDRESS] = "module_address",
+	[EVENT_FILE] = "file",
+	[EVENT_LINE] = "line",
+	[EVENT_MACHINE] = "machine",
+	[EVENT_BUILD_ID] = "build_id",
+	[EVENT_INODE] = "inode",
+	[EVENT_GENERATION] = "generation",
+};
+
+void event_set_string(const struct event *event, enum event_column column, uint32_t id)
+{
+	csv_row_set_name(event->row, column, definitions_text(event->definitions, id));
+}
+
+void event_set_known(const struct event *event, enum event_column column, uint64_t value)
+{
+	if (value)
+		csv_row_set_unsigned(event->row, column, value);
+}
+
+void event_set_choice(const struct event *event, enum event_column column, const char *const *names, size_t count,
+		      uint32_t value)
+{
+	if (value < count && names[value])
+		csv_row_set_name(event->row, column, names[value]);
+	else
+		csv_row_set_unsigned(event->row, column, value);
+}
+
+void event_set_flags(const struct event *event, const char *const *names, size_t count, uint32_t flags)
+{
+	struct text *text = csv_row_begin_text(event->row, EVENT_FLAGS);
+	const char *between = "";
+	for (uint32_t bit = 0; bit < 32; bit++) {
+		if (!(flags & 1u << bit))
+			continue;
+		text_append_string(text, between);
+		if (bit < count)
+			text_append_string(text, names[bit]);
+		else
+			text_append_format(text, "bit %" PRIu32, bit);
+		between = "|";
+	}
+	csv_row_end_text(event->row, EVENT_FLAGS);
+}
+
+void event_set_stack(const struct event *event, enum event_column column, uint32_t id)
+{
+	if (!id)
+		return;
+	const struct iaprof_record_stack *stack = definitions_find(event->definitions, IAPROF_RECORD_STACK, 0, id);
+	struct text *text = csv_row_begin_text(event->row, column);
+	if (!stack)
+		text_append_string(text, "[unknown]");
+	for (uint32_t i = stack ? stack->count : 0; i-- > 0;)
+		text_append_format(text, "0x%" PRIx64 "%s", iaprof_record_stack_addresses(stack)[i], i ? ";" : "");
+	csv_row_end_text(event->row, column);
+}
+
+void event_set_value_type(const struct event *event, uint32_t id)
+{
+	const struct iaprof_record_value_type *type =
+		id ? definitions_find(event->definitions, IAPROF_RECORD_VALUE_TYPE, 0, id) : NULL;
+	if (!type)
+		return;
+	event_set_string(event, EVENT_VALUE_TYPE, type->name);
+	event_set_string(event, EVENT_UNIT, type->unit);
+}
+
+void event_set_device(const struct event *event, uint32_t id)
+{
+	const struct iaprof_record_device *device =
+		definitions_find(event->definitions, IAPROF_RECORD_DEVICE, event->record->source, id);
+	if (device)
+		event_set_string(event, EVENT_DEVICE, device->name);
+	else
+		event_set_known(event, EVENT_DEVICE, id);
+}
+
+int event_end(const struct event *event, const char *record)
+{
+	const struct iaprof_record_source *source =
+		definitions_find(event->definitions, IAPROF_RECORD_SOURCE, 0, event->record->source);
+	csv_row_set_unsigned(event->row, EVENT_TIME, event->record->time);
+	if (source)
+		event_set_string(event, EVENT_SOURCE, source->name);
+	else if (event->record->source)
+		csv_row_set_unsigned(event->row, EVENT_SOURCE, event->record->source);
+	else
+		csv_row_set_name(event->row, EVENT_SOURCE, "iaprof"); /* the core */
+	csv_row_set_name(event->row, EVENT_RECORD, record);
+	return csv_row_write(event->row, event->host, event->output);
+}
