@@ -19,6 +19,7 @@ struct collecting {
 	pthread_t thread;
 	bool has_thread;
 	atomic_uint_least64_t samples, lost;
+	atomic_bool abandoned;
 
 	/* The thread's own. */
 	uint64_t begin; /* time of the first SYNC, 0 not yet */
@@ -110,6 +111,8 @@ static void *run(void *argument)
 	struct block *blocks;
 	while ((blocks = bus_take(collecting->options.bus, UINT64_MAX)))
 		take_blocks(collecting, blocks);
+	if (atomic_load(&collecting->abandoned))
+		return NULL;
 	/* The last names are found now; what the symbolizer says goes over the bus as well, and on to a capture. */
 	collector_finish(collecting->collector);
 	while ((blocks = bus_take(collecting->options.bus, 0)))
@@ -137,18 +140,31 @@ static void finish_queues(struct collecting *collecting, struct collecting_resul
 	}
 }
 
+static void join(struct collecting *collecting)
+{
+	if (!collecting->has_thread)
+		return;
+	bus_close(collecting->options.bus);
+	pthread_join(collecting->thread, NULL);
+}
+
 void collecting_finish(struct collecting *collecting, struct collecting_result *result)
 {
 	*result = (struct collecting_result){ 0 };
-	if (collecting->has_thread) {
-		bus_close(collecting->options.bus);
-		pthread_join(collecting->thread, NULL);
-	}
+	join(collecting);
 	if (collecting->queues)
 		finish_queues(collecting, result);
 	if (collecting->collector)
 		result->statistics = collector_statistics(collecting->collector);
 	result->profile = collecting->profile ? &collecting->profile->profile : NULL;
+}
+
+void collecting_abandon(struct collecting *collecting)
+{
+	atomic_store(&collecting->abandoned, true);
+	join(collecting);
+	for (size_t i = 0; collecting->queues && i < collecting->options.sink_count; i++)
+		sink_queue_abandon(collecting->queues[i]);
 }
 
 void collecting_free(struct collecting *collecting)
@@ -210,8 +226,7 @@ struct collecting *collecting_start(const struct collecting_options *options, st
 	}
 	collecting->options = *options;
 	if (start(collecting, error)) {
-		struct collecting_result result;
-		collecting_finish(collecting, &result);
+		collecting_abandon(collecting);
 		collecting_free(collecting);
 		return NULL;
 	}

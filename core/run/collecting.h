@@ -41,6 +41,8 @@ struct collecting_result {
 
 /* After the last record was put on the bus: ends the threads; the sinks take what waits and finish. */
 void collecting_finish(struct collecting *collecting, struct collecting_result *result);
+/* Instead of collecting_finish(), for a run that could not start: the sinks write nothing. */
+void collecting_abandon(struct collecting *collecting);
 void collecting_free(struct collecting *collecting);
 
 #endif

@@ -304,6 +304,8 @@ static void stop(struct run *run)
 	if (!run->setup.replays)
 		synchronize(run);
 	run->end = own_cost_now();
+	/* Before the sinks write: a second Ctrl-C while they do leaves no command behind. */
+	command_end(&run->command);
 }
 
 static void show_failures(struct run *run, struct instance *const *instances, size_t count)
@@ -381,19 +383,18 @@ enum exit_status run(const struct configuration *configuration, struct registry 
 		interrupt_install(run.services.loop);
 		run.status_line = isatty(STDERR_FILENO) && log_level() >= IAPROF_LOG_WARNING;
 		int result = prepare(&run, &error);
-		bool collected = !result;
 		if (!result)
 			result = start(&run, &error);
 		if (!result)
 			go_on(&run);
-		if (result && !run.collecting)
-			collected = false;
 		stop(&run);
-		if (collected)
+		if (!result)
 			finish(&run);
+		else if (run.collecting)
+			collecting_abandon(run.collecting);
 		status = run.failed || result ? EXIT_STATUS_FAILED : EXIT_STATUS_COMPLETE;
 	}
-	if (error.text[0] && !run.failed)
+	if (error.text[0])
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
 	release(&run);
 	return status;

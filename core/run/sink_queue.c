@@ -139,19 +139,40 @@ void sink_queue_push_profile(struct sink_queue *queue, struct snapshot *snapshot
 	pthread_mutex_unlock(&queue->lock);
 }
 
+/* Lets the thread end, once it has taken what waits; after a result that is a failure it only throws that away. */
+static void join(struct sink_queue *queue, int result)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue->ending = true;
+	if (result)
+		queue->result = result;
+	pthread_cond_broadcast(&queue->changed);
+	pthread_mutex_unlock(&queue->lock);
+	pthread_join(queue->thread, NULL);
+}
+
+static void free_queue(struct sink_queue *queue)
+{
+	pthread_cond_destroy(&queue->changed);
+	pthread_mutex_destroy(&queue->lock);
+	free(queue);
+}
+
 int sink_queue_finish(struct sink_queue *queue, uint64_t *dropped)
 {
 	if (!queue)
 		return 0;
-	pthread_mutex_lock(&queue->lock);
-	queue->ending = true;
-	pthread_cond_broadcast(&queue->changed);
-	pthread_mutex_unlock(&queue->lock);
-	pthread_join(queue->thread, NULL);
+	join(queue, 0);
 	int result = queue->result;
 	*dropped = queue->dropped;
-	pthread_cond_destroy(&queue->changed);
-	pthread_mutex_destroy(&queue->lock);
-	free(queue);
+	free_queue(queue);
 	return result;
+}
+
+void sink_queue_abandon(struct sink_queue *queue)
+{
+	if (!queue)
+		return;
+	join(queue, -ECANCELED);
+	free_queue(queue);
 }

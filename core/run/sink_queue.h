@@ -30,5 +30,7 @@ void sink_queue_push_profile(struct sink_queue *queue, struct snapshot *snapshot
  * failure, which is in instance->error. *dropped: records that found no room.
  */
 int sink_queue_finish(struct sink_queue *queue, uint64_t *dropped);
+/* Joins the thread and frees the queue without another call of the sink: what it has written is to be discarded. */
+void sink_queue_abandon(struct sink_queue *queue);
 
 #endif
