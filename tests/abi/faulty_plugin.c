@@ -157,9 +157,21 @@ static int stop(const struct iaprof_host *host, void *instance)
 #endif
 
 static const struct iaprof_plugin plugin = {
+#ifdef FAULT_ABI
+	.abi_version = IAPROF_ABI_VERSION + 1,
+#else
 	.abi_version = IAPROF_ABI_VERSION,
+#endif
+#ifdef FAULT_CUT
+	.size = 64,
+#else
 	.size = sizeof plugin,
+#endif
+#ifdef FAULT_SCHEMA
+	.schema_version = IAPROF_SCHEMA_VERSION + 1,
+#else
 	.schema_version = IAPROF_SCHEMA_VERSION,
+#endif
 	.option_size = sizeof(struct iaprof_option),
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
 	.name = PLUGIN_NAME,
@@ -179,7 +191,11 @@ static const struct iaprof_plugin plugin = {
 	.machine = 1,
 	.decode = decode,
 #else
+#ifdef FAULT_KIND
+	.kind = 9,
+#else
 	.kind = IAPROF_PLUGIN_SOURCE,
+#endif
 	.prepare = prepare,
 	.start = start,
 #ifndef FAULT_MEMBER
@@ -187,4 +203,18 @@ static const struct iaprof_plugin plugin = {
 #endif
 #endif
 };
+#if defined(FAULT_NULL)
+IAPROF_EXPORT const struct iaprof_plugin *iaprof_plugin_register(void);
+const struct iaprof_plugin *iaprof_plugin_register(void)
+{
+	return NULL;
+}
+#elif defined(FAULT_SYMBOL)
+IAPROF_EXPORT const struct iaprof_plugin *registration(void);
+const struct iaprof_plugin *registration(void)
+{
+	return &plugin;
+}
+#else
 IAPROF_REGISTER_PLUGIN(plugin)
+#endif

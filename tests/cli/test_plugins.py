@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plugins that are wrong: each is refused or ends the run with one line that names it, and leaves nothing behind."""
+import os
+import shutil
+
+from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, NOTHING, PLUGINS, USAGE, case,
+                     equal, iaprof, main, needs_program, needs_root, read, write)
+
+FAULTY = os.environ['TEST_FAULTY_PLUGINS']
+WITH_OUTPUT = ['-q', '-k', 'folded:output=out', '-s']
+NOBODY = 65534
+
+# Plugins that are refused before anything is started, and why.
+REFUSED = {
+    'member': r'a source needs stop\(\)',
+    'abi': r'is built for version 2 of the plugin interface, this iaprof has version 1: rebuild',
+    'schema': r'is built for version 2 of the record schema, this iaprof has version 1: rebuild',
+    'cut': r'its description is cut off: 64 bytes, at least [0-9]+',
+    'null': r'iaprof_plugin_register\(\) returns NULL',
+    'symbol': r'has no symbol iaprof_plugin_register: it is not a plugin of iaprof',
+    'kind': r'unknown kind 9 of plugin',
+    'default': r'number.*many',
+}
+for fault, why in REFUSED.items():
+    @case(f'refused: {fault}', fault, why)
+    def refused(fault, why):
+        path = os.path.join(FAULTY, f'iaprof-faulty-{fault}.so')
+        iaprof(*WITH_OUTPUT, path, 'touch', 'ran').fails(USAGE, f'iaprof-faulty-{fault}.so: ', why)
+        iaprof('--check', '-s', path).fails(USAGE, why)
+
+
+@case('refused: not ELF')
+def not_elf():
+    write('iaprof-text.so', 'not a program\n')
+    iaprof(*WITH_OUTPUT, './iaprof-text.so').fails(USAGE, r'plugin \./iaprof-text\.so: ', 'ELF|file too short')
+
+
+@case('refused: empty')
+def empty():
+    write('iaprof-empty.so', '')
+    iaprof(*WITH_OUTPUT, './iaprof-empty.so').fails(USAGE, r'plugin \./iaprof-empty\.so: ', 'too short')
+
+
+@case('refused: half a plugin')
+def half():
+    with open(FAILING_SOURCE, 'rb') as file:
+        contents = file.read()
+    # Cut inside of the ELF header's program headers, where the loader looks at lengths before it maps anything.
+    write('iaprof-failing-source.so', contents[:100])
+    iaprof(*WITH_OUTPUT, './iaprof-failing-source.so').fails(USAGE, 'too short|cannot read|ELF')
+
+
+@case('refused: a program that is no plugin')
+def program():
+    shutil.copy(shutil.which('true'), 'iaprof-true.so')
+    iaprof(*WITH_OUTPUT, './iaprof-true.so').fails(USAGE, r'iaprof-true\.so: ', 'executable|no symbol')
+
+
+@case('refused: not there')
+def missing():
+    iaprof(*WITH_OUTPUT, './iaprof-none.so').fails(USAGE, r'\./iaprof-none\.so', 'No such file')
+
+
+@case('refused: a folder')
+def folder():
+    os.mkdir('iaprof-folder.so')
+    iaprof(*WITH_OUTPUT, './iaprof-folder.so').fails(USAGE, r'\./iaprof-folder\.so')
+
+
+@case('refused: another file name than its own')
+def renamed():
+    shutil.copy(FAILING_SOURCE, 'iaprof-other.so')
+    iaprof(*WITH_OUTPUT, './iaprof-other.so').fails(USAGE, 'calls itself "failing-source"', 'iaprof-failing-source.so')
+
+
+@case('refused: no plugin\'s file name')
+def misnamed():
+    shutil.copy(FAILING_SOURCE, 'other.so')
+    iaprof(*WITH_OUTPUT, './other.so').fails(USAGE, 'other.so', 'iaprof-NAME.so')
+
+
+def writable_plugin(folder_mode, file_mode, owner):
+    os.mkdir('plugins', 0o755)
+    os.chmod('plugins', folder_mode)
+    path = './plugins/iaprof-failing-source.so'
+    shutil.copy(FAILING_SOURCE, path)
+    os.chmod(path, file_mode)
+    os.chown(path, owner, -1)
+    return path
+
+
+# Files that somebody else could change: what they may do, and what is to be done.
+for name, folder_mode, file_mode, owner, said in (
+        ('a file that all can write', 0o755, 0o777, 0, ('iaprof-failing-source.so', 'chmod go-w')),
+        ('a file in a folder that all can write', 0o1777, 0o755, 0, ('plugins ', 'chmod go-w')),
+        ('a file of another user', 0o755, 0o755, NOBODY, (f'belongs to user {NOBODY}', 'chown it to root'))):
+    @case(f'refused with rights: {name}', folder_mode, file_mode, owner, said, needs=[needs_root])
+    def unsafe(folder_mode, file_mode, owner, said):
+        path = writable_plugin(folder_mode, file_mode, owner)
+        environment = {key: value for key, value in os.environ.items() if key != 'SUDO_UID'}
+        iaprof(*WITH_OUTPUT, path, env=environment).fails(USAGE, *said)
+
+
+@case('with rights: the plugin of the one who called sudo', needs=[needs_root])
+def of_caller():
+    path = writable_plugin(0o755, 0o755, NOBODY)
+    outcome = iaprof('-q', '-s', f'{path}:samples=1', env={**os.environ, 'SUDO_UID': str(NOBODY)})
+    equal((outcome.status, outcome.err), (COMPLETE, ''), 'status and standard error')
+
+
+@case('with rights: a link to a file that all can write', needs=[needs_root])
+def link_to_unsafe():
+    path = writable_plugin(0o755, 0o777, 0)
+    os.mkdir('safe')
+    os.symlink(f'.{path}', 'safe/iaprof-failing-source.so')
+    iaprof(*WITH_OUTPUT, './safe/iaprof-failing-source.so').fails(USAGE, 'chmod go-w')
+
+
+def search_path_environment():
+    return {**os.environ, 'IAPROF_PLUGIN_PATH': f'/none:{PLUGINS}', 'HOME': '/none'}
+
+
+@case('with rights: the environment\'s folders are ignored', needs=[needs_root])
+def path_ignored():
+    iaprof(*WITH_OUTPUT, 'failing-source:samples=1', env=search_path_environment()).fails(
+        USAGE, 'no source "failing-source"')
+
+
+@case('without rights: the environment\'s folders are searched', needs=[needs_root, needs_program('setpriv')])
+def path_searched():
+    outcome = iaprof('-q', '-s', 'failing-source:samples=1', env=search_path_environment(),
+                     wrap=['setpriv', f'--reuid={NOBODY}', f'--regid={NOBODY}', '--clear-groups'])
+    equal((outcome.status, outcome.err), (COMPLETE, ''), 'status and standard error')
+
+
+# What a source's failure means: before it is started nothing is written; afterwards what there is.
+SOURCE_FAILS = {
+    'configure': USAGE, 'probe': NOTHING, 'prepare': FAILED, 'start': FAILED,
+    'timer': FAILED, 'descriptor': FAILED, 'thread': FAILED, 'stop': FAILED, 'finish': FAILED,
+}
+STARTED = ('timer', 'descriptor', 'thread', 'stop', 'finish')
+for place, status in SOURCE_FAILS.items():
+    for how in ('saying-why', 'silently', 'positive'):
+        @case(f'source fails in {place}, {how}', place, status, how)
+        def source_fails(place, status, how):
+            said = f'the {place} was told to fail' if how == 'saying-why' else r'(\(\)|callback\(?\)?) failed: '
+            # A source that only fails when it ends has to come to its end.
+            samples = ',samples=3' if place in ('stop', 'finish') else ''
+            source = f'{FAILING_SOURCE}:in={place},how={how}{samples}'
+            left = ['out'] if place in STARTED else []
+            iaprof(*WITH_OUTPUT, source).fails(status, '^iaprof: source failing-source: ', said, left=left)
+            if samples:
+                equal(read('out'), 'sampled program 3\n', 'the profile of the samples before')
+
+
+@case('source fails to start: the command does not run, another sink writes nothing')
+def source_fails_with_command():
+    iaprof('-q', '-s', f'{FAILING_SOURCE}:in=start', '-k', 'folded:output=out', '--record', 'run', 'touch',
+           'ran').fails(FAILED, 'source failing-source: the start was told to fail')
+
+
+@case('one of two sources fails: the other goes on to its end')
+def one_of_two_sources():
+    outcome = iaprof('-q', '-s', f'{FAILING_SOURCE}.first:in=thread', '-s', f'{FAILING_SOURCE}.second:samples=5',
+                     '-o', 'out')
+    outcome.fails(FAILED, r'source failing-source\.first: the thread was told to fail', left=['out'])
+    equal(read('out'), 'sampled program 5\n', 'the profile of the other')
+
+
+for fault in ('short', 'unaligned', 'long', 'type-zero', 'count-zero', 'backwards', 'no-bytes'):
+    @case(f'source sends a malformed record: {fault}', fault)
+    def malformed(fault):
+        iaprof(*WITH_OUTPUT, f'{FAILING_SOURCE}:record={fault},samples=3').fails(
+            FAILED, '^iaprof: source failing-source: malformed record', left=['out'])
+        equal(read('out'), 'sampled program 3\n', 'the profile of the records before')
+
+
+SINK_FAILS = {'configure': USAGE, 'prepare': FAILED, 'start': FAILED, 'records': FAILED, 'profile': FAILED,
+              'finish': FAILED}
+for place, status in SINK_FAILS.items():
+    @case(f'sink fails in {place}', place, status)
+    def sink_fails(place, status):
+        for silently, said in (('no', f'the {place} was told to fail'), ('yes', rf'{place}\(\) failed: ')):
+            iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=3', '-k',
+                   f'{FAILING_SINK}:in={place},silently={silently},output=out').fails(
+                       status, '^iaprof: sink failing-sink: ', said)
+
+
+@case('sink fails: the run ends, though its source would go on')
+def sink_ends_run():
+    iaprof('-q', '-s', f'{FAILING_SOURCE}', '-k', f'{FAILING_SINK}:in=records,output=out').fails(
+        FAILED, 'sink failing-sink: the records was told to fail')
+
+
+@case('sink fails: another one writes all')
+def other_sink():
+    iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=3', '-k', f'{FAILING_SINK}:in=records,output=half', '-k',
+           'folded:output=out').fails(FAILED, 'sink failing-sink: ', left=['out'])
+    equal(read('out'), 'sampled program 3\n', 'the other sink\'s output')
+
+
+@case('both source and sink fail: a line for each')
+def both_fail():
+    outcome = iaprof('-q', '-s', f'{FAILING_SOURCE}:in=stop,samples=1', '-k', f'{FAILING_SINK}:in=finish,output=out')
+    equal(outcome.status, FAILED, 'exit status')
+    equal(outcome.err.splitlines(), ['iaprof: source failing-source: the stop was told to fail',
+                                     'iaprof: sink failing-sink: the finish was told to fail'], 'lines')
+    outcome.leaves()
+
+
+if __name__ == '__main__':
+    main()
