@@ -40,22 +40,34 @@ static void append(const char *part, size_t length, void *context)
 	output->length += length;
 }
 
+/* Appends the demangled form; false when there is none. */
+static bool append_demangled(const char *name, struct output *output)
+{
+	bool may_be_cplusplus = name[0] == '_' && name[1] == 'Z';
+	bool may_be_rust = name[0] == '_' && (name[1] == 'R' || (may_be_cplusplus && name[2] == 'N'));
+	/* A legacy Rust name is a well-formed C++ name too, so Rust comes first. */
+	if (may_be_rust && rust_demangle_callback(name, DMGL_NO_OPTS, append, output))
+		return true;
+	output->length = 0;
+	return may_be_cplusplus &&
+	       cplus_demangle_v3_callback(name, DMGL_NO_OPTS | DMGL_NO_RECURSE_LIMIT, append, output);
+}
+
 size_t demangle(const char *name, char text[DEMANGLE_LENGTH_MAX + 1])
 {
-	bool may_be_rust = name[0] == '_' && (name[1] == 'R' || (name[1] == 'Z' && name[2] == 'N'));
-	bool may_be_cplusplus = name[0] == '_' && name[1] == 'Z';
-	if ((!may_be_rust && !may_be_cplusplus) || strnlen(name, MANGLED_LENGTH_MAX + 1) > MANGLED_LENGTH_MAX)
+	char mangled[MANGLED_LENGTH_MAX + 1];
+	size_t length = strnlen(name, sizeof mangled);
+	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') || length > MANGLED_LENGTH_MAX)
 		return 0;
+	/* "@plt" and symbol versions are not part of the mangled name. */
+	size_t mangled_length = strcspn(name, "@");
+	memcpy(mangled, name, mangled_length);
+	mangled[mangled_length] = '\0';
 	struct output output = { .text = text };
-	if (setjmp(output.too_long))
+	if (setjmp(output.too_long) || !append_demangled(mangled, &output) || !output.length)
 		return 0;
-	/* A legacy Rust name is a well-formed C++ name too, so Rust comes first. */
-	if (!may_be_rust || !rust_demangle_callback(name, DMGL_NO_OPTS, append, &output)) {
-		output.length = 0;
-		if (!may_be_cplusplus ||
-		    !cplus_demangle_v3_callback(name, DMGL_NO_OPTS | DMGL_NO_RECURSE_LIMIT, append, &output))
-			return 0;
-	}
+	if (mangled_length < length)
+		append(name + mangled_length, length - mangled_length, &output);
 	text[output.length] = '\0';
 	return output.length;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include "base/hash.h"
 #include "base/string_table.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/image_cache.h"
@@ -12,6 +13,14 @@
 
 #define DEFAULT_DEBUG_PATH "/usr/lib/debug"
 #define DEFAULT_KALLSYMS "/proc/kallsyms"
+
+/* Many addresses are of one function: its shown name is made once. */
+#define SHOWN_COUNT 4096
+
+struct shown {
+	const char *name; /* as the image has it, by its address */
+	const char *text;
+};
 
 struct symbolizer {
 	bool live;
@@ -23,6 +32,7 @@ struct symbolizer {
 	struct kallsyms kallsyms;
 	struct error warning;
 	uint64_t unknown, deleted;
+	struct shown shown[SHOWN_COUNT];
 };
 
 static const char *intern(struct symbolizer *symbolizer, const char *text)
@@ -73,14 +83,20 @@ struct symbolizer_statistics symbolizer_statistics(const struct symbolizer *symb
 	return statistics;
 }
 
-/* A symbol's name as it is shown; out of memory, and only then, NULL. */
+/* A symbol's name as it is shown; out of memory, and only then, NULL. The name is of an image or of kallsyms. */
 static const char *shown_name(struct symbolizer *symbolizer, const char *name)
 {
+	struct shown *shown = &symbolizer->shown[hash_u64((uint64_t)(uintptr_t)name) % SHOWN_COUNT];
+	if (shown->name == name)
+		return shown->text;
 	char text[DEMANGLE_LENGTH_MAX + 1];
 	size_t length = demangle(name, text);
-	if (length)
-		return string_table_intern(&symbolizer->strings, text, length);
-	return string_table_intern(&symbolizer->strings, name, strnlen(name, IAPROF_STRING_LENGTH_MAX));
+	const char *made =
+		length ? string_table_intern(&symbolizer->strings, text, length)
+		       : string_table_intern(&symbolizer->strings, name, strnlen(name, IAPROF_STRING_LENGTH_MAX));
+	if (made)
+		*shown = (struct shown){ .name = name, .text = made };
+	return made;
 }
 
 /* Makes a symbol one without a name. */

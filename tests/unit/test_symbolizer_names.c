@@ -39,6 +39,7 @@ static const struct {
 	{ "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
 	  "<Test + 'static as foo::Bar<Test>>::bar" },
 	{ "_RNvC6_123foo3bar", "123foo::bar" },
+	{ "_ZN3foo3barEv@plt", "foo::bar@plt" },
 	{ "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar" },
 };
 
