@@ -42,7 +42,7 @@ START_TEST(shared_debug_information)
 		    original);
 	CLEANUP_FREE char *section = command_line_output("readelf -SW '%s' | grep -c gnu_debugaltlink", library);
 	ck_assert_str_eq(section, "1");
-	fixture_symbol_array functions = fixture_symbols("-n", original);
+	fixture_symbol_array functions = fixture_symbols("-nS", original);
 	size_t inlined = 0;
 	for (size_t i = 0; i < functions.count; i++) {
 		if (strcmp(functions.items[i].name, "outer") != 0)
@@ -62,7 +62,7 @@ START_TEST(shared_debug_information)
 			    "folder=debug/.build-id/$(echo $id | cut -c1-2) && mkdir -p $folder && "
 			    "cp shared $folder/$(echo $id | cut -c3-).debug",
 			    folder);
-		for (uint64_t offset = 0; offset < 16; offset++) {
+		for (uint64_t offset = 0; offset < functions.items[i].size; offset++) {
 			size_t count = resolve(library, address + offset, debug_path, shared, &failed);
 			ck_assert_uint_eq(failed, 0);
 			/* The file before dwz has the same answers, and those are compared with addr2line's. */

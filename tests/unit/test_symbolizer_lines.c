@@ -109,8 +109,15 @@ static void compare_with_addr2line(const char *name)
 		struct symbol symbols[SYMBOLIZER_INLINE_DEPTH_MAX];
 		size_t count = symbolizer_resolve_user(symbolizer, &process, &mapping, segment + wanted->address,
 						       symbols, SYMBOLIZER_INLINE_DEPTH_MAX);
-		ck_assert_msg(count == wanted->frames.count, "0x%" PRIx64 ": %zu frames, not %zu", wanted->address,
-			      count, wanted->frames.count);
+		if (count != wanted->frames.count) {
+			/* binutils 2.40 misses parts of an inlined call that has several; elfutils does not. */
+			CLEANUP_FREE char *frames = command_line_output("eu-addr2line -i -e '%s' 0x%" PRIx64 " | wc -l",
+									path, wanted->address);
+			ck_assert_msg(count == strtoul(frames, NULL, 10), "0x%" PRIx64 ": %zu frames, not %s or %zu",
+				      wanted->address, count, frames, wanted->frames.count);
+			ck_assert_uint_eq(symbols[count - 1].line, wanted->frames.items[0].line);
+			continue;
+		}
 		for (size_t j = 0; j < count; j++) {
 			const struct expected_frame *frame = &wanted->frames.items[count - 1 - j];
 			/* addr2line finds no line for assembler code in a C file; eu-addr2line does, as the next test.
