@@ -398,6 +398,7 @@ uint64_t collector_realtime_offset(const struct collector *collector)
 struct collector_statistics collector_statistics(const struct collector *collector)
 {
 	struct collector_statistics statistics = collector->statistics;
+	statistics.mappings_dropped = process_table_dropped(collector->processes);
 	statistics.symbolizer_warning = symbolizer_warning(collector->symbolizer);
 	statistics.stacks_unknown = collector->stack_context.stacks_unknown;
 	return statistics;

@@ -34,6 +34,7 @@ struct collector_statistics {
 	uint64_t processes;             /* program images seen */
 	uint64_t stacks_unknown;        /* samples whose stack id was not known any more */
 	uint64_t definitions_refused;   /* ids of a replayed run that mean two things */
+	uint64_t mappings_dropped;      /* parts of mappings that were too many for one process */
 	uint64_t out_of_memory;         /* samples that could not be stored */
 	const char *symbolizer_warning; /* why names are missing, NULL; lives as long as the collector */
 	uint64_t kernel_side_time;      /* ns: what sources say their BPF programs used (counter "kernel-side-time") */

@@ -59,6 +59,10 @@ void report_summary(const struct collecting_result *result, struct own_cost begi
 		report_lost(result->profile);
 	if (statistics->symbolizer_warning)
 		log_message(IAPROF_LOG_WARNING, "%s", statistics->symbolizer_warning);
+	if (statistics->mappings_dropped)
+		log_message(IAPROF_LOG_WARNING,
+			    "%" PRIu64 " parts of mappings were forgotten: a process has too many to keep",
+			    statistics->mappings_dropped);
 	if (statistics->stacks_unknown)
 		log_message(IAPROF_LOG_WARNING, "%" PRIu64 " stacks came too late to be named: [stack expired]",
 			    statistics->stacks_unknown);

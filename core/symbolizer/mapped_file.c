@@ -140,7 +140,8 @@ int mapped_file_open(struct mapped_file *file, const struct process *process, co
 	*file = (struct mapped_file){ .elf = ELF_FILE_NONE };
 	bool running = live && process->end == UINT64_MAX;
 	int code = -ENOENT;
-	if (!(mapping->flags & IAPROF_MAPPING_DELETED)) {
+	/* Where the process's root cannot be reached, a path of it says nothing here. */
+	if (!(mapping->flags & IAPROF_MAPPING_DELETED) && process->root != PROCESS_ROOT_UNREACHABLE) {
 		code = open_by_name(file, process->root, mapping, latest);
 		/*
 		 * On overlay and btrfs, stat() gives another device than the one of the mapping. When the process can

@@ -125,6 +125,8 @@ static int open_map(const struct process *process, struct stat *status)
 	char path[64];
 	snprintf(path, sizeof path, "/tmp/perf-%u.map", facts.namespace_pid);
 	CLEANUP_CLOSE int own_root = process->root < 0 && running ? process_root_open(process->pid) : -1;
+	if (process->root == PROCESS_ROOT_UNREACHABLE && own_root < 0)
+		return -ENOENT; /* our own /tmp is not the process's */
 	/* /tmp is open to everybody: no symbolic link at the end, and a trustworthy owner. */
 	CLEANUP_CLOSE int descriptor =
 		regular_file_open(process->root >= 0 ? process->root : own_root, path, O_NOFOLLOW);
