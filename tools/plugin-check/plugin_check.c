@@ -23,8 +23,8 @@ static int usage(FILE *file)
 	return file == stdout ? EXIT_SUCCESS : EXIT_USAGE;
 }
 
-/* The plugin's kind, 0 after a message: without it there is nothing to check. */
-static uint32_t plugin_kind(const char *path)
+/* The plugin's kind, and its flags; 0 after a message: without a kind there is nothing to check. */
+static uint32_t plugin_kind(const char *path, uint32_t *flags)
 {
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
@@ -34,7 +34,9 @@ static uint32_t plugin_kind(const char *path)
 	iaprof_plugin_register_function *plugin_register =
 		(iaprof_plugin_register_function *)dlsym(library, IAPROF_PLUGIN_SYMBOL);
 	const struct iaprof_plugin *plugin = plugin_register ? plugin_register() : NULL;
-	uint32_t kind = plugin && plugin->size > offsetof(struct iaprof_plugin, flags) ? plugin->kind : 0;
+	bool whole = plugin && plugin->size > offsetof(struct iaprof_plugin, option_size);
+	uint32_t kind = whole ? plugin->kind : 0;
+	*flags = whole ? plugin->flags : 0;
 	if (!plugin_register)
 		fprintf(stderr, "iaprof-plugin-check: %s: has no %s(): use IAPROF_REGISTER_PLUGIN()\n", path,
 			IAPROF_PLUGIN_SYMBOL);
@@ -44,13 +46,13 @@ static uint32_t plugin_kind(const char *path)
 	return kind;
 }
 
-static Suite *suite_of(uint32_t kind)
+static Suite *suite_of(uint32_t kind, uint32_t flags)
 {
 	Suite *suite = suite_create("plugin");
 	checks_add_form(suite);
 	checks_add_life(suite, kind);
 	if (kind == IAPROF_PLUGIN_SOURCE)
-		checks_add_source(suite);
+		checks_add_source(suite, flags);
 	if (kind == IAPROF_PLUGIN_SINK)
 		checks_add_sink(suite);
 	if (kind == IAPROF_PLUGIN_DECODER)
@@ -115,6 +117,7 @@ int main(int argc, char **argv)
 	}
 	if (fclose(file) != 0 || setenv(SUBJECT_PATH, path, 1) < 0 || setenv(SUBJECT_SETTINGS, settings, 1) < 0)
 		return EXIT_FAILURE;
-	uint32_t kind = plugin_kind(path);
-	return kind ? suite_run(suite_of(kind)) : EXIT_FAILURE;
+	uint32_t flags;
+	uint32_t kind = plugin_kind(path, &flags);
+	return kind ? suite_run(suite_of(kind, flags)) : EXIT_FAILURE;
 }

@@ -29,10 +29,10 @@ void subject_expect_thread(const struct test_host *host);
 /* How many file descriptors this process has open. */
 unsigned subject_descriptors(void);
 
-/* Each adds its checks, one test a case, whose name says what is checked. */
+/* Each adds its checks, one test a case, whose name says what is checked. kind, flags: as in struct iaprof_plugin. */
 void checks_add_form(Suite *suite);
 void checks_add_life(Suite *suite, uint32_t kind);
-void checks_add_source(Suite *suite);
+void checks_add_source(Suite *suite, uint32_t flags);
 void checks_add_sink(Suite *suite);
 void checks_add_decoder(Suite *suite);
 void check_add(Suite *suite, const char *what, const TTest *test);
