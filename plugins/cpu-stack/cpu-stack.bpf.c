@@ -106,17 +106,12 @@ static __always_inline __u64 stack_hash(const struct cpu_stack_addresses *stack)
 }
 
 /*
- * Takes the stack that kind says (0: user, BPF_F_USER_STACK) and puts it into the map. Returns its hash; 0 when there
- * is none, with missing added to *flags when there should be one.
+ * Takes the stack that kind says (0: the Linux kernel's, or BPF_F_USER_STACK) into the scratch buffer. Returns its hash;
+ * 0 when there is none, with missing added to *flags when there should be one.
  */
-static __always_inline __u64 stack_take(struct bpf_perf_event_data *context, void *stacks, __u64 kind, __u32 missing,
-					bool expected, __u32 *flags, struct cpu_stack_processor *processor)
+static __always_inline __u64 stack_take(struct bpf_perf_event_data *context, struct cpu_stack_addresses *stack,
+					__u64 kind, __u32 missing, bool expected, __u32 *flags)
 {
-	__u32 element = kind == BPF_F_USER_STACK ? 0 : 1;
-	struct cpu_stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
-	if (!stack)
-		return 0;
-
 	long size = bpf_get_stack(context, stack->addresses, stack_depth * sizeof(__u64), kind);
 	if (size <= 0) {
 		if (expected)
@@ -126,9 +121,14 @@ static __always_inline __u64 stack_take(struct bpf_perf_event_data *context, voi
 	stack->depth = (__u64)size / sizeof(__u64);
 	if (stack->depth >= stack_depth)
 		*flags |= CPU_STACK_TRUNCATED; /* or just as deep: bpf_get_stack() does not tell */
+	return stack_hash(stack);
+}
 
-	__u64 hash = stack_hash(stack);
-	if (bpf_map_lookup_elem(stacks, &hash))
+/* Puts a stack into the map. Returns its hash, or 0 with missing added to *flags when there is no room. */
+static __always_inline __u64 stack_store(void *stacks, const struct cpu_stack_addresses *stack, __u64 hash,
+					 __u32 missing, __u32 *flags, struct cpu_stack_processor *processor)
+{
+	if (!hash || bpf_map_lookup_elem(stacks, &hash))
 		return hash;
 	long error = bpf_map_update_elem(stacks, &hash, stack, BPF_NOEXIST);
 	if (error && error != -EEXIST) {
@@ -157,20 +157,28 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, s
 	};
 	bpf_probe_read_kernel(key.name, sizeof key.name, &task->group_leader->comm);
 
+	__u32 user_element = 0, kernel_element = 1;
+	struct cpu_stack_addresses *user = bpf_map_lookup_elem(&scratch, &user_element);
+	struct cpu_stack_addresses *kernel = bpf_map_lookup_elem(&scratch, &kernel_element);
+	if (!user || !kernel)
+		return;
 	/* A process that is ending has no user memory any more, a kernel thread never had. */
 	if (take_user && !(task->flags & PF_KTHREAD))
-		key.user_stack = stack_take(context, stacks, BPF_F_USER_STACK, CPU_STACK_USER_MISSING,
-					    !(task->flags & PF_EXITING), &key.flags, processor);
+		key.user_stack = stack_take(context, user, BPF_F_USER_STACK, CPU_STACK_USER_MISSING,
+					    !(task->flags & PF_EXITING), &key.flags);
 	/* The kernel's half of the address space is the one with the highest bit set. */
 	if (take_kernel && (long)PT_REGS_IP(&context->regs) < 0)
-		key.kernel_stack =
-			stack_take(context, stacks, 0, CPU_STACK_KERNEL_MISSING, true, &key.flags, processor);
+		key.kernel_stack = stack_take(context, kernel, 0, CPU_STACK_KERNEL_MISSING, true, &key.flags);
 
+	/* Stacks are stored before the first sample that has them: one that was counted before needs no look for them. */
 	struct cpu_stack_count *count = bpf_map_lookup_elem(samples, &key);
 	if (count) {
 		count_add(count, now);
 		return;
 	}
+	key.user_stack = stack_store(stacks, user, key.user_stack, CPU_STACK_USER_MISSING, &key.flags, processor);
+	key.kernel_stack =
+		stack_store(stacks, kernel, key.kernel_stack, CPU_STACK_KERNEL_MISSING, &key.flags, processor);
 	struct cpu_stack_count first = { .count = 1, .first_time = now, .last_time = now };
 	long error = bpf_map_update_elem(samples, &key, &first, BPF_NOEXIST);
 	if (error == -EEXIST) {
