@@ -106,8 +106,8 @@ static __always_inline __u64 stack_hash(const struct cpu_stack_addresses *stack)
 }
 
 /*
- * Takes the stack that kind says (0: the Linux kernel's, or BPF_F_USER_STACK) into the scratch buffer. Returns its hash;
- * 0 when there is none, with missing added to *flags when there should be one.
+ * Takes the stack that kind says (0: the Linux kernel's, or BPF_F_USER_STACK) into the scratch buffer. Returns its
+ * hash; 0 when there is none, with missing added to *flags when there should be one.
  */
 static __always_inline __u64 stack_take(struct bpf_perf_event_data *context, struct cpu_stack_addresses *stack,
 					__u64 kind, __u32 missing, bool expected, __u32 *flags)
@@ -170,7 +170,8 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, s
 	if (take_kernel && (long)PT_REGS_IP(&context->regs) < 0)
 		key.kernel_stack = stack_take(context, kernel, 0, CPU_STACK_KERNEL_MISSING, true, &key.flags);
 
-	/* Stacks are stored before the first sample that has them: one that was counted before needs no look for them. */
+	/* Stacks are stored before the first sample that has them: one that was counted before needs no look for them.
+	 */
 	struct cpu_stack_count *count = bpf_map_lookup_elem(samples, &key);
 	if (count) {
 		count_add(count, now);

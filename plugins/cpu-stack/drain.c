@@ -191,7 +191,8 @@ static bool index_build(struct drain *drain)
 		memcpy(&drain->index[i].hash, table->keys + i * table->key_size, sizeof drain->index[i].hash);
 		drain->index[i].stack = (const void *)(table->values + i * table->value_size);
 	}
-	qsort(drain->index, table->count, sizeof *drain->index, stack_compare);
+	if (table->count)
+		qsort(drain->index, table->count, sizeof *drain->index, stack_compare);
 	return true;
 }
 

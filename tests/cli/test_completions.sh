@@ -13,6 +13,7 @@ fi
 # shellcheck source=/dev/null
 . "$folder/iaprof.bash"
 # Outside of a completion bash refuses compopt.
+# shellcheck disable=SC2317 # the completion calls it
 compopt() { :; }
 
 # expect LINE REPLY...: what is offered at the end of the line, sorted.

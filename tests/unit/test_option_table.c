@@ -59,7 +59,10 @@ static const struct iaprof_option options[] = {
 	  .default_value = "0.5",
 	  .help = "a part",
 	  .maximum = 1 },
-	{ .name = "idle", .type = IAPROF_OPTION_BOOL, .offset = offsetof(struct instance, idle), .help = "eBPF idles too" },
+	{ .name = "idle",
+	  .type = IAPROF_OPTION_BOOL,
+	  .offset = offsetof(struct instance, idle),
+	  .help = "eBPF idles too" },
 };
 
 static const struct option_table table = { options, COUNT(options), sizeof *options };
