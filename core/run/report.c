@@ -81,8 +81,12 @@ void report_summary(const struct collecting_result *result, struct own_cost begi
 	}
 	double wall = seconds(end.clock - begin.clock);
 	double own = seconds(end.cpu - begin.cpu), kernel_side = seconds(statistics->kernel_side_time);
-	log_notice("%" PRIu64
-		   " samples in %.1f s; iaprof used %.3f %% of one CPU (%.3f %% of it in the Linux kernel's sampling)",
-		   statistics->samples, elapsed, wall > 0 ? 100 * (own + kernel_side) / wall : 0,
-		   wall > 0 ? 100 * kernel_side / wall : 0);
+	/* A share of next to no time is mostly that of starting up, and says nothing. */
+	if (wall < 0.5)
+		log_notice("%" PRIu64 " samples in %.3f s; iaprof used %.1f ms of CPU time", statistics->samples,
+			   elapsed, 1000 * (own + kernel_side));
+	else
+		log_notice("%" PRIu64 " samples in %.1f s; iaprof used %.3f %% of one CPU (%.3f %% of it in the Linux "
+			   "kernel's sampling)",
+			   statistics->samples, elapsed, 100 * (own + kernel_side) / wall, 100 * kernel_side / wall);
 }
