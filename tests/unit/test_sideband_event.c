@@ -11,7 +11,10 @@
 
 /* A record being built, as the comments of linux/perf_event.h lay it out. */
 struct builder {
-	_Alignas(8) unsigned char bytes[512];
+	union {
+		struct perf_event_header header;
+		_Alignas(8) unsigned char bytes[512];
+	};
 	size_t size;
 };
 
@@ -54,7 +57,7 @@ static void finish(struct builder *builder, uint64_t time)
 	put64(builder, time);
 	put32(builder, 3);
 	put32(builder, 0);
-	((struct perf_event_header *)builder->bytes)->size = (uint16_t)builder->size;
+	builder->header.size = (uint16_t)builder->size;
 }
 
 static struct sideband_event decode(const struct builder *builder)
@@ -105,7 +108,7 @@ START_TEST(decodes_tasks)
 	ck_assert_uint_eq(event.parent_pid, 50);
 	ck_assert_uint_eq(event.time, 999);
 
-	((struct perf_event_header *)builder.bytes)->type = PERF_RECORD_EXIT;
+	builder.header.type = PERF_RECORD_EXIT;
 	ck_assert_int_eq(decode(&builder).kind, SIDEBAND_EXIT);
 
 	builder = begin(PERF_RECORD_LOST, 0);
@@ -168,7 +171,7 @@ START_TEST(decodes_build_ids)
 {
 	struct builder builder = build_mapping(5, "/bin/a");
 	unsigned char *identity = &builder.bytes[8 + 8 + 24];
-	((struct perf_event_header *)builder.bytes)->misc |= 1 << 14; /* PERF_RECORD_MISC_MMAP_BUILD_ID */
+	builder.header.misc |= 1 << 14; /* PERF_RECORD_MISC_MMAP_BUILD_ID */
 	identity[0] = 20;
 	for (unsigned char i = 0; i < 20; i++)
 		identity[4 + i] = (unsigned char)(0xa0 + i);
@@ -184,7 +187,7 @@ END_TEST
 START_TEST(refuses_what_is_too_short)
 {
 	struct builder builder = build_mapping(5, "/bin/a");
-	struct perf_event_header *header = (struct perf_event_header *)builder.bytes;
+	struct perf_event_header *header = &builder.header;
 	struct sideband_event event;
 	for (size_t size = 0; size < builder.size; size++)
 		ck_assert_uint_eq(sideband_event_size(builder.bytes, size), 0);
