@@ -74,7 +74,7 @@ static int distinct_thread(const struct iaprof_host *host, void *instance, const
 				  .tv_nsec = (long)(distinct->period % 1000000000) };
 	/* The names of the Linux kernel's functions are a part of what an ordinary run holds. */
 	uint64_t kernel_address = UINT64_C(0xffffffff81000100);
-	for (uint64_t round = 0; round < distinct->rounds && !*stopping; round++) {
+	for (uint64_t round = 0; round < distinct->rounds && !__atomic_load_n(stopping, __ATOMIC_ACQUIRE); round++) {
 		uint32_t kernel_stack = host->intern_stack(host, 0, &kernel_address, 1);
 		for (uint64_t number = 0; number < distinct->stacks;) {
 			uint32_t count = 0;

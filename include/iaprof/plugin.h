@@ -112,8 +112,10 @@ struct iaprof_plugin {
 	int (*stop)(const struct iaprof_host *host, void *instance);
 
 	/*
-	 * Source: runs on a thread of its own from start() on, when not NULL. Returns when *stopping becomes non-zero
-	 * (look at it at least every 100 ms) or when there is nothing more. host->finished() is implied by returning 0.
+	 * Source: runs on a thread of its own from start() on, when not NULL. Returns when *stopping becomes non-zero,
+	 * or when there is nothing more; host->finished() is implied by returning 0. Another thread sets it: read it
+	 * with
+	 * __atomic_load_n(stopping, __ATOMIC_ACQUIRE), at least every 100 ms.
 	 */
 	int (*thread)(const struct iaprof_host *host, void *instance, const volatile int *stopping);
 

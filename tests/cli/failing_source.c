@@ -164,7 +164,7 @@ static int run_thread(const struct iaprof_host *host, void *instance, const vola
 {
 	(void)host;
 	int result = fail_in(instance, THREAD);
-	while (!result && !*stopping)
+	while (!result && !__atomic_load_n(stopping, __ATOMIC_ACQUIRE))
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	return result;
 }
