@@ -129,6 +129,8 @@ static void *run(void *argument)
 
 static void finish_queues(struct collecting *collecting, struct collecting_result *result)
 {
+	for (size_t i = 0; i < collecting->options.sink_count; i++)
+		sink_queue_close(collecting->queues[i]);
 	for (size_t i = 0; i < collecting->options.sink_count; i++) {
 		uint64_t dropped = 0;
 		if (sink_queue_finish(collecting->queues[i], &dropped))

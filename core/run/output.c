@@ -131,6 +131,9 @@ static int identify_name(const char *path, char **identity, struct error *error)
 		return error_set(error, errno, "output %s: folder %s: %s", path, folder ? folder : "", strerror(errno));
 	if (!*file_of(path))
 		return error_set(error, EISDIR, "output %s is a folder: name a file in it", path);
+	struct stat status;
+	if (!stat(real_folder, &status) && !S_ISDIR(status.st_mode))
+		return error_set(error, ENOTDIR, "output %s: %s is not a folder", path, folder);
 	if (access(real_folder, W_OK | X_OK))
 		return error_set(error, errno, "output %s: cannot write in folder %s: %s", path, folder,
 				 strerror(errno));

@@ -139,8 +139,8 @@ void sink_queue_push_profile(struct sink_queue *queue, struct snapshot *snapshot
 	pthread_mutex_unlock(&queue->lock);
 }
 
-/* Lets the thread end, once it has taken what waits; after a result that is a failure it only throws that away. */
-static void join(struct sink_queue *queue, int result)
+/* After a result that is a failure the thread throws away what waits. */
+static void close_queue(struct sink_queue *queue, int result)
 {
 	pthread_mutex_lock(&queue->lock);
 	queue->ending = true;
@@ -148,7 +148,12 @@ static void join(struct sink_queue *queue, int result)
 		queue->result = result;
 	pthread_cond_broadcast(&queue->changed);
 	pthread_mutex_unlock(&queue->lock);
-	pthread_join(queue->thread, NULL);
+}
+
+void sink_queue_close(struct sink_queue *queue)
+{
+	if (queue)
+		close_queue(queue, 0);
 }
 
 static void free_queue(struct sink_queue *queue)
@@ -162,7 +167,8 @@ int sink_queue_finish(struct sink_queue *queue, uint64_t *dropped)
 {
 	if (!queue)
 		return 0;
-	join(queue, 0);
+	close_queue(queue, 0);
+	pthread_join(queue->thread, NULL);
 	int result = queue->result;
 	*dropped = queue->dropped;
 	free_queue(queue);
@@ -173,6 +179,7 @@ void sink_queue_abandon(struct sink_queue *queue)
 {
 	if (!queue)
 		return;
-	join(queue, -ECANCELED);
+	close_queue(queue, -ECANCELED);
+	pthread_join(queue->thread, NULL);
 	free_queue(queue);
 }

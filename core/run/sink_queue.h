@@ -25,6 +25,9 @@ struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool l
 void sink_queue_push_block(struct sink_queue *queue, struct block *block);
 void sink_queue_push_profile(struct sink_queue *queue, struct snapshot *snapshot);
 
+/* Nothing more comes. Told to every queue before the first is finished, so that no sink waits for a slower one. */
+void sink_queue_close(struct sink_queue *queue);
+
 /*
  * Lets the sink take what waits, calls its finish(), joins the thread and frees the queue. Returns 0, or the sink's
  * failure, which is in instance->error. *dropped: records that found no room.
