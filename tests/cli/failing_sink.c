@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sink that opens its output at once, and fails in the callback that in= names with the output half written. */
+/* A sink that opens its output at once, and fails in the callback that in= names with the output half written, or never
+ * comes back. */
 #include <errno.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include <iaprof/plugin.h>
 
-enum place { NOWHERE, CONFIGURE, PREPARE, START, RECORDS, PROFILE, FINISH };
-static const char *const places[] = {
-	"nowhere", "configure", "prepare", "start", "records", "profile", "finish", NULL
-};
+enum place { NOWHERE, CONFIGURE, PREPARE, START, RECORDS, PROFILE, FINISH, STUCK };
+static const char *const places[] = { "nowhere", "configure", "prepare", "start", "records",
+				      "profile", "finish",    "stuck",   NULL };
 
 struct sink {
 	uint64_t in;
@@ -81,6 +82,8 @@ static int finish(const struct iaprof_host *host, void *instance)
 	int result = open_output(host, sink);
 	if (!result)
 		result = fail_in(host, sink, FINISH);
+	while (sink->in == STUCK)
+		pause();
 	return result ? result : host->output_close(host, sink->output);
 }
 

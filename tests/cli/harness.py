@@ -24,7 +24,7 @@ FAILING_SOURCE = os.path.join(PLUGINS, 'iaprof-failing-source.so')
 FAILING_SINK = os.path.join(PLUGINS, 'iaprof-failing-sink.so')
 
 COMPLETE, FAILED, USAGE, NOTHING = 0, 1, 2, 3
-TIMEOUT = 180
+TIMEOUT = int(os.environ.get("TEST_CLI_TIMEOUT", "180"))
 SANITIZED = 'sanitize' in os.environ.get('TEST_SANITIZE', '')
 
 library = ctypes.CDLL(None, use_errno=True)

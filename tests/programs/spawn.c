@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program that makes many short processes in a row:
+ *
+ *     spawn COUNT SAY HEAR
+ *
+ * Twice: COUNT processes, one after the other; then it opens the FIFO named SAY for writing, which tells that it has
+ * done so, and waits until the FIFO named HEAR has been written to.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int make_processes(unsigned long count)
+{
+	for (unsigned long i = 0; i < count; i++) {
+		pid_t child = fork();
+		if (child < 0)
+			return -1;
+		if (child == 0)
+			_exit(0);
+		if (waitpid(child, NULL, 0) != child)
+			return -1;
+	}
+	return 0;
+}
+
+static int wait_for_word(const char *say, const char *hear)
+{
+	char word;
+	int descriptor = open(say, O_WRONLY | O_CLOEXEC);
+	if (descriptor < 0 || close(descriptor))
+		return -1;
+	descriptor = open(hear, O_RDONLY | O_CLOEXEC);
+	if (descriptor < 0 || read(descriptor, &word, 1) != 1)
+		return -1;
+	return close(descriptor);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 4)
+		return 2;
+	unsigned long count = strtoul(argv[1], NULL, 10);
+	for (int i = 0; i < 2; i++)
+		if (make_processes(count) || wait_for_word(argv[2], argv[3]))
+			return 1;
+	return 0;
+}
