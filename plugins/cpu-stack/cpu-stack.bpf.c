@@ -93,14 +93,21 @@ static __always_inline bool process_is_target(__u32 process)
 	return word && (*(volatile __u64 *)word >> (process % 64) & 1);
 }
 
+/*
+ * Several addresses in each turn: the kernel checks the program turn by turn when it is loaded, which is most of what
+ * loading costs. What bpf_get_stack() leaves free it fills with zeros.
+ */
 static __always_inline __u64 stack_hash(const struct cpu_stack_addresses *stack)
 {
-	__u64 hash = hash_seed;
+	__u64 hash = hash_seed ^ stack->depth; /* a stack may end in zeros of its own */
 
-	for (__u32 index = 0; index < stack_depth && index < stack->depth; index++) {
-		/* 2^64 divided by the golden ratio; the shift brings the well-mixed high bits down. */
-		hash = (hash ^ stack->addresses[index]) * 0x9e3779b97f4a7c15ull;
-		hash ^= hash >> 32;
+	for (__u32 index = 0; index < stack_depth && index < stack->depth; index += CPU_STACK_HASH_STRIDE) {
+#pragma unroll
+		for (__u32 next = 0; next < CPU_STACK_HASH_STRIDE; next++) {
+			/* 2^64 divided by the golden ratio; the shift brings the well-mixed high bits down. */
+			hash = (hash ^ stack->addresses[index + next]) * 0x9e3779b97f4a7c15ull;
+			hash ^= hash >> 32;
+		}
 	}
 	return hash ? hash : 1;
 }
@@ -170,8 +177,7 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, s
 	if (take_kernel && (long)PT_REGS_IP(&context->regs) < 0)
 		key.kernel_stack = stack_take(context, kernel, 0, CPU_STACK_KERNEL_MISSING, true, &key.flags);
 
-	/* Stacks are stored before the first sample that has them: one that was counted before needs no look for them.
-	 */
+	/* Stacks are stored before the first sample that has them: a sample that is there needs no look for them. */
 	struct cpu_stack_count *count = bpf_map_lookup_elem(samples, &key);
 	if (count) {
 		count_add(count, now);

@@ -101,7 +101,8 @@ static int maps_size(struct cpu_stack *cpu_stack, uint32_t stack_depth)
 		  cpu_stack->drain_period / MILLISECOND);
 
 	/* A sample has up to two stacks. */
-	uint32_t stack_size = sizeof(struct cpu_stack_addresses) + stack_depth * sizeof(uint64_t);
+	uint32_t room = (stack_depth + CPU_STACK_HASH_STRIDE - 1) / CPU_STACK_HASH_STRIDE * CPU_STACK_HASH_STRIDE;
+	uint32_t stack_size = sizeof(struct cpu_stack_addresses) + room * sizeof(uint64_t);
 	struct {
 		struct bpf_map *map;
 		uint32_t entries;

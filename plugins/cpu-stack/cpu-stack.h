@@ -16,6 +16,9 @@ enum cpu_stack_flag {
 	CPU_STACK_TRUNCATED = 1u << 2
 };
 
+/* Stacks are hashed so many addresses at a time; room for addresses is a multiple of it. */
+#define CPU_STACK_HASH_STRIDE 8u
+
 /* What samples have in common that are counted together. */
 struct cpu_stack_key {
 	__u32 process;
