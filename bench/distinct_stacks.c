@@ -21,6 +21,7 @@
 struct distinct_stacks {
 	uint64_t stacks, rounds, period;
 	uint64_t addresses[ADDRESSES];
+	uint32_t pid;
 };
 
 /* Evenly spread over the first large piece of code that is not the program's: the C library's. */
@@ -44,6 +45,7 @@ static int find_code(struct dl_phdr_info *object, size_t size, void *instance)
 
 static int distinct_start(const struct iaprof_host *host, void *instance)
 {
+	((struct distinct_stacks *)instance)->pid = (uint32_t)getpid();
 	if (!dl_iterate_phdr(find_code, instance))
 		return host->fail(host, ENOENT, "no C library was found in this process");
 	return 0;
@@ -62,7 +64,7 @@ static uint32_t intern(const struct iaprof_host *host, const struct distinct_sta
 	for (unsigned level = 0; level < CHOICE_LEVELS; level++)
 		addresses[level] = distinct->addresses[2 * level + (number >> level & 1)];
 	memcpy(addresses + CHOICE_LEVELS, distinct->addresses + 2 * CHOICE_LEVELS, SHARED_LEVELS * sizeof *addresses);
-	return host->intern_stack(host, (uint32_t)getpid(), addresses, DEPTH);
+	return host->intern_stack(host, distinct->pid, addresses, DEPTH);
 }
 
 static int distinct_thread(const struct iaprof_host *host, void *instance, const volatile int *stopping)
@@ -84,7 +86,7 @@ static int distinct_thread(const struct iaprof_host *host, void *instance, const
 					.header = { .size = sizeof *samples,
 						    .type = IAPROF_RECORD_SAMPLE,
 						    .time = now },
-					.pid = (uint32_t)getpid(),
+					.pid = distinct->pid,
 					.cpu = UINT32_MAX,
 					.user_stack = intern(host, distinct, number),
 					.kernel_stack = kernel_stack,
