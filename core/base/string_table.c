@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* How far beyond the known ids a foreign id may lie: what a damaged file asks for must not become an allocation. */
+/* How far beyond twice the known texts a foreign id may lie: what a damaged file asks for must not become an
+ * allocation.
+ */
 #define FOREIGN_ID_GAP_MAX 65536
 
 static uint64_t rehash(const void *context, uint32_t position)
@@ -66,7 +68,7 @@ const char *string_table_intern(struct string_table *table, const char *text, si
 
 int string_table_define(struct string_table *table, uint32_t id, const char *text, size_t length)
 {
-	if (id == 0 || id > table->entries.count + FOREIGN_ID_GAP_MAX)
+	if (id == 0 || id > 2 * table->index.count + FOREIGN_ID_GAP_MAX)
 		return -EINVAL;
 	if (id <= table->entries.count && table->entries.items[id - 1].text) {
 		const struct string_entry *known = &table->entries.items[id - 1];

@@ -33,8 +33,8 @@ uint32_t string_table_add(struct string_table *table, const char *text, size_t l
 const char *string_table_intern(struct string_table *table, const char *text, size_t length);
 
 /*
- * Gives a text an id chosen by somebody else, at most 65,536 beyond the largest known one. 0; -EINVAL when the id has
- * another text or is too large; -ENOMEM.
+ * Gives a text an id chosen by somebody else, at most 65,536 beyond twice the number of texts. 0; -EINVAL when the id
+ * has another text or is too large; -ENOMEM.
  */
 int string_table_define(struct string_table *table, uint32_t id, const char *text, size_t length);
 

@@ -21,6 +21,8 @@
 /* A stack id may be used for 5 s (iaprof/host.h); twice that is on the safe side of a bus that lags. */
 #define STACK_EPOCH NANOSECONDS_PER_SECOND
 #define STACK_EPOCHS 10
+/* A replay does not see when its sources asked for a stack again, only the samples: at most 5 s and the bus later. */
+#define STACK_EPOCHS_OF_REPLAY (3 * STACK_EPOCHS)
 
 struct source_name {
 	uint16_t number;
@@ -38,6 +40,7 @@ struct counter {
 /* More than any honest run has; a damaged capture must not make tables of its own size. */
 #define KERNEL_SIDE_COUNTERS_MAX 64
 #define VALUE_TYPES_MAX 256
+#define SOURCES_MAX 1024
 
 /* Texts of keys and values that a profile carries. */
 #define METADATA_COUNT_MAX 512
@@ -60,6 +63,7 @@ struct collector {
 	struct collector_statistics statistics;
 	struct sample_stack_context stack_context;
 	uint64_t stack_epoch_begin;
+	uint64_t last_sync;
 };
 
 struct collector *collector_new(const struct collector_options *options)
@@ -124,6 +128,11 @@ static const char *source_name(const struct collector *collector, uint16_t numbe
 	return number ? "[unknown source]" : "iaprof";
 }
 
+static void count_out_of_memory(struct collector *collector, uint64_t count)
+{
+	collector->statistics.out_of_memory = saturating_add(collector->statistics.out_of_memory, count);
+}
+
 /* The index of a value type by its id, LOSS_NO_VALUE_TYPE when there is none. */
 static uint32_t find_value_type(const struct collector *collector, uint32_t id)
 {
@@ -133,13 +142,37 @@ static uint32_t find_value_type(const struct collector *collector, uint32_t id)
 	return LOSS_NO_VALUE_TYPE;
 }
 
+static void add_loss(struct collector *collector, const char *source, const char *reason, uint32_t value_type,
+		     uint64_t begin, uint64_t end, uint64_t count, uint64_t value)
+{
+	const struct loss_entry *entry =
+		loss_add(&collector->loss, source, reason, value_type, begin, end, count, value);
+	if (!entry)
+		count_out_of_memory(collector, 1);
+	if (!entry || !value || value_type == LOSS_NO_VALUE_TYPE)
+		return;
+	/* What was lost has a place in the picture too, so that the total stays what happened. */
+	const char *const names[] = { "[lost]", entry->source, entry->reason };
+	uint32_t frames[3];
+	bool stored = true;
+	for (size_t i = 0; i < 3; i++) {
+		frames[i] = frame_table_add(&collector->frames,
+					    &(struct iaprof_frame){ .name = names[i], .kind = IAPROF_FRAME_LOST });
+		stored &= frames[i] != FRAME_NONE;
+	}
+	uint32_t stack = stored ? frame_table_add_stack(&collector->frames, frames, 3) : FRAME_NONE;
+	if (stack == FRAME_NONE ||
+	    !value_table_add(&collector->values, stack, value_type, value, count == IAPROF_COUNT_UNKNOWN ? 0 : count))
+		count_out_of_memory(collector, 1);
+}
+
 static void resolve_entry(void *context, const struct sample_entry *entry)
 {
 	struct collector *collector = context;
 	uint32_t stack = sample_stack_resolve(&collector->stack_context, entry);
 	if (stack == FRAME_NONE ||
 	    !value_table_add(&collector->values, stack, entry->key.value_type, entry->value, entry->count))
-		collector->statistics.out_of_memory += entry->count;
+		count_out_of_memory(collector, entry->count);
 }
 
 /* Gives a sample to the program that ran at its time. */
@@ -156,9 +189,11 @@ static void place_sample(struct collector *collector, const struct iaprof_record
 				  .kernel_stack = sample->kernel_stack,
 				  .value_type = find_value_type(collector, sample->value_type),
 				  .flags = sample->flags };
-	if (key.value_type == LOSS_NO_VALUE_TYPE ||
-	    !sample_table_add(&collector->samples, &key, sample->header.time, sample->value, sample->count))
-		collector->statistics.out_of_memory += sample->count;
+	if (key.value_type == LOSS_NO_VALUE_TYPE)
+		add_loss(collector, source_name(collector, sample->header.source), COLLECTOR_REASON_VALUE_TYPE,
+			 LOSS_NO_VALUE_TYPE, sample->first_time, sample->header.time, sample->count, 0);
+	else if (!sample_table_add(&collector->samples, &key, sample->header.time, sample->value, sample->count))
+		count_out_of_memory(collector, sample->count);
 }
 
 /* Places the samples of up to a time, and keeps the later ones waiting. */
@@ -195,7 +230,8 @@ static void take_sync(struct collector *collector, uint64_t time)
 		/* Stacks must not expire under samples that are not resolved yet. */
 		if (collector->samples.entries.count >= RESOLVE_COUNT) {
 			collector_resolve(collector);
-			intern_expire_stacks(collector->options.intern, STACK_EPOCHS);
+			intern_expire_stacks(collector->options.intern,
+					     collector->options.live ? STACK_EPOCHS : STACK_EPOCHS_OF_REPLAY);
 		}
 	}
 }
@@ -206,7 +242,7 @@ static void take_sample(struct collector *collector, const struct iaprof_record_
 	if (collector->waiting.count >= WAITING_COUNT_MAX)
 		place_waiting(collector, UINT64_MAX);
 	if (!array_push(&collector->waiting, *sample))
-		collector->statistics.out_of_memory += sample->count;
+		count_out_of_memory(collector, sample->count);
 }
 
 static void take_value_type(struct collector *collector, const struct iaprof_record_value_type *record)
@@ -257,50 +293,38 @@ static void take_counter_value(struct collector *collector, const struct iaprof_
 	collector->statistics.kernel_side_time = sum > 0 && sum < 1e18 ? (uint64_t)sum : 0;
 }
 
-static void add_loss(struct collector *collector, const char *source, const char *reason, uint32_t value_type,
-		     uint64_t begin, uint64_t end, uint64_t count, uint64_t value)
+static void take_source(struct collector *collector, const struct iaprof_record_source *record)
 {
-	if (!loss_add(&collector->loss, source, reason, value_type, begin, end, count, value))
-		collector->statistics.out_of_memory++;
-	if (!value || value_type == LOSS_NO_VALUE_TYPE)
+	for (size_t i = 0; i < collector->sources.count; i++)
+		if (collector->sources.items[i].number == record->number)
+			return;
+	if (record->number == 0 || record->number > UINT16_MAX || collector->sources.count >= SOURCES_MAX)
 		return;
-	/* What was lost has a place in the picture too, so that the total stays what happened. */
-	const char *const names[] = { "[lost]", source, reason };
-	uint32_t frames[3];
-	for (size_t i = 0; i < 3; i++)
-		frames[i] = frame_table_add(&collector->frames,
-					    &(struct iaprof_frame){ .name = names[i], .kind = IAPROF_FRAME_LOST });
-	uint32_t stack = frame_table_add_stack(&collector->frames, frames, 3);
-	if (stack == FRAME_NONE ||
-	    !value_table_add(&collector->values, stack, value_type, value, count == IAPROF_COUNT_UNKNOWN ? 0 : count))
-		collector->statistics.out_of_memory++;
+	struct source_name source = { .number = (uint16_t)record->number, .name = text(collector, record->name) };
+	if (!array_push(&collector->sources, source))
+		count_out_of_memory(collector, 1);
 }
 
-void collector_add_loss(struct collector *collector, const char *source, const char *reason, uint64_t begin,
-			uint64_t end, uint64_t count)
+static void count_definition(struct collector *collector, int result)
 {
-	add_loss(collector, source, reason, LOSS_NO_VALUE_TYPE, begin, end, count, 0);
+	if (result == -EINVAL)
+		collector->statistics.definitions_refused++;
+	else if (result)
+		count_out_of_memory(collector, 1);
 }
 
 static void take_record(struct collector *collector, const struct iaprof_record *record)
 {
 	switch (record->type) {
 	case IAPROF_RECORD_STRING:
-		if (intern_define_string(collector->options.intern, (const void *)record) == -EINVAL)
-			collector->statistics.definitions_refused++;
+		count_definition(collector, intern_define_string(collector->options.intern, (const void *)record));
 		break;
 	case IAPROF_RECORD_STACK:
-		if (intern_define_stack(collector->options.intern, (const void *)record) == -EINVAL)
-			collector->statistics.definitions_refused++;
+		count_definition(collector, intern_define_stack(collector->options.intern, (const void *)record));
 		break;
-	case IAPROF_RECORD_SOURCE: {
-		const struct iaprof_record_source *source = (const void *)record;
-		if (collector->sources.count < UINT16_MAX)
-			array_push(&collector->sources,
-				   ((struct source_name){ .number = (uint16_t)source->number,
-							  .name = text(collector, source->name) }));
+	case IAPROF_RECORD_SOURCE:
+		take_source(collector, (const void *)record);
 		break;
-	}
 	case IAPROF_RECORD_METADATA: {
 		const struct iaprof_record_metadata *metadata = (const void *)record;
 		take_metadata(collector, text(collector, metadata->key), text(collector, metadata->value));
@@ -311,15 +335,17 @@ static void take_record(struct collector *collector, const struct iaprof_record 
 		break;
 	case IAPROF_RECORD_PROCESS: {
 		const struct iaprof_record_process *process = (const void *)record;
-		process_table_event(collector->processes, process, text(collector, process->name),
-				    collector->options.live);
+		if (process_table_event(collector->processes, process, text(collector, process->name),
+					collector->options.live))
+			count_out_of_memory(collector, 1);
 		if (process->event != IAPROF_PROCESS_NAME && process->event != IAPROF_PROCESS_EXIT)
 			collector->statistics.processes++;
 		break;
 	}
 	case IAPROF_RECORD_MAPPING: {
 		const struct iaprof_record_mapping *mapping = (const void *)record;
-		process_table_mapping(collector->processes, mapping, text(collector, mapping->path));
+		if (process_table_mapping(collector->processes, mapping, text(collector, mapping->path)))
+			count_out_of_memory(collector, 1);
 		break;
 	}
 	case IAPROF_RECORD_SAMPLE:
@@ -357,6 +383,9 @@ void collector_take(struct collector *collector, const struct iaprof_batch *batc
 			take_record(collector, record);
 			continue;
 		}
+		if (record->time < collector->last_sync)
+			continue;
+		collector->last_sync = record->time;
 		take_sync(collector, record->time);
 		if (sync)
 			sync(context, record->time);

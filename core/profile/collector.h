@@ -35,7 +35,7 @@ struct collector_statistics {
 	uint64_t stacks_unknown;        /* samples whose stack id was not known any more */
 	uint64_t definitions_refused;   /* ids of a replayed run that mean two things */
 	uint64_t mappings_dropped;      /* parts of mappings that were too many for one process */
-	uint64_t out_of_memory;         /* samples that could not be stored */
+	uint64_t out_of_memory;         /* samples and other records that could not be stored */
 	const char *symbolizer_warning; /* why names are missing, NULL; lives as long as the collector */
 	uint64_t kernel_side_time;      /* ns: what sources say their BPF programs used (counter "kernel-side-time") */
 };
@@ -43,7 +43,13 @@ struct collector_statistics {
 struct collector *collector_new(const struct collector_options *options);
 void collector_free(struct collector *collector);
 
-/* Takes every record of a batch. sync is called for each SYNC record with its time, after it was taken; may be NULL. */
+/* The reason of the loss that samples become whose value type nobody declared. */
+#define COLLECTOR_REASON_VALUE_TYPE "samples: value type not declared"
+
+/*
+ * Takes every record of a batch. sync is called for each SYNC record with its time, after it was taken; may be NULL.
+ * Times of SYNC records only grow: one that goes back tells nothing new and is left out.
+ */
 void collector_take(struct collector *collector, const struct iaprof_batch *batch,
 		    void (*sync)(void *context, uint64_t time), void *context);
 
@@ -57,10 +63,6 @@ void collector_resolve(struct collector *collector);
  */
 struct snapshot *collector_snapshot(const struct collector *collector, bool total);
 void collector_begin_interval(struct collector *collector);
-
-/* A loss that the core itself noticed. */
-void collector_add_loss(struct collector *collector, const char *source, const char *reason, uint64_t begin,
-			uint64_t end, uint64_t count);
 
 /* CLOCK_REALTIME minus CLOCK_MONOTONIC when the run began, from the metadata of that name; 0 when it is not there. */
 #define METADATA_REALTIME_OFFSET "realtime offset"

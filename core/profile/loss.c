@@ -11,6 +11,7 @@
 /* A source gives a handful of reasons; one that makes up ever new ones is cut off here and its rest is put together. */
 #define ENTRIES_MAX 256
 #define OTHER_REASONS "other reasons"
+#define OTHER_SOURCES "other sources"
 
 void loss_free(struct loss *loss)
 {
@@ -31,11 +32,13 @@ static struct loss_entry *find(struct loss *loss, const char *source, const char
 	return NULL;
 }
 
-bool loss_add(struct loss *loss, const char *source, const char *reason, uint32_t value_type, uint64_t begin,
-	      uint64_t end, uint64_t count, uint64_t value)
+const struct loss_entry *loss_add(struct loss *loss, const char *source, const char *reason, uint32_t value_type,
+				  uint64_t begin, uint64_t end, uint64_t count, uint64_t value)
 {
 	struct loss_entry *entry = find(loss, source, reason, value_type);
 	if (!entry && loss->entries.count >= ENTRIES_MAX) {
+		/* Nor may a capture make a table of sources that never were. */
+		source = loss->entries.count >= 2 * ENTRIES_MAX ? OTHER_SOURCES : source;
 		reason = OTHER_REASONS;
 		entry = find(loss, source, reason, value_type);
 	}
@@ -48,7 +51,7 @@ bool loss_add(struct loss *loss, const char *source, const char *reason, uint32_
 		if (!added.source || !added.reason || !array_push(&loss->entries, added)) {
 			free(added.source);
 			free(added.reason);
-			return false;
+			return NULL;
 		}
 		entry = &loss->entries.items[loss->entries.count - 1];
 	}
@@ -65,7 +68,7 @@ bool loss_add(struct loss *loss, const char *source, const char *reason, uint32_
 		entry->begin = begin;
 	if (end > entry->end)
 		entry->end = end;
-	return true;
+	return entry;
 }
 
 void loss_begin_interval(struct loss *loss)

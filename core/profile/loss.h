@@ -3,7 +3,6 @@
 #ifndef IAPROF_CORE_PROFILE_LOSS_H
 #define IAPROF_CORE_PROFILE_LOSS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/array.h"
@@ -30,9 +29,10 @@ struct loss {
 
 void loss_free(struct loss *loss);
 
-/* Adds a loss; count may be IAPROF_COUNT_UNKNOWN. False when out of memory. */
-bool loss_add(struct loss *loss, const char *source, const char *reason, uint32_t value_type, uint64_t begin,
-	      uint64_t end, uint64_t count, uint64_t value);
+/* Adds a loss; count may be IAPROF_COUNT_UNKNOWN. The entry it went to, good until the next call; NULL: out of memory.
+ */
+const struct loss_entry *loss_add(struct loss *loss, const char *source, const char *reason, uint32_t value_type,
+				  uint64_t begin, uint64_t end, uint64_t count, uint64_t value);
 
 void loss_begin_interval(struct loss *loss);
 

@@ -206,7 +206,7 @@ size_t resolver_resolve(struct resolver *resolver, struct process *process, uint
 	struct answer *answer = find(resolver, process ? process->serial : 0, mapping ? mapping->serial : 0, address);
 	if (!answer)
 		answer = ask_symbolizer(resolver, process, mapping, address);
-	if (!answer)
+	if (!answer || !answer->count)
 		return 0;
 	size_t count = answer->count < capacity ? answer->count : capacity;
 	memcpy(frames, resolver->frame_ids.items + answer->first, count * sizeof *frames);

@@ -70,7 +70,7 @@ void report_summary(const struct collecting_result *result, struct own_cost begi
 		log_message(IAPROF_LOG_WARNING, "%" PRIu64 " definitions contradict earlier ones and were left out",
 			    statistics->definitions_refused);
 	if (statistics->out_of_memory)
-		log_message(IAPROF_LOG_WARNING, "out of memory: %" PRIu64 " samples are missing",
+		log_message(IAPROF_LOG_WARNING, "out of memory: %" PRIu64 " samples or other records are missing",
 			    statistics->out_of_memory);
 	if (!result->profile)
 		return;

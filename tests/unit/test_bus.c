@@ -259,6 +259,22 @@ START_TEST(refuses_definitions_that_contradict_or_leap)
 }
 END_TEST
 
+/* Ids that leap again and again must not make a table that is much larger than its texts. */
+START_TEST(ids_cannot_leap_far_beyond_the_number_of_texts)
+{
+	struct intern *intern = intern_new(NULL);
+	struct {
+		struct iaprof_record_string head;
+		char text[8];
+	} string = { .head = { .id = 1, .length = 1 }, .text = "a" };
+	unsigned taken = 0;
+	for (string.head.id = 60000; string.head.id <= 600000; string.head.id += 60000, string.text[0]++)
+		taken += !intern_define_string(intern, &string.head);
+	ck_assert_uint_eq(taken, 1);
+	intern_free(intern);
+}
+END_TEST
+
 START_TEST(stacks_expire_when_nobody_uses_them)
 {
 	struct intern *intern = intern_new(NULL);
@@ -294,6 +310,7 @@ int main(void)
 	tcase_add_test(tests, checks_what_each_type_holds);
 	tcase_add_test(tests, defines_each_string_and_stack_once_before_its_use);
 	tcase_add_test(tests, refuses_definitions_that_contradict_or_leap);
+	tcase_add_test(tests, ids_cannot_leap_far_beyond_the_number_of_texts);
 	tcase_add_test(tests, stacks_expire_when_nobody_uses_them);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The collector: samples go to the program of their time, totals are kept, memory does not grow with the run. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,6 +179,88 @@ START_TEST(a_sample_of_an_unheard_process_is_kept)
 }
 END_TEST
 
+START_TEST(samples_of_an_undeclared_value_type_are_a_loss)
+{
+	value_type = 43;
+	take_sample(10, 0x1000, 9, SECOND);
+	take_sync(SECOND);
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	ck_assert_uint_eq(snapshot->profile.lost_count, 1);
+	const struct iaprof_lost *lost = iaprof_profile_lost(&snapshot->profile, 0);
+	ck_assert_str_eq(lost->source, "test");
+	ck_assert_str_eq(lost->reason, COLLECTOR_REASON_VALUE_TYPE);
+	ck_assert_uint_eq(lost->count, 1);
+	ck_assert_uint_eq(collector_statistics(collector).out_of_memory, 0);
+	snapshot_release(snapshot);
+}
+END_TEST
+
+static void count_sync(void *context, uint64_t time)
+{
+	(void)time;
+	++*(int *)context;
+}
+
+START_TEST(a_sync_that_goes_back_is_left_out)
+{
+	struct iaprof_record_sync record = { .header = { .size = sizeof record, .type = IAPROF_RECORD_SYNC } };
+	struct iaprof_batch batch = { .records = &record, .size = sizeof record, .count = 1 };
+	int count = 0;
+	for (uint64_t i = 0; i < 10; i++) {
+		record.header.time = i % 2 ? SECOND : 2 * SECOND + i;
+		collector_take(collector, &batch, count_sync, &count);
+	}
+	ck_assert_int_eq(count, 5);
+}
+END_TEST
+
+/* A capture can name any number of sources and reasons; the account of losses stays small and its sum right. */
+START_TEST(made_up_losses_are_put_together)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 1; i <= 3000; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "made up %u", i);
+		struct iaprof_record_source source = { .number = i, .name = text(name) };
+		take(&source, IAPROF_RECORD_SOURCE, sizeof source, 0);
+		struct iaprof_record_lost lost = {
+			.count = i, .value = i, .value_type = value_type, .reason = text(name)
+		};
+		lost.header = (struct iaprof_record){
+			.size = sizeof lost, .type = IAPROF_RECORD_LOST, .source = (uint16_t)i, .time = SECOND
+		};
+		collector_take(collector, &(struct iaprof_batch){ .records = &lost, .size = sizeof lost, .count = 1 },
+			       NULL, NULL);
+		sum += i;
+	}
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	ck_assert_uint_le(snapshot->profile.lost_count, 1024);
+	ck_assert_uint_le(snapshot->profile.stack_count, 1024);
+	uint64_t counted = 0;
+	for (size_t i = 0; i < snapshot->profile.lost_count; i++)
+		counted += iaprof_profile_lost(&snapshot->profile, i)->count;
+	ck_assert_uint_eq(counted, sum);
+	ck_assert_uint_eq(total_of(&snapshot->profile, "[lost]"), sum);
+	snapshot_release(snapshot);
+}
+END_TEST
+
+/* A source asks again for a stack, so that it does not expire; a replay hears of that only with the next sample. */
+START_TEST(a_replay_keeps_stacks_for_samples_that_come_late)
+{
+	uint64_t address = 0x1000;
+	uint32_t stack = intern_stack(intern, 10, &address, 1);
+	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
+	for (uint64_t i = 1; i <= 16; i++) {
+		for (uint64_t k = 0; i > 10 && k < 20000; k++)
+			take_sample(10, 0x10000 * i + k, 1, i * SECOND);
+		take_sync(i * SECOND);
+	}
+	ck_assert_uint_eq(intern_find_stack(intern, stack).count, 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("collector");
@@ -189,6 +272,10 @@ int main(void)
 	tcase_add_test(tests, what_was_lost_is_in_the_profile);
 	tcase_add_test(tests, short_processes_leave_nothing_behind);
 	tcase_add_test(tests, a_sample_of_an_unheard_process_is_kept);
+	tcase_add_test(tests, samples_of_an_undeclared_value_type_are_a_loss);
+	tcase_add_test(tests, a_sync_that_goes_back_is_left_out);
+	tcase_add_test(tests, made_up_losses_are_put_together);
+	tcase_add_test(tests, a_replay_keeps_stacks_for_samples_that_come_late);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
