@@ -53,6 +53,18 @@ static bool append_demangled(const char *name, struct output *output)
 	       cplus_demangle_v3_callback(name, DMGL_NO_OPTS | DMGL_NO_RECURSE_LIMIT, append, output);
 }
 
+/*
+ * Appends the demangled form and what follows it in the symbol's name; false when there is none, or it is too long. Not
+ * inlined: the jump comes back here, where no variable is changed after setjmp().
+ */
+static __attribute__((noinline)) bool append_within_limit(const char *mangled, const char *rest, struct output *output)
+{
+	if (setjmp(output->too_long) || !append_demangled(mangled, output) || !output->length)
+		return false;
+	append(rest, strlen(rest), output);
+	return true;
+}
+
 size_t demangle(const char *name, char text[DEMANGLE_LENGTH_MAX + 1])
 {
 	char mangled[MANGLED_LENGTH_MAX + 1];
@@ -64,10 +76,8 @@ size_t demangle(const char *name, char text[DEMANGLE_LENGTH_MAX + 1])
 	memcpy(mangled, name, mangled_length);
 	mangled[mangled_length] = '\0';
 	struct output output = { .text = text };
-	if (setjmp(output.too_long) || !append_demangled(mangled, &output) || !output.length)
+	if (!append_within_limit(mangled, name + mangled_length, &output))
 		return 0;
-	if (mangled_length < length)
-		append(name + mangled_length, length - mangled_length, &output);
 	text[output.length] = '\0';
 	return output.length;
 }
