@@ -138,6 +138,7 @@ static const struct iaprof_plugin capture_plugin = {
 	.schema_version = IAPROF_SCHEMA_VERSION,
 	.kind = IAPROF_PLUGIN_SINK,
 	.option_size = sizeof(struct iaprof_option),
+	.flags = IAPROF_PLUGIN_BINARY,
 	.name = "capture",
 	.version = PLUGIN_VERSION,
 	.description = "every record of the run in one file, for source replay",

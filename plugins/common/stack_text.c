@@ -110,6 +110,9 @@ static int frames_make(struct stack_rows *rows, const struct iaprof_profile *pro
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, (uint32_t)i);
 		struct frame_text *made = &rows->frames[i];
 		made->offset = rows->texts.size;
+		made->hidden = !options->lines && (frame->flags & IAPROF_FRAME_INLINED) && !is_on_device(frame->kind);
+		if (made->hidden)
+			continue;
 		stack_text_append_frame(&rows->texts, frame, options);
 		made->length = (uint32_t)(rows->texts.size - made->offset);
 		if (frame->kind == IAPROF_FRAME_PROCESS && frame->pid)
@@ -144,6 +147,8 @@ static int reader_byte(struct stack_reader *reader)
 		if (reader->position == reader->stack->frame_count)
 			return -1;
 		const struct frame_text *frame = &reader->rows->frames[reader->stack->frames[reader->position++]];
+		if (frame->hidden)
+			continue;
 		reader->next = reader->rows->texts.data + frame->offset;
 		reader->end = reader->next + frame->length + (reader->pid ? frame->pid_length : 0);
 		if (reader->position > 1)
@@ -229,10 +234,21 @@ void stack_rows_append_stack(const struct stack_rows *rows, const struct stack_r
 	const struct iaprof_stack *stack = iaprof_profile_stack(rows->profile, row->stack);
 	for (uint32_t i = 0; i < stack->frame_count; i++) {
 		const struct frame_text *frame = &rows->frames[stack->frames[i]];
+		if (frame->hidden)
+			continue;
 		if (i)
 			text_append(text, ";", 1);
 		text_append(text, rows->texts.data + frame->offset, frame->length + (row->pid ? frame->pid_length : 0));
 	}
+}
+
+uint32_t stack_rows_leaf(const struct stack_rows *rows, const struct stack_row *row)
+{
+	const struct iaprof_stack *stack = iaprof_profile_stack(rows->profile, row->stack);
+	uint32_t leaf = stack->frame_count - 1;
+	while (leaf > 0 && rows->frames[stack->frames[leaf]].hidden)
+		leaf--;
+	return leaf;
 }
 
 void stack_rows_append_frame(const struct stack_rows *rows, const struct stack_row *row, uint32_t position,

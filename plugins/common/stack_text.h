@@ -63,6 +63,7 @@ struct frame_text {
 	size_t offset;       /* into texts */
 	uint32_t length;     /* of the frame */
 	uint32_t pid_length; /* of ";PID" after it */
+	bool hidden;         /* inlined, and lines were not asked for: another sink's wish */
 };
 
 /* One row: the values of all stacks of one value type that have the same text. */
@@ -90,6 +91,8 @@ void stack_rows_free(struct stack_rows *rows);
 
 /* Appends the text of a row's stack. */
 void stack_rows_append_stack(const struct stack_rows *rows, const struct stack_row *row, struct text *text);
+/* Its innermost frame that is shown. */
+uint32_t stack_rows_leaf(const struct stack_rows *rows, const struct stack_row *row);
 /* Appends the text of one frame of it; nothing when it has no such frame. */
 void stack_rows_append_frame(const struct stack_rows *rows, const struct stack_row *row, uint32_t position,
 			     struct text *text);

@@ -116,8 +116,9 @@ static int write_stack(const struct iaprof_host *host, struct csv *csv, const st
 	csv_row_end_text(&csv->row, PROGRAM);
 	if (row->pid && pid)
 		csv_row_set_unsigned(&csv->row, PID, pid);
-	if (stack->frame_count > 1) {
-		stack_rows_append_frame(rows, row, stack->frame_count - 1, csv_row_begin_text(&csv->row, FUNCTION));
+	uint32_t leaf = stack_rows_leaf(rows, row);
+	if (leaf > 0) {
+		stack_rows_append_frame(rows, row, leaf, csv_row_begin_text(&csv->row, FUNCTION));
 		csv_row_end_text(&csv->row, FUNCTION);
 	}
 	stack_rows_append_stack(rows, row, csv_row_begin_text(&csv->row, STACK));
