@@ -93,17 +93,14 @@ static const struct {
 	  "libc.so.6`f:a.c:12",
 	  "f" },
 	{ { .name = "f", .kind = IAPROF_FRAME_USER, .flags = IAPROF_FRAME_INLINED, .file = "a.h" },
-	  "f_[i]",
+	  "",
 	  "f:a.h_[i]",
-	  "f" },
+	  "" },
 	{ { .name = "do_sys_open", .kind = IAPROF_FRAME_LINUX_KERNEL, .module = "[kernel]" },
 	  "do_sys_open_[k]",
 	  "[kernel]`do_sys_open_[k]",
 	  "do_sys_open" },
-	{ { .name = "get", .kind = IAPROF_FRAME_LINUX_KERNEL, .flags = IAPROF_FRAME_INLINED },
-	  "get_[i]",
-	  "get_[i]",
-	  "get" },
+	{ { .name = "get", .kind = IAPROF_FRAME_LINUX_KERNEL, .flags = IAPROF_FRAME_INLINED }, "", "get_[i]", "" },
 	{ { .name = "LFoo;::bar", .kind = IAPROF_FRAME_JIT }, "LFoo:::bar_[j]", "LFoo:::bar_[j]", "LFoo:::bar" },
 	{ { .name = "-", .kind = IAPROF_FRAME_SEPARATOR }, "-", "-", "-" },
 	{ { .name = "gemm.cpp", .kind = IAPROF_FRAME_DEVICE_SOURCE }, "gemm.cpp_[G]", "gemm.cpp_[G]", "gemm.cpp" },
@@ -147,13 +144,17 @@ START_TEST(marks_each_kind_of_frame)
 	host = _i % 3 == 0   ? test_host_new("folded", NULL)
 	       : _i % 3 == 1 ? test_host_new("folded", "lines=yes", "module=yes", "pid=no", NULL)
 			     : test_host_new("folded", "annotate=no", NULL);
-	uint32_t frame = test_profile_frame(&profile, &frames_table[_i / 3].frame);
-	test_profile_value(&profile, test_profile_stack(&profile, &frame, 1), cpu, 1);
+	/* Inlined functions, which another sink may have asked for, are not shown without lines=yes. */
+	uint32_t frames[] = {
+		test_profile_frame(&profile, &(struct iaprof_frame){ .name = "prog", .kind = IAPROF_FRAME_PROCESS }),
+		test_profile_frame(&profile, &frames_table[_i / 3].frame),
+	};
+	test_profile_value(&profile, test_profile_stack(&profile, frames, 2), cpu, 1);
 	ck_assert_int_eq(write_profile(), 0);
 	ck_assert_int_eq(!!(host->requested & IAPROF_REQUEST_LINES), _i % 3 == 1);
 	ck_assert_int_eq(!!(host->requested & IAPROF_REQUEST_PIDS), _i % 3 != 1);
 	char line[256];
-	snprintf(line, sizeof line, "%s 1\n", expected);
+	snprintf(line, sizeof line, "prog%s%s 1\n", *expected ? ";" : "", expected);
 	expect(NULL, line);
 }
 END_TEST

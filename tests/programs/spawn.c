@@ -4,7 +4,7 @@
  *
  *     spawn COUNT SAY HEAR
  *
- * Twice: COUNT processes, one after the other; then it opens the FIFO named SAY for writing, which tells that it has
+ * Three times: COUNT processes, one after the other; then it opens the FIFO named SAY for writing, which tells that it has
  * done so, and waits until the FIFO named HEAR has been written to.
  */
 #include <fcntl.h>
@@ -12,18 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int make_processes(unsigned long count)
+/* With vfork(), which is quicker than fork() and the same to whoever watches. */
+static int make_process(void)
 {
-	for (unsigned long i = 0; i < count; i++) {
-		pid_t child = fork();
-		if (child < 0)
-			return -1;
-		if (child == 0)
-			_exit(0);
-		if (waitpid(child, NULL, 0) != child)
-			return -1;
-	}
-	return 0;
+	pid_t child = vfork();
+	if (child == 0)
+		_exit(0);
+	return child < 0 || waitpid(child, NULL, 0) != child ? -1 : 0;
 }
 
 static int wait_for_word(const char *say, const char *hear)
@@ -43,8 +38,12 @@ int main(int argc, char **argv)
 	if (argc != 4)
 		return 2;
 	unsigned long count = strtoul(argv[1], NULL, 10);
-	for (int i = 0; i < 2; i++)
-		if (make_processes(count) || wait_for_word(argv[2], argv[3]))
+	for (int i = 0; i < 3; i++) {
+		for (unsigned long k = 0; k < count; k++)
+			if (make_process())
+				return 1;
+		if (wait_for_word(argv[2], argv[3]))
 			return 1;
+	}
 	return 0;
 }
