@@ -32,10 +32,17 @@ struct instance_services {
 	void *context;
 };
 
+/* A source has one or two value types; samples of more than these are counted as records when they are refused. */
+#define REFUSED_VALUE_TYPES_MAX 4
+
 /* What a queue without room refused, until it becomes LOST records. */
 struct refused {
-	uint64_t begin, records, samples, value;
-	uint32_t value_type;
+	uint64_t begin;   /* 0: nothing was refused */
+	uint64_t records; /* those that are no samples */
+	struct {
+		uint32_t value_type;
+		uint64_t count, value;
+	} samples[REFUSED_VALUE_TYPES_MAX]; /* count 0: not used */
 };
 
 struct watch; /* one of the loop's watches, see instance_host.c */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "plugin/instance.h"
+#include "profile/value_table.h"
 
 /* A file descriptor or timer of the instance in the loop. */
 struct watch {
@@ -57,25 +58,32 @@ IAPROF_PRINTF(3, 4) static int host_fail(const struct iaprof_host *host, int cod
 	return -abs(code ? code : EIO);
 }
 
+static void count_refused_sample(struct refused *refused, const struct iaprof_record_sample *sample)
+{
+	for (size_t i = 0; i < REFUSED_VALUE_TYPES_MAX; i++) {
+		if (refused->samples[i].count && refused->samples[i].value_type != sample->value_type)
+			continue;
+		refused->samples[i].value_type = sample->value_type;
+		refused->samples[i].count = saturating_add(refused->samples[i].count, sample->count);
+		refused->samples[i].value = saturating_add(refused->samples[i].value, sample->value);
+		return;
+	}
+	refused->records++;
+}
+
 /* Counts what a batch that found no room would have told. */
 static void count_refused(struct instance *instance, const struct iaprof_batch *batch)
 {
 	pthread_mutex_lock(&instance->lock);
 	struct refused *refused = &instance->refused;
-	if (!refused->records)
+	if (!refused->begin)
 		refused->begin = clock_monotonic();
-	refused->records += batch->count;
 	for (const struct iaprof_record *record = iaprof_batch_next(batch, NULL); record;
 	     record = iaprof_batch_next(batch, record))
-		if (record->type == IAPROF_RECORD_SAMPLE) {
-			const struct iaprof_record_sample *sample = (const void *)record;
-			if (!refused->value_type)
-				refused->value_type = sample->value_type;
-			if (refused->value_type == sample->value_type) {
-				refused->value += sample->value;
-				refused->samples += sample->count;
-			}
-		}
+		if (record->type == IAPROF_RECORD_SAMPLE)
+			count_refused_sample(refused, (const void *)record);
+		else
+			refused->records++;
 	pthread_mutex_unlock(&instance->lock);
 }
 
@@ -160,15 +168,11 @@ void instance_report_refused(struct instance *instance)
 	struct refused refused = instance->refused;
 	instance->refused = (struct refused){ 0 };
 	pthread_mutex_unlock(&instance->lock);
-	if (!refused.records)
-		return;
-	uint64_t others = refused.records > refused.samples ? refused.records - refused.samples : 0;
-	if (refused.samples)
-		host_lost(&instance->host, "samples: queue full", refused.begin, refused.samples, refused.value_type,
-			  refused.value);
-	if (others || !refused.samples)
-		host_lost(&instance->host, "records: queue full", refused.begin, others ? others : refused.records, 0,
-			  0);
+	for (size_t i = 0; i < REFUSED_VALUE_TYPES_MAX && refused.samples[i].count; i++)
+		host_lost(&instance->host, "samples: queue full", refused.begin, refused.samples[i].count,
+			  refused.samples[i].value_type, refused.samples[i].value);
+	if (refused.records)
+		host_lost(&instance->host, "records: queue full", refused.begin, refused.records, 0, 0);
 }
 
 IAPROF_PRINTF(3, 4) static void host_metadata(const struct iaprof_host *host, const char *key, const char *format, ...)
@@ -190,7 +194,8 @@ static void callback_returned(struct watch *watch, int result)
 	if (!result)
 		return;
 	instance_fail(instance, result, watch->fd_callback ? "descriptor callback" : "timer callback", NULL);
-	loop_pause(watch->loop_watch);
+	if (watch->loop_watch) /* the callback may have ended the watch before it failed */
+		loop_pause(watch->loop_watch);
 	atomic_store(&instance->finished, true);
 	instance->services->ended(instance->services->context, instance);
 }
@@ -213,8 +218,14 @@ static void timer_expired(void *context, uint64_t expirations)
 		callback_returned(watch, watch->timer_callback(watch->instance->memory, expirations));
 }
 
+/* A watch that has ended is used again: a source that watches one descriptor after the other does not grow. */
 static struct watch *new_watch(struct instance *instance)
 {
+	for (size_t i = 0; i < instance->watches.count; i++)
+		if (!instance->watches.items[i]->loop_watch) {
+			*instance->watches.items[i] = (struct watch){ .instance = instance, .descriptor = -1 };
+			return instance->watches.items[i];
+		}
 	struct watch *watch = calloc(1, sizeof *watch);
 	if (!watch || !array_push(&instance->watches, watch)) {
 		free(watch);

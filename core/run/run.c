@@ -234,6 +234,10 @@ static int watch(struct run *run, struct error *error)
 /* From here on records flow. The sources start before the look through /proc, so that no sample waits for it. */
 static int start(struct run *run, struct error *error)
 {
+	/* Their own threads come with the collector's, and call them only after this. */
+	for (size_t i = 0; i < run->setup.sinks.count; i++)
+		if (instance_start(run->setup.sinks.items[i], error))
+			return error->code;
 	run->collecting = collecting_start(&(struct collecting_options){ .bus = run->services.bus,
 									 .intern = run->services.intern,
 									 .sinks = run->setup.sinks.items,
@@ -244,8 +248,6 @@ static int start(struct run *run, struct error *error)
 	if (!run->collecting)
 		return error->code;
 	int result = watch(run, error);
-	for (size_t i = 0; !result && i < run->setup.sinks.count; i++)
-		result = instance_start(run->setup.sinks.items[i], error);
 	if (!result && run->sideband)
 		result = sideband_start(run->sideband, error);
 	if (!run->setup.replays)
