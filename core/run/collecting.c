@@ -187,12 +187,14 @@ static struct collector *make_collector(const struct collecting_options *options
 		requests |= options->sinks[i]->requests;
 		wants_records |= options->sinks[i]->plugin->description.records != NULL;
 	}
-	return collector_new(&(struct collector_options){ .intern = options->intern,
-							  .frames_bus = wants_records ? options->bus : NULL,
-							  .lines = requests & IAPROF_REQUEST_LINES,
-							  .pids = requests & IAPROF_REQUEST_PIDS,
-							  .live = !options->replays,
-							  .boot_id = boot_id });
+	return collector_new(
+		&(struct collector_options){ .intern = options->intern,
+					     /* In a replay the ids of strings are the capture's own. */
+					     .frames_bus = wants_records && !options->replays ? options->bus : NULL,
+					     .lines = requests & IAPROF_REQUEST_LINES,
+					     .pids = requests & IAPROF_REQUEST_PIDS,
+					     .live = !options->replays,
+					     .boot_id = boot_id });
 }
 
 static int start(struct collecting *collecting, struct error *error)

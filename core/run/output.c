@@ -4,11 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -23,6 +24,9 @@
  */
 #define TEMPORARY_COUNT_MAX 64
 static _Atomic(char *) temporary_names[TEMPORARY_COUNT_MAX];
+
+/* Names that are tried until one is free. */
+#define TEMPORARY_ATTEMPTS 100
 
 struct iaprof_output {
 	int descriptor;
@@ -185,26 +189,37 @@ static char *path_of_variant(const struct output_target *target, const char *var
 	return result < 0 ? NULL : path;
 }
 
+/*
+ * Not mkostemp(), which gives 0600: a profile is as readable as any file of this user, and who asks for the umask
+ * changes it for the threads of other sinks.
+ */
+static int try_temporary(struct iaprof_output *output, const char *folder)
+{
+	uint32_t random;
+	if (getrandom(&random, sizeof random, 0) != sizeof random)
+		return -EIO;
+	free(STEAL_POINTER(output->temporary));
+	if (asprintf(&output->temporary, "%s/.%s.%08" PRIx32, folder, file_of(output->path), random) < 0) {
+		output->temporary = NULL;
+		return -ENOMEM;
+	}
+	output->descriptor = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+	return output->descriptor < 0 ? -errno : 0;
+}
+
 static int open_temporary(struct iaprof_output *output, struct error *error)
 {
 	CLEANUP_FREE char *folder = folder_of(output->path);
-	if (!folder || asprintf(&output->temporary, "%s/.%s.XXXXXX", folder, file_of(output->path)) < 0) {
-		output->temporary = NULL;
+	if (!folder)
 		return error_set(error, ENOMEM, "out of memory");
-	}
-	output->descriptor = mkostemp(output->temporary, O_CLOEXEC);
-	if (output->descriptor < 0) {
-		int code = errno;
-		free(output->temporary);
-		output->temporary = NULL;
-		return error_set(error, code, "create a file in %s: %s", folder, strerror(code));
+	int result = -EEXIST;
+	for (int attempt = 0; result == -EEXIST && attempt < TEMPORARY_ATTEMPTS; attempt++)
+		result = try_temporary(output, folder);
+	if (result) {
+		free(STEAL_POINTER(output->temporary));
+		return error_set(error, result, "create a file in %s: %s", folder, strerror(-result));
 	}
 	remember_temporary(output->temporary);
-	/* mkostemp() gives 0600; a profile is as readable as any file of this user. There is no way to only read the
-	 * umask. */
-	mode_t mask = umask(077);
-	umask(mask);
-	fchmod(output->descriptor, 0666 & ~mask);
 	return 0;
 }
 
@@ -292,8 +307,8 @@ void output_discard(struct iaprof_output *output)
 	if (output->descriptor >= 0)
 		close(output->descriptor);
 	if (output->temporary) {
-		forget_temporary(output->temporary);
 		unlink(output->temporary);
+		forget_temporary(output->temporary);
 	}
 	free(output->temporary);
 	free(output->path);
