@@ -188,7 +188,7 @@ static void place_sample(struct collector *collector, const struct iaprof_record
 				  .user_stack = sample->user_stack,
 				  .kernel_stack = sample->kernel_stack,
 				  .value_type = find_value_type(collector, sample->value_type),
-				  .flags = sample->flags };
+				  .flags = sample->flags & ~SAMPLE_USER_RESOLVED };
 	if (key.value_type == LOSS_NO_VALUE_TYPE)
 		add_loss(collector, source_name(collector, sample->header.source), COLLECTOR_REASON_VALUE_TYPE,
 			 LOSS_NO_VALUE_TYPE, sample->first_time, sample->header.time, sample->count, 0);
@@ -213,10 +213,26 @@ void collector_resolve(struct collector *collector)
 	sample_table_take_all(&collector->samples, resolve_entry, collector);
 }
 
+/*
+ * Resolves what needs the process, which is about to be forgotten. The Linux kernel's part can wait: reading its
+ * symbols is much work, and belongs after the measuring.
+ */
+static void resolve_user_part(void *context, const struct sample_entry *entry)
+{
+	struct collector *collector = context;
+	struct sample_key key = { .user_stack = sample_stack_resolve_user(&collector->stack_context, entry),
+				  .kernel_stack = entry->key.kernel_stack,
+				  .value_type = entry->key.value_type,
+				  .flags = entry->key.flags | SAMPLE_USER_RESOLVED };
+	if (key.user_stack == FRAME_NONE ||
+	    !sample_table_add(&collector->samples, &key, entry->last_time, entry->value, entry->count))
+		count_out_of_memory(collector, entry->count);
+}
+
 static void process_gone(void *context, struct process *process)
 {
 	struct collector *collector = context;
-	sample_table_take_process(&collector->samples, process->serial, resolve_entry, collector);
+	sample_table_take_process(&collector->samples, process->serial, resolve_user_part, collector);
 }
 
 static void take_sync(struct collector *collector, uint64_t time)

@@ -2,6 +2,7 @@
 /* Builds the resolved stack of a CPU sample: see sample_stack.h. */
 #include "profile/sample_stack.h"
 
+#include <string.h>
 #include <iaprof/profile.h>
 
 /* Two stacks of the greatest depth, and what is inlined into them; deeper ones lose their leaf end. */
@@ -48,23 +49,51 @@ static void push_addresses(struct builder *builder, uint32_t stack_id, struct pr
 	}
 }
 
-uint32_t sample_stack_resolve(struct sample_stack_context *context, const struct sample_entry *entry)
+/* The program and its user frames. */
+static void push_user_part(struct builder *builder, const struct sample_entry *entry)
 {
+	struct sample_stack_context *context = builder->context;
 	const struct sample_key *key = &entry->key;
 	struct process *process = key->process ? process_table_by_serial(context->processes, key->process) : NULL;
 	const char *name = intern_text(context->intern, key->name);
 	if (!*name && process && process->name)
 		name = process->name;
-	struct builder builder = { .context = context };
-	push(&builder, &(struct iaprof_frame){ .name = *name ? name : "[unknown]",
-					       .kind = IAPROF_FRAME_PROCESS,
-					       .pid = context->pids ? key->pid : 0 });
+	push(builder, &(struct iaprof_frame){ .name = *name ? name : "[unknown]",
+					      .kind = IAPROF_FRAME_PROCESS,
+					      .pid = context->pids ? key->pid : 0 });
 	if (key->flags & IAPROF_SAMPLE_TRUNCATED)
-		push_note(&builder, "[truncated]", IAPROF_FRAME_USER);
+		push_note(builder, "[truncated]", IAPROF_FRAME_USER);
 	if (key->user_stack)
-		push_addresses(&builder, key->user_stack, process, entry->last_time, false);
+		push_addresses(builder, key->user_stack, process, entry->last_time, false);
 	else if (key->flags & IAPROF_SAMPLE_USER_STACK_MISSING)
-		push_note(&builder, "[unknown]", IAPROF_FRAME_USER);
+		push_note(builder, "[unknown]", IAPROF_FRAME_USER);
+}
+
+/* What push_user_part() came to earlier. */
+static void push_resolved(struct builder *builder, uint32_t index)
+{
+	const struct frame_table *frames = builder->context->frames;
+	const struct stack_entry *stack = &frames->stacks.items[index];
+	memcpy(builder->frames, frames->stack_frames.items + stack->first,
+	       stack->frame_count * sizeof *builder->frames);
+	builder->count = stack->frame_count;
+}
+
+uint32_t sample_stack_resolve_user(struct sample_stack_context *context, const struct sample_entry *entry)
+{
+	struct builder builder = { .context = context };
+	push_user_part(&builder, entry);
+	return frame_table_add_stack(context->frames, builder.frames, builder.count);
+}
+
+uint32_t sample_stack_resolve(struct sample_stack_context *context, const struct sample_entry *entry)
+{
+	const struct sample_key *key = &entry->key;
+	struct builder builder = { .context = context };
+	if (key->flags & SAMPLE_USER_RESOLVED)
+		push_resolved(&builder, key->user_stack);
+	else
+		push_user_part(&builder, entry);
 	if (key->kernel_stack)
 		push_addresses(&builder, key->kernel_stack, NULL, entry->last_time, true);
 	else if (key->flags & IAPROF_SAMPLE_KERNEL_STACK_MISSING)

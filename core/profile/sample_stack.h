@@ -15,7 +15,13 @@ struct sample_stack_context {
 	uint64_t stacks_unknown; /* counts stack ids that are not known any more */
 };
 
-/* The index of the stack in the frame table, FRAME_NONE when out of memory. */
+/*
+ * The index of the program and its user frames as a stack in the frame table, FRAME_NONE when out of memory: all that
+ * needs the process. The entry may then go on under a key with SAMPLE_USER_RESOLVED.
+ */
+uint32_t sample_stack_resolve_user(struct sample_stack_context *context, const struct sample_entry *entry);
+
+/* The index of the whole stack in the frame table, FRAME_NONE when out of memory. */
 uint32_t sample_stack_resolve(struct sample_stack_context *context, const struct sample_entry *entry);
 
 #endif

@@ -89,13 +89,15 @@ bool sample_table_add(struct sample_table *table, const struct sample_key *key, 
 	return true;
 }
 
-static void take_entry(struct sample_entry *entry, void (*take)(void *context, const struct sample_entry *entry),
-		       void *context)
+/* take() gets a copy, for what it adds can move the table. */
+static void take_entry(struct sample_table *table, size_t position,
+		       void (*take)(void *context, const struct sample_entry *entry), void *context)
 {
-	if (!entry->count)
+	struct sample_entry entry = table->entries.items[position];
+	if (!entry.count)
 		return;
-	take(context, entry);
-	entry->value = entry->count = 0;
+	table->entries.items[position].value = table->entries.items[position].count = 0;
+	take(context, &entry);
 }
 
 void sample_table_take_process(struct sample_table *table, uint32_t process,
@@ -104,13 +106,13 @@ void sample_table_take_process(struct sample_table *table, uint32_t process,
 	const struct sample_process *found = find_process(table, process);
 	for (uint32_t position = found ? found->first : SAMPLE_NONE; position != SAMPLE_NONE;
 	     position = table->entries.items[position].next)
-		take_entry(&table->entries.items[position], take, context);
+		take_entry(table, position, take, context);
 }
 
 void sample_table_take_all(struct sample_table *table, void (*take)(void *context, const struct sample_entry *entry),
 			   void *context)
 {
 	for (size_t i = 0; i < table->entries.count; i++)
-		take_entry(&table->entries.items[i], take, context);
+		take_entry(table, i, take, context);
 	clear(table);
 }

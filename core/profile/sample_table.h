@@ -19,6 +19,9 @@ struct sample_key {
 	uint32_t flags;      /* enum iaprof_sample_flag */
 };
 
+/* In sample_key.flags: user_stack is the index of a resolved stack, and the process may be gone. */
+#define SAMPLE_USER_RESOLVED (UINT32_C(1) << 31)
+
 struct sample_entry {
 	struct sample_key key;
 	uint32_t next;      /* position of the next one of the same process, SAMPLE_NONE: last */
@@ -48,7 +51,7 @@ void sample_table_free(struct sample_table *table);
 bool sample_table_add(struct sample_table *table, const struct sample_key *key, uint64_t time, uint64_t value,
 		      uint64_t count);
 
-/* Calls take() for each entry of a process that has values, which are zero afterwards. */
+/* Calls take() for each entry of a process that has values, which are zero afterwards. take() may add entries. */
 void sample_table_take_process(struct sample_table *table, uint32_t process,
 			       void (*take)(void *context, const struct sample_entry *entry), void *context);
 
