@@ -17,7 +17,7 @@
 #include "process/sideband_ring.h"
 #include "process/sideband_writer.h"
 
-#define RING_SIZE_DEFAULT 65536u
+#define RING_SIZE_DEFAULT 262144u
 #define RING_SIZE_MAX (UINT64_C(64) << 20)
 
 /* How often at most /proc is looked through again because events were lost. */
