@@ -156,7 +156,8 @@ static int stop(const struct iaprof_host *host, void *instance)
 #endif
 #endif
 
-static const struct iaprof_plugin plugin = {
+/* FAULT_NULL does not use it. */
+__attribute__((unused)) static const struct iaprof_plugin plugin = {
 #ifdef FAULT_ABI
 	.abi_version = IAPROF_ABI_VERSION + 1,
 #else
