@@ -24,8 +24,7 @@ FAILING_SOURCE = os.path.join(PLUGINS, 'iaprof-failing-source.so')
 FAILING_SINK = os.path.join(PLUGINS, 'iaprof-failing-sink.so')
 
 COMPLETE, FAILED, USAGE, NOTHING = 0, 1, 2, 3
-TIMEOUT = int(os.environ.get("TEST_CLI_TIMEOUT", "180"))
-SANITIZED = 'sanitize' in os.environ.get('TEST_SANITIZE', '')
+TIMEOUT = 180
 
 library = ctypes.CDLL(None, use_errno=True)
 cases = []
@@ -87,7 +86,8 @@ class Outcome:
         self.new_files = sorted(set(files_below('.')) - set(before))
 
     def __str__(self):
-        return f'status {self.status}\nstdout: {self.out[:2000]}\nstderr: {self.err[:2000]}\nnew files: {self.new_files}'
+        return (f'status {self.status}\nstdout: {self.out[:2000]}\nstderr: {self.err[:2000]}\n'
+                f'new files: {self.new_files}')
 
     def fails(self, status, *patterns, out='', left=()):
         """One line that says all of this, and nothing left behind but the named files."""
@@ -113,7 +113,6 @@ class Outcome:
 
 
 def files_below(folder):
-    """Every file but those in mounts that cannot be read."""
     return [os.path.normpath(os.path.join(parent, name))
             for parent, _, names in os.walk(folder) for name in names]
 
@@ -255,7 +254,8 @@ def run_case(number, name, function, needs):
 def main():
     PR_SET_CHILD_SUBREAPER = 36
     library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what a run leaves behind becomes a child of this
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # whoever runs this may ignore them
+        signal.signal(number, signal.SIG_DFL)
     wanted = re.compile(sys.argv[1] if len(sys.argv) > 1 else '')
     chosen = [entry for entry in cases if wanted.search(entry[0])]
     print(f'1..{len(chosen)}')

@@ -5,10 +5,9 @@ import contextlib
 import os
 import re
 import signal
-import sys
 
-from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, TIMEOUT, Failure, case, end, equal, files_below,
-                     iaprof, main, needs_sampling, no_children_left, read, require, start, wait_until, write)
+from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, TIMEOUT, case, end, equal, iaprof, main,
+                     needs_sampling, no_children_left, read, require, start, wait_until, write)
 
 # A source that goes on until it is stopped, for runs whose end is another one's.
 ENDLESS = ['-s', FAILING_SOURCE, '-o', 'out']

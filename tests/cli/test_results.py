@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a run gives: where it goes without being told, on a terminal and not, captures and replays, files and options."""
+"""What a run gives: where it goes when nobody says where, terminals, captures and replays, files and options."""
 import csv
 import os
 import re
@@ -173,13 +173,14 @@ def replay_pipe():
 
 @case('-i: csv has rows of every interval, folded has the whole run', needs=[needs_sampling])
 def intervals():
-    iaprof('-q', '-i', '50ms', '-s', 'cpu-stack:frequency=999', '-k', 'csv:output=rows.csv', '-k', 'folded:output=whole',
-           LOAD, 'shares', '400').completes()
+    iaprof('-q', '-i', '50ms', '-s', 'cpu-stack:frequency=999', '-k', 'csv:output=rows.csv', '-k',
+           'folded:output=whole', LOAD, 'shares', '400').completes()
     with open('rows.csv', newline='', encoding='utf-8', errors='replace') as file:
         rows = list(csv.DictReader(file))
     require(len({row['interval'] for row in rows}) > 1, 'one interval')
     total = sum(int(line.rsplit(' ', 1)[1]) for line in read('whole').splitlines() if not line.startswith('[lost]'))
-    equal(sum(int(row['value']) for row in rows if not row['stack'].startswith('[lost]')), total, 'sum of the intervals')
+    equal(sum(int(row['value']) for row in rows if not row['stack'].startswith('[lost]')), total,
+          'sum of the intervals')
 
 
 @case('--scope command: the command and its children, nobody else', needs=[needs_sampling])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Without the rights or the kernel for it, iaprof says in one line which capability or what else is missing: status 3."""
+"""Without the rights or the kernel for it, iaprof says in one line which capability or what else is missing."""
 import ctypes
 import errno
 import os
@@ -67,7 +67,8 @@ for how, source in NOT_HERE:
 
     for name, error in (('bpf', errno.ENOSYS), ('bpf', errno.EPERM), ('perf_event_open', errno.ENOSYS),
                         ('perf_event_open', errno.EACCES)):
-        @case(f'{name}() gives {errno.errorcode[error]}, {how}', source, name, error, needs=[needs_root, needs_sampling])
+        @case(f'{name}() gives {errno.errorcode[error]}, {how}', source, name, error,
+              needs=[needs_root, needs_sampling])
         def no_call(source, name, error):
             said = {('bpf', errno.ENOSYS): ('BPF', 'CONFIG_BPF_SYSCALL|has no BPF|without BPF'),
                     ('bpf', errno.EPERM): ('CAP_BPF',),

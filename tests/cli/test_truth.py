@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a profile says is true: held against a program whose shares are known, and against perf on the same run.
+
+The limit of 3 percentage points is for what iaprof gets wrong; chance has to stay clear of it. So many samples are
+taken that 3 points are more than four standard deviations of a share of one half, which is the worst: then one share in
+20,000 is outside by chance. A machine that is too busy for that many in the time gives another try.
+"""
+import collections
+import math
+import os
+import re
+import shutil
+import subprocess
+
+from harness import (LOAD, Failure, Skip, case, iaprof, main, needs_program, needs_sampling, read, require, write)
+
+POINTS = 3.0
+DEVIATIONS = 4
+SHARES = {'burn_50': 50, 'burn_30': 30, 'burn_15': 15, 'burn_5': 5}
+# More often than 99 times a second, only to have enough samples in seconds.
+FREQUENCY = 999
+# Programs of the run that perf and iaprof both see from beginning to end, under names that nobody else has.
+LOAD_NAME, COMPILER_NAME = 'truth-load', 'truth-compiler'
+
+
+def try_again(check):
+    """A busy machine may spoil one measurement, hardly two."""
+    try:
+        check()
+    except Failure as failure:
+        print(f'# again, for: {failure}')
+        check()
+
+
+def deviation_of(count, measurements):
+    """The standard deviation of a share of one half among count samples, in percentage points."""
+    return 100 * math.sqrt(measurements * 0.25 / max(count, 1))
+
+
+def stacks(path):
+    """(frames, value) of each line of folded text."""
+    for line in read(path).splitlines():
+        stack, value = line.rsplit(' ', 1)
+        yield stack.split(';'), int(value)
+
+
+def shares(counted):
+    """Shares in percent of functions as leaf and anywhere in a stack, from (frames without the program, value)."""
+    leaf, inclusive = collections.Counter(), collections.Counter()
+    total = 0
+    for frames, value in counted:
+        total += value
+        leaf[frames[-1] if frames else '[no stack]'] += value
+        for name in set(frames):
+            inclusive[name] += value
+    require(total, 'there are no samples')
+    return tuple(collections.Counter({name: 100 * value / total for name, value in sums.items()})
+                 for sums in (leaf, inclusive))
+
+
+@case('shares known by construction', needs=[needs_sampling])
+def known_shares():
+    def check():
+        outcome = iaprof('--scope', 'command', '-s', f'cpu-stack:frequency={FREQUENCY}', '-o', 'out', LOAD, 'shares',
+                         '6000').completes()
+        burning = [(frames[1:], value) for frames, value in stacks('out')
+                   if frames[0] == 'load' and any(name in SHARES for name in frames)]
+        # Of one thread that uses its CPU all the time, as many as the frequency promises.
+        samples = sum(value for _, value in burning) * FREQUENCY / 1e9
+        require(POINTS > DEVIATIONS * deviation_of(samples, 1), f'{samples:.0f} samples of the program are too few')
+        _, inclusive = shares(burning)
+        for name, share in SHARES.items():
+            require(abs(inclusive[name] - share) <= POINTS, f'{name}: {inclusive[name]:.1f} %, not {share} %')
+        print(f'# {samples:.0f} samples: ' + ', '.join(f'{name} {inclusive[name]:.1f} %' for name in SHARES))
+        require('lost: cpu-stack' not in outcome.err, 'samples were lost')
+    try_again(check)
+
+
+def perf_stacks():
+    """(program, frames from the root) of each sample in perf.data."""
+    text = subprocess.run(['perf', 'script', '-i', 'perf.data', '-F', 'comm,ip,sym'], check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding='utf-8', errors='replace').stdout
+    for sample in text.split('\n\n'):
+        program, *lines = sample.strip('\n').split('\n')
+        if program.strip():
+            yield program.strip(), [line.split(None, 1)[1] for line in reversed(lines) if len(line.split(None, 1)) > 1]
+
+
+def common_name(frame):
+    """One name for what the two write differently: suffixes, symbol versions, offsets, and what nobody can name."""
+    frame = re.sub(r'_\[[kji]\]$', '', frame)
+    frame = re.sub(r'@.*|\+0x[0-9a-f]+$', '', frame)
+    return '[unknown]' if frame.startswith('[') else frame
+
+
+def needs_perf():
+    needs_program('perf')()
+    tried = subprocess.run(['perf', 'record', '-q', '-e', 'cpu-clock', '-a', '-g', '-o', '/dev/null', 'true'],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    if tried.returncode:
+        raise Skip(f'perf cannot record here: {tried.stderr.decode(errors="replace").strip().splitlines()[:1]}')
+
+
+def compiler():
+    """A real compiler under the name that only this run has, or nothing."""
+    path = subprocess.run(['cc', '-print-prog-name=cc1'], stdout=subprocess.PIPE, encoding='utf-8', check=False).stdout
+    return path.strip() if shutil.which('cc') and os.path.isabs(path.strip()) else None
+
+
+@case('perf on the same run', needs=[needs_sampling, needs_perf])
+def same_as_perf():
+    os.symlink(LOAD, LOAD_NAME)
+    commands = [f'./{LOAD_NAME} shares 6000 > /dev/null']
+    if compiler():
+        os.symlink(compiler(), COMPILER_NAME)
+        write('job.c', '\n'.join(f'int f{i}(int a, int b) {{ int s = 0; for (int i = a; i < b; i++) s += i * {i} ^ '
+                                 f's >> (i % 7); return s; }}' for i in range(4000)))
+        commands.append(f'./{COMPILER_NAME} -quiet -O2 job.c -o /dev/null')
+    write('job', '#!/bin/sh\n' + ' &\n'.join(commands) + '\nwait\n', 0o755)
+
+    def check():
+        # perf's window lies inside of iaprof's, and both see all of the two programs.
+        iaprof('-s', f'cpu-stack:frequency={FREQUENCY}', '-o', 'out', 'perf', 'record', '-q', '-e', 'cpu-clock', '-F',
+               str(FREQUENCY), '-a', '-g', '-o', 'perf.data', './job').completes()
+        programs = (LOAD_NAME, COMPILER_NAME)
+        ours = [([common_name(name) for name in frames[1:]], value) for frames, value in stacks('out')
+                if frames[0] in programs]
+        theirs = [([common_name(name) for name in frames], 1) for program, frames in perf_stacks()
+                  if program in programs]
+        require(POINTS > DEVIATIONS * deviation_of(len(theirs), 2), f'{len(theirs)} samples of perf are too few')
+        wrong, compared = [], []
+        for kind, our, their in zip(('leaf', 'inclusive'), shares(ours), shares(theirs)):
+            for name, share in their.items():
+                if share > 2 and name != '[unknown]':
+                    compared.append(f'{name} ({kind}) {our[name]:.1f} %, perf {share:.1f} %')
+                    if abs(our[name] - share) > POINTS:
+                        wrong.append(compared[-1])
+        require(any(name.startswith('burn_50') for name in compared), f'the program is not in: {compared}')
+        for line in compared:
+            print(f'# {line}')
+        require(not wrong, '; '.join(wrong))
+    try_again(check)
+
+
+if __name__ == '__main__':
+    main()
