@@ -4,7 +4,7 @@
  *
  *     spawn COUNT SAY HEAR
  *
- * Three times: COUNT processes, one after the other; then it opens the FIFO named SAY for writing, which tells that it has
+ * Four times: COUNT processes, one after the other; then it opens the FIFO named SAY for writing, which tells that it has
  * done so, and waits until the FIFO named HEAR has been written to.
  */
 #include <fcntl.h>
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 	if (argc != 4)
 		return 2;
 	unsigned long count = strtoul(argv[1], NULL, 10);
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		for (unsigned long k = 0; k < count; k++)
 			if (make_process())
 				return 1;
