@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "bus/bus.h"
 #include "bus/intern.h"
+#include "bus/refused.h"
 #include "config/configuration.h"
 #include "plugin/loader.h"
 #include "run/loop.h"
@@ -30,19 +31,6 @@ struct instance_services {
 	/* An instance cannot go on: it failed in a callback, or all it had has been sent. Any thread. */
 	void (*ended)(void *context, struct instance *instance);
 	void *context;
-};
-
-/* A source has one or two value types; samples of more than these are counted as records when they are refused. */
-#define REFUSED_VALUE_TYPES_MAX 4
-
-/* What a queue without room refused, until it becomes LOST records. */
-struct refused {
-	uint64_t begin;   /* 0: nothing was refused */
-	uint64_t records; /* those that are no samples */
-	struct {
-		uint32_t value_type;
-		uint64_t count, value;
-	} samples[REFUSED_VALUE_TYPES_MAX]; /* count 0: not used */
 };
 
 struct watch; /* one of the loop's watches, see instance_host.c */

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "plugin/instance.h"
-#include "profile/value_table.h"
 
 /* A file descriptor or timer of the instance in the loop. */
 struct watch {
@@ -58,32 +57,12 @@ IAPROF_PRINTF(3, 4) static int host_fail(const struct iaprof_host *host, int cod
 	return -abs(code ? code : EIO);
 }
 
-static void count_refused_sample(struct refused *refused, const struct iaprof_record_sample *sample)
-{
-	for (size_t i = 0; i < REFUSED_VALUE_TYPES_MAX; i++) {
-		if (refused->samples[i].count && refused->samples[i].value_type != sample->value_type)
-			continue;
-		refused->samples[i].value_type = sample->value_type;
-		refused->samples[i].count = saturating_add(refused->samples[i].count, sample->count);
-		refused->samples[i].value = saturating_add(refused->samples[i].value, sample->value);
-		return;
-	}
-	refused->records++;
-}
-
 /* Counts what a batch that found no room would have told. */
 static void count_refused(struct instance *instance, const struct iaprof_batch *batch)
 {
 	pthread_mutex_lock(&instance->lock);
-	struct refused *refused = &instance->refused;
-	if (!refused->begin)
-		refused->begin = clock_monotonic();
-	for (const struct iaprof_record *record = iaprof_batch_next(batch, NULL); record;
-	     record = iaprof_batch_next(batch, record))
-		if (record->type == IAPROF_RECORD_SAMPLE)
-			count_refused_sample(refused, (const void *)record);
-		else
-			refused->records++;
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
+		refused_add(&instance->refused, record);
 	pthread_mutex_unlock(&instance->lock);
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 /* A block or a profile that waits; exactly one of them is set. */
 struct item {
 	struct item *next;
@@ -23,10 +25,12 @@ struct sink_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct item *first, **last;
-	size_t size;      /* bytes of blocks that wait */
-	uint64_t dropped; /* records */
-	bool ending;      /* no more items come */
-	int result;       /* of the first callback that failed */
+	size_t size;                             /* bytes of blocks that wait */
+	uint64_t dropped;                        /* records */
+	struct refused refused;                  /* the same, until the sink is told */
+	uint32_t samples_reason, records_reason; /* string ids, defined before anything can be refused */
+	bool ending;                             /* no more items come */
+	int result;                              /* of the first callback that failed */
 };
 
 static void free_item(struct item *item)
@@ -78,6 +82,11 @@ static void *run(void *argument)
 	return NULL;
 }
 
+static uint32_t reason_id(const struct instance *sink, const char *text)
+{
+	return intern_string(sink->services->intern, text, strlen(text));
+}
+
 struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool lossless, struct error *error)
 {
 	struct sink_queue *queue = calloc(1, sizeof *queue);
@@ -89,6 +98,10 @@ struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool l
 	queue->capacity = capacity;
 	queue->lossless = lossless;
 	queue->last = &queue->first;
+	if (sink->plugin->description.records && !lossless) {
+		queue->samples_reason = reason_id(sink, "samples: the sink was too slow");
+		queue->records_reason = reason_id(sink, "records: the sink was too slow");
+	}
 	pthread_mutex_init(&queue->lock, NULL);
 	pthread_cond_init(&queue->changed, NULL);
 	/* Signals are for the loop's thread. */
@@ -120,14 +133,95 @@ static bool append(struct sink_queue *queue, struct block *block, struct snapsho
 	return true;
 }
 
+/* What happens many times; all other records give these their meaning. */
+static bool may_be_refused(const struct iaprof_record *record)
+{
+	return record->type == IAPROF_RECORD_SAMPLE || record->type == IAPROF_RECORD_LAUNCH ||
+	       record->type == IAPROF_RECORD_STALL_SAMPLE || record->type == IAPROF_RECORD_CALL ||
+	       record->type == IAPROF_RECORD_COUNTER_VALUE;
+}
+
+/* Copies the records that may not be refused (to NULL: none); returns their size. */
+static size_t copy_kept(const struct iaprof_batch *batch, struct block *to)
+{
+	size_t size = 0;
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
+		if (may_be_refused(record))
+			continue;
+		if (to) {
+			memcpy(to->records + size, record, record->size);
+			to->size += record->size;
+			to->count++;
+		}
+		size += record->size;
+	}
+	return size;
+}
+
+/* Takes what must be kept of a block without room, and counts the rest. The lock is held. */
+static void refuse(struct sink_queue *queue, const struct block *block)
+{
+	struct iaprof_batch batch = block_batch(block);
+	size_t size = copy_kept(&batch, NULL);
+	/* What must be kept has as much room again: a sink that stands still does not make memory grow for ever. */
+	struct block *kept = size && queue->size + size <= 2 * queue->capacity ? block_new(size) : NULL;
+	if (kept) {
+		copy_kept(&batch, kept);
+		if (!append(queue, kept, NULL)) {
+			block_release(kept);
+			kept = NULL;
+		}
+	}
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));)
+		if (!kept || may_be_refused(record)) {
+			refused_add(&queue->refused, record);
+			queue->dropped++;
+		}
+	block_release(kept);
+}
+
+static void add_lost(struct sink_queue *queue, struct block *block, const struct refused_samples *lost, uint32_t reason)
+{
+	struct iaprof_record_lost *record = (void *)(block->records + block->size);
+	*record = (struct iaprof_record_lost){
+		.header = { .size = sizeof *record, .type = IAPROF_RECORD_LOST, .time = clock_monotonic() },
+		.begin = queue->refused.begin,
+		.count = lost->count,
+		.value = lost->value,
+		.value_type = lost->value_type,
+		.reason = reason
+	};
+	block->size += sizeof *record;
+	block->count++;
+}
+
+/* Tells the sink what it has missed. The lock is held. */
+static void append_refused(struct sink_queue *queue)
+{
+	const struct refused *refused = &queue->refused;
+	struct block *block =
+		refused->begin ? block_new((REFUSED_VALUE_TYPES_MAX + 1) * sizeof(struct iaprof_record_lost)) : NULL;
+	if (!block)
+		return;
+	for (size_t i = 0; i < REFUSED_VALUE_TYPES_MAX && refused->samples[i].count; i++)
+		add_lost(queue, block, &refused->samples[i], queue->samples_reason);
+	if (refused->records)
+		add_lost(queue, block, &(struct refused_samples){ .count = refused->records }, queue->records_reason);
+	if (append(queue, block, NULL))
+		queue->refused = (struct refused){ 0 };
+	block_release(block);
+}
+
 void sink_queue_push_block(struct sink_queue *queue, struct block *block)
 {
 	pthread_mutex_lock(&queue->lock);
 	while (queue->lossless && queue->size && queue->size + block->size > queue->capacity && !queue->result)
 		pthread_cond_wait(&queue->changed, &queue->lock);
-	if (!queue->result &&
-	    ((!queue->lossless && queue->size + block->size > queue->capacity) || !append(queue, block, NULL)))
-		queue->dropped += block->count;
+	bool has_room = queue->lossless || queue->size + block->size <= queue->capacity;
+	if (!queue->result && has_room)
+		append_refused(queue);
+	if (!queue->result && !(has_room && append(queue, block, NULL)))
+		refuse(queue, block);
 	pthread_mutex_unlock(&queue->lock);
 }
 
@@ -143,9 +237,11 @@ void sink_queue_push_profile(struct sink_queue *queue, struct snapshot *snapshot
 static void close_queue(struct sink_queue *queue, int result)
 {
 	pthread_mutex_lock(&queue->lock);
-	queue->ending = true;
 	if (result)
 		queue->result = result;
+	if (!queue->ending && !queue->result)
+		append_refused(queue);
+	queue->ending = true;
 	pthread_cond_broadcast(&queue->changed);
 	pthread_mutex_unlock(&queue->lock);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A sink's own thread with a bounded queue of record blocks and profiles before it, so that a slow sink holds up
- * neither the sources nor the other sinks. Blocks that find no room are counted; profiles are never refused.
+ * neither the sources nor the other sinks. Of a block that finds no room only what gives other records their meaning is
+ * kept (definitions, processes, mappings); the rest becomes LOST records, for this sink alone. Profiles are never
+ * refused.
  */
 #ifndef IAPROF_CORE_RUN_SINK_QUEUE_H
 #define IAPROF_CORE_RUN_SINK_QUEUE_H

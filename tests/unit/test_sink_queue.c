@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sink that stands still: it misses samples, and is told how many; what gives records their meaning reaches it. */
+#include <check.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/sink_queue.h"
+
+#define BLOCKS 100
+#define SAMPLES_OF_BLOCK 10
+
+struct sink {
+	sem_t may_go_on;
+	bool went_on;
+	uint64_t strings, samples, value, lost, lost_value, lost_records, reasons;
+};
+
+static int records(const struct iaprof_host *host, void *memory, const struct iaprof_batch *batch)
+{
+	struct sink *sink = memory;
+	(void)host;
+	if (!sink->went_on)
+		sem_wait(&sink->may_go_on);
+	sink->went_on = true;
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
+		const struct iaprof_record_sample *sample = (const void *)record;
+		const struct iaprof_record_lost *lost = (const void *)record;
+		sink->strings += record->type == IAPROF_RECORD_STRING;
+		if (record->type == IAPROF_RECORD_SAMPLE) {
+			sink->samples += sample->count;
+			sink->value += sample->value;
+		} else if (record->type == IAPROF_RECORD_LOST && lost->value_type) {
+			sink->lost += lost->count;
+			sink->lost_value += lost->value;
+		} else if (record->type == IAPROF_RECORD_LOST) {
+			sink->lost_records += lost->count;
+		}
+		if (record->type == IAPROF_RECORD_LOST)
+			sink->reasons += lost->reason != 0 && lost->begin <= record->time;
+	}
+	return 0;
+}
+
+static int finish(const struct iaprof_host *host, void *memory)
+{
+	(void)host;
+	(void)memory;
+	return 0;
+}
+
+/* A block with a definition, samples, and a counter's value. */
+static struct block *make_block(uint32_t id)
+{
+	struct {
+		struct {
+			struct iaprof_record_string head;
+			char text[8];
+		} string;
+		struct iaprof_record_sample samples[SAMPLES_OF_BLOCK];
+		struct iaprof_record_counter_value value;
+	} contents = { 0 };
+	contents.string.head = (struct iaprof_record_string){
+		.header = { .size = sizeof contents.string, .type = IAPROF_RECORD_STRING }, .id = id, .length = 1
+	};
+	contents.string.text[0] = 'a';
+	for (size_t i = 0; i < SAMPLES_OF_BLOCK; i++)
+		contents.samples[i] = (struct iaprof_record_sample){ .header = { .size = sizeof contents.samples[i],
+										 .type = IAPROF_RECORD_SAMPLE },
+								     .value_type = 1 + i % 2,
+								     .count = 2,
+								     .value = 7 };
+	contents.value.header =
+		(struct iaprof_record){ .size = sizeof contents.value, .type = IAPROF_RECORD_COUNTER_VALUE };
+	struct block *block = block_new(sizeof contents);
+	ck_assert_ptr_nonnull(block);
+	memcpy(block->records, &contents, sizeof contents);
+	block->size = sizeof contents;
+	block->count = SAMPLES_OF_BLOCK + 2;
+	return block;
+}
+
+START_TEST(what_a_slow_sink_misses_is_told_to_it)
+{
+	struct plugin plugin = { .description = { .kind = IAPROF_PLUGIN_SINK,
+						  .flags = IAPROF_PLUGIN_NO_OUTPUT,
+						  .name = "slow",
+						  .instance_size = sizeof(struct sink),
+						  .records = records,
+						  .finish = finish } };
+	struct instance_services services = { .bus = bus_new(1 << 20) };
+	services.intern = intern_new(services.bus);
+	struct instance_configuration configuration = { .plugin = (char *)"slow" };
+	struct error error = { 0 };
+	struct instance *instance = instance_new(&plugin, &configuration, 1, &services, &error);
+	ck_assert_msg(instance != NULL, "%s", error.text);
+	struct sink *sink = instance->memory;
+	sem_init(&sink->may_go_on, 0, 0);
+	/* Room for three blocks, and for the definitions of all. */
+	struct sink_queue *queue = sink_queue_new(instance, 4096, false, &error);
+	for (uint32_t i = 1; i <= BLOCKS; i++) {
+		struct block *block = make_block(i);
+		sink_queue_push_block(queue, block);
+		block_release(block);
+	}
+	sem_post(&sink->may_go_on);
+	sink_queue_close(queue);
+	uint64_t dropped;
+	ck_assert_int_eq(sink_queue_finish(queue, &dropped), 0);
+	ck_assert_uint_gt(dropped, 0);
+	ck_assert_uint_eq(sink->strings, BLOCKS);
+	ck_assert_uint_gt(sink->lost, 0);
+	ck_assert_uint_eq(sink->samples + sink->lost, BLOCKS * SAMPLES_OF_BLOCK * 2);
+	ck_assert_uint_eq(sink->value + sink->lost_value, BLOCKS * SAMPLES_OF_BLOCK * 7);
+	ck_assert_uint_eq(dropped, sink->lost / 2 + sink->lost_records);
+	ck_assert_uint_eq(sink->reasons, 3);
+	sem_destroy(&sink->may_go_on);
+	instance_free(instance);
+	intern_free(services.intern);
+	bus_free(services.bus);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("sink_queue");
+	TCase *tests = tcase_create("sink_queue");
+	tcase_add_test(tests, what_a_slow_sink_misses_is_told_to_it);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
