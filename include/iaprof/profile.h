@@ -2,8 +2,8 @@
 /*
  * iaprof/profile.h - a profile as a sink sees it: resolved stacks with values.
  *
- * Everything is owned by the core and stays valid for the time of the callback; frames and names stay valid until
- * finish() returns. Arrays have a stride (NAME_size), because their elements may grow: use the accessors below.
+ * Everything is owned by the core and stays valid for the time of the callback; texts stay valid until finish()
+ * returns. Arrays have a stride (NAME_size), because their elements may grow: use the accessors below.
  * Names are arbitrary bytes that other users' programs chose: a sink makes them safe for its format.
  */
 #ifndef IAPROF_PROFILE_H
