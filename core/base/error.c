@@ -6,13 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names in a message may come from other users' files: no control byte reaches the terminal. */
-static void make_printable(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
-}
+#include "base/printable.h"
 
 int error_set_va(struct error *error, int code, const char *format, va_list arguments)
 {
@@ -21,7 +15,7 @@ int error_set_va(struct error *error, int code, const char *format, va_list argu
 		return code;
 	error->code = code;
 	vsnprintf(error->text, sizeof error->text, format, arguments);
-	make_printable(error->text);
+	text_make_printable(error->text);
 	return code;
 }
 
@@ -43,7 +37,7 @@ int error_wrap_va(struct error *error, const char *format, va_list arguments)
 	int length = vsnprintf(error->text, sizeof error->text, format, arguments);
 	if (length < 0 || (size_t)length >= sizeof error->text - 2)
 		length = (int)strlen(error->text);
-	make_printable(error->text);
+	text_make_printable(error->text);
 	snprintf(error->text + length, sizeof error->text - (size_t)length, "%s%s", inner[0] ? ": " : "", inner);
 	return error->code;
 }

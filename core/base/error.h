@@ -10,7 +10,8 @@
 
 #define ERROR_TEXT_SIZE 2048
 
-/* Initialise with {0}. text is empty until something failed; it never holds control bytes. */
+/* Initialise with {0}. text is empty until something failed; it never holds control characters: names in it may be of
+ * other users. */
 struct error {
 	int code; /* negative errno, 0 none */
 	char text[ERROR_TEXT_SIZE];

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <iaprof/host.h>
 
+#include "base/printable.h"
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int shown_level = IAPROF_LOG_WARNING;
 static bool status_line_shown;
@@ -30,9 +32,7 @@ static void print_line(const char *prefix, const char *format, va_list arguments
 {
 	char text[4096];
 	vsnprintf(text, sizeof text, format, arguments);
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
+	text_make_printable(text);
 	pthread_mutex_lock(&lock);
 	fprintf(stderr, "%s%s%s\n", status_line_shown ? ERASE_LINE : "", prefix, text);
 	status_line_shown = false;

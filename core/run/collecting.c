@@ -27,6 +27,7 @@ struct collecting {
 	uint64_t last_sync;
 	uint32_t interval_number;
 	struct snapshot *profile;
+	bool profile_missing; /* there was no memory for one */
 };
 
 static const struct iaprof_plugin *description_of(const struct collecting *collecting, size_t sink)
@@ -49,6 +50,7 @@ static struct snapshot *take_snapshot(struct collecting *collecting, bool total,
 {
 	struct snapshot *snapshot = collector_snapshot(collecting->collector, total);
 	if (!snapshot) {
+		collecting->profile_missing = true;
 		log_message(IAPROF_LOG_ERROR, "out of memory: a profile of %.1f s is missing",
 			    (double)(end - begin) / (double)NANOSECONDS_PER_SECOND);
 		return NULL;
@@ -158,6 +160,7 @@ void collecting_finish(struct collecting *collecting, struct collecting_result *
 		finish_queues(collecting, result);
 	if (collecting->collector)
 		result->statistics = collector_statistics(collecting->collector);
+	result->profile_missing = collecting->profile_missing;
 	result->profile = collecting->profile ? &collecting->profile->profile : NULL;
 }
 

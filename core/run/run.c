@@ -340,7 +340,7 @@ static void finish(struct run *run)
 	collecting_finish(run->collecting, &result);
 	show_failures(run, run->setup.sources.items, run->setup.sources.count);
 	show_failures(run, run->setup.sinks.items, run->setup.sinks.count);
-	run->failed |= !result.profile;
+	run->failed |= result.profile_missing;
 	if (result.profile && run->setup.has_table) {
 		top_table_print(result.profile, terminal_width(), stdout);
 		fprintf(stdout, "\n");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/printable.h"
 #include "profile/value_table.h"
 
 #define FUNCTIONS_SHOWN 20
@@ -36,16 +37,18 @@ static int compare_values(const void *a, const void *b)
 	return left->value < right->value ? 1 : left->value > right->value ? -1 : (int)left->stack - (int)right->stack;
 }
 
-/* A name at most width columns wide, safe for a terminal: other bytes than printable ASCII and UTF-8 become '?'. */
+/* A name at most width columns wide, safe for a terminal. */
 static void print_name(const char *name, const char *suffix, int width, FILE *file)
 {
-	int columns = 0;
-	for (const unsigned char *c = (const unsigned char *)name; *c && columns < width; c++) {
-		bool continues = (*c & 0xc0) == 0x80;
-		fputc(*c < 0x20 || *c == 0x7f ? '?' : *c, file);
-		columns += !continues;
-	}
-	fprintf(file, "%s\n", suffix);
+	CLEANUP_FREE char *printable = strdup(name);
+	if (!printable)
+		return;
+	text_make_printable(printable);
+	const char *end = printable;
+	for (int columns = 0; *end; end++)
+		if (((unsigned char)*end & 0xc0) != 0x80 && columns++ == width)
+			break;
+	fprintf(file, "%.*s%s\n", (int)(end - printable), printable, suffix);
 }
 
 static const char *suffix_of(const struct iaprof_frame *frame)

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text for a terminal: characters stay, and nothing in it is a command to the terminal. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/printable.h"
+
+static const struct {
+	const char *text, *printable;
+} cases[] = {
+	{ "plain text", "plain text" },
+	{ "", "" },
+	{ "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80" },
+	{ "a\tb\nc\rd\x1b[2J\x7f", "a?b?c?d?[2J?" },
+	{ "\x9b"
+	  "2J",
+	  "?2J" }, /* CSI of ISO 8859 */
+	{ "\xc2\x9b"
+	  "2J",
+	  "??2J" },                 /* the same in UTF-8 */
+	{ "\xc2\xa0", "\xc2\xa0" }, /* the first character after it */
+	{ "\xe0\x82\x9b"
+	  "2J",
+	  "???2J" }, /* in more bytes than it needs */
+	{ "\xf0\x80\x82\x9b", "????" },
+	{ "\xc0\x9b", "??" },
+	{ "\xff\xfe", "??" },
+	{ "cut \xe2\x82", "cut ??" }, /* within a character */
+	{ "\xc3(", "?(" },
+};
+
+START_TEST(only_characters_stay)
+{
+	char text[64];
+	strcpy(text, cases[_i].text);
+	text_make_printable(text);
+	ck_assert_str_eq(text, cases[_i].printable);
+}
+END_TEST
+
+START_TEST(a_message_is_printable)
+{
+	struct error error = { 0 };
+	error_set(&error, 5, "name %s",
+		  "\xc2\x9b"
+		  "31m");
+	error_wrap(&error, "file %s", "\x9b");
+	ck_assert_str_eq(error.text, "file ?: name ??31m");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("printable");
+	TCase *tests = tcase_create("printable");
+	tcase_add_loop_test(tests, only_characters_stay, 0, sizeof cases / sizeof cases[0]);
+	tcase_add_test(tests, a_message_is_printable);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
