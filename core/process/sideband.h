@@ -23,8 +23,8 @@ struct sideband_output {
 };
 
 /*
- * Opens one perf event with a ring of ring_size bytes (0: 256 KiB; a power of two of pages) for each CPU that is online;
- * nothing is recorded yet. pids: only these processes (system wide when pid_count is 0). NULL after a failure.
+ * Opens one perf event with a ring of ring_size bytes (0: 256 KiB; a power of two of pages) for each CPU that is
+ * online; nothing is recorded yet. pids: only these processes (system wide when pid_count is 0). NULL after a failure.
  */
 struct sideband *sideband_new(const struct sideband_output *output, const uint32_t *pids, uint32_t pid_count,
 			      uint64_t ring_size, struct error *error);

@@ -4,8 +4,8 @@
  *
  *     spawn COUNT SAY HEAR
  *
- * Four times: COUNT processes, one after the other; then it opens the FIFO named SAY for writing, which tells that it has
- * done so, and waits until the FIFO named HEAR has been written to.
+ * Four times: COUNT processes, one after the other; then it opens the FIFO named SAY for writing, which tells that it
+ * has done so, and waits until the FIFO named HEAR has been written to.
  */
 #include <fcntl.h>
 #include <stdlib.h>
