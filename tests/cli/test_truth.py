@@ -21,14 +21,14 @@ SHARES = {'burn_50': 50, 'burn_30': 30, 'burn_15': 15, 'burn_5': 5}
 # More often than 99 times a second, only to have enough samples in seconds.
 FREQUENCY = 999
 # Programs of the run that perf and iaprof both see from beginning to end, under names that nobody else has.
-LOAD_NAME, COMPILER_NAME = 'truth-load', 'truth-compiler'
+LOAD_NAME, COMPILER_NAME = 'truth-load', 'truth-cc1'
 
 
 def try_again(check):
     """A busy machine may spoil one measurement, hardly two."""
     try:
         check()
-    except Failure as failure:
+    except (Failure, Skip) as failure:
         print(f'# again, for: {failure}')
         check()
 
@@ -79,11 +79,15 @@ def known_shares():
 
 def perf_stacks():
     """(program, frames from the root) of each sample in perf.data."""
-    script = subprocess.run(['perf', 'script', '-i', 'perf.data', '-F', 'comm,ip,sym'], check=False,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', errors='replace')
+    script = subprocess.run(['perf', 'script', '-i', 'perf.data', '-F', 'comm,ip,sym', '--comm',
+                             f'{LOAD_NAME},{COMPILER_NAME}'], check=False, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, encoding='utf-8', errors='replace')
+    lost = re.search(r'samples and lost ([0-9.]+)%', script.stderr)
     # perf 6.1 stops at an assertion of its own when some program of the machine has a build id of unusual length.
     if script.returncode:
         raise Skip(f'perf script ended with {script.returncode}: {script.stderr.strip().splitlines()[-1:]}')
+    if lost and float(lost.group(1)) > 0.5:
+        raise Skip(f'perf lost {lost.group(1)} % of its samples')
     for sample in script.stdout.split('\n\n'):
         program, *lines = sample.strip('\n').split('\n')
         if program.strip():
@@ -118,14 +122,15 @@ def same_as_perf():
     if compiler():
         os.symlink(compiler(), COMPILER_NAME)
         write('job.c', '\n'.join(f'int f{i}(int a, int b) {{ int s = 0; for (int i = a; i < b; i++) s += i * {i} ^ '
-                                 f's >> (i % 7); return s; }}' for i in range(4000)))
+                                 f's >> (i % 7); return s; }}' for i in range(1000)))
         commands.append(f'./{COMPILER_NAME} -quiet -O2 job.c -o /dev/null')
     write('job', '#!/bin/sh\n' + ' &\n'.join(commands) + '\nwait\n', 0o755)
 
     def check():
-        # perf's window lies inside of iaprof's, and both see all of the two programs.
-        iaprof('-s', f'cpu-stack:frequency={FREQUENCY}', '-o', 'out', 'perf', 'record', '-q', '--no-buildid', '-e',
-               'cpu-clock', '-F', str(FREQUENCY), '-a', '-g', '-o', 'perf.data', './job').completes()
+        # perf's window lies inside of iaprof's, and both see all of the two programs. -m: a busy machine leaves perf
+        # little time to read its buffers.
+        iaprof('-s', f'cpu-stack:frequency={FREQUENCY}', '-o', 'out', 'perf', 'record', '-q', '--no-buildid', '-m',
+               '8M', '-e', 'cpu-clock', '-F', str(FREQUENCY), '-a', '-g', '-o', 'perf.data', './job').completes()
         programs = (LOAD_NAME, COMPILER_NAME)
         ours = [([common_name(name) for name in frames[1:]], value) for frames, value in stacks('out')
                 if frames[0] in programs]
