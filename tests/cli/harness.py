@@ -26,6 +26,11 @@ FAILING_SINK = os.path.join(PLUGINS, 'iaprof-failing-sink.so')
 COMPLETE, FAILED, USAGE, NOTHING = 0, 1, 2, 3
 TIMEOUT = 180
 
+# What a shell starts in the background ignores these, and so would every program that is run here.
+for ignored in signal.SIGHUP, signal.SIGINT, signal.SIGQUIT:
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
+
 library = ctypes.CDLL(None, use_errno=True)
 cases = []
 
@@ -166,7 +171,10 @@ def terminal(*arguments):
     import pty
     import struct
     import termios
-    master, slave = pty.openpty()
+    try:
+        master, slave = pty.openpty()
+    except OSError as error:
+        raise Skip(f'no pseudo terminal: {error}') from None
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 100, 0, 0))
     process = start(*arguments, stdout=slave, stderr=slave)
     os.close(slave)
