@@ -136,6 +136,9 @@ static bool table_grow(struct drain_table *table)
 	if (!values)
 		return false;
 	table->values = values;
+	/* valgrind does not know what the kernel writes here; growing is rare. */
+	memset(keys + table->capacity * table->key_size, 0, (capacity - table->capacity) * table->key_size);
+	memset(values + table->capacity * table->value_size, 0, (capacity - table->capacity) * table->value_size);
 	table->capacity = capacity;
 	return true;
 }
