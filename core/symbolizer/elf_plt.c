@@ -108,9 +108,10 @@ static bool read_stubs(const struct elf_file *file, const char *name, struct plt
 		struct place wanted = { .address = file->header.e_machine == EM_X86_64
 							   ? slot_of_x86_64(code, address)
 							   : slot_of_aarch64(code, address) };
-		const struct place *slot = wanted.address ? bsearch(&wanted, plt->slots.items, plt->slots.count,
-								    sizeof wanted, compare_places)
-							  : NULL;
+		const struct place *slot =
+			wanted.address && plt->slots.count
+				? bsearch(&wanted, plt->slots.items, plt->slots.count, sizeof wanted, compare_places)
+				: NULL;
 		if (!slot)
 			continue;
 		struct place stub = { .address = address, .name = slot->name };
