@@ -205,8 +205,9 @@ static uint32_t stack_intern(struct drain *drain, uint32_t process, uint64_t has
 	if (!hash)
 		return 0;
 	struct drain_stack wanted = { .hash = hash };
-	const struct drain_stack *found =
-		bsearch(&wanted, drain->index, drain->stacks.count, sizeof *drain->index, stack_compare);
+	const struct drain_stack *found = NULL;
+	if (drain->stacks.count)
+		found = bsearch(&wanted, drain->index, drain->stacks.count, sizeof *drain->index, stack_compare);
 	uint32_t id = 0;
 	if (found)
 		id = drain->host->intern_stack(drain->host, process, (const uint64_t *)found->stack->addresses,
