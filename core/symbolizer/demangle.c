@@ -36,7 +36,8 @@ static void append(const char *part, size_t length, void *context)
 	struct output *output = context;
 	if (length > DEMANGLE_LENGTH_MAX - output->length)
 		longjmp(output->too_long, 1);
-	memcpy(output->text + output->length, part, length);
+	if (length) /* rust-demangle hands on empty parts as NULL */
+		memcpy(output->text + output->length, part, length);
 	output->length += length;
 }
 
