@@ -113,7 +113,9 @@ START_TEST(what_a_slow_sink_misses_is_told_to_it)
 	ck_assert_uint_eq(sink->samples + sink->lost, BLOCKS * SAMPLES_OF_BLOCK * 2);
 	ck_assert_uint_eq(sink->value + sink->lost_value, BLOCKS * SAMPLES_OF_BLOCK * 7);
 	ck_assert_uint_eq(dropped, sink->lost / 2 + sink->lost_records);
-	ck_assert_uint_eq(sink->reasons, 3);
+	/* Three for each gap; how many gaps there are is the scheduler's choice. */
+	ck_assert_uint_ge(sink->reasons, 3);
+	ck_assert_uint_eq(sink->reasons % 3, 0);
 	sem_destroy(&sink->may_go_on);
 	instance_free(instance);
 	intern_free(services.intern);
