@@ -3,12 +3,12 @@
 #include "plugin/instance.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/thread.h"
 
 static int store_settings(struct instance *instance, const struct instance_configuration *configuration,
 			  struct error *error)
@@ -143,14 +143,9 @@ static void *run_thread(void *argument)
 	return NULL;
 }
 
-/* The loop's thread handles signals; a plugin's thread must not be interrupted by them. */
 static int start_thread(struct instance *instance)
 {
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int result = -pthread_create(&instance->thread, NULL, run_thread, instance);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int result = -thread_start(&instance->thread, run_thread, instance);
 	instance->has_thread = !result;
 	return result;
 }

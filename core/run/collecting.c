@@ -3,13 +3,13 @@
 #include "run/collecting.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/boot_id.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 
 struct collecting {
 	struct collecting_options options;
@@ -137,7 +137,6 @@ static void finish_queues(struct collecting *collecting, struct collecting_resul
 		uint64_t dropped = 0;
 		if (sink_queue_finish(collecting->queues[i], &dropped))
 			result->sink_failed = true;
-		result->sink_dropped += dropped;
 		if (dropped)
 			log_message(IAPROF_LOG_WARNING, "sink %s was too slow: %lu records are missing in it",
 				    collecting->options.sinks[i]->name, dropped);
@@ -213,11 +212,7 @@ static int start(struct collecting *collecting, struct error *error)
 		if (!collecting->queues[i])
 			return error->code;
 	}
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int result = pthread_create(&collecting->thread, NULL, run, collecting);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int result = thread_start(&collecting->thread, run, collecting);
 	if (result)
 		return error_set(error, result, "start the collector's thread: %s", strerror(result));
 	collecting->has_thread = true;

@@ -35,7 +35,6 @@ struct collecting_progress collecting_progress(const struct collecting *collecti
 struct collecting_result {
 	struct collector_statistics statistics;
 	const struct iaprof_profile *profile; /* of the whole run, until collecting_free(); NULL when out of memory */
-	uint64_t sink_dropped;                /* records that sinks were too slow for */
 	bool profile_missing;                 /* the run's or an interval's: there was no memory for it */
 	bool sink_failed;                     /* why is in the instances' errors */
 };

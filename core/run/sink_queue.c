@@ -3,11 +3,11 @@
 #include "run/sink_queue.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 /* A block or a profile that waits; exactly one of them is set. */
 struct item {
@@ -104,12 +104,7 @@ struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool l
 	}
 	pthread_mutex_init(&queue->lock, NULL);
 	pthread_cond_init(&queue->changed, NULL);
-	/* Signals are for the loop's thread. */
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int result = pthread_create(&queue->thread, NULL, run, queue);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int result = thread_start(&queue->thread, run, queue);
 	if (result) {
 		error_set(error, result, "sink %s: start its thread: %s", sink->name, strerror(result));
 		free(queue);
