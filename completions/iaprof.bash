@@ -9,7 +9,7 @@ _iaprof_plugins() {
 
 # _iaprof_options IAPROF: the long options.
 _iaprof_options() {
-	"$1" --help 2>/dev/null | sed -n 's/^ \{2,6\}\(-[a-z], \)\{0,1\}\(--[a-z]*\).*/\2/p'
+	"$1" --help 2>/dev/null | sed -n 's/^ \{2,6\}\(-[a-z], \)\{0,1\}\(--[a-z-]*\).*/\2/p'
 }
 
 # _iaprof_keys IAPROF PLUGIN: its keys as "key=" and, in the same line, the values that --help lists.
@@ -77,8 +77,8 @@ _iaprof() {
 	for ((i = 1; i < ${#words[@]} - 1; i++)); do
 		case ${words[i]} in
 		--) break ;;
-		-c | -s | -k | -d | -i | -p | -o | --config | --source | --sink | --duration | --interval | --pid | --scope | \
-			--output | --record | --replay) ((i++)) ;;
+		-c | -s | -k | -d | -i | -p | -o | --config | --source | --sink | --decoder | --duration | --interval | --pid | --scope | \
+			--eu-stall-subsample | --hold | --output | --record | --replay) ((i++)) ;;
 		-*) ;;
 		*) [[ ${words[i - 1]} == -h || ${words[i - 1]} == --help ]] || break ;;
 		esac
@@ -101,6 +101,7 @@ _iaprof() {
 	case $previous in
 	-s | --source) _iaprof_argument "$program" source "$word" ;;
 	-k | --sink) _iaprof_argument "$program" sink "$word" ;;
+	--decoder) _iaprof_argument "$program" decoder "$word" ;;
 	-h | --help) mapfile -t COMPREPLY < <(compgen -W "$(_iaprof_plugins "$program")" -- "$word") ;;
 	--scope) mapfile -t COMPREPLY < <(compgen -W "system command" -- "$word") ;;
 	-p | --pid)
@@ -110,7 +111,7 @@ _iaprof() {
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		;;
-	-d | --duration | -i | --interval) ;;
+	-d | --duration | -i | --interval | --hold | --eu-stall-subsample) ;;
 	*)
 		if [[ $word == -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$(_iaprof_options "$program")" -- "$word")

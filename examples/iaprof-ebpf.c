@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A decoder to start from: names the instructions of eBPF, ELF machine 247. The encoding is that of RFC 9669. Copy it,
- * rename it, and decode your device's instructions.
+ * rename it, and decode your device's instructions. One that needs the ELF image around the code, or can tell what an
+ * instruction waits for, has code_open() and its relatives besides decode(): see iaprof/plugin.h.
  */
 #include <errno.h>
 #include <stdio.h>

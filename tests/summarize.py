@@ -3,14 +3,16 @@
 """Counts what `meson test` ran: summarize.py BUILD [LOGNAME].
 
 Prints passed, failed and skipped for each suite, each subtest of a TAP test counted as a test, the reason of each
-skip, and as the last line the totals. Exits 1 when something failed or nothing ran.
+skip, what each failed test said (behind "  | "), and as the last line the totals. Exits 1 when something failed or
+nothing ran.
 """
 import json
 import pathlib
 import re
 import sys
 
-TAP_LINE = re.compile(r'^(not )?ok\b\s*\d*\s*-?\s*([^#]*)(?:#\s*(\w+)\s*(.*))?$')
+TAP_LINE = re.compile(r'^(not )?ok(?=\s|$)\s*\d*\s*-?\s*([^#]*)(?:#\s*(\w+)\s*(.*))?$')
+SHOWN_LINES = 40
 TAP_SKIPPED_PLAN = re.compile(r'^1\.\.0\s*#\s*skip\S*\s*(.*)$', re.IGNORECASE)
 
 
@@ -52,6 +54,19 @@ def count(record, is_tap):
     return passed, failed, skipped
 
 
+def what_it_said(record, is_tap):
+    """The lines that explain a failure: failed subtests with the comments below each, and what came last on stderr."""
+    lines = (record.get('stdout') or '').splitlines()
+    if is_tap:
+        shown, explains = [], False
+        for line in lines:
+            explains = bool(re.match(r'not ok|Bail out', line)) or (explains and line.startswith('#'))
+            shown += [line] if explains else []
+        lines = shown
+    errors = (record.get('stderr') or '').strip().splitlines()
+    return [*lines[-SHOWN_LINES:], *errors[-SHOWN_LINES:]]
+
+
 def main():
     build = pathlib.Path(sys.argv[1])
     log = build / 'meson-logs' / ((sys.argv[2] if len(sys.argv) > 2 else 'testlog') + '.json')
@@ -65,18 +80,20 @@ def main():
         known = next((test for test in tests if record['command'][-len(test['cmd']):] == test['cmd']
                       and record['name'].split(' / ')[-1] == test['name']), None)
         suite = known['suite'][0].split(':')[-1] if known and known['suite'] else 'other'
-        passed, failed, skipped = count(record, bool(known) and known['protocol'] == 'tap')
+        is_tap = bool(known) and known['protocol'] == 'tap'
+        passed, failed, skipped = count(record, is_tap)
         counts = suites.setdefault(suite, [0, 0, 0])
         for index, number in enumerate((passed, failed, len(skipped))):
             counts[index] += number
         name = f'{suite}/{record["name"]}'
         skips += [f'{name}{": " + what if what else ""}: {reason}' for what, reason in skipped]
         if failed:
-            failures.append(f'{name}: {record["result"]}')
+            failures.append(f'failed: {name}: {record["result"]}')
+            failures += [f'  | {line}' for line in what_it_said(record, is_tap)]
     for skip in skips:
         print(f'skipped: {skip}')
     for failure in failures:
-        print(f'failed: {failure}')
+        print(failure)
     for suite, counts in sorted(suites.items()):
         print(f'suite {suite}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped')
     total = [sum(counts[index] for counts in suites.values()) for index in range(3)]

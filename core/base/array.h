@@ -40,6 +40,21 @@ static inline bool array_grow(void **items, size_t *capacity, size_t wanted, siz
 #define array_push(array, value)                                                                                       \
 	(array_reserve((array), (array)->count + 1) && ((array)->items[(array)->count++] = (value), true))
 
+/*
+ * Arrays whose positions are used again: free_positions is an ARRAY(uint32_t) of those that are free. Gives a position
+ * for one more item, which the caller sets; POSITION_NONE when out of memory. Room to give it back is made at the same
+ * time, so that array_give_back() cannot fail.
+ */
+#define POSITION_NONE UINT32_MAX
+#define array_take(array, free_positions)                                                                              \
+	((free_positions)->count ? (free_positions)->items[--(free_positions)->count]                                  \
+	 : (array)->count < POSITION_NONE - 1 && array_reserve((free_positions), (array)->count + 1) &&                \
+			 array_reserve((array), (array)->count + 1)                                                    \
+		 ? (uint32_t)(array)->count++                                                                          \
+		 : POSITION_NONE)
+#define array_give_back(free_positions, position)                                                                      \
+	((void)((free_positions)->items[(free_positions)->count++] = (position)))
+
 #define array_free(array)                                                                                              \
 	do {                                                                                                           \
 		free((array)->items);                                                                                  \

@@ -6,16 +6,28 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <iaprof/host.h>
 
 #include "base/printable.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int shown_level = IAPROF_LOG_WARNING;
-static bool status_line_shown;
+static unsigned status_lines; /* shown; 0: none */
 
 /* Carriage return, then "erase to the end of the line" (ECMA-48 EL). */
 #define ERASE_LINE "\r\033[K"
+
+/* Leaves the cursor where the status began. "Cursor up", "erase to the end of the screen" (ECMA-48 CUU, ED). */
+static void erase_status(void)
+{
+	if (status_lines > 1)
+		fprintf(stderr, "\r\033[%uA\033[J", status_lines - 1);
+	else if (status_lines)
+		fputs(ERASE_LINE, stderr);
+	status_lines = 0;
+}
 
 void log_set_level(int level)
 {
@@ -34,8 +46,8 @@ static void print_line(const char *prefix, const char *format, va_list arguments
 	vsnprintf(text, sizeof text, format, arguments);
 	text_make_printable(text);
 	pthread_mutex_lock(&lock);
-	fprintf(stderr, "%s%s%s\n", status_line_shown ? ERASE_LINE : "", prefix, text);
-	status_line_shown = false;
+	erase_status();
+	fprintf(stderr, "%s%s\n", prefix, text);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -63,14 +75,39 @@ void log_message(int level, const char *format, ...)
 	va_end(arguments);
 }
 
+/* A line that the terminal breaks in two, or lines that it has no room for, could not be erased again: of long ones the
+ * begin is shown, of many the last. The window may have changed since the last time. */
+static void print_status(const char *text)
+{
+	struct winsize window = { 0 };
+	int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1 ? window.ws_col - 1 : 79;
+	unsigned rows = window.ws_row > 1 ? window.ws_row - 1u : 23, lines = 1;
+
+	for (const char *newline = text; (newline = strchr(newline, '\n')); newline++)
+		lines++;
+	for (; lines > rows; lines--)
+		text = strchr(text, '\n') + 1;
+	for (status_lines = 0; status_lines < lines; status_lines++) {
+		char line[256];
+		size_t length = strcspn(text, "\n");
+		snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1), text);
+		if (status_lines)
+			fputc('\n', stderr);
+		text_print_printable(line, columns, stderr);
+		text += length + (text[length] != '\0');
+	}
+}
+
 void log_status_line(const char *text)
 {
 	pthread_mutex_lock(&lock);
-	if (text)
-		fprintf(stderr, ERASE_LINE "%s", text);
-	else if (status_line_shown)
-		fputs(ERASE_LINE, stderr);
+	bool is_first = !status_lines;
+	erase_status();
+	if (text) {
+		if (is_first) /* something else may have been written there */
+			fputs(ERASE_LINE, stderr);
+		print_status(text);
+	}
 	fflush(stderr);
-	status_line_shown = text != NULL;
 	pthread_mutex_unlock(&lock);
 }

@@ -16,7 +16,8 @@ void log_message_va(int level, const char *format, va_list arguments) __attribut
 /* What the user should read though nothing is wrong: "iaprof: TEXT", shown unless -q. */
 void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Shows text (no newline) as the status line, or removes it (NULL). For a terminal's standard error only. */
+/* Shows text (no newline at its end) as the status, of one line or several, or removes it (NULL). For a terminal's
+ * standard error only. */
 void log_status_line(const char *text);
 
 #endif

@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
 
 /* Bytes of the character at text when it is UTF-8 in its shortest form and no control character; else 0. */
 static size_t printable_length(const unsigned char *text)
@@ -29,4 +32,17 @@ void text_make_printable(char *text)
 			*text = '?';
 		text += length ? length : 1;
 	}
+}
+
+void text_print_printable(const char *text, int columns, FILE *file)
+{
+	CLEANUP_FREE char *printable = strdup(text);
+	if (!printable)
+		return;
+	text_make_printable(printable);
+	const char *end = printable;
+	for (int column = 0; *end; end++)
+		if (((unsigned char)*end & 0xc0) != 0x80 && column++ == columns)
+			break;
+	fwrite(printable, 1, (size_t)(end - printable), file);
 }

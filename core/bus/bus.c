@@ -143,7 +143,8 @@ int bus_emit(struct bus *bus, uint16_t source, const struct iaprof_batch *batch,
 	while ((flags & BUS_WAIT) && bus->size && bus->size + batch->size > bus->capacity && !bus->closed)
 		pthread_cond_wait(&bus->not_full, &bus->lock);
 	struct block *block = NULL;
-	if (!(flags & (BUS_ALWAYS | BUS_WAIT)) && bus->size + batch->size > bus->capacity)
+	size_t capacity = flags & BUS_RESERVE ? bus->capacity * 2 : bus->capacity;
+	if (!(flags & (BUS_ALWAYS | BUS_WAIT)) && bus->size + batch->size > capacity)
 		result = -ENOSPC;
 	else if (!(block = block_for(bus, batch->size)))
 		result = -ENOMEM;
@@ -161,6 +162,12 @@ int bus_emit(struct bus *bus, uint16_t source, const struct iaprof_batch *batch,
 	}
 	pthread_mutex_unlock(&bus->lock);
 	return result;
+}
+
+int bus_send(struct bus *bus, const struct iaprof_record *record)
+{
+	struct iaprof_batch batch = { .records = record, .size = record->size, .count = 1 };
+	return bus ? bus_emit(bus, record->source, &batch, BUS_ALWAYS | BUS_KEEP_SOURCE, NULL) : 0;
 }
 
 struct block *bus_take(struct bus *bus, uint64_t timeout_ns)

@@ -47,6 +47,7 @@ enum bus_flag {
 	BUS_WAIT = 1u << 0,        /* wait for room instead of refusing */
 	BUS_ALWAYS = 1u << 1,      /* take it whether there is room or not: definitions, loss, process events */
 	BUS_KEEP_SOURCE = 1u << 2, /* leave header.source as it is; allow the core's own record types */
+	BUS_RESERVE = 1u << 3,     /* for what others mean nothing without: there is as much room again */
 };
 
 /*
@@ -54,6 +55,12 @@ enum bus_flag {
  * (nothing is taken); -ENOSPC when full; -ENOMEM. Any thread.
  */
 int bus_emit(struct bus *bus, uint16_t source, const struct iaprof_batch *batch, unsigned flags, struct error *error);
+
+/*
+ * Puts one of the core's own records on the bus, whether there is room or not; its header is as it shall be, source
+ * included. A NULL bus takes nothing. Returns as bus_emit(). Any thread.
+ */
+int bus_send(struct bus *bus, const struct iaprof_record *record);
 
 /* Waits up to timeout_ns (UINT64_MAX: no limit) for blocks and takes all of them, as a list; NULL: none. */
 struct block *bus_take(struct bus *bus, uint64_t timeout_ns);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,8 +82,7 @@ static int send_definition(struct intern *intern, struct iaprof_record *fixed, s
 	memcpy(record, fixed, fixed_size);
 	memcpy(record + fixed_size, contents, size);
 	memset(record + fixed_size + size, 0, total - fixed_size - size);
-	struct iaprof_batch batch = { .records = record, .size = total, .count = 1 };
-	int result = bus_emit(intern->bus, 0, &batch, BUS_ALWAYS | BUS_KEEP_SOURCE, NULL);
+	int result = bus_send(intern->bus, (struct iaprof_record *)record);
 	if (record != (char *)small)
 		free(record);
 	return result;
@@ -106,6 +106,18 @@ uint32_t intern_string(struct intern *intern, const char *text, size_t length)
 	}
 	pthread_mutex_unlock(&intern->lock);
 	return id;
+}
+
+uint32_t intern_text_id(struct intern *intern, const char *text)
+{
+	return text ? intern_string(intern, text, strlen(text)) : 0;
+}
+
+uint32_t intern_value_type(struct intern *intern, const char *name, const char *unit)
+{
+	char text[256];
+	int length = snprintf(text, sizeof text, "%s %s", name, unit);
+	return length < 0 || (size_t)length >= sizeof text ? 0 : intern_string(intern, text, (size_t)length);
 }
 
 int intern_define_string(struct intern *intern, const struct iaprof_record_string *record)
@@ -150,12 +162,8 @@ static bool store_stack(struct intern *intern, uint32_t id, uint64_t hash, uint3
 	*stack = (struct stack){ .hash = hash, .id = id, .count = (uint32_t)count, .pid = pid, .epoch = intern->epoch };
 	memcpy(stack->addresses, addresses, count * sizeof *addresses);
 
-	uint32_t position;
-	if (intern->free_places.count)
-		position = intern->free_places.items[--intern->free_places.count];
-	else if (array_push(&intern->stacks, NULL))
-		position = (uint32_t)intern->stacks.count - 1;
-	else
+	uint32_t position = array_take(&intern->stacks, &intern->free_places);
+	if (position == POSITION_NONE)
 		goto fail;
 	intern->stacks.items[position] = stack;
 	if (!hash_index_add(&intern->content_index, hash, position, content_rehash, intern))
@@ -168,7 +176,7 @@ static bool store_stack(struct intern *intern, uint32_t id, uint64_t hash, uint3
 
 fail_place:
 	intern->stacks.items[position] = NULL;
-	array_push(&intern->free_places, position);
+	array_give_back(&intern->free_places, position);
 fail:
 	free(stack);
 	return false;
@@ -253,11 +261,12 @@ void intern_expire_stacks(struct intern *intern, uint32_t epochs)
 	pthread_mutex_lock(&intern->lock);
 	for (uint32_t position = 0; position < intern->stacks.count; position++) {
 		struct stack *stack = intern->stacks.items[position];
-		if (!stack || intern->epoch - stack->epoch <= epochs || !array_push(&intern->free_places, position))
+		if (!stack || intern->epoch - stack->epoch <= epochs)
 			continue;
 		hash_index_remove(&intern->content_index, stack->hash, position);
 		hash_index_remove(&intern->id_index, hash_u64(stack->id), position);
 		intern->stacks.items[position] = NULL;
+		array_give_back(&intern->free_places, position);
 		free(stack);
 	}
 	pthread_mutex_unlock(&intern->lock);

@@ -24,6 +24,15 @@ void intern_free(struct intern *intern);
 uint32_t intern_string(struct intern *intern, const char *text, size_t length);
 uint32_t intern_stack(struct intern *intern, uint32_t pid, const uint64_t *addresses, size_t count);
 
+/* The id of a text that ends with a NUL; 0 for NULL. */
+uint32_t intern_text_id(struct intern *intern, const char *text);
+
+/*
+ * The id of a value type: that of its name and unit as one text, so that it is the same for everybody who declares it.
+ * 0 when they are too long.
+ */
+uint32_t intern_value_type(struct intern *intern, const char *name, const char *unit);
+
 /*
  * Takes a definition that came with a replayed run, or comes back from the bus. Returns 0, -EINVAL when the id means
  * something else already, -ENOMEM.
@@ -40,6 +49,12 @@ struct interned_stack {
 	uint32_t count;
 	uint32_t pid; /* 0: the Linux kernel's */
 };
+/* Where the code at a position is: all but the leaf are return addresses, and the call is the instruction before. */
+static inline uint64_t interned_stack_code(const struct interned_stack *stack, uint32_t position)
+{
+	uint64_t address = stack->addresses[position];
+	return address - (position > 0 && address ? 1 : 0);
+}
 struct interned_stack intern_find_stack(struct intern *intern, uint32_t id);
 
 /* Begins a new epoch, a second or so long: uses of stacks are told apart by it. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 static const struct {
@@ -23,16 +24,25 @@ static const struct {
 	[IAPROF_RECORD_CODE_OBJECT] = { "CODE_OBJECT", sizeof(struct iaprof_record_code_object), false },
 	[IAPROF_RECORD_CODE_OBJECT_UNLOAD] = { "CODE_OBJECT_UNLOAD", sizeof(struct iaprof_record_code_object_unload),
 					       false },
-	[IAPROF_RECORD_KERNEL] = { "KERNEL", sizeof(struct iaprof_record_kernel), false },
+	[IAPROF_RECORD_KERNEL] = { "KERNEL", offsetof(struct iaprof_record_kernel, instruction_base), false },
 	[IAPROF_RECORD_LAUNCH] = { "LAUNCH", sizeof(struct iaprof_record_launch), false },
-	[IAPROF_RECORD_STALL_REASON] = { "STALL_REASON", sizeof(struct iaprof_record_stall_reason), false },
+	[IAPROF_RECORD_STALL_REASON] = { "STALL_REASON", offsetof(struct iaprof_record_stall_reason, flags), false },
 	[IAPROF_RECORD_STALL_SAMPLE] = { "STALL_SAMPLE", sizeof(struct iaprof_record_stall_sample), false },
-	[IAPROF_RECORD_CALL] = { "CALL", sizeof(struct iaprof_record_call), false },
+	[IAPROF_RECORD_CALL] = { "CALL", offsetof(struct iaprof_record_call, node), false },
+	[IAPROF_RECORD_CALL_FUNCTION] = { "CALL_FUNCTION", sizeof(struct iaprof_record_call_function), false },
+	[IAPROF_RECORD_CALL_NODE] = { "CALL_NODE", sizeof(struct iaprof_record_call_node), false },
+	[IAPROF_RECORD_HISTOGRAM] = { "HISTOGRAM", sizeof(struct iaprof_record_histogram), false },
+	[IAPROF_RECORD_JOB] = { "JOB", sizeof(struct iaprof_record_job), false },
 	[IAPROF_RECORD_COUNTER] = { "COUNTER", sizeof(struct iaprof_record_counter), false },
 	[IAPROF_RECORD_COUNTER_VALUE] = { "COUNTER_VALUE", sizeof(struct iaprof_record_counter_value), false },
 	[IAPROF_RECORD_FINDING] = { "FINDING", sizeof(struct iaprof_record_finding), false },
 	[IAPROF_RECORD_LOST] = { "LOST", sizeof(struct iaprof_record_lost), false },
 	[IAPROF_RECORD_FRAMES] = { "FRAMES", sizeof(struct iaprof_record_frames), true },
+	[IAPROF_RECORD_CODE_FUNCTION] = { "CODE_FUNCTION", sizeof(struct iaprof_record_code_function), true },
+	[IAPROF_RECORD_STACK_FRAMES] = { "STACK_FRAMES", sizeof(struct iaprof_record_stack_frames), true },
+	[IAPROF_RECORD_DEVICE_ACTIVITY] = { "DEVICE_ACTIVITY", sizeof(struct iaprof_record_device_activity), false },
+	[IAPROF_RECORD_PROFILE_STACK] = { "PROFILE_STACK", sizeof(struct iaprof_record_profile_stack), true },
+	[IAPROF_RECORD_PROFILE_VALUE] = { "PROFILE_VALUE", sizeof(struct iaprof_record_profile_value), true },
 	[IAPROF_RECORD_SYNC] = { "SYNC", sizeof(struct iaprof_record_sync), true },
 };
 
@@ -110,6 +120,27 @@ static const char *check_contents(const struct iaprof_record *record)
 	}
 	case IAPROF_RECORD_CALL:
 		return ((const struct iaprof_record_call *)record)->count ? NULL : "count is 0";
+	case IAPROF_RECORD_CALL_FUNCTION: {
+		const struct iaprof_record_call_function *function = (const void *)record;
+		return function->id && function->name ? NULL : "id or name is 0";
+	}
+	case IAPROF_RECORD_HISTOGRAM: {
+		const struct iaprof_record_histogram *histogram = (const void *)record;
+		if (!histogram->count || !histogram->bucket_count ||
+		    histogram->bucket_count > IAPROF_HISTOGRAM_BUCKET_COUNT_MAX ||
+		    !array_fits(record, sizeof *histogram, histogram->bucket_count, sizeof(uint64_t)))
+			return "buckets do not fit";
+		return histogram->begin > record->time ? "ends before it begins" : NULL;
+	}
+	case IAPROF_RECORD_JOB: {
+		uint32_t state = ((const struct iaprof_record_job *)record)->state;
+		return state >= IAPROF_JOB_DONE && state <= IAPROF_JOB_IN_FLIGHT ? NULL : "unknown state";
+	}
+	case IAPROF_RECORD_CALL_NODE: {
+		const struct iaprof_record_call_node *node = (const void *)record;
+		return node->id && node->function && node->parent != node->id ? NULL
+									      : "id, function or parent is wrong";
+	}
 	case IAPROF_RECORD_COUNTER_VALUE:
 		return isfinite(((const struct iaprof_record_counter_value *)record)->value) ? NULL
 											     : "value is not finite";
@@ -122,6 +153,36 @@ static const char *check_contents(const struct iaprof_record *record)
 		if (frames->frame_count == 0 || frames->frame_count > 64 ||
 		    !array_fits(record, sizeof *frames, frames->frame_count, sizeof(struct iaprof_record_frame)))
 			return "frames do not fit";
+		return NULL;
+	}
+	case IAPROF_RECORD_STACK_FRAMES: {
+		const struct iaprof_record_stack_frames *frames = (const void *)record;
+		if (frames->stack == 0 || frames->frame_count == 0 ||
+		    frames->frame_count > IAPROF_STACK_FRAMES_COUNT_MAX ||
+		    !array_fits(record, sizeof *frames, frames->frame_count, sizeof(struct iaprof_record_frame)))
+			return "frames do not fit";
+		return NULL;
+	}
+	case IAPROF_RECORD_PROFILE_STACK: {
+		const struct iaprof_record_profile_stack *stack = (const void *)record;
+		if (stack->id == 0 || stack->frame_count == 0 || stack->frame_count > IAPROF_PROFILE_STACK_COUNT_MAX ||
+		    !array_fits(record, sizeof *stack, stack->frame_count, sizeof(struct iaprof_record_frame)))
+			return "frames do not fit";
+		return NULL;
+	}
+	case IAPROF_RECORD_PROFILE_VALUE:
+		return ((const struct iaprof_record_profile_value *)record)->count ? NULL : "count is 0";
+	case IAPROF_RECORD_DEVICE_ACTIVITY: {
+		const struct iaprof_record_device_activity *activity = (const void *)record;
+		if (!activity->busy || !activity->pid)
+			return "no process was busy";
+		return activity->begin > record->time ? "ends before it begins" : NULL;
+	}
+	case IAPROF_RECORD_CODE_FUNCTION: {
+		const struct iaprof_record_code_function *function = (const void *)record;
+		if (function->attribute_count > IAPROF_ATTRIBUTE_COUNT_MAX ||
+		    !array_fits(record, sizeof *function, function->attribute_count, sizeof(struct iaprof_attribute)))
+			return "attributes do not fit";
 		return NULL;
 	}
 	default:

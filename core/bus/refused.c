@@ -7,6 +7,14 @@
 #include "base/clock.h"
 #include "profile/value_table.h"
 
+bool refused_may_be(const struct iaprof_record *record)
+{
+	return record->type == IAPROF_RECORD_SAMPLE || record->type == IAPROF_RECORD_LAUNCH ||
+	       record->type == IAPROF_RECORD_STALL_SAMPLE || record->type == IAPROF_RECORD_CALL ||
+	       record->type == IAPROF_RECORD_HISTOGRAM || record->type == IAPROF_RECORD_JOB ||
+	       record->type == IAPROF_RECORD_COUNTER_VALUE;
+}
+
 void refused_add(struct refused *refused, const struct iaprof_record *record)
 {
 	if (!refused->begin)
@@ -21,5 +29,9 @@ void refused_add(struct refused *refused, const struct iaprof_record *record)
 		samples->value = saturating_add(samples->value, sample->value);
 		return;
 	}
-	refused->records++;
+	if (record->type == IAPROF_RECORD_LAUNCH)
+		refused->launches =
+			saturating_add(refused->launches, ((const struct iaprof_record_launch *)record)->count);
+	else
+		refused->records++;
 }

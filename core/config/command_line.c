@@ -11,7 +11,17 @@
 #include "config/value.h"
 
 /* Options without a letter. */
-enum { OPTION_SCOPE = 256, OPTION_RECORD, OPTION_REPLAY, OPTION_LIST, OPTION_CHECK, OPTION_VERSION };
+enum {
+	OPTION_SCOPE = 256,
+	OPTION_DECODER,
+	OPTION_RECORD,
+	OPTION_REPLAY,
+	OPTION_LIST,
+	OPTION_CHECK,
+	OPTION_VERSION,
+	OPTION_EU_STALL_SUBSAMPLE,
+	OPTION_HOLD
+};
 
 /* '+': the first word that is no option begins the command. ':': a missing value is told from an unknown option. */
 static const char letters[] = "+:c:s:k:d:i:p:o:hvq";
@@ -19,8 +29,11 @@ static const struct option names[] = {
 	{ "config", required_argument, NULL, 'c' },
 	{ "source", required_argument, NULL, 's' },
 	{ "sink", required_argument, NULL, 'k' },
+	{ "decoder", required_argument, NULL, OPTION_DECODER },
 	{ "duration", required_argument, NULL, 'd' },
 	{ "interval", required_argument, NULL, 'i' },
+	{ "eu-stall-subsample", required_argument, NULL, OPTION_EU_STALL_SUBSAMPLE },
+	{ "hold", required_argument, NULL, OPTION_HOLD },
 	{ "pid", required_argument, NULL, 'p' },
 	{ "scope", required_argument, NULL, OPTION_SCOPE },
 	{ "output", required_argument, NULL, 'o' },
@@ -130,6 +143,8 @@ static int take_option(struct configuration *configuration, struct configuration
 		return add_instance(&layer->sources, optarg, "--source", error);
 	case 'k':
 		return add_instance(&layer->sinks, optarg, "--sink", error);
+	case OPTION_DECODER:
+		return add_instance(&layer->decoders, optarg, "--decoder", error);
 	case OPTION_LIST:
 		return set_action(configuration, ACTION_LIST, error);
 	case OPTION_CHECK:

@@ -3,6 +3,7 @@
 #include "config/configuration.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <iaprof/host.h>
 
@@ -23,12 +24,14 @@
 struct run_values {
 	uint64_t duration;
 	uint64_t interval;
+	uint64_t hold;
 	uint64_t scope; /* index of scopes */
 	uint64_t verbose;
 	char *pid;
 	char *output;
 	char *record;
 	char *replay;
+	char *eu_stall_subsample;
 	bool quiet;
 };
 
@@ -41,7 +44,10 @@ static const char *const scopes[] = { "system", "command", NULL };
 
 static const struct iaprof_option run_options[] = {
 	RUN_OPTION(duration, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR),
-	RUN_OPTION(interval, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR),
+	/* A plain number is in ms, as in --interval=MS of Intel's AI flame graph profiler, which has this name too. */
+	RUN_OPTION(interval, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR, .unit = "ms"),
+	/* Device code of the last 30 s can be looked up (profile/device_code.c). */
+	RUN_OPTION(hold, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = 20 * 1000 * MILLISECOND),
 	RUN_OPTION(scope, IAPROF_OPTION_CHOICE, .choices = scopes),
 	RUN_OPTION(pid, IAPROF_OPTION_STRING),
 	RUN_OPTION(output, IAPROF_OPTION_STRING),
@@ -49,7 +55,16 @@ static const struct iaprof_option run_options[] = {
 	RUN_OPTION(replay, IAPROF_OPTION_STRING),
 	RUN_OPTION(verbose, IAPROF_OPTION_UINT, .maximum = 2),
 	RUN_OPTION(quiet, IAPROF_OPTION_BOOL),
+	{ .name = "eu-stall-subsample",
+	  .type = IAPROF_OPTION_STRING,
+	  .offset = offsetof(struct run_values, eu_stall_subsample) },
 };
+
+/* Other names for an option of sources: the same profiler's, with the same meaning. */
+static const struct {
+	const char *name, *option;
+} source_options[] = { { "eu-stall-subsample", "subsample" } };
+#define SOURCE_OPTION_COUNT (sizeof source_options / sizeof *source_options)
 
 static const struct option_table run_table = { run_options, sizeof run_options / sizeof *run_options,
 					       sizeof *run_options };
@@ -67,6 +82,7 @@ void configuration_layer_release(struct configuration_layer *layer)
 	instance_release(&layer->run);
 	instance_list_release(&layer->sources);
 	instance_list_release(&layer->sinks);
+	instance_list_release(&layer->decoders);
 }
 
 void configuration_free(struct configuration *configuration)
@@ -77,8 +93,12 @@ void configuration_free(struct configuration *configuration)
 	free(configuration->record_path);
 	free(configuration->replay_path);
 	array_free(&configuration->pids);
+	for (size_t i = 0; i < configuration->source_settings.count; i++)
+		setting_release(&configuration->source_settings.items[i]);
+	array_free(&configuration->source_settings);
 	instance_list_release(&configuration->sources);
 	instance_list_release(&configuration->sinks);
+	instance_list_release(&configuration->decoders);
 	*configuration = (struct configuration){ 0 };
 }
 
@@ -107,6 +127,14 @@ static int read_pids(struct configuration *configuration, const char *text, stru
 	return 0;
 }
 
+static bool is_source_option(const char *name)
+{
+	for (size_t i = 0; i < SOURCE_OPTION_COUNT; i++)
+		if (strcmp(source_options[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 /* Each setting by itself: also the one that another overrides has to be right. */
 static int check_settings(const struct instance_configuration *run, struct error *error)
 {
@@ -118,7 +146,7 @@ static int check_settings(const struct instance_configuration *run, struct error
 		int result = option_table_set(&run_table, &values, setting->key, setting->value, error);
 		if (result == 0 && strcmp(setting->key, "pid") == 0)
 			result = read_pids(&scratch, setting->value, error);
-		else if (result == 0 && !*setting->value)
+		else if (result == 0 && !*setting->value && !is_source_option(setting->key))
 			result = error_set(error, EINVAL, "%s: the name of a file is missing", setting->key);
 		if (result < 0)
 			return error_wrap(error, "%s", setting->origin);
@@ -222,6 +250,24 @@ static int check_sink_count(const struct configuration *configuration, const str
 			 output->origin, configuration->sinks.count);
 }
 
+static int add_source_settings(struct configuration *configuration, const struct configuration_layer *file,
+			       const struct configuration_layer *command_line, struct error *error)
+{
+	for (size_t i = 0; i < SOURCE_OPTION_COUNT; i++) {
+		const struct setting *setting = choose(file, command_line, source_options[i].name);
+		if (!setting)
+			continue;
+		struct setting own = { strdup(source_options[i].option), strdup(setting->value), NULL };
+		if (asprintf(&own.origin, "%s: %s", setting->origin, setting->key) < 0)
+			own.origin = NULL;
+		if (!own.key || !own.value || !own.origin || !array_push(&configuration->source_settings, own)) {
+			setting_release(&own);
+			return error_set(error, ENOMEM, "out of memory");
+		}
+	}
+	return 0;
+}
+
 /* The values that count, moved into the configuration. */
 static int set_run_values(struct configuration *configuration, const struct configuration_layer *file,
 			  const struct configuration_layer *command_line, struct error *error)
@@ -236,6 +282,7 @@ static int set_run_values(struct configuration *configuration, const struct conf
 	}
 	configuration->duration = values.duration;
 	configuration->interval = values.interval;
+	configuration->hold = values.hold;
 	configuration->scope = values.scope == 0 ? IAPROF_SCOPE_SYSTEM : IAPROF_SCOPE_COMMAND;
 	configuration->verbosity = values.quiet ? -1 : (int)values.verbose;
 	configuration->output = STEAL_POINTER(values.output);
@@ -258,6 +305,8 @@ int configuration_combine(struct configuration *configuration, struct configurat
 	if (result == 0)
 		result = set_run_values(configuration, file, command_line, error);
 	if (result == 0)
+		result = add_source_settings(configuration, file, command_line, error);
+	if (result == 0)
 		result = settle_output(configuration, file, command_line, error);
 	if (result == 0)
 		result = instance_list_override(&configuration->sources, &file->sources, error);
@@ -267,6 +316,10 @@ int configuration_combine(struct configuration *configuration, struct configurat
 		result = instance_list_override(&configuration->sinks, &file->sinks, error);
 	if (result == 0)
 		result = instance_list_override(&configuration->sinks, &command_line->sinks, error);
+	if (result == 0)
+		result = instance_list_override(&configuration->decoders, &file->decoders, error);
+	if (result == 0)
+		result = instance_list_override(&configuration->decoders, &command_line->decoders, error);
 	if (result == 0)
 		result = check_replay(configuration, file, command_line, error);
 	if (result == 0)

@@ -18,7 +18,8 @@ struct setting {
 	char *origin;
 };
 
-/* One [source:NAME.ID] section or --source argument. Later settings of a key override earlier ones. */
+/* One [source:NAME.ID], [sink:NAME.ID] or [decoder:NAME] section, or --source argument. Later settings of a key
+ * override earlier ones. */
 struct instance_configuration {
 	char *plugin; /* name, or a path when it contains '/' */
 	char *id;     /* NULL for the first instance */
@@ -44,15 +45,19 @@ struct configuration {
 	char *config_path;    /* -c; NULL none */
 	uint64_t duration;    /* ns, 0: until the command ends or Ctrl-C */
 	uint64_t interval;    /* ns, 0: one profile at the end */
+	uint64_t hold;        /* ns, 0: as the correlator likes it */
 	int scope;            /* enum iaprof_scope */
 	ARRAY(uint32_t) pids; /* -p */
 	char *output;         /* -o: the file of the only sink, before its own output key; NULL not given; "-" stdout */
 	char *record_path;    /* --record FILE; NULL none */
 	char *replay_path;    /* --replay FILE; NULL none */
 	int verbosity;        /* -1 with -q, 1 with -v, 2 with -vv, else 0 */
+	/* Values for the options with these names of all sources that have one, whatever an instance says. */
+	ARRAY(struct setting) source_settings;
 	struct instance_list sources;
 	struct instance_list sinks;
-	char **command; /* NULL-terminated, NULL when there is none; points into argv */
+	struct instance_list decoders; /* only those that have to be said something */
+	char **command;                /* NULL-terminated, NULL when there is none; points into argv */
 };
 
 /*

@@ -21,6 +21,10 @@ static const char usage[] = "Usage: iaprof [OPTION...] [--] [COMMAND [ARGUMENT..
 			    "  -s, --source NAME[:KEY=VALUE[,KEY=VALUE]...]\n"
 			    "                              collects with this source; may be given several\n"
 			    "                              times. Default: every source that can run here\n"
+			    "      --hold TIME             how long samples of a device wait for their\n"
+			    "                              code and launches; default: 2s\n"
+			    "      --eu-stall-subsample N  takes one of N EU stall samples: subsample=N of\n"
+			    "                              each source that has it. Default: all of them\n"
 			    "\n"
 			    "What is written:\n"
 			    "  -k, --sink NAME[:KEY=VALUE[,KEY=VALUE]...]\n"
@@ -35,6 +39,9 @@ static const char usage[] = "Usage: iaprof [OPTION...] [--] [COMMAND [ARGUMENT..
 			    "      --replay FILE           takes the records from FILE, not from here\n"
 			    "\n"
 			    "Configuration:\n"
+			    "      --decoder NAME:KEY=VALUE[,KEY=VALUE]...\n"
+			    "                              sets keys of a decoder of device instructions;\n"
+			    "                              each is used by itself for the code it is for\n"
 			    "  -c, --config FILE           reads an INI file; options override what it says\n"
 			    "      --check                 says what is wrong or missing, and runs nothing\n"
 			    "\n"
@@ -46,8 +53,8 @@ static const char usage[] = "Usage: iaprof [OPTION...] [--] [COMMAND [ARGUMENT..
 			    "  -q, --quiet                 says nothing but errors\n"
 			    "\n"
 			    "A TIME is a number with ns, us, ms, s, m or h, such as 500ms; without one it is\n"
-			    "in seconds. A comma in a VALUE is written \\, and NAME.ID is a second instance of\n"
-			    "plugin NAME.\n"
+			    "in seconds, that of --interval in milliseconds. A comma in a VALUE is written\n"
+			    "\\, and NAME.ID is a second instance of plugin NAME.\n"
 			    "\n"
 			    "Examples:\n"
 			    "  iaprof sleep 30 > profile.folded       the whole machine for 30 seconds\n"
@@ -94,9 +101,11 @@ void help_write_plugin(const struct iaprof_plugin *plugin, FILE *file)
 	fprintf(file, "%s%s%s (%s): %s\n\n", plugin->name, plugin->version ? " " : "",
 		plugin->version ? plugin->version : "", kind, plugin->description);
 	if (plugin->kind == IAPROF_PLUGIN_DECODER)
-		fprintf(file, "Used for device code of ELF machine %" PRIu32 ".\n", plugin->machine);
-	else
-		write_usage(plugin, kind, file);
+		fprintf(file, "Used by itself for device code of ELF machine %" PRIu32 ".\n\n", plugin->machine);
+	for (size_t i = 0; plugin->companions && plugin->companions[i]; i++)
+		fprintf(file, "Brings in the source %s, unless it is there or told not to be.\n%s",
+			plugin->companions[i], plugin->companions[i + 1] ? "" : "\n");
+	write_usage(plugin, kind, file);
 	if (table.count == 0 && !has_output) {
 		fputs("\nThere are no keys.\n", file);
 		return;

@@ -52,7 +52,7 @@ static void describe_origin(const struct ini_source *source, char *text, size_t 
 	snprintf(text, size, "%s:%d", source->path, source->line);
 }
 
-/* "source:NAME" and "sink:NAME": opens a section in the layer. */
+/* "source:NAME", "sink:NAME" and "decoder:NAME": opens a section in the layer. */
 static void open_instance(struct ini_source *source, struct instance_list *list, const char *name)
 {
 	CLEANUP(instance_release) struct instance_configuration instance = { 0 };
@@ -69,7 +69,7 @@ static void open_instance(struct ini_source *source, struct instance_list *list,
 /* The text between the brackets. */
 static void open_section(struct ini_source *source, const char *heading)
 {
-	static const char *const kinds[] = { "iaprof", "source", "sink", NULL };
+	static const char *const kinds[] = { "iaprof", "source", "sink", "decoder", NULL };
 	const char *colon = strchrnul(heading, ':');
 	char *kind CLEANUP_FREE = strndup(heading, (size_t)(colon - heading));
 
@@ -88,11 +88,14 @@ static void open_section(struct ini_source *source, const char *heading)
 		open_instance(source, &source->layer->sources, colon + 1);
 	else if (*colon && strcmp(kind, "sink") == 0)
 		open_instance(source, &source->layer->sinks, colon + 1);
+	else if (*colon && strcmp(kind, "decoder") == 0)
+		open_instance(source, &source->layer->decoders, colon + 1);
 	else {
 		const char *nearest = value_nearest_name(kind, kinds);
 		bool takes_name = nearest && strcmp(nearest, "iaprof") != 0;
 		fail(source, "unknown section [%s]%s%s%s%s%s", value_excerpt(heading).text,
-		     nearest ? ": did you mean [" : ": there are [iaprof], [source:NAME] and [sink:NAME]",
+		     nearest ? ": did you mean ["
+			     : ": there are [iaprof], [source:NAME], [sink:NAME] and [decoder:NAME]",
 		     nearest ? nearest : "", takes_name ? (*colon ? "" : ":NAME") : "",
 		     takes_name ? value_excerpt(colon).text : "", nearest ? "]?" : "");
 	}
@@ -180,7 +183,8 @@ static int take_setting(void *context, const char *section, const char *key, con
 	if (!value || !*key)
 		fail(source, "expected key = value");
 	else if (!source->section)
-		fail(source, "'%s' is in no section: write [iaprof], [source:NAME] or [sink:NAME] above it",
+		fail(source,
+		     "'%s' is in no section: write [iaprof], [source:NAME], [sink:NAME] or [decoder:NAME] above it",
 		     value_excerpt(key).text);
 	else if (instance_add_setting(source->section, key, value, origin, source->error) < 0)
 		source->failed_line = source->line;

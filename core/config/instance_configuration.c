@@ -55,7 +55,7 @@ int instance_set_name(struct instance_configuration *instance, const char *name,
 	return instance->plugin && instance->origin && (instance->id || !*end) ? 0 : out_of_memory(error);
 }
 
-static void setting_release(struct setting *setting)
+void setting_release(struct setting *setting)
 {
 	free(setting->key);
 	free(setting->value);

@@ -15,12 +15,13 @@ int instance_set_name(struct instance_configuration *instance, const char *name,
 int instance_add_setting(struct instance_configuration *instance, const char *key, const char *value,
 			 const char *origin, struct error *error);
 /*
- * Reads a --source or --sink argument. A backslash takes the meaning of ',', ':' and '\' away; before any other
- * character it is a character like others.
+ * Reads a --source, --sink or --decoder argument. A backslash takes the meaning of ',', ':' and '\' away; before any
+ * other character it is a character like others.
  */
 int instance_read_argument(struct instance_configuration *instance, const char *text, const char *option,
 			   struct error *error);
 void instance_release(struct instance_configuration *instance);
+void setting_release(struct setting *setting);
 
 /* NULL when the key is not set. */
 struct setting *instance_find_setting(const struct instance_configuration *instance, const char *key);

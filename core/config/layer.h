@@ -11,6 +11,7 @@ struct configuration_layer {
 	struct instance_configuration run; /* [iaprof], or options of the same names; it has settings only */
 	struct instance_list sources;
 	struct instance_list sinks;
+	struct instance_list decoders;
 };
 
 void configuration_layer_release(struct configuration_layer *layer);
@@ -29,7 +30,7 @@ int ini_text_read(struct configuration_layer *layer, const char *path, const cha
 
 /*
  * Checks both layers, alone and against each other, and fills the configuration: the command line overrides the file.
- * Moves sources and sinks out of the layers.
+ * Moves sources, sinks and decoders out of the layers.
  */
 int configuration_combine(struct configuration *configuration, struct configuration_layer *file,
 			  struct configuration_layer *command_line, struct error *error);

@@ -83,6 +83,8 @@ static char *describe_option(const struct iaprof_option *option)
 	option_format_range(option, range, sizeof range);
 	if (range[0])
 		fprintf(file, " Range: %s.", range);
+	if (option->type == IAPROF_OPTION_DURATION && option->unit)
+		fprintf(file, " Without a unit: %s.", option->unit);
 	fputs(" Default: ", file);
 	write_default(option, file);
 	fputc('.', file);

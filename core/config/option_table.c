@@ -172,15 +172,22 @@ static int explain_unknown_key(const struct option_table *table, const char *key
 	return error_set(error, EINVAL, "unknown key '%s' (there are: %s)", value_excerpt(key).text, known);
 }
 
+bool option_table_find(const struct option_table *table, const char *name, struct iaprof_option *option)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		*option = option_at(table, i);
+		if (strcmp(option->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 int option_table_set(const struct option_table *table, void *instance, const char *key, const char *value,
 		     struct error *error)
 {
-	for (size_t i = 0; i < table->count; i++) {
-		struct iaprof_option option = option_at(table, i);
-		if (strcmp(option.name, key) == 0)
-			return option_store_value(&option, instance, value, error);
-	}
-	return explain_unknown_key(table, key, error);
+	struct iaprof_option option;
+	return option_table_find(table, key, &option) ? option_store_value(&option, instance, value, error)
+						      : explain_unknown_key(table, key, error);
 }
 
 void option_table_release(const struct option_table *table, void *instance)

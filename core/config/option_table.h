@@ -3,6 +3,7 @@
 #ifndef IAPROF_CORE_CONFIG_OPTION_TABLE_H
 #define IAPROF_CORE_CONFIG_OPTION_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <iaprof/option.h>
@@ -23,6 +24,8 @@ int option_table_set_defaults(const struct option_table *table, void *instance, 
 /* Stores one value. -EINVAL: unknown key (with the nearest known one), bad form, out of range (with the range). */
 int option_table_set(const struct option_table *table, void *instance, const char *key, const char *value,
 		     struct error *error);
+/* The row of this name, as this core knows it; false when there is none. */
+bool option_table_find(const struct option_table *table, const char *name, struct iaprof_option *option);
 void option_table_release(const struct option_table *table, void *instance);
 
 /* Writes a checked table's options for --help: name, what it takes, what it does, range and default; 80 columns. */

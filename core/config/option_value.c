@@ -141,7 +141,7 @@ int option_parse_value(const struct iaprof_option *option, const char *text, uni
 			result = -ERANGE;
 		return result;
 	case IAPROF_OPTION_DURATION:
-		result = value_parse_duration(text, &value->number);
+		result = value_parse_duration_in(text, option->unit, &value->number);
 		break;
 	case IAPROF_OPTION_SIZE:
 		result = value_parse_size(text, &value->number);

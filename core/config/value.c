@@ -181,9 +181,18 @@ static int parse_quantity(const char *text, const struct unit *units, size_t uni
 	return 0;
 }
 
+int value_parse_duration_in(const char *text, const char *plain_unit, uint64_t *value)
+{
+	uint64_t factor = 1000000000;
+	for (size_t i = 0; plain_unit && i < UNIT_COUNT(duration_units); i++)
+		if (strcmp(duration_units[i].name, plain_unit) == 0)
+			factor = duration_units[i].factor;
+	return parse_quantity(text, duration_units, UNIT_COUNT(duration_units), factor, value);
+}
+
 int value_parse_duration(const char *text, uint64_t *value)
 {
-	return parse_quantity(text, duration_units, UNIT_COUNT(duration_units), 1000000000, value);
+	return value_parse_duration_in(text, NULL, value);
 }
 
 int value_parse_size(const char *text, uint64_t *value)

@@ -12,7 +12,9 @@ int value_parse_bool(const char *text, bool *value);
 int value_parse_uint(const char *text, uint64_t *value);     /* decimal or 0x hexadecimal */
 int value_parse_double(const char *text, double *value);     /* finite; independent of the locale */
 int value_parse_duration(const char *text, uint64_t *value); /* ns us ms s m h, "1.5s", no unit: seconds; in ns */
-int value_parse_size(const char *text, uint64_t *value);     /* B KiB MiB GiB kB MB GB, no unit: bytes */
+/* The same, but without a unit it is in plain_unit, one of those; seconds when that is NULL or none of them. */
+int value_parse_duration_in(const char *text, const char *plain_unit, uint64_t *value);
+int value_parse_size(const char *text, uint64_t *value); /* B KiB MiB GiB kB MB GB, no unit: bytes */
 
 /* For messages and help: "10ms", "30s", "64MiB"; the shortest exact form. */
 void value_format_duration(uint64_t value, char *text, size_t size);

@@ -124,6 +124,14 @@ int instance_probe(struct instance *instance, struct error *error)
 	return call(instance, instance->plugin->description.probe, "probe", error);
 }
 
+void instance_check(struct instance *instance)
+{
+	if (!instance->plugin->description.check)
+		return;
+	begin_callback(instance);
+	instance->plugin->description.check(&instance->host, instance->memory);
+}
+
 int instance_prepare(struct instance *instance, struct error *error)
 {
 	int result = call(instance, instance->plugin->description.prepare, "prepare", error);

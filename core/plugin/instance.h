@@ -17,6 +17,7 @@
 #include "bus/refused.h"
 #include "config/configuration.h"
 #include "plugin/loader.h"
+#include "process/mapped_files.h"
 #include "run/loop.h"
 #include "run/output.h"
 
@@ -28,6 +29,11 @@ struct instance_services {
 	struct intern *intern;
 	struct loop *loop;
 	struct iaprof_target target;
+	struct mapped_files *mapped_files; /* for those that watch them */
+	/* As host->command_environment(). */
+	int (*command_environment)(void *context, const char *name, const char *value, bool prepend);
+	/* As host->check_item(), in words; NULL: nobody listens. */
+	void (*check_item)(void *context, uint32_t state, const char *name, const char *text);
 	/* An instance cannot go on: it failed in a callback, or all it had has been sent. Any thread. */
 	void (*ended)(void *context, struct instance *instance);
 	void *context;
@@ -46,6 +52,7 @@ struct instance {
 	struct output_target output; /* sinks: where its files go */
 	ARRAY(struct iaprof_output *) outputs;
 	ARRAY(struct watch *) watches;
+	iaprof_mapped_file_callback *mapped_file_callback; /* NULL: it watches none */
 
 	pthread_mutex_t lock; /* of the following */
 	struct error cause;   /* what fail() said since the callback began */
@@ -53,8 +60,12 @@ struct instance {
 	struct refused refused;
 
 	bool configured, prepared, started;
-	atomic_int stopping;  /* for its thread() */
-	atomic_bool finished; /* has nothing more to send, or failed */
+	const struct instance *brought_by; /* the source that this one is a companion of; NULL none */
+	bool offline;                      /* as host->offline() */
+	bool left_out;                     /* it cannot run here, and the run goes on without it */
+	bool has_company;                  /* the user wants it, or a source that has company: see setup_probe.c */
+	atomic_int stopping;               /* for its thread() */
+	atomic_bool finished;              /* has nothing more to send, or failed */
 	bool has_thread;
 	pthread_t thread;
 };
@@ -72,6 +83,7 @@ void instance_free(struct instance *instance);
  */
 int instance_configure(struct instance *instance, struct error *error);
 int instance_probe(struct instance *instance, struct error *error);
+void instance_check(struct instance *instance); /* tells services->check_item() */
 int instance_prepare(struct instance *instance, struct error *error);
 int instance_start(struct instance *instance, struct error *error); /* and its thread */
 int instance_stop(struct instance *instance, struct error *error);  /* joins its thread first */
@@ -88,5 +100,11 @@ int instance_fail(struct instance *instance, int result, const char *callback, s
 /* Fills in the host that the instance sees. */
 void instance_host_init(struct instance *instance);
 void instance_host_release(struct instance *instance);
+
+/* Whose host it is: a plugin gets no other. */
+static inline struct instance *instance_of(const struct iaprof_host *host)
+{
+	return host->core;
+}
 
 #endif

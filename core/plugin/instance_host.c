@@ -9,6 +9,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "plugin/instance.h"
+#include "plugin/instance_output.h"
+
+/* The instance sends nothing more: the run is told, which may end by it. */
+static void end(struct instance *instance)
+{
+	atomic_store(&instance->finished, true);
+	instance->services->ended(instance->services->context, instance);
+}
 
 /* A file descriptor or timer of the instance in the loop. */
 struct watch {
@@ -18,11 +26,6 @@ struct watch {
 	iaprof_fd_callback *fd_callback;
 	iaprof_timer_callback *timer_callback;
 };
-
-static struct instance *instance_of(const struct iaprof_host *host)
-{
-	return host->core;
-}
 
 static uint64_t host_clock(const struct iaprof_host *host)
 {
@@ -57,30 +60,40 @@ IAPROF_PRINTF(3, 4) static int host_fail(const struct iaprof_host *host, int cod
 	return -abs(code ? code : EIO);
 }
 
-/* Counts what a batch that found no room would have told. */
-static void count_refused(struct instance *instance, const struct iaprof_batch *batch)
+/*
+ * Of a batch that found no room, what gives other records their meaning is taken all the same: its source sends it
+ * once. The rest is counted. Returns 0 when nothing was lost.
+ */
+static int refuse(struct instance *instance, const struct iaprof_batch *batch, unsigned how, int reason)
 {
+	int result = 0;
 	pthread_mutex_lock(&instance->lock);
-	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
+		struct iaprof_batch one = { .records = record, .size = record->size, .count = 1 };
+		if (!refused_may_be(record) && !bus_emit(instance->services->bus, instance->number, &one,
+							 (how & BUS_KEEP_SOURCE) | BUS_RESERVE, NULL))
+			continue;
 		refused_add(&instance->refused, record);
+		result = reason;
+	}
 	pthread_mutex_unlock(&instance->lock);
+	return result;
 }
 
 static int host_emit(const struct iaprof_host *host, const struct iaprof_batch *batch)
 {
 	struct instance *instance = instance_of(host);
 	uint32_t flags = instance->plugin->description.flags;
-	unsigned how = (flags & (IAPROF_PLUGIN_LOSSLESS | IAPROF_PLUGIN_REPLAYS) ? BUS_WAIT : 0) |
-		       (flags & IAPROF_PLUGIN_REPLAYS ? BUS_KEEP_SOURCE : 0);
+	bool waits = flags & (IAPROF_PLUGIN_LOSSLESS | IAPROF_PLUGIN_REPLAYS) || instance->offline;
+	unsigned how = (waits ? BUS_WAIT : 0) | (flags & IAPROF_PLUGIN_REPLAYS ? BUS_KEEP_SOURCE : 0);
 	struct error error = { 0 };
 	int result = bus_emit(instance->services->bus, instance->number, batch, how, &error);
 	if (result == -EINVAL) {
 		host_fail(host, result, "%s", error.text);
 		instance_fail(instance, result, "emit", NULL);
-		atomic_store(&instance->finished, true);
-		instance->services->ended(instance->services->context, instance);
+		end(instance);
 	} else if (result) {
-		count_refused(instance, batch);
+		result = refuse(instance, batch, how, result);
 	}
 	return result;
 }
@@ -97,7 +110,7 @@ static uint32_t host_intern_stack(const struct iaprof_host *host, uint32_t pid, 
 
 static uint32_t intern_text_of(const struct iaprof_host *host, const char *text)
 {
-	return host_intern_string(host, text, strlen(text));
+	return intern_text_id(instance_of(host)->services->intern, text);
 }
 
 /* Sends one record of the instance, whether there is room or not. */
@@ -108,19 +121,13 @@ static void send(const struct iaprof_host *host, struct iaprof_record *record, u
 	record->size = (uint32_t)size;
 	record->source = instance->number;
 	record->time = clock_monotonic();
-	struct iaprof_batch batch = { .records = record, .size = size, .count = 1 };
-	bus_emit(instance->services->bus, instance->number, &batch, BUS_ALWAYS | BUS_KEEP_SOURCE, NULL);
+	bus_send(instance->services->bus, record);
 }
 
 static uint32_t host_declare_value_type(const struct iaprof_host *host, const char *name, const char *unit,
 					uint64_t period)
 {
-	/* The name and unit as one text have one id, the same for everybody who declares it. */
-	char text[256];
-	int length = snprintf(text, sizeof text, "%s %s", name, unit);
-	if (length < 0 || (size_t)length >= sizeof text)
-		return 0;
-	uint32_t id = intern_text_of(host, text);
+	uint32_t id = intern_value_type(instance_of(host)->services->intern, name, unit);
 	if (!id)
 		return 0;
 	struct iaprof_record_value_type record = {
@@ -150,6 +157,8 @@ void instance_report_refused(struct instance *instance)
 	for (size_t i = 0; i < REFUSED_VALUE_TYPES_MAX && refused.samples[i].count; i++)
 		host_lost(&instance->host, "samples: queue full", refused.begin, refused.samples[i].count,
 			  refused.samples[i].value_type, refused.samples[i].value);
+	if (refused.launches)
+		host_lost(&instance->host, "launches: queue full", refused.begin, refused.launches, 0, 0);
 	if (refused.records)
 		host_lost(&instance->host, "records: queue full", refused.begin, refused.records, 0, 0);
 }
@@ -175,8 +184,7 @@ static void callback_returned(struct watch *watch, int result)
 	instance_fail(instance, result, watch->fd_callback ? "descriptor callback" : "timer callback", NULL);
 	if (watch->loop_watch) /* the callback may have ended the watch before it failed */
 		loop_pause(watch->loop_watch);
-	atomic_store(&instance->finished, true);
-	instance->services->ended(instance->services->context, instance);
+	end(instance);
 }
 
 static void descriptor_ready(void *context, uint32_t ready)
@@ -248,6 +256,39 @@ static int host_watch_timer(const struct iaprof_host *host, uint64_t period, iap
 	return loop_watch_timer(watch->instance->services->loop, period, timer_expired, watch, &watch->loop_watch);
 }
 
+static int host_command_environment(const struct iaprof_host *host, const char *name, const char *value, uint32_t how)
+{
+	struct instance_services *services = instance_of(host)->services;
+	if (!services->target.command_pid || !services->command_environment)
+		return -ENOENT;
+	if (how > IAPROF_ENVIRONMENT_PREPEND_PATH)
+		return -EINVAL;
+	return services->command_environment(services->context, name, value, how == IAPROF_ENVIRONMENT_PREPEND_PATH);
+}
+
+/* A callback's failure ends its instance. */
+static void file_is_mapped(void *context, const struct iaprof_mapped_file *file)
+{
+	struct instance *instance = context;
+	if (!instance->started || atomic_load(&instance->stopping) || atomic_load(&instance->finished))
+		return;
+	int result = instance->mapped_file_callback(instance->memory, file);
+	if (!result)
+		return;
+	instance_fail(instance, result, "mapped file callback", NULL);
+	end(instance);
+}
+
+static int host_watch_mapped_files(const struct iaprof_host *host, iaprof_mapped_file_callback *callback)
+{
+	struct instance *instance = instance_of(host);
+	if (!(instance->plugin->description.flags & IAPROF_PLUGIN_NEEDS_PROCESSES) ||
+	    !instance->services->mapped_files || instance->mapped_file_callback)
+		return -EINVAL;
+	instance->mapped_file_callback = callback;
+	return mapped_files_watch(instance->services->mapped_files, file_is_mapped, instance) ? 0 : -ENOMEM;
+}
+
 static const struct iaprof_target *host_target(const struct iaprof_host *host)
 {
 	return &instance_of(host)->services->target;
@@ -255,9 +296,7 @@ static const struct iaprof_target *host_target(const struct iaprof_host *host)
 
 static void host_finished(const struct iaprof_host *host)
 {
-	struct instance *instance = instance_of(host);
-	atomic_store(&instance->finished, true);
-	instance->services->ended(instance->services->context, instance);
+	end(instance_of(host));
 }
 
 static void host_request(const struct iaprof_host *host, uint32_t flags)
@@ -265,58 +304,23 @@ static void host_request(const struct iaprof_host *host, uint32_t flags)
 	instance_of(host)->requests |= flags;
 }
 
-/* What an output function returns: its failure is noted for the callback that called it. */
-static int output_result(const struct iaprof_host *host, int result, const struct error *error)
+IAPROF_PRINTF(4, 5)
+static void host_check_item(const struct iaprof_host *host, uint32_t state, const char *name, const char *format, ...)
 {
-	return result ? host_fail(host, result, "%s", error->text) : 0;
+	const struct instance_services *services = instance_of(host)->services;
+	if (!services->check_item)
+		return;
+	char text[1024];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	services->check_item(services->context, state, name ? name : "", text);
 }
 
-static struct iaprof_output *host_output_open(const struct iaprof_host *host, const char *variant)
+static void host_offline(const struct iaprof_host *host)
 {
-	struct instance *instance = instance_of(host);
-	struct error error = { 0 };
-	struct iaprof_output *output = output_open(&instance->output, variant, &error);
-	if (output && array_push(&instance->outputs, output))
-		return output;
-	if (output) {
-		output_discard(output);
-		error_set(&error, ENOMEM, "out of memory");
-	}
-	output_result(host, error.code, &error);
-	return NULL;
-}
-
-static int host_output_write(const struct iaprof_host *host, struct iaprof_output *output, const void *data,
-			     size_t size)
-{
-	struct error error = { 0 };
-	return output_result(host, output_write(output, data, size, &error), &error);
-}
-
-static int host_output_flush(const struct iaprof_host *host, struct iaprof_output *output)
-{
-	struct error error = { 0 };
-	return output_result(host, output_flush(output, &error), &error);
-}
-
-static void forget_output(struct instance *instance, const struct iaprof_output *output)
-{
-	for (size_t i = 0; i < instance->outputs.count; i++)
-		if (instance->outputs.items[i] == output)
-			instance->outputs.items[i] = instance->outputs.items[--instance->outputs.count];
-}
-
-static int host_output_close(const struct iaprof_host *host, struct iaprof_output *output)
-{
-	struct error error = { 0 };
-	forget_output(instance_of(host), output);
-	return output_result(host, output_close(output, &error), &error);
-}
-
-static void host_output_discard(const struct iaprof_host *host, struct iaprof_output *output)
-{
-	forget_output(instance_of(host), output);
-	output_discard(output);
+	instance_of(host)->offline = true;
 }
 
 void instance_host_init(struct instance *instance)
@@ -341,12 +345,17 @@ void instance_host_init(struct instance *instance)
 		.target = host_target,
 		.finished = host_finished,
 		.request = host_request,
-		.output_open = host_output_open,
-		.output_write = host_output_write,
-		.output_flush = host_output_flush,
-		.output_close = host_output_close,
-		.output_discard = host_output_discard,
+		.output_open = instance_output_open,
+		.output_write = instance_output_write,
+		.output_flush = instance_output_flush,
+		.output_close = instance_output_close,
+		.output_discard = instance_output_discard,
 		.core = instance,
+		.command_environment = host_command_environment,
+		.watch_mapped_files = host_watch_mapped_files,
+		.check_item = host_check_item,
+		.output_is_single = instance_output_is_single,
+		.offline = host_offline,
 	};
 }
 

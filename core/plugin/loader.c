@@ -26,6 +26,9 @@
 /* An instance larger than this is a mistake, not a plan. */
 #define INSTANCE_SIZE_MAX ((size_t)64 << 20)
 
+/* More sources than belong together. */
+#define COMPANION_COUNT_MAX 16
+
 const char *plugin_kind_name(uint32_t kind)
 {
 	static const char *const names[] = { "plugin", "source", "sink", "decoder" };
@@ -105,9 +108,26 @@ static const char *missing_member(const struct iaprof_plugin *plugin)
 		return !plugin->start ? "start" : !plugin->stop ? "stop" : NULL;
 	case IAPROF_PLUGIN_SINK:
 		return !plugin->finish ? "finish" : !plugin->records && !plugin->profile ? "records or profile" : NULL;
-	default:
-		return !plugin->decode ? "decode" : NULL;
+	default: {
+		if (!plugin->decode)
+			return "decode";
+		if (!plugin->code_open && !plugin->code_close && !plugin->code_decode && !plugin->code_producers)
+			return NULL;
+		return !plugin->code_open    ? "code_open"
+		       : !plugin->code_close ? "code_close"
+					     : (plugin->code_decode ? NULL : "code_decode");
 	}
+	}
+}
+
+/* Names of plugins, none of them its own. A list that does not end is cut off by the first name that is none. */
+static bool companions_are_names(const struct iaprof_plugin *plugin)
+{
+	for (size_t i = 0; plugin->companions && plugin->companions[i]; i++)
+		if (i == COMPANION_COUNT_MAX || !is_name(plugin->companions[i]) ||
+		    !strcmp(plugin->companions[i], plugin->name))
+			return false;
+	return true;
 }
 
 int plugin_take_description(struct plugin *plugin, const struct iaprof_plugin *theirs, const char *name,
@@ -143,6 +163,9 @@ int plugin_take_description(struct plugin *plugin, const struct iaprof_plugin *t
 	const char *missing = missing_member(ours);
 	if (missing)
 		return error_set(error, EINVAL, "a %s needs %s()", plugin_kind_name(ours->kind), missing);
+	if (!companions_are_names(ours))
+		return error_set(error, EINVAL, "its companions are not up to %d names of other plugins",
+				 COMPANION_COUNT_MAX);
 	if (ours->option_count && (!ours->options || ours->option_size < OPTION_SIZE_MINIMUM))
 		return error_set(error, EINVAL, "its option table is cut off");
 	if (!ours->description)

@@ -72,15 +72,9 @@ struct image *image_by_serial(const struct image_table *table, uint32_t serial)
 
 static bool slot_take(struct image_table *table, struct image *image)
 {
-	if (table->free_slots.count) {
-		image->slot = table->free_slots.items[--table->free_slots.count];
-	} else {
-		/* Room to free it again is made now, so that freeing cannot fail. */
-		if (!array_reserve(&table->free_slots, table->slots.count + 1) ||
-		    !array_push(&table->slots, (struct image *)NULL))
-			return false;
-		image->slot = (uint32_t)table->slots.count - 1;
-	}
+	image->slot = array_take(&table->slots, &table->free_slots);
+	if (image->slot == POSITION_NONE)
+		return false;
 	table->slots.items[image->slot] = image;
 	return true;
 }
@@ -88,7 +82,7 @@ static bool slot_take(struct image_table *table, struct image *image)
 static void slot_release(struct image_table *table, struct image *image)
 {
 	table->slots.items[image->slot] = NULL;
-	table->free_slots.items[table->free_slots.count++] = image->slot;
+	array_give_back(&table->free_slots, image->slot);
 }
 
 /* Makes image the one that its pid is found by, instead of previous (or NULL). */

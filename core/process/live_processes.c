@@ -28,20 +28,15 @@ struct live_process *live_process_add(struct live_processes *processes, uint32_t
 	struct live_process *process = live_process_find(processes, pid);
 	if (process)
 		return process;
-	if (!processes->free_items.count) {
-		/* Room to free it again is made now, so that removing cannot fail. */
-		if (!array_reserve(&processes->free_items, processes->items.count + 1) ||
-		    !array_push(&processes->items, (struct live_process){ 0 }))
-			return NULL;
-		processes->free_items.items[processes->free_items.count++] = (uint32_t)processes->items.count - 1;
-	}
-	uint32_t position = processes->free_items.items[processes->free_items.count - 1];
+	uint32_t position = array_take(&processes->items, &processes->free_items);
+	if (position == POSITION_NONE)
+		return NULL;
 	processes->items.items[position] = (struct live_process){ .pid = pid };
 	if (!hash_index_add(&processes->index, hash_u64(pid), position, rehash, processes)) {
 		processes->items.items[position].pid = 0;
+		array_give_back(&processes->free_items, position);
 		return NULL;
 	}
-	processes->free_items.count--;
 	return &processes->items.items[position];
 }
 
@@ -51,5 +46,5 @@ void live_process_remove(struct live_processes *processes, struct live_process *
 	hash_index_remove(&processes->index, hash_u64(process->pid), position);
 	processes->leaders_ended -= process->leader_ended;
 	*process = (struct live_process){ 0 };
-	processes->free_items.items[processes->free_items.count++] = position;
+	array_give_back(&processes->free_items, position);
 }

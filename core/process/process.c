@@ -236,6 +236,12 @@ struct process *process_table_find(struct process_table *table, uint32_t pid, ui
 	return &image->process;
 }
 
+uint64_t process_table_end(struct process_table *table, uint32_t pid, uint64_t time)
+{
+	const struct process *process = process_table_find(table, pid, time);
+	return process && process->end >= time ? process->end : UINT64_MAX;
+}
+
 struct process *process_table_by_serial(struct process_table *table, uint32_t serial)
 {
 	struct image *image = image_by_serial(&table->images, serial);

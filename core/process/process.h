@@ -62,6 +62,11 @@ int process_table_mapping(struct process_table *table, const struct iaprof_recor
 
 /* The program image that had this pid at this time; the oldest known one when time is before it; NULL unknown pid. */
 struct process *process_table_find(struct process_table *table, uint32_t pid, uint64_t time);
+/*
+ * When the program image ended that had this pid at this time; UINT64_MAX: it runs, or nobody knows of it. For what is
+ * told late of programs that have ended by then.
+ */
+uint64_t process_table_end(struct process_table *table, uint32_t pid, uint64_t time);
 /* By serial number; NULL when it is gone. */
 struct process *process_table_by_serial(struct process_table *table, uint32_t serial);
 

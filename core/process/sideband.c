@@ -3,10 +3,7 @@
 #include "process/sideband.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -14,7 +11,7 @@
 #include "process/live_processes.h"
 #include "process/proc_scan.h"
 #include "process/proc_text.h"
-#include "process/sideband_ring.h"
+#include "process/sideband_rings.h"
 #include "process/sideband_writer.h"
 
 #define RING_SIZE_DEFAULT 262144u
@@ -23,11 +20,15 @@
 /* How often at most /proc is looked through again because events were lost. */
 #define LOOK_AGAIN_INTERVAL NANOSECONDS_PER_SECOND
 
+/* How often it is looked which CPUs are online: reading the list takes some microseconds. */
+#define FOLLOW_INTERVAL NANOSECONDS_PER_SECOND
+
 /* The largest perf record: its size is a 16-bit number. Ours are shorter: a path of PATH_MAX, and some numbers. */
 #define PERF_RECORD_SIZE_MAX 65536u
 #define SIDEBAND_RECORD_SIZE_MAX 8192u
 
 static const char lost_reason[] = "process events (perf ring full)";
+static const char lost_reason_cpu[] = "process events (CPU came online)";
 
 /* A record that waits in a ring, to be sorted. */
 struct waiting {
@@ -38,14 +39,13 @@ struct waiting {
 };
 
 struct sideband {
-	ARRAY(struct sideband_ring) rings;
+	struct sideband_rings rings;
+	uint64_t followed;    /* when it was looked last which CPUs are online; 0: not started */
 	ARRAY(uint32_t) pids; /* sorted; none: all */
 	ARRAY(struct waiting) waiting;
 	struct live_processes live;
-	uint64_t ring_size;
 	uint64_t looked; /* when /proc was looked through last */
 	bool look_again; /* something was lost since then */
-	int epoll;
 	unsigned char scratch[PERF_RECORD_SIZE_MAX];
 	struct sideband_writer writer;
 };
@@ -54,44 +54,6 @@ static int pid_compare(const void *left, const void *right)
 {
 	const uint32_t *a = left, *b = right;
 	return *a < *b ? -1 : *a > *b;
-}
-
-/* What ring_add() needs to know. */
-struct opening {
-	struct sideband *sideband;
-	struct error *error;
-};
-
-static int ring_add(void *context, uint32_t cpu)
-{
-	const struct opening *opening = context;
-	struct sideband *sideband = opening->sideband;
-	if (!array_reserve(&sideband->rings, sideband->rings.count + 1))
-		return error_set(opening->error, ENOMEM, "out of memory");
-	struct sideband_ring *ring = &sideband->rings.items[sideband->rings.count];
-	int result = sideband_ring_open(ring, cpu, sideband->ring_size, opening->error);
-	if (result)
-		return result == -ENODEV ? 0 : result; /* went offline in this moment */
-	sideband->rings.count++;
-	struct epoll_event event = { .events = EPOLLIN, .data.fd = ring->descriptor };
-	if (epoll_ctl(sideband->epoll, EPOLL_CTL_ADD, ring->descriptor, &event))
-		return error_set(opening->error, errno, "epoll: %s", strerror(errno));
-	return 0;
-}
-
-static int rings_open(struct sideband *sideband, struct error *error)
-{
-	static const char path[] = "/sys/devices/system/cpu/online";
-	char text[4096];
-	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t size = descriptor < 0 ? -1 : read(descriptor, text, sizeof text);
-	if (size < 0)
-		return error_set(error, errno, "%s: %s", path, strerror(errno));
-	struct opening opening = { .sideband = sideband, .error = error };
-	int result = proc_cpu_list(text, (size_t)size, ring_add, &opening);
-	if (result == -EBADMSG)
-		error_set(error, result, "%s is not a list of CPUs", path);
-	return result;
 }
 
 struct sideband *sideband_new(const struct sideband_output *output, const uint32_t *pids, uint32_t pid_count,
@@ -111,12 +73,6 @@ struct sideband *sideband_new(const struct sideband_output *output, const uint32
 		return NULL;
 	}
 	sideband->writer.output = *output;
-	sideband->ring_size = ring_size;
-	sideband->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (sideband->epoll < 0) {
-		error_set(error, errno, "epoll: %s", strerror(errno));
-		goto fail;
-	}
 	for (uint32_t i = 0; i < pid_count; i++)
 		if (!array_push(&sideband->pids, pids[i])) {
 			error_set(error, ENOMEM, "out of memory");
@@ -124,7 +80,7 @@ struct sideband *sideband_new(const struct sideband_output *output, const uint32
 		}
 	if (pid_count)
 		qsort(sideband->pids.items, pid_count, sizeof *pids, pid_compare);
-	if (rings_open(sideband, error))
+	if (sideband_rings_open(&sideband->rings, ring_size, error))
 		goto fail;
 	return sideband;
 
@@ -137,11 +93,7 @@ void sideband_free(struct sideband *sideband)
 {
 	if (!sideband)
 		return;
-	for (size_t i = 0; i < sideband->rings.count; i++)
-		sideband_ring_close(&sideband->rings.items[i]);
-	if (sideband->epoll >= 0)
-		close(sideband->epoll);
-	array_free(&sideband->rings);
+	sideband_rings_close(&sideband->rings);
 	array_free(&sideband->pids);
 	array_free(&sideband->waiting);
 	live_processes_free(&sideband->live);
@@ -150,15 +102,8 @@ void sideband_free(struct sideband *sideband)
 
 int sideband_start(struct sideband *sideband, struct error *error)
 {
-	uint64_t now = clock_monotonic();
-	for (size_t i = 0; i < sideband->rings.count; i++) {
-		struct sideband_ring *ring = &sideband->rings.items[i];
-		ring->last_time = now;
-		if (ioctl(ring->descriptor, PERF_EVENT_IOC_ENABLE, 0))
-			return error_set(error, errno, "process events: start on CPU %u: %s", ring->cpu,
-					 strerror(errno));
-	}
-	return 0;
+	sideband->followed = clock_monotonic();
+	return sideband_rings_start(&sideband->rings, sideband->followed, error);
 }
 
 int sideband_scan(struct sideband *sideband, struct error *error)
@@ -174,7 +119,7 @@ int sideband_scan(struct sideband *sideband, struct error *error)
 
 int sideband_descriptor(const struct sideband *sideband)
 {
-	return sideband->epoll;
+	return sideband->rings.epoll;
 }
 
 static bool is_wanted(const struct sideband *sideband, uint32_t pid)
@@ -285,7 +230,7 @@ static int handle(struct sideband *sideband, struct sideband_ring *ring, const s
 /* Lists a ring's records up to now; newer ones wait for the next drain, when all rings have theirs. */
 static int ring_list(struct sideband *sideband, uint32_t number, uint64_t now, uint64_t *end)
 {
-	struct sideband_ring *ring = &sideband->rings.items[number];
+	struct sideband_ring *ring = &sideband->rings.rings.items[number];
 	uint64_t head = sideband_ring_head(ring), position = ring->tail;
 	while (position != head) {
 		/* A record's first 8 bytes, its header, never go around the end: all sizes are multiples of 8. */
@@ -351,24 +296,32 @@ static int look_again(struct sideband *sideband, uint64_t now)
 	return sideband_scan(sideband, NULL);
 }
 
-/* A CPU that goes offline takes its event away, which would then be readable for ever. */
-static void hangups_remove(struct sideband *sideband)
+/* What happened on a CPU before it was seen to be online is lost, and looked for in /proc. */
+static int cpus_follow(struct sideband *sideband, uint64_t now)
 {
-	struct epoll_event events[16];
-	int count = epoll_wait(sideband->epoll, events, sizeof events / sizeof *events, 0);
-	for (int i = 0; i < count; i++)
-		if (events[i].events & (EPOLLHUP | EPOLLERR))
-			epoll_ctl(sideband->epoll, EPOLL_CTL_DEL, events[i].data.fd, NULL);
+	uint64_t before = sideband->followed;
+	size_t came;
+
+	if (!before || now - before < FOLLOW_INTERVAL)
+		return 0;
+	sideband->followed = now;
+	int result = sideband_rings_follow(&sideband->rings, now, &came, NULL);
+	if (came) {
+		sideband->writer.output.lost(sideband->writer.output.context, lost_reason_cpu, before,
+					     IAPROF_COUNT_UNKNOWN);
+		sideband->look_again = true;
+	}
+	return result;
 }
 
 int sideband_drain(struct sideband *sideband)
 {
 	uint64_t now = clock_monotonic();
-	size_t ring_count = sideband->rings.count;
+	size_t ring_count = sideband->rings.rings.count;
 	CLEANUP_FREE uint64_t *ends = calloc(ring_count + 1, sizeof *ends);
 	int result = ends ? 0 : -ENOMEM;
 
-	hangups_remove(sideband);
+	sideband_rings_remove_hangups(&sideband->rings);
 	sideband->waiting.count = 0;
 	for (uint32_t i = 0; i < ring_count && !result; i++)
 		result = ring_list(sideband, i, now, &ends[i]);
@@ -379,7 +332,7 @@ int sideband_drain(struct sideband *sideband)
 		      waiting_compare);
 	for (size_t i = 0; i < sideband->waiting.count && !result; i++) {
 		const struct waiting *waiting = &sideband->waiting.items[i];
-		struct sideband_ring *ring = &sideband->rings.items[waiting->ring];
+		struct sideband_ring *ring = &sideband->rings.rings.items[waiting->ring];
 		struct sideband_event event;
 		const void *bytes = sideband_ring_bytes(ring, waiting->position, waiting->size, sideband->scratch);
 		if (sideband_event_decode(bytes, waiting->size, &event))
@@ -387,7 +340,7 @@ int sideband_drain(struct sideband *sideband)
 		ring->last_time = waiting->time;
 	}
 	for (size_t i = 0; i < ring_count; i++) {
-		struct sideband_ring *ring = &sideband->rings.items[i];
+		struct sideband_ring *ring = &sideband->rings.rings.items[i];
 		/* Whether something was lost is asked only after a ring that had no room for the largest record. */
 		bool was_full = ends[i] - ring->tail + SIDEBAND_RECORD_SIZE_MAX > ring->size;
 		sideband_ring_consume(ring, ends[i]);
@@ -398,6 +351,8 @@ int sideband_drain(struct sideband *sideband)
 	leaders_check(sideband);
 	int flushed = sideband_write_flush(&sideband->writer);
 	if (!result)
-		result = flushed ? flushed : look_again(sideband, now);
-	return result;
+		result = flushed;
+	if (!result)
+		result = cpus_follow(sideband, now);
+	return result ? result : look_again(sideband, now);
 }

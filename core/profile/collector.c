@@ -7,16 +7,22 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "profile/sample_stack.h"
+#include "profile/call_tree.h"
+#include "profile/cpu_samples.h"
+#include "profile/event_stacks.h"
+#include "profile/replayed_stacks.h"
 
 /* Process events of other CPUs may still come for this long after an exit was told. */
 #define RETIRE_AFTER (2 * NANOSECONDS_PER_SECOND)
 
-/* Samples that wait for the process events of their time; more than this are not held back. */
-#define WAITING_COUNT_MAX 65536
+/* Samples of devices that waited get the name of their program with a SYNC: that much later than they may wait. */
+#define RETIRE_AFTER_HOLD NANOSECONDS_PER_SECOND
 
 /* From this many distinct raw stacks on they are resolved, whereby the many addresses of a function become one. */
 #define RESOLVE_COUNT 16384
+
+/* From this many stacks on, those that nobody has used lately are dropped. */
+#define STACK_COUNT 65536
 
 /* A stack id may be used for 5 s (iaprof/host.h); twice that is on the safe side of a bus that lags. */
 #define STACK_EPOCH NANOSECONDS_PER_SECOND
@@ -24,44 +30,24 @@
 /* A replay does not see when its sources asked for a stack again, only the samples: at most 5 s and the bus later. */
 #define STACK_EPOCHS_OF_REPLAY (3 * STACK_EPOCHS)
 
-struct source_name {
-	uint16_t number;
-	const char *name;
-};
-
-/* A counter named COUNTER_KERNEL_SIDE_TIME. */
-struct counter {
-	uint16_t source;
-	uint32_t id;
-	double value;
-};
-#define COUNTER_KERNEL_SIDE_TIME "kernel-side-time"
-
-/* More than any honest run has; a damaged capture must not make tables of its own size. */
-#define KERNEL_SIDE_COUNTERS_MAX 64
-#define VALUE_TYPES_MAX 256
-#define SOURCES_MAX 1024
-
-/* Texts of keys and values that a profile carries. */
-#define METADATA_COUNT_MAX 512
-
 struct collector {
 	struct collector_options options;
 	struct process_table *processes;
 	struct symbolizer *symbolizer;
 	struct resolver *resolver;
+	struct device_code *device_code;
+	struct correlator *correlator;
 	struct frame_table frames;
 	struct value_table values;
 	struct loss loss;
-	struct sample_table samples; /* by program and raw stack */
-	ARRAY(struct iaprof_record_sample) waiting;
-	ARRAY(struct source_name) sources;
-	ARRAY(struct counter) kernel_side_counters;
-	ARRAY(uint32_t) value_type_ids; /* beside value_types */
-	ARRAY(struct iaprof_value_type) value_types;
-	ARRAY(const char *) metadata; /* key, value, ... */
+	struct call_tree calls;
+	struct findings findings;
+	struct histograms histograms;
+	struct cpu_samples cpu_samples;
+	struct run_facts facts;
 	struct collector_statistics statistics;
-	struct sample_stack_context stack_context;
+	struct event_stacks event_stacks; /* of launches and calls, where a sink wants records */
+	struct replayed_stacks replayed_stacks;
 	uint64_t stack_epoch_begin;
 	uint64_t last_sync;
 };
@@ -72,6 +58,9 @@ struct collector *collector_new(const struct collector_options *options)
 	if (!collector)
 		return NULL;
 	collector->options = *options;
+	if (!collector->options.hold)
+		collector->options.hold = CORRELATOR_HOLD;
+	collector->facts.intern = options->intern;
 	collector->processes = process_table_new();
 	collector->symbolizer = symbolizer_new(&(struct symbolizer_options){
 		.lines = options->lines, .live = options->live, .kallsyms = options->kallsyms });
@@ -81,14 +70,41 @@ struct collector *collector_new(const struct collector_options *options)
 								       .intern = options->intern,
 								       .bus = options->frames_bus,
 								       .lines = options->lines });
+	collector->device_code = device_code_new(&(struct device_code_options){ .intern = options->intern,
+										.processes = collector->processes,
+										.decoders = options->decoders,
+										.bus = options->frames_bus,
+										.live = options->live });
+	collector->correlator = correlator_new(&(struct correlator_options){ .intern = options->intern,
+									     .processes = collector->processes,
+									     .resolver = collector->resolver,
+									     .device_code = collector->device_code,
+									     .frames = &collector->frames,
+									     .values = &collector->values,
+									     .facts = &collector->facts,
+									     .bus = options->frames_bus,
+									     .hold = collector->options.hold,
+									     .producers = options->producers });
 	if (collector->resolver)
 		resolver_set_same_boot(collector->resolver, options->live);
-	collector->stack_context = (struct sample_stack_context){ .processes = collector->processes,
-								  .resolver = collector->resolver,
-								  .frames = &collector->frames,
-								  .intern = options->intern,
-								  .pids = options->pids };
-	if (!collector->processes || !collector->symbolizer || !collector->resolver) {
+	collector->calls.intern = options->intern;
+	collector->findings.intern = options->intern;
+	collector->histograms.intern = options->intern;
+	collector->cpu_samples = (struct cpu_samples){ .stack_context = { .processes = collector->processes,
+									  .resolver = collector->resolver,
+									  .frames = &collector->frames,
+									  .intern = options->intern,
+									  .calls = &collector->calls,
+									  .pids = options->pids },
+						       .facts = &collector->facts,
+						       .values = &collector->values };
+	collector->event_stacks.context = (struct event_stacks_context){ .processes = collector->processes,
+									 .resolver = collector->resolver,
+									 .frames = &collector->frames,
+									 .intern = options->intern,
+									 .bus = options->frames_bus };
+	if (!collector->processes || !collector->symbolizer || !collector->resolver || !collector->device_code ||
+	    !collector->correlator) {
 		collector_free(collector);
 		return NULL;
 	}
@@ -99,19 +115,21 @@ void collector_free(struct collector *collector)
 {
 	if (!collector)
 		return;
+	event_stacks_free(&collector->event_stacks);
+	replayed_stacks_free(&collector->replayed_stacks);
+	correlator_free(collector->correlator);
+	device_code_free(collector->device_code);
 	resolver_free(collector->resolver);
 	symbolizer_free(collector->symbolizer);
 	process_table_free(collector->processes);
 	frame_table_free(&collector->frames);
 	value_table_free(&collector->values);
-	sample_table_free(&collector->samples);
+	cpu_samples_free(&collector->cpu_samples);
+	call_tree_free(&collector->calls);
+	findings_free(&collector->findings);
+	histograms_free(&collector->histograms);
 	loss_free(&collector->loss);
-	array_free(&collector->waiting);
-	array_free(&collector->sources);
-	array_free(&collector->kernel_side_counters);
-	array_free(&collector->value_type_ids);
-	array_free(&collector->value_types);
-	array_free(&collector->metadata);
+	run_facts_free(&collector->facts);
 	free(collector);
 }
 
@@ -120,26 +138,9 @@ static const char *text(const struct collector *collector, uint32_t id)
 	return intern_text(collector->options.intern, id);
 }
 
-static const char *source_name(const struct collector *collector, uint16_t number)
-{
-	for (size_t i = 0; i < collector->sources.count; i++)
-		if (collector->sources.items[i].number == number)
-			return collector->sources.items[i].name;
-	return number ? "[unknown source]" : "iaprof";
-}
-
 static void count_out_of_memory(struct collector *collector, uint64_t count)
 {
 	collector->statistics.out_of_memory = saturating_add(collector->statistics.out_of_memory, count);
-}
-
-/* The index of a value type by its id, LOSS_NO_VALUE_TYPE when there is none. */
-static uint32_t find_value_type(const struct collector *collector, uint32_t id)
-{
-	for (size_t i = 0; i < collector->value_type_ids.count; i++)
-		if (collector->value_type_ids.items[i] == id)
-			return (uint32_t)i;
-	return LOSS_NO_VALUE_TYPE;
 }
 
 static void add_loss(struct collector *collector, const char *source, const char *reason, uint32_t value_type,
@@ -166,85 +167,38 @@ static void add_loss(struct collector *collector, const char *source, const char
 		count_out_of_memory(collector, 1);
 }
 
-static void resolve_entry(void *context, const struct sample_entry *entry)
-{
-	struct collector *collector = context;
-	uint32_t stack = sample_stack_resolve(&collector->stack_context, entry);
-	if (stack == FRAME_NONE ||
-	    !value_table_add(&collector->values, stack, entry->key.value_type, entry->value, entry->count))
-		count_out_of_memory(collector, entry->count);
-}
-
-/* Gives a sample to the program that ran at its time. */
-static void place_sample(struct collector *collector, const struct iaprof_record_sample *sample)
-{
-	struct process *process = process_table_find(collector->processes, sample->pid, sample->header.time);
-	/* Asking for the stacks keeps them from expiring before they are resolved. */
-	intern_find_stack(collector->options.intern, sample->user_stack);
-	intern_find_stack(collector->options.intern, sample->kernel_stack);
-	struct sample_key key = { .process = process ? process->serial : 0,
-				  .pid = collector->options.pids || !process ? sample->pid : 0,
-				  .name = sample->name,
-				  .user_stack = sample->user_stack,
-				  .kernel_stack = sample->kernel_stack,
-				  .value_type = find_value_type(collector, sample->value_type),
-				  .flags = sample->flags & ~SAMPLE_USER_RESOLVED };
-	if (key.value_type == LOSS_NO_VALUE_TYPE)
-		add_loss(collector, source_name(collector, sample->header.source), COLLECTOR_REASON_VALUE_TYPE,
-			 LOSS_NO_VALUE_TYPE, sample->first_time, sample->header.time, sample->count, 0);
-	else if (!sample_table_add(&collector->samples, &key, sample->header.time, sample->value, sample->count))
-		count_out_of_memory(collector, sample->count);
-}
-
-/* Places the samples of up to a time, and keeps the later ones waiting. */
-static void place_waiting(struct collector *collector, uint64_t until)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < collector->waiting.count; i++)
-		if (collector->waiting.items[i].header.time <= until)
-			place_sample(collector, &collector->waiting.items[i]);
-		else
-			collector->waiting.items[kept++] = collector->waiting.items[i];
-	collector->waiting.count = kept;
-}
-
 void collector_resolve(struct collector *collector)
 {
-	sample_table_take_all(&collector->samples, resolve_entry, collector);
+	correlator_flush(collector->correlator);
+	cpu_samples_resolve(&collector->cpu_samples);
 }
 
-/*
- * Resolves what needs the process, which is about to be forgotten. The Linux kernel's part can wait: reading its
- * symbols is much work, and belongs after the measuring.
- */
-static void resolve_user_part(void *context, const struct sample_entry *entry)
+/* Programs that ended before this are forgotten: nothing that is still to be named is older. */
+static uint64_t retired_before(const struct collector *collector, uint64_t time)
 {
-	struct collector *collector = context;
-	struct sample_key key = { .user_stack = sample_stack_resolve_user(&collector->stack_context, entry),
-				  .kernel_stack = entry->key.kernel_stack,
-				  .value_type = entry->key.value_type,
-				  .flags = entry->key.flags | SAMPLE_USER_RESOLVED };
-	if (key.user_stack == FRAME_NONE ||
-	    !sample_table_add(&collector->samples, &key, entry->last_time, entry->value, entry->count))
-		count_out_of_memory(collector, entry->count);
-}
-
-static void process_gone(void *context, struct process *process)
-{
-	struct collector *collector = context;
-	sample_table_take_process(&collector->samples, process->serial, resolve_user_part, collector);
+	uint64_t after = collector->options.hold + RETIRE_AFTER_HOLD;
+	if (after < RETIRE_AFTER)
+		after = RETIRE_AFTER;
+	return time > after ? time - after : 0;
 }
 
 static void take_sync(struct collector *collector, uint64_t time)
 {
-	place_waiting(collector, time);
-	process_table_retire(collector->processes, time > RETIRE_AFTER ? time - RETIRE_AFTER : 0, process_gone,
-			     collector);
+	cpu_samples_place(&collector->cpu_samples, time);
+	event_stacks_name(&collector->event_stacks, time);
+	if (collector->options.live)
+		correlator_sync(collector->correlator, time);
+	process_table_retire(collector->processes, retired_before(collector, time), cpu_samples_end_process,
+			     &collector->cpu_samples);
 	if (time - collector->stack_epoch_begin >= STACK_EPOCH) {
 		collector->stack_epoch_begin = time;
 		intern_begin_epoch(collector->options.intern);
-		/* Stacks must not expire under samples that are not resolved yet. */
-		if (collector->samples.entries.count >= RESOLVE_COUNT) {
+		/*
+		 * Stacks must not expire under samples that are not resolved yet. Launches bring stacks without
+		 * samples: each process has addresses of its own.
+		 */
+		if (cpu_samples_pending(&collector->cpu_samples) >= RESOLVE_COUNT ||
+		    intern_stack_count(collector->options.intern) >= STACK_COUNT) {
 			collector_resolve(collector);
 			intern_expire_stacks(collector->options.intern,
 					     collector->options.live ? STACK_EPOCHS : STACK_EPOCHS_OF_REPLAY);
@@ -254,71 +208,48 @@ static void take_sync(struct collector *collector, uint64_t time)
 
 static void take_sample(struct collector *collector, const struct iaprof_record_sample *sample)
 {
-	collector->statistics.samples = saturating_add(collector->statistics.samples, sample->count);
-	if (collector->waiting.count >= WAITING_COUNT_MAX)
-		place_waiting(collector, UINT64_MAX);
-	if (!array_push(&collector->waiting, *sample))
-		count_out_of_memory(collector, sample->count);
+	if (!cpu_samples_take(&collector->cpu_samples, sample))
+		add_loss(collector, run_facts_source_name(&collector->facts, sample->header.source),
+			 COLLECTOR_REASON_VALUE_TYPE, LOSS_NO_VALUE_TYPE, sample->first_time, sample->header.time,
+			 sample->count, 0);
 }
 
-static void take_value_type(struct collector *collector, const struct iaprof_record_value_type *record)
+/* Calls that have a place in the tree of calls are in the profile. */
+static void take_call(struct collector *collector, const struct iaprof_record_call *call)
 {
-	if (collector->value_types.count >= VALUE_TYPES_MAX ||
-	    find_value_type(collector, record->id) != LOSS_NO_VALUE_TYPE)
+	if (call->header.size < sizeof *call || !call->node)
 		return;
-	struct iaprof_value_type type = { .name = text(collector, record->name),
-					  .unit = text(collector, record->unit),
-					  .period = record->period };
-	if (array_push(&collector->value_types, type) && !array_push(&collector->value_type_ids, record->id))
-		collector->value_types.count--;
+	const struct {
+		uint32_t type;
+		uint64_t value;
+	} values[] = { { call->time_type, call->self_duration }, { call->count_type, call->count } };
+	const char *source = run_facts_source_name(&collector->facts, call->header.source);
+	uint32_t node = call_tree_find(&collector->calls, call->header.source, call->node);
+	if (node == CALL_NONE) {
+		add_loss(collector, source, COLLECTOR_REASON_CALL_NODE, LOSS_NO_VALUE_TYPE, call->first_time,
+			 call->header.time, call->count, 0);
+		return;
+	}
+	call_tree_add(&collector->calls, node, call);
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+		if (values[i].type && values[i].value &&
+		    !cpu_samples_take_call(&collector->cpu_samples, call, node, values[i].type, values[i].value))
+			add_loss(collector, source, COLLECTOR_REASON_VALUE_TYPE, LOSS_NO_VALUE_TYPE, call->first_time,
+				 call->header.time, call->count, 0);
+}
+
+/* A replay has the names that were found when it was recorded. */
+static void take_event_stack(struct collector *collector, uint32_t stack, uint32_t pid, uint64_t time)
+{
+	if (collector->options.frames_bus)
+		event_stacks_add(&collector->event_stacks, stack, pid, time);
 }
 
 static void take_metadata(struct collector *collector, const char *key, const char *value)
 {
 	if (!collector->options.live && !strcmp(key, METADATA_BOOT_ID) && collector->options.boot_id)
 		resolver_set_same_boot(collector->resolver, !strcmp(value, collector->options.boot_id));
-	for (size_t i = 0; i + 1 < collector->metadata.count; i += 2)
-		if (!strcmp(collector->metadata.items[i], key)) {
-			collector->metadata.items[i + 1] = value;
-			return;
-		}
-	if (collector->metadata.count < METADATA_COUNT_MAX &&
-	    array_reserve(&collector->metadata, collector->metadata.count + 2)) {
-		collector->metadata.items[collector->metadata.count++] = key;
-		collector->metadata.items[collector->metadata.count++] = value;
-	}
-}
-
-static void take_counter(struct collector *collector, const struct iaprof_record_counter *record)
-{
-	if (collector->kernel_side_counters.count < KERNEL_SIDE_COUNTERS_MAX &&
-	    !strcmp(text(collector, record->name), COUNTER_KERNEL_SIDE_TIME))
-		array_push(&collector->kernel_side_counters,
-			   ((struct counter){ .source = record->header.source, .id = record->id }));
-}
-
-static void take_counter_value(struct collector *collector, const struct iaprof_record_counter_value *record)
-{
-	double sum = 0;
-	for (size_t i = 0; i < collector->kernel_side_counters.count; i++) {
-		struct counter *counter = &collector->kernel_side_counters.items[i];
-		if (counter->source == record->header.source && counter->id == record->counter)
-			counter->value = record->value;
-		sum += counter->value;
-	}
-	collector->statistics.kernel_side_time = sum > 0 && sum < 1e18 ? (uint64_t)sum : 0;
-}
-
-static void take_source(struct collector *collector, const struct iaprof_record_source *record)
-{
-	for (size_t i = 0; i < collector->sources.count; i++)
-		if (collector->sources.items[i].number == record->number)
-			return;
-	if (record->number == 0 || record->number > UINT16_MAX || collector->sources.count >= SOURCES_MAX)
-		return;
-	struct source_name source = { .number = (uint16_t)record->number, .name = text(collector, record->name) };
-	if (!array_push(&collector->sources, source))
-		count_out_of_memory(collector, 1);
+	run_facts_take_metadata(&collector->facts, key, value);
 }
 
 static void count_definition(struct collector *collector, int result)
@@ -327,6 +258,52 @@ static void count_definition(struct collector *collector, int result)
 		collector->statistics.definitions_refused++;
 	else if (result)
 		count_out_of_memory(collector, 1);
+}
+
+static void take_process(struct collector *collector, const struct iaprof_record_process *record)
+{
+	if (process_table_event(collector->processes, record, text(collector, record->name), collector->options.live))
+		count_out_of_memory(collector, 1);
+	if (record->event != IAPROF_PROCESS_NAME && record->event != IAPROF_PROCESS_EXIT)
+		collector->statistics.processes++;
+	if (record->event == IAPROF_PROCESS_EXEC || record->event == IAPROF_PROCESS_EXIT) {
+		device_code_end_process(collector->device_code, record->pid, record->header.time);
+		correlator_end_process(collector->correlator, record->pid, record->header.time);
+	}
+}
+
+/* What the correlator of a replayed run made of its samples. A capture that lost a definition still has their total. */
+static void take_profile_value(struct collector *collector, const struct iaprof_record_profile_value *record)
+{
+	uint32_t stack = replayed_stacks_find(&collector->replayed_stacks, record->stack);
+	uint32_t value_type = run_facts_find_value_type(&collector->facts, record->value_type);
+	bool is_declared = value_type != LOSS_NO_VALUE_TYPE;
+	collector->statistics.samples = saturating_add(collector->statistics.samples, record->count);
+	if (stack == FRAME_NONE || !is_declared)
+		add_loss(collector, run_facts_source_name(&collector->facts, record->header.source),
+			 is_declared ? COLLECTOR_REASON_PROFILE_STACK : COLLECTOR_REASON_VALUE_TYPE, value_type,
+			 record->header.time, record->header.time, record->count, is_declared ? record->value : 0);
+	else if (!value_table_add(&collector->values, stack, value_type, record->value, record->count))
+		count_out_of_memory(collector, record->count);
+}
+
+static void take_replayed(struct collector *collector, const struct iaprof_record *record)
+{
+	switch (record->type) {
+	case IAPROF_RECORD_FRAMES:
+		resolver_learn(collector->resolver, (const void *)record);
+		break;
+	case IAPROF_RECORD_PROFILE_STACK:
+		if (!replayed_stacks_take(&collector->replayed_stacks, (const void *)record, collector->options.intern,
+					  &collector->frames))
+			count_out_of_memory(collector, 1);
+		break;
+	case IAPROF_RECORD_PROFILE_VALUE:
+		take_profile_value(collector, (const void *)record);
+		break;
+	default:
+		break;
+	}
 }
 
 static void take_record(struct collector *collector, const struct iaprof_record *record)
@@ -339,7 +316,8 @@ static void take_record(struct collector *collector, const struct iaprof_record 
 		count_definition(collector, intern_define_stack(collector->options.intern, (const void *)record));
 		break;
 	case IAPROF_RECORD_SOURCE:
-		take_source(collector, (const void *)record);
+		if (!run_facts_take_source(&collector->facts, (const void *)record))
+			count_out_of_memory(collector, 1);
 		break;
 	case IAPROF_RECORD_METADATA: {
 		const struct iaprof_record_metadata *metadata = (const void *)record;
@@ -347,17 +325,11 @@ static void take_record(struct collector *collector, const struct iaprof_record 
 		break;
 	}
 	case IAPROF_RECORD_VALUE_TYPE:
-		take_value_type(collector, (const void *)record);
+		run_facts_take_value_type(&collector->facts, (const void *)record);
 		break;
-	case IAPROF_RECORD_PROCESS: {
-		const struct iaprof_record_process *process = (const void *)record;
-		if (process_table_event(collector->processes, process, text(collector, process->name),
-					collector->options.live))
-			count_out_of_memory(collector, 1);
-		if (process->event != IAPROF_PROCESS_NAME && process->event != IAPROF_PROCESS_EXIT)
-			collector->statistics.processes++;
+	case IAPROF_RECORD_PROCESS:
+		take_process(collector, (const void *)record);
 		break;
-	}
 	case IAPROF_RECORD_MAPPING: {
 		const struct iaprof_record_mapping *mapping = (const void *)record;
 		if (process_table_mapping(collector->processes, mapping, text(collector, mapping->path)))
@@ -367,26 +339,65 @@ static void take_record(struct collector *collector, const struct iaprof_record 
 	case IAPROF_RECORD_SAMPLE:
 		take_sample(collector, (const void *)record);
 		break;
+	case IAPROF_RECORD_LAUNCH: {
+		const struct iaprof_record_launch *launch = (const void *)record;
+		take_event_stack(collector, launch->user_stack, launch->pid, record->time);
+		device_code_take_launch(collector->device_code, launch);
+		break;
+	}
+	case IAPROF_RECORD_CALL: {
+		const struct iaprof_record_call *call = (const void *)record;
+		take_event_stack(collector, call->user_stack, call->pid, record->time);
+		take_call(collector, call);
+		break;
+	}
+	case IAPROF_RECORD_CALL_FUNCTION:
+		count_definition(collector, call_tree_take_function(&collector->calls, (const void *)record));
+		break;
+	case IAPROF_RECORD_CALL_NODE:
+		count_definition(collector, call_tree_take_node(&collector->calls, (const void *)record));
+		break;
 	case IAPROF_RECORD_COUNTER:
-		take_counter(collector, (const void *)record);
+		run_facts_take_counter(&collector->facts, (const void *)record);
 		break;
 	case IAPROF_RECORD_COUNTER_VALUE:
-		take_counter_value(collector, (const void *)record);
+		run_facts_take_counter_value(&collector->facts, (const void *)record);
+		break;
+	case IAPROF_RECORD_HISTOGRAM:
+		histograms_take(&collector->histograms, (const void *)record);
+		break;
+	case IAPROF_RECORD_JOB:
+		histograms_take_job(&collector->histograms, (const void *)record);
+		break;
+	case IAPROF_RECORD_FINDING:
+		findings_take(&collector->findings, (const void *)record);
 		break;
 	case IAPROF_RECORD_LOST: {
 		const struct iaprof_record_lost *lost = (const void *)record;
-		add_loss(collector, source_name(collector, record->source), text(collector, lost->reason),
-			 find_value_type(collector, lost->value_type), lost->begin, record->time, lost->count,
-			 lost->value);
+		add_loss(collector, run_facts_source_name(&collector->facts, record->source),
+			 text(collector, lost->reason), run_facts_find_value_type(&collector->facts, lost->value_type),
+			 lost->begin, record->time, lost->count, lost->value);
 		break;
 	}
-	case IAPROF_RECORD_FRAMES:
-		if (!collector->options.live)
-			resolver_learn(collector->resolver, (const void *)record);
+	case IAPROF_RECORD_DEVICE:
+		device_code_take_device(collector->device_code, (const void *)record);
 		break;
-	default: /* devices, kernels, calls and counters are for sinks that take records */
+	case IAPROF_RECORD_CODE_OBJECT:
+		device_code_take_code_object(collector->device_code, (const void *)record);
+		break;
+	case IAPROF_RECORD_CODE_OBJECT_UNLOAD:
+		device_code_take_unload(collector->device_code, (const void *)record);
+		break;
+	case IAPROF_RECORD_KERNEL:
+		device_code_take_kernel(collector->device_code, (const void *)record);
+		break;
+	default: /* the rest is for sinks that take records */
 		break;
 	}
+	if (collector->options.live)
+		correlator_take(collector->correlator, record);
+	else
+		take_replayed(collector, record);
 }
 
 void collector_take(struct collector *collector, const struct iaprof_batch *batch,
@@ -410,7 +421,10 @@ void collector_take(struct collector *collector, const struct iaprof_batch *batc
 
 void collector_finish(struct collector *collector)
 {
-	place_waiting(collector, UINT64_MAX);
+	cpu_samples_place(&collector->cpu_samples, UINT64_MAX);
+	event_stacks_name(&collector->event_stacks, UINT64_MAX);
+	if (collector->options.live)
+		correlator_finish(collector->correlator);
 	collector_resolve(collector);
 }
 
@@ -418,11 +432,11 @@ struct snapshot *collector_snapshot(const struct collector *collector, bool tota
 {
 	return snapshot_new(&(struct snapshot_content){ .frames = &collector->frames,
 							.values = &collector->values,
-							.value_types = collector->value_types.items,
-							.value_type_count = collector->value_types.count,
+							.value_types = collector->facts.value_types.items,
+							.value_type_count = collector->facts.value_types.count,
 							.loss = &collector->loss,
-							.metadata = collector->metadata.items,
-							.metadata_count = collector->metadata.count,
+							.metadata = collector->facts.metadata.items,
+							.metadata_count = collector->facts.metadata.count,
 							.total = total });
 }
 
@@ -434,10 +448,8 @@ void collector_begin_interval(struct collector *collector)
 
 uint64_t collector_realtime_offset(const struct collector *collector)
 {
-	for (size_t i = 0; i + 1 < collector->metadata.count; i += 2)
-		if (!strcmp(collector->metadata.items[i], METADATA_REALTIME_OFFSET))
-			return strtoull(collector->metadata.items[i + 1], NULL, 10);
-	return 0;
+	const char *offset = run_facts_find_metadata(&collector->facts, METADATA_REALTIME_OFFSET);
+	return offset ? strtoull(offset, NULL, 10) : 0;
 }
 
 struct collector_statistics collector_statistics(const struct collector *collector)
@@ -445,7 +457,15 @@ struct collector_statistics collector_statistics(const struct collector *collect
 	struct collector_statistics statistics = collector->statistics;
 	statistics.mappings_dropped = process_table_dropped(collector->processes);
 	statistics.symbolizer_warning = symbolizer_warning(collector->symbolizer);
-	statistics.stacks_unknown = collector->stack_context.stacks_unknown;
+	statistics.kernel_side_time = collector->facts.kernel_side_time;
+	statistics.event_stacks_missed = collector->event_stacks.missed;
+	statistics.device = device_code_statistics(collector->device_code);
+	statistics.correlator = correlator_statistics(collector->correlator);
+	statistics.samples = saturating_add(saturating_add(statistics.samples, collector->cpu_samples.taken),
+					    statistics.correlator.samples);
+	statistics.stacks_unknown = saturating_add(collector->cpu_samples.stack_context.stacks_unknown,
+						   statistics.correlator.stacks_unknown);
+	statistics.out_of_memory = saturating_add(statistics.out_of_memory, collector->cpu_samples.out_of_memory);
 	return statistics;
 }
 
@@ -455,4 +475,24 @@ uint64_t collector_lost_count(const struct collector *collector)
 	for (size_t i = 0; i < collector->loss.entries.count; i++)
 		count = saturating_add(count, collector->loss.entries.items[i].count);
 	return count;
+}
+
+const struct histograms *collector_histograms(const struct collector *collector)
+{
+	return &collector->histograms;
+}
+
+const struct findings *collector_findings(const struct collector *collector)
+{
+	return &collector->findings;
+}
+
+const struct call_tree *collector_calls(const struct collector *collector)
+{
+	return &collector->calls;
+}
+
+const struct sampled_device *collector_devices(const struct collector *collector, size_t *count)
+{
+	return correlator_devices(collector->correlator, count);
 }

@@ -13,31 +13,42 @@
 
 #include "bus/bus.h"
 #include "bus/intern.h"
+#include "correlator/correlator.h"
+#include "profile/call_tree.h"
+#include "profile/device_code.h"
+#include "profile/findings.h"
+#include "profile/histograms.h"
 #include "profile/snapshot.h"
 
 struct collector;
 
 struct collector_options {
 	struct intern *intern;
-	struct bus *frames_bus; /* where FRAMES records go; NULL: no sink wants records */
-	bool lines;             /* a sink wants source lines and inlined functions */
-	bool pids;              /* a sink wants the stacks of different processes kept apart */
-	bool live;              /* not a replay: processes and their files may still be there */
-	const char *kallsyms;   /* NULL: /proc/kallsyms */
-	const char *boot_id;    /* of this machine; for a replay */
+	struct bus *frames_bus;    /* where FRAMES and CODE_FUNCTION records go; NULL: no sink wants records */
+	struct decoders *decoders; /* NULL: instructions of devices have no names */
+	bool lines;                /* a sink wants source lines and inlined functions */
+	bool pids;                 /* a sink wants the stacks of different processes kept apart */
+	bool producers;            /* a sink wants to see what device instructions wait for */
+	uint64_t hold;             /* ns: samples of devices wait for their code; 0: CORRELATOR_HOLD */
+	bool live;                 /* not a replay: processes and their files may still be there */
+	const char *kallsyms;      /* NULL: /proc/kallsyms */
+	const char *boot_id;       /* of this machine; for a replay */
 };
 
 /* What came in and what became of it, for the summary. */
 struct collector_statistics {
 	uint64_t records;
-	uint64_t samples;               /* CPU samples, as counted by their sources */
+	uint64_t samples;               /* of CPUs and devices, as counted by their sources */
 	uint64_t processes;             /* program images seen */
-	uint64_t stacks_unknown;        /* samples whose stack id was not known any more */
+	uint64_t stacks_unknown;        /* stacks of samples and launches whose id was not known any more */
+	uint64_t event_stacks_missed;   /* stacks of launches and calls that could not be given names */
 	uint64_t definitions_refused;   /* ids of a replayed run that mean two things */
 	uint64_t mappings_dropped;      /* parts of mappings that were too many for one process */
 	uint64_t out_of_memory;         /* samples and other records that could not be stored */
 	const char *symbolizer_warning; /* why names are missing, NULL; lives as long as the collector */
-	uint64_t kernel_side_time;      /* ns: what sources say their BPF programs used (counter "kernel-side-time") */
+	struct device_code_statistics device;
+	struct correlator_statistics correlator;
+	uint64_t kernel_side_time; /* ns: what sources say their BPF programs used (counter "kernel-side-time") */
 };
 
 struct collector *collector_new(const struct collector_options *options);
@@ -45,6 +56,10 @@ void collector_free(struct collector *collector);
 
 /* The reason of the loss that samples become whose value type nobody declared. */
 #define COLLECTOR_REASON_VALUE_TYPE "samples: value type not declared"
+/* Of calls whose place in the tree of calls nobody defined. */
+#define COLLECTOR_REASON_CALL_NODE "calls: node not defined"
+/* Of what a capture adds to a stack that it does not define: a part of it is missing. */
+#define COLLECTOR_REASON_PROFILE_STACK "samples: profile stack missing"
 
 /*
  * Takes every record of a batch. sync is called for each SYNC record with its time, after it was taken; may be NULL.
@@ -72,5 +87,13 @@ uint64_t collector_realtime_offset(const struct collector *collector);
 
 struct collector_statistics collector_statistics(const struct collector *collector);
 uint64_t collector_lost_count(const struct collector *collector);
+/* How what they measured is distributed, and their jobs. */
+const struct histograms *collector_histograms(const struct collector *collector);
+/* What the sources found. */
+const struct findings *collector_findings(const struct collector *collector);
+/* What was called. */
+const struct call_tree *collector_calls(const struct collector *collector);
+/* What became of the samples of each device; good until the next record is taken. */
+const struct sampled_device *collector_devices(const struct collector *collector, size_t *count);
 
 #endif

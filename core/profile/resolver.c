@@ -129,11 +129,6 @@ void resolver_learn(struct resolver *resolver, const struct iaprof_record_frames
 	}
 }
 
-static uint32_t text_id(struct resolver *resolver, const char *text)
-{
-	return text ? intern_string(resolver->options.intern, text, strlen(text)) : 0;
-}
-
 /* Tells the bus what the symbolizer said. */
 static void send_frames(struct resolver *resolver, const struct answer *answer, const struct symbol *symbols,
 			size_t count)
@@ -148,17 +143,18 @@ static void send_frames(struct resolver *resolver, const struct answer *answer, 
 			       .frame_count = (uint32_t)count,
 			       .flags = resolver->options.lines ? IAPROF_FRAMES_HAVE_LINES : 0 } };
 	for (size_t i = 0; i < count; i++)
-		record.frames[i] = (struct iaprof_record_frame){ .name = text_id(resolver, symbols[i].name),
-								 .module = text_id(resolver, symbols[i].module),
-								 .file = text_id(resolver, symbols[i].file),
-								 .line = symbols[i].line,
-								 .kind = symbols[i].kind,
-								 .flags = symbols[i].flags,
-								 .offset = symbols[i].offset,
-								 .address = symbols[i].address };
+		record.frames[i] =
+			(struct iaprof_record_frame){ .name = intern_text_id(resolver->options.intern, symbols[i].name),
+						      .module = intern_text_id(resolver->options.intern,
+									       symbols[i].module),
+						      .file = intern_text_id(resolver->options.intern, symbols[i].file),
+						      .line = symbols[i].line,
+						      .kind = symbols[i].kind,
+						      .flags = symbols[i].flags,
+						      .offset = symbols[i].offset,
+						      .address = symbols[i].address };
 	record.head.header.size = (uint32_t)(sizeof record.head + count * sizeof record.frames[0]);
-	struct iaprof_batch batch = { .records = &record, .size = record.head.header.size, .count = 1 };
-	bus_emit(resolver->options.bus, 0, &batch, BUS_ALWAYS | BUS_KEEP_SOURCE, NULL);
+	bus_send(resolver->options.bus, &record.head.header);
 }
 
 static struct answer *ask_symbolizer(struct resolver *resolver, struct process *process, const struct mapping *mapping,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the resolved stack of a CPU sample: see sample_stack.h. */
+/* Builds the resolved stack of a CPU sample or a call: see sample_stack.h. */
 #include "profile/sample_stack.h"
 
 #include <string.h>
@@ -37,8 +37,7 @@ static void push_addresses(struct builder *builder, uint32_t stack_id, struct pr
 		return;
 	}
 	for (uint32_t i = stack.count; i-- > 0;) {
-		/* All but the leaf are return addresses: the call is the instruction before. */
-		uint64_t address = stack.addresses[i] - (i > 0 && stack.addresses[i] ? 1 : 0);
+		uint64_t address = interned_stack_code(&stack, i);
 		if (!linux_kernel && !process) {
 			push_note(builder, "[unknown]", kind);
 			continue;
@@ -47,6 +46,25 @@ static void push_addresses(struct builder *builder, uint32_t stack_id, struct pr
 							     time, address, builder->frames + builder->count,
 							     FRAMES_MAX - builder->count);
 	}
+}
+
+/* The calls that a node is nested in, and it. */
+static void push_calls(struct builder *builder, uint32_t node)
+{
+	const struct call_tree *calls = builder->context->calls;
+	uint32_t way[IAPROF_CALL_DEPTH_MAX], count = 0;
+	for (uint32_t i = node; i != CALL_NONE && count < IAPROF_CALL_DEPTH_MAX; i = calls->nodes.items[i].parent)
+		way[count++] = i;
+	while (count-- > 0)
+		push(builder, &(struct iaprof_frame){
+				      .name = calls->functions.items[calls->nodes.items[way[count]].function].name,
+				      .kind = IAPROF_FRAME_CALL });
+}
+
+/* What is called by no program, such as the handler of an interrupt, has a place too. */
+static const char *unknown_program(const struct sample_key *key)
+{
+	return key->call && !key->pid ? "[no program]" : "[unknown]";
 }
 
 /* The program and its user frames. */
@@ -58,7 +76,7 @@ static void push_user_part(struct builder *builder, const struct sample_entry *e
 	const char *name = intern_text(context->intern, key->name);
 	if (!*name && process && process->name)
 		name = process->name;
-	push(builder, &(struct iaprof_frame){ .name = *name ? name : "[unknown]",
+	push(builder, &(struct iaprof_frame){ .name = *name ? name : unknown_program(key),
 					      .kind = IAPROF_FRAME_PROCESS,
 					      .pid = context->pids ? key->pid : 0 });
 	if (key->flags & IAPROF_SAMPLE_TRUNCATED)
@@ -94,6 +112,8 @@ uint32_t sample_stack_resolve(struct sample_stack_context *context, const struct
 		push_resolved(&builder, key->user_stack);
 	else
 		push_user_part(&builder, entry);
+	if (key->call)
+		push_calls(&builder, key->call - 1);
 	if (key->kernel_stack)
 		push_addresses(&builder, key->kernel_stack, NULL, entry->last_time, true);
 	else if (key->flags & IAPROF_SAMPLE_KERNEL_STACK_MISSING)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The resolved stack of a CPU sample: program, user frames, Linux kernel frames, root first. */
+/* The resolved stack of a CPU sample or a call: program, user frames, Linux kernel frames or calls, root first. */
 #ifndef IAPROF_CORE_PROFILE_SAMPLE_STACK_H
 #define IAPROF_CORE_PROFILE_SAMPLE_STACK_H
 
+#include "profile/call_tree.h"
 #include "profile/resolver.h"
 #include "profile/sample_table.h"
 
@@ -11,6 +12,7 @@ struct sample_stack_context {
 	struct resolver *resolver;
 	struct frame_table *frames;
 	struct intern *intern;
+	const struct call_tree *calls;
 	bool pids;               /* the pid is part of the program's frame */
 	uint64_t stacks_unknown; /* counts stack ids that are not known any more */
 };

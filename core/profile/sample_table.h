@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples added up by program image and raw (not yet resolved) stack. Belongs to the collector's thread. */
+/* Samples and calls added up by program image and raw (not yet resolved) stack. Belongs to the collector's thread. */
 #ifndef IAPROF_CORE_PROFILE_SAMPLE_TABLE_H
 #define IAPROF_CORE_PROFILE_SAMPLE_TABLE_H
 
@@ -15,6 +15,7 @@ struct sample_key {
 	uint32_t pid;
 	uint32_t name; /* string id of the program name */
 	uint32_t user_stack, kernel_stack;
+	uint32_t call;       /* 1 + position of the node in the tree of calls, 0: no call */
 	uint32_t value_type; /* index */
 	uint32_t flags;      /* enum iaprof_sample_flag */
 };

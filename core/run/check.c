@@ -1,17 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --check: the configuration is made and every source probed, nothing is started. */
+/* --check: the configuration is made, every source probed and asked what a complete profile needs; nothing is started.
+ */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "run/command.h"
 #include "run/run.h"
 #include "run/setup.h"
 
-static void print_source(const struct instance *source, const char *failure)
+struct checking {
+	struct instance_services services;
+	struct setup setup;
+	FILE *items;         /* of the source that is asked: its lines, which come after its own */
+	bool missing;        /* one of them is */
+	size_t able, unable; /* sources that give a profile here, and that do not; companions are not counted */
+};
+
+static void take_item(void *context, uint32_t state, const char *name, const char *text)
 {
-	printf("source %s: %s\n", source->name, *failure ? "cannot run here" : "ready");
+	static const char *const words[] = { "good", "limited", "missing" };
+	struct checking *checking = context;
+	CLEANUP_FREE char *line = NULL;
+	if (!checking->items || state > IAPROF_CHECK_MISSING)
+		return;
+	checking->missing |= state == IAPROF_CHECK_MISSING;
+	if (asprintf(&line, "%-8s %s: %s", words[state], name, text) < 0) {
+		line = NULL;
+		return;
+	}
+	text_make_printable(line);
+	fprintf(checking->items, "  %s\n", line);
+}
+
+static void print_source(void *context, struct instance *source, const char *failure)
+{
+	struct checking *checking = context;
+	CLEANUP_FREE char *items = NULL;
+	size_t size = 0;
+	checking->missing = false;
+	checking->items = open_memstream(&items, &size);
+	instance_check(source);
+	if (checking->items)
+		fclose(checking->items);
+	checking->items = NULL;
+	bool is_companion = source->brought_by != NULL;
+	printf("source %s%s%s%s: %s\n", source->name, is_companion ? " (with " : "",
+	       is_companion ? source->brought_by->name : "", is_companion ? ")" : "",
+	       *failure            ? "cannot run here"
+	       : checking->missing ? "gives no profile here"
+				   : "ready");
 	if (*failure)
 		printf("  %s\n", failure);
+	fputs(items ? items : "", stdout);
+	if (!is_companion)
+		*(*failure || checking->missing ? &checking->unable : &checking->able) += 1;
 }
 
 static void instance_ended(void *context, struct instance *instance)
@@ -20,13 +65,14 @@ static void instance_ended(void *context, struct instance *instance)
 	(void)instance;
 }
 
-static enum exit_status check(const struct configuration *configuration, struct registry *registry,
-			      struct instance_services *services, struct setup *setup, struct error *error)
+static enum exit_status check(struct checking *checking, const struct configuration *configuration,
+			      struct registry *registry, struct error *error)
 {
-	if (setup_make(setup, configuration, registry, services, error) ||
+	struct setup *setup = &checking->setup;
+	if (setup_make(setup, configuration, registry, &checking->services, error) ||
 	    (configuration->command && command_check(configuration->command, error)))
 		return EXIT_STATUS_USAGE;
-	int result = setup_probe(setup, print_source, error);
+	int result = setup_probe(setup, &(struct setup_observer){ print_source, checking }, error);
 	for (size_t i = 0; i < setup->sinks.count; i++) {
 		const char *path = setup->sinks.items[i]->output.path;
 		printf("sink %s: ready%s%s\n", setup->sinks.items[i]->name, path ? ", writes " : "",
@@ -34,18 +80,22 @@ static enum exit_status check(const struct configuration *configuration, struct 
 		       : path[0] == '-' && !path[1] ? "standard output"
 						    : path);
 	}
-	return result ? EXIT_STATUS_NOTHING : EXIT_STATUS_COMPLETE;
+	for (size_t i = 0; i < setup->decoders.instances.count; i++)
+		printf("decoder %s: ready, ELF machine %u\n", setup->decoders.instances.items[i]->name,
+		       setup->decoders.instances.items[i]->plugin->description.machine);
+	bool nothing = result || !checking->able || (checking->unable && !setup->sources_by_probe);
+	return nothing ? EXIT_STATUS_NOTHING : EXIT_STATUS_COMPLETE;
 }
 
 enum exit_status run_check(const struct configuration *configuration, struct registry *registry)
 {
-	struct instance_services services = { .ended = instance_ended };
-	struct setup setup = { 0 };
+	struct checking checking = { .services = { .ended = instance_ended, .check_item = take_item } };
 	struct error error = { 0 };
-	enum exit_status status = check(configuration, registry, &services, &setup, &error);
+	checking.services.context = &checking;
+	enum exit_status status = check(&checking, configuration, registry, &error);
 	/* What a probe said has been printed with its source. */
-	if (error.text[0] && (status == EXIT_STATUS_USAGE || !setup.sources_probed))
+	if (error.text[0] && (status == EXIT_STATUS_USAGE || !checking.setup.sources_probed))
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
-	setup_release(&setup);
+	setup_release(&checking.setup);
 	return status;
 }

@@ -20,6 +20,8 @@ struct collecting {
 	bool has_thread;
 	atomic_uint_least64_t samples, lost;
 	atomic_bool abandoned;
+	pthread_mutex_t calls_lock;
+	struct call_families calls;
 
 	/* The thread's own. */
 	uint64_t begin; /* time of the first SYNC, 0 not yet */
@@ -79,6 +81,10 @@ static void on_sync(void *context, uint64_t time)
 {
 	struct collecting *collecting = context;
 	collecting->last_sync = time;
+	struct call_families calls = call_families_sum(collector_calls(collecting->collector));
+	pthread_mutex_lock(&collecting->calls_lock);
+	collecting->calls = calls;
+	pthread_mutex_unlock(&collecting->calls_lock);
 	if (!collecting->begin)
 		collecting->begin = collecting->interval_begin = time;
 	/* A timer comes a little late at times, never a whole twentieth: the next interval is not made shorter for it.
@@ -157,8 +163,13 @@ void collecting_finish(struct collecting *collecting, struct collecting_result *
 	join(collecting);
 	if (collecting->queues)
 		finish_queues(collecting, result);
-	if (collecting->collector)
+	if (collecting->collector) {
 		result->statistics = collector_statistics(collecting->collector);
+		result->devices = collector_devices(collecting->collector, &result->device_count);
+		result->calls = collector_calls(collecting->collector);
+		result->histograms = collector_histograms(collecting->collector);
+		result->findings = collector_findings(collecting->collector);
+	}
 	result->profile_missing = collecting->profile_missing;
 	result->profile = collecting->profile ? &collecting->profile->profile : NULL;
 }
@@ -178,6 +189,7 @@ void collecting_free(struct collecting *collecting)
 	snapshot_release(collecting->profile);
 	collector_free(collecting->collector);
 	free(collecting->queues);
+	pthread_mutex_destroy(&collecting->calls_lock);
 	free(collecting);
 }
 
@@ -193,8 +205,11 @@ static struct collector *make_collector(const struct collecting_options *options
 		&(struct collector_options){ .intern = options->intern,
 					     /* In a replay the ids of strings are the capture's own. */
 					     .frames_bus = wants_records && !options->replays ? options->bus : NULL,
+					     .decoders = options->decoders,
 					     .lines = requests & IAPROF_REQUEST_LINES,
+					     .hold = options->hold,
 					     .pids = requests & IAPROF_REQUEST_PIDS,
+					     .producers = requests & IAPROF_REQUEST_PRODUCERS,
 					     .live = !options->replays,
 					     .boot_id = boot_id });
 }
@@ -208,7 +223,8 @@ static int start(struct collecting *collecting, struct error *error)
 	if (!collecting->collector || !collecting->queues)
 		return error_set(error, ENOMEM, "out of memory");
 	for (size_t i = 0; i < options->sink_count; i++) {
-		collecting->queues[i] = sink_queue_new(options->sinks[i], SINK_QUEUE_CAPACITY, options->replays, error);
+		collecting->queues[i] =
+			sink_queue_new(options->sinks[i], SINK_QUEUE_CAPACITY, options->lossless, error);
 		if (!collecting->queues[i])
 			return error->code;
 	}
@@ -227,6 +243,7 @@ struct collecting *collecting_start(const struct collecting_options *options, st
 		return NULL;
 	}
 	collecting->options = *options;
+	pthread_mutex_init(&collecting->calls_lock, NULL);
 	if (start(collecting, error)) {
 		collecting_abandon(collecting);
 		collecting_free(collecting);
@@ -235,10 +252,14 @@ struct collecting *collecting_start(const struct collecting_options *options, st
 	return collecting;
 }
 
-struct collecting_progress collecting_progress(const struct collecting *collecting)
+struct collecting_progress collecting_progress(struct collecting *collecting)
 {
-	return (struct collecting_progress){
+	struct collecting_progress progress = {
 		.samples = atomic_load_explicit(&collecting->samples, memory_order_relaxed),
 		.lost = atomic_load_explicit(&collecting->lost, memory_order_relaxed),
 	};
+	pthread_mutex_lock(&collecting->calls_lock);
+	progress.calls = collecting->calls;
+	pthread_mutex_unlock(&collecting->calls_lock);
+	return progress;
 }

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "profile/call_families.h"
 #include "profile/collector.h"
 #include "run/sink_queue.h"
 
@@ -18,8 +19,11 @@ struct collecting_options {
 	struct intern *intern;
 	struct instance *const *sinks;
 	size_t sink_count;
-	uint64_t interval; /* ns, 0 none */
+	struct decoders *decoders; /* outlive the thread, which alone uses them */
+	uint64_t interval;         /* ns, 0 none */
+	uint64_t hold;             /* ns: samples of devices wait for their code; 0: CORRELATOR_HOLD */
 	bool replays;
+	bool lossless; /* sinks may take their time, and get everything */
 };
 
 /* Starts the thread and the sinks' own. NULL after a failure. */
@@ -28,12 +32,18 @@ struct collecting *collecting_start(const struct collecting_options *options, st
 /* What is known so far; any thread. */
 struct collecting_progress {
 	uint64_t samples, lost;
+	struct call_families calls;
 };
-struct collecting_progress collecting_progress(const struct collecting *collecting);
+struct collecting_progress collecting_progress(struct collecting *collecting);
 
 /* What a run came to. */
 struct collecting_result {
 	struct collector_statistics statistics;
+	const struct sampled_device *devices; /* what became of their samples; until collecting_free() */
+	size_t device_count;
+	const struct histograms *histograms;  /* as calls */
+	const struct findings *findings;      /* as calls */
+	const struct call_tree *calls;        /* until collecting_free(); NULL when the run could not start */
 	const struct iaprof_profile *profile; /* of the whole run, until collecting_free(); NULL when out of memory */
 	bool profile_missing;                 /* the run's or an interval's: there was no memory for it */
 	bool sink_failed;                     /* why is in the instances' errors */

@@ -51,6 +51,15 @@ int command_check(char *const *arguments, struct error *error)
 	return error_set(error, ENOENT, "command %s: not found in PATH", name);
 }
 
+/* Takes "NAME=VALUE", each with its NUL; they stay where they are. */
+static int apply_environment(char *changes, size_t size)
+{
+	for (char *change = changes; change < changes + size; change += strlen(change) + 1)
+		if (putenv(change))
+			return -1;
+	return 0;
+}
+
 /* In the child: waits for the word to go, then becomes the command. */
 static _Noreturn void become(char *const *arguments, int release, int exec_error)
 {
@@ -61,9 +70,15 @@ static _Noreturn void become(char *const *arguments, int release, int exec_error
 		if (!sigaction(signals[i], NULL, &action) && (action.sa_handler != SIG_IGN || signals[i] == SIGPIPE))
 			signal(signals[i], SIG_DFL);
 	}
-	char word;
-	if (read(release, &word, 1) != 1)
-		_exit(127); /* iaprof gave up */
+	static char changes[COMMAND_ENVIRONMENT_SIZE_MAX + 1];
+	size_t size = 0;
+	ssize_t part;
+	while ((part = read(release, changes + size, sizeof changes - size)) > 0 || (part < 0 && errno == EINTR))
+		size += part > 0 ? (size_t)part : 0;
+	/* The word to go is one more NUL after the changes: without it iaprof gave up. */
+	bool complete = size && !changes[size - 1] && (size == 1 || !changes[size - 2]);
+	if (!complete || apply_environment(changes, size - 1))
+		_exit(127);
 	execvp(arguments[0], arguments);
 	int code = errno;
 	if (write(exec_error, &code, sizeof code) < 0)
@@ -107,9 +122,63 @@ out:
 	return result;
 }
 
+/* The change of this variable so far; NULL when there is none. */
+static char **find_change(struct command *command, const char *name, size_t length)
+{
+	for (size_t i = 0; i < command->environment.count; i++) {
+		char **change = &command->environment.items[i];
+		if (!strncmp(*change, name, length) && (*change)[length] == '=')
+			return change;
+	}
+	return NULL;
+}
+
+int command_set_environment(struct command *command, const char *name, const char *value, bool prepend)
+{
+	size_t length = strlen(name), size = 0;
+	if (!length || strchr(name, '='))
+		return -EINVAL;
+	char **known = find_change(command, name, length);
+	const char *old = known ? *known + length + 1 : getenv(name);
+	bool has_old = prepend && old && *old;
+	CLEANUP_FREE char *text = NULL;
+	if (asprintf(&text, "%s=%s%s%s", name, value, has_old ? ":" : "", has_old ? old : "") < 0) {
+		text = NULL;
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < command->environment.count; i++)
+		size += &command->environment.items[i] == known ? 0 : strlen(command->environment.items[i]) + 1;
+	if (size + strlen(text) + 1 > COMMAND_ENVIRONMENT_SIZE_MAX)
+		return -E2BIG;
+	if (known) {
+		free(*known);
+		*known = STEAL_POINTER(text);
+	} else if (array_push(&command->environment, text)) {
+		text = NULL;
+	} else {
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The changes of the environment, and the word to go. It fits into the pipe: either all of it is written, or nobody
+ * reads any more. */
+static bool send_release(const struct command *command)
+{
+	char message[COMMAND_ENVIRONMENT_SIZE_MAX + 1];
+	size_t size = 0;
+	for (size_t i = 0; i < command->environment.count; i++) {
+		size_t length = strlen(command->environment.items[i]) + 1;
+		memcpy(message + size, command->environment.items[i], length);
+		size += length;
+	}
+	message[size++] = '\0';
+	return write(command->release, message, size) == (ssize_t)size;
+}
+
 int command_release(struct command *command, struct error *error)
 {
-	if (write(command->release, "", 1) != 1)
+	if (!send_release(command))
 		return error_set(error, EPIPE, "command %s: ended before it could begin", command->name);
 	close(STEAL_DESCRIPTOR(command->release));
 	int code;
@@ -144,6 +213,9 @@ void command_close(struct command *command)
 	for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
 		if (*descriptors[i] >= 0)
 			close(STEAL_DESCRIPTOR(*descriptors[i]));
+	for (size_t i = 0; i < command->environment.count; i++)
+		free(command->environment.items[i]);
+	array_free(&command->environment);
 }
 
 void command_describe(const struct command *command, char *text, size_t size)

@@ -6,15 +6,20 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/array.h"
 #include "base/error.h"
+
+/* The most bytes of changes to a command's environment: a pipe takes them (64 KiB) before anybody reads. */
+#define COMMAND_ENVIRONMENT_SIZE_MAX 60000u
 
 /* Initialise with COMMAND_INIT. */
 struct command {
 	const char *name;
-	pid_t pid;      /* 0: none */
-	int descriptor; /* pidfd, readable when it has ended */
-	int release;    /* writing here lets it go on */
-	int exec_error; /* what its exec failed with is read from here */
+	pid_t pid;                 /* 0: none */
+	int descriptor;            /* pidfd, readable when it has ended */
+	int release;               /* writing here lets it go on */
+	int exec_error;            /* what its exec failed with is read from here */
+	ARRAY(char *) environment; /* "NAME=VALUE" of what is changed; malloc'ed */
 	bool ended;
 	int status; /* of waitpid() */
 };
@@ -28,6 +33,11 @@ int command_check(char *const *arguments, struct error *error);
 
 /* Forks the process, which waits. */
 int command_hold(struct command *command, char *const *arguments, struct error *error);
+/*
+ * Changes a variable of the held command's environment; prepend: to "value:old". Returns 0, -EINVAL (the name), -E2BIG
+ * or -ENOMEM.
+ */
+int command_set_environment(struct command *command, const char *name, const char *value, bool prepend);
 /* Lets it execute. Fails when its exec does. */
 int command_release(struct command *command, struct error *error);
 /* Takes its status when it has ended; call when descriptor is readable. Returns command->ended. */

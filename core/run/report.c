@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "run/call_report.h"
 
 struct own_cost own_cost_now(void)
 {
@@ -27,11 +28,14 @@ static double seconds(uint64_t nanoseconds)
 	return (double)nanoseconds / (double)NANOSECONDS_PER_SECOND;
 }
 
-void report_status(uint64_t elapsed, struct collecting_progress progress)
+void report_status(struct status *last, uint64_t elapsed, const struct collecting_progress *progress)
 {
-	char text[128];
-	snprintf(text, sizeof text, "%.0f s  %" PRIu64 " samples  %" PRIu64 " lost", seconds(elapsed), progress.samples,
-		 progress.lost);
+	char text[4096];
+	size_t length =
+		call_report_live(&last->calls, &progress->calls, elapsed - last->elapsed, text, sizeof text / 2);
+	snprintf(text + length, sizeof text - length, "%s%.0f s  %" PRIu64 " samples  %" PRIu64 " lost",
+		 length ? "\n" : "", seconds(elapsed), progress->samples, progress->lost);
+	*last = (struct status){ .elapsed = elapsed, .calls = progress->calls };
 	log_status_line(text);
 }
 
@@ -52,6 +56,85 @@ static void report_lost(const struct iaprof_profile *profile)
 	}
 }
 
+/* Counts of one kind that something is missing for, as one line. */
+struct missing_count {
+	uint64_t count;
+	const char *what;
+};
+
+static void report_missing(const char *subject, const struct missing_count *missing, size_t count)
+{
+	char text[512];
+	size_t length = 0;
+	for (size_t i = 0; i < count; i++)
+		if (missing[i].count)
+			length += (size_t)snprintf(text + length, sizeof text - length, "%s%" PRIu64 " %s",
+						   length ? ", " : "", missing[i].count, missing[i].what);
+	if (length)
+		log_message(IAPROF_LOG_WARNING, "%s: %s", subject, text);
+}
+
+/* What became of the code of devices: one line of what there was, and one of what is missing. */
+static void report_device_code(const struct device_code_statistics *device)
+{
+	const struct missing_count missing[] = {
+		{ device->unreadable, "images could not be read" },
+		{ device->damaged, "images are damaged in parts" },
+		{ device->unplaced, "kernels have no known size" },
+		{ device->refused, "loads were refused" },
+		{ device->untold, "functions were too many to tell" },
+		{ device->out_of_memory, "loads found no memory" },
+	};
+	report_missing("device code", missing, sizeof missing / sizeof *missing);
+	if (device->code_objects || device->kernels)
+		log_notice("device code: %" PRIu64 " code objects (%" PRIu64 " images), %" PRIu64 " kernels, %" PRIu64
+			   " launches",
+			   device->code_objects, device->images, device->kernels, device->launches);
+}
+
+/* What became of the samples of devices, one line each, and what was missing for it. */
+static void report_devices(const struct collecting_result *result)
+{
+	const struct correlator_statistics *correlator = &result->statistics.correlator;
+	const struct missing_count missing[] = {
+		{ correlator->launches_unknown, "launches are of kernels that were not announced" },
+		{ correlator->launches_merged, "launches are not told apart, as their kernels had too many" },
+		{ correlator->kernels_refused, "kernels found no room" },
+		{ correlator->bases_refused, "instruction bases found no room" },
+		{ correlator->activity_dropped, "records of busy processes found no room" },
+		{ correlator->hurried, "samples could not wait for their code" },
+		{ correlator->out_of_memory, "samples found no memory" },
+	};
+	report_missing("device samples", missing, sizeof missing / sizeof *missing);
+	for (size_t i = 0; i < result->device_count; i++) {
+		const struct device_samples *samples = &result->devices[i].samples;
+		char name[256], text[256];
+		if (!samples->samples && !samples->rows && !samples->overflows)
+			continue;
+		device_samples_describe(samples, text, sizeof text);
+		sampled_device_name(result->devices, result->device_count, i, name, sizeof name);
+		log_notice("%s: %s", name, text);
+	}
+}
+
+static void report_findings(const struct findings *findings)
+{
+	for (size_t i = 0; i < findings->items.count; i++) {
+		const struct finding *finding = &findings->items.items[i];
+		char times[64] = "", process[32] = "";
+		if (finding->count > 1)
+			snprintf(times, sizeof times, " (%" PRIu64 " times)", finding->count);
+		if (finding->pid)
+			snprintf(process, sizeof process, "process %" PRIu32 ": ", finding->pid);
+		if (finding->severity > IAPROF_FINDING_NOTE)
+			log_message(IAPROF_LOG_WARNING, "%s: %s%s%s", finding->name, process, finding->text, times);
+		else
+			log_notice("%s: %s%s%s", finding->name, process, finding->text, times);
+	}
+	if (findings->dropped)
+		log_message(IAPROF_LOG_WARNING, "%" PRIu64 " findings were too many to keep", findings->dropped);
+}
+
 void report_summary(const struct collecting_result *result, struct own_cost begin, struct own_cost end, bool replays)
 {
 	const struct collector_statistics *statistics = &result->statistics;
@@ -66,12 +149,21 @@ void report_summary(const struct collecting_result *result, struct own_cost begi
 	if (statistics->stacks_unknown)
 		log_message(IAPROF_LOG_WARNING, "%" PRIu64 " stacks came too late to be named: [stack expired]",
 			    statistics->stacks_unknown);
+	if (statistics->event_stacks_missed)
+		log_message(IAPROF_LOG_WARNING,
+			    "%" PRIu64 " stacks of launches or calls have no names: their processes are not known, or "
+			    "they came too late",
+			    statistics->event_stacks_missed);
 	if (statistics->definitions_refused)
 		log_message(IAPROF_LOG_WARNING, "%" PRIu64 " definitions contradict earlier ones and were left out",
 			    statistics->definitions_refused);
 	if (statistics->out_of_memory)
 		log_message(IAPROF_LOG_WARNING, "out of memory: %" PRIu64 " samples or other records are missing",
 			    statistics->out_of_memory);
+	if (result->findings)
+		report_findings(result->findings);
+	report_device_code(&statistics->device);
+	report_devices(result);
 	if (!result->profile)
 		return;
 	double elapsed = seconds(result->profile->end - result->profile->begin);

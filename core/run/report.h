@@ -14,8 +14,15 @@ struct own_cost {
 };
 struct own_cost own_cost_now(void);
 
-/* "12.0 s  1187 samples  0 lost": the status line of a running profile. */
-void report_status(uint64_t elapsed, struct collecting_progress progress);
+/* What the status showed last; {0} at first. */
+struct status {
+	uint64_t elapsed;
+	struct call_families calls;
+};
+
+/* "12.0 s  1187 samples  0 lost": the status of a running profile. Above it a table of the calls since the last time.
+ */
+void report_status(struct status *last, uint64_t elapsed, const struct collecting_progress *progress);
 
 /* begin and end: our cost when the sources started and after they stopped. */
 void report_summary(const struct collecting_result *result, struct own_cost begin, struct own_cost end, bool replays);

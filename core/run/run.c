@@ -14,8 +14,10 @@
 #include "base/boot_id.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "process/mapped_files.h"
 #include "process/sideband.h"
 #include "run/collecting.h"
+#include "run/call_report.h"
 #include "run/command.h"
 #include "run/interrupt.h"
 #include "run/report.h"
@@ -24,6 +26,8 @@
 
 /* How often process events are read and the status line is written. */
 #define TICK NANOSECONDS_PER_SECOND
+/* The same where a source waits for files to be mapped, to attach to them before much of their code has run. */
+#define MAPPED_FILES_TICK (NANOSECONDS_PER_SECOND / 10)
 
 struct run {
 	const struct configuration *configuration;
@@ -31,9 +35,11 @@ struct run {
 	struct setup setup;
 	struct command command;
 	struct sideband *sideband;
-	struct loop_watch *sideband_watch, *command_watch, *tick;
+	struct mapped_files mapped_files;
+	struct loop_watch *sideband_watch, *command_watch, *tick, *mapped_files_tick;
 	struct collecting *collecting;
 	struct own_cost begin, end;
+	struct status status;
 	uint64_t deadline; /* CLOCK_MONOTONIC, UINT64_MAX none */
 	bool failed;       /* something did; it has been shown */
 	bool status_line;
@@ -58,18 +64,13 @@ static void send(struct run *run, struct iaprof_record *record, uint16_t type, s
 	record->type = type;
 	record->size = (uint32_t)size;
 	record->time = clock_monotonic();
-	struct iaprof_batch batch = { .records = record, .size = size, .count = 1 };
-	bus_emit(run->services.bus, 0, &batch, BUS_ALWAYS | BUS_KEEP_SOURCE, NULL);
-}
-
-static uint32_t text_id(const struct run *run, const char *text)
-{
-	return intern_string(run->services.intern, text, strlen(text));
+	bus_send(run->services.bus, record);
 }
 
 static void send_metadata(struct run *run, const char *key, const char *value)
 {
-	struct iaprof_record_metadata record = { .key = text_id(run, key), .value = text_id(run, value) };
+	struct iaprof_record_metadata record = { .key = intern_text_id(run->services.intern, key),
+						 .value = intern_text_id(run->services.intern, value) };
 	send(run, &record.header, IAPROF_RECORD_METADATA, sizeof record);
 }
 
@@ -80,13 +81,23 @@ static uint32_t sideband_intern(void *context, const char *text, size_t length)
 
 static int sideband_emit(void *context, const struct iaprof_batch *batch)
 {
-	return bus_emit(((struct run *)context)->services.bus, 0, batch, BUS_ALWAYS, NULL);
+	struct run *run = context;
+	int result = bus_emit(run->services.bus, 0, batch, BUS_ALWAYS, NULL);
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
+		if (record->type == IAPROF_RECORD_MAPPING) {
+			const struct iaprof_record_mapping *mapping = (const void *)record;
+			mapped_files_take(&run->mapped_files, mapping,
+					  intern_text(run->services.intern, mapping->path));
+		}
+	return result;
 }
 
 static void sideband_lost(void *context, const char *reason, uint64_t begin, uint64_t count)
 {
 	struct run *run = context;
-	struct iaprof_record_lost record = { .begin = begin, .count = count, .reason = text_id(run, reason) };
+	struct iaprof_record_lost record = { .begin = begin,
+					     .count = count,
+					     .reason = intern_text_id(run->services.intern, reason) };
 	send(run, &record.header, IAPROF_RECORD_LOST, sizeof record);
 }
 
@@ -113,6 +124,23 @@ static void synchronize(struct run *run)
 	send(run, &record.header, IAPROF_RECORD_SYNC, sizeof record);
 }
 
+static void mapped_files_tick(void *context, uint64_t expirations)
+{
+	(void)expirations;
+	drain_sideband(context);
+}
+
+static int set_command_environment(void *context, const char *name, const char *value, bool prepend)
+{
+	return command_set_environment(&((struct run *)context)->command, name, value, prepend);
+}
+
+static void show_status(struct run *run)
+{
+	struct collecting_progress progress = collecting_progress(run->collecting);
+	report_status(&run->status, clock_monotonic() - run->begin.clock, &progress);
+}
+
 static void tick(void *context, uint64_t expirations)
 {
 	struct run *run = context;
@@ -122,7 +150,7 @@ static void tick(void *context, uint64_t expirations)
 	if (!run->setup.replays)
 		synchronize(run);
 	if (run->status_line)
-		report_status(clock_monotonic() - run->begin.clock, collecting_progress(run->collecting));
+		show_status(run);
 }
 
 static void command_ready(void *context, uint32_t events)
@@ -151,6 +179,8 @@ static int make_services(struct run *run, struct error *error)
 	services->bus = bus_new(BUS_CAPACITY_DEFAULT);
 	services->intern = services->bus ? intern_new(services->bus) : NULL;
 	services->loop = loop_new();
+	services->mapped_files = &run->mapped_files;
+	services->command_environment = set_command_environment;
 	services->ended = instance_ended;
 	services->context = run;
 	services->target = (struct iaprof_target){ .size = sizeof services->target,
@@ -166,9 +196,19 @@ static int make_services(struct run *run, struct error *error)
 static bool needs_processes(const struct run *run)
 {
 	for (size_t i = 0; i < run->setup.sources.count; i++)
-		if (run->setup.sources.items[i]->plugin->description.flags & IAPROF_PLUGIN_NEEDS_PROCESSES)
+		if (run->setup.sources.items[i]->plugin->description.flags & IAPROF_PLUGIN_NEEDS_PROCESSES &&
+		    !run->setup.sources.items[i]->offline)
 			return true;
 	return false;
+}
+
+/* Nothing of what the sources have can be missed: sinks may take their time. */
+static bool is_offline(const struct run *run)
+{
+	for (size_t i = 0; i < run->setup.sources.count; i++)
+		if (!run->setup.sources.items[i]->offline)
+			return run->setup.replays;
+	return true;
 }
 
 /* What needs privileges: nothing flows yet. */
@@ -199,7 +239,8 @@ static void send_head(struct run *run)
 {
 	for (size_t i = 0; i < run->setup.sources.count; i++) {
 		const struct instance *source = run->setup.sources.items[i];
-		struct iaprof_record_source record = { .number = source->number, .name = text_id(run, source->name) };
+		struct iaprof_record_source record = { .number = source->number,
+						       .name = intern_text_id(run->services.intern, source->name) };
 		send(run, &record.header, IAPROF_RECORD_SOURCE, sizeof record);
 	}
 	char offset[32];
@@ -225,6 +266,8 @@ static int watch(struct run *run, struct error *error)
 	if (!result && run->sideband)
 		result = loop_watch_descriptor(loop, sideband_descriptor(run->sideband), EPOLLIN, sideband_ready, run,
 					       &run->sideband_watch);
+	if (!result && run->sideband && run->mapped_files.watches.count)
+		result = loop_watch_timer(loop, MAPPED_FILES_TICK, mapped_files_tick, run, &run->mapped_files_tick);
 	if (!result && run->command.pid)
 		result = loop_watch_descriptor(loop, run->command.descriptor, EPOLLIN, command_ready, run,
 					       &run->command_watch);
@@ -242,8 +285,11 @@ static int start(struct run *run, struct error *error)
 									 .intern = run->services.intern,
 									 .sinks = run->setup.sinks.items,
 									 .sink_count = run->setup.sinks.count,
+									 .decoders = &run->setup.decoders,
 									 .interval = run->configuration->interval,
-									 .replays = run->setup.replays },
+									 .hold = run->configuration->hold,
+									 .replays = run->setup.replays,
+									 .lossless = is_offline(run) },
 					   error);
 	if (!run->collecting)
 		return error->code;
@@ -331,6 +377,15 @@ static int terminal_width(void)
 	return !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
 }
 
+static void show_calls(const struct collecting_result *result)
+{
+	const struct iaprof_profile *profile = result->profile;
+	if (!result->calls || log_level() < IAPROF_LOG_WARNING)
+		return;
+	call_report_print(result->calls, profile ? profile->end - profile->begin : 0, stderr);
+	call_report_histograms(result->histograms, stderr);
+}
+
 /* Everything after the last record: profile, sinks, summary. */
 static void finish(struct run *run)
 {
@@ -345,6 +400,7 @@ static void finish(struct run *run)
 		top_table_print(result.profile, terminal_width(), stdout);
 		fprintf(stdout, "\n");
 	}
+	show_calls(&result);
 	show_command(run);
 	report_summary(&result, run->begin, run->end, run->setup.replays);
 	if (run->setup.has_table && !result.sink_failed)
@@ -368,9 +424,10 @@ static void release(struct run *run)
 	command_end(&run->command);
 	command_close(&run->command);
 	interrupt_uninstall();
-	setup_release(&run->setup);
 	collecting_free(run->collecting);
+	setup_release(&run->setup);
 	sideband_free(run->sideband);
+	mapped_files_free(&run->mapped_files);
 	loop_free(run->services.loop);
 	intern_free(run->services.intern);
 	bus_free(run->services.bus);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "run/companions.h"
 
 /* The name of the file that a run without -o and without --sink leaves in the current folder. */
 #define DEFAULT_OUTPUT "iaprof.folded"
@@ -34,16 +35,64 @@ static struct instance *make(struct setup *setup, const struct instance_configur
 	return instance_new(plugin, wanted, (uint16_t)number, services, error);
 }
 
-static int add_source(struct setup *setup, const struct instance_configuration *wanted, struct registry *registry,
-		      struct instance_services *services, struct error *error)
+/* As make(), with the settings for all sources that the plugin has options for. */
+static struct instance *make_source(struct setup *setup, const struct instance_configuration *wanted,
+				    struct registry *registry, struct instance_services *services, struct error *error)
 {
-	struct instance *source = make(setup, wanted, IAPROF_PLUGIN_SOURCE, registry, services, error);
+	const struct plugin *plugin =
+		registry_get(registry, wanted->plugin, IAPROF_PLUGIN_SOURCE, &(struct error){ 0 });
+	struct instance_configuration all = *wanted;
+	struct iaprof_option option;
+	bool complete = true;
+	all.settings = (__typeof__(all.settings)){ 0 };
+	for (size_t i = 0; i < wanted->settings.count; i++)
+		complete = complete && array_push(&all.settings, wanted->settings.items[i]);
+	/* After its own, so that they count. */
+	for (size_t i = 0; plugin && i < setup->configuration->source_settings.count; i++) {
+		const struct setting *setting = &setup->configuration->source_settings.items[i];
+		if (option_table_find(&plugin->options, setting->key, &option))
+			complete = complete && array_push(&all.settings, *setting);
+	}
+	struct instance *source = NULL;
+	if (complete)
+		source = make(setup, &all, IAPROF_PLUGIN_SOURCE, registry, services, error);
+	else
+		error_set(error, ENOMEM, "out of memory");
+	array_free(&all.settings);
+	return source;
+}
+
+/* A setting for all sources is a mistake when none of them has the option. */
+static int check_source_settings(const struct setup *setup, struct error *error)
+{
+	for (size_t i = 0; i < setup->configuration->source_settings.count; i++) {
+		const struct setting *setting = &setup->configuration->source_settings.items[i];
+		struct iaprof_option option;
+		bool taken = false;
+		for (size_t k = 0; !taken && k < setup->sources.count; k++)
+			taken = option_table_find(&setup->sources.items[k]->plugin->options, setting->key, &option);
+		if (!taken)
+			return error_set(error, EINVAL,
+					 "%s: no source of this run has the key %s: add one with --source",
+					 setting->origin, setting->key);
+	}
+	return 0;
+}
+
+int setup_add_source(struct setup *setup, const struct instance_configuration *wanted,
+		     const struct instance *brought_by, struct registry *registry, struct instance_services *services,
+		     struct instance **added, struct error *error)
+{
+	struct instance *source = make_source(setup, wanted, registry, services, error);
 	if (!source)
 		return error->code;
+	source->brought_by = brought_by;
 	if (!array_push(&setup->sources, source)) {
 		instance_free(source);
 		return error_set(error, ENOMEM, "out of memory");
 	}
+	if (added)
+		*added = source;
 	return instance_configure(source, error);
 }
 
@@ -93,7 +142,7 @@ static int add_sources_of_machine(struct setup *setup, struct registry *registry
 		    (plugin->description.flags & (IAPROF_PLUGIN_ONLY_BY_NAME | IAPROF_PLUGIN_REPLAYS)))
 			continue;
 		struct instance_configuration wanted = implied(plugin->description.name, NULL);
-		int result = add_source(setup, &wanted, registry, services, error);
+		int result = setup_add_source(setup, &wanted, NULL, registry, services, NULL, error);
 		if (result)
 			return result;
 	}
@@ -108,16 +157,24 @@ static int add_sources(struct setup *setup, const struct configuration *configur
 					.value = configuration->replay_path,
 					.origin = (char *)"--replay" };
 		struct instance_configuration wanted = implied("replay", &file);
-		return add_source(setup, &wanted, registry, services, error);
+		return setup_add_source(setup, &wanted, NULL, registry, services, NULL, error);
 	}
+	int result = 0;
 	if (!configuration->sources.count)
-		return add_sources_of_machine(setup, registry, services, error);
-	for (size_t i = 0; i < configuration->sources.count; i++) {
-		int result = add_source(setup, &configuration->sources.items[i], registry, services, error);
-		if (result)
-			return result;
+		result = add_sources_of_machine(setup, registry, services, error);
+	for (size_t i = 0; !result && i < configuration->sources.count; i++)
+		result = setup_add_source(setup, &configuration->sources.items[i], NULL, registry, services, NULL,
+					  error);
+	/* After all others: what is there already is not brought in. */
+	size_t count = setup->sources.count;
+	for (size_t i = 0; !result && i < count; i++) {
+		struct instance *source = setup->sources.items[i];
+		struct instance_configuration of_machine = implied(source->plugin->description.name, NULL);
+		result = companions_add(setup, source,
+					setup->sources_by_probe ? &of_machine : &configuration->sources.items[i],
+					registry, services, error);
 	}
-	return 0;
+	return result;
 }
 
 static int add_sinks(struct setup *setup, const struct configuration *configuration, struct registry *registry,
@@ -205,7 +262,13 @@ static int check_outputs(const struct setup *setup, const char *replay_path, str
 int setup_make(struct setup *setup, const struct configuration *configuration, struct registry *registry,
 	       struct instance_services *services, struct error *error)
 {
+	setup->configuration = configuration;
+	setup->decoders = (struct decoders){ .registry = registry, .services = services };
 	int result = add_sources(setup, configuration, registry, services, error);
+	if (!result)
+		result = check_source_settings(setup, error);
+	for (size_t i = 0; !result && i < configuration->decoders.count; i++)
+		result = decoders_add(&setup->decoders, &configuration->decoders.items[i], error);
 	if (!result)
 		result = add_sinks(setup, configuration, registry, services, error);
 	if (!result)
@@ -223,34 +286,7 @@ void setup_release(struct setup *setup)
 		instance_free(setup->sources.items[i]);
 	for (size_t i = 0; i < setup->sinks.count; i++)
 		instance_free(setup->sinks.items[i]);
+	decoders_release(&setup->decoders);
 	array_free(&setup->sources);
 	array_free(&setup->sinks);
-}
-
-int setup_probe(struct setup *setup, void (*found)(const struct instance *source, const char *failure),
-		struct error *error)
-{
-	size_t kept = 0;
-	int result = 0;
-	for (size_t i = 0; i < setup->sources.count; i++) {
-		struct instance *source = setup->sources.items[i];
-		struct error failure = { 0 };
-		int probed = instance_probe(source, &failure);
-		setup->sources_probed = true;
-		if (found)
-			found(source, failure.text);
-		if (!probed) {
-			setup->sources.items[kept++] = source;
-			continue;
-		}
-		if (!error->text[0])
-			*error = failure;
-		if (!setup->sources_by_probe)
-			result = -ENODEV;
-		instance_free(source);
-	}
-	setup->sources.count = kept;
-	if (!kept && !error->text[0])
-		return error_set(error, ENODEV, "no source plugin is installed: iaprof --list shows what there is");
-	return result ? result : kept ? 0 : -ENODEV;
 }

@@ -25,12 +25,13 @@ struct sink_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct item *first, **last;
-	size_t size;                             /* bytes of blocks that wait */
-	uint64_t dropped;                        /* records */
-	struct refused refused;                  /* the same, until the sink is told */
-	uint32_t samples_reason, records_reason; /* string ids, defined before anything can be refused */
-	bool ending;                             /* no more items come */
-	int result;                              /* of the first callback that failed */
+	size_t size;            /* bytes of blocks that wait */
+	uint64_t dropped;       /* records */
+	struct refused refused; /* the same, until the sink is told */
+	/* String ids, defined before anything can be refused. */
+	uint32_t samples_reason, launches_reason, records_reason;
+	bool ending; /* no more items come */
+	int result;  /* of the first callback that failed */
 };
 
 static void free_item(struct item *item)
@@ -82,11 +83,6 @@ static void *run(void *argument)
 	return NULL;
 }
 
-static uint32_t reason_id(const struct instance *sink, const char *text)
-{
-	return intern_string(sink->services->intern, text, strlen(text));
-}
-
 struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool lossless, struct error *error)
 {
 	struct sink_queue *queue = calloc(1, sizeof *queue);
@@ -99,8 +95,9 @@ struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool l
 	queue->lossless = lossless;
 	queue->last = &queue->first;
 	if (sink->plugin->description.records && !lossless) {
-		queue->samples_reason = reason_id(sink, "samples: the sink was too slow");
-		queue->records_reason = reason_id(sink, "records: the sink was too slow");
+		queue->samples_reason = intern_text_id(sink->services->intern, "samples: the sink was too slow");
+		queue->launches_reason = intern_text_id(sink->services->intern, "launches: the sink was too slow");
+		queue->records_reason = intern_text_id(sink->services->intern, "records: the sink was too slow");
 	}
 	pthread_mutex_init(&queue->lock, NULL);
 	pthread_cond_init(&queue->changed, NULL);
@@ -128,20 +125,12 @@ static bool append(struct sink_queue *queue, struct block *block, struct snapsho
 	return true;
 }
 
-/* What happens many times; all other records give these their meaning. */
-static bool may_be_refused(const struct iaprof_record *record)
-{
-	return record->type == IAPROF_RECORD_SAMPLE || record->type == IAPROF_RECORD_LAUNCH ||
-	       record->type == IAPROF_RECORD_STALL_SAMPLE || record->type == IAPROF_RECORD_CALL ||
-	       record->type == IAPROF_RECORD_COUNTER_VALUE;
-}
-
 /* Copies the records that may not be refused (to NULL: none); returns their size. */
 static size_t copy_kept(const struct iaprof_batch *batch, struct block *to)
 {
 	size_t size = 0;
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
-		if (may_be_refused(record))
+		if (refused_may_be(record))
 			continue;
 		if (to) {
 			memcpy(to->records + size, record, record->size);
@@ -168,7 +157,7 @@ static void refuse(struct sink_queue *queue, const struct block *block)
 		}
 	}
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));)
-		if (!kept || may_be_refused(record)) {
+		if (!kept || refused_may_be(record)) {
 			refused_add(&queue->refused, record);
 			queue->dropped++;
 		}
@@ -195,11 +184,13 @@ static void append_refused(struct sink_queue *queue)
 {
 	const struct refused *refused = &queue->refused;
 	struct block *block =
-		refused->begin ? block_new((REFUSED_VALUE_TYPES_MAX + 1) * sizeof(struct iaprof_record_lost)) : NULL;
+		refused->begin ? block_new((REFUSED_VALUE_TYPES_MAX + 2) * sizeof(struct iaprof_record_lost)) : NULL;
 	if (!block)
 		return;
 	for (size_t i = 0; i < REFUSED_VALUE_TYPES_MAX && refused->samples[i].count; i++)
 		add_lost(queue, block, &refused->samples[i], queue->samples_reason);
+	if (refused->launches)
+		add_lost(queue, block, &(struct refused_samples){ .count = refused->launches }, queue->launches_reason);
 	if (refused->records)
 		add_lost(queue, block, &(struct refused_samples){ .count = refused->records }, queue->records_reason);
 	if (append(queue, block, NULL))

@@ -18,7 +18,7 @@
 /* What one frame adds up to. */
 struct sums {
 	uint32_t frame;
-	uint64_t self;  /* it was the leaf */
+	uint64_t self;  /* it was the innermost function */
 	uint64_t total; /* it was anywhere in the stack, once a stack */
 };
 
@@ -37,18 +37,10 @@ static int compare_values(const void *a, const void *b)
 	return left->value < right->value ? 1 : left->value > right->value ? -1 : (int)left->stack - (int)right->stack;
 }
 
-/* A name at most width columns wide, safe for a terminal. */
 static void print_name(const char *name, const char *suffix, int width, FILE *file)
 {
-	CLEANUP_FREE char *printable = strdup(name);
-	if (!printable)
-		return;
-	text_make_printable(printable);
-	const char *end = printable;
-	for (int columns = 0; *end; end++)
-		if (((unsigned char)*end & 0xc0) != 0x80 && columns++ == width)
-			break;
-	fprintf(file, "%.*s%s\n", (int)(end - printable), printable, suffix);
+	text_print_printable(name, width, file);
+	fprintf(file, "%s\n", suffix);
 }
 
 static const char *suffix_of(const struct iaprof_frame *frame)
@@ -64,6 +56,13 @@ static const char *name_of(const struct iaprof_frame *frame)
 	return slash ? slash + 1 : frame->module;
 }
 
+/* Instructions and why they stalled are within a function; what they wait for is shown only by sinks that ask. */
+static bool is_function(const struct iaprof_frame *frame)
+{
+	return !(frame->flags & IAPROF_FRAME_PRODUCER) &&
+	       (frame->kind < IAPROF_FRAME_DEVICE_INSTRUCTION || frame->kind > IAPROF_FRAME_DEVICE_OFFSET);
+}
+
 static void add_up(const struct iaprof_profile *profile, uint32_t value_type, struct sums *sums, size_t *last_seen)
 {
 	for (size_t i = 0; i < profile->value_count; i++) {
@@ -71,13 +70,16 @@ static void add_up(const struct iaprof_profile *profile, uint32_t value_type, st
 		if (value->value_type != value_type)
 			continue;
 		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+		uint32_t leaf = stack->frames[0];
 		for (uint32_t k = 0; k < stack->frame_count; k++) {
 			uint32_t frame = stack->frames[k];
+			if (!is_function(iaprof_profile_frame(profile, frame)))
+				continue;
 			if (last_seen[frame] != i + 1) /* a recursive function counts once */
 				sums[frame].total = saturating_add(sums[frame].total, value->value);
 			last_seen[frame] = i + 1;
+			leaf = frame;
 		}
-		uint32_t leaf = stack->frames[stack->frame_count - 1];
 		sums[leaf].self = saturating_add(sums[leaf].self, value->value);
 	}
 }
@@ -108,12 +110,14 @@ static void print_stack(const struct iaprof_profile *profile, const struct iapro
 	const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
 	fprintf(file, "\n%6.2f%%  ", 100.0 * (double)value->value / (double)total);
 	print_name(iaprof_profile_frame(profile, stack->frames[0])->name, "", width - 9, file);
-	for (uint32_t shown = 0, i = stack->frame_count; i-- > 1; shown++) {
-		if (shown == FRAMES_SHOWN) {
+	for (uint32_t shown = 0, i = stack->frame_count; i-- > 1;) {
+		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
+		if (frame->flags & IAPROF_FRAME_PRODUCER)
+			continue;
+		if (shown++ == FRAMES_SHOWN) {
 			fprintf(file, "         ... %u more\n", i);
 			break;
 		}
-		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
 		fputs("         ", file);
 		print_name(name_of(frame), suffix_of(frame), width - 13, file);
 	}

@@ -90,7 +90,7 @@ static bool open_shared(struct debug_info *info, const struct image_place *place
 	const char *name;
 	const void *build_id;
 	ssize_t size = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &build_id);
-	if (size <= 0 || debug_file_open_by_build_id(&info->shared_file, build_id, (size_t)size, place))
+	if (size <= 0 || !place || debug_file_open_by_build_id(&info->shared_file, build_id, (size_t)size, place))
 		return false;
 	info->shared = open_dwarf(&info->shared_file);
 	if (!info->shared)

@@ -21,8 +21,8 @@ struct debug_frame {
 /* Whether a file has debug information (the place of which may also be left empty by objcopy). */
 bool debug_info_exists(const struct elf_file *file);
 /*
- * Takes the file over. place: where to look for the file that it shares debug information with (dwz). Returns NULL when
- * it cannot be used: damaged, too large, the shared file is missing, or out of memory.
+ * Takes the file over. place: where to look for the file that it shares debug information with (dwz), NULL nowhere.
+ * Returns NULL when it cannot be used: damaged, too large, the shared file is missing, or out of memory.
  */
 struct debug_info *debug_info_new(struct elf_file *file, const struct image_place *place);
 void debug_info_free(struct debug_info *info);

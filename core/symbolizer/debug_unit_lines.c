@@ -123,15 +123,13 @@ int debug_unit_read_lines(struct debug_unit *unit, Dwarf_Die *die, const Elf_Dat
 
 const struct line_row *debug_unit_row(const struct debug_unit *unit, uint64_t address)
 {
-	size_t low = 0, high = unit->rows.count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (unit->rows.items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && unit->rows.items[low - 1].file != LINE_ROW_END ? &unit->rows.items[low - 1] : NULL;
+	const struct line_row *rows = unit->rows.items;
+	size_t first = 0;
+	/* As in range_table_find(). */
+	for (size_t left = unit->rows.count; left > 1; left -= left / 2)
+		first += left / 2 * (rows[first + left / 2].address <= address);
+	bool is_found = unit->rows.count && rows[first].address <= address && rows[first].file != LINE_ROW_END;
+	return is_found ? &rows[first] : NULL;
 }
 
 const char *debug_unit_file(const struct debug_unit *unit, uint32_t file)

@@ -74,6 +74,14 @@ int elf_file_open_memory(struct elf_file *file, char *memory, size_t size)
 	return begin(file);
 }
 
+int elf_file_open_borrowed(struct elf_file *file, char *memory, size_t size)
+{
+	*file = (struct elf_file){ .descriptor = -1, .size = size };
+	elf_version(EV_CURRENT);
+	file->elf = elf_memory(memory, size);
+	return begin(file);
+}
+
 void elf_file_close(struct elf_file *file)
 {
 	elf_end(file->elf);

@@ -15,7 +15,7 @@
 struct elf_file {
 	Elf *elf;
 	int descriptor; /* -1: in memory */
-	char *memory;   /* of an image in memory; freed with it */
+	char *memory;   /* of an image in memory; freed with it; NULL when somebody else owns it */
 	uint64_t size;
 	GElf_Ehdr header;
 };
@@ -34,6 +34,8 @@ typedef ARRAY(struct elf_segment) elf_segment_array;
  */
 int elf_file_open(struct elf_file *file, int descriptor);
 int elf_file_open_memory(struct elf_file *file, char *memory, size_t size);
+/* Memory that stays its owner's and outlives the file; nobody writes to it meanwhile. */
+int elf_file_open_borrowed(struct elf_file *file, char *memory, size_t size);
 /* Leaves ELF_FILE_NONE, on which it does nothing. */
 void elf_file_close(struct elf_file *file);
 

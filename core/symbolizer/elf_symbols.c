@@ -61,35 +61,56 @@ static bool symbol_rank(const GElf_Sym *symbol, enum symbol_rank *rank)
 	return true;
 }
 
-long elf_symbols_add(const struct elf_file *file, uint32_t type, struct symbol_builder *builder)
+int elf_symbol_reader_open(struct elf_symbol_reader *reader, const struct elf_file *file, uint32_t type)
 {
+	*reader = (struct elf_symbol_reader){ 0 };
 	GElf_Shdr header, names_header;
 	Elf_Scn *section = elf_file_section(file, NULL, type, &header);
 	if (!section || header.sh_type == SHT_NOBITS)
 		return 0;
 	Elf_Scn *names_section = elf_getscn(file->elf, header.sh_link);
-	Elf_Data *data = elf_file_section_data(section);
+	Elf_Data *symbols = elf_file_section_data(section);
 	Elf_Data *names = elf_file_section_data(names_section);
-	if (!data || !names || !gelf_getshdr(names_section, &names_header) || names_header.sh_type != SHT_STRTAB)
+	if (!symbols || !names || !gelf_getshdr(names_section, &names_header) || names_header.sh_type != SHT_STRTAB)
 		return header.sh_size ? -ENOEXEC : 0;
 	/* A table that does not end in a NUL is cut after its last one. */
 	const char *last_end = memrchr(names->d_buf, '\0', names->d_size);
 	size_t names_size = last_end ? (size_t)(last_end - (const char *)names->d_buf) : 0;
+	*reader = (struct elf_symbol_reader){ .symbols = symbols,
+					      .names = names,
+					      .names_size = names_size,
+					      .count = symbols->d_size /
+						       gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT) };
+	return 1;
+}
 
+const char *elf_symbol_reader_get(const struct elf_symbol_reader *reader, size_t position, GElf_Sym *symbol)
+{
+	if (position >= reader->count || position > INT32_MAX || !gelf_getsym(reader->symbols, (int)position, symbol) ||
+	    symbol->st_name >= reader->names_size)
+		return NULL;
+	return (const char *)reader->names->d_buf + symbol->st_name;
+}
+
+long elf_symbols_add(const struct elf_file *file, uint32_t type, struct symbol_builder *builder)
+{
+	struct elf_symbol_reader reader;
+	int code = elf_symbol_reader_open(&reader, file, type);
+	if (code <= 0)
+		return code;
 	CLEANUP_FREE struct section_place *places = NULL;
 	size_t place_count;
 	if (!read_section_places(file, &places, &place_count))
 		return -ENOMEM;
-	size_t entry_size = gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT);
 	long added = 0;
-	for (size_t i = 1; i < data->d_size / entry_size; i++) {
+	for (size_t i = 1; i < reader.count; i++) {
 		GElf_Sym symbol;
 		enum symbol_rank rank;
-		if (!gelf_getsym(data, (int)i, &symbol) || !symbol_rank(&symbol, &rank) ||
-		    symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= place_count || symbol.st_name >= names_size)
+		const char *name = elf_symbol_reader_get(&reader, i, &symbol);
+		if (!name || !symbol_rank(&symbol, &rank) || symbol.st_shndx == SHN_UNDEF ||
+		    symbol.st_shndx >= place_count)
 			continue;
 		uint64_t limit = places[symbol.st_shndx].end;
-		const char *name = (const char *)names->d_buf + symbol.st_name;
 		if (file->header.e_machine == EM_ARM)
 			symbol.st_value &= ~(GElf_Addr)1; /* bit 0 says: Thumb code */
 		if (symbol.st_value >= limit || !*name || is_mapping_symbol(name))

@@ -6,6 +6,21 @@
 #include "symbolizer/elf_file.h"
 #include "symbolizer/symbol_table.h"
 
+/* The entries of one symbol table. */
+struct elf_symbol_reader {
+	Elf_Data *symbols, *names;
+	size_t names_size; /* up to the last NUL */
+	size_t count;      /* entries, the empty one at 0 included */
+};
+
+/*
+ * Opens the symbol table of this type (SHT_SYMTAB, SHT_DYNSYM). Returns 1, or with a count of 0: 0 when there is none,
+ * -ENOEXEC when it is damaged. What it gives belongs to the file.
+ */
+int elf_symbol_reader_open(struct elf_symbol_reader *reader, const struct elf_file *file, uint32_t type);
+/* The entry at a position, which may be any; NULL when there is none, or its name is outside of the table of names. */
+const char *elf_symbol_reader_get(const struct elf_symbol_reader *reader, size_t position, GElf_Sym *symbol);
+
 /*
  * Adds the functions of the symbol table of this type (SHT_SYMTAB, SHT_DYNSYM). The names belong to the file until it
  * is closed. Returns how many it added, or a negative errno (-ENOEXEC: the table is damaged).

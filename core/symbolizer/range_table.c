@@ -43,15 +43,11 @@ void range_table_link(struct range_table *table)
 
 const struct range *range_table_find(const struct range_table *table, uint64_t address)
 {
-	size_t low = 0, high = table->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (table->items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	uint32_t position = low ? (uint32_t)(low - 1) : RANGE_NONE;
+	/* Without branches that depend on the data: a processor cannot predict the way of a search. */
+	size_t first = 0;
+	for (size_t left = table->count; left > 1; left -= left / 2)
+		first += left / 2 * (table->items[first + left / 2].start <= address);
+	uint32_t position = table->count && table->items[first].start <= address ? (uint32_t)first : RANGE_NONE;
 	while (position != RANGE_NONE && table->items[position].end <= address)
 		position = table->items[position].enclosing;
 	return position == RANGE_NONE ? NULL : &table->items[position];

@@ -4,23 +4,14 @@
 
 #include <errno.h>
 #include <string.h>
-#include "base/hash.h"
 #include "base/string_table.h"
-#include "symbolizer/demangle.h"
 #include "symbolizer/image_cache.h"
 #include "symbolizer/kallsyms.h"
 #include "symbolizer/perf_map_cache.h"
+#include "symbolizer/shown_names.h"
 
 #define DEFAULT_DEBUG_PATH "/usr/lib/debug"
 #define DEFAULT_KALLSYMS "/proc/kallsyms"
-
-/* Many addresses are of one function: its shown name is made once. */
-#define SHOWN_COUNT 4096
-
-struct shown {
-	const char *name; /* as the image has it, by its address */
-	const char *text;
-};
 
 struct symbolizer {
 	bool live;
@@ -32,7 +23,7 @@ struct symbolizer {
 	struct kallsyms kallsyms;
 	struct error warning;
 	uint64_t unknown, deleted;
-	struct shown shown[SHOWN_COUNT];
+	struct shown_names shown_names;
 };
 
 static const char *intern(struct symbolizer *symbolizer, const char *text)
@@ -46,6 +37,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 	if (!symbolizer)
 		return NULL;
 	symbolizer->live = options->live;
+	symbolizer->shown_names.strings = &symbolizer->strings;
 	symbolizer->kallsyms_path = intern(symbolizer, options->kallsyms ? options->kallsyms : DEFAULT_KALLSYMS);
 	const char *debug_path = intern(symbolizer, options->debug_path ? options->debug_path : DEFAULT_DEBUG_PATH);
 	if (symbolizer->kallsyms_path && debug_path) {
@@ -66,6 +58,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	image_cache_free(symbolizer->images);
 	perf_map_cache_free(symbolizer->perf_maps);
 	kallsyms_free(&symbolizer->kallsyms);
+	shown_names_free(&symbolizer->shown_names);
 	string_table_free(&symbolizer->strings);
 	free(symbolizer);
 }
@@ -81,22 +74,6 @@ struct symbolizer_statistics symbolizer_statistics(const struct symbolizer *symb
 	image_cache_count(symbolizer->images, &statistics.images, &statistics.images_failed);
 	statistics.images_failed += perf_map_cache_failed(symbolizer->perf_maps);
 	return statistics;
-}
-
-/* A symbol's name as it is shown; out of memory, and only then, NULL. The name is of an image or of kallsyms. */
-static const char *shown_name(struct symbolizer *symbolizer, const char *name)
-{
-	struct shown *shown = &symbolizer->shown[hash_u64((uint64_t)(uintptr_t)name) % SHOWN_COUNT];
-	if (shown->name == name)
-		return shown->text;
-	char text[DEMANGLE_LENGTH_MAX + 1];
-	size_t length = demangle(name, text);
-	const char *made =
-		length ? string_table_intern(&symbolizer->strings, text, length)
-		       : string_table_intern(&symbolizer->strings, name, strnlen(name, IAPROF_STRING_LENGTH_MAX));
-	if (made)
-		*shown = (struct shown){ .name = name, .text = made };
-	return made;
 }
 
 /* Makes a symbol one without a name. */
@@ -139,7 +116,7 @@ static size_t resolve_in_image(struct symbolizer *symbolizer, struct image *imag
 		symbols[i].file = frames[i].file;
 		symbols[i].line = frames[i].line;
 		const char *frame_name = i ? frames[i].name : name;
-		symbols[i].name = frame_name ? shown_name(symbolizer, frame_name) : NULL;
+		symbols[i].name = frame_name ? shown_names_get(&symbolizer->shown_names, frame_name) : NULL;
 		if (symbols[i].name)
 			continue;
 		if (!i)
@@ -215,7 +192,7 @@ size_t symbolizer_resolve_kernel(struct symbolizer *symbolizer, uint64_t address
 	uint64_t start;
 	const char *module;
 	const char *name = kallsyms_find(&symbolizer->kallsyms, address, &start, &module);
-	symbols[0].name = name ? shown_name(symbolizer, name) : NULL;
+	symbols[0].name = name ? shown_names_get(&symbolizer->shown_names, name) : NULL;
 	if (!symbols[0].name)
 		return set_unknown(symbolizer, &symbols[0]);
 	symbols[0].module = module;

@@ -54,7 +54,16 @@ struct iaprof_target {
 /* What a sink needs from the symbolizer; it asks for it in configure(). */
 enum iaprof_request {
 	IAPROF_REQUEST_LINES = 1u << 0, /* source lines and inlined functions, from DWARF */
-	IAPROF_REQUEST_PIDS = 1u << 1   /* stacks of different processes kept apart by pid */
+	IAPROF_REQUEST_PIDS = 1u << 1,  /* stacks of different processes kept apart by pid */
+	/* Under a device instruction that waits for others, frames with IAPROF_FRAME_PRODUCER for those. */
+	IAPROF_REQUEST_PRODUCERS = 1u << 2
+};
+
+/* What host->check_item() says of something that a complete profile needs. */
+enum iaprof_check_state {
+	IAPROF_CHECK_GOOD = 0,    /* it is here */
+	IAPROF_CHECK_LIMITED = 1, /* the profile is poorer without it */
+	IAPROF_CHECK_MISSING = 2  /* there is no profile without it */
 };
 
 struct iaprof_output; /* an open output file, owned by the core */
@@ -63,6 +72,27 @@ struct iaprof_output; /* an open output file, owned by the core */
 typedef int iaprof_fd_callback(void *instance, int fd, uint32_t ready);
 /* expirations: how many periods went by since the last call, usually 1. Returns as iaprof_fd_callback. */
 typedef int iaprof_timer_callback(void *instance, uint64_t expirations);
+
+/* How host->command_environment() changes a variable. */
+enum iaprof_environment_change {
+	IAPROF_ENVIRONMENT_SET = 0,         /* to the value, whatever it was */
+	IAPROF_ENVIRONMENT_PREPEND_PATH = 1 /* to "value:old", or to the value when it was not there or empty */
+};
+
+/* A file with an executable mapping in some process. Borrowed for the time of the call. */
+struct iaprof_mapped_file {
+	uint32_t size; /* sizeof(struct iaprof_mapped_file) in the core */
+	uint32_t pid;
+	const char *path; /* in the process's mount namespace: open it below /proc/PID/root */
+	uint64_t start;   /* first address of the mapping, which is /proc/PID/map_files/START-END */
+	uint64_t length;  /* its bytes */
+	uint64_t file_offset;
+	uint64_t inode;
+	uint32_t device_major;
+	uint32_t device_minor;
+};
+/* Returns 0, or a negative errno, which ends the source. */
+typedef int iaprof_mapped_file_callback(void *instance, const struct iaprof_mapped_file *file);
 
 struct iaprof_host {
 	uint32_t size;           /* sizeof(struct iaprof_host) in the core */
@@ -86,8 +116,9 @@ struct iaprof_host {
 
 	/*
 	 * Sources only: puts a batch on the bus; it is copied. Returns 0; -EINVAL for a malformed record (nothing of
-	 * the batch is taken, the source is stopped); -ENOSPC when the queue is full (the batch is counted as lost, do
-	 * not send it again); a lossless source (IAPROF_PLUGIN_LOSSLESS) waits instead. Any thread.
+	 * the batch is taken, the source is stopped); -ENOSPC when the queue is full (samples, launches, calls, values
+	 * of counters are counted as lost, do not send them again; of the rest, such as devices and kernels, all is
+	 * taken unless far too much waits); a lossless source (IAPROF_PLUGIN_LOSSLESS) waits instead. Any thread.
 	 */
 	int (*emit)(const struct iaprof_host *host, const struct iaprof_batch *batch);
 
@@ -159,6 +190,44 @@ struct iaprof_host {
 	void (*output_discard)(const struct iaprof_host *host, struct iaprof_output *output);
 
 	void *core; /* the core's own; not for plugins */
+
+	/*
+	 * Sources only, in prepare(): changes a variable in the environment of the command that iaprof runs (enum
+	 * iaprof_environment_change). Later changes of one variable see the earlier ones. Returns 0; -ENOENT when there
+	 * is no command; -EINVAL for an empty name or one with '='; -E2BIG when all changes together are more than
+	 * 60,000 bytes; -ENOMEM.
+	 */
+	int (*command_environment)(const struct iaprof_host *host, const char *name, const char *value, uint32_t how);
+
+	/*
+	 * Sources only, in prepare(), and only with IAPROF_PLUGIN_NEEDS_PROCESSES: calls back for each file with an
+	 * executable mapping in the target's processes (iaprof_target; for a command: in any process), those that are
+	 * mapped already after start(), later ones within some 100 ms. Normally once a file, for the first process that
+	 * is seen with it; be ready for the same file again, and for one that is gone by then. On the loop's thread,
+	 * until stop(). Returns 0 or a negative errno.
+	 */
+	int (*watch_mapped_files)(const struct iaprof_host *host, iaprof_mapped_file_callback *callback);
+
+	/*
+	 * Sources only, in check(): one thing that a complete profile needs, whether it is here (enum
+	 * iaprof_check_state), and if not, the command or setting that brings it. name: "Linux kernel", "debug
+	 * information of /usr/bin/program"; the format is printf style, one line without a newline.
+	 */
+	void (*check_item)(const struct iaprof_host *host, uint32_t state, const char *name, const char *format, ...)
+		IAPROF_PRINTF(4, 5);
+
+	/*
+	 * Sinks only: 1 when the output is standard output, of which there is only one: output_open() fails for a
+	 * second variant; else 0. From prepare() on; on the sink's thread.
+	 */
+	int (*output_is_single)(const struct iaprof_host *host);
+
+	/*
+	 * Sources only, in configure(): this instance reads what happened before, or elsewhere. It does without the
+	 * process table, though its plugin has IAPROF_PLUGIN_NEEDS_PROCESSES, asks for no rights here, and emit()
+	 * waits as for IAPROF_PLUGIN_LOSSLESS.
+	 */
+	void (*offline)(const struct iaprof_host *host);
 };
 
 /* Whether the core is new enough to have a member: IAPROF_HOST_HAS(host, output_flush). */

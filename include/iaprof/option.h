@@ -19,7 +19,7 @@ extern "C" {
 enum iaprof_option_type {
 	IAPROF_OPTION_BOOL = 1,     /* yes|no|true|false|on|off|1|0 -> bool (1 byte) */
 	IAPROF_OPTION_UINT = 2,     /* decimal or 0x hexadecimal -> uint64_t, minimum..maximum */
-	IAPROF_OPTION_DURATION = 3, /* number with ns, us, ms, s, m, h; no unit: seconds -> uint64_t nanoseconds */
+	IAPROF_OPTION_DURATION = 3, /* number with ns, us, ms, s, m, h; no unit: unit, or s -> uint64_t nanoseconds */
 	IAPROF_OPTION_SIZE = 4,     /* number with B, KiB, MiB, GiB, kB, MB, GB; no unit: bytes -> uint64_t bytes */
 	IAPROF_OPTION_STRING =
 		5, /* any text -> const char *, NULL when there is no default; lives as long as the instance */
@@ -38,7 +38,8 @@ struct iaprof_option {
 	uint64_t minimum; /* smallest value, in what is stored */
 	uint64_t maximum; /* largest; 0: no limit */
 	const char *const *choices; /* IAPROF_OPTION_CHOICE: NULL-terminated */
-	const char *unit;           /* for help, of a plain number: "Hz"; may be NULL */
+	const char *unit; /* of a plain number, for help: "Hz"; of a duration, what one without a unit is in: "ms"; may
+			     be NULL */
 };
 
 #ifdef __cplusplus

@@ -67,12 +67,70 @@ enum iaprof_plugin_flag {
 	IAPROF_PLUGIN_BINARY = 1u << 6
 };
 
-/* What a decoder says of one instruction. Text is the decoder's static const data or lies in text. */
+/*
+ * What decode() says of one instruction. Text is the decoder's static const data or lies in text. The core allocates
+ * it and nobody says how large it is, so it never grows: struct iaprof_code_instruction does.
+ */
 struct iaprof_instruction {
 	uint32_t size;        /* bytes of the instruction, >= 1 */
 	uint32_t flags;       /* 0 */
 	const char *mnemonic; /* "send.ugm load"; valid as long as the plugin is loaded */
 	char text[256];       /* full disassembly, NUL-terminated; empty when the decoder has none */
+};
+
+/*
+ * The code of one function, such as a kernel, that code_open() gets. The struct is borrowed for the time of the call;
+ * what its pointers point to stays until code_close(). Any of it may be damaged, or made to do harm.
+ */
+struct iaprof_code {
+	uint32_t size; /* sizeof(struct iaprof_code) in the core */
+	uint32_t pad;
+	const void *bytes; /* byte_count bytes, without the padding behind the function */
+	uint64_t byte_count;
+	const void *image; /* the ELF image that it is of, whose notes may say what device it is for; NULL: not known */
+	uint64_t image_size;
+	const char *name; /* of the function, as in the symbol table; NULL: not known */
+};
+
+/* What kind of work an instruction does: what a profile can be grouped by. */
+enum iaprof_instruction_group {
+	IAPROF_INSTRUCTION_OTHER = 0, /* none of these, or not known */
+	IAPROF_INSTRUCTION_ARITHMETIC = 1,
+	IAPROF_INSTRUCTION_MATH = 2,   /* square roots, sines: by a unit of their own */
+	IAPROF_INSTRUCTION_MATRIX = 3, /* matrix multiplication */
+	IAPROF_INSTRUCTION_MEMORY = 4, /* messages to what is outside of the core, memory above all */
+	IAPROF_INSTRUCTION_SYNCHRONIZATION = 5,
+	IAPROF_INSTRUCTION_CONTROL = 6 /* branches, calls, the end */
+};
+
+/* What code_decode() says of one instruction. The core sets struct_size and zeroes the rest. */
+struct iaprof_code_instruction {
+	uint32_t struct_size; /* sizeof in the core: a decoder writes only members that end within it */
+	uint32_t size;        /* bytes of the instruction, >= 1 */
+	uint32_t group;       /* enum iaprof_instruction_group */
+	uint32_t flags;       /* 0 */
+	const char *mnemonic; /* "send.ugm load"; valid as long as the plugin is loaded */
+	char waits[32];       /* what it waits for before it issues, as the device's assembler writes it: "@1,$3.dst" */
+	char text[256];       /* full disassembly, NUL-terminated; empty when the decoder has none */
+};
+
+/* Why an instruction waits for another one. */
+enum iaprof_wait {
+	IAPROF_WAIT_RESULT = 1,   /* until it wrote its result */
+	IAPROF_WAIT_OPERANDS = 2, /* until it read its operands, which are overwritten */
+	IAPROF_WAIT_TOKEN = 3,    /* until it gives back the token that both use */
+	IAPROF_WAIT_PIPELINE = 4  /* until it is through its pipeline */
+};
+
+/* An instruction that another one can be waiting for. Never grows: 16 bytes. */
+struct iaprof_producer {
+	uint64_t offset; /* bytes into the code, where it begins */
+	uint32_t wait;   /* enum iaprof_wait */
+	uint32_t token;  /* the device's number of what is waited on; 0 for IAPROF_WAIT_PIPELINE */
+};
+
+enum iaprof_producers_flag {
+	IAPROF_PRODUCERS_INCOMPLETE = 1u << 0 /* there may be others, which cannot be found in the code */
 };
 
 struct iaprof_plugin {
@@ -132,10 +190,49 @@ struct iaprof_plugin {
 	/*
 	 * Decoder: mandatory. Names the instruction offset bytes into a kernel, whose whole code is given because the
 	 * meaning of one instruction can depend on others. Returns 0, or -EINVAL for bytes that are no instruction.
-	 * Pure: any thread, no side effects.
+	 * Pure: any thread, no side effects. Cores that know the next four functions do not call it when they are
+	 * there.
 	 */
 	int (*decode)(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
 		      struct iaprof_instruction *instruction);
+
+	/* Members from here on came after release 0.1. */
+
+	/*
+	 * Decoder: the first three all or none; code_producers may be NULL. Calls for one code come one at a time,
+	 * those for others from any thread meanwhile. They take a bounded time and have no side effects.
+	 *
+	 * code_open: gives *code, the decoder's own, for the calls below. Returns 0, or a negative errno for what
+	 * cannot be decoded at all; then *code is not used.
+	 */
+	int (*code_open)(const struct iaprof_host *host, void *instance, const struct iaprof_code *description,
+			 void **code);
+	/* Once for each code that was opened, before destroy(). */
+	void (*code_close)(const struct iaprof_host *host, void *instance, void *code);
+	/* Names the instruction that begins at an offset. Returns 0, or -EINVAL when none does. */
+	int (*code_decode)(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
+			   struct iaprof_code_instruction *instruction);
+	/*
+	 * Finds what the instruction at an offset can be waiting for before it issues, on every way to it. Writes at
+	 * most capacity producers, in order of their offsets, and *flags (enum iaprof_producers_flag). Returns how many
+	 * there are, which may be more; 0 when it waits for none; -EINVAL when no instruction begins there; -ENOMEM.
+	 */
+	int (*code_producers)(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
+			      struct iaprof_producer *producers, size_t capacity, uint32_t *flags);
+
+	/*
+	 * Source: names of other sources, ending with NULL, that this one's records mean little without; NULL: none.
+	 * Unless the user named them, or an option of this plugin with the name of one is "no" (IAPROF_OPTION_BOOL),
+	 * they join the run with their defaults, and with the values of those options of this plugin that they have
+	 * too, by name and type. A companion whose probe fails is left out with a line that says why.
+	 */
+	const char *const *companions;
+
+	/*
+	 * Source: run by --check after probe(), whatever that said: tells through host->check_item() what a complete
+	 * profile needs and whether it is here. No side effects; takes a second at most. NULL: nothing to tell.
+	 */
+	void (*check)(const struct iaprof_host *host, void *instance);
 };
 
 #if defined(__cplusplus)

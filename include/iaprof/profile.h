@@ -25,9 +25,9 @@ struct iaprof_frame {
 	uint32_t line;      /* source line, 0 not known */
 	uint32_t kind;      /* enum iaprof_frame_kind */
 	uint32_t flags;     /* enum iaprof_frame_flag */
-	uint32_t pid;       /* IAPROF_FRAME_PROCESS when pids were asked for; else 0 */
+	uint32_t pid;       /* IAPROF_FRAME_PROCESS when pids were asked for, or the stack reaches a device; else 0 */
 	uint64_t address;   /* as in struct iaprof_record_frame; 0 when frames of several addresses are one */
-	uint64_t offset;    /* bytes from the start of the function; device code */
+	uint64_t offset;    /* IAPROF_FRAME_DEVICE_OFFSET: bytes from the start of the kernel; producers: of theirs */
 };
 
 /* A resolved stack: ids of its frames, the root (program) first. */

@@ -55,18 +55,27 @@ enum iaprof_record_type {
 	IAPROF_RECORD_DEVICE = 9,       /* a GPU, NPU or other device, or one tile of it */
 	IAPROF_RECORD_CODE_OBJECT = 10, /* an ELF image was loaded on a device */
 	IAPROF_RECORD_CODE_OBJECT_UNLOAD = 11,
-	IAPROF_RECORD_KERNEL = 12,        /* a function in a code object */
-	IAPROF_RECORD_LAUNCH = 13,        /* CPU calls that enqueued a kernel */
-	IAPROF_RECORD_STALL_REASON = 14,  /* name of a stall reason's number */
-	IAPROF_RECORD_STALL_SAMPLE = 15,  /* a device address with a count for each stall reason */
-	IAPROF_RECORD_CALL = 16,          /* a driver or API call */
-	IAPROF_RECORD_COUNTER = 17,       /* declares a counter */
-	IAPROF_RECORD_COUNTER_VALUE = 18, /* sets a counter */
-	IAPROF_RECORD_FINDING = 19,       /* something the source thinks the user should know */
-	IAPROF_RECORD_LOST = 20,          /* something happened and was not recorded */
-	IAPROF_RECORD_FRAMES = 21,        /* the symbolizer's answer for one address; sent by the core */
-	IAPROF_RECORD_SYNC = 22,          /* what happened to processes until then has been told; sent by the core */
-	IAPROF_RECORD_TYPE_COUNT          /* not a type: one more than the largest */
+	IAPROF_RECORD_KERNEL = 12,          /* a function in a code object */
+	IAPROF_RECORD_LAUNCH = 13,          /* CPU calls that enqueued a kernel */
+	IAPROF_RECORD_STALL_REASON = 14,    /* name of a stall reason's number */
+	IAPROF_RECORD_STALL_SAMPLE = 15,    /* a device address with a count for each stall reason */
+	IAPROF_RECORD_CALL = 16,            /* a driver or API call */
+	IAPROF_RECORD_COUNTER = 17,         /* declares a counter */
+	IAPROF_RECORD_COUNTER_VALUE = 18,   /* sets a counter */
+	IAPROF_RECORD_FINDING = 19,         /* something the source thinks the user should know */
+	IAPROF_RECORD_LOST = 20,            /* something happened and was not recorded */
+	IAPROF_RECORD_FRAMES = 21,          /* the symbolizer's answer for one address; sent by the core */
+	IAPROF_RECORD_SYNC = 22,            /* what happened to processes until then has been told; sent by the core */
+	IAPROF_RECORD_CODE_FUNCTION = 23,   /* a function in the image of a code object; sent by the core */
+	IAPROF_RECORD_STACK_FRAMES = 24,    /* names of the user stack of a launch or call; sent by the core */
+	IAPROF_RECORD_DEVICE_ACTIVITY = 25, /* how long a process kept a device busy */
+	IAPROF_RECORD_PROFILE_STACK = 26,   /* definition of a resolved stack; sent by the core */
+	IAPROF_RECORD_PROFILE_VALUE = 27,   /* what a resolved stack adds to the profile; sent by the core */
+	IAPROF_RECORD_CALL_FUNCTION = 28,   /* a function that calls are of */
+	IAPROF_RECORD_CALL_NODE = 29,       /* a function called in the course of others */
+	IAPROF_RECORD_HISTOGRAM = 30,       /* how values are distributed, such as how long calls took */
+	IAPROF_RECORD_JOB = 31,             /* work that was given to a device */
+	IAPROF_RECORD_TYPE_COUNT            /* not a type: one more than the largest */
 };
 
 /* The header of every record. 16 bytes. */
@@ -208,7 +217,10 @@ enum iaprof_address_space {
 	IAPROF_ADDRESS_INSTRUCTION_BASE = 1 /* relative to the instruction base address of a process */
 };
 
-/* CODE_OBJECT: the image is at path, a private file that its source removes; header.time is when it was loaded. */
+/*
+ * CODE_OBJECT: the image is at path, a private file that its source removes, or /proc/self/fd/N for a descriptor that
+ * it closes; not before 5 seconds after it sent the record. header.time is when it was loaded.
+ */
 struct iaprof_record_code_object {
 	struct iaprof_record header;
 	uint32_t id; /* >= 1, unique within its source, never used twice */
@@ -240,6 +252,8 @@ struct iaprof_record_kernel {
 	uint32_t name;    /* string id, as in the symbol table (mangled) */
 	uint64_t address; /* first device address */
 	uint64_t size;    /* 0 when not known */
+	/* Appended: a shorter record has none. As in struct iaprof_record_code_object, 0 when not known. */
+	uint64_t instruction_base;
 };
 
 /* LAUNCH: count CPU calls from one place that enqueued a kernel; header.time is the last one's. */
@@ -255,11 +269,18 @@ struct iaprof_record_launch {
 	uint64_t first_time;
 };
 
+enum iaprof_stall_reason_flag {
+	IAPROF_STALL_REASON_WAITS = 1u << 0 /* the instruction waits for the result of another one: a scoreboard */
+};
+
 /* STALL_REASON: name of a reason's number. The source declares its reasons; the core knows none. */
 struct iaprof_record_stall_reason {
 	struct iaprof_record header;
 	uint32_t id;   /* 0 to 63, unique within its source */
 	uint32_t name; /* string id: "sbid" */
+	/* Appended: a shorter record has no flags. */
+	uint32_t flags; /* enum iaprof_stall_reason_flag */
+	uint32_t pad;
 };
 
 /* STALL_SAMPLE: the struct and then reason_count values of 8 bytes; value i counts the reason with id i. */
@@ -290,6 +311,90 @@ struct iaprof_record_call {
 	uint64_t count;      /* >= 1 */
 	uint64_t first_time;
 	int64_t result; /* return value of the last one */
+	/* Appended: a shorter record has node 0, and is in no profile. */
+	uint32_t node;       /* id of a CALL_NODE of the same source: name, depth and parent are its; 0 none */
+	uint32_t time_type;  /* id of the value type that self_duration adds to; 0 none */
+	uint32_t count_type; /* id of the value type that count adds to; 0 none */
+	uint32_t pad;
+	uint64_t self_duration; /* duration without that of the calls nested in these which have records too */
+};
+
+enum iaprof_call_kind {
+	IAPROF_CALL_API = 1,      /* a function of a library: "zeCommandListCreate" */
+	IAPROF_CALL_IOCTL = 2,    /* a request to a driver: "DRM_IOCTL_IVPU_SUBMIT" */
+	IAPROF_CALL_FUNCTION = 3, /* a function of a driver */
+	IAPROF_CALL_CONTEXT = 4   /* no call: why or where the calls nested in it are made: "[interrupt]", "[boot]" */
+};
+
+/* CALL_FUNCTION: what is called. */
+struct iaprof_record_call_function {
+	struct iaprof_record header;
+	uint32_t id;     /* >= 1, unique within its source */
+	uint32_t name;   /* string id: "ivpu_bo_create_ioctl" */
+	uint32_t family; /* string id of what it belongs to, in the words of the source: "buffers"; 0 none */
+	uint32_t kind;   /* enum iaprof_call_kind */
+};
+
+/* The deepest nesting of calls, the outermost one included. */
+#define IAPROF_CALL_DEPTH_MAX 64u
+
+/*
+ * CALL_NODE: a function in the course of the calls that it is nested in: one node of the tree of calls, which has each
+ * way of nesting once. Sent before the first record that names it.
+ */
+struct iaprof_record_call_node {
+	struct iaprof_record header;
+	uint32_t id;       /* >= 1, unique within its source */
+	uint32_t parent;   /* id of an earlier CALL_NODE of the same source; 0: outermost */
+	uint32_t function; /* id of a CALL_FUNCTION of the same source */
+	uint32_t pad;
+};
+
+/* The most buckets of a histogram: one for each bit of a value. */
+#define IAPROF_HISTOGRAM_BUCKET_COUNT_MAX 64u
+
+/*
+ * HISTOGRAM: values measured between begin and header.time. Readers add up those of a source with the same name. The
+ * struct and then bucket_count values of 8 bytes: bucket i counts the values from 2^i to 2^(i + 1) - 1, bucket 0 zeros
+ * too.
+ */
+struct iaprof_record_histogram {
+	struct iaprof_record header;
+	uint64_t begin;
+	uint64_t count;   /* >= 1: the sum of the buckets */
+	uint64_t sum;     /* of the values */
+	uint64_t maximum; /* the largest value */
+	uint32_t name;    /* string id of what was measured: "ivpu_submit_ioctl" */
+	uint32_t unit;    /* string id: "nanoseconds" */
+	uint32_t bucket_count;
+	uint32_t pad;
+};
+static inline const uint64_t *iaprof_record_histogram_buckets(const struct iaprof_record_histogram *record)
+{
+	return (const uint64_t *)(record + 1);
+}
+
+enum iaprof_job_state {
+	IAPROF_JOB_DONE = 1,
+	IAPROF_JOB_ABORTED = 2,
+	IAPROF_JOB_IN_FLIGHT = 3 /* the run ended first */
+};
+
+/* JOB: work that a process gave to a device, when it is over; header.time is its end. Times that are not known are 0.
+ */
+struct iaprof_record_job {
+	struct iaprof_record header;
+	uint64_t submitted; /* when the process handed it to the driver */
+	uint64_t queued;    /* when the driver handed it to the device */
+	uint64_t started;   /* when the device began with it; 0: at once, or after the job before */
+	uint32_t id;        /* the driver's number, used again */
+	uint32_t pid;
+	uint32_t tid;     /* 0 not known */
+	uint32_t device;  /* id of a DEVICE of the same source, 0 not known */
+	uint32_t context; /* the driver's number of the process's context */
+	uint32_t engine;  /* string id: "compute"; 0 not known */
+	uint32_t state;   /* enum iaprof_job_state */
+	uint32_t status;  /* the driver's own, 0: success */
 };
 
 enum iaprof_counter_kind {
@@ -297,7 +402,12 @@ enum iaprof_counter_kind {
 	IAPROF_COUNTER_CUMULATIVE = 2 /* a sum since some start: only grows */
 };
 
-/* COUNTER: declares one. */
+/*
+ * COUNTER: declares one. "rows" and "overflows" of a device are how many rows the hardware wrote, and how often it lost
+ * some: the summary of a run has them. A source of code objects and launches sends values of its counters after
+ * everything else that it has to tell up to their time, several times a second: then stall samples of that time need
+ * not wait for more.
+ */
 struct iaprof_record_counter {
 	struct iaprof_record header;
 	uint32_t id;     /* >= 1, unique within its source */
@@ -359,7 +469,9 @@ enum iaprof_frame_kind {
 
 enum iaprof_frame_flag {
 	IAPROF_FRAME_INLINED = 1u << 0, /* inlined into the frame before it (towards the root) */
-	IAPROF_FRAME_UNKNOWN = 1u << 1  /* no name was found: the name says why, as "[unknown]" or "[deleted]" */
+	IAPROF_FRAME_UNKNOWN = 1u << 1, /* no name was found: the name says why, as "[unknown]" or "[deleted]" */
+	IAPROF_FRAME_PRODUCER = 1u << 2 /* what the instruction before it (towards the root) waits for; for sinks that
+					   asked for IAPROF_REQUEST_PRODUCERS, others leave it out */
 };
 
 /* One frame of a FRAMES record. 48 bytes. */
@@ -402,6 +514,119 @@ static inline const struct iaprof_record_frame *iaprof_record_frames_frames(cons
  */
 struct iaprof_record_sync {
 	struct iaprof_record header;
+};
+
+/* A number that a compiler gives with a function, such as ("simd_size", 32); 0 and 1 for what is no or yes. 16 bytes.
+ */
+struct iaprof_attribute {
+	uint32_t name; /* string id, as the compiler writes it */
+	uint32_t pad;
+	int64_t value;
+};
+
+/* The most attributes of one function. */
+#define IAPROF_ATTRIBUTE_COUNT_MAX 64
+
+enum iaprof_code_function_flag {
+	IAPROF_CODE_FUNCTION_KERNEL = 1u << 0 /* can be launched; else kernels call it */
+};
+
+/*
+ * CODE_FUNCTION: a function in the image of a code object, as the core read it. The core sends one for each function
+ * after it took the CODE_OBJECT record, so that a capture holds what is not there any more in a replay; header.source
+ * is the code object's. A KERNEL of the same source with this code object and this name is an instance of it. The
+ * struct and then attribute_count attributes.
+ */
+struct iaprof_record_code_function {
+	struct iaprof_record header;
+	uint32_t code_object; /* id of the same source */
+	uint32_t name;        /* string id, as in the symbol table (mangled) */
+	uint32_t shown_name;  /* string id: demangled; the type alone for a SYCL kernel */
+	uint32_t flags;       /* enum iaprof_code_function_flag */
+	uint64_t address;     /* first device address; 0 when the image does not say where it is loaded */
+	uint64_t size;        /* without the padding behind it */
+	uint32_t attribute_count;
+	uint32_t pad;
+};
+static inline const struct iaprof_attribute *
+iaprof_record_code_function_attributes(const struct iaprof_record_code_function *record)
+{
+	return (const struct iaprof_attribute *)(record + 1);
+}
+
+/* The most frames of a STACK_FRAMES record: those at the leaf's end are left out. */
+#define IAPROF_STACK_FRAMES_COUNT_MAX 1024u
+
+/*
+ * STACK_FRAMES: the symbolizer's names for the user stack of LAUNCH and CALL records, which are sent without waiting
+ * for them: they come within seconds, after the SYNC record that follows the first of those, and at the latest at the
+ * end of the run. Seldom twice for one stack. The struct and then frame_count frames, the root first; offset and
+ * address of the frames are not set.
+ */
+struct iaprof_record_stack_frames {
+	struct iaprof_record header;
+	uint32_t stack; /* id */
+	uint32_t pid;
+	uint32_t frame_count; /* 1 to IAPROF_STACK_FRAMES_COUNT_MAX */
+	uint32_t pad;
+};
+static inline const struct iaprof_record_frame *
+iaprof_record_stack_frames_frames(const struct iaprof_record_stack_frames *record)
+{
+	return (const struct iaprof_record_frame *)(record + 1);
+}
+
+enum iaprof_activity_kind {
+	IAPROF_ACTIVITY_SCHEDULER = 1, /* the driver's scheduler said when jobs began and ended */
+	IAPROF_ACTIVITY_STATISTICS = 2 /* usage counters of the process, read now and then */
+};
+
+/*
+ * DEVICE_ACTIVITY: a process kept a device busy for some time between begin and header.time. Hardware that samples
+ * addresses does not say whose they are: stall samples of an address at which several processes have code go to those
+ * that were active in the samples' interval, in proportion. Where there are records of several kinds, the lowest
+ * counts. A source sends them before the stall samples of the same interval.
+ */
+struct iaprof_record_device_activity {
+	struct iaprof_record header;
+	uint64_t begin;
+	uint64_t busy;   /* ns, at least 1; jobs of several engines may add up to more than the interval */
+	uint32_t device; /* device id of the same source */
+	uint32_t pid;
+	uint32_t kind;  /* enum iaprof_activity_kind */
+	uint32_t label; /* string id: what its code is that no code object covers, such as "[Mesa shader code]"; 0 not
+			   known */
+};
+
+/* The most frames of a PROFILE_STACK record: those at the leaf's end are left out. */
+#define IAPROF_PROFILE_STACK_COUNT_MAX 1360u
+
+/*
+ * PROFILE_STACK: a resolved stack of device samples, with an id that PROFILE_VALUE records refer to. The struct and
+ * then frame_count frames, the root first. The first frame is the program, with the pid in its address.
+ */
+struct iaprof_record_profile_stack {
+	struct iaprof_record header;
+	uint32_t id;          /* >= 1 */
+	uint32_t frame_count; /* 1 to IAPROF_PROFILE_STACK_COUNT_MAX */
+};
+static inline const struct iaprof_record_frame *
+iaprof_record_profile_stack_frames(const struct iaprof_record_profile_stack *record)
+{
+	return (const struct iaprof_record_frame *)(record + 1);
+}
+
+/*
+ * PROFILE_VALUE: what the core's correlator made of stall samples: so much was added to the profile under a stack. A
+ * replay takes these, for the images are gone; header.source is the source of the stall samples.
+ */
+struct iaprof_record_profile_value {
+	struct iaprof_record
+		header;      /* time: of the SYNC with which it was added; at the end of the run later than any */
+	uint32_t stack;      /* id of a PROFILE_STACK */
+	uint32_t value_type; /* value type id */
+	uint64_t value;
+	uint64_t count; /* samples that it comes from */
 };
 
 /* An array of records. Borrowed for the time of the call that hands it over: copy what is to be kept. */

@@ -98,3 +98,16 @@ void bpf_log_end(struct bpf_log *log)
 	libbpf_set_print(log->outer_print);
 	log_host = log->outer_host;
 }
+
+int bpf_map_sizes_set(const struct iaprof_host *host, const struct bpf_map_size *sizes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		int result = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
+		if (result == 0 && sizes[i].value_size)
+			result = bpf_map__set_value_size(sizes[i].map, sizes[i].value_size);
+		if (result)
+			return host->fail(host, result, "set the size of BPF map %s: %s", bpf_map__name(sizes[i].map),
+					  strerror(-result));
+	}
+	return 0;
+}

@@ -12,6 +12,15 @@
  */
 int bpf_support_check(const struct iaprof_host *host);
 
+/* What a map is to be like when it is loaded. */
+struct bpf_map_size {
+	struct bpf_map *map;
+	uint32_t entries;
+	uint32_t value_size; /* 0: as it is */
+};
+/* Returns 0, or what host->fail() returns. Before the skeleton is loaded. */
+int bpf_map_sizes_set(const struct iaprof_host *host, const struct bpf_map_size *sizes, size_t count);
+
 /*
  * Between the two calls what libbpf logs on this thread goes to host->log() at debug level. libbpf has one log function
  * for the whole process, so the previous one is put back: do not hold this open across callbacks.

@@ -31,6 +31,14 @@ static const struct iaprof_option options[] = {
 	  .help = "how hard zstd compresses: higher levels make smaller files and need more CPU time" },
 };
 
+/* A replay may be asked for producers, and the images that tell them are gone by then. */
+static int capture_configure(const struct iaprof_host *host, void *instance)
+{
+	(void)instance;
+	host->request(host, IAPROF_REQUEST_PRODUCERS);
+	return 0;
+}
+
 static int capture_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct capture *capture = instance;
@@ -146,6 +154,7 @@ static const struct iaprof_plugin capture_plugin = {
 	.options = options,
 	.option_count = sizeof options / sizeof options[0],
 	.instance_size = sizeof(struct capture),
+	.configure = capture_configure,
 	.destroy = capture_destroy,
 	.prepare = capture_prepare,
 	.finish = capture_finish,

@@ -8,11 +8,13 @@
 #include <string.h>
 
 const char *const stack_text_pid_choices[] = { "auto", "yes", "no", NULL };
+const char *const stack_text_blame_choices[] = { "waiter", "producer", NULL };
 
 void stack_text_request(const struct stack_text_options *options, const struct iaprof_host *host)
 {
 	host->request(host, (options->lines ? IAPROF_REQUEST_LINES : 0u) |
-				    (options->pid != STACK_TEXT_PID_NO ? IAPROF_REQUEST_PIDS : 0u));
+				    (options->pid != STACK_TEXT_PID_NO ? IAPROF_REQUEST_PIDS : 0u) |
+				    (options->blame == STACK_TEXT_BLAME_PRODUCER ? IAPROF_REQUEST_PRODUCERS : 0u));
 }
 
 static const char *base_name(const char *path)
@@ -64,10 +66,25 @@ static void join_number(char *text, size_t length)
 		text[tail - 1] = '_';
 }
 
+/* " FILE:LINE", or what separator says instead of the blank. */
+static void append_place(struct text *text, const struct iaprof_frame *frame, const char *separator)
+{
+	if (!frame->file)
+		return;
+	text_append_string(text, separator);
+	text_append_name(text, base_name(frame->file));
+	if (frame->line)
+		text_append_format(text, ":%" PRIu32, frame->line);
+}
+
 void stack_text_append_frame(struct text *text, const struct iaprof_frame *frame,
 			     const struct stack_text_options *options)
 {
 	size_t begin = text->size;
+	bool is_producer = frame->flags & IAPROF_FRAME_PRODUCER;
+	/* The arrow tells it from the instruction that waits, which can have the same name. */
+	if (is_producer)
+		text_append_string(text, "<- ");
 	if ((frame->flags & IAPROF_FRAME_UNKNOWN) && frame->module && strcmp(frame->name, "[unknown]") == 0) {
 		/* The habit of stackcollapse-perf.pl: the module stands in for the function. */
 		const char *module = base_name(frame->module);
@@ -84,12 +101,8 @@ void stack_text_append_frame(struct text *text, const struct iaprof_frame *frame
 		if (text->size == name)
 			text_append_string(text, "[unknown]");
 	}
-	if (options->lines && frame->file) {
-		text_append_string(text, ":");
-		text_append_name(text, base_name(frame->file));
-		if (frame->line)
-			text_append_format(text, ":%" PRIu32, frame->line);
-	}
+	if (is_producer || options->lines)
+		append_place(text, frame, is_producer ? " " : ":");
 	if (options->annotate)
 		text_append_string(text, frame_suffix(frame));
 	if (text->failed)
@@ -98,6 +111,13 @@ void stack_text_append_frame(struct text *text, const struct iaprof_frame *frame
 		if (text->data[i] == ';') /* as stackcollapse-perf.pl does */
 			text->data[i] = ':';
 	join_number(text->data + begin, text->size - begin);
+}
+
+bool stack_text_frame_is_hidden(const struct iaprof_frame *frame, const struct stack_text_options *options)
+{
+	if (frame->flags & IAPROF_FRAME_PRODUCER)
+		return options->blame != STACK_TEXT_BLAME_PRODUCER;
+	return !options->lines && (frame->flags & IAPROF_FRAME_INLINED) && !is_on_device(frame->kind);
 }
 
 static int frames_make(struct stack_rows *rows, const struct iaprof_profile *profile,
@@ -110,7 +130,7 @@ static int frames_make(struct stack_rows *rows, const struct iaprof_profile *pro
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, (uint32_t)i);
 		struct frame_text *made = &rows->frames[i];
 		made->offset = rows->texts.size;
-		made->hidden = !options->lines && (frame->flags & IAPROF_FRAME_INLINED) && !is_on_device(frame->kind);
+		made->hidden = stack_text_frame_is_hidden(frame, options);
 		if (made->hidden)
 			continue;
 		stack_text_append_frame(&rows->texts, frame, options);

@@ -15,6 +15,7 @@
 #include "common/text.h"
 
 enum stack_text_pid { STACK_TEXT_PID_AUTO, STACK_TEXT_PID_YES, STACK_TEXT_PID_NO };
+enum stack_text_blame { STACK_TEXT_BLAME_WAITER, STACK_TEXT_BLAME_PRODUCER };
 
 /* What a user can choose. */
 struct stack_text_options {
@@ -22,6 +23,8 @@ struct stack_text_options {
 	bool module;   /* "libc.so.6`function" */
 	bool annotate; /* the suffixes */
 	uint64_t pid;  /* enum stack_text_pid: AUTO: stacks that reach a device have their pid after the program */
+	uint64_t
+		blame; /* enum stack_text_blame: PRODUCER: "<- load a.cl:12", what an instruction waits for, under it */
 };
 
 /* The rows of an option table that set them, for a stack_text_options MEMBER of the instance struct TYPE. */
@@ -42,6 +45,13 @@ struct stack_text_options {
 		  .offset = offsetof(TYPE, MEMBER.module),                                                             \
 		  .default_value = "no",                                                                               \
 		  .help = "puts the file that a function is in before its name (libc.so.6`malloc)" },                  \
+		{ .name = "blame",                                                                                     \
+		  .type = IAPROF_OPTION_CHOICE,                                                                        \
+		  .offset = offsetof(TYPE, MEMBER.blame),                                                              \
+		  .default_value = "waiter",                                                                           \
+		  .choices = stack_text_blame_choices,                                                                 \
+		  .help = "producer: puts under a device instruction that waits for another one that one, with its "   \
+			  "line (<- load tile.cl:31)" },                                                               \
 	{                                                                                                              \
 		.name = "annotate", .type = IAPROF_OPTION_BOOL, .offset = offsetof(TYPE, MEMBER.annotate),             \
 		.default_value = "yes",                                                                                \
@@ -50,9 +60,13 @@ struct stack_text_options {
 			"device"                                                                                       \
 	}
 extern const char *const stack_text_pid_choices[];
+extern const char *const stack_text_blame_choices[];
 
 /* Asks the core for what the options need; in configure(). */
 void stack_text_request(const struct stack_text_options *options, const struct iaprof_host *host);
+
+/* Whether a frame is left out: another sink asked for it, and this one did not. */
+bool stack_text_frame_is_hidden(const struct iaprof_frame *frame, const struct stack_text_options *options);
 
 /* Appends the text of one frame, without its pid; it never has a ';'. */
 void stack_text_append_frame(struct text *text, const struct iaprof_frame *frame,
@@ -63,7 +77,7 @@ struct frame_text {
 	size_t offset;       /* into texts */
 	uint32_t length;     /* of the frame */
 	uint32_t pid_length; /* of ";PID" after it */
-	bool hidden;         /* inlined, and lines were not asked for: another sink's wish */
+	bool hidden;         /* inlined, or a producer, and not asked for: another sink's wish */
 };
 
 /* One row: the values of all stacks of one value type that have the same text. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool text_reserve(struct text *text, size_t more)
+bool text_reserve(struct text *text, size_t more)
 {
 	if (text->failed)
 		return false;
@@ -52,6 +52,16 @@ void text_append_format(struct text *text, const char *format, ...)
 		text->failed = true; /* formats here are of numbers: they fit */
 	else
 		text_append(text, formatted, (size_t)length);
+}
+
+void text_append_unsigned(struct text *text, uint64_t value)
+{
+	char digits[20];
+	size_t begin = sizeof digits;
+	do
+		digits[--begin] = (char)('0' + value % 10);
+	while (value /= 10);
+	text_append(text, digits + begin, sizeof digits - begin);
 }
 
 /* The character at bytes (ends in NUL) and its length; UINT32_MAX and 1 for a byte that is not UTF-8 (RFC 3629). */
@@ -97,7 +107,14 @@ void text_append_name(struct text *text, const char *name)
 	const unsigned char *bytes = (const unsigned char *)name;
 	size_t begin = text->size;
 	while (*bytes) {
-		size_t length;
+		size_t length = 0;
+		while (bytes[length] > ' ' && bytes[length] < 0x7f) /* nearly all of nearly every name */
+			length++;
+		if (length) {
+			text_append(text, (const char *)bytes, length);
+			bytes += length;
+			continue;
+		}
 		uint32_t character = utf8_decode(bytes, &length);
 		if (is_space(character)) {
 			if (text->size > begin)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <iaprof/host.h>
 
 /* Initialise with {0}. When memory runs out failed is set and later appends do nothing: look once, at the end. */
@@ -15,8 +16,11 @@ struct text {
 	bool failed;
 };
 
+/* Makes room for so many bytes more behind data + size. False when there is none. */
+bool text_reserve(struct text *text, size_t more);
 void text_append(struct text *text, const char *bytes, size_t size);
 void text_append_string(struct text *text, const char *string);
+void text_append_unsigned(struct text *text, uint64_t value); /* in decimal */
 void text_append_format(struct text *text, const char *format, ...) IAPROF_PRINTF(2, 3);
 
 /*

@@ -10,55 +10,7 @@
 #include <unistd.h>
 #include <linux/perf_event.h>
 #include "clock.h"
-
-/* More CPUs than any Linux has (NR_CPUS is at most 8192): a limit for what is read. */
-#define CPU_COUNT_MAX 65536u
-
-int cpu_list_read(const struct iaprof_host *host, uint32_t **cpus, size_t *count)
-{
-	static const char path[] = "/sys/devices/system/cpu/online"; /* "0-3,6,8-11" */
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return host->fail(host, errno, "open %s: %s", path, strerror(errno));
-
-	uint32_t *list = NULL;
-	size_t used = 0;
-	uint32_t first = 0;
-	int result = 0;
-	while (result == 0 && fscanf(file, "%" SCNu32, &first) == 1) {
-		uint32_t last = first;
-		int separator = fgetc(file);
-		if (separator == '-') {
-			if (fscanf(file, "%" SCNu32, &last) != 1)
-				last = 0;
-			separator = fgetc(file);
-		}
-		if (last < first || last >= CPU_COUNT_MAX || used + (last - first) >= CPU_COUNT_MAX) {
-			result = host->fail(host, EINVAL, "%s: not a list of CPUs", path);
-			break;
-		}
-		uint32_t *larger = realloc(list, (used + last - first + 1) * sizeof *list);
-		if (!larger) {
-			result = host->fail(host, ENOMEM, "out of memory");
-			break;
-		}
-		list = larger;
-		for (uint32_t cpu = first; cpu <= last; cpu++)
-			list[used++] = cpu;
-		if (separator != ',')
-			break;
-	}
-	fclose(file);
-	if (result == 0 && used == 0)
-		result = host->fail(host, EINVAL, "%s: not a list of CPUs", path);
-	if (result) {
-		free(list);
-		return result;
-	}
-	*cpus = list;
-	*count = used;
-	return 0;
-}
+#include "cpu_list.h"
 
 /* The value of a file in /proc/sys/kernel, or -1. */
 static long kernel_setting(const char *name)
@@ -137,6 +89,15 @@ static bool cpu_is_gone(int error)
 	return error == -ENODEV || error == -ENXIO;
 }
 
+static void events_close(struct sample_clock *clock)
+{
+	for (size_t i = 0; i < clock->event_count; i++)
+		close(clock->events[i].descriptor);
+	free(clock->events);
+	clock->events = NULL;
+	clock->event_count = 0;
+}
+
 /* Opens one kind of clock on all CPUs. Returns 0 or a negative errno, without a message. */
 static int events_open(struct sample_clock *clock, bool hardware, uint64_t frequency, const uint32_t *cpus,
 		       size_t count)
@@ -159,67 +120,121 @@ static int events_open(struct sample_clock *clock, bool hardware, uint64_t frequ
 	}
 	if (clock->event_count > 0 && (clock->event_count == count || cpu_is_gone(last_error)))
 		return 0;
-	sample_clock_close(clock);
+	events_close(clock);
 	return last_error;
 }
 
 int sample_clock_check(const struct iaprof_host *host, enum sample_clock_choice choice)
 {
 	struct sample_clock clock = { 0 };
-	uint32_t cpu = 0;
-	uint32_t *cpus = NULL;
-	size_t count = 0;
-	int result = cpu_list_read(host, &cpus, &count);
+	struct cpu_list online;
+	int result = cpu_list_read(host, &online);
 	if (result)
 		return result;
-	cpu = cpus[0];
-	free(cpus);
 
 	bool hardware = choice == SAMPLE_CLOCK_HARDWARE;
-	result = events_open(&clock, hardware, 1, &cpu, 1);
+	result = events_open(&clock, hardware, 1, online.cpus, 1);
+	cpu_list_free(&online);
 	if (result)
 		return event_fail(host, result, hardware, 1);
 	sample_clock_close(&clock);
 	return 0;
 }
 
+static int event_attach(const struct sample_clock *clock, const struct iaprof_host *host,
+			const struct sample_clock_event *event)
+{
+	if (ioctl(event->descriptor, PERF_EVENT_IOC_SET_BPF, clock->program_descriptor) == 0)
+		return 0;
+	return host->fail(host, errno, "attach the BPF program to the clock of CPU %" PRIu32 ": %s", event->cpu,
+			  strerror(errno));
+}
+
 int sample_clock_open(struct sample_clock *clock, const struct iaprof_host *host, enum sample_clock_choice choice,
 		      uint64_t frequency, int program_descriptor)
 {
-	uint32_t *cpus = NULL;
-	size_t count = 0;
-	int result = cpu_list_read(host, &cpus, &count);
+	clock->frequency = frequency;
+	clock->program_descriptor = program_descriptor;
+	int result = cpu_list_read(host, &clock->online);
 	if (result)
 		return result;
 
+	const struct cpu_list *online = &clock->online;
 	bool hardware = choice != SAMPLE_CLOCK_SOFTWARE;
-	result = events_open(clock, hardware, frequency, cpus, count);
+	result = events_open(clock, hardware, frequency, online->cpus, online->count);
 	if (result && choice == SAMPLE_CLOCK_AUTO) {
 		host->log(host, IAPROF_LOG_DEBUG, "no hardware cycle counter (%s): the software clock is used",
 			  strerror(-result));
 		hardware = false;
-		result = events_open(clock, hardware, frequency, cpus, count);
+		result = events_open(clock, hardware, frequency, online->cpus, online->count);
 	}
-	free(cpus);
 	if (result)
 		return event_fail(host, result, hardware, frequency);
+	for (size_t i = 0; i < clock->event_count && result == 0; i++)
+		result = event_attach(clock, host, &clock->events[i]);
+	return result;
+}
 
-	for (size_t i = 0; i < clock->event_count; i++) {
-		if (ioctl(clock->events[i].descriptor, PERF_EVENT_IOC_SET_BPF, program_descriptor) != 0)
-			return host->fail(host, errno, "attach the BPF program to the clock of CPU %" PRIu32 ": %s",
-					  clock->events[i].cpu, strerror(errno));
-	}
-	return 0;
+static int event_start(const struct iaprof_host *host, const struct sample_clock_event *event)
+{
+	if (ioctl(event->descriptor, PERF_EVENT_IOC_ENABLE, 0) == 0)
+		return 0;
+	return host->fail(host, errno, "start the clock of CPU %" PRIu32 ": %s", event->cpu, strerror(errno));
 }
 
 int sample_clock_start(struct sample_clock *clock, const struct iaprof_host *host)
 {
-	for (size_t i = 0; i < clock->event_count; i++) {
-		if (ioctl(clock->events[i].descriptor, PERF_EVENT_IOC_ENABLE, 0) != 0)
-			return host->fail(host, errno, "start the clock of CPU %" PRIu32 ": %s", clock->events[i].cpu,
-					  strerror(errno));
+	int result = 0;
+	for (size_t i = 0; i < clock->event_count && result == 0; i++)
+		result = event_start(host, &clock->events[i]);
+	return result;
+}
+
+/* A clock for a CPU that came online. The one that it had when it was there before stands still for ever. */
+static int event_renew(struct sample_clock *clock, const struct iaprof_host *host, uint32_t cpu)
+{
+	size_t place = 0;
+	while (place < clock->event_count && clock->events[place].cpu != cpu)
+		place++;
+	struct sample_clock_event event = { .descriptor = event_open(clock->hardware, clock->frequency, cpu),
+					    .cpu = cpu };
+	if (event.descriptor < 0)
+		return cpu_is_gone(event.descriptor)
+			       ? 0
+			       : event_fail(host, event.descriptor, clock->hardware, clock->frequency);
+	if (place < clock->event_count) {
+		close(clock->events[place].descriptor);
+	} else {
+		struct sample_clock_event *larger =
+			realloc(clock->events, (clock->event_count + 1) * sizeof *clock->events);
+		if (!larger) {
+			close(event.descriptor);
+			return host->fail(host, ENOMEM, "out of memory");
+		}
+		clock->events = larger;
+		clock->event_count++;
 	}
-	return 0;
+	clock->events[place] = event;
+	int result = event_attach(clock, host, &event);
+	return result ? result : event_start(host, &event);
+}
+
+int sample_clock_follow(struct sample_clock *clock, const struct iaprof_host *host, size_t *came)
+{
+	struct cpu_list now;
+	*came = 0;
+	int result = cpu_list_read(host, &now);
+	if (result)
+		return result;
+	for (size_t i = 0; i < now.count && result == 0; i++) {
+		if (cpu_list_has(&clock->online, now.cpus[i]))
+			continue;
+		++*came;
+		result = event_renew(clock, host, now.cpus[i]);
+	}
+	cpu_list_free(&clock->online);
+	clock->online = now;
+	return result;
 }
 
 void sample_clock_stop(struct sample_clock *clock)
@@ -231,9 +246,6 @@ void sample_clock_stop(struct sample_clock *clock)
 
 void sample_clock_close(struct sample_clock *clock)
 {
-	for (size_t i = 0; i < clock->event_count; i++)
-		close(clock->events[i].descriptor);
-	free(clock->events);
-	clock->events = NULL;
-	clock->event_count = 0;
+	events_close(clock);
+	cpu_list_free(&clock->online);
 }

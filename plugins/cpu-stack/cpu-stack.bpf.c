@@ -11,6 +11,8 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "cpu-stack.h"
+#include "stack.bpf.h"
+#include "targets.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -29,13 +31,9 @@ struct task_struct {
 };
 #pragma clang attribute pop
 
-const volatile __u32 stack_depth = 127;
-const volatile __u64 hash_seed = 0; /* so that nobody can make two stacks with the same hash */
 const volatile bool take_user = true;
 const volatile bool take_kernel = true;
 const volatile bool take_idle = false;
-const volatile bool only_targets = false;
-const volatile bool follow_children = false;
 
 /* Which of the two sets of maps is written to; user space drains the other one. */
 __u32 active_set = 0;
@@ -50,14 +48,6 @@ __u32 active_set = 0;
 SAMPLES_MAP(samples_0);
 SAMPLES_MAP(samples_1);
 
-/* User space sets max_entries and the size of values, which are struct cpu_stack_addresses. */
-#define STACKS_MAP(name)                                                                                               \
-	struct {                                                                                                       \
-		__uint(type, BPF_MAP_TYPE_HASH);                                                                       \
-		__uint(max_entries, 1);                                                                                \
-		__uint(key_size, sizeof(__u64));                                                                       \
-		__uint(value_size, sizeof(__u64));                                                                     \
-	} name SEC(".maps")
 STACKS_MAP(stacks_0);
 STACKS_MAP(stacks_1);
 
@@ -77,73 +67,29 @@ struct {
 	__type(value, struct cpu_stack_processor);
 } processors SEC(".maps");
 
-/* One bit for each process id; of use only with only_targets. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} targets SEC(".maps");
-
-static __always_inline bool process_is_target(__u32 process)
+/* Takes a stack into the scratch buffer. Returns its hash; 0 when there is none, with missing added to *flags when
+ * there should be one. */
+static __always_inline __u64 sample_stack_take(struct bpf_perf_event_data *context, struct stack_addresses *stack,
+					       __u64 kind, __u32 missing, bool expected, __u32 *flags)
 {
-	__u32 index = process / 64;
-	__u64 *word = bpf_map_lookup_elem(&targets, &index);
-	return word && (*(volatile __u64 *)word >> (process % 64) & 1);
-}
-
-/*
- * Several addresses in each turn: the kernel checks the program turn by turn when it is loaded, which is most of what
- * loading costs. What bpf_get_stack() leaves free it fills with zeros.
- */
-static __always_inline __u64 stack_hash(const struct cpu_stack_addresses *stack)
-{
-	__u64 hash = hash_seed ^ stack->depth; /* a stack may end in zeros of its own */
-
-	for (__u32 index = 0; index < stack_depth && index < stack->depth; index += CPU_STACK_HASH_STRIDE) {
-#pragma unroll
-		for (__u32 next = 0; next < CPU_STACK_HASH_STRIDE; next++) {
-			/* 2^64 divided by the golden ratio; the shift brings the well-mixed high bits down. */
-			hash = (hash ^ stack->addresses[index + next]) * 0x9e3779b97f4a7c15ull;
-			hash ^= hash >> 32;
-		}
-	}
-	return hash ? hash : 1;
-}
-
-/*
- * Takes the stack that kind says (0: the Linux kernel's, or BPF_F_USER_STACK) into the scratch buffer. Returns its
- * hash; 0 when there is none, with missing added to *flags when there should be one.
- */
-static __always_inline __u64 stack_take(struct bpf_perf_event_data *context, struct cpu_stack_addresses *stack,
-					__u64 kind, __u32 missing, bool expected, __u32 *flags)
-{
-	long size = bpf_get_stack(context, stack->addresses, stack_depth * sizeof(__u64), kind);
-	if (size <= 0) {
-		if (expected)
-			*flags |= missing;
-		return 0;
-	}
-	stack->depth = (__u64)size / sizeof(__u64);
-	if (stack->depth >= stack_depth)
-		*flags |= CPU_STACK_TRUNCATED; /* or just as deep: bpf_get_stack() does not tell */
-	return stack_hash(stack);
+	bool truncated = false;
+	__u64 hash = stack_take(context, stack, kind, &truncated);
+	if (!hash && expected)
+		*flags |= missing;
+	if (truncated)
+		*flags |= CPU_STACK_TRUNCATED;
+	return hash;
 }
 
 /* Puts a stack into the map. Returns its hash, or 0 with missing added to *flags when there is no room. */
-static __always_inline __u64 stack_store(void *stacks, const struct cpu_stack_addresses *stack, __u64 hash,
-					 __u32 missing, __u32 *flags, struct cpu_stack_processor *processor)
+static __always_inline __u64 sample_stack_store(void *stacks, const struct stack_addresses *stack, __u64 hash,
+						__u32 missing, __u32 *flags, struct cpu_stack_processor *processor)
 {
-	if (!hash || bpf_map_lookup_elem(stacks, &hash))
+	if (!hash || stack_store(stacks, stack, hash))
 		return hash;
-	long error = bpf_map_update_elem(stacks, &hash, stack, BPF_NOEXIST);
-	if (error && error != -EEXIST) {
-		processor->stacks_lost++;
-		*flags |= missing;
-		return 0;
-	}
-	return hash;
+	processor->stacks_lost++;
+	*flags |= missing;
+	return 0;
 }
 
 static __always_inline void count_add(struct cpu_stack_count *count, __u64 now)
@@ -165,17 +111,17 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, s
 	bpf_probe_read_kernel(key.name, sizeof key.name, &task->group_leader->comm);
 
 	__u32 user_element = 0, kernel_element = 1;
-	struct cpu_stack_addresses *user = bpf_map_lookup_elem(&scratch, &user_element);
-	struct cpu_stack_addresses *kernel = bpf_map_lookup_elem(&scratch, &kernel_element);
+	struct stack_addresses *user = bpf_map_lookup_elem(&scratch, &user_element);
+	struct stack_addresses *kernel = bpf_map_lookup_elem(&scratch, &kernel_element);
 	if (!user || !kernel)
 		return;
 	/* A process that is ending has no user memory any more, a kernel thread never had. */
 	if (take_user && !(task->flags & PF_KTHREAD))
-		key.user_stack = stack_take(context, user, BPF_F_USER_STACK, CPU_STACK_USER_MISSING,
-					    !(task->flags & PF_EXITING), &key.flags);
+		key.user_stack = sample_stack_take(context, user, BPF_F_USER_STACK, CPU_STACK_USER_MISSING,
+						   !(task->flags & PF_EXITING), &key.flags);
 	/* The kernel's half of the address space is the one with the highest bit set. */
 	if (take_kernel && (long)PT_REGS_IP(&context->regs) < 0)
-		key.kernel_stack = stack_take(context, kernel, 0, CPU_STACK_KERNEL_MISSING, true, &key.flags);
+		key.kernel_stack = sample_stack_take(context, kernel, 0, CPU_STACK_KERNEL_MISSING, true, &key.flags);
 
 	/* Stacks are stored before the first sample that has them: a sample that is there needs no look for them. */
 	struct cpu_stack_count *count = bpf_map_lookup_elem(samples, &key);
@@ -183,9 +129,10 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, s
 		count_add(count, now);
 		return;
 	}
-	key.user_stack = stack_store(stacks, user, key.user_stack, CPU_STACK_USER_MISSING, &key.flags, processor);
+	key.user_stack =
+		sample_stack_store(stacks, user, key.user_stack, CPU_STACK_USER_MISSING, &key.flags, processor);
 	key.kernel_stack =
-		stack_store(stacks, kernel, key.kernel_stack, CPU_STACK_KERNEL_MISSING, &key.flags, processor);
+		sample_stack_store(stacks, kernel, key.kernel_stack, CPU_STACK_KERNEL_MISSING, &key.flags, processor);
 	struct cpu_stack_count first = { .count = 1, .first_time = now, .last_time = now };
 	long error = bpf_map_update_elem(samples, &key, &first, BPF_NOEXIST);
 	if (error == -EEXIST) {
@@ -229,29 +176,11 @@ int sample_cpu(struct bpf_perf_event_data *context)
 	return 0;
 }
 
-/*
- * Runs before the child can run. A new process is a target when its parent is and children are followed; otherwise it
- * is none, even if its id was that of a target before.
- */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u64 begin = bpf_ktime_get_ns();
-	__u32 process = child->tgid;
-	__u32 parent_process = parent->tgid;
-	if (process == parent_process)
-		return 0; /* a thread */
-
-	__u32 index = process / 64;
-	__u64 *word = bpf_map_lookup_elem(&targets, &index);
-	if (!word)
-		return 0;
-	__u64 bit = 1ull << (process % 64);
-	if (follow_children && process_is_target(parent_process))
-		__sync_fetch_and_or(word, bit);
-	else if (*(volatile __u64 *)word & bit)
-		__sync_fetch_and_and(word, ~bit);
-
+	targets_follow(parent->tgid, child->tgid);
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct cpu_stack_processor *processor = bpf_map_lookup_elem(&processors, &cpu);
 	if (processor)

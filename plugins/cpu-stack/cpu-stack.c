@@ -7,14 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <bpf/libbpf.h>
 #include <iaprof/plugin.h>
+#include "machine_check.h"
 #include "clock.h"
 #include "cpu-stack.h"
 #include "drain.h"
 #include "support.h"
+#include "target_map.h"
+#include "targets.h"
 #include "cpu-stack.bpf.skel.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -24,10 +26,11 @@
 #define SAMPLES_PER_DRAIN 2048u
 /* How much longer than planned a drain may be in coming before samples are lost. */
 #define DRAIN_DELAY 4u
+/* How often it is looked which CPUs are online: reading the list takes 10 us. */
+#define FOLLOW_PERIOD SECOND
 #define MAP_SIZE_MIN 1024u
 #define MAP_SIZE_MAX (1u << 20)
 #define FREQUENCY_MAX 10000u
-#define STACK_DEPTH_DEFAULT 127u /* PERF_MAX_STACK_DEPTH, include/uapi/linux/perf_event.h */
 
 struct cpu_stack {
 	/* options */
@@ -43,6 +46,7 @@ struct cpu_stack {
 	struct cpu_stack_bpf *skeleton;
 	struct sample_clock clock;
 	struct drain drain;
+	uint64_t followed; /* when it was looked last which CPUs are online */
 	bool started;
 };
 
@@ -54,35 +58,19 @@ static int cpu_stack_probe(const struct iaprof_host *host, void *instance)
 	return result ? result : sample_clock_check(host, (enum sample_clock_choice)cpu_stack->clock_choice);
 }
 
-/* How deep the kernel lets stacks be. */
-static uint32_t stack_depth_read(void)
-{
-	uint32_t depth = 0;
-	FILE *file = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
-
-	if (file) {
-		if (fscanf(file, "%" SCNu32, &depth) != 1)
-			depth = 0;
-		fclose(file);
-	}
-	if (!depth)
-		depth = STACK_DEPTH_DEFAULT;
-	return depth < IAPROF_STACK_DEPTH_MAX ? depth : IAPROF_STACK_DEPTH_MAX;
-}
-
 /* Sets the maps' sizes and drain_period for the number of samples that can come. */
 static int maps_size(struct cpu_stack *cpu_stack, uint32_t stack_depth)
 {
 	const struct iaprof_host *host = cpu_stack->host;
 	struct cpu_stack_bpf *skeleton = cpu_stack->skeleton;
-	uint32_t *cpus = NULL;
-	size_t cpu_count = 0;
-	int result = cpu_list_read(host, &cpus, &cpu_count);
+	struct cpu_list online;
+	int result = cpu_list_read(host, &online);
 	if (result)
 		return result;
-	uint32_t processor_count = cpus[cpu_count - 1] + 1; /* the list is in order */
-	free(cpus);
-	int possible = libbpf_num_possible_cpus(); /* one of them may come online before the clocks are opened */
+	size_t cpu_count = online.count;
+	uint32_t processor_count = online.cpus[cpu_count - 1] + 1;
+	cpu_list_free(&online);
+	int possible = libbpf_num_possible_cpus(); /* any of them may come online */
 	if (possible > 0 && (uint32_t)possible > processor_count)
 		processor_count = (uint32_t)possible;
 
@@ -101,54 +89,17 @@ static int maps_size(struct cpu_stack *cpu_stack, uint32_t stack_depth)
 		  cpu_stack->drain_period / MILLISECOND);
 
 	/* A sample has up to two stacks. */
-	uint32_t room = (stack_depth + CPU_STACK_HASH_STRIDE - 1) / CPU_STACK_HASH_STRIDE * CPU_STACK_HASH_STRIDE;
-	uint32_t stack_size = sizeof(struct cpu_stack_addresses) + room * sizeof(uint64_t);
-	struct {
-		struct bpf_map *map;
-		uint32_t entries;
-		uint32_t value_size; /* 0: as it is */
-	} sizes[] = {
+	uint32_t stack_bytes = stack_size(stack_depth);
+	struct bpf_map_size sizes[] = {
 		{ skeleton->maps.samples_0, (uint32_t)size, 0 },
 		{ skeleton->maps.samples_1, (uint32_t)size, 0 },
-		{ skeleton->maps.stacks_0, 2 * (uint32_t)size, stack_size },
-		{ skeleton->maps.stacks_1, 2 * (uint32_t)size, stack_size },
-		{ skeleton->maps.scratch, 2, stack_size },
+		{ skeleton->maps.stacks_0, 2 * (uint32_t)size, stack_bytes },
+		{ skeleton->maps.stacks_1, 2 * (uint32_t)size, stack_bytes },
+		{ skeleton->maps.scratch, 2, stack_bytes },
 		{ skeleton->maps.processors, processor_count, 0 },
-		{ skeleton->maps.targets, skeleton->rodata->only_targets ? CPU_STACK_TARGET_WORDS : 1, 0 },
+		{ skeleton->maps.targets, skeleton->rodata->only_targets ? TARGET_WORDS : 1, 0 },
 	};
-	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-		result = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
-		if (result == 0 && sizes[i].value_size)
-			result = bpf_map__set_value_size(sizes[i].map, sizes[i].value_size);
-		if (result)
-			return host->fail(host, result, "set the size of BPF map %s: %s", bpf_map__name(sizes[i].map),
-					  strerror(-result));
-	}
-	return 0;
-}
-
-/* Marks the processes to sample. */
-static int targets_set(struct cpu_stack *cpu_stack, const struct iaprof_target *target)
-{
-	const struct iaprof_host *host = cpu_stack->host;
-	size_t size = CPU_STACK_TARGET_WORDS * sizeof(uint64_t);
-	uint64_t *words =
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(cpu_stack->skeleton->maps.targets), 0);
-	if (words == MAP_FAILED)
-		return host->fail(host, errno, "map the BPF program's targets: %s", strerror(errno));
-
-	const uint32_t *pids = target->pids;
-	size_t count = target->pid_count;
-	if (target->scope == IAPROF_SCOPE_COMMAND) {
-		pids = &target->command_pid;
-		count = 1;
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (pids[i] / 64 < CPU_STACK_TARGET_WORDS)
-			__atomic_fetch_or(&words[pids[i] / 64], 1ull << pids[i] % 64, __ATOMIC_RELAXED);
-	}
-	munmap(words, size);
-	return 0;
+	return bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof sizes[0]);
 }
 
 static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target *target)
@@ -184,13 +135,21 @@ static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target
 	if (!only_targets)
 		return 0;
 
-	result = targets_set(cpu_stack, target);
+	result = target_map_set(host, bpf_map__fd(skeleton->maps.targets), target);
 	if (result)
 		return result;
 	skeleton->links.follow_fork = bpf_program__attach(skeleton->progs.follow_fork);
 	if (!skeleton->links.follow_fork)
 		return host->fail(host, errno, "attach to sched_process_fork: %s", strerror(errno));
 	return 0;
+}
+
+static void cpu_stack_check(const struct iaprof_host *host, void *instance)
+{
+	const struct cpu_stack *cpu_stack = instance;
+
+	if (IAPROF_HOST_HAS(host, check_item))
+		cpu_stack_check_all(host, cpu_stack->user, cpu_stack->kernel);
 }
 
 static int cpu_stack_prepare(const struct iaprof_host *host, void *instance)
@@ -210,12 +169,30 @@ static int cpu_stack_prepare(const struct iaprof_host *host, void *instance)
 				 cpu_stack->frequency, bpf_program__fd(cpu_stack->skeleton->progs.sample_cpu));
 }
 
+/* CPUs that come online are sampled from then on, and what ran on them before is lost. */
+static int cpus_follow(struct cpu_stack *cpu_stack)
+{
+	const struct iaprof_host *host = cpu_stack->host;
+	uint64_t before = cpu_stack->followed, now = host->clock(host);
+	size_t came = 0;
+
+	if (now - before < FOLLOW_PERIOD)
+		return 0;
+	cpu_stack->followed = now;
+	int result = sample_clock_follow(&cpu_stack->clock, host, &came);
+	if (came)
+		host->lost(host, "CPU came online", before, IAPROF_COUNT_UNKNOWN, cpu_stack->drain.value_type,
+			   IAPROF_COUNT_UNKNOWN);
+	return result;
+}
+
 static int timer_expired(void *instance, uint64_t expirations)
 {
 	struct cpu_stack *cpu_stack = instance;
 
 	(void)expirations;
-	return drain_turn(&cpu_stack->drain);
+	int result = drain_turn(&cpu_stack->drain);
+	return result ? result : cpus_follow(cpu_stack);
 }
 
 static int cpu_stack_start(const struct iaprof_host *host, void *instance)
@@ -231,6 +208,7 @@ static int cpu_stack_start(const struct iaprof_host *host, void *instance)
 	host->metadata(host, "deepest stack", "%" PRIu32 " addresses", cpu_stack->skeleton->rodata->stack_depth);
 
 	cpu_stack->started = true;
+	cpu_stack->followed = host->clock(host);
 	result = sample_clock_start(&cpu_stack->clock, host);
 	if (result)
 		return result;
@@ -266,21 +244,12 @@ static int cpu_stack_finish(const struct iaprof_host *host, void *instance)
 	struct cpu_stack *cpu_stack = instance;
 	const struct cpu_stack_processor *sum = &cpu_stack->drain.reported;
 	uint64_t samples_lost = sum->ticks_full, stacks_lost = sum->stacks_lost;
-	uint32_t *cpus = NULL;
-	size_t cpu_count = 0;
 
 	if (!cpu_stack->started)
 		return 0;
 	uint64_t time = sum->handler_time + sum->fork_time;
 	uint64_t ticks = sum->ticks ? sum->ticks : 1;
 	host->metadata(host, "kernel-side time per tick", "%" PRIu64 " ns", time / ticks);
-	int result = cpu_list_read(host, &cpus, &cpu_count);
-	if (result)
-		return result;
-	free(cpus);
-	if (cpu_count > cpu_stack->clock.event_count)
-		host->log(host, IAPROF_LOG_WARNING, "%zu of %zu CPUs came online during the run and were not sampled",
-			  cpu_count - cpu_stack->clock.event_count, cpu_count);
 	if (!samples_lost && !stacks_lost)
 		return 0;
 	char text[256];
@@ -370,6 +339,7 @@ static const struct iaprof_plugin plugin = {
 	.stop = cpu_stack_stop,
 	.finish = cpu_stack_finish,
 	.destroy = cpu_stack_destroy,
+	.check = cpu_stack_check,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)

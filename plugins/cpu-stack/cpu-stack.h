@@ -7,17 +7,11 @@
 
 #define CPU_STACK_NAME_SIZE 16 /* TASK_COMM_LEN, include/linux/sched.h */
 
-/* Process ids are below PID_MAX_LIMIT (include/linux/threads.h) of 64-bit kernels: 4 Mi, one bit each. */
-#define CPU_STACK_TARGET_WORDS (4u * 1024 * 1024 / 64)
-
 enum cpu_stack_flag {
 	CPU_STACK_USER_MISSING = 1u << 0,
 	CPU_STACK_KERNEL_MISSING = 1u << 1,
 	CPU_STACK_TRUNCATED = 1u << 2
 };
-
-/* Stacks are hashed so many addresses at a time; room for addresses is a multiple of it. */
-#define CPU_STACK_HASH_STRIDE 8u
 
 /* What samples have in common that are counted together. */
 struct cpu_stack_key {
@@ -33,12 +27,6 @@ struct cpu_stack_count {
 	__u64 count;
 	__u64 first_time;
 	__u64 last_time;
-};
-
-/* The value of the stacks maps, which is as long as the deepest stack that is taken. The leaf is first. */
-struct cpu_stack_addresses {
-	__u64 depth;
-	__u64 addresses[];
 };
 
 /* One for each CPU, written by that CPU only, read by user space at any time. */

@@ -12,9 +12,6 @@
 #include "drain.h"
 #include "cpu-stack.bpf.skel.h"
 
-/* A batch is handed over when this many bytes are full: 900 samples, more than most drains have. */
-#define BATCH_SIZE (64u * 1024)
-
 /* How long a turn waits for handlers that still use the set of maps to be drained; one runs for a few microseconds. */
 #define HANDLER_WAIT 200000u /* ns */
 
@@ -45,69 +42,17 @@ int drain_init(struct drain *drain, const struct iaprof_host *host, struct cpu_s
 	drain->samples.value_size = sizeof(struct cpu_stack_count);
 	drain->stacks.key_size = sizeof(uint64_t);
 	drain->stacks.value_size = bpf_map__value_size(skeleton->maps.stacks_0);
-	drain->batch.records = malloc(BATCH_SIZE);
-	return drain->batch.records ? 0 : out_of_memory(host);
+	return record_batch_init(&drain->batch, host);
 }
 
 void drain_free(struct drain *drain)
 {
 	if (drain->processors)
 		munmap(drain->processors, processors_size(drain));
-	free(drain->samples.keys);
-	free(drain->samples.values);
-	free(drain->stacks.keys);
-	free(drain->stacks.values);
-	free(drain->index);
-	free(drain->batch.records);
-}
-
-/* A queue that is full is no error of ours: the core has counted the batch as lost. */
-static int batch_flush(struct drain *drain)
-{
-	struct iaprof_batch batch = {
-		.records = drain->batch.records,
-		.size = drain->batch.size,
-		.count = drain->batch.count,
-	};
-	drain->batch.size = 0;
-	drain->batch.count = 0;
-	int result = batch.count ? drain->host->emit(drain->host, &batch) : 0;
-	return result == -ENOSPC ? 0 : result;
-}
-
-static int batch_append(struct drain *drain, const struct iaprof_record *record)
-{
-	if (drain->batch.size + record->size > BATCH_SIZE) {
-		int result = batch_flush(drain);
-		if (result)
-			return result;
-	}
-	memcpy(drain->batch.records + drain->batch.size, record, record->size);
-	drain->batch.size += record->size;
-	drain->batch.count++;
-	return 0;
-}
-
-static int counter_declare(struct drain *drain, enum drain_counter id, const char *name, const char *unit)
-{
-	struct iaprof_record_counter counter = {
-		.header = { .size = sizeof counter, .type = IAPROF_RECORD_COUNTER, .time = drain->last_time },
-		.id = id,
-		.name = drain->host->intern_string(drain->host, name, strlen(name)),
-		.unit = drain->host->intern_string(drain->host, unit, strlen(unit)),
-		.kind = IAPROF_COUNTER_CUMULATIVE,
-	};
-	return batch_append(drain, &counter.header);
-}
-
-static int counter_set(struct drain *drain, enum drain_counter id, uint64_t value)
-{
-	struct iaprof_record_counter_value record = {
-		.header = { .size = sizeof record, .type = IAPROF_RECORD_COUNTER_VALUE, .time = drain->last_time },
-		.counter = id,
-		.value = (double)value,
-	};
-	return batch_append(drain, &record.header);
+	map_table_free(&drain->samples);
+	map_table_free(&drain->stacks);
+	stack_index_free(&drain->index);
+	record_batch_free(&drain->batch);
 }
 
 int drain_begin(struct drain *drain, uint64_t period)
@@ -115,104 +60,24 @@ int drain_begin(struct drain *drain, uint64_t period)
 	drain->period = period;
 	drain->last_time = drain->host->clock(drain->host);
 	drain->value_type = drain->host->declare_value_type(drain->host, "cpu", "nanoseconds", period);
-	int result = counter_declare(drain, DRAIN_KERNEL_TIME, "kernel-side-time", "nanoseconds");
+	int result = record_batch_declare_counter(&drain->batch, DRAIN_KERNEL_TIME, "kernel-side-time", "nanoseconds",
+						  drain->last_time);
 	if (result == 0)
-		result = counter_declare(drain, DRAIN_TICKS, "ticks", "count");
+		result = record_batch_declare_counter(&drain->batch, DRAIN_TICKS, "ticks", "count", drain->last_time);
 	if (result == 0)
-		result = counter_declare(drain, DRAIN_TICKS_IDLE, "ticks-idle", "count");
+		result = record_batch_declare_counter(&drain->batch, DRAIN_TICKS_IDLE, "ticks-idle", "count",
+						      drain->last_time);
 	if (result == 0)
-		result = counter_declare(drain, DRAIN_TICKS_FILTERED, "ticks-filtered", "count");
-	return result ? result : batch_flush(drain);
+		result = record_batch_declare_counter(&drain->batch, DRAIN_TICKS_FILTERED, "ticks-filtered", "count",
+						      drain->last_time);
+	return result ? result : record_batch_flush(&drain->batch);
 }
 
-static bool table_grow(struct drain_table *table)
-{
-	uint32_t capacity = table->capacity ? table->capacity * 2 : 128;
-	unsigned char *keys = realloc(table->keys, capacity * table->key_size);
-	if (!keys)
-		return false;
-	table->keys = keys;
-	unsigned char *values = realloc(table->values, capacity * table->value_size);
-	if (!values)
-		return false;
-	table->values = values;
-	/* valgrind does not know what the kernel writes here; growing is rare. */
-	memset(keys + table->capacity * table->key_size, 0, (capacity - table->capacity) * table->key_size);
-	memset(values + table->capacity * table->value_size, 0, (capacity - table->capacity) * table->value_size);
-	table->capacity = capacity;
-	return true;
-}
-
-/* Moves everything out of a hash map that nobody writes to. Returns 0 or a negative errno. */
-static int table_drain(struct drain_table *table, int map)
-{
-	uint32_t position = 0; /* the kernel's: a bucket's number */
-	bool begun = false;
-
-	table->count = 0;
-	for (;;) {
-		if (table->count == table->capacity && !table_grow(table))
-			return -ENOMEM;
-		uint32_t count = table->capacity - table->count;
-		int result = bpf_map_lookup_and_delete_batch(
-			map, begun ? &position : NULL, &position, table->keys + table->count * table->key_size,
-			table->values + table->count * table->value_size, &count, NULL);
-		if (result == -ENOSPC) { /* not even one bucket fits, and nothing was taken */
-			if (!table_grow(table))
-				return -ENOMEM;
-			continue;
-		}
-		if (result == -EINTR || result == -EAGAIN)
-			continue;
-		if (result && result != -ENOENT)
-			return result;
-		table->count += count;
-		begun = true;
-		if (result == -ENOENT)
-			return 0;
-	}
-}
-
-static int stack_compare(const void *left, const void *right)
-{
-	const struct drain_stack *a = left, *b = right;
-	return (a->hash > b->hash) - (a->hash < b->hash);
-}
-
-static bool index_build(struct drain *drain)
-{
-	const struct drain_table *table = &drain->stacks;
-
-	if (table->count > drain->index_capacity) {
-		struct drain_stack *index = realloc(drain->index, table->capacity * sizeof *index);
-		if (!index)
-			return false;
-		drain->index = index;
-		drain->index_capacity = table->capacity;
-	}
-	for (uint32_t i = 0; i < table->count; i++) {
-		memcpy(&drain->index[i].hash, table->keys + i * table->key_size, sizeof drain->index[i].hash);
-		drain->index[i].stack = (const void *)(table->values + i * table->value_size);
-	}
-	if (table->count)
-		qsort(drain->index, table->count, sizeof *drain->index, stack_compare);
-	return true;
-}
-
-/* The id of the stack with this hash, 0 when there is none. */
+/* The id of the stack with this hash; 0 when there is none, with missing added to *flags when there should be one. */
 static uint32_t stack_intern(struct drain *drain, uint32_t process, uint64_t hash, uint32_t missing, uint32_t *flags)
 {
-	if (!hash)
-		return 0;
-	struct drain_stack wanted = { .hash = hash };
-	const struct drain_stack *found = NULL;
-	if (drain->stacks.count)
-		found = bsearch(&wanted, drain->index, drain->stacks.count, sizeof *drain->index, stack_compare);
-	uint32_t id = 0;
-	if (found)
-		id = drain->host->intern_stack(drain->host, process, (const uint64_t *)found->stack->addresses,
-					       found->stack->depth);
-	if (!id)
+	uint32_t id = stack_index_intern(&drain->index, drain->host, process, hash);
+	if (hash && !id)
 		*flags |= missing;
 	return id;
 }
@@ -243,7 +108,7 @@ static int sample_emit(struct drain *drain, const struct cpu_stack_key *key, con
 		stack_intern(drain, key->process, key->user_stack, IAPROF_SAMPLE_USER_STACK_MISSING, &flags);
 	sample.kernel_stack = stack_intern(drain, 0, key->kernel_stack, IAPROF_SAMPLE_KERNEL_STACK_MISSING, &flags);
 	sample.flags = flags;
-	return batch_append(drain, &sample.header);
+	return record_batch_append(&drain->batch, &sample.header);
 }
 
 static int set_drain(struct drain *drain, uint32_t set)
@@ -251,12 +116,12 @@ static int set_drain(struct drain *drain, uint32_t set)
 	const struct iaprof_host *host = drain->host;
 	struct cpu_stack_bpf *skeleton = drain->skeleton;
 
-	int result =
-		table_drain(&drain->samples, bpf_map__fd(set ? skeleton->maps.samples_1 : skeleton->maps.samples_0));
+	int result = map_table_drain(&drain->samples,
+				     bpf_map__fd(set ? skeleton->maps.samples_1 : skeleton->maps.samples_0));
 	if (result == 0)
-		result = table_drain(&drain->stacks,
-				     bpf_map__fd(set ? skeleton->maps.stacks_1 : skeleton->maps.stacks_0));
-	if (result == -ENOMEM || (result == 0 && !index_build(drain)))
+		result = map_table_drain(&drain->stacks,
+					 bpf_map__fd(set ? skeleton->maps.stacks_1 : skeleton->maps.stacks_0));
+	if (result == -ENOMEM || (result == 0 && !stack_index_build(&drain->index, &drain->stacks)))
 		return out_of_memory(host);
 	if (result)
 		return host->fail(host, result, "read the BPF program's maps: %s", strerror(-result));
@@ -299,14 +164,16 @@ static int totals_emit(struct drain *drain)
 	drain->reported = sum;
 	drain->last_time = host->clock(host);
 
-	int result = counter_set(drain, DRAIN_KERNEL_TIME, sum.handler_time + sum.fork_time);
+	int result = record_batch_set_counter(&drain->batch, DRAIN_KERNEL_TIME, sum.handler_time + sum.fork_time,
+					      drain->last_time);
 	if (result == 0)
-		result = counter_set(drain, DRAIN_TICKS, sum.ticks);
+		result = record_batch_set_counter(&drain->batch, DRAIN_TICKS, sum.ticks, drain->last_time);
 	if (result == 0)
-		result = counter_set(drain, DRAIN_TICKS_IDLE, sum.ticks_idle);
+		result = record_batch_set_counter(&drain->batch, DRAIN_TICKS_IDLE, sum.ticks_idle, drain->last_time);
 	if (result == 0)
-		result = counter_set(drain, DRAIN_TICKS_FILTERED, sum.ticks_filtered);
-	return result ? result : batch_flush(drain);
+		result = record_batch_set_counter(&drain->batch, DRAIN_TICKS_FILTERED, sum.ticks_filtered,
+						  drain->last_time);
+	return result ? result : record_batch_flush(&drain->batch);
 }
 
 /* Whether every handler has seen the change of active_set. */

@@ -8,31 +8,11 @@
 #include <stdint.h>
 #include <iaprof/host.h>
 #include "cpu-stack.h"
+#include "map_table.h"
+#include "record_batch.h"
+#include "stack_index.h"
 
 struct cpu_stack_bpf;
-
-/* A map's contents after table_drain(): count keys and count values. */
-struct drain_table {
-	unsigned char *keys;
-	unsigned char *values;
-	size_t key_size;
-	size_t value_size;
-	uint32_t count;
-	uint32_t capacity;
-};
-
-/* A stack of the set that is drained, to be found by its hash. */
-struct drain_stack {
-	uint64_t hash;
-	const struct cpu_stack_addresses *stack;
-};
-
-/* Records on their way to host->emit(). */
-struct drain_batch {
-	unsigned char *records;
-	uint64_t size;
-	uint32_t count;
-};
 
 struct drain {
 	const struct iaprof_host *host;
@@ -44,11 +24,10 @@ struct drain {
 	uint64_t period;    /* ns that one tick stands for */
 	uint64_t last_time; /* of the last turn */
 
-	struct drain_table samples;
-	struct drain_table stacks;
-	struct drain_stack *index;
-	uint32_t index_capacity;
-	struct drain_batch batch;
+	struct map_table samples;
+	struct map_table stacks;
+	struct stack_index index;
+	struct record_batch batch;
 	struct cpu_stack_processor reported; /* sums over the CPUs, as far as they have been reported */
 };
 

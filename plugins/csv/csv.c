@@ -6,8 +6,8 @@
 #include "common/stack_text.h"
 #include "csv_row.h"
 #include "definitions.h"
+#include "event_queue.h"
 #include "event_row.h"
-#include "events.h"
 
 enum csv_rows { CSV_ROWS_STACKS, CSV_ROWS_EVENTS };
 static const char *const rows_choices[] = { "stacks", "events", NULL };
@@ -23,6 +23,7 @@ struct csv {
 	struct iaprof_output *output; /* NULL before the first row */
 	struct csv_row row;
 	struct definitions definitions; /* of rows=events */
+	struct event_queue queue;       /* the same */
 };
 
 static const struct iaprof_option options[] = {
@@ -75,8 +76,10 @@ static int csv_configure(const struct iaprof_host *host, void *instance)
 	csv->row.column_count = stacks ? COLUMN_COUNT : EVENT_COLUMN_COUNT;
 	csv->row.line_end = line_ends[csv->newline];
 	csv->row.escape = csv->escape;
-	if (!stacks && (csv->text.pid != STACK_TEXT_PID_AUTO || csv->text.module || !csv->text.annotate))
-		return host->fail(host, EINVAL, "pid=, module= and annotate= are for rows=stacks: leave them out");
+	if (!stacks && (csv->text.pid != STACK_TEXT_PID_AUTO || csv->text.module || !csv->text.annotate ||
+			csv->text.blame != STACK_TEXT_BLAME_WAITER))
+		return host->fail(host, EINVAL,
+				  "pid=, module=, annotate= and blame= are for rows=stacks: leave them out");
 	if (stacks || csv->text.lines) /* what the symbolizer finds is an event too */
 		stack_text_request(&csv->text, host);
 	return 0;
@@ -179,14 +182,26 @@ static int csv_profile(const struct iaprof_host *host, void *instance, const str
 	return result;
 }
 
+static struct event make_event(const struct iaprof_host *host, struct csv *csv, const struct iaprof_record *record)
+{
+	return (struct event){ .record = record,
+			       .definitions = &csv->definitions,
+			       .row = &csv->row,
+			       .host = host,
+			       .output = csv->output,
+			       .text = &csv->text };
+}
+
 static int csv_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
 {
 	struct csv *csv = instance;
 	if (csv->rows != CSV_ROWS_EVENTS)
 		return 0;
 	int result = open_output(host, csv);
-	for (const struct iaprof_record *record = NULL; result == 0 && (record = iaprof_batch_next(batch, record));)
-		result = event_write(record, &csv->definitions, &csv->row, host, csv->output);
+	for (const struct iaprof_record *record = NULL; result == 0 && (record = iaprof_batch_next(batch, record));) {
+		struct event event = make_event(host, csv, record);
+		result = event_queue_take(&csv->queue, &event, &csv->definitions);
+	}
 	return result;
 }
 
@@ -194,6 +209,9 @@ static int csv_finish(const struct iaprof_host *host, void *instance)
 {
 	struct csv *csv = instance;
 	int result = open_output(host, csv);
+	struct event event = make_event(host, csv, NULL);
+	if (result == 0)
+		result = event_queue_finish(&csv->queue, &event);
 	return result < 0 ? result : host->output_close(host, csv->output);
 }
 
@@ -201,6 +219,7 @@ static void csv_destroy(const struct iaprof_host *host, void *instance)
 {
 	(void)host;
 	struct csv *csv = instance;
+	event_queue_free(&csv->queue);
 	csv_row_free(&csv->row);
 	definitions_free(&csv->definitions);
 }

@@ -27,9 +27,9 @@ static void set_number(struct csv_row *row, size_t column, const char *text)
 
 void csv_row_set_unsigned(struct csv_row *row, size_t column, uint64_t value)
 {
-	char text[32];
-	snprintf(text, sizeof text, "%" PRIu64, value);
-	set_number(row, column, text);
+	text_append_unsigned(csv_row_begin_text(row, column), value);
+	csv_row_end_text(row, column);
+	row->places[column].is_text = false;
 }
 
 void csv_row_set_signed(struct csv_row *row, size_t column, int64_t value)
@@ -72,36 +72,49 @@ void csv_row_set_name(struct csv_row *row, size_t column, const char *name)
 	csv_row_end_text(row, column);
 }
 
-/* Control characters, the line's end among them, are gone from every field by now. */
-static void append_field(const struct csv_row *row, const struct csv_field *field, struct text *line)
+/* Control characters, the line's end among them, are gone from every field by now. Returns the end of what it wrote, at
+ * most twice the field and 3 bytes. */
+static char *put_field(const struct csv_row *row, const struct csv_field *field, char *out)
 {
 	const char *bytes = row->fields.data + field->offset;
-	bool escape = row->escape && field->is_text && field->size && strchr("=+-@", bytes[0]);
-	bool quote = memchr(bytes, ',', field->size) || memchr(bytes, '"', field->size);
-	text_append(line, "\"", quote);
-	text_append(line, "'", escape);
-	for (const char *end = bytes + field->size; bytes < end;) {
-		const char *mark = quote ? memchr(bytes, '"', (size_t)(end - bytes)) : NULL;
-		const char *stop = mark ? mark + 1 : end;
-		text_append(line, bytes, (size_t)(stop - bytes));
-		text_append(line, "\"", mark != NULL);
-		bytes = stop;
+	bool escape = row->escape && field->is_text && strchr("=+-@", bytes[0]);
+	bool quote =
+		field->is_text && (memchr(bytes, ',', field->size) != NULL || memchr(bytes, '"', field->size) != NULL);
+	if (quote)
+		*out++ = '"';
+	if (escape)
+		*out++ = '\'';
+	if (!quote) {
+		memcpy(out, bytes, field->size);
+		return out + field->size;
 	}
-	text_append(line, "\"", quote);
+	for (size_t i = 0; i < field->size; i++) {
+		if (bytes[i] == '"')
+			*out++ = '"';
+		*out++ = bytes[i];
+	}
+	*out++ = '"';
+	return out;
 }
 
 int csv_row_write(struct csv_row *row, const struct iaprof_host *host, struct iaprof_output *output)
 {
-	if (row->fields.failed)
+	size_t line_end = strlen(row->line_end);
+	if (!text_reserve(&row->line, 2 * row->fields.size + 4 * row->column_count + line_end) || row->fields.failed) {
 		row->line.failed = true;
-	for (size_t i = 0; i < row->column_count && !row->line.failed; i++) {
-		text_append(&row->line, ",", i > 0);
-		if (row->places[i].size)
-			append_field(row, &row->places[i], &row->line);
+		return text_write(&row->line, host, output);
 	}
-	text_append_string(&row->line, row->line_end);
+	char *out = row->line.data + row->line.size;
+	for (size_t i = 0; i < row->column_count; i++) {
+		if (i > 0)
+			*out++ = ',';
+		if (row->places[i].size)
+			out = put_field(row, &row->places[i], out);
+	}
+	memcpy(out, row->line_end, line_end);
+	row->line.size = (size_t)(out - row->line.data) + line_end;
 	row->fields.size = 0;
-	memset(row->places, 0, sizeof row->places);
+	memset(row->places, 0, row->column_count * sizeof *row->places);
 	return text_write(&row->line, host, output);
 }
 

@@ -20,6 +20,7 @@ const char *const event_columns[EVENT_COLUMN_COUNT] = {
 	[EVENT_NAME] = "name",
 	[EVENT_TEXT] = "text",
 	[EVENT_STACK] = "stack",
+	[EVENT_FUNCTIONS] = "functions",
 	[EVENT_KERNEL_STACK] = "kernel_stack",
 	[EVENT_BEGIN] = "begin",
 	[EVENT_DURATION] = "duration",
@@ -42,6 +43,7 @@ const char *const event_columns[EVENT_COLUMN_COUNT] = {
 	[EVENT_BUILD_ID] = "build_id",
 	[EVENT_INODE] = "inode",
 	[EVENT_GENERATION] = "generation",
+	[EVENT_ATTRIBUTES] = "attributes",
 };
 
 void event_set_string(const struct event *event, enum event_column column, uint32_t id)
@@ -94,6 +96,37 @@ void event_set_stack(const struct event *event, enum event_column column, uint32
 	csv_row_end_text(event->row, column);
 }
 
+void event_set_frames(const struct event *event, enum event_column column, const struct iaprof_record_frame *frames,
+		      uint32_t count)
+{
+	struct text *text = csv_row_begin_text(event->row, column);
+	const char *between = "";
+	for (uint32_t i = 0; i < count; i++) {
+		struct iaprof_frame frame = {
+			.name = definitions_text(event->definitions, frames[i].name),
+			.module = frames[i].module ? definitions_text(event->definitions, frames[i].module) : NULL,
+			.file = frames[i].file ? definitions_text(event->definitions, frames[i].file) : NULL,
+			.line = frames[i].line,
+			.kind = frames[i].kind,
+			.flags = frames[i].flags
+		};
+		if (stack_text_frame_is_hidden(&frame, event->text))
+			continue;
+		text_append_string(text, between);
+		stack_text_append_frame(text, &frame, event->text);
+		between = ";";
+	}
+	csv_row_end_text(event->row, column);
+}
+
+void event_set_functions(const struct event *event, enum event_column column, uint32_t stack)
+{
+	const struct iaprof_record_stack_frames *found =
+		stack ? definitions_find(event->definitions, IAPROF_RECORD_STACK_FRAMES, 0, stack) : NULL;
+	if (found)
+		event_set_frames(event, column, iaprof_record_stack_frames_frames(found), found->frame_count);
+}
+
 void event_set_value_type(const struct event *event, uint32_t id)
 {
 	const struct iaprof_record_value_type *type =
@@ -112,6 +145,21 @@ void event_set_device(const struct event *event, uint32_t id)
 		event_set_string(event, EVENT_DEVICE, device->name);
 	else
 		event_set_known(event, EVENT_DEVICE, id);
+}
+
+void event_set_function(const struct event *event, const struct iaprof_record_code_function *function)
+{
+	event_set_string(event, EVENT_NAME, function->shown_name);
+	if (!function->attribute_count)
+		return;
+	const struct iaprof_attribute *attributes = iaprof_record_code_function_attributes(function);
+	struct text *text = csv_row_begin_text(event->row, EVENT_ATTRIBUTES);
+	for (uint32_t i = 0; i < function->attribute_count; i++) {
+		text_append_string(text, definitions_text(event->definitions, attributes[i].name));
+		text_append_format(text, "=%" PRId64 "%s", attributes[i].value,
+				   i + 1 < function->attribute_count ? ";" : "");
+	}
+	csv_row_end_text(event->row, EVENT_ATTRIBUTES);
 }
 
 int event_end(const struct event *event, const char *record)

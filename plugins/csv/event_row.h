@@ -3,6 +3,7 @@
 #ifndef IAPROF_PLUGINS_CSV_EVENT_ROW_H
 #define IAPROF_PLUGINS_CSV_EVENT_ROW_H
 
+#include "common/stack_text.h"
 #include "csv_row.h"
 #include "definitions.h"
 
@@ -20,6 +21,7 @@ enum event_column {
 	EVENT_NAME,
 	EVENT_TEXT,
 	EVENT_STACK,
+	EVENT_FUNCTIONS,
 	EVENT_KERNEL_STACK,
 	EVENT_BEGIN,
 	EVENT_DURATION,
@@ -42,6 +44,7 @@ enum event_column {
 	EVENT_BUILD_ID,
 	EVENT_INODE,
 	EVENT_GENERATION,
+	EVENT_ATTRIBUTES,
 	EVENT_COLUMN_COUNT
 };
 
@@ -54,6 +57,7 @@ struct event {
 	struct csv_row *row;
 	const struct iaprof_host *host;
 	struct iaprof_output *output;
+	const struct stack_text_options *text;
 };
 
 void event_set_string(const struct event *event, enum event_column column, uint32_t id);
@@ -69,10 +73,18 @@ void event_set_flags(const struct event *event, const char *const *names, size_t
 #define SET_FLAGS(event, names, flags) event_set_flags(event, names, sizeof(names) / sizeof *(names), flags)
 /* Addresses, the root first, as stacks are everywhere in text. */
 void event_set_stack(const struct event *event, enum event_column column, uint32_t id);
+/* The texts of frames, those that another sink asked for left out. */
+void event_set_frames(const struct event *event, enum event_column column, const struct iaprof_record_frame *frames,
+		      uint32_t count);
+/* The functions of a stack, the root first, when they are known. */
+void event_set_functions(const struct event *event, enum event_column column, uint32_t stack);
 /* The name and unit of a value type. */
 void event_set_value_type(const struct event *event, uint32_t id);
 /* The name of a device, or its number when it has none. */
 void event_set_device(const struct event *event, uint32_t id);
+
+/* A function by its shown name, with its attributes, "simd_size=32;grf_count=128". */
+void event_set_function(const struct event *event, const struct iaprof_record_code_function *function);
 
 /* Writes the row, with the columns that every record has. 0, or a negative errno after host->fail(). */
 int event_end(const struct event *event, const char *record);

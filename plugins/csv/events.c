@@ -99,13 +99,38 @@ static int write_code_object_unload(const struct event *event)
 	return event_end(event, "code-object-unload");
 }
 
+/* As the core read it from the image, when that has been told already. */
+static void set_kernel(const struct event *event, const struct iaprof_record_kernel *kernel)
+{
+	const struct iaprof_record_code_function *function =
+		definitions_find_function(event->definitions, kernel->header.source, kernel->code_object, kernel->name);
+	if (function)
+		event_set_function(event, function);
+	else
+		event_set_string(event, EVENT_NAME, kernel->name);
+}
+
+static int write_code_function(const struct event *event)
+{
+	const struct iaprof_record_code_function *function = (const void *)event->record;
+	csv_row_set_unsigned(event->row, EVENT_PARENT, function->code_object);
+	csv_row_set_name(event->row, EVENT_KIND, function->flags & IAPROF_CODE_FUNCTION_KERNEL ? "kernel" : "function");
+	event_set_function(event, function);
+	event_set_string(event, EVENT_TEXT, function->name);
+	if (function->address)
+		csv_row_set_hexadecimal(event->row, EVENT_ADDRESS, function->address);
+	csv_row_set_unsigned(event->row, EVENT_SIZE, function->size);
+	return event_end(event, "code-function");
+}
+
 static int write_kernel(const struct event *event)
 {
 	const struct iaprof_record_kernel *kernel = (const void *)event->record;
 	csv_row_set_unsigned(event->row, EVENT_ID, kernel->id);
 	event_set_known(event, EVENT_PARENT, kernel->code_object);
 	csv_row_set_unsigned(event->row, EVENT_PID, kernel->pid);
-	event_set_string(event, EVENT_NAME, kernel->name);
+	set_kernel(event, kernel);
+	event_set_string(event, EVENT_TEXT, kernel->name);
 	csv_row_set_hexadecimal(event->row, EVENT_ADDRESS, kernel->address);
 	event_set_known(event, EVENT_SIZE, kernel->size);
 	return event_end(event, "kernel");
@@ -121,8 +146,9 @@ static int write_launch(const struct event *event)
 	event_set_known(event, EVENT_TID, launch->tid);
 	event_set_device(event, launch->device);
 	if (kernel)
-		event_set_string(event, EVENT_NAME, kernel->name);
+		set_kernel(event, kernel);
 	event_set_stack(event, EVENT_STACK, launch->user_stack);
+	event_set_functions(event, EVENT_FUNCTIONS, launch->user_stack);
 	event_set_stack(event, EVENT_KERNEL_STACK, launch->kernel_stack);
 	csv_row_set_unsigned(event->row, EVENT_BEGIN, launch->first_time);
 	csv_row_set_unsigned(event->row, EVENT_COUNT, launch->count);
@@ -160,6 +186,37 @@ static int write_stall_sample(const struct event *event)
 	return result;
 }
 
+static int write_device_activity(const struct event *event)
+{
+	static const char *const kinds[] = { NULL, "scheduler", "statistics" };
+	const struct iaprof_record_device_activity *activity = (const void *)event->record;
+	csv_row_set_unsigned(event->row, EVENT_PID, activity->pid);
+	event_set_device(event, activity->device);
+	SET_CHOICE(event, EVENT_KIND, kinds, activity->kind);
+	event_set_string(event, EVENT_TEXT, activity->label);
+	csv_row_set_unsigned(event->row, EVENT_BEGIN, activity->begin);
+	csv_row_set_unsigned(event->row, EVENT_DURATION, activity->busy);
+	return event_end(event, "device-activity");
+}
+
+static int write_profile_stack(const struct event *event)
+{
+	const struct iaprof_record_profile_stack *stack = (const void *)event->record;
+	csv_row_set_unsigned(event->row, EVENT_ID, stack->id);
+	event_set_frames(event, EVENT_FUNCTIONS, iaprof_record_profile_stack_frames(stack), stack->frame_count);
+	return event_end(event, "profile-stack");
+}
+
+static int write_profile_value(const struct event *event)
+{
+	const struct iaprof_record_profile_value *value = (const void *)event->record;
+	csv_row_set_unsigned(event->row, EVENT_ID, value->stack);
+	csv_row_set_unsigned(event->row, EVENT_COUNT, value->count);
+	csv_row_set_unsigned(event->row, EVENT_VALUE, value->value);
+	event_set_value_type(event, value->value_type);
+	return event_end(event, "profile-value");
+}
+
 static int write_call(const struct event *event)
 {
 	const struct iaprof_record_call *call = (const void *)event->record;
@@ -169,11 +226,84 @@ static int write_call(const struct event *event)
 	event_set_known(event, EVENT_TID, call->tid);
 	csv_row_set_unsigned(event->row, EVENT_DEPTH, call->depth);
 	event_set_stack(event, EVENT_STACK, call->user_stack);
+	event_set_functions(event, EVENT_FUNCTIONS, call->user_stack);
 	csv_row_set_unsigned(event->row, EVENT_BEGIN, call->first_time);
 	csv_row_set_unsigned(event->row, EVENT_DURATION, call->duration);
 	csv_row_set_unsigned(event->row, EVENT_COUNT, call->count);
 	csv_row_set_signed(event->row, EVENT_RESULT, call->result);
+	if (call->header.size >= sizeof *call && call->node) {
+		csv_row_set_unsigned(event->row, EVENT_ID, call->node);
+		csv_row_set_unsigned(event->row, EVENT_VALUE, call->self_duration);
+		event_set_value_type(event, call->time_type);
+	}
 	return event_end(event, "call");
+}
+
+static int write_call_function(const struct event *event)
+{
+	static const char *const kinds[] = { NULL, "api", "ioctl", "function", "context" };
+	const struct iaprof_record_call_function *function = (const void *)event->record;
+	csv_row_set_unsigned(event->row, EVENT_ID, function->id);
+	SET_CHOICE(event, EVENT_KIND, kinds, function->kind);
+	event_set_string(event, EVENT_NAME, function->name);
+	event_set_string(event, EVENT_TEXT, function->family);
+	return event_end(event, "call-function");
+}
+
+static int write_call_node(const struct event *event)
+{
+	const struct iaprof_record_call_node *node = (const void *)event->record;
+	const struct iaprof_record_call_function *function =
+		definitions_find(event->definitions, IAPROF_RECORD_CALL_FUNCTION, node->header.source, node->function);
+	csv_row_set_unsigned(event->row, EVENT_ID, node->id);
+	event_set_known(event, EVENT_PARENT, node->parent);
+	if (function) {
+		event_set_string(event, EVENT_NAME, function->name);
+		event_set_string(event, EVENT_TEXT, function->family);
+	}
+	return event_end(event, "call-node");
+}
+
+/* A row for each bucket that has values. */
+static int write_histogram(const struct event *event)
+{
+	const struct iaprof_record_histogram *histogram = (const void *)event->record;
+	const uint64_t *buckets = iaprof_record_histogram_buckets(histogram);
+	int result = 0;
+	for (uint32_t i = 0; i < histogram->bucket_count && result == 0; i++) {
+		if (!buckets[i])
+			continue;
+		event_set_string(event, EVENT_NAME, histogram->name);
+		csv_row_set_unsigned(event->row, EVENT_BEGIN, histogram->begin);
+		csv_row_set_unsigned(event->row, EVENT_COUNT, buckets[i]);
+		csv_row_set_unsigned(event->row, EVENT_VALUE, i ? UINT64_C(1) << i : 0);
+		event_set_string(event, EVENT_UNIT, histogram->unit);
+		result = event_end(event, "histogram");
+	}
+	return result;
+}
+
+static int write_job(const struct event *event)
+{
+	static const char *const kinds[] = { NULL, "done", "aborted", "in-flight" };
+	const struct iaprof_record_job *job = (const void *)event->record;
+	uint64_t begin = job->started ? job->started : job->queued;
+	csv_row_set_unsigned(event->row, EVENT_ID, job->id);
+	csv_row_set_unsigned(event->row, EVENT_PARENT, job->context);
+	event_set_known(event, EVENT_PID, job->pid);
+	event_set_known(event, EVENT_TID, job->tid);
+	event_set_device(event, job->device);
+	SET_CHOICE(event, EVENT_KIND, kinds, job->state);
+	event_set_string(event, EVENT_NAME, job->engine);
+	event_set_known(event, EVENT_BEGIN, job->submitted);
+	if (job->submitted && job->header.time >= job->submitted)
+		csv_row_set_unsigned(event->row, EVENT_DURATION, job->header.time - job->submitted);
+	if (begin && job->header.time >= begin) {
+		csv_row_set_unsigned(event->row, EVENT_VALUE, job->header.time - begin);
+		csv_row_set_name(event->row, EVENT_UNIT, "nanoseconds");
+	}
+	csv_row_set_unsigned(event->row, EVENT_RESULT, job->status);
+	return event_end(event, "job");
 }
 
 static int write_counter(const struct event *event)
@@ -246,7 +376,7 @@ static int write_frames(const struct event *event)
 					     "device-offset",
 					     "call",
 					     "lost" };
-	static const char *const flags[] = { "inlined", "unknown" };
+	static const char *const flags[] = { "inlined", "unknown", "producer" };
 	const struct iaprof_record_frames *frames = (const void *)event->record;
 	int result = 0;
 	for (uint32_t i = 0; i < frames->frame_count && result == 0; i++) {
@@ -284,8 +414,7 @@ static int write_metadata(const struct event *event)
 	return event_end(event, "metadata");
 }
 
-int event_write(const struct iaprof_record *record, struct definitions *definitions, struct csv_row *row,
-		const struct iaprof_host *host, struct iaprof_output *output)
+int event_write(const struct event *event)
 {
 	static int (*const writers[IAPROF_RECORD_TYPE_COUNT])(const struct event *) = {
 		[IAPROF_RECORD_METADATA] = write_metadata,
@@ -300,23 +429,31 @@ int event_write(const struct iaprof_record *record, struct definitions *definiti
 		[IAPROF_RECORD_LAUNCH] = write_launch,
 		[IAPROF_RECORD_STALL_SAMPLE] = write_stall_sample,
 		[IAPROF_RECORD_CALL] = write_call,
+		[IAPROF_RECORD_CALL_FUNCTION] = write_call_function,
+		[IAPROF_RECORD_CALL_NODE] = write_call_node,
+		[IAPROF_RECORD_HISTOGRAM] = write_histogram,
+		[IAPROF_RECORD_JOB] = write_job,
 		[IAPROF_RECORD_COUNTER] = write_counter,
 		[IAPROF_RECORD_COUNTER_VALUE] = write_counter_value,
 		[IAPROF_RECORD_FINDING] = write_finding,
 		[IAPROF_RECORD_LOST] = write_lost,
 		[IAPROF_RECORD_FRAMES] = write_frames,
+		[IAPROF_RECORD_CODE_FUNCTION] = write_code_function,
+		[IAPROF_RECORD_DEVICE_ACTIVITY] = write_device_activity,
+		[IAPROF_RECORD_PROFILE_STACK] = write_profile_stack,
+		[IAPROF_RECORD_PROFILE_VALUE] = write_profile_value,
 	};
-	struct event event = { record, definitions, row, host, output };
-	int result = definitions_take(definitions, record);
-	if (result < 0)
-		return host->fail(host, result, "not enough memory for the names of events");
+	const struct iaprof_record *record = event->record;
 	if (record->type == IAPROF_RECORD_SOURCE) {
 		const struct iaprof_record_source *source = (const void *)record;
-		return write_named(&event, "source", source->number, source->name);
+		return write_named(event, "source", source->number, source->name);
 	}
 	if (record->type == IAPROF_RECORD_STALL_REASON) {
+		static const char *const flags[] = { "waits" };
 		const struct iaprof_record_stall_reason *reason = (const void *)record;
-		return write_named(&event, "stall-reason", reason->id, reason->name);
+		if (record->size >= sizeof *reason)
+			SET_FLAGS(event, flags, reason->flags);
+		return write_named(event, "stall-reason", reason->id, reason->name);
 	}
-	return record->type < IAPROF_RECORD_TYPE_COUNT && writers[record->type] ? writers[record->type](&event) : 0;
+	return record->type < IAPROF_RECORD_TYPE_COUNT && writers[record->type] ? writers[record->type](event) : 0;
 }

@@ -3,14 +3,13 @@
 #ifndef IAPROF_PLUGINS_CSV_EVENTS_H
 #define IAPROF_PLUGINS_CSV_EVENTS_H
 
-#include "csv_row.h"
-#include "definitions.h"
+#include "event_row.h"
 
 /*
- * Writes the rows of a record: none for definitions of strings and stacks, which other rows show in full, several for
- * one that holds several things. 0, or a negative errno after host->fail().
+ * Writes the rows of event->record: none for definitions of strings and stacks, which other rows show in full, several
+ * for one that holds several things. Its definitions hold what the record refers to, and what it defines. 0, or a
+ * negative errno after host->fail().
  */
-int event_write(const struct iaprof_record *record, struct definitions *definitions, struct csv_row *row,
-		const struct iaprof_host *host, struct iaprof_output *output);
+int event_write(const struct event *event);
 
 #endif

@@ -105,6 +105,43 @@ static int write_one(const struct iaprof_host *host, const struct stack_rows *ro
 	return write_file(host, rows, first, &count, NULL);
 }
 
+/* Standard output takes one value type: a device's, for that is what other tools do not have, else the first. */
+static uint32_t choose_value_type(const struct stack_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct iaprof_stack *stack = iaprof_profile_stack(rows->profile, rows->rows[i].stack);
+		for (uint32_t k = 0; k < stack->frame_count; k++)
+			if (iaprof_profile_frame(rows->profile, stack->frames[k])->kind == IAPROF_FRAME_SEPARATOR)
+				return rows->rows[i].value_type;
+	}
+	return rows->rows[0].value_type;
+}
+
+static int write_chosen(const struct iaprof_host *host, const struct stack_rows *rows)
+{
+	uint32_t chosen = choose_value_type(rows);
+	struct text others = { 0 }, label = { 0 };
+	for (size_t i = 0; i < rows->count; i++) {
+		uint32_t value_type = rows->rows[i].value_type;
+		if (value_type == chosen || (i && rows->rows[i - 1].value_type == value_type))
+			continue;
+		text_append_string(&others, others.size ? ", " : "");
+		append_label(&others, rows->profile, value_type);
+		others.size -= !others.failed; /* its NUL */
+	}
+	append_label(&label, rows->profile, chosen);
+	text_append(&others, "", 1);
+	bool failed = others.failed || label.failed;
+	if (!failed)
+		host->log(
+			host, IAPROF_LOG_WARNING,
+			"standard output has %s alone, without %s: name a file with -o for all, or choose with value=",
+			label.data, others.data);
+	text_free(&others);
+	text_free(&label);
+	return failed ? host->fail(host, ENOMEM, "not enough memory for the output") : write_one(host, rows, chosen);
+}
+
 static int write_each(const struct iaprof_host *host, const struct stack_rows *rows)
 {
 	int result = 0;
@@ -135,6 +172,8 @@ static int folded_profile(const struct iaprof_host *host, void *instance, const 
 		result = write_one(host, &rows, wanted);
 	else if (!rows.count || rows.rows[0].value_type == rows.rows[rows.count - 1].value_type)
 		result = write_file(host, &rows, 0, &(size_t){ 0 }, NULL);
+	else if (IAPROF_HOST_HAS(host, output_is_single) && host->output_is_single(host))
+		result = write_chosen(host, &rows);
 	else
 		result = write_each(host, &rows);
 	stack_rows_free(&rows);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Source replay: sends the records of a capture (sink capture) as if the run happened again. The file is read twice:
- * what addresses mean was written after the samples that have them, so names are sent first and then all the rest.
+ * what addresses mean was written after the samples that have them, so names are sent first and then all the rest. What
+ * a SYNC put into the profile is sent before it: then the intervals that end there are those of the recorded run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <iaprof/plugin.h>
 
 #include "common/capture_format.h"
+#include "values.h"
 
 struct replay {
 	const char *file; /* "-": standard input */
@@ -23,12 +25,15 @@ struct replay {
 	struct capture_reader reader;
 	const volatile int *stopping; /* NULL before the thread runs */
 	char *selected;               /* records of a block that are sent in this pass */
-	FILE *spool;                  /* in the first pass: what came from a pipe, to read it again; else NULL */
+	bool has_values;              /* the first pass saw PROFILE_VALUE records */
+	struct replay_values values;
+	FILE *spool; /* in the first pass: what came from a pipe, to read it again; else NULL */
 };
 
 enum pass {
-	PASS_NAMES, /* what strings and addresses mean */
-	PASS_EVENTS /* everything else */
+	PASS_NAMES,  /* what strings, sources, value types, addresses, functions of code objects and stacks are */
+	PASS_EVENTS, /* everything else */
+	PASS_VALUES  /* within the second one, by a reader of their own */
 };
 
 static const struct iaprof_option options[] = {
@@ -149,26 +154,70 @@ static int replay_start(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
-static bool is_of_pass(const struct iaprof_record *record, enum pass pass)
+static enum pass pass_of(const struct iaprof_record *record)
 {
-	bool names = record->type == IAPROF_RECORD_STRING || record->type == IAPROF_RECORD_FRAMES;
-	return names == (pass == PASS_NAMES);
+	switch (record->type) {
+	case IAPROF_RECORD_STRING:
+	case IAPROF_RECORD_SOURCE:
+	case IAPROF_RECORD_VALUE_TYPE:
+	case IAPROF_RECORD_FRAMES:
+	case IAPROF_RECORD_STACK_FRAMES:
+	case IAPROF_RECORD_CODE_FUNCTION:
+	case IAPROF_RECORD_PROFILE_STACK:
+		return PASS_NAMES;
+	case IAPROF_RECORD_PROFILE_VALUE:
+		return PASS_VALUES;
+	default:
+		return PASS_EVENTS;
+	}
+}
+
+static int emit(const struct iaprof_host *host, const struct replay *replay, const struct iaprof_batch *batch)
+{
+	int sent = batch->count ? host->emit(host, batch) : 0;
+	return sent < 0 ? host->fail(host, sent, "%s: the records of block %" PRIu64 " are refused: %s", replay->file,
+				     replay->reader.totals.blocks - 1, strerror(-sent))
+			: 0;
+}
+
+/* What damage there is in the file is told by the pass that meets it. */
+static int emit_values(const struct iaprof_host *host, struct replay *replay, uint64_t until)
+{
+	const struct iaprof_record *record;
+	int result = 0;
+	while (replay->has_values && (result = replay_values_next(&replay->values, until, &record)) > 0) {
+		struct iaprof_batch batch = { .records = record, .size = record->size, .count = 1 };
+		result = emit(host, replay, &batch);
+		if (result < 0)
+			return result;
+	}
+	if (result == 0 || result == -EBADMSG || result == -ECANCELED)
+		return result == -ECANCELED ? result : 0;
+	return host->fail(host, result, "%s: %s", replay->file, replay->values.reader.wrong);
 }
 
 static int emit_selected(const struct iaprof_host *host, struct replay *replay, const struct iaprof_batch *batch,
 			 enum pass pass)
 {
 	struct iaprof_batch selected = { .records = replay->selected };
-	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
-		if (is_of_pass(record, pass)) {
-			memcpy(replay->selected + selected.size, record, record->size);
-			selected.size += record->size;
-			selected.count++;
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
+		if (pass == PASS_NAMES)
+			replay->has_values |= record->type == IAPROF_RECORD_PROFILE_VALUE;
+		if (pass_of(record) != pass)
+			continue;
+		if (record->type == IAPROF_RECORD_SYNC && replay->has_values) {
+			int result = emit(host, replay, &selected);
+			selected.size = selected.count = 0;
+			if (result == 0)
+				result = emit_values(host, replay, record->time);
+			if (result < 0)
+				return result;
 		}
-	int sent = selected.count ? host->emit(host, &selected) : 0;
-	return sent < 0 ? host->fail(host, sent, "%s: the records of block %" PRIu64 " are refused: %s", replay->file,
-				     replay->reader.totals.blocks - 1, strerror(-sent))
-			: 0;
+		memcpy(replay->selected + selected.size, record, record->size);
+		selected.size += record->size;
+		selected.count++;
+	}
+	return emit(host, replay, &selected);
 }
 
 /* Sends what belongs to a pass. -ECANCELED when the run is to end. What is damaged is told by the last pass. */
@@ -185,8 +234,11 @@ static int send_pass(const struct iaprof_host *host, struct replay *replay, enum
 	}
 	if (result == -ECANCELED)
 		return result;
-	if (result < 0 && pass == PASS_NAMES)
+	if (pass == PASS_NAMES)
 		return 0;
+	int sent = emit_values(host, replay, UINT64_MAX);
+	if (sent < 0)
+		return sent;
 	if (result < 0)
 		return host->fail(host, result, "%s: %s; the %" PRIu64 " records before it were replayed", replay->file,
 				  replay->reader.wrong, replay->reader.totals.records);
@@ -200,6 +252,11 @@ static int replay_thread(const struct iaprof_host *host, void *instance, const v
 	int result = send_pass(host, replay, PASS_NAMES);
 	if (result == 0)
 		result = rewind_file(host, replay);
+	if (result == 0 && replay->has_values) {
+		result = replay_values_open(&replay->values, replay->descriptor, stopping);
+		if (result < 0 && result != -ECANCELED)
+			result = host->fail(host, result, "%s: %s", replay->file, replay->values.reader.wrong);
+	}
 	if (result == 0)
 		result = send_pass(host, replay, PASS_EVENTS);
 	return result == -ECANCELED ? 0 : result;
@@ -217,6 +274,7 @@ static void replay_destroy(const struct iaprof_host *host, void *instance)
 	(void)host;
 	struct replay *replay = instance;
 	capture_reader_close(&replay->reader);
+	replay_values_close(&replay->values);
 	free(replay->selected);
 	if (replay->spool)
 		fclose(replay->spool);

@@ -80,8 +80,8 @@ static int finish(const struct iaprof_host *host, void *instance)
 	(void)instance;
 	return 0;
 }
-#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE)
-/* Decoders that look beyond the code, and that claim more of it than there is. */
+#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER)
+/* Decoders that look beyond the code, that claim more of it than there is, and that find producers outside of it. */
 static int decode(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
 		  struct iaprof_instruction *instruction)
 {
@@ -90,14 +90,58 @@ static int decode(const struct iaprof_host *host, void *instance, const void *co
 	if (offset >= code_size)
 		return -EINVAL;
 	instruction->mnemonic = "nop";
-#ifdef FAULT_OVERREAD
+#if defined(FAULT_OVERREAD)
 	instruction->size = 1 + (((const volatile unsigned char *)code)[offset + 8] & 0);
-#else
+#elif defined(FAULT_OVERSIZE)
 	instruction->size = 16;
+	(void)code;
+#else
+	instruction->size = 1;
 	(void)code;
 #endif
 	return 0;
 }
+#ifdef FAULT_PRODUCER
+static int code_open(const struct iaprof_host *host, void *instance, const struct iaprof_code *description, void **code)
+{
+	(void)host;
+	(void)instance;
+	uint64_t *size = malloc(sizeof *size);
+	if (!size)
+		return -ENOMEM;
+	*size = description->byte_count;
+	*code = size;
+	return 0;
+}
+static void code_close(const struct iaprof_host *host, void *instance, void *code)
+{
+	(void)host;
+	(void)instance;
+	free(code);
+}
+static int code_decode(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
+		       struct iaprof_code_instruction *instruction)
+{
+	(void)host;
+	(void)instance;
+	if (offset >= *(uint64_t *)code)
+		return -EINVAL;
+	instruction->mnemonic = "nop";
+	instruction->size = 1;
+	return 0;
+}
+static int code_producers(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
+			  struct iaprof_producer *producers, size_t capacity, uint32_t *flags)
+{
+	(void)host;
+	(void)instance;
+	(void)offset;
+	*flags = 0;
+	if (capacity)
+		producers[0] = (struct iaprof_producer){ .offset = *(uint64_t *)code, .wait = IAPROF_WAIT_TOKEN };
+	return offset < *(uint64_t *)code;
+}
+#endif
 #else
 static int send_record(const struct iaprof_host *host, const void *record, uint64_t size)
 {
@@ -146,6 +190,18 @@ static int start(const struct iaprof_host *host, void *instance)
 	return result < 0 ? result : send_record(host, &value, sizeof value);
 }
 
+#ifdef FAULT_CHECK
+static void check(const struct iaprof_host *host, void *instance)
+{
+	(void)instance;
+	open("/dev/null", O_RDONLY | O_CLOEXEC);
+	host->check_item(host, IAPROF_CHECK_GOOD, "a file", "open");
+}
+#endif
+#ifdef FAULT_COMPANION
+static const char *const companions[] = { PLUGIN_NAME, NULL };
+#endif
+
 #ifndef FAULT_MEMBER
 static int stop(const struct iaprof_host *host, void *instance)
 {
@@ -187,10 +243,16 @@ __attribute__((unused)) static const struct iaprof_plugin plugin = {
 	.extension = "txt",
 	.profile = profile,
 	.finish = finish,
-#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE)
+#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER)
 	.kind = IAPROF_PLUGIN_DECODER,
 	.machine = 1,
 	.decode = decode,
+#ifdef FAULT_PRODUCER
+	.code_open = code_open,
+	.code_close = code_close,
+	.code_decode = code_decode,
+	.code_producers = code_producers,
+#endif
 #else
 #ifdef FAULT_KIND
 	.kind = 9,
@@ -201,6 +263,12 @@ __attribute__((unused)) static const struct iaprof_plugin plugin = {
 	.start = start,
 #ifndef FAULT_MEMBER
 	.stop = stop,
+#endif
+#ifdef FAULT_CHECK
+	.check = check,
+#endif
+#ifdef FAULT_COMPANION
+	.companions = companions,
 #endif
 #endif
 };

@@ -124,6 +124,37 @@ START_TEST(earlier_plugin_has_zeros_for_what_it_lacks)
 }
 END_TEST
 
+/* A plugin that has companions, built before check() was there: what follows its struct is not taken for one. */
+START_TEST(plugin_between_has_what_it_knows)
+{
+	static const char *const companions[] = { "other", NULL };
+	size_t size = offsetof(struct iaprof_plugin, check);
+	struct iaprof_plugin between = source();
+	between.size = (uint32_t)size;
+	between.companions = companions;
+	struct plugin plugin;
+	memset(&plugin, 0xff, sizeof plugin);
+	struct error error = { 0 };
+	ck_assert_msg(plugin_take_description(&plugin, guarded_new(&between, size), "probe-me", &error) == 0, "%s",
+		      error.text);
+	ck_assert(plugin.description.companions == companions);
+	ck_assert(plugin.description.check == NULL);
+}
+END_TEST
+
+START_TEST(companions_are_names_of_others)
+{
+	static const char *const own[] = { "probe-me", NULL }, *const path[] = { "../other", NULL },
+				 *const empty[] = { "", NULL };
+	static const char *const *const wrong[] = { own, path, empty };
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct iaprof_plugin theirs = source();
+		theirs.companions = wrong[i];
+		expect_refusal(&theirs, "companions");
+	}
+}
+END_TEST
+
 START_TEST(truncated_struct_is_refused)
 {
 	struct iaprof_plugin truncated = source();
@@ -163,6 +194,8 @@ int main(void)
 	TCase *tests = tcase_create("versions");
 	tcase_add_test(tests, later_plugin_runs_with_what_is_known);
 	tcase_add_test(tests, earlier_plugin_has_zeros_for_what_it_lacks);
+	tcase_add_test(tests, plugin_between_has_what_it_knows);
+	tcase_add_test(tests, companions_are_names_of_others);
 	tcase_add_test(tests, truncated_struct_is_refused);
 	tcase_add_test(tests, other_versions_are_refused);
 	tcase_add_test(tests, plugin_sees_what_an_earlier_core_has);

@@ -133,13 +133,45 @@ def no_children_left():
     wait_until(gone, 'the end of the processes that the run left behind')
 
 
-def start(*arguments, wrap=(), **options):
+def children():
+    """The processes that a run left behind: this process is the reaper of all that begin below it."""
+    for folder in filter(str.isdigit, os.listdir('/proc')):
+        with contextlib.suppress(OSError):
+            state, parent = read(f'/proc/{folder}/stat').rpartition(')')[2].split()[:2]
+            if int(parent) == os.getpid() and state != 'Z':
+                yield int(folder)
+
+
+def describe(pid):
+    """What a process that hangs waits for: the Linux kernel's function for each thread."""
+    with contextlib.suppress(OSError):
+        command = read(f'/proc/{pid}/cmdline').replace('\0', ' ')
+        waits = [f'{read(f"{task}/comm").strip()} in {read(f"{task}/wchan") or "user space"}'
+                 for task in (f'/proc/{pid}/task/{number}' for number in os.listdir(f'/proc/{pid}/task'))]
+        return f'left behind: {pid} {command[:200]}: {", ".join(waits)}'
+    return f'left behind: {pid}'
+
+
+def end_children():
+    """Ends what a failed case left behind, so that the next ones fail for themselves only; says what it was."""
+    said = []
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            for pid in children():
+                said.append(describe(pid))
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            os.waitpid(-1, 0)
+    return said
+
+
+def start(*arguments, wrap=(), program=PROGRAM, **options):
     """Begins a run; wrap is a command that begins it instead, such as setpriv."""
     options.setdefault('stdin', subprocess.DEVNULL)
     options.setdefault('stdout', subprocess.PIPE)
     options.setdefault('stderr', subprocess.PIPE)
     before = files_below('.')
-    process = subprocess.Popen([*wrap, PROGRAM, *arguments], **options)
+    process = subprocess.Popen([*wrap, program, *arguments], **options)
     process.files_before = before
     return process
 
@@ -165,8 +197,8 @@ def iaprof(*arguments, wrap=(), **options):
     return outcome
 
 
-def terminal(*arguments):
-    """A run with a terminal of 100 columns for standard output and error: status and all that was shown."""
+def terminal(*arguments, columns=100):
+    """A run with a terminal of 24 rows for standard output and error: status and all that was shown."""
     import fcntl
     import pty
     import struct
@@ -175,7 +207,7 @@ def terminal(*arguments):
         master, slave = pty.openpty()
     except OSError as error:
         raise Skip(f'no pseudo terminal: {error}') from None
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 100, 0, 0))
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
     process = start(*arguments, stdout=slave, stderr=slave)
     os.close(slave)
     shown = b''
@@ -187,6 +219,28 @@ def terminal(*arguments):
     outcome.out = shown.decode(errors='replace').replace('\r\n', '\n')
     run_case.last = (arguments, outcome)
     return outcome
+
+
+def screens(shown, columns=100):
+    """What a terminal had on it, each time before something was erased, and at last: lists of lines."""
+    lines, row, found = [''], 0, []
+    for part in re.split(r'(\x1b\[\d*[A-Z]|[\r\n])', shown):
+        if part == '\n':
+            row += 1
+            lines += [''] * (row + 1 - len(lines))
+        elif match := re.fullmatch(r'\x1b\[(\d+)A', part):
+            found.append(list(lines))
+            row -= int(match[1])
+            require(row >= 0, f'the cursor leaves the screen: {lines}')
+        elif part == '\x1b[J':
+            del lines[row + 1:]
+            lines[row] = ''
+        elif part == '\x1b[K':
+            lines[row] = ''
+        elif part != '\r':
+            lines[row] += part
+            require(len(lines[row]) < columns, f'the terminal breaks a line: {lines[row]!r}')
+    return [*found, lines]
 
 
 def own_mounts():
@@ -248,6 +302,7 @@ def run_case(number, name, function, needs):
         detail = str(failure)
         if run_case.last:
             detail += f'\niaprof {" ".join(run_case.last[0])}\n{run_case.last[1]}'
+        detail += ''.join(f'\n{line}' for line in end_children())
         print('\n'.join(f'# {line}' for line in detail.splitlines()))
         return False
     else:

@@ -83,15 +83,15 @@ if not os.access(program, os.X_OK):
     print(f'1..0 # SKIP {program} is not built')
     sys.exit(0)
 
-options = set(re.findall(r'^ {2,6}(?:-[a-z], )?--([a-z]+)', output('--help'), re.M))
+options = set(re.findall(r'^ {2,6}(?:-[a-z], )?--([a-z-]+)', output('--help'), re.M))
 report('the help has options', [] if len(options) >= 16 else ['fewer options than there are'])
-page = set(re.findall(r'^\.It (?:Fl [a-z] , )?Fl -([a-z]+)', read('man/iaprof.1'), re.M))
+page = set(re.findall(r'^\.It (?:Fl [a-z] , )?Fl -([a-z-]+)', read('man/iaprof.1'), re.M))
 report('iaprof(1) has the options', differences('iaprof(1)', page, options))
 zsh = read('completions/_iaprof')
-zsh = set(re.findall(r"--([a-z]+)=?(?=[\[}])", zsh))
+zsh = set(re.findall(r"--([a-z-]+)=?(?=[\[}])", zsh))
 report('the zsh completion has the options', differences('completions/_iaprof', zsh, options))
-keys = set(re.findall(r'^\.It Cm ([a-z]+)$', read('man/iaprof.ini.5'), re.M))
-commands = {'config', 'source', 'sink', 'list', 'help', 'check', 'version'}
+keys = set(re.findall(r'^\.It Cm ([a-z-]+)$', read('man/iaprof.ini.5'), re.M))
+commands = {'config', 'source', 'sink', 'decoder', 'list', 'help', 'check', 'version'}
 report('iaprof.ini(5) has the keys', differences('iaprof.ini(5)', keys, options - commands))
 
 plugins = [line.split()[1] for line in output('--list').splitlines()]
@@ -101,7 +101,8 @@ for plugin in sorted(plugins):
 
 with tempfile.TemporaryDirectory() as folder:
     page = re.search(r'^\.Sh EXAMPLES\n\.Bd.*?\n(.*?)^\.Ed', read('man/iaprof.ini.5'), re.M | re.S).group(1)
-    for name, text in [('examples/cpu.ini', read('examples/cpu.ini')), ('the example in iaprof.ini(5)', page)]:
+    for name, text in [*((f'examples/{name}.ini', read(f'examples/{name}.ini')) for name in ('cpu', 'gpu', 'npu')),
+                       ('the example in iaprof.ini(5)', page)]:
         with open(os.path.join(folder, 'example.ini'), 'w', encoding='utf-8') as file:
             file.write(text)
         check = subprocess.run([program, '-c', 'example.ini', '--check'], cwd=folder, stdout=subprocess.DEVNULL,

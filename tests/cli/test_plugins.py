@@ -17,6 +17,7 @@ REFUSED = {
     'abi': r'is built for version 2 of the plugin interface, this iaprof has version 1: rebuild',
     'schema': r'is built for version 2 of the record schema, this iaprof has version 1: rebuild',
     'cut': r'its description is cut off: 64 bytes, at least [0-9]+',
+    'companion': r'its companions are not up to 16 names of other plugins',
     'null': r'iaprof_plugin_register\(\) returns NULL',
     'symbol': r'has no symbol iaprof_plugin_register: it is not a plugin of iaprof',
     'kind': r'unknown kind 9 of plugin',

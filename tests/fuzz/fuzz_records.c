@@ -54,7 +54,8 @@ static uint64_t count_samples(const struct iaprof_profile *profile)
 	for (size_t i = 0; i < profile->lost_count; i++) {
 		const struct iaprof_lost *lost = iaprof_profile_lost(profile, i);
 		check(lost->value_type == UINT32_MAX || lost->value_type < profile->value_type_count);
-		if (!strcmp(lost->reason, COLLECTOR_REASON_VALUE_TYPE))
+		if (!strcmp(lost->reason, COLLECTOR_REASON_VALUE_TYPE) ||
+		    !strcmp(lost->reason, COLLECTOR_REASON_PROFILE_STACK))
 			count = saturating_add(count, lost->count);
 	}
 	return count;
@@ -83,13 +84,31 @@ static void take_waiting(struct replayed *replayed, struct bus *bus)
 	}
 }
 
-static void send(struct replayed *replayed, struct bus *bus, const void *record, size_t size)
+/* How many samples a record brings in: of CPUs, or what the correlator of the recorded run made of a device's. */
+static uint64_t samples_of(const struct iaprof_record *record)
 {
-	const struct iaprof_record_sample *sample = record;
-	struct iaprof_batch batch = { .records = record, .size = size, .count = 1 };
+	if (record->type == IAPROF_RECORD_SAMPLE)
+		return ((const struct iaprof_record_sample *)record)->count;
+	if (record->type == IAPROF_RECORD_PROFILE_VALUE)
+		return ((const struct iaprof_record_profile_value *)record)->count;
+	return 0;
+}
+
+/* Samples that look like lost ones cannot be told from those: count_samples() tells them by this frame. */
+static bool looks_lost(const struct iaprof_record *record)
+{
+	const struct iaprof_record_profile_stack *stack = (const void *)record;
+	return record->type == IAPROF_RECORD_PROFILE_STACK &&
+	       iaprof_record_profile_stack_frames(stack)[0].kind == IAPROF_FRAME_LOST;
+}
+
+static void send(struct replayed *replayed, struct bus *bus, const struct iaprof_record *record)
+{
+	struct iaprof_batch batch = { .records = record, .size = record->size, .count = 1 };
+	if (looks_lost(record))
+		return;
 	check(!bus_emit(bus, 1, &batch, BUS_WAIT | BUS_KEEP_SOURCE, NULL));
-	if (sample->header.type == IAPROF_RECORD_SAMPLE)
-		replayed->samples = saturating_add(replayed->samples, sample->count);
+	replayed->samples = saturating_add(replayed->samples, samples_of(record));
 }
 
 static void replay(struct bus *bus, struct intern *intern, const char *records, size_t size)
@@ -107,7 +126,7 @@ static void replay(struct bus *bus, struct intern *intern, const char *records, 
 			at += 8;
 			continue;
 		}
-		send(&replayed, bus, record, record->size);
+		send(&replayed, bus, record);
 		at += record->size;
 	}
 	take_waiting(&replayed, bus);

@@ -10,11 +10,11 @@
 
 #include "test_host.h"
 
-static const char *source_name; /* for the one test below: Check hands it nothing */
+static const char *source_name, *source_option; /* for the one test below: Check hands it nothing */
 
 START_TEST(probe)
 {
-	struct test_host *host = test_host_new(source_name, NULL);
+	struct test_host *host = test_host_new(source_name, source_option, NULL);
 	bool can = test_host_configure(host) == 0 && test_host_probe(host) == 0;
 	if (!can)
 		printf("1..0 # SKIP %s\n", host->failure);
@@ -25,6 +25,11 @@ START_TEST(probe)
 END_TEST
 
 bool live_source_can_run(const char *name)
+{
+	return live_source_can_run_with(name, NULL);
+}
+
+bool live_source_can_run_with(const char *name, const char *option)
 {
 	int status = 0;
 
@@ -39,6 +44,7 @@ bool live_source_can_run(const char *name)
 		unsetenv("CK_RUN_SUITE");
 		unsetenv("CK_RUN_CASE");
 		source_name = name;
+		source_option = option;
 		Suite *suite = suite_create("probe");
 		TCase *tests = tcase_create("probe");
 		tcase_add_test(tests, probe);

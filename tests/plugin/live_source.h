@@ -10,5 +10,7 @@
  * that the source gives. For main(), outside of tests.
  */
 bool live_source_can_run(const char *name);
+/* The same with an option "key=value" of the source. */
+bool live_source_can_run_with(const char *name, const char *option);
 
 #endif

@@ -47,6 +47,17 @@ static void expect_end(size_t offset, uint32_t blocks, uint64_t count)
 	ck_assert_uint_eq(file.size, offset + 56);
 }
 
+/* Nobody can ask for what was not recorded. */
+START_TEST(asks_for_what_a_replay_may_show)
+{
+	struct test_host *host = test_host_new("capture", NULL);
+	test_host_start(host);
+	ck_assert_uint_eq(host->requested, IAPROF_REQUEST_PRODUCERS);
+	test_host_stop(host);
+	test_host_free(host);
+}
+END_TEST
+
 START_TEST(writes_the_documented_bytes)
 {
 	/* The check value of CRC-32 (ISO 3309), as every list of them has it. */
@@ -160,6 +171,7 @@ int main(void)
 	Suite *suite = suite_create("capture");
 	TCase *tests = tcase_create("capture");
 	tcase_add_checked_fixture(tests, NULL, teardown);
+	tcase_add_test(tests, asks_for_what_a_replay_may_show);
 	tcase_add_test(tests, writes_the_documented_bytes);
 	tcase_add_test(tests, writes_a_complete_file_without_records);
 	tcase_add_test(tests, streams_in_blocks);

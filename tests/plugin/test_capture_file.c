@@ -44,6 +44,12 @@ uint32_t test_records_of_each_type(struct test_bytes *records)
 		struct iaprof_record_stall_reason stall_reason;
 		struct iaprof_record_stall_sample stall_sample;
 		struct iaprof_record_frames frames;
+		struct iaprof_record_code_function code_function;
+		struct iaprof_record_stack_frames stack_frames;
+		struct iaprof_record_profile_stack profile_stack;
+		struct iaprof_record_call_node call_node;
+		struct iaprof_record_histogram histogram;
+		struct iaprof_record_job job;
 		unsigned char bytes[400];
 	} record;
 	uint32_t count = 0;
@@ -67,6 +73,18 @@ uint32_t test_records_of_each_type(struct test_bytes *records)
 			record.stall_sample.reason_count = 17;
 		else if (type == IAPROF_RECORD_FRAMES)
 			record.frames.frame_count = 2;
+		else if (type == IAPROF_RECORD_STACK_FRAMES)
+			record.stack_frames.stack = record.stack_frames.frame_count = 1;
+		else if (type == IAPROF_RECORD_CODE_FUNCTION)
+			record.code_function.attribute_count = 3;
+		else if (type == IAPROF_RECORD_PROFILE_STACK)
+			record.profile_stack.frame_count = 7;
+		else if (type == IAPROF_RECORD_CALL_NODE)
+			record.call_node.parent = 0;
+		else if (type == IAPROF_RECORD_HISTOGRAM)
+			record.histogram.bucket_count = 7;
+		else if (type == IAPROF_RECORD_JOB)
+			record.job.state = IAPROF_JOB_ABORTED;
 		struct error error = { 0 };
 		ck_assert_msg(record_check(&record, size, &error) == 0, "%s", error.text);
 		test_bytes_append(records, &record, size);

@@ -276,7 +276,7 @@ END_TEST
 
 START_TEST(refuses_options_that_mean_nothing)
 {
-	static const char *const settings[] = { "pid=yes", "module=yes", "annotate=no" };
+	static const char *const settings[] = { "pid=yes", "module=yes", "annotate=no", "blame=producer" };
 	host = test_host_new("csv", "rows=events", settings[_i], NULL);
 	ck_assert_int_eq(test_host_configure(host), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(host->failure, "rows=stacks"));
@@ -404,6 +404,102 @@ START_TEST(writes_a_row_for_each_event)
 }
 END_TEST
 
+START_TEST(writes_calls_by_their_nesting)
+{
+	host = test_host_new("csv", "rows=events", NULL);
+	RECORD(IAPROF_RECORD_VALUE_TYPE, iaprof_record_value_type, .id = 5, .name = text_id("npu-time"),
+	       .unit = text_id("nanoseconds"));
+	RECORD(IAPROF_RECORD_CALL_FUNCTION, iaprof_record_call_function, .id = 1, .name = text_id("ivpu_submit_ioctl"),
+	       .family = text_id("jobs"), .kind = IAPROF_CALL_FUNCTION);
+	RECORD(IAPROF_RECORD_CALL_FUNCTION, iaprof_record_call_function, .id = 2, .name = text_id("[interrupt]"),
+	       .kind = IAPROF_CALL_CONTEXT);
+	RECORD(IAPROF_RECORD_CALL_NODE, iaprof_record_call_node, .id = 8, .function = 2);
+	RECORD(IAPROF_RECORD_CALL_NODE, iaprof_record_call_node, .id = 9, .parent = 8, .function = 1);
+	RECORD(IAPROF_RECORD_CALL, iaprof_record_call, .name = text_id("ivpu_submit_ioctl"), .pid = 77, .duration = 50,
+	       .count = 3, .node = 9, .time_type = 5, .self_duration = 20);
+	events_send();
+
+	static const struct {
+		int row;
+		const char *column, *text;
+	} expected[] = {
+		{ 2, "record", "call-function" },
+		{ 2, "id", "1" },
+		{ 2, "name", "ivpu_submit_ioctl" },
+		{ 2, "text", "jobs" },
+		{ 2, "kind", "function" },
+		{ 3, "kind", "context" },
+		{ 3, "text", "" },
+		{ 4, "record", "call-node" },
+		{ 4, "id", "8" },
+		{ 4, "parent", "" },
+		{ 5, "parent", "8" },
+		{ 5, "name", "ivpu_submit_ioctl" },
+		{ 5, "text", "jobs" },
+		{ 6, "record", "call" },
+		{ 6, "id", "9" },
+		{ 6, "duration", "50" },
+		{ 6, "value", "20" },
+		{ 6, "value_type", "npu-time" },
+		{ 6, "unit", "nanoseconds" },
+	};
+	ck_assert_int_eq(row_count(), 7);
+	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+		EXPECT(expected[i].row, expected[i].column, expected[i].text);
+}
+END_TEST
+
+START_TEST(writes_jobs_and_a_row_for_each_bucket)
+{
+	host = test_host_new("csv", "rows=events", NULL);
+	struct {
+		struct iaprof_record_histogram histogram;
+		uint64_t buckets[11];
+	} latency = { { .header = { .size = sizeof latency, .type = IAPROF_RECORD_HISTOGRAM, .source = 1, .time = 9 },
+			.begin = 3,
+			.count = 6,
+			.name = text_id("submit"),
+			.unit = text_id("nanoseconds"),
+			.bucket_count = 11 },
+		      { 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5 } };
+	test_records_put(host, &latency.histogram.header);
+	struct iaprof_record_job job = {
+		.header = { .size = sizeof job, .type = IAPROF_RECORD_JOB, .source = 1, .time = 1000 },
+		.submitted = 100,
+		.queued = 150,
+		.started = 400,
+		.id = 0x205,
+		.pid = 77,
+		.context = 2,
+		.engine = text_id("compute"),
+		.state = IAPROF_JOB_ABORTED,
+		.status = 256,
+	};
+	test_records_put(host, &job.header);
+	job.started = 0;
+	job.state = IAPROF_JOB_DONE;
+	test_records_put(host, &job.header);
+	events_send();
+
+	static const struct {
+		int row;
+		const char *column, *text;
+	} expected[] = {
+		{ 1, "record", "histogram" }, { 1, "value", "0" },          { 1, "count", "1" },
+		{ 1, "begin", "3" },          { 2, "value", "1024" },       { 2, "count", "5" },
+		{ 2, "name", "submit" },      { 2, "unit", "nanoseconds" }, { 3, "record", "job" },
+		{ 3, "id", "517" },           { 3, "parent", "2" },         { 3, "pid", "77" },
+		{ 3, "kind", "aborted" },     { 3, "name", "compute" },     { 3, "begin", "100" },
+		{ 3, "duration", "900" },     { 3, "value", "600" },        { 3, "result", "256" },
+		{ 4, "kind", "done" },        { 4, "value", "850" },
+	};
+	ck_assert_int_eq(row_count(), 5);
+	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+		EXPECT(expected[i].row, expected[i].column, expected[i].text);
+}
+END_TEST
+
+/* The kernel and its launch wait for what the core will find in the image, here to the end. */
 START_TEST(writes_device_events)
 {
 	host = test_host_new("csv", "rows=events", NULL);
@@ -473,42 +569,42 @@ START_TEST(writes_device_events)
 		{ 3, "address", "0x8000" },
 		{ 3, "name", "/tmp/image" },
 		{ 3, "build_id", "07" },
-		{ 4, "record", "kernel" },
-		{ 4, "parent", "6" },
-		{ 4, "name", "gemm" },
-		{ 5, "record", "launch" },
-		{ 5, "name", "gemm" },
-		{ 5, "count", "4" },
-		{ 6, "record", "stall-reason" },
+		{ 11, "record", "kernel" },
+		{ 11, "parent", "6" },
+		{ 11, "name", "gemm" },
+		{ 12, "record", "launch" },
+		{ 12, "name", "gemm" },
+		{ 12, "count", "4" },
+		{ 4, "record", "stall-reason" },
+		{ 5, "record", "stall-sample" },
+		{ 5, "name", "sbid" },
+		{ 5, "id", "1" },
+		{ 5, "count", "11" },
+		{ 5, "kind", "instruction-base" },
+		{ 5, "address", "0x8048" },
+		{ 5, "begin", "3" },
+		{ 6, "name", "" },
+		{ 6, "id", "3" },
+		{ 6, "count", "13" },
 		{ 7, "record", "stall-sample" },
-		{ 7, "name", "sbid" },
-		{ 7, "id", "1" },
-		{ 7, "count", "11" },
-		{ 7, "kind", "instruction-base" },
-		{ 7, "address", "0x8048" },
-		{ 7, "begin", "3" },
-		{ 8, "name", "" },
-		{ 8, "id", "3" },
-		{ 8, "count", "13" },
-		{ 9, "record", "stall-sample" },
-		{ 9, "id", "" },
-		{ 9, "count", "0" },
-		{ 10, "record", "frames" },
-		{ 10, "source", "iaprof" },
-		{ 10, "name", "main" },
-		{ 10, "module", "/usr/bin/prog" },
-		{ 10, "module_address", "0x1139" },
-		{ 10, "address", "0x2000" },
-		{ 10, "parent", "8" },
-		{ 10, "id", "9" },
-		{ 10, "depth", "0" },
-		{ 11, "name", "f" },
-		{ 11, "file", "a.c" },
-		{ 11, "line", "12" },
-		{ 11, "flags", "inlined" },
-		{ 11, "depth", "1" },
-		{ 12, "record", "code-object-unload" },
-		{ 12, "id", "6" },
+		{ 7, "id", "" },
+		{ 7, "count", "0" },
+		{ 8, "record", "frames" },
+		{ 8, "source", "iaprof" },
+		{ 8, "name", "main" },
+		{ 8, "module", "/usr/bin/prog" },
+		{ 8, "module_address", "0x1139" },
+		{ 8, "address", "0x2000" },
+		{ 8, "parent", "8" },
+		{ 8, "id", "9" },
+		{ 8, "depth", "0" },
+		{ 9, "name", "f" },
+		{ 9, "file", "a.c" },
+		{ 9, "line", "12" },
+		{ 9, "flags", "inlined" },
+		{ 9, "depth", "1" },
+		{ 10, "record", "code-object-unload" },
+		{ 10, "id", "6" },
 	};
 	ck_assert_int_eq(row_count(), 13);
 	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
@@ -516,7 +612,189 @@ START_TEST(writes_device_events)
 }
 END_TEST
 
+START_TEST(writes_what_became_of_stall_samples)
+{
+	host = test_host_new("csv", "rows=events", NULL);
+	RECORD(IAPROF_RECORD_DEVICE, iaprof_record_device, .id = 2, .name = text_id("GPU"));
+	RECORD(IAPROF_RECORD_VALUE_TYPE, iaprof_record_value_type, .id = 5, .name = text_id("gpu-stalls"),
+	       .unit = text_id("count"));
+	RECORD(IAPROF_RECORD_STALL_REASON, iaprof_record_stall_reason, .id = 7, .name = text_id("sbid"),
+	       .flags = IAPROF_STALL_REASON_WAITS);
+	struct iaprof_record_stall_reason earlier = { .header = { .size = offsetof(struct iaprof_record_stall_reason,
+										   flags),
+								  .type = IAPROF_RECORD_STALL_REASON,
+								  .source = 1 },
+						      .id = 8,
+						      .name = text_id("send"),
+						      .flags = UINT32_MAX };
+	test_records_put(host, &earlier.header);
+	RECORD(IAPROF_RECORD_DEVICE_ACTIVITY, iaprof_record_device_activity, .begin = 3, .busy = 500, .device = 2,
+	       .pid = 77, .kind = IAPROF_ACTIVITY_STATISTICS, .label = text_id("[Mesa shader code]"));
+	struct {
+		struct iaprof_record_profile_stack stack;
+		struct iaprof_record_frame frames[6];
+	} stack = {
+		{ .header = { .size = sizeof stack, .type = IAPROF_RECORD_PROFILE_STACK, .source = 1, .time = 9 },
+		  .id = 4,
+		  .frame_count = 6 },
+		{ { .name = text_id("prog"), .kind = IAPROF_FRAME_PROCESS, .address = 77 },
+		  { .name = text_id("main"), .kind = IAPROF_FRAME_USER },
+		  { .name = text_id("inline"), .kind = IAPROF_FRAME_USER, .flags = IAPROF_FRAME_INLINED },
+		  { .name = text_id("-"), .kind = IAPROF_FRAME_SEPARATOR },
+		  { .name = text_id("sync"), .kind = IAPROF_FRAME_DEVICE_INSTRUCTION },
+		  { .name = text_id("load"), .kind = IAPROF_FRAME_DEVICE_INSTRUCTION, .flags = IAPROF_FRAME_PRODUCER } }
+	};
+	test_records_put(host, &stack.stack.header);
+	RECORD(IAPROF_RECORD_PROFILE_VALUE, iaprof_record_profile_value, .stack = 4, .value_type = 5, .value = 12,
+	       .count = 3);
+	events_send();
+	static const struct {
+		int row;
+		const char *column, *text;
+	} expected[] = {
+		{ 3, "flags", "waits" },
+		{ 4, "record", "stall-reason" },
+		{ 4, "flags", "" },
+		{ 5, "record", "device-activity" },
+		{ 5, "device", "GPU" },
+		{ 5, "pid", "77" },
+		{ 5, "kind", "statistics" },
+		{ 5, "text", "[Mesa shader code]" },
+		{ 5, "begin", "3" },
+		{ 5, "duration", "500" },
+		{ 6, "record", "profile-stack" },
+		{ 6, "id", "4" },
+		{ 6, "functions", "prog;main;-;sync_[g]" },
+		{ 7, "record", "profile-value" },
+		{ 7, "id", "4" },
+		{ 7, "value_type", "gpu-stalls" },
+		{ 7, "unit", "count" },
+		{ 7, "value", "12" },
+		{ 7, "count", "3" },
+	};
+	ck_assert_int_eq(row_count(), 8);
+	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+		EXPECT(expected[i].row, expected[i].column, expected[i].text);
+}
+END_TEST
+
+/* "spmv<float>" of a SYCL program, which the core read from an image of source 1. */
+static void put_code_function(void)
+{
+	struct {
+		struct iaprof_record_code_function function;
+		struct iaprof_attribute attributes[2];
+	} record = { { .header = { .size = sizeof record, .type = IAPROF_RECORD_CODE_FUNCTION, .source = 1, .time = 9 },
+		       .code_object = 6,
+		       .name = text_id("_ZTS4spmvIfE"),
+		       .shown_name = text_id("spmv<float>"),
+		       .flags = IAPROF_CODE_FUNCTION_KERNEL,
+		       .size = 64,
+		       .attribute_count = 2 },
+		     { { .name = text_id("simd_size"), .value = 32 }, { .name = text_id("bias"), .value = -1 } } };
+	test_records_put(host, &record.function.header);
+}
+
+START_TEST(shows_what_the_compiler_says_of_kernels)
+{
+	host = test_host_new("csv", "rows=events", NULL);
+	RECORD(IAPROF_RECORD_KERNEL, iaprof_record_kernel, .id = 3, .code_object = 6, .pid = 77,
+	       .name = text_id("_ZTS4spmvIfE"), .address = 0x8040);
+	put_code_function();
+	RECORD(IAPROF_RECORD_LAUNCH, iaprof_record_launch, .kernel = 3, .pid = 77, .count = 4);
+	RECORD(IAPROF_RECORD_KERNEL, iaprof_record_kernel, .id = 4, .code_object = 6, .pid = 77,
+	       .name = text_id("_ZTS4spmvIfE"), .address = 0x18040);
+	/* Of another code object, and of another source. */
+	RECORD(IAPROF_RECORD_KERNEL, iaprof_record_kernel, .id = 5, .code_object = 7, .pid = 77,
+	       .name = text_id("_ZTS4spmvIfE"), .address = 0x28040);
+	struct iaprof_record_kernel other = {
+		.header = { .size = sizeof other, .type = IAPROF_RECORD_KERNEL, .source = 2 },
+		.id = 3,
+		.code_object = 6,
+		.name = text_id("_ZTS4spmvIfE")
+	};
+	test_records_put(host, &other.header);
+	events_send();
+	static const struct {
+		int row;
+		const char *column, *text;
+	} expected[] = {
+		{ 1, "record", "code-function" },
+		{ 1, "source", "1" },
+		{ 1, "parent", "6" },
+		{ 1, "kind", "kernel" },
+		{ 1, "name", "spmv<float>" },
+		{ 1, "text", "_ZTS4spmvIfE" },
+		{ 1, "address", "" },
+		{ 1, "size", "64" },
+		{ 1, "attributes", "simd_size=32;bias=-1" },
+		/* It has waited for its function. */
+		{ 2, "record", "kernel" },
+		{ 2, "name", "spmv<float>" },
+		{ 2, "attributes", "simd_size=32;bias=-1" },
+		{ 3, "record", "launch" },
+		{ 3, "name", "spmv<float>" },
+		{ 3, "attributes", "simd_size=32;bias=-1" },
+		{ 4, "record", "kernel" },
+		{ 4, "name", "spmv<float>" },
+		{ 4, "text", "_ZTS4spmvIfE" },
+		{ 4, "attributes", "simd_size=32;bias=-1" },
+		{ 5, "name", "_ZTS4spmvIfE" },
+		{ 5, "attributes", "" },
+		{ 6, "name", "_ZTS4spmvIfE" },
+		{ 6, "attributes", "" },
+	};
+	ck_assert_int_eq(row_count(), 7);
+	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+		EXPECT(expected[i].row, expected[i].column, expected[i].text);
+}
+END_TEST
+
 /* Each column of both headers has a row in a table of the README. */
+/* The names of a stack come later than its launches; the row of a launch waits for them, but not for ever. */
+START_TEST(launches_wait_for_their_functions)
+{
+	host = test_host_new("csv", "rows=events", _i ? "lines=yes" : "lines=no", NULL);
+	uint64_t addresses[] = { 0x3000, 0x2000 };
+	uint32_t named = test_records_intern_stack(host, 77, addresses, 2);
+	uint32_t nameless = test_records_intern_stack(host, 77, addresses, 1);
+	RECORD(IAPROF_RECORD_KERNEL, iaprof_record_kernel, .id = 3, .pid = 77, .name = text_id("gemm"));
+	RECORD(IAPROF_RECORD_LAUNCH, iaprof_record_launch, .kernel = 3, .user_stack = nameless, .count = 1);
+	RECORD(IAPROF_RECORD_LAUNCH, iaprof_record_launch, .kernel = 3, .user_stack = named, .count = 2);
+	RECORD(IAPROF_RECORD_CALL, iaprof_record_call, .name = text_id("submit"), .user_stack = named, .count = 3);
+	RECORD(IAPROF_RECORD_LAUNCH, iaprof_record_launch, .kernel = 3, .count = 4);
+	struct {
+		struct iaprof_record_stack_frames head;
+		struct iaprof_record_frame frames[3];
+	} frames = { { .header = { .size = sizeof frames, .type = IAPROF_RECORD_STACK_FRAMES, .time = 9 },
+		       .stack = named,
+		       .pid = 77,
+		       .frame_count = 3 },
+		     { { .name = text_id("main;"), .kind = IAPROF_FRAME_USER, .file = text_id("a.c"), .line = 7 },
+		       { .name = text_id("inner"), .kind = IAPROF_FRAME_USER, .flags = IAPROF_FRAME_INLINED },
+		       { .name = text_id("run"), .kind = IAPROF_FRAME_JIT } } };
+	test_records_put(host, &frames.head.header);
+	RECORD(IAPROF_RECORD_LAUNCH, iaprof_record_launch, .kernel = 3, .user_stack = named, .count = 5);
+	struct iaprof_record_sync sync = {
+		.header = { .size = sizeof sync, .type = IAPROF_RECORD_SYNC, .time = UINT64_MAX }
+	};
+	test_records_put(host, &sync.header);
+	RECORD(IAPROF_RECORD_LAUNCH, iaprof_record_launch, .kernel = 3, .count = 6);
+	events_send();
+	static const char *const counts[] = { "4", "2", "3", "5", "1", "6" };
+	static const bool with_names[] = { false, true, true, true, false, false };
+	ck_assert_int_eq(row_count(), 1 + 7);
+	for (int i = 0; i < 6; i++) {
+		EXPECT(i + 2, "count", counts[i]);
+		EXPECT(i + 2, "functions",
+		       !with_names[i] ? ""
+		       : _i           ? "main::a.c:7;inner_[i];run_[j]"
+				      : "main:;run_[j]");
+	}
+	EXPECT(6, "stack", "0x3000");
+}
+END_TEST
+
 START_TEST(documents_every_column)
 {
 	host = test_host_new("csv", _i ? "rows=events" : "rows=stacks", NULL);
@@ -552,9 +830,14 @@ int main(void)
 	tcase_add_loop_test(tests, ends_lines_as_asked, 0, 2);
 	tcase_add_loop_test(tests, writes_a_header_for_an_empty_run, 0, 2);
 	tcase_add_loop_test(tests, says_when_the_disk_is_full, 0, 2);
-	tcase_add_loop_test(tests, refuses_options_that_mean_nothing, 0, 3);
+	tcase_add_loop_test(tests, refuses_options_that_mean_nothing, 0, 4);
 	tcase_add_test(tests, writes_a_row_for_each_event);
+	tcase_add_test(tests, writes_calls_by_their_nesting);
+	tcase_add_test(tests, writes_jobs_and_a_row_for_each_bucket);
 	tcase_add_test(tests, writes_device_events);
+	tcase_add_test(tests, writes_what_became_of_stall_samples);
+	tcase_add_test(tests, shows_what_the_compiler_says_of_kernels);
+	tcase_add_loop_test(tests, launches_wait_for_their_functions, 0, 2);
 	tcase_add_loop_test(tests, documents_every_column, 0, 2);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

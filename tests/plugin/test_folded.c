@@ -159,6 +159,60 @@ START_TEST(marks_each_kind_of_frame)
 }
 END_TEST
 
+/* "wait" waits for what another sink asked for: a load at a line, and instructions of which less is known. */
+static void add_waiting_stacks(void)
+{
+	static const struct iaprof_frame producers[] = {
+		{ .name = "send.ugm load", .file = "/src/tile.cl", .line = 31 },
+		{ .name = "send.ugm load", .file = "/src/tile.cl", .line = 40 },
+		{ .name = "sync 7", .file = NULL },
+		{ .name = "math", .file = "a;b 12" },
+	};
+	uint32_t frames[] = {
+		test_profile_frame(&profile, &(struct iaprof_frame){ .name = "prog", .kind = IAPROF_FRAME_PROCESS }),
+		test_profile_frame(&profile,
+				   &(struct iaprof_frame){ .name = "wait", .kind = IAPROF_FRAME_DEVICE_INSTRUCTION }),
+		0,
+		test_profile_frame(&profile,
+				   &(struct iaprof_frame){ .name = "sbid", .kind = IAPROF_FRAME_STALL_REASON }),
+	};
+	for (uint32_t i = 0; i < 4; i++) {
+		struct iaprof_frame frame = producers[i];
+		frame.kind = IAPROF_FRAME_DEVICE_INSTRUCTION;
+		frame.flags = IAPROF_FRAME_PRODUCER;
+		frames[2] = test_profile_frame(&profile, &frame);
+		test_profile_value(&profile, test_profile_stack(&profile, frames, 4), cpu, 1u << i);
+	}
+	/* One that waits for nothing. */
+	frames[2] = frames[3];
+	test_profile_value(&profile, test_profile_stack(&profile, frames, 3), cpu, 100);
+}
+
+START_TEST(blames_who_waits_or_what_it_waits_for)
+{
+	static const char *const expected[] = {
+		"prog;wait_[g];sbid_[g] 115\n",
+		"prog;wait_[g];<- math a:b 12_[g];sbid_[g] 8\n"
+		"prog;wait_[g];<- send.ugm load tile.cl:31_[g];sbid_[g] 1\n"
+		"prog;wait_[g];<- send.ugm load tile.cl:40_[g];sbid_[g] 2\n"
+		"prog;wait_[g];<- sync 7_[g];sbid_[g] 4\n"
+		"prog;wait_[g];sbid_[g] 100\n",
+		"prog;wait;<- math a:b_12;sbid 8\n"
+		"prog;wait;<- send.ugm load tile.cl:31;sbid 1\n"
+		"prog;wait;<- send.ugm load tile.cl:40;sbid 2\n"
+		"prog;wait;<- sync_7;sbid 4\n"
+		"prog;wait;sbid 100\n",
+	};
+	host = _i == 0   ? test_host_new("folded", "pid=no", NULL)
+	       : _i == 1 ? test_host_new("folded", "pid=no", "blame=producer", NULL)
+			 : test_host_new("folded", "pid=no", "blame=producer", "annotate=no", NULL);
+	add_waiting_stacks();
+	ck_assert_int_eq(write_profile(), 0);
+	ck_assert_int_eq(!!(host->requested & IAPROF_REQUEST_PRODUCERS), _i > 0);
+	expect(NULL, expected[_i]);
+}
+END_TEST
+
 START_TEST(puts_the_pid_where_it_is_wanted)
 {
 	static const char *const choices[] = { "pid=auto", "pid=yes", "pid=no" };
@@ -216,6 +270,35 @@ START_TEST(writes_only_the_value_type_that_is_asked_for)
 	ck_assert_int_eq(write_profile(), 0);
 	expect(NULL, expected[_i]);
 	ck_assert_uint_eq(host->outputs.count, 1);
+}
+END_TEST
+
+/* A device's, for that is what other tools do not have; else the first. */
+START_TEST(writes_one_value_type_to_standard_output_and_names_the_others)
+{
+	static const char *const expected[] = { "a 1\n", "a;-;b_[G] 2\n" };
+	host = test_host_new("folded", "pid=no", NULL);
+	host->output_single = true;
+	uint32_t stalls = test_profile_value_type(&profile, "gpu-stalls", "count");
+	uint32_t calls = test_profile_value_type(&profile, "npu-calls", "count");
+	const struct iaprof_frame frames[] = { { .name = "a", .kind = IAPROF_FRAME_PROCESS },
+					       { .name = "-", .kind = IAPROF_FRAME_SEPARATOR },
+					       { .name = "b", .kind = IAPROF_FRAME_DEVICE_FUNCTION } };
+	uint32_t ids[3];
+	for (size_t i = 0; i < 3; i++)
+		ids[i] = test_profile_frame(&profile, &frames[i]);
+	test_profile_add(&profile, "a", cpu, 1);
+	test_profile_add(&profile, "a", calls, 3);
+	if (_i)
+		test_profile_value(&profile, test_profile_stack(&profile, ids, 3), stalls, 2);
+	ck_assert_int_eq(write_profile(), 0);
+	expect(NULL, expected[_i]);
+	ck_assert_uint_eq(host->outputs.count, 1);
+	ck_assert_uint_eq(host->messages.count, 1);
+	const char *message = host->messages.items[0].text;
+	ck_assert_msg(strstr(message, _i ? "gpu-stalls alone, without cpu, npu-calls:"
+					 : "cpu alone, without npu-calls:") != NULL,
+		      "%s", message);
 }
 END_TEST
 
@@ -351,9 +434,11 @@ int main(void)
 	tcase_add_test(tests, writes_an_empty_file_for_an_empty_profile);
 	tcase_add_loop_test(tests, marks_each_kind_of_frame, 0,
 			    3 * (int)(sizeof frames_table / sizeof frames_table[0]));
+	tcase_add_loop_test(tests, blames_who_waits_or_what_it_waits_for, 0, 3);
 	tcase_add_loop_test(tests, puts_the_pid_where_it_is_wanted, 0, 3);
 	tcase_add_test(tests, writes_one_file_for_each_value_type);
 	tcase_add_loop_test(tests, writes_only_the_value_type_that_is_asked_for, 0, 4);
+	tcase_add_loop_test(tests, writes_one_value_type_to_standard_output_and_names_the_others, 0, 2);
 	tcase_add_test(tests, refuses_an_unknown_value_type);
 	tcase_add_test(tests, says_when_the_disk_is_full);
 	tcase_add_loop_test(tests, keeps_hostile_names_inside_their_frame, 0, 3 * (int)HOSTILE_COUNT);

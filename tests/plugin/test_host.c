@@ -35,6 +35,8 @@ static void plugin_check(const struct iaprof_plugin *plugin, const char *name)
 	switch (plugin->kind) {
 	case IAPROF_PLUGIN_SOURCE:
 		ck_assert(plugin->start && plugin->stop);
+		for (size_t i = 0; plugin->companions && plugin->companions[i]; i++)
+			ck_assert_msg(strcmp(plugin->companions[i], name) != 0, "it is its own companion");
 		break;
 	case IAPROF_PLUGIN_SINK:
 		ck_assert(plugin->finish && (plugin->records || plugin->profile));
@@ -42,6 +44,8 @@ static void plugin_check(const struct iaprof_plugin *plugin, const char *name)
 		break;
 	case IAPROF_PLUGIN_DECODER:
 		ck_assert(plugin->machine && plugin->decode);
+		ck_assert(!plugin->code_open == !plugin->code_close && !plugin->code_open == !plugin->code_decode);
+		ck_assert(plugin->code_open || !plugin->code_producers);
 		break;
 	default:
 		ck_abort_msg("kind %u", plugin->kind);
@@ -136,6 +140,11 @@ void test_host_free(struct test_host *host)
 			close(host->watches.items[i].fd);
 	for (size_t i = 0; i < host->messages.count; i++)
 		free(host->messages.items[i].text);
+	for (size_t i = 0; i < host->check_items.count; i++) {
+		free(host->check_items.items[i].name);
+		free(host->check_items.items[i].text);
+	}
+	array_free(&host->check_items);
 	for (size_t i = 0; i < host->outputs.count; i++) {
 		free(host->outputs.items[i]->variant);
 		free(host->outputs.items[i]->data);
@@ -144,8 +153,13 @@ void test_host_free(struct test_host *host)
 	array_free(&host->watches);
 	array_free(&host->messages);
 	array_free(&host->outputs);
+	for (size_t i = 0; i < host->environment.count; i++)
+		free(host->environment.items[i]);
+	array_free(&host->environment);
 	array_free(&host->strings);
 	array_free(&host->stacks);
+	hash_index_free(&host->string_index);
+	hash_index_free(&host->stack_index);
 	free(host->records);
 	close(host->epoll);
 	close(host->wake);
@@ -163,6 +177,20 @@ int test_host_configure(struct test_host *host)
 int test_host_probe(struct test_host *host)
 {
 	return host->plugin.probe ? host->plugin.probe(&host->host, host->instance) : 0;
+}
+
+void test_host_check(struct test_host *host)
+{
+	if (host->plugin.check)
+		host->plugin.check(&host->host, host->instance);
+}
+
+const struct test_check_item *test_host_check_item(const struct test_host *host, const char *name)
+{
+	for (size_t i = 0; i < host->check_items.count; i++)
+		if (!strcmp(host->check_items.items[i].name, name))
+			return &host->check_items.items[i];
+	return NULL;
 }
 
 int test_host_prepare(struct test_host *host)
@@ -234,6 +262,16 @@ int test_host_run(struct test_host *host, unsigned milliseconds)
 		}
 	}
 	return 0;
+}
+
+void test_host_freeze(struct test_host *host)
+{
+	pthread_mutex_lock(&host->lock);
+}
+
+void test_host_thaw(struct test_host *host)
+{
+	pthread_mutex_unlock(&host->lock);
 }
 
 void test_host_stop(struct test_host *host)

@@ -23,6 +23,7 @@
 #include <iaprof/plugin.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 
 /* Where a string or stack id was defined: an offset into the records. */
 struct test_definition {
@@ -33,6 +34,12 @@ struct test_definition {
 struct test_message {
 	int level; /* enum iaprof_log_level */
 	char *text;
+};
+
+/* What check_item() was told. */
+struct test_check_item {
+	uint32_t state; /* enum iaprof_check_state */
+	char *name, *text;
 };
 
 /* An output of a sink, in memory. Data has a NUL after its size bytes. */
@@ -55,6 +62,7 @@ struct test_host {
 	/* A test may change these before test_host_configure(). */
 	struct iaprof_target target; /* the whole system by default */
 	int emit_error;              /* negative errno: emit() returns it and takes nothing */
+	bool output_single;          /* what output_is_single() says */
 	size_t output_limit; /* an output_write() that takes an output above this many bytes fails: ENOSPC; 0 none */
 
 	/* What the instance did; look at it from the test's thread when the source is stopped. */
@@ -62,12 +70,16 @@ struct test_host {
 	size_t record_size, record_capacity, record_count;
 	ARRAY(struct test_definition) strings;
 	ARRAY(struct test_definition) stacks;
-	ARRAY(struct test_message) messages; /* log() */
-	char failure[4096];                  /* fail(): "outer: inner", empty when nothing failed */
+	struct hash_index string_index, stack_index; /* positions in strings and stacks */
+	ARRAY(struct test_message) messages;         /* log() */
+	ARRAY(struct test_check_item) check_items;
+	char failure[4096]; /* fail(): "outer: inner", empty when nothing failed */
 	ARRAY(struct test_output *) outputs;
-	uint32_t requested; /* request(): enum iaprof_request */
-	bool finished;      /* finished() was called, or the thread returned 0 */
-	int thread_result;  /* what thread() returned; 0 while it runs */
+	uint32_t requested;        /* request(): enum iaprof_request */
+	ARRAY(char *) environment; /* command_environment(): "NAME=VALUE", when the target has a command_pid */
+	iaprof_mapped_file_callback *mapped_file_callback; /* watch_mapped_files(): for the test to call */
+	bool finished;                                     /* finished() was called, or the thread returned 0 */
+	int thread_result;                                 /* what thread() returned; 0 while it runs */
 
 	struct iaprof_plugin plugin; /* this host's own copy, zeros where an older plugin has no member */
 	void *instance;
@@ -100,7 +112,8 @@ void test_host_free(struct test_host *host);
 int test_host_configure(struct test_host *host);
 int test_host_probe(struct test_host *host);
 int test_host_prepare(struct test_host *host);
-int test_host_begin(struct test_host *host); /* start(), and the thread */
+void test_host_check(struct test_host *host); /* fills check_items */
+int test_host_begin(struct test_host *host);  /* start(), and the thread */
 int test_host_finish(struct test_host *host);
 
 /* configure() to start(): each must succeed. For a source a test skips or checks probe() first if it has to. */
@@ -109,6 +122,13 @@ void test_host_start(struct test_host *host);
 int test_host_run(struct test_host *host, unsigned milliseconds);
 /* Ends the thread, then stop() and finish(): each must succeed. thread_result is left to the test. */
 void test_host_stop(struct test_host *host);
+
+/*
+ * While the source runs, what it did is looked at between these two: it waits where it would do more. Nothing else is
+ * called meanwhile, and what was found is used no longer.
+ */
+void test_host_freeze(struct test_host *host);
+void test_host_thaw(struct test_host *host);
 
 /* Sinks: hands over a batch, or a profile. */
 int test_host_send(struct test_host *host, const void *records, size_t size, uint32_t count);
@@ -129,6 +149,8 @@ const struct iaprof_record_value_type *test_host_value_type(const struct test_ho
 const char *test_host_metadata(const struct test_host *host, const char *key);
 /* The sum of count over the LOST records with this reason (NULL: any); unknown counts are 0. */
 uint64_t test_host_lost(const struct test_host *host, const char *reason);
+/* What check() told of a name; NULL nothing. */
+const struct test_check_item *test_host_check_item(const struct test_host *host, const char *name);
 /* Whether a message of this level contains text. */
 bool test_host_logged(const struct test_host *host, int level, const char *text);
 

@@ -9,16 +9,58 @@
 
 #include "bus/record_check.h"
 
+static uint64_t string_hash(const char *text, size_t length)
+{
+	return hash_bytes(text, length, 0);
+}
+
+static uint64_t stack_hash(uint32_t pid, const uint64_t *addresses, size_t count)
+{
+	return hash_bytes(addresses, count * sizeof *addresses, pid);
+}
+
+static const struct iaprof_record_string *string_at(const struct test_host *host, size_t position)
+{
+	return (const void *)(host->records + host->strings.items[position].offset);
+}
+
+static const struct iaprof_record_stack *stack_at(const struct test_host *host, size_t position)
+{
+	return (const void *)(host->records + host->stacks.items[position].offset);
+}
+
+static uint64_t string_rehash(const void *host, uint32_t position)
+{
+	const struct iaprof_record_string *record = string_at(host, position);
+	return string_hash(iaprof_record_string_text(record), record->length);
+}
+
+static uint64_t stack_rehash(const void *host, uint32_t position)
+{
+	const struct iaprof_record_stack *record = stack_at(host, position);
+	return stack_hash(record->pid, iaprof_record_stack_addresses(record), record->count);
+}
+
+static void string_put(struct test_host *host, const struct iaprof_record_string *record)
+{
+	uint64_t hash = string_hash(iaprof_record_string_text(record), record->length);
+	ck_assert(hash_index_add(&host->string_index, hash, (uint32_t)host->strings.count, string_rehash, host));
+	ck_assert(array_push(&host->strings, ((struct test_definition){ record->id, host->record_size })));
+}
+
+static void stack_put(struct test_host *host, const struct iaprof_record_stack *record)
+{
+	uint64_t hash = stack_hash(record->pid, iaprof_record_stack_addresses(record), record->count);
+	ck_assert(hash_index_add(&host->stack_index, hash, (uint32_t)host->stacks.count, stack_rehash, host));
+	ck_assert(array_push(&host->stacks, ((struct test_definition){ record->id, host->record_size })));
+}
+
 void test_records_put(struct test_host *host, const struct iaprof_record *record)
 {
 	if (record->type == IAPROF_RECORD_STRING)
-		ck_assert(array_push(&host->strings,
-				     ((struct test_definition){ ((const struct iaprof_record_string *)record)->id,
-								host->record_size })));
+		string_put(host, (const void *)record);
 	if (record->type == IAPROF_RECORD_STACK)
-		ck_assert(array_push(&host->stacks,
-				     ((struct test_definition){ ((const struct iaprof_record_stack *)record)->id,
-								host->record_size })));
+		stack_put(host, (const void *)record);
 	ck_assert(array_grow((void **)&host->records, &host->record_capacity, host->record_size + record->size, 1));
 	memcpy(host->records + host->record_size, record, record->size);
 	host->record_size += record->size;
@@ -63,9 +105,9 @@ uint32_t test_records_intern_string(struct test_host *host, const char *text, si
 	length = strnlen(text, length > IAPROF_STRING_LENGTH_MAX ? IAPROF_STRING_LENGTH_MAX : length);
 	if (!length)
 		return 0;
-	for (size_t i = 0; i < host->strings.count; i++) {
-		const struct iaprof_record_string *known =
-			(const void *)(host->records + host->strings.items[i].offset);
+	struct hash_probe probe = hash_index_probe(&host->string_index, string_hash(text, length));
+	while (hash_index_next(&host->string_index, &probe)) {
+		const struct iaprof_record_string *known = string_at(host, probe.position);
 		if (known->length == length && memcmp(iaprof_record_string_text(known), text, length) == 0)
 			return known->id;
 	}
@@ -88,8 +130,9 @@ uint32_t test_records_intern_stack(struct test_host *host, uint32_t pid, const u
 		count = IAPROF_STACK_DEPTH_MAX;
 	if (!count)
 		return 0;
-	for (size_t i = 0; i < host->stacks.count; i++) {
-		const struct iaprof_record_stack *known = (const void *)(host->records + host->stacks.items[i].offset);
+	struct hash_probe probe = hash_index_probe(&host->stack_index, stack_hash(pid, addresses, count));
+	while (hash_index_next(&host->stack_index, &probe)) {
+		const struct iaprof_record_stack *known = stack_at(host, probe.position);
 		if (known->pid == pid && known->count == count &&
 		    memcmp(iaprof_record_stack_addresses(known), addresses, count * sizeof *addresses) == 0)
 			return known->id;

@@ -63,16 +63,46 @@ static int replay_run(struct test_host *host)
 	return host->thread_result;
 }
 
+static bool is_name(const struct iaprof_record *record)
+{
+	return record->type == IAPROF_RECORD_STRING || record->type == IAPROF_RECORD_FRAMES ||
+	       record->type == IAPROF_RECORD_STACK_FRAMES || record->type == IAPROF_RECORD_SOURCE ||
+	       record->type == IAPROF_RECORD_CODE_FUNCTION || record->type == IAPROF_RECORD_VALUE_TYPE ||
+	       record->type == IAPROF_RECORD_PROFILE_STACK;
+}
+
+/* The record after one, NULL for the first, within the first size bytes of all records. */
+static const struct iaprof_record *next_record(size_t size, const struct iaprof_record *record)
+{
+	return size ? iaprof_batch_next(&(struct iaprof_batch){ .records = records.data, .size = size }, record) : NULL;
+}
+
+/* Appends the values that come before a later one than until; *last is the last one that was appended before. */
+static void append_values(struct test_bytes *expected, size_t size, uint64_t until, const struct iaprof_record **last)
+{
+	for (const struct iaprof_record *record = *last; (record = next_record(size, record));) {
+		if (record->type != IAPROF_RECORD_PROFILE_VALUE)
+			continue;
+		if (record->time > until)
+			return;
+		test_bytes_append(expected, record, record->size);
+		*last = record;
+	}
+}
+
 /* Appends the first size bytes of the records that say what strings and addresses mean, or the others. */
 static void append_of_pass(struct test_bytes *expected, size_t size, bool names)
 {
-	for (size_t offset = 0; offset < size;) {
-		const struct iaprof_record *record = (const void *)(records.data + offset);
-		bool is_name = record->type == IAPROF_RECORD_STRING || record->type == IAPROF_RECORD_FRAMES;
-		if (is_name == names)
-			test_bytes_append(expected, record, record->size);
-		offset += record->size;
+	const struct iaprof_record *last_value = NULL;
+	for (const struct iaprof_record *record = NULL; (record = next_record(size, record));) {
+		if (record->type == IAPROF_RECORD_PROFILE_VALUE || is_name(record) != names)
+			continue;
+		if (record->type == IAPROF_RECORD_SYNC)
+			append_values(expected, size, record->time, &last_value);
+		test_bytes_append(expected, record, record->size);
 	}
+	if (!names)
+		append_values(expected, size, UINT64_MAX, &last_value);
 }
 
 /* What names are come first, for a replayed run resolves stacks as it goes. */
@@ -99,6 +129,62 @@ START_TEST(gives_back_every_record)
 	expect_records(host, records.size);
 	ck_assert_uint_eq(host->record_count, count);
 	ck_assert_str_eq(host->failure, "");
+	test_host_free(host);
+}
+END_TEST
+
+static void append_record(uint16_t type, size_t size, uint64_t time)
+{
+	_Alignas(8) unsigned char record[128] = { 0 };
+	struct iaprof_record header = { .size = (uint32_t)size, .type = type, .time = time };
+	memcpy(record, &header, sizeof header);
+	if (type == IAPROF_RECORD_PROFILE_VALUE)
+		((struct iaprof_record_profile_value *)record)->count = 1;
+	if (type == IAPROF_RECORD_LOST)
+		((struct iaprof_record_lost *)record)->count = 1;
+	test_bytes_append(&records, record, size);
+	count++;
+}
+
+/* By how late the recorded run's values came onto the bus no interval may change. */
+START_TEST(sends_values_before_the_sync_that_they_came_with)
+{
+	static const struct {
+		uint16_t type;
+		uint64_t time;
+	} written[] = { { IAPROF_RECORD_SYNC, 10 },          { IAPROF_RECORD_LOST, 11 },
+			{ IAPROF_RECORD_PROFILE_VALUE, 10 }, { IAPROF_RECORD_SYNC, 20 },
+			{ IAPROF_RECORD_SYNC, 30 },          { IAPROF_RECORD_PROFILE_VALUE, 20 },
+			{ IAPROF_RECORD_LOST, 31 },          { IAPROF_RECORD_PROFILE_VALUE, 20 },
+			{ IAPROF_RECORD_PROFILE_VALUE, 30 }, { IAPROF_RECORD_SYNC, 40 },
+			{ IAPROF_RECORD_PROFILE_VALUE, 41 } },
+	  sent[] = { { IAPROF_RECORD_PROFILE_VALUE, 10 }, { IAPROF_RECORD_SYNC, 10 },
+		     { IAPROF_RECORD_LOST, 11 },          { IAPROF_RECORD_PROFILE_VALUE, 20 },
+		     { IAPROF_RECORD_PROFILE_VALUE, 20 }, { IAPROF_RECORD_SYNC, 20 },
+		     { IAPROF_RECORD_PROFILE_VALUE, 30 }, { IAPROF_RECORD_SYNC, 30 },
+		     { IAPROF_RECORD_LOST, 31 },          { IAPROF_RECORD_SYNC, 40 },
+		     { IAPROF_RECORD_PROFILE_VALUE, 41 } };
+	count = 0;
+	for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+		append_record(written[i].type,
+			      written[i].type == IAPROF_RECORD_SYNC   ? sizeof(struct iaprof_record_sync)
+			      : written[i].type == IAPROF_RECORD_LOST ? sizeof(struct iaprof_record_lost)
+								      : sizeof(struct iaprof_record_profile_value),
+			      written[i].time);
+	test_capture_write(&file, &records, count, NULL);
+	int result;
+	struct test_host *host = replay_open(file.size, &result);
+	ck_assert_msg(result == 0, "%s", host->failure);
+	ck_assert_int_eq(replay_run(host), 0);
+	ck_assert_uint_eq(host->record_count, count);
+	struct iaprof_batch batch = { .records = host->records, .size = host->record_size };
+	const struct iaprof_record *record = NULL;
+	for (size_t i = 0; i < sizeof sent / sizeof *sent; i++) {
+		record = iaprof_batch_next(&batch, record);
+		ck_assert_ptr_nonnull(record);
+		ck_assert_msg(record->type == sent[i].type && record->time == sent[i].time, "record %zu is %u of %lu",
+			      i, record->type, record->time);
+	}
 	test_host_free(host);
 }
 END_TEST
@@ -303,7 +389,7 @@ enum hostile {
 	SIZE_ZERO,
 	SIZE_LARGE,
 	COMPRESSED_LARGE,
-	COUNT_LOW, /* the last record, a SYNC, is one too many */
+	COUNT_LOW, /* the last record is one too many */
 	COUNT_HIGH,
 	KIND,
 	PAD,
@@ -332,6 +418,14 @@ static const char *const hostile_texts[] = {
 	[END_TOTALS] = "totals",
 	[AFTER_END] = "something follows the end",
 };
+
+static size_t last_record_size(void)
+{
+	uint32_t size = 0;
+	for (size_t offset = 0; offset < records.size; offset += size)
+		size = ((const struct iaprof_record *)(const void *)(records.data + offset))->size;
+	return size;
+}
 
 START_TEST(stops_at_what_is_made_to_harm)
 {
@@ -396,7 +490,7 @@ START_TEST(stops_at_what_is_made_to_harm)
 	ck_assert_int_eq(replay_run(host), -EBADMSG);
 	ck_assert_msg(strstr(host->failure, hostile_texts[_i]) != NULL, "%s", host->failure);
 	/* Records that were whole before what is wrong were sent. */
-	expect_records(host, _i == COUNT_LOW                        ? records.size - sizeof(struct iaprof_record_sync)
+	expect_records(host, _i == COUNT_LOW                        ? records.size - last_record_size()
 			     : _i == COUNT_HIGH || _i >= END_NUMBER ? records.size
 								    : 0);
 	test_host_free(host);
@@ -499,6 +593,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, gives_back_every_record);
+	tcase_add_test(tests, sends_values_before_the_sync_that_they_came_with);
 	tcase_add_test(tests, gives_nothing_for_an_empty_run);
 	tcase_add_test(tests, reads_a_capture_of_another_writer);
 	tcase_add_test(tests, replays_up_to_every_cut);

@@ -194,6 +194,44 @@ static const struct iaprof_target *host_target(const struct iaprof_host *host)
 	return &owner(host)->target;
 }
 
+/* A command that is not there: what would be its environment is kept for the test. */
+static int host_command_environment(const struct iaprof_host *host, const char *name, const char *value, uint32_t how)
+{
+	struct test_host *test = owner(host);
+	ck_assert_uint_le(how, IAPROF_ENVIRONMENT_PREPEND_PATH);
+	if (!test->target.command_pid)
+		return -ENOENT;
+	char *change = NULL;
+	ck_assert_int_ge(asprintf(&change, "%s=%s", name, value), 0);
+	ck_assert(array_push(&test->environment, change));
+	return 0;
+}
+
+static int host_watch_mapped_files(const struct iaprof_host *host, iaprof_mapped_file_callback *callback)
+{
+	struct test_host *test = owner(host);
+	ck_assert_uint_ne(test->plugin.flags & IAPROF_PLUGIN_NEEDS_PROCESSES, 0);
+	test->mapped_file_callback = callback;
+	return 0;
+}
+
+IAPROF_PRINTF(4, 5)
+static void host_check_item(const struct iaprof_host *host, uint32_t state, const char *name, const char *format, ...)
+{
+	struct test_host *test = owner(host);
+	char *text = NULL;
+	ck_assert_msg(state <= IAPROF_CHECK_MISSING, "check_item(): unknown state %u", state);
+	ck_assert_msg(name && *name && !strchr(name, '\n'), "check_item() needs a name of one line");
+	va_list arguments;
+	va_start(arguments, format);
+	ck_assert_int_ge(vasprintf(&text, format, arguments), 0);
+	va_end(arguments);
+	ck_assert_msg(*text && !strchr(text, '\n'), "check_item(): \"%s\" says \"%s\", which is not one line", name,
+		      text);
+	struct test_check_item item = { .state = state, .name = strdup(name), .text = text };
+	ck_assert(array_push(&test->check_items, item));
+}
+
 static void host_finished(const struct iaprof_host *host)
 {
 	__atomic_store_n(&owner(host)->finished, true, __ATOMIC_RELEASE);
@@ -214,6 +252,11 @@ static struct iaprof_output *host_output_open(const struct iaprof_host *host, co
 	output->data = calloc(1, 1);
 	ck_assert(array_push(&owner(host)->outputs, output));
 	return (struct iaprof_output *)output;
+}
+
+static int host_output_is_single(const struct iaprof_host *services)
+{
+	return owner(services)->output_single;
 }
 
 static int host_output_write(const struct iaprof_host *host, struct iaprof_output *opaque, const void *data,
@@ -277,9 +320,13 @@ struct iaprof_host test_services(struct test_host *host)
 		.request = host_request,
 		.output_open = host_output_open,
 		.output_write = host_output_write,
+		.output_is_single = host_output_is_single,
 		.output_flush = host_output_flush,
 		.output_close = host_output_close,
 		.output_discard = host_output_discard,
 		.core = host,
+		.command_environment = host_command_environment,
+		.watch_mapped_files = host_watch_mapped_files,
+		.check_item = host_check_item,
 	};
 }

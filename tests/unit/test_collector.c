@@ -143,6 +143,64 @@ START_TEST(what_was_lost_is_in_the_profile)
 }
 END_TEST
 
+/* The next STACK_FRAMES record on the bus; *frames its first frame. */
+static bool next_names(uint32_t *stack, uint32_t *count, struct iaprof_record_frame *frames)
+{
+	bool found = false;
+	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
+		next = block->next;
+		struct iaprof_batch batch = block_batch(block);
+		for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));) {
+			const struct iaprof_record_stack_frames *names = (const void *)record;
+			if (record->type != IAPROF_RECORD_STACK_FRAMES)
+				continue;
+			ck_assert(!found);
+			found = true;
+			*stack = names->stack;
+			*count = names->frame_count;
+			*frames = iaprof_record_stack_frames_frames(names)[0];
+		}
+		bus_recycle(bus, block);
+	}
+	return found;
+}
+
+static uint32_t take_launch(uint32_t pid, uint64_t address, uint64_t time)
+{
+	struct iaprof_record_launch record = {
+		.pid = pid, .user_stack = intern_stack(intern, pid, &address, 1), .count = 1, .first_time = time
+	};
+	take(&record, IAPROF_RECORD_LAUNCH, sizeof record, time);
+	return record.user_stack;
+}
+
+START_TEST(stacks_of_launches_get_names_once)
+{
+	uint32_t stack = 0, count = 0;
+	struct iaprof_record_frame frame;
+	collector_free(collector);
+	collector = collector_new(&(struct collector_options){ .intern = intern, .frames_bus = bus });
+	uint32_t launch = take_launch(10, 0x1234, 2 * SECOND);
+	uint32_t later = take_launch(10, 0x4321, 5 * SECOND);
+	take_launch(10, 0x1234, 2 * SECOND);
+	/* What the process is comes later, from elsewhere; until then nobody can know. */
+	ck_assert(!next_names(&stack, &count, &frame));
+	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
+	take_sync(3 * SECOND);
+	ck_assert(next_names(&stack, &count, &frame));
+	ck_assert_uint_eq(stack, launch);
+	ck_assert_uint_eq(count, 1);
+	ck_assert_uint_eq(frame.kind, IAPROF_FRAME_USER);
+	ck_assert_uint_ne(frame.flags & IAPROF_FRAME_UNKNOWN, 0);
+	take_launch(10, 0x1234, 4 * SECOND);
+	take_sync(4 * SECOND);
+	ck_assert(!next_names(&stack, &count, &frame));
+	collector_finish(collector);
+	ck_assert(next_names(&stack, &count, &frame));
+	ck_assert_uint_eq(stack, later);
+}
+END_TEST
+
 START_TEST(short_processes_leave_nothing_behind)
 {
 	/* An hour of 100 processes a second, each at addresses of its own, as address space randomization makes them.
@@ -165,6 +223,18 @@ START_TEST(short_processes_leave_nothing_behind)
 	ck_assert_uint_le(snapshot->profile.value_count, 10);
 	ck_assert_uint_eq(collector_statistics(collector).stacks_unknown, 0);
 	snapshot_release(snapshot);
+}
+END_TEST
+
+START_TEST(launches_leave_nothing_behind)
+{
+	uint64_t time = SECOND;
+	for (int second = 0; second < 3600; second++, time += SECOND) {
+		for (uint64_t i = 0; i < 100; i++)
+			take_launch(10, time + i * 16, time + 10);
+		take_sync(time + 100);
+	}
+	ck_assert_uint_le(intern_stack_count(intern), 70000);
 }
 END_TEST
 
@@ -192,6 +262,98 @@ START_TEST(samples_of_an_undeclared_value_type_are_a_loss)
 	ck_assert_str_eq(lost->reason, COLLECTOR_REASON_VALUE_TYPE);
 	ck_assert_uint_eq(lost->count, 1);
 	ck_assert_uint_eq(collector_statistics(collector).out_of_memory, 0);
+	snapshot_release(snapshot);
+}
+END_TEST
+
+START_TEST(stacks_that_nobody_knows_any_more_are_counted)
+{
+	struct iaprof_record_sample record = {
+		.pid = 10, .user_stack = 4711, .value_type = value_type, .count = 1, .value = 9, .first_time = SECOND
+	};
+	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
+	take(&record, IAPROF_RECORD_SAMPLE, sizeof record, SECOND);
+	take_sync(SECOND);
+	collector_finish(collector);
+	ck_assert_uint_eq(collector_statistics(collector).stacks_unknown, 1);
+}
+END_TEST
+
+/* A capture whose damaged part held a definition. */
+START_TEST(values_of_a_missing_profile_stack_are_a_loss)
+{
+	struct {
+		struct iaprof_record_profile_stack head;
+		struct iaprof_record_frame frame;
+	} stack = { .head = { .id = 7, .frame_count = 1 },
+		    .frame = { .name = text("train"), .kind = IAPROF_FRAME_PROCESS } };
+	struct iaprof_record_profile_value value = { .stack = 7, .value_type = value_type, .value = 30, .count = 3 };
+	take(&stack, IAPROF_RECORD_PROFILE_STACK, sizeof stack, SECOND);
+	take(&value, IAPROF_RECORD_PROFILE_VALUE, sizeof value, SECOND);
+	value.stack = 8;
+	take(&value, IAPROF_RECORD_PROFILE_VALUE, sizeof value, SECOND);
+	value.value_type = 43;
+	take(&value, IAPROF_RECORD_PROFILE_VALUE, sizeof value, SECOND);
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	ck_assert_uint_eq(total_of(&snapshot->profile, "train"), 30);
+	ck_assert_uint_eq(total_of(&snapshot->profile, "[lost]"), 30);
+	ck_assert_uint_eq(snapshot->profile.lost_count, 2);
+	const struct iaprof_lost *lost = iaprof_profile_lost(&snapshot->profile, 0);
+	ck_assert_str_eq(lost->source, "test");
+	ck_assert_str_eq(lost->reason, COLLECTOR_REASON_PROFILE_STACK);
+	ck_assert_uint_eq(lost->count, 3);
+	ck_assert_str_eq(iaprof_profile_lost(&snapshot->profile, 1)->reason, COLLECTOR_REASON_VALUE_TYPE);
+	ck_assert_uint_eq(collector_statistics(collector).samples, 9);
+	ck_assert_uint_eq(collector_statistics(collector).definitions_refused, 0);
+	snapshot_release(snapshot);
+}
+END_TEST
+
+static void take_stall(uint32_t pid, uint64_t count, uint64_t time)
+{
+	struct {
+		struct iaprof_record_stall_sample head;
+		uint64_t counts[1];
+	} record = { .head = { .begin = time, .address = 0x1000, .device = 1, .pid = pid, .reason_count = 1 },
+		     .counts = { count } };
+	take(&record, IAPROF_RECORD_STALL_SAMPLE, sizeof record, time);
+}
+
+START_TEST(samples_of_devices_wait_no_longer_than_their_program)
+{
+	collector_free(collector);
+	collector = collector_new(&(struct collector_options){ .intern = intern, .live = true, .hold = 10 * SECOND });
+	take_process(10, IAPROF_PROCESS_FORK, "train", SECOND);
+	take_stall(10, 5, 2 * SECOND);
+	take_process(10, IAPROF_PROCESS_EXIT, "", 2 * SECOND + 1);
+	for (uint64_t second = 3; second <= 13; second++)
+		take_sync(second * SECOND);
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	ck_assert_uint_eq(total_of(&snapshot->profile, "train"), 5);
+	ck_assert_uint_eq(total_of(&snapshot->profile, NULL), 5);
+	snapshot_release(snapshot);
+}
+END_TEST
+
+START_TEST(a_value_type_too_many_is_none)
+{
+	collector_free(collector);
+	collector = collector_new(&(struct collector_options){ .intern = intern, .live = true });
+	for (uint32_t id = 1; id <= 300; id++) {
+		struct iaprof_record_value_type type = { .id = 1000 + id,
+							 .name = text("made up"),
+							 .unit = text("count") };
+		take(&type, IAPROF_RECORD_VALUE_TYPE, sizeof type, 0);
+	}
+	take_stall(10, 5, 2 * SECOND);
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	for (size_t i = 0; i < snapshot->profile.value_count; i++)
+		ck_assert_uint_lt(iaprof_profile_value(&snapshot->profile, i)->value_type,
+				  snapshot->profile.value_type_count);
+	ck_assert_uint_eq(collector_statistics(collector).correlator.out_of_memory, 5);
 	snapshot_release(snapshot);
 }
 END_TEST
@@ -270,9 +432,15 @@ int main(void)
 	tcase_add_test(tests, samples_go_to_the_program_of_their_time);
 	tcase_add_test(tests, intervals_add_up_to_the_total);
 	tcase_add_test(tests, what_was_lost_is_in_the_profile);
+	tcase_add_test(tests, stacks_of_launches_get_names_once);
 	tcase_add_test(tests, short_processes_leave_nothing_behind);
+	tcase_add_test(tests, launches_leave_nothing_behind);
 	tcase_add_test(tests, a_sample_of_an_unheard_process_is_kept);
 	tcase_add_test(tests, samples_of_an_undeclared_value_type_are_a_loss);
+	tcase_add_test(tests, stacks_that_nobody_knows_any_more_are_counted);
+	tcase_add_test(tests, values_of_a_missing_profile_stack_are_a_loss);
+	tcase_add_test(tests, samples_of_devices_wait_no_longer_than_their_program);
+	tcase_add_test(tests, a_value_type_too_many_is_none);
 	tcase_add_test(tests, a_sync_that_goes_back_is_left_out);
 	tcase_add_test(tests, made_up_losses_are_put_together);
 	tcase_add_test(tests, a_replay_keeps_stacks_for_samples_that_come_late);

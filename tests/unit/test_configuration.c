@@ -110,6 +110,29 @@ START_TEST(reads_no_options_at_all)
 }
 END_TEST
 
+/* As --interval=MS of Intel's profiler; a duration stays one in seconds. */
+START_TEST(plain_intervals_are_milliseconds)
+{
+	static const struct {
+		const char *text;
+		uint64_t interval;
+	} cases[] = { { "10", 10000000 }, { "1", 1000000 }, { "0.5s", 500000000 }, { "2500.5", 2500500000 } };
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		ck_assert_int_eq(read_words(&configuration, WORDS("-d", "10", "--interval", cases[i].text), NULL), 0);
+		ck_assert_uint_eq(configuration.interval, cases[i].interval);
+		ck_assert_uint_eq(configuration.duration, 10000000000);
+		CLEANUP(configuration_free) struct configuration of_file = { 0 };
+		char text[64];
+		snprintf(text, sizeof text, "[iaprof]\nduration = 10\ninterval = %s\n", cases[i].text);
+		struct error error = { 0 };
+		ck_assert_msg(read_file(&of_file, text, &error) == 0, "%s", error.text);
+		ck_assert_uint_eq(of_file.interval, cases[i].interval);
+		ck_assert_uint_eq(of_file.duration, 10000000000);
+	}
+}
+END_TEST
+
 START_TEST(reads_every_option)
 {
 	CLEANUP(configuration_free) struct configuration configuration = { 0 };
@@ -224,8 +247,11 @@ START_TEST(refuses_bad_command_lines)
 		{ { "-vx" }, "unknown option -x: see iaprof --help" },
 		{ { "-\xc3\xa4" }, "unknown option, which is no ASCII letter: see iaprof --help" },
 		{ { "--=x" },
-		  "-- is not enough to tell these options apart: --config --source --sink --duration --interval --pid "
-		  "--scope --output --record --replay --list --check --help --version --verbose --quiet" },
+		  "-- is not enough to tell these options apart: --config --source --sink --decoder --duration "
+		  "--interval --eu-stall-subsample --hold --pid --scope --output --record --replay --list --check "
+		  "--help "
+		  "--version --verbose "
+		  "--quiet" },
 		{ { "--list=all" }, "--list takes no value" },
 		{ { "-d" }, "--duration needs a value" },
 		{ { "--scope" }, "--scope needs a value" },
@@ -418,9 +444,10 @@ START_TEST(refuses_bad_files)
 	} cases[] = {
 		FILE_CASE("[iaprof]\n\ndurtion = 3s\n", "x.ini:3: unknown key 'durtion': did you mean 'duration'?"),
 		FILE_CASE("[iaprof]\nduration = 0\n", "x.ini:2: duration: 0 is out of range (1ms to 8760h)"),
-		FILE_CASE("[iaprof]\nlist = yes\n",
-			  "x.ini:2: unknown key 'list' (there are: duration, interval, scope, pid, output, record, "
-			  "replay, verbose, quiet)"),
+		FILE_CASE(
+			"[iaprof]\nlist = yes\n",
+			"x.ini:2: unknown key 'list' (there are: duration, interval, hold, scope, pid, output, record, "
+			"replay, verbose, quiet, eu-stall-subsample)"),
 		FILE_CASE("[iaprof]\nverbose = 3\n", "x.ini:2: verbose: 3 is out of range (0 to 2)"),
 		FILE_CASE("[iaprof]\noutput =\n", "x.ini:2: output: the name of a file is missing"),
 		FILE_CASE("[iaprof]\npid = 1,a\n", "x.ini:2: pid: 'a' is no process id (1 to 4194304)"),
@@ -431,8 +458,8 @@ START_TEST(refuses_bad_files)
 			  "replay (x.ini:2) and source (x.ini:3) exclude each other: leave one out"),
 		FILE_CASE("[iaprof]\noutput = a\n[sink:csv]\noutput=b\n",
 			  "output (x.ini:2) and output of the sink (x.ini:4) exclude each other: leave one out"),
-		FILE_CASE("duration = 3s\n", "x.ini:1: 'duration' is in no section: write [iaprof], [source:NAME] or "
-					     "[sink:NAME] above it"),
+		FILE_CASE("duration = 3s\n", "x.ini:1: 'duration' is in no section: write [iaprof], [source:NAME], "
+					     "[sink:NAME] or [decoder:NAME] above it"),
 		FILE_CASE("[iaprof]\nduration\n", "x.ini:2: expected key = value, or [section]"),
 		FILE_CASE("[iaprof]\n= 3s\n", "x.ini:2: expected key = value"),
 		/* The first fault is shown, although inih reads on. */
@@ -444,12 +471,16 @@ START_TEST(refuses_bad_files)
 		FILE_CASE("[source:a]\n[source:b]\n[source:a]\n",
 			  "x.ini:3: a is there twice, first in x.ini:1: write a.ID for a second instance"),
 		FILE_CASE("[source:a]\nk=1\n k=2\n", "x.ini:3: 'k' is set twice, first in x.ini:2"),
-		FILE_CASE("[]\n", "x.ini:1: unknown section []: there are [iaprof], [source:NAME] and [sink:NAME]"),
+		FILE_CASE("[]\n", "x.ini:1: unknown section []: there are [iaprof], [source:NAME], [sink:NAME] and "
+				  "[decoder:NAME]"),
 		FILE_CASE("[colour]\n",
-			  "x.ini:1: unknown section [colour]: there are [iaprof], [source:NAME] and [sink:NAME]"),
+			  "x.ini:1: unknown section [colour]: there are [iaprof], [source:NAME], [sink:NAME] and "
+			  "[decoder:NAME]"),
 		FILE_CASE("[iaporf]\n", "x.ini:1: unknown section [iaporf]: did you mean [iaprof]?"),
 		FILE_CASE("[sorce:cpu-stack]\n",
 			  "x.ini:1: unknown section [sorce:cpu-stack]: did you mean [source:cpu-stack]?"),
+		FILE_CASE("[decoder:a]\n[decoder:a]\n",
+			  "x.ini:2: a is there twice, first in x.ini:1: write a.ID for a second instance"),
 		FILE_CASE("[sink]\n", "x.ini:1: unknown section [sink]: did you mean [sink:NAME]?"),
 		FILE_CASE("[source:]\n", "x.ini:1: '' is no plugin name: lower-case letters, digits and '-'"),
 		FILE_CASE("[source:A b]\n", "x.ini:1: 'A b' is no plugin name: lower-case letters, digits and '-'"),
@@ -608,6 +639,7 @@ int main(void)
 	TCase *tests = tcase_create("configuration");
 	tcase_add_checked_fixture(tests, make_folder, remove_folder);
 	tcase_add_test(tests, reads_no_options_at_all);
+	tcase_add_test(tests, plain_intervals_are_milliseconds);
 	tcase_add_test(tests, reads_every_option);
 	tcase_add_test(tests, reads_levels_and_the_last_of_an_option);
 	tcase_add_test(tests, finds_the_command);

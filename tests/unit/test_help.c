@@ -129,7 +129,12 @@ START_TEST(describes_a_decoder)
 	char *text CLEANUP_FREE = text_of(write_plugin, &plugin);
 	ck_assert_str_eq(text, "csv 1.2 (decoder): rows for a spreadsheet\n"
 			       "\n"
-			       "Used for device code of ELF machine 205.\n"
+			       "Used by itself for device code of ELF machine 205.\n"
+			       "\n"
+			       "Usage: iaprof --decoder csv[:KEY=VALUE[,KEY=VALUE]...]\n"
+			       "   or, in a file for iaprof --config:\n"
+			       "       [decoder:csv]\n"
+			       "       KEY = VALUE\n"
 			       "\n"
 			       "There are no keys.\n");
 }

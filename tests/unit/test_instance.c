@@ -81,7 +81,7 @@ START_TEST(everything_refused_is_counted)
 {
 	struct {
 		struct iaprof_record_sample samples[3];
-		struct iaprof_record_process process;
+		struct iaprof_record_counter_value value;
 	} records = { 0 };
 	for (size_t i = 0; i < 3; i++)
 		records.samples[i] = (struct iaprof_record_sample){ .header = { .size = sizeof records.samples[i],
@@ -89,10 +89,9 @@ START_TEST(everything_refused_is_counted)
 								    .value_type = i < 2 ? 1 : 2,
 								    .count = 10,
 								    .value = 1000 + i };
-	records.process = (struct iaprof_record_process){ .header = { .size = sizeof records.process,
-								      .type = IAPROF_RECORD_PROCESS },
-							  .pid = 1,
-							  .event = IAPROF_PROCESS_EXISTING };
+	records.value = (struct iaprof_record_counter_value){
+		.header = { .size = sizeof records.value, .type = IAPROF_RECORD_COUNTER_VALUE }, .counter = 1
+	};
 	struct iaprof_batch batch = { .records = &records, .size = sizeof records, .count = 4 };
 	uint64_t counts[3] = { 0 }, values[3] = { 0 };
 	for (int i = 0; i < 2; i++)
@@ -105,6 +104,42 @@ START_TEST(everything_refused_is_counted)
 	ck_assert_uint_eq(values[1], 2 * 2001);
 	ck_assert_uint_eq(counts[2], 20);
 	ck_assert_uint_eq(values[2], 2 * 1002);
+}
+END_TEST
+
+/* A source tells of a kernel once: without it all launches of the run would have no name. */
+START_TEST(what_gives_others_a_meaning_is_taken)
+{
+	struct {
+		struct iaprof_record_kernel kernel;
+		struct iaprof_record_launch launches[2];
+	} records = { .kernel = { .header = { .size = sizeof records.kernel, .type = IAPROF_RECORD_KERNEL },
+				  .id = 1 } };
+	for (size_t i = 0; i < 2; i++)
+		records.launches[i] = (struct iaprof_record_launch){ .header = { .size = sizeof records.launches[i],
+										 .type = IAPROF_RECORD_LAUNCH },
+								     .kernel = 1,
+								     .count = 5 };
+	struct iaprof_batch batch = { .records = &records, .size = sizeof records, .count = 3 };
+	struct iaprof_batch kernel = { .records = &records, .size = sizeof records.kernel, .count = 1 };
+	ck_assert_int_eq(source->host->emit(source->host, &batch), -ENOSPC);
+	ck_assert_int_eq(source->host->emit(source->host, &kernel), 0);
+	ck_assert_uint_eq(instance->refused.launches, 10);
+	/* That has an end, too. */
+	int result = 0;
+	for (int i = 0; i < 10; i++)
+		result = source->host->emit(source->host, &kernel);
+	ck_assert_int_eq(result, -ENOSPC);
+	uint32_t kernels = 0;
+	for (struct block *block = bus_take(services.bus, 0), *next; block; block = next) {
+		next = block->next;
+		struct iaprof_batch taken = block_batch(block);
+		for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&taken, record));)
+			kernels += record->type == IAPROF_RECORD_KERNEL && record->source == 1;
+		block_release(block);
+	}
+	ck_assert_uint_ge(kernels, 2);
+	ck_assert_uint_eq(kernels + instance->refused.records, 12);
 }
 END_TEST
 
@@ -153,6 +188,7 @@ int main(void)
 	TCase *tests = tcase_create("instance");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, everything_refused_is_counted);
+	tcase_add_test(tests, what_gives_others_a_meaning_is_taken);
 	tcase_add_test(tests, a_callback_ends_its_watch_and_fails);
 	tcase_add_test(tests, watches_that_ended_are_used_again);
 	suite_add_tcase(suite, tests);

@@ -132,6 +132,16 @@ void awkward_batch_fill(struct awkward_batch *batch)
 	struct iaprof_record_frames *answer =
 		add(batch, IAPROF_RECORD_FRAMES, sizeof *answer + sizeof(struct iaprof_record_frame));
 	answer->frame_count = 1;
+	struct iaprof_record_code_function *function =
+		add(batch, IAPROF_RECORD_CODE_FUNCTION, sizeof *function + 2 * sizeof(struct iaprof_attribute));
+	function->attribute_count = 2; /* of no name, and with one that nobody defined */
+	((struct iaprof_attribute *)(function + 1))[1].name = 12345;
+	function->name = function->shown_name = 1;
+	function->flags = UINT32_MAX;
+	struct iaprof_record_stack_frames *named =
+		add(batch, IAPROF_RECORD_STACK_FRAMES, sizeof *named + sizeof(struct iaprof_record_frame));
+	named->stack = named->frame_count = 1;
+	((struct iaprof_record_frame *)(named + 1))->name = 12345;
 	add(batch, IAPROF_RECORD_METADATA, sizeof(struct iaprof_record_metadata));
 	add(batch, IAPROF_RECORD_DEVICE, sizeof(struct iaprof_record_device));
 	add(batch, IAPROF_RECORD_CODE_OBJECT, sizeof(struct iaprof_record_code_object));

@@ -36,17 +36,23 @@ static void expect_answer(struct test_host *host, const unsigned char *code, siz
 	ck_assert_msg(memchr(instruction.text, '\0', sizeof instruction.text), "the text does not end in a NUL");
 }
 
+/* A linear congruential generator: the same bytes in every run (Knuth's MMIX constants). */
+static void fill(unsigned char *bytes, size_t size, uint64_t *state)
+{
+	for (size_t i = 0; i < size; i++) {
+		*state = *state * 6364136223846793005u + 1442695040888963407u;
+		bytes[i] = (unsigned char)(*state >> 56);
+	}
+}
+
 START_TEST(any_bytes_are_decoded_or_refused)
 {
 	struct test_host *host = subject_new();
 	subject_configure(host);
 	unsigned char *code = code_new();
-	uint64_t state = 1; /* a linear congruential generator: the same bytes in every run (Knuth's MMIX constants) */
+	uint64_t state = 1;
 	for (int round = 0; round < ROUNDS; round++) {
-		for (size_t i = 0; i < CODE_SIZE; i++) {
-			state = state * 6364136223846793005u + 1442695040888963407u;
-			code[i] = (unsigned char)(state >> 56);
-		}
+		fill(code, CODE_SIZE, &state);
 		for (size_t offset = 0; offset <= CODE_SIZE; offset += 8)
 			expect_answer(host, code, CODE_SIZE, offset);
 	}
@@ -58,8 +64,91 @@ START_TEST(any_bytes_are_decoded_or_refused)
 }
 END_TEST
 
+static void expect_code_answer(struct test_host *host, void *code, size_t size, uint64_t offset)
+{
+	/* A core that is older than the decoder has less room: what is behind it stays as it is. */
+	struct {
+		struct iaprof_code_instruction known;
+		unsigned char behind[64];
+	} answer = { .known.struct_size = sizeof answer.known };
+	memset(answer.behind, 0x5a, sizeof answer.behind);
+	const struct iaprof_code_instruction *known = &answer.known;
+	int result = host->plugin.code_decode(&host->host, host->instance, code, offset, &answer.known);
+	ck_assert_msg(result == 0 || result == -EINVAL, "code_decode() returned %d: it is 0 or -EINVAL", result);
+	for (size_t i = 0; i < sizeof answer.behind; i++)
+		ck_assert_msg(answer.behind[i] == 0x5a, "code_decode() writes beyond struct_size");
+	if (result < 0)
+		return;
+	ck_assert_msg(offset < size && known->size >= 1 && known->size <= size - offset,
+		      "an instruction of %u bytes at %lu does not lie in code of %zu", known->size,
+		      (unsigned long)offset, size);
+	ck_assert_msg(known->mnemonic && known->mnemonic[0], "an instruction has no mnemonic");
+	ck_assert_msg(memchr(known->text, '\0', sizeof known->text), "the text does not end in a NUL");
+	ck_assert_msg(memchr(known->waits, '\0', sizeof known->waits), "what it waits for does not end in a NUL");
+}
+
+static void expect_producers(struct test_host *host, void *code, size_t size, uint64_t offset)
+{
+	struct iaprof_producer producers[4];
+	uint32_t flags = 0;
+	memset(producers, 0x5a, sizeof producers);
+	int result = host->plugin.code_producers(&host->host, host->instance, code, offset, producers, 2, &flags);
+	ck_assert_msg(result >= 0 || result == -EINVAL || result == -ENOMEM,
+		      "code_producers() returned %d: it is a number of producers, -EINVAL or -ENOMEM", result);
+	ck_assert_msg(result <= 0 || offset < size, "code_producers() found an instruction after the end of the code");
+	for (int i = 0; i < result && i < 2; i++) {
+		ck_assert_msg(producers[i].offset < size, "a producer lies outside of the code");
+		ck_assert_msg(producers[i].wait >= IAPROF_WAIT_RESULT && producers[i].wait <= IAPROF_WAIT_PIPELINE,
+			      "wait %u is none of enum iaprof_wait", producers[i].wait);
+	}
+	for (size_t i = sizeof producers / 2; i < sizeof producers; i++)
+		ck_assert_msg(((unsigned char *)producers)[i] == 0x5a, "code_producers() writes more than capacity");
+}
+
+static void expect_code_answers(struct test_host *host, const unsigned char *bytes, size_t size,
+				const unsigned char *image)
+{
+	const struct iaprof_code description = { .size = sizeof description,
+						 .bytes = bytes,
+						 .byte_count = size,
+						 .image = image,
+						 .image_size = image ? size : 0,
+						 .name = "kernel" };
+	void *code = NULL;
+	int result = host->plugin.code_open(&host->host, host->instance, &description, &code);
+	ck_assert_msg(result <= 0, "code_open() returned %d: it is 0 or a negative errno", result);
+	if (result < 0)
+		return;
+	for (uint64_t offset = 0; offset <= size + 8; offset += 8) {
+		expect_code_answer(host, code, size, offset);
+		if (host->plugin.code_producers)
+			expect_producers(host, code, size, offset);
+	}
+	expect_code_answer(host, code, size, UINT64_MAX);
+	host->plugin.code_close(&host->host, host->instance, code);
+}
+
+START_TEST(any_opened_code_is_decoded_or_refused)
+{
+	struct test_host *host = subject_new();
+	subject_configure(host);
+	unsigned char *code = code_new();
+	uint64_t state = 1;
+	/* Of plugins of release 0.1 there is nothing to open. */
+	for (int round = 0; round < ROUNDS / 4 && host->plugin.code_open; round++) {
+		fill(code, CODE_SIZE, &state);
+		expect_code_answers(host, code, CODE_SIZE, round % 2 ? code : NULL);
+	}
+	for (size_t size = 0; size <= CODE_SIZE && host->plugin.code_open; size += 4)
+		expect_code_answers(host, code + CODE_SIZE - size, size, NULL);
+	test_host_free(host);
+}
+END_TEST
+
 void checks_add_decoder(Suite *suite)
 {
+	check_add(suite, "any code can be opened and asked, and nothing beyond it is read or written",
+		  any_opened_code_is_decoded_or_refused);
 	check_add(suite, "any bytes are named or refused, and nothing beyond them is read",
 		  any_bytes_are_decoded_or_refused);
 }

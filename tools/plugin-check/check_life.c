@@ -41,6 +41,19 @@ START_TEST(destroyed_after_probe)
 }
 END_TEST
 
+START_TEST(check_has_no_side_effects)
+{
+	struct test_host *host = subject_new();
+	subject_configure(host);
+	subject_expect_reason(host, "probe", test_host_probe(host));
+	unsigned before = subject_descriptors();
+	test_host_check(host); /* whatever probe() said */
+	ck_assert_msg(subject_descriptors() == before, "check() leaves file descriptors open");
+	ck_assert_msg(host->record_size == 0, "check() sends records");
+	test_host_free(host);
+}
+END_TEST
+
 START_TEST(destroyed_after_prepare)
 {
 	unsigned before = subject_descriptors();
@@ -100,6 +113,8 @@ void checks_add_life(Suite *suite, uint32_t kind)
 		return;
 	if (kind == IAPROF_PLUGIN_SOURCE)
 		check_add(suite, "destroy() after probe()", destroyed_after_probe);
+	if (kind == IAPROF_PLUGIN_SOURCE)
+		check_add(suite, "check() tells items of one line and leaves nothing open", check_has_no_side_effects);
 	check_add(suite, "destroy() after prepare()", destroyed_after_prepare);
 	check_add(suite, "destroy() after a prepare() that could open nothing", destroyed_after_a_failure);
 	if (kind == IAPROF_PLUGIN_SOURCE)

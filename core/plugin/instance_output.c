@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the host does for a sink's outputs: see instance_output.h. */
+#include "plugin/instance_output.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What an output function returns: its failure is noted for the callback that called it. */
+static int output_result(const struct iaprof_host *host, int result, const struct error *error)
+{
+	return result ? host->fail(host, result, "%s", error->text) : 0;
+}
+
+struct iaprof_output *instance_output_open(const struct iaprof_host *host, const char *variant)
+{
+	struct instance *instance = instance_of(host);
+	struct error error = { 0 };
+	struct iaprof_output *output = output_open(&instance->output, variant, &error);
+	if (output && array_push(&instance->outputs, output))
+		return output;
+	if (output) {
+		output_discard(output);
+		error_set(&error, ENOMEM, "out of memory");
+	}
+	output_result(host, error.code, &error);
+	return NULL;
+}
+
+int instance_output_is_single(const struct iaprof_host *host)
+{
+	const char *path = instance_of(host)->output.path;
+	return path && !strcmp(path, "-");
+}
+
+int instance_output_write(const struct iaprof_host *host, struct iaprof_output *output, const void *data, size_t size)
+{
+	struct error error = { 0 };
+	return output_result(host, output_write(output, data, size, &error), &error);
+}
+
+int instance_output_flush(const struct iaprof_host *host, struct iaprof_output *output)
+{
+	struct error error = { 0 };
+	return output_result(host, output_flush(output, &error), &error);
+}
+
+static void forget_output(struct instance *instance, const struct iaprof_output *output)
+{
+	for (size_t i = 0; i < instance->outputs.count; i++)
+		if (instance->outputs.items[i] == output)
+			instance->outputs.items[i] = instance->outputs.items[--instance->outputs.count];
+}
+
+int instance_output_close(const struct iaprof_host *host, struct iaprof_output *output)
+{
+	struct error error = { 0 };
+	forget_output(instance_of(host), output);
+	return output_result(host, output_close(output, &error), &error);
+}
+
+void instance_output_discard(const struct iaprof_host *host, struct iaprof_output *output)
+{
+	forget_output(instance_of(host), output);
+	output_discard(output);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sources found: see findings.h. */
+#include "profile/findings.h"
+
+/* More than anybody reads. */
+#define FINDINGS_MAX 256
+
+void findings_free(struct findings *findings)
+{
+	array_free(&findings->items);
+}
+
+void findings_take(struct findings *findings, const struct iaprof_record_finding *record)
+{
+	struct finding found = {
+		.source = record->header.source,
+		.pid = record->pid,
+		.severity = record->severity,
+		.name = intern_text(findings->intern, record->name),
+		.text = intern_text(findings->intern, record->text),
+		.count = 1,
+	};
+	for (size_t i = 0; i < findings->items.count; i++) {
+		struct finding *known = &findings->items.items[i];
+		/* Interned: the same text has one address. */
+		if (known->source != found.source || known->name != found.name || known->pid != found.pid)
+			continue;
+		known->text = found.text;
+		known->count++;
+		if (found.severity > known->severity)
+			known->severity = found.severity;
+		return;
+	}
+	if (findings->items.count >= FINDINGS_MAX || !array_push(&findings->items, found))
+		findings->dropped++;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How values are distributed: see histograms.h. */
+#include "profile/histograms.h"
+
+#include "profile/value_table.h"
+
+/* More than anybody reads; a source has one for each function that it measures. */
+#define HISTOGRAMS_MAX 1024
+
+void histograms_free(struct histograms *histograms)
+{
+	array_free(&histograms->items);
+}
+
+static struct histogram *find_or_add(struct histograms *histograms, uint16_t source, uint32_t name, uint32_t unit)
+{
+	struct histogram wanted = { .source = source,
+				    .name = intern_text(histograms->intern, name),
+				    .unit = intern_text(histograms->intern, unit) };
+	for (size_t i = 0; i < histograms->items.count; i++) {
+		struct histogram *known = &histograms->items.items[i];
+		/* Interned: the same text has one address. */
+		if (known->source == source && known->name == wanted.name && known->unit == wanted.unit)
+			return known;
+	}
+	if (histograms->items.count >= HISTOGRAMS_MAX || !array_push(&histograms->items, wanted))
+		return NULL;
+	return &histograms->items.items[histograms->items.count - 1];
+}
+
+void histograms_take(struct histograms *histograms, const struct iaprof_record_histogram *record)
+{
+	struct histogram *histogram = find_or_add(histograms, record->header.source, record->name, record->unit);
+	const uint64_t *buckets = iaprof_record_histogram_buckets(record);
+	if (!histogram) {
+		histograms->dropped = saturating_add(histograms->dropped, record->count);
+		return;
+	}
+	/* The buckets count: what the sum of a damaged record says is not believed. */
+	for (uint32_t i = 0; i < record->bucket_count; i++) {
+		histogram->buckets[i] = saturating_add(histogram->buckets[i], buckets[i]);
+		histogram->count = saturating_add(histogram->count, buckets[i]);
+	}
+	histogram->sum = saturating_add(histogram->sum, record->sum);
+	if (record->maximum > histogram->maximum)
+		histogram->maximum = record->maximum;
+}
+
+static void add(struct histograms *histograms, uint16_t source, const char *name, uint64_t value)
+{
+	struct histogram *histogram = find_or_add(histograms, source, intern_text_id(histograms->intern, name),
+						  intern_text_id(histograms->intern, "nanoseconds"));
+	if (!histogram) {
+		histograms->dropped = saturating_add(histograms->dropped, 1);
+		return;
+	}
+	histogram->buckets[value ? 63 - __builtin_clzll(value) : 0]++;
+	histogram->count++;
+	histogram->sum = saturating_add(histogram->sum, value);
+	if (value > histogram->maximum)
+		histogram->maximum = value;
+}
+
+void histograms_take_job(struct histograms *histograms, const struct iaprof_record_job *record)
+{
+	uint64_t begin = record->started ? record->started : record->queued;
+	if (record->state == IAPROF_JOB_IN_FLIGHT) {
+		histograms->jobs_in_flight++;
+		return;
+	}
+	if (record->submitted && begin >= record->submitted)
+		add(histograms, record->header.source, HISTOGRAM_JOB_QUEUE_TIME, begin - record->submitted);
+	if (record->state == IAPROF_JOB_ABORTED) {
+		histograms->jobs_aborted++;
+		return;
+	}
+	histograms->jobs_done++;
+	if (begin && record->header.time >= begin)
+		add(histograms, record->header.source, HISTOGRAM_JOB_RUN_TIME, record->header.time - begin);
+}
+
+uint64_t histogram_quantile(const struct histogram *histogram, double part)
+{
+	double wanted = part * (double)histogram->count, before = 0;
+	for (unsigned i = 0; i < IAPROF_HISTOGRAM_BUCKET_COUNT_MAX; i++) {
+		double here = (double)histogram->buckets[i];
+		if (here > 0 && before + here >= wanted) {
+			double low = i ? (double)(UINT64_C(1) << i) : 0, high = i ? 2 * low : 2;
+			double value = low + (high - low) * (wanted - before) / here;
+			return value < (double)histogram->maximum ? (uint64_t)value : histogram->maximum;
+		}
+		before += here;
+	}
+	return histogram->maximum;
+}

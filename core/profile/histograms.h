@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How values are distributed: histograms of sources added up by name, and those of jobs, whose queue and run times are
+ * taken from JOB records. Texts are interned, and live as long as the run. Belongs to the collector's thread.
+ */
+#ifndef IAPROF_CORE_PROFILE_HISTOGRAMS_H
+#define IAPROF_CORE_PROFILE_HISTOGRAMS_H
+
+#include <iaprof/record.h>
+
+#include "base/array.h"
+#include "bus/intern.h"
+
+struct histogram {
+	uint16_t source;
+	const char *name, *unit;
+	uint64_t count, sum, maximum;
+	uint64_t buckets[IAPROF_HISTOGRAM_BUCKET_COUNT_MAX]; /* as in struct iaprof_record_histogram */
+};
+
+/* Initialise with {0} and intern. */
+struct histograms {
+	struct intern *intern;
+	ARRAY(struct histogram) items; /* in the order in which they came */
+	uint64_t dropped;              /* values of names that were too many */
+	uint64_t jobs_done, jobs_aborted, jobs_in_flight;
+};
+
+#define HISTOGRAM_JOB_QUEUE_TIME "jobs: queue time"
+#define HISTOGRAM_JOB_RUN_TIME "jobs: run time"
+
+void histograms_free(struct histograms *histograms);
+void histograms_take(struct histograms *histograms, const struct iaprof_record_histogram *record);
+void histograms_take_job(struct histograms *histograms, const struct iaprof_record_job *record);
+
+/*
+ * The value that a part of all values (0.5: the median) is not above. Within a bucket values are taken to be spread
+ * evenly, so it is right to a factor of two, and never above the maximum.
+ */
+uint64_t histogram_quantile(const struct histogram *histogram, double part);
+
+#endif

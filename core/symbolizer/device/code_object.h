@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A code object: one ELF image with code for a device, as a compiler made it (relocatable: where its sections will be
+ * loaded is not known) or as a runtime describes what it loaded (with addresses). Names, lines and inlined functions
+ * of its kernels, and what else the compiler says of them. Belongs to one thread; not locked.
+ *
+ * An image has addresses of its own: those in the file, or, where it has none, some that are chosen here and are far
+ * from 0, so that nothing can be taken for one that has not been placed. Where each section was loaded is not the
+ * image's affair: all loads of one image share one code object.
+ */
+#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_OBJECT_H
+#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "symbolizer/debug_info.h"
+#include "symbolizer/device/ze_info.h"
+
+/* A larger image is refused; the largest libraries of GPU code have some 200 MiB for one product. */
+#define CODE_OBJECT_SIZE_MAX ((size_t)512 << 20)
+/* The most functions that code_object_find() gives for one address. */
+#define CODE_INLINE_DEPTH_MAX 64
+
+struct code_object;
+
+/* A function of the image's symbol table: a kernel, or one that kernels call. Strings live as long as the object. */
+struct code_function {
+	const char *name;  /* as in the file */
+	const char *shown; /* demangled; that of a SYCL kernel without "typeinfo name for" */
+	uint64_t address;  /* the image's */
+	uint64_t size;     /* without the padding behind it */
+	uint32_t section;
+	bool is_kernel;
+	const struct kernel_attribute *attributes;
+	size_t attribute_count;
+};
+
+#define CODE_NONE UINT32_MAX
+
+/* A section with code: what is loaded in one piece. */
+struct code_section {
+	const char *name;
+	uint64_t address; /* the image's */
+	uint64_t size;
+	uint64_t file_offset; /* of its bytes in the image: all of them are there */
+	uint32_t kernel;      /* position of the kernel that the section is of; CODE_NONE when it is of none */
+};
+
+/* What tells one image from any other, all but surely: its size and two hashes of its bytes. */
+struct code_identity {
+	uint64_t size, hashes[2];
+};
+
+/* What was not as it should be, each a number of cases. */
+struct code_damage {
+	uint64_t sections;    /* with code, that are outside of the file or of all addresses, overlap or have no name */
+	uint64_t symbols;     /* refused: outside of their section, without a name, a second one for the same place */
+	uint64_t clamped;     /* symbols without a size, or a too large one, or one that reaches into the next */
+	uint64_t relocations; /* of debug information, that could not be made; or its target has no name */
+	uint64_t parts;       /* tables, debug information, units of it and lists of attributes that are unusable */
+	uint64_t attributes;  /* kernels and attributes that were refused, or are of no kernel of the image */
+};
+
+struct code_identity code_identity_make(const void *bytes, size_t size);
+
+/*
+ * Opens an image, whose malloc'ed bytes it takes over. machine: what the ELF header must say (e_machine), EM_NONE: any.
+ * Returns 0, -ENOEXEC (no such image, or one without code), -EFBIG or -ENOMEM. The object has one reference.
+ */
+int code_object_open(struct code_object **object, char *bytes, size_t size, uint16_t machine);
+/* Reads all bytes of a regular file, which the caller frees. -ENOEXEC: it became shorter meanwhile; -EFBIG, ... */
+int code_object_read_file(int descriptor, char **bytes, size_t *size);
+/* code_object_open() with a file's bytes; also the errors of regular_file_open() and read(). */
+int code_object_open_file(struct code_object **object, const char *path, uint16_t machine);
+struct code_object *code_object_reference(struct code_object *object);
+/* The last one frees the object. NULL is allowed. */
+void code_object_release(struct code_object *object);
+
+struct code_identity code_object_identity(const struct code_object *object);
+uint16_t code_object_machine(const struct code_object *object);
+/* The bytes of the image (with relocations made in its debug information); they live as long as the object. */
+const char *code_object_image(const struct code_object *object, size_t *size);
+/* Whether the image has addresses of a device: then device_address_plain(section->address) is where it was loaded. */
+bool code_object_is_placed(const struct code_object *object);
+const struct code_section *code_object_sections(const struct code_object *object, size_t *count);
+/* In order of addresses. */
+const struct code_function *code_object_functions(const struct code_object *object, size_t *count);
+/* The function with a name of the symbol table; NULL when there is none. Of several the first. */
+const struct code_function *code_object_function(const struct code_object *object, const char *name);
+struct code_damage code_object_damage(const struct code_object *object);
+/* A function's attribute; false when the compiler did not give it. */
+bool code_function_attribute(const struct code_function *function, const char *name, int64_t *value);
+
+/* Where a section is when all are loaded behind each other from base on, each at a multiple of alignment (> 0). */
+uint64_t code_object_section_place(const struct code_object *object, size_t section, uint64_t base, uint64_t alignment);
+
+struct code_location {
+	const struct code_function *function; /* the innermost one that has a symbol */
+	const struct code_function *kernel;   /* of the section; NULL: code that several kernels may call */
+	uint64_t offset;                      /* from the start of the kernel, or of the function without one */
+};
+
+/*
+ * What is at one of the image's own addresses: the functions, the outermost first and what is inlined into it after,
+ * with names as they are shown; without debug information the function's name alone. Returns how many, at most
+ * capacity (the innermost are left out), 0 when the address is in no function: also in the padding behind one.
+ */
+size_t code_object_find(struct code_object *object, uint64_t address, struct code_location *location,
+			struct debug_frame *frames, size_t capacity);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Which processes are to be profiled: one bit for each process id, in a map that BPF programs look into. */
+#ifndef IAPROF_BPF_TARGETS_H
+#define IAPROF_BPF_TARGETS_H
+
+#include <linux/types.h>
+
+/* Process ids are below PID_MAX_LIMIT (include/linux/threads.h) of 64-bit kernels: 4 Mi, one bit each. */
+#define TARGET_WORDS (4u * 1024 * 1024 / 64)
+
+#endif

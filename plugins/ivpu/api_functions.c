@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See api_functions.h. */
+#include <string.h>
+#include "api_functions.h"
+
+/*
+ * Those that make a driver work or wait, of ze_api.h and ze_graph_ext.h; what a library does not export is left out.
+ * The functions of graphs are pointers in a table: pfnCreate2 is the driver's zeGraphCreate2, and so on.
+ */
+static const char *const names[] = {
+	"zeInit",
+	"zeContextCreate",
+	"zeMemAllocHost",
+	"zeMemAllocDevice",
+	"zeMemAllocShared",
+	"zeMemFree",
+	"zeCommandQueueCreate",
+	"zeCommandListCreate",
+	"zeCommandListCreateImmediate",
+	"zeCommandQueueExecuteCommandLists",
+	"zeCommandQueueSynchronize",
+	"zeFenceHostSynchronize",
+	"zeEventHostSynchronize",
+	"zeGraphCreate",
+	"zeGraphDestroy",
+	"zeAppendGraphInitialize",
+	"zeAppendGraphExecute",
+	"zeGraphGetNativeBinary",
+	"zeGraphQueryNetworkCreate",
+	"zeGraphCreate2",
+	"zeGraphQueryNetworkCreate2",
+	"zeGraphGetNativeBinary2",
+	"zeGraphInitialize",
+};
+
+/* Position in the table, in the order of names. */
+#define GRAPH_FIRST 13u
+static const signed char graph_members[] = { 0, 1, 5, 6, 7, 12, 16, 17, 20, 22 };
+_Static_assert(sizeof names / sizeof *names == GRAPH_FIRST + sizeof graph_members, "each function has its position");
+
+const char *api_function_name(size_t number)
+{
+	return number < sizeof names / sizeof *names ? names[number] : NULL;
+}
+
+size_t api_function_count(void)
+{
+	return sizeof names / sizeof *names;
+}
+
+int api_function_graph_member(size_t number)
+{
+	return number >= GRAPH_FIRST && number < api_function_count() ? graph_members[number - GRAPH_FIRST] : -1;
+}
+
+bool api_library_is(const char *path)
+{
+	/* The loader, and the NPU's driver as it is called since 2024 and as it was before. */
+	static const char *const libraries[] = { "libze_loader.so.1", "libze_intel_npu.so", "libze_intel_vpu.so" };
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+		size_t length = strlen(libraries[i]);
+		if (!strncmp(name, libraries[i], length) && (!name[length] || strchr(". ", name[length])))
+			return true;
+	}
+	return false;
+}

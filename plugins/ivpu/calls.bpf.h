@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The calls that a thread, or an interrupt, has in flight: one more, which of them returns, and which are gone. */
+#ifndef IAPROF_IVPU_CALLS_BPF_H
+#define IAPROF_IVPU_CALLS_BPF_H
+
+static __always_inline __u64 node_hash(__u64 parent, __u32 function)
+{
+	__u64 hash = (parent + function + 1) * 0x9e3779b97f4a7c15ull;
+
+	hash ^= hash >> 32;
+	hash *= 0x9e3779b97f4a7c15ull;
+	hash ^= hash >> 29;
+	return IVPU_NODE_BIT | hash << IVPU_FUNCTION_BITS | function;
+}
+
+static __always_inline bool frame_is_of(struct ivpu_calls *calls, __u32 index, __u32 function)
+{
+	return (frame_at(calls, index)->node & (IVPU_FUNCTIONS_MAX - 1)) == function;
+}
+
+/* What the loops below look through. The verifier takes each of their bodies once. */
+struct walk {
+	const struct place *place;
+	struct ivpu_calls *calls;
+	__u64 pointer;
+	__u64 caller;
+	__u32 index;
+	__u32 function;
+};
+
+/* Of a stack: addresses of programs are the lower half. */
+static __always_inline bool pointer_is_programs(__u64 pointer)
+{
+	return !(pointer >> 63);
+}
+
+/*
+ * Whether the innermost call has returned unseen, told by another one at a stack pointer. A thread that is in a
+ * program's code is in no function of the driver any more; what it does in the driver says nothing of its own stack.
+ * Two calls at one address of a program's stack: either the first one has returned, or it jumped to the second one at
+ * its end, which then returns to the kernel's trampoline of the first one's return and so has another caller.
+ */
+static __always_inline bool frame_is_gone(struct ivpu_calls *calls, __u64 pointer, __u64 caller)
+{
+	const struct ivpu_frame *frame = frame_at(calls, calls->depth - 1);
+	__u64 above = frame->pointer - pointer;
+
+	if (pointer_is_programs(frame->pointer))
+		return pointer_is_programs(pointer) &&
+		       (pointer > frame->pointer || (above == 0 && caller == frame->caller));
+	return pointer_is_programs(pointer) || above == 0 || above >= STACK_SIZE;
+}
+
+static long call_expire(__u32 number, void *context)
+{
+	struct walk *walk = context;
+
+	if (walk->calls->depth == 0 || !frame_is_gone(walk->calls, walk->pointer, walk->caller))
+		return 1;
+	walk->calls->depth--;
+	walk->place->processor->returns_missed++;
+	return 0;
+}
+
+/* Takes out the calls whose frames on the stack are gone: they have returned, and nobody was told. */
+static __always_inline void calls_expire(const struct place *place, struct ivpu_calls *calls, __u64 pointer,
+					 __u64 caller)
+{
+	struct walk walk = { .place = place, .calls = calls, .pointer = pointer, .caller = caller };
+
+	if (calls->depth && frame_is_gone(calls, pointer, caller))
+		bpf_loop(IVPU_FRAMES, call_expire, &walk, 0);
+}
+
+/* The calls that a call at a stack pointer is nested in; NULL: there is no room for it. */
+static __always_inline struct ivpu_calls *calls_around(const struct place *place, __u64 pointer, __u64 caller)
+{
+	struct ivpu_calls *calls = calls_of(place);
+
+	if (!calls) {
+		bpf_map_update_elem(&threads, &place->thread, &no_calls, BPF_NOEXIST);
+		calls = calls_of(place);
+		if (!calls) {
+			place->processor->threads_full++;
+			return NULL;
+		}
+		__sync_fetch_and_add(&place->processor->threads_added, 1);
+	}
+	calls_expire(place, calls, pointer, caller);
+	return calls;
+}
+
+static __always_inline bool call_push(const struct place *place, struct ivpu_calls *calls, __u32 function,
+				      __u64 pointer, __u64 caller)
+{
+	__u32 depth = calls->depth;
+
+	if (depth >= IVPU_DEPTH_MAX) {
+		place->processor->too_deep++;
+		if (!session)
+			calls->deeper++;
+		return false;
+	}
+	struct ivpu_frame *frame = frame_at(calls, depth);
+	frame->node = node_hash(parent_of(place, calls, depth), function);
+	frame->nested = 0;
+	frame->pointer = pointer;
+	frame->caller = caller;
+	frame->same = 0;
+	calls->depth = depth + 1;
+	frame->begin = bpf_ktime_get_ns(); /* the last thing: this program's time is not the call's */
+	return true;
+}
+
+static long call_look(__u32 number, void *context)
+{
+	struct walk *walk = context;
+
+	if (walk->index == 0)
+		return 1;
+	walk->index--;
+	return frame_is_of(walk->calls, walk->index, walk->function);
+}
+
+/* Which of the calls in flight returns: nearly always the innermost. IVPU_FRAMES: none of them. */
+static __always_inline __u32 call_find(struct ivpu_calls *calls, __u32 function)
+{
+	struct walk walk = { .calls = calls, .index = calls->depth, .function = function };
+
+	if (walk.index == 0)
+		return IVPU_FRAMES;
+	if (frame_is_of(calls, walk.index - 1, function))
+		return walk.index - 1;
+	bpf_loop(IVPU_FRAMES, call_look, &walk, 0);
+	return frame_is_of(calls, walk.index, function) ? walk.index : IVPU_FRAMES;
+}
+
+#endif

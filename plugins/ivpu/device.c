@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See device.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "device.h"
+#include "machine.h"
+
+#define INTEL 0x8086
+
+/* drivers/accel/ivpu/ivpu_drv.h, Linux 7.0: PCI_DEVICE_ID_*; the products as Intel names their processors. */
+static const struct {
+	uint16_t device;
+	const char *product;
+} products[] = {
+	{ 0x7d1d, "Meteor Lake" },  { 0xad1d, "Arrow Lake" },   { 0x643e, "Lunar Lake" },
+	{ 0xb03e, "Panther Lake" }, { 0xfd3e, "Wildcat Lake" }, { 0xd71d, "Nova Lake" },
+};
+
+int npu_read_text(const struct npu *npu, const char *file, char *text, size_t size)
+{
+	char path[PATH_MAX];
+	*text = '\0';
+	snprintf(path, sizeof path, "%s/%s", npu->folder, file);
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (descriptor < 0)
+		return -errno;
+	ssize_t length = read(descriptor, text, size - 1);
+	int result = length < 0 ? -errno : 0;
+	close(descriptor);
+	text[length > 0 ? length : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return result;
+}
+
+int npu_read_number(const struct npu *npu, const char *file, uint64_t *number)
+{
+	char text[32], *end;
+	int result = npu_read_text(npu, file, text, sizeof text);
+	if (result)
+		return result;
+	errno = 0;
+	unsigned long long value = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-')
+		return -EINVAL;
+	*number = value;
+	return 0;
+}
+
+static void name_npu(struct npu *npu)
+{
+	uint64_t vendor = 0, device = 0;
+	npu_read_number(npu, "vendor", &vendor);
+	npu_read_number(npu, "device", &device);
+	npu->vendor = (uint16_t)vendor;
+	npu->device = (uint16_t)device;
+	for (size_t i = 0; npu->vendor == INTEL && i < sizeof products / sizeof *products; i++)
+		if (products[i].device == npu->device) {
+			snprintf(npu->name, sizeof npu->name, "Intel NPU of %s", products[i].product);
+			return;
+		}
+	snprintf(npu->name, sizeof npu->name, "NPU %04" PRIx16 ":%04" PRIx16, npu->vendor, npu->device);
+}
+
+size_t npus_find(const char *sysfs, struct npu npus[static NPUS_MAX])
+{
+	char path[PATH_MAX - 256], driver[sizeof NPU_DRIVER + 1];
+	size_t count = 0;
+	snprintf(path, sizeof path, "%s/class/accel", sysfs);
+	DIR *folder = opendir(path);
+	for (struct dirent *entry; folder && count < NPUS_MAX && (entry = readdir(folder));) {
+		struct npu *npu = &npus[count];
+		char link[PATH_MAX];
+		if (strncmp(entry->d_name, "accel", strlen("accel")) || strlen(entry->d_name) >= sizeof npu->node)
+			continue;
+		*npu = (struct npu){ 0 };
+		snprintf(npu->node, sizeof npu->node, "%s", entry->d_name);
+		int length = snprintf(npu->folder, sizeof npu->folder, "%s/%s/device", path, npu->node);
+		if (length < 0 || (size_t)length >= sizeof npu->folder)
+			continue;
+		snprintf(link, sizeof link, "%s/driver", npu->folder);
+		if (!link_name(link, driver, sizeof driver) || strcmp(driver, NPU_DRIVER))
+			continue;
+		link_name(npu->folder, npu->address, sizeof npu->address);
+		name_npu(npu);
+		count++;
+	}
+	if (folder)
+		closedir(folder);
+	return count;
+}

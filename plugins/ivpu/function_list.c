@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See function_list.h. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "function_list.h"
+
+/* KSYM_NAME_LEN, include/linux/kallsyms.h; and what scanf() is told. */
+#define NAME_SIZE 512
+#define NAME_WIDTH "511"
+#define MODULE_SIZE 64
+#define MODULE_WIDTH "63"
+
+static const char *const traceable_files[] = { "/sys/kernel/tracing/available_filter_functions",
+					       "/sys/kernel/debug/tracing/available_filter_functions" };
+static const char symbols_file[] = "/proc/kallsyms";
+
+/* Whether a name matches one of the patterns. */
+static bool name_matches(const char *name, const char *patterns)
+{
+	while (*patterns) {
+		size_t length = strcspn(patterns, ",");
+		char pattern[NAME_SIZE];
+		if (length && length < sizeof pattern) {
+			memcpy(pattern, patterns, length);
+			pattern[length] = '\0';
+			if (fnmatch(pattern, name, 0) == 0)
+				return true;
+		}
+		patterns += length + (patterns[length] == ',');
+	}
+	return false;
+}
+
+/* What the compiler split off or the kernel added: nothing that is called, or nothing that can be traced. */
+static bool name_is_part(const char *name)
+{
+	static const char *const prefixes[] = { "__pfx_", "__cfi_", "__ftrace_invalid_address___" };
+	const char *cold = strstr(name, ".cold");
+
+	for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return cold && (cold[5] == '\0' || cold[5] == '.');
+}
+
+/* Returns whether a function was added: false when out of memory. */
+static bool function_add(struct function_list *list, const char *name, uint64_t address)
+{
+	/* A power of 2: full. */
+	if ((list->count & (list->count - 1)) == 0) {
+		size_t capacity = list->count ? 2 * (size_t)list->count : 1;
+		struct listed_function *grown = realloc(list->functions, capacity * sizeof *grown);
+		if (!grown)
+			return false;
+		list->functions = grown;
+	}
+	char *copy = strdup(name);
+	if (!copy)
+		return false;
+	list->functions[list->count++] = (struct listed_function){ .name = copy, .address = address };
+	return true;
+}
+
+static int compare_functions(const void *left, const void *right)
+{
+	const struct listed_function *one = left, *other = right;
+	int order = strcmp(one->name, other->name);
+
+	return order ? order : (one->address > other->address) - (one->address < other->address);
+}
+
+static void functions_sort(struct function_list *list)
+{
+	if (list->count)
+		qsort(list->functions, list->count, sizeof *list->functions, compare_functions);
+}
+
+/* Takes what a line names when it is wanted. Returns false when out of memory. */
+static bool name_take(struct function_list *list, const struct function_list_wanted *wanted, const char *name,
+		      uint64_t address)
+{
+	if (name_is_part(name))
+		return true;
+	list->traceable++;
+	if (!name_matches(name, wanted->patterns))
+		return true;
+	if (wanted->is_left_out && wanted->is_left_out(name)) {
+		list->left_out++;
+		return true;
+	}
+	if (list->count == FUNCTION_LIST_MAX) {
+		list->no_room++;
+		return true;
+	}
+	return function_add(list, name, address);
+}
+
+/* Lines "NAME [MODULE]". Returns 0 or a negative errno. */
+static int traceable_read(struct function_list *list, const struct function_list_wanted *wanted, FILE *file)
+{
+	char line[NAME_SIZE + MODULE_SIZE + 32], name[NAME_SIZE], module[MODULE_SIZE];
+
+	while (fgets(line, sizeof line, file)) {
+		if (sscanf(line, "%" NAME_WIDTH "s [%" MODULE_WIDTH "[^]]]", name, module) == 2 &&
+		    strcmp(module, wanted->module) == 0 && !name_take(list, wanted, name, 0))
+			return -ENOMEM;
+	}
+	return ferror(file) ? -errno : 0;
+}
+
+/* Lines "ADDRESS TYPE NAME\t[MODULE]". Returns 0 or a negative errno. */
+static int symbols_read(struct function_list *list, const struct function_list_wanted *wanted, FILE *file)
+{
+	char line[NAME_SIZE + MODULE_SIZE + 64], name[NAME_SIZE], module[MODULE_SIZE], type;
+	uint64_t address;
+
+	while (fgets(line, sizeof line, file)) {
+		/* Most lines are the kernel's own. */
+		if (!strchr(line, '['))
+			continue;
+		if (sscanf(line, "%" SCNx64 " %c %" NAME_WIDTH "s [%" MODULE_WIDTH "[^]]]", &address, &type, name,
+			   module) == 4 &&
+		    (type == 't' || type == 'T') && strcmp(module, wanted->module) == 0 &&
+		    !name_take(list, wanted, name, address))
+			return -ENOMEM;
+	}
+	return ferror(file) ? -errno : 0;
+}
+
+static FILE *traceable_open(const struct function_list_wanted *wanted)
+{
+	FILE *file = NULL;
+
+	if (wanted->traceable_file)
+		return fopen(wanted->traceable_file, "re");
+	for (size_t i = 0; !file && i < sizeof traceable_files / sizeof traceable_files[0]; i++)
+		file = fopen(traceable_files[i], "re");
+	return file;
+}
+
+/* How many in a sorted list have the name of the one at index, which is the first of them. */
+static uint32_t name_count(const struct function_list *list, uint32_t index)
+{
+	uint32_t end = index + 1;
+
+	while (end < list->count && strcmp(list->functions[end].name, list->functions[index].name) == 0)
+		end++;
+	return end - index;
+}
+
+/*
+ * Keeps of the symbols those that can be traced. The kernel lists those by name only: where several have a name, and
+ * not all can be traced, nobody knows which, and the kernel would refuse the whole list for one of them.
+ */
+static void traceable_keep(struct function_list *symbols, const struct function_list *traceable)
+{
+	uint32_t kept = 0, other = 0;
+
+	for (uint32_t i = 0; i < symbols->count;) {
+		uint32_t count = name_count(symbols, i), others = 0;
+		while (other < traceable->count &&
+		       strcmp(traceable->functions[other].name, symbols->functions[i].name) < 0)
+			other++;
+		if (other < traceable->count &&
+		    strcmp(traceable->functions[other].name, symbols->functions[i].name) == 0)
+			others = name_count(traceable, other);
+		for (uint32_t j = i; j < i + count; j++) {
+			if (others == count)
+				symbols->functions[kept++] = symbols->functions[j];
+			else
+				free(symbols->functions[j].name);
+		}
+		if (others && others != count)
+			symbols->ambiguous += count;
+		i += count;
+	}
+	symbols->count = kept;
+}
+
+/* Several symbols of one function: one is enough. */
+static void aliases_drop(struct function_list *list)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		bool alias = false;
+		for (uint32_t j = 0; j < kept && !alias; j++)
+			alias = list->functions[j].address == list->functions[i].address;
+		if (alias)
+			free(list->functions[i].name);
+		else
+			list->functions[kept++] = list->functions[i];
+	}
+	list->count = kept;
+}
+
+static int list_check(const struct function_list *list, const struct iaprof_host *host,
+		      const struct function_list_wanted *wanted)
+{
+	if (list->count == 0 && list->left_out)
+		return host->fail(host, ENOENT,
+				  "functions=%s: the only functions that match are called so often that they are left "
+				  "out: add hot=yes",
+				  wanted->patterns);
+	if (list->count == 0)
+		return host->fail(host, ENOENT,
+				  "functions=%s: none of the %" PRIu32 " functions of module %s that this Linux kernel "
+				  "can trace matches: `grep '%s]' %s` lists them",
+				  wanted->patterns, list->traceable, wanted->module, wanted->module,
+				  traceable_files[0]);
+	for (uint32_t i = 0; i < list->count; i++)
+		if (!list->functions[i].address)
+			return host->fail(
+				host, EPERM,
+				"%s shows no addresses: needs CAP_SYSLOG and kernel.kptr_restrict=1 or less: run as "
+				"root after `sysctl kernel.kptr_restrict=1`",
+				symbols_file);
+	return 0;
+}
+
+static void functions_measure(struct function_list *list, const struct function_list_wanted *wanted)
+{
+	for (uint32_t i = 0; i < list->count && wanted->is_measured; i++)
+		if (wanted->is_measured(list->functions[i].name))
+			list->functions[i].measured = ++list->measured;
+}
+
+int function_list_read(struct function_list *list, const struct iaprof_host *host,
+		       const struct function_list_wanted *wanted)
+{
+	struct function_list traceable = { 0 };
+	const char *symbols_path = wanted->symbols_file ? wanted->symbols_file : symbols_file;
+	FILE *file = traceable_open(wanted);
+	int unreadable = file ? 0 : errno, result = 0;
+
+	*list = (struct function_list){ .only_symbols = !file };
+	if (file) {
+		result = traceable_read(&traceable, wanted, file);
+		fclose(file);
+		if (result == -ENOMEM)
+			goto out_of_memory;
+		list->only_symbols = result != 0;
+		unreadable = -result;
+	}
+	if (unreadable)
+		host->log(host, IAPROF_LOG_WARNING,
+			  "%s: %s: whether a function can be traced is not known: mount tracefs there",
+			  wanted->traceable_file ? wanted->traceable_file : traceable_files[0], strerror(unreadable));
+
+	file = fopen(symbols_path, "re");
+	if (!file) {
+		result = host->fail(host, errno, "%s: %s: nobody can tell which functions module %s has", symbols_path,
+				    strerror(errno), wanted->module);
+		goto out;
+	}
+	result = symbols_read(list, wanted, file);
+	fclose(file);
+	if (result == -ENOMEM)
+		goto out_of_memory;
+	if (result) {
+		result = host->fail(host, result, "%s: %s", symbols_path, strerror(-result));
+		goto out;
+	}
+	functions_sort(list);
+	functions_sort(&traceable);
+	if (!list->only_symbols) {
+		traceable_keep(list, &traceable);
+		list->traceable = traceable.traceable;
+		list->left_out = traceable.left_out;
+		list->no_room = traceable.no_room;
+	}
+	aliases_drop(list);
+	functions_measure(list, wanted);
+	result = list_check(list, host, wanted);
+	goto out;
+
+out_of_memory:
+	result = host->fail(host, ENOMEM, "out of memory");
+out:
+	function_list_free(&traceable);
+	if (result)
+		function_list_free(list);
+	return result;
+}
+
+void function_list_free(struct function_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		free(list->functions[i].name);
+	free(list->functions);
+	*list = (struct function_list){ 0 };
+}
+
+bool function_list_has(const struct function_list *list, const char *name)
+{
+	struct listed_function wanted = { .name = (char *)name };
+	uint32_t low = 0, high = list->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (compare_functions(&list->functions[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < list->count && strcmp(list->functions[low].name, name) == 0;
+}

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * ivpu's BPF programs: entry and return of the driver's functions, counted by process and node of the tree of calls.
+ * A thread's calls in flight are in a map; those of interrupts are apart, so that a process that was interrupted is
+ * not blamed for them: their time is only taken out of the interrupted call's own. Entries and returns come from one
+ * program (kprobe session, Linux 6.10) or from two. Entry and return of functions of Level Zero, in the program's own
+ * code, are calls of the same thread, around those of the driver.
+ *
+ * The kernel runs none of these while another BPF program, or a bpf() system call that holds a map's lock, runs on the
+ * same CPU: the calls of an interrupt that comes then are missed, all of them, and the kernel counts them.
+ */
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <linux/errno.h>
+#include <linux/ptrace.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include "ivpu_shared.h"
+#include "slots.bpf.h"
+#include "stack.bpf.h"
+#include "targets.bpf.h"
+#include "task_stack.bpf.h"
+#include "state.bpf.h"
+#include "calls.bpf.h"
+#include "caller_stack.bpf.h"
+#include "graph_table.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Returns whether the return is of interest. */
+static __always_inline bool call_enter(const struct place *place, void *context, __u32 function)
+{
+	__u64 pointer = PT_REGS_SP((struct pt_regs *)context);
+
+	if (!place_is_watched(place))
+		return false;
+	struct ivpu_calls *calls = calls_around(place, pointer, 0);
+	if (!calls)
+		return false;
+	if (!calls->depth)
+		calls->stack = 0;
+	return call_push(place, calls, function, pointer, 0);
+}
+
+/* An interrupt's time is not that of the call that it came into. */
+static __always_inline void interrupted_charge(const struct place *place, __u64 duration)
+{
+	struct ivpu_calls *calls = NULL;
+
+	for (__s32 below = IVPU_NMI - 1; below >= 0; below--) {
+		__u32 element = below;
+		if (below >= place->interrupt)
+			continue;
+		calls = bpf_map_lookup_elem(&interrupts, &element);
+		if (calls && calls->depth)
+			break;
+		calls = NULL;
+	}
+	if (!calls)
+		calls = bpf_map_lookup_elem(&threads, &place->thread);
+	if (calls && calls->depth)
+		frame_at(calls, calls->depth - 1)->nested += duration;
+}
+
+static long node_store(__u32 index, void *context)
+{
+	struct walk *walk = context;
+	__u64 node = frame_at(walk->calls, index)->node;
+	__u64 parent = parent_of(walk->place, walk->calls, index);
+	long error = bpf_map_update_elem(&nodes, &node, &parent, BPF_NOEXIST);
+
+	if (error && error != -EEXIST)
+		walk->place->processor->nodes_full++;
+	return 0;
+}
+
+/* Stored before the first count that has them: a count that is there needs no look for them. */
+static __always_inline void nodes_store(const struct place *place, struct ivpu_calls *calls, __u32 index)
+{
+	struct walk walk = { .place = place, .calls = calls };
+
+	bpf_loop(index + 1, node_store, &walk, 0);
+}
+
+static __always_inline void count_add(struct ivpu_count *count, const struct ivpu_count *call)
+{
+	__sync_fetch_and_add(&count->count, 1);
+	__sync_fetch_and_add(&count->duration, call->duration);
+	__sync_fetch_and_add(&count->self_duration, call->self_duration);
+	/* Two CPUs may do this at once: user space puts first and last in order. */
+	if (call->first_time < count->first_time)
+		count->first_time = call->first_time;
+	if (call->last_time >= count->last_time) {
+		count->last_time = call->last_time;
+		count->result = call->result;
+	}
+}
+
+static __always_inline void call_count(const struct place *place, struct ivpu_calls *calls, __u32 index,
+				       const struct ivpu_count *call)
+{
+	struct ivpu_processor *processor = place->processor;
+	__u32 set = *(volatile __u32 *)&active_set;
+	void *counts = set ? (void *)&counts_1 : (void *)&counts_0;
+	struct ivpu_key key = { .process = place->process,
+				.node = frame_at(calls, index)->node,
+				.stack = calls->stack };
+
+	struct ivpu_count *count = bpf_map_lookup_elem(counts, &key);
+	if (count) {
+		count_add(count, call);
+		return;
+	}
+	nodes_store(place, calls, index);
+	long error = bpf_map_update_elem(counts, &key, call, BPF_NOEXIST);
+	if (error == -EEXIST) {
+		count = bpf_map_lookup_elem(counts, &key);
+		if (count)
+			count_add(count, call);
+		else
+			processor->counts_busy++;
+	} else if (error == -E2BIG) {
+		processor->counts_full++;
+	} else if (error) {
+		processor->counts_busy++;
+	}
+}
+
+/* Wakes user space only when half of the room is taken: it comes by itself ten times a second. */
+static __always_inline void call_tell(const struct place *place, struct ivpu_calls *calls, __u32 index,
+				      const struct ivpu_count *call)
+{
+	__u64 node = frame_at(calls, index)->node;
+
+	if (!bpf_map_lookup_elem(&nodes, &node))
+		nodes_store(place, calls, index);
+	struct ivpu_call_event *event = bpf_ringbuf_reserve(&calls_ring, sizeof *event, 0);
+	if (!event) {
+		__sync_fetch_and_add(&place->processor->ring_full, 1);
+		return;
+	}
+	*event = (struct ivpu_call_event){
+		.key = { .process = place->process, .node = node, .stack = calls->stack },
+		.thread = place->interrupt < 0 && !(place->thread >> 31) ? place->thread : 0,
+		.begin = call->first_time,
+		.duration = call->duration,
+		.self_duration = call->self_duration,
+		.result = call->result,
+	};
+	bool is_half = bpf_ringbuf_query(&calls_ring, BPF_RB_AVAIL_DATA) > ring_size / 2;
+	bpf_ringbuf_submit(event, is_half ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+/*
+ * User space changes active_set and then waits until active is 0: from then on nobody uses the other map. The addition
+ * is a full barrier: active is seen before active_set is read.
+ */
+static __always_inline void call_add(const struct place *place, struct ivpu_calls *calls, __u32 index,
+				     const struct ivpu_count *call)
+{
+	struct ivpu_processor *processor = place->processor;
+
+	__sync_fetch_and_add(&processor->calls, 1);
+	if (each_call) {
+		call_tell(place, calls, index, call);
+		return;
+	}
+	__sync_fetch_and_add(&processor->active, 1);
+	call_count(place, calls, index, call);
+	__sync_fetch_and_add(&processor->active, -1);
+}
+
+/* The position of the highest bit: the machine has no instruction for it. */
+static __always_inline __u32 bucket_of(__u64 duration)
+{
+	__u32 bucket = 0;
+
+	for (__u32 width = 32; width; width /= 2) {
+		if (duration >> width) {
+			duration >>= width;
+			bucket += width;
+		}
+	}
+	return bucket < IVPU_BUCKETS ? bucket : IVPU_BUCKETS - 1;
+}
+
+static __always_inline void histogram_add(__u32 histogram, __u64 duration)
+{
+	struct ivpu_histogram *durations = bpf_map_lookup_elem(&histograms, &histogram);
+	__u32 bucket = bucket_of(duration);
+
+	if (!durations || bucket >= IVPU_BUCKETS)
+		return;
+	__sync_fetch_and_add(&durations->sum, duration);
+	__sync_fetch_and_add(&durations->buckets[bucket], 1);
+	if (duration > durations->maximum)
+		durations->maximum = duration;
+}
+
+static __always_inline void call_leave(const struct place *place, void *context, __u64 cookie, __u64 now)
+{
+	__u32 function = cookie & (IVPU_FUNCTIONS_MAX - 1), histogram = cookie >> IVPU_FUNCTION_BITS;
+	struct ivpu_processor *processor = place->processor;
+	struct ivpu_calls *calls = calls_of(place);
+
+	if (!calls) {
+		if (place_is_watched(place))
+			processor->returns_unknown++;
+		return;
+	}
+	if (calls->deeper) {
+		calls->deeper--;
+		return;
+	}
+	__u32 index = call_find(calls, function);
+	if (index >= IVPU_FRAMES) {
+		processor->returns_unknown++;
+		return;
+	}
+	processor->returns_missed += calls->depth - 1 - index;
+	struct ivpu_frame *frame = frame_at(calls, index);
+	if (frame->same) {
+		frame->same--;
+		calls->depth = index + 1;
+		return;
+	}
+	struct ivpu_count call = {
+		.count = 1,
+		.duration = now > frame->begin ? now - frame->begin : 0,
+		.first_time = frame->begin,
+		.last_time = frame->begin,
+		.result = PT_REGS_RC((struct pt_regs *)context),
+	};
+	if (function >= IVPU_API_FIRST)
+		call.result = (__u32)call.result; /* ze_result_t */
+	if (call.duration > frame->nested)
+		call.self_duration = call.duration - frame->nested;
+	if (histogram)
+		histogram_add(histogram - 1, call.duration);
+	if (index)
+		frame_at(calls, index - 1)->nested += call.duration;
+	else if (place->interrupt >= 0)
+		interrupted_charge(place, call.duration);
+	call_add(place, calls, index, &call);
+	calls->depth = index;
+}
+
+/* Every so many-th event is timed, for reading the clock takes as long as a tenth of it. 0: this one is not. */
+static __always_inline __u64 event_begin(struct ivpu_processor *processor)
+{
+	return (processor->events++ & (IVPU_TIMED_EVENTS - 1)) ? 0 : bpf_ktime_get_ns();
+}
+
+static __always_inline void event_end(struct ivpu_processor *processor, __u64 begin)
+{
+	if (begin)
+		processor->handler_time += bpf_ktime_get_ns() - begin;
+}
+
+static __always_inline bool entry_handle(void *context)
+{
+	struct place place;
+
+	if (!place_find(&place))
+		return false;
+	__u64 begin = event_begin(place.processor);
+	bool wanted = call_enter(&place, context, (__u32)bpf_get_attach_cookie(context) & (IVPU_FUNCTIONS_MAX - 1));
+	event_end(place.processor, begin);
+	return wanted;
+}
+
+/* Returns whether there was somewhere to count. */
+static __always_inline bool return_handle(void *context, __u64 now)
+{
+	struct place place;
+
+	if (!place_find(&place))
+		return false;
+	__u64 begin = event_begin(place.processor);
+	call_leave(&place, context, bpf_get_attach_cookie(context), now);
+	event_end(place.processor, begin);
+	return true;
+}
+
+SEC("kprobe.multi")
+int function_enter(struct pt_regs *context)
+{
+	entry_handle(context);
+	return 0;
+}
+
+SEC("kprobe.multi")
+int function_return(struct pt_regs *context)
+{
+	return_handle(context, bpf_ktime_get_ns());
+	return 0;
+}
+
+/*
+ * kernel/trace/bpf_trace.c: a function of the kernel's, not a helper, without a parameter in Linux 6.10 and with the
+ * context as one later. libbpf takes only one of them, so user space puts its number here (see probes.c): what has no
+ * parameter does not mind one.
+ */
+static bool (*const session_is_return)(void *context) = (void *)IVPU_SESSION_IS_RETURN;
+
+/* Returns 1 from an entry whose return is of no interest. */
+SEC("kprobe.multi")
+int function_session(struct pt_regs *context)
+{
+	if (!session_is_return(context))
+		return !entry_handle(context);
+	return_handle(context, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
+{
+	targets_follow(parent->tgid, child->tgid);
+	return 0;
+}
+
+/*
+ * A function of Level Zero. Where it is called in the same function, as the loader's calls the driver's library of the
+ * same name, the two are one call.
+ */
+static __always_inline void api_enter_handle(const struct place *place, struct pt_regs *context, __u32 function)
+{
+	__u64 pointer = PT_REGS_SP(context), caller = 0;
+
+	if (!place_is_watched(place) || function < IVPU_API_FIRST)
+		return;
+#ifdef __TARGET_ARCH_x86
+	bpf_probe_read_user(&caller, sizeof caller, (const void *)pointer);
+#endif
+	struct ivpu_calls *calls = calls_around(place, pointer, caller);
+	if (!calls)
+		return;
+	if (calls->depth && frame_is_of(calls, calls->depth - 1, function)) {
+		frame_at(calls, calls->depth - 1)->same++;
+		return;
+	}
+	if (!calls->depth)
+		calls->stack = take_stacks ? caller_stack_take(context, place, caller) : 0;
+	call_push(place, calls, function, pointer, caller);
+}
+
+SEC("uprobe")
+int api_enter(struct pt_regs *context)
+{
+	struct place place;
+
+	if (!place_find(&place)) {
+		task_stack_keep(context);
+		return 0;
+	}
+	__u64 begin = event_begin(place.processor);
+	api_enter_handle(&place, context, (__u32)bpf_get_attach_cookie(context) & (IVPU_FUNCTIONS_MAX - 1));
+	event_end(place.processor, begin);
+	return 0;
+}
+
+SEC("uretprobe")
+int api_return(struct pt_regs *context)
+{
+	if (!return_handle(context, bpf_ktime_get_ns()))
+		task_stack_keep(context);
+	return 0;
+}
+
+/* A thread that is killed in a call of Level Zero does not return from it. What its end does in the driver comes later.
+ */
+SEC("tp_btf/sched_process_exit")
+int follow_exit(__u64 *context)
+{
+	__u32 thread = (__u32)bpf_get_current_pid_tgid(), cpu = bpf_get_smp_processor_id();
+	const struct ivpu_calls *calls = bpf_map_lookup_elem(&threads, &thread);
+	struct ivpu_processor *processor = bpf_map_lookup_elem(&processors, &cpu);
+
+	if (!calls)
+		return 0;
+	if (processor)
+		processor->returns_missed += calls->depth;
+	bpf_map_delete_elem(&threads, &thread);
+	return 0;
+}

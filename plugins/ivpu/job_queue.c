@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See job_queue.h. */
+#include <string.h>
+#include "job_queue.h"
+
+static void job_complete(struct job_event *job, const struct job_event *submit, const struct job_event *end)
+{
+	*job = *submit;
+	job->type = JOB_EVENT_JOB;
+	job->flags |= end->flags;
+	job->id = end->id;
+	job->context = end->context;
+	job->status = end->status;
+	job->ended = end->ended;
+}
+
+static void early_remove(struct job_queue *queue, uint32_t index)
+{
+	queue->early_count--;
+	memmove(&queue->early[index], &queue->early[index + 1], (queue->early_count - index) * sizeof *queue->early);
+}
+
+enum job_queue_result job_queue_submit(struct job_queue *queue, const struct job_event *submit, struct job_event *job)
+{
+	for (uint32_t i = 0; i < queue->early_count; i++) {
+		if (queue->early[i].ended < submit->submitted || queue->early[i].ended > submit->queued)
+			continue;
+		job_complete(job, submit, &queue->early[i]);
+		early_remove(queue, i);
+		return JOB_QUEUE_JOB;
+	}
+	if (queue->count == JOBS_MAX)
+		return JOB_QUEUE_FULL;
+	queue->waiting[(queue->first + queue->count++) % JOBS_MAX] = *submit;
+	return JOB_QUEUE_NOTHING;
+}
+
+static struct job_event *waiting_at(struct job_queue *queue, uint32_t index)
+{
+	return &queue->waiting[(queue->first + index) % JOBS_MAX];
+}
+
+static void waiting_remove(struct job_queue *queue, uint32_t index, struct job_event *job)
+{
+	*job = *waiting_at(queue, index);
+	for (; index; index--)
+		*waiting_at(queue, index) = *waiting_at(queue, index - 1);
+	queue->first = (queue->first + 1) % JOBS_MAX;
+	queue->count--;
+}
+
+bool job_queue_take(struct job_queue *queue, struct job_event *job)
+{
+	if (!queue->count)
+		return false;
+	waiting_remove(queue, 0, job);
+	return true;
+}
+
+/* The oldest job of a context, or of all when nobody knows better. There is one. */
+static uint32_t waiting_find(struct job_queue *queue, uint32_t context)
+{
+	uint32_t oldest = waiting_at(queue, 0)->pid, others = 0, own = queue->count;
+
+	if (!context || context >= JOB_QUEUE_CONTEXTS)
+		return 0;
+	for (uint32_t i = 0; i < queue->count; i++) {
+		uint32_t pid = waiting_at(queue, i)->pid;
+		others += pid != oldest;
+		if (own == queue->count && pid == queue->owners[context])
+			own = i;
+	}
+	if (!others)
+		queue->owners[context] = oldest;
+	return own < queue->count ? own : 0;
+}
+
+enum job_queue_result job_queue_end(struct job_queue *queue, const struct job_event *end, struct job_event *job)
+{
+	struct job_event submit;
+
+	if (queue->count) {
+		waiting_remove(queue, waiting_find(queue, end->context), &submit);
+		job_complete(job, &submit, end);
+		return JOB_QUEUE_JOB;
+	}
+	if (queue->early_count == JOB_QUEUE_EARLY)
+		early_remove(queue, 0);
+	queue->early[queue->early_count++] = *end;
+	return JOB_QUEUE_NOTHING;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* What the BPF programs that follow the NPU's jobs share with user space. */
+#ifndef IAPROF_IVPU_JOB_SHARED_H
+#define IAPROF_IVPU_JOB_SHARED_H
+
+#include <linux/types.h>
+
+/* DRM_IVPU_JOB_STATUS_ABORTED, include/uapi/drm/ivpu_accel.h. */
+#define JOB_STATUS_ABORTED 256u
+
+/*
+ * Numbers of jobs: 256 for each of 64 contexts (JOB_ID_JOB_MASK in drivers/accel/ivpu/ivpu_job.h of Linux 6.12;
+ * IVPU_USER_CONTEXT_MAX_SSID in ivpu_drv.h), so there are never more of them at once.
+ */
+#define JOBS_MAX 16384u
+/* Threads in the middle of a submission. */
+#define JOB_THREADS_MAX 4096u
+/* Bytes of the ring buffer: 7,000 events between two readings. */
+#define JOB_RING_SIZE (512u * 1024)
+
+enum job_event_type {
+	JOB_EVENT_JOB = 1,    /* tracepoint: a job that is over */
+	JOB_EVENT_SUBMIT = 2, /* functions: a job was submitted; its number and end are not known */
+	JOB_EVENT_END = 3     /* functions: a job is over; whose is not known */
+};
+
+enum job_flag {
+	JOB_IS_TARGET = 1u << 0,
+	JOB_IS_ABORTED = 1u << 1 /* the driver aborted all of a device or of a context */
+};
+
+/* What does not apply is 0. Times are CLOCK_MONOTONIC ns. */
+struct job_event {
+	__u32 type;  /* enum job_event_type */
+	__u32 flags; /* enum job_flag */
+	__u32 id;
+	__u32 context;
+	__u32 engine;
+	__u32 status;
+	__u32 pid;
+	__u32 tid;
+	__u64 submitted;
+	__u64 queued;
+	__u64 ended;
+};
+
+/* Counters that only grow. */
+struct job_totals {
+	__u64 ring_full;
+	__u64 map_full;
+	__u64 unreturned; /* functions: submissions whose return was not seen */
+	__u64 unended;    /* jobs whose end was not seen: the number was used again */
+};
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See jobs.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include "job_format.h"
+#include "job_queue.h"
+#include "job_shared.h"
+#include "jobs.h"
+#include "support.h"
+#include "target_map.h"
+#include "targets.h"
+#include "npu_job.bpf.skel.h"
+
+/* Events of one turn. */
+#define EVENTS_MAX 2048u
+#define ENGINES_MAX 8u
+#define LINKS_MAX 16u
+
+struct job_watch {
+	const struct iaprof_host *host;
+	struct npu_job_bpf *skeleton;
+	struct bpf_link *links[LINKS_MAX];
+	size_t link_count;
+	struct ring_buffer *ring;
+	struct job_queue queue;
+	bool from_functions;
+	uint64_t engine_free[ENGINES_MAX];                                   /* when the job before ended */
+	uint64_t looked;                                                     /* when losses were last looked for */
+	uint64_t ring_full, map_full, unreturned, unended, too_many, missed; /* as far as they were told */
+	uint64_t left_out;                                                   /* of the queue */
+	/* For the time of a turn. */
+	struct jobs *jobs;
+	struct record_batch *batch;
+	unsigned int events;
+	int error;
+};
+
+static uint32_t engine_name(const struct iaprof_host *host, uint32_t engine)
+{
+	/* DRM_IVPU_ENGINE_COMPUTE, and DRM_IVPU_ENGINE_COPY of older ones (include/uapi/drm/ivpu_accel.h). */
+	static const char *const names[] = { "compute", "copy" };
+	char text[32];
+
+	if (engine < sizeof names / sizeof *names)
+		return host->intern_string(host, names[engine], strlen(names[engine]));
+	int length = snprintf(text, sizeof text, "engine %u", engine);
+	return host->intern_string(host, text, (size_t)length);
+}
+
+/*
+ * The driver does not tell when the device begins with a job. Under OS scheduling an engine does its jobs one after the
+ * other, so it does when it has the job and is done with the one before; under hardware scheduling it may leave a job
+ * for another one's, and nobody can tell.
+ */
+static uint64_t job_started(struct job_watch *watch, const struct job_event *job, uint64_t queued)
+{
+	uint64_t *engine_free = job->engine < ENGINES_MAX ? &watch->engine_free[job->engine] : NULL;
+	uint64_t started = engine_free && *engine_free > queued ? *engine_free : queued;
+
+	if (engine_free && job->ended > *engine_free)
+		*engine_free = job->ended;
+	if (!watch->jobs->in_order || !engine_free)
+		return 0;
+	return job->ended && started > job->ended ? job->ended : started;
+}
+
+/* now: 0, or when the run ended before the job did. */
+static int job_append(struct job_watch *watch, const struct job_event *job, uint64_t now)
+{
+	/* What the device had done before the driver told that it has it. */
+	uint64_t queued = job->ended && job->queued > job->ended ? job->ended : job->queued;
+	uint64_t started = now ? 0 : job_started(watch, job, queued);
+
+	if (!(job->flags & JOB_IS_TARGET))
+		return 0;
+	bool aborted = job->flags & JOB_IS_ABORTED || job->status == JOB_STATUS_ABORTED;
+	struct iaprof_record_job record = {
+		.header = { .size = sizeof record, .type = IAPROF_RECORD_JOB, .time = now ? now : job->ended },
+		.submitted = job->submitted,
+		.queued = queued,
+		.started = started,
+		.id = job->id,
+		.pid = job->pid,
+		.tid = job->tid,
+		.device = watch->jobs->device,
+		.context = job->context,
+		.engine = engine_name(watch->host, job->engine),
+		.state = now       ? IAPROF_JOB_IN_FLIGHT
+			 : aborted ? IAPROF_JOB_ABORTED
+				   : IAPROF_JOB_DONE,
+		.status = aborted && !job->status ? JOB_STATUS_ABORTED : job->status,
+	};
+	if (watch->jobs->done)
+		watch->jobs->done(watch->jobs->context, &record);
+	return record_batch_append(watch->batch, &record.header);
+}
+
+/* A negative result ends ring_buffer__consume() after this event. */
+static int event_take(void *context, void *data, size_t size)
+{
+	struct job_watch *watch = context;
+	const struct job_event *event = data;
+	struct job_event job;
+	enum job_queue_result result = JOB_QUEUE_NOTHING;
+
+	if (size < sizeof *event)
+		return 0;
+	if (event->type == JOB_EVENT_SUBMIT)
+		result = job_queue_submit(&watch->queue, event, &job);
+	else if (event->type == JOB_EVENT_END)
+		result = job_queue_end(&watch->queue, event, &job);
+	watch->left_out += result == JOB_QUEUE_FULL;
+	if (event->type == JOB_EVENT_JOB)
+		watch->error = job_append(watch, event, 0);
+	else if (result == JOB_QUEUE_JOB)
+		watch->error = job_append(watch, &job, 0);
+	if (watch->error)
+		return watch->error;
+	return ++watch->events == EVENTS_MAX ? -EAGAIN : 0;
+}
+
+static void lost_tell(struct job_watch *watch, const char *reason, uint64_t now, uint64_t *told)
+{
+	if (now != *told)
+		watch->host->lost(watch->host, reason, watch->looked, now - *told, 0, 0);
+	*told = now;
+}
+
+/* How often programs did not run because one ran already on that CPU; Linux 6.7 counts it for these too. */
+static uint64_t programs_missed(const struct job_watch *watch)
+{
+	struct bpf_program *program;
+	uint64_t missed = 0;
+
+	bpf_object__for_each_program(program, watch->skeleton->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t size = sizeof info;
+		if (bpf_program__fd(program) >= 0 &&
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
+			missed += info.recursion_misses;
+	}
+	return missed;
+}
+
+static void losses_tell(struct job_watch *watch)
+{
+	const struct job_totals *totals = &watch->skeleton->bss->totals;
+
+	lost_tell(watch, "NPU jobs: ring buffer full", __atomic_load_n(&totals->ring_full, __ATOMIC_RELAXED),
+		  &watch->ring_full);
+	lost_tell(watch, "NPU jobs: map full", __atomic_load_n(&totals->map_full, __ATOMIC_RELAXED), &watch->map_full);
+	lost_tell(watch, "NPU jobs: submission not seen", __atomic_load_n(&totals->unreturned, __ATOMIC_RELAXED),
+		  &watch->unreturned);
+	lost_tell(watch, "NPU jobs: end not seen", __atomic_load_n(&totals->unended, __ATOMIC_RELAXED),
+		  &watch->unended);
+	lost_tell(watch, "NPU jobs: too many at once", watch->left_out, &watch->too_many);
+	lost_tell(watch, "NPU jobs: program did not run", programs_missed(watch), &watch->missed);
+	watch->looked = watch->host->clock(watch->host);
+}
+
+static int events_drain(struct jobs *jobs, struct record_batch *batch)
+{
+	struct job_watch *watch = jobs->watch;
+
+	watch->jobs = jobs;
+	watch->batch = batch;
+	watch->events = 0;
+	watch->error = 0;
+	ring_buffer__consume(watch->ring);
+	return watch->error;
+}
+
+int jobs_turn(struct jobs *jobs, struct record_batch *batch)
+{
+	int result = events_drain(jobs, batch);
+
+	losses_tell(jobs->watch);
+	return result;
+}
+
+/* Jobs of which no end came. */
+static int rest_append(struct job_watch *watch)
+{
+	uint64_t now = watch->host->clock(watch->host);
+	int map = bpf_map__fd(watch->skeleton->maps.jobs), result = 0;
+	uint32_t key, *before = NULL;
+	struct job_event job;
+
+	while (result == 0 && bpf_map_get_next_key(map, before, &key) == 0) {
+		if (bpf_map_lookup_elem(map, &key, &job) == 0 && !job.ended)
+			result = job_append(watch, &job, now);
+		before = &key;
+	}
+	while (result == 0 && job_queue_take(&watch->queue, &job))
+		result = job_append(watch, &job, now);
+	return result;
+}
+
+static void programs_detach(struct job_watch *watch)
+{
+	while (watch->link_count)
+		bpf_link__destroy(watch->links[--watch->link_count]);
+}
+
+int jobs_stop(struct jobs *jobs, struct record_batch *batch)
+{
+	struct job_watch *watch = jobs->watch;
+	int result;
+
+	programs_detach(watch);
+	do {
+		result = events_drain(jobs, batch);
+	} while (result == 0 && watch->events == EVENTS_MAX);
+	if (result == 0)
+		result = rest_append(watch);
+	losses_tell(watch);
+	return result;
+}
+
+static int attached(struct job_watch *watch, struct bpf_link *link)
+{
+	if (!link)
+		return -errno;
+	watch->links[watch->link_count++] = link;
+	return 0;
+}
+
+/* Attaches to the first of the functions that exists, or to all that do. Returns how many. */
+static int functions_attach(struct job_watch *watch, struct bpf_program *program, bool at_return, bool all,
+			    const char *const *names)
+{
+	int count = 0;
+
+	for (; *names && watch->link_count < LINKS_MAX && (all || !count); names++)
+		count += !attached(watch, bpf_program__attach_kprobe(program, at_return, *names));
+	return count;
+}
+
+static int submissions_attach(struct job_watch *watch)
+{
+	static const char *const submit[] = { "ivpu_submit_ioctl", NULL };
+	static const char *const queue_submit[] = { "ivpu_cmdq_submit_ioctl", NULL };
+	struct npu_job_bpf *skeleton = watch->skeleton;
+
+	if (functions_attach(watch, skeleton->progs.submit_end, true, false, submit) != 1 ||
+	    functions_attach(watch, skeleton->progs.submit_begin, false, false, submit) != 1)
+		return -ENOENT;
+	if (functions_attach(watch, skeleton->progs.submit_end, true, false, queue_submit))
+		functions_attach(watch, skeleton->progs.queue_submit_begin, false, false, queue_submit);
+	return 0;
+}
+
+static int programs_attach(struct job_watch *watch)
+{
+	/* By release, the newest first: since 6.8 the first, before the last. */
+	static const char *const signal[] = { "ivpu_job_signal_and_destroy", NULL };
+	static const char *const over[] = { "ivpu_job_done_callback", "ivpu_job_done", NULL };
+	/* All jobs of a device; of a context since 6.15, and in 6.12 to 6.14. */
+	static const char *const aborts[] = { "ivpu_jobs_abort_all", "ivpu_context_abort_work_fn",
+					      "ivpu_context_abort_thread_handler", NULL };
+	struct npu_job_bpf *skeleton = watch->skeleton;
+
+	/* Who is seen to begin is seen to end. */
+	if (skeleton->rodata->only_targets) {
+		int result = attached(watch, bpf_program__attach(skeleton->progs.follow_fork));
+		if (result)
+			return result;
+	}
+	functions_attach(watch, skeleton->progs.abort_end, true, true, aborts);
+	functions_attach(watch, skeleton->progs.abort_begin, false, true, aborts);
+	bool signals = functions_attach(watch, skeleton->progs.job_signal, false, false, signal);
+	if (!watch->from_functions)
+		return attached(watch, bpf_program__attach_tracepoint(skeleton->progs.job_trace, "vpu", "job"));
+	if (!signals && !functions_attach(watch, skeleton->progs.job_over, false, false, over))
+		return -ENOENT;
+	return submissions_attach(watch);
+}
+
+int jobs_start(struct jobs *jobs)
+{
+	struct job_watch *watch = jobs->watch;
+	struct bpf_log log = bpf_log_begin(watch->host);
+	int result = programs_attach(watch);
+
+	bpf_log_end(&log);
+	watch->looked = watch->host->clock(watch->host);
+	if (result == -ENOENT)
+		return watch->host->fail(watch->host, ENOENT,
+					 "the NPU's driver has no functions from which jobs are known");
+	return result ? watch->host->fail(watch->host, result, "attach to the NPU's driver: %s", strerror(-result)) : 0;
+}
+
+static int programs_load(struct job_watch *watch)
+{
+	const struct iaprof_target *target = watch->host->target(watch->host);
+	bool only_targets = target->scope != IAPROF_SCOPE_SYSTEM;
+	struct npu_job_bpf *skeleton = watch->skeleton = npu_job_bpf__open();
+	struct job_format format;
+
+	if (!skeleton)
+		return -errno;
+	watch->from_functions = !job_format_read(&format);
+	if (!watch->from_functions) {
+		skeleton->rodata->offset_event = format.event;
+		skeleton->rodata->offset_context = format.context;
+		skeleton->rodata->offset_engine = format.engine;
+		skeleton->rodata->offset_id = format.id;
+	}
+	skeleton->rodata->from_functions = watch->from_functions;
+	skeleton->rodata->only_targets = only_targets;
+	skeleton->rodata->follow_children = target->scope == IAPROF_SCOPE_COMMAND;
+	bpf_program__set_autoload(skeleton->progs.follow_fork, only_targets);
+	bpf_program__set_autoload(skeleton->progs.job_trace, !watch->from_functions);
+	int result = bpf_map__set_max_entries(skeleton->maps.targets, only_targets ? TARGET_WORDS : 1);
+	return result ? result : npu_job_bpf__load(skeleton);
+}
+
+int jobs_prepare(struct jobs *jobs, const struct iaprof_host *host)
+{
+	struct job_watch *watch = jobs->watch = calloc(1, sizeof *watch);
+
+	if (!watch)
+		return host->fail(host, ENOMEM, "out of memory");
+	watch->host = host;
+	struct bpf_log log = bpf_log_begin(host);
+	int result = programs_load(watch);
+	bpf_log_end(&log);
+	if (result)
+		return host->fail(host, result, "load the BPF programs that follow the NPU's jobs: %s",
+				  strerror(-result));
+	if (watch->skeleton->rodata->only_targets)
+		result = target_map_set(host, bpf_map__fd(watch->skeleton->maps.targets), host->target(host));
+	if (result)
+		return result;
+	watch->ring = ring_buffer__new(bpf_map__fd(watch->skeleton->maps.events), event_take, watch, NULL);
+	if (!watch->ring)
+		return host->fail(host, errno, "map the BPF programs' events: %s", strerror(errno));
+	host->metadata(host, "jobs from", "%s", watch->from_functions ? "functions" : "tracepoint vpu:job");
+	return 0;
+}
+
+void jobs_free(struct jobs *jobs)
+{
+	struct job_watch *watch = jobs->watch;
+
+	if (!watch)
+		return;
+	programs_detach(watch);
+	ring_buffer__free(watch->ring);
+	npu_job_bpf__destroy(watch->skeleton);
+	free(watch);
+	jobs->watch = NULL;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See links.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include "ivpu_shared.h"
+#include "links.h"
+#include "ivpu.bpf.skel.h"
+
+/* kernel/events/core.c: enum perf_probe_config; the same in /sys/bus/event_source/devices/kprobe/format/retprobe. */
+#define PROBE_IS_RETURN 1u
+#define PROBE_TYPE_FILE "/sys/bus/event_source/devices/kprobe/type"
+
+/* struct bpf_link_info of Linux 6.8 and newer, as far as it is of use here: older headers end before. */
+struct multi_link_info {
+	uint32_t type;
+	uint32_t id;
+	uint32_t program;
+	uint32_t pad;
+	uint64_t addresses;
+	uint32_t count;
+	uint32_t flags;
+	uint64_t missed;
+	uint64_t rest[16]; /* the kernel writes what it has */
+};
+
+/* The same for a perf event on a kprobe; Linux 6.9 and newer say what was missed. */
+struct single_link_info {
+	uint32_t type;
+	uint32_t id;
+	uint32_t program;
+	uint32_t pad;
+	uint32_t event_type;
+	uint32_t event_pad;
+	uint64_t name;
+	uint32_t name_size;
+	uint32_t offset;
+	uint64_t address;
+	uint64_t missed;
+	uint64_t rest[16];
+};
+
+struct links links_none(void)
+{
+	return (struct links){ .multi = { -1, -1 } };
+}
+
+static uint64_t cookie_of(const struct function_list *list, uint32_t index)
+{
+	return IVPU_COOKIE(index, list->functions[index].measured);
+}
+
+/* Links a program to the first functions of a list. Returns the link's descriptor or a negative errno. Not through
+ * libbpf, which does not know sessions. */
+static int multi_create(const struct bpf_program *program, uint32_t attach_type, uint32_t flags,
+			const struct function_list *list, uint32_t count)
+{
+	uint64_t *addresses = calloc(count, sizeof *addresses);
+	uint64_t *cookies = calloc(count, sizeof *cookies);
+	int result = -ENOMEM;
+
+	if (addresses && cookies) {
+		for (uint32_t i = 0; i < count; i++) {
+			addresses[i] = list->functions[i].address;
+			cookies[i] = cookie_of(list, i);
+		}
+		union bpf_attr attributes;
+		memset(&attributes, 0, sizeof attributes);
+		attributes.link_create.prog_fd = (uint32_t)bpf_program__fd(program);
+		attributes.link_create.attach_type = attach_type;
+		attributes.link_create.kprobe_multi.flags = flags;
+		attributes.link_create.kprobe_multi.cnt = count;
+		attributes.link_create.kprobe_multi.addrs = (uintptr_t)addresses;
+		attributes.link_create.kprobe_multi.cookies = (uintptr_t)cookies;
+		result = (int)syscall(__NR_bpf, BPF_LINK_CREATE, &attributes, sizeof attributes);
+		if (result < 0)
+			result = -errno;
+	}
+	free(addresses);
+	free(cookies);
+	return result;
+}
+
+static int multi_attach(struct links *links, enum links_way way, const struct ivpu_bpf *skeleton,
+			const struct function_list *list, uint32_t count)
+{
+	if (way == LINKS_SESSION) {
+		links->multi[0] = multi_create(skeleton->progs.function_session, LINKS_SESSION_TYPE, 0, list, count);
+		return links->multi[0] < 0 ? links->multi[0] : 0;
+	}
+	/* Returns first: a call that is seen to begin is seen to end. */
+	links->multi[1] = multi_create(skeleton->progs.function_return, BPF_TRACE_KPROBE_MULTI,
+				       BPF_F_KPROBE_MULTI_RETURN, list, count);
+	if (links->multi[1] < 0)
+		return links->multi[1];
+	links->multi[0] = multi_create(skeleton->progs.function_enter, BPF_TRACE_KPROBE_MULTI, 0, list, count);
+	return links->multi[0] < 0 ? links->multi[0] : 0;
+}
+
+/* The type of the kprobe PMU; 0: there is none. */
+static uint32_t probe_type_read(void)
+{
+	FILE *file = fopen(PROBE_TYPE_FILE, "re");
+	unsigned type = 0;
+
+	if (file) {
+		if (fscanf(file, "%u", &type) != 1)
+			type = 0;
+		fclose(file);
+	}
+	return type;
+}
+
+/* By its address: another module may have a function of this name. NULL with errno set. */
+static struct bpf_link *single_create(const struct bpf_program *program, uint32_t type, bool is_return,
+				      const struct function_list *list, uint32_t index)
+{
+	struct perf_event_attr attributes = {
+		.type = type,
+		.size = sizeof attributes,
+		.config = is_return ? PROBE_IS_RETURN : 0,
+		.kprobe_addr = list->functions[index].address,
+	};
+	const struct bpf_perf_event_opts options = { .sz = sizeof options, .bpf_cookie = cookie_of(list, index) };
+	int event = (int)syscall(__NR_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (event < 0)
+		return NULL;
+	struct bpf_link *link = bpf_program__attach_perf_event_opts(program, event, &options);
+	if (!link) {
+		int error = errno;
+		close(event);
+		errno = error;
+	}
+	return link;
+}
+
+/* Each probe has two descriptors, of its event and of its link. */
+static void descriptors_allow(uint32_t probes)
+{
+	struct rlimit limit;
+	rlim_t wanted = 2 * (rlim_t)probes + 1024;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int single_attach(struct links *links, const struct ivpu_bpf *skeleton, const struct function_list *list,
+			 uint32_t count)
+{
+	uint32_t type = probe_type_read();
+
+	if (!type)
+		return -EOPNOTSUPP;
+	links->single = calloc(2 * (size_t)count, sizeof *links->single);
+	if (!links->single)
+		return -ENOMEM;
+	descriptors_allow(2 * count);
+	for (uint32_t i = 0; i < 2 * count; i++) {
+		bool is_return = i < count;
+		struct bpf_link *link =
+			single_create(is_return ? skeleton->progs.function_return : skeleton->progs.function_enter,
+				      type, is_return, list, i % count);
+		if (!link)
+			return errno ? -errno : -EIO;
+		links->single[links->single_count++] = link;
+	}
+	return 0;
+}
+
+int links_way_try(enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list)
+{
+	struct links links = links_none();
+	int result = way == LINKS_SINGLE ? single_attach(&links, skeleton, list, 1)
+					 : multi_attach(&links, way, skeleton, list, 1);
+
+	links_detach(&links);
+	return result;
+}
+
+int links_attach(struct links *links, enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list)
+{
+	return way == LINKS_SINGLE ? single_attach(links, skeleton, list, list->count)
+				   : multi_attach(links, way, skeleton, list, list->count);
+}
+
+void links_detach(struct links *links)
+{
+	/* Returns last. */
+	for (size_t i = 0; i < sizeof links->multi / sizeof links->multi[0]; i++) {
+		if (links->multi[i] >= 0)
+			close(links->multi[i]);
+		links->multi[i] = -1;
+	}
+	while (links->single_count)
+		bpf_link__destroy(links->single[--links->single_count]);
+	free(links->single);
+	links->single = NULL;
+}
+
+uint64_t links_missed(const struct links *links)
+{
+	uint64_t missed = 0;
+
+	/* A kernel that knows less of links leaves the rest alone. */
+	for (size_t i = 0; i < sizeof links->multi / sizeof links->multi[0]; i++) {
+		struct multi_link_info info = { 0 };
+		uint32_t size = sizeof info;
+		if (links->multi[i] >= 0 && bpf_obj_get_info_by_fd(links->multi[i], &info, &size) == 0)
+			missed += info.missed;
+	}
+	/* Of returns, which are first: an entry that is missed is one of a program that was interrupted. */
+	for (uint32_t i = 0; i < links->single_count / 2; i++) {
+		struct single_link_info info = { 0 };
+		uint32_t size = sizeof info;
+		if (bpf_obj_get_info_by_fd(bpf_link__fd(links->single[i]), &info, &size) == 0)
+			missed += info.missed;
+	}
+	return missed;
+}
+
+const char *links_way_name(enum links_way way)
+{
+	switch (way) {
+	case LINKS_SESSION:
+		return "kprobe session";
+	case LINKS_MULTI:
+		return "kprobe.multi, entry and return";
+	case LINKS_SINGLE:
+		return "single kprobes, entry and return";
+	default:
+		return "nothing";
+	}
+}

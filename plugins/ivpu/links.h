@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The links between ivpu's BPF programs and the functions of a list: which ways there are, and what each of them
+ * missed.
+ */
+#ifndef IAPROF_PLUGINS_IVPU_LINKS_H
+#define IAPROF_PLUGINS_IVPU_LINKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <iaprof/host.h>
+#include "function_list.h"
+
+/* include/uapi/linux/bpf.h of Linux 6.10, BPF_TRACE_KPROBE_SESSION: libbpf does not know it before 1.5. */
+#define LINKS_SESSION_TYPE 56
+
+struct ivpu_bpf;
+struct bpf_link;
+
+/* In the order of the option attach=. */
+enum links_way {
+	LINKS_AUTO,    /* the first of those below that the Linux kernel has */
+	LINKS_SESSION, /* one link, one program for entries and returns: Linux 6.10 */
+	LINKS_MULTI, /* two links of kprobe.multi, which came with 5.18 and knows functions of modules; CONFIG_FPROBE */
+	LINKS_SINGLE /* two kprobes for each function: slow to attach, and works without CONFIG_FPROBE */
+};
+
+/* Initialise with links_none(). */
+struct links {
+	int multi[2];             /* of the entry or session, and of the return, -1: none */
+	struct bpf_link **single; /* returns, then entries */
+	uint32_t single_count;
+};
+
+struct links links_none(void);
+
+/* Whether the Linux kernel has a way, which the programs were loaded for: attaches to the first function, and detaches.
+ * Returns 0 or a negative errno. */
+int links_way_try(enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list);
+
+/* Returns 0 or a negative errno. links_detach() ends what was attached in any case. */
+int links_attach(struct links *links, enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list);
+void links_detach(struct links *links);
+
+/* Calls whose return the kernel had no room to watch, from the attachment on. */
+uint64_t links_missed(const struct links *links);
+
+/* "kprobe session" */
+const char *links_way_name(enum links_way way);
+
+#endif

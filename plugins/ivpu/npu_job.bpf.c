@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * The NPU's jobs: who submitted each, and when it was over. From the tracepoint vpu:job, where a job is one event; or
+ * from the driver's functions, where submissions and ends are events of their own, which user space matches.
+ */
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <linux/errno.h>
+#include <linux/ptrace.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "job_shared.h"
+#include "targets.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct task_struct {
+	int tgid;
+};
+#pragma clang attribute pop
+
+/* Which of the two ways. */
+const volatile bool from_functions = false;
+/* Where the fields of vpu:job are in its record. */
+const volatile __u32 offset_event = 8, offset_context = 16, offset_engine = 20, offset_id = 24;
+
+struct job_totals totals = { 0 };
+
+struct submission {
+	__u64 time;
+	__u32 context;
+	__u32 engine;
+};
+
+/* By thread. Nobody tells of a submission that fails after the tracepoint's "create": the least used makes room. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, JOB_THREADS_MAX);
+	__type(key, __u32);
+	__type(value, struct submission);
+} submissions SEC(".maps");
+
+/*
+ * Jobs in flight, by number. One with a time of its end is no job: its end was seen before its "submit", which is
+ * traced when the device has it already.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JOBS_MAX);
+	__type(key, __u32);
+	__type(value, struct job_event);
+} jobs SEC(".maps");
+
+/* Threads that abort jobs; those of the driver's work queues. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 256);
+	__type(key, __u32);
+	__type(value, __u32);
+} aborting SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, JOB_RING_SIZE);
+} events SEC(".maps");
+
+static __always_inline void add(__u64 *sum)
+{
+	__sync_fetch_and_add(sum, 1);
+}
+
+/* User space looks often enough by itself. */
+static __always_inline void event_send(const struct job_event *event)
+{
+	if (bpf_ringbuf_output(&events, (void *)event, sizeof *event, BPF_RB_NO_WAKEUP))
+		add(&totals.ring_full);
+}
+
+static __always_inline __u32 target_flag(__u32 pid)
+{
+	return !only_targets || process_is_target(pid) ? JOB_IS_TARGET : 0;
+}
+
+static __always_inline __u32 aborted_flag(void)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	return bpf_map_lookup_elem(&aborting, &tid) ? JOB_IS_ABORTED : 0;
+}
+
+static __always_inline void submission_begin(__u32 context, __u32 engine)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct submission submission = { .time = bpf_ktime_get_ns(), .context = context, .engine = engine };
+	if (from_functions && bpf_map_lookup_elem(&submissions, &tid))
+		add(&totals.unreturned);
+	bpf_map_update_elem(&submissions, &tid, &submission, BPF_ANY);
+}
+
+static __always_inline void job_end_send(__u32 id, struct job_event *job, __u64 ended, __u32 flags)
+{
+	struct job_event event = *job;
+	event.ended = ended;
+	event.flags |= flags;
+	bpf_map_delete_elem(&jobs, &id);
+	event_send(&event);
+}
+
+/* In the thread that made it. */
+static __always_inline void job_submitted(__u32 context, __u32 engine, __u32 id)
+{
+	__u64 thread = bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)thread;
+	struct job_event job = {
+		.type = JOB_EVENT_JOB,
+		.flags = target_flag(thread >> 32),
+		.id = id,
+		.context = context,
+		.engine = engine,
+		.pid = thread >> 32,
+		.tid = tid,
+		.queued = bpf_ktime_get_ns(),
+	};
+	const struct submission *submission = bpf_map_lookup_elem(&submissions, &tid);
+	job.submitted = submission && submission->context == context ? submission->time : job.queued;
+	bpf_map_delete_elem(&submissions, &tid);
+
+	for (int i = 0; i < 2; i++) {
+		long result = bpf_map_update_elem(&jobs, &id, &job, BPF_NOEXIST);
+		if (result == 0)
+			return;
+		struct job_event *other = result == -EEXIST ? bpf_map_lookup_elem(&jobs, &id) : NULL;
+		if (other && other->ended >= job.submitted) {
+			job_end_send(id, &job, other->ended, other->flags);
+			return;
+		}
+		if (other && !other->ended)
+			add(&totals.unended);
+		bpf_map_delete_elem(&jobs, &id);
+	}
+	add(&totals.map_full);
+}
+
+static __always_inline void job_ended(__u32 context, __u32 id, __u32 flags)
+{
+	struct job_event end = { .context = context, .id = id, .flags = flags, .ended = bpf_ktime_get_ns() };
+
+	for (int i = 0; i < 2; i++) {
+		struct job_event *job = bpf_map_lookup_elem(&jobs, &id);
+		if (job && !job->ended) {
+			job_end_send(id, job, end.ended, flags);
+			return;
+		}
+		/* Submitted a moment ago, or before the run: then nobody asks. */
+		if (bpf_map_update_elem(&jobs, &id, &end, job ? BPF_ANY : BPF_NOEXIST) != -EEXIST)
+			return;
+	}
+}
+
+static __always_inline __u32 field_read(const void *record, __u32 offset)
+{
+	__u32 value = 0;
+	bpf_probe_read_kernel(&value, sizeof value, record + offset);
+	return value;
+}
+
+/*
+ * The event's name is a pointer into the module. drivers/accel/ivpu/ivpu_job.c, Linux 6.13: "create" in
+ * ivpu_job_create(), before the job has a number, "submit" in ivpu_job_submit(), "done" in
+ * ivpu_job_signal_and_destroy().
+ */
+SEC("tracepoint")
+int job_trace(void *record)
+{
+	const char *name = NULL;
+	char text[8] = "";
+
+	bpf_probe_read_kernel(&name, sizeof name, record + offset_event);
+	bpf_probe_read_kernel_str(text, sizeof text, name);
+	__u32 context = field_read(record, offset_context), id = field_read(record, offset_id);
+	__u32 engine = field_read(record, offset_engine);
+	if (text[0] == 'c' && text[1] == 'r')
+		submission_begin(context, engine);
+	else if (text[0] == 's' && text[1] == 'u')
+		job_submitted(context, engine, id);
+	else if (text[0] == 'd' && text[1] == 'o')
+		job_ended(context, id, aborted_flag());
+	else if (text[0] == 'a' && text[1] == 'b')
+		job_ended(context, id, JOB_IS_ABORTED);
+	return 0;
+}
+
+/* ivpu_job_signal_and_destroy(vdev, job_id, job_status), before it traces "done". */
+SEC("kprobe")
+int BPF_KPROBE(job_signal, void *device, __u32 id, __u32 status)
+{
+	if (!from_functions) {
+		struct job_event *job = bpf_map_lookup_elem(&jobs, &id);
+		if (job && !job->ended)
+			job->status = status;
+		return 0;
+	}
+	/* Bits 31:8 are the context's number, which is at least 2, less 1 (ivpu_job_submit() of Linux 6.8 to 6.12). */
+	struct job_event end = { .type = JOB_EVENT_END,
+				 .flags = aborted_flag(),
+				 .id = id,
+				 .context = id >> 8 ? (id >> 8) + 1 : 0,
+				 .status = status,
+				 .ended = bpf_ktime_get_ns() };
+	event_send(&end);
+	return 0;
+}
+
+/* Functions that end one job, and of which no more is known. */
+SEC("kprobe")
+int job_over(struct pt_regs *registers)
+{
+	struct job_event end = { .type = JOB_EVENT_END, .flags = aborted_flag(), .ended = bpf_ktime_get_ns() };
+	event_send(&end);
+	return 0;
+}
+
+/* data: struct drm_ivpu_submit, whose engine is at 12 (include/uapi/drm/ivpu_accel.h). */
+SEC("kprobe")
+int BPF_KPROBE(submit_begin, void *device, const void *data)
+{
+	__u32 engine = 0;
+	bpf_probe_read_kernel(&engine, sizeof engine, data + 12);
+	submission_begin(0, engine);
+	return 0;
+}
+
+/* Command queues are those of the compute engine. */
+SEC("kprobe")
+int queue_submit_begin(struct pt_regs *registers)
+{
+	submission_begin(0, 0);
+	return 0;
+}
+
+SEC("kretprobe")
+int BPF_KRETPROBE(submit_end, int result)
+{
+	__u64 thread = bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)thread;
+	const struct submission *submission = bpf_map_lookup_elem(&submissions, &tid);
+	if (!submission)
+		return 0;
+
+	struct job_event job = {
+		.type = JOB_EVENT_SUBMIT,
+		.flags = target_flag(thread >> 32),
+		.engine = submission->engine,
+		.pid = thread >> 32,
+		.tid = tid,
+		.submitted = submission->time,
+		.queued = bpf_ktime_get_ns(),
+	};
+	bpf_map_delete_elem(&submissions, &tid);
+	if (result == 0)
+		event_send(&job);
+	return 0;
+}
+
+SEC("kprobe")
+int abort_begin(struct pt_regs *registers)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid(), one = 1;
+	bpf_map_update_elem(&aborting, &tid, &one, BPF_ANY);
+	return 0;
+}
+
+SEC("kretprobe")
+int abort_end(struct pt_regs *registers)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	bpf_map_delete_elem(&aborting, &tid);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
+{
+	targets_follow(parent->tgid, child->tgid);
+	return 0;
+}

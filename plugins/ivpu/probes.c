@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See probes.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/bpf.h>
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include "ivpu_shared.h"
+#include "probes.h"
+#include "slots.h"
+#include "stack_index.h"
+#include "support.h"
+#include "target_map.h"
+#include "targets.h"
+#include "ivpu.bpf.skel.h"
+
+_Static_assert(FUNCTION_LIST_MAX <= IVPU_API_FIRST, "the driver's functions come before those of Level Zero");
+
+/* Different stacks at a time; each has some 1,000 bytes. A program calls Level Zero from a few hundred places. */
+#define STACKS_MAX 4096u
+
+/* Different counts in a turn: ways of nesting, of some processes, from a few hundred places. */
+#define COUNTS_MAX 8192u
+
+/* The number of bpf_session_is_return() in this kernel's BTF; 0 when it has none. */
+static int32_t session_function_find(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int32_t id = btf ? btf__find_by_name_kind(btf, "bpf_session_is_return", BTF_KIND_FUNC) : 0;
+
+	btf__free(btf);
+	return id > 0 ? id : 0;
+}
+
+/* Makes the call of a helper that does not exist one of the kernel's function. Returns 0 or a negative errno. */
+static int session_function_set(struct bpf_program *program, int32_t id)
+{
+	size_t count = bpf_program__insn_cnt(program), calls = 0;
+	struct bpf_insn *instructions = calloc(count, sizeof *instructions);
+
+	if (!instructions)
+		return -ENOMEM;
+	memcpy(instructions, bpf_program__insns(program), count * sizeof *instructions);
+	for (size_t i = 0; i < count; i++) {
+		struct bpf_insn *instruction = &instructions[i];
+		if (instruction->code == (BPF_JMP | BPF_CALL) && instruction->src_reg == 0 &&
+		    instruction->imm == IVPU_SESSION_IS_RETURN) {
+			instruction->src_reg = BPF_PSEUDO_KFUNC_CALL;
+			instruction->imm = id;
+			calls++;
+		}
+	}
+	int result = calls ? bpf_program__set_insns(program, instructions, count) : -ENOENT;
+	free(instructions);
+	return result;
+}
+
+static uint32_t possible_processors(void)
+{
+	int count = libbpf_num_possible_cpus();
+
+	return count > 0 ? (uint32_t)count : 1;
+}
+
+/* What the programs are that are attached in a way. Returns 0 or a negative errno. */
+static int way_set(struct ivpu_bpf *skeleton, enum links_way way)
+{
+	bool session = way == LINKS_SESSION;
+
+	skeleton->rodata->session = session;
+	bpf_program__set_autoload(skeleton->progs.function_enter, !session);
+	bpf_program__set_autoload(skeleton->progs.function_return, !session);
+	bpf_program__set_autoload(skeleton->progs.function_session, session);
+	if (session) {
+		int32_t function = session_function_find();
+		bpf_program__set_expected_attach_type(skeleton->progs.function_session,
+						      (enum bpf_attach_type)LINKS_SESSION_TYPE);
+		return function ? session_function_set(skeleton->progs.function_session, function) : -EOPNOTSUPP;
+	}
+	if (way == LINKS_SINGLE) {
+		bpf_program__set_expected_attach_type(skeleton->progs.function_enter, (enum bpf_attach_type)0);
+		bpf_program__set_expected_attach_type(skeleton->progs.function_return, (enum bpf_attach_type)0);
+	}
+	return 0;
+}
+
+/* Returns 0, a negative errno of libbpf's, or what host->fail() returned, with *told set. */
+static int programs_load(struct probes *probes, bool *told)
+{
+	const struct iaprof_host *host = probes->host;
+	const struct iaprof_target *target = host->target(host);
+	bool only_targets = target->scope != IAPROF_SCOPE_SYSTEM;
+	struct ivpu_bpf *skeleton = probes->skeleton = ivpu_bpf__open();
+
+	if (!skeleton)
+		return -errno;
+	skeleton->rodata->only_targets = only_targets;
+	skeleton->rodata->follow_children = target->scope == IAPROF_SCOPE_COMMAND;
+	bpf_program__set_autoload(skeleton->progs.follow_fork, only_targets);
+	int result = way_set(skeleton, probes->way);
+	if (result)
+		return result;
+	skeleton->rodata->each_call = probes->ring_size != 0;
+	skeleton->rodata->ring_size = probes->ring_size;
+	skeleton->rodata->take_stacks = probes->take_stacks;
+	skeleton->rodata->stack_depth = probes->take_stacks ? stack_depth_read() : 1;
+	if (getrandom((void *)&skeleton->rodata->hash_seed, sizeof skeleton->rodata->hash_seed, 0) < 0)
+		return -errno;
+	uint32_t stack_bytes = stack_size(skeleton->rodata->stack_depth);
+	struct bpf_map_size sizes[] = {
+		{ skeleton->maps.stacks, probes->take_stacks ? STACKS_MAX : 1, stack_bytes },
+		{ skeleton->maps.stack_scratch, SCRATCH_SLOTS * possible_processors(), stack_bytes },
+		{ skeleton->maps.processors, possible_processors(), 0 },
+		{ skeleton->maps.histograms, probes->list->measured ? probes->list->measured : 1, 0 },
+		{ skeleton->maps.calls_ring, probes->ring_size ? probes->ring_size : (uint32_t)getpagesize(), 0 },
+		{ skeleton->maps.counts_0, probes->ring_size ? 1 : COUNTS_MAX, 0 },
+		{ skeleton->maps.counts_1, probes->ring_size ? 1 : COUNTS_MAX, 0 },
+		{ skeleton->maps.targets, only_targets ? TARGET_WORDS : 1, 0 },
+	};
+	result = bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof sizes[0]);
+	if (result == 0) {
+		result = ivpu_bpf__load(skeleton);
+		if (result || !only_targets)
+			return result;
+		result = target_map_set(host, bpf_map__fd(skeleton->maps.targets), target);
+	}
+	*told = result != 0;
+	return result;
+}
+
+static void programs_unload(struct probes *probes)
+{
+	ivpu_bpf__destroy(probes->skeleton);
+	probes->skeleton = NULL;
+}
+
+/* Loads the programs for probes->way, and looks whether the kernel attaches them. Returns as programs_load(). */
+static int way_try(struct probes *probes, bool *told)
+{
+	int result = programs_load(probes, told);
+
+	if (result == 0)
+		result = links_way_try(probes->way, probes->skeleton, probes->list);
+	if (result)
+		programs_unload(probes);
+	return result;
+}
+
+int probes_load(struct probes *probes, const struct iaprof_host *host, const struct function_list *list,
+		const struct probes_options *options)
+{
+	enum links_way first = options->way == LINKS_AUTO ? LINKS_SESSION : options->way;
+	enum links_way last = options->way == LINKS_AUTO ? LINKS_SINGLE : options->way;
+	int result = -EOPNOTSUPP;
+	bool told = false;
+
+	*probes = (struct probes){ .host = host,
+				   .list = list,
+				   .links = links_none(),
+				   .take_stacks = options->take_stacks,
+				   .ring_size = options->ring_size };
+	struct bpf_log log = bpf_log_begin(host);
+	for (enum links_way way = first; way <= last && result && result != -EPERM && !told; way++) {
+		probes->way = way;
+		result = way_try(probes, &told);
+		if (result && !told)
+			host->log(host, IAPROF_LOG_DEBUG, "%s: %s", links_way_name(way), strerror(-result));
+	}
+	bpf_log_end(&log);
+	if (result == 0 || told)
+		return result;
+	if (result == -EPERM)
+		return host->fail(host, result, "load the BPF programs: needs CAP_BPF and CAP_PERFMON: run as root");
+	if (options->way != LINKS_AUTO)
+		return host->fail(host, result, "attach to the driver by %s: %s: attach=auto takes what there is",
+				  links_way_name(options->way), strerror(-result));
+	return host->fail(host, result,
+			  "load and attach the BPF programs: %s: Linux 6.3 or newer is needed, with "
+			  "CONFIG_KALLSYMS_ALL=y, and CONFIG_FPROBE=y or CONFIG_KPROBES=y; -vv shows what it says",
+			  strerror(-result));
+}
+
+int probes_attach(struct probes *probes)
+{
+	const struct iaprof_host *host = probes->host;
+	struct ivpu_bpf *skeleton = probes->skeleton;
+	uint64_t begin = host->clock(host);
+	int result = 0;
+
+	skeleton->links.follow_exit = bpf_program__attach(skeleton->progs.follow_exit);
+	if (!skeleton->links.follow_exit)
+		return host->fail(host, errno, "attach to sched_process_exit: %s", strerror(errno));
+	if (skeleton->rodata->only_targets) {
+		skeleton->links.follow_fork = bpf_program__attach(skeleton->progs.follow_fork);
+		if (!skeleton->links.follow_fork)
+			return host->fail(host, errno, "attach to sched_process_fork: %s", strerror(errno));
+	}
+	result = links_attach(&probes->links, probes->way, skeleton, probes->list);
+	if (result == -ENOENT || result == -ESRCH || result == -ENODEV)
+		return host->fail(host, result,
+				  "attach to %u functions of intel_vpu: %s: the module was unloaded, or some cannot be "
+				  "traced",
+				  probes->list->count, strerror(-result));
+	if (result)
+		return host->fail(host, result, "attach to %u functions of intel_vpu: %s", probes->list->count,
+				  strerror(-result));
+	probes->attached = true;
+	probes->attach_time = host->clock(host) - begin;
+	return 0;
+}
+
+static uint64_t program_missed(const struct bpf_program *program)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof info;
+
+	if (bpf_program__fd(program) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+		return 0;
+	return info.recursion_misses;
+}
+
+struct probes_missed probes_missed(const struct probes *probes)
+{
+	const struct ivpu_bpf *skeleton = probes->skeleton;
+	struct probes_missed missed = { .unwatched = probes->unwatched + links_missed(&probes->links) };
+
+	/* Of two programs both miss the same calls: while one is in flight in whose interrupt they are. */
+	if (skeleton)
+		missed.interrupted = program_missed(probes->way == LINKS_SESSION ? skeleton->progs.function_session
+										 : skeleton->progs.function_enter);
+	return missed;
+}
+
+void probes_detach(struct probes *probes)
+{
+	uint64_t begin = probes->host ? probes->host->clock(probes->host) : 0;
+
+	if (!probes->host)
+		return;
+	probes->unwatched += links_missed(&probes->links);
+	links_detach(&probes->links);
+	if (probes->attached)
+		probes->detach_time = probes->host->clock(probes->host) - begin;
+	probes->attached = false;
+}
+
+void probes_free(struct probes *probes)
+{
+	probes_detach(probes);
+	programs_unload(probes);
+}

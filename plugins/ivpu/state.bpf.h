@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The maps of ivpu's BPF programs, where a program runs, and the calls in flight there. For one program of the object.
+ */
+#ifndef IAPROF_IVPU_STATE_BPF_H
+#define IAPROF_IVPU_STATE_BPF_H
+
+/* include/linux/preempt.h: where the kernel counts how deep it is in what; kept per CPU on x86. */
+#define PREEMPT_SOFTIRQ (1u << 8) /* one is served; higher bits: they are off */
+#define PREEMPT_HARD_INTERRUPT (0xfu << 16)
+#define PREEMPT_NMI (0xfu << 20)
+
+/* THREAD_SIZE and IRQ_STACK_SIZE of x86, arch/x86/include/asm/page_64_types.h: frames further apart are not nested. */
+#define STACK_SIZE (16u * 1024)
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct task_struct {
+	int tgid;
+};
+/* arch/x86/include/asm/current.h, Linux 6.2 to 6.14 */
+struct pcpu_hot {
+	int preempt_count;
+};
+#pragma clang attribute pop
+
+extern const int __preempt_count __ksym __weak;
+extern const struct pcpu_hot pcpu_hot __ksym __weak;
+
+const volatile bool session = false;
+const volatile bool take_stacks = false;
+const volatile bool each_call = false; /* calls go into the ring buffer one by one and are not added up */
+const volatile __u64 ring_size = 0;
+
+/* Which of the two maps of counts is written to; user space drains the other one. */
+__u32 active_set = 0;
+
+/* What a thread's calls are to begin with. */
+const struct ivpu_calls no_calls = { 0 };
+
+/* User space sets the sizes. */
+#define COUNTS_MAP(name)                                                                                               \
+	struct {                                                                                                       \
+		__uint(type, BPF_MAP_TYPE_HASH);                                                                       \
+		__uint(max_entries, 1);                                                                                \
+		__type(key, struct ivpu_key);                                                                          \
+		__type(value, struct ivpu_count);                                                                      \
+	} name SEC(".maps")
+COUNTS_MAP(counts_0);
+COUNTS_MAP(counts_1);
+
+/* struct ivpu_call_event; user space sets the size. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} calls_ring SEC(".maps");
+
+/* The parent of each node. Is never emptied: the driver's ways of nesting are a few hundred. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u64);
+} nodes SEC(".maps");
+
+/*
+ * By thread id; the idle tasks have none but their CPU. A thread stays until its end, for to make room for it anew at
+ * each of its calls costs more than the rest; when there is no room, user space takes those without calls out.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2048);
+	__type(key, __u32);
+	__type(value, struct ivpu_calls);
+} threads SEC(".maps");
+
+/* User space sets the sizes, see stack.bpf.h. Stacks that nobody has been seen with for long make room. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u64));
+	__uint(value_size, sizeof(__u64));
+} stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, IVPU_INTERRUPTS);
+	__type(key, __u32);
+	__type(value, struct ivpu_calls);
+} interrupts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ivpu_histogram);
+} histograms SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ivpu_processor);
+} processors SEC(".maps");
+
+/* Where a program runs. */
+struct place {
+	struct ivpu_processor *processor;
+	__u32 cpu;       /* of the beginning: its counters and slots are used */
+	__u32 process;   /* 0 in an interrupt */
+	__u32 thread;    /* key in threads */
+	__s32 interrupt; /* enum ivpu_interrupt; -1: none */
+};
+
+static __always_inline __u32 preempt_count(void)
+{
+	if (&__preempt_count)
+		return *(const volatile int *)bpf_this_cpu_ptr(&__preempt_count);
+	if (&pcpu_hot)
+		return ((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+	return 0;
+}
+
+static __always_inline bool place_find(struct place *place)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), preempted = preempt_count();
+	__u64 id = bpf_get_current_pid_tgid();
+
+	place->processor = bpf_map_lookup_elem(&processors, &cpu);
+	place->cpu = cpu;
+	place->thread = (__u32)id ? (__u32)id : 0x80000000u | cpu;
+	place->interrupt = preempted & PREEMPT_NMI              ? IVPU_NMI
+			   : preempted & PREEMPT_HARD_INTERRUPT ? IVPU_HARD_INTERRUPT
+			   : preempted & PREEMPT_SOFTIRQ        ? IVPU_SOFTIRQ
+								: -1;
+	place->process = place->interrupt < 0 ? id >> 32 : 0;
+	return place->processor;
+}
+
+static __always_inline bool place_is_watched(const struct place *place)
+{
+	return !only_targets || place->interrupt >= 0 || process_is_target(place->process);
+}
+
+static __always_inline struct ivpu_calls *calls_of(const struct place *place)
+{
+	__u32 element = place->interrupt;
+
+	return place->interrupt < 0 ? bpf_map_lookup_elem(&threads, &place->thread)
+				    : bpf_map_lookup_elem(&interrupts, &element);
+}
+
+static __always_inline struct ivpu_frame *frame_at(struct ivpu_calls *calls, __u32 index)
+{
+	return &calls->frames[index & (IVPU_FRAMES - 1)];
+}
+
+static __always_inline __u64 parent_of(const struct place *place, struct ivpu_calls *calls, __u32 index)
+{
+	if (index)
+		return frame_at(calls, index - 1)->node;
+	return place->interrupt < 0 ? IVPU_ROOT_TASK : IVPU_ROOT_INTERRUPT;
+}
+
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * Who runs jobs on which device, from the tracepoints of the Linux kernel's DRM scheduler: a job is queued by a thread
+ * of its process, begins in a worker of the kernel, and ends in an interrupt. Nothing is sent for a job: for each
+ * process and device there is one number (scheduler_event.h).
+ *
+ * Raw tracepoints: others run no program in an interrupt that came while any program ran on that CPU, and so miss ends
+ * of jobs (trace_call_bpf() in kernel/trace/bpf_trace.c).
+ */
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <linux/errno.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "gpu_job.bpf.h"
+#include "scheduler_event.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct scheduler_totals totals = { 0 };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__uint(key_size, SCHEDULER_DEVICE_SIZE);
+	__type(value, __u32);
+} devices SEC(".maps");
+
+/*
+ * Nobody says that a queue is gone: user space takes out those of processes that ended, and those that were not used
+ * for long. Were one to make room by itself while a job of it runs, its process would be busy for ever.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SCHEDULER_QUEUES);
+	__type(key, __u64);
+	__type(value, struct scheduler_queue);
+} queues SEC(".maps");
+
+/* User space takes those out that are gone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct scheduler_process);
+	__type(value, __u64);
+} busy SEC(".maps");
+
+/* Two tasks, or a task and an interrupt, rarely change the same number at once. */
+#define ATTEMPTS 64
+
+static __always_inline void add(__u64 *sum, __u64 value)
+{
+	__sync_fetch_and_add(sum, value);
+}
+
+static __always_inline void state_change(const struct scheduler_process *process, bool begins, __u64 now)
+{
+	__u64 *state = bpf_map_lookup_elem(&busy, process);
+	if (!state && begins) {
+		__u64 none = 0;
+		bpf_map_update_elem(&busy, process, &none, BPF_NOEXIST);
+		state = bpf_map_lookup_elem(&busy, process);
+	}
+	if (!state) {
+		if (begins) /* else the process is gone, and was taken out */
+			add(&totals.lost, 1);
+		return;
+	}
+	for (int i = 0; i < ATTEMPTS; i++) {
+		__u64 before = *(volatile __u64 *)state;
+		__u64 running = before & SCHEDULER_RUNNING_MASK;
+		__u64 after = begins ? before + 1 : before - 1;
+		if (begins ? running == SCHEDULER_RUNNING_MASK : running == 0)
+			break;
+		if (begins && running == 0)
+			after -= now << SCHEDULER_RUNNING_BITS;
+		if (!begins && running == 1)
+			after += now << SCHEDULER_RUNNING_BITS;
+		if (__sync_val_compare_and_swap(state, before, after) == before)
+			return;
+	}
+	add(&totals.lost, 1);
+}
+
+/* A job of a queue began or ended. The queue is busy from the first one's beginning to the last one's end. */
+static __always_inline void queue_advance(struct scheduler_queue *queue, __u32 seqno, bool begins, __u64 now)
+{
+	for (int i = 0; i < ATTEMPTS; i++) {
+		__u64 before = *(volatile __u64 *)&queue->progress;
+		__u32 known = begins ? before >> 32 : before;
+		if ((__s32)(seqno - known) <= 0)
+			return;
+		__u64 after = begins ? (__u64)seqno << 32 | (__u32)before : (before >> 32 << 32) | seqno;
+		if (__sync_val_compare_and_swap(&queue->progress, before, after) != before)
+			continue;
+		if (scheduler_queue_is_idle(before) != scheduler_queue_is_idle(after))
+			state_change(&queue->process, begins, now);
+		return;
+	}
+	add(&totals.lost, 1);
+}
+
+/* Which of the devices that are looked at a fence's job is for; NULL when for none, or for another engine. */
+static __always_inline const __u32 *device_find(const struct drm_sched_fence *fence)
+{
+	char address[SCHEDULER_DEVICE_SIZE] = { 0 };
+
+	bpf_probe_read_kernel_str(address, sizeof address, BPF_CORE_READ(fence, sched, dev, kobj.name));
+	return fence_is_other(fence) ? NULL : bpf_map_lookup_elem(&devices, address);
+}
+
+SEC("raw_tp")
+int job_queue(struct bpf_raw_tracepoint_args *arguments)
+{
+	__u64 now = bpf_ktime_get_ns();
+	const struct drm_sched_job *job = (const void *)arguments->args[0];
+	const struct drm_sched_fence *fence = BPF_CORE_READ(job, s_fence);
+	__u64 context = BPF_CORE_READ(fence, finished.context);
+	__u32 process = bpf_get_current_pid_tgid() >> 32;
+	struct scheduler_queue *known = bpf_map_lookup_elem(&queues, &context);
+
+	if (known && known->process.pid == process) {
+		known->time = now;
+		add(&totals.jobs, 1);
+	} else {
+		const __u32 *device = device_find(fence);
+		if (!device)
+			return 0;
+		/* All before this one are over: those of another process that had the queue, or nobody saw them. */
+		__u32 before = (__u32)BPF_CORE_READ(fence, finished.seqno) - 1;
+		struct scheduler_queue queue = { .process = { .device = *device, .pid = process },
+						 .time = now,
+						 .progress = (__u64)before << 32 | before };
+		if (known && !scheduler_queue_is_idle(known->progress))
+			state_change(&known->process, false, now);
+		add(&totals.jobs, 1);
+		if (bpf_map_update_elem(&queues, &context, &queue, BPF_ANY))
+			add(&totals.lost, 1);
+	}
+	add(&totals.handler_time, bpf_ktime_get_ns() - now);
+	return 0;
+}
+
+static __always_inline void fence_advance(const struct drm_sched_fence *fence, bool begins)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 context = BPF_CORE_READ(fence, finished.context);
+	struct scheduler_queue *queue = bpf_map_lookup_elem(&queues, &context);
+
+	if (!queue) /* another device's */
+		return;
+	queue_advance(queue, (__u32)BPF_CORE_READ(fence, finished.seqno), begins, now);
+	add(&totals.handler_time, bpf_ktime_get_ns() - now);
+}
+
+SEC("raw_tp")
+int job_run(struct bpf_raw_tracepoint_args *arguments)
+{
+	const struct drm_sched_job *job = (const void *)arguments->args[0];
+
+	fence_advance(BPF_CORE_READ(job, s_fence), true);
+	return 0;
+}
+
+SEC("raw_tp")
+int job_done(struct bpf_raw_tracepoint_args *arguments)
+{
+	fence_advance((const void *)arguments->args[0], false);
+	return 0;
+}

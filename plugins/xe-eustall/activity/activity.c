@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See activity.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include "activity.h"
+#include "busy_history.h"
+#include "client_usage.h"
+#include "client_watch.h"
+#include "evidence.h"
+#if ACTIVITY_HAS_BPF
+#include "scheduler.h"
+#include "scheduler_event.h"
+#endif
+
+#define GTS_MAX 64u
+/* Pairs of device and process that are busy in one interval; more of them are counted as lost. */
+#define SUMS_MAX 1024u
+#define BATCH_RECORDS 64u
+/* Clients whose statistics contradict the scheduler; of more of a device than that, one is enough. */
+#define DOUBTS_MAX 64u
+
+struct gt {
+	uint32_t device;  /* id of its DEVICE record */
+	uint32_t address; /* index into addresses */
+};
+
+struct doubt {
+	uint64_t client;
+	uint32_t device;
+};
+
+struct activity {
+	const struct iaprof_host *host;
+	char addresses[GTS_MAX]
+		      [PCI_ADDRESS_SIZE]; /* of PCI devices: their index is what a busy_piece calls its device */
+	uint32_t address_count;
+	struct gt gts[GTS_MAX];
+	uint32_t gt_count;
+	struct scheduler *scheduler;  /* NULL: statistics are all there is */
+	bool kernel_tells;            /* the scheduler, when jobs end */
+	bool doubted;                 /* and it was said */
+	uint64_t jobs_lost;           /* of the scheduler, as far as it was reported */
+	struct client_watch *clients; /* NULL: none can be known */
+	struct client_news news;
+	uint64_t used[GTS_MAX]; /* ns that clients were busy, by address */
+	struct doubt doubts[DOUBTS_MAX];
+	size_t doubt_count;
+	bool idle; /* no samples came lately */
+	struct busy_history history;
+	uint64_t forgotten; /* of the history, as far as it was reported */
+	uint64_t left_out;  /* of the clients */
+	uint64_t newest;    /* end of the newest interval, for what was lost since */
+	struct busy_piece sums[SUMS_MAX];
+	struct busy_piece window[SUMS_MAX]; /* of the EVIDENCE_WINDOW before the last reading of clients */
+	size_t window_count;
+	struct iaprof_record_device_activity records[BATCH_RECORDS];
+};
+
+static void scheduler_missing_tell(const struct activity *activity, const char *reason)
+{
+	activity->host->log(activity->host, IAPROF_LOG_WARNING,
+			    "%s: which process used the GPU is known from usage statistics only, ten times a second",
+			    reason);
+}
+
+static void scheduler_open(struct activity *activity)
+{
+	const char *reason = "iaprof was built without BPF";
+
+#if ACTIVITY_HAS_BPF
+	activity->scheduler = scheduler_new(activity->host, &reason);
+#endif
+	if (!activity->scheduler)
+		scheduler_missing_tell(activity, reason);
+}
+
+struct activity *activity_new(const struct iaprof_host *host)
+{
+	struct activity *activity = calloc(1, sizeof *activity);
+
+	if (!activity)
+		return NULL;
+	struct utsname kernel = { 0 };
+	uname(&kernel);
+	activity->kernel_tells = evidence_kernel_tells(kernel.release);
+	activity->host = host;
+	scheduler_open(activity);
+	activity->clients = client_watch_new("/proc");
+	if (!activity->clients)
+		host->log(
+			host, IAPROF_LOG_WARNING,
+			"/proc: %s: nobody can tell which process used the GPU, and samples of addresses that several "
+			"have code at are ambiguous",
+			strerror(errno));
+	return activity;
+}
+
+void activity_free(struct activity *activity)
+{
+	if (!activity)
+		return;
+	client_watch_free(activity->clients);
+	client_news_free(&activity->news);
+	busy_history_free(&activity->history);
+#if ACTIVITY_HAS_BPF
+	struct scheduler_totals totals = { 0 };
+	if (activity->scheduler)
+		scheduler_totals_read(activity->scheduler, &totals);
+	if (totals.jobs)
+		activity->host->log(
+			activity->host, IAPROF_LOG_INFO,
+			"%" PRIu64 " jobs on GPUs, %" PRIu64 " ns each in the Linux kernel's side of iaprof, "
+			"%" PRIu64 " of their events missed",
+			(uint64_t)totals.jobs, (uint64_t)(totals.handler_time / totals.jobs), (uint64_t)totals.missed);
+	scheduler_free(activity->scheduler);
+#endif
+	free(activity);
+}
+
+int activity_add_device(struct activity *activity, const char *pci_address, uint32_t device)
+{
+	uint32_t index = 0;
+
+	if (!*pci_address || strlen(pci_address) >= PCI_ADDRESS_SIZE)
+		return -EINVAL;
+	if (activity->gt_count == GTS_MAX)
+		return -E2BIG;
+	while (index < activity->address_count && strcmp(activity->addresses[index], pci_address) != 0)
+		index++;
+	if (index == activity->address_count) {
+		strcpy(activity->addresses[activity->address_count++], pci_address);
+		if (activity->clients && client_watch_add_device(activity->clients, pci_address) < 0)
+			return -E2BIG;
+#if ACTIVITY_HAS_BPF
+		int error = activity->scheduler ? scheduler_add_device(activity->scheduler, pci_address, index) : 0;
+		if (error)
+			return error;
+#endif
+	}
+	activity->gts[activity->gt_count++] = (struct gt){ .device = device, .address = index };
+	return 0;
+}
+
+#if ACTIVITY_HAS_BPF
+static int process_was_busy(void *context, uint32_t device, uint32_t pid, uint64_t begin, uint64_t now, uint64_t busy)
+{
+	struct activity *activity = context;
+	struct busy_piece piece = { .begin = begin,
+				    .end = now,
+				    .busy = busy,
+				    .device = device,
+				    .pid = pid,
+				    .kind = IAPROF_ACTIVITY_SCHEDULER };
+
+	return busy_history_add(&activity->history, &piece);
+}
+#endif
+
+static void client_doubt(struct activity *activity, const struct client_state *client)
+{
+	for (size_t i = 0; i < activity->doubt_count; i++)
+		if (activity->doubts[i].client == client->client && activity->doubts[i].device == client->device)
+			return;
+	if (activity->doubt_count < DOUBTS_MAX)
+		activity->doubts[activity->doubt_count++] =
+			(struct doubt){ .client = client->client, .device = client->device };
+}
+
+/* Marks the clients of a process whose statistics tell of what the scheduler does not know: as long as they live. */
+static void process_doubt(struct activity *activity, const struct busy_piece *statistics)
+{
+	for (size_t i = 0; i < activity->news.client_count; i++) {
+		const struct client_state *client = &activity->news.clients[i];
+		if (client->pid == statistics->pid && client->device == statistics->device)
+			client_doubt(activity, client);
+	}
+	if (!activity->doubted)
+		activity->host->log(activity->host, IAPROF_LOG_WARNING,
+				    "%s: the Linux kernel's GPU scheduler does not tell when jobs of process "
+				    "%" PRIu32 " run: usage statistics are taken, ten times a second",
+				    activity->addresses[statistics->device], statistics->pid);
+	activity->doubted = true;
+}
+
+static bool doubt_lives(const struct activity *activity, const struct doubt *doubt)
+{
+	for (size_t i = 0; i < activity->news.client_count; i++)
+		if (activity->news.clients[i].client == doubt->client &&
+		    activity->news.clients[i].device == doubt->device)
+			return true;
+	return false;
+}
+
+static void scheduler_check(struct activity *activity)
+{
+	uint64_t end = activity->news.reading;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < activity->doubt_count; i++)
+		if (doubt_lives(activity, &activity->doubts[i]))
+			activity->doubts[kept++] = activity->doubts[i];
+	activity->doubt_count = kept;
+	activity->window_count =
+		busy_history_collect(&activity->history, end - EVIDENCE_WINDOW, end, activity->window, SUMS_MAX);
+	for (size_t i = 0; i < activity->window_count; i++)
+		if (evidence_contradicts(activity->window, activity->window_count, &activity->window[i]))
+			process_doubt(activity, &activity->window[i]);
+}
+
+/* Takes what the statistics of clients say. */
+static int news_take(struct activity *activity)
+{
+	int result = 0;
+
+	if (!activity->clients || !client_watch_take(activity->clients, &activity->news))
+		return 0;
+	for (size_t i = 0; i < activity->news.piece_count && result == 0; i++) {
+		const struct busy_piece *piece = &activity->news.pieces[i];
+		activity->used[piece->device] += piece->busy;
+		result = busy_history_add(&activity->history, piece);
+	}
+	activity->history.forgotten += activity->news.forgotten;
+	activity->history.goes_on = activity->news.reading;
+	if (result == 0 && activity->scheduler && activity->news.reading > EVIDENCE_WINDOW)
+		scheduler_check(activity);
+	return result;
+}
+
+static int activity_read(struct activity *activity)
+{
+	int result = 0;
+
+#if ACTIVITY_HAS_BPF
+	if (activity->scheduler)
+		result = scheduler_read(activity->scheduler, process_was_busy, activity);
+#endif
+	return result ? result : news_take(activity);
+}
+
+static int read_failed(const struct activity *activity, int error)
+{
+	return activity->host->fail(activity->host, error, "read who used the GPU: %s", strerror(-error));
+}
+
+int activity_start(struct activity *activity)
+{
+	const struct iaprof_host *host = activity->host;
+	int result = 0;
+
+#if ACTIVITY_HAS_BPF
+	if (activity->scheduler)
+		result = scheduler_start(activity->scheduler);
+	if (result) {
+		char reason[160];
+		snprintf(reason, sizeof reason, "attach to the GPU scheduler's tracepoints: %s", strerror(-result));
+		scheduler_missing_tell(activity, reason);
+		scheduler_free(activity->scheduler);
+		activity->scheduler = NULL;
+		result = 0;
+	}
+#endif
+	host->metadata(host, "device activity from", "%s",
+		       activity->scheduler ? "the GPU scheduler's tracepoints" : "usage statistics");
+	if (activity->clients)
+		result = client_watch_start(activity->clients);
+	if (result == 0)
+		result = activity_read(activity);
+	activity->newest = host->clock(host);
+	return result ? read_failed(activity, result) : 0;
+}
+
+static int records_emit(struct activity *activity, uint32_t count)
+{
+	const struct iaprof_batch batch = { .records = activity->records,
+					    .size = count * sizeof *activity->records,
+					    .count = count };
+	/* A queue that is full is no error of ours: the core has counted what it lost. */
+	int result = count ? activity->host->emit(activity->host, &batch) : 0;
+	return result == -ENOSPC ? 0 : result;
+}
+
+static uint32_t label_intern(struct activity *activity, uint32_t pid, uint64_t now)
+{
+	enum code_label label = activity->clients ? client_watch_label(activity->clients, pid, now) : CODE_LABEL_NONE;
+	const char *text = code_label_text(label);
+
+	return text ? activity->host->intern_string(activity->host, text, strlen(text)) : 0;
+}
+
+static int sums_emit(struct activity *activity, size_t sum_count)
+{
+	uint64_t now = activity->host->clock(activity->host);
+	uint32_t count = 0;
+	int result = 0;
+
+	for (size_t i = 0; i < sum_count; i++) {
+		const struct busy_piece *sum = &activity->sums[i];
+		uint32_t label = label_intern(activity, sum->pid, now);
+		for (uint32_t j = 0; j < activity->gt_count && result == 0; j++) {
+			if (activity->gts[j].address != sum->device)
+				continue;
+			activity->records[count++] = (struct iaprof_record_device_activity){
+				.header = { .size = sizeof *activity->records,
+					    .type = IAPROF_RECORD_DEVICE_ACTIVITY,
+					    .time = sum->end },
+				.begin = sum->begin,
+				.busy = sum->busy,
+				.device = activity->gts[j].device,
+				.pid = sum->pid,
+				.kind = sum->kind,
+				.label = label,
+			};
+			if (count == BATCH_RECORDS) {
+				result = records_emit(activity, count);
+				count = 0;
+			}
+		}
+	}
+	return result ? result : records_emit(activity, count);
+}
+
+static uint32_t device_kind(const struct activity *activity, uint32_t address)
+{
+	size_t doubts = 0, unread = 0;
+
+	for (size_t i = 0; i < activity->doubt_count; i++)
+		doubts += activity->doubts[i].device == address;
+	for (size_t i = 0; i < activity->news.client_count; i++)
+		unread += activity->news.clients[i].device == address && !activity->news.clients[i].read;
+	return evidence_kind(activity->kernel_tells, doubts, unread);
+}
+
+static size_t kinds_choose(struct activity *activity, size_t count)
+{
+	uint32_t kinds[GTS_MAX];
+
+	for (uint32_t i = 0; i < activity->address_count; i++)
+		kinds[i] = device_kind(activity, i);
+	return evidence_choose(activity->sums, count, kinds, activity->window, activity->window_count);
+}
+
+static int processes_count(const struct busy_piece *sums, size_t count)
+{
+	int processes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t earlier = 0;
+		while (earlier < i && sums[earlier].pid != sums[i].pid)
+			earlier++;
+		processes += earlier == i;
+	}
+	return processes;
+}
+
+static void losses_report(struct activity *activity, size_t sum_count, uint64_t end)
+{
+	const struct iaprof_host *host = activity->host;
+	uint64_t forgotten = activity->history.forgotten - activity->forgotten;
+	uint64_t left_out = activity->news.left_out - activity->left_out;
+	uint64_t jobs_lost = activity->jobs_lost;
+
+#if ACTIVITY_HAS_BPF
+	struct scheduler_totals totals;
+	if (activity->scheduler) {
+		scheduler_totals_read(activity->scheduler, &totals);
+		jobs_lost = totals.lost;
+	}
+#endif
+	if (jobs_lost != activity->jobs_lost)
+		host->lost(host, "device activity: a job's beginning or end not noted", activity->newest,
+			   jobs_lost - activity->jobs_lost, 0, 0);
+	activity->jobs_lost = jobs_lost;
+	if (forgotten || sum_count == SUMS_MAX)
+		host->lost(host, "device activity: too many busy processes", activity->newest,
+			   forgotten ? forgotten : IAPROF_COUNT_UNKNOWN, 0, 0);
+	if (left_out)
+		host->lost(host, "device activity: too many DRM clients", activity->newest, left_out, 0, 0);
+	activity->forgotten = activity->history.forgotten;
+	activity->left_out = activity->news.left_out;
+	activity->newest = end;
+}
+
+int activity_emit(struct activity *activity, uint64_t begin, uint64_t end)
+{
+	int result = activity_read(activity);
+
+	if (result)
+		return read_failed(activity, result);
+	size_t found = busy_history_collect(&activity->history, begin, end, activity->sums, SUMS_MAX);
+	size_t count = kinds_choose(activity, found);
+	if (activity->clients && (count == 0 || activity->idle))
+		client_watch_search(activity->clients, activity->idle);
+	activity->idle = false;
+	result = sums_emit(activity, count);
+	if (result)
+		return result;
+	losses_report(activity, found, end);
+	busy_history_expire(&activity->history, end > BUSY_HISTORY_TIME ? end - BUSY_HISTORY_TIME : 0);
+	return processes_count(activity->sums, count);
+}
+
+int activity_look(struct activity *activity)
+{
+	uint64_t now = activity->host->clock(activity->host);
+	int result = activity_read(activity);
+
+	activity->idle = true;
+	busy_history_expire(&activity->history, now > BUSY_HISTORY_TIME ? now - BUSY_HISTORY_TIME : 0);
+	return result ? read_failed(activity, result) : 0;
+}
+
+uint64_t activity_used(const struct activity *activity, const char *pci_address)
+{
+	for (uint32_t i = 0; i < activity->address_count; i++)
+		if (strcmp(activity->addresses[i], pci_address) == 0)
+			return activity->used[i];
+	return 0;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See scheduler.h. */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include "scheduler.h"
+#include "scheduler_event.h"
+#include "support.h"
+#include "activity.bpf.skel.h"
+
+#define SCHEDULER_PROCESSES 4096u /* as the map has */
+
+/* Queues are looked through so often, and idle ones that were not used for so long taken out: a program that lives long
+ * may make and destroy any number of them. */
+#define SWEEP_PERIOD UINT64_C(10000000000) /* ns */
+#define IDLE_TIME UINT64_C(60000000000)
+
+/* A process that is gone and whose jobs do not end: the ends were not seen. */
+#define STUCK_TIME UINT64_C(5000000000) /* ns */
+
+struct process_state {
+	struct scheduler_process key;
+	uint64_t state;
+	uint64_t time;    /* of its last reading, 0 before the first */
+	uint64_t changed; /* when the state was seen to have changed */
+	uint64_t busy;    /* until the last reading; without the bits that are cut off */
+	bool seen;        /* in this reading */
+};
+
+struct scheduler {
+	const struct iaprof_host *host;
+	struct activity_bpf *skeleton;
+	uint64_t time; /* of the last reading */
+	uint64_t swept;
+	struct process_state *processes;
+	size_t count;
+};
+
+/* Then libbpf finds no types of modules, and does not say why. */
+static bool module_types_are_denied(void)
+{
+	uint32_t id = 0;
+
+	return bpf_btf_get_next_id(0, &id) == -EPERM;
+}
+
+static int programs_load(struct scheduler *scheduler, const char **reason)
+{
+	*reason = "out of memory";
+	scheduler->skeleton = activity_bpf__open();
+	if (!scheduler->skeleton)
+		return -ENOMEM;
+	int result = activity_bpf__load(scheduler->skeleton);
+	if (result == -EPERM)
+		*reason = "the GPU scheduler cannot be watched without CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN";
+	else if (module_types_are_denied())
+		*reason = "the GPU scheduler cannot be watched without CAP_SYS_ADMIN, which Linux wants of who asks "
+			  "for the types of a module (gpu_sched)";
+	else if (access("/sys/module/gpu_sched", F_OK) != 0)
+		*reason = "no GPU scheduler is in this Linux kernel (module gpu_sched)";
+	else
+		*reason = "the GPU scheduler cannot be watched: the Linux kernel needs to be 5.15 or newer, with "
+			  "CONFIG_DEBUG_INFO_BTF_MODULES=y";
+	return result;
+}
+
+struct scheduler *scheduler_new(const struct iaprof_host *host, const char **reason)
+{
+	struct scheduler *scheduler = calloc(1, sizeof *scheduler);
+
+	*reason = "out of memory";
+	if (!scheduler)
+		return NULL;
+	scheduler->host = host;
+	scheduler->processes = calloc(SCHEDULER_PROCESSES, sizeof *scheduler->processes);
+	if (!scheduler->processes) {
+		free(scheduler);
+		return NULL;
+	}
+	struct bpf_log log = bpf_log_begin(host);
+	int result = programs_load(scheduler, reason);
+	bpf_log_end(&log);
+	if (result) {
+		scheduler_free(scheduler);
+		return NULL;
+	}
+	return scheduler;
+}
+
+void scheduler_free(struct scheduler *scheduler)
+{
+	if (!scheduler)
+		return;
+	activity_bpf__destroy(scheduler->skeleton);
+	free(scheduler->processes);
+	free(scheduler);
+}
+
+int scheduler_add_device(struct scheduler *scheduler, const char *address, uint32_t index)
+{
+	char key[SCHEDULER_DEVICE_SIZE] = { 0 };
+
+	if (strlen(address) >= sizeof key)
+		return -EINVAL;
+	strcpy(key, address);
+	return bpf_map_update_elem(bpf_map__fd(scheduler->skeleton->maps.devices), key, &index, BPF_ANY) ? -errno : 0;
+}
+
+static int program_attach(struct bpf_program *program, const char *const names[2], struct bpf_link **link)
+{
+	for (size_t i = 0; i < 2 && !*link; i++)
+		*link = bpf_program__attach_raw_tracepoint(program, names[i]);
+	return *link ? 0 : -errno;
+}
+
+int scheduler_start(struct scheduler *scheduler)
+{
+	/* Names since Linux 6.16, and before. */
+	static const char *const queue_names[] = { "drm_sched_job_queue", "drm_sched_job" };
+	static const char *const run_names[] = { "drm_sched_job_run", "drm_run_job" };
+	static const char *const done_names[] = { "drm_sched_job_done", "drm_sched_process_job" };
+	struct activity_bpf *skeleton = scheduler->skeleton;
+	struct bpf_log log = bpf_log_begin(scheduler->host);
+
+	/* Whoever is seen to begin is seen to end, and to begin who is seen to be queued. */
+	int result = program_attach(skeleton->progs.job_done, done_names, &skeleton->links.job_done);
+	if (result == 0)
+		result = program_attach(skeleton->progs.job_run, run_names, &skeleton->links.job_run);
+	if (result == 0)
+		result = program_attach(skeleton->progs.job_queue, queue_names, &skeleton->links.job_queue);
+	bpf_log_end(&log);
+	scheduler->time = scheduler->swept = scheduler->host->clock(scheduler->host);
+	return result;
+}
+
+static struct process_state *process_find(struct scheduler *scheduler, const struct scheduler_process *key)
+{
+	for (size_t i = 0; i < scheduler->count; i++)
+		if (scheduler->processes[i].key.device == key->device && scheduler->processes[i].key.pid == key->pid)
+			return &scheduler->processes[i];
+	if (scheduler->count == SCHEDULER_PROCESSES)
+		return NULL;
+	scheduler->processes[scheduler->count] = (struct process_state){ .key = *key };
+	return &scheduler->processes[scheduler->count++];
+}
+
+/* How long a process was busy since the last reading. */
+static uint64_t process_update(struct process_state *process, uint64_t state, uint64_t since, uint64_t now)
+{
+	uint64_t mask = UINT64_MAX >> SCHEDULER_RUNNING_BITS;
+	uint64_t running = state & SCHEDULER_RUNNING_MASK;
+	uint64_t busy = ((state >> SCHEDULER_RUNNING_BITS) + (running ? now : 0)) & mask;
+	uint64_t added = (busy - process->busy) & mask;
+
+	if (state != process->state || !process->changed)
+		process->changed = now;
+	process->state = state;
+	/* A CPU's clock that is ahead by a moment: what is too much now was, or will be, missing elsewhere. */
+	if (added > mask / 2)
+		return 0;
+	process->busy = busy;
+	return added < now - since ? added : now - since;
+}
+
+static bool process_exists(uint32_t pid)
+{
+	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+}
+
+static bool process_is_over(const struct process_state *process, uint64_t now)
+{
+	if (process_exists(process->key.pid))
+		return false;
+	return !(process->state & SCHEDULER_RUNNING_MASK) || now - process->changed > STUCK_TIME;
+}
+
+static int process_read(struct scheduler *scheduler, const struct scheduler_process *key, uint64_t state,
+			scheduler_busy_callback *callback, void *context)
+{
+	struct process_state *process = process_find(scheduler, key);
+	uint64_t now = scheduler->host->clock(scheduler->host);
+
+	if (!process)
+		return -ENOSPC;
+	process->seen = true;
+	uint64_t since = process->time ? process->time : scheduler->time;
+	process->time = now;
+	uint64_t busy = process_update(process, state, since, now);
+	return busy ? callback(context, key->device, key->pid, since, now, busy) : 0;
+}
+
+/* Takes a queue out, unless it had a job since it was found to be idle: its end would not be seen. */
+static void queue_remove(int map, uint64_t context)
+{
+	struct scheduler_queue queue;
+
+	if (bpf_map_lookup_and_delete_elem(map, &context, &queue) == 0 && !scheduler_queue_is_idle(queue.progress) &&
+	    process_exists(queue.process.pid))
+		bpf_map_update_elem(map, &context, &queue, BPF_NOEXIST);
+}
+
+static void queues_sweep(struct scheduler *scheduler)
+{
+	int map = bpf_map__fd(scheduler->skeleton->maps.queues);
+	uint64_t key, next = 0;
+
+	/* One that was taken out would begin from the front again: the next one is asked for before. */
+	for (int found = bpf_map_get_next_key(map, NULL, &key); found == 0; key = next) {
+		struct scheduler_queue queue;
+		found = bpf_map_get_next_key(map, &key, &next);
+		if (bpf_map_lookup_elem(map, &key, &queue))
+			continue;
+		/* A process that is gone may have a job that runs: its end is waited for. */
+		bool idle = scheduler_queue_is_idle(queue.progress), old = scheduler->time > queue.time + IDLE_TIME;
+		if ((idle && old) || ((idle || old) && !process_exists(queue.process.pid)))
+			queue_remove(map, key);
+	}
+	scheduler->swept = scheduler->time;
+}
+
+int scheduler_read(struct scheduler *scheduler, scheduler_busy_callback *callback, void *context)
+{
+	int map = bpf_map__fd(scheduler->skeleton->maps.busy), result = 0;
+	struct scheduler_process key, next;
+	size_t kept = 0;
+
+	for (int found = bpf_map_get_next_key(map, NULL, &next); found == 0 && result == 0;) {
+		uint64_t state;
+		key = next;
+		if (bpf_map_lookup_elem(map, &key, &state) == 0)
+			result = process_read(scheduler, &key, state, callback, context);
+		found = bpf_map_get_next_key(map, &key, &next);
+	}
+	scheduler->time = scheduler->host->clock(scheduler->host);
+	for (size_t i = 0; i < scheduler->count; i++) {
+		struct process_state *process = &scheduler->processes[i];
+		bool over = process_is_over(process, scheduler->time);
+		if (over)
+			bpf_map_delete_elem(map, &process->key);
+		if (!over && process->seen) {
+			process->seen = false;
+			scheduler->processes[kept++] = *process;
+		}
+	}
+	scheduler->count = kept;
+	if (scheduler->time - scheduler->swept > SWEEP_PERIOD)
+		queues_sweep(scheduler);
+	return result;
+}
+
+/* How often a program did not run because it ran already on that CPU. */
+static uint64_t program_misses(const struct bpf_program *program)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof info;
+
+	return bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0 ? info.recursion_misses : 0;
+}
+
+void scheduler_totals_read(const struct scheduler *scheduler, struct scheduler_totals *sums)
+{
+	const struct activity_bpf *skeleton = scheduler->skeleton;
+	const struct scheduler_totals *totals = &skeleton->bss->totals;
+
+	sums->jobs = __atomic_load_n(&totals->jobs, __ATOMIC_RELAXED);
+	sums->lost = __atomic_load_n(&totals->lost, __ATOMIC_RELAXED);
+	sums->missed = program_misses(skeleton->progs.job_queue) + program_misses(skeleton->progs.job_run) +
+		       program_misses(skeleton->progs.job_done);
+	sums->handler_time = __atomic_load_n(&totals->handler_time, __ATOMIC_RELAXED);
+}

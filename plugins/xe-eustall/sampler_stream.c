@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See sampler_stream.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "sampler_stream.h"
+#include "stream.h"
+
+/* Rows that come this soon after a stream was started again would have come without it, had it not been dead. */
+#define REVIVAL_TIME UINT64_C(1000000000) /* ns */
+#define SILENT_BESIDE_OTHERS "no rows though another GT of the GPU has some, as after a reset"
+
+uint64_t sampler_latched(const struct sampler *sampler)
+{
+	uint64_t latch = sampler->complete - sampler->sampling->latch_age;
+
+	return latch > sampler->enabled && latch < sampler->complete ? latch : sampler->enabled;
+}
+
+/*
+ * Woken when half of one Xe-core's ring could be full, if all rows are its own: it cannot overflow before the next
+ * latch wakes us.
+ */
+int sampler_stream_open(struct sampler *sampler)
+{
+	uint32_t ring_rows = sampler->device->eu_stall.buffer_size / ROW_SIZE;
+
+	sampler->stream = stream_open(sampler->device->node, sampler->gt, sampler_cycles(sampler),
+				      ring_rows / 2 ? ring_rows / 2 : 1);
+	return sampler->stream < 0 ? sampler->stream : 0;
+}
+
+void sampler_stream_describe(const struct sampler *sampler, int error, char *text, size_t size)
+{
+	char owner[256];
+
+	if (error == -EBUSY) {
+		stream_owner_describe(sampler->device->node, owner, sizeof owner);
+		snprintf(text, size, "%s at %s: its EU stalls are being sampled already, by %s: end that first",
+			 sampler->name, sampler->device->address, owner);
+	} else if (error == -EACCES) {
+		snprintf(text, size, "%s at %s: %s", sampler->name, sampler->device->address, DEVICE_RIGHTS_MISSING);
+	} else {
+		snprintf(text, size, "%s at %s: sample EU stalls: %s%s", sampler->name, sampler->device->address,
+			 strerror(-error),
+			 error == -ENOMEM ? ": the driver needs 512 KiB of memory for each Xe-core" : "");
+	}
+}
+
+void sampler_stream_close(struct sampler *sampler)
+{
+	if (sampler->stream >= 0)
+		close(sampler->stream);
+	sampler->stream = -1;
+}
+
+void sampler_begin(struct sampler *sampler, uint64_t now)
+{
+	sampler->complete = sampler->enabled = sampler->newest = now;
+	sampler->problem_told = false;
+	if (!sampler->fold.count)
+		sampler->begin = sampler->end = now;
+	sampler->state = SAMPLER_OPEN;
+}
+
+void sampler_stream_tell_lost(const struct sampler *sampler, const char *reason, uint64_t begin)
+{
+	const struct iaprof_host *host = sampler->sampling->host;
+	char text[160];
+
+	snprintf(text, sizeof text, "EU stalls: %s", reason);
+	host->lost(host, text, begin, IAPROF_COUNT_UNKNOWN, 0, 0);
+}
+
+void sampler_stream_break(struct sampler *sampler, enum sampler_state state)
+{
+	sampler->state = state;
+	sampler->broken = sampler_latched(sampler);
+	sampler_stream_close(sampler);
+}
+
+int sampler_lose_device(struct sampler *sampler)
+{
+	const struct iaprof_host *host = sampler->sampling->host;
+	int result = sampler_end_interval(sampler);
+
+	sampler_stream_break(sampler, SAMPLER_GONE);
+	host->log(host, IAPROF_LOG_WARNING, "%s at %s is gone: nothing of it is sampled any more", sampler->name,
+		  sampler->device->address);
+	sampler_stream_tell_lost(sampler, "the GPU is gone", sampler->broken);
+	return result;
+}
+
+static int start_again(const struct sampler *sampler)
+{
+	int result = stream_disable(sampler->stream);
+
+	return result ? result : stream_enable(sampler->stream);
+}
+
+/* What was read before is of another time than what comes. */
+static int begin_anew(struct sampler *sampler)
+{
+	int result = sampler_end_interval(sampler);
+
+	sampler_begin(sampler, sampler_now(sampler));
+	return result;
+}
+
+static void tell_restart(const struct sampler *sampler, const char *reason, uint64_t begin)
+{
+	const struct iaprof_host *host = sampler->sampling->host;
+
+	sampler_stream_tell_lost(sampler, reason, begin);
+	host->log(host, IAPROF_LOG_WARNING, "%s: %s: sampling began again", sampler->label, reason);
+}
+
+int sampler_stream_restart(struct sampler *sampler, const char *reason, uint64_t begin)
+{
+	const struct iaprof_host *host = sampler->sampling->host;
+
+	if (sampler->state != SAMPLER_OPEN)
+		return 0;
+	int result = start_again(sampler);
+	if (result) {
+		sampler_stream_break(sampler, SAMPLER_BROKEN);
+		host->log(host, IAPROF_LOG_WARNING, "%s: %s, and to begin again failed: %s: it is tried every second",
+			  sampler->label, reason, strerror(-result));
+		return 0;
+	}
+	result = begin_anew(sampler);
+	tell_restart(sampler, reason, begin);
+	return result;
+}
+
+int sampler_restart(struct sampler *sampler, const char *reason)
+{
+	return sampler_stream_restart(sampler, reason, sampler->newest);
+}
+
+int sampler_restart_quietly(struct sampler *sampler)
+{
+	if (sampler->state != SAMPLER_OPEN)
+		return 0;
+	if (start_again(sampler))
+		return sampler_restart(sampler, SILENT_BESIDE_OTHERS); /* it fails again, and says so */
+	sampler->suspected = sampler->newest;
+	return begin_anew(sampler);
+}
+
+void sampler_stream_revived(struct sampler *sampler)
+{
+	if (sampler_now(sampler) - sampler->enabled < REVIVAL_TIME)
+		tell_restart(sampler, SILENT_BESIDE_OTHERS, sampler->suspected);
+	sampler->suspected = 0;
+}
+
+int sampler_stream_replace(struct sampler *sampler, const char *reason)
+{
+	const struct iaprof_host *host = sampler->sampling->host;
+
+	int result = sampler_stream_open(sampler);
+	if (!result)
+		result = stream_enable(sampler->stream);
+	if (result == -ENODEV)
+		return sampler_lose_device(sampler);
+	if (result) {
+		if (!sampler->problem_told) {
+			char problem[512];
+			sampler_stream_describe(sampler, result, problem, sizeof problem);
+			host->log(host, IAPROF_LOG_WARNING, "%s: it is tried again every second", problem);
+		}
+		sampler->problem_told = true;
+		sampler_stream_close(sampler);
+		return 0;
+	}
+	sampler_begin(sampler, sampler_now(sampler));
+	sampler_stream_tell_lost(sampler, reason, sampler->broken);
+	return 0;
+}

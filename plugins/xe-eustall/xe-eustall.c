@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* xe-eustall: what instructions of Intel GPUs wait for, sampled by the hardware (see README.md). */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <iaprof/plugin.h>
+#include "activity.h"
+#include "device_check.h"
+#include "sample_records.h"
+#include "stream.h"
+#include "xe-eustall.h"
+
+static int xe_eustall_configure(const struct iaprof_host *host, void *instance)
+{
+	struct xe_eustall *self = instance;
+
+	if (rate_choice_parse(self->rate, &self->sampling.rate))
+		return host->fail(host, EINVAL, "rate=%s: a number of GPU cycles, auto, or slowest is wanted",
+				  self->rate);
+	if (rate_budget_parse(self->budget, &self->sampling.budget))
+		return host->fail(host, EINVAL,
+				  "budget=%s: a share of one CPU is wanted, above 0%% and up to 100%%, such as 0.5%%",
+				  self->budget);
+	if (self->kernel && !self->ze_usdt)
+		return host->fail(host, EINVAL,
+				  "kernel=yes is for ze-usdt, which ze-usdt=no keeps out: write -s ze-usdt:kernel=yes");
+	return 0;
+}
+
+static int xe_eustall_probe(const struct iaprof_host *host, void *instance)
+{
+	const struct xe_eustall *self = instance;
+	struct devices devices;
+
+	int result = devices_open(&devices, host, self->device, IAPROF_LOG_DEBUG);
+	if (result)
+		return result;
+	devices_close(&devices);
+	return device_rights_check(host);
+}
+
+static void xe_eustall_check(const struct iaprof_host *host, void *instance)
+{
+	const struct xe_eustall *self = instance;
+
+	if (IAPROF_HOST_HAS(host, check_item))
+		devices_check(host, self->device);
+}
+
+/* Of several GTs that cannot be sampled the first one's problem is kept: it is why, when there is no other. */
+static void leave_out(struct xe_eustall *self, const char *text, char *problem, size_t size)
+{
+	if (!problem[0])
+		snprintf(problem, size, "%s", text);
+	else
+		self->sampling.host->log(self->sampling.host, IAPROF_LOG_WARNING, "%s", text);
+	self->left_out++;
+}
+
+static int go_on_with_others(const struct xe_eustall *self, int error, const char *problem)
+{
+	const struct iaprof_host *host = self->sampling.host;
+
+	if (!self->sampler_count)
+		return host->fail(host, error, "%s", problem);
+	if (problem[0])
+		host->log(host, IAPROF_LOG_WARNING, "%s; the others are sampled", problem);
+	return 0;
+}
+
+/* Opens the streams of a device's GTs. *problem is left as it is when there is none. */
+static int streams_open(struct xe_eustall *self, const struct device *device, char *problem, size_t size)
+{
+	for (size_t i = 0; i < device->gts.count && self->sampler_count < SAMPLERS_MAX; i++) {
+		const struct query_gt *gt = &device->gts.gts[i];
+		char text[512];
+		if (!gt->main || !gt->xe_cores)
+			continue;
+		int result = sampler_open(&self->samplers[self->sampler_count], &self->sampling, device, gt,
+					  (uint32_t)self->sampler_count + 1, text, sizeof text);
+		if (!result) {
+			self->sampler_count++;
+			continue;
+		}
+		leave_out(self, text, problem, size);
+		if (result == -EINVAL || result == -EACCES) /* the same for all */
+			return result;
+	}
+	return 0;
+}
+
+static int samplers_open(struct xe_eustall *self)
+{
+	const struct iaprof_host *host = self->sampling.host;
+	char problem[512] = "";
+	int result = 0;
+
+	self->samplers = calloc(SAMPLERS_MAX, sizeof *self->samplers);
+	if (!self->samplers)
+		return host->fail(host, ENOMEM, "out of memory");
+	for (size_t i = 0; !result && i < self->devices.count; i++)
+		result = streams_open(self, &self->devices.items[i], problem, sizeof problem);
+	return result ? host->fail(host, result, "%s", problem) : go_on_with_others(self, EBUSY, problem);
+}
+
+/* What one read() may give: all rings of the GT with the most Xe-cores. A smaller buffer starves the last ones. */
+static int rows_allocate(struct xe_eustall *self)
+{
+	for (size_t i = 0; i < self->sampler_count; i++) {
+		const struct sampler *sampler = &self->samplers[i];
+		size_t size = (size_t)sampler->device->eu_stall.buffer_size * sampler->xe_cores;
+		if (size > self->sampling.rows_size)
+			self->sampling.rows_size = size;
+	}
+	self->sampling.rows = aligned_alloc(ROW_SIZE, self->sampling.rows_size);
+	return self->sampling.rows ? 0 : -ENOMEM;
+}
+
+static int xe_eustall_prepare(const struct iaprof_host *host, void *instance)
+{
+	struct xe_eustall *self = instance;
+
+	self->sampling.host = host;
+	self->sampling.devices = &self->devices;
+	self->sampling.latch_age = stream_latch_age();
+	int result = record_batch_init(&self->sampling.batch, host);
+	if (!result)
+		result = devices_open(&self->devices, host, self->device, IAPROF_LOG_WARNING);
+	if (!result)
+		result = samplers_open(self);
+	if (result)
+		return result;
+	self->sampling.activity = activity_new(host);
+	if (!self->sampling.activity || rows_allocate(self))
+		return host->fail(host, ENOMEM, "out of memory");
+	for (size_t i = 0; !result && i < self->sampler_count; i++)
+		result = activity_add_device(self->sampling.activity, self->samplers[i].device->address,
+					     self->samplers[i].record_id);
+	if (!result)
+		result = watchdog_init(&self->watchdog, self->devices.count);
+	for (size_t i = 0; !result && i < self->devices.count; i++)
+		self->watchdog.devices[i].address = self->devices.items[i].address;
+	return result ? host->fail(host, result, "watch who uses the GPU: %s", strerror(-result)) : 0;
+}
+
+/* A GT that cannot begin is left out as one that cannot be opened, unless there is no other. */
+static int samplers_start(struct xe_eustall *self)
+{
+	size_t wanted = self->sampler_count, started = 0;
+	char problem[512] = "";
+	int result = 0;
+
+	for (size_t i = 0; i < wanted; i++) {
+		char text[512];
+		if (result >= 0)
+			result = sampler_start(&self->samplers[i], text, sizeof text);
+		if (result <= 0) {
+			self->samplers[started++] = self->samplers[i];
+			continue;
+		}
+		leave_out(self, text, problem, sizeof problem);
+		sampler_free(&self->samplers[i]);
+	}
+	self->sampler_count = started;
+	return result < 0 ? result : go_on_with_others(self, EIO, problem);
+}
+
+static int xe_eustall_start(const struct iaprof_host *host, void *instance)
+{
+	struct xe_eustall *self = instance;
+
+	int result = records_declare_reasons(&self->sampling.batch);
+	if (result)
+		return host->fail(host, result, "records: %s", strerror(-result));
+	self->begin = host->clock(host);
+	self->drain_now = self->drain;
+	if (self->sampling.subsample > 1)
+		host->metadata(host, "rows that are taken",
+			       "1 of %" PRIu64 "; the counts are of these, and not scaled up",
+			       self->sampling.subsample);
+	result = activity_start(self->sampling.activity);
+	return result ? result : samplers_start(self);
+}
+
+static int xe_eustall_stop(const struct iaprof_host *host, void *instance)
+{
+	struct xe_eustall *self = instance;
+	const struct timespec latch = { .tv_nsec = (long)self->sampling.latch_age };
+	int result = 0;
+
+	if (!self->begin)
+		return 0;
+	/* The rows of until now, which the driver has to take over first. */
+	nanosleep(&latch, NULL);
+	for (size_t i = 0; !result && i < self->sampler_count; i++)
+		result = sampler_read(&self->samplers[i]);
+	if (!result)
+		result = turns_flush(self);
+	if (!result)
+		result = turns_look_for_devices(self);
+	for (size_t i = 0; i < self->sampler_count; i++) {
+		int stopped = sampler_stop(&self->samplers[i]);
+		result = result ? result : stopped;
+	}
+	for (size_t i = 0; i < self->left_out; i++)
+		host->lost(host, "EU stalls: a GT could not be sampled", self->begin, IAPROF_COUNT_UNKNOWN, 0, 0);
+	return result;
+}
+
+/* The profile is written, and the run says that it is not complete. */
+static int xe_eustall_finish(const struct iaprof_host *host, void *instance)
+{
+	const struct xe_eustall *self = instance;
+
+	for (size_t i = 0; i < self->sampler_count; i++)
+		if (self->samplers[i].state == SAMPLER_GONE)
+			return host->fail(host, ENODEV, "%s at %s was gone before the end", self->samplers[i].name,
+					  self->samplers[i].device->address);
+	return 0;
+}
+
+static void xe_eustall_destroy(const struct iaprof_host *host, void *instance)
+{
+	struct xe_eustall *self = instance;
+
+	(void)host;
+	for (size_t i = 0; i < self->sampler_count; i++)
+		sampler_free(&self->samplers[i]);
+	free(self->samplers);
+	watchdog_free(&self->watchdog);
+	activity_free(self->sampling.activity);
+	free(self->sampling.rows);
+	devices_close(&self->devices);
+	record_batch_free(&self->sampling.batch);
+}
+
+static const struct iaprof_option options[] = {
+	{ .name = "device",
+	  .type = IAPROF_OPTION_STRING,
+	  .offset = offsetof(struct xe_eustall, device),
+	  .help = "The GPU to sample, by its PCI address or the path of a DRM node; without it, every GPU of the xe "
+		  "driver that has EU stalls" },
+	{ .name = "rate",
+	  .type = IAPROF_OPTION_STRING,
+	  .offset = offsetof(struct xe_eustall, rate),
+	  .default_value = "slowest",
+	  .help = "GPU cycles between two samples, one of the numbers that the GPU has; or slowest; or auto, which "
+		  "begins with the slowest and becomes faster while nothing overflows and budget= is kept" },
+	{ .name = "budget",
+	  .type = IAPROF_OPTION_STRING,
+	  .offset = offsetof(struct xe_eustall, budget),
+	  .default_value = "1%",
+	  .help = "With rate=auto: the share of one CPU that reading the rows of each GT may take, such as 0.1%" },
+	{ .name = "subsample",
+	  .type = IAPROF_OPTION_UINT,
+	  .offset = offsetof(struct xe_eustall, sampling.subsample),
+	  .default_value = "1",
+	  .help = "Only every Nth row is taken; the counts are of these rows, and not scaled up",
+	  .minimum = 1,
+	  .maximum = 1000000 },
+	{ .name = "drain",
+	  .type = IAPROF_OPTION_DURATION,
+	  .offset = offsetof(struct xe_eustall, drain),
+	  .default_value = "100ms",
+	  .help = "How long samples of one address are added up before they are handed on; 10 ms at most while several "
+		  "processes use the GPU",
+	  .minimum = MILLISECOND,
+	  .maximum = SECOND },
+	{ .name = "ze-usdt",
+	  .type = IAPROF_OPTION_BOOL,
+	  .offset = offsetof(struct xe_eustall, ze_usdt),
+	  .default_value = "yes",
+	  .help = "Have the source ze-usdt join, which knows the code that the samples are of" },
+	{ .name = "kernel",
+	  .type = IAPROF_OPTION_BOOL,
+	  .offset = offsetof(struct xe_eustall, kernel),
+	  .default_value = "no",
+	  .help = "Have ze-usdt, when it joins by itself, take the Linux kernel's stack of the job that carried each "
+		  "launch" },
+};
+
+static const char *const companions[] = { "ze-usdt", NULL };
+
+static const struct iaprof_plugin plugin = {
+	.abi_version = IAPROF_ABI_VERSION,
+	.size = sizeof(struct iaprof_plugin),
+	.schema_version = IAPROF_SCHEMA_VERSION,
+	.kind = IAPROF_PLUGIN_SOURCE,
+	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES,
+	.option_size = sizeof(struct iaprof_option),
+	.name = "xe-eustall",
+	.version = PLUGIN_VERSION,
+	.description = "what instructions of Intel Xe GPUs wait for: EU stall samples of the hardware",
+	.options = options,
+	.option_count = sizeof options / sizeof options[0],
+	.instance_size = sizeof(struct xe_eustall),
+	.configure = xe_eustall_configure,
+	.destroy = xe_eustall_destroy,
+	.probe = xe_eustall_probe,
+	.prepare = xe_eustall_prepare,
+	.start = xe_eustall_start,
+	.stop = xe_eustall_stop,
+	.thread = turns_run,
+	.finish = xe_eustall_finish,
+	.companions = companions,
+	.check = xe_eustall_check,
+};
+
+IAPROF_REGISTER_PLUGIN(plugin)

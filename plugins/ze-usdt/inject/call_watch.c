@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See call_watch.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <bpf/bpf.h>
+#include "call_watch.h"
+#include "support.h"
+#include "inject.bpf.skel.h"
+
+int call_watch_load(struct call_watch *watch, const struct iaprof_host *host, pid_t pid, ring_buffer_sample_fn take,
+		    void *context)
+{
+	struct bpf_log log = bpf_log_begin(host);
+	struct inject_bpf *skeleton = watch->skeleton = inject_bpf__open();
+	int result = skeleton ? 0 : -errno;
+
+	watch->host = host;
+	if (result == 0) {
+		skeleton->rodata->target_process = (uint32_t)pid;
+		result = inject_bpf__load(skeleton);
+	}
+	if (result == 0) {
+		watch->events = ring_buffer__new(bpf_map__fd(skeleton->maps.events), take, context, NULL);
+		result = watch->events ? 0 : -errno;
+	}
+	bpf_log_end(&log);
+	return result ? host->fail(host, result, "load the BPF program that finds a place for the tracer: %s",
+				   strerror(-result))
+		      : 0;
+}
+
+int call_watch_attach(struct call_watch *watch, const struct target_process *target)
+{
+	char path[32];
+	int result = 0;
+	struct bpf_log log = bpf_log_begin(watch->host);
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", target->loader);
+	for (size_t i = 0; result == 0 && i < target->function_count; i++) {
+		struct bpf_link *link = bpf_program__attach_uprobe(watch->skeleton->progs.level_zero_entered, false,
+								   target->pid, path, target->function_offsets[i]);
+		if (link)
+			watch->links[watch->link_count++] = link;
+		else
+			result = -errno;
+	}
+	bpf_log_end(&log);
+	return result;
+}
+
+void call_watch_detach(struct call_watch *watch)
+{
+	while (watch->link_count)
+		bpf_link__destroy(watch->links[--watch->link_count]);
+}
+
+void call_watch_wait(struct call_watch *watch, int milliseconds)
+{
+	ring_buffer__poll(watch->events, milliseconds);
+}
+
+static int callers_map(const struct call_watch *watch)
+{
+	return bpf_map__fd(watch->skeleton->maps.callers);
+}
+
+void call_watch_arm(struct call_watch *watch, uint32_t thread)
+{
+	struct caller caller = { 0 };
+
+	if (bpf_map_lookup_elem(callers_map(watch), &thread, &caller) == 0) {
+		caller.state = CALLER_ARMED;
+		bpf_map_update_elem(callers_map(watch), &thread, &caller, BPF_EXIST);
+	}
+}
+
+bool call_watch_has_fired(const struct call_watch *watch, uint32_t thread, struct caller *caller)
+{
+	return bpf_map_lookup_elem(callers_map(watch), &thread, caller) == 0 && caller->state == CALLER_FIRED;
+}
+
+bool call_watch_any_has_fired(const struct call_watch *watch)
+{
+	uint32_t thread, *previous = NULL;
+	struct caller caller;
+
+	for (; bpf_map_get_next_key(callers_map(watch), previous, &thread) == 0; previous = &thread) {
+		if (call_watch_has_fired(watch, thread, &caller))
+			return true;
+	}
+	return false;
+}
+
+void call_watch_forget(struct call_watch *watch, uint32_t thread)
+{
+	bpf_map_delete_elem(callers_map(watch), &thread);
+}
+
+void call_watch_pause(struct call_watch *watch, bool pause)
+{
+	watch->skeleton->bss->enough = pause;
+}
+
+void call_watch_free(struct call_watch *watch)
+{
+	if (watch->skeleton)
+		call_watch_detach(watch);
+	ring_buffer__free(watch->events);
+	inject_bpf__destroy(watch->skeleton);
+}

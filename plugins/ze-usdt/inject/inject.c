@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See inject.h. A thread stopped anywhere may hold the locks of malloc() or the dynamic linker, and dlopen() on it
+ * would never return. So a BPF program watches who enters Level Zero's functions, only such a thread is traced (none is
+ * ever interrupted), and at its next call it is stopped at the function's beginning, where it holds none of these.
+ *
+ * Threads that are traced but run cannot be released by PTRACE_DETACH, only by the end of the thread that traces them:
+ * the injection has one for that, which ends when it is done.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "inject.h"
+
+#ifdef __x86_64__
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include "call_watch.h"
+#include "remote_call.h"
+#include "target_process.h"
+
+#define MILLISECOND UINT64_C(1000000)
+#define SECOND UINT64_C(1000000000)
+
+/* How often it is looked whether the process has mapped Level Zero's loader meanwhile. */
+#define LOADER_LOOK_PERIOD (500 * MILLISECOND)
+/* A traced thread that gets a signal waits until it is looked at: soon after the last news, and less often later. */
+#define TURN_SHORT 2
+#define TURN_LONG 20
+#define TURN_SHORT_FOR (10 * SECOND)
+/* When it is told that nothing was called yet. */
+#define PATIENCE (5 * SECOND)
+#define END_WAIT SECOND
+/* The signal comes behind the function's first instruction, which has at most 15 bytes. */
+#define INSTRUCTION_SIZE_MAX 15u
+
+struct injection {
+	const struct iaprof_host *host;
+	struct target_process target;
+	struct call_watch watch;
+	pthread_t thread;
+	bool has_thread;
+	int stopping; /* atomic */
+	int state;    /* atomic, enum injection_state */
+
+	/* Of the thread. */
+	struct remote_load load;
+	uint64_t begin, news, looked;
+	bool told;
+	bool told_deaf;
+	char message[512];
+};
+
+static void state_set(struct injection *injection, enum injection_state state)
+{
+	__atomic_store_n(&injection->state, state, __ATOMIC_RELEASE);
+}
+
+enum injection_state injection_state(const struct injection *injection)
+{
+	return (enum injection_state)__atomic_load_n(&injection->state, __ATOMIC_ACQUIRE);
+}
+
+static void injection_fail(struct injection *injection)
+{
+	injection->host->log(injection->host, IAPROF_LOG_ERROR, "the tracer was not loaded: %s", injection->message);
+	state_set(injection, INJECTION_FAILED);
+}
+
+/* Takes a thread as one of ours. It is not stopped, nor is what it waits for interrupted. */
+static void caller_seize(struct injection *injection, uint32_t thread)
+{
+	if (ptrace(PTRACE_SEIZE, thread, NULL, (void *)PTRACE_O_TRACESYSGOOD) == 0) {
+		call_watch_arm(&injection->watch, thread);
+	} else if (errno == ESRCH) {
+		call_watch_forget(&injection->watch, (uint32_t)thread);
+	} else {
+		target_process_explain(injection->target.pid, errno, injection->message, sizeof injection->message);
+		injection_fail(injection);
+	}
+}
+
+static int event_take(void *context, void *data, size_t size)
+{
+	struct injection *injection = context;
+	const struct caller_event *event = data;
+
+	if (size < sizeof *event || injection_state(injection) != INJECTION_WAITING || injection->load.thread)
+		return 0;
+	injection->news = injection->host->clock(injection->host);
+	if (event->state == CALLER_SEEN) {
+		caller_seize(injection, event->thread);
+	} else if (event->state == CALLER_DEAF && !injection->told_deaf) {
+		injection->told_deaf = true;
+		injection->host->log(injection->host, IAPROF_LOG_WARNING,
+				     "thread %" PRIu32
+				     " of process %d blocks SIGURG and SIGWINCH, so the tracer cannot be "
+				     "loaded on it: waiting for another one that calls Level Zero",
+				     event->thread, (int)injection->target.pid);
+	}
+	return 0;
+}
+
+/* Whether a signal-delivery-stop is the one that the BPF program asked for. */
+static bool stop_is_asked_for(const struct injection *injection, uint32_t thread, int signal, struct caller *caller)
+{
+	siginfo_t information;
+
+	return call_watch_has_fired(&injection->watch, thread, caller) && caller->signal == (uint32_t)signal &&
+	       ptrace(PTRACE_GETSIGINFO, thread, NULL, &information) == 0 && information.si_code == SI_KERNEL;
+}
+
+/* Whether the thread is where it may be used: at the beginning of the function that it called. */
+static bool thread_is_at_beginning(pid_t thread, const struct caller *caller)
+{
+	struct user_regs_struct registers;
+
+	return ptrace(PTRACE_GETREGS, thread, NULL, &registers) == 0 && registers.rip >= caller->address &&
+	       registers.rip - caller->address <= INSTRUCTION_SIZE_MAX && (int64_t)registers.orig_rax < 0;
+}
+
+/* The thread is at the beginning of a function: loads the library on it. */
+static void load_begin(struct injection *injection, pid_t thread)
+{
+	struct target_process *target = &injection->target;
+	const char *why = "";
+
+	/* Again, for it may have executed another program since, or loaded the library by itself. */
+	int error = target_process_look(target, injection->message, sizeof injection->message);
+	if (error == 0)
+		error = target_process_check_thread(target, thread, injection->message, sizeof injection->message);
+	if (error == 0 && target->has_library) {
+		state_set(injection, INJECTION_LOADED);
+	} else if (error == 0 && target->loader >= 0) {
+		error = remote_load_begin(&injection->load, thread, &target->functions, target->library, &why);
+		if (error == 0)
+			return;
+		snprintf(injection->message, sizeof injection->message, "process %d: %s: %s", (int)target->pid, why,
+			 strerror(-error));
+	}
+	if (error)
+		injection_fail(injection);
+	ptrace(PTRACE_CONT, thread, NULL, NULL);
+}
+
+/* The stub has called dlopen(). */
+static void load_finish(struct injection *injection)
+{
+	const struct iaprof_host *host = injection->host;
+	const struct target_process *target = &injection->target;
+	char text[384];
+	pid_t thread = injection->load.thread;
+	enum remote_result result = remote_load_finish(&injection->load, text, sizeof text);
+
+	ptrace(PTRACE_DETACH, thread, NULL, NULL);
+	if (result == REMOTE_LOADED) {
+		host->log(host, IAPROF_LOG_INFO, "loaded the tracer into process %d, on its thread %d",
+			  (int)target->pid, (int)thread);
+		state_set(injection, INJECTION_LOADED);
+	} else if (result == REMOTE_THREAD_ENDED) {
+		state_set(injection, INJECTION_ENDED);
+	} else {
+		snprintf(injection->message, sizeof injection->message, "process %d: dlopen: %s", (int)target->pid,
+			 text);
+		injection_fail(injection);
+	}
+}
+
+static void thread_end(struct injection *injection, pid_t thread)
+{
+	call_watch_forget(&injection->watch, (uint32_t)thread);
+	if (thread == injection->load.thread) {
+		remote_load_free(&injection->load);
+		state_set(injection, INJECTION_ENDED);
+	}
+}
+
+static void thread_stop(struct injection *injection, pid_t thread, int status)
+{
+	int signal = WSTOPSIG(status);
+	struct caller caller;
+
+	if (status >> 16 == PTRACE_EVENT_STOP) {
+		/* The whole process was stopped (SIGSTOP, Ctrl-Z): stay so, but for a load, which is joined at its end.
+		 */
+		bool stopped = signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+		ptrace(stopped && thread != injection->load.thread ? PTRACE_LISTEN : PTRACE_CONT, thread, NULL, NULL);
+	} else if (thread == injection->load.thread) {
+		if (remote_load_is_done(&injection->load, signal))
+			load_finish(injection);
+		else
+			ptrace(PTRACE_CONT, thread, NULL, (void *)(intptr_t)signal);
+	} else if (!stop_is_asked_for(injection, (uint32_t)thread, signal, &caller)) {
+		ptrace(PTRACE_CONT, thread, NULL, (void *)(intptr_t)signal);
+	} else {
+		call_watch_arm(&injection->watch, (uint32_t)thread);
+		if (injection_state(injection) == INJECTION_WAITING && !injection->load.thread &&
+		    !__atomic_load_n(&injection->stopping, __ATOMIC_ACQUIRE) &&
+		    thread_is_at_beginning(thread, &caller)) {
+			call_watch_pause(&injection->watch, true);
+			load_begin(injection, thread);
+			if (!injection->load.thread && injection_state(injection) == INJECTION_WAITING)
+				call_watch_pause(&injection->watch, false);
+		} else {
+			ptrace(PTRACE_CONT, thread, NULL, NULL);
+		}
+	}
+}
+
+/* Only of the threads that this one traces, and no child of the core's. */
+static void stops_take(struct injection *injection)
+{
+	int status;
+	pid_t thread;
+
+	while ((thread = waitpid(-1, &status, WNOHANG | __WALL | __WNOTHREAD)) > 0) {
+		if (WIFSTOPPED(status))
+			thread_stop(injection, thread, status);
+		else
+			thread_end(injection, thread);
+	}
+}
+
+static void functions_attach(struct injection *injection)
+{
+	int error = call_watch_attach(&injection->watch, &injection->target);
+
+	if (error) {
+		snprintf(injection->message, sizeof injection->message, "attach to libze_loader.so of process %d: %s",
+			 (int)injection->target.pid, strerror(-error));
+		injection_fail(injection);
+	}
+}
+
+static void target_look(struct injection *injection)
+{
+	struct target_process *target = &injection->target;
+	uint64_t now = injection->host->clock(injection->host);
+
+	if (injection->looked && now - injection->looked < LOADER_LOOK_PERIOD)
+		return;
+	injection->looked = now;
+	int error = target_process_look(target, injection->message, sizeof injection->message);
+	if (error == -ESRCH)
+		state_set(injection, INJECTION_ENDED);
+	else if (error)
+		injection_fail(injection);
+	else if (target->has_library)
+		state_set(injection, INJECTION_LOADED);
+	else if (target->loader >= 0 && !injection->watch.link_count)
+		functions_attach(injection);
+}
+
+static void waiting_tell(struct injection *injection)
+{
+	const struct iaprof_host *host = injection->host;
+
+	if (injection->told || injection->load.thread || host->clock(host) - injection->begin < PATIENCE)
+		return;
+	injection->told = true;
+	host->log(host, IAPROF_LOG_WARNING, "process %d %s yet: the tracer is loaded when it does",
+		  (int)injection->target.pid,
+		  injection->watch.link_count ? "has not called Level Zero" : "has not loaded libze_loader.so.1");
+}
+
+static void *tracer_run(void *argument)
+{
+	struct injection *injection = argument;
+	const struct iaprof_host *host = injection->host;
+
+	injection->begin = injection->news = host->clock(host);
+	while (injection_state(injection) == INJECTION_WAITING &&
+	       !__atomic_load_n(&injection->stopping, __ATOMIC_ACQUIRE)) {
+		target_look(injection);
+		stops_take(injection);
+		if (injection_state(injection) != INJECTION_WAITING)
+			break;
+		waiting_tell(injection);
+		call_watch_wait(&injection->watch,
+				host->clock(host) - injection->news < TURN_SHORT_FOR ? TURN_SHORT : TURN_LONG);
+	}
+
+	uint64_t end = host->clock(host);
+	call_watch_pause(&injection->watch, true);
+	/* Threads that were sent the signal are not left with it. */
+	do {
+		stops_take(injection);
+		if (!injection->load.thread && !call_watch_any_has_fired(&injection->watch))
+			break;
+		call_watch_wait(&injection->watch, TURN_SHORT);
+	} while (host->clock(host) - end < END_WAIT);
+	remote_load_free(&injection->load);
+	return NULL;
+}
+
+/* Linux takes long to let go of the functions, which no thread that is traced may have to wait for. */
+static void *injection_run(void *argument)
+{
+	struct injection *injection = argument;
+	pthread_t tracer;
+	int error = pthread_create(&tracer, NULL, tracer_run, injection);
+
+	if (error) {
+		snprintf(injection->message, sizeof injection->message, "start a thread: %s", strerror(error));
+		injection_fail(injection);
+	} else {
+		pthread_join(tracer, NULL);
+	}
+	call_watch_detach(&injection->watch);
+	return NULL;
+}
+
+/* All signals are for the core's threads. */
+static int thread_start(struct injection *injection)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int error = pthread_create(&injection->thread, NULL, injection_run, injection);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	injection->has_thread = error == 0;
+	return error;
+}
+
+int injection_start(const struct iaprof_host *host, uint32_t pid, const char *library, struct injection **injection)
+{
+	struct injection *created = calloc(1, sizeof *created);
+
+	*injection = NULL;
+	if (!created)
+		return host->fail(host, ENOMEM, "out of memory");
+	created->host = host;
+	int result = target_process_check(&created->target, host, (pid_t)pid, library);
+	if (result == 0 && target_process_look(&created->target, created->message, sizeof created->message) != 0)
+		result = host->fail(host, ENOTSUP, "%s", created->message);
+	if (result == 0 && !created->target.has_library) {
+		result = call_watch_load(&created->watch, host, (pid_t)pid, event_take, created);
+		int error = result ? 0 : thread_start(created);
+		if (error)
+			result = host->fail(host, error, "start a thread: %s", strerror(error));
+	} else if (result == 0) {
+		state_set(created, INJECTION_LOADED);
+	}
+	if (result) {
+		injection_end(created);
+		return result;
+	}
+	*injection = created;
+	return 0;
+}
+
+void injection_end(struct injection *injection)
+{
+	if (!injection)
+		return;
+	__atomic_store_n(&injection->stopping, 1, __ATOMIC_RELEASE);
+	if (injection->has_thread) {
+		pthread_join(injection->thread, NULL);
+		if (injection_state(injection) == INJECTION_WAITING)
+			injection->host->log(
+				injection->host, IAPROF_LOG_WARNING,
+				"the tracer was not loaded into process %d: it called no Level Zero function "
+				"twice on one thread",
+				(int)injection->target.pid);
+	}
+	call_watch_free(&injection->watch);
+	target_process_free(&injection->target);
+	free(injection);
+}
+
+#else
+
+int injection_start(const struct iaprof_host *host, uint32_t pid, const char *library, struct injection **injection)
+{
+	(void)pid;
+	(void)library;
+	*injection = NULL;
+	return host->fail(host, ENOTSUP,
+			  "loading the tracer into a running process is done only on x86-64: start the "
+			  "program under iaprof, or with LD_PRELOAD");
+}
+
+enum injection_state injection_state(const struct injection *injection)
+{
+	(void)injection;
+	return INJECTION_FAILED;
+}
+
+void injection_end(struct injection *injection)
+{
+	(void)injection;
+}
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See remote_call.h.
+ *
+ * A killed injector leaves the other process whole, but for the time of the three system calls that map and unmap the
+ * stub: some 50 microseconds each in which the thread's registers are not its own.
+ */
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include "remote_call.h"
+
+_Static_assert(offsetof(struct remote_stub_data, error_function) == 8, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, errno_function) == 16, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, handle) == 24, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, error_text) == 32, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, signal_mask) == 40, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, instruction) == 48, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, stack) == 56, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, open_flags) == 64, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, errno_saved) == 72, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, done) == 76, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, path) == 80, "remote_stub.S");
+_Static_assert(sizeof(struct remote_stub_data) <= REMOTE_STUB_DATA_SIZE, "remote_stub.h");
+_Static_assert(REMOTE_STUB_SIGNAL == SIGURG, "remote_stub.h");
+
+/* CPUID leaf 0Dh, sub-leaf 0: EBX is the size of XSAVE's area for the features that the kernel turned on. */
+#define CPUID_EXTENDED_STATE 0x0d
+/* PTRACE_SYSCALL's stops, with PTRACE_O_TRACESYSGOOD */
+#define SYSTEM_CALL_STOP (SIGTRAP | 0x80)
+/* The user code segment of 64-bit programs, __USER_CS (arch/x86/include/asm/segment.h). */
+#define CODE_SEGMENT_64 0x33
+
+struct remote_state {
+	struct user_regs_struct registers;
+	uint64_t signal_mask;
+	size_t vectors_size;
+	uint8_t vectors[REMOTE_STUB_VECTORS_SIZE];
+};
+
+bool remote_load_is_possible(void)
+{
+	unsigned int a, b = 0, c, d;
+
+	return __get_cpuid_count(CPUID_EXTENDED_STATE, 0, &a, &b, &c, &d) && b >= 512 && b <= REMOTE_STUB_VECTORS_SIZE;
+}
+
+/*
+ * What the thread may be interrupted by while it is not itself: only by what its own instructions do, and by the stub's
+ * signal. All else waits in the kernel, in order, and other threads take what is meant for the process.
+ */
+static uint64_t signal_mask_quiet(void)
+{
+	static const int open[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, REMOTE_STUB_SIGNAL };
+	uint64_t mask = ~UINT64_C(0);
+
+	for (size_t i = 0; i < sizeof open / sizeof open[0]; i++)
+		mask &= ~(UINT64_C(1) << (open[i] - 1));
+	return mask;
+}
+
+static int state_save(pid_t thread, struct remote_state *state)
+{
+	struct iovec vectors = { .iov_base = state->vectors, .iov_len = sizeof state->vectors };
+
+	if (ptrace(PTRACE_GETREGS, thread, NULL, &state->registers) != 0 ||
+	    ptrace(PTRACE_GETREGSET, thread, (void *)NT_X86_XSTATE, &vectors) != 0 ||
+	    ptrace(PTRACE_GETSIGMASK, thread, (void *)sizeof state->signal_mask, &state->signal_mask) != 0)
+		return -errno;
+	state->vectors_size = vectors.iov_len;
+	return vectors.iov_len < sizeof state->vectors ? 0 : -EOVERFLOW;
+}
+
+static int state_restore(pid_t thread, struct remote_state *state)
+{
+	struct iovec vectors = { .iov_base = state->vectors, .iov_len = state->vectors_size };
+
+	if (ptrace(PTRACE_SETREGS, thread, NULL, &state->registers) != 0 ||
+	    ptrace(PTRACE_SETREGSET, thread, (void *)NT_X86_XSTATE, &vectors) != 0 ||
+	    ptrace(PTRACE_SETSIGMASK, thread, (void *)sizeof state->signal_mask, &state->signal_mask) != 0)
+		return -errno;
+	return 0;
+}
+
+/* Lets a stopped thread run to its next system call's entry or exit. */
+static int system_call_step(pid_t thread)
+{
+	int signal = 0, status;
+
+	for (;;) {
+		if (ptrace(PTRACE_SYSCALL, thread, NULL, (void *)(intptr_t)signal) != 0)
+			return -errno;
+		while (waitpid(thread, &status, __WALL) < 0) {
+			if (errno != EINTR)
+				return -errno;
+		}
+		if (!WIFSTOPPED(status))
+			return -ESRCH;
+		if (WSTOPSIG(status) == SYSTEM_CALL_STOP)
+			return 0;
+		/* A stop of the whole process is joined when the thread is detached: the kernel sees to that. */
+		signal = status >> 16 ? 0 : WSTOPSIG(status);
+	}
+}
+
+/* Has the stopped thread make a system call, with up to six arguments, and stops it behind it. */
+static int system_call_make(struct remote_load *load, long number, const uint64_t arguments[6], int64_t *result)
+{
+	struct user_regs_struct registers = load->state->registers;
+
+	registers.rip = load->functions.system_call;
+	registers.rax = (uint64_t)number;
+	registers.orig_rax = UINT64_MAX; /* no system call that is to be restarted */
+	registers.rdi = arguments[0];
+	registers.rsi = arguments[1];
+	registers.rdx = arguments[2];
+	registers.r10 = arguments[3];
+	registers.r8 = arguments[4];
+	registers.r9 = arguments[5];
+	if (ptrace(PTRACE_SETREGS, load->thread, NULL, &registers) != 0)
+		return -errno;
+	int error = system_call_step(load->thread);
+	if (error == 0 && ptrace(PTRACE_GETREGS, load->thread, NULL, &registers) != 0)
+		error = -errno;
+	if (error)
+		return error;
+	if (registers.orig_rax != (uint64_t)number)
+		return -EPROTO;
+	error = system_call_step(load->thread);
+	if (error == 0 && ptrace(PTRACE_GETREGS, load->thread, NULL, &registers) != 0)
+		error = -errno;
+	if (error)
+		return error;
+	*result = (int64_t)registers.rax;
+	return 0;
+}
+
+static int memory_write(pid_t pid, uint64_t address, const void *bytes, size_t size)
+{
+	struct iovec here = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = size };
+	struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = size };
+	ssize_t count = process_vm_writev(pid, &here, 1, &there, 1, 0);
+
+	return count == (ssize_t)size ? 0 : count < 0 ? -errno : -EFAULT;
+}
+
+static int memory_read(pid_t pid, uint64_t address, void *bytes, size_t size)
+{
+	struct iovec here = { .iov_base = bytes, .iov_len = size };
+	struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = size };
+	ssize_t count = process_vm_readv(pid, &here, 1, &there, 1, 0);
+
+	return count == (ssize_t)size ? 0 : count < 0 ? -errno : -EFAULT;
+}
+
+/* Maps the stub into the other process and fills it. */
+static int stub_map(struct remote_load *load, const char *path, const char **why)
+{
+	int64_t result;
+	struct remote_stub_data data = {
+		.open_function = load->functions.open_function,
+		.error_function = load->functions.error_function,
+		.errno_function = load->functions.errno_function,
+		.signal_mask = load->state->signal_mask,
+		.instruction = load->state->registers.rip,
+		.stack = load->state->registers.rsp,
+		.open_flags = RTLD_NOW | RTLD_LOCAL,
+	};
+	snprintf(data.path, sizeof data.path, "%s", path);
+
+	*why = "map memory in it";
+	int error = system_call_make(load, SYS_mmap,
+				     (uint64_t[6]){ 0, REMOTE_STUB_SIZE, PROT_READ | PROT_WRITE,
+						    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0 },
+				     &result);
+	if (error || result < 0)
+		return error ? error : (int)result;
+	load->stub = (uint64_t)result;
+	error = memory_write(load->thread, load->stub, remote_stub_begin,
+			     (size_t)(remote_stub_end - remote_stub_begin));
+	if (error == 0)
+		error = memory_write(load->thread, load->stub + REMOTE_STUB_DATA, &data, sizeof data);
+	if (error)
+		return error;
+	*why = "make memory in it executable (SELinux's execmem?)";
+	error = system_call_make(load, SYS_mprotect,
+				 (uint64_t[6]){ load->stub, REMOTE_STUB_CODE_SIZE, PROT_READ | PROT_EXEC, 0, 0, 0 },
+				 &result);
+	return error ? error : (int)result;
+}
+
+static int stub_unmap(struct remote_load *load)
+{
+	int64_t result = 0;
+
+	if (!load->stub)
+		return 0;
+	int error =
+		system_call_make(load, SYS_munmap, (uint64_t[6]){ load->stub, REMOTE_STUB_SIZE, 0, 0, 0, 0 }, &result);
+	load->stub = 0;
+	return error ? error : (int)result;
+}
+
+int remote_load_begin(struct remote_load *load, pid_t thread, const struct remote_functions *functions,
+		      const char *path, const char **why)
+{
+	uint64_t quiet = signal_mask_quiet();
+	struct remote_state *state = load->state = calloc(1, sizeof *state);
+
+	*why = "save its registers";
+	int error = state ? state_save(thread, state) : -ENOMEM;
+	if (error == 0 && state->registers.cs != CODE_SEGMENT_64)
+		error = -EINVAL;
+	if (error) {
+		remote_load_free(load);
+		return error;
+	}
+	load->thread = thread;
+	load->functions = *functions;
+	state->registers.orig_rax = UINT64_MAX;
+	if (ptrace(PTRACE_SETSIGMASK, thread, (void *)sizeof quiet, &quiet) != 0)
+		error = -errno;
+	if (error == 0)
+		error = stub_map(load, path, why);
+	if (error == 0) {
+		struct user_regs_struct registers = state->registers;
+		registers.rip = load->stub;
+		registers.rsp = load->stub + REMOTE_STUB_DATA;
+		if (ptrace(PTRACE_SETREGS, thread, NULL, &registers) != 0 ||
+		    ptrace(PTRACE_CONT, thread, NULL, NULL) != 0)
+			error = -errno;
+	}
+	if (error == 0)
+		return 0;
+	if (error != -ESRCH) {
+		stub_unmap(load);
+		state_restore(thread, state);
+	}
+	remote_load_free(load);
+	return error;
+}
+
+bool remote_load_is_done(const struct remote_load *load, int signal)
+{
+	struct user_regs_struct registers;
+	uint32_t done = 0;
+
+	/* Somebody else's signal may come while the stub has not called dlopen() yet. */
+	return signal == REMOTE_STUB_SIGNAL && ptrace(PTRACE_GETREGS, load->thread, NULL, &registers) == 0 &&
+	       registers.rip > load->stub && registers.rip - load->stub < REMOTE_STUB_CODE_SIZE &&
+	       memory_read(load->thread, load->stub + REMOTE_STUB_DATA + offsetof(struct remote_stub_data, done), &done,
+			   sizeof done) == 0 &&
+	       done;
+}
+
+/* The text of dlerror(), as far as it can be read, on one line. */
+static void error_text_read(pid_t thread, uint64_t address, char *message, size_t size)
+{
+	size_t length = 0;
+
+	while (length + 1 < size && memory_read(thread, address + length, message + length, 1) == 0 &&
+	       message[length]) {
+		if (message[length] < ' ' || message[length] > '~')
+			message[length] = '?';
+		length++;
+	}
+	message[length] = '\0';
+}
+
+enum remote_result remote_load_finish(struct remote_load *load, char *message, size_t message_size)
+{
+	struct remote_stub_data data;
+	enum remote_result result = REMOTE_LOADED;
+
+	message[0] = '\0';
+	int error = memory_read(load->thread, load->stub + REMOTE_STUB_DATA, &data,
+				offsetof(struct remote_stub_data, path));
+	if (error == 0 && !data.handle) {
+		error_text_read(load->thread, data.error_text, message, message_size);
+		result = REMOTE_REFUSED;
+	}
+	int unmapped = stub_unmap(load);
+	if (unmapped != -ESRCH && state_restore(load->thread, load->state) != 0)
+		unmapped = -errno;
+	if (error == 0)
+		error = unmapped;
+	if (error) {
+		result = error == -ESRCH ? REMOTE_THREAD_ENDED : REMOTE_BROKEN;
+		snprintf(message, message_size, "%s", strerror(-error));
+	}
+	remote_load_free(load);
+	return result;
+}
+
+void remote_load_free(struct remote_load *load)
+{
+	free(load->state);
+	*load = (struct remote_load){ 0 };
+}
+#endif

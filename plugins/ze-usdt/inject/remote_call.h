@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Has a stopped thread of another process load a library. All of it runs on the thread that seized the other one
+ * (PTRACE_SEIZE with PTRACE_O_TRACESYSGOOD): Linux allows ptrace() to no other.
+ */
+#ifndef IAPROF_ZE_USDT_INJECT_REMOTE_CALL_H
+#define IAPROF_ZE_USDT_INJECT_REMOTE_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <iaprof/host.h>
+#include "remote_stub.h"
+
+/* Addresses in the other process. */
+struct remote_functions {
+	uint64_t open_function;  /* dlopen */
+	uint64_t error_function; /* dlerror */
+	uint64_t errno_function; /* __errno_location */
+	uint64_t system_call;    /* a SYSCALL instruction */
+};
+
+/* A thread's state before it is used for something else; opaque to others. */
+struct remote_state;
+
+/* A load that runs, or none: initialise with {0}. */
+struct remote_load {
+	pid_t thread;  /* 0: none */
+	uint64_t stub; /* where the stub was mapped */
+	struct remote_functions functions;
+	struct remote_state *state;
+};
+
+enum remote_result { REMOTE_LOADED, REMOTE_REFUSED, REMOTE_THREAD_ENDED, REMOTE_BROKEN };
+
+/* Whether this machine's registers fit into the stub. */
+bool remote_load_is_possible(void);
+
+/*
+ * Begins to load path: thread, which is in a signal-delivery-stop, goes on in the stub. Returns 0 (the thread runs), or
+ * a negative errno with *why a static text: then the thread is in a stop with its own registers, as before, or gone
+ * (-ESRCH).
+ */
+int remote_load_begin(struct remote_load *load, pid_t thread, const struct remote_functions *functions,
+		      const char *path, const char **why);
+
+/* Whether a signal-delivery-stop of the thread that loads is the stub's own. */
+bool remote_load_is_done(const struct remote_load *load, int signal);
+
+/*
+ * After that stop: removes the stub, and puts the thread's registers back; it stays stopped, for PTRACE_DETACH or
+ * PTRACE_CONT. message gets dlerror()'s text, made printable, for REMOTE_REFUSED, and a reason for REMOTE_BROKEN.
+ */
+enum remote_result remote_load_finish(struct remote_load *load, char *message, size_t message_size);
+
+/* Forgets a load. One that runs goes on: the stub ends it by itself. */
+void remote_load_free(struct remote_load *load);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The code of remote_stub.h: position independent, copied into the other process. It begins with all registers as the
+ * thread had them, but for the instruction pointer and the stack pointer, which is at the end of the stub's own stack.
+ */
+#include "remote_stub.h"
+
+#ifdef __x86_64__
+	.section .rodata
+	.globl remote_stub_begin, remote_stub_end
+	.hidden remote_stub_begin, remote_stub_end
+	.balign 16
+remote_stub_begin:
+.Lbegin:
+	pushq %rax
+	pushq %rbx
+	pushq %rcx
+	pushq %rdx
+	pushq %rsi
+	pushq %rdi
+	pushq %rbp
+	pushq %r8
+	pushq %r9
+	pushq %r10
+	pushq %r11
+	pushq %r12
+	pushq %r13
+	pushq %r14
+	pushq %r15
+	pushfq
+	cld
+	xorl %ebp, %ebp			/* who walks frame pointers ends here */
+	leaq .Lbegin + REMOTE_STUB_DATA(%rip), %rbx
+	movl $-1, %eax
+	movl $-1, %edx
+	xsave64 REMOTE_STUB_DATA_SIZE(%rbx)
+
+	callq *16(%rbx)			/* __errno_location() */
+	movl (%rax), %ecx
+	movl %ecx, 72(%rbx)
+	leaq 80(%rbx), %rdi		/* dlopen(path, open_flags) */
+	movq 64(%rbx), %rsi
+	callq *(%rbx)
+	movq %rax, 24(%rbx)
+	testq %rax, %rax
+	jnz 1f
+	callq *8(%rbx)			/* dlerror() */
+	movq %rax, 32(%rbx)
+1:	callq *16(%rbx)
+	movl 72(%rbx), %ecx
+	movl %ecx, (%rax)
+	movl $1, 76(%rbx)
+
+	movl $39, %eax			/* getpid(), of this PID namespace */
+	syscall
+	movl %eax, %edi
+	movl $186, %eax			/* gettid() */
+	syscall
+	movl %eax, %esi
+	movl $REMOTE_STUB_SIGNAL, %edx
+	movl $234, %eax			/* tgkill() */
+	syscall
+	/* The injector puts the thread back from here. The rest is for when there is none. */
+
+	movl $14, %eax			/* rt_sigprocmask(SIG_SETMASK, &signal_mask, NULL, 8) */
+	movl $2, %edi
+	leaq 40(%rbx), %rsi
+	xorl %edx, %edx
+	movl $8, %r10d
+	syscall
+	movl $-1, %eax
+	movl $-1, %edx
+	xrstor64 REMOTE_STUB_DATA_SIZE(%rbx)
+	popfq
+	popq %r15
+	popq %r14
+	popq %r13
+	popq %r12
+	popq %r11
+	popq %r10
+	popq %r9
+	popq %r8
+	popq %rbp
+	popq %rdi
+	popq %rsi
+	popq %rdx
+	popq %rcx
+	popq %rbx
+	popq %rax
+	movq .Lbegin + REMOTE_STUB_DATA + 56(%rip), %rsp
+	jmpq *.Lbegin + REMOTE_STUB_DATA + 48(%rip)
+remote_stub_end:
+#endif
+
+	.section .note.GNU-stack, "", @progbits

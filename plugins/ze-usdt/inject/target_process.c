@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See target_process.h. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "dynamic_symbols.h"
+#include "process_file.h"
+#include "process_maps.h"
+#include "target_process.h"
+
+/* The other ways in, which need no running process to be touched. */
+#define OTHER_WAY "start the program under iaprof, or with LD_PRELOAD=libiaprof-ze-tracer.so"
+
+/*
+ * Called by the application from its own code, so that the thread holds no lock of the dynamic linker or of malloc()
+ * when it enters one. None that manages memory: an allocator may be built on those. A program that launches kernels
+ * calls at least one of them; they are few because Linux takes some 100 ms to let go of each.
+ */
+static const char *const level_zero_functions[] = {
+	"zeCommandListAppendLaunchKernel",
+	"zeCommandListAppendLaunchKernelWithArguments",
+	"zeCommandListAppendMemoryCopy",
+	"zeCommandListHostSynchronize",
+	"zeCommandListReset",
+	"zeCommandQueueExecuteCommandLists",
+	"zeCommandQueueSynchronize",
+	"zeEventHostSynchronize",
+	"zeEventQueryStatus",
+};
+#define LEVEL_ZERO_FUNCTION_COUNT (sizeof level_zero_functions / sizeof level_zero_functions[0])
+_Static_assert(LEVEL_ZERO_FUNCTION_COUNT <= LEVEL_ZERO_FUNCTIONS_MAX, "target_process.h");
+
+/* The value of a number in /proc/PID/status: "TracerPid:\t12". */
+static uint64_t status_number(const char *status, const char *key)
+{
+	size_t length = strlen(key);
+
+	for (const char *line = status; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, length) == 0 && line[length] == ':')
+			return strtoull(line + length + 1, NULL, 10);
+	}
+	return 0;
+}
+
+static bool status_has_word(const char *status, const char *key, const char *word)
+{
+	const char *line = strstr(status, key);
+	const char *end = line ? strchr(line, '\n') : NULL;
+	const char *found = line ? strstr(line, word) : NULL;
+
+	return found && (!end || found < end);
+}
+
+/* What of a thread's status forbids that it loads a library; NULL for nothing. */
+static const char *status_refuse(const char *status)
+{
+	if (status_number(status, "Seccomp"))
+		return "runs under a seccomp filter, which could end it for a system call that loading a library "
+		       "needs: " OTHER_WAY;
+	if (status_has_word(status, "\nx86_Thread_features:", "shstk"))
+		return "has a shadow stack, which forbids calls from outside: " OTHER_WAY;
+	return NULL;
+}
+
+static int status_check(const struct iaprof_host *host, pid_t pid)
+{
+	size_t length;
+	char *status = process_file_read(pid, "status", &length);
+	int result = 0;
+
+	if (!status)
+		return host->fail(host, errno, "process %d: %s", (int)pid,
+				  errno == ENOENT ? "no such process" : strerror(errno));
+	uint64_t tracer = status_number(status, "TracerPid");
+	if (tracer)
+		result = host->fail(host, EBUSY,
+				    "process %d is traced by process %" PRIu64
+				    " (a debugger, strace?), and Linux allows one "
+				    "tracer: end that one",
+				    (int)pid, tracer);
+	else if (status_refuse(status))
+		result = host->fail(host, ENOTSUP, "process %d %s", (int)pid, status_refuse(status));
+	free(status);
+	return result;
+}
+
+int target_process_check_thread(const struct target_process *target, pid_t thread, char *message, size_t message_size)
+{
+	char name[32];
+	size_t length;
+
+	snprintf(name, sizeof name, "task/%d/status", (int)thread);
+	char *status = process_file_read(target->pid, name, &length);
+	int error = status ? 0 : -errno;
+	const char *reason = status ? status_refuse(status) : strerror(errno);
+	if (reason)
+		snprintf(message, message_size, "thread %d of process %d %s%s", (int)thread, (int)target->pid,
+			 status ? "" : "cannot be looked at: ", reason);
+	free(status);
+	return error == 0 && reason ? -ENOTSUP : error;
+}
+
+static int program_check(const struct iaprof_host *host, pid_t pid)
+{
+	char path[64];
+	Elf64_Ehdr header = { 0 };
+
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (descriptor < 0)
+		return host->fail(host, errno, "the program of process %d: %s: run as root", (int)pid, strerror(errno));
+	ssize_t count = pread(descriptor, &header, sizeof header, 0);
+	close(descriptor);
+	if (count != (ssize_t)sizeof header || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
+		return host->fail(host, ENOTSUP,
+				  "process %d is not a 64-bit x86-64 program: the tracer cannot be loaded into it",
+				  (int)pid);
+	return 0;
+}
+
+/* Whether the process finds the same file under the library's path. */
+static int library_check(struct target_process *target, const struct iaprof_host *host, const char *library)
+{
+	struct stat there;
+
+	if (!realpath(library, target->library) || stat(target->library, &target->library_file) != 0)
+		return host->fail(host, errno, "%s: %s", library, strerror(errno));
+	int descriptor = process_file_open((uint32_t)target->pid, target->library, &there);
+	if (descriptor >= 0)
+		close(descriptor);
+	if (descriptor < 0 || there.st_dev != target->library_file.st_dev ||
+	    there.st_ino != target->library_file.st_ino)
+		return host->fail(
+			host, ENOENT,
+			"process %d has another file system (a container?), in which %s is not the same file: "
+			"mount it there under that path, or start the program with LD_PRELOAD",
+			(int)target->pid, target->library);
+	return 0;
+}
+
+int target_process_check(struct target_process *target, const struct iaprof_host *host, pid_t pid, const char *library)
+{
+	*target = (struct target_process){ .pid = pid, .loader = -1 };
+	if (!remote_load_is_possible())
+		return host->fail(host, ENOTSUP, "this CPU's registers are not known to iaprof: " OTHER_WAY);
+	int result = status_check(host, pid);
+	if (result == 0)
+		result = program_check(host, pid);
+	return result ? result : library_check(target, host, library);
+}
+
+/* The address of a byte of a file that is mapped, executable. 0 when it is not. */
+static uint64_t mapped_address(const char *text, size_t length, const struct process_mapping *file, uint64_t offset)
+{
+	struct process_mapping mapping;
+
+	while (process_mapping_next(&text, &length, &mapping)) {
+		if (mapping.executable && mapping.inode == file->inode && mapping.device_major == file->device_major &&
+		    mapping.device_minor == file->device_minor && offset >= mapping.file_offset &&
+		    offset - mapping.file_offset < mapping.end - mapping.start)
+			return mapping.start + (offset - mapping.file_offset);
+	}
+	return 0;
+}
+
+static int mapping_open(pid_t pid, const struct process_mapping *mapping)
+{
+	struct stat status;
+
+	return process_file_open_mapped((uint32_t)pid, mapping->start, mapping->end - mapping->start, &status);
+}
+
+/* Reads the addresses of a library's functions, those not known yet. */
+static int library_functions_read(struct target_process *target, const char *text, size_t length,
+				  const struct process_mapping *mapping)
+{
+	struct dynamic_symbol symbols[] = { { .name = "dlopen" },
+					    { .name = "dlerror" },
+					    { .name = "__errno_location" } };
+	struct remote_functions *functions = &target->functions;
+	uint64_t *const addresses[] = { &functions->open_function, &functions->error_function,
+					&functions->errno_function };
+	size_t size;
+	int descriptor = mapping_open(target->pid, mapping);
+	if (descriptor < 0)
+		return descriptor;
+	uint8_t *bytes = file_bytes_read(descriptor, &size);
+	int result = bytes ? 0 : -errno;
+	close(descriptor);
+	if (bytes && dynamic_symbols_find(bytes, size, symbols, 3) > 0) {
+		for (size_t i = 0; i < 3; i++) {
+			if (symbols[i].file_offset && !*addresses[i])
+				*addresses[i] = mapped_address(text, length, mapping, symbols[i].file_offset);
+		}
+		/* libdl may have none; its first byte, which may be mapped executable too, is no instruction. */
+		uint64_t system_call = functions->system_call ? 0 : system_call_find(bytes, size);
+		if (system_call)
+			functions->system_call = mapped_address(text, length, mapping, system_call);
+	}
+	free(bytes);
+	return result;
+}
+
+static int loader_read(struct target_process *target, const struct process_mapping *mapping)
+{
+	struct dynamic_symbol symbols[LEVEL_ZERO_FUNCTION_COUNT];
+	size_t size;
+	int descriptor = mapping_open(target->pid, mapping);
+	if (descriptor < 0)
+		return descriptor;
+	uint8_t *bytes = file_bytes_read(descriptor, &size);
+	if (!bytes) {
+		int error = errno;
+		close(descriptor);
+		return -error;
+	}
+	for (size_t i = 0; i < LEVEL_ZERO_FUNCTION_COUNT; i++)
+		symbols[i].name = level_zero_functions[i];
+	target->function_count = 0;
+	if (dynamic_symbols_find(bytes, size, symbols, LEVEL_ZERO_FUNCTION_COUNT) > 0) {
+		for (size_t i = 0; i < LEVEL_ZERO_FUNCTION_COUNT; i++) {
+			if (symbols[i].file_offset)
+				target->function_offsets[target->function_count++] = symbols[i].file_offset;
+		}
+	}
+	free(bytes);
+	target->loader = descriptor;
+	return 0;
+}
+
+/* A process has one libc and one libdl; somebody may map a file with such a name some ten thousand times. */
+#define DYNAMIC_LINKERS_MAX 16
+
+/* libc.so.6 has dlopen() since glibc 2.34, libdl.so.2 before. */
+static bool is_dynamic_linker(const struct process_mapping *mapping)
+{
+	return process_mapping_is_named(mapping, "libc.so.6") || process_mapping_is_named(mapping, "libc-2.") ||
+	       process_mapping_is_named(mapping, "libdl.so.2") || process_mapping_is_named(mapping, "libdl-2.");
+}
+
+int target_process_look(struct target_process *target, char *message, size_t message_size)
+{
+	struct process_mapping mapping;
+	size_t length;
+	int error = 0;
+	char *text = process_file_read(target->pid, "maps", &length);
+
+	if (!text || !length) {
+		error = text ? ESRCH : errno;
+		free(text);
+		snprintf(message, message_size, "read the mappings of process %d: %s", (int)target->pid,
+			 strerror(error));
+		return error == ENOENT ? -ESRCH : -error;
+	}
+	target_process_free(target);
+	target->functions = (struct remote_functions){ 0 };
+	target->has_library = false;
+	size_t rest = length;
+	unsigned libraries_read = 0;
+	for (const char *line = text; error == 0 && process_mapping_next(&line, &rest, &mapping);) {
+		if (!mapping.executable || !mapping.inode)
+			continue;
+		/* stat() and the mappings may number a device differently (btrfs), so the name decides as well. */
+		if (mapping.inode == target->library_file.st_ino &&
+		    process_mapping_is_named(&mapping, strrchr(target->library, '/') + 1))
+			target->has_library = true;
+		else if (target->loader < 0 && process_mapping_is_named(&mapping, "libze_loader.so"))
+			error = loader_read(target, &mapping);
+		else if (is_dynamic_linker(&mapping) && libraries_read++ < DYNAMIC_LINKERS_MAX)
+			error = library_functions_read(target, text, length, &mapping);
+	}
+	free(text);
+	if (error) {
+		snprintf(message, message_size, "open the libraries of process %d: %s: %s", (int)target->pid,
+			 strerror(-error), error == -EPERM ? "run as root" : OTHER_WAY);
+		/* A library that went away between the two looks: the process is loading or ending. */
+		return error == -ENOENT ? 0 : error;
+	}
+	const struct remote_functions *functions = &target->functions;
+	if (target->loader >= 0 && !(functions->open_function && functions->error_function &&
+				     functions->errno_function && functions->system_call)) {
+		snprintf(message, message_size,
+			 "process %d has no dlopen() of glibc (a static program, or another C library): " OTHER_WAY,
+			 (int)target->pid);
+		return -ENOTSUP;
+	}
+	if (target->loader >= 0 && !target->function_count) {
+		snprintf(message, message_size, "libze_loader.so of process %d exports no known Level Zero function",
+			 (int)target->pid);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+void target_process_explain(pid_t pid, int error, char *message, size_t message_size)
+{
+	size_t length;
+	char *status = process_file_read(pid, "status", &length);
+	uint64_t tracer = status ? status_number(status, "TracerPid") : 0;
+	char scope = '0';
+	int descriptor = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+
+	free(status);
+	if (descriptor >= 0) {
+		if (read(descriptor, &scope, 1) != 1)
+			scope = '0';
+		close(descriptor);
+	}
+	if (tracer)
+		snprintf(message, message_size, "process %d is traced by process %" PRIu64 ": end that one", (int)pid,
+			 tracer);
+	else if (error == EPERM && scope == '3')
+		snprintf(message, message_size,
+			 "kernel.yama.ptrace_scope is 3, which forbids ptrace() until the next boot: " OTHER_WAY);
+	else
+		snprintf(message, message_size, "trace process %d: %s: %s", (int)pid, strerror(error),
+			 error == EPERM ? "needs CAP_SYS_PTRACE in its user namespace: run as root" : OTHER_WAY);
+}
+
+void target_process_free(struct target_process *target)
+{
+	if (target->loader >= 0)
+		close(target->loader);
+	target->loader = -1;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See recordings.h. */
+#include <stdlib.h>
+#include <string.h>
+#include "recordings.h"
+
+/* Above these the recordings that were not used for longest lose their launches, and then also their count. */
+#define LAUNCHES_MAX 262144u
+#define STACKS_MAX 16384u
+#define RECORDINGS_MAX 131072u
+
+/* A recording that goes on for long comes in parts; so many of its last launches are looked at for the same one. */
+#define SAME_LAUNCH_SEARCH 64u
+
+static uint64_t recording_key(const struct recordings *recordings, const struct ze_process *process, uint64_t list)
+{
+	return table_hash(table_hash(table_hash(recordings->seed, process->program), process->id), list);
+}
+
+static void list_remove(struct recordings *recordings, struct recording *recording)
+{
+	*(recording->older ? &recording->older->newer : &recordings->oldest) = recording->newer;
+	*(recording->newer ? &recording->newer->older : &recordings->newest) = recording->older;
+}
+
+static void list_append(struct recordings *recordings, struct recording *recording)
+{
+	recording->older = recordings->newest;
+	recording->newer = NULL;
+	*(recordings->newest ? &recordings->newest->newer : &recordings->oldest) = recording;
+	recordings->newest = recording;
+}
+
+static void stack_release(struct recordings *recordings, struct recorded_stack *stack)
+{
+	if (stack && --stack->users == 0)
+		free(table_take(&recordings->stacks, stack->hash));
+}
+
+static struct recorded_stack *stack_use(struct recordings *recordings, uint64_t hash,
+					const struct stack_addresses *addresses)
+{
+	struct recorded_stack *stack = table_find(&recordings->stacks, hash);
+
+	if (stack) {
+		stack->users++;
+		return stack;
+	}
+	size_t size = addresses->depth * sizeof stack->addresses[0];
+	stack = malloc(sizeof *stack + size);
+	if (!stack)
+		return NULL;
+	*stack = (struct recorded_stack){ .hash = hash, .users = 1, .depth = (uint32_t)addresses->depth };
+	memcpy(stack->addresses, addresses->addresses, size);
+	if (!table_add(&recordings->stacks, hash, stack)) {
+		free(stack);
+		return NULL;
+	}
+	return stack;
+}
+
+static void launches_drop(struct recordings *recordings, struct recording *recording)
+{
+	for (uint32_t i = 0; i < recording->count; i++)
+		stack_release(recordings, recording->launches[i].stack);
+	recordings->held -= recording->count;
+	free(recording->launches);
+	recording->launches = NULL;
+	recording->count = recording->capacity = 0;
+}
+
+static void recording_free(struct recordings *recordings, struct recording *recording)
+{
+	launches_drop(recordings, recording);
+	list_remove(recordings, recording);
+	table_take(&recordings->table, recording->key);
+	free(recording);
+}
+
+static void room_make(struct recordings *recordings, const struct recording *keep)
+{
+	struct recording *recording = recordings->oldest;
+	bool full = recordings->held >= LAUNCHES_MAX || recordings->stacks.count >= STACKS_MAX;
+
+	/* An eighth at a time, so that the way past those that have lost theirs is not gone each time. */
+	while (full && recording &&
+	       (recordings->held > LAUNCHES_MAX / 8 * 7 || recordings->stacks.count > STACKS_MAX / 8 * 7)) {
+		if (recording != keep && recording->count) {
+			launches_drop(recordings, recording);
+			recording->dropped = true;
+		}
+		recording = recording->newer;
+	}
+	while (recordings->table.count >= RECORDINGS_MAX && recordings->oldest != keep) {
+		recording_free(recordings, recordings->oldest);
+		recordings->forgotten++;
+	}
+}
+
+static struct recording *recording_make(struct recordings *recordings, const struct ze_process *process, uint64_t list)
+{
+	room_make(recordings, NULL);
+	struct recording *recording = calloc(1, sizeof *recording);
+	if (!recording)
+		return NULL;
+	recording->process = *process;
+	recording->list = list;
+	recording->key = recording_key(recordings, process, list);
+	if (!table_add(&recordings->table, recording->key, recording)) {
+		free(recording);
+		return NULL;
+	}
+	list_append(recordings, recording);
+	return recording;
+}
+
+static struct recording *recording_find(struct recordings *recordings, const struct ze_process *process, uint64_t list)
+{
+	struct recording *recording = table_find(&recordings->table, recording_key(recordings, process, list));
+
+	if (recording) {
+		list_remove(recordings, recording);
+		list_append(recordings, recording);
+	}
+	return recording;
+}
+
+static struct recorded_launch *launch_append(struct recordings *recordings, struct recording *recording)
+{
+	room_make(recordings, recording);
+	if (recording->count == recording->capacity) {
+		uint32_t capacity = recording->capacity ? recording->capacity * 2 : 8;
+		struct recorded_launch *larger = realloc(recording->launches, capacity * sizeof *larger);
+		if (!larger)
+			return NULL;
+		recording->launches = larger;
+		recording->capacity = capacity;
+	}
+	recordings->held++;
+	return &recording->launches[recording->count++];
+}
+
+bool recordings_add(struct recordings *recordings, const struct ze_launch_key *key, uint64_t count, uint32_t kernel,
+		    uint64_t module, const struct stack_addresses *stack)
+{
+	struct recording *recording = recording_find(recordings, &key->process, key->list);
+	if (!recording)
+		recording = recording_make(recordings, &key->process, key->list);
+	if (!recording)
+		return false;
+	recording->launch_count += count;
+	/* One recording alone must not take all the room either. */
+	if (recording->dropped || recording->count >= LAUNCHES_MAX / 2) {
+		launches_drop(recordings, recording);
+		recording->dropped = true;
+		return true;
+	}
+	uint32_t first = recording->count > SAME_LAUNCH_SEARCH ? recording->count - SAME_LAUNCH_SEARCH : 0;
+	for (uint32_t i = first; i < recording->count; i++) {
+		struct recorded_launch *launch = &recording->launches[i];
+		if (launch->kernel_hash == key->kernel &&
+		    (launch->stack ? launch->stack->hash : 0) == (stack ? key->user_stack : 0)) {
+			launch->count += count;
+			return true;
+		}
+	}
+	struct recorded_launch *launch = launch_append(recordings, recording);
+	if (!launch)
+		return false;
+	*launch = (struct recorded_launch){
+		.kernel_hash = key->kernel,
+		.module = module,
+		.kernel = kernel,
+		.count = count,
+		.stack = stack ? stack_use(recordings, key->user_stack, stack) : NULL,
+	};
+	return true;
+}
+
+const struct recording *recordings_find(struct recordings *recordings, const struct ze_process *process, uint64_t list)
+{
+	return recording_find(recordings, process, list);
+}
+
+void recordings_forget_process(struct recordings *recordings, const struct ze_process *ended)
+{
+	for (struct recording *next, *recording = recordings->oldest; recording; recording = next) {
+		next = recording->newer;
+		if (ze_process_is_over(&recording->process, ended))
+			recording_free(recordings, recording);
+	}
+}
+
+void recordings_forget_module(struct recordings *recordings, const struct ze_process *process, uint64_t module)
+{
+	for (struct recording *recording = recordings->oldest; recording; recording = recording->newer) {
+		if (recording->process.id != process->id || recording->process.program != process->program)
+			continue;
+		for (uint32_t i = recording->count; i-- > 0;) {
+			struct recorded_launch *launch = &recording->launches[i];
+			if (launch->module != module)
+				continue;
+			recording->launch_count -= launch->count;
+			stack_release(recordings, launch->stack);
+			*launch = recording->launches[--recording->count];
+			recordings->held--;
+		}
+	}
+}
+
+void recordings_free(struct recordings *recordings)
+{
+	while (recordings->oldest)
+		recording_free(recordings, recordings->oldest);
+	table_free(&recordings->table);
+	table_free(&recordings->stacks);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The callbacks that the tracing layer is asked for. */
+#ifndef ZE_TRACER_CALLBACKS_H
+#define ZE_TRACER_CALLBACKS_H
+
+#include <stddef.h>
+
+#include "level_zero.h"
+
+struct callback {
+	const char *register_name; /* of the loader's function that takes it */
+	zel_tracer_reg_t when;
+	traced_callback *callback;
+};
+
+const struct callback *callbacks_list(size_t *count);
+
+#endif

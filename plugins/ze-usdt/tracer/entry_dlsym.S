@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dlsym() as a preloaded library exports it: names of Level Zero are looked at (entry.c), everything else is handed on by
+ * a jump, so that the C library sees the caller's return address: what RTLD_NEXT and RTLD_DEFAULT mean depends on it.
+ */
+	.text
+	.globl dlsym
+	.type dlsym, @function
+	.globl entry_dlsym_exported
+	.hidden entry_dlsym_exported
+	.balign 16
+dlsym:
+entry_dlsym_exported:
+	.cfi_startproc
+	endbr64
+	test %rsi, %rsi
+	je .Lhand_on
+	cmpb $'z', (%rsi)
+	je .Llook
+.Lhand_on:
+	mov entry_dlsym_real(%rip), %rax
+	test %rax, %rax
+	je .Lfind
+	jmp *%rax
+
+/* Whether there is an answer comes in rax, and the answer in rdx. */
+.Llook:
+	push %rdi
+	.cfi_adjust_cfa_offset 8
+	push %rsi
+	.cfi_adjust_cfa_offset 8
+	sub $8, %rsp
+	.cfi_adjust_cfa_offset 8
+	mov 24(%rsp), %rdx
+	call entry_dlsym
+	add $8, %rsp
+	.cfi_adjust_cfa_offset -8
+	pop %rsi
+	.cfi_adjust_cfa_offset -8
+	pop %rdi
+	.cfi_adjust_cfa_offset -8
+	test %rax, %rax
+	je .Lhand_on
+	mov %rdx, %rax
+	ret
+
+.Lfind:
+	push %rdi
+	.cfi_adjust_cfa_offset 8
+	push %rsi
+	.cfi_adjust_cfa_offset 8
+	sub $8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call entry_dlsym_find
+	add $8, %rsp
+	.cfi_adjust_cfa_offset -8
+	pop %rsi
+	.cfi_adjust_cfa_offset -8
+	pop %rdi
+	.cfi_adjust_cfa_offset -8
+	jmp *%rax
+	.cfi_endproc
+	.size dlsym, . - dlsym
+
+	.section .note.GNU-stack, "", @progbits

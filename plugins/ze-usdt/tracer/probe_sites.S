@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The probes of ../probes.h: a function each, whose arguments arrive in the registers that the probe's note names. */
+#define _SDT_HAS_SEMAPHORES 1
+#include <sys/sdt.h>
+
+/* Counts of who is attached: the kernel finds them by the notes, and raises them in each process. */
+	.macro SEMAPHORE name
+	.globl level_zero_\name\()_semaphore
+	.hidden level_zero_\name\()_semaphore
+	.type level_zero_\name\()_semaphore, @object
+	.size level_zero_\name\()_semaphore, 2
+level_zero_\name\()_semaphore:
+	.short 0
+	.endm
+
+	.section .probes, "aw", @progbits
+	.balign 2
+	SEMAPHORE compile_kernel
+	SEMAPHORE launch_kernel
+	SEMAPHORE execute_list
+	SEMAPHORE unload_module
+
+	.macro FUNCTION name
+	.globl \name
+	.hidden \name
+	.type \name, @function
+	.balign 16
+\name:
+	.cfi_startproc
+	endbr64
+	.endm
+	.macro END name
+	ret
+	.cfi_endproc
+	.size \name, . - \name
+	.endm
+
+	.text
+	FUNCTION probe_compile_kernel
+	STAP_PROBE2(level_zero, compile_kernel, 8@%rdi, 8@%rsi)
+	END probe_compile_kernel
+
+/* The eighth argument, on the stack behind the seventh, is what the frame pointer is to be during the probe. */
+	FUNCTION probe_launch_kernel
+	push %rbp
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset rbp, 0
+	mov 16(%rsp), %rax
+	mov 24(%rsp), %rbp
+	STAP_PROBE7(level_zero, launch_kernel, 8@%rdi, 8@%rsi, 8@%rdx, 8@%rcx, 8@%r8, 8@%r9, 8@%rax)
+	pop %rbp
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore rbp
+	END probe_launch_kernel
+
+	FUNCTION probe_execute_list
+	STAP_PROBE1(level_zero, execute_list, 8@%rdi)
+	END probe_execute_list
+
+	FUNCTION probe_unload_module
+	STAP_PROBE1(level_zero, unload_module, 8@%rdi)
+	END probe_unload_module
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The probes of ../probes.h as functions, and how many are attached to each. */
+#ifndef ZE_TRACER_PROBE_SITES_H
+#define ZE_TRACER_PROBE_SITES_H
+
+#include <stdint.h>
+
+struct stack_frame;
+
+/* Changed by the kernel whenever somebody attaches or detaches. */
+extern volatile uint16_t level_zero_compile_kernel_semaphore;
+extern volatile uint16_t level_zero_launch_kernel_semaphore;
+extern volatile uint16_t level_zero_execute_list_semaphore;
+extern volatile uint16_t level_zero_unload_module_semaphore;
+
+void probe_compile_kernel(const char *path, uint64_t module);
+/* innermost: the innermost frame of the stack that the probe is to have, or NULL. */
+void probe_launch_kernel(uint64_t instruction_base, uint64_t address, uint64_t size, const char *name, uint64_t module,
+			 uint64_t list, uint64_t stack, const struct stack_frame *innermost);
+void probe_execute_list(uint64_t list);
+void probe_unload_module(uint64_t module);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps what is known about modules, kernels and command lists. */
+#include "registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Names of kernels are kept for good, each once: programs have few, and create them over and over. */
+struct name {
+	struct name *next; /* with the same hash */
+	char text[];
+};
+
+void registry_lock(struct registry *registry)
+{
+	pthread_mutex_lock(&registry->lock);
+}
+
+void registry_unlock(struct registry *registry)
+{
+	pthread_mutex_unlock(&registry->lock);
+}
+
+/* What is in one of the lists of free objects, or a new one; either is zeroed. */
+#define TAKE(list)                                                                                                     \
+	({                                                                                                             \
+		__typeof__(list) taken_ = (list);                                                                      \
+		if (taken_) {                                                                                          \
+			(list) = taken_->next_free;                                                                    \
+			memset(taken_, 0, sizeof *taken_);                                                             \
+		} else {                                                                                               \
+			taken_ = calloc(1, sizeof *taken_);                                                            \
+		}                                                                                                      \
+		taken_;                                                                                                \
+	})
+#define GIVE(list, object)                                                                                             \
+	do {                                                                                                           \
+		(object)->next_free = (list);                                                                          \
+		(list) = (object);                                                                                     \
+	} while (0)
+
+/* The sanitizer's own test for NULL makes gcc 12 believe that the atomic is at NULL (-Wstringop-overflow). */
+__attribute__((no_sanitize("undefined"))) static void forget_caches(struct registry *registry)
+{
+	atomic_fetch_add_explicit(&registry->generation, 1, memory_order_release);
+}
+
+static const char *name_keep(struct registry *registry, const char *text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+	for (const char *c = text; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	hash |= 1; /* 0 is no key */
+	struct name *first = handle_map_get(&registry->names, hash);
+	for (struct name *name = first; name; name = name->next)
+		if (strcmp(name->text, text) == 0)
+			return name->text;
+	size_t length = strlen(text);
+	struct name *name = malloc(sizeof *name + length + 1);
+	if (!name)
+		return NULL;
+	memcpy(name->text, text, length + 1);
+	name->next = NULL;
+	if (first) {
+		name->next = first->next;
+		first->next = name;
+	} else if (!handle_map_add(&registry->names, hash, name)) {
+		free(name);
+		return NULL;
+	}
+	return name->text;
+}
+
+static struct module *module_new(struct registry *registry, uintptr_t handle)
+{
+	struct module *module = TAKE(registry->free_modules);
+
+	if (!module)
+		return NULL;
+	module->handle = handle;
+	module->number = atomic_fetch_add_explicit(&registry->last_module, 1, memory_order_relaxed) + 1;
+	return module;
+}
+
+static void module_free(struct registry *registry, struct module *module)
+{
+	free(module->functions);
+	module->functions = NULL;
+	module->function_count = 0;
+	GIVE(registry->free_modules, module);
+}
+
+static void kernel_free(struct registry *registry, struct kernel *kernel)
+{
+	if (kernel->owns_module && kernel->module)
+		module_free(registry, kernel->module);
+	GIVE(registry->free_kernels, kernel);
+}
+
+struct module *registry_add_module(struct registry *registry, uintptr_t handle)
+{
+	registry_lock(registry);
+	struct module *stale = handle_map_remove(&registry->modules, handle);
+	if (stale)
+		module_free(registry, stale);
+	struct module *module = module_new(registry, handle);
+	if (module && !handle_map_add(&registry->modules, handle, module)) {
+		module_free(registry, module);
+		module = NULL;
+	}
+	registry_unlock(registry);
+	return module;
+}
+
+struct kernel *registry_add_kernel(struct registry *registry, uintptr_t handle, const char *name, struct module *module)
+{
+	registry_lock(registry);
+	struct kernel *stale = handle_map_remove(&registry->kernels, handle);
+	if (stale)
+		kernel_free(registry, stale);
+	const char *kept = name_keep(registry, name);
+	struct kernel *kernel = kept ? TAKE(registry->free_kernels) : NULL;
+	if (kernel) {
+		kernel->handle = handle;
+		kernel->name = kept;
+		kernel->owns_module = !module;
+		kernel->module = module ? module : module_new(registry, 0);
+		if (!kernel->module || !handle_map_add(&registry->kernels, handle, kernel)) {
+			kernel_free(registry, kernel);
+			kernel = NULL;
+		}
+	}
+	forget_caches(registry);
+	registry_unlock(registry);
+	return kernel;
+}
+
+struct list *registry_add_list(struct registry *registry, uintptr_t handle, uint64_t recording)
+{
+	registry_lock(registry);
+	struct list *list = handle_map_get(&registry->lists, handle);
+	if (list) {
+		atomic_store_explicit(&list->recording, recording, memory_order_relaxed);
+	} else {
+		list = TAKE(registry->free_lists);
+		if (list) {
+			list->handle = handle;
+			atomic_store_explicit(&list->recording, recording, memory_order_relaxed);
+			if (!handle_map_add(&registry->lists, handle, list)) {
+				GIVE(registry->free_lists, list);
+				list = NULL;
+			}
+		}
+		forget_caches(registry);
+	}
+	registry_unlock(registry);
+	return list;
+}
+
+uint64_t registry_next_recording(struct registry *registry)
+{
+	return atomic_fetch_add_explicit(&registry->last_recording, 1, memory_order_relaxed) + 1;
+}
+
+struct module *registry_get_module(struct registry *registry, uintptr_t handle)
+{
+	registry_lock(registry);
+	struct module *module = handle_map_get(&registry->modules, handle);
+	registry_unlock(registry);
+	return module;
+}
+
+static void cache_check(struct registry *registry, struct registry_cache *cache)
+{
+	uint32_t generation = atomic_load_explicit(&registry->generation, memory_order_acquire);
+
+	if (cache->generation == generation)
+		return;
+	memset(cache, 0, sizeof *cache);
+	cache->generation = generation;
+}
+
+/* Handles are addresses of objects from malloc(): their low bits are the same. */
+static size_t cache_place(uintptr_t handle, size_t count)
+{
+	return ((handle >> 4) ^ (handle >> 11)) % count;
+}
+
+struct kernel *registry_get_kernel(struct registry *registry, struct registry_cache *cache, uintptr_t handle)
+{
+	struct kernel *uncached = NULL, **place = &uncached;
+
+	if (cache) {
+		cache_check(registry, cache);
+		place = &cache->kernels[cache_place(handle, sizeof cache->kernels / sizeof *cache->kernels)];
+		if (*place && (*place)->handle == handle)
+			return *place;
+	}
+	registry_lock(registry);
+	*place = handle_map_get(&registry->kernels, handle);
+	registry_unlock(registry);
+	return *place;
+}
+
+struct list *registry_get_list(struct registry *registry, struct registry_cache *cache, uintptr_t handle)
+{
+	struct list *uncached = NULL, **place = &uncached;
+
+	if (cache) {
+		cache_check(registry, cache);
+		place = &cache->lists[cache_place(handle, sizeof cache->lists / sizeof *cache->lists)];
+		if (*place && (*place)->handle == handle)
+			return *place;
+	}
+	registry_lock(registry);
+	*place = handle_map_get(&registry->lists, handle);
+	registry_unlock(registry);
+	return *place;
+}
+
+struct module *registry_remove_module(struct registry *registry, uintptr_t handle)
+{
+	registry_lock(registry);
+	struct module *module = handle_map_remove(&registry->modules, handle);
+	registry_unlock(registry);
+	return module;
+}
+
+struct kernel *registry_remove_kernel(struct registry *registry, uintptr_t handle)
+{
+	registry_lock(registry);
+	struct kernel *kernel = handle_map_remove(&registry->kernels, handle);
+	if (kernel)
+		forget_caches(registry);
+	registry_unlock(registry);
+	return kernel;
+}
+
+void registry_free_module(struct registry *registry, struct module *module)
+{
+	registry_lock(registry);
+	module_free(registry, module);
+	registry_unlock(registry);
+}
+
+void registry_free_kernel(struct registry *registry, struct kernel *kernel)
+{
+	registry_lock(registry);
+	kernel_free(registry, kernel);
+	registry_unlock(registry);
+}
+
+void registry_remove_list(struct registry *registry, uintptr_t handle)
+{
+	registry_lock(registry);
+	struct list *list = handle_map_remove(&registry->lists, handle);
+	if (list) {
+		forget_caches(registry);
+		GIVE(registry->free_lists, list);
+	}
+	registry_unlock(registry);
+}

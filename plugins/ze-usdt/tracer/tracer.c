@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Begins to trace the process, keeps its state in order around fork(), and ends with it. */
+#include "tracer.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "callbacks.h"
+
+enum tracer_state { TRACER_OFF, TRACER_STARTING, TRACER_RUNNING };
+
+struct tracer tracer = { .registry = REGISTRY_INITIALIZER, .announcer.lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Around fork() the books are in order, and in the child nobody is in the midst of an announcement. */
+static void fork_begins(void)
+{
+	registry_lock(&tracer.registry);
+}
+
+static void fork_in_parent(void)
+{
+	registry_unlock(&tracer.registry);
+}
+
+static void fork_in_child(void)
+{
+	registry_unlock(&tracer.registry);
+	announcer_forked(&tracer.announcer);
+}
+
+static void calls_find(void *library, void *(*find)(void *library, const char *name))
+{
+	struct level_zero *calls = &tracer.calls;
+
+#define FIND(function) calls->function = (__typeof__(calls->function))find(library, #function)
+	FIND(zelTracerCreate);
+	FIND(zelTracerDestroy);
+	FIND(zelTracerSetEnabled);
+	FIND(zelEnableTracingLayer);
+	FIND(zelLoaderTranslateHandle);
+	FIND(zeDriverGet);
+	FIND(zeDriverGetExtensionFunctionAddress);
+	FIND(zeModuleGetProperties);
+	FIND(zeModuleGetNativeBinary);
+	FIND(zetModuleGetDebugInfo);
+	FIND(zeKernelGetName);
+	FIND(zeCommandListIsImmediate);
+#undef FIND
+}
+
+/* Has the tracing layer call back. Only an initialised loader gives a tracer, and may be asked to trace. */
+static int callbacks_register(void *library, void *(*find)(void *library, const char *name))
+{
+	const zel_tracer_desc_t description = { .stype = ZEL_STRUCTURE_TYPE_TRACER_DESC, .pUserData = &tracer };
+	struct level_zero *calls = &tracer.calls;
+	zel_tracer_handle_t handle;
+	unsigned registered = 0;
+	size_t count;
+	const struct callback *callbacks = callbacks_list(&count);
+
+	if (!calls->zelTracerCreate || !calls->zelTracerDestroy || !calls->zelTracerSetEnabled)
+		return -ENOSYS;
+	if (calls->zelTracerCreate(&description, &handle) != ZE_RESULT_SUCCESS)
+		return -EAGAIN;
+	for (size_t i = 0; i < count; i++) {
+		callback_register *enter = (callback_register *)find(library, callbacks[i].register_name);
+
+		if (enter && enter(handle, callbacks[i].when, callbacks[i].callback) == ZE_RESULT_SUCCESS)
+			registered++;
+	}
+	if (registered == 0 || (calls->zelEnableTracingLayer && calls->zelEnableTracingLayer() != ZE_RESULT_SUCCESS) ||
+	    calls->zelTracerSetEnabled(handle, true) != ZE_RESULT_SUCCESS) {
+		calls->zelTracerDestroy(handle);
+		return -ENOSYS;
+	}
+	return 0;
+}
+
+static int begin(void *(*find)(void *library, const char *name))
+{
+	static const char *const left_out[] = { "libze_loader.so", "libze_tracing_layer.so",
+						"libze_validation_layer.so" };
+	void *(*open_library)(const char *, int) = (void *(*)(const char *, int))find(RTLD_DEFAULT, "dlopen");
+	int (*close_library)(void *) = (int (*)(void *))find(RTLD_DEFAULT, "dlclose");
+
+	if (!open_library || !close_library)
+		return -ENOSYS;
+	/* Held for good: callbacks are registered in it. */
+	void *library = open_library(LEVEL_ZERO_LOADER, RTLD_NOW | RTLD_NOLOAD);
+	if (!library)
+		return -ENOENT;
+	calls_find(library, find);
+	announcer_begin(&tracer.announcer, &tracer.calls, &tracer.registry);
+	stack_process_begin(&tracer.stacks, find, left_out, sizeof left_out / sizeof *left_out, (uintptr_t)begin);
+	/* Once: a second attempt follows one that failed when the loader was not ready. */
+	if (!tracer.forks_handled && pthread_atfork(fork_begins, fork_in_parent, fork_in_child) != 0) {
+		close_library(library);
+		return -ENOMEM;
+	}
+	tracer.forks_handled = true;
+	int error = callbacks_register(library, find);
+	if (error)
+		close_library(library);
+	return error;
+}
+
+int tracer_start(void *(*find)(void *library, const char *name))
+{
+	int state = TRACER_OFF;
+
+	if (!atomic_compare_exchange_strong(&tracer.state, &state, TRACER_STARTING))
+		return state == TRACER_RUNNING ? 0 : -EBUSY;
+	int error = begin(find);
+	atomic_store(&tracer.state, error ? TRACER_OFF : TRACER_RUNNING);
+	return error;
+}
+
+__attribute__((destructor)) static void process_ends(void)
+{
+	if (atomic_load(&tracer.state) == TRACER_RUNNING)
+		announcer_end(&tracer.announcer);
+}

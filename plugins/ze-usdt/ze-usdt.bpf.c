@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * ze-usdt's BPF programs: the handlers of the probes in probes.h, which count launches by kernel and stack, and those
+ * that follow processes. They run in tasks, which may be preempted by others on the same CPU in the middle.
+ */
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <linux/errno.h>
+#include <linux/ptrace.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+/* Different descriptions of where a probe's arguments are; user space attaches to fewer files than that. */
+#define BPF_USDT_MAX_SPEC_CNT 1024
+#include <bpf/usdt.bpf.h>
+#include "gpu_job.bpf.h"
+#include "state.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+static __always_inline void name_read(struct ze_kernel *kernel, const void *name)
+{
+	long size = bpf_probe_read_user_str(kernel->name, sizeof kernel->name, name);
+	kernel->name_bytes = size > 0 && size <= (long)sizeof kernel->name ? size : 0;
+}
+
+/* The same, and adds the name to a hash: all of the room for it, which the verifier finds easier than a part. */
+static __always_inline __u64 name_read_hashed(struct ze_kernel *kernel, const void *name, __u64 hash)
+{
+	__builtin_memset(kernel->name, 0, sizeof kernel->name);
+	name_read(kernel, name);
+	for (__u32 i = 0; i < sizeof kernel->name; i += 8)
+		hash = hash_add(hash, *(__u64 *)&kernel->name[i]);
+	return hash;
+}
+
+/*
+ * Puts the kernel into the set's map when it is not there. Returns its hash, 0 when there is no room. A module's number
+ * tells it from one that was at the same address before; where there is none, the name has to.
+ */
+static __always_inline __u64 kernel_store(void *kernels, struct ze_kernel *kernel, const void *name)
+{
+	__u64 hash = hash_add(hash_seed, kernel->process.program);
+	hash = hash_add(hash, kernel->process.id);
+	hash = hash_add(hash, kernel->instruction_base);
+	hash = hash_add(hash, kernel->address);
+	hash = hash_add(hash, kernel->size);
+	hash = hash_add(hash, kernel->module);
+	if (!kernel->module)
+		hash = name_read_hashed(kernel, name, hash);
+	if (!hash)
+		hash = 1;
+	if (bpf_map_lookup_elem(kernels, &hash))
+		return hash;
+	if (kernel->module)
+		name_read(kernel, name);
+	process_note(kernel->process.id);
+	long error = bpf_map_update_elem(kernels, &hash, kernel, BPF_NOEXIST);
+	return error && error != -EEXIST ? 0 : hash;
+}
+
+#define LAUNCH_ARGUMENTS 7
+
+struct launch {
+	__u64 arguments[LAUNCH_ARGUMENTS];
+	__u64 argument_count;
+	__u64 now;
+	struct task_struct *task;
+	__u32 cpu; /* of the beginning: its counters and slots are used */
+};
+
+/* A hash that no other process can have, for what the tracer says a stack is known by. */
+static __always_inline __u64 told_stack_hash(const struct ze_process *process, __u64 told)
+{
+	__u64 hash = hash_add(hash_add(hash_add(hash_seed, told), process->program), process->id);
+	return hash ? hash : 1;
+}
+
+/* Returns the hash of the launch's stack, which is in the map then; 0 without one. */
+static __always_inline __u64 launch_stack(struct pt_regs *context, const struct launch *launch,
+					  const struct ze_process *process, void *stacks, struct stack_addresses *stack,
+					  struct ze_processor *processor)
+{
+	/* The first address is the probe's own: our tracer's is left out, the runtime's is the caller's business. */
+	__u64 kind = BPF_F_USER_STACK | (5 - launch->argument_count) >> 63; /* 1 from six arguments on */
+	__u64 told = launch->arguments[6] ? told_stack_hash(process, launch->arguments[6]) : 0;
+	bool truncated = false;
+
+	/* The walk is most of what a launch costs. */
+	if (told && bpf_map_lookup_elem(stacks, &told))
+		return told;
+	__u64 hash = stack_take(context, stack, kind, &truncated);
+	if (!hash) {
+		add(&processor->stacks_missing, 1);
+		return 0;
+	}
+	if (told)
+		hash = told;
+	if (!stack_store(stacks, stack, hash)) {
+		add(&processor->stacks_lost, 1);
+		return 0;
+	}
+	return hash;
+}
+
+/*
+ * Returns the hash of the stack of the job that this thread queued last, which is in the map then; 0 without one. A job
+ * that an earlier launch had already is not this one's: it made no system call, or another thread made it.
+ */
+static __always_inline __u64 submission_stack(void *stacks, struct stack_addresses *stack,
+					      struct ze_processor *processor)
+{
+	__u32 thread = (__u32)bpf_get_current_pid_tgid();
+	struct ze_submission *submission = bpf_map_lookup_elem(&submissions, &thread);
+	if (!submission || submission->used)
+		return 0;
+	submission->used = 1;
+	__u64 hash = submission->hash;
+	if (bpf_map_lookup_elem(stacks, &hash))
+		return hash;
+	/* What is behind the addresses is left from others, and nobody looks at it. */
+	bpf_probe_read_kernel(stack, sizeof stack->depth + submission_depth * sizeof(__u64), &submission->depth);
+	if (!stack_store(stacks, stack, hash)) {
+		add(&processor->stacks_lost, 1);
+		return 0;
+	}
+	return hash;
+}
+
+static __always_inline void launch_record(struct pt_regs *context, const struct launch *launch,
+					  struct ze_processor *processor, __u32 set, __u32 slot)
+{
+	void *launches = set ? (void *)&launches_1 : (void *)&launches_0;
+	void *kernels = set ? (void *)&kernels_1 : (void *)&kernels_0;
+	void *stacks = set ? (void *)&stacks_1 : (void *)&stacks_0;
+	__u32 place = launch->cpu * SCRATCH_SLOTS + slot;
+	struct stack_addresses *stack = bpf_map_lookup_elem(&stack_scratch, &place);
+	struct ze_kernel *kernel = bpf_map_lookup_elem(&kernel_scratch, &place);
+	if (!stack || !kernel)
+		return;
+
+	kernel->process = process_of(launch->task);
+	kernel->first_time = launch->now;
+	kernel->instruction_base = launch->arguments[0];
+	kernel->address = launch->arguments[1];
+	kernel->size = launch->arguments[2];
+	kernel->module = launch->arguments[4];
+	struct ze_launch_key key = { .process = kernel->process, .list = launch->arguments[5] };
+	key.kernel = kernel_store(kernels, kernel, (const void *)launch->arguments[3]);
+	if (!key.kernel) {
+		add(&processor->launches_full, 1);
+		return;
+	}
+
+	if (take_stacks)
+		key.user_stack = launch_stack(context, launch, &kernel->process, stacks, stack, processor);
+	if (take_kernel && !key.list)
+		key.kernel_stack = submission_stack(stacks, stack, processor);
+	long error = count_add(launches, &key, launch->now);
+	if (error)
+		add(error == -E2BIG ? &processor->launches_full : &processor->launches_busy, 1);
+}
+
+static __always_inline bool launch_read(struct pt_regs *context, struct launch *launch)
+{
+	int count = bpf_usdt_arg_cnt(context);
+	if (count < 4)
+		return false;
+	launch->argument_count = count;
+#pragma unroll
+	for (int i = 0; i < LAUNCH_ARGUMENTS; i++) {
+		/* Fails for those that are not there, and sets value to 0. */
+		long value = 0;
+		if (bpf_usdt_arg(context, i, &value) && i < 4)
+			return false;
+		launch->arguments[i] = value;
+	}
+	return true;
+}
+
+SEC("usdt")
+int launch_kernel(struct pt_regs *context)
+{
+	struct launch launch = { .now = bpf_ktime_get_ns(),
+				 .task = bpf_get_current_task_btf(),
+				 .cpu = bpf_get_smp_processor_id() };
+	struct ze_processor *processor = handler_begin(context, launch.cpu);
+	if (!processor)
+		return 0;
+	if (task_is_filtered(launch.task)) {
+		add(&processor->launches_filtered, 1);
+		return 0;
+	}
+	int set = set_enter(processor);
+	if (set < 0 && !run_is_on())
+		return 0;
+	add(&processor->launches, 1);
+	int slot = set < 0 ? -1 : slot_take(&processor->slots);
+	if (!launch_read(context, &launch))
+		add(&processor->launches_bad, 1);
+	else if (slot < 0)
+		add(&processor->launches_busy, 1);
+	else
+		launch_record(context, &launch, processor, set, slot);
+	if (slot >= 0)
+		slot_give_back(&processor->slots, slot);
+	if (set >= 0)
+		set_leave(processor, set);
+	add(&processor->handler_time, bpf_ktime_get_ns() - launch.now);
+	return 0;
+}
+
+static __always_inline __u64 execution_stack(struct ze_processor *processor, __u32 cpu, int set)
+{
+	int slot = slot_take(&processor->slots);
+	if (slot < 0)
+		return 0;
+	__u32 place = cpu * SCRATCH_SLOTS + slot;
+	struct stack_addresses *stack = bpf_map_lookup_elem(&stack_scratch, &place);
+	__u64 hash = 0;
+	if (stack)
+		hash = submission_stack(set ? (void *)&stacks_1 : (void *)&stacks_0, stack, processor);
+	slot_give_back(&processor->slots, slot);
+	return hash;
+}
+
+SEC("usdt")
+int execute_list(struct pt_regs *context)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 cpu = bpf_get_smp_processor_id(); /* of the beginning: its counters and slots are used */
+	struct ze_processor *processor = handler_begin(context, cpu);
+	if (!processor || task_is_filtered(task))
+		return 0;
+
+	int set = set_enter(processor);
+	if (set < 0 && !run_is_on())
+		return 0;
+	add(&processor->executions, 1);
+	long list = 0;
+	if (set < 0 || bpf_usdt_arg(context, 0, &list)) {
+		add(&processor->executions_lost, 1);
+	} else {
+		struct ze_execution_key key = { .process = process_of(task), .list = list };
+		if (take_kernel)
+			key.kernel_stack = execution_stack(processor, cpu, set);
+		if (count_add(set ? (void *)&executions_1 : (void *)&executions_0, &key, now))
+			add(&processor->executions_lost, 1);
+	}
+	if (set >= 0)
+		set_leave(processor, set);
+	add(&processor->handler_time, bpf_ktime_get_ns() - now);
+	return 0;
+}
+
+SEC("usdt")
+int compile_kernel(struct pt_regs *context)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ze_processor *processor = handler_begin(context, bpf_get_smp_processor_id());
+	if (!processor || task_is_filtered(task))
+		return 0;
+
+	add(&processor->modules, 1);
+	long path = 0, module = 0;
+	int count = bpf_usdt_arg_cnt(context);
+	bool bad = count < 1 || bpf_usdt_arg(context, 0, &path) || (count >= 2 && bpf_usdt_arg(context, 1, &module));
+	struct ze_event_compile *compile = NULL;
+	if (!bad)
+		compile = bpf_ringbuf_reserve(&events, sizeof *compile, 0);
+	if (!compile) {
+		add(&processor->modules_lost, 1);
+	} else {
+		compile->event.type = ZE_EVENT_COMPILE;
+		compile->event.user = task->cred->fsuid.val;
+		compile->event.time = now;
+		compile->event.process = process_of(task);
+		compile->event.module = module;
+		compile->path_bytes = bpf_probe_read_user_str(compile->path, sizeof compile->path, (void *)path);
+		process_note(compile->event.process.id);
+		/* The file can vanish: it is read at once, even when earlier events wait for user space's next turn. */
+		bpf_ringbuf_submit(compile, BPF_RB_FORCE_WAKEUP);
+	}
+	add(&processor->handler_time, bpf_ktime_get_ns() - now);
+	return 0;
+}
+
+/* Puts an event without a path into the ring buffer; user space looks there in each of its turns. */
+static __always_inline bool event_send(const struct ze_event *event)
+{
+	return bpf_ringbuf_output(&events, (void *)event, sizeof *event, BPF_RB_NO_WAKEUP) == 0;
+}
+
+SEC("usdt")
+int unload_module(struct pt_regs *context)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ze_processor *processor = handler_begin(context, bpf_get_smp_processor_id());
+	if (!processor || task_is_filtered(task))
+		return 0;
+
+	long module = 0;
+	struct ze_event event = { .type = ZE_EVENT_UNLOAD, .time = now, .process = process_of(task) };
+	bool read = bpf_usdt_arg(context, 0, &module) == 0;
+	event.module = module;
+	if (!read || !event_send(&event))
+		add(&processor->unloads_lost, 1);
+	add(&processor->handler_time, bpf_ktime_get_ns() - now);
+	return 0;
+}
+
+/*
+ * A job is queued on a GPU, by the DRM scheduler's tracepoint, on the thread whose system call does it. The driver
+ * moves, clears and maps the application's memory with jobs of its own, on a copy engine: those are no launch's.
+ */
+SEC("raw_tp")
+int submit_job(struct bpf_raw_tracepoint_args *context)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ze_processor *processor = processor_get(bpf_get_smp_processor_id());
+	if (!processor || !run_is_on() || task_is_filtered(task))
+		return 0;
+
+	const struct drm_sched_job *job = (const void *)context->args[0];
+	if (fence_is_other(BPF_CORE_READ(job, s_fence)))
+		return 0;
+	struct ze_submission submission = { .hash = hash_seed };
+	__u32 thread = task->pid;
+	/* Without this program and its caller, bpf_trace_run2(). */
+	long size = bpf_get_stack(context, submission.addresses, submission_depth * sizeof(__u64), 2);
+	if (size <= 0)
+		return 0;
+	submission.depth = (__u64)size / sizeof(__u64);
+	for (__u32 i = 0; i < ZE_SUBMISSION_DEPTH; i++)
+		submission.hash = hash_add(submission.hash, submission.addresses[i]);
+	if (!submission.hash)
+		submission.hash = 1;
+	bpf_map_update_elem(&submissions, &thread, &submission, BPF_ANY);
+	add(&processor->handler_time, bpf_ktime_get_ns() - now);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int follow_exit(__u64 *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 process = task->tgid;
+	if (task->signal->live.counter != 0 || !bpf_map_lookup_elem(&processes, &process))
+		return 0;
+
+	bpf_map_delete_elem(&processes, &process);
+	struct ze_event event = { .type = ZE_EVENT_EXIT, .time = bpf_ktime_get_ns(), .process = process_of(task) };
+	struct ze_processor *processor = processor_get(bpf_get_smp_processor_id());
+	if (!event_send(&event) && processor)
+		add(&processor->exits_lost, 1);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u64 begin = bpf_ktime_get_ns();
+	targets_follow(parent->tgid, child->tgid);
+	struct ze_processor *processor = processor_get(bpf_get_smp_processor_id());
+	if (processor)
+		add(&processor->handler_time, bpf_ktime_get_ns() - begin);
+	return 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A source that needs no device: it announces an image as loaded by this process, a kernel of it, and launches; and, if
+ * asked, samples of a device, in ever larger numbers.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <iaprof/plugin.h>
+
+struct source {
+	const char *image, *kernel;
+	uint64_t address, size, machine, objects, samples;
+
+	const struct iaprof_host *host;
+	uint64_t sent;
+};
+
+static const struct iaprof_option options[] = {
+	{ .name = "image",
+	  .type = IAPROF_OPTION_STRING,
+	  .offset = offsetof(struct source, image),
+	  .help = "Path of the image" },
+	{ .name = "kernel",
+	  .type = IAPROF_OPTION_STRING,
+	  .offset = offsetof(struct source, kernel),
+	  .default_value = "kernel",
+	  .help = "Name of the kernel" },
+	{ .name = "address",
+	  .type = IAPROF_OPTION_UINT,
+	  .offset = offsetof(struct source, address),
+	  .default_value = "0x1000",
+	  .help = "Where the kernel is" },
+	{ .name = "size",
+	  .type = IAPROF_OPTION_UINT,
+	  .offset = offsetof(struct source, size),
+	  .default_value = "64",
+	  .help = "Its size" },
+	{ .name = "machine",
+	  .type = IAPROF_OPTION_UINT,
+	  .offset = offsetof(struct source, machine),
+	  .default_value = "205",
+	  .help = "ELF machine" },
+	{ .name = "objects",
+	  .type = IAPROF_OPTION_UINT,
+	  .offset = offsetof(struct source, objects),
+	  .default_value = "1",
+	  .help = "How often the image is loaded" },
+	{ .name = "samples",
+	  .type = IAPROF_OPTION_UINT,
+	  .offset = offsetof(struct source, samples),
+	  .default_value = "0",
+	  .help = "How many STALL_SAMPLE records, one every 10 ms, and then nothing more: 1 sample, 2, 3, ..." },
+};
+
+static int emit(const struct iaprof_host *host, const void *record, size_t size)
+{
+	return host->emit(host, &(struct iaprof_batch){ .records = record, .size = size, .count = 1 });
+}
+
+static uint32_t text(const struct iaprof_host *host, const char *string)
+{
+	return string ? host->intern_string(host, string, strlen(string)) : 0;
+}
+
+static int send_samples(void *instance, uint64_t expirations)
+{
+	struct source *source = instance;
+	(void)expirations;
+	if (source->sent == source->samples)
+		return 0;
+	struct {
+		struct iaprof_record_stall_sample head;
+		uint64_t counts[1];
+	} record = { .head = { .header = { .size = sizeof record, .type = IAPROF_RECORD_STALL_SAMPLE },
+			       .address = source->address,
+			       .device = 1,
+			       .reason_count = 1 } };
+	record.head.begin = record.head.header.time = source->host->clock(source->host);
+	record.counts[0] = ++source->sent;
+	if (source->sent == source->samples)
+		source->host->finished(source->host);
+	return emit(source->host, &record, sizeof record);
+}
+
+static int announce_device(const struct iaprof_host *host)
+{
+	struct iaprof_record_device device = {
+		.header = { .size = sizeof device, .type = IAPROF_RECORD_DEVICE, .time = host->clock(host) },
+		.id = 1,
+		.name = text(host, "device")
+	};
+	int result = emit(host, &device, sizeof device);
+	return result ? result : host->watch_timer(host, 10 * 1000 * 1000, send_samples);
+}
+
+static int start(const struct iaprof_host *host, void *instance)
+{
+	struct source *source = instance;
+	source->host = host;
+	int result = source->samples ? announce_device(host) : 0;
+	for (uint64_t i = 0; !result && i < source->objects; i++) {
+		struct iaprof_record_code_object object = { .header = { .size = sizeof object,
+									.type = IAPROF_RECORD_CODE_OBJECT,
+									.time = host->clock(host) },
+							    .id = (uint32_t)i + 1,
+							    .pid = (uint32_t)getpid(),
+							    .machine = (uint32_t)source->machine,
+							    .path = text(host, source->image) };
+		result = emit(host, &object, sizeof object);
+	}
+	struct iaprof_record_kernel kernel = {
+		.header = { .size = sizeof kernel, .type = IAPROF_RECORD_KERNEL, .time = host->clock(host) },
+		.id = 1,
+		.code_object = 1,
+		.pid = (uint32_t)getpid(),
+		.name = text(host, source->kernel),
+		.address = source->address,
+		.size = source->size
+	};
+	if (!result)
+		result = emit(host, &kernel, sizeof kernel);
+	/* With a stack, as a real one has. */
+	uint64_t address = (uintptr_t)getpid;
+	struct iaprof_record_launch launch = {
+		.header = { .size = sizeof launch, .type = IAPROF_RECORD_LAUNCH, .time = host->clock(host) },
+		.kernel = 1,
+		.pid = (uint32_t)getpid(),
+		.user_stack = host->intern_stack(host, (uint32_t)getpid(), &address, 1),
+		.count = 42
+	};
+	return result ? result : emit(host, &launch, sizeof launch);
+}
+
+static int stop(const struct iaprof_host *host, void *instance)
+{
+	(void)instance;
+	struct iaprof_record_code_object_unload unload = { .header = { .size = sizeof unload,
+								       .type = IAPROF_RECORD_CODE_OBJECT_UNLOAD,
+								       .time = host->clock(host) },
+							   .id = 1,
+							   .pid = (uint32_t)getpid() };
+	return emit(host, &unload, sizeof unload);
+}
+
+static const struct iaprof_plugin plugin = {
+	.abi_version = IAPROF_ABI_VERSION,
+	.size = sizeof plugin,
+	.schema_version = IAPROF_SCHEMA_VERSION,
+	.kind = IAPROF_PLUGIN_SOURCE,
+	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
+	.option_size = sizeof(struct iaprof_option),
+	.name = "device-source",
+	.description = "announces an image of device code",
+	.options = options,
+	.option_count = sizeof options / sizeof options[0],
+	.instance_size = sizeof(struct source),
+	.start = start,
+	.stop = stop,
+};
+IAPROF_REGISTER_PLUGIN(plugin)

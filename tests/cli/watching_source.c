@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A source that needs no hardware: it changes variables of the command's environment, and tells each file that some
+ * process has mapped as code in a metadata record "mapped file", its process before it.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <iaprof/plugin.h>
+
+struct source {
+	const struct iaprof_host *host;
+	const char *name, *value, *path_name, *path_value;
+	bool watch;
+};
+
+static const struct iaprof_option options[] = {
+	{ .name = "name", .type = IAPROF_OPTION_STRING, .offset = offsetof(struct source, name), .help = "is set" },
+	{ .name = "value", .type = IAPROF_OPTION_STRING, .offset = offsetof(struct source, value), .help = "to this" },
+	{ .name = "path-name",
+	  .type = IAPROF_OPTION_STRING,
+	  .offset = offsetof(struct source, path_name),
+	  .help = "a list of paths that is prepended twice: first with \"second\"," },
+	{ .name = "path-value",
+	  .type = IAPROF_OPTION_STRING,
+	  .offset = offsetof(struct source, path_value),
+	  .help = "then with this" },
+	{ .name = "watch",
+	  .type = IAPROF_OPTION_BOOL,
+	  .offset = offsetof(struct source, watch),
+	  .help = "mapped files are told" },
+};
+
+static int file_is_mapped(void *instance, const struct iaprof_mapped_file *file)
+{
+	struct source *source = instance;
+	source->host->metadata(source->host, "mapped file", "%u %s", file->pid, file->path);
+	return 0;
+}
+
+static int change(const struct iaprof_host *host, const char *name, const char *value, uint32_t how)
+{
+	int result = host->command_environment(host, name, value ? value : "", how);
+	return result ? host->fail(host, result, "environment: %s", strerror(-result)) : 0;
+}
+
+static int prepare(const struct iaprof_host *host, void *instance)
+{
+	struct source *source = instance;
+	int result = 0;
+	source->host = host;
+	if (!IAPROF_HOST_HAS(host, watch_mapped_files))
+		return host->fail(host, ENOSYS, "the core is too old");
+	if (source->name)
+		result = change(host, source->name, source->value, IAPROF_ENVIRONMENT_SET);
+	if (!result && source->path_name)
+		result = change(host, source->path_name, "second", IAPROF_ENVIRONMENT_PREPEND_PATH);
+	if (!result && source->path_name)
+		result = change(host, source->path_name, source->path_value, IAPROF_ENVIRONMENT_PREPEND_PATH);
+	return !result && source->watch ? host->watch_mapped_files(host, file_is_mapped) : result;
+}
+
+static int start(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	(void)instance;
+	return 0;
+}
+
+static const struct iaprof_plugin watching_source = {
+	.abi_version = IAPROF_ABI_VERSION,
+	.size = sizeof watching_source,
+	.schema_version = IAPROF_SCHEMA_VERSION,
+	.kind = IAPROF_PLUGIN_SOURCE,
+	.flags = IAPROF_PLUGIN_ONLY_BY_NAME | IAPROF_PLUGIN_NEEDS_PROCESSES,
+	.option_size = sizeof(struct iaprof_option),
+	.name = "watching-source",
+	.description = "changes the command's environment and watches mapped files",
+	.options = options,
+	.option_count = sizeof options / sizeof options[0],
+	.instance_size = sizeof(struct source),
+	.prepare = prepare,
+	.start = start,
+	.stop = start,
+};
+
+IAPROF_REGISTER_PLUGIN(watching_source)

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is read of another process that may use Level Zero. Any bytes as the text of /proc/PID/maps when the first one
+ * is 'm', of environ and cmdline when it is 'e', else as a library whose functions are looked for.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "inject/dynamic_symbols.h"
+#include "inject/process_maps.h"
+#include "level_zero_use.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void maps_read(const char *text, size_t length)
+{
+	const char *end = text + length;
+	struct process_mapping mapping;
+
+	while (process_mapping_next(&text, &length, &mapping)) {
+		if (text + length != end || mapping.start >= mapping.end || mapping.path + mapping.path_length > end)
+			abort();
+		(void)process_mapping_is_named(&mapping, "libze_loader.so");
+	}
+	if (length)
+		abort();
+}
+
+static void use_find(const char *text, size_t length)
+{
+	struct level_zero_use use = level_zero_use_find(text, length);
+	uint32_t version[3];
+
+	if (!memchr(use.loader, '\0', sizeof use.loader) || (use.runtime && !use.runtime_size))
+		abort();
+	(void)level_zero_version(use.loader, version);
+}
+
+static void environment_read(const char *text, size_t length)
+{
+	(void)python_environment_has_perf(text, length);
+	(void)python_command_has_perf(text, length);
+}
+
+static void library_read(const uint8_t *bytes, size_t size)
+{
+	struct dynamic_symbol symbols[] = { { .name = "dlopen" }, { .name = "zeEventQueryStatus" } };
+	int found = dynamic_symbols_find(bytes, size, symbols, 2);
+
+	if (found > 2 || (found == 2 && (!symbols[0].file_offset || !symbols[1].file_offset)))
+		abort();
+	for (size_t i = 0; i < 2; i++) {
+		if (symbols[i].file_offset > size)
+			abort();
+	}
+	uint64_t offset = system_call_find(bytes, size);
+	if (offset && (offset + 2 > size || bytes[offset] != 0x0f || bytes[offset + 1] != 0x05))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	if (size && bytes[0] == 'm') {
+		maps_read((const char *)bytes + 1, size - 1);
+		use_find((const char *)bytes + 1, size - 1);
+	} else if (size && bytes[0] == 'e')
+		environment_read((const char *)bytes + 1, size - 1);
+	else
+		library_read(bytes, size);
+	return 0;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ze-usdt on the running Linux kernel, held against a program that fires the probes as often as it is told. */
+#include <check.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live_source.h"
+#include "test_host.h"
+#include "ze_fire.h"
+#include "ze_records.h"
+
+/* A source that is attached to copy 1 of the library, and profiles fire. */
+static struct test_host *host_start(const struct ze_fire *fire)
+{
+	struct test_host *host = test_host_new("ze-usdt", "tracer=no", NULL);
+	static uint32_t pid;
+
+	pid = (uint32_t)fire->pid;
+	ck_assert_int_eq(test_host_set(host, "library", ze_fire_library('1')), 0);
+	host->target.scope = IAPROF_SCOPE_PIDS;
+	host->target.pids = &pid;
+	host->target.pid_count = 1;
+	test_host_start(host);
+	return host;
+}
+
+/* The tracer's own frame is left out, the runtime's is not: of both the application's site is known. */
+START_TEST(counts_and_stacks_are_exact)
+{
+	struct ze_fire fire = ze_fire_start('1');
+	struct test_host *host = host_start(&fire);
+
+	ze_fire_do(&fire, "launch a 1000 0x800000001000 64 one 1 0");
+	ze_fire_do(&fire, "launch b 500 0x800000001000 64 one 1 0");
+	ze_fire_do(&fire, "launch b 70 0x800000002000 128 two 1 0");
+	test_host_run(host, 300);
+	ze_fire_do(&fire, "launch a 33 0x800000001000 64 one 1 0");
+	ze_fire_do(&fire, "launch a 12 0xffff800000003000 64 short");
+	test_host_stop(host);
+	ck_assert_uint_eq(ze_launches(host, &fire, "one", 'a', 0), 1033);
+	ck_assert_uint_eq(ze_launches(host, &fire, "one", 'b', 0), 500);
+	ck_assert_uint_eq(ze_launches(host, &fire, "two", 'b', 0), 70);
+	ck_assert_uint_eq(ze_launches(host, &fire, "short", 'a', 1), 12);
+	ck_assert_uint_eq(ze_launches(host, &fire, NULL, 0, 0), 1000 + 500 + 70 + 33 + 12);
+	ck_assert_uint_eq(ze_kernels(host), 3);
+	ck_assert_uint_eq(ze_counter(host, "launches"), 1000 + 500 + 70 + 33 + 12);
+	ck_assert_uint_gt(ze_counter(host, "kernel-side-time"), 0);
+	ck_assert_uint_eq(test_host_lost(host, NULL), 0);
+	FOR_EACH_ZE_LAUNCH(launch, host)
+	{
+		const struct iaprof_record_kernel *kernel = ze_kernel(host, launch->kernel);
+		const char *name = test_host_string(host, kernel->name);
+		if (strcmp(name, "two") == 0)
+			ck_assert(kernel->address == 0x800000002000 && kernel->size == 128);
+		if (strcmp(name, "short") == 0)
+			ck_assert(kernel->address == 0x800000003000 && kernel->size == 64);
+	}
+	test_host_free(host);
+	ze_fire_stop(&fire);
+}
+END_TEST
+
+static void threads_check(const char *line, uint64_t fired)
+{
+	struct ze_fire fire = ze_fire_start('1');
+	struct test_host *host = host_start(&fire);
+
+	ze_fire_do(&fire, "%s", line);
+	test_host_stop(host);
+	uint64_t counted = ze_launches(host, &fire, NULL, 0, 0), lost = test_host_lost(host, NULL);
+	ck_assert_msg(counted + lost == fired, "%" PRIu64 " + %" PRIu64 " of %" PRIu64, counted, lost, fired);
+	ck_assert_uint_eq(ze_counter(host, "launches"), fired);
+	ck_assert_uint_eq(ze_kernels(host), 4);
+	/* Sites take turns, and the kernels within them. */
+	if (!lost) {
+		ck_assert_uint_eq(ze_launches(host, &fire, NULL, 'a', 0), fired / 2);
+		ck_assert_uint_eq(ze_launches(host, &fire, "third", 'b', 0), fired / 8);
+	}
+	test_host_free(host);
+	ze_fire_stop(&fire);
+}
+
+START_TEST(threads_lose_nothing)
+{
+	threads_check("threads 8 25000 12500", 200000);
+}
+END_TEST
+
+START_TEST(what_is_too_fast_is_counted)
+{
+	threads_check("threads 8 40000 0", 320000);
+}
+END_TEST
+
+START_TEST(lists_count_when_they_execute)
+{
+	struct ze_fire fire = ze_fire_start('1');
+	struct test_host *host = host_start(&fire);
+
+	ze_fire_do(&fire, "launch a 3 0x800000001000 64 one 1 7");
+	ze_fire_do(&fire, "launch b 2 0x800000002000 64 two 1 7");
+	ze_fire_do(&fire, "launch b 9 0x800000002000 64 two 1 8"); /* never executed */
+	test_host_run(host, 300);
+	test_host_freeze(host);
+	ck_assert_uint_eq(ze_launches(host, &fire, NULL, 0, 0), 0);
+	test_host_thaw(host);
+	ze_fire_do(&fire, "execute 7 10");
+	test_host_run(host, 300);
+	ze_fire_do(&fire, "execute 7 1");
+	ze_fire_do(&fire, "execute 99 5");                         /* a list without kernels */
+	ze_fire_do(&fire, "launch a 1 0x800000001000 64 one 1 9"); /* recorded anew, executed in the same interval */
+	ze_fire_do(&fire, "execute 9 2");
+	test_host_stop(host);
+	ck_assert_uint_eq(ze_launches(host, &fire, "one", 'a', 0), 3 * 11 + 2);
+	ck_assert_uint_eq(ze_launches(host, &fire, "two", 'b', 0), 2 * 11);
+	ck_assert_uint_eq(ze_launches(host, &fire, NULL, 0, 0), 5 * 11 + 2);
+	ck_assert_uint_eq(ze_counter(host, "list-executions"), 10 + 1 + 5 + 2);
+	ck_assert_uint_eq(test_host_lost(host, NULL), 0);
+	test_host_free(host);
+	ze_fire_stop(&fire);
+}
+END_TEST
+
+/* Code that comes to the address of code that went has its own name, even when nobody tells that the other one went. */
+START_TEST(reload_has_its_own_name)
+{
+	struct ze_fire fire = ze_fire_start('1');
+	struct test_host *host = host_start(&fire);
+
+	ze_fire_do(&fire, "launch a 5 0x800000001000 64 old 1 0");
+	ze_fire_do(&fire, "unload 1");
+	ze_fire_do(&fire, "launch a 6 0x800000001000 64 new 2 0");
+	ze_fire_do(&fire, "launch a 7 0x800000005000 64 earlier");
+	ze_fire_do(&fire, "launch a 8 0x800000005000 64 later");
+	test_host_run(host, 300);
+	ze_fire_do(&fire, "launch a 9 0x800000005000 64 latest");
+	test_host_stop(host);
+	ck_assert_uint_eq(ze_launches(host, &fire, "old", 'a', 0), 5);
+	ck_assert_uint_eq(ze_launches(host, &fire, "new", 'a', 0), 6);
+	ck_assert_uint_eq(ze_launches(host, &fire, "earlier", 'a', 1), 7);
+	ck_assert_uint_eq(ze_launches(host, &fire, "later", 'a', 1), 8);
+	ck_assert_uint_eq(ze_launches(host, &fire, "latest", 'a', 1), 9);
+	ck_assert_uint_eq(ze_kernels(host), 5);
+	test_host_free(host);
+	ze_fire_stop(&fire);
+}
+END_TEST
+
+START_TEST(others_are_filtered)
+{
+	struct ze_fire target = ze_fire_start('1'), other = ze_fire_start('1');
+	struct test_host *host = host_start(&target);
+
+	ze_fire_do(&target, "launch a 3 0x800000001000 64 one 1 0");
+	ze_fire_do(&other, "launch a 40 0x800000001000 64 one 1 0");
+	test_host_stop(host);
+	ck_assert_uint_eq(ze_launches(host, &target, "one", 'a', 0), 3);
+	ck_assert_uint_eq(ze_launches(host, &other, NULL, 0, 0), 0);
+	ck_assert_uint_eq(ze_counter(host, "launches"), 3);
+	ck_assert_uint_eq(ze_counter(host, "launches-filtered"), 40);
+	test_host_free(host);
+	ze_fire_stop(&target);
+	ze_fire_stop(&other);
+}
+END_TEST
+
+int main(void)
+{
+	if (!ze_fire_program('1')) {
+		puts("1..0 # SKIP there is no sys/sdt.h to build the program that fires");
+		return 0;
+	}
+	if (!live_source_can_run_with("ze-usdt", "tracer=yes"))
+		return 0;
+	Suite *suite = suite_create("ze-usdt");
+	TCase *tests = tcase_create("live");
+	tcase_set_timeout(tests, 600);
+	tcase_add_test(tests, counts_and_stacks_are_exact);
+	tcase_add_test(tests, threads_lose_nothing);
+	tcase_add_test(tests, what_is_too_fast_is_counted);
+	tcase_add_test(tests, lists_count_when_they_execute);
+	tcase_add_test(tests, reload_has_its_own_name);
+	tcase_add_test(tests, others_are_filtered);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The correlator: stall samples go to the code that was at their address, and to those who launched it, in the right
+ * proportion; what is not known for sure is marked; no sample is lost, none is made.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "correlator/places.h"
+#include "correlator_history.h"
+#include "device/zebin_fixture.h"
+#include "plugin/registry.h"
+#include "symbolizer/device/device_address.h"
+
+START_TEST(a_kernel_and_its_stack)
+{
+	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	take_launches(10, kernel, 'a', 3, SECOND, 2 * SECOND);
+	take_relative(0x1010, 50, SECOND, 2 * SECOND);
+	tell(2 * SECOND);
+	synchronize(3 * SECOND);
+	ck_assert_uint_eq(statistics().samples, 100);
+	finish(100, 0, 0);
+	ck_assert_uint_eq(sum("first;site_a;-;add;active;0x10"), 50);
+	ck_assert_uint_eq(sum("first;site_a;-;add;sbid;0x10"), 50);
+}
+END_TEST
+
+/* The kinds of a stack's frames, a letter each, from the root to the leaf. */
+static void kinds_read(const struct iaprof_profile *profile, uint32_t stack, char *kinds, size_t size)
+{
+	const struct iaprof_stack *frames = iaprof_profile_stack(profile, stack);
+	ck_assert_uint_lt(frames->frame_count, size);
+	for (uint32_t i = 0; i < frames->frame_count; i++)
+		kinds[i] = "?PUK?-sfiro??"[iaprof_profile_frame(profile, frames->frames[i])->kind];
+	kinds[frames->frame_count] = '\0';
+}
+
+START_TEST(user_frames_then_the_linux_kernels_then_the_device)
+{
+	const uint64_t program[] = { 0x2000, 0x1000 };
+	const uint64_t system_call[] = { UINT64_C(0xffffffff81000204), UINT64_C(0xffffffff81000104) };
+	struct iaprof_record_launch launch = { .kernel = take_kernel(10, "add", BASE + 0x1000, SECOND),
+					       .pid = 10,
+					       .user_stack = intern_stack(intern, 10, program, 2),
+					       .kernel_stack = intern_stack(intern, 0, system_call, 2),
+					       .count = 3,
+					       .first_time = start + SECOND };
+	take(LAUNCHES, &launch, IAPROF_RECORD_LAUNCH, sizeof launch, 2 * SECOND);
+	take_relative(0x1010, 50, SECOND, 2 * SECOND);
+	finish(100, 0, 0);
+	ck_assert_uint_eq(sum("first;site_b;site_c;-;add"), 100); /* the leaf is the first address */
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	ck_assert_uint_gt(snapshot->profile.value_count, 0);
+	for (size_t i = 0; i < snapshot->profile.value_count; i++) {
+		char kinds[16];
+		kinds_read(&snapshot->profile, iaprof_profile_value(&snapshot->profile, i)->stack, kinds, sizeof kinds);
+		ck_assert_msg(!strncmp(kinds, "PUUKK-f", 7), "%s", kinds);
+	}
+	snapshot_release(snapshot);
+}
+END_TEST
+
+START_TEST(stacks_share_by_how_often_they_launched)
+{
+	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	for (uint32_t i = 0; i < 20; i++) {
+		uint64_t from = SECOND + i * 100 * MILLISECOND, to = from + 99 * MILLISECOND;
+		for (char site = 'a'; site < 'f'; site++)
+			take_launches(10, kernel, site, UINT64_C(1) << (site - 'a'), from, to);
+		for (uint64_t address = 0x1000; address < 0x1100; address += 0x10)
+			take_relative(address, 1 + address / 16 % 5, from, to);
+		tell(to);
+	}
+	synchronize(4 * SECOND);
+	finish(samples_in, 0, 0);
+	for (char site = 'a'; site < 'f'; site++) {
+		char frames[] = "first;site_?;-;add";
+		*strchr(frames, '?') = site;
+		double share = (double)sum(frames) / (double)samples_in;
+		ck_assert_double_eq_tol(share, (double)(1 << (site - 'a')) / 31, 0.005);
+	}
+}
+END_TEST
+
+START_TEST(launches_of_the_interval_count_and_else_the_last_ones)
+{
+	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, 0);
+	take_launches(10, kernel, 'a', 100, SECOND, 2 * SECOND);
+	take_launches(10, kernel, 'b', 1, 3 * SECOND, 3 * SECOND);
+	take_relative(0x1000, 10, 1100 * MILLISECOND, 1200 * MILLISECOND);
+	take_relative(0x1000, 20, 2500 * MILLISECOND, 2600 * MILLISECOND);
+	take_relative(0x1000, 30, 2950 * MILLISECOND, 3050 * MILLISECOND);
+	take_relative(0x1000, 40, 5 * SECOND, 6 * SECOND); /* one launch that runs for long */
+	take_relative(0x1000, 50, 500 * MILLISECOND, 900 * MILLISECOND);
+	finish(samples_in, 0, 0);
+	ck_assert_uint_eq(sum("first;site_a;-;add"), 2 * (10 + 20 + 50));
+	ck_assert_uint_eq(sum("first;site_b;-;add"), 2 * (30 + 40));
+}
+END_TEST
+
+START_TEST(samples_wait_for_their_code_and_launches)
+{
+	uint32_t early = take_kernel(10, "early", BASE + 0x9000, 0);
+	take_relative(0x1000, 10, SECOND, 1100 * MILLISECOND);
+	tell(1200 * MILLISECOND);
+	synchronize(2 * SECOND);
+	ck_assert_uint_eq(statistics().samples, 0);
+	uint32_t kernel = take_kernel(10, "late", BASE + 0x1000, 900 * MILLISECOND);
+	take_launches(10, kernel, 'a', 1, SECOND, SECOND);
+	tell(2100 * MILLISECOND);
+	synchronize(2500 * MILLISECOND);
+	ck_assert_uint_eq(statistics().matched, 20);
+	/* The code is known, but not yet who launched it then. */
+	take_relative(0x9000, 5, 2600 * MILLISECOND, 2700 * MILLISECOND);
+	synchronize(3 * SECOND);
+	ck_assert_uint_eq(statistics().samples, 20);
+	take_launches(10, early, 'b', 1, 2650 * MILLISECOND, 2650 * MILLISECOND);
+	tell(3 * SECOND);
+	synchronize(3500 * MILLISECOND);
+	ck_assert_uint_eq(statistics().samples, 30);
+	/* Nobody ever tells: they do not wait for ever. */
+	take_relative(0x1000, 1, 4 * SECOND, 4100 * MILLISECOND);
+	take_relative(0x5000, 1, 4 * SECOND, 4100 * MILLISECOND);
+	synchronize(6 * SECOND);
+	ck_assert_uint_eq(statistics().samples, 30);
+	synchronize(6200 * MILLISECOND);
+	ck_assert_uint_eq(statistics().samples, 34);
+	finish(32, 0, 2);
+	ck_assert_uint_eq(sum("first;site_a;-;late"), 22);
+	ck_assert_uint_eq(sum("first;site_b;-;early"), 10);
+	ck_assert_uint_eq(sum("[unknown];-;[unknown device code];active;0x5000"), 1);
+}
+END_TEST
+
+START_TEST(who_was_busy_decides_between_processes)
+{
+	two_processes();
+	for (uint64_t i = 0; i < 10; i++) {
+		uint64_t from = SECOND + i * 100 * MILLISECOND, to = from + 90 * MILLISECOND;
+		take_activity(i % 2 ? 11 : 10, IAPROF_ACTIVITY_SCHEDULER, 50 * MILLISECOND, NULL, from, to);
+		/* Less to be trusted, and wrong. */
+		take_activity(11, IAPROF_ACTIVITY_STATISTICS, 90 * MILLISECOND, NULL, from, to);
+		take_relative(0x1000, i % 2 ? 7 : 5, from, to);
+	}
+	finish(samples_in, 0, 0);
+	ck_assert_uint_eq(sum("first;site_a;-;add"), 2 * 5 * 5);
+	ck_assert_uint_eq(sum("second;site_b;-;multiply"), 2 * 5 * 7);
+}
+END_TEST
+
+START_TEST(two_at_once_are_ambiguous_and_share_by_busy_time)
+{
+	two_processes();
+	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, 30 * MILLISECOND, NULL, SECOND, 2 * SECOND);
+	take_activity(11, IAPROF_ACTIVITY_SCHEDULER, 10 * MILLISECOND, NULL, SECOND, 2 * SECOND);
+	take_relative(0x1000, 400, SECOND, 2 * SECOND);
+	finish(0, 800, 0);
+	ck_assert_uint_eq(sum("first;site_a;-;[ambiguous];add"), 600);
+	ck_assert_uint_eq(sum("second;site_b;-;[ambiguous];multiply"), 200);
+}
+END_TEST
+
+START_TEST(without_activity_launches_decide)
+{
+	uint32_t first = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	uint32_t second = take_kernel(11, "multiply", BASE + 0x1000, SECOND);
+	take_launches(10, first, 'a', 30, SECOND, 2 * SECOND);
+	take_relative(0x1000, 5, SECOND, 2 * SECOND); /* the other one never launched it */
+	take_launches(11, second, 'b', 10, 3 * SECOND, 4 * SECOND);
+	take_launches(10, first, 'a', 30, 3 * SECOND, 4 * SECOND);
+	take_relative(0x1000, 100, 3 * SECOND, 4 * SECOND);
+	finish(10, 200, 0);
+	ck_assert_uint_eq(sum("first;site_a;-;add"), 160);
+	ck_assert_uint_eq(sum("second;site_b;-;[ambiguous];multiply"), 50);
+}
+END_TEST
+
+START_TEST(a_busy_process_without_code_is_not_given_the_code_of_an_idle_one)
+{
+	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	take_launches(10, kernel, 'a', 1, SECOND, SECOND);
+	take_process(12, IAPROF_PROCESS_EXISTING, "compositor", 0);
+	take_activity(12, IAPROF_ACTIVITY_SCHEDULER, MILLISECOND, "[Mesa shader code]", 2 * SECOND, 3 * SECOND);
+	take_relative(0x1000, 5, 2 * SECOND, 3 * SECOND);
+	/* Where both are, the one with code there is more likely by far. */
+	take_activity(12, IAPROF_ACTIVITY_SCHEDULER, MILLISECOND, "[Mesa shader code]", 4 * SECOND, 5 * SECOND);
+	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, MILLISECOND, NULL, 4 * SECOND, 5 * SECOND);
+	take_relative(0x1000, 7, 4 * SECOND, 5 * SECOND);
+	take_relative(0x7000, 9, 4 * SECOND, 5 * SECOND); /* whose, of the two? */
+	finish(14, 0, 28);
+	ck_assert_uint_eq(sum("compositor;-;[Mesa shader code];active;0x1000"), 5);
+	ck_assert_uint_eq(sum("first;site_a;-;add"), 14);
+	ck_assert_uint_eq(sum("[unknown];-;[unknown device code]"), 18);
+}
+END_TEST
+
+START_TEST(code_that_replaces_other_code_gets_its_own_samples)
+{
+	CLEANUP_FREE char *path = zebin_path("lnl/transformer", ".loaded-debug.elf");
+	CLEANUP_FREE char *other = zebin_path("ptl/transformer", ".loaded-debug.elf");
+	expected_place_array sections = zebin_sections(path), others = zebin_sections(other);
+	uint64_t place = device_address_plain(sections.items[0].address) + 0x100, address = place & UINT32_MAX;
+	const char *name = NULL;
+	for (size_t i = 0; i < others.count; i++) {
+		uint64_t begin = device_address_plain(others.items[i].address);
+		if (place >= begin && place - begin < others.items[i].size)
+			name = strrchr(others.items[i].name, '.') + 1;
+	}
+	ck_assert_ptr_nonnull(name); /* the same address is in both images */
+	uint32_t first = take_object(10, path, place, SECOND);
+	take_relative(address, 5, SECOND, 2 * SECOND);
+	take_unload(10, first, 3 * SECOND);
+	take_relative(address, 7, 3500 * MILLISECOND, 3600 * MILLISECOND); /* nothing is there */
+	take_object(10, other, place, 4 * SECOND);
+	take_relative(address, 9, 5 * SECOND, 6 * SECOND);
+	take_relative(address, 11, 2900 * MILLISECOND, 4100 * MILLISECOND); /* both were there for a while */
+	finish(28, 22, 14);
+	char frames[256];
+	snprintf(frames, sizeof frames, "first;[launch not seen];-;%s", strrchr(sections.items[0].name, '.') + 1);
+	ck_assert_uint_ge(sum(frames), 10 + 10); /* halves of odd numbers */
+	ck_assert_uint_le(sum(frames), 10 + 12);
+	snprintf(frames, sizeof frames, "first;[launch not seen];-;%s", name);
+	ck_assert_uint_ge(sum(frames), 18 + 10);
+	ck_assert_uint_le(sum(frames), 18 + 12);
+	ck_assert_uint_eq(sum("first;[launch not seen];-"), 28 + 22);
+	ck_assert_uint_eq(statistics().unlaunched, 28);
+	array_free(&sections);
+	array_free(&others);
+}
+END_TEST
+
+START_TEST(every_instruction_of_an_image_has_its_lines)
+{
+	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".loaded-debug.elf");
+	expected_instruction_array instructions = zebin_instructions("bmg/transformer");
+	take_object(10, path, BASE, SECOND);
+	for (size_t i = 0; i < instructions.count; i++)
+		take_relative(device_address_plain(instructions.items[i].address) - BASE, i + 1, 2 * SECOND,
+			      3 * SECOND);
+	finish(samples_in, 0, 0);
+	for (size_t i = 0; i < instructions.count; i += 97) {
+		const struct expected_instruction *instruction = &instructions.items[i];
+		char frames[1024], offset[32];
+		size_t length = (size_t)snprintf(frames, sizeof frames, "first;-");
+		for (size_t k = instruction->frame_count; k-- > 0;)
+			length += (size_t)snprintf(frames + length, sizeof frames - length, ";%s",
+						   instruction->frames[k].function);
+		snprintf(offset, sizeof offset, ";sbid;0x%lx", instruction->offset);
+		snprintf(frames + length, sizeof frames - length, "%s", offset);
+		ck_assert_msg(sum(frames) >= i + 1, "%s", frames);
+	}
+	array_free(&instructions);
+}
+END_TEST
+
+/* Under an instruction that waits for others stand those, for scoreboard stalls alone. */
+static void check_producers(struct code_reader *reader, const struct iaprof_profile *profile,
+			    const struct iaprof_value *value, size_t *checked)
+{
+	const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+	const struct iaprof_frame *frames[64] = { 0 };
+	ck_assert_uint_lt(stack->frame_count, 64);
+	uint32_t count = stack->frame_count, producer_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		frames[i] = iaprof_profile_frame(profile, stack->frames[i]);
+		producer_count += (frames[i]->flags & IAPROF_FRAME_PRODUCER) != 0;
+	}
+	const struct code_function *kernel = find_function(code_reader_object(reader), "matmul_tile");
+	uint64_t address = kernel->address + frames[count - 1]->offset;
+	struct iaprof_producer producers[64];
+	uint32_t flags;
+	size_t wanted = code_reader_producers(reader, address, producers, 64, &flags);
+	if (!strcmp(frames[count - 2]->name, "active"))
+		wanted = flags = 0;
+	size_t shown = wanted < PLACE_PRODUCERS_MAX ? wanted : PLACE_PRODUCERS_MAX;
+	ck_assert_uint_eq(producer_count, shown + (wanted > shown || flags));
+	for (size_t i = 0; i < shown; i++) {
+		const struct iaprof_frame *frame = frames[count - 2 - producer_count + i];
+		struct code_place place;
+		ck_assert(code_reader_find(reader, producers[i].offset, &place));
+		ck_assert_str_eq(frame->name, place.instruction.mnemonic);
+		ck_assert_uint_eq(frame->line, place.functions[place.function_count - 1].line);
+		++*checked;
+	}
+	ck_assert_uint_eq(frames[count - 3 - producer_count]->kind, IAPROF_FRAME_DEVICE_INSTRUCTION);
+	ck_assert_uint_eq(frames[count - 3 - producer_count]->flags & IAPROF_FRAME_PRODUCER, 0);
+}
+
+START_TEST(what_is_waited_for_is_under_who_waits)
+{
+	struct registry registry = { 0 };
+	struct instance_services services = { 0 };
+	struct decoders decoders = { .registry = &registry, .services = &services };
+	struct instance_configuration wanted = { .plugin = getenv("INTEL_GT_PLUGIN") };
+	struct error error = { 0 };
+	ck_assert_ptr_nonnull(wanted.plugin);
+	ck_assert_msg(decoders_add(&decoders, &wanted, &error) == 0, "%s", error.text);
+	collector_free(collector);
+	collector = make_collector(true, &decoders);
+	announce();
+	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".loaded-debug.elf");
+	expected_instruction_array instructions = zebin_instructions("bmg/transformer");
+	take_object(10, path, BASE, SECOND);
+	for (size_t i = 0; i < instructions.count; i++)
+		if (!strcmp(instructions.items[i].kernel, "matmul_tile"))
+			take_relative(device_address_plain(instructions.items[i].address) - BASE, 1, 2 * SECOND,
+				      3 * SECOND);
+	finish(samples_in, 0, 0);
+	struct code_object *object = zebin_open("bmg/transformer", ".loaded-debug.elf");
+	struct code_reader *reader = code_reader_new(object, decoders_find(&decoders, 205));
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	size_t checked = 0;
+	for (size_t i = 0; i < snapshot->profile.value_count; i++)
+		check_producers(reader, &snapshot->profile, iaprof_profile_value(&snapshot->profile, i), &checked);
+	ck_assert_uint_gt(checked, 20);
+	snapshot_release(snapshot);
+	code_reader_free(reader);
+	code_object_release(object);
+	array_free(&instructions);
+	collector_free(collector);
+	collector = NULL;
+	decoders_release(&decoders);
+	registry_free(&registry);
+}
+END_TEST
+
+START_TEST(absolute_addresses_and_several_bases)
+{
+	take_kernel(10, "low", BASE + 0x1000, SECOND);
+	take_kernel(11, "high", BASE + (UINT64_C(1) << 32) + 0x2000, SECOND);
+	take_relative(0x1000, 5, SECOND, 2 * SECOND);
+	take_relative(0x2000, 7, SECOND, 2 * SECOND);
+	take_stalls(BASE + 0x1000, IAPROF_ADDRESS_ABSOLUTE, 9, SECOND, 2 * SECOND);
+	take_stalls(BASE + 0x2000, IAPROF_ADDRESS_ABSOLUTE, 11, SECOND, 2 * SECOND);
+	take_stalls((BASE + 0x1000) | UINT64_C(0xffff) << 48, IAPROF_ADDRESS_ABSOLUTE, 13, SECOND, 2 * SECOND);
+	finish(2 * (5 + 7 + 9 + 13), 0, 22);
+	ck_assert_uint_eq(sum("first;-;low"), 2 * (5 + 9 + 13));
+	ck_assert_uint_eq(sum("second;-;high"), 14);
+}
+END_TEST
+
+START_TEST(a_program_that_ended_still_gets_its_samples)
+{
+	take_process(20, IAPROF_PROCESS_FORK, "short", SECOND);
+	uint32_t kernel = take_kernel(20, "add", BASE + 0x1000, SECOND + MILLISECOND);
+	take_launches(20, kernel, 'c', 4, SECOND + 2 * MILLISECOND, SECOND + 20 * MILLISECOND);
+	take_process(20, IAPROF_PROCESS_EXIT, "", SECOND + 40 * MILLISECOND);
+	take_relative(0x1000, 6, SECOND + MILLISECOND, SECOND + 30 * MILLISECOND);
+	tell(2 * SECOND);
+	synchronize(2 * SECOND);
+	/* Another one gets its pid, and is at the same addresses. */
+	take_process(20, IAPROF_PROCESS_FORK, "next", 3 * SECOND);
+	uint32_t next = take_kernel(20, "subtract", BASE + 0x1000, 3 * SECOND);
+	take_launches(20, next, 'd', 4, 3 * SECOND, 4 * SECOND);
+	take_relative(0x1000, 8, 3 * SECOND, 4 * SECOND);
+	for (uint64_t time = 5 * SECOND; time < 30 * SECOND; time += SECOND)
+		synchronize(time);
+	take_relative(0x1000, 10, 31 * SECOND, 32 * SECOND);
+	finish(samples_in, 0, 0);
+	ck_assert_uint_eq(sum("short;site_c;-;add"), 12);
+	ck_assert_uint_eq(sum("next;site_d;-;subtract"), 36);
+}
+END_TEST
+
+static const char *metadata(const struct iaprof_profile *profile, const char *key)
+{
+	for (const char *const *pair = profile->metadata; *pair; pair += 2)
+		if (!strcmp(pair[0], key))
+			return pair[1];
+	return "";
+}
+
+/* Each of several cards of one model has an account of its own, in what sinks write as well. */
+START_TEST(devices_of_one_name_are_told_apart)
+{
+	const char *const addresses[] = { "0000:03:00.0", "0000:04:00.0" };
+	for (uint32_t i = 0; i < 2; i++) {
+		struct iaprof_record_device device = { .id = i + 2,
+						       .name = text("Intel Arc B580 GT 0"),
+						       .address = text(addresses[i]) };
+		take(STALLS, &device, IAPROF_RECORD_DEVICE, sizeof device, 0);
+	}
+	for (uint32_t device = 1; device <= 3; device++) {
+		struct {
+			struct iaprof_record_stall_sample head;
+			uint64_t counts[1];
+		} record = { .head = { .begin = start, .address = 8, .device = device, .reason_count = 1 },
+			     .counts = { 10 * device } };
+		take(STALLS, &record, IAPROF_RECORD_STALL_SAMPLE, sizeof record, SECOND);
+	}
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	const struct iaprof_profile *profile = &snapshot->profile;
+	ck_assert_ptr_nonnull(strstr(metadata(profile, "samples of GPU 1"), "10 samples"));
+	ck_assert_ptr_nonnull(
+		strstr(metadata(profile, "samples of Intel Arc B580 GT 0 at 0000:03:00.0"), "20 samples"));
+	ck_assert_ptr_nonnull(
+		strstr(metadata(profile, "samples of Intel Arc B580 GT 0 at 0000:04:00.0"), "30 samples"));
+	snapshot_release(snapshot);
+}
+END_TEST
+
+/* A replay cannot tell otherwise to which interval they belong: other records come between a SYNC and them. */
+START_TEST(values_have_the_time_of_their_sync)
+{
+	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	take_launches(10, kernel, 'a', 3, SECOND, 2 * SECOND);
+	for (uint64_t second = 2; second <= 4; second++) {
+		take_relative(0x1010, second, (second - 1) * SECOND, second * SECOND);
+		tell(second * SECOND);
+		if (second < 4)
+			synchronize(second * SECOND + MILLISECOND);
+	}
+	collector_finish(collector);
+	uint64_t values[3] = { 0 };
+	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
+		struct iaprof_batch batch = block_batch(block);
+		for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));) {
+			if (record->type != IAPROF_RECORD_PROFILE_VALUE)
+				continue;
+			bool is_first = record->time == start + 2 * SECOND + MILLISECOND;
+			bool is_second = record->time == start + 3 * SECOND + MILLISECOND;
+			ck_assert(is_first || is_second || record->time > start + 3 * SECOND + MILLISECOND);
+			values[is_first    ? 0
+			       : is_second ? 1
+					   : 2] += ((const struct iaprof_record_profile_value *)record)->value;
+		}
+		next = block->next;
+		bus_recycle(bus, block);
+	}
+	for (size_t i = 0; i < 3; i++)
+		ck_assert_uint_eq(values[i], 2 * (i + 2));
+}
+END_TEST
+
+START_TEST(a_replay_gives_the_same_profile)
+{
+	two_processes();
+	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, 2, NULL, SECOND, 2 * SECOND);
+	take_activity(11, IAPROF_ACTIVITY_SCHEDULER, 1, NULL, SECOND, 2 * SECOND);
+	take_relative(0x1000, 300, SECOND, 2 * SECOND);
+	take_relative(0x8000, 3, SECOND, 2 * SECOND);
+	collector_finish(collector);
+	struct collector *replay = make_collector(false, NULL);
+	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
+		struct iaprof_batch batch = block_batch(block);
+		next = block->next;
+		collector_take(replay, &batch, NULL, NULL);
+		bus_recycle(bus, block);
+	}
+	collector_finish(replay);
+	const char *const all[] = { "-", "first;site_a;-;[ambiguous];add;sbid;0x0", "second;site_b;-;[ambiguous]",
+				    "[unknown];-;[unknown device code];active;0x8000" };
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		ck_assert_uint_gt(sum(all[i]), 0);
+		ck_assert_uint_eq(sum_of(replay, all[i]), sum(all[i]));
+	}
+	collector_free(replay);
+}
+END_TEST
+
+/* Of anything in any order nothing is lost or made up. */
+START_TEST(totals_are_kept_whatever_comes)
+{
+	srandom((unsigned)_i + 1);
+	for (uint32_t i = 0; i < 3000; i++) {
+		uint64_t time = (uint64_t)i * 10 * MILLISECOND + (uint64_t)(random() % 400) * MILLISECOND;
+		uint64_t earlier = time - time / (1 + (uint64_t)(random() % 50));
+		uint32_t pid = 10 + (uint32_t)(random() % 4);
+		switch (random() % 8) {
+		case 0:
+			take_kernel(pid, random() % 2 ? "add" : "multiply", BASE + (uint64_t)(random() % 8) * 0x800,
+				    time);
+			break;
+		case 1:
+		case 2:
+			take_launches(pid, 1 + (uint32_t)(random() % 20), (char)('a' + random() % 5),
+				      1 + (uint64_t)(random() % 9), earlier, time);
+			break;
+		case 3:
+			take_activity(pid, 1 + (uint32_t)(random() % 2), 1 + (uint64_t)(random() % 1000), NULL, earlier,
+				      time);
+			break;
+		case 4:
+			take_process(pid, 2 + (uint32_t)(random() % 4), "program", time);
+			break;
+		case 5:
+			tell(time);
+			synchronize(time);
+			break;
+		default:
+			take_relative((uint64_t)(random() % 0x5000), (uint64_t)(random() % 20), earlier, time);
+		}
+	}
+	collector_finish(collector);
+	struct device_samples became = statistics();
+	ck_assert_uint_eq(became.samples, samples_in);
+	ck_assert_uint_eq(became.matched + became.ambiguous + became.unmatched, samples_in);
+	ck_assert_uint_eq(sum("-"), samples_in);
+	ck_assert_uint_eq(sum("-;[ambiguous]"), became.ambiguous);
+	ck_assert_uint_eq(sum("-;[unknown device code]"), became.unmatched);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("correlator");
+	TCase *tests = tcase_create("correlator");
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, a_kernel_and_its_stack);
+	tcase_add_test(tests, user_frames_then_the_linux_kernels_then_the_device);
+	tcase_add_test(tests, stacks_share_by_how_often_they_launched);
+	tcase_add_test(tests, launches_of_the_interval_count_and_else_the_last_ones);
+	tcase_add_test(tests, samples_wait_for_their_code_and_launches);
+	tcase_add_test(tests, who_was_busy_decides_between_processes);
+	tcase_add_test(tests, two_at_once_are_ambiguous_and_share_by_busy_time);
+	tcase_add_test(tests, without_activity_launches_decide);
+	tcase_add_test(tests, a_busy_process_without_code_is_not_given_the_code_of_an_idle_one);
+	tcase_add_test(tests, code_that_replaces_other_code_gets_its_own_samples);
+	tcase_add_test(tests, every_instruction_of_an_image_has_its_lines);
+	tcase_add_test(tests, what_is_waited_for_is_under_who_waits);
+	tcase_add_test(tests, absolute_addresses_and_several_bases);
+	tcase_add_test(tests, a_program_that_ended_still_gets_its_samples);
+	tcase_add_test(tests, devices_of_one_name_are_told_apart);
+	tcase_add_test(tests, values_have_the_time_of_their_sync);
+	tcase_add_test(tests, a_replay_gives_the_same_profile);
+	tcase_add_loop_test(tests, totals_are_kept_whatever_comes, 0, 20);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who is behind samples where several may be: what counts as evidence, what does not, and that what is not certain is
+ * marked. Histories that were wrong once.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correlator_history.h"
+
+START_TEST(code_that_is_loaded_again_is_launched_by_its_newest_callers)
+{
+	for (uint32_t i = 0; i < 20; i++) {
+		uint64_t time = SECOND + i * SECOND / 2, end = time + 400 * MILLISECOND;
+		uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, time);
+		take_launches(10, kernel, (char)('a' + i), 5, time, end);
+		take_relative(0x1000, 50, time, end);
+		tell(end + MILLISECOND);
+		synchronize(end + 2 * MILLISECOND);
+	}
+	finish(samples_in, 0, 0);
+	for (char site = 'a'; site < 'a' + 20; site++) {
+		char frames[] = "first;site_?;-;add";
+		*strchr(frames, '?') = site;
+		ck_assert_uint_eq(sum(frames), 100);
+	}
+}
+END_TEST
+
+START_TEST(a_long_kernel_is_of_its_last_launch_also_where_it_is_loaded_again)
+{
+	uint32_t before = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	take_launches(10, before, 'a', 9, SECOND, 2 * SECOND);
+	uint32_t after = take_kernel(10, "add", BASE + 0x1000, 3 * SECOND);
+	take_launches(10, after, 'b', 1, 3 * SECOND, 3 * SECOND);
+	take_relative(0x1000, 50, 5 * SECOND, 6 * SECOND);
+	finish(100, 0, 0);
+	ck_assert_uint_eq(sum("first;site_b;-;add"), 100);
+}
+END_TEST
+
+/* Two launches a tenth of a second are not one in each hundredth. */
+START_TEST(rare_launches_do_not_count_in_intervals_without_them)
+{
+	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	for (uint64_t i = 0; i < 20; i++) {
+		uint64_t time = SECOND + i * 100 * MILLISECOND;
+		take_launches(10, kernel, 'a', 10, time + 2 * MILLISECOND, time + 92 * MILLISECOND);
+		take_launches(10, kernel, 'b', 2, time + 3 * MILLISECOND, time + 93 * MILLISECOND);
+		for (uint64_t k = 0; k < 10; k++)
+			take_relative(0x1000, 120, time + k * 10 * MILLISECOND, time + (k + 1) * 10 * MILLISECOND);
+	}
+	finish(samples_in, 0, 0);
+	double share = (double)sum("site_b;-;add") / (double)samples_in;
+	ck_assert_double_gt(share, 0.07); /* a half or so of two intervals */
+	ck_assert_double_lt(share, 0.1);
+}
+END_TEST
+
+START_TEST(single_samples_are_shared_evenly_whatever_came_before)
+{
+	uint32_t add = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	uint32_t other = take_kernel(10, "subtract", BASE + 0x1000, SECOND);
+	uint32_t multiply = take_kernel(10, "multiply", BASE + 0x3000, SECOND);
+	for (uint64_t i = 0; i < 200; i++) {
+		uint64_t time = SECOND + i * 100 * MILLISECOND, end = time + 90 * MILLISECOND;
+		take_launches(10, add, 'a', 5, time, end);
+		take_launches(10, other, 'a', 5, time, end);
+		take_launches(10, multiply, 'a', 5, time, end);
+		take_launches(10, multiply, 'b', 5, time, end);
+		take_relative(i < 100 ? 0x1000 : 0x3000, 1, time, end);
+		tell(end);
+		synchronize(end + 1);
+	}
+	collector_finish(collector);
+	ck_assert_uint_ge(sum("site_a;-;multiply"), 99);
+	ck_assert_uint_le(sum("site_a;-;multiply"), 101);
+	ck_assert_uint_eq(sum("-;multiply"), 200);
+}
+END_TEST
+
+/* A program whose whole life is in one interval. with_other: somebody else has code at its address. */
+START_TEST(a_program_within_one_interval_gets_its_samples)
+{
+	bool with_other = _i;
+	if (with_other) {
+		uint32_t other = take_kernel(10, "other", BASE + 0x1000, MILLISECOND);
+		take_launches(10, other, 'a', 1, MILLISECOND, MILLISECOND);
+	}
+	uint64_t begin = 20 * SECOND;
+	take_process(20, IAPROF_PROCESS_FORK, "short", begin + 10 * MILLISECOND);
+	uint32_t kernel = take_kernel(20, "add", BASE + 0x1000, begin + 20 * MILLISECOND);
+	take_launches(20, kernel, 'c', 4, begin + 20 * MILLISECOND, begin + 50 * MILLISECOND);
+	take_process(20, IAPROF_PROCESS_EXIT, "", begin + 60 * MILLISECOND);
+	take_relative(0x1000, 6, begin, begin + 100 * MILLISECOND);
+	for (uint64_t time = begin + SECOND; time < begin + 8 * SECOND; time += SECOND) {
+		tell(time);
+		synchronize(time);
+	}
+	finish(12, 0, 0);
+	ck_assert_uint_eq(sum("short;site_c;-;add"), 12);
+}
+END_TEST
+
+START_TEST(a_base_is_of_its_own_process)
+{
+	uint32_t victim = take_kernel(10, "victim", BASE + 0x3000, SECOND);
+	take_launches(10, victim, 'a', 1, SECOND, 3 * SECOND);
+	struct iaprof_record_kernel record = { .id = ++kernel_count,
+					       .pid = 11,
+					       .name = text("other"),
+					       .address = BASE + 0x9000,
+					       .size = 0x1000,
+					       .instruction_base = BASE + 0x2000 };
+	take(LAUNCHES, &record, IAPROF_RECORD_KERNEL, sizeof record, SECOND);
+	take_relative(0x1010, 50, SECOND, 2 * SECOND);
+	take_relative(0x7000, 5, SECOND, 2 * SECOND);
+	finish(10, 0, 100);
+	ck_assert_uint_eq(sum("second;-;other"), 10);
+}
+END_TEST
+
+/* More processes than a table of suspects holds have code at the address. */
+START_TEST(of_very_many_processes_the_busy_one_is_found)
+{
+	for (uint32_t pid = 100; pid < 400; pid++) {
+		bool works = pid == 399;
+		take_process(pid, IAPROF_PROCESS_EXISTING, works ? "worker" : "idle", 0);
+		uint32_t kernel = take_kernel(pid, works ? "mine" : "theirs", BASE + 0x1000, SECOND);
+		take_launches(pid, kernel, works ? 'a' : 'b', 1, SECOND, SECOND);
+	}
+	take_activity(399, IAPROF_ACTIVITY_SCHEDULER, 90 * MILLISECOND, NULL, 3 * SECOND, 4 * SECOND);
+	take_relative(0x1000, 50, 3 * SECOND, 4 * SECOND);
+	take_relative(0x1000, 7, 20 * SECOND, 21 * SECOND); /* nobody says who was busy */
+	finish(100, 14, 0);
+	ck_assert_uint_eq(sum("worker;site_a;-;mine"), 100 + sum("worker;site_a;-;[ambiguous];mine"));
+}
+END_TEST
+
+START_TEST(of_very_many_busy_processes_the_busiest_counts)
+{
+	take_process(999, IAPROF_PROCESS_EXISTING, "worker", 0);
+	uint32_t kernel = take_kernel(999, "mine", BASE + 0x1000, SECOND);
+	take_launches(999, kernel, 'a', 1, SECOND, 2 * SECOND);
+	for (uint32_t pid = 500; pid < 1000; pid++)
+		take_activity(pid, IAPROF_ACTIVITY_SCHEDULER, pid == 999 ? SECOND : 100, NULL, SECOND, 2 * SECOND);
+	take_relative(0x1000, 50, SECOND, 2 * SECOND);
+	finish(0, 100, 0); /* some of the others are not known */
+	ck_assert_uint_eq(sum("worker;site_a;-;[ambiguous];mine"), 100);
+}
+END_TEST
+
+START_TEST(a_busy_process_whose_launches_are_not_seen_is_not_left_out)
+{
+	take_kernel(10, "add", BASE + 0x1000, SECOND);
+	uint32_t kernel = take_kernel(11, "multiply", BASE + 0x1000, SECOND);
+	take_launches(11, kernel, 'b', 1, SECOND, SECOND);
+	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, 900 * MILLISECOND, NULL, 30 * SECOND, 31 * SECOND);
+	take_activity(11, IAPROF_ACTIVITY_SCHEDULER, 100 * MILLISECOND, NULL, 30 * SECOND, 31 * SECOND);
+	take_relative(0x1000, 50, 30 * SECOND, 31 * SECOND);
+	finish(0, 100, 0);
+	ck_assert_uint_eq(sum("first;[launch not seen];-;[ambiguous];add"), 90);
+	ck_assert_uint_eq(sum("second;site_b;-;[ambiguous];multiply"), 10);
+}
+END_TEST
+
+START_TEST(whoever_launches_other_kernels_only_does_not_run_this_one)
+{
+	two_processes();
+	uint32_t kernel = take_kernel(11, "other", BASE + 0x5000, SECOND);
+	take_launches(11, kernel, 'c', 1, 30 * SECOND, 31 * SECOND);
+	take_kernel(10, "never", BASE + 0x5000, SECOND);
+	for (uint32_t pid = 10; pid < 12; pid++)
+		take_activity(pid, IAPROF_ACTIVITY_SCHEDULER, SECOND / 2, NULL, 30 * SECOND, 31 * SECOND);
+	take_relative(0x5000, 50, 30 * SECOND, 31 * SECOND);
+	finish(100, 0, 0);
+	ck_assert_uint_eq(sum("second;site_c;-;other"), 100);
+}
+END_TEST
+
+/* Without news of who was busy: one launched it now, the other one shortly before, and may run it still. */
+START_TEST(a_kernel_launched_shortly_before_may_run_still)
+{
+	uint32_t add = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	uint32_t multiply = take_kernel(11, "multiply", BASE + 0x1000, SECOND);
+	take_launches(11, multiply, 'b', 1, 1999 * MILLISECOND, 1999 * MILLISECOND);
+	take_launches(10, add, 'a', 1, 2099 * MILLISECOND, 2099 * MILLISECOND);
+	take_relative(0x1000, 50, 2 * SECOND, 2100 * MILLISECOND);
+	take_launches(10, add, 'a', 1, 20 * SECOND, 20 * SECOND);
+	take_relative(0x1000, 7, 20 * SECOND, 20100 * MILLISECOND); /* the other one is long over */
+	finish(14, 100, 0);
+	ck_assert_uint_eq(sum("first;site_a;-;[ambiguous];add"), 100);
+	ck_assert_uint_eq(sum("first;site_a;-;add"), 100 + 14);
+}
+END_TEST
+
+START_TEST(statistics_are_no_evidence_against_one_that_launches)
+{
+	two_processes();
+	take_activity(10, IAPROF_ACTIVITY_STATISTICS, MILLISECOND, NULL, 2 * SECOND, 3 * SECOND);
+	take_relative(0x1000, 50, 2 * SECOND, 3 * SECOND);
+	take_relative(0x7000, 5, 2 * SECOND, 3 * SECOND);
+	/* One that did not launch it then, but the statistics know it as the only one. */
+	take_activity(10, IAPROF_ACTIVITY_STATISTICS, MILLISECOND, NULL, 15 * SECOND, 16 * SECOND);
+	take_relative(0x1000, 3, 15 * SECOND, 16 * SECOND);
+	finish(6, 100, 10);
+	ck_assert_uint_eq(sum("[unknown];-;[unknown device code]"), 10);
+	ck_assert_uint_eq(sum("first;site_a;-;[ambiguous];add"), 50);
+	ck_assert_uint_eq(sum("first;site_a;-;add"), 50 + 6);
+}
+END_TEST
+
+START_TEST(an_exec_that_is_told_late_ends_the_old_program_only)
+{
+	take_process(20, IAPROF_PROCESS_FORK, "sh", SECOND);
+	uint32_t kernel = take_kernel(20, "add", BASE + 0x1000, 1100 * MILLISECOND);
+	take_launches(20, kernel, 'a', 1, 1100 * MILLISECOND, 1200 * MILLISECOND);
+	take_process(20, IAPROF_PROCESS_EXEC, "program", 1050 * MILLISECOND);
+	for (uint64_t time = 2 * SECOND; time < 20 * SECOND; time += SECOND) {
+		tell(time);
+		synchronize(time);
+	}
+	take_launches(20, kernel, 'a', 1, 20 * SECOND, 21 * SECOND);
+	take_relative(0x1000, 50, 20 * SECOND, 21 * SECOND);
+	finish(100, 0, 0);
+	ck_assert_uint_eq(sum("program;site_a;-;add"), 100);
+	ck_assert_uint_eq(collector_statistics(collector).correlator.launches_unknown, 0);
+}
+END_TEST
+
+/* Their ends are told before their code is: nothing of them stays. */
+START_TEST(short_programs_leave_nothing_behind)
+{
+	for (uint32_t i = 0; i < 5000; i++) {
+		uint64_t time = i * 4 * MILLISECOND;
+		take_process(1000 + i, IAPROF_PROCESS_FORK, "short", time);
+		take_process(1000 + i, IAPROF_PROCESS_EXIT, "", time + 3 * MILLISECOND);
+		struct iaprof_record_kernel record = { .id = ++kernel_count,
+						       .pid = 1000 + i,
+						       .name = text("add"),
+						       .address = BASE + 0x1000,
+						       .size = 0x1000,
+						       .instruction_base = BASE - (uint64_t)i * 0x1000 };
+		take(LAUNCHES, &record, IAPROF_RECORD_KERNEL, sizeof record, time + MILLISECOND);
+		if (i % 100 == 99)
+			synchronize(time);
+	}
+	for (uint64_t time = 21 * SECOND; time < 40 * SECOND; time += SECOND)
+		synchronize(time);
+	ck_assert_uint_eq(collector_statistics(collector).correlator.kernels_refused, 0);
+	uint64_t refused = collector_statistics(collector).correlator.bases_refused;
+	uint32_t kernel = take_kernel(10, "add", BASE + (UINT64_C(7) << 40), 41 * SECOND);
+	take_launches(10, kernel, 'a', 1, 41 * SECOND, 42 * SECOND);
+	take_relative(0x10, 50, 41 * SECOND, 42 * SECOND);
+	finish(100, 0, 0);
+	ck_assert_uint_eq(collector_statistics(collector).correlator.bases_refused, refused);
+}
+END_TEST
+
+START_TEST(very_many_stacks_of_one_kernel_share_it)
+{
+	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	take_launches(10, kernel, 'a', 100, SECOND, SECOND + 90 * MILLISECOND);
+	take_relative(0x1000, 50, SECOND, SECOND + 95 * MILLISECOND);
+	for (uint32_t i = 0; i < 3000; i++)
+		take_launches(10, kernel, (char)('b' + i % 20), 1, SECOND + 500 * MILLISECOND,
+			      SECOND + 500 * MILLISECOND);
+	tell(2 * SECOND);
+	synchronize(2 * SECOND);
+	finish(100, 0, 0);
+	ck_assert_uint_eq(sum("first;site_a;-;add"), 100);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("correlator_evidence");
+	TCase *tests = tcase_create("correlator_evidence");
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, code_that_is_loaded_again_is_launched_by_its_newest_callers);
+	tcase_add_test(tests, a_long_kernel_is_of_its_last_launch_also_where_it_is_loaded_again);
+	tcase_add_test(tests, rare_launches_do_not_count_in_intervals_without_them);
+	tcase_add_test(tests, single_samples_are_shared_evenly_whatever_came_before);
+	tcase_add_loop_test(tests, a_program_within_one_interval_gets_its_samples, 0, 2);
+	tcase_add_test(tests, a_base_is_of_its_own_process);
+	tcase_add_test(tests, of_very_many_processes_the_busy_one_is_found);
+	tcase_add_test(tests, of_very_many_busy_processes_the_busiest_counts);
+	tcase_add_test(tests, a_busy_process_whose_launches_are_not_seen_is_not_left_out);
+	tcase_add_test(tests, whoever_launches_other_kernels_only_does_not_run_this_one);
+	tcase_add_test(tests, a_kernel_launched_shortly_before_may_run_still);
+	tcase_add_test(tests, statistics_are_no_evidence_against_one_that_launches);
+	tcase_add_test(tests, an_exec_that_is_told_late_ends_the_old_program_only);
+	tcase_add_test(tests, short_programs_leave_nothing_behind);
+	tcase_add_test(tests, very_many_stacks_of_one_kernel_share_it);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

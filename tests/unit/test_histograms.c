@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Histograms and jobs: sums of several records, quantiles against values that are known, and bounds. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/call_report.h"
+
+static struct intern *intern;
+static struct histograms histograms;
+
+static void set_up(void)
+{
+	intern = intern_new(NULL);
+	histograms = (struct histograms){ .intern = intern };
+}
+
+static void tear_down(void)
+{
+	histograms_free(&histograms);
+	intern_free(intern);
+}
+
+static uint32_t id_of(const char *string)
+{
+	return intern_string(intern, string, strlen(string));
+}
+
+/* One record with a value in each of some buckets. */
+static void take(const char *name, unsigned first_bucket, unsigned bucket_count, uint64_t each, uint64_t maximum)
+{
+	struct {
+		struct iaprof_record_histogram histogram;
+		uint64_t buckets[IAPROF_HISTOGRAM_BUCKET_COUNT_MAX];
+	} record = { .histogram = { .name = id_of(name),
+				    .unit = id_of("nanoseconds"),
+				    .sum = maximum,
+				    .maximum = maximum,
+				    .bucket_count = first_bucket + bucket_count } };
+	for (unsigned i = first_bucket; i < first_bucket + bucket_count; i++)
+		record.histogram.count += record.buckets[i] = each;
+	histograms_take(&histograms, &record.histogram);
+}
+
+START_TEST(records_of_a_name_add_up)
+{
+	take("submit", 3, 2, 10, 20);
+	take("pin", 0, 1, 1, 0);
+	take("submit", 4, 1, 5, 31);
+	ck_assert_uint_eq(histograms.items.count, 2);
+	const struct histogram *submit = &histograms.items.items[0];
+	ck_assert_str_eq(submit->name, "submit");
+	ck_assert_uint_eq(submit->count, 25);
+	ck_assert_uint_eq(submit->buckets[3], 10);
+	ck_assert_uint_eq(submit->buckets[4], 15);
+	ck_assert_uint_eq(submit->maximum, 31);
+}
+END_TEST
+
+/* Of 0 to 9,999, each once: a quantile is right to a factor of two, and better as the values are spread evenly. */
+START_TEST(quantiles_are_within_their_bucket)
+{
+	for (uint64_t i = 0; i < 10000; i++) {
+		struct iaprof_record_job job = {
+			.header.time = 1 + i, .queued = 1, .state = IAPROF_JOB_DONE, .submitted = 1
+		};
+		histograms_take_job(&histograms, &job);
+	}
+	const struct histogram *queue = &histograms.items.items[0], *run = &histograms.items.items[1];
+	ck_assert_str_eq(queue->name, HISTOGRAM_JOB_QUEUE_TIME);
+	ck_assert_uint_eq(queue->buckets[0], 10000);
+	ck_assert_str_eq(run->name, HISTOGRAM_JOB_RUN_TIME);
+	ck_assert_uint_eq(run->count, 10000);
+	ck_assert_uint_eq(run->sum, 9999 * 10000 / 2);
+	ck_assert_uint_eq(run->maximum, 9999);
+	ck_assert_double_eq_tol((double)histogram_quantile(run, 0.5), 5000, 100);
+	ck_assert_double_eq_tol((double)histogram_quantile(run, 0.25), 2500, 50);
+	ck_assert_uint_ge(histogram_quantile(run, 0.9), 8192);
+	ck_assert_uint_le(histogram_quantile(run, 1), 9999);
+	ck_assert_uint_eq(histogram_quantile(&(struct histogram){ 0 }, 0.5), 0);
+}
+END_TEST
+
+START_TEST(jobs_are_counted_by_their_end)
+{
+	struct iaprof_record_job job = { .header.time = 900, .submitted = 100, .queued = 200, .started = 500 };
+	for (uint32_t state = IAPROF_JOB_DONE; state <= IAPROF_JOB_IN_FLIGHT; state++) {
+		job.state = state;
+		histograms_take_job(&histograms, &job);
+	}
+	/* Times that are not known, or go back, are no values. */
+	job = (struct iaprof_record_job){ .header.time = 5, .state = IAPROF_JOB_DONE };
+	histograms_take_job(&histograms, &job);
+	job.started = job.submitted = 10;
+	job.submitted = 11;
+	histograms_take_job(&histograms, &job);
+	ck_assert_uint_eq(histograms.jobs_done, 3);
+	ck_assert_uint_eq(histograms.jobs_aborted, 1);
+	ck_assert_uint_eq(histograms.jobs_in_flight, 1);
+	ck_assert_uint_eq(histograms.items.items[0].count, 2);
+	ck_assert_uint_eq(histograms.items.items[0].maximum, 400);
+	ck_assert_uint_eq(histograms.items.items[1].count, 1);
+	ck_assert_uint_eq(histograms.items.items[1].maximum, 400);
+}
+END_TEST
+
+START_TEST(names_are_bounded)
+{
+	char name[32];
+	for (unsigned i = 0; i < 2000; i++) {
+		snprintf(name, sizeof name, "name %u", i);
+		take(name, 1, 1, 3, 3);
+	}
+	ck_assert_uint_eq(histograms.items.count, 1024);
+	ck_assert_uint_eq(histograms.dropped, 3 * (2000 - 1024));
+}
+END_TEST
+
+START_TEST(the_table_has_quantiles_and_jobs)
+{
+	char *text = NULL;
+	size_t size;
+	take("ivpu_submit_ioctl\033[2J", 10, 1, 100, 1500);
+	struct iaprof_record_job job = { .header.time = 900, .state = IAPROF_JOB_DONE };
+	histograms_take_job(&histograms, &job);
+	FILE *file = open_memstream(&text, &size);
+	call_report_histograms(&histograms, file);
+	ck_assert_int_eq(fclose(file), 0);
+	/* 100 values between 1,024 and 2,047, spread evenly: the middle is 1,536, which is above the maximum. */
+	ck_assert_msg(strstr(text, "       100      1.5 us      1.5 us      1.5 us      1.5 us       15 ns  "
+				   "ivpu_submit_ioctl?[2J\n") != NULL,
+		      "%s", text);
+	ck_assert_msg(strstr(text, "jobs: 1 done, 0 aborted, 0 in flight at the end\n") != NULL, "%s", text);
+	ck_assert_msg(strchr(text, '\033') == NULL, "%s", text);
+	free(text);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("histograms");
+	TCase *tests = tcase_create("histograms");
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_test(tests, records_of_a_name_add_up);
+	tcase_add_test(tests, quantiles_are_within_their_bucket);
+	tcase_add_test(tests, jobs_are_counted_by_their_end);
+	tcase_add_test(tests, names_are_bounded);
+	tcase_add_test(tests, the_table_has_quantiles_and_jobs);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
