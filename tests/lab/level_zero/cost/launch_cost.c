@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prints what appending a launch costs: launch_cost MODULE KERNEL. Lines of words between tabs: what was measured, and
+ * nanoseconds (the least of many rounds). A regular list is appended to and reset, so that nothing waits for a device.
+ */
+#include <level_zero/ze_api.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define ROUNDS 60
+#define LAUNCHES 500
+#define DEPTHS 64
+
+#define CHECK(call)                                                                                                    \
+	do {                                                                                                           \
+		ze_result_t result_ = (call);                                                                          \
+		if (result_ != ZE_RESULT_SUCCESS) {                                                                    \
+			fprintf(stderr, "%s: 0x%x\n", #call, result_);                                                 \
+			exit(1);                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+static ze_command_list_handle_t list;
+static ze_kernel_handle_t kernel;
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* What a uprobe costs by itself: a function that begins with a no-operation, as probes are, for bpftrace to attach to.
+ */
+void empty(void);
+__asm__(".globl empty\n.type empty, @function\nempty: nop\nret\n.size empty, . - empty");
+
+__attribute__((noipa)) static void append(void)
+{
+	static const ze_group_count_t group = { 1, 1, 1 };
+
+	CHECK(zeCommandListAppendLaunchKernel(list, kernel, &group, NULL, 0, NULL));
+}
+
+/* Calls at that many frames below this one; every depth is a stack of its own. */
+__attribute__((noipa)) static void at_depth(unsigned depth, void (*call)(void))
+{
+	if (depth > 0)
+		at_depth(depth - 1, call);
+	else
+		call();
+	__asm__ volatile("" ::: "memory");
+}
+
+/* The least time for one call, of all rounds. The depth changes when depths is above 1. */
+static double measure(void (*call)(void), unsigned depth, unsigned depths)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		uint64_t begun = now();
+
+		for (unsigned i = 0; i < LAUNCHES; i++)
+			at_depth(depth + i % depths, call);
+		uint64_t spent = now() - begun;
+		if (spent < least)
+			least = spent;
+		CHECK(zeCommandListReset(list));
+	}
+	return (double)least / LAUNCHES;
+}
+
+static ze_module_handle_t module_read(ze_context_handle_t context, ze_device_handle_t device, const char *path)
+{
+	static uint8_t bytes[1 << 24];
+	FILE *file = fopen(path, "rb");
+	ze_module_handle_t module;
+
+	if (!file) {
+		perror(path);
+		exit(1);
+	}
+	ze_module_desc_t description = { .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+					 .format = ZE_MODULE_FORMAT_NATIVE,
+					 .inputSize = fread(bytes, 1, sizeof bytes, file),
+					 .pInputModule = bytes };
+	fclose(file);
+	CHECK(zeModuleCreate(context, device, &description, &module, NULL));
+	return module;
+}
+
+int main(int argc, char **argv)
+{
+	ze_context_desc_t context_description = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	ze_command_list_desc_t list_description = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC };
+	uint32_t one = 1;
+	ze_driver_handle_t driver;
+	ze_device_handle_t device;
+	ze_context_handle_t context;
+
+	if (argc != 3) {
+		fputs("usage: launch_cost MODULE KERNEL\n", stderr);
+		return 2;
+	}
+	CHECK(zeInit(0));
+	CHECK(zeDriverGet(&one, &driver));
+	CHECK(zeDeviceGet(driver, &one, &device));
+	CHECK(zeContextCreate(driver, &context_description, &context));
+	ze_module_handle_t module = module_read(context, device, argv[1]);
+	ze_kernel_desc_t kernel_description = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = argv[2] };
+	CHECK(zeKernelCreate(module, &kernel_description, &kernel));
+	CHECK(zeKernelSetGroupSize(kernel, 1, 1, 1));
+	CHECK(zeCommandListCreate(context, device, &list_description, &list));
+	printf("empty\t%.1f\n", measure(empty, 10, 1));
+	printf("launch at depth 10\t%.1f\n", measure(append, 10, 1));
+	printf("launch at depth 40\t%.1f\n", measure(append, 40, 1));
+	printf("launch from %u stacks\t%.1f\n", DEPTHS, measure(append, 10, DEPTHS));
+	return 0;
+}

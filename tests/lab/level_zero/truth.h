@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The truth about a run, in lines of words between tabs; README.md explains them. */
+#ifndef LEVEL_ZERO_TRUTH_H
+#define LEVEL_ZERO_TRUTH_H
+
+#include "workers.h"
+
+/*
+ * What was loaded and launched with it. The number is how often modules were loaded before, and earlier has the address
+ * of each module in those loads.
+ */
+void truth_print(const struct options *options, unsigned number, const struct load *load,
+		 const uint64_t (*earlier)[MODULE_COUNT], const struct worker *workers);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of Level Zero as the stand-ins for its libraries have them: what is not looked at is any pointer. */
+#ifndef LAB_LEVEL_ZERO_FUNCTIONS_H
+#define LAB_LEVEL_ZERO_FUNCTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* ze_result_t */
+#define ZE_RESULT_SUCCESS 0
+#define ZE_RESULT_ERROR_UNKNOWN 0x7ffffffe
+
+typedef int ze_init(uint32_t flags);
+typedef int ze_mem_alloc_host(void *context, const void *description, size_t size, size_t alignment, void **memory);
+typedef int ze_command_queue_create(void *context, void *device, const void *description, void **queue);
+typedef int ze_command_list_create(void *context, void *device, const void *description, void **list);
+typedef int ze_command_queue_execute_command_lists(void *queue, uint32_t count, void **lists, void *fence);
+typedef int ze_fence_host_synchronize(void *fence, uint64_t timeout);
+typedef int ze_event_host_synchronize(void *event, uint64_t timeout);
+
+typedef int ze_driver_get_extension_function_address(void *driver, const char *name, void **address);
+typedef int ze_graph_create_2(void *context, void *device, const void *description, void **graph);
+typedef int ze_append_graph_execute(void *list, void *graph, void *query, void *event, uint32_t count, void **events);
+
+/* Of ze_graph_dditable_ext_t, version 1.8: the functions that are called here have their places. */
+#define GRAPH_TABLE_SIZE 23
+struct graph_table {
+	void *functions[GRAPH_TABLE_SIZE];
+};
+#define GRAPH_APPEND_EXECUTE 6
+#define GRAPH_CREATE_2 16
+
+EXPORTED ze_driver_get_extension_function_address zeDriverGetExtensionFunctionAddress;
+EXPORTED int zeGetDriverProcAddrTable(uint32_t version, void *table);
+EXPORTED ze_init zeInit;
+EXPORTED ze_mem_alloc_host zeMemAllocHost;
+EXPORTED ze_command_queue_create zeCommandQueueCreate;
+EXPORTED ze_command_list_create zeCommandListCreate;
+EXPORTED ze_command_queue_execute_command_lists zeCommandQueueExecuteCommandLists;
+EXPORTED ze_fence_host_synchronize zeFenceHostSynchronize;
+EXPORTED ze_event_host_synchronize zeEventHostSynchronize;
+
+#endif

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Linux kernels of the lab: Debian's packages, unpacked and never installed, and what builds modules for them."""
+import dataclasses
+import os
+import shutil
+
+from . import chroot, pieces
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """What one of the lab's kernels is called, where it comes from, and who can build modules for it."""
+    name: str
+    suite: str
+    builder: str  # 'machine': its headers are for the compiler of Debian 12; 'chroot': for that of sid; '': nobody
+
+    def _make(self, folder):
+        archive = pieces.Archive(self.suite)
+        wanted = [package for package in archive.dependencies('linux-image-amd64') if package.startswith('linux-image-')]
+        wanted += [package for package in archive.dependencies(wanted[0])
+                   if package.startswith(('linux-base-', 'linux-binary-', 'linux-modules-'))]
+        if self.builder == 'machine':
+            headers = [name.replace('linux-image-', 'linux-headers-') for name in wanted[:1]]
+            headers += [package for package in archive.dependencies(headers[0])
+                        if package.startswith(('linux-headers-', 'linux-kbuild-'))]
+            wanted += headers
+        archive.unpack(wanted, folder)
+        if not (folder / 'lib').exists():
+            (folder / 'lib').symlink_to('usr/lib')
+        version = version_in(folder)
+        pieces.command('depmod', '-b', folder, version)
+        # The headers name their other half by where a package would have installed it.
+        for makefile in folder.glob('usr/src/linux-headers-*/Makefile'):
+            text = makefile.read_text(encoding='utf-8')
+            if text.startswith('include /usr/src/'):
+                makefile.write_text(text.replace('/usr/src/', f'{pieces.cache_folder()}/{self.piece()}/usr/src/', 1),
+                                    encoding='utf-8')
+
+    def piece(self):
+        return f'kernels/{self.name}'
+
+    def folder(self):
+        """The unpacked kernel, fetched when it is not there."""
+        pieces.need_programs('apt-get=apt', 'dpkg=dpkg', 'depmod=kmod')
+        return pieces.piece(self.piece(), f'linux-image-amd64 of {self.suite} in {pieces.cache_folder()}', self._make)
+
+    def version(self):
+        return version_in(self.folder())
+
+
+KERNELS = {kernel.name: kernel for kernel in (
+    Kernel('6.1', 'bookworm', ''),
+    Kernel('6.12', 'bookworm-backports', 'machine'),
+    Kernel('newest', 'sid', 'chroot'),
+)}
+DEFAULT = ('6.12', 'newest')
+
+
+def version_in(folder):
+    versions = sorted(os.listdir(folder / 'lib/modules'))
+    if len(versions) != 1:
+        raise pieces.Missing(f'{folder}/lib/modules has {len(versions)} versions, not 1; delete {folder} and run again')
+    return versions[0]
+
+
+def image(folder):
+    """The file that QEMU boots."""
+    version = version_in(folder)
+    for path in folder / 'lib/modules' / version / 'vmlinuz', folder / f'boot/vmlinuz-{version}':
+        if path.exists():
+            return path
+    raise pieces.Missing(f'{folder}: no vmlinuz; delete the folder and run again')
+
+
+def copy_changed(source, target):
+    """Copies a folder's files, each only when it changed, so that make builds only what changed."""
+    target.mkdir(parents=True, exist_ok=True)
+    names = {path.name for path in source.iterdir() if path.is_file()}
+    for name in names:
+        new, old = source / name, target / name
+        if not old.exists() or old.read_bytes() != new.read_bytes():
+            shutil.copyfile(new, old)
+    for old in target.iterdir():
+        if old.suffix in ('.c', '.h') and not old.name.endswith('.mod.c') and old.name not in names:
+            old.unlink()
+
+
+def modules_folder(kernel, build):
+    return build / 'tests/lab/doubles' / kernel.name
+
+
+def build_modules(kernel, source, build):
+    """Builds every double for one kernel, into modules_folder()."""
+    if not kernel.builder:
+        raise pieces.Missing(f'nobody builds modules for Linux {kernel.name} here')
+    result = modules_folder(kernel, build)
+    pieces.say(f'builds the doubles for Linux {kernel.version()}')
+    for double in sorted(path.parent for path in (source / 'tests/lab/doubles').glob('*/Kbuild')):
+        copy = result / double.name
+        copy_changed(double, copy)
+        arguments = [f'M={copy}', f'-j{os.cpu_count()}', '--no-print-directory', 'modules']
+        if kernel.builder == 'machine':
+            pieces.need_programs('make=make', 'gcc-12=gcc-12', 'pahole=dwarves')
+            headers = next(kernel.folder().glob(f'usr/src/linux-headers-{kernel.version()}'))
+            pieces.build(pieces.command, 'make', '-C', headers, *arguments)
+        else:
+            chroot.folder()
+            pieces.build(chroot.command, ['make', '-C', f'/lib/modules/{kernel.version()}/build', *arguments],
+                         writable=[copy])
+        for module in copy.glob('*.ko'):
+            fresh = result / f'{module.name}.new'
+            shutil.copyfile(module, fresh)
+            fresh.rename(result / module.name)

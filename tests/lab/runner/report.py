@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the lab prints: TAP, one line a test, what a failed one said below its line; and what counts as a failure."""
+import re
+
+SKIPPED = 77
+# What the Linux kernel says when something went wrong in it.
+COMPLAINT = re.compile(r'BUG:|BUG at|Oops|WARNING:|Call Trace|general protection fault|Kernel panic|unable to handle|'
+                       r'refcount_t:|list_(add|del) corruption|UBSAN:|KASAN:|blocked for more than|soft lockup|'
+                       r'rcu_preempt (self-)?detected|possible recursive locking|leaked|still has \d+ ')
+TAP_LINE = re.compile(r'^(not )?ok(?=\s|$)\s*\d*\s*-?\s*([^#]*?)\s*(?:#\s*(\w+)\s*(.*))?$')
+# What no test may expect: more than a stack that a driver prints by intent.
+FATAL = re.compile(r'BUG|Oops|general protection|unable to handle|panic|WARNING:')
+TAP_PLAN = re.compile(r'^1\.\.(\d+)\s*(?:#\s*skip\S*\s*(.*))?$', re.IGNORECASE)
+SHOWN_LINES = 60
+EXPLAINED = {97: 'the double could not be unloaded', 98: 'the double could not be loaded',
+             124: 'it took too long and was ended', 137: 'it took too long and was killed'}
+
+
+def complaints(log, expected=''):
+    """What a kernel's log has to complain about, each with its stack, but for those that name what is expected."""
+    lines = log.splitlines()
+    found, index = [], 0
+    while index < len(lines):
+        if not COMPLAINT.search(lines[index]):
+            index += 1
+            continue
+        end = next((at for at in range(index, min(len(lines), index + 80)) if '</TASK>' in lines[at]), index + 25) + 1
+        block = lines[max(0, index - 2):end]
+        forgiven = expected and any(expected in line for line in block) and not any(map(FATAL.search, block))
+        if not forgiven:
+            found += block
+        index = end
+    return found
+
+
+class Report:
+    """Prints results as they come."""
+
+    def __init__(self):
+        self.number = self.failed = self.passed = self.skipped = 0
+
+    def line(self, good, what, directive=''):
+        self.number += 1
+        # "#" would begin a directive.
+        what = what.replace('#', '')
+        print(f'{"" if good else "not "}ok {self.number} - {what}{directive}', flush=True)
+
+    def skip(self, what, reason):
+        self.skipped += 1
+        self.line(True, what, f' # SKIP {reason or "no reason given"}')
+
+    def success(self, what):
+        self.passed += 1
+        self.line(True, what)
+
+    @staticmethod
+    def comment(what, lines):
+        """Told, and no result of a test."""
+        for line in (what, *(f'  {line}' for line in lines)):
+            print(f'# {line}')
+        print(end='', flush=True)
+
+    def failure(self, what, lines):
+        self.failed += 1
+        self.line(False, what)
+        for line in lines:
+            print(f'#   {line}')
+        print(end='', flush=True)
+
+    def result(self, name, status, output, bad_log=()):
+        """One test's end: a line for it, or one for each TAP line that it printed, and one for what went wrong besides."""
+        lines = output.rstrip('\n').splitlines()
+        if (failures := self.tap(name, lines)) is not None:
+            # A status that the lines explain is not told again.
+            status = None if status == 0 or failures else status
+        elif status == SKIPPED:
+            self.skip(name, lines[-1].strip() if lines else '')
+            status = None
+        elif status == 0 and not bad_log:
+            self.success(name)
+            status = None
+        if status:
+            self.failure(f'{name}: {EXPLAINED.get(status, f"status {status}")}', lines[-SHOWN_LINES:])
+        if bad_log:
+            self.failure(f'{name}: the Linux kernel complains', bad_log)
+
+    def tap(self, name, lines):
+        """Reports the TAP lines of a test -> how many failed, or nothing when it printed none."""
+        told, failures, planned, said = 0, 0, None, []
+        explained = SHOWN_LINES  # comments below a failure that were shown: at first there is none
+        for line in lines:
+            plan, found = TAP_PLAN.match(line), TAP_LINE.match(line)
+            if plan:
+                planned = int(plan[1])
+                if not planned:
+                    self.skip(name, plan[2])
+                    return 0
+            elif found:
+                told += 1
+                what = f'{name}: {found[2].strip()}'
+                directive = (found[3] or '').lower()
+                if directive == 'skip':
+                    self.skip(what, found[4].strip())
+                elif found[1] and directive != 'todo':
+                    failures += 1
+                    self.failure(what, said[-SHOWN_LINES:])
+                else:
+                    self.success(what)
+                said = []
+                explained = 0 if found[1] else SHOWN_LINES
+            elif line.startswith('# measured: '):
+                print(line, flush=True)
+            elif line.startswith('#') and explained < SHOWN_LINES:
+                explained += 1
+                print(f'#   {line[1:].strip()}', flush=True)
+            else:
+                said.append(line)
+        if not told and planned is None:
+            return None
+        if planned is not None and told != planned:
+            failures += 1
+            self.failure(f'{name}: {told} of {planned} tests told their result', said[-SHOWN_LINES:])
+        return failures
+
+    def end(self):
+        """The closing line -> the exit status."""
+        print(f'1..{self.number}')
+        print(f'# {self.passed} passed, {self.failed} failed, {self.skipped} skipped', flush=True)
+        return 1 if self.failed or not self.number else 0

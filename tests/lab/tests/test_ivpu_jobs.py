@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# lab: guest 6.12 newest
+# lab: module intel_vpu
+# lab: seconds 600
+"""The NPU's jobs, against the truth of the double: from the driver's tracepoint, and from its functions. TAP."""
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from harness import npu_double, profiler
+from harness.cases import check, equal, run
+from harness.npu_double import PLAYER, SCENARIOS, wait_until_asleep
+from harness.profiler import PROGRAM, ROWS
+
+MILLISECOND = 1000000
+
+Played = collections.namedtuple('Played', 'pid jobs aborted')
+
+
+def number(row, name):
+    return int(row[name]) if row[name] else 0
+
+
+def jobs_of(rows):
+    """The rows of jobs, of which nothing may be lost; what calls lack is test_ivpu's business."""
+    lost = [row for row in rows['lost'] if not row['name'].startswith('calls: ')]
+    check(not lost, f'lost: {lost}')
+    return rows['job']
+
+
+def iaprof(*arguments):
+    return [PROGRAM, '-s', 'ivpu', *ROWS, *arguments]
+
+
+def play(scenario, *options):
+    """Profiles a scenario -> what its processes say by their names, the rows."""
+    outcome = subprocess.run([*iaprof(*options), '--', PLAYER, '--load', scenario], check=False,
+                             capture_output=True, encoding='utf-8', timeout=200)
+    check(outcome.returncode == 0, f'{outcome.returncode} {outcome.stdout} {outcome.stderr}')
+    found = re.findall(r'^(\S+) pid (\d+) rounds \d+ jobs (\d+) aborted (\d+)$', outcome.stdout, re.MULTILINE)
+    return {name: Played(*map(int, values)) for name, *values in found}, profiler.read_rows()
+
+
+def expect_counts(jobs):
+    true = npu_double.totals()
+    expected = collections.Counter({'done': true['jobs_done'], 'aborted': true['jobs_aborted']})
+    equal(collections.Counter(row['kind'] for row in jobs), +expected, 'jobs')
+    equal(len(jobs), true['jobs_submitted'], 'jobs')
+
+
+def expect_processes(jobs, played):
+    equal(collections.Counter(number(row, 'pid') for row in jobs),
+          {process.pid: process.jobs for process in played.values()}, 'jobs of processes')
+
+
+def steady_load():
+    played, rows = play(SCENARIOS / 'steady.txt')
+    jobs = jobs_of(rows)
+    expect_counts(jobs)
+    expect_processes(jobs, played)
+    # An emulated processor is late, and the device's timer comes before the driver traces that it has the job.
+    times = sorted(number(row, 'value') for row in jobs)
+    print('# run time {:.2f} ms, {:.2f} to {:.2f}'.format(*(times[i] / MILLISECOND for i in (len(times) // 2, 0, -1))))
+    check(1.5 * MILLISECOND <= times[len(times) // 2], f'{times}')
+    for row in jobs:
+        check(number(row, 'duration') >= number(row, 'value') and row['name'] == 'compute', f'{row}')
+
+
+def two_processes():
+    played, rows = play(SCENARIOS / 'two.txt')
+    jobs = jobs_of(rows)
+    expect_counts(jobs)
+    expect_processes(jobs, played)
+    equal(sorted(process.jobs for process in played.values()), [15, 60], 'jobs that were played')
+
+
+def a_hang():
+    played, rows = play(SCENARIOS / 'hang.txt')
+    jobs = jobs_of(rows)
+    expect_counts(jobs)
+    expect_processes(jobs, played)
+    (aborted,) = [row for row in jobs if row['kind'] == 'aborted']
+    print(f'# aborted after {number(aborted, "value") / MILLISECOND:.0f} ms')
+    check(number(aborted, 'result') == 256 and number(aborted, 'value') >= 190 * MILLISECOND, f'{aborted}')
+    check(not any(number(row, 'result') for row in jobs if row is not aborted), f'{jobs}')
+
+
+def only_the_command():
+    """A program of somebody else has jobs in the same time."""
+    subprocess.run([PLAYER, '--load', SCENARIOS / 'two.txt'], check=True, capture_output=True)
+    wait_until_asleep()
+    with subprocess.Popen([PLAYER, '--seconds', '30', '--process', 'often', SCENARIOS / 'two.txt'],
+                          stdout=subprocess.DEVNULL) as other:
+        time.sleep(0.5)
+        outcome = subprocess.run([*iaprof('--scope', 'command'), '--', 'sh', '-c',
+                                  f'{PLAYER} --process seldom {SCENARIOS}/two.txt; true'], check=False,
+                                 capture_output=True, encoding='utf-8', timeout=200)
+        other.terminate()
+    pid = int(re.search(r'^seldom pid (\d+)', outcome.stdout, re.MULTILINE)[1])
+    found = collections.Counter(number(row, 'pid') for row in jobs_of(profiler.read_rows()))
+    check(outcome.returncode == 0 and found == {pid: 15}, f'{found}, not 15 of {pid}: {outcome.stderr}')
+
+
+def a_job_in_flight():
+    """The run ends before the job does."""
+    pathlib.Path('long.txt').write_text(npu_double.one_job(8000), encoding='ascii')
+    process = profiler.Profiler('-s', 'ivpu', *ROWS, ready=lambda said: ' attached in ' in said)
+    player = npu_double.play_in_background('long.txt')
+    time.sleep(1)  # from the job to what is told of it
+    process.end()
+    said = player.communicate()[0]
+    jobs = jobs_of(profiler.read_rows())
+    pid = int(re.search(r'pid (\d+)', said)[1])
+    equal([(row['kind'], number(row, 'pid')) for row in jobs], [('in-flight', pid)], 'jobs')
+
+
+def jobs_wait_for_each_other(mode):
+    """Two at once: the first ends after 30 ms, the second 30 ms later -> how long the device had each, and what lies
+    between their ends, in ms."""
+    text = (SCENARIOS / 'steady.txt').read_text()
+    # The first job's, and that of the others.
+    tree, rest = re.findall(r'^ioctl SUBMIT times \d+\n(?: .*\n)+', text, re.MULTILINE)
+    text = text.replace(rest, '')
+    trees = (tree.replace('after 2ms', f'after {end}ms') for end in (30, 60))
+    steps = ['open', 'bo_create first 4K', 'bo_create second 4K', 'submit first', 'submit second', 'wait first',
+             'wait second', 'close']
+    pathlib.Path('pair.txt').write_text(
+        f'set sched_mode {mode}\n' + text[:text.index('process ')].replace(tree, ''.join(trees)) +
+        'process pair\n' + ''.join(f'    {step}\n' for step in steps))
+    subprocess.run([PLAYER, '--load', 'pair.txt'], check=True, stdout=subprocess.DEVNULL)
+    wait_until_asleep()
+    subprocess.run([*iaprof(), '--', PLAYER, 'pair.txt'], check=True, stdout=subprocess.DEVNULL)
+    jobs = jobs_of(profiler.read_rows())
+    times = [number(row, 'value') / MILLISECOND for row in jobs]
+    print(f'# {mode}: {times}')
+    check(len(jobs) == 2, f'{jobs}')
+    between = (number(jobs[1], 'time') - number(jobs[0], 'time')) / MILLISECOND
+    return *times, between
+
+
+def jobs_of_an_engine_have_it_in_turns():
+    first, second, between = jobs_wait_for_each_other('OS')
+    # The second has it when the first is over, and not since it was queued, 60 ms before its end.
+    check(25 <= first and abs(second - between) <= 0.001, f'OS: {first}, {second}, {between}')
+    first, second, between = jobs_wait_for_each_other('HW')
+    check(25 <= first and 55 <= second and second > between, f'HW: {first}, {second}, {between}')
+
+
+# What ends a job, and what aborts those of a context, by release: the last is of 6.11 to 6.14.
+DONE = (SCENARIOS / 'steady.txt').read_text(encoding='ascii')
+DONE = DONE[DONE.index('resume\n'):DONE.index('process ')]
+ABORTS = {True: 'thread context_abort\n    ivpu_context_abort_thread_handler\n        job abort\n',
+          False: 'work context_abort\n    ivpu_context_abort_work_fn\n        job abort\n'}
+
+
+def jobs_of_command_queues():
+    """Which Linux 6.15 and newer have: two queues of a program."""
+    pathlib.Path('queues.txt').write_text(
+        'ioctl CMDQ_CREATE\n    ivpu_cmdq_create_ioctl\n'
+        'ioctl CMDQ_SUBMIT\n    ivpu_cmdq_submit_ioctl\n        ivpu_rpm_get\n        job submit\n'
+        '        start job_done after 2ms\n' + DONE +
+        'process queues\n    open\n    bo_create first 4K\n    bo_create second 4K\n    queue_create one\n'
+        '    queue_create other\n    repeat 20\n        queue_submit one first\n        wait first status 0\n'
+        '        queue_submit other second\n        wait second status 0\n    queue_destroy one\n'
+        '    queue_destroy other\n    close\n', encoding='ascii')
+    played, rows = play('queues.txt')
+    jobs = jobs_of(rows)
+    expect_counts(jobs)
+    expect_processes(jobs, played)
+    equal(len(jobs), 40, 'jobs')
+
+
+def a_context_that_is_aborted():
+    is_old = os.environ['LAB_KERNEL'] == '6.12'
+    pathlib.Path('context.txt').write_text(
+        'ioctl SUBMIT times 1\n    ivpu_submit_ioctl\n        ivpu_rpm_get\n        job submit\n'
+        '        start job_done after 2ms\n'
+        'ioctl SUBMIT\n    ivpu_submit_ioctl\n        ivpu_rpm_get\n        job submit\n'
+        '        start context_abort after 30ms\n' + DONE + ABORTS[is_old] +
+        'process context\n    open\n    bo_create command 4K\n    submit command\n    wait command status 0\n'
+        '    submit command\n    wait command status 256\n    close\n', encoding='ascii')
+    played, rows = play('context.txt')
+    jobs = jobs_of(rows)
+    expect_counts(jobs)
+    expect_processes(jobs, played)
+    equal([row['kind'] for row in jobs], ['done', 'aborted'], 'jobs')
+
+
+def way_of(way):
+    def the_way_is_told():
+        equal(profiler.metadata(play(SCENARIOS / 'hang.txt')[1])['jobs from'], way, 'jobs from')
+    return the_way_is_told
+
+
+def after_sleep(case):
+    """The device of the case before has to sleep when this one begins."""
+    def run_case():
+        wait_until_asleep()
+        return case()
+    return run_case
+
+
+def main():
+    # Each kernel as its own driver is: 6.12 has no tracepoints.
+    is_old = os.environ['LAB_KERNEL'] == '6.12'
+    way = 'functions' if is_old else 'tracepoint vpu:job'
+    if is_old:
+        wait_until_asleep()
+        subprocess.run(['rmmod', 'intel_vpu'], check=True)
+        npu_double.load('generation=6.12')
+    of_new = () if is_old else (jobs_of_command_queues,)
+    return run([(f'{way}: {case.__name__.replace("_", " ")}', after_sleep(case)) for case in
+                (steady_load, two_processes, a_hang, a_context_that_is_aborted, *of_new, only_the_command, a_job_in_flight,
+                 jobs_of_an_engine_have_it_in_turns, way_of(way))])
+
+
+sys.exit(main() != 0)

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# lab: guest newest
+# lab: module intel_vpu
+# lab: seconds 900
+# lab: by-name
+"""What watching a call of the NPU's driver costs, beside bpftrace on the same calls in the same guest: in the program that
+makes them, and of all processors. A processor that is emulated is no measure of a real one; a ratio nearly is. TAP."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from harness import npu_double, profiler
+from harness.cases import Skip, check, named, run, started
+from harness.npu_double import PLAYER, wait_until_asleep
+
+# Calls of one function below a request, and requests.
+NESTED, REQUESTS, ROUNDS = 400, 250, 5
+CALLS = (NESTED + 1) * REQUESTS
+TICK = 1e9 / os.sysconf('SC_CLK_TCK')
+PRINTF = 'printf("%llu %s %d %s\\n", nsecs, probe, pid, comm);'
+
+
+def scenario_write():
+    text = npu_double.one_job(2)
+    begin = text.index('process inference')
+    text = (text[:begin] + f'ioctl GET_PARAM times 1000000\n    ivpu_get_param_ioctl\n        repeat {NESTED}\n'
+            '            ivpu_hw_ip_ipc_rx_count_get\n\n'
+            f'process inference\n    open\n    repeat {REQUESTS}\n        get_param CONTEXT_ID\n    close\n')
+    pathlib.Path('cost').write_text(text, encoding='ascii')
+
+
+def busy_ns():
+    """Of all processors, since the boot."""
+    words = pathlib.Path('/proc/stat').read_text(encoding='ascii').splitlines()[0].split()[1:]
+    return (sum(map(int, words[:8])) - int(words[3]) - int(words[4])) * TICK
+
+
+def play():
+    """-> ns that the program took, ns that all processors were busy until the tools have had their time for it"""
+    begin, busy = time.monotonic_ns(), busy_ns()
+    outcome = subprocess.run([PLAYER, '--load', 'cost'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    took = time.monotonic_ns() - begin
+    check(outcome.returncode == 0, f'npu_player: {outcome.stdout}')
+    time.sleep(2)
+    return took, busy_ns() - busy
+
+
+def idle():
+    """-> ns that all processors are busy in 2 s without a program"""
+    busy = busy_ns()
+    time.sleep(2)
+    return busy_ns() - busy
+
+
+def rounds():
+    wait_until_asleep()
+    play()
+    waiting = idle()
+    runs = [play() for _ in range(ROUNDS)]
+    return statistics.median(took for took, _ in runs), statistics.median(busy for _, busy in runs) - waiting
+
+
+class Bpftrace:
+    """A program of bpftrace, from when it is attached."""
+
+    def __init__(self, text):
+        self.output = open('bpftrace.out', 'w+', encoding='utf-8')
+        # A line in BEGIN comes before the probes are there: the driver's own functions tell.
+        self.process = started(subprocess.Popen(['bpftrace', '-B', 'full', '-e', text], stdout=self.output,
+                                                stderr=subprocess.STDOUT))
+        time.sleep(15)
+        check(self.process.poll() is None, 'bpftrace ended')
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(300)
+        self.output.flush()
+        self.output.seek(0)
+        text = self.output.read()
+        self.output.close()
+        return text
+
+
+def iaprof_run(*options):
+    process = profiler.Profiler('-s', profiler.instance('ivpu', 'hot=yes', 'api=no', *options), '-k',
+                                'csv:output=out.csv,rows=events', ready=lambda said: ' attached in ' in said)
+    figures = rounds()
+    said = process.end().said
+    lost = sum(map(int, re.findall(r'lost: .*?: (\d+)', said)))
+    rows = profiler.read_rows('ivpu')
+    told = sum(int(row['count']) for row in rows['call'] if row['name'] == 'ivpu_hw_ip_ipc_rx_count_get')
+    print(f'# measured: iaprof {options}: {told} of {NESTED * REQUESTS * (ROUNDS + 1)} told, {lost} lost; '
+          f'{profiler.metadata(rows).get("kernel-side time per call")} a call')
+    return (*figures, told / (NESTED * REQUESTS * (ROUNDS + 1)))
+
+
+def bpftrace_run(text):
+    process = Bpftrace(text)
+    figures = rounds()
+    said = process.end()
+    counts = re.findall(r'^@\[kprobe:ivpu_hw_ip_ipc_rx_count_get\]: (\d+)$', said, re.M)
+    told = int(counts[0]) if counts else len(re.findall('kprobe:ivpu_hw_ip_ipc_rx_count_get', said))
+    lost = sum(map(int, re.findall(r'Lost (\d+) events', said)))
+    print(f'# measured: bpftrace {text}: {told} of {NESTED * REQUESTS * (ROUNDS + 1)} told, {lost} lost')
+    check(told, said[-2000:])
+    return (*figures, told / (NESTED * REQUESTS * (ROUNDS + 1)))
+
+
+def a_call_costs():
+    if not shutil.which('bpftrace'):
+        raise Skip('bpftrace is not installed')
+    scenario_write()
+    took, busy = rounds()
+    print(f'# measured: alone: {took / CALLS:.0f} ns a call, {busy / CALLS:.0f} ns of all processors')
+    results = {}
+    for name, measure in (('iaprof mode=count', lambda: iaprof_run()),
+                          ('bpftrace count()', lambda: bpftrace_run('kprobe:ivpu_* { @[probe] = count(); }')),
+                          ('iaprof mode=events', lambda: iaprof_run('mode=events')),
+                          ('bpftrace printf()', lambda: bpftrace_run('kprobe:ivpu_* { ' + PRINTF + ' }'))):
+        figures = measure()
+        results[name] = ((figures[0] - took) / CALLS, (figures[1] - busy) / CALLS / figures[2])
+        print(f'# measured: {name}: {results[name][0]:.0f} ns a call in the program, {results[name][1]:.0f} ns of all processors for '
+              f'each call told', flush=True)
+    for ours, theirs, note in (('iaprof mode=count', 'bpftrace count()', 'goal 0.5'),
+                               ('iaprof mode=events', 'bpftrace printf()', 'goal 0.1')):
+        print(f'# measured: {ours} / {theirs}: {results[ours][0] / results[theirs][0]:.2f} in the program, '
+              f'{results[ours][1] / results[theirs][1]:.2f} of all processors ({note})')
+
+
+def seconds_of(*command):
+    """The median of a command's runs from start to end."""
+    times = []
+    for _ in range(3):
+        begin = time.monotonic()
+        outcome = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding='utf-8', check=False)
+        times.append(time.monotonic() - begin)
+        check(outcome.returncode == 0, f'{command}: {outcome.returncode}: {outcome.stdout}')
+    return statistics.median(times)
+
+
+def attaching_and_detaching_cost():
+    """To the functions of the real driver: what the others take beyond the first, and all of it."""
+    wait_until_asleep()
+    subprocess.run(['rmmod', 'intel_vpu'], check=True)
+    subprocess.run(['modprobe', 'intel_vpu'], check=True)
+    times = {}
+    try:
+        attach_both(times)
+    finally:
+        subprocess.run(['rmmod', 'intel_vpu'], check=True)
+        npu_double.load()
+    for tool in dict.fromkeys(tool for tool, _ in times):
+        every, one = times[tool, 'all'], times[tool, 'one']
+        print(f'# measured: {tool}: {every:.2f} s from start to end with all functions, {one:.2f} s with one: '
+              f'{(every - one) * 1000:.0f} ms more')
+
+
+def attach_both(times):
+    for name, functions in ('all', 'ivpu_*'), ('one', 'ivpu_boot'):
+        times['iaprof', name] = seconds_of(profiler.PROGRAM, '-s', f'ivpu:api=no,hot=yes,functions={functions}', '-d', '1ms',
+                                           '-o', 'none')
+        if shutil.which('bpftrace'):
+            times['bpftrace', name] = seconds_of('bpftrace', '-e', f'kprobe:{functions} {{ @[probe] = count(); }} '
+                                                 'BEGIN { exit(); }')
+
+
+sys.exit(run(named(attaching_and_detaching_cost, a_call_costs)) != 0)

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# lab: guest newest
+# lab: module intel_vpu
+# lab: seconds 900
+"""What iaprof -c examples/npu.ini says of a run: its tables, its flame graph, its findings: each broken scenario raises
+its own and no other. The truth is the double's. TAP; arguments choose."""
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from harness import npu_double, profiler
+from harness.cases import check, named, run
+from harness.npu_double import FOLDER, PUBLISHED_TRACE, SCENARIOS, SOURCE
+from harness.profiler import PROGRAM
+
+FINDING = re.compile(r'^iaprof: (?:warning: )?(npu-[a-z-]+): (.*)$', re.M)
+
+
+def profile(scenario, *options):
+    """A run of the example's configuration around a scenario: what it said on standard error."""
+    process = profiler.Profiler('-c', str(SOURCE / 'examples/npu.ini'), *options,
+                                ready=lambda said: ' attached in ' in said)
+    npu_double.play('--load', scenario)
+    time.sleep(1.2)  # what is counted by the second has been
+    return process.end().said
+
+
+def findings(said):
+    return sorted(name for name, _ in FINDING.findall(said) if name not in ('npu-calls', 'npu-rates'))
+
+
+def healthy_runs_have_no_findings():
+    for name in 'steady', 'two', 'boot':
+        said = profile(SCENARIOS / f'{name}.txt')
+        check(not findings(said), f'{name}: {FINDING.findall(said)}')
+    if PUBLISHED_TRACE.exists():
+        with open('matmul', 'w', encoding='utf-8') as file:
+            subprocess.run([sys.executable, FOLDER / 'make_scenario.py', PUBLISHED_TRACE], stdout=file, check=True)
+        said = profile('matmul')
+        check(not findings(said), f'the published trace: {FINDING.findall(said)}')
+
+
+def each_broken_run_has_its_own():
+    for name, expected in ('storm', ['npu-ipc-storm']), ('leak', ['npu-buffer-growth']), ('hang', ['npu-recovery']):
+        said = profile(SCENARIOS / f'{name}.txt')
+        check(findings(said) == expected, f'{name}: {FINDING.findall(said)}, not {expected}')
+
+
+def jobs_are_summed_up():
+    for name, expected in ('two', 'jobs: 75 done, 0 aborted, 0 in flight'), ('hang', 'jobs: 3 done, 1 aborted, 0 in'):
+        said = profile(SCENARIOS / f'{name}.txt')
+        check(f'\n{expected}' in said, f'{name}: {said}')
+        times = re.search(r'^ +(\d+) .* jobs: run time$', said, re.M)
+        check(times and int(times.group(1)) == int(expected.split()[1]), f'{name}: {said}')
+
+
+def rates_are_those_of_the_scenario():
+    said = profile(SCENARIOS / 'steady.txt')
+    rates = re.search(r'npu-rates: ([0-9.]+) jobs, ([0-9.]+) messages .* in ([0-9.]+) s; the firmware was booted (\d+) times '
+                      r'and the NPU woken (\d+) times', said)
+    check(rates, said)
+    jobs, messages, seconds = (float(rates.group(i)) for i in (1, 2, 3))
+    # 100 jobs with a message each, and those of boot and sleep; all are told with one digit behind the point.
+    check(abs(jobs * seconds - 100) <= 0.05 * (jobs + seconds) + 0.1, rates.group(0))
+    check(-0.05 * (messages + seconds) - 0.1 <= messages * seconds - 100 <= 6, rates.group(0))
+    check(rates.group(4) == rates.group(5) == '1', rates.group(0))
+
+
+def limits_are_options():
+    said = profile(SCENARIOS / 'storm.txt', '--source', 'ivpu:ipc-rate=1000000')
+    check(not findings(said), f'{FINDING.findall(said)}')
+
+
+def tables_and_flame_graph_agree_with_the_truth():
+    said = profile(SCENARIOS / 'two.txt', '--source', 'ivpu:hot=yes')
+    calls = collections.Counter()
+    for (_, name), (entries, _) in npu_double.calls()[0].items():
+        if name.startswith('ivpu_'):
+            calls[name] += entries
+    check(calls, 'the double did nothing')
+    lost = 'warning: lost' in said
+    shown = {name: int(count) for count, name in re.findall(r'^ +(\d+) +[0-9.]+% .* (ivpu_\w+)$', said, re.M)}
+    wrong = {name: (count, calls.get(name)) for name, count in shown.items() if count != calls.get(name)}
+    check(len(shown) >= 20 and (lost or not wrong), f'{wrong}: {said}')
+    share = re.search(r'npu-calls: (\d+) calls: memory management \d+ \(', said)
+    check(share and (lost or int(share.group(1)) == sum(calls.values())), f'{share}, {sum(calls.values())}')
+    check(re.search(r'^ +\d+ +[0-9.]+ \w+ +[0-9.]+ \w+ .* ivpu_submit_ioctl$', said, re.M), f'no quantiles: {said}')
+    graphs = {path.name: path.read_text() for path in pathlib.Path('.').glob('npu*.folded')}
+    check(len(graphs) == 2, f'{graphs.keys()}')
+    for name, folded in graphs.items():
+        for program in 'often', 'seldom':
+            check(re.search(rf'^{program};(.*;)?ivpu_submit_ioctl;', folded, re.M), f'{program} is not in {name}')
+        check('[no program];[interrupt];ivpu_hw_irq_handler' in folded, f'{name}: {folded}')
+    sums = sorted(sum(int(line.rsplit(' ', 1)[1]) for line in folded.splitlines()) for folded in graphs.values())
+    check(lost or sums[0] == sum(calls.values()), f'{sums}, not {sum(calls.values())} calls')
+
+
+def usage_is_told():
+    profile(SCENARIOS / 'steady.txt')
+    rows = profiler.read_rows('ivpu', 'npu.csv')
+    values = collections.defaultdict(list)
+    for row in rows['counter-value']:
+        values[row['name']].append(float(row['value']))
+    print(f'# {dict(values)}')
+    check(max(values['npu-awake']) == 1 and min(values['npu-awake']) == 0, f'{values}')
+    check(max(values['npu-busy-time']) > min(values['npu-busy-time']), f'{values}')
+    check(0 < max(values['npu-utilization']) <= 100, f'{values}')
+    devices = rows['device']
+    check(len(devices) == 1 and devices[0]['text'] == '0000:00:11.0', f'{devices}')
+
+
+def check_says_what_is_here():
+    outcome = subprocess.run([PROGRAM, '--check', '-s', 'ivpu'], stdout=subprocess.PIPE, encoding='utf-8', check=False)
+    print('\n'.join(f'# {line}' for line in outcome.stdout.splitlines()))
+    for item in 'NPU accel0', 'driver intel_vpu', 'BPF', 'functions':
+        check(re.search(rf'^ +good +{item}: ', outcome.stdout, re.M), f'{item}: {outcome.stdout}')
+    check(outcome.returncode == 0, f'{outcome.returncode}')
+
+
+sys.exit(run(named(healthy_runs_have_no_findings, each_broken_run_has_its_own, jobs_are_summed_up,
+                   rates_are_those_of_the_scenario, limits_are_options, tables_and_flame_graph_agree_with_the_truth,
+                   usage_is_told, check_says_what_is_here)) != 0)

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# lab: machine
+# lab: seconds 600
+"""Code objects, kernels and launches of a program on Intel's unpatched runtime, held against the truth it tells. TAP."""
+import collections
+import csv
+import functools
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from harness.cases import Failure, run
+
+SOURCE, BUILD = (pathlib.Path(os.environ[name]) for name in ('LAB_SOURCE', 'LAB_BUILD'))
+PROGRAMS = BUILD / 'tests/lab/level_zero'
+# Only the program is in the chroot, as in a container.
+IN_CHROOT = SOURCE / 'tests/lab/guest/in-chroot'
+# How the compiler's symbol for a kernel of C++ is shown.
+SHOWN = {'_ZTS5scaleIfE': 'scale<float>'}
+CALLS = {'append_launch': 'zeCommandListAppendLaunchKernel',
+         'append_cooperative': 'zeCommandListAppendLaunchCooperativeKernel',
+         'append_indirect': 'zeCommandListAppendLaunchKernelIndirect',
+         'append_multiple_indirect': 'zeCommandListAppendLaunchMultipleKernelsIndirect',
+         'append_with_parameters': 'zeCommandListAppendLaunchKernelWithParameters',
+         'append_with_arguments': 'zeCommandListAppendLaunchKernelWithArguments'}
+
+# What the program is told to do.
+CASES = {
+    'every way to launch': [],
+    'from three threads, the modules reloaded twice': ['--threads', '3', '--turns', '20', '--reloads', '2'],
+    'a regular list, executed often': ['--lists', 'regular', '--turns', '5', '--executions', '40'],
+    'native modules': ['--formats', 'native', '--turns', '2'],
+    'five sites in proportion': ['--turns', '50', '--sites', 'embedding_count=1,attention_scores=2,attention_softmax=4,'
+                                 'feed_forward_up=8,feed_forward_gelu=16'],
+    'a forked child': ['--child', 'fork', '--turns', '3'],
+    'the process executes itself': ['--child', 'exec', '--turns', '3'],
+}
+
+
+def equal(found, expected, what):
+    if found != expected:
+        missing, more = (sorted(collections.Counter(a).items()) for a in (
+            collections.Counter(expected) - collections.Counter(found),
+            collections.Counter(found) - collections.Counter(expected)))
+        raise Failure(f'{what}: missing {missing}, not expected {more}')
+
+
+def read_truth(name='truth'):
+    rows = collections.defaultdict(list)
+    for line in pathlib.Path(name).read_text(encoding='utf-8').splitlines():
+        kind, *fields = line.split('\t')
+        rows[kind].append(fields)
+    return rows
+
+
+def read_rows(truth, name='out.csv'):
+    """The rows of the program's processes: other programs on this machine may use Level Zero too."""
+    pids = {pid for pid, *_ in truth['module']}
+    rows = collections.defaultdict(list)
+    with open(name, encoding='utf-8', newline='') as file:
+        for row in csv.DictReader(file):
+            if row['pid'] in pids:
+                rows[row['record']].append(row)
+    return rows
+
+
+def launches_of_truth(truth):
+    counts = collections.Counter()
+    for pid, _load, _thread, _name, layer, site, call, kernel, _appended, executed in truth['launch']:
+        counts[(int(pid), layer, site, call, SHOWN.get(kernel, kernel))] += int(executed)
+    return counts
+
+
+def launches_of_rows(rows):
+    counts = collections.Counter()
+    for row in rows['launch']:
+        functions = row['functions'].split(';')
+        layer, site, append = functions[-3:] if len(functions) > 2 else ('?', '?', row['functions'])
+        counts[(int(row['pid']), layer, site, CALLS.get(append, append), row['name'])] += int(row['count'])
+    return counts
+
+
+def check_code(rows, truth):
+    equal(collections.Counter((row['pid'], row['address'], row['size']) for row in rows['code-object']),
+          collections.Counter((pid, address, size) for pid, _load, _module, _format, address, size in
+                              truth['module']), 'modules')
+    launched = {(pid, load, kernel) for pid, load, *_, kernel, _appended, executed in truth['launch'] if int(executed)}
+    known = {row['id']: row for row in rows['code-object']}
+    kernels = {(pid, SHOWN.get(kernel, kernel), address, size) for pid, load, _module, kernel, address, size in
+               truth['kernel'] if (pid, load, kernel) in launched}
+    equal({(row['pid'], row['name'], row['address'], row['size']) for row in rows['kernel']}, kernels, 'kernels')
+    for row in rows['kernel']:
+        code = known.get(row['parent'])
+        if not code or not (int(code['address'], 16) <= int(row['address'], 16) <
+                            int(code['address'], 16) + int(code['size'])):
+            raise Failure(f'kernel {row["name"]} is in no code object: {row}')
+
+
+def iaprof(*arguments, **options):
+    return subprocess.run([BUILD / 'iaprof', *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False, encoding='utf-8', errors='replace', **options)
+
+
+def launcher(product, variant, *arguments):
+    return [IN_CHROOT, SOURCE / 'tests/lab/level_zero/run-without-gpu', product, PROGRAMS / f'launcher-{variant}',
+            '--truth', f'{os.getcwd()}/truth', *arguments]
+
+
+def profile(product, variant, *arguments):
+    # With a GPU, or its double, nothing has to be said of the tracer.
+    source = os.environ.get('TEST_ZE_USDT', 'ze-usdt:tracer=yes')
+    outcome = iaprof('-s', source, '-k', 'csv:rows=events,newline=lf', '-o', 'out.csv', '--',
+                     *launcher(product, variant, *arguments))
+    if outcome.returncode or 'lost: ze-usdt' in outcome.stdout or 'error' in outcome.stdout:
+        raise Failure(f'iaprof ended with {outcome.returncode}: {outcome.stdout}')
+    truth = read_truth()
+    return read_rows(truth), truth
+
+
+def check(product, variant, arguments):
+    rows, truth = profile(product, variant, *arguments)
+    if not truth['launch']:
+        raise Failure('the program launched nothing')
+    check_code(rows, truth)
+    equal(launches_of_rows(rows), launches_of_truth(truth), 'launches')
+    stacks = {row['functions'] for row in rows['launch']}
+    for stack in stacks:
+        if ';worker_run;' not in f';{stack};':
+            raise Failure(f'the stack does not reach the thread\'s first function: {stack}')
+
+
+def check_attributes(product):
+    rows, _ = profile(product, 'nofp')
+    by_name = {row['name']: dict(pair.split('=') for pair in row['attributes'].split(';')) for row in rows['launch']}
+    spill = by_name['rotate_spill']
+    if not all(name in spill for name in ('simd_size', 'grf_count')) or int(spill.get('spill_size', 0)) <= 0:
+        raise Failure(f'attributes of rotate_spill: {spill}')
+    if int(by_name['matmul_tile'].get('slm_size', 0)) <= 0:
+        raise Failure(f'attributes of matmul_tile: {by_name["matmul_tile"]}')
+
+
+def check_attached(product):
+    """The program runs before iaprof does: what was loaded before is announced at its next launch."""
+    with subprocess.Popen(launcher(product, 'nofp', '--rate', '50', '--duration', '12000'), stdout=subprocess.PIPE,
+                          encoding='utf-8') as program:
+        pid = int(program.stdout.readline().split()[1])
+        time.sleep(2)  # it has loaded its modules and launches
+        outcome = iaprof('-d', '5', '-p', str(pid), '-s', 'ze-usdt:tracer=inject', '-k', 'csv:rows=events,newline=lf',
+                         '-o', 'out.csv')
+        program.stdout.read()
+    if outcome.returncode or program.returncode:
+        raise Failure(f'iaprof ended with {outcome.returncode}, the program with {program.returncode}: '
+                      f'{outcome.stdout}')
+    truth = read_truth()
+    rows = read_rows(truth)
+    found, expected = launches_of_rows(rows), launches_of_truth(truth)
+    equal(set(found), set(expected), 'places that launch')
+    for place, count in found.items():
+        if not 20 < count < expected[place]:
+            raise Failure(f'{place}: {count} launches of {expected[place]}')
+    equal({(row['name'], row['address'], row['size']) for row in rows['kernel']},
+          {(SHOWN.get(kernel, kernel), address, size) for _pid, _load, _module, kernel, address, size in
+           truth['kernel']}, 'kernels')
+
+
+def checks():
+    for product in 'bmg', 'lnl':
+        for what, arguments in CASES.items():
+            yield f'{product}: {what}', check, (product, 'nofp', arguments)
+        for variant in 'fp', 'late':
+            yield f'{product}: every way to launch ({variant})', check, (product, variant, [])
+        yield f'{product}: what the compiler says of kernels', check_attributes, (product,)
+        yield f'{product}: a program that runs already', check_attached, (product,)
+
+
+sys.exit(run([(what, functools.partial(function, *arguments)) for what, function, arguments in checks()]) != 0)
