@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what `meson test` ran: summarize.py BUILD [LOGNAME].
+"""Counts what `meson test` ran: summarize.py BUILD [LOGNAME [LOGNAME-OF-SECOND-RUN]].
 
 Prints passed, failed and skipped for each suite, each subtest of a TAP test counted as a test, the reason of each
 skip, what each failed test said (behind "  | "), and as the last line the totals. Exits 1 when something failed or
-nothing ran.
+nothing ran. A test that was run a second time counts as that time; when it passed only then it is named as unsteady,
+with what it said the first time. summarize.py --failed BUILD [LOGNAME] prints the names of the tests that failed.
 """
 import json
 import pathlib
@@ -67,21 +68,43 @@ def what_it_said(record, is_tap):
     return [*lines[-SHOWN_LINES:], *errors[-SHOWN_LINES:]]
 
 
-def main():
-    build = pathlib.Path(sys.argv[1])
-    log = build / 'meson-logs' / ((sys.argv[2] if len(sys.argv) > 2 else 'testlog') + '.json')
+def read_log(build, name):
+    """-> {name of a test: its record}"""
+    records = map(json.loads, (build / 'meson-logs' / f'{name}.json').read_text().splitlines())
+    return {record['name']: record for record in records}
+
+
+def has_failed(record):
+    return record['result'] not in ('OK', 'EXPECTEDFAIL', 'SKIP')
+
+
+def print_failed(build, name='testlog'):
+    for record in read_log(build, name).values():
+        if has_failed(record):
+            print(record['name'].split(' / ')[-1])
+    return 0
+
+
+def summarize(build, name='testlog', second=None):
     tests = json.loads((build / 'meson-info' / 'intro-tests.json').read_text())
+    records = read_log(build, name)
+    later = read_log(build, second) if second else {}
     suites = {}
     skips = []
     failures = []
-    for line in log.read_text().splitlines():
-        record = json.loads(line)
+    unsteady = []
+    for name, first in records.items():
+        record = later.get(name, first)
         # A wrapper such as valgrind comes before the test's own command.
         known = next((test for test in tests if record['command'][-len(test['cmd']):] == test['cmd']
                       and record['name'].split(' / ')[-1] == test['name']), None)
         suite = known['suite'][0].split(':')[-1] if known and known['suite'] else 'other'
         is_tap = bool(known) and known['protocol'] == 'tap'
         passed, failed, skipped = count(record, is_tap)
+        if has_failed(first) and not failed:
+            unsteady.append(f'unsteady: {record["name"]}')
+            unsteady += [f'  | {line}' for line in what_it_said(first, is_tap)]
+        unsteady += re.findall(r'^# (unsteady: .*)$', record.get('stdout') or '', re.MULTILINE)
         counts = suites.setdefault(suite, [0, 0, 0])
         for index, number in enumerate((passed, failed, len(skipped))):
             counts[index] += number
@@ -92,13 +115,19 @@ def main():
             failures += [f'  | {line}' for line in what_it_said(record, is_tap)]
     for skip in skips:
         print(f'skipped: {skip}')
-    for failure in failures:
-        print(failure)
+    for line in [*unsteady, *failures]:
+        print(line)
     for suite, counts in sorted(suites.items()):
         print(f'suite {suite}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped')
     total = [sum(counts[index] for counts in suites.values()) for index in range(3)]
     print(f'{total[0]} passed, {total[1]} failed, {total[2]} skipped')
     return 0 if total[1] == 0 and total[0] > 0 else 1
+
+
+def main():
+    is_listed = sys.argv[1] == '--failed'
+    build, *logs = sys.argv[2 if is_listed else 1:]
+    return (print_failed if is_listed else summarize)(pathlib.Path(build), *logs)
 
 
 if __name__ == '__main__':

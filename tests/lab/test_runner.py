@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the lab makes of a test's end: each way in which a test can fail has to be a failed line. TAP."""
-import contextlib
 import io
 import pathlib
 import sys
@@ -37,25 +36,36 @@ CASES = {
 
 
 def outcome(status, output, log, expected=''):
-    results = report.Report()
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        results.result('test', status, output, report.complaints(log, expected))
-        ended = results.end()
-    lines = [line for line in printed.getvalue().splitlines() if line.startswith(('ok', 'not ok'))]
+    results = report.Report(io.StringIO())
+    results.result('test', status, output, report.complaints(log, expected))
+    ended, printed = results.end(), results.output.getvalue()
+    lines = [line for line in printed.splitlines() if line.startswith(('ok', 'not ok'))]
     counts = results.passed, results.failed, results.skipped
-    assert len(lines) == sum(counts) and ended == (1 if results.failed else 0), printed.getvalue()
+    assert len(lines) == sum(counts) and ended == (1 if results.failed else 0), printed
     return counts
 
 
 def shows_comments():
     """What a failed one said is shown, whether before its line or, as comments, below it; of a good one nothing is."""
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        report.Report().result('test', 1, 'why a\nnot ok 1 - a\n# more of a\nok 2 - b\n# of b\n', ())
-    return all(word in printed.getvalue() for word in ('why a', 'more of a')) and 'of b' not in printed.getvalue()
+    results = report.Report(io.StringIO())
+    results.result('test', 1, 'why a\nnot ok 1 - a\n# more of a\nok 2 - b\n# of b\n', ())
+    printed = results.output.getvalue()
+    return all(word in printed for word in ('why a', 'more of a')) and 'of b' not in printed
+
+
+def second_attempts():
+    """What fails once is told and is unsteady, what fails twice has failed, and what is well at once is neither."""
+    results = report.Report(io.StringIO())
+    tried = [(results.attempt(name, status, ''), results.unsteady[:]) for name, status in (('good', 0), ('bad', 1))]
+    results.second_attempt('bad', 0, '')
+    results.second_attempt('worse', 1, '')
+    lines = [line for line in results.output.getvalue().splitlines() if not line.startswith('#')]
+    return tried == [(True, []), (False, [])] and results.unsteady == ['bad'] and lines == [
+        'ok 1 - good', 'ok 2 - bad', 'not ok 3 - worse: status 1']
 
 
 def main():
-    print(f'1..{len(CASES) + 3}')
+    print(f'1..{len(CASES) + 4}')
     failed = False
     for number, (name, (arguments, wanted)) in enumerate(CASES.items(), 1):
         found = outcome(*arguments)
@@ -68,6 +78,8 @@ def main():
     print(f'{"not " if example not in readme else ""}ok {len(CASES) + 2} - the example of README.md is a test that runs')
     failed |= not shows_comments()
     print(f'{"" if shows_comments() else "not "}ok {len(CASES) + 3} - what a failed test said is shown')
+    failed |= not second_attempts()
+    print(f'{"" if second_attempts() else "not "}ok {len(CASES) + 4} - what fails once is run again, and told')
     return failed
 
 

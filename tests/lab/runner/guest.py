@@ -70,6 +70,7 @@ class Guest:
 
     def __init__(self, kernel, environment, visible):
         pieces.need_programs('qemu-system-x86_64=qemu-system-x86')
+        self.kernel = kernel
         folder = kernel.folder()
         image, disk = kernels.image(folder), ram_disk(folder)
         self.process = None

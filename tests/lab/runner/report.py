@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the lab prints: TAP, one line a test, what a failed one said below its line; and what counts as a failure."""
+import io
 import re
+import sys
 
 SKIPPED = 77
 # What the Linux kernel says when something went wrong in it.
@@ -36,14 +38,21 @@ def complaints(log, expected=''):
 class Report:
     """Prints results as they come."""
 
-    def __init__(self):
+    def __init__(self, output=None):
+        self.output = output or sys.stdout
         self.number = self.failed = self.passed = self.skipped = 0
+        self.unsteady = []  # names of tests of which something failed the first time only
+
+    def print(self, *lines):
+        for line in lines:
+            print(line, file=self.output)
+        self.output.flush()
 
     def line(self, good, what, directive=''):
         self.number += 1
         # "#" would begin a directive.
         what = what.replace('#', '')
-        print(f'{"" if good else "not "}ok {self.number} - {what}{directive}', flush=True)
+        self.print(f'{"" if good else "not "}ok {self.number} - {what}{directive}')
 
     def skip(self, what, reason):
         self.skipped += 1
@@ -53,19 +62,14 @@ class Report:
         self.passed += 1
         self.line(True, what)
 
-    @staticmethod
-    def comment(what, lines):
+    def comment(self, what, lines):
         """Told, and no result of a test."""
-        for line in (what, *(f'  {line}' for line in lines)):
-            print(f'# {line}')
-        print(end='', flush=True)
+        self.print(f'# {what}', *(f'#   {line}' for line in lines))
 
     def failure(self, what, lines):
         self.failed += 1
         self.line(False, what)
-        for line in lines:
-            print(f'#   {line}')
-        print(end='', flush=True)
+        self.print(*(f'#   {line}' for line in lines))
 
     def result(self, name, status, output, bad_log=()):
         """One test's end: a line for it, or one for each TAP line that it printed, and one for what went wrong besides."""
@@ -83,6 +87,22 @@ class Report:
             self.failure(f'{name}: {EXPLAINED.get(status, f"status {status}")}', lines[-SHOWN_LINES:])
         if bad_log:
             self.failure(f'{name}: the Linux kernel complains', bad_log)
+
+    def attempt(self, name, *ending):
+        """The same, but when something of it failed that is only told, and nothing counts -> whether all was well."""
+        trial = Report(io.StringIO())
+        trial.result(name, *ending)
+        if trial.failed:
+            self.comment(f'{name}: failed, and is run again', trial.output.getvalue().splitlines())
+        else:
+            self.result(name, *ending)
+        return not trial.failed
+
+    def second_attempt(self, name, *ending):
+        failed = self.failed
+        self.result(name, *ending)
+        if self.failed == failed:
+            self.unsteady.append(name)
 
     def tap(self, name, lines):
         """Reports the TAP lines of a test -> how many failed, or nothing when it printed none."""
@@ -109,10 +129,10 @@ class Report:
                 said = []
                 explained = 0 if found[1] else SHOWN_LINES
             elif line.startswith('# measured: '):
-                print(line, flush=True)
+                self.print(line)
             elif line.startswith('#') and explained < SHOWN_LINES:
                 explained += 1
-                print(f'#   {line[1:].strip()}', flush=True)
+                self.print(f'#   {line[1:].strip()}')
             else:
                 said.append(line)
         if not told and planned is None:
@@ -124,6 +144,6 @@ class Report:
 
     def end(self):
         """The closing line -> the exit status."""
-        print(f'1..{self.number}')
-        print(f'# {self.passed} passed, {self.failed} failed, {self.skipped} skipped', flush=True)
+        self.print(f'1..{self.number}', *(f'# unsteady: {name}' for name in self.unsteady),
+                   f'# {self.passed} passed, {self.failed} failed, {self.skipped} skipped')
         return 1 if self.failed or not self.number else 0
