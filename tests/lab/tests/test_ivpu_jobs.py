@@ -46,6 +46,7 @@ def play(scenario, *options):
                              capture_output=True, encoding='utf-8', timeout=200)
     check(outcome.returncode == 0, f'{outcome.returncode} {outcome.stdout} {outcome.stderr}')
     found = re.findall(r'^(\S+) pid (\d+) rounds \d+ jobs (\d+) aborted (\d+)$', outcome.stdout, re.MULTILINE)
+    check(found, f'nothing was played: {outcome.stdout} {outcome.stderr}')
     return {name: Played(*map(int, values)) for name, *values in found}, profiler.read_rows()
 
 
@@ -61,11 +62,17 @@ def expect_processes(jobs, played):
           {process.pid: process.jobs for process in played.values()}, 'jobs of processes')
 
 
-def steady_load():
-    played, rows = play(SCENARIOS / 'steady.txt')
+def play_and_compare(scenario):
+    """-> what was played, the rows of its jobs, which are as many as there were, of whom they were."""
+    played, rows = play(scenario)
     jobs = jobs_of(rows)
     expect_counts(jobs)
     expect_processes(jobs, played)
+    return played, jobs
+
+
+def steady_load():
+    _, jobs = play_and_compare(SCENARIOS / 'steady.txt')
     # An emulated processor is late, and the device's timer comes before the driver traces that it has the job.
     times = sorted(number(row, 'value') for row in jobs)
     print('# run time {:.2f} ms, {:.2f} to {:.2f}'.format(*(times[i] / MILLISECOND for i in (len(times) // 2, 0, -1))))
@@ -75,18 +82,12 @@ def steady_load():
 
 
 def two_processes():
-    played, rows = play(SCENARIOS / 'two.txt')
-    jobs = jobs_of(rows)
-    expect_counts(jobs)
-    expect_processes(jobs, played)
+    played, _ = play_and_compare(SCENARIOS / 'two.txt')
     equal(sorted(process.jobs for process in played.values()), [15, 60], 'jobs that were played')
 
 
 def a_hang():
-    played, rows = play(SCENARIOS / 'hang.txt')
-    jobs = jobs_of(rows)
-    expect_counts(jobs)
-    expect_processes(jobs, played)
+    _, jobs = play_and_compare(SCENARIOS / 'hang.txt')
     (aborted,) = [row for row in jobs if row['kind'] == 'aborted']
     print(f'# aborted after {number(aborted, "value") / MILLISECOND:.0f} ms')
     check(number(aborted, 'result') == 256 and number(aborted, 'value') >= 190 * MILLISECOND, f'{aborted}')
@@ -157,7 +158,10 @@ def jobs_of_an_engine_have_it_in_turns():
 # What ends a job, and what aborts those of a context, by release: the last is of 6.11 to 6.14.
 DONE = (SCENARIOS / 'steady.txt').read_text(encoding='ascii')
 DONE = DONE[DONE.index('resume\n'):DONE.index('process ')]
-ABORTS = {True: 'thread context_abort\n    ivpu_context_abort_thread_handler\n        job abort\n',
+ABORTS = {True: 'interrupt context_abort\n    ivpu_hw_irq_handler\n        ivpu_hw_ip_irq_handler_40xx\n'
+                '            ivpu_mmu_irq_evtq_handler\n'
+                'thread context_abort\n    ivpu_irq_thread_handler\n        ivpu_context_abort_thread_handler\n'
+                '            job abort\n            ivpu_job_signal_and_destroy\n',
           False: 'work context_abort\n    ivpu_context_abort_work_fn\n        job abort\n'}
 
 
@@ -171,10 +175,7 @@ def jobs_of_command_queues():
         '    queue_create other\n    repeat 20\n        queue_submit one first\n        wait first status 0\n'
         '        queue_submit other second\n        wait second status 0\n    queue_destroy one\n'
         '    queue_destroy other\n    close\n', encoding='ascii')
-    played, rows = play('queues.txt')
-    jobs = jobs_of(rows)
-    expect_counts(jobs)
-    expect_processes(jobs, played)
+    _, jobs = play_and_compare('queues.txt')
     equal(len(jobs), 40, 'jobs')
 
 
@@ -187,10 +188,7 @@ def a_context_that_is_aborted():
         '        start context_abort after 30ms\n' + DONE + ABORTS[is_old] +
         'process context\n    open\n    bo_create command 4K\n    submit command\n    wait command status 0\n'
         '    submit command\n    wait command status 256\n    close\n', encoding='ascii')
-    played, rows = play('context.txt')
-    jobs = jobs_of(rows)
-    expect_counts(jobs)
-    expect_processes(jobs, played)
+    _, jobs = play_and_compare('context.txt')
     equal([row['kind'] for row in jobs], ['done', 'aborted'], 'jobs')
 
 
