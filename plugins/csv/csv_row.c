@@ -18,18 +18,23 @@ void csv_row_end_text(struct csv_row *row, size_t column)
 	row->places[column].size = row->fields.size - row->places[column].offset;
 }
 
+/* Nothing in it has to be escaped. */
+static void end_number(struct csv_row *row, size_t column)
+{
+	csv_row_end_text(row, column);
+	row->places[column].is_text = false;
+}
+
 static void set_number(struct csv_row *row, size_t column, const char *text)
 {
 	text_append_string(csv_row_begin_text(row, column), text);
-	csv_row_end_text(row, column);
-	row->places[column].is_text = false;
+	end_number(row, column);
 }
 
 void csv_row_set_unsigned(struct csv_row *row, size_t column, uint64_t value)
 {
 	text_append_unsigned(csv_row_begin_text(row, column), value);
-	csv_row_end_text(row, column);
-	row->places[column].is_text = false;
+	end_number(row, column);
 }
 
 void csv_row_set_signed(struct csv_row *row, size_t column, int64_t value)
@@ -62,8 +67,7 @@ void csv_row_set_bytes(struct csv_row *row, size_t column, const uint8_t *bytes,
 	struct text *text = csv_row_begin_text(row, column);
 	for (size_t i = 0; i < size; i++)
 		text_append_format(text, "%02x", bytes[i]);
-	csv_row_end_text(row, column);
-	row->places[column].is_text = false;
+	end_number(row, column);
 }
 
 void csv_row_set_name(struct csv_row *row, size_t column, const char *name)

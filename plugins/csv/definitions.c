@@ -102,25 +102,30 @@ static bool string_take(struct definitions *definitions, struct iaprof_record *s
 	return true;
 }
 
+/* NULL: out of memory. */
+static struct iaprof_record *record_copy(const struct iaprof_record *record)
+{
+	struct iaprof_record *copy = malloc(record->size);
+	if (copy)
+		memcpy(copy, record, record->size);
+	return copy;
+}
+
 int definitions_take(struct definitions *definitions, const struct iaprof_record *record)
 {
 	uint32_t id, name;
 	if (!defined_id(record, &id, &name))
 		return 0;
-	if (record->type == IAPROF_RECORD_STRING && id < DEFINITIONS_STRINGS_MAX) {
-		struct iaprof_record *string = malloc(record->size);
-		if (string)
-			memcpy(string, record, record->size);
-		if (string && string_take(definitions, string, id))
+	struct iaprof_record *copy = record_copy(record);
+	if (copy && record->type == IAPROF_RECORD_STRING && id < DEFINITIONS_STRINGS_MAX) {
+		if (string_take(definitions, copy, id))
 			return 0;
-		free(string);
+		free(copy);
 		return -ENOMEM;
 	}
 	struct definition *definition = malloc(sizeof *definition);
-	struct iaprof_record *copy = malloc(record->size);
 	struct definition **place = NULL;
 	if (definition && copy) {
-		memcpy(copy, record, record->size);
 		definition->key = key_of(record->type, is_of_source(record->type) ? record->source : 0, id);
 		definition->name = name;
 		definition->record = copy;
