@@ -38,6 +38,11 @@ static const char *const names[] = {
 static const signed char graph_members[] = { 0, 1, 5, 6, 7, 12, 16, 17, 20, 22 };
 _Static_assert(sizeof names / sizeof *names == GRAPH_FIRST + sizeof graph_members, "each function has its position");
 
+const char *const *api_function_names(void)
+{
+	return names;
+}
+
 const char *api_function_name(size_t number)
 {
 	return number < sizeof names / sizeof *names ? names[number] : NULL;

@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Names by number, which IVPU_API_FIRST is added to. NULL: there are no more. */
+/* Names by number, which IVPU_API_FIRST is added to. */
+const char *const *api_function_names(void);
+/* NULL: there are no more. */
 const char *api_function_name(size_t number);
 size_t api_function_count(void);
 

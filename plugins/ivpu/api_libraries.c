@@ -149,19 +149,14 @@ int api_library_attach(struct api_libraries *libraries, struct api_library *libr
 	return 0;
 }
 
-static const char *graph_table_function(size_t number)
-{
-	return number == 0 ? API_GRAPH_TABLE_FUNCTION : NULL;
-}
-
 /* To see who asks for the functions of graphs. */
 static int graphs_attach(struct api_libraries *libraries, struct api_library *library, int descriptor,
 			 const struct elf_bytes *bytes)
 {
 	const struct ivpu_bpf *skeleton = libraries->skeleton;
-	uint64_t offset = 0;
+	uint64_t offset = exported_function_find(bytes, API_GRAPH_TABLE_FUNCTION);
 
-	if (!exported_functions_find(bytes, graph_table_function, 1, &offset) || !offset)
+	if (!offset)
 		return 0;
 	library->graphs_get = link_make(skeleton->progs.graph_table_get, true, 0, descriptor, offset);
 	if (library->graphs_get)
@@ -182,7 +177,7 @@ static int file_attach(struct api_libraries *libraries, int descriptor, const st
 	if (!library || library->looked_into)
 		return 0;
 	library->looked_into = true;
-	if (!exported_functions_find(&bytes, api_function_name, api_function_count(), offsets))
+	if (!exported_functions_find(&bytes, api_function_names(), api_function_count(), offsets))
 		return -ENOEXEC;
 	struct bpf_log log = bpf_log_begin(libraries->host);
 	for (uint32_t i = 0; i < api_function_count() && result == 0; i++)

@@ -61,7 +61,7 @@ static bool is_exported_function(const Elf64_Sym *symbol)
 }
 
 struct wanted {
-	const char *(*name_of)(size_t number);
+	const char *const *names;
 	size_t count;
 	uint64_t *offsets;
 };
@@ -69,9 +69,8 @@ struct wanted {
 static void symbol_take(const struct wanted *wanted, const char *name, size_t room, uint64_t offset)
 {
 	for (size_t i = 0; i < wanted->count; i++) {
-		const char *known = wanted->name_of(i);
-		size_t size = strlen(known) + 1;
-		if (size <= room && !memcmp(known, name, size))
+		size_t size = strlen(wanted->names[i]) + 1;
+		if (size <= room && !memcmp(wanted->names[i], name, size))
 			wanted->offsets[i] = offset;
 	}
 }
@@ -98,10 +97,9 @@ static bool symbols_look(const struct elf_bytes *bytes, const struct elf_section
 	return good;
 }
 
-bool exported_functions_find(const struct elf_bytes *bytes, const char *(*name_of)(size_t number), size_t count,
-			     uint64_t *offsets)
+bool exported_functions_find(const struct elf_bytes *bytes, const char *const *names, size_t count, uint64_t *offsets)
 {
-	const struct wanted wanted = { .name_of = name_of, .count = count, .offsets = offsets };
+	const struct wanted wanted = { .names = names, .count = count, .offsets = offsets };
 	struct segments segments = { 0 };
 	struct elf_sections sections;
 	bool good = false;
@@ -116,4 +114,11 @@ bool exported_functions_find(const struct elf_bytes *bytes, const char *(*name_o
 	free(segments.items);
 	free(sections.items);
 	return good;
+}
+
+uint64_t exported_function_find(const struct elf_bytes *bytes, const char *name)
+{
+	uint64_t offset;
+
+	return exported_functions_find(bytes, &name, 1, &offset) ? offset : 0;
 }

@@ -12,7 +12,9 @@
  * Gives the offset in the file of each of count functions, 0 of those that it does not export. False when this is no
  * such file, a damaged one, or too large a one.
  */
-bool exported_functions_find(const struct elf_bytes *bytes, const char *(*name_of)(size_t number), size_t count,
-			     uint64_t *offsets);
+bool exported_functions_find(const struct elf_bytes *bytes, const char *const *names, size_t count, uint64_t *offsets);
+
+/* The offset of one function; 0: it is not exported, or this is no such file. */
+uint64_t exported_function_find(const struct elf_bytes *bytes, const char *name);
 
 #endif

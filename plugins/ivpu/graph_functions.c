@@ -27,18 +27,12 @@ static bool mapping_find(const char *text, size_t length, uint64_t address, stru
 	return false;
 }
 
-static const char *driver_function(size_t number)
-{
-	return number == 0 ? "zeGetDriverProcAddrTable" : NULL;
-}
-
 /* Whether a file is a driver of Level Zero: anything can be mapped under a driver's name. */
 static bool is_driver(int descriptor, const struct stat *status)
 {
 	const struct elf_bytes bytes = elf_bytes_of_file(descriptor, (uint64_t)status->st_size);
-	uint64_t offset = 0;
 
-	return exported_functions_find(&bytes, driver_function, 1, &offset) && offset;
+	return exported_function_find(&bytes, "zeGetDriverProcAddrTable");
 }
 
 /* Returns 0 or the first reason why something was not attached to. */

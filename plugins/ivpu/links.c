@@ -177,11 +177,17 @@ static int single_attach(struct links *links, const struct ivpu_bpf *skeleton, c
 	return 0;
 }
 
+static int attach_first(struct links *links, enum links_way way, struct ivpu_bpf *skeleton,
+			const struct function_list *list, uint32_t count)
+{
+	return way == LINKS_SINGLE ? single_attach(links, skeleton, list, count)
+				   : multi_attach(links, way, skeleton, list, count);
+}
+
 int links_way_try(enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list)
 {
 	struct links links = links_none();
-	int result = way == LINKS_SINGLE ? single_attach(&links, skeleton, list, 1)
-					 : multi_attach(&links, way, skeleton, list, 1);
+	int result = attach_first(&links, way, skeleton, list, 1);
 
 	links_detach(&links);
 	return result;
@@ -189,8 +195,7 @@ int links_way_try(enum links_way way, struct ivpu_bpf *skeleton, const struct fu
 
 int links_attach(struct links *links, enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list)
 {
-	return way == LINKS_SINGLE ? single_attach(links, skeleton, list, list->count)
-				   : multi_attach(links, way, skeleton, list, list->count);
+	return attach_first(links, way, skeleton, list, list->count);
 }
 
 void links_detach(struct links *links)

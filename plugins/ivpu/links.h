@@ -34,8 +34,8 @@ struct links {
 
 struct links links_none(void);
 
-/* Whether the Linux kernel has a way, which the programs were loaded for: attaches to the first function, and detaches.
- * Returns 0 or a negative errno. */
+/* Attaches to the first function in a way that the programs were loaded for, and detaches. Returns 0 or the negative
+ * errno with which this Linux kernel refuses it. */
 int links_way_try(enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list);
 
 /* Returns 0 or a negative errno. links_detach() ends what was attached in any case. */

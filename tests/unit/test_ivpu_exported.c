@@ -52,7 +52,7 @@ static bool find(const unsigned char *program, size_t size, uint64_t *offsets)
 	const struct elf_bytes bytes = elf_bytes_of_memory(program, size);
 
 	ck_assert_uint_le(api_function_count(), FUNCTIONS_MAX);
-	return exported_functions_find(&bytes, api_function_name, api_function_count(), offsets);
+	return exported_functions_find(&bytes, api_function_names(), api_function_count(), offsets);
 }
 
 START_TEST(finds_what_is_exported)
