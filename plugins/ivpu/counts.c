@@ -84,7 +84,6 @@ int counts_init(struct counts *counts, const struct iaprof_host *host, const str
 {
 	const struct bpf_map *processors = probes->skeleton->maps.processors;
 
-	int result = 0;
 	*counts = (struct counts){
 		.host = host, .probes = probes, .told = told, .told_context = told_context, .ring_wake = -1
 	};
@@ -104,7 +103,7 @@ int counts_init(struct counts *counts, const struct iaprof_host *host, const str
 			ring_buffer__new(bpf_map__fd(probes->skeleton->maps.calls_ring), event_take, counts, NULL);
 		if (!counts->ring)
 			return host->fail(host, errno, "map the BPF programs' ring buffer: %s", strerror(errno));
-		result = ring_wake_open(counts);
+		int result = ring_wake_open(counts);
 		if (result)
 			return result;
 	}
@@ -239,6 +238,15 @@ static uint64_t calls_now(const struct counts *counts)
 	for (uint32_t i = 0; i < counts->processor_count; i++)
 		calls += load(&counts->processors[i].calls);
 	return calls;
+}
+
+uint64_t counts_buffer_bytes(const struct counts *counts)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < counts->processor_count; i++)
+		bytes += load(&counts->processors[i].buffer_bytes);
+	return bytes;
 }
 
 static int set_drain(struct counts *counts, uint32_t set)

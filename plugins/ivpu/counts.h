@@ -67,6 +67,8 @@ int counts_begin(struct counts *counts);
 int counts_drain(struct counts *counts);
 /* What the programs told one by one, if they do; bounded, and more may be left. */
 int counts_take(struct counts *counts);
+/* Of the buffers that programs asked for. */
+uint64_t counts_buffer_bytes(const struct counts *counts);
 /* Readable when half of the ring buffer is taken; -1: there is none. */
 int counts_descriptor(const struct counts *counts);
 /* The programs are detached. */

@@ -76,6 +76,15 @@ int ivpu_rates_emit(struct record_batch *batch, const struct ivpu_tally *tally, 
 			      finding.value, (double)tally->messages / tally->seconds, tally->message_rate,
 			      (double)tally->buffers_created / tally->seconds, (double)tally->mappings / tally->seconds,
 			      tally->seconds, tally->boots, tally->resumes);
+	bool is_large = tally->created_bytes >= 1 << 20;
+	if (tally->created_bytes && length > 0 && (size_t)length < sizeof finding.text)
+		length += snprintf(
+			finding.text + length, sizeof finding.text - (size_t)length, "; %.1f %s of buffers were made",
+			(double)tally->created_bytes / (is_large ? 1048576 : 1024), is_large ? "MiB" : "KiB");
+	if (tally->page_maps && tally->created_bytes && length > 0 && (size_t)length < sizeof finding.text)
+		length += snprintf(finding.text + length, sizeof finding.text - (size_t)length,
+				   ", with %.2f page maps for each 4 KiB, the firmware's own buffers included",
+				   (double)tally->page_maps * 4096 / (double)tally->created_bytes);
 	if (tally->page_maps && tally->mappings && length > 0 && (size_t)length < sizeof finding.text)
 		snprintf(finding.text + length, sizeof finding.text - (size_t)length, "; %.1f pages a mapping",
 			 (double)tally->page_maps / (double)tally->mappings);

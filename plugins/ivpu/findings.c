@@ -88,7 +88,7 @@ static void judge_ipc(const struct judge *judge)
 		     calls, limit);
 }
 
-/* A buffer is mapped once for each process that has it. Pages say it when sizes are known, else mappings do. */
+/* A buffer is mapped once for each process that has it. Pages do not tell: the firmware's own buffers have some too. */
 static void judge_mappings(const struct judge *judge)
 {
 	const struct ivpu_tally *tally = judge->tally;
@@ -97,16 +97,6 @@ static void judge_mappings(const struct judge *judge)
 	double bytes = (double)tally->page_maps * PAGE;
 	if (limit <= 0)
 		return;
-	if (tally->buffer_bytes) {
-		double ratio = bytes / (double)tally->buffer_bytes;
-		if (ratio > limit)
-			find(judge, IAPROF_FINDING_WARNING, "npu-mapping-thrash", ratio, limit,
-			     "%.0f MiB were mapped for at most %.0f MiB of buffers at a time, %.1f times of it (more "
-			     "than %.0f): "
-			     "buffers are made and freed over and over; keep and reuse them",
-			     bytes / 1048576, (double)tally->buffer_bytes / 1048576, ratio, limit);
-		return;
-	}
 	double ratio = tally->buffers_max ? (double)tally->mappings / (double)tally->buffers_max : 0;
 	if (ratio > limit)
 		find(judge, IAPROF_FINDING_WARNING, "npu-mapping-thrash", ratio, limit,

@@ -321,6 +321,33 @@ int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+static __always_inline void buffer_add(const __u64 *size)
+{
+	struct place place;
+	__u64 bytes = 0;
+
+	if (!place_find(&place) || !place_is_watched(&place))
+		return;
+	bpf_probe_read_kernel(&bytes, sizeof bytes, size);
+	__sync_fetch_and_add(&place.processor->buffer_bytes, bytes);
+}
+
+/* data: struct drm_ivpu_bo_create, whose size is at 0 (include/uapi/drm/ivpu_accel.h). */
+SEC("kprobe")
+int BPF_KPROBE(buffer_create, void *device, const void *data)
+{
+	buffer_add(data);
+	return 0;
+}
+
+/* data: struct drm_ivpu_bo_create_from_userptr of Linux 6.19, whose size is at 8. */
+SEC("kprobe")
+int BPF_KPROBE(buffer_of_program_create, void *device, const void *data)
+{
+	buffer_add(data + 8);
+	return 0;
+}
+
 /*
  * A function of Level Zero. Where it is called in the same function, as the loader's calls the driver's library of the
  * same name, the two are one call.

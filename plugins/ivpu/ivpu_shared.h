@@ -123,6 +123,7 @@ struct ivpu_processor {
 	__u64 ring_full;         /* lost: the ring buffer was full */
 	__u64 graphs_lost;       /* lost: tables of functions of graphs that were not told */
 	__u64 threads_added;     /* to their map */
+	__u64 buffer_bytes;      /* that programs asked for */
 } __attribute__((aligned(128))); /* CPUs do not share cache lines, nor the pair that is prefetched together */
 
 /* A power of 2. */

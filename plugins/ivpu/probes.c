@@ -185,6 +185,26 @@ int probes_load(struct probes *probes, const struct iaprof_host *host, const str
 			  strerror(-result));
 }
 
+/* What a release of the driver does not have has no sizes. */
+static void sizes_attach(struct probes *probes)
+{
+	struct ivpu_bpf *skeleton = probes->skeleton;
+	struct bpf_log log = bpf_log_begin(probes->host);
+
+	skeleton->links.buffer_create =
+		bpf_program__attach_kprobe(skeleton->progs.buffer_create, false, "ivpu_bo_create_ioctl");
+	skeleton->links.buffer_of_program_create = bpf_program__attach_kprobe(
+		skeleton->progs.buffer_of_program_create, false, "ivpu_bo_create_from_userptr_ioctl");
+	bpf_log_end(&log);
+}
+
+static void sizes_detach(struct ivpu_bpf *skeleton)
+{
+	bpf_link__destroy(skeleton->links.buffer_create);
+	bpf_link__destroy(skeleton->links.buffer_of_program_create);
+	skeleton->links.buffer_create = skeleton->links.buffer_of_program_create = NULL;
+}
+
 int probes_attach(struct probes *probes)
 {
 	const struct iaprof_host *host = probes->host;
@@ -200,6 +220,7 @@ int probes_attach(struct probes *probes)
 		if (!skeleton->links.follow_fork)
 			return host->fail(host, errno, "attach to sched_process_fork: %s", strerror(errno));
 	}
+	sizes_attach(probes);
 	result = links_attach(&probes->links, probes->way, skeleton, probes->list);
 	if (result == -ENOENT || result == -ESRCH || result == -ENODEV)
 		return host->fail(host, result,
@@ -244,6 +265,8 @@ void probes_detach(struct probes *probes)
 		return;
 	probes->unwatched += links_missed(&probes->links);
 	links_detach(&probes->links);
+	if (probes->skeleton)
+		sizes_detach(probes->skeleton);
 	if (probes->attached)
 		probes->detach_time = probes->host->clock(probes->host) - begin;
 	probes->attached = false;

@@ -21,11 +21,11 @@ struct ivpu_tally {
 	double usual_rate;   /* the mean of the other seconds that had messages; 0 not known */
 	uint64_t ipc_calls;  /* functions of the IPC family, without those while it boots; 0 not known */
 	uint64_t jobs, jobs_done;
-	bool sees_done;        /* completions would be seen */
-	double longest_job;    /* seconds that a job took, or has waited until the end; 0 not known */
-	uint64_t page_maps;    /* of 4 KiB */
-	uint64_t mappings;     /* of buffers */
-	uint64_t buffer_bytes; /* the most that there were at a time; 0 not known */
+	bool sees_done;         /* completions would be seen */
+	double longest_job;     /* seconds that a job took, or has waited until the end; 0 not known */
+	uint64_t page_maps;     /* of 4 KiB */
+	uint64_t mappings;      /* of buffers */
+	uint64_t created_bytes; /* of all buffers that programs asked for; 0 not known */
 	uint64_t buffers_created, buffers_freed;
 	bool sees_freed;        /* buffers that are freed would be seen */
 	uint64_t buffers_max;   /* the most that there were at a time, of those created in the run */

@@ -71,6 +71,8 @@ def rates_are_those_of_the_scenario():
     check(abs(jobs * seconds - 100) <= 0.05 * (jobs + seconds) + 0.1, rates.group(0))
     check(-0.05 * (messages + seconds) - 0.1 <= messages * seconds - 100 <= 6, rates.group(0))
     check(rates.group(4) == rates.group(5) == '1', rates.group(0))
+    made = npu_double.totals()['bytes_created'] / 1024
+    check(f'; {made:.1f} KiB of buffers were made' in said, f'{made} KiB: {said}')
 
 
 def limits_are_options():
