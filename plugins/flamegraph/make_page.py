@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Puts a page's style and scripts into it: make_page.py OUTPUT page.html page.css SCRIPT...
+
+Writes a C header with the page's bytes before and after its data. The page allows itself nothing but this style and
+these scripts, by their hashes (Content Security Policy Level 3, section 2.3.1): whatever a profile has in it, it is
+no code.
+"""
+import base64
+import hashlib
+import pathlib
+import sys
+
+
+def source_of(text):
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def declaration(name, text):
+    numbers = ','.join(str(byte) for byte in text.encode())
+    return f'static const unsigned char {name}[] = {{{numbers}}};\n'
+
+
+def main():
+    output, page, style, *scripts = map(pathlib.Path, sys.argv[1:])
+    style = style.read_text(encoding='utf-8')
+    # One script, in which the parts see each other and the page's names stay theirs.
+    script = "'use strict';\n(() => {\n" + ''.join(part.read_text(encoding='utf-8') for part in scripts) + '})();\n'
+    if '</' in style or '</script' in script.lower() or '<!--' in script:
+        sys.exit('make_page.py: the style or a script would end its element')
+    policy = (f"default-src 'none'; style-src {source_of(style)}; script-src {source_of(script)}; base-uri 'none'; "
+              "form-action 'none'")
+    text = page.read_text(encoding='utf-8')
+    for name, part in ('POLICY', policy), ('STYLE', style), ('SCRIPT', script):
+        if text.count(f'@{name}@') != 1:
+            sys.exit(f'make_page.py: {page} has to have @{name}@ once')
+        text = text.replace(f'@{name}@', part)
+    begin, end = text.split('@DATA@')
+    output.write_text('/* Made by make_page.py. */\n' + declaration('page_begin', begin) + declaration('page_end', end),
+                      encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main()

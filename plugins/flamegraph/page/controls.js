@@ -1,0 +1,378 @@
+// The page: what the reader chose, and what is shown of it.
+
+const element = name => document.getElementById(name);
+
+// "12.3 ms", "1,234"
+function valueText(value, unit) {
+  if (unit !== 'nanoseconds')
+    return `${Math.round(value).toLocaleString('en')}${unit && unit !== 'count' ? ` ${unit}` : ''}`;
+  const [name, size] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]].find(([, least]) => value >= least) || ['ns', 1];
+  return `${(value / size).toLocaleString('en', { maximumFractionDigits: 2 })} ${name}`;
+}
+
+function shareText(part, whole) {
+  return whole > 0 ? `${(100 * part / whole).toFixed(2)} %` : '0 %';
+}
+
+class Page {
+  constructor({ header, frames, tree }) {
+    this.header = header;
+    this.frames = frames;
+    this.own = link(tree);
+    this.colours = colourFrames(frames);
+    this.drawing = new Drawing(element('graph'), element('space'), element('view'));
+    this.isWaiting = false;
+    this.matches = null; // 1 of each frame that is found
+    this.scene = { focus: 0, selected: 0, isIcicle: false, rows: 1, look: node => this.look(node) };
+    this.fillChoices();
+    this.tellRun();
+    this.listen();
+    this.rebuild();
+  }
+
+  // What there is to choose from.
+  fillChoices() {
+    const sums = this.own.selves.map(self => self.reduce((sum, value) => sum + value, 0));
+    const order = this.header.types.map((_, type) => type).filter(type => sums[type] > 0);
+    // A device's values first: that is what other tools do not have.
+    const isOfDevice = order.map(() => false);
+    for (let node = 1; node < this.own.count; node++)
+      if (this.frames.kind[this.own.frame[node]] >= Kind.DEVICE_SOURCE)
+        order.forEach((type, i) => { isOfDevice[i] ||= this.own.selves[type][node] > 0; });
+    const chosen = order[Math.max(0, isOfDevice.indexOf(true))];
+    for (const type of order) {
+      const { name, unit } = this.header.types[type];
+      element('type').add(new Option(`${name} (${unit})`, type, false, type === chosen));
+    }
+    const reasons = new Set();
+    for (let frame = 0; frame < this.frames.count; frame++)
+      if (this.frames.kind[frame] === Kind.STALL_REASON)
+        reasons.add(this.frames.names[frame]);
+    element('reason').add(new Option('all', ''));
+    for (const reason of [...reasons].sort())
+      element('reason').add(new Option(reason, `=${reason}`));
+    element('reasons').hidden = reasons.size === 0;
+    element('with-offsets').hidden = !this.frames.kind.includes(Kind.DEVICE_OFFSET);
+    for (const group of [...this.colours.groups].sort((a, b) => a - b)) {
+      const item = document.createElement('li'), sample = document.createElement('span');
+      sample.style.background = colourText(GROUPS[group].colour, 0);
+      item.append(sample, GROUPS[group].name);
+      element('legend').append(item);
+    }
+  }
+
+  // What the header says, which nothing changes.
+  tellRun() {
+    const { title, nanoseconds, begin, lost, metadata } = this.header;
+    element('title').textContent = document.title = title || 'iaprof';
+    const facts = [valueText(nanoseconds, 'nanoseconds')];
+    if (begin)
+      facts.unshift(new Date(begin / 1e6).toISOString().replace(/\.\d+Z/, ' UTC').replace('T', ' '));
+    this.facts = facts;
+    if (lost.length) {
+      const lines = lost.map(({ source, reason, count, unknown }) =>
+        `${source}: ${reason}: ${count.toLocaleString('en')}${unknown ? ` and ${unknown} times an unknown number` : ''}`);
+      element('missing').textContent = `Lost: ${lines.join('; ')}`;
+      element('missing').hidden = false;
+    }
+    for (const [key, value] of metadata) {
+      const term = document.createElement('dt'), text = document.createElement('dd');
+      term.textContent = key;
+      text.textContent = value;
+      element('metadata').append(term, text);
+    }
+    element('about').hidden = !metadata.length;
+  }
+
+  get type() { return Number(element('type').value); }
+  get unit() { return (this.header.types[this.type] || { unit: 'count' }).unit; }
+
+  // Another tree, as processes or offsets are shown or not.
+  rebuild() {
+    const merges = element('merge').checked, hasOffsets = element('offsets').checked;
+    const path = this.scene.tree ? this.pathOf(this.scene.focus) : [];
+    this.scene.tree = merges || !hasOffsets
+      ? link(replaceFrames(this.own, replacements(this.frames, merges, hasOffsets))) : this.own;
+    this.scene.focus = this.scene.selected = this.nodeOf(path);
+    this.revalue();
+  }
+
+  pathOf(node) {
+    const path = [];
+    for (; node > 0; node = this.scene.tree.parent[node])
+      path.unshift(this.frames.names[this.scene.tree.frame[node]]);
+    return path;
+  }
+
+  // The node with a path of names, or how far there is one.
+  nodeOf(path) {
+    const { tree } = this.scene;
+    let node = 0;
+    for (const name of path) {
+      let child = tree.first[node];
+      while (child && this.frames.names[tree.frame[child]] !== name)
+        child = tree.next[child];
+      if (!child)
+        break;
+      node = child;
+    }
+    return node;
+  }
+
+  // Other values of the same tree.
+  revalue() {
+    const reason = element('reason').value;
+    const types = this.scene.tree.selves.length;
+    Object.assign(this.scene, types ? valuesOf(this.scene.tree, this.frames, this.type, reason ? reason.slice(1) : null)
+      : { self: new Float64Array(this.scene.tree.count), total: new Float64Array(this.scene.tree.count) });
+    while (this.scene.focus && !(this.scene.total[this.scene.focus] > 0))
+      this.scene.focus = this.scene.tree.parent[this.scene.focus];
+    const { total } = this.scene;
+    const unknown = sumOfMatches(this.scene.tree, total, 0, this.frames.flags.map(flags => flags & Flag.UNKNOWN));
+    element('facts').textContent = [...this.facts, `${valueText(total[0], this.unit)} in all`,
+      ...(unknown > 0 ? [`${shareText(unknown, total[0])} with a frame that is unknown`] : [])].join(' · ');
+    this.zoom(this.scene.focus);
+  }
+
+  zoom(node) {
+    const { scene } = this;
+    scene.focus = scene.selected = node;
+    scene.rows = deepestLevel(scene.tree, scene.total, node, this.drawing.width) + 1;
+    element('back').disabled = element('whole').disabled = node === 0;
+    this.showTrail();
+    this.tellMatches();
+    this.draw();
+    element('view').scrollTop = scene.isIcicle ? 0 : element('view').scrollHeight;
+  }
+
+  showTrail() {
+    const { scene } = this;
+    element('trail').replaceChildren();
+    if (!scene.focus)
+      return;
+    for (const node of [...ancestorsOf(scene.tree, scene.focus), scene.focus]) {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.textContent = this.labelOf(node);
+      button.addEventListener('click', () => this.zoom(node));
+      element('trail').append(node ? ' › ' : '', button);
+    }
+    element('trail').scrollLeft = element('trail').scrollWidth;
+  }
+
+  labelOf(node) {
+    if (!node)
+      return 'all';
+    const frame = this.scene.tree.frame[node];
+    const { names, pid, kind } = this.frames;
+    return kind[frame] === Kind.PROCESS && pid[frame] && !element('merge').checked ? `${names[frame]} (${pid[frame]})`
+      : names[frame];
+  }
+
+  look(node) {
+    const frame = this.scene.tree.frame[node];
+    if (!node)
+      return { fill: colourText(GROUPS[0].colour, 10), ink: '#000', label: this.describe(0).join(', ') };
+    if (this.matches && this.matches[frame])
+      return { fill: colourText(GROUPS[GROUP_FOUND].colour, 0), ink: textColourOn(GROUPS[GROUP_FOUND].colour),
+        label: this.labelOf(node) };
+    return { fill: this.colours.fill[frame], ink: this.colours.text[frame], label: this.labelOf(node) };
+  }
+
+  // What is known of a frame, a line each.
+  describe(node) {
+    const { scene, frames } = this;
+    const lines = [this.labelOf(node)];
+    const frame = scene.tree.frame[node];
+    if (node) {
+      const place = frames.files[frame] && frames.files[frame] + (frames.line[frame] ? `:${frames.line[frame]}` : '');
+      lines.push(...[GROUPS[groupOf(frames, frame)].name, frames.modules[frame], place].filter(Boolean));
+    }
+    lines.push(`${valueText(scene.total[node], this.unit)}, ${shareText(scene.total[node], scene.total[0])} of all`);
+    if (scene.focus && node !== scene.focus)
+      lines.push(`${shareText(scene.total[node], scene.total[scene.focus])} of ${this.labelOf(scene.focus)}`);
+    if (scene.self[node] > 0 && scene.self[node] !== scene.total[node])
+      lines.push(`${valueText(scene.self[node], this.unit)} itself`);
+    return lines;
+  }
+
+  // Draws once, however often it is asked to before the screen is made anew.
+  draw() {
+    if (this.isWaiting)
+      return;
+    this.isWaiting = true;
+    requestAnimationFrame(() => {
+      this.isWaiting = false;
+      this.drawing.draw(this.scene);
+      document.documentElement.dataset.drawn = Number(document.documentElement.dataset.drawn || 0) + 1;
+    });
+  }
+
+  search() {
+    const text = element('search').value;
+    let test = null;
+    element('search').classList.remove('wrong');
+    if (text && element('expression').checked) {
+      try {
+        const expression = new RegExp(text, 'iu');
+        test = name => expression.test(name);
+      } catch (error) {
+        element('search').classList.add('wrong');
+        element('matched').textContent = error.message;
+        return;
+      }
+    } else if (text) {
+      const wanted = text.toLowerCase();
+      test = name => name.toLowerCase().includes(wanted);
+    }
+    this.matches = test && Uint8Array.from(this.frames.names, name => test(name));
+    this.tellMatches();
+    this.draw();
+  }
+
+  tellMatches() {
+    const { scene } = this;
+    const sum = this.matches ? sumOfMatches(scene.tree, scene.total, scene.focus, this.matches) : 0;
+    element('matched').textContent = this.matches
+      ? `${shareText(sum, scene.total[scene.focus])} found (${valueText(sum, this.unit)})` : '';
+  }
+
+  // A frame that the keyboard is at; it is said, for those who do not see it.
+  select(node) {
+    this.scene.selected = node;
+    element('said').textContent = this.describe(node).join(', ');
+    const top = this.drawing.top(this.scene, this.scene.tree.depth[node]);
+    if (top < 0 || top > element('view').clientHeight - ROW)
+      element('view').scrollTop += top - element('view').clientHeight / 2;
+    this.draw();
+  }
+
+  // The next sibling in a direction that is wide enough to be seen.
+  sibling(node, direction) {
+    const { tree, total, focus } = this.scene;
+    const least = NARROWEST * total[focus] / this.drawing.width;
+    const siblings = [];
+    for (let child = tree.first[tree.parent[node]]; child; child = tree.next[child])
+      if (total[child] >= least)
+        siblings.push(child);
+    return siblings[siblings.indexOf(node) + direction] || node;
+  }
+
+  widestChild(node) {
+    const { tree, total } = this.scene;
+    let widest = 0;
+    for (let child = tree.first[node]; child; child = tree.next[child])
+      if (total[child] > 0 && (!widest || total[child] > total[widest]))
+        widest = child;
+    return widest || node;
+  }
+
+  key(event) {
+    const { scene } = this;
+    if (event.ctrlKey || event.altKey || event.metaKey)
+      return;
+    const node = scene.selected;
+    const up = () => (node ? this.select(scene.tree.parent[node]) : undefined);
+    const down = () => this.select(this.widestChild(node));
+    const actions = {
+      ArrowUp: scene.isIcicle ? up : down,
+      ArrowDown: scene.isIcicle ? down : up,
+      ArrowLeft: () => node && node !== scene.focus && this.select(this.sibling(node, -1)),
+      ArrowRight: () => node && node !== scene.focus && this.select(this.sibling(node, 1)),
+      Enter: () => this.zoom(node),
+      Escape: () => this.back(),
+      Backspace: () => this.back(),
+      0: () => this.zoom(0),
+      '/': () => element('search').focus(),
+    };
+    if (actions[event.key]) {
+      event.preventDefault();
+      actions[event.key]();
+    }
+  }
+
+  back() {
+    this.zoom(Math.max(0, this.scene.tree.parent[this.scene.focus]));
+  }
+
+  nodeUnder(event) {
+    const place = element('graph').getBoundingClientRect();
+    const level = this.drawing.levelAt(this.scene, event.clientY - place.top);
+    const x = event.clientX - place.left;
+    const { tree, total, focus } = this.scene;
+    if (level < 0)
+      return -1;
+    if (level < tree.depth[focus])
+      return ancestorsOf(tree, focus)[level];
+    const node = nodeAt(tree, total, focus, this.drawing.width, level, x);
+    return node || (level === 0 ? 0 : -1);
+  }
+
+  pointAt(event) {
+    const node = this.nodeUnder(event);
+    const tooltip = element('tooltip');
+    tooltip.hidden = node < 0;
+    if (node < 0)
+      return;
+    tooltip.textContent = this.describe(node).join('\n');
+    const left = Math.min(event.clientX + 14, window.innerWidth - tooltip.offsetWidth - 4);
+    const below = event.clientY + 18;
+    tooltip.style.left = `${Math.max(4, left)}px`;
+    tooltip.style.top = `${below + tooltip.offsetHeight > window.innerHeight
+      ? Math.max(4, event.clientY - tooltip.offsetHeight - 10) : below}px`;
+  }
+
+  listen() {
+    const on = (name, kind, handle) => element(name).addEventListener(kind, handle);
+    on('type', 'change', () => this.revalue());
+    on('reason', 'change', () => this.revalue());
+    on('merge', 'change', () => this.rebuild());
+    on('offsets', 'change', () => this.rebuild());
+    on('icicle', 'change', () => {
+      this.scene.isIcicle = element('icicle').checked;
+      this.zoom(this.scene.focus);
+    });
+    on('search', 'input', () => this.search());
+    on('expression', 'change', () => this.search());
+    on('search', 'keydown', event => {
+      if (event.key === 'Escape') {
+        element('search').value = '';
+        this.search();
+        element('graph').focus();
+      }
+    });
+    on('back', 'click', () => this.back());
+    on('whole', 'click', () => this.zoom(0));
+    on('graph', 'keydown', event => this.key(event));
+    on('graph', 'click', event => {
+      const node = this.nodeUnder(event);
+      if (node >= 0)
+        this.zoom(node);
+    });
+    on('graph', 'mousemove', event => this.pointAt(event));
+    on('graph', 'mouseleave', () => { element('tooltip').hidden = true; });
+    on('view', 'scroll', () => this.draw());
+    on('theme', 'change', () => this.theme());
+    document.addEventListener('keydown', event => {
+      if (event.key === '/' && event.target === document.body) {
+        event.preventDefault();
+        element('search').focus();
+      }
+    });
+    new ResizeObserver(() => this.zoom(this.scene.focus)).observe(element('view'));
+    this.dark = window.matchMedia('(prefers-color-scheme: dark)');
+    this.dark.addEventListener('change', () => this.theme());
+    this.theme();
+  }
+
+  theme() {
+    const chosen = element('theme').value || (this.dark.matches ? 'dark' : 'light');
+    document.documentElement.dataset.theme = chosen;
+    if (this.scene.tree)
+      this.draw();
+  }
+}
+
+inflate(element('data').textContent).then(bytes => new Page(parseProfile(bytes))).catch(error => {
+  element('facts').textContent = `The profile in this page cannot be read: ${error.message}`;
+});

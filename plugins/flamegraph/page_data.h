@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The data of a page: a profile as its script reads it (page/data.js). A length of 4 bytes, least significant first, so
+ * many bytes of JSON, and numbers in LEB128 (7 bits a byte, least significant first, the highest bit: more follow):
+ *
+ *   count of frames, and of each: kind, flags, line, pid; its name, module and file are in the JSON
+ *   count of nodes, and of each, a parent before its children:
+ *     how many levels above the node before it its parent is: 0, its child; the first node is a root
+ *     frame, a bit for each value type of which something ends there, and those values
+ */
+#ifndef IAPROF_PLUGINS_FLAMEGRAPH_PAGE_DATA_H
+#define IAPROF_PLUGINS_FLAMEGRAPH_PAGE_DATA_H
+
+#include "common/text.h"
+#include "stack_tree.h"
+
+/* More value types than this are not in a page: numbers in JavaScript have that many bits. */
+#define PAGE_VALUE_TYPES_MAX 32u
+
+/* Appends the data; title may be NULL. text->failed: out of memory. */
+void page_data_append(struct text *text, const struct stack_tree *tree, const char *title);
+
+#endif

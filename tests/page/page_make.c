@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page_make [OPTION=VALUE...] < STACKS > PAGE: runs the sink flamegraph over a profile that a test chose. A line of
+ * STACKS is a value type's index, a value, and frames, the program first, with blanks between them; a frame is
+ * KIND,FLAGS,LINE,PID,NAME with its name in hexadecimal. A line "type NAME UNIT" declares the next value type, "lost
+ * COUNT SOURCE REASON" is an amount that is missing; these words are in hexadecimal as well.
+ */
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../plugin/test_host.h"
+#include "../plugin/test_profile.h"
+
+/* From hexadecimal; it lives until the program ends. */
+static char *text_of(const char *digits)
+{
+	size_t length = strlen(digits) / 2;
+	char *text = calloc(length + 1, 1);
+	ck_assert_ptr_nonnull(text);
+	for (size_t i = 0; i < length; i++) {
+		unsigned byte;
+		ck_assert_int_eq(sscanf(digits + 2 * i, "%2x", &byte), 1);
+		text[i] = (char)byte;
+	}
+	return text;
+}
+
+static void stack_read(struct test_profile *profile, uint32_t type, char *words)
+{
+	uint32_t frames[1024], count = 0;
+	const char *word = strtok(words, " \n");
+	ck_assert_ptr_nonnull(word);
+	uint64_t value = strtoull(word, NULL, 10);
+	while ((word = strtok(NULL, " \n"))) {
+		struct iaprof_frame frame = { 0 };
+		int name = 0;
+		ck_assert_int_eq(sscanf(word, "%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%n", &frame.kind,
+					&frame.flags, &frame.line, &frame.pid, &name),
+				 4);
+		frame.name = text_of(word + name);
+		ck_assert_uint_lt(count, 1024);
+		frames[count++] = test_profile_frame(profile, &frame);
+	}
+	test_profile_value(profile, test_profile_stack(profile, frames, count), type, value);
+}
+
+static void line_read(struct test_profile *profile, char *line)
+{
+	char *words = strchr(line, ' ');
+	ck_assert_ptr_nonnull(words);
+	*words++ = '\0';
+	if (strcmp(line, "type") == 0) {
+		char *name = text_of(strtok(words, " \n")), *unit = text_of(strtok(NULL, " \n"));
+		test_profile_value_type(profile, name, unit);
+	} else if (strcmp(line, "lost") == 0) {
+		struct iaprof_lost lost = { .count = strtoull(strtok(words, " \n"), NULL, 10),
+					    .value_type = UINT32_MAX };
+		lost.source = text_of(strtok(NULL, " \n"));
+		lost.reason = text_of(strtok(NULL, " \n"));
+		test_profile_lost(profile, &lost);
+	} else {
+		stack_read(profile, (uint32_t)strtoul(line, NULL, 10), words);
+	}
+}
+
+static char **options;
+
+START_TEST(page)
+{
+	struct test_profile profile = { 0 };
+	struct test_host *host = test_host_new("flamegraph", NULL);
+	char *line = NULL;
+	size_t capacity = 0;
+
+	for (char **option = options; *option; option++) {
+		char *value = strchr(*option, '=');
+		ck_assert_ptr_nonnull(value);
+		*value++ = '\0';
+		ck_assert_msg(test_host_set(host, *option, value) == 0, "%s", host->failure);
+	}
+	while (getline(&line, &capacity, stdin) > 0)
+		line_read(&profile, line);
+	ck_assert_msg(test_host_configure(host) == 0, "%s", host->failure);
+	ck_assert_int_eq(test_host_prepare(host), 0);
+	ck_assert_msg(test_host_send_profile(host, test_profile_get(&profile)) == 0, "%s", host->failure);
+	ck_assert_msg(test_host_finish(host) == 0, "%s", host->failure);
+	const struct test_output *output = host->outputs.items[0];
+	ck_assert_uint_eq(fwrite(output->data, 1, output->size, stdout), output->size);
+	ck_assert_int_eq(fflush(stdout), 0);
+}
+END_TEST
+
+/* The test host wants to be in a test. */
+int main(int argc, char **argv)
+{
+	Suite *suite = suite_create("page");
+	TCase *test_case = tcase_create("page");
+	(void)argc;
+	options = argv + 1;
+	tcase_add_test(test_case, page);
+	suite_add_tcase(suite, test_case);
+	SRunner *runner = srunner_create(suite);
+	srunner_set_fork_status(runner, CK_NOFORK);
+	srunner_run_all(runner, CK_SILENT);
+	int failed = srunner_ntests_failed(runner);
+	for (int i = 0; i < failed; i++)
+		fprintf(stderr, "page_make: %s\n", tr_msg(srunner_failures(runner)[i]));
+	srunner_free(runner);
+	return failed != 0;
+}

@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The flame graph page in a real browser, held against the stacks that it was made of. TAP.
+
+What the page shows is read as a reader gets it: the tooltip below the mouse, what is said to who does not see it, the
+lines above the graph, and the pixels. Words on the command line choose cases.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+
+sys.dont_write_bytecode = True
+
+import browser
+
+# enum iaprof_frame_kind and iaprof_frame_flag of include/iaprof/record.h
+PROGRAM, USER, LINUX_KERNEL, JIT, SEPARATOR, SOURCE, FUNCTION, INSTRUCTION, REASON, OFFSET, CALL, LOST = range(1, 13)
+UNKNOWN = 2
+NANOSECONDS, COUNT = ('cpu', 'nanoseconds'), ('gpu-stalls', 'count')
+
+
+class Frame:
+    def __init__(self, name, kind=USER, flags=0, line=0, pid=0):
+        self.name, self.kind, self.flags, self.line, self.pid = name, kind, flags, line, pid
+
+    def text(self):
+        name = self.name if isinstance(self.name, bytes) else self.name.encode()
+        return f'{self.kind},{self.flags},{self.line},{self.pid},{name.hex()}'
+
+
+def gpu_stack(pid, caller, instruction, reason, offset):
+    return [Frame('model', PROGRAM, pid=pid), Frame('main'), Frame(caller), Frame('-', SEPARATOR),
+            Frame('tile.cl', SOURCE), Frame('matmul', FUNCTION), Frame(instruction, INSTRUCTION), Frame(reason, REASON),
+            Frame(f'{offset:#x}', OFFSET)]
+
+
+def make_page(types, stacks, lost=(), options=()):
+    """stacks: (type, value, frames)"""
+    lines = [f'type {name.encode().hex()} {unit.encode().hex()}' for name, unit in types]
+    lines += [f'lost {count} {source.encode().hex()} {reason.encode().hex()}' for count, source, reason in lost]
+    lines += [' '.join([str(kind), str(value), *(frame.text() for frame in frames)]) for kind, value, frames in stacks]
+    with open('page.html', 'wb') as page:
+        subprocess.run([os.environ['TEST_PAGE_MAKE'], *options], input=''.join(f'{line}\n' for line in lines).encode(), stdout=page,
+                       check=True)
+    return pathlib.Path('page.html')
+
+
+def equal(found, expected, what):
+    assert found == expected, f'{what}: {found!r}, not {expected!r}'
+
+
+class Reader:
+    """Somebody who looks at a page."""
+
+    def __init__(self, window, page):
+        self.window = window
+        window.open(page)
+        self.drawn()
+
+    def drawn(self):
+        """Nothing is left to be drawn."""
+        self.window.wait_for('Number(document.documentElement.dataset.drawn) >= 1 && new Promise(done => '
+                             'requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame('
+                             '() => done(true)))))')
+
+    def text(self, name):
+        return self.window.evaluate(f'document.getElementById("{name}").textContent')
+
+    def choose(self, name, value):
+        member = 'checked' if isinstance(value, bool) else 'value'
+        self.window.evaluate(f'(() => {{ const choice = document.getElementById("{name}"); choice.{member} = '
+                             f'{json.dumps(value)}; choice.dispatchEvent(new Event("change")); }})()')
+        self.drawn()
+
+    def search(self, text):
+        self.window.evaluate('document.getElementById("search").focus()')
+        self.window.evaluate('document.getElementById("search").select()')
+        self.window.call('Input.insertText', text=text)
+        self.drawn()
+        return self.text('matched')
+
+    def press(self, key):
+        self.window.evaluate('document.getElementById("graph").focus()')
+        self.window.press(key)
+        self.drawn()
+        return self.text('said')
+
+    def place(self):
+        return self.window.evaluate('(() => { const r = document.getElementById("graph").getBoundingClientRect();'
+                                    'return [r.left, r.top, r.width, r.height]; })()')
+
+    def at(self, share, level):
+        """Where a level's frame is, a share of the width from the left, with the root at the bottom -> x, y"""
+        left, top, width, height = self.place()
+        return left + share * width, top + height - level * 18 - 9
+
+    def point(self, share, level):
+        """-> the tooltip's lines"""
+        self.window.mouse('mouseMoved', *self.at(share, level))
+        if self.window.evaluate('document.getElementById("tooltip").hidden'):
+            return []
+        return self.text('tooltip').split('\n')
+
+    def click(self, share, level):
+        self.window.click(*self.at(share, level))
+        self.drawn()
+
+    def colour(self, share, level):
+        x, y = self.at(share, level)
+        left, top, *_ = self.place()
+        return self.window.evaluate(
+            'Array.from(document.getElementById("graph").getContext("2d").getImageData('
+            f'Math.round({x - left}), Math.round({y - top} - 7), 1, 1).data)')
+
+
+def stacks_of_two():
+    return [(0, 600, [Frame('one', PROGRAM), Frame('main'), Frame('left')]),
+            (0, 300, [Frame('one', PROGRAM), Frame('main'), Frame('right')]),
+            (0, 100, [Frame('two', PROGRAM), Frame('main')])]
+
+
+def frames_have_their_shares(window):
+    reader = Reader(window, make_page([COUNT], stacks_of_two()))
+    assert '1,000 in all' in reader.text('facts'), reader.text('facts')
+    for share, level, name, value in ((0.5, 0, 'all', '1,000, 100.00 %'), (0.45, 1, 'one', '900, 90.00 %'),
+                                      (0.95, 1, 'two', '100, 10.00 %'), (0.3, 3, 'left', '600, 60.00 %'),
+                                      (0.75, 3, 'right', '300, 30.00 %')):
+        lines = reader.point(share, level)
+        assert lines and lines[0] == name and any(line.startswith(value) for line in lines), f'{name}: {lines}'
+    equal(reader.point(0.95, 3), [], 'nothing is there')
+    assert reader.colour(0.95, 3)[3] == 0 and reader.colour(0.3, 3)[3] == 255, 'drawn where there is something'
+    # The edge between two frames is where the values say.
+    assert reader.point(0.597, 3)[0] == 'left' and reader.point(0.603, 3)[0] == 'right'
+
+
+def zoom_and_back(window):
+    reader = Reader(window, make_page([COUNT], stacks_of_two()))
+    reader.click(0.3, 3)
+    equal(reader.text('trail'), 'all › one › main › left', 'trail')
+    for level, name in enumerate(('all', 'one', 'main', 'left')):
+        equal(reader.point(0.9, level)[0], name, f'level {level} is as wide as all')
+    reader.window.evaluate('document.querySelectorAll("#trail button")[1].click()')
+    reader.drawn()
+    equal(reader.text('trail'), 'all › one', 'trail after a click into it')
+    equal(reader.point(0.65, 3)[0], 'left', 'two thirds of one')
+    assert '33.33 % of one' in reader.point(0.8, 3), reader.point(0.8, 3)
+    reader.press('Escape')
+    equal(reader.text('trail'), '', 'trail')
+    equal(reader.point(0.65, 3)[0], 'right', 'all of it again')
+
+
+def keys_go_everywhere(window):
+    reader = Reader(window, make_page([COUNT], stacks_of_two()))
+    for key, name in (('ArrowUp', 'one'), ('ArrowRight', 'two'), ('ArrowLeft', 'one'), ('ArrowUp', 'main'),
+                      ('ArrowUp', 'left'), ('ArrowRight', 'right'), ('ArrowDown', 'main')):
+        assert reader.press(key).startswith(f'{name}, '), f'{key}: {reader.text("said")}, not {name}'
+    reader.press('Enter')
+    equal(reader.text('trail'), 'all › one › main', 'trail')
+    reader.press('Backspace')
+    equal(reader.text('trail'), 'all › one', 'trail')
+    reader.press('0')
+    equal(reader.text('trail'), '', 'trail')
+    reader.press('/')
+    equal(window.evaluate('document.activeElement.id'), 'search', 'where the keyboard is')
+
+
+def search_tells_the_share(window):
+    reader = Reader(window, make_page([COUNT], stacks_of_two()))
+    equal(reader.search('main'), '100.00 % found (1,000)', 'main, below each other or not')
+    equal(reader.search('RIGHT'), '30.00 % found (300)', 'in capitals')
+    found = reader.colour(0.75, 3)
+    equal(reader.search('^(left|two)$'), '0.00 % found (0)', 'a plain text')
+    reader.choose('expression', True)
+    equal(reader.text('matched'), '70.00 % found (700)', 'an expression')
+    assert reader.colour(0.3, 3)[:3] == found[:3] != reader.colour(0.75, 3)[:3], 'found frames have a colour of their own'
+    reader.click(0.3, 3)
+    equal(reader.text('matched'), '100.00 % found (600)', 'zoomed in')
+    reader.search('(')
+    assert 'Invalid regular expression' in reader.text('matched'), reader.text('matched')
+    equal(window.wrong(), [], 'a wrong expression is told, not thrown')
+    equal(reader.search(''), '', 'no search')
+
+
+def gpu_stalls_are_chosen(window):
+    stacks = [(0, 9000, [Frame('model', PROGRAM, pid=7), Frame('main')]),
+              (1, 500, gpu_stack(7, 'attention', 'dpas', 'sbid', 16)), (1, 200, gpu_stack(7, 'attention', 'dpas', 'send', 16)),
+              (1, 200, gpu_stack(8, 'attention', 'dpas', 'sbid', 32)), (1, 100, gpu_stack(8, 'ffn', 'mov', 'sync', 0))]
+    reader = Reader(window, make_page([NANOSECONDS, COUNT], stacks))
+    assert '1,000 in all' in reader.text('facts'), f'a device\'s values come first: {reader.text("facts")}'
+    equal(reader.point(0.35, 1)[0], 'model (7)', 'a process')
+    equal(reader.point(0.1, 7)[:2], ['dpas', 'GPU instruction'], 'an instruction')
+    equal(reader.point(0.1, 8)[:2], ['sbid', 'stall reason'], 'a reason')
+    equal(reader.point(0.1, 9)[:2], ['0x10', 'offset'], 'an offset is the last')
+    reader.choose('reason', '=sbid')
+    assert '700 in all' in reader.text('facts'), reader.text('facts')
+    reader.choose('merge', True)
+    lines = reader.point(0.5, 1)
+    assert lines[0] == 'model' and any(line.startswith('700, 100.00 %') for line in lines), lines
+    reader.choose('offsets', False)
+    assert reader.point(0.5, 8)[0] == 'sbid' and not reader.point(0.5, 9), 'offsets are left out, what was in them is not'
+    reader.choose('reason', '')
+    reader.choose('merge', False)
+    assert '1,000 in all' in reader.text('facts'), reader.text('facts')
+    reader.choose('type', 0)
+    assert '9 µs in all' in reader.text('facts'), reader.text('facts')
+
+
+def hostile_names_stay_names(window):
+    names = ['</script><script>throw 1</script>', '"><img src=x onerror=alert(1)>', "'--><!--", '&lt;b&gt;', '🔥 emoji',
+             'a' * 10000, b'\xff\xfe not UTF-8 \x80', b'\x1b[31m \x07 control', '\u202e reversed', '\\u0041 \\', '${1+1}`']
+    stacks = [(0, 100, [Frame('program', PROGRAM), Frame(name)]) for name in names]
+    page = make_page([COUNT], stacks, lost=[(3, 'a<b', '</script><script>throw 2</script>')], options=['title=</title><b>'])
+    equal(page.read_bytes().count(b'<script'), 2, 'script elements')
+    reader = Reader(window, page)
+    seen = {reader.point((i + 0.5) / len(names), 2)[0] for i in range(len(names))}
+    equal(len(seen), len(names), 'each is there')
+    for name in names[:6]:
+        assert name in seen, f'{name[:40]!r} is not among {[text[:40] for text in seen]}'
+    assert not any(re.search('[\x00-\x1f\x7f\u202e\ufffd]', text) for text in seen), seen
+    equal(window.evaluate('document.title'), '</title><b>', 'title')
+    assert '</script><script>throw 2</script>: 3' in reader.text('missing'), reader.text('missing')
+    equal(window.wrong(), [], 'nothing of it was code')
+
+
+def the_policy_holds(window):
+    """Nothing but the page's own script and style: neither a request nor a script that somebody puts in."""
+    reader = Reader(window, make_page([COUNT], stacks_of_two()))
+    window.evaluate('void (document.body.innerHTML += "<img src=x onerror=window.broken=1><script>window.broken=1</script>")')
+    window.evaluate('(() => { const s = document.createElement("script"); s.textContent = "window.broken = 1";'
+                    'document.body.append(s); })()')
+    asked = window.evaluate('fetch("https://example.org/").then(() => "was allowed", () => "was refused")')
+    equal(asked, 'was refused', 'a request')
+    equal(window.evaluate('window.broken'), None, 'a script that was put in')
+    assert len(window.wrong()) >= 3, f'what was refused is told: {window.wrong()}'
+    del reader
+
+
+def unknown_and_lost_are_told(window):
+    stacks = [(0, 750, [Frame('one', PROGRAM), Frame('main'), Frame('[unknown]', flags=UNKNOWN), Frame('[unknown]', flags=UNKNOWN)]),
+              (0, 250, [Frame('one', PROGRAM), Frame('main')])]
+    reader = Reader(window, make_page([COUNT], stacks, lost=[(1234, 'cpu-stack', 'ring buffer full')]))
+    assert '75.00 % with a frame that is unknown' in reader.text('facts'), reader.text('facts')
+    equal(reader.text('missing'), 'Lost: cpu-stack: ring buffer full: 1,234', 'losses')
+
+
+def narrow_frames_are_one_block(window):
+    """What is too narrow to be drawn alone is drawn, and counts."""
+    stacks = [(0, 1, [Frame('one', PROGRAM), Frame(f'f{i}'), Frame('leaf')]) for i in range(5000)]
+    stacks.append((0, 5000, [Frame('one', PROGRAM), Frame('z')]))
+    reader = Reader(window, make_page([COUNT], stacks))
+    assert '10,000 in all' in reader.text('facts'), reader.text('facts')
+    equal(reader.point(0.75, 2)[0], 'z', 'the wide half')
+    assert reader.colour(0.1, 2)[3] == 255, 'the narrow half is a block'
+    equal(reader.search('leaf'), '50.00 % found (5,000)', 'what is narrow is found')
+
+
+def an_empty_profile_is_told(window):
+    reader = Reader(window, make_page([], []))
+    assert '0 in all' in reader.text('facts'), reader.text('facts')
+    equal(window.wrong(), [], 'errors')
+
+
+def themes_and_orientation(window):
+    reader = Reader(window, make_page([COUNT], stacks_of_two()))
+    light = window.evaluate('getComputedStyle(document.body).backgroundColor')
+    reader.choose('theme', 'dark')
+    assert window.evaluate('getComputedStyle(document.body).backgroundColor') != light
+    reader.choose('icicle', True)
+    left, top, width, _ = reader.place()
+    window.mouse('mouseMoved', left + width / 2, top + 9)
+    equal(reader.text('tooltip').split('\n')[0], 'all', 'the root is at the top')
+    assert reader.press('ArrowDown').startswith('one, '), reader.text('said')
+
+
+CASES = (frames_have_their_shares, zoom_and_back, keys_go_everywhere, search_tells_the_share, gpu_stalls_are_chosen,
+         hostile_names_stay_names, the_policy_holds, unknown_and_lost_are_told, narrow_frames_are_one_block,
+         an_empty_profile_is_told, themes_and_orientation)
+
+
+def main():
+    chosen = [case for case in CASES if not sys.argv[1:] or any(word in case.__name__ for word in sys.argv[1:])]
+    if not browser.find():
+        print('1..0 # SKIP there is no Chromium')
+        return 0
+    failures = 0
+    print(f'1..{len(chosen)}')
+    with tempfile.TemporaryDirectory() as folder, browser.Browser() as window:
+        os.chdir(folder)
+        for number, case in enumerate(chosen, 1):
+            try:
+                case(window)
+                wrong = ''
+            except Exception:  # pylint: disable=broad-except  # the next case can tell more
+                wrong = traceback.format_exc()
+            failures += bool(wrong)
+            print(f'{"not ok" if wrong else "ok"} {number} - {case.__name__.replace("_", " ")}')
+            print(''.join(f'# {line}\n' for line in wrong.splitlines()), end='', flush=True)
+        os.chdir('/')
+    return failures != 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
