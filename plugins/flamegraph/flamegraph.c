@@ -13,13 +13,31 @@
 #include "page_data.h"
 #include "page_text.h"
 #include "stack_tree.h"
+#include "svg.h"
+#include "value_choice.h"
+
+enum format { FORMAT_HTML, FORMAT_SVG };
 
 struct flamegraph {
+	uint64_t format;   /* enum format */
 	const char *title; /* NULL: "iaprof" */
+	const char *value; /* name of a value type, NULL: the best one */
 	struct stack_text_options text;
 };
 
+static const char *const formats[] = { "html", "svg", NULL };
+
 static const struct iaprof_option options[] = {
+	{ .name = "format",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct flamegraph, format),
+	  .default_value = "html",
+	  .choices = formats,
+	  .help = "html: a page with all value types, to zoom and search; svg: a picture of one, for documents" },
+	{ .name = "value",
+	  .type = IAPROF_OPTION_STRING,
+	  .offset = offsetof(struct flamegraph, value),
+	  .help = "the value type that is shown first, or in the picture, such as cpu; without it a device's" },
 	{ .name = "title",
 	  .type = IAPROF_OPTION_STRING,
 	  .offset = offsetof(struct flamegraph, title),
@@ -44,18 +62,12 @@ static int flamegraph_configure(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
-/* The page around the data, in which the data cannot end its element: base64 has no '<'. */
-static int page_write(const struct iaprof_host *host, const struct text *data)
+static int text_put(const struct iaprof_host *host, struct text *text)
 {
 	struct iaprof_output *output = host->output_open(host, NULL);
-	struct text page = { 0 };
 	if (!output)
 		return -EIO;
-	text_append(&page, (const char *)page_begin, sizeof page_begin);
-	page_text_append(&page, data->data, data->size);
-	text_append(&page, (const char *)page_end, sizeof page_end);
-	int result = text_write(&page, host, output);
-	text_free(&page);
+	int result = text_write(text, host, output);
 	if (result < 0) {
 		host->output_discard(host, output);
 		return result;
@@ -63,23 +75,40 @@ static int page_write(const struct iaprof_host *host, const struct text *data)
 	return host->output_close(host, output);
 }
 
+/* The page around the data, in which the data cannot end its element: base64 has no '<'. */
+static void page_append(struct text *text, const struct stack_tree *tree, uint32_t value_type, const char *title)
+{
+	struct text data = { 0 };
+	page_data_append(&data, tree, value_type, title);
+	text->failed |= data.failed;
+	text_append(text, (const char *)page_begin, sizeof page_begin);
+	if (!text->failed)
+		page_text_append(text, data.data, data.size);
+	text_append(text, (const char *)page_end, sizeof page_end);
+	text_free(&data);
+}
+
 static int flamegraph_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	const struct flamegraph *flamegraph = instance;
 	struct stack_tree tree;
-	struct text data = { 0 };
-	if (profile->value_type_count > PAGE_VALUE_TYPES_MAX)
+	struct text text = { 0 };
+	uint32_t value_type;
+	if (profile->value_type_count > PAGE_VALUE_TYPES_MAX && flamegraph->format == FORMAT_HTML)
 		host->log(host, IAPROF_LOG_WARNING, "%zu value types, of which the page has the first %u",
 			  profile->value_type_count, PAGE_VALUE_TYPES_MAX);
 	int result = stack_tree_make(&tree, profile, &flamegraph->text);
+	if (result)
+		host->fail(host, result, "not enough memory for %zu stacks", profile->value_count);
+	else
+		result = value_type_choose(host, &tree, flamegraph->value, &value_type);
 	if (result == 0) {
-		page_data_append(&data, &tree, flamegraph->title);
-		result = data.failed ? -ENOMEM : 0;
+		(flamegraph->format == FORMAT_SVG ? svg_append : page_append)(&text, &tree, value_type,
+									      flamegraph->title);
+		result = text_put(host, &text);
 	}
 	stack_tree_free(&tree);
-	result = result ? host->fail(host, result, "not enough memory for %zu stacks", profile->value_count)
-			: page_write(host, &data);
-	text_free(&data);
+	text_free(&text);
 	return result;
 }
 

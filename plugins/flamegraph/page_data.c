@@ -88,11 +88,13 @@ static void append_texts(struct text *text, const struct stack_tree *tree, const
 	text_append_string(text, "]");
 }
 
-static void append_header(struct text *text, const struct stack_tree *tree, const char *title)
+static void append_header(struct text *text, const struct stack_tree *tree, uint32_t value_type, const char *title)
 {
 	const struct iaprof_profile *profile = tree->profile;
 	text_append_format(text, "{\"nanoseconds\":%" PRIu64 ",\"begin\":%" PRIu64, profile->end - profile->begin,
 			   profile->begin_realtime);
+	if (value_type < PAGE_VALUE_TYPES_MAX)
+		text_append_format(text, ",\"chosen\":%" PRIu32, value_type);
 	append_key(text, "title");
 	append_json(text, title);
 	append_types(text, profile);
@@ -155,11 +157,11 @@ static void append_nodes(struct text *text, const struct stack_tree *tree)
 	}
 }
 
-void page_data_append(struct text *text, const struct stack_tree *tree, const char *title)
+void page_data_append(struct text *text, const struct stack_tree *tree, uint32_t value_type, const char *title)
 {
 	size_t length_at = text->size;
 	text_append(text, "\0\0\0", 4);
-	append_header(text, tree, title);
+	append_header(text, tree, value_type, title);
 	size_t length = text->size - length_at - 4;
 	for (size_t i = 0; !text->failed && i < 4; i++)
 		text->data[length_at + i] = (char)(length >> 8 * i);

@@ -17,7 +17,10 @@
 /* More value types than this are not in a page: numbers in JavaScript have that many bits. */
 #define PAGE_VALUE_TYPES_MAX 32u
 
-/* Appends the data; title may be NULL. text->failed: out of memory. */
-void page_data_append(struct text *text, const struct stack_tree *tree, const char *title);
+/*
+ * Appends the data; value_type is what is shown first, VALUE_TYPE_NONE: there is none; title may be NULL.
+ * text->failed: out of memory.
+ */
+void page_data_append(struct text *text, const struct stack_tree *tree, uint32_t value_type, const char *title);
 
 #endif

@@ -2,11 +2,7 @@
 /* See page_text.h. */
 #include "page_text.h"
 
-#include <string.h>
-#include <zlib.h>
-
-/* A multiple of 3: only the end of the last piece needs padding. */
-#define PIECE (3u * 16384)
+#include "common/gzip.h"
 
 static void append_base64(struct text *text, const unsigned char *bytes, size_t size)
 {
@@ -28,29 +24,9 @@ static void append_base64(struct text *text, const unsigned char *bytes, size_t 
 
 void page_text_append(struct text *text, const char *bytes, size_t size)
 {
-	unsigned char piece[PIECE];
-	z_stream stream = { .next_out = piece, .avail_out = PIECE };
-	int result;
-
-	/* 15 bits of window, + 16: with the header of gzip. */
-	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-		text->failed = true;
-		return;
-	}
-	do {
-		if (stream.avail_in == 0) { /* zlib counts in 32 bits */
-			stream.avail_in = size < 1u << 30 ? (uInt)size : 1u << 30;
-			stream.next_in = (unsigned char *)(uintptr_t)bytes;
-			bytes += stream.avail_in;
-			size -= stream.avail_in;
-		}
-		result = deflate(&stream, size ? Z_NO_FLUSH : Z_FINISH);
-		if (stream.avail_out == 0 || result == Z_STREAM_END) {
-			append_base64(text, piece, PIECE - stream.avail_out);
-			stream.next_out = piece;
-			stream.avail_out = PIECE;
-		}
-	} while (result == Z_OK && !text->failed);
-	text->failed |= result != Z_STREAM_END;
-	deflateEnd(&stream);
+	struct text compressed = { 0 };
+	gzip_append(&compressed, bytes, size);
+	text->failed |= compressed.failed;
+	append_base64(text, (const unsigned char *)compressed.data, compressed.failed ? 0 : compressed.size);
+	text_free(&compressed);
 }

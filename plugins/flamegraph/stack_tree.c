@@ -6,56 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An open-addressed table of 1 + index, 0: free; its size is a power of 2 and it is at most half full. */
-struct slots {
-	uint32_t *items;
-	size_t size;
-	size_t used;
-};
+#include "common/item_index.h"
 
-static uint64_t hash_mix(uint64_t hash, uint64_t value)
+static uint64_t hash_of_frame(const struct iaprof_frame *frame)
 {
-	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
+	uint64_t hash = item_hash(frame->kind, (uint64_t)frame->flags << 32 | frame->line);
+	hash = item_hash_text(item_hash(hash, frame->pid), frame->name);
+	return item_hash_text(item_hash_text(hash, frame->module), frame->file);
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text)
+static uint64_t frame_hash(const void *context, uint32_t position)
 {
-	for (; text && *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash_mix(hash, 0);
-}
-
-/* Doubles the table when it is half full; hash_of gives the hash of an index. */
-static bool slots_make_room(struct slots *slots, uint64_t (*hash_of)(const void *context, uint32_t index),
-			    const void *context)
-{
-	if (2 * (slots->used + 1) <= slots->size)
-		return true;
-	size_t size = slots->size ? 2 * slots->size : 1024;
-	uint32_t *items = calloc(size, sizeof *items);
-	if (!items)
-		return false;
-	for (size_t i = 0; i < slots->size; i++) {
-		if (!slots->items[i])
-			continue;
-		size_t at = hash_of(context, slots->items[i] - 1) & (size - 1);
-		while (items[at])
-			at = (at + 1) & (size - 1);
-		items[at] = slots->items[i];
-	}
-	free(slots->items);
-	slots->items = items;
-	slots->size = size;
-	return true;
-}
-
-static uint64_t frame_hash(const void *context, uint32_t index)
-{
-	const struct iaprof_frame *frame = ((const struct iaprof_frame *const *)context)[index];
-	uint64_t hash = hash_mix(frame->kind, (uint64_t)frame->flags << 32 | frame->line);
-	hash = hash_mix(hash, frame->pid);
-	return hash_text(hash_text(hash_text(hash, frame->name), frame->module), frame->file);
+	return hash_of_frame(((const struct stack_tree *)context)->frames[position]);
 }
 
 static bool texts_are_equal(const char *left, const char *right)
@@ -63,8 +25,9 @@ static bool texts_are_equal(const char *left, const char *right)
 	return left == right || (left && right && strcmp(left, right) == 0);
 }
 
-static bool frames_are_equal(const struct iaprof_frame *left, const struct iaprof_frame *right)
+static bool frame_is_equal(const void *context, uint32_t position, const void *wanted)
 {
+	const struct iaprof_frame *left = ((const struct stack_tree *)context)->frames[position], *right = wanted;
 	return left->kind == right->kind && left->flags == right->flags && left->line == right->line &&
 	       left->pid == right->pid && texts_are_equal(left->name, right->name) &&
 	       texts_are_equal(left->module, right->module) && texts_are_equal(left->file, right->file);
@@ -74,39 +37,47 @@ static bool frames_are_equal(const struct iaprof_frame *left, const struct iapro
 static bool frames_number(struct stack_tree *tree, const struct stack_text_options *options, uint32_t *numbers)
 {
 	const struct iaprof_profile *profile = tree->profile;
-	struct slots slots = { 0 };
+	const struct item_owner owner = { .hash = frame_hash, .is_equal = frame_is_equal, .context = tree };
+	struct item_index index = { 0 };
 	bool good = true;
 	for (uint32_t id = 0; good && id < profile->frame_count; id++) {
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, id);
 		numbers[id] = STACK_TREE_NONE;
 		if (stack_text_frame_is_hidden(frame, options))
 			continue;
-		good = slots_make_room(&slots, frame_hash, tree->frames);
-		if (!good)
-			break;
-		tree->frames[tree->frame_count] = frame;
-		size_t at = frame_hash(tree->frames, (uint32_t)tree->frame_count) & (slots.size - 1);
-		while (slots.items[at] && !frames_are_equal(tree->frames[slots.items[at] - 1], frame))
-			at = (at + 1) & (slots.size - 1);
-		if (!slots.items[at]) {
-			slots.items[at] = (uint32_t)++tree->frame_count;
-			slots.used++;
+		uint32_t *slot = item_index_find(&index, &owner, hash_of_frame(frame), frame);
+		good = slot != NULL;
+		if (slot && !*slot) {
+			tree->frames[tree->frame_count] = frame;
+			*slot = (uint32_t)++tree->frame_count;
+			index.used++;
 		}
-		numbers[id] = slots.items[at] - 1;
+		if (slot)
+			numbers[id] = *slot - 1;
 	}
-	free(slots.items);
+	free(index.items);
 	return good;
 }
 
-static uint64_t node_hash(const void *context, uint32_t index)
+static uint64_t hash_of_node(const struct stack_node *node)
 {
-	const struct stack_node *node = (const struct stack_node *)context + index;
-	return hash_mix(hash_mix(1, node->parent), node->frame);
+	return item_hash(item_hash(1, node->parent), node->frame);
+}
+
+static uint64_t node_hash(const void *context, uint32_t position)
+{
+	return hash_of_node(&((const struct stack_tree *)context)->nodes[position]);
+}
+
+static bool node_is_equal(const void *context, uint32_t position, const void *wanted)
+{
+	const struct stack_node *left = &((const struct stack_tree *)context)->nodes[position], *right = wanted;
+	return left->parent == right->parent && left->frame == right->frame;
 }
 
 struct building {
 	struct stack_tree *tree;
-	struct slots slots;
+	struct item_index index;
 	size_t capacity;
 };
 
@@ -136,20 +107,19 @@ static bool nodes_make_room(struct building *building)
 static uint32_t node_get(struct building *building, uint32_t parent, uint32_t frame)
 {
 	struct stack_tree *tree = building->tree;
-	struct slots *slots = &building->slots;
-	if (!nodes_make_room(building) || !slots_make_room(slots, node_hash, tree->nodes))
+	const struct item_owner owner = { .hash = node_hash, .is_equal = node_is_equal, .context = tree };
+	const struct stack_node wanted = { .parent = parent, .frame = frame };
+	uint32_t *slot = nodes_make_room(building)
+				 ? item_index_find(&building->index, &owner, hash_of_node(&wanted), &wanted)
+				 : NULL;
+	if (!slot)
 		return STACK_TREE_NONE;
-	struct stack_node wanted = { .parent = parent, .frame = frame };
-	size_t at = node_hash(&wanted, 0) & (slots->size - 1);
-	for (; slots->items[at]; at = (at + 1) & (slots->size - 1)) {
-		const struct stack_node *node = &tree->nodes[slots->items[at] - 1];
-		if (node->parent == parent && node->frame == frame)
-			return slots->items[at] - 1;
+	if (!*slot) {
+		tree->nodes[tree->node_count] = wanted;
+		*slot = (uint32_t)++tree->node_count;
+		building->index.used++;
 	}
-	tree->nodes[tree->node_count] = wanted;
-	slots->items[at] = (uint32_t)++tree->node_count;
-	slots->used++;
-	return slots->items[at] - 1;
+	return *slot - 1;
 }
 
 static bool value_add(struct building *building, const struct iaprof_value *value, const uint32_t *numbers)
@@ -270,7 +240,7 @@ int stack_tree_make(struct stack_tree *tree, const struct iaprof_profile *profil
 	bool good = numbers && tree->frames && frames_number(tree, options, numbers);
 	for (size_t i = 0; good && i < profile->value_count; i++)
 		good = value_add(&building, iaprof_profile_value(profile, i), numbers);
-	free(building.slots.items);
+	free(building.index.items);
 	free(numbers);
 	if (good) {
 		tree->order = calloc(tree->node_count + 1, sizeof *tree->order);

@@ -9,7 +9,9 @@ from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, USAGE, Skip, cas
 SAMPLES = ['-q', '-s', f'{FAILING_SOURCE}:samples=3']
 NO_SPACE = 'No space left on device'
 SINKS = {'folded': ['-k', 'folded:output={}'], 'csv': ['-k', 'csv:output={}'],
-         'csv of events': ['-k', 'csv:rows=events,output={}'], 'capture': ['--record', '{}']}
+         'csv of events': ['-k', 'csv:rows=events,output={}'], 'flamegraph': ['-k', 'flamegraph:output={}'],
+         'picture': ['-k', 'flamegraph:format=svg,output={}'], 'pprof': ['-k', 'pprof:output={}'],
+         'capture': ['--record', '{}']}
 
 
 def sink_arguments(sink, path):

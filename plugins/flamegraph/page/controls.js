@@ -34,15 +34,9 @@ class Page {
   fillChoices() {
     const sums = this.own.selves.map(self => self.reduce((sum, value) => sum + value, 0));
     const order = this.header.types.map((_, type) => type).filter(type => sums[type] > 0);
-    // A device's values first: that is what other tools do not have.
-    const isOfDevice = order.map(() => false);
-    for (let node = 1; node < this.own.count; node++)
-      if (this.frames.kind[this.own.frame[node]] >= Kind.DEVICE_SOURCE)
-        order.forEach((type, i) => { isOfDevice[i] ||= this.own.selves[type][node] > 0; });
-    const chosen = order[Math.max(0, isOfDevice.indexOf(true))];
     for (const type of order) {
       const { name, unit } = this.header.types[type];
-      element('type').add(new Option(`${name} (${unit})`, type, false, type === chosen));
+      element('type').add(new Option(`${name} (${unit})`, type, false, type === this.header.chosen));
     }
     const reasons = new Set();
     for (let frame = 0; frame < this.frames.count; frame++)

@@ -6,52 +6,18 @@ What the page shows is read as a reader gets it: the tooltip below the mouse, wh
 lines above the graph, and the pixels. Words on the command line choose cases.
 """
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
-import traceback
+import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 
 import browser
-
-# enum iaprof_frame_kind and iaprof_frame_flag of include/iaprof/record.h
-PROGRAM, USER, LINUX_KERNEL, JIT, SEPARATOR, SOURCE, FUNCTION, INSTRUCTION, REASON, OFFSET, CALL, LOST = range(1, 13)
-UNKNOWN = 2
-NANOSECONDS, COUNT = ('cpu', 'nanoseconds'), ('gpu-stalls', 'count')
-
-
-class Frame:
-    def __init__(self, name, kind=USER, flags=0, line=0, pid=0):
-        self.name, self.kind, self.flags, self.line, self.pid = name, kind, flags, line, pid
-
-    def text(self):
-        name = self.name if isinstance(self.name, bytes) else self.name.encode()
-        return f'{self.kind},{self.flags},{self.line},{self.pid},{name.hex()}'
-
-
-def gpu_stack(pid, caller, instruction, reason, offset):
-    return [Frame('model', PROGRAM, pid=pid), Frame('main'), Frame(caller), Frame('-', SEPARATOR),
-            Frame('tile.cl', SOURCE), Frame('matmul', FUNCTION), Frame(instruction, INSTRUCTION), Frame(reason, REASON),
-            Frame(f'{offset:#x}', OFFSET)]
-
+from stacks import COUNT, NANOSECONDS, PROGRAM, UNKNOWN, Frame, equal, gpu_stack, run_cases, write_profile
 
 def make_page(types, stacks, lost=(), options=()):
-    """stacks: (type, value, frames)"""
-    lines = [f'type {name.encode().hex()} {unit.encode().hex()}' for name, unit in types]
-    lines += [f'lost {count} {source.encode().hex()} {reason.encode().hex()}' for count, source, reason in lost]
-    lines += [' '.join([str(kind), str(value), *(frame.text() for frame in frames)]) for kind, value, frames in stacks]
-    with open('page.html', 'wb') as page:
-        subprocess.run([os.environ['TEST_PAGE_MAKE'], *options], input=''.join(f'{line}\n' for line in lines).encode(), stdout=page,
-                       check=True)
-    return pathlib.Path('page.html')
-
-
-def equal(found, expected, what):
-    assert found == expected, f'{what}: {found!r}, not {expected!r}'
+    return write_profile('flamegraph', pathlib.Path('page.html'), types, stacks, lost, options)
 
 
 class Reader:
@@ -188,7 +154,8 @@ def search_tells_the_share(window):
 
 def gpu_stalls_are_chosen(window):
     stacks = [(0, 9000, [Frame('model', PROGRAM, pid=7), Frame('main')]),
-              (1, 500, gpu_stack(7, 'attention', 'dpas', 'sbid', 16)), (1, 200, gpu_stack(7, 'attention', 'dpas', 'send', 16)),
+              (1, 500, gpu_stack(7, 'attention', 'dpas', 'sbid', 16)),
+              (1, 200, gpu_stack(7, 'attention', 'dpas', 'send', 16)),
               (1, 200, gpu_stack(8, 'attention', 'dpas', 'sbid', 32)), (1, 100, gpu_stack(8, 'ffn', 'mov', 'sync', 0))]
     reader = Reader(window, make_page([NANOSECONDS, COUNT], stacks))
     assert '1,000 in all' in reader.text('facts'), f'a device\'s values come first: {reader.text("facts")}'
@@ -214,7 +181,8 @@ def hostile_names_stay_names(window):
     names = ['</script><script>throw 1</script>', '"><img src=x onerror=alert(1)>', "'--><!--", '&lt;b&gt;', '🔥 emoji',
              'a' * 10000, b'\xff\xfe not UTF-8 \x80', b'\x1b[31m \x07 control', '\u202e reversed', '\\u0041 \\', '${1+1}`']
     stacks = [(0, 100, [Frame('program', PROGRAM), Frame(name)]) for name in names]
-    page = make_page([COUNT], stacks, lost=[(3, 'a<b', '</script><script>throw 2</script>')], options=['title=</title><b>'])
+    page = make_page([COUNT], stacks, lost=[(3, 'a<b', '</script><script>throw 2</script>')],
+                     options=['title=</title><b>'])
     equal(page.read_bytes().count(b'<script'), 2, 'script elements')
     reader = Reader(window, page)
     seen = {reader.point((i + 0.5) / len(names), 2)[0] for i in range(len(names))}
@@ -230,7 +198,8 @@ def hostile_names_stay_names(window):
 def the_policy_holds(window):
     """Nothing but the page's own script and style: neither a request nor a script that somebody puts in."""
     reader = Reader(window, make_page([COUNT], stacks_of_two()))
-    window.evaluate('void (document.body.innerHTML += "<img src=x onerror=window.broken=1><script>window.broken=1</script>")')
+    window.evaluate('void (document.body.innerHTML += "<img src=x onerror=window.broken=1>'
+                    '<script>window.broken=1</script>")')
     window.evaluate('(() => { const s = document.createElement("script"); s.textContent = "window.broken = 1";'
                     'document.body.append(s); })()')
     asked = window.evaluate('fetch("https://example.org/").then(() => "was allowed", () => "was refused")')
@@ -241,7 +210,8 @@ def the_policy_holds(window):
 
 
 def unknown_and_lost_are_told(window):
-    stacks = [(0, 750, [Frame('one', PROGRAM), Frame('main'), Frame('[unknown]', flags=UNKNOWN), Frame('[unknown]', flags=UNKNOWN)]),
+    unknown = Frame('[unknown]', flags=UNKNOWN)
+    stacks = [(0, 750, [Frame('one', PROGRAM), Frame('main'), unknown, unknown]),
               (0, 250, [Frame('one', PROGRAM), Frame('main')])]
     reader = Reader(window, make_page([COUNT], stacks, lost=[(1234, 'cpu-stack', 'ring buffer full')]))
     assert '75.00 % with a frame that is unknown' in reader.text('facts'), reader.text('facts')
@@ -277,31 +247,56 @@ def themes_and_orientation(window):
     assert reader.press('ArrowDown').startswith('one, '), reader.text('said')
 
 
+def pictures_have_their_shares(window):
+    """format=svg, read by an XML parser, and drawn by the browser."""
+    nasty = '</text><script>alert("&amp;")</script>\x1b'
+    stacks = stacks_of_two() + [(0, 1000, [Frame('three', PROGRAM, pid=9), Frame(nasty)])]
+    stacks += [(0, 1, [Frame('three', PROGRAM, pid=9), Frame(f'{i}')]) for i in range(10)]
+    stacks += [(1, 5, [Frame('other', PROGRAM)])]
+    page = make_page([COUNT, NANOSECONDS], stacks, lost=[(4, 'a', 'b')],
+                     options=['format=svg', 'title=<&>', 'value=gpu-stalls']).rename('picture.svg')
+    svg = xml.etree.ElementTree.parse(page).getroot()
+    space = {'s': 'http://www.w3.org/2000/svg'}
+    equal([text.text for text in svg.findall('s:text', space)],
+          ['<&>', '2010 count, 4 lost'], 'what stands above')
+    frames = {}
+    for group in svg.findall('s:g', space):
+        name, numbers = group.find('s:title', space).text.split('\n')
+        box = group.find('s:rect', space)
+        frames[name] = numbers, float(box.get('width')) / 1180, float(box.get('y'))
+    for name, value in ('one', 900), ('left', 600), ('three (9)', 1010), (nasty[:-1] + '?', 1000), ('7', 1):
+        numbers, width, _ = frames[name]
+        equal(numbers, f'{value} count, {100 * value / 2010:.2f} %', name)
+        assert abs(width - value / 2010) < 1e-4, f'{name} is {width} wide'
+    assert frames['one'][2] > frames['left'][2] and 'other' not in frames, frames
+    window.open(page)
+    equal(window.evaluate('document.getElementsByTagName("script").length'), 0, 'scripts')
+    equal(window.evaluate('Math.round(document.querySelector("g rect").getBoundingClientRect().width)'),
+          round(1180 * 900 / 2010), 'the width of the first frame')
+    many = [(0, 1, [Frame('one', PROGRAM), Frame(f'f{i}')]) for i in range(7000)]
+    text = make_page([COUNT], many, options=['format=svg']).read_text(encoding='utf-8')
+    assert '7000 frames are too narrow to be drawn' in text, text[:600]
+
+
+def the_value_type_is_chosen(window):
+    stacks = [(0, 30, [Frame('one', PROGRAM)]), (1, 7, [Frame('one', PROGRAM), Frame('f')])]
+    reader = Reader(window, make_page([NANOSECONDS, COUNT], stacks))
+    assert '30 ns in all' in reader.text('facts'), reader.text('facts')
+    reader = Reader(window, make_page([NANOSECONDS, COUNT], stacks, options=['value=gpu-stalls']))
+    assert '7 in all' in reader.text('facts'), reader.text('facts')
+
+
 CASES = (frames_have_their_shares, zoom_and_back, keys_go_everywhere, search_tells_the_share, gpu_stalls_are_chosen,
          hostile_names_stay_names, the_policy_holds, unknown_and_lost_are_told, narrow_frames_are_one_block,
-         an_empty_profile_is_told, themes_and_orientation)
+         an_empty_profile_is_told, themes_and_orientation, pictures_have_their_shares, the_value_type_is_chosen)
 
 
 def main():
-    chosen = [case for case in CASES if not sys.argv[1:] or any(word in case.__name__ for word in sys.argv[1:])]
     if not browser.find():
         print('1..0 # SKIP there is no Chromium')
         return 0
-    failures = 0
-    print(f'1..{len(chosen)}')
-    with tempfile.TemporaryDirectory() as folder, browser.Browser() as window:
-        os.chdir(folder)
-        for number, case in enumerate(chosen, 1):
-            try:
-                case(window)
-                wrong = ''
-            except Exception:  # pylint: disable=broad-except  # the next case can tell more
-                wrong = traceback.format_exc()
-            failures += bool(wrong)
-            print(f'{"not ok" if wrong else "ok"} {number} - {case.__name__.replace("_", " ")}')
-            print(''.join(f'# {line}\n' for line in wrong.splitlines()), end='', flush=True)
-        os.chdir('/')
-    return failures != 0
+    with browser.Browser() as window:
+        return run_cases(CASES, window) != 0
 
 
 if __name__ == '__main__':

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_make [OPTION=VALUE...] < STACKS > PAGE: runs the sink flamegraph over a profile that a test chose. A line of
+ * profile_write SINK [OPTION=VALUE...] < STACKS > OUTPUT: runs a sink over a profile that a test chose. A line of
  * STACKS is a value type's index, a value, and frames, the program first, with blanks between them; a frame is
- * KIND,FLAGS,LINE,PID,NAME with its name in hexadecimal. A line "type NAME UNIT" declares the next value type, "lost
- * COUNT SOURCE REASON" is an amount that is missing; these words are in hexadecimal as well.
+ * KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME with texts in hexadecimal. A line "type NAME UNIT" declares the next value type,
+ * "lost COUNT SOURCE REASON" is an amount that is missing; these words are in hexadecimal as well.
  */
 #include <check.h>
 #include <inttypes.h>
@@ -21,12 +21,14 @@ static void need(bool condition, const char *what)
 		ck_abort_msg("%s", what);
 }
 
-/* From hexadecimal; it lives until the program ends. */
+static ARRAY(char *) texts; /* of frames, which borrow them */
+
+/* From hexadecimal. */
 static char *text_of(const char *digits)
 {
 	size_t length = strlen(digits) / 2;
 	char *text = calloc(length + 1, 1);
-	need(text, "out of memory");
+	need(text && array_push(&texts, text), "out of memory");
 	for (size_t i = 0; i < length; i++) {
 		const char pair[] = { digits[2 * i], digits[2 * i + 1], '\0' };
 		char *end;
@@ -39,16 +41,20 @@ static char *text_of(const char *digits)
 static void stack_read(struct test_profile *profile, uint32_t type, char *words)
 {
 	uint32_t frames[1024], count = 0;
-	const char *word = strtok(words, " \n");
+	char *word = strtok(words, " \n");
 	need(word, "a stack has no value");
 	uint64_t value = strtoull(word, NULL, 10);
 	while ((word = strtok(NULL, " \n"))) {
 		struct iaprof_frame frame = { 0 };
-		int name = 0;
-		need(sscanf(word, "%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%n", &frame.kind, &frame.flags,
-			    &frame.line, &frame.pid, &name) == 4,
-		     "a frame is not KIND,FLAGS,LINE,PID,NAME");
-		frame.name = text_of(word + name);
+		int words_at = 0;
+		need(sscanf(word, "%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu64 ",%n", &frame.kind,
+			    &frame.flags, &frame.line, &frame.pid, &frame.offset, &words_at) == 5 &&
+			     strchr(word + words_at, ','),
+		     "a frame is not KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME");
+		char *name = strchr(word + words_at, ',');
+		*name++ = '\0';
+		frame.name = text_of(name);
+		frame.file = word[words_at] ? text_of(word + words_at) : NULL;
 		need(count < 1024, "a stack is too deep");
 		frames[count++] = test_profile_frame(profile, &frame);
 	}
@@ -74,12 +80,13 @@ static void line_read(struct test_profile *profile, char *line)
 	}
 }
 
+static const char *sink;
 static char **options;
 
-START_TEST(page)
+START_TEST(write_profile)
 {
 	struct test_profile profile = { 0 };
-	struct test_host *host = test_host_new("flamegraph", NULL);
+	struct test_host *host = test_host_new(sink, NULL);
 	char *line = NULL;
 	size_t capacity = 0;
 
@@ -98,24 +105,34 @@ START_TEST(page)
 	const struct test_output *output = host->outputs.items[0];
 	ck_assert_uint_eq(fwrite(output->data, 1, output->size, stdout), output->size);
 	ck_assert_int_eq(fflush(stdout), 0);
+	free(line);
+	test_host_free(host);
+	test_profile_free(&profile);
+	for (size_t i = 0; i < texts.count; i++)
+		free(texts.items[i]);
+	array_free(&texts);
 }
 END_TEST
 
 /* The test host wants to be in a test. */
 int main(int argc, char **argv)
 {
-	Suite *suite = suite_create("page");
-	TCase *test_case = tcase_create("page");
-	(void)argc;
-	options = argv + 1;
-	tcase_add_test(test_case, page);
+	if (argc < 2) {
+		fputs("usage: profile_write SINK [OPTION=VALUE...]\n", stderr);
+		return 2;
+	}
+	sink = argv[1];
+	options = argv + 2;
+	Suite *suite = suite_create(sink);
+	TCase *test_case = tcase_create(sink);
+	tcase_add_test(test_case, write_profile);
 	suite_add_tcase(suite, test_case);
 	SRunner *runner = srunner_create(suite);
 	srunner_set_fork_status(runner, CK_NOFORK);
 	srunner_run_all(runner, CK_SILENT);
 	int failed = srunner_ntests_failed(runner);
 	for (int i = 0; i < failed; i++)
-		fprintf(stderr, "page_make: %s\n", tr_msg(srunner_failures(runner)[i]));
+		fprintf(stderr, "profile_write: %s\n", tr_msg(srunner_failures(runner)[i]));
 	srunner_free(runner);
 	return failed != 0;
 }
