@@ -138,6 +138,19 @@ int text_write(struct text *text, const struct iaprof_host *host, struct iaprof_
 	return result;
 }
 
+int text_write_whole(struct text *text, const struct iaprof_host *host, const char *variant)
+{
+	struct iaprof_output *output = host->output_open(host, variant);
+	if (!output)
+		return -EIO;
+	int result = text_write(text, host, output);
+	if (result < 0) {
+		host->output_discard(host, output);
+		return result;
+	}
+	return host->output_close(host, output);
+}
+
 void text_free(struct text *text)
 {
 	free(text->data);

@@ -33,6 +33,9 @@ void text_append_name(struct text *text, const char *name);
 /* Hands the text to an output and empties it. 0, or a negative errno after host->fail(). */
 int text_write(struct text *text, const struct iaprof_host *host, struct iaprof_output *output);
 
+/* The same with a whole output, which is complete or not there afterwards. variant: as of host->output_open(). */
+int text_write_whole(struct text *text, const struct iaprof_host *host, const char *variant);
+
 void text_free(struct text *text);
 
 #endif

@@ -3,7 +3,6 @@
  * Sink flamegraph: one page of HTML with everything in it, which a browser opens without a network, or a picture of it
  * as SVG.
  */
-#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <iaprof/plugin.h>
@@ -62,19 +61,6 @@ static int flamegraph_configure(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
-static int text_put(const struct iaprof_host *host, struct text *text)
-{
-	struct iaprof_output *output = host->output_open(host, NULL);
-	if (!output)
-		return -EIO;
-	int result = text_write(text, host, output);
-	if (result < 0) {
-		host->output_discard(host, output);
-		return result;
-	}
-	return host->output_close(host, output);
-}
-
 /* The page around the data, in which the data cannot end its element: base64 has no '<'. */
 static void page_append(struct text *text, const struct stack_tree *tree, uint32_t value_type, const char *title)
 {
@@ -105,7 +91,7 @@ static int flamegraph_profile(const struct iaprof_host *host, void *instance, co
 	if (result == 0) {
 		(flamegraph->format == FORMAT_SVG ? svg_append : page_append)(&text, &tree, value_type,
 									      flamegraph->title);
-		result = text_put(host, &text);
+		result = text_write_whole(&text, host, NULL);
 	}
 	stack_tree_free(&tree);
 	text_free(&text);

@@ -56,16 +56,8 @@ static int pprof_profile(const struct iaprof_host *host, void *instance, const s
 	int result = good && !compressed.failed
 			     ? 0
 			     : host->fail(host, ENOMEM, "not enough memory for %zu stacks", profile->value_count);
-	struct iaprof_output *output = result ? NULL : host->output_open(host, NULL);
-	if (!result && !output)
-		result = -EIO;
-	if (output) {
-		result = text_write(&compressed, host, output);
-		if (result < 0)
-			host->output_discard(host, output);
-		else
-			result = host->output_close(host, output);
-	}
+	if (result == 0)
+		result = text_write_whole(&compressed, host, NULL);
 	text_free(&compressed);
 	return result;
 }
