@@ -129,6 +129,22 @@ void text_append_name(struct text *text, const char *name)
 		text->size--;
 }
 
+/* No line ends or control characters are left in a name: only these two mean something in JSON. */
+void text_append_json(struct text *text, const char *name)
+{
+	struct text clean = { 0 };
+	text_append_name(&clean, name ? name : "");
+	text->failed |= clean.failed;
+	text_append(text, "\"", 1);
+	for (size_t i = 0; !clean.failed && i < clean.size; i++) {
+		if (clean.data[i] == '"' || clean.data[i] == '\\')
+			text_append(text, "\\", 1);
+		text_append(text, &clean.data[i], 1);
+	}
+	text_append(text, "\"", 1);
+	text_free(&clean);
+}
+
 int text_write(struct text *text, const struct iaprof_host *host, struct iaprof_output *output)
 {
 	if (text->failed)

@@ -30,6 +30,9 @@ void text_append_format(struct text *text, const char *format, ...) IAPROF_PRINT
  */
 void text_append_name(struct text *text, const char *name);
 
+/* The same as a string of JSON (RFC 8259), with its quotes; NULL is an empty one. */
+void text_append_json(struct text *text, const char *name);
+
 /* Hands the text to an output and empties it. 0, or a negative errno after host->fail(). */
 int text_write(struct text *text, const struct iaprof_host *host, struct iaprof_output *output);
 

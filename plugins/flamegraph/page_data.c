@@ -6,22 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No line ends or control characters are left in a name: only these two mean something in JSON. */
-static void append_json(struct text *text, const char *name)
-{
-	struct text clean = { 0 };
-	text_append_name(&clean, name ? name : "");
-	text->failed |= clean.failed;
-	text_append(text, "\"", 1);
-	for (size_t i = 0; !clean.failed && i < clean.size; i++) {
-		if (clean.data[i] == '"' || clean.data[i] == '\\')
-			text_append(text, "\\", 1);
-		text_append(text, &clean.data[i], 1);
-	}
-	text_append(text, "\"", 1);
-	text_free(&clean);
-}
-
 static void append_key(struct text *text, const char *key)
 {
 	text_append_format(text, ",\"%s\":", key);
@@ -39,9 +23,9 @@ static void append_types(struct text *text, const struct iaprof_profile *profile
 	for (uint32_t i = 0; i < type_count(profile); i++) {
 		const struct iaprof_value_type *type = iaprof_profile_value_type(profile, i);
 		text_append_string(text, i ? ",{\"name\":" : "[{\"name\":");
-		append_json(text, type->name);
+		text_append_json(text, type->name);
 		append_key(text, "unit");
-		append_json(text, type->unit);
+		text_append_json(text, type->unit);
 		text_append_string(text, "}");
 	}
 	text_append_string(text, type_count(profile) ? "]" : "[]");
@@ -53,9 +37,9 @@ static void append_metadata(struct text *text, const struct iaprof_profile *prof
 	text_append_string(text, "[");
 	for (const char *const *pair = profile->metadata; pair && pair[0] && pair[1]; pair += 2) {
 		text_append_string(text, pair == profile->metadata ? "[" : ",[");
-		append_json(text, pair[0]);
+		text_append_json(text, pair[0]);
 		text_append_string(text, ",");
-		append_json(text, pair[1]);
+		text_append_json(text, pair[1]);
 		text_append_string(text, "]");
 	}
 	text_append_string(text, "]");
@@ -68,9 +52,9 @@ static void append_lost(struct text *text, const struct iaprof_profile *profile)
 	for (uint32_t i = 0; i < profile->lost_count; i++) {
 		const struct iaprof_lost *lost = iaprof_profile_lost(profile, i);
 		text_append_string(text, i ? ",{\"source\":" : "{\"source\":");
-		append_json(text, lost->source);
+		text_append_json(text, lost->source);
 		append_key(text, "reason");
-		append_json(text, lost->reason);
+		text_append_json(text, lost->reason);
 		text_append_format(text, ",\"count\":%" PRIu64 ",\"unknown\":%" PRIu32 "}", lost->count, lost->unknown);
 	}
 	text_append_string(text, "]");
@@ -83,7 +67,7 @@ static void append_texts(struct text *text, const struct stack_tree *tree, const
 	for (size_t i = 0; i < tree->frame_count; i++) {
 		const char *const *name = (const void *)((const char *)tree->frames[i] + offset);
 		text_append_string(text, i ? "," : "");
-		append_json(text, *name);
+		text_append_json(text, *name);
 	}
 	text_append_string(text, "]");
 }
@@ -96,7 +80,7 @@ static void append_header(struct text *text, const struct stack_tree *tree, uint
 	if (value_type < PAGE_VALUE_TYPES_MAX)
 		text_append_format(text, ",\"chosen\":%" PRIu32, value_type);
 	append_key(text, "title");
-	append_json(text, title);
+	text_append_json(text, title);
 	append_types(text, profile);
 	append_metadata(text, profile);
 	append_lost(text, profile);

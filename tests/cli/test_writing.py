@@ -11,6 +11,7 @@ NO_SPACE = 'No space left on device'
 SINKS = {'folded': ['-k', 'folded:output={}'], 'csv': ['-k', 'csv:output={}'],
          'csv of events': ['-k', 'csv:rows=events,output={}'], 'flamegraph': ['-k', 'flamegraph:output={}'],
          'picture': ['-k', 'flamegraph:format=svg,output={}'], 'pprof': ['-k', 'pprof:output={}'],
+         'speedscope': ['-k', 'speedscope:output={}'],
          'capture': ['--record', '{}']}
 
 
