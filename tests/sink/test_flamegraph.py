@@ -125,8 +125,13 @@ def keys_go_everywhere(window):
     for key, name in (('ArrowUp', 'one'), ('ArrowRight', 'two'), ('ArrowLeft', 'one'), ('ArrowUp', 'main'),
                       ('ArrowUp', 'left'), ('ArrowRight', 'right'), ('ArrowDown', 'main')):
         assert reader.press(key).startswith(f'{name}, '), f'{key}: {reader.text("said")}, not {name}'
+    window.call('Emulation.setDeviceMetricsOverride', width=900, height=600, deviceScaleFactor=2, mobile=False)
+    reader.drawn()
+    equal(reader.point(0.65, 3)[0], 'right', 'in a smaller window')
+    window.call('Emulation.setDeviceMetricsOverride', width=1200, height=800, deviceScaleFactor=1, mobile=False)
+    reader.drawn()
     reader.press('Enter')
-    equal(reader.text('trail'), 'all › one › main', 'trail')
+    equal(reader.text('trail'), 'all › one › main', 'trail, from where the keyboard was')
     reader.press('Backspace')
     equal(reader.text('trail'), 'all › one', 'trail')
     reader.press('0')
@@ -229,6 +234,23 @@ def narrow_frames_are_one_block(window):
     equal(reader.search('leaf'), '50.00 % found (5,000)', 'what is narrow is found')
 
 
+def deep_stacks_are_scrolled_through(window):
+    frames = [Frame('one', PROGRAM)] + [Frame(f'f{i}') for i in range(2, 300)]
+    reader = Reader(window, make_page([COUNT], [(0, 10, frames)]))
+    equal(reader.point(0.5, 0)[0], 'all', 'the page begins at the root')
+    for _ in range(200):
+        reader.window.evaluate('document.getElementById("graph").focus()')
+        reader.window.press('ArrowUp')
+    reader.drawn()
+    assert reader.text('said').startswith('f200, '), reader.text('said')
+    left, top, width, height = reader.place()
+    seen = set()
+    for y in range(int(top) + 9, int(top + height), 18):
+        window.mouse('mouseMoved', left + width / 2, y)
+        seen.add(reader.text('tooltip').split('\n')[0])
+    assert 'f200' in seen and 'all' not in seen, f'where the keyboard is is in sight: {sorted(seen)}'
+
+
 def an_empty_profile_is_told(window):
     reader = Reader(window, make_page([], []))
     assert '0 in all' in reader.text('facts'), reader.text('facts')
@@ -288,7 +310,7 @@ def the_value_type_is_chosen(window):
 
 CASES = (frames_have_their_shares, zoom_and_back, keys_go_everywhere, search_tells_the_share, gpu_stalls_are_chosen,
          hostile_names_stay_names, the_policy_holds, unknown_and_lost_are_told, narrow_frames_are_one_block,
-         an_empty_profile_is_told, themes_and_orientation, pictures_have_their_shares, the_value_type_is_chosen)
+         deep_stacks_are_scrolled_through, an_empty_profile_is_told, themes_and_orientation, pictures_have_their_shares, the_value_type_is_chosen)
 
 
 def main():

@@ -131,12 +131,19 @@ class Page {
   zoom(node) {
     const { scene } = this;
     scene.focus = scene.selected = node;
-    scene.rows = deepestLevel(scene.tree, scene.total, node, this.drawing.width) + 1;
     element('back').disabled = element('whole').disabled = node === 0;
     this.showTrail();
     this.tellMatches();
-    this.draw();
+    this.resize();
     element('view').scrollTop = scene.isIcicle ? 0 : element('view').scrollHeight;
+  }
+
+  // What is wide enough to be seen depends on the window.
+  resize() {
+    const { scene } = this;
+    scene.rows = deepestLevel(scene.tree, scene.total, scene.focus, this.drawing.width) + 1;
+    this.drawing.reserve(scene);
+    this.draw();
   }
 
   showTrail() {
@@ -353,7 +360,7 @@ class Page {
         element('search').focus();
       }
     });
-    new ResizeObserver(() => this.zoom(this.scene.focus)).observe(element('view'));
+    new ResizeObserver(() => this.resize()).observe(element('view'));
     this.dark = window.matchMedia('(prefers-color-scheme: dark)');
     this.dark.addEventListener('change', () => this.theme());
     this.theme();

@@ -28,7 +28,12 @@ class Drawing {
     return Math.floor(scene.isIcicle ? (y + this.view.scrollTop) / ROW : (this.ground(scene) - y) / ROW);
   }
 
-  fit(scene) {
+  // Room to scroll through all rows.
+  reserve(scene) {
+    this.space.style.height = `${scene.rows * ROW}px`;
+  }
+
+  fit() {
     const scale = window.devicePixelRatio || 1;
     const height = this.view.clientHeight;
     if (this.canvas.width !== Math.round(this.width * scale) || this.canvas.height !== Math.round(height * scale)) {
@@ -36,7 +41,6 @@ class Drawing {
       this.canvas.height = Math.round(height * scale);
       this.canvas.style.height = `${height}px`;
     }
-    this.space.style.height = `${Math.max(scene.rows * ROW, height)}px`;
     this.context.setTransform(scale, 0, 0, scale, 0, 0);
     this.context.font = FONT;
     this.context.textBaseline = 'middle';
@@ -64,7 +68,7 @@ class Drawing {
   }
 
   draw(scene) {
-    this.fit(scene);
+    this.fit();
     const { context } = this;
     const styles = getComputedStyle(document.documentElement);
     const height = this.view.clientHeight;
