@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A headless Chromium that opens files and does what a reader does: the Chrome DevTools Protocol over two pipes."""
 import base64
+import contextlib
 import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -26,7 +28,7 @@ class Browser:
     """One page, in which every error and everything that the page's policy refuses is a failure."""
 
     def __init__(self, width=1200, height=800):
-        self.folder = tempfile.TemporaryDirectory(prefix='iaprof-browser-')
+        self.folder = tempfile.TemporaryDirectory(prefix='iaprof-browser-', ignore_cleanup_errors=True)
         ours, theirs = os.pipe(), os.pipe()  # commands, answers: descriptors 3 and 4 of the browser
 
         def pipes():
@@ -37,7 +39,7 @@ class Browser:
             [find(), '--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
              '--remote-debugging-pipe', f'--user-data-dir={self.folder.name}', f'--window-size={width},{height}',
              'about:blank'], preexec_fn=pipes, pass_fds=(3, 4, ours[0], theirs[1]), stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(ours[0])
         os.close(theirs[1])
         self.commands, self.answers = os.fdopen(ours[1], 'wb'), os.fdopen(theirs[0], 'rb')
@@ -122,8 +124,15 @@ class Browser:
         pathlib.Path(path).write_bytes(base64.b64decode(picture))
 
     def close(self):
-        self.process.kill()
-        self.process.wait()
+        """Its other processes write into its folder until it has ended them itself."""
+        self.session = None
+        with contextlib.suppress(Failure, OSError):
+            self.call('Browser.close')
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
         self.commands.close()
         self.answers.close()
         self.folder.cleanup()
