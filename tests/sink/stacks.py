@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Profiles that a test chooses, for a sink to write."""
+import functools
 import os
+import pathlib
 import subprocess
 import sys
-import tempfile
-import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'lab'))
+
+from harness.cases import equal, named, run
 
 # enum iaprof_frame_kind and iaprof_frame_flag of include/iaprof/record.h
 PROGRAM, USER, LINUX_KERNEL, JIT, SEPARATOR, SOURCE, FUNCTION, INSTRUCTION, REASON, OFFSET, CALL, LOST = range(1, 13)
@@ -39,25 +43,6 @@ def write_profile(sink, path, types, stacks, lost=(), options=()):
     return path
 
 
-def equal(found, expected, what):
-    assert found == expected, f'{what}: {found!r}, not {expected!r}'
-
-
 def run_cases(cases, *arguments):
-    """Functions as cases, by their names; words on the command line choose. TAP -> how many failed"""
-    chosen = [case for case in cases if not sys.argv[1:] or any(word in case.__name__ for word in sys.argv[1:])]
-    failures = 0
-    print(f'1..{len(chosen)}')
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for number, case in enumerate(chosen, 1):
-            try:
-                case(*arguments)
-                wrong = ''
-            except Exception:  # pylint: disable=broad-except  # the next case can tell more
-                wrong = traceback.format_exc()
-            failures += bool(wrong)
-            print(f'{"not ok" if wrong else "ok"} {number} - {case.__name__.replace("_", " ")}')
-            print(''.join(f'# {line}\n' for line in wrong.splitlines()), end='', flush=True)
-        os.chdir('/')
-    return failures
+    """Functions as cases, each with these arguments. -> how many failed"""
+    return run([(name, functools.partial(case, *arguments)) for name, case in named(*cases)])

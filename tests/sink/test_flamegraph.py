@@ -202,7 +202,7 @@ def hostile_names_stay_names(window):
 
 def the_policy_holds(window):
     """Nothing but the page's own script and style: neither a request nor a script that somebody puts in."""
-    reader = Reader(window, make_page([COUNT], stacks_of_two()))
+    Reader(window, make_page([COUNT], stacks_of_two()))
     window.evaluate('void (document.body.innerHTML += "<img src=x onerror=window.broken=1>'
                     '<script>window.broken=1</script>")')
     window.evaluate('(() => { const s = document.createElement("script"); s.textContent = "window.broken = 1";'
@@ -211,7 +211,6 @@ def the_policy_holds(window):
     equal(asked, 'was refused', 'a request')
     equal(window.evaluate('window.broken'), None, 'a script that was put in')
     assert len(window.wrong()) >= 3, f'what was refused is told: {window.wrong()}'
-    del reader
 
 
 def unknown_and_lost_are_told(window):
@@ -310,7 +309,8 @@ def the_value_type_is_chosen(window):
 
 CASES = (frames_have_their_shares, zoom_and_back, keys_go_everywhere, search_tells_the_share, gpu_stalls_are_chosen,
          hostile_names_stay_names, the_policy_holds, unknown_and_lost_are_told, narrow_frames_are_one_block,
-         deep_stacks_are_scrolled_through, an_empty_profile_is_told, themes_and_orientation, pictures_have_their_shares, the_value_type_is_chosen)
+         deep_stacks_are_scrolled_through, an_empty_profile_is_told, themes_and_orientation,
+         pictures_have_their_shares, the_value_type_is_chosen)
 
 
 def main():

@@ -11,8 +11,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from stacks import (COUNT, FUNCTION, INSTRUCTION, LINUX_KERNEL, NANOSECONDS, OFFSET, PROGRAM, REASON, SEPARATOR, SOURCE, USER,
-                    Frame, equal, gpu_stack, run_cases, write_profile)
+from stacks import COUNT, LINUX_KERNEL, NANOSECONDS, PROGRAM, Frame, equal, gpu_stack, run_cases, write_profile
 
 INLINED = 1
 
