@@ -3,7 +3,6 @@
 #include "base/log.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -15,6 +14,10 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int shown_level = IAPROF_LOG_WARNING;
 static unsigned status_lines; /* shown; 0: none */
+static bool holding;
+static char held[65536]; /* lines that wait */
+static size_t held_size;
+static unsigned long held_too_many;
 
 /* Carriage return, then "erase to the end of the line" (ECMA-48 EL). */
 #define ERASE_LINE "\r\033[K"
@@ -39,6 +42,31 @@ int log_level(void)
 	return __atomic_load_n(&shown_level, __ATOMIC_RELAXED);
 }
 
+static void hold_line(const char *prefix, const char *text)
+{
+	size_t room = sizeof held - held_size;
+	int length = snprintf(held + held_size, room, "%s%s\n", prefix, text);
+	if (length > 0 && (size_t)length < room)
+		held_size += (size_t)length;
+	else
+		held_too_many++;
+}
+
+void log_hold(bool hold)
+{
+	pthread_mutex_lock(&lock);
+	if (hold)
+		erase_status();
+	fwrite(held, 1, held_size, stderr);
+	if (held_too_many)
+		fprintf(stderr, "iaprof: warning: %lu more messages found no room while they waited\n", held_too_many);
+	fflush(stderr);
+	held_size = 0;
+	held_too_many = 0;
+	holding = hold;
+	pthread_mutex_unlock(&lock);
+}
+
 static void print_line(const char *prefix, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 static void print_line(const char *prefix, const char *format, va_list arguments)
 {
@@ -46,8 +74,12 @@ static void print_line(const char *prefix, const char *format, va_list arguments
 	vsnprintf(text, sizeof text, format, arguments);
 	text_make_printable(text);
 	pthread_mutex_lock(&lock);
-	erase_status();
-	fprintf(stderr, "%s%s\n", prefix, text);
+	if (holding) {
+		hold_line(prefix, text);
+	} else {
+		erase_status();
+		fprintf(stderr, "%s%s\n", prefix, text);
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -103,7 +135,7 @@ void log_status_line(const char *text)
 	pthread_mutex_lock(&lock);
 	bool is_first = !status_lines;
 	erase_status();
-	if (text) {
+	if (text && !holding) {
 		if (is_first) /* something else may have been written there */
 			fputs(ERASE_LINE, stderr);
 		print_status(text);

@@ -4,6 +4,7 @@
 #define IAPROF_CORE_BASE_LOG_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 /* The highest level shown: enum iaprof_log_level; -q gives LOG_ERROR, -v INFO, -vv DEBUG. Default WARNING. */
 void log_set_level(int level);
@@ -12,6 +13,9 @@ int log_level(void);
 /* "iaprof: TEXT" for errors, "iaprof: warning: TEXT" and so on for the others. Control bytes become '?'. */
 void log_message(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void log_message_va(int level, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
+
+/* Keeps messages and leaves out the status line (true), or shows what was kept (false). */
+void log_hold(bool hold);
 
 /* What the user should read though nothing is wrong: "iaprof: TEXT", shown unless -q. */
 void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));

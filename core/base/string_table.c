@@ -22,15 +22,32 @@ void string_table_free(struct string_table *table)
 	hash_index_free(&table->index);
 }
 
-static int store(struct string_table *table, uint32_t id, uint64_t hash, const char *text, size_t length)
+/* The id of a text; 0: not known. */
+static uint32_t find(const struct string_table *table, uint64_t hash, const char *text, size_t length)
+{
+	for (struct hash_probe probe = hash_index_probe(&table->index, hash); hash_index_next(&table->index, &probe);) {
+		const struct string_entry *candidate = &table->entries.items[probe.position];
+		if (candidate->length == length && !memcmp(candidate->text, text, length))
+			return probe.position + 1;
+	}
+	return 0;
+}
+
+/* Room for an id, and what is before it. */
+static bool make_room(struct string_table *table, uint32_t id)
 {
 	if (!array_reserve(&table->entries, id))
-		return -ENOMEM;
-	char *copy = arena_text(&table->memory, text, length);
-	if (!copy)
-		return -ENOMEM;
+		return false;
 	while (table->entries.count < id)
 		table->entries.items[table->entries.count++] = (struct string_entry){ 0 };
+	return true;
+}
+
+static int store(struct string_table *table, uint32_t id, uint64_t hash, const char *text, size_t length)
+{
+	char *copy = arena_text(&table->memory, text, length);
+	if (!copy || !make_room(table, id))
+		return -ENOMEM;
 	struct string_entry *entry = &table->entries.items[id - 1];
 	*entry = (struct string_entry){ .text = copy, .hash = hash, .length = (uint32_t)length };
 	if (!hash_index_add(&table->index, hash, id - 1, rehash, table)) {
@@ -45,14 +62,12 @@ uint32_t string_table_add(struct string_table *table, const char *text, size_t l
 	uint64_t hash = hash_bytes(text, length, 0);
 	if (is_new)
 		*is_new = false;
-	for (struct hash_probe probe = hash_index_probe(&table->index, hash); hash_index_next(&table->index, &probe);) {
-		const struct string_entry *candidate = &table->entries.items[probe.position];
-		if (candidate->length == length && !memcmp(candidate->text, text, length))
-			return probe.position + 1;
-	}
+	uint32_t id = find(table, hash, text, length);
+	if (id)
+		return id;
 	if (table->entries.count >= HASH_REMOVED - 1)
 		return 0;
-	uint32_t id = (uint32_t)table->entries.count + 1;
+	id = (uint32_t)table->entries.count + 1;
 	if (store(table, id, hash, text, length))
 		return 0;
 	if (is_new)
@@ -74,5 +89,13 @@ int string_table_define(struct string_table *table, uint32_t id, const char *tex
 		const struct string_entry *known = &table->entries.items[id - 1];
 		return known->length == length && !memcmp(known->text, text, length) ? 0 : -EINVAL;
 	}
-	return store(table, id, hash_bytes(text, length, 0), text, length);
+	/* A damaged file's second id of a text is not for the index, where many of one hash are slow to pass. */
+	uint64_t hash = hash_bytes(text, length, 0);
+	uint32_t first = find(table, hash, text, length);
+	if (!first)
+		return store(table, id, hash, text, length);
+	if (!make_room(table, id))
+		return -ENOMEM;
+	table->entries.items[id - 1] = table->entries.items[first - 1];
+	return 0;
 }

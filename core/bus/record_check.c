@@ -39,10 +39,11 @@ static const struct {
 	[IAPROF_RECORD_LOST] = { "LOST", sizeof(struct iaprof_record_lost), false },
 	[IAPROF_RECORD_FRAMES] = { "FRAMES", sizeof(struct iaprof_record_frames), true },
 	[IAPROF_RECORD_CODE_FUNCTION] = { "CODE_FUNCTION", sizeof(struct iaprof_record_code_function), true },
+	[IAPROF_RECORD_CODE_LISTING] = { "CODE_LISTING", sizeof(struct iaprof_record_code_listing), true },
 	[IAPROF_RECORD_STACK_FRAMES] = { "STACK_FRAMES", sizeof(struct iaprof_record_stack_frames), true },
 	[IAPROF_RECORD_DEVICE_ACTIVITY] = { "DEVICE_ACTIVITY", sizeof(struct iaprof_record_device_activity), false },
 	[IAPROF_RECORD_PROFILE_STACK] = { "PROFILE_STACK", sizeof(struct iaprof_record_profile_stack), true },
-	[IAPROF_RECORD_PROFILE_VALUE] = { "PROFILE_VALUE", sizeof(struct iaprof_record_profile_value), true },
+	[IAPROF_RECORD_PROFILE_VALUE] = { "PROFILE_VALUE", offsetof(struct iaprof_record_profile_value, begin), true },
 	[IAPROF_RECORD_SYNC] = { "SYNC", sizeof(struct iaprof_record_sync), true },
 };
 
@@ -60,6 +61,23 @@ bool record_is_of_core(uint32_t type)
 static bool array_fits(const struct iaprof_record *record, size_t fixed, uint64_t count, size_t element)
 {
 	return count <= (record->size - fixed) / element;
+}
+
+/* Arrays behind each other, the last of which the instructions divide among themselves. */
+static const char *check_listing(const struct iaprof_record_code_listing *listing)
+{
+	uint64_t producers = 0;
+	if (!listing->id)
+		return "id is 0";
+	if (listing->attribute_count > IAPROF_ATTRIBUTE_COUNT_MAX ||
+	    sizeof *listing + listing->attribute_count * sizeof(struct iaprof_attribute) +
+			    (uint64_t)listing->instruction_count * sizeof(struct iaprof_listed_instruction) +
+			    (uint64_t)listing->producer_count * sizeof(struct iaprof_producer) >
+		    listing->header.size)
+		return "instructions do not fit";
+	for (uint32_t i = 0; i < listing->instruction_count; i++)
+		producers += iaprof_record_code_listing_instructions(listing)[i].producer_count;
+	return producers == listing->producer_count ? NULL : "producers are not those of the instructions";
 }
 
 /* What is wrong with the parts that depend on the type, or NULL. */
@@ -170,14 +188,20 @@ static const char *check_contents(const struct iaprof_record *record)
 			return "frames do not fit";
 		return NULL;
 	}
-	case IAPROF_RECORD_PROFILE_VALUE:
-		return ((const struct iaprof_record_profile_value *)record)->count ? NULL : "count is 0";
+	case IAPROF_RECORD_PROFILE_VALUE: {
+		const struct iaprof_record_profile_value *value = (const void *)record;
+		if (value->header.size >= sizeof *value && value->begin > value->end)
+			return "ends before it begins";
+		return value->count ? NULL : "count is 0";
+	}
 	case IAPROF_RECORD_DEVICE_ACTIVITY: {
 		const struct iaprof_record_device_activity *activity = (const void *)record;
 		if (!activity->busy || !activity->pid)
 			return "no process was busy";
 		return activity->begin > record->time ? "ends before it begins" : NULL;
 	}
+	case IAPROF_RECORD_CODE_LISTING:
+		return check_listing((const void *)record);
 	case IAPROF_RECORD_CODE_FUNCTION: {
 		const struct iaprof_record_code_function *function = (const void *)record;
 		if (function->attribute_count > IAPROF_ATTRIBUTE_COUNT_MAX ||

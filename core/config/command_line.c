@@ -10,12 +10,17 @@
 #include "config/layer.h"
 #include "config/value.h"
 
+/* Where settings come from, in messages. */
+#define COMMAND_LINE "command line"
+
 /* Options without a letter. */
 enum {
 	OPTION_SCOPE = 256,
 	OPTION_DECODER,
 	OPTION_RECORD,
 	OPTION_REPLAY,
+	OPTION_DIFF,
+	OPTION_NORMALIZE,
 	OPTION_LIST,
 	OPTION_CHECK,
 	OPTION_VERSION,
@@ -39,6 +44,8 @@ static const struct option names[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "record", required_argument, NULL, OPTION_RECORD },
 	{ "replay", required_argument, NULL, OPTION_REPLAY },
+	{ "diff", required_argument, NULL, OPTION_DIFF },
+	{ "normalize", required_argument, NULL, OPTION_NORMALIZE },
 	{ "list", no_argument, NULL, OPTION_LIST },
 	{ "check", no_argument, NULL, OPTION_CHECK },
 	{ "help", optional_argument, NULL, 'h' },
@@ -94,13 +101,14 @@ static int explain_option(const char *word, int value, struct error *error)
 }
 
 /* The last one counts; process ids add up. */
-static int set_run_setting(struct configuration_layer *layer, const char *key, const char *value, struct error *error)
+static int set_run_setting(struct configuration_layer *layer, const char *key, const char *value, const char *origin,
+			   struct error *error)
 {
 	struct setting *earlier = instance_find_setting(&layer->run, key);
 	char *text = NULL;
 
 	if (!earlier)
-		return instance_add_setting(&layer->run, key, value, "command line", error);
+		return instance_add_setting(&layer->run, key, value, origin, error);
 	int length = strcmp(key, "pid") == 0 ? asprintf(&text, "%s,%s", earlier->value, value)
 					     : asprintf(&text, "%s", value);
 	if (length < 0)
@@ -132,6 +140,15 @@ static int set_action(struct configuration *configuration, enum configuration_ac
 	return 0;
 }
 
+/* "--diff BEFORE AFTER": getopt_long() knows options with one value only, and takes the next word for the command. */
+static int take_difference(struct configuration_layer *layer, int argc, char **argv, struct error *error)
+{
+	if (optind >= argc || argv[optind][0] == '-')
+		return error_set(error, EINVAL, "--diff needs two files: --diff BEFORE AFTER");
+	int result = set_run_setting(layer, "before", optarg, "--diff", error);
+	return result < 0 ? result : set_run_setting(layer, "after", argv[optind++], "--diff", error);
+}
+
 /* One option with its value in optarg. */
 static int take_option(struct configuration *configuration, struct configuration_layer *layer, int value,
 		       struct error *error)
@@ -150,7 +167,7 @@ static int take_option(struct configuration *configuration, struct configuration
 	case OPTION_CHECK:
 		return set_action(configuration, ACTION_CHECK, error);
 	default:
-		return set_run_setting(layer, find_option(value)->name, optarg, error);
+		return set_run_setting(layer, find_option(value)->name, optarg, COMMAND_LINE, error);
 	}
 }
 
@@ -189,15 +206,18 @@ int command_line_read(struct configuration *configuration, struct configuration_
 		case 'q':
 			quiet = true;
 			break;
+		case OPTION_DIFF:
+			result = take_difference(layer, argc, argv, error);
+			break;
 		default:
 			result = take_option(configuration, layer, value, error);
 			break;
 		}
 	}
 	if (result == 0 && verbosity > 0)
-		result = set_run_setting(layer, "verbose", verbosity == 1 ? "1" : "2", error);
+		result = set_run_setting(layer, "verbose", verbosity == 1 ? "1" : "2", COMMAND_LINE, error);
 	if (result == 0 && quiet)
-		result = set_run_setting(layer, "quiet", "yes", error);
+		result = set_run_setting(layer, "quiet", "yes", COMMAND_LINE, error);
 	if (result == 0 && optind < argc)
 		configuration->command = argv + optind;
 	if (result == 0 && configuration->command && configuration->action == ACTION_LIST)

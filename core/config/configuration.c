@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <iaprof/host.h>
+#include <iaprof/profile.h>
 
 #include "base/cleanup.h"
 #include "config/instance_configuration.h"
@@ -31,11 +32,15 @@ struct run_values {
 	char *output;
 	char *record;
 	char *replay;
+	char *before;
+	char *after;
+	uint64_t normalize; /* enum iaprof_normalization */
 	char *eu_stall_subsample;
 	bool quiet;
 };
 
 static const char *const scopes[] = { "system", "command", NULL };
+static const char *const normalizations[] = { "none", "total", "duration", NULL };
 
 #define RUN_OPTION(member, option_type, ...)                                                                           \
 	{                                                                                                              \
@@ -53,6 +58,9 @@ static const struct iaprof_option run_options[] = {
 	RUN_OPTION(output, IAPROF_OPTION_STRING),
 	RUN_OPTION(record, IAPROF_OPTION_STRING),
 	RUN_OPTION(replay, IAPROF_OPTION_STRING),
+	RUN_OPTION(before, IAPROF_OPTION_STRING), /* --diff is both of these */
+	RUN_OPTION(after, IAPROF_OPTION_STRING),
+	RUN_OPTION(normalize, IAPROF_OPTION_CHOICE, .choices = normalizations),
 	RUN_OPTION(verbose, IAPROF_OPTION_UINT, .maximum = 2),
 	RUN_OPTION(quiet, IAPROF_OPTION_BOOL),
 	{ .name = "eu-stall-subsample",
@@ -92,6 +100,8 @@ void configuration_free(struct configuration *configuration)
 	free(configuration->output);
 	free(configuration->record_path);
 	free(configuration->replay_path);
+	free(configuration->before_path);
+	free(configuration->after_path);
 	array_free(&configuration->pids);
 	for (size_t i = 0; i < configuration->source_settings.count; i++)
 		setting_release(&configuration->source_settings.items[i]);
@@ -188,26 +198,55 @@ static int check_exclusive_pairs(const struct configuration_layer *file, const s
 	return 0;
 }
 
-/* A recording says itself what was profiled, and for how long. */
+/* A recording says itself what was profiled, and for how long. excluded: keys, ending with NULL. */
+static int check_recorded(const struct configuration *configuration, const struct configuration_layer *file,
+			  const struct configuration_layer *command_line, const struct setting *recorded,
+			  const char *const *excluded, struct error *error)
+{
+	for (; *excluded; excluded++) {
+		const struct setting *other = choose(file, command_line, *excluded);
+		if (other)
+			return refuse_both(recorded, other->key, other->origin, error);
+	}
+	if (configuration->sources.count > 0)
+		return refuse_both(recorded, "source", configuration->sources.items[0].origin, error);
+	if (configuration->command)
+		return refuse_both(recorded, "a command to run", configuration->command[0], error);
+	return 0;
+}
+
 static int check_replay(const struct configuration *configuration, const struct configuration_layer *file,
 			const struct configuration_layer *command_line, struct error *error)
 {
-	static const char *const excluded[] = { "duration", "pid", "scope" };
+	static const char *const excluded[] = { "duration", "pid", "scope", NULL };
 	const struct setting *replay = choose(file, command_line, "replay");
 
-	if (!replay)
-		return 0;
-	for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++) {
-		const struct setting *other = choose(file, command_line, excluded[i]);
-		if (other)
-			return refuse_both(replay, other->key, other->origin, error);
-	}
-	if (configuration->sources.count > 0)
-		return refuse_both(replay, "source", configuration->sources.items[0].origin, error);
-	if (configuration->command)
-		return refuse_both(replay, "a command to run", configuration->command[0], error);
+	int result = replay ? check_recorded(configuration, file, command_line, replay, excluded, error) : 0;
+	if (!replay || result < 0)
+		return result;
 	if (configuration->record_path && strcmp(configuration->record_path, configuration->replay_path) == 0)
 		return error_set(error, EINVAL, "record and replay name the same file: %s", configuration->record_path);
+	return 0;
+}
+
+/* A difference is of two recordings, each as a whole. */
+static int check_difference(const struct configuration *configuration, const struct configuration_layer *file,
+			    const struct configuration_layer *command_line, struct error *error)
+{
+	static const char *const excluded[] = { "replay", "record", "duration", "interval", "pid", "scope", NULL };
+	const struct setting *before = choose(file, command_line, "before");
+	const struct setting *after = choose(file, command_line, "after");
+	const struct setting *normalize = choose(file, command_line, "normalize");
+
+	if (!before != !after)
+		return error_set(error, EINVAL, "%s (%s) without %s: a difference is of two files",
+				 before ? before->key : after->key, before ? before->origin : after->origin,
+				 before ? "after" : "before");
+	if (before)
+		return check_recorded(configuration, file, command_line, before, excluded, error);
+	if (normalize)
+		return error_set(error, EINVAL, "normalize (%s) is for differences: add --diff BEFORE AFTER",
+				 normalize->origin);
 	return 0;
 }
 
@@ -288,6 +327,9 @@ static int set_run_values(struct configuration *configuration, const struct conf
 	configuration->output = STEAL_POINTER(values.output);
 	configuration->record_path = STEAL_POINTER(values.record);
 	configuration->replay_path = STEAL_POINTER(values.replay);
+	configuration->before_path = STEAL_POINTER(values.before);
+	configuration->after_path = STEAL_POINTER(values.after);
+	configuration->normalization = (int)values.normalize;
 	if (!values.pid)
 		return 0;
 	configuration->scope = IAPROF_SCOPE_PIDS;
@@ -322,6 +364,8 @@ int configuration_combine(struct configuration *configuration, struct configurat
 		result = instance_list_override(&configuration->decoders, &command_line->decoders, error);
 	if (result == 0)
 		result = check_replay(configuration, file, command_line, error);
+	if (result == 0)
+		result = check_difference(configuration, file, command_line, error);
 	if (result == 0)
 		result = check_sink_count(configuration, file, command_line, error);
 	if (result == 0 && configuration->scope == IAPROF_SCOPE_COMMAND && !configuration->command)

@@ -51,6 +51,9 @@ struct configuration {
 	char *output;         /* -o: the file of the only sink, before its own output key; NULL not given; "-" stdout */
 	char *record_path;    /* --record FILE; NULL none */
 	char *replay_path;    /* --replay FILE; NULL none */
+	char *before_path;    /* --diff BEFORE AFTER; NULL none */
+	char *after_path;     /* not NULL when before_path is not */
+	int normalization;    /* enum iaprof_normalization, of before_path */
 	int verbosity;        /* -1 with -q, 1 with -v, 2 with -vv, else 0 */
 	/* Values for the options with these names of all sources that have one, whatever an instance says. */
 	ARRAY(struct setting) source_settings;

@@ -35,6 +35,7 @@ struct correlator {
 	struct kernels kernels;
 	struct activity activity;
 	struct places places;
+	struct listings listings;
 	struct prefixes prefixes;
 	struct stacks stacks;
 	struct suspects suspects;
@@ -57,21 +58,27 @@ struct correlator *correlator_new(const struct correlator_options *options)
 		return NULL;
 	correlator->options = *options;
 	correlator->devices.intern = options->intern;
-	correlator->places = (struct places){ .intern = options->intern,
-					      .frames = options->frames,
-					      .producers = options->producers };
+	correlator->listings = (struct listings){ .intern = options->intern, .bus = options->bus };
+	correlator->places =
+		(struct places){ .intern = options->intern,
+				 .frames = options->frames,
+				 .listings = options->bus && options->listings ? &correlator->listings : NULL,
+				 .producers = options->producers };
 	/* The stacks of devices are always by process: that is who waits for whom. */
 	correlator->prefixes.context = (struct sample_stack_context){ .processes = options->processes,
 								      .resolver = options->resolver,
 								      .frames = options->frames,
 								      .intern = options->intern,
 								      .pids = true };
-	correlator->stacks = (struct stacks){ .intern = options->intern,
-					      .frames = options->frames,
-					      .values = options->values,
-					      .devices = &correlator->devices,
-					      .places = &correlator->places,
-					      .bus = options->bus };
+	correlator->stacks =
+		(struct stacks){ .intern = options->intern,
+				 .frames = options->frames,
+				 .values = options->values,
+				 .times = options->times,
+				 .waiting_times.resolution = options->times ? options->times->resolution : 0,
+				 .devices = &correlator->devices,
+				 .places = &correlator->places,
+				 .bus = options->bus };
 	correlator->suspects.code = options->device_code;
 	correlator->suspects.bases = &correlator->bases;
 	correlator->suspects.kernels = &correlator->kernels;
@@ -93,6 +100,7 @@ void correlator_free(struct correlator *correlator)
 	kernels_free(&correlator->kernels);
 	activity_free(&correlator->activity);
 	places_free(&correlator->places);
+	listings_free(&correlator->listings);
 	prefixes_free(&correlator->prefixes);
 	stacks_free(&correlator->stacks);
 	matching_free(&correlator->matching);
@@ -336,8 +344,9 @@ void correlator_sync(struct correlator *correlator, uint64_t time)
 		correlator->is_stale = true; /* positions of kernels */
 		instruction_bases_forget(&correlator->bases, time - after);
 	}
-	if (correlator->options.bus)
-		correlator_flush(correlator); /* so that a replay has the values of each interval */
+	/* So that a replay has the values of each interval. */
+	if (correlator->options.bus || correlator->stacks.waiting_times.items.count >= TIME_VALUES_MANY)
+		correlator_flush(correlator);
 }
 
 /* What became of the samples of each device is part of every sink's output. */
@@ -385,6 +394,8 @@ struct correlator_statistics correlator_statistics(const struct correlator *corr
 	statistics.activity_dropped = correlator->activity.dropped;
 	statistics.bases_refused = correlator->bases.refused;
 	statistics.launches_merged = correlator->kernels.merged;
+	statistics.functions_unlisted = correlator->listings.functions_left_out;
+	statistics.bytes_unlisted = correlator->listings.bytes_left_out;
 	statistics.stacks_unknown = correlator->prefixes.context.stacks_unknown;
 	statistics.out_of_memory = saturating_add(statistics.out_of_memory, correlator->stacks.out_of_memory);
 	return statistics;

@@ -29,6 +29,7 @@
 #include "profile/frame_table.h"
 #include "profile/resolver.h"
 #include "profile/run_facts.h"
+#include "profile/time_table.h"
 #include "profile/value_table.h"
 
 /* How long samples wait for their code object, and for what else is told late. */
@@ -45,23 +46,27 @@ struct correlator_options {
 	struct device_code *device_code;
 	struct frame_table *frames;
 	struct value_table *values;
+	struct time_table *times;
 	struct run_facts *facts;
 	struct bus *bus; /* where PROFILE_STACK and PROFILE_VALUE records go; NULL: nobody wants them */
 	uint64_t hold;   /* ns, see CORRELATOR_HOLD */
 	bool producers;  /* a sink wants frames for what instructions wait for */
+	bool listings;   /* a sink wants CODE_LISTING records */
 };
 
 /* What is not about one device. */
 struct correlator_statistics {
-	uint64_t samples;          /* of all devices, also those that still wait */
-	uint64_t kernels_refused;  /* kernels for which there was no room */
-	uint64_t launches_unknown; /* launches of kernels that were not announced, or were refused */
-	uint64_t launches_merged;  /* launches whose times or stacks are not told apart: a kernel had too many */
-	uint64_t activity_dropped; /* records of who was busy, for which there was no room */
-	uint64_t bases_refused;    /* instruction bases for which there was no room */
-	uint64_t hurried;          /* samples that could not wait: too many did */
-	uint64_t stacks_unknown;   /* stacks of launches that came too late to be named */
-	uint64_t out_of_memory;    /* samples that are missing */
+	uint64_t samples;            /* of all devices, also those that still wait */
+	uint64_t kernels_refused;    /* kernels for which there was no room */
+	uint64_t launches_unknown;   /* launches of kernels that were not announced, or were refused */
+	uint64_t launches_merged;    /* launches whose times or stacks are not told apart: a kernel had too many */
+	uint64_t activity_dropped;   /* records of who was busy, for which there was no room */
+	uint64_t bases_refused;      /* instruction bases for which there was no room */
+	uint64_t hurried;            /* samples that could not wait: too many did */
+	uint64_t functions_unlisted; /* places in functions that were too many to list */
+	uint64_t bytes_unlisted;     /* of functions that were listed */
+	uint64_t stacks_unknown;     /* stacks of launches that came too late to be named */
+	uint64_t out_of_memory;      /* samples that are missing */
 };
 
 struct correlator;

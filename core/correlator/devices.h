@@ -22,10 +22,12 @@ struct device_samples {
 	uint64_t rows;       /* as the hardware wrote them; by the source's counter "rows" */
 	uint64_t overflows;  /* times that samples were lost; by its counter "overflows" */
 	uint64_t samples;
-	uint64_t matched;    /* code and process are known */
-	uint64_t ambiguous;  /* divided between several that may be behind them */
-	uint64_t unmatched;  /* of no code that is known */
-	uint64_t unlaunched; /* of the matched ones: nobody was seen to launch the kernel */
+	uint64_t matched;      /* code and process are known */
+	uint64_t ambiguous;    /* divided between several that may be behind them */
+	uint64_t unmatched;    /* of no code that is known */
+	uint64_t unlaunched;   /* of the matched ones: nobody was seen to launch the kernel */
+	uint64_t interval_end; /* of the newest samples; */
+	uint64_t before_end;   /* and of those before them: times of the profile begin there at the earliest */
 };
 
 /* "12 rows, 34 samples: 30 matched, 3 ambiguous, 1 unmatched; 0 overflows", at most size bytes with the NUL. */

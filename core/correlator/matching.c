@@ -16,8 +16,23 @@ uint64_t matching_total(const struct iaprof_record_stall_sample *sample)
 	return total;
 }
 
+/*
+ * When a sample was taken, as the profile tells it. Who was busy is looked for from a little earlier on, for hardware
+ * may have kept it for a while; intervals that overlap would show times as twice as busy.
+ */
+static uint64_t begin_of(struct device_samples *device, const struct iaprof_record_stall_sample *sample)
+{
+	uint64_t end = sample->header.time;
+	if (end > device->interval_end) {
+		device->before_end = device->interval_end;
+		device->interval_end = end;
+	}
+	bool overlaps = end == device->interval_end && sample->begin < device->before_end && device->before_end < end;
+	return overlaps ? device->before_end : sample->begin;
+}
+
 /* Adds a sample's counts to the targets of the division, each reason by itself. */
-static void divide(struct matching *matching, const struct iaprof_record_stall_sample *sample)
+static void divide(struct matching *matching, const struct iaprof_record_stall_sample *sample, uint64_t begin)
 {
 	const uint64_t *counts = iaprof_record_stall_sample_counts(sample);
 	struct division *division = &matching->division;
@@ -27,8 +42,8 @@ static void divide(struct matching *matching, const struct iaprof_record_stall_s
 		division_divide(division, counts[reason]);
 		for (size_t i = 0; i < division->targets.count; i++)
 			if (division->targets.items[i].part)
-				stacks_add(matching->stacks, &division->targets.items[i].key, reason,
-					   division->targets.items[i].part);
+				stacks_add(matching->stacks, &division->targets.items[i].key, reason, begin,
+					   sample->header.time, division->targets.items[i].part);
 	}
 }
 
@@ -101,6 +116,6 @@ bool matching_give(struct matching *matching, const struct iaprof_record_stall_s
 	if (!done)
 		return false;
 	became->samples = saturating_add(became->samples, total);
-	divide(matching, sample);
+	divide(matching, sample, begin_of(became, sample));
 	return true;
 }

@@ -65,13 +65,14 @@ static uint32_t add(struct places *places, const struct place *place, bool compl
 	return PLACE_NONE;
 }
 
-static bool add_number(struct places *places, struct place *place, uint64_t number)
+static bool add_number(struct places *places, struct place *place, uint64_t number, uint32_t listing)
 {
 	char text[24];
 	snprintf(text, sizeof text, "0x%" PRIx64, number);
-	place->offset = frame_table_add(
-		places->frames,
-		&(struct iaprof_frame){ .name = text, .kind = IAPROF_FRAME_DEVICE_OFFSET, .offset = number });
+	place->offset = frame_table_add(places->frames, &(struct iaprof_frame){ .name = text,
+										.kind = IAPROF_FRAME_DEVICE_OFFSET,
+										.offset = number,
+										.address = listing });
 	return place->offset != FRAME_NONE;
 }
 
@@ -140,7 +141,9 @@ static uint32_t add_of_image(struct places *places, const struct place_key *key,
 	}
 	if (complete && places->producers)
 		complete = push_producers(places, &place, reader, key->address);
-	return add(places, &place, complete && add_number(places, &place, found.location.offset));
+	uint32_t listing =
+		complete && places->listings ? listings_tell(places->listings, key->code, reader, key->address) : 0;
+	return add(places, &place, complete && add_number(places, &place, found.location.offset, listing));
 }
 
 static uint32_t add_of_kernel(struct places *places, const struct place_key *key, const char *kernel)
@@ -154,7 +157,7 @@ static uint32_t add_of_kernel(struct places *places, const struct place_key *key
 				   &(struct iaprof_frame){ .name = *kernel ? kernel : "[unknown]",
 							   .kind = IAPROF_FRAME_DEVICE_FUNCTION,
 							   .flags = *kernel ? 0 : IAPROF_FRAME_UNKNOWN });
-	return add(places, &place, complete && add_number(places, &place, key->address));
+	return add(places, &place, complete && add_number(places, &place, key->address, 0));
 }
 
 uint32_t places_of_code(struct places *places, const struct device_code_found *found)
@@ -190,7 +193,7 @@ uint32_t places_of_unknown(struct places *places, uint64_t device, uint64_t addr
 					.kind = IAPROF_FRAME_DEVICE_FUNCTION,
 					.flags = IAPROF_FRAME_UNKNOWN });
 	if (complete && key.address != UINT64_MAX) {
-		complete = add_number(places, &place, address);
+		complete = add_number(places, &place, address, 0);
 		places->unknown++;
 	}
 	return add(places, &place, complete);

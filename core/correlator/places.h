@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "bus/intern.h"
+#include "correlator/listings.h"
 #include "profile/device_code.h"
 #include "profile/frame_table.h"
 
@@ -38,11 +39,12 @@ struct place {
 	uint64_t function_offset; /* bytes from its start */
 };
 
-/* Initialise with {0} and the first three. */
+/* Initialise with {0} and the first four. */
 struct places {
 	struct intern *intern;
 	struct frame_table *frames;
-	bool producers; /* frames for what instructions wait for are wanted */
+	struct listings *listings; /* NULL: nobody wants them */
+	bool producers;            /* frames for what instructions wait for are wanted */
 	ARRAY(struct place) items;
 	ARRAY(uint32_t) frame_ids;
 	struct hash_index index;

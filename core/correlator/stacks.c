@@ -28,6 +28,7 @@ void stacks_free(struct stacks *stacks)
 	array_free(&stacks->entries);
 	array_free(&stacks->sums);
 	array_free(&stacks->told);
+	time_values_free(&stacks->waiting_times);
 	hash_index_free(&stacks->index);
 }
 
@@ -55,18 +56,20 @@ static struct stacks_entry *entry_for(struct stacks *stacks, const struct stacks
 		return NULL;
 	}
 	for (size_t i = 0; i < key->reasons; i++)
-		stacks->sums.items[stacks->sums.count++] = (struct stacks_sum){ .stack = FRAME_NONE };
+		stacks->sums.items[stacks->sums.count++] =
+			(struct stacks_sum){ .stack = FRAME_NONE, .times = TIME_VALUE_NONE };
 	return &stacks->entries.items[position];
 }
 
-void stacks_add(struct stacks *stacks, const struct stacks_key *key, uint32_t reason, uint64_t count)
+void stacks_add(struct stacks *stacks, const struct stacks_key *key, uint32_t reason, uint64_t begin, uint64_t end,
+		uint64_t count)
 {
 	struct stacks_entry *entry = entry_for(stacks, key);
-	if (!entry) {
+	struct stacks_sum *sum = entry ? &stacks->sums.items[entry->sums + reason] : NULL;
+	if (!sum || !time_values_add(&stacks->waiting_times, &sum->times, begin, end, count, count)) {
 		stacks->out_of_memory = saturating_add(stacks->out_of_memory, count);
 		return;
 	}
-	struct stacks_sum *sum = &stacks->sums.items[entry->sums + reason];
 	sum->count = saturating_add(sum->count, count);
 	stacks->pending = true;
 }
@@ -139,7 +142,8 @@ static bool tell_stack(struct stacks *stacks, uint32_t source, uint32_t index, u
 	return true;
 }
 
-static void tell_value(struct stacks *stacks, uint32_t source, uint32_t index, uint64_t count, uint64_t time)
+static void tell_value(struct stacks *stacks, uint32_t source, uint32_t index, const struct time_value *value,
+		       uint64_t time)
 {
 	if (!stacks->bus || !tell_stack(stacks, source, index, time))
 		return;
@@ -150,23 +154,36 @@ static void tell_value(struct stacks *stacks, uint32_t source, uint32_t index, u
 			    .time = time },
 		.stack = index + 1,
 		.value_type = stacks->value_type_id,
-		.value = count,
-		.count = count,
+		.value = value->value,
+		.count = value->count,
+		.begin = value->begin,
+		.end = value->end,
 	};
 	bus_send(stacks->bus, &record.header);
 }
 
+/* Puts a sum into the profile; with its times, when somebody asks for them. */
 static void flush_sum(struct stacks *stacks, const struct stacks_key *key, uint32_t reason, struct stacks_sum *sum,
 		      uint64_t time)
 {
 	if (sum->stack == FRAME_NONE)
 		sum->stack = make_stack(stacks, key, reason);
 	if (sum->stack == FRAME_NONE || stacks->value_type == LOSS_NO_VALUE_TYPE ||
-	    !value_table_add(stacks->values, sum->stack, stacks->value_type, sum->count, sum->count))
+	    !value_table_add(stacks->values, sum->stack, stacks->value_type, sum->count, sum->count)) {
 		stacks->out_of_memory = saturating_add(stacks->out_of_memory, sum->count);
-	else
-		tell_value(stacks, key->source, sum->stack, sum->count, time);
+	} else if (sum->times == TIME_VALUE_NONE) {
+		struct time_value all = { .value = sum->count, .count = sum->count };
+		tell_value(stacks, key->source, sum->stack, &all, time);
+	} else {
+		for (uint32_t i = sum->times; i != TIME_VALUE_NONE; i = stacks->waiting_times.items.items[i].next) {
+			const struct time_value *value = &stacks->waiting_times.items.items[i];
+			time_table_add(stacks->times, sum->stack, stacks->value_type, value->begin, value->end,
+				       value->value);
+			tell_value(stacks, key->source, sum->stack, value, time);
+		}
+	}
 	sum->count = 0;
+	sum->times = TIME_VALUE_NONE;
 }
 
 void stacks_flush(struct stacks *stacks, uint64_t time)
@@ -178,6 +195,7 @@ void stacks_flush(struct stacks *stacks, uint64_t time)
 				flush_sum(stacks, &entry->key, reason, &stacks->sums.items[entry->sums + reason], time);
 	}
 	stacks->pending = false;
+	time_values_clear(&stacks->waiting_times);
 	if (stacks->entries.count > ENTRIES_MAX || stacks->places->items.count > ENTRIES_MAX)
 		clear(stacks);
 }

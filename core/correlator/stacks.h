@@ -16,6 +16,8 @@
 #include "correlator/devices.h"
 #include "correlator/places.h"
 #include "profile/frame_table.h"
+#include "profile/time_table.h"
+#include "profile/time_values.h"
 #include "profile/value_table.h"
 
 /* No padding: it is compared as bytes. */
@@ -42,14 +44,15 @@ struct stacks_entry {
 struct stacks_sum {
 	uint64_t count;
 	uint32_t stack; /* index of the whole stack, FRAME_NONE: not made yet */
-	uint32_t pad;
+	uint32_t times; /* list of when they were taken */
 };
 
-/* Initialise with {0} and the first members. */
+/* Initialise with {0}, the first members and waiting_times. */
 struct stacks {
 	struct intern *intern;
 	struct frame_table *frames;
 	struct value_table *values;
+	struct time_table *times; /* NULL: nobody asks for times */
 	const struct devices *devices;
 	struct places *places;
 	struct bus *bus;        /* NULL: nobody wants records */
@@ -58,15 +61,17 @@ struct stacks {
 	ARRAY(struct stacks_entry) entries;
 	ARRAY(struct stacks_sum) sums;
 	struct hash_index index;
-	ARRAY(uint8_t) told; /* by stack: its definition was sent */
+	struct time_values waiting_times; /* of sums */
+	ARRAY(uint8_t) told;              /* by stack: its definition was sent */
 	bool pending;
 	uint64_t out_of_memory; /* samples */
 };
 
 void stacks_free(struct stacks *stacks);
 
-/* Adds samples of one reason, which is below key->reasons. */
-void stacks_add(struct stacks *stacks, const struct stacks_key *key, uint32_t reason, uint64_t count);
+/* Adds samples of one reason, which is below key->reasons, and were taken between two times. */
+void stacks_add(struct stacks *stacks, const struct stacks_key *key, uint32_t reason, uint64_t begin, uint64_t end,
+		uint64_t count);
 
 /* Puts everything into the profile. time: what a PROFILE_VALUE record has (record.h). */
 void stacks_flush(struct stacks *stacks, uint64_t time);

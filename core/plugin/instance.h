@@ -34,6 +34,9 @@ struct instance_services {
 	int (*command_environment)(void *context, const char *name, const char *value, bool prepend);
 	/* As host->check_item(), in words; NULL: nobody listens. */
 	void (*check_item)(void *context, uint32_t state, const char *name, const char *text);
+	/* As host->end_run() and host->run_is_ending(). */
+	void (*end_run)(void *context);
+	bool (*run_is_ending)(void *context);
 	/* An instance cannot go on: it failed in a callback, or all it had has been sent. Any thread. */
 	void (*ended)(void *context, struct instance *instance);
 	void *context;
@@ -46,9 +49,12 @@ struct instance {
 	struct instance_services *services;
 	struct iaprof_host host;
 	char *name;
-	uint16_t number;             /* of its records, >= 1 */
-	void *memory;                /* the plugin's */
-	uint32_t requests;           /* enum iaprof_request */
+	uint16_t number;           /* of its records, >= 1 */
+	void *memory;              /* the plugin's */
+	uint32_t requests;         /* enum iaprof_request */
+	uint64_t time_resolution;  /* sinks: ns, 0: it asks for no times */
+	uint64_t default_interval; /* ns; as host->default_interval(), 0: not called */
+	atomic_bool has_screen;
 	struct output_target output; /* sinks: where its files go */
 	ARRAY(struct iaprof_output *) outputs;
 	ARRAY(struct watch *) watches;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "plugin/instance.h"
 #include "plugin/instance_output.h"
+#include "plugin/instance_run.h"
 
 /* The instance sends nothing more: the run is told, which may end by it. */
 static void end(struct instance *instance)
@@ -299,9 +300,10 @@ static void host_finished(const struct iaprof_host *host)
 	end(instance_of(host));
 }
 
-static void host_request(const struct iaprof_host *host, uint32_t flags)
+static void host_request_times(const struct iaprof_host *host, uint64_t resolution)
 {
-	instance_of(host)->requests |= flags;
+	instance_of(host)->time_resolution =
+		resolution < IAPROF_TIME_RESOLUTION_MIN ? IAPROF_TIME_RESOLUTION_MIN : resolution;
 }
 
 IAPROF_PRINTF(4, 5)
@@ -344,7 +346,7 @@ void instance_host_init(struct instance *instance)
 		.watch_timer = host_watch_timer,
 		.target = host_target,
 		.finished = host_finished,
-		.request = host_request,
+		.request = instance_request,
 		.output_open = instance_output_open,
 		.output_write = instance_output_write,
 		.output_flush = instance_output_flush,
@@ -356,11 +358,18 @@ void instance_host_init(struct instance *instance)
 		.check_item = host_check_item,
 		.output_is_single = instance_output_is_single,
 		.offline = host_offline,
+		.request_times = host_request_times,
+		.default_interval = instance_default_interval,
+		.end_run = instance_end_run,
+		.run_is_ending = instance_run_is_ending,
+		.screen_take = instance_screen_take,
+		.screen_release = instance_screen_release,
 	};
 }
 
 void instance_host_release(struct instance *instance)
 {
+	instance_give_back_screen(instance);
 	for (size_t i = 0; i < instance->watches.count; i++) {
 		if (instance->watches.items[i]->loop_watch)
 			loop_unwatch(instance->services->loop, instance->watches.items[i]->loop_watch);

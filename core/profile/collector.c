@@ -18,9 +18,6 @@
 /* Samples of devices that waited get the name of their program with a SYNC: that much later than they may wait. */
 #define RETIRE_AFTER_HOLD NANOSECONDS_PER_SECOND
 
-/* From this many distinct raw stacks on they are resolved, whereby the many addresses of a function become one. */
-#define RESOLVE_COUNT 16384
-
 /* From this many stacks on, those that nobody has used lately are dropped. */
 #define STACK_COUNT 65536
 
@@ -39,6 +36,7 @@ struct collector {
 	struct correlator *correlator;
 	struct frame_table frames;
 	struct value_table values;
+	struct time_table times;
 	struct loss loss;
 	struct call_tree calls;
 	struct findings findings;
@@ -61,6 +59,7 @@ struct collector *collector_new(const struct collector_options *options)
 	if (!collector->options.hold)
 		collector->options.hold = CORRELATOR_HOLD;
 	collector->facts.intern = options->intern;
+	collector->times.resolution = options->time_resolution;
 	collector->processes = process_table_new();
 	collector->symbolizer = symbolizer_new(&(struct symbolizer_options){
 		.lines = options->lines, .live = options->live, .kallsyms = options->kallsyms });
@@ -81,10 +80,12 @@ struct collector *collector_new(const struct collector_options *options)
 									     .device_code = collector->device_code,
 									     .frames = &collector->frames,
 									     .values = &collector->values,
+									     .times = &collector->times,
 									     .facts = &collector->facts,
 									     .bus = options->frames_bus,
 									     .hold = collector->options.hold,
-									     .producers = options->producers });
+									     .producers = options->producers,
+									     .listings = options->listings });
 	if (collector->resolver)
 		resolver_set_same_boot(collector->resolver, options->live);
 	collector->calls.intern = options->intern;
@@ -97,7 +98,9 @@ struct collector *collector_new(const struct collector_options *options)
 									  .calls = &collector->calls,
 									  .pids = options->pids },
 						       .facts = &collector->facts,
-						       .values = &collector->values };
+						       .values = &collector->values,
+						       .times = &collector->times,
+						       .table.times.resolution = options->time_resolution };
 	collector->event_stacks.context = (struct event_stacks_context){ .processes = collector->processes,
 									 .resolver = collector->resolver,
 									 .frames = &collector->frames,
@@ -124,6 +127,7 @@ void collector_free(struct collector *collector)
 	process_table_free(collector->processes);
 	frame_table_free(&collector->frames);
 	value_table_free(&collector->values);
+	time_table_free(&collector->times);
 	cpu_samples_free(&collector->cpu_samples);
 	call_tree_free(&collector->calls);
 	findings_free(&collector->findings);
@@ -165,6 +169,8 @@ static void add_loss(struct collector *collector, const char *source, const char
 	if (stack == FRAME_NONE ||
 	    !value_table_add(&collector->values, stack, value_type, value, count == IAPROF_COUNT_UNKNOWN ? 0 : count))
 		count_out_of_memory(collector, 1);
+	else
+		time_table_add(&collector->times, stack, value_type, begin, end, value);
 }
 
 void collector_resolve(struct collector *collector)
@@ -197,7 +203,7 @@ static void take_sync(struct collector *collector, uint64_t time)
 		 * Stacks must not expire under samples that are not resolved yet. Launches bring stacks without
 		 * samples: each process has addresses of its own.
 		 */
-		if (cpu_samples_pending(&collector->cpu_samples) >= RESOLVE_COUNT ||
+		if (cpu_samples_are_many(&collector->cpu_samples) ||
 		    intern_stack_count(collector->options.intern) >= STACK_COUNT) {
 			collector_resolve(collector);
 			intern_expire_stacks(collector->options.intern,
@@ -285,6 +291,8 @@ static void take_profile_value(struct collector *collector, const struct iaprof_
 			 record->header.time, record->header.time, record->count, is_declared ? record->value : 0);
 	else if (!value_table_add(&collector->values, stack, value_type, record->value, record->count))
 		count_out_of_memory(collector, record->count);
+	else if (record->header.size >= sizeof *record)
+		time_table_add(&collector->times, stack, value_type, record->begin, record->end, record->value);
 }
 
 static void take_replayed(struct collector *collector, const struct iaprof_record *record)
@@ -432,6 +440,7 @@ struct snapshot *collector_snapshot(const struct collector *collector, bool tota
 {
 	return snapshot_new(&(struct snapshot_content){ .frames = &collector->frames,
 							.values = &collector->values,
+							.times = &collector->times,
 							.value_types = collector->facts.value_types.items,
 							.value_type_count = collector->facts.value_types.count,
 							.loss = &collector->loss,
@@ -466,6 +475,7 @@ struct collector_statistics collector_statistics(const struct collector *collect
 	statistics.stacks_unknown = saturating_add(collector->cpu_samples.stack_context.stacks_unknown,
 						   statistics.correlator.stacks_unknown);
 	statistics.out_of_memory = saturating_add(statistics.out_of_memory, collector->cpu_samples.out_of_memory);
+	statistics.out_of_memory = saturating_add(statistics.out_of_memory, collector->times.out_of_memory);
 	return statistics;
 }
 

@@ -24,11 +24,14 @@ struct collector;
 
 struct collector_options {
 	struct intern *intern;
-	struct bus *frames_bus;    /* where FRAMES and CODE_FUNCTION records go; NULL: no sink wants records */
+	struct bus
+		*frames_bus; /* where FRAMES, CODE_FUNCTION and CODE_LISTING records go; NULL: no sink wants records */
 	struct decoders *decoders; /* NULL: instructions of devices have no names */
 	bool lines;                /* a sink wants source lines and inlined functions */
 	bool pids;                 /* a sink wants the stacks of different processes kept apart */
 	bool producers;            /* a sink wants to see what device instructions wait for */
+	uint64_t time_resolution;  /* ns: a sink wants to know when values were added; 0: none does */
+	bool listings;             /* a sink wants CODE_LISTING records */
 	uint64_t hold;             /* ns: samples of devices wait for their code; 0: CORRELATOR_HOLD */
 	bool live;                 /* not a replay: processes and their files may still be there */
 	const char *kallsyms;      /* NULL: /proc/kallsyms */

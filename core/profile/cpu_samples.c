@@ -7,6 +7,9 @@
 /* Samples that wait for the process events of their time; more than this are not held back. */
 #define WAITING_COUNT_MAX 65536
 
+/* From this many distinct raw stacks on they are resolved, whereby the many addresses of a function become one. */
+#define RESOLVE_COUNT 16384
+
 void cpu_samples_free(struct cpu_samples *samples)
 {
 	sample_table_free(&samples->table);
@@ -25,6 +28,11 @@ static void resolve_entry(void *context, const struct sample_entry *entry)
 	if (stack == FRAME_NONE ||
 	    !value_table_add(samples->values, stack, entry->key.value_type, entry->value, entry->count))
 		count_out_of_memory(samples, entry->count);
+	for (uint32_t i = stack == FRAME_NONE ? TIME_VALUE_NONE : entry->times; i != TIME_VALUE_NONE;) {
+		const struct time_value *time = &samples->table.times.items.items[i];
+		time_table_add(samples->times, stack, entry->key.value_type, time->begin, time->end, time->value);
+		i = time->next;
+	}
 }
 
 /* Gives a sample to the program that ran at its time. Nobody's calls are not those of the process 0, which idles. */
@@ -46,7 +54,8 @@ static void place(struct cpu_samples *samples, const struct waiting_sample *wait
 				  .call = waiting->call,
 				  .value_type = run_facts_find_value_type(samples->facts, sample->value_type),
 				  .flags = sample->flags & ~SAMPLE_USER_RESOLVED };
-	if (!sample_table_add(&samples->table, &key, sample->header.time, sample->value, sample->count))
+	if (!sample_table_add(&samples->table, &key, sample->first_time, sample->header.time, sample->value,
+			      sample->count))
 		count_out_of_memory(samples, sample->count);
 }
 
@@ -111,8 +120,7 @@ static void resolve_user_part(void *context, const struct sample_entry *entry)
 				  .call = entry->key.call,
 				  .value_type = entry->key.value_type,
 				  .flags = entry->key.flags | SAMPLE_USER_RESOLVED };
-	if (key.user_stack == FRAME_NONE ||
-	    !sample_table_add(&samples->table, &key, entry->last_time, entry->value, entry->count))
+	if (key.user_stack == FRAME_NONE || !sample_table_put_back(&samples->table, &key, entry))
 		count_out_of_memory(samples, entry->count);
 }
 
@@ -122,7 +130,7 @@ void cpu_samples_end_process(void *samples, struct process *process)
 	sample_table_take_process(&context->table, process->serial, resolve_user_part, context);
 }
 
-size_t cpu_samples_pending(const struct cpu_samples *samples)
+bool cpu_samples_are_many(const struct cpu_samples *samples)
 {
-	return samples->table.entries.count;
+	return samples->table.entries.count >= RESOLVE_COUNT || samples->table.times.items.count >= TIME_VALUES_MANY;
 }

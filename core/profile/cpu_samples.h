@@ -14,6 +14,7 @@
 
 #include "profile/run_facts.h"
 #include "profile/sample_stack.h"
+#include "profile/time_table.h"
 #include "profile/value_table.h"
 
 struct waiting_sample {
@@ -21,11 +22,12 @@ struct waiting_sample {
 	uint32_t call; /* as in struct sample_key */
 };
 
-/* Initialise with {0}, stack_context, facts and values. */
+/* Initialise with {0}, stack_context, facts, values, times and table.times. */
 struct cpu_samples {
 	struct sample_stack_context stack_context;
 	const struct run_facts *facts;
 	struct value_table *values;
+	struct time_table *times;
 	struct sample_table table; /* by program and raw stack */
 	ARRAY(struct waiting_sample) waiting;
 	uint64_t taken;         /* samples, as counted by their sources; no calls */
@@ -45,7 +47,7 @@ void cpu_samples_place(struct cpu_samples *samples, uint64_t until);
 void cpu_samples_resolve(struct cpu_samples *samples);
 /* A program is about to be forgotten: resolves what needs it. For process_table_retire(). */
 void cpu_samples_end_process(void *samples, struct process *process);
-/* How many different raw stacks have no names yet. */
-size_t cpu_samples_pending(const struct cpu_samples *samples);
+/* Whether so much has no names yet that it is time to resolve it. */
+bool cpu_samples_are_many(const struct cpu_samples *samples);
 
 #endif

@@ -2,6 +2,7 @@
 /* Resolved frames and stacks, stored once: see frame_table.h. */
 #include "profile/frame_table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void frame_table_free(struct frame_table *table)
@@ -12,6 +13,8 @@ void frame_table_free(struct frame_table *table)
 	array_free(&table->stacks);
 	hash_index_free(&table->frame_index);
 	hash_index_free(&table->stack_index);
+	array_free(&table->modules);
+	hash_index_free(&table->module_index);
 }
 
 /* Texts are interned, so two frames are the same when their members are. */
@@ -48,6 +51,35 @@ static const char *own_text(struct frame_table *table, const char *text)
 {
 	uint32_t id = text ? string_table_add(&table->strings, text, strlen(text), NULL) : 0;
 	return id ? string_table_text(&table->strings, id) : NULL;
+}
+
+static uint64_t module_hash(const struct iaprof_module *module)
+{
+	return hash_u64((uintptr_t)module->path ^ hash_u64((uintptr_t)module->build_id));
+}
+
+static uint64_t module_rehash(const void *context, uint32_t position)
+{
+	return module_hash(&((const struct frame_table *)context)->modules.items[position]);
+}
+
+void frame_table_add_module(struct frame_table *table, const char *path, const uint8_t *build_id, size_t size)
+{
+	char text[2 * IAPROF_BUILD_ID_SIZE_MAX + 1] = "";
+	for (size_t i = 0; i < size && i < IAPROF_BUILD_ID_SIZE_MAX; i++)
+		snprintf(text + 2 * i, sizeof text - 2 * i, "%02x", build_id[i]);
+	const struct iaprof_module module = { .path = own_text(table, path), .build_id = own_text(table, text) };
+	if (!module.path || !module.build_id)
+		return;
+	for (struct hash_probe probe = hash_index_probe(&table->module_index, module_hash(&module));
+	     hash_index_next(&table->module_index, &probe);)
+		if (table->modules.items[probe.position].path == module.path &&
+		    table->modules.items[probe.position].build_id == module.build_id)
+			return;
+	uint32_t position = (uint32_t)table->modules.count;
+	if (array_push(&table->modules, module) &&
+	    !hash_index_add(&table->module_index, module_hash(&module), position, module_rehash, table))
+		table->modules.count--;
 }
 
 uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *frame)

@@ -25,12 +25,17 @@ struct frame_table {
 	ARRAY(uint32_t) stack_frames;
 	ARRAY(struct stack_entry) stacks;
 	struct hash_index stack_index;
+	ARRAY(struct iaprof_module) modules;
+	struct hash_index module_index;
 };
 
 void frame_table_free(struct frame_table *table);
 
 /* The id of a frame with these contents; its texts are copied. FRAME_NONE when out of memory. */
 uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *frame);
+
+/* A file that frames are in, and its build id of size bytes. Nothing when it is there, or when memory runs out. */
+void frame_table_add_module(struct frame_table *table, const char *path, const uint8_t *build_id, size_t size);
 
 /* The index of a stack of count frame ids, root first. FRAME_NONE when out of memory. */
 uint32_t frame_table_add_stack(struct frame_table *table, const uint32_t *frames, size_t count);

@@ -81,15 +81,5 @@ void histograms_take_job(struct histograms *histograms, const struct iaprof_reco
 
 uint64_t histogram_quantile(const struct histogram *histogram, double part)
 {
-	double wanted = part * (double)histogram->count, before = 0;
-	for (unsigned i = 0; i < IAPROF_HISTOGRAM_BUCKET_COUNT_MAX; i++) {
-		double here = (double)histogram->buckets[i];
-		if (here > 0 && before + here >= wanted) {
-			double low = i ? (double)(UINT64_C(1) << i) : 0, high = i ? 2 * low : 2;
-			double value = low + (high - low) * (wanted - before) / here;
-			return value < (double)histogram->maximum ? (uint64_t)value : histogram->maximum;
-		}
-		before += here;
-	}
-	return histogram->maximum;
+	return iaprof_histogram_quantile(histogram->buckets, histogram->count, histogram->maximum, part);
 }

@@ -16,6 +16,7 @@ struct answer {
 	uint64_t address;
 	uint32_t first; /* position of the first frame id in resolver.frame_ids */
 	uint32_t count;
+	bool has_module; /* the frame table was told of the mapping's file */
 };
 
 struct resolver {
@@ -204,6 +205,11 @@ size_t resolver_resolve(struct resolver *resolver, struct process *process, uint
 		answer = ask_symbolizer(resolver, process, mapping, address);
 	if (!answer || !answer->count)
 		return 0;
+	if (mapping && mapping->build_id_size && *mapping->path && !answer->has_module) {
+		answer->has_module = true;
+		frame_table_add_module(resolver->options.frames, mapping->path, mapping->build_id,
+				       mapping->build_id_size);
+	}
 	size_t count = answer->count < capacity ? answer->count : capacity;
 	memcpy(frames, resolver->frame_ids.items + answer->first, count * sizeof *frames);
 	return count;

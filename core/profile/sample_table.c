@@ -12,11 +12,13 @@ static void clear(struct sample_table *table)
 	table->processes.count = 0;
 	hash_index_free(&table->index);
 	hash_index_free(&table->process_index);
+	time_values_clear(&table->times);
 }
 
 void sample_table_free(struct sample_table *table)
 {
 	clear(table);
+	time_values_free(&table->times);
 	array_free(&table->entries);
 	array_free(&table->processes);
 }
@@ -66,7 +68,8 @@ static struct sample_entry *entry_for(struct sample_table *table, const struct s
 	}
 	struct sample_process *process = process_for(table, key->process);
 	uint32_t position = (uint32_t)table->entries.count;
-	if (!process || !array_push(&table->entries, ((struct sample_entry){ .key = *key, .next = process->first })))
+	struct sample_entry entry = { .key = *key, .next = process ? process->first : 0, .times = TIME_VALUE_NONE };
+	if (!process || !array_push(&table->entries, entry))
 		return NULL;
 	if (!hash_index_add(&table->index, hash, position, rehash, table)) {
 		table->entries.count--;
@@ -76,16 +79,37 @@ static struct sample_entry *entry_for(struct sample_table *table, const struct s
 	return &table->entries.items[position];
 }
 
-bool sample_table_add(struct sample_table *table, const struct sample_key *key, uint64_t time, uint64_t value,
-		      uint64_t count)
+static void add_values(struct sample_entry *entry, uint64_t time, uint64_t value, uint64_t count)
 {
-	struct sample_entry *entry = entry_for(table, key);
-	if (!entry)
-		return false;
 	entry->value = saturating_add(entry->value, value);
 	entry->count = saturating_add(entry->count, count);
 	if (time > entry->last_time)
 		entry->last_time = time;
+}
+
+bool sample_table_add(struct sample_table *table, const struct sample_key *key, uint64_t first_time, uint64_t time,
+		      uint64_t value, uint64_t count)
+{
+	struct sample_entry *entry = entry_for(table, key);
+	if (!entry ||
+	    !time_values_add(&table->times, &entry->times, first_time < time ? first_time : time, time, value, count))
+		return false;
+	add_values(entry, time, value, count);
+	return true;
+}
+
+bool sample_table_put_back(struct sample_table *table, const struct sample_key *key, const struct sample_entry *put)
+{
+	struct sample_entry *entry = entry_for(table, key);
+	if (!entry)
+		return false;
+	add_values(entry, put->last_time, put->value, put->count);
+	/* The list that was there goes behind the last of the other one. */
+	uint32_t *end = &entry->times, list = entry->times;
+	*end = put->times;
+	while (*end != TIME_VALUE_NONE)
+		end = &table->times.items.items[*end].next;
+	*end = list;
 	return true;
 }
 
@@ -97,6 +121,7 @@ static void take_entry(struct sample_table *table, size_t position,
 	if (!entry.count)
 		return;
 	table->entries.items[position].value = table->entries.items[position].count = 0;
+	table->entries.items[position].times = TIME_VALUE_NONE;
 	take(context, &entry);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "profile/time_values.h"
 
 /* What samples share. No padding: it is hashed and compared as bytes. */
 struct sample_key {
@@ -28,6 +29,8 @@ struct sample_entry {
 	uint32_t next;      /* position of the next one of the same process, SAMPLE_NONE: last */
 	uint64_t last_time; /* of the newest sample: when mappings are looked up */
 	uint64_t value, count;
+	uint32_t times; /* list of when they were added */
+	uint32_t pad;
 };
 
 #define SAMPLE_NONE UINT32_MAX
@@ -38,19 +41,22 @@ struct sample_process {
 	uint32_t first;   /* position */
 };
 
-/* Initialise with {0}. */
+/* Initialise with {0} and times. */
 struct sample_table {
 	ARRAY(struct sample_entry) entries;
 	struct hash_index index;
 	ARRAY(struct sample_process) processes;
 	struct hash_index process_index;
+	struct time_values times;
 };
 
 void sample_table_free(struct sample_table *table);
 
 /* Adds to what is there under the key; false when out of memory. */
-bool sample_table_add(struct sample_table *table, const struct sample_key *key, uint64_t time, uint64_t value,
-		      uint64_t count);
+bool sample_table_add(struct sample_table *table, const struct sample_key *key, uint64_t first_time, uint64_t time,
+		      uint64_t value, uint64_t count);
+/* The same for what take() of the functions below got, which goes on under another key. */
+bool sample_table_put_back(struct sample_table *table, const struct sample_key *key, const struct sample_entry *entry);
 
 /* Calls take() for each entry of a process that has values, which are zero afterwards. take() may add entries. */
 void sample_table_take_process(struct sample_table *table, uint32_t process,

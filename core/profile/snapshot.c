@@ -20,9 +20,11 @@ void snapshot_release(struct snapshot *snapshot)
 	free(snapshot->stack_frames);
 	free(snapshot->value_types);
 	free(snapshot->values);
+	free(snapshot->times);
+	free(snapshot->time_totals);
 	free(snapshot->lost);
+	free(snapshot->modules);
 	free(snapshot->metadata);
-	arena_free(&snapshot->texts);
 	free(snapshot);
 }
 
@@ -35,12 +37,8 @@ static void *copy_array(const void *items, size_t count, size_t size)
 	return copy;
 }
 
-static const char *copy_text(struct snapshot *snapshot, const char *text)
-{
-	return arena_text(&snapshot->texts, text, strlen(text));
-}
-
-static bool copy_loss(struct snapshot *snapshot, const struct loss *loss)
+/* Texts are those of the account, which outlives the snapshot and every sink. */
+static void copy_loss(struct snapshot *snapshot, const struct loss *loss)
 {
 	struct iaprof_profile *profile = &snapshot->profile;
 	for (size_t i = 0; i < loss->entries.count; i++) {
@@ -50,18 +48,15 @@ static bool copy_loss(struct snapshot *snapshot, const struct loss *loss)
 			continue;
 		struct iaprof_lost *lost = &snapshot->lost[profile->lost_count++];
 		uint64_t unknown = total ? entry->unknown : entry->interval_unknown;
-		*lost = (struct iaprof_lost){ .source = copy_text(snapshot, entry->source),
-					      .reason = copy_text(snapshot, entry->reason),
+		*lost = (struct iaprof_lost){ .source = entry->source,
+					      .reason = entry->reason,
 					      .count = total ? entry->count : entry->interval_count,
 					      .value = total ? entry->value : entry->interval_value,
 					      .value_type = entry->value_type,
 					      .unknown = unknown > UINT32_MAX ? UINT32_MAX : (uint32_t)unknown,
 					      .begin = entry->begin,
 					      .end = entry->end };
-		if (!lost->source || !lost->reason)
-			return false;
 	}
-	return true;
 }
 
 static bool copy_stacks(struct snapshot *snapshot, const struct frame_table *table)
@@ -70,7 +65,8 @@ static bool copy_stacks(struct snapshot *snapshot, const struct frame_table *tab
 	snapshot->stack_frames =
 		copy_array(table->stack_frames.items, table->stack_frames.count, sizeof *snapshot->stack_frames);
 	snapshot->stacks = copy_array(NULL, table->stacks.count, sizeof *snapshot->stacks);
-	if (!snapshot->frames || !snapshot->stack_frames || !snapshot->stacks)
+	snapshot->modules = copy_array(table->modules.items, table->modules.count, sizeof *snapshot->modules);
+	if (!snapshot->frames || !snapshot->stack_frames || !snapshot->stacks || !snapshot->modules)
 		return false;
 	for (size_t i = 0; i < table->stacks.count; i++)
 		snapshot->stacks[i] =
@@ -78,6 +74,9 @@ static bool copy_stacks(struct snapshot *snapshot, const struct frame_table *tab
 					       .frame_count = table->stacks.items[i].frame_count };
 	snapshot->profile.frame_count = table->frames.count;
 	snapshot->profile.stack_count = table->stacks.count;
+	snapshot->profile.modules = snapshot->modules;
+	snapshot->profile.module_count = table->modules.count;
+	snapshot->profile.module_size = sizeof *snapshot->modules;
 	return true;
 }
 
@@ -100,6 +99,34 @@ static bool copy_values(struct snapshot *snapshot, const struct value_table *tab
 	return true;
 }
 
+/* Slots have the time at which they begin. */
+static struct iaprof_time_value *copy_sums(const struct time_table *table, const struct time_sums *sums)
+{
+	struct iaprof_time_value *copy = copy_array(sums->items.items, sums->items.count, sizeof *copy);
+	for (size_t i = 0; copy && i < sums->items.count; i++)
+		copy[i].time *= time_sums_width(table, sums);
+	return copy;
+}
+
+static bool copy_times(struct snapshot *snapshot, const struct time_table *table)
+{
+	struct iaprof_profile *profile = &snapshot->profile;
+	if (!table || !table->resolution || !(profile->flags & IAPROF_PROFILE_TOTAL))
+		return true;
+	snapshot->times = copy_sums(table, &table->stacks);
+	snapshot->time_totals = copy_sums(table, &table->totals);
+	profile->times = snapshot->times;
+	profile->time_count = table->stacks.items.count;
+	profile->time_width = time_sums_width(table, &table->stacks);
+	profile->time_totals = snapshot->time_totals;
+	profile->time_total_count = table->totals.items.count;
+	profile->total_width = time_sums_width(table, &table->totals);
+	profile->time_size = sizeof *snapshot->times;
+	for (size_t i = 0; i < table->added_up_over.count && i < profile->value_type_count; i++)
+		snapshot->value_types[i].added_up_over = table->added_up_over.items[i];
+	return snapshot->times && snapshot->time_totals;
+}
+
 struct snapshot *snapshot_new(const struct snapshot_content *content)
 {
 	struct snapshot *snapshot = calloc(1, sizeof *snapshot);
@@ -112,12 +139,14 @@ struct snapshot *snapshot_new(const struct snapshot_content *content)
 		copy_array(content->value_types, content->value_type_count, sizeof *snapshot->value_types);
 	snapshot->lost = copy_array(NULL, content->loss->entries.count, sizeof *snapshot->lost);
 	snapshot->metadata = calloc(content->metadata_count + 1, sizeof *snapshot->metadata);
+	profile->value_type_count = content->value_type_count;
 	if (!snapshot->value_types || !snapshot->lost || !snapshot->metadata ||
 	    !copy_stacks(snapshot, content->frames) || !copy_values(snapshot, content->values) ||
-	    !copy_loss(snapshot, content->loss)) {
+	    !copy_times(snapshot, content->times)) {
 		snapshot_release(snapshot);
 		return NULL;
 	}
+	copy_loss(snapshot, content->loss);
 	if (content->metadata_count)
 		memcpy(snapshot->metadata, content->metadata, content->metadata_count * sizeof *snapshot->metadata);
 	profile->size = sizeof *profile;
@@ -126,7 +155,6 @@ struct snapshot *snapshot_new(const struct snapshot_content *content)
 	profile->stacks = snapshot->stacks;
 	profile->stack_size = sizeof *snapshot->stacks;
 	profile->value_types = snapshot->value_types;
-	profile->value_type_count = content->value_type_count;
 	profile->value_type_size = sizeof *snapshot->value_types;
 	profile->values = snapshot->values;
 	profile->value_size = sizeof *snapshot->values;

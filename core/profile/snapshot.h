@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <iaprof/profile.h>
 
-#include "base/string_table.h"
 #include "profile/frame_table.h"
 #include "profile/loss.h"
+#include "profile/time_table.h"
 #include "profile/value_table.h"
 
 /* Immutable once made, apart from its references. profile's arrays belong to it; names to the frame table. */
@@ -20,15 +20,17 @@ struct snapshot {
 	uint32_t *stack_frames;
 	struct iaprof_value_type *value_types;
 	struct iaprof_value *values;
+	struct iaprof_time_value *times, *time_totals;
 	struct iaprof_lost *lost;
+	struct iaprof_module *modules;
 	const char **metadata;
-	struct arena texts; /* of lost */
 };
 
 /* What a snapshot is made of. */
 struct snapshot_content {
 	const struct frame_table *frames;
 	const struct value_table *values;
+	const struct time_table *times; /* of the whole run; NULL: none */
 	const struct iaprof_value_type *value_types;
 	size_t value_type_count;
 	const struct loss *loss;

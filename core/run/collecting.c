@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "profile/difference.h"
 
 struct collecting {
 	struct collecting_options options;
@@ -29,7 +30,8 @@ struct collecting {
 	uint64_t last_sync;
 	uint32_t interval_number;
 	struct snapshot *profile;
-	bool profile_missing; /* there was no memory for one */
+	struct difference *difference; /* NULL: there is no earlier run */
+	bool profile_missing;          /* it could not be made, or one of an interval */
 };
 
 static const struct iaprof_plugin *description_of(const struct collecting *collecting, size_t sink)
@@ -37,12 +39,19 @@ static const struct iaprof_plugin *description_of(const struct collecting *colle
 	return &collecting->options.sinks[sink]->plugin->description;
 }
 
+static bool has_intervals(const struct collecting *collecting, size_t sink)
+{
+	const struct collecting_options *options = &collecting->options;
+	return options->interval && description_of(collecting, sink)->flags & IAPROF_PLUGIN_INTERVALS &&
+	       (options->interval_for_all || options->sinks[sink]->default_interval);
+}
+
 /* Gives a profile to the sinks that want those of intervals, or to those that want one of the run. */
 static void hand_out(struct collecting *collecting, struct snapshot *snapshot, bool to_interval_sinks)
 {
 	for (size_t i = 0; snapshot && i < collecting->options.sink_count; i++) {
 		const struct iaprof_plugin *sink = description_of(collecting, i);
-		if (sink->profile && ((sink->flags & IAPROF_PLUGIN_INTERVALS) != 0) == to_interval_sinks)
+		if (sink->profile && has_intervals(collecting, i) == to_interval_sinks)
 			sink_queue_push_profile(collecting->queues[i], snapshot);
 	}
 }
@@ -60,7 +69,12 @@ static struct snapshot *take_snapshot(struct collecting *collecting, bool total,
 	snapshot->profile.flags |= final ? IAPROF_PROFILE_FINAL : 0;
 	snapshot->profile.begin = begin;
 	snapshot->profile.end = end;
-	snapshot->profile.begin_realtime = begin + collector_realtime_offset(collecting->collector);
+	/* Of text from elsewhere nobody knows the date. */
+	uint64_t offset = collector_realtime_offset(collecting->collector);
+	snapshot->profile.begin_realtime = offset ? begin + offset : 0;
+	const struct histograms *histograms = collector_histograms(collecting->collector);
+	snapshot->profile.jobs_done = histograms->jobs_done;
+	snapshot->profile.jobs_aborted = histograms->jobs_aborted;
 	return snapshot;
 }
 
@@ -104,13 +118,41 @@ static void take_blocks(struct collecting *collecting, struct block *blocks)
 		struct iaprof_batch batch = block_batch(block);
 		collector_take(collecting->collector, &batch, on_sync, collecting);
 		for (size_t i = 0; i < collecting->options.sink_count; i++)
-			if (description_of(collecting, i)->records)
+			if (description_of(collecting, i)->records && !collecting->options.before)
 				sink_queue_push_block(collecting->queues[i], block);
 		bus_recycle(collecting->options.bus, block);
 	}
 	struct collector_statistics statistics = collector_statistics(collecting->collector);
 	atomic_store_explicit(&collecting->samples, statistics.samples, memory_order_relaxed);
 	atomic_store_explicit(&collecting->lost, collector_lost_count(collecting->collector), memory_order_relaxed);
+}
+
+static uint32_t requests_of_sinks(const struct collecting_options *options)
+{
+	uint32_t requests = options->requests;
+	for (size_t i = 0; i < options->sink_count; i++)
+		requests |= options->sinks[i]->requests;
+	return requests;
+}
+
+/* What the sinks get at the end of the run; NULL after a message. */
+static struct snapshot *make_result(struct collecting *collecting)
+{
+	const struct collecting_options *options = &collecting->options;
+	struct error error = { 0 };
+	collecting->profile = take_snapshot(collecting, true, collecting->begin, collecting->last_sync, true);
+	if (!collecting->profile || !options->before)
+		return collecting->profile;
+	struct difference_input input = { .before = options->before,
+					  .after = &collecting->profile->profile,
+					  .normalization = options->normalization,
+					  .lines = requests_of_sinks(options) & IAPROF_REQUEST_LINES };
+	collecting->difference = difference_new(&input, &error);
+	if (collecting->difference)
+		return difference_snapshot(collecting->difference);
+	collecting->profile_missing = true;
+	log_message(IAPROF_LOG_ERROR, "difference: %s", error.text);
+	return NULL;
 }
 
 static void *run(void *argument)
@@ -125,13 +167,10 @@ static void *run(void *argument)
 	collector_finish(collecting->collector);
 	while ((blocks = bus_take(collecting->options.bus, 0)))
 		take_blocks(collecting, blocks);
-	uint64_t end = collecting->last_sync;
-	collecting->profile = take_snapshot(collecting, true, collecting->begin, end, true);
-	hand_out(collecting, collecting->profile, false);
+	struct snapshot *result = make_result(collecting);
+	hand_out(collecting, result, false);
 	if (collecting->options.interval)
-		end_interval(collecting, end, true);
-	else
-		hand_out(collecting, collecting->profile, true);
+		end_interval(collecting, collecting->last_sync, true);
 	return NULL;
 }
 
@@ -172,6 +211,8 @@ void collecting_finish(struct collecting *collecting, struct collecting_result *
 	}
 	result->profile_missing = collecting->profile_missing;
 	result->profile = collecting->profile ? &collecting->profile->profile : NULL;
+	if (collecting->difference)
+		result->difference = &difference_snapshot(collecting->difference)->profile;
 }
 
 void collecting_abandon(struct collecting *collecting)
@@ -186,6 +227,7 @@ void collecting_free(struct collecting *collecting)
 {
 	if (!collecting)
 		return;
+	difference_free(collecting->difference);
 	snapshot_release(collecting->profile);
 	collector_free(collecting->collector);
 	free(collecting->queues);
@@ -195,21 +237,21 @@ void collecting_free(struct collecting *collecting)
 
 static struct collector *make_collector(const struct collecting_options *options, const char *boot_id)
 {
-	uint32_t requests = 0;
+	uint32_t requests = requests_of_sinks(options);
 	bool wants_records = false;
-	for (size_t i = 0; i < options->sink_count; i++) {
-		requests |= options->sinks[i]->requests;
+	for (size_t i = 0; i < options->sink_count; i++)
 		wants_records |= options->sinks[i]->plugin->description.records != NULL;
-	}
 	return collector_new(
 		&(struct collector_options){ .intern = options->intern,
 					     /* In a replay the ids of strings are the capture's own. */
 					     .frames_bus = wants_records && !options->replays ? options->bus : NULL,
 					     .decoders = options->decoders,
 					     .lines = requests & IAPROF_REQUEST_LINES,
+					     .time_resolution = options->time_resolution,
 					     .hold = options->hold,
 					     .pids = requests & IAPROF_REQUEST_PIDS,
 					     .producers = requests & IAPROF_REQUEST_PRODUCERS,
+					     .listings = requests & IAPROF_REQUEST_LISTINGS,
 					     .live = !options->replays,
 					     .boot_id = boot_id });
 }

@@ -21,9 +21,15 @@ struct collecting_options {
 	size_t sink_count;
 	struct decoders *decoders; /* outlive the thread, which alone uses them */
 	uint64_t interval;         /* ns, 0 none */
+	uint64_t time_resolution;  /* as in struct collector_options */
+	bool interval_for_all;     /* of sinks that can have profiles of intervals; else for those that asked for one */
 	uint64_t hold;             /* ns: samples of devices wait for their code; 0: CORRELATOR_HOLD */
 	bool replays;
-	bool lossless; /* sinks may take their time, and get everything */
+	bool lossless;     /* sinks may take their time, and get everything */
+	uint32_t requests; /* enum iaprof_request: of sinks that are not among these */
+	/* The earlier run's profile: sinks get the difference, and no records. Outlives this; NULL none. */
+	const struct iaprof_profile *before;
+	uint32_t normalization; /* enum iaprof_normalization, of before */
 };
 
 /* Starts the thread and the sinks' own. NULL after a failure. */
@@ -45,8 +51,9 @@ struct collecting_result {
 	const struct findings *findings;      /* as calls */
 	const struct call_tree *calls;        /* until collecting_free(); NULL when the run could not start */
 	const struct iaprof_profile *profile; /* of the whole run, until collecting_free(); NULL when out of memory */
-	bool profile_missing;                 /* the run's or an interval's: there was no memory for it */
-	bool sink_failed;                     /* why is in the instances' errors */
+	const struct iaprof_profile *difference; /* from the earlier run to this one, as profile; NULL none */
+	bool profile_missing;                    /* the run's or an interval's, or the difference */
+	bool sink_failed;                        /* why is in the instances' errors */
 };
 
 /* After the last record was put on the bus: ends the threads; the sinks take what waits and finish. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "run/output.h"
+#include "run/screen.h"
 
 static struct loop *_Atomic loop_to_wake;
 static atomic_int signal_received;
@@ -20,6 +21,7 @@ static void handle(int number)
 	int none = 0;
 	if (!atomic_compare_exchange_strong(&signal_received, &none, number)) {
 		output_remove_temporary_files();
+		screen_restore_at_once();
 		_exit(128 + number);
 	}
 	struct loop *loop = atomic_load(&loop_to_wake);

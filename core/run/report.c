@@ -102,6 +102,8 @@ static void report_devices(const struct collecting_result *result)
 		{ correlator->kernels_refused, "kernels found no room" },
 		{ correlator->bases_refused, "instruction bases found no room" },
 		{ correlator->activity_dropped, "records of busy processes found no room" },
+		{ correlator->functions_unlisted, "places are in functions that were too many to list" },
+		{ correlator->bytes_unlisted, "bytes of functions could not be listed as instructions" },
 		{ correlator->hurried, "samples could not wait for their code" },
 		{ correlator->out_of_memory, "samples found no memory" },
 	};
@@ -168,7 +170,11 @@ void report_summary(const struct collecting_result *result, struct own_cost begi
 		return;
 	double elapsed = seconds(result->profile->end - result->profile->begin);
 	if (replays) {
-		log_notice("replayed %" PRIu64 " samples of %.1f s", statistics->samples, elapsed);
+		if (elapsed > 0)
+			log_notice("replayed %" PRIu64 " samples of %.*f s", statistics->samples, elapsed < 1 ? 3 : 1,
+				   elapsed);
+		else
+			log_notice("replayed %" PRIu64 " samples", statistics->samples);
 		return;
 	}
 	double wall = seconds(end.clock - begin.clock);

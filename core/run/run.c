@@ -7,49 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/boot_id.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "process/mapped_files.h"
-#include "process/sideband.h"
-#include "run/collecting.h"
-#include "run/call_report.h"
-#include "run/command.h"
 #include "run/interrupt.h"
-#include "run/report.h"
-#include "run/setup.h"
-#include "run/top_table.h"
+#include "run/run_state.h"
 
 /* How often process events are read and the status line is written. */
 #define TICK NANOSECONDS_PER_SECOND
-/* The same where a source waits for files to be mapped, to attach to them before much of their code has run. */
-#define MAPPED_FILES_TICK (NANOSECONDS_PER_SECOND / 10)
-
-struct run {
-	const struct configuration *configuration;
-	struct instance_services services;
-	struct setup setup;
-	struct command command;
-	struct sideband *sideband;
-	struct mapped_files mapped_files;
-	struct loop_watch *sideband_watch, *command_watch, *tick, *mapped_files_tick;
-	struct collecting *collecting;
-	struct own_cost begin, end;
-	struct status status;
-	uint64_t deadline; /* CLOCK_MONOTONIC, UINT64_MAX none */
-	bool failed;       /* something did; it has been shown */
-	bool status_line;
-};
-
-static void show(struct run *run, const struct error *error)
-{
-	run->failed = true;
-	log_message(IAPROF_LOG_ERROR, "%s", error->text);
-}
 
 static void instance_ended(void *context, struct instance *instance)
 {
@@ -58,76 +26,23 @@ static void instance_ended(void *context, struct instance *instance)
 	loop_wake(run->services.loop);
 }
 
-/* Puts one of the core's own records on the bus. */
-static void send(struct run *run, struct iaprof_record *record, uint16_t type, size_t size)
+static void end_run(void *context)
 {
-	record->type = type;
-	record->size = (uint32_t)size;
-	record->time = clock_monotonic();
-	bus_send(run->services.bus, record);
+	struct run *run = context;
+	atomic_store(&run->ended, true);
+	loop_wake(run->services.loop);
+}
+
+static bool is_ending(void *context)
+{
+	return interrupt_signal() || atomic_load(&((struct run *)context)->ended);
 }
 
 static void send_metadata(struct run *run, const char *key, const char *value)
 {
 	struct iaprof_record_metadata record = { .key = intern_text_id(run->services.intern, key),
 						 .value = intern_text_id(run->services.intern, value) };
-	send(run, &record.header, IAPROF_RECORD_METADATA, sizeof record);
-}
-
-static uint32_t sideband_intern(void *context, const char *text, size_t length)
-{
-	return intern_string(((struct run *)context)->services.intern, text, length);
-}
-
-static int sideband_emit(void *context, const struct iaprof_batch *batch)
-{
-	struct run *run = context;
-	int result = bus_emit(run->services.bus, 0, batch, BUS_ALWAYS, NULL);
-	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
-		if (record->type == IAPROF_RECORD_MAPPING) {
-			const struct iaprof_record_mapping *mapping = (const void *)record;
-			mapped_files_take(&run->mapped_files, mapping,
-					  intern_text(run->services.intern, mapping->path));
-		}
-	return result;
-}
-
-static void sideband_lost(void *context, const char *reason, uint64_t begin, uint64_t count)
-{
-	struct run *run = context;
-	struct iaprof_record_lost record = { .begin = begin,
-					     .count = count,
-					     .reason = intern_text_id(run->services.intern, reason) };
-	send(run, &record.header, IAPROF_RECORD_LOST, sizeof record);
-}
-
-static void drain_sideband(struct run *run)
-{
-	if (!run->sideband)
-		return;
-	int result = sideband_drain(run->sideband);
-	if (result)
-		log_message(IAPROF_LOG_WARNING, "process events: %s", strerror(-result));
-}
-
-static void sideband_ready(void *context, uint32_t events)
-{
-	(void)events;
-	drain_sideband(context);
-}
-
-/* Tells the collector that it knows all processes up to now. */
-static void synchronize(struct run *run)
-{
-	struct iaprof_record_sync record = { 0 };
-	drain_sideband(run);
-	send(run, &record.header, IAPROF_RECORD_SYNC, sizeof record);
-}
-
-static void mapped_files_tick(void *context, uint64_t expirations)
-{
-	(void)expirations;
-	drain_sideband(context);
+	run_send(run, &record.header, IAPROF_RECORD_METADATA, sizeof record);
 }
 
 static int set_command_environment(void *context, const char *name, const char *value, bool prepend)
@@ -148,7 +63,7 @@ static void tick(void *context, uint64_t expirations)
 	for (size_t i = 0; i < run->setup.sources.count; i++)
 		instance_report_refused(run->setup.sources.items[i]);
 	if (!run->setup.replays)
-		synchronize(run);
+		process_feed_synchronize(run);
 	if (run->status_line)
 		show_status(run);
 }
@@ -167,8 +82,12 @@ static int check_target(const struct configuration *configuration, struct error 
 	for (size_t i = 0; i < configuration->pids.count; i++)
 		if (kill((pid_t)configuration->pids.items[i], 0) && errno == ESRCH)
 			return error_set(error, ESRCH, "-p %u: there is no such process", configuration->pids.items[i]);
-	if (configuration->replay_path && access(configuration->replay_path, R_OK))
-		return error_set(error, errno, "--replay %s: %s", configuration->replay_path, strerror(errno));
+	const char *const inputs[] = { configuration->replay_path, configuration->before_path,
+				       configuration->after_path };
+	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+		if (inputs[i] && (i || strcmp(inputs[i], "-") != 0) && access(inputs[i], R_OK))
+			return error_set(error, errno, "--%s %s: %s", i ? "diff" : "replay", inputs[i],
+					 strerror(errno));
 	return configuration->command ? command_check(configuration->command, error) : 0;
 }
 
@@ -182,6 +101,8 @@ static int make_services(struct run *run, struct error *error)
 	services->mapped_files = &run->mapped_files;
 	services->command_environment = set_command_environment;
 	services->ended = instance_ended;
+	services->end_run = end_run;
+	services->run_is_ending = is_ending;
 	services->context = run;
 	services->target = (struct iaprof_target){ .size = sizeof services->target,
 						   .scope = (uint32_t)configuration->scope,
@@ -211,23 +132,42 @@ static bool is_offline(const struct run *run)
 	return true;
 }
 
+/* The finest that a sink asks for. */
+static uint64_t time_resolution(const struct run *run)
+{
+	uint64_t finest = 0;
+	for (size_t i = 0; i < run->setup.sinks.count; i++) {
+		uint64_t resolution = run->setup.sinks.items[i]->time_resolution;
+		finest = resolution && (!finest || resolution < finest) ? resolution : finest;
+	}
+	return finest;
+}
+
+/* The user's, or what the sinks would like to have while things happen. */
+static uint64_t choose_interval(const struct run *run)
+{
+	uint64_t shortest = run->configuration->interval;
+	if (shortest || is_offline(run))
+		return shortest;
+	for (size_t i = 0; i < run->setup.sinks.count; i++) {
+		uint64_t wanted = run->setup.sinks.items[i]->default_interval;
+		if (wanted && (!shortest || wanted < shortest))
+			shortest = wanted;
+	}
+	return shortest;
+}
+
 /* What needs privileges: nothing flows yet. */
 static int prepare(struct run *run, struct error *error)
 {
-	const struct iaprof_target *target = &run->services.target;
 	int result = 0;
+	run->services.target.time_resolution = time_resolution(run);
 	if (run->configuration->command) {
 		result = command_hold(&run->command, run->configuration->command, error);
 		run->services.target.command_pid = (uint32_t)run->command.pid;
 	}
-	if (!result && needs_processes(run)) {
-		struct sideband_output output = {
-			.context = run, .intern = sideband_intern, .emit = sideband_emit, .lost = sideband_lost
-		};
-		run->sideband = sideband_new(&output, target->pids, target->pid_count, 0, error);
-		if (!run->sideband)
-			result = error_wrap(error, "process events");
-	}
+	if (!result && needs_processes(run))
+		result = process_feed_open(run, error);
 	for (size_t i = 0; !result && i < run->setup.sinks.count; i++)
 		result = instance_prepare(run->setup.sinks.items[i], error);
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
@@ -241,7 +181,7 @@ static void send_head(struct run *run)
 		const struct instance *source = run->setup.sources.items[i];
 		struct iaprof_record_source record = { .number = source->number,
 						       .name = intern_text_id(run->services.intern, source->name) };
-		send(run, &record.header, IAPROF_RECORD_SOURCE, sizeof record);
+		run_send(run, &record.header, IAPROF_RECORD_SOURCE, sizeof record);
 	}
 	char offset[32];
 	snprintf(offset, sizeof offset, "%lu", clock_read(CLOCK_REALTIME) - clock_monotonic());
@@ -259,15 +199,10 @@ static void send_head(struct run *run)
 static int watch(struct run *run, struct error *error)
 {
 	struct loop *loop = run->services.loop;
-	uint64_t period = run->configuration->interval && run->configuration->interval < TICK
-				  ? run->configuration->interval
-				  : TICK;
+	uint64_t period = run->interval && run->interval < TICK ? run->interval : TICK;
 	int result = loop_watch_timer(loop, period, tick, run, &run->tick);
 	if (!result && run->sideband)
-		result = loop_watch_descriptor(loop, sideband_descriptor(run->sideband), EPOLLIN, sideband_ready, run,
-					       &run->sideband_watch);
-	if (!result && run->sideband && run->mapped_files.watches.count)
-		result = loop_watch_timer(loop, MAPPED_FILES_TICK, mapped_files_tick, run, &run->mapped_files_tick);
+		result = process_feed_watch(run);
 	if (!result && run->command.pid)
 		result = loop_watch_descriptor(loop, run->command.descriptor, EPOLLIN, command_ready, run,
 					       &run->command_watch);
@@ -281,16 +216,22 @@ static int start(struct run *run, struct error *error)
 	for (size_t i = 0; i < run->setup.sinks.count; i++)
 		if (instance_start(run->setup.sinks.items[i], error))
 			return error->code;
-	run->collecting = collecting_start(&(struct collecting_options){ .bus = run->services.bus,
-									 .intern = run->services.intern,
-									 .sinks = run->setup.sinks.items,
-									 .sink_count = run->setup.sinks.count,
-									 .decoders = &run->setup.decoders,
-									 .interval = run->configuration->interval,
-									 .hold = run->configuration->hold,
-									 .replays = run->setup.replays,
-									 .lossless = is_offline(run) },
-					   error);
+	run->collecting = collecting_start(
+		&(struct collecting_options){ .bus = run->services.bus,
+					      .intern = run->services.intern,
+					      .sinks = run->setup.sinks.items,
+					      .sink_count = run->setup.sinks.count,
+					      .decoders = &run->setup.decoders,
+					      .interval = run->interval,
+					      .interval_for_all = run->configuration->interval > 0,
+					      .time_resolution = run->services.target.time_resolution,
+					      .hold = run->configuration->hold,
+					      .replays = run->setup.replays,
+					      .lossless = is_offline(run),
+					      .requests = run->requests,
+					      .before = run->before ? run->before->result.profile : NULL,
+					      .normalization = (uint32_t)run->configuration->normalization },
+		error);
 	if (!run->collecting)
 		return error->code;
 	int result = watch(run, error);
@@ -304,7 +245,7 @@ static int start(struct run *run, struct error *error)
 	if (!result && run->sideband)
 		result = sideband_scan(run->sideband, error);
 	if (!result && !run->setup.replays)
-		synchronize(run);
+		process_feed_synchronize(run);
 	if (!result && run->command.pid)
 		result = command_release(&run->command, error);
 	uint64_t duration = run->configuration->duration;
@@ -328,8 +269,8 @@ static bool any_going_on(struct instance *const *instances, size_t count)
 static void go_on(struct run *run)
 {
 	const struct setup *setup = &run->setup;
-	while (!interrupt_signal() && !run->command.ended && any_going_on(setup->sources.items, setup->sources.count) &&
-	       any_going_on(setup->sinks.items, setup->sinks.count)) {
+	while (!is_ending(run) && !run->command.ended && any_going_on(setup->sources.items, setup->sources.count) &&
+	       (!setup->sinks.count || any_going_on(setup->sinks.items, setup->sinks.count))) {
 		uint64_t now = clock_monotonic();
 		if (now >= run->deadline)
 			break;
@@ -350,61 +291,10 @@ static void stop(struct run *run)
 	for (size_t i = 0; i < run->setup.sources.count; i++)
 		instance_report_refused(run->setup.sources.items[i]);
 	if (!run->setup.replays)
-		synchronize(run);
+		process_feed_synchronize(run);
 	run->end = own_cost_now();
 	/* Before the sinks write: a second Ctrl-C while they do leaves no command behind. */
 	command_end(&run->command);
-}
-
-static void show_failures(struct run *run, struct instance *const *instances, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (instances[i]->error.text[0])
-			show(run, &instances[i]->error);
-}
-
-static void show_command(const struct run *run)
-{
-	char text[256];
-	command_describe(&run->command, text, sizeof text);
-	if (text[0])
-		log_message(IAPROF_LOG_WARNING, "%s", text);
-}
-
-static int terminal_width(void)
-{
-	struct winsize size;
-	return !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
-}
-
-static void show_calls(const struct collecting_result *result)
-{
-	const struct iaprof_profile *profile = result->profile;
-	if (!result->calls || log_level() < IAPROF_LOG_WARNING)
-		return;
-	call_report_print(result->calls, profile ? profile->end - profile->begin : 0, stderr);
-	call_report_histograms(result->histograms, stderr);
-}
-
-/* Everything after the last record: profile, sinks, summary. */
-static void finish(struct run *run)
-{
-	struct collecting_result result;
-	if (run->status_line)
-		log_status_line(NULL);
-	collecting_finish(run->collecting, &result);
-	show_failures(run, run->setup.sources.items, run->setup.sources.count);
-	show_failures(run, run->setup.sinks.items, run->setup.sinks.count);
-	run->failed |= result.profile_missing;
-	if (result.profile && run->setup.has_table) {
-		top_table_print(result.profile, terminal_width(), stdout);
-		fprintf(stdout, "\n");
-	}
-	show_calls(&result);
-	show_command(run);
-	report_summary(&result, run->begin, run->end, run->setup.replays);
-	if (run->setup.has_table && !result.sink_failed)
-		log_notice("wrote %s", run->setup.sinks.items[0]->output.path);
 }
 
 static enum exit_status configure(struct run *run, struct registry *registry, struct error *error)
@@ -416,6 +306,8 @@ static enum exit_status configure(struct run *run, struct registry *registry, st
 		return EXIT_STATUS_USAGE;
 	if (setup_probe(&run->setup, NULL, error))
 		return EXIT_STATUS_NOTHING;
+	run->interval = choose_interval(run);
+	run->services.target.flags = is_offline(run) ? IAPROF_TARGET_RECORDED : 0;
 	return EXIT_STATUS_COMPLETE;
 }
 
@@ -433,28 +325,61 @@ static void release(struct run *run)
 	bus_free(run->services.bus);
 }
 
+/* From the first record to the last, and what became of them. */
+static int collect(struct run *run, struct error *error)
+{
+	/* Only whole runs can be compared. */
+	bool has_to_be_whole = run->configuration->before_path != NULL;
+	interrupt_install(run->services.loop);
+	run->status_line = isatty(STDERR_FILENO) && log_level() >= IAPROF_LOG_WARNING;
+	int result = prepare(run, error);
+	if (!result)
+		result = start(run, error);
+	if (!result)
+		go_on(run);
+	stop(run);
+	if (!result && has_to_be_whole && interrupt_signal())
+		result = error_set(error, ECANCELED,
+				   "--diff: interrupted before both files were read: nothing is written");
+	if (!result)
+		run_finish(run);
+	else if (run->collecting)
+		collecting_abandon(run->collecting);
+	return result;
+}
+
+/* The earlier run of a difference, whose profile is what the later one is compared with. */
+static enum exit_status run_before(struct run *before, const struct run *after, struct registry *registry,
+				   struct error *error)
+{
+	before->setup.is_before = true;
+	enum exit_status status = configure(before, registry, error);
+	for (size_t i = 0; i < after->setup.sinks.count; i++)
+		before->requests |= after->setup.sinks.items[i]->requests;
+	if (status == EXIT_STATUS_COMPLETE && (collect(before, error) || !before->result.profile))
+		status = EXIT_STATUS_FAILED;
+	return status;
+}
+
 enum exit_status run(const struct configuration *configuration, struct registry *registry)
 {
 	struct run run = { .configuration = configuration, .command = COMMAND_INIT, .deadline = UINT64_MAX };
+	struct run before = run;
 	struct error error = { 0 };
 	enum exit_status status = configure(&run, registry, &error);
+	if (status == EXIT_STATUS_COMPLETE && configuration->before_path) {
+		status = run_before(&before, &run, registry, &error);
+		run.before = &before;
+		run.failed = before.failed;
+	}
 	if (status == EXIT_STATUS_COMPLETE) {
-		interrupt_install(run.services.loop);
-		run.status_line = isatty(STDERR_FILENO) && log_level() >= IAPROF_LOG_WARNING;
-		int result = prepare(&run, &error);
-		if (!result)
-			result = start(&run, &error);
-		if (!result)
-			go_on(&run);
-		stop(&run);
-		if (!result)
-			finish(&run);
-		else if (run.collecting)
-			collecting_abandon(run.collecting);
+		int result = collect(&run, &error);
 		status = run.failed || result ? EXIT_STATUS_FAILED : EXIT_STATUS_COMPLETE;
 	}
 	if (error.text[0])
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
 	release(&run);
+	if (configuration->before_path)
+		release(&before);
 	return status;
 }

@@ -14,6 +14,7 @@
 
 /* The name of the file that a run without -o and without --sink leaves in the current folder. */
 #define DEFAULT_OUTPUT "iaprof.folded"
+#define PAGE_EXTENSION ".html"
 
 #define INSTANCES_MAX 1000
 
@@ -107,6 +108,11 @@ static int add_sink(struct setup *setup, const struct instance_configuration *wa
 		return error_set(error, ENOMEM, "out of memory");
 	}
 	bool has_output = !(sink->plugin->description.flags & IAPROF_PLUGIN_NO_OUTPUT);
+	if (setup->configuration->before_path && !(sink->plugin->description.flags & IAPROF_PLUGIN_DIFFERENCES))
+		return error_set(error, EINVAL,
+				 "--diff: sink %s cannot show differences: choose folded, flamegraph or csv, or write "
+				 "each file with --replay and compare with the tool that reads it",
+				 sink->name);
 	if (output && !has_output)
 		return error_set(error, EINVAL, "-o %s: sink %s writes no file", output, sink->name);
 	int result = output ? output_target_set(&sink->output, output, error) : 0;
@@ -149,13 +155,23 @@ static int add_sources_of_machine(struct setup *setup, struct registry *registry
 	return 0;
 }
 
+/* The file that is replayed; NULL none. */
+static const char *replayed_path(const struct setup *setup)
+{
+	const struct configuration *configuration = setup->configuration;
+	return setup->is_before            ? configuration->before_path
+	       : configuration->after_path ? configuration->after_path
+					   : configuration->replay_path;
+}
+
 static int add_sources(struct setup *setup, const struct configuration *configuration, struct registry *registry,
 		       struct instance_services *services, struct error *error)
 {
-	if (configuration->replay_path) {
+	const char *replayed = replayed_path(setup);
+	if (replayed) {
 		struct setting file = { .key = (char *)"file",
-					.value = configuration->replay_path,
-					.origin = (char *)"--replay" };
+					.value = (char *)replayed,
+					.origin = (char *)(configuration->replay_path ? "--replay" : "--diff") };
 		struct instance_configuration wanted = implied("replay", &file);
 		return setup_add_source(setup, &wanted, NULL, registry, services, NULL, error);
 	}
@@ -177,6 +193,45 @@ static int add_sources(struct setup *setup, const struct configuration *configur
 	return result;
 }
 
+/* "run.html" in the current folder, for a capture "/data/run.iaprof". False when out of memory. */
+static bool page_of_capture(const char *replay_path, char **page)
+{
+	const char *slash = strrchr(replay_path, '/'), *name = slash ? slash + 1 : replay_path;
+	const char *dot = strrchr(name, '.');
+	int length = dot && dot > name ? (int)(dot - name) : (int)strlen(name);
+	if (!length || !strcmp(name, "-"))
+		return asprintf(page, "%s", "replay" PAGE_EXTENSION) >= 0;
+	return asprintf(page, "%.*s" PAGE_EXTENSION, length, name) >= 0;
+}
+
+static bool is_page(const char *path)
+{
+	size_t length = strlen(path), extension = strlen(PAGE_EXTENSION);
+	return length > extension && !strcmp(path + length - extension, PAGE_EXTENSION);
+}
+
+/* Of a replay a page to look at; of a run folded text, to standard output unless that is a terminal. */
+static int add_default_sink(struct setup *setup, const struct configuration *configuration, struct registry *registry,
+			    struct instance_services *services, struct error *error)
+{
+	CLEANUP_FREE char *page = NULL;
+	const char *output = configuration->output;
+	setup->has_table = !output && isatty(STDOUT_FILENO);
+	/* A file with two values a line would take the place of the last run's. */
+	if (setup->has_table && configuration->before_path)
+		return 0;
+	if (!output && configuration->replay_path) {
+		if (!page_of_capture(configuration->replay_path, &page))
+			return error_set(error, ENOMEM, "out of memory");
+		output = page;
+	} else if (!output) {
+		output = setup->has_table ? DEFAULT_OUTPUT : "-";
+	}
+	setup->tells_output = page || setup->has_table;
+	struct instance_configuration wanted = implied(is_page(output) ? "flamegraph" : "folded", NULL);
+	return add_sink(setup, &wanted, output, registry, services, error);
+}
+
 static int add_sinks(struct setup *setup, const struct configuration *configuration, struct registry *registry,
 		     struct instance_services *services, struct error *error)
 {
@@ -195,14 +250,7 @@ static int add_sinks(struct setup *setup, const struct configuration *configurat
 	/* Someone who only records needs no second output. */
 	if (result || configuration->sinks.count || (configuration->record_path && !configuration->output))
 		return result;
-	const char *output = configuration->output;
-	setup->has_table = !output && isatty(STDOUT_FILENO);
-	struct instance_configuration wanted = implied("folded", NULL);
-	return add_sink(setup, &wanted,
-			output             ? output
-			: setup->has_table ? DEFAULT_OUTPUT
-					   : "-",
-			registry, services, error);
+	return add_default_sink(setup, configuration, registry, services, error);
 }
 
 static void free_text(char **text)
@@ -215,9 +263,12 @@ static const char *output_name(const struct instance *sink)
 	return strcmp(sink->output.path, "-") ? sink->output.path : "standard output";
 }
 
-/* A sink's output can be written, is not the capture that is replayed, and what is not text is not for a terminal. */
-static int check_output(const struct instance *sink, const char *replay_path, char **identity, struct error *error)
+/* A sink's output can be written, is no file that is replayed, and what is not text is not for a terminal. */
+static int check_output(const struct instance *sink, const struct configuration *configuration, char **identity,
+			struct error *error)
 {
+	const char *const inputs[] = { configuration->replay_path, configuration->before_path,
+				       configuration->after_path };
 	int result = output_target_check(&sink->output, identity, error);
 	if (result)
 		return result;
@@ -225,15 +276,19 @@ static int check_output(const struct instance *sink, const char *replay_path, ch
 	    isatty(STDOUT_FILENO))
 		return error_set(error, EINVAL,
 				 "writes no text: name a file with output=, or send standard output to one");
-	struct stat output, replay;
-	if (replay_path && !stat(sink->output.path, &output) && !stat(replay_path, &replay) &&
-	    output.st_dev == replay.st_dev && output.st_ino == replay.st_ino)
-		return error_set(error, EINVAL, "%s is the file that is replayed: name another one", output_name(sink));
+	struct stat output, input;
+	if (stat(sink->output.path, &output))
+		return 0;
+	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+		if (inputs[i] && !stat(inputs[i], &input) && output.st_dev == input.st_dev &&
+		    output.st_ino == input.st_ino)
+			return error_set(error, EINVAL, "%s is the file that is replayed: name another one",
+					 output_name(sink));
 	return 0;
 }
 
 /* Each output can be written, and no two are one file. */
-static int check_outputs(const struct setup *setup, const char *replay_path, struct error *error)
+static int check_outputs(const struct setup *setup, struct error *error)
 {
 	ARRAY(char *) identities = { 0 };
 	int result = 0;
@@ -242,7 +297,7 @@ static int check_outputs(const struct setup *setup, const char *replay_path, str
 		CLEANUP(free_text) char *identity = NULL;
 		if (!sink->output.path)
 			continue;
-		result = check_output(sink, replay_path, &identity, error);
+		result = check_output(sink, setup->configuration, &identity, error);
 		for (size_t k = 0; !result && identity && k < identities.count; k++)
 			if (!strcmp(identities.items[k], identity))
 				result = error_set(
@@ -269,10 +324,10 @@ int setup_make(struct setup *setup, const struct configuration *configuration, s
 		result = check_source_settings(setup, error);
 	for (size_t i = 0; !result && i < configuration->decoders.count; i++)
 		result = decoders_add(&setup->decoders, &configuration->decoders.items[i], error);
-	if (!result)
+	if (!result && !setup->is_before)
 		result = add_sinks(setup, configuration, registry, services, error);
 	if (!result)
-		result = check_outputs(setup, configuration->replay_path, error);
+		result = check_outputs(setup, error);
 	for (size_t i = 0; i < setup->sources.count; i++)
 		setup->replays |= (setup->sources.items[i]->plugin->description.flags & IAPROF_PLUGIN_REPLAYS) != 0;
 	if (!result && setup->replays && setup->sources.count > 1)

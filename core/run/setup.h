@@ -13,6 +13,8 @@ struct setup {
 	const struct configuration *configuration;
 	bool sources_by_probe; /* the user named none: those whose probe fails are left out */
 	bool has_table;        /* no sink was named and standard output is a terminal: show a table of the top too */
+	bool tells_output;     /* nobody named the file that is written: say which one it is */
+	bool is_before;        /* the earlier run of a difference, which has no sinks; set by the caller */
 	bool replays;
 	bool sources_probed;
 };

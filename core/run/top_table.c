@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/printable.h"
 #include "profile/value_table.h"
+#include "run/shown_frame.h"
 
 #define FUNCTIONS_SHOWN 20
 #define STACKS_SHOWN 5
@@ -37,32 +37,6 @@ static int compare_values(const void *a, const void *b)
 	return left->value < right->value ? 1 : left->value > right->value ? -1 : (int)left->stack - (int)right->stack;
 }
 
-static void print_name(const char *name, const char *suffix, int width, FILE *file)
-{
-	text_print_printable(name, width, file);
-	fprintf(file, "%s\n", suffix);
-}
-
-static const char *suffix_of(const struct iaprof_frame *frame)
-{
-	return frame->kind == IAPROF_FRAME_LINUX_KERNEL ? " [k]" : frame->kind == IAPROF_FRAME_JIT ? " [j]" : "";
-}
-
-static const char *name_of(const struct iaprof_frame *frame)
-{
-	if (!(frame->flags & IAPROF_FRAME_UNKNOWN) || !frame->module || strcmp(frame->name, "[unknown]"))
-		return frame->name;
-	const char *slash = strrchr(frame->module, '/');
-	return slash ? slash + 1 : frame->module;
-}
-
-/* Instructions and why they stalled are within a function; what they wait for is shown only by sinks that ask. */
-static bool is_function(const struct iaprof_frame *frame)
-{
-	return !(frame->flags & IAPROF_FRAME_PRODUCER) &&
-	       (frame->kind < IAPROF_FRAME_DEVICE_INSTRUCTION || frame->kind > IAPROF_FRAME_DEVICE_OFFSET);
-}
-
 static void add_up(const struct iaprof_profile *profile, uint32_t value_type, struct sums *sums, size_t *last_seen)
 {
 	for (size_t i = 0; i < profile->value_count; i++) {
@@ -73,7 +47,7 @@ static void add_up(const struct iaprof_profile *profile, uint32_t value_type, st
 		uint32_t leaf = stack->frames[0];
 		for (uint32_t k = 0; k < stack->frame_count; k++) {
 			uint32_t frame = stack->frames[k];
-			if (!is_function(iaprof_profile_frame(profile, frame)))
+			if (!shown_frame_is_function(iaprof_profile_frame(profile, frame)))
 				continue;
 			if (last_seen[frame] != i + 1) /* a recursive function counts once */
 				sums[frame].total = saturating_add(sums[frame].total, value->value);
@@ -100,7 +74,7 @@ static void print_functions(const struct iaprof_profile *profile, uint32_t value
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, sums[i].frame);
 		fprintf(file, "%6.2f%% %6.2f%%  ", 100.0 * (double)sums[i].self / (double)total,
 			100.0 * (double)sums[i].total / (double)total);
-		print_name(name_of(frame), suffix_of(frame), width - 21, file);
+		shown_frame_print(frame, width - 21, file);
 	}
 }
 
@@ -109,7 +83,7 @@ static void print_stack(const struct iaprof_profile *profile, const struct iapro
 {
 	const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
 	fprintf(file, "\n%6.2f%%  ", 100.0 * (double)value->value / (double)total);
-	print_name(iaprof_profile_frame(profile, stack->frames[0])->name, "", width - 9, file);
+	shown_frame_print(iaprof_profile_frame(profile, stack->frames[0]), width - 9, file);
 	for (uint32_t shown = 0, i = stack->frame_count; i-- > 1;) {
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
 		if (frame->flags & IAPROF_FRAME_PRODUCER)
@@ -119,7 +93,7 @@ static void print_stack(const struct iaprof_profile *profile, const struct iapro
 			break;
 		}
 		fputs("         ", file);
-		print_name(name_of(frame), suffix_of(frame), width - 13, file);
+		shown_frame_print(frame, width - 13, file);
 	}
 }
 

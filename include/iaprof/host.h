@@ -41,6 +41,10 @@ enum iaprof_scope {
 	IAPROF_SCOPE_COMMAND = 2 /* the command that iaprof runs and all its descendants */
 };
 
+enum iaprof_target_flag {
+	IAPROF_TARGET_RECORDED = 1u << 0 /* all that there is happened before, as in a replay: nothing can be missed */
+};
+
 /* What to profile. Valid from prepare() on. */
 struct iaprof_target {
 	uint32_t size;        /* sizeof(struct iaprof_target) in the core */
@@ -48,7 +52,15 @@ struct iaprof_target {
 	const uint32_t *pids; /* IAPROF_SCOPE_PIDS: the processes; else NULL */
 	uint32_t pid_count;
 	uint32_t command_pid; /* the command's process, held before its exec until every start() returned; 0 none */
-	uint64_t interval;    /* ns between profiles, 0: only one at the end */
+	uint64_t interval;    /* ns between profiles, 0: only one at the end; that the user asked for */
+	/*
+	 * Appended: a shorter struct has none. ns: sinks want to know when within a run something was, in slots of this
+	 * length, which begin at its multiples; a source that adds up samples keeps those of different slots apart. 0:
+	 * nobody asks.
+	 */
+	uint64_t time_resolution;
+	uint32_t flags; /* enum iaprof_target_flag */
+	uint32_t pad;
 };
 
 /* What a sink needs from the symbolizer; it asks for it in configure(). */
@@ -56,7 +68,9 @@ enum iaprof_request {
 	IAPROF_REQUEST_LINES = 1u << 0, /* source lines and inlined functions, from DWARF */
 	IAPROF_REQUEST_PIDS = 1u << 1,  /* stacks of different processes kept apart by pid */
 	/* Under a device instruction that waits for others, frames with IAPROF_FRAME_PRODUCER for those. */
-	IAPROF_REQUEST_PRODUCERS = 1u << 2
+	IAPROF_REQUEST_PRODUCERS = 1u << 2,
+	/* CODE_LISTING records of functions of devices that have samples; for sinks that take records. */
+	IAPROF_REQUEST_LISTINGS = 1u << 3
 };
 
 /* What host->check_item() says of something that a complete profile needs. */
@@ -228,7 +242,39 @@ struct iaprof_host {
 	 * waits as for IAPROF_PLUGIN_LOSSLESS.
 	 */
 	void (*offline)(const struct iaprof_host *host);
+
+	/*
+	 * Sinks only, in configure(): the profile of the run is to say when its values were added, in slots of this
+	 * many nanoseconds (at least IAPROF_TIME_RESOLUTION_MIN, or they are made so), for struct iaprof_profile.times.
+	 * Several sinks get the finest that one of them asked for. A profile of an interval has none.
+	 */
+	void (*request_times)(const struct iaprof_host *host, uint64_t resolution);
+
+	/*
+	 * Sinks only, in configure(), and only with IAPROF_PLUGIN_INTERVALS: profile() is to be called for intervals of
+	 * so many nanoseconds (>= 1 ms), when the user asked for none. Of several sinks the shortest counts, for those
+	 * that call this. What happened before (IAPROF_TARGET_RECORDED) has one profile all the same.
+	 */
+	void (*default_interval)(const struct iaprof_host *host, uint64_t interval);
+
+	/* Sinks only: ends the run in good order, as the first Ctrl-C does. Any thread, until finish() returns. */
+	void (*end_run)(const struct iaprof_host *host);
+	/* Sinks only: 1 once end_run() was called or a signal asked for the same, else 0. Threads as end_run(). */
+	int (*run_is_ending)(const struct iaprof_host *host);
+
+	/*
+	 * Sinks only: takes the terminal that standard output is for a picture. Until screen_release(), messages for
+	 * the same terminal wait, and there is no status line. A program that is ended at once writes restore (at most
+	 * 255 bytes) and gives the terminal the modes that it has now; the sink does both itself before
+	 * screen_release(). Returns 0; -ENOTTY when standard output is no terminal; -EBUSY when another sink has it;
+	 * -EINVAL. Threads as end_run(); the core releases what is still taken in destroy().
+	 */
+	int (*screen_take)(const struct iaprof_host *host, const char *restore);
+	void (*screen_release)(const struct iaprof_host *host);
 };
+
+/* The finest slots of time that a profile is divided into. */
+#define IAPROF_TIME_RESOLUTION_MIN 1000000u
 
 /* Whether the core is new enough to have a member: IAPROF_HOST_HAS(host, output_flush). */
 #define IAPROF_HOST_HAS(host, member)                                                                                  \

@@ -57,14 +57,18 @@ enum iaprof_plugin_flag {
 	/* Source: sends definitions and the core's own records too, with the source numbers they were recorded with.
 	   The only source of its run. Implies LOSSLESS. */
 	IAPROF_PLUGIN_REPLAYS = 1u << 2,
-	/* Sink: profile() is called for each interval, with that interval's values; else once, with the run's. */
+	/* Sink: profile() is called for each interval, when the user or host->default_interval() asked for some, with
+	   that interval's values; else once, with the run's. */
 	IAPROF_PLUGIN_INTERVALS = 1u << 3,
 	/* Source: not chosen by itself when the user names no source. */
 	IAPROF_PLUGIN_ONLY_BY_NAME = 1u << 4,
 	/* Sink: writes no file; it gets no output= option. */
 	IAPROF_PLUGIN_NO_OUTPUT = 1u << 5,
 	/* Sink: what it writes is not text, and is not shown on a terminal. */
-	IAPROF_PLUGIN_BINARY = 1u << 6
+	IAPROF_PLUGIN_BINARY = 1u << 6,
+	/* Sink: profile() can tell two runs from each other (IAPROF_PROFILE_DIFFERENCE); its records() is not called.
+	 */
+	IAPROF_PLUGIN_DIFFERENCES = 1u << 7
 };
 
 /*
@@ -112,25 +116,6 @@ struct iaprof_code_instruction {
 	const char *mnemonic; /* "send.ugm load"; valid as long as the plugin is loaded */
 	char waits[32];       /* what it waits for before it issues, as the device's assembler writes it: "@1,$3.dst" */
 	char text[256];       /* full disassembly, NUL-terminated; empty when the decoder has none */
-};
-
-/* Why an instruction waits for another one. */
-enum iaprof_wait {
-	IAPROF_WAIT_RESULT = 1,   /* until it wrote its result */
-	IAPROF_WAIT_OPERANDS = 2, /* until it read its operands, which are overwritten */
-	IAPROF_WAIT_TOKEN = 3,    /* until it gives back the token that both use */
-	IAPROF_WAIT_PIPELINE = 4  /* until it is through its pipeline */
-};
-
-/* An instruction that another one can be waiting for. Never grows: 16 bytes. */
-struct iaprof_producer {
-	uint64_t offset; /* bytes into the code, where it begins */
-	uint32_t wait;   /* enum iaprof_wait */
-	uint32_t token;  /* the device's number of what is waited on; 0 for IAPROF_WAIT_PIPELINE */
-};
-
-enum iaprof_producers_flag {
-	IAPROF_PRODUCERS_INCOMPLETE = 1u << 0 /* there may be others, which cannot be found in the code */
 };
 
 struct iaprof_plugin {

@@ -75,6 +75,7 @@ enum iaprof_record_type {
 	IAPROF_RECORD_CALL_NODE = 29,       /* a function called in the course of others */
 	IAPROF_RECORD_HISTOGRAM = 30,       /* how values are distributed, such as how long calls took */
 	IAPROF_RECORD_JOB = 31,             /* work that was given to a device */
+	IAPROF_RECORD_CODE_LISTING = 32,    /* instructions of a function of a device; sent by the core */
 	IAPROF_RECORD_TYPE_COUNT            /* not a type: one more than the largest */
 };
 
@@ -374,6 +375,26 @@ static inline const uint64_t *iaprof_record_histogram_buckets(const struct iapro
 	return (const uint64_t *)(record + 1);
 }
 
+/*
+ * The value below which a part (0 to 1) of the values of added up histograms is, by their
+ * IAPROF_HISTOGRAM_BUCKET_COUNT_MAX buckets, as if the values of a bucket were evenly spread in it; never above
+ * maximum. Any thread.
+ */
+static inline uint64_t iaprof_histogram_quantile(const uint64_t *buckets, uint64_t count, uint64_t maximum, double part)
+{
+	double wanted = part * (double)count, before = 0;
+	for (unsigned i = 0; i < IAPROF_HISTOGRAM_BUCKET_COUNT_MAX; i++) {
+		double here = (double)buckets[i];
+		if (here > 0 && before + here >= wanted) {
+			double low = i ? (double)((uint64_t)1 << i) : 0, high = i ? 2 * low : 2;
+			double value = low + (high - low) * (wanted - before) / here;
+			return value < (double)maximum ? (uint64_t)value : maximum;
+		}
+		before += here;
+	}
+	return maximum;
+}
+
 enum iaprof_job_state {
 	IAPROF_JOB_DONE = 1,
 	IAPROF_JOB_ABORTED = 2,
@@ -476,15 +497,18 @@ enum iaprof_frame_flag {
 
 /* One frame of a FRAMES record. 48 bytes. */
 struct iaprof_record_frame {
-	uint32_t name;    /* string id, demangled */
-	uint32_t module;  /* string id: file the code is in; 0 none */
-	uint32_t file;    /* string id of the source file; 0 not known */
-	uint32_t line;    /* 0 not known */
-	uint32_t kind;    /* enum iaprof_frame_kind */
-	uint32_t flags;   /* enum iaprof_frame_flag */
-	uint64_t offset;  /* bytes from the start of the function */
-	uint64_t address; /* address inside the module as its file numbers it (ELF virtual address); for JIT the address
-			   */
+	uint32_t name;   /* string id, demangled */
+	uint32_t module; /* string id: file the code is in; 0 none */
+	uint32_t file;   /* string id of the source file; 0 not known */
+	uint32_t line;   /* 0 not known */
+	uint32_t kind;   /* enum iaprof_frame_kind */
+	uint32_t flags;  /* enum iaprof_frame_flag */
+	uint64_t offset; /* bytes from the start of the function */
+	/*
+	 * Inside the module as its file numbers it (ELF virtual address); for JIT the address. Of an
+	 * IAPROF_FRAME_DEVICE_OFFSET the id of the CODE_LISTING that its instruction is in, 0 none.
+	 */
+	uint64_t address;
 	uint64_t reserved; /* 0 */
 };
 
@@ -554,6 +578,77 @@ iaprof_record_code_function_attributes(const struct iaprof_record_code_function 
 	return (const struct iaprof_attribute *)(record + 1);
 }
 
+/* Why an instruction waits for another one. */
+enum iaprof_wait {
+	IAPROF_WAIT_RESULT = 1,   /* until it wrote its result */
+	IAPROF_WAIT_OPERANDS = 2, /* until it read its operands, which are overwritten */
+	IAPROF_WAIT_TOKEN = 3,    /* until it gives back the token that both use */
+	IAPROF_WAIT_PIPELINE = 4  /* until it is through its pipeline */
+};
+
+/* An instruction that another one can be waiting for. Never grows: 16 bytes. */
+struct iaprof_producer {
+	uint64_t offset; /* bytes into the code, where it begins */
+	uint32_t wait;   /* enum iaprof_wait */
+	uint32_t token;  /* the device's number of what is waited on; 0 for IAPROF_WAIT_PIPELINE */
+};
+
+enum iaprof_producers_flag {
+	IAPROF_PRODUCERS_INCOMPLETE = 1u << 0 /* there may be others, which cannot be found in the code */
+};
+
+/* An instruction of a CODE_LISTING. 48 bytes. */
+struct iaprof_listed_instruction {
+	uint64_t offset; /* as frames of it have it (IAPROF_FRAME_DEVICE_OFFSET) */
+	uint32_t size;   /* bytes, >= 1 */
+	uint32_t name;   /* string id, as its frame has it: "send.ugm load" */
+	uint32_t text;   /* string id of the full disassembly; 0 none */
+	uint32_t waits;  /* string id: what it waits for, as the device's assembler writes it; 0 nothing */
+	uint32_t file;   /* string id of the source file, of the innermost inlined function; 0 not known */
+	uint32_t line;   /* 0 not known */
+	uint32_t producer_count;
+	uint32_t producers_flags; /* enum iaprof_producers_flag */
+	uint64_t reserved;        /* 0 */
+};
+
+/*
+ * CODE_LISTING: the instructions of a function, all of them, also those without samples, in order. The core sends it
+ * when a function has its first samples, once for each function and image, when a sink asked for
+ * IAPROF_REQUEST_LISTINGS. Records with the same id go on where the one before ended, with the same numbers; attributes
+ * are in the first. The struct, then attribute_count attributes, instruction_count instructions, and the producers of
+ * those, producer_count in all, with offsets as instructions have them.
+ */
+struct iaprof_record_code_listing {
+	struct iaprof_record header;
+	uint32_t id;         /* >= 1 */
+	uint32_t name;       /* string id, as in the symbol table (mangled) */
+	uint32_t shown_name; /* string id: as in CODE_FUNCTION */
+	uint32_t flags;      /* enum iaprof_code_function_flag */
+	uint64_t size;       /* of the function, without the padding behind it */
+	uint64_t left_out;   /* bytes of it that are in no instruction: too many, or nothing that can be decoded */
+	uint32_t attribute_count;
+	uint32_t instruction_count;
+	uint32_t producer_count;
+	uint32_t pad;
+};
+static inline const struct iaprof_attribute *
+iaprof_record_code_listing_attributes(const struct iaprof_record_code_listing *record)
+{
+	return (const struct iaprof_attribute *)(record + 1);
+}
+static inline const struct iaprof_listed_instruction *
+iaprof_record_code_listing_instructions(const struct iaprof_record_code_listing *record)
+{
+	return (const struct iaprof_listed_instruction *)(iaprof_record_code_listing_attributes(record) +
+							  record->attribute_count);
+}
+static inline const struct iaprof_producer *
+iaprof_record_code_listing_producers(const struct iaprof_record_code_listing *record)
+{
+	return (const struct iaprof_producer *)(iaprof_record_code_listing_instructions(record) +
+						record->instruction_count);
+}
+
 /* The most frames of a STACK_FRAMES record: those at the leaf's end are left out. */
 #define IAPROF_STACK_FRAMES_COUNT_MAX 1024u
 
@@ -603,7 +698,8 @@ struct iaprof_record_device_activity {
 
 /*
  * PROFILE_STACK: a resolved stack of device samples, with an id that PROFILE_VALUE records refer to. The struct and
- * then frame_count frames, the root first. The first frame is the program, with the pid in its address.
+ * then frame_count frames, the root first. The first frame is the program, with the pid in its address. A replay of a
+ * profile that another program wrote as text has these for all of its stacks, some without the program.
  */
 struct iaprof_record_profile_stack {
 	struct iaprof_record header;
@@ -627,6 +723,9 @@ struct iaprof_record_profile_value {
 	uint32_t value_type; /* value type id */
 	uint64_t value;
 	uint64_t count; /* samples that it comes from */
+	/* Appended: a shorter record has none. When the samples were taken: begin <= end; both 0 when not known. */
+	uint64_t begin;
+	uint64_t end;
 };
 
 /* An array of records. Borrowed for the time of the call that hands it over: copy what is to be kept. */

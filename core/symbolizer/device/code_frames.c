@@ -91,6 +91,16 @@ bool code_reader_find(struct code_reader *reader, uint64_t address, struct code_
 	return true;
 }
 
+const struct code_function *code_reader_function(struct code_reader *reader, uint64_t address, uint64_t *base)
+{
+	struct code_location location;
+	struct debug_frame function;
+	if (!code_object_find(reader->object, address, &location, &function, 1))
+		return NULL;
+	*base = address - location.offset;
+	return whole_of(&location, address);
+}
+
 size_t code_reader_producers(struct code_reader *reader, uint64_t address, struct iaprof_producer *producers,
 			     size_t capacity, uint32_t *flags)
 {

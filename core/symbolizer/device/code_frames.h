@@ -29,6 +29,12 @@ struct code_place {
 bool code_reader_find(struct code_reader *reader, uint64_t address, struct code_place *place);
 
 /*
+ * The function that an address is in, as it is decoded: the kernel as a whole, or one that kernels call. base: what
+ * code_location.offset is from, which is before it for what lies behind a kernel's end. NULL: it is in none.
+ */
+const struct code_function *code_reader_function(struct code_reader *reader, uint64_t address, uint64_t *base);
+
+/*
  * What the instruction at an address can be waiting for, as decoder_code_producers() does, with the offsets of
  * producers made into the image's own addresses.
  */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes of the target, and what they map, from the Linux kernel's events to the bus: see run_state.h. */
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "run/run_state.h"
+
+/* How often they are read where a source waits for files to be mapped, to attach before much of their code has run. */
+#define MAPPED_FILES_TICK (NANOSECONDS_PER_SECOND / 10)
+
+void run_send(struct run *run, struct iaprof_record *record, uint16_t type, size_t size)
+{
+	record->type = type;
+	record->size = (uint32_t)size;
+	record->time = clock_monotonic();
+	bus_send(run->services.bus, record);
+}
+
+static uint32_t intern_event_text(void *context, const char *text, size_t length)
+{
+	return intern_string(((struct run *)context)->services.intern, text, length);
+}
+
+static int emit_events(void *context, const struct iaprof_batch *batch)
+{
+	struct run *run = context;
+	int result = bus_emit(run->services.bus, 0, batch, BUS_ALWAYS, NULL);
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
+		if (record->type == IAPROF_RECORD_MAPPING) {
+			const struct iaprof_record_mapping *mapping = (const void *)record;
+			mapped_files_take(&run->mapped_files, mapping,
+					  intern_text(run->services.intern, mapping->path));
+		}
+	return result;
+}
+
+static void tell_lost(void *context, const char *reason, uint64_t begin, uint64_t count)
+{
+	struct run *run = context;
+	struct iaprof_record_lost record = { .begin = begin,
+					     .count = count,
+					     .reason = intern_text_id(run->services.intern, reason) };
+	run_send(run, &record.header, IAPROF_RECORD_LOST, sizeof record);
+}
+
+static void drain(struct run *run)
+{
+	if (!run->sideband)
+		return;
+	int result = sideband_drain(run->sideband);
+	if (result)
+		log_message(IAPROF_LOG_WARNING, "process events: %s", strerror(-result));
+}
+
+static void events_ready(void *context, uint32_t events)
+{
+	(void)events;
+	drain(context);
+}
+
+void process_feed_synchronize(struct run *run)
+{
+	struct iaprof_record_sync record = { 0 };
+	drain(run);
+	run_send(run, &record.header, IAPROF_RECORD_SYNC, sizeof record);
+}
+
+static void mapped_files_tick(void *context, uint64_t expirations)
+{
+	(void)expirations;
+	drain(context);
+}
+
+int process_feed_open(struct run *run, struct error *error)
+{
+	const struct iaprof_target *target = &run->services.target;
+	struct sideband_output output = {
+		.context = run, .intern = intern_event_text, .emit = emit_events, .lost = tell_lost
+	};
+	run->sideband = sideband_new(&output, target->pids, target->pid_count, 0, error);
+	return run->sideband ? 0 : error_wrap(error, "process events");
+}
+
+int process_feed_watch(struct run *run)
+{
+	struct loop *loop = run->services.loop;
+	int result = loop_watch_descriptor(loop, sideband_descriptor(run->sideband), EPOLLIN, events_ready, run,
+					   &run->sideband_watch);
+	if (!result && run->mapped_files.watches.count)
+		result = loop_watch_timer(loop, MAPPED_FILES_TICK, mapped_files_tick, run, &run->mapped_files_tick);
+	return result;
+}
