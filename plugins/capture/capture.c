@@ -10,6 +10,7 @@
 
 struct capture {
 	uint64_t level; /* of zstd */
+	uint64_t times; /* ns: samples of different slots of this width are told apart; 0: not by time */
 
 	struct iaprof_output *output;
 	ZSTD_CCtx *compressor;
@@ -29,13 +30,22 @@ static const struct iaprof_option options[] = {
 	  .minimum = 1,
 	  .maximum = 19,
 	  .help = "how hard zstd compresses: higher levels make smaller files and need more CPU time" },
+	{ .name = "times",
+	  .type = IAPROF_OPTION_DURATION,
+	  .offset = offsetof(struct capture, times),
+	  .default_value = "20ms",
+	  .maximum = 3600000000000u,
+	  .help = "samples that are further apart than this are told apart, for heatmaps of the replay; 0: by their "
+		  "stacks only, which makes smaller files" },
 };
 
-/* A replay may be asked for producers, and the images that tell them are gone by then. */
+/* A replay may be asked for producers and listings, and the images that tell them are gone by then. */
 static int capture_configure(const struct iaprof_host *host, void *instance)
 {
-	(void)instance;
-	host->request(host, IAPROF_REQUEST_PRODUCERS);
+	const struct capture *capture = instance;
+	host->request(host, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_LISTINGS);
+	if (capture->times && IAPROF_HOST_HAS(host, request_times))
+		host->request_times(host, capture->times);
 	return 0;
 }
 

@@ -224,9 +224,15 @@ int stack_rows_make(struct stack_rows *rows, const struct iaprof_profile *profil
 	for (size_t i = 0; i < profile->value_count; i++) {
 		const struct iaprof_value *value = iaprof_profile_value(profile, i);
 		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
-		rows->rows[i] =
-			(struct stack_row){ value->value_type, value->stack,
-					    stack_wants_pid(profile, stack, options->pid), value->value, value->count };
+		rows->rows[i] = (struct stack_row){ .value_type = value->value_type,
+						    .stack = value->stack,
+						    .pid = stack_wants_pid(profile, stack, options->pid),
+						    .value = value->value,
+						    .count = value->count };
+		if (profile->flags & IAPROF_PROFILE_DIFFERENCE) { /* else they may not be there */
+			rows->rows[i].before = value->before;
+			rows->rows[i].before_count = value->before_count;
+		}
 	}
 	qsort_r(rows->rows, profile->value_count, sizeof *rows->rows, row_compare, rows);
 	for (size_t i = 0; i < profile->value_count; i++) {
@@ -235,6 +241,8 @@ int stack_rows_make(struct stack_rows *rows, const struct iaprof_profile *profil
 		if (last && last->value_type == row->value_type && text_compare(rows, last, row) == 0) {
 			last->value = add(last->value, row->value);
 			last->count = add(last->count, row->count);
+			last->before = add(last->before, row->before);
+			last->before_count = add(last->before_count, row->before_count);
 		} else
 			rows->rows[rows->count++] = *row;
 	}

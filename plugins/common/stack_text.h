@@ -87,6 +87,7 @@ struct stack_row {
 	bool pid;            /* the text has the pid */
 	uint64_t value;      /* sum, at most UINT64_MAX */
 	uint64_t count;
+	uint64_t before, before_count; /* of a difference: of the earlier run; else 0 */
 };
 
 /* The rows of a profile, by value type, and in one by text, bytewise. */

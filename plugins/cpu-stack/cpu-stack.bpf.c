@@ -34,6 +34,7 @@ struct task_struct {
 const volatile bool take_user = true;
 const volatile bool take_kernel = true;
 const volatile bool take_idle = false;
+const volatile __u64 slot_width = 0; /* ns; 0: samples of all times are counted together */
 
 /* Which of the two sets of maps is written to; user space drains the other one. */
 __u32 active_set = 0;
@@ -107,6 +108,7 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, s
 	struct cpu_stack_key key = {
 		.process = task->tgid,
 		.execution = task->self_exec_id,
+		.slot = slot_width ? now / slot_width : 0,
 	};
 	bpf_probe_read_kernel(key.name, sizeof key.name, &task->group_leader->comm);
 

@@ -118,6 +118,9 @@ static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target
 	skeleton->rodata->take_user = cpu_stack->user;
 	skeleton->rodata->take_kernel = cpu_stack->kernel;
 	skeleton->rodata->take_idle = cpu_stack->idle;
+	/* An older core's target has none. */
+	if (target->size >= offsetof(struct iaprof_target, time_resolution) + sizeof target->time_resolution)
+		skeleton->rodata->slot_width = target->time_resolution;
 	skeleton->rodata->only_targets = only_targets;
 	skeleton->rodata->follow_children = target->scope == IAPROF_SCOPE_COMMAND;
 	bpf_program__set_autoload(skeleton->progs.follow_fork, only_targets);

@@ -20,6 +20,7 @@ struct cpu_stack_key {
 	__u64 execution;    /* how many programs the process has executed: its mappings differ between them */
 	__u64 user_stack;   /* hash of the addresses, 0 none */
 	__u64 kernel_stack; /* as user_stack */
+	__u64 slot;         /* of time: its number; 0 where nobody asks for it */
 	char name[CPU_STACK_NAME_SIZE]; /* of the process (its first thread); bytes after a NUL mean nothing */
 };
 

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <iaprof/plugin.h>
 
+#include "common/definitions.h"
 #include "common/stack_text.h"
 #include "csv_row.h"
-#include "definitions.h"
 #include "event_queue.h"
 #include "event_row.h"
 
@@ -60,13 +60,30 @@ enum stack_column {
 	UNIT,
 	VALUE,
 	COUNT,
-	COLUMN_COUNT
+	COLUMN_COUNT,
+	/* Of a difference. */
+	BEFORE = COLUMN_COUNT,
+	BEFORE_COUNT,
+	BEFORE_FACTOR,
+	DIFFERENCE_COLUMN_COUNT
 };
 
 static const char *const stack_columns[] = {
-	[INTERVAL] = "interval",     [BEGIN] = "begin", [END] = "end",           [BEGIN_REALTIME] = "begin_realtime",
-	[PROGRAM] = "program",       [PID] = "pid",     [FUNCTION] = "function", [STACK] = "stack",
-	[VALUE_TYPE] = "value_type", [UNIT] = "unit",   [VALUE] = "value",       [COUNT] = "count",
+	[INTERVAL] = "interval",
+	[BEGIN] = "begin",
+	[END] = "end",
+	[BEGIN_REALTIME] = "begin_realtime",
+	[PROGRAM] = "program",
+	[PID] = "pid",
+	[FUNCTION] = "function",
+	[STACK] = "stack",
+	[VALUE_TYPE] = "value_type",
+	[UNIT] = "unit",
+	[VALUE] = "value",
+	[COUNT] = "count",
+	[BEFORE] = "before",
+	[BEFORE_COUNT] = "before_count",
+	[BEFORE_FACTOR] = "before_factor",
 };
 
 static int csv_configure(const struct iaprof_host *host, void *instance)
@@ -130,6 +147,11 @@ static int write_stack(const struct iaprof_host *host, struct csv *csv, const st
 	csv_row_set_name(&csv->row, UNIT, type->unit);
 	csv_row_set_unsigned(&csv->row, VALUE, row->value);
 	csv_row_set_unsigned(&csv->row, COUNT, row->count);
+	if (profile->flags & IAPROF_PROFILE_DIFFERENCE) {
+		csv_row_set_unsigned(&csv->row, BEFORE, row->before);
+		csv_row_set_unsigned(&csv->row, BEFORE_COUNT, row->before_count);
+		csv_row_set_double(&csv->row, BEFORE_FACTOR, type->before_factor);
+	}
 	return csv_row_write(&csv->row, host, csv->output);
 }
 
@@ -142,8 +164,10 @@ static int write_lost(const struct iaprof_host *host, struct csv *csv, const str
 {
 	const struct iaprof_frame source = { .name = lost->source, .kind = IAPROF_FRAME_LOST };
 	const struct iaprof_frame reason = { .name = lost->reason, .kind = IAPROF_FRAME_LOST };
+	bool is_difference = profile->flags & IAPROF_PROFILE_DIFFERENCE;
 	uint64_t count = unknown ? lost->unknown : lost->count;
-	if (!count)
+	uint64_t before = !is_difference ? 0 : unknown ? lost->before_unknown : lost->before_count;
+	if (!count && !before)
 		return 0;
 	set_interval(&csv->row, profile);
 	csv_row_set_name(&csv->row, PROGRAM, "[lost]");
@@ -159,14 +183,22 @@ static int write_lost(const struct iaprof_host *host, struct csv *csv, const str
 	csv_row_set_name(&csv->row, UNIT, unknown ? "times" : "events");
 	csv_row_set_unsigned(&csv->row, VALUE, count);
 	csv_row_set_unsigned(&csv->row, COUNT, count);
+	if (is_difference) {
+		csv_row_set_unsigned(&csv->row, BEFORE, before);
+		csv_row_set_unsigned(&csv->row, BEFORE_COUNT, before);
+		csv_row_set_double(&csv->row, BEFORE_FACTOR, 1);
+	}
 	return csv_row_write(&csv->row, host, csv->output);
 }
 
 static int csv_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	struct csv *csv = instance;
+	bool is_difference = profile->flags & IAPROF_PROFILE_DIFFERENCE;
 	if (csv->rows != CSV_ROWS_STACKS)
-		return 0;
+		return is_difference ? host->fail(host, EINVAL, "--diff compares stacks: leave out rows=events") : 0;
+	if (is_difference)
+		csv->row.column_count = DIFFERENCE_COLUMN_COUNT;
 	int result = open_output(host, csv);
 	if (result < 0)
 		return result;
@@ -229,7 +261,7 @@ static const struct iaprof_plugin csv_plugin = {
 	.size = sizeof csv_plugin,
 	.schema_version = IAPROF_SCHEMA_VERSION,
 	.kind = IAPROF_PLUGIN_SINK,
-	.flags = IAPROF_PLUGIN_INTERVALS,
+	.flags = IAPROF_PLUGIN_INTERVALS | IAPROF_PLUGIN_DIFFERENCES,
 	.option_size = sizeof(struct iaprof_option),
 	.name = "csv",
 	.version = PLUGIN_VERSION,

@@ -5,7 +5,7 @@
 
 #include "common/stack_text.h"
 #include "csv_row.h"
-#include "definitions.h"
+#include "common/definitions.h"
 
 enum event_column {
 	EVENT_TIME,

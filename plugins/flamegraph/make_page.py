@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Puts a page's style and scripts into it: make_page.py OUTPUT page.html page.css SCRIPT...
+"""Puts a page's style and scripts into it: make_page.py OUTPUT COLOURS_OUTPUT page.html page.css colours.json SCRIPT...
 
-Writes a C header with the page's bytes before and after its data. The page allows itself nothing but this style and
+Writes a C header with the page's bytes before and after its data, and one with the colours of pictures. The page allows itself nothing but this style and
 these scripts, by their hashes (Content Security Policy Level 3, section 2.3.1): whatever a profile has in it, it is
 no code.
 """
 import base64
 import hashlib
+import json
 import pathlib
 import sys
 
@@ -21,11 +22,21 @@ def declaration(name, text):
     return f'static const unsigned char {name}[] = {{{numbers}}};\n'
 
 
+def colours_header(colours):
+    groups = ', '.join(f'COLOUR_{identifier}' for identifier, *_ in colours)
+    fills = ', '.join(f'"hsl({hue},{saturation}%,{lightness}%)"' for _, _, hue, saturation, _, lightness in colours)
+    return (f'/* Made by make_page.py. */\nenum colour_group {{ {groups} }};\n'
+            f'static const char *const colour_fills[] = {{ {fills} }};\n')
+
+
 def main():
-    output, page, style, *scripts = map(pathlib.Path, sys.argv[1:])
+    output, colours_output, page, style, colours, *scripts = map(pathlib.Path, sys.argv[1:])
+    colours = json.loads(colours.read_text(encoding='utf-8'))
+    colours_output.write_text(colours_header(colours), encoding='utf-8')
     style = style.read_text(encoding='utf-8')
     # One script, in which the parts see each other and the page's names stay theirs.
-    script = "'use strict';\n(() => {\n" + ''.join(part.read_text(encoding='utf-8') for part in scripts) + '})();\n'
+    parts = ''.join(part.read_text(encoding='utf-8') for part in scripts)
+    script = f"'use strict';\n(() => {{\nconst COLOURS = {json.dumps(colours)};\n{parts}}})();\n"
     if '</' in style or '</script' in script.lower() or '<!--' in script:
         sys.exit('make_page.py: the style or a script would end its element')
     policy = (f"default-src 'none'; style-src {source_of(style)}; script-src {source_of(script)}; base-uri 'none'; "

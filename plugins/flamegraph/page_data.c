@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page_difference.h"
+#include "page_npu.h"
+#include "page_number.h"
+
 static void append_key(struct text *text, const char *key)
 {
 	text_append_format(text, ",\"%s\":", key);
@@ -31,12 +35,11 @@ static void append_types(struct text *text, const struct iaprof_profile *profile
 	text_append_string(text, type_count(profile) ? "]" : "[]");
 }
 
-static void append_metadata(struct text *text, const struct iaprof_profile *profile)
+void page_data_append_metadata(struct text *text, const char *const *metadata)
 {
-	append_key(text, "metadata");
 	text_append_string(text, "[");
-	for (const char *const *pair = profile->metadata; pair && pair[0] && pair[1]; pair += 2) {
-		text_append_string(text, pair == profile->metadata ? "[" : ",[");
+	for (const char *const *pair = metadata; pair && pair[0] && pair[1]; pair += 2) {
+		text_append_string(text, pair == metadata ? "[" : ",[");
 		text_append_json(text, pair[0]);
 		text_append_string(text, ",");
 		text_append_json(text, pair[1]);
@@ -55,7 +58,10 @@ static void append_lost(struct text *text, const struct iaprof_profile *profile)
 		text_append_json(text, lost->source);
 		append_key(text, "reason");
 		text_append_json(text, lost->reason);
-		text_append_format(text, ",\"count\":%" PRIu64 ",\"unknown\":%" PRIu32 "}", lost->count, lost->unknown);
+		text_append_format(text, ",\"count\":%" PRIu64 ",\"unknown\":%" PRIu32, lost->count, lost->unknown);
+		if (profile->flags & IAPROF_PROFILE_DIFFERENCE)
+			page_difference_append_lost(text, lost);
+		text_append_string(text, "}");
 	}
 	text_append_string(text, "]");
 }
@@ -64,52 +70,56 @@ static void append_texts(struct text *text, const struct stack_tree *tree, const
 {
 	append_key(text, key);
 	text_append_string(text, "[");
-	for (size_t i = 0; i < tree->frame_count; i++) {
-		const char *const *name = (const void *)((const char *)tree->frames[i] + offset);
+	for (size_t i = 0; i < tree->frames.count; i++) {
+		const char *const *name = (const void *)((const char *)tree->frames.items[i] + offset);
 		text_append_string(text, i ? "," : "");
 		text_append_json(text, *name);
 	}
 	text_append_string(text, "]");
 }
 
-static void append_header(struct text *text, const struct stack_tree *tree, uint32_t value_type, const char *title)
+static bool has_times(const struct iaprof_profile *profile, const struct page_choices *choices)
+{
+	return choices->heatmap.row && page_times_known(profile);
+}
+
+static void append_header(struct text *text, const struct stack_tree *tree, const struct page_choices *choices)
 {
 	const struct iaprof_profile *profile = tree->profile;
 	text_append_format(text, "{\"nanoseconds\":%" PRIu64 ",\"begin\":%" PRIu64, profile->end - profile->begin,
 			   profile->begin_realtime);
-	if (value_type < PAGE_VALUE_TYPES_MAX)
-		text_append_format(text, ",\"chosen\":%" PRIu32, value_type);
+	if (choices->value_type < PAGE_VALUE_TYPES_MAX)
+		text_append_format(text, ",\"chosen\":%" PRIu32, choices->value_type);
 	append_key(text, "title");
-	text_append_json(text, title);
+	text_append_json(text, choices->title);
 	append_types(text, profile);
-	append_metadata(text, profile);
+	append_key(text, "metadata");
+	page_data_append_metadata(text, profile->metadata);
 	append_lost(text, profile);
+	page_npu_append(text, choices->npu, profile);
+	if (has_times(profile, choices)) {
+		append_key(text, "times");
+		page_times_append_header(text, profile, &choices->heatmap);
+	}
+	if (profile->flags & IAPROF_PROFILE_DIFFERENCE)
+		page_difference_append(text, profile, type_count(profile));
 	append_texts(text, tree, "names", offsetof(struct iaprof_frame, name));
 	append_texts(text, tree, "modules", offsetof(struct iaprof_frame, module));
 	append_texts(text, tree, "files", offsetof(struct iaprof_frame, file));
+	append_key(text, "code");
+	page_code_append(text, choices->code, profile);
 	text_append_string(text, "}");
-}
-
-static void append_number(struct text *text, uint64_t number)
-{
-	char bytes[10];
-	size_t size = 0;
-	do {
-		bytes[size++] = (char)((number & 0x7f) | (number > 0x7f ? 0x80 : 0));
-		number >>= 7;
-	} while (number);
-	text_append(text, bytes, size);
 }
 
 static void append_frames(struct text *text, const struct stack_tree *tree)
 {
-	append_number(text, tree->frame_count);
-	for (size_t i = 0; i < tree->frame_count; i++) {
-		const struct iaprof_frame *frame = tree->frames[i];
-		append_number(text, frame->kind);
-		append_number(text, frame->flags);
-		append_number(text, frame->line);
-		append_number(text, frame->pid);
+	page_number_append(text, tree->frames.count);
+	for (size_t i = 0; i < tree->frames.count; i++) {
+		const struct iaprof_frame *frame = tree->frames.items[i];
+		page_number_append(text, frame->kind);
+		page_number_append(text, frame->flags);
+		page_number_append(text, different_frames_line(&tree->frames, frame));
+		page_number_append(text, frame->pid);
 	}
 }
 
@@ -125,30 +135,37 @@ static uint32_t levels_up(const struct stack_tree *tree, uint32_t from, uint32_t
 static void append_nodes(struct text *text, const struct stack_tree *tree)
 {
 	uint32_t types = type_count(tree->profile);
-	append_number(text, tree->node_count);
+	page_number_append(text, tree->node_count);
 	for (size_t i = 0; i < tree->node_count; i++) {
 		uint32_t node = tree->order[i];
-		const uint64_t *values = &tree->values[node * tree->profile->value_type_count];
+		size_t first = node * tree->profile->value_type_count;
+		const uint64_t *values = &tree->values[first], *before = tree->before ? &tree->before[first] : NULL;
 		uint32_t has = 0;
 		for (uint32_t k = 0; k < types; k++)
-			has |= values[k] ? 1u << k : 0;
-		append_number(text, i ? levels_up(tree, tree->order[i - 1], tree->nodes[node].parent) : 0);
-		append_number(text, tree->nodes[node].frame);
-		append_number(text, has);
-		for (uint32_t k = 0; k < types; k++)
-			if (values[k])
-				append_number(text, values[k]);
+			has |= values[k] || (before && before[k]) ? 1u << k : 0;
+		page_number_append(text, i ? levels_up(tree, tree->order[i - 1], tree->nodes[node].parent) : 0);
+		page_number_append(text, tree->nodes[node].frame);
+		page_number_append(text, has);
+		for (uint32_t k = 0; k < types; k++) {
+			if (!(has >> k & 1))
+				continue;
+			page_number_append(text, values[k]);
+			if (before)
+				page_number_append(text, before[k]);
+		}
 	}
 }
 
-void page_data_append(struct text *text, const struct stack_tree *tree, uint32_t value_type, const char *title)
+void page_data_append(struct text *text, const struct stack_tree *tree, const struct page_choices *choices)
 {
 	size_t length_at = text->size;
 	text_append(text, "\0\0\0", 4);
-	append_header(text, tree, value_type, title);
+	append_header(text, tree, choices);
 	size_t length = text->size - length_at - 4;
 	for (size_t i = 0; !text->failed && i < 4; i++)
 		text->data[length_at + i] = (char)(length >> 8 * i);
 	append_frames(text, tree);
 	append_nodes(text, tree);
+	if (has_times(tree->profile, choices))
+		page_times_append_sums(text, tree);
 }

@@ -8,57 +8,6 @@
 
 #include "common/item_index.h"
 
-static uint64_t hash_of_frame(const struct iaprof_frame *frame)
-{
-	uint64_t hash = item_hash(frame->kind, (uint64_t)frame->flags << 32 | frame->line);
-	hash = item_hash_text(item_hash(hash, frame->pid), frame->name);
-	return item_hash_text(item_hash_text(hash, frame->module), frame->file);
-}
-
-static uint64_t frame_hash(const void *context, uint32_t position)
-{
-	return hash_of_frame(((const struct stack_tree *)context)->frames[position]);
-}
-
-static bool texts_are_equal(const char *left, const char *right)
-{
-	return left == right || (left && right && strcmp(left, right) == 0);
-}
-
-static bool frame_is_equal(const void *context, uint32_t position, const void *wanted)
-{
-	const struct iaprof_frame *left = ((const struct stack_tree *)context)->frames[position], *right = wanted;
-	return left->kind == right->kind && left->flags == right->flags && left->line == right->line &&
-	       left->pid == right->pid && texts_are_equal(left->name, right->name) &&
-	       texts_are_equal(left->module, right->module) && texts_are_equal(left->file, right->file);
-}
-
-/* Numbers the frames that differ: STACK_TREE_NONE for one that is hidden. False when out of memory. */
-static bool frames_number(struct stack_tree *tree, const struct stack_text_options *options, uint32_t *numbers)
-{
-	const struct iaprof_profile *profile = tree->profile;
-	const struct item_owner owner = { .hash = frame_hash, .is_equal = frame_is_equal, .context = tree };
-	struct item_index index = { 0 };
-	bool good = true;
-	for (uint32_t id = 0; good && id < profile->frame_count; id++) {
-		const struct iaprof_frame *frame = iaprof_profile_frame(profile, id);
-		numbers[id] = STACK_TREE_NONE;
-		if (stack_text_frame_is_hidden(frame, options))
-			continue;
-		uint32_t *slot = item_index_find(&index, &owner, hash_of_frame(frame), frame);
-		good = slot != NULL;
-		if (slot && !*slot) {
-			tree->frames[tree->frame_count] = frame;
-			*slot = (uint32_t)++tree->frame_count;
-			index.used++;
-		}
-		if (slot)
-			numbers[id] = *slot - 1;
-	}
-	free(index.items);
-	return good;
-}
-
 static uint64_t hash_of_node(const struct stack_node *node)
 {
 	return item_hash(item_hash(1, node->parent), node->frame);
@@ -81,6 +30,16 @@ struct building {
 	size_t capacity;
 };
 
+static bool values_grow(uint64_t **values, size_t nodes, size_t capacity, size_t types)
+{
+	uint64_t *grown = reallocarray(*values, capacity, types * sizeof *grown);
+	if (!grown)
+		return false;
+	*values = grown;
+	memset(grown + nodes * types, 0, (capacity - nodes) * types * sizeof *grown);
+	return true;
+}
+
 static bool nodes_make_room(struct building *building)
 {
 	struct stack_tree *tree = building->tree;
@@ -94,11 +53,10 @@ static bool nodes_make_room(struct building *building)
 	if (!nodes)
 		return false;
 	tree->nodes = nodes;
-	uint64_t *values = reallocarray(tree->values, capacity, types * sizeof *values);
-	if (!values)
+	bool is_difference = tree->profile->flags & IAPROF_PROFILE_DIFFERENCE;
+	if (!values_grow(&tree->values, building->capacity, capacity, types) ||
+	    (is_difference && !values_grow(&tree->before, building->capacity, capacity, types)))
 		return false;
-	tree->values = values;
-	memset(values + building->capacity * types, 0, (capacity - building->capacity) * types * sizeof *values);
 	building->capacity = capacity;
 	return true;
 }
@@ -122,14 +80,19 @@ static uint32_t node_get(struct building *building, uint32_t parent, uint32_t fr
 	return *slot - 1;
 }
 
-static bool value_add(struct building *building, const struct iaprof_value *value, const uint32_t *numbers)
+static void add(uint64_t *sum, uint64_t value)
+{
+	*sum = *sum > UINT64_MAX - value ? UINT64_MAX : *sum + value;
+}
+
+static bool value_add(struct building *building, const struct iaprof_value *value)
 {
 	const struct iaprof_profile *profile = building->tree->profile;
 	const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
 	uint32_t node = STACK_TREE_NONE;
 	for (uint32_t i = 0; i < stack->frame_count; i++) {
-		uint32_t frame = numbers[stack->frames[i]];
-		if (frame == STACK_TREE_NONE)
+		uint32_t frame = building->tree->frames.numbers[stack->frames[i]];
+		if (frame == FRAME_IS_HIDDEN)
 			continue;
 		node = node_get(building, node, frame);
 		if (node == STACK_TREE_NONE)
@@ -137,8 +100,11 @@ static bool value_add(struct building *building, const struct iaprof_value *valu
 	}
 	if (node == STACK_TREE_NONE) /* the program is never hidden */
 		return true;
-	uint64_t *sum = &building->tree->values[node * profile->value_type_count + value->value_type];
-	*sum = *sum > UINT64_MAX - value->value ? UINT64_MAX : *sum + value->value;
+	building->tree->leaves[value->stack] = node;
+	size_t place = node * profile->value_type_count + value->value_type;
+	add(&building->tree->values[place], value->value);
+	if (building->tree->before)
+		add(&building->tree->before[place], value->before);
 	return true;
 }
 
@@ -159,7 +125,7 @@ static int by_name(const void *left, const void *right, void *context)
 {
 	const struct stack_tree *tree = context;
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	int order = frames_compare(tree->frames[a], tree->frames[b]);
+	int order = frames_compare(tree->frames.items[a], tree->frames.items[b]);
 	return order ? order : (a > b) - (a < b);
 }
 
@@ -180,13 +146,13 @@ static int by_place(const void *left, const void *right, void *context)
 /* The rank of each frame by name. NULL: out of memory. */
 static uint32_t *ranks_make(const struct stack_tree *tree)
 {
-	uint32_t *sorted = calloc(tree->frame_count + 1, sizeof *sorted);
-	uint32_t *ranks = calloc(tree->frame_count + 1, sizeof *ranks);
+	uint32_t *sorted = calloc(tree->frames.count + 1, sizeof *sorted);
+	uint32_t *ranks = calloc(tree->frames.count + 1, sizeof *ranks);
 	if (sorted && ranks) {
-		for (uint32_t i = 0; i < tree->frame_count; i++)
+		for (uint32_t i = 0; i < tree->frames.count; i++)
 			sorted[i] = i;
-		qsort_r(sorted, tree->frame_count, sizeof *sorted, by_name, (void *)(uintptr_t)tree);
-		for (uint32_t i = 0; i < tree->frame_count; i++)
+		qsort_r(sorted, tree->frames.count, sizeof *sorted, by_name, (void *)(uintptr_t)tree);
+		for (uint32_t i = 0; i < tree->frames.count; i++)
 			ranks[sorted[i]] = i;
 	} else {
 		free(ranks);
@@ -235,13 +201,13 @@ int stack_tree_make(struct stack_tree *tree, const struct iaprof_profile *profil
 {
 	*tree = (struct stack_tree){ .profile = profile };
 	struct building building = { .tree = tree };
-	uint32_t *numbers = calloc(profile->frame_count + 1, sizeof *numbers);
-	tree->frames = calloc(profile->frame_count + 1, sizeof *tree->frames);
-	bool good = numbers && tree->frames && frames_number(tree, options, numbers);
+	tree->leaves = calloc(profile->stack_count + 1, sizeof *tree->leaves);
+	bool good = different_frames_make(&tree->frames, profile, options) && tree->leaves;
+	for (size_t i = 0; good && i < profile->stack_count; i++)
+		tree->leaves[i] = STACK_TREE_NONE;
 	for (size_t i = 0; good && i < profile->value_count; i++)
-		good = value_add(&building, iaprof_profile_value(profile, i), numbers);
+		good = value_add(&building, iaprof_profile_value(profile, i));
 	free(building.index.items);
-	free(numbers);
 	if (good) {
 		tree->order = calloc(tree->node_count + 1, sizeof *tree->order);
 		good = tree->order && order_make(tree);
@@ -251,9 +217,11 @@ int stack_tree_make(struct stack_tree *tree, const struct iaprof_profile *profil
 
 void stack_tree_free(struct stack_tree *tree)
 {
-	free(tree->frames);
+	different_frames_free(&tree->frames);
 	free(tree->nodes);
 	free(tree->values);
+	free(tree->before);
 	free(tree->order);
+	free(tree->leaves);
 	*tree = (struct stack_tree){ 0 };
 }

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "value_choice.h"
+#include "colours.h"
+#include "common/value_choice.h"
+#include "svg_difference.h"
 
 /* In pixels. What is narrower than NARROWEST is not drawn, and said. */
 #define WIDTH 1200.0
@@ -17,37 +19,37 @@
 /* Of 12 px sans-serif: most letters are narrower. */
 #define LETTER 7.0
 
-/* The page's colours, page/colours.js. */
-static const char *fill_of(const struct iaprof_frame *frame)
+/* The groups of page/colours.js. */
+static enum colour_group group_of(const struct iaprof_frame *frame)
 {
 	if (frame->flags & IAPROF_FRAME_UNKNOWN)
-		return "hsl(0,0%,65%)";
+		return COLOUR_UNKNOWN;
 	switch (frame->kind) {
 	case IAPROF_FRAME_PROCESS:
 	case IAPROF_FRAME_SEPARATOR:
-		return "hsl(0,0%,80%)";
+		return COLOUR_PROGRAM;
 	case IAPROF_FRAME_USER:
 		if (frame->flags & IAPROF_FRAME_INLINED)
-			return "hsl(46,45%,78%)";
-		return strstr(frame->name, "::") || strchr(frame->name, '(') ? "hsl(54,85%,66%)" : "hsl(41,90%,58%)";
+			return COLOUR_INLINED;
+		return strstr(frame->name, "::") || strchr(frame->name, '(') ? COLOUR_CPP : COLOUR_C;
 	case IAPROF_FRAME_JIT:
-		return "hsl(326,45%,72%)";
+		return COLOUR_JIT;
 	case IAPROF_FRAME_LINUX_KERNEL:
-		return "hsl(22,80%,62%)";
+		return COLOUR_LINUX_KERNEL;
 	case IAPROF_FRAME_CALL:
-		return "hsl(174,45%,60%)";
+		return COLOUR_CALL;
 	case IAPROF_FRAME_DEVICE_SOURCE:
-		return "hsl(202,30%,80%)";
+		return COLOUR_DEVICE_SOURCE;
 	case IAPROF_FRAME_DEVICE_FUNCTION:
-		return "hsl(202,75%,68%)";
+		return COLOUR_DEVICE_FUNCTION;
 	case IAPROF_FRAME_DEVICE_INSTRUCTION:
-		return "hsl(205,90%,60%)";
+		return COLOUR_DEVICE_INSTRUCTION;
 	case IAPROF_FRAME_STALL_REASON:
-		return "hsl(330,45%,68%)";
+		return COLOUR_STALL_REASON;
 	case IAPROF_FRAME_DEVICE_OFFSET:
-		return "hsl(260,20%,78%)";
+		return COLOUR_OFFSET;
 	default:
-		return "hsl(0,0%,65%)";
+		return COLOUR_UNKNOWN;
 	}
 }
 
@@ -60,7 +62,8 @@ struct drawing {
 	uint64_t all;
 	uint32_t deepest; /* level of what is drawn */
 	size_t left_out;
-	const char *unit;
+	const char *type, *unit;
+	struct svg_difference difference;
 };
 
 /* A name as text between tags, at most so many characters. */
@@ -118,12 +121,13 @@ static bool drawing_begin(struct drawing *drawing, uint32_t value_type)
 		else if (drawing->levels[i] > drawing->deepest)
 			drawing->deepest = drawing->levels[i];
 	}
-	return true;
+	return svg_difference_make(&drawing->difference, tree, value_type, drawing->totals);
 }
 
 static void append_frame(struct drawing *drawing, uint32_t node, double left, double width)
 {
-	const struct iaprof_frame *frame = drawing->tree->frames[drawing->tree->nodes[node].frame];
+	const struct iaprof_frame *frame = drawing->tree->frames.items[drawing->tree->nodes[node].frame];
+	const struct svg_difference *difference = &drawing->difference;
 	struct text *text = drawing->text;
 	unsigned top = HEADER + (drawing->deepest - drawing->levels[node]) * ROW;
 	text_append_format(text, "<g><title>");
@@ -132,9 +136,18 @@ static void append_frame(struct drawing *drawing, uint32_t node, double left, do
 		text_append_format(text, " (%" PRIu32 ")", frame->pid);
 	text_append_format(text, "\n%" PRIu64 " ", drawing->totals[node]);
 	append_escaped(text, drawing->unit, SIZE_MAX);
-	text_append_format(
-		text, ", %.2f %%</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"%s\"/>",
-		100 * (double)drawing->totals[node] / (double)drawing->all, left, top, width, ROW - 1, fill_of(frame));
+	text_append_format(text, ", %.2f %%", 100 * (double)drawing->totals[node] / (double)drawing->all);
+	if (difference->before) {
+		text_append_string(text, "\n");
+		svg_difference_append_values(difference, difference->before[node], drawing->totals[node], text);
+	}
+	text_append_format(text, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"", left, top,
+			   width, ROW - 1);
+	if (difference->before)
+		svg_difference_append_fill(difference, node, text);
+	else
+		text_append_string(text, colour_fills[group_of(frame)]);
+	text_append_string(text, "\"/>");
 	size_t characters = (size_t)(width / LETTER);
 	if (characters > 2) {
 		text_append_format(text, "<text x=\"%.2f\" y=\"%u\">", left + 3, top + 13);
@@ -175,10 +188,17 @@ static void append_header(struct drawing *drawing, const char *title)
 	text_append_string(text, "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
 	text_append_format(text, "<text x=\"%.0f\" y=\"22\" font-size=\"16\">", MARGIN);
 	append_escaped(text, title ? title : "iaprof", SIZE_MAX);
-	text_append_format(text, "</text>\n<text x=\"%.0f\" y=\"42\" fill=\"#555\">%" PRIu64 " ", MARGIN, drawing->all);
+	text_append_format(text, "</text>\n<text x=\"%.0f\" y=\"42\" fill=\"#555\">", MARGIN);
+	append_escaped(text, drawing->type, SIZE_MAX);
+	text_append_format(text, ": %" PRIu64 " ", drawing->all);
 	append_escaped(text, drawing->unit, SIZE_MAX);
+	if (drawing->difference.before) {
+		text_append_string(text, "; orange grew, blue shrank: ");
+		svg_difference_append_values(&drawing->difference, drawing->difference.all, drawing->all, text);
+	}
 	if (lost)
 		text_append_format(text, ", %" PRIu64 " lost", lost);
+	svg_difference_append_lost(profile, text);
 	if (drawing->left_out)
 		text_append_format(text, ", %zu frames are too narrow to be drawn", drawing->left_out);
 	text_append_string(text, "</text>\n");
@@ -186,9 +206,11 @@ static void append_header(struct drawing *drawing, const char *title)
 
 void svg_append(struct text *text, const struct stack_tree *tree, uint32_t value_type, const char *title)
 {
-	struct drawing drawing = { .text = text, .tree = tree, .unit = "" };
-	if (value_type != VALUE_TYPE_NONE)
+	struct drawing drawing = { .text = text, .tree = tree, .type = "none", .unit = "" };
+	if (value_type != VALUE_TYPE_NONE) {
+		drawing.type = iaprof_profile_value_type(tree->profile, value_type)->name;
 		drawing.unit = iaprof_profile_value_type(tree->profile, value_type)->unit;
+	}
 	if (drawing_begin(&drawing, value_type)) {
 		append_header(&drawing, title);
 		append_frames(&drawing);
@@ -199,4 +221,5 @@ void svg_append(struct text *text, const struct stack_tree *tree, uint32_t value
 	free(drawing.totals);
 	free(drawing.levels);
 	free(drawing.lefts);
+	svg_difference_free(&drawing.difference);
 }

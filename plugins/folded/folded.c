@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sink folded: one line a stack, "program;function;function VALUE", as flamegraph.pl, inferno and speedscope read it.
- * One file for each value type that has values, or the one that value= names.
+ * One file for each value type that has values, or the one that value= names. Of a difference, "STACK BEFORE AFTER", as
+ * difffolded.pl writes and flamegraph.pl reads it.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <iaprof/plugin.h>
 
 #include "common/stack_text.h"
+#include "common/value_choice.h"
 
 struct folded {
 	const char *value; /* name of the wanted value type, NULL: all */
@@ -30,21 +33,19 @@ static int folded_configure(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
-/* Appends what a value type is called: its name, with its unit when another one has the same name ("cpu-count"). */
-static void append_label(struct text *text, const struct iaprof_profile *profile, uint32_t value_type)
+/* " BEFORE", times a factor: flamegraph.pl reads decimals, and digits that say nothing are left out. */
+static void append_before(struct text *line, const struct stack_rows *rows, const struct stack_row *row)
 {
-	const struct iaprof_value_type *type = iaprof_profile_value_type(profile, value_type);
-	text_append_name(text, type->name);
-	for (uint32_t i = 0; i < profile->value_type_count; i++)
-		if (i != value_type && strcmp(iaprof_profile_value_type(profile, i)->name, type->name) == 0) {
-			text_append_string(text, "-");
-			text_append_name(text, type->unit);
-			break;
-		}
-	for (size_t i = 0; !text->failed && i < text->size; i++)
-		if (text->data[i] == '/') /* it becomes a part of a file's name */
-			text->data[i] = '_';
-	text_append(text, "", 1);
+	double factor = iaprof_profile_value_type(rows->profile, row->value_type)->before_factor;
+	if (factor == 1) {
+		text_append_format(line, " %" PRIu64, row->before);
+		return;
+	}
+	char number[512]; /* the largest double has 309 digits */
+	size_t length = (size_t)snprintf(number, sizeof number, " %.3f", factor * (double)row->before);
+	while (number[length - 1] == '0')
+		length--;
+	text_append(line, number, number[length - 1] == '.' ? length - 1 : length);
 }
 
 /* Writes the rows from first on that are of one value type; the number of rows goes to count. */
@@ -59,6 +60,8 @@ static int write_file(const struct iaprof_host *host, const struct stack_rows *r
 	size_t i = first;
 	for (; result == 0 && i < rows->count && rows->rows[i].value_type == rows->rows[first].value_type; i++) {
 		stack_rows_append_stack(rows, &rows->rows[i], &line);
+		if (rows->profile->flags & IAPROF_PROFILE_DIFFERENCE)
+			append_before(&line, rows, &rows->rows[i]);
 		text_append_format(&line, " %" PRIu64 "\n", rows->rows[i].value);
 		result = text_write(&line, host, output);
 	}
@@ -71,32 +74,6 @@ static int write_file(const struct iaprof_host *host, const struct stack_rows *r
 	return host->output_close(host, output);
 }
 
-/* The value type with this label or name; UINT32_MAX after a failure. */
-static uint32_t find_value_type(const struct iaprof_host *host, const struct iaprof_profile *profile,
-				const char *wanted)
-{
-	struct text known = { 0 };
-	uint32_t found = UINT32_MAX;
-	for (uint32_t i = 0; i < profile->value_type_count && found == UINT32_MAX; i++) {
-		struct text label = { 0 };
-		append_label(&label, profile, i);
-		if (!label.failed && (strcmp(label.data, wanted) == 0 ||
-				      strcmp(iaprof_profile_value_type(profile, i)->name, wanted) == 0))
-			found = i;
-		if (!label.failed) {
-			text_append_string(&known, i ? ", " : "");
-			text_append_string(&known, label.data);
-		}
-		text_free(&label);
-	}
-	text_append(&known, "", 1);
-	if (found == UINT32_MAX)
-		host->fail(host, EINVAL, "value=%s: this run has no such value type; it has: %s", wanted,
-			   known.failed || !known.data[0] ? "none" : known.data);
-	text_free(&known);
-	return found;
-}
-
 static int write_one(const struct iaprof_host *host, const struct stack_rows *rows, uint32_t value_type)
 {
 	size_t first = 0, count;
@@ -105,31 +82,20 @@ static int write_one(const struct iaprof_host *host, const struct stack_rows *ro
 	return write_file(host, rows, first, &count, NULL);
 }
 
-/* Standard output takes one value type: a device's, for that is what other tools do not have, else the first. */
-static uint32_t choose_value_type(const struct stack_rows *rows)
-{
-	for (size_t i = 0; i < rows->count; i++) {
-		const struct iaprof_stack *stack = iaprof_profile_stack(rows->profile, rows->rows[i].stack);
-		for (uint32_t k = 0; k < stack->frame_count; k++)
-			if (iaprof_profile_frame(rows->profile, stack->frames[k])->kind == IAPROF_FRAME_SEPARATOR)
-				return rows->rows[i].value_type;
-	}
-	return rows->rows[0].value_type;
-}
-
+/* Standard output takes one value type. */
 static int write_chosen(const struct iaprof_host *host, const struct stack_rows *rows)
 {
-	uint32_t chosen = choose_value_type(rows);
+	uint32_t chosen = value_type_best(rows->profile);
 	struct text others = { 0 }, label = { 0 };
 	for (size_t i = 0; i < rows->count; i++) {
 		uint32_t value_type = rows->rows[i].value_type;
 		if (value_type == chosen || (i && rows->rows[i - 1].value_type == value_type))
 			continue;
 		text_append_string(&others, others.size ? ", " : "");
-		append_label(&others, rows->profile, value_type);
+		value_type_append_label(&others, rows->profile, value_type);
 		others.size -= !others.failed; /* its NUL */
 	}
-	append_label(&label, rows->profile, chosen);
+	value_type_append_label(&label, rows->profile, chosen);
 	text_append(&others, "", 1);
 	bool failed = others.failed || label.failed;
 	if (!failed)
@@ -147,7 +113,7 @@ static int write_each(const struct iaprof_host *host, const struct stack_rows *r
 	int result = 0;
 	for (size_t first = 0, count; result == 0 && first < rows->count; first += count) {
 		struct text label = { 0 };
-		append_label(&label, rows->profile, rows->rows[first].value_type);
+		value_type_append_label(&label, rows->profile, rows->rows[first].value_type);
 		result = label.failed ? host->fail(host, ENOMEM, "not enough memory for the output")
 				      : write_file(host, rows, first, &count, label.data);
 		text_free(&label);
@@ -158,17 +124,17 @@ static int write_each(const struct iaprof_host *host, const struct stack_rows *r
 static int folded_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	const struct folded *folded = instance;
-	uint32_t wanted = UINT32_MAX;
+	uint32_t wanted = VALUE_TYPE_NONE;
 	if (folded->value) {
-		wanted = find_value_type(host, profile, folded->value);
-		if (wanted == UINT32_MAX)
+		wanted = value_type_find(host, profile, folded->value);
+		if (wanted == VALUE_TYPE_NONE)
 			return -EINVAL;
 	}
 	struct stack_rows rows;
 	int result = stack_rows_make(&rows, profile, &folded->text);
 	if (result < 0)
 		host->fail(host, result, "not enough memory for %zu stacks", profile->value_count);
-	else if (wanted != UINT32_MAX)
+	else if (wanted != VALUE_TYPE_NONE)
 		result = write_one(host, &rows, wanted);
 	else if (!rows.count || rows.rows[0].value_type == rows.rows[rows.count - 1].value_type)
 		result = write_file(host, &rows, 0, &(size_t){ 0 }, NULL);
@@ -193,6 +159,7 @@ static const struct iaprof_plugin folded_plugin = {
 	.size = sizeof folded_plugin,
 	.schema_version = IAPROF_SCHEMA_VERSION,
 	.kind = IAPROF_PLUGIN_SINK,
+	.flags = IAPROF_PLUGIN_DIFFERENCES,
 	.option_size = sizeof(struct iaprof_option),
 	.name = "folded",
 	.version = PLUGIN_VERSION,

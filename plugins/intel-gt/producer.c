@@ -22,6 +22,7 @@ struct search {
 	uint32_t *looked;  /* and what has been */
 	uint32_t *pending; /* blocks with something in wanted */
 	uint32_t pending_count;
+	uint32_t steps;
 	struct gt_producers *producers;
 	size_t capacity;
 };
@@ -78,10 +79,21 @@ static int look_at(struct search *search, uint32_t number, uint32_t *bits)
 	return last ? add_producer(search, number, 0) : 0;
 }
 
+/* Whether one more step may be taken. */
+static bool take_step(struct search *search)
+{
+	if (search->steps < GT_PRODUCER_STEPS_MAX) {
+		search->steps++;
+		return true;
+	}
+	search->producers->incomplete = true;
+	return false;
+}
+
 static void want_before(struct search *search, uint32_t block, uint32_t bits)
 {
 	const struct gt_block *blocks = search->flow->blocks;
-	for (uint32_t i = blocks[block].predecessors; i < blocks[block + 1].predecessors; i++) {
+	for (uint32_t i = blocks[block].predecessors; i < blocks[block + 1].predecessors && take_step(search); i++) {
 		uint32_t before = search->flow->predecessors[i], fresh = bits & ~search->looked[before];
 		if (!fresh)
 			continue;
@@ -96,6 +108,8 @@ static void want_before(struct search *search, uint32_t block, uint32_t bits)
 static int look_back(struct search *search, uint32_t block, uint32_t number, uint32_t bits)
 {
 	while (bits && number > search->flow->blocks[block].first) {
+		if (!take_step(search))
+			return 0;
 		int result = look_at(search, --number, &bits);
 		if (result < 0)
 			return result;

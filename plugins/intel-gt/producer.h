@@ -17,6 +17,12 @@ enum gt_wait {
 	GT_WAIT_DISTANCE     /* until it is through its in-order pipe: I@2 */
 };
 
+/*
+ * Instructions and ways between blocks that are looked at for one wait. Whoever lists a function asks for each of its
+ * instructions, and from hostile code each would lead back to the begin.
+ */
+#define GT_PRODUCER_STEPS_MAX 4096
+
 struct gt_producer {
 	uint32_t instruction; /* its number */
 	uint8_t wait;         /* enum gt_wait */
@@ -27,7 +33,9 @@ struct gt_producer {
 struct gt_producers {
 	struct gt_producer *items;
 	size_t count;
-	/* Of some way it is not known: it leads through what was not decoded, or an instruction whose pipe is unknown.
+	/*
+	 * Of some way it is not known: it leads through what was not decoded, or an instruction whose pipe is unknown,
+	 * or too far.
 	 */
 	bool incomplete;
 };
@@ -35,8 +43,8 @@ struct gt_producers {
 /*
  * Tokens: on each way back the nearest instruction that takes it; a call's way back is the call, not what it calls.
  * Distances: on each way back the d-th instruction of that pipe, or with A@ of any. Sends, syncs and what else is not
- * in order do not count; branches count in the integer pipe, but not for A@. 0 or -ENOMEM. Time grows with the code's
- * size, at most 32 times over it.
+ * in order do not count; branches count in the integer pipe, but not for A@. 0 or -ENOMEM. After
+ * GT_PRODUCER_STEPS_MAX it gives up.
  */
 int gt_producers_find(const struct gt_flow *flow, uint32_t number, struct gt_producers *producers);
 void gt_producers_free(struct gt_producers *producers);

@@ -54,7 +54,14 @@ static void judge_hang(const struct judge *judge)
 {
 	const struct ivpu_tally *tally = judge->tally;
 	double limit = (double)judge->limits->hang / SECOND;
-	if (limit > 0 && tally->sees_done && tally->longest_job > limit)
+	if (limit <= 0 || !tally->sees_done || tally->longest_job <= limit)
+		return;
+	if (tally->ends_missed)
+		find(judge, IAPROF_FINDING_WARNING, "npu-job-hang", tally->longest_job, limit,
+		     "a job waited %.1f s for its completion (more than %g s), or it was among the %" PRIu64
+		     " things that happened to jobs and were not seen: see dmesg for a timeout",
+		     tally->longest_job, limit, tally->ends_missed);
+	else
 		find(judge, IAPROF_FINDING_PROBLEM, "npu-job-hang", tally->longest_job, limit,
 		     "a job waited %.1f s for its completion (more than %g s): the NPU hangs, or the job is that long; "
 		     "see dmesg for a timeout, and if it is right, set hang= higher",

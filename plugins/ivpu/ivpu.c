@@ -204,7 +204,10 @@ static int watch(struct ivpu *ivpu, const struct iaprof_host *host, const volati
 static int ivpu_thread(const struct iaprof_host *host, void *instance, const volatile int *stopping)
 {
 	struct ivpu *ivpu = instance;
-	return ivpu->live ? watch(ivpu, host, stopping) : trace_input_run(&ivpu->trace, stopping);
+	if (ivpu->live)
+		return watch(ivpu, host, stopping);
+	host->metadata(host, "mode", "%s", modes[ivpu->mode]);
+	return trace_input_run(&ivpu->trace, stopping);
 }
 
 static int ivpu_stop(const struct iaprof_host *host, void *instance)

@@ -163,6 +163,12 @@ static void losses_tell(struct job_watch *watch)
 	watch->looked = watch->host->clock(watch->host);
 }
 
+uint64_t jobs_missed(const struct jobs *jobs)
+{
+	const struct job_watch *watch = jobs->watch;
+	return watch ? watch->ring_full + watch->map_full + watch->unended + watch->missed : 0;
+}
+
 static int events_drain(struct jobs *jobs, struct record_batch *batch)
 {
 	struct job_watch *watch = jobs->watch;

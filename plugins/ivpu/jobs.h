@@ -36,6 +36,9 @@ int jobs_turn(struct jobs *jobs, struct record_batch *batch);
 /* Detaches, and appends all the rest: jobs that are not over are IAPROF_JOB_IN_FLIGHT, of now. The same. */
 int jobs_stop(struct jobs *jobs, struct record_batch *batch);
 
+/* How many things that happened to jobs were not seen until now: ends may be among them. */
+uint64_t jobs_missed(const struct jobs *jobs);
+
 void jobs_free(struct jobs *jobs);
 
 #endif

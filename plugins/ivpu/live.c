@@ -298,6 +298,7 @@ int live_finish(struct live *live)
 	/* Sums of calls only tell about when a job was over. */
 	if (live->has_jobs)
 		tally.longest_job = (double)live->longest_job / 1e9;
+	tally.ends_missed = live->has_jobs ? jobs_missed(&live->jobs) : 0;
 	tally.created_bytes = counts_buffer_bytes(&live->counts);
 
 	host->metadata(host, "time to detach", "%.1f ms", (double)live->probes.detach_time / MILLISECOND);

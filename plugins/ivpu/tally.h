@@ -22,6 +22,7 @@ struct ivpu_tally {
 	uint64_t ipc_calls;  /* functions of the IPC family, without those while it boots; 0 not known */
 	uint64_t jobs, jobs_done;
 	bool sees_done;         /* completions would be seen */
+	uint64_t ends_missed;   /* things that happened to jobs and were not seen: ends may be among them */
 	double longest_job;     /* seconds that a job took, or has waited until the end; 0 not known */
 	uint64_t page_maps;     /* of 4 KiB */
 	uint64_t mappings;      /* of buffers */

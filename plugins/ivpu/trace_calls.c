@@ -289,6 +289,7 @@ int trace_calls_finish(struct trace_calls *calls)
 		compare_counts(calls);
 	else if (calls->has_map) {
 		calls->is_summed = true;
+		calls->host->metadata(calls->host, "mode", "count"); /* whatever was asked for */
 		result = take_counts(calls);
 	}
 	return result ? result : trace_calls_flush(calls);

@@ -183,6 +183,8 @@ static void tell_facts(const struct trace_input *input)
 	host->metadata(host, "input", "%s", input->path);
 	host->metadata(host, "calls", "%" PRIu64 " (%s)", calls->call_count,
 		       calls->is_summed ? "from a map" : "from lines");
+	if (calls->call_count && !calls->has_time)
+		host->metadata(host, "times of the trace", "none: a line counts as a nanosecond");
 	for (uint32_t i = IVPU_HEADLINE_NONE + 1; i < IVPU_HEADLINE_COUNT && calls->call_count; i++) {
 		char key[64];
 		snprintf(key, sizeof key, "headline %s", ivpu_headline_name(i));

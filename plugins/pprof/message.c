@@ -131,6 +131,28 @@ static void put_samples(struct pool *pool, struct samples *samples, Pprof__Profi
 	}
 }
 
+/* Of a path with several build ids nobody knows which one a function is of. */
+static void put_build_ids(struct pool *pool, struct samples *samples, Pprof__Profile *profile)
+{
+	const struct iaprof_profile *from = samples->profile;
+	/* By the text of the path; those of mappings are among the texts there are. -1: several. */
+	size_t count = samples->tables.texts.count;
+	int64_t *build_ids = pool_get(pool, count, sizeof *build_ids);
+	if (!build_ids)
+		return;
+	for (size_t i = 0; i < iaprof_profile_module_count(from); i++) {
+		const struct iaprof_module *module = iaprof_profile_module(from, i);
+		uint32_t path = tables_text(&samples->tables, module->path);
+		uint32_t build_id = tables_text(&samples->tables, module->build_id);
+		if (path < count)
+			build_ids[path] = build_ids[path] ? -1 : (int64_t)build_id;
+	}
+	for (size_t i = 0; i < profile->n_mapping; i++) {
+		int64_t build_id = build_ids[profile->mapping[i]->filename];
+		profile->mapping[i]->build_id = build_id > 0 ? build_id : 0;
+	}
+}
+
 static void put_mappings(struct pool *pool, const struct tables *tables, Pprof__Profile *profile)
 {
 	const struct table_mapping *from = tables->mappings.items;
@@ -191,7 +213,8 @@ static void put_functions(struct pool *pool, const struct tables *tables, Pprof_
 	for (size_t i = 0; i < count; i++) {
 		pprof__function__init(&items[i]);
 		items[i].id = i + 1;
-		items[i].name = items[i].system_name = from[i].name;
+		/* No name of the system's, or pprof would take this one for it, and leave out what is in <> and (). */
+		items[i].name = from[i].name;
 		items[i].filename = from[i].file;
 		profile->function[i] = &items[i];
 	}
@@ -212,7 +235,14 @@ static uint32_t comment(struct pool *pool, struct tables *tables, const char *fi
 	return index;
 }
 
-/* What is missing, and the facts of the run: pprof shows them with -comments. */
+/* Facts that say how much of a profile is right; the others are no help above a table, where pprof shows comments. */
+static bool is_told(const char *key)
+{
+	static const char samples_of[] = "samples of ";
+	return strncmp(key, samples_of, sizeof samples_of - 1) == 0;
+}
+
+/* What is missing, and what became of samples: pprof shows it above its tables, and with -comments. */
 static void put_comments(struct pool *pool, struct samples *samples, Pprof__Profile *profile)
 {
 	const struct iaprof_profile *from = samples->profile;
@@ -230,8 +260,9 @@ static void put_comments(struct pool *pool, struct samples *samples, Pprof__Prof
 		comments[count++] = comment(pool, &samples->tables, lost->source, lost->reason, number);
 	}
 	for (size_t i = 0; i < facts; i++)
-		comments[count++] =
-			comment(pool, &samples->tables, from->metadata[2 * i], from->metadata[2 * i + 1], "");
+		if (is_told(from->metadata[2 * i]))
+			comments[count++] =
+				comment(pool, &samples->tables, from->metadata[2 * i], from->metadata[2 * i + 1], "");
 	profile->comment = comments;
 	profile->n_comment = count;
 }
@@ -275,6 +306,7 @@ bool message_append(struct text *text, struct samples *samples)
 	put_types(&pool, samples, &profile);
 	put_samples(&pool, samples, &profile);
 	put_mappings(&pool, &samples->tables, &profile);
+	put_build_ids(&pool, samples, &profile);
 	put_locations(&pool, &samples->tables, &profile);
 	put_functions(&pool, &samples->tables, &profile);
 	put_comments(&pool, samples, &profile);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <iaprof/plugin.h>
 
+#include "common/different_frames.h"
 #include "common/stack_text.h"
 
 struct speedscope {
@@ -45,11 +46,11 @@ static const char *unit_of(const char *unit)
 	return "none";
 }
 
-static void append_frames(struct text *text, const struct iaprof_profile *profile)
+static void append_frames(struct text *text, const struct different_frames *frames)
 {
-	for (uint32_t id = 0; id < profile->frame_count; id++) {
-		const struct iaprof_frame *frame = iaprof_profile_frame(profile, id);
-		text_append_string(text, id ? ",\n{\"name\":" : "{\"name\":");
+	for (size_t i = 0; i < frames->count; i++) {
+		const struct iaprof_frame *frame = frames->items[i];
+		text_append_string(text, i ? ",\n{\"name\":" : "{\"name\":");
 		text_append_json(text, frame->name);
 		if (frame->kind == IAPROF_FRAME_PROCESS && frame->pid) { /* its processes are told apart */
 			if (!text->failed)
@@ -60,21 +61,22 @@ static void append_frames(struct text *text, const struct iaprof_profile *profil
 			text_append_string(text, ",\"file\":");
 			text_append_json(text, frame->file);
 		}
-		if (frame->line)
-			text_append_format(text, ",\"line\":%" PRIu32, frame->line);
+		uint32_t line = different_frames_line(frames, frame);
+		if (line)
+			text_append_format(text, ",\"line\":%" PRIu32, line);
 		text_append_string(text, "}");
 	}
 }
 
-static void append_stack(struct text *text, const struct iaprof_profile *profile, const struct iaprof_stack *stack,
-			 const struct stack_text_options *chosen)
+static void append_stack(struct text *text, const struct different_frames *frames, const struct iaprof_stack *stack)
 {
 	const char *before = "[";
 	for (uint32_t i = 0; i < stack->frame_count; i++) {
-		if (stack_text_frame_is_hidden(iaprof_profile_frame(profile, stack->frames[i]), chosen))
+		uint32_t number = frames->numbers[stack->frames[i]];
+		if (number == FRAME_IS_HIDDEN)
 			continue;
 		text_append_string(text, before);
-		text_append_unsigned(text, stack->frames[i]);
+		text_append_unsigned(text, number);
 		before = ",";
 	}
 	text_append_string(text, *before == '[' ? "[]" : "]");
@@ -92,7 +94,7 @@ static const struct iaprof_value *value_next(const struct iaprof_profile *profil
 }
 
 static void append_profile(struct text *text, const struct iaprof_profile *profile, uint32_t type,
-			   const struct stack_text_options *chosen)
+			   const struct different_frames *frames)
 {
 	const struct iaprof_value_type *value_type = iaprof_profile_value_type(profile, type);
 	const struct iaprof_value *value;
@@ -103,7 +105,7 @@ static void append_profile(struct text *text, const struct iaprof_profile *profi
 	text_append_format(text, ",\"unit\":\"%s\",\n\"samples\":[", unit_of(value_type->unit));
 	while ((value = value_next(profile, type, &position))) {
 		text_append_string(text, count++ ? ",\n" : "\n");
-		append_stack(text, profile, iaprof_profile_stack(profile, value->stack), chosen);
+		append_stack(text, frames, iaprof_profile_stack(profile, value->stack));
 	}
 	text_append_string(text, "],\n\"weights\":[");
 	for (position = count = 0; (value = value_next(profile, type, &position)); count++) {
@@ -119,24 +121,35 @@ static bool has_values(const struct iaprof_profile *profile, uint32_t type)
 	return value_next(profile, type, &(size_t){ 0 });
 }
 
-static int speedscope_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
+static void append_file(struct text *text, const struct iaprof_profile *profile, const struct different_frames *frames,
+			const char *title)
 {
-	const struct speedscope *speedscope = instance;
-	struct text text = { 0 };
 	const char *before = "";
-	text_append_string(&text, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":");
-	text_append_json(&text, speedscope->title ? speedscope->title : "iaprof");
-	text_append_string(&text, ",\"exporter\":\"iaprof " PLUGIN_VERSION "\",\n\"shared\":{\"frames\":[");
-	append_frames(&text, profile);
-	text_append_string(&text, "]},\n\"profiles\":[");
+	text_append_string(text, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":");
+	text_append_json(text, title ? title : "iaprof");
+	text_append_string(text, ",\"exporter\":\"iaprof " PLUGIN_VERSION "\",\n\"shared\":{\"frames\":[");
+	append_frames(text, frames);
+	text_append_string(text, "]},\n\"profiles\":[");
 	for (uint32_t type = 0; type < profile->value_type_count; type++) {
 		if (!has_values(profile, type))
 			continue;
-		text_append_string(&text, before);
-		append_profile(&text, profile, type, &speedscope->text);
+		text_append_string(text, before);
+		append_profile(text, profile, type, frames);
 		before = ",\n";
 	}
-	text_append_string(&text, "]}\n");
+	text_append_string(text, "]}\n");
+}
+
+static int speedscope_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
+{
+	const struct speedscope *speedscope = instance;
+	struct different_frames frames;
+	struct text text = { 0 };
+	if (different_frames_make(&frames, profile, &speedscope->text))
+		append_file(&text, profile, &frames, speedscope->title);
+	else
+		text.failed = true;
+	different_frames_free(&frames);
 	int result = text_write_whole(&text, host, NULL);
 	text_free(&text);
 	return result;

@@ -1,42 +1,29 @@
 // What a frame is, and its colour: hues that readers who are blind to some colours tell apart, by lightness as well.
-// hue (degrees), saturation and lightness (percent)
-const GROUPS = Object.freeze([
-  { name: 'program', colour: [0, 0, 62] },
-  { name: 'C', colour: [41, 90, 58] },
-  { name: 'C++', colour: [54, 85, 66] },
-  { name: 'Python, JIT', colour: [326, 45, 72] },
-  { name: 'inlined', colour: [46, 45, 78] },
-  { name: 'Linux kernel', colour: [22, 80, 56] },
-  { name: 'API or driver call', colour: [174, 45, 60] },
-  { name: 'GPU source', colour: [202, 30, 80] },
-  { name: 'GPU function', colour: [202, 75, 62] },
-  { name: 'GPU instruction', colour: [205, 90, 42] },
-  { name: 'stall reason', colour: [330, 45, 48] },
-  { name: 'offset', colour: [260, 20, 75] },
-  { name: 'lost or unknown', colour: [0, 0, 40] },
-  { name: 'found', colour: [290, 95, 55] },
-]);
-const GROUP_FOUND = GROUPS.length - 1;
-const GROUP_UNKNOWN = GROUPS.length - 2;
+// COLOURS is colours.json, from which pictures have theirs, too: of each group its identifier, its name, hue (degrees),
+// saturation and lightness (percent), and the lightness below black text in a picture.
+const Group = Object.freeze(Object.fromEntries(COLOURS.map(([identifier], group) => [identifier, group])));
+const GROUPS = Object.freeze(COLOURS.map(([, name, ...colour]) => ({ name, colour: colour.slice(0, 3) })));
+const GROUP_FOUND = Group.FOUND;
+const GROUP_UNKNOWN = Group.UNKNOWN;
 
 function groupOf(frames, frame) {
   const name = frames.names[frame];
   if (frames.flags[frame] & Flag.UNKNOWN)
     return GROUP_UNKNOWN;
   switch (frames.kind[frame]) {
-    case Kind.PROCESS: case Kind.SEPARATOR: return 0;
+    case Kind.PROCESS: case Kind.SEPARATOR: return Group.PROGRAM;
     case Kind.USER:
       if (frames.flags[frame] & Flag.INLINED)
-        return 4;
-      return name.includes('::') || name.includes('(') ? 2 : 1;
-    case Kind.JIT: return 3;
-    case Kind.LINUX_KERNEL: return 5;
-    case Kind.CALL: return 6;
-    case Kind.DEVICE_SOURCE: return 7;
-    case Kind.DEVICE_FUNCTION: return 8;
-    case Kind.DEVICE_INSTRUCTION: return 9;
-    case Kind.STALL_REASON: return 10;
-    case Kind.DEVICE_OFFSET: return 11;
+        return Group.INLINED;
+      return name.includes('::') || name.includes('(') ? Group.CPP : Group.C;
+    case Kind.JIT: return Group.JIT;
+    case Kind.LINUX_KERNEL: return Group.LINUX_KERNEL;
+    case Kind.CALL: return Group.CALL;
+    case Kind.DEVICE_SOURCE: return Group.DEVICE_SOURCE;
+    case Kind.DEVICE_FUNCTION: return Group.DEVICE_FUNCTION;
+    case Kind.DEVICE_INSTRUCTION: return Group.DEVICE_INSTRUCTION;
+    case Kind.STALL_REASON: return Group.STALL_REASON;
+    case Kind.DEVICE_OFFSET: return Group.OFFSET;
     default: return GROUP_UNKNOWN;
   }
 }

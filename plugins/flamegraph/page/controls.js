@@ -1,7 +1,5 @@
 // The page: what the reader chose, and what is shown of it.
 
-const element = name => document.getElementById(name);
-
 // "12.3 ms", "1,234"
 function valueText(value, unit) {
   if (unit !== 'nanoseconds')
@@ -14,26 +12,69 @@ function shareText(part, whole) {
   return whole > 0 ? `${(100 * part / whole).toFixed(2)} %` : '0 %';
 }
 
+// Lines next to the mouse; null: none.
+function showTooltip(lines, event) {
+  const tooltip = element('tooltip');
+  tooltip.hidden = !lines;
+  if (!lines)
+    return;
+  tooltip.textContent = lines.join('\n');
+  const left = Math.min(event.clientX + 14, window.innerWidth - tooltip.offsetWidth - 4);
+  const below = event.clientY + 18;
+  tooltip.style.left = `${Math.max(4, left)}px`;
+  tooltip.style.top = `${below + tooltip.offsetHeight > window.innerHeight
+    ? Math.max(4, event.clientY - tooltip.offsetHeight - 10) : below}px`;
+}
+
+// When a run was and how long, of those which are known.
+function runFacts(nanoseconds, begin) {
+  const facts = [valueText(nanoseconds, 'nanoseconds')];
+  if (begin)
+    facts.unshift(new Date(begin / 1e6).toISOString().replace(/\.\d+Z/, ' UTC').replace('T', ' '));
+  return facts;
+}
+
+function lostText(count, unknown) {
+  return `${count.toLocaleString('en')}${unknown ? ` and ${unknown} times an unknown number` : ''}`;
+}
+
 class Page {
-  constructor({ header, frames, tree }) {
+  constructor({ header, frames, tree, times }) {
     this.header = header;
     this.frames = frames;
     this.own = link(tree);
     this.colours = colourFrames(frames);
+    this.difference = header.difference ? new Difference(header, () => this.revalue()) : null;
     this.drawing = new Drawing(element('graph'), element('space'), element('view'));
     this.isWaiting = false;
     this.matches = null; // 1 of each frame that is found
     this.scene = { focus: 0, selected: 0, isIcicle: false, rows: 1, look: node => this.look(node) };
+    this.views = new Views();
+    this.views.add('flame', 'Flame graph', () => this.scene.tree && this.resize());
+    showFindings(header.findings);
     this.fillChoices();
     this.tellRun();
     this.listen();
+    this.shown = this.own; // of the part of the run that is chosen
+    if (times && times.totals.count) {
+      this.times = times;
+      this.heatmap = new Heatmap(times, header, range => this.chooseTime(range));
+    }
     this.rebuild();
+    this.codeView = this.header.code ? new CodeView(this) : null;
+    if (header.npu) {
+      this.npu = new NpuView(header.npu, header.metadata);
+      this.views.add('npu', 'NPU', () => this.npu.timeline.resize());
+      if (this.heatmap)
+        this.heatmap.setJobs(this.npu.names.jobs());
+    }
   }
 
   // What there is to choose from.
   fillChoices() {
     const sums = this.own.selves.map(self => self.reduce((sum, value) => sum + value, 0));
-    const order = this.header.types.map((_, type) => type).filter(type => sums[type] > 0);
+    const types = this.header.types.length; // and as many earlier ones, of a difference
+    const order = this.header.types.map((_, type) => type).filter(type => sums[type] > 0 || sums[types + type] > 0);
     for (const type of order) {
       const { name, unit } = this.header.types[type];
       element('type').add(new Option(`${name} (${unit})`, type, false, type === this.header.chosen));
@@ -45,7 +86,7 @@ class Page {
     element('reason').add(new Option('all', ''));
     for (const reason of [...reasons].sort())
       element('reason').add(new Option(reason, `=${reason}`));
-    element('reasons').hidden = reasons.size === 0;
+    this.typesWithReasons = typesWithReasons(this.own, this.frames);
     element('with-offsets').hidden = !this.frames.kind.includes(Kind.DEVICE_OFFSET);
     for (const group of [...this.colours.groups].sort((a, b) => a - b)) {
       const item = document.createElement('li'), sample = document.createElement('span');
@@ -59,17 +100,20 @@ class Page {
   tellRun() {
     const { title, nanoseconds, begin, lost, metadata } = this.header;
     element('title').textContent = document.title = title || 'iaprof';
-    const facts = [valueText(nanoseconds, 'nanoseconds')];
-    if (begin)
-      facts.unshift(new Date(begin / 1e6).toISOString().replace(/\.\d+Z/, ' UTC').replace('T', ' '));
-    this.facts = facts;
+    this.facts = runFacts(nanoseconds, begin);
+    if (this.difference) {
+      const earlier = this.header.difference;
+      this.facts = [`before: ${runFacts(earlier.nanoseconds, earlier.begin).join(', ')}`,
+        `after: ${this.facts.join(', ')}`];
+    }
     if (lost.length) {
-      const lines = lost.map(({ source, reason, count, unknown }) =>
-        `${source}: ${reason}: ${count.toLocaleString('en')}${unknown ? ` and ${unknown} times an unknown number` : ''}`);
+      const lines = lost.map(({ source, reason, count, unknown, before, beforeUnknown }) =>
+        `${source}: ${reason}: ${this.difference ? `before ${lostText(before, beforeUnknown)}, after ` : ''}${
+          lostText(count, unknown)}`);
       element('missing').textContent = `Lost: ${lines.join('; ')}`;
       element('missing').hidden = false;
     }
-    for (const [key, value] of metadata) {
+    for (const [key, value] of [...metadata, ...(this.difference ? this.difference.metadata() : [])]) {
       const term = document.createElement('dt'), text = document.createElement('dd');
       term.textContent = key;
       text.textContent = value;
@@ -81,12 +125,18 @@ class Page {
   get type() { return Number(element('type').value); }
   get unit() { return (this.header.types[this.type] || { unit: 'count' }).unit; }
 
+  // Only what was added in a part of the run; null: all of it.
+  chooseTime(range) {
+    this.shown = range ? { ...this.own, selves: this.times.selvesWithin(this.own, range.begin, range.end) } : this.own;
+    this.rebuild();
+  }
+
   // Another tree, as processes or offsets are shown or not.
   rebuild() {
     const merges = element('merge').checked, hasOffsets = element('offsets').checked;
     const path = this.scene.tree ? this.pathOf(this.scene.focus) : [];
     this.scene.tree = merges || !hasOffsets
-      ? link(replaceFrames(this.own, replacements(this.frames, merges, hasOffsets))) : this.own;
+      ? link(replaceFrames(this.shown, replacements(this.frames, merges, hasOffsets))) : this.shown;
     this.scene.focus = this.scene.selected = this.nodeOf(path);
     this.revalue();
   }
@@ -115,17 +165,36 @@ class Page {
 
   // Other values of the same tree.
   revalue() {
-    const reason = element('reason').value;
-    const types = this.scene.tree.selves.length;
-    Object.assign(this.scene, types ? valuesOf(this.scene.tree, this.frames, this.type, reason ? reason.slice(1) : null)
-      : { self: new Float64Array(this.scene.tree.count), total: new Float64Array(this.scene.tree.count) });
+    const hasReasons = this.typesWithReasons.has(this.type) ||
+      this.typesWithReasons.has(this.header.types.length + this.type);
+    element('reasons').hidden = !hasReasons;
+    element('to-code').hidden = !this.codeView || !hasReasons;
+    const reason = hasReasons ? element('reason').value : '';
+    const { tree } = this.scene;
+    const types = tree.selves.length;
+    const source = this.difference || { valuesOf };
+    Object.assign(this.scene, types ? source.valuesOf(tree, this.frames, this.type, reason ? reason.slice(1) : null)
+      : { self: new Float64Array(tree.count), total: new Float64Array(tree.count) });
     while (this.scene.focus && !(this.scene.total[this.scene.focus] > 0))
       this.scene.focus = this.scene.tree.parent[this.scene.focus];
-    const { total } = this.scene;
-    const unknown = sumOfMatches(this.scene.tree, total, 0, this.frames.flags.map(flags => flags & Flag.UNKNOWN));
-    element('facts').textContent = [...this.facts, `${valueText(total[0], this.unit)} in all`,
-      ...(unknown > 0 ? [`${shareText(unknown, total[0])} with a frame that is unknown`] : [])].join(' · ');
+    const facts = this.difference && types ? this.difference.facts(this.frames, tree) : this.sumFacts();
+    element('facts').textContent = [...this.facts, ...facts].join(' · ');
+    this.showHeat();
     this.zoom(this.scene.focus);
+  }
+
+  // What the sum is, and how much of it has no name.
+  sumFacts() {
+    const { tree, total } = this.scene;
+    const unknown = sumOfMatches(tree, total, 0, this.frames.flags.map(flags => flags & Flag.UNKNOWN));
+    const { name } = this.header.types[this.type] || { name: 'nothing' };
+    return [`${valueText(total[0], this.unit)} in all (${name})`,
+      ...(unknown > 0 ? [`${shareText(unknown, total[0])} with one or more frames that are unknown`] : [])];
+  }
+
+  showHeat() {
+    if (this.heatmap && this.header.types[this.type])
+      this.heatmap.show({ type: this.type, ...this.header.types[this.type] });
   }
 
   zoom(node) {
@@ -177,6 +246,10 @@ class Page {
     if (this.matches && this.matches[frame])
       return { fill: colourText(GROUPS[GROUP_FOUND].colour, 0), ink: textColourOn(GROUPS[GROUP_FOUND].colour),
         label: this.labelOf(node) };
+    if (this.difference) {
+      const colour = this.difference.colour(node);
+      return { fill: colourText(colour, 0), ink: textColourOn(colour), label: this.labelOf(node) };
+    }
     return { fill: this.colours.fill[frame], ink: this.colours.text[frame], label: this.labelOf(node) };
   }
 
@@ -187,10 +260,14 @@ class Page {
     const frame = scene.tree.frame[node];
     if (node) {
       const place = frames.files[frame] && frames.files[frame] + (frames.line[frame] ? `:${frames.line[frame]}` : '');
-      lines.push(...[GROUPS[groupOf(frames, frame)].name, frames.modules[frame], place].filter(Boolean));
+      const kind = frames.kind[frame] === Kind.SEPARATOR ? 'from here on it is the device'
+        : GROUPS[groupOf(frames, frame)].name;
+      lines.push(...[kind, frames.modules[frame], place].filter(Boolean));
     }
+    if (this.difference && scene.tree.selves.length)
+      return [...lines, ...this.difference.describe(node)];
     lines.push(`${valueText(scene.total[node], this.unit)}, ${shareText(scene.total[node], scene.total[0])} of all`);
-    if (scene.focus && node !== scene.focus)
+    if (scene.tree.depth[node] > scene.tree.depth[scene.focus] && scene.focus)
       lines.push(`${shareText(scene.total[node], scene.total[scene.focus])} of ${this.labelOf(scene.focus)}`);
     if (scene.self[node] > 0 && scene.self[node] !== scene.total[node])
       lines.push(`${valueText(scene.self[node], this.unit)} itself`);
@@ -220,6 +297,8 @@ class Page {
       } catch (error) {
         element('search').classList.add('wrong');
         element('matched').textContent = error.message;
+        this.matches = null;
+        this.draw();
         return;
       }
     } else if (text) {
@@ -285,6 +364,7 @@ class Page {
       Backspace: () => this.back(),
       0: () => this.zoom(0),
       '/': () => element('search').focus(),
+      c: () => this.codeView && this.codeView.showNode(node),
     };
     if (actions[event.key]) {
       event.preventDefault();
@@ -311,16 +391,7 @@ class Page {
 
   pointAt(event) {
     const node = this.nodeUnder(event);
-    const tooltip = element('tooltip');
-    tooltip.hidden = node < 0;
-    if (node < 0)
-      return;
-    tooltip.textContent = this.describe(node).join('\n');
-    const left = Math.min(event.clientX + 14, window.innerWidth - tooltip.offsetWidth - 4);
-    const below = event.clientY + 18;
-    tooltip.style.left = `${Math.max(4, left)}px`;
-    tooltip.style.top = `${below + tooltip.offsetHeight > window.innerHeight
-      ? Math.max(4, event.clientY - tooltip.offsetHeight - 10) : below}px`;
+    showTooltip(node < 0 ? null : this.describe(node), event);
   }
 
   listen() {
@@ -351,7 +422,7 @@ class Page {
         this.zoom(node);
     });
     on('graph', 'mousemove', event => this.pointAt(event));
-    on('graph', 'mouseleave', () => { element('tooltip').hidden = true; });
+    on('graph', 'mouseleave', event => showTooltip(null, event));
     on('view', 'scroll', () => this.draw());
     on('theme', 'change', () => this.theme());
     document.addEventListener('keydown', event => {
@@ -360,7 +431,8 @@ class Page {
         element('search').focus();
       }
     });
-    new ResizeObserver(() => this.resize()).observe(element('view'));
+    new ResizeObserver(() => this.drawing.isFitting || this.resize()).observe(element('view'));
+    new ResizeObserver(() => this.heatmap && this.heatmap.heat && this.heatmap.draw()).observe(element('heat-view'));
     this.dark = window.matchMedia('(prefers-color-scheme: dark)');
     this.dark.addEventListener('change', () => this.theme());
     this.theme();
@@ -371,6 +443,8 @@ class Page {
     document.documentElement.dataset.theme = chosen;
     if (this.scene.tree)
       this.draw();
+    if (this.heatmap && this.heatmap.heat)
+      this.heatmap.draw();
   }
 }
 

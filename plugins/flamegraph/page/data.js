@@ -1,5 +1,7 @@
 // The profile in this page: how plugins/flamegraph/page_data.h has it.
 
+const element = name => document.getElementById(name);
+
 const Kind = Object.freeze({ PROCESS: 1, USER: 2, LINUX_KERNEL: 3, JIT: 4, SEPARATOR: 5, DEVICE_SOURCE: 6,
   DEVICE_FUNCTION: 7, DEVICE_INSTRUCTION: 8, STALL_REASON: 9, DEVICE_OFFSET: 10, CALL: 11, LOST: 12 });
 const Flag = Object.freeze({ INLINED: 1, UNKNOWN: 2, PRODUCER: 4 });
@@ -27,7 +29,8 @@ function numbersOf(bytes, position) {
   };
 }
 
-// -> { header, frames, tree }; node 0 of the tree is above all programs and has no frame.
+// -> { header, frames, tree, times (null: not known) }; node 0 of the tree is above all programs and has no frame. Of a
+// difference, the tree's selves has the earlier values behind those of all types.
 function parseProfile(bytes) {
   const length = new DataView(bytes.buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
@@ -42,9 +45,14 @@ function parseProfile(bytes) {
     frames.line[i] = next();
     frames.pid[i] = next();
   }
+  // Of code without a name the file is known more often than not.
+  for (let i = 0; i < frameCount; i++)
+    if (frames.flags[i] & Flag.UNKNOWN && frames.names[i] === '[unknown]' && frames.modules[i])
+      frames.names[i] = `[${frames.modules[i].replace(/.*\//, '')}]`;
   const count = next() + 1;
+  const types = header.types.length, sides = header.difference ? 2 : 1;
   const tree = { count, parent: new Int32Array(count), frame: new Int32Array(count),
-    selves: header.types.map(() => new Float64Array(count)) };
+    selves: Array.from({ length: sides * types }, () => new Float64Array(count)) };
   tree.parent[0] = tree.frame[0] = -1;
   for (let node = 1; node < count; node++) {
     const up = next();
@@ -54,9 +62,10 @@ function parseProfile(bytes) {
     tree.parent[node] = parent;
     tree.frame[node] = next();
     const has = next();
-    for (let type = 0; type < tree.selves.length; type++)
+    for (let type = 0; type < types; type++)
       if (has >>> type & 1)
-        tree.selves[type][node] = next();
+        for (let side = 0; side < sides; side++)
+          tree.selves[side * types + type][node] = next();
   }
-  return { header, frames, tree };
+  return { header, frames, tree, times: header.times ? new Times(header.times, next) : null };
 }

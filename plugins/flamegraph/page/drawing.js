@@ -10,14 +10,20 @@ class Drawing {
     this.space = space;
     this.view = view;
     this.context = canvas.getContext('2d');
-    this.letter = 0; // width of one
+    this.letters = new Map(); // by a character: its width
   }
 
   get width() { return this.view.clientWidth; }
 
-  // Where a level is, from the top of the canvas. The ground is at the bottom, or at the top.
+  // Where levels are, from the top of the canvas. The ground is at the bottom, or at the top. To ask the browser for a
+  // size takes it as long as to draw a frame: once for all levels.
+  tops(scene) {
+    const scrolled = this.view.scrollTop, ground = this.ground(scene);
+    return scene.isIcicle ? level => level * ROW - scrolled : level => ground - (level + 1) * ROW;
+  }
+
   top(scene, level) {
-    return scene.isIcicle ? level * ROW - this.view.scrollTop : this.ground(scene) - (level + 1) * ROW;
+    return this.tops(scene)(level);
   }
 
   ground(scene) {
@@ -33,10 +39,17 @@ class Drawing {
     this.space.style.height = `${scene.rows * ROW}px`;
   }
 
+  // Whether the canvas is as large as the view.
+  get isFitting() {
+    const scale = window.devicePixelRatio || 1;
+    return this.canvas.width === Math.round(this.width * scale)
+      && this.canvas.height === Math.round(this.view.clientHeight * scale);
+  }
+
   fit() {
     const scale = window.devicePixelRatio || 1;
     const height = this.view.clientHeight;
-    if (this.canvas.width !== Math.round(this.width * scale) || this.canvas.height !== Math.round(height * scale)) {
+    if (!this.isFitting) {
       this.canvas.width = Math.round(this.width * scale);
       this.canvas.height = Math.round(height * scale);
       this.canvas.style.height = `${height}px`;
@@ -44,64 +57,64 @@ class Drawing {
     this.context.setTransform(scale, 0, 0, scale, 0, 0);
     this.context.font = FONT;
     this.context.textBaseline = 'middle';
-    if (!this.letter)
-      this.letter = this.context.measureText('abcdefghijklmnopqrstuvwxyz').width / 26;
   }
 
-  // As much of a text as has room; texts of known bad cases are measured, not guessed.
+  widthOf(character) {
+    let width = this.letters.get(character);
+    if (width === undefined)
+      this.letters.set(character, width = this.context.measureText(character).width);
+    return width;
+  }
+
+  // As much of a text as has room, by the widths of its characters: to measure texts takes longer than to draw them.
   shorten(text, room) {
-    const guess = Math.floor(room / this.letter);
-    if (guess < 2)
-      return '';
-    let short = text.length > 2 * guess ? text.slice(0, 2 * guess) : text;
-    if (short === text && this.context.measureText(text).width <= room)
-      return text;
-    let low = 0, high = short.length;
-    while (low < high) {
-      const middle = low + high + 1 >> 1;
-      if (this.context.measureText(`${short.slice(0, middle)}…`).width <= room)
-        low = middle;
-      else
-        high = middle - 1;
+    const dots = this.widthOf('…');
+    let width = 0, length = 0, fits = 0;
+    for (const character of text) {
+      width += this.widthOf(character);
+      if (width > room)
+        return fits > 1 ? `${text.slice(0, fits)}…` : '';
+      length += character.length;
+      if (width + dots <= room)
+        fits = length;
     }
-    return low > 1 ? `${short.slice(0, low)}…` : '';
+    return text;
   }
 
   draw(scene) {
     this.fit();
     const { context } = this;
     const styles = getComputedStyle(document.documentElement);
+    const top = this.tops(scene), text = styles.getPropertyValue('--text');
     const height = this.view.clientHeight;
     context.clearRect(0, 0, this.width, height);
     const edges = [this.levelAt(scene, 0), this.levelAt(scene, height)].sort((a, b) => a - b);
     const quiet = styles.getPropertyValue('--edge');
     layOut(scene.tree, scene.total, scene.focus, this.width, edges[0], edges[1],
-      (node, level, left, width, isAbove) => this.drawFrame(scene, node, level, left, width, isAbove),
+      (node, level, left, width, isAbove) => this.drawFrame(scene.look(node), node === scene.selected, top(level), left,
+        width, isAbove, text),
       (level, left, width) => {
         context.fillStyle = quiet;
-        context.fillRect(left, this.top(scene, level), Math.max(width, 0.5), ROW - 1);
+        context.fillRect(left, top(level), Math.max(width, 0.5), ROW - 1);
       });
   }
 
-  drawFrame(scene, node, level, left, width, isAbove) {
+  drawFrame({ fill, ink, label }, isSelected, top, left, width, isAbove, plainInk) {
     const { context } = this;
-    const top = this.top(scene, level);
-    const { fill, ink, label } = scene.look(node);
     context.globalAlpha = isAbove ? 0.55 : 1;
     context.fillStyle = fill;
     context.fillRect(left, top, width > 2 ? width - 0.5 : width, ROW - 1);
     context.globalAlpha = 1;
-    if (node === scene.selected) {
+    if (isSelected) {
       context.lineWidth = 2;
-      context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue('--text');
+      context.strokeStyle = plainInk;
       context.strokeRect(left + 1, top + 1, Math.max(width - 2, 1), ROW - 3);
     }
-    if (width < 2 * this.letter + 2 * PADDING)
-      return;
-    const text = this.shorten(label, width - 2 * PADDING);
+    const room = width - 2 * PADDING;
+    const text = room > 2 * ROW / 3 ? this.shorten(label, room) : '';
     if (text) {
-      context.fillStyle = isAbove ? getComputedStyle(document.documentElement).getPropertyValue('--text') : ink;
-      context.fillText(text, left + PADDING, top + ROW / 2);
+      context.fillStyle = isAbove ? plainInk : ink;
+      context.fillText(text, left + PADDING, top + ROW / 2, room);
     }
   }
 }

@@ -90,6 +90,17 @@ function valuesOf(tree, frames, type, reason) {
   return { self, total };
 }
 
+// The value types of which something waits for a stall reason.
+function typesWithReasons(tree, frames) {
+  const isOfReason = new Uint8Array(tree.count), types = new Set();
+  for (let node = 1; node < tree.count; node++) {
+    isOfReason[node] = isOfReason[tree.parent[node]] || frames.kind[tree.frame[node]] === Kind.STALL_REASON ? 1 : 0;
+    if (isOfReason[node])
+      tree.selves.forEach((self, type) => self[node] > 0 && types.add(type));
+  }
+  return types;
+}
+
 function ancestorsOf(tree, node) {
   const path = [];
   for (; node > 0; node = tree.parent[node])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records that later records refer to by id, kept so that rows can have names: strings, stacks, value types, ... */
-#ifndef IAPROF_PLUGINS_CSV_DEFINITIONS_H
-#define IAPROF_PLUGINS_CSV_DEFINITIONS_H
+/* Records that later records refer to by id, for sinks, which need names for them: strings, stacks, value types, ... */
+#ifndef IAPROF_PLUGINS_COMMON_DEFINITIONS_H
+#define IAPROF_PLUGINS_COMMON_DEFINITIONS_H
 
 #include <iaprof/record.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Definitions by type, source and id: see definitions.h. */
-#include "definitions.h"
+/* Definitions by type, source and id: see common/definitions.h. */
+#include "common/definitions.h"
 
 #include <errno.h>
 #include <search.h>

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See page_source.h. */
+#include "page_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TAB_WIDTH 8u
+/* Lines that begin further to the right begin there. */
+#define INDENT_MAX 400u
+
+struct file {
+	const struct named *named;
+	char *text; /* NULL: why it is not there */
+	size_t size;
+	const char *why;
+};
+
+static int compare_weights(const void *left, const void *right)
+{
+	const struct file *a = *(const struct file *const *)left, *b = *(const struct file *const *)right;
+	if (a->named->weight != b->named->weight)
+		return a->named->weight > b->named->weight ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* A name is made safe without the blanks at its begin, which mean something in a source. */
+static void append_line(struct text *text, const char *line)
+{
+	unsigned indent = 0;
+	for (; *line == ' ' || *line == '\t'; line++)
+		indent = *line == '\t' ? (indent / TAB_WIDTH + 1) * TAB_WIDTH : indent + 1;
+	text_append_format(text, "[%u,", indent < INDENT_MAX ? indent : INDENT_MAX);
+	text_append_json(text, line);
+	text_append_string(text, "]");
+}
+
+static void append_lines(struct text *text, const struct file *file)
+{
+	char *line = file->text, *const end = file->text + file->size;
+	text_append_string(text, ",\"lines\":[");
+	while (line < end && !text->failed) {
+		char *next = memchr(line, '\n', (size_t)(end - line));
+		size_t length = (size_t)((next ? next : end) - line);
+		line[length - (length && line[length - 1] == '\r')] = '\0';
+		line[length] = '\0';
+		text_append_string(text, line == file->text ? "" : ",");
+		append_line(text, line);
+		line += length + 1;
+	}
+	text_append_string(text, "]");
+}
+
+void page_source_append(struct text *text, const struct name_table *files, struct code_sources *sources)
+{
+	struct file *items = calloc(files->count + 1, sizeof *items);
+	struct file **order = calloc(files->count + 1, sizeof *order);
+	text->failed |= !items || !order;
+	for (size_t i = 0; !text->failed && i < files->count; i++) {
+		items[i].named = &files->items[i];
+		order[i] = &items[i];
+	}
+	if (!text->failed && files->count)
+		qsort(order, files->count, sizeof *order, compare_weights);
+	for (size_t i = 0; !text->failed && i < files->count; i++)
+		order[i]->text = code_sources_read(sources, order[i]->named->name, &order[i]->size, &order[i]->why);
+	text_append_string(text, "[");
+	for (size_t i = 0; !text->failed && i < files->count; i++) {
+		text_append_string(text, i ? ",{\"name\":" : "{\"name\":");
+		text_append_json(text, items[i].named->name);
+		if (items[i].text) {
+			append_lines(text, &items[i]);
+		} else {
+			text_append_string(text, ",\"why\":");
+			text_append_json(text, items[i].why);
+		}
+		text_append_string(text, "}");
+	}
+	text_append_string(text, "]");
+	for (size_t i = 0; items && i < files->count; i++)
+		free(items[i].text);
+	free(items);
+	free(order);
+}

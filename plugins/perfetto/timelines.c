@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See timelines.h. */
+#include "timelines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKET_COUNT (sizeof((struct timelines *)NULL)->buckets / sizeof(struct timeline *))
+
+/* Whether an event is written before another: the one around others first. */
+static bool is_earlier(const struct timeline_event *event, const struct timeline_event *other)
+{
+	if (event->begin != other->begin)
+		return event->begin < other->begin;
+	if (event->end != other->end)
+		return event->end > other->end;
+	if (event->depth != other->depth)
+		return event->depth < other->depth;
+	return event->order < other->order;
+}
+
+static void sift_up(struct timeline_event *events, size_t at)
+{
+	for (size_t parent; at && is_earlier(&events[at], &events[parent = (at - 1) / 2]); at = parent) {
+		struct timeline_event swapped = events[at];
+		events[at] = events[parent];
+		events[parent] = swapped;
+	}
+}
+
+static void sift_down(struct timeline_event *events, size_t count)
+{
+	for (size_t at = 0;;) {
+		size_t first = at;
+		for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
+			if (is_earlier(&events[child], &events[first]))
+				first = child;
+		if (first == at)
+			return;
+		struct timeline_event swapped = events[at];
+		events[at] = events[first];
+		events[first] = swapped;
+		at = first;
+	}
+}
+
+static void end_innermost(const struct timelines *timelines, struct timeline_lane *lane)
+{
+	lane->count--;
+	timelines->writer.end(timelines->writer.context, lane->tracks[lane->count], lane->ends[lane->count]);
+}
+
+/* Whether a slice can be the next one in a lane; ends those that are over by then. */
+static bool lane_takes(const struct timelines *timelines, const struct timeline *timeline, uint32_t number,
+		       const struct timeline_event *event)
+{
+	struct timeline_lane *lane = &timeline->lanes[number];
+	if (event->begin < lane->begin)
+		return false; /* came too late: what is there has been written */
+	while (lane->count && lane->ends[lane->count - 1] <= event->begin)
+		end_innermost(timelines, lane);
+	if (!lane->count)
+		return true;
+	return timeline->nests && lane->count < IAPROF_CALL_DEPTH_MAX && event->end <= lane->ends[lane->count - 1] &&
+	       event->depth > lane->depths[lane->count - 1];
+}
+
+/* The lane for a slice; TIMELINE_LANE_COUNT_MAX when there is none. */
+static uint32_t find_lane(struct timelines *timelines, struct timeline *timeline, const struct timeline_event *event)
+{
+	for (uint32_t i = 0; i < timeline->lane_count; i++)
+		if (lane_takes(timelines, timeline, i, event))
+			return i;
+	if (timeline->lane_count == TIMELINE_LANE_COUNT_MAX || event->begin < timelines->forgotten)
+		return TIMELINE_LANE_COUNT_MAX;
+	struct timeline_lane *lanes = realloc(timeline->lanes, (timeline->lane_count + 1) * sizeof *lanes);
+	if (!lanes)
+		return TIMELINE_LANE_COUNT_MAX;
+	timeline->lanes = lanes;
+	lanes[timeline->lane_count] = (struct timeline_lane){ 0 };
+	return timeline->lane_count++;
+}
+
+static void write_event(struct timelines *timelines, struct timeline *timeline, const struct timeline_event *event)
+{
+	if (event->begin == event->end) {
+		timelines->writer.begin(timelines->writer.context, timeline, 0, event);
+		return;
+	}
+	uint32_t number = find_lane(timelines, timeline, event);
+	if (number == TIMELINE_LANE_COUNT_MAX) {
+		timelines->not_drawn++;
+		return;
+	}
+	struct timeline_lane *lane = &timeline->lanes[number];
+	lane->begin = event->begin;
+	lane->ends[lane->count] = event->end;
+	lane->depths[lane->count] = event->depth;
+	lane->tracks[lane->count++] = timelines->writer.begin(timelines->writer.context, timeline, number, event);
+}
+
+static void write_first(struct timelines *timelines, struct timeline *timeline)
+{
+	struct timeline_event event = timeline->events[0];
+	timeline->events[0] = timeline->events[--timeline->event_count];
+	sift_down(timeline->events, timeline->event_count);
+	timelines->waiting--;
+	write_event(timelines, timeline, &event);
+	free(event.record);
+}
+
+static void end_lanes(struct timelines *timelines, struct timeline *timeline, uint64_t before)
+{
+	for (uint32_t i = 0; i < timeline->lane_count; i++) {
+		struct timeline_lane *lane = &timeline->lanes[i];
+		while (lane->count && lane->ends[lane->count - 1] < before) {
+			lane->begin = lane->ends[lane->count - 1];
+			end_innermost(timelines, lane);
+		}
+	}
+}
+
+/* Whether a nested slice has to wait for the one around it, which ends later, so it is told later. */
+static bool waits_for_outer(const struct timeline *timeline)
+{
+	const struct timeline_event *event = &timeline->events[0];
+	if (!timeline->nests || !event->depth || event->begin == event->end)
+		return false;
+	for (uint32_t i = 0; i < timeline->lane_count; i++) {
+		const struct timeline_lane *lane = &timeline->lanes[i];
+		for (uint32_t at = lane->count; at-- > 0;)
+			if (lane->depths[at] < event->depth && lane->ends[at] >= event->end)
+				return false;
+	}
+	return true;
+}
+
+static void timeline_free(struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->event_count; i++)
+		free(timeline->events[i].record);
+	free(timeline->events);
+	free(timeline->lanes);
+	free(timeline);
+}
+
+static bool is_idle(const struct timeline *timeline)
+{
+	for (uint32_t i = 0; i < timeline->lane_count; i++)
+		if (timeline->lanes[i].count)
+			return false;
+	return !timeline->event_count;
+}
+
+/* When there are many tracks, forgets those that nothing waits for and whose slices ended before a time. */
+static void forget_idle(struct timelines *timelines, uint64_t before)
+{
+	if (timelines->count <= TIMELINES_COUNT_MAX)
+		return;
+	for (size_t i = 0; i < BUCKET_COUNT; i++)
+		for (struct timeline **place = &timelines->buckets[i], *timeline; (timeline = *place);) {
+			if (!timeline->event_count)
+				end_lanes(timelines, timeline, before);
+			if (!is_idle(timeline)) {
+				place = &timeline->next;
+				continue;
+			}
+			*place = timeline->next;
+			timelines->count--;
+			timeline_free(timeline);
+		}
+	if (timelines->forgotten < before)
+		timelines->forgotten = before;
+}
+
+/* Each track lets the older half of its events go, so that one walk over all of them makes room for many. */
+static void make_room(struct timelines *timelines)
+{
+	uint64_t latest = 0;
+	for (size_t i = 0; i < BUCKET_COUNT; i++)
+		for (struct timeline *timeline = timelines->buckets[i]; timeline; timeline = timeline->next)
+			for (size_t count = (timeline->event_count + 1) / 2; count; count--) {
+				if (timeline->events[0].begin > latest)
+					latest = timeline->events[0].begin;
+				write_first(timelines, timeline);
+			}
+	forget_idle(timelines, latest);
+}
+
+/* *found: the timeline of a track, a new one when there is none; NULL when there are too many. False: out of memory. */
+static bool find_or_add(struct timelines *timelines, const struct track_key *key, bool nests, struct timeline **found)
+{
+	struct timeline **bucket = &timelines->buckets[track_key_hash(key) % BUCKET_COUNT];
+	for (struct timeline *timeline = *bucket; timeline; timeline = timeline->next)
+		if (track_key_is_equal(&timeline->key, key)) {
+			*found = timeline;
+			return true;
+		}
+	*found = NULL;
+	if (timelines->count >= TIMELINES_BUSY_COUNT_MAX)
+		return true;
+	struct timeline *timeline = calloc(1, sizeof *timeline);
+	if (!timeline)
+		return false;
+	timeline->key = *key;
+	timeline->nests = nests;
+	timeline->next = *bucket;
+	*bucket = timeline;
+	timelines->count++;
+	*found = timeline;
+	return true;
+}
+
+bool timelines_add(struct timelines *timelines, const struct track_key *key, bool nests,
+		   const struct timeline_event *event)
+{
+	if (timelines->waiting >= TIMELINES_WAITING_COUNT_MAX)
+		make_room(timelines);
+	struct timeline *timeline;
+	if (!find_or_add(timelines, key, nests, &timeline))
+		return false;
+	if (!timeline) {
+		timelines->refused++;
+		return true;
+	}
+	if (timeline->event_count == timeline->event_capacity) {
+		size_t capacity = timeline->event_capacity ? 2 * timeline->event_capacity : 16;
+		struct timeline_event *events = realloc(timeline->events, capacity * sizeof *events);
+		if (!events)
+			return false;
+		timeline->events = events;
+		timeline->event_capacity = capacity;
+	}
+	struct timeline_event *added = &timeline->events[timeline->event_count];
+	*added = *event;
+	added->order = timelines->order++;
+	added->record = malloc(event->record->size);
+	if (!added->record)
+		return false;
+	memcpy(added->record, event->record, event->record->size);
+	sift_up(timeline->events, timeline->event_count++);
+	timelines->waiting++;
+	return true;
+}
+
+void timelines_flush(struct timelines *timelines, uint64_t before, uint64_t before_nested)
+{
+	for (size_t i = 0; i < BUCKET_COUNT; i++)
+		for (struct timeline *timeline = timelines->buckets[i]; timeline; timeline = timeline->next)
+			while (timeline->event_count && timeline->events[0].begin < before &&
+			       (timeline->events[0].begin < before_nested || !waits_for_outer(timeline)))
+				write_first(timelines, timeline);
+	forget_idle(timelines, before);
+}
+
+void timelines_finish(struct timelines *timelines)
+{
+	for (size_t i = 0; i < BUCKET_COUNT; i++)
+		for (struct timeline *timeline = timelines->buckets[i]; timeline; timeline = timeline->next) {
+			while (timeline->event_count)
+				write_first(timelines, timeline);
+			end_lanes(timelines, timeline, UINT64_MAX);
+		}
+}
+
+void timelines_free(struct timelines *timelines)
+{
+	for (size_t i = 0; i < BUCKET_COUNT; i++)
+		for (struct timeline *timeline = timelines->buckets[i], *next; timeline; timeline = next) {
+			next = timeline->next;
+			timeline_free(timeline);
+		}
+	memset(timelines->buckets, 0, sizeof timelines->buckets);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See capture_replay.h. */
+#include "capture_replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum pass {
+	PASS_NAMES, /* what strings, sources, value types, addresses, functions of code objects, listings and stacks are
+		     */
+	PASS_EVENTS, /* everything else */
+	PASS_VALUES  /* within the second one, by a reader of their own */
+};
+
+static int open_reader(struct capture_replay *capture, const struct iaprof_host *host)
+{
+	capture_reader_close(&capture->reader);
+	capture->reader = (struct capture_reader){ .read = replay_input_read, .context = capture->input };
+	int result = capture_reader_open(&capture->reader);
+	if (result == -ECANCELED)
+		return result;
+	return result < 0 ? host->fail(host, result, "%s: %s", capture->input->file, capture->reader.wrong) : 0;
+}
+
+int capture_replay_open(struct capture_replay *capture, const struct iaprof_host *host, struct replay_input *input)
+{
+	capture->input = input;
+	capture->selected = malloc(CAPTURE_BLOCK_SIZE_MAX);
+	if (!capture->selected)
+		return host->fail(host, ENOMEM, "not enough memory");
+	int result = replay_input_keep(input, host);
+	return result ? result : open_reader(capture, host);
+}
+
+/* Goes back to the beginning: of what was read so far, for a pipe. */
+static int read_again(struct capture_replay *capture, const struct iaprof_host *host)
+{
+	int result = replay_input_rewind(capture->input, host);
+	return result ? result : open_reader(capture, host);
+}
+
+static enum pass pass_of(const struct iaprof_record *record)
+{
+	switch (record->type) {
+	case IAPROF_RECORD_STRING:
+	case IAPROF_RECORD_SOURCE:
+	case IAPROF_RECORD_VALUE_TYPE:
+	case IAPROF_RECORD_FRAMES:
+	case IAPROF_RECORD_STACK_FRAMES:
+	case IAPROF_RECORD_CODE_FUNCTION:
+	case IAPROF_RECORD_CODE_LISTING:
+	case IAPROF_RECORD_PROFILE_STACK:
+		return PASS_NAMES;
+	case IAPROF_RECORD_PROFILE_VALUE:
+		return PASS_VALUES;
+	default:
+		return PASS_EVENTS;
+	}
+}
+
+static int emit(const struct iaprof_host *host, const struct capture_replay *capture, const struct iaprof_batch *batch)
+{
+	int sent = batch->count ? host->emit(host, batch) : 0;
+	return sent < 0 ? host->fail(host, sent, "%s: the records of block %" PRIu64 " are refused: %s",
+				     capture->input->file, capture->reader.totals.blocks - 1, strerror(-sent))
+			: 0;
+}
+
+/* What damage there is in the file is told by the pass that meets it. */
+static int emit_values(const struct iaprof_host *host, struct capture_replay *capture, uint64_t until)
+{
+	const struct iaprof_record *record;
+	int result = 0;
+	while (capture->has_values && (result = replay_values_next(&capture->values, until, &record)) > 0) {
+		struct iaprof_batch batch = { .records = record, .size = record->size, .count = 1 };
+		result = emit(host, capture, &batch);
+		if (result < 0)
+			return result;
+	}
+	if (result == 0 || result == -EBADMSG || result == -ECANCELED)
+		return result == -ECANCELED ? result : 0;
+	return host->fail(host, result, "%s: %s", capture->input->file, capture->values.reader.wrong);
+}
+
+static int emit_selected(const struct iaprof_host *host, struct capture_replay *capture,
+			 const struct iaprof_batch *batch, enum pass pass)
+{
+	struct iaprof_batch selected = { .records = capture->selected };
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
+		if (pass == PASS_NAMES)
+			capture->has_values |= record->type == IAPROF_RECORD_PROFILE_VALUE;
+		if (pass_of(record) != pass)
+			continue;
+		if (record->type == IAPROF_RECORD_SYNC && capture->has_values) {
+			int result = emit(host, capture, &selected);
+			selected.size = selected.count = 0;
+			if (result == 0)
+				result = emit_values(host, capture, record->time);
+			if (result < 0)
+				return result;
+		}
+		memcpy(capture->selected + selected.size, record, record->size);
+		selected.size += record->size;
+		selected.count++;
+	}
+	return emit(host, capture, &selected);
+}
+
+/* Sends what belongs to a pass. -ECANCELED when the run is to end. What is damaged is told by the last pass. */
+static int send_pass(const struct iaprof_host *host, struct capture_replay *capture, enum pass pass)
+{
+	struct iaprof_batch batch;
+	int result;
+	while ((result = capture_reader_next(&capture->reader, &batch)) > 0) {
+		int sent = emit_selected(host, capture, &batch, pass);
+		if (sent < 0)
+			return sent;
+		if (replay_input_is_stopping(capture->input))
+			return -ECANCELED;
+	}
+	if (result == -ECANCELED)
+		return result;
+	if (pass == PASS_NAMES)
+		return 0;
+	int sent = emit_values(host, capture, UINT64_MAX);
+	if (sent < 0)
+		return sent;
+	if (result < 0)
+		return host->fail(host, result, "%s: %s; the %" PRIu64 " records before it were replayed",
+				  capture->input->file, capture->reader.wrong, capture->reader.totals.records);
+	return 0;
+}
+
+int capture_replay_run(struct capture_replay *capture, const struct iaprof_host *host)
+{
+	int result = send_pass(host, capture, PASS_NAMES);
+	if (result == 0)
+		result = read_again(capture, host);
+	if (result == 0 && capture->has_values) {
+		result = replay_values_open(&capture->values, capture->input->descriptor, capture->input->stopping);
+		if (result < 0 && result != -ECANCELED)
+			result = host->fail(host, result, "%s: %s", capture->input->file, capture->values.reader.wrong);
+	}
+	if (result == 0)
+		result = send_pass(host, capture, PASS_EVENTS);
+	return result == -ECANCELED ? 0 : result;
+}
+
+void capture_replay_close(struct capture_replay *capture)
+{
+	capture_reader_close(&capture->reader);
+	replay_values_close(&capture->values);
+	free(capture->selected);
+	capture->selected = NULL;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See perf_script.h. */
+#include "perf_script.h"
+
+#include <errno.h>
+
+#include "text_span.h"
+
+static struct perf_text keep(struct perf_script *script, struct text_span span)
+{
+	struct perf_text kept = { .offset = script->texts.size, .length = span.length };
+	if (span.length)
+		text_append(&script->texts, span.text, span.length);
+	return kept;
+}
+
+static struct text_span text_of(const struct perf_script *script, struct perf_text text)
+{
+	return text.length ? (struct text_span){ script->texts.data + text.offset, text.length }
+			   : (struct text_span){ 0 };
+}
+
+static void refuse(struct perf_script *script, const struct text_line *line, const char *why)
+{
+	if (script->taker->refuse)
+		script->taker->refuse(script->taker->context, line, why);
+}
+
+static bool is_clock(struct text_span event)
+{
+	const char *colon = event.length ? memchr(event.text, ':', event.length) : NULL;
+	if (colon)
+		event.length = (size_t)(colon - event.text);
+	return span_is(event, "cpu-clock") || span_is(event, "task-clock");
+}
+
+static void describe_value(const struct perf_script *script, struct text_sample *sample)
+{
+	const struct perf_header *header = &script->header;
+	sample->value_type = text_of(script, script->event);
+	sample->count = 1;
+	sample->value = header->has_period ? header->period : 1;
+	sample->unit = !header->has_period ? "samples" : is_clock(sample->value_type) ? "nanoseconds" : "count";
+	if (!sample->value_type.length)
+		sample->value_type = span_of(header->has_period ? "period" : "samples");
+	sample->begin = sample->time = header->has_time ? header->time : 0;
+}
+
+/* The time before a later sample: there may be others of the same time. */
+static int advance(struct perf_script *script, uint64_t time)
+{
+	if (time <= script->time)
+		return 0;
+	script->time = time;
+	return script->taker->time ? script->taker->time(script->taker->context, time - 1) : 0;
+}
+
+static int give(struct perf_script *script)
+{
+	struct text_span comm = text_of(script, script->comm);
+	struct text_frame *next = script->frames;
+	/* Without one it is not known whose stack it is; the name says so. */
+	*next++ = (struct text_frame){ .name = comm.length ? comm : span_of("[unknown]"),
+				       .kind = IAPROF_FRAME_PROCESS,
+				       .pid = script->header.pid };
+	for (uint32_t i = script->count; i-- > 0;) {
+		const struct perf_script_frame *frame = &script->stack[i];
+		*next++ = (struct text_frame){ .name = text_of(script, frame->name),
+					       .module = text_of(script, frame->module),
+					       .file = text_of(script, frame->file),
+					       .line = frame->line,
+					       .kind = frame->kind,
+					       .flags = frame->flags };
+	}
+	struct text_sample sample = { .frames = script->frames,
+				      .frame_count = script->count + 1,
+				      .is_cut = script->is_cut };
+	describe_value(script, &sample);
+	int result = advance(script, sample.time);
+	return result || !script->taker->sample ? result : script->taker->sample(script->taker->context, &sample);
+}
+
+/* Ends the sample whose lines came, if there is one. */
+static int end(struct perf_script *script)
+{
+	int result = 0;
+	if (script->texts.failed)
+		return -ENOMEM;
+	if (script->is_begun && !script->header.is_certain && !script->count) {
+		script->first.text = text_of(script, script->comm);
+		refuse(script, &script->first, "is neither the beginning of a sample nor a frame");
+	} else if (script->is_begun) {
+		result = give(script);
+	}
+	script->is_begun = script->is_cut = false;
+	script->count = 0;
+	script->texts.size = 0;
+	return result;
+}
+
+static void push(struct perf_script *script, const struct text_frame *frame)
+{
+	size_t size = frame->name.length + frame->module.length;
+	/* One place is the program's. */
+	if (script->count >= TEXT_FRAMES_MAX - 1 || size > PERF_STACK_TEXT_MAX ||
+	    script->texts.size > PERF_STACK_TEXT_MAX - size) {
+		script->is_cut = true;
+		return;
+	}
+	script->stack[script->count++] = (struct perf_script_frame){ .name = keep(script, frame->name),
+								     .module = keep(script, frame->module),
+								     .kind = frame->kind,
+								     .flags = frame->flags };
+}
+
+/* "  tile.c:31" below a frame, with -F +srcline. */
+static bool take_source_line(struct perf_script *script, struct text_span line)
+{
+	struct text_span place = span_trim(line);
+	struct perf_script_frame *frame = script->count ? &script->stack[script->count - 1] : NULL;
+	size_t colon = place.length;
+	uint64_t number;
+	while (colon > 0 && place.text[colon - 1] != ':')
+		colon--;
+	if (!frame || colon < 2 || !span_decimal(span_part(place, colon, place.length), &number) ||
+	    number > UINT32_MAX || place.length > PERF_STACK_TEXT_MAX - script->texts.size)
+		return false;
+	if (number && place.text[0] != '?') {
+		frame->file = keep(script, span_part(place, 0, colon - 1));
+		frame->line = (uint32_t)number;
+	}
+	return true;
+}
+
+/* "PERF_RECORD_LOST lost 12" (--show-lost-events); other such lines tell of processes, not of samples. */
+static int take_record(struct perf_script *script, const struct perf_header *header)
+{
+	struct text_span rest = header->rest, kind = span_take_word(&rest), word = span_take_word(&rest);
+	struct text_lost lost = { .source = span_of("perf"), .reason = span_of("lost") };
+	if (!span_begins(kind, "PERF_RECORD_LOST") || !span_is(word, "lost"))
+		return 0;
+	if (!span_decimal(span_take_word(&rest), &lost.count))
+		lost.count = IAPROF_COUNT_UNKNOWN;
+	lost.time = header->has_time ? header->time : 0;
+	return script->taker->lost ? script->taker->lost(script->taker->context, &lost) : 0;
+}
+
+/* False: the line is no beginning of a sample. */
+static bool begin(struct perf_script *script, const struct text_line *line, int *result)
+{
+	struct perf_header header;
+	struct text_frame frame;
+	if (!perf_header_read(line->text, &header))
+		return false;
+	*result = end(script);
+	if (*result)
+		return true;
+	if (!header.event.length && span_begins(header.rest, "PERF_RECORD_")) {
+		*result = take_record(script, &header);
+		return true;
+	}
+	script->is_begun = true;
+	script->header = header;
+	script->comm = keep(script, header.comm);
+	script->event = keep(script, header.event);
+	script->first = (struct text_line){ .number = line->number };
+	if (header.rest.length && memchr(line->text.text, '(', line->text.length) &&
+	    perf_frame_read(header.rest, &frame) && frame.name.length)
+		push(script, &frame);
+	return true;
+}
+
+int perf_script_line(struct perf_script *script, const struct text_line *line)
+{
+	struct text_span text = line->text;
+	struct text_frame frame;
+	struct perf_header header;
+	int result = 0;
+	if (line->wrong) {
+		refuse(script, line, line->wrong);
+		return 0;
+	}
+	if (!span_trim(text).length)
+		return end(script);
+	if (span_is_comment(text) && !script->is_begun)
+		return 0;
+	bool is_indented = is_blank(text.text[0]);
+	/* perf puts a tab before frames; where that became blanks, a sample of a program called "bad" looks like one.
+	 */
+	bool may_be_frame = text.text[0] == '\t' || (is_indented && script->is_begun &&
+						     !(perf_header_read(text, &header) && header.is_certain));
+	if (may_be_frame && perf_frame_read(text, &frame)) {
+		/* With -F ip,sym there is no other line. */
+		if (!script->is_begun)
+			script->header = (struct perf_header){ .is_certain = true };
+		if (!script->is_begun)
+			script->comm = script->event = (struct perf_text){ 0 };
+		script->is_begun = true;
+		push(script, &frame);
+		return 0;
+	}
+	if (is_indented && script->is_begun && take_source_line(script, text))
+		return 0;
+	if (!begin(script, line, &result))
+		refuse(script, line, "is neither the beginning of a sample nor a frame");
+	return result;
+}
+
+int perf_script_end(struct perf_script *script)
+{
+	int result = end(script);
+	if (!result && script->time && script->taker->time)
+		result = script->taker->time(script->taker->context, script->time);
+	return result;
+}
+
+void perf_script_free(struct perf_script *script)
+{
+	text_free(&script->texts);
+}
+
+bool perf_script_is(struct text_span line, struct text_span after)
+{
+	struct perf_header header;
+	struct text_frame frame;
+	bool is_header = perf_header_read(line, &header);
+	if (line.text[0] == '\t' && perf_frame_read(line, &frame))
+		return true;
+	return is_header &&
+	       (header.is_certain || (after.length && after.text[0] == '\t' && perf_frame_read(after, &frame)));
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sends a text profile, whatever its format, as records; and says what of it could not be read. */
+#ifndef IAPROF_PLUGINS_REPLAY_TEXT_REPLAY_H
+#define IAPROF_PLUGINS_REPLAY_TEXT_REPLAY_H
+
+#include <iaprof/host.h>
+
+#include "folded_text.h"
+#include "perf_script.h"
+#include "profile_records.h"
+#include "stall_stream.h"
+#include "text_format.h"
+#include "text_lines.h"
+
+struct text_replay_options {
+	const char *file; /* for messages */
+	enum text_format format;
+	const char *value_type, *unit; /* of what does not say it: folded text */
+};
+
+/* Large: not for the stack. Initialise with {0} before text_replay_init(). */
+struct text_replay {
+	struct text_replay_options options;
+	const struct iaprof_host *host;
+	struct text_lines lines;
+	struct text_taker taker;
+	struct profile_records records;
+	struct folded_text folded;
+	struct perf_script perf_script;
+	struct stall_stream stream;
+	uint64_t refused; /* lines */
+	struct {
+		uint64_t number;
+		char why[80], text[48];
+	} first_refused;
+};
+
+/* These return 0, or a negative errno after host->fail(). */
+int text_replay_init(struct text_replay *replay, const struct iaprof_host *host,
+		     const struct text_replay_options *options);
+int text_replay_feed(struct text_replay *replay, const char *bytes, size_t size);
+/* After the last bytes; is_whole: what came last is a whole line, though it may lack its end. */
+int text_replay_end(struct text_replay *replay, bool is_whole);
+void text_replay_free(struct text_replay *replay);
+
+#endif
