@@ -11,12 +11,12 @@
 
 #include "base/clock.h"
 #include "child.h"
+#include "ratio.h"
 
 #define SECONDS 5
 #define KERNELS 200
 #define MANY_KERNELS 10000
 #define FEW_KERNELS 10
-#define MEBIBYTE 1048576.0
 
 struct programs {
 	const char *iaprof, *load, *delay, *image;

@@ -6,12 +6,12 @@
 
 #include "base/cleanup.h"
 #include "child.h"
+#include "ratio.h"
 
 #define STACKS 20000
 #define ROUNDS 10
 #define RUNS 2
 #define LONGER 10
-#define MEBIBYTE 1048576.0
 #define GOAL_MEBIBYTES 64
 
 static size_t count_lines(const char *path)

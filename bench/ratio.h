@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 
+#define MEBIBYTE 1048576.0
+
 /* Seconds of this thread's own CPU time since begin: what other programs on the machine do shows less in it. */
 static inline double cpu_seconds_since(uint64_t begin)
 {

@@ -12,6 +12,7 @@ for plugin in "$2"/*/iaprof-*.so; do
   case $name in
   replay) set -- "$1" "$2" "$3" "file=$3" ;;
   ivpu) set -- "$1" "$2" "$3" "input=${3%/capture/*}/ivpu_trace/boot-and-job" ;;
+  top) set -- "$1" "$2" "$3" batch=yes ;;
   *) set -- "$1" "$2" "$3" ;;
   esac
   if ! "$1" "$plugin" ${4:+"$4"} >"$report" 2>&1 && ! grep -q '^not ok' "$report"; then

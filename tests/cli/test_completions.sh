@@ -39,13 +39,19 @@ trap 'rm -rf "$scratch"' EXIT
 touch "$scratch/one.ini"
 
 expect --re --record --replay
-expect -- --check --config --decoder --duration --eu-stall-subsample --help --hold --interval --list --output --pid --quiet --record --replay --scope --sink \
+expect -- --check --config --decoder --diff --duration --eu-stall-subsample --help --hold --interval --list --normalize --output --pid --quiet --record --replay --scope --sink \
 	--source --verbose --version
 expect '--scope ' command system
 expect '--scope=c' command
+expect '--normalize t' total
+expect "--diff $scratch/o" "$scratch/one.ini"
+expect "--diff before $scratch/o" "$scratch/one.ini"
+expect "--diff before after -k fold" folded
 expect '-v -k fold' folded
 expect '--sink fold' folded
 expect '--sink=fold' folded
+expect '-k to' top
+expect '-k top:table=' auto calls functions instructions kernels reasons stacks
 expect '-s fold' ''
 expect '-s repl' replay
 expect '--help fold' folded

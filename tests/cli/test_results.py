@@ -117,10 +117,28 @@ output = second
     equal((read('first'), read('third')), (FOLDED, FOLDED), 'files')
 
 
+@case('a replay without a sink: a page that is named after the capture, in the current folder')
+def replay_is_a_page():
+    os.mkdir('kept')
+    iaprof('-q', *SAMPLES, '--record', 'kept/run.1.iaprof').completes()
+    outcome = iaprof('--replay', 'kept/run.1.iaprof').completes()
+    equal((sorted(files_below('.')), outcome.out), (['kept/run.1.iaprof', 'run.1.html'], ''), 'files, standard output')
+    require('iaprof: wrote run.1.html\n' in outcome.err, f'no word on the file: {outcome.err}')
+    require(read('run.1.html').startswith('<!DOCTYPE html>'), 'no page')
+    outcome = terminal('--replay', 'kept/run.1.iaprof').completes()
+    require('hottest stacks' in outcome.out and 'wrote run.1.html' in outcome.out, f'no table: {outcome.out}')
+
+
+@case('-o with a name that ends in .html: a page')
+def page_by_name():
+    iaprof('-q', *SAMPLES, '-o', 'out.html').completes().leaves('out.html')
+    require(read('out.html').startswith('<!DOCTYPE html>'), 'no page')
+
+
 @case('the replay of a capture is byte for byte the run\'s folded text')
 def replay_same():
     iaprof('-q', *SAMPLES, '-k', 'folded:output=live', '--record', 'run').completes()
-    equal(iaprof('-q', '--replay', 'run').out, read('live'), 'the replay')
+    equal(iaprof('-q', '--replay', 'run', '-o', '-').out, read('live'), 'the replay')
 
 
 @case('the replay of a real capture is byte for byte the run\'s folded text', needs=[needs_sampling])
@@ -134,7 +152,7 @@ def replay_same_live():
     equal(read('again.lines') == read('live.lines'), True, 'the replay with lines is the same')
     # As the program has ended and its file may be another one now, names have to come out of the capture.
     iaprof('-q', '--record', 'copy', '--replay', 'run').completes()
-    equal(iaprof('-q', '--replay', 'copy').out == read('live'), True, 'the replay of a replay is the same')
+    equal(iaprof('-q', '--replay', 'copy', '-o', '-').out == read('live'), True, 'the replay of a replay is the same')
 
 
 @case('a capture that is cut off replays up to there, says where, and fails')
@@ -147,9 +165,9 @@ def replay_cut():
         outcome = iaprof('-q', '--replay', 'cut', '-o', 'out')
         outcome.fails(FAILED, r'source replay: cut: .*(ends|cut off|truncated|damaged).*\d', left=['out'])
         os.unlink('out')
-        counts = re.findall(r'^sampled program (\d+)$', iaprof('-q', '--replay', 'cut').out, re.M)
+        counts = re.findall(r'^sampled program (\d+)$', iaprof('-q', '--replay', 'cut', '-o', '-').out, re.M)
         require(len(counts) <= 1 and all(int(count) <= 100000 for count in counts), f'counts {counts}')
-    equal(iaprof('-q', '--replay', 'run').out, 'sampled program 100000\n', 'the whole one')
+    equal(iaprof('-q', '--replay', 'run', '-o', '-').out, 'sampled program 100000\n', 'the whole one')
 
 
 @case('a capture with a changed byte is found out')
@@ -168,7 +186,7 @@ def replay_pipe():
     recorded = iaprof('-q', *SAMPLES, '--record', 'run').completes()
     require(recorded.out == '', 'something on standard output')
     with open('run', 'rb') as run:
-        equal(iaprof('-q', '--replay', '/dev/stdin', stdin=run).out, FOLDED, 'the replay')
+        equal(iaprof('-q', '--replay', '/dev/stdin', '-o', '-', stdin=run).out, FOLDED, 'the replay')
 
 
 @case('-i: csv has rows of every interval, folded has the whole run', needs=[needs_sampling])

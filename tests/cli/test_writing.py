@@ -11,7 +11,8 @@ NO_SPACE = 'No space left on device'
 SINKS = {'folded': ['-k', 'folded:output={}'], 'csv': ['-k', 'csv:output={}'],
          'csv of events': ['-k', 'csv:rows=events,output={}'], 'flamegraph': ['-k', 'flamegraph:output={}'],
          'picture': ['-k', 'flamegraph:format=svg,output={}'], 'pprof': ['-k', 'pprof:output={}'],
-         'speedscope': ['-k', 'speedscope:output={}'],
+         'speedscope': ['-k', 'speedscope:output={}'], 'iaprof': ['-k', 'iaprof:output={}'],
+         'perfetto': ['-k', 'perfetto:output={}'], 'top': ['-k', 'top:batch=yes,output={}'],
          'capture': ['--record', '{}']}
 
 

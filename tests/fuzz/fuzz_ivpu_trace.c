@@ -52,6 +52,13 @@ static void quiet(const struct iaprof_host *host, int level, const char *format,
 	(void)format;
 }
 
+static void note(const struct iaprof_host *host, const char *key, const char *format, ...)
+{
+	(void)host;
+	(void)key;
+	(void)format;
+}
+
 static void judge(void *context, const struct ivpu_finding *finding)
 {
 	(void)context;
@@ -62,7 +69,12 @@ static void judge(void *context, const struct ivpu_finding *finding)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static const struct iaprof_host host = {
-		.clock = now, .intern_string = intern, .declare_value_type = declare, .emit = take, .log = quiet
+		.clock = now,
+		.intern_string = intern,
+		.declare_value_type = declare,
+		.emit = take,
+		.log = quiet,
+		.metadata = note,
 	};
 	static const struct ivpu_limits limits = IVPU_LIMITS_DEFAULT;
 	struct trace_calls calls;

@@ -22,7 +22,7 @@
 
 #define MAXIMUM 64
 
-static uint32_t words[MAXIMUM][4];
+static uint32_t words[GT_PRODUCER_STEPS_MAX + 2][4];
 static uint32_t count;
 
 static void setup(void)
@@ -34,7 +34,7 @@ static void setup(void)
 /* Each adds an instruction of 16 bytes and gives its number. */
 static uint32_t add(unsigned opcode, unsigned scoreboard, uint32_t second)
 {
-	ck_assert_uint_lt(count, MAXIMUM);
+	ck_assert_uint_lt(count, sizeof words / sizeof words[0]);
 	words[count][0] = opcode | scoreboard << 8 | 3u << 18;
 	words[count][1] = second;
 	return count++;
@@ -286,6 +286,33 @@ START_TEST(says_where_it_cannot_see)
 }
 END_TEST
 
+START_TEST(gives_up_far_away)
+{
+	uint32_t first = send(TOKEN_SET(0));
+	while (count < GT_PRODUCER_STEPS_MAX)
+		mov(TYPE_UD, 0);
+	uint32_t reaches = mov(TYPE_UD, TOKEN_DESTINATION(0)), too_far = mov(TYPE_UD, TOKEN_DESTINATION(0));
+	EXPECT(reaches, GT_WAIT_DESTINATION, first, );
+	EXPECT_INCOMPLETE(too_far, GT_WAIT_DESTINATION, );
+}
+END_TEST
+
+/* Each instruction jumps on to the next one: as many blocks, with a step into each and one in it. */
+START_TEST(gives_up_far_away_in_many_blocks)
+{
+	uint32_t first = send(TOKEN_SET(0));
+	while (count <= GT_PRODUCER_STEPS_MAX / 2) {
+		uint32_t number = branch(GT_OPCODE_JMPI, false);
+		aim(number, number + 1, 0);
+	}
+	uint32_t too_far = mov(TYPE_UD, TOKEN_DESTINATION(0));
+	EXPECT_INCOMPLETE(too_far, GT_WAIT_DESTINATION, );
+	words[2][0] = GT_OPCODE_SEND | TOKEN_SET(0) << 8;
+	EXPECT(too_far, GT_WAIT_DESTINATION, 2, );
+	(void)first;
+}
+END_TEST
+
 START_TEST(ends_whatever_the_branches)
 {
 	/* Every instruction a fork to two others and a wait for all tokens: more ways than could be walked one by one.
@@ -301,7 +328,7 @@ START_TEST(ends_whatever_the_branches)
 		}
 		struct gt_code code;
 		struct gt_flow flow;
-		ck_assert_int_eq(gt_code_walk(GT_XE2, words, sizeof words, NULL, 0, &code), 0);
+		ck_assert_int_eq(gt_code_walk(GT_XE2, words, MAXIMUM * sizeof words[0], NULL, 0, &code), 0);
 		ck_assert_int_eq(gt_flow_build(&code, &flow), 0);
 		for (uint32_t i = 0; i < code.count; i++) {
 			struct gt_producers producers;
@@ -332,6 +359,8 @@ int main(void)
 	tcase_add_test(tests, distances_follow_each_way);
 	tcase_add_test(tests, distances_around_a_loop);
 	tcase_add_test(tests, says_where_it_cannot_see);
+	tcase_add_test(tests, gives_up_far_away);
+	tcase_add_test(tests, gives_up_far_away_in_many_blocks);
 	tcase_add_test(tests, ends_whatever_the_branches);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

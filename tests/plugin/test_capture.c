@@ -52,7 +52,7 @@ START_TEST(asks_for_what_a_replay_may_show)
 {
 	struct test_host *host = test_host_new("capture", NULL);
 	test_host_start(host);
-	ck_assert_uint_eq(host->requested, IAPROF_REQUEST_PRODUCERS);
+	ck_assert_uint_eq(host->requested, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_LISTINGS);
 	test_host_stop(host);
 	test_host_free(host);
 }

@@ -46,6 +46,7 @@ uint32_t test_records_of_each_type(struct test_bytes *records)
 		struct iaprof_record_frames frames;
 		struct iaprof_record_code_function code_function;
 		struct iaprof_record_stack_frames stack_frames;
+		struct iaprof_record_code_listing listing;
 		struct iaprof_record_profile_stack profile_stack;
 		struct iaprof_record_call_node call_node;
 		struct iaprof_record_histogram histogram;
@@ -77,6 +78,9 @@ uint32_t test_records_of_each_type(struct test_bytes *records)
 			record.stack_frames.stack = record.stack_frames.frame_count = 1;
 		else if (type == IAPROF_RECORD_CODE_FUNCTION)
 			record.code_function.attribute_count = 3;
+		else if (type == IAPROF_RECORD_CODE_LISTING)
+			record.listing.attribute_count = record.listing.instruction_count =
+				record.listing.producer_count = 0;
 		else if (type == IAPROF_RECORD_PROFILE_STACK)
 			record.profile_stack.frame_count = 7;
 		else if (type == IAPROF_RECORD_CALL_NODE)

@@ -303,6 +303,36 @@ START_TEST(exec_divides_samples)
 }
 END_TEST
 
+/* Samples that are counted together are of one slot of time, and those of different slots are not. */
+START_TEST(times_are_kept_apart)
+{
+	const uint64_t width = 20000000;
+	struct load_program load = load_program_start("shares", AS_LONG_AS_NEEDED, NULL);
+	struct test_host *host = test_host_new("cpu-stack", "frequency=999", NULL);
+	uint64_t first = UINT64_MAX, last = 0, counted = 0;
+
+	target_command(host, &load);
+	host->target.time_resolution = width;
+	test_host_start(host);
+	run_until_samples(host, &load, 400);
+	samples_check(host);
+	FOR_EACH_SAMPLE(sample, host)
+	{
+		uint64_t slot = sample->header.time / width;
+		ck_assert_uint_eq(sample->first_time / width, slot);
+		/* No CPU has more in it than its ticks. */
+		ck_assert_uint_le(sample->count, 21);
+		first = first < slot ? first : slot;
+		last = last > slot ? last : slot;
+		counted += sample->count;
+	}
+	ck_assert_uint_ge(counted, 400);
+	ck_assert_uint_ge(last - first + 1, counted / 21);
+	test_host_free(host);
+	load_program_stop(&load);
+}
+END_TEST
+
 START_TEST(full_maps_are_counted)
 {
 	struct load_program load = load_program_start("deep", "600", NULL);
@@ -452,6 +482,7 @@ int main(void)
 	tcase_add_test(tests, command_has_its_children);
 	tcase_add_test(tests, pids_are_only_those);
 	tcase_add_test(tests, exec_divides_samples);
+	tcase_add_test(tests, times_are_kept_apart);
 	tcase_add_test(tests, full_maps_are_counted);
 	tcase_add_test(tests, many_stacks_fit);
 	tcase_add_test(tests, nothing_is_lost_between_two_sets);

@@ -76,6 +76,7 @@ struct test_host {
 	char failure[4096]; /* fail(): "outer: inner", empty when nothing failed */
 	ARRAY(struct test_output *) outputs;
 	uint32_t requested;        /* request(): enum iaprof_request */
+	uint64_t time_resolution;  /* request_times() */
 	ARRAY(char *) environment; /* command_environment(): "NAME=VALUE", when the target has a command_pid */
 	iaprof_mapped_file_callback *mapped_file_callback; /* watch_mapped_files(): for the test to call */
 	bool finished;                                     /* finished() was called, or the thread returned 0 */

@@ -39,6 +39,17 @@ void test_profile_value(struct test_profile *profile, uint32_t stack, uint32_t v
 	ck_assert(array_push(&profile->values, item));
 }
 
+void test_profile_time(struct test_profile *profile, uint32_t stack, uint32_t value_type, uint64_t time, uint64_t value)
+{
+	struct iaprof_time_value item = {
+		.time = time - time % profile->time_width, .stack = stack, .value_type = value_type, .value = value
+	};
+	ck_assert(array_push(&profile->times, item));
+	item.time = time - time % profile->total_width;
+	item.stack = UINT32_MAX;
+	ck_assert(array_push(&profile->time_totals, item));
+}
+
 void test_profile_lost(struct test_profile *profile, const struct iaprof_lost *lost)
 {
 	ck_assert(array_push(&profile->lost, *lost));
@@ -63,8 +74,8 @@ const struct iaprof_profile *test_profile_get(struct test_profile *profile)
 	profile->profile = (struct iaprof_profile){
 		.size = sizeof profile->profile,
 		.flags = IAPROF_PROFILE_FINAL | IAPROF_PROFILE_TOTAL,
-		.begin = 1000,
-		.end = 5000001000,
+		.begin = TEST_PROFILE_BEGIN,
+		.end = profile->end ? profile->end : 5000001000,
 		.begin_realtime = 1700000000000000000,
 		.frames = profile->frames.items,
 		.frame_count = profile->frames.count,
@@ -82,6 +93,16 @@ const struct iaprof_profile *test_profile_get(struct test_profile *profile)
 		.lost_count = profile->lost.count,
 		.lost_size = sizeof(struct iaprof_lost),
 		.metadata = metadata,
+		.times = profile->times.items,
+		.time_count = profile->times.count,
+		.time_size = sizeof(struct iaprof_time_value),
+		.time_width = profile->time_width,
+		.time_totals = profile->time_totals.items,
+		.time_total_count = profile->time_totals.count,
+		.total_width = profile->total_width,
+		.modules = profile->modules.items,
+		.module_count = profile->modules.count,
+		.module_size = sizeof(struct iaprof_module),
 	};
 	return &profile->profile;
 }
@@ -97,4 +118,7 @@ void test_profile_free(struct test_profile *profile)
 	array_free(&profile->value_types);
 	array_free(&profile->values);
 	array_free(&profile->lost);
+	array_free(&profile->modules);
+	array_free(&profile->times);
+	array_free(&profile->time_totals);
 }

@@ -68,7 +68,7 @@ static bool is_name(const struct iaprof_record *record)
 	return record->type == IAPROF_RECORD_STRING || record->type == IAPROF_RECORD_FRAMES ||
 	       record->type == IAPROF_RECORD_STACK_FRAMES || record->type == IAPROF_RECORD_SOURCE ||
 	       record->type == IAPROF_RECORD_CODE_FUNCTION || record->type == IAPROF_RECORD_VALUE_TYPE ||
-	       record->type == IAPROF_RECORD_PROFILE_STACK;
+	       record->type == IAPROF_RECORD_PROFILE_STACK || record->type == IAPROF_RECORD_CODE_LISTING;
 }
 
 /* The record after one, NULL for the first, within the first size bytes of all records. */
@@ -352,12 +352,55 @@ END_TEST
 
 START_TEST(refuses_what_is_no_capture)
 {
-	static const char *const contents[] = { "", "\177ELF and more than thirty-two bytes of it", "a;b;c 12\n" };
+	static const char *const contents[] = { "", "\177ELF and more than thirty-two bytes of it",
+						"a:x:0:0:a:/:/bin/sh\n" };
 	test_bytes_append(&file, contents[_i], strlen(contents[_i]) + 1);
 	int result;
 	struct test_host *host = replay_open(strlen(contents[_i]), &result);
 	ck_assert_int_eq(result, -EINVAL);
 	ck_assert_msg(strstr(host->failure, "not a capture of iaprof") != NULL, "%s", host->failure);
+	test_host_free(host);
+}
+END_TEST
+
+/* Texts, and the times that their samples have: of the only value. */
+static const struct {
+	const char *text;
+	uint64_t begin, end, value, count;
+} texts[] = {
+	{ "a;b 12\n", 0, 0, 12, 12 },
+	{ "p 1 10.000001: 7 cycles: \n\t10 f (/bin/p)\n\n", 10000001000, 10000001000, 7, 1 },
+	{ "p cycles: \n\t10 f (/bin/p)\n\n", 0, 0, 1, 1 },
+	/* The interval before is of 10 ms, when nobody says. */
+	{ "interval\t0\t5.0\nkernel\t0x0\t0\t1\t0\t1\t0\neustall\t0x0\t0\t3\t0\t0\t0\t0\t0\t0\t0\t0\t0\n", 4990000001,
+	  5000000000, 3, 3 },
+	{ "interval\t0\t5.0\ninterval\t1\t6.0\nkernel\t0x0\t0\t1\t0\t1\t0\n"
+	  "eustall\t0x0\t0\t3\t0\t0\t0\t0\t0\t0\t0\t0\t0\n",
+	  5000000001, 6000000000, 3, 3 },
+};
+
+START_TEST(gives_samples_of_text_their_times)
+{
+	test_bytes_append(&file, texts[_i].text, strlen(texts[_i].text));
+	int result;
+	struct test_host *host = replay_open(file.size, &result);
+	ck_assert_msg(result == 0, "%s", host->failure);
+	ck_assert_msg(replay_run(host) == 0, "%s", host->failure);
+	const struct iaprof_record *record = test_host_next(host, NULL, IAPROF_RECORD_PROFILE_VALUE);
+	ck_assert_ptr_nonnull(record);
+	ck_assert_ptr_null(test_host_next(host, record, IAPROF_RECORD_PROFILE_VALUE));
+	const struct iaprof_record_profile_value *value = (const void *)record;
+	ck_assert_uint_eq(record->size, sizeof *value);
+	ck_assert_uint_eq(record->time, texts[_i].end);
+	ck_assert_uint_eq(value->begin, texts[_i].begin);
+	ck_assert_uint_eq(value->end, texts[_i].end);
+	ck_assert_uint_eq(value->value, texts[_i].value);
+	ck_assert_uint_eq(value->count, texts[_i].count);
+	/* What ends an interval comes behind what is in it. */
+	const struct iaprof_record *last = NULL, *sync = NULL;
+	while ((sync = test_host_next(host, sync, IAPROF_RECORD_SYNC)))
+		last = sync;
+	ck_assert(!texts[_i].end || (last && last->time == texts[_i].end && (const char *)last > (const char *)record));
 	test_host_free(host);
 }
 END_TEST
@@ -600,6 +643,7 @@ int main(void)
 	tcase_add_test(tests, sees_every_bit_that_flips);
 	tcase_add_loop_test(tests, refuses_what_it_cannot_read, 0, (int)(sizeof headers / sizeof headers[0]));
 	tcase_add_loop_test(tests, refuses_what_is_no_capture, 0, 3);
+	tcase_add_loop_test(tests, gives_samples_of_text_their_times, 0, sizeof texts / sizeof *texts);
 	tcase_add_loop_test(tests, says_why_a_file_does_not_open, 0, 4);
 	tcase_add_loop_test(tests, stops_at_what_is_made_to_harm, 0, HOSTILE_COUNT);
 	tcase_add_loop_test(tests, stops_at_a_malformed_record, 0, 7);

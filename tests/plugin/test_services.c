@@ -244,6 +244,11 @@ static void host_request(const struct iaprof_host *host, uint32_t flags)
 	owner(host)->requested |= flags;
 }
 
+static void host_request_times(const struct iaprof_host *host, uint64_t resolution)
+{
+	((struct test_host *)host->core)->time_resolution = resolution;
+}
+
 static struct iaprof_output *host_output_open(const struct iaprof_host *host, const char *variant)
 {
 	struct test_output *output = calloc(1, sizeof *output);
@@ -296,6 +301,37 @@ static void host_output_discard(const struct iaprof_host *host, struct iaprof_ou
 	((struct test_output *)opaque)->discarded = true;
 }
 
+static void host_default_interval(const struct iaprof_host *host, uint64_t interval)
+{
+	ck_assert_uint_eq(owner(host)->plugin.kind, IAPROF_PLUGIN_SINK);
+	ck_assert_uint_ne(owner(host)->plugin.flags & IAPROF_PLUGIN_INTERVALS, 0);
+	ck_assert_uint_ge(interval, 1000000);
+}
+
+static void host_end_run(const struct iaprof_host *host)
+{
+	(void)host;
+}
+
+static int host_run_is_ending(const struct iaprof_host *host)
+{
+	(void)host;
+	return 1;
+}
+
+/* A test has no terminal. */
+static int host_screen_take(const struct iaprof_host *host, const char *restore)
+{
+	ck_assert_uint_eq(owner(host)->plugin.kind, IAPROF_PLUGIN_SINK);
+	ck_assert_uint_lt(strlen(restore), 256);
+	return -ENOTTY;
+}
+
+static void host_screen_release(const struct iaprof_host *host)
+{
+	(void)host;
+}
+
 struct iaprof_host test_services(struct test_host *host)
 {
 	return (struct iaprof_host){
@@ -328,5 +364,11 @@ struct iaprof_host test_services(struct test_host *host)
 		.command_environment = host_command_environment,
 		.watch_mapped_files = host_watch_mapped_files,
 		.check_item = host_check_item,
+		.request_times = host_request_times,
+		.default_interval = host_default_interval,
+		.end_run = host_end_run,
+		.run_is_ending = host_run_is_ending,
+		.screen_take = host_screen_take,
+		.screen_release = host_screen_release,
 	};
 }

@@ -3,7 +3,14 @@
  * profile_write SINK [OPTION=VALUE...] < STACKS > OUTPUT: runs a sink over a profile that a test chose. A line of
  * STACKS is a value type's index, a value, and frames, the program first, with blanks between them; a frame is
  * KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME with texts in hexadecimal. A line "type NAME UNIT" declares the next value type,
- * "lost COUNT SOURCE REASON" is an amount that is missing; these words are in hexadecimal as well.
+ * "lost COUNT SOURCE REASON" is an amount that is missing; these words are in hexadecimal as well. "slots WIDTH
+ * TOTAL_WIDTH END" has times kept, in ns; then "at TIME ..." is a stack with the time at which its value was added, and
+ * "added TYPE NS" says over how long a source added up a value type. "duration NANOSECONDS" is how long the run was.
+ * "record ..." is a record (record_lines.h), which the sink has before the profile. Sink capture gets these, or, when
+ * there are none, the records of a run that has this profile, without its times.
+ * "module PATH BUILD_ID" is a file with its build id, which functions of later stacks are in.
+ * The PID of an IAPROF_FRAME_DEVICE_OFFSET is the listing that it is in. "bytes BYTES" is a record, too, in
+ * hexadecimal.
  */
 #include <check.h>
 #include <inttypes.h>
@@ -13,6 +20,8 @@
 
 #include "../plugin/test_host.h"
 #include "../plugin/test_profile.h"
+#include "capture_records.h"
+#include "record_lines.h"
 
 /* ck_assert() tells the runner of each time that it was reached, which takes too long for each frame. */
 static void need(bool condition, const char *what)
@@ -21,6 +30,8 @@ static void need(bool condition, const char *what)
 		ck_abort_msg("%s", what);
 }
 
+static struct record_lines records;
+static const char *module;  /* that functions are in; NULL: none */
 static ARRAY(char *) texts; /* of frames, which borrow them */
 
 /* From hexadecimal. */
@@ -38,7 +49,8 @@ static char *text_of(const char *digits)
 	return text;
 }
 
-static void stack_read(struct test_profile *profile, uint32_t type, char *words)
+/* time: UINT64_MAX: not known */
+static void stack_read(struct test_profile *profile, uint64_t time, uint32_t type, char *words)
 {
 	uint32_t frames[1024], count = 0;
 	char *word = strtok(words, " \n");
@@ -51,14 +63,54 @@ static void stack_read(struct test_profile *profile, uint32_t type, char *words)
 			    &frame.flags, &frame.line, &frame.pid, &frame.offset, &words_at) == 5 &&
 			     strchr(word + words_at, ','),
 		     "a frame is not KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME");
+		if (frame.kind == IAPROF_FRAME_DEVICE_OFFSET) {
+			frame.address = frame.pid;
+			frame.pid = 0;
+		}
 		char *name = strchr(word + words_at, ',');
 		*name++ = '\0';
 		frame.name = text_of(name);
+		frame.module = frame.kind == IAPROF_FRAME_USER ? module : NULL;
 		frame.file = word[words_at] ? text_of(word + words_at) : NULL;
 		need(count < 1024, "a stack is too deep");
 		frames[count++] = test_profile_frame(profile, &frame);
 	}
-	test_profile_value(profile, test_profile_stack(profile, frames, count), type, value);
+	uint32_t stack = test_profile_stack(profile, frames, count);
+	test_profile_value(profile, stack, type, value);
+	if (time != UINT64_MAX)
+		test_profile_time(profile, stack, type, time, value);
+}
+
+static uint64_t number_of(const char *word)
+{
+	need(word, "a number is missing");
+	return strtoull(word, NULL, 10);
+}
+
+static void slots_read(struct test_profile *profile, char *words)
+{
+	profile->time_width = number_of(strtok(words, " \n"));
+	profile->total_width = number_of(strtok(NULL, " \n"));
+	profile->end = number_of(strtok(NULL, " \n"));
+	need(profile->time_width && profile->total_width, "slots have no width");
+}
+
+static void stack_at_time_read(struct test_profile *profile, char *words)
+{
+	char *rest;
+	uint64_t time = strtoull(words, &rest, 10);
+	uint32_t type = (uint32_t)strtoul(rest, &rest, 10);
+	need(profile->time_width && *rest == ' ', "no slots, or no stack");
+	stack_read(profile, time, type, rest + 1);
+}
+
+/* Functions of later stacks are in it. */
+static void module_read(struct test_profile *profile, char *words)
+{
+	struct iaprof_module added = { .path = text_of(strtok(words, " \n")),
+				       .build_id = text_of(strtok(NULL, " \n")) };
+	need(array_push(&profile->modules, added), "out of memory");
+	module = added.path;
 }
 
 static void line_read(struct test_profile *profile, char *line)
@@ -75,8 +127,24 @@ static void line_read(struct test_profile *profile, char *line)
 		lost.source = text_of(strtok(NULL, " \n"));
 		lost.reason = text_of(strtok(NULL, " \n"));
 		test_profile_lost(profile, &lost);
+	} else if (strcmp(line, "record") == 0) {
+		record_lines_add(&records, words);
+	} else if (strcmp(line, "bytes") == 0) {
+		record_lines_add_bytes(&records, words);
+	} else if (strcmp(line, "module") == 0) {
+		module_read(profile, words);
+	} else if (strcmp(line, "slots") == 0) {
+		slots_read(profile, words);
+	} else if (strcmp(line, "at") == 0) {
+		stack_at_time_read(profile, words);
+	} else if (strcmp(line, "added") == 0) {
+		uint64_t type = number_of(strtok(words, " \n"));
+		need(type < profile->value_types.count, "no such value type");
+		profile->value_types.items[type].added_up_over = number_of(strtok(NULL, " \n"));
+	} else if (strcmp(line, "duration") == 0) {
+		profile->end = TEST_PROFILE_BEGIN + number_of(words);
 	} else {
-		stack_read(profile, (uint32_t)strtoul(line, NULL, 10), words);
+		stack_read(profile, UINT64_MAX, (uint32_t)strtoul(line, NULL, 10), words);
 	}
 }
 
@@ -99,8 +167,12 @@ START_TEST(write_profile)
 	while (getline(&line, &capacity, stdin) > 0)
 		line_read(&profile, line);
 	ck_assert_msg(test_host_configure(host) == 0, "%s", host->failure);
-	ck_assert_int_eq(test_host_prepare(host), 0);
-	ck_assert_msg(test_host_send_profile(host, test_profile_get(&profile)) == 0, "%s", host->failure);
+	ck_assert_msg(test_host_prepare(host) == 0, "%s", host->failure);
+	if (strcmp(sink, "capture") == 0 && !records.count)
+		capture_records_send(host, test_profile_get(&profile));
+	record_lines_send(&records, host);
+	if (host->plugin.profile)
+		ck_assert_msg(test_host_send_profile(host, test_profile_get(&profile)) == 0, "%s", host->failure);
 	ck_assert_msg(test_host_finish(host) == 0, "%s", host->failure);
 	const struct test_output *output = host->outputs.items[0];
 	ck_assert_uint_eq(fwrite(output->data, 1, output->size, stdout), output->size);
@@ -108,6 +180,7 @@ START_TEST(write_profile)
 	free(line);
 	test_host_free(host);
 	test_profile_free(&profile);
+	record_lines_free(&records);
 	for (size_t i = 0; i < texts.count; i++)
 		free(texts.items[i]);
 	array_free(&texts);

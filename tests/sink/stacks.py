@@ -8,7 +8,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'lab'))
 
-from harness.cases import equal, named, run
+from harness.cases import (  # pylint: disable=unused-import  # tests take them from here
+    Skip, equal, named, run, wait_until)
 
 # enum iaprof_frame_kind and iaprof_frame_flag of include/iaprof/record.h
 PROGRAM, USER, LINUX_KERNEL, JIT, SEPARATOR, SOURCE, FUNCTION, INSTRUCTION, REASON, OFFSET, CALL, LOST = range(1, 13)
@@ -32,14 +33,41 @@ def gpu_stack(pid, caller, instruction, reason, offset):
             Frame(f'{offset:#x}', OFFSET, offset=offset)]
 
 
-def write_profile(sink, path, types, stacks, lost=(), options=()):
-    """types: (name, unit); stacks: (index of a type, value, frames); lost: (count, source, reason)"""
-    lines = [f'type {name.encode().hex()} {unit.encode().hex()}' for name, unit in types]
+class Times:
+    """Slots in which times are kept, and when the run ended. All in ns."""
+    def __init__(self, end, width=20_000_000, total_width=20_000_000, added_up=()):
+        self.end, self.width, self.total_width, self.added_up = end, width, total_width, added_up
+
+    def lines(self):
+        return [f'slots {self.width} {self.total_width} {self.end}',
+                *(f'added {kind} {length}' for kind, length in self.added_up)]
+
+
+def record(kind, /, **members):
+    """A record, as record_lines.c reads it: text in hexadecimal, lists with commas."""
+    def text(value):
+        if isinstance(value, (str, bytes)):
+            return (value if isinstance(value, bytes) else value.encode()).hex()
+        return ','.join(map(text, value)) if isinstance(value, list) else str(value)
+    return ' '.join(['record', kind, *(f'{name}={text(value)}' for name, value in members.items())])
+
+
+def write_profile(sink, path, types, stacks, lost=(), options=(), times=None, duration=None, records=(),
+                  modules=(), **how):
+    """types: (name, unit); stacks: (index of a type, value, frames[, time]); lost: (count, source, reason);
+    duration in ns; records: of record(), or their bytes; modules: (path, build id), functions are in the last one;
+    how: for subprocess.run()"""
+    lines = [f'duration {duration}'] if duration else []
+    lines += [f'type {name.encode().hex()} {unit.encode().hex()}' for name, unit in types]
     lines += [f'lost {count} {source.encode().hex()} {reason.encode().hex()}' for count, source, reason in lost]
-    lines += [' '.join([str(kind), str(value), *(frame.text() for frame in frames)]) for kind, value, frames in stacks]
+    lines += [f'module {path.encode().hex()} {build_id.encode().hex()}' for path, build_id in modules]
+    lines += times.lines() if times else []
+    lines += [entry if isinstance(entry, str) else f'bytes {entry.hex()}' for entry in records]
+    lines += [' '.join([*(f'at {time}' for time in time), str(kind), str(value), *(frame.text() for frame in frames)])
+              for kind, value, frames, *time in stacks]
     with open(path, 'wb') as output:
         subprocess.run([os.environ['TEST_PROFILE_WRITE'], sink, *options],
-                       input=''.join(f'{line}\n' for line in lines).encode(), stdout=output, check=True)
+                       input=''.join(f'{line}\n' for line in lines).encode(), stdout=output, check=True, **how)
     return path
 
 

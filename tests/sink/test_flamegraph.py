@@ -5,84 +5,14 @@
 What the page shows is read as a reader gets it: the tooltip below the mouse, what is said to who does not see it, the
 lines above the graph, and the pixels. Words on the command line choose cases.
 """
-import json
-import pathlib
 import re
 import sys
 import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 
-import browser
-from stacks import COUNT, NANOSECONDS, PROGRAM, UNKNOWN, Frame, equal, gpu_stack, run_cases, write_profile
-
-def make_page(types, stacks, lost=(), options=()):
-    return write_profile('flamegraph', pathlib.Path('page.html'), types, stacks, lost, options)
-
-
-class Reader:
-    """Somebody who looks at a page."""
-
-    def __init__(self, window, page):
-        self.window = window
-        window.open(page)
-        self.drawn()
-
-    def drawn(self):
-        """Nothing is left to be drawn."""
-        self.window.wait_for('Number(document.documentElement.dataset.drawn) >= 1 && new Promise(done => '
-                             'requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame('
-                             '() => done(true)))))')
-
-    def text(self, name):
-        return self.window.evaluate(f'document.getElementById("{name}").textContent')
-
-    def choose(self, name, value):
-        member = 'checked' if isinstance(value, bool) else 'value'
-        self.window.evaluate(f'(() => {{ const choice = document.getElementById("{name}"); choice.{member} = '
-                             f'{json.dumps(value)}; choice.dispatchEvent(new Event("change")); }})()')
-        self.drawn()
-
-    def search(self, text):
-        self.window.evaluate('document.getElementById("search").focus()')
-        self.window.evaluate('document.getElementById("search").select()')
-        self.window.call('Input.insertText', text=text)
-        self.drawn()
-        return self.text('matched')
-
-    def press(self, key):
-        self.window.evaluate('document.getElementById("graph").focus()')
-        self.window.press(key)
-        self.drawn()
-        return self.text('said')
-
-    def place(self):
-        return self.window.evaluate('(() => { const r = document.getElementById("graph").getBoundingClientRect();'
-                                    'return [r.left, r.top, r.width, r.height]; })()')
-
-    def at(self, share, level):
-        """Where a level's frame is, a share of the width from the left, with the root at the bottom -> x, y"""
-        left, top, width, height = self.place()
-        return left + share * width, top + height - level * 18 - 9
-
-    def point(self, share, level):
-        """-> the tooltip's lines"""
-        self.window.mouse('mouseMoved', *self.at(share, level))
-        if self.window.evaluate('document.getElementById("tooltip").hidden'):
-            return []
-        return self.text('tooltip').split('\n')
-
-    def click(self, share, level):
-        self.window.click(*self.at(share, level))
-        self.drawn()
-
-    def colour(self, share, level):
-        x, y = self.at(share, level)
-        left, top, *_ = self.place()
-        return self.window.evaluate(
-            'Array.from(document.getElementById("graph").getContext("2d").getImageData('
-            f'Math.round({x - left}), Math.round({y - top} - 7), 1, 1).data)')
-
+from reader import Reader, make_page, run_in_browser
+from stacks import COUNT, NANOSECONDS, PROGRAM, UNKNOWN, Frame, equal, gpu_stack
 
 def stacks_of_two():
     return [(0, 600, [Frame('one', PROGRAM), Frame('main'), Frame('left')]),
@@ -218,7 +148,7 @@ def unknown_and_lost_are_told(window):
     stacks = [(0, 750, [Frame('one', PROGRAM), Frame('main'), unknown, unknown]),
               (0, 250, [Frame('one', PROGRAM), Frame('main')])]
     reader = Reader(window, make_page([COUNT], stacks, lost=[(1234, 'cpu-stack', 'ring buffer full')]))
-    assert '75.00 % with a frame that is unknown' in reader.text('facts'), reader.text('facts')
+    assert '75.00 % with one or more frames that are unknown' in reader.text('facts'), reader.text('facts')
     equal(reader.text('missing'), 'Lost: cpu-stack: ring buffer full: 1,234', 'losses')
 
 
@@ -279,7 +209,7 @@ def pictures_have_their_shares(window):
     svg = xml.etree.ElementTree.parse(page).getroot()
     space = {'s': 'http://www.w3.org/2000/svg'}
     equal([text.text for text in svg.findall('s:text', space)],
-          ['<&>', '2010 count, 4 lost'], 'what stands above')
+          ['<&>', 'gpu-stalls: 2010 count, 4 lost'], 'what stands above')
     frames = {}
     for group in svg.findall('s:g', space):
         name, numbers = group.find('s:title', space).text.split('\n')
@@ -313,13 +243,5 @@ CASES = (frames_have_their_shares, zoom_and_back, keys_go_everywhere, search_tel
          pictures_have_their_shares, the_value_type_is_chosen)
 
 
-def main():
-    if not browser.find():
-        print('1..0 # SKIP there is no Chromium')
-        return 0
-    with browser.Browser() as window:
-        return run_cases(CASES, window) != 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_in_browser(CASES))

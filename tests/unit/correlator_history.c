@@ -17,6 +17,7 @@ static char symbols[] = "/tmp/iaprof-test-symbols-XXXXXX";
 uint64_t start; /* records of the future are not believed: all happens in the minute before now */
 uint32_t kernel_count, object_count;
 uint64_t samples_in;
+uint64_t history_resolution = 20000000;
 
 uint32_t text(const char *name)
 {
@@ -127,7 +128,9 @@ struct collector *make_collector(bool live, struct decoders *decoders)
 							  .frames_bus = live ? bus : NULL,
 							  .kallsyms = symbols,
 							  .decoders = decoders,
-							  .producers = decoders != NULL });
+							  .time_resolution = history_resolution,
+							  .producers = decoders != NULL,
+							  .listings = decoders != NULL });
 }
 
 void announce(void)

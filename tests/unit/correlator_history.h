@@ -23,6 +23,7 @@ extern struct collector *collector;
 extern uint64_t start; /* records of the future are not believed: all happens in the minute before now */
 extern uint32_t kernel_count, object_count;
 extern uint64_t samples_in;
+extern uint64_t history_resolution; /* of the times that profiles have, ns; 0: a test set it so, they have none */
 
 /* The id of a text. */
 uint32_t text(const char *name);

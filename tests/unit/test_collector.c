@@ -290,13 +290,17 @@ START_TEST(values_of_a_missing_profile_stack_are_a_loss)
 	struct iaprof_record_profile_value value = { .stack = 7, .value_type = value_type, .value = 30, .count = 3 };
 	take(&stack, IAPROF_RECORD_PROFILE_STACK, sizeof stack, SECOND);
 	take(&value, IAPROF_RECORD_PROFILE_VALUE, sizeof value, SECOND);
+	/* One of before there were times in it. */
+	value.value = 10;
+	take(&value, IAPROF_RECORD_PROFILE_VALUE, offsetof(struct iaprof_record_profile_value, begin), SECOND);
+	value.value = 30;
 	value.stack = 8;
 	take(&value, IAPROF_RECORD_PROFILE_VALUE, sizeof value, SECOND);
 	value.value_type = 43;
 	take(&value, IAPROF_RECORD_PROFILE_VALUE, sizeof value, SECOND);
 	collector_finish(collector);
 	struct snapshot *snapshot = collector_snapshot(collector, true);
-	ck_assert_uint_eq(total_of(&snapshot->profile, "train"), 30);
+	ck_assert_uint_eq(total_of(&snapshot->profile, "train"), 40);
 	ck_assert_uint_eq(total_of(&snapshot->profile, "[lost]"), 30);
 	ck_assert_uint_eq(snapshot->profile.lost_count, 2);
 	const struct iaprof_lost *lost = iaprof_profile_lost(&snapshot->profile, 0);
@@ -304,7 +308,7 @@ START_TEST(values_of_a_missing_profile_stack_are_a_loss)
 	ck_assert_str_eq(lost->reason, COLLECTOR_REASON_PROFILE_STACK);
 	ck_assert_uint_eq(lost->count, 3);
 	ck_assert_str_eq(iaprof_profile_lost(&snapshot->profile, 1)->reason, COLLECTOR_REASON_VALUE_TYPE);
-	ck_assert_uint_eq(collector_statistics(collector).samples, 9);
+	ck_assert_uint_eq(collector_statistics(collector).samples, 12);
 	ck_assert_uint_eq(collector_statistics(collector).definitions_refused, 0);
 	snapshot_release(snapshot);
 }

@@ -248,7 +248,8 @@ START_TEST(refuses_bad_command_lines)
 		{ { "-\xc3\xa4" }, "unknown option, which is no ASCII letter: see iaprof --help" },
 		{ { "--=x" },
 		  "-- is not enough to tell these options apart: --config --source --sink --decoder --duration "
-		  "--interval --eu-stall-subsample --hold --pid --scope --output --record --replay --list --check "
+		  "--interval --eu-stall-subsample --hold --pid --scope --output --record --replay --diff "
+		  "--normalize --list --check "
 		  "--help "
 		  "--version --verbose "
 		  "--quiet" },
@@ -289,6 +290,28 @@ START_TEST(refuses_bad_command_lines)
 		{ { "--replay", "f", "make" },
 		  "replay (command line) and a command to run (make) exclude each other: leave one out" },
 		{ { "--replay", "f", "--record", "f" }, "record and replay name the same file: f" },
+		{ { "--diff" }, "--diff needs a value" },
+		{ { "--diff", "a" }, "--diff needs two files: --diff BEFORE AFTER" },
+		{ { "--diff", "a", "-o", "b" }, "--diff needs two files: --diff BEFORE AFTER" },
+		{ { "--diff", "", "b" }, "--diff: before: the name of a file is missing" },
+		{ { "--diff", "a", "" }, "--diff: after: the name of a file is missing" },
+		{ { "--diff", "a", "b", "--replay", "f" },
+		  "before (--diff) and replay (command line) exclude each other: leave one out" },
+		{ { "--diff", "a", "b", "--record", "f" },
+		  "before (--diff) and record (command line) exclude each other: leave one out" },
+		{ { "--diff", "a", "b", "-s", "cpu-stack" },
+		  "before (--diff) and source (--source) exclude each other: leave one out" },
+		{ { "--diff", "a", "b", "-p", "1" },
+		  "before (--diff) and pid (command line) exclude each other: leave one out" },
+		{ { "--diff", "a", "b", "-d", "1" },
+		  "before (--diff) and duration (command line) exclude each other: leave one out" },
+		{ { "--diff", "a", "b", "-i", "1" },
+		  "before (--diff) and interval (command line) exclude each other: leave one out" },
+		{ { "--diff", "a", "b", "make" },
+		  "before (--diff) and a command to run (make) exclude each other: leave one out" },
+		{ { "--normalize", "total" }, "normalize (command line) is for differences: add --diff BEFORE AFTER" },
+		{ { "--diff", "a", "b", "--normalize", "all" },
+		  "command line: normalize: 'all' is not one of none, total, duration" },
 		{ { "-o", "a", "-k", "folded", "-k", "csv" },
 		  "output (command line) names the file of one sink, but there are 2: write output= for each of them" },
 		{ { "-o", "a", "-k", "folded:output=b" },
@@ -447,7 +470,7 @@ START_TEST(refuses_bad_files)
 		FILE_CASE(
 			"[iaprof]\nlist = yes\n",
 			"x.ini:2: unknown key 'list' (there are: duration, interval, hold, scope, pid, output, record, "
-			"replay, verbose, quiet, eu-stall-subsample)"),
+			"replay, before, after, normalize, verbose, quiet, eu-stall-subsample)"),
 		FILE_CASE("[iaprof]\nverbose = 3\n", "x.ini:2: verbose: 3 is out of range (0 to 2)"),
 		FILE_CASE("[iaprof]\noutput =\n", "x.ini:2: output: the name of a file is missing"),
 		FILE_CASE("[iaprof]\npid = 1,a\n", "x.ini:2: pid: 'a' is no process id (1 to 4194304)"),
@@ -456,6 +479,8 @@ START_TEST(refuses_bad_files)
 		FILE_CASE("[iaprof]\nscope = command\n", "scope is 'command', but there is no command to run: add one"),
 		FILE_CASE("[iaprof]\nreplay = f\n[source:cpu-stack]\n",
 			  "replay (x.ini:2) and source (x.ini:3) exclude each other: leave one out"),
+		FILE_CASE("[iaprof]\nbefore = f\n", "before (x.ini:2) without after: a difference is of two files"),
+		FILE_CASE("[iaprof]\nafter = f\n", "after (x.ini:2) without before: a difference is of two files"),
 		FILE_CASE("[iaprof]\noutput = a\n[sink:csv]\noutput=b\n",
 			  "output (x.ini:2) and output of the sink (x.ini:4) exclude each other: leave one out"),
 		FILE_CASE("duration = 3s\n", "x.ini:1: 'duration' is in no section: write [iaprof], [source:NAME], "

@@ -460,7 +460,39 @@ START_TEST(a_replay_gives_the_same_profile)
 		ck_assert_uint_gt(sum(all[i]), 0);
 		ck_assert_uint_eq(sum_of(replay, all[i]), sum(all[i]));
 	}
+	struct snapshot *live = collector_snapshot(collector, true), *again = collector_snapshot(replay, true);
+	/* One second in slots of 20 ms, but for where in one the history begins. */
+	size_t slots = live->profile.time_total_count;
+	ck_assert(slots == 50 || slots == 51);
+	ck_assert_uint_eq(again->profile.time_total_count, slots);
+	for (size_t i = 0; i < slots; i++)
+		ck_assert_uint_eq(iaprof_profile_time_total(&live->profile, i)->value,
+				  iaprof_profile_time_total(&again->profile, i)->value);
+	snapshot_release(live);
+	snapshot_release(again);
 	collector_free(replay);
+}
+END_TEST
+
+/* Intervals of samples begin a little before the end of those before them, and their times do not. */
+START_TEST(overlapping_intervals_are_not_busier)
+{
+	for (uint64_t i = 1; i <= 10; i++)
+		take_relative(0x8000, 50, SECOND + i * 100 * MILLISECOND - 15 * MILLISECOND,
+			      SECOND + (i + 1) * 100 * MILLISECOND);
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	uint64_t most = 0, sum = 0;
+	for (size_t i = 0; i < snapshot->profile.time_total_count; i++) {
+		uint64_t value = iaprof_profile_time_total(&snapshot->profile, i)->value;
+		most = value > most ? value : most;
+		sum += value;
+	}
+	uint64_t all = samples_in;
+	ck_assert_uint_eq(sum, all);
+	/* Slots of 20 ms; parts are whole numbers. */
+	ck_assert_uint_le(most, all / 50 + 3);
+	snapshot_release(snapshot);
 }
 END_TEST
 
@@ -530,6 +562,7 @@ int main(void)
 	tcase_add_test(tests, devices_of_one_name_are_told_apart);
 	tcase_add_test(tests, values_have_the_time_of_their_sync);
 	tcase_add_test(tests, a_replay_gives_the_same_profile);
+	tcase_add_test(tests, overlapping_intervals_are_not_busier);
 	tcase_add_loop_test(tests, totals_are_kept_whatever_comes, 0, 20);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

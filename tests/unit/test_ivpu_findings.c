@@ -87,6 +87,9 @@ START_TEST(each_broken_number_finds_itself)
 	BREAK("npu-recovery", 1, 0, tally.recoveries = 1);
 	BREAK("npu-reset", 2, 0, tally.resets = 2);
 	BREAK("npu-job-hang", 5.5, 5, tally.longest_job = 5.5);
+	ck_assert_uint_eq(judge(&tally, &defaults).last.severity, IAPROF_FINDING_PROBLEM);
+	BREAK("npu-job-hang", 5.5, 5, tally.longest_job = 5.5, tally.ends_missed = 1);
+	ck_assert_uint_eq(judge(&tally, &defaults).last.severity, IAPROF_FINDING_WARNING);
 	BREAK("npu-mapping-thrash", 9, 8, tally.mappings = 225);
 	BREAK("npu-buffer-growth", 33, 32, tally.buffers_half = 58, tally.buffers_last = 91);
 	BREAK("npu-boot-thrash", 301, 5, tally.boots = 301);

@@ -37,6 +37,17 @@ static const LONGER(struct iaprof_value) values[] = {
 	{ .known = { .stack = 1, .value_type = 0, .value = 0, .count = 1 }, .appended = UINT64_MAX },
 	{ .known = { .stack = 1, .value_type = 1, .value = 1, .count = UINT64_MAX }, .appended = UINT64_MAX },
 };
+/* Of two runs. */
+static const LONGER(struct iaprof_value_type) compared_types[] = {
+	{ .known = { .name = "cpu", .unit = "nanoseconds", .before_factor = 1 }, .appended = UINT64_MAX },
+	{ .known = { .name = "a/../b c\n;\"", .unit = "", .before_factor = 1e300 }, .appended = UINT64_MAX },
+};
+static const LONGER(struct iaprof_value) compared_values[] = {
+	{ .known = { .stack = 0, .value_type = 0, .value = 0, .before = UINT64_MAX, .before_count = 1 },
+	  .appended = UINT64_MAX },
+	{ .known = { .stack = 1, .value_type = 0, .value = UINT64_MAX, .count = 1 }, .appended = UINT64_MAX },
+	{ .known = { .stack = 1, .value_type = 1, .value = 1, .before = UINT64_MAX }, .appended = UINT64_MAX },
+};
 static const LONGER(struct iaprof_lost) losses[] = {
 	{ .known = { .source = "cpu-stack", .reason = "a;b\n", .count = 1, .value_type = UINT32_MAX, .unknown = 1 },
 	  .appended = UINT64_MAX },
@@ -74,6 +85,18 @@ struct iaprof_profile awkward_profile(void)
 	profile.lost = losses;
 	profile.lost_count = COUNT_OF(losses);
 	profile.metadata = metadata;
+	return profile;
+}
+
+struct iaprof_profile awkward_difference(void)
+{
+	struct iaprof_profile profile = awkward_profile();
+	profile.flags |= IAPROF_PROFILE_DIFFERENCE;
+	profile.value_types = compared_types;
+	profile.values = compared_values;
+	profile.before_begin = profile.before_end = UINT64_MAX;
+	profile.before_metadata = metadata;
+	profile.normalization = UINT32_MAX; /* one of the future */
 	return profile;
 }
 
@@ -138,6 +161,19 @@ void awkward_batch_fill(struct awkward_batch *batch)
 	((struct iaprof_attribute *)(function + 1))[1].name = 12345;
 	function->name = function->shown_name = 1;
 	function->flags = UINT32_MAX;
+	struct iaprof_record_code_listing *listing =
+		add(batch, IAPROF_RECORD_CODE_LISTING,
+		    sizeof *listing + sizeof(struct iaprof_listed_instruction) + sizeof(struct iaprof_producer));
+	*listing = (struct iaprof_record_code_listing){ .header = listing->header,
+							.id = 1,
+							.name = 12345,
+							.size = UINT64_MAX,
+							.left_out = UINT64_MAX,
+							.instruction_count = 1,
+							.producer_count = 1 };
+	*(struct iaprof_listed_instruction *)(listing + 1) = (struct iaprof_listed_instruction){
+		.offset = UINT64_MAX, .size = UINT32_MAX, .name = 12345, .file = 12345, .producer_count = 1
+	};
 	struct iaprof_record_stack_frames *named =
 		add(batch, IAPROF_RECORD_STACK_FRAMES, sizeof *named + sizeof(struct iaprof_record_frame));
 	named->stack = named->frame_count = 1;

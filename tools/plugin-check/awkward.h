@@ -10,6 +10,8 @@ struct iaprof_profile awkward_empty_profile(void);
 
 /* Frames, stacks, types, values and losses of structs that are longer than this version's; static const data. */
 struct iaprof_profile awkward_profile(void);
+/* The same of two runs. */
+struct iaprof_profile awkward_difference(void);
 
 /* A batch: definitions, a record of each kind, one longer than its struct, one of a type of the future. */
 struct awkward_batch {

@@ -68,6 +68,14 @@ START_TEST(awkward_data_is_written)
 }
 END_TEST
 
+START_TEST(awkward_differences_are_written)
+{
+	struct test_host *host = sink_new();
+	ck_assert_msg(send_profile(host, awkward_difference()) == 0, "profile: %s", host->failure);
+	finish(host);
+}
+END_TEST
+
 /* output_limit: an output takes this many bytes, then the disk is full. */
 START_TEST(a_full_disk_is_reported)
 {
@@ -85,10 +93,12 @@ START_TEST(a_full_disk_is_reported)
 }
 END_TEST
 
-void checks_add_sink(Suite *suite)
+void checks_add_sink(Suite *suite, uint32_t flags)
 {
 	check_add(suite, "finish() without any data", nothing_is_written);
 	check_add(suite, "an empty profile is written", an_empty_run_is_written);
 	check_add(suite, "awkward names, longer structs and unknown records are written", awkward_data_is_written);
+	if (flags & IAPROF_PLUGIN_DIFFERENCES)
+		check_add(suite, "the difference of two runs is written", awkward_differences_are_written);
 	check_add(suite, "an output that cannot be written is an error", a_full_disk_is_reported);
 }

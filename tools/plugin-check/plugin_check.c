@@ -54,7 +54,7 @@ static Suite *suite_of(uint32_t kind, uint32_t flags)
 	if (kind == IAPROF_PLUGIN_SOURCE)
 		checks_add_source(suite, flags);
 	if (kind == IAPROF_PLUGIN_SINK)
-		checks_add_sink(suite);
+		checks_add_sink(suite, flags);
 	if (kind == IAPROF_PLUGIN_DECODER)
 		checks_add_decoder(suite);
 	return suite;

@@ -33,7 +33,7 @@ unsigned subject_descriptors(void);
 void checks_add_form(Suite *suite);
 void checks_add_life(Suite *suite, uint32_t kind);
 void checks_add_source(Suite *suite, uint32_t flags);
-void checks_add_sink(Suite *suite);
+void checks_add_sink(Suite *suite, uint32_t flags);
 void checks_add_decoder(Suite *suite);
 void check_add(Suite *suite, const char *what, const TTest *test);
 

@@ -24,6 +24,7 @@ EDU_SLOTS = ('10', '11', '12')
 KERNEL_ARGUMENTS = ('console=ttyS0 panic=-1 loglevel=4 mitigations=off tsc=reliable watchdog_thresh=60 log_buf_len=16M '
                     'rcupdate.rcu_cpu_stall_timeout=120')
 BOOT_SECONDS = 240
+KEPT = '/run/lab/kept'  # of the plan's folder, in the guest
 RAM_DISK_MODULES = ('virtio_pci', '9pnet_virtio', '9p', 'overlay')
 
 
@@ -77,9 +78,10 @@ class Guest:
         self.plan = pathlib.Path(tempfile.mkdtemp(prefix='iaprof-lab-'))
         standard = {'PATH': '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME': '/root',
                     'LC_ALL': 'C.UTF-8', 'PYTHONDONTWRITEBYTECODE': '1'}
+        (self.plan / 'kept').mkdir()
         self.write('run-plan', (HERE / 'run-plan').read_text(encoding='utf-8'))
         self.write('environment', ''.join(f'export {name}={shlex.quote(str(value))}\n'
-                                          for name, value in {**standard, **environment}.items()))
+                                          for name, value in {**standard, 'LAB_KEEP': KEPT, **environment}.items()))
         self.write('visible', ''.join(f'{path}\n' for path in visible))
         modules = folder / 'lib/modules' / kernels.version_in(folder)
         self.line = ['qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-cpu', 'max,la57=off', '-smp', '2',
@@ -104,6 +106,13 @@ class Guest:
         """What the guest wrote to a file so far; a device's file that a test made is not one of ours to open."""
         path = self.plan / name
         return path.read_bytes().decode(errors='replace') if path.is_file() and not path.is_symlink() else ''
+
+    def copy_kept(self, folder):
+        """Files that tests left."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in (self.plan / 'kept').iterdir():
+            if path.is_file() and not path.is_symlink():
+                shutil.copyfile(path, folder / path.name)
 
     def shell(self):
         """A shell in the guest on this terminal."""

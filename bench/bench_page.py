@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How long the flame graph page takes to open and to zoom, and how large it is, beside flamegraph.pl's SVG of the same
+stacks in the same browser: bench_page.py WRITE_STACKS PLUGINS [SHAPE:STACKS...].
+
+Each file is opened in a browser process of its own, several times; the fastest says most about the file. Opened is from
+the navigation to the frame after the first one that has the graph in it; zoomed is from a click on a frame to the same,
+and the longest of several counts. flamegraph.pl is the one that FLAMEGRAPH_PL names, one in PATH, or that of Debian's
+package libdevel-nytprof-perl. By itself it leaves out frames that are narrower than a tenth of a pixel, which nobody can zoom
+into then; the page has all frames, as its picture has with --minwidth=0, which is beside it as long as it opens at all.
+"""
+import contextlib
+import gzip
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'tests/sink'))
+
+import browser
+
+ROUNDS = 3
+LIMIT = 120  # seconds that a browser gets for a file
+SETTLING = 2  # seconds in which a browser that was started loads what is its own
+ALL_FRAMES_MOST = 10000  # stacks of which the picture with all frames is made
+SIZES = ['cpu:10000', 'cpu:100000', 'cpu:1000000', 'gpu:1000000']
+OPEN_GOAL, ZOOM_GOAL, FASTER_GOAL, SMALLER_GOAL, GZIP_GOAL = 3, 0.1, 10, 20, 2
+MEBIBYTE = 1 << 20
+
+# What is drawn is told by the frame after: requestAnimationFrame runs before a frame is painted.
+WATCH = '''
+  window.whenDrawn = isDrawn => new Promise(done => {
+    const look = () => isDrawn() ? requestAnimationFrame(() => done(performance.now())) : requestAnimationFrame(look);
+    requestAnimationFrame(look);
+  });
+  window.opened = whenDrawn(() => %s);
+'''
+PAGE_IS_DRAWN = 'document.documentElement && document.documentElement.dataset.drawn'
+PICTURE_IS_DRAWN = 'document.readyState === "complete"'
+
+# A click on the frame in the middle of a level, as far as there is one, and how long it takes.
+PAGE_ZOOM = '''(async () => {
+  const graph = document.getElementById('graph'), place = graph.getBoundingClientRect();
+  const view = document.getElementById('view'), root = document.documentElement;
+  const before = root.dataset.drawn, begin = performance.now();
+  graph.dispatchEvent(new MouseEvent('click', { bubbles: true, clientX: place.left + place.width / 2,
+    clientY: place.top + place.height - %d * 18 - 9 }));
+  const trail = document.getElementById('trail').textContent;
+  const end = await whenDrawn(() => root.dataset.drawn !== before);
+  return trail ? end - begin : null;
+})()'''
+PAGE_BACK = '''(async () => {
+  const root = document.documentElement, before = root.dataset.drawn, begin = performance.now();
+  document.getElementById('whole').click();
+  return await whenDrawn(() => root.dataset.drawn !== before) - begin;
+})()'''
+PICTURE_ZOOM = '''(async () => {
+  const frames = [...document.querySelectorAll('#frames > g')].map(group => [group, group.querySelector('rect')])
+    .map(([group, rect]) => [group, Number(rect.getAttribute('y')), Number(rect.getAttribute('x')),
+      Number(rect.getAttribute('width'))]);
+  const ground = frames.reduce((most, [, y]) => Math.max(most, y), 0), middle = 600;
+  const found = frames.find(([, y, x, width]) => Math.round((ground - y) / 16) === %d && x <= middle && x + width > middle);
+  if (!found)
+    return null;
+  const begin = performance.now();
+  found[0].querySelector('rect').dispatchEvent(new MouseEvent('click', { bubbles: true }));
+  return await whenDrawn(() => true) - begin;
+})()'''
+PICTURE_BACK = '''(async () => {
+  const begin = performance.now();
+  document.getElementById('unzoom').dispatchEvent(new MouseEvent('click', { bubbles: true }));
+  return await whenDrawn(() => true) - begin;
+})()'''
+ZOOM_LEVELS = 2, 5, 8, 12
+
+
+def find_flamegraph():
+    """-> its path, or None"""
+    debian = '/usr/share/perl5/Devel/NYTProf/flamegraph.pl'
+    return os.environ.get('FLAMEGRAPH_PL') or shutil.which('flamegraph.pl') or (debian if os.path.exists(debian) else None)
+
+
+class Limited(browser.Browser):
+    """A browser that is ended when it takes too long, for what cannot be asked to stop."""
+
+    def __enter__(self):
+        self.guard = threading.Timer(LIMIT, lambda: os.killpg(self.process.pid, signal.SIGKILL))
+        self.guard.start()
+        return self
+
+    def __exit__(self, *_):
+        self.guard.cancel()
+        with contextlib.suppress(OSError):  # what was to be told to one that is gone
+            self.close()
+        self.folder.cleanup()
+
+
+def measure_once(path, is_drawn, zoom, back):
+    """-> seconds to open, seconds of the longest zoom; None for what takes longer than LIMIT"""
+    opened, zooms = None, []
+    try:
+        with Limited() as window:
+            time.sleep(SETTLING)
+            window.call('Page.addScriptToEvaluateOnNewDocument', source=WATCH % is_drawn)
+            window.call('Page.navigate', url=path.resolve().as_uri())
+            window.wait_for('typeof opened !== "undefined"', LIMIT)
+            opened = window.evaluate('opened') / 1000
+            for level in ZOOM_LEVELS:
+                milliseconds = window.evaluate(zoom % level)
+                if milliseconds is not None:
+                    zooms += [milliseconds / 1000, window.evaluate(back) / 1000]
+            if wrong := window.wrong():
+                print(f'  {path.name}: {wrong}')
+        return opened, max(zooms, default=None)
+    except browser.Failure:
+        return opened, None
+
+
+def measure(path, *how):
+    """-> the least of several rounds' seconds to open, and of the longest zoom; None as above"""
+    best = None, None
+    for _ in range(ROUNDS):
+        begin = time.monotonic()
+        best = tuple(min((value for value in pair if value is not None), default=None)
+                     for pair in zip(best, measure_once(path, *how)))
+        if time.monotonic() - begin > LIMIT / 4:
+            break  # another round says nothing new
+    return best
+
+
+def write(program, plugins, argument, shape, stacks, path):
+    name = argument.split(':')[0]
+    plugin = plugins / name / f'iaprof-{name}.so'
+    subprocess.run([program, plugin, argument, shape, str(stacks), path], check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+def seconds_text(seconds):
+    return f'more than {LIMIT} s' if seconds is None else f'{seconds:.3f} s'
+
+
+def line(what, path, times):
+    print(f'  {what:<26} {path.stat().st_size / MEBIBYTE:8.2f} MiB, opens in {seconds_text(times[0])}, '
+          f'zooms in {seconds_text(times[1])}', flush=True)
+
+
+def goal(what, ratio, least=None, most=None):
+    wanted = '' if least is most is None else f' (goal: at least {least})' if least else f' (goal: at most {most})'
+    print(f'  {what}: {ratio:.2f}{wanted}', flush=True)
+
+
+def faster(what, ours, theirs, **goals):
+    if ours is not None:
+        goal(f'{what}{", at least" if theirs is None else ""}', (LIMIT if theirs is None else theirs) / ours, **goals)
+
+
+def compare_picture(flamegraph, folder, page, ours, *arguments):
+    """With the SVG that flamegraph.pl makes with these arguments."""
+    picture, what = folder / 'picture.svg', ' '.join(['flamegraph.pl', *arguments])
+    begin = time.monotonic()
+    with open(picture, 'wb') as output:
+        subprocess.run(['perl', flamegraph, *arguments, folder / 'stacks.folded'], stdout=output, stderr=subprocess.DEVNULL,
+                       check=True)
+    seconds = time.monotonic() - begin
+    theirs = measure(picture, PICTURE_IS_DRAWN, PICTURE_ZOOM, PICTURE_BACK)
+    line(what, picture, theirs)
+    print(f'    made in {seconds:.1f} s')
+    faster('  faster to open', ours[0], theirs[0], least=FASTER_GOAL)
+    faster('  faster to zoom', ours[1], theirs[1])
+    goal('  smaller', picture.stat().st_size / page.stat().st_size, least=SMALLER_GOAL)
+
+
+def compare(program, plugins, folder, shape, stacks, flamegraph):
+    print(f'{stacks} different stacks ({shape})', flush=True)
+    page = write(program, plugins, 'flamegraph', shape, stacks, folder / 'page.html')
+    folded = write(program, plugins, 'folded', shape, stacks, folder / 'stacks.folded')
+    ours = measure(page, PAGE_IS_DRAWN, PAGE_ZOOM, PAGE_BACK)
+    line('page', page, ours)
+    with open(folded, 'rb') as text, gzip.open(folder / 'folded.gz', 'wb', 6) as compressed:
+        shutil.copyfileobj(text, compressed, 1 << 20)
+    goal('  size to folded text by gzip -6', page.stat().st_size / (folder / 'folded.gz').stat().st_size, most=GZIP_GOAL)
+    for what, seconds, most in ('  seconds to open', ours[0], OPEN_GOAL), ('  seconds of the longest zoom', ours[1], ZOOM_GOAL):
+        goal(what, float('inf') if seconds is None else seconds, most=most)
+    if flamegraph:
+        compare_picture(flamegraph, folder, page, ours)
+        if stacks <= ALL_FRAMES_MOST:
+            compare_picture(flamegraph, folder, page, ours, '--minwidth=0')
+
+
+def main():
+    program, plugins, *sizes = sys.argv[1:]
+    if not browser.find():
+        print('there is no Chromium: nothing to open pages with')
+        return
+    flamegraph = find_flamegraph()
+    if not flamegraph:
+        print('flamegraph.pl is neither named by FLAMEGRAPH_PL nor in PATH: no comparison')
+    with tempfile.TemporaryDirectory(prefix='iaprof-bench-') as folder:
+        empty = pathlib.Path(folder, 'empty.html')
+        empty.write_text('<!DOCTYPE html><title>empty</title>', encoding='ascii')
+        print(f'an empty page opens in {measure(empty, PICTURE_IS_DRAWN, "null // %d", "")[0]:.3f} s')
+    for size in sizes or SIZES:
+        shape, stacks = size.split(':')
+        with tempfile.TemporaryDirectory(prefix='iaprof-bench-') as folder:
+            compare(program, pathlib.Path(plugins), pathlib.Path(folder), shape, int(stacks), flamegraph)
+
+
+if __name__ == '__main__':
+    main()

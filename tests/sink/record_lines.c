@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See record_lines.h. */
+#include "record_lines.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bus/record_check.h"
+
+/* What a batch of the core has at most. */
+#define BATCH_SIZE (64u * 1024)
+
+enum member_kind {
+	MEMBER_NUMBER, /* of 2, 4 or 8 bytes */
+	MEMBER_TEXT,   /* a string id */
+	MEMBER_DOUBLE,
+	MEMBER_ARRAY, /* numbers of 8 bytes behind the struct, with commas between them; the member counts them */
+	MEMBER_FRAMES /* the same with names of functions, as frames */
+};
+
+struct member {
+	const char *name;
+	size_t offset, size;
+	enum member_kind kind;
+};
+
+#define MEMBER(type, member, kind)                                                                                     \
+	{                                                                                                              \
+#member, offsetof(struct iaprof_record_##type, member),                                                \
+			sizeof(((struct iaprof_record_##type *)0)->member), kind                                       \
+	}
+#define NUMBER(type, member) MEMBER(type, member, MEMBER_NUMBER)
+#define TEXT(type, member) MEMBER(type, member, MEMBER_TEXT)
+
+static const struct {
+	const char *name;
+	uint16_t type;
+	uint32_t size;
+	struct member members[16]; /* those of the header are of every type */
+} types[] = {
+	{ "source",
+	  IAPROF_RECORD_SOURCE,
+	  sizeof(struct iaprof_record_source),
+	  { NUMBER(source, number), TEXT(source, name) } },
+	{ "process",
+	  IAPROF_RECORD_PROCESS,
+	  sizeof(struct iaprof_record_process),
+	  { NUMBER(process, pid), NUMBER(process, parent_pid), NUMBER(process, event), TEXT(process, name) } },
+	{ "sync", IAPROF_RECORD_SYNC, sizeof(struct iaprof_record_sync), { { NULL, 0, 0, MEMBER_NUMBER } } },
+	{ "metadata",
+	  IAPROF_RECORD_METADATA,
+	  sizeof(struct iaprof_record_metadata),
+	  { TEXT(metadata, key), TEXT(metadata, value) } },
+	{ "value_type",
+	  IAPROF_RECORD_VALUE_TYPE,
+	  sizeof(struct iaprof_record_value_type),
+	  { NUMBER(value_type, id), TEXT(value_type, name), TEXT(value_type, unit), NUMBER(value_type, period) } },
+	{ "sample",
+	  IAPROF_RECORD_SAMPLE,
+	  sizeof(struct iaprof_record_sample),
+	  { NUMBER(sample, pid), NUMBER(sample, tid), TEXT(sample, name), NUMBER(sample, cpu),
+	    NUMBER(sample, value_type), NUMBER(sample, count), NUMBER(sample, value), NUMBER(sample, first_time) } },
+	{ "kernel",
+	  IAPROF_RECORD_KERNEL,
+	  sizeof(struct iaprof_record_kernel),
+	  { NUMBER(kernel, id), NUMBER(kernel, code_object), NUMBER(kernel, pid), TEXT(kernel, name),
+	    NUMBER(kernel, address), NUMBER(kernel, size) } },
+	{ "code_function",
+	  IAPROF_RECORD_CODE_FUNCTION,
+	  sizeof(struct iaprof_record_code_function),
+	  { NUMBER(code_function, code_object), TEXT(code_function, name), TEXT(code_function, shown_name),
+	    NUMBER(code_function, flags) } },
+	{ "launch",
+	  IAPROF_RECORD_LAUNCH,
+	  sizeof(struct iaprof_record_launch),
+	  { NUMBER(launch, kernel), NUMBER(launch, pid), NUMBER(launch, tid), NUMBER(launch, device),
+	    NUMBER(launch, user_stack), NUMBER(launch, count), NUMBER(launch, first_time) } },
+	{ "stack_frames",
+	  IAPROF_RECORD_STACK_FRAMES,
+	  sizeof(struct iaprof_record_stack_frames),
+	  { NUMBER(stack_frames, stack), NUMBER(stack_frames, pid),
+	    MEMBER(stack_frames, frame_count, MEMBER_FRAMES) } },
+	{ "stall_reason",
+	  IAPROF_RECORD_STALL_REASON,
+	  sizeof(struct iaprof_record_stall_reason),
+	  { NUMBER(stall_reason, id), TEXT(stall_reason, name) } },
+	{ "stall_sample",
+	  IAPROF_RECORD_STALL_SAMPLE,
+	  sizeof(struct iaprof_record_stall_sample),
+	  { NUMBER(stall_sample, begin), NUMBER(stall_sample, address), NUMBER(stall_sample, device),
+	    MEMBER(stall_sample, reason_count, MEMBER_ARRAY) } },
+	{ "device_activity",
+	  IAPROF_RECORD_DEVICE_ACTIVITY,
+	  sizeof(struct iaprof_record_device_activity),
+	  { NUMBER(device_activity, begin), NUMBER(device_activity, busy), NUMBER(device_activity, device),
+	    NUMBER(device_activity, pid), NUMBER(device_activity, kind) } },
+	{ "lost",
+	  IAPROF_RECORD_LOST,
+	  sizeof(struct iaprof_record_lost),
+	  { NUMBER(lost, begin), NUMBER(lost, count), NUMBER(lost, value), NUMBER(lost, value_type),
+	    TEXT(lost, reason) } },
+	{ "device",
+	  IAPROF_RECORD_DEVICE,
+	  sizeof(struct iaprof_record_device),
+	  { NUMBER(device, id), TEXT(device, name), TEXT(device, address), NUMBER(device, machine) } },
+	{ "job",
+	  IAPROF_RECORD_JOB,
+	  sizeof(struct iaprof_record_job),
+	  { NUMBER(job, submitted), NUMBER(job, queued), NUMBER(job, started), NUMBER(job, id), NUMBER(job, pid),
+	    NUMBER(job, tid), NUMBER(job, device), NUMBER(job, context), TEXT(job, engine), NUMBER(job, state),
+	    NUMBER(job, status) } },
+	{ "call",
+	  IAPROF_RECORD_CALL,
+	  sizeof(struct iaprof_record_call),
+	  { TEXT(call, name), NUMBER(call, pid), NUMBER(call, tid), NUMBER(call, depth), TEXT(call, parent),
+	    NUMBER(call, user_stack), NUMBER(call, duration), NUMBER(call, count), NUMBER(call, first_time),
+	    NUMBER(call, result), NUMBER(call, node), NUMBER(call, time_type), NUMBER(call, count_type),
+	    NUMBER(call, self_duration) } },
+	{ "call_function",
+	  IAPROF_RECORD_CALL_FUNCTION,
+	  sizeof(struct iaprof_record_call_function),
+	  { NUMBER(call_function, id), TEXT(call_function, name), TEXT(call_function, family),
+	    NUMBER(call_function, kind) } },
+	{ "call_node",
+	  IAPROF_RECORD_CALL_NODE,
+	  sizeof(struct iaprof_record_call_node),
+	  { NUMBER(call_node, id), NUMBER(call_node, parent), NUMBER(call_node, function) } },
+	{ "counter",
+	  IAPROF_RECORD_COUNTER,
+	  sizeof(struct iaprof_record_counter),
+	  { NUMBER(counter, id), TEXT(counter, name), TEXT(counter, unit), NUMBER(counter, kind),
+	    NUMBER(counter, device) } },
+	{ "counter_value",
+	  IAPROF_RECORD_COUNTER_VALUE,
+	  sizeof(struct iaprof_record_counter_value),
+	  { NUMBER(counter_value, counter), MEMBER(counter_value, value, MEMBER_DOUBLE) } },
+	{ "histogram",
+	  IAPROF_RECORD_HISTOGRAM,
+	  sizeof(struct iaprof_record_histogram),
+	  { NUMBER(histogram, begin), NUMBER(histogram, count), NUMBER(histogram, sum), NUMBER(histogram, maximum),
+	    TEXT(histogram, name), TEXT(histogram, unit), MEMBER(histogram, bucket_count, MEMBER_ARRAY) } },
+	{ "finding",
+	  IAPROF_RECORD_FINDING,
+	  sizeof(struct iaprof_record_finding),
+	  { NUMBER(finding, severity), TEXT(finding, name), TEXT(finding, text), NUMBER(finding, pid),
+	    MEMBER(finding, value, MEMBER_DOUBLE), MEMBER(finding, threshold, MEMBER_DOUBLE) } },
+};
+
+static const struct member header_members[] = {
+	{ "source", offsetof(struct iaprof_record, source), sizeof(uint16_t), MEMBER_NUMBER },
+	{ "time", offsetof(struct iaprof_record, time), sizeof(uint64_t), MEMBER_NUMBER },
+	{ NULL, 0, 0, MEMBER_NUMBER },
+};
+
+/* ck_assert() tells the runner of each time that it was reached, which takes too long for each member. */
+static void need(bool condition, const char *what, const char *of)
+{
+	if (!condition)
+		ck_abort_msg("%s: %s", what, of);
+}
+
+static unsigned char *append(struct record_lines *lines, const void *bytes, size_t size)
+{
+	need(array_grow((void **)&lines->records, &lines->capacity, lines->size + size, 1), "out of memory", "records");
+	unsigned char *place = lines->records + lines->size;
+	memcpy(place, bytes, size);
+	lines->size += size;
+	return place;
+}
+
+static uint64_t text_rehash(const void *context, uint32_t position)
+{
+	const char *text = ((const struct record_lines *)context)->texts.items[position];
+	return hash_bytes(text, strlen(text), 0);
+}
+
+static void string_append(struct record_lines *lines, const char *digits, uint32_t id)
+{
+	size_t length = strlen(digits) / 2, size = (sizeof(struct iaprof_record_string) + length + 1 + 7) & ~(size_t)7;
+	struct iaprof_record_string *record = calloc(1, size);
+	need(record, "out of memory", digits);
+	record->header.size = (uint32_t)size;
+	record->header.type = IAPROF_RECORD_STRING;
+	record->id = id;
+	record->length = (uint32_t)length;
+	for (size_t i = 0; i < length; i++) {
+		const char pair[] = { digits[2 * i], digits[2 * i + 1], '\0' };
+		char *end;
+		((char *)(record + 1))[i] = (char)strtoul(pair, &end, 16);
+		need(!*end, "a text is not in hexadecimal", digits);
+	}
+	append(lines, record, size);
+	lines->count++;
+	free(record);
+}
+
+static uint32_t text_id(struct record_lines *lines, const char *digits)
+{
+	uint64_t hash = hash_bytes(digits, strlen(digits), 0);
+	if (!*digits)
+		return 0;
+	for (struct hash_probe probe = hash_index_probe(&lines->index, hash); hash_index_next(&lines->index, &probe);)
+		if (strcmp(lines->texts.items[probe.position], digits) == 0)
+			return probe.position + 1;
+	char *copy = strdup(digits);
+	need(copy && array_push(&lines->texts, copy) &&
+		     hash_index_add(&lines->index, hash, (uint32_t)lines->texts.count - 1, text_rehash, lines),
+	     "out of memory", digits);
+	string_append(lines, digits, (uint32_t)lines->texts.count);
+	return (uint32_t)lines->texts.count;
+}
+
+/* Numbers of 8 bytes, behind the record's struct. */
+static uint32_t array_read(uint64_t *numbers, size_t room, char *text)
+{
+	uint32_t count = 0;
+	for (char *end = text; *end; text = end + 1) {
+		need(count < room, "too many numbers", text);
+		numbers[count++] = strtoull(text, &end, 10);
+		need(end != text && (*end == ',' || !*end), "a number is none", text);
+	}
+	return count;
+}
+
+/* Functions of a stack, behind the record's struct. */
+static uint32_t frames_read(struct record_lines *lines, struct iaprof_record_frame *frames, size_t room, char *text)
+{
+	uint32_t count = 0;
+	for (char *name = text, *end; name; name = end) {
+		end = strchr(name, ',');
+		if (end)
+			*end++ = '\0';
+		need(count < room, "too many frames", name);
+		frames[count++] =
+			(struct iaprof_record_frame){ .name = text_id(lines, name), .kind = IAPROF_FRAME_USER };
+	}
+	return count;
+}
+
+static void member_read(struct record_lines *lines, unsigned char *record, size_t *size, const struct member *member,
+			char *text)
+{
+	uint64_t numbers[128];
+	int64_t number = 0;
+	char *end = text;
+	if (member->kind == MEMBER_TEXT) {
+		number = text_id(lines, text);
+	} else if (member->kind == MEMBER_DOUBLE) {
+		double value = strtod(text, &end);
+		memcpy(record + member->offset, &value, sizeof value);
+	} else if (member->kind == MEMBER_ARRAY) {
+		number = array_read(numbers, sizeof numbers / sizeof *numbers, text);
+		memcpy(record + *size, numbers, (size_t)number * sizeof *numbers);
+		*size += (size_t)number * sizeof *numbers;
+	} else if (member->kind == MEMBER_FRAMES) {
+		struct iaprof_record_frame frames[64];
+		number = frames_read(lines, frames, sizeof frames / sizeof *frames, text);
+		memcpy(record + *size, frames, (size_t)number * sizeof *frames);
+		*size += (size_t)number * sizeof *frames;
+	} else {
+		number = *text == '-' ? strtoll(text, &end, 10) : (int64_t)strtoull(text, &end, 10);
+	}
+	need((member->kind != MEMBER_NUMBER && member->kind != MEMBER_DOUBLE) || !*end, "a number is none", text);
+	if (member->kind != MEMBER_DOUBLE)
+		memcpy(record + member->offset, &number, member->size); /* least significant bytes first */
+}
+
+static const struct member *member_find(const struct member *members, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count && members[i].name; i++)
+		if (strcmp(members[i].name, name) == 0)
+			return &members[i];
+	return NULL;
+}
+
+void record_lines_add(struct record_lines *lines, char *line)
+{
+	uint64_t record[512] = { 0 };
+	struct iaprof_record *header = (struct iaprof_record *)record;
+	size_t type = 0, count = sizeof types / sizeof *types;
+	char *word = strtok(line, " \n");
+	need(word, "a record has no type", "");
+	while (type < count && strcmp(types[type].name, word) != 0)
+		type++;
+	need(type < count, "a type of record that is not known", word);
+	size_t size = types[type].size;
+	header->type = types[type].type;
+	while ((word = strtok(NULL, " \n"))) {
+		char *value = strchr(word, '=');
+		need(value, "a member has no value", word);
+		*value++ = '\0';
+		const struct member *member = member_find(types[type].members, 16, word);
+		if (!member)
+			member = member_find(header_members, 2, word);
+		need(member, "a member that is not known", word);
+		member_read(lines, (unsigned char *)record, &size, member, value);
+	}
+	header->size = (uint32_t)size;
+	append(lines, record, size);
+	lines->count++;
+}
+
+void record_lines_add_bytes(struct record_lines *lines, const char *digits)
+{
+	static uint64_t record[IAPROF_RECORD_SIZE_MAX / 8];
+	size_t size = strspn(digits, "0123456789abcdef") / 2;
+	need(size <= sizeof record, "a record is too long", "");
+	for (size_t i = 0; i < size; i++) {
+		const char pair[] = { digits[2 * i], digits[2 * i + 1], '\0' };
+		((unsigned char *)record)[i] = (unsigned char)strtoul(pair, NULL, 16);
+	}
+	need(record_check(record, size, NULL) == 0 && ((const struct iaprof_record *)record)->size == size,
+	     "a record is malformed", "");
+	append(lines, record, size);
+	lines->count++;
+}
+
+void record_lines_send(struct record_lines *lines, struct test_host *host)
+{
+	const struct iaprof_batch all = { .records = lines->records, .size = lines->size, .count = lines->count };
+	const struct iaprof_record *first = NULL, *record = NULL;
+	size_t size = 0;
+	uint32_t count = 0;
+	if (!lines->size)
+		return;
+	do {
+		record = iaprof_batch_next(&all, record);
+		if (first && (!record || size + record->size > BATCH_SIZE)) {
+			if (test_host_send(host, first, size, count))
+				ck_abort_msg("%s", host->failure);
+			first = NULL;
+		}
+		if (record && !first) {
+			first = record;
+			size = count = 0;
+		}
+		size += record ? record->size : 0;
+		count++;
+	} while (record);
+}
+
+void record_lines_free(struct record_lines *lines)
+{
+	for (size_t i = 0; i < lines->texts.count; i++)
+		free(lines->texts.items[i]);
+	array_free(&lines->texts);
+	hash_index_free(&lines->index);
+	free(lines->records);
+}

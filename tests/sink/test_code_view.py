@@ -1,0 +1,522 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page's view of GPU code in a real browser. TAP.
+
+Its instructions are held against what Intel's disassembler and eu-addr2line say of a real image (tests/data/zebin), its
+numbers against the stalls that the run was given, and its source against the files. Words on the command line choose
+cases.
+"""
+import atexit
+import collections
+import functools
+import json
+import lzma
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+
+from reader import run_in_browser
+from stacks import (COUNT, FUNCTION, INSTRUCTION, NANOSECONDS, OFFSET, PROGRAM, REASON, SEPARATOR, Frame, equal, write_profile)
+
+TREE = pathlib.Path(os.environ['TEST_SOURCE_FOLDER'])
+FIXTURE = TREE / 'tests/data/zebin/bmg/transformer'
+KERNELS = TREE / 'tests/lab/level_zero/kernels'
+REASONS = 'active', 'sbid', 'send'
+
+Instruction = collections.namedtuple('Instruction', 'address kernel offset size name file line')
+
+
+@functools.cache
+def image_instructions():
+    """What independent tools say of the image."""
+    found = []
+    with lzma.open(f'{FIXTURE}.instructions.tsv.xz', 'rt') as text:
+        for row in text:
+            if row.startswith('#'):
+                continue
+            address, kernel, offset, size, name, innermost, *_ = row.rstrip('\n').split('\t')
+            place = re.fullmatch(r'(.*) (\S+) (\d+)', innermost)
+            found.append(Instruction(int(address, 16), kernel, int(offset, 16), int(size), name, place[2],
+                                     int(place[3])))
+    return found
+
+
+def kernel_attribute(kernel, name):
+    """What the compiler wrote into the image's section .ze_info."""
+    text = pathlib.Path(f'{FIXTURE}.bin').read_bytes()
+    kernels = re.split(rb'\n *- name: +', text[text.index(b'kernels:'):])
+    own = next(part for part in kernels if part.split(b'\n')[0].strip(b"' ") == kernel.encode())
+    value = re.search(rb'\b' + name.encode() + rb': +(\d+)', own)
+    return int(value[1]) if value else None
+
+
+def chosen_stalls():
+    """Some instructions of two kernels -> { (kernel, offset): counts of the reasons }"""
+    stalls = {}
+    for number, one in enumerate(image_instructions()):
+        if one.kernel == 'matmul_tile' and number % 3 == 0:
+            stalls[one.kernel, one.offset] = (number, 7 * number + 1, 3)
+        elif one.kernel == 'bias_gelu' and number % 5 == 0:
+            stalls[one.kernel, one.offset] = (1, 0, 2)
+    return stalls
+
+
+@functools.cache
+def run_pages():
+    """The pages of a run, and of its replay: for all cases, each of which has a folder that goes with it."""
+    folder = tempfile.TemporaryDirectory(prefix='iaprof-code-view-')
+    atexit.register(folder.cleanup)
+    run, replay, capture, given = (pathlib.Path(folder.name, name)
+                                   for name in ('run.html', 'replay.html', 'run.iaprof', 'stalls.txt'))
+    stalls = chosen_stalls()
+    addresses = {(one.kernel, one.offset): one.address for one in image_instructions()}
+    given.write_text(''.join(f'{addresses[place]:#x} {" ".join(map(str, counts))}\n'
+                             for place, counts in stalls.items()), encoding='utf-8')
+    iaprof = os.environ['TEST_IAPROF']
+    sink = f'flamegraph:sources={KERNELS}'
+    subprocess.run([iaprof, '-q', '-s', f'{os.environ["TEST_STALL_SOURCE"]}:image={FIXTURE}.loaded-debug.elf,'
+                    f'stalls={given}', '-k', sink, '-o', run, '--record', capture], check=True)
+    subprocess.run([iaprof, '-q', '--replay', capture, '-k', sink, '-o', replay], check=True)
+    return run, replay
+
+
+class Reader:
+    """Somebody who looks at GPU code."""
+
+    def __init__(self, window, page, view=True):
+        self.window = window
+        window.open(page)
+        window.wait_for('Number(document.documentElement.dataset.drawn) >= 1')
+        if view:
+            self.evaluate('[...document.querySelectorAll("#views button")].find('
+                          'button => button.textContent === "GPU code").click()')
+            equal(self.evaluate('document.getElementById("code").classList.contains("seen")'), True, 'the view is seen')
+
+    def evaluate(self, expression):
+        return self.window.evaluate(expression)
+
+    def text(self, name):
+        return self.evaluate(f'document.getElementById("{name}").textContent')
+
+    def cells(self, selector):
+        """-> texts and titles of the cells of each row"""
+        return self.evaluate(f'[...document.querySelectorAll({json.dumps(selector)})].map(row => [...row.children].map('
+                             'cell => { const shown = cell.cloneNode(true);'
+                             'for (const unseen of shown.querySelectorAll(".unseen")) unseen.remove();'
+                             'return [shown.textContent, cell.title]; }))')
+
+    def choose(self, name):
+        self.evaluate('[...document.querySelectorAll("#code-list button")].find(button => button.textContent === '
+                      f'{json.dumps(name)}).click()')
+
+    def marked(self, pane, kind):
+        return self.evaluate(f'[...document.querySelectorAll("#{pane} tr.{kind} td:first-child")].map('
+                             'cell => cell.textContent)')
+
+    def click(self, selector):
+        x, y = self.evaluate(f'(() => {{ const e = document.querySelector({json.dumps(selector)});'
+                             'e.scrollIntoView({ block: "center" }); const r = e.getBoundingClientRect();'
+                             'return [r.left + Math.min(4, r.width / 2), r.top + r.height / 2]; })()')
+        self.window.click(x, y)
+
+
+def number(value):
+    return f'{value:,}'
+
+
+def reasons_of(title):
+    """"sbid 5, active 1; ..." -> a number for each"""
+    found = dict(part.rsplit(' ', 1) for part in title.split(';')[0].split(', '))
+    return tuple(int(found.get(reason, '0').replace(',', '')) for reason in REASONS)
+
+
+def check_kernel(reader, kernel, stalls):
+    own = [one for one in image_instructions() if one.kernel == kernel]
+    rows = reader.cells('#code-instructions tbody tr')
+    equal(len(rows), len(own), f'instructions of {kernel}')
+    for one, (offset, stall, text, _, source) in zip(own, rows):
+        equal(int(offset[0], 16), one.offset, 'offset')
+        assert re.split(r'[ .]', text[0])[0] == one.name.split('.')[0] or one.name in text[0], f'{one}: {text[0]}'
+        equal(source[1], f'{one.file}:{one.line}' if one.line else source[1], f'source at {one.offset:#x}')
+        counts = stalls.get((kernel, one.offset))
+        equal(stall[0], number(sum(counts)) if counts else '', f'stalls at {one.offset:#x}')
+        if counts:
+            equal(reasons_of(stall[1]), counts, f'reasons at {one.offset:#x}')
+
+
+def check_lines(reader, kernel, stalls):
+    """Each line has the sum of its instructions, and is what the file has."""
+    lines = collections.Counter()
+    for one in image_instructions():
+        if one.kernel == kernel:
+            lines[pathlib.Path(one.file).name, one.line] += sum(stalls.get((kernel, one.offset), [0]))
+    files = reader.evaluate('[...document.querySelectorAll("#code-sources h3")].map(h => h.textContent)')
+    equal({pathlib.Path(file).name for file in files}, {file for file, line in lines if line}, 'files')
+    for position, file in enumerate(files):
+        tables = reader.evaluate('(() => { const tables = document.querySelectorAll("#code-sources table");'
+                                 f'return [...tables[{position}].querySelectorAll("tbody tr:not(.gap)")].map(row => ['
+                                 'row.children[0].textContent, row.children[1].querySelector(".track + span")'
+                                 '?.textContent || "", row.children[2].textContent]); })()')
+        source = next(KERNELS.rglob(pathlib.Path(file).name)).read_text(encoding='utf-8').split('\n')
+        shown = {}
+        for line, stall, text in tables:
+            shown[int(line)] = stall
+            equal(text, source[int(line) - 1].expandtabs(8), f'text of line {line}')
+        for (name, line), total in lines.items():
+            if name == pathlib.Path(file).name and line:
+                equal(shown[line], number(total) if total else '', f'stalls of {name}:{line}')
+
+
+def a_real_image_is_shown(window):
+    stalls = chosen_stalls()
+    totals = {kernel: sum(sum(counts) for (own, _), counts in stalls.items() if own == kernel)
+              for kernel in ('matmul_tile', 'bias_gelu')}
+    whole = sum(totals.values())
+    for page in run_pages():
+        reader = Reader(window, page)
+        assert reader.text('code-facts').startswith(f'{number(whole)} of gpu-stalls'), reader.text('code-facts')
+        rows = reader.cells('#code-list tr')
+        equal([row[2][0] for row in rows], ['matmul_tile', 'bias_gelu'], 'kernels, hottest first')
+        for row, (kernel, total) in zip(rows, totals.items()):
+            attributes = [(kernel_attribute(kernel, name), unit) for name, unit in
+                          (('simd_size', ''), ('grf_count', ''), ('spill_size', ' B'), ('slm_size', ' B'))]
+            equal([cell[0] for cell in row],
+                  [number(total), f'{100 * total / whole:.2f} %', kernel] +
+                  ['' if value is None else number(value) + unit for value, unit in attributes],
+                  f'the row of {kernel}')
+            reader.choose(kernel)
+            check_kernel(reader, kernel, stalls)
+            check_lines(reader, kernel, stalls)
+        equal(window.wrong(), [], 'errors')
+
+
+def bars_are_as_long_as_they_say(window):
+    stalls = chosen_stalls()
+    reader = Reader(window, run_pages()[0])
+    bars = reader.evaluate('[...document.querySelectorAll("#code-instructions tr")].flatMap(row => {'
+                           'const bar = row.querySelector(".bar");'
+                           'return bar ? [[parseInt(row.firstChild.textContent, 16),'
+                           'bar.parentNode.getBoundingClientRect().width, bar.getBoundingClientRect().width,'
+                           '[...bar.children].map(part => [part.dataset.reason, part.getBoundingClientRect().width])]]'
+                           ' : []; })')
+    own = {offset: counts for (kernel, offset), counts in stalls.items() if kernel == 'matmul_tile'}
+    longest = max(map(sum, own.values()))
+    equal({bar[0] for bar in bars}, set(own), 'instructions with a bar')
+    for offset, track, width, parts in bars:
+        total = sum(own[offset])
+        wanted = max(2, track * total / longest)
+        assert abs(width - wanted) < 1, f'{offset:#x}: {width}, not {wanted}'
+        if wanted > 20:
+            for reason, part in parts:
+                share = (width - 2) * own[offset][REASONS.index(reason)] / total  # within the border
+                assert abs(part - share) < 1, f'{offset:#x}: {reason}: {part}, not {share}'
+
+
+def columns_are_columns(window):
+    """Cells of a row are side by side, those of a column below each other, and what is chosen is in sight."""
+    reader = Reader(window, run_pages()[0])
+    for pane, count in ('code-instructions', 5), ('code-sources', 3):
+        places = reader.evaluate(f'[...document.querySelectorAll("#{pane} tr:not(.gap)")].map(row => '
+                                 '[...row.children].map(cell => cell.getBoundingClientRect())'
+                                 '.map(place => [place.left, place.top]))')
+        chosen = reader.evaluate(f'(() => {{ const own = document.getElementById("{pane}");'
+                                 'const pane = own.getBoundingClientRect();'
+                                 'const row = own.querySelector(".chosen, .related").getBoundingClientRect();'
+                                 'return row.top >= pane.top && row.bottom <= pane.bottom + 1; })()')
+        equal({len(row) for row in places}, {count}, f'columns of {pane}')
+        equal([len({round(row[column][0]) for row in places}) for column in range(count)], [1] * count, 'left edges')
+        equal({len({round(top) for _, top in row}) for row in places}, {1}, 'top edges of a row')
+        assert [left for left, _ in places[0]] == sorted(left for left, _ in places[0]), places[0]
+        equal(chosen, True, f'what is marked in {pane} is in sight')
+
+
+def a_line_and_its_instructions_belong_together(window):
+    reader = Reader(window, run_pages()[0])
+    own = [one for one in image_instructions() if one.kernel == 'matmul_tile' and one.line]
+    one = own[10]
+    position = [row.offset for row in own].index(one.offset)
+    reader.click(f'#code-instructions tr[data-row="{position}"] td.code')
+    equal(reader.marked('code-instructions', 'chosen'), [f'{one.offset:#x}'], 'chosen')
+    equal(reader.marked('code-sources', 'related'), [str(one.line)], 'its line')
+    window.press('Enter')
+    equal(reader.marked('code-sources', 'chosen'), [str(one.line)], 'the line, by the keyboard')
+    equal(reader.marked('code-instructions', 'related'),
+          [f'{other.offset:#x}' for other in own if other.line == one.line], 'its instructions')
+    assert reader.text('said').startswith(f'{one.file}:{one.line}, '), reader.text('said')
+    window.press('Enter')
+    first = next(position for position, other in enumerate(own) if other.line == one.line)
+    equal(reader.marked('code-instructions', 'chosen'), [f'{own[first].offset:#x}'], 'back to the first')
+    window.press('ArrowDown')
+    equal(reader.marked('code-instructions', 'chosen'), [f'{own[first + 1].offset:#x}'], 'the next one')
+    assert reader.text('said').startswith(f'{own[first + 1].offset:#x} '), reader.text('said')
+    equal(reader.evaluate('document.activeElement.dataset.row'), str(first + 1), 'where the keyboard is')
+    other_line = next(other.line for other in own if other.line != one.line)
+    reader.click(f'#code-sources tr[data-place$=":{other_line}"] td.code')
+    equal(reader.marked('code-instructions', 'related'), [f'{row.offset:#x}' for row in own if row.line == other_line],
+          'instructions of a line that was clicked')
+
+
+def what_is_waited_for_is_one_click_away(window):
+    """The first load's result ($0 in Intel's disassembly) is waited for by the first that says $0.dst."""
+    with lzma.open(f'{FIXTURE}.disassembly.txt.xz', 'rt') as text:
+        kernel = text.read().split('=== matmul_tile ===')[1].split('===')[0]
+    lines = [(int(found[1], 16), found[2]) for found in re.finditer(r'/\* \[([0-9A-F]+)\] +\*/(.*)', kernel)]
+    load = next(offset for offset, line in lines if re.search(r'[{,]\$0[,}]', line))
+    waiter = next(offset for offset, line in lines if '$0.dst' in line)
+    reader = Reader(window, run_pages()[0])
+    position = [offset for offset, _ in lines].index(waiter)
+    row = f'#code-instructions tr[data-row="{position}"]'
+    buttons = reader.evaluate(f'[...document.querySelectorAll(\'{row} button\')].map('
+                              'button => button.getAttribute("aria-label"))')
+    assert any(label.startswith(f'waits for {load:#x} send') and 'its result' in label for label in buttons), buttons
+    reader.click(f'{row} button[data-offset="{load}"]')
+    equal(reader.marked('code-instructions', 'chosen'), [f'{load:#x}'], 'what it waits for')
+    reader.click(f'{row} td.code')
+    window.press('p')
+    equal(reader.evaluate(f'document.querySelector(\'{row} button\').textContent'),
+          reader.marked('code-instructions', 'chosen')[0], 'by the keyboard')
+
+
+def the_flame_graph_leads_to_code(window):
+    reader = Reader(window, run_pages()[0], view=False)
+    reader.evaluate('document.getElementById("graph").focus()')
+    window.press('c')
+    equal(reader.text('said'), 'This is not GPU code.', 'at the root')
+    hottest = max((counts for counts in chosen_stalls().items()), key=lambda item: sum(item[1]))
+    while not re.match(r'0x|\S+ *, GPU instruction', said := reader.text('said')):
+        window.press('ArrowUp')
+        assert reader.text('said') != said, f'no instruction above {said}'
+    window.press('c')
+    equal(reader.evaluate('document.getElementById("code").classList.contains("seen")'), True, 'the view of code')
+    instruction = said.split(',')[0]
+    (offset, text), = reader.evaluate('[...document.querySelectorAll("#code-instructions tr.chosen")].map(row =>'
+                                      '[row.children[0].textContent, row.children[2].textContent])')
+    assert text.startswith(instruction), f'{said}: {text}'
+    assert sum(chosen_stalls()[hottest[0][0], int(offset, 16)]) > 0, offset
+    window.press('Escape')
+    equal(reader.evaluate('document.getElementById("flame").classList.contains("seen")'), True, 'back')
+    reader.evaluate('document.getElementById("to-code").click()')
+    equal(reader.evaluate('document.getElementById("code").classList.contains("seen")'), True, 'by a button')
+
+
+class Records:
+    """Records as a capture may have them, include/iaprof/record.h."""
+
+    def __init__(self):
+        self.list, self.strings = [], {}
+
+    def add(self, kind, body):
+        body += b'\0' * (-len(body) % 8)
+        self.list.append(struct.pack('<IHHQ', 16 + len(body), kind, 0, 1) + body)
+
+    def string(self, text):
+        text = text if isinstance(text, bytes) else text.encode()
+        if text and text not in self.strings:
+            self.strings[text] = len(self.strings) + 1
+            self.add(1, struct.pack('<II', self.strings[text], len(text)) + text + b'\0')
+        return self.strings.get(text, 0)
+
+    def listing(self, number, name, instructions, attributes=(), size=64, left_out=0):
+        """instructions: (offset, name, text, file, line, producers)"""
+        name = self.string(name)
+        rows, producers = b'', b''
+        for offset, mnemonic, text, file, line, waits in instructions:
+            rows += struct.pack('<QIIIIIIIIQ', offset, 16, self.string(mnemonic), self.string(text), 0,
+                                self.string(file), line, len(waits), 0, 0)
+            producers += b''.join(struct.pack('<QII', other, 1, 3) for other in waits)
+        values = b''.join(struct.pack('<IIq', self.string(key), 0, value) for key, value in attributes)
+        self.add(32, struct.pack('<IIIIQQIIII', number, name, name, 1, size, left_out, len(attributes),
+                                 len(instructions), len(producers) // 16, 0) + values + rows + producers)
+
+
+def stalled(listing, function, instruction, reason, offset, value, kind=0, file='', line=0):
+    return (kind, value, [Frame('model', PROGRAM), Frame('-', SEPARATOR), Frame(function, FUNCTION),
+                          Frame(instruction, INSTRUCTION, file=file, line=line), Frame(reason, REASON),
+                          Frame(f'{offset:#x}', OFFSET, pid=listing, offset=offset)])
+
+
+def make_page(records, stacks, types=(COUNT,), options=(), **how):
+    return write_profile('flamegraph', pathlib.Path('code.html'), types, stacks, options=options, records=records,
+                         **how)
+
+
+NASTY = ['</script><script>throw 1</script>', '"><img src=x onerror=alert(1)>', "'--><!--", '🔥', 'a' * 10000,
+         b'\xff\xfe \x80', b'\x1b[31m \x07', '\u202e reversed', '${1+1}`']
+
+
+def hostile_names_stay_names(window):
+    records, stacks = Records(), []
+    for listing, name in enumerate(NASTY, 1):
+        records.listing(listing, name, [(0, name, name, name, 1, [0, 16, 1 << 60]),
+                                        (16, name, name, name, 2**32 - 1, [])],
+                        [(name, -2**63)], size=2**64 - 1, left_out=2**64 - 1)
+        stacks.append(stalled(listing, name, name, name, 16, 100 - listing))
+    with tempfile.TemporaryDirectory() as folder:
+        page = make_page(records.list, stacks, options=[f'sources={folder}'])
+    equal(page.read_bytes().count(b'<script'), 2, 'script elements')
+    reader = Reader(window, page)
+    names = [row[2][0] for row in reader.cells('#code-list tr')]
+    equal(len(set(names)), len(NASTY), 'functions')
+    for wanted, name in zip(NASTY[:5], names):
+        equal(name, wanted, 'name')
+    for name in names:
+        reader.choose(name)
+        rows = reader.cells('#code-instructions tbody tr')
+        equal([row[0][0] for row in rows], ['0x0', '0x10'], 'offsets')
+        assert rows[1][2][0] == name and rows[1][1][1].startswith(f'{name} '), rows[1]
+        assert not re.search('[\x00-\x09\x0b-\x1f\x7f\u202e\ufffd]', reader.text('code')), 'signs that are not text'
+        window.press('p')
+    equal(window.wrong(), [], 'nothing of it was code')
+
+
+def totals_are_those_of_the_profile(window):
+    """What is not listed, listed twice, or in no listing is told and counted; value types are kept apart. Ids
+    come in any order."""
+    records = Records()
+    records.listing(5, 'five', [(0, 'mov', '', '', 0, [])])
+    records.listing(1, 'one', [(16, 'mov', '', 'a.cl', 3, []), (0, 'send', 'send (1) r0', 'a.cl', 2, [])], left_out=24)
+    records.listing(4, 'four', [(0, 'mov', '', '', 0, [])])
+    records.listing(1, 'one', [(16, 'other', '', '', 0, []), (32, 'add', '', '', 0, [16])])
+    stacks = [stalled(1, 'one', 'send', 'sbid', 0, 60), stalled(1, 'one', 'send', 'send', 0, 5),
+              stalled(1, 'one', 'dpas', 'sbid', 40, 30, file='b.cl', line=7), stalled(9, 'far', 'mov', 'sbid', 0, 7),
+              stalled(0, '[unknown device code]', 'mov', 'sbid', 0, 11),
+              stalled(1, 'one', 'mov', 'sbid', 16, 900, kind=1)]
+    stacks.append((0, 60, stacks[0][2][:1] + [Frame('main')] + stacks[0][2][1:]))
+    page = make_page(records.list, stacks, [COUNT, NANOSECONDS], options=['sources=no'])
+    reader = Reader(window, page)
+    equal(reader.text('code-facts'), '173 of gpu-stalls on GPUs · 18 in code whose instructions are not known',
+          'facts')
+    equal([[cell[0] for cell in row[:3]] for row in reader.cells('#code-list tr')], [['155', '89.60 %', 'one']],
+          'functions')
+    rows = reader.cells('#code-instructions tbody tr')
+    equal([(row[0][0], row[1][0], row[2][0]) for row in rows],
+          [('0x0', '125', 'send (1) r0'), ('0x10', '', 'mov'), ('0x20', '', 'add'), ('0x28', '30', 'dpas')], 'rows')
+    equal(reasons_of(rows[0][1][1]), (0, 120, 5), 'reasons, of two stacks')
+    for part in '3 instructions in 64 bytes', '24 bytes are not shown', '1 known by their samples alone':
+        assert part in reader.text('code-about'), reader.text('code-about')
+    assert 'b.cl' in reader.text('code-sources') and 'The text is not here: sources=no.' in reader.text('code-sources')
+    reader.evaluate('(() => { const c = document.getElementById("type"); c.value = 1;'
+                    'c.dispatchEvent(new Event("change")); document.querySelectorAll("#views button")[0].click();'
+                    'document.querySelectorAll("#views button")[1].click(); })()')
+    equal(reader.text('code-facts'), '900 ns of cpu on GPUs', 'the other value type')
+    equal([row[1][0] for row in reader.cells('#code-instructions tbody tr')], ['', '900 ns', '', ''], 'its stalls')
+
+
+def without_listings_there_is_no_view(window):
+    window.open(make_page([], [stalled(3, 'old', 'mov', 'sbid', 16, 5)]))
+    window.wait_for('Number(document.documentElement.dataset.drawn) >= 1')
+    equal(window.evaluate('document.getElementById("to-code").hidden'), True, 'the button')
+    equal(window.evaluate('document.querySelectorAll("#views [aria-controls=code]").length'), 0, 'its tab')
+    window.evaluate('document.getElementById("graph").focus()')
+    window.press('c')
+    equal(window.wrong(), [], 'errors')
+
+
+def shown_sources(reader):
+    """-> { path: (first line, or why there is none) }"""
+    return reader.evaluate('(() => { const found = {};'
+                           'for (const head of document.querySelectorAll("#code-sources h3")) {'
+                           'let next = head.nextElementSibling; found[head.textContent] = next.tagName === "P" ? '
+                           'next.textContent : next.querySelector("td.code").textContent; } return found; })()')
+
+
+def page_of_sources(window, paths, options, **how):
+    records = Records()
+    records.listing(1, 'f', [(16 * i, 'mov', '', path, 1, []) for i, path in enumerate(paths)])
+    stacks = [stalled(1, 'f', 'mov', 'sbid', 16 * i, 100 - i) for i in range(len(paths))]
+    return shown_sources(Reader(window, make_page(records.list, stacks, options=options, **how)))
+
+
+def sources_are_found_below_their_folder_alone(window):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        outside = folder / 'outside.cl'
+        outside.write_text('secret', encoding='utf-8')
+        for path, text in (('tree/a/b/x.cl', 'of a/b'), ('tree/b/x.cl', 'of b'), ('tree/x.cl', 'of nothing'),
+                           ('second/only.h', '\t  tab'), ('tree/big.cl', 'x' * (1 << 20) + 'x'),
+                           ('tree/just.cl', 'y' * (1 << 20)), ('tree/nul.cl', 'a\0b'), ('tree/empty.cl', ''),
+                           ('tree/two.cl', 'crlf\r\nand \x1b[31m\u202e')):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(text.encode())
+        (folder / 'tree/link.cl').symlink_to(outside)
+        (folder / 'tree/up.cl').symlink_to('../outside.cl')
+        (folder / 'tree/within.cl').symlink_to('a/b/x.cl')
+        os.mkfifo(folder / 'tree/fifo.cl')
+        (folder / 'tree/folder.cl').mkdir()
+        paths = ['/build/a/b/x.cl', '/build/c/b/x.cl', 'x.cl', '/z/../a/b/x.cl', 'only.h', 'big.cl', 'just.cl',
+                 'nul.cl', 'empty.cl', 'two.cl', 'link.cl', 'up.cl', 'within.cl', 'fifo.cl', 'folder.cl',
+                 '../outside.cl', 'none.cl']
+        found = page_of_sources(window, paths, [f'sources={folder}/tree:{folder}/second'])
+    missing = 'The text is not here: it is not '
+    for path, wanted in {'/build/a/b/x.cl': 'of a/b', '/build/c/b/x.cl': 'of b', 'x.cl': 'of nothing',
+                         'only.h': ' ' * 10 + 'tab', '/z/../a/b/x.cl': 'of a/b', 'two.cl': 'crlf',
+                         'within.cl': 'of a/b',
+                         'just.cl': 'y' * (1 << 20)}.items():
+        equal(found[path], wanted, path)
+    for path, wanted in {'big.cl': 'it is larger than 1 MiB', 'nul.cl': 'it is not text', 'empty.cl': 'it is empty',
+                         'fifo.cl': 'it is not a regular file', 'folder.cl': 'it is not a regular file'}.items():
+        equal(found[path], f'The text is not here: {wanted}.', path)
+    for path in 'link.cl', 'up.cl', '../outside.cl', 'none.cl':
+        assert found[path].startswith(missing), f'{path}: {found[path]}'
+    assert 'secret' not in ''.join(found.values())
+
+
+def root_reads_no_paths_of_others(window):
+    """The recorded path is tried as it is only by who has no more rights than who recorded it."""
+    path = '/usr/share/common-licenses/BSD'
+    if not pathlib.Path(path).exists():
+        path = '/etc/os-release'
+    first = pathlib.Path(path).read_text(encoding='utf-8').split('\n')[0]
+    somebody = {'user': 65534, 'group': 65534, 'extra_groups': []} if os.geteuid() == 0 else {}
+    if os.geteuid() == 0:
+        equal(page_of_sources(window, [path], [])[path],
+              'The text is not here: it is not below a folder of sources=, and root looks nowhere else.', 'as root')
+    for needed in os.environ['TEST_PROFILE_WRITE'], os.environ['TEST_PLUGIN_FOLDER']:
+        if subprocess.run(['test', '-x', needed], check=False, **somebody).returncode:
+            return f'not tried as somebody else, who cannot use {needed}'
+    found = page_of_sources(window, [path, '/proc/self/environ', '/dev/zero'], [], **somebody)
+    equal(found[path], first, 'as somebody else')
+    equal(found['/proc/self/environ'], 'The text is not here: it is empty.', 'a file of /proc')
+    equal(found['/dev/zero'], 'The text is not here: it is not a regular file.', 'a device')
+    equal(page_of_sources(window, [path], ['sources=no'], **somebody)[path], 'The text is not here: sources=no.', 'no')
+    return None
+
+
+def all_sources_together_are_bounded(window):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [f'{i:02}.cl' for i in range(18)]
+        for path in paths:
+            pathlib.Path(folder, path).write_bytes(b'line\n' + (b'x' * 99 + b'\n') * 10000)
+        found = page_of_sources(window, paths, [f'sources={folder}'])
+    equal([path for path in paths if found[path] == 'line'], paths[:16], 'the hottest have their text')
+    equal(found[paths[17]], 'The text is not here: all sources together are larger than 16 MiB.', 'why the others not')
+
+
+def a_file_that_is_not_what_was_compiled_is_told(window):
+    records = Records()
+    records.listing(1, 'f', [(0, 'mov', '', 'x.cl', 9, [])])
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, 'x.cl').write_text('one\ntwo\n', encoding='utf-8')
+        page = make_page(records.list, [stalled(1, 'f', 'mov', 'sbid', 0, 5)], options=[f'sources={folder}'])
+    reader = Reader(window, page)
+    equal(reader.evaluate('document.querySelector("#code-sources .warning").textContent'),
+          'The code has a line 9, the file has 2: it is not what was compiled.', 'what is told')
+    equal([row[0][0] for row in reader.cells('#code-sources tbody tr:not(.gap)')], ['1', '2', '9'], 'lines')
+
+
+CASES = (a_real_image_is_shown, bars_are_as_long_as_they_say, columns_are_columns,
+         a_line_and_its_instructions_belong_together, what_is_waited_for_is_one_click_away,
+         the_flame_graph_leads_to_code, hostile_names_stay_names,
+         totals_are_those_of_the_profile, without_listings_there_is_no_view,
+         sources_are_found_below_their_folder_alone, root_reads_no_paths_of_others, all_sources_together_are_bounded,
+         a_file_that_is_not_what_was_compiled_is_told)
+
+
+if __name__ == '__main__':
+    sys.exit(run_in_browser(CASES, 1400, 900))

@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""--diff of two captures whose stacks a test chose: as folded text, in the page, as a picture, as a table. TAP.
+
+What is expected comes from what each file has alone, subtracted here. Words on the command line choose cases.
+"""
+import collections
+import csv
+import io
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+sys.dont_write_bytecode = True
+
+from reader import run_in_browser
+from stacks import COUNT, NANOSECONDS, PROGRAM, UNKNOWN, Frame, equal, gpu_stack, write_profile
+from harness.cases import Skip
+from test_flamegraph import Reader
+
+
+def capture(name, stacks, types=(COUNT,), lost=(), duration=None):
+    return write_profile('capture', pathlib.Path(name), types, stacks, lost, duration=duration)
+
+
+def iaprof(*arguments):
+    return subprocess.run([os.environ['TEST_IAPROF'], *map(str, arguments)], stdin=subprocess.DEVNULL,
+                          capture_output=True, check=True, encoding='utf-8')
+
+
+def folded_of(path, value_type):
+    """What --replay makes of one file, without the instruction offsets, which are other ones in another build."""
+    sums = collections.Counter()
+    for line in iaprof('-q', '--replay', path, '-k', f'folded:pid=no,value={value_type}').stdout.splitlines():
+        stack, value = line.rsplit(' ', 1)
+        sums[re.sub(r';0x[0-9a-f]+_\[g\]$', '', stack)] += int(value)
+    return sums
+
+
+def difference_of(before, after, value_type, *options):
+    """-> {stack: (before, after)}, read by the rules of flamegraph.pl, which takes the last number off a line twice."""
+    number = re.compile(r'^(.*)\s+?(\d+(?:\.\d*)?)$')
+    found = {}
+    for line in iaprof('-q', '--diff', before, after, *options, '-k', f'folded:value={value_type}').stdout.splitlines():
+        stack, later = number.match(line).groups()
+        stack, earlier = number.match(stack).groups()
+        assert stack not in found, line
+        found[stack] = float(earlier), float(later)
+    return found
+
+
+def two_runs():
+    """Other processes, instruction offsets and places of files in the second one; each has what the other has not."""
+    before = [(0, 600, [Frame('one', PROGRAM, pid=1), Frame('main', file='/old/a.c', line=3), Frame('left')]),
+              (0, 300, [Frame('one', PROGRAM, pid=1), Frame('main', file='/old/a.c', line=3), Frame('right')]),
+              (0, 50, [Frame('one', PROGRAM, pid=2), Frame('main', file='/old/a.c', line=3), Frame('left')]),
+              (0, 7, [Frame('old', PROGRAM, pid=3), Frame('gone 12')]),
+              (1, 500, gpu_stack(7, 'attention', 'dpas', 'sbid', 16)),
+              (1, 200, gpu_stack(7, 'attention', 'dpas', 'sbid', 32)),
+              (1, 100, gpu_stack(7, 'attention', 'dpas', 'send', 32))]
+    after = [(0, 100, [Frame('one', PROGRAM, pid=11), Frame('main', file='/new/a.c', line=5), Frame('left')]),
+             (0, 900, [Frame('one', PROGRAM, pid=12), Frame('main', file='/new/a.c', line=5), Frame('right')]),
+             (0, 40, [Frame('one', PROGRAM, pid=12), Frame('main', file='/new/a.c', line=5), Frame('added')]),
+             (1, 350, gpu_stack(17, 'attention', 'dpas', 'sbid', 64)),
+             (1, 250, gpu_stack(17, 'attention', 'mov', 'send', 80))]
+    types = [NANOSECONDS, COUNT]
+    return capture('before', before, types, duration=10**9), capture('after', after, types, duration=4 * 10**9)
+
+
+def close(found, expected, within, what):
+    equal(set(found), set(expected), f'{what}: stacks')
+    for stack, values in expected.items():
+        assert all(abs(a - b) <= within for a, b in zip(found[stack], values)), \
+            f'{what}: {stack}: {found[stack]}, not {values}'
+
+
+def folded_text_is_the_two_files_joined(_window):
+    before, after = two_runs()
+    for value_type, size in (('cpu', 4), ('gpu-stalls', 3)):
+        old, new = folded_of(before, value_type), folded_of(after, value_type)
+        joined = {stack: (old[stack], new[stack]) for stack in {*old, *new}}
+        equal(len(joined), size, 'what the files are made of')
+        equal(difference_of(before, after, value_type), joined, value_type)
+
+
+def earlier_values_are_scaled(_window):
+    """--normalize total is difffolded.pl -n, which cuts fractions off; duration is of 1 and 4 seconds."""
+    before, after = two_runs()
+    for value_type in 'cpu', 'gpu-stalls':
+        old, new = folded_of(before, value_type), folded_of(after, value_type)
+        for normalization, factor in (('total', sum(new.values()) / sum(old.values())), ('duration', 4), ('none', 1)):
+            found = difference_of(before, after, value_type, '--normalize', normalization)
+            # Three digits after the point are written.
+            close(found, {stack: (old[stack] * factor, new[stack]) for stack in {*old, *new}}, 0.0005,
+                  f'{value_type}, {normalization}')
+            if normalization == 'total':
+                assert abs(sum(a - b for a, b in found.values())) <= 0.0005 * len(found), found
+                equal([math.floor(earlier + 0.0005) for earlier, _ in found.values()],
+                      [int(old[stack] * sum(new.values()) / sum(old.values())) for stack in found], 'as difffolded.pl')
+            said = iaprof('--diff', before, after, '--normalize', normalization, '-k', 'folded', '-o', 'out').stderr
+            times = re.search(rf'^iaprof: {value_type}: .* times ([0-9.]+) is .*--normalize {normalization}\)$', said,
+                              re.M)
+            assert normalization == 'none' or abs(float(times[1]) - factor) < 1e-5, said
+
+
+def a_file_has_no_difference_to_itself(window):
+    before, _ = two_runs()
+    for normalization in 'none', 'total', 'duration':
+        found = difference_of(before, before, 'cpu', '--normalize', normalization)
+        assert found and all(earlier == later for earlier, later in found.values()), found
+    page = pathlib.Path('page.html')
+    iaprof('-q', '--diff', before, before, '-k', 'flamegraph:value=cpu', '-o', page)
+    reader = Reader(window, page)
+    assert 'difference 0 ns, 0.00 %' in reader.text('facts'), reader.text('facts')
+    for share, level in (0.001, 1), (0.5, 2), (0.2, 3), (0.9, 3):
+        red, green, blue, alpha = reader.colour(share, level)
+        assert red == green == blue and alpha == 255, f'a frame that did not change is grey: {red, green, blue}'
+        lines = reader.point(share, level)
+        assert any(line.startswith('difference 0 ns, ') for line in lines), lines
+
+
+def one_side_can_be_empty(window):
+    before, _ = two_runs()
+    nothing = capture('nothing', [], [NANOSECONDS, COUNT], duration=10**9)
+    old = folded_of(before, 'cpu')
+    for normalization in 'none', 'total', 'duration':
+        equal(difference_of(before, nothing, 'cpu', '--normalize', normalization),
+              {stack: (value, 0) for stack, value in old.items()}, 'all is gone')
+        equal(difference_of(nothing, before, 'cpu', '--normalize', normalization),
+              {stack: (0, value) for stack, value in old.items()}, 'all is new')
+    said = iaprof('--diff', nothing, before, '--normalize', 'total', '-k', 'folded:value=cpu').stderr
+    assert 'warning: cpu: not normalized, as one of the files has none of it' in said, said
+    equal(iaprof('-q', '--diff', nothing, nothing).stdout, '', 'nothing and nothing')
+    for files in (before, nothing), (nothing, before), (nothing, nothing), [capture('no-types', [], [])] * 2:
+        iaprof('-q', '--diff', *files, '-k', 'flamegraph', '-o', 'page.html')
+        Reader(window, pathlib.Path('page.html'))
+        equal(window.wrong(), [], 'errors in the page')
+        iaprof('-q', '--diff', *files, '-k', 'flamegraph:format=svg', '-o', 'picture.svg')
+        xml.etree.ElementTree.parse('picture.svg')
+
+
+def a_value_type_can_be_of_one_side(_window):
+    before = capture('before', [(0, 5, [Frame('one', PROGRAM)])], [NANOSECONDS])
+    after = capture('after', [(0, 3, [Frame('one', PROGRAM)]), (1, 4, [Frame('one', PROGRAM)])], [COUNT, NANOSECONDS])
+    equal(difference_of(before, after, 'cpu'), {'one': (5, 4)}, 'by name and unit, whatever its number')
+    equal(difference_of(before, after, 'gpu-stalls'), {'one': (0, 3)}, 'of the later one only')
+    equal(difference_of(after, before, 'gpu-stalls'), {'one': (3, 0)}, 'of the earlier one only')
+    other_unit = capture('other', [(0, 9, [Frame('one', PROGRAM)])], [('cpu', 'cycles')])
+    equal(difference_of(before, other_unit, 'cpu-nanoseconds'), {'one': (5, 0)}, 'another unit is another type')
+
+
+def files_of_pages():
+    before = [(0, 600, [Frame('one', PROGRAM), Frame('main'), Frame('grows')]),
+              (0, 300, [Frame('one', PROGRAM), Frame('main'), Frame('shrinks')]),
+              (0, 100, [Frame('one', PROGRAM), Frame('main'), Frame('stays')]),
+              (0, 250, [Frame('one', PROGRAM), Frame('old'), Frame('[unknown]', flags=UNKNOWN)])]
+    after = [(0, 1000, [Frame('one', PROGRAM), Frame('main'), Frame('grows')]),
+             (0, 100, [Frame('one', PROGRAM), Frame('main'), Frame('shrinks')]),
+             (0, 100, [Frame('one', PROGRAM), Frame('main'), Frame('stays')]),
+             (0, 50, [Frame('one', PROGRAM), Frame('new')])]
+    return (capture('before', before, lost=[(3, 'cpu-stack', 'ring full'), (1, 'gpu', 'a<b')], duration=10**9),
+            capture('after', after, lost=[(5, 'cpu-stack', 'ring full')], duration=2 * 10**9))
+
+
+def lines_of(reader, share, level, name):
+    lines = reader.point(share, level)
+    assert lines and lines[0] == name, f'{name}: {lines}'
+    return {line for line in lines if re.match(r'(itself )?(before|after|difference) ', line)}
+
+
+def hue(reader, share, level):
+    """Which way a pixel's colour says that a frame changed, and how strongly: orange is above 0, blue below."""
+    red, _, blue, alpha = reader.colour(share, level)
+    assert alpha == 255, 'nothing is drawn there'
+    return red - blue
+
+
+def the_page_shows_both_runs(window):
+    iaprof('-q', '--diff', *files_of_pages(), '-k', 'flamegraph', '-o', 'page.html')
+    reader = Reader(window, pathlib.Path('page.html'))
+    facts = reader.text('facts')
+    for fact in ('before 1,250', 'after 1,250', 'difference 0, 0.00 %', 'normalized: none', '20.00 % of before is gone',
+                 '4.00 % of after is new', '20.00 % before and 0.00 % after with one or more frames that are unknown'):
+        assert f' · {fact}' in facts, f'{fact}: {facts}'
+    # These captures do not say when they were made.
+    assert 'before: 1 s · after: 2 s · before 1,250' in facts, facts
+    equal(reader.text('missing'), 'Lost: cpu-stack: ring full: before 3, after 5; gpu: a<b: before 1, after 0',
+          'losses')
+    # After: main has 1200 of 1250, in it 1000 grows, 100 shrinks, 100 stays.
+    equal(lines_of(reader, 0.4, 3, 'grows'), {'before 600, 48.00 % of all', 'after 1,000, 80.00 % of all',
+                                              'difference +400, +66.67 %'}, 'grows')
+    equal(lines_of(reader, 0.84, 3, 'shrinks'), {'before 300, 24.00 % of all', 'after 100, 8.00 % of all',
+                                                 'difference −200, −66.67 %'}, 'shrinks')
+    equal(lines_of(reader, 0.92, 3, 'stays'), {'before 100, 8.00 % of all', 'after 100, 8.00 % of all',
+                                               'difference 0, 0.00 %'}, 'stays')
+    equal(lines_of(reader, 0.98, 2, 'new'), {'before 0, 0.00 % of all', 'after 50, 4.00 % of all',
+                                             'difference +50, new'}, 'new')
+    grows, shrinks, stays, new = (hue(reader, *at) for at in ((0.4, 3), (0.84, 3), (0.92, 3), (0.98, 2)))
+    assert grows > new > 0 > shrinks and stays == 0, f'colours: {grows, new, stays, shrinks}'
+    equal(lines_of(reader, 0.4, 2, 'main'), {'before 1,000, 80.00 % of all', 'after 1,200, 96.00 % of all',
+                                             'difference +200, +20.00 %'}, 'main, with what it calls')
+    assert hue(reader, 0.4, 2) > 0, 'main is larger with what it calls'
+    reader.choose('compared', 'self')
+    equal(hue(reader, 0.4, 2), 0, 'main itself is what it was')
+    assert hue(reader, 0.4, 3) > 0, 'what is at the end of stacks is itself'
+    reader.choose('compared', 'total')
+    # Before: main has 1000 of 1250, and what is gone has the rest.
+    reader.choose('widths', 'before')
+    equal(lines_of(reader, 0.9, 2, 'old'), {'before 250, 20.00 % of all', 'after 0, 0.00 % of all',
+                                            'difference −250, gone'}, 'old')
+    assert hue(reader, 0.9, 2) < shrinks, 'what is gone is darker than what shrank less'
+    equal(lines_of(reader, 0.4, 3, 'grows'), {'before 600, 48.00 % of all', 'after 1,000, 80.00 % of all',
+                                              'difference +400, +66.67 %'}, 'grows, at its earlier place')
+    assert reader.point(0.479, 3)[0] == 'grows' and reader.point(0.481, 3)[0] == 'shrinks', 'where the edge is'
+    equal(reader.search('old'), '20.00 % found (250)', 'a search in the widths that are shown')
+    reader.search('')
+    reader.click(0.9, 2)
+    reader.choose('widths', 'after')
+    equal(reader.text('trail'), 'all › one', 'as near to what is gone as there is something')
+    equal(window.evaluate('[...document.querySelectorAll("#legend li")].map(item => item.textContent)'),
+          ['−400', '−200', 'unchanged', '+200', '+400'], 'legend')
+    equal(window.wrong(), [], 'errors')
+
+
+def the_page_tells_factors(window):
+    before, after = files_of_pages()
+    iaprof('-q', '--diff', before, after, '--normalize', 'duration', '-k', 'flamegraph', '-o', 'page.html')
+    reader = Reader(window, pathlib.Path('page.html'))
+    facts = reader.text('facts')
+    assert ' · before 1,250 × 2 = 2,500 · after 1,250 · difference −1,250, −50.00 % · normalized: duration' in facts, facts
+    equal(lines_of(reader, 0.4, 3, 'grows'), {'before 600 × 2 = 1,200, 48.00 % of all', 'after 1,000, 80.00 % of all',
+                                              'difference −200, −16.67 %'}, 'grows, but by less than the time')
+    assert hue(reader, 0.4, 3) < 0, 'it shrank'
+    gpu_before = capture('before', [(0, 300, gpu_stack(7, 'a', 'dpas', 'sbid', 16)),
+                                    (0, 100, gpu_stack(7, 'a', 'dpas', 'send', 16))])
+    gpu_after = capture('after', [(0, 600, gpu_stack(8, 'a', 'dpas', 'sbid', 48)),
+                                  (0, 0, gpu_stack(8, 'a', 'dpas', 'send', 16))])
+    iaprof('-q', '--diff', gpu_before, gpu_after, '--normalize', 'total', '-k', 'flamegraph', '-o', 'page.html')
+    reader = Reader(window, pathlib.Path('page.html'))
+    equal(reader.point(0.5, 8)[0], 'sbid', 'one process, and no offsets above')
+    equal(reader.point(0.5, 9), [], 'nothing is above')
+    equal(lines_of(reader, 0.5, 8, 'sbid'), {'before 300 × 1.5 = 450, 75.00 % of all', 'after 600, 100.00 % of all',
+                                             'difference +150, +33.33 %'}, 'sbid')
+    reader.choose('reason', '=sbid')
+    facts = reader.text('facts')
+    assert 'before 300 × 1.5 = 450 · after 600 · difference +150, +33.33 %' in facts, facts
+
+
+def hostile_names_stay_names(window):
+    names = ['</script><script>throw 1</script>', '"><img src=x onerror=alert(1)>', '🔥 emoji', 'a' * 10000,
+             b'\xff\xfe not UTF-8 \x80', b'\x1b[31m \x07 control', 'ends like values 1 2', 'new\nline']
+    before = capture('before', [(0, 100, [Frame('program', PROGRAM), Frame(name)]) for name in names])
+    after = capture('after', [(0, 101, [Frame('program', PROGRAM), Frame(name)]) for name in names])
+    found = difference_of(before, after, 'gpu-stalls')
+    equal(sorted(found.values()), [(100, 101)] * len(names), 'each is a line of two values')
+    iaprof('-q', '--diff', before, after, '-k', 'flamegraph', '-o', 'page.html')
+    reader = Reader(window, pathlib.Path('page.html'))
+    seen = {reader.point((i + 0.5) / len(names), 2)[0] for i in range(len(names))}
+    assert len(seen) == len(names) and names[0] in seen, seen
+    equal(window.wrong(), [], 'nothing of it was code')
+    iaprof('-q', '--diff', before, after, '-k', 'flamegraph:format=svg', '-o', 'picture.svg')
+    xml.etree.ElementTree.parse('picture.svg')
+
+
+def pictures_have_colours_and_values(_window):
+    iaprof('-q', '--diff', *files_of_pages(), '-k', 'flamegraph:format=svg', '-o', 'picture.svg')
+    svg = xml.etree.ElementTree.parse('picture.svg').getroot()
+    space = {'s': 'http://www.w3.org/2000/svg'}
+    equal(svg.findall('s:text', space)[1].text,
+          'gpu-stalls: 1250 count; orange grew, blue shrank: before 1250, difference +0, 5 lost, 4 lost before', 'what stands above')
+    frames = {}
+    for group in svg.findall('s:g', space):
+        name, after, before = group.find('s:title', space).text.split('\n')
+        colour = re.fullmatch(r'hsl\((\d+),(\d+)%,(\d+)%\)', group.find('s:rect', space).get('fill')).groups()
+        frames[name] = after.split()[0], before, tuple(map(int, colour))
+    equal({name: values[:2] for name, values in frames.items()},
+          {'one': ('1250', 'before 1250, difference +0'), 'main': ('1200', 'before 1000, difference +200'),
+           'grows': ('1000', 'before 600, difference +400'), 'shrinks': ('100', 'before 300, difference -200'),
+           'stays': ('100', 'before 100, difference +0'), 'new': ('50', 'before 0, difference +50')}, 'frames')
+    colours = {name: values[2] for name, values in frames.items()}
+    equal((colours['one'], colours['stays']), ((0, 0, 92),) * 2, 'what did not change')
+    equal((colours['grows'][0], colours['new'][0], colours['shrinks'][0]), (24, 24, 214), 'hues')
+    assert colours['grows'][2] < colours['main'][2] < colours['new'][2], f'darker the larger the change: {colours}'
+
+
+def tables_have_both(_window):
+    before, after = files_of_pages()
+    text = iaprof('-q', '--diff', before, after, '--normalize', 'duration', '-k', 'csv').stdout
+    rows = {row['stack']: row for row in csv.DictReader(io.StringIO(text))}
+    equal({stack: (row['before'], row['value'], row['before_factor']) for stack, row in rows.items()},
+          {'one;main;grows': ('600', '1000', '2'), 'one;main;shrinks': ('300', '100', '2'), 'one;new': ('0', '50', '2'),
+           'one;main;stays': ('100', '100', '2'), 'one;old;[unknown]': ('250', '0', '2'),
+           '[lost];cpu-stack;ring full': ('3', '5', '1'), '[lost];gpu;a<b': ('1', '0', '1')}, 'rows')
+
+
+def lines_tell_frames_apart_when_asked(_window):
+    before, after = two_runs()
+    found = difference_of(before, after, 'cpu')
+    equal(found['one;main;left'], (650, 100), 'another line of the same function')
+    found = {}
+    for line in iaprof('-q', '--diff', before, after, '-k', 'folded:value=cpu,lines=yes').stdout.splitlines():
+        stack, earlier, later = line.rsplit(' ', 2)
+        found[stack] = int(earlier), int(later)
+    equal((found['one;main:a.c:3;left'], found['one;main:a.c:5;left']), ((650, 0), (0, 100)), 'with lines')
+
+
+def folded_text_can_be_compared(_window):
+    pathlib.Path('before.folded').write_text('one;main;left 5\none;main 3\nold;gone 2\n', encoding='ascii')
+    pathlib.Path('after.folded').write_text('one;main;left 9\none;new 1\none;main 3\n', encoding='ascii')
+    replay = subprocess.run([os.environ['TEST_IAPROF'], '-q', '--replay', 'after.folded', '-k', 'folded'],
+                            capture_output=True, check=False, encoding='utf-8')
+    if 'not a capture' in replay.stderr:
+        raise Skip('the source replay reads no folded text')
+    expected = 'old;gone 2 0\none;main 3 3\none;main;left 5 9\none;new 0 1\n'
+    equal(iaprof('-q', '--diff', 'before.folded', 'after.folded').stdout, expected, 'the difference')
+    samples = capture('before', [(0, 5, [Frame('one', PROGRAM), Frame('main'), Frame('left')])], [('samples', 'count')])
+    equal(iaprof('-q', '--diff', samples, 'after.folded').stdout,
+          'one;main 0 3\none;main;left 5 9\none;new 0 1\n', 'a capture with the same value type')
+
+
+def nothing_in_common_is_told(_window):
+    before = capture('before', [(0, 5, [Frame('one', PROGRAM)])], [NANOSECONDS])
+    after = capture('after', [(0, 3, [Frame('one', PROGRAM)])], [COUNT])
+    said = iaprof('--diff', before, after, '-k', 'flamegraph', '-o', 'page.html').stderr
+    assert 'warning: the files have no value type in common' in said, said
+
+
+CASES = (folded_text_is_the_two_files_joined, earlier_values_are_scaled, a_file_has_no_difference_to_itself,
+         one_side_can_be_empty, a_value_type_can_be_of_one_side, the_page_shows_both_runs, the_page_tells_factors,
+         hostile_names_stay_names, pictures_have_colours_and_values, tables_have_both,
+         lines_tell_frames_apart_when_asked, folded_text_can_be_compared, nothing_in_common_is_told)
+
+
+if __name__ == '__main__':
+    sys.exit(run_in_browser(CASES))

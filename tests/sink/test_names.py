@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Names that other users chose, in what every sink writes, as an independent reader of its format sees them: each name is
+there, harmless, with its value, and the total is the profile's. TAP.
+
+A sink that is added gets a line in SINKS, with a function that reads its file -> {name: what is in and below it}.
+"""
+import collections
+import csv
+import functools
+import json
+import pathlib
+import re
+import shutil
+import sys
+import xml.etree.ElementTree
+
+sys.dont_write_bytecode = True
+
+import browser
+from stacks import PROGRAM, Frame, Skip, equal, run, write_profile
+from test_pprof import top
+
+# A name, how it is shown (None: as it is), and in stacks whose frames have semicolons between them (None: the same).
+NAMES = (
+    ('plain', None, None),
+    ('</script><script>throw 1</script>', None, None),
+    (']]>--><!--&lt;b', None, ']]>--><!--&lt:b'),
+    ('"quoted" \'twice\' \\ back', None, None),
+    ('🔥 fire', None, None),
+    ('long' * 2500, None, None),
+    ('f(int&&)::g<T>', None, None),
+    ('${1+1}`%s%n\\u0041', None, None),
+    ('=1+1', None, None),
+    ('semi;colon', None, 'semi:colon'),
+    ('ends in 12', None, 'ends in_12'),
+    ('a\ttab', 'a?tab', None),
+    ('new\nline\r', 'new?line?', None),
+    (b'\x01 and \x1b[31m \x7f', '? and ?[31m ?', None),
+    (b'\xff\xfe not \xc3(', '?? not ?(', None),
+    ('\u2028 separates', '? separates', None),
+    ('\u202e reversed', '? reversed', None),
+)
+
+
+VALUE_TYPE = ('</script>"', 'count')
+
+
+def bytes_of(name):
+    return name if isinstance(name, bytes) else name.encode()
+
+
+def make_stacks():
+    """Each name as a function below one program, and, after a "P", as a program with one function."""
+    stacks = []
+    for i, (name, shown, _) in enumerate(NAMES):
+        stacks.append((0, 1000 + i, [Frame('program', PROGRAM, pid=1), Frame(name, file='' if shown else name, line=7)]))
+        stacks.append((0, 2000 + i, [Frame(b'P' + bytes_of(name), PROGRAM, pid=100 + i), Frame('main')]))
+    return stacks
+
+
+def expected(has_semicolons):
+    totals = {'program': sum(1000 + i for i in range(len(NAMES))), 'main': sum(2000 + i for i in range(len(NAMES)))}
+    for i, (name, shown, in_stack) in enumerate(NAMES):
+        text = has_semicolons and in_stack or shown or name
+        totals |= {text: 1000 + i, f'P{text}': 2000 + i}
+    return totals
+
+
+def sum_by_name(stacks):
+    totals = collections.Counter()
+    for frames, value in stacks:
+        for name in set(frames):
+            totals[name] += value
+    return dict(totals)
+
+
+def read_folded(path, _window):
+    lines = path.read_bytes().decode().split('\n')
+    equal(lines.pop(), '', 'behind the last line')
+    return sum_by_name((stack.split(';'), int(value)) for stack, value in (line.rsplit(' ', 1) for line in lines))
+
+
+def read_csv(path, _window):
+    with open(path, encoding='utf-8', newline='') as file:
+        rows = list(csv.DictReader(file, strict=True))
+    assert all(None not in row and None not in row.values() for row in rows), 'each row has all columns'
+    return sum_by_name((row['stack'].split(';'), int(row['value'])) for row in rows if row['value_type'] == VALUE_TYPE[0])
+
+
+def read_pprof(path, _window):
+    if not shutil.which('go'):
+        raise Skip('there is no go tool pprof')
+    return {name: int(whole) for name, (_, whole) in top(path)[1].items()}
+
+
+def read_speedscope(path, _window):
+    file = json.loads(path.read_bytes().decode())
+    names = [re.sub(r' \(\d+\)$', '', frame['name']) for frame in file['shared']['frames']]
+    profile, = file['profiles']
+    return sum_by_name(([names[frame] for frame in stack], weight)
+                       for stack, weight in zip(profile['samples'], profile['weights'], strict=True))
+
+
+def read_svg(path, _window):
+    totals = collections.Counter()
+    for title in xml.etree.ElementTree.parse(path).iter('{http://www.w3.org/2000/svg}title'):
+        name, value = title.text.split('\n')
+        totals[re.sub(r' \(\d+\)$', '', name)] += int(value.split()[0])
+    return dict(totals)
+
+
+def read_page(path, window):
+    """By its keys, as somebody reads it who does not see it: each frame is said."""
+    if not window:
+        raise Skip('there is no Chromium')
+    window.open(path)
+    window.wait_for('Number(document.documentElement.dataset.drawn) >= 1')
+    window.evaluate('document.getElementById("graph").focus()')
+    totals = collections.Counter()
+
+    def press(key):
+        window.press(key)
+        name, value = re.match(r'(.*?)(?: \(\d+\))?, (?:C|C\+\+|program), .*?([\d,]+), [0-9.]+ % of all',
+                               window.evaluate('document.getElementById("said").textContent'), re.DOTALL).groups()
+        return name, int(value.replace(',', ''))
+
+    def read_row(is_upper):
+        """The frame that is selected and its siblings, and what is above them."""
+        here, before = press('ArrowLeft'), None
+        while here != before:
+            here, before = press('ArrowLeft'), here
+        before = None
+        while here != before:
+            totals[here[0]] += here[1]
+            if not is_upper:
+                press('ArrowUp')
+                read_row(True)
+                press('ArrowDown')
+            here, before = press('ArrowRight'), here
+    press('ArrowUp')
+    read_row(False)
+    equal(window.evaluate('document.title'), '</title><b>', 'title')
+    equal(window.wrong(), [], 'nothing of it was code')
+    assert f'{sum(value for _, value, _ in make_stacks()):,} in all' in window.evaluate('document.body.innerText')
+    return dict(totals)
+
+
+# A sink, its options, its file, whether stacks in it have semicolons between frames, and who reads it.
+SINKS = (
+    ('folded', [], 'out.folded', True, read_folded),
+    ('csv', ['rows=stacks'], 'out.csv', True, read_csv),
+    ('pprof', [], 'out.pb.gz', False, read_pprof),
+    ('speedscope', ['title=</title><b>'], 'out.speedscope.json', False, read_speedscope),
+    ('flamegraph', ['title=</title><b>'], 'out.html', False, read_page),
+    ('flamegraph', ['format=svg', 'title=</title><b>'], 'out.svg', False, read_svg),
+)
+
+
+def names_are_harmless(window, sink, options, file_name, has_semicolons, read):
+    path = write_profile(sink, pathlib.Path(file_name), [VALUE_TYPE], make_stacks(),
+                         lost=[(3, 'a<b', '</script><script>throw 2</script>\n')], options=options)
+    found, wanted = read(path, window), expected(has_semicolons)
+    missing = {name[:60]: value for name, value in wanted.items() if found.pop(name, None) != value}
+    equal((missing, {name[:60]: value for name, value in found.items()}), ({}, {}), 'what is missing, and what is too much')
+
+
+def cases(window):
+    for sink, options, *how in SINKS:
+        yield f'names in {" ".join([sink, *options])}', functools.partial(names_are_harmless, window, sink, options, *how)
+
+
+if __name__ == '__main__':
+    if browser.find():
+        with browser.Browser() as chromium:
+            sys.exit(run(cases(chromium)) != 0)
+    sys.exit(run(cases(None)) != 0)

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the sink perfetto keeps has a bound, and so has what a record costs: a walk over everything makes room for many.
+ * Walks are counted, as what they let go.
+ */
+#include <check.h>
+#include <stdlib.h>
+
+#include "perfetto/timelines.h"
+#include "perfetto/tracks.h"
+
+#define EVENTS (2 * TIMELINES_WAITING_COUNT_MAX)
+
+/* Tracks are not described here. */
+void packets_track(struct packets *packets, const struct packet_track *track)
+{
+	(void)packets;
+	(void)track;
+}
+
+static uint64_t begun, ended;
+
+static uint64_t begin(void *context, const struct timeline *timeline, uint32_t lane, const struct timeline_event *event)
+{
+	(void)context, (void)timeline, (void)lane, (void)event;
+	begun++;
+	return 0;
+}
+
+static void end(void *context, uint64_t track, uint64_t time)
+{
+	(void)context, (void)track, (void)time;
+	ended++;
+}
+
+/* Adds slices without any SYNC, each on the next of a number of tracks. Returns how often some were let go. */
+static uint32_t add_slices(struct timelines *timelines, uint32_t track_count, uint64_t duration)
+{
+	struct iaprof_record record = { .size = sizeof record };
+	uint32_t walks = 0;
+	begun = ended = 0;
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		const struct track_key key = { TRACK_CALLS, { 1, i % track_count, 0 } };
+		const struct timeline_event event = { .begin = 1 + i, .end = 1 + i + duration, .record = &record };
+		uint64_t before = begun + timelines->not_drawn;
+		if (!timelines_add(timelines, &key, false, &event))
+			ck_abort_msg("out of memory");
+		walks += begun + timelines->not_drawn > before;
+		if (walks > EVENTS / (TIMELINES_WAITING_COUNT_MAX / 8))
+			ck_abort_msg("%u walks for %u events", walks, i);
+		if (timelines->waiting > TIMELINES_WAITING_COUNT_MAX || timelines->count > TIMELINES_BUSY_COUNT_MAX)
+			ck_abort_msg("%zu events wait on %zu tracks", timelines->waiting, timelines->count);
+	}
+	return walks;
+}
+
+START_TEST(events_are_let_go_many_at_once)
+{
+	static const uint32_t track_counts[] = { 1, 1000, EVENTS };
+	uint32_t track_count = track_counts[_i];
+	struct timelines timelines = { .writer = { .begin = begin, .end = end } };
+	uint32_t walks = add_slices(&timelines, track_count, 1);
+	ck_assert_uint_ge(walks, 1);
+	timelines_finish(&timelines);
+	/* None is missing. */
+	ck_assert_uint_eq(begun, EVENTS);
+	ck_assert_uint_eq(ended, EVENTS);
+	ck_assert_uint_eq(timelines.not_drawn + timelines.refused, 0);
+	timelines_free(&timelines);
+}
+END_TEST
+
+/* They cannot be forgotten: what there is no room for is counted. */
+START_TEST(tracks_of_slices_that_do_not_end_have_a_bound)
+{
+	struct timelines timelines = { .writer = { .begin = begin, .end = end } };
+	add_slices(&timelines, EVENTS, 1ull << 40);
+	ck_assert_uint_eq(timelines.count, TIMELINES_BUSY_COUNT_MAX);
+	timelines_finish(&timelines);
+	ck_assert_uint_eq(begun, ended);
+	ck_assert_uint_eq(begun + timelines.not_drawn + timelines.refused, EVENTS);
+	ck_assert_uint_gt(timelines.refused, 0);
+	timelines_free(&timelines);
+}
+END_TEST
+
+static void take_process(struct tracks *tracks, uint32_t pid, uint32_t event)
+{
+	const struct iaprof_record_process record = { .header = { .size = sizeof record,
+								  .type = IAPROF_RECORD_PROCESS },
+						      .pid = pid,
+						      .event = event,
+						      .name = 7 };
+	if (!tracks_process(tracks, &record))
+		ck_abort_msg("out of memory");
+}
+
+START_TEST(processes_are_forgotten_many_at_once)
+{
+	struct tracks *tracks = calloc(1, sizeof *tracks);
+	ck_assert_ptr_nonnull(tracks);
+	for (uint32_t pid = 1; pid <= TRACKS_PROCESS_COUNT_MAX; pid++)
+		take_process(tracks, pid, IAPROF_PROCESS_FORK);
+	for (uint32_t pid = 1; pid < TRACKS_ENDED_COUNT_MIN; pid++)
+		for (int twice = 0; twice < 2; twice++)
+			take_process(tracks, pid, IAPROF_PROCESS_EXIT);
+	take_process(tracks, 1, IAPROF_PROCESS_FORK); /* it runs again */
+	take_process(tracks, TRACKS_ENDED_COUNT_MIN, IAPROF_PROCESS_EXIT);
+	/* Too few have ended: new ones are counted only, and none is forgotten. */
+	for (uint32_t i = 1; i <= 150000; i++)
+		take_process(tracks, TRACKS_PROCESS_COUNT_MAX + i, IAPROF_PROCESS_FORK);
+	ck_assert_uint_eq(tracks->refused, 150000);
+	ck_assert_uint_eq(tracks->process_count, TRACKS_PROCESS_COUNT_MAX);
+	ck_assert_uint_eq(tracks->ended_count, TRACKS_ENDED_COUNT_MIN - 1);
+	take_process(tracks, 1, IAPROF_PROCESS_EXIT);
+	take_process(tracks, TRACKS_PROCESS_COUNT_MAX + 1, IAPROF_PROCESS_FORK);
+	ck_assert_uint_eq(tracks->refused, 150000);
+	ck_assert_uint_eq(tracks->process_count, TRACKS_PROCESS_COUNT_MAX - TRACKS_ENDED_COUNT_MIN + 1);
+	ck_assert_uint_eq(tracks->ended_count, 0);
+	tracks_free(tracks);
+	free(tracks);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("perfetto tracks");
+	TCase *test_case = tcase_create("perfetto tracks");
+	tcase_set_timeout(test_case, 120);
+	tcase_add_loop_test(test_case, events_are_let_go_many_at_once, 0, 3);
+	tcase_add_test(test_case, tracks_of_slices_that_do_not_end_have_a_bound);
+	tcase_add_test(test_case, processes_are_forgotten_many_at_once);
+	suite_add_tcase(suite, test_case);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}

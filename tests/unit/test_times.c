@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When values were added: nothing is lost or made up, however wide the slots become. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/collector.h"
+#include "profile/time_table.h"
+
+#define MILLISECOND UINT64_C(1000000)
+#define SECOND (1000 * MILLISECOND)
+#define SLOT (20 * MILLISECOND)
+
+static struct time_table table;
+
+static void set_up(void)
+{
+	table = (struct time_table){ .resolution = SLOT };
+}
+
+static void tear_down(void)
+{
+	ck_assert_uint_eq(table.out_of_memory, 0);
+	time_table_free(&table);
+}
+
+/* What is in the slots of a time, of a stack. */
+static uint64_t sum_between(const struct time_sums *sums, uint32_t stack, uint64_t begin, uint64_t end)
+{
+	uint64_t width = time_sums_width(&table, sums), sum = 0;
+	for (size_t i = 0; i < sums->items.count; i++) {
+		const struct iaprof_time_value *item = &sums->items.items[i];
+		if (item->stack == stack && item->time * width >= begin && item->time * width < end)
+			sum += item->value;
+	}
+	return sum;
+}
+
+START_TEST(values_are_in_their_slots)
+{
+	time_table_add(&table, 7, 0, SECOND, SECOND + SLOT - 1, 5);
+	time_table_add(&table, 7, 0, SECOND + SLOT - 1, SECOND + SLOT - 1, 6);
+	time_table_add(&table, 7, 0, SECOND + SLOT, SECOND + SLOT, 7);
+	time_table_add(&table, 8, 0, SECOND, SECOND, 100);
+	time_table_add(&table, 7, 1, SECOND, SECOND, 1000);
+	ck_assert_uint_eq(table.stacks.items.count, 4);
+	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND, SECOND + SLOT), 5 + 6 + 1000);
+	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND + SLOT, SECOND + 2 * SLOT), 7);
+	ck_assert_uint_eq(sum_between(&table.stacks, 8, SECOND, SECOND + SLOT), 100);
+	ck_assert_uint_eq(sum_between(&table.totals, UINT32_MAX, SECOND, SECOND + SLOT), 5 + 6 + 100 + 1000);
+	ck_assert_uint_eq(table.added_up_over.items[0], SLOT - 1);
+}
+END_TEST
+
+START_TEST(values_of_unknown_times_are_in_none)
+{
+	time_table_add(&table, 7, 0, 0, 0, 5);
+	time_table_add(&table, 7, 0, 2 * SECOND, SECOND, 5);
+	table.resolution = 0;
+	time_table_add(&table, 7, 0, SECOND, SECOND, 5);
+	ck_assert_uint_eq(table.stacks.items.count + table.totals.items.count, 0);
+}
+END_TEST
+
+/* As even as whole numbers can be. */
+START_TEST(long_values_are_divided)
+{
+	static const uint64_t values[] = { 1, 2, 49, 50, 51, 1000003, UINT64_MAX };
+	uint64_t value = values[_i], least = UINT64_MAX, most = 0, sum = 0;
+	time_table_add(&table, 7, 0, SECOND, 2 * SECOND, value);
+	for (size_t i = 0; i < table.stacks.items.count; i++) {
+		uint64_t slot = table.stacks.items.items[i].value;
+		least = slot < least ? slot : least;
+		most = slot > most ? slot : most;
+		sum += slot;
+	}
+	ck_assert_uint_eq(sum, value);
+	ck_assert_uint_eq(table.stacks.items.count, value < 50 ? value : 50);
+	ck_assert(value < 50 ? most == 1 : most - least <= 1);
+	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND, 2 * SECOND), value);
+}
+END_TEST
+
+START_TEST(slots_get_what_was_added_in_them)
+{
+	time_table_add(&table, 7, 0, SECOND + SLOT / 2, SECOND + 2 * SLOT + SLOT / 4, 700);
+	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND, SECOND + SLOT), 200);
+	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND + SLOT, SECOND + 2 * SLOT), 400);
+	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND + 2 * SLOT, SECOND + 3 * SLOT), 100);
+}
+END_TEST
+
+START_TEST(a_value_is_in_a_bounded_number_of_slots)
+{
+	time_table_add(&table, 7, 0, 1, UINT64_MAX - 1, 1000000);
+	ck_assert_uint_le(table.stacks.items.count, TIME_SLOTS_OF_VALUE_MAX);
+	ck_assert_uint_eq(sum_between(&table.stacks, 7, 0, UINT64_MAX), 1000000);
+}
+END_TEST
+
+/* An hour of one stack in room for 1,000 sums: as wide as needed, and each slot has what was added in it. */
+START_TEST(slots_become_wider)
+{
+	const uint64_t count = 3600 * 50;
+	uint64_t *expected = calloc(count, sizeof *expected), sum = 0;
+	table.stacks.limit = 1000;
+	srandom(1);
+	for (uint64_t slot = 0; slot < count; slot++) {
+		expected[slot] = (uint64_t)random() % 100 + 1;
+		sum += expected[slot];
+		time_table_add(&table, 7, 0, SECOND + slot * SLOT, SECOND + slot * SLOT, expected[slot]);
+		ck_assert_uint_le(table.stacks.items.count, 1000);
+	}
+	uint64_t width = time_sums_width(&table, &table.stacks);
+	ck_assert_uint_eq(table.stacks.limit, 1000);
+	ck_assert_uint_eq(width, SLOT << 8); /* 180,000 slots are 703 of 256 */
+	ck_assert_uint_eq(time_sums_width(&table, &table.totals), SLOT);
+	ck_assert_uint_eq(sum_between(&table.stacks, 7, 0, UINT64_MAX), sum);
+	for (uint64_t begin = SECOND / width * width; begin < 2000 * SECOND; begin += width) {
+		uint64_t within = 0;
+		for (uint64_t slot = 0; slot < count; slot++)
+			if (SECOND + slot * SLOT >= begin && SECOND + slot * SLOT < begin + width)
+				within += expected[slot];
+		ck_assert_uint_eq(sum_between(&table.stacks, 7, begin, begin + width), within);
+	}
+	free(expected);
+}
+END_TEST
+
+/* Many stacks, each seen a few times: memory is bounded by what is distinct. */
+START_TEST(many_stacks_have_room)
+{
+	table.stacks.limit = table.totals.limit = 100;
+	for (uint32_t stack = 0; stack < 1000; stack++)
+		for (uint64_t slot = 0; slot < 5; slot++)
+			time_table_add(&table, stack, 0, SECOND + slot * SLOT, SECOND + slot * SLOT, 3);
+	ck_assert_uint_le(table.stacks.items.count, 2000);
+	for (uint32_t stack = 0; stack < 1000; stack++)
+		ck_assert_uint_eq(sum_between(&table.stacks, stack, 0, UINT64_MAX), 15);
+	ck_assert_uint_eq(sum_between(&table.totals, UINT32_MAX, 0, UINT64_MAX), 15000);
+}
+END_TEST
+
+static struct intern *intern;
+static struct collector *collector;
+
+static void take(void *record, uint16_t type, size_t size, uint64_t time)
+{
+	struct iaprof_record *header = record;
+	header->type = type;
+	header->size = (uint32_t)size;
+	header->time = time;
+	header->source = 1;
+	collector_take(collector, &(struct iaprof_batch){ .records = record, .size = size, .count = 1 }, NULL, NULL);
+}
+
+static uint32_t text(const char *name)
+{
+	return intern_string(intern, name, strlen(name));
+}
+
+static void take_process(uint32_t pid, uint32_t event, const char *name, uint64_t time)
+{
+	struct iaprof_record_process record = { .pid = pid, .event = event, .name = text(name) };
+	take(&record, IAPROF_RECORD_PROCESS, sizeof record, time);
+}
+
+static void take_sample(uint32_t pid, uint64_t address, uint64_t value, uint64_t time)
+{
+	struct iaprof_record_sample record = { .pid = pid,
+					       .user_stack = intern_stack(intern, pid, &address, 1),
+					       .value_type = 1,
+					       .count = 1,
+					       .value = value,
+					       .first_time = time };
+	take(&record, IAPROF_RECORD_SAMPLE, sizeof record, time);
+}
+
+/* Samples of a program that ended long before the profile was asked for, and of one that runs. */
+START_TEST(a_profile_has_the_times_of_its_samples)
+{
+	intern = intern_new(NULL);
+	collector = collector_new(&(struct collector_options){ .intern = intern, .time_resolution = SLOT });
+	struct iaprof_record_value_type type = { .id = 1, .name = text("cpu"), .unit = text("nanoseconds") };
+	take(&type, IAPROF_RECORD_VALUE_TYPE, sizeof type, 0);
+	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
+	take_process(11, IAPROF_PROCESS_EXISTING, "editor", 0);
+	for (uint64_t i = 0; i < 100; i++) {
+		/* Two addresses of one unknown function: one stack in the end. */
+		take_sample(10, 0x1000 + i % 2, 1 + i, SECOND + i * SLOT / 2);
+		take_sample(11, 0x1000, 1000, SECOND + i * SLOT / 2);
+	}
+	take_process(10, IAPROF_PROCESS_EXIT, "", 3 * SECOND);
+	for (uint64_t second = 4; second < 20; second++) {
+		struct iaprof_record_sync record = { 0 };
+		take(&record, IAPROF_RECORD_SYNC, sizeof record, second * SECOND);
+	}
+	collector_finish(collector);
+	struct snapshot *interval = collector_snapshot(collector, false), *all = collector_snapshot(collector, true);
+	const struct iaprof_profile *profile = &all->profile;
+	ck_assert_uint_eq(interval->profile.time_count + interval->profile.time_total_count, 0);
+	ck_assert_uint_eq(profile->time_width, SLOT);
+	ck_assert_uint_eq(profile->total_width, SLOT);
+	ck_assert_uint_eq(profile->time_total_count, 50);
+	ck_assert_uint_eq(profile->time_count, 100); /* two stacks */
+	for (size_t i = 0; i < profile->time_count; i++) {
+		const struct iaprof_time_value *time = iaprof_profile_time(profile, i);
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, time->stack);
+		const char *program = iaprof_profile_frame(profile, stack->frames[0])->name;
+		uint64_t slot = (time->time - SECOND) / SLOT;
+		ck_assert_uint_lt(slot, 50);
+		ck_assert_uint_eq(time->time, SECOND + slot * SLOT);
+		ck_assert_uint_eq(time->value, !strcmp(program, "shell") ? 4 * slot + 3 : 2000);
+	}
+	for (size_t i = 0; i < profile->time_total_count; i++) {
+		const struct iaprof_time_value *time = iaprof_profile_time_total(profile, i);
+		ck_assert_uint_eq(time->stack, UINT32_MAX);
+		ck_assert_uint_eq(time->value, 4 * ((time->time - SECOND) / SLOT) + 3 + 2000);
+	}
+	snapshot_release(interval);
+	snapshot_release(all);
+	collector_free(collector);
+	intern_free(intern);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("times");
+	TCase *tests = tcase_create("times");
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, values_are_in_their_slots);
+	tcase_add_test(tests, values_of_unknown_times_are_in_none);
+	tcase_add_loop_test(tests, long_values_are_divided, 0, 7);
+	tcase_add_test(tests, slots_get_what_was_added_in_them);
+	tcase_add_test(tests, a_value_is_in_a_bounded_number_of_slots);
+	tcase_add_test(tests, slots_become_wider);
+	tcase_add_test(tests, many_stacks_have_room);
+	tcase_add_test(tests, a_profile_has_the_times_of_its_samples);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pieces of the sink top: sums of tables, names cut to columns, keys, numbers. */
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "amounts.h"
+#include "columns.h"
+#include "keys.h"
+#include "model.h"
+#include "plugin/test_profile.h"
+#include "view.h"
+#include "wording.h"
+
+static struct test_profile profile;
+static struct model model;
+
+static void setup(void)
+{
+	profile = (struct test_profile){ 0 };
+	model = (struct model){ 0 };
+}
+
+static void teardown(void)
+{
+	test_profile_free(&profile);
+	model_free(&model);
+}
+
+/* The row of a table that is shown under a text, of the first value type. */
+static const struct row *find(enum model_table table, const char *wanted)
+{
+	for (size_t i = 0; i < model.tables[table].row_count; i++) {
+		const struct row *row = &model.tables[table].rows[i];
+		struct text text = { 0 };
+		wording_append_row(&text, &model, table, row, 4096, false);
+		text_append(&text, "", 1);
+		bool is_it = !row->type && !strcmp(text.data, wanted);
+		text_free(&text);
+		if (is_it)
+			return row;
+	}
+	return NULL;
+}
+
+static void expect(enum model_table table, const char *name, uint64_t self, uint64_t total)
+{
+	const struct row *row = find(table, name);
+	ck_assert_msg(row != NULL, "no row \"%s\"", name);
+	ck_assert_msg(row->run.self == self && row->run.total == total, "%s: %" PRIu64 " and %" PRIu64, name,
+		      row->run.self, row->run.total);
+}
+
+static uint32_t frame(const struct iaprof_frame *frame)
+{
+	return test_profile_frame(&profile, frame);
+}
+
+#define FRAME(...) frame(&(struct iaprof_frame){ __VA_ARGS__ })
+
+START_TEST(stacks_of_devices_are_told_apart)
+{
+	uint32_t stalls = test_profile_value_type(&profile, "gpu-stalls", "count");
+	uint32_t program = FRAME(.name = "model", .kind = IAPROF_FRAME_PROCESS, .pid = 7);
+	uint32_t caller = FRAME(.name = "main", .kind = IAPROF_FRAME_USER);
+	uint32_t separator = FRAME(.name = "-", .kind = IAPROF_FRAME_SEPARATOR);
+	uint32_t source = FRAME(.name = "tile.cl", .kind = IAPROF_FRAME_DEVICE_SOURCE);
+	uint32_t kernel = FRAME(.name = "matmul", .file = "tile.cl", .line = 9, .kind = IAPROF_FRAME_DEVICE_FUNCTION);
+	uint32_t inlined = FRAME(.name = "load_tile", .file = "tile.h", .line = 31,
+				 .kind = IAPROF_FRAME_DEVICE_FUNCTION, .flags = IAPROF_FRAME_INLINED);
+	uint32_t instruction = FRAME(.name = "send", .kind = IAPROF_FRAME_DEVICE_INSTRUCTION);
+	uint32_t producer = FRAME(.name = "mad", .kind = IAPROF_FRAME_DEVICE_INSTRUCTION,
+				  .flags = IAPROF_FRAME_PRODUCER, .offset = 8);
+	uint32_t offset = FRAME(.name = "0x1a0", .kind = IAPROF_FRAME_DEVICE_OFFSET, .offset = 0x1a0);
+	static const char *const reasons[] = { "sbid", "sync" };
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t reason = FRAME(.name = reasons[i], .kind = IAPROF_FRAME_STALL_REASON);
+		uint32_t frames[] = { program, caller,      separator, source, kernel,
+				      inlined, instruction, producer,  reason, offset };
+		test_profile_value(&profile, test_profile_stack(&profile, frames, 10), stalls, 30 + i * 40);
+	}
+	model_add(&model, test_profile_get(&profile));
+	expect(TABLE_KERNELS, "model:7          matmul", 100, 100);
+	expect(TABLE_INSTRUCTIONS, "matmul+0x1a0 send tile.h:31", 100, 100);
+	expect(TABLE_REASONS, "sbid", 30, 30);
+	expect(TABLE_REASONS, "sync", 70, 70);
+	expect(TABLE_FUNCTIONS, "load_tile [G]", 100, 100);
+	expect(TABLE_FUNCTIONS, "matmul [G]", 0, 100);
+	expect(TABLE_FUNCTIONS, "main", 0, 100);
+	expect(TABLE_STACKS, "load_tile [G] < matmul [G] < main < model", 100, 100);
+	ck_assert_uint_eq(model.tables[TABLE_STACKS].row_count, 1);
+	ck_assert_uint_eq(model.tables[TABLE_CALLS].row_count, 0);
+}
+END_TEST
+
+START_TEST(functions_count_once_a_stack)
+{
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	test_profile_add(&profile, "sort;main;split;split;split", cpu, 8);
+	test_profile_add(&profile, "sort;main;split;join", cpu, 2);
+	model_add(&model, test_profile_get(&profile));
+	expect(TABLE_FUNCTIONS, "split", 8, 10);
+	expect(TABLE_FUNCTIONS, "join", 2, 2);
+	expect(TABLE_FUNCTIONS, "main", 0, 10);
+	expect(TABLE_STACKS, "split < split < split < main < sort", 8, 8);
+}
+END_TEST
+
+START_TEST(intervals_add_up)
+{
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	test_profile_add(&profile, "a;f", cpu, 5);
+	test_profile_lost(&profile, &(struct iaprof_lost){ .source = "source", .reason = "full", .count = 3 });
+	model_add(&model, test_profile_get(&profile));
+	test_profile_add(&profile, "a;g", cpu, 1);
+	model_add(&model, test_profile_get(&profile));
+	expect(TABLE_FUNCTIONS, "f", 10, 10);
+	expect(TABLE_FUNCTIONS, "g", 1, 1);
+	ck_assert_uint_eq(row_sums(find(TABLE_FUNCTIONS, "f"), false, model.intervals).self, 5);
+	ck_assert_uint_eq(row_sums(find(TABLE_FUNCTIONS, "f"), false, model.intervals + 1).self, 0);
+	ck_assert_uint_eq(model.types[0].run, 11);
+	ck_assert_uint_eq(model.types[0].last, 6);
+	ck_assert_uint_eq(model.losses[0].run, 6);
+	ck_assert_uint_eq(model.losses[0].last, 3);
+
+	/* A copy stays when more comes. */
+	struct model copy;
+	ck_assert(model_copy(&copy, &model));
+	model_add(&model, test_profile_get(&profile));
+	ck_assert_uint_eq(copy.types[0].run, 11);
+	ck_assert_uint_eq(copy.tables[TABLE_FUNCTIONS].rows[0].run.total +
+				  copy.tables[TABLE_FUNCTIONS].rows[1].run.total,
+			  10 + 11);
+	model_free(&copy);
+}
+END_TEST
+
+START_TEST(what_finds_no_room_is_one_row)
+{
+	struct row_table table = { 0 };
+	uint64_t sum = 0, others = 0;
+	for (uint32_t i = 0; i < ROW_TABLE_ROWS_MAX + 1000; i++) {
+		uint32_t row = row_table_find(&table, 0, (const uint32_t[]){ i, 1 }, 2);
+		ck_assert_uint_ne(row, UINT32_MAX);
+		row_add(&table.rows[row], 1, 1, 1);
+	}
+	ck_assert_uint_le(table.row_count, ROW_TABLE_ROWS_MAX + 1);
+	for (size_t i = 0; i < table.row_count; i++) {
+		sum += table.rows[i].run.self;
+		others += table.rows[i].length ? 0 : table.rows[i].run.self;
+	}
+	ck_assert_uint_eq(sum, ROW_TABLE_ROWS_MAX + 1000);
+	ck_assert_uint_eq(others, 1000);
+	/* One that is there is still found. */
+	ck_assert_uint_eq(row_table_find(&table, 0, (const uint32_t[]){ 5, 1 }, 2), 5);
+	row_table_free(&table);
+}
+END_TEST
+
+/* Whatever sources are called: those of the last place, too. */
+START_TEST(more_types_and_losses_than_are_kept)
+{
+	const char *source = _i ? "others" : "s";
+	char names[MODEL_TYPES_MAX + 3][16], reasons[MODEL_LOSSES_MAX + 5][16];
+	for (uint32_t i = 0; i < MODEL_TYPES_MAX + 3; i++) {
+		snprintf(names[i], sizeof names[i], "type-%u", i);
+		test_profile_value_type(&profile, names[i], "count");
+		test_profile_add(&profile, "a;f", i, 1);
+	}
+	for (uint32_t i = 0; i < MODEL_LOSSES_MAX + 5; i++) {
+		snprintf(reasons[i], sizeof reasons[i], "reason %u", i);
+		test_profile_lost(&profile,
+				  &(struct iaprof_lost){ .source = source, .reason = reasons[i], .count = 1 });
+	}
+	model_add(&model, test_profile_get(&profile));
+	ck_assert_uint_eq(model.type_count, MODEL_TYPES_MAX);
+	ck_assert_uint_eq(model.types_left_out, 3);
+	uint64_t lost = 0;
+	for (uint32_t i = 0; i < model.loss_count; i++)
+		lost += model.losses[i].run;
+	ck_assert_uint_eq(lost, MODEL_LOSSES_MAX + 5);
+	ck_assert_uint_le(model.loss_count, MODEL_LOSSES_MAX);
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	unsigned columns, used;
+	const char *shown;
+} cuts[] = {
+	{ "plain", 10, 5, "plain" },
+	{ "plain", 3, 3, "pla" },
+	{ "plain", 0, 0, "" },
+	{ "\xe7\x81\xab\xe7\x81\xab\xe7\x81\xab", 5, 4, "\xe7\x81\xab\xe7\x81\xab" }, /* two columns each */
+	{ "e\xcc\x81t\xc3\xa9", 3, 3, "e\xcc\x81t\xc3\xa9" },                         /* a mark takes none */
+	{ "\xcc\x81x", 3, 1, "x" },                                                   /* but needs a letter */
+	{ "x\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x81", 3, 1, "x\xcc\x81\xcc\x81\xcc\x81\xcc\x81" },
+	{ "a\033[2Jb", 10, 6, "a?[2Jb" },
+	{ "a\xff\x80z", 10, 4, "a??z" },
+	{ "\xf0\x9f\x94\xa5!", 3, 3, "\xf0\x9f\x94\xa5!" }, /* an emoji */
+};
+
+START_TEST(names_are_cut_to_columns)
+{
+	setenv("LC_ALL", "C.UTF-8", 1);
+	struct charset charset = charset_of_user();
+	ck_assert(charset.utf8);
+	struct text text = { 0 };
+	unsigned used = columns_append(&text, &charset, cuts[_i].name, cuts[_i].columns);
+	text_append(&text, "", 1);
+	ck_assert_str_eq(text.data, cuts[_i].shown);
+	ck_assert_uint_eq(used, cuts[_i].used);
+	text_free(&text);
+	charset_free(&charset);
+}
+END_TEST
+
+static const struct {
+	const char *bytes;
+	size_t used;
+	int key;
+} sequences[] = {
+	{ "q", 1, 'q' },
+	{ "\t", 1, '\t' },
+	{ "\x1a", 1, 26 },
+	{ "\033[A", 3, KEY_UP },
+	{ "\033OB", 3, KEY_DOWN },
+	{ "\033[1;5C", 6, KEY_RIGHT },
+	{ "\033[Z", 3, KEY_BACK_TAB },
+	{ "\033[5~", 4, KEY_PAGE_UP },
+	{ "\033[6~q", 4, KEY_PAGE_DOWN },
+	{ "\033[4~", 4, KEY_END },
+	{ "\033[99999999999~", 14, KEY_NONE },
+	{ "\033", 0, KEY_NONE },
+	{ "\033[", 0, KEY_NONE },
+	{ "\033[12", 0, KEY_NONE },
+	{ "\033O", 0, KEY_NONE },
+	{ "\033q", 1, KEY_NONE },
+	{ "\033[1\033[A", 3, KEY_NONE },
+	{ "\xc3\xa9", 1, KEY_NONE },
+};
+
+START_TEST(keys_are_known)
+{
+	enum key key;
+	size_t used = key_parse(sequences[_i].bytes, strlen(sequences[_i].bytes), &key);
+	ck_assert_uint_eq(used, sequences[_i].used);
+	ck_assert_int_eq((int)key, sequences[_i].key);
+}
+END_TEST
+
+static const struct {
+	double amount;
+	const char *unit, *shown;
+} amounts[] = {
+	{ 0, "count", "0" },
+	{ 9999, "count", "9999" },
+	{ 12345, "count", "12.3k" },
+	{ 99960, "count", "100k" },
+	{ 1e19, "count", "10000P" },
+	{ 4560000, "count", "4.56M" },
+	{ 0, "nanoseconds", "0.00 ns" },
+	{ 12345678, "nanoseconds", "12.3 ms" },
+	{ 1.8e19, "nanoseconds", "18000000000 s" },
+};
+
+START_TEST(amounts_are_short)
+{
+	char text[AMOUNT_SIZE];
+	amount_format(text, amounts[_i].amount, amounts[_i].unit);
+	ck_assert_str_eq(text, amounts[_i].shown);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("top");
+	TCase *tests = tcase_create("top");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, stacks_of_devices_are_told_apart);
+	tcase_add_test(tests, functions_count_once_a_stack);
+	tcase_add_test(tests, intervals_add_up);
+	tcase_add_test(tests, what_finds_no_room_is_one_row);
+	tcase_add_loop_test(tests, more_types_and_losses_than_are_kept, 0, 2);
+	tcase_add_loop_test(tests, names_are_cut_to_columns, 0, sizeof cuts / sizeof *cuts);
+	tcase_add_loop_test(tests, keys_are_known, 0, sizeof sequences / sizeof *sequences);
+	tcase_add_loop_test(tests, amounts_are_short, 0, sizeof amounts / sizeof *amounts);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
