@@ -78,7 +78,8 @@ _iaprof() {
 		case ${words[i]} in
 		--) break ;;
 		-c | -s | -k | -d | -i | -p | -o | --config | --source | --sink | --decoder | --duration | --interval | --pid | --scope | \
-			--eu-stall-subsample | --hold | --output | --record | --replay) ((i++)) ;;
+			--eu-stall-subsample | --hold | --output | --record | --replay | --normalize) ((i++)) ;;
+		--diff) ((i += 2)) ;;
 		-*) ;;
 		*) [[ ${words[i - 1]} == -h || ${words[i - 1]} == --help ]] || break ;;
 		esac
@@ -98,16 +99,18 @@ _iaprof() {
 		attached=$previous=
 		word=${word#*=}
 	fi
+	[[ ${words[-3]-} == --diff ]] && previous=--diff
 	case $previous in
 	-s | --source) _iaprof_argument "$program" source "$word" ;;
 	-k | --sink) _iaprof_argument "$program" sink "$word" ;;
 	--decoder) _iaprof_argument "$program" decoder "$word" ;;
 	-h | --help) mapfile -t COMPREPLY < <(compgen -W "$(_iaprof_plugins "$program")" -- "$word") ;;
 	--scope) mapfile -t COMPREPLY < <(compgen -W "system command" -- "$word") ;;
+	--normalize) mapfile -t COMPREPLY < <(compgen -W "none total duration" -- "$word") ;;
 	-p | --pid)
 		mapfile -t COMPREPLY < <(compgen -P "${word%"${word##*,}"}" -W "$(ps -eo pid= 2>/dev/null)" -- "${word##*,}")
 		;;
-	-c | --config | -o | --output | --record | --replay)
+	-c | --config | -o | --output | --record | --replay | --diff)
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		;;
