@@ -116,12 +116,19 @@ int gpu_jobs_submit(struct gpu_jobs *jobs)
 	return result;
 }
 
-int gpu_jobs_close(struct gpu_jobs *jobs)
+int gpu_jobs_wait(struct gpu_jobs *jobs)
 {
 	int result = 0;
 
 	for (unsigned i = 0; i < GPU_JOBS_QUEUED && i < jobs->count && result == 0; i++)
 		result = job_wait(jobs, i);
+	return result;
+}
+
+int gpu_jobs_close(struct gpu_jobs *jobs)
+{
+	int result = gpu_jobs_wait(jobs);
+
 	close(jobs->node);
 	return result;
 }

@@ -38,6 +38,8 @@ int gpu_jobs_open(struct gpu_jobs *jobs, const char *node, uint16_t engine, uint
  * Returns 0 or a negative errno.
  */
 int gpu_jobs_submit(struct gpu_jobs *jobs);
+/* Waits until all jobs are over. Returns 0 or a negative errno. */
+int gpu_jobs_wait(struct gpu_jobs *jobs);
 /* Waits for all jobs, and closes the node. Returns 0 or a negative errno. */
 int gpu_jobs_close(struct gpu_jobs *jobs);
 
