@@ -85,6 +85,10 @@ def print_failed(build, name='testlog'):
     return 0
 
 
+def is_within(words, command):
+    return any(command[at:at + len(words)] == words for at in range(len(command)))
+
+
 def summarize(build, name='testlog', second=None):
     tests = json.loads((build / 'meson-info' / 'intro-tests.json').read_text())
     records = read_log(build, name)
@@ -95,8 +99,8 @@ def summarize(build, name='testlog', second=None):
     unsteady = []
     for name, first in records.items():
         record = later.get(name, first)
-        # A wrapper such as valgrind comes before the test's own command.
-        known = next((test for test in tests if record['command'][-len(test['cmd']):] == test['cmd']
+        # A wrapper such as valgrind comes before the test's own command, arguments of this run behind it.
+        known = next((test for test in tests if is_within(test['cmd'], record['command'])
                       and record['name'].split(' / ')[-1] == test['name']), None)
         suite = known['suite'][0].split(':')[-1] if known and known['suite'] else 'other'
         is_tap = bool(known) and known['protocol'] == 'tap'

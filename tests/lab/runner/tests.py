@@ -19,6 +19,7 @@ class Test:
     name: str
     path: pathlib.Path
     kernels: tuple = ()  # in a guest, with each of these
+    short: tuple = ()  # a short run takes these of them; all, when there is none
     chroot: bool = False  # or in the chroot, on this machine's own kernel
     machine: bool = False  # or on this machine, which sees the chroot from outside: much faster than a guest
     double: str = ''  # the double that is loaded before and unloaded after, in a guest
@@ -35,6 +36,8 @@ def read(path):
         match line.removeprefix('# lab:').split():
             case ['guest', *names] if names and all(name in kernels.KERNELS for name in names):
                 test.kernels = tuple(names)
+            case ['short', *names] if names:
+                test.short = tuple(names)
             case ['chroot']:
                 test.chroot = True
             case ['by-name']:
@@ -51,17 +54,21 @@ def read(path):
                 raise Wrong(f'{path}: unknown: {line!r}; tests/lab/README.md says what may stand there')
     if [test.chroot, test.machine, bool(test.kernels)].count(True) != 1:
         raise Wrong(f'{path}: needs one line "# lab: guest KERNEL...", "# lab: chroot" or "# lab: machine"')
+    if not set(test.short) <= set(test.kernels):
+        raise Wrong(f'{path}: a short run cannot take a kernel that is not behind "# lab: guest"')
     if test.double and not test.kernels:
         raise Wrong(f'{path}: a double is loaded in a guest only')
     return test
 
 
-def find(names=()):
+def find(names=(), is_short=False):
     """All tests but those that want to be named, or the named ones, in the order of their names."""
     found = {}
     for test in (read(path) for path in sorted(FOLDER.glob('test_*')) if path.suffix in ('.sh', '.py')):
         if test.name in found:
             raise Wrong(f'{test.path} and {found[test.name].path} have the same name')
+        if is_short and test.short:
+            test.kernels = test.short
         found[test.name] = test
     unknown = [name for name in names if name not in found]
     if unknown:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.12 newest
+# lab: short newest
 # lab: module xe
 # lab: seconds 1500
 """AI flame graphs of a device whose every row is known: how much of the profile is right. TAP; arguments choose.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.1 6.12 newest
+# lab: short 6.1 newest
 # cpu-stack profiles a load whose shares are known.
 set -eu
 # An emulated processor stands still while the machine does something else, and its clock goes on.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.1 newest
+# lab: short newest
 # The plugin's own tests with this kernel: loading its BPF programs, samples, stacks, processes, losses, and perf beside it.
 set -uo pipefail
 status=0

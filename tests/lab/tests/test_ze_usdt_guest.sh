@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.12 newest
+# lab: short newest
 # lab: module xe
 # lab: seconds 300
 # ze-usdt on other Linux kernels, with the program in a mount namespace of its own: a choice of test_ze_usdt.py.
