@@ -113,6 +113,14 @@ begun_before() {
   attach && wait "$program" && detach && judged nofp late
 }
 
+# Whether gdb can call a function of a process: gdb 13 writes no registers of a processor with AMX.
+gdb_calls() {
+  command -v gdb >/dev/null || { echo none && return; }
+  sleep 100 2>/dev/null &
+  gdb -q -nx -batch -p $! -ex 'print (int) getpid()' 2>&1 | grep -q "^\$1 = $!\$" && echo yes
+  kill $! 2>/dev/null
+}
+
 # Opens the tracer in a process that never heard of it.
 open_in() {
   gdb -q -nx -batch -p "$1" -ex "set sysroot /proc/$1/root" \
@@ -175,11 +183,12 @@ try "a forked child launches as well" told nofp bmg --child fork
 try "after exec the process launches again" executed
 try "nothing is left in /tmp" nothing_left
 try "a program that ran before is told of from then on" begun_before
-if command -v gdb >/dev/null; then
-  try "so is one in which the tracer is opened later" opened_late
-else
-  skip "so is one in which the tracer is opened later" "gdb is not installed"
-fi
+case $(gdb_calls) in
+yes) try "so is one in which the tracer is opened later" opened_late ;;
+none) skip "so is one in which the tracer is opened later" "gdb is not installed" ;;
+*) skip "so is one in which the tracer is opened later" \
+  "this gdb cannot call functions on this processor (level-zero-inject opens it without gdb)" ;;
+esac
 try "files that nobody takes are removed" left_alone
 try "a program does the same with the tracer" truth_unchanged
 for command in "true" "false" "ls /" "sh -c 'exit 3'" "python3 -c 'import ctypes; print(ctypes.CDLL(None).zeInitNot)'" \
