@@ -72,8 +72,8 @@ static __always_inline void calls_expire(const struct place *place, struct ivpu_
 		bpf_loop(IVPU_FRAMES, call_expire, &walk, 0);
 }
 
-/* The calls that a call at a stack pointer is nested in; NULL: there is no room for it. */
-static __always_inline struct ivpu_calls *calls_around(const struct place *place, __u64 pointer, __u64 caller)
+/* The calls in flight, to which one more is to be added; NULL: there is no room for it. */
+static __always_inline struct ivpu_calls *calls_here(const struct place *place)
 {
 	struct ivpu_calls *calls = calls_of(place);
 
@@ -86,7 +86,6 @@ static __always_inline struct ivpu_calls *calls_around(const struct place *place
 		}
 		__sync_fetch_and_add(&place->processor->threads_added, 1);
 	}
-	calls_expire(place, calls, pointer, caller);
 	return calls;
 }
 

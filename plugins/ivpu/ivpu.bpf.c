@@ -3,8 +3,8 @@
  * ivpu's BPF programs: entry and return of the driver's functions, counted by process and node of the tree of calls.
  * A thread's calls in flight are in a map; those of interrupts are apart, so that a process that was interrupted is
  * not blamed for them: their time is only taken out of the interrupted call's own. Entries and returns come from one
- * program (kprobe session, Linux 6.10) or from two. Entry and return of functions of Level Zero, in the program's own
- * code, are calls of the same thread, around those of the driver.
+ * program (a trampoline's, Linux 7.2, or a kprobe session's, 6.10) or from two. Entry and return of functions of Level
+ * Zero, in the program's own code, are calls of the same thread, around those of the driver.
  *
  * The kernel runs none of these while another BPF program, or a bpf() system call that holds a map's lock, runs on the
  * same CPU: the calls of an interrupt that comes then are missed, all of them, and the kernel counts them.
@@ -28,16 +28,26 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Returns whether the return is of interest. */
-static __always_inline bool call_enter(const struct place *place, void *context, __u32 function)
+/*
+ * Where the context of a trampoline's program is says where the stack is: above what the function itself puts there.
+ * The verifier lets a pointer to it become a number only in memory.
+ */
+static __always_inline __u64 context_address(struct ivpu_calls *calls, void *context)
 {
-	__u64 pointer = PT_REGS_SP((struct pt_regs *)context);
+	*(void *volatile *)&calls->context = context;
+	return *(volatile __u64 *)&calls->context;
+}
 
+/* Returns whether the return is of interest. */
+static __always_inline bool call_enter(const struct place *place, void *context, __u32 function, bool is_trampoline)
+{
 	if (!place_is_watched(place))
 		return false;
-	struct ivpu_calls *calls = calls_around(place, pointer, 0);
+	struct ivpu_calls *calls = calls_here(place);
 	if (!calls)
 		return false;
+	__u64 pointer = is_trampoline ? context_address(calls, context) : PT_REGS_SP((struct pt_regs *)context);
+	calls_expire(place, calls, pointer, 0);
 	if (!calls->depth)
 		calls->stack = 0;
 	return call_push(place, calls, function, pointer, 0);
@@ -198,7 +208,7 @@ static __always_inline void histogram_add(__u32 histogram, __u64 duration)
 		durations->maximum = duration;
 }
 
-static __always_inline void call_leave(const struct place *place, void *context, __u64 cookie, __u64 now)
+static __always_inline void call_leave(const struct place *place, __u64 cookie, __u64 now, __u64 result)
 {
 	__u32 function = cookie & (IVPU_FUNCTIONS_MAX - 1), histogram = cookie >> IVPU_FUNCTION_BITS;
 	struct ivpu_processor *processor = place->processor;
@@ -230,7 +240,7 @@ static __always_inline void call_leave(const struct place *place, void *context,
 		.duration = now > frame->begin ? now - frame->begin : 0,
 		.first_time = frame->begin,
 		.last_time = frame->begin,
-		.result = PT_REGS_RC((struct pt_regs *)context),
+		.result = result,
 	};
 	if (function >= IVPU_API_FIRST)
 		call.result = (__u32)call.result; /* ze_result_t */
@@ -258,27 +268,28 @@ static __always_inline void event_end(struct ivpu_processor *processor, __u64 be
 		processor->handler_time += bpf_ktime_get_ns() - begin;
 }
 
-static __always_inline bool entry_handle(void *context)
+static __always_inline bool entry_handle(void *context, bool is_trampoline)
 {
 	struct place place;
 
 	if (!place_find(&place))
 		return false;
 	__u64 begin = event_begin(place.processor);
-	bool wanted = call_enter(&place, context, (__u32)bpf_get_attach_cookie(context) & (IVPU_FUNCTIONS_MAX - 1));
+	bool wanted = call_enter(&place, context, (__u32)bpf_get_attach_cookie(context) & (IVPU_FUNCTIONS_MAX - 1),
+				 is_trampoline);
 	event_end(place.processor, begin);
 	return wanted;
 }
 
 /* Returns whether there was somewhere to count. */
-static __always_inline bool return_handle(void *context, __u64 now)
+static __always_inline bool return_handle(void *context, __u64 now, __u64 result)
 {
 	struct place place;
 
 	if (!place_find(&place))
 		return false;
 	__u64 begin = event_begin(place.processor);
-	call_leave(&place, context, bpf_get_attach_cookie(context), now);
+	call_leave(&place, bpf_get_attach_cookie(context), now, result);
 	event_end(place.processor, begin);
 	return true;
 }
@@ -286,14 +297,14 @@ static __always_inline bool return_handle(void *context, __u64 now)
 SEC("kprobe.multi")
 int function_enter(struct pt_regs *context)
 {
-	entry_handle(context);
+	entry_handle(context, false);
 	return 0;
 }
 
 SEC("kprobe.multi")
 int function_return(struct pt_regs *context)
 {
-	return_handle(context, bpf_ktime_get_ns());
+	return_handle(context, bpf_ktime_get_ns(), PT_REGS_RC(context));
 	return 0;
 }
 
@@ -304,13 +315,28 @@ int function_return(struct pt_regs *context)
  */
 static bool (*const session_is_return)(void *context) = (void *)IVPU_SESSION_IS_RETURN;
 
-/* Returns 1 from an entry whose return is of no interest. */
+/* Returns 1 from an entry whose return is of no interest. Beside trampolines, whose returns are all seen, it does not.
+ */
 SEC("kprobe.multi")
 int function_session(struct pt_regs *context)
 {
 	if (!session_is_return(context))
-		return !entry_handle(context);
-	return_handle(context, bpf_ktime_get_ns());
+		return !entry_handle(context, false) && session;
+	return_handle(context, bpf_ktime_get_ns(), PT_REGS_RC(context));
+	return 0;
+}
+
+/* User space makes it a program of BPF_TRACE_FSESSION_MULTI, which is called at entry and return (see probes.c). */
+SEC(IVPU_FSESSION_SECTION)
+int function_fsession(__u64 *context)
+{
+	if (!session_is_return(context)) {
+		entry_handle(context, true);
+		return 0;
+	}
+	__u64 now = bpf_ktime_get_ns(), result = 0;
+	bpf_get_func_ret(context, &result);
+	return_handle(context, now, result);
 	return 0;
 }
 
@@ -361,9 +387,10 @@ static __always_inline void api_enter_handle(const struct place *place, struct p
 #ifdef __TARGET_ARCH_x86
 	bpf_probe_read_user(&caller, sizeof caller, (const void *)pointer);
 #endif
-	struct ivpu_calls *calls = calls_around(place, pointer, caller);
+	struct ivpu_calls *calls = calls_here(place);
 	if (!calls)
 		return;
+	calls_expire(place, calls, pointer, caller);
 	if (calls->depth && frame_is_of(calls, calls->depth - 1, function)) {
 		frame_at(calls, calls->depth - 1)->same++;
 		return;
@@ -391,7 +418,7 @@ int api_enter(struct pt_regs *context)
 SEC("uretprobe")
 int api_return(struct pt_regs *context)
 {
-	if (!return_handle(context, bpf_ktime_get_ns()))
+	if (!return_handle(context, bpf_ktime_get_ns(), PT_REGS_RC(context)))
 		task_stack_keep(context);
 	return 0;
 }

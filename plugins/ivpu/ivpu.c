@@ -22,7 +22,7 @@
 static const char *const modes[] = { "count", "events", NULL };
 
 /* In the order of enum links_way. */
-static const char *const ways[] = { "auto", "session", "multi", "single", NULL };
+static const char *const ways[] = { "auto", "fsession", "session", "multi", "single", NULL };
 
 /* The defaults are those of IVPU_LIMITS_DEFAULT. */
 static const struct iaprof_option options[] = {

@@ -32,6 +32,9 @@ enum ivpu_root {
 /* The call of BPF helper that user space makes one of bpf_session_is_return(): no helper has such a number. */
 #define IVPU_SESSION_IS_RETURN 0x7e55104
 
+/* Of the program for trampolines: libbpf before 1.8 has no section for it. */
+#define IVPU_FSESSION_SECTION "iaprof.fsession"
+
 /*
  * The functions of graphs that are in the table of the NPU's driver in user space since version 1.8 of ze_graph_ext.h,
  * struct ze_graph_dditable_ext_t. Newer versions have more behind them.
@@ -93,8 +96,9 @@ struct ivpu_frame {
 /* The calls in flight of a thread, or of the interrupts of one kind on one CPU. */
 struct ivpu_calls {
 	__u32 depth;
-	__u32 deeper; /* calls in flight that had no room; stays 0 in a session, where their returns are not seen */
-	__u64 stack;  /* as in struct ivpu_key */
+	__u32 deeper;  /* calls in flight that had no room; stays 0 in a session, where their returns are not seen */
+	__u64 stack;   /* as in struct ivpu_key */
+	__u64 context; /* of the last entry that a trampoline told of */
 	struct ivpu_frame frames[IVPU_FRAMES];
 };
 

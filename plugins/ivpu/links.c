@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See links.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +12,30 @@
 #include <linux/perf_event.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include "device.h"
 #include "ivpu_shared.h"
 #include "links.h"
+#include "module_types.h"
 #include "ivpu.bpf.skel.h"
 
 /* kernel/events/core.c: enum perf_probe_config; the same in /sys/bus/event_source/devices/kprobe/format/retprobe. */
 #define PROBE_IS_RETURN 1u
 #define PROBE_TYPE_FILE "/sys/bus/event_source/devices/kprobe/type"
+
+/* include/uapi/linux/bpf.h: BPF_LINK_TYPE_KPROBE_MULTI */
+#define LINK_TYPE_KPROBE_MULTI 8u
+
+/* union bpf_attr.link_create of Linux 7.2 for BPF_TRACE_FSESSION_MULTI: older headers do not have it. */
+struct trampolines_create {
+	uint32_t program;
+	uint32_t target;
+	uint32_t attach_type;
+	uint32_t flags;
+	uint64_t ids; /* u32 each, of the BTF that the program was loaded for */
+	uint64_t cookies;
+	uint32_t count;
+	uint32_t pad;
+};
 
 /* struct bpf_link_info of Linux 6.8 and newer, as far as it is of use here: older headers end before. */
 struct multi_link_info {
@@ -58,19 +76,22 @@ static uint64_t cookie_of(const struct function_list *list, uint32_t index)
 	return IVPU_COOKIE(index, list->functions[index].measured);
 }
 
-/* Links a program to the first functions of a list. Returns the link's descriptor or a negative errno. Not through
- * libbpf, which does not know sessions. */
+/* Links a program to those of the first functions of a list that have no id. Returns the link's descriptor or a
+ * negative errno. Not through libbpf, which does not know sessions. */
 static int multi_create(const struct bpf_program *program, uint32_t attach_type, uint32_t flags,
-			const struct function_list *list, uint32_t count)
+			const struct function_list *list, uint32_t first, const uint32_t *ids)
 {
-	uint64_t *addresses = calloc(count, sizeof *addresses);
-	uint64_t *cookies = calloc(count, sizeof *cookies);
+	uint64_t *addresses = calloc(first, sizeof *addresses);
+	uint64_t *cookies = calloc(first, sizeof *cookies);
 	int result = -ENOMEM;
 
 	if (addresses && cookies) {
-		for (uint32_t i = 0; i < count; i++) {
-			addresses[i] = list->functions[i].address;
-			cookies[i] = cookie_of(list, i);
+		uint32_t count = 0;
+		for (uint32_t i = 0; i < first; i++) {
+			if (ids && ids[i])
+				continue;
+			addresses[count] = list->functions[i].address;
+			cookies[count++] = cookie_of(list, i);
 		}
 		union bpf_attr attributes;
 		memset(&attributes, 0, sizeof attributes);
@@ -89,19 +110,84 @@ static int multi_create(const struct bpf_program *program, uint32_t attach_type,
 	return result;
 }
 
+/* Links a program by trampolines to the functions of a list that have an id. Returns as above. */
+static int trampolines_create(const struct bpf_program *program, const struct function_list *list, const uint32_t *ids)
+{
+	uint32_t *given = calloc(list->count, sizeof *given);
+	uint64_t *cookies = calloc(list->count, sizeof *cookies);
+	struct trampolines_create attributes = { .program = (uint32_t)bpf_program__fd(program),
+						 .attach_type = LINKS_FSESSION_TYPE,
+						 .ids = (uintptr_t)given,
+						 .cookies = (uintptr_t)cookies };
+	int result = -ENOMEM;
+
+	if (given && cookies) {
+		for (uint32_t i = 0; i < list->count; i++) {
+			if (!ids[i])
+				continue;
+			given[attributes.count] = ids[i];
+			cookies[attributes.count++] = cookie_of(list, i);
+		}
+		result = (int)syscall(__NR_bpf, BPF_LINK_CREATE, &attributes, sizeof attributes);
+		if (result < 0)
+			result = -errno;
+	}
+	free(given);
+	free(cookies);
+	return result;
+}
+
+/* Leaves the first id only, which is enough to see whether this kernel has this way. */
+static void ids_keep_first(uint32_t *ids, uint32_t count)
+{
+	for (uint32_t i = 0, found = 0; i < count; i++) {
+		if (found)
+			ids[i] = 0;
+		found += ids[i] != 0;
+	}
+}
+
+/*
+ * With trampolines, and what has no BTF by a session; when the kernel refuses a trampoline for one of the functions, as
+ * it may for its arguments, by a session altogether. A try is of one function, and is refused where none has BTF.
+ */
+static int fsession_attach(struct links *links, const struct ivpu_bpf *skeleton, const struct function_list *list,
+			   bool is_try)
+{
+	const struct bpf_program *session = skeleton->progs.function_session;
+	uint32_t *ids = calloc(list->count, sizeof *ids);
+	int found = ids ? module_types_find(NPU_DRIVER, list, ids) : -ENOMEM, result = found;
+
+	if (found == 0)
+		result = -ENODATA;
+	if (is_try && found > 0)
+		ids_keep_first(ids, list->count);
+	if (found > 0) {
+		result = trampolines_create(skeleton->progs.function_fsession, list, ids);
+		links->multi[0] = result;
+		links->trampolines = result < 0 ? 0 : (uint32_t)found;
+	}
+	if (!is_try && found >= 0 && links->trampolines < list->count)
+		result = links->multi[1] = multi_create(session, LINKS_SESSION_TYPE, 0, list, list->count,
+							links->trampolines ? ids : NULL);
+	free(ids);
+	return result < 0 ? result : 0;
+}
+
 static int multi_attach(struct links *links, enum links_way way, const struct ivpu_bpf *skeleton,
 			const struct function_list *list, uint32_t count)
 {
 	if (way == LINKS_SESSION) {
-		links->multi[0] = multi_create(skeleton->progs.function_session, LINKS_SESSION_TYPE, 0, list, count);
+		links->multi[0] =
+			multi_create(skeleton->progs.function_session, LINKS_SESSION_TYPE, 0, list, count, NULL);
 		return links->multi[0] < 0 ? links->multi[0] : 0;
 	}
 	/* Returns first: a call that is seen to begin is seen to end. */
 	links->multi[1] = multi_create(skeleton->progs.function_return, BPF_TRACE_KPROBE_MULTI,
-				       BPF_F_KPROBE_MULTI_RETURN, list, count);
+				       BPF_F_KPROBE_MULTI_RETURN, list, count, NULL);
 	if (links->multi[1] < 0)
 		return links->multi[1];
-	links->multi[0] = multi_create(skeleton->progs.function_enter, BPF_TRACE_KPROBE_MULTI, 0, list, count);
+	links->multi[0] = multi_create(skeleton->progs.function_enter, BPF_TRACE_KPROBE_MULTI, 0, list, count, NULL);
 	return links->multi[0] < 0 ? links->multi[0] : 0;
 }
 
@@ -177,17 +263,25 @@ static int single_attach(struct links *links, const struct ivpu_bpf *skeleton, c
 	return 0;
 }
 
-static int attach_first(struct links *links, enum links_way way, struct ivpu_bpf *skeleton,
-			const struct function_list *list, uint32_t count)
+static int way_attach(struct links *links, enum links_way way, const struct ivpu_bpf *skeleton,
+		      const struct function_list *list, bool is_try)
 {
-	return way == LINKS_SINGLE ? single_attach(links, skeleton, list, count)
-				   : multi_attach(links, way, skeleton, list, count);
+	uint32_t count = is_try ? 1 : list->count;
+
+	switch (way) {
+	case LINKS_FSESSION:
+		return fsession_attach(links, skeleton, list, is_try);
+	case LINKS_SINGLE:
+		return single_attach(links, skeleton, list, count);
+	default:
+		return multi_attach(links, way, skeleton, list, count);
+	}
 }
 
 int links_way_try(enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list)
 {
 	struct links links = links_none();
-	int result = attach_first(&links, way, skeleton, list, 1);
+	int result = way_attach(&links, way, skeleton, list, true);
 
 	links_detach(&links);
 	return result;
@@ -195,7 +289,7 @@ int links_way_try(enum links_way way, struct ivpu_bpf *skeleton, const struct fu
 
 int links_attach(struct links *links, enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list)
 {
-	return attach_first(links, way, skeleton, list, list->count);
+	return way_attach(links, way, skeleton, list, false);
 }
 
 void links_detach(struct links *links)
@@ -216,11 +310,12 @@ uint64_t links_missed(const struct links *links)
 {
 	uint64_t missed = 0;
 
-	/* A kernel that knows less of links leaves the rest alone. */
+	/* A kernel that knows less of links leaves the rest alone. Trampolines miss no return. */
 	for (size_t i = 0; i < sizeof links->multi / sizeof links->multi[0]; i++) {
 		struct multi_link_info info = { 0 };
 		uint32_t size = sizeof info;
-		if (links->multi[i] >= 0 && bpf_obj_get_info_by_fd(links->multi[i], &info, &size) == 0)
+		if (links->multi[i] >= 0 && bpf_obj_get_info_by_fd(links->multi[i], &info, &size) == 0 &&
+		    info.type == LINK_TYPE_KPROBE_MULTI)
 			missed += info.missed;
 	}
 	/* Of returns, which are first: an entry that is missed is one of a program that was interrupted. */
@@ -233,9 +328,24 @@ uint64_t links_missed(const struct links *links)
 	return missed;
 }
 
+void links_describe(const struct links *links, enum links_way way, uint32_t count, char *text, size_t size)
+{
+	uint32_t others = way == LINKS_FSESSION ? count - links->trampolines : 0;
+
+	if (others == 0)
+		snprintf(text, size, "%s", links_way_name(way));
+	else if (links->trampolines == 0)
+		snprintf(text, size, "%s", links_way_name(LINKS_SESSION));
+	else
+		snprintf(text, size, "%s, %" PRIu32 " of them by %s", links_way_name(way), others,
+			 links_way_name(LINKS_SESSION));
+}
+
 const char *links_way_name(enum links_way way)
 {
 	switch (way) {
+	case LINKS_FSESSION:
+		return "fsession.multi";
 	case LINKS_SESSION:
 		return "kprobe session";
 	case LINKS_MULTI:

@@ -186,11 +186,13 @@ static void functions_tell(const struct live *live)
 {
 	const struct iaprof_host *host = live->host;
 	const struct function_list *list = &live->list;
+	char way[96];
 
+	links_describe(&live->probes.links, live->probes.way, list->count, way, sizeof way);
 	host->log(host, IAPROF_LOG_INFO, "%" PRIu32 " functions of " MODULE " attached in %.1f ms by %s", list->count,
-		  (double)live->probes.attach_time / MILLISECOND, links_way_name(live->probes.way));
+		  (double)live->probes.attach_time / MILLISECOND, way);
 	host->metadata(host, "mode", live->options.ring_size ? "events" : "count");
-	host->metadata(host, "attached by", "%s", links_way_name(live->probes.way));
+	host->metadata(host, "attached by", "%s", way);
 	host->metadata(host, "functions attached", "%" PRIu32 " of %" PRIu32, list->count, list->traceable);
 	host->metadata(host, "time to attach", "%.1f ms", (double)live->probes.attach_time / MILLISECOND);
 	if (list->left_out)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See probes.h. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -10,7 +11,9 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include "device.h"
 #include "ivpu_shared.h"
+#include "module_types.h"
 #include "probes.h"
 #include "slots.h"
 #include "stack_index.h"
@@ -67,20 +70,45 @@ static uint32_t possible_processors(void)
 	return count > 0 ? (uint32_t)count : 1;
 }
 
+/* The BTF that the program for trampolines is loaded for: libbpf calls back, on the thread that loads. -1: none */
+static _Thread_local int trampolines_types = -1;
+
+static int trampolines_prepare(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
+{
+	(void)program;
+	(void)cookie;
+	options->attach_btf_obj_fd = (uint32_t)trampolines_types;
+	return trampolines_types < 0 ? -ENOENT : 0;
+}
+
+/* Tells libbpf of the section, once: before the object is opened. */
+static void trampolines_register(void)
+{
+	static const struct libbpf_prog_handler_opts options = { .sz = sizeof options,
+								 .prog_prepare_load_fn = trampolines_prepare };
+
+	libbpf_register_prog_handler(IVPU_FSESSION_SECTION, BPF_PROG_TYPE_TRACING,
+				     (enum bpf_attach_type)LINKS_FSESSION_TYPE, &options);
+}
+
 /* What the programs are that are attached in a way. Returns 0 or a negative errno. */
 static int way_set(struct ivpu_bpf *skeleton, enum links_way way)
 {
-	bool session = way == LINKS_SESSION;
+	bool session = way == LINKS_SESSION || way == LINKS_FSESSION;
 
-	skeleton->rodata->session = session;
+	skeleton->rodata->session = way == LINKS_SESSION;
 	bpf_program__set_autoload(skeleton->progs.function_enter, !session);
 	bpf_program__set_autoload(skeleton->progs.function_return, !session);
 	bpf_program__set_autoload(skeleton->progs.function_session, session);
+	bpf_program__set_autoload(skeleton->progs.function_fsession, way == LINKS_FSESSION);
 	if (session) {
 		int32_t function = session_function_find();
+		int result = function ? session_function_set(skeleton->progs.function_session, function) : -EOPNOTSUPP;
 		bpf_program__set_expected_attach_type(skeleton->progs.function_session,
 						      (enum bpf_attach_type)LINKS_SESSION_TYPE);
-		return function ? session_function_set(skeleton->progs.function_session, function) : -EOPNOTSUPP;
+		if (result == 0 && way == LINKS_FSESSION)
+			result = session_function_set(skeleton->progs.function_fsession, function);
+		return result;
 	}
 	if (way == LINKS_SINGLE) {
 		bpf_program__set_expected_attach_type(skeleton->progs.function_enter, (enum bpf_attach_type)0);
@@ -95,6 +123,9 @@ static int programs_load(struct probes *probes, bool *told)
 	const struct iaprof_host *host = probes->host;
 	const struct iaprof_target *target = host->target(host);
 	bool only_targets = target->scope != IAPROF_SCOPE_SYSTEM;
+	static pthread_once_t registered = PTHREAD_ONCE_INIT;
+
+	pthread_once(&registered, trampolines_register);
 	struct ivpu_bpf *skeleton = probes->skeleton = ivpu_bpf__open();
 
 	if (!skeleton)
@@ -142,8 +173,15 @@ static void programs_unload(struct probes *probes)
 /* Loads the programs for probes->way, and looks whether the kernel attaches them. Returns as programs_load(). */
 static int way_try(struct probes *probes, bool *told)
 {
+	if (probes->way == LINKS_FSESSION) {
+		trampolines_types = module_types_open(NPU_DRIVER);
+		if (trampolines_types < 0)
+			return trampolines_types;
+	}
 	int result = programs_load(probes, told);
-
+	if (trampolines_types >= 0)
+		close(trampolines_types);
+	trampolines_types = -1;
 	if (result == 0)
 		result = links_way_try(probes->way, probes->skeleton, probes->list);
 	if (result)
@@ -154,7 +192,7 @@ static int way_try(struct probes *probes, bool *told)
 int probes_load(struct probes *probes, const struct iaprof_host *host, const struct function_list *list,
 		const struct probes_options *options)
 {
-	enum links_way first = options->way == LINKS_AUTO ? LINKS_SESSION : options->way;
+	enum links_way first = options->way == LINKS_AUTO ? LINKS_FSESSION : options->way;
 	enum links_way last = options->way == LINKS_AUTO ? LINKS_SINGLE : options->way;
 	int result = -EOPNOTSUPP;
 	bool told = false;
@@ -235,6 +273,7 @@ int probes_attach(struct probes *probes)
 	return 0;
 }
 
+/* 0 of a program that is not loaded. */
 static uint64_t program_missed(const struct bpf_program *program)
 {
 	struct bpf_prog_info info = { 0 };
@@ -252,8 +291,9 @@ struct probes_missed probes_missed(const struct probes *probes)
 
 	/* Of two programs both miss the same calls: while one is in flight in whose interrupt they are. */
 	if (skeleton)
-		missed.interrupted = program_missed(probes->way == LINKS_SESSION ? skeleton->progs.function_session
-										 : skeleton->progs.function_enter);
+		missed.interrupted = program_missed(skeleton->progs.function_fsession) +
+				     program_missed(skeleton->progs.function_session) +
+				     program_missed(skeleton->progs.function_enter);
 	return missed;
 }
 

@@ -97,9 +97,13 @@ def steady_load():
 
 def every_way_to_attach():
     # Single probes of all functions take a minute here.
-    ways = {'session': ('kprobe session', '*'), 'multi': ('kprobe.multi, entry and return', '*'),
-            'single': ('single kprobes, entry and return', 'ivpu_bo_*')}
+    ways = {'fsession': ('fsession.multi', '*'), 'session': ('kprobe session', '*'),
+            'multi': ('kprobe.multi, entry and return', '*'), 'single': ('single kprobes, entry and return', 'ivpu_bo_*')}
     notes = []
+    if tuple(map(int, os.uname().release.split('.')[:2])) < (7, 2):
+        del ways['fsession']
+        status, said = profiler.refused('-s', 'ivpu:attach=fsession')
+        check(status in (2, 3) and 'by fsession.multi: ' in said and 'attach=auto' in said, f'{status}: {said}')
     for way, (name, functions) in ways.items():
         run = Run(f'functions={functions}', 'hot=yes', f'attach={way}')
         play('--load', SCENARIOS / 'two.txt')

@@ -137,6 +137,7 @@ def a_call_costs():
     results = {}
     for name, measure in (('iaprof, another program profiled', floor_run),
                           ('iaprof mode=count', lambda: iaprof_run()),
+                          ('iaprof mode=count, attach=session', lambda: iaprof_run('attach=session')),
                           ('bpftrace count()', lambda: bpftrace_run('kprobe:ivpu_* { @[probe] = count(); }')),
                           ('iaprof mode=events', lambda: iaprof_run('mode=events')),
                           ('bpftrace printf()', lambda: bpftrace_run('kprobe:ivpu_* { ' + PRINTF + ' }'))):
