@@ -182,6 +182,8 @@ static int way_try(struct probes *probes, bool *told)
 	if (trampolines_types >= 0)
 		close(trampolines_types);
 	trampolines_types = -1;
+	if (result == -EINVAL && probes->way == LINKS_FSESSION)
+		result = -EOPNOTSUPP; /* an attach type that an older kernel does not know */
 	if (result == 0)
 		result = links_way_try(probes->way, probes->skeleton, probes->list);
 	if (result)

@@ -103,7 +103,7 @@ def every_way_to_attach():
     if tuple(map(int, os.uname().release.split('.')[:2])) < (7, 2):
         del ways['fsession']
         status, said = profiler.refused('-s', 'ivpu:attach=fsession')
-        check(status in (2, 3) and 'by fsession.multi: ' in said and 'attach=auto' in said, f'{status}: {said}')
+        check(status and 'by fsession.multi: Operation not supported: attach=auto' in said, f'{status}: {said}')
     for way, (name, functions) in ways.items():
         run = Run(f'functions={functions}', 'hot=yes', f'attach={way}')
         play('--load', SCENARIOS / 'two.txt')
@@ -116,7 +116,8 @@ def every_way_to_attach():
             if key[1] in ('ivpu_bo_pin', 'ivpu_bo_create_ioctl'):
                 check(entries - lost <= found.get(key, (0, 0))[0] <= entries, f'{way}: {key}: {found.get(key)}, not {entries}')
         said = run.metadata()
-        equal(said['attached by'], name, 'attached by')
+        # Some functions have no BTF.
+        equal(re.sub(r', \d+ of them by kprobe session$', '', said['attached by']), name, 'attached by')
         notes.append(f'{way} {said["functions attached"]} in {said["time to attach"]}, out in {said["time to detach"]}')
     return '; '.join(notes)
 
