@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.12 newest
+# lab: short newest
 # lab: module xe
 # What --check tells of GPUs with EU stalls, without, with an old driver, and of the right to sample them.
 set -u

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.12 newest
+# lab: short newest
 # lab: module xe
 """Who was busy on a device, from the tracepoints of the real DRM scheduler, against jobs whose times are known. TAP."""
 import collections

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.12 newest
+# lab: short newest
 # lab: module xe
 # lab: seconds 600
 """The source xe-eustall on the double of the device, whose truth every sample is held against. TAP; arguments choose."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.12 newest
-# lab: short newest
+# lab: short 6.12
 # lab: module xe
 # lab: seconds 300
 """kernel=yes of ze-usdt: the Linux kernel's stack of the job that a launch was, with the real GPU scheduler. TAP."""
