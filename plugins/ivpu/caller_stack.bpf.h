@@ -42,7 +42,7 @@ static __always_inline __u64 caller_stack_take(void *context, const struct place
 		slot_give_back(&place->processor->slots, slot);
 	}
 	if (!hash)
-		place->processor->stacks_lost++;
+		__sync_fetch_and_add(&place->processor->stacks_lost, 1);
 	return hash;
 }
 

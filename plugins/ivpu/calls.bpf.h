@@ -58,7 +58,7 @@ static long call_expire(__u32 number, void *context)
 	if (walk->calls->depth == 0 || !frame_is_gone(walk->calls, walk->pointer, walk->caller))
 		return 1;
 	walk->calls->depth--;
-	walk->place->processor->returns_missed++;
+	__sync_fetch_and_add(&walk->place->processor->returns_missed, 1);
 	return 0;
 }
 
@@ -81,7 +81,7 @@ static __always_inline struct ivpu_calls *calls_here(const struct place *place)
 		bpf_map_update_elem(&threads, &place->thread, &no_calls, BPF_NOEXIST);
 		calls = calls_of(place);
 		if (!calls) {
-			place->processor->threads_full++;
+			__sync_fetch_and_add(&place->processor->threads_full, 1);
 			return NULL;
 		}
 		__sync_fetch_and_add(&place->processor->threads_added, 1);
@@ -95,7 +95,7 @@ static __always_inline bool call_push(const struct place *place, struct ivpu_cal
 	__u32 depth = calls->depth;
 
 	if (depth >= IVPU_DEPTH_MAX) {
-		place->processor->too_deep++;
+		__sync_fetch_and_add(&place->processor->too_deep, 1);
 		if (!session)
 			calls->deeper++;
 		return false;

@@ -411,6 +411,8 @@ int counts_finish(struct counts *counts)
 	uint32_t active_set = counts->probes->skeleton->bss->active_set;
 
 	counts->set_pending = false;
+	/* A program may be preempted while its link goes. */
+	handlers_are_done(counts);
 	int result = set_drain(counts, !active_set);
 	if (result == 0)
 		result = set_drain(counts, active_set);

@@ -29,13 +29,14 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /*
- * Where the context of a trampoline's program is says where the stack is: above what the function itself puts there.
- * The verifier lets a pointer to it become a number only in memory.
+ * Where the context of a trampoline's program is says where the stack is: above what the function itself puts there,
+ * and lower by the function's arguments, which are in it (arch/x86/net/bpf_jit_comp.c). The verifier lets a pointer to
+ * it become a number only in memory.
  */
-static __always_inline __u64 context_address(struct ivpu_calls *calls, void *context)
+static __always_inline __u64 context_stack(struct ivpu_calls *calls, void *context)
 {
 	*(void *volatile *)&calls->context = context;
-	return *(volatile __u64 *)&calls->context;
+	return *(volatile __u64 *)&calls->context + 8 * bpf_get_func_arg_cnt(context);
 }
 
 /* Returns whether the return is of interest. */
@@ -46,7 +47,7 @@ static __always_inline bool call_enter(const struct place *place, void *context,
 	struct ivpu_calls *calls = calls_here(place);
 	if (!calls)
 		return false;
-	__u64 pointer = is_trampoline ? context_address(calls, context) : PT_REGS_SP((struct pt_regs *)context);
+	__u64 pointer = is_trampoline ? context_stack(calls, context) : PT_REGS_SP((struct pt_regs *)context);
 	calls_expire(place, calls, pointer, 0);
 	if (!calls->depth)
 		calls->stack = 0;
@@ -81,7 +82,7 @@ static long node_store(__u32 index, void *context)
 	long error = bpf_map_update_elem(&nodes, &node, &parent, BPF_NOEXIST);
 
 	if (error && error != -EEXIST)
-		walk->place->processor->nodes_full++;
+		__sync_fetch_and_add(&walk->place->processor->nodes_full, 1);
 	return 0;
 }
 
@@ -129,11 +130,11 @@ static __always_inline void call_count(const struct place *place, struct ivpu_ca
 		if (count)
 			count_add(count, call);
 		else
-			processor->counts_busy++;
+			__sync_fetch_and_add(&processor->counts_busy, 1);
 	} else if (error == -E2BIG) {
-		processor->counts_full++;
+		__sync_fetch_and_add(&processor->counts_full, 1);
 	} else if (error) {
-		processor->counts_busy++;
+		__sync_fetch_and_add(&processor->counts_busy, 1);
 	}
 }
 
@@ -216,7 +217,7 @@ static __always_inline void call_leave(const struct place *place, __u64 cookie, 
 
 	if (!calls) {
 		if (place_is_watched(place))
-			processor->returns_unknown++;
+			__sync_fetch_and_add(&processor->returns_unknown, 1);
 		return;
 	}
 	if (calls->deeper) {
@@ -225,10 +226,10 @@ static __always_inline void call_leave(const struct place *place, __u64 cookie, 
 	}
 	__u32 index = call_find(calls, function);
 	if (index >= IVPU_FRAMES) {
-		processor->returns_unknown++;
+		__sync_fetch_and_add(&processor->returns_unknown, 1);
 		return;
 	}
-	processor->returns_missed += calls->depth - 1 - index;
+	__sync_fetch_and_add(&processor->returns_missed, calls->depth - 1 - index);
 	struct ivpu_frame *frame = frame_at(calls, index);
 	if (frame->same) {
 		frame->same--;
@@ -315,7 +316,9 @@ int function_return(struct pt_regs *context)
  */
 static bool (*const session_is_return)(void *context) = (void *)IVPU_SESSION_IS_RETURN;
 
-/* Returns 1 from an entry whose return is of no interest. Beside trampolines, whose returns are all seen, it does not.
+/*
+ * Returns 1 from an entry whose return is of no interest. Not beside trampolines, which are told of every return:
+ * "deeper" counts on that.
  */
 SEC("kprobe.multi")
 int function_session(struct pt_regs *context)
@@ -435,7 +438,7 @@ int follow_exit(__u64 *context)
 	if (!calls)
 		return 0;
 	if (processor)
-		processor->returns_missed += calls->depth;
+		__sync_fetch_and_add(&processor->returns_missed, calls->depth);
 	bpf_map_delete_elem(&threads, &thread);
 	return 0;
 }

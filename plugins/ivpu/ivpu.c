@@ -59,8 +59,9 @@ static const struct iaprof_option options[] = {
 	  .type = IAPROF_OPTION_CHOICE,
 	  .offset = offsetof(struct ivpu, attach),
 	  .default_value = "auto",
-	  .help = "By a kprobe session, by two links of kprobe.multi, or by a kprobe for each function; auto takes the "
-		  "first that the Linux kernel has",
+	  .help = "By trampolines (fsession.multi), by a kprobe session, by two links of kprobe.multi, or by a kprobe "
+		  "for "
+		  "each function; auto takes the first that the Linux kernel has",
 	  .choices = ways },
 	{ .name = "api",
 	  .type = IAPROF_OPTION_BOOL,

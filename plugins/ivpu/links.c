@@ -167,7 +167,9 @@ static int fsession_attach(struct links *links, const struct ivpu_bpf *skeleton,
 		links->multi[0] = result;
 		links->trampolines = result < 0 ? 0 : (uint32_t)found;
 	}
-	if (!is_try && found >= 0 && links->trampolines < list->count)
+	if (is_try && result >= 0 && (uint32_t)found < list->count)
+		result = links->multi[1] = multi_create(session, LINKS_SESSION_TYPE, 0, list, 1, NULL);
+	else if (!is_try && found >= 0 && links->trampolines < list->count)
 		result = links->multi[1] = multi_create(session, LINKS_SESSION_TYPE, 0, list, list->count,
 							links->trampolines ? ids : NULL);
 	free(ids);

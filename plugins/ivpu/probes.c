@@ -170,13 +170,15 @@ static void programs_unload(struct probes *probes)
 	probes->skeleton = NULL;
 }
 
-/* Loads the programs for probes->way, and looks whether the kernel attaches them. Returns as programs_load(). */
+/* Loads the programs for probes->way, and looks whether the kernel attaches them. Returns as programs_load(), -EACCES
+ * without the right to see the BTF of modules. */
 static int way_try(struct probes *probes, bool *told)
 {
 	if (probes->way == LINKS_FSESSION) {
-		trampolines_types = module_types_open(NPU_DRIVER);
-		if (trampolines_types < 0)
-			return trampolines_types;
+		int types = module_types_open(NPU_DRIVER);
+		if (types < 0)
+			return types == -EPERM ? -EACCES : types;
+		trampolines_types = types;
 	}
 	int result = programs_load(probes, told);
 	if (trampolines_types >= 0)
@@ -197,7 +199,7 @@ int probes_load(struct probes *probes, const struct iaprof_host *host, const str
 	enum links_way first = options->way == LINKS_AUTO ? LINKS_FSESSION : options->way;
 	enum links_way last = options->way == LINKS_AUTO ? LINKS_SINGLE : options->way;
 	int result = -EOPNOTSUPP;
-	bool told = false;
+	bool told = false, sees_types = true;
 
 	*probes = (struct probes){ .host = host,
 				   .list = list,
@@ -208,6 +210,7 @@ int probes_load(struct probes *probes, const struct iaprof_host *host, const str
 	for (enum links_way way = first; way <= last && result && result != -EPERM && !told; way++) {
 		probes->way = way;
 		result = way_try(probes, &told);
+		sees_types &= result != -EACCES;
 		if (result && !told)
 			host->log(host, IAPROF_LOG_DEBUG, "%s: %s", links_way_name(way), strerror(-result));
 	}
@@ -216,6 +219,10 @@ int probes_load(struct probes *probes, const struct iaprof_host *host, const str
 		return result;
 	if (result == -EPERM)
 		return host->fail(host, result, "load the BPF programs: needs CAP_BPF and CAP_PERFMON: run as root");
+	if (!sees_types)
+		return host->fail(
+			host, -EPERM,
+			"load the BPF programs: needs CAP_SYS_ADMIN, too, to see the BTF of modules: run as root");
 	if (options->way != LINKS_AUTO)
 		return host->fail(host, result, "attach to the driver by %s: %s: attach=auto takes what there is",
 				  links_way_name(options->way), strerror(-result));
@@ -291,7 +298,10 @@ struct probes_missed probes_missed(const struct probes *probes)
 	const struct ivpu_bpf *skeleton = probes->skeleton;
 	struct probes_missed missed = { .unwatched = probes->unwatched + links_missed(&probes->links) };
 
-	/* Of two programs both miss the same calls: while one is in flight in whose interrupt they are. */
+	/*
+	 * Of an entry and a return that are two programs both miss the same calls: while one is in flight in whose
+	 * interrupt they are. A trampoline's program is one, and may miss either end or both.
+	 */
 	if (skeleton)
 		missed.interrupted = program_missed(skeleton->progs.function_fsession) +
 				     program_missed(skeleton->progs.function_session) +

@@ -32,7 +32,7 @@ struct probes_options {
 
 /* What was not told to the programs, from the beginning on. */
 struct probes_missed {
-	uint64_t interrupted; /* calls that came while a BPF program ran on their CPU */
+	uint64_t interrupted; /* calls that came while a BPF program ran on their CPU; by trampolines ends of calls */
 	uint64_t unwatched;   /* calls whose return the kernel had no room to watch */
 };
 
