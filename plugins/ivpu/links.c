@@ -12,10 +12,8 @@
 #include <linux/perf_event.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include "device.h"
 #include "ivpu_shared.h"
 #include "links.h"
-#include "module_types.h"
 #include "ivpu.bpf.skel.h"
 
 /* kernel/events/core.c: enum perf_probe_config; the same in /sys/bus/event_source/devices/kprobe/format/retprobe. */
@@ -110,8 +108,9 @@ static int multi_create(const struct bpf_program *program, uint32_t attach_type,
 	return result;
 }
 
-/* Links a program by trampolines to the functions of a list that have an id. Returns as above. */
-static int trampolines_create(const struct bpf_program *program, const struct function_list *list, const uint32_t *ids)
+/* Links a program by trampolines to the first functions of a list that have an id. Returns as above. */
+static int trampolines_create(const struct bpf_program *program, const struct function_list *list, const uint32_t *ids,
+			      uint32_t most)
 {
 	uint32_t *given = calloc(list->count, sizeof *given);
 	uint64_t *cookies = calloc(list->count, sizeof *cookies);
@@ -122,7 +121,7 @@ static int trampolines_create(const struct bpf_program *program, const struct fu
 	int result = -ENOMEM;
 
 	if (given && cookies) {
-		for (uint32_t i = 0; i < list->count; i++) {
+		for (uint32_t i = 0; i < list->count && attributes.count < most; i++) {
 			if (!ids[i])
 				continue;
 			given[attributes.count] = ids[i];
@@ -137,42 +136,28 @@ static int trampolines_create(const struct bpf_program *program, const struct fu
 	return result;
 }
 
-/* Leaves the first id only, which is enough to see whether this kernel has this way. */
-static void ids_keep_first(uint32_t *ids, uint32_t count)
-{
-	for (uint32_t i = 0, found = 0; i < count; i++) {
-		if (found)
-			ids[i] = 0;
-		found += ids[i] != 0;
-	}
-}
-
 /*
  * With trampolines, and what has no BTF by a session; when the kernel refuses a trampoline for one of the functions, as
- * it may for its arguments, by a session altogether. A try is of one function, and is refused where none has BTF.
+ * it may for its arguments, by a session altogether. A try is of one function by each, and is refused where none has
+ * BTF.
  */
 static int fsession_attach(struct links *links, const struct ivpu_bpf *skeleton, const struct function_list *list,
-			   bool is_try)
+			   const uint32_t *ids, bool is_try)
 {
 	const struct bpf_program *session = skeleton->progs.function_session;
-	uint32_t *ids = calloc(list->count, sizeof *ids);
-	int found = ids ? module_types_find(NPU_DRIVER, list, ids) : -ENOMEM, result = found;
+	uint32_t found = 0;
 
-	if (found == 0)
-		result = -ENODATA;
-	if (is_try && found > 0)
-		ids_keep_first(ids, list->count);
-	if (found > 0) {
-		result = trampolines_create(skeleton->progs.function_fsession, list, ids);
-		links->multi[0] = result;
-		links->trampolines = result < 0 ? 0 : (uint32_t)found;
-	}
-	if (is_try && result >= 0 && (uint32_t)found < list->count)
+	for (uint32_t i = 0; i < list->count; i++)
+		found += ids[i] != 0;
+	int result =
+		found ? trampolines_create(skeleton->progs.function_fsession, list, ids, is_try ? 1 : found) : -ENODATA;
+	links->multi[0] = result < 0 ? -1 : result;
+	links->trampolines = result < 0 ? 0 : found;
+	if (is_try && result >= 0 && found < list->count)
 		result = links->multi[1] = multi_create(session, LINKS_SESSION_TYPE, 0, list, 1, NULL);
-	else if (!is_try && found >= 0 && links->trampolines < list->count)
+	else if (!is_try && links->trampolines < list->count)
 		result = links->multi[1] = multi_create(session, LINKS_SESSION_TYPE, 0, list, list->count,
 							links->trampolines ? ids : NULL);
-	free(ids);
 	return result < 0 ? result : 0;
 }
 
@@ -266,13 +251,13 @@ static int single_attach(struct links *links, const struct ivpu_bpf *skeleton, c
 }
 
 static int way_attach(struct links *links, enum links_way way, const struct ivpu_bpf *skeleton,
-		      const struct function_list *list, bool is_try)
+		      const struct function_list *list, const uint32_t *ids, bool is_try)
 {
 	uint32_t count = is_try ? 1 : list->count;
 
 	switch (way) {
 	case LINKS_FSESSION:
-		return fsession_attach(links, skeleton, list, is_try);
+		return fsession_attach(links, skeleton, list, ids, is_try);
 	case LINKS_SINGLE:
 		return single_attach(links, skeleton, list, count);
 	default:
@@ -280,18 +265,19 @@ static int way_attach(struct links *links, enum links_way way, const struct ivpu
 	}
 }
 
-int links_way_try(enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list)
+int links_way_try(enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list, const uint32_t *ids)
 {
 	struct links links = links_none();
-	int result = way_attach(&links, way, skeleton, list, true);
+	int result = way_attach(&links, way, skeleton, list, ids, true);
 
 	links_detach(&links);
 	return result;
 }
 
-int links_attach(struct links *links, enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list)
+int links_attach(struct links *links, enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list,
+		 const uint32_t *ids)
 {
-	return way_attach(links, way, skeleton, list, false);
+	return way_attach(links, way, skeleton, list, ids, false);
 }
 
 void links_detach(struct links *links)

@@ -44,11 +44,12 @@ struct links {
 struct links links_none(void);
 
 /* Attaches to the first function in a way that the programs were loaded for, and detaches. Returns 0 or the negative
- * errno with which this Linux kernel refuses it. */
-int links_way_try(enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list);
+ * errno with which this Linux kernel refuses it. ids: of module_types_find(), of LINKS_FSESSION only. */
+int links_way_try(enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list, const uint32_t *ids);
 
 /* Returns 0 or a negative errno. links_detach() ends what was attached in any case. */
-int links_attach(struct links *links, enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list);
+int links_attach(struct links *links, enum links_way way, struct ivpu_bpf *skeleton, const struct function_list *list,
+		 const uint32_t *ids);
 void links_detach(struct links *links);
 
 /* Calls whose return the kernel had no room to watch, from the attachment on. */

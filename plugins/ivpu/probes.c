@@ -170,6 +170,15 @@ static void programs_unload(struct probes *probes)
 	probes->skeleton = NULL;
 }
 
+/* Once, for the try and what follows: the BTF of the Linux kernel is megabytes. Returns 0 or a negative errno. */
+static int type_ids_find(struct probes *probes)
+{
+	probes->type_ids = calloc(probes->list->count, sizeof *probes->type_ids);
+	int found = probes->type_ids ? module_types_find(NPU_DRIVER, probes->list, probes->type_ids) : -ENOMEM;
+
+	return found < 0 ? found : 0;
+}
+
 /* Loads the programs for probes->way, and looks whether the kernel attaches them. Returns as programs_load(), -EACCES
  * without the right to see the BTF of modules. */
 static int way_try(struct probes *probes, bool *told)
@@ -186,8 +195,10 @@ static int way_try(struct probes *probes, bool *told)
 	trampolines_types = -1;
 	if (result == -EINVAL && probes->way == LINKS_FSESSION)
 		result = -EOPNOTSUPP; /* an attach type that an older kernel does not know */
+	if (result == 0 && probes->way == LINKS_FSESSION)
+		result = type_ids_find(probes);
 	if (result == 0)
-		result = links_way_try(probes->way, probes->skeleton, probes->list);
+		result = links_way_try(probes->way, probes->skeleton, probes->list, probes->type_ids);
 	if (result)
 		programs_unload(probes);
 	return result;
@@ -268,7 +279,7 @@ int probes_attach(struct probes *probes)
 			return host->fail(host, errno, "attach to sched_process_fork: %s", strerror(errno));
 	}
 	sizes_attach(probes);
-	result = links_attach(&probes->links, probes->way, skeleton, probes->list);
+	result = links_attach(&probes->links, probes->way, skeleton, probes->list, probes->type_ids);
 	if (result == -ENOENT || result == -ESRCH || result == -ENODEV)
 		return host->fail(host, result,
 				  "attach to %u functions of intel_vpu: %s: the module was unloaded, or some cannot be "
@@ -328,4 +339,6 @@ void probes_free(struct probes *probes)
 {
 	probes_detach(probes);
 	programs_unload(probes);
+	free(probes->type_ids);
+	probes->type_ids = NULL;
 }

@@ -16,6 +16,7 @@ struct probes {
 	const struct function_list *list;
 	struct ivpu_bpf *skeleton;
 	enum links_way way;
+	uint32_t *type_ids; /* of the functions, for trampolines */
 	bool take_stacks;   /* of programs that call Level Zero */
 	uint32_t ring_size; /* bytes of the ring buffer that calls go into one by one; 0: they are added up */
 	bool attached;
