@@ -14,6 +14,7 @@
 #include "page.h"
 #include "page_code.h"
 #include "page_data.h"
+#include "page_names.h"
 #include "page_text.h"
 #include "stack_tree.h"
 #include "svg.h"
@@ -28,7 +29,8 @@ struct flamegraph {
 	const char *sources; /* NULL: only where paths say */
 	struct stack_text_options text;
 
-	struct npu_events npu; /* of a page */
+	struct definitions names; /* of a page: the views share them */
+	struct npu_events npu;
 	struct page_code code; /* of devices */
 };
 
@@ -98,6 +100,7 @@ static int flamegraph_configure(const struct iaprof_host *host, void *instance)
 static int flamegraph_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct flamegraph *flamegraph = instance;
+	flamegraph->npu.definitions = flamegraph->code.definitions = &flamegraph->names;
 	return code_sources_open(&flamegraph->code.sources, host, flamegraph->sources);
 }
 
@@ -107,6 +110,8 @@ static int flamegraph_records(const struct iaprof_host *host, void *instance, co
 	if (flamegraph->format != FORMAT_HTML)
 		return 0;
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
+		if (page_names_take(&flamegraph->names, record))
+			return host->fail(host, ENOMEM, "not enough memory for names");
 		if (page_code_take(&flamegraph->code, record))
 			return host->fail(host, ENOMEM, "not enough memory for the instructions of devices");
 		if (!npu_events_take(&flamegraph->npu, record))
@@ -173,6 +178,7 @@ static void flamegraph_destroy(const struct iaprof_host *host, void *instance)
 	(void)host;
 	npu_events_free(&flamegraph->npu);
 	page_code_free(&flamegraph->code);
+	definitions_free(&flamegraph->names);
 }
 
 static const struct iaprof_plugin flamegraph_plugin = {

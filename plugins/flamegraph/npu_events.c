@@ -41,7 +41,7 @@ static bool take_job(struct npu_events *events, const struct iaprof_record_job *
 static bool is_boot(const struct npu_events *events, const struct called_function *function)
 {
 	static const char *const parts[] = { "_boot", "resume", "suspend", "recovery", "reset_" };
-	const char *name = definitions_text(&events->definitions, function->name);
+	const char *name = definitions_text(events->definitions, function->name);
 	size_t length = strlen(name), boot = strlen(parts[0]);
 	if (length >= boot && strcmp(name + length - boot, parts[0]) == 0)
 		return true;
@@ -100,11 +100,6 @@ static bool take_call(struct npu_events *events, const struct iaprof_record_call
 bool npu_events_take(struct npu_events *events, const struct iaprof_record *record)
 {
 	switch (record->type) {
-	case IAPROF_RECORD_STRING:
-	case IAPROF_RECORD_SOURCE:
-	case IAPROF_RECORD_DEVICE:
-	case IAPROF_RECORD_COUNTER:
-		return definitions_take(&events->definitions, record) == 0;
 	case IAPROF_RECORD_PROCESS:
 		return process_names_take(&events->processes, (const void *)record);
 	case IAPROF_RECORD_CALL_FUNCTION:
@@ -118,7 +113,7 @@ bool npu_events_take(struct npu_events *events, const struct iaprof_record *reco
 	case IAPROF_RECORD_HISTOGRAM:
 		return value_histograms_take(&events->histograms, (const void *)record);
 	case IAPROF_RECORD_COUNTER_VALUE:
-		return gauges_take(&events->gauges, &events->definitions, (const void *)record);
+		return gauges_take(&events->gauges, events->definitions, (const void *)record);
 	case IAPROF_RECORD_FINDING:
 		finding_list_take(&events->findings, (const void *)record);
 		return true;
@@ -134,7 +129,6 @@ bool npu_events_are_there(const struct npu_events *events)
 
 void npu_events_free(struct npu_events *events)
 {
-	definitions_free(&events->definitions);
 	process_names_free(&events->processes);
 	timeline_free(&events->timeline);
 	call_sums_free(&events->calls);

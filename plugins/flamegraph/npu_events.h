@@ -14,9 +14,9 @@
 #include "timeline.h"
 #include "value_histograms.h"
 
-/* Initialise with {0}. */
+/* Initialise with {0} and its names. */
 struct npu_events {
-	struct definitions definitions; /* of what has a name here */
+	const struct definitions *definitions; /* page_names.h; has each before the records that refer to it */
 	struct process_names processes;
 	struct timeline timeline;
 	struct call_sums calls;

@@ -33,15 +33,13 @@ struct writer {
 
 int page_code_take(struct page_code *code, const struct iaprof_record *record)
 {
-	if (record->type == IAPROF_RECORD_CODE_LISTING)
-		return code_listings_take(&code->listings, (const void *)record);
-	return record->type == IAPROF_RECORD_STRING ? definitions_take(&code->definitions, record) : 0;
+	return record->type == IAPROF_RECORD_CODE_LISTING ? code_listings_take(&code->listings, (const void *)record)
+							  : 0;
 }
 
 void page_code_free(struct page_code *code)
 {
 	code_listings_free(&code->listings);
-	definitions_free(&code->definitions);
 	code_sources_close(&code->sources);
 }
 
@@ -115,7 +113,7 @@ static void rows_make(struct writer *writer, const struct code_listing *listings
 
 static const char *text_of(const struct writer *writer, uint32_t id)
 {
-	return definitions_text(&writer->code->definitions, id);
+	return definitions_text(writer->code->definitions, id);
 }
 
 /* The position of a file, which the page has then; -1 none. */

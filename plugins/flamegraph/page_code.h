@@ -29,7 +29,7 @@ enum page_code_flag {
 
 struct page_code {
 	struct code_listings listings;
-	struct definitions definitions; /* strings */
+	const struct definitions *definitions; /* page_names.h; not read before the page is written */
 	struct code_sources sources;
 };
 

@@ -19,13 +19,13 @@ static void append_text(const struct writing *writing, const char *key, const ch
 
 static void append_string(const struct writing *writing, const char *key, uint32_t id)
 {
-	append_text(writing, key, definitions_text(&writing->events->definitions, id));
+	append_text(writing, key, definitions_text(writing->events->definitions, id));
 }
 
 static void append_source(const struct writing *writing, uint32_t number)
 {
 	const struct iaprof_record_source *source =
-		definitions_find(&writing->events->definitions, IAPROF_RECORD_SOURCE, 0, number);
+		definitions_find(writing->events->definitions, IAPROF_RECORD_SOURCE, 0, number);
 	append_string(writing, "source", source ? source->name : 0);
 }
 
@@ -117,8 +117,8 @@ static void append_moments(const struct writing *writing, const struct track *tr
 
 static void append_track(const struct writing *writing, const struct track *track)
 {
-	const struct iaprof_record_device *device = definitions_find(
-		&writing->events->definitions, IAPROF_RECORD_DEVICE, (uint16_t)track->key.source, track->key.device);
+	const struct iaprof_record_device *device = definitions_find(writing->events->definitions, IAPROF_RECORD_DEVICE,
+								     (uint16_t)track->key.source, track->key.device);
 	text_append_string(writing->text, "{");
 	append_source(writing, track->key.source);
 	append_string(writing, "device", device ? device->name : 0);
@@ -176,7 +176,7 @@ static void append_lists(const struct writing *writing)
 		append_histogram(writing, &events->histograms.items[i]);
 	}
 	text_append_string(text, "],\"gauges\":");
-	gauges_append(text, &events->gauges, &events->definitions, writing->origin);
+	gauges_append(text, &events->gauges, events->definitions, writing->origin);
 }
 
 /* What bounds have left out. */
@@ -223,7 +223,7 @@ void page_npu_append(struct text *text, const struct npu_events *events, const s
 	struct writing writing = { .text = text, .events = events };
 	if (events->findings.count) {
 		text_append_string(text, ",\"findings\":");
-		finding_list_append(text, &events->findings, &events->definitions);
+		finding_list_append(text, &events->findings, events->definitions);
 	}
 	if (npu_events_are_there(events))
 		append_npu(&writing, profile);

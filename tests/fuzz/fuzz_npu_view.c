@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bus/record_check.h"
+#include "page_names.h"
 #include "page_npu.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -66,7 +67,8 @@ static uint64_t counted(const struct npu_events *events)
 }
 
 /* Takes the records up to the first that is malformed; *sent: jobs and calls. */
-static void take_all(struct npu_events *events, const uint64_t *records, size_t size, uint64_t *sent)
+static void take_all(struct npu_events *events, struct definitions *names, const uint64_t *records, size_t size,
+		     uint64_t *sent)
 {
 	for (size_t at = 0; at < size;) {
 		const struct iaprof_record *record = (const void *)((const char *)records + at);
@@ -79,6 +81,7 @@ static void take_all(struct npu_events *events, const uint64_t *records, size_t 
 		else if (record->type == IAPROF_RECORD_CALL)
 			count = ((const struct iaprof_record_call *)record)->count;
 		*sent = __builtin_add_overflow(*sent, count, sent) ? UINT64_MAX : *sent;
+		check(!page_names_take(names, record));
 		check(npu_events_take(events, record));
 		at += record->size;
 	}
@@ -87,17 +90,19 @@ static void take_all(struct npu_events *events, const uint64_t *records, size_t 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct npu_events *events = calloc(1, sizeof *events);
+	struct definitions names = { 0 };
 	const struct iaprof_profile profile = { .begin = 1000, .end = 2000 };
 	struct text text = { 0 };
 	uint64_t sent = 0;
 	/* Records have to be where their members are aligned. */
 	uint64_t *records = malloc(size + 8);
 	check(events && records);
+	events->definitions = &names;
 	memcpy(records, data, size);
 	/* Of some inputs next to nothing is kept one by one: then they reach the slots. */
 	if (size && data[size - 1] % 2)
 		events->timeline.moments_max = 1 + data[size - 1] / 2;
-	take_all(events, records, size, &sent);
+	take_all(events, &names, records, size, &sent);
 	uint64_t kept = counted(events);
 	kept = __builtin_add_overflow(kept, events->calls.unplaced, &kept) ? UINT64_MAX : kept;
 	check(kept == sent || sent == UINT64_MAX || kept == UINT64_MAX);
@@ -107,6 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text_free(&text);
 	free(records);
 	npu_events_free(events);
+	definitions_free(&names);
 	free(events);
 	return 0;
 }
