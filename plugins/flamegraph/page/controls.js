@@ -46,7 +46,7 @@ class Page {
     this.colours = colourFrames(frames);
     this.difference = header.difference ? new Difference(header, () => this.revalue()) : null;
     this.drawing = new Drawing(element('graph'), element('space'), element('view'));
-    this.isWaiting = false;
+    this.draw = oncePerFrame('drawn', () => this.drawing.draw(this.scene));
     this.matches = null; // 1 of each frame that is found
     this.scene = { focus: 0, selected: 0, isIcicle: false, rows: 1, look: node => this.look(node) };
     this.views = new Views();
@@ -272,18 +272,6 @@ class Page {
     if (scene.self[node] > 0 && scene.self[node] !== scene.total[node])
       lines.push(`${valueText(scene.self[node], this.unit)} itself`);
     return lines;
-  }
-
-  // Draws once, however often it is asked to before the screen is made anew.
-  draw() {
-    if (this.isWaiting)
-      return;
-    this.isWaiting = true;
-    requestAnimationFrame(() => {
-      this.isWaiting = false;
-      this.drawing.draw(this.scene);
-      document.documentElement.dataset.drawn = Number(document.documentElement.dataset.drawn || 0) + 1;
-    });
   }
 
   search() {

@@ -4,6 +4,22 @@ const ROW = 18;
 const FONT = '12px system-ui, sans-serif';
 const PADDING = 3;
 
+// Draws once, however often it is asked to before the screen is made anew, and counts that in the document's data-NAME.
+function oncePerFrame(name, draw) {
+  let isWaiting = false;
+  return () => {
+    if (isWaiting)
+      return;
+    isWaiting = true;
+    requestAnimationFrame(() => {
+      isWaiting = false;
+      draw();
+      const { dataset } = document.documentElement;
+      dataset[name] = Number(dataset[name] || 0) + 1;
+    });
+  };
+}
+
 class Drawing {
   constructor(canvas, space, view) {
     this.canvas = canvas;

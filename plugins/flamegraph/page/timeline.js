@@ -23,7 +23,7 @@ class Timeline {
       top += row.height + ROW_GAP;
     }
     this.height = top;
-    this.isWaiting = false;
+    this.draw = oncePerFrame('timeline', () => this.view.clientWidth && this.drawNow());
     this.chosen = null; // pixels that are dragged over
     this.onShow = () => {}; // told when another part is shown
   }
@@ -70,18 +70,6 @@ class Timeline {
   move(share) {
     const by = share * (this.to - this.from);
     this.show(this.from + by, this.to + by, true);
-  }
-
-  draw() {
-    if (this.isWaiting)
-      return;
-    this.isWaiting = true;
-    requestAnimationFrame(() => {
-      this.isWaiting = false;
-      if (this.view.clientWidth)
-        this.drawNow();
-      document.documentElement.dataset.timeline = Number(document.documentElement.dataset.timeline || 0) + 1;
-    });
   }
 
   drawNow() {
