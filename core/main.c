@@ -9,6 +9,7 @@
 #include "config/configuration.h"
 #include "config/help.h"
 #include "plugin/build_paths.h"
+#include "plugin/plugin_call.h"
 #include "plugin/registry.h"
 #include "run/run.h"
 
@@ -77,6 +78,7 @@ static void hold_standard_streams(void)
 int main(int argc, char **argv)
 {
 	hold_standard_streams();
+	plugin_call_watch();
 	struct configuration configuration = { 0 };
 	struct registry registry = { 0 };
 	struct error error = { 0 };
@@ -97,5 +99,6 @@ int main(int argc, char **argv)
 	}
 	registry_free(&registry);
 	configuration_free(&configuration);
+	plugin_call_unwatch();
 	return (int)status;
 }

@@ -2,11 +2,32 @@
 /* The chain of causes of a failure: see error.h. */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/printable.h"
+
+/*
+ * Any open can fail for want of a descriptor, in the core, in a plugin or in a library: what to do about it is the same
+ * each time. Said once: a text can be that of an inner cause.
+ */
+static void append_remedy(struct error *error)
+{
+	size_t length = strlen(error->text);
+	struct rlimit limit;
+	if (strstr(error->text, "ulimit -n") || strstr(error->text, "fs.file-max"))
+		return;
+	if (error->code == -EMFILE && !getrlimit(RLIMIT_NOFILE, &limit))
+		snprintf(error->text + length, sizeof error->text - length,
+			 ": raise the limit of open files (ulimit -n), which is %llu",
+			 (unsigned long long)limit.rlim_cur);
+	else if (error->code == -ENFILE)
+		snprintf(error->text + length, sizeof error->text - length,
+			 ": the whole machine has too many open files: raise sysctl fs.file-max");
+}
 
 int error_set_va(struct error *error, int code, const char *format, va_list arguments)
 {
@@ -16,6 +37,7 @@ int error_set_va(struct error *error, int code, const char *format, va_list argu
 	error->code = code;
 	vsnprintf(error->text, sizeof error->text, format, arguments);
 	text_make_printable(error->text);
+	append_remedy(error);
 	return code;
 }
 

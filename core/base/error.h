@@ -17,7 +17,10 @@ struct error {
 	char text[ERROR_TEXT_SIZE];
 };
 
-/* Sets the innermost cause; code may have either sign. Returns the code, made negative. error may be NULL. */
+/*
+ * Sets the innermost cause; code may have either sign. EMFILE and ENFILE get the remedy appended. Returns the code,
+ * made negative. error may be NULL.
+ */
 int error_set(struct error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int error_set_va(struct error *error, int code, const char *format, va_list arguments)
 	__attribute__((format(printf, 3, 0)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hash index and the byte hash: see hash.h. */
+/* The hash index: see hash.h. */
 #include "base/hash.h"
 
 #include <stdlib.h>
@@ -57,19 +57,4 @@ void hash_index_remove(struct hash_index *index, uint64_t hash, uint32_t positio
 			index->count--;
 			return;
 		}
-}
-
-uint64_t hash_bytes(const void *bytes, size_t size, uint64_t seed)
-{
-	const unsigned char *next = bytes;
-	uint64_t hash = seed ^ size * 0x9e3779b97f4a7c15ULL;
-	for (; size >= 8; size -= 8, next += 8) {
-		uint64_t word;
-		memcpy(&word, next, 8);
-		hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
-		hash ^= hash >> 32;
-	}
-	uint64_t tail = 0;
-	memcpy(&tail, next, size);
-	return hash_u64(hash ^ tail);
 }

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hash/keyed_hash.h"
+
 struct hash_slot {
 	uint32_t hash;     /* the upper half of the hash */
 	uint32_t position; /* HASH_EMPTY, HASH_REMOVED, or the item's position */
@@ -71,18 +73,5 @@ bool hash_index_add(struct hash_index *index, uint64_t hash, uint32_t position,
 
 /* Removes the item at position, which was added with this hash. */
 void hash_index_remove(struct hash_index *index, uint64_t hash, uint32_t position);
-
-/* A 64-bit hash of bytes; not for untrusted keys whose collisions would hurt more than time. */
-uint64_t hash_bytes(const void *bytes, size_t size, uint64_t seed);
-
-static inline uint64_t hash_u64(uint64_t value)
-{
-	/* The finaliser of MurmurHash3 (64 bit): every input bit reaches every output bit. */
-	value ^= value >> 33;
-	value *= 0xff51afd7ed558ccdULL;
-	value ^= value >> 33;
-	value *= 0xc4ceb9fe1a85ec53ULL;
-	return value ^ value >> 33;
-}
 
 #endif

@@ -59,7 +59,7 @@ static int store(struct string_table *table, uint32_t id, uint64_t hash, const c
 
 uint32_t string_table_add(struct string_table *table, const char *text, size_t length, bool *is_new)
 {
-	uint64_t hash = hash_bytes(text, length, 0);
+	uint64_t hash = hash_bytes(text, length);
 	if (is_new)
 		*is_new = false;
 	uint32_t id = find(table, hash, text, length);
@@ -90,7 +90,7 @@ int string_table_define(struct string_table *table, uint32_t id, const char *tex
 		return known->length == length && !memcmp(known->text, text, length) ? 0 : -EINVAL;
 	}
 	/* A damaged file's second id of a text is not for the index, where many of one hash are slow to pass. */
-	uint64_t hash = hash_bytes(text, length, 0);
+	uint64_t hash = hash_bytes(text, length);
 	uint32_t first = find(table, hash, text, length);
 	if (!first)
 		return store(table, id, hash, text, length);

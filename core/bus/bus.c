@@ -49,6 +49,17 @@ void block_release(struct block *block)
 		free(block);
 }
 
+struct block *block_compact(struct block *block)
+{
+	struct block *copy = block->size < block->capacity / 2 ? block_new(block->size) : NULL;
+	if (!copy)
+		return block_reference(block);
+	memcpy(copy->records, block->records, block->size);
+	copy->size = block->size;
+	copy->count = block->count;
+	return copy;
+}
+
 struct bus *bus_new(size_t capacity)
 {
 	struct bus *bus = calloc(1, sizeof *bus);
@@ -63,6 +74,13 @@ struct bus *bus_new(size_t capacity)
 	pthread_cond_init(&bus->not_full, &attributes);
 	pthread_condattr_destroy(&attributes);
 	return bus;
+}
+
+void bus_set_capacity(struct bus *bus, size_t capacity)
+{
+	pthread_mutex_lock(&bus->lock);
+	bus->capacity = capacity;
+	pthread_mutex_unlock(&bus->lock);
 }
 
 void bus_free(struct bus *bus)

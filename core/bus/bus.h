@@ -30,6 +30,8 @@ struct block {
 struct block *block_new(size_t capacity);
 struct block *block_reference(struct block *block);
 void block_release(struct block *block);
+/* A reference to the block, or to a copy without the room that it does not use, when that is most of it. */
+struct block *block_compact(struct block *block);
 static inline struct iaprof_batch block_batch(const struct block *block)
 {
 	return (struct iaprof_batch){ .records = block->records, .size = block->size, .count = block->count };
@@ -39,9 +41,13 @@ struct bus;
 
 /* The most bytes that wait, beyond which batches are refused. */
 #define BUS_CAPACITY_DEFAULT ((size_t)16 << 20)
+/* Of a replay, which waits for room: what a capture makes of waiting records is not known before they are taken. */
+#define BUS_CAPACITY_REPLAY ((size_t)2 << 20)
 
 struct bus *bus_new(size_t capacity);
 void bus_free(struct bus *bus);
+/* Before the first record. */
+void bus_set_capacity(struct bus *bus, size_t capacity);
 
 enum bus_flag {
 	BUS_WAIT = 1u << 0,        /* wait for room instead of refusing */

@@ -27,6 +27,7 @@ struct intern {
 	ARRAY(uint32_t) free_places;
 	struct hash_index content_index;
 	struct hash_index id_index;
+	struct hash_key hash_key; /* of ids */
 	uint32_t next_stack_id;
 	uint32_t epoch;
 };
@@ -37,7 +38,8 @@ static uint64_t content_rehash(const void *context, uint32_t position)
 }
 static uint64_t id_rehash(const void *context, uint32_t position)
 {
-	return hash_u64(((const struct intern *)context)->stacks.items[position]->id);
+	const struct intern *intern = context;
+	return hash_word(&intern->hash_key, intern->stacks.items[position]->id);
 }
 
 struct intern *intern_new(struct bus *bus)
@@ -48,6 +50,7 @@ struct intern *intern_new(struct bus *bus)
 	pthread_mutex_init(&intern->lock, NULL);
 	intern->bus = bus;
 	intern->next_stack_id = 1;
+	hash_key_make(&intern->hash_key);
 	return intern;
 }
 
@@ -139,7 +142,7 @@ const char *intern_text(struct intern *intern, uint32_t id)
 
 static struct stack *find_by_id(const struct intern *intern, uint32_t id)
 {
-	for (struct hash_probe probe = hash_index_probe(&intern->id_index, hash_u64(id));
+	for (struct hash_probe probe = hash_index_probe(&intern->id_index, hash_word(&intern->hash_key, id));
 	     hash_index_next(&intern->id_index, &probe);)
 		if (intern->stacks.items[probe.position]->id == id)
 			return intern->stacks.items[probe.position];
@@ -150,6 +153,11 @@ static bool is_same(const struct stack *stack, uint32_t pid, const uint64_t *add
 {
 	return stack->pid == pid && stack->count == count &&
 	       !memcmp(stack->addresses, addresses, count * sizeof *addresses);
+}
+
+static uint64_t stack_hash(uint32_t pid, const uint64_t *addresses, size_t count)
+{
+	return hash_pair(pid, hash_bytes(addresses, count * sizeof *addresses));
 }
 
 /* Adds a stack to the tables; false when out of memory. */
@@ -168,7 +176,7 @@ static bool store_stack(struct intern *intern, uint32_t id, uint64_t hash, uint3
 	intern->stacks.items[position] = stack;
 	if (!hash_index_add(&intern->content_index, hash, position, content_rehash, intern))
 		goto fail_place;
-	if (!hash_index_add(&intern->id_index, hash_u64(id), position, id_rehash, intern)) {
+	if (!hash_index_add(&intern->id_index, hash_word(&intern->hash_key, id), position, id_rehash, intern)) {
 		hash_index_remove(&intern->content_index, hash, position);
 		goto fail_place;
 	}
@@ -188,7 +196,7 @@ uint32_t intern_stack(struct intern *intern, uint32_t pid, const uint64_t *addre
 		return 0;
 	if (count > IAPROF_STACK_DEPTH_MAX)
 		count = IAPROF_STACK_DEPTH_MAX;
-	uint64_t hash = hash_bytes(addresses, count * sizeof *addresses, pid);
+	uint64_t hash = stack_hash(pid, addresses, count);
 	uint32_t id = 0;
 	pthread_mutex_lock(&intern->lock);
 	for (struct hash_probe probe = hash_index_probe(&intern->content_index, hash);
@@ -224,7 +232,7 @@ int intern_define_stack(struct intern *intern, const struct iaprof_record_stack 
 	if (known) {
 		result = is_same(known, record->pid, addresses, record->count) ? 0 : -EINVAL;
 	} else if (record->id >= intern->next_stack_id) { /* else it was removed since, and nobody needs it */
-		uint64_t hash = hash_bytes(addresses, record->count * sizeof *addresses, record->pid);
+		uint64_t hash = stack_hash(record->pid, addresses, record->count);
 		if (!store_stack(intern, record->id, hash, record->pid, addresses, record->count))
 			result = -ENOMEM;
 		else if (record->id < UINT32_MAX)
@@ -264,7 +272,7 @@ void intern_expire_stacks(struct intern *intern, uint32_t epochs)
 		if (!stack || intern->epoch - stack->epoch <= epochs)
 			continue;
 		hash_index_remove(&intern->content_index, stack->hash, position);
-		hash_index_remove(&intern->id_index, hash_u64(stack->id), position);
+		hash_index_remove(&intern->id_index, hash_word(&intern->hash_key, stack->id), position);
 		intern->stacks.items[position] = NULL;
 		array_give_back(&intern->free_places, position);
 		free(stack);

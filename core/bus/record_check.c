@@ -39,11 +39,13 @@ static const struct {
 	[IAPROF_RECORD_LOST] = { "LOST", sizeof(struct iaprof_record_lost), false },
 	[IAPROF_RECORD_FRAMES] = { "FRAMES", sizeof(struct iaprof_record_frames), true },
 	[IAPROF_RECORD_CODE_FUNCTION] = { "CODE_FUNCTION", sizeof(struct iaprof_record_code_function), true },
+	[IAPROF_RECORD_MODULE] = { "MODULE", sizeof(struct iaprof_record_module), true },
 	[IAPROF_RECORD_CODE_LISTING] = { "CODE_LISTING", sizeof(struct iaprof_record_code_listing), true },
 	[IAPROF_RECORD_STACK_FRAMES] = { "STACK_FRAMES", sizeof(struct iaprof_record_stack_frames), true },
 	[IAPROF_RECORD_DEVICE_ACTIVITY] = { "DEVICE_ACTIVITY", sizeof(struct iaprof_record_device_activity), false },
 	[IAPROF_RECORD_PROFILE_STACK] = { "PROFILE_STACK", sizeof(struct iaprof_record_profile_stack), true },
 	[IAPROF_RECORD_PROFILE_VALUE] = { "PROFILE_VALUE", offsetof(struct iaprof_record_profile_value, begin), true },
+	[IAPROF_RECORD_SOURCE_TEXT] = { "SOURCE_TEXT", sizeof(struct iaprof_record_source_text), true },
 	[IAPROF_RECORD_SYNC] = { "SYNC", sizeof(struct iaprof_record_sync), true },
 };
 
@@ -199,6 +201,21 @@ static const char *check_contents(const struct iaprof_record *record)
 		if (!activity->busy || !activity->pid)
 			return "no process was busy";
 		return activity->begin > record->time ? "ends before it begins" : NULL;
+	}
+	case IAPROF_RECORD_MODULE: {
+		const struct iaprof_record_module *module = (const void *)record;
+		if (module->build_id_size == 0 || module->build_id_size > IAPROF_MODULE_BUILD_ID_SIZE_MAX ||
+		    !array_fits(record, sizeof *module, module->build_id_size, 1))
+			return "build id does not fit";
+		return NULL;
+	}
+	case IAPROF_RECORD_SOURCE_TEXT: {
+		const struct iaprof_record_source_text *text = (const void *)record;
+		if (!text->file || text->size > IAPROF_SOURCE_TEXT_SIZE_MAX || !text->length ||
+		    text->length > text->size || text->offset > text->size - text->length ||
+		    !array_fits(record, sizeof *text, text->length, 1))
+			return "text does not fit";
+		return memchr(iaprof_record_source_text_bytes(text), '\0', text->length) ? "text has a NUL" : NULL;
 	}
 	case IAPROF_RECORD_CODE_LISTING:
 		return check_listing((const void *)record);

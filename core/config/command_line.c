@@ -25,7 +25,8 @@ enum {
 	OPTION_CHECK,
 	OPTION_VERSION,
 	OPTION_EU_STALL_SUBSAMPLE,
-	OPTION_HOLD
+	OPTION_HOLD,
+	OPTION_FINISH_WITHIN
 };
 
 /* '+': the first word that is no option begins the command. ':': a missing value is told from an unknown option. */
@@ -39,6 +40,7 @@ static const struct option names[] = {
 	{ "interval", required_argument, NULL, 'i' },
 	{ "eu-stall-subsample", required_argument, NULL, OPTION_EU_STALL_SUBSAMPLE },
 	{ "hold", required_argument, NULL, OPTION_HOLD },
+	{ "finish-within", required_argument, NULL, OPTION_FINISH_WITHIN },
 	{ "pid", required_argument, NULL, 'p' },
 	{ "scope", required_argument, NULL, OPTION_SCOPE },
 	{ "output", required_argument, NULL, 'o' },

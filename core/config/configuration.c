@@ -17,6 +17,7 @@
 /* Longer than anybody waits; short enough to be added to any time. */
 #define YEAR 31536000000000000ULL
 #define MILLISECOND 1000000ULL
+#define FINISH_WITHIN_DEFAULT (2000 * MILLISECOND)
 
 /* The largest process id that Linux gives: PID_MAX_LIMIT in include/linux/threads.h. */
 #define PID_MAX 4194304
@@ -26,6 +27,7 @@ struct run_values {
 	uint64_t duration;
 	uint64_t interval;
 	uint64_t hold;
+	uint64_t finish_within;
 	uint64_t scope; /* index of scopes */
 	uint64_t verbose;
 	char *pid;
@@ -53,6 +55,11 @@ static const struct iaprof_option run_options[] = {
 	RUN_OPTION(interval, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR, .unit = "ms"),
 	/* Device code of the last 30 s can be looked up (profile/device_code.c). */
 	RUN_OPTION(hold, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = 20 * 1000 * MILLISECOND),
+	{ .name = "finish-within",
+	  .type = IAPROF_OPTION_DURATION,
+	  .offset = offsetof(struct run_values, finish_within),
+	  .minimum = 100 * MILLISECOND,
+	  .maximum = 3600 * 1000 * MILLISECOND },
 	RUN_OPTION(scope, IAPROF_OPTION_CHOICE, .choices = scopes),
 	RUN_OPTION(pid, IAPROF_OPTION_STRING),
 	RUN_OPTION(output, IAPROF_OPTION_STRING),
@@ -99,6 +106,7 @@ void configuration_free(struct configuration *configuration)
 	free(configuration->config_path);
 	free(configuration->output);
 	free(configuration->record_path);
+	instance_release(&configuration->record);
 	free(configuration->replay_path);
 	free(configuration->before_path);
 	free(configuration->after_path);
@@ -307,6 +315,36 @@ static int add_source_settings(struct configuration *configuration, const struct
 	return 0;
 }
 
+/* Where ",KEY=VALUE" begins behind the name of a file, which may have commas of its own; NULL: nowhere. */
+static char *find_keys(char *text)
+{
+	for (char *comma = text; (comma = strchr(comma, ',')); comma++) {
+		size_t length = strspn(comma + 1, "abcdefghijklmnopqrstuvwxyz-");
+		if (length && comma[1 + length] == '=')
+			return comma;
+	}
+	return NULL;
+}
+
+/* "FILE" or "FILE,KEY=VALUE,...": the keys are those of sink capture. */
+static int read_record(struct configuration *configuration, const char *origin, struct error *error)
+{
+	char *text CLEANUP_FREE = NULL,
+		   *keys = configuration->record_path ? find_keys(configuration->record_path) : NULL;
+	if (!keys)
+		return 0;
+	*keys = '\0';
+	if (!*configuration->record_path)
+		return error_set(error, EINVAL, "%s: record: the name of a file is missing", origin);
+	if (asprintf(&text, "capture:%s", keys + 1) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	int result = instance_read_argument(&configuration->record, text, "--record", error);
+	if (result == 0 && instance_find_setting(&configuration->record, "output"))
+		return error_set(error, EINVAL,
+				 "--record: output is set twice: the file comes first, as in FILE,KEY=VALUE");
+	return result;
+}
+
 /* The values that count, moved into the configuration. */
 static int set_run_values(struct configuration *configuration, const struct configuration_layer *file,
 			  const struct configuration_layer *command_line, struct error *error)
@@ -322,6 +360,7 @@ static int set_run_values(struct configuration *configuration, const struct conf
 	configuration->duration = values.duration;
 	configuration->interval = values.interval;
 	configuration->hold = values.hold;
+	configuration->finish_within = values.finish_within ? values.finish_within : FINISH_WITHIN_DEFAULT;
 	configuration->scope = values.scope == 0 ? IAPROF_SCOPE_SYSTEM : IAPROF_SCOPE_COMMAND;
 	configuration->verbosity = values.quiet ? -1 : (int)values.verbose;
 	configuration->output = STEAL_POINTER(values.output);
@@ -330,6 +369,10 @@ static int set_run_values(struct configuration *configuration, const struct conf
 	configuration->before_path = STEAL_POINTER(values.before);
 	configuration->after_path = STEAL_POINTER(values.after);
 	configuration->normalization = (int)values.normalize;
+	const struct setting *record = choose(file, command_line, "record");
+	int result = record ? read_record(configuration, record->origin, error) : 0;
+	if (result < 0)
+		return result;
 	if (!values.pid)
 		return 0;
 	configuration->scope = IAPROF_SCOPE_PIDS;

@@ -41,20 +41,22 @@ enum configuration_action {
 
 struct configuration {
 	enum configuration_action action;
-	char *help_plugin;    /* --help PLUGIN; NULL: iaprof itself */
-	char *config_path;    /* -c; NULL none */
-	uint64_t duration;    /* ns, 0: until the command ends or Ctrl-C */
-	uint64_t interval;    /* ns, 0: one profile at the end */
-	uint64_t hold;        /* ns, 0: as the correlator likes it */
-	int scope;            /* enum iaprof_scope */
-	ARRAY(uint32_t) pids; /* -p */
-	char *output;         /* -o: the file of the only sink, before its own output key; NULL not given; "-" stdout */
-	char *record_path;    /* --record FILE; NULL none */
-	char *replay_path;    /* --replay FILE; NULL none */
-	char *before_path;    /* --diff BEFORE AFTER; NULL none */
-	char *after_path;     /* not NULL when before_path is not */
-	int normalization;    /* enum iaprof_normalization, of before_path */
-	int verbosity;        /* -1 with -q, 1 with -v, 2 with -vv, else 0 */
+	char *help_plugin;      /* --help PLUGIN; NULL: iaprof itself */
+	char *config_path;      /* -c; NULL none */
+	uint64_t duration;      /* ns, 0: until the command ends or Ctrl-C */
+	uint64_t interval;      /* ns, 0: one profile at the end */
+	uint64_t hold;          /* ns, 0: as the correlator likes it */
+	uint64_t finish_within; /* ns that a run may take after its last sample */
+	int scope;              /* enum iaprof_scope */
+	ARRAY(uint32_t) pids;   /* -p */
+	char *output;      /* -o: the file of the only sink, before its own output key; NULL not given; "-" stdout */
+	char *record_path; /* --record FILE; NULL none */
+	struct instance_configuration record; /* --record FILE,KEY=VALUE...: the sink; plugin is NULL without keys */
+	char *replay_path;                    /* --replay FILE; NULL none */
+	char *before_path;                    /* --diff BEFORE AFTER; NULL none */
+	char *after_path;                     /* not NULL when before_path is not */
+	int normalization;                    /* enum iaprof_normalization, of before_path */
+	int verbosity;                        /* -1 with -q, 1 with -v, 2 with -vv, else 0 */
 	/* Values for the options with these names of all sources that have one, whatever an instance says. */
 	ARRAY(struct setting) source_settings;
 	struct instance_list sources;

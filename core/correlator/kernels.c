@@ -39,7 +39,7 @@ static uint64_t id_hash(uint16_t source, uint32_t id)
 
 static uint64_t place_hash(uint32_t pid, uint64_t address, uint32_t name)
 {
-	return hash_u64(address ^ hash_u64((uint64_t)pid << 32 | name));
+	return hash_pair((uint64_t)pid << 32 | name, address);
 }
 
 static uint64_t id_rehash(const void *context, uint32_t position)

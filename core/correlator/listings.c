@@ -26,7 +26,7 @@ void listings_free(struct listings *listings)
 static uint64_t rehash(const void *context, uint32_t position)
 {
 	const struct listing_key *key = &((const struct listings *)context)->items.items[position];
-	return hash_bytes(key, sizeof *key, 0);
+	return hash_bytes(key, sizeof *key);
 }
 
 static void add_producers(struct listing *listing, struct code_reader *reader, uint64_t address, uint64_t base,
@@ -172,7 +172,7 @@ uint32_t listings_tell(struct listings *listings, uint64_t code, struct code_rea
 	if (!function)
 		return 0;
 	struct listing_key key = { .code = code, .address = function->address };
-	uint64_t hash = hash_bytes(&key, sizeof key, 0);
+	uint64_t hash = hash_bytes(&key, sizeof key);
 	for (struct hash_probe probe = hash_index_probe(&listings->index, hash);
 	     hash_index_next(&listings->index, &probe);)
 		if (!memcmp(&listings->items.items[probe.position], &key, sizeof key))

@@ -30,12 +30,12 @@ void places_clear(struct places *places)
 static uint64_t rehash(const void *context, uint32_t position)
 {
 	const struct place_key *key = &((const struct places *)context)->items.items[position].key;
-	return hash_bytes(key, sizeof *key, 0);
+	return hash_bytes(key, sizeof *key);
 }
 
 static uint32_t find(const struct places *places, const struct place_key *key)
 {
-	for (struct hash_probe probe = hash_index_probe(&places->index, hash_bytes(key, sizeof *key, 0));
+	for (struct hash_probe probe = hash_index_probe(&places->index, hash_bytes(key, sizeof *key));
 	     hash_index_next(&places->index, &probe);)
 		if (!memcmp(&places->items.items[probe.position].key, key, sizeof *key))
 			return probe.position;
@@ -56,7 +56,7 @@ static uint32_t add(struct places *places, const struct place *place, bool compl
 {
 	uint32_t position = (uint32_t)places->items.count;
 	if (complete && array_push(&places->items, *place)) {
-		if (hash_index_add(&places->index, hash_bytes(&place->key, sizeof place->key, 0), position, rehash,
+		if (hash_index_add(&places->index, hash_bytes(&place->key, sizeof place->key), position, rehash,
 				   places))
 			return position;
 		places->items.count--;
@@ -165,7 +165,7 @@ uint32_t places_of_code(struct places *places, const struct device_code_found *f
 	struct place_key key = { .address = found->address, .kind = found->reader ? PLACE_IN_IMAGE : PLACE_IN_KERNEL };
 	if (found->reader) {
 		struct code_identity identity = code_object_identity(code_reader_object(found->reader));
-		key.code = hash_u64(identity.hashes[0] ^ hash_u64(identity.hashes[1] ^ identity.size));
+		key.code = hash_bytes(&identity, sizeof identity);
 	} else {
 		key.code = intern_text_id(places->intern, found->kernel);
 	}

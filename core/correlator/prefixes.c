@@ -16,7 +16,7 @@ void prefixes_free(struct prefixes *prefixes)
 static uint64_t rehash(const void *context, uint32_t position)
 {
 	const struct prefix_key *key = &((const struct prefixes *)context)->items.items[position].key;
-	return hash_bytes(key, sizeof *key, 0);
+	return hash_bytes(key, sizeof *key);
 }
 
 /* The program, and a note in place of the frames of which nothing is known. */
@@ -47,7 +47,7 @@ static uint32_t make(struct prefixes *prefixes, const struct prefix_key *key, ui
 
 static uint32_t find_or_make(struct prefixes *prefixes, const struct prefix_key *key, uint64_t time)
 {
-	uint64_t hash = hash_bytes(key, sizeof *key, 0);
+	uint64_t hash = hash_bytes(key, sizeof *key);
 	for (struct hash_probe probe = hash_index_probe(&prefixes->index, hash);
 	     hash_index_next(&prefixes->index, &probe);)
 		if (!memcmp(&prefixes->items.items[probe.position].key, key, sizeof *key))

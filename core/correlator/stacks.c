@@ -35,12 +35,12 @@ void stacks_free(struct stacks *stacks)
 static uint64_t rehash(const void *context, uint32_t position)
 {
 	const struct stacks_key *key = &((const struct stacks *)context)->entries.items[position].key;
-	return hash_bytes(key, sizeof *key, 0);
+	return hash_bytes(key, sizeof *key);
 }
 
 static struct stacks_entry *entry_for(struct stacks *stacks, const struct stacks_key *key)
 {
-	uint64_t hash = hash_bytes(key, sizeof *key, 0);
+	uint64_t hash = hash_bytes(key, sizeof *key);
 	for (struct hash_probe probe = hash_index_probe(&stacks->index, hash);
 	     hash_index_next(&stacks->index, &probe);) {
 		struct stacks_entry *entry = &stacks->entries.items[probe.position];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 
 /* Decoders send no records, so no source number is theirs. */
@@ -108,6 +109,7 @@ struct decoder_code *decoder_code_open(struct instance *decoder, const struct ia
 	struct decoder_code *code = calloc(1, sizeof *code);
 	if (!code)
 		return NULL;
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(decoder, "code_open");
 	*code = (struct decoder_code){ .decoder = decoder,
 				       .bytes = description->bytes,
 				       .size = description->byte_count };
@@ -122,6 +124,7 @@ void decoder_code_close(struct decoder_code *code)
 	if (!code)
 		return;
 	const struct iaprof_plugin *plugin = &code->decoder->plugin->description;
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(code->decoder, "code_close");
 	if (plugin->code_open)
 		plugin->code_close(&code->decoder->host, code->decoder->memory, code->opened);
 	free(code);
@@ -145,6 +148,8 @@ static bool decode(struct decoder_code *code, uint64_t offset, struct iaprof_cod
 bool decoder_code_instruction(struct decoder_code *code, uint64_t offset, struct iaprof_code_instruction *instruction)
 {
 	const struct iaprof_plugin *plugin = &code->decoder->plugin->description;
+	CLEANUP(plugin_call_end)
+	struct plugin_call before = instance_call_begin(code->decoder, plugin->code_open ? "code_decode" : "decode");
 	*instruction = (struct iaprof_code_instruction){ .struct_size = sizeof *instruction };
 	bool found = plugin->code_open ? !plugin->code_decode(&code->decoder->host, code->decoder->memory, code->opened,
 							      offset, instruction)
@@ -164,6 +169,7 @@ size_t decoder_code_producers(struct decoder_code *code, uint64_t offset, struct
 			      size_t capacity, uint32_t *flags)
 {
 	const struct iaprof_plugin *plugin = &code->decoder->plugin->description;
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(code->decoder, "code_producers");
 	*flags = 0;
 	int count = plugin->code_producers ? plugin->code_producers(&code->decoder->host, code->decoder->memory,
 								    code->opened, offset, producers, capacity, flags)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/thread.h"
+#include "plugin/instance_output.h"
 
 static int store_settings(struct instance *instance, const struct instance_configuration *configuration,
 			  struct error *error)
@@ -47,7 +48,10 @@ struct instance *instance_new(struct plugin *plugin, const struct instance_confi
 		     configuration->id ? configuration->id : "") < 0)
 		instance->name = NULL;
 	instance->memory = calloc(1, description->instance_size);
+	instance->output = OUTPUT_TARGET_INIT;
 	instance->output.extension = description->extension;
+	instance->output.write_by = services->write_by;
+	instance->output.context = services->context;
 	if (!instance->name || !instance->memory)
 		error_set(error, ENOMEM, "out of memory");
 	else if (!store_settings(instance, configuration, error)) {
@@ -58,12 +62,19 @@ struct instance *instance_new(struct plugin *plugin, const struct instance_confi
 	return NULL;
 }
 
+static void destroy(struct instance *instance)
+{
+	if (!instance->configured || !instance->plugin->description.destroy)
+		return;
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "destroy");
+	instance->plugin->description.destroy(&instance->host, instance->memory);
+}
+
 void instance_free(struct instance *instance)
 {
 	if (!instance)
 		return;
-	if (instance->configured && instance->plugin->description.destroy)
-		instance->plugin->description.destroy(&instance->host, instance->memory);
+	destroy(instance);
 	instance_host_release(instance);
 	if (instance->memory)
 		option_table_release(&instance->plugin->options, instance->memory);
@@ -110,6 +121,7 @@ static int call(struct instance *instance, int (*callback)(const struct iaprof_h
 	if (!callback)
 		return 0;
 	begin_callback(instance);
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, name);
 	return end_callback(instance, callback(&instance->host, instance->memory), name, error);
 }
 
@@ -129,6 +141,7 @@ void instance_check(struct instance *instance)
 	if (!instance->plugin->description.check)
 		return;
 	begin_callback(instance);
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "check");
 	instance->plugin->description.check(&instance->host, instance->memory);
 }
 
@@ -143,8 +156,10 @@ static void *run_thread(void *argument)
 {
 	struct instance *instance = argument;
 	begin_callback(instance);
+	struct plugin_call before = instance_call_begin(instance, "thread");
 	int result = instance->plugin->description.thread(&instance->host, instance->memory,
 							  (const volatile int *)&instance->stopping);
+	plugin_call_end(&before);
 	end_callback(instance, result, "thread", NULL);
 	atomic_store(&instance->finished, true);
 	instance->services->ended(instance->services->context, instance);
@@ -186,6 +201,7 @@ int instance_finish(struct instance *instance, struct error *error)
 int instance_records(struct instance *instance, const struct iaprof_batch *batch)
 {
 	begin_callback(instance);
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "records");
 	return end_callback(instance, instance->plugin->description.records(&instance->host, instance->memory, batch),
 			    "records", NULL);
 }
@@ -193,6 +209,9 @@ int instance_records(struct instance *instance, const struct iaprof_batch *batch
 int instance_profile(struct instance *instance, const struct iaprof_profile *profile)
 {
 	begin_callback(instance);
-	return end_callback(instance, instance->plugin->description.profile(&instance->host, instance->memory, profile),
-			    "profile", NULL);
+	int result = instance_outputs_protect(instance, profile);
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "profile");
+	if (!result)
+		result = instance->plugin->description.profile(&instance->host, instance->memory, profile);
+	return end_callback(instance, result, "profile", NULL);
 }

@@ -17,6 +17,7 @@
 #include "bus/refused.h"
 #include "config/configuration.h"
 #include "plugin/loader.h"
+#include "plugin/plugin_call.h"
 #include "process/mapped_files.h"
 #include "run/loop.h"
 #include "run/output.h"
@@ -37,6 +38,8 @@ struct instance_services {
 	/* As host->end_run() and host->run_is_ending(). */
 	void (*end_run)(void *context);
 	bool (*run_is_ending)(void *context);
+	/* As in struct output_target. */
+	uint64_t (*write_by)(void *context, uint64_t since);
 	/* An instance cannot go on: it failed in a callback, or all it had has been sent. Any thread. */
 	void (*ended)(void *context, struct instance *instance);
 	void *context;
@@ -106,6 +109,12 @@ int instance_fail(struct instance *instance, int result, const char *callback, s
 /* Fills in the host that the instance sees. */
 void instance_host_init(struct instance *instance);
 void instance_host_release(struct instance *instance);
+
+/* The thread is in a callback of the instance from here on; see plugin_call.h. */
+static inline struct plugin_call instance_call_begin(const struct instance *instance, const char *callback)
+{
+	return plugin_call_begin(plugin_kind_name(instance->plugin->description.kind), instance->name, callback);
+}
 
 /* Whose host it is: a plugin gets no other. */
 static inline struct instance *instance_of(const struct iaprof_host *host)

@@ -191,19 +191,23 @@ static void callback_returned(struct watch *watch, int result)
 static void descriptor_ready(void *context, uint32_t ready)
 {
 	struct watch *watch = context;
-	if (atomic_load(&watch->instance->finished))
+	if (atomic_load(&watch->instance->finished)) {
 		loop_pause(watch->loop_watch);
-	else
-		callback_returned(watch, watch->fd_callback(watch->instance->memory, watch->descriptor, ready));
+		return;
+	}
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(watch->instance, "descriptor");
+	callback_returned(watch, watch->fd_callback(watch->instance->memory, watch->descriptor, ready));
 }
 
 static void timer_expired(void *context, uint64_t expirations)
 {
 	struct watch *watch = context;
-	if (atomic_load(&watch->instance->finished))
+	if (atomic_load(&watch->instance->finished)) {
 		loop_pause(watch->loop_watch);
-	else
-		callback_returned(watch, watch->timer_callback(watch->instance->memory, expirations));
+		return;
+	}
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(watch->instance, "timer");
+	callback_returned(watch, watch->timer_callback(watch->instance->memory, expirations));
 }
 
 /* A watch that has ended is used again: a source that watches one descriptor after the other does not grow. */
@@ -273,6 +277,7 @@ static void file_is_mapped(void *context, const struct iaprof_mapped_file *file)
 	struct instance *instance = context;
 	if (!instance->started || atomic_load(&instance->stopping) || atomic_load(&instance->finished))
 		return;
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "mapped file");
 	int result = instance->mapped_file_callback(instance->memory, file);
 	if (!result)
 		return;
@@ -364,6 +369,8 @@ void instance_host_init(struct instance *instance)
 		.run_is_ending = instance_run_is_ending,
 		.screen_take = instance_screen_take,
 		.screen_release = instance_screen_release,
+		.output_private = instance_output_private,
+		.output_publish = instance_output_publish,
 	};
 }
 

@@ -3,7 +3,6 @@
 #include "plugin/instance_output.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* What an output function returns: its failure is noted for the callback that called it. */
 static int output_result(const struct iaprof_host *host, int result, const struct error *error)
@@ -28,8 +27,7 @@ struct iaprof_output *instance_output_open(const struct iaprof_host *host, const
 
 int instance_output_is_single(const struct iaprof_host *host)
 {
-	const char *path = instance_of(host)->output.path;
-	return path && !strcmp(path, "-");
+	return output_target_is_stream(&instance_of(host)->output);
 }
 
 int instance_output_write(const struct iaprof_host *host, struct iaprof_output *output, const void *data, size_t size)
@@ -42,6 +40,40 @@ int instance_output_flush(const struct iaprof_host *host, struct iaprof_output *
 {
 	struct error error = { 0 };
 	return output_result(host, output_flush(output, &error), &error);
+}
+
+int instance_output_publish(const struct iaprof_host *host, struct iaprof_output *output)
+{
+	struct error error = { 0 };
+	return output_result(host, output_publish(output, &error), &error);
+}
+
+void instance_output_private(const struct iaprof_host *host)
+{
+	instance_of(host)->output.is_private = true;
+}
+
+/* Addresses of the Linux kernel, which lay its randomization open, are for those who may see them. */
+static bool has_kernel_addresses(const struct iaprof_profile *profile)
+{
+	for (size_t i = 0; i < profile->frame_count; i++) {
+		const struct iaprof_frame *frame = iaprof_profile_frame(profile, (uint32_t)i);
+		if (frame->kind == IAPROF_FRAME_LINUX_KERNEL && frame->address)
+			return true;
+	}
+	return false;
+}
+
+int instance_outputs_protect(struct instance *instance, const struct iaprof_profile *profile)
+{
+	struct error error = { 0 };
+	if (instance->output.is_private || !has_kernel_addresses(profile))
+		return 0;
+	instance->output.is_private = true;
+	for (size_t i = 0; i < instance->outputs.count; i++)
+		if (output_make_private(instance->outputs.items[i], &error))
+			return output_result(&instance->host, error.code, &error);
+	return 0;
 }
 
 static void forget_output(struct instance *instance, const struct iaprof_output *output)

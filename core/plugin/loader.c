@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "plugin/plugin_call.h"
 #include "config/value.h"
 
 #define FILE_PREFIX "iaprof-"
@@ -197,6 +198,8 @@ static int load(struct plugin *plugin, const char *path, struct error *error)
 	int result = plugin_loading_is_privileged() ? check_permissions(plugin->path, error) : 0;
 	if (result)
 		return result;
+	CLEANUP(plugin_call_end)
+	struct plugin_call before = plugin_call_begin("plugin", plugin->path, IAPROF_PLUGIN_SYMBOL);
 	void *handle = dlopen(plugin->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!handle)
 		return error_set(error, EINVAL, "%s", dynamic_error(plugin->path));

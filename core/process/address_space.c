@@ -171,8 +171,8 @@ static bool is_file(const char *path)
 }
 
 /*
- * Whether two mappings show the same thing at the same addresses. A look through /proc gives inode numbers where an
- * event gives a build id: those two can be compared by path and offset only, which is not certain when the file was
+ * Whether two mappings show the same thing at the same addresses. Where one of them has neither inode numbers nor a
+ * build id, which only captures of older versions have, path and offset decide, which is not certain when the file was
  * replaced in between. certain: then say no.
  */
 static bool mapping_agrees(const struct mapping *a, const struct mapping *b, bool certain)

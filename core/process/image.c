@@ -16,13 +16,13 @@ static void image_free(struct image *image)
 static uint64_t pid_rehash(const void *context, uint32_t position)
 {
 	const struct image_table *table = context;
-	return hash_u64(table->slots.items[position]->process.pid);
+	return hash_word(&table->hash_key, table->slots.items[position]->process.pid);
 }
 
 static uint64_t serial_rehash(const void *context, uint32_t position)
 {
 	const struct image_table *table = context;
-	return hash_u64(table->slots.items[position]->process.serial);
+	return hash_word(&table->hash_key, table->slots.items[position]->process.serial);
 }
 
 void image_table_free(struct image_table *table)
@@ -39,7 +39,7 @@ void image_table_free(struct image_table *table)
 
 static struct image *image_newest(const struct image_table *table, uint32_t pid)
 {
-	for (struct hash_probe probe = hash_index_probe(&table->by_pid, hash_u64(pid));
+	for (struct hash_probe probe = hash_index_probe(&table->by_pid, hash_word(&table->hash_key, pid));
 	     hash_index_next(&table->by_pid, &probe);)
 		if (table->slots.items[probe.position]->process.pid == pid)
 			return table->slots.items[probe.position];
@@ -63,7 +63,7 @@ struct image *image_nearest(const struct image_table *table, uint32_t pid, uint6
 
 struct image *image_by_serial(const struct image_table *table, uint32_t serial)
 {
-	for (struct hash_probe probe = hash_index_probe(&table->by_serial, hash_u64(serial));
+	for (struct hash_probe probe = hash_index_probe(&table->by_serial, hash_word(&table->hash_key, serial));
 	     hash_index_next(&table->by_serial, &probe);)
 		if (table->slots.items[probe.position]->process.serial == serial)
 			return table->slots.items[probe.position];
@@ -88,7 +88,7 @@ static void slot_release(struct image_table *table, struct image *image)
 /* Makes image the one that its pid is found by, instead of previous (or NULL). */
 static bool pid_point_to(struct image_table *table, const struct image *image, const struct image *previous)
 {
-	uint64_t hash = hash_u64(image->process.pid);
+	uint64_t hash = hash_word(&table->hash_key, image->process.pid);
 	if (!hash_index_add(&table->by_pid, hash, image->slot, pid_rehash, table))
 		return false;
 	if (previous)
@@ -119,7 +119,7 @@ static struct image *image_insert(struct image_table *table, uint32_t pid, struc
 		image_free(image);
 		return NULL;
 	}
-	uint64_t serial_hash = hash_u64(image->process.serial);
+	uint64_t serial_hash = hash_word(&table->hash_key, image->process.serial);
 	if (!hash_index_add(&table->by_serial, serial_hash, image->slot, serial_rehash, table)) {
 		slot_release(table, image);
 		image_free(image);
@@ -142,8 +142,8 @@ static struct image *image_insert(struct image_table *table, uint32_t pid, struc
 
 void image_remove(struct image_table *table, struct image *image)
 {
-	uint64_t hash = hash_u64(image->process.pid);
-	hash_index_remove(&table->by_serial, hash_u64(image->process.serial), image->slot);
+	uint64_t hash = hash_word(&table->hash_key, image->process.pid);
+	hash_index_remove(&table->by_serial, hash_word(&table->hash_key, image->process.serial), image->slot);
 	/*
 	 * The newest one of its pid goes only when those before it went, as they ended earlier: nothing takes its place
 	 * in the index.

@@ -26,12 +26,13 @@ struct image {
 	bool root_known; /* looked up for this very image */
 };
 
-/* Initialise with {0}. */
+/* Initialise with {0} and hash_key. */
 struct image_table {
 	ARRAY(struct image *) slots; /* NULL: free */
 	ARRAY(uint32_t) free_slots;
 	struct hash_index by_pid; /* the newest image of each pid */
 	struct hash_index by_serial;
+	struct hash_key hash_key; /* of pids and serials */
 	size_t count;
 	uint32_t serial; /* the last one given */
 };

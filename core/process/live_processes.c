@@ -45,6 +45,7 @@ void live_process_remove(struct live_processes *processes, struct live_process *
 	uint32_t position = (uint32_t)(process - processes->items.items);
 	hash_index_remove(&processes->index, hash_u64(process->pid), position);
 	processes->leaders_ended -= process->leader_ended;
+	processes->names_waiting -= process->renames.waits;
 	*process = (struct live_process){ 0 };
 	array_give_back(&processes->free_items, position);
 }

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "process/renames.h"
 
 struct live_process {
 	uint32_t pid;       /* 0: free */
@@ -15,6 +16,7 @@ struct live_process {
 	bool leader_ended;  /* the first thread exited and others may still run */
 	uint64_t last_exit; /* with leader_ended: time of the last thread's exit that was seen */
 	uint64_t looked;    /* when it was found in /proc; 0 never */
+	struct renames renames;
 };
 
 /* Initialise with {0}. Pointers to items are good until the next live_process_add(). */
@@ -23,6 +25,7 @@ struct live_processes {
 	ARRAY(uint32_t) free_items;
 	struct hash_index index;
 	size_t leaders_ended; /* how many items have leader_ended */
+	size_t names_waiting; /* how many have names that wait to be told */
 };
 
 void live_processes_free(struct live_processes *processes);

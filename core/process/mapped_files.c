@@ -42,7 +42,7 @@ static uint64_t namespace_of(struct mapped_files *files, uint32_t pid, uint64_t 
 
 static uint64_t hash_name(const struct mapped_files_name *name)
 {
-	return hash_u64(name->hash ^ hash_u64(name->namespace_inode));
+	return hash_pair(name->hash, name->namespace_inode);
 }
 
 static uint64_t rehash_name(const void *context, uint32_t position)
@@ -53,7 +53,7 @@ static uint64_t rehash_name(const void *context, uint32_t position)
 
 static uint64_t hash_file(const struct mapped_files_file *file)
 {
-	return hash_u64(file->inode ^ hash_u64(file->device ^ hash_u64(file->changed)));
+	return hash_bytes(file, sizeof *file);
 }
 
 static uint64_t rehash_file(const void *context, uint32_t position)
@@ -65,10 +65,11 @@ static uint64_t rehash_file(const void *context, uint32_t position)
 /* Whether the file of this name is to be looked at: it never was, or not lately. */
 static bool name_is_due(struct mapped_files *files, const struct iaprof_record_mapping *mapping, const char *path)
 {
+	const uint64_t parts[] = { hash_bytes(path, strlen(path)), mapping->inode,
+				   hash_bytes(mapping->build_id, mapping->build_id_size) };
 	struct mapped_files_name name = { .namespace_inode = namespace_of(files, mapping->pid, mapping->header.time),
-					  .hash = hash_bytes(path, strlen(path), mapping->inode),
+					  .hash = hash_bytes(parts, sizeof parts),
 					  .looked = mapping->header.time };
-	name.hash = hash_bytes(mapping->build_id, mapping->build_id_size, name.hash);
 	uint64_t hash = hash_name(&name);
 	for (struct hash_probe probe = hash_index_probe(&files->name_index, hash);
 	     hash_index_next(&files->name_index, &probe);) {

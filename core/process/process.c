@@ -3,7 +3,10 @@
 #include "process/process.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/string_table.h"
 #include "process/image.h"
@@ -27,8 +30,10 @@ static const char *text_keep(struct process_table *table, const char *text)
 struct process_table *process_table_new(void)
 {
 	struct process_table *table = calloc(1, sizeof *table);
-	if (table)
+	if (table) {
 		root_cache_prepare(&table->roots);
+		hash_key_make(&table->images.hash_key);
+	}
 	return table;
 }
 
@@ -53,25 +58,41 @@ static void image_inherit_root(struct image *image, const struct image *from)
 {
 	if (image->root_known) /* a look through /proc came before the record of the fork */
 		return;
+	image->process.user = from->process.user;
+	image->process.user_mounts = from->process.user_mounts;
 	if (from->root)
 		from->root->users++;
 	image_set_root(image, from->root, from->process.root);
 }
 
+/* The Linux kernel makes root the owner of the folder of a process that hides what it does (PR_SET_DUMPABLE). */
+static void image_look_at_user(struct image *image)
+{
+	char path[32];
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%" PRIu32, image->process.pid);
+	if (!stat(path, &status))
+		image->process.user = status.st_uid;
+}
+
 static void image_look_at_root(struct process_table *table, struct image *image)
 {
 	struct root *root;
+	image_look_at_user(image);
 	enum root_place place = root_cache_look(&table->roots, image->process.pid, &root);
 	image->root_known |= place != ROOT_UNKNOWN;
 	switch (place) {
 	case ROOT_OWN:
 		image_set_root(image, NULL, PROCESS_ROOT_OWN);
+		image->process.user_mounts = false;
 		break;
 	case ROOT_OTHER:
 		image_set_root(image, root, root->descriptor);
+		image->process.user_mounts = root->user_mounts;
 		break;
 	case ROOT_UNREACHABLE:
 		image_set_root(image, NULL, PROCESS_ROOT_UNREACHABLE);
+		image->process.user_mounts = true;
 		break;
 	case ROOT_UNKNOWN: /* keeps what it has from its parent, or from before its exec */
 		break;

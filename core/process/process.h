@@ -42,6 +42,8 @@ struct process {
 	 * fork, exec or look through /proc, whichever is the latest.
 	 */
 	int root;
+	bool user_mounts; /* its mount namespace is another user namespace's: users may have mounted anything there */
+	uint32_t user;    /* its effective user id at that time; 0: root, or not known */
 };
 
 #define PROCESS_ROOT_OWN (-1) /* the same as iaprof's own */

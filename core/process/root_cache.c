@@ -6,10 +6,33 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include <linux/nsfs.h>
 
 #include "base/cleanup.h"
+
+/* Asks no file server, which might not reply. */
+static int root_read(int folder, const char *path, int flags, struct root *root)
+{
+	struct statx status;
+	if (statx(folder, path, AT_STATX_DONT_SYNC | flags, STATX_INO, &status))
+		return -errno;
+	root->device = makedev(status.stx_dev_major, status.stx_dev_minor);
+	root->inode = status.stx_ino;
+	return 0;
+}
+
+/* Whether a mount namespace was made in another user namespace than ours (ioctl_ns(2)). */
+static bool has_other_users(int namespace_descriptor)
+{
+	struct stat theirs, ours;
+	CLEANUP_CLOSE int users = ioctl(namespace_descriptor, NS_GET_USERNS);
+	return users < 0 || fstat(users, &theirs) || stat("/proc/self/ns/user", &ours) || theirs.st_ino != ours.st_ino;
+}
 
 /* Which mount namespace and root folder /proc/WHO has. Returns 0 or a negative errno. */
 static int root_identify(const char *who, struct root *root)
@@ -22,11 +45,7 @@ static int root_identify(const char *who, struct root *root)
 		return -errno;
 	root->namespace_inode = status.st_ino;
 	snprintf(path, sizeof path, "/proc/%s/root", who);
-	if (stat(path, &status))
-		return -errno;
-	root->device = status.st_dev;
-	root->inode = status.st_ino;
-	return 0;
+	return root_read(AT_FDCWD, path, 0, root);
 }
 
 static bool root_equals(const struct root *a, const struct root *b)
@@ -103,7 +122,9 @@ static struct root *root_open(struct root_cache *cache, const char *who, const s
 		return NULL;
 	/* The process may have gone elsewhere, or its number to another one, since it was identified. */
 	struct stat status;
-	if (fstat(descriptor, &status) || status.st_dev != wanted->device || status.st_ino != wanted->inode)
+	struct root found;
+	if (root_read(descriptor, "", AT_EMPTY_PATH, &found) || found.device != wanted->device ||
+	    found.inode != wanted->inode)
 		return NULL;
 	if (namespace_descriptor >= 0 &&
 	    (fstat(namespace_descriptor, &status) || status.st_ino != wanted->namespace_inode))
@@ -112,6 +133,7 @@ static struct root *root_open(struct root_cache *cache, const char *who, const s
 	if (!root)
 		return NULL;
 	*root = *wanted;
+	root->user_mounts = namespace_descriptor >= 0 && has_other_users(namespace_descriptor);
 	root->descriptor = STEAL_DESCRIPTOR(descriptor);
 	root->namespace_descriptor = STEAL_DESCRIPTOR(namespace_descriptor);
 	cache->roots.items[cache->roots.count++] = root;
@@ -125,8 +147,10 @@ enum root_place root_cache_look(struct root_cache *cache, uint32_t pid, struct r
 	struct root *match = NULL;
 
 	snprintf(who, sizeof who, "%u", pid);
-	if (root_identify(who, &found))
-		return ROOT_UNKNOWN;
+	int code = root_identify(who, &found);
+	/* A folder that even root may not see is somebody's FUSE server. */
+	if (code)
+		return code == -EACCES && geteuid() == 0 ? ROOT_UNREACHABLE : ROOT_UNKNOWN;
 	if (root_equals(&found, &cache->own))
 		return ROOT_OWN;
 	for (size_t i = 0; i < cache->roots.count && !match; i++)

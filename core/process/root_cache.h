@@ -7,6 +7,7 @@
 #ifndef IAPROF_CORE_PROCESS_ROOT_CACHE_H
 #define IAPROF_CORE_PROCESS_ROOT_CACHE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -20,6 +21,7 @@ struct root {
 	dev_t device;
 	ino_t inode;
 	int descriptor;           /* O_PATH, the root folder */
+	bool user_mounts;         /* the mount namespace belongs to another user namespace than ours */
 	int namespace_descriptor; /* keeps what is mounted below the root there when the last process went; -1 own */
 	uint32_t users;           /* images that have it */
 	uint64_t last_used;

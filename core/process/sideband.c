@@ -136,6 +136,9 @@ static void process_end(struct sideband *sideband, struct live_process *process,
 	/* It is still in /proc for a moment after the event: what was found there then is of this process as well. */
 	if (time < process->looked)
 		time = process->looked;
+	if (process->renames.waits)
+		sideband_write_process(&sideband->writer, time, IAPROF_PROCESS_NAME, process->pid, 0,
+				       process->renames.name, process->renames.length);
 	sideband_write_process(&sideband->writer, time, IAPROF_PROCESS_EXIT, process->pid, 0, NULL, 0);
 	live_process_remove(&sideband->live, process);
 }
@@ -186,9 +189,37 @@ static int handle_exec(struct sideband *sideband, const struct sideband_event *e
 	/* An exec ends all other threads; the one that called it takes the place of the first one, if that ended. */
 	sideband->live.leaders_ended -= process->leader_ended;
 	process->leader_ended = process->threaded = false;
+	sideband->live.names_waiting -= process->renames.waits;
+	process->renames = (struct renames){ 0 };
 	sideband_write_process(&sideband->writer, event->time, IAPROF_PROCESS_EXEC, event->pid, 0, event->text,
 			       event->text_length);
 	return 0;
+}
+
+static void handle_name(struct sideband *sideband, const struct sideband_event *event)
+{
+	struct live_process *process = live_process_find(&sideband->live, event->pid);
+	if (event->pid != event->tid) /* the name of a thread */
+		return;
+	bool waited = process && process->renames.waits;
+	if (!process || renames_take(&process->renames, event->time, event->text, event->text_length))
+		sideband_write_process(&sideband->writer, event->time, IAPROF_PROCESS_NAME, event->pid, 0, event->text,
+				       event->text_length);
+	if (process)
+		sideband->live.names_waiting += (size_t)process->renames.waits - waited;
+}
+
+/* Names that waited, and are those of their processes now. */
+static void names_tell(struct sideband *sideband, uint64_t now)
+{
+	for (size_t i = 0; sideband->live.names_waiting && i < sideband->live.items.count; i++) {
+		struct live_process *process = &sideband->live.items.items[i];
+		if (!renames_are_due(&process->renames, now))
+			continue;
+		sideband->live.names_waiting--;
+		sideband_write_process(&sideband->writer, now, IAPROF_PROCESS_NAME, process->pid, 0,
+				       process->renames.name, process->renames.length);
+	}
 }
 
 static void lost_add(struct sideband *sideband, uint64_t begin, uint64_t count)
@@ -216,9 +247,7 @@ static int handle(struct sideband *sideband, struct sideband_ring *ring, const s
 	case SIDEBAND_EXEC:
 		return handle_exec(sideband, event);
 	case SIDEBAND_NAME:
-		if (event->pid == event->tid) /* else the name of a thread */
-			sideband_write_process(&sideband->writer, event->time, IAPROF_PROCESS_NAME, event->pid, 0,
-					       event->text, event->text_length);
+		handle_name(sideband, event);
 		return 0;
 	default:
 		if (event->executable)
@@ -349,6 +378,7 @@ int sideband_drain(struct sideband *sideband)
 			lost_add(sideband, ring->last_time, lost);
 	}
 	leaders_check(sideband);
+	names_tell(sideband, now);
 	int flushed = sideband_write_flush(&sideband->writer);
 	if (!result)
 		result = flushed;

@@ -4,9 +4,14 @@
 
 #include <string.h>
 
-/* Bits of perf_event_header.misc; a build id in a MMAP2 record is of Linux 5.12, and not in older headers. */
+/* Bits of perf_event_header.misc; the second since Linux 5.12, and not in older headers. */
 #define MISC_COMM_EXEC (1u << 13)
 #define MISC_MMAP_BUILD_ID (1u << 14)
+
+/* The widths of device numbers (include/linux/kdev_t.h) and of an inode generation (struct inode) in Linux. */
+#define DEVICE_MAJOR_BITS 12
+#define DEVICE_MINOR_BITS 20
+#define GENERATION_BITS 32
 #define PROTECTION_EXECUTE 4u
 
 /* What SIDEBAND_SAMPLE_TYPE puts at the end of every record. */
@@ -32,16 +37,8 @@ struct lost_body {
 struct mapping_body {
 	uint32_t pid, tid;
 	uint64_t start, size, file_offset;
-	union {
-		struct {
-			uint32_t major, minor;
-			uint64_t inode, generation;
-		} file;
-		struct {
-			uint8_t size, reserved[3];
-			uint8_t bytes[IAPROF_BUILD_ID_SIZE_MAX];
-		} build_id;
-	};
+	uint32_t device_major, device_minor; /* here and in the next two: or a size of 4 bytes and a build id of 20 */
+	uint64_t inode, inode_generation;
 	uint32_t protection, flags;
 };
 
@@ -63,7 +60,23 @@ uint64_t sideband_event_time(const void *bytes, size_t size)
 	return trailer.time;
 }
 
-static void decode_mapping(const struct mapping_body *body, bool has_build_id, struct sideband_event *event)
+/*
+ * Whether the body has device and inode numbers. Our events do not ask for build ids, and perf_event_mmap_output()
+ * (kernel/events/core.c since Linux 5.12, commit 88a16a130933) writes one only for an event that does. But it does not
+ * reset the flag between the readers of one mapping: where another profiler asks for build ids, records of ours have
+ * the flag over plain numbers. So the flag alone proves nothing, and the numbers decide: those of a device and of a
+ * generation have bits that are always 0. A build id has them by chance in one of 2^12 cases at 8 bytes and of 2^44 at
+ * 20; it would be an inode that the file at the path does not have. Anything else is neither, and the file is found by
+ * its path or by /proc/PID/map_files.
+ */
+static bool has_file_numbers(const struct mapping_body *body, bool is_flagged)
+{
+	return !is_flagged ||
+	       (body->device_major >> DEVICE_MAJOR_BITS == 0 && body->device_minor >> DEVICE_MINOR_BITS == 0 &&
+		body->inode_generation >> GENERATION_BITS == 0);
+}
+
+static void decode_mapping(const struct mapping_body *body, bool is_flagged, struct sideband_event *event)
 {
 	event->kind = SIDEBAND_MAPPING;
 	event->pid = body->pid;
@@ -72,14 +85,11 @@ static void decode_mapping(const struct mapping_body *body, bool has_build_id, s
 	event->size = body->size;
 	event->file_offset = body->file_offset;
 	event->executable = body->protection & PROTECTION_EXECUTE;
-	if (!has_build_id) {
-		event->device_major = body->file.major;
-		event->device_minor = body->file.minor;
-		event->inode = body->file.inode;
-		event->inode_generation = body->file.generation;
-	} else if (body->build_id.size <= sizeof event->build_id) {
-		event->build_id_size = body->build_id.size;
-		memcpy(event->build_id, body->build_id.bytes, body->build_id.size);
+	if (has_file_numbers(body, is_flagged)) {
+		event->device_major = body->device_major;
+		event->device_minor = body->device_minor;
+		event->inode = body->inode;
+		event->inode_generation = body->inode_generation;
 	}
 }
 

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <linux/perf_event.h>
-#include <iaprof/record.h>
 
 #define SIDEBAND_SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
@@ -33,11 +32,9 @@ struct sideband_event {
 	const char *text; /* inside the bytes that were decoded, not terminated; NULL none */
 	size_t text_length;
 	uint64_t start, size, file_offset; /* MAPPING, and what follows */
-	uint64_t inode, inode_generation;
+	uint64_t inode, inode_generation;  /* 0 not known, and then no device number either */
 	uint32_t device_major, device_minor;
 	bool executable;
-	uint32_t build_id_size;
-	uint8_t build_id[IAPROF_BUILD_ID_SIZE_MAX];
 };
 
 /* The size of the record that starts here, or 0 when the bytes do not hold a whole, well-formed one. */

@@ -86,8 +86,6 @@ void sideband_write_mapping(struct sideband_writer *writer, const struct sideban
 		.device_major = event->device_major,
 		.device_minor = event->device_minor,
 		.flags = flags,
-		.build_id_size = event->build_id_size,
 	};
-	memcpy(record.build_id, event->build_id, sizeof record.build_id);
 	batch_append(writer, &record, sizeof record);
 }

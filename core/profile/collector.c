@@ -18,6 +18,9 @@
 /* Samples of devices that waited get the name of their program with a SYNC: that much later than they may wait. */
 #define RETIRE_AFTER_HOLD NANOSECONDS_PER_SECOND
 
+/* Of each second between two SYNC records; what is left over has its turn in the next one. */
+#define LOOK_AHEAD_TIME (NANOSECONDS_PER_SECOND / 4)
+
 /* From this many stacks on, those that nobody has used lately are dropped. */
 #define STACK_COUNT 65536
 
@@ -26,6 +29,9 @@
 #define STACK_EPOCHS 10
 /* A replay does not see when its sources asked for a stack again, only the samples: at most 5 s and the bus later. */
 #define STACK_EPOCHS_OF_REPLAY (3 * STACK_EPOCHS)
+
+/* How often a run that may be recorded sends names: a capture that is cut off has those of what came before. */
+#define NAMES_PERIOD NANOSECONDS_PER_SECOND
 
 struct collector {
 	struct collector_options options;
@@ -46,7 +52,7 @@ struct collector {
 	struct collector_statistics statistics;
 	struct event_stacks event_stacks; /* of launches and calls, where a sink wants records */
 	struct replayed_stacks replayed_stacks;
-	uint64_t stack_epoch_begin;
+	uint64_t stack_epoch_begin, names_begin;
 	uint64_t last_sync;
 };
 
@@ -61,8 +67,10 @@ struct collector *collector_new(const struct collector_options *options)
 	collector->facts.intern = options->intern;
 	collector->times.resolution = options->time_resolution;
 	collector->processes = process_table_new();
-	collector->symbolizer = symbolizer_new(&(struct symbolizer_options){
-		.lines = options->lines, .live = options->live, .kallsyms = options->kallsyms });
+	/* A capture chooses the paths in it: a replay has no symbolizer, which would open them. */
+	if (options->live)
+		collector->symbolizer = symbolizer_new(&(struct symbolizer_options){
+			.lines = options->lines, .live = true, .kallsyms = options->kallsyms });
 	collector->resolver = resolver_new(&(struct resolver_options){ .processes = collector->processes,
 								       .symbolizer = collector->symbolizer,
 								       .frames = &collector->frames,
@@ -86,8 +94,6 @@ struct collector *collector_new(const struct collector_options *options)
 									     .hold = collector->options.hold,
 									     .producers = options->producers,
 									     .listings = options->listings });
-	if (collector->resolver)
-		resolver_set_same_boot(collector->resolver, options->live);
 	collector->calls.intern = options->intern;
 	collector->findings.intern = options->intern;
 	collector->histograms.intern = options->intern;
@@ -101,13 +107,14 @@ struct collector *collector_new(const struct collector_options *options)
 						       .values = &collector->values,
 						       .times = &collector->times,
 						       .table.times.resolution = options->time_resolution };
+	hash_key_make(&collector->cpu_samples.table.hash_key);
 	collector->event_stacks.context = (struct event_stacks_context){ .processes = collector->processes,
 									 .resolver = collector->resolver,
 									 .frames = &collector->frames,
 									 .intern = options->intern,
 									 .bus = options->frames_bus };
-	if (!collector->processes || !collector->symbolizer || !collector->resolver || !collector->device_code ||
-	    !collector->correlator) {
+	if (!collector->processes || (options->live && !collector->symbolizer) || !collector->resolver ||
+	    !collector->device_code || !collector->correlator) {
 		collector_free(collector);
 		return NULL;
 	}
@@ -192,8 +199,15 @@ static void take_sync(struct collector *collector, uint64_t time)
 {
 	cpu_samples_place(&collector->cpu_samples, time);
 	event_stacks_name(&collector->event_stacks, time);
-	if (collector->options.live)
+	if (collector->options.live) {
+		cpu_samples_look_ahead(&collector->cpu_samples, clock_monotonic() + LOOK_AHEAD_TIME);
+		symbolizer_note_cost(collector->symbolizer);
 		correlator_sync(collector->correlator, time);
+	}
+	if (collector->options.frames_bus && time - collector->names_begin >= NAMES_PERIOD) {
+		collector->names_begin = time;
+		cpu_samples_resolve(&collector->cpu_samples);
+	}
 	process_table_retire(collector->processes, retired_before(collector, time), cpu_samples_end_process,
 			     &collector->cpu_samples);
 	if (time - collector->stack_epoch_begin >= STACK_EPOCH) {
@@ -218,6 +232,9 @@ static void take_sample(struct collector *collector, const struct iaprof_record_
 		add_loss(collector, run_facts_source_name(&collector->facts, sample->header.source),
 			 COLLECTOR_REASON_VALUE_TYPE, LOSS_NO_VALUE_TYPE, sample->first_time, sample->header.time,
 			 sample->count, 0);
+	/* A live run waits for the next SYNC, but a capture need not have one. */
+	if (!collector->options.live && cpu_samples_are_too_many(&collector->cpu_samples))
+		cpu_samples_resolve(&collector->cpu_samples);
 }
 
 /* Calls that have a place in the tree of calls are in the profile. */
@@ -249,13 +266,6 @@ static void take_event_stack(struct collector *collector, uint32_t stack, uint32
 {
 	if (collector->options.frames_bus)
 		event_stacks_add(&collector->event_stacks, stack, pid, time);
-}
-
-static void take_metadata(struct collector *collector, const char *key, const char *value)
-{
-	if (!collector->options.live && !strcmp(key, METADATA_BOOT_ID) && collector->options.boot_id)
-		resolver_set_same_boot(collector->resolver, !strcmp(value, collector->options.boot_id));
-	run_facts_take_metadata(&collector->facts, key, value);
 }
 
 static void count_definition(struct collector *collector, int result)
@@ -301,6 +311,9 @@ static void take_replayed(struct collector *collector, const struct iaprof_recor
 	case IAPROF_RECORD_FRAMES:
 		resolver_learn(collector->resolver, (const void *)record);
 		break;
+	case IAPROF_RECORD_MODULE:
+		resolver_learn_module(collector->resolver, (const void *)record);
+		break;
 	case IAPROF_RECORD_PROFILE_STACK:
 		if (!replayed_stacks_take(&collector->replayed_stacks, (const void *)record, collector->options.intern,
 					  &collector->frames))
@@ -329,7 +342,8 @@ static void take_record(struct collector *collector, const struct iaprof_record 
 		break;
 	case IAPROF_RECORD_METADATA: {
 		const struct iaprof_record_metadata *metadata = (const void *)record;
-		take_metadata(collector, text(collector, metadata->key), text(collector, metadata->value));
+		run_facts_take_metadata(&collector->facts, text(collector, metadata->key),
+					text(collector, metadata->value));
 		break;
 	}
 	case IAPROF_RECORD_VALUE_TYPE:
@@ -427,9 +441,26 @@ void collector_take(struct collector *collector, const struct iaprof_batch *batc
 	}
 }
 
+/*
+ * Files that go quickly first; those that do not have half of the time that is left then, so that lines, which are read
+ * while stacks are resolved, have the other half.
+ */
+static void read_files(struct collector *collector)
+{
+	uint64_t end = symbolizer_end(collector->symbolizer);
+	cpu_samples_look_ahead(&collector->cpu_samples, end);
+	uint64_t now = clock_monotonic();
+	cpu_samples_catch_up(&collector->cpu_samples, end == UINT64_MAX ? end
+						      : now < end       ? now + (end - now) / 2
+									: now);
+	symbolizer_give_up(collector->symbolizer);
+}
+
 void collector_finish(struct collector *collector)
 {
 	cpu_samples_place(&collector->cpu_samples, UINT64_MAX);
+	if (collector->options.live)
+		read_files(collector);
 	event_stacks_name(&collector->event_stacks, UINT64_MAX);
 	if (collector->options.live)
 		correlator_finish(collector->correlator);
@@ -455,6 +486,22 @@ void collector_begin_interval(struct collector *collector)
 	loss_begin_interval(&collector->loss);
 }
 
+void collector_end_by(struct collector *collector, uint64_t end)
+{
+	if (collector->symbolizer)
+		symbolizer_end_by(collector->symbolizer, end);
+}
+
+uint64_t collector_helper_cost(const struct collector *collector)
+{
+	return collector->symbolizer ? symbolizer_cost(collector->symbolizer) : 0;
+}
+
+const char *collector_reading(const struct collector *collector)
+{
+	return collector->symbolizer ? symbolizer_reading(collector->symbolizer) : NULL;
+}
+
 uint64_t collector_realtime_offset(const struct collector *collector)
 {
 	const char *offset = run_facts_find_metadata(&collector->facts, METADATA_REALTIME_OFFSET);
@@ -465,7 +512,12 @@ struct collector_statistics collector_statistics(const struct collector *collect
 {
 	struct collector_statistics statistics = collector->statistics;
 	statistics.mappings_dropped = process_table_dropped(collector->processes);
-	statistics.symbolizer_warning = symbolizer_warning(collector->symbolizer);
+	statistics.addresses_nameless = resolver_nameless(collector->resolver);
+	if (collector->symbolizer) {
+		statistics.symbolizer_warning = symbolizer_warning(collector->symbolizer);
+		statistics.refusals =
+			symbolizer_refusals(collector->symbolizer, &statistics.refusal_count, &statistics.refused_more);
+	}
 	statistics.kernel_side_time = collector->facts.kernel_side_time;
 	statistics.event_stacks_missed = collector->event_stacks.missed;
 	statistics.device = device_code_statistics(collector->device_code);

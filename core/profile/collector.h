@@ -24,8 +24,8 @@ struct collector;
 
 struct collector_options {
 	struct intern *intern;
-	struct bus
-		*frames_bus; /* where FRAMES, CODE_FUNCTION and CODE_LISTING records go; NULL: no sink wants records */
+	struct bus *frames_bus; /* where FRAMES, MODULE, CODE_FUNCTION and CODE_LISTING records go; NULL: no sink wants
+				   records */
 	struct decoders *decoders; /* NULL: instructions of devices have no names */
 	bool lines;                /* a sink wants source lines and inlined functions */
 	bool pids;                 /* a sink wants the stacks of different processes kept apart */
@@ -35,7 +35,6 @@ struct collector_options {
 	uint64_t hold;             /* ns: samples of devices wait for their code; 0: CORRELATOR_HOLD */
 	bool live;                 /* not a replay: processes and their files may still be there */
 	const char *kallsyms;      /* NULL: /proc/kallsyms */
-	const char *boot_id;       /* of this machine; for a replay */
 };
 
 /* What came in and what became of it, for the summary. */
@@ -47,7 +46,11 @@ struct collector_statistics {
 	uint64_t event_stacks_missed;   /* stacks of launches and calls that could not be given names */
 	uint64_t definitions_refused;   /* ids of a replayed run that mean two things */
 	uint64_t mappings_dropped;      /* parts of mappings that were too many for one process */
+	uint64_t addresses_nameless;    /* addresses of a replayed run that it has no names for */
 	uint64_t out_of_memory;         /* samples and other records that could not be stored */
+	const struct refusal *refusals; /* files that names could not be read from; live as long as the collector */
+	size_t refusal_count;
+	uint64_t refused_more;          /* files that were too many to name */
 	const char *symbolizer_warning; /* why names are missing, NULL; lives as long as the collector */
 	struct device_code_statistics device;
 	struct correlator_statistics correlator;
@@ -74,6 +77,13 @@ void collector_take(struct collector *collector, const struct iaprof_batch *batc
 /* The last call before the final snapshot: everything that waits is taken as it is, and resolved. */
 void collector_finish(struct collector *collector);
 
+/* Reading other files' names takes no longer than until this time (CLOCK_MONOTONIC ns). Any thread. */
+void collector_end_by(struct collector *collector, uint64_t end);
+/* ns of CPU time that helper processes had used at the last SYNC. Any thread. */
+uint64_t collector_helper_cost(const struct collector *collector);
+/* The path of the file that is read now, NULL none; lives as long as the collector. Any thread. */
+const char *collector_reading(const struct collector *collector);
+
 /* Gives every stack up to now its names. */
 void collector_resolve(struct collector *collector);
 
@@ -84,7 +94,7 @@ void collector_begin_interval(struct collector *collector);
 
 /* CLOCK_REALTIME minus CLOCK_MONOTONIC when the run began, from the metadata of that name; 0 when it is not there. */
 #define METADATA_REALTIME_OFFSET "realtime offset"
-/* Of /proc/sys/kernel/random/boot_id: tells whether a replay is on the machine, and since the boot, of its run. */
+/* Of /proc/sys/kernel/random/boot_id: identifies the machine and its boot. */
 #define METADATA_BOOT_ID "boot id"
 uint64_t collector_realtime_offset(const struct collector *collector);
 

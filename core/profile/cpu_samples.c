@@ -2,6 +2,7 @@
 /* CPU samples and calls on their way into the profile: see cpu_samples.h. */
 #include "profile/cpu_samples.h"
 
+#include "base/clock.h"
 #include "profile/loss.h"
 
 /* Samples that wait for the process events of their time; more than this are not held back. */
@@ -106,6 +107,33 @@ bool cpu_samples_take_call(struct cpu_samples *samples, const struct iaprof_reco
 void cpu_samples_resolve(struct cpu_samples *samples)
 {
 	sample_table_take_all(&samples->table, resolve_entry, samples);
+	samples->ahead = 0;
+}
+
+static void look_ahead(const struct sample_stack_context *context, const struct sample_entry *entry, uint64_t end,
+		       enum budget_patience patience)
+{
+	if (!entry->key.process || !entry->key.user_stack || entry->key.flags & SAMPLE_USER_RESOLVED)
+		return;
+	struct process *process = process_table_by_serial(context->processes, entry->key.process);
+	struct interned_stack stack = intern_find_stack(context->intern, entry->key.user_stack);
+	for (uint32_t i = 0; process && i < stack.count && clock_monotonic() < end; i++)
+		resolver_look_ahead(context->resolver, process, entry->last_time, interned_stack_code(&stack, i),
+				    patience);
+}
+
+void cpu_samples_look_ahead(struct cpu_samples *samples, uint64_t end)
+{
+	if (samples->ahead > samples->table.entries.count)
+		samples->ahead = 0;
+	while (samples->ahead < samples->table.entries.count && clock_monotonic() < end)
+		look_ahead(&samples->stack_context, &samples->table.entries.items[samples->ahead++], end, BUDGET_QUICK);
+}
+
+void cpu_samples_catch_up(struct cpu_samples *samples, uint64_t end)
+{
+	for (size_t i = 0; i < samples->table.entries.count && clock_monotonic() < end; i++)
+		look_ahead(&samples->stack_context, &samples->table.entries.items[i], end, BUDGET_FULL);
 }
 
 /*
@@ -128,6 +156,11 @@ void cpu_samples_end_process(void *samples, struct process *process)
 {
 	struct cpu_samples *context = samples;
 	sample_table_take_process(&context->table, process->serial, resolve_user_part, context);
+}
+
+bool cpu_samples_are_too_many(const struct cpu_samples *samples)
+{
+	return samples->table.entries.count >= 4 * RESOLVE_COUNT;
 }
 
 bool cpu_samples_are_many(const struct cpu_samples *samples)

@@ -22,7 +22,7 @@ struct waiting_sample {
 	uint32_t call; /* as in struct sample_key */
 };
 
-/* Initialise with {0}, stack_context, facts, values, times and table.times. */
+/* Initialise with {0}, stack_context, facts, values, times, table.times and table.hash_key. */
 struct cpu_samples {
 	struct sample_stack_context stack_context;
 	const struct run_facts *facts;
@@ -30,6 +30,7 @@ struct cpu_samples {
 	struct time_table *times;
 	struct sample_table table; /* by program and raw stack */
 	ARRAY(struct waiting_sample) waiting;
+	size_t ahead;           /* entries of table before this one have been looked at */
 	uint64_t taken;         /* samples, as counted by their sources; no calls */
 	uint64_t out_of_memory; /* samples and calls that could not be stored */
 };
@@ -45,9 +46,15 @@ bool cpu_samples_take_call(struct cpu_samples *samples, const struct iaprof_reco
 void cpu_samples_place(struct cpu_samples *samples, uint64_t until);
 /* Gives every stack that was placed its names, and puts it into the profile. */
 void cpu_samples_resolve(struct cpu_samples *samples);
+/* Reads what cpu_samples_resolve() will need of files, until this time (CLOCK_MONOTONIC ns), while it goes quickly. */
+void cpu_samples_look_ahead(struct cpu_samples *samples, uint64_t end);
+/* The same from the first sample on, until this time: what does not go quickly, too. */
+void cpu_samples_catch_up(struct cpu_samples *samples, uint64_t end);
 /* A program is about to be forgotten: resolves what needs it. For process_table_retire(). */
 void cpu_samples_end_process(void *samples, struct process *process);
 /* Whether so much has no names yet that it is time to resolve it. */
 bool cpu_samples_are_many(const struct cpu_samples *samples);
+/* There are several times as many: they should not wait for a SYNC any longer. */
+bool cpu_samples_are_too_many(const struct cpu_samples *samples);
 
 #endif

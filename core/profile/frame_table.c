@@ -27,7 +27,7 @@ static uint64_t frame_hash(const struct iaprof_frame *frame)
 				     (uint64_t)frame->flags << 32 | frame->pid,
 				     frame->address,
 				     frame->offset };
-	return hash_bytes(members, sizeof members, 0);
+	return hash_bytes(members, sizeof members);
 }
 
 static bool frames_equal(const struct iaprof_frame *a, const struct iaprof_frame *b)
@@ -55,7 +55,7 @@ static const char *own_text(struct frame_table *table, const char *text)
 
 static uint64_t module_hash(const struct iaprof_module *module)
 {
-	return hash_u64((uintptr_t)module->path ^ hash_u64((uintptr_t)module->build_id));
+	return hash_pair((uintptr_t)module->path, (uintptr_t)module->build_id);
 }
 
 static uint64_t module_rehash(const void *context, uint32_t position)
@@ -63,23 +63,28 @@ static uint64_t module_rehash(const void *context, uint32_t position)
 	return module_hash(&((const struct frame_table *)context)->modules.items[position]);
 }
 
-void frame_table_add_module(struct frame_table *table, const char *path, const uint8_t *build_id, size_t size)
+bool frame_table_add_module(struct frame_table *table, const char *path, const uint8_t *build_id, size_t size)
 {
-	char text[2 * IAPROF_BUILD_ID_SIZE_MAX + 1] = "";
-	for (size_t i = 0; i < size && i < IAPROF_BUILD_ID_SIZE_MAX; i++)
+	char text[2 * IAPROF_MODULE_BUILD_ID_SIZE_MAX + 1] = "";
+	if (size > IAPROF_MODULE_BUILD_ID_SIZE_MAX)
+		return false;
+	for (size_t i = 0; i < size; i++)
 		snprintf(text + 2 * i, sizeof text - 2 * i, "%02x", build_id[i]);
 	const struct iaprof_module module = { .path = own_text(table, path), .build_id = own_text(table, text) };
 	if (!module.path || !module.build_id)
-		return;
+		return false;
 	for (struct hash_probe probe = hash_index_probe(&table->module_index, module_hash(&module));
 	     hash_index_next(&table->module_index, &probe);)
 		if (table->modules.items[probe.position].path == module.path &&
 		    table->modules.items[probe.position].build_id == module.build_id)
-			return;
+			return false;
 	uint32_t position = (uint32_t)table->modules.count;
-	if (array_push(&table->modules, module) &&
-	    !hash_index_add(&table->module_index, module_hash(&module), position, module_rehash, table))
-		table->modules.count--;
+	if (!array_push(&table->modules, module))
+		return false;
+	if (hash_index_add(&table->module_index, module_hash(&module), position, module_rehash, table))
+		return true;
+	table->modules.count--;
+	return false;
 }
 
 uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *frame)
@@ -107,7 +112,7 @@ uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *f
 
 uint32_t frame_table_add_stack(struct frame_table *table, const uint32_t *frames, size_t count)
 {
-	uint64_t hash = hash_bytes(frames, count * sizeof *frames, 0);
+	uint64_t hash = hash_bytes(frames, count * sizeof *frames);
 	for (struct hash_probe probe = hash_index_probe(&table->stack_index, hash);
 	     hash_index_next(&table->stack_index, &probe);) {
 		const struct stack_entry *stack = &table->stacks.items[probe.position];

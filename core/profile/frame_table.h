@@ -34,8 +34,11 @@ void frame_table_free(struct frame_table *table);
 /* The id of a frame with these contents; its texts are copied. FRAME_NONE when out of memory. */
 uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *frame);
 
-/* A file that frames are in, and its build id of size bytes. Nothing when it is there, or when memory runs out. */
-void frame_table_add_module(struct frame_table *table, const char *path, const uint8_t *build_id, size_t size);
+/*
+ * Adds a file that frames are in, and its build id of size bytes. False when it is there already, when the build id is
+ * longer than IAPROF_MODULE_BUILD_ID_SIZE_MAX, and when memory runs out.
+ */
+bool frame_table_add_module(struct frame_table *table, const char *path, const uint8_t *build_id, size_t size);
 
 /* The index of a stack of count frame ids, root first. FRAME_NONE when out of memory. */
 uint32_t frame_table_add_stack(struct frame_table *table, const uint32_t *frames, size_t count);

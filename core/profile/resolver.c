@@ -16,7 +16,7 @@ struct answer {
 	uint64_t address;
 	uint32_t first; /* position of the first frame id in resolver.frame_ids */
 	uint32_t count;
-	bool has_module; /* the frame table was told of the mapping's file */
+	bool has_module; /* the frame table has the build id of the mapping's record */
 };
 
 struct resolver {
@@ -25,7 +25,7 @@ struct resolver {
 	ARRAY(uint32_t) frame_ids;
 	struct hash_index index;
 	bool has_learned;
-	bool other_boot;
+	uint64_t nameless;
 };
 
 struct resolver *resolver_new(const struct resolver_options *options)
@@ -34,11 +34,6 @@ struct resolver *resolver_new(const struct resolver_options *options)
 	if (resolver)
 		resolver->options = *options;
 	return resolver;
-}
-
-void resolver_set_same_boot(struct resolver *resolver, bool same)
-{
-	resolver->other_boot = !same;
 }
 
 static void clear(struct resolver *resolver)
@@ -58,7 +53,7 @@ void resolver_free(struct resolver *resolver)
 
 static uint64_t key_hash(uint32_t process, uint32_t mapping, uint64_t address)
 {
-	return hash_u64(address ^ hash_u64((uint64_t)process << 32 | mapping));
+	return hash_pair((uint64_t)process << 32 | mapping, address);
 }
 
 static uint64_t rehash(const void *context, uint32_t position)
@@ -130,7 +125,34 @@ void resolver_learn(struct resolver *resolver, const struct iaprof_record_frames
 	}
 }
 
-/* Tells the bus what the symbolizer said. */
+void resolver_learn_module(struct resolver *resolver, const struct iaprof_record_module *record)
+{
+	const char *path = intern_text(resolver->options.intern, record->path);
+	if (*path)
+		frame_table_add_module(resolver->options.frames, path, iaprof_record_module_build_id(record),
+				       record->build_id_size);
+}
+
+/* Keeps the build id of the file that a symbol is in, and sends it over the bus, once. */
+static void add_module(struct resolver *resolver, const struct symbol *symbol)
+{
+	struct {
+		struct iaprof_record_module head;
+		uint8_t build_id[IAPROF_MODULE_BUILD_ID_SIZE_MAX];
+	} record = { .head = { .header = { .type = IAPROF_RECORD_MODULE, .time = clock_monotonic() },
+			       .build_id_size = symbol->build_id_size } };
+	if (!symbol->build_id || !symbol->module || !symbol->build_id_size ||
+	    !frame_table_add_module(resolver->options.frames, symbol->module, symbol->build_id,
+				    symbol->build_id_size) ||
+	    !resolver->options.bus)
+		return;
+	record.head.path = intern_text_id(resolver->options.intern, symbol->module);
+	memcpy(record.build_id, symbol->build_id, symbol->build_id_size);
+	record.head.header.size = (uint32_t)(sizeof record.head + ((symbol->build_id_size + 7u) & ~7u));
+	bus_send(resolver->options.bus, &record.head.header);
+}
+
+/* Sends the symbolizer's answer over the bus. */
 static void send_frames(struct resolver *resolver, const struct answer *answer, const struct symbol *symbols,
 			size_t count)
 {
@@ -158,17 +180,25 @@ static void send_frames(struct resolver *resolver, const struct answer *answer, 
 	bus_send(resolver->options.bus, &record.head.header);
 }
 
+/* An address that a replayed run gave no name: no file is opened for it, since the capture chose the paths. */
+static void set_nameless(struct resolver *resolver, const struct process *process, const struct mapping *mapping,
+			 uint64_t address, struct symbol *symbol)
+{
+	resolver->nameless++;
+	*symbol = (struct symbol){ .name = "[unknown]",
+				   .module = mapping ? mapping->path : NULL,
+				   .kind = process ? IAPROF_FRAME_USER : IAPROF_FRAME_LINUX_KERNEL,
+				   .flags = IAPROF_FRAME_UNKNOWN,
+				   .address = address };
+}
+
 static struct answer *ask_symbolizer(struct resolver *resolver, struct process *process, const struct mapping *mapping,
 				     uint64_t address)
 {
 	struct symbol symbols[SYMBOLIZER_INLINE_DEPTH_MAX];
 	size_t count = 1;
-	if (resolver->other_boot && (!mapping || !mapping->build_id_size))
-		symbols[0] = (struct symbol){ .name = "[unknown]",
-					      .module = mapping ? mapping->path : NULL,
-					      .kind = process ? IAPROF_FRAME_USER : IAPROF_FRAME_LINUX_KERNEL,
-					      .flags = IAPROF_FRAME_UNKNOWN,
-					      .address = address };
+	if (!resolver->options.symbolizer)
+		set_nameless(resolver, process, mapping, address, &symbols[0]);
 	else if (process)
 		count = symbolizer_resolve_user(resolver->options.symbolizer, process, mapping, address, symbols,
 						SYMBOLIZER_INLINE_DEPTH_MAX);
@@ -190,6 +220,7 @@ static struct answer *ask_symbolizer(struct resolver *resolver, struct process *
 		if (!push_frame(resolver, answer, &frame))
 			break;
 	}
+	add_module(resolver, &symbols[0]);
 	if (resolver->options.bus)
 		send_frames(resolver, answer, symbols, count);
 	return answer;
@@ -205,6 +236,7 @@ size_t resolver_resolve(struct resolver *resolver, struct process *process, uint
 		answer = ask_symbolizer(resolver, process, mapping, address);
 	if (!answer || !answer->count)
 		return 0;
+	/* Captures of older versions have build ids in their MAPPING records. */
 	if (mapping && mapping->build_id_size && *mapping->path && !answer->has_module) {
 		answer->has_module = true;
 		frame_table_add_module(resolver->options.frames, mapping->path, mapping->build_id,
@@ -213,4 +245,17 @@ size_t resolver_resolve(struct resolver *resolver, struct process *process, uint
 	size_t count = answer->count < capacity ? answer->count : capacity;
 	memcpy(frames, resolver->frame_ids.items + answer->first, count * sizeof *frames);
 	return count;
+}
+
+void resolver_look_ahead(struct resolver *resolver, struct process *process, uint64_t time, uint64_t address,
+			 enum budget_patience patience)
+{
+	const struct mapping *mapping = process_mapping_at(resolver->options.processes, process, address, time);
+	if (mapping)
+		symbolizer_look_ahead(resolver->options.symbolizer, process, mapping, address, patience);
+}
+
+uint64_t resolver_nameless(const struct resolver *resolver)
+{
+	return resolver->nameless;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From an address in a stack to frames: asks the process table for the mapping and the symbolizer for the functions,
- * once for each address, and tells the bus what it found (FRAMES records), so that a capture holds it. In a replay
- * those records come first and answer in the symbolizer's place. Belongs to the collector's thread.
+ * once for each address, and sends what it found over the bus (FRAMES and MODULE records), so that a capture holds it.
+ * In a replay those records come first and answer in the symbolizer's place. Belongs to the collector's thread.
  */
 #ifndef IAPROF_CORE_PROFILE_RESOLVER_H
 #define IAPROF_CORE_PROFILE_RESOLVER_H
@@ -21,24 +21,20 @@ struct resolver;
 
 struct resolver_options {
 	struct process_table *processes;
-	struct symbolizer *symbolizer;
+	struct symbolizer *symbolizer; /* NULL: a replay, where all names come from FRAMES records */
 	struct frame_table *frames;
 	struct intern *intern;
-	struct bus *bus; /* where FRAMES records go; NULL: nobody wants them */
+	struct bus *bus; /* where FRAMES and MODULE records go; NULL: nobody wants them */
 	bool lines;      /* stacks with source lines and inlined functions */
 };
 
 struct resolver *resolver_new(const struct resolver_options *options);
 void resolver_free(struct resolver *resolver);
 
-/*
- * Whether the records are of this machine since it was booted (true at first). When they are not, nothing is asked that
- * could answer with another machine's names: addresses of the Linux kernel, and of files without a build id.
- */
-void resolver_set_same_boot(struct resolver *resolver, bool same);
-
-/* Takes the answer that a FRAMES record of a replayed run holds. */
+/* Stores the frames of a FRAMES record of a replayed run. */
 void resolver_learn(struct resolver *resolver, const struct iaprof_record_frames *record);
+/* Takes the build id that a MODULE record of a replayed run holds. */
+void resolver_learn_module(struct resolver *resolver, const struct iaprof_record_module *record);
 
 /*
  * The frames at an address of a process (NULL: the Linux kernel) at a time, the outermost function first. Puts at most
@@ -46,5 +42,12 @@ void resolver_learn(struct resolver *resolver, const struct iaprof_record_frames
  */
 size_t resolver_resolve(struct resolver *resolver, struct process *process, uint64_t time, uint64_t address,
 			uint32_t *frames, size_t capacity);
+
+/* Reads what resolver_resolve() will need for the same address: see symbolizer_look_ahead(). */
+void resolver_look_ahead(struct resolver *resolver, struct process *process, uint64_t time, uint64_t address,
+			 enum budget_patience patience);
+
+/* Addresses of a replayed run that no FRAMES record named. */
+uint64_t resolver_nameless(const struct resolver *resolver);
 
 #endif

@@ -2,6 +2,7 @@
 /* Samples by program image and raw stack: see sample_table.h. */
 #include "profile/sample_table.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "profile/value_table.h"
@@ -23,10 +24,18 @@ void sample_table_free(struct sample_table *table)
 	array_free(&table->processes);
 }
 
+static uint64_t key_hash(const struct sample_table *table, const struct sample_key *key)
+{
+	uint64_t words[HASH_WORDS_MAX];
+	static_assert(sizeof words == sizeof *key, "as many words as a key has");
+	memcpy(words, key, sizeof words);
+	return hash_words(&table->hash_key, words);
+}
+
 static uint64_t rehash(const void *context, uint32_t position)
 {
-	const struct sample_key *key = &((const struct sample_table *)context)->entries.items[position].key;
-	return hash_bytes(key, sizeof *key, 0);
+	const struct sample_table *table = context;
+	return key_hash(table, &table->entries.items[position].key);
 }
 
 static uint64_t process_rehash(const void *context, uint32_t position)
@@ -60,7 +69,7 @@ static struct sample_process *process_for(struct sample_table *table, uint32_t p
 
 static struct sample_entry *entry_for(struct sample_table *table, const struct sample_key *key)
 {
-	uint64_t hash = hash_bytes(key, sizeof *key, 0);
+	uint64_t hash = key_hash(table, key);
 	for (struct hash_probe probe = hash_index_probe(&table->index, hash); hash_index_next(&table->index, &probe);) {
 		struct sample_entry *entry = &table->entries.items[probe.position];
 		if (!memcmp(&entry->key, key, sizeof *key))

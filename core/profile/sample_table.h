@@ -41,10 +41,11 @@ struct sample_process {
 	uint32_t first;   /* position */
 };
 
-/* Initialise with {0} and times. */
+/* Initialise with {0}, times and hash_key. */
 struct sample_table {
 	ARRAY(struct sample_entry) entries;
 	struct hash_index index;
+	struct hash_key hash_key; /* of keys */
 	ARRAY(struct sample_process) processes;
 	struct hash_index process_index;
 	struct time_values times;

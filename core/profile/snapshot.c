@@ -29,9 +29,10 @@ void snapshot_release(struct snapshot *snapshot)
 }
 
 /* A copy of count items, or zeros when items is NULL; NULL only when out of memory. */
-static void *copy_array(const void *items, size_t count, size_t size)
+static void *copy_array(struct snapshot *snapshot, const void *items, size_t count, size_t size)
 {
 	void *copy = calloc(count ? count : 1, size);
+	snapshot->size += count * size;
 	if (copy && items && count)
 		memcpy(copy, items, count * size);
 	return copy;
@@ -61,11 +62,11 @@ static void copy_loss(struct snapshot *snapshot, const struct loss *loss)
 
 static bool copy_stacks(struct snapshot *snapshot, const struct frame_table *table)
 {
-	snapshot->frames = copy_array(table->frames.items, table->frames.count, sizeof *snapshot->frames);
-	snapshot->stack_frames =
-		copy_array(table->stack_frames.items, table->stack_frames.count, sizeof *snapshot->stack_frames);
-	snapshot->stacks = copy_array(NULL, table->stacks.count, sizeof *snapshot->stacks);
-	snapshot->modules = copy_array(table->modules.items, table->modules.count, sizeof *snapshot->modules);
+	snapshot->frames = copy_array(snapshot, table->frames.items, table->frames.count, sizeof *snapshot->frames);
+	snapshot->stack_frames = copy_array(snapshot, table->stack_frames.items, table->stack_frames.count,
+					    sizeof *snapshot->stack_frames);
+	snapshot->stacks = copy_array(snapshot, NULL, table->stacks.count, sizeof *snapshot->stacks);
+	snapshot->modules = copy_array(snapshot, table->modules.items, table->modules.count, sizeof *snapshot->modules);
 	if (!snapshot->frames || !snapshot->stack_frames || !snapshot->stacks || !snapshot->modules)
 		return false;
 	for (size_t i = 0; i < table->stacks.count; i++)
@@ -82,7 +83,7 @@ static bool copy_stacks(struct snapshot *snapshot, const struct frame_table *tab
 
 static bool copy_values(struct snapshot *snapshot, const struct value_table *table)
 {
-	snapshot->values = copy_array(NULL, table->entries.count, sizeof *snapshot->values);
+	snapshot->values = copy_array(snapshot, NULL, table->entries.count, sizeof *snapshot->values);
 	if (!snapshot->values)
 		return false;
 	bool total = snapshot->profile.flags & IAPROF_PROFILE_TOTAL;
@@ -100,9 +101,10 @@ static bool copy_values(struct snapshot *snapshot, const struct value_table *tab
 }
 
 /* Slots have the time at which they begin. */
-static struct iaprof_time_value *copy_sums(const struct time_table *table, const struct time_sums *sums)
+static struct iaprof_time_value *copy_sums(struct snapshot *snapshot, const struct time_table *table,
+					   const struct time_sums *sums)
 {
-	struct iaprof_time_value *copy = copy_array(sums->items.items, sums->items.count, sizeof *copy);
+	struct iaprof_time_value *copy = copy_array(snapshot, sums->items.items, sums->items.count, sizeof *copy);
 	for (size_t i = 0; copy && i < sums->items.count; i++)
 		copy[i].time *= time_sums_width(table, sums);
 	return copy;
@@ -113,8 +115,8 @@ static bool copy_times(struct snapshot *snapshot, const struct time_table *table
 	struct iaprof_profile *profile = &snapshot->profile;
 	if (!table || !table->resolution || !(profile->flags & IAPROF_PROFILE_TOTAL))
 		return true;
-	snapshot->times = copy_sums(table, &table->stacks);
-	snapshot->time_totals = copy_sums(table, &table->totals);
+	snapshot->times = copy_sums(snapshot, table, &table->stacks);
+	snapshot->time_totals = copy_sums(snapshot, table, &table->totals);
 	profile->times = snapshot->times;
 	profile->time_count = table->stacks.items.count;
 	profile->time_width = time_sums_width(table, &table->stacks);
@@ -133,11 +135,12 @@ struct snapshot *snapshot_new(const struct snapshot_content *content)
 	if (!snapshot)
 		return NULL;
 	atomic_init(&snapshot->references, 1);
+	snapshot->size = sizeof *snapshot + (content->metadata_count + 1) * sizeof *snapshot->metadata;
 	struct iaprof_profile *profile = &snapshot->profile;
 	profile->flags = content->total ? IAPROF_PROFILE_TOTAL : 0;
 	snapshot->value_types =
-		copy_array(content->value_types, content->value_type_count, sizeof *snapshot->value_types);
-	snapshot->lost = copy_array(NULL, content->loss->entries.count, sizeof *snapshot->lost);
+		copy_array(snapshot, content->value_types, content->value_type_count, sizeof *snapshot->value_types);
+	snapshot->lost = copy_array(snapshot, NULL, content->loss->entries.count, sizeof *snapshot->lost);
 	snapshot->metadata = calloc(content->metadata_count + 1, sizeof *snapshot->metadata);
 	profile->value_type_count = content->value_type_count;
 	if (!snapshot->value_types || !snapshot->lost || !snapshot->metadata ||

@@ -14,6 +14,7 @@
 /* Immutable once made, apart from its references. profile's arrays belong to it; names to the frame table. */
 struct snapshot {
 	atomic_uint references;
+	size_t size; /* bytes of memory */
 	struct iaprof_profile profile;
 	struct iaprof_frame *frames;
 	struct iaprof_stack *stacks;

@@ -19,7 +19,7 @@ void time_table_free(struct time_table *table)
 
 static uint64_t hash_of(const struct iaprof_time_value *sum)
 {
-	return hash_u64(hash_u64((uint64_t)sum->stack << 32 | sum->value_type) ^ sum->time);
+	return hash_pair((uint64_t)sum->stack << 32 | sum->value_type, sum->time);
 }
 
 static uint64_t rehash(const void *context, uint32_t position)

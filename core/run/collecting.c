@@ -3,19 +3,21 @@
 #include "run/collecting.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/boot_id.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "profile/difference.h"
 
+/* Seconds after which the end of a run reports its progress. */
+#define PROGRESS_AFTER 1
+
 struct collecting {
 	struct collecting_options options;
 	struct collector *collector;
-	char boot_id[BOOT_ID_SIZE];
 	struct sink_queue **queues; /* one for each sink */
 	pthread_t thread;
 	bool has_thread;
@@ -110,6 +112,19 @@ static void on_sync(void *context, uint64_t time)
 	}
 }
 
+static void hand_out_block(struct collecting *collecting, struct block *block)
+{
+	struct block *compact = NULL;
+	for (size_t i = 0; i < collecting->options.sink_count; i++) {
+		if (!description_of(collecting, i)->records || collecting->options.before)
+			continue;
+		if (!compact)
+			compact = block_compact(block);
+		sink_queue_push_block(collecting->queues[i], compact);
+	}
+	block_release(compact);
+}
+
 static void take_blocks(struct collecting *collecting, struct block *blocks)
 {
 	for (struct block *block = blocks, *next; block; block = next) {
@@ -117,9 +132,7 @@ static void take_blocks(struct collecting *collecting, struct block *blocks)
 		block->next = NULL;
 		struct iaprof_batch batch = block_batch(block);
 		collector_take(collecting->collector, &batch, on_sync, collecting);
-		for (size_t i = 0; i < collecting->options.sink_count; i++)
-			if (description_of(collecting, i)->records && !collecting->options.before)
-				sink_queue_push_block(collecting->queues[i], block);
+		hand_out_block(collecting, block);
 		bus_recycle(collecting->options.bus, block);
 	}
 	struct collector_statistics statistics = collector_statistics(collecting->collector);
@@ -179,12 +192,17 @@ static void finish_queues(struct collecting *collecting, struct collecting_resul
 	for (size_t i = 0; i < collecting->options.sink_count; i++)
 		sink_queue_close(collecting->queues[i]);
 	for (size_t i = 0; i < collecting->options.sink_count; i++) {
-		uint64_t dropped = 0;
+		struct sink_queue_dropped dropped = { 0 };
 		if (sink_queue_finish(collecting->queues[i], &dropped))
 			result->sink_failed = true;
-		if (dropped)
-			log_message(IAPROF_LOG_WARNING, "sink %s was too slow: %lu records are missing in it",
-				    collecting->options.sinks[i]->name, dropped);
+		const char *name = collecting->options.sinks[i]->name;
+		if (dropped.records)
+			log_message(IAPROF_LOG_WARNING, "sink %s was too slow: %" PRIu64 " records are missing in it",
+				    name, dropped.records);
+		if (dropped.profiles)
+			log_message(IAPROF_LOG_WARNING,
+				    "sink %s was too slow: %" PRIu64 " profiles of intervals are missing in it", name,
+				    dropped.profiles);
 	}
 }
 
@@ -193,6 +211,14 @@ static void join(struct collecting *collecting)
 	if (!collecting->has_thread)
 		return;
 	bus_close(collecting->options.bus);
+	struct timespec soon;
+	clock_gettime(CLOCK_REALTIME, &soon);
+	soon.tv_sec += PROGRESS_AFTER;
+	if (!pthread_timedjoin_np(collecting->thread, NULL, &soon))
+		return;
+	const char *path = collecting->collector ? collector_reading(collecting->collector) : NULL;
+	if (!collecting->options.lossless)
+		log_notice("finishing: %s%s", path ? "reading symbols of " : "resolving stacks", path ? path : "");
 	pthread_join(collecting->thread, NULL);
 }
 
@@ -235,7 +261,7 @@ void collecting_free(struct collecting *collecting)
 	free(collecting);
 }
 
-static struct collector *make_collector(const struct collecting_options *options, const char *boot_id)
+static struct collector *make_collector(const struct collecting_options *options)
 {
 	uint32_t requests = requests_of_sinks(options);
 	bool wants_records = false;
@@ -252,21 +278,23 @@ static struct collector *make_collector(const struct collecting_options *options
 					     .pids = requests & IAPROF_REQUEST_PIDS,
 					     .producers = requests & IAPROF_REQUEST_PRODUCERS,
 					     .listings = requests & IAPROF_REQUEST_LISTINGS,
-					     .live = !options->replays,
-					     .boot_id = boot_id });
+					     .live = !options->replays });
 }
 
 static int start(struct collecting *collecting, struct error *error)
 {
 	const struct collecting_options *options = &collecting->options;
-	boot_id_read(collecting->boot_id);
-	collecting->collector = make_collector(options, collecting->boot_id);
+	if (options->replays)
+		bus_set_capacity(options->bus, BUS_CAPACITY_REPLAY);
+	collecting->collector = make_collector(options);
 	collecting->queues = calloc(options->sink_count + 1, sizeof(struct sink_queue *));
 	if (!collecting->collector || !collecting->queues)
 		return error_set(error, ENOMEM, "out of memory");
 	for (size_t i = 0; i < options->sink_count; i++) {
-		collecting->queues[i] =
-			sink_queue_new(options->sinks[i], SINK_QUEUE_CAPACITY, options->lossless, error);
+		collecting->queues[i] = sink_queue_new(
+			options->sinks[i],
+			options->replays && options->lossless ? SINK_QUEUE_CAPACITY_REPLAY : SINK_QUEUE_CAPACITY,
+			options->lossless, error);
 		if (!collecting->queues[i])
 			return error->code;
 	}
@@ -292,6 +320,16 @@ struct collecting *collecting_start(const struct collecting_options *options, st
 		return NULL;
 	}
 	return collecting;
+}
+
+void collecting_end_by(struct collecting *collecting, uint64_t end)
+{
+	collector_end_by(collecting->collector, end);
+}
+
+uint64_t collecting_helper_cost(const struct collecting *collecting)
+{
+	return collector_helper_cost(collecting->collector);
 }
 
 struct collecting_progress collecting_progress(struct collecting *collecting)

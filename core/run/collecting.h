@@ -35,6 +35,12 @@ struct collecting_options {
 /* Starts the thread and the sinks' own. NULL after a failure. */
 struct collecting *collecting_start(const struct collecting_options *options, struct error *error);
 
+/* Files are read no longer than until this time (CLOCK_MONOTONIC ns). Any thread. */
+void collecting_end_by(struct collecting *collecting, uint64_t end);
+
+/* ns of CPU time that helper processes used while records flowed. Any thread. */
+uint64_t collecting_helper_cost(const struct collecting *collecting);
+
 /* What is known so far; any thread. */
 struct collecting_progress {
 	uint64_t samples, lost;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+
+#define EXEC_DEADLINE_MS 10000
+#define NANOSECONDS_PER_MILLISECOND UINT64_C(1000000)
 
 static bool is_executable(const char *path)
 {
@@ -61,8 +66,10 @@ static int apply_environment(char *changes, size_t size)
 }
 
 /* In the child: waits for the word to go, then becomes the command. */
-static _Noreturn void become(char *const *arguments, int release, int exec_error)
+static _Noreturn void become(const struct command *command, char *const *arguments, int release, int exec_error)
 {
+	if (command->has_open_files)
+		setrlimit(RLIMIT_NOFILE, &command->open_files);
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
 		/* What was ignored before iaprof began (nohup) stays so; of SIGPIPE it is iaprof that ignores it. */
@@ -98,7 +105,7 @@ int command_hold(struct command *command, char *const *arguments, struct error *
 	command->pid = fork();
 	if (command->pid == 0) {
 		close(release[1]);
-		become(arguments, release[0], exec_error[1]);
+		become(command, arguments, release[0], exec_error[1]);
 	}
 	if (command->pid < 0) {
 		result = error_set(error, errno, "fork: %s", strerror(errno));
@@ -176,6 +183,19 @@ static bool send_release(const struct command *command)
 	return write(command->release, message, size) == (ssize_t)size;
 }
 
+/* The exec may wait for others: a lease on the file (fcntl(2)), or a file system that does not answer. */
+static bool exec_is_decided(int exec_error)
+{
+	struct pollfd end = { .fd = exec_error, .events = POLLIN };
+	uint64_t deadline = clock_monotonic() + EXEC_DEADLINE_MS * NANOSECONDS_PER_MILLISECOND;
+	for (uint64_t now; (now = clock_monotonic()) < deadline;) {
+		int count = poll(&end, 1, (int)((deadline - now) / NANOSECONDS_PER_MILLISECOND) + 1);
+		if (count > 0 || (count < 0 && errno != EINTR))
+			return true;
+	}
+	return false;
+}
+
 int command_release(struct command *command, struct error *error)
 {
 	if (!send_release(command))
@@ -183,6 +203,12 @@ int command_release(struct command *command, struct error *error)
 	close(STEAL_DESCRIPTOR(command->release));
 	int code;
 	ssize_t size; /* the other end closes at the exec */
+	if (!exec_is_decided(command->exec_error)) {
+		/* It has not become the program yet: nothing of the user's is ended. */
+		kill(command->pid, SIGKILL);
+		return error_set(error, ETIMEDOUT, "command %s: has not begun within %d s: its file cannot be opened",
+				 command->name, EXEC_DEADLINE_MS / 1000);
+	}
 	while ((size = read(command->exec_error, &code, sizeof code)) < 0 && errno == EINTR)
 		;
 	close(STEAL_DESCRIPTOR(command->exec_error));

@@ -4,6 +4,7 @@
 #define IAPROF_CORE_RUN_COMMAND_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/array.h"
@@ -20,6 +21,8 @@ struct command {
 	int release;               /* writing here lets it go on */
 	int exec_error;            /* what its exec failed with is read from here */
 	ARRAY(char *) environment; /* "NAME=VALUE" of what is changed; malloc'ed */
+	struct rlimit open_files;  /* the command's limit */
+	bool has_open_files;       /* else it is ours */
 	bool ended;
 	int status; /* of waitpid() */
 };

@@ -10,6 +10,25 @@
 #include "run/run_state.h"
 #include "run/top_table.h"
 
+void run_note_end(struct run *run)
+{
+	uint_least64_t never = 0;
+	atomic_compare_exchange_strong(&run->end_time, &never, clock_monotonic());
+}
+
+uint64_t run_write_by(void *context, uint64_t since)
+{
+	struct run *run = context;
+	bool is_ending = run_is_ending(run);
+	if (is_ending)
+		run_note_end(run);
+	uint64_t end = atomic_load(&run->end_time);
+	if (!end)
+		return UINT64_MAX;
+	/* Who interrupts the run waits no longer; otherwise a reader that is only slow gets everything. */
+	return (since > end && !is_ending ? since : end) + run->configuration->finish_within;
+}
+
 void run_show(struct run *run, const struct error *error)
 {
 	run->failed = true;

@@ -42,7 +42,9 @@ struct loop *loop_new(void)
 	loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct epoll_event event = { .events = EPOLLIN };
 	if (loop->epoll < 0 || loop->wake < 0 || epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->wake, &event)) {
+		int code = errno;
 		loop_free(loop);
+		errno = code;
 		return NULL;
 	}
 	return loop;

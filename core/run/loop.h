@@ -8,7 +8,7 @@
 struct loop;
 struct loop_watch;
 
-struct loop *loop_new(void);
+struct loop *loop_new(void); /* NULL with errno set */
 void loop_free(struct loop *loop);
 
 /* Calls back with epoll's events when fd is ready. Returns 0 or a negative errno. */

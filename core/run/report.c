@@ -119,6 +119,27 @@ static void report_devices(const struct collecting_result *result)
 	}
 }
 
+/* Lines about files that were not used: more would hide the rest of the summary. */
+#define REFUSALS_SHOWN 64
+
+static void report_refusals(const struct collector_statistics *statistics)
+{
+	uint64_t more = statistics->refused_more;
+	for (size_t i = 0; i < statistics->refusal_count; i++) {
+		const struct refusal *refusal = &statistics->refusals[i];
+		char times[32] = "";
+		if (i >= REFUSALS_SHOWN && log_level() < IAPROF_LOG_INFO) {
+			more++;
+			continue;
+		}
+		if (refusal->count > 1)
+			snprintf(times, sizeof times, " (%" PRIu64 " times)", refusal->count);
+		log_message(IAPROF_LOG_WARNING, "ignored %s: %s%s", refusal->path, refusal->reason, times);
+	}
+	if (more)
+		log_message(IAPROF_LOG_WARNING, "ignored %" PRIu64 " more files (-v names them)", more);
+}
+
 static void report_findings(const struct findings *findings)
 {
 	for (size_t i = 0; i < findings->items.count; i++) {
@@ -142,6 +163,7 @@ void report_summary(const struct collecting_result *result, struct own_cost begi
 	const struct collector_statistics *statistics = &result->statistics;
 	if (result->profile)
 		report_lost(result->profile);
+	report_refusals(statistics);
 	if (statistics->symbolizer_warning)
 		log_message(IAPROF_LOG_WARNING, "%s", statistics->symbolizer_warning);
 	if (statistics->mappings_dropped)
@@ -159,6 +181,12 @@ void report_summary(const struct collecting_result *result, struct own_cost begi
 	if (statistics->definitions_refused)
 		log_message(IAPROF_LOG_WARNING, "%" PRIu64 " definitions contradict earlier ones and were left out",
 			    statistics->definitions_refused);
+	if (statistics->addresses_nameless)
+		log_message(IAPROF_LOG_WARNING,
+			    "%" PRIu64
+			    " addresses have no names in the capture and are shown as [unknown] (a replay reads "
+			    "no other files)",
+			    statistics->addresses_nameless);
 	if (statistics->out_of_memory)
 		log_message(IAPROF_LOG_WARNING, "out of memory: %" PRIu64 " samples or other records are missing",
 			    statistics->out_of_memory);

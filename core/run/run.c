@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "run/interrupt.h"
+#include "run/rights.h"
 #include "run/run_state.h"
 
 /* How often process events are read and the status line is written. */
@@ -33,9 +35,14 @@ static void end_run(void *context)
 	loop_wake(run->services.loop);
 }
 
+bool run_is_ending(struct run *run)
+{
+	return interrupt_signal() || atomic_load(&run->ended);
+}
+
 static bool is_ending(void *context)
 {
-	return interrupt_signal() || atomic_load(&((struct run *)context)->ended);
+	return run_is_ending(context);
 }
 
 static void send_metadata(struct run *run, const char *key, const char *value)
@@ -98,9 +105,12 @@ static int make_services(struct run *run, struct error *error)
 	services->bus = bus_new(BUS_CAPACITY_DEFAULT);
 	services->intern = services->bus ? intern_new(services->bus) : NULL;
 	services->loop = loop_new();
+	if (!services->loop)
+		return error_set(error, errno, "make the event loop: %s", strerror(errno));
 	services->mapped_files = &run->mapped_files;
 	services->command_environment = set_command_environment;
 	services->ended = instance_ended;
+	services->write_by = run_write_by;
 	services->end_run = end_run;
 	services->run_is_ending = is_ending;
 	services->context = run;
@@ -111,7 +121,7 @@ static int make_services(struct run *run, struct error *error)
 						   .interval = configuration->interval };
 	if (configuration->pids.count)
 		services->target.scope = IAPROF_SCOPE_PIDS;
-	return services->intern && services->loop ? 0 : error_set(error, ENOMEM, "out of memory");
+	return services->intern ? 0 : error_set(error, ENOMEM, "out of memory");
 }
 
 static bool needs_processes(const struct run *run)
@@ -172,6 +182,8 @@ static int prepare(struct run *run, struct error *error)
 		result = instance_prepare(run->setup.sinks.items[i], error);
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
 		result = instance_prepare(run->setup.sources.items[i], error);
+	if (!result)
+		rights_reduce();
 	return result;
 }
 
@@ -282,6 +294,11 @@ static void go_on(struct run *run)
 static void stop(struct run *run)
 {
 	struct error ignored = { 0 };
+	if (!is_offline(run)) {
+		run_note_end(run);
+		if (run->collecting)
+			collecting_end_by(run->collecting, run_write_by(run, 0));
+	}
 	for (size_t i = 0; i < run->setup.sources.count; i++)
 		if (run->setup.sources.items[i]->prepared)
 			instance_stop(run->setup.sources.items[i], &ignored);
@@ -293,6 +310,8 @@ static void stop(struct run *run)
 	if (!run->setup.replays)
 		process_feed_synchronize(run);
 	run->end = own_cost_now();
+	if (run->collecting)
+		run->end.cpu += collecting_helper_cost(run->collecting);
 	/* Before the sinks write: a second Ctrl-C while they do leaves no command behind. */
 	command_end(&run->command);
 }
@@ -306,6 +325,8 @@ static enum exit_status configure(struct run *run, struct registry *registry, st
 		return EXIT_STATUS_USAGE;
 	if (setup_probe(&run->setup, NULL, error))
 		return EXIT_STATUS_NOTHING;
+	if (setup_hold_outputs(&run->setup, error))
+		return EXIT_STATUS_USAGE;
 	run->interval = choose_interval(run);
 	run->services.target.flags = is_offline(run) ? IAPROF_TARGET_RECORDED : 0;
 	return EXIT_STATUS_COMPLETE;
@@ -361,9 +382,23 @@ static enum exit_status run_before(struct run *before, const struct run *after, 
 	return status;
 }
 
+/* A descriptor for each CPU, map and probe is soon more than 1024, the usual soft limit. The command gets its own. */
+static void raise_open_files(struct command *command)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	command->open_files = limit;
+	command->has_open_files = true;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		log_message(IAPROF_LOG_DEBUG, "raise the limit of open files: %s", strerror(errno));
+}
+
 enum exit_status run(const struct configuration *configuration, struct registry *registry)
 {
 	struct run run = { .configuration = configuration, .command = COMMAND_INIT, .deadline = UINT64_MAX };
+	raise_open_files(&run.command);
 	struct run before = run;
 	struct error error = { 0 };
 	enum exit_status status = configure(&run, registry, &error);

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "process/mapped_files.h"
 #include "process/sideband.h"
 #include "run/collecting.h"
@@ -29,7 +30,10 @@ struct run {
 	uint64_t deadline; /* CLOCK_MONOTONIC, UINT64_MAX none */
 	uint64_t interval; /* ns, 0 none */
 	atomic_bool ended; /* a sink asked for it */
-	bool failed;       /* something did; it has been shown */
+	/* CLOCK_MONOTONIC, when the run was over or was asked to end; 0 not yet, or a replay, which may take its time.
+	 */
+	atomic_uint_least64_t end_time;
+	bool failed; /* something did; it has been shown */
 	bool status_line;
 };
 
@@ -42,8 +46,16 @@ void process_feed_synchronize(struct run *run);
 /* Puts one of the core's own records on the bus, of now. */
 void run_send(struct run *run, struct iaprof_record *record, uint16_t type, size_t size);
 
+/* Whether a signal or a sink asked the run to end. Any thread. */
+bool run_is_ending(struct run *run);
+
 /* ending.c: everything after the last record: profile, sinks, summary. */
 void run_finish(struct run *run);
+/* From here on outputs wait for their readers for finish_within of the configuration only. Any thread; again does
+ * nothing. */
+void run_note_end(struct run *run);
+/* As write_by() of struct output_target. context is the run. */
+uint64_t run_write_by(void *context, uint64_t since);
 /* Shows why something failed: the run has, then. */
 void run_show(struct run *run, const struct error *error);
 

@@ -237,8 +237,10 @@ static int add_sinks(struct setup *setup, const struct configuration *configurat
 {
 	int result = 0;
 	if (configuration->record_path) {
-		struct instance_configuration wanted = implied("capture", NULL);
-		result = add_sink(setup, &wanted, configuration->record_path, registry, services, error);
+		struct instance_configuration file = implied("capture", NULL);
+		const struct instance_configuration *wanted =
+			configuration->record.plugin ? &configuration->record : &file;
+		result = add_sink(setup, wanted, configuration->record_path, registry, services, error);
 	}
 	if (configuration->output && configuration->sinks.count > 1)
 		return error_set(error, EINVAL,
@@ -312,6 +314,16 @@ static int check_outputs(const struct setup *setup, struct error *error)
 		free(identities.items[i]);
 	array_free(&identities);
 	return result;
+}
+
+int setup_hold_outputs(struct setup *setup, struct error *error)
+{
+	for (size_t i = 0; i < setup->sinks.count; i++) {
+		struct instance *sink = setup->sinks.items[i];
+		if (sink->output.path && output_target_hold(&sink->output, error))
+			return error_wrap(error, "sink %s", sink->name);
+	}
+	return 0;
 }
 
 int setup_make(struct setup *setup, const struct configuration *configuration, struct registry *registry,

@@ -32,6 +32,11 @@ struct setup_observer {
  */
 int setup_make(struct setup *setup, const struct configuration *configuration, struct registry *registry,
 	       struct instance_services *services, struct error *error);
+/*
+ * Opens what outputs name and is no regular file, which --check does not: a reader of a FIFO sees when it is closed.
+ * Returns as setup_make().
+ */
+int setup_hold_outputs(struct setup *setup, struct error *error);
 void setup_release(struct setup *setup);
 
 /*

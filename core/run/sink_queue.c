@@ -11,7 +11,8 @@
 
 /* A block or a profile that waits; exactly one of them is set. */
 struct item {
-	struct item *next;
+	struct item *next, *previous;
+	struct item *next_profile; /* of those that may be dropped */
 	struct block *block;
 	struct snapshot *snapshot;
 };
@@ -24,9 +25,12 @@ struct sink_queue {
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct item *first, **last;
-	size_t size;            /* bytes of blocks that wait */
-	uint64_t dropped;       /* records */
+	struct item *first, *last;
+	/* Profiles of intervals, which make room for newer ones; also in the list of all. */
+	struct item *first_profile, *last_profile;
+	size_t size;          /* bytes of blocks that wait */
+	size_t profiles_size; /* bytes of the profiles that wait */
+	struct sink_queue_dropped dropped;
 	struct refused refused; /* the same, until the sink is told */
 	/* String ids, defined before anything can be refused. */
 	uint32_t samples_reason, launches_reason, records_reason;
@@ -39,6 +43,29 @@ static void free_item(struct item *item)
 	block_release(item->block);
 	snapshot_release(item->snapshot);
 	free(item);
+}
+
+/* What a block costs while it waits, with malloc()'s own part. */
+static size_t block_cost(const struct block *block)
+{
+	return block->size + sizeof *block + sizeof(struct item) + 4 * sizeof(size_t);
+}
+
+/* Takes an item out of the lists; it is the caller's. The lock is held. */
+static void take_out(struct sink_queue *queue, struct item *item)
+{
+	*(item->previous ? &item->previous->next : &queue->first) = item->next;
+	*(item->next ? &item->next->previous : &queue->last) = item->previous;
+	if (item == queue->first_profile) {
+		queue->first_profile = item->next_profile;
+		if (!queue->first_profile)
+			queue->last_profile = NULL;
+	}
+	if (item->block)
+		queue->size -= block_cost(item->block);
+	else
+		queue->profiles_size -= item->snapshot->size;
+	pthread_cond_broadcast(&queue->changed);
 }
 
 static int consume(struct instance *sink, const struct item *item)
@@ -59,13 +86,8 @@ static void *run(void *argument)
 		struct item *item = queue->first;
 		if (!item)
 			break;
-		queue->first = item->next;
-		if (!queue->first)
-			queue->last = &queue->first;
-		if (item->block)
-			queue->size -= item->block->size;
+		take_out(queue, item);
 		bool failed = queue->result;
-		pthread_cond_broadcast(&queue->changed);
 		pthread_mutex_unlock(&queue->lock);
 		int result = failed ? 0 : consume(queue->sink, item);
 		free_item(item);
@@ -93,7 +115,6 @@ struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool l
 	queue->sink = sink;
 	queue->capacity = capacity;
 	queue->lossless = lossless;
-	queue->last = &queue->first;
 	if (sink->plugin->description.records && !lossless) {
 		queue->samples_reason = intern_text_id(sink->services->intern, "samples: the sink was too slow");
 		queue->launches_reason = intern_text_id(sink->services->intern, "launches: the sink was too slow");
@@ -118,9 +139,15 @@ static bool append(struct sink_queue *queue, struct block *block, struct snapsho
 		return false;
 	item->block = block ? block_reference(block) : NULL;
 	item->snapshot = snapshot ? snapshot_reference(snapshot) : NULL;
-	*queue->last = item;
-	queue->last = &item->next;
-	queue->size += block ? block->size : 0;
+	item->previous = queue->last;
+	*(queue->last ? &queue->last->next : &queue->first) = item;
+	queue->last = item;
+	queue->size += block ? block_cost(block) : 0;
+	queue->profiles_size += snapshot ? snapshot->size : 0;
+	if (snapshot && !(snapshot->profile.flags & IAPROF_PROFILE_FINAL)) {
+		*(queue->last_profile ? &queue->last_profile->next_profile : &queue->first_profile) = item;
+		queue->last_profile = item;
+	}
 	pthread_cond_broadcast(&queue->changed);
 	return true;
 }
@@ -159,7 +186,7 @@ static void refuse(struct sink_queue *queue, const struct block *block)
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));)
 		if (!kept || refused_may_be(record)) {
 			refused_add(&queue->refused, record);
-			queue->dropped++;
+			queue->dropped.records++;
 		}
 	block_release(kept);
 }
@@ -201,9 +228,9 @@ static void append_refused(struct sink_queue *queue)
 void sink_queue_push_block(struct sink_queue *queue, struct block *block)
 {
 	pthread_mutex_lock(&queue->lock);
-	while (queue->lossless && queue->size && queue->size + block->size > queue->capacity && !queue->result)
+	while (queue->lossless && queue->size && queue->size + block_cost(block) > queue->capacity && !queue->result)
 		pthread_cond_wait(&queue->changed, &queue->lock);
-	bool has_room = queue->lossless || queue->size + block->size <= queue->capacity;
+	bool has_room = queue->lossless || queue->size + block_cost(block) <= queue->capacity;
 	if (!queue->result && has_room)
 		append_refused(queue);
 	if (!queue->result && !(has_room && append(queue, block, NULL)))
@@ -211,11 +238,21 @@ void sink_queue_push_block(struct sink_queue *queue, struct block *block)
 	pthread_mutex_unlock(&queue->lock);
 }
 
+/* The newest profile is kept, however large it is. */
 void sink_queue_push_profile(struct sink_queue *queue, struct snapshot *snapshot)
 {
 	pthread_mutex_lock(&queue->lock);
+	while (queue->lossless && queue->profiles_size && queue->profiles_size + snapshot->size > queue->capacity &&
+	       !queue->result)
+		pthread_cond_wait(&queue->changed, &queue->lock);
+	while (queue->first_profile && queue->profiles_size + snapshot->size > queue->capacity) {
+		struct item *oldest = queue->first_profile;
+		take_out(queue, oldest);
+		free_item(oldest);
+		queue->dropped.profiles++;
+	}
 	if (!queue->result && !append(queue, NULL, snapshot))
-		queue->dropped++;
+		queue->dropped.profiles++;
 	pthread_mutex_unlock(&queue->lock);
 }
 
@@ -245,7 +282,7 @@ static void free_queue(struct sink_queue *queue)
 	free(queue);
 }
 
-int sink_queue_finish(struct sink_queue *queue, uint64_t *dropped)
+int sink_queue_finish(struct sink_queue *queue, struct sink_queue_dropped *dropped)
 {
 	if (!queue)
 		return 0;

@@ -4,18 +4,18 @@
 
 #include <errno.h>
 #include <lzma.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-#include <elfutils/libdwelf.h>
 #include "base/cleanup.h"
-#include "symbolizer/regular_file.h"
 
 /* Fedora's mini debug info unpacks to at most some MiB; its XZ dictionary is 8 MiB. */
 #define MINI_SIZE_MAX ((size_t)256 << 20)
 #define MINI_MEMORY_MAX ((uint64_t)128 << 20)
 #define CHUNK_SIZE ((size_t)1 << 18)
+/* More bytes than this are not read for a checksum: the largest debug files that are found by it have some GiB. */
+#define LINKED_SIZE_MAX ((off_t)4 << 30)
 /* SHA-512; the usual SHA-1 has 20 bytes. */
 #define BUILD_ID_SIZE_MAX 64
 
@@ -25,35 +25,23 @@ static bool has_build_id(const struct elf_file *file, const uint8_t *build_id, s
 	return elf_file_build_id(file, &found) == size && memcmp(found, build_id, size) == 0;
 }
 
-/* Opens a file of the debug folder, iaprof's own first, then the one of the image's root. Returns a descriptor. */
-static int open_in_roots(const struct image_place *place, const char *path)
-{
-	int descriptor = regular_file_open(-1, path, 0);
-	return descriptor < 0 && place->root >= 0 ? regular_file_open(place->root, path, 0) : descriptor;
-}
-
 int debug_file_open_by_build_id(struct elf_file *debug, const uint8_t *build_id, size_t size,
-				const struct image_place *place)
+				const struct debug_file_finder *finder)
 {
+	int result = -ENOENT;
 	if (size < 2 || size > BUILD_ID_SIZE_MAX)
-		return -ENOENT;
-	char text[2 * BUILD_ID_SIZE_MAX + 1];
-	for (size_t i = 0; i < size; i++)
-		snprintf(text + 2 * i, 3, "%02x", build_id[i]);
-	CLEANUP_FREE char *path = NULL;
-	if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", place->debug_path, text, text + 2) < 0) {
-		path = NULL;
-		return -ENOMEM;
-	}
-	int descriptor = open_in_roots(place, path);
-	if (descriptor < 0)
-		return -ENOENT;
-	int code = elf_file_open(debug, descriptor);
-	if (!code && !has_build_id(debug, build_id, size)) {
+		return result;
+	for (uint32_t place = 0;; place++) {
+		int descriptor = finder->open(finder->context, DEBUG_FILE_BUILD_ID, build_id, size, place);
+		if (descriptor == -ENXIO)
+			return result;
+		if (descriptor < 0 || elf_file_open(debug, descriptor))
+			continue;
+		if (has_build_id(debug, build_id, size))
+			return 0;
 		elf_file_close(debug);
-		code = -ESTALE;
+		result = -ESTALE;
 	}
-	return code;
 }
 
 /* The checksum of .gnu_debuglink is the CRC-32 that XZ uses as well. */
@@ -64,6 +52,11 @@ static int check_checksum(int descriptor, uint32_t wanted)
 		return -ENOMEM;
 	uint32_t checksum = 0;
 	ssize_t length;
+	struct stat status;
+	if (fstat(descriptor, &status))
+		return -errno;
+	if (status.st_size > LINKED_SIZE_MAX)
+		return -EFBIG;
 	for (off_t offset = 0; (length = pread(descriptor, chunk, CHUNK_SIZE, offset)) > 0; offset += length)
 		checksum = lzma_crc32(chunk, (size_t)length, checksum);
 	if (length < 0)
@@ -92,23 +85,34 @@ static int open_linked(struct elf_file *debug, const struct elf_file *image, int
 	return code;
 }
 
-static int open_by_link(struct elf_file *debug, const struct elf_file *image, const struct image_place *place)
+/* The name and checksum in .gnu_debuglink: a NUL-terminated name, padding to four bytes, and a word. */
+static const char *read_link(const struct elf_file *image, uint32_t *checksum)
 {
-	GElf_Word checksum;
-	const char *name = dwelf_elf_gnu_debuglink(image->elf, &checksum);
-	const char *slash = place->path ? strrchr(place->path, '/') : NULL;
-	if (!name || !*name || strchr(name, '/') || !slash)
-		return -ENOENT;
-	int folder_length = (int)(slash - place->path);
+	GElf_Shdr header;
+	Elf_Data *data = elf_file_section_data(elf_file_section(image, ".gnu_debuglink", 0, &header));
+	const char *end = data ? memchr(data->d_buf, '\0', data->d_size) : NULL;
+	if (!end)
+		return NULL;
+	size_t length = (size_t)(end - (const char *)data->d_buf), word = (length / 4 + 1) * 4;
+	if (!length || length > DEBUG_FILE_KEY_MAX || memchr(data->d_buf, '/', length) ||
+	    data->d_size - word > data->d_size || data->d_size - word < sizeof *checksum)
+		return NULL;
+	memcpy(checksum, (const char *)data->d_buf + word, sizeof *checksum);
+	bool is_big = image->header.e_ident[EI_DATA] == ELFDATA2MSB;
+	if (is_big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
+		*checksum = __builtin_bswap32(*checksum);
+	return data->d_buf;
+}
+
+static int open_by_link(struct elf_file *debug, const struct elf_file *image, const struct debug_file_finder *finder)
+{
+	uint32_t checksum;
+	const char *name = read_link(image, &checksum);
 	int result = -ENOENT;
-	for (int i = 0; i < 3; i++) {
-		CLEANUP_FREE char *path = NULL;
-		if (asprintf(&path, "%s%.*s%s/%s", i == 2 ? place->debug_path : "", folder_length, place->path,
-			     i == 1 ? "/.debug" : "", name) < 0) {
-			path = NULL;
-			return -ENOMEM;
-		}
-		int descriptor = i == 2 ? open_in_roots(place, path) : regular_file_open(place->root, path, 0);
+	for (uint32_t place = 0; name; place++) {
+		int descriptor = finder->open(finder->context, DEBUG_FILE_LINK, name, strlen(name), place);
+		if (descriptor == -ENXIO)
+			break;
 		int code = open_linked(debug, image, descriptor, checksum);
 		if (!code)
 			return 0;
@@ -118,14 +122,14 @@ static int open_by_link(struct elf_file *debug, const struct elf_file *image, co
 	return result;
 }
 
-int debug_file_open(struct elf_file *debug, const struct elf_file *image, const struct image_place *place)
+int debug_file_open(struct elf_file *debug, const struct elf_file *image, const struct debug_file_finder *finder)
 {
 	const uint8_t *build_id;
 	size_t size = elf_file_build_id(image, &build_id);
-	int code = debug_file_open_by_build_id(debug, build_id, size, place);
+	int code = debug_file_open_by_build_id(debug, build_id, size, finder);
 	if (!code)
 		return 0;
-	int link_code = open_by_link(debug, image, place);
+	int link_code = open_by_link(debug, image, finder);
 	return link_code == -ENOENT ? code : link_code;
 }
 

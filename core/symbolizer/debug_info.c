@@ -10,7 +10,7 @@
 #include <elfutils/libdwelf.h>
 #include "symbolizer/debug_unit.h"
 
-/* What debug sections may take on the heap. The largest programs' are in packages' files, which are mapped. */
+/* What compressed debug sections may be unpacked to. */
 #define HEAP_SIZE_MAX ((uint64_t)1 << 30)
 
 /* Ranges of units; the largest programs have some 1,000,000. Many units could name one long list. */
@@ -58,19 +58,32 @@ void debug_info_free(struct debug_info *info)
 	free(info);
 }
 
-/* Opens the DWARF of a file, if what has to be in memory for it is not too much. */
+/* What libdw unpacks a section to, in bytes; 0 when it is not compressed. */
+static uint64_t unpacked_size(const struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header)
+{
+	GElf_Chdr compression;
+	if (header->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(section, &compression) ? compression.ch_size : 0;
+	/* .zdebug_*: "ZLIB" and the size, the highest byte first (the form of GNU before SHF_COMPRESSED). */
+	Elf_Data *data = elf_file_has_name_prefix(file, header, ".zdebug_") ? elf_rawdata(section, NULL) : NULL;
+	if (!data || !data->d_buf || data->d_size < 12 || memcmp(data->d_buf, "ZLIB", 4) != 0)
+		return 0;
+	uint64_t size;
+	memcpy(&size, (const char *)data->d_buf + 4, sizeof size);
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? size : __builtin_bswap64(size);
+}
+
+/* Opens the DWARF of a file, if what has to be unpacked for it is not too much. */
 static Dwarf *open_dwarf(struct elf_file *file)
 {
-	bool mapped = elf_file_map(file);
 	uint64_t heap_size = 0;
+	if (!elf_file_names_end(file))
+		return NULL;
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
 		GElf_Shdr header;
-		GElf_Chdr compression;
 		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS || header.sh_flags & SHF_ALLOC)
 			continue;
-		uint64_t size = mapped ? 0 : header.sh_size;
-		if (header.sh_flags & SHF_COMPRESSED && gelf_getchdr(section, &compression))
-			size += compression.ch_size < HEAP_SIZE_MAX ? compression.ch_size : HEAP_SIZE_MAX;
+		uint64_t size = unpacked_size(file, section, &header);
 		if (size > HEAP_SIZE_MAX - heap_size)
 			return NULL;
 		heap_size += size;
@@ -82,15 +95,16 @@ static Dwarf *open_dwarf(struct elf_file *file)
  * dwz moves what several files share into one more file. libdw would open whatever path the section says, a FIFO as
  * well as any other, so the file is found here, by its build id.
  */
-static bool open_shared(struct debug_info *info, const struct image_place *place)
+static bool open_shared(struct debug_info *info, const struct debug_file_finder *finder)
 {
 	GElf_Shdr header;
-	if (!elf_file_section(&info->file, ".gnu_debugaltlink", 0, &header))
+	if (!elf_file_section(&info->file, ".gnu_debugaltlink", 0, &header) &&
+	    !elf_file_section(&info->file, ".zgnu_debugaltlink", 0, &header))
 		return true;
 	const char *name;
 	const void *build_id;
 	ssize_t size = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &build_id);
-	if (size <= 0 || !place || debug_file_open_by_build_id(&info->shared_file, build_id, (size_t)size, place))
+	if (size <= 0 || !finder || debug_file_open_by_build_id(&info->shared_file, build_id, (size_t)size, finder))
 		return false;
 	info->shared = open_dwarf(&info->shared_file);
 	if (!info->shared)
@@ -135,7 +149,7 @@ static bool read_units(struct debug_info *info)
 	return true;
 }
 
-struct debug_info *debug_info_new(struct elf_file *file, const struct image_place *place)
+struct debug_info *debug_info_new(struct elf_file *file, const struct debug_file_finder *finder)
 {
 	struct debug_info *info = calloc(1, sizeof *info);
 	if (!info) {
@@ -146,7 +160,7 @@ struct debug_info *debug_info_new(struct elf_file *file, const struct image_plac
 	info->shared_file = ELF_FILE_NONE;
 	*file = ELF_FILE_NONE;
 	info->dwarf = open_dwarf(&info->file);
-	if (!info->dwarf || !open_shared(info, place) || !read_units(info)) {
+	if (!info->dwarf || !open_shared(info, finder) || !read_units(info)) {
 		debug_info_free(info);
 		return NULL;
 	}
@@ -172,40 +186,41 @@ static void decode(struct debug_info *info, struct unit_entry *entry)
 		return;
 	int lines_code = debug_unit_read_lines(&entry->unit, &die, info->line_section, &info->strings);
 	int scopes_code = debug_unit_read_scopes(&entry->unit, &die);
-	if (lines_code || scopes_code)
+	entry->unit.code = lines_code ? lines_code : scopes_code;
+	if (entry->unit.code)
 		info->failed++;
+}
+
+size_t debug_info_unit_count(const struct debug_info *info)
+{
+	return info->units.count;
+}
+
+const struct range_table *debug_info_unit_ranges(const struct debug_info *info)
+{
+	return &info->unit_ranges;
+}
+
+const struct debug_unit *debug_info_unit(struct debug_info *info, uint32_t position)
+{
+	if (position >= info->units.count)
+		return NULL;
+	struct unit_entry *entry = &info->units.items[position];
+	if (!entry->decoded)
+		decode(info, entry);
+	return &entry->unit;
+}
+
+void debug_info_forget_unit(struct debug_info *info, uint32_t position)
+{
+	struct unit_entry *entry = &info->units.items[position];
+	debug_unit_free(&entry->unit);
+	entry->unit = (struct debug_unit){ 0 };
+	entry->decoded = false;
 }
 
 size_t debug_info_find(struct debug_info *info, uint64_t address, struct debug_frame *frames, size_t capacity)
 {
 	const struct range *found = range_table_find(&info->unit_ranges, address);
-	if (!found || !capacity)
-		return 0;
-	struct unit_entry *entry = &info->units.items[found->value];
-	if (!entry->decoded)
-		decode(info, entry);
-	const struct debug_unit *unit = &entry->unit;
-	const struct line_row *row = debug_unit_row(unit, address);
-	const char *file = row ? debug_unit_file(unit, row->file) : NULL;
-	uint32_t line = row ? row->line : 0;
-
-	const struct range *range = range_table_find(&unit->ranges, address);
-	uint32_t innermost = range ? range->value : RANGE_NONE;
-	size_t depth = 0;
-	for (uint32_t scope = innermost; scope != RANGE_NONE; scope = unit->scopes.items[scope].parent)
-		depth++;
-	if (!depth) {
-		frames[0] = (struct debug_frame){ .file = file, .line = line };
-		return row != NULL;
-	}
-	/* From the innermost one out: each is at the line where the one before is called from. */
-	size_t position = depth;
-	for (uint32_t scope = innermost; scope != RANGE_NONE; scope = unit->scopes.items[scope].parent) {
-		const struct debug_scope *function = &unit->scopes.items[scope];
-		if (--position < capacity)
-			frames[position] = (struct debug_frame){ .name = function->name, .file = file, .line = line };
-		file = debug_unit_file(unit, function->call_file);
-		line = function->call_line;
-	}
-	return depth < capacity ? depth : capacity;
+	return found ? debug_unit_find(debug_info_unit(info, found->value), address, frames, capacity) : 0;
 }

@@ -22,12 +22,17 @@ struct debug_scope {
 	uint32_t call_file, call_line;
 };
 
-/* Initialise with {0}. Names of functions are libdw's and live until dwarf_end(); those of files are in a table. */
+/*
+ * Initialise with {0}. Of a unit that was decoded, names of functions are libdw's and live until dwarf_end(), and those
+ * of files are in a table; of one that the worker sent, all are in text.
+ */
 struct debug_unit {
 	ARRAY(struct line_row) rows;
 	ARRAY(const char *) files;
 	struct range_table ranges; /* value: position in scopes */
 	ARRAY(struct debug_scope) scopes;
+	char *text; /* NULL: names are somebody else's */
+	int code;   /* 0; -ENOEXEC, -ENOMEM: what was good is here */
 };
 
 /* Decode parts of the unit; line_section: the bytes of .debug_line, NULL none; files: for
@@ -38,9 +43,17 @@ int debug_unit_read_lines(struct debug_unit *unit, Dwarf_Die *die, const Elf_Dat
 int debug_unit_read_scopes(struct debug_unit *unit, Dwarf_Die *die);
 void debug_unit_free(struct debug_unit *unit);
 
-/* The row for an address, or NULL. */
-const struct line_row *debug_unit_row(const struct debug_unit *unit, uint64_t address);
-/* A file's name, or NULL. */
-const char *debug_unit_file(const struct debug_unit *unit, uint32_t file);
+/* One function at an address. Strings live as long as the unit. */
+struct debug_frame {
+	const char *name; /* as the linker knows it if it does (mangled), else as in the source; NULL not known */
+	const char *file; /* NULL not known */
+	uint32_t line;    /* 0 not known */
+};
+
+/*
+ * The functions at an ELF virtual address, the outermost first and what is inlined into it after. Returns how many, at
+ * most capacity (the innermost are left out); 0 when there is no debug information for the address.
+ */
+size_t debug_unit_find(const struct debug_unit *unit, uint64_t address, struct debug_frame *frames, size_t capacity);
 
 #endif

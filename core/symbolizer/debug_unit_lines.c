@@ -30,14 +30,6 @@ static bool has_sane_program(Dwarf_Die *die, const Elf_Data *section)
 	return (length < swapped ? length : swapped) <= PROGRAM_SIZE_MAX || section->d_size <= PROGRAM_SIZE_MAX;
 }
 
-void debug_unit_free(struct debug_unit *unit)
-{
-	array_free(&unit->rows);
-	array_free(&unit->files);
-	range_table_free(&unit->ranges);
-	array_free(&unit->scopes);
-}
-
 /* A file's name with the folder in which the compiler ran, where it is relative to that; NULL when out of memory. */
 static const char *full_name(Dwarf_Die *die, const char *name, struct string_table *files)
 {
@@ -119,20 +111,4 @@ int debug_unit_read_lines(struct debug_unit *unit, Dwarf_Die *die, const Elf_Dat
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-const struct line_row *debug_unit_row(const struct debug_unit *unit, uint64_t address)
-{
-	const struct line_row *rows = unit->rows.items;
-	size_t first = 0;
-	/* As in range_table_find(). */
-	for (size_t left = unit->rows.count; left > 1; left -= left / 2)
-		first += left / 2 * (rows[first + left / 2].address <= address);
-	bool is_found = unit->rows.count && rows[first].address <= address && rows[first].file != LINE_ROW_END;
-	return is_found ? &rows[first] : NULL;
-}
-
-const char *debug_unit_file(const struct debug_unit *unit, uint32_t file)
-{
-	return file < unit->files.count ? unit->files.items[file] : NULL;
 }

@@ -12,6 +12,9 @@
 /* The symbol names of the largest programs (browsers, tensor libraries with debug info) have some 200 MiB. */
 #define SECTION_SIZE_MAX ((uint64_t)512 << 20)
 
+/* 65,279 sections with names of 1,000 bytes. */
+#define SECTION_NAMES_SIZE_MAX ((uint64_t)64 << 20)
+
 /* libelf allocates for each section that the header claims; executables have far fewer than the 16-bit limit. */
 static bool has_sane_counts(const struct elf_file *file)
 {
@@ -62,7 +65,7 @@ int elf_file_open(struct elf_file *file, int descriptor)
 	file->size = (uint64_t)status.st_size;
 	elf_version(EV_CURRENT);
 	if (!has_extended_numbering(descriptor))
-		file->elf = elf_begin(descriptor, ELF_C_READ, NULL);
+		file->elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
 	return begin(file);
 }
 
@@ -91,25 +94,6 @@ void elf_file_close(struct elf_file *file)
 	*file = ELF_FILE_NONE;
 }
 
-/* Package managers and install(1) replace a file and do not truncate it, so what root alone can write stays whole. */
-static bool is_writable_by_root_only(int descriptor)
-{
-	struct stat status;
-	return fstat(descriptor, &status) == 0 && status.st_uid == 0 && !(status.st_mode & (S_IWGRP | S_IWOTH));
-}
-
-bool elf_file_map(struct elf_file *file)
-{
-	if (file->descriptor < 0 || !is_writable_by_root_only(file->descriptor))
-		return false;
-	Elf *mapped = elf_begin(file->descriptor, ELF_C_READ_MMAP, NULL);
-	if (!mapped)
-		return false;
-	elf_end(file->elf);
-	file->elf = mapped;
-	return true;
-}
-
 void elf_file_forget_descriptor(struct elf_file *file)
 {
 	if (file->descriptor < 0)
@@ -127,18 +111,45 @@ size_t elf_file_build_id(const struct elf_file *file, const uint8_t **build_id)
 	return size > 0 && bits ? (size_t)size : 0;
 }
 
+/* The bytes of the names of sections; NULL none. */
+static Elf_Data *section_names(const struct elf_file *file)
+{
+	size_t position;
+	if (elf_getshdrstrndx(file->elf, &position))
+		return NULL;
+	Elf_Data *names = elf_rawdata(elf_getscn(file->elf, position), NULL);
+	return names && names->d_buf && names->d_size <= SECTION_NAMES_SIZE_MAX ? names : NULL;
+}
+
+bool elf_file_names_end(const struct elf_file *file)
+{
+	Elf_Data *names = section_names(file);
+	return names && names->d_size && !((const char *)names->d_buf)[names->d_size - 1];
+}
+
+/* Not elf_strptr(), which looks through all names for the end of each one. */
+static bool has_name(const Elf_Data *names, size_t offset, const char *name, size_t size)
+{
+	return offset < names->d_size && size <= names->d_size - offset &&
+	       memcmp((const char *)names->d_buf + offset, name, size) == 0;
+}
+
+bool elf_file_has_name_prefix(const struct elf_file *file, const GElf_Shdr *header, const char *prefix)
+{
+	const Elf_Data *names = section_names(file);
+	return names && has_name(names, header->sh_name, prefix, strlen(prefix));
+}
+
 Elf_Scn *elf_file_section(const struct elf_file *file, const char *name, uint32_t type, GElf_Shdr *header)
 {
-	size_t names;
-	if (name && elf_getshdrstrndx(file->elf, &names))
+	const Elf_Data *names = name ? section_names(file) : NULL;
+	size_t size = name ? strlen(name) + 1 : 0;
+	if (name && !names)
 		return NULL;
-	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
-		if (!gelf_getshdr(section, header))
-			continue;
-		const char *section_name = name ? elf_strptr(file->elf, names, header->sh_name) : NULL;
-		if (name ? section_name && strcmp(section_name, name) == 0 : header->sh_type == type)
+	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));)
+		if (gelf_getshdr(section, header) &&
+		    (name ? has_name(names, header->sh_name, name, size) : header->sh_type == type))
 			return section;
-	}
 	return NULL;
 }
 
@@ -168,5 +179,22 @@ bool elf_file_segments(const struct elf_file *file, elf_segment_array *segments)
 		if (!array_push(segments, segment))
 			return false;
 	}
+	return true;
+}
+
+bool elf_segments_address(const elf_segment_array *segments, uint64_t file_offset, uint64_t *address)
+{
+	const struct elf_segment *found = NULL;
+	for (size_t i = 0; i < segments->count; i++) {
+		const struct elf_segment *segment = &segments->items[i];
+		if (file_offset < segment->file_offset || file_offset - segment->file_offset >= segment->size)
+			continue;
+		/* Segments can share a page of the file; it is the code that runs. */
+		if (!found || (segment->executable && !found->executable))
+			found = segment;
+	}
+	if (!found)
+		return false;
+	*address = found->address + (file_offset - found->file_offset);
 	return true;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/cleanup.h"
 #include "symbolizer/elf_symbols.h"
 
@@ -17,25 +18,8 @@ void image_free(struct image *image)
 	free(image);
 }
 
-bool image_address(const struct image *image, uint64_t file_offset, uint64_t *address)
-{
-	const struct elf_segment *found = NULL;
-	for (size_t i = 0; i < image->segments.count; i++) {
-		const struct elf_segment *segment = &image->segments.items[i];
-		if (file_offset < segment->file_offset || file_offset - segment->file_offset >= segment->size)
-			continue;
-		/* Segments can share a page of the file; it is the code that runs. */
-		if (!found || (segment->executable && !found->executable))
-			found = segment;
-	}
-	if (!found)
-		return false;
-	*address = found->address + (file_offset - found->file_offset);
-	return true;
-}
-
 /* The files that one image's symbols come from. */
-struct image_files {
+struct elf_files {
 	struct elf_file *image;
 	struct elf_file debug, mini; /* ELF_FILE_NONE where there is none, or it is not needed */
 };
@@ -45,11 +29,11 @@ static bool add_symbols(struct image *image, const struct elf_file *elf, uint32_
 {
 	long added = elf->elf ? elf_symbols_add(elf, type, builder) : 0;
 	if (added == -ENOEXEC)
-		image->damaged++;
+		image->damage |= IMAGE_SYMBOLS_DAMAGED;
 	return added != -ENOMEM;
 }
 
-static bool read_symbols(struct image *image, const struct image_files *files)
+static bool read_symbols(struct image *image, const struct elf_files *files)
 {
 	struct symbol_builder builder = { 0 };
 	CLEANUP_FREE char *stub_names = NULL;
@@ -64,44 +48,57 @@ static bool read_symbols(struct image *image, const struct image_files *files)
 }
 
 /* Opens what was taken out of the image and is wanted. */
-static void open_debug_files(struct image *image, struct image_files *files, const struct image_place *place,
+static void open_debug_files(struct image *image, struct elf_files *files, const struct debug_file_finder *finder,
 			     bool lines)
 {
 	GElf_Shdr header;
 	bool has_symbols = elf_file_section(files->image, NULL, SHT_SYMTAB, &header) != NULL;
 	if (has_symbols && (!lines || debug_info_exists(files->image)))
 		return;
-	int code = debug_file_open(&files->debug, files->image, place);
+	int code = debug_file_open(&files->debug, files->image, finder);
 	if (code && code != -ENOENT)
-		image->damaged++;
+		image->damage |= IMAGE_DEBUG_FILE_UNUSABLE;
 	if (!code || has_symbols)
 		return;
 	code = debug_file_open_mini(&files->mini, files->image);
 	if (code && code != -ENOENT)
-		image->damaged++;
+		image->damage |= IMAGE_DEBUG_FILE_UNUSABLE;
 }
 
-static void read_debug_info(struct image *image, struct image_files *files, const struct image_place *place)
+static void read_debug_info(struct image *image, struct elf_files *files, const struct debug_file_finder *finder)
 {
 	struct elf_file *source = debug_info_exists(files->image) ? files->image : &files->debug;
 	if (!source->elf || !debug_info_exists(source))
 		return;
-	image->debug_info = debug_info_new(source, place);
+	image->debug_info = debug_info_new(source, finder);
 	if (!image->debug_info)
-		image->damaged++;
+		image->damage |= IMAGE_DEBUG_INFO_UNUSABLE;
 }
 
-struct image *image_new(struct elf_file *elf, const struct image_place *place, bool lines)
+static void read_build_id(struct image *image, const struct elf_file *elf)
 {
-	struct image_files files = { .image = elf, .debug = ELF_FILE_NONE, .mini = ELF_FILE_NONE };
+	const uint8_t *build_id;
+	size_t size = elf_file_build_id(elf, &build_id);
+	if (!size || size > sizeof image->build_id)
+		return;
+	image->build_id_size = (uint32_t)size;
+	memcpy(image->build_id, build_id, size);
+}
+
+struct image *image_new(struct elf_file *elf, const struct debug_file_finder *finder, bool lines)
+{
+	struct elf_files files = { .image = elf, .debug = ELF_FILE_NONE, .mini = ELF_FILE_NONE };
 	struct image *image = calloc(1, sizeof *image);
 	if (image) {
-		open_debug_files(image, &files, place, lines);
+		read_build_id(image, elf);
+		if (elf->header.e_shnum && !elf_file_names_end(elf))
+			image->damage |= IMAGE_SECTION_NAMES_DAMAGED;
+		open_debug_files(image, &files, finder, lines);
 		if (!elf_file_segments(elf, &image->segments) || !read_symbols(image, &files)) {
 			image_free(image);
 			image = NULL;
 		} else if (lines) {
-			read_debug_info(image, &files, place);
+			read_debug_info(image, &files, finder);
 		}
 	}
 	elf_file_close(elf);

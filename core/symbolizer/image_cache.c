@@ -3,57 +3,70 @@
 #include "symbolizer/image_cache.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "symbolizer/image_files.h"
 #include "symbolizer/mapped_file.h"
 #include "symbolizer/vdso.h"
 
-/* What says that two mappings have the same content. All zero and then filled, so that it can be compared as bytes. */
+/*
+ * What says that two mappings have the same functions: the file, and where its debug files were looked for, which the
+ * first process that had it mapped must not decide for others. All zero and then filled, to be compared as bytes.
+ */
 struct image_key {
-	struct file_identity identity; /* for files without a build id */
-	uint8_t build_id[IAPROF_BUILD_ID_SIZE_MAX];
-	uint32_t build_id_size;
+	struct file_identity file;
+	uint64_t root_device, root_inode; /* 0 iaprof's own */
+	uint64_t path[2];                 /* a hash of it */
 };
 
 struct image_entry {
 	struct image_key key;
-	struct image *image; /* NULL: damaged */
+	struct remote_image *image; /* NULL: refused */
+	int code;
 };
 
 /* The answer for one mapping of one process, so that the file is not looked for again with each address. */
 struct recent {
 	uint32_t process, mapping; /* serial numbers; 0 none */
 	int code;
-	struct image *image;
+	struct remote_image *image;
 };
 
 /* More pairs than this only cost another look: what grows with the number of processes is not kept. */
 #define RECENT_COUNT 4096
 
+/* Readers of debug information that are kept for the next unit; more of them are ended, the one used longest ago first.
+ */
+#define READERS_MAX 16
+
 struct image_cache {
-	const char *debug_path;
-	bool lines, live;
+	struct image_cache_options options;
+	struct remote_image_context context;
 	uint64_t begin; /* CLOCK_MONOTONIC ns: mappings whose start is not known are older than the cache */
 	ARRAY(struct image_entry) entries;
 	struct hash_index index;
 	struct recent recent[RECENT_COUNT];
 	bool vdso_tried;
-	struct image *vdso;
+	struct remote_image *vdso;
 	uint64_t vdso_size;
-	struct image_key vdso_key;
 	uint64_t failed;
+	bool gave_up; /* on images that were put off */
 };
 
-struct image_cache *image_cache_new(const char *debug_path, bool lines, bool live)
+struct image_cache *image_cache_new(const struct image_cache_options *options)
 {
 	struct image_cache *cache = calloc(1, sizeof *cache);
 	if (!cache)
 		return NULL;
-	cache->debug_path = debug_path;
-	cache->lines = lines;
-	cache->live = live;
+	cache->options = *options;
+	cache->context = (struct remote_image_context){ .pool = options->pool, .budget = options->budget };
 	cache->begin = clock_monotonic();
 	return cache;
 }
@@ -63,10 +76,10 @@ void image_cache_free(struct image_cache *cache)
 	if (!cache)
 		return;
 	for (size_t i = 0; i < cache->entries.count; i++)
-		image_free(cache->entries.items[i].image);
+		remote_image_free(cache->entries.items[i].image, &cache->context);
 	array_free(&cache->entries);
 	hash_index_free(&cache->index);
-	image_free(cache->vdso);
+	remote_image_free(cache->vdso, &cache->context);
 	free(cache);
 }
 
@@ -75,24 +88,15 @@ void image_cache_count(const struct image_cache *cache, uint64_t *images, uint64
 	*images = cache->vdso != NULL;
 	*failed = cache->failed;
 	for (size_t i = 0; i < cache->entries.count; i++) {
-		const struct image *image = cache->entries.items[i].image;
+		const struct remote_image *image = cache->entries.items[i].image;
 		*images += image != NULL;
-		*failed += image ? image->damaged : 1;
-		if (image && image->debug_info)
-			*failed += debug_info_failed(image->debug_info);
+		*failed += image ? (uint64_t)__builtin_popcount(image->damage) + image->units_damaged : 1;
 	}
-}
-
-static void set_build_id(struct image_key *key, const uint8_t *build_id, size_t size)
-{
-	key->build_id_size = (uint32_t)(size < sizeof key->build_id ? size : sizeof key->build_id);
-	if (key->build_id_size)
-		memcpy(key->build_id, build_id, key->build_id_size);
 }
 
 static uint64_t key_hash(const struct image_key *key)
 {
-	return hash_bytes(key, sizeof *key, 0);
+	return hash_bytes(key, sizeof *key);
 }
 
 static uint64_t rehash(const void *context, uint32_t position)
@@ -110,100 +114,204 @@ static struct image_entry *find(struct image_cache *cache, const struct image_ke
 	return NULL;
 }
 
-/* Takes the image over; NULL stands for a damaged one. */
-static int add(struct image_cache *cache, const struct image_key *key, struct image *image)
+/* Takes the image over. */
+static int add(struct image_cache *cache, const struct image_entry *entry)
 {
-	struct image_entry entry = { .key = *key, .image = image };
-	if (!array_push(&cache->entries, entry)) {
-		image_free(image);
+	if (!array_push(&cache->entries, *entry)) {
+		remote_image_free(entry->image, &cache->context);
 		return -ENOMEM;
 	}
-	if (!hash_index_add(&cache->index, key_hash(key), (uint32_t)(cache->entries.count - 1), rehash, cache)) {
+	if (!hash_index_add(&cache->index, key_hash(&entry->key), (uint32_t)(cache->entries.count - 1), rehash,
+			    cache)) {
 		cache->entries.count--;
-		image_free(image);
+		remote_image_free(entry->image, &cache->context);
 		return -ENOMEM;
 	}
-	return image ? 0 : -ENOEXEC;
+	return entry->code;
 }
 
-static int get_file(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
-		    struct image **image)
+/* Ends the reader that was used longest ago when there are too many. */
+static void limit_readers(struct image_cache *cache)
 {
-	struct image_key key = { 0 };
-	set_build_id(&key, mapping->build_id, mapping->build_id_size);
-	struct image_entry *entry = key.build_id_size ? find(cache, &key) : NULL;
-	if (entry) {
-		*image = entry->image;
-		return entry->image ? 0 : -ENOEXEC;
+	struct remote_image *oldest = NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < cache->entries.count; i++) {
+		struct remote_image *image = cache->entries.items[i].image;
+		if (!image || image->child.socket < 0)
+			continue;
+		count++;
+		if (!oldest || image->used < oldest->used)
+			oldest = image;
 	}
+	if (count > READERS_MAX)
+		remote_image_rest(oldest, &cache->context);
+}
+
+/* Asks no file server, which might not reply. False when nothing tells the root from others. */
+static bool make_key(const struct process *process, const char *path, const struct file_identity *file,
+		     struct image_key *key)
+{
+	struct statx status;
+	memset(key, 0, sizeof *key);
+	key->file = *file;
+	hash_fingerprint(path, strlen(path), key->path);
+	if (process->root < 0)
+		return true;
+	if (statx(process->root, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status))
+		return false;
+	key->root_device = makedev(status.stx_dev_major, status.stx_dev_minor);
+	key->root_inode = status.stx_ino;
+	return true;
+}
+
+static int load(struct image_cache *cache, const struct mapped_file *file, int root, const char *path,
+		enum budget_patience patience, struct remote_image **image)
+{
+	struct image_files files = { .broker = cache->options.broker,
+				     .budget = cache->options.budget,
+				     .debug_path = cache->options.debug_path,
+				     .root = root,
+				     .path = path[0] == '/' && root != PROCESS_ROOT_UNREACHABLE ? path : NULL,
+				     .image = &file->identity };
+	struct debug_file_finder finder = { .context = &files, .open = image_files_open };
+	return remote_image_load(image, &cache->context,
+				 &(struct remote_image_request){ .descriptor = file->descriptor,
+								 .file = &file->identity,
+								 .path = path,
+								 .lines = cache->options.lines,
+								 .patience = patience,
+								 .own_root = root == PROCESS_ROOT_OWN,
+								 .finder = &finder });
+}
+
+static int check_build_id(const struct remote_image *image, const struct mapping *mapping)
+{
+	if (!mapping->build_id_size)
+		return 0;
+	/* A mapping has room for 20 bytes; a longer build id arrives cut. */
+	bool is_same =
+		image->build_id_size == mapping->build_id_size ||
+		(image->build_id_size > mapping->build_id_size && mapping->build_id_size == IAPROF_BUILD_ID_SIZE_MAX);
+	return is_same && !memcmp(mapping->build_id, image->build_id, mapping->build_id_size) ? 0 : -ESTALE;
+}
+
+/* The file is read once, however many processes have it mapped, and as long as nobody changes it. */
+static int get_file(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
+		    enum budget_patience patience, struct remote_image **image)
+{
+	bool live = cache->options.live;
+	/* The process's user is charged for waits, not the owner of the file. */
+	struct file_identity who = { .owner = process->user, .mode = BUDGET_NEVER_TRUSTED };
 	struct mapped_file file;
-	uint64_t latest = !cache->live ? 0 : mapping->begin ? mapping->begin : cache->begin;
-	int code = mapped_file_open(&file, process, mapping, latest, cache->live);
-	if (code && code != -ENOEXEC) {
+	struct mapped_file_request request = {
+		.process = process,
+		.mapping = mapping,
+		.latest = !live            ? 0
+			  : mapping->begin ? mapping->begin
+					   : cache->begin,
+		.live = live,
+		.deadline = budget_deadline(cache->options.budget, &who, BUDGET_FULL),
+	};
+	uint64_t begin = clock_monotonic();
+	int code = budget_is_spent(cache->options.budget, &who)
+			   ? -EDQUOT
+			   : mapped_file_open(&file, cache->options.broker, &request);
+	if (code) {
 		cache->failed++;
+		if (code != -ENOENT && code != -ESTALE && code != -ENODATA)
+			budget_refuse(cache->options.budget, &who, mapping->path, broker_reason(code),
+				      code == -ETIMEDOUT ? clock_monotonic() - begin : 0);
 		return code;
 	}
-	if (!key.build_id_size) {
-		key.identity = file.identity;
-		entry = find(cache, &key);
-		if (entry) {
-			elf_file_close(&file.elf);
-			*image = entry->image;
-			return entry->image ? 0 : -ENOEXEC;
-		}
+	CLEANUP_CLOSE int descriptor = file.descriptor;
+	struct image_key key;
+	if (!make_key(process, mapping->path, &file.identity, &key))
+		return -ENODATA;
+	struct image_entry *known = find(cache, &key);
+	if (!known) {
+		struct image_entry entry = { .key = key };
+		entry.code = load(cache, &file, process->root, mapping->path, patience, &entry.image);
+		if (entry.code == -EAGAIN)
+			return entry.code;
+		code = add(cache, &entry);
+		if (code)
+			return code;
+		limit_readers(cache);
+		known = &cache->entries.items[cache->entries.count - 1];
 	}
-	struct image *made = NULL;
-	if (!code) {
-		struct image_place place = { .root = process->root,
-					     .path = mapping->path,
-					     .debug_path = cache->debug_path };
-		made = image_new(&file.elf, &place, cache->lines);
-		if (!made)
-			return -ENOMEM;
-	}
-	code = add(cache, &key, made);
-	*image = code ? NULL : made;
+	*image = known->image;
+	code = known->code ? known->code : check_build_id(known->image, mapping);
+	cache->failed += code == -ESTALE;
 	return code;
 }
 
-static int get_vdso(struct image_cache *cache, const struct mapping *mapping, struct image **image)
+static int get_vdso(struct image_cache *cache, const struct mapping *mapping, struct remote_image **image)
 {
 	if (!cache->vdso_tried) {
 		cache->vdso_tried = true;
-		struct elf_file elf;
-		if (vdso_open(&elf, &cache->vdso_size) == 0) {
-			const uint8_t *build_id;
-			size_t size = elf_file_build_id(&elf, &build_id);
-			set_build_id(&cache->vdso_key, build_id, size);
-			struct image_place place = { .root = -1, .debug_path = cache->debug_path };
-			cache->vdso = image_new(&elf, &place, false);
-		}
+		CLEANUP_CLOSE int descriptor = vdso_open(&cache->vdso_size);
+		struct mapped_file file = { .descriptor = descriptor };
+		if (descriptor >= 0)
+			load(cache, &file, -1, mapping->path, BUDGET_FULL, &cache->vdso);
 	}
 	if (!cache->vdso)
 		return -ENODATA;
 	/* All processes of one running kernel have the same one; a replay may be of another kernel. */
-	struct image_key key = { 0 };
-	set_build_id(&key, mapping->build_id, mapping->build_id_size);
-	bool same = key.build_id_size ? memcmp(&key, &cache->vdso_key, sizeof key) == 0
-				      : cache->live && vdso_is_same(mapping, cache->vdso_size);
+	bool same = mapping->build_id_size ? !check_build_id(cache->vdso, mapping)
+					   : cache->options.live && vdso_is_same(mapping, cache->vdso_size);
 	*image = cache->vdso;
 	return same ? 0 : -ENODATA;
 }
 
-int image_cache_get(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
-		    struct image **image)
+size_t image_cache_lines(struct image_cache *cache, struct remote_image *image, uint64_t address,
+			 struct debug_frame *frames, size_t capacity)
+{
+	size_t count = remote_image_lines(image, &cache->context, address, frames, capacity);
+	limit_readers(cache);
+	return count;
+}
+
+static int get(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
+	       enum budget_patience patience, struct remote_image **image)
 {
 	uint64_t hash = hash_u64((uint64_t)process->serial << 32 | mapping->serial);
 	struct recent *recent = &cache->recent[hash % RECENT_COUNT];
-	if (recent->process != process->serial || recent->mapping != mapping->serial) {
+	bool is_known = recent->process == process->serial && recent->mapping == mapping->serial;
+	if (!is_known || (recent->code == -EAGAIN && patience == BUDGET_FULL)) {
 		*recent = (struct recent){ .process = process->serial, .mapping = mapping->serial };
 		if (strcmp(mapping->path, "[vdso]") == 0)
 			recent->code = get_vdso(cache, mapping, &recent->image);
 		else if (mapping->path[0] == '/')
-			recent->code = get_file(cache, process, mapping, &recent->image);
+			recent->code = get_file(cache, process, mapping, patience, &recent->image);
 		else
 			recent->code = -ENODATA;
 	}
+	if (recent->code == -EAGAIN && cache->gave_up) {
+		recent->code = -ETIMEDOUT;
+		budget_refuse(cache->options.budget, NULL, mapping->path, "the run ended before it was read", 0);
+	}
 	*image = recent->image;
 	return recent->code;
+}
+
+int image_cache_get(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
+		    struct remote_image **image)
+{
+	return get(cache, process, mapping, cache->gave_up ? BUDGET_QUICK : BUDGET_FULL, image);
+}
+
+void image_cache_look_ahead(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
+			    uint64_t address, enum budget_patience patience)
+{
+	struct remote_image *image;
+	if (get(cache, process, mapping, patience, &image) || !image->units.count ||
+	    !remote_image_address(image, address - mapping->start + mapping->file_offset, &address))
+		return;
+	remote_image_look_ahead(image, &cache->context, address);
+	limit_readers(cache);
+}
+
+void image_cache_give_up(struct image_cache *cache)
+{
+	cache->gave_up = true;
 }

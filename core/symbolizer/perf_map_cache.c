@@ -4,55 +4,81 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/stat.h>
+#include "base/channel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "symbolizer/perf_map.h"
 #include "symbolizer/regular_file.h"
+#include "symbolizer/worker/worker_message.h"
 
-/* Processes with generated code that are sampled at the same time; more only cost reading a map again. */
+/* Processes with generated code that are sampled at the same time; more only cost another look. */
 #define SLOT_COUNT 64
+/* Maps that are kept read; more only cost reading one again. */
+#define MAP_COUNT 16
 /* /proc/PID/stat counts in ticks of 10 ms, file systems stamp in ticks of up to 10 ms. */
 #define CLOCK_SLACK (20 * INT64_C(1000000))
-#define CHUNK_SIZE ((size_t)1 << 20)
+
+/* A file, which several processes may have under different names. */
+struct map {
+	struct file_identity identity; /* as it was when it was read last */
+	struct worker_child child;     /* socket -1: the place is free */
+	uint64_t memory;               /* of its child, taken from the budget */
+	uint64_t used;                 /* CLOCK_MONOTONIC ns */
+};
 
 struct slot {
-	uint32_t process; /* serial number, 0 none */
-	struct perf_map map;
-	ino_t inode;
-	off_t taken; /* bytes of the file that are in map */
-	off_t size;  /* of the file when it was read last */
+	uint32_t process;          /* serial number, 0 none */
+	struct file_identity file; /* inode 0: none */
 	bool refused;
 };
 
 struct perf_map_cache {
+	struct broker *broker;
+	struct worker_pool *pool;
+	struct budget *budget;
 	struct slot slots[SLOT_COUNT];
+	struct map maps[MAP_COUNT];
 	uint64_t failed;
+	char name[IAPROF_STRING_LENGTH_MAX + 1]; /* of the function that was found last */
 };
 
 /* What /proc says about a process, for as long as it runs. */
 struct process_facts {
-	uint32_t user;          /* effective user id */
+	uint32_t user, group;   /* effective ids */
 	uint32_t namespace_pid; /* its pid in its own PID namespace */
 	int64_t begin;          /* CLOCK_REALTIME ns */
 };
 
-struct perf_map_cache *perf_map_cache_new(void)
+struct perf_map_cache *perf_map_cache_new(struct broker *broker, struct worker_pool *pool, struct budget *budget)
 {
-	return calloc(1, sizeof(struct perf_map_cache));
+	struct perf_map_cache *cache = calloc(1, sizeof *cache);
+	if (!cache)
+		return NULL;
+	cache->broker = broker;
+	cache->pool = pool;
+	cache->budget = budget;
+	for (size_t i = 0; i < MAP_COUNT; i++)
+		cache->maps[i].child = WORKER_CHILD_NONE;
+	return cache;
+}
+
+static void end_map(struct perf_map_cache *cache, struct map *map)
+{
+	worker_child_end(cache->pool, &map->child);
+	budget_give_back(cache->budget, &map->identity, map->memory);
+	*map = (struct map){ .child = WORKER_CHILD_NONE };
 }
 
 void perf_map_cache_free(struct perf_map_cache *cache)
 {
 	if (!cache)
 		return;
-	for (size_t i = 0; i < SLOT_COUNT; i++)
-		perf_map_free(&cache->slots[i].map);
+	for (size_t i = 0; i < MAP_COUNT; i++)
+		end_map(cache, &cache->maps[i]);
 	free(cache);
 }
 
@@ -76,6 +102,8 @@ static bool read_status(uint32_t pid, struct process_facts *facts)
 	while (file && fgets(line, sizeof line, file)) {
 		if (sscanf(line, "Uid: %*u %u", &facts->user) == 1)
 			has_user = true;
+		if (sscanf(line, "Gid: %*u %u", &facts->group) == 1)
+			continue;
 		/* "NSpid:	4711	12	1": the last one is what the process itself sees. */
 		if (strncmp(line, "NSpid:", 6) == 0) {
 			size_t length = strlen(line);
@@ -108,8 +136,22 @@ static bool read_begin(uint32_t pid, struct process_facts *facts)
 	return true;
 }
 
+/*
+ * Whose rights count for a process's map. A process that ended has those of the user that it was seen with; without
+ * them (root's, and what hides itself) only in our own file system, where nobody else makes a file that is root's.
+ */
+static bool choose_user(const struct process *process, bool running, struct process_facts *facts)
+{
+	if (running)
+		return true;
+	facts->user = process->user;
+	facts->group = process->user ? 65534 : 0;
+	return process->user || process->root == PROCESS_ROOT_OWN;
+}
+
 /* Opens the map. Returns a descriptor or a negative errno; -ENOENT when the process has none. */
-static int open_map(const struct process *process, struct stat *status)
+static int open_map(struct perf_map_cache *cache, const struct process *process, struct file_identity *identity,
+		    char path[64])
 {
 	struct process_facts facts = { .namespace_pid = process->pid };
 	bool running =
@@ -122,86 +164,175 @@ static int open_map(const struct process *process, struct stat *status)
 	} else if (!running) {
 		return -ESTALE; /* nothing says that a map with this number is not an older process's */
 	}
-	char path[64];
-	snprintf(path, sizeof path, "/tmp/perf-%u.map", facts.namespace_pid);
+	if (!choose_user(process, running, &facts))
+		return -EACCES;
+	snprintf(path, 64, "/tmp/perf-%u.map", facts.namespace_pid);
 	CLEANUP_CLOSE int own_root = process->root < 0 && running ? process_root_open(process->pid) : -1;
 	if (process->root == PROCESS_ROOT_UNREACHABLE && own_root < 0)
 		return -ENOENT; /* our own /tmp is not the process's */
 	/* /tmp is open to everybody: no symbolic link at the end, and a trustworthy owner. */
+	struct file_request request = { .path = path,
+					.root = process->root >= 0 ? process->root : own_root,
+					.user = facts.user,
+					.group = facts.group,
+					.user_mounts = process->user_mounts };
+	uint64_t begin = clock_monotonic();
+	struct file_identity who = { .owner = facts.user, .mode = BUDGET_NEVER_TRUSTED };
+	if (budget_is_spent(cache->budget, &who))
+		return -ETIMEDOUT;
 	CLEANUP_CLOSE int descriptor =
-		regular_file_open(process->root >= 0 ? process->root : own_root, path, O_NOFOLLOW);
+		broker_open(cache->broker, &request, budget_deadline(cache->budget, &who, BUDGET_FULL), identity);
+	if (descriptor == -ETIMEDOUT)
+		budget_charge(cache->budget, &who, clock_monotonic() - begin);
 	if (descriptor < 0)
 		return descriptor;
-	if (fstat(descriptor, status))
-		return -errno;
-	if (status->st_uid != 0 && status->st_uid != geteuid() && (!running || status->st_uid != facts.user))
+	if (identity->owner != 0 && identity->owner != geteuid() && identity->owner != facts.user)
 		return -EACCES;
 	/* Process numbers are used again and nobody removes the maps: an older one is another process's. */
-	if (status->st_mtim.tv_sec * (int64_t)NANOSECONDS_PER_SECOND + status->st_mtim.tv_nsec <
-	    facts.begin - CLOCK_SLACK)
+	if (identity->modified < facts.begin - CLOCK_SLACK)
 		return -ESTALE;
-	if ((uint64_t)status->st_size > PERF_MAP_SIZE_MAX)
-		return -EFBIG;
 	return STEAL_DESCRIPTOR(descriptor);
 }
 
-/* Adds what is in the file after what was taken. */
-static int read_more(struct slot *slot, int descriptor)
+/* Inode numbers are used again: who owns the file and when it was made tell it from the next one. */
+static bool is_same_file(const struct file_identity *a, const struct file_identity *b)
 {
-	CLEANUP_FREE char *chunk = malloc(CHUNK_SIZE);
-	if (!chunk)
-		return -ENOMEM;
-	while (slot->taken < slot->size) {
-		ssize_t length = pread(descriptor, chunk, CHUNK_SIZE, slot->taken);
-		if (length < 0)
-			return -errno;
-		long taken = perf_map_add(&slot->map, chunk, (size_t)length);
-		if (taken < 0)
-			return (int)taken;
-		if (taken == 0) {
-			/* The last line is still being written; one that fills the buffer is no line of a perf map. */
-			if ((size_t)length < CHUNK_SIZE)
-				break;
-			return -EINVAL;
-		}
-		slot->taken += taken;
+	return a->device == b->device && a->inode == b->inode && a->owner == b->owner && a->mode == b->mode &&
+	       a->born == b->born;
+}
+
+/* The map of a file; NULL: it is not read. */
+static struct map *find_map(struct perf_map_cache *cache, const struct file_identity *file)
+{
+	for (size_t i = 0; i < MAP_COUNT; i++)
+		if (cache->maps[i].child.socket >= 0 && is_same_file(&cache->maps[i].identity, file))
+			return &cache->maps[i];
+	return NULL;
+}
+
+/* A free place, that of the map which was used longest ago if there is none. */
+static struct map *free_map(struct perf_map_cache *cache)
+{
+	struct map *oldest = &cache->maps[0];
+	for (size_t i = 0; i < MAP_COUNT; i++) {
+		if (cache->maps[i].child.socket < 0)
+			return &cache->maps[i];
+		if (cache->maps[i].used < oldest->used)
+			oldest = &cache->maps[i];
 	}
-	return perf_map_index(&slot->map);
+	end_map(cache, oldest);
+	return oldest;
+}
+
+/* Has a child read what is in the file and not in the map. */
+static int ask_to_read(struct perf_map_cache *cache, struct map *map, int descriptor)
+{
+	uint64_t deadline = budget_deadline(cache->budget, &map->identity, BUDGET_FULL);
+	struct worker_perf_map answer;
+	struct channel_answer expected = { .type = WORKER_PERF_MAP, .head = &answer, .head_size = sizeof answer };
+	int code = channel_ask(map->child.socket, WORKER_ADD_PERF_MAP, NULL, 0, descriptor, &expected, deadline);
+	if (!code && expected.rest)
+		code = -EPROTO;
+	if (!code)
+		code = answer.code < 0 ? answer.code : 0;
+	if (code)
+		return code;
+	uint64_t more = answer.memory > map->memory ? answer.memory - map->memory : 0;
+	if (!budget_take(cache->budget, &map->identity, more))
+		return -EDQUOT;
+	map->memory += more;
+	return 0;
+}
+
+/* Reads a file, or what was added to it. */
+static int read_map(struct perf_map_cache *cache, const struct file_identity *identity, int descriptor,
+		    const char *path)
+{
+	uint64_t begin = clock_monotonic();
+	int code = identity->size > PERF_MAP_SIZE_MAX ? -EFBIG : 0;
+	struct map *map = find_map(cache, identity);
+	if (map && map->identity.size == identity->size)
+		return 0;
+	if (map && map->identity.size > identity->size) {
+		end_map(cache, map);
+		map = NULL;
+	}
+	if (!map && !code) {
+		map = free_map(cache);
+		code = worker_child_start(cache->pool, &map->child,
+					  budget_data_limit(cache->budget, identity, BUDGET_FULL));
+	}
+	if (!code) {
+		map->identity = *identity;
+		map->used = begin;
+		code = ask_to_read(cache, map, descriptor);
+	}
+	if (code) {
+		if (map)
+			end_map(cache, map);
+		budget_refuse(cache->budget, identity, path, worker_reason(code), clock_monotonic() - begin);
+	}
+	return code;
 }
 
 static void refresh(struct perf_map_cache *cache, struct slot *slot, const struct process *process)
 {
-	struct stat status;
-	CLEANUP_CLOSE int descriptor = open_map(process, &status);
-	int code = descriptor < 0 ? descriptor : 0;
-	if (!code) {
-		if (slot->inode && (status.st_ino != slot->inode || status.st_size < slot->size)) {
-			perf_map_free(&slot->map);
-			*slot = (struct slot){ .process = slot->process };
-		}
-		if (status.st_size == slot->size)
-			return;
-		slot->inode = status.st_ino;
-		slot->size = status.st_size;
-		code = read_more(slot, descriptor);
-	}
-	if (code && code != -ENOENT && code != -ESTALE && !slot->refused) {
+	struct file_identity identity;
+	char path[64] = "";
+	CLEANUP_CLOSE int descriptor = open_map(cache, process, &identity, path);
+	int code = descriptor < 0 ? descriptor : read_map(cache, &identity, descriptor, path);
+	if (!code)
+		slot->file = identity;
+	if (!code || code == -ENOENT || code == -ESTALE || slot->refused)
+		return;
+	if (descriptor < 0)
+		budget_refuse(cache->budget, NULL, path, broker_reason(code), 0);
+	slot->refused = true;
+	cache->failed++;
+}
+
+/* Asks a map's child. Returns the name, or NULL; a child that fails is ended. */
+static const char *ask(struct perf_map_cache *cache, struct slot *slot, struct map *map, uint64_t address,
+		       uint64_t *start)
+{
+	uint64_t begin = clock_monotonic(), deadline = budget_deadline(cache->budget, &map->identity, BUDGET_FULL);
+	struct worker_find_function request = { .address = address };
+	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
+	struct worker_function answer;
+	struct channel_answer expected = { .type = WORKER_FUNCTION, .head = &answer, .head_size = sizeof answer };
+	int code = channel_ask(map->child.socket, WORKER_FIND_FUNCTION, &part, 1, -1, &expected, deadline);
+	if (!code && (answer.size > IAPROF_STRING_LENGTH_MAX || expected.rest != answer.size))
+		code = -EPROTO;
+	if (!code)
+		code = channel_read(map->child.socket, cache->name, answer.size, deadline);
+	if (code) {
+		budget_refuse(cache->budget, &map->identity, "perf map", worker_reason(code),
+			      clock_monotonic() - begin);
+		end_map(cache, map);
 		slot->refused = true;
-		cache->failed++;
+		return NULL;
 	}
+	cache->name[answer.size] = '\0';
+	*start = answer.start;
+	map->used = clock_monotonic();
+	return answer.size ? cache->name : NULL;
+}
+
+static const char *find(struct perf_map_cache *cache, struct slot *slot, uint64_t address, uint64_t *start)
+{
+	struct map *map = slot->file.inode ? find_map(cache, &slot->file) : NULL;
+	return map ? ask(cache, slot, map, address, start) : NULL;
 }
 
 const char *perf_map_cache_find(struct perf_map_cache *cache, const struct process *process, uint64_t address,
 				uint64_t *start)
 {
 	struct slot *slot = &cache->slots[process->serial % SLOT_COUNT];
-	if (slot->process != process->serial) {
-		perf_map_free(&slot->map);
+	if (slot->process != process->serial)
 		*slot = (struct slot){ .process = process->serial };
-	}
-	const char *name = perf_map_find(&slot->map, address, start);
+	const char *name = find(cache, slot, address, start);
 	if (name || slot->refused)
 		return name;
 	refresh(cache, slot, process);
-	return perf_map_find(&slot->map, address, start);
+	return find(cache, slot, address, start);
 }

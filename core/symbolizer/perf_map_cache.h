@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The perf maps of running and recently ended processes. */
+/* The perf maps of running and recently ended processes, each read by a child of the worker. */
 #ifndef IAPROF_CORE_SYMBOLIZER_PERF_MAP_CACHE_H
 #define IAPROF_CORE_SYMBOLIZER_PERF_MAP_CACHE_H
 
 #include <stdint.h>
+#include "broker/broker.h"
 #include "process/process.h"
+#include "symbolizer/budget.h"
+#include "symbolizer/worker_pool.h"
 
 struct perf_map_cache;
 
-struct perf_map_cache *perf_map_cache_new(void);
+/* All of it outlives the cache. */
+struct perf_map_cache *perf_map_cache_new(struct broker *broker, struct worker_pool *pool, struct budget *budget);
 void perf_map_cache_free(struct perf_map_cache *cache);
 
 /*

@@ -2,6 +2,9 @@
 /* Sorted address ranges: see range_table.h. */
 #include "symbolizer/range_table.h"
 
+/* Code nests some ten levels deep; a table that was made to nest further must not make each look-up slow. */
+#define DEPTH_MAX 4096
+
 static int compare(const void *left, const void *right)
 {
 	const struct range *a = left, *b = right;
@@ -48,7 +51,10 @@ const struct range *range_table_find(const struct range_table *table, uint64_t a
 	for (size_t left = table->count; left > 1; left -= left / 2)
 		first += left / 2 * (table->items[first + left / 2].start <= address);
 	uint32_t position = table->count && table->items[first].start <= address ? (uint32_t)first : RANGE_NONE;
-	while (position != RANGE_NONE && table->items[position].end <= address)
+	for (unsigned step = 0; position != RANGE_NONE && table->items[position].end <= address; step++) {
+		if (step == DEPTH_MAX)
+			return NULL;
 		position = table->items[position].enclosing;
+	}
 	return position == RANGE_NONE ? NULL : &table->items[position];
 }

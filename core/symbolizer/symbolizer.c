@@ -16,6 +16,10 @@
 struct symbolizer {
 	bool live;
 	struct string_table strings;
+	struct broker *broker;
+	struct worker_pool *pool;
+	struct budget budget;
+	atomic_uint_least64_t cost; /* ns of CPU time of broker and worker */
 	struct image_cache *images;
 	struct perf_map_cache *perf_maps;
 	const char *kallsyms_path;
@@ -40,9 +44,17 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 	symbolizer->shown_names.strings = &symbolizer->strings;
 	symbolizer->kallsyms_path = intern(symbolizer, options->kallsyms ? options->kallsyms : DEFAULT_KALLSYMS);
 	const char *debug_path = intern(symbolizer, options->debug_path ? options->debug_path : DEFAULT_DEBUG_PATH);
-	if (symbolizer->kallsyms_path && debug_path) {
-		symbolizer->images = image_cache_new(debug_path, options->lines, options->live);
-		symbolizer->perf_maps = perf_map_cache_new();
+	budget_init(&symbolizer->budget);
+	symbolizer->broker = broker_new();
+	symbolizer->pool = worker_pool_new();
+	if (symbolizer->kallsyms_path && debug_path && symbolizer->broker && symbolizer->pool) {
+		symbolizer->images = image_cache_new(&(struct image_cache_options){ .debug_path = debug_path,
+										    .lines = options->lines,
+										    .live = options->live,
+										    .broker = symbolizer->broker,
+										    .pool = symbolizer->pool,
+										    .budget = &symbolizer->budget });
+		symbolizer->perf_maps = perf_map_cache_new(symbolizer->broker, symbolizer->pool, &symbolizer->budget);
 	}
 	if (!symbolizer->images || !symbolizer->perf_maps) {
 		symbolizer_free(symbolizer);
@@ -57,6 +69,9 @@ void symbolizer_free(struct symbolizer *symbolizer)
 		return;
 	image_cache_free(symbolizer->images);
 	perf_map_cache_free(symbolizer->perf_maps);
+	worker_pool_free(symbolizer->pool);
+	broker_free(symbolizer->broker);
+	budget_free(&symbolizer->budget);
 	kallsyms_free(&symbolizer->kallsyms);
 	shown_names_free(&symbolizer->shown_names);
 	string_table_free(&symbolizer->strings);
@@ -74,6 +89,38 @@ struct symbolizer_statistics symbolizer_statistics(const struct symbolizer *symb
 	image_cache_count(symbolizer->images, &statistics.images, &statistics.images_failed);
 	statistics.images_failed += perf_map_cache_failed(symbolizer->perf_maps);
 	return statistics;
+}
+
+void symbolizer_end_by(struct symbolizer *symbolizer, uint64_t end)
+{
+	budget_end_by(&symbolizer->budget, end);
+}
+
+uint64_t symbolizer_end(struct symbolizer *symbolizer)
+{
+	return atomic_load(&symbolizer->budget.end);
+}
+
+void symbolizer_note_cost(struct symbolizer *symbolizer)
+{
+	atomic_store(&symbolizer->cost, broker_cpu_time(symbolizer->broker) + worker_pool_cpu_time(symbolizer->pool));
+}
+
+uint64_t symbolizer_cost(const struct symbolizer *symbolizer)
+{
+	return atomic_load(&symbolizer->cost);
+}
+
+const char *symbolizer_reading(const struct symbolizer *symbolizer)
+{
+	return atomic_load(&symbolizer->budget.reading);
+}
+
+const struct refusal *symbolizer_refusals(const struct symbolizer *symbolizer, size_t *count, uint64_t *more)
+{
+	*count = symbolizer->budget.refusals.count;
+	*more = symbolizer->budget.refused_more;
+	return symbolizer->budget.refusals.items;
 }
 
 /* Makes a symbol one without a name. */
@@ -98,13 +145,13 @@ static size_t set_deleted(struct symbolizer *symbolizer, struct symbol *symbol)
  * One address of an image; what is the same for all frames is in *common. The function itself has the name that the
  * linker gave it, as in perf; DWARF adds what is inlined, and lines.
  */
-static size_t resolve_in_image(struct symbolizer *symbolizer, struct image *image, struct symbol common,
+static size_t resolve_in_image(struct symbolizer *symbolizer, struct remote_image *image, struct symbol common,
 			       struct symbol *symbols, size_t capacity)
 {
 	struct debug_frame frames[SYMBOLIZER_INLINE_DEPTH_MAX] = { 0 };
 	if (capacity > SYMBOLIZER_INLINE_DEPTH_MAX)
 		capacity = SYMBOLIZER_INLINE_DEPTH_MAX;
-	size_t count = image->debug_info ? debug_info_find(image->debug_info, common.address, frames, capacity) : 0;
+	size_t count = image_cache_lines(symbolizer->images, image, common.address, frames, capacity);
 	uint64_t start;
 	const char *name = symbol_table_find(&image->symbols, common.address, &start);
 	common.offset = name ? common.address - start : 0;
@@ -163,7 +210,7 @@ size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct proce
 	if (is_anonymous(mapping->path))
 		return resolve_generated(symbolizer, process, address, &symbols[0]);
 
-	struct image *image;
+	struct remote_image *image;
 	int code = image_cache_get(symbolizer->images, process, mapping, &image);
 	uint64_t file_offset = address - mapping->start + mapping->file_offset;
 	if (code) {
@@ -173,11 +220,27 @@ size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct proce
 			return set_deleted(symbolizer, &symbols[0]);
 		return set_unknown(symbolizer, &symbols[0]);
 	}
-	if (!image_address(image, file_offset, &symbols[0].address)) {
+	if (image->build_id_size) {
+		symbols[0].build_id = image->build_id;
+		symbols[0].build_id_size = image->build_id_size;
+	}
+	if (!remote_image_address(image, file_offset, &symbols[0].address)) {
 		symbols[0].address = file_offset;
 		return set_unknown(symbolizer, &symbols[0]);
 	}
 	return resolve_in_image(symbolizer, image, symbols[0], symbols, capacity);
+}
+
+void symbolizer_look_ahead(struct symbolizer *symbolizer, const struct process *process, const struct mapping *mapping,
+			   uint64_t address, enum budget_patience patience)
+{
+	if (!is_anonymous(mapping->path))
+		image_cache_look_ahead(symbolizer->images, process, mapping, address, patience);
+}
+
+void symbolizer_give_up(struct symbolizer *symbolizer)
+{
+	image_cache_give_up(symbolizer->images);
 }
 
 size_t symbolizer_resolve_kernel(struct symbolizer *symbolizer, uint64_t address, struct symbol *symbols,

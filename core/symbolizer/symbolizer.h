@@ -14,18 +14,21 @@
 #include <stdint.h>
 #include <iaprof/record.h>
 #include "process/process.h"
+#include "symbolizer/budget.h"
 
 struct symbolizer;
 
 /* One function at an address. Strings belong to the symbolizer and live as long as it does; name is never NULL. */
 struct symbol {
-	const char *name;   /* demangled, or "[unknown]", "[deleted]" with IAPROF_FRAME_UNKNOWN */
-	const char *module; /* path of the file, "[kernel]", "[nf_tables]", "[vdso]"; NULL none */
-	const char *file;   /* source file, NULL not known or not asked for */
-	uint32_t line;      /* 0 not known */
-	uint32_t kind;      /* IAPROF_FRAME_USER, _LINUX_KERNEL or _JIT */
-	uint32_t flags;     /* enum iaprof_frame_flag */
-	uint64_t offset;    /* from the start of the function; 0 for a name from nowhere */
+	const char *name;        /* demangled, or "[unknown]", "[deleted]" with IAPROF_FRAME_UNKNOWN */
+	const char *module;      /* path of the file, "[kernel]", "[nf_tables]", "[vdso]"; NULL none */
+	const char *file;        /* source file, NULL not known or not asked for */
+	uint32_t line;           /* 0 not known */
+	uint32_t kind;           /* IAPROF_FRAME_USER, _LINUX_KERNEL or _JIT */
+	uint32_t flags;          /* enum iaprof_frame_flag */
+	uint64_t offset;         /* from the start of the function; 0 for a name from nowhere */
+	const uint8_t *build_id; /* of the module as it was read; NULL not known */
+	uint32_t build_id_size;
 	uint64_t address; /* in the file's own numbering (ELF virtual address); JIT and Linux kernel: the address itself
 			   */
 };
@@ -51,7 +54,15 @@ void symbolizer_free(struct symbolizer *symbolizer);
 size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct process *process,
 			       const struct mapping *mapping, uint64_t address, struct symbol *symbols,
 			       size_t capacity);
-/* The same for an address in the Linux kernel. */
+/*
+ * Reads what symbolizer_resolve_user() will need of the file that is mapped there. BUDGET_QUICK: only if that is little
+ * work.
+ */
+void symbolizer_look_ahead(struct symbolizer *symbolizer, const struct process *process, const struct mapping *mapping,
+			   uint64_t address, enum budget_patience patience);
+/* From now on, files that were put off are not read any more. */
+void symbolizer_give_up(struct symbolizer *symbolizer);
+/* The same as symbolizer_resolve_user() for an address in the Linux kernel. */
 size_t symbolizer_resolve_kernel(struct symbolizer *symbolizer, uint64_t address, struct symbol *symbols,
 				 size_t capacity);
 
@@ -69,5 +80,17 @@ struct symbolizer_statistics {
 	uint64_t deleted;       /* addresses that got "[deleted]" */
 };
 struct symbolizer_statistics symbolizer_statistics(const struct symbolizer *symbolizer);
+
+/* Nothing that is asked from now on takes longer than until this time (CLOCK_MONOTONIC ns). Any thread. */
+void symbolizer_end_by(struct symbolizer *symbolizer, uint64_t end);
+uint64_t symbolizer_end(struct symbolizer *symbolizer);
+/* Notes what the helper processes cost, for symbolizer_cost(). */
+void symbolizer_note_cost(struct symbolizer *symbolizer);
+/* ns of CPU time that they had used when it was noted last. Any thread. */
+uint64_t symbolizer_cost(const struct symbolizer *symbolizer);
+/* The path of the file that is read now, NULL none; lives as long as the processes' table. Any thread. */
+const char *symbolizer_reading(const struct symbolizer *symbolizer);
+/* Which files were refused and why; *more is how many others. Until the next question. */
+const struct refusal *symbolizer_refusals(const struct symbolizer *symbolizer, size_t *count, uint64_t *more);
 
 #endif

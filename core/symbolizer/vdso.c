@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "base/cleanup.h"
 
 /* Its extent in our own address space; false when there is none. */
@@ -22,17 +23,19 @@ static bool own_range(uint64_t *start, uint64_t *end)
 	return false;
 }
 
-int vdso_open(struct elf_file *elf, uint64_t *size)
+int vdso_open(uint64_t *size)
 {
 	uint64_t start, end;
 	if (!own_range(&start, &end))
 		return -ENOENT;
 	*size = end - start;
-	char *copy = malloc(*size);
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, (const void *)(uintptr_t)start, *size);
-	return elf_file_open_memory(elf, copy, *size);
+	int descriptor = memfd_create("vdso", MFD_CLOEXEC);
+	if (descriptor < 0)
+		return -errno;
+	if (write(descriptor, (const void *)(uintptr_t)start, *size) == (ssize_t)*size)
+		return descriptor;
+	close(descriptor);
+	return -EIO;
 }
 
 bool vdso_is_same(const struct mapping *mapping, uint64_t size)

@@ -231,8 +231,8 @@ struct iaprof_host {
 		IAPROF_PRINTF(4, 5);
 
 	/*
-	 * Sinks only: 1 when the output is standard output, of which there is only one: output_open() fails for a
-	 * second variant; else 0. From prepare() on; on the sink's thread.
+	 * Sinks only: 1 when the output is standard output, a FIFO or a device, of which there is only one:
+	 * output_open() fails for a second variant; else 0. From prepare() on; on the sink's thread.
 	 */
 	int (*output_is_single)(const struct iaprof_host *host);
 
@@ -271,6 +271,18 @@ struct iaprof_host {
 	 */
 	int (*screen_take)(const struct iaprof_host *host, const char *restore);
 	void (*screen_release)(const struct iaprof_host *host);
+
+	/*
+	 * Sinks only, before output_open(): the files will contain what not every user may see, such as addresses of
+	 * the Linux kernel in records. They are created readable by their owner alone; others follow the umask. Those
+	 * of profile() need no call: the core looks whether frames have such addresses.
+	 */
+	void (*output_private)(const struct iaprof_host *host);
+	/*
+	 * Sinks only: as output_flush(), and a file gets its final name already, for one that can be read before it is
+	 * complete. It stays from then on, also when the run fails or is killed. Threads as output_open().
+	 */
+	int (*output_publish)(const struct iaprof_host *host, struct iaprof_output *output);
 };
 
 /* The finest slots of time that a profile is divided into. */

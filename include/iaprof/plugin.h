@@ -28,7 +28,8 @@
  *     destroy       main thread   free everything; called whenever configure() was called, whatever failed since
  *
  * Callbacks that return int return 0, or a negative errno after calling host->fail(). A callback that fails is not
- * called again; destroy() still is. stop() is called for each source whose prepare() succeeded, started or not.
+ * called again; destroy() still is. stop() is called for each source whose prepare() succeeded, started or not. A
+ * fatal signal or exit() in a callback ends the run at once with a line that names the plugin and the callback.
  */
 #ifndef IAPROF_PLUGIN_H
 #define IAPROF_PLUGIN_H

@@ -76,6 +76,8 @@ enum iaprof_record_type {
 	IAPROF_RECORD_HISTOGRAM = 30,       /* how values are distributed, such as how long calls took */
 	IAPROF_RECORD_JOB = 31,             /* work that was given to a device */
 	IAPROF_RECORD_CODE_LISTING = 32,    /* instructions of a function of a device; sent by the core */
+	IAPROF_RECORD_MODULE = 33,          /* a file with code that was read, and its build id; sent by the core */
+	IAPROF_RECORD_SOURCE_TEXT = 34,     /* text of a source file; written by sink capture */
 	IAPROF_RECORD_TYPE_COUNT            /* not a type: one more than the largest */
 };
 
@@ -174,7 +176,7 @@ struct iaprof_record_mapping {
 	uint32_t device_major;
 	uint32_t device_minor;
 	uint32_t flags;         /* enum iaprof_mapping_flag */
-	uint32_t build_id_size; /* 0 (not known) to IAPROF_BUILD_ID_SIZE_MAX */
+	uint32_t build_id_size; /* 0 (not known) to IAPROF_BUILD_ID_SIZE_MAX; of live runs 0, see MODULE */
 	uint8_t build_id[IAPROF_BUILD_ID_SIZE_MAX];
 	uint8_t pad[4];
 };
@@ -727,6 +729,43 @@ struct iaprof_record_profile_value {
 	uint64_t begin;
 	uint64_t end;
 };
+
+/* The longest build id of a MODULE record: SHA-512 is 64 bytes. */
+#define IAPROF_MODULE_BUILD_ID_SIZE_MAX 64u
+
+/*
+ * MODULE: the build id that a file with code had when its symbols were read, sent once for each path and build id,
+ * before the first FRAMES record of functions in it. A path with several records is several files: replaced during the
+ * run, or of several mount namespaces. The struct and then build_id_size bytes, padded with zeros to 8.
+ */
+struct iaprof_record_module {
+	struct iaprof_record header;
+	uint32_t path;          /* string id: as in MAPPING records and as the module of frames */
+	uint32_t build_id_size; /* 1 to IAPROF_MODULE_BUILD_ID_SIZE_MAX */
+};
+static inline const uint8_t *iaprof_record_module_build_id(const struct iaprof_record_module *record)
+{
+	return (const uint8_t *)(record + 1);
+}
+
+/* The longest source file whose text travels in records, in bytes. */
+#define IAPROF_SOURCE_TEXT_SIZE_MAX (1u << 20)
+
+/*
+ * SOURCE_TEXT: a part of the text of a source file: the struct, then length bytes without NUL, padded with zeros to 8.
+ * The parts of a file follow one another, from its first byte to its last. In captures that were asked for sources.
+ */
+struct iaprof_record_source_text {
+	struct iaprof_record header;
+	uint32_t file;   /* string id: as in struct iaprof_listed_instruction */
+	uint32_t size;   /* bytes of the whole file, 1 to IAPROF_SOURCE_TEXT_SIZE_MAX */
+	uint32_t offset; /* where in the file the part begins */
+	uint32_t length; /* bytes of the part, >= 1; offset + length <= size */
+};
+static inline const char *iaprof_record_source_text_bytes(const struct iaprof_record_source_text *record)
+{
+	return (const char *)(record + 1);
+}
 
 /* An array of records. Borrowed for the time of the call that hands it over: copy what is to be kept. */
 struct iaprof_batch {

@@ -68,7 +68,7 @@ void code_index_free(struct code_index *index)
 
 static uint64_t hash_key(uint64_t device, uint64_t process)
 {
-	return hash_u64(hash_u64(device) ^ process);
+	return hash_pair(device, process);
 }
 
 static uint64_t rehash(const void *context, uint32_t position)

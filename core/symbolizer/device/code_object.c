@@ -30,8 +30,9 @@ struct code_object {
 
 struct code_identity code_identity_make(const void *bytes, size_t size)
 {
-	return (struct code_identity){ .size = size,
-				       .hashes = { hash_bytes(bytes, size, 1), hash_bytes(bytes, size, 2) } };
+	struct code_identity identity = { .size = size };
+	hash_fingerprint(bytes, size, identity.hashes);
+	return identity;
 }
 
 struct code_object *code_object_reference(struct code_object *object)
@@ -57,7 +58,7 @@ void code_object_release(struct code_object *object)
 
 static uint64_t name_hash(const char *name)
 {
-	return hash_bytes(name, strlen(name), 0);
+	return hash_bytes(name, strlen(name));
 }
 
 static uint64_t name_rehash(const void *context, uint32_t position)

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages between iaprof's own processes: see channel.h. */
+#include "base/channel.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* Waits until the socket is ready for events. Returns 0, -ETIMEDOUT or another negative errno. */
+static int wait_for(int socket, short events, uint64_t deadline)
+{
+	for (;;) {
+		int timeout = -1;
+		if (deadline != UINT64_MAX) {
+			uint64_t now = clock_monotonic();
+			if (now >= deadline)
+				return -ETIMEDOUT;
+			uint64_t milliseconds = (deadline - now + 999999) / 1000000;
+			timeout = milliseconds > 3600000 ? 3600000 : (int)milliseconds;
+		}
+		struct pollfd entry = { .fd = socket, .events = events };
+		int ready = poll(&entry, 1, timeout);
+		if (ready > 0)
+			return 0;
+		if (ready < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+/* Whether the last call is to be repeated after a wait. */
+static bool has_to_wait(void)
+{
+	return errno == EAGAIN || errno == EWOULDBLOCK;
+}
+
+/* The control data that carries one descriptor. */
+union descriptor_control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+static void attach(struct msghdr *message, union descriptor_control *control, int descriptor)
+{
+	memset(control, 0, sizeof *control);
+	message->msg_control = control->bytes;
+	message->msg_controllen = sizeof control->bytes;
+	struct cmsghdr *header = CMSG_FIRSTHDR(message);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof descriptor);
+	memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+}
+
+/* Takes sent bytes off the front of the parts. */
+static void advance(struct msghdr *message, size_t sent)
+{
+	while (message->msg_iovlen && sent >= message->msg_iov->iov_len) {
+		sent -= message->msg_iov->iov_len;
+		message->msg_iov++;
+		message->msg_iovlen--;
+	}
+	if (!message->msg_iovlen)
+		return;
+	message->msg_iov->iov_base = (char *)message->msg_iov->iov_base + sent;
+	message->msg_iov->iov_len -= sent;
+}
+
+int channel_send(int socket, uint32_t type, const struct iovec *parts, size_t count, int descriptor, uint64_t deadline)
+{
+	struct iovec vector[CHANNEL_PARTS_MAX + 1];
+	uint64_t size = 0;
+	if (count > CHANNEL_PARTS_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < count; i++) {
+		vector[i + 1] = parts[i];
+		size += parts[i].iov_len;
+	}
+	if (size > UINT32_MAX)
+		return -EMSGSIZE;
+	struct channel_header header = { .type = type, .size = (uint32_t)size };
+	vector[0] = (struct iovec){ .iov_base = &header, .iov_len = sizeof header };
+	struct msghdr message = { .msg_iov = vector, .msg_iovlen = count + 1 };
+	union descriptor_control control;
+	if (descriptor >= 0)
+		attach(&message, &control, descriptor);
+	while (message.msg_iovlen) {
+		ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0 && !has_to_wait())
+			return errno == ECONNRESET ? -EPIPE : -errno;
+		if (sent < 0) {
+			int result = wait_for(socket, POLLOUT, deadline);
+			if (result)
+				return result;
+			continue;
+		}
+		message.msg_control = NULL;
+		message.msg_controllen = 0;
+		advance(&message, (size_t)sent);
+	}
+	return 0;
+}
+
+/* The descriptor that came with a message, -1 none; any more than one are closed. */
+static int detach(struct msghdr *message)
+{
+	int found = -1;
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+			continue;
+		size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < count; i++) {
+			int descriptor;
+			memcpy(&descriptor, CMSG_DATA(header) + i * sizeof descriptor, sizeof descriptor);
+			if (found < 0)
+				found = descriptor;
+			else
+				close(descriptor);
+		}
+	}
+	return found;
+}
+
+/* Receives up to size bytes, and the descriptor that came with them unless descriptor is NULL. */
+static ssize_t receive_some(int socket, void *bytes, size_t size, int *descriptor, uint64_t deadline)
+{
+	for (;;) {
+		union descriptor_control control;
+		struct iovec part = { .iov_base = bytes, .iov_len = size };
+		struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+		if (descriptor) {
+			message.msg_control = control.bytes;
+			message.msg_controllen = sizeof control.bytes;
+		}
+		ssize_t received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		if (received < 0 && errno == EINTR)
+			continue;
+		if (received < 0 && has_to_wait()) {
+			int result = wait_for(socket, POLLIN, deadline);
+			if (result)
+				return result;
+			continue;
+		}
+		if (received < 0)
+			return errno == ECONNRESET ? -EPIPE : -errno;
+		if (received && descriptor)
+			*descriptor = detach(&message);
+		return received ? received : -EPIPE;
+	}
+}
+
+int channel_read(int socket, void *bytes, size_t size, uint64_t deadline)
+{
+	for (char *next = bytes; size;) {
+		ssize_t received = receive_some(socket, next, size, NULL, deadline);
+		if (received < 0)
+			return (int)received;
+		next += received;
+		size -= (size_t)received;
+	}
+	return 0;
+}
+
+int channel_receive(int socket, struct channel_header *header, int *descriptor, uint64_t deadline)
+{
+	*descriptor = -1;
+	ssize_t received = receive_some(socket, header, sizeof *header, descriptor, deadline);
+	if (received < 0)
+		return (int)received;
+	int result = channel_read(socket, (char *)header + received, sizeof *header - (size_t)received, deadline);
+	if (result && *descriptor >= 0) {
+		close(*descriptor);
+		*descriptor = -1;
+	}
+	return result;
+}
+
+int channel_ask(int socket, uint32_t type, const struct iovec *parts, size_t count, int descriptor,
+		struct channel_answer *answer, uint64_t deadline)
+{
+	struct channel_header header;
+	int unexpected = -1;
+	int code = channel_send(socket, type, parts, count, descriptor, deadline);
+	if (!code)
+		code = channel_receive(socket, &header, &unexpected, deadline);
+	if (unexpected >= 0)
+		close(unexpected);
+	if (!code && (header.type != answer->type || header.size < answer->head_size))
+		code = -EPROTO;
+	if (code)
+		return code;
+	answer->rest = header.size - answer->head_size;
+	return channel_read(socket, answer->head, answer->head_size, deadline);
+}

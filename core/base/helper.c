@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting and ending iaprof's helper processes: see helper.h. */
+#include "base/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "plugin/build_paths.h"
+
+/* How far below the root of a build tree a program lies at most: tests/unit/symbolizer/NAME. */
+#define BUILD_TREE_DEPTH 4
+/* A process that was killed is gone in microseconds, unless the Linux kernel waits for a device or a server. */
+#define END_ATTEMPTS 20
+#define END_INTERVAL_US 500
+
+/* Returns whether only root, the current user and the owner of this program can write a file or folder. */
+static bool is_safe(const char *path)
+{
+	struct stat status, own;
+	if (stat(path, &status) || stat("/proc/self/exe", &own) || status.st_mode & S_IWOTH)
+		return false;
+	return status.st_uid == 0 || status.st_uid == geteuid() || status.st_uid == own.st_uid;
+}
+
+/* The root of the build tree that a folder is in; NULL: it is in none. */
+static char *build_tree_of(const char *folder)
+{
+	CLEANUP_FREE char *root = strdup(folder);
+	for (int depth = 0; root && depth < BUILD_TREE_DEPTH; depth++) {
+		CLEANUP_FREE char *probe = NULL;
+		if (asprintf(&probe, "%s/meson-info", root) < 0)
+			return NULL;
+		if (!access(probe, F_OK) && is_safe(root) && is_safe(probe))
+			return STEAL_POINTER(root);
+		char *slash = strrchr(root, '/');
+		if (!slash || slash == root)
+			return NULL;
+		*slash = '\0';
+	}
+	return NULL;
+}
+
+static bool try_folder(char **path, const char *folder, const char *subfolder, const char *name)
+{
+	if (asprintf(path, "%s%s/%s", folder, subfolder, name) < 0) {
+		*path = NULL;
+		return false;
+	}
+	CLEANUP_FREE char *parent = strdup(*path);
+	char *slash = parent ? strrchr(parent, '/') : NULL;
+	if (slash)
+		*slash = '\0';
+	if (slash && !access(*path, X_OK) && is_safe(*path) && is_safe(parent))
+		return true;
+	free(STEAL_POINTER(*path));
+	return false;
+}
+
+/* The path of a helper: in the build tree that runs, beside an installation that was moved, or installed. */
+static int find_program(char **path, const char *name)
+{
+	char folder[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+	char *slash = length > 0 ? memrchr(folder, '/', (size_t)length) : NULL;
+	if (slash) {
+		*slash = '\0';
+		CLEANUP_FREE char *tree = build_tree_of(folder);
+		if (tree ? try_folder(path, tree, "", name)
+			 : try_folder(path, folder, "/" HELPER_FOLDER_FROM_BIN, name))
+			return 0;
+	}
+	return try_folder(path, HELPER_FOLDER, "", name) ? 0 : -ENOENT;
+}
+
+/* What the child gets: the socket, /dev/null as standard input and output, our standard error, no signal settings. */
+static int spawn(pid_t *pid, const char *path, const char *name, int socket)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, all;
+	sigemptyset(&none);
+	sigfillset(&all);
+	char *const arguments[] = { (char *)name, NULL };
+	/* Of the caller's environment only what finds the same libraries reaches a program that runs with other rights.
+	 */
+	const char *libraries = secure_getenv("LD_LIBRARY_PATH");
+	CLEANUP_FREE char *library_path = NULL;
+	if (libraries && asprintf(&library_path, "LD_LIBRARY_PATH=%s", libraries) < 0) {
+		library_path = NULL;
+		return -ENOMEM;
+	}
+	char *const environment[] = { library_path, NULL };
+	int code = posix_spawn_file_actions_init(&actions);
+	if (code)
+		return -code;
+	code = posix_spawnattr_init(&attributes);
+	if (code) {
+		posix_spawn_file_actions_destroy(&actions);
+		return -code;
+	}
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	code = posix_spawn_file_actions_adddup2(&actions, socket, HELPER_SOCKET);
+	for (int stream = STDIN_FILENO; !code && stream <= STDOUT_FILENO; stream++)
+		code = posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
+	if (!code)
+		code = posix_spawn_file_actions_addclosefrom_np(&actions, HELPER_SOCKET + 1);
+	if (!code)
+		code = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return -code;
+}
+
+uint64_t helper_cpu_time(const struct helper *helper)
+{
+	char path[32], text[512];
+	unsigned long long user, system, children_user, children_system;
+	if (helper->pid <= 0)
+		return helper->spent;
+	snprintf(path, sizeof path, "/proc/%d/stat", helper->pid);
+	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
+	/* proc_pid_stat(5): fields 14 to 17, in ticks; the second one is our own program's name. */
+	if (!file || !fgets(text, sizeof text, file) ||
+	    sscanf(text, "%*d %*s %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &user, &system,
+		   &children_user, &children_system) != 4)
+		return helper->spent;
+	uint64_t tick = NANOSECONDS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
+	return helper->spent + (user + system + children_user + children_system) * tick;
+}
+
+int helper_start(struct helper *helper, const char *name)
+{
+	CLEANUP_FREE char *path = NULL;
+	int sockets[2];
+	*helper = (struct helper){ .socket = -1, .spent = helper->spent };
+	int code = find_program(&path, name);
+	if (code)
+		return code;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets))
+		return -errno;
+	/* Were the child's end HELPER_SOCKET already, dup2() would leave it to be closed by the exec. */
+	CLEANUP_CLOSE int child = fcntl(sockets[1], F_DUPFD_CLOEXEC, HELPER_SOCKET + 1);
+	code = child < 0 ? -errno : spawn(&helper->pid, path, name, child);
+	close(sockets[1]);
+	if (code) {
+		close(sockets[0]);
+		helper->pid = 0;
+		return code;
+	}
+	helper->socket = sockets[0];
+	return 0;
+}
+
+void helper_stop(struct helper *helper)
+{
+	uint64_t spent = helper_cpu_time(helper);
+	if (helper->socket >= 0)
+		close(helper->socket);
+	if (helper->pid > 0) {
+		kill(helper->pid, SIGKILL);
+		for (int i = 0; i < END_ATTEMPTS && waitpid(helper->pid, NULL, WNOHANG) == 0; i++)
+			usleep(END_INTERVAL_US);
+	}
+	*helper = (struct helper){ .socket = -1, .spent = spent };
+}

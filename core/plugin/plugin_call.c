@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names the plugin that crashes: see plugin_call.h. A handler can reach nothing but file-scope and thread state. */
+#include "plugin/plugin_call.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/output.h"
+#include "run/screen.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER 0
+#endif
+
+/* Room for the largest signal frame that a processor of today has (AVX-512, AMX: 11 KiB), and for the handler. */
+#define SIGNAL_STACK_SIZE (32 << 10)
+
+static _Thread_local struct plugin_call current;
+/* A stack of its own for each thread, as what overflowed may be the other one. */
+static _Thread_local _Alignas(16) char signal_stack[SIGNAL_STACK_SIZE];
+static _Thread_local bool has_signal_stack;
+
+static atomic_int watching_process; /* 0: nobody watches */
+
+static const struct fatal_signal {
+	int number;
+	const char *name;
+} fatal_signals[] = {
+	{ SIGSEGV, "SIGSEGV" }, { SIGBUS, "SIGBUS" }, { SIGFPE, "SIGFPE" }, { SIGILL, "SIGILL" }, { SIGABRT, "SIGABRT" }
+};
+
+struct plugin_call plugin_call_begin(const char *kind, const char *name, const char *callback)
+{
+	struct plugin_call before = current;
+	if (!HAS_SANITIZER && !has_signal_stack) {
+		stack_t stack = { .ss_sp = signal_stack, .ss_size = sizeof signal_stack };
+		has_signal_stack = true;
+		sigaltstack(&stack, NULL);
+	}
+	current.callback = NULL; /* a signal meanwhile sees no mixture */
+	atomic_signal_fence(memory_order_seq_cst);
+	current.kind = kind;
+	current.name = name;
+	atomic_signal_fence(memory_order_seq_cst);
+	current.callback = callback;
+	return before;
+}
+
+void plugin_call_end(const struct plugin_call *before)
+{
+	current.callback = NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+	current.kind = before->kind;
+	current.name = before->name;
+	atomic_signal_fence(memory_order_seq_cst);
+	current.callback = before->callback;
+}
+
+static void append(char *line, size_t size, const char *text)
+{
+	size_t length = strlen(line), room = size - 1 - length, count = strlen(text);
+	memcpy(line + length, text, count < room ? count : room);
+	line[length + (count < room ? count : room)] = '\0';
+}
+
+/* Says what happened and ends the process. Async-signal-safe. what: "SIGSEGV in callback " or the like. */
+static _Noreturn void end_process(const struct plugin_call *call, const char *what)
+{
+	char line[512] = "iaprof: ";
+	screen_restore_at_once();
+	if (call->callback) {
+		append(line, sizeof line - 1, call->kind);
+		append(line, sizeof line - 1, " ");
+		append(line, sizeof line - 1, call->name);
+		append(line, sizeof line - 1, ": ");
+	}
+	append(line, sizeof line - 1, what);
+	if (call->callback) {
+		append(line, sizeof line - 1, " in callback ");
+		append(line, sizeof line - 1, call->callback);
+	}
+	append(line, sizeof line, "\n");
+	ssize_t written = write(STDERR_FILENO, line, strlen(line));
+	(void)written;
+	output_remove_temporary_files();
+	_exit(1);
+}
+
+static void handle(int number)
+{
+	/* A child that a plugin forked has its own end, which is not the run's. */
+	if (current.callback && getpid() == atomic_load(&watching_process))
+		for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++)
+			if (fatal_signals[i].number == number) {
+				char what[64] = "crashed with ";
+				append(what, sizeof what, fatal_signals[i].name);
+				end_process(&current, what);
+			}
+	/* Comes again when the handler returns, or is sent again. */
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* exit() was called, or main() has returned. */
+static void at_exit(void)
+{
+	if (getpid() != atomic_load(&watching_process))
+		return;
+	end_process(&current, current.callback ? "called exit()" : "a thread of a plugin called exit()");
+}
+
+void plugin_call_watch(void)
+{
+	atomic_store(&watching_process, getpid());
+	atexit(at_exit);
+	at_quick_exit(at_exit);
+	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; !HAS_SANITIZER && i < sizeof fatal_signals / sizeof *fatal_signals; i++)
+		sigaction(fatal_signals[i].number, &action, NULL);
+}
+
+void plugin_call_unwatch(void)
+{
+	atomic_store(&watching_process, 0);
+}

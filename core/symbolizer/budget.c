@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory, time and refusals: see budget.h. */
+#include "symbolizer/budget.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <iaprof/record.h>
+
+#include "base/clock.h"
+
+/* Owners beyond this many share the last one's account. */
+#define OWNERS_MAX 1024
+
+/* The user who called sudo; root when none did. sudo alone sets the variable where the program has root's rights. */
+static uint32_t calling_user(void)
+{
+	const char *text = geteuid() == 0 && getuid() == 0 ? getenv("SUDO_UID") : NULL;
+	char *end;
+	unsigned long user = text ? strtoul(text, &end, 10) : 0;
+	return text && *text && !*end && user < UINT32_MAX ? (uint32_t)user : 0;
+}
+
+void budget_init(struct budget *budget)
+{
+	*budget = (struct budget){ .own_users = { geteuid(), calling_user() } };
+	atomic_init(&budget->end, UINT64_MAX);
+}
+
+void budget_free(struct budget *budget)
+{
+	array_free(&budget->owners);
+	array_free(&budget->refusals);
+	string_table_free(&budget->strings);
+}
+
+void budget_end_by(struct budget *budget, uint64_t end)
+{
+	atomic_store(&budget->end, end);
+}
+
+bool budget_trusts(const struct budget *budget, const struct file_identity *file)
+{
+	bool is_own = file->owner == 0 || file->owner == budget->own_users[0] || file->owner == budget->own_users[1];
+	return is_own && !(file->mode & 0022);
+}
+
+uint64_t budget_data_limit(const struct budget *budget, const struct file_identity *file, enum budget_patience patience)
+{
+	if (budget_trusts(budget, file))
+		return BUDGET_DATA_TRUSTED;
+	return patience == BUDGET_QUICK ? BUDGET_DATA_QUICK : BUDGET_DATA_OTHER;
+}
+
+/* The account of a file's owner; NULL when out of memory. */
+static struct budget_owner *find_owner(struct budget *budget, const struct file_identity *file)
+{
+	struct budget_owner *items = budget->owners.items;
+	for (size_t i = 0; i < budget->owners.count; i++)
+		if (items[i].user == file->owner || i == OWNERS_MAX - 1)
+			return &items[i];
+	struct budget_owner owner = { .user = file->owner };
+	return array_push(&budget->owners, owner) ? &budget->owners.items[budget->owners.count - 1] : NULL;
+}
+
+uint64_t budget_deadline(struct budget *budget, const struct file_identity *file, enum budget_patience patience)
+{
+	uint64_t time = BUDGET_TIME_TRUSTED, end = atomic_load(&budget->end);
+	if (!budget_trusts(budget, file)) {
+		const struct budget_owner *owner = find_owner(budget, file);
+		bool is_spent = !owner || owner->time_lost >= BUDGET_TIME_LOST_MAX ||
+				budget->time_lost_others >= 4 * BUDGET_TIME_LOST_MAX;
+		time = is_spent || patience == BUDGET_QUICK ? BUDGET_TIME_QUICK : BUDGET_TIME_OTHER;
+	}
+	uint64_t deadline = clock_monotonic() + time;
+	return deadline < end ? deadline : end;
+}
+
+bool budget_is_over(struct budget *budget)
+{
+	return clock_monotonic() >= atomic_load(&budget->end);
+}
+
+bool budget_take(struct budget *budget, const struct file_identity *file, uint64_t bytes)
+{
+	if (budget_trusts(budget, file)) {
+		if (bytes > BUDGET_TABLES_TRUSTED - budget->tables_trusted)
+			return false;
+		budget->tables_trusted += bytes;
+		return true;
+	}
+	struct budget_owner *owner = find_owner(budget, file);
+	if (!owner || bytes > BUDGET_TABLES_OWNER - owner->tables ||
+	    bytes > BUDGET_TABLES_OTHERS - budget->tables_others)
+		return false;
+	owner->tables += bytes;
+	budget->tables_others += bytes;
+	return true;
+}
+
+void budget_give_back(struct budget *budget, const struct file_identity *file, uint64_t bytes)
+{
+	struct budget_owner *owner = bytes && !budget_trusts(budget, file) ? find_owner(budget, file) : NULL;
+	if (owner) {
+		owner->tables -= bytes;
+		budget->tables_others -= bytes;
+	} else if (bytes) {
+		budget->tables_trusted -= bytes;
+	}
+}
+
+static void note(struct budget *budget, const char *path, const char *reason)
+{
+	for (size_t i = 0; i < budget->refusals.count; i++) {
+		struct refusal *known = &budget->refusals.items[i];
+		if (strcmp(known->path, path) == 0 && strcmp(known->reason, reason) == 0) {
+			known->count++;
+			return;
+		}
+	}
+	struct refusal refusal = { .path = string_table_intern(&budget->strings, path,
+							       strnlen(path, IAPROF_STRING_LENGTH_MAX)),
+				   .reason = string_table_intern(&budget->strings, reason, strlen(reason)),
+				   .count = 1 };
+	if (budget->refusals.count >= BUDGET_REFUSALS_MAX || !refusal.path || !refusal.reason ||
+	    !array_push(&budget->refusals, refusal))
+		budget->refused_more++;
+}
+
+void budget_refuse(struct budget *budget, const struct file_identity *file, const char *path, const char *reason,
+		   uint64_t time)
+{
+	note(budget, path, reason);
+	if (file)
+		budget_charge(budget, file, time);
+}
+
+void budget_charge(struct budget *budget, const struct file_identity *file, uint64_t time)
+{
+	struct budget_owner *owner = budget_trusts(budget, file) ? NULL : find_owner(budget, file);
+	if (!owner)
+		return;
+	/* One owner's losses take no more from the others than what he may lose. */
+	uint64_t left = owner->time_lost < BUDGET_TIME_LOST_MAX ? BUDGET_TIME_LOST_MAX - owner->time_lost : 0;
+	budget->time_lost_others += time < left ? time : left;
+	owner->time_lost += time;
+}
+
+bool budget_is_spent(struct budget *budget, const struct file_identity *file)
+{
+	const struct budget_owner *owner = budget_trusts(budget, file) ? NULL : find_owner(budget, file);
+	return owner && owner->time_lost >= BUDGET_TIME_LOST_MAX;
+}

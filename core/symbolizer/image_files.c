@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening debug files of an image: see image_files.h. */
+#include "symbolizer/image_files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+
+/* SHA-512; the usual SHA-1 has 20 bytes. */
+#define BUILD_ID_SIZE_MAX 64
+
+/* A path to try, and the root it is in. */
+struct candidate {
+	char *path; /* NULL: there are no more, or out of memory */
+	int root;
+};
+
+static struct candidate by_build_id(const struct image_files *files, const uint8_t *build_id, size_t size,
+				    uint32_t place)
+{
+	struct candidate candidate = { .root = place ? files->root : -1 };
+	char text[2 * BUILD_ID_SIZE_MAX + 1];
+	if (place > 1 || (place && files->root < 0) || size < 2 || size > BUILD_ID_SIZE_MAX)
+		return candidate;
+	for (size_t i = 0; i < size; i++)
+		snprintf(text + 2 * i, 3, "%02x", build_id[i]);
+	if (asprintf(&candidate.path, "%s/.build-id/%.2s/%s.debug", files->debug_path, text, text + 2) < 0)
+		candidate.path = NULL;
+	return candidate;
+}
+
+/* GDB's order: beside the image, in .debug there, and below the folder of debug files. */
+static struct candidate by_link(const struct image_files *files, const char *name, size_t length, uint32_t place)
+{
+	struct candidate candidate = { .root = place == 2 ? -1 : files->root };
+	const char *slash = files->path ? strrchr(files->path, '/') : NULL;
+	bool is_name = length && length <= DEBUG_FILE_KEY_MAX && !memchr(name, '/', length) &&
+		       !memchr(name, '\0', length) && strncmp(name, "..", length) && strncmp(name, ".", length);
+	if (!is_name || !slash || place > 3 || (place == 3 && files->root < 0))
+		return candidate;
+	if (asprintf(&candidate.path, "%s%.*s%s/%.*s", place >= 2 ? files->debug_path : "", (int)(slash - files->path),
+		     files->path, place == 1 ? "/.debug" : "", (int)length, name) < 0)
+		candidate.path = NULL;
+	return candidate;
+}
+
+static bool is_of_owner(const struct image_files *files, const struct file_identity *file)
+{
+	if (files->image->owner == 0)
+		return file->owner == 0 && !(file->mode & 0022);
+	return file->owner == 0 || file->owner == files->image->owner;
+}
+
+int image_files_open(void *context, enum debug_file_kind kind, const void *key, size_t key_size, uint32_t place)
+{
+	const struct image_files *files = context;
+	struct candidate candidate = kind == DEBUG_FILE_BUILD_ID ? by_build_id(files, key, key_size, place)
+								 : by_link(files, key, key_size, place);
+	CLEANUP_FREE char *path = candidate.path;
+	if (!path)
+		return -ENXIO;
+	struct file_identity identity;
+	/* The image's owner chose the name of its debug file: what that user may not read is not read for him. */
+	struct file_request request = { .path = path,
+					.root = candidate.root,
+					.user = files->image->owner,
+					.group = files->image->owner ? (gid_t)65534 : 0,
+					.follow_links = true };
+	int descriptor = broker_open(files->broker, &request, budget_deadline(files->budget, files->image, BUDGET_FULL),
+				     &identity);
+	if (descriptor < 0) {
+		if (descriptor != -ENOENT && descriptor != -ENOTDIR)
+			budget_refuse(files->budget, files->image, path, broker_reason(descriptor), 0);
+		return descriptor == -ENXIO ? -EIO : descriptor;
+	}
+	if (is_of_owner(files, &identity))
+		return descriptor;
+	close(descriptor);
+	budget_refuse(files->budget, files->image, path, "a debug file of another user than its program's", 0);
+	return -EACCES;
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An image that a child of the worker reads: see remote_image.h. */
+#include "symbolizer/remote_image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/channel.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "symbolizer/image.h"
+#include "symbolizer/remote_read.h"
+
+/* Of one message. The largest programs have some 1,000,000 units, and units of 50 MiB. */
+#define COUNT_MAX ((uint32_t)1 << 24)
+/* A program has some ten. */
+#define SEGMENT_COUNT_MAX 1024
+/* A file's reader asks for its debug file and for what that shares with others, in a few places each. */
+#define FILES_MAX 64
+
+/* A file that was given to a reader, or why it got none. */
+struct remote_file {
+	int descriptor; /* -1: none */
+	int code;
+};
+
+/* Of all images together; a process has 1,024 descriptors without further ado. */
+#define FILES_HELD_MAX 256
+
+/* UNIT_PUT_OFF: it needs more patience. */
+enum unit_state { UNIT_UNKNOWN, UNIT_PUT_OFF, UNIT_KNOWN, UNIT_REFUSED };
+
+struct remote_unit {
+	enum unit_state state;
+	struct debug_unit unit;
+};
+
+/* Opens the files that the reader asks for: those that it had before, or new ones by the finder. */
+struct file_source {
+	struct remote_image *image;
+	const struct debug_file_finder *finder; /* NULL: the files that are known */
+	size_t next;
+};
+
+static void forget_files(struct remote_image *image, const struct remote_image_context *context)
+{
+	context->budget->files_held -= image->files_held;
+	image->files_held = 0;
+	for (size_t i = 0; i < image->files.count; i++)
+		if (image->files.items[i].descriptor >= 0)
+			close(image->files.items[i].descriptor);
+	array_free(&image->files);
+}
+
+void remote_image_rest(struct remote_image *image, const struct remote_image_context *context)
+{
+	worker_child_end(context->pool, &image->child);
+}
+
+void remote_image_free(struct remote_image *image, const struct remote_image_context *context)
+{
+	if (!image)
+		return;
+	remote_image_rest(image, context);
+	forget_files(image, context);
+	for (size_t i = 0; i < image->units.count; i++)
+		debug_unit_free(&image->units.items[i].unit);
+	array_free(&image->units);
+	range_table_free(&image->unit_ranges);
+	symbol_table_free(&image->symbols);
+	array_free(&image->segments);
+	free(image);
+}
+
+bool remote_image_address(const struct remote_image *image, uint64_t file_offset, uint64_t *address)
+{
+	return elf_segments_address(&image->segments, file_offset, address);
+}
+
+static int add_file(struct remote_image *image, int descriptor)
+{
+	struct remote_file file = { .descriptor = descriptor, .code = descriptor < 0 ? descriptor : 0 };
+	if (image->files.count >= FILES_MAX || !array_push(&image->files, file)) {
+		if (descriptor >= 0)
+			close(descriptor);
+		return -ENXIO;
+	}
+	return 0;
+}
+
+/* The answer to a NEED_FILE. The child has read it and not changed its mind: it sends the same ones each time. */
+static struct remote_file next_file(struct file_source *source, const struct worker_need_file *need, const char *key,
+				    size_t key_size)
+{
+	static const struct remote_file none = { .descriptor = -1, .code = -ENXIO };
+	struct remote_image *image = source->image;
+	if (source->finder &&
+	    add_file(image, source->finder->open(source->finder->context, need->kind, key, key_size, need->place)))
+		return none;
+	return source->next < image->files.count ? image->files.items[source->next++] : none;
+}
+
+static int answer_need(struct file_source *source, const struct remote_reader *reader, uint32_t size)
+{
+	struct worker_need_file need;
+	char key[DEBUG_FILE_KEY_MAX + 1] = { 0 };
+	if (size < sizeof need || size - sizeof need > DEBUG_FILE_KEY_MAX)
+		return -EPROTO;
+	int code = channel_read(reader->socket, &need, sizeof need, reader->deadline);
+	if (!code)
+		code = channel_read(reader->socket, key, size - sizeof need, reader->deadline);
+	if (!code && need.kind != DEBUG_FILE_BUILD_ID && need.kind != DEBUG_FILE_LINK)
+		code = -EPROTO;
+	if (code)
+		return code;
+	if (clock_monotonic() >= reader->deadline)
+		return -ETIMEDOUT;
+	struct remote_file file = next_file(source, &need, key, size - sizeof need);
+	struct worker_file answer = { .code = file.code };
+	struct iovec part = { .iov_base = &answer, .iov_len = sizeof answer };
+	return channel_send(reader->socket, WORKER_FILE, &part, 1, file.descriptor, reader->deadline);
+}
+
+/* The head of the IMAGE message, after the files that the reader needed. */
+static int receive_head(struct file_source *source, const struct remote_reader *reader, struct worker_image *head,
+			uint64_t *rest)
+{
+	struct channel_header header;
+	for (size_t asked = 0;; asked++) {
+		int descriptor;
+		int code = channel_receive(reader->socket, &header, &descriptor, reader->deadline);
+		if (descriptor >= 0)
+			close(descriptor);
+		if (code)
+			return code;
+		if (header.type == WORKER_IMAGE && header.size >= sizeof *head)
+			break;
+		code = header.type == WORKER_NEED_FILE && asked < FILES_MAX ? answer_need(source, reader, header.size)
+									    : -EPROTO;
+		if (code)
+			return code;
+	}
+	int code = channel_read(reader->socket, head, sizeof *head, reader->deadline);
+	*rest = header.size - sizeof *head;
+	return code;
+}
+
+static uint64_t contents_size(const struct worker_image *head)
+{
+	return head->segment_count * sizeof(struct elf_segment) + head->range_count * sizeof(struct range) +
+	       head->names_size + head->unit_range_count * sizeof(struct range);
+}
+
+static bool is_sane(const struct worker_image *head, uint64_t rest)
+{
+	return head->segment_count <= SEGMENT_COUNT_MAX && head->range_count <= COUNT_MAX &&
+	       head->unit_count <= COUNT_MAX && head->unit_range_count <= COUNT_MAX &&
+	       head->build_id_size <= IAPROF_MODULE_BUILD_ID_SIZE_MAX && rest == contents_size(head);
+}
+
+static int receive_segments(struct remote_image *image, const struct remote_reader *reader, uint32_t count)
+{
+	if (!array_reserve(&image->segments, count + 1))
+		return -ENOMEM;
+	image->segments.count = count;
+	for (uint32_t i = 0; i < count; i++)
+		image->segments.items[i] = (struct elf_segment){ 0 };
+	return channel_read(reader->socket, image->segments.items, count * sizeof *image->segments.items,
+			    reader->deadline);
+}
+
+/* The tables of an image. Those of a reader that is started again are known, and read over. */
+static int receive_contents(struct remote_image *image, const struct remote_reader *reader,
+			    const struct worker_image *head)
+{
+	int code = receive_segments(image, reader, head->segment_count);
+	if (!code)
+		code = remote_read_ranges(reader, &image->symbols.ranges, head->range_count, head->names_size);
+	if (!code)
+		code = remote_read_text(reader, &image->symbols.names, head->names_size);
+	if (!code)
+		code = remote_read_ranges(reader, &image->unit_ranges, head->unit_range_count, head->unit_count);
+	if (!code && !array_reserve(&image->units, head->unit_count + 1))
+		code = -ENOMEM;
+	if (code)
+		return code;
+	for (uint32_t i = 0; i < head->unit_count; i++)
+		image->units.items[i] = (struct remote_unit){ 0 };
+	image->units.count = head->unit_count;
+	image->damage = head->damage;
+	image->build_id_size = head->build_id_size;
+	memcpy(image->build_id, head->build_id, sizeof image->build_id);
+	return 0;
+}
+
+static int read_over(const struct remote_reader *reader, uint64_t size)
+{
+	char ignored[65536];
+	int code = 0;
+	for (uint64_t part; !code && size; size -= part) {
+		part = size < sizeof ignored ? size : sizeof ignored;
+		code = channel_read(reader->socket, ignored, part, reader->deadline);
+	}
+	return code;
+}
+
+/* Starts a reader on the image's first file. */
+static int start_reader(const struct remote_image *image, bool lines, const struct remote_reader *reader)
+{
+	struct worker_load_image request = { .lines = lines };
+	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
+	return channel_send(reader->socket, WORKER_LOAD_IMAGE, &part, 1, image->files.items[0].descriptor,
+			    reader->deadline);
+}
+
+static int load(struct remote_image *image, const struct remote_image_context *context,
+		const struct remote_image_request *request, const char **reason)
+{
+	int copy = fcntl(request->descriptor, F_DUPFD_CLOEXEC, 3);
+	int code = copy < 0 ? -errno : add_file(image, copy);
+	if (!code)
+		code = worker_child_start(context->pool, &image->child,
+					  budget_data_limit(context->budget, request->file, request->patience));
+	if (code)
+		return code;
+	struct remote_reader reader = { .socket = image->child.socket,
+					.deadline =
+						budget_deadline(context->budget, request->file, request->patience) };
+	struct file_source source = { .image = image, .finder = request->finder, .next = 1 };
+	struct worker_image head;
+	uint64_t rest;
+	code = start_reader(image, request->lines, &reader);
+	if (!code)
+		code = receive_head(&source, &reader, &head, &rest);
+	if (!code && head.code)
+		return head.code < 0 ? head.code : -EPROTO;
+	if (!code && !is_sane(&head, rest))
+		code = -EBADMSG;
+	uint64_t size = contents_size(&head) + head.unit_count * sizeof(struct remote_unit);
+	if (!code && !budget_take(context->budget, request->file, size))
+		code = -EDQUOT;
+	if (code == -ETIMEDOUT && budget_is_over(context->budget))
+		*reason = "the run ended before it was read";
+	if (code)
+		return code;
+	code = receive_contents(image, &reader, &head);
+	if (code)
+		budget_give_back(context->budget, request->file, size);
+	return code;
+}
+
+/* Files are kept to read an image again; those that are too many are read once. */
+static void hold_files(struct remote_image *image, const struct remote_image_context *context)
+{
+	image->files_held = image->files.count;
+	context->budget->files_held += image->files_held;
+	if (context->budget->files_held > FILES_HELD_MAX)
+		forget_files(image, context);
+}
+
+static void note_damage(const struct remote_image *image, const struct remote_image_context *context)
+{
+	static const char *const reasons[] = {
+		"its symbol table is damaged",
+		"its debug file is damaged or of another build",
+		"its debug information is damaged, too large or incomplete",
+		"the names of its sections are damaged",
+	};
+	char text[256];
+	size_t length = 0;
+	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++)
+		if (image->damage & 1u << i)
+			length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", length ? ", " : "",
+						   reasons[i]);
+	if (length)
+		budget_refuse(context->budget, &image->identity, image->path, text, 0);
+}
+
+int remote_image_load(struct remote_image **image, const struct remote_image_context *context,
+		      const struct remote_image_request *request)
+{
+	uint64_t begin = clock_monotonic();
+	const char *reason = NULL;
+	struct remote_image *made = calloc(1, sizeof *made);
+	if (!made)
+		return -ENOMEM;
+	atomic_store(&context->budget->reading, request->path);
+	made->child = WORKER_CHILD_NONE;
+	made->identity = *request->file;
+	made->path = request->path;
+	int code = load(made, context, request, &reason);
+	atomic_store(&context->budget->reading, NULL);
+	bool is_short = request->patience == BUDGET_QUICK && !budget_trusts(context->budget, request->file);
+	if (is_short && (code == -ETIMEDOUT || code == -ENOMEM || code == -EPIPE)) {
+		remote_image_free(made, context);
+		return -EAGAIN;
+	}
+	if (code) {
+		budget_refuse(context->budget, request->file, request->path, reason ? reason : worker_reason(code),
+			      clock_monotonic() - begin);
+		remote_image_free(made, context);
+		return code;
+	}
+	note_damage(made, context);
+	/* Without debug information nothing is asked any more. */
+	if (!made->units.count) {
+		if (request->own_root && budget_trusts(context->budget, request->file))
+			worker_child_hand_on(context->pool, &made->child, BUDGET_DATA_TRUSTED);
+		remote_image_rest(made, context);
+		forget_files(made, context);
+	}
+	hold_files(made, context);
+	made->used = clock_monotonic();
+	if (made->used - begin > BUDGET_TIME_USUAL)
+		budget_charge(context->budget, request->file, made->used - begin - BUDGET_TIME_USUAL);
+	*image = made;
+	return 0;
+}
+
+/* Has the reader of an image at work again, after it rested. */
+static int wake(struct remote_image *image, const struct remote_image_context *context,
+		const struct remote_reader *limits)
+{
+	if (image->child.socket >= 0)
+		return 0;
+	if (!image->files.count)
+		return -EMFILE;
+	int code = worker_child_start(context->pool, &image->child,
+				      budget_data_limit(context->budget, &image->identity, BUDGET_FULL));
+	if (code)
+		return code;
+	struct remote_reader reader = { .socket = image->child.socket, .deadline = limits->deadline };
+	struct file_source source = { .image = image, .next = 1 };
+	struct worker_image head;
+	uint64_t rest;
+	code = start_reader(image, true, &reader);
+	if (!code)
+		code = receive_head(&source, &reader, &head, &rest);
+	if (!code && (head.code || head.unit_count != image->units.count || !is_sane(&head, rest)))
+		code = -EBADMSG;
+	return code ? code : read_over(&reader, rest);
+}
+
+static int receive_unit(struct remote_image *image, const struct remote_image_context *context,
+			const struct remote_reader *reader, uint32_t position)
+{
+	struct worker_unit request = { .unit = position };
+	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
+	struct worker_unit_lines head;
+	struct channel_answer answer = { .type = WORKER_UNIT_LINES, .head = &head, .head_size = sizeof head };
+	int code = channel_ask(reader->socket, WORKER_UNIT, &part, 1, -1, &answer, reader->deadline);
+	if (code)
+		return code;
+	uint64_t size = (uint64_t)head.row_count * sizeof(struct line_row) +
+			(uint64_t)head.file_count * sizeof(uint32_t) +
+			(uint64_t)head.scope_count * sizeof(struct worker_scope) +
+			(uint64_t)head.range_count * sizeof(struct range) + head.text_size;
+	if (size != answer.rest)
+		return -EBADMSG;
+	if (!budget_take(context->budget, &image->identity, size))
+		return -EDQUOT;
+	code = remote_read_unit(reader, &head, &image->units.items[position].unit);
+	if (code)
+		budget_give_back(context->budget, &image->identity, size);
+	return code;
+}
+
+/* Fetches a unit; what cannot be had is noted once and not asked for again. */
+static void fetch(struct remote_image *image, const struct remote_image_context *context, uint32_t position,
+		  enum budget_patience patience)
+{
+	struct remote_unit *unit = &image->units.items[position];
+	uint64_t begin = clock_monotonic();
+	struct remote_reader reader = { .deadline = budget_deadline(context->budget, &image->identity, patience) };
+	atomic_store(&context->budget->reading, image->path);
+	int code = wake(image, context, &reader);
+	reader.socket = image->child.socket;
+	if (!code)
+		code = receive_unit(image, context, &reader, position);
+	atomic_store(&context->budget->reading, NULL);
+	if (code == -ETIMEDOUT && patience == BUDGET_QUICK) {
+		remote_image_rest(image, context);
+		unit->state = UNIT_PUT_OFF;
+		return;
+	}
+	unit->state = code ? UNIT_REFUSED : UNIT_KNOWN;
+	image->used = clock_monotonic();
+	image->units_damaged += code || unit->unit.code;
+	if (!code)
+		return;
+	remote_image_rest(image, context);
+	budget_refuse(context->budget, &image->identity, image->path, "its source lines cannot be read",
+		      clock_monotonic() - begin);
+	/* One that cannot be read any more is not tried for each unit. */
+	if (code != -ENOEXEC)
+		for (size_t i = 0; i < image->units.count; i++)
+			if (image->units.items[i].state <= UNIT_PUT_OFF)
+				image->units.items[i].state = UNIT_REFUSED;
+}
+
+size_t remote_image_lines(struct remote_image *image, const struct remote_image_context *context, uint64_t address,
+			  struct debug_frame *frames, size_t capacity)
+{
+	const struct range *found = range_table_find(&image->unit_ranges, address);
+	if (!found)
+		return 0;
+	if (image->units.items[found->value].state <= UNIT_PUT_OFF)
+		fetch(image, context, found->value, BUDGET_FULL);
+	const struct remote_unit *unit = &image->units.items[found->value];
+	return unit->state == UNIT_KNOWN ? debug_unit_find(&unit->unit, address, frames, capacity) : 0;
+}
+
+void remote_image_look_ahead(struct remote_image *image, const struct remote_image_context *context, uint64_t address)
+{
+	const struct range *found = range_table_find(&image->unit_ranges, address);
+	if (found && image->units.items[found->value].state == UNIT_UNKNOWN)
+		fetch(image, context, found->value, BUDGET_QUICK);
+}

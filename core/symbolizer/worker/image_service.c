@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads one ELF image and its debug information, and sends what is needed to look up addresses: see serve.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "symbolizer/image.h"
+#include "symbolizer/worker/serve.h"
+#include "symbolizer/worker/worker_message.h"
+
+/* Asks iaprof for a file that belongs to the image. */
+static int find_file(void *context, enum debug_file_kind kind, const void *key, size_t key_size, uint32_t place)
+{
+	int socket = *(const int *)context, descriptor;
+	if (key_size > DEBUG_FILE_KEY_MAX)
+		return -ENXIO;
+	struct worker_need_file need = { .kind = kind, .place = place };
+	struct iovec parts[] = { { .iov_base = &need, .iov_len = sizeof need },
+				 { .iov_base = (void *)key, .iov_len = key_size } };
+	struct channel_header header;
+	struct worker_file file;
+	int code = channel_send(socket, WORKER_NEED_FILE, parts, 2, -1, UINT64_MAX);
+	if (!code)
+		code = channel_receive(socket, &header, &descriptor, UINT64_MAX);
+	if (!code && (header.type != WORKER_FILE || header.size != sizeof file))
+		code = -EPROTO;
+	if (!code)
+		code = channel_read(socket, &file, sizeof file, UINT64_MAX);
+	if (code)
+		_exit(EXIT_FAILURE); /* without iaprof there is nothing to do */
+	if (file.code)
+		return file.code < 0 ? file.code : -EPROTO;
+	return descriptor < 0 ? -ENOENT : descriptor;
+}
+
+/* Addresses are found by the ranges; the functions' names are behind each other, ended by a NUL. */
+static size_t names_size(const struct symbol_table *symbols)
+{
+	size_t size = 0;
+	for (size_t i = 0; i < symbols->ranges.count; i++) {
+		size_t end =
+			symbols->ranges.items[i].value + strlen(symbols->names + symbols->ranges.items[i].value) + 1;
+		size = end > size ? end : size;
+	}
+	return size;
+}
+
+static int send_image(int socket, int code, const struct image *image)
+{
+	static const struct range_table no_units;
+	struct worker_image answer = { .code = image ? 0 : code };
+	struct iovec parts[5] = { { .iov_base = &answer, .iov_len = sizeof answer } };
+	if (!image)
+		return channel_send(socket, WORKER_IMAGE, parts, 1, -1, UINT64_MAX);
+	const struct range_table *units = image->debug_info ? debug_info_unit_ranges(image->debug_info) : &no_units;
+	answer.damage = image->damage;
+	answer.segment_count = (uint32_t)image->segments.count;
+	answer.range_count = (uint32_t)image->symbols.ranges.count;
+	answer.names_size = (uint32_t)names_size(&image->symbols);
+	answer.unit_count = image->debug_info ? (uint32_t)debug_info_unit_count(image->debug_info) : 0;
+	answer.unit_range_count = (uint32_t)units->count;
+	answer.build_id_size = image->build_id_size;
+	memcpy(answer.build_id, image->build_id, sizeof answer.build_id);
+	answer.memory = serve_memory();
+	parts[1] = (struct iovec){ image->segments.items, image->segments.count * sizeof *image->segments.items };
+	parts[2] = (struct iovec){ image->symbols.ranges.items, answer.range_count * sizeof(struct range) };
+	parts[3] = (struct iovec){ image->symbols.names, answer.names_size };
+	parts[4] = (struct iovec){ units->items, units->count * sizeof(struct range) };
+	return channel_send(socket, WORKER_IMAGE, parts, 5, -1, UINT64_MAX);
+}
+
+/* What was sent is not needed again. */
+static void forget_symbols(struct image *image)
+{
+	symbol_table_free(&image->symbols);
+	array_free(&image->segments);
+}
+
+int image_service_load(struct image_service *service, int socket, int descriptor)
+{
+	struct worker_load_image request;
+	int code = channel_read(socket, &request, sizeof request, UINT64_MAX);
+	if (code || descriptor < 0)
+		return code ? code : -EPROTO;
+	image_free(service->image);
+	service->image = NULL;
+	struct elf_file elf;
+	code = elf_file_open(&elf, descriptor);
+	if (code)
+		return send_image(socket, code, NULL);
+	struct debug_file_finder finder = { .context = &socket, .open = find_file };
+	service->image = image_new(&elf, &finder, request.lines);
+	code = send_image(socket, -ENOMEM, service->image); /* the only reason for which there is none */
+	if (service->image)
+		forget_symbols(service->image);
+	return code;
+}
+
+/* Texts that go into one message, each once while it is the last one that was added. */
+struct text {
+	ARRAY(char) bytes;
+	bool failed;
+};
+
+static uint32_t add_text(struct text *text, const char *string)
+{
+	if (!string || text->failed)
+		return WORKER_NO_TEXT;
+	size_t size = strlen(string) + 1;
+	if (size > WORKER_NO_TEXT - 1 - text->bytes.count || !array_reserve(&text->bytes, text->bytes.count + size)) {
+		text->failed = true;
+		return WORKER_NO_TEXT;
+	}
+	memcpy(text->bytes.items + text->bytes.count, string, size);
+	text->bytes.count += size;
+	return (uint32_t)(text->bytes.count - size);
+}
+
+static int send_unit(int socket, const struct debug_unit *unit)
+{
+	struct worker_unit_lines answer = { .code = unit ? 0 : -ENOEXEC };
+	struct iovec parts[6] = { { .iov_base = &answer, .iov_len = sizeof answer } };
+	if (!unit)
+		return channel_send(socket, WORKER_UNIT_LINES, parts, 1, -1, UINT64_MAX);
+	struct text text = { 0 };
+	CLEANUP_FREE uint32_t *files = calloc(unit->files.count + 1, sizeof *files);
+	CLEANUP_FREE struct worker_scope *scopes = calloc(unit->scopes.count + 1, sizeof *scopes);
+	for (size_t i = 0; files && i < unit->files.count; i++)
+		files[i] = add_text(&text, unit->files.items[i]);
+	for (size_t i = 0; scopes && i < unit->scopes.count; i++) {
+		const struct debug_scope *scope = &unit->scopes.items[i];
+		scopes[i] = (struct worker_scope){ .name = add_text(&text, scope->name),
+						   .parent = scope->parent,
+						   .call_file = scope->call_file,
+						   .call_line = scope->call_line };
+	}
+	int code;
+	if (!files || !scopes || text.failed) {
+		answer.code = -ENOMEM;
+		code = channel_send(socket, WORKER_UNIT_LINES, parts, 1, -1, UINT64_MAX);
+	} else {
+		answer.code = unit->code;
+		answer.row_count = (uint32_t)unit->rows.count;
+		answer.file_count = (uint32_t)unit->files.count;
+		answer.scope_count = (uint32_t)unit->scopes.count;
+		answer.range_count = (uint32_t)unit->ranges.count;
+		answer.text_size = (uint32_t)text.bytes.count;
+		answer.memory = serve_memory();
+		parts[1] = (struct iovec){ unit->rows.items, unit->rows.count * sizeof *unit->rows.items };
+		parts[2] = (struct iovec){ files, unit->files.count * sizeof *files };
+		parts[3] = (struct iovec){ scopes, unit->scopes.count * sizeof *scopes };
+		parts[4] = (struct iovec){ unit->ranges.items, unit->ranges.count * sizeof *unit->ranges.items };
+		parts[5] = (struct iovec){ text.bytes.items, text.bytes.count };
+		code = channel_send(socket, WORKER_UNIT_LINES, parts, 6, -1, UINT64_MAX);
+	}
+	array_free(&text.bytes);
+	return code;
+}
+
+int image_service_unit(struct image_service *service, int socket)
+{
+	struct worker_unit request;
+	int code = channel_read(socket, &request, sizeof request, UINT64_MAX);
+	if (code || !service->image)
+		return code ? code : -EPROTO;
+	struct debug_info *info = service->image->debug_info;
+	const struct debug_unit *unit = info ? debug_info_unit(info, request.unit) : NULL;
+	code = send_unit(socket, unit);
+	if (unit)
+		debug_info_forget_unit(info, request.unit);
+	return code;
+}

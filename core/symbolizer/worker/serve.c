@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The messages of one child: see serve.h. */
+#include "symbolizer/worker/serve.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include "symbolizer/worker/worker_message.h"
+
+uint64_t serve_memory(void)
+{
+	struct mallinfo2 memory = mallinfo2();
+	return memory.uordblks + memory.hblkhd;
+}
+
+int serve(int socket)
+{
+	struct image_service image = { 0 };
+	struct perf_map_service *perf_map = NULL;
+	struct channel_header header;
+	for (int code = 0, descriptor;;) {
+		code = channel_receive(socket, &header, &descriptor, UINT64_MAX);
+		if (code)
+			return code == -EPIPE ? 0 : code;
+		if (header.type == WORKER_LOAD_IMAGE && header.size == sizeof(struct worker_load_image))
+			code = image_service_load(&image, socket, descriptor);
+		else if (header.type == WORKER_UNIT && header.size == sizeof(struct worker_unit))
+			code = image_service_unit(&image, socket);
+		else if (header.type == WORKER_ADD_PERF_MAP && header.size == 0)
+			code = perf_map_service_add(&perf_map, socket, descriptor);
+		else if (header.type == WORKER_FIND_FUNCTION && header.size == sizeof(struct worker_find_function))
+			code = perf_map_service_find(perf_map, socket);
+		else
+			code = -EPROTO;
+		if (code)
+			return code;
+	}
+}
