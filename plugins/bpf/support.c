@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See support.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 #include <linux/bpf.h>
 #include <bpf/bpf.h>
+#include "rights.h"
 #include "support.h"
 
 /* The inode of the initial PID namespace, the same on every kernel (PROC_PID_INIT_INO, include/linux/proc_ns.h). */
@@ -44,12 +46,9 @@ int bpf_support_check(const struct iaprof_host *host)
 	} else if (descriptor == -ENOSYS) {
 		return host->fail(host, ENOSYS, "this Linux kernel has no BPF: it needs CONFIG_BPF_SYSCALL=y");
 	} else if (descriptor == -EPERM || descriptor == -EACCES) {
-		if (geteuid() == 0)
-			return host->fail(
-				host, -descriptor,
-				"root may not load BPF programs here: a container, seccomp or kernel lockdown "
-				"forbids it; allow CAP_BPF and CAP_PERFMON");
-		return host->fail(host, -descriptor, "loading BPF programs needs CAP_BPF and CAP_PERFMON: run as root");
+		return host->fail(host, -descriptor, "load BPF programs: %s", rights_explain_bpf());
+	} else if (descriptor == -EMFILE || descriptor == -ENFILE || descriptor == -ENOMEM) {
+		return host->fail(host, -descriptor, "load BPF programs: %s", strerror(-descriptor));
 	} else {
 		return host->fail(host, -descriptor,
 				  "the Linux kernel refuses every BPF program (%s): it needs CONFIG_BPF_EVENTS=y",
@@ -61,6 +60,58 @@ int bpf_support_check(const struct iaprof_host *host)
 				  "/sys/kernel/btf/vmlinux: %s: the Linux kernel needs CONFIG_DEBUG_INFO_BTF=y",
 				  strerror(errno));
 	return 0;
+}
+
+/* Descriptors that a skeleton may need at the same time: programs, maps, BTF, and probes of what the kernel can do. */
+#define DESCRIPTORS_ENOUGH 64u
+
+/* How many more descriptors there can be, up to DESCRIPTORS_ENOUGH. */
+static unsigned descriptors_left(void)
+{
+	int descriptors[DESCRIPTORS_ENOUGH];
+	unsigned count = 0;
+	int origin = open("/", O_PATH | O_CLOEXEC);
+	if (origin < 0)
+		return 0;
+	while (count < DESCRIPTORS_ENOUGH && (descriptors[count] = fcntl(origin, F_DUPFD_CLOEXEC, 0)) >= 0)
+		count++;
+	for (unsigned i = 0; i < count; i++)
+		close(descriptors[i]);
+	close(origin);
+	return count;
+}
+
+int bpf_load_fail(const struct iaprof_host *host, int error, const char *what, const char *version)
+{
+	unsigned left = descriptors_left();
+	switch (-error) {
+	case EPERM:
+		return host->fail(host, error, "%s: %s", what, rights_explain_bpf());
+	case EMFILE:
+	case ENFILE:
+		return host->fail(host, error, "%s: %s", what, strerror(-error));
+	case ENOMEM:
+		return host->fail(host, error, "%s: not enough memory for its maps: a smaller map-size= needs less",
+				  what);
+	case EACCES:
+		return host->fail(host, error, "%s: the Linux kernel's verifier refuses it: -vv shows why", what);
+	case E2BIG:
+		return host->fail(
+			host, error,
+			"%s: it or a map of it is larger than this Linux kernel allows: a smaller map-size= may "
+			"do, or Linux %s or newer",
+			what, version);
+	default:
+		break;
+	}
+	/* libbpf gives another error where an open of its own failed. */
+	if (left < DESCRIPTORS_ENOUGH)
+		return host->fail(host, EMFILE, "%s: %s, with room for %u more open files only", what, strerror(-error),
+				  left);
+	if (rights_lockdown() == LOCKDOWN_CONFIDENTIALITY)
+		return host->fail(host, error, "%s: %s: %s", what, strerror(-error), rights_explain_bpf());
+	return host->fail(host, error, "%s: %s: Linux %s or newer is needed; -vv shows what it says", what,
+			  strerror(-error), version);
 }
 
 /*

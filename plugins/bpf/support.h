@@ -12,6 +12,13 @@
  */
 int bpf_support_check(const struct iaprof_host *host);
 
+/*
+ * What host->fail() returns after one line that says why programs could not be loaded, with the cause that the Linux
+ * kernel or libbpf gave and the remedy. what: "load the BPF program"; version: the least Linux that has all that they
+ * need, "5.12". error: a negative errno.
+ */
+int bpf_load_fail(const struct iaprof_host *host, int error, const char *what, const char *version);
+
 /* What a map is to be like when it is loaded. */
 struct bpf_map_size {
 	struct bpf_map *map;

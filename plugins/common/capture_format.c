@@ -55,6 +55,13 @@ static int block_fail(struct capture_reader *reader, uint64_t offset, const char
 			   what);
 }
 
+/* The file ends in the block that begins at offset, or where it should begin. */
+static int block_truncated(struct capture_reader *reader, uint64_t offset)
+{
+	return reader_fail(reader, EBADMSG, "capture is truncated in block %" PRIu64 " at byte %" PRIu64,
+			   reader->totals.blocks, offset);
+}
+
 /* Reads size bytes. Their number, fewer at the end of the file, or a negative errno with wrong set. */
 static ssize_t reader_read(struct capture_reader *reader, void *data, size_t size)
 {
@@ -76,7 +83,7 @@ int capture_reader_open(struct capture_reader *reader)
 	if (!magic_size || memcmp(header.magic, CAPTURE_MAGIC, magic_size) != 0)
 		return reader_fail(reader, EINVAL, "not a capture of iaprof");
 	if ((size_t)got < sizeof header)
-		return reader_fail(reader, EBADMSG, "cut off at byte %zd, in the file header", got);
+		return reader_fail(reader, EBADMSG, "capture is truncated at byte %zd, in the file header", got);
 	if (header.byte_order == __builtin_bswap32(CAPTURE_BYTE_ORDER))
 		return reader_fail(reader, EINVAL, "written on a machine of the other byte order: replay it on one");
 	if (header.checksum != checksum(&header, offsetof(struct capture_file_header, checksum)))
@@ -162,7 +169,7 @@ int capture_reader_next(struct capture_reader *reader, struct iaprof_batch *batc
 	if (got < 0)
 		return (int)got;
 	if ((size_t)got < sizeof header)
-		return block_fail(reader, offset, "the file is cut off here, the end is missing");
+		return block_truncated(reader, offset);
 	if (header.header_checksum != checksum(&header, offsetof(struct capture_block_header, header_checksum)))
 		return block_fail(reader, offset, "damaged: the checksum of its header is wrong");
 	if (header.number != (uint32_t)reader->totals.blocks)
@@ -176,7 +183,7 @@ int capture_reader_next(struct capture_reader *reader, struct iaprof_batch *batc
 	if (got < 0)
 		return (int)got;
 	if ((size_t)got < header.compressed_size)
-		return block_fail(reader, offset, "the file is cut off inside it");
+		return block_truncated(reader, offset);
 	if (header.payload_checksum != checksum(reader->compressed, header.compressed_size))
 		return block_fail(reader, offset, "damaged: the checksum is wrong");
 	return header.kind == CAPTURE_BLOCK_END ? read_end(reader, &header, offset)

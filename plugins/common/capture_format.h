@@ -43,7 +43,7 @@ struct capture_block_header {
 	uint32_t header_checksum;  /* CRC-32 of the bytes before it */
 };
 
-/* What follows the end block's header: a file without it was cut off. */
+/* What follows the end block's header: a file without it is truncated. */
 struct capture_totals {
 	uint64_t blocks; /* without the end block */
 	uint64_t records;
@@ -83,8 +83,8 @@ struct capture_reader {
 int capture_reader_open(struct capture_reader *reader);
 /*
  * Gives the next block's records, whose sizes add up; good until the next call. 1; 0 at the end of a complete capture;
- * a negative errno with wrong set: -EBADMSG (damaged or cut off). Of a block in which a record is malformed the records
- * before it are given first.
+ * a negative errno with wrong set: -EBADMSG (damaged or truncated). Of a block in which a record is malformed the
+ * records before it are given first.
  */
 int capture_reader_next(struct capture_reader *reader, struct iaprof_batch *batch);
 void capture_reader_close(struct capture_reader *reader);

@@ -14,15 +14,10 @@ uint32_t different_frames_line(const struct different_frames *frames, const stru
 
 static uint64_t hash_of_frame(const struct different_frames *frames, const struct iaprof_frame *frame)
 {
-	uint64_t hash = item_hash(frame->kind, (uint64_t)frame->flags << 32 | different_frames_line(frames, frame));
-	hash = item_hash_text(item_hash(hash, frame->pid), frame->name);
-	return item_hash_text(item_hash_text(hash, frame->module), frame->file);
-}
-
-static uint64_t frame_hash(const void *context, uint32_t position)
-{
-	const struct different_frames *frames = context;
-	return hash_of_frame(frames, frames->items[position]);
+	const uint64_t parts[] = { (uint64_t)frame->kind << 32 | frame->pid,
+				   (uint64_t)frame->flags << 32 | different_frames_line(frames, frame),
+				   hash_text(frame->name), hash_text(frame->module), hash_text(frame->file) };
+	return hash_bytes(parts, sizeof parts);
 }
 
 static bool texts_are_equal(const char *left, const char *right)
@@ -43,7 +38,7 @@ static bool frame_is_equal(const void *context, uint32_t position, const void *w
 bool different_frames_make(struct different_frames *frames, const struct iaprof_profile *profile,
 			   const struct stack_text_options *options)
 {
-	const struct item_owner owner = { .hash = frame_hash, .is_equal = frame_is_equal, .context = frames };
+	const struct item_owner owner = { .is_equal = frame_is_equal, .context = frames };
 	struct item_index index = { 0 };
 	*frames = (struct different_frames){ .items = calloc(profile->frame_count + 1, sizeof *frames->items),
 					     .numbers = calloc(profile->frame_count + 1, sizeof *frames->numbers),
@@ -64,7 +59,7 @@ bool different_frames_make(struct different_frames *frames, const struct iaprof_
 		if (slot)
 			frames->numbers[id] = *slot - 1;
 	}
-	free(index.items);
+	free(index.slots);
 	return good;
 }
 

@@ -4,43 +4,37 @@
 
 #include <stdlib.h>
 
-uint64_t item_hash_text(uint64_t hash, const char *text)
-{
-	if (!text)
-		return item_hash(hash, 1);
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return item_hash(hash, 0);
-}
-
-static bool make_room(struct item_index *index, const struct item_owner *owner)
+static bool make_room(struct item_index *index)
 {
 	if (2 * (index->used + 1) <= index->size)
 		return true;
 	size_t size = index->size ? 2 * index->size : 1024;
-	uint32_t *items = calloc(size, sizeof *items);
-	if (!items)
+	struct item_slot *slots = calloc(size, sizeof *slots);
+	if (!slots)
 		return false;
 	for (size_t i = 0; i < index->size; i++) {
-		if (!index->items[i])
+		if (!index->slots[i].item)
 			continue;
-		size_t at = owner->hash(owner->context, index->items[i] - 1) & (size - 1);
-		while (items[at])
+		size_t at = index->slots[i].hash & (size - 1);
+		while (slots[at].item)
 			at = (at + 1) & (size - 1);
-		items[at] = index->items[i];
+		slots[at] = index->slots[i];
 	}
-	free(index->items);
-	index->items = items;
+	free(index->slots);
+	index->slots = slots;
 	index->size = size;
 	return true;
 }
 
 uint32_t *item_index_find(struct item_index *index, const struct item_owner *owner, uint64_t hash, const void *wanted)
 {
-	if (!make_room(index, owner))
+	if (!make_room(index))
 		return NULL;
-	size_t at = hash & (index->size - 1);
-	while (index->items[at] && !owner->is_equal(owner->context, index->items[at] - 1, wanted))
-		at = (at + 1) & (index->size - 1);
-	return &index->items[at];
+	size_t at = (uint32_t)hash & (index->size - 1);
+	for (; index->slots[at].item; at = (at + 1) & (index->size - 1))
+		if (index->slots[at].hash == (uint32_t)hash &&
+		    owner->is_equal(owner->context, index->slots[at].item - 1, wanted))
+			return &index->slots[at].item;
+	index->slots[at].hash = (uint32_t)hash;
+	return &index->slots[at].item;
 }

@@ -7,31 +7,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Initialise with {0}; free(items). Open addressing, at most half full. */
+#include "hash/keyed_hash.h"
+
+struct item_slot {
+	uint32_t item; /* 1 + position, 0: free */
+	uint32_t hash; /* its lower half */
+};
+
+/* Initialise with {0}; free(slots). Open addressing, at most half full. */
 struct item_index {
-	uint32_t *items; /* 1 + position, 0: free */
-	size_t size;     /* a power of 2, or 0 */
+	struct item_slot *slots;
+	size_t size; /* a power of 2, or 0 */
 	size_t used;
+	struct hash_key key; /* of item_index_key() */
 };
 
 /* What the owner of the items knows. Wanted is what item_index_find() was given. */
 struct item_owner {
-	uint64_t (*hash)(const void *context, uint32_t position);
 	bool (*is_equal)(const void *context, uint32_t position, const void *wanted);
 	const void *context;
 };
 
-/* A hash of several numbers: begin with any. */
-static inline uint64_t item_hash(uint64_t hash, uint64_t number)
+/* For owners that hash words: hash_word() and others with this key. */
+static inline const struct hash_key *item_index_key(struct item_index *index)
 {
-	hash = (hash ^ number) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
+	if (!index->size)
+		hash_key_make(&index->key);
+	return &index->key;
 }
-uint64_t item_hash_text(uint64_t hash, const char *text); /* NULL is a text of its own */
 
 /*
- * The slot of the item that is equal to wanted, whose hash is given; or the free one where its position, plus 1, has to
- * be put, and used counted up. NULL: out of memory. Good until the next call.
+ * Where 1 plus the position of the item is that is equal to wanted; or a free place, for 1 plus the position of a new
+ * one, when used is to be counted up. hash: of wanted, by a function of hash/keyed_hash.h. NULL: out of memory. Good
+ * until the next call.
  */
 uint32_t *item_index_find(struct item_index *index, const struct item_owner *owner, uint64_t hash, const void *wanted);
 

@@ -11,22 +11,7 @@
 #include <linux/perf_event.h>
 #include "clock.h"
 #include "cpu_list.h"
-
-/* The value of a file in /proc/sys/kernel, or -1. */
-static long kernel_setting(const char *name)
-{
-	char path[128];
-	long value = -1;
-
-	snprintf(path, sizeof path, "/proc/sys/kernel/%s", name);
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return -1;
-	if (fscanf(file, "%ld", &value) != 1)
-		value = -1;
-	fclose(file);
-	return value;
-}
+#include "rights.h"
 
 /* The descriptor of the event, or a negative errno. */
 static int event_open(bool hardware, uint64_t frequency, uint32_t cpu)
@@ -45,15 +30,13 @@ static int event_open(bool hardware, uint64_t frequency, uint32_t cpu)
 
 static int event_fail(const struct iaprof_host *host, int error, bool hardware, uint64_t frequency)
 {
-	long rate = kernel_setting("perf_event_max_sample_rate");
+	char text[256];
+	long rate = rights_setting("perf_event_max_sample_rate");
 
 	switch (error) {
 	case -EPERM:
 	case -EACCES:
-		return host->fail(host, error,
-				  "perf_event_open: needs CAP_PERFMON (run as root) or kernel.perf_event_paranoid at "
-				  "most 0 (it is %ld)",
-				  kernel_setting("perf_event_paranoid"));
+		return host->fail(host, error, "perf_event_open: %s", rights_explain_perf(text, sizeof text));
 	case -ENOSYS:
 		return host->fail(
 			host, error,
@@ -68,9 +51,20 @@ static int event_fail(const struct iaprof_host *host, int error, bool hardware, 
 		break;
 	case -EMFILE:
 	case -ENFILE:
-		return host->fail(host, error,
-				  "perf_event_open: %s: one is needed for each CPU: raise the limit of open files",
-				  strerror(-error));
+		return host->fail(host, error, "perf_event_open: %s: one is needed for each CPU", strerror(-error));
+	case -ENOMEM:
+		return host->fail(host, error, "perf_event_open: not enough memory");
+	case -E2BIG: /* the attributes have members that this Linux kernel does not know */
+		return host->fail(host, error, "perf_event_open: %s: Linux 5.12 or newer is needed", strerror(-error));
+	case -EBUSY:
+	case -ENOSPC:
+		if (hardware)
+			return host->fail(
+				host, error,
+				"perf_event_open: the hardware cycle counter is in use by another profiler or "
+				"the NMI watchdog (%s): use clock=software, or sysctl kernel.nmi_watchdog=0",
+				strerror(-error));
+		break;
 	default:
 		break;
 	}

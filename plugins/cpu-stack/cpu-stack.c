@@ -110,11 +110,11 @@ static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target
 		return host->fail(host, errno, "open the BPF program: %s", strerror(errno));
 
 	bool only_targets = target->scope != IAPROF_SCOPE_SYSTEM;
-	uint64_t seed = 0;
-	if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
+	uint64_t seed[2];
+	if (getrandom(seed, sizeof seed, 0) != (ssize_t)sizeof seed)
 		return host->fail(host, errno, "get a random number: %s", strerror(errno));
 	skeleton->rodata->stack_depth = stack_depth_read();
-	skeleton->rodata->hash_seed = seed;
+	memcpy((void *)skeleton->rodata->hash_seed, seed, sizeof seed);
 	skeleton->rodata->take_user = cpu_stack->user;
 	skeleton->rodata->take_kernel = cpu_stack->kernel;
 	skeleton->rodata->take_idle = cpu_stack->idle;
@@ -129,12 +129,8 @@ static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target
 		return result;
 
 	result = cpu_stack_bpf__load(skeleton);
-	if (result == -EPERM)
-		return host->fail(host, result, "load the BPF program: needs CAP_BPF and CAP_PERFMON: run as root");
 	if (result)
-		return host->fail(host, result,
-				  "load the BPF program: %s: Linux 5.12 or newer is needed; -vv shows what it says",
-				  strerror(-result));
+		return bpf_load_fail(host, result, "load the BPF program", "5.12");
 	if (!only_targets)
 		return 0;
 

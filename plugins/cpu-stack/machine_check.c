@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "rights.h"
 #include "stack_check.h"
 
 #ifdef __x86_64__
@@ -69,13 +70,18 @@ static void kernel_names_check(const struct iaprof_host *host)
 	if (kernel_addresses_are_shown())
 		host->check_item(host, IAPROF_CHECK_GOOD, "names of the Linux kernel's functions", "in /proc/kallsyms");
 	else
-		host->check_item(
-			host, IAPROF_CHECK_LIMITED, "names of the Linux kernel's functions",
-			"/proc/kallsyms hides its addresses: run as root, with sysctl kernel.kptr_restrict=1 or 0");
+		host->check_item(host, IAPROF_CHECK_LIMITED, "names of the Linux kernel's functions",
+				 "/proc/kallsyms hides its addresses (kernel.kptr_restrict is %ld): %s",
+				 rights_setting("kptr_restrict"),
+				 rights_setting("kptr_restrict") >= 2 ? "sysctl kernel.kptr_restrict=1, and run as root"
+				 : rights_have(RIGHTS_SYSLOG)         ? "a container or a security module forbids it"
+								      : "run as root, or grant CAP_SYSLOG");
 }
 
 void cpu_stack_check_all(const struct iaprof_host *host, bool user, bool kernel)
 {
+	rights_check_bpf(host);
+	rights_check_perf(host);
 	bpf_check_stack_depth(host);
 #ifdef __x86_64__
 	if (user)

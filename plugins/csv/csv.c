@@ -97,6 +97,9 @@ static int csv_configure(const struct iaprof_host *host, void *instance)
 			csv->text.blame != STACK_TEXT_BLAME_WAITER))
 		return host->fail(host, EINVAL,
 				  "pid=, module=, annotate= and blame= are for rows=stacks: leave them out");
+	/* Events have addresses of the Linux kernel. */
+	if (!stacks && IAPROF_HOST_HAS(host, output_private))
+		host->output_private(host);
 	if (stacks || csv->text.lines) /* what the symbolizer finds is an event too */
 		stack_text_request(&csv->text, host);
 	return 0;

@@ -47,6 +47,14 @@ static int write_mapping(const struct event *event)
 	return event_end(event, "mapping");
 }
 
+static int write_module(const struct event *event)
+{
+	const struct iaprof_record_module *module = (const void *)event->record;
+	event_set_string(event, EVENT_NAME, module->path);
+	csv_row_set_bytes(event->row, EVENT_BUILD_ID, iaprof_record_module_build_id(module), module->build_id_size);
+	return event_end(event, "module");
+}
+
 static int write_sample(const struct event *event)
 {
 	static const char *const flags[] = { "user-stack-missing", "kernel-stack-missing", "truncated" };
@@ -421,6 +429,7 @@ int event_write(const struct event *event)
 		[IAPROF_RECORD_VALUE_TYPE] = write_value_type,
 		[IAPROF_RECORD_PROCESS] = write_process,
 		[IAPROF_RECORD_MAPPING] = write_mapping,
+		[IAPROF_RECORD_MODULE] = write_module,
 		[IAPROF_RECORD_SAMPLE] = write_sample,
 		[IAPROF_RECORD_DEVICE] = write_device,
 		[IAPROF_RECORD_CODE_OBJECT] = write_code_object,

@@ -16,13 +16,7 @@ struct identity {
 
 static uint64_t identity_hash(uint32_t source, uint32_t id)
 {
-	return item_hash(source, id);
-}
-
-static uint64_t function_hash(const void *context, uint32_t position)
-{
-	const struct called_function *function = &((const struct call_sums *)context)->functions[position];
-	return identity_hash(function->source, function->id);
+	return hash_pair(source, id);
 }
 
 static bool function_is(const void *context, uint32_t position, const void *wanted)
@@ -30,12 +24,6 @@ static bool function_is(const void *context, uint32_t position, const void *want
 	const struct called_function *function = &((const struct call_sums *)context)->functions[position];
 	const struct identity *identity = wanted;
 	return function->source == identity->source && function->id == identity->id;
-}
-
-static uint64_t node_hash(const void *context, uint32_t position)
-{
-	const struct called_node *node = &((const struct call_sums *)context)->nodes[position];
-	return identity_hash(node->source, node->id);
 }
 
 static bool node_is(const void *context, uint32_t position, const void *wanted)
@@ -47,8 +35,7 @@ static bool node_is(const void *context, uint32_t position, const void *wanted)
 
 static uint32_t *place_find(struct call_sums *sums, struct item_index *index, uint32_t source, uint32_t id)
 {
-	const struct item_owner owner = { .hash = index == &sums->node_index ? node_hash : function_hash,
-					  .is_equal = index == &sums->node_index ? node_is : function_is,
+	const struct item_owner owner = { .is_equal = index == &sums->node_index ? node_is : function_is,
 					  .context = sums };
 	const struct identity identity = { source, id };
 	return item_index_find(index, &owner, identity_hash(source, id), &identity);
@@ -141,7 +128,7 @@ void call_sums_free(struct call_sums *sums)
 {
 	free(sums->functions);
 	free(sums->nodes);
-	free(sums->function_index.items);
-	free(sums->node_index.items);
+	free(sums->function_index.slots);
+	free(sums->node_index.slots);
 	*sums = (struct call_sums){ 0 };
 }

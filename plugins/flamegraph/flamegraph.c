@@ -26,7 +26,7 @@ struct flamegraph {
 	const char *title; /* NULL: "iaprof" */
 	const char *value; /* name of a value type, NULL: the best one */
 	struct page_heatmap heatmap;
-	const char *sources; /* NULL: only where paths say */
+	const char *sources; /* as in source_files_open() */
 	struct stack_text_options text;
 
 	struct definitions names; /* of a page: the views share them */
@@ -79,9 +79,8 @@ static const struct iaprof_option options[] = {
 	{ .name = "sources",
 	  .type = IAPROF_OPTION_STRING,
 	  .offset = offsetof(struct flamegraph, sources),
-	  .help = "folders, with : between them, below which source files of GPU code are looked for, to be part of "
-		  "the "
-		  "page; no: none is" },
+	  .help = "folders, separated by :, from which the page embeds source files of GPU code; yes: files at their "
+		  "recorded paths that all users can read (default for live runs); no: none" },
 };
 
 static int flamegraph_configure(const struct iaprof_host *host, void *instance)
@@ -101,7 +100,7 @@ static int flamegraph_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct flamegraph *flamegraph = instance;
 	flamegraph->npu.definitions = flamegraph->code.definitions = &flamegraph->names;
-	return code_sources_open(&flamegraph->code.sources, host, flamegraph->sources);
+	return source_files_open(&flamegraph->code.sources.files, host, flamegraph->sources);
 }
 
 static int flamegraph_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)

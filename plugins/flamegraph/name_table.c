@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_at(const void *context, uint32_t position)
-{
-	return item_hash_text(0, ((const struct name_table *)context)->items[position].name);
-}
-
 static bool is_equal(const void *context, uint32_t position, const void *wanted)
 {
 	return strcmp(((const struct name_table *)context)->items[position].name, wanted) == 0;
@@ -17,8 +12,8 @@ static bool is_equal(const void *context, uint32_t position, const void *wanted)
 
 static uint32_t *slot_of(struct name_table *table, const char *name)
 {
-	const struct item_owner owner = { .hash = hash_at, .is_equal = is_equal, .context = table };
-	return item_index_find(&table->index, &owner, item_hash_text(0, name), name);
+	const struct item_owner owner = { .is_equal = is_equal, .context = table };
+	return item_index_find(&table->index, &owner, hash_text(name), name);
 }
 
 uint32_t name_table_add(struct name_table *table, const char *name)
@@ -62,6 +57,6 @@ void name_table_append(const struct name_table *table, struct text *text)
 void name_table_free(struct name_table *table)
 {
 	free(table->items);
-	free(table->index.items);
+	free(table->index.slots);
 	*table = (struct name_table){ 0 };
 }

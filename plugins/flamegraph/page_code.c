@@ -8,7 +8,6 @@
 
 #include "code_stalls.h"
 #include "name_table.h"
-#include "page_source.h"
 
 /* An instruction that is shown. */
 struct row {
@@ -33,6 +32,8 @@ struct writer {
 
 int page_code_take(struct page_code *code, const struct iaprof_record *record)
 {
+	if (record->type == IAPROF_RECORD_SOURCE_TEXT)
+		return source_texts_take(&code->sources.texts, (const void *)record);
 	return record->type == IAPROF_RECORD_CODE_LISTING ? code_listings_take(&code->listings, (const void *)record)
 							  : 0;
 }
@@ -40,7 +41,8 @@ int page_code_take(struct page_code *code, const struct iaprof_record *record)
 void page_code_free(struct page_code *code)
 {
 	code_listings_free(&code->listings);
-	code_sources_close(&code->sources);
+	source_files_close(&code->sources.files);
+	source_texts_free(&code->sources.texts);
 }
 
 static void row_add(struct writer *writer, struct row row)
@@ -272,7 +274,7 @@ static void append_all(struct writer *writer, const struct code_stalls *stalls, 
 	append_key(text, "reasons");
 	name_table_append(&writer->reasons, text);
 	append_key(text, "files");
-	page_source_append(text, &writer->files, &writer->code->sources);
+	page_source_append(text, &writer->files, &writer->code->sources, writer->code->definitions);
 	text_append_string(text, "}");
 }
 

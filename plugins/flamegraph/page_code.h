@@ -16,11 +16,11 @@
 #define IAPROF_PLUGINS_FLAMEGRAPH_PAGE_CODE_H
 
 #include "code_listings.h"
-#include "code_sources.h"
 #include <iaprof/profile.h>
 
 #include "common/definitions.h"
 #include "common/text.h"
+#include "page_source.h"
 
 enum page_code_flag {
 	PAGE_CODE_INCOMPLETE = 1, /* it may wait for others as well */
@@ -30,7 +30,7 @@ enum page_code_flag {
 struct page_code {
 	struct code_listings listings;
 	const struct definitions *definitions; /* page_names.h; not read before the page is written */
-	struct code_sources sources;
+	struct page_sources sources;
 };
 
 /* Keeps what a page needs of a record. 0 or -ENOMEM. */

@@ -51,8 +51,18 @@ static void append_lines(struct text *text, const struct file *file)
 	text_append_string(text, "]");
 }
 
-void page_source_append(struct text *text, const struct name_table *files, struct code_sources *sources)
+/* A file that the user gave counts; else the text that was recorded. */
+static void read_file(struct file *file, struct page_sources *sources)
 {
+	file->text = source_files_read(&sources->files, file->named->name, &file->size, &file->why);
+	if (!file->text && sources->files.mode != SOURCE_FILES_NONE)
+		file->text = source_texts_find(&sources->texts, file->named->name, &file->size);
+}
+
+void page_source_append(struct text *text, const struct name_table *files, struct page_sources *sources,
+			const struct definitions *definitions)
+{
+	source_texts_sort(&sources->texts, definitions);
 	struct file *items = calloc(files->count + 1, sizeof *items);
 	struct file **order = calloc(files->count + 1, sizeof *order);
 	text->failed |= !items || !order;
@@ -63,7 +73,7 @@ void page_source_append(struct text *text, const struct name_table *files, struc
 	if (!text->failed && files->count)
 		qsort(order, files->count, sizeof *order, compare_weights);
 	for (size_t i = 0; !text->failed && i < files->count; i++)
-		order[i]->text = code_sources_read(sources, order[i]->named->name, &order[i]->size, &order[i]->why);
+		read_file(order[i], sources);
 	text_append_string(text, "[");
 	for (size_t i = 0; !text->failed && i < files->count; i++) {
 		text_append_string(text, i ? ",{\"name\":" : "{\"name\":");

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-static uint64_t known_hash(const void *context, uint32_t position)
+static uint64_t hash_of_pid(uint32_t pid)
 {
-	return item_hash(0, ((const struct process_names *)context)->known[position].pid);
+	return hash_bytes(&pid, sizeof pid);
 }
 
 static bool known_is(const void *context, uint32_t position, const void *wanted)
@@ -16,15 +16,15 @@ static bool known_is(const void *context, uint32_t position, const void *wanted)
 
 static uint32_t *place_find(struct process_names *names, uint32_t pid)
 {
-	const struct item_owner owner = { .hash = known_hash, .is_equal = known_is, .context = names };
-	return item_index_find(&names->index, &owner, item_hash(0, pid), &pid);
+	const struct item_owner owner = { .is_equal = known_is, .context = names };
+	return item_index_find(&names->index, &owner, hash_of_pid(pid), &pid);
 }
 
 /* Forgets those that are over. */
 static bool sweep(struct process_names *names)
 {
 	uint32_t count = 0;
-	free(names->index.items);
+	free(names->index.slots);
 	names->index = (struct item_index){ 0 };
 	for (uint32_t i = 0; i < names->known_count; i++) {
 		if (names->known[i].is_over)
@@ -128,7 +128,7 @@ bool process_names_use(struct process_names *names, uint32_t pid, uint32_t *posi
 void process_names_free(struct process_names *names)
 {
 	free(names->known);
-	free(names->index.items);
+	free(names->index.slots);
 	free(names->used);
 	*names = (struct process_names){ 0 };
 }

@@ -8,27 +8,27 @@
 
 #include "common/item_index.h"
 
-static uint64_t hash_of_node(const struct stack_node *node)
-{
-	return item_hash(item_hash(1, node->parent), node->frame);
-}
-
-static uint64_t node_hash(const void *context, uint32_t position)
-{
-	return hash_of_node(&((const struct stack_tree *)context)->nodes[position]);
-}
-
-static bool node_is_equal(const void *context, uint32_t position, const void *wanted)
-{
-	const struct stack_node *left = &((const struct stack_tree *)context)->nodes[position], *right = wanted;
-	return left->parent == right->parent && left->frame == right->frame;
-}
-
 struct building {
 	struct stack_tree *tree;
 	struct item_index index;
 	size_t capacity;
+	/* The last stack that was added, and the node of each of its frames: the next one begins like it as a rule. */
+	const struct iaprof_stack *last;
+	uint32_t *last_nodes;
+	size_t last_capacity;
 };
+
+static uint64_t hash_of_node(const struct hash_key *key, const struct stack_node *node)
+{
+	return hash_word(key, (uint64_t)node->parent << 32 | node->frame);
+}
+
+static bool node_is_equal(const void *context, uint32_t position, const void *wanted)
+{
+	const struct building *building = context;
+	const struct stack_node *left = &building->tree->nodes[position], *right = wanted;
+	return left->parent == right->parent && left->frame == right->frame;
+}
 
 static bool values_grow(uint64_t **values, size_t nodes, size_t capacity, size_t types)
 {
@@ -65,10 +65,11 @@ static bool nodes_make_room(struct building *building)
 static uint32_t node_get(struct building *building, uint32_t parent, uint32_t frame)
 {
 	struct stack_tree *tree = building->tree;
-	const struct item_owner owner = { .hash = node_hash, .is_equal = node_is_equal, .context = tree };
+	const struct item_owner owner = { .is_equal = node_is_equal, .context = building };
 	const struct stack_node wanted = { .parent = parent, .frame = frame };
 	uint32_t *slot = nodes_make_room(building)
-				 ? item_index_find(&building->index, &owner, hash_of_node(&wanted), &wanted)
+				 ? item_index_find(&building->index, &owner,
+						   hash_of_node(item_index_key(&building->index), &wanted), &wanted)
 				 : NULL;
 	if (!slot)
 		return STACK_TREE_NONE;
@@ -80,6 +81,28 @@ static uint32_t node_get(struct building *building, uint32_t parent, uint32_t fr
 	return *slot - 1;
 }
 
+/* How many frames two stacks begin with that are the same. */
+static uint32_t frames_in_common(const struct iaprof_stack *left, const struct iaprof_stack *right)
+{
+	uint32_t count = 0;
+	while (left && count < left->frame_count && count < right->frame_count &&
+	       left->frames[count] == right->frames[count])
+		count++;
+	return count;
+}
+
+static bool last_make_room(struct building *building, size_t count)
+{
+	if (count <= building->last_capacity)
+		return true;
+	uint32_t *nodes = reallocarray(building->last_nodes, 2 * count, sizeof *nodes);
+	if (!nodes)
+		return false;
+	building->last_nodes = nodes;
+	building->last_capacity = 2 * count;
+	return true;
+}
+
 static void add(uint64_t *sum, uint64_t value)
 {
 	*sum = *sum > UINT64_MAX - value ? UINT64_MAX : *sum + value;
@@ -89,15 +112,20 @@ static bool value_add(struct building *building, const struct iaprof_value *valu
 {
 	const struct iaprof_profile *profile = building->tree->profile;
 	const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
-	uint32_t node = STACK_TREE_NONE;
-	for (uint32_t i = 0; i < stack->frame_count; i++) {
+	uint32_t same = frames_in_common(building->last, stack);
+	if (!last_make_room(building, stack->frame_count))
+		return false;
+	uint32_t node = same ? building->last_nodes[same - 1] : STACK_TREE_NONE;
+	for (uint32_t i = same; i < stack->frame_count; i++) {
 		uint32_t frame = building->tree->frames.numbers[stack->frames[i]];
-		if (frame == FRAME_IS_HIDDEN)
-			continue;
-		node = node_get(building, node, frame);
-		if (node == STACK_TREE_NONE)
-			return false;
+		if (frame != FRAME_IS_HIDDEN) {
+			node = node_get(building, node, frame);
+			if (node == STACK_TREE_NONE)
+				return false;
+		}
+		building->last_nodes[i] = node;
 	}
+	building->last = stack;
 	if (node == STACK_TREE_NONE) /* the program is never hidden */
 		return true;
 	building->tree->leaves[value->stack] = node;
@@ -207,7 +235,8 @@ int stack_tree_make(struct stack_tree *tree, const struct iaprof_profile *profil
 		tree->leaves[i] = STACK_TREE_NONE;
 	for (size_t i = 0; good && i < profile->value_count; i++)
 		good = value_add(&building, iaprof_profile_value(profile, i));
-	free(building.index.items);
+	free(building.index.slots);
+	free(building.last_nodes);
 	if (good) {
 		tree->order = calloc(tree->node_count + 1, sizeof *tree->order);
 		good = tree->order && order_make(tree);

@@ -18,13 +18,7 @@ static void add(uint64_t *sum, uint64_t more)
 
 static uint64_t key_hash(const struct track_key *key)
 {
-	uint64_t hash = item_hash((uint64_t)key->kind << 32 | key->source, (uint64_t)key->device << 32 | key->name);
-	return item_hash(hash, key->process);
-}
-
-static uint64_t track_hash(const void *context, uint32_t position)
-{
-	return key_hash(&((const struct timeline *)context)->tracks[position].key);
+	return hash_bytes(key, sizeof *key); /* no padding: it is compared as bytes, too */
 }
 
 static bool track_is(const void *context, uint32_t position, const void *wanted)
@@ -35,7 +29,7 @@ static bool track_is(const void *context, uint32_t position, const void *wanted)
 /* NULL: out of memory. */
 static struct track *track_find(struct timeline *timeline, const struct track_key *key)
 {
-	const struct item_owner owner = { .hash = track_hash, .is_equal = track_is, .context = timeline };
+	const struct item_owner owner = { .is_equal = track_is, .context = timeline };
 	if (!timeline->tracks)
 		timeline->tracks = calloc(TIMELINE_TRACKS_MAX, sizeof *timeline->tracks);
 	uint32_t *position = timeline->tracks ? item_index_find(&timeline->index, &owner, key_hash(key), key) : NULL;
@@ -233,6 +227,6 @@ void timeline_free(struct timeline *timeline)
 		free(timeline->tracks[i].slots);
 	}
 	free(timeline->tracks);
-	free(timeline->index.items);
+	free(timeline->index.slots);
 	*timeline = (struct timeline){ 0 };
 }

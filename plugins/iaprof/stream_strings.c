@@ -11,11 +11,6 @@ static const char *text_at(const struct stream_strings *strings, uint32_t positi
 	return strings->texts.data + strings->offsets[position];
 }
 
-static uint64_t text_hash(const void *context, uint32_t position)
-{
-	return item_hash_text(0, text_at(context, position));
-}
-
 static bool text_is_equal(const void *context, uint32_t position, const void *wanted)
 {
 	return strcmp(text_at(context, position), wanted) == 0;
@@ -41,8 +36,8 @@ static bool add(struct stream_strings *strings, const char *text)
 
 static uint32_t find(struct stream_strings *strings, const char *text)
 {
-	struct item_owner owner = { text_hash, text_is_equal, strings };
-	uint32_t *slot = item_index_find(&strings->index, &owner, item_hash_text(0, text), text);
+	struct item_owner owner = { text_is_equal, strings };
+	uint32_t *slot = item_index_find(&strings->index, &owner, hash_text(text), text);
 	if (slot && *slot)
 		return *slot;
 	if (!slot || !add(strings, text)) {
@@ -70,6 +65,6 @@ void stream_strings_free(struct stream_strings *strings)
 	text_free(&strings->texts);
 	text_free(&strings->new_lines);
 	free(strings->offsets);
-	free(strings->index.items);
+	free(strings->index.slots);
 	*strings = (struct stream_strings){ 0 };
 }

@@ -13,6 +13,7 @@
 #include "listening_host.h"
 #include "machine.h"
 #include "npu_check.h"
+#include "rights.h"
 #include "support.h"
 
 #define ACCELERATORS "/sys/class/accel"
@@ -150,6 +151,7 @@ void npu_check_all(const struct iaprof_host *host, const char *functions)
 	size_t count = devices_check(host);
 	bool is_loaded = driver_check(host);
 	rights_check(host);
+	rights_check_bpf(host);
 	if (!is_loaded)
 		return;
 	functions_check(host, functions);

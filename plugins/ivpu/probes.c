@@ -140,7 +140,7 @@ static int programs_load(struct probes *probes, bool *told)
 	skeleton->rodata->ring_size = probes->ring_size;
 	skeleton->rodata->take_stacks = probes->take_stacks;
 	skeleton->rodata->stack_depth = probes->take_stacks ? stack_depth_read() : 1;
-	if (getrandom((void *)&skeleton->rodata->hash_seed, sizeof skeleton->rodata->hash_seed, 0) < 0)
+	if (getrandom((void *)skeleton->rodata->hash_seed, sizeof skeleton->rodata->hash_seed, 0) < 0)
 		return -errno;
 	uint32_t stack_bytes = stack_size(skeleton->rodata->stack_depth);
 	struct bpf_map_size sizes[] = {
@@ -228,8 +228,8 @@ int probes_load(struct probes *probes, const struct iaprof_host *host, const str
 	bpf_log_end(&log);
 	if (result == 0 || told)
 		return result;
-	if (result == -EPERM)
-		return host->fail(host, result, "load the BPF programs: needs CAP_BPF and CAP_PERFMON: run as root");
+	if (result == -EPERM || result == -EMFILE || result == -ENFILE || result == -ENOMEM)
+		return bpf_load_fail(host, result, "load and attach the BPF programs", "6.3");
 	if (!sees_types)
 		return host->fail(
 			host, -EPERM,

@@ -68,7 +68,7 @@ static void forget_texts(struct packets *packets)
 {
 	for (size_t i = 0; i < packets->text_count; i++)
 		free(packets->texts[i].text);
-	free(packets->index.items);
+	free(packets->index.slots);
 	packets->index = (struct item_index){ 0 };
 	packets->text_count = packets->text_bytes = 0;
 }
@@ -93,13 +93,7 @@ static void begin_sequence(struct packets *packets)
 
 static uint64_t hash_of(uint32_t kind, const char *text)
 {
-	return item_hash_text(kind + 1, text);
-}
-
-static uint64_t text_hash(const void *context, uint32_t position)
-{
-	const struct packets *packets = context;
-	return hash_of(packets->texts[position].kind, packets->texts[position].text);
+	return hash_text(text) + kind;
 }
 
 static bool text_is_equal(const void *context, uint32_t position, const void *wanted)
@@ -123,7 +117,7 @@ static uint64_t intern(struct packets *packets, struct new_texts *new_texts, enu
 	text_append_name(&safe, name);
 	text_append(&safe, "", 1);
 	struct packet_text wanted = { .kind = kind, .text = safe.data };
-	struct item_owner owner = { .hash = text_hash, .is_equal = text_is_equal, .context = packets };
+	struct item_owner owner = { .is_equal = text_is_equal, .context = packets };
 	uint32_t *slot =
 		safe.failed ? NULL : item_index_find(&packets->index, &owner, hash_of(kind, safe.data), &wanted);
 	if (!slot) {

@@ -26,6 +26,8 @@ struct rate *rates_find(struct rates *rates, const struct track_key *key, double
 	rate->written = rates->flushed / rates->step * rates->step;
 	rate->next = *bucket;
 	*bucket = rate;
+	*(rates->first ? rates->end : &rates->first) = rate;
+	rates->end = &rate->later;
 	rates->count++;
 	return rate;
 }
@@ -142,41 +144,50 @@ static void rate_flush(struct rates *rates, struct rate *rate, uint64_t before)
 		rate->shift = 0;
 }
 
+static void bucket_remove(struct rates *rates, const struct rate *rate)
+{
+	struct rate **place = &rates->buckets[track_key_hash(&rate->key) % BUCKET_COUNT];
+	while (*place != rate)
+		place = &(*place)->next;
+	*place = rate->next;
+}
+
 void rates_flush(struct rates *rates, uint64_t before)
 {
 	rates->flushed = before;
-	for (size_t i = 0; i < BUCKET_COUNT; i++)
-		for (struct rate **place = &rates->buckets[i], *rate; (rate = *place);) {
-			rate_flush(rates, rate, before);
-			if (rate->count || rate->shown != 0 || rates->count <= RATES_COUNT_MAX / 2) {
-				place = &rate->next;
-				continue;
-			}
-			*place = rate->next;
-			rates->count--;
-			free(rate->amounts);
-			free(rate);
+	struct rate **place = &rates->first;
+	for (struct rate *rate; (rate = *place);) {
+		rate_flush(rates, rate, before);
+		if (rate->count || rate->shown != 0 || rates->count <= RATES_COUNT_MAX / 2) {
+			place = &rate->later;
+			continue;
 		}
+		bucket_remove(rates, rate);
+		*place = rate->later;
+		rates->count--;
+		free(rate->amounts);
+		free(rate);
+	}
+	rates->end = place;
 }
 
 void rates_finish(struct rates *rates)
 {
-	for (size_t i = 0; i < BUCKET_COUNT; i++)
-		for (struct rate *rate = rates->buckets[i]; rate; rate = rate->next) {
-			for (size_t at = 0; at < rate->count; at++)
-				show(rates, rate, rate->first + at, rate->amounts[at]);
-			rate->count = 0;
-			put(rates, rate, rate->written, 0);
-		}
+	for (struct rate *rate = rates->first; rate; rate = rate->later) {
+		for (size_t at = 0; at < rate->count; at++)
+			show(rates, rate, rate->first + at, rate->amounts[at]);
+		rate->count = 0;
+		put(rates, rate, rate->written, 0);
+	}
 }
 
 void rates_free(struct rates *rates)
 {
-	for (size_t i = 0; i < BUCKET_COUNT; i++)
-		for (struct rate *rate = rates->buckets[i], *next; rate; rate = next) {
-			next = rate->next;
-			free(rate->amounts);
-			free(rate);
-		}
+	for (struct rate *rate = rates->first, *later; rate; rate = later) {
+		later = rate->later;
+		free(rate->amounts);
+		free(rate);
+	}
 	memset(rates->buckets, 0, sizeof rates->buckets);
+	rates->first = NULL;
 }

@@ -18,7 +18,8 @@
 #define RATES_COUNT_MAX 4096u
 
 struct rate {
-	struct rate *next; /* in its bucket */
+	struct rate *next;  /* in its bucket */
+	struct rate *later; /* the one that was added after it */
 	struct track_key key;
 	double scale;    /* what a rate of one a nanosecond is shown as */
 	double *amounts; /* of the steps that are not written yet */
@@ -36,6 +37,7 @@ struct rates {
 	/* The rate has this value from this time on. */
 	void (*write)(void *context, const struct rate *rate, uint64_t time, double value);
 	struct rate *buckets[1024];
+	struct rate *first, **end; /* in order of arrival, in which they are written */
 	size_t count;
 	uint64_t flushed; /* the last time that rates_flush() was given */
 	uint64_t moved;   /* amounts of which a part came after its time was written, and is in a later step */

@@ -152,23 +152,33 @@ static bool is_idle(const struct timeline *timeline)
 	return !timeline->event_count;
 }
 
+static void bucket_remove(struct timelines *timelines, const struct timeline *timeline)
+{
+	struct timeline **place = &timelines->buckets[track_key_hash(&timeline->key) % BUCKET_COUNT];
+	while (*place != timeline)
+		place = &(*place)->next;
+	*place = timeline->next;
+}
+
 /* When there are many tracks, forgets those that nothing waits for and whose slices ended before a time. */
 static void forget_idle(struct timelines *timelines, uint64_t before)
 {
 	if (timelines->count <= TIMELINES_COUNT_MAX)
 		return;
-	for (size_t i = 0; i < BUCKET_COUNT; i++)
-		for (struct timeline **place = &timelines->buckets[i], *timeline; (timeline = *place);) {
-			if (!timeline->event_count)
-				end_lanes(timelines, timeline, before);
-			if (!is_idle(timeline)) {
-				place = &timeline->next;
-				continue;
-			}
-			*place = timeline->next;
-			timelines->count--;
-			timeline_free(timeline);
+	struct timeline **place = &timelines->first;
+	for (struct timeline *timeline; (timeline = *place);) {
+		if (!timeline->event_count)
+			end_lanes(timelines, timeline, before);
+		if (!is_idle(timeline)) {
+			place = &timeline->later;
+			continue;
 		}
+		bucket_remove(timelines, timeline);
+		*place = timeline->later;
+		timelines->count--;
+		timeline_free(timeline);
+	}
+	timelines->end = place;
 	if (timelines->forgotten < before)
 		timelines->forgotten = before;
 }
@@ -177,13 +187,12 @@ static void forget_idle(struct timelines *timelines, uint64_t before)
 static void make_room(struct timelines *timelines)
 {
 	uint64_t latest = 0;
-	for (size_t i = 0; i < BUCKET_COUNT; i++)
-		for (struct timeline *timeline = timelines->buckets[i]; timeline; timeline = timeline->next)
-			for (size_t count = (timeline->event_count + 1) / 2; count; count--) {
-				if (timeline->events[0].begin > latest)
-					latest = timeline->events[0].begin;
-				write_first(timelines, timeline);
-			}
+	for (struct timeline *timeline = timelines->first; timeline; timeline = timeline->later)
+		for (size_t count = (timeline->event_count + 1) / 2; count; count--) {
+			if (timeline->events[0].begin > latest)
+				latest = timeline->events[0].begin;
+			write_first(timelines, timeline);
+		}
 	forget_idle(timelines, latest);
 }
 
@@ -206,6 +215,8 @@ static bool find_or_add(struct timelines *timelines, const struct track_key *key
 	timeline->nests = nests;
 	timeline->next = *bucket;
 	*bucket = timeline;
+	*(timelines->first ? timelines->end : &timelines->first) = timeline;
+	timelines->end = &timeline->later;
 	timelines->count++;
 	*found = timeline;
 	return true;
@@ -245,30 +256,28 @@ bool timelines_add(struct timelines *timelines, const struct track_key *key, boo
 
 void timelines_flush(struct timelines *timelines, uint64_t before, uint64_t before_nested)
 {
-	for (size_t i = 0; i < BUCKET_COUNT; i++)
-		for (struct timeline *timeline = timelines->buckets[i]; timeline; timeline = timeline->next)
-			while (timeline->event_count && timeline->events[0].begin < before &&
-			       (timeline->events[0].begin < before_nested || !waits_for_outer(timeline)))
-				write_first(timelines, timeline);
+	for (struct timeline *timeline = timelines->first; timeline; timeline = timeline->later)
+		while (timeline->event_count && timeline->events[0].begin < before &&
+		       (timeline->events[0].begin < before_nested || !waits_for_outer(timeline)))
+			write_first(timelines, timeline);
 	forget_idle(timelines, before);
 }
 
 void timelines_finish(struct timelines *timelines)
 {
-	for (size_t i = 0; i < BUCKET_COUNT; i++)
-		for (struct timeline *timeline = timelines->buckets[i]; timeline; timeline = timeline->next) {
-			while (timeline->event_count)
-				write_first(timelines, timeline);
-			end_lanes(timelines, timeline, UINT64_MAX);
-		}
+	for (struct timeline *timeline = timelines->first; timeline; timeline = timeline->later) {
+		while (timeline->event_count)
+			write_first(timelines, timeline);
+		end_lanes(timelines, timeline, UINT64_MAX);
+	}
 }
 
 void timelines_free(struct timelines *timelines)
 {
-	for (size_t i = 0; i < BUCKET_COUNT; i++)
-		for (struct timeline *timeline = timelines->buckets[i], *next; timeline; timeline = next) {
-			next = timeline->next;
-			timeline_free(timeline);
-		}
+	for (struct timeline *timeline = timelines->first, *later; timeline; timeline = later) {
+		later = timeline->later;
+		timeline_free(timeline);
+	}
 	memset(timelines->buckets, 0, sizeof timelines->buckets);
+	timelines->first = NULL;
 }

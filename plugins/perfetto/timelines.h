@@ -43,7 +43,8 @@ struct timeline_lane {
 };
 
 struct timeline {
-	struct timeline *next; /* in its bucket */
+	struct timeline *next;  /* in its bucket */
+	struct timeline *later; /* the one that was added after it */
 	struct track_key key;
 	bool nests;                    /* slices may be inside of others */
 	struct timeline_event *events; /* those that wait: a heap, the next one first */
@@ -67,6 +68,7 @@ struct timeline_writer {
 struct timelines {
 	struct timeline_writer writer;
 	struct timeline *buckets[4096];
+	struct timeline *first, **end; /* in order of arrival, in which they are written */
 	size_t count, waiting;
 	uint64_t order;
 	uint64_t forgotten; /* tracks were forgotten that had events of up to this time */

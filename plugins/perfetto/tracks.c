@@ -12,9 +12,14 @@
 /* The table is forgotten when it is half full: telling a track again does no harm. */
 #define TOLD_SIZE 131072u
 
+static size_t bucket_of(uint32_t pid)
+{
+	return hash_bytes(&pid, sizeof pid) % BUCKET_COUNT;
+}
+
 static struct track_process *find_process(const struct tracks *tracks, uint32_t pid)
 {
-	struct track_process *process = tracks->processes[pid % BUCKET_COUNT];
+	struct track_process *process = tracks->processes[bucket_of(pid)];
 	while (process && process->pid != pid)
 		process = process->next;
 	return process;
@@ -49,8 +54,9 @@ bool tracks_process(struct tracks *tracks, const struct iaprof_record_process *r
 		if (!process)
 			return false;
 		process->pid = record->pid;
-		process->next = tracks->processes[record->pid % BUCKET_COUNT];
-		tracks->processes[record->pid % BUCKET_COUNT] = process;
+		struct track_process **bucket = &tracks->processes[bucket_of(record->pid)];
+		process->next = *bucket;
+		*bucket = process;
 		tracks->process_count++;
 	}
 	if (process->has_ended && record->event != IAPROF_PROCESS_EXIT) {
@@ -84,7 +90,7 @@ static bool is_new(struct tracks *tracks, uint64_t id)
 		if (!tracks->told)
 			return true; /* it is told each time */
 	}
-	size_t at = id % TOLD_SIZE;
+	size_t at = hash_bytes(&id, sizeof id) % TOLD_SIZE;
 	while (tracks->told[at] && tracks->told[at] != id)
 		at = (at + 1) % TOLD_SIZE;
 	if (tracks->told[at])
@@ -94,9 +100,19 @@ static bool is_new(struct tracks *tracks, uint64_t id)
 	return true;
 }
 
+/* An id is a part of the trace, and the same whenever a capture is replayed: it is made of numbers without a key. */
+static uint64_t id_add(uint64_t id, uint32_t number)
+{
+	id = (id ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+	return id ^ id >> 29;
+}
+
 static uint64_t id_of(const struct track_key *key, uint32_t lane)
 {
-	uint64_t id = item_hash(track_key_hash(key), lane);
+	uint64_t id = id_add(0x6961, key->kind);
+	for (int i = 0; i < 3; i++)
+		id = id_add(id, key->numbers[i]);
+	id = id_add(id, lane);
 	return id ? id : 1;
 }
 
@@ -280,7 +296,7 @@ uint64_t tracks_find(struct tracks *tracks, const struct track_key *key, uint32_
 	const struct track_process *process =
 		key->kind >= TRACK_CALLS && key->kind <= TRACK_FINDINGS ? find_process(tracks, key->numbers[0]) : NULL;
 	if (process)
-		id = item_hash(id, process->reuse);
+		id = id_add(id, process->reuse);
 	if (!is_new(tracks, id))
 		return id;
 	struct text name = { 0 };

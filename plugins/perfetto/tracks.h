@@ -39,10 +39,7 @@ struct track_key {
 
 static inline uint64_t track_key_hash(const struct track_key *key)
 {
-	uint64_t hash = item_hash(0x6961, key->kind);
-	for (int i = 0; i < 3; i++)
-		hash = item_hash(hash, key->numbers[i]);
-	return hash;
+	return hash_bytes(key, sizeof *key); /* four numbers of 32 bits, without padding */
 }
 static inline bool track_key_is_equal(const struct track_key *key, const struct track_key *other)
 {
@@ -68,7 +65,7 @@ struct track_process {
 struct tracks {
 	struct packets *packets;
 	const struct definitions *definitions;
-	uint64_t *told; /* ids of tracks that the trace has: a table by hash, 0 free */
+	uint64_t *told; /* ids of tracks that the trace has: a table by keyed hash, 0 free */
 	size_t told_count;
 	struct track_process *processes[4096];
 	size_t process_count, ended_count;

@@ -7,9 +7,15 @@
 
 #define LOCATIONS_MAX 1200u /* more than a stack has frames: IAPROF_STACK_DEPTH_MAX, and what surrounds them */
 
+/* What the tables have of a frame, which is in many stacks; 0: not looked up, or none. */
+struct known_frame {
+	uint32_t function, mapping;
+};
+
 /* A stack on its way to a sample. */
 struct walk {
 	struct tables *tables;
+	struct known_frame *known;                 /* by frame */
 	struct table_line lines[TABLES_LINES_MAX]; /* of the place that is being put together, the outermost first */
 	uint32_t line_count;
 	uint32_t mapping;
@@ -49,27 +55,39 @@ static uint32_t device_mapping(struct walk *walk)
 	return mapping;
 }
 
-static void line_add(struct walk *walk, const struct iaprof_frame *frame, bool is_of_device)
+static void cpu_line_add(struct walk *walk, const struct iaprof_frame *frame, struct known_frame *known)
 {
-	bool is_inlined =
-		frame->flags & IAPROF_FRAME_INLINED && walk->line_count && walk->line_count < TABLES_LINES_MAX;
-	const char *file = frame->file ? frame->file : is_of_device ? walk->source : NULL;
-	if (!is_inlined) {
+	if (!(frame->flags & IAPROF_FRAME_INLINED && walk->line_count && walk->line_count < TABLES_LINES_MAX)) {
 		place_end(walk);
-		walk->mapping = is_of_device ? device_mapping(walk) : tables_mapping(walk->tables, frame->module);
-		walk->address = is_of_device || frame->kind == IAPROF_FRAME_PROCESS ? 0 : frame->address;
+		if (!known->mapping)
+			known->mapping = tables_mapping(walk->tables, frame->module);
+		walk->mapping = known->mapping;
+		walk->address = frame->kind == IAPROF_FRAME_PROCESS ? 0 : frame->address;
 	}
+	if (!known->function)
+		known->function = tables_function(walk->tables, frame->name, frame->file);
+	walk->lines[walk->line_count++] = (struct table_line){ .function = known->function, .line = frame->line };
+}
+
+static void device_line_add(struct walk *walk, const struct iaprof_frame *frame)
+{
+	if (!(frame->flags & IAPROF_FRAME_INLINED && walk->line_count && walk->line_count < TABLES_LINES_MAX)) {
+		place_end(walk);
+		walk->mapping = device_mapping(walk);
+		walk->address = 0;
+	}
+	const char *file = frame->file ? frame->file : walk->source;
 	walk->lines[walk->line_count++] =
 		(struct table_line){ .function = tables_function(walk->tables, frame->name, file),
 				     .line = frame->line };
 }
 
-static void frame_take(struct walk *walk, const struct iaprof_frame *frame)
+static void frame_take(struct walk *walk, const struct iaprof_frame *frame, struct known_frame *known)
 {
 	switch (frame->kind) {
 	case IAPROF_FRAME_PROCESS:
 		walk->pid = frame->pid;
-		line_add(walk, frame, false);
+		cpu_line_add(walk, frame, known);
 		return;
 	case IAPROF_FRAME_SEPARATOR:
 		return;
@@ -80,10 +98,10 @@ static void frame_take(struct walk *walk, const struct iaprof_frame *frame)
 		walk->is_of_device = true;
 		if (!walk->kernel)
 			walk->kernel = frame->name;
-		line_add(walk, frame, true);
+		device_line_add(walk, frame);
 		return;
 	case IAPROF_FRAME_DEVICE_INSTRUCTION:
-		line_add(walk, frame, true);
+		device_line_add(walk, frame);
 		walk->is_instruction = true;
 		return;
 	case IAPROF_FRAME_STALL_REASON:
@@ -95,7 +113,7 @@ static void frame_take(struct walk *walk, const struct iaprof_frame *frame)
 			walk->address = frame->offset;
 		return;
 	default:
-		line_add(walk, frame, false);
+		cpu_line_add(walk, frame, known);
 	}
 }
 
@@ -106,29 +124,21 @@ static void stack_walk(struct walk *walk, const struct iaprof_profile *profile, 
 	for (uint32_t i = 0; i < stack->frame_count; i++) {
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
 		if (!(frame->flags & IAPROF_FRAME_PRODUCER))
-			frame_take(walk, frame);
+			frame_take(walk, frame, &walk->known[stack->frames[i]]);
 	}
 	place_end(walk);
 }
 
-static uint64_t hash_of_sample(const struct sample *sample, const uint32_t *locations)
+static uint64_t hash_of_sample(const struct hash_key *key, const struct sample *sample, const uint32_t *locations)
 {
-	uint64_t hash = item_hash(item_hash(5, sample->reason), sample->pid);
-	for (uint32_t i = 0; i < sample->count; i++)
-		hash = item_hash(hash, locations[i]);
-	return hash;
+	const uint64_t words[HASH_WORDS_MAX] = { (uint64_t)sample->reason << 32 | sample->pid,
+						 hash_bytes(locations, sample->count * sizeof *locations) };
+	return hash_words(key, words);
 }
 
 static const uint32_t *locations_of(const struct samples *samples, const struct sample *sample)
 {
 	return (const uint32_t *)samples->locations.items + sample->first;
-}
-
-static uint64_t sample_hash(const void *context, uint32_t position)
-{
-	const struct samples *samples = context;
-	const struct sample *sample = (const struct sample *)samples->items.items + position;
-	return hash_of_sample(sample, locations_of(samples, sample));
 }
 
 struct wanted_sample {
@@ -149,7 +159,7 @@ static bool sample_is_equal(const void *context, uint32_t position, const void *
 /* Its position, plus 1; 0: out of memory. */
 static uint32_t sample_get(struct samples *samples, const struct walk *walk)
 {
-	const struct item_owner owner = { .hash = sample_hash, .is_equal = sample_is_equal, .context = samples };
+	const struct item_owner owner = { .is_equal = sample_is_equal, .context = samples };
 	uint32_t leaf_first[LOCATIONS_MAX];
 	for (uint32_t i = 0; i < walk->count; i++)
 		leaf_first[i] = walk->locations[walk->count - 1 - i];
@@ -158,8 +168,9 @@ static uint32_t sample_get(struct samples *samples, const struct walk *walk)
 							  .reason = samples->by_reason ? 0 : walk->reason,
 							  .pid = walk->pid },
 					      .locations = leaf_first };
-	uint32_t *slot =
-		item_index_find(&samples->items.index, &owner, hash_of_sample(&wanted.sample, leaf_first), &wanted);
+	uint32_t *slot = item_index_find(
+		&samples->items.index, &owner,
+		hash_of_sample(item_index_key(&samples->items.index), &wanted.sample, leaf_first), &wanted);
 	if (!slot || *slot)
 		return slot ? *slot : 0;
 	struct sample *sample = table_push(&samples->items, sizeof *sample);
@@ -192,9 +203,9 @@ static uint32_t type_get(struct samples *samples, uint32_t value_type, uint32_t 
 	return (uint32_t)++samples->types.count;
 }
 
-static bool value_take(struct samples *samples, const struct iaprof_value *value)
+static bool value_take(struct samples *samples, struct known_frame *known, const struct iaprof_value *value)
 {
-	struct walk walk = { .tables = &samples->tables };
+	struct walk walk = { .tables = &samples->tables, .known = known };
 	stack_walk(&walk, samples->profile, value->stack);
 	if (samples->tables.failed)
 		return false;
@@ -214,11 +225,13 @@ bool samples_make(struct samples *samples, const struct iaprof_profile *profile,
 {
 	*samples = (struct samples){ .profile = profile, .by_reason = by_reason };
 	tables_init(&samples->tables);
-	bool good = !samples->tables.failed;
+	struct known_frame *known = calloc(profile->frame_count + 1, sizeof *known);
+	bool good = known && !samples->tables.failed;
 	for (uint32_t i = 0; good && !by_reason && i < profile->value_type_count; i++)
 		good = type_get(samples, i, 0) != 0;
 	for (size_t i = 0; good && i < profile->value_count; i++)
-		good = value_take(samples, iaprof_profile_value(profile, i));
+		good = value_take(samples, known, iaprof_profile_value(profile, i));
+	free(known);
 	return good;
 }
 
@@ -227,7 +240,7 @@ void samples_free(struct samples *samples)
 	tables_free(&samples->tables);
 	free(samples->types.items);
 	free(samples->items.items);
-	free(samples->items.index.items);
+	free(samples->items.index.slots);
 	free(samples->locations.items);
 	free(samples->values.items);
 }

@@ -44,11 +44,6 @@ const char *tables_text_at(const struct tables *tables, uint32_t text)
 	return tables->bytes.data + ((const size_t *)tables->texts.items)[text];
 }
 
-static uint64_t text_hash(const void *context, uint32_t position)
-{
-	return item_hash_text(0, tables_text_at(context, position));
-}
-
 /* wanted: where in bytes the text is that was put there just now. */
 static bool text_is_equal(const void *context, uint32_t position, const void *wanted)
 {
@@ -58,7 +53,7 @@ static bool text_is_equal(const void *context, uint32_t position, const void *wa
 
 uint32_t tables_text(struct tables *tables, const char *name)
 {
-	const struct item_owner owner = { .hash = text_hash, .is_equal = text_is_equal, .context = tables };
+	const struct item_owner owner = { .is_equal = text_is_equal, .context = tables };
 	size_t offset = tables->bytes.size;
 	bool is_new = false;
 	text_append_name(&tables->bytes, name ? name : "");
@@ -66,8 +61,8 @@ uint32_t tables_text(struct tables *tables, const char *name)
 	tables->failed |= tables->bytes.failed;
 	if (tables->failed)
 		return 0;
-	uint32_t number = table_get(tables, &tables->texts, &owner, item_hash_text(0, tables->bytes.data + offset),
-				    &offset, sizeof offset, &is_new);
+	uint32_t number = table_get(tables, &tables->texts, &owner, hash_text(tables->bytes.data + offset), &offset,
+				    sizeof offset, &is_new);
 	if (!is_new)
 		tables->bytes.size = offset;
 	return number ? number - 1 : 0;
@@ -78,15 +73,9 @@ void tables_init(struct tables *tables)
 	tables_text(tables, NULL);
 }
 
-static uint64_t hash_of_function(const struct table_function *function)
+static uint64_t hash_of_function(const struct hash_key *key, const struct table_function *function)
 {
-	return item_hash(item_hash(2, function->name), function->file);
-}
-
-static uint64_t function_hash(const void *context, uint32_t position)
-{
-	const struct tables *tables = context;
-	return hash_of_function((const struct table_function *)tables->functions.items + position);
+	return hash_word(key, (uint64_t)function->name << 32 | function->file);
 }
 
 static bool function_is_equal(const void *context, uint32_t position, const void *wanted)
@@ -99,17 +88,17 @@ static bool function_is_equal(const void *context, uint32_t position, const void
 
 uint32_t tables_function(struct tables *tables, const char *name, const char *file)
 {
-	const struct item_owner owner = { .hash = function_hash, .is_equal = function_is_equal, .context = tables };
+	const struct item_owner owner = { .is_equal = function_is_equal, .context = tables };
 	const struct table_function function = { .name = tables_text(tables, name), .file = tables_text(tables, file) };
 	bool is_new;
-	return table_get(tables, &tables->functions, &owner, hash_of_function(&function), &function, sizeof function,
-			 &is_new);
+	return table_get(tables, &tables->functions, &owner,
+			 hash_of_function(item_index_key(&tables->functions.index), &function), &function,
+			 sizeof function, &is_new);
 }
 
-static uint64_t mapping_hash(const void *context, uint32_t position)
+static uint64_t hash_of_mapping(const struct hash_key *key, const struct table_mapping *mapping)
 {
-	const struct tables *tables = context;
-	return item_hash(3, ((const struct table_mapping *)tables->mappings.items)[position].file);
+	return hash_word(key, mapping->file);
 }
 
 static bool mapping_is_equal(const void *context, uint32_t position, const void *wanted)
@@ -121,12 +110,13 @@ static bool mapping_is_equal(const void *context, uint32_t position, const void 
 
 uint32_t tables_mapping(struct tables *tables, const char *file)
 {
-	const struct item_owner owner = { .hash = mapping_hash, .is_equal = mapping_is_equal, .context = tables };
+	const struct item_owner owner = { .is_equal = mapping_is_equal, .context = tables };
 	if (!file || !*file)
 		return 0;
 	const struct table_mapping mapping = { .file = tables_text(tables, file) };
 	bool is_new;
-	return table_get(tables, &tables->mappings, &owner, item_hash(3, mapping.file), &mapping, sizeof mapping,
+	return table_get(tables, &tables->mappings, &owner,
+			 hash_of_mapping(item_index_key(&tables->mappings.index), &mapping), &mapping, sizeof mapping,
 			 &is_new);
 }
 
@@ -135,19 +125,15 @@ struct wanted_location {
 	const struct table_line *lines;
 };
 
-static uint64_t hash_of_location(const struct table_location *location, const struct table_line *lines)
+static uint64_t hash_of_location(const struct hash_key *key, const struct table_location *location,
+				 const struct table_line *lines)
 {
-	uint64_t hash = item_hash(item_hash(4, location->mapping), location->address);
-	for (uint32_t i = 0; i < location->count; i++)
-		hash = item_hash(hash, (uint64_t)lines[i].function << 32 | lines[i].line);
-	return hash;
-}
-
-static uint64_t location_hash(const void *context, uint32_t position)
-{
-	const struct tables *tables = context;
-	const struct table_location *location = (const struct table_location *)tables->locations.items + position;
-	return hash_of_location(location, (const struct table_line *)tables->lines.items + location->first);
+	uint64_t words[HASH_WORDS_MAX] = { (uint64_t)location->mapping << 32 | location->count, location->address };
+	if (location->count == 1)
+		memcpy(&words[2], lines, sizeof *lines);
+	else
+		words[2] = hash_bytes(lines, location->count * sizeof *lines);
+	return hash_words(key, words);
 }
 
 static bool location_is_equal(const void *context, uint32_t position, const void *wanted)
@@ -178,15 +164,17 @@ static void mapping_note(struct tables *tables, uint32_t mapping, uint64_t addre
 uint32_t tables_location(struct tables *tables, uint32_t mapping, uint64_t address, const struct table_line *lines,
 			 uint32_t count)
 {
-	const struct item_owner owner = { .hash = location_hash, .is_equal = location_is_equal, .context = tables };
+	const struct item_owner owner = { .is_equal = location_is_equal, .context = tables };
 	const struct wanted_location wanted = { .location = { .mapping = mapping,
 							      .first = (uint32_t)tables->lines.count,
 							      .count = count,
 							      .address = address },
 						.lines = lines };
 	bool is_new;
-	uint32_t location = table_get(tables, &tables->locations, &owner, hash_of_location(&wanted.location, lines),
-				      &wanted, sizeof wanted.location, &is_new);
+	uint32_t location =
+		table_get(tables, &tables->locations, &owner,
+			  hash_of_location(item_index_key(&tables->locations.index), &wanted.location, lines), &wanted,
+			  sizeof wanted.location, &is_new);
 	for (uint32_t i = 0; is_new && i < count; i++) {
 		struct table_line *line = table_push(&tables->lines, sizeof *line);
 		if (!line) {
@@ -204,7 +192,7 @@ uint32_t tables_location(struct tables *tables, uint32_t mapping, uint64_t addre
 static void table_free(struct table *table)
 {
 	free(table->items);
-	free(table->index.items);
+	free(table->index.slots);
 	*table = (struct table){ 0 };
 }
 

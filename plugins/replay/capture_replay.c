@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum pass {
-	PASS_NAMES, /* what strings, sources, value types, addresses, functions of code objects, listings and stacks are
-		     */
+	PASS_NAMES,  /* definitions: strings, sources, value types, names of addresses, device code and its sources,
+			stacks */
 	PASS_EVENTS, /* everything else */
 	PASS_VALUES  /* within the second one, by a reader of their own */
 };
@@ -27,6 +27,7 @@ static int open_reader(struct capture_replay *capture, const struct iaprof_host 
 int capture_replay_open(struct capture_replay *capture, const struct iaprof_host *host, struct replay_input *input)
 {
 	capture->input = input;
+	replay_budget_open(&capture->budget);
 	capture->selected = malloc(CAPTURE_BLOCK_SIZE_MAX);
 	if (!capture->selected)
 		return host->fail(host, ENOMEM, "not enough memory");
@@ -48,10 +49,12 @@ static enum pass pass_of(const struct iaprof_record *record)
 	case IAPROF_RECORD_SOURCE:
 	case IAPROF_RECORD_VALUE_TYPE:
 	case IAPROF_RECORD_FRAMES:
+	case IAPROF_RECORD_MODULE:
 	case IAPROF_RECORD_STACK_FRAMES:
 	case IAPROF_RECORD_CODE_FUNCTION:
 	case IAPROF_RECORD_CODE_LISTING:
 	case IAPROF_RECORD_PROFILE_STACK:
+	case IAPROF_RECORD_SOURCE_TEXT:
 		return PASS_NAMES;
 	case IAPROF_RECORD_PROFILE_VALUE:
 		return PASS_VALUES;
@@ -114,7 +117,12 @@ static int send_pass(const struct iaprof_host *host, struct capture_replay *capt
 	struct iaprof_batch batch;
 	int result;
 	while ((result = capture_reader_next(&capture->reader, &batch)) > 0) {
-		int sent = emit_selected(host, capture, &batch, pass);
+		if (pass == PASS_NAMES && replay_budget_count(&capture->budget, &batch))
+			return host->fail(host, ENOMEM, "not enough memory");
+		int sent = replay_budget_check(&capture->budget, host, capture->input->file, capture->reader.offset,
+					       capture->reader.totals.bytes, capture->reader.totals.blocks);
+		if (sent == 0)
+			sent = emit_selected(host, capture, &batch, pass);
 		if (sent < 0)
 			return sent;
 		if (replay_input_is_stopping(capture->input))
@@ -152,6 +160,7 @@ void capture_replay_close(struct capture_replay *capture)
 {
 	capture_reader_close(&capture->reader);
 	replay_values_close(&capture->values);
+	replay_budget_close(&capture->budget);
 	free(capture->selected);
 	capture->selected = NULL;
 }

@@ -11,6 +11,7 @@
 #include <iaprof/host.h>
 
 #include "common/capture_format.h"
+#include "replay_budget.h"
 #include "replay_input.h"
 #include "values.h"
 
@@ -21,6 +22,7 @@ struct capture_replay {
 	char *selected;  /* records of a block that are sent in this pass */
 	bool has_values; /* the first pass saw PROFILE_VALUE records */
 	struct replay_values values;
+	struct replay_budget budget; /* its memory may be set before capture_replay_open() */
 };
 
 /* Reads the header. These return 0, or a negative errno after host->fail(). */

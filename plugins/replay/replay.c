@@ -40,6 +40,10 @@ static const struct iaprof_option options[] = {
 	  .offset = offsetof(struct replay, unit),
 	  .default_value = "count",
 	  .help = "the unit of the values of folded stacks: count, nanoseconds, bytes" },
+	{ .name = "memory",
+	  .type = IAPROF_OPTION_SIZE,
+	  .offset = offsetof(struct replay, capture.budget.memory),
+	  .help = "memory that the replay of a capture may use, in bytes, instead of limits that follow its size" },
 };
 
 static int replay_configure(const struct iaprof_host *host, void *instance)

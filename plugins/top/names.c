@@ -10,11 +10,6 @@ struct wanted {
 	uint64_t hash;
 };
 
-static uint64_t hash_of(const void *context, uint32_t position)
-{
-	return ((const struct names *)context)->items[position].hash;
-}
-
 static bool is_equal(const void *context, uint32_t position, const void *wanted)
 {
 	const struct name *name = &((const struct names *)context)->items[position];
@@ -39,9 +34,9 @@ static uint32_t add(struct names *names, const struct wanted *wanted)
 
 uint32_t names_find(struct names *names, const char *text, const char *suffix)
 {
-	const struct item_owner owner = { .hash = hash_of, .is_equal = is_equal, .context = names };
+	const struct item_owner owner = { .is_equal = is_equal, .context = names };
 	struct wanted wanted = { .text = text, .suffix = suffix };
-	wanted.hash = item_hash_text(item_hash_text(0, text), suffix);
+	wanted.hash = hash_pair(hash_text(text), hash_text(suffix));
 	uint32_t *slot = item_index_find(&names->index, &owner, wanted.hash, &wanted);
 	if (!slot)
 		return NAME_OTHER;
@@ -112,7 +107,7 @@ uint32_t names_of_frame(struct names *names, const struct iaprof_profile *profil
 void names_free(struct names *names)
 {
 	free(names->items);
-	free(names->index.items);
+	free(names->index.slots);
 	free(names->frames);
 	*names = (struct names){ 0 };
 }

@@ -12,11 +12,6 @@ struct wanted {
 	const uint32_t *key;
 };
 
-static uint64_t hash_of(const void *context, uint32_t position)
-{
-	return ((const struct row_table *)context)->rows[position].hash;
-}
-
 static bool is_equal(const void *context, uint32_t position, const void *wanted)
 {
 	const struct row_table *table = context;
@@ -61,12 +56,13 @@ static uint32_t add_row(struct row_table *table, const struct wanted *wanted)
 	return (uint32_t)table->row_count++;
 }
 
-uint32_t row_table_find(struct row_table *table, uint32_t type, const uint32_t *key, uint32_t length)
+static uint32_t find(struct row_table *table, uint32_t type, const uint32_t *key, uint32_t length)
 {
-	const struct item_owner owner = { .hash = hash_of, .is_equal = is_equal, .context = table };
-	struct wanted wanted = { .hash = item_hash(type, length), .type = type, .length = length, .key = key };
-	for (uint32_t i = 0; i < length; i++)
-		wanted.hash = item_hash(wanted.hash, key[i]);
+	const struct item_owner owner = { .is_equal = is_equal, .context = table };
+	struct wanted wanted = { .hash = hash_list(item_index_key(&table->index), type, key, length),
+				 .type = type,
+				 .length = length,
+				 .key = key };
 	uint32_t *slot = item_index_find(&table->index, &owner, wanted.hash, &wanted);
 	if (!slot)
 		return UINT32_MAX;
@@ -74,13 +70,23 @@ uint32_t row_table_find(struct row_table *table, uint32_t type, const uint32_t *
 		return *slot - 1;
 	bool is_full = table->row_count >= ROW_TABLE_ROWS_MAX || table->number_count + length > ROW_TABLE_NUMBERS_MAX;
 	if (is_full && length)
-		return row_table_find(table, type, (const uint32_t[]){ 0 }, 0);
+		return find(table, type, (const uint32_t[]){ 0 }, 0);
 	uint32_t position = add_row(table, &wanted);
 	if (position == UINT32_MAX)
 		return position;
 	*slot = position + 1;
 	table->index.used++;
 	return position;
+}
+
+uint32_t row_table_find(struct row_table *table, uint32_t type, const uint32_t *key, uint32_t length)
+{
+	if (length != 1)
+		return find(table, type, key, length);
+	struct recent_row *recent = &table->recent[key[0] % RECENT_ROWS];
+	if (!recent->row || recent->type != type || recent->number != key[0])
+		*recent = (struct recent_row){ .type = type, .number = key[0], .row = find(table, type, key, 1) + 1 };
+	return recent->row - 1; /* UINT32_MAX + 1 is 0 */
 }
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -124,6 +130,6 @@ void row_table_free(struct row_table *table)
 {
 	free(table->rows);
 	free(table->numbers);
-	free(table->index.items);
+	free(table->index.slots);
 	*table = (struct row_table){ 0 };
 }

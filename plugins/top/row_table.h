@@ -29,12 +29,20 @@ struct row {
 	struct sums run, last; /* of all intervals, of the last one that it has values of */
 };
 
+/* Where rows of one number were found last. */
+struct recent_row {
+	uint32_t type, number;
+	uint32_t row; /* 1 + position, 0 none */
+};
+#define RECENT_ROWS 4096u
+
 /* Initialise with {0}. */
 struct row_table {
 	struct row *rows;
 	uint32_t *numbers; /* of keys */
 	size_t row_count, row_capacity, number_count, number_capacity;
 	struct item_index index;
+	struct recent_row recent[RECENT_ROWS]; /* by number: those of functions, which are asked for at each frame */
 };
 
 /* The position of the row with a key, which is made when it is new; UINT32_MAX: out of memory. */

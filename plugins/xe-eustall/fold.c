@@ -21,6 +21,8 @@
 /* Of an entry from the slot that its hash gives, in a table that is at most a quarter full, and in a fuller one. */
 #define DISTANCE_MAX 64u
 #define DISTANCE_MAX_FULL 4096u
+/* Of all entries on average, in a table that is at most a quarter full: random ones have 0.2. */
+#define DISTANCE_MEAN_MAX 2u
 #define PREFETCH_COUNT 8192u
 /* Addresses have at most 61 bits. */
 #define KEY_NONE UINT64_MAX
@@ -83,6 +85,7 @@ static int table_map(struct fold *fold, uint32_t slot_count)
 	fold->shift = 64 - (uint32_t)__builtin_ctz(slot_count);
 	fold->crowded = false;
 	fold->count = 0;
+	fold->distances = 0;
 	fold->entries = pages_map(slot_count * sizeof *fold->entries);
 	fold->sums = pages_map(sums_size(fold));
 	fold->used = pages_map(slot_count * sizeof *fold->used);
@@ -99,7 +102,9 @@ static int table_map(struct fold *fold, uint32_t slot_count)
 
 /*
  * A product with a random odd number spreads any set of addresses, with few exceptions, which nobody can foresee: when
- * an address is found far from its place, another number is taken.
+ * an address is found far from its place, or many are not at theirs, another number is taken. That is one
+ * multiplication for each row, where a hash such as SipHash takes longer than all the rest of a row's work; whoever
+ * chooses addresses that go badly with one number has not chosen them for the next.
  */
 static int multiplier_choose(struct fold *fold)
 {
@@ -163,7 +168,12 @@ static __attribute__((noinline)) uint32_t insert(struct fold *fold, uint64_t key
 	fold->entries[slot].key = key;
 	fold->used[fold->count++] = slot;
 	uint32_t distance = (slot - slot_of(fold, key)) & (fold->slot_count - 1);
-	fold->crowded |= distance > (fold->count <= fold->slot_count / 4 ? DISTANCE_MAX : DISTANCE_MAX_FULL);
+	fold->distances += distance;
+	if (fold->count <= fold->slot_count / 4)
+		fold->crowded |= distance > DISTANCE_MAX ||
+				 fold->distances > DISTANCE_MAX + (uint64_t)DISTANCE_MEAN_MAX * fold->count;
+	else
+		fold->crowded |= distance > DISTANCE_MAX_FULL;
 	return slot;
 }
 
@@ -324,4 +334,5 @@ void fold_clear(struct fold *fold)
 		fold->entries[slot] = (struct fold_entry){ .key = KEY_NONE };
 	}
 	fold->count = 0;
+	fold->distances = 0;
 }

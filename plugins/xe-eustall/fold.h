@@ -29,9 +29,10 @@ struct fold {
 	uint32_t *used;             /* slots with an entry */
 	uint32_t slot_count;        /* a power of two */
 	uint32_t slots_max;
-	uint32_t count; /* entries */
-	uint32_t shift; /* of a hash, to a slot */
-	bool crowded;   /* an address is far from the slot that its hash gives */
+	uint32_t count;     /* entries */
+	uint32_t shift;     /* of a hash, to a slot */
+	bool crowded;       /* an address is far from the slot that its hash gives, or many are not there */
+	uint64_t distances; /* of all entries from those slots */
 	uint64_t multiplier;
 	uint64_t saturated; /* counters at 255, where the hardware's 8 bits end, since fold_init() */
 };

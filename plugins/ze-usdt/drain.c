@@ -113,7 +113,6 @@ int drain_init(struct drain *drain, const struct iaprof_host *host, struct ze_us
 	int result = record_batch_init(&drain->batch, host);
 	if (result == 0)
 		result = objects_init(&drain->objects, host, complaints, &drain->batch);
-	drain->recordings.seed = drain->objects.seed;
 	return result;
 }
 

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "hash/keyed_hash.h"
 #include "image.h"
 #include "process_file.h"
-#include "table.h"
 
 /* The record that names an image promises 5 seconds. */
 #define KEEP_TIME UINT64_C(10000000000) /* ns */
@@ -34,8 +33,6 @@ int image_cache_init(struct image_cache *cache)
 	cache->capacity = CACHE_COUNT_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 2 < cache->capacity)
 		cache->capacity = limit.rlim_cur / 2;
-	if (getrandom(&cache->seed, sizeof cache->seed, 0) != (ssize_t)sizeof cache->seed)
-		return -errno;
 	cache->items = calloc(cache->capacity ? cache->capacity : 1, sizeof *cache->items);
 	return cache->items ? 0 : -ENOMEM;
 }
@@ -89,22 +86,11 @@ static bool bytes_write(int descriptor, const char *bytes, size_t size)
 	return true;
 }
 
-/* The hash of up to COPY_SIZE bytes, of which the buffer has zeros after the end. */
-static uint64_t bytes_hash(uint64_t hash, const char *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i += sizeof(uint64_t)) {
-		uint64_t word;
-		memcpy(&word, bytes + i, sizeof word);
-		hash = table_hash(hash, word);
-	}
-	return hash;
-}
-
 /* Copies exactly size bytes, and fails when the file has fewer. */
 static bool file_copy(int from, int to, uint64_t size, uint64_t *hash, const char **reason)
 {
 	bool good = false;
-	char *buffer = malloc(COPY_SIZE + sizeof(uint64_t));
+	char *buffer = malloc(COPY_SIZE);
 
 	*reason = "out of memory";
 	while (buffer && size) {
@@ -114,8 +100,7 @@ static bool file_copy(int from, int to, uint64_t size, uint64_t *hash, const cha
 			*reason = count < 0 ? strerror(errno) : "it shrank while it was read";
 			break;
 		}
-		memset(buffer + count, 0, sizeof(uint64_t));
-		*hash = bytes_hash(*hash, buffer, (size_t)count);
+		*hash = hash_pair(*hash, hash_bytes(buffer, (size_t)count));
 		if (!bytes_write(to, buffer, (size_t)count)) {
 			*reason = strerror(errno);
 			break;
@@ -133,7 +118,7 @@ static void *image_map(const struct image *image)
 	return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-/* A hash can be the same by somebody's intention: only the bytes count. */
+/* A hash only tells which are worth comparing: only the bytes count. */
 static bool images_are_equal(const struct image *left, const struct image *right)
 {
 	if (left->hash != right->hash || left->size != right->size)
@@ -163,9 +148,8 @@ static const struct image *cache_put(struct image_cache *cache, struct image *co
 	return &cache->items[cache->count++];
 }
 
-static bool image_copy(struct image_cache *cache, int descriptor, struct image *copy, const char **reason)
+static bool image_copy(int descriptor, struct image *copy, const char **reason)
 {
-	copy->hash = cache->seed;
 	copy->descriptor = memory_file_make();
 	if (copy->descriptor < 0) {
 		*reason = strerror(errno);
@@ -240,7 +224,7 @@ const struct image *image_read(struct image_cache *cache, const struct image_cla
 	const struct image *image = NULL;
 	if (cache->count == cache->capacity || cache->bytes + copy.size > CACHE_BYTES_MAX)
 		*reason = "too many images came at once";
-	else if (image_copy(cache, descriptor, &copy, reason))
+	else if (image_copy(descriptor, &copy, reason))
 		image = cache_put(cache, &copy);
 	taken_files_add(&cache->taken, descriptor, claim->process, claim->path, &status, now);
 	close(descriptor);

@@ -25,7 +25,6 @@ struct image_cache {
 	size_t count;
 	size_t capacity; /* the most that are kept */
 	uint64_t bytes;  /* of all of them */
-	uint64_t seed;
 	struct taken_files taken;
 };
 

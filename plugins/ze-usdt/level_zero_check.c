@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "rights.h"
 #include "stack_check.h"
 #include "elf_bytes.h"
 #include "gpu.h"
@@ -222,7 +223,25 @@ static void processes_check(const struct iaprof_host *host)
 				 "none uses Level Zero now; those that iaprof starts are seen from their first launch");
 }
 
-void level_zero_check(const struct iaprof_host *host, bool wants_tracer)
+/* Yama's values: Documentation/admin-guide/LSM/Yama.rst in Linux. */
+static void injection_check(const struct iaprof_host *host)
+{
+	static const char name[] = "right to load the tracer into a process";
+	long scope = rights_setting("yama/ptrace_scope");
+	if (scope >= 3)
+		host->check_item(
+			host, IAPROF_CHECK_MISSING, name,
+			"kernel.yama.ptrace_scope is %ld, which forbids ptrace() until the next boot: start the "
+			"program under iaprof, or with LD_PRELOAD",
+			scope);
+	else if (!rights_have(RIGHTS_PTRACE))
+		host->check_item(host, IAPROF_CHECK_MISSING, name, "needs CAP_SYS_PTRACE%s: run as root",
+				 scope > 0 ? ", as kernel.yama.ptrace_scope is not 0" : "");
+	else
+		host->check_item(host, IAPROF_CHECK_GOOD, name, "CAP_SYS_PTRACE");
+}
+
+void level_zero_check(const struct iaprof_host *host, bool wants_tracer, bool wants_injection)
 {
 	if (level_zero_gpu_is_there())
 		host->check_item(host, IAPROF_CHECK_GOOD, "GPU", "there is one with driver xe or i915");
@@ -232,6 +251,9 @@ void level_zero_check(const struct iaprof_host *host, bool wants_tracer)
 				 "is");
 	loader_check(host);
 	tracer_check(host, wants_tracer);
+	rights_check_bpf(host);
+	if (wants_injection)
+		injection_check(host);
 	bpf_check_stack_depth(host);
 	processes_check(host);
 }

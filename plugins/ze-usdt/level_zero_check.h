@@ -7,6 +7,6 @@
 #include <iaprof/host.h>
 
 /* For check(). wants_tracer: the user did not say tracer=no. */
-void level_zero_check(const struct iaprof_host *host, bool wants_tracer);
+void level_zero_check(const struct iaprof_host *host, bool wants_tracer, bool wants_injection);
 
 #endif

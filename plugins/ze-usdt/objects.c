@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <iaprof/record.h>
+#include "hash/keyed_hash.h"
 #include "objects.h"
 #include "recordings.h"
 
@@ -23,7 +24,6 @@ int objects_init(struct objects *objects, const struct iaprof_host *host, struct
 	objects->complaints = complaints;
 	objects->batch = batch;
 	int result = image_cache_init(&objects->images);
-	objects->seed = objects->images.seed;
 	return result ? host->fail(host, result, "make room for images: %s", strerror(-result)) : 0;
 }
 
@@ -39,9 +39,10 @@ static int out_of_memory(const struct iaprof_host *host)
 	return host->fail(host, ENOMEM, "out of memory");
 }
 
-static uint64_t module_key(const struct objects *objects, const struct ze_process *process, uint64_t number)
+static uint64_t module_key(const struct ze_process *process, uint64_t number)
 {
-	return table_hash(table_hash(table_hash(objects->seed, process->program), process->id), number);
+	const uint64_t parts[] = { process->program, process->id, number };
+	return hash_bytes(parts, sizeof parts);
 }
 
 static int code_object_emit(struct objects *objects, const struct ze_event *event, const struct image *image,
@@ -71,7 +72,7 @@ static int module_remember(struct objects *objects, const struct ze_event *event
 	if (!module)
 		return out_of_memory(objects->host);
 	*module = (struct module){ .process = event->process, .number = event->module, .code_object = id };
-	if (!table_add(&objects->modules, module_key(objects, &event->process, event->module), module)) {
+	if (!table_add(&objects->modules, module_key(&event->process, event->module), module)) {
 		free(module);
 		return out_of_memory(objects->host);
 	}
@@ -100,7 +101,7 @@ int objects_add_module(struct objects *objects, const struct ze_event_compile *c
 		return 0;
 	}
 	/* A module is announced again to who attaches later. */
-	if (event->module && table_find(&objects->modules, module_key(objects, &event->process, event->module)))
+	if (event->module && table_find(&objects->modules, module_key(&event->process, event->module)))
 		return 0;
 	uint32_t id = ++objects->code_object_count;
 	int result = code_object_emit(objects, event, image, id);
@@ -123,7 +124,7 @@ static bool kernel_is_of_module(void *value, void *context)
 
 int objects_remove_module(struct objects *objects, const struct ze_event *unload)
 {
-	struct module *module = table_take(&objects->modules, module_key(objects, &unload->process, unload->module));
+	struct module *module = table_take(&objects->modules, module_key(&unload->process, unload->module));
 
 	if (!module) /* its image could not be read */
 		return 0;
@@ -142,8 +143,7 @@ static int kernel_emit(struct objects *objects, const struct ze_kernel *kernel, 
 {
 	const struct iaprof_host *host = objects->host;
 	const struct module *module =
-		kernel->module ? table_find(&objects->modules, module_key(objects, &kernel->process, kernel->module))
-			       : NULL;
+		kernel->module ? table_find(&objects->modules, module_key(&kernel->process, kernel->module)) : NULL;
 	struct iaprof_record_kernel record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_KERNEL, .time = kernel->first_time },
 		.id = id,

@@ -28,9 +28,8 @@ struct objects {
 	struct complaints *complaints;
 	struct record_batch *batch;
 	struct image_cache images;
-	struct table modules; /* struct module, by process and number */
-	struct table kernels; /* struct kernel, by the hash that the BPF program gives it */
-	uint64_t seed;
+	struct table modules;       /* struct module, by process and number */
+	struct table kernels;       /* struct kernel, by the hash that the BPF program gives it */
 	uint32_t code_object_count; /* the last id that was given */
 	uint32_t kernel_count;
 	uint64_t images_failed;

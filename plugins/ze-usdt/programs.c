@@ -111,11 +111,11 @@ static int skeleton_load(struct ze_usdt_bpf **opened, const struct iaprof_host *
 	if (!skeleton)
 		return host->fail(host, errno, "open the BPF programs: %s", strerror(errno));
 
-	uint64_t seed = 0;
-	if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
+	uint64_t seed[2];
+	if (getrandom(seed, sizeof seed, 0) != (ssize_t)sizeof seed)
 		return host->fail(host, errno, "get a random number: %s", strerror(errno));
 	skeleton->rodata->stack_depth = stack_depth_read();
-	skeleton->rodata->hash_seed = seed;
+	memcpy((void *)skeleton->rodata->hash_seed, seed, sizeof seed);
 	skeleton->rodata->take_stacks = settings->take_stacks;
 	skeleton->rodata->take_kernel = settings->take_kernel;
 	skeleton->rodata->submission_depth = skeleton->rodata->stack_depth < ZE_SUBMISSION_DEPTH
@@ -129,12 +129,8 @@ static int skeleton_load(struct ze_usdt_bpf **opened, const struct iaprof_host *
 	if (result)
 		return result;
 	result = ze_usdt_bpf__load(skeleton);
-	if (result == -EPERM)
-		return host->fail(host, result, "load the BPF programs: needs CAP_BPF and CAP_PERFMON: run as root");
 	if (result)
-		return host->fail(host, result,
-				  "load the BPF programs: %s: Linux 5.15 or newer is needed; -vv shows what it says",
-				  strerror(-result));
+		return bpf_load_fail(host, result, "load the BPF programs", "5.15");
 	if (settings->take_kernel)
 		submissions_attach(skeleton, host);
 	return followers_attach(skeleton, host);

@@ -2,6 +2,7 @@
 /* See recordings.h. */
 #include <stdlib.h>
 #include <string.h>
+#include "hash/keyed_hash.h"
 #include "recordings.h"
 
 /* Above these the recordings that were not used for longest lose their launches, and then also their count. */
@@ -12,9 +13,10 @@
 /* A recording that goes on for long comes in parts; so many of its last launches are looked at for the same one. */
 #define SAME_LAUNCH_SEARCH 64u
 
-static uint64_t recording_key(const struct recordings *recordings, const struct ze_process *process, uint64_t list)
+static uint64_t recording_key(const struct ze_process *process, uint64_t list)
 {
-	return table_hash(table_hash(table_hash(recordings->seed, process->program), process->id), list);
+	const uint64_t parts[] = { process->program, process->id, list };
+	return hash_bytes(parts, sizeof parts);
 }
 
 static void list_remove(struct recordings *recordings, struct recording *recording)
@@ -105,7 +107,7 @@ static struct recording *recording_make(struct recordings *recordings, const str
 		return NULL;
 	recording->process = *process;
 	recording->list = list;
-	recording->key = recording_key(recordings, process, list);
+	recording->key = recording_key(process, list);
 	if (!table_add(&recordings->table, recording->key, recording)) {
 		free(recording);
 		return NULL;
@@ -116,7 +118,7 @@ static struct recording *recording_make(struct recordings *recordings, const str
 
 static struct recording *recording_find(struct recordings *recordings, const struct ze_process *process, uint64_t list)
 {
-	struct recording *recording = table_find(&recordings->table, recording_key(recordings, process, list));
+	struct recording *recording = table_find(&recordings->table, recording_key(process, list));
 
 	if (recording) {
 		list_remove(recordings, recording);

@@ -51,7 +51,6 @@ struct recordings {
 	struct table table;  /* struct recording, by process and list */
 	struct table stacks; /* struct recorded_stack, by hash */
 	struct recording *oldest, *newest;
-	uint64_t seed;
 	uint64_t held;      /* launches, of all recordings */
 	uint64_t forgotten; /* recordings that not even a count is left of */
 };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See table.h. Linear probing; at least a quarter of the slots is free. */
 #include <stdlib.h>
+#include "hash/keyed_hash.h"
 #include "table.h"
 
 #define CAPACITY_MIN 64u
 
 static size_t slot_find(const struct table *table, uint64_t key)
 {
-	size_t index = table_hash(0, key) & (table->capacity - 1);
+	size_t index = hash_u64(key) & (table->capacity - 1);
 
 	while (table->slots[index].value && table->slots[index].key != key)
 		index = (index + 1) & (table->capacity - 1);
@@ -49,7 +50,7 @@ static void slot_clear(struct table *table, size_t hole)
 	size_t mask = table->capacity - 1;
 
 	for (size_t next = (hole + 1) & mask; table->slots[next].value; next = (next + 1) & mask) {
-		size_t home = table_hash(0, table->slots[next].key) & mask;
+		size_t home = hash_u64(table->slots[next].key) & mask;
 		if (((next - home) & mask) >= ((next - hole) & mask)) {
 			table->slots[hole] = table->slots[next];
 			hole = next;

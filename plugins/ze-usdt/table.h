@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table from keys that are hashes already, or unique numbers that nobody chooses, to pointers. */
+/* A hash table from keys of 64 bits to pointers. */
 #ifndef IAPROF_ZE_USDT_TABLE_H
 #define IAPROF_ZE_USDT_TABLE_H
 
@@ -18,13 +18,6 @@ struct table {
 	size_t capacity; /* a power of two, or 0 */
 	size_t count;
 };
-
-/* 64 well-mixed bits of two words. */
-static inline uint64_t table_hash(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 divided by the golden ratio */
-	return hash ^ hash >> 32;
-}
 
 /* NULL when it is not there. */
 void *table_find(const struct table *table, uint64_t key);

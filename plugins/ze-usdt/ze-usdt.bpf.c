@@ -40,7 +40,7 @@ static __always_inline __u64 name_read_hashed(struct ze_kernel *kernel, const vo
  */
 static __always_inline __u64 kernel_store(void *kernels, struct ze_kernel *kernel, const void *name)
 {
-	__u64 hash = hash_add(hash_seed, kernel->process.program);
+	__u64 hash = hash_add(hash_seed[0], kernel->process.program);
 	hash = hash_add(hash, kernel->process.id);
 	hash = hash_add(hash, kernel->instruction_base);
 	hash = hash_add(hash, kernel->address);
@@ -72,7 +72,7 @@ struct launch {
 /* A hash that no other process can have, for what the tracer says a stack is known by. */
 static __always_inline __u64 told_stack_hash(const struct ze_process *process, __u64 told)
 {
-	__u64 hash = hash_add(hash_add(hash_add(hash_seed, told), process->program), process->id);
+	__u64 hash = hash_add(hash_add(hash_add(hash_seed[0], told), process->program), process->id);
 	return hash ? hash : 1;
 }
 
@@ -328,7 +328,7 @@ int submit_job(struct bpf_raw_tracepoint_args *context)
 	const struct drm_sched_job *job = (const void *)context->args[0];
 	if (fence_is_other(BPF_CORE_READ(job, s_fence)))
 		return 0;
-	struct ze_submission submission = { .hash = hash_seed };
+	struct ze_submission submission = { .hash = hash_seed[0] };
 	__u32 thread = task->pid;
 	/* Without this program and its caller, bpf_trace_run2(). */
 	long size = bpf_get_stack(context, submission.addresses, submission_depth * sizeof(__u64), 2);

@@ -66,7 +66,7 @@ static void ze_usdt_check(const struct iaprof_host *host, void *instance)
 	const struct ze_usdt *ze_usdt = instance;
 
 	if (IAPROF_HOST_HAS(host, check_item))
-		level_zero_check(host, ze_usdt->tracer != TRACER_NO);
+		level_zero_check(host, ze_usdt->tracer != TRACER_NO, ze_usdt->tracer == TRACER_INJECT);
 }
 
 /* Has the command that iaprof runs loaded with our tracer in it. */

@@ -282,7 +282,7 @@ class CodeView {
     const { name, why, lines: source } = this.code.files[file];
     const parts = [make('h3', { textContent: name })];
     if (!source)
-      parts.push(make('p', { textContent: `The text is not here: ${why}.` }));
+      parts.push(make('p', { textContent: `Source not available: ${why}.` }));
     const last = Math.max(...lines.map(({ line }) => line));
     if (source && last > source.length)
       parts.push(make('p', { className: 'warning', textContent:

@@ -53,15 +53,7 @@ static struct iaprof_record_frame make_frame(const struct profile_records *recor
 
 static uint64_t hash_frame(const struct iaprof_record_frame *frame)
 {
-	uint64_t hash = item_hash(frame->name, frame->module);
-	hash = item_hash(item_hash(hash, frame->file), frame->line);
-	hash = item_hash(item_hash(hash, frame->kind), frame->flags);
-	return item_hash(item_hash(hash, frame->offset), frame->address);
-}
-
-static uint64_t frame_hash(const void *context, uint32_t position)
-{
-	return hash_frame(&((const struct profile_records *)context)->frames[position]);
+	return hash_bytes(frame, sizeof *frame); /* no padding: it is compared as bytes, too */
 }
 
 static bool frame_is_equal(const void *context, uint32_t position, const void *wanted)
@@ -73,7 +65,7 @@ static bool frame_is_equal(const void *context, uint32_t position, const void *w
 /* The position of a frame, which is put in if need be; UINT32_MAX: out of memory. */
 static uint32_t find_frame(struct profile_records *records, const struct iaprof_record_frame *frame)
 {
-	struct item_owner owner = { frame_hash, frame_is_equal, records };
+	struct item_owner owner = { frame_is_equal, records };
 	uint32_t *slot = item_index_find(&records->frame_index, &owner, hash_frame(frame), frame);
 	if (slot && *slot)
 		return *slot - 1;
@@ -89,16 +81,7 @@ static uint32_t find_frame(struct profile_records *records, const struct iaprof_
 
 static uint64_t hash_stack(const struct profile_records *records, const struct profile_stack *stack)
 {
-	uint64_t hash = stack->count;
-	for (uint32_t i = 0; i < stack->count; i++)
-		hash = item_hash(hash, records->stack_frames[stack->first + i]);
-	return hash;
-}
-
-static uint64_t stack_hash(const void *context, uint32_t position)
-{
-	const struct profile_records *records = context;
-	return hash_stack(records, &records->stacks[position]);
+	return hash_bytes(records->stack_frames + stack->first, stack->count * sizeof *records->stack_frames);
 }
 
 static bool stack_is_equal(const void *context, uint32_t position, const void *wanted)
@@ -132,7 +115,7 @@ static int tell_stack(struct profile_records *records, const struct profile_stac
 /* The id of a sample's stack, which is told when it is a new one. */
 static int find_stack(struct profile_records *records, const struct text_sample *sample, uint32_t *id)
 {
-	struct item_owner owner = { stack_hash, stack_is_equal, records };
+	struct item_owner owner = { stack_is_equal, records };
 	struct profile_stack stack = { .first = records->stack_frame_count, .count = sample->frame_count };
 	if (!reserve((void **)&records->stack_frames, &records->stack_frame_capacity, stack.first, stack.count,
 		     sizeof *records->stack_frames))
@@ -337,10 +320,10 @@ void profile_records_free(struct profile_records *records)
 {
 	record_batch_free(&records->batch);
 	free(records->frames);
-	free(records->frame_index.items);
+	free(records->frame_index.slots);
 	free(records->stack_frames);
 	free(records->stacks);
-	free(records->stack_index.items);
+	free(records->stack_index.slots);
 	free(records->sources);
 	for (size_t i = 0; i < records->value_type_count; i++)
 		free(records->value_types[i].name);

@@ -16,9 +16,9 @@
 /* Frames of the device, and the program: what the CPU's stack leaves room for. */
 #define OTHER_FRAMES 8
 
-static uint64_t string_hash(const void *context, uint32_t position)
+static uint64_t hash_of_id(uint64_t id)
 {
-	return item_hash(0, ((const struct stall_stream *)context)->strings[position].id);
+	return hash_bytes(&id, sizeof id);
 }
 
 static bool string_is_equal(const void *context, uint32_t position, const void *wanted)
@@ -28,8 +28,8 @@ static bool string_is_equal(const void *context, uint32_t position, const void *
 
 static uint32_t *find_slot(struct stall_stream *stream, uint64_t id)
 {
-	struct item_owner owner = { string_hash, string_is_equal, stream };
-	return item_index_find(&stream->string_index, &owner, item_hash(0, id), &id);
+	struct item_owner owner = { string_is_equal, stream };
+	return item_index_find(&stream->string_index, &owner, hash_of_id(id), &id);
 }
 
 /* The text of an id; empty when it was never told. */
@@ -302,7 +302,7 @@ void stall_stream_free(struct stall_stream *stream)
 	for (size_t i = 0; i < stream->string_count; i++)
 		free(stream->strings[i].text);
 	free(stream->strings);
-	free(stream->string_index.items);
+	free(stream->string_index.slots);
 	stream->strings = NULL;
 	stream->string_count = stream->string_capacity = 0;
 	stream->string_index = (struct item_index){ 0 };

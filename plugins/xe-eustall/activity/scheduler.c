@@ -58,6 +58,8 @@ static int programs_load(struct scheduler *scheduler, const char **reason)
 	int result = activity_bpf__load(scheduler->skeleton);
 	if (result == -EPERM)
 		*reason = "the GPU scheduler cannot be watched without CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN";
+	else if (result == -EMFILE || result == -ENFILE)
+		*reason = "the GPU scheduler cannot be watched: too many open files (ulimit -n)";
 	else if (module_types_are_denied())
 		*reason = "the GPU scheduler cannot be watched without CAP_SYS_ADMIN, which Linux wants of who asks "
 			  "for the types of a module (gpu_sched)";

@@ -25,8 +25,7 @@ int call_watch_load(struct call_watch *watch, const struct iaprof_host *host, pi
 		result = watch->events ? 0 : -errno;
 	}
 	bpf_log_end(&log);
-	return result ? host->fail(host, result, "load the BPF program that finds a place for the tracer: %s",
-				   strerror(-result))
+	return result ? bpf_load_fail(host, result, "load the BPF program that finds a place for the tracer", "5.15")
 		      : 0;
 }
 

@@ -13,6 +13,7 @@
 #include "inject.h"
 
 #ifdef __x86_64__
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -20,12 +21,10 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include "call_watch.h"
-#include "remote_call.h"
-#include "target_process.h"
+#include <time.h>
+#include "injection.h"
 
 #define MILLISECOND UINT64_C(1000000)
-#define SECOND UINT64_C(1000000000)
 
 /* How often it is looked whether the process has mapped Level Zero's loader meanwhile. */
 #define LOADER_LOOK_PERIOD (500 * MILLISECOND)
@@ -36,40 +35,33 @@
 /* When it is told that nothing was called yet. */
 #define PATIENCE (5 * SECOND)
 #define END_WAIT SECOND
+/* How long the thread that traces may take to end: longer only when it cannot come back from the other's memory. */
+#define JOIN_DEADLINE_S 10
 /* The signal comes behind the function's first instruction, which has at most 15 bytes. */
 #define INSTRUCTION_SIZE_MAX 15u
 
-struct injection {
-	const struct iaprof_host *host;
-	struct target_process target;
-	struct call_watch watch;
-	pthread_t thread;
-	bool has_thread;
-	int stopping; /* atomic */
-	int state;    /* atomic, enum injection_state */
-
-	/* Of the thread. */
-	struct remote_load load;
-	uint64_t begin, news, looked;
-	bool told;
-	bool told_deaf;
-	char message[512];
-};
-
-static void state_set(struct injection *injection, enum injection_state state)
+/* For a thread that nobody waits for any more: the run may be over. */
+static uint64_t nobody_clock(const struct iaprof_host *host)
 {
-	__atomic_store_n(&injection->state, state, __ATOMIC_RELEASE);
+	struct timespec now;
+
+	(void)host;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
+
+IAPROF_PRINTF(3, 4) static void nobody_log(const struct iaprof_host *host, int level, const char *format, ...)
+{
+	(void)host;
+	(void)level;
+	(void)format;
+}
+
+static const struct iaprof_host nobody = { .size = sizeof nobody, .clock = nobody_clock, .log = nobody_log };
 
 enum injection_state injection_state(const struct injection *injection)
 {
 	return (enum injection_state)__atomic_load_n(&injection->state, __ATOMIC_ACQUIRE);
-}
-
-static void injection_fail(struct injection *injection)
-{
-	injection->host->log(injection->host, IAPROF_LOG_ERROR, "the tracer was not loaded: %s", injection->message);
-	state_set(injection, INJECTION_FAILED);
 }
 
 /* Takes a thread as one of ours. It is not stopped, nor is what it waits for interrupted. */
@@ -92,16 +84,16 @@ static int event_take(void *context, void *data, size_t size)
 
 	if (size < sizeof *event || injection_state(injection) != INJECTION_WAITING || injection->load.thread)
 		return 0;
-	injection->news = injection->host->clock(injection->host);
+	injection->news = host_of(injection)->clock(host_of(injection));
 	if (event->state == CALLER_SEEN) {
 		caller_seize(injection, event->thread);
 	} else if (event->state == CALLER_DEAF && !injection->told_deaf) {
 		injection->told_deaf = true;
-		injection->host->log(injection->host, IAPROF_LOG_WARNING,
-				     "thread %" PRIu32
-				     " of process %d blocks SIGURG and SIGWINCH, so the tracer cannot be "
-				     "loaded on it: waiting for another one that calls Level Zero",
-				     event->thread, (int)injection->target.pid);
+		host_of(injection)->log(host_of(injection), IAPROF_LOG_WARNING,
+					"thread %" PRIu32
+					" of process %d blocks SIGURG and SIGWINCH, so the tracer cannot be "
+					"loaded on it: waiting for another one that calls Level Zero",
+					event->thread, (int)injection->target.pid);
 	}
 	return 0;
 }
@@ -124,59 +116,13 @@ static bool thread_is_at_beginning(pid_t thread, const struct caller *caller)
 	       registers.rip - caller->address <= INSTRUCTION_SIZE_MAX && (int64_t)registers.orig_rax < 0;
 }
 
-/* The thread is at the beginning of a function: loads the library on it. */
-static void load_begin(struct injection *injection, pid_t thread)
-{
-	struct target_process *target = &injection->target;
-	const char *why = "";
-
-	/* Again, for it may have executed another program since, or loaded the library by itself. */
-	int error = target_process_look(target, injection->message, sizeof injection->message);
-	if (error == 0)
-		error = target_process_check_thread(target, thread, injection->message, sizeof injection->message);
-	if (error == 0 && target->has_library) {
-		state_set(injection, INJECTION_LOADED);
-	} else if (error == 0 && target->loader >= 0) {
-		error = remote_load_begin(&injection->load, thread, &target->functions, target->library, &why);
-		if (error == 0)
-			return;
-		snprintf(injection->message, sizeof injection->message, "process %d: %s: %s", (int)target->pid, why,
-			 strerror(-error));
-	}
-	if (error)
-		injection_fail(injection);
-	ptrace(PTRACE_CONT, thread, NULL, NULL);
-}
-
-/* The stub has called dlopen(). */
-static void load_finish(struct injection *injection)
-{
-	const struct iaprof_host *host = injection->host;
-	const struct target_process *target = &injection->target;
-	char text[384];
-	pid_t thread = injection->load.thread;
-	enum remote_result result = remote_load_finish(&injection->load, text, sizeof text);
-
-	ptrace(PTRACE_DETACH, thread, NULL, NULL);
-	if (result == REMOTE_LOADED) {
-		host->log(host, IAPROF_LOG_INFO, "loaded the tracer into process %d, on its thread %d",
-			  (int)target->pid, (int)thread);
-		state_set(injection, INJECTION_LOADED);
-	} else if (result == REMOTE_THREAD_ENDED) {
-		state_set(injection, INJECTION_ENDED);
-	} else {
-		snprintf(injection->message, sizeof injection->message, "process %d: dlopen: %s", (int)target->pid,
-			 text);
-		injection_fail(injection);
-	}
-}
-
 static void thread_end(struct injection *injection, pid_t thread)
 {
 	call_watch_forget(&injection->watch, (uint32_t)thread);
 	if (thread == injection->load.thread) {
 		remote_load_free(&injection->load);
-		state_set(injection, INJECTION_ENDED);
+		if (injection_state(injection) == INJECTION_WAITING)
+			state_set(injection, INJECTION_ENDED);
 	}
 }
 
@@ -185,14 +131,16 @@ static void thread_stop(struct injection *injection, pid_t thread, int status)
 	int signal = WSTOPSIG(status);
 	struct caller caller;
 
-	if (status >> 16 == PTRACE_EVENT_STOP) {
+	if (thread == injection->load.thread && injection->load.is_lost) {
+		injection_put_back(injection);
+	} else if (status >> 16 == PTRACE_EVENT_STOP) {
 		/* The whole process was stopped (SIGSTOP, Ctrl-Z): stay so, but for a load, which is joined at its end.
 		 */
 		bool stopped = signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 		ptrace(stopped && thread != injection->load.thread ? PTRACE_LISTEN : PTRACE_CONT, thread, NULL, NULL);
 	} else if (thread == injection->load.thread) {
 		if (remote_load_is_done(&injection->load, signal))
-			load_finish(injection);
+			injection_load_finish(injection);
 		else
 			ptrace(PTRACE_CONT, thread, NULL, (void *)(intptr_t)signal);
 	} else if (!stop_is_asked_for(injection, (uint32_t)thread, signal, &caller)) {
@@ -203,7 +151,7 @@ static void thread_stop(struct injection *injection, pid_t thread, int status)
 		    !__atomic_load_n(&injection->stopping, __ATOMIC_ACQUIRE) &&
 		    thread_is_at_beginning(thread, &caller)) {
 			call_watch_pause(&injection->watch, true);
-			load_begin(injection, thread);
+			injection_load_begin(injection, thread);
 			if (!injection->load.thread && injection_state(injection) == INJECTION_WAITING)
 				call_watch_pause(&injection->watch, false);
 		} else {
@@ -240,7 +188,7 @@ static void functions_attach(struct injection *injection)
 static void target_look(struct injection *injection)
 {
 	struct target_process *target = &injection->target;
-	uint64_t now = injection->host->clock(injection->host);
+	uint64_t now = host_of(injection)->clock(host_of(injection));
 
 	if (injection->looked && now - injection->looked < LOADER_LOOK_PERIOD)
 		return;
@@ -258,7 +206,7 @@ static void target_look(struct injection *injection)
 
 static void waiting_tell(struct injection *injection)
 {
-	const struct iaprof_host *host = injection->host;
+	const struct iaprof_host *host = host_of(injection);
 
 	if (injection->told || injection->load.thread || host->clock(host) - injection->begin < PATIENCE)
 		return;
@@ -271,21 +219,23 @@ static void waiting_tell(struct injection *injection)
 static void *tracer_run(void *argument)
 {
 	struct injection *injection = argument;
-	const struct iaprof_host *host = injection->host;
 
-	injection->begin = injection->news = host->clock(host);
+	injection->begin = injection->news = host_of(injection)->clock(host_of(injection));
 	while (injection_state(injection) == INJECTION_WAITING &&
 	       !__atomic_load_n(&injection->stopping, __ATOMIC_ACQUIRE)) {
 		target_look(injection);
 		stops_take(injection);
+		injection_check_deadline(injection);
 		if (injection_state(injection) != INJECTION_WAITING)
 			break;
 		waiting_tell(injection);
 		call_watch_wait(&injection->watch,
-				host->clock(host) - injection->news < TURN_SHORT_FOR ? TURN_SHORT : TURN_LONG);
+				host_of(injection)->clock(host_of(injection)) - injection->news < TURN_SHORT_FOR
+					? TURN_SHORT
+					: TURN_LONG);
 	}
 
-	uint64_t end = host->clock(host);
+	uint64_t end = host_of(injection)->clock(host_of(injection));
 	call_watch_pause(&injection->watch, true);
 	/* Threads that were sent the signal are not left with it. */
 	do {
@@ -293,7 +243,11 @@ static void *tracer_run(void *argument)
 		if (!injection->load.thread && !call_watch_any_has_fired(&injection->watch))
 			break;
 		call_watch_wait(&injection->watch, TURN_SHORT);
-	} while (host->clock(host) - end < END_WAIT);
+	} while (host_of(injection)->clock(host_of(injection)) - end < END_WAIT);
+	if (injection->load.is_lost)
+		host_of(injection)->log(host_of(injection), IAPROF_LOG_WARNING,
+					"process %d: thread %d cannot be stopped: left as it is",
+					(int)injection->target.pid, (int)injection->load.thread);
 	remote_load_free(&injection->load);
 	return NULL;
 }
@@ -355,13 +309,48 @@ int injection_start(const struct iaprof_host *host, uint32_t pid, const char *li
 	return 0;
 }
 
+void injection_stop(struct injection *injection)
+{
+	if (injection)
+		__atomic_store_n(&injection->stopping, 1, __ATOMIC_RELEASE);
+}
+
+static bool thread_join(const struct injection *injection)
+{
+	struct timespec deadline;
+
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += JOIN_DEADLINE_S;
+	return pthread_timedjoin_np(injection->thread, NULL, &deadline) == 0;
+}
+
+/*
+ * The thread waits in Linux for the other process: for memory of it that userfaultfd or a file system of its own
+ * provides. It ends with this process, and keeps what it uses, the code included.
+ */
+static void thread_abandon(struct injection *injection)
+{
+	Dl_info code;
+
+	host_of(injection)->log(host_of(injection), IAPROF_LOG_ERROR,
+				"process %d: reading its memory did not end within %d s: not waited for",
+				(int)injection->target.pid, JOIN_DEADLINE_S);
+	__atomic_store_n(&injection->host, &nobody, __ATOMIC_RELEASE);
+	pthread_detach(injection->thread);
+	if (dladdr(&nobody, &code))
+		dlopen(code.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 void injection_end(struct injection *injection)
 {
 	if (!injection)
 		return;
-	__atomic_store_n(&injection->stopping, 1, __ATOMIC_RELEASE);
+	injection_stop(injection);
 	if (injection->has_thread) {
-		pthread_join(injection->thread, NULL);
+		if (!thread_join(injection)) {
+			thread_abandon(injection);
+			return;
+		}
 		if (injection_state(injection) == INJECTION_WAITING)
 			injection->host->log(
 				injection->host, IAPROF_LOG_WARNING,
@@ -390,6 +379,11 @@ enum injection_state injection_state(const struct injection *injection)
 {
 	(void)injection;
 	return INJECTION_FAILED;
+}
+
+void injection_stop(struct injection *injection)
+{
+	(void)injection;
 }
 
 void injection_end(struct injection *injection)

@@ -30,9 +30,12 @@ int injection_start(const struct iaprof_host *host, uint32_t pid, const char *li
 /* Any thread. */
 enum injection_state injection_state(const struct injection *injection);
 
+/* Asks it to end, without waiting, NULL allowed. */
+void injection_stop(struct injection *injection);
+
 /*
  * Ends the injection and frees it, NULL allowed. Waits up to a second for a load that runs; one that takes longer ends
- * without us. The library stays in the process.
+ * without us. The library stays in the process. The wait has an end whatever the process does.
  */
 void injection_end(struct injection *injection);
 

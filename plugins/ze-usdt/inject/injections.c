@@ -24,6 +24,8 @@ int injections_start(struct injections *injections, const struct iaprof_host *ho
 void injections_end(struct injections *injections)
 {
 	for (size_t i = 0; i < injections->count; i++)
+		injection_stop(injections->items[i]);
+	for (size_t i = 0; i < injections->count; i++)
 		injection_end(injections->items[i]);
 	free(injections->items);
 	*injections = (struct injections){ 0 };

@@ -20,12 +20,12 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include "remote_call.h"
 
 _Static_assert(offsetof(struct remote_stub_data, error_function) == 8, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, errno_function) == 16, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, handle) == 24, "remote_stub.S");
-_Static_assert(offsetof(struct remote_stub_data, error_text) == 32, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, signal_mask) == 40, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, instruction) == 48, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, stack) == 56, "remote_stub.S");
@@ -33,6 +33,7 @@ _Static_assert(offsetof(struct remote_stub_data, open_flags) == 64, "remote_stub
 _Static_assert(offsetof(struct remote_stub_data, errno_saved) == 72, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, done) == 76, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, path) == 80, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, error_text) == 4176, "remote_stub.S");
 _Static_assert(sizeof(struct remote_stub_data) <= REMOTE_STUB_DATA_SIZE, "remote_stub.h");
 _Static_assert(REMOTE_STUB_SIGNAL == SIGURG, "remote_stub.h");
 
@@ -40,6 +41,11 @@ _Static_assert(REMOTE_STUB_SIGNAL == SIGURG, "remote_stub.h");
 #define CPUID_EXTENDED_STATE 0x0d
 /* PTRACE_SYSCALL's stops, with PTRACE_O_TRACESYSGOOD */
 #define SYSTEM_CALL_STOP (SIGTRAP | 0x80)
+/* How long a thread may take for a system call: microseconds, unless it does not run, or runs something else. */
+#define SYSTEM_CALL_DEADLINE_MS 2000
+/* How long to sleep between looks at a thread: nanoseconds. */
+#define LOOK_SHORT 20000
+#define LOOK_LONG 2000000
 /* The user code segment of 64-bit programs, __USER_CS (arch/x86/include/asm/segment.h). */
 #define CODE_SEGMENT_64 0x33
 
@@ -94,59 +100,6 @@ static int state_restore(pid_t thread, struct remote_state *state)
 	return 0;
 }
 
-/* Lets a stopped thread run to its next system call's entry or exit. */
-static int system_call_step(pid_t thread)
-{
-	int signal = 0, status;
-
-	for (;;) {
-		if (ptrace(PTRACE_SYSCALL, thread, NULL, (void *)(intptr_t)signal) != 0)
-			return -errno;
-		while (waitpid(thread, &status, __WALL) < 0) {
-			if (errno != EINTR)
-				return -errno;
-		}
-		if (!WIFSTOPPED(status))
-			return -ESRCH;
-		if (WSTOPSIG(status) == SYSTEM_CALL_STOP)
-			return 0;
-		/* A stop of the whole process is joined when the thread is detached: the kernel sees to that. */
-		signal = status >> 16 ? 0 : WSTOPSIG(status);
-	}
-}
-
-/* Has the stopped thread make a system call, with up to six arguments, and stops it behind it. */
-static int system_call_make(struct remote_load *load, long number, const uint64_t arguments[6], int64_t *result)
-{
-	struct user_regs_struct registers = load->state->registers;
-
-	registers.rip = load->functions.system_call;
-	registers.rax = (uint64_t)number;
-	registers.orig_rax = UINT64_MAX; /* no system call that is to be restarted */
-	registers.rdi = arguments[0];
-	registers.rsi = arguments[1];
-	registers.rdx = arguments[2];
-	registers.r10 = arguments[3];
-	registers.r8 = arguments[4];
-	registers.r9 = arguments[5];
-	if (ptrace(PTRACE_SETREGS, load->thread, NULL, &registers) != 0)
-		return -errno;
-	int error = system_call_step(load->thread);
-	if (error == 0 && ptrace(PTRACE_GETREGS, load->thread, NULL, &registers) != 0)
-		error = -errno;
-	if (error)
-		return error;
-	if (registers.orig_rax != (uint64_t)number)
-		return -EPROTO;
-	error = system_call_step(load->thread);
-	if (error == 0 && ptrace(PTRACE_GETREGS, load->thread, NULL, &registers) != 0)
-		error = -errno;
-	if (error)
-		return error;
-	*result = (int64_t)registers.rax;
-	return 0;
-}
-
 static int memory_write(pid_t pid, uint64_t address, const void *bytes, size_t size)
 {
 	struct iovec here = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = size };
@@ -165,6 +118,105 @@ static int memory_read(pid_t pid, uint64_t address, void *bytes, size_t size)
 	return count == (ssize_t)size ? 0 : count < 0 ? -errno : -EFAULT;
 }
 
+static int64_t milliseconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+/* Waits until a thread stops or ends, at most until the deadline: -ETIMEDOUT, and it runs. */
+static int stop_wait(pid_t thread, int64_t deadline, int *status)
+{
+	struct timespec pause = { .tv_nsec = LOOK_SHORT };
+
+	for (;;) {
+		pid_t stopped = waitpid(thread, status, WNOHANG | __WALL);
+		if (stopped == thread)
+			return 0;
+		if (stopped < 0 && errno != EINTR)
+			return -errno;
+		if (milliseconds_now() >= deadline)
+			return -ETIMEDOUT;
+		nanosleep(&pause, NULL);
+		pause.tv_nsec = pause.tv_nsec * 2 < LOOK_LONG ? pause.tv_nsec * 2 : LOOK_LONG;
+	}
+}
+
+/*
+ * Lets a stopped thread run to its next system call's entry or exit. The code that it runs belongs to the other
+ * process, which may have put anything there: after the deadline the thread is asked to stop, and load->is_lost.
+ */
+static int system_call_step(struct remote_load *load, int64_t deadline)
+{
+	int signal = 0, status;
+	pid_t thread = load->thread;
+
+	for (;;) {
+		if (ptrace(PTRACE_SYSCALL, thread, NULL, (void *)(intptr_t)signal) != 0)
+			return -errno;
+		int error = stop_wait(thread, deadline, &status);
+		if (error == -ETIMEDOUT) {
+			load->is_lost = true;
+			ptrace(PTRACE_INTERRUPT, thread, NULL, NULL);
+		}
+		if (error)
+			return error;
+		if (!WIFSTOPPED(status))
+			return -ESRCH;
+		if (WSTOPSIG(status) == SYSTEM_CALL_STOP)
+			return 0;
+		/* A stop of the whole process is joined when the thread is detached: the kernel sees to that. */
+		signal = status >> 16 ? 0 : WSTOPSIG(status);
+	}
+}
+
+/*
+ * Has the stopped thread make a system call, with up to six arguments, by an instruction at an address of it, and stops
+ * it behind it.
+ */
+static int system_call_make(struct remote_load *load, uint64_t instruction, long number, const uint64_t arguments[6],
+			    int64_t *result)
+{
+	static const uint8_t expected[] = { 0x0f, 0x05 }; /* SYSCALL */
+	uint8_t found[sizeof expected];
+	struct user_regs_struct registers = load->state->registers;
+	int64_t deadline = milliseconds_now() + SYSTEM_CALL_DEADLINE_MS;
+
+	/* As the process has it, which may have changed what its file has. */
+	int error = memory_read(load->thread, instruction, found, sizeof found);
+	if (error)
+		return error;
+	if (memcmp(found, expected, sizeof expected) != 0)
+		return -ENOEXEC;
+	registers.rip = instruction;
+	registers.rax = (uint64_t)number;
+	registers.orig_rax = UINT64_MAX; /* no system call that is to be restarted */
+	registers.rdi = arguments[0];
+	registers.rsi = arguments[1];
+	registers.rdx = arguments[2];
+	registers.r10 = arguments[3];
+	registers.r8 = arguments[4];
+	registers.r9 = arguments[5];
+	if (ptrace(PTRACE_SETREGS, load->thread, NULL, &registers) != 0)
+		return -errno;
+	error = system_call_step(load, deadline);
+	if (error == 0 && ptrace(PTRACE_GETREGS, load->thread, NULL, &registers) != 0)
+		error = -errno;
+	if (error)
+		return error;
+	if (registers.orig_rax != (uint64_t)number)
+		return -EPROTO;
+	error = system_call_step(load, deadline);
+	if (error == 0 && ptrace(PTRACE_GETREGS, load->thread, NULL, &registers) != 0)
+		error = -errno;
+	if (error)
+		return error;
+	*result = (int64_t)registers.rax;
+	return 0;
+}
+
 /* Maps the stub into the other process and fills it. */
 static int stub_map(struct remote_load *load, const char *path, const char **why)
 {
@@ -181,7 +233,7 @@ static int stub_map(struct remote_load *load, const char *path, const char **why
 	snprintf(data.path, sizeof data.path, "%s", path);
 
 	*why = "map memory in it";
-	int error = system_call_make(load, SYS_mmap,
+	int error = system_call_make(load, load->functions.system_call, SYS_mmap,
 				     (uint64_t[6]){ 0, REMOTE_STUB_SIZE, PROT_READ | PROT_WRITE,
 						    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0 },
 				     &result);
@@ -195,9 +247,10 @@ static int stub_map(struct remote_load *load, const char *path, const char **why
 	if (error)
 		return error;
 	*why = "make memory in it executable (SELinux's execmem?)";
-	error = system_call_make(load, SYS_mprotect,
+	error = system_call_make(load, load->functions.system_call, SYS_mprotect,
 				 (uint64_t[6]){ load->stub, REMOTE_STUB_CODE_SIZE, PROT_READ | PROT_EXEC, 0, 0, 0 },
 				 &result);
+	load->is_executable = !error && result == 0;
 	return error ? error : (int)result;
 }
 
@@ -207,9 +260,14 @@ static int stub_unmap(struct remote_load *load)
 
 	if (!load->stub)
 		return 0;
-	int error =
-		system_call_make(load, SYS_munmap, (uint64_t[6]){ load->stub, REMOTE_STUB_SIZE, 0, 0, 0, 0 }, &result);
-	load->stub = 0;
+	/* By the stub's own instruction where it can run: its thread comes back from elsewhere all the same. */
+	uint64_t instruction = load->is_executable
+				       ? load->stub + (uint64_t)(remote_stub_system_call - remote_stub_begin)
+				       : load->functions.system_call;
+	int error = system_call_make(load, instruction, SYS_munmap,
+				     (uint64_t[6]){ load->stub, REMOTE_STUB_SIZE, 0, 0, 0, 0 }, &result);
+	if (!error)
+		load->stub = 0;
 	return error ? error : (int)result;
 }
 
@@ -244,12 +302,23 @@ int remote_load_begin(struct remote_load *load, pid_t thread, const struct remot
 	}
 	if (error == 0)
 		return 0;
-	if (error != -ESRCH) {
+	if (error != -ESRCH && !load->is_lost)
 		stub_unmap(load);
+	if (load->is_lost)
+		return -ETIMEDOUT;
+	if (error != -ESRCH)
 		state_restore(thread, state);
-	}
 	remote_load_free(load);
 	return error;
+}
+
+bool remote_load_put_back(struct remote_load *load)
+{
+	bool is_whole = state_restore(load->thread, load->state) == 0;
+
+	ptrace(PTRACE_DETACH, load->thread, NULL, NULL);
+	remote_load_free(load);
+	return is_whole;
 }
 
 bool remote_load_is_done(const struct remote_load *load, int signal)
@@ -265,17 +334,15 @@ bool remote_load_is_done(const struct remote_load *load, int signal)
 	       done;
 }
 
-/* The text of dlerror(), as far as it can be read, on one line. */
-static void error_text_read(pid_t thread, uint64_t address, char *message, size_t size)
+/* The text of dlerror(), on one line. */
+static void error_text_copy(const struct remote_stub_data *data, char *message, size_t size)
 {
 	size_t length = 0;
 
-	while (length + 1 < size && memory_read(thread, address + length, message + length, 1) == 0 &&
-	       message[length]) {
-		if (message[length] < ' ' || message[length] > '~')
-			message[length] = '?';
-		length++;
-	}
+	for (; length + 1 < size && length < sizeof data->error_text && data->error_text[length]; length++)
+		message[length] = data->error_text[length] < ' ' || data->error_text[length] > '~'
+					  ? '?'
+					  : data->error_text[length];
 	message[length] = '\0';
 }
 
@@ -285,13 +352,14 @@ enum remote_result remote_load_finish(struct remote_load *load, char *message, s
 	enum remote_result result = REMOTE_LOADED;
 
 	message[0] = '\0';
-	int error = memory_read(load->thread, load->stub + REMOTE_STUB_DATA, &data,
-				offsetof(struct remote_stub_data, path));
+	int error = memory_read(load->thread, load->stub + REMOTE_STUB_DATA, &data, sizeof data);
 	if (error == 0 && !data.handle) {
-		error_text_read(load->thread, data.error_text, message, message_size);
+		error_text_copy(&data, message, message_size);
 		result = REMOTE_REFUSED;
 	}
 	int unmapped = stub_unmap(load);
+	if (load->is_lost)
+		return REMOTE_LOST;
 	if (unmapped != -ESRCH && state_restore(load->thread, load->state) != 0)
 		unmapped = -errno;
 	if (error == 0)

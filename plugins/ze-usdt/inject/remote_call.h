@@ -26,13 +26,15 @@ struct remote_state;
 
 /* A load that runs, or none: initialise with {0}. */
 struct remote_load {
-	pid_t thread;  /* 0: none */
-	uint64_t stub; /* where the stub was mapped */
+	pid_t thread;       /* 0: none */
+	uint64_t stub;      /* where the stub was mapped; 0: nowhere */
+	bool is_executable; /* the stub */
+	bool is_lost;       /* the thread did not come back in time and runs, with registers that are not its own */
 	struct remote_functions functions;
 	struct remote_state *state;
 };
 
-enum remote_result { REMOTE_LOADED, REMOTE_REFUSED, REMOTE_THREAD_ENDED, REMOTE_BROKEN };
+enum remote_result { REMOTE_LOADED, REMOTE_REFUSED, REMOTE_THREAD_ENDED, REMOTE_BROKEN, REMOTE_LOST };
 
 /* Whether this machine's registers fit into the stub. */
 bool remote_load_is_possible(void);
@@ -40,7 +42,8 @@ bool remote_load_is_possible(void);
 /*
  * Begins to load path: thread, which is in a signal-delivery-stop, goes on in the stub. Returns 0 (the thread runs), or
  * a negative errno with *why a static text: then the thread is in a stop with its own registers, as before, or gone
- * (-ESRCH).
+ * (-ESRCH). -ENOEXEC: the process has no SYSCALL instruction where its file has one. -ETIMEDOUT: the thread did not
+ * come back from a system call: load->is_lost, it was asked to stop, and remote_load_put_back() is for its next stop.
  */
 int remote_load_begin(struct remote_load *load, pid_t thread, const struct remote_functions *functions,
 		      const char *path, const char **why);
@@ -51,8 +54,12 @@ bool remote_load_is_done(const struct remote_load *load, int signal);
 /*
  * After that stop: removes the stub, and puts the thread's registers back; it stays stopped, for PTRACE_DETACH or
  * PTRACE_CONT. message gets dlerror()'s text, made printable, for REMOTE_REFUSED, and a reason for REMOTE_BROKEN.
+ * REMOTE_LOST: as -ETIMEDOUT of remote_load_begin(); the load is kept.
  */
 enum remote_result remote_load_finish(struct remote_load *load, char *message, size_t message_size);
+
+/* At any stop of a thread that was lost: gives it its registers back and lets it go. Whether it has them. */
+bool remote_load_put_back(struct remote_load *load);
 
 /* Forgets a load. One that runs goes on: the stub ends it by itself. */
 void remote_load_free(struct remote_load *load);

@@ -7,8 +7,8 @@
 
 #ifdef __x86_64__
 	.section .rodata
-	.globl remote_stub_begin, remote_stub_end
-	.hidden remote_stub_begin, remote_stub_end
+	.globl remote_stub_begin, remote_stub_system_call, remote_stub_end
+	.hidden remote_stub_begin, remote_stub_system_call, remote_stub_end
 	.balign 16
 remote_stub_begin:
 .Lbegin:
@@ -45,7 +45,18 @@ remote_stub_begin:
 	testq %rax, %rax
 	jnz 1f
 	callq *8(%rbx)			/* dlerror() */
-	movq %rax, 32(%rbx)
+	testq %rax, %rax
+	jz 1f
+	leaq 4176(%rbx), %rdi		/* its text, which only this process can read without waiting for itself */
+	movl $REMOTE_STUB_TEXT_SIZE - 1, %ecx
+2:	movb (%rax), %dl
+	movb %dl, (%rdi)
+	incq %rax
+	incq %rdi
+	testb %dl, %dl
+	jz 1f
+	decl %ecx
+	jnz 2b
 1:	callq *16(%rbx)
 	movl 72(%rbx), %ecx
 	movl %ecx, (%rax)
@@ -67,6 +78,7 @@ remote_stub_begin:
 	leaq 40(%rbx), %rsi
 	xorl %edx, %edx
 	movl $8, %r10d
+remote_stub_system_call:
 	syscall
 	movl $-1, %eax
 	movl $-1, %edx

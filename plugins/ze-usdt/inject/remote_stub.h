@@ -21,6 +21,8 @@
 /* Ignored by default, so that it does nothing when no injector takes it. */
 #define REMOTE_STUB_SIGNAL 23 /* SIGURG */
 
+#define REMOTE_STUB_TEXT_SIZE 512
+
 #ifndef __ASSEMBLER__
 #include <limits.h>
 #include <stdint.h>
@@ -31,17 +33,19 @@ struct remote_stub_data {
 	uint64_t error_function; /* dlerror */
 	uint64_t errno_function; /* __errno_location */
 	uint64_t handle;         /* what dlopen() returned */
-	uint64_t error_text;     /* what dlerror() returned, when handle is 0 */
-	uint64_t signal_mask;    /* the thread's own, put back at the end */
-	uint64_t instruction;    /* where the thread goes on */
-	uint64_t stack;          /* with which stack pointer */
-	uint64_t open_flags;     /* RTLD_NOW, ... */
+	uint64_t reserved;
+	uint64_t signal_mask; /* the thread's own, put back at the end */
+	uint64_t instruction; /* where the thread goes on */
+	uint64_t stack;       /* with which stack pointer */
+	uint64_t open_flags;  /* RTLD_NOW, ... */
 	uint32_t errno_saved;
 	uint32_t done;
 	char path[PATH_MAX];
+	char error_text[REMOTE_STUB_TEXT_SIZE]; /* what dlerror() said, when handle is 0 */
 };
 
 extern const uint8_t remote_stub_begin[], remote_stub_end[];
+extern const uint8_t remote_stub_system_call[]; /* a SYSCALL instruction of it */
 #endif
 
 #endif

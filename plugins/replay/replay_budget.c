@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See replay_budget.h. */
+#include "replay_budget.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Sanitizers take a multiple of the program's memory for themselves. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEASURES_MEMORY 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define MEASURES_MEMORY 0
+#endif
+#endif
+#ifndef MEASURES_MEMORY
+#define MEASURES_MEMORY 1
+#endif
+
+/* Bytes of memory in use by the process (resident, proc_pid_statm(5)); 0: not known. */
+static uint64_t memory_in_use(const struct replay_budget *budget)
+{
+	char text[128];
+	unsigned long pages;
+	ssize_t length = budget->descriptor < 0 ? -1 : pread(budget->descriptor, text, sizeof text - 1, 0);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	return sscanf(text, "%*u %lu", &pages) == 1 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+void replay_budget_open(struct replay_budget *budget)
+{
+	if (!budget->is_open)
+		budget->descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	budget->is_open = true;
+	budget->before = memory_in_use(budget);
+}
+
+static int refuse(const struct iaprof_host *host, const char *file, uint64_t blocks, uint64_t size, const char *what,
+		  uint64_t file_size)
+{
+	return host->fail(host, EFBIG,
+			  "%s: block %" PRIu64 ": %" PRIu64 " MiB of %s from %" PRIu64
+			  " KiB of the file exceed the limit, "
+			  "the rest is not replayed (-s replay:file=FILE,memory=SIZE sets another limit)",
+			  file, blocks, size >> 20, what, file_size >> 10);
+}
+
+/* Ids that the core takes are not far above the number of strings (core/base/string_table.c). */
+static bool is_id(const struct replay_budget *budget, uint32_t id)
+{
+	return id && id <= 2 * (uint64_t)budget->string_count + 65536 && id < UINT32_MAX / 8;
+}
+
+static int count_string(struct replay_budget *budget, const struct iaprof_record_string *string)
+{
+	if (string->header.size < sizeof *string || !is_id(budget, string->id))
+		return 0;
+	if (string->id >= budget->length_count) {
+		uint32_t count = budget->length_count ? budget->length_count : 4096;
+		while (count <= string->id)
+			count *= 2;
+		uint32_t *lengths = realloc(budget->lengths, count * sizeof *lengths);
+		if (!lengths)
+			return -ENOMEM;
+		memset(lengths + budget->length_count, 0, (count - budget->length_count) * sizeof *lengths);
+		budget->lengths = lengths;
+		budget->length_count = count;
+	}
+	budget->lengths[string->id] = string->header.size; /* the text's length and a little more */
+	budget->string_count++;
+	return 0;
+}
+
+static uint32_t length_of(const struct replay_budget *budget, uint32_t id)
+{
+	return id < budget->length_count ? budget->lengths[id] : 0;
+}
+
+/* The frames follow the fixed bytes of the record. */
+static void count_frames(struct replay_budget *budget, const struct iaprof_record *record, size_t fixed)
+{
+	const struct iaprof_record_frame *frames = (const void *)((const char *)record + fixed);
+	size_t count = record->size < fixed ? 0 : (record->size - fixed) / sizeof *frames;
+	for (size_t i = 0; i < count; i++)
+		budget->text += (uint64_t)length_of(budget, frames[i].name) + length_of(budget, frames[i].module) +
+				length_of(budget, frames[i].file);
+}
+
+int replay_budget_count(struct replay_budget *budget, const struct iaprof_batch *batch)
+{
+	int result = 0;
+	for (const struct iaprof_record *record = NULL; result == 0 && (record = iaprof_batch_next(batch, record));)
+		switch (record->type) {
+		case IAPROF_RECORD_STRING:
+			result = count_string(budget, (const void *)record);
+			break;
+		case IAPROF_RECORD_FRAMES:
+			count_frames(budget, record, sizeof(struct iaprof_record_frames));
+			break;
+		case IAPROF_RECORD_STACK_FRAMES:
+			count_frames(budget, record, sizeof(struct iaprof_record_stack_frames));
+			break;
+		case IAPROF_RECORD_PROFILE_STACK:
+			count_frames(budget, record, sizeof(struct iaprof_record_profile_stack));
+			break;
+		default:
+			break;
+		}
+	return result;
+}
+
+int replay_budget_check(struct replay_budget *budget, const struct iaprof_host *host, const char *file, uint64_t offset,
+			uint64_t records, uint64_t blocks)
+{
+	if (offset > budget->file_size)
+		budget->file_size = offset;
+	if (!budget->memory && records > REPLAY_RECORDS_MIN + REPLAY_RECORDS_RATIO * budget->file_size)
+		return refuse(host, file, blocks, records, "records", budget->file_size);
+	if (!budget->memory && budget->text > REPLAY_TEXT_MIN + REPLAY_TEXT_RATIO * budget->file_size)
+		return refuse(host, file, blocks, budget->text, "names in stacks", budget->file_size);
+	uint64_t limit = budget->memory ? budget->memory : REPLAY_MEMORY_MIN + REPLAY_MEMORY_RATIO * budget->file_size;
+	uint64_t in_use = MEASURES_MEMORY ? memory_in_use(budget) : 0;
+	uint64_t used = in_use > budget->before ? in_use - budget->before : 0;
+	return used > limit ? refuse(host, file, blocks, used, "memory", budget->file_size) : 0;
+}
+
+void replay_budget_close(struct replay_budget *budget)
+{
+	if (budget->is_open && budget->descriptor >= 0)
+		close(budget->descriptor);
+	free(budget->lengths);
+	budget->lengths = NULL;
+	budget->is_open = false;
+}

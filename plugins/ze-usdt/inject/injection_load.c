@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One load: its begin, its end, and what becomes of one that does not end. See injection.h. */
+#ifdef __x86_64__
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include "injection.h"
+
+/* How long dlopen() may take: it reads files, and runs the constructors of the tracer. */
+#define LOAD_DEADLINE (10 * SECOND)
+
+void injection_fail(struct injection *injection)
+{
+	host_of(injection)->log(host_of(injection), IAPROF_LOG_ERROR, "the tracer was not loaded: %s",
+				injection->message);
+	state_set(injection, INJECTION_FAILED);
+}
+
+/* What is told of a thread that did not come back. */
+static void lost_describe(struct injection *injection, pid_t thread, const char *why)
+{
+	snprintf(injection->message, sizeof injection->message,
+		 "process %d: %s: thread %d did not come back from a system call within 2 s: it is put back where it "
+		 "was",
+		 (int)injection->target.pid, why, (int)thread);
+}
+
+/* The thread is at the beginning of a function: loads the library on it. */
+void injection_load_begin(struct injection *injection, pid_t thread)
+{
+	struct target_process *target = &injection->target;
+	const char *why = "";
+
+	/* Again, for it may have executed another program since, or loaded the library by itself. */
+	int error = target_process_look(target, injection->message, sizeof injection->message);
+	if (error == 0)
+		error = target_process_check_thread(target, thread, injection->message, sizeof injection->message);
+	if (error == 0 && target->has_library) {
+		state_set(injection, INJECTION_LOADED);
+	} else if (error == 0 && target->loader >= 0) {
+		injection->load_began = host_of(injection)->clock(host_of(injection));
+		error = remote_load_begin(&injection->load, thread, &target->functions, target->library, &why);
+		if (error == 0)
+			return;
+		if (error == -ENOEXEC)
+			snprintf(injection->message, sizeof injection->message,
+				 "process %d: %s: it has changed the code of its C library: start it under iaprof, or "
+				 "with LD_PRELOAD",
+				 (int)target->pid, why);
+		else if (error == -ETIMEDOUT)
+			lost_describe(injection, thread, why);
+		else
+			snprintf(injection->message, sizeof injection->message, "process %d: %s: %s", (int)target->pid,
+				 why, strerror(-error));
+	}
+	if (error)
+		injection_fail(injection);
+	if (error != -ETIMEDOUT)
+		ptrace(PTRACE_CONT, thread, NULL, NULL);
+}
+
+/* The stub has called dlopen(). */
+void injection_load_finish(struct injection *injection)
+{
+	const struct iaprof_host *host = host_of(injection);
+	const struct target_process *target = &injection->target;
+	char text[384];
+	pid_t thread = injection->load.thread;
+	enum remote_result result = remote_load_finish(&injection->load, text, sizeof text);
+
+	if (result == REMOTE_LOST) {
+		lost_describe(injection, thread, "unmap memory in it");
+		injection_fail(injection);
+		return;
+	}
+	ptrace(PTRACE_DETACH, thread, NULL, NULL);
+	if (result == REMOTE_LOADED) {
+		host->log(host, IAPROF_LOG_INFO, "loaded the tracer into process %d, on its thread %d",
+			  (int)target->pid, (int)thread);
+		state_set(injection, INJECTION_LOADED);
+	} else if (result == REMOTE_THREAD_ENDED) {
+		state_set(injection, INJECTION_ENDED);
+	} else {
+		snprintf(injection->message, sizeof injection->message, "process %d: dlopen: %s", (int)target->pid,
+			 text);
+		injection_fail(injection);
+	}
+}
+
+/* A thread that was lost has stopped. */
+void injection_put_back(struct injection *injection)
+{
+	if (!remote_load_put_back(&injection->load))
+		host_of(injection)->log(host_of(injection), IAPROF_LOG_WARNING,
+					"process %d: its thread could not be put back where it was",
+					(int)injection->target.pid);
+}
+
+/*
+ * The thread is in dlopen() and may hold locks of the dynamic linker, so it is not put back: the stub does that when
+ * dlopen() returns.
+ */
+void injection_check_deadline(struct injection *injection)
+{
+	if (!injection->load.thread || injection->load.is_lost ||
+	    host_of(injection)->clock(host_of(injection)) - injection->load_began < LOAD_DEADLINE)
+		return;
+	snprintf(injection->message, sizeof injection->message,
+		 "process %d: dlopen() has not returned on its thread %d for 10 s: left to end by itself",
+		 (int)injection->target.pid, (int)injection->load.thread);
+	injection_fail(injection);
+	remote_load_free(&injection->load);
+}
+#endif
