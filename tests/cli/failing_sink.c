@@ -7,6 +7,8 @@
 
 #include <iaprof/plugin.h>
 
+#include "ending.h"
+
 enum place { NOWHERE, CONFIGURE, PREPARE, START, RECORDS, PROFILE, FINISH, STUCK };
 static const char *const places[] = { "nowhere", "configure", "prepare", "start", "records",
 				      "profile", "finish",    "stuck",   NULL };
@@ -14,6 +16,7 @@ static const char *const places[] = { "nowhere", "configure", "prepare", "start"
 struct sink {
 	uint64_t in;
 	bool silently;
+	uint64_t ends;
 	struct iaprof_output *output;
 };
 
@@ -27,11 +30,19 @@ static const struct iaprof_option options[] = {
 	  .type = IAPROF_OPTION_BOOL,
 	  .offset = offsetof(struct sink, silently),
 	  .help = "does not say why" },
+	{ .name = "ends",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct sink, ends),
+	  .choices = endings,
+	  .help = "ends the process instead of failing" },
 };
 
 static int fail_in(const struct iaprof_host *host, const struct sink *sink, enum place place)
 {
 	if (sink->in != place)
+		return 0;
+	end_process(sink->ends);
+	if (sink->ends)
 		return 0;
 	return sink->silently ? -EIO : host->fail(host, EIO, "the %s was told to fail", places[place]);
 }

@@ -12,6 +12,8 @@
 
 #include <iaprof/plugin.h>
 
+#include "ending.h"
+
 enum place { NOWHERE, CONFIGURE, PROBE, PREPARE, START, TIMER, DESCRIPTOR, THREAD, STOP, FINISH };
 static const char *const places[] = { "nowhere",    "configure", "probe", "prepare", "start", "timer",
 				      "descriptor", "thread",    "stop",  "finish",  NULL };
@@ -26,7 +28,7 @@ static const char *const record_faults[] = { "right",      "short",     "unalign
 
 struct source {
 	const struct iaprof_host *host;
-	uint64_t in, how, record;
+	uint64_t in, how, record, ends;
 	uint64_t samples;
 	int event;
 };
@@ -42,6 +44,11 @@ static const struct iaprof_option options[] = {
 	  .offset = offsetof(struct source, how),
 	  .choices = manners,
 	  .help = "how it fails" },
+	{ .name = "ends",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct source, ends),
+	  .choices = endings,
+	  .help = "ends the process instead of failing" },
 	{ .name = "record",
 	  .type = IAPROF_OPTION_CHOICE,
 	  .offset = offsetof(struct source, record),
@@ -56,6 +63,9 @@ static const struct iaprof_option options[] = {
 static int fail_in(struct source *source, enum place place)
 {
 	if (source->in != place)
+		return 0;
+	end_process(source->ends);
+	if (source->ends)
 		return 0;
 	if (source->how == SAYING_WHY)
 		return source->host->fail(source->host, EIO, "the %s was told to fail", places[place]);

@@ -285,6 +285,14 @@ def needs_program(name):
     return check
 
 
+def needs_perf():
+    needs_program('perf')()
+    tried = subprocess.run(['perf', 'record', '-q', '-e', 'cpu-clock', '-a', '-g', '-o', '/dev/null', 'true'],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    if tried.returncode:
+        raise Skip(f'perf cannot record here: {tried.stderr.decode(errors="replace").strip().splitlines()[:1]}')
+
+
 def run_case(number, name, function, needs):
     run_case.last = None
     home = os.getcwd()

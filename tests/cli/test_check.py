@@ -128,6 +128,86 @@ def rights():
     require('CAP_PERFMON' in text and 'dev.xe.observation_paranoid=0' in text, text)
 
 
+def pretended(settings=None, lockdown=None):
+    """A command that begins a run where Linux has these settings: in a mount namespace of its own."""
+    script = ['set -e', 'mount --make-rprivate /']
+    if settings is not None:
+        script += ['mount -t tmpfs tmpfs /proc/sys/kernel', 'mkdir /proc/sys/kernel/yama']
+        script += [f'echo {value} > /proc/sys/kernel/{name}' for name, value in settings.items()]
+    if lockdown is not None:
+        script += ['mount -t tmpfs tmpfs /sys/kernel/security', f'echo "{lockdown}" > /sys/kernel/security/lockdown']
+    tried = subprocess.run(['unshare', '-m', 'sh', '-c', '; '.join(script)], capture_output=True, check=False)
+    if tried.returncode:
+        raise Skip(f'cannot mount here: {tried.stderr.decode().strip()}')
+    return ['unshare', '-m', 'sh', '-c', '; '.join([*script, 'exec "$@"']), 'sh']
+
+
+def source_line(*arguments, wrap=()):
+    return subprocess.run([*wrap, PROGRAM, '--check', *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, encoding='utf-8', timeout=60, check=False).stdout.splitlines()[0]
+
+
+for lockdown, state, words in (('[none] integrity confidentiality', 'good', 'none'),
+                               ('none [integrity] confidentiality', 'good', 'integrity'),
+                               ('none integrity [confidentiality]', 'missing', 'lockdown=integrity')):
+    @case(f'kernel lockdown: {lockdown}', lockdown, state, words, needs=[needs_root, needs_program('unshare')])
+    def locked_down(lockdown, state, words):
+        wrap = pretended(lockdown=lockdown)
+        found = items('cpu-stack', wrap=wrap)['kernel lockdown'][0]
+        require(found[0] == state and words in found[1], found)
+        if state == 'missing':
+            equal(source_line('-s', 'cpu-stack', wrap=wrap), 'source cpu-stack: gives no profile here', 'the source')
+        equal(items('ze-usdt:tracer=yes', wrap=wrap)['kernel lockdown'][0][0], state, 'ze-usdt')
+
+
+NO_ADMIN = ['setpriv', '--bounding-set=-sys_admin', '--inh-caps=-sys_admin']
+NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+
+for paranoid, setpriv, state, words in ((3, NO_ADMIN, 'missing', 'CAP_SYS_ADMIN'), (2, NO_ADMIN, 'good', 'CAP_PERFMON'),
+                                        (3, [], 'good', 'is 3'), (2, NOBODY, 'missing', 'at most 0 (it is 2)'),
+                                        (0, NOBODY, 'good', 'is 0'), (-1, NOBODY, 'good', 'is -1')):
+    @case(f'kernel.perf_event_paranoid={paranoid}, {" ".join(setpriv) or "root"}', paranoid, setpriv, state, words,
+          needs=[needs_root, needs_program('setpriv'), needs_program('unshare')])
+    def paranoid(paranoid, setpriv, state, words):
+        wrap = [*pretended({'perf_event_paranoid': paranoid, 'perf_event_max_stack': 127}), *setpriv]
+        found = items('cpu-stack', wrap=wrap)['right to sample CPUs'][0]
+        require(found[0] == state and words in found[1], found)
+
+
+@case('the right to load BPF programs, with and without', needs=[needs_root, needs_program('setpriv')])
+def bpf_rights():
+    name = 'right to load BPF programs'
+    equal(items('cpu-stack')[name][0][0], 'good', 'for root')
+    for dropped, missing, there in (('bpf,-sys_admin', 'CAP_BPF, too', 'CAP_PERFMON'),
+                                    ('perfmon,-sys_admin', 'CAP_PERFMON, too', 'CAP_BPF')):
+        wrap = ['setpriv', f'--bounding-set=-{dropped}', f'--inh-caps=-{dropped}']
+        state, text = items('cpu-stack', wrap=wrap)[name][0]
+        require(state == 'missing' and missing in text and there in text, text)
+    wrap = [*pretended({'unprivileged_bpf_disabled': 0, 'perf_event_max_stack': 127}), *NOBODY]
+    state, text = items('cpu-stack', wrap=wrap)[name][0]
+    require(state == 'missing' and 'unprivileged_bpf_disabled=0 is not enough' in text, text)
+
+
+for scope, setpriv, state, words in ((3, [], 'missing', 'until the next boot'), (1, [], 'good', 'CAP_SYS_PTRACE'),
+                                     (1, NOBODY, 'missing', 'kernel.yama.ptrace_scope is not 0'),
+                                     (0, NOBODY, 'missing', 'CAP_SYS_PTRACE')):
+    @case(f'ze-usdt:tracer=inject with kernel.yama.ptrace_scope={scope}, {" ".join(setpriv) or "root"}', scope, setpriv,
+          state, words, needs=[needs_root, needs_program('setpriv'), needs_program('unshare')])
+    def yama(scope, setpriv, state, words):
+        wrap = [*pretended({'yama/ptrace_scope': scope, 'perf_event_max_stack': 127}), *setpriv]
+        found = items('ze-usdt:tracer=inject', '-p', str(os.getpid()), wrap=wrap)
+        state_found, text = found['right to load the tracer into a process'][0]
+        require(state_found == state and words in text, (state_found, text))
+
+
+@case('kernel.kptr_restrict hides the names of the Linux kernel\'s functions', needs=[
+    needs_root, needs_program('setpriv'), needs_program('unshare')])
+def kptr_restrict():
+    wrap = [*pretended({'kptr_restrict': 2, 'perf_event_max_stack': 127}), *NOBODY]
+    state, text = items('cpu-stack', wrap=wrap)["names of the Linux kernel's functions"][0]
+    require(state == 'limited' and 'kernel.kptr_restrict=1' in text, text)
+
+
 @case('depth of stacks is the sysctl\'s')
 def depth():
     wanted = read('/proc/sys/kernel/perf_event_max_stack').strip()

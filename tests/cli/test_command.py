@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The profiled command and the end of a run: its status is reported, iaprof's is its own, and Ctrl-C ends both."""
 import contextlib
+import fcntl
 import os
 import re
+import shutil
 import signal
 
-from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, TIMEOUT, case, end, equal, iaprof, main,
+from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, TIMEOUT, Skip, case, end, equal, iaprof, main,
                      needs_sampling, no_children_left, read, require, start, wait_until, write)
 
 # A source that goes on until it is stopped, for runs whose end is another one's.
@@ -68,6 +70,22 @@ def signals():
 def no_interpreter():
     write('script', '#!/none/such\n', 0o755)
     iaprof('-q', *ENDLESS, './script').fails(FAILED, r'command \./script: No such file or directory')
+
+
+@case('a command whose file another process keeps to itself: the run fails, nothing is written')
+def file_that_does_not_open():
+    """An exec waits for the holder of a write lease, 45 s by default, and would succeed then."""
+    shutil.copy('/bin/true', 'leased')
+    os.chmod('leased', 0o755)
+    with open('leased', 'rb') as file:
+        before = signal.signal(signal.SIGIO, lambda *_: None)  # what the holder is told
+        try:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError as error:
+            raise Skip(f'no lease on files here: {error}') from None
+        iaprof('-q', *ENDLESS, './leased').fails(FAILED, r'command \./leased: has not begun within 10 s')
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        signal.signal(signal.SIGIO, before)
 
 
 @case('a command that forks and exits ends the run; its child goes on')

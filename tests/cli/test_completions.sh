@@ -39,7 +39,7 @@ trap 'rm -rf "$scratch"' EXIT
 touch "$scratch/one.ini"
 
 expect --re --record --replay
-expect -- --check --config --decoder --diff --duration --eu-stall-subsample --help --hold --interval --list --normalize --output --pid --quiet --record --replay --scope --sink \
+expect -- --check --config --decoder --diff --duration --eu-stall-subsample --finish-within --help --hold --interval --list --normalize --output --pid --quiet --record --replay --scope --sink \
 	--source --verbose --version
 expect '--scope ' command system
 expect '--scope=c' command

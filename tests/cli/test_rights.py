@@ -4,6 +4,7 @@
 import ctypes
 import errno
 import os
+import resource
 import struct
 
 from harness import (COMPLETE, FAILING_SOURCE, NOTHING, Skip, case, equal, iaprof, library, main, needs_program,
@@ -76,6 +77,31 @@ for how, source in NOT_HERE:
                     ('perf_event_open', errno.EACCES): ('CAP_PERFMON|perf_event_paranoid',)}[name, error]
             iaprof(*source, '-d', '1s', '-o', 'out', preexec_fn=drop_calls([system_call(name)], error)).fails(
                 NOTHING, '^iaprof: source cpu-stack: ', *said)
+
+
+@case('too few open files: the limit is named, whatever it is that could not be opened', needs=[
+    needs_root, needs_sampling])
+def open_files():
+    def limit(count):
+        return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
+    stopped = 0
+    for count in range(8, 64):
+        outcome = iaprof('-q', '-s', 'cpu-stack', '-o', 'out', 'true', preexec_fn=limit(count))
+        if outcome.status == COMPLETE:
+            break
+        stopped += 1
+        outcome.fails(outcome.status, fr'open files \(ulimit -n\), which is {count}$')
+        require('or newer' not in outcome.err, f'{count}: a version of Linux is named')
+    equal(outcome.status, COMPLETE, f'status with {count} files')
+    require(stopped > 5, f'only {stopped} limits were too few')
+
+
+@case('the soft limit of open files: raised for iaprof, the command has its own', needs=[needs_root, needs_sampling])
+def soft_limit():
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    outcome = iaprof('-q', '-s', 'cpu-stack', '-o', 'out', 'sh', '-c', 'ulimit -Sn; ulimit -Hn',
+                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (8, hard))).completes()
+    equal(outcome.out.split(), ['8', str(hard) if hard != resource.RLIM_INFINITY else 'unlimited'], 'limits')
 
 
 @case('--check tells it for each source, and what can run', needs=[needs_root, needs_program('setpriv')])

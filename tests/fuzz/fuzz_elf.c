@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an ELF image: symbols, stubs, mini debug info, lines and inlined functions. */
 #include <stdint.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "symbolizer/demangle.h"
 #include "symbolizer/image.h"
+
+static int find_nothing(void *context, enum debug_file_kind kind, const void *key, size_t key_size, uint32_t place)
+{
+	(void)context, (void)kind, (void)key, (void)key_size, (void)place;
+	return -ENXIO;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -35,13 +42,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct elf_file elf;
 	if (elf_file_open_memory(&elf, copy, size))
 		return 0;
-	struct image_place place = { .root = -1, .debug_path = "/nonexistent" };
-	struct image *image = image_new(&elf, &place, true);
+	struct debug_file_finder finder = { .open = find_nothing };
+	struct image *image = image_new(&elf, &finder, true);
 	if (!image)
 		return 0;
 	for (size_t i = 0; i < image->segments.count && i < 8; i++) {
 		uint64_t address;
-		if (image_address(image, image->segments.items[i].file_offset, &address))
+		if (elf_segments_address(&image->segments, image->segments.items[i].file_offset, &address))
 			for (uint64_t offset = 0; offset < 1024; offset += 13)
 				look_up(image, address + offset);
 	}

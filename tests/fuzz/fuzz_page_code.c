@@ -138,7 +138,7 @@ static void check_page(struct page_code *code, struct stalls *stalls)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct definitions names = { 0 };
-	struct page_code code = { .definitions = &names, .sources.is_off = true };
+	struct page_code code = { .definitions = &names, .sources.files.mode = SOURCE_FILES_CAPTURE };
 	struct stalls *stalls = calloc(1, sizeof *stalls);
 	size &= ~(size_t)7;
 	char *records = malloc(size + 8);

@@ -113,10 +113,8 @@ static void send(struct replayed *replayed, struct bus *bus, const struct iaprof
 
 static void replay(struct bus *bus, struct intern *intern, const char *records, size_t size)
 {
-	struct replayed replayed = {
-		.collector = collector_new(&(struct collector_options){
-			.intern = intern, .pids = true, .kallsyms = "/dev/null", .boot_id = "none" })
-	};
+	struct replayed replayed = { .collector = collector_new(
+					     &(struct collector_options){ .intern = intern, .pids = true }) };
 	if (!replayed.collector)
 		return;
 	/* A mutation breaks one record, not all that follow: reading goes on at the next place that looks like one. */

@@ -118,6 +118,39 @@ START_TEST(streams_in_blocks)
 }
 END_TEST
 
+static void add_sync(uint64_t time)
+{
+	struct iaprof_record_sync sync = { .header = {
+						   .type = IAPROF_RECORD_SYNC, .size = sizeof sync, .time = time } };
+	test_bytes_append(&records, &sync, sizeof sync);
+}
+
+/* What is killed has lost no more than a second: by the times of SYNC records, so that any machine writes the same. */
+START_TEST(writes_each_second)
+{
+	static const uint64_t times[] = { 1000000000, 1001000000, 1499999999, 1500000000, 1600000000, 2500000000 };
+	static const uint32_t expected_counts[] = { 0, 0, 0, 4, 4, 6 };
+	struct test_host *host = test_host_new("capture", NULL);
+	test_host_start(host);
+	ck_assert(host->output_private);
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+		records.size = 0;
+		add_sync(times[i]);
+		ck_assert_int_eq(test_host_send(host, records.data, records.size, 1), 0);
+		const struct test_output *output = test_host_output(host, NULL);
+		file.size = 0;
+		test_bytes_append(&file, output->data, output->size);
+		uint32_t written = 0;
+		for (size_t offset = 32; offset < file.size; offset += 32 + u32_at(offset + 8))
+			written += u32_at(offset + 16);
+		ck_assert_uint_eq(written, expected_counts[i]);
+		ck_assert_int_eq(output->published, expected_counts[i] > 0);
+	}
+	test_host_stop(host);
+	test_host_free(host);
+}
+END_TEST
+
 START_TEST(compresses_harder_when_asked)
 {
 	/* Numbers that do not repeat, but are alike: levels differ in what they find. */
@@ -175,6 +208,7 @@ int main(void)
 	tcase_add_test(tests, writes_the_documented_bytes);
 	tcase_add_test(tests, writes_a_complete_file_without_records);
 	tcase_add_test(tests, streams_in_blocks);
+	tcase_add_test(tests, writes_each_second);
 	tcase_add_test(tests, compresses_harder_when_asked);
 	tcase_add_loop_test(tests, refuses_a_level_that_zstd_has_not, 0, 5);
 	tcase_add_loop_test(tests, says_when_the_disk_is_full, 0, 3);

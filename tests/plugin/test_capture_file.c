@@ -51,6 +51,8 @@ uint32_t test_records_of_each_type(struct test_bytes *records)
 		struct iaprof_record_call_node call_node;
 		struct iaprof_record_histogram histogram;
 		struct iaprof_record_job job;
+		struct iaprof_record_module module;
+		struct iaprof_record_source_text source_text;
 		unsigned char bytes[400];
 	} record;
 	uint32_t count = 0;
@@ -89,6 +91,12 @@ uint32_t test_records_of_each_type(struct test_bytes *records)
 			record.histogram.bucket_count = 7;
 		else if (type == IAPROF_RECORD_JOB)
 			record.job.state = IAPROF_JOB_ABORTED;
+		else if (type == IAPROF_RECORD_MODULE)
+			record.module.build_id_size = 33;
+		else if (type == IAPROF_RECORD_SOURCE_TEXT)
+			record.source_text = (struct iaprof_record_source_text){
+				.header = record.header, .file = 1, .size = 1000, .offset = 7, .length = 360
+			};
 		struct error error = { 0 };
 		ck_assert_msg(record_check(&record, size, &error) == 0, "%s", error.text);
 		test_bytes_append(records, &record, size);

@@ -334,6 +334,14 @@ START_TEST(writes_a_row_for_each_event)
 	       .text = text_id("too hot"), .value = 1e300, .threshold = -2.5);
 	RECORD(IAPROF_RECORD_LOST, iaprof_record_lost, .reason = text_id("ring full"), .count = IAPROF_COUNT_UNKNOWN,
 	       .begin = 4);
+	struct {
+		struct iaprof_record_module head;
+		uint8_t build_id[8];
+	} module = { .head = { .header = { .size = sizeof module, .type = IAPROF_RECORD_MODULE },
+			       .path = text_id("/usr/bin/prog"),
+			       .build_id_size = 3 },
+		     .build_id = { 0xab, 0x00, 0x1f } };
+	test_records_put(host, &module.head.header);
 	RECORD(IAPROF_RECORD_SYNC, iaprof_record_sync);
 	events_send();
 
@@ -397,8 +405,12 @@ START_TEST(writes_a_row_for_each_event)
 		{ 11, "count", "" },
 		{ 11, "text", "count not known" },
 		{ 11, "begin", "4" },
+		{ 12, "record", "module" },
+		{ 12, "source", "iaprof" },
+		{ 12, "name", "/usr/bin/prog" },
+		{ 12, "build_id", "ab001f" },
 	};
-	ck_assert_int_eq(row_count(), 12);
+	ck_assert_int_eq(row_count(), 13);
 	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
 		EXPECT(expected[i].row, expected[i].column, expected[i].text);
 }

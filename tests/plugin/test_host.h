@@ -48,6 +48,7 @@ struct test_output {
 	char *data;
 	size_t size;
 	bool closed;    /* output_close() was called: the file is complete */
+	bool published; /* output_publish() was called */
 	bool discarded; /* output_discard() was called */
 };
 
@@ -75,6 +76,7 @@ struct test_host {
 	ARRAY(struct test_check_item) check_items;
 	char failure[4096]; /* fail(): "outer: inner", empty when nothing failed */
 	ARRAY(struct test_output *) outputs;
+	bool output_private;       /* output_private() was called */
 	uint32_t requested;        /* request(): enum iaprof_request */
 	uint64_t time_resolution;  /* request_times() */
 	ARRAY(char *) environment; /* command_environment(): "NAME=VALUE", when the target has a command_pid */

@@ -120,12 +120,13 @@ static void seccomp_filter_install(void)
 	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-static struct program program_start(const char *mode, const char *pause)
+/* Without output when its first line is another one: then it has ended. */
+static struct program program_start_line(const char *path, const char *mode, const char *pause, const char *first)
 {
 	struct program program = { 0 };
 	int input[2], output[2];
 	char line[16];
-	const char *path = environment("TEST_LEVEL_ZERO_PROGRAM"), *loader = environment("TEST_LOADER");
+	const char *loader = environment("TEST_LOADER");
 	bool filtered = strcmp(mode, "filtered") == 0;
 
 	ck_assert_int_eq(pipe2(input, O_CLOEXEC), 0);
@@ -147,8 +148,26 @@ static struct program program_start(const char *mode, const char *pause)
 	program.output = fdopen(output[0], "r");
 	ck_assert_ptr_nonnull(program.output);
 	ck_assert_ptr_nonnull(fgets(line, sizeof line, program.output));
-	ck_assert_str_eq(line, "ready\n");
+	if (strcmp(line, first) != 0) {
+		fclose(program.output);
+		close(program.input);
+		waitpid(program.pid, NULL, 0);
+		program.output = NULL;
+	}
 	return program;
+}
+
+static struct program program_start_file(const char *path, const char *mode, const char *pause)
+{
+	struct program program = program_start_line(path, mode, pause, "ready\n");
+
+	ck_assert_ptr_nonnull(program.output);
+	return program;
+}
+
+static struct program program_start(const char *mode, const char *pause)
+{
+	return program_start_file(environment("TEST_LEVEL_ZERO_PROGRAM"), mode, pause);
 }
 
 /* Ends the program; it must have made no mistake, and the library must have been loaded that often. */
@@ -430,6 +449,130 @@ START_TEST(slow_constructor_is_not_waited_for)
 }
 END_TEST
 
+/* Starts an injection that fails, and ends it. The program then is as before, but for what it did to itself. */
+static struct program hostile_program(const char *mode, const char *message)
+{
+	struct listener listener;
+	struct injection *injection;
+	struct program program = program_start_file(environment("TEST_HOSTILE_PROGRAM"), mode, NULL);
+	char process[32];
+
+	listener_init(&listener);
+	ck_assert_int_eq(
+		injection_start(&listener.host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection), 0);
+	ck_assert_int_eq(state_wait(injection, &listener), INJECTION_FAILED);
+	injection_end(injection);
+	snprintf(process, sizeof process, "process %d: ", (int)program.pid);
+	ck_assert_msg(listener_heard(&listener, message) && listener_heard(&listener, process), "%s", listener.text);
+	ck_assert_msg(strchr(listener.text, '\n') == strrchr(listener.text, '\n'), "%s", listener.text);
+	ck_assert_uint_eq(lines_count(program.pid, "status", "TracerPid:\t0\n", NULL), 1);
+	ck_assert_uint_eq(lines_count(program.pid, "maps", "injected", NULL), 0);
+	fprintf(stderr, "# %s", listener.text);
+	return program;
+}
+
+/* Its thread still calls, with registers that nobody changed. */
+static void hostile_program_end(struct program *program)
+{
+	uint64_t mistakes, calls;
+	int status;
+
+	ck_assert_uint_eq(stubs_count(program->pid), 0);
+	ck_assert_int_eq(write(program->input, "\n", 1), 1);
+	ck_assert_int_eq(fscanf(program->output, "%" SCNu64 " %" SCNu64, &mistakes, &calls), 2);
+	ck_assert_uint_eq(mistakes, 0);
+	close(program->input);
+	fclose(program->output);
+	ck_assert_int_eq(waitpid(program->pid, &status, 0), program->pid);
+	ck_assert_int_eq(status, 0);
+}
+
+static bool dispatch_is_supported(void)
+{
+	/* PR_SYS_DISPATCH_OFF */
+	return prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 0, 0, 0, 0) == 0;
+}
+
+static void withheld_files_remove(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/dev/shm/hostile-%d/libc.so.6", (int)pid);
+	unlink(path);
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
+}
+
+/* False when Linux has no such thing. */
+static bool withheld_program_start(struct program *program)
+{
+	*program = program_start_line(environment("TEST_HOSTILE_PROGRAM"), "memory", NULL, "ready\n");
+	if (!program->output)
+		withheld_files_remove(program->pid);
+	return program->output != NULL;
+}
+
+START_TEST(replaced_instruction_is_not_run)
+{
+	struct program program = hostile_program("replaced", "has changed the code of its C library");
+
+	hostile_program_end(&program);
+}
+END_TEST
+
+START_TEST(thread_that_does_not_come_back_is_put_back)
+{
+	if (!dispatch_is_supported()) {
+		fprintf(stderr, "# PR_SET_SYSCALL_USER_DISPATCH: needs Linux 5.11\n");
+		return;
+	}
+	struct program program = hostile_program("intercepted", "did not come back from a system call");
+
+	hostile_program_end(&program);
+}
+END_TEST
+
+/* Reading the program's memory never ends: the thread that does it is left behind. */
+START_TEST(withheld_memory_is_not_waited_for)
+{
+	struct listener *listener = calloc(1, sizeof *listener); /* may be used until this process ends */
+	struct injection *injection;
+	char line[32];
+	struct program program = { 0 };
+	if (!withheld_program_start(&program)) {
+		fprintf(stderr, "# userfaultfd() cannot withhold shared memory here\n");
+		return;
+	}
+
+	ck_assert_ptr_nonnull(listener);
+	listener_init(listener);
+	ck_assert_int_eq(
+		injection_start(&listener->host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection), 0);
+	ck_assert_ptr_nonnull(fgets(line, sizeof line, program.output));
+	ck_assert_str_eq(line, "wanted\n");
+	injection_end(injection);
+	ck_assert_msg(listener_heard(listener, "reading its memory did not end"), "%s", listener->text);
+	fprintf(stderr, "# %s", listener->text);
+	kill(program.pid, SIGKILL);
+	ck_assert_int_eq(waitpid(program.pid, NULL, 0), program.pid);
+	withheld_files_remove(program.pid);
+	close(program.input);
+	fclose(program.output);
+}
+END_TEST
+
+/* Locks may be held in dlopen(): the thread stays there. */
+START_TEST(endless_dlopen_is_not_waited_for)
+{
+	struct program program = hostile_program("dlopen", "dlopen() has not returned");
+
+	kill(program.pid, SIGKILL);
+	ck_assert_int_eq(waitpid(program.pid, NULL, 0), program.pid);
+	close(program.input);
+	fclose(program.output);
+}
+END_TEST
+
 START_TEST(end_of_program_is_noticed)
 {
 	struct listener listener;
@@ -481,6 +624,10 @@ int main(void)
 	tcase_add_test(tests, late_filter_is_refused);
 	tcase_add_test(tests, killed_injector_leaves_program_whole);
 	tcase_add_test(tests, slow_constructor_is_not_waited_for);
+	tcase_add_test(tests, replaced_instruction_is_not_run);
+	tcase_add_test(tests, thread_that_does_not_come_back_is_put_back);
+	tcase_add_test(tests, withheld_memory_is_not_waited_for);
+	tcase_add_test(tests, endless_dlopen_is_not_waited_for);
 	tcase_add_test(tests, end_of_program_is_noticed);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

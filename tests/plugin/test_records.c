@@ -11,12 +11,12 @@
 
 static uint64_t string_hash(const char *text, size_t length)
 {
-	return hash_bytes(text, length, 0);
+	return hash_bytes(text, length);
 }
 
 static uint64_t stack_hash(uint32_t pid, const uint64_t *addresses, size_t count)
 {
-	return hash_bytes(addresses, count * sizeof *addresses, pid);
+	return hash_pair(pid, hash_bytes(addresses, count * sizeof *addresses));
 }
 
 static const struct iaprof_record_string *string_at(const struct test_host *host, size_t position)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -68,7 +69,8 @@ static bool is_name(const struct iaprof_record *record)
 	return record->type == IAPROF_RECORD_STRING || record->type == IAPROF_RECORD_FRAMES ||
 	       record->type == IAPROF_RECORD_STACK_FRAMES || record->type == IAPROF_RECORD_SOURCE ||
 	       record->type == IAPROF_RECORD_CODE_FUNCTION || record->type == IAPROF_RECORD_VALUE_TYPE ||
-	       record->type == IAPROF_RECORD_PROFILE_STACK || record->type == IAPROF_RECORD_CODE_LISTING;
+	       record->type == IAPROF_RECORD_MODULE || record->type == IAPROF_RECORD_PROFILE_STACK ||
+	       record->type == IAPROF_RECORD_CODE_LISTING || record->type == IAPROF_RECORD_SOURCE_TEXT;
 }
 
 /* The record after one, NULL for the first, within the first size bytes of all records. */
@@ -250,7 +252,7 @@ START_TEST(replays_up_to_every_cut)
 		ck_assert_int_eq(replay_run(host), -EBADMSG);
 		expect_records(host, whole);
 		char place[64];
-		snprintf(place, sizeof place, "block %zu at byte %zu: the file is cut off", number, block);
+		snprintf(place, sizeof place, "capture is truncated in block %zu at byte %zu;", number, block);
 		ck_assert_msg(strstr(host->failure, place) != NULL, "cut at %zu: %s", cut, host->failure);
 		test_host_free(host);
 	}
@@ -611,7 +613,7 @@ START_TEST(replays_a_pipe_up_to_its_cut)
 	ck_assert_int_eq(test_host_run(host, 60000), 0);
 	test_host_stop(host);
 	ck_assert_int_eq(host->thread_result, -EBADMSG);
-	ck_assert_ptr_nonnull(strstr(host->failure, "the file is cut off"));
+	ck_assert_ptr_nonnull(strstr(host->failure, "capture is truncated in block"));
 	expect_records(host, records.size);
 	test_host_free(host);
 }
@@ -626,6 +628,103 @@ START_TEST(stops_while_a_pipe_is_silent)
 	ck_assert_str_eq(host->failure, "");
 	close(writer);
 	test_host_free(host);
+}
+END_TEST
+
+#define SOURCE_SIZE 100000u
+
+static void listing_append(void)
+{
+	struct {
+		struct iaprof_record_code_listing head;
+		struct iaprof_listed_instruction instructions[3];
+	} listing = { .head = { .header = { .size = sizeof listing, .type = IAPROF_RECORD_CODE_LISTING },
+				.id = 1,
+				.instruction_count = 3 },
+		      .instructions = { { .file = 2 }, { .file = 1 }, { .file = 2 } } };
+	static const char *const paths[] = { "/build/none.cl", "/build/src/big.cl" };
+	for (uint32_t i = 0; i < 2; i++) {
+		struct {
+			struct iaprof_record_string head;
+			char text[24];
+		} string = { .head = { .header = { .size = sizeof string, .type = IAPROF_RECORD_STRING },
+				       .id = i + 1,
+				       .length = (uint32_t)strlen(paths[i]) } };
+		strcpy(string.text, paths[i]);
+		test_bytes_append(&records, &string, sizeof string);
+	}
+	test_bytes_append(&records, &listing, sizeof listing);
+	count = 3;
+}
+
+/* Records of source texts add up to the file; returns how many there are. */
+static unsigned expect_source(const struct test_host *host, const char *text)
+{
+	const struct iaprof_record *record = NULL;
+	unsigned parts = 0;
+	uint32_t offset = 0;
+	while ((record = test_host_next(host, record, IAPROF_RECORD_SOURCE_TEXT))) {
+		const struct iaprof_record_source_text *part = (const void *)record;
+		ck_assert_uint_eq(part->file, 2);
+		ck_assert_uint_eq(part->size, SOURCE_SIZE);
+		ck_assert_uint_eq(part->offset, offset);
+		ck_assert_mem_eq(iaprof_record_source_text_bytes(part), text + offset, part->length);
+		offset += part->length;
+		parts++;
+	}
+	ck_assert_uint_eq(offset, SOURCE_SIZE);
+	return parts;
+}
+
+static struct test_host *capture_with_sources(const char *folder, const struct test_bytes *from, uint32_t from_count)
+{
+	struct test_host *host = test_host_new("capture", NULL);
+	ck_assert_int_eq(test_host_set(host, "sources", folder), 0);
+	test_host_start(host);
+	ck_assert_int_eq(test_host_send(host, from->data, from->size, from_count), 0);
+	test_host_stop(host);
+	file.size = 0;
+	test_bytes_append(&file, test_host_output(host, NULL)->data, test_host_output(host, NULL)->size);
+	return host;
+}
+
+START_TEST(gives_back_embedded_sources)
+{
+	/* A folder is searched by openat2(), which valgrind 3.19 does not know. */
+	if (syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno == ENOSYS)
+		return;
+	static char folder[64], source[128], text[SOURCE_SIZE];
+	snprintf(folder, sizeof folder, P_tmpdir "/iaprof-test-sources-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(source, sizeof source, "%s/big.cl", folder);
+	for (size_t i = 0; i < sizeof text; i++)
+		text[i] = (char)(' ' + i * i % 90);
+	FILE *stream = fopen(source, "w");
+	ck_assert_ptr_nonnull(stream);
+	ck_assert_uint_eq(fwrite(text, 1, sizeof text, stream), sizeof text);
+	ck_assert_int_eq(fclose(stream), 0);
+	listing_append();
+	struct test_host *capture = capture_with_sources(folder, &records, count);
+	ck_assert(
+		test_host_logged(capture, IAPROF_LOG_WARNING,
+				 "1 of 2 source files are not embedded, the first is /build/none.cl: not found below"));
+	test_host_free(capture);
+	unlink(source);
+
+	int result;
+	struct test_host *host = replay_open(file.size, &result);
+	ck_assert_int_eq(replay_run(host), 0);
+	unsigned parts = expect_source(host, text);
+	ck_assert_uint_gt(parts, 1);
+	/* A capture of the replay has each text once. */
+	struct test_bytes again = { .data = host->records, .size = host->record_size };
+	test_host_free(capture_with_sources(folder, &again, (uint32_t)host->record_count));
+	test_host_free(host);
+	host = replay_open(file.size, &result);
+	ck_assert_int_eq(replay_run(host), 0);
+	ck_assert_uint_eq(expect_source(host, text), parts);
+	test_host_free(host);
+	rmdir(folder);
 }
 END_TEST
 
@@ -647,6 +746,7 @@ int main(void)
 	tcase_add_loop_test(tests, says_why_a_file_does_not_open, 0, 4);
 	tcase_add_loop_test(tests, stops_at_what_is_made_to_harm, 0, HOSTILE_COUNT);
 	tcase_add_loop_test(tests, stops_at_a_malformed_record, 0, 7);
+	tcase_add_test(tests, gives_back_embedded_sources);
 	tcase_add_test(tests, reads_a_pipe);
 	tcase_add_test(tests, replays_a_pipe_up_to_its_cut);
 	tcase_add_test(tests, stops_while_a_pipe_is_silent);

@@ -332,6 +332,19 @@ static void host_screen_release(const struct iaprof_host *host)
 	(void)host;
 }
 
+static void host_output_private(const struct iaprof_host *host)
+{
+	ck_assert_uint_eq(owner(host)->plugin.kind, IAPROF_PLUGIN_SINK);
+	owner(host)->output_private = true;
+}
+
+static int host_output_publish(const struct iaprof_host *host, struct iaprof_output *opaque)
+{
+	int result = host_output_flush(host, opaque);
+	((struct test_output *)opaque)->published = true;
+	return result;
+}
+
 struct iaprof_host test_services(struct test_host *host)
 {
 	return (struct iaprof_host){
@@ -370,5 +383,7 @@ struct iaprof_host test_services(struct test_host *host)
 		.run_is_ending = host_run_is_ending,
 		.screen_take = host_screen_take,
 		.screen_release = host_screen_release,
+		.output_private = host_output_private,
+		.output_publish = host_output_publish,
 	};
 }

@@ -41,7 +41,7 @@ static const struct recording *find(struct recordings *recordings, uint32_t proc
 
 START_TEST(launches_add_up)
 {
-	struct recordings recordings = { .seed = 1 };
+	struct recordings recordings = { 0 };
 	ck_assert(add(&recordings, 5, 1, 10, 3));
 	ck_assert(add(&recordings, 5, 1, 11, 4));
 	ck_assert(add(&recordings, 5, 1, 10, 5));
@@ -61,7 +61,7 @@ END_TEST
 
 START_TEST(processes_and_modules_are_forgotten)
 {
-	struct recordings recordings = { .seed = 1 };
+	struct recordings recordings = { 0 };
 	for (uint64_t list = 1; list <= 100; list++) {
 		ck_assert(add(&recordings, 5, list, list, 1));
 		ck_assert(add(&recordings, 5, list, list + 1, 2));
@@ -95,7 +95,7 @@ END_TEST
 /* A program that records without end: the oldest lose their launches, but not how many there were. */
 START_TEST(memory_is_bounded)
 {
-	struct recordings recordings = { .seed = 1 };
+	struct recordings recordings = { 0 };
 	for (uint64_t list = 1; list <= 100000; list++)
 		for (uint64_t kernel = 1; kernel <= 8; kernel++)
 			ck_assert(add(&recordings, 5, list, kernel, kernel));
@@ -117,7 +117,7 @@ END_TEST
 /* One recording alone does not push out all others. */
 START_TEST(one_endless_recording_is_dropped)
 {
-	struct recordings recordings = { .seed = 1 };
+	struct recordings recordings = { 0 };
 	ck_assert(add(&recordings, 5, 1, 1, 1));
 	for (uint64_t kernel = 1; kernel <= LAUNCHES_MAX; kernel++)
 		ck_assert(add(&recordings, 5, 2, kernel, 1));

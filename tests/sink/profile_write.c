@@ -6,6 +6,7 @@
  * "lost COUNT SOURCE REASON" is an amount that is missing; these words are in hexadecimal as well. "slots WIDTH
  * TOTAL_WIDTH END" has times kept, in ns; then "at TIME ..." is a stack with the time at which its value was added, and
  * "added TYPE NS" says over how long a source added up a value type. "duration NANOSECONDS" is how long the run was.
+ * "recorded yes" makes the run a replay.
  * "record ..." is a record (record_lines.h), which the sink has before the profile. Sink capture gets these, or, when
  * there are none, the records of a run that has this profile, without its times.
  * "module PATH BUILD_ID" is a file with its build id, which functions of later stacks are in.
@@ -113,7 +114,7 @@ static void module_read(struct test_profile *profile, char *words)
 	module = added.path;
 }
 
-static void line_read(struct test_profile *profile, char *line)
+static void line_read(struct test_profile *profile, struct test_host *host, char *line)
 {
 	char *words = strchr(line, ' ');
 	need(words, "a line has one word");
@@ -141,6 +142,8 @@ static void line_read(struct test_profile *profile, char *line)
 		uint64_t type = number_of(strtok(words, " \n"));
 		need(type < profile->value_types.count, "no such value type");
 		profile->value_types.items[type].added_up_over = number_of(strtok(NULL, " \n"));
+	} else if (strcmp(line, "recorded") == 0) {
+		host->target.flags |= IAPROF_TARGET_RECORDED;
 	} else if (strcmp(line, "duration") == 0) {
 		profile->end = TEST_PROFILE_BEGIN + number_of(words);
 	} else {
@@ -165,7 +168,7 @@ START_TEST(write_profile)
 		ck_assert_msg(test_host_set(host, *option, value) == 0, "%s", host->failure);
 	}
 	while (getline(&line, &capacity, stdin) > 0)
-		line_read(&profile, line);
+		line_read(&profile, host, line);
 	ck_assert_msg(test_host_configure(host) == 0, "%s", host->failure);
 	ck_assert_msg(test_host_prepare(host) == 0, "%s", host->failure);
 	if (strcmp(sink, "capture") == 0 && !records.count)

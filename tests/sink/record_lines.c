@@ -173,7 +173,7 @@ static unsigned char *append(struct record_lines *lines, const void *bytes, size
 static uint64_t text_rehash(const void *context, uint32_t position)
 {
 	const char *text = ((const struct record_lines *)context)->texts.items[position];
-	return hash_bytes(text, strlen(text), 0);
+	return hash_bytes(text, strlen(text));
 }
 
 static void string_append(struct record_lines *lines, const char *digits, uint32_t id)
@@ -198,7 +198,7 @@ static void string_append(struct record_lines *lines, const char *digits, uint32
 
 static uint32_t text_id(struct record_lines *lines, const char *digits)
 {
-	uint64_t hash = hash_bytes(digits, strlen(digits), 0);
+	uint64_t hash = hash_bytes(digits, strlen(digits));
 	if (!*digits)
 		return 0;
 	for (struct hash_probe probe = hash_index_probe(&lines->index, hash); hash_index_next(&lines->index, &probe);)

@@ -53,11 +53,12 @@ def record(kind, /, **members):
 
 
 def write_profile(sink, path, types, stacks, lost=(), options=(), times=None, duration=None, records=(),
-                  modules=(), **how):
+                  modules=(), recorded=False, **how):
     """types: (name, unit); stacks: (index of a type, value, frames[, time]); lost: (count, source, reason);
-    duration in ns; records: of record(), or their bytes; modules: (path, build id), functions are in the last one;
+    duration in ns; recorded: a replay; records: of record(), or their bytes; modules: (path, build id), functions are in the last one;
     how: for subprocess.run()"""
     lines = [f'duration {duration}'] if duration else []
+    lines += ['recorded yes'] if recorded else []
     lines += [f'type {name.encode().hex()} {unit.encode().hex()}' for name, unit in types]
     lines += [f'lost {count} {source.encode().hex()} {reason.encode().hex()}' for count, source, reason in lost]
     lines += [f'module {path.encode().hex()} {build_id.encode().hex()}' for path, build_id in modules]

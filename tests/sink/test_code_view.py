@@ -69,11 +69,11 @@ def chosen_stalls():
 
 @functools.cache
 def run_pages():
-    """The pages of a run, and of its replay: for all cases, each of which has a folder that goes with it."""
+    """The pages of a run, of its replay, and of a capture that embeds sources: for all cases, each of which has a folder that goes with it."""
     folder = tempfile.TemporaryDirectory(prefix='iaprof-code-view-')
     atexit.register(folder.cleanup)
-    run, replay, capture, given = (pathlib.Path(folder.name, name)
-                                   for name in ('run.html', 'replay.html', 'run.iaprof', 'stalls.txt'))
+    run, replay, embedded, capture, given = (pathlib.Path(folder.name, name) for name in (
+        'run.html', 'replay.html', 'embedded.html', 'run.iaprof', 'stalls.txt'))
     stalls = chosen_stalls()
     addresses = {(one.kernel, one.offset): one.address for one in image_instructions()}
     given.write_text(''.join(f'{addresses[place]:#x} {" ".join(map(str, counts))}\n'
@@ -81,9 +81,10 @@ def run_pages():
     iaprof = os.environ['TEST_IAPROF']
     sink = f'flamegraph:sources={KERNELS}'
     subprocess.run([iaprof, '-q', '-s', f'{os.environ["TEST_STALL_SOURCE"]}:image={FIXTURE}.loaded-debug.elf,'
-                    f'stalls={given}', '-k', sink, '-o', run, '--record', capture], check=True)
+                    f'stalls={given}', '-k', sink, '-o', run, '--record', f'{capture},sources={KERNELS}'], check=True)
     subprocess.run([iaprof, '-q', '--replay', capture, '-k', sink, '-o', replay], check=True)
-    return run, replay
+    subprocess.run([iaprof, '-q', '--replay', capture, '-o', embedded], check=True)
+    return run, replay, embedded
 
 
 class Reader:
@@ -400,7 +401,7 @@ def totals_are_those_of_the_profile(window):
     equal(reasons_of(rows[0][1][1]), (0, 120, 5), 'reasons, of two stacks')
     for part in '3 instructions in 64 bytes', '24 bytes are not shown', '1 known by their samples alone':
         assert part in reader.text('code-about'), reader.text('code-about')
-    assert 'b.cl' in reader.text('code-sources') and 'The text is not here: sources=no.' in reader.text('code-sources')
+    assert 'b.cl' in reader.text('code-sources') and 'Source not available: disabled by sources=no.' in reader.text('code-sources')
     reader.evaluate('(() => { const c = document.getElementById("type"); c.value = 1;'
                     'c.dispatchEvent(new Event("change")); document.querySelectorAll("#views button")[0].click();'
                     'document.querySelectorAll("#views button")[1].click(); })()')
@@ -453,39 +454,93 @@ def sources_are_found_below_their_folder_alone(window):
                  'nul.cl', 'empty.cl', 'two.cl', 'link.cl', 'up.cl', 'within.cl', 'fifo.cl', 'folder.cl',
                  '../outside.cl', 'none.cl']
         found = page_of_sources(window, paths, [f'sources={folder}/tree:{folder}/second'])
-    missing = 'The text is not here: it is not '
+    missing = 'Source not available: not found'
     for path, wanted in {'/build/a/b/x.cl': 'of a/b', '/build/c/b/x.cl': 'of b', 'x.cl': 'of nothing',
                          'only.h': ' ' * 10 + 'tab', '/z/../a/b/x.cl': 'of a/b', 'two.cl': 'crlf',
                          'within.cl': 'of a/b',
                          'just.cl': 'y' * (1 << 20)}.items():
         equal(found[path], wanted, path)
-    for path, wanted in {'big.cl': 'it is larger than 1 MiB', 'nul.cl': 'it is not text', 'empty.cl': 'it is empty',
-                         'fifo.cl': 'it is not a regular file', 'folder.cl': 'it is not a regular file'}.items():
-        equal(found[path], f'The text is not here: {wanted}.', path)
+    for path, wanted in {'big.cl': 'larger than 1 MiB', 'nul.cl': 'not a text file', 'empty.cl': 'empty file',
+                         'fifo.cl': 'not a regular file', 'folder.cl': 'not a regular file'}.items():
+        equal(found[path], f'Source not available: {wanted}.', path)
     for path in 'link.cl', 'up.cl', '../outside.cl', 'none.cl':
         assert found[path].startswith(missing), f'{path}: {found[path]}'
     assert 'secret' not in ''.join(found.values())
 
 
-def root_reads_no_paths_of_others(window):
-    """The recorded path is tried as it is only by who has no more rights than who recorded it."""
-    path = '/usr/share/common-licenses/BSD'
-    if not pathlib.Path(path).exists():
-        path = '/etc/os-release'
-    first = pathlib.Path(path).read_text(encoding='utf-8').split('\n')[0]
-    somebody = {'user': 65534, 'group': 65534, 'extra_groups': []} if os.geteuid() == 0 else {}
-    if os.geteuid() == 0:
-        equal(page_of_sources(window, [path], [])[path],
-              'The text is not here: it is not below a folder of sources=, and root looks nowhere else.', 'as root')
-    for needed in os.environ['TEST_PROFILE_WRITE'], os.environ['TEST_PLUGIN_FOLDER']:
-        if subprocess.run(['test', '-x', needed], check=False, **somebody).returncode:
-            return f'not tried as somebody else, who cannot use {needed}'
-    found = page_of_sources(window, [path, '/proc/self/environ', '/dev/zero'], [], **somebody)
-    equal(found[path], first, 'as somebody else')
-    equal(found['/proc/self/environ'], 'The text is not here: it is empty.', 'a file of /proc')
-    equal(found['/dev/zero'], 'The text is not here: it is not a regular file.', 'a device')
-    equal(page_of_sources(window, [path], ['sources=no'], **somebody)[path], 'The text is not here: sources=no.', 'no')
-    return None
+def a_live_run_reads_only_what_all_users_can_read(window):
+    """Paths come from other users' programs: what they cannot read, iaprof does not read for them."""
+    with tempfile.TemporaryDirectory(dir='/var/tmp') as name:
+        folder = pathlib.Path(os.path.realpath(name))
+        folder.chmod(0o755)
+        texts = {'public.cl': 0o644, 'private.cl': 0o600, 'group.cl': 0o640, 'closed/public.cl': 0o644}
+        for path, mode in texts.items():
+            (folder / path).parent.mkdir(mode=0o750, exist_ok=True)
+            (folder / path).write_text(f'text of {path}', encoding='utf-8')
+            (folder / path).chmod(mode)
+        (folder / 'closed').chmod(0o750)
+        (folder / 'link.cl').symlink_to('public.cl')
+        (folder / 'linked').symlink_to('.')
+        os.mkfifo(folder / 'fifo.cl', 0o666)
+        (folder / 'fifo.cl').chmod(0o666)
+        why = 'not readable by all users (set sources=FOLDER)'
+        link = 'path contains a symbolic link (set sources=FOLDER)'
+        wanted = {'public.cl': None, 'private.cl': why, 'group.cl': why, 'closed/public.cl': why, 'link.cl': link,
+                  'linked/public.cl': link, 'fifo.cl': 'not a regular file', 'none.cl': 'not found',
+                  'closed/../public.cl': why, '../public.cl': 'not found'}
+        paths = [f'{folder}/{path}' for path in wanted]
+        others = ['/proc/self/environ', '/sys/kernel/notes', 'public.cl']
+        for options in [], ['sources=yes']:
+            found = page_of_sources(window, paths + others, options)
+            for path, reason in wanted.items():
+                shown = f'Source not available: {reason}.' if reason else f'text of {path}'
+                equal(found[f'{folder}/{path}'], shown, path)
+            for path in others[:2]:
+                equal(found[path], 'Source not available: not on a local file system (set sources=FOLDER).', path)
+            equal(found['public.cl'], 'Source not available: path is not absolute (set sources=FOLDER).', 'relative')
+        equal(page_of_sources(window, paths, ['sources=no'])[paths[0]],
+              'Source not available: disabled by sources=no.', 'no')
+
+
+def texts(records, path, text, parts=(65000,)):
+    """Adds the records of the text of a source file, in parts of these sizes."""
+    offset = 0
+    for part in parts:
+        data = text[offset:offset + part]
+        records.add(34, struct.pack('<IIII', records.string(path), len(text), offset, len(data)) + data)
+        offset += part
+
+
+def a_replay_shows_the_texts_of_its_capture_and_opens_no_file(window):
+    with tempfile.TemporaryDirectory(dir='/var/tmp') as name:
+        folder = pathlib.Path(os.path.realpath(name))
+        folder.chmod(0o755)
+        for path in 'x.cl', 'both.cl':
+            (folder / path).write_text('on the disk', encoding='utf-8')
+            (folder / path).chmod(0o644)
+        paths = [f'{folder}/x.cl', f'{folder}/both.cl', '/gone/one.cl', '/gone/parts.cl', '/gone/half.cl', 'again.cl']
+        records = Records()
+        texts(records, paths[1], b'in the capture')
+        texts(records, paths[2], b'one part')
+        texts(records, paths[3], b'several parts\nof it', (5, 1, 500))
+        texts(records, paths[4], b'the end is missing', (5,))
+        texts(records, paths[5], b'only half', (5,))
+        texts(records, paths[5], b'then all of it', (5, 20))
+        records.listing(1, 'f', [(16 * i, 'mov', '', path, 1, []) for i, path in enumerate(paths)])
+        stacks = [stalled(1, 'f', 'mov', 'sbid', 16 * i, 100 - i) for i in range(len(paths))]
+
+        def shown(*options):
+            return shown_sources(Reader(window, make_page(records.list, stacks, options=options, recorded=True)))
+        missing = 'Source not available: not in the capture (record with sources=yes, or set sources=FOLDER).'
+        embedded = [missing, 'in the capture', 'one part', 'several parts', missing, 'then all of it']
+        found = shown()
+        equal([found[path] for path in paths], embedded, 'texts of the capture')
+        found = shown(f'sources={folder}')
+        equal([found[path] for path in paths[:3]], ['on the disk', 'on the disk', 'one part'], 'a named folder')
+        equal(set(shown('sources=no').values()), {'Source not available: disabled by sources=no.'}, 'no')
+    failed = subprocess.run([os.environ['TEST_PROFILE_WRITE'], 'flamegraph', 'sources=yes'], input=b'recorded yes\n',
+                            capture_output=True, check=False)
+    assert b'a replay opens no file that a capture names' in failed.stderr, failed.stderr
 
 
 def all_sources_together_are_bounded(window):
@@ -495,7 +550,7 @@ def all_sources_together_are_bounded(window):
             pathlib.Path(folder, path).write_bytes(b'line\n' + (b'x' * 99 + b'\n') * 10000)
         found = page_of_sources(window, paths, [f'sources={folder}'])
     equal([path for path in paths if found[path] == 'line'], paths[:16], 'the hottest have their text')
-    equal(found[paths[17]], 'The text is not here: all sources together are larger than 16 MiB.', 'why the others not')
+    equal(found[paths[17]], 'Source not available: all sources together exceed 16 MiB.', 'why the others not')
 
 
 def a_file_that_is_not_what_was_compiled_is_told(window):
@@ -514,7 +569,8 @@ CASES = (a_real_image_is_shown, bars_are_as_long_as_they_say, columns_are_column
          a_line_and_its_instructions_belong_together, what_is_waited_for_is_one_click_away,
          the_flame_graph_leads_to_code, hostile_names_stay_names,
          totals_are_those_of_the_profile, without_listings_there_is_no_view,
-         sources_are_found_below_their_folder_alone, root_reads_no_paths_of_others, all_sources_together_are_bounded,
+         sources_are_found_below_their_folder_alone, a_live_run_reads_only_what_all_users_can_read,
+         a_replay_shows_the_texts_of_its_capture_and_opens_no_file, all_sources_together_are_bounded,
          a_file_that_is_not_what_was_compiled_is_told)
 
 

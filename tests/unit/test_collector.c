@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The collector: samples go to the program of their time, totals are kept, memory does not grow with the run. */
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "profile/collector.h"
 
@@ -427,6 +429,86 @@ START_TEST(a_replay_keeps_stacks_for_samples_that_come_late)
 }
 END_TEST
 
+/* The mapping of this program that a function is in, as a record. */
+static void take_own_mapping(uintptr_t address)
+{
+	struct iaprof_record_mapping record = { .pid = (uint32_t)getpid(), .flags = IAPROF_MAPPING_EXISTING };
+	char line[4096 + 256], path[4096];
+	uint64_t end = 0;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	ck_assert_ptr_nonnull(maps);
+	while (fgets(line, sizeof line, maps))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %x:%x %" SCNu64 " %4095[^\n]", &record.start,
+			   &end, &record.file_offset, &record.device_major, &record.device_minor, &record.inode,
+			   path) == 7 &&
+		    record.start <= address && address < end)
+			break;
+	fclose(maps);
+	ck_assert_uint_lt(address, end);
+	record.size = end - record.start;
+	record.path = text(path);
+	take(&record, IAPROF_RECORD_MAPPING, sizeof record, 0);
+}
+
+/* A capture chooses the paths of mappings: only a live run may open them. */
+START_TEST(a_replay_opens_no_mapped_file)
+{
+	bool live = _i;
+	uint64_t address = (uintptr_t)&setvbuf;
+	collector_free(collector);
+	collector = collector_new(&(struct collector_options){ .intern = intern, .live = live });
+	struct iaprof_record_value_type type = { .id = 42, .name = text("cpu"), .unit = text("nanoseconds") };
+	take(&type, IAPROF_RECORD_VALUE_TYPE, sizeof type, 0);
+	take_process((uint32_t)getpid(), IAPROF_PROCESS_EXISTING, "shell", 0);
+	take_own_mapping(address);
+	take_sample((uint32_t)getpid(), address, 9, SECOND);
+	take_sync(SECOND);
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	ck_assert_uint_eq(snapshot->profile.value_count, 1);
+	const struct iaprof_value *value = iaprof_profile_value(&snapshot->profile, 0);
+	const struct iaprof_stack *stack = iaprof_profile_stack(&snapshot->profile, value->stack);
+	const char *name = iaprof_profile_frame(&snapshot->profile, stack->frames[1])->name;
+	ck_assert_msg(!strcmp(name, "[unknown]") == !live, "%s", name);
+	ck_assert_uint_eq(collector_statistics(collector).addresses_nameless, !live);
+	snapshot_release(snapshot);
+}
+END_TEST
+
+/* How many FRAMES records wait on the bus. */
+static unsigned take_frames(void)
+{
+	unsigned count = 0;
+	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
+		next = block->next;
+		struct iaprof_batch batch = block_batch(block);
+		for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));)
+			count += record->type == IAPROF_RECORD_FRAMES;
+		bus_recycle(bus, block);
+	}
+	return count;
+}
+
+/* A recording that is cut off has the names of what came before. */
+START_TEST(names_are_sent_while_the_run_goes_on)
+{
+	uint64_t address = (uintptr_t)&setvbuf;
+	collector_free(collector);
+	collector = collector_new(&(struct collector_options){ .intern = intern, .live = true, .frames_bus = bus });
+	struct iaprof_record_value_type type = { .id = 42, .name = text("cpu"), .unit = text("nanoseconds") };
+	take(&type, IAPROF_RECORD_VALUE_TYPE, sizeof type, 0);
+	take_process((uint32_t)getpid(), IAPROF_PROCESS_EXISTING, "shell", 0);
+	take_own_mapping(address);
+	for (uint64_t second = 1; second <= 4; second++) {
+		take_sample((uint32_t)getpid(), address + second % 2, 9, second * SECOND);
+		take_sync(second * SECOND);
+		ck_assert_uint_eq(take_frames(), second <= 2);
+	}
+	collector_finish(collector);
+	ck_assert_uint_eq(take_frames(), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("collector");
@@ -448,6 +530,8 @@ int main(void)
 	tcase_add_test(tests, a_sync_that_goes_back_is_left_out);
 	tcase_add_test(tests, made_up_losses_are_put_together);
 	tcase_add_test(tests, a_replay_keeps_stacks_for_samples_that_come_late);
+	tcase_add_test(tests, names_are_sent_while_the_run_goes_on);
+	tcase_add_loop_test(tests, a_replay_opens_no_mapped_file, 0, 2);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

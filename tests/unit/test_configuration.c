@@ -161,6 +161,37 @@ START_TEST(reads_every_option)
 }
 END_TEST
 
+START_TEST(reads_keys_of_a_capture)
+{
+	static const struct {
+		const char *word, *path, *key, *value; /* key NULL: none */
+	} cases[] = {
+		{ "run.iaprof", "run.iaprof", NULL, NULL },
+		{ "run.iaprof,sources=yes", "run.iaprof", "sources", "yes" },
+		{ "a,b,level=9,sources=/s", "a,b", "level", "9" },
+		{ "a,b=c", "a", "b", "c" },
+		{ "a,b,c", "a,b,c", NULL, NULL },
+		{ "a,B=c", "a,B=c", NULL, NULL },
+		{ "a,level=9,sources=a\\,b", "a", "sources", "a,b" },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		ck_assert_int_eq(read_words(&configuration, WORDS("--record", cases[i].word), NULL), 0);
+		ck_assert_str_eq(configuration.record_path, cases[i].path);
+		ck_assert_int_eq(configuration.record.plugin == NULL, cases[i].key == NULL);
+		if (cases[i].key)
+			ck_assert_str_eq(value_of(&configuration.record, cases[i].key), cases[i].value);
+	}
+	static const char *const wrong[] = { ",level=9", "a,level=9,", "a,level=9,level=8", "a,output=b",
+					     "a,level=9,b" };
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		struct error error = { 0 };
+		ck_assert_int_eq(read_words(&configuration, WORDS("--record", wrong[i]), &error), -EINVAL);
+	}
+}
+END_TEST
+
 START_TEST(reads_levels_and_the_last_of_an_option)
 {
 	static const struct {
@@ -248,7 +279,8 @@ START_TEST(refuses_bad_command_lines)
 		{ { "-\xc3\xa4" }, "unknown option, which is no ASCII letter: see iaprof --help" },
 		{ { "--=x" },
 		  "-- is not enough to tell these options apart: --config --source --sink --decoder --duration "
-		  "--interval --eu-stall-subsample --hold --pid --scope --output --record --replay --diff "
+		  "--interval --eu-stall-subsample --hold --finish-within --pid --scope --output --record --replay "
+		  "--diff "
 		  "--normalize --list --check "
 		  "--help "
 		  "--version --verbose "
@@ -469,8 +501,8 @@ START_TEST(refuses_bad_files)
 		FILE_CASE("[iaprof]\nduration = 0\n", "x.ini:2: duration: 0 is out of range (1ms to 8760h)"),
 		FILE_CASE(
 			"[iaprof]\nlist = yes\n",
-			"x.ini:2: unknown key 'list' (there are: duration, interval, hold, scope, pid, output, record, "
-			"replay, before, after, normalize, verbose, quiet, eu-stall-subsample)"),
+			"x.ini:2: unknown key 'list' (there are: duration, interval, hold, finish-within, scope, pid, "
+			"output, record, replay, before, after, normalize, verbose, quiet, eu-stall-subsample)"),
 		FILE_CASE("[iaprof]\nverbose = 3\n", "x.ini:2: verbose: 3 is out of range (0 to 2)"),
 		FILE_CASE("[iaprof]\noutput =\n", "x.ini:2: output: the name of a file is missing"),
 		FILE_CASE("[iaprof]\npid = 1,a\n", "x.ini:2: pid: 'a' is no process id (1 to 4194304)"),
@@ -666,6 +698,7 @@ int main(void)
 	tcase_add_test(tests, reads_no_options_at_all);
 	tcase_add_test(tests, plain_intervals_are_milliseconds);
 	tcase_add_test(tests, reads_every_option);
+	tcase_add_test(tests, reads_keys_of_a_capture);
 	tcase_add_test(tests, reads_levels_and_the_last_of_an_option);
 	tcase_add_test(tests, finds_the_command);
 	tcase_add_test(tests, finds_the_action);

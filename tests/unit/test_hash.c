@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hash index: finds what was added, not what was removed, through growth. */
+/* The hash index finds what was added, through growth, and nobody can choose keys that are slow to find. */
 #include <check.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../programs/thread_names.h"
 #include "base/hash.h"
+#include "base/string_table.h"
+
+#define KEY_COUNT 40000u
+
+/*
+ * With 40,000 keys in 65,536 slots a random key is within some ten slots of its own, and in a run of 500 full slots
+ * with a probability below 1e-15. Keys that collide are up to 40,000 slots away.
+ */
+#define PROBES_MAX 500u
 
 static uint64_t rehash(const void *context, uint32_t position)
 {
@@ -46,12 +61,142 @@ START_TEST(stays_small_when_items_come_and_go)
 }
 END_TEST
 
-int main(void)
+/* The most slots that are looked at to find any one item. */
+static size_t longest_probe(const struct hash_index *index, uint64_t (*hash)(const void *context, uint32_t position),
+			    const void *context)
 {
+	size_t longest = 0;
+	for (size_t slot = 0; slot < index->slot_count; slot++) {
+		uint32_t position = index->slots[slot].position;
+		if (position >= HASH_REMOVED)
+			continue;
+		size_t home = (size_t)hash(context, position) & (index->slot_count - 1);
+		size_t probes = ((slot - home) & (index->slot_count - 1)) + 1;
+		longest = probes > longest ? probes : longest;
+	}
+	return longest;
+}
+
+static uint64_t entry_hash(const void *context, uint32_t position)
+{
+	return ((const struct string_table *)context)->entries.items[position].hash;
+}
+
+START_TEST(names_cannot_be_chosen_to_collide)
+{
+	static char names[KEY_COUNT][THREAD_NAME_LENGTH + 1];
+	struct string_table table = { 0 };
+
+	thread_names_make(true, KEY_COUNT, names);
+	for (uint32_t i = 0; i < KEY_COUNT; i++) {
+		ck_assert_uint_eq(strlen(names[i]), THREAD_NAME_LENGTH);
+		ck_assert_uint_eq(unkeyed_hash(names[i], THREAD_NAME_LENGTH),
+				  unkeyed_hash(names[0], THREAD_NAME_LENGTH));
+		ck_assert_uint_eq(string_table_add(&table, names[i], THREAD_NAME_LENGTH, NULL), i + 1);
+	}
+	ck_assert_uint_eq(table.index.count, KEY_COUNT);
+	ck_assert_uint_le(longest_probe(&table.index, entry_hash, &table), PROBES_MAX);
+	string_table_free(&table);
+}
+END_TEST
+
+/* Numbers whose unkeyed hashes end in the same 32 bits: what the finaliser of MurmurHash3 makes of them, undone. */
+static uint64_t colliding_number(uint32_t position)
+{
+	uint64_t value = (uint64_t)position << 32;
+	value ^= value >> 33;
+	value *= UINT64_C(0x9cb4b2f8129337db); /* the inverse of the finaliser's second multiplier */
+	value ^= value >> 33;
+	value *= UNKEYED_INVERSE;
+	return value ^ value >> 33;
+}
+
+static uint64_t number_hash(const void *context, uint32_t position)
+{
+	(void)context;
+	return hash_u64(colliding_number(position));
+}
+
+START_TEST(numbers_cannot_be_chosen_to_collide)
+{
+	struct hash_index index = { 0 };
+	for (uint32_t i = 0; i < KEY_COUNT; i++) {
+		ck_assert_uint_eq((uint32_t)unkeyed_hash_u64(colliding_number(i)), 0);
+		ck_assert(hash_index_add(&index, number_hash(NULL, i), i, number_hash, NULL));
+	}
+	ck_assert_uint_le(longest_probe(&index, number_hash, NULL), PROBES_MAX);
+	hash_index_free(&index);
+}
+END_TEST
+
+static uint64_t regular_number(uint32_t position)
+{
+	return position;
+}
+
+static uint64_t low_zeros_number(uint32_t position)
+{
+	return (uint64_t)position << 44;
+}
+
+struct word_keys {
+	struct hash_key key;
+	uint64_t (*number)(uint32_t position);
+	bool several;
+};
+
+static uint64_t word_hash(const void *context, uint32_t position)
+{
+	const struct word_keys *keys = context;
+	uint64_t number = keys->number(position);
+	const uint64_t words[HASH_WORDS_MAX] = { 7, number, number, UINT64_MAX };
+	return keys->several ? hash_words(&keys->key, words) : hash_word(&keys->key, number);
+}
+
+START_TEST(words_cannot_be_chosen_to_collide)
+{
+	uint64_t (*const numbers[])(uint32_t position) = { colliding_number, regular_number, low_zeros_number };
+	struct word_keys keys = { .number = numbers[_i / 2], .several = _i % 2 };
+	struct hash_index index = { 0 };
+	hash_key_make(&keys.key);
+	for (uint32_t i = 0; i < KEY_COUNT; i++)
+		ck_assert(hash_index_add(&index, word_hash(&keys, i), i, word_hash, &keys));
+	ck_assert_uint_le(longest_probe(&index, word_hash, &keys), PROBES_MAX);
+	hash_index_free(&index);
+}
+END_TEST
+
+/* Runs this program again, which then prints a hash: print_hash(). */
+START_TEST(each_process_has_its_own_key)
+{
+	char command[4200];
+	uint64_t hash = 0;
+	ck_assert_int_lt(snprintf(command, sizeof command, "'%s' print-hash", program_invocation_name), sizeof command);
+	FILE *other = popen(command, "r");
+	ck_assert_ptr_nonnull(other);
+	ck_assert_int_eq(fscanf(other, "%" SCNx64, &hash), 1);
+	ck_assert_int_eq(pclose(other), 0);
+	ck_assert_uint_ne(hash, hash_bytes("key", 3));
+}
+END_TEST
+
+static int print_hash(void)
+{
+	return printf("%" PRIx64 "\n", hash_bytes("key", 3)) > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "print-hash") == 0)
+		return print_hash();
 	Suite *suite = suite_create("hash");
 	TCase *tests = tcase_create("index");
 	tcase_add_test(tests, finds_what_was_added_and_not_removed);
 	tcase_add_test(tests, stays_small_when_items_come_and_go);
+	tcase_add_test(tests, names_cannot_be_chosen_to_collide);
+	tcase_add_test(tests, numbers_cannot_be_chosen_to_collide);
+	tcase_add_loop_test(tests, words_cannot_be_chosen_to_collide, 0, 6);
+	tcase_add_test(tests, each_process_has_its_own_key);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

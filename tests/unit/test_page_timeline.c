@@ -240,12 +240,12 @@ START_TEST(processes_are_forgotten_many_at_once)
 	take_process(&names, PROCESSES_OVER_MIN, IAPROF_PROCESS_EXIT);
 	ck_assert_uint_eq(names.over_count, PROCESSES_OVER_MIN - 1);
 	/* Too few are over: new ones are not known, and none is forgotten. */
-	const uint32_t *items = names.index.items;
+	const struct item_slot *slots = names.index.slots;
 	for (uint32_t i = 0; i < 150000; i++)
 		take_process(&names, next + i, IAPROF_PROCESS_FORK);
 	ck_assert(process_names_use(&names, next, &position));
 	ck_assert_uint_eq(position, PROCESS_NONE);
-	ck_assert_ptr_eq(names.index.items, items);
+	ck_assert_ptr_eq(names.index.slots, slots);
 	ck_assert_uint_eq(names.known_count, PROCESSES_KNOWN_MAX);
 	ck_assert_uint_eq(names.over_count, PROCESSES_OVER_MIN - 1);
 	take_process(&names, 1, IAPROF_PROCESS_EXIT);

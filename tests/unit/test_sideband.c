@@ -9,9 +9,12 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,12 +22,17 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/string_table.h"
+#include "process/renames.h"
 #include "process/sideband.h"
 #include "process_feed.h"
 
 /* A library that this program is not linked with, and which building it needs. */
 #define LIBRARY "libdw.so.1"
 #define LIBRARY_SYMBOL "dwarf_begin"
+
+/* Fewer than a ring has room for. */
+#define RENAMES 2000
+#define LAST_NAME "name-1999"
 
 /* The children: they say each step with a line on standard output, and go on when they get a byte. */
 
@@ -54,6 +62,13 @@ static int child_main(char **arguments)
 		child_step(text);
 	} else if (!strcmp(arguments[1], "wait")) {
 		child_step("waiting");
+	} else if (!strcmp(arguments[1], "rename")) {
+		char name[16];
+		for (int i = 0; i < RENAMES; i++) {
+			snprintf(name, sizeof name, "name-%d", i);
+			prctl(PR_SET_NAME, name);
+		}
+		child_step("renamed");
 	} else { /* the first thread ends; another one goes on, and executes the link */
 		pthread_t thread;
 		if (pthread_create(&thread, NULL, child_thread, arguments[2]))
@@ -224,26 +239,17 @@ static const struct mapping *mapping_at(uint32_t pid, uint64_t address, uint64_t
 	return process ? process_mapping_at(watch.table, process, address, time) : NULL;
 }
 
-/* Compares with what readelf says; a kernel older than 5.12 has no build id to compare. */
-static void check_build_id(const struct mapping *mapping)
+/* Compares with stat(2). Overlay and btrfs have another device in mappings, but the same inode. */
+static void check_file(const struct mapping *mapping)
 {
-	char command[600], line[256], hex[2 * IAPROF_BUILD_ID_SIZE_MAX + 1] = "";
-	snprintf(command, sizeof command, "LC_ALL=C readelf -n '%s' 2>/dev/null", mapping->path);
-	FILE *pipe = popen(command, "re");
-	ck_assert_ptr_nonnull(pipe);
-	while (fgets(line, sizeof line, pipe))
-		sscanf(line, " Build ID: %40[0-9a-f]", hex);
-	pclose(pipe);
-	ck_assert_str_ne(hex, "");
-	for (uint32_t i = 0; i < mapping->build_id_size; i++) {
-		unsigned byte;
-		ck_assert_int_eq(sscanf(hex + (size_t)2 * i, "%2x", &byte), 1);
-		ck_assert_uint_eq(mapping->build_id[i], byte);
-	}
-	ck_assert(mapping->build_id_size ? mapping->build_id_size * 2 == strlen(hex) : mapping->inode != 0);
+	struct stat status;
+	ck_assert_int_eq(stat(mapping->path, &status), 0);
+	ck_assert_uint_eq(mapping->inode, status.st_ino);
+	ck_assert_uint_ne(mapping->device_major | mapping->device_minor, 0);
+	ck_assert_uint_eq(mapping->build_id_size, 0);
 }
 
-START_TEST(follows_a_child)
+static void follow_a_child(void)
 {
 	watch_start(NULL, 0, 0);
 	uint64_t before_fork = clock_monotonic();
@@ -286,8 +292,46 @@ START_TEST(follows_a_child)
 	CLEANUP_FREE char *real = realpath(mapping->path, NULL);
 	ck_assert_str_eq(real, mapping->path);
 	ck_assert_ptr_nonnull(strstr(mapping->path, "/libdw"));
-	check_build_id(mapping);
+	check_file(mapping);
 	watch_stop();
+}
+
+START_TEST(follows_a_child)
+{
+	follow_a_child();
+}
+END_TEST
+
+/* Another profiler that asks for build ids: on Linux 6.18, records of the side-band have their flag then. */
+START_TEST(follows_a_child_beside_a_reader_of_build_ids)
+{
+	struct perf_event_attr attributes = { .size = sizeof attributes,
+					      .type = PERF_TYPE_SOFTWARE,
+					      .config = PERF_COUNT_SW_DUMMY,
+					      .exclude_kernel = 1,
+					      .mmap = 1,
+					      .mmap2 = 1,
+					      .build_id = 1 };
+	struct {
+		int descriptor;
+		void *ring;
+	} readers[1024];
+	size_t count = 0, size = 9 * (size_t)sysconf(_SC_PAGESIZE);
+	for (int cpu = 0; cpu < 1024; cpu++) {
+		int descriptor = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		if (descriptor < 0)
+			continue; /* not online, or Linux before 5.12 */
+		/* Only an event with a ring has anything written. */
+		void *ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+		ck_assert_ptr_ne(ring, MAP_FAILED);
+		readers[count].descriptor = descriptor;
+		readers[count++].ring = ring;
+	}
+	follow_a_child();
+	while (count--) {
+		munmap(readers[count].ring, size);
+		close(readers[count].descriptor);
+	}
 }
 END_TEST
 
@@ -314,6 +358,45 @@ START_TEST(threads_are_not_processes)
 	ck_assert_uint_eq(count_events(IAPROF_PROCESS_EXIT, pid), 1);
 	unlink(link);
 	watch_stop();
+}
+END_TEST
+
+/* Names are kept for the whole run: a process cannot have as many as it likes, and still it has its newest one. */
+START_TEST(few_of_many_names_are_told)
+{
+	watch_start(NULL, 0, 0);
+	uint64_t begin = clock_monotonic();
+	struct child child = child_start("renames", "rename", NULL);
+	uint32_t pid = (uint32_t)child.pid;
+	ck_assert_str_eq(child_reply(&child), "renamed");
+	drain();
+	uint64_t renamed = clock_monotonic(), seconds = (renamed - begin) / NANOSECONDS_PER_SECOND + 1;
+	ck_assert_uint_ge(count_events(IAPROF_PROCESS_NAME, pid), RENAMES_AT_ONCE);
+	ck_assert_uint_le(count_events(IAPROF_PROCESS_NAME, pid), RENAMES_AT_ONCE + seconds);
+	ck_assert_str_ne(process_table_find(watch.table, pid, renamed)->name, "renames");
+
+	child_end(&child);
+	drain();
+	ck_assert(watch.in_order);
+	ck_assert_str_eq(process_table_find(watch.table, pid, renamed)->name, LAST_NAME);
+	watch_stop();
+}
+END_TEST
+
+START_TEST(the_newest_name_is_told_in_time)
+{
+	struct renames renames = { 0 };
+	for (unsigned i = 0; i < RENAMES_AT_ONCE; i++)
+		ck_assert(renames_take(&renames, 1000 + i, "early", 5));
+	ck_assert(!renames_are_due(&renames, 1064));
+	ck_assert(!renames_take(&renames, 1064, "middle", 6));
+	ck_assert(!renames_take(&renames, 1065, "late", 4));
+	ck_assert(!renames_are_due(&renames, NANOSECONDS_PER_SECOND));
+	ck_assert(renames_are_due(&renames, 1063 + NANOSECONDS_PER_SECOND));
+	ck_assert_uint_eq(renames.length, 4);
+	ck_assert_mem_eq(renames.name, "late", 4);
+	ck_assert(!renames_are_due(&renames, 3 * NANOSECONDS_PER_SECOND));
+	ck_assert(renames_take(&renames, 3 * NANOSECONDS_PER_SECOND, "now", 3));
 }
 END_TEST
 
@@ -557,7 +640,10 @@ int main(int argument_count, char **arguments)
 	TCase *tests = tcase_create("live");
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, follows_a_child);
+	tcase_add_test(tests, follows_a_child_beside_a_reader_of_build_ids);
 	tcase_add_test(tests, threads_are_not_processes);
+	tcase_add_test(tests, few_of_many_names_are_told);
+	tcase_add_test(tests, the_newest_name_is_told_in_time);
 	tcase_add_test(tests, only_the_pids_that_are_asked_for);
 	tcase_add_test(tests, scan_is_what_proc_has);
 	tcase_add_test(tests, many_short_processes);

@@ -158,7 +158,6 @@ START_TEST(decodes_mappings)
 	ck_assert_uint_eq(event.device_minor, 1);
 	ck_assert_uint_eq(event.inode, 4711);
 	ck_assert_uint_eq(event.inode_generation, 42);
-	ck_assert_uint_eq(event.build_id_size, 0);
 	ck_assert(event.executable);
 	ck_assert_uint_eq(event.time, 12345);
 	check_text(&event, "/usr/lib/lib a.so");
@@ -167,20 +166,60 @@ START_TEST(decodes_mappings)
 }
 END_TEST
 
-START_TEST(decodes_build_ids)
+#define MISC_MMAP_BUILD_ID (1 << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID */
+
+/* What Linux 6.18 writes for a reader that did not ask for build ids, while another one did. */
+START_TEST(numbers_with_the_flag_of_build_ids_are_numbers)
 {
-	struct builder builder = build_mapping(5, "/bin/a");
-	unsigned char *identity = &builder.bytes[8 + 8 + 24];
-	builder.header.misc |= 1 << 14; /* PERF_RECORD_MISC_MMAP_BUILD_ID */
-	identity[0] = 20;
-	for (unsigned char i = 0; i < 20; i++)
-		identity[4 + i] = (unsigned char)(0xa0 + i);
-	struct sideband_event event = decode(&builder);
-	ck_assert_uint_eq(event.build_id_size, 20);
-	ck_assert_mem_eq(event.build_id, identity + 4, 20);
-	ck_assert_uint_eq(event.inode, 0);
-	identity[0] = 21; /* more than there is room for: not known */
-	ck_assert_uint_eq(decode(&builder).build_id_size, 0);
+	static const struct {
+		uint32_t major, minor;
+		uint64_t inode, generation;
+	} files[] = {
+		{ 254, 1, 4711, 42 },                           /* as a size, more than a build id has */
+		{ 8, 1, 4711, 0 },                              /* as a build id, one of 8 bytes */
+		{ 20, 0xfffff, UINT64_MAX, UINT32_MAX },        /* one of 20 bytes */
+		{ 0, 45, 1, 0 },                                /* of an anonymous device, as of tmpfs or btrfs */
+		{ 0xfff, 0xfffff, UINT64_C(1) << 63, 0x12345 }, /* the largest device number */
+	};
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		struct builder builder = build_mapping(5, "/bin/a");
+		builder.header.misc |= MISC_MMAP_BUILD_ID;
+		size_t size = builder.size;
+		builder.size = 8 + 8 + 24;
+		put32(&builder, files[i].major);
+		put32(&builder, files[i].minor);
+		put64(&builder, files[i].inode);
+		put64(&builder, files[i].generation);
+		builder.size = size;
+		struct sideband_event event = decode(&builder);
+		ck_assert_uint_eq(event.device_major, files[i].major);
+		ck_assert_uint_eq(event.device_minor, files[i].minor);
+		ck_assert_uint_eq(event.inode, files[i].inode);
+		ck_assert_uint_eq(event.inode_generation, files[i].generation);
+		check_text(&event, "/bin/a");
+	}
+}
+END_TEST
+
+/* Of each size that linkers write, and what is in the bytes of a size that has no meaning. */
+START_TEST(build_ids_are_no_device_numbers)
+{
+	static const unsigned char sizes[] = { 8, 16, 20, 254 };
+	for (size_t i = 0; i < sizeof sizes; i++) {
+		struct builder builder = build_mapping(5, "/bin/a");
+		unsigned char *identity = &builder.bytes[8 + 8 + 24];
+		builder.header.misc |= MISC_MMAP_BUILD_ID;
+		memset(identity, 0, 24);
+		identity[0] = sizes[i];
+		for (unsigned char k = 0; k < 20 && k < sizes[i]; k++)
+			identity[4 + k] = (unsigned char)(0xa0 + k);
+		struct sideband_event event = decode(&builder);
+		ck_assert_uint_eq(event.device_major, 0);
+		ck_assert_uint_eq(event.device_minor, 0);
+		ck_assert_uint_eq(event.inode, 0);
+		ck_assert_uint_eq(event.inode_generation, 0);
+		check_text(&event, "/bin/a");
+	}
 }
 END_TEST
 
@@ -368,7 +407,8 @@ int main(void)
 	tcase_add_test(tests, decodes_tasks);
 	tcase_add_test(tests, decodes_names);
 	tcase_add_test(tests, decodes_mappings);
-	tcase_add_test(tests, decodes_build_ids);
+	tcase_add_test(tests, numbers_with_the_flag_of_build_ids_are_numbers);
+	tcase_add_test(tests, build_ids_are_no_device_numbers);
 	tcase_add_test(tests, refuses_what_is_too_short);
 	tcase_add_test(tests, parses_maps);
 	tcase_add_test(tests, parses_status);

@@ -14,6 +14,8 @@ struct sink {
 	sem_t may_go_on;
 	bool went_on;
 	uint64_t strings, samples, value, lost, lost_value, lost_records, reasons;
+	uint64_t profiles, newest;
+	bool backwards, has_final;
 };
 
 static int records(const struct iaprof_host *host, void *memory, const struct iaprof_batch *batch)
@@ -39,6 +41,20 @@ static int records(const struct iaprof_host *host, void *memory, const struct ia
 		if (record->type == IAPROF_RECORD_LOST)
 			sink->reasons += lost->reason != 0 && lost->begin <= record->time;
 	}
+	return 0;
+}
+
+static int profile(const struct iaprof_host *host, void *memory, const struct iaprof_profile *profile)
+{
+	struct sink *sink = memory;
+	(void)host;
+	if (!sink->went_on)
+		sem_wait(&sink->may_go_on);
+	sink->went_on = true;
+	sink->profiles++;
+	sink->backwards |= profile->interval < sink->newest;
+	sink->newest = profile->interval;
+	sink->has_final |= profile->flags & IAPROF_PROFILE_FINAL;
 	return 0;
 }
 
@@ -80,6 +96,57 @@ static struct block *make_block(uint32_t id)
 	return block;
 }
 
+#define PROFILES 100
+#define PROFILE_SIZE 1000
+#define PROFILES_CAPACITY 10240
+
+static void push_profile(struct sink_queue *queue, uint32_t interval, uint32_t flags, size_t size)
+{
+	struct snapshot *snapshot = calloc(1, sizeof *snapshot);
+	ck_assert_ptr_nonnull(snapshot);
+	atomic_init(&snapshot->references, 1);
+	snapshot->size = size;
+	snapshot->profile.interval = interval;
+	snapshot->profile.flags = flags;
+	sink_queue_push_profile(queue, snapshot);
+	snapshot_release(snapshot);
+}
+
+START_TEST(a_slow_sink_gets_the_newest_profiles)
+{
+	struct plugin plugin = { .description = { .kind = IAPROF_PLUGIN_SINK,
+						  .flags = IAPROF_PLUGIN_NO_OUTPUT | IAPROF_PLUGIN_INTERVALS,
+						  .name = "slow",
+						  .instance_size = sizeof(struct sink),
+						  .profile = profile,
+						  .finish = finish } };
+	struct instance_services services = { 0 };
+	struct instance_configuration configuration = { .plugin = (char *)"slow" };
+	struct error error = { 0 };
+	struct instance *instance = instance_new(&plugin, &configuration, 1, &services, &error);
+	ck_assert_msg(instance != NULL, "%s", error.text);
+	struct sink *sink = instance->memory;
+	sem_init(&sink->may_go_on, 0, 0);
+	/* With a profile larger than all room, too; or a final one, for which room is made but which never makes it. */
+	struct sink_queue *queue = sink_queue_new(instance, PROFILES_CAPACITY, false, &error);
+	push_profile(queue, 0, IAPROF_PROFILE_FINAL, PROFILE_SIZE);
+	for (uint32_t i = 1; i <= PROFILES; i++)
+		push_profile(queue, i, 0, _i && i == PROFILES ? 2 * PROFILES_CAPACITY : PROFILE_SIZE);
+	sem_post(&sink->may_go_on);
+	sink_queue_close(queue);
+	struct sink_queue_dropped dropped;
+	ck_assert_int_eq(sink_queue_finish(queue, &dropped), 0);
+	ck_assert_uint_eq(dropped.profiles + sink->profiles, PROFILES + 1);
+	ck_assert_uint_eq(sink->newest, PROFILES);
+	ck_assert(!sink->backwards && sink->has_final);
+	/* What waits, and one or two that the sink took before it stood still. */
+	ck_assert_uint_le(sink->profiles, _i ? 3 : PROFILES_CAPACITY / PROFILE_SIZE + 2);
+	ck_assert_uint_ge(sink->profiles, _i ? 2 : PROFILES_CAPACITY / PROFILE_SIZE);
+	sem_destroy(&sink->may_go_on);
+	instance_free(instance);
+}
+END_TEST
+
 START_TEST(what_a_slow_sink_misses_is_told_to_it)
 {
 	struct plugin plugin = { .description = { .kind = IAPROF_PLUGIN_SINK,
@@ -96,8 +163,8 @@ START_TEST(what_a_slow_sink_misses_is_told_to_it)
 	ck_assert_msg(instance != NULL, "%s", error.text);
 	struct sink *sink = instance->memory;
 	sem_init(&sink->may_go_on, 0, 0);
-	/* Room for three blocks, and for the definitions of all. */
-	struct sink_queue *queue = sink_queue_new(instance, 4096, false, &error);
+	/* Room for some blocks, and for the definitions of all. */
+	struct sink_queue *queue = sink_queue_new(instance, 12288, false, &error);
 	for (uint32_t i = 1; i <= BLOCKS; i++) {
 		struct block *block = make_block(i);
 		sink_queue_push_block(queue, block);
@@ -105,14 +172,14 @@ START_TEST(what_a_slow_sink_misses_is_told_to_it)
 	}
 	sem_post(&sink->may_go_on);
 	sink_queue_close(queue);
-	uint64_t dropped;
+	struct sink_queue_dropped dropped;
 	ck_assert_int_eq(sink_queue_finish(queue, &dropped), 0);
-	ck_assert_uint_gt(dropped, 0);
+	ck_assert_uint_gt(dropped.records, 0);
 	ck_assert_uint_eq(sink->strings, BLOCKS);
 	ck_assert_uint_gt(sink->lost, 0);
 	ck_assert_uint_eq(sink->samples + sink->lost, BLOCKS * SAMPLES_OF_BLOCK * 2);
 	ck_assert_uint_eq(sink->value + sink->lost_value, BLOCKS * SAMPLES_OF_BLOCK * 7);
-	ck_assert_uint_eq(dropped, sink->lost / 2 + sink->lost_records);
+	ck_assert_uint_eq(dropped.records, sink->lost / 2 + sink->lost_records);
 	/* Three for each gap; how many gaps there are is the scheduler's choice. */
 	ck_assert_uint_ge(sink->reasons, 3);
 	ck_assert_uint_eq(sink->reasons % 3, 0);
@@ -128,6 +195,7 @@ int main(void)
 	Suite *suite = suite_create("sink_queue");
 	TCase *tests = tcase_create("sink_queue");
 	tcase_add_test(tests, what_a_slow_sink_misses_is_told_to_it);
+	tcase_add_loop_test(tests, a_slow_sink_gets_the_newest_profiles, 0, 2);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

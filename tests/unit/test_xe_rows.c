@@ -226,6 +226,28 @@ START_TEST(sums_do_not_overflow)
 END_TEST
 
 /* Nothing is left of an interval in the next one, also not of what was carried over. */
+/* Groups of 32 addresses that share a slot, each near enough to it: all together, they cost too much. */
+START_TEST(crowded_addresses_get_other_places)
+{
+	const struct model_layout *model = &models[_i];
+	const uint64_t multiplier = (UINT64_C(1) << 44) + 1;
+	struct fold fold;
+	uint8_t row[ROW_SIZE] = { 0 };
+	ck_assert_int_eq(fold_init(&fold, model->layout, FOLD_SLOTS_MAX), 0);
+	ck_assert_uint_eq(fold.slot_count, 1u << 15);
+	fold.multiplier = multiplier;
+	for (uint64_t group = 0; group < 100; group++)
+		for (uint64_t i = 0; i < 32; i++) {
+			model_set(row, 0, model->address_bits, group * 64 * 32 + i);
+			ck_assert_uint_eq(fold_rows(&fold, row, 1, 1), 1);
+		}
+	ck_assert_uint_ne(fold.multiplier, multiplier);
+	ck_assert_uint_eq(fold.count, 3200);
+	ck_assert_uint_le(fold.distances, 3 * fold.count);
+	fold_free(&fold);
+}
+END_TEST
+
 START_TEST(intervals_are_apart)
 {
 	uint8_t *rows = calloc(1000, ROW_SIZE);
@@ -257,6 +279,7 @@ int main(void)
 	tcase_add_loop_test(test, table_is_full, 0, MODEL_COUNT);
 	tcase_add_loop_test(test, every_nth_row, 0, MODEL_COUNT);
 	tcase_add_loop_test(test, sums_do_not_overflow, 0, MODEL_COUNT);
+	tcase_add_loop_test(test, crowded_addresses_get_other_places, 0, MODEL_COUNT);
 	tcase_add_loop_test(test, intervals_are_apart, 0, MODEL_COUNT);
 	suite_add_tcase(suite, test);
 	SRunner *runner = srunner_create(suite);

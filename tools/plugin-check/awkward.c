@@ -174,10 +174,20 @@ void awkward_batch_fill(struct awkward_batch *batch)
 	*(struct iaprof_listed_instruction *)(listing + 1) = (struct iaprof_listed_instruction){
 		.offset = UINT64_MAX, .size = UINT32_MAX, .name = 12345, .file = 12345, .producer_count = 1
 	};
+	struct iaprof_record_source_text *source_text = add(batch, IAPROF_RECORD_SOURCE_TEXT, sizeof *source + 8);
+	source_text->file = 12345; /* a part from the middle of a file whose begin was lost */
+	source_text->size = IAPROF_SOURCE_TEXT_SIZE_MAX;
+	source_text->offset = 4096;
+	source_text->length = 1;
+	*(char *)(source_text + 1) = 'x';
 	struct iaprof_record_stack_frames *named =
 		add(batch, IAPROF_RECORD_STACK_FRAMES, sizeof *named + sizeof(struct iaprof_record_frame));
 	named->stack = named->frame_count = 1;
 	((struct iaprof_record_frame *)(named + 1))->name = 12345;
+	struct iaprof_record_module *module =
+		add(batch, IAPROF_RECORD_MODULE, sizeof *module + IAPROF_MODULE_BUILD_ID_SIZE_MAX);
+	module->path = 12345;
+	module->build_id_size = IAPROF_MODULE_BUILD_ID_SIZE_MAX;
 	add(batch, IAPROF_RECORD_METADATA, sizeof(struct iaprof_record_metadata));
 	add(batch, IAPROF_RECORD_DEVICE, sizeof(struct iaprof_record_device));
 	add(batch, IAPROF_RECORD_CODE_OBJECT, sizeof(struct iaprof_record_code_object));

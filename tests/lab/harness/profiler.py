@@ -10,6 +10,8 @@ import subprocess
 from .cases import Failure, check, started
 
 PROGRAM = str(pathlib.Path(os.environ.get('LAB_BUILD', '.')) / 'iaprof')
+# An emulated processor takes many times as long to read symbols.
+SLOW = ('--finish-within', '60s')
 # Every record of a source, in the folder of the case.
 ROWS = ('-k', 'csv:rows=events,newline=lf,output=out.csv')
 
@@ -45,7 +47,7 @@ class Profiler:
     """Runs iaprof -v until end(). ready() says, of what it has said so far, whether it has begun."""
 
     def __init__(self, *arguments, ready):
-        self.process = started(subprocess.Popen([PROGRAM, '-v', *arguments], stdout=subprocess.DEVNULL,
+        self.process = started(subprocess.Popen([PROGRAM, '-v', *SLOW, *arguments], stdout=subprocess.DEVNULL,
                                                 stderr=subprocess.PIPE, encoding='utf-8'))
         self.said = ''
         self.wait_for(ready)
@@ -68,7 +70,7 @@ class Profiler:
 
 def refused(*arguments, wrap=()):
     """iaprof does not begin: its status, and the one line that it says."""
-    outcome = subprocess.run([*wrap, PROGRAM, '-d', '1s', '-o', 'none', *arguments], stderr=subprocess.PIPE,
+    outcome = subprocess.run([*wrap, PROGRAM, *SLOW, '-d', '1s', '-o', 'none', *arguments], stderr=subprocess.PIPE,
                              encoding='utf-8', timeout=120, check=False)
     check(outcome.stderr.count('\n') == 1, f'not one line: {outcome.stderr!r}')
     return outcome.returncode, outcome.stderr

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Where outputs go: who may read a file, names of other users, and readers that are not there or have stopped."""
+import array
+import fcntl
+import os
+import pty
+import signal
+import socket
+import stat
+import termios
+
+from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, USAGE, Failure, case, end, equal, iaprof, main,
+                     needs_root, read, require, start, wait_until, write)
+
+OTHER_USER = 65534
+SAMPLES = ['-q', '-s', f'{FAILING_SOURCE}:samples=3']
+# More than a pipe, a socket or a terminal holds.
+MANY = ['-q', '-s', f'{FAILING_SOURCE}:samples=50000', '-k', 'csv:rows=events']
+STOPPED = 'its reader has stopped and the run is over: the rest is missing'
+
+
+def mode(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+for umask in 0o022, 0o027, 0o002:
+    @case(f'captures and events are for their owner, others follow umask {umask:03o}', umask)
+    def modes(umask):
+        before = os.umask(umask)
+        try:
+            iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=3', '--record', 'run').completes()
+            iaprof('-q', '--replay', CAPTURE, '-k', 'csv:rows=events,output=events', '-k',
+                   'csv.stacks:output=stacks', '-k', 'folded:output=folded', '-k', 'perfetto:output=trace', '-k',
+                   'pprof:output=pprof').completes()
+        finally:
+            os.umask(before)
+        for private in 'run', 'events':
+            equal(mode(private), 0o600, f'mode of {private}')
+        for public in 'stacks', 'folded', 'trace', 'pprof':
+            equal(mode(public), 0o666 & ~umask, f'mode of {public}')
+
+
+@case('a capture that takes the place of a file that all may read is for its owner')
+def mode_of_replaced():
+    write('run', 'earlier', 0o644)
+    iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=3', '--record', 'run').completes()
+    equal(mode('run'), 0o600, 'mode')
+
+
+@case('a FIFO without a reader')
+def no_reader():
+    os.mkfifo('pipe')
+    iaprof('--replay', CAPTURE, '-o', 'pipe').fails(USAGE, 'output pipe: no process reads this FIFO')
+
+
+@case('a FIFO with a reader gets what a file gets')
+def with_reader():
+    os.mkfifo('pipe')
+    iaprof(*SAMPLES, '-o', 'file').completes()
+    reader = os.open('pipe', os.O_RDONLY | os.O_NONBLOCK)
+    os.symlink('pipe', 'link')
+    iaprof(*SAMPLES, '-o', 'link').completes()
+    equal(os.read(reader, 1 << 16).decode(), read('file'), 'what the reader got')
+    os.close(reader)
+
+
+@case('--check leaves the reader of a FIFO alone')
+def check_of_fifo():
+    os.mkfifo('pipe')
+    iaprof('--check', '-s', f'replay:file={CAPTURE}', '-k', 'folded:output=pipe').completes()
+
+
+def waiting_bytes(reader):
+    count = array.array('i', [0])
+    fcntl.ioctl(reader, termios.FIONREAD, count)
+    return count[0]
+
+
+def full(name):
+    """Ends of something whose reader reads nothing: what the program writes to, and what stays here."""
+    if name == 'pipe':
+        reader, writer = os.pipe()
+    elif name == 'socket':
+        ends = socket.socketpair()
+        reader, writer = (end.detach() for end in ends)
+    else:
+        reader, writer = pty.openpty()
+    return reader, writer
+
+
+for kind in 'pipe', 'socket', 'terminal':
+    @case(f'standard output is a {kind} whose reader reads nothing', kind)
+    def reader_stops(kind):
+        reader, writer = full(kind)
+        flags = fcntl.fcntl(writer, fcntl.F_GETFL)
+        process = start(*MANY, stdout=writer)
+        end(process).fails(FAILED, f'sink csv: write standard output: {STOPPED}')
+        equal(fcntl.fcntl(writer, fcntl.F_GETFL), flags, 'flags of an open file that others have, too')
+        os.close(reader)
+        os.close(writer)
+
+
+@case('a pipe of another user whose reader reads nothing', needs=[needs_root])
+def reader_of_other_user_stops():
+    # It cannot be opened anew, to be written to without waiting.
+    os.chmod('.', 0o777)
+    iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=50000', '--record', 'run').completes()
+    os.chown('run', OTHER_USER, OTHER_USER)
+    reader, writer = os.pipe()
+    process = start('-q', '--replay', 'run', '-k', 'csv:rows=events', stdout=writer,
+                    wrap=['setpriv', f'--reuid={OTHER_USER}', f'--regid={OTHER_USER}', '--clear-groups'])
+    wait_until(lambda: waiting_bytes(reader) >= 32768, 'a full pipe')
+    process.send_signal(signal.SIGINT)
+    end(process).fails(FAILED, f'sink csv: write standard output: {STOPPED}')
+    os.close(reader)
+    os.close(writer)
+
+
+@case('a FIFO whose reader reads nothing')
+def reader_of_fifo_stops():
+    os.mkfifo('pipe')
+    reader = os.open('pipe', os.O_RDONLY | os.O_NONBLOCK)
+    iaprof(*MANY[:-1], 'csv:rows=events,output=pipe').fails(FAILED, f'sink csv: write pipe: {STOPPED}')
+    os.close(reader)
+
+
+@case('other sinks are complete when a reader stops')
+def others_are_complete():
+    reader, writer = os.pipe()
+    outcome = end(start(*MANY, '-k', 'csv.file:rows=events,output=file', stdout=writer))
+    outcome.fails(FAILED, f'sink csv: write standard output: {STOPPED}', left=['file'])
+    equal(sum(',sample,' in line for line in read('file').splitlines()), 50000, 'samples in the file')
+    os.close(reader)
+    os.close(writer)
+
+
+@case('a replay waits for its reader, until it is interrupted')
+def interrupted():
+    iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=50000', '--record', 'run').completes()
+    reader, writer = os.pipe()
+    process = start('-q', '--replay', 'run', '-k', 'csv:rows=events', stdout=writer)
+    os.close(writer)
+
+    wait_until(lambda: waiting_bytes(reader) >= 32768, 'a full pipe')
+    process.send_signal(signal.SIGINT)
+    end(process).fails(FAILED, STOPPED)
+    os.close(reader)
+
+
+for name in 'block device', 'symbolic link to a block device':
+    @case(f'{name} is never written', name, needs=[needs_root])
+    def block_device(name):
+        try:
+            os.mknod('disk', stat.S_IFBLK | 0o600, os.makedev(7, 4000))
+        except PermissionError as error:
+            raise Failure(str(error)) from None
+        os.symlink('disk', 'link')
+        iaprof('--replay', CAPTURE, '-o', 'disk' if name == 'block device' else 'link').fails(USAGE, 'a block device')
+
+
+def other_user_makes(kind, path, target='/dev/null'):
+    if kind == 'link':
+        os.symlink(target, path)
+    else:
+        os.mkfifo(path)
+    os.chown(path, OTHER_USER, OTHER_USER, follow_symlinks=False)
+
+
+@case('a symbolic link of another user in a sticky folder', needs=[needs_root])
+def link_in_sticky_folder():
+    os.mkdir('sticky')
+    os.chmod('sticky', 0o1777)
+    os.mkdir('target')
+    write('target/file', 'there')
+    for target, path in (('/dev/null', 'sticky/out'), (os.path.abspath('target/file'), 'sticky/out'),
+                         (os.path.abspath('target'), 'sticky/out/file')):
+        other_user_makes('link', 'sticky/out', target)
+        iaprof('--replay', CAPTURE, '-o', path).fails(USAGE, 'a symbolic link of another user in a folder that')
+        os.unlink('sticky/out')
+    equal(read('target/file'), 'there', 'what the link led to')
+
+
+@case('a symbolic link of another user to a device, in a folder of that user', needs=[needs_root])
+def link_to_device():
+    os.mkdir('home')
+    other_user_makes('link', 'home/out')
+    iaprof('--replay', CAPTURE, '-o', 'home/out').fails(USAGE, 'a symbolic link of another user that leads to a device')
+    # The folder's name can be the one that misleads.
+    other_user_makes('link', 'home/folder', '/dev')
+    iaprof('--replay', CAPTURE, '-o', 'home/folder/full').fails(USAGE, 'a symbolic link of another user')
+
+
+@case('a FIFO of another user', needs=[needs_root])
+def fifo_of_other_user():
+    other_user_makes('fifo', 'pipe')
+    reader = os.open('pipe', os.O_RDONLY | os.O_NONBLOCK)
+    iaprof('--replay', CAPTURE, '-o', 'pipe').fails(USAGE, 'a device, FIFO or socket of another user')
+    os.close(reader)
+
+
+@case('the FIFO of the user who ran sudo', needs=[needs_root])
+def fifo_of_sudo_user():
+    other_user_makes('fifo', 'pipe')
+    reader = os.open('pipe', os.O_RDONLY | os.O_NONBLOCK)
+    environment = {**os.environ, 'SUDO_UID': str(OTHER_USER)}
+    iaprof(*SAMPLES, '-o', 'pipe', env=environment).completes()
+    require(os.read(reader, 1 << 16), 'nothing in the FIFO')
+    os.close(reader)
+
+
+for name in '/dev/stdout', '/dev/fd/1', '/proc/self/fd/1':
+    @case(f'{name} is standard output, also where that is a file', name)
+    def standard_output_by_name(name):
+        iaprof(*SAMPLES, '-o', 'file').completes()
+        devices = os.listdir('/dev')
+        with open('all', 'wb') as out:
+            out.write(b'before\n')
+            out.flush()
+            equal(end(start(*SAMPLES, '-o', name, stdout=out)).status, COMPLETE, 'exit status')
+        equal(read('all'), 'before\n' + read('file'), 'standard output')
+        equal(iaprof(*SAMPLES, '-o', name).out, read('file'), 'standard output')
+        equal(sorted(os.listdir('/dev')), sorted(devices), 'files in /dev')
+
+
+@case('a descriptor that the caller opened')
+def inherited():
+    iaprof(*SAMPLES, '-o', 'file').completes()
+    reader, writer = os.pipe()
+    process = start(*SAMPLES, '-o', f'/dev/fd/{writer}', pass_fds=[writer])
+    end(process).completes()
+    equal(os.read(reader, 1 << 16).decode(), read('file'), 'what the reader got')
+    os.close(reader)
+    os.close(writer)
+
+
+@case('a link that leads nowhere is replaced by the file')
+def dangling():
+    os.symlink('none/file', 'link')
+    iaprof(*SAMPLES, '-o', 'link').completes()
+    require(not os.path.islink('link') and read('link'), 'the link is still there')
+
+
+if __name__ == '__main__':
+    os.environ.pop('SUDO_UID', None)
+    main()

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A source that ends the program in one of its callbacks: at= says in which, how= whether by a signal or by exit(). */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <iaprof/plugin.h>
+
+struct ending {
+	const struct iaprof_host *host;
+	const char *at, *how;
+};
+
+static const struct iaprof_option options[] = {
+	{
+		.name = "at",
+		.type = IAPROF_OPTION_STRING,
+		.offset = offsetof(struct ending, at),
+		.default_value = "start",
+		.help = "Callback.",
+	},
+	{
+		.name = "how",
+		.type = IAPROF_OPTION_STRING,
+		.offset = offsetof(struct ending, how),
+		.default_value = "crash",
+		.help = "crash or exit.",
+	},
+};
+
+static int end_at(const struct ending *ending, const char *callback)
+{
+	if (strcmp(ending->at, callback) != 0)
+		return 0;
+	if (strcmp(ending->how, "exit") == 0)
+		exit(0);
+	raise(SIGSEGV);
+	return -EFAULT;
+}
+
+static int configure(const struct iaprof_host *host, void *instance)
+{
+	struct ending *ending = instance;
+	ending->host = host;
+	return 0;
+}
+
+static int prepare(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	return end_at(instance, "prepare");
+}
+
+static int start(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	return end_at(instance, "start");
+}
+
+static int stop(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	return end_at(instance, "stop");
+}
+
+static const struct iaprof_plugin plugin = {
+	.abi_version = IAPROF_ABI_VERSION,
+	.size = sizeof plugin,
+	.schema_version = IAPROF_SCHEMA_VERSION,
+	.option_size = sizeof(struct iaprof_option),
+	.kind = IAPROF_PLUGIN_SOURCE,
+	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
+	.name = "ending-source",
+	.description = "a source that ends the program",
+	.options = options,
+	.option_count = sizeof options / sizeof options[0],
+	.instance_size = sizeof(struct ending),
+	.configure = configure,
+	.prepare = prepare,
+	.start = start,
+	.stop = stop,
+};
+IAPROF_REGISTER_PLUGIN(plugin)

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The process that reads what others wrote has no rights that they could take over."""
+import contextlib
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import attack  # noqa: E402
+from harness import case, main, read  # noqa: E402
+
+WORKER = 'iaprof-worker'
+CONFINED = {
+    r'^CapInh:\s*0+$': 'inheritable capabilities',
+    r'^CapPrm:\s*0+$': 'permitted capabilities',
+    r'^CapEff:\s*0+$': 'effective capabilities',
+    r'^CapAmb:\s*0+$': 'ambient capabilities',
+    r'^NoNewPrivs:\s*1$': 'no_new_privs',
+    r'^Seccomp:\s*2$': 'seccomp filter',
+    r'^Uid:(\s+(?!0\b)\d+){4}$': 'user ids other than 0',
+    r'^Gid:(\s+(?!0\b)\d+){4}$': 'group ids other than 0',
+    r'^Groups:\s*$': 'no supplementary groups',
+}
+
+
+@case('worker-confined', needs=attack.needs())
+def worker_confined():
+    last = {}
+
+    def look(_, pid):
+        for member in attack.tree(pid)[1:]:
+            with contextlib.suppress(OSError):
+                if read(f'/proc/{member}/comm').strip() == WORKER:
+                    for task in os.listdir(f'/proc/{member}/task'):
+                        last[member, task] = read(f'/proc/{member}/task/{task}/status')
+    with attack.Programs() as programs:
+        run = attack.attacked(programs, during=look)
+        run.requires(last, f'no process {WORKER} was seen below iaprof')
+        for status in last.values():
+            lacks = [what for pattern, what in CONFINED.items() if not re.search(pattern, status, re.M)]
+            run.requires(not lacks, f'a thread of {WORKER} is without: {", ".join(lacks)}')
+        run.judge()
+
+
+def calls_of(pid):
+    """What strace shows of a process, in order; calls that were interrupted by another process's line are joined."""
+    unfinished = ''
+    for line in read('trace').splitlines():
+        number, _, call = line.partition(' ')
+        if int(number) != pid:
+            continue
+        call = call.strip()
+        if call.endswith('<unfinished ...>'):
+            unfinished = call.removesuffix('<unfinished ...>')
+        elif match := re.match(r'<\.\.\. \w+ resumed>', call):
+            yield unfinished + call[match.end():]
+        else:
+            yield call
+
+
+@case('worker-opens-nothing', needs=[*attack.needs(), attack.needs_tracing])
+def worker_opens_nothing():
+    workers = set()
+
+    def look(_, pid):
+        for member in attack.tree(pid)[1:]:
+            with contextlib.suppress(OSError):
+                if read(f'/proc/{member}/comm').strip() == WORKER:
+                    workers.add(member)
+    trace = [*attack.TRACED[:-1], attack.TRACED[-1] + ',seccomp,prctl']
+    with attack.Programs() as programs:
+        run = attack.attacked(programs, during=look, wrap=trace)
+    run.requires(workers, f'no process {WORKER} was seen below iaprof')
+    for pid in workers:
+        confined = False
+        opened = []
+        for call in calls_of(pid):
+            confined = confined or bool(re.match(r'seccomp\(SECCOMP_SET_MODE_FILTER|prctl\(PR_SET_SECCOMP', call) and
+                                        call.endswith('= 0'))
+            if confined and re.match(r'open', call) and re.search(r'= \d+(<.*>)?$', call):
+                opened.append(call)
+        run.requires(confined, f'{WORKER} sets no seccomp filter')
+        run.requires(not opened, f'{WORKER} opens files: {opened[:3]}')
+    run.judge()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What files may cost: whom a file is of decides, and one owner takes nothing from another. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "symbolizer/budget.h"
+
+#define STRANGER 61234u
+
+static struct file_identity file_of(uint32_t owner, uint32_t mode)
+{
+	return (struct file_identity){ .owner = owner, .mode = mode };
+}
+
+START_TEST(who_can_write_a_file_decides)
+{
+	struct budget budget;
+	budget_init(&budget);
+	struct file_identity roots = file_of(0, 0755), own = file_of(geteuid(), 0755), others = file_of(STRANGER, 0755);
+	struct file_identity group = file_of(0, 0775), all = file_of(0, 0757);
+	ck_assert(budget_trusts(&budget, &roots));
+	ck_assert(budget_trusts(&budget, &own));
+	ck_assert(!budget_trusts(&budget, &others));
+	ck_assert(!budget_trusts(&budget, &group));
+	ck_assert(!budget_trusts(&budget, &all));
+	budget_free(&budget);
+}
+END_TEST
+
+START_TEST(who_called_sudo_harms_only_himself)
+{
+	if (geteuid() || getuid())
+		return;
+	struct budget budget;
+	struct file_identity callers = file_of(STRANGER, 0755);
+	ck_assert_int_eq(setenv("SUDO_UID", "61234", 1), 0);
+	budget_init(&budget);
+	ck_assert(budget_trusts(&budget, &callers));
+	budget_free(&budget);
+	ck_assert_int_eq(setenv("SUDO_UID", "61234x", 1), 0);
+	budget_init(&budget);
+	ck_assert(!budget_trusts(&budget, &callers));
+	budget_free(&budget);
+	ck_assert_int_eq(unsetenv("SUDO_UID"), 0);
+}
+END_TEST
+
+START_TEST(tables_of_one_owner_are_bounded)
+{
+	struct budget budget;
+	budget_init(&budget);
+	struct file_identity first = file_of(STRANGER, 0755), second = file_of(STRANGER + 1, 0755);
+	struct file_identity third = file_of(STRANGER + 2, 0755), roots = file_of(0, 0755);
+	ck_assert(budget_take(&budget, &first, BUDGET_TABLES_OWNER));
+	ck_assert(!budget_take(&budget, &first, 1));
+	ck_assert(budget_take(&budget, &second, BUDGET_TABLES_OTHERS - BUDGET_TABLES_OWNER));
+	ck_assert(!budget_take(&budget, &third, 1));
+	ck_assert(budget_take(&budget, &roots, BUDGET_TABLES_OWNER));
+	budget_give_back(&budget, &first, BUDGET_TABLES_OWNER);
+	ck_assert(budget_take(&budget, &third, BUDGET_TABLES_OWNER));
+	ck_assert(!budget_take(&budget, &roots, UINT64_MAX));
+	budget_free(&budget);
+}
+END_TEST
+
+/* The time that is left from a moment on, which is before the call. */
+static uint64_t time_left(struct budget *budget, const struct file_identity *file, enum budget_patience patience)
+{
+	uint64_t before = clock_monotonic();
+	return budget_deadline(budget, file, patience) - before;
+}
+
+START_TEST(who_lost_much_time_has_little)
+{
+	struct budget budget;
+	budget_init(&budget);
+	struct file_identity first = file_of(STRANGER, 0755), second = file_of(STRANGER + 1, 0755);
+	struct file_identity roots = file_of(0, 0755);
+	ck_assert_uint_ge(time_left(&budget, &first, BUDGET_FULL), BUDGET_TIME_OTHER);
+	ck_assert_uint_lt(time_left(&budget, &first, BUDGET_QUICK), BUDGET_TIME_OTHER);
+	budget_refuse(&budget, &first, "a", "slow", BUDGET_TIME_LOST_MAX);
+	ck_assert_uint_lt(time_left(&budget, &first, BUDGET_FULL), BUDGET_TIME_OTHER);
+	ck_assert_uint_ge(time_left(&budget, &second, BUDGET_FULL), BUDGET_TIME_OTHER);
+	ck_assert_uint_ge(time_left(&budget, &roots, BUDGET_FULL), BUDGET_TIME_TRUSTED);
+	budget_end_by(&budget, 1);
+	ck_assert(budget_is_over(&budget));
+	ck_assert_uint_eq(budget_deadline(&budget, &roots, BUDGET_FULL), 1);
+	budget_free(&budget);
+}
+END_TEST
+
+START_TEST(refusals_are_named_once_and_counted)
+{
+	struct budget budget;
+	budget_init(&budget);
+	for (int i = 0; i < 3; i++)
+		budget_refuse(&budget, NULL, "a", "no", 0);
+	budget_refuse(&budget, NULL, "a", "other", 0);
+	ck_assert_uint_eq(budget.refusals.count, 2);
+	ck_assert_uint_eq(budget.refusals.items[0].count, 3);
+	for (int i = 0; i < BUDGET_REFUSALS_MAX; i++) {
+		char path[16];
+		snprintf(path, sizeof path, "file %d", i);
+		budget_refuse(&budget, NULL, path, "no", 0);
+	}
+	ck_assert_uint_eq(budget.refusals.count, BUDGET_REFUSALS_MAX);
+	ck_assert_uint_eq(budget.refused_more, 2);
+	budget_free(&budget);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("budget");
+	TCase *tests = tcase_create("budget");
+	tcase_add_test(tests, who_can_write_a_file_decides);
+	tcase_add_test(tests, who_called_sudo_harms_only_himself);
+	tcase_add_test(tests, tables_of_one_owner_are_bounded);
+	tcase_add_test(tests, who_lost_much_time_has_little);
+	tcase_add_test(tests, refusals_are_named_once_and_counted);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failures = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}
