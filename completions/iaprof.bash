@@ -78,7 +78,7 @@ _iaprof() {
 		case ${words[i]} in
 		--) break ;;
 		-c | -s | -k | -d | -i | -p | -o | --config | --source | --sink | --decoder | --duration | --interval | --pid | --scope | \
-			--eu-stall-subsample | --hold | --output | --record | --replay | --normalize) ((i++)) ;;
+			--eu-stall-subsample | --hold | --finish-within | --output | --record | --replay | --normalize) ((i++)) ;;
 		--diff) ((i += 2)) ;;
 		-*) ;;
 		*) [[ ${words[i - 1]} == -h || ${words[i - 1]} == --help ]] || break ;;
@@ -110,11 +110,20 @@ _iaprof() {
 	-p | --pid)
 		mapfile -t COMPREPLY < <(compgen -P "${word%"${word##*,}"}" -W "$(ps -eo pid= 2>/dev/null)" -- "${word##*,}")
 		;;
-	-c | --config | -o | --output | --record | --replay | --diff)
+	--record)
+		if [[ $word == *,* ]]; then
+			_iaprof_argument "$program" sink "capture:${word#*,}"
+			COMPREPLY=("${COMPREPLY[@]/#capture:/${word%%,*},}")
+		else
+			compopt -o filenames 2>/dev/null
+			mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		fi
+		;;
+	-c | --config | -o | --output | --replay | --diff)
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		;;
-	-d | --duration | -i | --interval | --hold | --eu-stall-subsample) ;;
+	-d | --duration | -i | --interval | --hold | --finish-within | --eu-stall-subsample) ;;
 	*)
 		if [[ $word == -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$(_iaprof_options "$program")" -- "$word")
