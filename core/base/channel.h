@@ -7,6 +7,7 @@
 #ifndef IAPROF_CORE_BASE_CHANNEL_H
 #define IAPROF_CORE_BASE_CHANNEL_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -41,5 +42,11 @@ struct channel_answer {
 /* Sends a message as channel_send() and reads the head of its answer; -EPROTO when that is another message. */
 int channel_ask(int socket, uint32_t type, const struct iovec *parts, size_t count, int descriptor,
 		struct channel_answer *answer, uint64_t deadline);
+
+/* A negative errno that another process sent; -EPROTO for any number that is none. */
+static inline int channel_error(int32_t code)
+{
+	return code < 0 && code > -4096 ? code : -EPROTO;
+}
 
 #endif

@@ -234,7 +234,7 @@ static int ask_to_read(struct perf_map_cache *cache, struct map *map, int descri
 	if (!code && expected.rest)
 		code = -EPROTO;
 	if (!code)
-		code = answer.code < 0 ? answer.code : 0;
+		code = answer.code ? channel_error(answer.code) : 0;
 	if (code)
 		return code;
 	uint64_t more = answer.memory > map->memory ? answer.memory - map->memory : 0;

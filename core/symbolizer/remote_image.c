@@ -237,7 +237,7 @@ static int load(struct remote_image *image, const struct remote_image_context *c
 	if (!code)
 		code = receive_head(&source, &reader, &head, &rest);
 	if (!code && head.code)
-		return head.code < 0 ? head.code : -EPROTO;
+		return channel_error(head.code);
 	if (!code && !is_sane(&head, rest))
 		code = -EBADMSG;
 	uint64_t size = contents_size(&head) + head.unit_count * sizeof(struct remote_unit);
