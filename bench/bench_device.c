@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include "base/array.h"
-#include "symbolizer/device/code_frames.h"
+#include "symbolizer/device/code_reader.h"
 #include "symbolizer/device/code_index.h"
 #include "symbolizer/device/code_object.h"
 #include "symbolizer/device/device_address.h"

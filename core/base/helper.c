@@ -86,14 +86,13 @@ static int find_program(char **path, const char *name)
 }
 
 /* What the child gets: the socket, /dev/null as standard input and output, our standard error, no signal settings. */
-static int spawn(pid_t *pid, const char *path, const char *name, int socket)
+static int spawn(pid_t *pid, const char *path, char *const *arguments, int socket)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
 	sigemptyset(&none);
 	sigfillset(&all);
-	char *const arguments[] = { (char *)name, NULL };
 	/* Of the caller's environment only what finds the same libraries reaches a program that runs with other rights.
 	 */
 	const char *libraries = secure_getenv("LD_LIBRARY_PATH");
@@ -143,19 +142,19 @@ uint64_t helper_cpu_time(const struct helper *helper)
 	return helper->spent + (user + system + children_user + children_system) * tick;
 }
 
-int helper_start(struct helper *helper, const char *name)
+int helper_start(struct helper *helper, char *const *arguments)
 {
 	CLEANUP_FREE char *path = NULL;
 	int sockets[2];
 	*helper = (struct helper){ .socket = -1, .spent = helper->spent };
-	int code = find_program(&path, name);
+	int code = find_program(&path, arguments[0]);
 	if (code)
 		return code;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets))
 		return -errno;
 	/* Were the child's end HELPER_SOCKET already, dup2() would leave it to be closed by the exec. */
 	CLEANUP_CLOSE int child = fcntl(sockets[1], F_DUPFD_CLOEXEC, HELPER_SOCKET + 1);
-	code = child < 0 ? -errno : spawn(&helper->pid, path, name, child);
+	code = child < 0 ? -errno : spawn(&helper->pid, path, arguments, child);
 	close(sockets[1]);
 	if (code) {
 		close(sockets[0]);

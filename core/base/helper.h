@@ -20,8 +20,11 @@ struct helper {
 };
 #define HELPER_NONE ((struct helper){ .socket = -1 })
 
-/* Starts a helper program by its file name. Returns 0, or a negative errno: -ENOENT when it is not installed. */
-int helper_start(struct helper *helper, const char *name);
+/*
+ * Starts a helper program by its file name. arguments: end with NULL; the first is the name. Returns 0, or a negative
+ * errno: -ENOENT when it is not installed.
+ */
+int helper_start(struct helper *helper, char *const *arguments);
 /* Closes the channel and ends the process at once, without waiting for one that is blocked in the Linux kernel. */
 void helper_stop(struct helper *helper);
 /* ns of CPU time that all processes of this helper used, and those that they made and waited for. */

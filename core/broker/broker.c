@@ -22,11 +22,13 @@ struct broker {
 	int failure;       /* of the last start */
 };
 
+static char *const program[] = { BROKER_PROGRAM, NULL };
+
 struct broker *broker_new(void)
 {
 	struct broker *broker = calloc(1, sizeof *broker);
 	if (broker)
-		broker->failure = helper_start(&broker->helper, BROKER_PROGRAM); /* ready when it is needed */
+		broker->failure = helper_start(&broker->helper, program); /* ready when it is needed */
 	return broker;
 }
 
@@ -79,7 +81,7 @@ static int receive(struct broker *broker, uint64_t deadline, struct file_identit
 	if (answer.code || descriptor < 0) {
 		if (descriptor >= 0)
 			close(descriptor);
-		return answer.code < 0 ? answer.code : -EPROTO;
+		return channel_error(answer.code);
 	}
 	*identity = answer.identity;
 	return descriptor;
@@ -95,7 +97,7 @@ int broker_open(struct broker *broker, const struct file_request *request, uint6
 		return -ETIMEDOUT;
 	if (broker->helper.socket < 0 && broker->failure != -ENOENT) {
 		broker->has_answered = false;
-		broker->failure = helper_start(&broker->helper, BROKER_PROGRAM);
+		broker->failure = helper_start(&broker->helper, program);
 	}
 	if (broker->helper.socket < 0)
 		return -ENOSYS; /* the error of the program is none of the file */

@@ -29,12 +29,12 @@ static uint64_t rehash(const void *context, uint32_t position)
 	return hash_bytes(key, sizeof *key);
 }
 
-static void add_producers(struct listing *listing, struct code_reader *reader, uint64_t address, uint64_t base,
+static void add_producers(struct listing *listing, struct remote_code *code, uint64_t address, uint64_t base,
 			  struct iaprof_listed_instruction *instruction)
 {
 	struct iaprof_producer producers[LISTING_PRODUCERS_MAX];
 	size_t count =
-		code_reader_producers(reader, address, producers, LISTING_PRODUCERS_MAX, &instruction->producers_flags);
+		remote_code_producers(code, address, producers, LISTING_PRODUCERS_MAX, &instruction->producers_flags);
 	if (count > LISTING_PRODUCERS_MAX) {
 		instruction->producers_flags |= IAPROF_PRODUCERS_INCOMPLETE;
 		count = LISTING_PRODUCERS_MAX;
@@ -50,11 +50,11 @@ static void add_producers(struct listing *listing, struct code_reader *reader, u
  * The instruction at an address. Returns its size, 0 when none begins there that is within the limit: it may be read as
  * of another function, which overlaps this one and is longer.
  */
-static uint32_t add_instruction(struct listing *listing, struct listings *listings, struct code_reader *reader,
+static uint32_t add_instruction(struct listing *listing, struct listings *listings, struct remote_code *code,
 				uint64_t address, uint64_t base, uint64_t limit)
 {
 	struct code_place place;
-	if (!code_reader_find(reader, address, &place) || !place.instruction.mnemonic || place.instruction.size > limit)
+	if (!remote_code_find(code, address, &place) || !place.instruction.mnemonic || place.instruction.size > limit)
 		return 0;
 	const struct debug_frame *innermost = &place.functions[place.function_count - 1];
 	struct intern *intern = listings->intern;
@@ -65,20 +65,20 @@ static uint32_t add_instruction(struct listing *listing, struct listings *listin
 							 .waits = intern_text_id(intern, place.instruction.waits),
 							 .file = intern_text_id(intern, innermost->file),
 							 .line = innermost->line };
-	add_producers(listing, reader, address, base, &instruction);
+	add_producers(listing, code, address, base, &instruction);
 	listing->failed |= !array_push(&listing->instructions, instruction);
 	listing->bytes += place.instruction.size;
 	return place.instruction.size;
 }
 
-static void read_function(struct listing *listing, struct listings *listings, struct code_reader *reader,
+static void read_function(struct listing *listing, struct listings *listings, struct remote_code *code,
 			  const struct code_function *function, uint64_t base)
 {
 	uint64_t unknown = 0;
 	for (uint64_t offset = 0; offset < function->size && !listing->failed && unknown < UNKNOWN_BYTES_MAX &&
 				  listing->instructions.count < LISTING_INSTRUCTIONS_MAX &&
 				  listings->instructions + listing->instructions.count < LISTINGS_INSTRUCTIONS_MAX;) {
-		uint32_t size = add_instruction(listing, listings, reader, function->address + offset, base,
+		uint32_t size = add_instruction(listing, listings, code, function->address + offset, base,
 						function->size - offset);
 		unknown += size ? 0 : 1;
 		offset += size ? size : 1;
@@ -141,11 +141,11 @@ static void send(const struct listings *listings, const struct listing *listing,
 }
 
 /* Reads and sends one that is new; false when out of memory. */
-static bool tell(struct listings *listings, uint32_t id, struct code_reader *reader,
-		 const struct code_function *function, uint64_t base)
+static bool tell(struct listings *listings, uint32_t id, struct remote_code *code, const struct code_function *function,
+		 uint64_t base)
 {
 	struct listing listing = { 0 };
-	read_function(&listing, listings, reader, function, base);
+	read_function(&listing, listings, code, function, base);
 	if (!listing.failed) {
 		struct iaprof_record_code_listing head = {
 			.header = { .type = IAPROF_RECORD_CODE_LISTING, .time = clock_monotonic() },
@@ -165,13 +165,13 @@ static bool tell(struct listings *listings, uint32_t id, struct code_reader *rea
 	return !listing.failed;
 }
 
-uint32_t listings_tell(struct listings *listings, uint64_t code, struct code_reader *reader, uint64_t address)
+uint32_t listings_tell(struct listings *listings, uint64_t key_of_code, struct remote_code *code, uint64_t address)
 {
 	uint64_t base;
-	const struct code_function *function = code_reader_function(reader, address, &base);
+	const struct code_function *function = remote_code_function(code, address, &base);
 	if (!function)
 		return 0;
-	struct listing_key key = { .code = code, .address = function->address };
+	struct listing_key key = { .code = key_of_code, .address = function->address };
 	uint64_t hash = hash_bytes(&key, sizeof key);
 	for (struct hash_probe probe = hash_index_probe(&listings->index, hash);
 	     hash_index_next(&listings->index, &probe);)
@@ -180,7 +180,7 @@ uint32_t listings_tell(struct listings *listings, uint64_t code, struct code_rea
 	uint32_t position = (uint32_t)listings->items.count;
 	if (position < LISTINGS_FUNCTIONS_MAX && array_push(&listings->items, key)) {
 		if (hash_index_add(&listings->index, hash, position, rehash, listings)) {
-			if (tell(listings, position + 1, reader, function, base))
+			if (tell(listings, position + 1, code, function, base))
 				return position + 1;
 			hash_index_remove(&listings->index, hash, position);
 		}

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "bus/bus.h"
 #include "bus/intern.h"
-#include "symbolizer/device/code_frames.h"
+#include "symbolizer/device/remote_code.h"
 
 /* Of a run; a kernel has some 500 to 20,000 instructions. */
 #define LISTINGS_FUNCTIONS_MAX 8192
@@ -46,6 +46,6 @@ void listings_free(struct listings *listings);
  * The id of the listing of the function at one of the image's own addresses, which is told now if it was not; 0: there
  * is none. code: tells the image from others.
  */
-uint32_t listings_tell(struct listings *listings, uint64_t code, struct code_reader *reader, uint64_t address);
+uint32_t listings_tell(struct listings *listings, uint64_t key_of_code, struct remote_code *code, uint64_t address);
 
 #endif

@@ -77,10 +77,10 @@ static bool add_number(struct places *places, struct place *place, uint64_t numb
 }
 
 /* A frame for one instruction that another one may wait for. */
-static bool push_producer(struct places *places, struct place *place, struct code_reader *reader, uint64_t address)
+static bool push_producer(struct places *places, struct place *place, struct remote_code *code, uint64_t address)
 {
 	struct code_place found;
-	if (!code_reader_find(reader, address, &found))
+	if (!remote_code_find(code, address, &found))
 		return true;
 	const struct debug_frame *innermost = &found.functions[found.function_count - 1];
 	return push_frame(
@@ -102,24 +102,24 @@ static bool push_note(struct places *places, struct place *place, const char *na
 }
 
 /* Never less than there is: what has no frame of its own is said. */
-static bool push_producers(struct places *places, struct place *place, struct code_reader *reader, uint64_t address)
+static bool push_producers(struct places *places, struct place *place, struct remote_code *code, uint64_t address)
 {
 	struct iaprof_producer producers[PRODUCERS_MAX];
 	uint32_t flags;
-	size_t count = code_reader_producers(reader, address, producers, PRODUCERS_MAX, &flags);
+	size_t count = remote_code_producers(code, address, producers, PRODUCERS_MAX, &flags);
 	bool complete = true;
 	for (size_t i = 0; complete && i < count && i < PLACE_PRODUCERS_MAX; i++)
-		complete = push_producer(places, place, reader, producers[i].offset);
+		complete = push_producer(places, place, code, producers[i].offset);
 	if (complete && (count > PLACE_PRODUCERS_MAX || (flags & IAPROF_PRODUCERS_INCOMPLETE)))
 		complete = push_note(places, place, count ? "[others]" : "[unknown]");
 	return complete;
 }
 
-static uint32_t add_of_image(struct places *places, const struct place_key *key, struct code_reader *reader)
+static uint32_t add_of_image(struct places *places, const struct place_key *key, struct remote_code *code)
 {
 	struct code_place found;
 	struct code_frame frames[CODE_FRAMES_MAX];
-	if (!code_reader_find(reader, key->address, &found))
+	if (!remote_code_find(code, key->address, &found))
 		return PLACE_NONE;
 	const struct code_function *function = found.location.kernel ? found.location.kernel : found.location.function;
 	const struct debug_frame *innermost = &found.functions[found.function_count - 1];
@@ -140,9 +140,9 @@ static uint32_t add_of_image(struct places *places, const struct place_key *key,
 							      .flags = frames[i].flags });
 	}
 	if (complete && places->producers)
-		complete = push_producers(places, &place, reader, key->address);
+		complete = push_producers(places, &place, code, key->address);
 	uint32_t listing =
-		complete && places->listings ? listings_tell(places->listings, key->code, reader, key->address) : 0;
+		complete && places->listings ? listings_tell(places->listings, key->code, code, key->address) : 0;
 	return add(places, &place, complete && add_number(places, &place, found.location.offset, listing));
 }
 
@@ -162,17 +162,12 @@ static uint32_t add_of_kernel(struct places *places, const struct place_key *key
 
 uint32_t places_of_code(struct places *places, const struct device_code_found *found)
 {
-	struct place_key key = { .address = found->address, .kind = found->reader ? PLACE_IN_IMAGE : PLACE_IN_KERNEL };
-	if (found->reader) {
-		struct code_identity identity = code_object_identity(code_reader_object(found->reader));
-		key.code = hash_bytes(&identity, sizeof identity);
-	} else {
-		key.code = intern_text_id(places->intern, found->kernel);
-	}
+	struct place_key key = { .address = found->address, .kind = found->code ? PLACE_IN_IMAGE : PLACE_IN_KERNEL };
+	key.code = found->code ? remote_code_key(found->code) : intern_text_id(places->intern, found->kernel);
 	uint32_t position = find(places, &key);
 	if (position != PLACE_NONE)
 		return position;
-	return found->reader ? add_of_image(places, &key, found->reader) : add_of_kernel(places, &key, found->kernel);
+	return found->code ? add_of_image(places, &key, found->code) : add_of_kernel(places, &key, found->kernel);
 }
 
 uint32_t places_of_unknown(struct places *places, uint64_t device, uint64_t address, uint32_t label)

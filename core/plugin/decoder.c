@@ -22,16 +22,21 @@ struct decoder_code {
 	size_t size;
 };
 
+/* wanted: NULL nothing but the defaults. */
 static int add(struct decoders *decoders, struct plugin *plugin, const struct instance_configuration *wanted,
 	       struct error *error)
 {
-	struct instance *instance = instance_new(plugin, wanted, NO_NUMBER, decoders->services, error);
+	const struct instance_configuration defaults = { .plugin = (char *)plugin->description.name };
+	struct instance *instance =
+		instance_new(plugin, wanted ? wanted : &defaults, NO_NUMBER, decoders->services, error);
 	if (!instance)
 		return error->code;
-	if (!array_push(&decoders->instances, instance)) {
+	if (!array_reserve(&decoders->configurations, decoders->instances.count + 1) ||
+	    !array_push(&decoders->instances, instance)) {
 		instance_free(instance);
 		return error_set(error, ENOMEM, "out of memory");
 	}
+	decoders->configurations.items[decoders->instances.count - 1] = wanted;
 	return instance_configure(instance, error);
 }
 
@@ -68,8 +73,7 @@ static struct instance *load(struct decoders *decoders, uint32_t machine)
 		}
 		if (plugin->description.kind != IAPROF_PLUGIN_DECODER || plugin->description.machine != machine)
 			continue;
-		struct instance_configuration implied = { .plugin = (char *)plugin->description.name };
-		if (!add(decoders, plugin, &implied, &error))
+		if (!add(decoders, plugin, NULL, &error))
 			return decoders->instances.items[decoders->instances.count - 1];
 		log_message(IAPROF_LOG_WARNING, "instructions have no names: %s", error.text);
 		if (decoders->instances.count &&
@@ -95,11 +99,21 @@ struct instance *decoders_find(struct decoders *decoders, uint32_t machine)
 	return decoder;
 }
 
+const struct instance_configuration *decoders_configuration(const struct decoders *decoders,
+							    const struct instance *decoder)
+{
+	for (size_t i = 0; i < decoders->instances.count; i++)
+		if (decoders->instances.items[i] == decoder)
+			return decoders->configurations.items[i];
+	return NULL;
+}
+
 void decoders_release(struct decoders *decoders)
 {
 	for (size_t i = 0; i < decoders->instances.count; i++)
 		instance_free(decoders->instances.items[i]);
 	array_free(&decoders->instances);
+	array_free(&decoders->configurations);
 	array_free(&decoders->missing);
 }
 

@@ -15,15 +15,20 @@ struct decoders {
 	struct registry *registry;
 	struct instance_services *services;
 	ARRAY(struct instance *) instances;
-	ARRAY(uint32_t) missing; /* machines that no plugin is for */
+	ARRAY(const struct instance_configuration *) configurations; /* of instances; NULL: defaults */
+	ARRAY(uint32_t) missing;                                     /* machines that no plugin is for */
 };
 
-/* Makes and configures one that the user wrote down. Returns 0 or a negative errno with one line. */
+/* Makes and configures one that the user wrote down; wanted outlives the decoders. Returns 0 or a negative errno with
+ * one line. */
 int decoders_add(struct decoders *decoders, const struct instance_configuration *wanted, struct error *error);
 /*
  * The decoder of a machine; NULL when there is none, or it cannot be used. Looks through the plugins the first time.
  */
 struct instance *decoders_find(struct decoders *decoders, uint32_t machine);
+/* What the user wrote down of a decoder; NULL: nothing. */
+const struct instance_configuration *decoders_configuration(const struct decoders *decoders,
+							    const struct instance *decoder);
 /* After all code was closed. */
 void decoders_release(struct decoders *decoders);
 

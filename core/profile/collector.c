@@ -38,6 +38,7 @@ struct collector {
 	struct process_table *processes;
 	struct symbolizer *symbolizer;
 	struct resolver *resolver;
+	struct code_workers *code_workers; /* NULL in a replay */
 	struct device_code *device_code;
 	struct correlator *correlator;
 	struct frame_table frames;
@@ -77,9 +78,15 @@ struct collector *collector_new(const struct collector_options *options)
 								       .intern = options->intern,
 								       .bus = options->frames_bus,
 								       .lines = options->lines });
+	struct budget *budget = NULL;
+	if (options->live) {
+		collector->code_workers = code_workers_new(options->decoders);
+		budget = collector->symbolizer ? symbolizer_budget(collector->symbolizer) : NULL;
+	}
 	collector->device_code = device_code_new(&(struct device_code_options){ .intern = options->intern,
 										.processes = collector->processes,
-										.decoders = options->decoders,
+										.workers = collector->code_workers,
+										.budget = budget,
 										.bus = options->frames_bus,
 										.live = options->live });
 	collector->correlator = correlator_new(&(struct correlator_options){ .intern = options->intern,
@@ -113,8 +120,8 @@ struct collector *collector_new(const struct collector_options *options)
 									 .frames = &collector->frames,
 									 .intern = options->intern,
 									 .bus = options->frames_bus };
-	if (!collector->processes || (options->live && !collector->symbolizer) || !collector->resolver ||
-	    !collector->device_code || !collector->correlator) {
+	if (!collector->processes || (options->live && (!collector->symbolizer || !collector->code_workers)) ||
+	    !collector->resolver || !collector->device_code || !collector->correlator) {
 		collector_free(collector);
 		return NULL;
 	}
@@ -129,6 +136,7 @@ void collector_free(struct collector *collector)
 	replayed_stacks_free(&collector->replayed_stacks);
 	correlator_free(collector->correlator);
 	device_code_free(collector->device_code);
+	code_workers_free(collector->code_workers);
 	resolver_free(collector->resolver);
 	symbolizer_free(collector->symbolizer);
 	process_table_free(collector->processes);
@@ -201,7 +209,7 @@ static void take_sync(struct collector *collector, uint64_t time)
 	event_stacks_name(&collector->event_stacks, time);
 	if (collector->options.live) {
 		cpu_samples_look_ahead(&collector->cpu_samples, clock_monotonic() + LOOK_AHEAD_TIME);
-		symbolizer_note_cost(collector->symbolizer);
+		symbolizer_note_cost(collector->symbolizer, code_workers_cpu_time(collector->code_workers));
 		correlator_sync(collector->correlator, time);
 	}
 	if (collector->options.frames_bus && time - collector->names_begin >= NAMES_PERIOD) {

@@ -46,7 +46,7 @@ struct device_code *device_code_new(const struct device_code_options *options)
 		return NULL;
 	code->options = *options;
 	code->loaded = (struct loaded_code_table)LOADED_CODE_TABLE_INIT;
-	code->images = device_images_new(options->decoders);
+	code->images = device_images_new(options->workers, options->budget);
 	code->index = code_index_new(&(struct code_index_options){
 		.window = WINDOW, .reference = device_image_reference, .release = device_image_release });
 	if (code->images && code->index)
@@ -156,6 +156,14 @@ uint64_t device_code_device(const struct device_code *code, uint16_t source, uin
 	return 0;
 }
 
+/* Whose image it is. Nobody is trusted for a program that nobody knows. */
+static struct file_identity owner_of(const struct device_code *code, uint32_t pid, uint64_t time)
+{
+	const struct process *process = process_table_find(code->options.processes, pid, time);
+	return (struct file_identity){ .owner = process ? process->user : 0,
+				       .mode = process ? 0 : BUDGET_NEVER_TRUSTED };
+}
+
 void device_code_take_code_object(struct device_code *code, const struct iaprof_record_code_object *record)
 {
 	code->statistics.code_objects++;
@@ -172,23 +180,22 @@ void device_code_take_code_object(struct device_code *code, const struct iaprof_
 	struct loaded_code *loaded = &code->loaded.items.items[position];
 	loaded->device = device_code_device(code, source, record->device);
 	loaded->time = time_of(&record->header);
-	if (!*path || device_images_open(code->images, path, record->machine, &loaded->image))
+	struct file_identity owner = owner_of(code, record->pid, loaded->time);
+	if (!*path || device_images_open(code->images, path, record->machine, &owner, &loaded->image))
 		return end_if_over(code, record->pid, loaded->time);
-	size_t section_count, function_count;
-	bool is_placed = code_object_is_placed(loaded->image->object);
-	const struct code_section *sections = code_object_sections(loaded->image->object, &section_count);
-	const struct code_function *functions = code_object_functions(loaded->image->object, &function_count);
+	bool is_placed = remote_code_is_placed(loaded->image->code);
+	const struct code_table *table = remote_code_table(loaded->image->code);
 	if (!is_placed) {
-		loaded->is_placed = calloc(section_count, sizeof *loaded->is_placed);
+		loaded->is_placed = calloc(table->section_count + 1, sizeof *loaded->is_placed);
 		code->statistics.out_of_memory += !loaded->is_placed;
 	}
-	for (size_t i = 0; is_placed && i < section_count; i++)
-		place(code, loaded, loaded->image, device_address_plain(sections[i].address), sections[i].size,
-		      sections[i].address);
-	for (size_t i = 0; code->options.bus && i < function_count && i < FUNCTION_COUNT_MAX; i++)
-		send_function(code, record, &functions[i], is_placed);
-	if (code->options.bus && function_count > FUNCTION_COUNT_MAX)
-		code->statistics.untold += function_count - FUNCTION_COUNT_MAX;
+	for (size_t i = 0; is_placed && i < table->section_count; i++)
+		place(code, loaded, loaded->image, device_address_plain(table->sections[i].address),
+		      table->sections[i].size, table->sections[i].address);
+	for (size_t i = 0; code->options.bus && i < table->function_count && i < FUNCTION_COUNT_MAX; i++)
+		send_function(code, record, &table->functions[i], is_placed);
+	if (code->options.bus && table->function_count > FUNCTION_COUNT_MAX)
+		code->statistics.untold += table->function_count - FUNCTION_COUNT_MAX;
 	end_if_over(code, record->pid, loaded->time);
 }
 
@@ -222,15 +229,14 @@ static void place_alone(struct device_code *code, struct loaded_code *loaded, co
 static bool place_section(struct device_code *code, struct loaded_code *loaded,
 			  const struct iaprof_record_kernel *record)
 {
-	struct code_object *object = loaded->image->object;
-	if (code_object_is_placed(object))
+	if (remote_code_is_placed(loaded->image->code))
 		return true;
+	const struct code_table *table = remote_code_table(loaded->image->code);
 	const struct code_function *function =
-		code_object_function(object, intern_text(code->options.intern, record->name));
+		code_table_function(table, intern_text(code->options.intern, record->name));
 	if (!function || !loaded->is_placed)
 		return false;
-	size_t count;
-	const struct code_section *section = &code_object_sections(object, &count)[function->section];
+	const struct code_section *section = &table->sections[function->section];
 	uint64_t offset = function->address - section->address, address = device_address_plain(record->address);
 	if (!loaded->is_placed[function->section] && address >= offset) {
 		loaded->is_placed[function->section] = true;
@@ -246,7 +252,7 @@ static bool is_in_image(struct device_code *code, const struct iaprof_record_ker
 	return record->code_object &&
 	       code_index_find(code->index, 0, record->pid, device_address_plain(record->address),
 			       time_of(&record->header), &found) &&
-	       ((const struct device_image *)found.object)->object;
+	       ((const struct device_image *)found.object)->code;
 }
 
 void device_code_take_kernel(struct device_code *code, const struct iaprof_record_kernel *record)
@@ -287,9 +293,9 @@ void device_code_end_process(struct device_code *code, uint32_t pid, uint64_t ti
 
 static struct device_code_found answer(const struct code_found *found)
 {
-	struct device_image *image = found->object;
+	const struct device_image *image = found->object;
 	return (struct device_code_found){ .pid = (uint32_t)found->process,
-					   .reader = device_image_reader(image),
+					   .code = image->code,
 					   .kernel = image->kernel,
 					   .address = found->address,
 					   .loaded = found->loaded };

@@ -15,16 +15,18 @@
 #include "bus/bus.h"
 #include "bus/intern.h"
 #include "process/process.h"
-#include "symbolizer/device/code_frames.h"
+#include "symbolizer/device/remote_code.h"
 
 struct device_code;
 
 struct device_code_options {
 	struct intern *intern;
 	struct process_table *processes;
-	struct decoders *decoders; /* NULL: instructions have no names */
-	struct bus *bus;           /* where CODE_FUNCTION records go; NULL: nobody wants them */
-	bool live;                 /* not a replay: images can be read, and loads be looked up */
+	/* What images are read with; NULL in a replay. */
+	struct code_workers *workers;
+	struct budget *budget;
+	struct bus *bus; /* where CODE_FUNCTION records go; NULL: nobody wants them */
+	bool live;       /* not a replay: images can be read, and loads be looked up */
 };
 
 /* What came in and what became of it, for the summary. */
@@ -60,10 +62,10 @@ uint64_t device_code_device(const struct device_code *code, uint16_t source, uin
 /* What was at an address. Good until the next record is taken. */
 struct device_code_found {
 	uint32_t pid;
-	struct code_reader *reader; /* answers for address; NULL when the image is not known */
-	const char *kernel;         /* without a reader: the kernel's name, mangled */
-	uint64_t address;           /* the image's own; without a reader the offset from the kernel's start */
-	uint64_t loaded;            /* time */
+	struct remote_code *code; /* answers for address; NULL when the image is not known */
+	const char *kernel;       /* without a reader: the kernel's name, mangled */
+	uint64_t address;         /* the image's own; without a reader the offset from the kernel's start */
+	uint64_t loaded;          /* time */
 };
 
 /* The most that a look-up gives: with more processes than this at one address, a sample is anybody's. */

@@ -2,12 +2,15 @@
 /* Images of device code: see device_images.h. */
 #include "profile/device_images.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/sealed_file.h"
 #include "symbolizer/regular_file.h"
 
 #define DESCRIPTOR_PREFIX "/proc/self/fd/"
@@ -25,7 +28,7 @@ enum reason {
 };
 
 struct device_images {
-	struct decoders *decoders;
+	struct remote_code_context context;
 	ARRAY(struct device_image *) items; /* NULL: a free position */
 	ARRAY(uint32_t) free_positions;
 	struct hash_index by_identity;
@@ -34,11 +37,11 @@ struct device_images {
 	struct device_images_statistics statistics;
 };
 
-struct device_images *device_images_new(struct decoders *decoders)
+struct device_images *device_images_new(struct code_workers *workers, struct budget *budget)
 {
 	struct device_images *images = calloc(1, sizeof *images);
 	if (images)
-		images->decoders = decoders;
+		images->context = (struct remote_code_context){ .workers = workers, .budget = budget };
 	return images;
 }
 
@@ -60,16 +63,17 @@ static uint64_t identity_hash(struct code_identity identity)
 static uint64_t identity_rehash(const void *context, uint32_t position)
 {
 	return identity_hash(
-		code_object_identity(((const struct device_images *)context)->items.items[position]->object));
+		remote_code_identity(((const struct device_images *)context)->items.items[position]->code));
 }
 
-static struct device_image *find(const struct device_images *images, struct code_identity identity)
+/* What one user's limits did to an image is no affair of another user who has the same one. */
+static struct device_image *find(const struct device_images *images, struct code_identity identity, uint32_t owner)
 {
 	for (struct hash_probe probe = hash_index_probe(&images->by_identity, identity_hash(identity));
 	     hash_index_next(&images->by_identity, &probe);) {
 		struct device_image *image = images->items.items[probe.position];
-		struct code_identity other = code_object_identity(image->object);
-		if (memcmp(&other, &identity, sizeof identity) == 0)
+		struct code_identity other = remote_code_identity(image->code);
+		if (memcmp(&other, &identity, sizeof identity) == 0 && remote_code_owner(image->code) == owner)
 			return image;
 	}
 	return NULL;
@@ -126,7 +130,7 @@ static int refuse(struct device_images *images, const char *path, int code)
 	images->statistics.unreadable++;
 	if (!images->said[reason])
 		log_message(IAPROF_LOG_WARNING, "device code %.200s: %s: its kernels have no source lines", path,
-			    texts[reason] ? texts[reason] : strerror(-code));
+			    texts[reason] ? texts[reason] : worker_reason(code));
 	images->said[reason] = true;
 	return code;
 }
@@ -138,62 +142,83 @@ static bool keep(struct device_images *images, struct device_image *image)
 	if (image->position == POSITION_NONE)
 		return false;
 	images->items.items[image->position] = image;
-	if (!hash_index_add(&images->by_identity, identity_hash(code_object_identity(image->object)), image->position,
+	if (!hash_index_add(&images->by_identity, identity_hash(remote_code_identity(image->code)), image->position,
 			    identity_rehash, images)) {
 		images->items.items[image->position] = NULL;
 		array_give_back(&images->free_positions, image->position);
 		return false;
 	}
-	images->size += code_object_identity(image->object).size;
+	images->size += remote_code_identity(image->code).size;
 	return true;
 }
 
-static bool is_damaged(const struct code_object *object)
+/* Hashing is all that is done with the bytes here; and the machine is read, which says whose affair they are. */
+static int identify(int descriptor, uint64_t size, struct code_identity *identity, uint32_t *machine)
 {
-	struct code_damage damage = code_object_damage(object), none = { 0 };
-	return memcmp(&damage, &none, sizeof none) != 0;
+	Elf64_Half named;
+	if (size < sizeof(Elf64_Ehdr))
+		return -ENOEXEC;
+	char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+	if (bytes == MAP_FAILED)
+		return -errno;
+	*identity = code_identity_make(bytes, size);
+	memcpy(&named, bytes + offsetof(Elf64_Ehdr, e_machine), sizeof named);
+	*machine = *machine ? *machine : named;
+	munmap(bytes, size);
+	return 0;
 }
 
-static int open_image(struct device_images *images, const char *path, uint32_t machine, struct device_image **image)
+/* Takes the descriptor over. */
+static int load(struct device_images *images, const struct remote_code_request *request, struct device_image **image)
 {
-	CLEANUP_CLOSE int descriptor = open_path(path);
-	if (descriptor < 0)
-		return descriptor;
-	CLEANUP_FREE char *bytes = NULL;
-	size_t size;
-	int code = code_object_read_file(descriptor, &bytes, &size);
+	struct remote_code *code;
+	int result = remote_code_load(&code, &images->context, request);
+	if (result)
+		return result;
+	struct device_image *made = calloc(1, sizeof *made);
+	if (made)
+		*made = (struct device_image){ .images = images, .references = 1, .code = code };
+	if (!made || !keep(images, made)) {
+		free(made);
+		remote_code_free(code);
+		return -ENOMEM;
+	}
+	images->statistics.images++;
+	images->statistics.damaged += remote_code_is_damaged(code);
+	*image = made;
+	return 0;
+}
+
+static int open_image(struct device_images *images, const char *path, struct remote_code_request *request,
+		      struct device_image **image)
+{
+	CLEANUP_CLOSE int file = open_path(path);
+	if (file < 0)
+		return file;
+	uint64_t size;
+	CLEANUP_CLOSE int sealed = sealed_file_of(file, CODE_OBJECT_SIZE_MAX, &size);
+	if (sealed < 0)
+		return sealed;
+	int code = identify(sealed, size, &request->identity, &request->machine);
 	if (code)
 		return code;
-	*image = find(images, code_identity_make(bytes, size));
+	*image = find(images, request->identity, request->owner.owner);
 	if (*image) {
 		device_image_reference(*image);
 		return 0;
 	}
 	if (size > DEVICE_IMAGES_SIZE_MAX - images->size)
 		return -ENOSPC;
-	struct code_object *object;
-	code = machine > UINT16_MAX ? -ENOEXEC
-				    : code_object_open(&object, STEAL_POINTER(bytes), size, (uint16_t)machine);
-	if (code)
-		return code;
-	struct device_image *made = calloc(1, sizeof *made);
-	if (made)
-		*made = (struct device_image){ .images = images, .references = 1, .object = object };
-	if (!made || !keep(images, made)) {
-		free(made);
-		code_object_release(object);
-		return -ENOMEM;
-	}
-	images->statistics.images++;
-	images->statistics.damaged += is_damaged(object);
-	*image = made;
-	return 0;
+	request->descriptor = STEAL_DESCRIPTOR(sealed);
+	return load(images, request, image);
 }
 
-int device_images_open(struct device_images *images, const char *path, uint32_t machine, struct device_image **image)
+int device_images_open(struct device_images *images, const char *path, uint32_t machine,
+		       const struct file_identity *owner, struct device_image **image)
 {
+	struct remote_code_request request = { .path = path, .machine = machine, .owner = *owner };
 	*image = NULL;
-	int code = open_image(images, path, machine, image);
+	int code = open_image(images, path, &request, image);
 	return code ? refuse(images, path, code) : 0;
 }
 
@@ -216,26 +241,15 @@ void device_image_release(void *pointer)
 	if (!image || --image->references)
 		return;
 	struct device_images *images = image->images;
-	if (image->object) {
-		struct code_identity identity = code_object_identity(image->object);
+	if (image->code) {
+		struct code_identity identity = remote_code_identity(image->code);
 		hash_index_remove(&images->by_identity, identity_hash(identity), image->position);
 		images->items.items[image->position] = NULL;
 		array_give_back(&images->free_positions, image->position);
 		images->size -= identity.size;
 	}
-	code_reader_free(image->reader);
-	code_object_release(image->object);
+	remote_code_free(image->code);
 	free(image);
-}
-
-struct code_reader *device_image_reader(struct device_image *image)
-{
-	if (image->object && !image->reader) {
-		struct decoders *decoders = image->images->decoders;
-		image->reader = code_reader_new(
-			image->object, decoders ? decoders_find(decoders, code_object_machine(image->object)) : NULL);
-	}
-	return image->reader;
 }
 
 struct device_images_statistics device_images_statistics(const struct device_images *images)

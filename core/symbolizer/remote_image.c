@@ -197,17 +197,6 @@ static int receive_contents(struct remote_image *image, const struct remote_read
 	return 0;
 }
 
-static int read_over(const struct remote_reader *reader, uint64_t size)
-{
-	char ignored[65536];
-	int code = 0;
-	for (uint64_t part; !code && size; size -= part) {
-		part = size < sizeof ignored ? size : sizeof ignored;
-		code = channel_read(reader->socket, ignored, part, reader->deadline);
-	}
-	return code;
-}
-
 /* Starts a reader on the image's first file. */
 static int start_reader(const struct remote_image *image, bool lines, const struct remote_reader *reader)
 {
@@ -342,7 +331,7 @@ static int wake(struct remote_image *image, const struct remote_image_context *c
 		code = receive_head(&source, &reader, &head, &rest);
 	if (!code && (head.code || head.unit_count != image->units.count || !is_sane(&head, rest)))
 		code = -EBADMSG;
-	return code ? code : read_over(&reader, rest);
+	return code ? code : remote_read_over(&reader, rest);
 }
 
 static int receive_unit(struct remote_image *image, const struct remote_image_context *context,

@@ -132,3 +132,14 @@ int remote_read_unit(const struct remote_reader *reader, const struct worker_uni
 	}
 	return code;
 }
+
+int remote_read_over(const struct remote_reader *reader, uint64_t size)
+{
+	char ignored[65536];
+	int code = 0;
+	for (uint64_t part; !code && size; size -= part) {
+		part = size < sizeof ignored ? size : sizeof ignored;
+		code = channel_read(reader->socket, ignored, part, reader->deadline);
+	}
+	return code;
+}

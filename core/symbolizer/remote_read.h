@@ -18,6 +18,8 @@ struct remote_reader {
 int remote_read_ranges(const struct remote_reader *reader, struct range_table *table, uint32_t count,
 		       uint32_t value_limit);
 int remote_read_text(const struct remote_reader *reader, char **text, uint32_t size);
+/* Reads so many bytes and forgets them. */
+int remote_read_over(const struct remote_reader *reader, uint64_t size);
 int remote_read_unit(const struct remote_reader *reader, const struct worker_unit_lines *head, struct debug_unit *unit);
 
 #endif

@@ -9,6 +9,7 @@
 #include "symbolizer/kallsyms.h"
 #include "symbolizer/perf_map_cache.h"
 #include "symbolizer/shown_names.h"
+#include "symbolizer/worker/worker_message.h"
 
 #define DEFAULT_DEBUG_PATH "/usr/lib/debug"
 #define DEFAULT_KALLSYMS "/proc/kallsyms"
@@ -37,6 +38,7 @@ static const char *intern(struct symbolizer *symbolizer, const char *text)
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 {
+	static char *const worker[] = { WORKER_PROGRAM, NULL };
 	struct symbolizer *symbolizer = calloc(1, sizeof *symbolizer);
 	if (!symbolizer)
 		return NULL;
@@ -46,7 +48,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 	const char *debug_path = intern(symbolizer, options->debug_path ? options->debug_path : DEFAULT_DEBUG_PATH);
 	budget_init(&symbolizer->budget);
 	symbolizer->broker = broker_new();
-	symbolizer->pool = worker_pool_new();
+	symbolizer->pool = worker_pool_new(worker);
 	if (symbolizer->kallsyms_path && debug_path && symbolizer->broker && symbolizer->pool) {
 		symbolizer->images = image_cache_new(&(struct image_cache_options){ .debug_path = debug_path,
 										    .lines = options->lines,
@@ -101,9 +103,15 @@ uint64_t symbolizer_end(struct symbolizer *symbolizer)
 	return atomic_load(&symbolizer->budget.end);
 }
 
-void symbolizer_note_cost(struct symbolizer *symbolizer)
+void symbolizer_note_cost(struct symbolizer *symbolizer, uint64_t more)
 {
-	atomic_store(&symbolizer->cost, broker_cpu_time(symbolizer->broker) + worker_pool_cpu_time(symbolizer->pool));
+	atomic_store(&symbolizer->cost,
+		     broker_cpu_time(symbolizer->broker) + worker_pool_cpu_time(symbolizer->pool) + more);
+}
+
+struct budget *symbolizer_budget(struct symbolizer *symbolizer)
+{
+	return &symbolizer->budget;
 }
 
 uint64_t symbolizer_cost(const struct symbolizer *symbolizer)

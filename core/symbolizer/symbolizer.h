@@ -84,12 +84,14 @@ struct symbolizer_statistics symbolizer_statistics(const struct symbolizer *symb
 /* Nothing that is asked from now on takes longer than until this time (CLOCK_MONOTONIC ns). Any thread. */
 void symbolizer_end_by(struct symbolizer *symbolizer, uint64_t end);
 uint64_t symbolizer_end(struct symbolizer *symbolizer);
-/* Notes what the helper processes cost, for symbolizer_cost(). */
-void symbolizer_note_cost(struct symbolizer *symbolizer);
+/* Notes what the helper processes cost, for symbolizer_cost(). more: ns of those that are others'. */
+void symbolizer_note_cost(struct symbolizer *symbolizer, uint64_t more);
 /* ns of CPU time that they had used when it was noted last. Any thread. */
 uint64_t symbolizer_cost(const struct symbolizer *symbolizer);
 /* The path of the file that is read now, NULL none; lives as long as the processes' table. Any thread. */
 const char *symbolizer_reading(const struct symbolizer *symbolizer);
+/* The one budget of a run, for readers of other files. */
+struct budget *symbolizer_budget(struct symbolizer *symbolizer);
 /* Which files were refused and why; *more is how many others. Until the next question. */
 const struct refusal *symbolizer_refusals(const struct symbolizer *symbolizer, size_t *count, uint64_t *more);
 

@@ -3,11 +3,13 @@
 #include "symbolizer/worker_pool.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/channel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -21,10 +23,14 @@
 
 struct worker_pool {
 	struct helper worker;
+	char *const *arguments;
 	unsigned starts;
 	int failure; /* why there is no worker and will be none */
 	struct worker_child spare;
-	uint64_t spare_limit; /* bytes of memory that it may have */
+	uint64_t spare_limit;                    /* bytes of memory that it may have */
+	int (*serve)(void *context, int socket); /* NULL: children are processes */
+	void *context;
+	ARRAY(pthread_t) threads;
 };
 
 static int start_worker(struct worker_pool *pool)
@@ -33,7 +39,7 @@ static int start_worker(struct worker_pool *pool)
 		return pool->failure;
 	if (pool->starts++ >= STARTS_MAX)
 		return -ECHILD;
-	int code = helper_start(&pool->worker, WORKER_PROGRAM);
+	int code = helper_start(&pool->worker, pool->arguments);
 	/* What the machine lacks at the moment may be there the next time. */
 	pool->failure = code == -ENOENT ? code : 0;
 	return code;
@@ -47,11 +53,22 @@ struct worker_pool *worker_pool_new_without_worker(void)
 	return pool;
 }
 
-struct worker_pool *worker_pool_new(void)
+struct worker_pool *worker_pool_new_in_threads(int (*serve)(void *context, int socket), void *context)
+{
+	struct worker_pool *pool = worker_pool_new_without_worker();
+	if (pool) {
+		pool->serve = serve;
+		pool->context = context;
+	}
+	return pool;
+}
+
+struct worker_pool *worker_pool_new(char *const *arguments)
 {
 	struct worker_pool *pool = worker_pool_new_without_worker();
 	if (!pool)
 		return NULL;
+	pool->arguments = arguments;
 	pool->failure = 0;
 	/* Ready when it is needed; why it is not will be heard then. */
 	start_worker(pool);
@@ -64,45 +81,85 @@ void worker_pool_free(struct worker_pool *pool)
 		return;
 	worker_child_end(pool, &pool->spare);
 	helper_stop(&pool->worker);
+	for (size_t i = 0; i < pool->threads.count; i++)
+		pthread_join(pool->threads.items[i], NULL);
+	array_free(&pool->threads);
 	free(pool);
 }
 
-static int ask_for_child(struct worker_pool *pool, uint64_t data_limit, int socket, struct worker_child_id *child)
+/* What a thread serves, which it frees. */
+struct served {
+	int (*serve)(void *context, int socket);
+	void *context;
+	int socket;
+};
+
+static void *serve_in_thread(void *pointer)
 {
+	CLEANUP_FREE struct served *served = pointer;
+	served->serve(served->context, served->socket);
+	close(served->socket);
+	return NULL;
+}
+
+/* Takes the socket over. */
+static int start_thread(struct worker_pool *pool, int socket)
+{
+	pthread_t thread;
+	struct served *served = malloc(sizeof *served);
+	if (served)
+		*served = (struct served){ .serve = pool->serve, .context = pool->context, .socket = socket };
+	if (!served || !array_reserve(&pool->threads, pool->threads.count + 1) ||
+	    pthread_create(&thread, NULL, serve_in_thread, served)) {
+		free(served);
+		close(socket);
+		return -ENOMEM;
+	}
+	pool->threads.items[pool->threads.count++] = thread;
+	return 0;
+}
+
+/* Takes the socket over. */
+static int start_process(struct worker_pool *pool, uint64_t data_limit, int socket, pid_t *pid)
+{
+	CLEANUP_CLOSE int descriptor = socket;
+	struct worker_child_id child;
 	uint64_t deadline = clock_monotonic() + SPAWN_TIMEOUT;
 	struct worker_spawn request = { .data_limit = data_limit };
 	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
-	struct channel_answer answer = { .type = WORKER_SPAWNED, .head = child, .head_size = sizeof *child };
-	int code = channel_ask(pool->worker.socket, WORKER_SPAWN, &part, 1, socket, &answer, deadline);
-	return !code && answer.rest ? -EPROTO : code;
+	struct channel_answer answer = { .type = WORKER_SPAWNED, .head = &child, .head_size = sizeof child };
+	int code = channel_ask(pool->worker.socket, WORKER_SPAWN, &part, 1, descriptor, &answer, deadline);
+	if (!code && answer.rest)
+		code = -EPROTO;
+	if (code)
+		helper_stop(&pool->worker);
+	else if (child.pid <= 0)
+		code = child.pid ? child.pid : -EPROTO;
+	*pid = child.pid;
+	return code;
 }
 
 int worker_child_start(struct worker_pool *pool, struct worker_child *child, uint64_t data_limit)
 {
-	struct worker_child_id id;
 	int sockets[2];
+	pid_t pid = 0;
 	if (pool->spare.socket >= 0 && pool->spare_limit == data_limit) {
 		*child = pool->spare;
 		pool->spare = WORKER_CHILD_NONE;
 		return 0;
 	}
 	*child = WORKER_CHILD_NONE;
-	int code = start_worker(pool);
+	int code = pool->serve ? 0 : start_worker(pool);
 	if (code)
 		return code;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets))
 		return -errno;
-	code = ask_for_child(pool, data_limit, sockets[1], &id);
-	close(sockets[1]);
-	if (code)
-		helper_stop(&pool->worker);
-	else if (id.pid <= 0)
-		code = id.pid ? id.pid : -EPROTO;
+	code = pool->serve ? start_thread(pool, sockets[1]) : start_process(pool, data_limit, sockets[1], &pid);
 	if (code) {
 		close(sockets[0]);
 		return code;
 	}
-	*child = (struct worker_child){ .pid = id.pid, .socket = sockets[0] };
+	*child = (struct worker_child){ .pid = pid, .socket = sockets[0] };
 	return 0;
 }
 

@@ -19,7 +19,12 @@ struct worker_child {
 };
 #define WORKER_CHILD_NONE ((struct worker_child){ .socket = -1 })
 
-struct worker_pool *worker_pool_new(void);
+/*
+ * arguments: of the worker's program, end with NULL; the first is its name; they outlive the pool. NULL: out of memory.
+ */
+struct worker_pool *worker_pool_new(char *const *arguments);
+/* For tests: children are threads of this process, and share all of its rights. They end before the pool is freed. */
+struct worker_pool *worker_pool_new_in_threads(int (*serve)(void *context, int socket), void *context);
 /* For tests: it has only the children that are handed on. */
 struct worker_pool *worker_pool_new_without_worker(void);
 void worker_pool_free(struct worker_pool *pool);

@@ -16,6 +16,7 @@
 #include "bus/record_check.h"
 #include "profile/device_code.h"
 #include "symbolizer/device/device_address.h"
+#include "symbolizer/worker/code_service.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -73,22 +74,23 @@ static struct image make_image(void)
 struct run {
 	struct intern *intern;
 	struct process_table *processes;
+	struct code_workers *workers;
 	struct device_code *code;
 	uint32_t path, names[4]; /* string ids */
 };
 
 static void check_found(const struct device_code_found *found, uint64_t time)
 {
-	if (found->loaded > time || (found->reader == NULL) == (found->kernel == NULL))
+	if (found->loaded > time || (found->code == NULL) == (found->kernel == NULL))
 		abort();
 	struct code_place place;
-	if (found->reader && !code_reader_find(found->reader, found->address, &place))
+	if (found->code && !remote_code_find(found->code, found->address, &place))
 		abort(); /* both kernels fill their sections */
 }
 
 static bool is_same(const struct device_code_found *a, const struct device_code_found *b)
 {
-	return a->pid == b->pid && a->reader == b->reader && a->kernel == b->kernel && a->address == b->address &&
+	return a->pid == b->pid && a->code == b->code && a->kernel == b->kernel && a->address == b->address &&
 	       a->loaded == b->loaded;
 }
 
@@ -205,10 +207,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	snprintf(path, sizeof path, "/proc/self/fd/%d", image_descriptor);
 	size &= ~(size_t)7;
 	char *records = malloc(size + 8);
-	struct run run = { .intern = intern_new(NULL), .processes = process_table_new() };
-	if (run.intern && run.processes)
-		run.code = device_code_new(&(struct device_code_options){
-			.intern = run.intern, .processes = run.processes, .live = true });
+	struct run run = { .intern = intern_new(NULL),
+			   .processes = process_table_new(),
+			   .workers = code_workers_new_in_threads(NULL, code_service_serve) };
+	struct budget budget;
+	budget_init(&budget);
+	if (run.intern && run.processes && run.workers)
+		run.code = device_code_new(&(struct device_code_options){ .intern = run.intern,
+									  .processes = run.processes,
+									  .workers = run.workers,
+									  .budget = &budget,
+									  .live = true });
 	if (records && run.code) {
 		run.path = intern_string(run.intern, path, strlen(path));
 		run.names[1] = intern_string(run.intern, "a", 1);
@@ -221,6 +230,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			abort();
 	}
 	device_code_free(run.code);
+	code_workers_free(run.workers);
+	budget_free(&budget);
 	process_table_free(run.processes);
 	intern_free(run.intern);
 	free(records);

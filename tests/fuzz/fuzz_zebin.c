@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolizer/device/code_object.h"
+#include "symbolizer/device/code_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

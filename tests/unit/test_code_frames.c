@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "device/zebin_fixture.h"
-#include "symbolizer/device/code_frames.h"
+#include "symbolizer/device/code_reader.h"
 
 #define MACHINE_INTEL_GT 205
 #define MACHINE_BPF 247
@@ -23,7 +23,8 @@ static struct decoders decoders;
 static void set_up(void)
 {
 	decoders = (struct decoders){ .registry = &registry, .services = &services };
-	struct instance_configuration wanted = { .plugin = getenv("INTEL_GT_PLUGIN") };
+	static struct instance_configuration wanted;
+	wanted = (struct instance_configuration){ .plugin = getenv("INTEL_GT_PLUGIN") };
 	struct error error = { 0 };
 	if (!wanted.plugin)
 		wanted.plugin = (char *)"build/plugins/intel-gt/iaprof-intel-gt.so";
@@ -262,7 +263,8 @@ START_TEST(a_decoder_of_the_first_release_is_asked_in_the_old_way)
 		rmdir(folder);
 		return; /* none was released for this machine */
 	}
-	struct instance_configuration wanted = { .plugin = path };
+	static struct instance_configuration wanted;
+	wanted = (struct instance_configuration){ .plugin = path };
 	struct error error = { 0 };
 	ck_assert_msg(decoders_add(&decoders, &wanted, &error) == 0, "%s", error.text);
 	struct instance *decoder = decoders_find(&decoders, MACHINE_BPF);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "device/zebin_fixture.h"
+#include "symbolizer/device/code_place.h"
 
 static struct code_object *open_bytes(char *bytes, size_t size)
 {

@@ -14,6 +14,7 @@
 #include "correlator_history.h"
 #include "device/zebin_fixture.h"
 #include "plugin/registry.h"
+#include "symbolizer/device/code_reader.h"
 #include "symbolizer/device/device_address.h"
 
 START_TEST(a_kernel_and_its_stack)
@@ -296,7 +297,8 @@ START_TEST(what_is_waited_for_is_under_who_waits)
 	struct registry registry = { 0 };
 	struct instance_services services = { 0 };
 	struct decoders decoders = { .registry = &registry, .services = &services };
-	struct instance_configuration wanted = { .plugin = getenv("INTEL_GT_PLUGIN") };
+	static struct instance_configuration wanted;
+	wanted = (struct instance_configuration){ .plugin = getenv("INTEL_GT_PLUGIN") };
 	struct error error = { 0 };
 	ck_assert_ptr_nonnull(wanted.plugin);
 	ck_assert_msg(decoders_add(&decoders, &wanted, &error) == 0, "%s", error.text);

@@ -21,6 +21,8 @@
 static struct bus *bus;
 static struct intern *intern;
 static struct process_table *processes;
+static struct budget budget;
+static struct code_workers *workers;
 static struct device_code *code;
 #define FOLDER "/tmp/iaprof-device-code-XXXXXX"
 static char folder[sizeof FOLDER];
@@ -34,8 +36,15 @@ static void set_up(void)
 	bus = bus_new(1 << 20);
 	intern = intern_new(NULL);
 	processes = process_table_new();
-	code = device_code_new(
-		&(struct device_code_options){ .intern = intern, .processes = processes, .bus = bus, .live = true });
+	budget_init(&budget);
+	workers = code_workers_new(NULL);
+	ck_assert_ptr_nonnull(workers);
+	code = device_code_new(&(struct device_code_options){ .intern = intern,
+							      .processes = processes,
+							      .workers = workers,
+							      .budget = &budget,
+							      .bus = bus,
+							      .live = true });
 	CLEANUP_FREE char *path = zebin_path(FIXTURE, ".loaded-debug.elf");
 	loaded = zebin_sections(path);
 	instructions = zebin_instructions(FIXTURE);
@@ -44,6 +53,8 @@ static void set_up(void)
 static void tear_down(void)
 {
 	device_code_free(code);
+	code_workers_free(workers);
+	budget_free(&budget);
 	process_table_free(processes);
 	intern_free(intern);
 	bus_free(bus);
@@ -114,9 +125,9 @@ static size_t count_found(uint32_t pid, uint64_t time)
 		if (!device_code_find(code, 0, pid, device_address_plain(instructions.items[i].address), time, &found))
 			continue;
 		ck_assert_uint_eq(found.pid, pid);
-		ck_assert_ptr_nonnull(found.reader);
+		ck_assert_ptr_nonnull(found.code);
 		ck_assert_ptr_null(found.kernel);
-		ck_assert(code_reader_find(found.reader, found.address, &place));
+		ck_assert(remote_code_find(found.code, found.address, &place));
 		zebin_check_location(&instructions.items[i], &place.location);
 		zebin_check_frames(&instructions.items[i], place.functions, place.function_count);
 		count++;
@@ -177,7 +188,7 @@ START_TEST(one_image_is_kept_once)
 	struct device_code_found found[4];
 	uint64_t address = device_address_plain(instructions.items[0].address);
 	ck_assert_uint_eq(device_code_find_all_during(code, 0, address, 2 * SECOND, 2 * SECOND, found, 4), 2);
-	ck_assert_ptr_eq(found[0].reader, found[1].reader);
+	ck_assert_ptr_eq(found[0].code, found[1].code);
 	ck_assert_uint_ne(found[0].pid, found[1].pid);
 	ck_assert_uint_eq(device_code_find_all_during(code, 0, address, 2 * SECOND, 2 * SECOND, found, 1), 2);
 }
@@ -261,9 +272,9 @@ START_TEST(what_was_there_for_a_part_of_an_interval_is_found)
 	ck_assert(!device_code_find(code, 0, 10, address, 7 * SECOND, &found[0]));
 	ck_assert_uint_eq(device_code_find_during(code, 0, 10, address, SECOND, 7 * SECOND, found, 4), 2);
 	struct code_place place;
-	ck_assert_ptr_nonnull(found[0].reader);
+	ck_assert_ptr_nonnull(found[0].code);
 	ck_assert_uint_eq(found[0].loaded, 2 * SECOND);
-	ck_assert(code_reader_find(found[0].reader, found[0].address, &place));
+	ck_assert(remote_code_find(found[0].code, found[0].address, &place));
 	zebin_check_location(&instructions.items[0], &place.location);
 	ck_assert_str_eq(found[1].kernel, "other");
 	ck_assert_uint_eq(found[1].address, 0);
@@ -306,7 +317,7 @@ START_TEST(a_kernel_without_an_image_has_its_name)
 	struct device_code_found found;
 	take_kernel(0, 10, "alone", 0xffff800000001000, 64, SECOND);
 	ck_assert(device_code_find(code, 0, 10, 0x800000001010, SECOND, &found));
-	ck_assert_ptr_null(found.reader);
+	ck_assert_ptr_null(found.code);
 	ck_assert_str_eq(found.kernel, "alone");
 	ck_assert_uint_eq(found.address, 0x10);
 	ck_assert(!device_code_find(code, 0, 10, 0x800000001040, SECOND, &found));

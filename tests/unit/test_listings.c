@@ -14,7 +14,7 @@
 #include "correlator_history.h"
 #include "device/zebin_fixture.h"
 #include "plugin/registry.h"
-#include "symbolizer/device/code_frames.h"
+#include "symbolizer/device/code_reader.h"
 #include "symbolizer/device/device_address.h"
 
 static struct registry registry;
@@ -23,7 +23,8 @@ static struct decoders decoders;
 
 static void set_up_decoder(void)
 {
-	struct instance_configuration wanted = { .plugin = getenv("INTEL_GT_PLUGIN") };
+	static struct instance_configuration wanted;
+	wanted = (struct instance_configuration){ .plugin = getenv("INTEL_GT_PLUGIN") };
 	struct error error = { 0 };
 	decoders = (struct decoders){ .registry = &registry, .services = &services };
 	ck_assert_ptr_nonnull(wanted.plugin);
@@ -239,37 +240,41 @@ START_TEST(without_a_sink_that_asks_nothing_is_told)
 }
 END_TEST
 
-static uint64_t address_of(struct code_reader *reader, const char *kernel)
+static const struct code_function *function_of(struct remote_code *code, const char *kernel)
 {
-	return find_function(code_reader_object(reader), kernel)->address;
+	const struct code_function *function = code_table_function(remote_code_table(code), kernel);
+	ck_assert_ptr_nonnull(function);
+	return function;
 }
 
 /* There is an end to functions and to instructions, and what is beyond it is counted. */
 START_TEST(what_is_too_much_is_counted)
 {
-	struct code_object *object = zebin_open("bmg/transformer", ".loaded-debug.elf");
-	struct code_reader *reader = code_reader_new(object, decoders_find(&decoders, 205));
-	uint64_t size = find_function(object, "matmul_tile")->size;
+	size_t byte_count;
+	CLEANUP_FREE char *image = zebin_bytes("bmg/transformer", ".loaded-debug.elf", &byte_count);
+	struct zebin_remote remote;
+	zebin_remote_open(&remote, image, byte_count, &decoders);
+	uint64_t size = function_of(remote.code, "matmul_tile")->size;
+	uint64_t address = function_of(remote.code, "matmul_tile")->address;
 	struct listings listings = { .intern = intern, .instructions = LISTINGS_INSTRUCTIONS_MAX - 10 };
 	expected_instruction_array all = zebin_instructions("bmg/transformer");
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < 10; i++)
 		bytes += expected_at(&all, "matmul_tile", i)->size;
-	ck_assert_uint_eq(listings_tell(&listings, 1, reader, address_of(reader, "matmul_tile")), 1);
+	ck_assert_uint_eq(listings_tell(&listings, 1, remote.code, address), 1);
 	ck_assert_uint_eq(listings.instructions, LISTINGS_INSTRUCTIONS_MAX);
 	ck_assert_uint_eq(listings.bytes_left_out, size - bytes);
 	/* Further ones are there with no instructions at all. */
 	for (uint64_t code = 2; code <= LISTINGS_FUNCTIONS_MAX; code++)
-		ck_assert_uint_eq(listings_tell(&listings, code, reader, address_of(reader, "matmul_tile")), code);
+		ck_assert_uint_eq(listings_tell(&listings, code, remote.code, address), code);
 	ck_assert_uint_eq(listings.bytes_left_out, size * LISTINGS_FUNCTIONS_MAX - bytes);
 	ck_assert_uint_eq(listings.functions_left_out, 0);
-	ck_assert_uint_eq(listings_tell(&listings, 0, reader, address_of(reader, "matmul_tile")), 0);
+	ck_assert_uint_eq(listings_tell(&listings, 0, remote.code, address), 0);
 	ck_assert_uint_eq(listings.functions_left_out, 1);
-	ck_assert_uint_eq(listings_tell(&listings, 7, reader, address_of(reader, "matmul_tile") + 16), 7);
-	ck_assert_uint_eq(listings_tell(&listings, 7, reader, 0), 0); /* in no function */
+	ck_assert_uint_eq(listings_tell(&listings, 7, remote.code, address + 16), 7);
+	ck_assert_uint_eq(listings_tell(&listings, 7, remote.code, 0), 0); /* in no function */
 	listings_free(&listings);
-	code_reader_free(reader);
-	code_object_release(object);
+	zebin_remote_close(&remote);
 	array_free(&all);
 }
 END_TEST
@@ -292,17 +297,16 @@ START_TEST(functions_that_overlap_have_their_own_bytes)
 	place(bytes, "histogram", section, 16, 104);
 	place(bytes, "tiny", section, 32, 16); /* inside, so that the end is not moved to where the next one begins */
 	place(bytes, "bias_gelu", section, 112, 160);
-	struct code_object *object;
-	ck_assert_int_eq(code_object_open(&object, bytes, size, EM_NONE), 0);
-	struct code_reader *reader = code_reader_new(object, decoders_find(&decoders, 205));
+	struct zebin_remote remote;
+	zebin_remote_open(&remote, bytes, size, &decoders);
+	free(bytes);
 	struct listings listings = { .intern = intern, .bus = bus };
-	ck_assert_uint_eq(find_function(object, "histogram")->size, 104);
-	ck_assert_uint_eq(listings_tell(&listings, 1, reader, address_of(reader, "histogram")), 1);
+	ck_assert_uint_eq(function_of(remote.code, "histogram")->size, 104);
+	ck_assert_uint_eq(listings_tell(&listings, 1, remote.code, function_of(remote.code, "histogram")->address), 1);
 	ck_assert_uint_eq(listings.instructions, 6);
 	ck_assert_uint_eq(listings.bytes_left_out, 8);
 	listings_free(&listings);
-	code_reader_free(reader);
-	code_object_release(object);
+	zebin_remote_close(&remote);
 }
 END_TEST
 

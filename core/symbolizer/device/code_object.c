@@ -9,13 +9,11 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "symbolizer/device/code_image.h"
-#include "symbolizer/range_table.h"
 #include "symbolizer/regular_file.h"
 #include "symbolizer/shown_names.h"
 
 struct code_object {
 	uint64_t references;
-	struct code_identity identity;
 	char *bytes; /* size of them: the image */
 	size_t size;
 	uint16_t machine;
@@ -23,17 +21,9 @@ struct code_object {
 	struct shown_names shown_names;
 	struct code_image image;
 	struct ze_info ze_info;
-	struct range_table ranges;     /* of functions; value: position */
-	struct hash_index by_name;     /* functions */
+	struct code_table table;
 	struct debug_info *debug_info; /* NULL none */
 };
-
-struct code_identity code_identity_make(const void *bytes, size_t size)
-{
-	struct code_identity identity = { .size = size };
-	hash_fingerprint(bytes, size, identity.hashes);
-	return identity;
-}
 
 struct code_object *code_object_reference(struct code_object *object)
 {
@@ -46,8 +36,7 @@ void code_object_release(struct code_object *object)
 	if (!object || --object->references)
 		return;
 	debug_info_free(object->debug_info);
-	range_table_free(&object->ranges);
-	hash_index_free(&object->by_name);
+	code_table_free(&object->table);
 	ze_info_free(&object->ze_info);
 	code_image_free(&object->image);
 	shown_names_free(&object->shown_names);
@@ -56,23 +45,9 @@ void code_object_release(struct code_object *object)
 	free(object);
 }
 
-static uint64_t name_hash(const char *name)
-{
-	return hash_bytes(name, strlen(name));
-}
-
-static uint64_t name_rehash(const void *context, uint32_t position)
-{
-	return name_hash(((const struct code_object *)context)->image.functions.items[position].name);
-}
-
 const struct code_function *code_object_function(const struct code_object *object, const char *name)
 {
-	for (struct hash_probe probe = hash_index_probe(&object->by_name, name_hash(name));
-	     hash_index_next(&object->by_name, &probe);)
-		if (strcmp(object->image.functions.items[probe.position].name, name) == 0)
-			return &object->image.functions.items[probe.position];
-	return NULL;
+	return code_table_function(&object->table, name);
 }
 
 static int index_functions(struct code_object *object)
@@ -80,16 +55,14 @@ static int index_functions(struct code_object *object)
 	for (size_t i = 0; i < object->image.functions.count; i++) {
 		struct code_function *function = &object->image.functions.items[i];
 		function->shown = shown_names_get(&object->shown_names, function->name);
-		if (!function->shown || !range_table_add(&object->ranges, function->address,
-							 function->address + function->size, (uint32_t)i))
-			return -ENOMEM;
-		if (!code_object_function(object, function->name) &&
-		    !hash_index_add(&object->by_name, name_hash(function->name), (uint32_t)i, name_rehash, object))
+		if (!function->shown)
 			return -ENOMEM;
 	}
-	range_table_sort(&object->ranges);
-	range_table_link(&object->ranges);
-	return 0;
+	object->table.sections = object->image.sections.items;
+	object->table.section_count = object->image.sections.count;
+	object->table.functions = object->image.functions.items;
+	object->table.function_count = object->image.functions.count;
+	return code_table_index(&object->table) ? 0 : -ENOMEM;
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -202,7 +175,6 @@ int code_object_open(struct code_object **object, char *bytes, size_t size, uint
 	made->references = 1;
 	made->bytes = bytes;
 	made->size = size;
-	made->identity = code_identity_make(bytes, size);
 	struct elf_file file;
 	int code = elf_file_open_borrowed(&file, bytes, size);
 	if (!code &&
@@ -263,11 +235,6 @@ int code_object_open_file(struct code_object **object, const char *path, uint16_
 	return code ? code : code_object_open(object, bytes, size, machine);
 }
 
-struct code_identity code_object_identity(const struct code_object *object)
-{
-	return object->identity;
-}
-
 uint16_t code_object_machine(const struct code_object *object)
 {
 	return object->machine;
@@ -323,14 +290,9 @@ uint64_t code_object_section_place(const struct code_object *object, size_t sect
 size_t code_object_find(struct code_object *object, uint64_t address, struct code_location *location,
 			struct debug_frame *frames, size_t capacity)
 {
-	const struct range *range = range_table_find(&object->ranges, address);
-	if (!range || !capacity)
+	if (!capacity || !code_table_find(&object->table, address, location))
 		return 0;
-	const struct code_function *function = &object->image.functions.items[range->value];
-	uint32_t kernel = object->image.sections.items[function->section].kernel;
-	location->function = function;
-	location->kernel = kernel == CODE_NONE ? NULL : &object->image.functions.items[kernel];
-	location->offset = address - (location->kernel ? location->kernel->address : function->address);
+	const struct code_function *function = location->function;
 	size_t count = object->debug_info ? debug_info_find(object->debug_info, address, frames, capacity) : 0;
 	if (!count) {
 		frames[0] = (struct debug_frame){ .name = function->shown };

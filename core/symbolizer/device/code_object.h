@@ -15,42 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "symbolizer/debug_info.h"
-#include "symbolizer/device/ze_info.h"
-
-/* A larger image is refused; the largest libraries of GPU code have some 200 MiB for one product. */
-#define CODE_OBJECT_SIZE_MAX ((size_t)512 << 20)
-/* The most functions that code_object_find() gives for one address. */
-#define CODE_INLINE_DEPTH_MAX 64
+#include "symbolizer/device/code_identity.h"
+#include "symbolizer/device/code_table.h"
 
 struct code_object;
-
-/* A function of the image's symbol table: a kernel, or one that kernels call. Strings live as long as the object. */
-struct code_function {
-	const char *name;  /* as in the file */
-	const char *shown; /* demangled; that of a SYCL kernel without "typeinfo name for" */
-	uint64_t address;  /* the image's */
-	uint64_t size;     /* without the padding behind it */
-	uint32_t section;
-	bool is_kernel;
-	const struct kernel_attribute *attributes;
-	size_t attribute_count;
-};
-
-#define CODE_NONE UINT32_MAX
-
-/* A section with code: what is loaded in one piece. */
-struct code_section {
-	const char *name;
-	uint64_t address; /* the image's */
-	uint64_t size;
-	uint64_t file_offset; /* of its bytes in the image: all of them are there */
-	uint32_t kernel;      /* position of the kernel that the section is of; CODE_NONE when it is of none */
-};
-
-/* What tells one image from any other, all but surely: its size and two hashes of its bytes. */
-struct code_identity {
-	uint64_t size, hashes[2];
-};
 
 /* What was not as it should be, each a number of cases. */
 struct code_damage {
@@ -61,8 +29,6 @@ struct code_damage {
 	uint64_t parts;       /* tables, debug information, units of it and lists of attributes that are unusable */
 	uint64_t attributes;  /* kernels and attributes that were refused, or are of no kernel of the image */
 };
-
-struct code_identity code_identity_make(const void *bytes, size_t size);
 
 /*
  * Opens an image, whose malloc'ed bytes it takes over. machine: what the ELF header must say (e_machine), EM_NONE: any.
@@ -77,7 +43,6 @@ struct code_object *code_object_reference(struct code_object *object);
 /* The last one frees the object. NULL is allowed. */
 void code_object_release(struct code_object *object);
 
-struct code_identity code_object_identity(const struct code_object *object);
 uint16_t code_object_machine(const struct code_object *object);
 /* The bytes of the image (with relocations made in its debug information); they live as long as the object. */
 const char *code_object_image(const struct code_object *object, size_t *size);
@@ -94,12 +59,6 @@ bool code_function_attribute(const struct code_function *function, const char *n
 
 /* Where a section is when all are loaded behind each other from base on, each at a multiple of alignment (> 0). */
 uint64_t code_object_section_place(const struct code_object *object, size_t section, uint64_t base, uint64_t alignment);
-
-struct code_location {
-	const struct code_function *function; /* the innermost one that has a symbol */
-	const struct code_function *kernel;   /* of the section; NULL: code that several kernels may call */
-	uint64_t offset;                      /* from the start of the kernel, or of the function without one */
-};
 
 /*
  * What is at one of the image's own addresses: the functions, the outermost first and what is inlined into it after,

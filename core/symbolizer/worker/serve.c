@@ -14,8 +14,9 @@ uint64_t serve_memory(void)
 	return memory.uordblks + memory.hblkhd;
 }
 
-int serve(int socket)
+int serve(void *context, int socket)
 {
+	(void)context;
 	struct image_service image = { 0 };
 	struct perf_map_service *perf_map = NULL;
 	struct channel_header header;

@@ -5,8 +5,11 @@
 
 #include "base/channel.h"
 
-/* Answers messages until the other end is closed. Returns 0, or a negative errno when it cannot go on. */
-int serve(int socket);
+/*
+ * Answers messages until the other end is closed. Returns 0, or a negative errno when it cannot go on. context: not
+ * used.
+ */
+int serve(void *context, int socket);
 
 /* The two kinds of files; each answers one message, whose bytes it reads. Zeroed before the first call. */
 struct image_service {

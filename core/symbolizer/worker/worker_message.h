@@ -8,6 +8,11 @@
  *     worker -> iaprof   SPAWNED
  *     iaprof -> child    LOAD_IMAGE (+ file), UNIT, FILE (+ file or none), ADD_PERF_MAP (+ file), FIND_FUNCTION
  *     child -> iaprof    NEED_FILE, IMAGE, UNIT_LINES, PERF_MAP, FUNCTION
+ *
+ * Children of iaprof-code-worker, which has a decoder plugin, read device code:
+ *
+ *     iaprof -> child    LOAD_CODE (+ file), FIND_PLACES
+ *     child -> iaprof    CODE, PLACES
  */
 #ifndef IAPROF_CORE_SYMBOLIZER_WORKER_MESSAGE_H
 #define IAPROF_CORE_SYMBOLIZER_WORKER_MESSAGE_H
@@ -16,6 +21,7 @@
 #include <iaprof/record.h>
 
 #define WORKER_PROGRAM "iaprof-worker"
+#define CODE_WORKER_PROGRAM "iaprof-code-worker"
 
 enum worker_message {
 	WORKER_SPAWN = 1,
@@ -31,6 +37,10 @@ enum worker_message {
 	WORKER_PERF_MAP,
 	WORKER_FIND_FUNCTION,
 	WORKER_FUNCTION,
+	WORKER_LOAD_CODE,
+	WORKER_CODE,
+	WORKER_FIND_PLACES,
+	WORKER_PLACES,
 };
 
 struct worker_spawn {
@@ -110,6 +120,72 @@ struct worker_function {
 	uint64_t start;
 	uint32_t size;
 	uint32_t reserved;
+};
+
+/* LOAD_CODE: the file is the image, sealed. */
+struct worker_load_code {
+	uint32_t machine; /* what the ELF header must say; 0 any */
+};
+
+/*
+ * CODE: followed by the sections, the functions, their attributes, and the texts, each ended by a NUL; texts are
+ * numbered from 1, 0 is none. Without a code object code is a negative errno and all counts are 0.
+ */
+struct worker_code {
+	int32_t code;
+	uint32_t is_placed; /* 0 or 1: the image has addresses of a device */
+	uint32_t is_damaged;
+	uint32_t section_count, function_count, attribute_count, text_count, text_size;
+};
+
+struct worker_section {
+	uint32_t name;
+	uint32_t kernel; /* as in struct code_section */
+	uint64_t address, size;
+};
+
+struct worker_code_function {
+	uint32_t name, shown;
+	uint64_t address, size;
+	uint32_t section;
+	uint32_t is_kernel; /* 0 or 1 */
+	uint32_t attribute, attribute_count;
+};
+
+struct worker_attribute {
+	uint32_t name;
+	uint32_t reserved;
+	int64_t value;
+};
+
+/* FIND_PLACES */
+struct worker_find_places {
+	uint64_t address; /* the image's own */
+};
+
+/* What is asked next is mostly behind what was asked last. */
+#define WORKER_PLACES_MAX 256
+#define WORKER_PRODUCERS_MAX 64
+
+/*
+ * PLACES: the one at the address, and those of its function behind it. Followed by the places, their frames, their
+ * producers, and the texts, as in CODE.
+ */
+struct worker_places {
+	uint32_t place_count, frame_count, producer_count, text_count, text_size;
+};
+
+struct worker_place {
+	uint64_t address;
+	uint32_t frame_count; /* the outermost function first */
+	uint32_t size, group; /* of the instruction; size 0: none begins here */
+	uint32_t mnemonic, waits, text;
+	uint32_t producer_count, producers_total, producers_flags;
+	uint32_t reserved;
+};
+
+struct worker_frame {
+	uint32_t name, file, line;
 };
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "base/cleanup.h"
 
 const char *const zebin_fixtures[] = { "bmg/transformer", "bmg/systolic", "lnl/transformer", "lnl/systolic",
@@ -41,6 +43,27 @@ struct code_object *zebin_open(const char *fixture, const char *suffix)
 	struct code_object *object;
 	ck_assert_int_eq(code_object_open_file(&object, path, 205), 0);
 	return object;
+}
+
+void zebin_remote_open(struct zebin_remote *remote, const char *bytes, size_t size, struct decoders *decoders)
+{
+	*remote = (struct zebin_remote){ .context.budget = &remote->budget };
+	budget_init(&remote->budget);
+	remote->context.workers = code_workers_new(decoders);
+	ck_assert_ptr_nonnull(remote->context.workers);
+	struct remote_code_request request = { .descriptor = memfd_create("zebin", MFD_CLOEXEC),
+					       .path = "zebin",
+					       .machine = 205,
+					       .identity = code_identity_make(bytes, size) };
+	ck_assert_int_eq(write(request.descriptor, bytes, size), (ssize_t)size);
+	ck_assert_int_eq(remote_code_load(&remote->code, &remote->context, &request), 0);
+}
+
+void zebin_remote_close(struct zebin_remote *remote)
+{
+	remote_code_free(remote->code);
+	code_workers_free(remote->context.workers);
+	budget_free(&remote->budget);
 }
 
 /* Cuts the next field off, which ends at a tab or the end. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include "base/array.h"
 #include "symbolizer/device/code_object.h"
+#include "symbolizer/device/remote_code.h"
 
 #define EXPECTED_FRAMES_MAX 8
 
@@ -40,6 +41,16 @@ char *zebin_path(const char *fixture, const char *suffix);
 char *zebin_bytes(const char *fixture, const char *suffix, size_t *size);
 /* Opens it; a failure fails the test. */
 struct code_object *zebin_open(const char *fixture, const char *suffix);
+
+/* An image as a child of the worker reads it. */
+struct zebin_remote {
+	struct budget budget;
+	struct remote_code_context context;
+	struct remote_code *code;
+};
+/* A failure fails the test. decoders: NULL none. */
+void zebin_remote_open(struct zebin_remote *remote, const char *bytes, size_t size, struct decoders *decoders);
+void zebin_remote_close(struct zebin_remote *remote);
 
 /* The caller frees them with array_free(). */
 expected_instruction_array zebin_instructions(const char *fixture);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that can be said of an address in a code object: see code_frames.h. */
-#include "symbolizer/device/code_frames.h"
+/* A code object with its decoder: see code_reader.h. */
+#include "symbolizer/device/code_reader.h"
 
 #include <stdlib.h>
 
@@ -48,14 +48,6 @@ struct code_object *code_reader_object(const struct code_reader *reader)
 	return reader->object;
 }
 
-/* A kernel's waits may lead anywhere in it, so it is read as a whole; what is behind its end is read by itself. */
-static const struct code_function *whole_of(const struct code_location *location, uint64_t address)
-{
-	const struct code_function *kernel = location->kernel;
-	return kernel && address >= kernel->address && address - kernel->address < kernel->size ? kernel
-												: location->function;
-}
-
 static struct decoder_code *open_code(struct code_reader *reader, const struct code_function *function)
 {
 	size_t count, size;
@@ -84,7 +76,7 @@ bool code_reader_find(struct code_reader *reader, uint64_t address, struct code_
 		code_object_find(reader->object, address, &place->location, place->functions, CODE_INLINE_DEPTH_MAX);
 	if (!place->function_count)
 		return false;
-	const struct code_function *whole = whole_of(&place->location, address);
+	const struct code_function *whole = code_location_whole(&place->location, address);
 	struct decoder_code *code = open_code(reader, whole);
 	if (code)
 		decoder_code_instruction(code, address - whole->address, &place->instruction);
@@ -98,7 +90,7 @@ const struct code_function *code_reader_function(struct code_reader *reader, uin
 	if (!code_object_find(reader->object, address, &location, &function, 1))
 		return NULL;
 	*base = address - location.offset;
-	return whole_of(&location, address);
+	return code_location_whole(&location, address);
 }
 
 size_t code_reader_producers(struct code_reader *reader, uint64_t address, struct iaprof_producer *producers,
@@ -109,38 +101,12 @@ size_t code_reader_producers(struct code_reader *reader, uint64_t address, struc
 	*flags = IAPROF_PRODUCERS_INCOMPLETE;
 	if (!code_object_find(reader->object, address, &location, &function, 1))
 		return 0;
-	const struct code_function *whole = whole_of(&location, address);
+	const struct code_function *whole = code_location_whole(&location, address);
 	struct decoder_code *code = open_code(reader, whole);
 	if (!code)
 		return 0;
 	size_t count = decoder_code_producers(code, address - whole->address, producers, capacity, flags);
 	for (size_t i = 0; i < count && i < capacity; i++)
 		producers[i].offset += whole->address;
-	return count;
-}
-
-size_t code_place_frames(const struct code_place *place, uint64_t address, struct code_frame *frames)
-{
-	const struct code_frame common = { .offset = place->location.offset, .address = address };
-	size_t count = 0;
-	if (place->functions[0].file) {
-		frames[count] = common;
-		frames[count].name = place->functions[0].file;
-		frames[count++].kind = IAPROF_FRAME_DEVICE_SOURCE;
-	}
-	for (size_t i = 0; i < place->function_count; i++) {
-		const struct debug_frame *function = &place->functions[i];
-		frames[count] = common;
-		frames[count].name = function->name ? function->name : "[unknown]";
-		frames[count].file = function->file;
-		frames[count].line = function->line;
-		frames[count].kind = IAPROF_FRAME_DEVICE_FUNCTION;
-		frames[count++].flags = (i ? IAPROF_FRAME_INLINED : 0) | (function->name ? 0 : IAPROF_FRAME_UNKNOWN);
-	}
-	if (place->instruction.mnemonic) {
-		frames[count] = common;
-		frames[count].name = place->instruction.mnemonic;
-		frames[count++].kind = IAPROF_FRAME_DEVICE_INSTRUCTION;
-	}
 	return count;
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tells one image of device code from any other, all but surely: its size and two hashes of its bytes. */
+#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_IDENTITY_H
+#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_IDENTITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/hash.h"
+
+struct code_identity {
+	uint64_t size, hashes[2];
+};
+
+/* A larger image is refused; the largest libraries of GPU code have some 200 MiB for one product. */
+#define CODE_OBJECT_SIZE_MAX ((size_t)512 << 20)
+
+static inline struct code_identity code_identity_make(const void *bytes, size_t size)
+{
+	struct code_identity identity = { .size = size };
+	hash_fingerprint(bytes, size, identity.hashes);
+	return identity;
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sections and functions of a code object: see code_table.h. */
+#include "symbolizer/device/code_table.h"
+
+#include <string.h>
+
+void code_table_free(struct code_table *table)
+{
+	range_table_free(&table->ranges);
+	hash_index_free(&table->by_name);
+}
+
+static uint64_t name_hash(const char *name)
+{
+	return hash_bytes(name, strlen(name));
+}
+
+static uint64_t name_rehash(const void *context, uint32_t position)
+{
+	return name_hash(((const struct code_table *)context)->functions[position].name);
+}
+
+const struct code_function *code_table_function(const struct code_table *table, const char *name)
+{
+	for (struct hash_probe probe = hash_index_probe(&table->by_name, name_hash(name));
+	     hash_index_next(&table->by_name, &probe);)
+		if (strcmp(table->functions[probe.position].name, name) == 0)
+			return &table->functions[probe.position];
+	return NULL;
+}
+
+bool code_table_index(struct code_table *table)
+{
+	for (size_t i = 0; i < table->function_count; i++) {
+		const struct code_function *function = &table->functions[i];
+		if (!range_table_add(&table->ranges, function->address, function->address + function->size,
+				     (uint32_t)i))
+			return false;
+		if (!code_table_function(table, function->name) &&
+		    !hash_index_add(&table->by_name, name_hash(function->name), (uint32_t)i, name_rehash, table))
+			return false;
+	}
+	range_table_sort(&table->ranges);
+	range_table_link(&table->ranges);
+	return true;
+}
+
+bool code_table_find(const struct code_table *table, uint64_t address, struct code_location *location)
+{
+	const struct range *range = range_table_find(&table->ranges, address);
+	if (!range)
+		return false;
+	location->function = &table->functions[range->value];
+	uint32_t kernel = table->sections[location->function->section].kernel;
+	location->kernel = kernel == CODE_NONE ? NULL : &table->functions[kernel];
+	location->offset = address - (location->kernel ? location->kernel->address : location->function->address);
+	return true;
+}
+
+/* A kernel's waits may lead anywhere in it, so it is read as a whole; what is behind its end is read by itself. */
+const struct code_function *code_location_whole(const struct code_location *location, uint64_t address)
+{
+	const struct code_function *kernel = location->kernel;
+	return kernel && address >= kernel->address && address - kernel->address < kernel->size ? kernel
+												: location->function;
+}

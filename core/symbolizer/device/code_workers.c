@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The workers for device code: see code_workers.h. */
+#include "symbolizer/device/code_workers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "symbolizer/worker/worker_message.h"
+
+struct code_worker {
+	struct instance *decoder; /* NULL none */
+	struct worker_pool *pool;
+	ARRAY(char *) arguments; /* end with NULL */
+};
+
+struct code_workers {
+	struct decoders *decoders;
+	int (*serve)(void *context, int socket); /* NULL: children are processes */
+	ARRAY(struct code_worker) items;
+};
+
+struct code_workers *code_workers_new(struct decoders *decoders)
+{
+	struct code_workers *workers = calloc(1, sizeof *workers);
+	if (workers)
+		workers->decoders = decoders;
+	return workers;
+}
+
+struct code_workers *code_workers_new_in_threads(struct decoders *decoders, int (*serve)(void *context, int socket))
+{
+	struct code_workers *workers = code_workers_new(decoders);
+	if (workers)
+		workers->serve = serve;
+	return workers;
+}
+
+static void release(struct code_worker *worker)
+{
+	worker_pool_free(worker->pool);
+	for (size_t i = 0; i < worker->arguments.count; i++)
+		free(worker->arguments.items[i]);
+	array_free(&worker->arguments);
+}
+
+void code_workers_free(struct code_workers *workers)
+{
+	if (!workers)
+		return;
+	for (size_t i = 0; i < workers->items.count; i++)
+		release(&workers->items.items[i]);
+	array_free(&workers->items);
+	free(workers);
+}
+
+/* Takes the text over; NULL is a failure. */
+static bool add_argument(struct code_worker *worker, char *text)
+{
+	if (text && array_push(&worker->arguments, text))
+		return true;
+	free(text);
+	return false;
+}
+
+/* Its program, the plugin, and the plugin's options as the user gave them. */
+static bool make_arguments(struct code_worker *worker, const struct decoders *decoders)
+{
+	bool made = add_argument(worker, strdup(CODE_WORKER_PROGRAM));
+	if (worker->decoder) {
+		const struct instance_configuration *wanted = decoders_configuration(decoders, worker->decoder);
+		made = made && add_argument(worker, strdup(worker->decoder->plugin->path));
+		for (size_t i = 0; made && wanted && i < wanted->settings.count; i++) {
+			const struct setting *setting = &wanted->settings.items[i];
+			char *text;
+			if (asprintf(&text, "%s=%s", setting->key, setting->value) < 0)
+				text = NULL;
+			made = add_argument(worker, text);
+		}
+	}
+	return made && array_push(&worker->arguments, NULL);
+}
+
+struct worker_pool *code_workers_get(struct code_workers *workers, uint32_t machine)
+{
+	struct instance *decoder = workers->decoders ? decoders_find(workers->decoders, machine) : NULL;
+	for (size_t i = 0; i < workers->items.count; i++)
+		if (workers->items.items[i].decoder == decoder)
+			return workers->items.items[i].pool;
+	struct code_worker worker = { .decoder = decoder };
+	if (workers->serve)
+		worker.pool = worker_pool_new_in_threads(workers->serve, decoder);
+	else if (make_arguments(&worker, workers->decoders))
+		worker.pool = worker_pool_new(worker.arguments.items);
+	if (worker.pool && array_push(&workers->items, worker))
+		return worker.pool;
+	release(&worker);
+	return NULL;
+}
+
+uint64_t code_workers_cpu_time(const struct code_workers *workers)
+{
+	uint64_t time = 0;
+	for (size_t i = 0; i < workers->items.count; i++)
+		time += worker_pool_cpu_time(workers->items.items[i].pool);
+	return time;
+}
