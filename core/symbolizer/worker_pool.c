@@ -208,7 +208,7 @@ const char *worker_reason(int code)
 	case EBADMSG:
 		return "its reader sent something senseless";
 	case ENOENT:
-		return "iaprof-worker is not installed";
+		return "the program that would read it is not installed";
 	default:
 		return strerror(-code);
 	}

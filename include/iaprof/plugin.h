@@ -186,7 +186,9 @@ struct iaprof_plugin {
 
 	/*
 	 * Decoder: the first three all or none; code_producers may be NULL. Calls for one code come one at a time,
-	 * those for others from any thread meanwhile. They take a bounded time and have no side effects.
+	 * those for others from any thread meanwhile. They take a bounded time and have no side effects. Code that
+	 * others wrote is decoded in a process of its own, which has no rights: what a decoder reads of files, it reads
+	 * in configure(), which is called in iaprof and in that process, where log() shows nothing.
 	 *
 	 * code_open: gives *code, the decoder's own, for the calls below. Returns 0, or a negative errno for what
 	 * cannot be decoded at all; then *code is not used.

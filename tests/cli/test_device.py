@@ -8,6 +8,7 @@ import subprocess
 
 from harness import PLUGINS, SOURCE, USAGE, case, equal, iaprof, main, read, require, write
 
+FAILING_DECODER = os.path.join(PLUGINS, 'iaprof-failing-decoder.so')
 DEVICE_SOURCE = os.path.join(PLUGINS, 'iaprof-device-source.so')
 ZEBIN = os.path.join(SOURCE, 'tests/data/zebin')
 EVENTS = ['-k', 'csv:rows=events,output=events.csv,newline=lf,escape=no']
@@ -138,6 +139,38 @@ def decoders():
     iaprof(*run, '--decoder', 'intel-gt:genration=xe2').fails(USAGE, '--decoder: intel-gt: .*generation')
     iaprof(*run, '--decoder', 'csv').fails(USAGE, '"csv" is a sink, not a decoder')
     iaprof(*run, '--decoder', 'intel-gt', '--decoder', 'intel-gt.b').fails(USAGE, 'both for ELF machine 205')
+
+
+def decoded(options):
+    """A run with samples of one instruction, which the failing decoder was asked about; and its stacks."""
+    image = os.path.join(ZEBIN, 'bmg', 'transformer.bin')
+    outcome = iaprof('-d', '1s', '-s', f'{DEVICE_SOURCE}:image={image},kernel=_ZTS5scaleIfE,samples=20',
+                     '--decoder', f'{FAILING_DECODER}{options}', '-k', 'folded:output=out.folded')
+    outcome.completes('device: 0 rows, 210 samples: 210 matched, 0 ambiguous, 0 unmatched')
+    lines = read('out.folded').splitlines()
+    equal([line.rsplit(' ', 1)[1] for line in lines], ['210'], 'samples')
+    return outcome, lines[0]
+
+
+@case('what a decoder does to its process costs its image the lines, and nobody anything else', 'ends=segv')
+@case('what a decoder does to its process costs its image the lines, and nobody anything else', 'ends=abort')
+@case('what a decoder does to its process costs its image the lines, and nobody anything else', 'ends=exit')
+@case('what a decoder does to its process costs its image the lines, and nobody anything else', 'does=loops')
+@case('what a decoder does to its process costs its image the lines, and nobody anything else', 'does=hoards')
+def decoder_fails(options):
+    outcome, stack = decoded(f':{options}')
+    require(re.search(r';scale<float>_\[G\];reason 0_\[g\];0x0_\[g\] 210$', stack), stack)
+    require('transformer.cl' not in stack, stack)
+    equal(len(re.findall(r'warning: ignored \S*transformer\.bin: (its reader ended|takes too long)', outcome.err)), 1,
+          f'refusals: {outcome.err}')
+
+
+@case('a decoder opens and reaches nothing', 'names', 'named')
+@case('a decoder opens and reaches nothing', 'opens', 'EPERM')
+@case('a decoder opens and reaches nothing', 'connects', 'EPERM')
+def decoder_confined(deed, name):
+    _, stack = decoded(f':does={deed}')
+    require(f';scale<float>_[G];{name}_[g];reason 0' in stack, stack)
 
 
 if __name__ == '__main__':

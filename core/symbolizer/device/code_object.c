@@ -270,16 +270,6 @@ struct code_damage code_object_damage(const struct code_object *object)
 	return damage;
 }
 
-bool code_function_attribute(const struct code_function *function, const char *name, int64_t *value)
-{
-	for (size_t i = 0; i < function->attribute_count; i++)
-		if (strcmp(function->attributes[i].name, name) == 0) {
-			*value = function->attributes[i].value;
-			return true;
-		}
-	return false;
-}
-
 uint64_t code_object_section_place(const struct code_object *object, size_t section, uint64_t base, uint64_t alignment)
 {
 	for (size_t i = 0; i < section; i++)

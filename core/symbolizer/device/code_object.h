@@ -54,8 +54,6 @@ const struct code_function *code_object_functions(const struct code_object *obje
 /* The function with a name of the symbol table; NULL when there is none. Of several the first. */
 const struct code_function *code_object_function(const struct code_object *object, const char *name);
 struct code_damage code_object_damage(const struct code_object *object);
-/* A function's attribute; false when the compiler did not give it. */
-bool code_function_attribute(const struct code_function *function, const char *name, int64_t *value);
 
 /* Where a section is when all are loaded behind each other from base on, each at a multiple of alignment (> 0). */
 uint64_t code_object_section_place(const struct code_object *object, size_t section, uint64_t base, uint64_t alignment);

@@ -64,3 +64,13 @@ const struct code_function *code_location_whole(const struct code_location *loca
 	return kernel && address >= kernel->address && address - kernel->address < kernel->size ? kernel
 												: location->function;
 }
+
+bool code_function_attribute(const struct code_function *function, const char *name, int64_t *value)
+{
+	for (size_t i = 0; i < function->attribute_count; i++)
+		if (strcmp(function->attributes[i].name, name) == 0) {
+			*value = function->attributes[i].value;
+			return true;
+		}
+	return false;
+}

@@ -36,6 +36,9 @@ struct code_section {
 	uint32_t kernel;      /* position of the kernel that the section is of; CODE_NONE when it is of none */
 };
 
+/* A function's attribute; false when the compiler did not give it. */
+bool code_function_attribute(const struct code_function *function, const char *name, int64_t *value);
+
 /* Initialise with {0}, then set the two arrays, which stay their owner's. */
 struct code_table {
 	const struct code_section *sections;

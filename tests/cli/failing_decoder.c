@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A decoder that does what its options say when it is asked about an instruction: what its process survives, or not. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include <iaprof/plugin.h>
+
+#include "ending.h"
+
+enum deed { NAMES, LOOPS, HOARDS, OPENS, CONNECTS };
+static const char *const deeds[] = { "names", "loops", "hoards", "opens", "connects", NULL };
+
+#define HOARD_SIZE ((size_t)1 << 20)
+
+struct decoder {
+	uint64_t ends, does;
+};
+
+static const struct iaprof_option options[] = {
+	{ .name = "ends",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct decoder, ends),
+	  .choices = endings,
+	  .help = "how it ends the process" },
+	{ .name = "does",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct decoder, does),
+	  .choices = deeds,
+	  .help = "what it does beside naming the instruction" },
+};
+
+static int decode(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
+		  struct iaprof_instruction *instruction)
+{
+	const struct decoder *decoder = instance;
+	volatile uint64_t turns = 0;
+	(void)host, (void)code;
+	if (offset >= code_size)
+		return -EINVAL;
+	end_process(decoder->ends);
+	while (decoder->does == LOOPS)
+		turns++;
+	while (decoder->does == HOARDS)
+		memset(malloc(HOARD_SIZE), 1, HOARD_SIZE); /* until there is none */
+	errno = 0;
+	if (decoder->does == OPENS && open("/proc/self/status", O_RDONLY) >= 0)
+		errno = EEXIST;
+	if (decoder->does == CONNECTS && socket(AF_INET, SOCK_STREAM, 0) >= 0)
+		errno = EEXIST;
+	*instruction = (struct iaprof_instruction){ .size = 1, .mnemonic = errno ? strerrorname_np(errno) : "named" };
+	return 0;
+}
+
+static const struct iaprof_plugin plugin = {
+	.abi_version = IAPROF_ABI_VERSION,
+	.size = sizeof plugin,
+	.schema_version = IAPROF_SCHEMA_VERSION,
+	.kind = IAPROF_PLUGIN_DECODER,
+	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
+	.option_size = sizeof(struct iaprof_option),
+	.name = "failing-decoder",
+	.description = "fails as it is told",
+	.options = options,
+	.option_count = sizeof options / sizeof *options,
+	.instance_size = sizeof(struct decoder),
+	.machine = 205,
+	.decode = decode,
+};
+IAPROF_REGISTER_PLUGIN(plugin)
