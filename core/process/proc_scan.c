@@ -60,6 +60,18 @@ bool proc_has_ended(uint32_t pid)
 	return result == -ENOENT || result == -ESRCH || (!result && status_has_ended(&status));
 }
 
+int proc_user(uint32_t pid, uint32_t *user)
+{
+	char text[STATUS_SIZE];
+	CLEANUP_CLOSE int descriptor = proc_open(pid, "status");
+	ssize_t size = descriptor < 0 ? -1 : read(descriptor, text, sizeof text - 1);
+	if (size < 0)
+		return -errno;
+	text[size] = '\0';
+	const char *line = strstr(text, "\nUid:"); /* the name before it has no newline: it is shown as \n */
+	return line && sscanf(line, "\nUid: %*u %u", user) == 1 ? 0 : -EINVAL;
+}
+
 /*
  * /proc/PID/maps has paths as seen from our root, events have them as seen from the process's: for a chroot the
  * difference is the path of its root, which is taken off.

@@ -16,4 +16,10 @@ int proc_scan(struct sideband_writer *writer, struct live_processes *live, const
 /* Whether a process has no running thread any more, as /proc has it now. */
 bool proc_has_ended(uint32_t pid);
 
+/*
+ * The effective user id of a process, as /proc has it now: also of one that hides its owner there (PR_SET_DUMPABLE of
+ * prctl(2)). Returns 0 or a negative errno.
+ */
+int proc_user(uint32_t pid, uint32_t *user);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "bus/bus.h"
+#include "process/proc_scan.h"
 #include "profile/loaded_code.h"
 #include "profile/value_table.h"
 #include "symbolizer/device/code_index.h"
@@ -156,12 +157,16 @@ uint64_t device_code_device(const struct device_code *code, uint16_t source, uin
 	return 0;
 }
 
-/* Whose image it is. Nobody is trusted for a program that nobody knows. */
+/* Whose image it is: a program's start may be heard of after its loads. Nobody is trusted for one that is unknown. */
 static struct file_identity owner_of(const struct device_code *code, uint32_t pid, uint64_t time)
 {
+	struct file_identity owner = { 0 };
 	const struct process *process = process_table_find(code->options.processes, pid, time);
-	return (struct file_identity){ .owner = process ? process->user : 0,
-				       .mode = process ? 0 : BUDGET_NEVER_TRUSTED };
+	if (!proc_user(pid, &owner.owner))
+		return owner;
+	owner.owner = process ? process->user : 0;
+	owner.mode = process ? 0 : BUDGET_NEVER_TRUSTED;
+	return owner;
 }
 
 void device_code_take_code_object(struct device_code *code, const struct iaprof_record_code_object *record)
