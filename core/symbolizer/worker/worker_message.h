@@ -164,7 +164,7 @@ struct worker_find_places {
 };
 
 /* What is asked next is mostly behind what was asked last. */
-#define WORKER_PLACES_MAX 256
+#define WORKER_PLACES_MAX 64
 #define WORKER_PRODUCERS_MAX 64
 
 /*
