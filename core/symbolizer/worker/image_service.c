@@ -35,18 +35,6 @@ static int find_file(void *context, enum debug_file_kind kind, const void *key, 
 	return descriptor < 0 ? -ENOENT : descriptor;
 }
 
-/* Addresses are found by the ranges; the functions' names are behind each other, ended by a NUL. */
-static size_t names_size(const struct symbol_table *symbols)
-{
-	size_t size = 0;
-	for (size_t i = 0; i < symbols->ranges.count; i++) {
-		size_t end =
-			symbols->ranges.items[i].value + strlen(symbols->names + symbols->ranges.items[i].value) + 1;
-		size = end > size ? end : size;
-	}
-	return size;
-}
-
 static int send_image(int socket, int code, const struct image *image)
 {
 	static const struct range_table no_units;
@@ -58,7 +46,7 @@ static int send_image(int socket, int code, const struct image *image)
 	answer.damage = image->damage;
 	answer.segment_count = (uint32_t)image->segments.count;
 	answer.range_count = (uint32_t)image->symbols.ranges.count;
-	answer.names_size = (uint32_t)names_size(&image->symbols);
+	answer.names_size = (uint32_t)image->symbols.names_size;
 	answer.unit_count = image->debug_info ? (uint32_t)debug_info_unit_count(image->debug_info) : 0;
 	answer.unit_range_count = (uint32_t)units->count;
 	answer.build_id_size = image->build_id_size;
