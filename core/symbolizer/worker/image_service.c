@@ -51,7 +51,6 @@ static int send_image(int socket, int code, const struct image *image)
 	answer.unit_range_count = (uint32_t)units->count;
 	answer.build_id_size = image->build_id_size;
 	memcpy(answer.build_id, image->build_id, sizeof answer.build_id);
-	answer.memory = serve_memory();
 	parts[1] = (struct iovec){ image->segments.items, image->segments.count * sizeof *image->segments.items };
 	parts[2] = (struct iovec){ image->symbols.ranges.items, answer.range_count * sizeof(struct range) };
 	parts[3] = (struct iovec){ image->symbols.names, answer.names_size };
@@ -135,7 +134,6 @@ static int send_unit(int socket, const struct debug_unit *unit)
 		answer.scope_count = (uint32_t)unit->scopes.count;
 		answer.range_count = (uint32_t)unit->ranges.count;
 		answer.text_size = (uint32_t)text.bytes.count;
-		answer.memory = serve_memory();
 		parts[1] = (struct iovec){ unit->rows.items, unit->rows.count * sizeof *unit->rows.items };
 		parts[2] = (struct iovec){ files, unit->files.count * sizeof *files };
 		parts[3] = (struct iovec){ scopes, unit->scopes.count * sizeof *scopes };
