@@ -4,6 +4,7 @@
  * ends those that iaprof gave up; it reads nothing that others wrote.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,8 +83,20 @@ static int answer(struct worker *worker, const struct channel_header *header, in
 	return channel_send(HELPER_SOCKET, WORKER_SPAWNED, &part, 1, -1, UINT64_MAX);
 }
 
+/*
+ * A child reads a file and ends: giving memory back in between and getting it again took a fifth of its time. Tables
+ * above 4 MiB stay outside of the heap, where they grow without a copy.
+ */
+static void keep_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 4 << 20);
+	mallopt(M_TRIM_THRESHOLD, 256 << 20);
+	mallopt(M_TOP_PAD, 1 << 20);
+}
+
 int main(void)
 {
+	keep_memory();
 	struct worker worker = { .prepared = confinement_prepare() };
 	/* A child that was taken over has no terminal: standard input is /dev/null. */
 	bool has_terminal = !CONFINEMENT_HAS_SANITIZER && dup2(STDIN_FILENO, STDERR_FILENO) < 0;
