@@ -155,10 +155,11 @@ static uint64_t contents_size(const struct worker_image *head)
 	       head->names_size + head->unit_range_count * sizeof(struct range);
 }
 
+/* A unit covers some range: what is kept for each is bounded by what was sent. */
 static bool is_sane(const struct worker_image *head, uint64_t rest)
 {
 	return head->segment_count <= SEGMENT_COUNT_MAX && head->range_count <= COUNT_MAX &&
-	       head->unit_count <= COUNT_MAX && head->unit_range_count <= COUNT_MAX &&
+	       head->unit_count <= head->unit_range_count && head->unit_range_count <= COUNT_MAX &&
 	       head->build_id_size <= IAPROF_MODULE_BUILD_ID_SIZE_MAX && rest == contents_size(head);
 }
 
@@ -168,7 +169,6 @@ static bool reserve_contents(struct remote_image *image, const struct worker_ima
 	image->symbols.names = malloc((size_t)head->names_size + 1);
 	image->symbols.names_size = head->names_size;
 	image->units.items = calloc((size_t)head->unit_count + 1, sizeof *image->units.items);
-	image->units.count = head->unit_count;
 	if (!image->symbols.names || !image->units.items || !array_reserve(&image->segments, head->segment_count + 1))
 		return false;
 	image->segments.count = head->segment_count;
@@ -195,6 +195,7 @@ static int receive_contents(struct remote_image *image, const struct remote_read
 		code = remote_check_ranges(&image->unit_ranges, head->unit_count);
 	if (code)
 		return code;
+	image->units.count = head->unit_count;
 	image->damage = head->damage;
 	image->build_id_size = head->build_id_size;
 	memcpy(image->build_id, head->build_id, sizeof image->build_id);
