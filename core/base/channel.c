@@ -127,18 +127,15 @@ static int detach(struct msghdr *message)
 	return found;
 }
 
-/* Receives up to size bytes, and the descriptor that came with them unless descriptor is NULL. */
-static ssize_t receive_some(int socket, void *bytes, size_t size, int *descriptor, uint64_t deadline)
+/* Receives a part of the message, and the descriptor that came with it unless descriptor is NULL. */
+static ssize_t receive_some(int socket, struct msghdr *message, int *descriptor, uint64_t deadline)
 {
+	/* Waits in poll(): recvmsg() would wake up each time that the other end reads what was sent before. */
 	for (;;) {
 		union descriptor_control control;
-		struct iovec part = { .iov_base = bytes, .iov_len = size };
-		struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-		if (descriptor) {
-			message.msg_control = control.bytes;
-			message.msg_controllen = sizeof control.bytes;
-		}
-		ssize_t received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		message->msg_control = descriptor ? control.bytes : NULL;
+		message->msg_controllen = descriptor ? sizeof control.bytes : 0;
+		ssize_t received = recvmsg(socket, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		if (received < 0 && errno == EINTR)
 			continue;
 		if (received < 0 && has_to_wait()) {
@@ -150,30 +147,41 @@ static ssize_t receive_some(int socket, void *bytes, size_t size, int *descripto
 		if (received < 0)
 			return errno == ECONNRESET ? -EPIPE : -errno;
 		if (received && descriptor)
-			*descriptor = detach(&message);
+			*descriptor = detach(message);
 		return received ? received : -EPIPE;
 	}
 }
 
-int channel_read(int socket, void *bytes, size_t size, uint64_t deadline)
+/* Fills all parts; the descriptor that came with the first byte is stored unless descriptor is NULL. */
+static int receive_parts(int socket, struct msghdr *message, int *descriptor, uint64_t deadline)
 {
-	for (char *next = bytes; size;) {
-		ssize_t received = receive_some(socket, next, size, NULL, deadline);
+	for (advance(message, 0); message->msg_iovlen; descriptor = NULL) {
+		ssize_t received = receive_some(socket, message, descriptor, deadline);
 		if (received < 0)
 			return (int)received;
-		next += received;
-		size -= (size_t)received;
+		advance(message, (size_t)received);
 	}
 	return 0;
 }
 
+int channel_read_parts(int socket, struct iovec *parts, size_t count, uint64_t deadline)
+{
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = count };
+	return receive_parts(socket, &message, NULL, deadline);
+}
+
+int channel_read(int socket, void *bytes, size_t size, uint64_t deadline)
+{
+	struct iovec part = { .iov_base = bytes, .iov_len = size };
+	return channel_read_parts(socket, &part, 1, deadline);
+}
+
 int channel_receive(int socket, struct channel_header *header, int *descriptor, uint64_t deadline)
 {
+	struct iovec part = { .iov_base = header, .iov_len = sizeof *header };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 	*descriptor = -1;
-	ssize_t received = receive_some(socket, header, sizeof *header, descriptor, deadline);
-	if (received < 0)
-		return (int)received;
-	int result = channel_read(socket, (char *)header + received, sizeof *header - (size_t)received, deadline);
+	int result = receive_parts(socket, &message, descriptor, deadline);
 	if (result && *descriptor >= 0) {
 		close(*descriptor);
 		*descriptor = -1;
@@ -184,17 +192,18 @@ int channel_receive(int socket, struct channel_header *header, int *descriptor, 
 int channel_ask(int socket, uint32_t type, const struct iovec *parts, size_t count, int descriptor,
 		struct channel_answer *answer, uint64_t deadline)
 {
-	struct channel_header header;
+	struct channel_header header = { 0 };
+	struct iovec expected[] = { { .iov_base = &header, .iov_len = sizeof header },
+				    { .iov_base = answer->head, .iov_len = answer->head_size } };
+	struct msghdr message = { .msg_iov = expected, .msg_iovlen = 2 };
 	int unexpected = -1;
 	int code = channel_send(socket, type, parts, count, descriptor, deadline);
 	if (!code)
-		code = channel_receive(socket, &header, &unexpected, deadline);
+		code = receive_parts(socket, &message, &unexpected, deadline);
 	if (unexpected >= 0)
 		close(unexpected);
 	if (!code && (header.type != answer->type || header.size < answer->head_size))
 		code = -EPROTO;
-	if (code)
-		return code;
-	answer->rest = header.size - answer->head_size;
-	return channel_read(socket, answer->head, answer->head_size, deadline);
+	answer->rest = code ? 0 : header.size - answer->head_size;
+	return code;
 }

@@ -31,6 +31,8 @@ int channel_send(int socket, uint32_t type, const struct iovec *parts, size_t co
 int channel_receive(int socket, struct channel_header *header, int *descriptor, uint64_t deadline);
 /* Reads exactly size bytes of the message at hand. */
 int channel_read(int socket, void *bytes, size_t size, uint64_t deadline);
+/* Reads the next bytes of the message into all parts, whose pointers and sizes change meanwhile. */
+int channel_read_parts(int socket, struct iovec *parts, size_t count, uint64_t deadline);
 
 /* An answer that is expected: a message of this type, without a descriptor, that begins with a struct. */
 struct channel_answer {

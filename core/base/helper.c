@@ -101,7 +101,8 @@ static int spawn(pid_t *pid, const char *path, char *const *arguments, int socke
 		library_path = NULL;
 		return -ENOMEM;
 	}
-	char *const environment[] = { library_path, NULL };
+	/* Huge pages where the machine lets programs ask for them: a worker's memory is new for each file. */
+	char *const environment[] = { "GLIBC_TUNABLES=glibc.malloc.hugetlb=1", library_path, NULL };
 	int code = posix_spawn_file_actions_init(&actions);
 	if (code)
 		return -code;

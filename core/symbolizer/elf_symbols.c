@@ -76,18 +76,26 @@ int elf_symbol_reader_open(struct elf_symbol_reader *reader, const struct elf_fi
 	/* A table that does not end in a NUL is cut after its last one. */
 	const char *last_end = memrchr(names->d_buf, '\0', names->d_size);
 	size_t names_size = last_end ? (size_t)(last_end - (const char *)names->d_buf) : 0;
-	*reader = (struct elf_symbol_reader){ .symbols = symbols,
-					      .names = names,
-					      .names_size = names_size,
-					      .count = symbols->d_size /
-						       gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT) };
+	*reader = (struct elf_symbol_reader){
+		.symbols = symbols,
+		.names = names,
+		.names_size = names_size,
+		.is_64 = symbols->d_type == ELF_T_SYM && gelf_getclass(file->elf) == ELFCLASS64,
+		.count = symbols->d_size / gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT)
+	};
 	return 1;
 }
 
 const char *elf_symbol_reader_get(const struct elf_symbol_reader *reader, size_t position, GElf_Sym *symbol)
 {
-	if (position >= reader->count || position > INT32_MAX || !gelf_getsym(reader->symbols, (int)position, symbol) ||
-	    symbol->st_name >= reader->names_size)
+	if (position >= reader->count || position > INT32_MAX)
+		return NULL;
+	/* gelf_getsym() takes a lock for each one. */
+	if (reader->is_64)
+		memcpy(symbol, (const char *)reader->symbols->d_buf + position * sizeof *symbol, sizeof *symbol);
+	else if (!gelf_getsym(reader->symbols, (int)position, symbol))
+		return NULL;
+	if (symbol->st_name >= reader->names_size)
 		return NULL;
 	return (const char *)reader->names->d_buf + symbol->st_name;
 }

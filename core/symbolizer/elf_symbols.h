@@ -9,6 +9,7 @@
 /* The entries of one symbol table. */
 struct elf_symbol_reader {
 	Elf_Data *symbols, *names;
+	bool is_64;        /* symbols are Elf64_Sym, in host byte order */
 	size_t names_size; /* up to the last NUL */
 	size_t count;      /* entries, the empty one at 0 included */
 };

@@ -155,41 +155,46 @@ static uint64_t contents_size(const struct worker_image *head)
 	       head->names_size + head->unit_range_count * sizeof(struct range);
 }
 
+/* A unit covers some range: what is kept for each is bounded by what was sent. */
 static bool is_sane(const struct worker_image *head, uint64_t rest)
 {
 	return head->segment_count <= SEGMENT_COUNT_MAX && head->range_count <= COUNT_MAX &&
-	       head->unit_count <= COUNT_MAX && head->unit_range_count <= COUNT_MAX &&
+	       head->unit_count <= head->unit_range_count && head->unit_range_count <= COUNT_MAX &&
 	       head->build_id_size <= IAPROF_MODULE_BUILD_ID_SIZE_MAX && rest == contents_size(head);
 }
 
-static int receive_segments(struct remote_image *image, const struct remote_reader *reader, uint32_t count)
+/* Makes room for the tables of an image. False when out of memory. */
+static bool reserve_contents(struct remote_image *image, const struct worker_image *head)
 {
-	if (!array_reserve(&image->segments, count + 1))
-		return -ENOMEM;
-	image->segments.count = count;
-	for (uint32_t i = 0; i < count; i++)
-		image->segments.items[i] = (struct elf_segment){ 0 };
-	return channel_read(reader->socket, image->segments.items, count * sizeof *image->segments.items,
-			    reader->deadline);
+	image->symbols.names = malloc((size_t)head->names_size + 1);
+	image->symbols.names_size = head->names_size;
+	image->units.items = calloc((size_t)head->unit_count + 1, sizeof *image->units.items);
+	if (!image->symbols.names || !image->units.items || !array_reserve(&image->segments, head->segment_count + 1))
+		return false;
+	image->segments.count = head->segment_count;
+	return remote_reserve_ranges(&image->symbols.ranges, head->range_count) &&
+	       remote_reserve_ranges(&image->unit_ranges, head->unit_range_count);
 }
 
 /* The tables of an image. Those of a reader that is started again are known, and read over. */
 static int receive_contents(struct remote_image *image, const struct remote_reader *reader,
 			    const struct worker_image *head)
 {
-	int code = receive_segments(image, reader, head->segment_count);
+	if (!reserve_contents(image, head))
+		return -ENOMEM;
+	struct iovec parts[] = { { image->segments.items, head->segment_count * sizeof *image->segments.items },
+				 { image->symbols.ranges.items, head->range_count * sizeof(struct range) },
+				 { image->symbols.names, head->names_size },
+				 { image->unit_ranges.items, head->unit_range_count * sizeof(struct range) } };
+	int code = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, reader->deadline);
+	if (!code && head->names_size && image->symbols.names[head->names_size - 1])
+		code = -EBADMSG;
 	if (!code)
-		code = remote_read_ranges(reader, &image->symbols.ranges, head->range_count, head->names_size);
+		code = remote_check_ranges(&image->symbols.ranges, head->names_size);
 	if (!code)
-		code = remote_read_text(reader, &image->symbols.names, head->names_size);
-	if (!code)
-		code = remote_read_ranges(reader, &image->unit_ranges, head->unit_range_count, head->unit_count);
-	if (!code && !array_reserve(&image->units, head->unit_count + 1))
-		code = -ENOMEM;
+		code = remote_check_ranges(&image->unit_ranges, head->unit_count);
 	if (code)
 		return code;
-	for (uint32_t i = 0; i < head->unit_count; i++)
-		image->units.items[i] = (struct remote_unit){ 0 };
 	image->units.count = head->unit_count;
 	image->damage = head->damage;
 	image->build_id_size = head->build_id_size;

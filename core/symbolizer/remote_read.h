@@ -3,6 +3,7 @@
 #ifndef IAPROF_CORE_SYMBOLIZER_REMOTE_READ_H
 #define IAPROF_CORE_SYMBOLIZER_REMOTE_READ_H
 
+#include <stdbool.h>
 #include "symbolizer/debug_unit.h"
 #include "symbolizer/range_table.h"
 #include "symbolizer/symbol_table.h"
@@ -14,12 +15,15 @@ struct remote_reader {
 	uint64_t deadline;
 };
 
-/* They return 0, -EBADMSG for contents that cannot be, -ENOMEM, or what channel_read() returns. */
-int remote_read_ranges(const struct remote_reader *reader, struct range_table *table, uint32_t count,
-		       uint32_t value_limit);
-int remote_read_text(const struct remote_reader *reader, char **text, uint32_t size);
-/* Reads so many bytes and forgets them. */
+/* Reads so many bytes and forgets them. Returns as channel_read(). */
 int remote_read_over(const struct remote_reader *reader, uint64_t size);
+
+/* Makes room for a table that is read next. False when out of memory. */
+bool remote_reserve_ranges(struct range_table *table, uint32_t count);
+/* Checks a table that was read and links it. Returns 0 or -EBADMSG. */
+int remote_check_ranges(struct range_table *table, uint32_t value_limit);
+
+/* Reads the contents of a unit. Returns 0, -EBADMSG for contents that cannot be, -ENOMEM, or as channel_read(). */
 int remote_read_unit(const struct remote_reader *reader, const struct worker_unit_lines *head, struct debug_unit *unit);
 
 #endif

@@ -22,8 +22,10 @@ bool symbol_builder_add(struct symbol_builder *builder, const char *name, uint64
 			uint64_t limit, enum symbol_rank rank)
 {
 	uint64_t end = size > UINT64_MAX - address ? UINT64_MAX : address + size;
-	struct symbol_candidate candidate = { .name = name, .limit = limit, .rank = rank };
-	if (builder->candidates.count >= RANGE_NONE || !array_push(&builder->candidates, candidate))
+	size_t length = strlen(name);
+	struct symbol_candidate candidate = { .name = name, .limit = limit, .rank = rank, .length = (uint32_t)length };
+	if (length >= UINT32_MAX || builder->candidates.count >= RANGE_NONE ||
+	    !array_push(&builder->candidates, candidate))
 		return false;
 	return range_table_add(&builder->ranges, address, end, (uint32_t)(builder->candidates.count - 1));
 }
@@ -43,7 +45,7 @@ static bool is_better(const struct symbol_builder *builder, const struct range *
 	size_t left_underscores = strspn(left->name, "_"), right_underscores = strspn(right->name, "_");
 	if (left_underscores != right_underscores)
 		return left_underscores < right_underscores;
-	return strlen(left->name) > strlen(right->name);
+	return left->length > right->length;
 }
 
 /* Keeps one symbol for each address, in the sorted array. */
@@ -86,7 +88,7 @@ static bool pack_names(struct symbol_builder *builder, struct symbol_table *tabl
 {
 	size_t size = 0;
 	for (size_t i = 0; i < builder->ranges.count; i++)
-		size += strlen(builder->candidates.items[builder->ranges.items[i].value].name) + 1;
+		size += (size_t)builder->candidates.items[builder->ranges.items[i].value].length + 1;
 	if (size > UINT32_MAX)
 		return false;
 	table->names = malloc(size ? size : 1);
@@ -95,12 +97,12 @@ static bool pack_names(struct symbol_builder *builder, struct symbol_table *tabl
 	size_t next = 0;
 	for (size_t i = 0; i < builder->ranges.count; i++) {
 		struct range *range = &builder->ranges.items[i];
-		const char *name = builder->candidates.items[range->value].name;
-		size_t length = strlen(name) + 1;
-		memcpy(table->names + next, name, length);
+		const struct symbol_candidate *candidate = &builder->candidates.items[range->value];
+		memcpy(table->names + next, candidate->name, (size_t)candidate->length + 1);
 		range->value = (uint32_t)next;
-		next += length;
+		next += (size_t)candidate->length + 1;
 	}
+	table->names_size = size;
 	table->ranges = builder->ranges;
 	builder->ranges = (struct range_table){ 0 };
 	range_table_link(&table->ranges);

@@ -15,6 +15,7 @@ struct symbol_candidate {
 	const char *name; /* somebody's, until symbol_builder_finish() */
 	uint64_t limit;   /* where a symbol without a size ends at the latest */
 	enum symbol_rank rank;
+	uint32_t length; /* of the name */
 };
 
 /* Initialise with {0}. */
@@ -27,6 +28,7 @@ struct symbol_builder {
 struct symbol_table {
 	struct range_table ranges; /* value: where in names */
 	char *names;
+	size_t names_size; /* bytes, the NUL of each name included */
 };
 
 /*

@@ -66,17 +66,15 @@ static bool is_text(const struct texts *texts, uint32_t number)
 	return number <= texts->count;
 }
 
-/* The texts at the end of a message, each kept once. */
-static int read_texts(struct remote_code *code, const struct remote_reader *reader, uint32_t count, uint32_t size,
-		      struct texts *texts)
+/* Keeps the texts of a message, size bytes that were sent, each once. */
+static int keep_texts(struct remote_code *code, const char *joined, uint32_t count, uint32_t size, struct texts *texts)
 {
-	CLEANUP_FREE char *joined = NULL;
+	if (size && joined[size - 1])
+		return -EBADMSG;
 	texts->items = calloc((size_t)count + 1, sizeof *texts->items);
 	if (!texts->items)
 		return -ENOMEM;
-	int result = remote_read_text(reader, &joined, size);
-	const char *at = joined;
-	for (; !result && texts->count < count; texts->count++) {
+	for (const char *at = joined; texts->count < count; texts->count++) {
 		if (at == joined + size)
 			return -EBADMSG;
 		size_t length = strlen(at); /* the last byte is 0 */
@@ -85,7 +83,7 @@ static int read_texts(struct remote_code *code, const struct remote_reader *read
 			return -ENOMEM;
 		at += length + 1;
 	}
-	return result;
+	return 0;
 }
 
 static int take(struct remote_code *code, uint64_t bytes)
@@ -150,6 +148,7 @@ struct sent_tables {
 	struct worker_section *sections;
 	struct worker_code_function *functions;
 	struct worker_attribute *attributes;
+	char *texts;
 };
 
 static void sent_tables_free(struct sent_tables *sent)
@@ -157,13 +156,13 @@ static void sent_tables_free(struct sent_tables *sent)
 	free(sent->sections);
 	free(sent->functions);
 	free(sent->attributes);
+	free(sent->texts);
 }
 
-static int read_items(const struct remote_reader *reader, void *items, uint32_t count, size_t size)
+/* Room for a part of a message; base NULL: out of memory. */
+static struct iovec make_part(uint32_t count, size_t size)
 {
-	void *read = calloc((size_t)count + 1, size);
-	*(void **)items = read;
-	return read ? channel_read(reader->socket, read, count * size, reader->deadline) : -ENOMEM;
+	return (struct iovec){ .iov_base = calloc((size_t)count + 1, size), .iov_len = count * size };
 }
 
 static bool add_section(struct remote_code *code, const struct worker_code *head, const struct worker_section *sent,
@@ -233,15 +232,18 @@ static int take_tables(struct remote_code *code, const struct worker_code *head,
 
 static int read_tables(struct remote_code *code, const struct remote_reader *reader, const struct worker_code *head)
 {
-	CLEANUP(sent_tables_free) struct sent_tables sent = { 0 };
+	struct iovec parts[] = { make_part(head->section_count, sizeof(struct worker_section)),
+				 make_part(head->function_count, sizeof(struct worker_code_function)),
+				 make_part(head->attribute_count, sizeof(struct worker_attribute)),
+				 make_part(head->text_size, 1) };
+	CLEANUP(sent_tables_free)
+	struct sent_tables sent = { parts[0].iov_base, parts[1].iov_base, parts[2].iov_base, parts[3].iov_base };
 	CLEANUP(texts_free) struct texts texts = { 0 };
-	int result = read_items(reader, &sent.sections, head->section_count, sizeof *sent.sections);
+	if (!sent.sections || !sent.functions || !sent.attributes || !sent.texts)
+		return -ENOMEM;
+	int result = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, reader->deadline);
 	if (!result)
-		result = read_items(reader, &sent.functions, head->function_count, sizeof *sent.functions);
-	if (!result)
-		result = read_items(reader, &sent.attributes, head->attribute_count, sizeof *sent.attributes);
-	if (!result)
-		result = read_texts(code, reader, head->text_count, head->text_size, &texts);
+		result = keep_texts(code, sent.texts, head->text_count, head->text_size, &texts);
 	return result ? result : take_tables(code, head, &sent, &texts);
 }
 
@@ -339,6 +341,7 @@ struct sent_places {
 	struct worker_place *places;
 	struct worker_frame *frames;
 	struct iaprof_producer *producers;
+	char *texts;
 };
 
 static void sent_places_free(struct sent_places *sent)
@@ -346,6 +349,7 @@ static void sent_places_free(struct sent_places *sent)
 	free(sent->places);
 	free(sent->frames);
 	free(sent->producers);
+	free(sent->texts);
 }
 
 static bool are_sane(const struct worker_places *head, uint64_t rest)
@@ -445,10 +449,28 @@ static int keep_places(struct remote_code *code, const struct worker_places *hea
 	return kept ? 0 : -ENOMEM;
 }
 
+static int read_places(struct remote_code *code, const struct remote_reader *reader, const struct worker_places *head,
+		       uint64_t address)
+{
+	struct iovec parts[] = { make_part(head->place_count, sizeof(struct worker_place)),
+				 make_part(head->frame_count, sizeof(struct worker_frame)),
+				 make_part(head->producer_count, sizeof(struct iaprof_producer)),
+				 make_part(head->text_size, 1) };
+	CLEANUP(sent_places_free)
+	struct sent_places sent = { parts[0].iov_base, parts[1].iov_base, parts[2].iov_base, parts[3].iov_base };
+	CLEANUP(texts_free) struct texts texts = { 0 };
+	if (!sent.places || !sent.frames || !sent.producers || !sent.texts)
+		return -ENOMEM;
+	int result = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, reader->deadline);
+	if (!result)
+		result = keep_texts(code, sent.texts, head->text_count, head->text_size, &texts);
+	if (!result && !are_sound(head, &sent, &texts, address))
+		result = -EBADMSG;
+	return result ? result : keep_places(code, head, &sent, &texts);
+}
+
 static int ask(struct remote_code *code, const struct remote_reader *reader, uint64_t address)
 {
-	CLEANUP(sent_places_free) struct sent_places sent = { 0 };
-	CLEANUP(texts_free) struct texts texts = { 0 };
 	struct worker_find_places request = { .address = address };
 	struct iovec part = { &request, sizeof request };
 	struct worker_places head;
@@ -458,17 +480,7 @@ static int ask(struct remote_code *code, const struct remote_reader *reader, uin
 		result = -EBADMSG;
 	if (!result)
 		result = take(code, 2 * answer.rest);
-	if (!result)
-		result = read_items(reader, &sent.places, head.place_count, sizeof *sent.places);
-	if (!result)
-		result = read_items(reader, &sent.frames, head.frame_count, sizeof *sent.frames);
-	if (!result)
-		result = read_items(reader, &sent.producers, head.producer_count, sizeof *sent.producers);
-	if (!result)
-		result = read_texts(code, reader, head.text_count, head.text_size, &texts);
-	if (!result && !are_sound(&head, &sent, &texts, address))
-		result = -EBADMSG;
-	return result ? result : keep_places(code, &head, &sent, &texts);
+	return result ? result : read_places(code, reader, &head, address);
 }
 
 /* Learns what is at an address. An image that cannot be read any more is not tried for each of them. */

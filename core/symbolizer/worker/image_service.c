@@ -35,18 +35,6 @@ static int find_file(void *context, enum debug_file_kind kind, const void *key, 
 	return descriptor < 0 ? -ENOENT : descriptor;
 }
 
-/* Addresses are found by the ranges; the functions' names are behind each other, ended by a NUL. */
-static size_t names_size(const struct symbol_table *symbols)
-{
-	size_t size = 0;
-	for (size_t i = 0; i < symbols->ranges.count; i++) {
-		size_t end =
-			symbols->ranges.items[i].value + strlen(symbols->names + symbols->ranges.items[i].value) + 1;
-		size = end > size ? end : size;
-	}
-	return size;
-}
-
 static int send_image(int socket, int code, const struct image *image)
 {
 	static const struct range_table no_units;
@@ -58,12 +46,11 @@ static int send_image(int socket, int code, const struct image *image)
 	answer.damage = image->damage;
 	answer.segment_count = (uint32_t)image->segments.count;
 	answer.range_count = (uint32_t)image->symbols.ranges.count;
-	answer.names_size = (uint32_t)names_size(&image->symbols);
+	answer.names_size = (uint32_t)image->symbols.names_size;
 	answer.unit_count = image->debug_info ? (uint32_t)debug_info_unit_count(image->debug_info) : 0;
 	answer.unit_range_count = (uint32_t)units->count;
 	answer.build_id_size = image->build_id_size;
 	memcpy(answer.build_id, image->build_id, sizeof answer.build_id);
-	answer.memory = serve_memory();
 	parts[1] = (struct iovec){ image->segments.items, image->segments.count * sizeof *image->segments.items };
 	parts[2] = (struct iovec){ image->symbols.ranges.items, answer.range_count * sizeof(struct range) };
 	parts[3] = (struct iovec){ image->symbols.names, answer.names_size };
@@ -147,7 +134,6 @@ static int send_unit(int socket, const struct debug_unit *unit)
 		answer.scope_count = (uint32_t)unit->scopes.count;
 		answer.range_count = (uint32_t)unit->ranges.count;
 		answer.text_size = (uint32_t)text.bytes.count;
-		answer.memory = serve_memory();
 		parts[1] = (struct iovec){ unit->rows.items, unit->rows.count * sizeof *unit->rows.items };
 		parts[2] = (struct iovec){ files, unit->files.count * sizeof *files };
 		parts[3] = (struct iovec){ scopes, unit->scopes.count * sizeof *scopes };

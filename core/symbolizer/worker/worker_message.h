@@ -79,8 +79,6 @@ struct worker_image {
 	uint32_t unit_count, unit_range_count;
 	uint32_t build_id_size;
 	uint8_t build_id[IAPROF_MODULE_BUILD_ID_SIZE_MAX];
-	uint32_t reserved;
-	uint64_t memory; /* bytes that the child keeps */
 };
 
 /* UNIT */
@@ -93,7 +91,6 @@ struct worker_unit {
 struct worker_unit_lines {
 	int32_t code; /* 0, or a negative errno: damaged, what was good is here */
 	uint32_t row_count, file_count, scope_count, range_count, text_size;
-	uint64_t memory; /* as in struct worker_image */
 };
 
 #define WORKER_NO_TEXT UINT32_MAX
@@ -107,7 +104,7 @@ struct worker_scope {
 struct worker_perf_map {
 	int32_t code; /* 0 or a negative errno */
 	uint32_t reserved;
-	uint64_t memory;
+	uint64_t memory; /* bytes that the child keeps */
 };
 
 /* FIND_FUNCTION */
