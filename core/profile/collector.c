@@ -200,7 +200,8 @@ static void take_sync(struct collector *collector, uint64_t time)
 	cpu_samples_place(&collector->cpu_samples, time);
 	event_stacks_name(&collector->event_stacks, time);
 	if (collector->options.live) {
-		cpu_samples_look_ahead(&collector->cpu_samples, clock_monotonic() + LOOK_AHEAD_TIME);
+		struct deadline end = deadline_make(NULL, LOOK_AHEAD_TIME);
+		cpu_samples_look_ahead(&collector->cpu_samples, &end);
 		symbolizer_note_cost(collector->symbolizer);
 		correlator_sync(collector->correlator, time);
 	}
@@ -447,12 +448,12 @@ void collector_take(struct collector *collector, const struct iaprof_batch *batc
  */
 static void read_files(struct collector *collector)
 {
-	uint64_t end = symbolizer_end(collector->symbolizer);
-	cpu_samples_look_ahead(&collector->cpu_samples, end);
-	uint64_t now = clock_monotonic();
-	cpu_samples_catch_up(&collector->cpu_samples, end == UINT64_MAX ? end
-						      : now < end       ? now + (end - now) / 2
-									: now);
+	struct deadline end = symbolizer_end(collector->symbolizer);
+	cpu_samples_look_ahead(&collector->cpu_samples, &end);
+	uint64_t left = deadline_left(&end);
+	struct deadline half = deadline_make(end.delay, left == UINT64_MAX ? left : left / 2);
+	half = deadline_earlier(&half, &end);
+	cpu_samples_catch_up(&collector->cpu_samples, &half);
 	symbolizer_give_up(collector->symbolizer);
 }
 

@@ -24,7 +24,6 @@ static uint32_t calling_user(void)
 void budget_init(struct budget *budget)
 {
 	*budget = (struct budget){ .own_users = { geteuid(), calling_user() } };
-	atomic_init(&budget->end, UINT64_MAX);
 }
 
 void budget_free(struct budget *budget)
@@ -36,7 +35,14 @@ void budget_free(struct budget *budget)
 
 void budget_end_by(struct budget *budget, uint64_t end)
 {
-	atomic_store(&budget->end, end);
+	uint64_t now = clock_monotonic();
+	budget->end = deadline_make(&budget->delay, end > now ? end - now : 0);
+	atomic_store(&budget->is_ending, true);
+}
+
+struct deadline budget_end(const struct budget *budget)
+{
+	return atomic_load(&budget->is_ending) ? budget->end : DEADLINE_NONE;
 }
 
 bool budget_trusts(const struct budget *budget, const struct file_identity *file)
@@ -63,22 +69,24 @@ static struct budget_owner *find_owner(struct budget *budget, const struct file_
 	return array_push(&budget->owners, owner) ? &budget->owners.items[budget->owners.count - 1] : NULL;
 }
 
-uint64_t budget_deadline(struct budget *budget, const struct file_identity *file, enum budget_patience patience)
+struct deadline budget_deadline(struct budget *budget, const struct file_identity *file, enum budget_patience patience)
 {
-	uint64_t time = BUDGET_TIME_TRUSTED, end = atomic_load(&budget->end);
+	uint64_t time = BUDGET_TIME_TRUSTED;
+	run_delay_follow(&budget->delay);
 	if (!budget_trusts(budget, file)) {
 		const struct budget_owner *owner = find_owner(budget, file);
 		bool is_spent = !owner || owner->time_lost >= BUDGET_TIME_LOST_MAX ||
 				budget->time_lost_others >= 4 * BUDGET_TIME_LOST_MAX;
 		time = is_spent || patience == BUDGET_QUICK ? BUDGET_TIME_QUICK : BUDGET_TIME_OTHER;
 	}
-	uint64_t deadline = clock_monotonic() + time;
-	return deadline < end ? deadline : end;
+	struct deadline deadline = deadline_make(&budget->delay, time), end = budget_end(budget);
+	return deadline_earlier(&deadline, &end);
 }
 
-bool budget_is_over(struct budget *budget)
+bool budget_is_over(const struct budget *budget)
 {
-	return clock_monotonic() >= atomic_load(&budget->end);
+	struct deadline end = budget_end(budget);
+	return deadline_has_passed(&end);
 }
 
 bool budget_take(struct budget *budget, const struct file_identity *file, uint64_t bytes)

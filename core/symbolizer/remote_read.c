@@ -17,7 +17,7 @@ int remote_read_ranges(const struct remote_reader *reader, struct range_table *t
 	*table = (struct range_table){ 0 };
 	if (!array_reserve(table, count))
 		return count ? -ENOMEM : 0;
-	int code = channel_read(reader->socket, table->items, count * sizeof *table->items, reader->deadline);
+	int code = channel_read(reader->socket, table->items, count * sizeof *table->items, &reader->deadline);
 	table->count = count;
 	for (uint32_t i = 0; !code && i < count; i++) {
 		const struct range *range = &table->items[i];
@@ -37,7 +37,7 @@ int remote_read_text(const struct remote_reader *reader, char **text, uint32_t s
 	*text = malloc(size ? size : 1);
 	if (!*text)
 		return -ENOMEM;
-	int code = channel_read(reader->socket, *text, size, reader->deadline);
+	int code = channel_read(reader->socket, *text, size, &reader->deadline);
 	if (!code && size && (*text)[size - 1])
 		code = -EBADMSG;
 	if (code) {
@@ -53,7 +53,7 @@ static int read_rows(const struct remote_reader *reader, struct debug_unit *unit
 		return 0;
 	if (!array_reserve(&unit->rows, count))
 		return -ENOMEM;
-	int code = channel_read(reader->socket, unit->rows.items, count * sizeof *unit->rows.items, reader->deadline);
+	int code = channel_read(reader->socket, unit->rows.items, count * sizeof *unit->rows.items, &reader->deadline);
 	unit->rows.count = count;
 	for (uint32_t i = 1; !code && i < count; i++)
 		if (unit->rows.items[i].address < unit->rows.items[i - 1].address)
@@ -73,7 +73,7 @@ static int read_scopes(const struct remote_reader *reader, struct worker_scope *
 	CLEANUP_FREE uint16_t *depths = calloc(count + 1, sizeof *depths);
 	if (!*scopes || !depths)
 		return -ENOMEM;
-	int code = channel_read(reader->socket, *scopes, count * sizeof **scopes, reader->deadline);
+	int code = channel_read(reader->socket, *scopes, count * sizeof **scopes, &reader->deadline);
 	for (uint32_t i = 0; !code && i < count; i++) {
 		uint32_t parent = (*scopes)[i].parent;
 		if (parent == RANGE_NONE)
@@ -117,7 +117,7 @@ int remote_read_unit(const struct remote_reader *reader, const struct worker_uni
 	CLEANUP_FREE struct worker_scope *scopes = NULL;
 	int code = files ? read_rows(reader, unit, head->row_count) : -ENOMEM;
 	if (!code)
-		code = channel_read(reader->socket, files, head->file_count * sizeof *files, reader->deadline);
+		code = channel_read(reader->socket, files, head->file_count * sizeof *files, &reader->deadline);
 	if (!code)
 		code = read_scopes(reader, &scopes, head->scope_count);
 	if (!code)

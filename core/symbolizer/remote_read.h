@@ -3,6 +3,7 @@
 #ifndef IAPROF_CORE_SYMBOLIZER_REMOTE_READ_H
 #define IAPROF_CORE_SYMBOLIZER_REMOTE_READ_H
 
+#include "base/deadline.h"
 #include "symbolizer/debug_unit.h"
 #include "symbolizer/range_table.h"
 #include "symbolizer/symbol_table.h"
@@ -11,7 +12,7 @@
 /* Where from and until when. */
 struct remote_reader {
 	int socket;
-	uint64_t deadline;
+	struct deadline deadline;
 };
 
 /* They return 0, -EBADMSG for contents that cannot be, -ENOMEM, or what channel_read() returns. */

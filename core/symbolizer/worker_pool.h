@@ -10,16 +10,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/deadline.h"
+
 struct worker_pool;
 
 /* A child of the worker. Initialise with WORKER_CHILD_NONE. */
 struct worker_child {
-	pid_t pid;
+	struct delayed_process process;
 	int socket; /* -1: there is none */
 };
 #define WORKER_CHILD_NONE ((struct worker_child){ .socket = -1 })
 
-struct worker_pool *worker_pool_new(void);
+/* delay: of the thread that waits for the worker; outlives the pool. */
+struct worker_pool *worker_pool_new(struct run_delay *delay);
 /* For tests: it has only the children that are handed on. */
 struct worker_pool *worker_pool_new_without_worker(void);
 void worker_pool_free(struct worker_pool *pool);

@@ -67,19 +67,19 @@ static int answer(struct worker *worker, const struct channel_header *header, in
 	struct worker_spawn request;
 	struct worker_child_id child;
 	if (header->type == WORKER_KILL && header->size == sizeof child) {
-		int code = channel_read(HELPER_SOCKET, &child, sizeof child, UINT64_MAX);
+		int code = channel_read(HELPER_SOCKET, &child, sizeof child, NULL);
 		if (!code)
 			end_child(worker, child.pid);
 		return code;
 	}
 	if (header->type != WORKER_SPAWN || header->size != sizeof request || descriptor < 0)
 		return -EPROTO;
-	int code = channel_read(HELPER_SOCKET, &request, sizeof request, UINT64_MAX);
+	int code = channel_read(HELPER_SOCKET, &request, sizeof request, NULL);
 	if (code)
 		return code;
 	child.pid = spawn(worker, &request, descriptor);
 	struct iovec part = { .iov_base = &child, .iov_len = sizeof child };
-	return channel_send(HELPER_SOCKET, WORKER_SPAWNED, &part, 1, -1, UINT64_MAX);
+	return channel_send(HELPER_SOCKET, WORKER_SPAWNED, &part, 1, -1, NULL);
 }
 
 int main(void)
@@ -90,7 +90,7 @@ int main(void)
 	if (!worker.prepared || has_terminal || confinement_enter())
 		_exit(EXIT_FAILURE);
 	struct channel_header header;
-	for (int code = 0, descriptor; !code && !channel_receive(HELPER_SOCKET, &header, &descriptor, UINT64_MAX);) {
+	for (int code = 0, descriptor; !code && !channel_receive(HELPER_SOCKET, &header, &descriptor, NULL);) {
 		reap(&worker);
 		code = answer(&worker, &header, descriptor);
 		if (descriptor >= 0)
