@@ -20,7 +20,7 @@ struct run {
 	struct command command;
 	struct sideband *sideband;
 	struct mapped_files mapped_files;
-	struct loop_watch *sideband_watch, *command_watch, *tick, *mapped_files_tick;
+	struct loop_watch *sideband_watch, *command_watch, *tick, *drain_tick;
 	struct collecting *collecting;
 	struct collecting_result result;
 	const struct run *before; /* the earlier run of a difference, which outlives this one; NULL none */

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Names that a busy machine could cost: time in which iaprof and its helpers wait for a processor does not count, and
-ends are in time all the same."""
+"""Names that a busy machine or a short life could cost: time in which iaprof and its helpers wait for a processor does
+not count, ends are in time all the same, and a program's files are kept as soon as it is seen."""
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import attack  # noqa: E402
 import attacks  # noqa: E402
-from harness import case, main  # noqa: E402
+from harness import case, main, needs_program  # noqa: E402
 
 # Deadlines are extended to at most this many times when processors are busy.
 STRETCH_MAX = 3
@@ -50,6 +50,25 @@ def blocked():
         for path in paths:
             run.names(os.path.basename(path))
         run.judge()
+
+
+@case('short-lived', needs=[*attack.needs(), needs_program('unshare')])
+def short_lived():
+    """A program of 0.3 s on a file system that goes with it, in a mount namespace of its own."""
+    name = attack.own_name('short')
+    script = (f'mount -t tmpfs tmpfs /mnt && cp {attack.BURNER} /mnt/{name} && exec setpriv --reuid {attack.USER} '
+              f'--regid {attack.USER} --clear-groups timeout -s KILL 0.3 /mnt/{name}')
+    with attack.Programs() as programs:
+        started = []
+
+        def follow(elapsed, _):
+            if elapsed > 0.3 and not started:
+                started.append(programs.start('unshare', '--mount', 'sh', '-c', script, user=0))
+        run = attack.Run('-d', '2', *attack.PROFILE, seconds=2, programs=programs, during=follow)
+        stacks = [frames for frames, _ in attack.folded('profile') if frames[0] == name]
+        run.requires(stacks, 'the program was not sampled')
+        nameless = [stack for stack in stacks if '_start' not in ';'.join(stack)]
+        run.requires(not nameless, f'it has no names: {nameless[:3]}').judge()
 
 
 if __name__ == '__main__':
