@@ -10,20 +10,31 @@
 #include "base/clock.h"
 #include "base/saturating.h"
 
-/* ns that a thread was ready to run but not running: the second number of schedstat (sched-stats.rst); 0 not known. */
-static uint64_t read_run_delay(pid_t process, pid_t thread)
+/* Time that a thread ran, and that it was ready to run and did not (sched-stats.rst), ns; 0 not known. */
+struct schedule_times {
+	uint64_t run, delay;
+};
+
+static struct schedule_times read_times(pid_t process, pid_t thread)
 {
 	char path[64];
-	uint64_t delay;
+	struct schedule_times times;
 	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", process, thread);
 	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
-	return file && fscanf(file, "%*u %" SCNu64, &delay) == 1 ? delay : 0;
+	bool is_known = file && fscanf(file, "%" SCNu64 " %" SCNu64, &times.run, &times.delay) == 2;
+	return is_known ? times : (struct schedule_times){ 0 };
+}
+
+uint64_t thread_busy_time(pid_t thread)
+{
+	struct schedule_times times = read_times(getpid(), thread);
+	return times.run + times.delay;
 }
 
 static uint64_t run_delay_now(struct run_delay *delay)
 {
 	pid_t thread = delay ? atomic_load(&delay->thread) : 0;
-	return (thread ? read_run_delay(getpid(), thread) : 0) + (delay ? atomic_load(&delay->of_helpers) : 0);
+	return (thread ? read_times(getpid(), thread).delay : 0) + (delay ? atomic_load(&delay->of_helpers) : 0);
 }
 
 void run_delay_follow(struct run_delay *delay)
@@ -99,7 +110,7 @@ void deadline_note_helper(const struct deadline *deadline)
 	struct delayed_process *helper = deadline->helper;
 	if (!deadline->delay || !helper || helper->pid <= 0)
 		return;
-	uint64_t delay = read_run_delay(helper->pid, helper->pid);
+	uint64_t delay = read_times(helper->pid, helper->pid).delay;
 	if (delay > helper->seen) {
 		atomic_fetch_add(&deadline->delay->of_helpers, delay - helper->seen);
 		helper->seen = delay;

@@ -46,6 +46,8 @@ void run_delay_follow(struct run_delay *delay);
 struct deadline deadline_make(struct run_delay *delay, uint64_t duration);
 /* Returns whichever of the two passes first; both have the same run delay, or one has none. */
 struct deadline deadline_earlier(const struct deadline *a, const struct deadline *b);
+/* ns that a thread of this process ran or was ready to; 0 where the Linux kernel does not count that. */
+uint64_t thread_busy_time(pid_t thread);
 /* ns until it passes, as far as is known now: 0 has passed, UINT64_MAX never. */
 uint64_t deadline_left(const struct deadline *deadline);
 bool deadline_has_passed(const struct deadline *deadline);

@@ -7,7 +7,10 @@
 #include "base/log.h"
 #include "run/call_report.h"
 #include "run/difference_table.h"
+#include "run/output.h"
+#include "run/run.h"
 #include "run/run_state.h"
+#include "run/screen.h"
 #include "run/top_table.h"
 
 void run_note_end(struct run *run)
@@ -86,7 +89,7 @@ void run_finish(struct run *run)
 	collecting_finish(run->collecting, &run->result);
 	show_failures(run, run->setup.sources.items, run->setup.sources.count);
 	show_failures(run, run->setup.sinks.items, run->setup.sinks.count);
-	run->failed |= result->profile_missing;
+	run->failed |= result->profile_missing || result->sink_stuck;
 	show_table(run);
 	/* What was called is part of the difference; tables of each side would hide it. */
 	if (configuration->before_path)
@@ -100,4 +103,25 @@ void run_finish(struct run *run)
 		difference_report(result->difference);
 	if (run->setup.tells_output && !result->sink_failed)
 		log_notice("wrote %s", run->setup.sinks.items[0]->output.path);
+}
+
+/*
+ * A thread in a plugin's callback can be neither ended nor waited for, and it may go on at any time with what belongs
+ * to the run: nothing that it can reach is freed, and exit(), which would run the plugin's destructors beside it, is
+ * not called. The sources and the other sinks are freed: some remove files.
+ */
+_Noreturn void run_leave(struct run *run)
+{
+	command_close(&run->command);
+	for (size_t i = 0; i < run->setup.sources.count; i++)
+		instance_free(run->setup.sources.items[i]);
+	for (size_t i = 0; i < run->setup.sinks.count; i++)
+		if (!run->setup.sinks.items[i]->is_stuck)
+			instance_free(run->setup.sinks.items[i]);
+	/* The callback may hold the lock. */
+	if (!ftrylockfile(stdout))
+		fflush_unlocked(stdout);
+	output_remove_temporary_files();
+	screen_restore_at_once();
+	_exit(EXIT_STATUS_FAILED);
 }

@@ -31,7 +31,7 @@ static _Atomic(char *) temporary_names[TEMPORARY_COUNT_MAX];
 
 struct iaprof_output {
 	struct output_stream stream;
-	const struct output_target *target;
+	struct output_target *target;
 	char *path;      /* the final name */
 	int folder;      /* O_PATH descriptor of the folder of a regular file */
 	char *temporary; /* NULL: written to directly, or published */

@@ -48,13 +48,14 @@ int output_stream_open(struct output_stream *stream, int descriptor)
 	return stream->descriptor < 0 ? -errno : 0;
 }
 
-static bool is_too_late(const struct output_target *target, uint64_t since)
+static bool is_too_late(struct output_target *target, uint64_t since)
 {
+	atomic_fetch_add(&target->activity, 1);
 	return target->write_by && clock_monotonic() >= target->write_by(target->context, since);
 }
 
 /* Waits until there may be room. */
-static int wait_writable(const struct output_stream *stream, const struct output_target *target, uint64_t since)
+static int wait_writable(const struct output_stream *stream, struct output_target *target, uint64_t since)
 {
 	struct pollfd descriptor = { .fd = stream->descriptor, .events = POLLOUT };
 	for (;;) {
@@ -79,7 +80,7 @@ static ssize_t write_some(const struct output_stream *stream, const char *data, 
 }
 
 /* Writes at most PROGRESS_SIZE bytes, in the time for that. */
-static int write_part(struct output_stream *stream, const struct output_target *target, const char *data, size_t size)
+static int write_part(struct output_stream *stream, struct output_target *target, const char *data, size_t size)
 {
 	uint64_t since = clock_monotonic();
 	bool has_waited = false;
@@ -109,12 +110,13 @@ static int write_part(struct output_stream *stream, const struct output_target *
 	return 0;
 }
 
-int output_stream_write(struct output_stream *stream, const struct output_target *target, const char *data, size_t size)
+int output_stream_write(struct output_stream *stream, struct output_target *target, const char *data, size_t size)
 {
 	int result = 0;
 	while (size && !result) {
 		size_t part = size < PROGRESS_SIZE ? size : PROGRESS_SIZE;
 		result = write_part(stream, target, data, part);
+		atomic_fetch_add(&target->activity, 1);
 		data += part;
 		size -= part;
 	}

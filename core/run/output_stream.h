@@ -29,7 +29,6 @@ struct output_stream {
  */
 int output_stream_open(struct output_stream *stream, int descriptor);
 /* 0; -ETIMEDOUT when there was no reader for what the target allows; another negative errno. */
-int output_stream_write(struct output_stream *stream, const struct output_target *target, const char *data,
-			size_t size);
+int output_stream_write(struct output_stream *stream, struct output_target *target, const char *data, size_t size);
 
 #endif

@@ -51,6 +51,8 @@ bool run_is_ending(struct run *run);
 
 /* ending.c: everything after the last record: profile, sinks, summary. */
 void run_finish(struct run *run);
+/* Ends the process when a sink is stuck. */
+_Noreturn void run_leave(struct run *run);
 /* From here on outputs wait for their readers for finish_within of the configuration only. Any thread; again does
  * nothing. */
 void run_note_end(struct run *run);
