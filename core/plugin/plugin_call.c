@@ -2,6 +2,7 @@
 /* Names the plugin that crashes: see plugin_call.h. A handler can reach nothing but file-scope and thread state. */
 #include "plugin/plugin_call.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,6 +27,9 @@
 
 /* Room for the largest signal frame that a processor of today has (AVX-512, AMX: 11 KiB), and for the handler. */
 #define SIGNAL_STACK_SIZE (32 << 10)
+
+/* How long a reader of standard error is waited for, ms. */
+#define READER_PATIENCE 100
 
 static _Thread_local struct plugin_call current;
 /* A stack of its own for each thread, as what overflowed may be the other one. */
@@ -92,8 +96,12 @@ static _Noreturn void end_process(const struct plugin_call *call, const char *wh
 		append(line, sizeof line - 1, call->callback);
 	}
 	append(line, sizeof line, "\n");
-	ssize_t written = write(STDERR_FILENO, line, strlen(line));
-	(void)written;
+	/* Not into a pipe that is full: nobody may read it. */
+	struct pollfd standard_error = { .fd = STDERR_FILENO, .events = POLLOUT };
+	if (poll(&standard_error, 1, READER_PATIENCE) > 0) {
+		ssize_t written = write(STDERR_FILENO, line, strlen(line));
+		(void)written;
+	}
 	output_remove_temporary_files();
 	_exit(1);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a run says when it is over: see run_state.h. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -64,8 +65,16 @@ static void show_calls(const struct collecting_result *result)
 	const struct iaprof_profile *profile = result->profile;
 	if (!result->calls || log_level() < IAPROF_LOG_WARNING)
 		return;
-	call_report_print(result->calls, profile ? profile->end - profile->begin : 0, stderr);
-	call_report_histograms(result->histograms, stderr);
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	if (!file)
+		return;
+	call_report_print(result->calls, profile ? profile->end - profile->begin : 0, file);
+	call_report_histograms(result->histograms, file);
+	fclose(file);
+	log_text(text, size);
+	free(text);
 }
 
 static void show_table(const struct run *run)
