@@ -209,18 +209,43 @@ static struct map *find_map(struct perf_map_cache *cache, const struct file_iden
 	return NULL;
 }
 
-/* A free place, that of the map which was used longest ago if there is none. */
-static struct map *free_map(struct perf_map_cache *cache)
+static size_t count_of_owner(const struct perf_map_use *uses, size_t count, uint32_t owner)
 {
-	struct map *oldest = &cache->maps[0];
-	for (size_t i = 0; i < MAP_COUNT; i++) {
-		if (cache->maps[i].child.socket < 0)
-			return &cache->maps[i];
-		if (cache->maps[i].used < oldest->used)
-			oldest = &cache->maps[i];
+	size_t found = 0;
+	for (size_t i = 0; i < count; i++)
+		found += uses[i].owner == owner;
+	return found;
+}
+
+size_t perf_map_replaced(const struct perf_map_use *uses, size_t count, uint32_t owner)
+{
+	size_t replaced = 0, most = 0;
+	for (size_t i = 0; i < count; i++) {
+		bool is_own = uses[i].owner == owner;
+		size_t found = count_of_owner(uses, count, uses[i].owner) + is_own;
+		bool was_own = uses[replaced].owner == owner;
+		bool is_older = is_own == was_own ? uses[i].used < uses[replaced].used : is_own;
+		if (found > most || (found == most && is_older)) {
+			most = found;
+			replaced = i;
+		}
 	}
-	end_map(cache, oldest);
-	return oldest;
+	return replaced;
+}
+
+/* A free place for a map of this owner, which another one leaves if there is none. */
+static struct map *free_map(struct perf_map_cache *cache, uint32_t owner)
+{
+	struct perf_map_use uses[MAP_COUNT];
+	for (size_t i = 0; i < MAP_COUNT; i++) {
+		struct map *map = &cache->maps[i];
+		if (map->child.socket < 0)
+			return map;
+		uses[i] = (struct perf_map_use){ .owner = map->identity.owner, .used = map->used };
+	}
+	struct map *replaced = &cache->maps[perf_map_replaced(uses, MAP_COUNT, owner)];
+	end_map(cache, replaced);
+	return replaced;
 }
 
 /* Has a child read what is in the file and not in the map. */
@@ -257,7 +282,7 @@ static int read_map(struct perf_map_cache *cache, const struct file_identity *id
 		map = NULL;
 	}
 	if (!map && !code) {
-		map = free_map(cache);
+		map = free_map(cache, identity->owner);
 		code = worker_child_start(cache->pool, &map->child,
 					  budget_data_limit(cache->budget, identity, BUDGET_FULL));
 	}
