@@ -512,6 +512,7 @@ uint64_t collector_realtime_offset(const struct collector *collector)
 struct collector_statistics collector_statistics(const struct collector *collector)
 {
 	struct collector_statistics statistics = collector->statistics;
+	statistics.mappings_refused = process_table_refused(collector->processes, &statistics.mappings_refused_user);
 	statistics.mappings_dropped = process_table_dropped(collector->processes);
 	statistics.addresses_nameless = resolver_nameless(collector->resolver);
 	if (collector->symbolizer) {

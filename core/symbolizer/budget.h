@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/deadline.h"
 #include "base/string_table.h"
+#include "base/user_accounts.h"
 #include "broker/file_identity.h"
 
 /* Memory of one child of the worker. A tensor library with 500,000 symbols takes 60 MiB. */
@@ -34,12 +35,6 @@
 /* Different refusals that are named; more are counted. */
 #define BUDGET_REFUSALS_MAX 256
 
-struct budget_owner {
-	uint32_t user;
-	uint64_t tables;    /* bytes */
-	uint64_t time_lost; /* ns, on files that were refused */
-};
-
 struct refusal {
 	const char *path, *reason;
 	uint64_t count;
@@ -47,8 +42,7 @@ struct refusal {
 
 /* Initialise with budget_init(). */
 struct budget {
-	uint32_t own_users[2]; /* trusted beside root */
-	ARRAY(struct budget_owner) owners;
+	struct user_accounts owners; /* amount: bytes of tables */
 	uint64_t tables_others, tables_trusted;
 	uint64_t time_lost_others;
 	size_t files_held;      /* descriptors that images keep */
