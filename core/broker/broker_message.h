@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What iaprof and its broker say to each other: READY, then OPEN (+ the root folder, if it is not iaprof's own) and OPENED. */
+/* Between iaprof and its broker: READY, then OPEN (with the root folder, if it is not iaprof's own) and OPENED. */
 #ifndef IAPROF_CORE_BROKER_BROKER_MESSAGE_H
 #define IAPROF_CORE_BROKER_BROKER_MESSAGE_H
 

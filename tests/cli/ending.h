@@ -12,9 +12,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum ending { NOT, SEGV, BUS, FPE, ILL, ABORT, OVERFLOW, EXIT, QUICK_EXIT, THREAD_EXIT, CHILD_EXIT, HANG, LOOP };
-static const char *const endings[] = { "not",  "segv",       "bus",         "fpe",        "ill",  "abort", "overflow",
-				       "exit", "quick-exit", "thread-exit", "child-exit", "hang", "loop",  NULL };
+enum ending {
+	NOT,
+	SEGV,
+	BUS,
+	FPE,
+	ILL,
+	ABORT,
+	OVERFLOW,
+	EXIT,
+	QUICK_EXIT,
+	THREAD_EXIT,
+	CHILD_EXIT,
+	AT_ONCE,
+	HANG,
+	LOOP
+};
+static const char *const endings[] = { "not",        "segv",     "bus",  "fpe",        "ill",
+				       "abort",      "overflow", "exit", "quick-exit", "thread-exit",
+				       "child-exit", "at-once",  "hang", "loop",       NULL };
 
 /* More calls of 4 KiB each than any stack has room for. */
 #define CALLS_TOO_MANY (1 << 20)
@@ -64,6 +80,8 @@ static void end_process(enum ending ending)
 		overflow_stack(&begin, CALLS_TOO_MANY);
 	else if (ending == EXIT)
 		exit(0);
+	else if (ending == AT_ONCE)
+		_exit(0);
 	else if (ending == QUICK_EXIT)
 		quick_exit(0);
 	else if (ending == HANG || ending == LOOP)

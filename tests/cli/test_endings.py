@@ -50,6 +50,13 @@ for ending in 'exit', 'quick-exit':
                 FAILED, rf'{kind} failing-{kind}: called exit\(\) in callback {place}$')
 
 
+@case('_exit in a callback', needs=[no_sanitizer])
+def exits_at_once():
+    for kind, place in ('source', 'start'), ('source', 'thread'), ('source', 'timer'), ('sink', 'profile'):
+        iaprof('-q', *arguments(kind, place, 'at-once')).fails(
+            FAILED, rf'{kind} failing-{kind}: called _exit\(\) in callback {place}$')
+
+
 @case("exit in a plugin's own thread")
 def thread_exits():
     iaprof('-q', *arguments('sink', 'profile', 'thread-exit')).fails(
