@@ -74,7 +74,11 @@ static size_t part_size(const char *text, size_t size)
 static void emit(const char *text, size_t size)
 {
 	struct stream stream = STREAM_INIT;
-	bool has_room = size && !stream_open(&stream, STDERR_FILENO) && write_unread(&stream);
+	bool is_own = !stream_open(&stream, STDERR_FILENO);
+	/* Without a free descriptor its own has to do. */
+	if (!is_own)
+		stream = (struct stream){ .descriptor = STDERR_FILENO, .kind = STREAM_SHARED };
+	bool has_room = size && write_unread(&stream);
 	while (size && has_room) {
 		size_t part = part_size(text, size);
 		has_room = write_part(&stream, text, part);
@@ -83,7 +87,7 @@ static void emit(const char *text, size_t size)
 	}
 	for (size_t i = 0; i < size; i++)
 		unread += text[i] == '\n';
-	if (stream.descriptor >= 0)
+	if (is_own)
 		close(stream.descriptor);
 }
 
