@@ -75,6 +75,22 @@ static void hold_standard_streams(void)
 			_exit(EXIT_STATUS_FAILED);
 }
 
+/*
+ * Replace the C library's for plugins, too, as the dynamic linker looks into the program first. A system call of a
+ * plugin's own remains unseen.
+ */
+#if !PLUGIN_CALL_HAS_SANITIZER
+__attribute__((visibility("default"))) void _exit(int status)
+{
+	plugin_call_exit(status);
+}
+
+__attribute__((visibility("default"))) void _Exit(int status)
+{
+	plugin_call_exit(status);
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	hold_standard_streams();

@@ -11,22 +11,27 @@
 
 #include "base/clock.h"
 
+/* The longest single wait, ns. */
+#define WAIT_MAX (3600 * NANOSECONDS_PER_SECOND)
+/* A process whose answer came in this time, in ns, waited no longer for a processor: what it did is counted later. */
+#define WAIT_SHORT UINT64_C(1000000)
+
 /* Waits until the socket is ready for events. Returns 0, -ETIMEDOUT or another negative errno. */
-static int wait_for(int socket, short events, uint64_t deadline)
+static int wait_for(int socket, short events, const struct deadline *deadline)
 {
+	uint64_t begin = clock_monotonic();
 	for (;;) {
-		int timeout = -1;
-		if (deadline != UINT64_MAX) {
-			uint64_t now = clock_monotonic();
-			if (now >= deadline)
-				return -ETIMEDOUT;
-			uint64_t milliseconds = (deadline - now + 999999) / 1000000;
-			timeout = milliseconds > 3600000 ? 3600000 : (int)milliseconds;
-		}
+		uint64_t left = deadline ? deadline_left(deadline) : UINT64_MAX;
+		if (!left)
+			return -ETIMEDOUT;
+		int timeout = left == UINT64_MAX ? -1 : (int)((left < WAIT_MAX ? left : WAIT_MAX) / 1000000 + 1);
 		struct pollfd entry = { .fd = socket, .events = events };
 		int ready = poll(&entry, 1, timeout);
-		if (ready > 0)
+		if (ready > 0) {
+			if (deadline && clock_monotonic() - begin > WAIT_SHORT)
+				deadline_note_helper(deadline);
 			return 0;
+		}
 		if (ready < 0 && errno != EINTR)
 			return -errno;
 	}
@@ -70,7 +75,8 @@ static void advance(struct msghdr *message, size_t sent)
 	message->msg_iov->iov_len -= sent;
 }
 
-int channel_send(int socket, uint32_t type, const struct iovec *parts, size_t count, int descriptor, uint64_t deadline)
+int channel_send(int socket, uint32_t type, const struct iovec *parts, size_t count, int descriptor,
+		 const struct deadline *deadline)
 {
 	struct iovec vector[CHANNEL_PARTS_MAX + 1];
 	uint64_t size = 0;
@@ -128,7 +134,7 @@ static int detach(struct msghdr *message)
 }
 
 /* Receives a part of the message, and the descriptor that came with it unless descriptor is NULL. */
-static ssize_t receive_some(int socket, struct msghdr *message, int *descriptor, uint64_t deadline)
+static ssize_t receive_some(int socket, struct msghdr *message, int *descriptor, const struct deadline *deadline)
 {
 	/* Waits in poll(): recvmsg() would wake up each time that the other end reads what was sent before. */
 	for (;;) {
@@ -153,7 +159,7 @@ static ssize_t receive_some(int socket, struct msghdr *message, int *descriptor,
 }
 
 /* Fills all parts; the descriptor that came with the first byte is stored unless descriptor is NULL. */
-static int receive_parts(int socket, struct msghdr *message, int *descriptor, uint64_t deadline)
+static int receive_parts(int socket, struct msghdr *message, int *descriptor, const struct deadline *deadline)
 {
 	for (advance(message, 0); message->msg_iovlen; descriptor = NULL) {
 		ssize_t received = receive_some(socket, message, descriptor, deadline);
@@ -164,19 +170,19 @@ static int receive_parts(int socket, struct msghdr *message, int *descriptor, ui
 	return 0;
 }
 
-int channel_read_parts(int socket, struct iovec *parts, size_t count, uint64_t deadline)
+int channel_read_parts(int socket, struct iovec *parts, size_t count, const struct deadline *deadline)
 {
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = count };
 	return receive_parts(socket, &message, NULL, deadline);
 }
 
-int channel_read(int socket, void *bytes, size_t size, uint64_t deadline)
+int channel_read(int socket, void *bytes, size_t size, const struct deadline *deadline)
 {
 	struct iovec part = { .iov_base = bytes, .iov_len = size };
 	return channel_read_parts(socket, &part, 1, deadline);
 }
 
-int channel_receive(int socket, struct channel_header *header, int *descriptor, uint64_t deadline)
+int channel_receive(int socket, struct channel_header *header, int *descriptor, const struct deadline *deadline)
 {
 	struct iovec part = { .iov_base = header, .iov_len = sizeof *header };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
@@ -190,7 +196,7 @@ int channel_receive(int socket, struct channel_header *header, int *descriptor, 
 }
 
 int channel_ask(int socket, uint32_t type, const struct iovec *parts, size_t count, int descriptor,
-		struct channel_answer *answer, uint64_t deadline)
+		struct channel_answer *answer, const struct deadline *deadline)
 {
 	struct channel_header header = { 0 };
 	struct iovec expected[] = { { .iov_base = &header, .iov_len = sizeof header },

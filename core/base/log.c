@@ -2,14 +2,24 @@
 /* Messages and the status line on standard error: see log.h. The only mutable state at file scope is the terminal's. */
 #include "base/log.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <iaprof/host.h>
 
 #include "base/printable.h"
+#include "base/stream.h"
+
+/* How long a reader of standard error that was in time before is waited for, ms. */
+#define READER_PATIENCE 100
+/* Text of a message: with its prefix it fits into one write to a pipe. */
+#define MESSAGE_SIZE (PIPE_BUF - 64)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int shown_level = IAPROF_LOG_WARNING;
@@ -18,17 +28,100 @@ static bool holding;
 static char held[65536]; /* lines that wait */
 static size_t held_size;
 static unsigned long held_too_many;
+static unsigned long unread; /* messages for which standard error had no room, until that is shown */
+
+/* Writes all of a text that is no longer than PIPE_BUF, or as much of it as finds room. */
+static bool write_part(const struct stream *stream, const char *text, size_t size)
+{
+	while (size) {
+		struct pollfd descriptor = { .fd = stream->descriptor, .events = POLLOUT };
+		int ready = poll(&descriptor, 1, unread ? 0 : READER_PATIENCE);
+		if (ready < 0 && errno == EINTR)
+			continue;
+		ssize_t written = ready > 0 ? stream_write(stream, text, size) : -1;
+		if (written < 0 && ready > 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return false;
+		text += written;
+		size -= (size_t)written;
+	}
+	return true;
+}
+
+static bool write_unread(const struct stream *stream)
+{
+	char text[128];
+	if (!unread)
+		return true;
+	int length = snprintf(text, sizeof text,
+			      "iaprof: warning: %lu messages are missing: standard error had no room\n", unread);
+	if (!write_part(stream, text, (size_t)length))
+		return false;
+	unread = 0;
+	return true;
+}
+
+/* The bytes that are written at once: whole lines where those are short enough. */
+static size_t part_size(const char *text, size_t size)
+{
+	size_t room = size < PIPE_BUF ? size : PIPE_BUF;
+	const char *end = memrchr(text, '\n', room);
+	return end ? (size_t)(end - text) + 1 : room;
+}
+
+/* Writes to standard error without waiting for a reader that has stopped. The lock is held. */
+static void emit(const char *text, size_t size)
+{
+	struct stream stream = STREAM_INIT;
+	bool is_own = !stream_open(&stream, STDERR_FILENO);
+	/* Without a free descriptor its own has to do. */
+	if (!is_own)
+		stream = (struct stream){ .descriptor = STDERR_FILENO, .kind = STREAM_SHARED };
+	bool has_room = size && write_unread(&stream);
+	while (size && has_room) {
+		size_t part = part_size(text, size);
+		has_room = write_part(&stream, text, part);
+		text += has_room ? part : 0;
+		size -= has_room ? part : 0;
+	}
+	for (size_t i = 0; i < size; i++)
+		unread += text[i] == '\n';
+	if (is_own)
+		close(stream.descriptor);
+}
+
+/* Collects what is written at once. */
+struct page {
+	FILE *file;
+	char *text;
+	size_t size;
+};
+
+static bool page_open(struct page *page)
+{
+	*page = (struct page){ 0 };
+	page->file = open_memstream(&page->text, &page->size);
+	return page->file;
+}
+
+static void page_show(struct page *page)
+{
+	fclose(page->file);
+	emit(page->text, page->size);
+	free(page->text);
+}
 
 /* Carriage return, then "erase to the end of the line" (ECMA-48 EL). */
 #define ERASE_LINE "\r\033[K"
 
 /* Leaves the cursor where the status began. "Cursor up", "erase to the end of the screen" (ECMA-48 CUU, ED). */
-static void erase_status(void)
+static void erase_status(FILE *file)
 {
 	if (status_lines > 1)
-		fprintf(stderr, "\r\033[%uA\033[J", status_lines - 1);
+		fprintf(file, "\r\033[%uA\033[J", status_lines - 1);
 	else if (status_lines)
-		fputs(ERASE_LINE, stderr);
+		fputs(ERASE_LINE, file);
 	status_lines = 0;
 }
 
@@ -54,13 +147,17 @@ static void hold_line(const char *prefix, const char *text)
 
 void log_hold(bool hold)
 {
+	struct page page;
 	pthread_mutex_lock(&lock);
-	if (hold)
-		erase_status();
-	fwrite(held, 1, held_size, stderr);
-	if (held_too_many)
-		fprintf(stderr, "iaprof: warning: %lu more messages found no room while they waited\n", held_too_many);
-	fflush(stderr);
+	if (page_open(&page)) {
+		if (hold)
+			erase_status(page.file);
+		fwrite(held, 1, held_size, page.file);
+		if (held_too_many)
+			fprintf(page.file, "iaprof: warning: %lu more messages found no room while they waited\n",
+				held_too_many);
+		page_show(&page);
+	}
 	held_size = 0;
 	held_too_many = 0;
 	holding = hold;
@@ -70,15 +167,17 @@ void log_hold(bool hold)
 static void print_line(const char *prefix, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 static void print_line(const char *prefix, const char *format, va_list arguments)
 {
-	char text[4096];
+	char text[MESSAGE_SIZE];
+	struct page page;
 	vsnprintf(text, sizeof text, format, arguments);
 	text_make_printable(text);
 	pthread_mutex_lock(&lock);
 	if (holding) {
 		hold_line(prefix, text);
-	} else {
-		erase_status();
-		fprintf(stderr, "%s%s\n", prefix, text);
+	} else if (page_open(&page)) {
+		erase_status(page.file);
+		fprintf(page.file, "%s%s\n", prefix, text);
+		page_show(&page);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -109,7 +208,7 @@ void log_message(int level, const char *format, ...)
 
 /* A line that the terminal breaks in two, or lines that it has no room for, could not be erased again: of long ones the
  * begin is shown, of many the last. The window may have changed since the last time. */
-static void print_status(const char *text)
+static void print_status(const char *text, FILE *file)
 {
 	struct winsize window = { 0 };
 	int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1 ? window.ws_col - 1 : 79;
@@ -124,8 +223,8 @@ static void print_status(const char *text)
 		size_t length = strcspn(text, "\n");
 		snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1), text);
 		if (status_lines)
-			fputc('\n', stderr);
-		text_print_printable(line, columns, stderr);
+			fputc('\n', file);
+		text_print_printable(line, columns, file);
 		text += length + (text[length] != '\0');
 	}
 }
@@ -134,12 +233,22 @@ void log_status_line(const char *text)
 {
 	pthread_mutex_lock(&lock);
 	bool is_first = !status_lines;
-	erase_status();
-	if (text && !holding) {
-		if (is_first) /* something else may have been written there */
-			fputs(ERASE_LINE, stderr);
-		print_status(text);
+	struct page page;
+	if (page_open(&page)) {
+		erase_status(page.file);
+		if (text && !holding) {
+			if (is_first) /* something else may have been written there */
+				fputs(ERASE_LINE, page.file);
+			print_status(text, page.file);
+		}
+		page_show(&page);
 	}
-	fflush(stderr);
+	pthread_mutex_unlock(&lock);
+}
+
+void log_text(const char *text, size_t size)
+{
+	pthread_mutex_lock(&lock);
+	emit(text, size);
 	pthread_mutex_unlock(&lock);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages for the user on standard error, one line each, the status line kept out of their way. Any thread. */
+/* Messages for the user on standard error, one line each, the status line kept out of their way. Any
+ * thread. None waits for a reader that has stopped: such messages are counted, and the next that can be written is
+ * preceded by their number. */
 #ifndef IAPROF_CORE_BASE_LOG_H
 #define IAPROF_CORE_BASE_LOG_H
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* The highest level shown: enum iaprof_log_level; -q gives LOG_ERROR, -v INFO, -vv DEBUG. Default WARNING. */
 void log_set_level(int level);
@@ -19,6 +22,9 @@ void log_hold(bool hold);
 
 /* What the user should read though nothing is wrong: "iaprof: TEXT", shown unless -q. */
 void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Writes lines that are printable as they are, such as a table. */
+void log_text(const char *text, size_t size);
 
 /* Shows text (no newline at its end) as the status, of one line or several, or removes it (NULL). For a terminal's
  * standard error only. */

@@ -12,23 +12,29 @@
 
 #include "base/channel.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/helper.h"
 #include "broker/broker_message.h"
 
 struct broker {
 	struct helper helper;
-	bool has_answered; /* since it was started */
-	int failure;       /* of the last start */
+	struct delayed_process delayed;
+	bool is_ready;
+	int failure; /* of the last start */
 };
 
 static char *const program[] = { BROKER_PROGRAM, NULL };
+static void start(struct broker *broker)
+{
+	broker->is_ready = false;
+	broker->failure = helper_start(&broker->helper, program);
+	broker->delayed = (struct delayed_process){ .pid = broker->helper.pid };
+}
 
 struct broker *broker_new(void)
 {
 	struct broker *broker = calloc(1, sizeof *broker);
 	if (broker)
-		broker->failure = helper_start(&broker->helper, program); /* ready when it is needed */
+		start(broker); /* ready when it is needed */
 	return broker;
 }
 
@@ -40,33 +46,12 @@ void broker_free(struct broker *broker)
 	free(broker);
 }
 
-/* Whether it waits for a processor, and not for a file: then the machine is busy, and nobody blocks it. */
-static bool waits_for_processor(const struct broker *broker)
-{
-	char path[32], text[512];
-	snprintf(path, sizeof path, "/proc/%d/stat", broker->helper.pid);
-	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
-	const char *name_end = file && fgets(text, sizeof text, file) ? strrchr(text, ')') : NULL;
-	return name_end && name_end[1] == ' ' && name_end[2] == 'R';
-}
-
-/* Waits for the answer, longer than to the deadline while the broker could not even begin. */
-static int wait_for_answer(struct broker *broker, struct channel_header *header, int *descriptor, uint64_t deadline)
-{
-	uint64_t latest = clock_monotonic() + BROKER_TIMEOUT_BUSY;
-	int code;
-	while ((code = channel_receive(broker->helper.socket, header, descriptor, deadline)) == -ETIMEDOUT &&
-	       deadline < latest && (!broker->has_answered || waits_for_processor(broker)))
-		deadline += BROKER_TIMEOUT;
-	return code;
-}
-
-static int receive(struct broker *broker, uint64_t deadline, struct file_identity *identity)
+static int receive(struct broker *broker, const struct deadline *deadline, struct file_identity *identity)
 {
 	struct channel_header header;
 	struct broker_opened answer;
 	int descriptor;
-	int code = wait_for_answer(broker, &header, &descriptor, deadline);
+	int code = channel_receive(broker->helper.socket, &header, &descriptor, deadline);
 	if (!code && (header.type != BROKER_OPENED || header.size != sizeof answer))
 		code = -EPROTO;
 	if (!code)
@@ -77,7 +62,6 @@ static int receive(struct broker *broker, uint64_t deadline, struct file_identit
 		helper_stop(&broker->helper);
 		return code;
 	}
-	broker->has_answered = true;
 	if (answer.code || descriptor < 0) {
 		if (descriptor >= 0)
 			close(descriptor);
@@ -87,18 +71,32 @@ static int receive(struct broker *broker, uint64_t deadline, struct file_identit
 	return descriptor;
 }
 
-int broker_open(struct broker *broker, const struct file_request *request, uint64_t deadline,
+/* A broker that is starting has read no file of others: it may take longer than one of those. */
+static int wait_until_ready(struct broker *broker)
+{
+	if (broker->is_ready)
+		return 0;
+	struct deadline deadline = deadline_make(NULL, BROKER_TIMEOUT_START);
+	struct channel_header header;
+	int unexpected;
+	int code = channel_receive(broker->helper.socket, &header, &unexpected, &deadline);
+	if (unexpected >= 0)
+		close(unexpected);
+	if (!code && (header.type != BROKER_READY || header.size))
+		code = -EPROTO;
+	broker->is_ready = !code;
+	return code;
+}
+
+int broker_open(struct broker *broker, const struct file_request *request, const struct deadline *deadline,
 		struct file_identity *identity)
 {
-	uint64_t now = clock_monotonic();
 	if (strlen(request->path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	if (now >= deadline)
+	if (deadline_has_passed(deadline))
 		return -ETIMEDOUT;
-	if (broker->helper.socket < 0 && broker->failure != -ENOENT) {
-		broker->has_answered = false;
-		broker->failure = helper_start(&broker->helper, program);
-	}
+	if (broker->helper.socket < 0 && broker->failure != -ENOENT)
+		start(broker);
 	if (broker->helper.socket < 0)
 		return -ENOSYS; /* the error of the program is none of the file */
 	struct broker_open open = { .user = request->user,
@@ -112,11 +110,14 @@ int broker_open(struct broker *broker, const struct file_request *request, uint6
 				    .user_mounts = request->user_mounts };
 	struct iovec parts[] = { { .iov_base = &open, .iov_len = sizeof open },
 				 { .iov_base = (void *)request->path, .iov_len = strlen(request->path) } };
-	uint64_t latest = now + BROKER_TIMEOUT;
-	deadline = deadline < latest ? deadline : latest;
-	int code = channel_send(broker->helper.socket, BROKER_OPEN, parts, 2, request->root, deadline);
+	int code = wait_until_ready(broker);
+	struct deadline own = deadline_make(deadline->delay, BROKER_TIMEOUT);
+	own = deadline_earlier(&own, deadline);
+	own.helper = &broker->delayed;
 	if (!code)
-		return receive(broker, deadline, identity);
+		code = channel_send(broker->helper.socket, BROKER_OPEN, parts, 2, request->root, &own);
+	if (!code)
+		return receive(broker, &own, identity);
 	helper_stop(&broker->helper);
 	return code;
 }

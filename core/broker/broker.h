@@ -11,14 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "base/deadline.h"
 #include "broker/file_identity.h"
 
 struct broker;
 
 /* The longest wait for one file, in ns. On a local file system it takes some 30 us. */
 #define BROKER_TIMEOUT UINT64_C(500000000)
-/* The longest wait for a broker that is only starting, or waits for a processor. */
-#define BROKER_TIMEOUT_BUSY UINT64_C(10000000000)
+/* The longest wait for a broker that is only starting, which needs files of its own. */
+#define BROKER_TIMEOUT_START UINT64_C(10000000000)
 
 #define BROKER_OWN_RIGHTS ((uid_t)-1)
 
@@ -41,7 +42,7 @@ void broker_free(struct broker *broker);
  * not a regular file, -EOPNOTSUPP not on an ordinary file system, -ETIMEDOUT the file system did not answer, -EACCES
  * the user may not read it.
  */
-int broker_open(struct broker *broker, const struct file_request *request, uint64_t deadline,
+int broker_open(struct broker *broker, const struct file_request *request, const struct deadline *deadline,
 		struct file_identity *identity);
 
 /* ns of CPU time that it used. */

@@ -43,9 +43,9 @@ static int answer(const struct channel_header *header, int root)
 	    header->size - sizeof request >= sizeof path)
 		return -EPROTO;
 	size_t length = header->size - sizeof request;
-	int code = channel_read(HELPER_SOCKET, &request, sizeof request, UINT64_MAX);
+	int code = channel_read(HELPER_SOCKET, &request, sizeof request, NULL);
 	if (!code)
-		code = channel_read(HELPER_SOCKET, path, length, UINT64_MAX);
+		code = channel_read(HELPER_SOCKET, path, length, NULL);
 	if (code)
 		return code;
 	path[length] = '\0';
@@ -55,7 +55,7 @@ static int answer(const struct channel_header *header, int root)
 		descriptor = file_open(&request, root, path, &opened.identity);
 	opened.code = descriptor < 0 ? descriptor : 0;
 	struct iovec part = { .iov_base = &opened, .iov_len = sizeof opened };
-	code = channel_send(HELPER_SOCKET, BROKER_OPENED, &part, 1, descriptor, UINT64_MAX);
+	code = channel_send(HELPER_SOCKET, BROKER_OPENED, &part, 1, descriptor, NULL);
 	if (descriptor >= 0)
 		close(descriptor);
 	return code;
@@ -64,9 +64,9 @@ static int answer(const struct channel_header *header, int root)
 int main(void)
 {
 	struct channel_header header;
-	if (give_up_rights())
+	if (give_up_rights() || channel_send(HELPER_SOCKET, BROKER_READY, NULL, 0, -1, NULL))
 		return EXIT_FAILURE;
-	for (int code = 0, root; !code && !channel_receive(HELPER_SOCKET, &header, &root, UINT64_MAX);) {
+	for (int code = 0, root; !code && !channel_receive(HELPER_SOCKET, &header, &root, NULL);) {
 		code = answer(&header, root);
 		if (root >= 0)
 			close(root);

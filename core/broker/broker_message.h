@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What iaprof and its broker say to each other: OPEN (+ the root folder, if it is not iaprof's own) and OPENED. */
+/* Between iaprof and its broker: READY, then OPEN (with the root folder, if it is not iaprof's own) and OPENED. */
 #ifndef IAPROF_CORE_BROKER_BROKER_MESSAGE_H
 #define IAPROF_CORE_BROKER_BROKER_MESSAGE_H
 
@@ -8,7 +8,7 @@
 
 #define BROKER_PROGRAM "iaprof-broker"
 
-enum broker_message { BROKER_OPEN = 1, BROKER_OPENED };
+enum broker_message { BROKER_OPEN = 1, BROKER_OPENED, BROKER_READY };
 
 /* OPEN: the path follows, without a NUL. */
 struct broker_open {

@@ -74,6 +74,7 @@ struct instance {
 	bool left_out;                     /* it cannot run here, and the run goes on without it */
 	bool has_company;                  /* the user wants it, or a source that has company: see setup_probe.c */
 	atomic_int stopping;               /* for its thread() */
+	bool is_stuck;                     /* sinks: a callback does not return; must not be freed */
 	atomic_bool finished;              /* has nothing more to send, or failed */
 	bool has_thread;
 	pthread_t thread;

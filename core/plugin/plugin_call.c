@@ -2,30 +2,24 @@
 /* Names the plugin that crashes: see plugin_call.h. A handler can reach nothing but file-scope and thread state. */
 #include "plugin/plugin_call.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "run/output.h"
 #include "run/screen.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER 0
-#endif
-
 /* Room for the largest signal frame that a processor of today has (AVX-512, AMX: 11 KiB), and for the handler. */
 #define SIGNAL_STACK_SIZE (32 << 10)
+
+/* How long a reader of standard error is waited for, ms. */
+#define READER_PATIENCE 100
 
 static _Thread_local struct plugin_call current;
 /* A stack of its own for each thread, as what overflowed may be the other one. */
@@ -44,7 +38,7 @@ static const struct fatal_signal {
 struct plugin_call plugin_call_begin(const char *kind, const char *name, const char *callback)
 {
 	struct plugin_call before = current;
-	if (!HAS_SANITIZER && !has_signal_stack) {
+	if (!PLUGIN_CALL_HAS_SANITIZER && !has_signal_stack) {
 		stack_t stack = { .ss_sp = signal_stack, .ss_size = sizeof signal_stack };
 		has_signal_stack = true;
 		sigaltstack(&stack, NULL);
@@ -75,6 +69,12 @@ static void append(char *line, size_t size, const char *text)
 	line[length + (count < room ? count : room)] = '\0';
 }
 
+_Noreturn void process_leave(int status)
+{
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
 /* Says what happened and ends the process. Async-signal-safe. what: "SIGSEGV in callback " or the like. */
 static _Noreturn void end_process(const struct plugin_call *call, const char *what)
 {
@@ -92,10 +92,14 @@ static _Noreturn void end_process(const struct plugin_call *call, const char *wh
 		append(line, sizeof line - 1, call->callback);
 	}
 	append(line, sizeof line, "\n");
-	ssize_t written = write(STDERR_FILENO, line, strlen(line));
-	(void)written;
+	/* Not into a pipe that is full: nobody may read it. */
+	struct pollfd standard_error = { .fd = STDERR_FILENO, .events = POLLOUT };
+	if (poll(&standard_error, 1, READER_PATIENCE) > 0) {
+		ssize_t written = write(STDERR_FILENO, line, strlen(line));
+		(void)written;
+	}
 	output_remove_temporary_files();
-	_exit(1);
+	process_leave(1);
 }
 
 static void handle(int number)
@@ -121,6 +125,13 @@ static void at_exit(void)
 	end_process(&current, current.callback ? "called exit()" : "a thread of a plugin called exit()");
 }
 
+_Noreturn void plugin_call_exit(int status)
+{
+	if (current.callback && getpid() == atomic_load(&watching_process))
+		end_process(&current, "called _exit()");
+	process_leave(status);
+}
+
 void plugin_call_watch(void)
 {
 	atomic_store(&watching_process, getpid());
@@ -128,7 +139,7 @@ void plugin_call_watch(void)
 	at_quick_exit(at_exit);
 	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
 	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; !HAS_SANITIZER && i < sizeof fatal_signals / sizeof *fatal_signals; i++)
+	for (size_t i = 0; !PLUGIN_CALL_HAS_SANITIZER && i < sizeof fatal_signals / sizeof *fatal_signals; i++)
 		sigaction(fatal_signals[i].number, &action, NULL);
 }
 

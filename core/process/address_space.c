@@ -303,14 +303,17 @@ static bool space_apply(struct address_space *space, const struct piece_array *p
 	return space_rebuild(space, list, count);
 }
 
-int address_space_add(struct address_space *space, const struct mapping *mapping, uint64_t time, uint64_t *dropped)
+int address_space_add(struct address_space *space, const struct mapping *mapping, uint64_t time,
+		      struct user_account *account, uint64_t *dropped)
 {
 	struct piece_array parts = { 0 };
 	struct shared_mapping *shared = malloc(sizeof *shared);
 	if (!shared)
 		return -ENOMEM;
 	/* A reference of our own, so that no replacement in the middle frees it. */
-	*shared = (struct shared_mapping){ .mapping = *mapping, .seen = time, .references = 1 };
+	*shared = (struct shared_mapping){ .mapping = *mapping, .seen = time, .references = 1, .account = account };
+	if (account)
+		account->amount++;
 	shared->mapping.begin = mapping->flags & IAPROF_MAPPING_EXISTING ? 0 : time;
 
 	int result = -ENOMEM;

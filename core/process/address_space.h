@@ -34,10 +34,11 @@ void address_space_fork(struct address_space *space, struct address_space *paren
 /*
  * Adds a mapping that was reported at this time: it replaces what it overlaps from then on. With
  * IAPROF_MAPPING_EXISTING set it is also what was there before, where nothing else is known. What says nothing new is
- * ignored. Returns 1 when it was added, 0 when it was ignored, -ENOMEM. *dropped grows by the pieces that had to be
- * forgotten for ADDRESS_SPACE_PIECES_MAX.
+ * ignored. It counts for account (NULL none) as long as a piece of it is kept. Returns 1 when it was added, 0 when it
+ * was ignored, -ENOMEM. *dropped grows by the pieces that had to be forgotten for ADDRESS_SPACE_PIECES_MAX.
  */
-int address_space_add(struct address_space *space, const struct mapping *mapping, uint64_t time, uint64_t *dropped);
+int address_space_add(struct address_space *space, const struct mapping *mapping, uint64_t time,
+		      struct user_account *account, uint64_t *dropped);
 
 /* The mapping that held address at time, or NULL. */
 const struct mapping *address_space_find(const struct address_space *space, uint64_t address, uint64_t time);

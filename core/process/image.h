@@ -23,7 +23,8 @@ struct image {
 	uint64_t name_time;
 	uint32_t slot; /* where it is in the table */
 	bool begin_known;
-	bool root_known; /* looked up for this very image */
+	uint32_t account_user; /* its user, also when it hides what it does */
+	bool root_known;       /* looked up for this very image */
 };
 
 /* Initialise with {0} and hash_key. */

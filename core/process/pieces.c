@@ -6,8 +6,11 @@
 
 void mapping_release(struct shared_mapping *mapping)
 {
-	if (!--mapping->references)
-		free(mapping);
+	if (--mapping->references)
+		return;
+	if (mapping->account)
+		mapping->account->amount--;
+	free(mapping);
 }
 
 void pieces_free(struct piece_array *pieces)

@@ -7,6 +7,7 @@
 #define IAPROF_CORE_PROCESS_PIECES_H
 
 #include "base/array.h"
+#include "base/user_accounts.h"
 #include "process/process.h"
 
 /* A mapping with what only the table knows of it. Freed with the last piece of it. */
@@ -14,6 +15,7 @@ struct shared_mapping {
 	struct mapping mapping;
 	uint64_t seen; /* when it was reported: what happened before that may have been in an earlier image */
 	uint32_t references;
+	struct user_account *account; /* that it counts for; NULL none */
 };
 
 struct piece {

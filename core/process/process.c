@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 
 #include "base/string_table.h"
+#include "base/user_accounts.h"
 #include "process/image.h"
+#include "process/proc_scan.h"
 #include "process/root_cache.h"
 
 struct process_table {
@@ -18,6 +20,7 @@ struct process_table {
 	struct root_cache roots;
 	uint32_t mapping_serial; /* the last one given */
 	uint64_t dropped;
+	struct user_accounts users; /* amount: mappings */
 };
 
 /* The table's copy of a text, the same for equal texts; NULL when out of memory. */
@@ -33,6 +36,7 @@ struct process_table *process_table_new(void)
 	if (table) {
 		root_cache_prepare(&table->roots);
 		hash_key_make(&table->images.hash_key);
+		user_accounts_init(&table->users);
 	}
 	return table;
 }
@@ -44,6 +48,7 @@ void process_table_free(struct process_table *table)
 	image_table_free(&table->images);
 	root_cache_free(&table->roots);
 	string_table_free(&table->texts);
+	user_accounts_free(&table->users);
 	free(table);
 }
 
@@ -59,6 +64,7 @@ static void image_inherit_root(struct image *image, const struct image *from)
 	if (image->root_known) /* a look through /proc came before the record of the fork */
 		return;
 	image->process.user = from->process.user;
+	image->account_user = from->account_user;
 	image->process.user_mounts = from->process.user_mounts;
 	if (from->root)
 		from->root->users++;
@@ -71,8 +77,11 @@ static void image_look_at_user(struct image *image)
 	char path[32];
 	struct stat status;
 	snprintf(path, sizeof path, "/proc/%" PRIu32, image->process.pid);
-	if (!stat(path, &status))
-		image->process.user = status.st_uid;
+	if (stat(path, &status))
+		return;
+	image->process.user = image->account_user = status.st_uid;
+	if (status.st_uid == 0)
+		proc_user(image->process.pid, &image->account_user);
 }
 
 static void image_look_at_root(struct process_table *table, struct image *image)
@@ -212,6 +221,23 @@ int process_table_event(struct process_table *table, const struct iaprof_record_
 	}
 }
 
+/* Finds who a mapping counts for (NULL: nobody). False when that user, or all together, have too many. */
+static bool find_account(struct process_table *table, uint32_t user, struct user_account **account)
+{
+	*account = NULL;
+	if (user_accounts_trust(&table->users, user))
+		return true;
+	*account = user_accounts_find(&table->users, user);
+	if (!*account)
+		return false;
+	uint64_t all = 0;
+	for (size_t i = 0; i < table->users.count; i++)
+		all += table->users.items[i].amount;
+	bool has_room = (*account)->amount < PROCESS_MAPPINGS_USER && all < PROCESS_MAPPINGS_OTHERS;
+	(*account)->refused += !has_room;
+	return has_room;
+}
+
 int process_table_mapping(struct process_table *table, const struct iaprof_record_mapping *record, const char *path)
 {
 	if (!record->size || record->start + record->size < record->start ||
@@ -234,7 +260,10 @@ int process_table_mapping(struct process_table *table, const struct iaprof_recor
 	struct image *image = image_for_record(&table->images, record->pid, record->header.time);
 	if (!image || !mapping.path)
 		return -ENOMEM;
-	int added = address_space_add(image->space, &mapping, record->header.time, &table->dropped);
+	struct user_account *account;
+	if (!find_account(table, image->account_user, &account))
+		return 0;
+	int added = address_space_add(image->space, &mapping, record->header.time, account, &table->dropped);
 	if (added > 0)
 		table->mapping_serial++;
 	return added < 0 ? added : 0;
@@ -297,6 +326,20 @@ void process_table_retire(struct process_table *table, uint64_t before,
 size_t process_table_count(const struct process_table *table)
 {
 	return table->images.count;
+}
+
+uint64_t process_table_refused(const struct process_table *table, uint32_t *user)
+{
+	uint64_t all = 0, most = 0;
+	for (size_t i = 0; i < table->users.count; i++) {
+		const struct user_account *account = &table->users.items[i];
+		all += account->refused;
+		if (account->refused > most) {
+			most = account->refused;
+			*user = account->user;
+		}
+	}
+	return all;
 }
 
 uint64_t process_table_dropped(const struct process_table *table)

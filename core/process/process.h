@@ -90,6 +90,12 @@ void process_table_retire(struct process_table *table, uint64_t before,
 /* How many images are known now. */
 size_t process_table_count(const struct process_table *table);
 
+/* The most mappings that are kept of a user who is not trusted (user_accounts.h), and of all of them: 200 bytes each.
+ */
+#define PROCESS_MAPPINGS_USER 196608u
+#define PROCESS_MAPPINGS_OTHERS 393216u
+/* How many mappings were refused for these, and *user, who had the most of them. */
+uint64_t process_table_refused(const struct process_table *table, uint32_t *user);
 /* How many parts of mappings had to be forgotten because one process had more than can be kept; 0 in a usual run. */
 uint64_t process_table_dropped(const struct process_table *table);
 

@@ -44,8 +44,9 @@ struct sideband {
 	ARRAY(uint32_t) pids; /* sorted; none: all */
 	ARRAY(struct waiting) waiting;
 	struct live_processes live;
-	uint64_t looked; /* when /proc was looked through last */
-	bool look_again; /* something was lost since then */
+	struct user_accounts users; /* of looks through /proc */
+	uint64_t looked;            /* when /proc was looked through last */
+	bool look_again;            /* something was lost since then */
 	unsigned char scratch[PERF_RECORD_SIZE_MAX];
 	struct sideband_writer writer;
 };
@@ -73,6 +74,7 @@ struct sideband *sideband_new(const struct sideband_output *output, const uint32
 		return NULL;
 	}
 	sideband->writer.output = *output;
+	user_accounts_init(&sideband->users);
 	for (uint32_t i = 0; i < pid_count; i++)
 		if (!array_push(&sideband->pids, pids[i])) {
 			error_set(error, ENOMEM, "out of memory");
@@ -97,6 +99,7 @@ void sideband_free(struct sideband *sideband)
 	array_free(&sideband->pids);
 	array_free(&sideband->waiting);
 	live_processes_free(&sideband->live);
+	user_accounts_free(&sideband->users);
 	free(sideband);
 }
 
@@ -108,8 +111,8 @@ int sideband_start(struct sideband *sideband, struct error *error)
 
 int sideband_scan(struct sideband *sideband, struct error *error)
 {
-	int result = proc_scan(&sideband->writer, &sideband->live, sideband->pids.items, (uint32_t)sideband->pids.count,
-			       error);
+	int result = proc_scan(&sideband->writer, &sideband->live, &sideband->users, sideband->pids.items,
+			       (uint32_t)sideband->pids.count, error);
 	sideband->looked = clock_monotonic();
 	int flushed = sideband_write_flush(&sideband->writer);
 	if (!result && flushed)

@@ -80,8 +80,8 @@ struct collector *collector_new(const struct collector_options *options)
 								       .lines = options->lines });
 	struct budget *budget = NULL;
 	if (options->live) {
-		collector->code_workers = code_workers_new(options->decoders);
 		budget = collector->symbolizer ? symbolizer_budget(collector->symbolizer) : NULL;
+		collector->code_workers = code_workers_new(options->decoders, budget ? &budget->delay : NULL);
 	}
 	collector->device_code = device_code_new(&(struct device_code_options){ .intern = options->intern,
 										.processes = collector->processes,
@@ -208,7 +208,8 @@ static void take_sync(struct collector *collector, uint64_t time)
 	cpu_samples_place(&collector->cpu_samples, time);
 	event_stacks_name(&collector->event_stacks, time);
 	if (collector->options.live) {
-		cpu_samples_look_ahead(&collector->cpu_samples, clock_monotonic() + LOOK_AHEAD_TIME);
+		struct deadline end = deadline_make(NULL, LOOK_AHEAD_TIME);
+		cpu_samples_look_ahead(&collector->cpu_samples, &end);
 		symbolizer_note_cost(collector->symbolizer, code_workers_cpu_time(collector->code_workers));
 		correlator_sync(collector->correlator, time);
 	}
@@ -455,12 +456,12 @@ void collector_take(struct collector *collector, const struct iaprof_batch *batc
  */
 static void read_files(struct collector *collector)
 {
-	uint64_t end = symbolizer_end(collector->symbolizer);
-	cpu_samples_look_ahead(&collector->cpu_samples, end);
-	uint64_t now = clock_monotonic();
-	cpu_samples_catch_up(&collector->cpu_samples, end == UINT64_MAX ? end
-						      : now < end       ? now + (end - now) / 2
-									: now);
+	struct deadline end = symbolizer_end(collector->symbolizer);
+	cpu_samples_look_ahead(&collector->cpu_samples, &end);
+	uint64_t left = deadline_left(&end);
+	struct deadline half = deadline_make(end.delay, left == UINT64_MAX ? left : left / 2);
+	half = deadline_earlier(&half, &end);
+	cpu_samples_catch_up(&collector->cpu_samples, &half);
 	symbolizer_give_up(collector->symbolizer);
 }
 
@@ -519,6 +520,7 @@ uint64_t collector_realtime_offset(const struct collector *collector)
 struct collector_statistics collector_statistics(const struct collector *collector)
 {
 	struct collector_statistics statistics = collector->statistics;
+	statistics.mappings_refused = process_table_refused(collector->processes, &statistics.mappings_refused_user);
 	statistics.mappings_dropped = process_table_dropped(collector->processes);
 	statistics.addresses_nameless = resolver_nameless(collector->resolver);
 	if (collector->symbolizer) {

@@ -45,6 +45,8 @@ struct collector_statistics {
 	uint64_t stacks_unknown;        /* stacks of samples and launches whose id was not known any more */
 	uint64_t event_stacks_missed;   /* stacks of launches and calls that could not be given names */
 	uint64_t definitions_refused;   /* ids of a replayed run that mean two things */
+	uint64_t mappings_refused;      /* that were too many for a user */
+	uint32_t mappings_refused_user; /* who had the most of them */
 	uint64_t mappings_dropped;      /* parts of mappings that were too many for one process */
 	uint64_t addresses_nameless;    /* addresses of a replayed run that it has no names for */
 	uint64_t out_of_memory;         /* samples and other records that could not be stored */

@@ -2,7 +2,6 @@
 /* CPU samples and calls on their way into the profile: see cpu_samples.h. */
 #include "profile/cpu_samples.h"
 
-#include "base/clock.h"
 #include "profile/loss.h"
 
 /* Samples that wait for the process events of their time; more than this are not held back. */
@@ -110,29 +109,29 @@ void cpu_samples_resolve(struct cpu_samples *samples)
 	samples->ahead = 0;
 }
 
-static void look_ahead(const struct sample_stack_context *context, const struct sample_entry *entry, uint64_t end,
-		       enum budget_patience patience)
+static void look_ahead(const struct sample_stack_context *context, const struct sample_entry *entry,
+		       const struct deadline *end, enum budget_patience patience)
 {
 	if (!entry->key.process || !entry->key.user_stack || entry->key.flags & SAMPLE_USER_RESOLVED)
 		return;
 	struct process *process = process_table_by_serial(context->processes, entry->key.process);
 	struct interned_stack stack = intern_find_stack(context->intern, entry->key.user_stack);
-	for (uint32_t i = 0; process && i < stack.count && clock_monotonic() < end; i++)
+	for (uint32_t i = 0; process && i < stack.count && !deadline_has_passed(end); i++)
 		resolver_look_ahead(context->resolver, process, entry->last_time, interned_stack_code(&stack, i),
 				    patience);
 }
 
-void cpu_samples_look_ahead(struct cpu_samples *samples, uint64_t end)
+void cpu_samples_look_ahead(struct cpu_samples *samples, const struct deadline *end)
 {
 	if (samples->ahead > samples->table.entries.count)
 		samples->ahead = 0;
-	while (samples->ahead < samples->table.entries.count && clock_monotonic() < end)
+	while (samples->ahead < samples->table.entries.count && !deadline_has_passed(end))
 		look_ahead(&samples->stack_context, &samples->table.entries.items[samples->ahead++], end, BUDGET_QUICK);
 }
 
-void cpu_samples_catch_up(struct cpu_samples *samples, uint64_t end)
+void cpu_samples_catch_up(struct cpu_samples *samples, const struct deadline *end)
 {
-	for (size_t i = 0; i < samples->table.entries.count && clock_monotonic() < end; i++)
+	for (size_t i = 0; i < samples->table.entries.count && !deadline_has_passed(end); i++)
 		look_ahead(&samples->stack_context, &samples->table.entries.items[i], end, BUDGET_FULL);
 }
 

@@ -47,9 +47,9 @@ void cpu_samples_place(struct cpu_samples *samples, uint64_t until);
 /* Gives every stack that was placed its names, and puts it into the profile. */
 void cpu_samples_resolve(struct cpu_samples *samples);
 /* Reads what cpu_samples_resolve() will need of files, until this time (CLOCK_MONOTONIC ns), while it goes quickly. */
-void cpu_samples_look_ahead(struct cpu_samples *samples, uint64_t end);
+void cpu_samples_look_ahead(struct cpu_samples *samples, const struct deadline *end);
 /* The same from the first sample on, until this time: what does not go quickly, too. */
-void cpu_samples_catch_up(struct cpu_samples *samples, uint64_t end);
+void cpu_samples_catch_up(struct cpu_samples *samples, const struct deadline *end);
 /* A program is about to be forgotten: resolves what needs it. For process_table_retire(). */
 void cpu_samples_end_process(void *samples, struct process *process);
 /* Whether so much has no names yet that it is time to resolve it. */

@@ -162,7 +162,7 @@ static struct file_identity owner_of(const struct device_code *code, uint32_t pi
 {
 	struct file_identity owner = { 0 };
 	const struct process *process = process_table_find(code->options.processes, pid, time);
-	if (!proc_user(pid, &owner.owner))
+	if (proc_user(pid, &owner.owner))
 		return owner;
 	owner.owner = process ? process->user : 0;
 	owner.mode = process ? 0 : BUDGET_NEVER_TRUSTED;

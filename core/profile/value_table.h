@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/saturating.h"
 
 struct value_sum {
 	uint64_t value, count;
@@ -33,10 +34,5 @@ bool value_table_add(struct value_table *table, uint32_t stack, uint32_t value_t
 
 /* Begins a new interval: its sums are zero again. */
 void value_table_begin_interval(struct value_table *table);
-
-static inline uint64_t saturating_add(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 #endif

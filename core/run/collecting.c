@@ -187,22 +187,49 @@ static void *run(void *argument)
 	return NULL;
 }
 
+/* Waits until each sink has finished or stands still. */
+static void wait_for_sinks(const struct collecting *collecting)
+{
+	size_t count = collecting->options.sink_count;
+	for (size_t i = 0; i < count; i++)
+		while (!sink_queue_wait(collecting->queues[i]))
+			for (size_t j = i; j < count; j++)
+				sink_queue_check(collecting->queues[j], collecting->options.finish_within);
+}
+
+static void report_stuck(struct instance *sink, const char *callback, struct collecting_result *result)
+{
+	log_message(IAPROF_LOG_ERROR, "sink %s: callback %s does not return: its output is incomplete", sink->name,
+		    callback);
+	sink->is_stuck = true;
+	result->sink_stuck = true;
+}
+
+static void report_dropped(const char *name, const struct sink_queue_dropped *dropped)
+{
+	const char *reason = dropped->callback ? "did not return" : "was too slow";
+	if (dropped->records)
+		log_message(IAPROF_LOG_WARNING, "sink %s %s: %" PRIu64 " records are missing in it", name, reason,
+			    dropped->records);
+	if (dropped->profiles)
+		log_message(IAPROF_LOG_WARNING, "sink %s %s: %" PRIu64 " profiles%s are missing in it", name, reason,
+			    dropped->profiles, dropped->callback ? "" : " of intervals");
+}
+
 static void finish_queues(struct collecting *collecting, struct collecting_result *result)
 {
-	for (size_t i = 0; i < collecting->options.sink_count; i++)
+	const struct collecting_options *options = &collecting->options;
+	for (size_t i = 0; i < options->sink_count; i++)
 		sink_queue_close(collecting->queues[i]);
-	for (size_t i = 0; i < collecting->options.sink_count; i++) {
+	if (options->finish_within)
+		wait_for_sinks(collecting);
+	for (size_t i = 0; i < options->sink_count; i++) {
 		struct sink_queue_dropped dropped = { 0 };
 		if (sink_queue_finish(collecting->queues[i], &dropped))
 			result->sink_failed = true;
-		const char *name = collecting->options.sinks[i]->name;
-		if (dropped.records)
-			log_message(IAPROF_LOG_WARNING, "sink %s was too slow: %" PRIu64 " records are missing in it",
-				    name, dropped.records);
-		if (dropped.profiles)
-			log_message(IAPROF_LOG_WARNING,
-				    "sink %s was too slow: %" PRIu64 " profiles of intervals are missing in it", name,
-				    dropped.profiles);
+		if (dropped.callback)
+			report_stuck(options->sinks[i], dropped.callback, result);
+		report_dropped(options->sinks[i]->name, &dropped);
 	}
 }
 

@@ -24,6 +24,7 @@ struct collecting_options {
 	uint64_t time_resolution;  /* as in struct collector_options */
 	bool interval_for_all;     /* of sinks that can have profiles of intervals; else for those that asked for one */
 	uint64_t hold;             /* ns: samples of devices wait for their code; 0: CORRELATOR_HOLD */
+	uint64_t finish_within;    /* ns: longest time that a sink may stand still at the end; 0: any */
 	bool replays;
 	bool lossless;     /* sinks may take their time, and get everything */
 	uint32_t requests; /* enum iaprof_request: of sinks that are not among these */
@@ -60,6 +61,7 @@ struct collecting_result {
 	const struct iaprof_profile *difference; /* from the earlier run to this one, as profile; NULL none */
 	bool profile_missing;                    /* the run's or an interval's, or the difference */
 	bool sink_failed;                        /* why is in the instances' errors */
+	bool sink_stuck;                         /* its thread may still use all that the run has */
 };
 
 /* After the last record was put on the bus: ends the threads; the sinks take what waits and finish. */

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a run says when it is over: see run_state.h. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "run/call_report.h"
 #include "run/difference_table.h"
+#include "run/output.h"
+#include "run/run.h"
 #include "run/run_state.h"
+#include "run/screen.h"
 #include "run/top_table.h"
 
 void run_note_end(struct run *run)
@@ -61,8 +65,16 @@ static void show_calls(const struct collecting_result *result)
 	const struct iaprof_profile *profile = result->profile;
 	if (!result->calls || log_level() < IAPROF_LOG_WARNING)
 		return;
-	call_report_print(result->calls, profile ? profile->end - profile->begin : 0, stderr);
-	call_report_histograms(result->histograms, stderr);
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	if (!file)
+		return;
+	call_report_print(result->calls, profile ? profile->end - profile->begin : 0, file);
+	call_report_histograms(result->histograms, file);
+	fclose(file);
+	log_text(text, size);
+	free(text);
 }
 
 static void show_table(const struct run *run)
@@ -86,7 +98,7 @@ void run_finish(struct run *run)
 	collecting_finish(run->collecting, &run->result);
 	show_failures(run, run->setup.sources.items, run->setup.sources.count);
 	show_failures(run, run->setup.sinks.items, run->setup.sinks.count);
-	run->failed |= result->profile_missing;
+	run->failed |= result->profile_missing || result->sink_stuck;
 	show_table(run);
 	/* What was called is part of the difference; tables of each side would hide it. */
 	if (configuration->before_path)
@@ -100,4 +112,25 @@ void run_finish(struct run *run)
 		difference_report(result->difference);
 	if (run->setup.tells_output && !result->sink_failed)
 		log_notice("wrote %s", run->setup.sinks.items[0]->output.path);
+}
+
+/*
+ * A thread in a plugin's callback can be neither ended nor waited for, and it may go on at any time with what belongs
+ * to the run: nothing that it can reach is freed, and exit(), which would run the plugin's destructors beside it, is
+ * not called. The sources and the other sinks are freed: some remove files.
+ */
+_Noreturn void run_leave(struct run *run)
+{
+	command_close(&run->command);
+	for (size_t i = 0; i < run->setup.sources.count; i++)
+		instance_free(run->setup.sources.items[i]);
+	for (size_t i = 0; i < run->setup.sinks.count; i++)
+		if (!run->setup.sinks.items[i]->is_stuck)
+			instance_free(run->setup.sinks.items[i]);
+	/* The callback may hold the lock. */
+	if (!ftrylockfile(stdout))
+		fflush_unlocked(stdout);
+	output_remove_temporary_files();
+	screen_restore_at_once();
+	_exit(EXIT_STATUS_FAILED);
 }

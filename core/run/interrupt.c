@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "plugin/plugin_call.h"
 #include "run/output.h"
 #include "run/screen.h"
 
@@ -22,7 +23,7 @@ static void handle(int number)
 	if (!atomic_compare_exchange_strong(&signal_received, &none, number)) {
 		output_remove_temporary_files();
 		screen_restore_at_once();
-		_exit(128 + number);
+		process_leave(128 + number);
 	}
 	struct loop *loop = atomic_load(&loop_to_wake);
 	if (loop)

@@ -30,8 +30,8 @@ static _Atomic(char *) temporary_names[TEMPORARY_COUNT_MAX];
 #define TEMPORARY_ATTEMPTS 100
 
 struct iaprof_output {
-	struct output_stream stream;
-	const struct output_target *target;
+	struct stream stream;
+	struct output_target *target;
 	char *path;      /* the final name */
 	int folder;      /* O_PATH descriptor of the folder of a regular file */
 	char *temporary; /* NULL: written to directly, or published */
@@ -123,7 +123,7 @@ static int open_object(struct iaprof_output *output, const struct output_path *f
 	CLEANUP_CLOSE int descriptor = output_path_open(found, output->path, error);
 	if (descriptor < 0)
 		return descriptor;
-	int result = output_stream_open(&output->stream, descriptor);
+	int result = stream_open(&output->stream, descriptor);
 	return result ? error_set(error, result, "output %s: %s", output->path, strerror(-result)) : 0;
 }
 
@@ -162,7 +162,7 @@ static int open_stream(struct output_target *target, struct iaprof_output *outpu
 				 "file with -o",
 				 output->path, is_standard ? "standard output" : "it");
 	target->opened_stream = true;
-	int result = output_stream_open(&output->stream, is_standard ? STDOUT_FILENO : target->descriptor);
+	int result = stream_open(&output->stream, is_standard ? STDOUT_FILENO : target->descriptor);
 	return result ? error_set(error, result, "output %s: %s", is_standard ? "standard output" : output->path,
 				  strerror(-result))
 		      : 0;
@@ -176,7 +176,7 @@ struct iaprof_output *output_open(struct output_target *target, const char *vari
 		return NULL;
 	}
 	bool is_file = !is_standard_output(target->path) && target->descriptor < 0;
-	output->stream = OUTPUT_STREAM_INIT;
+	output->stream = STREAM_INIT;
 	output->target = target;
 	output->folder = -1;
 	output->temporary = NULL;

@@ -3,6 +3,7 @@
 #ifndef IAPROF_CORE_RUN_OUTPUT_TARGET_H
 #define IAPROF_CORE_RUN_OUTPUT_TARGET_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,6 +23,8 @@ struct output_target {
 	 */
 	uint64_t (*write_by)(void *context, uint64_t since);
 	void *context;
+	/* Grows while something is written, or waits for a reader as long as write_by allows. */
+	atomic_uint_least64_t activity;
 };
 
 #define OUTPUT_TARGET_INIT ((struct output_target){ .descriptor = -1 })

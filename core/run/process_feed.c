@@ -7,8 +7,11 @@
 #include "base/log.h"
 #include "run/run_state.h"
 
-/* How often they are read where a source waits for files to be mapped, to attach before much of their code has run. */
-#define MAPPED_FILES_TICK (NANOSECONDS_PER_SECOND / 10)
+/*
+ * How often they are read. The root folder of a process in a mount namespace of its own can be opened only while the
+ * process runs, and keeps its files there for later; and sources attach to libraries before much of their code has run.
+ */
+#define DRAIN_PERIOD (NANOSECONDS_PER_SECOND / 10)
 
 void run_send(struct run *run, struct iaprof_record *record, uint16_t type, size_t size)
 {
@@ -67,7 +70,7 @@ void process_feed_synchronize(struct run *run)
 	run_send(run, &record.header, IAPROF_RECORD_SYNC, sizeof record);
 }
 
-static void mapped_files_tick(void *context, uint64_t expirations)
+static void drain_tick(void *context, uint64_t expirations)
 {
 	(void)expirations;
 	drain(context);
@@ -88,7 +91,7 @@ int process_feed_watch(struct run *run)
 	struct loop *loop = run->services.loop;
 	int result = loop_watch_descriptor(loop, sideband_descriptor(run->sideband), EPOLLIN, events_ready, run,
 					   &run->sideband_watch);
-	if (!result && run->mapped_files.watches.count)
-		result = loop_watch_timer(loop, MAPPED_FILES_TICK, mapped_files_tick, run, &run->mapped_files_tick);
+	if (!result)
+		result = loop_watch_timer(loop, DRAIN_PERIOD, drain_tick, run, &run->drain_tick);
 	return result;
 }

@@ -166,6 +166,10 @@ void report_summary(const struct collecting_result *result, struct own_cost begi
 	report_refusals(statistics);
 	if (statistics->symbolizer_warning)
 		log_message(IAPROF_LOG_WARNING, "%s", statistics->symbolizer_warning);
+	if (statistics->mappings_refused)
+		log_message(IAPROF_LOG_WARNING,
+			    "ignored %" PRIu64 " mappings: processes of user %" PRIu32 " have too many to keep",
+			    statistics->mappings_refused, statistics->mappings_refused_user);
 	if (statistics->mappings_dropped)
 		log_message(IAPROF_LOG_WARNING,
 			    "%" PRIu64 " parts of mappings were forgotten: a process has too many to keep",

@@ -238,6 +238,7 @@ static int start(struct run *run, struct error *error)
 					      .interval_for_all = run->configuration->interval > 0,
 					      .time_resolution = run->services.target.time_resolution,
 					      .hold = run->configuration->hold,
+					      .finish_within = is_offline(run) ? 0 : run->configuration->finish_within,
 					      .replays = run->setup.replays,
 					      .lossless = is_offline(run),
 					      .requests = run->requests,
@@ -413,6 +414,8 @@ enum exit_status run(const struct configuration *configuration, struct registry 
 	}
 	if (error.text[0])
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
+	if (run.result.sink_stuck)
+		run_leave(&run);
 	release(&run);
 	if (configuration->before_path)
 		release(&before);

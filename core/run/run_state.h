@@ -20,7 +20,7 @@ struct run {
 	struct command command;
 	struct sideband *sideband;
 	struct mapped_files mapped_files;
-	struct loop_watch *sideband_watch, *command_watch, *tick, *mapped_files_tick;
+	struct loop_watch *sideband_watch, *command_watch, *tick, *drain_tick;
 	struct collecting *collecting;
 	struct collecting_result result;
 	const struct run *before; /* the earlier run of a difference, which outlives this one; NULL none */
@@ -51,6 +51,8 @@ bool run_is_ending(struct run *run);
 
 /* ending.c: everything after the last record: profile, sinks, summary. */
 void run_finish(struct run *run);
+/* Ends the process when a sink is stuck. */
+_Noreturn void run_leave(struct run *run);
 /* From here on outputs wait for their readers for finish_within of the configuration only. Any thread; again does
  * nothing. */
 void run_note_end(struct run *run);

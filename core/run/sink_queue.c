@@ -5,9 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/thread.h"
+
+/* Of a wait for a sink, ns. */
+#define WAIT_STEP 50000000
 
 /* A block or a profile that waits; exactly one of them is set. */
 struct item {
@@ -36,6 +41,14 @@ struct sink_queue {
 	uint32_t samples_reason, launches_reason, records_reason;
 	bool ending; /* no more items come */
 	int result;  /* of the first callback that failed */
+	bool done;   /* the thread calls the sink no more */
+	bool given_up;
+	const char *callback; /* that runs; NULL none */
+	uint64_t calls;       /* that returned */
+	pid_t thread_id;      /* 0: not running yet */
+
+	/* The waiting thread's own: the activity of the sink that was seen last, when, and how busy its thread was. */
+	uint64_t activity, active_at, busy_at;
 };
 
 static void free_item(struct item *item)
@@ -70,16 +83,31 @@ static void take_out(struct sink_queue *queue, struct item *item)
 
 static int consume(struct instance *sink, const struct item *item)
 {
+	if (!item)
+		return instance_finish(sink, NULL);
 	if (item->snapshot)
 		return instance_profile(sink, &item->snapshot->profile);
 	struct iaprof_batch batch = block_batch(item->block);
 	return instance_records(sink, &batch);
 }
 
+/* Calls the sink without the lock, which is held. item NULL: its finish(). */
+static int call(struct sink_queue *queue, const struct item *item)
+{
+	queue->callback = !item ? "finish" : item->snapshot ? "profile" : "records";
+	pthread_mutex_unlock(&queue->lock);
+	int result = consume(queue->sink, item);
+	pthread_mutex_lock(&queue->lock);
+	queue->callback = NULL;
+	queue->calls++;
+	return result;
+}
+
 static void *run(void *argument)
 {
 	struct sink_queue *queue = argument;
 	pthread_mutex_lock(&queue->lock);
+	queue->thread_id = gettid();
 	for (;;) {
 		while (!queue->first && !queue->ending)
 			pthread_cond_wait(&queue->changed, &queue->lock);
@@ -87,21 +115,18 @@ static void *run(void *argument)
 		if (!item)
 			break;
 		take_out(queue, item);
-		bool failed = queue->result;
-		pthread_mutex_unlock(&queue->lock);
-		int result = failed ? 0 : consume(queue->sink, item);
+		int result = queue->result ? 0 : call(queue, item);
 		free_item(item);
-		if (result)
-			queue->sink->services->ended(queue->sink->services->context, queue->sink);
-		pthread_mutex_lock(&queue->lock);
-		if (result)
-			queue->result = result;
+		if (!result)
+			continue;
+		queue->result = result;
+		queue->sink->services->ended(queue->sink->services->context, queue->sink);
 	}
-	int result = queue->result;
+	if (!queue->result)
+		queue->result = call(queue, NULL);
+	queue->done = true;
+	pthread_cond_broadcast(&queue->changed);
 	pthread_mutex_unlock(&queue->lock);
-	if (!result)
-		result = instance_finish(queue->sink, NULL);
-	queue->result = result;
 	return NULL;
 }
 
@@ -282,11 +307,62 @@ static void free_queue(struct sink_queue *queue)
 	free(queue);
 }
 
+bool sink_queue_wait(struct sink_queue *queue)
+{
+	struct timespec soon;
+	clock_gettime(CLOCK_REALTIME, &soon);
+	soon.tv_nsec += WAIT_STEP;
+	soon.tv_sec += soon.tv_nsec / (long)NANOSECONDS_PER_SECOND;
+	soon.tv_nsec %= (long)NANOSECONDS_PER_SECOND;
+	pthread_mutex_lock(&queue->lock);
+	int result = 0;
+	while (!queue->done && !queue->given_up && !result)
+		result = pthread_cond_timedwait(&queue->changed, &queue->lock, &soon);
+	bool is_over = queue->done || queue->given_up;
+	pthread_mutex_unlock(&queue->lock);
+	return is_over;
+}
+
+void sink_queue_check(struct sink_queue *queue, uint64_t patience)
+{
+	uint64_t now = clock_monotonic();
+	pthread_mutex_lock(&queue->lock);
+	uint64_t activity = queue->calls + atomic_load(&queue->sink->output.activity);
+	uint64_t busy = queue->thread_id ? thread_busy_time(queue->thread_id) : 0;
+	if (!queue->active_at || activity != queue->activity) {
+		queue->activity = activity;
+		queue->active_at = now;
+		queue->busy_at = busy;
+	}
+	uint64_t quiet = now - queue->active_at, computed = busy - queue->busy_at;
+	bool is_stuck = quiet >= SINK_QUEUE_COMPUTING * patience || quiet >= patience + computed;
+	queue->given_up |= is_stuck && !queue->done && queue->callback;
+	pthread_mutex_unlock(&queue->lock);
+}
+
+/* Counts what a sink that was given up will not take: what waits, and what its callback was called for. */
+static void count_waiting(struct sink_queue *queue, struct sink_queue_dropped *dropped)
+{
+	pthread_mutex_lock(&queue->lock);
+	*dropped = queue->dropped;
+	dropped->callback = queue->callback;
+	dropped->profiles += queue->callback && !strcmp(queue->callback, "profile");
+	for (const struct item *item = queue->first; item; item = item->next) {
+		dropped->records += item->block ? item->block->count : 0;
+		dropped->profiles += item->snapshot != NULL;
+	}
+	pthread_mutex_unlock(&queue->lock);
+}
+
 int sink_queue_finish(struct sink_queue *queue, struct sink_queue_dropped *dropped)
 {
 	if (!queue)
 		return 0;
 	close_queue(queue, 0);
+	if (queue->given_up) {
+		count_waiting(queue, dropped);
+		return -ETIMEDOUT;
+	}
 	pthread_join(queue->thread, NULL);
 	int result = queue->result;
 	*dropped = queue->dropped;

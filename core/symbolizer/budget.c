@@ -2,47 +2,40 @@
 /* Memory, time and refusals: see budget.h. */
 #include "symbolizer/budget.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <iaprof/record.h>
 
 #include "base/clock.h"
 
-/* Owners beyond this many share the last one's account. */
-#define OWNERS_MAX 1024
-
-/* The user who called sudo; root when none did. sudo alone sets the variable where the program has root's rights. */
-static uint32_t calling_user(void)
-{
-	const char *text = geteuid() == 0 && getuid() == 0 ? getenv("SUDO_UID") : NULL;
-	char *end;
-	unsigned long user = text ? strtoul(text, &end, 10) : 0;
-	return text && *text && !*end && user < UINT32_MAX ? (uint32_t)user : 0;
-}
-
 void budget_init(struct budget *budget)
 {
-	*budget = (struct budget){ .own_users = { geteuid(), calling_user() } };
-	atomic_init(&budget->end, UINT64_MAX);
+	*budget = (struct budget){ 0 };
+	user_accounts_init(&budget->owners);
 }
 
 void budget_free(struct budget *budget)
 {
-	array_free(&budget->owners);
+	run_delay_release(&budget->delay);
+	user_accounts_free(&budget->owners);
 	array_free(&budget->refusals);
 	string_table_free(&budget->strings);
 }
 
 void budget_end_by(struct budget *budget, uint64_t end)
 {
-	atomic_store(&budget->end, end);
+	uint64_t now = clock_monotonic();
+	budget->end = deadline_make(&budget->delay, end > now ? end - now : 0);
+	atomic_store(&budget->is_ending, true);
+}
+
+struct deadline budget_end(const struct budget *budget)
+{
+	return atomic_load(&budget->is_ending) ? budget->end : DEADLINE_NONE;
 }
 
 bool budget_trusts(const struct budget *budget, const struct file_identity *file)
 {
-	bool is_own = file->owner == 0 || file->owner == budget->own_users[0] || file->owner == budget->own_users[1];
-	return is_own && !(file->mode & 0022);
+	return user_accounts_trust(&budget->owners, file->owner) && !(file->mode & 0022);
 }
 
 uint64_t budget_data_limit(const struct budget *budget, const struct file_identity *file, enum budget_patience patience)
@@ -52,33 +45,24 @@ uint64_t budget_data_limit(const struct budget *budget, const struct file_identi
 	return patience == BUDGET_QUICK ? BUDGET_DATA_QUICK : BUDGET_DATA_OTHER;
 }
 
-/* The account of a file's owner; NULL when out of memory. */
-static struct budget_owner *find_owner(struct budget *budget, const struct file_identity *file)
+struct deadline budget_deadline(struct budget *budget, const struct file_identity *file, enum budget_patience patience)
 {
-	struct budget_owner *items = budget->owners.items;
-	for (size_t i = 0; i < budget->owners.count; i++)
-		if (items[i].user == file->owner || i == OWNERS_MAX - 1)
-			return &items[i];
-	struct budget_owner owner = { .user = file->owner };
-	return array_push(&budget->owners, owner) ? &budget->owners.items[budget->owners.count - 1] : NULL;
-}
-
-uint64_t budget_deadline(struct budget *budget, const struct file_identity *file, enum budget_patience patience)
-{
-	uint64_t time = BUDGET_TIME_TRUSTED, end = atomic_load(&budget->end);
+	uint64_t time = BUDGET_TIME_TRUSTED;
+	run_delay_follow(&budget->delay);
 	if (!budget_trusts(budget, file)) {
-		const struct budget_owner *owner = find_owner(budget, file);
+		const struct user_account *owner = user_accounts_find(&budget->owners, file->owner);
 		bool is_spent = !owner || owner->time_lost >= BUDGET_TIME_LOST_MAX ||
 				budget->time_lost_others >= 4 * BUDGET_TIME_LOST_MAX;
 		time = is_spent || patience == BUDGET_QUICK ? BUDGET_TIME_QUICK : BUDGET_TIME_OTHER;
 	}
-	uint64_t deadline = clock_monotonic() + time;
-	return deadline < end ? deadline : end;
+	struct deadline deadline = deadline_make(&budget->delay, time), end = budget_end(budget);
+	return deadline_earlier(&deadline, &end);
 }
 
-bool budget_is_over(struct budget *budget)
+bool budget_is_over(const struct budget *budget)
 {
-	return clock_monotonic() >= atomic_load(&budget->end);
+	struct deadline end = budget_end(budget);
+	return deadline_has_passed(&end);
 }
 
 bool budget_take(struct budget *budget, const struct file_identity *file, uint64_t bytes)
@@ -89,20 +73,21 @@ bool budget_take(struct budget *budget, const struct file_identity *file, uint64
 		budget->tables_trusted += bytes;
 		return true;
 	}
-	struct budget_owner *owner = find_owner(budget, file);
-	if (!owner || bytes > BUDGET_TABLES_OWNER - owner->tables ||
+	struct user_account *owner = user_accounts_find(&budget->owners, file->owner);
+	if (!owner || bytes > BUDGET_TABLES_OWNER - owner->amount ||
 	    bytes > BUDGET_TABLES_OTHERS - budget->tables_others)
 		return false;
-	owner->tables += bytes;
+	owner->amount += bytes;
 	budget->tables_others += bytes;
 	return true;
 }
 
 void budget_give_back(struct budget *budget, const struct file_identity *file, uint64_t bytes)
 {
-	struct budget_owner *owner = bytes && !budget_trusts(budget, file) ? find_owner(budget, file) : NULL;
+	struct user_account *owner =
+		bytes && !budget_trusts(budget, file) ? user_accounts_find(&budget->owners, file->owner) : NULL;
 	if (owner) {
-		owner->tables -= bytes;
+		owner->amount -= bytes;
 		budget->tables_others -= bytes;
 	} else if (bytes) {
 		budget->tables_trusted -= bytes;
@@ -137,7 +122,8 @@ void budget_refuse(struct budget *budget, const struct file_identity *file, cons
 
 void budget_charge(struct budget *budget, const struct file_identity *file, uint64_t time)
 {
-	struct budget_owner *owner = budget_trusts(budget, file) ? NULL : find_owner(budget, file);
+	struct user_account *owner =
+		budget_trusts(budget, file) ? NULL : user_accounts_find(&budget->owners, file->owner);
 	if (!owner)
 		return;
 	/* One owner's losses take no more from the others than what he may lose. */
@@ -148,6 +134,7 @@ void budget_charge(struct budget *budget, const struct file_identity *file, uint
 
 bool budget_is_spent(struct budget *budget, const struct file_identity *file)
 {
-	const struct budget_owner *owner = budget_trusts(budget, file) ? NULL : find_owner(budget, file);
+	const struct user_account *owner =
+		budget_trusts(budget, file) ? NULL : user_accounts_find(&budget->owners, file->owner);
 	return owner && owner->time_lost >= BUDGET_TIME_LOST_MAX;
 }

@@ -11,7 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/array.h"
+#include "base/deadline.h"
 #include "base/string_table.h"
+#include "base/user_accounts.h"
 #include "broker/file_identity.h"
 
 /* Memory of one child of the worker. A tensor library with 500,000 symbols takes 60 MiB. */
@@ -33,12 +35,6 @@
 /* Different refusals that are named; more are counted. */
 #define BUDGET_REFUSALS_MAX 256
 
-struct budget_owner {
-	uint32_t user;
-	uint64_t tables;    /* bytes */
-	uint64_t time_lost; /* ns, on files that were refused */
-};
-
 struct refusal {
 	const char *path, *reason;
 	uint64_t count;
@@ -46,12 +42,13 @@ struct refusal {
 
 /* Initialise with budget_init(). */
 struct budget {
-	uint32_t own_users[2]; /* trusted beside root */
-	ARRAY(struct budget_owner) owners;
+	struct user_accounts owners; /* amount: bytes of tables */
 	uint64_t tables_others, tables_trusted;
 	uint64_t time_lost_others;
-	size_t files_held;             /* descriptors that images keep */
-	atomic_uint_least64_t end;     /* CLOCK_MONOTONIC ns */
+	size_t files_held;      /* descriptors that images keep */
+	struct run_delay delay; /* of the thread and of the helpers that it waits for */
+	struct deadline end;    /* of the run, once it is ending */
+	atomic_bool is_ending;
 	_Atomic(const char *) reading; /* path of the file that is read now; lives as long as the run; NULL none */
 	struct string_table strings;
 	ARRAY(struct refusal) refusals;
@@ -61,8 +58,10 @@ struct budget {
 void budget_init(struct budget *budget);
 void budget_free(struct budget *budget);
 
-/* Nothing takes longer than until this time (CLOCK_MONOTONIC ns). Any thread. */
+/* Nothing takes longer than until this time (CLOCK_MONOTONIC ns). Any thread, once. */
 void budget_end_by(struct budget *budget, uint64_t end);
+/* When the run has no more time for files; DEADLINE_NONE while it goes on. */
+struct deadline budget_end(const struct budget *budget);
 
 /* Returns whether only root, the current user and the caller of sudo can write a file. */
 bool budget_trusts(const struct budget *budget, const struct file_identity *file);
@@ -77,9 +76,9 @@ enum budget_patience { BUDGET_FULL, BUDGET_QUICK };
 uint64_t budget_data_limit(const struct budget *budget, const struct file_identity *file,
 			   enum budget_patience patience);
 /* Until when work on this file that starts now has to be done. */
-uint64_t budget_deadline(struct budget *budget, const struct file_identity *file, enum budget_patience patience);
+struct deadline budget_deadline(struct budget *budget, const struct file_identity *file, enum budget_patience patience);
 /* Whether the run has no more time for files. */
-bool budget_is_over(struct budget *budget);
+bool budget_is_over(const struct budget *budget);
 /* Takes room for tables of this file; false when there is none. */
 bool budget_take(struct budget *budget, const struct file_identity *file, uint64_t bytes);
 void budget_give_back(struct budget *budget, const struct file_identity *file, uint64_t bytes);

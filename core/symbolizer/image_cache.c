@@ -202,6 +202,7 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 	bool live = cache->options.live;
 	/* The process's user is charged for waits, not the owner of the file. */
 	struct file_identity who = { .owner = process->user, .mode = BUDGET_NEVER_TRUSTED };
+	struct deadline deadline = budget_deadline(cache->options.budget, &who, BUDGET_FULL);
 	struct mapped_file file;
 	struct mapped_file_request request = {
 		.process = process,
@@ -210,9 +211,8 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 			  : mapping->begin ? mapping->begin
 					   : cache->begin,
 		.live = live,
-		.deadline = budget_deadline(cache->options.budget, &who, BUDGET_FULL),
+		.deadline = &deadline,
 	};
-	uint64_t begin = clock_monotonic();
 	int code = budget_is_spent(cache->options.budget, &who)
 			   ? -EDQUOT
 			   : mapped_file_open(&file, cache->options.broker, &request);
@@ -220,7 +220,7 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 		cache->failed++;
 		if (code != -ENOENT && code != -ESTALE && code != -ENODATA)
 			budget_refuse(cache->options.budget, &who, mapping->path, broker_reason(code),
-				      code == -ETIMEDOUT ? clock_monotonic() - begin : 0);
+				      code == -ETIMEDOUT ? deadline_spent(&deadline) : 0);
 		return code;
 	}
 	CLEANUP_CLOSE int descriptor = file.descriptor;

@@ -69,8 +69,8 @@ int image_files_open(void *context, enum debug_file_kind kind, const void *key, 
 					.user = files->image->owner,
 					.group = files->image->owner ? (gid_t)65534 : 0,
 					.follow_links = true };
-	int descriptor = broker_open(files->broker, &request, budget_deadline(files->budget, files->image, BUDGET_FULL),
-				     &identity);
+	struct deadline deadline = budget_deadline(files->budget, files->image, BUDGET_FULL);
+	int descriptor = broker_open(files->broker, &request, &deadline, &identity);
 	if (descriptor < 0) {
 		if (descriptor != -ENOENT && descriptor != -ENOTDIR)
 			budget_refuse(files->budget, files->image, path, broker_reason(descriptor), 0);

@@ -19,7 +19,7 @@ struct mapped_file_request {
 	uint64_t latest; /* CLOCK_MONOTONIC ns at which the mapping was surely there, so a newer file is another one; 0:
 			    not known */
 	bool live;       /* the process may be asked for its files */
-	uint64_t deadline;
+	const struct deadline *deadline;
 };
 
 /*

@@ -176,14 +176,13 @@ static int open_map(struct perf_map_cache *cache, const struct process *process,
 					.user = facts.user,
 					.group = facts.group,
 					.user_mounts = process->user_mounts };
-	uint64_t begin = clock_monotonic();
 	struct file_identity who = { .owner = facts.user, .mode = BUDGET_NEVER_TRUSTED };
 	if (budget_is_spent(cache->budget, &who))
 		return -ETIMEDOUT;
-	CLEANUP_CLOSE int descriptor =
-		broker_open(cache->broker, &request, budget_deadline(cache->budget, &who, BUDGET_FULL), identity);
+	struct deadline deadline = budget_deadline(cache->budget, &who, BUDGET_FULL);
+	CLEANUP_CLOSE int descriptor = broker_open(cache->broker, &request, &deadline, identity);
 	if (descriptor == -ETIMEDOUT)
-		budget_charge(cache->budget, &who, clock_monotonic() - begin);
+		budget_charge(cache->budget, &who, deadline_spent(&deadline));
 	if (descriptor < 0)
 		return descriptor;
 	if (identity->owner != 0 && identity->owner != geteuid() && identity->owner != facts.user)
@@ -210,24 +209,49 @@ static struct map *find_map(struct perf_map_cache *cache, const struct file_iden
 	return NULL;
 }
 
-/* A free place, that of the map which was used longest ago if there is none. */
-static struct map *free_map(struct perf_map_cache *cache)
+static size_t count_of_owner(const struct perf_map_use *uses, size_t count, uint32_t owner)
 {
-	struct map *oldest = &cache->maps[0];
-	for (size_t i = 0; i < MAP_COUNT; i++) {
-		if (cache->maps[i].child.socket < 0)
-			return &cache->maps[i];
-		if (cache->maps[i].used < oldest->used)
-			oldest = &cache->maps[i];
+	size_t found = 0;
+	for (size_t i = 0; i < count; i++)
+		found += uses[i].owner == owner;
+	return found;
+}
+
+size_t perf_map_replaced(const struct perf_map_use *uses, size_t count, uint32_t owner)
+{
+	size_t replaced = 0, most = 0;
+	for (size_t i = 0; i < count; i++) {
+		bool is_own = uses[i].owner == owner;
+		size_t found = count_of_owner(uses, count, uses[i].owner) + is_own;
+		bool was_own = uses[replaced].owner == owner;
+		bool is_older = is_own == was_own ? uses[i].used < uses[replaced].used : is_own;
+		if (found > most || (found == most && is_older)) {
+			most = found;
+			replaced = i;
+		}
 	}
-	end_map(cache, oldest);
-	return oldest;
+	return replaced;
+}
+
+/* A free place for a map of this owner, which another one leaves if there is none. */
+static struct map *free_map(struct perf_map_cache *cache, uint32_t owner)
+{
+	struct perf_map_use uses[MAP_COUNT];
+	for (size_t i = 0; i < MAP_COUNT; i++) {
+		struct map *map = &cache->maps[i];
+		if (map->child.socket < 0)
+			return map;
+		uses[i] = (struct perf_map_use){ .owner = map->identity.owner, .used = map->used };
+	}
+	struct map *replaced = &cache->maps[perf_map_replaced(uses, MAP_COUNT, owner)];
+	end_map(cache, replaced);
+	return replaced;
 }
 
 /* Has a child read what is in the file and not in the map. */
-static int ask_to_read(struct perf_map_cache *cache, struct map *map, int descriptor)
+static int ask_to_read(struct perf_map_cache *cache, struct map *map, int descriptor, struct deadline *deadline)
 {
-	uint64_t deadline = budget_deadline(cache->budget, &map->identity, BUDGET_FULL);
+	deadline->helper = &map->child.process;
 	struct worker_perf_map answer;
 	struct channel_answer expected = { .type = WORKER_PERF_MAP, .head = &answer, .head_size = sizeof answer };
 	int code = channel_ask(map->child.socket, WORKER_ADD_PERF_MAP, NULL, 0, descriptor, &expected, deadline);
@@ -248,7 +272,7 @@ static int ask_to_read(struct perf_map_cache *cache, struct map *map, int descri
 static int read_map(struct perf_map_cache *cache, const struct file_identity *identity, int descriptor,
 		    const char *path)
 {
-	uint64_t begin = clock_monotonic();
+	struct deadline deadline = budget_deadline(cache->budget, identity, BUDGET_FULL);
 	int code = identity->size > PERF_MAP_SIZE_MAX ? -EFBIG : 0;
 	struct map *map = find_map(cache, identity);
 	if (map && map->identity.size == identity->size)
@@ -258,19 +282,19 @@ static int read_map(struct perf_map_cache *cache, const struct file_identity *id
 		map = NULL;
 	}
 	if (!map && !code) {
-		map = free_map(cache);
+		map = free_map(cache, identity->owner);
 		code = worker_child_start(cache->pool, &map->child,
 					  budget_data_limit(cache->budget, identity, BUDGET_FULL));
 	}
 	if (!code) {
 		map->identity = *identity;
-		map->used = begin;
-		code = ask_to_read(cache, map, descriptor);
+		map->used = deadline.begin;
+		code = ask_to_read(cache, map, descriptor, &deadline);
 	}
 	if (code) {
 		if (map)
 			end_map(cache, map);
-		budget_refuse(cache->budget, identity, path, worker_reason(code), clock_monotonic() - begin);
+		budget_refuse(cache->budget, identity, path, worker_reason(code), deadline_spent(&deadline));
 	}
 	return code;
 }
@@ -295,19 +319,20 @@ static void refresh(struct perf_map_cache *cache, struct slot *slot, const struc
 static const char *ask(struct perf_map_cache *cache, struct slot *slot, struct map *map, uint64_t address,
 		       uint64_t *start)
 {
-	uint64_t begin = clock_monotonic(), deadline = budget_deadline(cache->budget, &map->identity, BUDGET_FULL);
+	struct deadline deadline = budget_deadline(cache->budget, &map->identity, BUDGET_FULL);
+	deadline.helper = &map->child.process;
 	struct worker_find_function request = { .address = address };
 	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
 	struct worker_function answer;
 	struct channel_answer expected = { .type = WORKER_FUNCTION, .head = &answer, .head_size = sizeof answer };
-	int code = channel_ask(map->child.socket, WORKER_FIND_FUNCTION, &part, 1, -1, &expected, deadline);
+	int code = channel_ask(map->child.socket, WORKER_FIND_FUNCTION, &part, 1, -1, &expected, &deadline);
 	if (!code && (answer.size > IAPROF_STRING_LENGTH_MAX || expected.rest != answer.size))
 		code = -EPROTO;
 	if (!code)
-		code = channel_read(map->child.socket, cache->name, answer.size, deadline);
+		code = channel_read(map->child.socket, cache->name, answer.size, &deadline);
 	if (code) {
 		budget_refuse(cache->budget, &map->identity, "perf map", worker_reason(code),
-			      clock_monotonic() - begin);
+			      deadline_spent(&deadline));
 		end_map(cache, map);
 		slot->refused = true;
 		return NULL;

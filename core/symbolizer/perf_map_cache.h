@@ -21,6 +21,18 @@ void perf_map_cache_free(struct perf_map_cache *cache);
  */
 const char *perf_map_cache_find(struct perf_map_cache *cache, const struct process *process, uint64_t address,
 				uint64_t *start);
+/* A map that is kept: whose it is, and when it was used last. */
+struct perf_map_use {
+	uint32_t owner;
+	uint64_t used;
+};
+
+/*
+ * Position of the map that makes room for one of this owner, when all places are taken: the one used longest ago of
+ * the owner who then has the most, the new one counted; of this owner's where several have.
+ */
+size_t perf_map_replaced(const struct perf_map_use *uses, size_t count, uint32_t owner);
+
 /* Maps that were refused or could not be read. */
 uint64_t perf_map_cache_failed(const struct perf_map_cache *cache);
 

@@ -110,19 +110,19 @@ static int answer_need(struct file_source *source, const struct remote_reader *r
 	char key[DEBUG_FILE_KEY_MAX + 1] = { 0 };
 	if (size < sizeof need || size - sizeof need > DEBUG_FILE_KEY_MAX)
 		return -EPROTO;
-	int code = channel_read(reader->socket, &need, sizeof need, reader->deadline);
+	int code = channel_read(reader->socket, &need, sizeof need, &reader->deadline);
 	if (!code)
-		code = channel_read(reader->socket, key, size - sizeof need, reader->deadline);
+		code = channel_read(reader->socket, key, size - sizeof need, &reader->deadline);
 	if (!code && need.kind != DEBUG_FILE_BUILD_ID && need.kind != DEBUG_FILE_LINK)
 		code = -EPROTO;
 	if (code)
 		return code;
-	if (clock_monotonic() >= reader->deadline)
+	if (deadline_has_passed(&reader->deadline))
 		return -ETIMEDOUT;
 	struct remote_file file = next_file(source, &need, key, size - sizeof need);
 	struct worker_file answer = { .code = file.code };
 	struct iovec part = { .iov_base = &answer, .iov_len = sizeof answer };
-	return channel_send(reader->socket, WORKER_FILE, &part, 1, file.descriptor, reader->deadline);
+	return channel_send(reader->socket, WORKER_FILE, &part, 1, file.descriptor, &reader->deadline);
 }
 
 /* The head of the IMAGE message, after the files that the reader needed. */
@@ -132,7 +132,7 @@ static int receive_head(struct file_source *source, const struct remote_reader *
 	struct channel_header header;
 	for (size_t asked = 0;; asked++) {
 		int descriptor;
-		int code = channel_receive(reader->socket, &header, &descriptor, reader->deadline);
+		int code = channel_receive(reader->socket, &header, &descriptor, &reader->deadline);
 		if (descriptor >= 0)
 			close(descriptor);
 		if (code)
@@ -144,7 +144,7 @@ static int receive_head(struct file_source *source, const struct remote_reader *
 		if (code)
 			return code;
 	}
-	int code = channel_read(reader->socket, head, sizeof *head, reader->deadline);
+	int code = channel_read(reader->socket, head, sizeof *head, &reader->deadline);
 	*rest = header.size - sizeof *head;
 	return code;
 }
@@ -186,7 +186,7 @@ static int receive_contents(struct remote_image *image, const struct remote_read
 				 { image->symbols.ranges.items, head->range_count * sizeof(struct range) },
 				 { image->symbols.names, head->names_size },
 				 { image->unit_ranges.items, head->unit_range_count * sizeof(struct range) } };
-	int code = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, reader->deadline);
+	int code = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, &reader->deadline);
 	if (!code && head->names_size && image->symbols.names[head->names_size - 1])
 		code = -EBADMSG;
 	if (!code)
@@ -208,11 +208,12 @@ static int start_reader(const struct remote_image *image, bool lines, const stru
 	struct worker_load_image request = { .lines = lines };
 	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
 	return channel_send(reader->socket, WORKER_LOAD_IMAGE, &part, 1, image->files.items[0].descriptor,
-			    reader->deadline);
+			    &reader->deadline);
 }
 
+/* *deadline: is set once there is a child. */
 static int load(struct remote_image *image, const struct remote_image_context *context,
-		const struct remote_image_request *request, const char **reason)
+		const struct remote_image_request *request, struct deadline *deadline, const char **reason)
 {
 	int copy = fcntl(request->descriptor, F_DUPFD_CLOEXEC, 3);
 	int code = copy < 0 ? -errno : add_file(image, copy);
@@ -221,9 +222,9 @@ static int load(struct remote_image *image, const struct remote_image_context *c
 					  budget_data_limit(context->budget, request->file, request->patience));
 	if (code)
 		return code;
-	struct remote_reader reader = { .socket = image->child.socket,
-					.deadline =
-						budget_deadline(context->budget, request->file, request->patience) };
+	*deadline = budget_deadline(context->budget, request->file, request->patience);
+	struct remote_reader reader = { .socket = image->child.socket, .deadline = *deadline };
+	reader.deadline.helper = &image->child.process;
 	struct file_source source = { .image = image, .finder = request->finder, .next = 1 };
 	struct worker_image head;
 	uint64_t rest;
@@ -277,7 +278,7 @@ static void note_damage(const struct remote_image *image, const struct remote_im
 int remote_image_load(struct remote_image **image, const struct remote_image_context *context,
 		      const struct remote_image_request *request)
 {
-	uint64_t begin = clock_monotonic();
+	struct deadline deadline = deadline_make(NULL, 0);
 	const char *reason = NULL;
 	struct remote_image *made = calloc(1, sizeof *made);
 	if (!made)
@@ -286,7 +287,7 @@ int remote_image_load(struct remote_image **image, const struct remote_image_con
 	made->child = WORKER_CHILD_NONE;
 	made->identity = *request->file;
 	made->path = request->path;
-	int code = load(made, context, request, &reason);
+	int code = load(made, context, request, &deadline, &reason);
 	atomic_store(&context->budget->reading, NULL);
 	bool is_short = request->patience == BUDGET_QUICK && !budget_trusts(context->budget, request->file);
 	if (is_short && (code == -ETIMEDOUT || code == -ENOMEM || code == -EPIPE)) {
@@ -295,7 +296,7 @@ int remote_image_load(struct remote_image **image, const struct remote_image_con
 	}
 	if (code) {
 		budget_refuse(context->budget, request->file, request->path, reason ? reason : worker_reason(code),
-			      clock_monotonic() - begin);
+			      deadline_spent(&deadline));
 		remote_image_free(made, context);
 		return code;
 	}
@@ -309,8 +310,9 @@ int remote_image_load(struct remote_image **image, const struct remote_image_con
 	}
 	hold_files(made, context);
 	made->used = clock_monotonic();
-	if (made->used - begin > BUDGET_TIME_USUAL)
-		budget_charge(context->budget, request->file, made->used - begin - BUDGET_TIME_USUAL);
+	uint64_t spent = deadline_spent(&deadline);
+	if (spent > BUDGET_TIME_USUAL)
+		budget_charge(context->budget, request->file, spent - BUDGET_TIME_USUAL);
 	*image = made;
 	return 0;
 }
@@ -346,7 +348,7 @@ static int receive_unit(struct remote_image *image, const struct remote_image_co
 	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
 	struct worker_unit_lines head;
 	struct channel_answer answer = { .type = WORKER_UNIT_LINES, .head = &head, .head_size = sizeof head };
-	int code = channel_ask(reader->socket, WORKER_UNIT, &part, 1, -1, &answer, reader->deadline);
+	int code = channel_ask(reader->socket, WORKER_UNIT, &part, 1, -1, &answer, &reader->deadline);
 	if (code)
 		return code;
 	uint64_t size = (uint64_t)head.row_count * sizeof(struct line_row) +
@@ -368,8 +370,8 @@ static void fetch(struct remote_image *image, const struct remote_image_context 
 		  enum budget_patience patience)
 {
 	struct remote_unit *unit = &image->units.items[position];
-	uint64_t begin = clock_monotonic();
 	struct remote_reader reader = { .deadline = budget_deadline(context->budget, &image->identity, patience) };
+	reader.deadline.helper = &image->child.process;
 	atomic_store(&context->budget->reading, image->path);
 	int code = wake(image, context, &reader);
 	reader.socket = image->child.socket;
@@ -388,7 +390,7 @@ static void fetch(struct remote_image *image, const struct remote_image_context 
 		return;
 	remote_image_rest(image, context);
 	budget_refuse(context->budget, &image->identity, image->path, "its source lines cannot be read",
-		      clock_monotonic() - begin);
+		      deadline_spent(&reader.deadline));
 	/* One that cannot be read any more is not tried for each unit. */
 	if (code != -ENOEXEC)
 		for (size_t i = 0; i < image->units.count; i++)

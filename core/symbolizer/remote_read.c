@@ -100,7 +100,7 @@ static int read_contents(const struct remote_reader *reader, const struct worker
 				 { scopes, head->scope_count * sizeof *scopes },
 				 { unit->ranges.items, head->range_count * sizeof *unit->ranges.items },
 				 { unit->text, head->text_size } };
-	int code = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, reader->deadline);
+	int code = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, &reader->deadline);
 	if (!code && head->text_size && unit->text[head->text_size - 1])
 		code = -EBADMSG;
 	unit->rows.count = head->row_count;
@@ -130,7 +130,7 @@ int remote_read_over(const struct remote_reader *reader, uint64_t size)
 	int code = 0;
 	for (uint64_t part; !code && size; size -= part) {
 		part = size < sizeof ignored ? size : sizeof ignored;
-		code = channel_read(reader->socket, ignored, part, reader->deadline);
+		code = channel_read(reader->socket, ignored, part, &reader->deadline);
 	}
 	return code;
 }

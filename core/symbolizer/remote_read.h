@@ -4,6 +4,7 @@
 #define IAPROF_CORE_SYMBOLIZER_REMOTE_READ_H
 
 #include <stdbool.h>
+#include "base/deadline.h"
 #include "symbolizer/debug_unit.h"
 #include "symbolizer/range_table.h"
 #include "symbolizer/symbol_table.h"
@@ -12,7 +13,7 @@
 /* Where from and until when. */
 struct remote_reader {
 	int socket;
-	uint64_t deadline;
+	struct deadline deadline;
 };
 
 /* Reads so many bytes and forgets them. Returns as channel_read(). */

@@ -48,7 +48,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 	const char *debug_path = intern(symbolizer, options->debug_path ? options->debug_path : DEFAULT_DEBUG_PATH);
 	budget_init(&symbolizer->budget);
 	symbolizer->broker = broker_new();
-	symbolizer->pool = worker_pool_new(worker);
+	symbolizer->pool = worker_pool_new(worker, &symbolizer->budget.delay);
 	if (symbolizer->kallsyms_path && debug_path && symbolizer->broker && symbolizer->pool) {
 		symbolizer->images = image_cache_new(&(struct image_cache_options){ .debug_path = debug_path,
 										    .lines = options->lines,
@@ -98,9 +98,9 @@ void symbolizer_end_by(struct symbolizer *symbolizer, uint64_t end)
 	budget_end_by(&symbolizer->budget, end);
 }
 
-uint64_t symbolizer_end(struct symbolizer *symbolizer)
+struct deadline symbolizer_end(struct symbolizer *symbolizer)
 {
-	return atomic_load(&symbolizer->budget.end);
+	return budget_end(&symbolizer->budget);
 }
 
 void symbolizer_note_cost(struct symbolizer *symbolizer, uint64_t more)

@@ -83,7 +83,7 @@ struct symbolizer_statistics symbolizer_statistics(const struct symbolizer *symb
 
 /* Nothing that is asked from now on takes longer than until this time (CLOCK_MONOTONIC ns). Any thread. */
 void symbolizer_end_by(struct symbolizer *symbolizer, uint64_t end);
-uint64_t symbolizer_end(struct symbolizer *symbolizer);
+struct deadline symbolizer_end(struct symbolizer *symbolizer);
 /* Notes what the helper processes cost, for symbolizer_cost(). more: ns of those that are others'. */
 void symbolizer_note_cost(struct symbolizer *symbolizer, uint64_t more);
 /* ns of CPU time that they had used when it was noted last. Any thread. */

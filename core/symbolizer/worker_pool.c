@@ -24,6 +24,8 @@
 struct worker_pool {
 	struct helper worker;
 	char *const *arguments;
+	struct delayed_process delayed; /* the worker */
+	struct run_delay *delay;        /* NULL none */
 	unsigned starts;
 	int failure; /* why there is no worker and will be none */
 	struct worker_child spare;
@@ -40,6 +42,7 @@ static int start_worker(struct worker_pool *pool)
 	if (pool->starts++ >= STARTS_MAX)
 		return -ECHILD;
 	int code = helper_start(&pool->worker, pool->arguments);
+	pool->delayed = (struct delayed_process){ .pid = pool->worker.pid };
 	/* What the machine lacks at the moment may be there the next time. */
 	pool->failure = code == -ENOENT ? code : 0;
 	return code;
@@ -63,13 +66,14 @@ struct worker_pool *worker_pool_new_in_threads(int (*serve)(void *context, int s
 	return pool;
 }
 
-struct worker_pool *worker_pool_new(char *const *arguments)
+struct worker_pool *worker_pool_new(char *const *arguments, struct run_delay *delay)
 {
 	struct worker_pool *pool = worker_pool_new_without_worker();
 	if (!pool)
 		return NULL;
 	pool->arguments = arguments;
 	pool->failure = 0;
+	pool->delay = delay;
 	/* Ready when it is needed; why it is not will be heard then. */
 	start_worker(pool);
 	return pool;
@@ -119,16 +123,24 @@ static int start_thread(struct worker_pool *pool, int socket)
 	return 0;
 }
 
+static struct deadline spawn_deadline(struct worker_pool *pool)
+{
+	struct deadline deadline = deadline_make(pool->delay, SPAWN_TIMEOUT);
+	deadline.latest = deadline.time;
+	deadline.helper = &pool->delayed;
+	return deadline;
+}
+
 /* Takes the socket over. */
 static int start_process(struct worker_pool *pool, uint64_t data_limit, int socket, pid_t *pid)
 {
 	CLEANUP_CLOSE int descriptor = socket;
 	struct worker_child_id child;
-	uint64_t deadline = clock_monotonic() + SPAWN_TIMEOUT;
+	struct deadline deadline = spawn_deadline(pool);
 	struct worker_spawn request = { .data_limit = data_limit };
 	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
 	struct channel_answer answer = { .type = WORKER_SPAWNED, .head = &child, .head_size = sizeof child };
-	int code = channel_ask(pool->worker.socket, WORKER_SPAWN, &part, 1, descriptor, &answer, deadline);
+	int code = channel_ask(pool->worker.socket, WORKER_SPAWN, &part, 1, descriptor, &answer, &deadline);
 	if (!code && answer.rest)
 		code = -EPROTO;
 	if (code)
@@ -159,7 +171,7 @@ int worker_child_start(struct worker_pool *pool, struct worker_child *child, uin
 		close(sockets[0]);
 		return code;
 	}
-	*child = (struct worker_child){ .pid = pid, .socket = sockets[0] };
+	*child = (struct worker_child){ .process = { .pid = pid }, .socket = sockets[0] };
 	return 0;
 }
 
@@ -176,10 +188,10 @@ void worker_child_end(struct worker_pool *pool, struct worker_child *child)
 	if (child->socket < 0)
 		return;
 	close(child->socket);
-	struct worker_child_id id = { .pid = child->pid };
+	struct worker_child_id id = { .pid = child->process.pid };
 	struct iovec part = { .iov_base = &id, .iov_len = sizeof id };
-	if (pool->worker.socket >= 0 &&
-	    channel_send(pool->worker.socket, WORKER_KILL, &part, 1, -1, clock_monotonic() + SPAWN_TIMEOUT))
+	struct deadline deadline = spawn_deadline(pool);
+	if (pool->worker.socket >= 0 && channel_send(pool->worker.socket, WORKER_KILL, &part, 1, -1, &deadline))
 		helper_stop(&pool->worker);
 	*child = WORKER_CHILD_NONE;
 }

@@ -10,19 +10,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/deadline.h"
+
 struct worker_pool;
 
 /* A child of the worker. Initialise with WORKER_CHILD_NONE. */
 struct worker_child {
-	pid_t pid;
+	struct delayed_process process;
 	int socket; /* -1: there is none */
 };
 #define WORKER_CHILD_NONE ((struct worker_child){ .socket = -1 })
 
 /*
- * arguments: of the worker's program, end with NULL; the first is its name; they outlive the pool. NULL: out of memory.
+ * arguments: of the worker's program, end with NULL; the first is its name. delay: of the thread that waits for the
+ * worker. Both outlive the pool. NULL: out of memory.
  */
-struct worker_pool *worker_pool_new(char *const *arguments);
+struct worker_pool *worker_pool_new(char *const *arguments, struct run_delay *delay);
 /* For tests: children are threads of this process, and share all of its rights. They end before the pool is freed. */
 struct worker_pool *worker_pool_new_in_threads(int (*serve)(void *context, int socket), void *context);
 /* For tests: it has only the children that are handed on. */

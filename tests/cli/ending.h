@@ -1,19 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a callback ends the whole process, by the choices of option ends=. */
+/* How a callback ends the whole process or never returns, by the choices of option ends=. */
 #ifndef IAPROF_TESTS_CLI_ENDING_H
 #define IAPROF_TESTS_CLI_ENDING_H
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum ending { NOT, SEGV, BUS, FPE, ILL, ABORT, OVERFLOW, EXIT, QUICK_EXIT, THREAD_EXIT, CHILD_EXIT };
-static const char *const endings[] = { "not",      "segv", "bus",        "fpe",         "ill",        "abort",
-				       "overflow", "exit", "quick-exit", "thread-exit", "child-exit", NULL };
+enum ending {
+	NOT,
+	SEGV,
+	BUS,
+	FPE,
+	ILL,
+	ABORT,
+	OVERFLOW,
+	EXIT,
+	QUICK_EXIT,
+	THREAD_EXIT,
+	CHILD_EXIT,
+	AT_ONCE,
+	HANG,
+	LOOP
+};
+static const char *const endings[] = { "not",        "segv",     "bus",  "fpe",        "ill",
+				       "abort",      "overflow", "exit", "quick-exit", "thread-exit",
+				       "child-exit", "at-once",  "hang", "loop",       NULL };
 
 /* More calls of 4 KiB each than any stack has room for. */
 #define CALLS_TOO_MANY (1 << 20)
@@ -40,6 +57,13 @@ static void exit_in_child(void)
 		abort();
 }
 
+static void never_return(bool sleeps)
+{
+	for (volatile bool forever = true; forever;)
+		if (sleeps)
+			pause();
+}
+
 static void end_process(enum ending ending)
 {
 	static const int numbers[] = { [SEGV] = SIGSEGV, [BUS] = SIGBUS, [FPE] = SIGFPE, [ILL] = SIGILL };
@@ -56,8 +80,12 @@ static void end_process(enum ending ending)
 		overflow_stack(&begin, CALLS_TOO_MANY);
 	else if (ending == EXIT)
 		exit(0);
+	else if (ending == AT_ONCE)
+		_exit(0);
 	else if (ending == QUICK_EXIT)
 		quick_exit(0);
+	else if (ending == HANG || ending == LOOP)
+		never_return(ending == HANG);
 	else if (ending == CHILD_EXIT)
 		exit_in_child();
 	else if (ending == THREAD_EXIT && !pthread_create(&thread, NULL, exit_in_thread, &status))

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plugins that crash or end the process: one line names plugin and callback, status 1, and what was recorded stays."""
+"""Plugins that crash, end the process or never return: one line names plugin and callback, status 1, and what was
+recorded stays."""
 import os
 import signal
 
-from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, Skip, case, end, equal, iaprof, main, start,
-                     wait_until)
+from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, Skip, case, end, equal, iaprof, main, read,
+                     start, wait_until)
 
 SIGNALS = {'segv': 'SIGSEGV', 'bus': 'SIGBUS', 'fpe': 'SIGFPE', 'ill': 'SIGILL', 'abort': 'SIGABRT',
            'overflow': 'SIGSEGV'}
@@ -49,6 +50,13 @@ for ending in 'exit', 'quick-exit':
                 FAILED, rf'{kind} failing-{kind}: called exit\(\) in callback {place}$')
 
 
+@case('_exit in a callback', needs=[no_sanitizer])
+def exits_at_once():
+    for kind, place in ('source', 'start'), ('source', 'thread'), ('source', 'timer'), ('sink', 'profile'):
+        iaprof('-q', *arguments(kind, place, 'at-once')).fails(
+            FAILED, rf'{kind} failing-{kind}: called _exit\(\) in callback {place}$')
+
+
 @case("exit in a plugin's own thread")
 def thread_exits():
     iaprof('-q', *arguments('sink', 'profile', 'thread-exit')).fails(
@@ -59,6 +67,16 @@ def thread_exits():
 def child_exits():
     outcome = iaprof('-q', *arguments('sink', 'profile', 'child-exit'))
     equal((outcome.status, outcome.err), (COMPLETE, ''), 'status and messages')
+
+
+@case('a sink that computes for ever', ['profile'], 'loop')
+@case('a sink that hangs', ['records', 'profile', 'finish'], 'hang')
+def hangs(places, ending):
+    for place in places:
+        iaprof(*arguments('sink', place, ending), '-k', 'folded:output=other', '--finish-within', '100ms', '-q').fails(
+            FAILED, rf'sink failing-sink: callback {place} does not return', left=['other'])
+        equal(read('other'), 'sampled program 3\n', 'the profile of another sink')
+        os.unlink('other')
 
 
 @case('what was recorded before a crash stays readable', needs=[no_sanitizer])

@@ -2,18 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where outputs go: who may read a file, names of other users, and readers that are not there or have stopped."""
 import array
+import contextlib
 import fcntl
 import os
 import pty
+import re
+import select
 import signal
 import socket
 import stat
 import termios
+import time
 
-from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, USAGE, Failure, case, end, equal, iaprof, main,
+from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, PLUGINS, USAGE, Failure, case, end, equal, iaprof, main,
                      needs_root, read, require, start, wait_until, write)
 
 OTHER_USER = 65534
+KNOWN_SOURCE = os.path.join(PLUGINS, 'iaprof-known-source.so')
 SAMPLES = ['-q', '-s', f'{FAILING_SOURCE}:samples=3']
 # More than a pipe, a socket or a terminal holds.
 MANY = ['-q', '-s', f'{FAILING_SOURCE}:samples=50000', '-k', 'csv:rows=events']
@@ -239,6 +244,46 @@ def dangling():
     os.symlink('none/file', 'link')
     iaprof(*SAMPLES, '-o', 'link').completes()
     require(not os.path.islink('link') and read('link'), 'the link is still there')
+
+
+def full(kind):
+    """Both ends of what has no room; nobody reads."""
+    read_end, write_end = os.pipe() if kind == 'pipe' else (end.detach() for end in socket.socketpair())
+    os.set_blocking(write_end, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(write_end, bytes(4096))
+    os.set_blocking(write_end, True)
+    return read_end, write_end
+
+
+@case('a run ends although nobody reads its messages: a pipe', 'pipe')
+@case('a run ends although nobody reads its messages: a socket', 'socket')
+def unread_messages(kind):
+    read_end, write_end = full(kind)
+    process = start('-d', '1', '-s', f'{KNOWN_SOURCE}:talkative=yes', '-k', 'csv:output=out', stderr=write_end)
+    equal(process.wait(), COMPLETE, 'exit status')
+    require(os.path.exists('out'), 'there is no profile')
+    os.close(read_end)
+    os.close(write_end)
+
+
+@case('messages that nobody read in time are counted')
+def counted_messages():
+    read_end, write_end = full('pipe')
+    process = start('-s', f'{KNOWN_SOURCE}:talkative=yes', '-k', 'csv:output=out', stderr=write_end)
+    os.close(write_end)
+    time.sleep(1)
+    with open(read_end, 'rb') as pipe:
+        while not pipe.peek(1).startswith(b'iaprof'):
+            pipe.read1(4096)
+        line = pipe.readline().decode()
+        process.send_signal(signal.SIGINT)
+        rest = pipe.read().decode()
+    equal(process.wait(), COMPLETE, 'exit status')
+    require(re.fullmatch(r'iaprof: warning: [1-9][0-9]* messages are missing: standard error had no room\n', line),
+            f'the number of missing messages does not come first: {line}')
+    require(' samples in ' in rest.splitlines()[-1], 'the summary is not the last line')
 
 
 if __name__ == '__main__':

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct budget budget;
 	/* Of somebody else: tables that are claimed are bounded before there is memory for them. */
 	struct file_identity file = { .owner = geteuid() + 1, .mode = 0644 };
-	struct worker_child child = { .pid = 1, .socket = sockets[0] };
+	struct worker_child child = { .process = { .pid = 1 }, .socket = sockets[0] };
 	struct remote_image_context context = { .pool = pool, .budget = &budget };
 	struct debug_file_finder finder = { .open = find_nothing };
 	struct remote_image *image = NULL;

@@ -80,6 +80,40 @@ def sixty_four():
         run.judge()
 
 
+def needs_memory():
+    """The Linux kernel keeps some 250 bytes for each mapping."""
+    if int(re.search(r'MemAvailable:\s+(\d+)', read('/proc/meminfo'))[1]) << 10 < 4 << 30:
+        raise Skip('4 GiB of memory are needed')
+
+
+def mapping_attackers(programs):
+    """64 processes with as many mappings as Linux allows by default, all executable."""
+    binary = attack.user_program('many_mappings', attack.MANY_MAPPINGS)
+    for _ in range(COUNT):
+        programs.start(binary, '65000', ready=True)
+
+
+@case('many-mappings', needs=[*attack.needs(), needs_memory])
+def many_mappings():
+    with attack.Programs() as programs:
+        mapping_attackers(programs)
+        run = attack.attacked(programs, refused=[f'mappings of processes of user {attack.USER}'], seconds=SECONDS)
+        run.judge()
+
+
+@case('many-mappings: made during the run', needs=[*attack.needs(), needs_memory])
+def many_mappings_made():
+    with attack.Programs() as programs:
+        attack.start_truth(programs)
+        binary = attack.user_program('many_mappings', attack.MANY_MAPPINGS)
+
+        def follow(elapsed, _):
+            if elapsed > 0.3 and len(programs.pids) < COUNT:
+                programs.start(binary, '65000', niceness=NICENESS)
+        run = attack.Run('-d', str(SECONDS), *attack.PROFILE, seconds=SECONDS, programs=programs, during=follow)
+        run.completes().judge()
+
+
 RENAME_STORM = os.environ['TEST_RENAME_STORM']
 
 

@@ -37,7 +37,7 @@ static void set_up(void)
 	intern = intern_new(NULL);
 	processes = process_table_new();
 	budget_init(&budget);
-	workers = code_workers_new(NULL);
+	workers = code_workers_new(NULL, NULL);
 	ck_assert_ptr_nonnull(workers);
 	code = device_code_new(&(struct device_code_options){ .intern = intern,
 							      .processes = processes,

@@ -12,7 +12,9 @@
 
 #include "process_feed.h"
 
-enum place { PLACE_SAME, PLACE_NAMESPACE, PLACE_CHROOT };
+#define STRANGER 61234
+
+enum place { PLACE_SAME, PLACE_NAMESPACE, PLACE_CHROOT, PLACE_STRANGER };
 
 /* A child that goes to a place and waits there; the write end of its pipe ends it. */
 struct child {
@@ -32,6 +34,8 @@ static void child_go(enum place place)
 		close(file);
 	}
 	if (place == PLACE_CHROOT && chroot("/usr"))
+		_exit(1);
+	if (place == PLACE_STRANGER && setuid(STRANGER))
 		_exit(1);
 }
 
@@ -146,6 +150,50 @@ START_TEST(chroot_has_a_root_of_its_own)
 }
 END_TEST
 
+static void map(struct process_table *table, pid_t pid, uint64_t number)
+{
+	struct iaprof_record_mapping record = {
+		.header = { .size = sizeof record, .type = IAPROF_RECORD_MAPPING, .time = 10 },
+		.pid = (uint32_t)pid,
+		.start = 0x10000 + 0x2000 * number,
+		.size = 0x1000,
+		.inode = 1,
+	};
+	ck_assert_int_eq(process_table_mapping(table, &record, "/file"), 0);
+}
+
+/*
+ * A process has fewer than a user may have, so that several are needed. After setuid() root is the owner of their
+ * folders in /proc.
+ */
+START_TEST(mappings_of_a_user_are_bounded)
+{
+	struct process_table *table = process_table_new();
+	struct child children[12], own = child_start(PLACE_SAME);
+	size_t count = sizeof children / sizeof *children;
+	uint32_t user = 0;
+	for (size_t i = 0; i < count; i++) {
+		children[i] = child_start(PLACE_STRANGER);
+		ck_assert_int_eq(feed_live(table, 5, IAPROF_PROCESS_EXISTING, children[i].pid, 1), PROCESS_ROOT_OWN);
+	}
+	ck_assert_int_eq(feed_live(table, 5, IAPROF_PROCESS_EXISTING, own.pid, 1), PROCESS_ROOT_OWN);
+	for (uint64_t i = 0; i < PROCESS_MAPPINGS_USER; i++)
+		map(table, children[i % count].pid, i / count);
+	ck_assert_uint_eq(process_table_refused(table, &user), 0);
+	map(table, children[0].pid, PROCESS_MAPPINGS_USER);
+	map(table, own.pid, 0);
+	ck_assert_uint_eq(process_table_refused(table, &user), 1);
+	ck_assert_uint_eq(user, STRANGER);
+	struct process *process = process_table_find(table, (uint32_t)own.pid, 20);
+	ck_assert_ptr_nonnull(process_mapping_at(table, process, 0x10000, 20));
+	process_table_free(table);
+	/* Each has the pipes of those before it. */
+	for (size_t i = count; i-- > 0;)
+		child_end(&children[i]);
+	child_end(&own);
+}
+END_TEST
+
 START_TEST(no_descriptor_left_is_unreachable)
 {
 	struct process_table *table = process_table_new();
@@ -180,6 +228,7 @@ int main(void)
 	tcase_add_test(tests, look_counts_more_than_an_older_fork);
 	tcase_add_test(tests, chroot_has_a_root_of_its_own);
 	tcase_add_test(tests, no_descriptor_left_is_unreachable);
+	tcase_add_test(tests, mappings_of_a_user_are_bounded);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

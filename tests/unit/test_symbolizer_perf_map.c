@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "symbolizer/fixture_tools.h"
 #include "symbolizer/perf_map.h"
+#include "symbolizer/perf_map_cache.h"
 
 static const char *find(struct perf_map *map, const char *text, uint64_t address)
 {
@@ -242,6 +243,23 @@ START_TEST(a_replay_reads_no_map)
 }
 END_TEST
 
+START_TEST(a_user_with_many_maps_replaces_their_own)
+{
+	struct perf_map_use uses[] = { { 1, 50 }, { 2, 10 }, { 1, 40 }, { 1, 60 }, { 3, 5 } };
+	size_t count = sizeof uses / sizeof *uses;
+	ck_assert_uint_eq(perf_map_replaced(uses, count, 1), 2);
+	/* Who has fewer takes a place of who has the most. */
+	ck_assert_uint_eq(perf_map_replaced(uses, count, 2), 2);
+	ck_assert_uint_eq(perf_map_replaced(uses, count, 4), 2);
+	/* With as many as the other once their new one counts, users replace their own. */
+	ck_assert_uint_eq(perf_map_replaced(uses, 3, 2), 1);
+	struct perf_map_use singles[] = { { 1, 50 }, { 2, 10 }, { 3, 40 } };
+	ck_assert_uint_eq(perf_map_replaced(singles, 3, 3), 2);
+	/* Each has one: the one that was used longest ago. */
+	ck_assert_uint_eq(perf_map_replaced(singles, 3, 4), 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("symbolizer_perf_map");
@@ -259,6 +277,7 @@ int main(void)
 		printf("# a_map_of_another_user_is_not_believed needs root\n");
 	tcase_add_test(tests, a_map_that_is_a_link_or_a_fifo_is_not_believed);
 	tcase_add_test(tests, a_replay_reads_no_map);
+	tcase_add_test(tests, a_user_with_many_maps_replaces_their_own);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

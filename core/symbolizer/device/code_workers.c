@@ -17,21 +17,24 @@ struct code_worker {
 
 struct code_workers {
 	struct decoders *decoders;
+	struct run_delay *delay;
 	int (*serve)(void *context, int socket); /* NULL: children are processes */
 	ARRAY(struct code_worker) items;
 };
 
-struct code_workers *code_workers_new(struct decoders *decoders)
+struct code_workers *code_workers_new(struct decoders *decoders, struct run_delay *delay)
 {
 	struct code_workers *workers = calloc(1, sizeof *workers);
-	if (workers)
+	if (workers) {
 		workers->decoders = decoders;
+		workers->delay = delay;
+	}
 	return workers;
 }
 
 struct code_workers *code_workers_new_in_threads(struct decoders *decoders, int (*serve)(void *context, int socket))
 {
-	struct code_workers *workers = code_workers_new(decoders);
+	struct code_workers *workers = code_workers_new(decoders, NULL);
 	if (workers)
 		workers->serve = serve;
 	return workers;
@@ -92,7 +95,7 @@ struct worker_pool *code_workers_get(struct code_workers *workers, uint32_t mach
 	if (workers->serve)
 		worker.pool = worker_pool_new_in_threads(workers->serve, decoder);
 	else if (make_arguments(&worker, workers->decoders))
-		worker.pool = worker_pool_new(worker.arguments.items);
+		worker.pool = worker_pool_new(worker.arguments.items, workers->delay);
 	if (worker.pool && array_push(&workers->items, worker))
 		return worker.pool;
 	release(&worker);

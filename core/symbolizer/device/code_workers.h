@@ -11,8 +11,8 @@
 
 struct code_workers;
 
-/* decoders: NULL none; they outlive the workers. NULL: out of memory. */
-struct code_workers *code_workers_new(struct decoders *decoders);
+/* decoders: NULL none. delay: of the thread that waits. Both outlive the workers. NULL: out of memory. */
+struct code_workers *code_workers_new(struct decoders *decoders, struct run_delay *delay);
 /* For tests: see worker_pool_new_in_threads(); the context of serve is a struct instance, the decoder. */
 struct code_workers *code_workers_new_in_threads(struct decoders *decoders, int (*serve)(void *context, int socket));
 /* After all children ended. */

@@ -241,7 +241,7 @@ static int read_tables(struct remote_code *code, const struct remote_reader *rea
 	CLEANUP(texts_free) struct texts texts = { 0 };
 	if (!sent.sections || !sent.functions || !sent.attributes || !sent.texts)
 		return -ENOMEM;
-	int result = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, reader->deadline);
+	int result = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, &reader->deadline);
 	if (!result)
 		result = keep_texts(code, sent.texts, head->text_count, head->text_size, &texts);
 	return result ? result : take_tables(code, head, &sent, &texts);
@@ -263,11 +263,12 @@ static int start(struct remote_code *code, struct remote_reader *reader, struct 
 	code->used = clock_monotonic();
 	note_awake(code);
 	reader->socket = code->child.socket;
+	reader->deadline.helper = &code->child.process;
 	struct worker_load_code load = { .machine = code->request.machine };
 	struct iovec part = { &load, sizeof load };
 	struct channel_answer answer = { .type = WORKER_CODE, .head = head, .head_size = sizeof *head };
 	result = channel_ask(reader->socket, WORKER_LOAD_CODE, &part, 1, code->request.descriptor, &answer,
-			     reader->deadline);
+			     &reader->deadline);
 	if (!result && head->code)
 		return channel_error(head->code);
 	if (!result && !is_sane(head, answer.rest))
@@ -276,18 +277,16 @@ static int start(struct remote_code *code, struct remote_reader *reader, struct 
 	return result;
 }
 
-static int load(struct remote_code *code)
+static int load(struct remote_code *code, struct remote_reader *reader)
 {
 	struct worker_code head;
 	uint64_t left;
-	struct remote_reader reader = { .deadline = budget_deadline(code->context->budget, &code->request.owner,
-								    BUDGET_FULL) };
 	int result = take(code, code->request.identity.size);
 	if (!result)
-		result = start(code, &reader, &head, &left);
+		result = start(code, reader, &head, &left);
 	if (!result)
 		result = take(code, 2 * left);
-	return result ? result : read_tables(code, &reader, &head);
+	return result ? result : read_tables(code, reader, &head);
 }
 
 /* The file is taken over at once, so that whoever fails frees all. */
@@ -309,12 +308,12 @@ int remote_code_load(struct remote_code **code, struct remote_code_context *cont
 		     const struct remote_code_request *request)
 {
 	*code = NULL;
-	uint64_t begin = clock_monotonic();
+	struct remote_reader reader = { .deadline = budget_deadline(context->budget, &request->owner, BUDGET_FULL) };
 	struct remote_code *made = make(context, request);
 	int result = made && made->pool ? 0 : -ENOMEM;
 	if (!result)
-		result = load(made);
-	uint64_t time = clock_monotonic() - begin;
+		result = load(made, &reader);
+	uint64_t time = deadline_spent(&reader.deadline);
 	if (time > BUDGET_TIME_USUAL)
 		budget_charge(context->budget, &request->owner, time - BUDGET_TIME_USUAL);
 	if (!result)
@@ -461,7 +460,7 @@ static int read_places(struct remote_code *code, const struct remote_reader *rea
 	CLEANUP(texts_free) struct texts texts = { 0 };
 	if (!sent.places || !sent.frames || !sent.producers || !sent.texts)
 		return -ENOMEM;
-	int result = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, reader->deadline);
+	int result = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, &reader->deadline);
 	if (!result)
 		result = keep_texts(code, sent.texts, head->text_count, head->text_size, &texts);
 	if (!result && !are_sound(head, &sent, &texts, address))
@@ -475,7 +474,7 @@ static int ask(struct remote_code *code, const struct remote_reader *reader, uin
 	struct iovec part = { &request, sizeof request };
 	struct worker_places head;
 	struct channel_answer answer = { .type = WORKER_PLACES, .head = &head, .head_size = sizeof head };
-	int result = channel_ask(reader->socket, WORKER_FIND_PLACES, &part, 1, -1, &answer, reader->deadline);
+	int result = channel_ask(reader->socket, WORKER_FIND_PLACES, &part, 1, -1, &answer, &reader->deadline);
 	if (!result && !are_sane(&head, answer.rest))
 		result = -EBADMSG;
 	if (!result)
@@ -487,10 +486,10 @@ static int ask(struct remote_code *code, const struct remote_reader *reader, uin
 static const struct known_place *fetch(struct remote_code *code, uint64_t address)
 {
 	struct budget *budget = code->context->budget;
-	uint64_t begin = clock_monotonic();
-	struct remote_reader reader = { .deadline = budget_deadline(budget, &code->request.owner, BUDGET_FULL) };
 	if (code->failed)
 		return NULL;
+	struct remote_reader reader = { .deadline = budget_deadline(budget, &code->request.owner, BUDGET_FULL) };
+	reader.deadline.helper = &code->child.process;
 	int result = wake(code, &reader);
 	if (!result)
 		result = ask(code, &reader, address);
@@ -499,7 +498,8 @@ static const struct known_place *fetch(struct remote_code *code, uint64_t addres
 		return known(code, address);
 	code->failed = true;
 	rest(code);
-	budget_refuse(budget, &code->request.owner, code->request.path, worker_reason(result), code->used - begin);
+	budget_refuse(budget, &code->request.owner, code->request.path, worker_reason(result),
+		      deadline_spent(&reader.deadline));
 	return NULL;
 }
 

@@ -65,7 +65,7 @@ static int send_failure(int socket, int code)
 {
 	struct worker_code head = { .code = code };
 	struct iovec part = { &head, sizeof head };
-	return channel_send(socket, WORKER_CODE, &part, 1, -1, UINT64_MAX);
+	return channel_send(socket, WORKER_CODE, &part, 1, -1, NULL);
 }
 
 static void add_function(struct answer *answer, const struct code_function *function)
@@ -123,7 +123,7 @@ static int send_object(int socket, const struct code_object *object)
 				 PART(answer.functions),
 				 PART(answer.attributes),
 				 { texts, answer.text_size } };
-	return channel_send(socket, WORKER_CODE, parts, sizeof parts / sizeof *parts, -1, UINT64_MAX);
+	return channel_send(socket, WORKER_CODE, parts, sizeof parts / sizeof *parts, -1, NULL);
 }
 
 static int load(struct code_reader **reader, struct instance *decoder, int socket, int descriptor)
@@ -132,7 +132,7 @@ static int load(struct code_reader **reader, struct instance *decoder, int socke
 	struct code_object *object = NULL;
 	char *bytes;
 	size_t size;
-	int code = channel_read(socket, &request, sizeof request, UINT64_MAX);
+	int code = channel_read(socket, &request, sizeof request, NULL);
 	if (code || descriptor < 0 || *reader)
 		return code ? code : -EPROTO;
 	code = request.machine > UINT16_MAX ? -ENOEXEC : code_object_read_file(descriptor, &bytes, &size);
@@ -198,7 +198,7 @@ static int find_places(struct code_reader *reader, int socket)
 {
 	struct worker_find_places request;
 	CLEANUP(answer_free) struct answer answer = { 0 };
-	int code = channel_read(socket, &request, sizeof request, UINT64_MAX);
+	int code = channel_read(socket, &request, sizeof request, NULL);
 	if (code || !reader)
 		return code ? code : -EPROTO;
 	add_places(&answer, reader, request.address);
@@ -215,7 +215,7 @@ static int find_places(struct code_reader *reader, int socket)
 				 PART(answer.frames),
 				 PART(answer.producers),
 				 { texts, answer.text_size } };
-	return channel_send(socket, WORKER_PLACES, parts, sizeof parts / sizeof *parts, -1, UINT64_MAX);
+	return channel_send(socket, WORKER_PLACES, parts, sizeof parts / sizeof *parts, -1, NULL);
 }
 
 int code_service_serve(void *decoder, int socket)
@@ -224,7 +224,7 @@ int code_service_serve(void *decoder, int socket)
 	struct channel_header header;
 	int code = 0;
 	for (int descriptor; !code;) {
-		code = channel_receive(socket, &header, &descriptor, UINT64_MAX);
+		code = channel_receive(socket, &header, &descriptor, NULL);
 		if (code)
 			break;
 		if (header.type == WORKER_LOAD_CODE && header.size == sizeof(struct worker_load_code))

@@ -21,13 +21,13 @@ static int find_file(void *context, enum debug_file_kind kind, const void *key, 
 				 { .iov_base = (void *)key, .iov_len = key_size } };
 	struct channel_header header;
 	struct worker_file file;
-	int code = channel_send(socket, WORKER_NEED_FILE, parts, 2, -1, UINT64_MAX);
+	int code = channel_send(socket, WORKER_NEED_FILE, parts, 2, -1, NULL);
 	if (!code)
-		code = channel_receive(socket, &header, &descriptor, UINT64_MAX);
+		code = channel_receive(socket, &header, &descriptor, NULL);
 	if (!code && (header.type != WORKER_FILE || header.size != sizeof file))
 		code = -EPROTO;
 	if (!code)
-		code = channel_read(socket, &file, sizeof file, UINT64_MAX);
+		code = channel_read(socket, &file, sizeof file, NULL);
 	if (code)
 		_exit(EXIT_FAILURE); /* without iaprof there is nothing to do */
 	if (file.code)
@@ -41,7 +41,7 @@ static int send_image(int socket, int code, const struct image *image)
 	struct worker_image answer = { .code = image ? 0 : code };
 	struct iovec parts[5] = { { .iov_base = &answer, .iov_len = sizeof answer } };
 	if (!image)
-		return channel_send(socket, WORKER_IMAGE, parts, 1, -1, UINT64_MAX);
+		return channel_send(socket, WORKER_IMAGE, parts, 1, -1, NULL);
 	const struct range_table *units = image->debug_info ? debug_info_unit_ranges(image->debug_info) : &no_units;
 	answer.damage = image->damage;
 	answer.segment_count = (uint32_t)image->segments.count;
@@ -55,7 +55,7 @@ static int send_image(int socket, int code, const struct image *image)
 	parts[2] = (struct iovec){ image->symbols.ranges.items, answer.range_count * sizeof(struct range) };
 	parts[3] = (struct iovec){ image->symbols.names, answer.names_size };
 	parts[4] = (struct iovec){ units->items, units->count * sizeof(struct range) };
-	return channel_send(socket, WORKER_IMAGE, parts, 5, -1, UINT64_MAX);
+	return channel_send(socket, WORKER_IMAGE, parts, 5, -1, NULL);
 }
 
 /* What was sent is not needed again. */
@@ -68,7 +68,7 @@ static void forget_symbols(struct image *image)
 int image_service_load(struct image_service *service, int socket, int descriptor)
 {
 	struct worker_load_image request;
-	int code = channel_read(socket, &request, sizeof request, UINT64_MAX);
+	int code = channel_read(socket, &request, sizeof request, NULL);
 	if (code || descriptor < 0)
 		return code ? code : -EPROTO;
 	image_free(service->image);
@@ -110,7 +110,7 @@ static int send_unit(int socket, const struct debug_unit *unit)
 	struct worker_unit_lines answer = { .code = unit ? 0 : -ENOEXEC };
 	struct iovec parts[6] = { { .iov_base = &answer, .iov_len = sizeof answer } };
 	if (!unit)
-		return channel_send(socket, WORKER_UNIT_LINES, parts, 1, -1, UINT64_MAX);
+		return channel_send(socket, WORKER_UNIT_LINES, parts, 1, -1, NULL);
 	struct text text = { 0 };
 	CLEANUP_FREE uint32_t *files = calloc(unit->files.count + 1, sizeof *files);
 	CLEANUP_FREE struct worker_scope *scopes = calloc(unit->scopes.count + 1, sizeof *scopes);
@@ -126,7 +126,7 @@ static int send_unit(int socket, const struct debug_unit *unit)
 	int code;
 	if (!files || !scopes || text.failed) {
 		answer.code = -ENOMEM;
-		code = channel_send(socket, WORKER_UNIT_LINES, parts, 1, -1, UINT64_MAX);
+		code = channel_send(socket, WORKER_UNIT_LINES, parts, 1, -1, NULL);
 	} else {
 		answer.code = unit->code;
 		answer.row_count = (uint32_t)unit->rows.count;
@@ -139,7 +139,7 @@ static int send_unit(int socket, const struct debug_unit *unit)
 		parts[3] = (struct iovec){ scopes, unit->scopes.count * sizeof *scopes };
 		parts[4] = (struct iovec){ unit->ranges.items, unit->ranges.count * sizeof *unit->ranges.items };
 		parts[5] = (struct iovec){ text.bytes.items, text.bytes.count };
-		code = channel_send(socket, WORKER_UNIT_LINES, parts, 6, -1, UINT64_MAX);
+		code = channel_send(socket, WORKER_UNIT_LINES, parts, 6, -1, NULL);
 	}
 	array_free(&text.bytes);
 	return code;
@@ -148,7 +148,7 @@ static int send_unit(int socket, const struct debug_unit *unit)
 int image_service_unit(struct image_service *service, int socket)
 {
 	struct worker_unit request;
-	int code = channel_read(socket, &request, sizeof request, UINT64_MAX);
+	int code = channel_read(socket, &request, sizeof request, NULL);
 	if (code || !service->image)
 		return code ? code : -EPROTO;
 	struct debug_info *info = service->image->debug_info;

@@ -51,19 +51,19 @@ int perf_map_service_add(struct perf_map_service **service, int socket, int desc
 	answer.memory = serve_memory();
 	close(descriptor);
 	struct iovec part = { .iov_base = &answer, .iov_len = sizeof answer };
-	return channel_send(socket, WORKER_PERF_MAP, &part, 1, -1, UINT64_MAX);
+	return channel_send(socket, WORKER_PERF_MAP, &part, 1, -1, NULL);
 }
 
 int perf_map_service_find(struct perf_map_service *service, int socket)
 {
 	struct worker_find_function request;
 	struct worker_function answer = { 0 };
-	int code = channel_read(socket, &request, sizeof request, UINT64_MAX);
+	int code = channel_read(socket, &request, sizeof request, NULL);
 	if (code || !service)
 		return code ? code : -EPROTO;
 	const char *name = perf_map_find(&service->map, request.address, &answer.start);
 	answer.size = name ? (uint32_t)strnlen(name, IAPROF_STRING_LENGTH_MAX) : 0;
 	struct iovec parts[] = { { .iov_base = &answer, .iov_len = sizeof answer },
 				 { .iov_base = (void *)name, .iov_len = answer.size } };
-	return channel_send(socket, WORKER_FUNCTION, parts, 2, -1, UINT64_MAX);
+	return channel_send(socket, WORKER_FUNCTION, parts, 2, -1, NULL);
 }

@@ -21,7 +21,7 @@ int serve(void *context, int socket)
 	struct perf_map_service *perf_map = NULL;
 	struct channel_header header;
 	for (int code = 0, descriptor;;) {
-		code = channel_receive(socket, &header, &descriptor, UINT64_MAX);
+		code = channel_receive(socket, &header, &descriptor, NULL);
 		if (code)
 			return code == -EPIPE ? 0 : code;
 		if (header.type == WORKER_LOAD_IMAGE && header.size == sizeof(struct worker_load_image))

@@ -68,19 +68,19 @@ static int answer(struct zygote *zygote, const struct channel_header *header, in
 	struct worker_spawn request;
 	struct worker_child_id child;
 	if (header->type == WORKER_KILL && header->size == sizeof child) {
-		int code = channel_read(HELPER_SOCKET, &child, sizeof child, UINT64_MAX);
+		int code = channel_read(HELPER_SOCKET, &child, sizeof child, NULL);
 		if (!code)
 			end_child(zygote, child.pid);
 		return code;
 	}
 	if (header->type != WORKER_SPAWN || header->size != sizeof request || descriptor < 0)
 		return -EPROTO;
-	int code = channel_read(HELPER_SOCKET, &request, sizeof request, UINT64_MAX);
+	int code = channel_read(HELPER_SOCKET, &request, sizeof request, NULL);
 	if (code)
 		return code;
 	child.pid = spawn(zygote, &request, descriptor);
 	struct iovec part = { .iov_base = &child, .iov_len = sizeof child };
-	return channel_send(HELPER_SOCKET, WORKER_SPAWNED, &part, 1, -1, UINT64_MAX);
+	return channel_send(HELPER_SOCKET, WORKER_SPAWNED, &part, 1, -1, NULL);
 }
 
 /*
@@ -103,7 +103,7 @@ void zygote_run(int (*serve)(void *context, int socket), void *context)
 	if (!zygote.prepared || has_terminal || confinement_enter())
 		_exit(EXIT_FAILURE);
 	struct channel_header header;
-	for (int code = 0, descriptor; !code && !channel_receive(HELPER_SOCKET, &header, &descriptor, UINT64_MAX);) {
+	for (int code = 0, descriptor; !code && !channel_receive(HELPER_SOCKET, &header, &descriptor, NULL);) {
 		reap(&zygote);
 		code = answer(&zygote, &header, descriptor);
 		if (descriptor >= 0)

@@ -49,7 +49,7 @@ void zebin_remote_open(struct zebin_remote *remote, const char *bytes, size_t si
 {
 	*remote = (struct zebin_remote){ .context.budget = &remote->budget };
 	budget_init(&remote->budget);
-	remote->context.workers = code_workers_new(decoders);
+	remote->context.workers = code_workers_new(decoders, NULL);
 	ck_assert_ptr_nonnull(remote->context.workers);
 	struct remote_code_request request = { .descriptor = memfd_create("zebin", MFD_CLOEXEC),
 					       .path = "zebin",

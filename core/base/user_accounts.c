@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Accounts of users: see user_accounts.h. */
+#include "base/user_accounts.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The user who called sudo; root when none did. sudo alone sets the variable where the program has root's rights. */
+static uint32_t calling_user(void)
+{
+	const char *text = geteuid() == 0 && getuid() == 0 ? getenv("SUDO_UID") : NULL;
+	char *end;
+	unsigned long user = text ? strtoul(text, &end, 10) : 0;
+	return text && *text && !*end && user < UINT32_MAX ? (uint32_t)user : 0;
+}
+
+void user_accounts_init(struct user_accounts *accounts)
+{
+	*accounts = (struct user_accounts){ .own_users = { geteuid(), calling_user() } };
+}
+
+void user_accounts_free(struct user_accounts *accounts)
+{
+	free(accounts->items);
+	accounts->items = NULL;
+	accounts->count = 0;
+}
+
+bool user_accounts_trust(const struct user_accounts *accounts, uint32_t user)
+{
+	return user == 0 || user == accounts->own_users[0] || user == accounts->own_users[1];
+}
+
+struct user_account *user_accounts_find(struct user_accounts *accounts, uint32_t user)
+{
+	for (size_t i = 0; i < accounts->count; i++)
+		if (accounts->items[i].user == user || i == USER_ACCOUNTS_MAX - 1)
+			return &accounts->items[i];
+	if (!accounts->items)
+		accounts->items = calloc(USER_ACCOUNTS_MAX, sizeof *accounts->items);
+	if (!accounts->items)
+		return NULL;
+	accounts->items[accounts->count].user = user;
+	return &accounts->items[accounts->count++];
+}
