@@ -14,7 +14,7 @@
 #include "trace_input.h"
 
 #define READ_SIZE (64u * 1024)
-#define FLUSH_PERIOD 1000000000u
+#define FLUSH_PERIOD (250u * 1000 * 1000)
 
 static int fail_with_errno(const struct trace_input *input, const char *what)
 {

@@ -75,7 +75,7 @@ def live_table(columns):
 
     def feed():
         with open('trace', 'w', encoding='ascii') as trace:
-            for turn in range(60):
+            for turn in range(80):
                 trace.write(''.join(f'{turn * 50000000 + number} kprobe:intel_vpu:{name}\n'
                                     for number, name in enumerate(TRACE)))
                 trace.flush()
