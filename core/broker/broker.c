@@ -136,6 +136,8 @@ const char *broker_reason(int code)
 		return "not on an ordinary file system";
 	case ETIMEDOUT:
 		return "its file system did not answer in time";
+	case ESRCH:
+		return "its process has ended";
 	case ELOOP:
 		return "a symbolic link";
 	case EDQUOT:

@@ -49,6 +49,7 @@ struct sideband {
 	bool look_again;            /* something was lost since then */
 	unsigned char scratch[PERF_RECORD_SIZE_MAX];
 	struct sideband_writer writer;
+	struct text_budget texts;
 };
 
 static int pid_compare(const void *left, const void *right)
@@ -75,6 +76,8 @@ struct sideband *sideband_new(const struct sideband_output *output, const uint32
 	}
 	sideband->writer.output = *output;
 	user_accounts_init(&sideband->users);
+	text_budget_init(&sideband->texts);
+	sideband->writer.texts = &sideband->texts;
 	for (uint32_t i = 0; i < pid_count; i++)
 		if (!array_push(&sideband->pids, pids[i])) {
 			error_set(error, ENOMEM, "out of memory");
@@ -100,6 +103,7 @@ void sideband_free(struct sideband *sideband)
 	array_free(&sideband->waiting);
 	live_processes_free(&sideband->live);
 	user_accounts_free(&sideband->users);
+	text_budget_free(&sideband->texts);
 	free(sideband);
 }
 
@@ -109,11 +113,22 @@ int sideband_start(struct sideband *sideband, struct error *error)
 	return sideband_rings_start(&sideband->rings, sideband->followed, error);
 }
 
+/* Says how many names and paths were refused, since a time. */
+static void texts_tell(struct sideband *sideband, uint64_t since)
+{
+	const struct sideband_output *output = &sideband->writer.output;
+	uint64_t refused = text_budget_refused(&sideband->texts);
+	if (refused)
+		output->lost(output->context, "names and paths of users who have too many", since, refused);
+	text_budget_forget_users(&sideband->texts);
+}
+
 int sideband_scan(struct sideband *sideband, struct error *error)
 {
 	int result = proc_scan(&sideband->writer, &sideband->live, &sideband->users, sideband->pids.items,
 			       (uint32_t)sideband->pids.count, error);
 	sideband->looked = clock_monotonic();
+	texts_tell(sideband, sideband->followed);
 	int flushed = sideband_write_flush(&sideband->writer);
 	if (!result && flushed)
 		result = error_set(error, flushed, "records of processes: %s", strerror(-flushed));
@@ -382,6 +397,7 @@ int sideband_drain(struct sideband *sideband)
 	}
 	leaders_check(sideband);
 	names_tell(sideband, now);
+	texts_tell(sideband, now);
 	int flushed = sideband_write_flush(&sideband->writer);
 	if (!result)
 		result = flushed;

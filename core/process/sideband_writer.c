@@ -31,10 +31,16 @@ static void batch_append(struct sideband_writer *writer, const void *record, siz
 	writer->count++;
 }
 
-static uint32_t intern(struct sideband_writer *writer, const char *text, size_t length)
+/* Texts that a process chose; in the place of one that its user has no room for is what says so. */
+static uint32_t intern(struct sideband_writer *writer, uint32_t pid, const char *text, size_t length)
 {
+	static const char refused[] = "[too many names]";
 	if (length > IAPROF_STRING_LENGTH_MAX)
 		length = IAPROF_STRING_LENGTH_MAX;
+	if (length && writer->texts && !text_budget_allows(writer->texts, pid, text, length)) {
+		text = refused;
+		length = sizeof refused - 1;
+	}
 	return length ? writer->output.intern(writer->output.context, text, length) : 0;
 }
 
@@ -46,7 +52,7 @@ void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint3
 		.pid = pid,
 		.parent_pid = parent_pid,
 		.event = event,
-		.name = intern(writer, name, name_length),
+		.name = intern(writer, pid, name, name_length),
 	};
 	batch_append(writer, &record, sizeof record);
 }
@@ -76,7 +82,7 @@ void sideband_write_mapping(struct sideband_writer *writer, const struct sideban
 	struct iaprof_record_mapping record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_MAPPING, .time = event->time },
 		.pid = event->pid,
-		.path = intern(writer, path, length),
+		.path = intern(writer, event->pid, path, length),
 		.start = event->start,
 		.size = event->size,
 		/* For anonymous memory an event has the address here, and /proc 0. */

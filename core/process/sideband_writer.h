@@ -9,12 +9,14 @@
 
 #include "process/sideband.h"
 #include "process/sideband_event.h"
+#include "process/text_budget.h"
 
 #define SIDEBAND_BATCH_SIZE 65536u
 
 struct sideband_writer {
 	struct sideband_output output;
-	size_t size; /* bytes in the batch */
+	struct text_budget *texts; /* NULL: no limit */
+	size_t size;               /* bytes in the batch */
 	uint32_t count;
 	int result; /* the first failure of emit; nothing is emitted after it */
 	alignas(8) unsigned char batch[SIDEBAND_BATCH_SIZE];

@@ -2,10 +2,12 @@
 /* Memory, time and refusals: see budget.h. */
 #include "symbolizer/budget.h"
 
+#include <errno.h>
 #include <string.h>
 #include <iaprof/record.h>
 
 #include "base/clock.h"
+#include "broker/broker.h"
 
 void budget_init(struct budget *budget)
 {
@@ -63,6 +65,11 @@ bool budget_is_over(const struct budget *budget)
 {
 	struct deadline end = budget_end(budget);
 	return deadline_has_passed(&end);
+}
+
+const char *open_reason(struct budget *budget, int code)
+{
+	return code == -ETIMEDOUT && budget_is_over(budget) ? "the run ended before it was read" : broker_reason(code);
 }
 
 bool budget_take(struct budget *budget, const struct file_identity *file, uint64_t bytes)

@@ -79,6 +79,8 @@ uint64_t budget_data_limit(const struct budget *budget, const struct file_identi
 struct deadline budget_deadline(struct budget *budget, const struct file_identity *file, enum budget_patience patience);
 /* Whether the run has no more time for files. */
 bool budget_is_over(const struct budget *budget);
+/* Why a file could not be opened, as broker_reason(), but for what only came too late. */
+const char *open_reason(struct budget *budget, int code);
 /* Takes room for tables of this file; false when there is none. */
 bool budget_take(struct budget *budget, const struct file_identity *file, uint64_t bytes);
 void budget_give_back(struct budget *budget, const struct file_identity *file, uint64_t bytes);

@@ -219,7 +219,8 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 	if (code) {
 		cache->failed++;
 		if (code != -ENOENT && code != -ESTALE && code != -ENODATA)
-			budget_refuse(cache->options.budget, &who, mapping->path, broker_reason(code),
+			budget_refuse(cache->options.budget, &who, mapping->path,
+				      open_reason(cache->options.budget, code),
 				      code == -ETIMEDOUT ? deadline_spent(&deadline) : 0);
 		return code;
 	}

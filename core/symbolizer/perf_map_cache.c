@@ -19,6 +19,11 @@
 #define SLOT_COUNT 64
 /* Maps that are kept read; more only cost reading one again. */
 #define MAP_COUNT 16
+/* A map whose reading took longer than this, in ns, is read again after so many times as long. */
+#define READ_QUICK UINT64_C(2000000)
+#define READ_SHARE 20
+/* A function is found in some 20 us; what takes longer than this, in ns, is charged. */
+#define FIND_QUICK UINT64_C(1000000)
 /* /proc/PID/stat counts in ticks of 10 ms, file systems stamp in ticks of up to 10 ms. */
 #define CLOCK_SLACK (20 * INT64_C(1000000))
 
@@ -28,6 +33,7 @@ struct map {
 	struct worker_child child;     /* socket -1: the place is free */
 	uint64_t memory;               /* of its child, taken from the budget */
 	uint64_t used;                 /* CLOCK_MONOTONIC ns */
+	uint64_t read_again;           /* not before; CLOCK_MONOTONIC ns */
 };
 
 struct slot {
@@ -286,10 +292,17 @@ static int read_map(struct perf_map_cache *cache, const struct file_identity *id
 		code = worker_child_start(cache->pool, &map->child,
 					  budget_data_limit(cache->budget, identity, BUDGET_FULL));
 	}
+	/* A map that grows all the time is read a twentieth of the time: it would have all of the others' time else. */
+	if (!code && deadline.begin < map->read_again)
+		return 0;
 	if (!code) {
 		map->identity = *identity;
 		map->used = deadline.begin;
 		code = ask_to_read(cache, map, descriptor, &deadline);
+		uint64_t spent = deadline_spent(&deadline);
+		map->read_again = spent > READ_QUICK ? clock_monotonic() + READ_SHARE * spent : 0;
+		if (!code && spent > BUDGET_TIME_USUAL)
+			budget_charge(cache->budget, identity, spent - BUDGET_TIME_USUAL);
 	}
 	if (code) {
 		if (map)
@@ -310,7 +323,7 @@ static void refresh(struct perf_map_cache *cache, struct slot *slot, const struc
 	if (!code || code == -ENOENT || code == -ESTALE || slot->refused)
 		return;
 	if (descriptor < 0)
-		budget_refuse(cache->budget, NULL, path, broker_reason(code), 0);
+		budget_refuse(cache->budget, NULL, path, open_reason(cache->budget, code), 0);
 	slot->refused = true;
 	cache->failed++;
 }
@@ -325,7 +338,9 @@ static const char *ask(struct perf_map_cache *cache, struct slot *slot, struct m
 	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
 	struct worker_function answer;
 	struct channel_answer expected = { .type = WORKER_FUNCTION, .head = &answer, .head_size = sizeof answer };
-	int code = channel_ask(map->child.socket, WORKER_FIND_FUNCTION, &part, 1, -1, &expected, &deadline);
+	int code = budget_is_spent(cache->budget, &map->identity)
+			   ? -ETIME
+			   : channel_ask(map->child.socket, WORKER_FIND_FUNCTION, &part, 1, -1, &expected, &deadline);
 	if (!code && (answer.size > IAPROF_STRING_LENGTH_MAX || expected.rest != answer.size))
 		code = -EPROTO;
 	if (!code)
@@ -340,6 +355,8 @@ static const char *ask(struct perf_map_cache *cache, struct slot *slot, struct m
 	cache->name[answer.size] = '\0';
 	*start = answer.start;
 	map->used = clock_monotonic();
+	if (map->used - deadline.begin > FIND_QUICK)
+		budget_charge(cache->budget, &map->identity, deadline_spent(&deadline));
 	return answer.size ? cache->name : NULL;
 }
 

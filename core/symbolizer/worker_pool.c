@@ -208,6 +208,8 @@ const char *worker_reason(int code)
 		return "not a sane ELF file";
 	case ETIMEDOUT:
 		return "takes too long to read";
+	case ETIME:
+		return "its owner's files took too long together";
 	case EPIPE:
 		return "its reader ended: it is damaged, changes, or needs too much memory";
 	case ENOMEM:

@@ -14,6 +14,8 @@
 
 /* Of one message. The largest libraries of kernels have 100,000 functions. */
 #define COUNT_MAX ((uint32_t)1 << 22)
+/* Of a file, in bytes; kernels that are compiled at run time have some 10 KiB. */
+#define LARGE_IMAGE ((uint64_t)8 << 20)
 
 /* What is known of an address. Texts are in the image's table, the rest in its arrays. */
 struct known_place {
@@ -102,16 +104,57 @@ static void rest(struct remote_code *code)
 			code->context->awake[i] = NULL;
 }
 
-/* Notes that its child is at work; of too many the one that was asked longest ago rests. */
+static bool is_trusted(const struct remote_code *code)
+{
+	return budget_trusts(code->context->budget, &code->request.owner);
+}
+
+/* An image without debug information of megabytes is read in milliseconds. */
+static enum budget_patience patience_for(const struct remote_code_request *request)
+{
+	return request->identity.size < LARGE_IMAGE ? BUDGET_QUICK : BUDGET_FULL;
+}
+
+/* Charges what reading took beyond what usual images take. */
+static void charge(struct budget *budget, const struct file_identity *owner, const struct deadline *deadline)
+{
+	if (clock_monotonic() - deadline->begin <= BUDGET_TIME_USUAL)
+		return;
+	uint64_t spent = deadline_spent(deadline);
+	if (spent > BUDGET_TIME_USUAL)
+		budget_charge(budget, owner, spent - BUDGET_TIME_USUAL);
+}
+
+static struct remote_code **oldest(struct remote_code **awake, bool of_others)
+{
+	struct remote_code **found = NULL;
+	for (size_t i = 0; i < REMOTE_CODE_AWAKE_MAX; i++)
+		if (awake[i] && !(of_others && is_trusted(awake[i])) && (!found || awake[i]->used < (*found)->used))
+			found = &awake[i];
+	return found;
+}
+
+/* Makes room for one more child: of too many the one that was asked longest ago rests. */
+static void make_room(struct remote_code *code)
+{
+	struct remote_code **awake = code->context->awake;
+	size_t count = 0, others = 0;
+	for (size_t i = 0; i < REMOTE_CODE_AWAKE_MAX; i++) {
+		count += awake[i] != NULL;
+		others += awake[i] && !is_trusted(awake[i]);
+	}
+	bool of_others = !is_trusted(code) && others >= REMOTE_CODE_AWAKE_OTHERS_MAX;
+	if (of_others || count == REMOTE_CODE_AWAKE_MAX)
+		rest(*oldest(awake, of_others));
+}
+
 static void note_awake(struct remote_code *code)
 {
-	struct remote_code **awake = code->context->awake, **slot = &awake[0];
-	for (size_t i = 0; i < REMOTE_CODE_AWAKE_MAX && *slot; i++)
-		if (!awake[i] || awake[i]->used < (*slot)->used)
-			slot = &awake[i];
-	if (*slot)
-		rest(*slot);
-	*slot = code;
+	for (size_t i = 0; i < REMOTE_CODE_AWAKE_MAX; i++)
+		if (!code->context->awake[i]) {
+			code->context->awake[i] = code;
+			return;
+		}
 }
 
 void remote_code_free(struct remote_code *code)
@@ -250,13 +293,14 @@ static int read_tables(struct remote_code *code, const struct remote_reader *rea
 /* What its child may use on top of the image and a copy of it, which relocation needs. */
 static uint64_t data_limit(const struct remote_code *code)
 {
-	return budget_data_limit(code->context->budget, &code->request.owner, BUDGET_FULL) +
+	return budget_data_limit(code->context->budget, &code->request.owner, BUDGET_QUICK) +
 	       2 * code->request.identity.size;
 }
 
 /* Starts a child on the image and reads the head of its answer. */
 static int start(struct remote_code *code, struct remote_reader *reader, struct worker_code *head, uint64_t *left)
 {
+	make_room(code);
 	int result = worker_child_start(code->pool, &code->child, data_limit(code));
 	if (result)
 		return result;
@@ -308,14 +352,15 @@ int remote_code_load(struct remote_code **code, struct remote_code_context *cont
 		     const struct remote_code_request *request)
 {
 	*code = NULL;
-	struct remote_reader reader = { .deadline = budget_deadline(context->budget, &request->owner, BUDGET_FULL) };
+	struct remote_reader reader = { .deadline = budget_deadline(context->budget, &request->owner,
+								    patience_for(request)) };
 	struct remote_code *made = make(context, request);
 	int result = made && made->pool ? 0 : -ENOMEM;
+	if (!result && budget_is_spent(context->budget, &request->owner))
+		result = -ETIME;
 	if (!result)
 		result = load(made, &reader);
-	uint64_t time = deadline_spent(&reader.deadline);
-	if (time > BUDGET_TIME_USUAL)
-		budget_charge(context->budget, &request->owner, time - BUDGET_TIME_USUAL);
+	charge(context->budget, &request->owner, &reader.deadline);
 	if (!result)
 		*code = made;
 	else
@@ -488,14 +533,17 @@ static const struct known_place *fetch(struct remote_code *code, uint64_t addres
 	struct budget *budget = code->context->budget;
 	if (code->failed)
 		return NULL;
-	struct remote_reader reader = { .deadline = budget_deadline(budget, &code->request.owner, BUDGET_FULL) };
+	struct remote_reader reader = { .deadline = budget_deadline(budget, &code->request.owner,
+								    patience_for(&code->request)) };
 	reader.deadline.helper = &code->child.process;
-	int result = wake(code, &reader);
+	int result = budget_is_spent(budget, &code->request.owner) ? -ETIME : wake(code, &reader);
 	if (!result)
 		result = ask(code, &reader, address);
 	code->used = clock_monotonic();
-	if (!result)
+	if (!result) {
+		charge(budget, &code->request.owner, &reader.deadline);
 		return known(code, address);
+	}
 	code->failed = true;
 	rest(code);
 	budget_refuse(budget, &code->request.owner, code->request.path, worker_reason(result),

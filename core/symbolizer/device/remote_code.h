@@ -16,6 +16,8 @@ struct remote_code;
 
 /* Children that are kept for the next question; of more the one that was asked longest ago is ended. */
 #define REMOTE_CODE_AWAKE_MAX 16
+/* Of images of users who are not trusted: each may have as much memory as there is for all of them. */
+#define REMOTE_CODE_AWAKE_OTHERS_MAX 2
 
 /* What images share; zero but for the first two, which outlive it. It outlives the images. */
 struct remote_code_context {
