@@ -24,6 +24,7 @@
 
 /* A set of maps is drained before it holds more than this; a drain takes one or two microseconds for each. */
 #define SAMPLES_PER_DRAIN 2048u
+#define DRAINS_PER_INTERVAL 4
 /* How much longer than planned a drain may be in coming before samples are lost. */
 #define DRAIN_DELAY 4u
 /* How often it is looked which CPUs are online: reading the list takes 10 us. */
@@ -78,6 +79,10 @@ static int maps_size(struct cpu_stack *cpu_stack, uint32_t stack_depth)
 	uint64_t longest = SAMPLES_PER_DRAIN * SECOND / rate;
 	if (longest < 10 * MILLISECOND)
 		longest = 10 * MILLISECOND;
+	/* A drain's samples are all of the interval that it falls into. */
+	uint64_t interval = host->target(host)->interval / DRAINS_PER_INTERVAL;
+	if (interval && interval < longest)
+		longest = interval < MILLISECOND ? MILLISECOND : interval;
 	if (cpu_stack->drain_period > longest)
 		cpu_stack->drain_period = longest;
 	uint64_t size = cpu_stack->map_size;

@@ -20,8 +20,8 @@ from harness import (Failure, Skip, children, library, needs_program, needs_root
                      read, start)
 
 PROGRAMS = os.environ['TEST_HOSTILE_PROGRAMS']
-TRUTH, BURNER, GENERATED, MANY_MAPPINGS = (os.path.join(PROGRAMS, name) for name in (
-    'truth', 'burner', 'generated_code', 'many_mappings'))
+TRUTH, BURNER, GENERATED, MANY_MAPPINGS, INVENTED_PATHS = (os.path.join(PROGRAMS, name) for name in (
+    'truth', 'burner', 'generated_code', 'many_mappings', 'invented_paths'))
 
 # An id that no account has. Not 65534, which user namespaces show for every id that they lack.
 USER = 61234

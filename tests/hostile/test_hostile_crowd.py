@@ -13,6 +13,8 @@ from harness import Skip, case, main, read, wait_until  # noqa: E402
 
 CGROUP_MEMORY = 256 << 20
 COUNT = 64
+# While they map and are ended, all at once, they keep the machine busy for a second each.
+MAKING_COUNT = 16
 NICENESS = 19
 SECONDS = 3
 
@@ -101,6 +103,15 @@ def many_mappings():
         run.judge()
 
 
+@case('invented-paths', needs=attack.needs())
+def invented_paths():
+    with attack.Programs() as programs:
+        binary = attack.user_program('invented_paths', attack.INVENTED_PATHS)
+        programs.start(binary, ready=True, cwd=attack.attack_folder())
+        run = attack.attacked(programs, refused=['names and paths of users who have too many'], seconds=SECONDS)
+        run.judge()
+
+
 @case('many-mappings: made during the run', needs=[*attack.needs(), needs_memory])
 def many_mappings_made():
     with attack.Programs() as programs:
@@ -108,7 +119,7 @@ def many_mappings_made():
         binary = attack.user_program('many_mappings', attack.MANY_MAPPINGS)
 
         def follow(elapsed, _):
-            if elapsed > 0.3 and len(programs.pids) < COUNT:
+            if elapsed > 0.3 and len(programs.pids) < MAKING_COUNT:
                 programs.start(binary, '65000', niceness=NICENESS)
         run = attack.Run('-d', str(SECONDS), *attack.PROFILE, seconds=SECONDS, programs=programs, during=follow)
         run.completes().judge()
@@ -138,7 +149,7 @@ def rename_storm(names):
 
         def follow(elapsed, _):
             if elapsed > 0.3 and not started:
-                started.append(programs.start(path, names))
+                started.append(programs.start(path, names, '40000', '20000'))
         run = attack.Run('-d', '2', *attack.PROFILE, seconds=2, programs=programs, during=follow).completes()
         run.requires(started, 'the run ended before the renames began')
         lost = lost_process_events(run.err)
