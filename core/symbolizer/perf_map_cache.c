@@ -19,8 +19,8 @@
 #define SLOT_COUNT 64
 /* Maps that are kept read; more only cost reading one again. */
 #define MAP_COUNT 16
-/* A map whose reading took longer than this, in ns, is read again after so many times as long. */
-#define READ_QUICK UINT64_C(2000000)
+/* A map that took longer to read than this in all, in ns, is read again after so many times as long as it took last. */
+#define READ_FREELY UINT64_C(50000000)
 #define READ_SHARE 20
 /* A function is found in some 20 us; what takes longer than this, in ns, is charged. */
 #define FIND_QUICK UINT64_C(1000000)
@@ -33,6 +33,7 @@ struct map {
 	struct worker_child child;     /* socket -1: the place is free */
 	uint64_t memory;               /* of its child, taken from the budget */
 	uint64_t used;                 /* CLOCK_MONOTONIC ns */
+	uint64_t spent;                /* ns of reading it */
 	uint64_t read_again;           /* not before; CLOCK_MONOTONIC ns */
 };
 
@@ -300,7 +301,9 @@ static int read_map(struct perf_map_cache *cache, const struct file_identity *id
 		map->used = deadline.begin;
 		code = ask_to_read(cache, map, descriptor, &deadline);
 		uint64_t spent = deadline_spent(&deadline);
-		map->read_again = spent > READ_QUICK ? clock_monotonic() + READ_SHARE * spent : 0;
+		map->spent += spent;
+		bool is_free = map->spent <= READ_FREELY || budget_trusts(cache->budget, identity);
+		map->read_again = is_free ? 0 : clock_monotonic() + READ_SHARE * spent;
 		if (!code && spent > BUDGET_TIME_USUAL)
 			budget_charge(cache->budget, identity, spent - BUDGET_TIME_USUAL);
 	}
