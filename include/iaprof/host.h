@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * iaprof/host.h - what the core does for a plugin instance.
+ * iaprof/host.h - services that the core provides to a plugin instance.
  *
- * Every callback gets a host pointer; it is the same one from configure() to destroy(). A plugin links to nothing of
- * ours: all calls go through these members. Members are only appended; IAPROF_HOST_HAS() tells whether a core is new
- * enough to have one.
+ * Every callback receives a host pointer, the same one from configure() to destroy(). A plugin does not link against
+ * the core: all calls go through these members. Members are only appended; IAPROF_HOST_HAS() checks whether the core is
+ * new enough to have one.
  *
  * Threads: a member may be called from the threads that its comment names. "Any" means any thread of the instance,
  * between the start of prepare() and the return of stop().
@@ -16,7 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <iaprof/layout.h>
 #include <iaprof/record.h>
+#include <iaprof/unwind.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,20 +31,22 @@ extern "C" {
 #endif
 
 enum iaprof_log_level {
-	IAPROF_LOG_ERROR = 0,   /* shown always; prefer fail() for what ends something */
+	IAPROF_LOG_ERROR = 0,   /* always shown; use fail() for errors that end a callback */
 	IAPROF_LOG_WARNING = 1, /* shown unless -q */
 	IAPROF_LOG_INFO = 2,    /* shown with -v */
 	IAPROF_LOG_DEBUG = 3    /* shown with -vv */
 };
 
 enum iaprof_scope {
-	IAPROF_SCOPE_SYSTEM = 0, /* everything on the machine */
-	IAPROF_SCOPE_PIDS = 1,   /* the processes in pids, all their threads, not their children */
-	IAPROF_SCOPE_COMMAND = 2 /* the command that iaprof runs and all its descendants */
+	IAPROF_SCOPE_SYSTEM = 0,  /* the whole machine */
+	IAPROF_SCOPE_PIDS = 1,    /* the processes in pids, all their threads; children: IAPROF_TARGET_CHILDREN */
+	IAPROF_SCOPE_COMMAND = 2, /* the command that iaprof runs and all its descendants */
+	IAPROF_SCOPE_CGROUP = 3   /* the processes in a cgroup and in its descendants, also those that enter it later */
 };
 
 enum iaprof_target_flag {
-	IAPROF_TARGET_RECORDED = 1u << 0 /* all that there is happened before, as in a replay: nothing can be missed */
+	IAPROF_TARGET_RECORDED = 1u << 0, /* the data was recorded earlier, as in a replay: no events can be missed */
+	IAPROF_TARGET_CHILDREN = 1u << 1  /* IAPROF_SCOPE_PIDS: also all descendants of the processes in pids */
 };
 
 /* What to profile. Valid from prepare() on. */
@@ -51,62 +55,94 @@ struct iaprof_target {
 	uint32_t scope;       /* enum iaprof_scope */
 	const uint32_t *pids; /* IAPROF_SCOPE_PIDS: the processes; else NULL */
 	uint32_t pid_count;
-	uint32_t command_pid; /* the command's process, held before its exec until every start() returned; 0 none */
-	uint64_t interval;    /* ns between profiles, 0: only one at the end; that the user asked for */
+	uint32_t command_pid; /* the command's process, held before its exec until every start() has returned; 0 none */
+	uint64_t interval;    /* ns between profiles, as requested by the user; 0: a single profile at the end */
 	/*
-	 * Appended: a shorter struct has none. ns: sinks want to know when within a run something was, in slots of this
-	 * length, which begin at its multiples; a source that adds up samples keeps those of different slots apart. 0:
-	 * nobody asks.
+	 * Appended: a shorter struct lacks it. Time resolution that sinks requested, in ns: time is divided into slots
+	 * of this length that begin at its multiples, and a source that aggregates samples does so per slot. 0: no sink
+	 * requested times.
 	 */
 	uint64_t time_resolution;
 	uint32_t flags; /* enum iaprof_target_flag */
 	uint32_t pad;
+	/* Appended: for IAPROF_SCOPE_CGROUP. */
+	const char *cgroup;        /* its folder, such as /sys/fs/cgroup/system.slice/x.service; else NULL */
+	uint64_t cgroup_id;        /* inode number of that folder, which is kernfs_node.id in the Linux kernel */
+	uint32_t cgroup_hierarchy; /* 0: cgroup v2; else the hierarchy's id in /proc/self/cgroup */
+	uint32_t pad_cgroup;
+	/* Appended. Longest time in ns that a sink's finish() may wait without writing: afterwards the core regards the
+	   sink as stuck. 0: no limit. */
+	uint64_t finish_within;
 };
+IAPROF_ASSERT_SIZE(iaprof_target, 80);
 
-/* What a sink needs from the symbolizer; it asks for it in configure(). */
+/* Data that a sink requires; requested in configure(). */
 enum iaprof_request {
 	IAPROF_REQUEST_LINES = 1u << 0, /* source lines and inlined functions, from DWARF */
-	IAPROF_REQUEST_PIDS = 1u << 1,  /* stacks of different processes kept apart by pid */
-	/* Under a device instruction that waits for others, frames with IAPROF_FRAME_PRODUCER for those. */
+	IAPROF_REQUEST_PIDS = 1u << 1,  /* keep stacks of different processes separate, by pid */
+	/* Below a device instruction that waits for others, frames with IAPROF_FRAME_PRODUCER for those
+	   instructions. */
 	IAPROF_REQUEST_PRODUCERS = 1u << 2,
-	/* CODE_LISTING records of functions of devices that have samples; for sinks that take records. */
-	IAPROF_REQUEST_LISTINGS = 1u << 3
+	/* CODE_LISTING records of device functions that have samples; for sinks that receive records. */
+	IAPROF_REQUEST_LISTINGS = 1u << 3,
+	/* struct iaprof_profile.activity: calls, jobs, counters, histograms and findings. */
+	IAPROF_REQUEST_ACTIVITY = 1u << 4,
+	/* Keep stacks of different threads and devices separate: struct iaprof_stack.origin. Includes
+	   IAPROF_REQUEST_PIDS. */
+	IAPROF_REQUEST_THREADS = 1u << 5
 };
 
-/* What host->check_item() says of something that a complete profile needs. */
+/* State of a requirement of a complete profile, as reported by host->check_item(). */
 enum iaprof_check_state {
-	IAPROF_CHECK_GOOD = 0,    /* it is here */
-	IAPROF_CHECK_LIMITED = 1, /* the profile is poorer without it */
-	IAPROF_CHECK_MISSING = 2  /* there is no profile without it */
+	IAPROF_CHECK_GOOD = 0,    /* available */
+	IAPROF_CHECK_LIMITED = 1, /* missing; the profile has less detail */
+	IAPROF_CHECK_MISSING = 2  /* missing; no profile is possible */
 };
 
 struct iaprof_output; /* an open output file, owned by the core */
 
-/* ready: the epoll events that came (sys/epoll.h). Return 0, or a negative errno, which ends the source. */
+/* ready: the epoll events that occurred (sys/epoll.h). Returns 0, or a negative errno, which ends the source. */
 typedef int iaprof_fd_callback(void *instance, int fd, uint32_t ready);
-/* expirations: how many periods went by since the last call, usually 1. Returns as iaprof_fd_callback. */
+/* expirations: number of periods elapsed since the last call, usually 1. Returns as iaprof_fd_callback. */
 typedef int iaprof_timer_callback(void *instance, uint64_t expirations);
 
 /* How host->command_environment() changes a variable. */
 enum iaprof_environment_change {
-	IAPROF_ENVIRONMENT_SET = 0,         /* to the value, whatever it was */
-	IAPROF_ENVIRONMENT_PREPEND_PATH = 1 /* to "value:old", or to the value when it was not there or empty */
+	IAPROF_ENVIRONMENT_SET = 0,         /* replaces any earlier value */
+	IAPROF_ENVIRONMENT_PREPEND_PATH = 1 /* "value:old", or just the value if the variable was unset or empty */
 };
 
-/* A file with an executable mapping in some process. Borrowed for the time of the call. */
+/* A file with an executable mapping in some process. Borrowed for the duration of the call. */
 struct iaprof_mapped_file {
 	uint32_t size; /* sizeof(struct iaprof_mapped_file) in the core */
 	uint32_t pid;
 	const char *path; /* in the process's mount namespace: open it below /proc/PID/root */
 	uint64_t start;   /* first address of the mapping, which is /proc/PID/map_files/START-END */
-	uint64_t length;  /* its bytes */
+	uint64_t length;  /* in bytes */
 	uint64_t file_offset;
 	uint64_t inode;
 	uint32_t device_major;
 	uint32_t device_minor;
 };
+IAPROF_ASSERT_SIZE(iaprof_mapped_file, 56);
 /* Returns 0, or a negative errno, which ends the source. */
 typedef int iaprof_mapped_file_callback(void *instance, const struct iaprof_mapped_file *file);
+
+/* The same callbacks with the host, for host->on_fd() and the others. */
+struct iaprof_host;
+typedef int iaprof_on_fd(const struct iaprof_host *host, void *instance, int fd, uint32_t ready);
+typedef int iaprof_on_timer(const struct iaprof_host *host, void *instance, uint64_t expirations);
+typedef int iaprof_on_mapped_file(const struct iaprof_host *host, void *instance,
+				  const struct iaprof_mapped_file *file);
+typedef int iaprof_on_unwind(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
+			     const struct iaprof_unwind_process *process);
+
+/* A frame by name, as in struct iaprof_record_named_frame. */
+struct iaprof_named_frame {
+	uint32_t size; /* sizeof(struct iaprof_named_frame) in the source */
+	uint32_t name, file, line, kind, flags;
+};
+IAPROF_ASSERT_SIZE(iaprof_named_frame, 24);
 
 struct iaprof_host {
 	uint32_t size;           /* sizeof(struct iaprof_host) in the core */
@@ -118,177 +154,240 @@ struct iaprof_host {
 	/* CLOCK_MONOTONIC now, in nanoseconds. Any thread. */
 	uint64_t (*clock)(const struct iaprof_host *host);
 
-	/* One line without a newline, printf style. Any thread, from probe() to destroy(). */
+	/* Logs one line, without a newline, printf style. Any thread, from probe() to destroy(). */
 	void (*log)(const struct iaprof_host *host, int level, const char *format, ...) IAPROF_PRINTF(3, 4);
 
 	/*
-	 * Says why a callback fails: what failed and what to do, without the instance's name and without a newline.
+	 * Reports why a callback fails: what failed and the remedy, without the instance's name and without a newline.
 	 * Returns error, made negative. Use: return host->fail(host, EPERM, "open stream: needs CAP_PERFMON"). Several
-	 * calls are a chain of causes, the innermost first. On the thread of the callback.
+	 * calls form a chain of causes, innermost first. Called on the thread of the callback.
 	 */
 	int (*fail)(const struct iaprof_host *host, int error, const char *format, ...) IAPROF_PRINTF(3, 4);
 
 	/*
-	 * Sources only: puts a batch on the bus; it is copied. Returns 0; -EINVAL for a malformed record (nothing of
-	 * the batch is taken, the source is stopped); -ENOSPC when the queue is full (samples, launches, calls, values
-	 * of counters are counted as lost, do not send them again; of the rest, such as devices and kernels, all is
-	 * taken unless far too much waits); a lossless source (IAPROF_PLUGIN_LOSSLESS) waits instead. Any thread.
+	 * Sources only: puts a copy of a batch on the bus. Returns 0, or -EINVAL for a malformed record (the whole
+	 * batch is rejected and the source is stopped). A full queue is not an error and needs no code: the core drops
+	 * samples, launches, calls, jobs and counter values, and counts them as lost; it still accepts all other
+	 * records, such as devices and kernels, unless the queue is far over its limit. (Cores of release 0.1 returned
+	 * -ENOSPC then.) A lossless source (IAPROF_PLUGIN_LOSSLESS) waits instead.
+	 *
+	 * The core drops these records and counts them as lost, with the reason: those of a type that it does not know,
+	 * those whose time is more than IAPROF_TIME_AHEAD_MAX ahead of the clock, and values of counters that the
+	 * source has not declared. Lossless sources may send them. Any thread.
 	 */
 	int (*emit)(const struct iaprof_host *host, const struct iaprof_batch *batch);
 
 	/*
-	 * Sources only: the id of a text of length bytes (need not end in NUL; cut at a NUL and at
-	 * IAPROF_STRING_LENGTH_MAX). Lives as long as the run. 0 for an empty text or when out of memory. Any thread.
+	 * Sources only: returns the id of a string of length bytes (need not be NUL-terminated; truncated at a NUL and
+	 * at IAPROF_STRING_LENGTH_MAX). Valid for the whole run. 0 for an empty string or when out of memory. Any
+	 * thread.
 	 */
 	uint32_t (*intern_string)(const struct iaprof_host *host, const char *text, size_t length);
 
 	/*
-	 * Sources only: the id of a stack of count addresses, the leaf first, of process pid, or of the Linux kernel
-	 * when pid is 0. The id may be used in records sent within 5 seconds; ask again for a later one, the same stack
-	 * may have another id then. 0 when count is 0 or out of memory; cut at IAPROF_STACK_DEPTH_MAX. Any thread.
+	 * Sources only: returns the id of a stack of count addresses, leaf first, of process pid, or of the Linux
+	 * kernel if pid is 0. The id may be used in records sent within 5 seconds; for later records call this again,
+	 * because the same stack may have a different id by then. 0 if count is 0 or when out of memory; truncated at
+	 * IAPROF_STACK_DEPTH_MAX. Any thread.
 	 */
 	uint32_t (*intern_stack)(const struct iaprof_host *host, uint32_t pid, const uint64_t *addresses, size_t count);
 
-	/* Sources only: the id of a value type; see struct iaprof_record_value_type. 0 when out of memory. Any thread.
-	 */
+	/* Sources only: returns the id of a value type; see struct iaprof_record_value_type. 0 when out of memory. Any
+	   thread. */
 	uint32_t (*declare_value_type)(const struct iaprof_host *host, const char *name, const char *unit,
 				       uint64_t period);
 
 	/*
-	 * Sources only: records a loss that ends now; see struct iaprof_record_lost. value_type may be 0. Never fails:
-	 * what does not fit into the queue is kept and sent later. Any thread.
+	 * Sources only: records a loss whose time range ends now; see struct iaprof_record_lost. value_type may be 0.
+	 * Never fails: if the queue is full, the loss is kept and sent later. Any thread.
 	 */
 	void (*lost)(const struct iaprof_host *host, const char *reason, uint64_t begin, uint64_t count,
 		     uint32_t value_type, uint64_t value);
 
-	/* Sources only: a METADATA record. Any thread. */
+	/* Sources only: sends a METADATA record. Any thread. */
 	void (*metadata)(const struct iaprof_host *host, const char *key, const char *format, ...) IAPROF_PRINTF(3, 4);
 
 	/*
-	 * Sources only: has the core's epoll loop call back when fd has one of events (EPOLLIN, ...). The fd stays the
-	 * plugin's, which closes it after unwatch_fd() or in destroy(). Callbacks run on the loop's thread, from
-	 * start() to stop(), and must return within a millisecond or so: do a bounded amount of work, you are called
-	 * again. Returns 0 or a negative errno. Loop thread: prepare(), start() and callbacks.
+	 * Sources only: adds fd to the core's epoll loop, which calls back on any of events (EPOLLIN, ...). The plugin
+	 * keeps ownership of fd and closes it after unwatch_fd() or in destroy(). Callbacks run on the loop's thread,
+	 * from start() to stop(), and must return within about a millisecond: do a bounded amount of work, the callback
+	 * is called again. Returns 0 or a negative errno. Loop thread: prepare(), start() and callbacks.
 	 */
 	int (*watch_fd)(const struct iaprof_host *host, int fd, uint32_t events, iaprof_fd_callback *callback);
 	int (*unwatch_fd)(const struct iaprof_host *host, int fd);
 
-	/* Sources only: calls back every period nanoseconds (>= 1 ms). Several may run. Same threads as watch_fd. */
+	/* Sources only: calls back every period nanoseconds (>= 1 ms). Several timers may run. Same threads as
+	   watch_fd. */
 	int (*watch_timer)(const struct iaprof_host *host, uint64_t period, iaprof_timer_callback *callback);
 
-	/* What to profile. Sources and sinks, prepare() to stop(). */
+	/* Returns what to profile. Sources and sinks, prepare() to stop(). */
 	const struct iaprof_target *(*target)(const struct iaprof_host *host);
 
-	/* A source says that it has nothing more to send (end of a file): the run ends when every source has. Any
-	 * thread. */
+	/* Marks a source as having nothing more to send (end of file); the run ends when every source has finished. Any
+	   thread. */
 	void (*finished)(const struct iaprof_host *host);
 
-	/* Sinks only, in configure(): flags of enum iaprof_request. */
+	/* Sinks only, in configure(): requests data; flags of enum iaprof_request. */
 	void (*request)(const struct iaprof_host *host, uint32_t flags);
 
 	/*
-	 * Sinks only: opens an output. The core knows the file's name from the user's options; variant (NULL: none) is
-	 * put before its extension, for a sink that writes several files ("cpu" -> profile.cpu.folded). Written to a
-	 * temporary name and renamed by output_close(). NULL after a failure, which fail() has been called for. On the
-	 * sink's thread.
+	 * Sinks only: opens an output. The core takes the file name from the user's options; variant (NULL: none) is
+	 * inserted before its extension, for a sink that writes several files ("cpu" -> profile.cpu.folded). The file
+	 * is written under a temporary name, which output_close() renames. Returns NULL on failure, after calling
+	 * fail(). On the sink's thread.
 	 */
 	struct iaprof_output *(*output_open)(const struct iaprof_host *host, const char *variant);
-	/* Appends size bytes, buffered. Returns 0, or a negative errno (fail() has been called): give up then. */
+	/* Appends size bytes, buffered. Returns 0, or a negative errno after calling fail(); the sink must then stop
+	   writing. */
 	int (*output_write)(const struct iaprof_host *host, struct iaprof_output *output, const void *data,
 			    size_t size);
-	/* Hands on what is buffered, for a sink whose reader follows it live. */
+	/* Flushes the buffer, for a sink whose output is followed live. */
 	int (*output_flush)(const struct iaprof_host *host, struct iaprof_output *output);
-	/* Writes the rest and gives the file its final name. The output is gone after this, whatever it returns. */
+	/* Writes the rest and gives the file its final name. Frees the output, whatever it returns. */
 	int (*output_close)(const struct iaprof_host *host, struct iaprof_output *output);
-	/* Throws away what was written; for a sink that fails. The core does this for outputs left open. */
+	/* Discards the output, for a sink that fails. The core does this for outputs left open. */
 	void (*output_discard)(const struct iaprof_host *host, struct iaprof_output *output);
 
-	void *core; /* the core's own; not for plugins */
+	void *core; /* private to the core */
 
 	/*
 	 * Sources only, in prepare(): changes a variable in the environment of the command that iaprof runs (enum
-	 * iaprof_environment_change). Later changes of one variable see the earlier ones. Returns 0; -ENOENT when there
-	 * is no command; -EINVAL for an empty name or one with '='; -E2BIG when all changes together are more than
-	 * 60,000 bytes; -ENOMEM.
+	 * iaprof_environment_change). Later changes of a variable build on earlier ones. Returns 0; -ENOENT if there is
+	 * no command; -EINVAL for an empty name or one that contains '='; -E2BIG if all changes together exceed 60,000
+	 * bytes; -ENOMEM.
 	 */
 	int (*command_environment)(const struct iaprof_host *host, const char *name, const char *value, uint32_t how);
 
 	/*
 	 * Sources only, in prepare(), and only with IAPROF_PLUGIN_NEEDS_PROCESSES: calls back for each file with an
-	 * executable mapping in the target's processes (iaprof_target; for a command: in any process), those that are
-	 * mapped already after start(), later ones within some 100 ms. Normally once a file, for the first process that
-	 * is seen with it; be ready for the same file again, and for one that is gone by then. On the loop's thread,
-	 * until stop(). Returns 0 or a negative errno.
+	 * executable mapping in the target's processes (iaprof_target; for a command: in any process): existing
+	 * mappings after start(), later ones within about 100 ms. Normally called once per file, for the first process
+	 * seen to map it; the callback must handle repeated files, and processes or files that have since disappeared.
+	 * On the loop's thread, until stop(). Returns 0 or a negative errno.
 	 */
 	int (*watch_mapped_files)(const struct iaprof_host *host, iaprof_mapped_file_callback *callback);
 
 	/*
-	 * Sources only, in check(): one thing that a complete profile needs, whether it is here (enum
-	 * iaprof_check_state), and if not, the command or setting that brings it. name: "Linux kernel", "debug
-	 * information of /usr/bin/program"; the format is printf style, one line without a newline.
+	 * Sources only, in check(): reports one requirement of a complete profile, its state (enum iaprof_check_state),
+	 * and if it is missing, the command or setting that provides it. name: "Linux kernel", "debug information of
+	 * /usr/bin/program"; the format is printf style, one line without a newline.
 	 */
 	void (*check_item)(const struct iaprof_host *host, uint32_t state, const char *name, const char *format, ...)
 		IAPROF_PRINTF(4, 5);
 
 	/*
-	 * Sinks only: 1 when the output is standard output, a FIFO or a device, of which there is only one:
-	 * output_open() fails for a second variant; else 0. From prepare() on; on the sink's thread.
+	 * Sinks only: returns 1 if the output is standard output, a FIFO or a device, which can be opened only once
+	 * (output_open() fails for a second variant); otherwise 0. From prepare() on; on the sink's thread.
 	 */
 	int (*output_is_single)(const struct iaprof_host *host);
 
 	/*
-	 * Sources only, in configure(): this instance reads what happened before, or elsewhere. It does without the
-	 * process table, though its plugin has IAPROF_PLUGIN_NEEDS_PROCESSES, asks for no rights here, and emit()
-	 * waits as for IAPROF_PLUGIN_LOSSLESS.
+	 * Sources only, in configure(): marks this instance as reading recorded or remote data. It does not need the
+	 * process table even if its plugin has IAPROF_PLUGIN_NEEDS_PROCESSES, requires no privileges on this machine,
+	 * and emit() waits as for IAPROF_PLUGIN_LOSSLESS.
 	 */
 	void (*offline)(const struct iaprof_host *host);
 
 	/*
-	 * Sinks only, in configure(): the profile of the run is to say when its values were added, in slots of this
-	 * many nanoseconds (at least IAPROF_TIME_RESOLUTION_MIN, or they are made so), for struct iaprof_profile.times.
-	 * Several sinks get the finest that one of them asked for. A profile of an interval has none.
+	 * Sinks only, in configure(): requests time-resolved values (struct iaprof_profile.times) in the profile of the
+	 * run, in slots of resolution nanoseconds, raised to IAPROF_TIME_RESOLUTION_MIN if smaller. The finest
+	 * resolution requested by any sink applies to all. Profiles of intervals have no times.
 	 */
 	void (*request_times)(const struct iaprof_host *host, uint64_t resolution);
 
 	/*
-	 * Sinks only, in configure(), and only with IAPROF_PLUGIN_INTERVALS: profile() is to be called for intervals of
-	 * so many nanoseconds (>= 1 ms), when the user asked for none. Of several sinks the shortest counts, for those
-	 * that call this. What happened before (IAPROF_TARGET_RECORDED) has one profile all the same.
+	 * Sinks only, in configure(), and only with IAPROF_PLUGIN_INTERVALS: sets the interval for calls of profile(),
+	 * in nanoseconds (>= 1 ms), for runs where the user requested none. If several sinks call this, the shortest
+	 * interval applies to all of them. Recorded data (IAPROF_TARGET_RECORDED) still yields a single profile.
 	 */
 	void (*default_interval)(const struct iaprof_host *host, uint64_t interval);
 
-	/* Sinks only: ends the run in good order, as the first Ctrl-C does. Any thread, until finish() returns. */
+	/* Sinks only: ends the run cleanly, as the first Ctrl-C does. Any thread, until finish() returns. */
 	void (*end_run)(const struct iaprof_host *host);
-	/* Sinks only: 1 once end_run() was called or a signal asked for the same, else 0. Threads as end_run(). */
+	/* Sinks only: returns 1 once end_run() was called or a signal requested the same, otherwise 0. Threads as
+	   end_run(). */
 	int (*run_is_ending)(const struct iaprof_host *host);
 
 	/*
-	 * Sinks only: takes the terminal that standard output is for a picture. Until screen_release(), messages for
-	 * the same terminal wait, and there is no status line. A program that is ended at once writes restore (at most
-	 * 255 bytes) and gives the terminal the modes that it has now; the sink does both itself before
-	 * screen_release(). Returns 0; -ENOTTY when standard output is no terminal; -EBUSY when another sink has it;
-	 * -EINVAL. Threads as end_run(); the core releases what is still taken in destroy().
+	 * Sinks only: acquires the terminal on standard output for full-screen output. Until screen_release(), messages
+	 * to the same terminal are held back and there is no status line. If the program terminates abruptly, it writes
+	 * restore (at most 255 bytes) and restores the current terminal modes; the sink does both itself before
+	 * screen_release(). Returns 0; -ENOTTY if standard output is not a terminal; -EBUSY if another sink holds it;
+	 * -EINVAL. Threads as end_run(); the core releases a terminal still held in destroy().
 	 */
 	int (*screen_take)(const struct iaprof_host *host, const char *restore);
 	void (*screen_release)(const struct iaprof_host *host);
 
 	/*
-	 * Sinks only, before output_open(): the files will contain what not every user may see, such as addresses of
-	 * the Linux kernel in records. They are created readable by their owner alone; others follow the umask. Those
-	 * of profile() need no call: the core looks whether frames have such addresses.
+	 * Sinks only, before output_open(): declares that the files will contain sensitive data, such as Linux kernel
+	 * addresses in records. They are created readable only by their owner; other files follow the umask. Not needed
+	 * for output of profile(): the core checks whether frames contain such addresses.
 	 */
 	void (*output_private)(const struct iaprof_host *host);
 	/*
-	 * Sinks only: as output_flush(), and a file gets its final name already, for one that can be read before it is
-	 * complete. It stays from then on, also when the run fails or is killed. Threads as output_open().
+	 * Sinks only: like output_flush(), and also gives the file its final name, for formats that are readable before
+	 * the file is complete. The file is kept from then on, even if the run fails or is killed. Threads as
+	 * output_open().
 	 */
 	int (*output_publish)(const struct iaprof_host *host, struct iaprof_output *output);
-};
 
-/* The finest slots of time that a profile is divided into. */
+	/*
+	 * Sources only, in prepare(), and only with IAPROF_PLUGIN_NEEDS_PROCESSES: calls back with unwind tables, and
+	 * with the mappings of processes for which unwind_process() asked. On the loop's thread, between prepare() and
+	 * finish(): tables of the target's processes come before start(), and after stop() the run waits at most half a
+	 * second for what was asked for. Returns 0 or a negative errno.
+	 */
+	int (*watch_unwind)(const struct iaprof_host *host, iaprof_unwind_callback *callback);
+	/*
+	 * Asks for the mappings of a process and the tables of the files that it has mapped. They are sent within
+	 * milliseconds, and again when the mappings change; mappings of files that are still being read are left out
+	 * until then. A process that has ended has mappings, too; about a second after its end it is sent without any.
+	 * A fork of a process that was asked for is sent without being asked for. execution: the number of execve(2)
+	 * calls so far (task_struct.self_exec_id), which is sent back, so that the mappings of one program are not used
+	 * for the next one in the same process. May be called for each sample that needs it. On the loop's thread.
+	 */
+	void (*unwind_process)(const struct iaprof_host *host, uint32_t pid, uint64_t execution);
+
+	/*
+	 * Sources only: returns the id of a frame by name, which is an element of user stacks with
+	 * IAPROF_STACK_NAMED_FRAME added. Valid for the whole run. 0 if it has no name, when out of memory, or if the
+	 * run has IAPROF_NAMED_FRAMES_MAX. Any thread.
+	 */
+	uint32_t (*intern_frame)(const struct iaprof_host *host, const struct iaprof_named_frame *frame);
+
+	/*
+	 * Sources only: states that all CODE_OBJECT, KERNEL (with an address), LAUNCH and DEVICE_ACTIVITY records of
+	 * this source up to time, in ns of CLOCK_MONOTONIC, were passed to emit(). Stall samples and jobs of any source
+	 * up to that time need not wait for them any longer; a source that never calls this makes them wait up to two
+	 * seconds (COUNTER in iaprof/record.h has the exception). Call it several times a second, also when there was
+	 * nothing to send. Such records that are sent later with an earlier time still take effect, and are counted as
+	 * lost with the reason, because samples may have been attributed without them. An earlier time than before has
+	 * no effect. Returns 0, or -EINVAL if time is more than IAPROF_TIME_AHEAD_MAX ahead of the clock. Any thread;
+	 * the order of calls of emit() and advance() is that in which they return.
+	 */
+	int (*advance)(const struct iaprof_host *host, uint64_t time);
+
+	/*
+	 * Sources only: as watch_fd(), watch_timer(), watch_mapped_files() and watch_unwind(), with callbacks that also
+	 * receive the host. New plugins use these; the others remain for plugins of release 0.1.
+	 */
+	int (*on_fd)(const struct iaprof_host *host, int fd, uint32_t events, iaprof_on_fd *callback);
+	int (*on_timer)(const struct iaprof_host *host, uint64_t period, iaprof_on_timer *callback);
+	int (*on_mapped_file)(const struct iaprof_host *host, iaprof_on_mapped_file *callback);
+	int (*on_unwind)(const struct iaprof_host *host, iaprof_on_unwind *callback);
+};
+IAPROF_ASSERT_SIZE(iaprof_host, 360);
+
+/* How far the time of a record may be ahead of the clock, in ns: clocks of devices are converted inexactly. */
+#define IAPROF_TIME_AHEAD_MAX UINT64_C(1000000000)
+
+/* Largest number of frames by name in a run. */
+#define IAPROF_NAMED_FRAMES_MAX 4194304u
+
+/* Finest time resolution of a profile, in ns. */
 #define IAPROF_TIME_RESOLUTION_MIN 1000000u
 
-/* Whether the core is new enough to have a member: IAPROF_HOST_HAS(host, output_flush). */
+/* Checks whether the core is new enough to have a member: IAPROF_HOST_HAS(host, output_flush). */
 #define IAPROF_HOST_HAS(host, member)                                                                                  \
 	((host)->size >= offsetof(struct iaprof_host, member) + sizeof((host)->member) && (host)->member)
 

@@ -2,29 +2,30 @@
 /*
  * iaprof/option.h - a plugin's options as a table.
  *
- * The core parses, checks and documents them: `iaprof --help NAME`, the INI file and `--source NAME:key=value` all come
- * from this table. Values are stored in the instance, at the given offset, before its first callback.
+ * The core parses, validates and documents options from this table: for `iaprof --help NAME`, the INI file and
+ * `--source NAME:key=value`. Values are stored in the instance, at the given offset, before its first callback.
  */
 #ifndef IAPROF_OPTION_H
 #define IAPROF_OPTION_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <iaprof/layout.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What is written and what is stored at the offset. */
+/* Syntax of the value -> type stored at the offset. */
 enum iaprof_option_type {
 	IAPROF_OPTION_BOOL = 1,     /* yes|no|true|false|on|off|1|0 -> bool (1 byte) */
 	IAPROF_OPTION_UINT = 2,     /* decimal or 0x hexadecimal -> uint64_t, minimum..maximum */
-	IAPROF_OPTION_DURATION = 3, /* number with ns, us, ms, s, m, h; no unit: unit, or s -> uint64_t nanoseconds */
-	IAPROF_OPTION_SIZE = 4,     /* number with B, KiB, MiB, GiB, kB, MB, GB; no unit: bytes -> uint64_t bytes */
+	IAPROF_OPTION_DURATION = 3, /* number with ns, us, ms, s, m, h; default: unit, or s -> uint64_t nanoseconds */
+	IAPROF_OPTION_SIZE = 4,     /* number with B, KiB, MiB, GiB, kB, MB, GB; default: bytes -> uint64_t bytes */
 	IAPROF_OPTION_STRING =
-		5, /* any text -> const char *, NULL when there is no default; lives as long as the instance */
+		5, /* any text -> const char *, NULL if there is no default; valid for the instance's lifetime */
 	IAPROF_OPTION_CHOICE = 6, /* one of choices -> uint64_t, its index */
-	IAPROF_OPTION_DOUBLE = 7  /* decimal -> double, finite, minimum..maximum as whole numbers */
+	IAPROF_OPTION_DOUBLE = 7  /* decimal -> double, finite, minimum..maximum are integers */
 };
 
 /* One row of the table. A plugin's table is a const array; its length is option_count. */
@@ -33,14 +34,30 @@ struct iaprof_option {
 	uint32_t type;             /* enum iaprof_option_type */
 	uint32_t flags;            /* 0 */
 	size_t offset;             /* offsetof() in the instance struct */
-	const char *default_value; /* as the user would write it; NULL: zero, false or no text */
-	const char *help; /* one sentence, no line breaks: what it does; the core adds unit, range and default */
-	uint64_t minimum; /* smallest value, in what is stored */
-	uint64_t maximum; /* largest; 0: no limit */
+	const char *default_value; /* in the syntax of the user; NULL: zero, false or no text */
+	const char *help; /* one sentence, no line breaks: the option's effect; the core adds unit, range and default */
+	uint64_t minimum; /* smallest value, in the stored unit */
+	uint64_t maximum; /* largest value; 0: no limit */
 	const char *const *choices; /* IAPROF_OPTION_CHOICE: NULL-terminated */
-	const char *unit; /* of a plain number, for help: "Hz"; of a duration, what one without a unit is in: "ms"; may
-			     be NULL */
+	const char *unit; /* unit of a plain number, for --help: "Hz"; default unit of a duration: "ms"; may be NULL */
+	/* Appended after release 0.1: a shorter row lacks it. */
+	const char *alias; /* source: --ALIAS VALUE on the command line and ALIAS = VALUE in section [iaprof] of the
+			      configuration file set the option in every source of the run with this alias; syntax as
+			      name; NULL: none */
 };
+IAPROF_ASSERT_SIZE(iaprof_option, 80);
+
+/*
+ * Initialises a row for member MEMBER of the instance struct STRUCT. KIND is an enum iaprof_option_type without its
+ * prefix. The arguments after DEFAULT are the help text and any further members:
+ *
+ *     IAPROF_OPTION(struct timer, period, DURATION, "period", "100ms", "Time between samples", .minimum = 1000000),
+ */
+#define IAPROF_OPTION(STRUCT, MEMBER, KIND, NAME, DEFAULT, ...)                                                        \
+	{                                                                                                              \
+		.name = (NAME), .type = IAPROF_OPTION_##KIND, .offset = offsetof(STRUCT, MEMBER),                      \
+		.default_value = (DEFAULT), .help = __VA_ARGS__                                                        \
+	}
 
 #ifdef __cplusplus
 }

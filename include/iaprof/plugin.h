@@ -3,33 +3,32 @@
  * iaprof/plugin.h - the interface of a plugin: a shared object iaprof-NAME.so that exports one symbol.
  *
  * A plugin describes itself with one static const struct iaprof_plugin, written with designated initialisers, and hands
- * it out with IAPROF_REGISTER_PLUGIN(). It links to nothing of iaprof. It keeps no mutable state at file scope: all
- * state is in the instance, instance_size bytes that the core allocates, zeroes and fills with the option values.
+ * it out with IAPROF_REGISTER_PLUGIN(). It does not link against iaprof. It keeps no mutable state at file scope: all
+ * state lives in the instance, instance_size bytes that the core allocates, zeroes and fills with the option values.
  *
- * The life of an instance, and the thread of each call:
+ * Lifecycle of an instance, and the thread of each call:
  *
  *     (options are parsed into the instance)
  *        |
  *     configure     main thread   check options against each other; no side effects, no privileges; also run by --check
  *        |
- *     probe         main thread   sources: is the hardware here? if not, why not, and what to do?
+ *     probe         main thread   sources: check that the hardware is present; report why not and the remedy
  *        |
- *     prepare       main thread   open devices, load BPF, make buffers; nothing flows yet. Errors are shown to the
- * user.
+ *     prepare       main thread   open devices, load BPF, allocate buffers; no data yet. Errors go to the user.
  *        |
- *     start         main thread   begin. From here on fd and timer callbacks run, on the same thread (the loop),
- *        |                        and thread() runs on one of its own.
+ *     start         main thread   begin collecting. Fd and timer callbacks run from here on, on this thread (the loop),
+ *        |                        and thread() runs on its own thread.
  *        |                        sinks: records() and profile() run on the sink's own thread, one call at a time
  *        |
- *     stop          main thread   sources: take no new events, drain and emit what is there; bounded time
+ *     stop          main thread   sources: stop collecting, drain and emit pending data; bounded time
  *        |          (sinks: not called)
- *     finish        sources: main thread, what is known only afterwards; may emit. sinks: the sink's thread, last call
+ *     finish        sources: main thread, final results; may emit. sinks: the sink's thread, last call
  *        |
  *     destroy       main thread   free everything; called whenever configure() was called, whatever failed since
  *
  * Callbacks that return int return 0, or a negative errno after calling host->fail(). A callback that fails is not
- * called again; destroy() still is. stop() is called for each source whose prepare() succeeded, started or not. A
- * fatal signal or exit() in a callback ends the run at once with a line that names the plugin and the callback.
+ * called again; destroy() still is. stop() is called for each source whose prepare() succeeded, started or not. A fatal
+ * signal or exit() in a callback ends the run at once with a line that names the plugin and the callback.
  */
 #ifndef IAPROF_PLUGIN_H
 #define IAPROF_PLUGIN_H
@@ -37,6 +36,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <iaprof/host.h>
+#include <iaprof/image.h>
+#include <iaprof/layout.h>
 #include <iaprof/option.h>
 #include <iaprof/profile.h>
 #include <iaprof/record.h>
@@ -45,79 +46,102 @@
 extern "C" {
 #endif
 
-/* The version of this interface. A core refuses a plugin of another one; appended members do not change it. */
+/*
+ * Version of this interface. The core rejects plugins built for another version; appending members does not change it.
+ */
 #define IAPROF_ABI_VERSION 1u
 
 enum iaprof_plugin_kind { IAPROF_PLUGIN_SOURCE = 1, IAPROF_PLUGIN_SINK = 2, IAPROF_PLUGIN_DECODER = 3 };
 
 enum iaprof_plugin_flag {
-	/* Source: wants the process table fed with every process and its mappings while it runs. */
+	/* Source: requires the process table to track every process and its mappings while it runs. */
 	IAPROF_PLUGIN_NEEDS_PROCESSES = 1u << 0,
-	/* Source: reads something recorded; emit() waits for room, never loses, and time is the records' own. */
+	/* Source: reads recorded data; emit() waits for room and never drops records, and time is that of the
+	   records. */
 	IAPROF_PLUGIN_LOSSLESS = 1u << 1,
-	/* Source: sends definitions and the core's own records too, with the source numbers they were recorded with.
-	   The only source of its run. Implies LOSSLESS. */
+	/* Source: also sends definitions and the core's own records, with the source numbers they were recorded with.
+	   Must be the only source of its run. Implies LOSSLESS. */
 	IAPROF_PLUGIN_REPLAYS = 1u << 2,
-	/* Sink: profile() is called for each interval, when the user or host->default_interval() asked for some, with
-	   that interval's values; else once, with the run's. */
+	/* Sink: if the user or host->default_interval() requested intervals, profile() is called for each interval with
+	   that interval's values; otherwise once, with the values of the whole run. */
 	IAPROF_PLUGIN_INTERVALS = 1u << 3,
-	/* Source: not chosen by itself when the user names no source. */
+	/* Source: not selected automatically when the user names no source. */
 	IAPROF_PLUGIN_ONLY_BY_NAME = 1u << 4,
-	/* Sink: writes no file; it gets no output= option. */
+	/* Sink: writes no file and has no output= option. */
 	IAPROF_PLUGIN_NO_OUTPUT = 1u << 5,
-	/* Sink: what it writes is not text, and is not shown on a terminal. */
+	/* Sink: its output is binary and is not written to a terminal. */
 	IAPROF_PLUGIN_BINARY = 1u << 6,
-	/* Sink: profile() can tell two runs from each other (IAPROF_PROFILE_DIFFERENCE); its records() is not called.
+	/*
+	 * Sink: profile() supports differential profiles (IAPROF_PROFILE_DIFFERENCE). For these, records() is called
+	 * only if the sink requested IAPROF_REQUEST_LISTINGS, and receives the records of the later run.
 	 */
-	IAPROF_PLUGIN_DIFFERENCES = 1u << 7
+	IAPROF_PLUGIN_DIFFERENCES = 1u << 7,
+	/* Sink: used when the user names no sink. If several plugins set this flag (or one of the next two), the first
+	   by name is used. */
+	IAPROF_PLUGIN_DEFAULT = 1u << 8,
+	/* Sink: replaces that default when a file is replayed and no output is named; the output is named after the
+	   file, with the sink's extension. */
+	IAPROF_PLUGIN_DEFAULT_OF_REPLAY = 1u << 9,
+	/* Sink: replaces the default for an output whose name ends in the sink's extension. */
+	IAPROF_PLUGIN_DEFAULT_OF_EXTENSION = 1u << 10,
+	/* Source: reads the files of --replay and --diff; its option file names one. Sink: writes the file of --record.
+	   If several plugins of a kind set this flag, the first by name is used. */
+	IAPROF_PLUGIN_CAPTURES = 1u << 11,
+	/* Source: records only the processes of struct iaprof_target, with IAPROF_TARGET_CHILDREN and
+	   IAPROF_SCOPE_CGROUP. The user is warned of sources without this flag. */
+	IAPROF_PLUGIN_TARGETS = 1u << 12
 };
 
 /*
- * What decode() says of one instruction. Text is the decoder's static const data or lies in text. The core allocates
- * it and nobody says how large it is, so it never grows: struct iaprof_code_instruction does.
+ * One instruction, filled in by decode() of decoders of release 0.1. Strings are the decoder's static const data or are
+ * stored in text. The core allocates the struct and it has no size member, so it never grows; struct
+ * iaprof_code_instruction can.
  */
 struct iaprof_instruction {
 	uint32_t size;        /* bytes of the instruction, >= 1 */
 	uint32_t flags;       /* 0 */
-	const char *mnemonic; /* "send.ugm load"; valid as long as the plugin is loaded */
+	const char *mnemonic; /* "load.global"; valid as long as the plugin is loaded */
 	char text[256];       /* full disassembly, NUL-terminated; empty when the decoder has none */
 };
+IAPROF_ASSERT_SIZE(iaprof_instruction, 272);
 
 /*
- * The code of one function, such as a kernel, that code_open() gets. The struct is borrowed for the time of the call;
- * what its pointers point to stays until code_close(). Any of it may be damaged, or made to do harm.
+ * Code of one function, such as a GPU kernel, passed to code_open(). The struct is borrowed for the duration of the
+ * call; the data it points to stays valid until code_close(). All of it is untrusted and may be corrupt or malicious.
  */
 struct iaprof_code {
 	uint32_t size; /* sizeof(struct iaprof_code) in the core */
 	uint32_t pad;
-	const void *bytes; /* byte_count bytes, without the padding behind the function */
+	const void *bytes; /* byte_count bytes, without the padding after the function */
 	uint64_t byte_count;
-	const void *image; /* the ELF image that it is of, whose notes may say what device it is for; NULL: not known */
+	const void *image; /* ELF image that contains it, whose notes may identify its device; NULL: not known */
 	uint64_t image_size;
-	const char *name; /* of the function, as in the symbol table; NULL: not known */
+	const char *name; /* function name, as in the symbol table; NULL: not known */
 };
+IAPROF_ASSERT_SIZE(iaprof_code, 48);
 
-/* What kind of work an instruction does: what a profile can be grouped by. */
+/* Instruction categories, by which a profile can be grouped. */
 enum iaprof_instruction_group {
 	IAPROF_INSTRUCTION_OTHER = 0, /* none of these, or not known */
 	IAPROF_INSTRUCTION_ARITHMETIC = 1,
-	IAPROF_INSTRUCTION_MATH = 2,   /* square roots, sines: by a unit of their own */
+	IAPROF_INSTRUCTION_MATH = 2,   /* square root, sine and the like, executed by a dedicated unit */
 	IAPROF_INSTRUCTION_MATRIX = 3, /* matrix multiplication */
-	IAPROF_INSTRUCTION_MEMORY = 4, /* messages to what is outside of the core, memory above all */
+	IAPROF_INSTRUCTION_MEMORY = 4, /* messages to units outside the core, mostly memory accesses */
 	IAPROF_INSTRUCTION_SYNCHRONIZATION = 5,
-	IAPROF_INSTRUCTION_CONTROL = 6 /* branches, calls, the end */
+	IAPROF_INSTRUCTION_CONTROL = 6 /* branches, calls, end of thread */
 };
 
-/* What code_decode() says of one instruction. The core sets struct_size and zeroes the rest. */
+/* One instruction, filled in by code_decode(). The core sets struct_size and zeroes the rest. */
 struct iaprof_code_instruction {
 	uint32_t struct_size; /* sizeof in the core: a decoder writes only members that end within it */
 	uint32_t size;        /* bytes of the instruction, >= 1 */
 	uint32_t group;       /* enum iaprof_instruction_group */
 	uint32_t flags;       /* 0 */
-	const char *mnemonic; /* "send.ugm load"; valid as long as the plugin is loaded */
-	char waits[32];       /* what it waits for before it issues, as the device's assembler writes it: "@1,$3.dst" */
+	const char *mnemonic; /* "load.global"; valid as long as the plugin is loaded */
+	char waits[32];       /* its dependencies before issue, in the device's assembler syntax: "@1,$3.dst" */
 	char text[256];       /* full disassembly, NUL-terminated; empty when the decoder has none */
 };
+IAPROF_ASSERT_SIZE(iaprof_code_instruction, 312);
 
 struct iaprof_plugin {
 	uint32_t abi_version;    /* IAPROF_ABI_VERSION */
@@ -128,21 +152,21 @@ struct iaprof_plugin {
 	uint32_t option_size;    /* sizeof(struct iaprof_option) */
 
 	const char *name;        /* as in the file name iaprof-NAME.so: lower-case letters, digits, '-', at most 63 */
-	const char *version;     /* of the plugin, for --list; may be NULL */
+	const char *version;     /* plugin version, for --list; may be NULL */
 	const char *description; /* one line, for --list */
-	const char *extension;   /* sink: of its output files, without the dot: "folded"; else NULL */
+	const char *extension;   /* sink: extension of its output files, without the dot: "folded"; otherwise NULL */
 
 	const struct iaprof_option *options; /* may be NULL */
 	size_t option_count;
-	size_t instance_size; /* bytes of an instance, at least 1 */
+	size_t instance_size; /* size of an instance in bytes, at least 1 */
 
 	/* All kinds. configure and destroy may be NULL. */
 	int (*configure)(const struct iaprof_host *host, void *instance);
 	void (*destroy)(const struct iaprof_host *host, void *instance);
 
 	/*
-	 * Source: 0 when it can run here. A negative errno after host->fail() says what is missing and what to do. Has
-	 * no side effects and takes milliseconds. NULL: always.
+	 * Source: returns 0 if it can run on this machine, or a negative errno after host->fail() has reported what is
+	 * missing and the remedy. Has no side effects and returns within milliseconds. NULL: can always run.
 	 */
 	int (*probe)(const struct iaprof_host *host, void *instance);
 
@@ -156,72 +180,94 @@ struct iaprof_plugin {
 	int (*stop)(const struct iaprof_host *host, void *instance);
 
 	/*
-	 * Source: runs on a thread of its own from start() on, when not NULL. Returns when *stopping becomes non-zero,
-	 * or when there is nothing more; host->finished() is implied by returning 0. Another thread sets it: read it
-	 * with
-	 * __atomic_load_n(stopping, __ATOMIC_ACQUIRE), at least every 100 ms.
+	 * Source: if not NULL, runs on a dedicated thread from start() on. Returns when *stopping becomes non-zero or
+	 * when there is no more data; returning 0 implies host->finished(). Another thread sets *stopping: read it with
+	 * __atomic_load_n(stopping, __ATOMIC_ACQUIRE) at least every 100 ms.
 	 */
 	int (*thread)(const struct iaprof_host *host, void *instance, const volatile int *stopping);
 
-	/* Sink: mandatory, for it has to close its outputs. Source: may be NULL. */
+	/* Sink: mandatory, because it must close its outputs. Source: may be NULL. */
 	int (*finish)(const struct iaprof_host *host, void *instance);
 
-	/* Sink: at least one of these two. A batch or profile is borrowed for the time of the call. */
+	/* Sink: at least one of these two. The batch or profile is borrowed for the duration of the call. */
 	int (*records)(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch);
 	int (*profile)(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile);
 
-	/* Decoder: the ELF machine number it knows (Intel GT: 205). */
+	/* Decoder: the ELF machine number that it supports (e_machine). */
 	uint32_t machine;
 	uint32_t pad;
 	/*
-	 * Decoder: mandatory. Names the instruction offset bytes into a kernel, whose whole code is given because the
-	 * meaning of one instruction can depend on others. Returns 0, or -EINVAL for bytes that are no instruction.
-	 * Pure: any thread, no side effects. Cores that know the next four functions do not call it when they are
-	 * there.
+	 * Decoders of release 0.1 only: decodes the instruction at offset bytes into a kernel, code_size bytes. Returns
+	 * 0, or -EINVAL if the bytes are not an instruction. Pure: any thread, no side effects. Not called if code_open
+	 * is set: new decoders leave it NULL.
 	 */
 	int (*decode)(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
 		      struct iaprof_instruction *instruction);
 
-	/* Members from here on came after release 0.1. */
+	/* Members below were added after release 0.1. */
 
 	/*
-	 * Decoder: the first three all or none; code_producers may be NULL. Calls for one code come one at a time,
-	 * those for others from any thread meanwhile. They take a bounded time and have no side effects. Code that
-	 * others wrote is decoded in a process of its own, which has no rights: what a decoder reads of files, it reads
-	 * in configure(), which is called in iaprof and in that process, where log() shows nothing.
+	 * Decoder: the first three are mandatory; code_producers may be NULL. Calls for one code are serialized;
+	 * calls for different codes may run concurrently on any thread. They return in bounded time and have no side
+	 * effects. Code from other users is decoded in a separate unprivileged process: a decoder that needs files
+	 * reads them in configure(), which is called both in iaprof and in that process, where log() prints nothing.
 	 *
-	 * code_open: gives *code, the decoder's own, for the calls below. Returns 0, or a negative errno for what
-	 * cannot be decoded at all; then *code is not used.
+	 * code_open: sets *code, an opaque pointer of the decoder that is passed to the calls below. Returns 0, or a
+	 * negative errno if the code cannot be decoded at all; *code is then not used.
 	 */
 	int (*code_open)(const struct iaprof_host *host, void *instance, const struct iaprof_code *description,
 			 void **code);
-	/* Once for each code that was opened, before destroy(). */
+	/* Called once for each opened code, before destroy(). */
 	void (*code_close)(const struct iaprof_host *host, void *instance, void *code);
-	/* Names the instruction that begins at an offset. Returns 0, or -EINVAL when none does. */
+	/* Decodes the instruction that begins at offset. Returns 0, or -EINVAL if none begins there. */
 	int (*code_decode)(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
 			   struct iaprof_code_instruction *instruction);
 	/*
-	 * Finds what the instruction at an offset can be waiting for before it issues, on every way to it. Writes at
-	 * most capacity producers, in order of their offsets, and *flags (enum iaprof_producers_flag). Returns how many
-	 * there are, which may be more; 0 when it waits for none; -EINVAL when no instruction begins there; -ENOMEM.
+	 * Finds the instructions that the one at offset may wait for before it issues, on every control-flow path to
+	 * it. Writes at most capacity producers, ordered by offset, and *flags (enum iaprof_producers_flag). Returns
+	 * the number of producers, which may exceed capacity; 0 if it waits for none; -EINVAL if no instruction begins
+	 * there; -ENOMEM.
 	 */
 	int (*code_producers)(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
 			      struct iaprof_producer *producers, size_t capacity, uint32_t *flags);
 
 	/*
-	 * Source: names of other sources, ending with NULL, that this one's records mean little without; NULL: none.
-	 * Unless the user named them, or an option of this plugin with the name of one is "no" (IAPROF_OPTION_BOOL),
-	 * they join the run with their defaults, and with the values of those options of this plugin that they have
-	 * too, by name and type. A companion whose probe fails is left out with a line that says why.
+	 * Source: NULL-terminated names of other sources without which this one's records are of little use; NULL:
+	 * none. Unless the user named them, or an option of this plugin with a companion's name is "no"
+	 * (IAPROF_OPTION_BOOL), they are added to the run with their defaults, except that options they share with this
+	 * plugin (same name and type) get this plugin's values. A companion whose probe fails is skipped with a message
+	 * that gives the reason.
 	 */
 	const char *const *companions;
 
 	/*
-	 * Source: run by --check after probe(), whatever that said: tells through host->check_item() what a complete
-	 * profile needs and whether it is here. No side effects; takes a second at most. NULL: nothing to tell.
+	 * Source: called by --check after probe(), whatever probe() returned. Reports through host->check_item() each
+	 * requirement of a complete profile and whether it is met. No side effects; returns within a second. NULL:
+	 * nothing to report.
 	 */
 	void (*check)(const struct iaprof_host *host, void *instance);
+
+	/*
+	 * Decoder: reads an image of its machine, once, before any code in it is opened; iaprof/image.h lists what it
+	 * may report. Returns 0, or a negative errno if the image is corrupt; everything reported up to then remains
+	 * valid. Any thread, no side effects, bounded time. NULL: the core reads only the generic parts of the ELF
+	 * file.
+	 */
+	int (*image_read)(const struct iaprof_host *host, void *instance, const struct iaprof_image *image,
+			  const struct iaprof_image_report *report);
+	/* Decoder: relocation types of debug information in images without addresses; NULL: debug information is not
+	   relocated and provides no source lines. */
+	const struct iaprof_relocation *relocations;
+	size_t relocation_count;
+	/*
+	 * Decoder: writes the display name of a function in its images into text, NUL-terminated; name is the demangled
+	 * name that the core would display otherwise. Returns its length, less than capacity; 0: keep name. Any thread,
+	 * no side effects. May be NULL.
+	 */
+	size_t (*display_name)(const struct iaprof_host *host, void *instance, const char *name, char *text,
+			       size_t capacity);
 };
+IAPROF_ASSERT_SIZE(iaprof_plugin, 256);
 
 #if defined(__cplusplus)
 #define IAPROF_EXPORT extern "C" __attribute__((visibility("default")))
@@ -229,9 +275,18 @@ struct iaprof_plugin {
 #define IAPROF_EXPORT __attribute__((visibility("default")))
 #endif
 
-/* The one exported symbol. Its function returns a struct that lives as long as the plugin is loaded. */
+/* The one exported symbol. The function returns a struct that stays valid as long as the plugin is loaded. */
 #define IAPROF_PLUGIN_SYMBOL "iaprof_plugin_register"
 typedef const struct iaprof_plugin *iaprof_plugin_register_function(void);
+
+/*
+ * Initialisers for the members of struct iaprof_plugin that depend on the headers, and on an option table (an array,
+ * not a pointer).
+ */
+#define IAPROF_PLUGIN_VERSIONS                                                                                         \
+	.abi_version = IAPROF_ABI_VERSION, .size = sizeof(struct iaprof_plugin),                                       \
+	.schema_version = IAPROF_SCHEMA_VERSION, .option_size = sizeof(struct iaprof_option)
+#define IAPROF_PLUGIN_OPTIONS(table) .options = (table), .option_count = sizeof(table) / sizeof *(table)
 
 #define IAPROF_REGISTER_PLUGIN(plugin)                                                                                 \
 	IAPROF_EXPORT const struct iaprof_plugin *iaprof_plugin_register(void);                                        \

@@ -1,112 +1,139 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * iaprof/profile.h - a profile as a sink sees it: resolved stacks with values.
+ * iaprof/profile.h - the profile passed to sinks: resolved stacks with values.
  *
- * Everything is owned by the core and stays valid for the time of the callback; texts stay valid until finish()
- * returns. Arrays have a stride (NAME_size), because their elements may grow: use the accessors below.
- * Names are arbitrary bytes that other users' programs chose: a sink makes them safe for its format.
+ * All data is owned by the core and valid for the duration of the callback; strings stay valid until finish() returns.
+ * Arrays have a stride (NAME_size), because their elements may grow: use the accessors below. Names are arbitrary bytes
+ * controlled by other users' programs: a sink must escape them for its format.
  */
 #ifndef IAPROF_PROFILE_H
 #define IAPROF_PROFILE_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <iaprof/activity.h>
+#include <iaprof/layout.h>
 #include <iaprof/record.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* One frame of a stack. Strings are never NULL except where said. */
+/* One frame of a stack. Strings are never NULL unless stated. */
 struct iaprof_frame {
 	const char *name;   /* demangled function, program name, instruction, ... */
-	const char *module; /* file or module that it is in; NULL none */
-	const char *file;   /* source file; NULL not known or not asked for */
-	uint32_t line;      /* source line, 0 not known */
+	const char *module; /* file or module that contains it; NULL if none */
+	const char *file;   /* source file; NULL if unknown or not requested */
+	uint32_t line;      /* source line, 0 if unknown */
 	uint32_t kind;      /* enum iaprof_frame_kind */
 	uint32_t flags;     /* enum iaprof_frame_flag */
-	uint32_t pid;       /* IAPROF_FRAME_PROCESS when pids were asked for, or the stack reaches a device; else 0 */
-	uint64_t address;   /* as in struct iaprof_record_frame; 0 when frames of several addresses are one */
-	uint64_t offset;    /* IAPROF_FRAME_DEVICE_OFFSET: bytes from the start of the kernel; producers: of theirs */
+	uint32_t pid;       /* for IAPROF_FRAME_PROCESS if pids were requested or the stack reaches a device; else 0 */
+	uint64_t address;   /* as in struct iaprof_record_frame; 0 if frames of several addresses were merged */
+	uint64_t offset;    /* IAPROF_FRAME_DEVICE_OFFSET: bytes from the kernel's start; producers: likewise, in their
+			       kernel */
 };
+IAPROF_ASSERT_SIZE(iaprof_frame, 56);
 
-/* A resolved stack: ids of its frames, the root (program) first. */
+/*
+ * Where the samples of a stack were taken, for sinks that requested IAPROF_REQUEST_THREADS. Of device samples, thread
+ * and tid are those of the launch. A process with too many threads has stacks with a name and tid 0, for all further
+ * threads of that name. Within a profile, names that are equal have the same address.
+ */
+struct iaprof_stack_origin {
+	const char *thread; /* name of the thread; NULL: not known */
+	const char *device; /* "Accelerator 4000 tile 0", unique among devices; NULL: not a device's, or not known */
+	uint32_t tid;       /* 0: not known, or several threads */
+	uint32_t pad;
+};
+IAPROF_ASSERT_SIZE(iaprof_stack_origin, 24);
+
+/* A resolved stack: ids of its frames, root (program) first. */
 struct iaprof_stack {
 	const uint32_t *frames;
 	uint32_t frame_count; /* >= 1 */
 	uint32_t pad;
+	/* Appended: use iaprof_profile_stack_origin(). */
+	struct iaprof_stack_origin origin;
 };
+IAPROF_ASSERT_SIZE(iaprof_stack, 40);
 
 struct iaprof_value_type {
 	const char *name; /* "cpu" */
 	const char *unit; /* "nanoseconds" */
-	uint64_t period;  /* usual value of one sample, 0 none */
-	/* ns: the longest time over which a source added values up before it told them; 0 not known */
+	uint64_t period;  /* usual value of one sample, 0 if none */
+	/* Longest time over which a source aggregated values before reporting them, in ns; 0 if unknown. */
 	uint64_t added_up_over;
-	/* Of a difference: what earlier values are multiplied by, so that they compare with later ones. Else 0. */
+	/* Differential profiles: factor that makes earlier values comparable with later ones. Otherwise 0. */
 	double before_factor;
 };
+IAPROF_ASSERT_SIZE(iaprof_value_type, 40);
 
-/* What was added within a slot of time; see struct iaprof_profile.times. A (time, stack, value type) occurs once. */
+/* Value added within a time slot; see struct iaprof_profile.times. Each (time, stack, value type) occurs once. */
 struct iaprof_time_value {
-	uint64_t time;       /* when the slot begins, CLOCK_MONOTONIC ns: a multiple of its width */
+	uint64_t time;       /* start of the slot, CLOCK_MONOTONIC ns: a multiple of its width */
 	uint32_t stack;      /* index of a stack; UINT32_MAX: all stacks together */
 	uint32_t value_type; /* index of a value type */
 	uint64_t value;      /* >= 1 */
 };
+IAPROF_ASSERT_SIZE(iaprof_time_value, 24);
 
-/* A file that frames are in. */
+/* A file that contains frames' code. */
 struct iaprof_module {
 	const char *path;     /* as in struct iaprof_frame.module */
-	const char *build_id; /* what the linker put into it to tell builds apart, in hexadecimal */
+	const char *build_id; /* build id written by the linker, in hexadecimal */
 };
+IAPROF_ASSERT_SIZE(iaprof_module, 16);
 
-/* One value of the profile. A (stack, value type) pair occurs once. */
+/* One value of the profile. Each (stack, value type) pair occurs once. */
 struct iaprof_value {
 	uint32_t stack;      /* index of a stack */
 	uint32_t value_type; /* index of a value type */
 	uint64_t value;
-	uint64_t count; /* samples that it comes from */
-	/* Of a difference: the same in the earlier run, as they were there. Else 0. */
+	uint64_t count; /* number of samples */
+	/* Differential profiles: value and count in the earlier run, not scaled. Otherwise 0. */
 	uint64_t before;
 	uint64_t before_count;
 };
+IAPROF_ASSERT_SIZE(iaprof_value, 40);
 
-/* What is missing, by source and reason. */
+/* Lost events, by source and reason. */
 struct iaprof_lost {
 	const char *source;
 	const char *reason;
-	uint64_t count;      /* events; IAPROF_COUNT_UNKNOWN is added up as 0 and sets unknown */
-	uint64_t value;      /* what they would have added, 0 not known */
-	uint32_t value_type; /* index of a value type, UINT32_MAX none */
-	uint32_t unknown;    /* how many times the number of events was not known */
+	uint64_t count;      /* events; IAPROF_COUNT_UNKNOWN counts as 0 and increments unknown */
+	uint64_t value;      /* what the events would have added, 0 if unknown */
+	uint32_t value_type; /* index of a value type, UINT32_MAX if none */
+	uint32_t unknown;    /* losses whose number of events was not known */
 	uint64_t begin, end; /* time range */
-	/* Of a difference: count, value and unknown of the earlier run. Else 0. */
+	/* Differential profiles: count, value and unknown in the earlier run. Otherwise 0. */
 	uint64_t before_count;
 	uint64_t before_value;
 	uint32_t before_unknown;
 	uint32_t pad;
 };
+IAPROF_ASSERT_SIZE(iaprof_lost, 80);
 
 enum iaprof_profile_flag {
-	IAPROF_PROFILE_FINAL = 1u << 0, /* the last one of the run */
-	IAPROF_PROFILE_TOTAL = 1u << 1, /* the values are of the whole run, not of one interval */
+	IAPROF_PROFILE_FINAL = 1u << 0, /* the last profile of the run */
+	IAPROF_PROFILE_TOTAL = 1u << 1, /* values cover the whole run, not one interval */
 	/*
-	 * Two runs: each value has that of the same stack in an earlier run beside it, and either can be 0. Stacks are
-	 * the same when a reader cannot tell them apart: frames have no pid, address or offset, and offsets of device
-	 * instructions are left out. Only sinks with IAPROF_PLUGIN_DIFFERENCES get such a profile.
+	 * Differential profile of two runs: each value is paired with that of the same stack in an earlier run; either
+	 * can be 0. Stacks are compared as displayed: frames have no pid, address or offset, and offsets of device
+	 * instructions are omitted; frames have lines if a sink requested IAPROF_REQUEST_LINES, and device instructions
+	 * also if one requested IAPROF_REQUEST_LISTINGS. Only sinks with IAPROF_PLUGIN_DIFFERENCES receive such a
+	 * profile.
 	 */
 	IAPROF_PROFILE_DIFFERENCE = 1u << 2
 };
 
-/* How a difference makes earlier values comparable with later ones. */
+/* How a differential profile scales earlier values for comparison with later ones. */
 enum iaprof_normalization {
-	IAPROF_NORMALIZATION_NONE = 0,  /* they are as they were */
-	IAPROF_NORMALIZATION_TOTAL = 1, /* both runs have the same total of a value type, unless one of them has none */
-	IAPROF_NORMALIZATION_DURATION = 2 /* as if both runs had taken the time of the later one */
+	IAPROF_NORMALIZATION_NONE = 0,    /* not scaled */
+	IAPROF_NORMALIZATION_TOTAL = 1,   /* to equal totals of each value type, unless one of them is 0 */
+	IAPROF_NORMALIZATION_DURATION = 2 /* to the duration of the later run */
 };
 
-/* Also part of every profile, as rows of values: lost amounts, under the stack [lost];SOURCE;REASON. */
+/* Lost values are also part of values, under the stack [lost];SOURCE;REASON. */
 struct iaprof_profile {
 	uint32_t size;     /* sizeof(struct iaprof_profile) in the core */
 	uint32_t flags;    /* enum iaprof_profile_flag */
@@ -135,21 +162,21 @@ struct iaprof_profile {
 	const char *const *metadata; /* key, value, key, value, ..., NULL */
 
 	/*
-	 * Appended: a shorter struct has none. When values were added, for sinks that asked for it by
-	 * host->request_times(); in no order. Slots become wider, by twos, when there are very many: time_width is that
-	 * of times; of time_totals, which are of all stacks together, total_width, which is finer or the same. What was
-	 * added over a time that covers several slots is divided among them by how long it was in each. Values whose
-	 * time nobody knows are in neither.
+	 * Appended: a shorter struct lacks these. Values by time slot, for sinks that called host->request_times();
+	 * unordered. When there are too many slots, their width is doubled: time_width is the width of slots in times;
+	 * total_width, the same or finer, is the width in time_totals, which sum all stacks. A value added over a time
+	 * range that covers several slots is divided among them in proportion to the overlap. Values with unknown times
+	 * are in neither.
 	 */
 	const void *times;
 	size_t time_count;
 	size_t time_size;
-	uint64_t time_width; /* ns, 0: nobody asked */
+	uint64_t time_width; /* ns, 0: not requested */
 	const void *time_totals;
 	size_t time_total_count;
 	uint64_t total_width; /* ns */
 
-	/* Of a difference: those of the earlier run. Else 0 and NULL. */
+	/* Differential profiles: the same for the earlier run. Otherwise 0 and NULL. */
 	uint64_t before_begin;
 	uint64_t before_end;
 	uint64_t before_begin_realtime;
@@ -157,15 +184,30 @@ struct iaprof_profile {
 	uint32_t normalization; /* enum iaprof_normalization */
 	uint32_t pad2;
 
-	/* Modules whose build id is known; one that was replaced during the run is there with each. */
+	/* Modules with known build ids; a module that was replaced during the run appears once for each build id. */
 	const void *modules;
 	size_t module_count;
 	size_t module_size;
 
-	/* Jobs of devices that are over, since the run began, whatever the values are of. */
+	/* Device jobs finished since the run began, independent of the interval of values. */
 	uint64_t jobs_done;
 	uint64_t jobs_aborted;
+
+	/* Calls, jobs, counters, histograms and findings since the run began, for sinks that requested
+	   IAPROF_REQUEST_ACTIVITY; NULL in differential profiles. Only IAPROF_PROFILE_FINAL and IAPROF_PROFILE_TOTAL
+	   profiles have tracks and points of counters. */
+	const struct iaprof_activity *activity;
+
+	/*
+	 * Differential profiles: the profiles of the two runs, for what cannot be compared stack by stack, such as
+	 * times and addresses, and for each of their stacks its index in this profile, or UINT32_MAX. Otherwise NULL.
+	 */
+	const struct iaprof_profile *before_profile;
+	const struct iaprof_profile *after_profile;
+	const uint32_t *before_stacks;
+	const uint32_t *after_stacks;
 };
+IAPROF_ASSERT_SIZE(iaprof_profile, 344);
 
 static inline const struct iaprof_frame *iaprof_profile_frame(const struct iaprof_profile *profile, uint32_t id)
 {
@@ -174,6 +216,13 @@ static inline const struct iaprof_frame *iaprof_profile_frame(const struct iapro
 static inline const struct iaprof_stack *iaprof_profile_stack(const struct iaprof_profile *profile, uint32_t index)
 {
 	return (const struct iaprof_stack *)((const char *)profile->stacks + index * profile->stack_size);
+}
+/* Returns the origin of a stack; all members are 0 if none was requested or the core is too old to report it. */
+static inline struct iaprof_stack_origin iaprof_profile_stack_origin(const struct iaprof_profile *profile,
+								     uint32_t index)
+{
+	struct iaprof_stack_origin none = { 0, 0, 0, 0 };
+	return profile->stack_size >= sizeof(struct iaprof_stack) ? iaprof_profile_stack(profile, index)->origin : none;
 }
 static inline const struct iaprof_value_type *iaprof_profile_value_type(const struct iaprof_profile *profile,
 									uint32_t index)
@@ -198,12 +247,24 @@ static inline const struct iaprof_time_value *iaprof_profile_time_total(const st
 {
 	return (const struct iaprof_time_value *)((const char *)profile->time_totals + index * profile->time_size);
 }
-/* How many modules there are to ask for; those of cores that know of none are 0. */
+/* Returns the number of modules; 0 if the core is too old to report modules. */
 static inline size_t iaprof_profile_module_count(const struct iaprof_profile *profile)
 {
 	return profile->size >= offsetof(struct iaprof_profile, module_size) + sizeof profile->module_size
 		       ? profile->module_count
 		       : 0;
+}
+/* Returns whether this is a differential profile with the profiles of both runs; older cores do not have them. */
+static inline int iaprof_profile_has_runs(const struct iaprof_profile *profile)
+{
+	return profile->size >= offsetof(struct iaprof_profile, after_stacks) + sizeof profile->after_stacks &&
+	       profile->after_profile && profile->before_profile;
+}
+/* Returns the activity, or NULL if there is none or the core is too old to report it. */
+static inline const struct iaprof_activity *iaprof_profile_activity(const struct iaprof_profile *profile)
+{
+	return profile->size >= offsetof(struct iaprof_profile, activity) + sizeof profile->activity ? profile->activity
+												     : NULL;
 }
 static inline const struct iaprof_module *iaprof_profile_module(const struct iaprof_profile *profile, size_t index)
 {

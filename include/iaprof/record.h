@@ -12,35 +12,38 @@
  * Times are CLOCK_MONOTONIC nanoseconds, durations are nanoseconds, sizes are bytes, unless a member says otherwise.
  * Process and thread ids are those of the initial PID namespace.
  *
- * Members and record types are only appended. A reader takes what it knows of a longer record and skips a type that it
- * does not know; record.size says where the next record starts. The order of members in a released struct never
- * changes.
+ * Members and record types are only appended. A reader ignores the unknown end of a longer record and skips unknown
+ * record types; record.size locates the next record. The order of members in a released struct never changes.
  */
 #ifndef IAPROF_RECORD_H
 #define IAPROF_RECORD_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <iaprof/layout.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The version of everything in this file; a plugin states the one it was built with (struct iaprof_plugin). */
+/* Version of everything in this file; a plugin states the version that it was built with (struct iaprof_plugin). */
 #define IAPROF_SCHEMA_VERSION 1u
 
-/* The longest record, header included. Longer ones are refused; 65,528 is the largest multiple of 8 below 64 KiB. */
+/*
+ * Largest record in bytes, header included. Larger ones are rejected; 65,528 is the largest multiple of 8 below 64 KiB.
+ */
 #define IAPROF_RECORD_SIZE_MAX 65528u
 
-/* The longest stack, in addresses: the kernel's own limit for kernel.perf_event_max_stack is far below. */
+/* Deepest stack, in addresses: the Linux kernel's default for kernel.perf_event_max_stack is far below. */
 #define IAPROF_STACK_DEPTH_MAX 1024u
 
-/* The longest interned string, in bytes without the terminating NUL. */
+/* Longest interned string, in bytes without the terminating NUL. */
 #define IAPROF_STRING_LENGTH_MAX 65000u
 
-/* Room for a build id: SHA-1 is 20 bytes (BUILD_ID_SIZE_MAX in the kernel's include/linux/buildid.h, 6.1). */
+/* Longest build id: a SHA-1 is 20 bytes (BUILD_ID_SIZE_MAX in include/linux/buildid.h of Linux 6.1). */
 #define IAPROF_BUILD_ID_SIZE_MAX 20u
 
-/* "How many is not known", for counts of what was lost. */
+/* Unknown count, for lost events. */
 #define IAPROF_COUNT_UNKNOWN UINT64_MAX
 
 enum iaprof_record_type {
@@ -49,7 +52,7 @@ enum iaprof_record_type {
 	IAPROF_RECORD_SOURCE = 3,       /* name of a source number; sent by the core */
 	IAPROF_RECORD_METADATA = 4,     /* key and value about the run */
 	IAPROF_RECORD_VALUE_TYPE = 5,   /* what a sample counts, and its unit */
-	IAPROF_RECORD_PROCESS = 6,      /* a process exists, forked, executed, changed its name, or exited */
+	IAPROF_RECORD_PROCESS = 6,      /* a process existed, forked, executed, changed its name or exited */
 	IAPROF_RECORD_MAPPING = 7,      /* an executable mapping in a process */
 	IAPROF_RECORD_SAMPLE = 8,       /* CPU samples that share a stack */
 	IAPROF_RECORD_DEVICE = 9,       /* a GPU, NPU or other device, or one tile of it */
@@ -62,22 +65,24 @@ enum iaprof_record_type {
 	IAPROF_RECORD_CALL = 16,            /* a driver or API call */
 	IAPROF_RECORD_COUNTER = 17,         /* declares a counter */
 	IAPROF_RECORD_COUNTER_VALUE = 18,   /* sets a counter */
-	IAPROF_RECORD_FINDING = 19,         /* something the source thinks the user should know */
-	IAPROF_RECORD_LOST = 20,            /* something happened and was not recorded */
-	IAPROF_RECORD_FRAMES = 21,          /* the symbolizer's answer for one address; sent by the core */
-	IAPROF_RECORD_SYNC = 22,            /* what happened to processes until then has been told; sent by the core */
+	IAPROF_RECORD_FINDING = 19,         /* a finding of the source for the user */
+	IAPROF_RECORD_LOST = 20,            /* events that were not recorded */
+	IAPROF_RECORD_FRAMES = 21,          /* frames of one resolved address; sent by the core */
+	IAPROF_RECORD_SYNC = 22,            /* process records are complete up to its time; sent by the core */
 	IAPROF_RECORD_CODE_FUNCTION = 23,   /* a function in the image of a code object; sent by the core */
-	IAPROF_RECORD_STACK_FRAMES = 24,    /* names of the user stack of a launch or call; sent by the core */
-	IAPROF_RECORD_DEVICE_ACTIVITY = 25, /* how long a process kept a device busy */
+	IAPROF_RECORD_STACK_FRAMES = 24,    /* resolved user stack of a launch or call; sent by the core */
+	IAPROF_RECORD_DEVICE_ACTIVITY = 25, /* busy time of a device, by process */
 	IAPROF_RECORD_PROFILE_STACK = 26,   /* definition of a resolved stack; sent by the core */
-	IAPROF_RECORD_PROFILE_VALUE = 27,   /* what a resolved stack adds to the profile; sent by the core */
-	IAPROF_RECORD_CALL_FUNCTION = 28,   /* a function that calls are of */
-	IAPROF_RECORD_CALL_NODE = 29,       /* a function called in the course of others */
-	IAPROF_RECORD_HISTOGRAM = 30,       /* how values are distributed, such as how long calls took */
-	IAPROF_RECORD_JOB = 31,             /* work that was given to a device */
-	IAPROF_RECORD_CODE_LISTING = 32,    /* instructions of a function of a device; sent by the core */
-	IAPROF_RECORD_MODULE = 33,          /* a file with code that was read, and its build id; sent by the core */
+	IAPROF_RECORD_PROFILE_VALUE = 27,   /* value added to the profile under a resolved stack; sent by the core */
+	IAPROF_RECORD_CALL_FUNCTION = 28,   /* a function whose calls are recorded */
+	IAPROF_RECORD_CALL_NODE = 29,       /* a node of the call tree */
+	IAPROF_RECORD_HISTOGRAM = 30,       /* distribution of values, such as durations of calls */
+	IAPROF_RECORD_JOB = 31,             /* work submitted to a device */
+	IAPROF_RECORD_CODE_LISTING = 32,    /* instructions of a device function; sent by the core */
+	IAPROF_RECORD_MODULE = 33,          /* build id of a file whose symbols were read; sent by the core */
 	IAPROF_RECORD_SOURCE_TEXT = 34,     /* text of a source file; written by sink capture */
+	IAPROF_RECORD_NAMED_FRAME = 35,     /* definition of a frame by name; sent by the core */
+	IAPROF_RECORD_PROGRESS = 36,        /* how far a source has come; sent by the core, for host->advance() */
 	IAPROF_RECORD_TYPE_COUNT            /* not a type: one more than the largest */
 };
 
@@ -87,8 +92,9 @@ struct iaprof_record {
 	uint16_t type; /* enum iaprof_record_type */
 	uint16_t
 		source; /* number of the instance that sent it, 0 the core; whatever a source writes here is replaced */
-	uint64_t time;  /* when it happened; for an aggregate, when the last of it happened */
+	uint64_t time;  /* time of the event; for an aggregate, of its last event */
 };
+IAPROF_ASSERT_SIZE(iaprof_record, 16);
 
 /* STRING: sizeof(struct iaprof_record_string) + length bytes + NUL, padded with zeros to 8. Arbitrary bytes, no NUL. */
 struct iaprof_record_string {
@@ -96,6 +102,7 @@ struct iaprof_record_string {
 	uint32_t id;     /* >= 1 */
 	uint32_t length; /* bytes without the NUL, <= IAPROF_STRING_LENGTH_MAX */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_string, 24);
 static inline const char *iaprof_record_string_text(const struct iaprof_record_string *record)
 {
 	return (const char *)(record + 1);
@@ -106,42 +113,64 @@ struct iaprof_record_stack {
 	struct iaprof_record header;
 	uint32_t id;    /* >= 1 */
 	uint32_t count; /* 1 to IAPROF_STACK_DEPTH_MAX */
-	uint32_t pid;   /* whose user addresses these are; 0: addresses in the Linux kernel */
+	uint32_t pid;   /* process of the user addresses; 0: Linux kernel addresses */
 	uint32_t pad;
 };
+IAPROF_ASSERT_SIZE(iaprof_record_stack, 32);
 static inline const uint64_t *iaprof_record_stack_addresses(const struct iaprof_record_stack *record)
 {
 	return (const uint64_t *)(record + 1);
 }
 
-/* SOURCE: which instance has a source number. */
+/*
+ * An element of a user stack is an address, or a frame that the source names itself, such as a function of an
+ * interpreter or an operator of a framework: the id of a NAMED_FRAME with this bit set, which no user address has.
+ */
+#define IAPROF_STACK_NAMED_FRAME (UINT64_C(1) << 63)
+
+/* NAMED_FRAME: a frame in user stacks that has no address. */
+struct iaprof_record_named_frame {
+	struct iaprof_record header;
+	uint32_t id;    /* >= 1 */
+	uint32_t name;  /* string id of the function */
+	uint32_t file;  /* string id of the source file; 0 if unknown */
+	uint32_t line;  /* the line that is executed; 0 if unknown */
+	uint32_t kind;  /* enum iaprof_frame_kind */
+	uint32_t flags; /* enum iaprof_frame_flag */
+};
+IAPROF_ASSERT_SIZE(iaprof_record_named_frame, 40);
+
+/* SOURCE: names the instance with a source number. */
 struct iaprof_record_source {
 	struct iaprof_record header;
 	uint32_t number; /* as in header.source of its records */
 	uint32_t name;   /* string id: "cpu-stack", or "cpu-stack.ID" for a second instance */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_source, 24);
 
-/* METADATA: a fact about the run, such as ("kernel release", "6.12.1") or ("frequency", "99 Hz"). */
+/* METADATA: a property of the run, such as ("kernel release", "6.12.1") or ("frequency", "99 Hz"). */
 struct iaprof_record_metadata {
 	struct iaprof_record header;
 	uint32_t key;   /* string id */
 	uint32_t value; /* string id */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_metadata, 24);
 
 /* VALUE_TYPE: what a value counts and its unit, as in pprof: ("cpu", "nanoseconds"), ("gpu-stalls", "count"). */
 struct iaprof_record_value_type {
 	struct iaprof_record header;
-	uint32_t id;   /* >= 1; host->declare_value_type() gives it, the same name and unit have the same id in a run */
+	uint32_t id;   /* >= 1; from host->declare_value_type(): same id for the same name and unit */
 	uint32_t name; /* string id */
 	uint32_t unit; /* string id: "count", "nanoseconds", "bytes" */
 	uint32_t pad;
-	uint64_t period; /* the usual value of one sample, 0 when there is none: 10,101,010 ns for a 99 Hz clock */
+	uint64_t period; /* usual value of one sample, 0 if there is none: 10,101,010 ns for a 99 Hz clock */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_value_type, 40);
 
 enum iaprof_process_event {
-	IAPROF_PROCESS_EXISTING = 1, /* was there when the run began */
+	IAPROF_PROCESS_EXISTING = 1, /* existed when the run began */
 	IAPROF_PROCESS_FORK = 2,     /* a new process (not a thread) */
-	IAPROF_PROCESS_EXEC = 3,     /* executes a new program: earlier mappings are gone */
+	IAPROF_PROCESS_EXEC = 3,     /* executed a new program, which removed all earlier mappings */
 	IAPROF_PROCESS_NAME = 4,     /* changed its name */
 	IAPROF_PROCESS_EXIT = 5      /* its last thread ended */
 };
@@ -154,10 +183,11 @@ struct iaprof_record_process {
 	uint32_t event;      /* enum iaprof_process_event */
 	uint32_t name;       /* string id of its comm; 0 for FORK and EXIT when not known */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_process, 32);
 
 enum iaprof_mapping_flag {
-	IAPROF_MAPPING_DELETED = 1u << 0, /* the file had no name left when the mapping was seen */
-	IAPROF_MAPPING_EXISTING = 1u << 1 /* was there when first looked at: start of its life not known */
+	IAPROF_MAPPING_DELETED = 1u << 0, /* the file had been unlinked when the mapping was read */
+	IAPROF_MAPPING_EXISTING = 1u << 1 /* existed when first read: time of creation not known */
 };
 
 /*
@@ -170,180 +200,293 @@ struct iaprof_record_mapping {
 	uint32_t path;  /* string id: a path inside the process's mount namespace, "[vdso]", "//anon", ... */
 	uint64_t start; /* first address */
 	uint64_t size;
-	uint64_t file_offset;      /* where in the file the mapping starts */
+	uint64_t file_offset;      /* offset in the file of the mapping's start */
 	uint64_t inode;            /* 0 when not known or not a file */
 	uint64_t inode_generation; /* 0 when not known */
 	uint32_t device_major;
 	uint32_t device_minor;
 	uint32_t flags;         /* enum iaprof_mapping_flag */
-	uint32_t build_id_size; /* 0 (not known) to IAPROF_BUILD_ID_SIZE_MAX; of live runs 0, see MODULE */
+	uint32_t build_id_size; /* 0 (not known) to IAPROF_BUILD_ID_SIZE_MAX; 0 in live runs, see MODULE */
 	uint8_t build_id[IAPROF_BUILD_ID_SIZE_MAX];
 	uint8_t pad[4];
 };
+IAPROF_ASSERT_SIZE(iaprof_record_mapping, 104);
 
 /*
- * SAMPLE: one CPU sample, or several that share all of this. header.time is the time of the last one; the process and
- * its mappings are looked up at that time.
+ * SAMPLE: one CPU sample, or several that agree in all members below. header.time is the time of the last one; the
+ * process and its mappings are looked up at that time. Also time that threads spent waiting, from first_time to
+ * header.time: their stacks are those with which they waited.
  */
 struct iaprof_record_sample {
 	struct iaprof_record header;
 	uint32_t pid;
-	uint32_t tid;          /* 0: of any thread of the process */
-	uint32_t name;         /* string id of the program name (comm) at that time; 0: take the process table's */
-	uint32_t cpu;          /* UINT32_MAX: of any CPU */
-	uint32_t user_stack;   /* stack id, 0 none */
-	uint32_t kernel_stack; /* stack id, 0 none */
+	uint32_t tid;          /* 0: any thread of the process */
+	uint32_t name;         /* string id of the program name (comm) at that time; 0: use the process table's */
+	uint32_t cpu;          /* UINT32_MAX: any CPU */
+	uint32_t user_stack;   /* stack id, 0 if none */
+	uint32_t kernel_stack; /* stack id, 0 if none */
 	uint32_t value_type;   /* value type id */
 	uint32_t flags;        /* enum iaprof_sample_flag */
-	uint64_t count;        /* how many samples, >= 1 */
-	uint64_t value;        /* their sum, in the value type's unit */
+	uint64_t count;        /* number of samples, >= 1 */
+	uint64_t value;        /* sum over the samples, in the value type's unit */
 	uint64_t first_time;   /* time of the first one, <= header.time */
+	/* Appended: a shorter record lacks it. Use iaprof_record_sample_thread_name(). */
+	uint32_t thread_name; /* string id of the name (comm) of the thread; 0: not known */
+	uint32_t pad;
+	/* Appended later: use iaprof_record_sample_has_wait(). */
+	uint32_t reason;             /* string id: what the thread waited for, such as "[disk]"; 0: it did not wait */
+	uint32_t waker;              /* pid of the thread that ended the wait; 0: not known */
+	uint32_t waker_name;         /* string id of its name (comm); 0: not known */
+	uint32_t waker_user_stack;   /* stack id, 0 if none */
+	uint32_t waker_kernel_stack; /* stack id, 0 if none */
+	uint32_t pad_2;
 };
+IAPROF_ASSERT_SIZE(iaprof_record_sample, 104);
+/* Returns the string id of the name of a sample's thread, or 0 if it is not known. */
+static inline uint32_t iaprof_record_sample_thread_name(const struct iaprof_record_sample *record)
+{
+	return record->header.size >= offsetof(struct iaprof_record_sample, reason) ? record->thread_name : 0;
+}
+/* Returns whether a sample is of a wait, with the members from reason on. */
+static inline int iaprof_record_sample_has_wait(const struct iaprof_record_sample *record)
+{
+	return record->header.size >= sizeof *record && record->reason;
+}
 
 enum iaprof_sample_flag {
-	IAPROF_SAMPLE_USER_STACK_MISSING = 1u << 0,   /* user code was running and no stack could be taken */
-	IAPROF_SAMPLE_KERNEL_STACK_MISSING = 1u << 1, /* the same for the Linux kernel's stack */
-	IAPROF_SAMPLE_TRUNCATED = 1u << 2 /* a stack was deeper than could be taken: its root is not known */
+	IAPROF_SAMPLE_USER_STACK_MISSING = 1u << 0,   /* user code was running but its stack could not be read */
+	IAPROF_SAMPLE_KERNEL_STACK_MISSING = 1u << 1, /* the same for the Linux kernel stack */
+	IAPROF_SAMPLE_TRUNCATED = 1u << 2,            /* a stack was truncated at its root end */
+	IAPROF_SAMPLE_NO_UNWIND_TABLE = 1u << 3, /* the user stack ends early: no table covers its outermost frame */
+	IAPROF_SAMPLE_STACK_UNREADABLE = 1u << 4 /* the user stack ends early: memory of the stack could not be read */
 };
 
-/* DEVICE: a device, or a part of one that has samples of its own (a tile, a GT). */
+/* DEVICE: a device, or a part of one that is sampled separately (a tile, a slice). */
 struct iaprof_record_device {
 	struct iaprof_record header;
 	uint32_t id;      /* >= 1, unique within its source */
-	uint32_t name;    /* string id: "Intel Arc B580 GT 0" */
-	uint32_t address; /* string id: PCI address "0000:03:00.0"; 0 none */
-	uint32_t machine; /* ELF machine number of its code (Intel GT: 205), 0 when it runs none */
+	uint32_t name;    /* string id: "Accelerator 4000 tile 0" */
+	uint32_t address; /* string id: PCI address "0000:03:00.0"; 0 if none */
+	uint32_t machine; /* ELF machine number of its code, 0 if it runs none */
+	/* Appended: a shorter record lacks both. Name and unit of its stall samples, as in VALUE_TYPE. */
+	uint32_t value_name; /* string id; 0: "gpu-stalls" */
+	uint32_t value_unit; /* string id; 0: "count" */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_device, 40);
 
 enum iaprof_address_space {
-	IAPROF_ADDRESS_ABSOLUTE = 0,        /* full device virtual addresses */
-	IAPROF_ADDRESS_INSTRUCTION_BASE = 1 /* relative to the instruction base address of a process */
+	IAPROF_ADDRESS_ABSOLUTE = 0,         /* full device virtual addresses */
+	IAPROF_ADDRESS_INSTRUCTION_BASE = 1, /* relative to the instruction base address of a process */
+	IAPROF_ADDRESS_KERNEL = 2 /* relative to the start of a KERNEL without an address, which the sample names */
 };
 
 /*
- * CODE_OBJECT: the image is at path, a private file that its source removes, or /proc/self/fd/N for a descriptor that
- * it closes; not before 5 seconds after it sent the record. header.time is when it was loaded.
+ * CODE_OBJECT: path is a private file with the image, or /proc/self/fd/N; the source removes the file or closes the
+ * descriptor no earlier than 5 seconds after it sent the record. header.time is the load time.
  */
 struct iaprof_record_code_object {
 	struct iaprof_record header;
-	uint32_t id; /* >= 1, unique within its source, never used twice */
+	uint32_t id; /* >= 1, unique within its source, never reused */
 	uint32_t pid;
-	uint32_t device;           /* device id of the same source, 0: any device */
-	uint32_t machine;          /* ELF machine number */
-	uint64_t address;          /* first device address, canonical (sign-extended) form removed */
+	uint32_t device;  /* device id of the same source, 0: any device */
+	uint32_t machine; /* ELF machine number */
+	/*
+	 * Device address of the image's first byte in memory, without the sign extension of canonical addresses: of the
+	 * lowest p_vaddr of its PT_LOAD segments. If a KERNEL record contradicts it, the KERNEL record is right. 0 when
+	 * not known, or if the sections are loaded independently: KERNEL records then state the addresses.
+	 */
+	uint64_t address;
 	uint64_t size;             /* 0 when not known */
-	uint64_t instruction_base; /* what IAPROF_ADDRESS_INSTRUCTION_BASE addresses of its process are relative to */
-	uint32_t path;             /* string id: file of the ELF image; 0 when there is none */
+	uint64_t instruction_base; /* base of the process's IAPROF_ADDRESS_INSTRUCTION_BASE addresses */
+	uint32_t path;             /* string id: file with the ELF image; 0 if there is none */
 	uint32_t build_id_size;    /* as in struct iaprof_record_mapping */
 	uint8_t build_id[IAPROF_BUILD_ID_SIZE_MAX];
 	uint8_t pad[4];
+	/* Appended: a shorter record lacks it. Range of relative addresses above an instruction base, in bytes; 0:
+	   2^32. */
+	uint64_t instruction_window;
 };
+IAPROF_ASSERT_SIZE(iaprof_record_code_object, 96);
 
-/* CODE_OBJECT_UNLOAD: from header.time on the code object is no longer on the device. */
+/* CODE_OBJECT_UNLOAD: the code object was unloaded at header.time. */
 struct iaprof_record_code_object_unload {
 	struct iaprof_record header;
-	uint32_t id; /* of a CODE_OBJECT of the same source */
+	uint32_t id; /* id of a CODE_OBJECT of the same source */
 	uint32_t pid;
 };
+IAPROF_ASSERT_SIZE(iaprof_record_code_object_unload, 24);
 
-/* KERNEL: a function in a code object. */
+/*
+ * KERNEL: a function in a code object. It is right where the image says otherwise: samples in [address, address + size)
+ * belong to it, also in functions that are part of this range. If only samples with IAPROF_ADDRESS_KERNEL refer to it,
+ * address and size are 0: the image, if there is one, has its code under its name. Kernels of the same name in
+ * different code objects are different kernels. Sent after its CODE_OBJECT. A source that knows only the name of what
+ * was launched announces a KERNEL without a code object and an address: its launches count for all kernels of the
+ * process with this name that samples refer to in this way.
+ */
 struct iaprof_record_kernel {
 	struct iaprof_record header;
 	uint32_t id;          /* >= 1, unique within its source */
-	uint32_t code_object; /* id of the same source, 0 when its image is not known */
+	uint32_t code_object; /* CODE_OBJECT id of the same source, 0 if its image is not known */
 	uint32_t pid;
 	uint32_t name;    /* string id, as in the symbol table (mangled) */
-	uint64_t address; /* first device address */
+	uint64_t address; /* first device address; 0 when not known */
 	uint64_t size;    /* 0 when not known */
-	/* Appended: a shorter record has none. As in struct iaprof_record_code_object, 0 when not known. */
+	/* Appended: a shorter record lacks it. As in struct iaprof_record_code_object, 0 when not known. */
 	uint64_t instruction_base;
+	uint64_t instruction_window; /* appended later */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_kernel, 64);
 
-/* LAUNCH: count CPU calls from one place that enqueued a kernel; header.time is the last one's. */
+/* LAUNCH: count CPU calls from one launch site that enqueued a GPU kernel; header.time is the time of the last one. */
 struct iaprof_record_launch {
 	struct iaprof_record header;
 	uint32_t kernel; /* id of a KERNEL of the same source */
 	uint32_t pid;
-	uint32_t tid;          /* 0: of any thread */
+	uint32_t tid;          /* 0: any thread */
 	uint32_t device;       /* 0 when not known */
-	uint32_t user_stack;   /* stack id, 0 none */
-	uint32_t kernel_stack; /* stack id, 0 none */
+	uint32_t user_stack;   /* stack id, 0 if none */
+	uint32_t kernel_stack; /* stack id, 0 if none */
 	uint64_t count;        /* >= 1 */
 	uint64_t first_time;
+	/* Appended: a shorter record lacks it. Use iaprof_record_launch_thread_name(). */
+	uint32_t thread_name; /* as in struct iaprof_record_sample */
+	uint32_t pad;
+	/*
+	 * Appended later: use iaprof_record_launch_correlation(). The number of this launch in its process, to which
+	 * STALL_SAMPLE and JOB records of the same source refer; 0: they do not. A number may be used again for a later
+	 * launch, which replaces it. The core remembers at least the last 131,072 launches.
+	 */
+	uint64_t correlation;
+};
+IAPROF_ASSERT_SIZE(iaprof_record_launch, 72);
+/* Returns the string id of the name of a launch's thread, or 0 if it is not known. */
+static inline uint32_t iaprof_record_launch_thread_name(const struct iaprof_record_launch *record)
+{
+	return record->header.size >= offsetof(struct iaprof_record_launch, correlation) ? record->thread_name : 0;
+}
+/* Returns the number of a launch, or 0 if it has none. */
+static inline uint64_t iaprof_record_launch_correlation(const struct iaprof_record_launch *record)
+{
+	return record->header.size >= sizeof *record ? record->correlation : 0;
+}
+
+/* What a stall reason means, whatever the hardware calls it. Sinks show reasons in this order. */
+enum iaprof_stall_class {
+	IAPROF_STALL_UNKNOWN = 0,    /* not stated: shown as IAPROF_STALL_OTHER */
+	IAPROF_STALL_DATA = 1,       /* waits for the result of an earlier load, texture or matrix instruction */
+	IAPROF_STALL_QUEUE = 2,      /* a memory instruction cannot be issued: its queue is full */
+	IAPROF_STALL_ARITHMETIC = 3, /* waits for the result of an arithmetic instruction */
+	IAPROF_STALL_PIPELINE = 4,   /* the execution unit that it needs is busy */
+	IAPROF_STALL_BARRIER = 5,    /* waits for other threads */
+	IAPROF_STALL_BRANCH = 6,     /* waits for a branch */
+	IAPROF_STALL_FETCH = 7,      /* waits for instructions */
+	IAPROF_STALL_ORDER = 8,      /* waits for earlier threads, for the sake of their order */
+	IAPROF_STALL_OTHER = 9,
+	IAPROF_STALL_ISSUING = 10 /* not a stall: an instruction is issued */
 };
 
 enum iaprof_stall_reason_flag {
-	IAPROF_STALL_REASON_WAITS = 1u << 0 /* the instruction waits for the result of another one: a scoreboard */
+	IAPROF_STALL_REASON_WAITS = 1u << 0 /* the instruction waits for another one's result (scoreboard) */
 };
 
-/* STALL_REASON: name of a reason's number. The source declares its reasons; the core knows none. */
+/* STALL_REASON: names a stall reason's number. Sources declare their reasons; the core has no built-in ones. */
 struct iaprof_record_stall_reason {
 	struct iaprof_record header;
 	uint32_t id;   /* 0 to 63, unique within its source */
 	uint32_t name; /* string id: "sbid" */
-	/* Appended: a shorter record has no flags. */
-	uint32_t flags; /* enum iaprof_stall_reason_flag */
-	uint32_t pad;
+	/* Appended: a shorter record lacks flags and stall_class. */
+	uint32_t flags;       /* enum iaprof_stall_reason_flag */
+	uint32_t stall_class; /* enum iaprof_stall_class */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_stall_reason, 32);
 
-/* STALL_SAMPLE: the struct and then reason_count values of 8 bytes; value i counts the reason with id i. */
+/*
+ * STALL_SAMPLE: the struct and then reason_count values of 8 bytes; value i counts the reason with id i. They may be
+ * followed by a struct iaprof_record_stall_details: use iaprof_record_stall_sample_details().
+ */
 struct iaprof_record_stall_sample {
-	struct iaprof_record header; /* time: end of the interval that the counts are of */
-	uint64_t begin;              /* start of that interval */
-	uint64_t address;            /* device instruction address */
+	struct iaprof_record header; /* time: end of the counts' interval */
+	uint64_t begin;              /* start of the counts' interval */
+	uint64_t address;            /* device instruction address; IAPROF_ADDRESS_KERNEL: bytes from its start */
 	uint32_t device;             /* device id of the same source */
 	uint32_t address_space;      /* enum iaprof_address_space */
 	uint32_t reason_count;       /* 1 to 64 */
-	uint32_t pid;                /* 0: not known, as the hardware does not say */
+	uint32_t pid;                /* 0: not known (the hardware does not report it) */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_stall_sample, 48);
 static inline const uint64_t *iaprof_record_stall_sample_counts(const struct iaprof_record_stall_sample *record)
 {
 	return (const uint64_t *)(record + 1);
 }
 
-/* CALL: count driver or API calls that share all of this; header.time is when the last one started. */
+/* What a source knows of a stall sample besides its counts. 0 in a member: not known, or the default. */
+struct iaprof_record_stall_details {
+	uint32_t size;        /* sizeof(struct iaprof_record_stall_details) in the source; 0: no details */
+	uint32_t kernel;      /* KERNEL id of the same source; required for IAPROF_ADDRESS_KERNEL, else 0 */
+	uint64_t correlation; /* LAUNCH that ran the code, by its number in the process pid, which is then required */
+	uint64_t period;      /* value of one counted sample, in the unit of the value type; 0: 1 */
+	uint32_t value_type;  /* value type id; 0: that of the device. Samples with an undeclared one are lost */
+	uint32_t pad;
+};
+IAPROF_ASSERT_SIZE(iaprof_record_stall_details, 32);
+/* Returns the details of a stall sample, or NULL if it has none. Only for records that the core has checked. */
+static inline const struct iaprof_record_stall_details *
+iaprof_record_stall_sample_details(const struct iaprof_record_stall_sample *record)
+{
+	uint64_t end = sizeof *record + (uint64_t)record->reason_count * sizeof(uint64_t);
+	const struct iaprof_record_stall_details *details =
+		(const struct iaprof_record_stall_details *)(const void *)((const char *)record + end);
+	return record->header.size >= end + sizeof *details && details->size >= sizeof *details
+		       ? details
+		       : (const struct iaprof_record_stall_details *)0;
+}
+
+/* CALL: count driver or API calls that agree in the members below; header.time is the start of the last one. */
 struct iaprof_record_call {
 	struct iaprof_record header;
-	uint32_t name; /* string id: "ivpu_bo_create_ioctl" */
-	uint32_t pid;  /* 0: no process (interrupt, kernel thread) */
+	uint32_t name; /* string id: "example_buffer_create" */
+	uint32_t pid;  /* 0: no process (interrupt, Linux kernel thread) */
 	uint32_t tid;
-	uint32_t depth;      /* nesting on its thread: 0 outermost */
-	uint32_t parent;     /* string id of the call that it is nested in; 0 none */
-	uint32_t user_stack; /* stack id, 0 none */
-	uint64_t duration;   /* sum over the calls */
+	uint32_t depth;      /* nesting depth on its thread, 0: outermost */
+	uint32_t parent;     /* string id: name of the calling call; 0 if none */
+	uint32_t user_stack; /* stack id, 0 if none */
+	uint64_t duration;   /* sum over the calls, calls nested in them included */
 	uint64_t count;      /* >= 1 */
 	uint64_t first_time;
 	int64_t result; /* return value of the last one */
-	/* Appended: a shorter record has node 0, and is in no profile. */
-	uint32_t node;       /* id of a CALL_NODE of the same source: name, depth and parent are its; 0 none */
-	uint32_t time_type;  /* id of the value type that self_duration adds to; 0 none */
-	uint32_t count_type; /* id of the value type that count adds to; 0 none */
+	/* Appended: a shorter record has node 0 and does not count in profiles. */
+	uint32_t node;       /* CALL_NODE id of the same source, which agrees with name, depth, parent; 0 if none */
+	uint32_t time_type;  /* value type id for self_duration; 0 if none */
+	uint32_t count_type; /* value type id for count; 0 if none */
 	uint32_t pad;
-	uint64_t self_duration; /* duration without that of the calls nested in these which have records too */
+	uint64_t self_duration; /* duration without nested calls that have records of their own */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_call, 96);
 
 enum iaprof_call_kind {
-	IAPROF_CALL_API = 1,      /* a function of a library: "zeCommandListCreate" */
-	IAPROF_CALL_IOCTL = 2,    /* a request to a driver: "DRM_IOCTL_IVPU_SUBMIT" */
+	IAPROF_CALL_API = 1,      /* a function of a library: "commandListCreate" */
+	IAPROF_CALL_IOCTL = 2,    /* a request to a driver: "DRM_IOCTL_EXAMPLE_SUBMIT" */
 	IAPROF_CALL_FUNCTION = 3, /* a function of a driver */
-	IAPROF_CALL_CONTEXT = 4   /* no call: why or where the calls nested in it are made: "[interrupt]", "[boot]" */
+	IAPROF_CALL_CONTEXT = 4   /* not a call, but the context of the calls nested in it: "[interrupt]", "[boot]" */
 };
 
-/* CALL_FUNCTION: what is called. */
+/* CALL_FUNCTION: a function whose calls are recorded. */
 struct iaprof_record_call_function {
 	struct iaprof_record header;
 	uint32_t id;     /* >= 1, unique within its source */
-	uint32_t name;   /* string id: "ivpu_bo_create_ioctl" */
-	uint32_t family; /* string id of what it belongs to, in the words of the source: "buffers"; 0 none */
+	uint32_t name;   /* string id: "example_buffer_create" */
+	uint32_t family; /* string id of the source's group for it: "buffers"; 0 if none */
 	uint32_t kind;   /* enum iaprof_call_kind */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_call_function, 32);
 
-/* The deepest nesting of calls, the outermost one included. */
+/* Deepest nesting of calls, the outermost one included. */
 #define IAPROF_CALL_DEPTH_MAX 64u
 
 /*
- * CALL_NODE: a function in the course of the calls that it is nested in: one node of the tree of calls, which has each
- * way of nesting once. Sent before the first record that names it.
+ * CALL_NODE: a node of the call tree, which has one node for each distinct chain of nested calls. Sent before the first
+ * record that refers to it.
  */
 struct iaprof_record_call_node {
 	struct iaprof_record header;
@@ -352,35 +495,36 @@ struct iaprof_record_call_node {
 	uint32_t function; /* id of a CALL_FUNCTION of the same source */
 	uint32_t pad;
 };
+IAPROF_ASSERT_SIZE(iaprof_record_call_node, 32);
 
-/* The most buckets of a histogram: one for each bit of a value. */
+/* Largest number of histogram buckets: one for each bit of a value. */
 #define IAPROF_HISTOGRAM_BUCKET_COUNT_MAX 64u
 
 /*
- * HISTOGRAM: values measured between begin and header.time. Readers add up those of a source with the same name. The
- * struct and then bucket_count values of 8 bytes: bucket i counts the values from 2^i to 2^(i + 1) - 1, bucket 0 zeros
- * too.
+ * HISTOGRAM: distribution of values measured between begin and header.time. Readers sum the histograms of a source that
+ * have the same name. The struct is followed by bucket_count values of 8 bytes: bucket i counts values from 2^i to 2^(i
+ * + 1) - 1; bucket 0 also counts zeros.
  */
 struct iaprof_record_histogram {
 	struct iaprof_record header;
 	uint64_t begin;
 	uint64_t count;   /* >= 1: the sum of the buckets */
-	uint64_t sum;     /* of the values */
-	uint64_t maximum; /* the largest value */
-	uint32_t name;    /* string id of what was measured: "ivpu_submit_ioctl" */
+	uint64_t sum;     /* sum of the values */
+	uint64_t maximum; /* largest value */
+	uint32_t name;    /* string id of the measured quantity: "example_submit" */
 	uint32_t unit;    /* string id: "nanoseconds" */
 	uint32_t bucket_count;
 	uint32_t pad;
 };
+IAPROF_ASSERT_SIZE(iaprof_record_histogram, 64);
 static inline const uint64_t *iaprof_record_histogram_buckets(const struct iaprof_record_histogram *record)
 {
 	return (const uint64_t *)(record + 1);
 }
 
 /*
- * The value below which a part (0 to 1) of the values of added up histograms is, by their
- * IAPROF_HISTOGRAM_BUCKET_COUNT_MAX buckets, as if the values of a bucket were evenly spread in it; never above
- * maximum. Any thread.
+ * Returns the quantile part (0 to 1) of a histogram with IAPROF_HISTOGRAM_BUCKET_COUNT_MAX buckets, assuming that
+ * values are spread evenly within each bucket; never above maximum. Any thread.
  */
 static inline uint64_t iaprof_histogram_quantile(const uint64_t *buckets, uint64_t count, uint64_t maximum, double part)
 {
@@ -400,36 +544,55 @@ static inline uint64_t iaprof_histogram_quantile(const uint64_t *buckets, uint64
 enum iaprof_job_state {
 	IAPROF_JOB_DONE = 1,
 	IAPROF_JOB_ABORTED = 2,
-	IAPROF_JOB_IN_FLIGHT = 3 /* the run ended first */
+	IAPROF_JOB_IN_FLIGHT = 3 /* still running when the run ended */
 };
 
-/* JOB: work that a process gave to a device, when it is over; header.time is its end. Times that are not known are 0.
- */
+/* JOB: work that a process submitted to a device, sent when it ends; header.time is its end. Unknown times are 0. */
 struct iaprof_record_job {
 	struct iaprof_record header;
-	uint64_t submitted; /* when the process handed it to the driver */
-	uint64_t queued;    /* when the driver handed it to the device */
-	uint64_t started;   /* when the device began with it; 0: at once, or after the job before */
-	uint32_t id;        /* the driver's number, used again */
+	uint64_t submitted; /* when the process submitted it to the driver */
+	uint64_t queued;    /* when the driver submitted it to the device */
+	uint64_t started;   /* when the device started it; 0: immediately, or after the previous job */
+	uint32_t id;        /* the driver's job number, which may be reused */
 	uint32_t pid;
-	uint32_t tid;     /* 0 not known */
-	uint32_t device;  /* id of a DEVICE of the same source, 0 not known */
-	uint32_t context; /* the driver's number of the process's context */
-	uint32_t engine;  /* string id: "compute"; 0 not known */
+	uint32_t tid;     /* 0 if unknown */
+	uint32_t device;  /* id of a DEVICE of the same source, 0 if unknown */
+	uint32_t context; /* the driver's number for the process's context */
+	uint32_t engine;  /* string id: "compute"; 0 if unknown */
 	uint32_t state;   /* enum iaprof_job_state */
-	uint32_t status;  /* the driver's own, 0: success */
+	uint32_t status;  /* driver-specific, 0: success */
+	/*
+	 * Appended: use iaprof_record_job_has_kernel(). The time from started to the end is added to the profile below
+	 * the launch stack and the kernel, as a value of time_type. A job of a kernel that has no started adds nothing,
+	 * and is counted as lost.
+	 */
+	uint32_t kernel;      /* KERNEL id of the same source; 0: not known, or the job is of something else */
+	uint32_t time_type;   /* value type id with the unit nanoseconds, such as "gpu-time" */
+	uint64_t correlation; /* LAUNCH that submitted it, by its number in the process pid; 0 if unknown */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_job, 88);
+/* Returns whether a job is of a kernel, with time_type. */
+static inline int iaprof_record_job_has_kernel(const struct iaprof_record_job *record)
+{
+	return record->header.size >= sizeof *record && record->kernel && record->time_type;
+}
 
 enum iaprof_counter_kind {
-	IAPROF_COUNTER_GAUGE = 1,     /* a level: may go up and down */
-	IAPROF_COUNTER_CUMULATIVE = 2 /* a sum since some start: only grows */
+	IAPROF_COUNTER_GAUGE = 1,     /* a level, which may rise and fall */
+	IAPROF_COUNTER_CUMULATIVE = 2 /* a total since some point in time: only increases */
+};
+
+/* Meaning of a device's counter to the core, which prints it in the summary of a run. */
+enum iaprof_counter_role {
+	IAPROF_COUNTER_ROLE_NONE = 0,
+	IAPROF_COUNTER_ROLE_ROWS = 1,     /* rows of samples written by the hardware */
+	IAPROF_COUNTER_ROLE_OVERFLOWS = 2 /* times that the hardware dropped rows */
 };
 
 /*
- * COUNTER: declares one. "rows" and "overflows" of a device are how many rows the hardware wrote, and how often it lost
- * some: the summary of a run has them. A source of code objects and launches sends values of its counters after
- * everything else that it has to tell up to their time, several times a second: then stall samples of that time need
- * not wait for more.
+ * COUNTER: declares a counter. Unless a source of code objects and launches calls host->advance(), it sends counter
+ * values several times a second, after all its other records up to their time, so that stall samples up to that time
+ * need not wait any longer.
  */
 struct iaprof_record_counter {
 	struct iaprof_record header;
@@ -437,95 +600,122 @@ struct iaprof_record_counter {
 	uint32_t name;   /* string id */
 	uint32_t unit;   /* string id */
 	uint32_t kind;   /* enum iaprof_counter_kind */
-	uint32_t device; /* device id, 0 none */
+	uint32_t device; /* device id, 0 if none */
 	uint32_t pad;
+	/* Appended: a shorter record lacks role. */
+	uint32_t role; /* enum iaprof_counter_role */
+	uint32_t pad_2;
+	/* Appended later: a shorter record lacks them. Counters of one name differ in them. */
+	uint32_t pid;    /* the process that is counted; 0: all, or none */
+	uint32_t engine; /* string id: part of the device, such as "compute"; 0: the whole device */
+	uint32_t labels; /* string id: further properties, "key=value,key=value"; 0: none */
+	uint32_t pad_3;
 };
+IAPROF_ASSERT_SIZE(iaprof_record_counter, 64);
 
-/* COUNTER_VALUE: sets one. */
+/* COUNTER_VALUE: sets a counter. One whose counter the source has not declared is dropped and counted as lost. */
 struct iaprof_record_counter_value {
 	struct iaprof_record header;
 	uint32_t counter; /* id of a COUNTER of the same source */
 	uint32_t pad;
 	double value; /* finite, in the counter's unit */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_counter_value, 32);
 
 enum iaprof_finding_severity { IAPROF_FINDING_NOTE = 1, IAPROF_FINDING_WARNING = 2, IAPROF_FINDING_PROBLEM = 3 };
 
-/* FINDING: one sentence for the user, with the number that it rests on. */
+/* FINDING: a sentence for the user, with the measurement that it is based on. */
 struct iaprof_record_finding {
 	struct iaprof_record header;
 	uint32_t severity; /* enum iaprof_finding_severity */
 	uint32_t name;     /* string id of its kind, the same for every finding of that kind: "stall-overflow" */
-	uint32_t text;     /* string id: what was seen and what to do */
-	uint32_t pid;      /* 0 none */
-	double value;      /* what was measured; finite */
-	double threshold;  /* what it is held against; finite */
+	uint32_t text;     /* string id: the observation and the remedy */
+	uint32_t pid;      /* 0 if none */
+	double value;      /* measured value; finite */
+	double threshold;  /* threshold that value is compared with; finite */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_finding, 48);
 
 /*
- * LOST: count things that happened between begin and header.time and are missing from the records. The core adds them
- * up by source and reason, and every sink states them.
+ * LOST: count events between begin and header.time that are missing from the records. The core sums them by source and
+ * reason, and every sink reports them.
  */
 struct iaprof_record_lost {
 	struct iaprof_record header;
 	uint64_t begin;
-	uint64_t count;      /* how many events; IAPROF_COUNT_UNKNOWN when nobody can say */
-	uint64_t value;      /* what they would have added to value_type; 0 when not known */
-	uint32_t value_type; /* value type id; 0 none */
+	uint64_t count;      /* number of events; IAPROF_COUNT_UNKNOWN when not known */
+	uint64_t value;      /* what the events would have added to value_type; 0 when not known */
+	uint32_t value_type; /* value type id; 0 if none */
 	uint32_t reason;     /* string id: "stack map full" */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_lost, 48);
 
 enum iaprof_frame_kind {
 	IAPROF_FRAME_PROCESS = 1, /* program name, with the pid in address */
 	IAPROF_FRAME_USER = 2,    /* machine code of a program or library */
 	IAPROF_FRAME_LINUX_KERNEL = 3,
 	IAPROF_FRAME_JIT = 4,           /* code generated at run time */
-	IAPROF_FRAME_SEPARATOR = 5,     /* "-": the CPU's part ends, the device's begins */
+	IAPROF_FRAME_SEPARATOR = 5,     /* "-": boundary between the CPU and device parts of a stack */
 	IAPROF_FRAME_DEVICE_SOURCE = 6, /* source file of device code */
 	IAPROF_FRAME_DEVICE_FUNCTION = 7,
 	IAPROF_FRAME_DEVICE_INSTRUCTION = 8,
 	IAPROF_FRAME_STALL_REASON = 9,
 	IAPROF_FRAME_DEVICE_OFFSET = 10,
-	IAPROF_FRAME_CALL = 11, /* a driver or API call */
-	IAPROF_FRAME_LOST = 12  /* parts of the stack [lost];SOURCE;REASON */
+	IAPROF_FRAME_CALL = 11,  /* a driver or API call */
+	IAPROF_FRAME_LOST = 12,  /* parts of the stack [lost];SOURCE;REASON */
+	IAPROF_FRAME_WAIT = 13,  /* what a thread waits for, and "[woken by]" ahead of the thread that ends the wait */
+	IAPROF_FRAME_PYTHON = 14 /* a Python function */
 };
 
 enum iaprof_frame_flag {
 	IAPROF_FRAME_INLINED = 1u << 0, /* inlined into the frame before it (towards the root) */
-	IAPROF_FRAME_UNKNOWN = 1u << 1, /* no name was found: the name says why, as "[unknown]" or "[deleted]" */
-	IAPROF_FRAME_PRODUCER = 1u << 2 /* what the instruction before it (towards the root) waits for; for sinks that
-					   asked for IAPROF_REQUEST_PRODUCERS, others leave it out */
+	IAPROF_FRAME_UNKNOWN = 1u << 1, /* unresolved: the name gives the reason, such as "[unknown]" or "[deleted]" */
+	IAPROF_FRAME_PRODUCER = 1u << 2 /* an instruction that the one before it (towards the root) waits for; only for
+					   sinks that requested IAPROF_REQUEST_PRODUCERS */
+					/* Bits 8 to 11 of an IAPROF_FRAME_STALL_REASON: iaprof_frame_stall_class(). */
 };
+
+#define IAPROF_FRAME_STALL_CLASS_SHIFT 8
+#define IAPROF_FRAME_STALL_CLASS_MASK (15u << IAPROF_FRAME_STALL_CLASS_SHIFT)
+
+/* Returns the class of a stall reason from its frame's flags, an enum iaprof_stall_class. */
+static inline uint32_t iaprof_frame_stall_class(uint32_t flags)
+{
+	return (flags & IAPROF_FRAME_STALL_CLASS_MASK) >> IAPROF_FRAME_STALL_CLASS_SHIFT;
+}
 
 /* One frame of a FRAMES record. 48 bytes. */
 struct iaprof_record_frame {
 	uint32_t name;   /* string id, demangled */
-	uint32_t module; /* string id: file the code is in; 0 none */
-	uint32_t file;   /* string id of the source file; 0 not known */
-	uint32_t line;   /* 0 not known */
+	uint32_t module; /* string id: file that contains the code; 0 if none */
+	uint32_t file;   /* string id of the source file; 0 if unknown */
+	uint32_t line;   /* 0 if unknown */
 	uint32_t kind;   /* enum iaprof_frame_kind */
 	uint32_t flags;  /* enum iaprof_frame_flag */
 	uint64_t offset; /* bytes from the start of the function */
 	/*
-	 * Inside the module as its file numbers it (ELF virtual address); for JIT the address. Of an
-	 * IAPROF_FRAME_DEVICE_OFFSET the id of the CODE_LISTING that its instruction is in, 0 none.
+	 * ELF virtual address in the module; for JIT the address in the process. For IAPROF_FRAME_DEVICE_OFFSET the id
+	 * of the CODE_LISTING that contains the instruction, 0 if none.
 	 */
 	uint64_t address;
 	uint64_t reserved; /* 0 */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_frame, 48);
 
 /*
- * FRAMES: the symbolizer's answer for one address, sent when a stack is resolved, so that a capture can be replayed on
- * another machine. The struct and then frame_count frames, the outermost function first, what is inlined in it after.
+ * FRAMES: the symbolizer's result for one address, sent when a stack is resolved, so that a capture can be replayed on
+ * another machine. The struct is followed by frame_count frames, the outermost function first, then the functions
+ * inlined into it.
  */
 struct iaprof_record_frames {
 	struct iaprof_record header;
 	uint64_t address;
-	uint32_t process;     /* the process table's serial number of the process, 0 for the Linux kernel */
-	uint32_t mapping;     /* its serial number of the mapping, 0 none */
+	uint32_t process;     /* process's serial number in the process table, 0 for the Linux kernel */
+	uint32_t mapping;     /* mapping's serial number in the process table, 0 if none */
 	uint32_t frame_count; /* 1 to 64 */
 	uint32_t flags;       /* enum iaprof_frames_flag */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_frames, 40);
 enum iaprof_frames_flag {
 	IAPROF_FRAMES_HAVE_LINES = 1u << 0 /* source lines and inlined functions were looked up */
 };
@@ -535,104 +725,120 @@ static inline const struct iaprof_record_frame *iaprof_record_frames_frames(cons
 }
 
 /*
- * SYNC: every PROCESS and MAPPING record of a time up to header.time has been sent. Samples of up to that time can now
- * be given to the right program; profiles of intervals end at one of these.
+ * PROGRESS: host->advance() of the source in header.source: it has sent its CODE_OBJECT, KERNEL, LAUNCH and
+ * DEVICE_ACTIVITY records up to header.time.
+ */
+struct iaprof_record_progress {
+	struct iaprof_record header;
+};
+IAPROF_ASSERT_SIZE(iaprof_record_progress, 16);
+
+/*
+ * SYNC: every PROCESS and MAPPING record up to header.time has been sent, so samples up to that time can be attributed
+ * to the right program. Profiles of intervals end at a SYNC.
  */
 struct iaprof_record_sync {
 	struct iaprof_record header;
 };
+IAPROF_ASSERT_SIZE(iaprof_record_sync, 16);
 
-/* A number that a compiler gives with a function, such as ("simd_size", 32); 0 and 1 for what is no or yes. 16 bytes.
+/*
+ * Numeric attribute that a compiler records for a function, such as ("simd_size", 32); booleans are 0 or 1. 16 bytes.
  */
 struct iaprof_attribute {
-	uint32_t name; /* string id, as the compiler writes it */
+	uint32_t name; /* string id, as named by the compiler */
 	uint32_t pad;
 	int64_t value;
 };
+IAPROF_ASSERT_SIZE(iaprof_attribute, 16);
 
-/* The most attributes of one function. */
+/* Largest number of attributes per function. */
 #define IAPROF_ATTRIBUTE_COUNT_MAX 64
 
 enum iaprof_code_function_flag {
-	IAPROF_CODE_FUNCTION_KERNEL = 1u << 0 /* can be launched; else kernels call it */
+	IAPROF_CODE_FUNCTION_KERNEL = 1u << 0 /* can be launched; otherwise called by GPU kernels */
 };
 
 /*
- * CODE_FUNCTION: a function in the image of a code object, as the core read it. The core sends one for each function
- * after it took the CODE_OBJECT record, so that a capture holds what is not there any more in a replay; header.source
- * is the code object's. A KERNEL of the same source with this code object and this name is an instance of it. The
- * struct and then attribute_count attributes.
+ * CODE_FUNCTION: a function in the image of a code object, as read by the core. The core sends one for each function
+ * after it has processed the CODE_OBJECT record, because the image is not available in a replay; header.source is the
+ * code object's. A KERNEL of the same source with this code object and this name is an instance of it. The struct is
+ * followed by attribute_count attributes.
  */
 struct iaprof_record_code_function {
 	struct iaprof_record header;
 	uint32_t code_object; /* id of the same source */
 	uint32_t name;        /* string id, as in the symbol table (mangled) */
-	uint32_t shown_name;  /* string id: demangled; the type alone for a SYCL kernel */
+	uint32_t shown_name;  /* string id: display name, demangled and formatted by the decoder */
 	uint32_t flags;       /* enum iaprof_code_function_flag */
-	uint64_t address;     /* first device address; 0 when the image does not say where it is loaded */
-	uint64_t size;        /* without the padding behind it */
+	uint64_t address;     /* first device address; 0 if the image does not contain it */
+	uint64_t size;        /* without the padding after the function */
 	uint32_t attribute_count;
 	uint32_t pad;
 };
+IAPROF_ASSERT_SIZE(iaprof_record_code_function, 56);
 static inline const struct iaprof_attribute *
 iaprof_record_code_function_attributes(const struct iaprof_record_code_function *record)
 {
 	return (const struct iaprof_attribute *)(record + 1);
 }
 
-/* Why an instruction waits for another one. */
+/* Why an instruction waits for another one (the producer). */
 enum iaprof_wait {
-	IAPROF_WAIT_RESULT = 1,   /* until it wrote its result */
-	IAPROF_WAIT_OPERANDS = 2, /* until it read its operands, which are overwritten */
-	IAPROF_WAIT_TOKEN = 3,    /* until it gives back the token that both use */
-	IAPROF_WAIT_PIPELINE = 4  /* until it is through its pipeline */
+	IAPROF_WAIT_RESULT = 1,   /* until the producer has written its result */
+	IAPROF_WAIT_OPERANDS = 2, /* until the producer has read its operands, which are then overwritten */
+	IAPROF_WAIT_TOKEN = 3,    /* until the producer releases the token that both use */
+	IAPROF_WAIT_PIPELINE = 4  /* until the producer has left its pipeline */
 };
 
-/* An instruction that another one can be waiting for. Never grows: 16 bytes. */
+/* An instruction that another one may wait for. Never grows: 16 bytes. */
 struct iaprof_producer {
-	uint64_t offset; /* bytes into the code, where it begins */
+	uint64_t offset; /* offset of the instruction in the code, in bytes */
 	uint32_t wait;   /* enum iaprof_wait */
-	uint32_t token;  /* the device's number of what is waited on; 0 for IAPROF_WAIT_PIPELINE */
+	uint32_t token;  /* the device's number of the token; 0 for IAPROF_WAIT_PIPELINE */
 };
+IAPROF_ASSERT_SIZE(iaprof_producer, 16);
 
 enum iaprof_producers_flag {
-	IAPROF_PRODUCERS_INCOMPLETE = 1u << 0 /* there may be others, which cannot be found in the code */
+	IAPROF_PRODUCERS_INCOMPLETE = 1u << 0 /* there may be others that cannot be determined from the code */
 };
 
 /* An instruction of a CODE_LISTING. 48 bytes. */
 struct iaprof_listed_instruction {
-	uint64_t offset; /* as frames of it have it (IAPROF_FRAME_DEVICE_OFFSET) */
+	uint64_t offset; /* as in its frames (IAPROF_FRAME_DEVICE_OFFSET) */
 	uint32_t size;   /* bytes, >= 1 */
-	uint32_t name;   /* string id, as its frame has it: "send.ugm load" */
-	uint32_t text;   /* string id of the full disassembly; 0 none */
-	uint32_t waits;  /* string id: what it waits for, as the device's assembler writes it; 0 nothing */
-	uint32_t file;   /* string id of the source file, of the innermost inlined function; 0 not known */
-	uint32_t line;   /* 0 not known */
+	uint32_t name;   /* string id, as in its frames: "send.ugm load" */
+	uint32_t text;   /* string id of the full disassembly; 0 if none */
+	uint32_t waits;  /* string id: its dependencies, in the device's assembler syntax; 0 if none */
+	uint32_t file;   /* string id: source file of the innermost inlined function; 0 if unknown */
+	uint32_t line;   /* 0 if unknown */
 	uint32_t producer_count;
 	uint32_t producers_flags; /* enum iaprof_producers_flag */
 	uint64_t reserved;        /* 0 */
 };
+IAPROF_ASSERT_SIZE(iaprof_listed_instruction, 48);
 
 /*
- * CODE_LISTING: the instructions of a function, all of them, also those without samples, in order. The core sends it
- * when a function has its first samples, once for each function and image, when a sink asked for
- * IAPROF_REQUEST_LISTINGS. Records with the same id go on where the one before ended, with the same numbers; attributes
- * are in the first. The struct, then attribute_count attributes, instruction_count instructions, and the producers of
- * those, producer_count in all, with offsets as instructions have them.
+ * CODE_LISTING: all instructions of a function in order, including those without samples. If a sink requested
+ * IAPROF_REQUEST_LISTINGS, the core sends it once for each function and image, when the function has its first samples.
+ * A further record with the same id continues where the previous one ended and repeats its numbers; only the first has
+ * attributes. The struct is followed by attribute_count attributes, instruction_count instructions and their producers,
+ * producer_count in total, whose offsets are relative to the same start as those of instructions.
  */
 struct iaprof_record_code_listing {
 	struct iaprof_record header;
 	uint32_t id;         /* >= 1 */
 	uint32_t name;       /* string id, as in the symbol table (mangled) */
-	uint32_t shown_name; /* string id: as in CODE_FUNCTION */
+	uint32_t shown_name; /* string id: display name, as in CODE_FUNCTION */
 	uint32_t flags;      /* enum iaprof_code_function_flag */
-	uint64_t size;       /* of the function, without the padding behind it */
-	uint64_t left_out;   /* bytes of it that are in no instruction: too many, or nothing that can be decoded */
+	uint64_t size;       /* size of the function, without the padding after it */
+	uint64_t left_out;   /* bytes not covered by instructions: beyond the limit, or not decodable */
 	uint32_t attribute_count;
 	uint32_t instruction_count;
 	uint32_t producer_count;
 	uint32_t pad;
 };
+IAPROF_ASSERT_SIZE(iaprof_record_code_listing, 64);
 static inline const struct iaprof_attribute *
 iaprof_record_code_listing_attributes(const struct iaprof_record_code_listing *record)
 {
@@ -651,14 +857,13 @@ iaprof_record_code_listing_producers(const struct iaprof_record_code_listing *re
 						record->instruction_count);
 }
 
-/* The most frames of a STACK_FRAMES record: those at the leaf's end are left out. */
+/* Largest number of frames in a STACK_FRAMES record: deeper stacks are truncated at the leaf end. */
 #define IAPROF_STACK_FRAMES_COUNT_MAX 1024u
 
 /*
- * STACK_FRAMES: the symbolizer's names for the user stack of LAUNCH and CALL records, which are sent without waiting
- * for them: they come within seconds, after the SYNC record that follows the first of those, and at the latest at the
- * end of the run. Seldom twice for one stack. The struct and then frame_count frames, the root first; offset and
- * address of the frames are not set.
+ * STACK_FRAMES: the resolved user stack of LAUNCH and CALL records. Those records do not wait for it: it follows within
+ * seconds, after the next SYNC record, at the latest at the end of the run. Rarely sent twice for one stack. The struct
+ * is followed by frame_count frames, root first; offset and address of the frames are not set.
  */
 struct iaprof_record_stack_frames {
 	struct iaprof_record header;
@@ -667,6 +872,7 @@ struct iaprof_record_stack_frames {
 	uint32_t frame_count; /* 1 to IAPROF_STACK_FRAMES_COUNT_MAX */
 	uint32_t pad;
 };
+IAPROF_ASSERT_SIZE(iaprof_record_stack_frames, 32);
 static inline const struct iaprof_record_frame *
 iaprof_record_stack_frames_frames(const struct iaprof_record_stack_frames *record)
 {
@@ -674,15 +880,15 @@ iaprof_record_stack_frames_frames(const struct iaprof_record_stack_frames *recor
 }
 
 enum iaprof_activity_kind {
-	IAPROF_ACTIVITY_SCHEDULER = 1, /* the driver's scheduler said when jobs began and ended */
-	IAPROF_ACTIVITY_STATISTICS = 2 /* usage counters of the process, read now and then */
+	IAPROF_ACTIVITY_SCHEDULER = 1, /* start and end of jobs, from the driver's scheduler */
+	IAPROF_ACTIVITY_STATISTICS = 2 /* usage counters of the process, polled */
 };
 
 /*
- * DEVICE_ACTIVITY: a process kept a device busy for some time between begin and header.time. Hardware that samples
- * addresses does not say whose they are: stall samples of an address at which several processes have code go to those
- * that were active in the samples' interval, in proportion. Where there are records of several kinds, the lowest
- * counts. A source sends them before the stall samples of the same interval.
+ * DEVICE_ACTIVITY: a process kept a device busy for some time between begin and header.time. Hardware address samples
+ * do not identify the process: if several processes have code at the address of stall samples, the samples are divided
+ * among the processes that were active in the samples' interval, in proportion to their busy time. If there are records
+ * of several kinds, the lowest kind is used. A source sends them before the stall samples of the same interval.
  */
 struct iaprof_record_device_activity {
 	struct iaprof_record header;
@@ -691,91 +897,121 @@ struct iaprof_record_device_activity {
 	uint32_t device; /* device id of the same source */
 	uint32_t pid;
 	uint32_t kind;  /* enum iaprof_activity_kind */
-	uint32_t label; /* string id: what its code is that no code object covers, such as "[Mesa shader code]"; 0 not
+	uint32_t label; /* string id: label for its code that no code object covers, such as "[Mesa shader code]"; 0 not
 			   known */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_device_activity, 48);
 
-/* The most frames of a PROFILE_STACK record: those at the leaf's end are left out. */
+/* Largest number of frames in a PROFILE_STACK record: deeper stacks are truncated at the leaf end. */
 #define IAPROF_PROFILE_STACK_COUNT_MAX 1360u
 
 /*
- * PROFILE_STACK: a resolved stack of device samples, with an id that PROFILE_VALUE records refer to. The struct and
- * then frame_count frames, the root first. The first frame is the program, with the pid in its address. A replay of a
- * profile that another program wrote as text has these for all of its stacks, some without the program.
+ * PROFILE_STACK: a resolved stack of device samples, with an id that PROFILE_VALUE records refer to. The struct is
+ * followed by frame_count frames, root first. The first frame is the program, with the pid in its address. When a text
+ * profile written by another tool is replayed, all of its stacks are sent as PROFILE_STACK, some without the program.
+ * The frames may be followed by a struct iaprof_record_stack_origin: use iaprof_record_profile_stack_origin().
  */
 struct iaprof_record_profile_stack {
 	struct iaprof_record header;
 	uint32_t id;          /* >= 1 */
 	uint32_t frame_count; /* 1 to IAPROF_PROFILE_STACK_COUNT_MAX */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_profile_stack, 24);
 static inline const struct iaprof_record_frame *
 iaprof_record_profile_stack_frames(const struct iaprof_record_profile_stack *record)
 {
 	return (const struct iaprof_record_frame *)(record + 1);
 }
 
+/* The thread that launched a kernel, and the device that ran it. */
+struct iaprof_record_stack_origin {
+	uint32_t tid;         /* 0: any thread */
+	uint32_t thread_name; /* string id; 0: not known */
+	uint32_t device;      /* device id of the source in the record's header; 0: any device */
+	uint32_t pad;
+};
+IAPROF_ASSERT_SIZE(iaprof_record_stack_origin, 16);
+/* Returns the origin of a stack, or NULL if the record has none. */
+static inline const struct iaprof_record_stack_origin *
+iaprof_record_profile_stack_origin(const struct iaprof_record_profile_stack *record)
+{
+	uint64_t frames_end = sizeof *record + (uint64_t)record->frame_count * sizeof(struct iaprof_record_frame);
+	return record->header.size >= frames_end + sizeof(struct iaprof_record_stack_origin)
+		       ? (const struct iaprof_record_stack_origin *)((const char *)record + frames_end)
+		       : (const struct iaprof_record_stack_origin *)0;
+}
+
 /*
- * PROFILE_VALUE: what the core's correlator made of stall samples: so much was added to the profile under a stack. A
- * replay takes these, for the images are gone; header.source is the source of the stall samples.
+ * PROFILE_VALUE: a value that the core's correlator added to the profile under a stack, derived from stall samples. A
+ * replay uses these records because the images are no longer available; header.source is the source of the stall
+ * samples.
  */
 struct iaprof_record_profile_value {
 	struct iaprof_record
-		header;      /* time: of the SYNC with which it was added; at the end of the run later than any */
+		header;      /* time of the SYNC with which it was added; at the end of the run, later than any */
 	uint32_t stack;      /* id of a PROFILE_STACK */
 	uint32_t value_type; /* value type id */
 	uint64_t value;
-	uint64_t count; /* samples that it comes from */
-	/* Appended: a shorter record has none. When the samples were taken: begin <= end; both 0 when not known. */
+	uint64_t count; /* number of samples */
+	/* Appended: a shorter record lacks both. Time range of the samples, begin <= end; both 0 when not known. */
 	uint64_t begin;
 	uint64_t end;
 };
+IAPROF_ASSERT_SIZE(iaprof_record_profile_value, 56);
 
-/* The longest build id of a MODULE record: SHA-512 is 64 bytes. */
+/* Longest build id in a MODULE record: a SHA-512 is 64 bytes. */
 #define IAPROF_MODULE_BUILD_ID_SIZE_MAX 64u
 
 /*
- * MODULE: the build id that a file with code had when its symbols were read, sent once for each path and build id,
- * before the first FRAMES record of functions in it. A path with several records is several files: replaced during the
- * run, or of several mount namespaces. The struct and then build_id_size bytes, padded with zeros to 8.
+ * MODULE: build id of an executable file at the time its symbols were read, sent once for each path and build id,
+ * before the first FRAMES record with functions in it. Several records for a path mean several files: the file was
+ * replaced during the run, or the path exists in several mount namespaces. The struct is followed by build_id_size
+ * bytes, padded with zeros to 8.
  */
 struct iaprof_record_module {
 	struct iaprof_record header;
-	uint32_t path;          /* string id: as in MAPPING records and as the module of frames */
+	uint32_t path;          /* string id: as in MAPPING records and in the module of frames */
 	uint32_t build_id_size; /* 1 to IAPROF_MODULE_BUILD_ID_SIZE_MAX */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_module, 24);
 static inline const uint8_t *iaprof_record_module_build_id(const struct iaprof_record_module *record)
 {
 	return (const uint8_t *)(record + 1);
 }
 
-/* The longest source file whose text travels in records, in bytes. */
+/* Largest source file whose text is sent in records, in bytes. */
 #define IAPROF_SOURCE_TEXT_SIZE_MAX (1u << 20)
 
 /*
- * SOURCE_TEXT: a part of the text of a source file: the struct, then length bytes without NUL, padded with zeros to 8.
- * The parts of a file follow one another, from its first byte to its last. In captures that were asked for sources.
+ * SOURCE_TEXT: part of the text of a source file: the struct, then length bytes without NUL, padded with zeros to 8.
+ * The parts of a file are consecutive, from its first byte to its last. Written to captures on request.
  */
 struct iaprof_record_source_text {
 	struct iaprof_record header;
 	uint32_t file;   /* string id: as in struct iaprof_listed_instruction */
 	uint32_t size;   /* bytes of the whole file, 1 to IAPROF_SOURCE_TEXT_SIZE_MAX */
-	uint32_t offset; /* where in the file the part begins */
+	uint32_t offset; /* offset of the part in the file */
 	uint32_t length; /* bytes of the part, >= 1; offset + length <= size */
 };
+IAPROF_ASSERT_SIZE(iaprof_record_source_text, 32);
 static inline const char *iaprof_record_source_text_bytes(const struct iaprof_record_source_text *record)
 {
 	return (const char *)(record + 1);
 }
 
-/* An array of records. Borrowed for the time of the call that hands it over: copy what is to be kept. */
+/* An array of records. Borrowed for the duration of the call that passes it: copy what must be kept. */
 struct iaprof_batch {
 	const void *records; /* the first record, 8-byte aligned */
 	uint64_t size;       /* bytes of all records together */
-	uint32_t count;      /* how many records */
+	uint32_t count;      /* number of records */
 	uint32_t pad;
 };
+IAPROF_ASSERT_SIZE(iaprof_batch, 24);
 
-/* The record after this one, or NULL after the last. Only for batches the core delivered: it has checked the sizes. */
+/*
+ * Returns the record after record (the first if record is NULL), or NULL after the last. Only for batches delivered by
+ * the core, which has checked the sizes.
+ */
 static inline const struct iaprof_record *iaprof_batch_next(const struct iaprof_batch *batch,
 							    const struct iaprof_record *record)
 {

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * iaprof/unwind.h - unwind tables: how to get from a frame to its caller at each address of an ELF file, made by the
+ * core from .eh_frame (System V ABI, AMD64 Architecture Processor Supplement, 3.6.2; LSB Core, Exception Frames). For
+ * sources that unwind user stacks; BPF programs include it, too.
+ *
+ * A row is 4 bytes, because a program has 20,000 of them per MB of code; rules repeat, and exist once. Rows are grouped
+ * by pages of code: index[p] is the position of the first row of page p, and index[page_count] is the number of rows.
+ * The first row of each page is at offset 0: a search never leaves its page.
+ */
+#ifndef IAPROF_UNWIND_H
+#define IAPROF_UNWIND_H
+
+#include <linux/types.h>
+#include <iaprof/layout.h>
+#include <iaprof/python.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define IAPROF_UNWIND_PAGE_BITS 12
+#define IAPROF_UNWIND_PAGE_SIZE (1u << IAPROF_UNWIND_PAGE_BITS)
+
+/* Applies from offset to the next row of the page, or to the end of the page. */
+struct iaprof_unwind_row {
+	__u16 offset; /* in the page */
+	__u16 rule;   /* position of a rule; 0: unwind_rules[0], which is IAPROF_UNWIND_CFA_NONE */
+};
+IAPROF_ASSERT_SIZE(iaprof_unwind_row, 4);
+
+/* How the canonical frame address is calculated: the stack pointer of the caller after the call. */
+enum iaprof_unwind_cfa {
+	IAPROF_UNWIND_CFA_NONE = 0,        /* no rule: not code, or a rule that needs other registers */
+	IAPROF_UNWIND_CFA_END = 1,         /* the outermost frame: there is no caller */
+	IAPROF_UNWIND_CFA_STACK = 2,       /* stack pointer + cfa_offset */
+	IAPROF_UNWIND_CFA_FRAME = 3,       /* frame pointer + cfa_offset */
+	IAPROF_UNWIND_CFA_FRAME_VALUE = 4, /* the value at frame pointer + cfa_offset (a realigned stack) */
+	IAPROF_UNWIND_CFA_STACK_VALUE = 5, /* the value at stack pointer + cfa_offset */
+	IAPROF_UNWIND_CFA_PLT = 6, /* stack pointer + 8, or + 16 from byte cfa_offset of each 16 bytes of code on */
+};
+
+/* Where a register of the caller is. */
+enum iaprof_unwind_register {
+	IAPROF_UNWIND_SAME = 0,      /* not changed */
+	IAPROF_UNWIND_AT_CFA = 1,    /* saved at CFA + offset */
+	IAPROF_UNWIND_AT_FRAME = 2,  /* saved at frame pointer + offset */
+	IAPROF_UNWIND_UNDEFINED = 3, /* not known */
+	IAPROF_UNWIND_IN_OTHER = 4,  /* in a register that is not followed */
+	IAPROF_UNWIND_AT_STACK = 5,  /* saved at stack pointer + offset */
+};
+
+enum iaprof_unwind_flag {
+	/*
+	 * The frame that the Linux kernel made for a signal handler: the return address is that of the instruction that
+	 * was interrupted, not of the one behind a call.
+	 */
+	IAPROF_UNWIND_SIGNAL_FRAME = 1,
+};
+
+struct iaprof_unwind_rule {
+	__u8 cfa;            /* enum iaprof_unwind_cfa */
+	__u8 frame;          /* enum iaprof_unwind_register: the frame pointer (rbp, x29) */
+	__u8 return_address; /* enum iaprof_unwind_register: the return address; IAPROF_UNWIND_SAME: in the link
+				register (aarch64) */
+	__u8 flags;          /* enum iaprof_unwind_flag */
+	__s32 cfa_offset;
+	__s32 frame_offset;
+	__s32 return_offset;
+};
+IAPROF_ASSERT_SIZE(iaprof_unwind_rule, 16);
+
+/* The table of one file. Borrowed for the duration of the call. */
+struct iaprof_unwind_table {
+	__u32 size;       /* sizeof(struct iaprof_unwind_table) in the core */
+	__u32 id;         /* >= 1, unique in the run */
+	__u64 first_page; /* ELF virtual address >> IAPROF_UNWIND_PAGE_BITS of the first page */
+	__u32 page_count, row_count, rule_count;
+	__u32 pad;
+	const __u32 *index; /* page_count + 1 positions, ascending, from 0 to row_count */
+	const struct iaprof_unwind_row *rows;
+	const struct iaprof_unwind_rule *rules; /* the first has IAPROF_UNWIND_CFA_NONE */
+	/* Appended: check size. The CPython interpreter in the file; NULL: it has none. */
+	const struct iaprof_python *python;
+};
+IAPROF_ASSERT_SIZE(iaprof_unwind_table, 64);
+
+/* An executable mapping. */
+struct iaprof_unwind_mapping {
+	__u64 start, end; /* [start, end) in the process */
+	__u64 bias;       /* address in the process minus ELF virtual address */
+	__u32 table;      /* id of a table that was sent before; 0: none, unwind by frame pointers */
+	__u32 pad;
+};
+IAPROF_ASSERT_SIZE(iaprof_unwind_mapping, 32);
+
+/* Replaces what was sent of a process before. Borrowed for the duration of the call. */
+struct iaprof_unwind_process {
+	__u32 size; /* sizeof(struct iaprof_unwind_process) in the core */
+	__u32 pid;
+	__u64 execution;                              /* as in the request */
+	const struct iaprof_unwind_mapping *mappings; /* by address; they do not overlap */
+	__u32 mapping_count;                          /* 0: the process has ended, or has another program */
+	__u32 pad;
+};
+IAPROF_ASSERT_SIZE(iaprof_unwind_process, 32);
+
+/*
+ * One of table and process is not NULL. Returns 0, or a negative errno, which ends the source.
+ */
+typedef int iaprof_unwind_callback(void *instance, const struct iaprof_unwind_table *table,
+				   const struct iaprof_unwind_process *process);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
