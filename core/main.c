@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* iaprof: reads the command line and does what it asks for. */
+/* The program iaprof: reads the command line and runs the requested action. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
+#include "base/sanitizer.h"
 #include "config/configuration.h"
 #include "config/help.h"
-#include "plugin/build_paths.h"
+#include "config/build_paths.h"
+#include "plugin/new_plugin.h"
+#include "plugin/option_aliases.h"
 #include "plugin/plugin_call.h"
 #include "plugin/registry.h"
+#include "run/output/output.h"
+#include "run/output/screen.h"
 #include "run/run.h"
 
 static enum exit_status list(struct registry *registry)
@@ -35,7 +41,9 @@ static enum exit_status help(const char *name, struct registry *registry)
 {
 	struct error error = { 0 };
 	if (!name) {
-		help_write(stdout);
+		CLEANUP(plugin_aliases_free) struct plugin_aliases aliases = { .registry = registry };
+		(void)plugin_aliases_load(&aliases); /* aliases are omitted when out of memory */
+		help_write(aliases.items.items, aliases.items.count, stdout);
 		return EXIT_STATUS_COMPLETE;
 	}
 	const struct plugin *plugin = registry_get(registry, name, REGISTRY_ANY_KIND, &error);
@@ -45,6 +53,15 @@ static enum exit_status help(const char *name, struct registry *registry)
 	}
 	help_write_plugin(&plugin->description, stdout);
 	return EXIT_STATUS_COMPLETE;
+}
+
+static enum exit_status new_plugin(const struct configuration *configuration)
+{
+	struct error error = { 0 };
+	if (!new_plugin_write(configuration->new_plugin_kind, configuration->new_plugin_name, &error))
+		return EXIT_STATUS_COMPLETE;
+	log_message(IAPROF_LOG_ERROR, "--new-plugin: %s", error.text);
+	return EXIT_STATUS_USAGE;
 }
 
 static enum exit_status act(const struct configuration *configuration, struct registry *registry)
@@ -57,6 +74,8 @@ static enum exit_status act(const struct configuration *configuration, struct re
 		return list(registry);
 	case ACTION_HELP:
 		return help(configuration->help_plugin, registry);
+	case ACTION_NEW_PLUGIN:
+		return new_plugin(configuration);
 	case ACTION_CHECK:
 		return run_check(configuration, registry);
 	default:
@@ -64,9 +83,16 @@ static enum exit_status act(const struct configuration *configuration, struct re
 	}
 }
 
+/* Called before the process is forced to end. Async-signal-safe. */
+static void clean_up(void)
+{
+	screen_restore_at_once();
+	output_remove_temporary_files();
+}
+
 /*
- * A standard stream that is closed would be the next file that is opened, and what is meant for the stream would go
- * there. /dev/null in its place is opened the wrong way round, so that its use fails as that of the closed one.
+ * Fills closed standard streams, so that no other file gets their descriptors. /dev/null is opened in the wrong
+ * direction, so that using the stream still fails.
  */
 static void hold_standard_streams(void)
 {
@@ -76,10 +102,10 @@ static void hold_standard_streams(void)
 }
 
 /*
- * Replace the C library's for plugins, too, as the dynamic linker looks into the program first. A system call of a
- * plugin's own remains unseen.
+ * Override the C library's functions in plugins as well, since the dynamic linker searches the program first. A direct
+ * system call of a plugin is not detected.
  */
-#if !PLUGIN_CALL_HAS_SANITIZER
+#if !HAS_SANITIZER
 __attribute__((visibility("default"))) void _exit(int status)
 {
 	plugin_call_exit(status);
@@ -91,26 +117,40 @@ __attribute__((visibility("default"))) void _Exit(int status)
 }
 #endif
 
+/* An example is not where the user is, and a file in the current folder may hide one. */
+static void report_config_file(const struct configuration *configuration)
+{
+	if (configuration->config_was_found && strchr(configuration->config_path, '/'))
+		log_notice("configuration: %s", configuration->config_path);
+	else if (configuration->config_was_found)
+		log_message(IAPROF_LOG_INFO, "configuration: ./%s", configuration->config_path);
+}
+
 int main(int argc, char **argv)
 {
 	hold_standard_streams();
-	plugin_call_watch();
+	plugin_call_watch(clean_up);
 	struct configuration configuration = { 0 };
 	struct registry registry = { 0 };
+	struct plugin_aliases aliases = { .registry = &registry };
 	struct error error = { 0 };
 	enum exit_status status = EXIT_STATUS_USAGE;
-	if (configuration_read(&configuration, argc, argv, &error)) {
+	if (registry_scan(&registry, &error) ||
+	    configuration_read(&configuration, argc, argv,
+			       &(struct option_aliases){ .list = plugin_aliases_list,
+							 .add_folders = plugin_aliases_add_folders,
+							 .context = &aliases },
+			       &error)) {
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
 	} else {
 		log_set_level(IAPROF_LOG_WARNING + configuration.verbosity);
-		if (registry_scan(&registry, &error))
-			log_message(IAPROF_LOG_ERROR, "%s", error.text);
-		else
-			status = act(&configuration, &registry);
+		report_config_file(&configuration);
+		status = act(&configuration, &registry);
 	}
-	/* What was printed must have arrived: a full disk or a closed pipe is a failure like any other. */
+	plugin_aliases_free(&aliases);
+	/* A full disk or a closed pipe is a failure. */
 	if ((fflush(stdout) || ferror(stdout)) && status == EXIT_STATUS_COMPLETE) {
-		log_message(IAPROF_LOG_ERROR, "write standard output: %m");
+		log_message(IAPROF_LOG_ERROR, "cannot write to standard output: %m");
 		status = EXIT_STATUS_FAILED;
 	}
 	registry_free(&registry);

@@ -8,9 +8,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "bus/record_check.h"
 
-/* Small enough to stay in a core's second-level cache between producer and consumer, large enough to be rare. */
+/*
+ * Small enough for a block to stay in the second-level cache between producer and consumer, and large enough that
+ * blocks are rarely allocated.
+ */
 #define BLOCK_CAPACITY ((size_t)128 << 10)
 #define SPARE_BLOCKS_MAX 8
 
@@ -101,31 +105,7 @@ void bus_free(struct bus *bus)
 	free(bus);
 }
 
-/* Checks a whole batch before any of it is taken. */
-static int check_batch(const struct iaprof_batch *batch, unsigned flags, struct error *error)
-{
-	const char *next = batch->records;
-	size_t left = batch->size;
-	uint32_t count = 0;
-	if ((uintptr_t)next % 8)
-		return error_set(error, EINVAL, "malformed batch: not 8-byte aligned");
-	for (; left; count++) {
-		int result = record_check(next, left, error);
-		if (result)
-			return result;
-		const struct iaprof_record *record = (const void *)next;
-		if (!(flags & BUS_KEEP_SOURCE) && record_is_of_core(record->type))
-			return error_set(error, EINVAL, "malformed record: %s is for the core to send",
-					 record_type_name(record->type));
-		next += record->size;
-		left -= record->size;
-	}
-	if (count != batch->count)
-		return error_set(error, EINVAL, "malformed batch: it says %u records and has %u", batch->count, count);
-	return 0;
-}
-
-/* The block to append size bytes to. Called with the lock held. */
+/* Returns the block to append size bytes to. Called with the lock held. */
 static struct block *block_for(struct bus *bus, size_t size)
 {
 	if (bus->last && bus->last->capacity - bus->last->size >= size)
@@ -149,14 +129,44 @@ static struct block *block_for(struct bus *bus, size_t size)
 	return block;
 }
 
+/* Copies the records that the gate takes to the end of a block. Returns their number of bytes. */
+static size_t append_taken(struct block *block, struct record_gate *gate, const struct iaprof_batch *batch,
+			   uint64_t now)
+{
+	size_t before = block->size;
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
+		if (!record_gate_takes(gate, record, now))
+			continue;
+		memcpy(block->records + block->size, record, record->size);
+		block->size += record->size;
+		block->count++;
+	}
+	return block->size - before;
+}
+
+static size_t append(struct block *block, const struct iaprof_batch *batch)
+{
+	memcpy(block->records + block->size, batch->records, batch->size);
+	block->size += batch->size;
+	block->count += batch->count;
+	return batch->size;
+}
+
 int bus_emit(struct bus *bus, uint16_t source, const struct iaprof_batch *batch, unsigned flags, struct error *error)
+{
+	return bus_emit_through(bus, NULL, source, batch, flags, error);
+}
+
+int bus_emit_through(struct bus *bus, struct record_gate *gate, uint16_t source, const struct iaprof_batch *batch,
+		     unsigned flags, struct error *error)
 {
 	if (!batch->size && !batch->count)
 		return 0;
-	int result = check_batch(batch, flags, error);
+	int result = record_check_batch(batch, flags & BUS_KEEP_SOURCE, error);
 	if (result)
 		return result;
 
+	uint64_t now = gate ? clock_monotonic() : 0;
 	pthread_mutex_lock(&bus->lock);
 	while ((flags & BUS_WAIT) && bus->size && bus->size + batch->size > bus->capacity && !bus->closed)
 		pthread_cond_wait(&bus->not_full, &bus->lock);
@@ -168,18 +178,27 @@ int bus_emit(struct bus *bus, uint16_t source, const struct iaprof_batch *batch,
 		result = -ENOMEM;
 	if (block) {
 		char *copy = block->records + block->size;
-		memcpy(copy, batch->records, batch->size);
+		size_t size = gate ? append_taken(block, gate, batch, now) : append(block, batch);
 		if (!(flags & BUS_KEEP_SOURCE))
-			for (char *end = copy + batch->size; copy < end; copy += ((struct iaprof_record *)copy)->size)
+			for (char *end = copy + size; copy < end; copy += ((struct iaprof_record *)copy)->size)
 				((struct iaprof_record *)copy)->source = source;
-		block->size += batch->size;
-		block->count += batch->count;
 		if (!bus->size)
 			pthread_cond_signal(&bus->not_empty);
-		bus->size += batch->size;
+		bus->size += size;
 	}
 	pthread_mutex_unlock(&bus->lock);
 	return result;
+}
+
+struct record_gate bus_take_counts(struct bus *bus, struct record_gate *gate)
+{
+	pthread_mutex_lock(&bus->lock);
+	struct record_gate counted = { .begin = gate->begin };
+	memcpy(counted.counts, gate->counts, sizeof counted.counts);
+	gate->begin = 0;
+	memset(gate->counts, 0, sizeof gate->counts);
+	pthread_mutex_unlock(&bus->lock);
+	return counted;
 }
 
 int bus_send(struct bus *bus, const struct iaprof_record *record)

@@ -9,38 +9,44 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/keyed_array.h"
 #include "base/string_table.h"
+#include "bus/id_set.h"
 
 struct stack {
 	uint64_t hash;
 	uint32_t id, count, pid;
-	uint32_t epoch; /* of its last use */
+	uint32_t epoch; /* epoch of its last use */
 	uint64_t addresses[];
+};
+
+struct frame_id {
+	struct iaprof_named_frame key;
+	uint32_t id;
+};
+
+struct frame {
+	uint32_t key; /* id */
+	struct iaprof_named_frame contents;
 };
 
 struct intern {
 	pthread_mutex_t lock;
 	struct bus *bus;
 	struct string_table strings;
+	struct id_set sent_strings; /* strings whose definition is on the bus, or came from there */
 
-	ARRAY(struct stack *) stacks; /* by position, NULL for a free place */
+	ARRAY(struct stack *) stacks; /* by position; NULL: a free slot */
 	ARRAY(uint32_t) free_places;
 	struct hash_index content_index;
 	struct hash_index id_index;
-	struct hash_key hash_key; /* of ids */
+	struct hash_key hash_key; /* for ids */
 	uint32_t next_stack_id;
 	uint32_t epoch;
-};
 
-static uint64_t content_rehash(const void *context, uint32_t position)
-{
-	return ((const struct intern *)context)->stacks.items[position]->hash;
-}
-static uint64_t id_rehash(const void *context, uint32_t position)
-{
-	const struct intern *intern = context;
-	return hash_word(&intern->hash_key, intern->stacks.items[position]->id);
-}
+	KEYED_ARRAY(struct frame_id) frame_ids;
+	KEYED_ARRAY(struct frame) frames;
+};
 
 struct intern *intern_new(struct bus *bus)
 {
@@ -64,12 +70,18 @@ void intern_free(struct intern *intern)
 	array_free(&intern->free_places);
 	hash_index_free(&intern->content_index);
 	hash_index_free(&intern->id_index);
+	keyed_array_free(&intern->frame_ids);
+	keyed_array_free(&intern->frames);
 	string_table_free(&intern->strings);
+	id_set_free(&intern->sent_strings);
 	pthread_mutex_destroy(&intern->lock);
 	free(intern);
 }
 
-/* Sends a definition: a fixed part and then contents. The lock is held, so the order on the bus is that of the ids. */
+/*
+ * Sends a definition: a fixed part, then the contents. The lock is held, so definitions are on the bus in the order of
+ * their ids.
+ */
 static int send_definition(struct intern *intern, struct iaprof_record *fixed, size_t fixed_size, const void *contents,
 			   size_t size)
 {
@@ -83,7 +95,8 @@ static int send_definition(struct intern *intern, struct iaprof_record *fixed, s
 	fixed->size = (uint32_t)total;
 	fixed->time = clock_monotonic();
 	memcpy(record, fixed, fixed_size);
-	memcpy(record + fixed_size, contents, size);
+	if (size)
+		memcpy(record + fixed_size, contents, size);
 	memset(record + fixed_size + size, 0, total - fixed_size - size);
 	int result = bus_send(intern->bus, (struct iaprof_record *)record);
 	if (record != (char *)small)
@@ -91,36 +104,55 @@ static int send_definition(struct intern *intern, struct iaprof_record *fixed, s
 	return result;
 }
 
-uint32_t intern_string(struct intern *intern, const char *text, size_t length)
+/* Sends the definition of a string unless it was sent. Returns false when out of memory. The lock is held. */
+static bool define_sent(struct intern *intern, uint32_t id)
+{
+	if (!intern->bus || id_set_has(&intern->sent_strings, id))
+		return true;
+	const struct string_entry *entry = &intern->strings.entries.items[id - 1];
+	struct iaprof_record_string record = { .header.type = IAPROF_RECORD_STRING, .id = id, .length = entry->length };
+	return !send_definition(intern, &record.header, sizeof record, entry->text, entry->length + 1) &&
+	       id_set_add(&intern->sent_strings, id);
+}
+
+static uint32_t add_string(struct intern *intern, const char *text, size_t length, bool is_sent)
 {
 	length = strnlen(text, length < IAPROF_STRING_LENGTH_MAX ? length : IAPROF_STRING_LENGTH_MAX);
 	if (!length)
 		return 0;
 	pthread_mutex_lock(&intern->lock);
-	bool is_new;
-	uint32_t id = string_table_add(&intern->strings, text, length, &is_new);
-	if (is_new) {
-		struct iaprof_record_string record = { .header.type = IAPROF_RECORD_STRING,
-						       .id = id,
-						       .length = (uint32_t)length };
-		if (send_definition(intern, &record.header, sizeof record, string_table_text(&intern->strings, id),
-				    length + 1))
-			id = 0;
-	}
+	uint32_t id = string_table_add(&intern->strings, text, length, NULL);
+	if (id && is_sent && !define_sent(intern, id))
+		id = 0;
 	pthread_mutex_unlock(&intern->lock);
 	return id;
 }
 
+uint32_t intern_string(struct intern *intern, const char *text, size_t length)
+{
+	return add_string(intern, text, length, true);
+}
+
 uint32_t intern_text_id(struct intern *intern, const char *text)
 {
-	return text ? intern_string(intern, text, strlen(text)) : 0;
+	return text ? add_string(intern, text, strlen(text), true) : 0;
+}
+
+uint32_t intern_own_text(struct intern *intern, const char *text)
+{
+	return text ? add_string(intern, text, strlen(text), false) : 0;
+}
+
+bool intern_value_type_text(char text[INTERN_VALUE_TYPE_SIZE], const char *name, const char *unit)
+{
+	int length = snprintf(text, INTERN_VALUE_TYPE_SIZE, "%s %s", name, unit);
+	return length >= 0 && length < INTERN_VALUE_TYPE_SIZE;
 }
 
 uint32_t intern_value_type(struct intern *intern, const char *name, const char *unit)
 {
-	char text[256];
-	int length = snprintf(text, sizeof text, "%s %s", name, unit);
-	return length < 0 || (size_t)length >= sizeof text ? 0 : intern_string(intern, text, (size_t)length);
+	char text[INTERN_VALUE_TYPE_SIZE];
+	return intern_value_type_text(text, name, unit) ? intern_text_id(intern, text) : 0;
 }
 
 int intern_define_string(struct intern *intern, const struct iaprof_record_string *record)
@@ -128,6 +160,8 @@ int intern_define_string(struct intern *intern, const struct iaprof_record_strin
 	pthread_mutex_lock(&intern->lock);
 	int result =
 		string_table_define(&intern->strings, record->id, iaprof_record_string_text(record), record->length);
+	if (!result)
+		(void)id_set_add(&intern->sent_strings, record->id);
 	pthread_mutex_unlock(&intern->lock);
 	return result;
 }
@@ -142,8 +176,7 @@ const char *intern_text(struct intern *intern, uint32_t id)
 
 static struct stack *find_by_id(const struct intern *intern, uint32_t id)
 {
-	for (struct hash_probe probe = hash_index_probe(&intern->id_index, hash_word(&intern->hash_key, id));
-	     hash_index_next(&intern->id_index, &probe);)
+	hash_index_each (probe, &intern->id_index, hash_word(&intern->hash_key, id))
 		if (intern->stacks.items[probe.position]->id == id)
 			return intern->stacks.items[probe.position];
 	return NULL;
@@ -174,9 +207,9 @@ static bool store_stack(struct intern *intern, uint32_t id, uint64_t hash, uint3
 	if (position == POSITION_NONE)
 		goto fail;
 	intern->stacks.items[position] = stack;
-	if (!hash_index_add(&intern->content_index, hash, position, content_rehash, intern))
+	if (!hash_index_add(&intern->content_index, hash, position))
 		goto fail_place;
-	if (!hash_index_add(&intern->id_index, hash_word(&intern->hash_key, id), position, id_rehash, intern)) {
+	if (!hash_index_add(&intern->id_index, hash_word(&intern->hash_key, id), position)) {
 		hash_index_remove(&intern->content_index, hash, position);
 		goto fail_place;
 	}
@@ -223,6 +256,16 @@ uint32_t intern_stack(struct intern *intern, uint32_t pid, const uint64_t *addre
 	return id;
 }
 
+uint32_t intern_addresses(struct intern *intern, uint32_t pid, const uint64_t *addresses, size_t count)
+{
+	uint64_t checked[IAPROF_STACK_DEPTH_MAX];
+	if (count > IAPROF_STACK_DEPTH_MAX)
+		count = IAPROF_STACK_DEPTH_MAX;
+	for (size_t i = 0; i < count; i++)
+		checked[i] = interned_stack_is_named(addresses[i]) ? 0 : addresses[i];
+	return intern_stack(intern, pid, checked, count);
+}
+
 int intern_define_stack(struct intern *intern, const struct iaprof_record_stack *record)
 {
 	const uint64_t *addresses = iaprof_record_stack_addresses(record);
@@ -231,7 +274,7 @@ int intern_define_stack(struct intern *intern, const struct iaprof_record_stack 
 	const struct stack *known = find_by_id(intern, record->id);
 	if (known) {
 		result = is_same(known, record->pid, addresses, record->count) ? 0 : -EINVAL;
-	} else if (record->id >= intern->next_stack_id) { /* else it was removed since, and nobody needs it */
+	} else if (record->id >= intern->next_stack_id) { /* otherwise it was removed and is no longer needed */
 		uint64_t hash = stack_hash(record->pid, addresses, record->count);
 		if (!store_stack(intern, record->id, hash, record->pid, addresses, record->count))
 			result = -ENOMEM;
@@ -255,6 +298,68 @@ struct interned_stack intern_find_stack(struct intern *intern, uint32_t id)
 	}
 	pthread_mutex_unlock(&intern->lock);
 	return found;
+}
+
+/* Returns the id of a frame that has none yet; 0 on failure. The lock is held. */
+static uint32_t add_frame(struct intern *intern, const struct iaprof_named_frame *contents)
+{
+	uint32_t id = (uint32_t)intern->frames.count + 1;
+	struct iaprof_record_named_frame record = { .header.type = IAPROF_RECORD_NAMED_FRAME,
+						    .id = id,
+						    .name = contents->name,
+						    .file = contents->file,
+						    .line = contents->line,
+						    .kind = contents->kind,
+						    .flags = contents->flags };
+	const struct frame added = { .key = id, .contents = *contents };
+	const struct frame_id added_id = { .key = *contents, .id = id };
+	bool is_added = id <= IAPROF_NAMED_FRAMES_MAX && keyed_array_add(&intern->frames, &added) != POSITION_NONE &&
+			!send_definition(intern, &record.header, sizeof record, NULL, 0) &&
+			keyed_array_add(&intern->frame_ids, &added_id) != POSITION_NONE;
+	return is_added ? id : 0;
+}
+
+uint32_t intern_frame(struct intern *intern, const struct iaprof_named_frame *frame)
+{
+	struct iaprof_named_frame contents = *frame;
+	contents.size = sizeof contents;
+	if (frame->size < sizeof *frame || !frame->name)
+		return 0;
+	pthread_mutex_lock(&intern->lock);
+	const struct frame_id *known = keyed_array_get(&intern->frame_ids, &contents);
+	uint32_t id = known ? known->id : add_frame(intern, &contents);
+	pthread_mutex_unlock(&intern->lock);
+	return id;
+}
+
+int intern_define_frame(struct intern *intern, const struct iaprof_record_named_frame *record)
+{
+	struct frame added = { .key = record->id,
+			       .contents = { .size = sizeof added.contents,
+					     .name = record->name,
+					     .file = record->file,
+					     .line = record->line,
+					     .kind = record->kind,
+					     .flags = record->flags } };
+	pthread_mutex_lock(&intern->lock);
+	uint32_t position = keyed_array_add(&intern->frames, &added);
+	int result = position == POSITION_NONE ? -ENOMEM
+		     : memcmp(&intern->frames.items[position].contents, &added.contents, sizeof added.contents)
+			     ? -EINVAL
+			     : 0;
+	pthread_mutex_unlock(&intern->lock);
+	return result;
+}
+
+bool intern_find_frame(struct intern *intern, uint64_t element, struct iaprof_named_frame *frame)
+{
+	uint32_t id = (uint32_t)element;
+	pthread_mutex_lock(&intern->lock);
+	const struct frame *known = keyed_array_get(&intern->frames, &id);
+	if (known)
+		*frame = known->contents;
+	pthread_mutex_unlock(&intern->lock);
+	return known;
 }
 
 void intern_begin_epoch(struct intern *intern)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Well-formedness of records: one table of the fixed sizes, and a check for each type that has more. */
+/* Checks that records are well formed: a table of fixed sizes, and a check for each type with a variable part. */
 #include "bus/record_check.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 static const struct {
 	const char *name;
-	uint32_t minimum_size; /* of the fixed part */
+	uint32_t minimum_size; /* size of the fixed part */
 	bool of_core;
 } types[IAPROF_RECORD_TYPE_COUNT] = {
 	[IAPROF_RECORD_STRING] = { "STRING", sizeof(struct iaprof_record_string), true },
@@ -19,21 +19,22 @@ static const struct {
 	[IAPROF_RECORD_VALUE_TYPE] = { "VALUE_TYPE", sizeof(struct iaprof_record_value_type), true },
 	[IAPROF_RECORD_PROCESS] = { "PROCESS", sizeof(struct iaprof_record_process), false },
 	[IAPROF_RECORD_MAPPING] = { "MAPPING", sizeof(struct iaprof_record_mapping), false },
-	[IAPROF_RECORD_SAMPLE] = { "SAMPLE", sizeof(struct iaprof_record_sample), false },
-	[IAPROF_RECORD_DEVICE] = { "DEVICE", sizeof(struct iaprof_record_device), false },
-	[IAPROF_RECORD_CODE_OBJECT] = { "CODE_OBJECT", sizeof(struct iaprof_record_code_object), false },
+	[IAPROF_RECORD_SAMPLE] = { "SAMPLE", offsetof(struct iaprof_record_sample, thread_name), false },
+	[IAPROF_RECORD_DEVICE] = { "DEVICE", offsetof(struct iaprof_record_device, value_name), false },
+	[IAPROF_RECORD_CODE_OBJECT] = { "CODE_OBJECT", offsetof(struct iaprof_record_code_object, instruction_window),
+					false },
 	[IAPROF_RECORD_CODE_OBJECT_UNLOAD] = { "CODE_OBJECT_UNLOAD", sizeof(struct iaprof_record_code_object_unload),
 					       false },
 	[IAPROF_RECORD_KERNEL] = { "KERNEL", offsetof(struct iaprof_record_kernel, instruction_base), false },
-	[IAPROF_RECORD_LAUNCH] = { "LAUNCH", sizeof(struct iaprof_record_launch), false },
+	[IAPROF_RECORD_LAUNCH] = { "LAUNCH", offsetof(struct iaprof_record_launch, thread_name), false },
 	[IAPROF_RECORD_STALL_REASON] = { "STALL_REASON", offsetof(struct iaprof_record_stall_reason, flags), false },
 	[IAPROF_RECORD_STALL_SAMPLE] = { "STALL_SAMPLE", sizeof(struct iaprof_record_stall_sample), false },
 	[IAPROF_RECORD_CALL] = { "CALL", offsetof(struct iaprof_record_call, node), false },
 	[IAPROF_RECORD_CALL_FUNCTION] = { "CALL_FUNCTION", sizeof(struct iaprof_record_call_function), false },
 	[IAPROF_RECORD_CALL_NODE] = { "CALL_NODE", sizeof(struct iaprof_record_call_node), false },
 	[IAPROF_RECORD_HISTOGRAM] = { "HISTOGRAM", sizeof(struct iaprof_record_histogram), false },
-	[IAPROF_RECORD_JOB] = { "JOB", sizeof(struct iaprof_record_job), false },
-	[IAPROF_RECORD_COUNTER] = { "COUNTER", sizeof(struct iaprof_record_counter), false },
+	[IAPROF_RECORD_JOB] = { "JOB", offsetof(struct iaprof_record_job, kernel), false },
+	[IAPROF_RECORD_COUNTER] = { "COUNTER", offsetof(struct iaprof_record_counter, role), false },
 	[IAPROF_RECORD_COUNTER_VALUE] = { "COUNTER_VALUE", sizeof(struct iaprof_record_counter_value), false },
 	[IAPROF_RECORD_FINDING] = { "FINDING", sizeof(struct iaprof_record_finding), false },
 	[IAPROF_RECORD_LOST] = { "LOST", sizeof(struct iaprof_record_lost), false },
@@ -46,6 +47,8 @@ static const struct {
 	[IAPROF_RECORD_PROFILE_STACK] = { "PROFILE_STACK", sizeof(struct iaprof_record_profile_stack), true },
 	[IAPROF_RECORD_PROFILE_VALUE] = { "PROFILE_VALUE", offsetof(struct iaprof_record_profile_value, begin), true },
 	[IAPROF_RECORD_SOURCE_TEXT] = { "SOURCE_TEXT", sizeof(struct iaprof_record_source_text), true },
+	[IAPROF_RECORD_NAMED_FRAME] = { "NAMED_FRAME", sizeof(struct iaprof_record_named_frame), true },
+	[IAPROF_RECORD_PROGRESS] = { "PROGRESS", sizeof(struct iaprof_record_progress), true },
 	[IAPROF_RECORD_SYNC] = { "SYNC", sizeof(struct iaprof_record_sync), true },
 };
 
@@ -59,13 +62,13 @@ bool record_is_of_core(uint32_t type)
 	return type < IAPROF_RECORD_TYPE_COUNT && types[type].of_core;
 }
 
-/* An array of count elements after the fixed part. */
+/* Returns whether an array of count elements fits after the fixed part. */
 static bool array_fits(const struct iaprof_record *record, size_t fixed, uint64_t count, size_t element)
 {
 	return count <= (record->size - fixed) / element;
 }
 
-/* Arrays behind each other, the last of which the instructions divide among themselves. */
+/* Checks consecutive arrays, the last of which is divided among the instructions. */
 static const char *check_listing(const struct iaprof_record_code_listing *listing)
 {
 	uint64_t producers = 0;
@@ -82,7 +85,7 @@ static const char *check_listing(const struct iaprof_record_code_listing *listin
 	return producers == listing->producer_count ? NULL : "producers are not those of the instructions";
 }
 
-/* What is wrong with the parts that depend on the type, or NULL. */
+/* Returns what is wrong with the type-specific parts, or NULL. */
 static const char *check_contents(const struct iaprof_record *record)
 {
 	switch (record->type) {
@@ -102,6 +105,10 @@ static const char *check_contents(const struct iaprof_record *record)
 		    !array_fits(record, sizeof *stack, stack->count, sizeof(uint64_t)))
 			return "addresses do not fit";
 		return NULL;
+	}
+	case IAPROF_RECORD_NAMED_FRAME: {
+		const struct iaprof_record_named_frame *frame = (const void *)record;
+		return frame->id && frame->name ? NULL : "no id or no name";
 	}
 	case IAPROF_RECORD_VALUE_TYPE:
 		return ((const struct iaprof_record_value_type *)record)->id ? NULL : "id is 0";
@@ -250,4 +257,27 @@ int record_check(const void *bytes, size_t available, struct error *error)
 				 record->size, types[record->type].minimum_size);
 	const char *wrong = check_contents(record);
 	return wrong ? error_set(error, EINVAL, "malformed record: %s: %s", types[record->type].name, wrong) : 0;
+}
+
+int record_check_batch(const struct iaprof_batch *batch, bool of_core, struct error *error)
+{
+	const char *next = batch->records;
+	size_t left = batch->size;
+	uint32_t count = 0;
+	if ((uintptr_t)next % 8)
+		return error_set(error, EINVAL, "malformed batch: not 8-byte aligned");
+	for (; left; count++) {
+		int result = record_check(next, left, error);
+		if (result)
+			return result;
+		const struct iaprof_record *record = (const void *)next;
+		if (!of_core && record_is_of_core(record->type))
+			return error_set(error, EINVAL, "malformed record: %s is for the core to send",
+					 record_type_name(record->type));
+		next += record->size;
+		left -= record->size;
+	}
+	if (count != batch->count)
+		return error_set(error, EINVAL, "malformed batch: it says %u records and has %u", batch->count, count);
+	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is a record well formed? Sizes, types and lengths inside it; not what its ids mean. */
+/* Validation of records: sizes, types and lengths, but not the meaning of ids. */
 #ifndef IAPROF_CORE_BUS_RECORD_CHECK_H
 #define IAPROF_CORE_BUS_RECORD_CHECK_H
 
@@ -9,15 +9,18 @@
 #include "base/error.h"
 
 /*
- * Checks the record at the start of available bytes (8-byte aligned). Returns 0, or -EINVAL with what is wrong. Types
- * that this version does not know pass when their header is right.
+ * Checks the record at the start of available bytes (8-byte aligned). Returns 0, or -EINVAL with error set. Unknown
+ * types pass if their header is valid.
  */
 int record_check(const void *bytes, size_t available, struct error *error);
 
-/* "SAMPLE" and so on, for messages and text output; "type 99" is not made here: NULL for an unknown type. */
+/* Checks a whole batch. of_core: the core's own record types are allowed. Returns 0, or -EINVAL with error set. */
+int record_check_batch(const struct iaprof_batch *batch, bool of_core, struct error *error);
+
+/* Returns the name of a type, such as "SAMPLE", for messages and text output; NULL for an unknown type. */
 const char *record_type_name(uint32_t type);
 
-/* Whether only the core, or a source that replays a run, may send this type. */
+/* Returns whether only the core, or a source that replays a run, may send this type. */
 bool record_is_of_core(uint32_t type);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
-#include "profile/value_table.h"
+#include "base/saturating.h"
 
 bool refused_may_be(const struct iaprof_record *record)
 {

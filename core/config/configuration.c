@@ -9,88 +9,68 @@
 #include <iaprof/profile.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
+#include "config/config_file.h"
 #include "config/instance_configuration.h"
 #include "config/layer.h"
 #include "config/option_table.h"
 #include "config/value.h"
 
-/* Longer than anybody waits; short enough to be added to any time. */
+/* Upper limit of durations, so that adding one to a time does not overflow. */
 #define YEAR 31536000000000000ULL
 #define MILLISECOND 1000000ULL
 #define FINISH_WITHIN_DEFAULT (2000 * MILLISECOND)
 
-/* The largest process id that Linux gives: PID_MAX_LIMIT in include/linux/threads.h. */
+/* PID_MAX_LIMIT in include/linux/threads.h of Linux. */
 #define PID_MAX 4194304
 
-/* The options of the run itself; [iaprof] and the command line have the same names and the same checks. */
-struct run_values {
-	uint64_t duration;
-	uint64_t interval;
-	uint64_t hold;
-	uint64_t finish_within;
-	uint64_t scope; /* index of scopes */
-	uint64_t verbose;
-	char *pid;
-	char *output;
-	char *record;
-	char *replay;
-	char *before;
-	char *after;
-	uint64_t normalize; /* enum iaprof_normalization */
-	char *eu_stall_subsample;
-	bool quiet;
-};
-
 static const char *const scopes[] = { "system", "command", NULL };
+static const char *const children_choices[] = { "yes", "no", NULL };
 static const char *const normalizations[] = { "none", "total", "duration", NULL };
 
-#define RUN_OPTION(member, option_type, ...)                                                                           \
+/*
+ * The options of the run itself; [iaprof] and the command line have the same names and the same checks. They are stored
+ * in struct configuration.
+ */
+#define RUN_OPTION(option_name, member, option_type, ...)                                                              \
 	{                                                                                                              \
-		.name = #member, .type = (option_type), .offset = offsetof(struct run_values, member), __VA_ARGS__     \
+		.name = (option_name), .type = (option_type), .offset = offsetof(struct configuration, member),        \
+		__VA_ARGS__                                                                                            \
 	}
 
 static const struct iaprof_option run_options[] = {
-	RUN_OPTION(duration, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR),
-	/* A plain number is in ms, as in --interval=MS of Intel's AI flame graph profiler, which has this name too. */
-	RUN_OPTION(interval, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR, .unit = "ms"),
-	/* Device code of the last 30 s can be looked up (profile/device_code.c). */
-	RUN_OPTION(hold, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = 20 * 1000 * MILLISECOND),
-	{ .name = "finish-within",
-	  .type = IAPROF_OPTION_DURATION,
-	  .offset = offsetof(struct run_values, finish_within),
-	  .minimum = 100 * MILLISECOND,
-	  .maximum = 3600 * 1000 * MILLISECOND },
-	RUN_OPTION(scope, IAPROF_OPTION_CHOICE, .choices = scopes),
-	RUN_OPTION(pid, IAPROF_OPTION_STRING),
-	RUN_OPTION(output, IAPROF_OPTION_STRING),
-	RUN_OPTION(record, IAPROF_OPTION_STRING),
-	RUN_OPTION(replay, IAPROF_OPTION_STRING),
-	RUN_OPTION(before, IAPROF_OPTION_STRING), /* --diff is both of these */
-	RUN_OPTION(after, IAPROF_OPTION_STRING),
-	RUN_OPTION(normalize, IAPROF_OPTION_CHOICE, .choices = normalizations),
-	RUN_OPTION(verbose, IAPROF_OPTION_UINT, .maximum = 2),
-	RUN_OPTION(quiet, IAPROF_OPTION_BOOL),
-	{ .name = "eu-stall-subsample",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct run_values, eu_stall_subsample) },
+	RUN_OPTION("duration", duration, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR),
+	/* A plain number is in ms, for compatibility with the earlier profiler of this name. */
+	RUN_OPTION("interval", interval, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR, .unit = "ms"),
+	/* Must be less than the 30 s for which device code can be looked up (correlator/device_code.c). */
+	RUN_OPTION("hold", hold, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = 20 * 1000 * MILLISECOND),
+	RUN_OPTION("finish-within", finish_within, IAPROF_OPTION_DURATION, .minimum = 100 * MILLISECOND,
+		   .maximum = 3600 * 1000 * MILLISECOND),
+	RUN_OPTION("scope", values.scope, IAPROF_OPTION_CHOICE, .choices = scopes),
+	RUN_OPTION("pid", values.pids, IAPROF_OPTION_STRING),
+	RUN_OPTION("children", values.children, IAPROF_OPTION_CHOICE, .choices = children_choices),
+	RUN_OPTION("cgroup", cgroup, IAPROF_OPTION_STRING),
+	RUN_OPTION("container", container, IAPROF_OPTION_STRING),
+	RUN_OPTION("debuginfod", debuginfod, IAPROF_OPTION_STRING),
+	RUN_OPTION("output", output, IAPROF_OPTION_STRING),
+	RUN_OPTION("record", record_path, IAPROF_OPTION_STRING),
+	RUN_OPTION("replay", replay_path, IAPROF_OPTION_STRING),
+	RUN_OPTION("before", before_path, IAPROF_OPTION_STRING), /* --diff is both of these */
+	RUN_OPTION("after", after_path, IAPROF_OPTION_STRING),
+	RUN_OPTION("normalize", normalization, IAPROF_OPTION_CHOICE, .choices = normalizations),
+	RUN_OPTION("verbose", values.verbose, IAPROF_OPTION_UINT, .maximum = 2),
+	RUN_OPTION("quiet", values.quiet, IAPROF_OPTION_BOOL),
+	RUN_OPTION("plugin-path", values.plugin_path, IAPROF_OPTION_STRING),
 };
-
-/* Other names for an option of sources: the same profiler's, with the same meaning. */
-static const struct {
-	const char *name, *option;
-} source_options[] = { { "eu-stall-subsample", "subsample" } };
-#define SOURCE_OPTION_COUNT (sizeof source_options / sizeof *source_options)
 
 static const struct option_table run_table = { run_options, sizeof run_options / sizeof *run_options,
 					       sizeof *run_options };
 
-/* Options that say the same thing in two ways: both at once is a contradiction. */
-static const char *const exclusive_pairs[][2] = { { "scope", "pid" }, { "verbose", "quiet" } };
-
-static void run_values_release(struct run_values *values)
-{
-	option_table_release(&run_table, values);
-}
+/* Options that contradict each other. */
+static const char *const exclusive_pairs[][2] = {
+	{ "scope", "pid" },     { "scope", "cgroup" },     { "scope", "container" }, { "pid", "cgroup" },
+	{ "pid", "container" }, { "cgroup", "container" }, { "verbose", "quiet" },
+};
 
 void configuration_layer_release(struct configuration_layer *layer)
 {
@@ -103,13 +83,11 @@ void configuration_layer_release(struct configuration_layer *layer)
 void configuration_free(struct configuration *configuration)
 {
 	free(configuration->help_plugin);
+	free(configuration->new_plugin_kind);
+	free(configuration->new_plugin_name);
 	free(configuration->config_path);
-	free(configuration->output);
-	free(configuration->record_path);
+	option_table_release(&run_table, configuration);
 	instance_release(&configuration->record);
-	free(configuration->replay_path);
-	free(configuration->before_path);
-	free(configuration->after_path);
 	array_free(&configuration->pids);
 	for (size_t i = 0; i < configuration->source_settings.count; i++)
 		setting_release(&configuration->source_settings.items[i]);
@@ -120,7 +98,7 @@ void configuration_free(struct configuration *configuration)
 	*configuration = (struct configuration){ 0 };
 }
 
-/* "1,2,3", blanks around the numbers or not; each once, however often it is named. */
+/* Reads "1,2,3" with optional blanks; duplicates are dropped. */
 static int read_pids(struct configuration *configuration, const char *text, struct error *error)
 {
 	char *copy CLEANUP_FREE = strdup(text);
@@ -134,7 +112,7 @@ static int read_pids(struct configuration *configuration, const char *text, stru
 		for (size_t length = strlen(item); length > 0 && strchr(" \t", item[length - 1]); length--)
 			item[length - 1] = '\0';
 		if (value_parse_uint(item, &pid) < 0 || pid == 0 || pid > PID_MAX)
-			return error_set(error, EINVAL, "pid: '%s' is no process id (1 to %d)",
+			return error_set(error, EINVAL, "pid: '%s' is not a process ID (1 to %d)",
 					 value_excerpt(item).text, PID_MAX);
 		bool known = false;
 		for (size_t i = 0; i < configuration->pids.count; i++)
@@ -145,34 +123,57 @@ static int read_pids(struct configuration *configuration, const char *text, stru
 	return 0;
 }
 
-static bool is_source_option(const char *name)
+static bool is_own(const char *key)
 {
-	for (size_t i = 0; i < SOURCE_OPTION_COUNT; i++)
-		if (strcmp(source_options[i].name, name) == 0)
+	struct iaprof_option option;
+	return option_table_find(&run_table, key, &option);
+}
+
+/* Returns whether a key is an option of a source. */
+static bool is_alias(const struct option_aliases *aliases, const char *key)
+{
+	const char *const *names = is_own(key) || !aliases ? NULL : aliases->list(aliases->context);
+	for (; names && *names; names++)
+		if (strcmp(*names, key) == 0)
 			return true;
 	return false;
 }
 
-/* Each setting by itself: also the one that another overrides has to be right. */
-static int check_settings(const struct instance_configuration *run, struct error *error)
+/* Checks the URL of a server, which is passed to another program. */
+static int check_url(const char *url, struct error *error)
 {
-	CLEANUP(run_values_release) struct run_values values = { 0 };
+	bool is_http = strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
+	for (const char *byte = url; *byte; byte++)
+		is_http = is_http && *byte > ' ' && *byte < 0x7f;
+	return is_http ? 0
+		       : error_set(error, EINVAL, "debuginfod: '%s' is not a URL such as https://debuginfod.debian.net",
+				   value_excerpt(url).text);
+}
+
+/* Checks each setting, including those that another one overrides. */
+static int check_settings(const struct instance_configuration *run, const struct option_aliases *aliases,
+			  struct error *error)
+{
 	CLEANUP(configuration_free) struct configuration scratch = { 0 };
 
 	for (size_t i = 0; i < run->settings.count; i++) {
 		const struct setting *setting = &run->settings.items[i];
-		int result = option_table_set(&run_table, &values, setting->key, setting->value, error);
+		if (is_alias(aliases, setting->key))
+			continue; /* checked with the source's option table */
+		int result = option_table_set(&run_table, &scratch, setting->key, setting->value, error);
 		if (result == 0 && strcmp(setting->key, "pid") == 0)
 			result = read_pids(&scratch, setting->value, error);
-		else if (result == 0 && !*setting->value && !is_source_option(setting->key))
-			result = error_set(error, EINVAL, "%s: the name of a file is missing", setting->key);
+		else if (result == 0 && strcmp(setting->key, "debuginfod") == 0)
+			result = check_url(setting->value, error);
+		else if (result == 0 && !*setting->value)
+			result = error_set(error, EINVAL, "%s: missing file name", setting->key);
 		if (result < 0)
 			return error_wrap(error, "%s", setting->origin);
 	}
 	return 0;
 }
 
-/* The setting that counts: the command line's; else the file's, unless the command line says the opposite. */
+/* Returns the effective setting: the command line's, or the file's unless the command line contradicts it. */
 static const struct setting *choose(const struct configuration_layer *file,
 				    const struct configuration_layer *command_line, const char *key)
 {
@@ -187,11 +188,11 @@ static const struct setting *choose(const struct configuration_layer *file,
 	return instance_find_setting(&file->run, key);
 }
 
-/* Two things that do not go together, each with the place it comes from. */
+/* Rejects two settings that contradict each other, with their origins. */
 static int refuse_both(const struct setting *one, const char *other, const char *other_origin, struct error *error)
 {
-	return error_set(error, EINVAL, "%s (%s) and %s (%s) exclude each other: leave one out", one->key, one->origin,
-			 other, other_origin);
+	return error_set(error, EINVAL, "%s (%s) and %s (%s) are mutually exclusive", one->key, one->origin, other,
+			 other_origin);
 }
 
 static int check_exclusive_pairs(const struct configuration_layer *file, const struct configuration_layer *command_line,
@@ -206,7 +207,7 @@ static int check_exclusive_pairs(const struct configuration_layer *file, const s
 	return 0;
 }
 
-/* A recording says itself what was profiled, and for how long. excluded: keys, ending with NULL. */
+/* Rejects settings that a recording determines. excluded: keys, terminated by NULL. */
 static int check_recorded(const struct configuration *configuration, const struct configuration_layer *file,
 			  const struct configuration_layer *command_line, const struct setting *recorded,
 			  const char *const *excluded, struct error *error)
@@ -219,14 +220,14 @@ static int check_recorded(const struct configuration *configuration, const struc
 	if (configuration->sources.count > 0)
 		return refuse_both(recorded, "source", configuration->sources.items[0].origin, error);
 	if (configuration->command)
-		return refuse_both(recorded, "a command to run", configuration->command[0], error);
+		return refuse_both(recorded, "a command", configuration->command[0], error);
 	return 0;
 }
 
 static int check_replay(const struct configuration *configuration, const struct configuration_layer *file,
 			const struct configuration_layer *command_line, struct error *error)
 {
-	static const char *const excluded[] = { "duration", "pid", "scope", NULL };
+	static const char *const excluded[] = { "duration", "pid", "scope", "cgroup", "container", "debuginfod", NULL };
 	const struct setting *replay = choose(file, command_line, "replay");
 
 	int result = replay ? check_recorded(configuration, file, command_line, replay, excluded, error) : 0;
@@ -237,24 +238,24 @@ static int check_replay(const struct configuration *configuration, const struct 
 	return 0;
 }
 
-/* A difference is of two recordings, each as a whole. */
+/* A difference requires two complete recordings. */
 static int check_difference(const struct configuration *configuration, const struct configuration_layer *file,
 			    const struct configuration_layer *command_line, struct error *error)
 {
-	static const char *const excluded[] = { "replay", "record", "duration", "interval", "pid", "scope", NULL };
+	static const char *const excluded[] = { "replay", "record", "duration",  "interval", "pid",
+						"scope",  "cgroup", "container", NULL };
 	const struct setting *before = choose(file, command_line, "before");
 	const struct setting *after = choose(file, command_line, "after");
 	const struct setting *normalize = choose(file, command_line, "normalize");
 
 	if (!before != !after)
-		return error_set(error, EINVAL, "%s (%s) without %s: a difference is of two files",
+		return error_set(error, EINVAL, "%s (%s) without %s: a difference requires two files",
 				 before ? before->key : after->key, before ? before->origin : after->origin,
 				 before ? "after" : "before");
 	if (before)
 		return check_recorded(configuration, file, command_line, before, excluded, error);
 	if (normalize)
-		return error_set(error, EINVAL, "normalize (%s) is for differences: add --diff BEFORE AFTER",
-				 normalize->origin);
+		return error_set(error, EINVAL, "normalize (%s) requires --diff BEFORE AFTER", normalize->origin);
 	return 0;
 }
 
@@ -267,8 +268,8 @@ static const struct setting *find_sink_output(const struct instance_list *sinks)
 }
 
 /*
- * -o names the file of the only sink. Its own output key on the command line overrides an output in the file; both in
- * one place is a contradiction. Before the sinks leave their layers.
+ * -o is the file of a single sink. The sink's own output key on the command line overrides -o in the file; both in one
+ * place are an error. Runs before the sinks are moved out of their layers.
  */
 static int settle_output(struct configuration *configuration, const struct configuration_layer *file,
 			 const struct configuration_layer *command_line, struct error *error)
@@ -292,21 +293,21 @@ static int check_sink_count(const struct configuration *configuration, const str
 	const struct setting *output = choose(file, command_line, "output");
 	if (!output || configuration->sinks.count <= 1)
 		return 0;
-	return error_set(error, EINVAL,
-			 "output (%s) names the file of one sink, but there are %zu: write output= for each of them",
+	return error_set(error, EINVAL, "output (%s) with %zu sinks (set output= for each sink instead)",
 			 output->origin, configuration->sinks.count);
 }
 
-static int add_source_settings(struct configuration *configuration, const struct configuration_layer *file,
-			       const struct configuration_layer *command_line, struct error *error)
+/* Adds the effective settings of one layer that are options of sources. */
+static int add_source_settings(struct configuration *configuration, const struct instance_configuration *run,
+			       const struct configuration_layer *file, const struct configuration_layer *command_line,
+			       struct error *error)
 {
-	for (size_t i = 0; i < SOURCE_OPTION_COUNT; i++) {
-		const struct setting *setting = choose(file, command_line, source_options[i].name);
-		if (!setting)
+	for (size_t i = 0; i < run->settings.count; i++) {
+		const struct setting *setting = &run->settings.items[i];
+		if (is_own(setting->key) || choose(file, command_line, setting->key) != setting)
 			continue;
-		struct setting own = { strdup(source_options[i].option), strdup(setting->value), NULL };
-		if (asprintf(&own.origin, "%s: %s", setting->origin, setting->key) < 0)
-			own.origin = NULL;
+		struct setting own = { strdup(setting->key), strdup(setting->value),
+				       format_new("%s: %s", setting->origin, setting->key) };
 		if (!own.key || !own.value || !own.origin || !array_push(&configuration->source_settings, own)) {
 			setting_release(&own);
 			return error_set(error, ENOMEM, "out of memory");
@@ -315,7 +316,7 @@ static int add_source_settings(struct configuration *configuration, const struct
 	return 0;
 }
 
-/* Where ",KEY=VALUE" begins behind the name of a file, which may have commas of its own; NULL: nowhere. */
+/* Finds ",KEY=VALUE" after a file name, which may itself contain commas. NULL: there is none. */
 static char *find_keys(char *text)
 {
 	for (char *comma = text; (comma = strchr(comma, ',')); comma++) {
@@ -326,7 +327,7 @@ static char *find_keys(char *text)
 	return NULL;
 }
 
-/* "FILE" or "FILE,KEY=VALUE,...": the keys are those of sink capture. */
+/* Reads "FILE" or "FILE,KEY=VALUE,...": the keys are those of sink capture. */
 static int read_record(struct configuration *configuration, const char *origin, struct error *error)
 {
 	char *text CLEANUP_FREE = NULL,
@@ -335,76 +336,75 @@ static int read_record(struct configuration *configuration, const char *origin, 
 		return 0;
 	*keys = '\0';
 	if (!*configuration->record_path)
-		return error_set(error, EINVAL, "%s: record: the name of a file is missing", origin);
-	if (asprintf(&text, "capture:%s", keys + 1) < 0)
+		return error_set(error, EINVAL, "%s: record: missing file name", origin);
+	text = format_new("capture:%s", keys + 1);
+	if (!text)
 		return error_set(error, ENOMEM, "out of memory");
 	int result = instance_read_argument(&configuration->record, text, "--record", error);
 	if (result == 0 && instance_find_setting(&configuration->record, "output"))
-		return error_set(error, EINVAL,
-				 "--record: output is set twice: the file comes first, as in FILE,KEY=VALUE");
+		return error_set(error, EINVAL, "--record: output is set twice (the file comes first: FILE,KEY=VALUE)");
 	return result;
 }
 
-/* The values that count, moved into the configuration. */
+/* Stores the effective values. */
 static int set_run_values(struct configuration *configuration, const struct configuration_layer *file,
 			  const struct configuration_layer *command_line, struct error *error)
 {
-	CLEANUP(run_values_release) struct run_values values = { 0 };
-
 	for (size_t i = 0; i < run_table.count; i++) {
 		const struct setting *setting = choose(file, command_line, run_options[i].name);
-		int result = setting ? option_table_set(&run_table, &values, setting->key, setting->value, error) : 0;
+		int result =
+			setting ? option_table_set(&run_table, configuration, setting->key, setting->value, error) : 0;
 		if (result < 0)
 			return result;
 	}
-	configuration->duration = values.duration;
-	configuration->interval = values.interval;
-	configuration->hold = values.hold;
-	configuration->finish_within = values.finish_within ? values.finish_within : FINISH_WITHIN_DEFAULT;
-	configuration->scope = values.scope == 0 ? IAPROF_SCOPE_SYSTEM : IAPROF_SCOPE_COMMAND;
-	configuration->verbosity = values.quiet ? -1 : (int)values.verbose;
-	configuration->output = STEAL_POINTER(values.output);
-	configuration->record_path = STEAL_POINTER(values.record);
-	configuration->replay_path = STEAL_POINTER(values.replay);
-	configuration->before_path = STEAL_POINTER(values.before);
-	configuration->after_path = STEAL_POINTER(values.after);
-	configuration->normalization = (int)values.normalize;
+	if (!configuration->finish_within)
+		configuration->finish_within = FINISH_WITHIN_DEFAULT;
+	configuration->scope = configuration->values.scope == 0 ? IAPROF_SCOPE_SYSTEM : IAPROF_SCOPE_COMMAND;
+	configuration->verbosity = configuration->values.quiet ? -1 : (int)configuration->values.verbose;
 	const struct setting *record = choose(file, command_line, "record");
 	int result = record ? read_record(configuration, record->origin, error) : 0;
-	if (result < 0)
+	configuration->without_children = configuration->values.children != 0;
+	if (configuration->cgroup || configuration->container)
+		configuration->scope = IAPROF_SCOPE_CGROUP;
+	const struct setting *children = choose(file, command_line, "children");
+	if (result == 0 && children && !configuration->values.pids && !instance_find_setting(&file->run, "pid"))
+		return error_set(error, EINVAL, "children (%s) requires --pid", children->origin);
+	if (result < 0 || !configuration->values.pids)
 		return result;
-	if (!values.pid)
-		return 0;
 	configuration->scope = IAPROF_SCOPE_PIDS;
-	return read_pids(configuration, values.pid, error);
+	return read_pids(configuration, configuration->values.pids, error);
+}
+
+/* Moves the instances of a layer into the configuration, where they override earlier ones. */
+static int add_instances(struct configuration *configuration, struct configuration_layer *layer, struct error *error)
+{
+	int result = instance_list_override(&configuration->sources, &layer->sources, error);
+	if (result == 0)
+		result = instance_list_override(&configuration->sinks, &layer->sinks, error);
+	return result == 0 ? instance_list_override(&configuration->decoders, &layer->decoders, error) : result;
 }
 
 int configuration_combine(struct configuration *configuration, struct configuration_layer *file,
-			  struct configuration_layer *command_line, struct error *error)
+			  struct configuration_layer *command_line, const struct option_aliases *aliases,
+			  struct error *error)
 {
-	int result = check_settings(&file->run, error);
+	int result = check_settings(&file->run, aliases, error);
 	if (result == 0)
-		result = check_settings(&command_line->run, error);
+		result = check_settings(&command_line->run, aliases, error);
 	if (result == 0)
 		result = check_exclusive_pairs(file, command_line, error);
 	if (result == 0)
 		result = set_run_values(configuration, file, command_line, error);
 	if (result == 0)
-		result = add_source_settings(configuration, file, command_line, error);
+		result = add_source_settings(configuration, &command_line->run, file, command_line, error);
+	if (result == 0)
+		result = add_source_settings(configuration, &file->run, file, command_line, error);
 	if (result == 0)
 		result = settle_output(configuration, file, command_line, error);
 	if (result == 0)
-		result = instance_list_override(&configuration->sources, &file->sources, error);
+		result = add_instances(configuration, file, error);
 	if (result == 0)
-		result = instance_list_override(&configuration->sources, &command_line->sources, error);
-	if (result == 0)
-		result = instance_list_override(&configuration->sinks, &file->sinks, error);
-	if (result == 0)
-		result = instance_list_override(&configuration->sinks, &command_line->sinks, error);
-	if (result == 0)
-		result = instance_list_override(&configuration->decoders, &file->decoders, error);
-	if (result == 0)
-		result = instance_list_override(&configuration->decoders, &command_line->decoders, error);
+		result = add_instances(configuration, command_line, error);
 	if (result == 0)
 		result = check_replay(configuration, file, command_line, error);
 	if (result == 0)
@@ -412,21 +412,40 @@ int configuration_combine(struct configuration *configuration, struct configurat
 	if (result == 0)
 		result = check_sink_count(configuration, file, command_line, error);
 	if (result == 0 && configuration->scope == IAPROF_SCOPE_COMMAND && !configuration->command)
-		return error_set(error, EINVAL, "scope is 'command', but there is no command to run: add one");
+		return error_set(error, EINVAL, "scope 'command' requires a command");
 	return result;
 }
 
-int configuration_read(struct configuration *configuration, int argc, char **argv, struct error *error)
+static int find_file(struct configuration *configuration, struct error *error)
+{
+	char *path = config_file_find(configuration->config_path);
+
+	if (!path)
+		return error_set(error, ENOMEM, "out of memory");
+	configuration->config_was_found = config_file_is_name(configuration->config_path);
+	free(configuration->config_path);
+	configuration->config_path = path;
+	return 0;
+}
+
+int configuration_read(struct configuration *configuration, int argc, char **argv, const struct option_aliases *aliases,
+		       struct error *error)
 {
 	CLEANUP(configuration_layer_release) struct configuration_layer file = { 0 };
 	CLEANUP(configuration_layer_release) struct configuration_layer command_line = { 0 };
 
-	int result = command_line_read(configuration, &command_line, argc, argv, error);
+	int result = command_line_read(configuration, &command_line, argc, argv, aliases, error);
 	if (result == 0 && configuration->action != ACTION_RUN && configuration->action != ACTION_CHECK)
 		return 0;
 	if (result == 0 && configuration->config_path)
+		result = find_file(configuration, error);
+	if (result == 0 && configuration->config_path)
 		result = ini_file_read(&file, configuration->config_path, error);
+	const struct setting *folders = result == 0 ? choose(&file, &command_line, "plugin-path") : NULL;
+	/* Those of the command line are added while it is read, for aliases that follow. */
+	if (folders == instance_find_setting(&file.run, "plugin-path") && folders)
+		result = plugin_folders_add(aliases, folders->value, folders->origin, error);
 	if (result == 0)
-		result = configuration_combine(configuration, &file, &command_line, error);
+		result = configuration_combine(configuration, &file, &command_line, aliases, error);
 	return result;
 }

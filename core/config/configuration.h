@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the user asked for: the command line and the INI file, read and checked for form. It knows no plugin: the keys
- * of a source or sink are kept as text, with the place they come from, until its option table is known.
+ * The user's configuration: the command line and the INI file, parsed and checked for syntax. Independent of plugins:
+ * the keys of a source or sink are kept as text, with their origin, until its option table is known.
  */
 #ifndef IAPROF_CORE_CONFIG_CONFIGURATION_H
 #define IAPROF_CORE_CONFIG_CONFIGURATION_H
@@ -33,45 +33,68 @@ struct instance_list {
 
 enum configuration_action {
 	ACTION_RUN,
-	ACTION_CHECK, /* --check: validate, probe, say what is missing; run nothing */
-	ACTION_LIST,  /* --list: the plugins */
-	ACTION_HELP,  /* --help [PLUGIN] */
+	ACTION_CHECK,      /* --check: validate, probe, report what is missing; no run */
+	ACTION_LIST,       /* --list: list plugins */
+	ACTION_HELP,       /* --help [PLUGIN] */
+	ACTION_NEW_PLUGIN, /* --new-plugin KIND NAME */
 	ACTION_VERSION
 };
 
 struct configuration {
 	enum configuration_action action;
-	char *help_plugin;      /* --help PLUGIN; NULL: iaprof itself */
-	char *config_path;      /* -c; NULL none */
-	uint64_t duration;      /* ns, 0: until the command ends or Ctrl-C */
-	uint64_t interval;      /* ns, 0: one profile at the end */
-	uint64_t hold;          /* ns, 0: as the correlator likes it */
-	uint64_t finish_within; /* ns that a run may take after its last sample */
-	int scope;              /* enum iaprof_scope */
-	ARRAY(uint32_t) pids;   /* -p */
+	char *help_plugin;                       /* --help PLUGIN; NULL: iaprof itself */
+	char *new_plugin_kind, *new_plugin_name; /* --new-plugin KIND NAME; else NULL */
+	char *config_path;                       /* of -c; NULL if none */
+	bool config_was_found;                   /* -c has a name without a folder, which was looked up */
+	uint64_t duration;                       /* ns, 0: until the command ends or Ctrl-C */
+	uint64_t interval;                       /* ns, 0: one profile at the end */
+	uint64_t hold;                           /* ns, 0: the correlator's default */
+	uint64_t finish_within;                  /* longest time from the last sample to the end of the run, ns */
+	int scope;                               /* enum iaprof_scope */
+	ARRAY(uint32_t) pids;                    /* -p */
+	bool without_children;                   /* --children no */
+	char *cgroup;                            /* --cgroup PATH; NULL if none */
+	char *container;                         /* --container ID; NULL if none */
+	char *debuginfod;                        /* --debuginfod URL; NULL if none */
 	char *output;      /* -o: the file of the only sink, before its own output key; NULL not given; "-" stdout */
-	char *record_path; /* --record FILE; NULL none */
+	char *record_path; /* --record FILE; NULL if none */
 	struct instance_configuration record; /* --record FILE,KEY=VALUE...: the sink; plugin is NULL without keys */
-	char *replay_path;                    /* --replay FILE; NULL none */
-	char *before_path;                    /* --diff BEFORE AFTER; NULL none */
+	char *replay_path;                    /* --replay FILE; NULL if none */
+	char *before_path;                    /* --diff BEFORE AFTER; NULL if none */
 	char *after_path;                     /* not NULL when before_path is not */
-	int normalization;                    /* enum iaprof_normalization, of before_path */
-	int verbosity;                        /* -1 with -q, 1 with -v, 2 with -vv, else 0 */
-	/* Values for the options with these names of all sources that have one, whatever an instance says. */
+	uint64_t normalization;               /* enum iaprof_normalization, of before_path */
+	int verbosity;                        /* -1 with -q, 1 with -v, 2 with -vv, otherwise 0 */
+	/* Values for options with these aliases, in all sources that have them; override the settings of instances. */
 	ARRAY(struct setting) source_settings;
 	struct instance_list sources;
 	struct instance_list sinks;
-	struct instance_list decoders; /* only those that have to be said something */
-	char **command;                /* NULL-terminated, NULL when there is none; points into argv */
+	struct instance_list decoders; /* only those with settings */
+	char **command;                /* NULL-terminated, NULL if there is none; points into argv */
+	/* As the user wrote them; scope, verbosity and pids have their meaning. */
+	struct {
+		uint64_t scope, children, verbose;
+		bool quiet;
+		char *pids, *plugin_path;
+	} values;
+};
+
+/* Aliases of plugins' options on iaprof's command line, loaded on demand, and the folders of these plugins. */
+struct option_aliases {
+	/* Returns the names, NULL-terminated and valid for the lifetime of the context; NULL: out of memory. */
+	const char *const *(*list)(void *context);
+	/* Adds folders of plugins, separated by colons; NULL: --plugin-path is only stored. */
+	int (*add_folders)(void *context, const char *folders, struct error *error);
+	void *context;
 };
 
 /*
- * Reads the command line and the INI file that it names. configuration is zeroed by the caller and freed by it in any
- * case. Returns 0, or -EINVAL (or -ENOMEM) with error set: one line that names option or file:line, what is wrong, and
- * the nearest known name where there is one. An INI's sections come first, then the command line's instances: one with
- * the same plugin and id overrides the file's keys, another one is added.
+ * Reads the command line and the INI file that it names. The caller zeroes configuration and frees it in any case.
+ * Returns 0, or -EINVAL or -ENOMEM with error set: one line with the option or file:line, the problem, and the nearest
+ * known name if there is one. Sections of the INI file come first, then the instances of the command line: an instance
+ * with the same plugin and id overrides the file's keys, any other is added.
  */
-int configuration_read(struct configuration *configuration, int argc, char **argv, struct error *error);
+int configuration_read(struct configuration *configuration, int argc, char **argv, const struct option_aliases *aliases,
+		       struct error *error);
 void configuration_free(struct configuration *configuration);
 
 #endif

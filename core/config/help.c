@@ -9,90 +9,114 @@
 
 static const char usage[] = "Usage: iaprof [OPTION...] [--] [COMMAND [ARGUMENT...]]\n"
 			    "\n"
-			    "Profiles this machine until COMMAND ends, TIME is over, or Ctrl-C: which code\n"
-			    "uses the CPUs, which code on a device waits for what, and which CPU code asked\n"
-			    "for it. Needs root, or the capabilities that --check names.\n"
+			    "Profiles CPUs, GPUs and NPUs until COMMAND exits, TIME elapses, or Ctrl-C. GPU\n"
+			    "stalls are attributed to source lines and to the CPU code that launched the\n"
+			    "kernel. Requires root, or the capabilities listed by --check.\n"
 			    "\n"
-			    "What is profiled:\n"
-			    "  -p, --pid PID[,PID...]      only these processes; may be given several times\n"
-			    "      --scope system|command  the whole machine (the default), or only COMMAND\n"
-			    "                              and what it starts\n"
-			    "  -d, --duration TIME         ends after this time\n"
+			    "Target:\n"
+			    "  -p, --pid PID[,PID...]      Profile only these processes and their\n"
+			    "                              descendants, until all have exited. May be\n"
+			    "                              repeated\n"
+			    "      --children yes|no       Include the descendants (default yes)\n"
+			    "      --cgroup PATH           Profile only the processes in a cgroup and in\n"
+			    "                              those below it\n"
+			    "      --container ID          Profile only a container of Docker, Podman,\n"
+			    "                              containerd or systemd-nspawn, by id or name, or\n"
+			    "                              a unique prefix of it\n"
+			    "      --scope system|command  Profile the whole system (default), or only\n"
+			    "                              COMMAND and its descendants\n"
+			    "  -d, --duration TIME         Stop after TIME (1ms-8760h)\n"
 			    "  -s, --source NAME[:KEY=VALUE[,KEY=VALUE]...]\n"
-			    "                              collects with this source; may be given several\n"
-			    "                              times. Default: every source that can run here\n"
-			    "      --hold TIME             how long samples of a device wait for their\n"
-			    "                              code and launches; default: 2s\n"
-			    "      --finish-within TIME    longest time from the last sample to the end of\n"
-			    "                              the run (100ms-1h, default 2s)\n"
-			    "      --eu-stall-subsample N  takes one of N EU stall samples: subsample=N of\n"
-			    "                              each source that has it. Default: all of them\n"
-			    "\n"
-			    "What is written:\n"
-			    "  -k, --sink NAME[:KEY=VALUE[,KEY=VALUE]...]\n"
-			    "                              writes with this sink; may be given several times.\n"
-			    "                              Default: folded stacks; of a replay, and for a\n"
-			    "                              FILE that ends in .html, a page for the browser\n"
-			    "  -o, --output FILE           the file of the only sink; - is standard output\n"
-			    "  -i, --interval TIME         one profile for each interval, for sinks that can;\n"
-			    "                              default: one of the whole run\n"
-			    "\n"
-			    "Captures:\n"
-			    "      --record FILE[,KEY=VALUE]...\n"
-			    "                              keeps every record of the run in FILE; the keys\n"
-			    "                              are those of sink capture, such as sources=yes\n"
-			    "      --replay FILE           takes what a capture or other tools' text has\n"
-			    "      --diff BEFORE AFTER     what became more and less between two such files\n"
-			    "      --normalize none|total|duration\n"
-			    "                              scales BEFORE to the total, or the duration, of\n"
-			    "                              AFTER; default: none\n"
-			    "\n"
-			    "Configuration:\n"
-			    "      --decoder NAME:KEY=VALUE[,KEY=VALUE]...\n"
-			    "                              sets keys of a decoder of device instructions;\n"
-			    "                              each is used by itself for the code it is for\n"
-			    "  -c, --config FILE           reads an INI file; options override what it says\n"
-			    "      --check                 says what is wrong or missing, and runs nothing\n"
-			    "\n"
-			    "Messages:\n"
-			    "      --list                  lists the plugins\n"
-			    "  -h, --help [PLUGIN]         shows this, or a plugin and its keys\n"
-			    "      --version               shows the version\n"
-			    "  -v, --verbose               says more; -vv says all\n"
-			    "  -q, --quiet                 says nothing but errors\n"
-			    "\n"
-			    "A TIME is a number with ns, us, ms, s, m or h, such as 500ms; without one it is\n"
-			    "in seconds, that of --interval in milliseconds. A comma in a VALUE is written\n"
-			    "\\, and NAME.ID is a second instance of plugin NAME.\n"
-			    "\n"
-			    "Examples:\n"
-			    "  iaprof sleep 30 > profile.folded       the whole machine for 30 seconds\n"
-			    "  iaprof --scope command -- make -j8     only make and what it starts\n"
-			    "  iaprof -d 10s -s cpu-stack:frequency=999 -k csv:rows=events\n"
-			    "  iaprof --help cpu-stack                the keys of a plugin\n"
-			    "\n"
-			    "Exit status: 0 a complete profile, 1 something failed while it ran, 2 wrong\n"
-			    "usage or configuration, 3 nothing to profile here.\n";
+			    "                              Collect with this source. May be repeated.\n"
+			    "                              Default: every source that can run here\n"
+			    "      --hold TIME             Longest time that device samples wait for their\n"
+			    "                              code and launch (1ms-20s, default 2s)\n"
+			    "      --finish-within TIME    Longest time from the last sample to the end of\n"
+			    "                              the run (100ms-1h, default 2s)\n";
 
-/* Every sink that writes a file has this key; the core opens the file, so the plugin's table does not name it. */
+static const char usage_of_outputs[] =
+	"\n"
+	"Output:\n"
+	"  -k, --sink NAME[:KEY=VALUE[,KEY=VALUE]...]\n"
+	"                              Write with this sink. May be repeated. Default:\n"
+	"                              folded stacks; an HTML page for *.html files, and\n"
+	"                              for --replay on a terminal\n"
+	"  -o, --output FILE           Output file, for runs with one sink (- is standard\n"
+	"                              output)\n"
+	"  -i, --interval TIME         Write one profile per interval, with sinks that\n"
+	"                              support it (1ms-8760h). Default: the whole run\n"
+	"\n"
+	"Captures:\n"
+	"      --record FILE[,KEY=VALUE]...\n"
+	"                              Raw capture of the run, for --replay. Keys are\n"
+	"                              those of sink capture, such as sources=yes\n"
+	"      --replay FILE           Read a capture, folded stacks or output of perf\n"
+	"                              script instead of profiling this machine (- is\n"
+	"                              standard input)\n"
+	"      --diff BEFORE AFTER     What got slower and what got faster between two\n"
+	"                              files that --replay can read\n"
+	"      --normalize none|total|duration\n"
+	"                              Scale BEFORE to the total or duration of AFTER\n"
+	"                              (default none)\n"
+	"\n"
+	"Configuration:\n"
+	"      --decoder NAME:KEY=VALUE[,KEY=VALUE]...\n"
+	"                              Set keys of a device instruction decoder. Decoders\n"
+	"                              are selected automatically\n"
+	"      --debuginfod URL        Fetch debug files of CPU code from this server,\n"
+	"                              which learns the build ids. Default: never\n"
+	"  -c, --config FILE           Read an INI file. Command-line options override it\n"
+	"      --plugin-path DIR       Search DIR for plugins before the installed ones.\n"
+	"                              May be repeated. -s ./iaprof-NAME.so is one file\n"
+	"      --new-plugin source|sink|decoder NAME\n"
+	"                              Write the folder iaprof-NAME with a plugin to\n"
+	"                              start from, its build file and its test\n"
+	"      --check                 Report what is missing for a complete profile, and\n"
+	"                              exit\n"
+	"\n"
+	"Messages:\n"
+	"      --list                  List the plugins\n"
+	"  -h, --help [PLUGIN]         Show this help, or a plugin and its keys\n"
+	"      --version               Show the version\n"
+	"  -v, --verbose               Verbose messages; repeat for debug output\n"
+	"  -q, --quiet                 Print errors only\n"
+	"\n"
+	"TIME is a number with ns, us, ms, s, m or h, such as 500ms. Without a unit it is\n"
+	"in seconds, for --interval in milliseconds. Write a comma in VALUE as \\, and a\n"
+	"second instance of a plugin as NAME.ID.\n"
+	"\n"
+	"Examples:\n"
+	"  iaprof sleep 30 > profile.folded       Whole system, 30 seconds\n"
+	"  iaprof --scope command -- make -j8     Only make and its descendants\n"
+	"  iaprof -d 10s -s cpu-stack:frequency=999 -k csv:rows=events\n"
+	"  iaprof --help cpu-stack                Keys of a plugin\n"
+	"\n"
+	"Exit status: 0 complete profile, 1 failure during the run, 2 usage or\n"
+	"configuration error, 3 nothing to profile on this machine, 128+N stopped by a\n"
+	"second signal N (130 for Ctrl-C).\n";
+
+/* The key that every sink with a file has; the core opens the file. */
 static const struct iaprof_option output_option = {
 	.name = "output",
 	.type = IAPROF_OPTION_STRING,
 	.default_value = "-",
-	.help = "The file to write; - is standard output",
+	.help = "Output file; - is standard output",
 };
 static const struct option_table output_table = { &output_option, 1, sizeof output_option };
 
-void help_write(FILE *file)
+void help_write(const struct help_alias *aliases, size_t count, FILE *file)
 {
 	fputs(usage, file);
+	for (size_t i = 0; i < count; i++)
+		option_describe_alias(&aliases[i].option, aliases[i].plugin, file);
+	fputs(usage_of_outputs, file);
 }
 
 static void write_usage(const struct iaprof_plugin *plugin, const char *kind, FILE *file)
 {
 	fprintf(file,
 		"Usage: iaprof --%s %s[:KEY=VALUE[,KEY=VALUE]...]\n"
-		"   or, in a file for iaprof --config:\n"
+		"   or, in an INI file for --config:\n"
 		"       [%s:%s]\n"
 		"       KEY = VALUE\n",
 		kind, plugin->name, kind, plugin->name);
@@ -110,13 +134,14 @@ void help_write_plugin(const struct iaprof_plugin *plugin, FILE *file)
 	fprintf(file, "%s%s%s (%s): %s\n\n", plugin->name, plugin->version ? " " : "",
 		plugin->version ? plugin->version : "", kind, plugin->description);
 	if (plugin->kind == IAPROF_PLUGIN_DECODER)
-		fprintf(file, "Used by itself for device code of ELF machine %" PRIu32 ".\n\n", plugin->machine);
+		fprintf(file, "Selected automatically for device code of ELF machine %" PRIu32 ".\n\n",
+			plugin->machine);
 	for (size_t i = 0; plugin->companions && plugin->companions[i]; i++)
-		fprintf(file, "Brings in the source %s, unless it is there or told not to be.\n%s",
-			plugin->companions[i], plugin->companions[i + 1] ? "" : "\n");
+		fprintf(file, "Also runs source %s, unless disabled.\n%s", plugin->companions[i],
+			plugin->companions[i + 1] ? "" : "\n");
 	write_usage(plugin, kind, file);
 	if (table.count == 0 && !has_output) {
-		fputs("\nThere are no keys.\n", file);
+		fputs("\nNo keys.\n", file);
 		return;
 	}
 	fputs("\nKeys:\n", file);

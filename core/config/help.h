@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What iaprof --help and iaprof --help PLUGIN print, 80 columns wide. The completions read both. */
+/* Output of iaprof --help and iaprof --help PLUGIN, 80 columns wide. The shell completions parse both. */
 #ifndef IAPROF_CORE_CONFIG_HELP_H
 #define IAPROF_CORE_CONFIG_HELP_H
 
 #include <stdio.h>
 #include <iaprof/plugin.h>
 
-void help_write(FILE *file);
+/* An option of a source that is also an option of iaprof. */
+struct help_alias {
+	const char *plugin;
+	struct iaprof_option option;
+};
 
-/* plugin has passed the loader's checks, its option table included. */
+void help_write(const struct help_alias *aliases, size_t count, FILE *file);
+
+/* Requires that plugin has passed the loader's checks, including those of its option table. */
 void help_write_plugin(const struct iaprof_plugin *plugin, FILE *file);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads an INI file with inih. Lines reach inih one by one through a reader of our own, which counts them, takes the
- * section headings (inih cuts their names at 50 bytes and does not report a section without keys), and removes leading
- * blanks (to inih an indented line continues the one before, whatever it says).
+ * Reads an INI file with inih. A line reader counts lines, handles section headings (inih truncates names at 50 bytes
+ * and does not report empty sections), and removes indentation (inih treats indented lines as continuations).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +18,7 @@
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
-/* A path and a line number. */
+/* A path with a line number. */
 #define ORIGIN_SIZE (PATH_MAX + 16)
 
 struct ini_source {
@@ -52,7 +51,7 @@ static void describe_origin(const struct ini_source *source, char *text, size_t 
 	snprintf(text, size, "%s:%d", source->path, source->line);
 }
 
-/* "source:NAME", "sink:NAME" and "decoder:NAME": opens a section in the layer. */
+/* Opens a section "source:NAME", "sink:NAME" or "decoder:NAME" in the layer. */
 static void open_instance(struct ini_source *source, struct instance_list *list, const char *name)
 {
 	CLEANUP(instance_release) struct instance_configuration instance = { 0 };
@@ -66,7 +65,7 @@ static void open_instance(struct ini_source *source, struct instance_list *list,
 		source->section = &list->items[list->count - 1];
 }
 
-/* The text between the brackets. */
+/* Opens a section. heading: the text between the brackets. */
 static void open_section(struct ini_source *source, const char *heading)
 {
 	static const char *const kinds[] = { "iaprof", "source", "sink", "decoder", NULL };
@@ -76,7 +75,7 @@ static void open_section(struct ini_source *source, const char *heading)
 	if (!kind)
 		fail(source, "out of memory");
 	else if (strcmp(heading, "iaprof") == 0 && source->layer->run.origin)
-		fail(source, "[iaprof] is there twice, first in %s", source->layer->run.origin);
+		fail(source, "duplicate section [iaprof], first in %s", source->layer->run.origin);
 	else if (strcmp(heading, "iaprof") == 0) {
 		char origin[ORIGIN_SIZE];
 		describe_origin(source, origin, sizeof origin);
@@ -95,13 +94,13 @@ static void open_section(struct ini_source *source, const char *heading)
 		bool takes_name = nearest && strcmp(nearest, "iaprof") != 0;
 		fail(source, "unknown section [%s]%s%s%s%s%s", value_excerpt(heading).text,
 		     nearest ? ": did you mean ["
-			     : ": there are [iaprof], [source:NAME], [sink:NAME] and [decoder:NAME]",
+			     : " (sections are [iaprof], [source:NAME], [sink:NAME] and [decoder:NAME])",
 		     nearest ? nearest : "", takes_name ? (*colon ? "" : ":NAME") : "",
 		     takes_name ? value_excerpt(colon).text : "", nearest ? "]?" : "");
 	}
 }
 
-/* A line that begins with '['. */
+/* Reads a line that begins with '['. */
 static void read_heading(struct ini_source *source, const char *line, size_t length)
 {
 	const char *end = line + length;
@@ -111,9 +110,9 @@ static void read_heading(struct ini_source *source, const char *line, size_t len
 		rest++;
 
 	if (!close)
-		fail(source, "a section heading without ']'");
+		fail(source, "section heading without ']'");
 	else if (rest < end && *rest != ';' && *rest != '#')
-		fail(source, "there is more after the ']' of a section heading");
+		fail(source, "text after the ']' of a section heading");
 	else {
 		char *heading CLEANUP_FREE = strndup(line + 1, (size_t)(close - line - 1));
 		if (heading)
@@ -123,7 +122,10 @@ static void read_heading(struct ini_source *source, const char *line, size_t len
 	}
 }
 
-/* Cuts the next line off the text: no line end, no blanks before it. NULL at the end and when it is no text. */
+/*
+ * Returns the next line without its line end and leading blanks; NULL at the end of the file, or if the line contains
+ * control characters.
+ */
 static const char *take_line(struct ini_source *source, size_t *length)
 {
 	if (source->next == source->end)
@@ -137,7 +139,7 @@ static const char *take_line(struct ini_source *source, size_t *length)
 		end--;
 	for (const char *byte = line; byte < end; byte++) {
 		if (((unsigned char)*byte < 0x20 && *byte != '\t') || *byte == 0x7f) {
-			fail(source, "byte 0x%02x is not text: this is no INI file", (unsigned char)*byte);
+			fail(source, "byte 0x%02x is not text: not an INI file", (unsigned char)*byte);
 			return NULL;
 		}
 	}
@@ -147,7 +149,7 @@ static const char *take_line(struct ini_source *source, size_t *length)
 	return line;
 }
 
-/* As fgets(), for inih. */
+/* Returns the next line for inih, as fgets(). */
 static char *read_line(char *buffer, int size, void *context)
 {
 	struct ini_source *source = context;
@@ -156,13 +158,13 @@ static char *read_line(char *buffer, int size, void *context)
 
 	if (!line || size < 2)
 		return NULL;
-	/* inih sees an empty line for what is not its business, so that its count of lines stays ours. */
+	/* For comments and headings, inih receives an empty line, so that its line numbers are right. */
 	buffer[0] = '\n';
 	buffer[1] = '\0';
 	if (length > 0 && *line == '[')
 		read_heading(source, line, length);
 	else if (length > 0 && *line != ';' && *line != '#') {
-		/* inih would take the rest of a longer line for another line. */
+		/* inih would treat the rest of a longer line as another line. */
 		if (length > (size_t)size - 3)
 			fail(source, "the line is longer than %d bytes", size - 3);
 		else
@@ -183,8 +185,7 @@ static int take_setting(void *context, const char *section, const char *key, con
 	if (!value || !*key)
 		fail(source, "expected key = value");
 	else if (!source->section)
-		fail(source,
-		     "'%s' is in no section: write [iaprof], [source:NAME], [sink:NAME] or [decoder:NAME] above it",
+		fail(source, "'%s' is outside of a section ([iaprof], [source:NAME], [sink:NAME] or [decoder:NAME])",
 		     value_excerpt(key).text);
 	else if (instance_add_setting(source->section, key, value, origin, source->error) < 0)
 		source->failed_line = source->line;
@@ -201,7 +202,7 @@ int ini_text_read(struct configuration_layer *layer, const char *path, const cha
 	int line = ini_parse_stream(read_line, &source, take_setting, &source);
 	if (line < 0)
 		return error_set(error, ENOMEM, "%s: out of memory", path);
-	/* inih goes on after a line that it does not understand; the first fault is the one to show. */
+	/* inih continues after a syntax error; the first error is reported. */
 	if (line > 0 && (source.failed_line == 0 || line < source.failed_line)) {
 		error_set(error, EINVAL, "expected key = value, or [section]");
 		source.failed_line = line;
@@ -229,7 +230,7 @@ static ssize_t read_all(int descriptor, char *text, size_t capacity)
 int ini_file_read(struct configuration_layer *layer, const char *path, struct error *error)
 {
 	struct stat status;
-	/* Not blocking, so that a FIFO without a writer is refused instead of waited for. */
+	/* Does not block, so that a FIFO without a writer is rejected. */
 	int descriptor CLEANUP_CLOSE = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (descriptor < 0 || fstat(descriptor, &status) < 0)

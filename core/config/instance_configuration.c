@@ -13,7 +13,7 @@
 #define ID_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ_" NAME_LETTERS
 #define NAME_LENGTH_MAX 63
 
-/* More than any run needs. Each new one is compared with all others: a file of nothing else must not take minutes. */
+/* Limits that no run needs to exceed. Each new entry is compared with all others, which must not take minutes. */
 #define SETTING_COUNT_MAX 256
 #define INSTANCE_COUNT_MAX 1000
 
@@ -27,7 +27,7 @@ static bool consists_of(const char *text, size_t length, const char *letters)
 	return length > 0 && length <= NAME_LENGTH_MAX && strspn(text, letters) >= length;
 }
 
-/* Where the name ends: at the end of the text or at the '.' before an ID. */
+/* Returns the end of the name: the end of the text, or the '.' before an ID. */
 static const char *find_name_end(const char *text)
 {
 	const char *file = strrchr(text, '/');
@@ -44,10 +44,10 @@ int instance_set_name(struct instance_configuration *instance, const char *name,
 	size_t length = (size_t)(end - name);
 
 	if (!strchr(name, '/') && !consists_of(name, length, NAME_LETTERS))
-		return error_set(error, EINVAL, "'%s' is no plugin name: lower-case letters, digits and '-'",
+		return error_set(error, EINVAL, "'%s' is not a plugin name (lower-case letters, digits and '-')",
 				 value_excerpt(name).text);
 	if (*end && !consists_of(end + 1, strlen(end + 1), ID_LETTERS))
-		return error_set(error, EINVAL, "'%s': what follows the '.' is letters, digits, '-' and '_'",
+		return error_set(error, EINVAL, "'%s': an instance ID has letters, digits, '-' and '_'",
 				 value_excerpt(name).text);
 	instance->plugin = strndup(name, length);
 	instance->origin = strdup(origin);
@@ -93,7 +93,7 @@ static bool is_escape(const char *text)
 	return text[0] == '\\' && (text[1] == ',' || text[1] == ':' || text[1] == '\\');
 }
 
-/* Takes the text up to the first stop character that stands for itself, escapes undone; *text moves to that place. */
+/* Returns a copy of the text up to the first unescaped stop character, without escapes, and moves *text there. */
 static char *take_part(const char **text, char stop)
 {
 	char *part = malloc(strlen(*text) + 1);
@@ -108,14 +108,14 @@ static char *take_part(const char **text, char stop)
 	return part;
 }
 
-/* "key=value" */
+/* Adds a setting "key=value". */
 static int add_argument_setting(struct instance_configuration *instance, char *text, struct error *error)
 {
 	char *equals = strchr(text, '=');
 	if (!*text)
-		return error_set(error, EINVAL, "a key=value is missing after ':' or ','");
+		return error_set(error, EINVAL, "missing key=value after ':' or ','");
 	if (!equals)
-		return error_set(error, EINVAL, "'%s' has no value: write %s=VALUE", value_excerpt(text).text,
+		return error_set(error, EINVAL, "'%s' has no value (use %s=VALUE)", value_excerpt(text).text,
 				 value_excerpt(text).text);
 	if (equals == text)
 		return error_set(error, EINVAL, "'%s' has no key", value_excerpt(text).text);
@@ -150,8 +150,9 @@ void instance_release(struct instance_configuration *instance)
 	*instance = (struct instance_configuration){ 0 };
 }
 
-struct instance_configuration *instance_list_find(const struct instance_list *list,
-						  const struct instance_configuration *wanted)
+/* Returns the instance of the list with the same plugin and id, or NULL. */
+static struct instance_configuration *instance_list_find(const struct instance_list *list,
+							 const struct instance_configuration *wanted)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		struct instance_configuration *instance = &list->items[i];
@@ -169,7 +170,7 @@ int instance_list_add(struct instance_list *list, struct instance_configuration 
 	if (list->count >= INSTANCE_COUNT_MAX)
 		return error_set(error, EINVAL, "more than %d sources or sinks", INSTANCE_COUNT_MAX);
 	if (earlier)
-		return error_set(error, EINVAL, "%s%s%s is there twice, first in %s: write %s.ID for a second instance",
+		return error_set(error, EINVAL, "duplicate %s%s%s, first in %s (use %s.ID for a second instance)",
 				 instance->plugin, instance->id ? "." : "", instance->id ? instance->id : "",
 				 earlier->origin, instance->plugin);
 	if (!array_push(list, *instance))

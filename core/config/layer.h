@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one place asks for, before it is checked: the command line is one layer, the INI file is another. */
+/* Unchecked settings from one origin: the command line is one layer, the INI file another. */
 #ifndef IAPROF_CORE_CONFIG_LAYER_H
 #define IAPROF_CORE_CONFIG_LAYER_H
 
@@ -8,7 +8,7 @@
 
 /* Initialise with {0}. */
 struct configuration_layer {
-	struct instance_configuration run; /* [iaprof], or options of the same names; it has settings only */
+	struct instance_configuration run; /* [iaprof], or options of the same names; only its settings are used */
 	struct instance_list sources;
 	struct instance_list sinks;
 	struct instance_list decoders;
@@ -16,23 +16,30 @@ struct configuration_layer {
 
 void configuration_layer_release(struct configuration_layer *layer);
 
-/* The command line but what the plugins' options are. Also sets action, help_plugin, config_path and command. */
+/*
+ * Reads the command line, except the meaning of plugin options. Also sets action, help_plugin, config_path and command.
+ */
 int command_line_read(struct configuration *configuration, struct configuration_layer *layer, int argc, char **argv,
-		      struct error *error);
+		      const struct option_aliases *aliases, struct error *error);
 
-/* Longest INI file that is read. A real one has a few lines; what is longer is another file. */
+/* Adds folders with plugins, separated by colons. */
+int plugin_folders_add(const struct option_aliases *aliases, const char *folders, const char *origin,
+		       struct error *error);
+
+/* Largest INI file accepted, in bytes. Real ones have a few lines; a larger file was named by mistake. */
 #define INI_FILE_SIZE_MAX (1 << 20)
 
 int ini_file_read(struct configuration_layer *layer, const char *path, struct error *error);
-/* The same for a text of size bytes, which need not end in NUL; path is for messages. */
+/* The same for text of size bytes, not necessarily NUL-terminated; path is used in messages. */
 int ini_text_read(struct configuration_layer *layer, const char *path, const char *text, size_t size,
 		  struct error *error);
 
 /*
- * Checks both layers, alone and against each other, and fills the configuration: the command line overrides the file.
- * Moves sources, sinks and decoders out of the layers.
+ * Checks both layers, individually and against each other, and fills the configuration: the command line overrides the
+ * file. Moves sources, sinks and decoders out of the layers.
  */
 int configuration_combine(struct configuration *configuration, struct configuration_layer *file,
-			  struct configuration_layer *command_line, struct error *error);
+			  struct configuration_layer *command_line, const struct option_aliases *aliases,
+			  struct error *error);
 
 #endif

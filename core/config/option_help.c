@@ -6,66 +6,46 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "config/option_value.h"
 #include "config/value.h"
 
 #define LINE_WIDTH 80
+#define NAME_SIZE 80    /* longest name, including its decoration */
+#define USAGE_COLUMN 30 /* for options of iaprof itself */
 #define HELP_COLUMN 24
 
-/* What the user writes after the '='. */
+/* Writes the placeholder after the '='. */
 static void write_placeholder(const struct iaprof_option *option, FILE *file)
 {
-	switch (option->type) {
-	case IAPROF_OPTION_BOOL:
-		fputs("yes|no", file);
-		break;
-	case IAPROF_OPTION_DURATION:
-		fputs("TIME", file);
-		break;
-	case IAPROF_OPTION_SIZE:
-		fputs("SIZE", file);
-		break;
-	case IAPROF_OPTION_STRING:
-		fputs("TEXT", file);
-		break;
-	case IAPROF_OPTION_CHOICE:
-		for (size_t i = 0; option->choices[i]; i++)
-			fprintf(file, "%s%s", i ? "|" : "", option->choices[i]);
-		break;
-	default:
-		fputs("NUMBER", file);
-		break;
-	}
+	static const char *const placeholders[] = {
+		[IAPROF_OPTION_BOOL] = "yes|no", [IAPROF_OPTION_DURATION] = "TIME", [IAPROF_OPTION_SIZE] = "SIZE",
+		[IAPROF_OPTION_STRING] = "TEXT", [IAPROF_OPTION_UINT] = "NUMBER",   [IAPROF_OPTION_DOUBLE] = "NUMBER",
+		[IAPROF_OPTION_CHOICE] = "",
+	};
+	fputs(placeholders[option->type], file);
+	for (size_t i = 0; option->type == IAPROF_OPTION_CHOICE && option->choices[i]; i++)
+		fprintf(file, "%s%s", i ? "|" : "", option->choices[i]);
 }
 
-/* The default as the user would write it, with the unit of a plain number. */
+/* Writes the default in the syntax of the command line, with the unit of a plain number. */
 static void write_default(const struct iaprof_option *option, FILE *file)
 {
 	const char *text = option->default_value;
 	bool yes = false;
-
-	switch (option->type) {
-	case IAPROF_OPTION_BOOL:
+	if (option->type == IAPROF_OPTION_BOOL) {
 		if (text)
 			value_parse_bool(text, &yes);
-		fputs(yes ? "yes" : "no", file);
-		break;
-	case IAPROF_OPTION_CHOICE:
-		fputs(text ? text : option->choices[0], file);
-		break;
-	case IAPROF_OPTION_UINT:
-	case IAPROF_OPTION_DOUBLE:
-		fputs(text ? text : "none", file);
-		if (text && option->unit)
-			fprintf(file, " %s", option->unit);
-		break;
-	default:
-		fputs(text ? text : "none", file);
-		break;
+		text = yes ? "yes" : "no";
+	} else if (option->type == IAPROF_OPTION_CHOICE && !text) {
+		text = option->choices[0];
 	}
+	fputs(text ? text : "none", file);
+	if (text && option->unit && (option->type == IAPROF_OPTION_UINT || option->type == IAPROF_OPTION_DOUBLE))
+		fprintf(file, " %s", option->unit);
 }
 
-/* Help, range and default as sentences on one line. NULL when out of memory; the caller frees it. */
+/* Returns help, range and default as sentences on one line, which the caller frees; NULL when out of memory. */
 static char *describe_option(const struct iaprof_option *option)
 {
 	char *text = NULL;
@@ -76,7 +56,7 @@ static char *describe_option(const struct iaprof_option *option)
 	if (!file)
 		return NULL;
 	size_t length = strlen(option->help);
-	/* Some write a sentence, some what comes after "it"; a word like "eBPF" stays as it is. */
+	/* Capitalises the first word, but not one like "eBPF". */
 	bool is_word = islower((unsigned char)option->help[0]) && !isupper((unsigned char)option->help[1]);
 	fputc(is_word ? toupper((unsigned char)option->help[0]) : option->help[0], file);
 	fprintf(file, "%s%s", option->help + 1, option->help[length - 1] == '.' ? "" : ".");
@@ -95,8 +75,8 @@ static char *describe_option(const struct iaprof_option *option)
 	return text;
 }
 
-/* Writes words from column HELP_COLUMN on; column is where the line stands. */
-static void write_wrapped(const char *text, size_t column, FILE *file)
+/* Writes text wrapped, from first_column on; column: the current one. */
+static void write_wrapped(const char *text, size_t first_column, size_t column, FILE *file)
 {
 	bool first = true;
 	while (*text) {
@@ -107,10 +87,10 @@ static void write_wrapped(const char *text, size_t column, FILE *file)
 			first = true;
 		}
 		if (first)
-			fprintf(file, "%*s", (int)(HELP_COLUMN - column), "");
+			fprintf(file, "%*s", (int)(first_column - column), "");
 		else
 			fputc(' ', file);
-		column = (first ? HELP_COLUMN : column + 1) + length;
+		column = (first ? first_column : column + 1) + length;
 		fprintf(file, "%.*s", (int)length, text);
 		first = false;
 		text += length;
@@ -119,25 +99,45 @@ static void write_wrapped(const char *text, size_t column, FILE *file)
 	fputc('\n', file);
 }
 
+/*
+ * Writes an option. left: its syntax up to the placeholder of the value; right: its description, NULL: out of memory.
+ */
+static void write_described(const struct iaprof_option *option, const char *left, const char *right,
+			    size_t first_column, FILE *file)
+{
+	char *text CLEANUP_FREE = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&text, &size);
+	if (!memory)
+		return;
+	fputs(left, memory);
+	write_placeholder(option, memory);
+	if (fclose(memory) != 0 || !right)
+		return;
+	fputs(text, file);
+	/* A long name has its own line. */
+	bool own_line = size + 2 > first_column;
+	if (own_line)
+		fputc('\n', file);
+	write_wrapped(right, first_column, own_line ? 0 : size, file);
+}
+
 void option_table_describe(const struct option_table *table, FILE *file)
 {
 	for (size_t i = 0; i < table->count; i++) {
 		struct iaprof_option option = option_at(table, i);
-		char *left CLEANUP_FREE = NULL;
+		char left[NAME_SIZE];
 		char *right CLEANUP_FREE = describe_option(&option);
-		size_t size = 0;
-		FILE *memory = open_memstream(&left, &size);
-		if (!memory)
-			return;
-		fprintf(memory, "  %s=", option.name);
-		write_placeholder(&option, memory);
-		if (fclose(memory) != 0 || !right)
-			return;
-		fputs(left, file);
-		/* A long name has the line for itself. */
-		bool own_line = size + 2 > HELP_COLUMN;
-		if (own_line)
-			fputc('\n', file);
-		write_wrapped(right, own_line ? 0 : size, file);
+		snprintf(left, sizeof left, "  %s=", option.name);
+		write_described(&option, left, right, HELP_COLUMN, file);
 	}
+}
+
+void option_describe_alias(const struct iaprof_option *option, const char *plugin, FILE *file)
+{
+	char left[NAME_SIZE];
+	char *what CLEANUP_FREE = describe_option(option);
+	char *right CLEANUP_FREE = what ? format_new("%s Sets key %s of source %s.", what, option->name, plugin) : NULL;
+	snprintf(left, sizeof left, "      --%s ", option->alias);
+	write_described(option, left, right, USAGE_COLUMN, file);
 }

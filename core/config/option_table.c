@@ -14,7 +14,7 @@
 #include "config/option_value.h"
 #include "config/value.h"
 
-/* A table or a list of choices that is longer is not one: its count or its end is wrong. */
+/* Limits; a longer table or list has a wrong count or no terminator. */
 #define OPTION_COUNT_MAX 256
 #define CHOICE_COUNT_MAX 64
 #define NAME_LENGTH_MAX 63
@@ -27,7 +27,7 @@ static bool name_is_good(const char *name)
 	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
 }
 
-/* One line that can be shown as it is. */
+/* Returns whether text is a single printable line. */
 static bool text_is_good(const char *text)
 {
 	size_t length = strnlen(text, HELP_LENGTH_MAX + 1);
@@ -60,7 +60,7 @@ static int check_choices(const struct iaprof_option *option, struct error *error
 	return 0;
 }
 
-/* One row by itself. */
+/* Checks a single row. */
 static int check_option(const struct iaprof_option *option, size_t index, size_t instance_size, struct error *error)
 {
 	if (!option->name)
@@ -75,17 +75,20 @@ static int check_option(const struct iaprof_option *option, size_t index, size_t
 	if (option->flags)
 		return error_set(error, EINVAL, "option '%s' has the unknown flags 0x%" PRIx32, option->name,
 				 option->flags);
+	if (option->alias && !name_is_good(option->alias))
+		return error_set(error, EINVAL,
+				 "the alias of option '%s' is not up to %d lower-case letters, digits and '-'",
+				 option->name, NAME_LENGTH_MAX);
 	if (!option->help || !text_is_good(option->help))
-		return error_set(error, EINVAL, "option '%s' has no help of one line", option->name);
+		return error_set(error, EINVAL, "option '%s' has no one-line help", option->name);
 	if (option->unit && !text_is_good(option->unit))
 		return error_set(error, EINVAL, "the unit of option '%s' is empty or has control bytes", option->name);
 	struct option_layout layout = option_layout(option->type);
 	if (option->offset > instance_size || instance_size - option->offset < layout.size)
-		return error_set(error, EINVAL,
-				 "option '%s' lies outside of the instance: offset %zu, %zu bytes of %zu", option->name,
-				 option->offset, layout.size, instance_size);
+		return error_set(error, EINVAL, "option '%s' is outside of the instance: offset %zu, %zu bytes of %zu",
+				 option->name, option->offset, layout.size, instance_size);
 	if (option->offset % layout.alignment)
-		return error_set(error, EINVAL, "option '%s' is not aligned: offset %zu is no multiple of %zu",
+		return error_set(error, EINVAL, "option '%s' is not aligned: offset %zu is not a multiple of %zu",
 				 option->name, option->offset, layout.alignment);
 	if (option->maximum && option->minimum > option->maximum)
 		return error_set(error, EINVAL, "option '%s' has a minimum above its maximum", option->name);
@@ -103,15 +106,14 @@ static int check_option(const struct iaprof_option *option, size_t index, size_t
 	return 0;
 }
 
-/* Two options that are stored in the same bytes, or that have one name. */
+/* Rejects two options with the same name or overlapping storage. */
 static int check_pair(const struct iaprof_option *one, const struct iaprof_option *other, struct error *error)
 {
 	if (strcmp(one->name, other->name) == 0)
-		return error_set(error, EINVAL, "option '%s' is there twice", one->name);
+		return error_set(error, EINVAL, "duplicate option '%s'", one->name);
 	if (one->offset < other->offset + option_layout(other->type).size &&
 	    other->offset < one->offset + option_layout(one->type).size)
-		return error_set(error, EINVAL, "options '%s' and '%s' are stored in the same place", one->name,
-				 other->name);
+		return error_set(error, EINVAL, "options '%s' and '%s' overlap", one->name, other->name);
 	return 0;
 }
 
@@ -124,7 +126,7 @@ int option_table_check(const struct option_table *table, size_t instance_size, s
 	if (table->count > OPTION_COUNT_MAX)
 		return error_set(error, EINVAL, "the option table has %zu options, more than %d", table->count,
 				 OPTION_COUNT_MAX);
-	if (table->option_size < sizeof(struct iaprof_option) || table->option_size % alignof(struct iaprof_option))
+	if (table->option_size < OPTION_SIZE_MINIMUM || table->option_size % alignof(struct iaprof_option))
 		return error_set(error, EINVAL, "an option has %zu bytes, which is not a size of struct iaprof_option",
 				 table->option_size);
 	for (size_t i = 0; i < table->count; i++) {
@@ -152,24 +154,28 @@ int option_table_set_defaults(const struct option_table *table, void *instance, 
 	return 0;
 }
 
-static int explain_unknown_key(const struct option_table *table, const char *key, struct error *error)
+int option_table_refuse_key(const struct option_table *table, const char *key, const char *additional,
+			    struct error *error)
 {
-	if (table->count == 0)
-		return error_set(error, EINVAL, "unknown key '%s': there are no options", value_excerpt(key).text);
-	const char **names CLEANUP_FREE = calloc(table->count + 1, sizeof *names);
+	size_t count = 0;
+	if (table->count == 0 && !additional)
+		return error_set(error, EINVAL, "unknown key '%s': the plugin has no options", value_excerpt(key).text);
+	const char **names CLEANUP_FREE = calloc(table->count + 2, sizeof *names);
 	if (!names)
 		return error_set(error, ENOMEM, "out of memory");
+	if (additional)
+		names[count++] = additional;
 	for (size_t i = 0; i < table->count; i++)
-		names[i] = option_at(table, i).name;
+		names[count++] = option_at(table, i).name;
 	const char *nearest = value_nearest_name(key, names);
 	if (nearest)
 		return error_set(error, EINVAL, "unknown key '%s': did you mean '%s'?", value_excerpt(key).text,
 				 nearest);
 	char known[1024];
 	size_t length = 0;
-	for (size_t i = 0; i < table->count && length < sizeof known; i++)
+	for (size_t i = 0; i < count && length < sizeof known; i++)
 		length += (size_t)snprintf(known + length, sizeof known - length, "%s%s", i ? ", " : "", names[i]);
-	return error_set(error, EINVAL, "unknown key '%s' (there are: %s)", value_excerpt(key).text, known);
+	return error_set(error, EINVAL, "unknown key '%s' (keys: %s)", value_excerpt(key).text, known);
 }
 
 bool option_table_find(const struct option_table *table, const char *name, struct iaprof_option *option)
@@ -182,12 +188,22 @@ bool option_table_find(const struct option_table *table, const char *name, struc
 	return false;
 }
 
+bool option_table_find_alias(const struct option_table *table, const char *alias, struct iaprof_option *option)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		*option = option_at(table, i);
+		if (option->alias && strcmp(option->alias, alias) == 0)
+			return true;
+	}
+	return false;
+}
+
 int option_table_set(const struct option_table *table, void *instance, const char *key, const char *value,
 		     struct error *error)
 {
 	struct iaprof_option option;
 	return option_table_find(table, key, &option) ? option_store_value(&option, instance, value, error)
-						      : explain_unknown_key(table, key, error);
+						      : option_table_refuse_key(table, key, NULL, error);
 }
 
 void option_table_release(const struct option_table *table, void *instance)

@@ -11,23 +11,26 @@
 
 #include "config/value.h"
 
+/* Storage and syntax of each type; that of a choice is followed by the choices. */
+static const struct option_type {
+	struct option_layout layout;
+	const char *form;
+} option_types[] = {
+	[IAPROF_OPTION_BOOL] = { { sizeof(bool), alignof(bool) }, "yes or no" },
+	[IAPROF_OPTION_UINT] = { { sizeof(uint64_t), alignof(uint64_t) }, "a whole number" },
+	[IAPROF_OPTION_DOUBLE] = { { sizeof(double), alignof(double) }, "a number" },
+	[IAPROF_OPTION_DURATION] = { { sizeof(uint64_t), alignof(uint64_t) },
+				     "a time such as 30s (ns, us, ms, s, m, h)" },
+	[IAPROF_OPTION_SIZE] = { { sizeof(uint64_t), alignof(uint64_t) },
+				 "a size such as 64MiB (B, KiB, MiB, GiB, kB, MB, GB)" },
+	[IAPROF_OPTION_STRING] = { { sizeof(char *), alignof(char *) }, "" },
+	[IAPROF_OPTION_CHOICE] = { { sizeof(uint64_t), alignof(uint64_t) }, "one of " },
+};
+
 struct option_layout option_layout(uint32_t type)
 {
-	switch (type) {
-	case IAPROF_OPTION_BOOL:
-		return (struct option_layout){ sizeof(bool), alignof(bool) };
-	case IAPROF_OPTION_UINT:
-	case IAPROF_OPTION_DURATION:
-	case IAPROF_OPTION_SIZE:
-	case IAPROF_OPTION_CHOICE:
-		return (struct option_layout){ sizeof(uint64_t), alignof(uint64_t) };
-	case IAPROF_OPTION_STRING:
-		return (struct option_layout){ sizeof(char *), alignof(char *) };
-	case IAPROF_OPTION_DOUBLE:
-		return (struct option_layout){ sizeof(double), alignof(double) };
-	default:
-		return (struct option_layout){ 0, 1 };
-	}
+	bool is_known = type < sizeof option_types / sizeof *option_types && option_types[type].form;
+	return is_known ? option_types[type].layout : (struct option_layout){ 0, 1 };
 }
 
 struct iaprof_option option_at(const struct option_table *table, size_t index)
@@ -67,39 +70,12 @@ void option_format_range(const struct iaprof_option *option, char *text, size_t 
 		snprintf(text, size, "at least %s%s%s", minimum, blank, unit);
 }
 
-void option_join_choices(const struct iaprof_option *option, const char *separator, char *text, size_t size)
-{
-	size_t length = 0;
-	text[0] = '\0';
-	for (size_t i = 0; option->choices[i] && length < size; i++)
-		length +=
-			(size_t)snprintf(text + length, size - length, "%s%s", i ? separator : "", option->choices[i]);
-}
-
-/* What may be written, for the message about something else. */
+/* Describes the syntax of an option's value, for error messages. */
 static void format_form(const struct iaprof_option *option, char *text, size_t size)
 {
-	switch (option->type) {
-	case IAPROF_OPTION_BOOL:
-		snprintf(text, size, "yes or no");
-		break;
-	case IAPROF_OPTION_UINT:
-		snprintf(text, size, "a whole number");
-		break;
-	case IAPROF_OPTION_DOUBLE:
-		snprintf(text, size, "a number");
-		break;
-	case IAPROF_OPTION_DURATION:
-		snprintf(text, size, "a time such as 30s (ns, us, ms, s, m, h)");
-		break;
-	case IAPROF_OPTION_SIZE:
-		snprintf(text, size, "a size such as 64MiB (B, KiB, MiB, GiB, kB, MB, GB)");
-		break;
-	case IAPROF_OPTION_CHOICE:
-		snprintf(text, size, "one of ");
-		option_join_choices(option, ", ", text + strlen(text), size - strlen(text));
-		break;
-	}
+	size_t length = (size_t)snprintf(text, size, "%s", option_types[option->type].form);
+	for (size_t i = 0; option->type == IAPROF_OPTION_CHOICE && option->choices[i] && length < size; i++)
+		length += (size_t)snprintf(text + length, size - length, "%s%s", i ? ", " : "", option->choices[i]);
 }
 
 static int parse_choice(const struct iaprof_option *option, const char *text, uint64_t *index)
@@ -113,7 +89,7 @@ static int parse_choice(const struct iaprof_option *option, const char *text, ui
 	return -EINVAL;
 }
 
-/* NaN does not come here. The bounds are whole numbers, which a double may not hold exactly: it is made the larger. */
+/* value is not NaN. The bounds are integers, which are rounded to the nearest double. */
 static bool double_is_in_range(const struct iaprof_option *option, double value)
 {
 	return value >= (double)option->minimum && (!option->maximum || value <= (double)option->maximum);

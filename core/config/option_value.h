@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The value of one option: how it is stored, written and checked. For option_table.c and option_help.c. */
+/* Values of options: storage, syntax and validation. For option_table.c and option_help.c. */
 #ifndef IAPROF_CORE_CONFIG_OPTION_VALUE_H
 #define IAPROF_CORE_CONFIG_OPTION_VALUE_H
 
@@ -10,14 +10,17 @@
 #include "base/error.h"
 #include "config/option_table.h"
 
-/* The member of the instance that a type is stored in; size 0 for an unknown type. */
+/* Size and alignment of the instance member for a type; size 0 for an unknown type. */
 struct option_layout {
 	size_t size;
 	size_t alignment;
 };
 struct option_layout option_layout(uint32_t type);
 
-/* A value on its way into the instance; each member lies where option_layout() says, at the union's start. */
+/*
+ * A parsed value before it is stored in the instance; every member is at the union's start, with the layout of
+ * option_layout().
+ */
 union option_value {
 	bool yes;
 	uint64_t number;
@@ -25,7 +28,7 @@ union option_value {
 	char *text;
 };
 
-/* A row as this core knows it, whatever the size of the plugin's own struct is. */
+/* Returns a row with the members that this core knows, independent of the size of the plugin's struct. */
 struct iaprof_option option_at(const struct option_table *table, size_t index);
 
 static inline void *option_value_at(const struct iaprof_option *option, void *instance)
@@ -33,15 +36,17 @@ static inline void *option_value_at(const struct iaprof_option *option, void *in
 	return (char *)instance + option->offset;
 }
 
-/* Text to value, form and range checked; a string is not duplicated. -EINVAL form, -ERANGE range. */
+/* Parses text and checks syntax and range; strings are not duplicated. -EINVAL: bad syntax, -ERANGE: out of range. */
 int option_parse_value(const struct iaprof_option *option, const char *text, union option_value *value);
-/* Says why option_parse_value() refused text with code. Returns -EINVAL, or -ENOMEM as it is. */
+/*
+ * Sets error to the reason why option_parse_value() rejected text with code. Returns -EINVAL; -ENOMEM is passed
+ * through.
+ */
 int option_explain_refusal(const struct iaprof_option *option, const char *text, int code, struct error *error);
-/* Parses, and stores in the instance. */
+/* Parses a value and stores it in the instance. */
 int option_store_value(const struct iaprof_option *option, void *instance, const char *text, struct error *error);
 
-/* "1 to 10000 Hz", "at least 10ms"; empty when the option has no bounds. */
+/* Formats the range: "1 to 10000 Hz", "at least 10ms"; empty if the option has no bounds. */
 void option_format_range(const struct iaprof_option *option, char *text, size_t size);
-void option_join_choices(const struct iaprof_option *option, const char *separator, char *text, size_t size);
 
 #endif

@@ -16,7 +16,7 @@ struct unit {
 	uint64_t factor;
 };
 
-/* From the largest to the smallest; of two that give equally short texts the first is taken. */
+/* From the largest to the smallest; if several produce equally short texts, the first is used. */
 static const struct unit duration_units[] = {
 	{ "h", 3600000000000 }, { "m", 60000000000 }, { "s", 1000000000 },
 	{ "ms", 1000000 },      { "us", 1000 },       { "ns", 1 },
@@ -28,10 +28,10 @@ static const struct unit size_units[] = {
 
 #define UNIT_COUNT(units) (sizeof(units) / sizeof *(units))
 
-/* More digits of a fraction than these change no result: the largest unit is 3.6e12. */
+/* Further digits of a fraction do not change the result: the largest unit is 3.6e12. */
 #define FRACTION_DIGITS_MAX 18
 
-/* The longest name of a plugin or a key; what is longer is near to nothing. */
+/* Longest name of a plugin or key; no suggestion is made for longer ones. */
 #define NAME_LENGTH_MAX 63
 
 int value_parse_bool(const char *text, bool *value)
@@ -49,7 +49,7 @@ int value_parse_bool(const char *text, bool *value)
 	return -EINVAL;
 }
 
-/* isdigit() and its relatives depend on the locale; this does not. -1: no digit of that base. */
+/* Returns the value of a digit in a base, independent of the locale; -1: not a digit. */
 static int digit_value(char digit, int base)
 {
 	int value = -1;
@@ -62,8 +62,7 @@ static int digit_value(char digit, int base)
 	return value < base ? value : -1;
 }
 
-/* Reads digits up to the first other character. Goes on after an overflow, so that -EINVAL can still be told from it.
- */
+/* Reads digits up to the first other character. Continues after an overflow, so that syntax errors take precedence. */
 static const char *read_digits(const char *text, int base, uint64_t *value, bool *overflow)
 {
 	*value = 0;
@@ -98,7 +97,7 @@ static const char *skip_digits(const char *text)
 	return text;
 }
 
-/* What strtod() takes beyond this (blanks, hexadecimal, "inf", "nan") is a slip when a person writes it. */
+/* Returns whether text is a decimal number. strtod() also accepts blanks, hexadecimal, "inf" and "nan". */
 static bool is_decimal(const char *text)
 {
 	text += *text == '+' || *text == '-';
@@ -138,7 +137,7 @@ int value_parse_double(const char *text, double *value)
 	return 0;
 }
 
-/* A decimal number, blanks or none, and one of units; without a unit its factor is default_factor. */
+/* Parses a decimal number, optional blanks and an optional unit; default_factor applies without a unit. */
 static int parse_quantity(const char *text, const struct unit *units, size_t unit_count, uint64_t default_factor,
 			  uint64_t *value)
 {
@@ -171,7 +170,7 @@ static int parse_quantity(const char *text, const struct unit *units, size_t uni
 			return -EINVAL;
 		factor = units[i].factor;
 	}
-	/* Rounded to the nearest; but what is not nothing must not become nothing. */
+	/* Rounds to the nearest value; a nonzero value that would become 0 is out of range. */
 	uint64_t part = (uint64_t)(((unsigned __int128)fraction * factor + fraction_scale / 2) / fraction_scale);
 	uint64_t total;
 	if (overflow || __builtin_mul_overflow(whole, factor, &total) || __builtin_add_overflow(total, part, &total) ||
@@ -200,7 +199,7 @@ int value_parse_size(const char *text, uint64_t *value)
 	return parse_quantity(text, size_units, UNIT_COUNT(size_units), 1, value);
 }
 
-/* value in one unit, when that is exact with few decimals and not below 1; false otherwise. */
+/* Formats a value in one unit. Returns false if that is below 1 or not exact with few decimals. */
 static bool format_in_unit(uint64_t value, const struct unit *unit, char *text, size_t size)
 {
 	uint64_t whole = value / unit->factor, rest = value % unit->factor;
@@ -267,7 +266,7 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Letters inserted, deleted, changed, or swapped with their neighbour. Both texts are at most NAME_LENGTH_MAX long. */
+/* Returns the number of letters to insert, delete, change or swap. Both texts have at most NAME_LENGTH_MAX bytes. */
 static size_t edit_distance(const char *from, const char *to)
 {
 	size_t rows[3][NAME_LENGTH_MAX + 1];
@@ -296,7 +295,7 @@ const char *value_nearest_name(const char *text, const char *const *names)
 
 	if (length == 0 || length > NAME_LENGTH_MAX)
 		return NULL;
-	/* One slip in three letters is a slip; more is another word. */
+	/* At most one error per three letters. */
 	size_t best = (length == 1 ? 0 : length < 6 ? 1 : length / 3) + 1;
 	for (const char *const *name = names; *name; name++) {
 		if (strlen(*name) > NAME_LENGTH_MAX)
@@ -307,7 +306,7 @@ const char *value_nearest_name(const char *text, const char *const *names)
 			nearest = *name;
 		}
 	}
-	/* The beginning of a name, as "freq". */
+	/* Otherwise, suggests a name that begins with the text, such as "freq". */
 	for (const char *const *name = names; !nearest && length >= 3 && *name; name++)
 		if (strncmp(text, *name, length) == 0)
 			nearest = *name;

@@ -1,54 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From stall samples to stacks: see correlator.h. */
+/* Attributes stall samples to stacks: see correlator.h. */
 #include "correlator/correlator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "correlator/activity.h"
+#include "base/saturating.h"
+#include "correlator/device_activity.h"
 #include "correlator/instruction_bases.h"
 #include "correlator/kernels.h"
-#include "correlator/matching.h"
-#include "correlator/places.h"
-#include "correlator/prefixes.h"
-#include "correlator/stacks.h"
-#include "correlator/suspects.h"
-#include "correlator/waiting.h"
+#include "correlator/numbered_launches.h"
+#include "correlator/attribution.h"
+#include "correlator/code_locations.h"
+#include "correlator/launch_stacks.h"
+#include "correlator/device_stacks.h"
+#include "correlator/launch_candidates.h"
+#include "correlator/pending_samples.h"
+#include "correlator/source_progress.h"
 
-/* Sources that announce code; more are not waited for. */
-#define CODE_SOURCES_MAX 64
-
-/* How long after its end a process's kernels can still be asked for: samples wait, and intervals overlap. */
+/* How long a process's kernels can be looked up after its end: samples wait, and intervals overlap. */
 #define FORGET_AFTER(hold) ((hold) + 5 * NANOSECONDS_PER_SECOND)
-
-/* A source that announces code or launches, and up to when it has told everything: the time of its newest counters. */
-struct code_source {
-	uint16_t number;
-	uint64_t told;
-};
 
 struct correlator {
 	struct correlator_options options;
-	struct devices devices;
+	struct sampled_device unlisted; /* for devices beyond the limit of struct sampled_devices */
 	struct instruction_bases bases;
 	struct kernels kernels;
-	struct activity activity;
-	struct places places;
-	struct listings listings;
-	struct prefixes prefixes;
-	struct stacks stacks;
-	struct suspects suspects;
-	struct matching matching;
-	struct waiting_samples waiting;              /* that were not looked at */
-	struct waiting_samples unmatched;            /* of no known code, which may still come */
-	bool code_is_new;                            /* code was announced since those were looked at */
-	bool is_stale;                               /* records were taken that the suspects' answers rest on */
-	ARRAY(struct iaprof_record_launch) launches; /* whose process is not known for sure yet */
-	ARRAY(struct code_source) code_sources;
+	struct device_activity activity;
+	struct code_locations locations;
+	struct code_listings listings;
+	struct launch_stacks launch_stacks;
+	struct numbered_launches numbered;
+	struct device_stacks stacks;
+	struct launch_candidates candidates;
+	struct attribution attribution;
+	struct pending_samples waiting;              /* not examined yet */
+	struct pending_samples unmatched;            /* in no known code so far */
+	bool code_is_new;                            /* code was announced since unmatched was examined */
+	bool is_stale;                               /* new records invalidate the caches of candidates */
+	ARRAY(struct iaprof_record_launch) launches; /* until the process events of their time have arrived */
+	struct source_progress progress;
 	struct correlator_statistics statistics;
-	uint64_t now;         /* of the newest SYNC; UINT64_MAX: nothing more comes */
-	uint64_t synced_time; /* of the newest SYNC */
+	uint64_t now;         /* time of the newest SYNC; UINT64_MAX: end of the input */
+	uint64_t synced_time; /* time of the newest SYNC */
 };
 
 struct correlator *correlator_new(const struct correlator_options *options)
@@ -57,37 +52,36 @@ struct correlator *correlator_new(const struct correlator_options *options)
 	if (!correlator)
 		return NULL;
 	correlator->options = *options;
-	correlator->devices.intern = options->intern;
-	correlator->listings = (struct listings){ .intern = options->intern, .bus = options->bus };
-	correlator->places =
-		(struct places){ .intern = options->intern,
-				 .frames = options->frames,
-				 .listings = options->bus && options->listings ? &correlator->listings : NULL,
-				 .producers = options->producers };
-	/* The stacks of devices are always by process: that is who waits for whom. */
-	correlator->prefixes.context = (struct sample_stack_context){ .processes = options->processes,
-								      .resolver = options->resolver,
-								      .frames = options->frames,
-								      .intern = options->intern,
-								      .pids = true };
-	correlator->stacks =
-		(struct stacks){ .intern = options->intern,
-				 .frames = options->frames,
-				 .values = options->values,
-				 .times = options->times,
-				 .waiting_times.resolution = options->times ? options->times->resolution : 0,
-				 .devices = &correlator->devices,
-				 .places = &correlator->places,
-				 .bus = options->bus };
-	correlator->suspects.code = options->device_code;
-	correlator->suspects.bases = &correlator->bases;
-	correlator->suspects.kernels = &correlator->kernels;
-	correlator->suspects.places = &correlator->places;
-	correlator->suspects.activity = &correlator->activity;
-	correlator->matching = (struct matching){ .suspects = &correlator->suspects,
-						  .prefixes = &correlator->prefixes,
-						  .places = &correlator->places,
-						  .stacks = &correlator->stacks };
+	correlator->unlisted =
+		(struct sampled_device){ .value_name = DEVICES_VALUE_NAME, .value_unit = DEVICES_VALUE_UNIT };
+	correlator->listings = (struct code_listings){ .results = options->results };
+	correlator->locations = (struct code_locations){
+		.intern = options->intern,
+		.frames = options->frames,
+		.listings = result_stream_is_read(options->results) && options->listings ? &correlator->listings : NULL
+	};
+	/* Device stacks are always separate for each process. */
+	correlator->launch_stacks.context = (struct stack_context){ .processes = options->processes,
+								    .resolver = options->resolver,
+								    .frames = options->frames,
+								    .intern = options->intern,
+								    .pids = true,
+								    .threads = options->threads };
+	correlator->stacks = (struct device_stacks){ .frames = options->frames,
+						     .output = &correlator->options.output,
+						     .waiting_times.resolution = options->time_resolution,
+						     .devices = correlator->options.devices,
+						     .locations = &correlator->locations,
+						     .results = options->results };
+	correlator->candidates.code = options->device_code;
+	correlator->candidates.bases = &correlator->bases;
+	correlator->candidates.kernels = &correlator->kernels;
+	correlator->candidates.locations = &correlator->locations;
+	correlator->candidates.activity = &correlator->activity;
+	correlator->attribution = (struct attribution){ .candidates = &correlator->candidates,
+							.launch_stacks = &correlator->launch_stacks,
+							.locations = &correlator->locations,
+							.stacks = &correlator->stacks };
 	return correlator;
 }
 
@@ -95,60 +89,82 @@ void correlator_free(struct correlator *correlator)
 {
 	if (!correlator)
 		return;
-	devices_free(&correlator->devices);
 	instruction_bases_free(&correlator->bases);
 	kernels_free(&correlator->kernels);
-	activity_free(&correlator->activity);
-	places_free(&correlator->places);
-	listings_free(&correlator->listings);
-	prefixes_free(&correlator->prefixes);
-	stacks_free(&correlator->stacks);
-	matching_free(&correlator->matching);
-	waiting_samples_free(&correlator->waiting);
-	waiting_samples_free(&correlator->unmatched);
+	device_activity_free(&correlator->activity);
+	code_locations_free(&correlator->locations);
+	code_listings_free(&correlator->listings);
+	launch_stacks_free(&correlator->launch_stacks);
+	numbered_launches_free(&correlator->numbered);
+	device_stacks_free(&correlator->stacks);
+	attribution_free(&correlator->attribution);
+	pending_samples_free(&correlator->waiting);
+	pending_samples_free(&correlator->unmatched);
 	array_free(&correlator->launches);
-	array_free(&correlator->code_sources);
+	source_progress_free(&correlator->progress);
 	free(correlator);
 }
 
-static struct code_source *find_code_source(struct correlator *correlator, uint16_t number)
+/*
+ * Returns the position of a value type among those of the stacks. It is declared when it is new; beyond
+ * DEVICE_STACKS_VALUE_TYPES_MAX, the first one is returned.
+ */
+static uint32_t declare_value_type(struct correlator *correlator, const char *name, const char *unit)
 {
-	for (size_t i = 0; i < correlator->code_sources.count; i++)
-		if (correlator->code_sources.items[i].number == number)
-			return &correlator->code_sources.items[i];
-	return NULL;
-}
-
-static void note_code_source(struct correlator *correlator, uint16_t number)
-{
-	struct code_source source = { .number = number };
-	if (!find_code_source(correlator, number) && correlator->code_sources.count < CODE_SOURCES_MAX)
-		(void)array_push(&correlator->code_sources, source);
-}
-
-/* Samples are counted under a value type of their own, which is declared with the first of them. */
-static void declare_value_type(struct correlator *correlator)
-{
-	struct intern *intern = correlator->options.intern;
+	struct result_stream *results = correlator->options.results;
+	const struct correlator_output *output = &correlator->options.output;
+	struct device_stacks *stacks = &correlator->stacks;
+	char id[INTERN_VALUE_TYPE_SIZE];
 	struct iaprof_record_value_type record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_VALUE_TYPE, .time = clock_monotonic() },
-		.id = intern_value_type(intern, CORRELATOR_VALUE_TYPE, CORRELATOR_VALUE_UNIT),
-		.name = intern_text_id(intern, CORRELATOR_VALUE_TYPE),
-		.unit = intern_text_id(intern, CORRELATOR_VALUE_UNIT),
+		.id = intern_value_type_text(id, name, unit) ? result_stream_text(results, id) : 0,
+		.name = result_stream_text(results, name),
+		.unit = result_stream_text(results, unit),
 	};
-	bus_send(correlator->options.bus, &record.header);
-	run_facts_take_value_type(correlator->options.facts, &record);
-	correlator->stacks.value_type_id = record.id;
-	correlator->stacks.value_type = run_facts_find_value_type(correlator->options.facts, record.id);
+	for (uint32_t i = 0; i < stacks->value_type_count; i++)
+		if (stacks->value_types[i].id == record.id)
+			return i;
+	if (stacks->value_type_count == DEVICE_STACKS_VALUE_TYPES_MAX)
+		return 0;
+	result_stream_send(results, &record.header);
+	stacks->value_types[stacks->value_type_count] =
+		(struct device_stacks_value_type){ .id = record.id,
+						   .index = output->declare_value_type(output->context, &record) };
+	return stacks->value_type_count++;
 }
 
-/* Whether everything was told that there is to tell of a time. */
-static bool is_told(const struct correlator *correlator, uint64_t time)
+/*
+ * Returns the position of a declared value type among those of the stacks; DEVICE_STACKS_VALUE_TYPES_MAX if there is no
+ * room.
+ */
+static uint32_t find_value_type(struct correlator *correlator, uint32_t id)
 {
-	for (size_t i = 0; i < correlator->code_sources.count; i++)
-		if (correlator->code_sources.items[i].told < time)
-			return false;
-	return true;
+	const struct correlator_output *output = &correlator->options.output;
+	struct device_stacks *stacks = &correlator->stacks;
+	struct iaprof_record_value_type record = { .id = id };
+	for (uint32_t i = 0; i < stacks->value_type_count; i++)
+		if (stacks->value_types[i].id == id)
+			return i;
+	if (stacks->value_type_count == DEVICE_STACKS_VALUE_TYPES_MAX)
+		return DEVICE_STACKS_VALUE_TYPES_MAX;
+	stacks->value_types[stacks->value_type_count] =
+		(struct device_stacks_value_type){ .id = id,
+						   .index = output->declare_value_type(output->context, &record) };
+	return stacks->value_type_count++;
+}
+
+/* Returns the device of a sample, with its value type, which is declared with the first sample. */
+static struct sampled_device *device_of(struct correlator *correlator, const struct iaprof_record_stall_sample *sample)
+{
+	struct sampled_device *device =
+		sampled_devices_find(correlator->options.devices, sample->header.source, sample->device);
+	const struct iaprof_record_stall_details *details = iaprof_record_stall_sample_details(sample);
+	if (!device)
+		device = &correlator->unlisted;
+	if (!device->has_value_type && !(details && details->value_type))
+		device->samples.value_type = declare_value_type(correlator, device->value_name, device->value_unit);
+	device->has_value_type |= !(details && details->value_type);
+	return device;
 }
 
 static bool may_wait(const struct correlator *correlator, const struct iaprof_record_stall_sample *sample,
@@ -158,41 +174,67 @@ static bool may_wait(const struct correlator *correlator, const struct iaprof_re
 	return correlator->now != UINT64_MAX && *age < correlator->options.hold;
 }
 
-/* Gives a sample to its suspects, or to nobody. */
+/* Sets what the details of a sample state. Returns false if there is no room for its value type. */
+static bool read_details(struct correlator *correlator, const struct iaprof_record_stall_sample *sample,
+			 const struct sampled_device *device)
+{
+	const struct iaprof_record_stall_details *details = iaprof_record_stall_sample_details(sample);
+	struct attribution *attribution = &correlator->attribution;
+	bool has_type = details && details->value_type;
+	attribution->value_type =
+		has_type ? find_value_type(correlator, details->value_type) : device->samples.value_type;
+	attribution->period = details && details->period ? details->period : 1;
+	attribution->is_job = sample->address_space == LAUNCH_CANDIDATES_JOB;
+	attribution->launch_stack = FRAME_NONE;
+	if (details && details->correlation)
+		attribution->launch_stack = numbered_launches_find(
+			&correlator->numbered,
+			&(struct launch_number){ sample->header.source, sample->pid, details->correlation });
+	return attribution->value_type < DEVICE_STACKS_VALUE_TYPES_MAX;
+}
+
+/* Attributes a sample to its candidates, or to unknown code. */
 static void match(struct correlator *correlator, const struct iaprof_record_stall_sample *sample)
 {
-	struct sampled_device *device = devices_find(&correlator->devices, sample->header.source, sample->device);
-	struct device_samples nobody = { 0 };
-	if (!matching_give(&correlator->matching, sample, device ? &device->samples : &nobody))
+	struct sampled_device *device = device_of(correlator, sample);
+	/* Devices beyond the limit share one entry, but their intervals are unrelated; jobs are no samples of a device.
+	 */
+	struct device_samples unlisted = { 0 };
+	bool is_counted = device != &correlator->unlisted && sample->address_space != LAUNCH_CANDIDATES_JOB;
+	bool has_origin = correlator->options.threads && device != &correlator->unlisted;
+	correlator->attribution.device =
+		has_origin ? 1 + (uint32_t)(device - correlator->options.devices->items.items) : 0;
+	if (!read_details(correlator, sample, device) ||
+	    !attribution_add(&correlator->attribution, sample, is_counted ? &device->samples : &unlisted))
 		correlator->statistics.out_of_memory =
-			saturating_add(correlator->statistics.out_of_memory, matching_total(sample));
+			saturating_add(correlator->statistics.out_of_memory, attribution_total(sample));
 }
 
 static void find_suspects(struct correlator *correlator, const struct iaprof_record_stall_sample *sample)
 {
 	if (correlator->is_stale)
-		suspects_refresh(&correlator->suspects);
+		launch_candidates_refresh(&correlator->candidates);
 	correlator->is_stale = false;
-	suspects_find(&correlator->suspects, sample);
+	launch_candidates_find(&correlator->candidates, sample);
 }
 
-/* One that was not looked at yet. False: it goes on waiting. */
+/* Processes a sample that was not examined yet. Returns false if it keeps waiting. */
 static bool take_waiting(void *context, const struct iaprof_record_stall_sample *sample)
 {
 	struct correlator *correlator = context;
 	uint64_t age;
 	bool waits = may_wait(correlator, sample, &age);
-	if (waits && (!age || !is_told(correlator, sample->header.time)))
+	if (waits && (!age || !source_progress_reached(&correlator->progress, sample->header.time)))
 		return false;
 	find_suspects(correlator, sample);
-	/* Its code object may still come. */
-	if (!correlator->suspects.count && waits && waiting_samples_add(&correlator->unmatched, sample))
+	/* Its code object may still arrive. */
+	if (!correlator->candidates.count && waits && pending_samples_add(&correlator->unmatched, sample))
 		return true;
 	match(correlator, sample);
 	return true;
 }
 
-/* One whose code was not known when it was looked at. */
+/* Processes a sample whose code was unknown. Returns false if it keeps waiting. */
 static bool take_unmatched(void *context, const struct iaprof_record_stall_sample *sample)
 {
 	struct correlator *correlator = context;
@@ -201,7 +243,7 @@ static bool take_unmatched(void *context, const struct iaprof_record_stall_sampl
 	if (waits && !correlator->code_is_new)
 		return false;
 	find_suspects(correlator, sample);
-	if (!correlator->suspects.count && waits)
+	if (!correlator->candidates.count && waits)
 		return false;
 	match(correlator, sample);
 	return true;
@@ -209,36 +251,66 @@ static bool take_unmatched(void *context, const struct iaprof_record_stall_sampl
 
 static void take_sample(struct correlator *correlator, const struct iaprof_record_stall_sample *sample)
 {
-	if (!correlator->stacks.value_type_id)
-		declare_value_type(correlator);
-	correlator->statistics.samples = saturating_add(correlator->statistics.samples, matching_total(sample));
-	if (waiting_samples_add(&correlator->waiting, sample))
+	device_of(correlator, sample); /* declares the value type */
+	correlator->statistics.samples = saturating_add(correlator->statistics.samples, attribution_total(sample));
+	if (pending_samples_add(&correlator->waiting, sample))
 		return;
-	correlator->statistics.hurried = saturating_add(correlator->statistics.hurried, matching_total(sample));
+	correlator->statistics.hurried = saturating_add(correlator->statistics.hurried, attribution_total(sample));
 	find_suspects(correlator, sample);
 	match(correlator, sample);
 }
 
+/* Turns a job of a kernel into a sample of the whole kernel, whose value is the time from its start to its end. */
+static void take_job(struct correlator *correlator, const struct iaprof_record_job *job)
+{
+	struct {
+		struct iaprof_record_stall_sample head;
+		uint64_t count;
+		struct iaprof_record_stall_details details;
+	} sample = { .head = { .header = job->header,
+			       .begin = job->started,
+			       .device = job->device,
+			       .address_space = LAUNCH_CANDIDATES_JOB,
+			       .reason_count = 1,
+			       .pid = job->pid },
+		     .count = 1,
+		     .details = { .size = sizeof sample.details,
+				  .kernel = job->kernel,
+				  .correlation = job->pid ? job->correlation : 0,
+				  .value_type = job->time_type } };
+	sample.head.header.size = sizeof sample;
+	sample.details.period = job->header.time - job->started;
+	if (sample.details.period)
+		take_sample(correlator, &sample.head);
+}
+
 static void take_launch(struct correlator *correlator, const struct iaprof_record_launch *record)
 {
-	/* Asking for the stacks keeps them from expiring before the next SYNC. */
+	/* The lookup keeps the stacks from expiring before the next SYNC. */
 	intern_find_stack(correlator->options.intern, record->user_stack);
 	intern_find_stack(correlator->options.intern, record->kernel_stack);
-	if (!array_push(&correlator->launches, *record))
+	struct iaprof_record_launch launch = { 0 };
+	size_t size = record->header.size < sizeof launch ? record->header.size : sizeof launch;
+	memcpy(&launch, record, size); /* members that the record lacks are 0 */
+	if (!array_push(&correlator->launches, launch))
 		correlator->statistics.launches_unknown += record->count;
 }
 
-/* Gives a launch to its kernel, now that its process is known. */
+/* Adds a launch to its kernel; the process events of its time are known. */
 static void place_launch(struct correlator *correlator, const struct iaprof_record_launch *record)
 {
 	bool in_order = record->first_time <= record->header.time;
 	struct kernel_launches launches = { .first_time = in_order ? record->first_time : record->header.time,
 					    .last_time = record->header.time,
 					    .count = record->count,
-					    .prefix = prefixes_of_launch(&correlator->prefixes, record->pid,
-									 record->header.time, record->user_stack,
-									 record->kernel_stack) };
-	if (launches.prefix == FRAME_NONE ||
+					    .launch_stack =
+						    launch_stacks_of_launch(&correlator->launch_stacks, record) };
+	if (record->correlation && launches.launch_stack != FRAME_NONE)
+		numbered_launches_add(
+			&correlator->numbered,
+			&(struct numbered_launch){ .key = { record->header.source, record->pid, record->correlation },
+						   .launch_stack = launches.launch_stack });
+	if (launches.launch_stack == FRAME_NONE ||
 	    !kernels_add_launches(&correlator->kernels, record->header.source, record->kernel, &launches))
 		correlator->statistics.launches_unknown =
 			saturating_add(correlator->statistics.launches_unknown, record->count);
@@ -258,17 +330,15 @@ static void place_launches(struct correlator *correlator, uint64_t until)
 
 static void take_counter_value(struct correlator *correlator, const struct iaprof_record_counter_value *record)
 {
-	struct code_source *source = find_code_source(correlator, record->header.source);
-	if (source && record->header.time > source->told)
-		source->told = record->header.time;
-	devices_take_counter_value(&correlator->devices, record);
+	source_progress_take_counter(&correlator->progress, record->header.source, record->header.time);
+	sampled_devices_take_counter_value(correlator->options.devices, record);
 }
 
-/* A source says that a process has code at an address. */
-static void take_code(struct correlator *correlator, const struct iaprof_record *record, uint32_t pid, uint64_t base,
-		      uint64_t address)
+/* Processes a source's report that a process has code at an address. */
+static void take_code(struct correlator *correlator, const struct iaprof_record *record, uint32_t pid,
+		      struct instruction_base base, uint64_t address)
 {
-	note_code_source(correlator, record->source);
+	source_progress_add(&correlator->progress, record->source);
 	instruction_bases_add(&correlator->bases, pid, base, address, record->time,
 			      process_table_end(correlator->options.processes, pid, record->time));
 	correlator->code_is_new = correlator->is_stale = true;
@@ -277,36 +347,46 @@ static void take_code(struct correlator *correlator, const struct iaprof_record 
 void correlator_take(struct correlator *correlator, const struct iaprof_record *record)
 {
 	switch (record->type) {
-	case IAPROF_RECORD_DEVICE:
-		devices_take(&correlator->devices, (const void *)record);
-		break;
 	case IAPROF_RECORD_STALL_REASON:
-		devices_take_reason(&correlator->devices, (const void *)record);
+		sampled_devices_take_reason(correlator->options.devices, (const void *)record);
 		break;
 	case IAPROF_RECORD_COUNTER:
-		devices_take_counter(&correlator->devices, (const void *)record);
+		sampled_devices_take_counter(correlator->options.devices, (const void *)record);
 		break;
 	case IAPROF_RECORD_COUNTER_VALUE:
 		take_counter_value(correlator, (const void *)record);
 		break;
 	case IAPROF_RECORD_CODE_OBJECT: {
 		const struct iaprof_record_code_object *object = (const void *)record;
-		take_code(correlator, record, object->pid, object->instruction_base, object->address);
+		struct instruction_base base = { object->instruction_base,
+						 record->size >= sizeof *object ? object->instruction_window : 0 };
+		take_code(correlator, record, object->pid, base, object->address);
 		break;
 	}
 	case IAPROF_RECORD_KERNEL: {
 		const struct iaprof_record_kernel *kernel = (const void *)record;
-		take_code(correlator, record, kernel->pid,
-			  record->size >= sizeof *kernel ? kernel->instruction_base : 0, kernel->address);
+		struct instruction_base base = { 0 };
+		if (record->size >= offsetof(struct iaprof_record_kernel, instruction_window))
+			base.address = kernel->instruction_base;
+		if (record->size >= sizeof *kernel)
+			base.window = kernel->instruction_window;
+		take_code(correlator, record, kernel->pid, base, kernel->address);
 		kernels_add(&correlator->kernels, kernel,
 			    process_table_end(correlator->options.processes, kernel->pid, record->time));
 		break;
 	}
+	case IAPROF_RECORD_PROGRESS:
+		source_progress_advance(&correlator->progress, record->source, record->time);
+		break;
+	case IAPROF_RECORD_JOB:
+		if (iaprof_record_job_has_kernel((const void *)record))
+			take_job(correlator, (const void *)record);
+		break;
 	case IAPROF_RECORD_LAUNCH:
 		take_launch(correlator, (const void *)record);
 		break;
 	case IAPROF_RECORD_DEVICE_ACTIVITY:
-		activity_take(&correlator->activity, (const void *)record);
+		device_activity_take(&correlator->activity, (const void *)record);
 		correlator->is_stale = true;
 		break;
 	case IAPROF_RECORD_STALL_SAMPLE:
@@ -323,13 +403,13 @@ void correlator_end_process(struct correlator *correlator, uint32_t pid, uint64_
 	kernels_end_process(&correlator->kernels, pid, time);
 }
 
-/* Matches what can be. */
+/* Attributes all samples that are ready. */
 static void take_all(struct correlator *correlator)
 {
 	correlator->is_stale = true;
-	waiting_samples_take(&correlator->unmatched, take_unmatched, correlator);
+	pending_samples_take(&correlator->unmatched, take_unmatched, correlator);
 	correlator->code_is_new = false;
-	waiting_samples_take(&correlator->waiting, take_waiting, correlator);
+	pending_samples_take(&correlator->waiting, take_waiting, correlator);
 }
 
 void correlator_sync(struct correlator *correlator, uint64_t time)
@@ -339,21 +419,22 @@ void correlator_sync(struct correlator *correlator, uint64_t time)
 	place_launches(correlator, time);
 	take_all(correlator);
 	if (time > after) {
-		activity_forget(&correlator->activity, time - after);
+		device_activity_forget(&correlator->activity, time - after);
 		kernels_forget(&correlator->kernels, time - after);
-		correlator->is_stale = true; /* positions of kernels */
+		correlator->is_stale = true; /* positions of kernels changed */
 		instruction_bases_forget(&correlator->bases, time - after);
 	}
-	/* So that a replay has the values of each interval. */
-	if (correlator->options.bus || correlator->stacks.waiting_times.items.count >= TIME_VALUES_MANY)
+	/* Flushed now so that a replay has the values of each interval. */
+	if (result_stream_is_read(correlator->options.results) ||
+	    correlator->stacks.waiting_times.items.count >= TIME_VALUES_MANY)
 		correlator_flush(correlator);
 }
 
-/* What became of the samples of each device is part of every sink's output. */
+/* Adds the sample statistics of each device to the metadata, which every sink writes. */
 static void note_devices(struct correlator *correlator)
 {
-	size_t count;
-	const struct sampled_device *devices = correlator_devices(correlator, &count);
+	const struct sampled_device *devices = correlator->options.devices->items.items;
+	size_t count = correlator->options.devices->items.count;
 	for (size_t i = 0; i < count; i++) {
 		char name[256], key[sizeof name + 16], value[256];
 		const struct device_samples *samples = &devices[i].samples;
@@ -362,7 +443,7 @@ static void note_devices(struct correlator *correlator)
 		sampled_device_name(devices, count, i, name, sizeof name);
 		snprintf(key, sizeof key, "samples of %s", name);
 		device_samples_describe(samples, value, sizeof value);
-		run_facts_note(correlator->options.facts, correlator->options.bus, key, value);
+		correlator->options.output.add_metadata(correlator->options.output.context, key, value);
 	}
 }
 
@@ -378,13 +459,7 @@ void correlator_finish(struct correlator *correlator)
 void correlator_flush(struct correlator *correlator)
 {
 	bool is_end = correlator->now == UINT64_MAX;
-	stacks_flush(&correlator->stacks, is_end ? correlator->synced_time + 1 : correlator->synced_time);
-}
-
-const struct sampled_device *correlator_devices(const struct correlator *correlator, size_t *count)
-{
-	*count = correlator->devices.items.count;
-	return correlator->devices.items.items;
+	device_stacks_flush(&correlator->stacks, is_end ? correlator->synced_time + 1 : correlator->synced_time);
 }
 
 struct correlator_statistics correlator_statistics(const struct correlator *correlator)
@@ -396,7 +471,7 @@ struct correlator_statistics correlator_statistics(const struct correlator *corr
 	statistics.launches_merged = correlator->kernels.merged;
 	statistics.functions_unlisted = correlator->listings.functions_left_out;
 	statistics.bytes_unlisted = correlator->listings.bytes_left_out;
-	statistics.stacks_unknown = correlator->prefixes.context.stacks_unknown;
+	statistics.stacks_unknown = correlator->launch_stacks.context.stacks_unknown;
 	statistics.out_of_memory = saturating_add(statistics.out_of_memory, correlator->stacks.out_of_memory);
 	return statistics;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The correlator: from stall samples, which have an address of a device and nothing else, to stacks: whose code it is,
- * and who launched it. Knows no hardware. Samples wait until everything that was told of their time has been taken, at
- * most CORRELATOR_HOLD; then:
+ * The correlator attributes stall samples, which consist of a device address and counts, to stacks: the code at the
+ * address, and the call stack that launched it. It contains no hardware-specific code. Samples wait, for at most
+ * CORRELATOR_HOLD, until all records up to their time have arrived; then:
  *
  * 1. Which processes had code at the address? (device_code; relative addresses with each known instruction base)
  * 2. Which of them kept the device busy in the samples' interval (activity), or launched the kernel (kernels)?
- * 3. Samples of several go to each in proportion, and are marked ambiguous.
- * 4. Those of one kernel go to the stacks that launched it, by how often each did in the interval.
+ * 3. If there are several, the samples are divided among them in proportion, and marked as ambiguous.
+ * 4. The samples of a kernel are divided among the stacks that launched it, by number of launches in the interval.
  *
- * What nobody's code covers stays in the profile as "[unknown device code]", or as what the source says that the only
- * busy process runs besides its code objects. Nothing is dropped: the total is what the hardware counted. Belongs to
- * the collector's thread.
+ * Samples at addresses without known code stay in the profile as "[unknown device code]", or under the label that the
+ * source reported for the only busy process. Nothing is dropped: the total is what the hardware counted. Owned by the
+ * collector thread.
  */
 #ifndef IAPROF_CORE_CORRELATOR_CORRELATOR_H
 #define IAPROF_CORE_CORRELATOR_CORRELATOR_H
@@ -21,73 +21,65 @@
 #include <iaprof/record.h>
 
 #include "base/clock.h"
-#include "bus/bus.h"
 #include "bus/intern.h"
-#include "correlator/devices.h"
+#include "bus/result_stream.h"
+#include "correlator/correlator_output.h"
+#include "correlator/sampled_devices.h"
 #include "process/process.h"
-#include "profile/device_code.h"
-#include "profile/frame_table.h"
-#include "profile/resolver.h"
-#include "profile/run_facts.h"
-#include "profile/time_table.h"
-#include "profile/value_table.h"
+#include "correlator/device_code.h"
+#include "symbolizer/frame_table.h"
+#include "symbolizer/resolver.h"
 
-/* How long samples wait for their code object, and for what else is told late. */
+/* Longest time that samples wait for their code object and other late records. */
 #define CORRELATOR_HOLD (2 * NANOSECONDS_PER_SECOND)
-
-/* What stall samples count, as a value type. */
-#define CORRELATOR_VALUE_TYPE "gpu-stalls"
-#define CORRELATOR_VALUE_UNIT "count"
 
 struct correlator_options {
 	struct intern *intern;
 	struct process_table *processes;
+	struct sampled_devices *devices;
 	struct resolver *resolver;
 	struct device_code *device_code;
 	struct frame_table *frames;
-	struct value_table *values;
-	struct time_table *times;
-	struct run_facts *facts;
-	struct bus *bus; /* where PROFILE_STACK and PROFILE_VALUE records go; NULL: nobody wants them */
-	uint64_t hold;   /* ns, see CORRELATOR_HOLD */
-	bool producers;  /* a sink wants frames for what instructions wait for */
-	bool listings;   /* a sink wants CODE_LISTING records */
+	struct thread_table *threads; /* NULL: stacks of different threads and devices are merged */
+	struct correlator_output output;
+	uint64_t time_resolution;      /* ns: resolution of times; 0: times are not kept */
+	struct result_stream *results; /* for PROFILE_STACK, PROFILE_VALUE and CODE_LISTING records */
+	uint64_t hold;                 /* ns, see CORRELATOR_HOLD */
+	bool listings;                 /* a sink requested CODE_LISTING records */
 };
 
-/* What is not about one device. */
+/* Statistics across all devices. */
 struct correlator_statistics {
-	uint64_t samples;            /* of all devices, also those that still wait */
-	uint64_t kernels_refused;    /* kernels for which there was no room */
-	uint64_t launches_unknown;   /* launches of kernels that were not announced, or were refused */
-	uint64_t launches_merged;    /* launches whose times or stacks are not told apart: a kernel had too many */
-	uint64_t activity_dropped;   /* records of who was busy, for which there was no room */
-	uint64_t bases_refused;      /* instruction bases for which there was no room */
-	uint64_t hurried;            /* samples that could not wait: too many did */
-	uint64_t functions_unlisted; /* places in functions that were too many to list */
-	uint64_t bytes_unlisted;     /* of functions that were listed */
-	uint64_t stacks_unknown;     /* stacks of launches that came too late to be named */
-	uint64_t out_of_memory;      /* samples that are missing */
+	uint64_t samples;            /* all devices, including pending samples */
+	uint64_t kernels_refused;    /* kernels dropped for lack of room */
+	uint64_t launches_unknown;   /* launches of kernels that were not announced or were dropped */
+	uint64_t launches_merged;    /* launches merged because a kernel had too many */
+	uint64_t activity_dropped;   /* activity records dropped for lack of room */
+	uint64_t bases_refused;      /* instruction bases dropped for lack of room */
+	uint64_t hurried;            /* samples attributed early: too many were pending */
+	uint64_t functions_unlisted; /* locations in functions beyond the listing limit */
+	uint64_t bytes_unlisted;     /* bytes omitted from listed functions */
+	uint64_t stacks_unknown;     /* launch stacks that arrived too late to be resolved */
+	uint64_t out_of_memory;      /* samples lost */
 };
 
 struct correlator;
 
-/* NULL: out of memory. What the options name outlives it. */
+/* Returns NULL when out of memory. Objects in the options must outlive it. */
 struct correlator *correlator_new(const struct correlator_options *options);
 void correlator_free(struct correlator *correlator);
 
-/* Takes a record if it is one of those that it needs: after device_code has taken it. */
+/* Processes a record of a relevant type; devices and device_code must have processed it first. */
 void correlator_take(struct correlator *correlator, const struct iaprof_record *record);
-/* A program ended, by exit or exec. */
+/* Notes that a program ended, by exit or exec. */
 void correlator_end_process(struct correlator *correlator, uint32_t pid, uint64_t time);
-/* Everything about processes has been told up to a time: matches what can be. */
+/* Notes that process records are complete up to a time, and attributes the samples that are ready. */
 void correlator_sync(struct correlator *correlator, uint64_t time);
-/* Nothing more comes: matches what waits, and notes what became of each device's samples as metadata of the run. */
+/* Ends the input: attributes all pending samples and adds the statistics of each device to the run's metadata. */
 void correlator_finish(struct correlator *correlator);
-/* Puts what was matched into the profile. */
+/* Adds the attributed samples to the profile. */
 void correlator_flush(struct correlator *correlator);
 
-/* What became of the samples of each device, in the order in which they were announced; good until the next call. */
-const struct sampled_device *correlator_devices(const struct correlator *correlator, size_t *count);
 struct correlator_statistics correlator_statistics(const struct correlator *correlator);
 
 #endif

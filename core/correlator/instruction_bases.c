@@ -4,32 +4,15 @@
 
 #include "symbolizer/device/device_address.h"
 
-#define REGION_SIZE ((uint64_t)1 << 32)
-
 void instruction_bases_free(struct instruction_bases *bases)
 {
-	array_free(&bases->items);
+	keyed_array_free(&bases->items);
 	array_free(&bases->free);
-	hash_index_free(&bases->by_pid);
-}
-
-static uint64_t rehash(const void *context, uint32_t position)
-{
-	return hash_u64(((const struct instruction_bases *)context)->items.items[position].pid);
-}
-
-static struct process_bases *find(const struct instruction_bases *bases, uint32_t pid)
-{
-	for (struct hash_probe probe = hash_index_probe(&bases->by_pid, hash_u64(pid));
-	     hash_index_next(&bases->by_pid, &probe);)
-		if (bases->items.items[probe.position].pid == pid)
-			return &bases->items.items[probe.position];
-	return NULL;
 }
 
 const struct process_bases *instruction_bases_find(const struct instruction_bases *bases, uint32_t pid)
 {
-	return find(bases, pid);
+	return keyed_array_get(&bases->items, &pid);
 }
 
 static bool has(const struct process_bases *process, uint64_t base)
@@ -42,11 +25,11 @@ static bool has(const struct process_bases *process, uint64_t base)
 
 bool instruction_bases_has(const struct instruction_bases *bases, uint32_t pid, uint64_t base)
 {
-	const struct process_bases *process = find(bases, pid);
+	const struct process_bases *process = instruction_bases_find(bases, pid);
 	return process && has(process, base);
 }
 
-/* One more process has a base. False when there is no room. */
+/* Counts one more process with a base. Returns false if there are too many distinct bases. */
 static bool add_distinct(struct instruction_bases *bases, uint64_t base)
 {
 	for (size_t i = 0; i < bases->distinct_count; i++)
@@ -71,25 +54,21 @@ static void remove_distinct(struct instruction_bases *bases, uint64_t base)
 
 static struct process_bases *add_process(struct instruction_bases *bases, uint32_t pid)
 {
-	uint32_t position = array_take(&bases->items, &bases->free);
-	if (position == POSITION_NONE)
-		return NULL;
-	bases->items.items[position] = (struct process_bases){ .pid = pid, .ended = UINT64_MAX };
-	if (hash_index_add(&bases->by_pid, hash_u64(pid), position, rehash, bases))
-		return &bases->items.items[position];
-	array_give_back(&bases->free, position);
-	return NULL;
+	uint32_t position = keyed_array_take(&bases->items, &bases->free,
+					     &((struct process_bases){ .key = pid, .ended = UINT64_MAX }));
+	return position == POSITION_NONE ? NULL : &bases->items.items[position];
 }
 
-void instruction_bases_add(struct instruction_bases *bases, uint32_t pid, uint64_t base, uint64_t address,
-			   uint64_t time, uint64_t ended)
+void instruction_bases_add(struct instruction_bases *bases, uint32_t pid, struct instruction_base said,
+			   uint64_t address, uint64_t time, uint64_t ended)
 {
-	struct process_bases *process = find(bases, pid);
+	struct process_bases *process = keyed_array_get(&bases->items, &pid);
 	uint64_t plain = device_address_plain(address);
-	base = base ? device_address_plain(base) : 0;
-	/* A program says these: its own code has to be within reach. */
-	if (!base || plain < base || plain - base >= REGION_SIZE)
-		base = plain & ~(REGION_SIZE - 1);
+	uint64_t base = said.address ? device_address_plain(said.address) : 0;
+	uint64_t window = said.window ? said.window : INSTRUCTION_WINDOW_DEFAULT;
+	/* Programs are not trusted: the base must be one that can reach the program's code. */
+	if (!base || plain < base || plain - base >= window)
+		base = plain / window * window;
 	if (!process)
 		process = add_process(bases, pid);
 	if (!process) {
@@ -98,7 +77,7 @@ void instruction_bases_add(struct instruction_bases *bases, uint32_t pid, uint64
 	}
 	if (time > process->announced)
 		process->announced = time;
-	/* A new program may have an old one's pid. */
+	/* The pid may be reused by a new program. */
 	bases->ended -= process->ended != UINT64_MAX;
 	process->ended = ended;
 	bases->ended += ended != UINT64_MAX;
@@ -112,8 +91,8 @@ void instruction_bases_add(struct instruction_bases *bases, uint32_t pid, uint64
 
 void instruction_bases_end_process(struct instruction_bases *bases, uint32_t pid, uint64_t time)
 {
-	struct process_bases *process = find(bases, pid);
-	/* What was announced later is the next program's. */
+	struct process_bases *process = keyed_array_get(&bases->items, &pid);
+	/* Code announced later belongs to the next program with this pid. */
 	if (!process || process->ended != UINT64_MAX || process->announced > time)
 		return;
 	process->ended = time;
@@ -128,9 +107,7 @@ void instruction_bases_forget(struct instruction_bases *bases, uint64_t before)
 			continue;
 		for (uint32_t k = 0; k < process->count; k++)
 			remove_distinct(bases, process->bases[k]);
-		hash_index_remove(&bases->by_pid, hash_u64(process->pid), i);
-		*process = (struct process_bases){ .ended = UINT64_MAX };
-		array_give_back(&bases->free, i);
+		keyed_array_give_back(&bases->items, &bases->free, i);
 		bases->ended--;
 	}
 }

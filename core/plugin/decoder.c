@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decoders of a run, and what they are asked: see decoder.h. */
+/* Calls of decoder plugins: see decoder.h. */
 #include "plugin/decoder.h"
 
 #include <errno.h>
@@ -7,127 +7,55 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
-
-/* Decoders send no records, so no source number is theirs. */
-#define NO_NUMBER UINT16_MAX
-
-/* A capture or a driver can claim any machine. */
-#define MISSING_COUNT_MAX 64
+#include "plugin/plugin_call.h"
 
 struct decoder_code {
-	struct instance *decoder;
-	void *opened; /* the plugin's, when it has code_open */
+	struct decoder *decoder;
+	void *opened; /* by the plugin, if it has code_open */
 	const void *bytes;
 	size_t size;
 };
 
-/* wanted: NULL nothing but the defaults. */
-static int add(struct decoders *decoders, struct plugin *plugin, const struct instance_configuration *wanted,
-	       struct error *error)
+static struct plugin_call call_begin(struct decoder *decoder, const char *callback)
 {
-	const struct instance_configuration defaults = { .plugin = (char *)plugin->description.name };
-	struct instance *instance =
-		instance_new(plugin, wanted ? wanted : &defaults, NO_NUMBER, decoders->services, error);
-	if (!instance)
-		return error->code;
-	if (!array_reserve(&decoders->configurations, decoders->instances.count + 1) ||
-	    !array_push(&decoders->instances, instance)) {
-		instance_free(instance);
-		return error_set(error, ENOMEM, "out of memory");
-	}
-	decoders->configurations.items[decoders->instances.count - 1] = wanted;
-	return instance_configure(instance, error);
+	return plugin_call_begin(plugin_kind_name(IAPROF_PLUGIN_DECODER), decoder->name, callback);
 }
 
-static struct instance *known(const struct decoders *decoders, uint32_t machine)
+int decoder_read_image(struct decoder *decoder, const struct iaprof_image *image,
+		       const struct iaprof_image_report *report)
 {
-	for (size_t i = 0; i < decoders->instances.count; i++)
-		if (decoders->instances.items[i]->plugin->description.machine == machine)
-			return decoders->instances.items[i];
-	return NULL;
+	const struct iaprof_plugin *plugin = &decoder->plugin->description;
+	CLEANUP(plugin_call_end) struct plugin_call before = call_begin(decoder, "image_read");
+	return plugin->image_read ? plugin->image_read(decoder->host, decoder->memory, image, report) : 0;
 }
 
-int decoders_add(struct decoders *decoders, const struct instance_configuration *wanted, struct error *error)
+const struct iaprof_relocation *decoder_relocations(const struct decoder *decoder, size_t *count)
 {
-	struct plugin *plugin = registry_get(decoders->registry, wanted->plugin, IAPROF_PLUGIN_DECODER, error);
-	if (!plugin)
-		return wanted->origin ? error_wrap(error, "%s", wanted->origin) : error->code;
-	const struct instance *other = known(decoders, plugin->description.machine);
-	if (other)
-		return error_set(error, EINVAL, "%s: decoders %s and %s are both for ELF machine %u: leave one out",
-				 wanted->origin ? wanted->origin : "configuration", other->name,
-				 plugin->description.name, plugin->description.machine);
-	return add(decoders, plugin, wanted, error);
+	*count = decoder ? decoder->plugin->description.relocation_count : 0;
+	return *count ? decoder->plugin->description.relocations : NULL;
 }
 
-/* A plugin that cannot be loaded is not this run's affair: it may be for something else. */
-static struct instance *load(struct decoders *decoders, uint32_t machine)
+size_t decoder_display_name(struct decoder *decoder, const char *name, char *text, size_t capacity)
 {
-	for (size_t i = 0; decoders->registry && i < decoders->registry->entries.count; i++) {
-		struct error error = { 0 };
-		struct plugin *plugin = registry_load_entry(&decoders->registry->entries.items[i], &error);
-		if (!plugin) {
-			log_message(IAPROF_LOG_DEBUG, "%s", error.text);
-			continue;
-		}
-		if (plugin->description.kind != IAPROF_PLUGIN_DECODER || plugin->description.machine != machine)
-			continue;
-		if (!add(decoders, plugin, NULL, &error))
-			return decoders->instances.items[decoders->instances.count - 1];
-		log_message(IAPROF_LOG_WARNING, "instructions have no names: %s", error.text);
-		if (decoders->instances.count &&
-		    decoders->instances.items[decoders->instances.count - 1]->plugin == plugin)
-			instance_free(decoders->instances.items[--decoders->instances.count]);
-	}
-	return NULL;
+	const struct iaprof_plugin *plugin = &decoder->plugin->description;
+	if (!plugin->display_name)
+		return 0;
+	CLEANUP(plugin_call_end) struct plugin_call before = call_begin(decoder, "display_name");
+	size_t length = plugin->display_name(decoder->host, decoder->memory, name, text, capacity);
+	return length && length < capacity ? strnlen(text, length) : 0;
 }
 
-struct instance *decoders_find(struct decoders *decoders, uint32_t machine)
-{
-	struct instance *decoder = known(decoders, machine);
-	if (decoder || !machine)
-		return decoder;
-	for (size_t i = 0; i < decoders->missing.count; i++)
-		if (decoders->missing.items[i] == machine)
-			return NULL;
-	if (decoders->missing.count >= MISSING_COUNT_MAX)
-		return NULL;
-	decoder = load(decoders, machine);
-	if (!decoder)
-		(void)array_push(&decoders->missing, machine);
-	return decoder;
-}
-
-const struct instance_configuration *decoders_configuration(const struct decoders *decoders,
-							    const struct instance *decoder)
-{
-	for (size_t i = 0; i < decoders->instances.count; i++)
-		if (decoders->instances.items[i] == decoder)
-			return decoders->configurations.items[i];
-	return NULL;
-}
-
-void decoders_release(struct decoders *decoders)
-{
-	for (size_t i = 0; i < decoders->instances.count; i++)
-		instance_free(decoders->instances.items[i]);
-	array_free(&decoders->instances);
-	array_free(&decoders->configurations);
-	array_free(&decoders->missing);
-}
-
-struct decoder_code *decoder_code_open(struct instance *decoder, const struct iaprof_code *description)
+struct decoder_code *decoder_code_open(struct decoder *decoder, const struct iaprof_code *description)
 {
 	const struct iaprof_plugin *plugin = &decoder->plugin->description;
 	struct decoder_code *code = calloc(1, sizeof *code);
 	if (!code)
 		return NULL;
-	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(decoder, "code_open");
+	CLEANUP(plugin_call_end) struct plugin_call before = call_begin(decoder, "code_open");
 	*code = (struct decoder_code){ .decoder = decoder,
 				       .bytes = description->bytes,
 				       .size = description->byte_count };
-	if (!plugin->code_open || !plugin->code_open(&decoder->host, decoder->memory, description, &code->opened))
+	if (!plugin->code_open || !plugin->code_open(decoder->host, decoder->memory, description, &code->opened))
 		return code;
 	free(code);
 	return NULL;
@@ -138,18 +66,18 @@ void decoder_code_close(struct decoder_code *code)
 	if (!code)
 		return;
 	const struct iaprof_plugin *plugin = &code->decoder->plugin->description;
-	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(code->decoder, "code_close");
+	CLEANUP(plugin_call_end) struct plugin_call before = call_begin(code->decoder, "code_close");
 	if (plugin->code_open)
-		plugin->code_close(&code->decoder->host, code->decoder->memory, code->opened);
+		plugin->code_close(code->decoder->host, code->decoder->memory, code->opened);
 	free(code);
 }
 
-/* A plugin of release 0.1. */
+/* Decodes with a plugin of release 0.1. */
 static bool decode(struct decoder_code *code, uint64_t offset, struct iaprof_code_instruction *instruction)
 {
 	struct iaprof_instruction answer = { 0 };
 	if (offset >= code->size ||
-	    code->decoder->plugin->description.decode(&code->decoder->host, code->decoder->memory, code->bytes,
+	    code->decoder->plugin->description.decode(code->decoder->host, code->decoder->memory, code->bytes,
 						      code->size, offset, &answer))
 		return false;
 	instruction->size = answer.size;
@@ -163,12 +91,12 @@ bool decoder_code_instruction(struct decoder_code *code, uint64_t offset, struct
 {
 	const struct iaprof_plugin *plugin = &code->decoder->plugin->description;
 	CLEANUP(plugin_call_end)
-	struct plugin_call before = instance_call_begin(code->decoder, plugin->code_open ? "code_decode" : "decode");
+	struct plugin_call before = call_begin(code->decoder, plugin->code_open ? "code_decode" : "decode");
 	*instruction = (struct iaprof_code_instruction){ .struct_size = sizeof *instruction };
-	bool found = plugin->code_open ? !plugin->code_decode(&code->decoder->host, code->decoder->memory, code->opened,
+	bool found = plugin->code_open ? !plugin->code_decode(code->decoder->host, code->decoder->memory, code->opened,
 							      offset, instruction)
 				       : decode(code, offset, instruction);
-	/* A plugin's mistake must not become one of the core's. */
+	/* Results of plugins are checked. */
 	if (found && instruction->mnemonic && instruction->size && offset < code->size &&
 	    instruction->size <= code->size - offset) {
 		instruction->waits[sizeof instruction->waits - 1] = '\0';
@@ -183,9 +111,9 @@ size_t decoder_code_producers(struct decoder_code *code, uint64_t offset, struct
 			      size_t capacity, uint32_t *flags)
 {
 	const struct iaprof_plugin *plugin = &code->decoder->plugin->description;
-	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(code->decoder, "code_producers");
+	CLEANUP(plugin_call_end) struct plugin_call before = call_begin(code->decoder, "code_producers");
 	*flags = 0;
-	int count = plugin->code_producers ? plugin->code_producers(&code->decoder->host, code->decoder->memory,
+	int count = plugin->code_producers ? plugin->code_producers(code->decoder->host, code->decoder->memory,
 								    code->opened, offset, producers, capacity, flags)
 					   : -ENOTSUP;
 	if (count < 0)

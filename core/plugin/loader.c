@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads a plugin file and checks what it says of itself: see loader.h. */
+/* Loads a plugin file and validates its description: see loader.h. */
 #include "plugin/loader.h"
 
 #include <ctype.h>
@@ -20,14 +20,13 @@
 #define FILE_SUFFIX ".so"
 #define NAME_LENGTH_MAX 63
 
-/* The members that the first released struct had; a shorter one was cut off. */
+/* Size of the struct in the first release; a smaller one is invalid. */
 #define SIZE_MINIMUM (offsetof(struct iaprof_plugin, decode) + sizeof((struct iaprof_plugin *)0)->decode)
-#define OPTION_SIZE_MINIMUM (offsetof(struct iaprof_option, unit) + sizeof((struct iaprof_option *)0)->unit)
 
-/* An instance larger than this is a mistake, not a plan. */
+/* Limit on the instance size; a larger one is an error. */
 #define INSTANCE_SIZE_MAX ((size_t)64 << 20)
 
-/* More sources than belong together. */
+/* Limit on companions. */
 #define COMPANION_COUNT_MAX 16
 
 const char *plugin_kind_name(uint32_t kind)
@@ -52,7 +51,9 @@ bool plugin_loading_is_privileged(void)
 	return geteuid() == 0 || getauxval(AT_SECURE);
 }
 
-/* Who called: under sudo the user who typed it. The environment is not asked when iaprof itself has been given rights.
+/*
+ * Returns the user who started iaprof: under sudo, the user who called it. The environment is ignored if iaprof has
+ * file capabilities or is set-user-ID.
  */
 static uid_t caller(void)
 {
@@ -61,7 +62,7 @@ static uid_t caller(void)
 	return text && !value_parse_uint(text, &uid) && uid < UINT32_MAX ? (uid_t)uid : getuid();
 }
 
-static int check_owner(const char *path, struct error *error)
+int plugin_check_owner(const char *path, struct error *error)
 {
 	struct stat status;
 	if (stat(path, &status))
@@ -81,7 +82,7 @@ static int check_owner(const char *path, struct error *error)
 
 static int check_permissions(const char *path, struct error *error)
 {
-	int result = check_owner(path, error);
+	int result = plugin_check_owner(path, error);
 	if (result)
 		return result;
 	CLEANUP_FREE char *folder = strdup(path);
@@ -89,10 +90,10 @@ static int check_permissions(const char *path, struct error *error)
 		return error_set(error, ENOMEM, "out of memory");
 	char *slash = strrchr(folder, '/');
 	slash[slash == folder] = '\0';
-	return check_owner(folder, error);
+	return plugin_check_owner(folder, error);
 }
 
-static bool is_name(const char *name)
+bool plugin_is_name(const char *name)
 {
 	size_t length = strlen(name);
 	for (size_t i = 0; i < length; i++)
@@ -101,7 +102,7 @@ static bool is_name(const char *name)
 	return length > 0 && length <= NAME_LENGTH_MAX;
 }
 
-/* The first mandatory member that is missing, or NULL. */
+/* Returns the first missing mandatory member, or NULL. */
 static const char *missing_member(const struct iaprof_plugin *plugin)
 {
 	switch (plugin->kind) {
@@ -110,10 +111,9 @@ static const char *missing_member(const struct iaprof_plugin *plugin)
 	case IAPROF_PLUGIN_SINK:
 		return !plugin->finish ? "finish" : !plugin->records && !plugin->profile ? "records or profile" : NULL;
 	default: {
-		if (!plugin->decode)
-			return "decode";
-		if (!plugin->code_open && !plugin->code_close && !plugin->code_decode && !plugin->code_producers)
-			return NULL;
+		if (plugin->decode && !plugin->code_open && !plugin->code_close && !plugin->code_decode &&
+		    !plugin->code_producers)
+			return NULL; /* as in release 0.1 */
 		return !plugin->code_open    ? "code_open"
 		       : !plugin->code_close ? "code_close"
 					     : (plugin->code_decode ? NULL : "code_decode");
@@ -121,11 +121,11 @@ static const char *missing_member(const struct iaprof_plugin *plugin)
 	}
 }
 
-/* Names of plugins, none of them its own. A list that does not end is cut off by the first name that is none. */
+/* Returns whether companions are names of other plugins. An unterminated list fails at its first invalid name. */
 static bool companions_are_names(const struct iaprof_plugin *plugin)
 {
 	for (size_t i = 0; plugin->companions && plugin->companions[i]; i++)
-		if (i == COMPANION_COUNT_MAX || !is_name(plugin->companions[i]) ||
+		if (i == COMPANION_COUNT_MAX || !plugin_is_name(plugin->companions[i]) ||
 		    !strcmp(plugin->companions[i], plugin->name))
 			return false;
 	return true;
@@ -154,7 +154,7 @@ int plugin_take_description(struct plugin *plugin, const struct iaprof_plugin *t
 				 ours->schema_version, IAPROF_SCHEMA_VERSION);
 	if (ours->kind < IAPROF_PLUGIN_SOURCE || ours->kind > IAPROF_PLUGIN_DECODER)
 		return error_set(error, EINVAL, "unknown kind %u of plugin", ours->kind);
-	if (!ours->name || !is_name(ours->name))
+	if (!ours->name || !plugin_is_name(ours->name))
 		return error_set(error, EINVAL, "its name is missing, or is not made of a-z, 0-9 and '-'");
 	if (strcmp(ours->name, name))
 		return error_set(error, EINVAL, "calls itself \"%s\": its file must be named %s%s%s", ours->name,
@@ -177,14 +177,14 @@ int plugin_take_description(struct plugin *plugin, const struct iaprof_plugin *t
 	return option_table_check(&plugin->options, ours->instance_size, error);
 }
 
-/* dlerror() repeats the path, which the message begins with. */
+/* Removes the path from dlerror(), because the message already begins with it. */
 static const char *dynamic_error(const char *path)
 {
 	const char *text = dlerror();
 	size_t length = strlen(path);
 	if (!text)
 		return "unknown error";
-	return !strncmp(text, path, length) && !strncmp(text + length, ": ", 2) ? text + length + 2 : text;
+	return strncmp(text, path, length) ? text : text + length + strspn(text + length, ": ");
 }
 
 static int load(struct plugin *plugin, const char *path, struct error *error)

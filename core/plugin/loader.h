@@ -9,32 +9,42 @@
 #include "base/error.h"
 #include "config/option_table.h"
 
-/* A loaded plugin. Its code stays loaded until the process ends, for its threads may outlive a failed stop. */
+/* A loaded plugin. Its code stays loaded until the process ends because its threads may outlive a failed stop. */
 struct plugin {
-	struct iaprof_plugin description; /* our own copy: members that the plugin does not have are zero */
+	struct iaprof_plugin description; /* a copy: members that the plugin lacks are zero */
 	struct option_table options;
 	char *path;
 };
 
 /*
- * Loads the file at path. NULL after a failure, with one line: what is wrong and what to do. The plugin is never
- * unloaded; plugin_free() frees the description only.
+ * Loads the file at path. Returns NULL on failure, with error set to one line: the cause and the remedy. The plugin is
+ * never unloaded; plugin_free() frees the description only.
  */
 struct plugin *plugin_load(const char *path, struct error *error);
 void plugin_free(struct plugin *plugin);
 
-/* Checks what a plugin says of itself and fills plugin from it; name is the one in its file name. Part of
- * plugin_load(). */
+/*
+ * Validates a plugin's description and fills plugin from it; name is taken from the file name. Part of plugin_load().
+ */
 int plugin_take_description(struct plugin *plugin, const struct iaprof_plugin *theirs, const char *name,
 			    struct error *error);
 
-/* Whether iaprof has rights that its user might not have: then only files that nobody else can write are loaded. */
+/*
+ * Returns whether iaprof has privileges that its user may lack; then only files that no other user can write are
+ * loaded.
+ */
 bool plugin_loading_is_privileged(void);
 
-/* "source", "sink", "decoder". */
+/* Returns 0, or -EPERM if users other than root and the caller can write the file or folder; error has the remedy. */
+int plugin_check_owner(const char *path, struct error *error);
+
+/* Returns "source", "sink" or "decoder". */
 const char *plugin_kind_name(uint32_t kind);
 
-/* NAME of a file name iaprof-NAME.so, copied; NULL when it is not of that form. The caller frees it. */
+/* Returns whether a plugin may have this name. */
+bool plugin_is_name(const char *name);
+
+/* Returns a copy of NAME from a file name iaprof-NAME.so, or NULL if the name does not match. The caller frees it. */
 char *plugin_name_of_file(const char *path);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names the plugin that crashes: see plugin_call.h. A handler can reach nothing but file-scope and thread state. */
+/*
+ * Names the plugin that crashes: see plugin_call.h. A signal handler can access only file-scope and thread-local state.
+ */
 #include "plugin/plugin_call.h"
 
 #include <poll.h>
@@ -12,21 +14,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "run/output.h"
-#include "run/screen.h"
+#include "base/sanitizer.h"
 
-/* Room for the largest signal frame that a processor of today has (AVX-512, AMX: 11 KiB), and for the handler. */
+/* Room for the handler and the largest signal frame of current processors (AVX-512, AMX: 11 KiB). */
 #define SIGNAL_STACK_SIZE (32 << 10)
 
-/* How long a reader of standard error is waited for, ms. */
+/* Longest wait for a reader of standard error, in ms. */
 #define READER_PATIENCE 100
 
 static _Thread_local struct plugin_call current;
-/* A stack of its own for each thread, as what overflowed may be the other one. */
+/* A signal stack for each thread, because the thread's own stack may have overflowed. */
 static _Thread_local _Alignas(16) char signal_stack[SIGNAL_STACK_SIZE];
 static _Thread_local bool has_signal_stack;
 
-static atomic_int watching_process; /* 0: nobody watches */
+static atomic_int watching_process; /* 0: no handlers are installed */
+static void (*clean_up)(void);      /* set before watching_process */
+static void (*report_crash)(int number);
 
 static const struct fatal_signal {
 	int number;
@@ -38,12 +41,12 @@ static const struct fatal_signal {
 struct plugin_call plugin_call_begin(const char *kind, const char *name, const char *callback)
 {
 	struct plugin_call before = current;
-	if (!PLUGIN_CALL_HAS_SANITIZER && !has_signal_stack) {
+	if (!HAS_SANITIZER && !has_signal_stack) {
 		stack_t stack = { .ss_sp = signal_stack, .ss_size = sizeof signal_stack };
 		has_signal_stack = true;
 		sigaltstack(&stack, NULL);
 	}
-	current.callback = NULL; /* a signal meanwhile sees no mixture */
+	current.callback = NULL; /* a signal in between never sees inconsistent members */
 	atomic_signal_fence(memory_order_seq_cst);
 	current.kind = kind;
 	current.name = name;
@@ -75,11 +78,11 @@ _Noreturn void process_leave(int status)
 		syscall(SYS_exit_group, status);
 }
 
-/* Says what happened and ends the process. Async-signal-safe. what: "SIGSEGV in callback " or the like. */
+/* Prints one line and ends the process. Async-signal-safe. what: "crashed with SIGSEGV", for example. */
 static _Noreturn void end_process(const struct plugin_call *call, const char *what)
 {
 	char line[512] = "iaprof: ";
-	screen_restore_at_once();
+	clean_up();
 	if (call->callback) {
 		append(line, sizeof line - 1, call->kind);
 		append(line, sizeof line - 1, " ");
@@ -92,19 +95,18 @@ static _Noreturn void end_process(const struct plugin_call *call, const char *wh
 		append(line, sizeof line - 1, call->callback);
 	}
 	append(line, sizeof line, "\n");
-	/* Not into a pipe that is full: nobody may read it. */
+	/* Does not block on a full pipe, which may have no reader. */
 	struct pollfd standard_error = { .fd = STDERR_FILENO, .events = POLLOUT };
 	if (poll(&standard_error, 1, READER_PATIENCE) > 0) {
 		ssize_t written = write(STDERR_FILENO, line, strlen(line));
 		(void)written;
 	}
-	output_remove_temporary_files();
 	process_leave(1);
 }
 
 static void handle(int number)
 {
-	/* A child that a plugin forked has its own end, which is not the run's. */
+	/* The end of a child that a plugin forked is not the end of the run. */
 	if (current.callback && getpid() == atomic_load(&watching_process))
 		for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++)
 			if (fatal_signals[i].number == number) {
@@ -112,12 +114,12 @@ static void handle(int number)
 				append(what, sizeof what, fatal_signals[i].name);
 				end_process(&current, what);
 			}
-	/* Comes again when the handler returns, or is sent again. */
+	/* The fault occurs again when the handler returns; other signals are raised again. */
 	signal(number, SIG_DFL);
 	raise(number);
 }
 
-/* exit() was called, or main() has returned. */
+/* Called by exit(), or when main() has returned. */
 static void at_exit(void)
 {
 	if (getpid() != atomic_load(&watching_process))
@@ -132,15 +134,34 @@ _Noreturn void plugin_call_exit(int status)
 	process_leave(status);
 }
 
-void plugin_call_watch(void)
+static void install(void (*handler)(int number))
 {
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; !HAS_SANITIZER && i < sizeof fatal_signals / sizeof *fatal_signals; i++)
+		sigaction(fatal_signals[i].number, &action, NULL);
+}
+
+void plugin_call_watch(void (*before_end)(void))
+{
+	clean_up = before_end;
 	atomic_store(&watching_process, getpid());
 	atexit(at_exit);
 	at_quick_exit(at_exit);
-	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
-	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; !PLUGIN_CALL_HAS_SANITIZER && i < sizeof fatal_signals / sizeof *fatal_signals; i++)
-		sigaction(fatal_signals[i].number, &action, NULL);
+	install(handle);
+}
+
+static void handle_in_helper(int number)
+{
+	if (current.callback)
+		report_crash(number);
+	process_leave(1);
+}
+
+void plugin_call_report_crashes(void (*report)(int number))
+{
+	report_crash = report;
+	install(handle_in_helper);
 }
 
 void plugin_call_unwatch(void)

@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
+#include "base/machine.h"
 #include "config/value.h"
-#include "plugin/build_paths.h"
+#include "config/build_paths.h"
 
 static void close_directory(DIR **directory)
 {
@@ -28,7 +30,7 @@ static struct registry_entry *find(struct registry *registry, const char *name)
 	return NULL;
 }
 
-/* Adds a plugin file under its name, unless an earlier folder had one of that name. */
+/* Adds a plugin file, unless an earlier folder has one of the same name. */
 static int add(struct registry *registry, const char *name, const char *path, struct error *error)
 {
 	if (find(registry, name))
@@ -42,19 +44,17 @@ static int add(struct registry *registry, const char *name, const char *path, st
 	return 0;
 }
 
-/* Adds the plugin files in a folder; a folder that is not there has none. */
+/* Adds the plugin files in a folder, which need not exist. */
 static int scan_folder(struct registry *registry, const char *folder, struct error *error)
 {
 	CLEANUP(close_directory) DIR *directory = opendir(folder);
 	for (const struct dirent *file; directory && (file = readdir(directory));) {
 		CLEANUP_FREE char *name = plugin_name_of_file(file->d_name);
-		CLEANUP_FREE char *path = NULL;
 		if (!name)
 			continue;
-		if (asprintf(&path, "%s/%s", folder, file->d_name) < 0) {
-			path = NULL;
+		CLEANUP_FREE char *path = format_new("%s/%s", folder, file->d_name);
+		if (!path)
 			return error_set(error, ENOMEM, "out of memory");
-		}
 		int result = add(registry, name, path, error);
 		if (result)
 			return result;
@@ -62,45 +62,30 @@ static int scan_folder(struct registry *registry, const char *folder, struct err
 	return 0;
 }
 
-static int scan_path_list(struct registry *registry, const char *list, struct error *error)
+static int scan_path_list(struct registry *registry, const char *list,
+			  int (*scan)(struct registry *registry, const char *folder, struct error *error),
+			  struct error *error)
 {
 	CLEANUP_FREE char *copy = strdup(list);
 	int result = copy ? 0 : error_set(error, ENOMEM, "out of memory");
 	char *rest = copy;
 	for (char *folder; !result && (folder = strsep(&rest, ":"));)
 		if (*folder)
-			result = scan_folder(registry, folder, error);
+			result = scan(registry, folder, error);
 	return result;
 }
 
-/* The folder that the running iaprof lies in, without its last '/'. */
-static char *folder_of_program(void)
-{
-	char path[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-	if (length <= 0)
-		return NULL;
-	path[length] = '\0';
-	char *slash = strrchr(path, '/');
-	if (!slash)
-		return NULL;
-	*slash = '\0';
-	return strdup(path);
-}
-
-/* In a build tree each plugin is in a folder of its own: PLUGINS/NAME/iaprof-NAME.so. */
+/* Scans a build tree, where each plugin has a folder: PLUGINS/sink-NAME/iaprof-NAME.so, for example. */
 static int scan_build_tree(struct registry *registry, const char *plugins, struct error *error)
 {
 	CLEANUP(close_directory) DIR *directory = opendir(plugins);
 	int result = 0;
 	for (const struct dirent *file; !result && directory && (file = readdir(directory));) {
-		CLEANUP_FREE char *folder = NULL;
 		if (file->d_name[0] == '.')
 			continue;
-		if (asprintf(&folder, "%s/%s", plugins, file->d_name) < 0) {
-			folder = NULL;
+		CLEANUP_FREE char *folder = format_new("%s/%s", plugins, file->d_name);
+		if (!folder)
 			return error_set(error, ENOMEM, "out of memory");
-		}
 		result = scan_folder(registry, folder, error);
 	}
 	return result;
@@ -108,15 +93,13 @@ static int scan_build_tree(struct registry *registry, const char *plugins, struc
 
 static int scan_beside_program(struct registry *registry, struct error *error)
 {
-	CLEANUP_FREE char *program = folder_of_program();
-	CLEANUP_FREE char *meson = NULL;
-	CLEANUP_FREE char *plugins = NULL;
+	CLEANUP_FREE char *program = program_folder();
 	if (!program)
 		return scan_folder(registry, PLUGIN_FOLDER, error);
-	if (asprintf(&meson, "%s/meson-info", program) < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	bool in_build_tree = !access(meson, F_OK);
-	if (asprintf(&plugins, "%s/%s", program, in_build_tree ? "plugins" : PLUGIN_FOLDER_FROM_BIN) < 0)
+	CLEANUP_FREE char *meson = format_new("%s/meson-info", program);
+	bool in_build_tree = meson && !access(meson, F_OK);
+	CLEANUP_FREE char *plugins = format_new("%s/%s", program, in_build_tree ? "plugins" : PLUGIN_FOLDER_FROM_BIN);
+	if (!meson || !plugins)
 		return error_set(error, ENOMEM, "out of memory");
 	int result = in_build_tree ? scan_build_tree(registry, plugins, error) : scan_folder(registry, plugins, error);
 	return result || in_build_tree ? result : scan_folder(registry, PLUGIN_FOLDER, error);
@@ -127,22 +110,67 @@ static int compare_entries(const void *a, const void *b)
 	return strcmp(((const struct registry_entry *)a)->name, ((const struct registry_entry *)b)->name);
 }
 
+static void sort(struct registry *registry)
+{
+	if (registry->entries.count)
+		qsort(registry->entries.items, registry->entries.count, sizeof *registry->entries.items,
+		      compare_entries);
+}
+
 int registry_scan(struct registry *registry, struct error *error)
 {
 	int result = 0;
 	if (!plugin_loading_is_privileged()) {
 		const char *list = getenv("IAPROF_PLUGIN_PATH"), *home = getenv("HOME");
 		if (list)
-			result = scan_path_list(registry, list, error);
-		CLEANUP_FREE char *folder = NULL;
-		if (!result && home && *home == '/' && asprintf(&folder, "%s/.local/lib/iaprof/plugins", home) >= 0)
+			result = scan_path_list(registry, list, scan_folder, error);
+		CLEANUP_FREE char *folder =
+			home && *home == '/' ? format_new("%s/.local/lib/iaprof/plugins", home) : NULL;
+		if (!result && folder)
 			result = scan_folder(registry, folder, error);
 	}
 	if (!result)
 		result = scan_beside_program(registry, error);
-	if (registry->entries.count)
-		qsort(registry->entries.items, registry->entries.count, sizeof *registry->entries.items,
-		      compare_entries);
+	sort(registry);
+	return result;
+}
+
+static int add_named_folder(struct registry *registry, const char *folder, struct error *error)
+{
+	CLEANUP(registry_free) struct registry found = { 0 };
+	CLEANUP_FREE char *path = realpath(folder, NULL);
+	struct stat status;
+	if (!path || stat(path, &status))
+		return error_set(error, errno, "folder %s: %s", folder, strerror(errno));
+	if (!S_ISDIR(status.st_mode))
+		return error_set(error, ENOTDIR, "%s is not a folder (--source and --sink take the path of a plugin)",
+				 folder);
+	int result = plugin_loading_is_privileged() ? plugin_check_owner(path, error) : 0;
+	if (!result)
+		result = scan_folder(&found, path, error);
+	if (!result && !found.entries.count)
+		result = error_set(error, ENOENT, "folder %s has no plugin, a file iaprof-NAME.so that can be read",
+				   folder);
+	for (size_t i = 0; !result && i < found.entries.count; i++) {
+		struct registry_entry *entry = &found.entries.items[i], *known = find(registry, entry->name);
+		entry->is_named = true;
+		if (known && !known->is_named) {
+			struct registry_entry other = *known;
+			*known = *entry;
+			*entry = other; /* released with found */
+		} else if (!known && array_push(&registry->entries, *entry)) {
+			*entry = (struct registry_entry){ 0 };
+		} else if (!known) {
+			result = error_set(error, ENOMEM, "out of memory");
+		}
+	}
+	return result;
+}
+
+int registry_add_folders(struct registry *registry, const char *list, struct error *error)
+{
+	int result = scan_path_list(registry, list, add_named_folder, error);
+	sort(registry);
 	return result;
 }
 
@@ -163,22 +191,41 @@ struct plugin *registry_load_entry(struct registry_entry *entry, struct error *e
 	return entry->plugin;
 }
 
-static int fail_unknown(const struct registry *registry, const char *name, uint32_t kind, struct error *error)
+/* Returns whether an entry may be meant: a plugin of the kind, or one that cannot be loaded. */
+static bool may_be(struct registry_entry *entry, uint32_t kind)
+{
+	const struct plugin *plugin =
+		kind == REGISTRY_ANY_KIND ? NULL : registry_load_entry(entry, &(struct error){ 0 });
+	return !plugin || plugin->description.kind == kind;
+}
+
+static int fail_unknown(struct registry *registry, const char *name, uint32_t kind, struct error *error)
 {
 	CLEANUP_FREE const char **names = calloc(registry->entries.count + 1, sizeof *names);
-	for (size_t i = 0; names && i < registry->entries.count; i++)
-		names[i] = registry->entries.items[i].name;
-	const char *nearest = names ? value_nearest_name(name, names) : NULL;
+	const char *nearest = NULL;
+	size_t count = 0;
+	for (size_t i = 0; names && i < registry->entries.count; i++) {
+		struct registry_entry *entry = &registry->entries.items[i];
+		if (!may_be(entry, kind))
+			continue;
+		names[count++] = entry->name;
+		/* "html" for the sink that writes such files. */
+		const char *extension =
+			kind == IAPROF_PLUGIN_SINK && entry->plugin ? entry->plugin->description.extension : NULL;
+		if (extension && !strcmp(extension, name))
+			nearest = entry->name;
+	}
+	if (names && !nearest)
+		nearest = value_nearest_name(name, names);
 	if (nearest)
 		return error_set(error, ENOENT, "no %s \"%s\": did you mean \"%s\"?", plugin_kind_name(kind), name,
 				 nearest);
-	return error_set(error, ENOENT, "no %s \"%s\": iaprof --list shows what there is", plugin_kind_name(kind),
-			 name);
+	return error_set(error, ENOENT, "no %s \"%s\" (iaprof --list lists the plugins)", plugin_kind_name(kind), name);
 }
 
 struct plugin *registry_get(struct registry *registry, const char *name, uint32_t kind, struct error *error)
 {
-	/* A path is a plugin of its own, beside one of the same name in a folder. */
+	/* A path is registered as its own name, in addition to a plugin of that name in a folder. */
 	if (strchr(name, '/') && add(registry, name, name, error))
 		return NULL;
 	struct registry_entry *entry = find(registry, name);

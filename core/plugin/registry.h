@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where plugins are found, first match first: an explicit path; the folders in IAPROF_PLUGIN_PATH; the user's folder
- * (~/.local/lib/iaprof/plugins); the build tree iaprof runs from, or the installed folder. When iaprof is privileged,
- * the environment and the user's folder are ignored.
+ * Search path for plugins, in order of precedence: an explicit path; the folders of --plugin-path; the folders in
+ * IAPROF_PLUGIN_PATH; the user's folder (~/.local/lib/iaprof/plugins); the build tree iaprof runs from, or the
+ * installed folder. When iaprof is privileged, the environment and the user's folder are ignored.
  */
 #ifndef IAPROF_CORE_PLUGIN_REGISTRY_H
 #define IAPROF_CORE_PLUGIN_REGISTRY_H
@@ -10,30 +10,37 @@
 #include "base/array.h"
 #include "plugin/loader.h"
 
-/* A plugin file that is there; loaded when somebody asks for it. */
+/* A plugin file that was found; loaded on demand. */
 struct registry_entry {
 	char *name;
 	char *path;
-	struct plugin *plugin; /* NULL: not loaded yet, or it could not be */
+	bool is_named;         /* in a folder that the user named */
+	struct plugin *plugin; /* NULL: not loaded yet, or loading failed */
 };
 
 struct registry {
 	ARRAY(struct registry_entry) entries; /* sorted by name */
 };
 
-/* Looks through the folders. Zeroed by the caller. Returns 0 or -ENOMEM. */
+/* Scans the folders. The caller zeroes registry. Returns 0 or -ENOMEM. */
 int registry_scan(struct registry *registry, struct error *error);
+/*
+ * Adds the plugins in the folders of --plugin-path, separated by colons. They replace those of the same name in folders
+ * that the user did not name. Returns 0, -EPERM if iaprof is privileged and others can write a folder, or another
+ * negative errno if a folder cannot be read or has no plugin.
+ */
+int registry_add_folders(struct registry *registry, const char *list, struct error *error);
 void registry_free(struct registry *registry);
 
 #define REGISTRY_ANY_KIND 0
 
 /*
- * The plugin of this name, or of this path when it contains '/', which must be of this kind. NULL after a failure: the
- * message offers the nearest name.
+ * Returns the plugin with this name, or with this path if it contains '/'; it must be of this kind. Returns NULL on
+ * failure: error suggests the nearest name.
  */
 struct plugin *registry_get(struct registry *registry, const char *name, uint32_t kind, struct error *error);
 
-/* The plugin of an entry, loaded now if need be. */
+/* Returns the plugin of an entry, loading it if necessary. */
 struct plugin *registry_load_entry(struct registry_entry *entry, struct error *error);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program image has mapped where, over time: see address_space.h. */
+/* See address_space.h. */
 #include "process/address_space.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+
+typedef ARRAY(uint64_t) address_array;
 
 /* Lifetime and the tree of forks. */
 
@@ -44,8 +46,8 @@ static void space_link(struct address_space *space, struct address_space *parent
 static void space_free(struct address_space *space)
 {
 	space_unlink(space);
-	pieces_free(&space->current);
-	pieces_free(&space->history);
+	memory_ranges_free(&space->current);
+	memory_ranges_free(&space->history);
 	free(space);
 }
 
@@ -61,33 +63,33 @@ void address_space_fork(struct address_space *space, struct address_space *paren
 	space_link(space, parent, time);
 }
 
-/* Replaces all pieces of a space by those of a list. False when out of memory: nothing changed. */
-static bool space_rebuild(struct address_space *space, struct piece *list, size_t count)
+/* Replaces all ranges of a space by those of a list. Returns false if out of memory: nothing changed. */
+static bool space_rebuild(struct address_space *space, struct memory_range *list, size_t count)
 {
-	struct piece_array current = { 0 }, history = { 0 };
-	if (!pieces_build(list, count, &current, &history)) {
+	struct memory_range_array current = { 0 }, history = { 0 };
+	if (!memory_ranges_build(list, count, &current, &history)) {
 		array_free(&current);
 		array_free(&history);
 		return false;
 	}
-	pieces_free(&space->current);
-	pieces_free(&space->history);
+	memory_ranges_free(&space->current);
+	memory_ranges_free(&space->history);
 	space->current = current;
 	space->history = history;
 	return true;
 }
 
-/* Copies pieces to the end of a list that has room. Borrowed: no reference is taken. */
-static size_t list_extend(struct piece *list, size_t count, const struct piece_array *pieces)
+/* Appends borrowed ranges to a list, which has room; takes no references. */
+static size_t list_extend(struct memory_range *list, size_t count, const struct memory_range_array *ranges)
 {
-	if (pieces->count)
-		memcpy(&list[count], pieces->items, pieces->count * sizeof *list);
-	return count + pieces->count;
+	if (ranges->count)
+		memcpy(&list[count], ranges->items, ranges->count * sizeof *list);
+	return count + ranges->count;
 }
 
 /*
- * Keeps a space within ADDRESS_SPACE_PIECES_MAX; the oldest go. Where current pieces go, all history does: what was
- * there before them must not come back.
+ * Drops the oldest ranges beyond ADDRESS_SPACE_PIECES_MAX. If current ranges are dropped, so is the whole history: what
+ * they replaced must not reappear.
  */
 static int space_limit(struct address_space *space, uint64_t *dropped)
 {
@@ -103,33 +105,33 @@ static int space_limit(struct address_space *space, uint64_t *dropped)
 	if (space->current.count <= ADDRESS_SPACE_PIECES_MAX)
 		return 0;
 	size_t count = space->current.count, gone = count - ADDRESS_SPACE_PIECES_MAX * 3 / 4;
-	CLEANUP_FREE struct piece *list = malloc(count * sizeof *list);
+	CLEANUP_FREE struct memory_range *list = malloc(count * sizeof *list);
 	if (!list)
 		return -ENOMEM;
 	list_extend(list, 0, &space->current);
-	qsort(list, count, sizeof *list, piece_compare);
+	qsort(list, count, sizeof *list, memory_range_compare);
 	*dropped += gone + space->history.count;
 	return space_rebuild(space, list + gone, count - gone) ? 0 : -ENOMEM;
 }
 
 /*
- * An address space that nobody owns gives what its only fork sees to that fork. When memory is short it stays as it
- * is, which is right as well.
+ * An address space without an owner hands its mappings over to its only fork. When out of memory, it stays as it is,
+ * which is also correct.
  */
 static void space_give_to_child(struct address_space *space, struct address_space *child)
 {
-	const struct piece_array *const parts[] = { &space->current, &space->history };
+	const struct memory_range_array *const parts[] = { &space->current, &space->history };
 	size_t most = space->current.count + space->history.count + child->current.count + child->history.count;
-	CLEANUP_FREE struct piece *list = malloc((most + 1) * sizeof *list);
+	CLEANUP_FREE struct memory_range *list = malloc((most + 1) * sizeof *list);
 	if (!list)
 		return;
 	size_t count = 0;
 	for (size_t part = 0; part < 2; part++)
 		for (size_t i = 0; i < parts[part]->count; i++) {
-			const struct piece *piece = &parts[part]->items[i];
-			if (piece->begin <= child->fork_time && piece->until > child->fork_time) {
-				list[count] = *piece;
-				list[count++].begin = 0; /* there before all that is the fork's own */
+			const struct memory_range *range = &parts[part]->items[i];
+			if (range->begin <= child->fork_time && range->until > child->fork_time) {
+				list[count] = *range;
+				list[count++].begin = 0; /* older than anything of the fork itself */
 			}
 		}
 	if (count) {
@@ -163,7 +165,7 @@ void address_space_disown(struct address_space *space)
 	}
 }
 
-/* Adding. */
+/* Adding mappings. */
 
 static bool is_file(const char *path)
 {
@@ -171,9 +173,9 @@ static bool is_file(const char *path)
 }
 
 /*
- * Whether two mappings show the same thing at the same addresses. Where one of them has neither inode numbers nor a
- * build id, which only captures of older versions have, path and offset decide, which is not certain when the file was
- * replaced in between. certain: then say no.
+ * Returns whether two mappings have the same contents at the same addresses. If one of them has neither inode numbers
+ * nor a build id, as in captures of older versions, path and offset decide, which is uncertain because the file may
+ * have been replaced. certain: return false in that case.
  */
 static bool mapping_agrees(const struct mapping *a, const struct mapping *b, bool certain)
 {
@@ -192,17 +194,17 @@ static bool mapping_agrees(const struct mapping *a, const struct mapping *b, boo
 	return !certain;
 }
 
-/* What held address in this space at this time, its parents left out. */
-static const struct piece *space_find(const struct address_space *space, uint64_t address, uint64_t time)
+/* Returns the range that contained address at this time, without parent address spaces. */
+static const struct memory_range *space_find(const struct address_space *space, uint64_t address, uint64_t time)
 {
-	size_t at = pieces_search_address(&space->current, address);
+	size_t at = memory_ranges_search_address(&space->current, address);
 	if (at < space->current.count && space->current.items[at].start <= address &&
 	    space->current.items[at].begin <= time)
 		return &space->current.items[at];
-	for (at = pieces_search_time(&space->history, time); at < space->history.count; at++) {
-		const struct piece *piece = &space->history.items[at];
-		if (piece->start <= address && address < piece->end && piece->begin <= time)
-			return piece;
+	for (at = memory_ranges_search_time(&space->history, time); at < space->history.count; at++) {
+		const struct memory_range *range = &space->history.items[at];
+		if (range->start <= address && address < range->end && range->begin <= time)
+			return range;
 	}
 	return NULL;
 }
@@ -210,15 +212,66 @@ static const struct piece *space_find(const struct address_space *space, uint64_
 const struct mapping *address_space_find(const struct address_space *space, uint64_t address, uint64_t time)
 {
 	for (; space; space = space->parent) {
-		const struct piece *piece = space_find(space, address, time);
-		if (piece)
-			return &piece->mapping->mapping;
+		const struct memory_range *range = space_find(space, address, time);
+		if (range)
+			return &range->mapping->mapping;
 		time = smaller(time, space->fork_time);
 	}
 	return NULL;
 }
 
-/* Whether [start, end), in which the space has nothing of its own, shows the same by inheritance. */
+/* Maximum number of ancestors, each a fork without exec, whose mappings a process inherits. */
+#define LIST_GENERATIONS_MAX 64
+
+static bool list_bounds(const struct memory_range_array *ranges, uint64_t time, address_array *bounds)
+{
+	for (size_t i = 0; i < ranges->count; i++) {
+		const struct memory_range *range = &ranges->items[i];
+		if (range->begin <= time && time < range->until &&
+		    (!array_push(bounds, range->start) || !array_push(bounds, range->end)))
+			return false;
+	}
+	return true;
+}
+
+static int compare_addresses(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+struct mapped_range *address_space_list(const struct address_space *space, uint64_t time, size_t count_max,
+					size_t *count)
+{
+	address_array bounds = { 0 };
+	ARRAY(struct mapped_range) ranges = { 0 };
+	const struct address_space *listed = space;
+	uint64_t until = time;
+	bool is_complete = true;
+	for (int i = 0; is_complete && listed && i < LIST_GENERATIONS_MAX; i++, listed = listed->parent) {
+		is_complete =
+			list_bounds(&listed->current, until, &bounds) && list_bounds(&listed->history, until, &bounds);
+		until = smaller(until, listed->fork_time);
+	}
+	if (bounds.count)
+		qsort(bounds.items, bounds.count, sizeof *bounds.items, compare_addresses);
+	for (size_t i = 0; is_complete && i + 1 < bounds.count; i++) {
+		uint64_t start = bounds.items[i], end = bounds.items[i + 1];
+		const struct mapping *mapping = start < end ? address_space_find(space, start, time) : NULL;
+		struct mapped_range *last = ranges.count ? &ranges.items[ranges.count - 1] : NULL;
+		if (mapping && last && last->mapping == mapping && last->end == start)
+			last->end = end;
+		else if (mapping && ranges.count < count_max)
+			is_complete = array_push(&ranges, ((struct mapped_range){ start, end, mapping }));
+	}
+	array_free(&bounds);
+	if (!is_complete)
+		array_free(&ranges);
+	*count = ranges.count;
+	return ranges.items;
+}
+
+/* Returns whether [start, end), where the space has no mapping of its own, inherits the same mapping. */
 static bool is_inherited(const struct address_space *space, const struct mapping *mapping, uint64_t start, uint64_t end)
 {
 	if (!space->parent)
@@ -228,41 +281,45 @@ static bool is_inherited(const struct address_space *space, const struct mapping
 	       mapping_agrees(first, mapping, false);
 }
 
-/* Says from when on (*begin) a mapping is new in a part of what it covers, where piece is current (NULL: none). */
-static bool is_new(const struct address_space *space, const struct piece *piece, const struct piece *part,
+/*
+ * Returns whether a mapping is new in a part of its range, and since when (*begin). range: the current one there, or
+ * NULL.
+ */
+static bool is_new(const struct address_space *space, const struct memory_range *range, const struct memory_range *part,
 		   uint64_t *begin)
 {
 	const struct mapping *mapping = &part->mapping->mapping;
 	uint64_t time = part->mapping->seen;
 	bool existing = mapping->flags & IAPROF_MAPPING_EXISTING;
 
-	if (piece && piece->begin > time)
-		piece = space_find(space, part->start, time);
-	*begin = !piece && existing ? 0 : time;
-	if (!piece)
+	if (range && range->begin > time)
+		range = space_find(space, part->start, time);
+	*begin = !range && existing ? 0 : time;
+	if (!range)
 		return !existing || !is_inherited(space, mapping, part->start, part->end);
-	if (mapping_agrees(&piece->mapping->mapping, mapping, !existing))
+	if (mapping_agrees(&range->mapping->mapping, mapping, !existing))
 		return false;
-	return !existing || piece->mapping->seen < time;
+	return !existing || range->mapping->seen < time;
 }
 
-/* The parts of a mapping that are news, as pieces in parts (borrowed). False when out of memory. */
-static bool find_news(const struct address_space *space, struct shared_mapping *mapping, struct piece_array *parts)
+/* Collects the parts of a mapping that are new, as borrowed ranges. Returns false if out of memory. */
+static bool find_news(const struct address_space *space, struct shared_mapping *mapping,
+		      struct memory_range_array *parts)
 {
-	const struct piece_array *current = &space->current;
+	const struct memory_range_array *current = &space->current;
 	uint64_t at = mapping->mapping.start, end = mapping->mapping.end;
-	for (size_t i = pieces_search_address(current, at); at < end;) {
-		const struct piece *piece = i < current->count ? &current->items[i] : NULL;
-		struct piece part = { .start = at, .end = end, .mapping = mapping };
-		if (piece && piece->start > at) {
-			part.end = smaller(piece->start, end);
-			piece = NULL;
-		} else if (piece) {
-			part.end = smaller(piece->end, end);
+	for (size_t i = memory_ranges_search_address(current, at); at < end;) {
+		const struct memory_range *range = i < current->count ? &current->items[i] : NULL;
+		struct memory_range part = { .start = at, .end = end, .mapping = mapping };
+		if (range && range->start > at) {
+			part.end = smaller(range->start, end);
+			range = NULL;
+		} else if (range) {
+			part.end = smaller(range->end, end);
 			i++;
 		}
-		if (is_new(space, piece, &part, &part.begin)) {
-			struct piece *last = parts->count ? &parts->items[parts->count - 1] : NULL;
+		if (is_new(space, range, &part, &part.begin)) {
+			struct memory_range *last = parts->count ? &parts->items[parts->count - 1] : NULL;
 			if (last && last->end == part.start && last->begin == part.begin)
 				last->end = part.end;
 			else if (!array_push(parts, part))
@@ -273,14 +330,14 @@ static bool find_news(const struct address_space *space, struct shared_mapping *
 	return true;
 }
 
-/* Adds the parts, most often simply on top of what is there. */
-static bool space_apply(struct address_space *space, const struct piece_array *parts)
+/* Adds the parts; usually they only replace older ranges. */
+static bool space_apply(struct address_space *space, const struct memory_range_array *parts)
 {
 	size_t overlapped = 0;
 	bool on_top = true;
 	for (size_t part = 0; part < parts->count; part++) {
-		const struct piece *new = &parts->items[part];
-		for (size_t i = pieces_search_address(&space->current, new->start);
+		const struct memory_range *new = &parts->items[part];
+		for (size_t i = memory_ranges_search_address(&space->current, new->start);
 		     i < space->current.count && space->current.items[i].start < new->end; i++, overlapped++)
 			if (space->current.items[i].begin > new->begin)
 				on_top = false;
@@ -290,11 +347,11 @@ static bool space_apply(struct address_space *space, const struct piece_array *p
 		    !array_reserve(&space->history, space->history.count + overlapped))
 			return false;
 		for (size_t part = 0; part < parts->count; part++)
-			piece_place(&space->current, &space->history, parts->items[part]);
+			memory_range_add(&space->current, &space->history, parts->items[part]);
 		return true;
 	}
 	size_t most = space->current.count + space->history.count + parts->count;
-	CLEANUP_FREE struct piece *list = malloc(most * sizeof *list);
+	CLEANUP_FREE struct memory_range *list = malloc(most * sizeof *list);
 	if (!list)
 		return false;
 	size_t count = list_extend(list, 0, &space->history);
@@ -306,11 +363,11 @@ static bool space_apply(struct address_space *space, const struct piece_array *p
 int address_space_add(struct address_space *space, const struct mapping *mapping, uint64_t time,
 		      struct user_account *account, uint64_t *dropped)
 {
-	struct piece_array parts = { 0 };
+	struct memory_range_array parts = { 0 };
 	struct shared_mapping *shared = malloc(sizeof *shared);
 	if (!shared)
 		return -ENOMEM;
-	/* A reference of our own, so that no replacement in the middle frees it. */
+	/* A reference during the call, so that a replacement cannot free it. */
 	*shared = (struct shared_mapping){ .mapping = *mapping, .seen = time, .references = 1, .account = account };
 	if (account)
 		account->amount++;
@@ -329,29 +386,29 @@ int address_space_add(struct address_space *space, const struct mapping *mapping
 	return result;
 }
 
-/* Splitting and forgetting. */
+/* Splitting, and forgetting history. */
 
 int address_space_split(struct address_space *space, uint64_t time, struct address_space *later)
 {
-	const struct piece_array *const parts[] = { &space->history, &space->current };
+	const struct memory_range_array *const parts[] = { &space->history, &space->current };
 	size_t total = space->current.count + space->history.count, kept = 0, moved = 0;
-	CLEANUP_FREE struct piece *list = malloc((total + 1) * sizeof *list);
+	CLEANUP_FREE struct memory_range *list = malloc((total + 1) * sizeof *list);
 	if (!list)
 		return -ENOMEM;
 	for (size_t part = 0; part < 2; part++)
 		for (size_t i = 0; i < parts[part]->count; i++) {
-			const struct piece *piece = &parts[part]->items[i];
-			if (piece->mapping->seen < time)
-				list[kept++] = *piece;
+			const struct memory_range *range = &parts[part]->items[i];
+			if (range->mapping->seen < time)
+				list[kept++] = *range;
 			else
-				list[total - ++moved] = *piece;
+				list[total - ++moved] = *range;
 		}
 	if (moved) {
-		if (!pieces_build(list + kept, moved, &later->current, &later->history))
+		if (!memory_ranges_build(list + kept, moved, &later->current, &later->history))
 			return -ENOMEM;
 		if (!space_rebuild(space, list, kept)) {
-			pieces_free(&later->current);
-			pieces_free(&later->history);
+			memory_ranges_free(&later->current);
+			memory_ranges_free(&later->history);
 			return -ENOMEM;
 		}
 	}
@@ -366,18 +423,18 @@ int address_space_split(struct address_space *space, uint64_t time, struct addre
 	return 0;
 }
 
-static bool fork_needs(const struct address_space *space, const struct piece *piece)
+static bool fork_needs(const struct address_space *space, const struct memory_range *range)
 {
 	for (const struct address_space *child = space->first_child; child; child = child->next_sibling)
-		if (piece->begin <= child->fork_time && child->fork_time < piece->until)
+		if (range->begin <= child->fork_time && child->fork_time < range->until)
 			return true;
 	return false;
 }
 
 void address_space_prune(struct address_space *space, uint64_t before)
 {
-	struct piece_array *history = &space->history;
-	size_t ended = pieces_search_time(history, before), kept = 0;
+	struct memory_range_array *history = &space->history;
+	size_t ended = memory_ranges_search_time(history, before), kept = 0;
 	for (size_t i = 0; i < history->count; i++)
 		if (i >= ended || fork_needs(space, &history->items[i]))
 			history->items[kept++] = history->items[i];

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which processes run now: see live_processes.h. */
+/* See live_processes.h. */
 #include "process/live_processes.h"
-
-static uint64_t rehash(const void *context, uint32_t position)
-{
-	return hash_u64(((const struct live_processes *)context)->items.items[position].pid);
-}
 
 void live_processes_free(struct live_processes *processes)
 {
@@ -16,8 +11,7 @@ void live_processes_free(struct live_processes *processes)
 
 struct live_process *live_process_find(const struct live_processes *processes, uint32_t pid)
 {
-	for (struct hash_probe probe = hash_index_probe(&processes->index, hash_u64(pid));
-	     hash_index_next(&processes->index, &probe);)
+	hash_index_each (probe, &processes->index, hash_u64(pid))
 		if (processes->items.items[probe.position].pid == pid)
 			return &processes->items.items[probe.position];
 	return NULL;
@@ -32,7 +26,7 @@ struct live_process *live_process_add(struct live_processes *processes, uint32_t
 	if (position == POSITION_NONE)
 		return NULL;
 	processes->items.items[position] = (struct live_process){ .pid = pid };
-	if (!hash_index_add(&processes->index, hash_u64(pid), position, rehash, processes)) {
+	if (!hash_index_add(&processes->index, hash_u64(pid), position)) {
 		processes->items.items[position].pid = 0;
 		array_give_back(&processes->free_items, position);
 		return NULL;

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which processes run now, as the events tell, so that the end of a process can be told from that of its first thread,
- * and that what went unseen because events were lost can be found.
+ * Processes that are currently running, according to events: distinguishes the end of a process from that of its first
+ * thread, and allows detection of changes missed because events were lost.
  */
 #ifndef IAPROF_CORE_PROCESS_LIVE_PROCESSES_H
 #define IAPROF_CORE_PROCESS_LIVE_PROCESSES_H
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "process/renames.h"
+#include "process/name_throttle.h"
 
 struct live_process {
 	uint32_t pid;       /* 0: free */
 	bool threaded;      /* it has had more than one thread */
 	bool leader_ended;  /* the first thread exited and others may still run */
-	uint64_t last_exit; /* with leader_ended: time of the last thread's exit that was seen */
-	uint64_t looked;    /* when it was found in /proc; 0 never */
-	struct renames renames;
+	uint64_t last_exit; /* with leader_ended: time of the last recorded thread exit */
+	uint64_t looked;    /* time at which the scan of /proc found it; 0 if never */
+	struct name_throttle renames;
 };
 
-/* Initialise with {0}. Pointers to items are good until the next live_process_add(). */
+/* Initialise with {0}. Pointers to items are valid until the next live_process_add(). */
 struct live_processes {
 	ARRAY(struct live_process) items;
 	ARRAY(uint32_t) free_items;
 	struct hash_index index;
-	size_t leaders_ended; /* how many items have leader_ended */
-	size_t names_waiting; /* how many have names that wait to be told */
+	size_t leaders_ended; /* number of items with leader_ended */
+	size_t names_waiting; /* number of items with pending names */
 };
 
 void live_processes_free(struct live_processes *processes);
 
-/* NULL when it is not there. */
+/* Returns NULL if it is not known. */
 struct live_process *live_process_find(const struct live_processes *processes, uint32_t pid);
-/* Finds or adds; NULL when out of memory. */
+/* Finds or adds a process; returns NULL if out of memory. */
 struct live_process *live_process_add(struct live_processes *processes, uint32_t pid);
 void live_process_remove(struct live_processes *processes, struct live_process *process);
 

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that are mapped as code: see mapped_files.h. */
+/* See mapped_files.h. */
 #include "process/mapped_files.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
+#include <linux/openat2.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
-#include "symbolizer/regular_file.h"
+#include "base/regular_file.h"
+#include "process/process_file.h"
 
-/* Beyond these the tables begin anew, and files are told again. */
+/* Beyond these limits, the tables are cleared, and files are reported again. */
 #define NAMES_MAX 65536u
 #define FILES_MAX 65536u
 
-/* A path may have got another file since: it is looked at again after this long. */
+/* Interval after which a path is checked again: it may refer to another file. */
 #define LOOK_AGAIN_AFTER NANOSECONDS_PER_SECOND
 
-/* A process's mount namespace is taken to be the same for this long. */
+/* How long the mount namespace of a process is cached. */
 #define NAMESPACE_FOR (NANOSECONDS_PER_SECOND / 20)
 
 bool mapped_files_watch(struct mapped_files *files,
@@ -45,24 +48,12 @@ static uint64_t hash_name(const struct mapped_files_name *name)
 	return hash_pair(name->hash, name->namespace_inode);
 }
 
-static uint64_t rehash_name(const void *context, uint32_t position)
-{
-	const struct mapped_files *files = context;
-	return hash_name(&files->names.items[position]);
-}
-
 static uint64_t hash_file(const struct mapped_files_file *file)
 {
 	return hash_bytes(file, sizeof *file);
 }
 
-static uint64_t rehash_file(const void *context, uint32_t position)
-{
-	const struct mapped_files *files = context;
-	return hash_file(&files->files.items[position]);
-}
-
-/* Whether the file of this name is to be looked at: it never was, or not lately. */
+/* Returns whether the file of this name must be checked: it never was, or not recently. */
 static bool name_is_due(struct mapped_files *files, const struct iaprof_record_mapping *mapping, const char *path)
 {
 	const uint64_t parts[] = { hash_bytes(path, strlen(path)), mapping->inode,
@@ -71,8 +62,7 @@ static bool name_is_due(struct mapped_files *files, const struct iaprof_record_m
 					  .hash = hash_bytes(parts, sizeof parts),
 					  .looked = mapping->header.time };
 	uint64_t hash = hash_name(&name);
-	for (struct hash_probe probe = hash_index_probe(&files->name_index, hash);
-	     hash_index_next(&files->name_index, &probe);) {
+	hash_index_each (probe, &files->name_index, hash) {
 		struct mapped_files_name *known = &files->names.items[probe.position];
 		if (known->hash != name.hash || known->namespace_inode != name.namespace_inode)
 			continue;
@@ -85,14 +75,12 @@ static bool name_is_due(struct mapped_files *files, const struct iaprof_record_m
 		files->names.count = 0;
 		hash_index_free(&files->name_index);
 	}
-	/* Without memory for it the file is looked at each time. */
-	if (array_push(&files->names, name) &&
-	    !hash_index_add(&files->name_index, hash, (uint32_t)files->names.count - 1, rehash_name, files))
-		files->names.count--;
+	/* Out of memory: the file is checked each time. */
+	(void)hash_index_push(&files->name_index, hash, &files->names, name);
 	return true;
 }
 
-/* Whether it is one that was not told yet. */
+/* Returns whether the file was not reported yet. */
 static bool file_is_new(struct mapped_files *files, const struct stat *status)
 {
 	struct mapped_files_file file = { .device = status->st_dev,
@@ -100,8 +88,7 @@ static bool file_is_new(struct mapped_files *files, const struct stat *status)
 					  .changed = (uint64_t)status->st_ctim.tv_sec * NANOSECONDS_PER_SECOND +
 						     (uint64_t)status->st_ctim.tv_nsec };
 	uint64_t hash = hash_file(&file);
-	for (struct hash_probe probe = hash_index_probe(&files->file_index, hash);
-	     hash_index_next(&files->file_index, &probe);) {
+	hash_index_each (probe, &files->file_index, hash) {
 		const struct mapped_files_file *known = &files->files.items[probe.position];
 		if (known->device == file.device && known->inode == file.inode && known->changed == file.changed)
 			return false;
@@ -110,41 +97,32 @@ static bool file_is_new(struct mapped_files *files, const struct stat *status)
 		files->files.count = 0;
 		hash_index_free(&files->file_index);
 	}
-	if (array_push(&files->files, file) &&
-	    !hash_index_add(&files->file_index, hash, (uint32_t)files->files.count - 1, rehash_file, files))
-		files->files.count--;
+	(void)hash_index_push(&files->file_index, hash, &files->files, file);
 	return true;
 }
 
-/* The file itself: through the mapping, or, where that has changed since, by its path. */
-static int open_file(const struct iaprof_record_mapping *mapping, const char *path)
+/* Opens the file through its mapping or, if the mapping has changed since, by its path. */
+static int open_file(const struct iaprof_record_mapping *mapping, const char *path, struct stat *status)
 {
-	char name[64];
-	snprintf(name, sizeof name, "map_files/%lx-%lx", mapping->start, mapping->start + mapping->size);
-	int descriptor = regular_file_open_proc(mapping->pid, name);
+	int descriptor = process_file_open_mapped(mapping->pid, mapping->start, mapping->size, status);
 	if (descriptor >= 0)
 		return descriptor;
-	int root = process_root_open(mapping->pid);
-	if (root < 0)
-		return root;
-	descriptor = regular_file_open(root, path, 0);
-	close(root);
-	return descriptor;
+	CLEANUP_CLOSE int root = process_root_open(mapping->pid);
+	CLEANUP_CLOSE int found =
+		root < 0 ? root : path_open(root, path, O_PATH, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	return found < 0 ? found : regular_file_reopen(found, status);
 }
 
 void mapped_files_take(struct mapped_files *files, const struct iaprof_record_mapping *mapping, const char *path)
 {
-	/* Not of a file: "[vdso]", "//anon"; and one without a name cannot be opened again. */
+	/* Skips mappings without a file ("[vdso]", "//anon") and deleted files, which cannot be opened again. */
 	if (!files->watches.count || path[0] != '/' || path[1] == '/' || mapping->flags & IAPROF_MAPPING_DELETED ||
 	    !name_is_due(files, mapping, path))
 		return;
-	int descriptor = open_file(mapping, path);
-	if (descriptor < 0)
-		return; /* the process is gone: the file is told when another one has it */
 	struct stat status;
-	bool is_new = !fstat(descriptor, &status) && file_is_new(files, &status);
-	close(descriptor);
-	if (!is_new)
+	CLEANUP_CLOSE int descriptor = open_file(mapping, path, &status);
+	/* If the process has ended, the file is reported when another process maps it. */
+	if (descriptor < 0 || !file_is_new(files, &status))
 		return;
 	struct iaprof_mapped_file file = { .size = sizeof file,
 					   .pid = mapping->pid,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files processes have mapped as code: from the MAPPING records of the side-band, each file once, for sources
- * that attach to libraries wherever they are. Costs nothing while nobody watches. Loop thread.
+ * Files with executable mappings, from the MAPPING records of the side-band, each file once, for sources that attach to
+ * libraries at any path. No cost without watchers. Loop thread.
  */
 #ifndef IAPROF_CORE_PROCESS_MAPPED_FILES_H
 #define IAPROF_CORE_PROCESS_MAPPED_FILES_H
@@ -17,14 +17,14 @@ struct mapped_files_watch {
 	void *context;
 };
 
-/* A file as a mapping names it, and when it was last looked at. */
+/* A file as named by a mapping, and when it was last checked. */
 struct mapped_files_name {
 	uint64_t namespace_inode; /* the process's mount namespace */
-	uint64_t hash;            /* of path and build id */
+	uint64_t hash;            /* hash of path and build id */
 	uint64_t looked;
 };
 
-/* The number of a file that is gone is used again; one that was written may have become another. */
+/* Identity of a file. Inode numbers of deleted files are reused, and a file that was written may be a different one. */
 struct mapped_files_file {
 	uint64_t device, inode;
 	uint64_t changed; /* ctime */
@@ -35,16 +35,16 @@ struct mapped_files {
 	ARRAY(struct mapped_files_watch) watches;
 	ARRAY(struct mapped_files_name) names;
 	struct hash_index name_index;
-	ARRAY(struct mapped_files_file) files; /* that were told */
+	ARRAY(struct mapped_files_file) files; /* files already reported */
 	struct hash_index file_index;
-	uint32_t last_pid; /* whose mount namespace was looked up last: mappings come in bursts */
+	uint32_t last_pid; /* pid of the last mount namespace lookup: mappings arrive in bursts */
 	uint64_t last_pid_time, last_namespace;
 };
 
-/* False when out of memory. */
+/* Adds a watcher. Returns false if out of memory. */
 bool mapped_files_watch(struct mapped_files *files,
 			void (*callback)(void *context, const struct iaprof_mapped_file *file), void *context);
-/* Takes a record of the side-band: path is the text of its string id. Tells the watchers when its file is a new one. */
+/* Processes a side-band record: path is the text of its string id. Calls the watchers if its file is new. */
 void mapped_files_take(struct mapped_files *files, const struct iaprof_record_mapping *mapping, const char *path);
 void mapped_files_free(struct mapped_files *files);
 

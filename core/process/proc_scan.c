@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look through /proc: see proc_scan.h. */
+/* See proc_scan.h. */
 #include "process/proc_scan.h"
 
 #include <dirent.h>
@@ -8,20 +8,17 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
+#include <iaprof/host.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/deadline.h"
-#include "process/proc_text.h"
-
-/* Room for a line of maps with the longest path, each byte of it a newline that is written with four. */
-#define MAPS_BUFFER_SIZE 65536u
-/* The longest /proc/PID/stat: 52 numbers of at most 20 digits, and the name. */
-#define STATUS_SIZE 2048u
+#include "base/log.h"
+#include "process/proc_reader.h"
 
 /*
- * Time for the memory maps of one user's processes beyond what each usually takes (1,000 mappings), and for those of
- * all users who are not trusted.
+ * Limits on the time for reading memory maps, beyond the usual time for each (1,000 mappings): for the processes of one
+ * untrusted user, and for those of all of them.
  */
 #define MAPS_TIME_USUAL (NANOSECONDS_PER_SECOND / 1000)
 #define MAPS_TIME_USER (NANOSECONDS_PER_SECOND / 4)
@@ -33,59 +30,21 @@ struct scan {
 	struct user_accounts *users; /* refused: memory maps that were not read to the end */
 	struct run_delay delay;
 	uint64_t begin;
-	uint64_t unreadable; /* processes whose mappings may not be read */
-	uint64_t malformed;  /* lines of maps that are none */
-	char root[PATH_MAX]; /* of the process at hand, when that is a chroot; else empty */
-	char maps[MAPS_BUFFER_SIZE];
+	uint64_t unreadable; /* processes whose mappings are not readable */
+	uint64_t malformed;  /* malformed lines of maps */
+	char root[PATH_MAX]; /* root folder of the current process if it is a chroot, else empty */
+	struct proc_maps maps;
 };
 
-static int proc_open(uint32_t pid, const char *file)
+static void count_unreadable(struct scan *scan, uint32_t pid, const char *reason)
 {
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%u/%s", pid, file);
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	return descriptor < 0 ? -errno : descriptor;
-}
-
-/* Reads and parses /proc/PID/stat into text, STATUS_SIZE bytes. Returns 0 or a negative errno. */
-static int status_read(uint32_t pid, char *text, struct proc_status *status)
-{
-	CLEANUP_CLOSE int descriptor = proc_open(pid, "stat");
-	if (descriptor < 0)
-		return descriptor;
-	ssize_t size = read(descriptor, text, STATUS_SIZE);
-	return size < 0 ? -errno : proc_status_parse(text, (size_t)size, status);
-}
-
-static bool status_has_ended(const struct proc_status *status)
-{
-	/* One that is exiting may have told so already. */
-	bool ended = status->state == 'Z' || status->state == 'X' || status->flags & PROC_STATUS_EXITING;
-	return ended && status->threads <= 1;
-}
-
-bool proc_user(uint32_t pid, uint32_t *user)
-{
-	char path[64], line[128];
-	snprintf(path, sizeof path, "/proc/%u/status", pid);
-	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
-	while (file && fgets(line, sizeof line, file))
-		if (sscanf(line, "Uid: %*u %" SCNu32, user) == 1)
-			return true;
-	return false;
-}
-
-bool proc_has_ended(uint32_t pid)
-{
-	char text[STATUS_SIZE];
-	struct proc_status status;
-	int result = status_read(pid, text, &status);
-	return result == -ENOENT || result == -ESRCH || (!result && status_has_ended(&status));
+	scan->unreadable++;
+	log_message(IAPROF_LOG_INFO, "cannot read the memory map of process %" PRIu32 ": %s", pid, reason);
 }
 
 /*
- * /proc/PID/maps has paths as seen from our root, events have them as seen from the process's: for a chroot the
- * difference is the path of its root, which is taken off.
+ * /proc/PID/maps has paths as seen from iaprof's root, events as seen from that of the process: in a chroot, the path
+ * of its root is removed.
  */
 static void root_read(struct scan *scan, uint32_t pid)
 {
@@ -97,21 +56,9 @@ static void root_read(struct scan *scan, uint32_t pid)
 	scan->root[length] = 0;
 }
 
-static void mapping_write(struct scan *scan, uint32_t pid, uint64_t time, const struct proc_mapping *mapping)
+static void mapping_write(struct scan *scan, uint32_t pid, uint64_t time, const struct process_mapping *mapping)
 {
-	struct sideband_event event = {
-		.kind = SIDEBAND_MAPPING,
-		.pid = pid,
-		.time = time,
-		.text = mapping->path,
-		.text_length = mapping->path_length,
-		.start = mapping->start,
-		.size = mapping->end - mapping->start,
-		.file_offset = mapping->file_offset,
-		.inode = mapping->inode,
-		.device_major = mapping->device_major,
-		.device_minor = mapping->device_minor,
-	};
+	struct sideband_event event = sideband_event_of_mapping(pid, time, mapping);
 	size_t root = strlen(scan->root);
 	if (root && event.text_length > root && event.text[root] == '/' && !memcmp(event.text, scan->root, root)) {
 		event.text += root;
@@ -120,7 +67,7 @@ static void mapping_write(struct scan *scan, uint32_t pid, uint64_t time, const 
 	sideband_write_mapping(scan->writer, &event, IAPROF_MAPPING_EXISTING);
 }
 
-/* The reading of a memory map that a user is charged for. */
+/* Accounts for reading one memory map. */
 struct reading {
 	struct user_account *account; /* NULL: the user is trusted */
 	struct deadline since;
@@ -156,56 +103,51 @@ static void reading_end(struct reading *reading)
 	reading->account->refused += reading->too_long;
 }
 
-/* Writes the mappings of the whole lines among the bytes that were read, and keeps the rest. */
-static void lines_write(struct scan *scan, uint32_t pid, uint64_t time, size_t *filled)
+/* Writes the mappings of all complete lines. */
+static void lines_write(struct scan *scan, uint32_t pid, uint64_t time)
 {
-	char *text = scan->maps;
-	struct proc_mapping mapping;
-	for (int result; (result = proc_maps_next(&text, filled, &mapping));)
+	struct process_mapping mapping;
+	for (int result; (result = proc_maps_take(&scan->maps, &mapping));)
 		if (result < 0)
 			scan->malformed++;
 		else if (mapping.executable)
 			mapping_write(scan, pid, time, &mapping);
-	if (*filled == sizeof scan->maps) { /* a line that cannot be */
-		scan->malformed++;
-		*filled = 0;
-	}
-	memmove(scan->maps, text, *filled);
 }
 
 static void mappings_scan(struct scan *scan, uint32_t pid)
 {
-	/* Before the file is opened: that fixes which program's memory it shows, were there an exec from here on. */
+	/*
+	 * Taken before the file is opened: opening determines the program whose memory map is read, even if the process
+	 * calls exec afterwards.
+	 */
 	uint64_t time = clock_monotonic();
-	CLEANUP_CLOSE int descriptor = proc_open(pid, "maps");
+	proc_maps_open(&scan->maps, pid);
 	struct reading reading = reading_begin(scan, pid);
-	size_t filled = 0;
 	bool first = true;
-	ssize_t size = 0;
-	while (descriptor >= 0 && !reading_is_too_long(scan, &reading) &&
-	       (size = read(descriptor, scan->maps + filled, sizeof scan->maps - filled)) > 0) {
+	int result = scan->maps.descriptor;
+	while (result >= 0 && !reading_is_too_long(scan, &reading) && (result = proc_maps_read(&scan->maps)) > 0) {
 		if (first)
 			root_read(scan, pid);
 		first = false;
-		filled += (size_t)size;
-		lines_write(scan, pid, time, &filled);
+		lines_write(scan, pid, time);
 	}
 	reading_end(&reading);
-	int failure = descriptor < 0 ? descriptor : size < 0 ? -errno : 0;
+	proc_maps_close(&scan->maps);
+	int failure = result < 0 ? result : 0;
 	if (failure && failure != -ENOENT && failure != -ESRCH)
-		scan->unreadable++;
+		count_unreadable(scan, pid, strerror(-failure));
 }
 
-/* One process; one that is not there any more is left out, as the events tell of its end. */
+/* Scans one process. A process that has ended is skipped: events report its end. */
 static int process_scan(struct scan *scan, uint32_t pid)
 {
-	char text[STATUS_SIZE];
+	char text[PROC_STATUS_SIZE];
 	struct proc_status status;
 	uint64_t time = clock_monotonic();
-	int result = status_read(pid, text, &status);
+	int result = proc_status_read(pid, text, &status);
 	if (result == -EACCES || result == -EPERM)
-		scan->unreadable++;
-	if (result || status_has_ended(&status))
+		count_unreadable(scan, pid, strerror(-result));
+	if (result || proc_status_has_ended(&status))
 		return 0;
 	struct live_process *process = live_process_add(scan->live, pid);
 	if (!process)
@@ -214,7 +156,7 @@ static int process_scan(struct scan *scan, uint32_t pid)
 	sideband_write_process(scan->writer, time, IAPROF_PROCESS_EXISTING, pid, status.parent_pid, status.name,
 			       status.name_length);
 	if (status.state == 'Z' || status.state == 'X')
-		scan->unreadable++; /* its first thread ended, and took its view of the memory along */
+		count_unreadable(scan, pid, "its first thread has ended");
 	else if (!(status.flags & PROC_STATUS_KERNEL_THREAD))
 		mappings_scan(scan, pid);
 	process->looked = clock_monotonic();
@@ -225,7 +167,7 @@ static int all_scan(struct scan *scan, struct error *error)
 {
 	DIR *folder = opendir("/proc");
 	if (!folder)
-		return error_set(error, errno, "look through /proc: %s", strerror(errno));
+		return error_set(error, errno, "cannot scan /proc: %s", strerror(errno));
 	int result = 0;
 	for (struct dirent *entry; !result && (entry = readdir(folder));) {
 		char *end;
@@ -237,14 +179,14 @@ static int all_scan(struct scan *scan, struct error *error)
 	return result;
 }
 
-/* Reports memory maps that were not read to the end, by user. */
+/* Reports memory maps that were not read completely, by user. */
 static void tell_refused(const struct sideband_output *output, struct scan *scan)
 {
 	for (size_t i = 0; i < scan->users->count; i++) {
 		struct user_account *account = &scan->users->items[i];
 		char reason[128];
-		snprintf(reason, sizeof reason,
-			 "mappings of processes of user %" PRIu32 ", which take too long to read", account->user);
+		snprintf(reason, sizeof reason, "mappings of processes of user %" PRIu32 " (reading takes too long)",
+			 account->user);
 		if (account->refused)
 			output->lost(output->context, reason, scan->begin, account->refused);
 		account->refused = 0;
@@ -256,7 +198,7 @@ int proc_scan(struct sideband_writer *writer, struct live_processes *live, struc
 {
 	CLEANUP_FREE struct scan *scan = calloc(1, sizeof *scan);
 	if (!scan)
-		return error_set(error, ENOMEM, "look through /proc: out of memory");
+		return error_set(error, ENOMEM, "cannot scan /proc: out of memory");
 	scan->writer = writer;
 	scan->live = live;
 	scan->users = users;
@@ -266,7 +208,7 @@ int proc_scan(struct sideband_writer *writer, struct live_processes *live, struc
 	for (uint32_t i = 0; i < pid_count && !result; i++)
 		result = process_scan(scan, pids[i]);
 	if (result == -ENOMEM)
-		error_set(error, ENOMEM, "look through /proc: out of memory");
+		error_set(error, ENOMEM, "cannot scan /proc: out of memory");
 	const struct sideband_output *output = &writer->output;
 	if (scan->unreadable)
 		output->lost(output->context, "mappings of processes that may not be read", scan->begin,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process table: what each kind of record says of the images (image.h). See process.h. */
+/* Applies each kind of record to the program images (program_image.h). See process.h. */
 #include "process/process.h"
 
 #include <errno.h>
@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 
 #include "base/string_table.h"
-#include "base/user_accounts.h"
-#include "process/image.h"
-#include "process/proc_scan.h"
+#include "process/user_accounts.h"
+#include "process/program_image.h"
+#include "process/proc_reader.h"
 #include "process/root_cache.h"
 
 struct process_table {
-	struct image_table images;
+	struct program_image_table images;
 	struct string_table texts;
 	struct root_cache roots;
 	uint32_t mapping_serial; /* the last one given */
@@ -23,11 +23,10 @@ struct process_table {
 	struct user_accounts users; /* amount: mappings */
 };
 
-/* The table's copy of a text, the same for equal texts; NULL when out of memory. */
+/* Returns the table's copy of a text, the same pointer for equal texts; NULL if out of memory. */
 static const char *text_keep(struct process_table *table, const char *text)
 {
-	uint32_t id = string_table_add(&table->texts, text ? text : "", text ? strlen(text) : 0, NULL);
-	return id ? string_table_text(&table->texts, id) : NULL;
+	return string_table_intern(&table->texts, text ? text : "", text ? strlen(text) : 0);
 }
 
 struct process_table *process_table_new(void)
@@ -45,23 +44,23 @@ void process_table_free(struct process_table *table)
 {
 	if (!table)
 		return;
-	image_table_free(&table->images);
+	program_image_table_free(&table->images);
 	root_cache_free(&table->roots);
 	string_table_free(&table->texts);
 	user_accounts_free(&table->users);
 	free(table);
 }
 
-static void image_set_root(struct image *image, struct root *root, int descriptor)
+static void image_set_root(struct program_image *image, struct root *root, int descriptor)
 {
 	root_release(image->root);
 	image->root = root;
 	image->process.root = descriptor;
 }
 
-static void image_inherit_root(struct image *image, const struct image *from)
+static void image_inherit_root(struct program_image *image, const struct program_image *from)
 {
-	if (image->root_known) /* a look through /proc came before the record of the fork */
+	if (image->root_known) /* a scan of /proc preceded the fork record */
 		return;
 	image->process.user = from->process.user;
 	image->account_user = from->account_user;
@@ -71,8 +70,8 @@ static void image_inherit_root(struct image *image, const struct image *from)
 	image_set_root(image, from->root, from->process.root);
 }
 
-/* The Linux kernel makes root the owner of the folder of a process that hides what it does (PR_SET_DUMPABLE). */
-static void image_look_at_user(struct image *image)
+/* Linux makes root the owner of /proc/PID if the process is not dumpable (PR_SET_DUMPABLE). */
+static void image_look_at_user(struct program_image *image)
 {
 	char path[32];
 	struct stat status;
@@ -84,7 +83,7 @@ static void image_look_at_user(struct image *image)
 		proc_user(image->process.pid, &image->account_user);
 }
 
-static void image_look_at_root(struct process_table *table, struct image *image)
+static void image_look_at_root(struct process_table *table, struct program_image *image)
 {
 	struct root *root;
 	image_look_at_user(image);
@@ -103,14 +102,14 @@ static void image_look_at_root(struct process_table *table, struct image *image)
 		image_set_root(image, NULL, PROCESS_ROOT_UNREACHABLE);
 		image->process.user_mounts = true;
 		break;
-	case ROOT_UNKNOWN: /* keeps what it has from its parent, or from before its exec */
+	case ROOT_UNKNOWN: /* keeps the root of its parent, or from before its exec */
 		break;
 	}
 }
 
-static void image_inherit_name(struct image *image, const struct image *from)
+static void image_inherit_name(struct program_image *image, const struct program_image *from)
 {
-	/* name_time stays 0: any name of its own that is heard of replaces it. */
+	/* name_time stays 0, so that any name of its own replaces this one. */
 	if (!image->process.name[0])
 		image->process.name = from->process.name;
 }
@@ -119,23 +118,23 @@ static int event_fork(struct process_table *table, const struct iaprof_record_pr
 		      bool live)
 {
 	uint64_t time = record->header.time;
-	struct image *image = image_begin(&table->images, record->pid, time);
+	struct program_image *image = program_image_begin(&table->images, record->pid, time);
 	if (!image)
 		return -ENOMEM;
 	image->process.parent_pid = record->parent_pid;
-	/* An exec of the same process that arrived before this. */
-	for (struct image *next = image->newer, *last = image;
+	/* An exec of the same process whose record arrived earlier. */
+	for (struct program_image *next = image->newer, *last = image;
 	     next && next->process.begin == last->process.end && !next->process.parent_pid;
 	     last = next, next = next->newer)
 		next->process.parent_pid = record->parent_pid;
-	image_set_name(image, name, time);
+	program_image_set_name(image, name, time);
 
 	if (!record->parent_pid || record->parent_pid == record->pid) {
 		if (live)
 			image_look_at_root(table, image);
 		return 0;
 	}
-	struct image *parent = image_for_record(&table->images, record->parent_pid, time);
+	struct program_image *parent = program_image_for_record(&table->images, record->parent_pid, time);
 	if (!parent)
 		return -ENOMEM;
 	address_space_fork(image->space, parent->space, time);
@@ -148,17 +147,17 @@ static int event_exec(struct process_table *table, const struct iaprof_record_pr
 		      bool live)
 {
 	uint64_t time = record->header.time;
-	struct image *image = image_begin(&table->images, record->pid, time);
+	struct program_image *image = program_image_begin(&table->images, record->pid, time);
 	if (!image)
 		return -ENOMEM;
-	const struct image *before = image->older;
+	const struct program_image *before = image->older;
 	if (before && before->process.end == time) {
 		image->process.parent_pid = before->process.parent_pid;
 		image_inherit_root(image, before);
 	} else if (record->parent_pid) {
 		image->process.parent_pid = record->parent_pid;
 	}
-	image_set_name(image, name, time);
+	program_image_set_name(image, name, time);
 	if (live)
 		image_look_at_root(table, image);
 	return 0;
@@ -167,16 +166,16 @@ static int event_exec(struct process_table *table, const struct iaprof_record_pr
 static int event_exit(struct process_table *table, const struct iaprof_record_process *record)
 {
 	uint64_t time = record->header.time;
-	struct image *newer, *image = image_before(&table->images, record->pid, time, &newer);
+	struct program_image *newer, *image = program_image_before(&table->images, record->pid, time, &newer);
 	if (!image || image->process.end <= time)
 		return 0;
 	if (!image->begin_known && image->first_seen > time) {
-		/* All that is known is of a later process with this pid. */
+		/* Everything known belongs to a later process with this pid. */
 		image->process.begin = time;
 		return 0;
 	}
 	if (image->last_seen > time)
-		return image_split(&table->images, image, time) ? 0 : -ENOMEM;
+		return program_image_split(&table->images, image, time) ? 0 : -ENOMEM;
 	image->process.end = time;
 	return 0;
 }
@@ -184,12 +183,12 @@ static int event_exit(struct process_table *table, const struct iaprof_record_pr
 static int event_existing(struct process_table *table, const struct iaprof_record_process *record, const char *name,
 			  bool live)
 {
-	struct image *image = image_for_record(&table->images, record->pid, record->header.time);
+	struct program_image *image = program_image_for_record(&table->images, record->pid, record->header.time);
 	if (!image)
 		return -ENOMEM;
 	if (!image->process.parent_pid)
 		image->process.parent_pid = record->parent_pid;
-	image_set_name(image, name, record->header.time);
+	program_image_set_name(image, name, record->header.time);
 	if (live && image->process.end == UINT64_MAX)
 		image_look_at_root(table, image);
 	return 0;
@@ -209,19 +208,23 @@ int process_table_event(struct process_table *table, const struct iaprof_record_
 	case IAPROF_PROCESS_EXEC:
 		return event_exec(table, record, name, live);
 	case IAPROF_PROCESS_NAME: {
-		struct image *image = image_for_record(&table->images, record->pid, record->header.time);
+		struct program_image *image =
+			program_image_for_record(&table->images, record->pid, record->header.time);
 		if (image)
-			image_set_name(image, name, record->header.time);
+			program_image_set_name(image, name, record->header.time);
 		return image ? 0 : -ENOMEM;
 	}
 	case IAPROF_PROCESS_EXIT:
 		return event_exit(table, record);
-	default: /* of a newer schema */
+	default: /* from a newer schema */
 		return 0;
 	}
 }
 
-/* Finds who a mapping counts for (NULL: nobody). False when that user, or all together, have too many. */
+/*
+ * Finds the account that a mapping is charged to (NULL: none). Returns false if that user's limit, or the limit for all
+ * users, is reached.
+ */
 static bool find_account(struct process_table *table, uint32_t user, struct user_account **account)
 {
 	*account = NULL;
@@ -236,6 +239,16 @@ static bool find_account(struct process_table *table, uint32_t user, struct user
 	bool has_room = (*account)->amount < PROCESS_MAPPINGS_USER && all < PROCESS_MAPPINGS_OTHERS;
 	(*account)->refused += !has_room;
 	return has_room;
+}
+
+/* Returns whether a file is named as runtimes name their lists of generated code: jit-PID.dump. */
+static bool is_jit_dump(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash || strncmp(slash, "/jit-", 5) != 0)
+		return false;
+	size_t digits = strspn(slash + 5, "0123456789");
+	return digits && strcmp(slash + 5 + digits, ".dump") == 0;
 }
 
 int process_table_mapping(struct process_table *table, const struct iaprof_record_mapping *record, const char *path)
@@ -257,7 +270,7 @@ int process_table_mapping(struct process_table *table, const struct iaprof_recor
 		.path = text_keep(table, path),
 	};
 	memcpy(mapping.build_id, record->build_id, record->build_id_size);
-	struct image *image = image_for_record(&table->images, record->pid, record->header.time);
+	struct program_image *image = program_image_for_record(&table->images, record->pid, record->header.time);
 	if (!image || !mapping.path)
 		return -ENOMEM;
 	struct user_account *account;
@@ -266,21 +279,23 @@ int process_table_mapping(struct process_table *table, const struct iaprof_recor
 	int added = address_space_add(image->space, &mapping, record->header.time, account, &table->dropped);
 	if (added > 0)
 		table->mapping_serial++;
+	if (added > 0 && is_jit_dump(mapping.path))
+		image->process.jit_dump = mapping.path;
 	return added < 0 ? added : 0;
 }
 
-/* The generations of forks without exec that a name is looked for in: a loop in damaged records must end. */
+/* Maximum number of ancestors that are searched for a name: damaged records may form a loop. */
 #define NAME_GENERATIONS_MAX 16
 
 struct process *process_table_find(struct process_table *table, uint32_t pid, uint64_t time)
 {
-	struct image *image = image_nearest(&table->images, pid, time);
+	struct program_image *image = program_image_nearest(&table->images, pid, time);
 	if (!image)
 		return NULL;
-	/* A fork has its parent's name, which may have become known only after the fork. */
-	struct image *named = image;
+	/* A fork has the name of its parent, which may have become known only after the fork. */
+	struct program_image *named = image;
 	for (int i = 0; i < NAME_GENERATIONS_MAX && named && !named->process.name[0]; i++)
-		named = image_nearest(&table->images, named->process.parent_pid, named->process.begin);
+		named = program_image_nearest(&table->images, named->process.parent_pid, named->process.begin);
 	if (named)
 		image_inherit_name(image, named);
 	return &image->process;
@@ -294,7 +309,7 @@ uint64_t process_table_end(struct process_table *table, uint32_t pid, uint64_t t
 
 struct process *process_table_by_serial(struct process_table *table, uint32_t serial)
 {
-	struct image *image = image_by_serial(&table->images, serial);
+	struct program_image *image = program_image_by_serial(&table->images, serial);
 	return image ? &image->process : NULL;
 }
 
@@ -302,20 +317,27 @@ const struct mapping *process_mapping_at(struct process_table *table, struct pro
 					 uint64_t time)
 {
 	(void)table;
-	return address_space_find(((const struct image *)process)->space, address, time);
+	return address_space_find(((const struct program_image *)process)->space, address, time);
+}
+
+struct mapped_range *process_mappings(struct process_table *table, struct process *process, uint64_t time,
+				      size_t count_max, size_t *count)
+{
+	(void)table;
+	return address_space_list(((const struct program_image *)process)->space, time, count_max, count);
 }
 
 void process_table_retire(struct process_table *table, uint64_t before,
 			  void (*gone)(void *context, struct process *process), void *context)
 {
 	for (size_t i = 0; i < table->images.slots.count; i++) {
-		struct image *image = table->images.slots.items[i];
+		struct program_image *image = table->images.slots.items[i];
 		if (!image)
 			continue;
 		if (image->process.end < before) {
 			if (gone)
 				gone(context, &image->process);
-			image_remove(&table->images, image);
+			program_image_remove(&table->images, image);
 		} else {
 			address_space_prune(image->space, before);
 		}

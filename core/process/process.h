@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process table: which programs ran when, and what they had mapped where. Fed with PROCESS and MAPPING records in
- * any order of arrival; every question is asked for a time. Belongs to one thread (the core's); not locked.
+ * The process table: programs, their lifetimes and their mappings. Updated from PROCESS and MAPPING records in any
+ * order of arrival; every lookup is for a point in time. Owned by one thread (the core's); not locked.
  *
  * A struct process is one program image in one process: an exec ends one and begins the next, with the same pid.
  */
@@ -16,12 +16,12 @@
 
 struct process_table;
 
-/* An executable mapping. Strings belong to the table and live as long as it does. */
+/* An executable mapping. Strings are owned by the table and valid for the lifetime of the table. */
 struct mapping {
 	uint64_t start, end;              /* [start, end) in the process */
-	uint64_t file_offset;             /* of start */
-	uint64_t begin;                   /* time from which on it is there; 0 since before we looked */
-	uint64_t inode, inode_generation; /* 0 not known */
+	uint64_t file_offset;             /* file offset of start */
+	uint64_t begin;                   /* time of creation; 0: before the first scan */
+	uint64_t inode, inode_generation; /* 0 if unknown */
 	uint32_t device_major, device_minor;
 	uint32_t serial; /* >= 1, unique in the table, the same in a replay of the same records */
 	uint32_t flags;  /* enum iaprof_mapping_flag */
@@ -32,71 +32,89 @@ struct mapping {
 
 struct process {
 	uint32_t pid;
-	uint32_t parent_pid; /* 0 not known */
+	uint32_t parent_pid; /* 0 if unknown */
 	uint32_t serial;     /* >= 1, unique in the table, the same in a replay of the same records */
-	uint64_t begin;      /* time of its fork or exec; 0 since before we looked */
+	uint64_t begin;      /* time of its fork or exec; 0: before the first scan */
 	uint64_t end;        /* time of its exit or next exec; UINT64_MAX running */
-	const char *name;    /* comm, the newest one; "" not known; belongs to the table */
+	const char *name;    /* latest comm; "" not known; owned by the table */
 	/*
 	 * O_PATH descriptor of its root folder, PROCESS_ROOT_OWN or PROCESS_ROOT_UNREACHABLE; as it was at its last
-	 * fork, exec or look through /proc, whichever is the latest.
+	 * fork, exec or scan of /proc, whichever is the latest.
 	 */
 	int root;
-	bool user_mounts; /* its mount namespace is another user namespace's: users may have mounted anything there */
-	uint32_t user;    /* its effective user id at that time; 0: root, or not known */
+	bool user_mounts;     /* its mount namespace belongs to another user namespace, whose users may have mounted
+				 anything */
+	uint32_t user;        /* its effective user id at that time; 0: root or unknown */
+	const char *jit_dump; /* file that lists its generated code (jit_dump.h), latest mapped; NULL: none; owned by
+				 the table */
 };
 
-#define PROCESS_ROOT_OWN (-1) /* the same as iaprof's own */
-#define PROCESS_ROOT_UNREACHABLE                                                                                       \
-	(-2) /* another one that cannot be opened: its files must not be looked for in ours                            \
-	      */
+/* Values of root: the same folder as iaprof's own, and one that cannot be opened and must not be mistaken for it. */
+#define PROCESS_ROOT_OWN (-1)
+#define PROCESS_ROOT_UNREACHABLE (-2)
 
 struct process_table *process_table_new(void);
 void process_table_free(struct process_table *table);
 
 /*
- * Takes one PROCESS or MAPPING record; name and path are the texts of its string ids. live: the process may still be
- * there, so its root folder may be opened (not in a replay). Returns 0 or -ENOMEM.
+ * Processes one PROCESS or MAPPING record; name and path are the texts of its string ids. live: the process may still
+ * exist, so its root folder may be opened (not in a replay). Returns 0 or -ENOMEM.
  */
 int process_table_event(struct process_table *table, const struct iaprof_record_process *record, const char *name,
 			bool live);
 int process_table_mapping(struct process_table *table, const struct iaprof_record_mapping *record, const char *path);
 
-/* The program image that had this pid at this time; the oldest known one when time is before it; NULL unknown pid. */
+/*
+ * Returns the program image with this pid at this time; the oldest known one if time is before it; NULL: unknown pid.
+ */
 struct process *process_table_find(struct process_table *table, uint32_t pid, uint64_t time);
 /*
- * When the program image ended that had this pid at this time; UINT64_MAX: it runs, or nobody knows of it. For what is
- * told late of programs that have ended by then.
+ * Returns when the program image with this pid at this time ended; UINT64_MAX: still running or unknown. For records
+ * that arrive after their program has ended.
  */
 uint64_t process_table_end(struct process_table *table, uint32_t pid, uint64_t time);
-/* By serial number; NULL when it is gone. */
+/* Returns the process with a serial number; NULL if it was removed. */
 struct process *process_table_by_serial(struct process_table *table, uint32_t serial);
 
 /*
- * The mapping that held address at time, or NULL. A forked child has its parent's mappings from before the fork. The
- * pointer is good until the next change of the table.
+ * Returns the mapping that contained address at time, or NULL. A forked child has its parent's mappings from before the
+ * fork. The pointer is valid until the next change of the table.
  */
 const struct mapping *process_mapping_at(struct process_table *table, struct process *process, uint64_t address,
 					 uint64_t time);
 
+/* A part of a mapping: [start, end) in the process. */
+struct mapped_range {
+	uint64_t start, end;
+	const struct mapping *mapping;
+};
 /*
- * Forgets the images that ended before this time, calling gone() for each right before it goes (it may still be asked
- * for mappings then; nothing in the table may be changed). Mappings that a fork still has from an image stay with the
- * fork. Forgets also which mappings were replaced before this time.
+ * Returns the mappings of a process at time, by address, as far as none replaced them; at most count_max of them. The
+ * caller frees the array; the mappings are valid until the next change of the table. NULL: none, or out of memory.
+ */
+struct mapped_range *process_mappings(struct process_table *table, struct process *process, uint64_t time,
+				      size_t count_max, size_t *count);
+
+/*
+ * Removes the images that ended before this time, calling gone() for each just before (mappings can still be looked up
+ * then; the table must not be changed). Mappings that a fork inherited from an image stay with the fork. Also removes
+ * mappings that were replaced before this time.
  */
 void process_table_retire(struct process_table *table, uint64_t before,
 			  void (*gone)(void *context, struct process *process), void *context);
 
-/* How many images are known now. */
+/* Returns the current number of images. */
 size_t process_table_count(const struct process_table *table);
 
-/* The most mappings that are kept of a user who is not trusted (user_accounts.h), and of all of them: 200 bytes each.
+/*
+ * Limits on mappings: per untrusted user (user_accounts.h), and for all untrusted users together. A mapping takes 200
+ * bytes.
  */
 #define PROCESS_MAPPINGS_USER 196608u
 #define PROCESS_MAPPINGS_OTHERS 393216u
-/* How many mappings were refused for these, and *user, who had the most of them. */
+/* Returns the number of mappings rejected because of these limits, and sets *user to the user with the most of them. */
 uint64_t process_table_refused(const struct process_table *table, uint32_t *user);
-/* How many parts of mappings had to be forgotten because one process had more than can be kept; 0 in a usual run. */
+/* Returns the number of parts of mappings dropped because a process exceeded its limit; normally 0. */
 uint64_t process_table_dropped(const struct process_table *table);
 
 #endif

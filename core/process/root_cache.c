@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors of root folders other than iaprof's own: see root_cache.h. */
+/* See root_cache.h. */
 #include "process/root_cache.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 
-/* Asks no file server, which might not reply. */
+/* Does not query a file server, which might not reply. */
 static int root_read(int folder, const char *path, int flags, struct root *root)
 {
 	struct statx status;
@@ -26,7 +26,7 @@ static int root_read(int folder, const char *path, int flags, struct root *root)
 	return 0;
 }
 
-/* Whether a mount namespace was made in another user namespace than ours (ioctl_ns(2)). */
+/* Returns whether a mount namespace belongs to another user namespace than iaprof's (ioctl_ns(2)). */
 static bool has_other_users(int namespace_descriptor)
 {
 	struct stat theirs, ours;
@@ -34,7 +34,7 @@ static bool has_other_users(int namespace_descriptor)
 	return users < 0 || fstat(users, &theirs) || stat("/proc/self/ns/user", &ours) || theirs.st_ino != ours.st_ino;
 }
 
-/* Which mount namespace and root folder /proc/WHO has. Returns 0 or a negative errno. */
+/* Identifies the mount namespace and root folder of /proc/WHO. Returns 0 or a negative errno. */
 static int root_identify(const char *who, struct root *root)
 {
 	char path[64];
@@ -59,7 +59,7 @@ void root_cache_prepare(struct root_cache *cache)
 	cache->limit = ROOT_CACHE_MAX;
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 8 < cache->limit)
 		cache->limit = limit.rlim_cur / 8;
-	/* Without /proc it stays all zeros; then no other process can be looked at either. */
+	/* If /proc is not mounted, it stays zero; other processes cannot be inspected then, either. */
 	root_identify("self", &cache->own);
 }
 
@@ -87,7 +87,7 @@ void root_cache_trim(struct root_cache *cache)
 			root_close(cache, i);
 }
 
-/* Makes room for one more when the cache is full: the one that was unused longest goes. */
+/* If the cache is full, closes the least recently used root without users. */
 static bool root_cache_make_room(struct root_cache *cache)
 {
 	if (cache->roots.count < cache->limit)
@@ -120,7 +120,7 @@ static struct root *root_open(struct root_cache *cache, const char *who, const s
 	CLEANUP_CLOSE int descriptor = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (descriptor < 0)
 		return NULL;
-	/* The process may have gone elsewhere, or its number to another one, since it was identified. */
+	/* Since it was identified, the process may have changed its root, or its pid may have been reused. */
 	struct stat status;
 	struct root found;
 	if (root_read(descriptor, "", AT_EMPTY_PATH, &found) || found.device != wanted->device ||
@@ -148,7 +148,7 @@ enum root_place root_cache_look(struct root_cache *cache, uint32_t pid, struct r
 
 	snprintf(who, sizeof who, "%u", pid);
 	int code = root_identify(who, &found);
-	/* A folder that even root may not see is somebody's FUSE server. */
+	/* A folder that even root cannot access is served by another user's FUSE server. */
 	if (code)
 		return code == -EACCES && geteuid() == 0 ? ROOT_UNREACHABLE : ROOT_UNKNOWN;
 	if (root_equals(&found, &cache->own))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The live feed of the process table: see sideband.h. */
+/* See sideband.h. */
 #include "process/sideband.h"
 
 #include <errno.h>
@@ -8,29 +8,33 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "process/descendants.h"
 #include "process/live_processes.h"
 #include "process/proc_scan.h"
-#include "process/proc_text.h"
+#include "process/proc_reader.h"
 #include "process/sideband_rings.h"
 #include "process/sideband_writer.h"
 
 #define RING_SIZE_DEFAULT 262144u
 #define RING_SIZE_MAX (UINT64_C(64) << 20)
 
-/* How often at most /proc is looked through again because events were lost. */
+/* Shortest interval between scans of /proc after lost events. */
 #define LOOK_AGAIN_INTERVAL NANOSECONDS_PER_SECOND
 
-/* How often it is looked which CPUs are online: reading the list takes some microseconds. */
+/* Interval of checks for online CPUs: reading the list takes some microseconds. */
 #define FOLLOW_INTERVAL NANOSECONDS_PER_SECOND
 
-/* The largest perf record: its size is a 16-bit number. Ours are shorter: a path of PATH_MAX, and some numbers. */
+/*
+ * Maximum size of a perf record, whose size is a 16-bit number. iaprof's are shorter: a path of PATH_MAX, and a few
+ * numbers.
+ */
 #define PERF_RECORD_SIZE_MAX 65536u
 #define SIDEBAND_RECORD_SIZE_MAX 8192u
 
 static const char lost_reason[] = "process events (perf ring full)";
 static const char lost_reason_cpu[] = "process events (CPU came online)";
 
-/* A record that waits in a ring, to be sorted. */
+/* A record in a ring buffer, to be sorted. */
 struct waiting {
 	uint64_t time;
 	uint64_t position;
@@ -40,13 +44,14 @@ struct waiting {
 
 struct sideband {
 	struct sideband_rings rings;
-	uint64_t followed;    /* when it was looked last which CPUs are online; 0: not started */
-	ARRAY(uint32_t) pids; /* sorted; none: all */
+	uint64_t followed;    /* time of the last check for online CPUs; 0: not started */
+	ARRAY(uint32_t) pids; /* sorted; empty: all processes */
+	bool children;        /* descendants of pids are recorded, too: the processes in live */
 	ARRAY(struct waiting) waiting;
 	struct live_processes live;
-	struct user_accounts users; /* of looks through /proc */
-	uint64_t looked;            /* when /proc was looked through last */
-	bool look_again;            /* something was lost since then */
+	struct user_accounts users; /* for scans of /proc */
+	uint64_t looked;            /* time of the last scan of /proc */
+	bool look_again;            /* events were lost since then */
 	unsigned char scratch[PERF_RECORD_SIZE_MAX];
 	struct sideband_writer writer;
 	struct text_budget texts;
@@ -59,13 +64,13 @@ static int pid_compare(const void *left, const void *right)
 }
 
 struct sideband *sideband_new(const struct sideband_output *output, const uint32_t *pids, uint32_t pid_count,
-			      uint64_t ring_size, struct error *error)
+			      bool children, uint64_t ring_size, struct error *error)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	if (!ring_size)
 		ring_size = RING_SIZE_DEFAULT < page ? page : RING_SIZE_DEFAULT;
 	if (ring_size < page || ring_size & (ring_size - 1) || ring_size > RING_SIZE_MAX) {
-		error_set(error, EINVAL, "a ring of %llu bytes: must be a power of two, from a page to 64 MiB",
+		error_set(error, EINVAL, "ring buffer of %llu bytes: must be a power of two between a page and 64 MiB",
 			  (unsigned long long)ring_size);
 		return NULL;
 	}
@@ -75,6 +80,7 @@ struct sideband *sideband_new(const struct sideband_output *output, const uint32
 		return NULL;
 	}
 	sideband->writer.output = *output;
+	sideband->children = pid_count && children;
 	user_accounts_init(&sideband->users);
 	text_budget_init(&sideband->texts);
 	sideband->writer.texts = &sideband->texts;
@@ -113,7 +119,7 @@ int sideband_start(struct sideband *sideband, struct error *error)
 	return sideband_rings_start(&sideband->rings, sideband->followed, error);
 }
 
-/* Says how many names and paths were refused, since a time. */
+/* Reports the number of refused names and paths since a time. */
 static void texts_tell(struct sideband *sideband, uint64_t since)
 {
 	const struct sideband_output *output = &sideband->writer.output;
@@ -123,10 +129,31 @@ static void texts_tell(struct sideband *sideband, uint64_t since)
 	text_budget_forget_users(&sideband->texts);
 }
 
+/* Lists the processes to scan: at the start those in pids, later those that still run, and their descendants. */
+static int processes_list(const struct sideband *sideband, struct process_list *processes)
+{
+	for (size_t i = 0; !sideband->looked && i < sideband->pids.count; i++)
+		if (!array_push(processes, sideband->pids.items[i]))
+			return -ENOMEM;
+	for (size_t i = 0; sideband->looked && i < sideband->live.items.count; i++)
+		if (sideband->live.items.items[i].pid && !array_push(processes, sideband->live.items.items[i].pid))
+			return -ENOMEM;
+	return descendants_add(processes);
+}
+
 int sideband_scan(struct sideband *sideband, struct error *error)
 {
-	int result = proc_scan(&sideband->writer, &sideband->live, &sideband->users, sideband->pids.items,
-			       (uint32_t)sideband->pids.count, error);
+	struct process_list family = { 0 };
+	int result = sideband->children ? processes_list(sideband, &family) : 0;
+	if (result)
+		error_set(error, result, "cannot scan /proc: %s", strerror(-result));
+	else if (!sideband->children)
+		result = proc_scan(&sideband->writer, &sideband->live, &sideband->users, sideband->pids.items,
+				   (uint32_t)sideband->pids.count, error);
+	else if (family.count)
+		result = proc_scan(&sideband->writer, &sideband->live, &sideband->users, family.items,
+				   (uint32_t)family.count, error);
+	array_free(&family);
 	sideband->looked = clock_monotonic();
 	texts_tell(sideband, sideband->followed);
 	int flushed = sideband_write_flush(&sideband->writer);
@@ -135,23 +162,34 @@ int sideband_scan(struct sideband *sideband, struct error *error)
 	return result;
 }
 
+size_t sideband_process_count(const struct sideband *sideband)
+{
+	return sideband->live.items.count - sideband->live.free_items.count;
+}
+
 int sideband_descriptor(const struct sideband *sideband)
 {
 	return sideband->rings.epoll;
 }
 
-static bool is_wanted(const struct sideband *sideband, uint32_t pid)
+static bool is_wanted(const struct sideband *sideband, const struct sideband_event *event)
 {
-	/* 0 and UINT32_MAX: a task that is outside our PID namespace, or just gone. */
+	uint32_t pid = event->pid;
+	/* 0 and UINT32_MAX: a task outside iaprof's PID namespace, or one that has just ended. */
 	if (!pid || pid == UINT32_MAX)
 		return false;
+	if (sideband->children) /* a process is recorded from its fork on: a reused pid is another's */
+		return live_process_find(&sideband->live, event->kind == SIDEBAND_FORK ? event->parent_pid : pid);
 	return !sideband->pids.count ||
 	       bsearch(&pid, sideband->pids.items, sideband->pids.count, sizeof pid, pid_compare);
 }
 
 static void process_end(struct sideband *sideband, struct live_process *process, uint64_t time)
 {
-	/* It is still in /proc for a moment after the event: what was found there then is of this process as well. */
+	/*
+	 * The process stays in /proc for a moment after the event: a scan that found it since then found the same
+	 * process.
+	 */
 	if (time < process->looked)
 		time = process->looked;
 	if (process->renames.waits)
@@ -170,7 +208,7 @@ static int handle_fork(struct sideband *sideband, const struct sideband_event *e
 		return 0;
 	}
 	if (process && process->leader_ended)
-		process_end(sideband, process, process->last_exit); /* the pid is in use again */
+		process_end(sideband, process, process->last_exit); /* the pid is reused */
 	process = live_process_add(&sideband->live, event->pid);
 	if (!process)
 		return -ENOMEM;
@@ -204,11 +242,11 @@ static int handle_exec(struct sideband *sideband, const struct sideband_event *e
 	struct live_process *process = live_process_add(&sideband->live, event->pid);
 	if (!process)
 		return -ENOMEM;
-	/* An exec ends all other threads; the one that called it takes the place of the first one, if that ended. */
+	/* An exec ends all other threads; the calling thread takes the place of the first one if that has ended. */
 	sideband->live.leaders_ended -= process->leader_ended;
 	process->leader_ended = process->threaded = false;
 	sideband->live.names_waiting -= process->renames.waits;
-	process->renames = (struct renames){ 0 };
+	process->renames = (struct name_throttle){ 0 };
 	sideband_write_process(&sideband->writer, event->time, IAPROF_PROCESS_EXEC, event->pid, 0, event->text,
 			       event->text_length);
 	return 0;
@@ -217,22 +255,22 @@ static int handle_exec(struct sideband *sideband, const struct sideband_event *e
 static void handle_name(struct sideband *sideband, const struct sideband_event *event)
 {
 	struct live_process *process = live_process_find(&sideband->live, event->pid);
-	if (event->pid != event->tid) /* the name of a thread */
+	if (event->pid != event->tid) /* the name of a thread, not of the process */
 		return;
 	bool waited = process && process->renames.waits;
-	if (!process || renames_take(&process->renames, event->time, event->text, event->text_length))
+	if (!process || name_throttle_take(&process->renames, event->time, event->text, event->text_length))
 		sideband_write_process(&sideband->writer, event->time, IAPROF_PROCESS_NAME, event->pid, 0, event->text,
 				       event->text_length);
 	if (process)
 		sideband->live.names_waiting += (size_t)process->renames.waits - waited;
 }
 
-/* Names that waited, and are those of their processes now. */
+/* Reports pending names that are due. */
 static void names_tell(struct sideband *sideband, uint64_t now)
 {
 	for (size_t i = 0; sideband->live.names_waiting && i < sideband->live.items.count; i++) {
 		struct live_process *process = &sideband->live.items.items[i];
-		if (!renames_are_due(&process->renames, now))
+		if (!name_throttle_is_due(&process->renames, now))
 			continue;
 		sideband->live.names_waiting--;
 		sideband_write_process(&sideband->writer, now, IAPROF_PROCESS_NAME, process->pid, 0,
@@ -254,7 +292,7 @@ static int handle(struct sideband *sideband, struct sideband_ring *ring, const s
 			lost_add(sideband, ring->last_time, count);
 		return 0;
 	}
-	if (event->kind == SIDEBAND_OTHER || !is_wanted(sideband, event->pid))
+	if (event->kind == SIDEBAND_OTHER || !is_wanted(sideband, event))
 		return 0;
 	switch (event->kind) {
 	case SIDEBAND_FORK:
@@ -274,13 +312,13 @@ static int handle(struct sideband *sideband, struct sideband_ring *ring, const s
 	}
 }
 
-/* Lists a ring's records up to now; newer ones wait for the next drain, when all rings have theirs. */
+/* Lists the records of a ring buffer up to now; newer ones wait for the next drain, when all CPUs have theirs. */
 static int ring_list(struct sideband *sideband, uint32_t number, uint64_t now, uint64_t *end)
 {
 	struct sideband_ring *ring = &sideband->rings.rings.items[number];
 	uint64_t head = sideband_ring_head(ring), position = ring->tail;
 	while (position != head) {
-		/* A record's first 8 bytes, its header, never go around the end: all sizes are multiples of 8. */
+		/* The first 8 bytes of a record, its header, never wrap around: all sizes are multiples of 8. */
 		const void *header =
 			sideband_ring_bytes(ring, position, sizeof(struct perf_event_header), sideband->scratch);
 		struct perf_event_header record;
@@ -290,7 +328,7 @@ static int ring_list(struct sideband *sideband, uint32_t number, uint64_t now, u
 		const void *bytes =
 			sideband_ring_bytes(ring, position, record.size < left ? record.size : left, sideband->scratch);
 		size_t size = sideband_event_size(bytes, record.size < left ? record.size : left);
-		if (!size) { /* not what the kernel writes: where the next record starts cannot be told */
+		if (!size) { /* not written by Linux: the start of the next record is unknown */
 			lost_add(sideband, ring->last_time, IAPROF_COUNT_UNKNOWN);
 			position = head;
 			break;
@@ -317,7 +355,10 @@ static int waiting_compare(const void *left, const void *right)
 	return a->position < b->position ? -1 : 1;
 }
 
-/* Those whose first thread ended, and maybe the others: the events of threads that were there before us do not tell. */
+/*
+ * Checks processes whose first thread has ended: the events of threads that existed before the run do not show whether
+ * others still run.
+ */
 static void leaders_check(struct sideband *sideband)
 {
 	if (!sideband->live.leaders_ended)
@@ -329,7 +370,7 @@ static void leaders_check(struct sideband *sideband)
 	}
 }
 
-/* After a loss: what ended unseen, and what came unseen. */
+/* After a loss: finds processes that ended or began unnoticed. */
 static int look_again(struct sideband *sideband, uint64_t now)
 {
 	if (!sideband->look_again || now - sideband->looked < LOOK_AGAIN_INTERVAL)
@@ -343,7 +384,7 @@ static int look_again(struct sideband *sideband, uint64_t now)
 	return sideband_scan(sideband, NULL);
 }
 
-/* What happened on a CPU before it was seen to be online is lost, and looked for in /proc. */
+/* Events on a CPU before it was found to be online are lost; the next scan of /proc finds their results. */
 static int cpus_follow(struct sideband *sideband, uint64_t now)
 {
 	uint64_t before = sideband->followed;
@@ -388,7 +429,7 @@ int sideband_drain(struct sideband *sideband)
 	}
 	for (size_t i = 0; i < ring_count; i++) {
 		struct sideband_ring *ring = &sideband->rings.rings.items[i];
-		/* Whether something was lost is asked only after a ring that had no room for the largest record. */
+		/* Asks for losses only if the ring buffer had no room for the largest record. */
 		bool was_full = ends[i] - ring->tail + SIDEBAND_RECORD_SIZE_MAX > ring->size;
 		sideband_ring_consume(ring, ends[i]);
 		uint64_t lost = was_full ? sideband_ring_lost_silently(ring) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live feed of the process table: perf side-band events (comm, mmap2 with build id, fork, exec, exit) of every CPU,
- * and a look through /proc for what was there before. Produces PROCESS and MAPPING records. Runs on the loop's thread.
+ * Live input of the process table: perf side-band events (comm, mmap2, fork, exec, exit) of every CPU, and a scan of
+ * /proc for existing processes. Emits PROCESS and MAPPING records. Runs on the loop's thread.
  */
 #ifndef IAPROF_CORE_PROCESS_SIDEBAND_H
 #define IAPROF_CORE_PROCESS_SIDEBAND_H
@@ -14,7 +14,10 @@
 
 struct sideband;
 
-/* Where records go: the bus. intern gives string ids, emit takes a batch, lost counts what the kernel dropped. */
+/*
+ * Receiver of the records: the bus. intern returns string ids, emit sends a batch, lost counts events that Linux
+ * dropped.
+ */
 struct sideband_output {
 	void *context;
 	uint32_t (*intern)(void *context, const char *text, size_t length);
@@ -23,24 +26,28 @@ struct sideband_output {
 };
 
 /*
- * Opens one perf event with a ring of ring_size bytes (0: 256 KiB; a power of two of pages) for each CPU that is
- * online; nothing is recorded yet. pids: only these processes (system wide when pid_count is 0). NULL after a failure.
+ * Opens one perf event with a ring buffer of ring_size bytes (0: 256 KiB; a power of two of pages) for each online CPU,
+ * without recording yet. pids: only these processes, with children also their descendants (pid_count 0:
+ * system-wide). Returns NULL after a failure.
  */
 struct sideband *sideband_new(const struct sideband_output *output, const uint32_t *pids, uint32_t pid_count,
-			      uint64_t ring_size, struct error *error);
+			      bool children, uint64_t ring_size, struct error *error);
 void sideband_free(struct sideband *sideband);
 
-/* Lets events flow. */
+/* Starts recording. */
 int sideband_start(struct sideband *sideband, struct error *error);
-/* After start: emits EXISTING and MAPPING records for what is in /proc now, stamped with the time of the look. */
+/* After the start: emits EXISTING and MAPPING records for the current contents of /proc, with the time of the scan. */
 int sideband_scan(struct sideband *sideband, struct error *error);
 
-/* A descriptor (epoll) that is readable when a ring is half full. */
+/* Returns the number of recorded processes that run, after the scan. */
+size_t sideband_process_count(const struct sideband *sideband);
+
+/* Returns an epoll descriptor that is readable when a ring buffer is half full. */
 int sideband_descriptor(const struct sideband *sideband);
 /*
- * Emits what the rings hold from before the call, in order of time across CPUs (but for the end of a process whose
- * first thread ended before others, which is told last). Returns 0 or the negative errno of emit. After a loss it looks
- * through /proc again, at most once a second.
+ * Emits the events from before the call, in order of time across CPUs (except the end of a process whose first thread
+ * ended before others, which is reported last). Returns 0 or the negative errno of emit. After a loss, scans /proc
+ * again, at most once a second.
  */
 int sideband_drain(struct sideband *sideband);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The side-band records of perf_event_open(2), decoded: see sideband_event.h. */
+/* See sideband_event.h. */
 #include "process/sideband_event.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 #define GENERATION_BITS 32
 #define PROTECTION_EXECUTE 4u
 
-/* What SIDEBAND_SAMPLE_TYPE puts at the end of every record. */
+/* SIDEBAND_SAMPLE_TYPE: at the end of every record. */
 struct sample_trailer {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -37,7 +37,8 @@ struct lost_body {
 struct mapping_body {
 	uint32_t pid, tid;
 	uint64_t start, size, file_offset;
-	uint32_t device_major, device_minor; /* here and in the next two: or a size of 4 bytes and a build id of 20 */
+	uint32_t device_major,
+		device_minor; /* this and the next two members, or a size of 4 bytes and a build id of 20 bytes */
 	uint64_t inode, inode_generation;
 	uint32_t protection, flags;
 };
@@ -61,13 +62,13 @@ uint64_t sideband_event_time(const void *bytes, size_t size)
 }
 
 /*
- * Whether the body has device and inode numbers. Our events do not ask for build ids, and perf_event_mmap_output()
- * (kernel/events/core.c since Linux 5.12, commit 88a16a130933) writes one only for an event that does. But it does not
- * reset the flag between the readers of one mapping: where another profiler asks for build ids, records of ours have
- * the flag over plain numbers. So the flag alone proves nothing, and the numbers decide: those of a device and of a
- * generation have bits that are always 0. A build id has them by chance in one of 2^12 cases at 8 bytes and of 2^44 at
- * 20; it would be an inode that the file at the path does not have. Anything else is neither, and the file is found by
- * its path or by /proc/PID/map_files.
+ * Returns whether the body has device and inode numbers. iaprof's events do not request build ids, and
+ * perf_event_mmap_output() (kernel/events/core.c since Linux 5.12, commit 88a16a130933) writes them only for events
+ * that do. But Linux does not reset the flag between the readers of one mapping: if another profiler requests build
+ * ids, records for iaprof have the flag with plain numbers. The flag alone is therefore not reliable, and the numbers
+ * decide: device and generation numbers have bits that are always 0. A build id of 8 bytes has them by chance in one of
+ * 2^12 cases, one of 20 bytes in one of 2^44; it would be an inode that the file at the path does not have. Anything
+ * else is neither, and the file is found by its path or by /proc/PID/map_files.
  */
 static bool has_file_numbers(const struct mapping_body *body, bool is_flagged)
 {
@@ -142,8 +143,40 @@ bool sideband_event_decode(const void *bytes, size_t size, struct sideband_event
 	default:
 		return true;
 	}
-	/* The text is padded with NULs, and ends at the trailer when there are none. */
+	/* The text is padded with NULs, or ends at the trailer. */
 	event->text = start + wanted;
 	event->text_length = strnlen(event->text, room - wanted);
 	return true;
+}
+
+struct sideband_event sideband_event_of_mapping(uint32_t pid, uint64_t time, const struct process_mapping *mapping)
+{
+	return (struct sideband_event){ .kind = SIDEBAND_MAPPING,
+					.pid = pid,
+					.time = time,
+					.text = mapping->path,
+					.text_length = mapping->path_length,
+					.start = mapping->start,
+					.size = mapping->end - mapping->start,
+					.file_offset = mapping->file_offset,
+					.inode = mapping->inode,
+					.device_major = mapping->device_major,
+					.device_minor = mapping->device_minor,
+					.executable = mapping->executable };
+}
+
+struct iaprof_record_mapping sideband_event_record(const struct sideband_event *event, uint32_t flags)
+{
+	return (struct iaprof_record_mapping){ .header = { .size = sizeof(struct iaprof_record_mapping),
+							   .type = IAPROF_RECORD_MAPPING,
+							   .time = event->time },
+					       .pid = event->pid,
+					       .start = event->start,
+					       .size = event->size,
+					       .file_offset = event->file_offset,
+					       .inode = event->inode,
+					       .inode_generation = event->inode_generation,
+					       .device_major = event->device_major,
+					       .device_minor = event->device_minor,
+					       .flags = flags };
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One CPU's perf event for side-band records: see sideband_ring.h. */
+/* See sideband_ring.h. */
 #include "process/sideband_ring.h"
 
 #include <errno.h>
@@ -10,32 +10,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "process/rights.h"
 #include "process/sideband_event.h"
 
-/* PERF_FORMAT_LOST of linux/perf_event.h, since Linux 6.0 and not in older headers. */
+/* PERF_FORMAT_LOST of linux/perf_event.h, since Linux 6.0; older headers lack it. */
 #define READ_FORMAT_LOST (1u << 4)
 
-/* What perf_event_open(2) refused, with what to do. */
+/* Sets an error with cause and remedy of a failed perf_event_open(2). */
 static int open_failure(int code, uint32_t cpu, struct error *error)
 {
-	int paranoid = 0;
-	CLEANUP_FCLOSE FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	bool known = file && fscanf(file, "%d", &paranoid) == 1;
 	const char *reason = strerror(code);
+	char remedy[256];
 	switch (code) {
 	case EACCES:
 	case EPERM:
-		if (known && paranoid > 2) /* Debian's: Linux itself ends at 2 */
-			return error_set(error, code,
-					 "%s: needs CAP_SYS_ADMIN (or root), as kernel.perf_event_paranoid is %d",
-					 reason, paranoid);
-		if (known)
-			return error_set(error, code,
-					 "%s: needs CAP_PERFMON (or root), or kernel.perf_event_paranoid at "
-					 "most 0 (it is %d)",
-					 reason, paranoid);
-		return error_set(error, code, "%s: needs CAP_PERFMON (or root)", reason);
+		return error_set(error, code, "%s: %s", reason, rights_explain_perf(remedy, sizeof remedy));
 	case EMFILE:
 		return error_set(error, code, "CPU %u: %s: needs a descriptor for each CPU", cpu, reason);
 	case ENOSYS:
@@ -52,10 +41,10 @@ static int map_failure(int code, uint32_t cpu, size_t size, struct error *error)
 	const char *reason = strerror(code);
 	if (code == EPERM || code == ENOMEM)
 		return error_set(error, code,
-				 "a ring of %zu KiB for CPU %u: %s: raise kernel.perf_event_mlock_kb or "
-				 "ulimit -l, or run with CAP_IPC_LOCK",
+				 "cannot map ring buffer of %zu KiB for CPU %u: %s (raise "
+				 "kernel.perf_event_mlock_kb or ulimit -l, or grant CAP_IPC_LOCK)",
 				 size / 1024, cpu, reason);
-	return error_set(error, code, "a ring of %zu KiB for CPU %u: %s", size / 1024, cpu, reason);
+	return error_set(error, code, "cannot map ring buffer of %zu KiB for CPU %u: %s", size / 1024, cpu, reason);
 }
 
 static int event_open(struct perf_event_attr *attributes, uint32_t cpu)
@@ -63,7 +52,7 @@ static int event_open(struct perf_event_attr *attributes, uint32_t cpu)
 	return (int)syscall(SYS_perf_event_open, attributes, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Opens the event with as much as this kernel can do: it refuses what it does not know with EINVAL. */
+/* Opens the event with all features that Linux supports: it refuses unknown ones with EINVAL. */
 static int event_open_best(uint32_t cpu, size_t size, bool *counts_lost)
 {
 	struct perf_event_attr attributes = {
@@ -77,9 +66,9 @@ static int event_open_best(uint32_t cpu, size_t size, bool *counts_lost)
 		.exclude_hv = 1,
 		.mmap = 1,
 		/*
-		 * Without build_id: Linux (6.18 at least) does not reset the flag of a record with a build id before it
-		 * writes the same mapping for the next reader, whose device and inode numbers then pass for a build id.
-		 * perf 6.1 aborts on such a record.
+		 * Without build_id: Linux (at least up to 6.18) does not reset the flag of a record with a build id
+		 * before it writes the same mapping for the next reader, whose device and inode numbers would be taken
+		 * for a build id. perf 6.1 aborts on such a record.
 		 */
 		.mmap2 = 1,
 		.comm = 1,
@@ -139,7 +128,7 @@ const void *sideband_ring_bytes(const struct sideband_ring *ring, uint64_t posit
 
 uint64_t sideband_ring_lost_silently(struct sideband_ring *ring)
 {
-	uint64_t values[2]; /* the count, 0 for a dummy event, and what was lost */
+	uint64_t values[2]; /* the count (0 for a dummy event) and the number of lost records */
 	if (!ring->counts_lost || read(ring->descriptor, values, sizeof values) != sizeof values ||
 	    values[1] <= ring->lost)
 		return 0;

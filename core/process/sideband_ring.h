@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One CPU's perf event for side-band records, and the ring that it writes them to. */
+/* The perf event of one CPU for side-band records, and its ring buffer. */
 #ifndef IAPROF_CORE_PROCESS_SIDEBAND_RING_H
 #define IAPROF_CORE_PROCESS_SIDEBAND_RING_H
 
@@ -13,50 +13,47 @@
 struct sideband_ring {
 	int descriptor;
 	uint32_t cpu;
-	struct perf_event_mmap_page *page; /* the control page, with the data behind it */
+	struct perf_event_mmap_page *page; /* control page, followed by the data */
 	const unsigned char *data;
-	size_t size;            /* of the data, a power of two */
-	uint64_t tail;          /* how far it was read */
-	uint64_t last_time;     /* of the last record that was read */
-	uint64_t counted_early; /* lost records counted before the record that says so */
+	size_t size;            /* size of the data, a power of two */
+	uint64_t tail;          /* position up to which it was read */
+	uint64_t last_time;     /* time of the last record that was read */
+	uint64_t counted_early; /* lost records that were counted before their LOST record was read */
 	uint64_t lost;          /* all lost records counted so far */
-	bool counts_lost;       /* the kernel can be asked how many were lost (Linux 6.0) */
+	bool counts_lost;       /* read() returns the number of lost records (since Linux 6.0) */
 };
 
 /*
- * Opens the event, disabled. Returns 0, -ENODEV when the CPU is offline (no error set), or another negative errno with
+ * Opens the event, disabled. Returns 0, -ENODEV if the CPU is offline (no error set), or another negative errno with
  * error set.
  */
 int sideband_ring_open(struct sideband_ring *ring, uint32_t cpu, size_t size, struct error *error);
 void sideband_ring_close(struct sideband_ring *ring);
 
-/* The first position behind what the kernel has written; everything before it can be read. */
+/* Returns the position after the last record; everything before it can be read. */
 static inline uint64_t sideband_ring_head(const struct sideband_ring *ring)
 {
-	/* Pairs with the release in the kernel's perf_output_put_handle(). */
+	/* Pairs with the release in Linux's perf_output_put_handle(). */
 	return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 }
 
-/*
- * The bytes from position on, all size of them: where they are, or copied to scratch when they go around the end of the
- * ring.
- */
+/* Returns size bytes at position: in place, or copied to scratch if they wrap around. */
 const void *sideband_ring_bytes(const struct sideband_ring *ring, uint64_t position, size_t size, void *scratch);
 
-/* Lets the kernel overwrite what is before position. */
+/* Lets Linux overwrite everything before position. */
 static inline void sideband_ring_consume(struct sideband_ring *ring, uint64_t position)
 {
 	ring->tail = position;
-	/* What was read was read before. */
+	/* Release: all reads happen before. */
 	__atomic_store_n(&ring->page->data_tail, position, __ATOMIC_RELEASE);
 }
 
 /*
- * Lost records, after a ring that was full, that no record of the ring says yet: it says so only once there is room
- * and something else happens.
+ * After the ring buffer was full, returns the number of lost records without a LOST record so far: Linux writes it only
+ * once there is room and another event occurs.
  */
 uint64_t sideband_ring_lost_silently(struct sideband_ring *ring);
-/* How many of the count that a record in the ring states were not counted yet. */
+/* Returns how many of the records that a LOST record counts were not counted yet. */
 uint64_t sideband_ring_lost_stated(struct sideband_ring *ring, uint64_t count);
 
 #endif

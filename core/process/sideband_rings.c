@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "process/proc_text.h"
+#include "process/proc_parser.h"
 
 static int ring_start(struct sideband_ring *ring, uint64_t now, struct error *error)
 {
@@ -20,7 +20,10 @@ static int ring_start(struct sideband_ring *ring, uint64_t now, struct error *er
 	return 0;
 }
 
-/* Opens the ring of a CPU that came online. The one that it had when it was there before stands still for ever. */
+/*
+ * Opens the ring buffer of a CPU that came online, and closes its previous one from before it went offline, which no
+ * longer receives anything.
+ */
 static int ring_add(struct sideband_rings *rings, uint32_t cpu, uint64_t now, struct error *error)
 {
 	struct sideband_ring ring;
@@ -32,7 +35,7 @@ static int ring_add(struct sideband_rings *rings, uint32_t cpu, uint64_t now, st
 		return error_set(error, ENOMEM, "out of memory");
 	int result = sideband_ring_open(&ring, cpu, rings->ring_size, error);
 	if (result)
-		return result == -ENODEV ? 0 : result; /* went offline in this moment */
+		return result == -ENODEV ? 0 : result; /* went offline meanwhile */
 	if (place < rings->rings.count)
 		sideband_ring_close(&rings->rings.items[place]);
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what is seen of processes to records: see sideband_writer.h. */
+/* See sideband_writer.h. */
 #include "process/sideband_writer.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static void batch_append(struct sideband_writer *writer, const void *record, siz
 	writer->count++;
 }
 
-/* Texts that a process chose; in the place of one that its user has no room for is what says so. */
+/* Interns a text that a process chose; if its user has too many, a fixed text replaces it. */
 static uint32_t intern(struct sideband_writer *writer, uint32_t pid, const char *text, size_t length)
 {
 	static const char refused[] = "[too many names]";
@@ -69,7 +69,7 @@ void sideband_write_mapping(struct sideband_writer *writer, const struct sideban
 	const size_t deleted_length = sizeof deleted - 1;
 	const char *path = event->text;
 	size_t length = event->text_length;
-	/* A process can name its anonymous memory (PR_SET_VMA_ANON_NAME); only /proc shows that. */
+	/* A process can name its anonymous memory (PR_SET_VMA_ANON_NAME); only /proc shows the name. */
 	if (!length || begins_with(path, length, "[anon:")) {
 		path = anonymous;
 		length = sizeof anonymous - 1;
@@ -79,19 +79,10 @@ void sideband_write_mapping(struct sideband_writer *writer, const struct sideban
 		flags |= IAPROF_MAPPING_DELETED;
 	}
 	bool is_file = path[0] == '/' && !begins_with(path, length, "//");
-	struct iaprof_record_mapping record = {
-		.header = { .size = sizeof record, .type = IAPROF_RECORD_MAPPING, .time = event->time },
-		.pid = event->pid,
-		.path = intern(writer, event->pid, path, length),
-		.start = event->start,
-		.size = event->size,
-		/* For anonymous memory an event has the address here, and /proc 0. */
-		.file_offset = is_file ? event->file_offset : 0,
-		.inode = event->inode,
-		.inode_generation = event->inode_generation,
-		.device_major = event->device_major,
-		.device_minor = event->device_minor,
-		.flags = flags,
-	};
+	struct iaprof_record_mapping record = sideband_event_record(event, flags);
+	record.path = intern(writer, event->pid, path, length);
+	/* For anonymous memory, events contain the address here, and /proc 0. */
+	if (!is_file)
+		record.file_offset = 0;
 	batch_append(writer, &record, sizeof record);
 }

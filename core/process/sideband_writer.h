@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns what is seen of processes into records, and hands them to a sideband's output in batches. */
+/* Converts process events to records, and sends them in batches. */
 #ifndef IAPROF_CORE_PROCESS_SIDEBAND_WRITER_H
 #define IAPROF_CORE_PROCESS_SIDEBAND_WRITER_H
 
@@ -15,10 +15,10 @@
 
 struct sideband_writer {
 	struct sideband_output output;
-	struct text_budget *texts; /* NULL: no limit */
-	size_t size;               /* bytes in the batch */
+	struct text_budget *texts; /* NULL: unlimited */
+	size_t size;               /* bytes used of batch */
 	uint32_t count;
-	int result; /* the first failure of emit; nothing is emitted after it */
+	int result; /* first failure of emit; nothing is emitted after it */
 	alignas(8) unsigned char batch[SIDEBAND_BATCH_SIZE];
 };
 
@@ -26,10 +26,10 @@ struct sideband_writer {
 void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint32_t event, uint32_t pid,
 			    uint32_t parent_pid, const char *name, size_t name_length);
 
-/* A SIDEBAND_MAPPING event, with its path as the kernel gives it; flags: enum iaprof_mapping_flag. */
+/* Writes a SIDEBAND_MAPPING event, with the path as Linux reports it. flags: enum iaprof_mapping_flag. */
 void sideband_write_mapping(struct sideband_writer *writer, const struct sideband_event *event, uint32_t flags);
 
-/* Emits what is in the batch. Returns the first failure of emit since the last flush. */
+/* Emits the current batch. Returns the first failure of emit since the last flush. */
 int sideband_write_flush(struct sideband_writer *writer);
 
 #endif

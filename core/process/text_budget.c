@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What names and paths may take: see text_budget.h. */
+/* See text_budget.h. */
 #include "process/text_budget.h"
 
 #include <string.h>
 
-#include "process/proc_scan.h"
+#include "process/proc_reader.h"
 
-/* What a text takes beside its bytes: its places in tables. */
+/* Memory for a text in addition to its bytes: table entries. */
 #define TEXT_OVERHEAD 64
 
-/* Of processes that have ended, whose user nobody knows any more. */
+/* Represents the users of processes that have ended. */
 #define USER_UNKNOWN UINT32_MAX
 
 void text_budget_init(struct text_budget *budget)
@@ -24,25 +24,12 @@ void text_budget_free(struct text_budget *budget)
 	hash_index_free(&budget->index);
 }
 
-static uint64_t rehash(const void *context, uint32_t position)
-{
-	return ((const struct text_budget *)context)->known.items[position];
-}
-
 static bool is_known(const struct text_budget *budget, uint64_t hash)
 {
-	for (struct hash_probe probe = hash_index_probe(&budget->index, hash); hash_index_next(&budget->index, &probe);)
+	hash_index_each (probe, &budget->index, hash)
 		if (budget->known.items[probe.position] == hash)
 			return true;
 	return false;
-}
-
-/* Without memory it is only asked for again. */
-static void note_known(struct text_budget *budget, uint64_t hash)
-{
-	if (budget->known.count < POSITION_NONE && array_push(&budget->known, hash) &&
-	    !hash_index_add(&budget->index, hash, (uint32_t)(budget->known.count - 1), rehash, budget))
-		budget->known.count--;
 }
 
 static uint32_t user_of(struct text_budget *budget, uint32_t pid)
@@ -58,14 +45,8 @@ static uint32_t user_of(struct text_budget *budget, uint32_t pid)
 
 static bool take(struct text_budget *budget, uint32_t user, uint64_t bytes)
 {
-	if (user_accounts_trust(&budget->users, user))
-		return true;
-	struct user_account *account = user_accounts_find(&budget->users, user);
-	if (!account || bytes > TEXT_BUDGET_USER - account->amount || bytes > TEXT_BUDGET_OTHERS - budget->others)
-		return false;
-	account->amount += bytes;
-	budget->others += bytes;
-	return true;
+	return user_accounts_trust(&budget->users, user) ||
+	       user_accounts_take(&budget->users, user, bytes, TEXT_BUDGET_USER, TEXT_BUDGET_OTHERS);
 }
 
 bool text_budget_allows(struct text_budget *budget, uint32_t pid, const char *text, size_t length)
@@ -77,7 +58,9 @@ bool text_budget_allows(struct text_budget *budget, uint32_t pid, const char *te
 		budget->refused++;
 		return false;
 	}
-	note_known(budget, hash);
+	/* Out of memory: its user is charged again the next time. */
+	if (budget->known.count < POSITION_NONE)
+		(void)hash_index_push(&budget->index, hash, &budget->known, hash);
 	return true;
 }
 

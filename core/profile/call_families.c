@@ -4,15 +4,6 @@
 
 #include <string.h>
 
-#include "profile/value_table.h"
-
-static void add(struct call_sums *sums, const struct call_sums *more)
-{
-	sums->count = saturating_add(sums->count, more->count);
-	sums->duration = saturating_add(sums->duration, more->duration);
-	sums->self_duration = saturating_add(sums->self_duration, more->self_duration);
-}
-
 static struct call_family *family_of(struct call_families *families, const char *name)
 {
 	if (!*name)
@@ -20,10 +11,9 @@ static struct call_family *family_of(struct call_families *families, const char 
 	for (size_t i = 0; i < families->count; i++)
 		if (!strcmp(families->items[i].name, name))
 			return &families->items[i];
-	if (families->count == CALL_FAMILIES_MAX - 1)
-		name = CALL_FAMILY_OTHER;
-	if (families->count == CALL_FAMILIES_MAX)
-		return &families->items[CALL_FAMILIES_MAX - 1];
+	/* The last position is reserved for CALL_FAMILY_OTHER, unless a source uses that name itself. */
+	if (families->count >= CALL_FAMILIES_MAX - 1 && strcmp(name, CALL_FAMILY_OTHER))
+		return family_of(families, CALL_FAMILY_OTHER);
 	families->items[families->count] = (struct call_family){ .name = name };
 	return &families->items[families->count++];
 }
@@ -35,8 +25,8 @@ struct call_families call_families_sum(const struct call_tree *tree)
 		const struct call_function *function = &tree->functions.items[i];
 		if (!function->sums.count)
 			continue;
-		add(&family_of(&families, function->family)->sums, &function->sums);
-		add(&families.total, &function->sums);
+		call_sums_add(&family_of(&families, function->family)->sums, &function->sums);
+		call_sums_add(&families.total, &function->sums);
 	}
 	return families;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls added up by the families that their sources sort them into. */
+/* Calls summed by the families that their sources assign. */
 #ifndef IAPROF_CORE_PROFILE_CALL_FAMILIES_H
 #define IAPROF_CORE_PROFILE_CALL_FAMILIES_H
 
@@ -7,7 +7,7 @@
 
 #include "profile/call_tree.h"
 
-/* More are put together under the last one's name, CALL_FAMILY_OTHER, as are functions without a family. */
+/* Functions without a family and those of further families are combined in CALL_FAMILY_OTHER. */
 #define CALL_FAMILIES_MAX 16
 #define CALL_FAMILY_OTHER "other"
 
@@ -19,10 +19,10 @@ struct call_family {
 struct call_families {
 	struct call_family items[CALL_FAMILIES_MAX];
 	size_t count;
-	struct call_sums total; /* its duration is meaningless: calls nest */
+	struct call_sums total; /* its duration is meaningless because calls nest */
 };
 
-/* The sums of all functions; contexts have none. */
+/* Returns the sums over all functions; contexts are not counted. */
 struct call_families call_families_sum(const struct call_tree *tree);
 
 #endif

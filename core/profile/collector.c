@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes records off the bus into the tables of a profile: see collector.h. */
+/* Processes records into the tables of the profile: see collector.h. */
 #include "profile/collector.h"
 
 #include <errno.h>
@@ -7,30 +7,39 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "correlator/attribution.h"
 #include "profile/call_tree.h"
 #include "profile/cpu_samples.h"
+#include "profile/device_gaps.h"
+#include "profile/device_values.h"
 #include "profile/event_stacks.h"
 #include "profile/replayed_stacks.h"
+#include "profile/unattributable.h"
 
-/* Process events of other CPUs may still come for this long after an exit was told. */
+/* Process events of other CPUs may arrive up to this long after an exit was reported. */
 #define RETIRE_AFTER (2 * NANOSECONDS_PER_SECOND)
 
-/* Samples of devices that waited get the name of their program with a SYNC: that much later than they may wait. */
+/*
+ * Device samples that waited get their program's name at the next SYNC, which may be this much later than their wait.
+ */
 #define RETIRE_AFTER_HOLD NANOSECONDS_PER_SECOND
 
-/* Of each second between two SYNC records; what is left over has its turn in the next one. */
+/* Time per second for prefetching between two SYNC records; the rest is continued after the next one. */
 #define LOOK_AHEAD_TIME (NANOSECONDS_PER_SECOND / 4)
 
-/* From this many stacks on, those that nobody has used lately are dropped. */
+/* Number of stacks above which stacks that were not used recently are dropped. */
 #define STACK_COUNT 65536
 
-/* A stack id may be used for 5 s (iaprof/host.h); twice that is on the safe side of a bus that lags. */
+/* A stack id may be used for 5 s (iaprof/host.h); twice that is safe even if the bus lags behind. */
 #define STACK_EPOCH NANOSECONDS_PER_SECOND
 #define STACK_EPOCHS 10
-/* A replay does not see when its sources asked for a stack again, only the samples: at most 5 s and the bus later. */
+/*
+ * A replay does not see when its sources interned a stack again, only the samples, which follow at most 5 s and the
+ * delay of the bus later.
+ */
 #define STACK_EPOCHS_OF_REPLAY (3 * STACK_EPOCHS)
 
-/* How often a run that may be recorded sends names: a capture that is cut off has those of what came before. */
+/* How often a run that may be recorded sends names: a truncated capture has the names of everything before its end. */
 #define NAMES_PERIOD NANOSECONDS_PER_SECOND
 
 struct collector {
@@ -39,9 +48,12 @@ struct collector {
 	struct symbolizer *symbolizer;
 	struct resolver *resolver;
 	struct code_workers *code_workers; /* NULL in a replay */
+	struct sampled_devices devices;
 	struct device_code *device_code;
 	struct correlator *correlator;
+	struct result_stream results;
 	struct frame_table frames;
+	struct thread_table threads;
 	struct value_table values;
 	struct time_table times;
 	struct loss loss;
@@ -49,12 +61,16 @@ struct collector {
 	struct findings findings;
 	struct histograms histograms;
 	struct cpu_samples cpu_samples;
-	struct run_facts facts;
+	struct device_gaps gaps;
+	struct device_values device_values;
+	struct run_metadata facts;
 	struct collector_statistics statistics;
-	struct event_stacks event_stacks; /* of launches and calls, where a sink wants records */
+	struct event_stacks event_stacks; /* stacks of launches and calls, if a sink reads records */
 	struct replayed_stacks replayed_stacks;
+	struct run_activity activity;
 	uint64_t stack_epoch_begin, names_begin;
 	uint64_t last_sync;
+	bool is_finished;
 };
 
 struct collector *collector_new(const struct collector_options *options)
@@ -65,18 +81,22 @@ struct collector *collector_new(const struct collector_options *options)
 	collector->options = *options;
 	if (!collector->options.hold)
 		collector->options.hold = CORRELATOR_HOLD;
-	collector->facts.intern = options->intern;
+	collector->results = (struct result_stream){ .intern = options->intern, .is_read = options->records };
+	collector->facts.intern = collector->devices.intern = options->intern;
 	collector->times.resolution = options->time_resolution;
 	collector->processes = process_table_new();
-	/* A capture chooses the paths in it: a replay has no symbolizer, which would open them. */
+	/* The paths in a capture are untrusted, so a replay has no symbolizer, which would open them. */
 	if (options->live)
-		collector->symbolizer = symbolizer_new(&(struct symbolizer_options){
-			.lines = options->lines, .live = true, .kallsyms = options->kallsyms });
+		collector->symbolizer = symbolizer_new(&(struct symbolizer_options){ .lines = options->lines,
+										     .live = true,
+										     .debuginfod = options->debuginfod,
+										     .kallsyms = options->kallsyms });
+	struct thread_table *threads = options->threads ? &collector->threads : NULL;
 	collector->resolver = resolver_new(&(struct resolver_options){ .processes = collector->processes,
 								       .symbolizer = collector->symbolizer,
 								       .frames = &collector->frames,
 								       .intern = options->intern,
-								       .bus = options->frames_bus,
+								       .results = &collector->results,
 								       .lines = options->lines });
 	struct budget *budget = NULL;
 	if (options->live) {
@@ -85,41 +105,58 @@ struct collector *collector_new(const struct collector_options *options)
 	}
 	collector->device_code = device_code_new(&(struct device_code_options){ .intern = options->intern,
 										.processes = collector->processes,
+										.devices = &collector->devices,
 										.workers = collector->code_workers,
 										.budget = budget,
-										.bus = options->frames_bus,
+										.results = &collector->results,
 										.live = options->live });
-	collector->correlator = correlator_new(&(struct correlator_options){ .intern = options->intern,
-									     .processes = collector->processes,
-									     .resolver = collector->resolver,
-									     .device_code = collector->device_code,
-									     .frames = &collector->frames,
-									     .values = &collector->values,
-									     .times = &collector->times,
-									     .facts = &collector->facts,
-									     .bus = options->frames_bus,
-									     .hold = collector->options.hold,
-									     .producers = options->producers,
-									     .listings = options->listings });
+	collector->device_values = (struct device_values){ .values = &collector->values,
+							   .times = &collector->times,
+							   .facts = &collector->facts,
+							   .results = &collector->results };
+	collector->correlator =
+		correlator_new(&(struct correlator_options){ .intern = options->intern,
+							     .processes = collector->processes,
+							     .devices = &collector->devices,
+							     .resolver = collector->resolver,
+							     .device_code = collector->device_code,
+							     .frames = &collector->frames,
+							     .threads = threads,
+							     .output = device_values_output(&collector->device_values),
+							     .time_resolution = options->time_resolution,
+							     .results = &collector->results,
+							     .hold = collector->options.hold,
+							     .listings = options->listings });
 	collector->calls.intern = options->intern;
 	collector->findings.intern = options->intern;
 	collector->histograms.intern = options->intern;
+	collector->activity = (struct run_activity){ .intern = options->intern,
+						     .processes = collector->processes,
+						     .devices = &collector->devices,
+						     .calls = &collector->calls,
+						     .histograms = &collector->histograms,
+						     .findings = &collector->findings,
+						     .metadata = &collector->facts };
 	collector->cpu_samples = (struct cpu_samples){ .stack_context = { .processes = collector->processes,
 									  .resolver = collector->resolver,
 									  .frames = &collector->frames,
 									  .intern = options->intern,
-									  .calls = &collector->calls,
-									  .pids = options->pids },
+									  .pids = options->pids,
+									  .threads = threads },
+						       .calls = &collector->calls,
 						       .facts = &collector->facts,
 						       .values = &collector->values,
 						       .times = &collector->times,
 						       .table.times.resolution = options->time_resolution };
 	hash_key_make(&collector->cpu_samples.table.hash_key);
-	collector->event_stacks.context = (struct event_stacks_context){ .processes = collector->processes,
-									 .resolver = collector->resolver,
-									 .frames = &collector->frames,
-									 .intern = options->intern,
-									 .bus = options->frames_bus };
+	collector->gaps = (struct device_gaps){ .samples = &collector->cpu_samples,
+						.intern = options->intern,
+						.facts = &collector->facts };
+	collector->replayed_stacks = (struct replayed_stacks){ .intern = options->intern,
+							       .frames = &collector->frames,
+							       .devices = threads ? &collector->devices : NULL };
+	collector->event_stacks.context = collector->cpu_samples.stack_context;
+	collector->event_stacks.results = &collector->results;
 	if (!collector->processes || (options->live && (!collector->symbolizer || !collector->code_workers)) ||
 	    !collector->resolver || !collector->device_code || !collector->correlator) {
 		collector_free(collector);
@@ -133,22 +170,27 @@ void collector_free(struct collector *collector)
 	if (!collector)
 		return;
 	event_stacks_free(&collector->event_stacks);
+	run_activity_free(&collector->activity);
 	replayed_stacks_free(&collector->replayed_stacks);
 	correlator_free(collector->correlator);
 	device_code_free(collector->device_code);
+	sampled_devices_free(&collector->devices);
 	code_workers_free(collector->code_workers);
 	resolver_free(collector->resolver);
 	symbolizer_free(collector->symbolizer);
 	process_table_free(collector->processes);
+	result_stream_free(&collector->results);
 	frame_table_free(&collector->frames);
+	thread_table_free(&collector->threads);
 	value_table_free(&collector->values);
 	time_table_free(&collector->times);
 	cpu_samples_free(&collector->cpu_samples);
+	device_gaps_free(&collector->gaps);
 	call_tree_free(&collector->calls);
 	findings_free(&collector->findings);
 	histograms_free(&collector->histograms);
 	loss_free(&collector->loss);
-	run_facts_free(&collector->facts);
+	run_metadata_free(&collector->facts);
 	free(collector);
 }
 
@@ -171,7 +213,7 @@ static void add_loss(struct collector *collector, const char *source, const char
 		count_out_of_memory(collector, 1);
 	if (!entry || !value || value_type == LOSS_NO_VALUE_TYPE)
 		return;
-	/* What was lost has a place in the picture too, so that the total stays what happened. */
+	/* Losses are part of the profile, so that the total matches what happened. */
 	const char *const names[] = { "[lost]", entry->source, entry->reason };
 	uint32_t frames[3];
 	bool stored = true;
@@ -180,7 +222,7 @@ static void add_loss(struct collector *collector, const char *source, const char
 					    &(struct iaprof_frame){ .name = names[i], .kind = IAPROF_FRAME_LOST });
 		stored &= frames[i] != FRAME_NONE;
 	}
-	uint32_t stack = stored ? frame_table_add_stack(&collector->frames, frames, 3) : FRAME_NONE;
+	uint32_t stack = stored ? frame_table_add_stack(&collector->frames, frames, 3, NULL) : FRAME_NONE;
 	if (stack == FRAME_NONE ||
 	    !value_table_add(&collector->values, stack, value_type, value, count == IAPROF_COUNT_UNKNOWN ? 0 : count))
 		count_out_of_memory(collector, 1);
@@ -194,7 +236,7 @@ void collector_resolve(struct collector *collector)
 	cpu_samples_resolve(&collector->cpu_samples);
 }
 
-/* Programs that ended before this are forgotten: nothing that is still to be named is older. */
+/* Programs that ended before this are removed: nothing older still has to be resolved. */
 static uint64_t retired_before(const struct collector *collector, uint64_t time)
 {
 	uint64_t after = collector->options.hold + RETIRE_AFTER_HOLD;
@@ -207,13 +249,14 @@ static void take_sync(struct collector *collector, uint64_t time)
 {
 	cpu_samples_place(&collector->cpu_samples, time);
 	event_stacks_name(&collector->event_stacks, time);
+	run_activity_place(&collector->activity, time);
 	if (collector->options.live) {
 		struct deadline end = deadline_make(NULL, LOOK_AHEAD_TIME);
 		cpu_samples_look_ahead(&collector->cpu_samples, &end);
 		symbolizer_note_cost(collector->symbolizer, code_workers_cpu_time(collector->code_workers));
 		correlator_sync(collector->correlator, time);
 	}
-	if (collector->options.frames_bus && time - collector->names_begin >= NAMES_PERIOD) {
+	if (collector->options.records && time - collector->names_begin >= NAMES_PERIOD) {
 		collector->names_begin = time;
 		cpu_samples_resolve(&collector->cpu_samples);
 	}
@@ -223,8 +266,8 @@ static void take_sync(struct collector *collector, uint64_t time)
 		collector->stack_epoch_begin = time;
 		intern_begin_epoch(collector->options.intern);
 		/*
-		 * Stacks must not expire under samples that are not resolved yet. Launches bring stacks without
-		 * samples: each process has addresses of its own.
+		 * Stacks must not expire while unresolved samples refer to them. Launches add stacks without samples,
+		 * because each process has its own addresses.
 		 */
 		if (cpu_samples_are_many(&collector->cpu_samples) ||
 		    intern_stack_count(collector->options.intern) >= STACK_COUNT) {
@@ -237,26 +280,34 @@ static void take_sync(struct collector *collector, uint64_t time)
 
 static void take_sample(struct collector *collector, const struct iaprof_record_sample *sample)
 {
-	if (!cpu_samples_take(&collector->cpu_samples, sample))
-		add_loss(collector, run_facts_source_name(&collector->facts, sample->header.source),
+	if (cpu_samples_take(&collector->cpu_samples, sample)) {
+		const struct waiting_sample *last = cpu_samples_last(&collector->cpu_samples);
+		if (last)
+			device_gaps_take_sample(&collector->gaps, last);
+	} else {
+		add_loss(collector, run_metadata_source_name(&collector->facts, sample->header.source),
 			 COLLECTOR_REASON_VALUE_TYPE, LOSS_NO_VALUE_TYPE, sample->first_time, sample->header.time,
 			 sample->count, 0);
-	/* A live run waits for the next SYNC, but a capture need not have one. */
+	}
+	/* A live run waits for the next SYNC, but a capture may not contain one. */
 	if (!collector->options.live && cpu_samples_are_too_many(&collector->cpu_samples))
 		cpu_samples_resolve(&collector->cpu_samples);
 }
 
-/* Calls that have a place in the tree of calls are in the profile. */
+/* Calls with a node in the call tree are part of the profile. */
 static void take_call(struct collector *collector, const struct iaprof_record_call *call)
 {
-	if (call->header.size < sizeof *call || !call->node)
+	bool has_node = call->header.size >= sizeof *call && call->node;
+	uint32_t node = has_node ? call_tree_find(&collector->calls, call->header.source, call->node) : CALL_NONE;
+	if (collector->options.activity)
+		run_activity_take_call(&collector->activity, call, node);
+	if (!has_node)
 		return;
 	const struct {
 		uint32_t type;
 		uint64_t value;
 	} values[] = { { call->time_type, call->self_duration }, { call->count_type, call->count } };
-	const char *source = run_facts_source_name(&collector->facts, call->header.source);
-	uint32_t node = call_tree_find(&collector->calls, call->header.source, call->node);
+	const char *source = run_metadata_source_name(&collector->facts, call->header.source);
 	if (node == CALL_NONE) {
 		add_loss(collector, source, COLLECTOR_REASON_CALL_NODE, LOSS_NO_VALUE_TYPE, call->first_time,
 			 call->header.time, call->count, 0);
@@ -270,10 +321,10 @@ static void take_call(struct collector *collector, const struct iaprof_record_ca
 				 call->header.time, call->count, 0);
 }
 
-/* A replay has the names that were found when it was recorded. */
+/* A replay uses the names that were resolved when the run was recorded. */
 static void take_event_stack(struct collector *collector, uint32_t stack, uint32_t pid, uint64_t time)
 {
-	if (collector->options.frames_bus)
+	if (collector->options.records)
 		event_stacks_add(&collector->event_stacks, stack, pid, time);
 }
 
@@ -297,15 +348,15 @@ static void take_process(struct collector *collector, const struct iaprof_record
 	}
 }
 
-/* What the correlator of a replayed run made of its samples. A capture that lost a definition still has their total. */
+/* Adds the recorded run's attributed samples. If the capture lost a definition, they still count in the total. */
 static void take_profile_value(struct collector *collector, const struct iaprof_record_profile_value *record)
 {
 	uint32_t stack = replayed_stacks_find(&collector->replayed_stacks, record->stack);
-	uint32_t value_type = run_facts_find_value_type(&collector->facts, record->value_type);
+	uint32_t value_type = run_metadata_find_value_type(&collector->facts, record->value_type);
 	bool is_declared = value_type != LOSS_NO_VALUE_TYPE;
 	collector->statistics.samples = saturating_add(collector->statistics.samples, record->count);
 	if (stack == FRAME_NONE || !is_declared)
-		add_loss(collector, run_facts_source_name(&collector->facts, record->header.source),
+		add_loss(collector, run_metadata_source_name(&collector->facts, record->header.source),
 			 is_declared ? COLLECTOR_REASON_PROFILE_STACK : COLLECTOR_REASON_VALUE_TYPE, value_type,
 			 record->header.time, record->header.time, record->count, is_declared ? record->value : 0);
 	else if (!value_table_add(&collector->values, stack, value_type, record->value, record->count))
@@ -324,8 +375,7 @@ static void take_replayed(struct collector *collector, const struct iaprof_recor
 		resolver_learn_module(collector->resolver, (const void *)record);
 		break;
 	case IAPROF_RECORD_PROFILE_STACK:
-		if (!replayed_stacks_take(&collector->replayed_stacks, (const void *)record, collector->options.intern,
-					  &collector->frames))
+		if (!replayed_stacks_take(&collector->replayed_stacks, (const void *)record))
 			count_out_of_memory(collector, 1);
 		break;
 	case IAPROF_RECORD_PROFILE_VALUE:
@@ -336,27 +386,57 @@ static void take_replayed(struct collector *collector, const struct iaprof_recor
 	}
 }
 
+/* In a live run, the ids are already those of the table. */
+static void take_string(struct collector *collector, const struct iaprof_record_string *record)
+{
+	if (collector->options.live)
+		result_stream_note_definition(&collector->results, record->id);
+	else
+		count_definition(collector, intern_define_string(collector->options.intern, record));
+}
+
+/* Passes a record to the correlator, or counts it as lost. */
+static void correlate(struct collector *collector, const struct iaprof_record *record)
+{
+	const struct iaprof_record_stall_sample *sample =
+		record->type == IAPROF_RECORD_STALL_SAMPLE ? (const void *)record : NULL;
+	const char *refused = unattributable_reason(&collector->facts, record);
+	if (!refused)
+		correlator_take(collector->correlator, record);
+	else
+		add_loss(collector, run_metadata_source_name(&collector->facts, record->source), refused,
+			 LOSS_NO_VALUE_TYPE, sample ? sample->begin : record->time, record->time,
+			 sample ? attribution_total(sample) : 1, 0);
+}
+
 static void take_record(struct collector *collector, const struct iaprof_record *record)
 {
 	switch (record->type) {
 	case IAPROF_RECORD_STRING:
-		count_definition(collector, intern_define_string(collector->options.intern, (const void *)record));
+		take_string(collector, (const void *)record);
 		break;
 	case IAPROF_RECORD_STACK:
-		count_definition(collector, intern_define_stack(collector->options.intern, (const void *)record));
+		if (!collector->options.live)
+			count_definition(collector,
+					 intern_define_stack(collector->options.intern, (const void *)record));
+		break;
+	case IAPROF_RECORD_NAMED_FRAME:
+		if (!collector->options.live)
+			count_definition(collector,
+					 intern_define_frame(collector->options.intern, (const void *)record));
 		break;
 	case IAPROF_RECORD_SOURCE:
-		if (!run_facts_take_source(&collector->facts, (const void *)record))
+		if (!run_metadata_take_source(&collector->facts, (const void *)record))
 			count_out_of_memory(collector, 1);
 		break;
 	case IAPROF_RECORD_METADATA: {
 		const struct iaprof_record_metadata *metadata = (const void *)record;
-		run_facts_take_metadata(&collector->facts, text(collector, metadata->key),
-					text(collector, metadata->value));
+		run_metadata_take_metadata(&collector->facts, text(collector, metadata->key),
+					   text(collector, metadata->value));
 		break;
 	}
 	case IAPROF_RECORD_VALUE_TYPE:
-		run_facts_take_value_type(&collector->facts, (const void *)record);
+		run_metadata_take_value_type(&collector->facts, (const void *)record);
 		break;
 	case IAPROF_RECORD_PROCESS:
 		take_process(collector, (const void *)record);
@@ -389,29 +469,31 @@ static void take_record(struct collector *collector, const struct iaprof_record 
 		count_definition(collector, call_tree_take_node(&collector->calls, (const void *)record));
 		break;
 	case IAPROF_RECORD_COUNTER:
-		run_facts_take_counter(&collector->facts, (const void *)record);
+		run_metadata_take_counter(&collector->facts, (const void *)record);
 		break;
 	case IAPROF_RECORD_COUNTER_VALUE:
-		run_facts_take_counter_value(&collector->facts, (const void *)record);
+		run_metadata_take_counter_value(&collector->facts, (const void *)record);
 		break;
 	case IAPROF_RECORD_HISTOGRAM:
 		histograms_take(&collector->histograms, (const void *)record);
 		break;
 	case IAPROF_RECORD_JOB:
 		histograms_take_job(&collector->histograms, (const void *)record);
+		device_gaps_take_job(&collector->gaps, (const void *)record);
 		break;
 	case IAPROF_RECORD_FINDING:
 		findings_take(&collector->findings, (const void *)record);
 		break;
 	case IAPROF_RECORD_LOST: {
 		const struct iaprof_record_lost *lost = (const void *)record;
-		add_loss(collector, run_facts_source_name(&collector->facts, record->source),
-			 text(collector, lost->reason), run_facts_find_value_type(&collector->facts, lost->value_type),
-			 lost->begin, record->time, lost->count, lost->value);
+		add_loss(collector, run_metadata_source_name(&collector->facts, record->source),
+			 text(collector, lost->reason),
+			 run_metadata_find_value_type(&collector->facts, lost->value_type), lost->begin, record->time,
+			 lost->count, lost->value);
 		break;
 	}
 	case IAPROF_RECORD_DEVICE:
-		device_code_take_device(collector->device_code, (const void *)record);
+		sampled_devices_take(&collector->devices, (const void *)record);
 		break;
 	case IAPROF_RECORD_CODE_OBJECT:
 		device_code_take_code_object(collector->device_code, (const void *)record);
@@ -422,11 +504,13 @@ static void take_record(struct collector *collector, const struct iaprof_record 
 	case IAPROF_RECORD_KERNEL:
 		device_code_take_kernel(collector->device_code, (const void *)record);
 		break;
-	default: /* the rest is for sinks that take records */
+	default: /* other types are only for sinks that read records */
 		break;
 	}
+	if (collector->options.activity)
+		run_activity_take(&collector->activity, record);
 	if (collector->options.live)
-		correlator_take(collector->correlator, record);
+		correlate(collector, record);
 	else
 		take_replayed(collector, record);
 }
@@ -450,9 +534,14 @@ void collector_take(struct collector *collector, const struct iaprof_batch *batc
 	}
 }
 
+struct block *collector_take_results(struct collector *collector)
+{
+	return result_stream_take(&collector->results);
+}
+
 /*
- * Files that go quickly first; those that do not have half of the time that is left then, so that lines, which are read
- * while stacks are resolved, have the other half.
+ * Reads the files that are quick first, then the others for half of the remaining time. The other half is left for
+ * source lines, which are read while stacks are resolved.
  */
 static void read_files(struct collector *collector)
 {
@@ -467,26 +556,41 @@ static void read_files(struct collector *collector)
 
 void collector_finish(struct collector *collector)
 {
+	collector->is_finished = true;
+	device_gaps_settle(&collector->gaps, UINT64_MAX);
 	cpu_samples_place(&collector->cpu_samples, UINT64_MAX);
+	run_activity_place(&collector->activity, UINT64_MAX);
 	if (collector->options.live)
 		read_files(collector);
 	event_stacks_name(&collector->event_stacks, UINT64_MAX);
 	if (collector->options.live)
 		correlator_finish(collector->correlator);
 	collector_resolve(collector);
+	if (collector->options.live)
+		symbolizer_note_cost(collector->symbolizer, code_workers_cpu_time(collector->code_workers));
+}
+
+const struct device_gap_sum *collector_gaps(const struct collector *collector, size_t *count)
+{
+	*count = collector->gaps.has_waits ? collector->gaps.sums.count : 0;
+	return collector->gaps.sums.items;
 }
 
 struct snapshot *collector_snapshot(const struct collector *collector, bool total)
 {
-	return snapshot_new(&(struct snapshot_content){ .frames = &collector->frames,
-							.values = &collector->values,
-							.times = &collector->times,
-							.value_types = collector->facts.value_types.items,
-							.value_type_count = collector->facts.value_types.count,
-							.loss = &collector->loss,
-							.metadata = collector->facts.metadata.items,
-							.metadata_count = collector->facts.metadata.count,
-							.total = total });
+	return snapshot_new(
+		&(struct snapshot_content){ .frames = &collector->frames,
+					    .devices = &collector->devices,
+					    .values = &collector->values,
+					    .times = &collector->times,
+					    .value_types = collector->facts.value_types.items,
+					    .value_type_count = collector->facts.value_types.count,
+					    .loss = &collector->loss,
+					    .metadata = collector->facts.metadata.items,
+					    .metadata_count = collector->facts.metadata.count,
+					    .activity = collector->options.activity ? &collector->activity : NULL,
+					    .timeline = total || collector->is_finished,
+					    .total = total });
 }
 
 void collector_begin_interval(struct collector *collector)
@@ -513,7 +617,7 @@ const char *collector_reading(const struct collector *collector)
 
 uint64_t collector_realtime_offset(const struct collector *collector)
 {
-	const char *offset = run_facts_find_metadata(&collector->facts, METADATA_REALTIME_OFFSET);
+	const char *offset = run_metadata_find_metadata(&collector->facts, METADATA_REALTIME_OFFSET);
 	return offset ? strtoull(offset, NULL, 10) : 0;
 }
 
@@ -522,7 +626,9 @@ struct collector_statistics collector_statistics(const struct collector *collect
 	struct collector_statistics statistics = collector->statistics;
 	statistics.mappings_refused = process_table_refused(collector->processes, &statistics.mappings_refused_user);
 	statistics.mappings_dropped = process_table_dropped(collector->processes);
+	statistics.threads_merged = collector->threads.merged;
 	statistics.addresses_nameless = resolver_nameless(collector->resolver);
+	statistics.runtimes = resolver_runtimes(collector->resolver);
 	if (collector->symbolizer) {
 		statistics.symbolizer_warning = symbolizer_warning(collector->symbolizer);
 		statistics.refusals =
@@ -538,6 +644,7 @@ struct collector_statistics collector_statistics(const struct collector *collect
 						   statistics.correlator.stacks_unknown);
 	statistics.out_of_memory = saturating_add(statistics.out_of_memory, collector->cpu_samples.out_of_memory);
 	statistics.out_of_memory = saturating_add(statistics.out_of_memory, collector->times.out_of_memory);
+	statistics.out_of_memory = saturating_add(statistics.out_of_memory, collector->activity.out_of_memory);
 	return statistics;
 }
 
@@ -566,5 +673,6 @@ const struct call_tree *collector_calls(const struct collector *collector)
 
 const struct sampled_device *collector_devices(const struct collector *collector, size_t *count)
 {
-	return correlator_devices(collector->correlator, count);
+	*count = collector->devices.items.count;
+	return collector->devices.items.items;
 }

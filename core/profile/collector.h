@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector takes records in the order of the bus and keeps what a profile is made of: the process table, samples
- * by program and stack, losses, metadata. Stacks are resolved when their program has ended, when there are many, and
- * when a profile is asked for. Belongs to one thread.
+ * The collector processes records in the order of the bus and maintains the data of the profile: the process table,
+ * samples by program and stack, losses, metadata. Stacks are resolved when their program has ended, when there are
+ * many, and when a profile is requested. Owned by one thread.
  */
 #ifndef IAPROF_CORE_PROFILE_COLLECTOR_H
 #define IAPROF_CORE_PROFILE_COLLECTOR_H
@@ -14,8 +14,9 @@
 #include "bus/bus.h"
 #include "bus/intern.h"
 #include "correlator/correlator.h"
+#include "profile/run_activity.h"
 #include "profile/call_tree.h"
-#include "profile/device_code.h"
+#include "correlator/device_code.h"
 #include "profile/findings.h"
 #include "profile/histograms.h"
 #include "profile/snapshot.h"
@@ -24,91 +25,113 @@ struct collector;
 
 struct collector_options {
 	struct intern *intern;
-	struct bus *frames_bus; /* where FRAMES, MODULE, CODE_FUNCTION and CODE_LISTING records go; NULL: no sink wants
-				   records */
-	struct decoders *decoders; /* NULL: instructions of devices have no names */
-	bool lines;                /* a sink wants source lines and inlined functions */
-	bool pids;                 /* a sink wants the stacks of different processes kept apart */
-	bool producers;            /* a sink wants to see what device instructions wait for */
-	uint64_t time_resolution;  /* ns: a sink wants to know when values were added; 0: none does */
-	bool listings;             /* a sink wants CODE_LISTING records */
-	uint64_t hold;             /* ns: samples of devices wait for their code; 0: CORRELATOR_HOLD */
-	bool live;                 /* not a replay: processes and their files may still be there */
-	const char *kallsyms;      /* NULL: /proc/kallsyms */
+	bool records;                    /* a sink reads records and the run is not a replay: send names and results */
+	struct decoder_finder *decoders; /* NULL: device instructions have no names */
+	bool lines;                      /* a sink requested source lines and inlined functions */
+	bool pids;                       /* a sink requested separate stacks for different processes */
+	bool threads;                    /* a sink requested separate stacks for different threads and devices */
+	uint64_t time_resolution;        /* ns: resolution of times requested by a sink; 0: none */
+	bool listings;                   /* a sink requested CODE_LISTING records */
+	bool activity;                   /* a sink requested calls, jobs and counters in the profile */
+	uint64_t hold;                   /* ns: longest wait of device samples for their code; 0: CORRELATOR_HOLD */
+	bool live;                       /* not a replay: processes and their files may still exist */
+	const char *debuginfod;          /* as in struct symbolizer_options */
+	const char *kallsyms;            /* NULL: /proc/kallsyms */
 };
 
-/* What came in and what became of it, for the summary. */
+/* Statistics for the summary. */
+struct device_gap_sum;
+
 struct collector_statistics {
 	uint64_t records;
-	uint64_t samples;               /* of CPUs and devices, as counted by their sources */
+	uint64_t samples;               /* CPU and device samples, as counted by their sources */
 	uint64_t processes;             /* program images seen */
-	uint64_t stacks_unknown;        /* stacks of samples and launches whose id was not known any more */
-	uint64_t event_stacks_missed;   /* stacks of launches and calls that could not be given names */
-	uint64_t definitions_refused;   /* ids of a replayed run that mean two things */
-	uint64_t mappings_refused;      /* that were too many for a user */
-	uint32_t mappings_refused_user; /* who had the most of them */
-	uint64_t mappings_dropped;      /* parts of mappings that were too many for one process */
-	uint64_t addresses_nameless;    /* addresses of a replayed run that it has no names for */
+	uint64_t stacks_unknown;        /* stacks of samples and launches whose id had expired */
+	uint64_t event_stacks_missed;   /* stacks of launches and calls that could not be resolved */
+	uint64_t definitions_refused;   /* ids of a replayed run with conflicting definitions */
+	uint64_t mappings_refused;      /* mappings beyond the limit per user */
+	uint32_t mappings_refused_user; /* user with the most of them */
+	uint64_t mappings_dropped;      /* parts of mappings beyond the limit per process */
+	uint64_t threads_merged;        /* samples of threads beyond the limit per process */
+	uint32_t runtimes;              /* which generated code without names: bits of jit_runtimes */
+	uint64_t addresses_nameless;    /* addresses of a replayed run without FRAMES records */
 	uint64_t out_of_memory;         /* samples and other records that could not be stored */
-	const struct refusal *refusals; /* files that names could not be read from; live as long as the collector */
+	const struct refusal *refusals; /* files whose symbols could not be read; owned by the collector */
 	size_t refusal_count;
-	uint64_t refused_more;          /* files that were too many to name */
-	const char *symbolizer_warning; /* why names are missing, NULL; lives as long as the collector */
+	uint64_t refused_more;          /* further files, not in refusals */
+	const char *symbolizer_warning; /* why names are missing, or NULL; valid for the lifetime of the collector */
 	struct device_code_statistics device;
 	struct correlator_statistics correlator;
-	uint64_t kernel_side_time; /* ns: what sources say their BPF programs used (counter "kernel-side-time") */
+	uint64_t kernel_side_time; /* ns: CPU time of BPF programs reported by sources (counter "kernel-side-time") */
 };
 
 struct collector *collector_new(const struct collector_options *options);
 void collector_free(struct collector *collector);
 
-/* The reason of the loss that samples become whose value type nobody declared. */
+/* Returns the idle gaps of devices; those with pid 0 are of no process. Owned by the collector. */
+const struct device_gap_sum *collector_gaps(const struct collector *collector, size_t *count);
+
+/* Loss reason for samples whose value type was not declared. */
 #define COLLECTOR_REASON_VALUE_TYPE "samples: value type not declared"
-/* Of calls whose place in the tree of calls nobody defined. */
+/* Loss reason for stall samples that lack a kernel or process which their address space or details require. */
+#define COLLECTOR_REASON_STALL_DETAILS "samples: details do not agree with the address space"
+/* Loss reason for jobs whose value type was not declared. */
+#define COLLECTOR_REASON_JOB_TYPE "jobs: value type not declared"
+/* Loss reason for jobs of kernels that do not state when the device started them. */
+#define COLLECTOR_REASON_JOB_START "jobs: start on the device not known"
+/* Loss reason for calls whose CALL_NODE was not defined. */
 #define COLLECTOR_REASON_CALL_NODE "calls: node not defined"
-/* Of what a capture adds to a stack that it does not define: a part of it is missing. */
+/* Loss reason for values of a stack that the capture does not define because part of it is missing. */
 #define COLLECTOR_REASON_PROFILE_STACK "samples: profile stack missing"
 
 /*
- * Takes every record of a batch. sync is called for each SYNC record with its time, after it was taken; may be NULL.
- * Times of SYNC records only grow: one that goes back tells nothing new and is left out.
+ * Processes every record of a batch. sync, if not NULL, is called with the time of each SYNC record after it was
+ * processed. SYNC records whose time decreases are ignored.
  */
 void collector_take(struct collector *collector, const struct iaprof_batch *batch,
 		    void (*sync)(void *context, uint64_t time), void *context);
 
-/* The last call before the final snapshot: everything that waits is taken as it is, and resolved. */
+/*
+ * Removes the records derived from the batches so far and by collector_finish(), for sinks that read records: a list of
+ * blocks, which the caller releases, or NULL.
+ */
+struct block *collector_take_results(struct collector *collector);
+
+/* Processes and resolves all pending data. The last call before the final snapshot. */
 void collector_finish(struct collector *collector);
 
-/* Reading other files' names takes no longer than until this time (CLOCK_MONOTONIC ns). Any thread. */
+/* Sets the time after which no further files are read for names (CLOCK_MONOTONIC ns). Any thread. */
 void collector_end_by(struct collector *collector, uint64_t end);
-/* ns of CPU time that helper processes had used at the last SYNC. Any thread. */
+/* Returns the CPU time of the helper processes at the last SYNC, in ns. Any thread. */
 uint64_t collector_helper_cost(const struct collector *collector);
-/* The path of the file that is read now, NULL none; lives as long as the collector. Any thread. */
+/* Returns the path of the file being read, or NULL; valid for the lifetime of the collector. Any thread. */
 const char *collector_reading(const struct collector *collector);
 
-/* Gives every stack up to now its names. */
+/* Resolves all stacks collected so far. */
 void collector_resolve(struct collector *collector);
 
-/* A copy of the profile: of the interval since the last collector_begin_interval(), or of the whole run. NULL: ENOMEM.
+/*
+ * Returns a copy of the profile of the interval since the last collector_begin_interval(), or of the whole run; NULL
+ * when out of memory.
  */
 struct snapshot *collector_snapshot(const struct collector *collector, bool total);
 void collector_begin_interval(struct collector *collector);
 
-/* CLOCK_REALTIME minus CLOCK_MONOTONIC when the run began, from the metadata of that name; 0 when it is not there. */
+/* Metadata: CLOCK_REALTIME minus CLOCK_MONOTONIC at the start of the run; 0 if unknown. */
 #define METADATA_REALTIME_OFFSET "realtime offset"
-/* Of /proc/sys/kernel/random/boot_id: identifies the machine and its boot. */
+/* Metadata: /proc/sys/kernel/random/boot_id, which identifies the machine and its boot. */
 #define METADATA_BOOT_ID "boot id"
 uint64_t collector_realtime_offset(const struct collector *collector);
 
 struct collector_statistics collector_statistics(const struct collector *collector);
 uint64_t collector_lost_count(const struct collector *collector);
-/* How what they measured is distributed, and their jobs. */
+/* Returns the histograms of the sources and of jobs. */
 const struct histograms *collector_histograms(const struct collector *collector);
-/* What the sources found. */
+/* Returns the findings of the sources. */
 const struct findings *collector_findings(const struct collector *collector);
-/* What was called. */
+/* Returns the call tree. */
 const struct call_tree *collector_calls(const struct collector *collector);
-/* What became of the samples of each device; good until the next record is taken. */
+/* Returns the sample statistics of each device; valid until the next record is processed. */
 const struct sampled_device *collector_devices(const struct collector *collector, size_t *count);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SAMPLE records, which are CPU samples, and CALL records on their way into the profile: they wait until everything is
- * known of the processes of their time, are added up by program and raw stack, and get names when their program has
- * ended, when there are many, and when a profile is asked for. Belongs to the collector's thread.
+ * SAMPLE records (CPU samples) and CALL records before they are part of the profile: they wait until the process
+ * records up to their time have arrived, are summed by program and raw stack, and are resolved when their program ends,
+ * when there are many of them, or when a profile is requested. Owned by the collector thread.
  */
 #ifndef IAPROF_CORE_PROFILE_CPU_SAMPLES_H
 #define IAPROF_CORE_PROFILE_CPU_SAMPLES_H
@@ -12,49 +12,60 @@
 #include <stdint.h>
 #include <iaprof/record.h>
 
-#include "profile/run_facts.h"
+#include "profile/run_metadata.h"
 #include "profile/sample_stack.h"
 #include "profile/time_table.h"
 #include "profile/value_table.h"
+#include "profile/wait_table.h"
 
 struct waiting_sample {
-	struct iaprof_record_sample record;
-	uint32_t call; /* as in struct sample_key */
+	struct sample_key key; /* without process */
+	struct wait_key wait;  /* reason 0: not a wait; waker: a pid */
+	uint64_t first_time, time, value, count;
 };
 
 /* Initialise with {0}, stack_context, facts, values, times, table.times and table.hash_key. */
 struct cpu_samples {
-	struct sample_stack_context stack_context;
-	const struct run_facts *facts;
+	struct stack_context stack_context;
+	const struct call_tree *calls;
+	const struct run_metadata *facts;
 	struct value_table *values;
 	struct time_table *times;
 	struct sample_table table; /* by program and raw stack */
+	struct wait_table waits;
 	ARRAY(struct waiting_sample) waiting;
-	size_t ahead;           /* entries of table before this one have been looked at */
-	uint64_t taken;         /* samples, as counted by their sources; no calls */
+	size_t ahead;           /* entries of the table before this one have been prefetched */
+	uint64_t taken;         /* samples as counted by their sources, without calls */
 	uint64_t out_of_memory; /* samples and calls that could not be stored */
 };
 
 void cpu_samples_free(struct cpu_samples *samples);
 
-/* Whose value type nobody declared is for the caller to account for: then it returns false, and takes nothing. */
+/* Returns false and ignores the record if its value type was not declared; the caller must count the loss. */
 bool cpu_samples_take(struct cpu_samples *samples, const struct iaprof_record_sample *record);
-/* The same for calls: what they add to one value type. */
+/* Returns the sample that was taken last, as it was added; valid until the next call. NULL: none, or no memory. */
+const struct waiting_sample *cpu_samples_last(const struct cpu_samples *samples);
+/* Adds a sample that the core derived. */
+void cpu_samples_add(struct cpu_samples *samples, const struct waiting_sample *sample);
+/* The same for one value type of calls. */
 bool cpu_samples_take_call(struct cpu_samples *samples, const struct iaprof_record_call *record, uint32_t node,
-			   uint32_t value_type, uint64_t value);
-/* Gives samples of up to a time to the programs that ran then. */
+			   uint32_t value_type_id, uint64_t value);
+/* Attributes samples up to a time to the programs that ran at that time. */
 void cpu_samples_place(struct cpu_samples *samples, uint64_t until);
-/* Gives every stack that was placed its names, and puts it into the profile. */
+/* Resolves every attributed stack and adds it to the profile. */
 void cpu_samples_resolve(struct cpu_samples *samples);
-/* Reads what cpu_samples_resolve() will need of files, until this time (CLOCK_MONOTONIC ns), while it goes quickly. */
+/*
+ * Prefetches file data for cpu_samples_resolve() until this time (CLOCK_MONOTONIC ns), as long as it is quick; of the
+ * most frequent stacks first.
+ */
 void cpu_samples_look_ahead(struct cpu_samples *samples, const struct deadline *end);
-/* The same from the first sample on, until this time: what does not go quickly, too. */
+/* The same from the first sample on, until this time, including slow files. */
 void cpu_samples_catch_up(struct cpu_samples *samples, const struct deadline *end);
-/* A program is about to be forgotten: resolves what needs it. For process_table_retire(). */
+/* Resolves the stacks of a program that is about to be removed. For process_table_retire(). */
 void cpu_samples_end_process(void *samples, struct process *process);
-/* Whether so much has no names yet that it is time to resolve it. */
+/* Returns whether enough stacks are unresolved that they should be resolved now. */
 bool cpu_samples_are_many(const struct cpu_samples *samples);
-/* There are several times as many: they should not wait for a SYNC any longer. */
+/* Returns whether several times as many are unresolved, so that they should no longer wait for a SYNC. */
 bool cpu_samples_are_too_many(const struct cpu_samples *samples);
 
 #endif

@@ -7,31 +7,39 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/keyed_array.h"
 
 struct difference {
-	struct frame_table frames; /* names of the snapshot's */
+	struct frame_table frames; /* owns the names of the snapshot */
+	uint32_t *before_stacks, *after_stacks;
 	struct snapshot *snapshot;
 };
 
-/* What the profile is made of, until it is copied. */
+/* A value, found by its first two members. */
+union joined_value {
+	struct {
+		uint32_t stack, value_type;
+	} key;
+	struct iaprof_value value;
+};
+
+/* The parts of the joined profile, until they are copied into the snapshot. */
 struct joining {
 	const struct difference_input *input;
 	struct frame_table *frames;
 	ARRAY(struct iaprof_value_type) value_types;
-	ARRAY(struct iaprof_value) values;
-	struct hash_index value_index; /* by stack and value type */
+	KEYED_ARRAY(union joined_value) values;
 	ARRAY(struct iaprof_lost) lost;
 };
 
 static void joining_free(struct joining *joining)
 {
 	array_free(&joining->value_types);
-	array_free(&joining->values);
+	keyed_array_free(&joining->values);
 	array_free(&joining->lost);
-	hash_index_free(&joining->value_index);
 }
 
-/* The place of a value type in the difference; UINT32_MAX: out of memory. */
+/* Returns the index of a value type in the difference, adding it if it is new; UINT32_MAX: out of memory. */
 static uint32_t join_value_type(struct joining *joining, const struct iaprof_value_type *type)
 {
 	for (uint32_t i = 0; i < joining->value_types.count; i++) {
@@ -51,19 +59,24 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* A frame as a reader sees it. */
+/* Adds a frame without the members that differ between equal frames of two runs. */
 static uint32_t join_frame(struct joining *joining, const struct iaprof_frame *frame)
 {
+	bool is_instruction = frame->kind == IAPROF_FRAME_DEVICE_INSTRUCTION;
+	bool has_line = joining->input->lines || (joining->input->device_lines && is_instruction);
 	struct iaprof_frame seen = { .name = frame->name,
 				     .module = last_part(frame->module),
 				     .file = last_part(frame->file),
-				     .line = joining->input->lines ? frame->line : 0,
+				     .line = has_line ? frame->line : 0,
 				     .kind = frame->kind,
 				     .flags = frame->flags };
 	return frame_table_add(joining->frames, &seen);
 }
 
-/* The stack in the difference; FRAME_NONE: out of memory. frames: by the profile's ids, FRAME_NONE not yet joined. */
+/*
+ * Returns the index of a stack in the difference; FRAME_NONE: out of memory. frames: indexes in the difference by frame
+ * of the profile, FRAME_NONE: not added yet.
+ */
 static uint32_t join_stack(struct joining *joining, const struct iaprof_profile *profile, uint32_t index,
 			   uint32_t *frames)
 {
@@ -73,7 +86,7 @@ static uint32_t join_stack(struct joining *joining, const struct iaprof_profile 
 	for (uint32_t i = 0; joined && i < stack->frame_count; i++) {
 		uint32_t id = stack->frames[i];
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, id);
-		/* The root stays, whatever a capture says that it is: a stack has a frame. */
+		/* The root is always kept, because a stack has at least one frame. */
 		if (i && frame->kind == IAPROF_FRAME_DEVICE_OFFSET)
 			continue;
 		if (frames[id] == FRAME_NONE)
@@ -82,38 +95,7 @@ static uint32_t join_stack(struct joining *joining, const struct iaprof_profile 
 			return FRAME_NONE;
 		joined[count++] = frames[id];
 	}
-	return joined ? frame_table_add_stack(joining->frames, joined, count) : FRAME_NONE;
-}
-
-static uint64_t hash_of_value(const struct iaprof_value *value)
-{
-	return hash_u64((uint64_t)value->stack << 32 | value->value_type);
-}
-
-static uint64_t value_rehash(const void *context, uint32_t position)
-{
-	return hash_of_value(&((const struct joining *)context)->values.items[position]);
-}
-
-/* The value of a stack; NULL: out of memory. */
-static struct iaprof_value *value_of(struct joining *joining, uint32_t stack, uint32_t value_type)
-{
-	struct iaprof_value wanted = { .stack = stack, .value_type = value_type };
-	uint64_t hash = hash_of_value(&wanted);
-	for (struct hash_probe probe = hash_index_probe(&joining->value_index, hash);
-	     hash_index_next(&joining->value_index, &probe);) {
-		struct iaprof_value *known = &joining->values.items[probe.position];
-		if (known->stack == stack && known->value_type == value_type)
-			return known;
-	}
-	uint32_t position = (uint32_t)joining->values.count;
-	if (!array_push(&joining->values, wanted))
-		return NULL;
-	if (!hash_index_add(&joining->value_index, hash, position, value_rehash, joining)) {
-		joining->values.count--;
-		return NULL;
-	}
-	return &joining->values.items[position];
+	return joined ? frame_table_add_stack(joining->frames, joined, count, NULL) : FRAME_NONE;
 }
 
 static bool join_lost(struct joining *joining, const struct iaprof_lost *lost, uint32_t value_type, bool is_before)
@@ -144,7 +126,7 @@ static bool join_lost(struct joining *joining, const struct iaprof_lost *lost, u
 	return true;
 }
 
-/* What was already joined of a profile, by its own numbers. */
+/* Indexes in the difference by index in the profile. */
 struct joined {
 	uint32_t *value_types, *frames, *stacks;
 };
@@ -170,10 +152,12 @@ static bool join_value(struct joining *joining, const struct iaprof_profile *pro
 	uint32_t *stack = &joined->stacks[value->stack];
 	if (*stack == FRAME_NONE)
 		*stack = join_stack(joining, profile, value->stack, joined->frames);
-	struct iaprof_value *sum =
-		*stack == FRAME_NONE ? NULL : value_of(joining, *stack, joined->value_types[value->value_type]);
-	if (!sum)
+	union joined_value wanted = { .value = { .stack = *stack,
+						 .value_type = joined->value_types[value->value_type] } };
+	uint32_t position = *stack == FRAME_NONE ? POSITION_NONE : keyed_array_add(&joining->values, &wanted);
+	if (position == POSITION_NONE)
 		return false;
+	struct iaprof_value *sum = &joining->values.items[position].value;
 	uint64_t *amount = is_before ? &sum->before : &sum->value;
 	uint64_t *count = is_before ? &sum->before_count : &sum->count;
 	*amount = saturating_add(*amount, value->value);
@@ -181,8 +165,10 @@ static bool join_value(struct joining *joining, const struct iaprof_profile *pro
 	return true;
 }
 
-/* False when out of memory. */
-static bool join_profile(struct joining *joining, const struct iaprof_profile *profile, bool is_before)
+/*
+ * Returns the index in the difference of each stack of the profile, which the caller frees; NULL when out of memory.
+ */
+static uint32_t *join_profile(struct joining *joining, const struct iaprof_profile *profile, bool is_before)
 {
 	CLEANUP(joined_free)
 	struct joined joined = {
@@ -202,7 +188,7 @@ static bool join_profile(struct joining *joining, const struct iaprof_profile *p
 		uint32_t type = lost->value_type == UINT32_MAX ? UINT32_MAX : joined.value_types[lost->value_type];
 		good = join_lost(joining, lost, type, is_before);
 	}
-	return good;
+	return good ? STEAL_POINTER(joined.stacks) : NULL;
 }
 
 struct difference_totals difference_totals(const struct iaprof_profile *profile, uint32_t value_type)
@@ -237,13 +223,12 @@ static int normalize(struct snapshot *snapshot, const struct difference_input *i
 	return 0;
 }
 
-/* The arrays become the snapshot's. */
-static struct snapshot *make_snapshot(struct joining *joining)
+static struct snapshot *make_snapshot(const struct difference *difference, struct joining *joining)
 {
 	const struct iaprof_profile *before = joining->input->before, *after = joining->input->after;
 	struct snapshot *snapshot = snapshot_new(&(struct snapshot_content){
 		.frames = joining->frames,
-		.values = &(struct value_table){ .index = { 0 } },
+		.values = &(struct value_table){ 0 },
 		.value_types = joining->value_types.items,
 		.value_type_count = joining->value_types.count,
 		.loss = &(struct loss){ .entries = { 0 } },
@@ -252,15 +237,15 @@ static struct snapshot *make_snapshot(struct joining *joining)
 	if (!snapshot)
 		return NULL;
 	struct iaprof_profile *profile = &snapshot->profile;
-	if (joining->values.count) {
-		free(snapshot->values);
-		profile->values = snapshot->values = STEAL_POINTER(joining->values.items);
-		profile->value_count = joining->values.count;
-	}
-	if (joining->lost.count) {
-		free(snapshot->lost);
-		profile->lost = snapshot->lost = STEAL_POINTER(joining->lost.items);
-		profile->lost_count = joining->lost.count;
+	profile->values = snapshot_copy(&snapshot->memory, joining->values.items, joining->values.count,
+					sizeof *joining->values.items);
+	profile->value_count = joining->values.count;
+	profile->lost =
+		snapshot_copy(&snapshot->memory, joining->lost.items, joining->lost.count, sizeof *joining->lost.items);
+	profile->lost_count = joining->lost.count;
+	if (snapshot->memory.failed) {
+		snapshot_release(snapshot);
+		return NULL;
 	}
 	profile->flags = after->flags | IAPROF_PROFILE_DIFFERENCE;
 	profile->begin = after->begin;
@@ -272,6 +257,10 @@ static struct snapshot *make_snapshot(struct joining *joining)
 	profile->before_begin_realtime = before->begin_realtime;
 	profile->before_metadata = before->metadata;
 	profile->normalization = joining->input->normalization;
+	profile->before_profile = before;
+	profile->after_profile = after;
+	profile->before_stacks = difference->before_stacks;
+	profile->after_stacks = difference->after_stacks;
 	return snapshot;
 }
 
@@ -283,8 +272,10 @@ struct difference *difference_new(const struct difference_input *input, struct e
 		return NULL;
 	}
 	CLEANUP(joining_free) struct joining joining = { .input = input, .frames = &difference->frames };
-	if (join_profile(&joining, input->after, false) && join_profile(&joining, input->before, true))
-		difference->snapshot = make_snapshot(&joining);
+	difference->after_stacks = join_profile(&joining, input->after, false);
+	difference->before_stacks = difference->after_stacks ? join_profile(&joining, input->before, true) : NULL;
+	if (difference->before_stacks)
+		difference->snapshot = make_snapshot(difference, &joining);
 	int result = difference->snapshot ? normalize(difference->snapshot, input, error)
 					  : error_set(error, ENOMEM, "out of memory");
 	if (!result)
@@ -304,5 +295,7 @@ void difference_free(struct difference *difference)
 		return;
 	snapshot_release(difference->snapshot);
 	frame_table_free(&difference->frames);
+	free(difference->before_stacks);
+	free(difference->after_stacks);
 	free(difference);
 }

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The profiles of two runs as one, in which each stack has the values of both. */
+/* Differential profile: the profiles of two runs combined, with the values of both for each stack. */
 #ifndef IAPROF_CORE_PROFILE_DIFFERENCE_H
 #define IAPROF_CORE_PROFILE_DIFFERENCE_H
 
 #include "base/error.h"
 #include "profile/snapshot.h"
 
-/* The profiles outlive the difference, which has texts and metadata of theirs. */
+/* The profiles must outlive the difference, which refers to their strings and metadata. */
 struct difference_input {
 	const struct iaprof_profile *before;
 	const struct iaprof_profile *after;
 	uint32_t normalization; /* enum iaprof_normalization */
-	bool lines;             /* source lines tell frames apart */
+	bool lines;             /* frames with different source lines are distinct */
+	bool device_lines;      /* device instructions with different source lines are distinct */
 };
 
 /*
- * IAPROF_PROFILE_DIFFERENCE has what makes two stacks the same; modules and source files are known by the last part of
- * their path, for a program that was built anew may lie elsewhere. NULL after a failure.
+ * IAPROF_PROFILE_DIFFERENCE defines when two stacks are the same; modules and source files are compared by the last
+ * component of their path, because a rebuilt program may be in a different folder. Returns NULL on failure.
  */
 struct difference;
 struct difference *difference_new(const struct difference_input *input, struct error *error);
-/* The profile; whoever keeps it gives it back before difference_free(). */
+/* Returns the profile; all references to it must be released before difference_free(). */
 struct snapshot *difference_snapshot(const struct difference *difference);
 void difference_free(struct difference *difference);
 
-/* What all stacks of a value type have together: in both runs, the earlier one as it was. */
+/* Totals of a value type over all stacks, in both runs; that of the earlier run is not scaled. */
 struct difference_totals {
 	uint64_t before, after;
 };

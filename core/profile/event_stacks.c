@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names for the stacks of launches and calls: see event_stacks.h. */
+/* Resolves the stacks of launches and calls: see event_stacks.h. */
 #include "profile/event_stacks.h"
 
 #include <stdlib.h>
@@ -7,49 +7,29 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "profile/frame_record.h"
+#include "symbolizer/frame_record.h"
 
-/* Beyond this many the list begins anew; names are then told again. */
+/* Limit on known stacks; beyond it the list is cleared, and frames are sent again. */
 #define KNOWN_COUNT_MAX 262144u
 
-/* More that wait are not: a second has far fewer distinct places that launch. */
+/* Limit on pending stacks; there are far fewer distinct launch sites per second. */
 #define WAITING_COUNT_MAX 65536u
-
-static uint64_t rehash(const void *context, uint32_t position)
-{
-	return hash_u64(((const struct event_stacks *)context)->known.items[position]);
-}
-
-/* Whether it is the first time; out of memory it is. */
-static bool note(struct event_stacks *stacks, uint32_t stack)
-{
-	uint64_t hash = hash_u64(stack);
-	for (struct hash_probe probe = hash_index_probe(&stacks->known_index, hash);
-	     hash_index_next(&stacks->known_index, &probe);)
-		if (stacks->known.items[probe.position] == stack)
-			return false;
-	if (stacks->known.count >= KNOWN_COUNT_MAX) {
-		stacks->known.count = 0;
-		hash_index_free(&stacks->known_index);
-	}
-	if (array_push(&stacks->known, stack) &&
-	    !hash_index_add(&stacks->known_index, hash, (uint32_t)stacks->known.count - 1, rehash, stacks))
-		stacks->known.count--;
-	return true;
-}
 
 void event_stacks_add(struct event_stacks *stacks, uint32_t stack, uint32_t pid, uint64_t time)
 {
-	if (!stack || !note(stacks, stack))
+	if (!stack || keyed_array_find(&stacks->known, &stack) != POSITION_NONE)
 		return;
-	/* Asking for it keeps it from expiring until the next SYNC. */
+	if (stacks->known.count >= KNOWN_COUNT_MAX)
+		keyed_array_free(&stacks->known);
+	(void)keyed_array_add(&stacks->known, &(struct known_stack){ stack });
+	/* The lookup keeps it from expiring until the next SYNC. */
 	intern_find_stack(stacks->context.intern, stack);
 	struct event_stack waiting = { .stack = stack, .pid = pid, .time = time };
 	if (stacks->waiting.count >= WAITING_COUNT_MAX || !array_push(&stacks->waiting, waiting))
 		stacks->missed++;
 }
 
-/* The frames of a stack, the root first, into record. */
+/* Adds the frames of a stack to the record, root first. */
 static void fill(const struct event_stacks *stacks, const struct event_stack *event,
 		 const struct interned_stack *addresses, struct iaprof_record_stack_frames *record)
 {
@@ -64,15 +44,15 @@ static void fill(const struct event_stacks *stacks, const struct event_stack *ev
 					 room < SYMBOLIZER_INLINE_DEPTH_MAX ? room : SYMBOLIZER_INLINE_DEPTH_MAX);
 		for (size_t j = 0; j < count; j++)
 			frames[record->frame_count++] =
-				frame_to_record(&stacks->context.frames->frames.items[ids[j]], stacks->context.intern);
+				frame_to_record(&stacks->context.frames->frames.items[ids[j]], stacks->results);
 	}
 }
 
-/* False when there is nothing that could be said. */
+/* Resolves a stack and sends its frames. Returns false if it has expired or its process is unknown. */
 static bool name(struct event_stacks *stacks, const struct event_stack *event)
 {
 	struct interned_stack addresses = intern_find_stack(stacks->context.intern, event->stack);
-	/* Without its process an address would be looked up in the Linux kernel. */
+	/* Without a process, addresses would be resolved as those of the Linux kernel. */
 	if (!addresses.count || !process_table_find(stacks->context.processes, event->pid, event->time))
 		return false;
 	CLEANUP_FREE struct iaprof_record_stack_frames *record =
@@ -89,7 +69,7 @@ static bool name(struct event_stacks *stacks, const struct event_stack *event)
 	};
 	record->stack = event->stack;
 	record->pid = event->pid;
-	return !bus_send(stacks->context.bus, &record->header);
+	return result_stream_send(stacks->results, &record->header);
 }
 
 void event_stacks_name(struct event_stacks *stacks, uint64_t until)
@@ -106,6 +86,5 @@ void event_stacks_name(struct event_stacks *stacks, uint64_t until)
 void event_stacks_free(struct event_stacks *stacks)
 {
 	array_free(&stacks->waiting);
-	array_free(&stacks->known);
-	hash_index_free(&stacks->known_index);
+	keyed_array_free(&stacks->known);
 }

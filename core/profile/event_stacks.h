@@ -1,43 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for the user stacks of launches and calls (STACK_FRAMES records): each stack once, as soon as everything is
- * known of the processes up to its time, for the process may be gone later. Belongs to the collector's thread.
+ * Resolves the user stacks of launches and calls (STACK_FRAMES records): each stack once, as soon as the process
+ * records up to its time have arrived, because the process may exit. Owned by the collector thread.
  */
 #ifndef IAPROF_CORE_PROFILE_EVENT_STACKS_H
 #define IAPROF_CORE_PROFILE_EVENT_STACKS_H
 
-#include "bus/bus.h"
+#include "base/keyed_array.h"
 #include "bus/intern.h"
-#include "process/process.h"
-#include "profile/frame_table.h"
-#include "profile/resolver.h"
+#include "bus/result_stream.h"
+#include "symbolizer/stack_builder.h"
 
-struct event_stacks_context {
-	struct process_table *processes;
-	struct resolver *resolver;
-	const struct frame_table *frames;
-	struct intern *intern;
-	struct bus *bus;
+struct known_stack {
+	uint32_t key; /* id */
 };
 
-/* A stack that was seen with an event and has no names yet. */
+/* An unresolved stack of an event. */
 struct event_stack {
 	uint32_t stack, pid;
 	uint64_t time;
 };
 
-/* Initialise with {0} and the context. */
+/* Initialise with {0}, the context and results. */
 struct event_stacks {
-	struct event_stacks_context context;
+	struct stack_context context;
+	struct result_stream *results;
 	ARRAY(struct event_stack) waiting;
-	ARRAY(uint32_t) known; /* ids that wait, or were named */
-	struct hash_index known_index;
-	uint64_t missed; /* could not be named for lack of memory, or because they had expired */
+	KEYED_ARRAY(struct known_stack) known; /* pending or resolved */
+	uint64_t missed;                       /* not resolved for lack of memory, or because they had expired */
 };
 
-/* A launch or call has this stack. */
+/* Adds the stack of a launch or call. */
 void event_stacks_add(struct event_stacks *stacks, uint32_t stack, uint32_t pid, uint64_t time);
-/* Names the stacks of events up to a time. */
+/* Resolves the stacks of events up to a time. */
 void event_stacks_name(struct event_stacks *stacks, uint64_t until);
 void event_stacks_free(struct event_stacks *stacks);
 

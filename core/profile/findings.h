@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What sources found that the user should know: one for each kind and process of a source, the newest, with how often
- * it was found. Texts are interned, and live as long as the run. Belongs to the collector's thread.
+ * Findings of sources for the user: the latest for each kind, process and source, with the number of occurrences.
+ * Strings are interned and valid for the whole run. Owned by the collector thread.
  */
 #ifndef IAPROF_CORE_PROFILE_FINDINGS_H
 #define IAPROF_CORE_PROFILE_FINDINGS_H
@@ -14,17 +14,18 @@
 
 struct finding {
 	uint16_t source;
-	uint32_t pid;      /* 0 none */
-	uint32_t severity; /* enum iaprof_finding_severity: the worst */
+	uint32_t pid;      /* 0 if none */
+	uint32_t severity; /* enum iaprof_finding_severity: the highest */
 	const char *name, *text;
 	uint64_t count;
+	double value, threshold; /* values of the latest finding */
 };
 
 /* Initialise with {0} and intern. */
 struct findings {
 	struct intern *intern;
 	ARRAY(struct finding) items;
-	uint64_t dropped; /* kinds and processes that were too many */
+	uint64_t dropped; /* findings beyond the limit on kinds and processes */
 };
 
 void findings_free(struct findings *findings);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How values are distributed: see histograms.h. */
+/* Histograms of sources and jobs: see histograms.h. */
 #include "profile/histograms.h"
 
-#include "profile/value_table.h"
+#include "base/saturating.h"
 
-/* More than anybody reads; a source has one for each function that it measures. */
+/* Limit on histograms; a source has one for each measured function. */
 #define HISTOGRAMS_MAX 1024
 
 void histograms_free(struct histograms *histograms)
@@ -12,14 +12,13 @@ void histograms_free(struct histograms *histograms)
 	array_free(&histograms->items);
 }
 
-static struct histogram *find_or_add(struct histograms *histograms, uint16_t source, uint32_t name, uint32_t unit)
+/* name, unit: interned, or static. */
+static struct histogram *find_or_add(struct histograms *histograms, uint16_t source, const char *name, const char *unit)
 {
-	struct histogram wanted = { .source = source,
-				    .name = intern_text(histograms->intern, name),
-				    .unit = intern_text(histograms->intern, unit) };
+	struct histogram wanted = { .source = source, .name = name, .unit = unit };
 	for (size_t i = 0; i < histograms->items.count; i++) {
 		struct histogram *known = &histograms->items.items[i];
-		/* Interned: the same text has one address. */
+		/* Equal strings have the same address. */
 		if (known->source == source && known->name == wanted.name && known->unit == wanted.unit)
 			return known;
 	}
@@ -30,13 +29,15 @@ static struct histogram *find_or_add(struct histograms *histograms, uint16_t sou
 
 void histograms_take(struct histograms *histograms, const struct iaprof_record_histogram *record)
 {
-	struct histogram *histogram = find_or_add(histograms, record->header.source, record->name, record->unit);
+	struct histogram *histogram =
+		find_or_add(histograms, record->header.source, intern_text(histograms->intern, record->name),
+			    intern_text(histograms->intern, record->unit));
 	const uint64_t *buckets = iaprof_record_histogram_buckets(record);
 	if (!histogram) {
 		histograms->dropped = saturating_add(histograms->dropped, record->count);
 		return;
 	}
-	/* The buckets count: what the sum of a damaged record says is not believed. */
+	/* The count is that of the buckets; a damaged record may contradict itself. */
 	for (uint32_t i = 0; i < record->bucket_count; i++) {
 		histogram->buckets[i] = saturating_add(histogram->buckets[i], buckets[i]);
 		histogram->count = saturating_add(histogram->count, buckets[i]);
@@ -46,10 +47,13 @@ void histograms_take(struct histograms *histograms, const struct iaprof_record_h
 		histogram->maximum = record->maximum;
 }
 
+static const char nanoseconds[] = "nanoseconds";
+static const char queue_time[] = HISTOGRAM_JOB_QUEUE_TIME, run_time[] = HISTOGRAM_JOB_RUN_TIME;
+
 static void add(struct histograms *histograms, uint16_t source, const char *name, uint64_t value)
 {
-	struct histogram *histogram = find_or_add(histograms, source, intern_text_id(histograms->intern, name),
-						  intern_text_id(histograms->intern, "nanoseconds"));
+	/* Not interned: in a replay, string ids are those of the capture and must not be allocated. */
+	struct histogram *histogram = find_or_add(histograms, source, name, nanoseconds);
 	if (!histogram) {
 		histograms->dropped = saturating_add(histograms->dropped, 1);
 		return;
@@ -69,17 +73,20 @@ void histograms_take_job(struct histograms *histograms, const struct iaprof_reco
 		return;
 	}
 	if (record->submitted && begin >= record->submitted)
-		add(histograms, record->header.source, HISTOGRAM_JOB_QUEUE_TIME, begin - record->submitted);
+		add(histograms, record->header.source, queue_time, begin - record->submitted);
 	if (record->state == IAPROF_JOB_ABORTED) {
 		histograms->jobs_aborted++;
 		return;
 	}
 	histograms->jobs_done++;
 	if (begin && record->header.time >= begin)
-		add(histograms, record->header.source, HISTOGRAM_JOB_RUN_TIME, record->header.time - begin);
+		add(histograms, record->header.source, run_time, record->header.time - begin);
 }
 
 uint64_t histogram_quantile(const struct histogram *histogram, double part)
 {
+	/* One value is known exactly. */
+	if (histogram->count == 1)
+		return histogram->maximum;
 	return iaprof_histogram_quantile(histogram->buckets, histogram->count, histogram->maximum, part);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How values are distributed: histograms of sources added up by name, and those of jobs, whose queue and run times are
- * taken from JOB records. Texts are interned, and live as long as the run. Belongs to the collector's thread.
+ * Histograms of sources, summed by name, and histograms of job queue and run times, computed from JOB records. Strings
+ * are interned and valid for the whole run. Owned by the collector thread.
  */
 #ifndef IAPROF_CORE_PROFILE_HISTOGRAMS_H
 #define IAPROF_CORE_PROFILE_HISTOGRAMS_H
@@ -21,8 +21,8 @@ struct histogram {
 /* Initialise with {0} and intern. */
 struct histograms {
 	struct intern *intern;
-	ARRAY(struct histogram) items; /* in the order in which they came */
-	uint64_t dropped;              /* values of names that were too many */
+	ARRAY(struct histogram) items; /* in order of arrival */
+	uint64_t dropped;              /* values of histograms beyond the limit */
 	uint64_t jobs_done, jobs_aborted, jobs_in_flight;
 };
 
@@ -34,8 +34,8 @@ void histograms_take(struct histograms *histograms, const struct iaprof_record_h
 void histograms_take_job(struct histograms *histograms, const struct iaprof_record_job *record);
 
 /*
- * The value that a part of all values (0.5: the median) is not above. Within a bucket values are taken to be spread
- * evenly, so it is right to a factor of two, and never above the maximum.
+ * Returns a quantile (0.5: the median). Values are assumed to be spread evenly within a bucket, so the result is
+ * accurate to a factor of two, and never above the maximum.
  */
 uint64_t histogram_quantile(const struct histogram *histogram, double part);
 

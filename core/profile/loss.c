@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of losses: see loss.h. */
+/* Counts losses: see loss.h. */
 #include "profile/loss.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <iaprof/record.h>
 
-#include "profile/value_table.h"
+#include "base/saturating.h"
 
-/* A source gives a handful of reasons; one that makes up ever new ones is cut off here and its rest is put together. */
+/*
+ * Limit on entries; a source has a handful of reasons. Beyond it, a source's further reasons are combined, and beyond
+ * twice the limit, further sources as well.
+ */
 #define ENTRIES_MAX 256
 #define OTHER_REASONS "other reasons"
 #define OTHER_SOURCES "other sources"
 
 void loss_free(struct loss *loss)
 {
-	for (size_t i = 0; i < loss->entries.count; i++) {
-		free(loss->entries.items[i].source);
-		free(loss->entries.items[i].reason);
-	}
 	array_free(&loss->entries);
 }
 
@@ -37,22 +35,16 @@ const struct loss_entry *loss_add(struct loss *loss, const char *source, const c
 {
 	struct loss_entry *entry = find(loss, source, reason, value_type);
 	if (!entry && loss->entries.count >= ENTRIES_MAX) {
-		/* Nor may a capture make a table of sources that never were. */
 		source = loss->entries.count >= 2 * ENTRIES_MAX ? OTHER_SOURCES : source;
 		reason = OTHER_REASONS;
 		entry = find(loss, source, reason, value_type);
 	}
 	if (!entry) {
-		struct loss_entry added = { .source = strdup(source),
-					    .reason = strdup(reason),
-					    .value_type = value_type,
-					    .begin = begin,
-					    .end = end };
-		if (!added.source || !added.reason || !array_push(&loss->entries, added)) {
-			free(added.source);
-			free(added.reason);
+		struct loss_entry added = {
+			.source = source, .reason = reason, .value_type = value_type, .begin = begin, .end = end
+		};
+		if (!array_push(&loss->entries, added))
 			return NULL;
-		}
 		entry = &loss->entries.items[loss->entries.count - 1];
 	}
 	if (count == IAPROF_COUNT_UNKNOWN) {

@@ -2,47 +2,50 @@
 /* Stacks of device samples from a replayed run: see replayed_stacks.h. */
 #include "profile/replayed_stacks.h"
 
-#include "profile/frame_record.h"
+#include "symbolizer/frame_record.h"
 
 void replayed_stacks_free(struct replayed_stacks *stacks)
 {
-	array_free(&stacks->items);
-	hash_index_free(&stacks->index);
-}
-
-static uint64_t rehash(const void *context, uint32_t position)
-{
-	return hash_u64(((const struct replayed_stacks *)context)->items.items[position].id);
+	keyed_array_free(&stacks->items);
 }
 
 uint32_t replayed_stacks_find(const struct replayed_stacks *stacks, uint32_t id)
 {
-	for (struct hash_probe probe = hash_index_probe(&stacks->index, hash_u64(id));
-	     hash_index_next(&stacks->index, &probe);)
-		if (stacks->items.items[probe.position].id == id)
-			return stacks->items.items[probe.position].stack;
-	return FRAME_NONE;
+	const struct replayed_stack *found = keyed_array_get(&stacks->items, &id);
+	return found ? found->stack : FRAME_NONE;
 }
 
-bool replayed_stacks_take(struct replayed_stacks *stacks, const struct iaprof_record_profile_stack *record,
-			  struct intern *intern, struct frame_table *frames)
+static struct stack_origin origin_of(const struct replayed_stacks *stacks,
+				     const struct iaprof_record_profile_stack *record)
+{
+	const struct iaprof_record_stack_origin *recorded = iaprof_record_profile_stack_origin(record);
+	if (!stacks->devices || !recorded)
+		return (struct stack_origin){ 0 };
+	const struct sampled_device *device =
+		recorded->device ? sampled_devices_find(stacks->devices, record->header.source, recorded->device)
+				 : NULL;
+	return (struct stack_origin){
+		.thread = recorded->thread_name ? intern_text(stacks->intern, recorded->thread_name) : NULL,
+		.tid = recorded->tid,
+		.device = device ? 1 + (uint32_t)(device - stacks->devices->items.items) : 0,
+	};
+}
+
+bool replayed_stacks_take(struct replayed_stacks *stacks, const struct iaprof_record_profile_stack *record)
 {
 	const struct iaprof_record_frame *recorded = iaprof_record_profile_stack_frames(record);
 	uint32_t ids[IAPROF_PROFILE_STACK_COUNT_MAX];
 	if (replayed_stacks_find(stacks, record->id) != FRAME_NONE)
 		return true;
 	for (uint32_t i = 0; i < record->frame_count; i++) {
-		struct iaprof_frame frame = frame_from_record(&recorded[i], intern);
-		ids[i] = frame_table_add(frames, &frame);
+		struct iaprof_frame frame = frame_from_record(&recorded[i], stacks->intern);
+		ids[i] = frame_table_add(stacks->frames, &frame);
 		if (ids[i] == FRAME_NONE)
 			return false;
 	}
-	struct replayed_stack stack = { .id = record->id,
-					.stack = frame_table_add_stack(frames, ids, record->frame_count) };
-	if (stack.stack == FRAME_NONE || !array_push(&stacks->items, stack))
-		return false;
-	if (hash_index_add(&stacks->index, hash_u64(stack.id), (uint32_t)stacks->items.count - 1, rehash, stacks))
-		return true;
-	stacks->items.count--;
-	return false;
+	struct stack_origin origin = origin_of(stacks, record);
+	struct replayed_stack stack = {
+		.key = record->id, .stack = frame_table_add_stack(stacks->frames, ids, record->frame_count, &origin)
+	};
+	return stack.stack != FRAME_NONE && keyed_array_add(&stacks->items, &stack) != POSITION_NONE;
 }

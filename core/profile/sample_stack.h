@@ -1,29 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The resolved stack of a CPU sample or a call: program, user frames, Linux kernel frames or calls, root first. */
+/*
+ * The resolved stack of a CPU sample or call, root first: program, user frames, calls, Linux kernel frames, reason of a
+ * wait.
+ */
 #ifndef IAPROF_CORE_PROFILE_SAMPLE_STACK_H
 #define IAPROF_CORE_PROFILE_SAMPLE_STACK_H
 
 #include "profile/call_tree.h"
-#include "profile/resolver.h"
 #include "profile/sample_table.h"
-
-struct sample_stack_context {
-	struct process_table *processes;
-	struct resolver *resolver;
-	struct frame_table *frames;
-	struct intern *intern;
-	const struct call_tree *calls;
-	bool pids;               /* the pid is part of the program's frame */
-	uint64_t stacks_unknown; /* counts stack ids that are not known any more */
-};
+#include "profile/wait_table.h"
+#include "symbolizer/stack_builder.h"
 
 /*
- * The index of the program and its user frames as a stack in the frame table, FRAME_NONE when out of memory: all that
- * needs the process. The entry may then go on under a key with SAMPLE_USER_RESOLVED.
+ * Resolves the parts that depend on the process: the program and its user frames. Returns the index of the stack in the
+ * frame table, or FRAME_NONE when out of memory. The entry can then be stored under a key with SAMPLE_USER_RESOLVED.
  */
-uint32_t sample_stack_resolve_user(struct sample_stack_context *context, const struct sample_entry *entry);
+uint32_t sample_stack_resolve_user(struct stack_context *context, const struct sample_entry *entry);
 
-/* The index of the whole stack in the frame table, FRAME_NONE when out of memory. */
-uint32_t sample_stack_resolve(struct sample_stack_context *context, const struct sample_entry *entry);
+/* Returns the index of the whole stack in the frame table, FRAME_NONE when out of memory. */
+uint32_t sample_stack_resolve(struct stack_context *context, const struct call_tree *calls, struct wait_table *waits,
+			      const struct sample_entry *entry);
 
 #endif

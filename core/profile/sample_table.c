@@ -26,27 +26,23 @@ void sample_table_free(struct sample_table *table)
 
 static uint64_t key_hash(const struct sample_table *table, const struct sample_key *key)
 {
-	uint64_t words[HASH_WORDS_MAX];
+	/*
+	 * Not memcpy(): the key has just been written in smaller parts, and a wider load would have to wait for all of
+	 * them.
+	 */
+	const uint64_t words[] = { (uint64_t)key->process << 32 | key->pid,
+				   (uint64_t)key->name << 32 | key->user_stack,
+				   (uint64_t)key->kernel_stack << 32 | key->call,
+				   (uint64_t)key->value_type << 32 | key->flags,
+				   (uint64_t)key->thread.tid << 32 | key->thread.name,
+				   key->wait };
 	static_assert(sizeof words == sizeof *key, "as many words as a key has");
-	memcpy(words, key, sizeof words);
 	return hash_words(&table->hash_key, words);
-}
-
-static uint64_t rehash(const void *context, uint32_t position)
-{
-	const struct sample_table *table = context;
-	return key_hash(table, &table->entries.items[position].key);
-}
-
-static uint64_t process_rehash(const void *context, uint32_t position)
-{
-	return hash_u64(((const struct sample_table *)context)->processes.items[position].process);
 }
 
 static struct sample_process *find_process(struct sample_table *table, uint32_t process)
 {
-	for (struct hash_probe probe = hash_index_probe(&table->process_index, hash_u64(process));
-	     hash_index_next(&table->process_index, &probe);)
+	hash_index_each (probe, &table->process_index, hash_u64(process))
 		if (table->processes.items[probe.position].process == process)
 			return &table->processes.items[probe.position];
 	return NULL;
@@ -57,20 +53,16 @@ static struct sample_process *process_for(struct sample_table *table, uint32_t p
 	struct sample_process *found = find_process(table, process);
 	if (found)
 		return found;
-	uint32_t position = (uint32_t)table->processes.count;
-	if (!array_push(&table->processes, ((struct sample_process){ .process = process, .first = SAMPLE_NONE })))
+	struct sample_process added = { .process = process, .first = SAMPLE_NONE };
+	if (!hash_index_push(&table->process_index, hash_u64(process), &table->processes, added))
 		return NULL;
-	if (!hash_index_add(&table->process_index, hash_u64(process), position, process_rehash, table)) {
-		table->processes.count--;
-		return NULL;
-	}
-	return &table->processes.items[position];
+	return &table->processes.items[table->processes.count - 1];
 }
 
 static struct sample_entry *entry_for(struct sample_table *table, const struct sample_key *key)
 {
 	uint64_t hash = key_hash(table, key);
-	for (struct hash_probe probe = hash_index_probe(&table->index, hash); hash_index_next(&table->index, &probe);) {
+	hash_index_each (probe, &table->index, hash) {
 		struct sample_entry *entry = &table->entries.items[probe.position];
 		if (!memcmp(&entry->key, key, sizeof *key))
 			return entry;
@@ -78,12 +70,8 @@ static struct sample_entry *entry_for(struct sample_table *table, const struct s
 	struct sample_process *process = process_for(table, key->process);
 	uint32_t position = (uint32_t)table->entries.count;
 	struct sample_entry entry = { .key = *key, .next = process ? process->first : 0, .times = TIME_VALUE_NONE };
-	if (!process || !array_push(&table->entries, entry))
+	if (!process || !hash_index_push(&table->index, hash, &table->entries, entry))
 		return NULL;
-	if (!hash_index_add(&table->index, hash, position, rehash, table)) {
-		table->entries.count--;
-		return NULL;
-	}
 	process->first = position;
 	return &table->entries.items[position];
 }
@@ -113,7 +101,7 @@ bool sample_table_put_back(struct sample_table *table, const struct sample_key *
 	if (!entry)
 		return false;
 	add_values(entry, put->last_time, put->value, put->count);
-	/* The list that was there goes behind the last of the other one. */
+	/* Appends the entry's list to the one that is put back. */
 	uint32_t *end = &entry->times, list = entry->times;
 	*end = put->times;
 	while (*end != TIME_VALUE_NONE)
@@ -122,7 +110,7 @@ bool sample_table_put_back(struct sample_table *table, const struct sample_key *
 	return true;
 }
 
-/* take() gets a copy, for what it adds can move the table. */
+/* take() receives a copy, because it may add entries, which moves the table. */
 static void take_entry(struct sample_table *table, size_t position,
 		       void (*take)(void *context, const struct sample_entry *entry), void *context)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples and calls added up by program image and raw (not yet resolved) stack. Belongs to the collector's thread. */
+/* Samples and calls, summed by program image and raw (unresolved) stack. Owned by the collector thread. */
 #ifndef IAPROF_CORE_PROFILE_SAMPLE_TABLE_H
 #define IAPROF_CORE_PROFILE_SAMPLE_TABLE_H
 
@@ -8,28 +8,32 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "profile/time_values.h"
+#include "correlator/time_values.h"
+#include "process/thread_table.h"
 
-/* What samples share. No padding: it is hashed and compared as bytes. */
+/* Key of an entry. No padding: it is hashed and compared as bytes. */
 struct sample_key {
-	uint32_t process; /* serial of the program image, 0: the pid was never heard of */
+	uint32_t process; /* serial of the program image, 0: unknown pid */
 	uint32_t pid;
 	uint32_t name; /* string id of the program name */
 	uint32_t user_stack, kernel_stack;
-	uint32_t call;       /* 1 + position of the node in the tree of calls, 0: no call */
+	uint32_t call;       /* 1 + position of the node in the call tree; 0: not a call */
 	uint32_t value_type; /* index */
 	uint32_t flags;      /* enum iaprof_sample_flag */
+	struct thread_identity thread;
+	uint32_t wait; /* 1 + position in the table of waits; 0: not a wait */
+	uint32_t pad;
 };
 
-/* In sample_key.flags: user_stack is the index of a resolved stack, and the process may be gone. */
+/* In sample_key.flags: user_stack is the index of a resolved stack, and the process may have ended. */
 #define SAMPLE_USER_RESOLVED (UINT32_C(1) << 31)
 
 struct sample_entry {
 	struct sample_key key;
 	uint32_t next;      /* position of the next one of the same process, SAMPLE_NONE: last */
-	uint64_t last_time; /* of the newest sample: when mappings are looked up */
+	uint64_t last_time; /* time of the newest sample, at which mappings are looked up */
 	uint64_t value, count;
-	uint32_t times; /* list of when they were added */
+	uint32_t times; /* list of sample times */
 	uint32_t pad;
 };
 
@@ -45,7 +49,7 @@ struct sample_process {
 struct sample_table {
 	ARRAY(struct sample_entry) entries;
 	struct hash_index index;
-	struct hash_key hash_key; /* of keys */
+	struct hash_key hash_key; /* for keys */
 	ARRAY(struct sample_process) processes;
 	struct hash_index process_index;
 	struct time_values times;
@@ -53,17 +57,17 @@ struct sample_table {
 
 void sample_table_free(struct sample_table *table);
 
-/* Adds to what is there under the key; false when out of memory. */
+/* Adds to the entry with this key; returns false when out of memory. */
 bool sample_table_add(struct sample_table *table, const struct sample_key *key, uint64_t first_time, uint64_t time,
 		      uint64_t value, uint64_t count);
-/* The same for what take() of the functions below got, which goes on under another key. */
+/* The same for an entry passed to take() of the functions below, which is stored under another key. */
 bool sample_table_put_back(struct sample_table *table, const struct sample_key *key, const struct sample_entry *entry);
 
-/* Calls take() for each entry of a process that has values, which are zero afterwards. take() may add entries. */
+/* Calls take() for each entry of a process that has values, which are zeroed afterwards. take() may add entries. */
 void sample_table_take_process(struct sample_table *table, uint32_t process,
 			       void (*take)(void *context, const struct sample_entry *entry), void *context);
 
-/* Calls take() for each entry that has values, and forgets all. */
+/* Calls take() for each entry that has values, and removes all entries. */
 void sample_table_take_all(struct sample_table *table, void (*take)(void *context, const struct sample_entry *entry),
 			   void *context);
 

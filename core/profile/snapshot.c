@@ -3,7 +3,6 @@
 #include "profile/snapshot.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct snapshot *snapshot_reference(struct snapshot *snapshot)
 {
@@ -15,41 +14,24 @@ void snapshot_release(struct snapshot *snapshot)
 {
 	if (!snapshot || atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) != 1)
 		return;
-	free(snapshot->frames);
-	free(snapshot->stacks);
-	free(snapshot->stack_frames);
-	free(snapshot->value_types);
-	free(snapshot->values);
-	free(snapshot->times);
-	free(snapshot->time_totals);
-	free(snapshot->lost);
-	free(snapshot->modules);
-	free(snapshot->metadata);
+	snapshot_memory_free(&snapshot->memory);
 	free(snapshot);
 }
 
-/* A copy of count items, or zeros when items is NULL; NULL only when out of memory. */
-static void *copy_array(struct snapshot *snapshot, const void *items, size_t count, size_t size)
-{
-	void *copy = calloc(count ? count : 1, size);
-	snapshot->size += count * size;
-	if (copy && items && count)
-		memcpy(copy, items, count * size);
-	return copy;
-}
-
-/* Texts are those of the account, which outlives the snapshot and every sink. */
 static void copy_loss(struct snapshot *snapshot, const struct loss *loss)
 {
 	struct iaprof_profile *profile = &snapshot->profile;
-	for (size_t i = 0; i < loss->entries.count; i++) {
+	struct iaprof_lost *copies = snapshot_allocate(&snapshot->memory, loss->entries.count, sizeof *copies);
+	profile->lost = copies;
+	profile->lost_size = sizeof *copies;
+	for (size_t i = 0; copies && i < loss->entries.count; i++) {
 		const struct loss_entry *entry = &loss->entries.items[i];
 		bool total = profile->flags & IAPROF_PROFILE_TOTAL;
 		if (!total && !entry->interval_count && !entry->interval_value && !entry->interval_unknown)
 			continue;
-		struct iaprof_lost *lost = &snapshot->lost[profile->lost_count++];
 		uint64_t unknown = total ? entry->unknown : entry->interval_unknown;
-		*lost = (struct iaprof_lost){ .source = entry->source,
+		copies[profile->lost_count++] =
+			(struct iaprof_lost){ .source = entry->source,
 					      .reason = entry->reason,
 					      .count = total ? entry->count : entry->interval_count,
 					      .value = total ? entry->value : entry->interval_value,
@@ -60,73 +42,99 @@ static void copy_loss(struct snapshot *snapshot, const struct loss *loss)
 	}
 }
 
-static bool copy_stacks(struct snapshot *snapshot, const struct frame_table *table)
+/* Longest name of a device with what distinguishes it from others, including the NUL. */
+#define DEVICE_NAME_SIZE 256
+
+/* Returns the names of all devices; NULL if there are none. */
+static const char *copy_device_names(struct snapshot *snapshot, const struct sampled_devices *devices)
 {
-	snapshot->frames = copy_array(snapshot, table->frames.items, table->frames.count, sizeof *snapshot->frames);
-	snapshot->stack_frames = copy_array(snapshot, table->stack_frames.items, table->stack_frames.count,
-					    sizeof *snapshot->stack_frames);
-	snapshot->stacks = copy_array(snapshot, NULL, table->stacks.count, sizeof *snapshot->stacks);
-	snapshot->modules = copy_array(snapshot, table->modules.items, table->modules.count, sizeof *snapshot->modules);
-	if (!snapshot->frames || !snapshot->stack_frames || !snapshot->stacks || !snapshot->modules)
-		return false;
-	for (size_t i = 0; i < table->stacks.count; i++)
-		snapshot->stacks[i] =
-			(struct iaprof_stack){ .frames = snapshot->stack_frames + table->stacks.items[i].first,
-					       .frame_count = table->stacks.items[i].frame_count };
-	snapshot->profile.frame_count = table->frames.count;
-	snapshot->profile.stack_count = table->stacks.count;
-	snapshot->profile.modules = snapshot->modules;
-	snapshot->profile.module_count = table->modules.count;
-	snapshot->profile.module_size = sizeof *snapshot->modules;
-	return true;
+	size_t count = devices ? devices->items.count : 0;
+	char *names = count ? snapshot_allocate(&snapshot->memory, count, DEVICE_NAME_SIZE) : NULL;
+	for (size_t i = 0; names && i < count; i++)
+		sampled_device_name(devices->items.items, count, i, names + i * DEVICE_NAME_SIZE, DEVICE_NAME_SIZE);
+	return names;
 }
 
-static bool copy_values(struct snapshot *snapshot, const struct value_table *table)
+static struct iaprof_stack_origin copy_origin(const struct stack_origin *origin, const char *device_names)
 {
-	snapshot->values = copy_array(snapshot, NULL, table->entries.count, sizeof *snapshot->values);
-	if (!snapshot->values)
-		return false;
-	bool total = snapshot->profile.flags & IAPROF_PROFILE_TOTAL;
-	for (size_t i = 0; i < table->entries.count; i++) {
+	return (struct iaprof_stack_origin){
+		.thread = origin->thread,
+		.tid = origin->tid,
+		.device =
+			origin->device && device_names ? device_names + (origin->device - 1) * DEVICE_NAME_SIZE : NULL,
+	};
+}
+
+static void copy_stacks(struct snapshot *snapshot, const struct frame_table *table,
+			const struct sampled_devices *devices)
+{
+	const char *device_names = copy_device_names(snapshot, devices);
+	struct snapshot_memory *memory = &snapshot->memory;
+	struct iaprof_profile *profile = &snapshot->profile;
+	const uint32_t *stack_frames = snapshot_copy(memory, table->stack_frames.items, table->stack_frames.count,
+						     sizeof *table->stack_frames.items);
+	struct iaprof_stack *stacks = snapshot_allocate(memory, table->stacks.count, sizeof *stacks);
+	for (size_t i = 0; stack_frames && stacks && i < table->stacks.count; i++)
+		stacks[i] =
+			(struct iaprof_stack){ .frames = stack_frames + table->stacks.items[i].first,
+					       .frame_count = table->stacks.items[i].frame_count,
+					       .origin = copy_origin(&table->stacks.items[i].origin, device_names) };
+	profile->stacks = stacks;
+	profile->stack_count = table->stacks.count;
+	profile->stack_size = sizeof *stacks;
+	profile->frames = snapshot_copy(memory, table->frames.items, table->frames.count, sizeof *table->frames.items);
+	profile->frame_count = table->frames.count;
+	profile->frame_size = sizeof *table->frames.items;
+	profile->modules =
+		snapshot_copy(memory, table->modules.items, table->modules.count, sizeof *table->modules.items);
+	profile->module_count = table->modules.count;
+	profile->module_size = sizeof *table->modules.items;
+}
+
+static void copy_values(struct snapshot *snapshot, const struct value_table *table)
+{
+	struct iaprof_profile *profile = &snapshot->profile;
+	struct iaprof_value *copies = snapshot_allocate(&snapshot->memory, table->entries.count, sizeof *copies);
+	bool total = profile->flags & IAPROF_PROFILE_TOTAL;
+	for (size_t i = 0; copies && i < table->entries.count; i++) {
 		const struct value_entry *entry = &table->entries.items[i];
 		const struct value_sum *sum = total ? &entry->total : &entry->interval;
 		if (sum->value || sum->count)
-			snapshot->values[snapshot->profile.value_count++] =
-				(struct iaprof_value){ .stack = entry->stack,
-						       .value_type = entry->value_type,
-						       .value = sum->value,
-						       .count = sum->count };
+			copies[profile->value_count++] = (struct iaprof_value){ .stack = entry->key.stack,
+										.value_type = entry->key.value_type,
+										.value = sum->value,
+										.count = sum->count };
 	}
-	return true;
+	profile->values = copies;
+	profile->value_size = sizeof *copies;
 }
 
-/* Slots have the time at which they begin. */
+/* Converts the numbers of slots to the times at which they begin. */
 static struct iaprof_time_value *copy_sums(struct snapshot *snapshot, const struct time_table *table,
 					   const struct time_sums *sums)
 {
-	struct iaprof_time_value *copy = copy_array(snapshot, sums->items.items, sums->items.count, sizeof *copy);
+	struct iaprof_time_value *copy =
+		snapshot_copy(&snapshot->memory, sums->items.items, sums->items.count, sizeof *copy);
 	for (size_t i = 0; copy && i < sums->items.count; i++)
 		copy[i].time *= time_sums_width(table, sums);
 	return copy;
 }
 
-static bool copy_times(struct snapshot *snapshot, const struct time_table *table)
+static void copy_times(struct snapshot *snapshot, const struct time_table *table)
 {
 	struct iaprof_profile *profile = &snapshot->profile;
 	if (!table || !table->resolution || !(profile->flags & IAPROF_PROFILE_TOTAL))
-		return true;
-	snapshot->times = copy_sums(snapshot, table, &table->stacks);
-	snapshot->time_totals = copy_sums(snapshot, table, &table->totals);
-	profile->times = snapshot->times;
+		return;
+	profile->times = copy_sums(snapshot, table, &table->stacks);
 	profile->time_count = table->stacks.items.count;
 	profile->time_width = time_sums_width(table, &table->stacks);
-	profile->time_totals = snapshot->time_totals;
+	profile->time_totals = copy_sums(snapshot, table, &table->totals);
 	profile->time_total_count = table->totals.items.count;
 	profile->total_width = time_sums_width(table, &table->totals);
-	profile->time_size = sizeof *snapshot->times;
-	for (size_t i = 0; i < table->added_up_over.count && i < profile->value_type_count; i++)
+	profile->time_size = sizeof(struct iaprof_time_value);
+	for (size_t i = 0; snapshot->value_types && i < table->added_up_over.count && i < profile->value_type_count;
+	     i++)
 		snapshot->value_types[i].added_up_over = table->added_up_over.items[i];
-	return snapshot->times && snapshot->time_totals;
 }
 
 struct snapshot *snapshot_new(const struct snapshot_content *content)
@@ -135,34 +143,29 @@ struct snapshot *snapshot_new(const struct snapshot_content *content)
 	if (!snapshot)
 		return NULL;
 	atomic_init(&snapshot->references, 1);
-	snapshot->size = sizeof *snapshot + (content->metadata_count + 1) * sizeof *snapshot->metadata;
 	struct iaprof_profile *profile = &snapshot->profile;
-	profile->flags = content->total ? IAPROF_PROFILE_TOTAL : 0;
-	snapshot->value_types =
-		copy_array(snapshot, content->value_types, content->value_type_count, sizeof *snapshot->value_types);
-	snapshot->lost = copy_array(snapshot, NULL, content->loss->entries.count, sizeof *snapshot->lost);
-	snapshot->metadata = calloc(content->metadata_count + 1, sizeof *snapshot->metadata);
-	profile->value_type_count = content->value_type_count;
-	if (!snapshot->value_types || !snapshot->lost || !snapshot->metadata ||
-	    !copy_stacks(snapshot, content->frames) || !copy_values(snapshot, content->values) ||
-	    !copy_times(snapshot, content->times)) {
-		snapshot_release(snapshot);
-		return NULL;
-	}
-	copy_loss(snapshot, content->loss);
-	if (content->metadata_count)
-		memcpy(snapshot->metadata, content->metadata, content->metadata_count * sizeof *snapshot->metadata);
 	profile->size = sizeof *profile;
-	profile->frames = snapshot->frames;
-	profile->frame_size = sizeof *snapshot->frames;
-	profile->stacks = snapshot->stacks;
-	profile->stack_size = sizeof *snapshot->stacks;
-	profile->value_types = snapshot->value_types;
+	profile->flags = content->total ? IAPROF_PROFILE_TOTAL : 0;
+	profile->value_types = snapshot->value_types = snapshot_copy(
+		&snapshot->memory, content->value_types, content->value_type_count, sizeof *snapshot->value_types);
+	profile->value_type_count = content->value_type_count;
 	profile->value_type_size = sizeof *snapshot->value_types;
-	profile->values = snapshot->values;
-	profile->value_size = sizeof *snapshot->values;
-	profile->lost = snapshot->lost;
-	profile->lost_size = sizeof *snapshot->lost;
-	profile->metadata = snapshot->metadata;
-	return snapshot;
+	/* NULL-terminated. */
+	const char **metadata = snapshot_allocate(&snapshot->memory, content->metadata_count + 1, sizeof *metadata);
+	for (size_t i = 0; metadata && i < content->metadata_count; i++)
+		metadata[i] = content->metadata[i];
+	profile->metadata = metadata;
+	copy_stacks(snapshot, content->frames, content->devices);
+	copy_values(snapshot, content->values);
+	copy_times(snapshot, content->times);
+	copy_loss(snapshot, content->loss);
+	if (content->activity) {
+		run_activity_copy(content->activity, content->timeline, &snapshot->memory, &snapshot->activity);
+		profile->activity = &snapshot->activity;
+	}
+	snapshot->size = sizeof *snapshot + snapshot->memory.size;
+	if (!snapshot->memory.failed)
+		return snapshot;
+	snapshot_release(snapshot);
+	return NULL;
 }

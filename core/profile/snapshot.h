@@ -1,46 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profile at one moment, copied out of the collector's tables so that sinks can read it on their own threads. */
+/* A copy of the profile at one point in time, so that sinks can read it on their own threads. */
 #ifndef IAPROF_CORE_PROFILE_SNAPSHOT_H
 #define IAPROF_CORE_PROFILE_SNAPSHOT_H
 
 #include <stdatomic.h>
 #include <iaprof/profile.h>
 
-#include "profile/frame_table.h"
+#include "profile/run_activity.h"
+#include "symbolizer/frame_table.h"
 #include "profile/loss.h"
 #include "profile/time_table.h"
 #include "profile/value_table.h"
 
-/* Immutable once made, apart from its references. profile's arrays belong to it; names to the frame table. */
+/* Immutable except for its reference count. Owns profile's arrays; names are owned by the frame table. */
 struct snapshot {
 	atomic_uint references;
 	size_t size; /* bytes of memory */
+	struct snapshot_memory memory;
 	struct iaprof_profile profile;
-	struct iaprof_frame *frames;
-	struct iaprof_stack *stacks;
-	uint32_t *stack_frames;
-	struct iaprof_value_type *value_types;
-	struct iaprof_value *values;
-	struct iaprof_time_value *times, *time_totals;
-	struct iaprof_lost *lost;
-	struct iaprof_module *modules;
-	const char **metadata;
+	struct iaprof_activity activity;       /* belongs to profile, if requested */
+	struct iaprof_value_type *value_types; /* belongs to profile */
 };
 
-/* What a snapshot is made of. */
+/* Inputs of a snapshot. */
 struct snapshot_content {
 	const struct frame_table *frames;
+	const struct sampled_devices *devices; /* NULL: stacks have no origin */
 	const struct value_table *values;
-	const struct time_table *times; /* of the whole run; NULL: none */
+	const struct time_table *times; /* times of the whole run; NULL: none */
 	const struct iaprof_value_type *value_types;
 	size_t value_type_count;
 	const struct loss *loss;
-	const char *const *metadata; /* key, value, ...: texts that outlive the snapshot */
-	size_t metadata_count;       /* texts */
-	bool total;                  /* of the whole run, not of the interval */
+	const char *const *metadata;         /* key, value, ...: strings that must outlive the snapshot */
+	size_t metadata_count;               /* texts */
+	const struct run_activity *activity; /* NULL: not requested */
+	bool timeline;                       /* include the timeline in the activity */
+	bool total;                          /* values of the whole run, not of the interval */
 };
 
-/* NULL when out of memory. The caller sets profile.interval, begin, end and flags. */
+/* Returns NULL when out of memory. The caller sets profile.interval, begin, end and flags. */
 struct snapshot *snapshot_new(const struct snapshot_content *content);
 struct snapshot *snapshot_reference(struct snapshot *snapshot);
 void snapshot_release(struct snapshot *snapshot);

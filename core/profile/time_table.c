@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums by slot of time: see time_table.h. */
+/* Sums by time slot: see time_table.h. */
 #include "profile/time_table.h"
 
+#include "base/keyed_array.h"
 #include "profile/value_table.h"
 
-/* Slots of 2^40 ns are hours wide: wider ones bring nothing. */
+/* Maximum number of times that the slot width is doubled: slots of 20 ms are then almost 6 hours wide. */
 #define DOUBLINGS_MAX 20
 
 void time_table_free(struct time_table *table)
@@ -17,50 +18,35 @@ void time_table_free(struct time_table *table)
 	array_free(&table->added_up_over);
 }
 
-static uint64_t hash_of(const struct iaprof_time_value *sum)
-{
-	return hash_pair((uint64_t)sum->stack << 32 | sum->value_type, sum->time);
-}
-
-static uint64_t rehash(const void *context, uint32_t position)
-{
-	return hash_of(&((const struct time_sums *)context)->items.items[position]);
-}
+/* Time, stack and value type: the members before the value. */
+#define KEY_SIZE offsetof(struct iaprof_time_value, value)
 
 static bool sums_add(struct time_sums *sums, const struct iaprof_time_value *added)
 {
-	uint64_t hash = hash_of(added);
-	for (struct hash_probe probe = hash_index_probe(&sums->index, hash); hash_index_next(&sums->index, &probe);) {
-		struct iaprof_time_value *sum = &sums->items.items[probe.position];
-		if (sum->time == added->time && sum->stack == added->stack && sum->value_type == added->value_type) {
-			sum->value = saturating_add(sum->value, added->value);
-			return true;
-		}
-	}
-	uint32_t position = (uint32_t)sums->items.count;
-	if (!array_push(&sums->items, *added))
-		return false;
-	if (hash_index_add(&sums->index, hash, position, rehash, sums))
-		return true;
-	sums->items.count--;
-	return false;
+	uint64_t hash = hash_bytes(added, KEY_SIZE);
+	uint32_t position = keyed_items_find(&sums->index, sums->items.items, sizeof *added, hash, added, KEY_SIZE);
+	if (position == POSITION_NONE)
+		return hash_index_push(&sums->index, hash, &sums->items, *added);
+	struct iaprof_time_value *sum = &sums->items.items[position];
+	sum->value = saturating_add(sum->value, added->value);
+	return true;
 }
 
-/* Two slots become one each. */
+/* Merges pairs of slots. */
 static void widen(struct time_table *table, struct time_sums *sums)
 {
 	size_t count = sums->items.count;
 	hash_index_free(&sums->index);
 	sums->items.count = 0;
 	sums->doublings++;
-	/* Sums are put in again in place: there are never more of them than were taken out. */
+	/* Adds the sums again in place, which is safe because their number never grows. */
 	for (size_t i = 0; i < count; i++) {
 		struct iaprof_time_value sum = sums->items.items[i];
 		sum.time /= 2;
 		if (!sums_add(sums, &sum))
 			table->out_of_memory++;
 	}
-	/* Where each stack was seen only once or twice, wider slots are no remedy. */
+	/* If most stacks occurred only once or twice, wider slots do not reduce the number of sums. */
 	if (sums->items.count > sums->limit / 4 * 3)
 		sums->limit *= 2;
 }
@@ -88,7 +74,7 @@ static void note_duration(struct time_table *table, uint32_t value_type, uint64_
 		table->added_up_over.items[value_type] = duration;
 }
 
-/* How much of a value belongs to a part of its time. */
+/* Returns the share of a value that belongs to a part of its time. */
 static uint64_t portion(uint64_t value, uint64_t part, uint64_t length)
 {
 	return part < length ? (uint64_t)((unsigned __int128)value * part / length) : value;
@@ -104,7 +90,7 @@ void time_table_add(struct time_table *table, uint32_t stack, uint32_t value_typ
 	note_duration(table, value_type, length);
 	while (slots / step > TIME_SLOTS_OF_VALUE_MAX)
 		step *= 2;
-	/* Slots that are covered in part get a part. */
+	/* Slots that are partially covered receive a share. */
 	for (uint64_t slot = 0; slot < slots; slot += step) {
 		uint64_t past = slots - slot > step ? (first + slot + step) * table->resolution - begin : length;
 		uint64_t due = portion(value, past, length) - given;

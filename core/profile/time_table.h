@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When values were added to the profile: sums by slot of time, stack and value type. Slots become twice as wide
- * whenever there are too many sums, so that memory does not grow with the length of the run. Belongs to the
- * collector's thread.
+ * Time-resolved values of the profile: sums by time slot, stack and value type. The slot width is doubled whenever
+ * there are too many sums, so that memory does not grow with the length of the run. Owned by the collector thread.
  */
 #ifndef IAPROF_CORE_PROFILE_TIME_TABLE_H
 #define IAPROF_CORE_PROFILE_TIME_TABLE_H
@@ -14,36 +13,36 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-/* More sums than this, and slots become wider, unless it does not help. */
+/* Number of sums above which slots become wider, unless that does not help. */
 #define TIME_SUMS_MAX (UINT32_C(1) << 20)
 
-/* A value that took longer than this many slots is divided among as many wider ones. */
+/* Limit on slots per value; a longer value is divided among wider slots. */
 #define TIME_SLOTS_OF_VALUE_MAX 64
 
 /* Sums of one width. Initialise with {0}. */
 struct time_sums {
 	ARRAY(struct iaprof_time_value) items; /* time: the number of the slot, counted from 0 */
 	struct hash_index index;
-	unsigned doublings; /* of the width */
+	unsigned doublings; /* number of times that the width was doubled */
 	uint32_t limit;     /* 0: TIME_SUMS_MAX */
 };
 
 /* Initialise with {0} and the first. */
 struct time_table {
-	uint64_t resolution; /* ns of the finest slots, 0: nobody asks for times */
+	uint64_t resolution; /* width of the finest slots in ns, 0: no times requested */
 	struct time_sums stacks;
-	struct time_sums totals;       /* of all stacks, by value type */
-	ARRAY(uint64_t) added_up_over; /* by value type: ns */
+	struct time_sums totals;       /* sums over all stacks, by value type */
+	ARRAY(uint64_t) added_up_over; /* by value type: longest time over which the source aggregated values, ns */
 	uint64_t out_of_memory;        /* values */
 };
 
 void time_table_free(struct time_table *table);
 
-/* Adds what a stack got from a time to before another one, or at one time; begin 0: not known, which adds nothing. */
+/* Adds a value of a stack within [begin, end), or at one time if they are equal; begin 0: not known, adds nothing. */
 void time_table_add(struct time_table *table, uint32_t stack, uint32_t value_type, uint64_t begin, uint64_t end,
 		    uint64_t value);
 
-/* The width of slots now, in ns. */
+/* Returns the current width of slots, in ns. */
 static inline uint64_t time_sums_width(const struct time_table *table, const struct time_sums *sums)
 {
 	return table->resolution << sums->doublings;

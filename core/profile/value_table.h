@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums by (stack, value type), of the interval and of the whole run. Belongs to the collector's thread. */
+/* Sums by (stack, value type), of the interval and of the whole run. Owned by the collector thread. */
 #ifndef IAPROF_CORE_PROFILE_VALUE_TABLE_H
 #define IAPROF_CORE_PROFILE_VALUE_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/array.h"
-#include "base/hash.h"
+#include "base/keyed_array.h"
 #include "base/saturating.h"
 
 struct value_sum {
@@ -15,24 +14,25 @@ struct value_sum {
 };
 
 struct value_entry {
-	uint32_t stack;      /* index of a resolved stack */
-	uint32_t value_type; /* index of a value type */
+	struct {
+		uint32_t stack;      /* index of a resolved stack */
+		uint32_t value_type; /* index of a value type */
+	} key;
 	struct value_sum total;
 	struct value_sum interval;
 };
 
 /* Initialise with {0}. */
 struct value_table {
-	ARRAY(struct value_entry) entries;
-	struct hash_index index;
+	KEYED_ARRAY(struct value_entry) entries;
 };
 
 void value_table_free(struct value_table *table);
 
-/* Adds to a pair's sums; false when out of memory. Sums stay at UINT64_MAX rather than wrap. */
+/* Adds to a pair's sums. Returns false when out of memory. Sums saturate at UINT64_MAX. */
 bool value_table_add(struct value_table *table, uint32_t stack, uint32_t value_type, uint64_t value, uint64_t count);
 
-/* Begins a new interval: its sums are zero again. */
+/* Begins a new interval by resetting its sums to zero. */
 void value_table_begin_interval(struct value_table *table);
 
 #endif

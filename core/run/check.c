@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --check: the configuration is made, every source probed and asked what a complete profile needs; nothing is started.
+/* --check: applies the configuration, probes every source and lists what a complete profile requires. Starts nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/log.h"
-#include "base/printable.h"
+#include "text/printable.h"
 #include "run/command.h"
 #include "run/run.h"
 #include "run/setup.h"
@@ -14,23 +15,21 @@
 struct checking {
 	struct instance_services services;
 	struct setup setup;
-	FILE *items;         /* of the source that is asked: its lines, which come after its own */
-	bool missing;        /* one of them is */
-	size_t able, unable; /* sources that give a profile here, and that do not; companions are not counted */
+	FILE *items;         /* lines of the source that is being checked, printed below it */
+	bool missing;        /* one of them is IAPROF_CHECK_MISSING */
+	size_t able, unable; /* sources that can profile here, and sources that cannot; without companions */
 };
 
 static void take_item(void *context, uint32_t state, const char *name, const char *text)
 {
 	static const char *const words[] = { "good", "limited", "missing" };
 	struct checking *checking = context;
-	CLEANUP_FREE char *line = NULL;
 	if (!checking->items || state > IAPROF_CHECK_MISSING)
 		return;
 	checking->missing |= state == IAPROF_CHECK_MISSING;
-	if (asprintf(&line, "%-8s %s: %s", words[state], name, text) < 0) {
-		line = NULL;
+	CLEANUP_FREE char *line = format_new("%-8s %s: %s", words[state], name, text);
+	if (!line)
 		return;
-	}
 	text_make_printable(line);
 	fprintf(checking->items, "  %s\n", line);
 }
@@ -50,7 +49,7 @@ static void print_source(void *context, struct instance *source, const char *fai
 	printf("source %s%s%s%s: %s\n", source->name, is_companion ? " (with " : "",
 	       is_companion ? source->brought_by->name : "", is_companion ? ")" : "",
 	       *failure            ? "cannot run here"
-	       : checking->missing ? "gives no profile here"
+	       : checking->missing ? "cannot profile here"
 				   : "ready");
 	if (*failure)
 		printf("  %s\n", failure);
@@ -76,13 +75,13 @@ static enum exit_status check(struct checking *checking, const struct configurat
 	for (size_t i = 0; i < setup->sinks.count; i++) {
 		const char *path = setup->sinks.items[i]->output.path;
 		printf("sink %s: ready%s%s\n", setup->sinks.items[i]->name, path ? ", writes " : "",
-		       !path                        ? ""
-		       : path[0] == '-' && !path[1] ? "standard output"
-						    : path);
+		       !path                      ? ""
+		       : is_standard_output(path) ? "standard output"
+						  : path);
 	}
-	for (size_t i = 0; i < setup->decoders.instances.count; i++)
-		printf("decoder %s: ready, ELF machine %u\n", setup->decoders.instances.items[i]->name,
-		       setup->decoders.instances.items[i]->plugin->description.machine);
+	for (size_t i = 0; i < setup->decoders.items.count; i++)
+		printf("decoder %s: ready, ELF machine %u\n", setup->decoders.items.items[i]->decoder.name,
+		       setup->decoders.items.items[i]->decoder.plugin->description.machine);
 	bool nothing = result || !checking->able || (checking->unable && !setup->sources_by_probe);
 	return nothing ? EXIT_STATUS_NOTHING : EXIT_STATUS_COMPLETE;
 }
@@ -93,7 +92,7 @@ enum exit_status run_check(const struct configuration *configuration, struct reg
 	struct error error = { 0 };
 	checking.services.context = &checking;
 	enum exit_status status = check(&checking, configuration, registry, &error);
-	/* What a probe said has been printed with its source. */
+	/* The failure of a probe has already been printed with its source. */
 	if (error.text[0] && (status == EXIT_STATUS_USAGE || !checking.setup.sources_probed))
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
 	setup_release(&checking.setup);

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/clock.h"
+#include "run/stop_signals.h"
 
 #define EXEC_DEADLINE_MS 10000
 #define NANOSECONDS_PER_MILLISECOND UINT64_C(1000000)
@@ -32,7 +34,8 @@ static int check_path(const char *name, struct error *error)
 	if (stat(name, &status))
 		return error_set(error, errno, "command %s: %s", name, strerror(errno));
 	if (!is_executable(name))
-		return error_set(error, EACCES, "command %s: is not an executable file", name);
+		return error_set(error, EACCES, "command %s: not an executable file%s", name,
+				 S_ISREG(status.st_mode) ? " (--replay FILE reads a capture or a profile)" : "");
 	return 0;
 }
 
@@ -47,16 +50,21 @@ int command_check(char *const *arguments, struct error *error)
 	CLEANUP_FREE char *copy = strdup(path ? path : "/usr/local/bin:/usr/bin:/bin");
 	char *rest = copy;
 	for (const char *folder; copy && (folder = strsep(&rest, ":"));) {
-		CLEANUP_FREE char *file = NULL;
-		if (asprintf(&file, "%s/%s", *folder ? folder : ".", name) < 0)
+		CLEANUP_FREE char *file = format_new("%s/%s", *folder ? folder : ".", name);
+		if (!file)
 			return error_set(error, ENOMEM, "out of memory");
 		if (is_executable(file))
 			return 0;
 	}
-	return error_set(error, ENOENT, "command %s: not found in PATH", name);
+	struct stat status;
+	bool is_here = !stat(name, &status) && S_ISREG(status.st_mode);
+	return error_set(error, ENOENT, "command %s: not found in PATH%s", name,
+			 !is_here              ? ""
+			 : is_executable(name) ? " (write ./ before its name)"
+					       : " (--replay FILE reads a capture or a profile)");
 }
 
-/* Takes "NAME=VALUE", each with its NUL; they stay where they are. */
+/* Applies a sequence of "NAME=VALUE" strings, which must outlive the environment. */
 static int apply_environment(char *changes, size_t size)
 {
 	for (char *change = changes; change < changes + size; change += strlen(change) + 1)
@@ -65,16 +73,22 @@ static int apply_environment(char *changes, size_t size)
 	return 0;
 }
 
-/* In the child: waits for the word to go, then becomes the command. */
+/* Runs in the child: waits for the release, then executes the command. */
 static _Noreturn void become(const struct command *command, char *const *arguments, int release, int exec_error)
 {
 	if (command->has_open_files)
 		setrlimit(RLIMIT_NOFILE, &command->open_files);
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-		/* What was ignored before iaprof began (nohup) stays so; of SIGPIPE it is iaprof that ignores it. */
+		/*
+		 * Signals that iaprof's caller ignores (nohup) stay ignored, except SIGPIPE, which iaprof itself
+		 * ignores.
+		 */
 		struct sigaction action;
-		if (!sigaction(signals[i], NULL, &action) && (action.sa_handler != SIG_IGN || signals[i] == SIGPIPE))
+		if (stop_signal_was_ignored(signals[i]))
+			signal(signals[i], SIG_IGN);
+		else if (!sigaction(signals[i], NULL, &action) &&
+			 (action.sa_handler != SIG_IGN || signals[i] == SIGPIPE))
 			signal(signals[i], SIG_DFL);
 	}
 	static char changes[COMMAND_ENVIRONMENT_SIZE_MAX + 1];
@@ -82,7 +96,7 @@ static _Noreturn void become(const struct command *command, char *const *argumen
 	ssize_t part;
 	while ((part = read(release, changes + size, sizeof changes - size)) > 0 || (part < 0 && errno == EINTR))
 		size += part > 0 ? (size_t)part : 0;
-	/* The word to go is one more NUL after the changes: without it iaprof gave up. */
+	/* An extra NUL after the changes is the release. If it is missing, iaprof failed. */
 	bool complete = size && !changes[size - 1] && (size == 1 || !changes[size - 2]);
 	if (!complete || apply_environment(changes, size - 1))
 		_exit(127);
@@ -129,7 +143,7 @@ out:
 	return result;
 }
 
-/* The change of this variable so far; NULL when there is none. */
+/* Returns the earlier change of a variable, or NULL. */
 static char **find_change(struct command *command, const char *name, size_t length)
 {
 	for (size_t i = 0; i < command->environment.count; i++) {
@@ -148,11 +162,9 @@ int command_set_environment(struct command *command, const char *name, const cha
 	char **known = find_change(command, name, length);
 	const char *old = known ? *known + length + 1 : getenv(name);
 	bool has_old = prepend && old && *old;
-	CLEANUP_FREE char *text = NULL;
-	if (asprintf(&text, "%s=%s%s%s", name, value, has_old ? ":" : "", has_old ? old : "") < 0) {
-		text = NULL;
+	CLEANUP_FREE char *text = format_new("%s=%s%s%s", name, value, has_old ? ":" : "", has_old ? old : "");
+	if (!text)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < command->environment.count; i++)
 		size += &command->environment.items[i] == known ? 0 : strlen(command->environment.items[i]) + 1;
 	if (size + strlen(text) + 1 > COMMAND_ENVIRONMENT_SIZE_MAX)
@@ -168,8 +180,8 @@ int command_set_environment(struct command *command, const char *name, const cha
 	return 0;
 }
 
-/* The changes of the environment, and the word to go. It fits into the pipe: either all of it is written, or nobody
- * reads any more. */
+/* Sends the changes of the environment and the release. They fit into the pipe: a short write means that the child has
+ * ended. */
 static bool send_release(const struct command *command)
 {
 	char message[COMMAND_ENVIRONMENT_SIZE_MAX + 1];
@@ -183,7 +195,7 @@ static bool send_release(const struct command *command)
 	return write(command->release, message, size) == (ssize_t)size;
 }
 
-/* The exec may wait for others: a lease on the file (fcntl(2)), or a file system that does not answer. */
+/* The exec may block: a lease on the file (fcntl(2)), or a file system that does not respond. */
 static bool exec_is_decided(int exec_error)
 {
 	struct pollfd end = { .fd = exec_error, .events = POLLIN };
@@ -199,14 +211,14 @@ static bool exec_is_decided(int exec_error)
 int command_release(struct command *command, struct error *error)
 {
 	if (!send_release(command))
-		return error_set(error, EPIPE, "command %s: ended before it could begin", command->name);
+		return error_set(error, EPIPE, "command %s: ended before its program was started", command->name);
 	close(STEAL_DESCRIPTOR(command->release));
 	int code;
-	ssize_t size; /* the other end closes at the exec */
+	ssize_t size; /* the other end is closed by a successful exec */
 	if (!exec_is_decided(command->exec_error)) {
-		/* It has not become the program yet: nothing of the user's is ended. */
+		/* The user's program has not been executed yet. */
 		kill(command->pid, SIGKILL);
-		return error_set(error, ETIMEDOUT, "command %s: has not begun within %d s: its file cannot be opened",
+		return error_set(error, ETIMEDOUT, "command %s: not started within %d s (its file cannot be opened)",
 				 command->name, EXEC_DEADLINE_MS / 1000);
 	}
 	while ((size = read(command->exec_error, &code, sizeof code)) < 0 && errno == EINTR)
@@ -253,5 +265,5 @@ void command_describe(const struct command *command, char *text, size_t size)
 		snprintf(text, size, "%s was killed by signal %d (%s)", command->name, WTERMSIG(command->status),
 			 strsignal(WTERMSIG(command->status)));
 	else if (WEXITSTATUS(command->status))
-		snprintf(text, size, "%s ended with status %d", command->name, WEXITSTATUS(command->status));
+		snprintf(text, size, "%s exited with status %d", command->name, WEXITSTATUS(command->status));
 }

@@ -19,10 +19,11 @@ struct loop_watch {
 	struct loop *loop;
 	struct loop_watch *next;
 	int descriptor;
-	bool removed; /* freed when no turn is under way */
+	bool removed; /* to be freed after the current turn */
 	bool paused;
 	void (*ready)(void *context, uint32_t events);
-	void (*expired)(void *context, uint64_t expirations); /* of a timer, whose descriptor is ours */
+	void (*expired)(void *context,
+			uint64_t expirations); /* for a timer, whose descriptor is closed with the watch */
 	void *context;
 };
 
@@ -97,7 +98,8 @@ static int add(struct loop *loop, struct loop_watch contents, uint32_t events, s
 	}
 	added->next = loop->watches;
 	loop->watches = added;
-	*watch = added;
+	if (watch)
+		*watch = added;
 	return 0;
 }
 
@@ -155,7 +157,7 @@ static void call_back(struct loop_watch *watch, uint32_t events)
 int loop_turn(struct loop *loop, uint64_t timeout_ns)
 {
 	struct epoll_event events[EVENTS_PER_TURN];
-	/* Rounded up, so that a deadline has passed when the wait for it ends. */
+	/* Rounded up, so that the deadline has passed when the wait ends. */
 	int timeout = timeout_ns == UINT64_MAX     ? -1
 		      : timeout_ns > 3600000000000 ? 3600000
 						   : (int)((timeout_ns + 999999) / 1000000);
@@ -183,6 +185,6 @@ void loop_wake(struct loop *loop)
 	uint64_t one = 1;
 	int saved = errno;
 	if (write(loop->wake, &one, sizeof one) < 0)
-		errno = saved; /* only when it is full, and then it wakes */
+		errno = saved; /* fails only if the counter is full, which wakes the loop as well */
 	errno = saved;
 }

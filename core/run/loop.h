@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core's one epoll loop: file descriptors and timers. Used on one thread; loop_wake() from any, also in signals. */
+/*
+ * The core's only epoll loop: file descriptors and timers. Used on one thread, except for loop_wake(), which any thread
+ * and signal handlers may call.
+ */
 #ifndef IAPROF_CORE_RUN_LOOP_H
 #define IAPROF_CORE_RUN_LOOP_H
 
@@ -11,18 +14,18 @@ struct loop_watch;
 struct loop *loop_new(void); /* NULL with errno set */
 void loop_free(struct loop *loop);
 
-/* Calls back with epoll's events when fd is ready. Returns 0 or a negative errno. */
+/* Calls back with epoll's events when fd is ready. *watch, if not NULL, is set. Returns 0 or a negative errno. */
 int loop_watch_descriptor(struct loop *loop, int fd, uint32_t events, void (*ready)(void *context, uint32_t events),
 			  void *context, struct loop_watch **watch);
-/* Calls back every period ns (at least 1 ms) with how many periods went by. */
+/* Calls back every period ns (at least 1 ms) with the number of periods elapsed. */
 int loop_watch_timer(struct loop *loop, uint64_t period, void (*expired)(void *context, uint64_t expirations),
 		     void *context, struct loop_watch **watch);
-/* Calls back no more. Safe from inside a callback. */
+/* Removes a watch. Safe inside a callback. */
 void loop_unwatch(struct loop *loop, struct loop_watch *watch);
-/* Takes the watch out of the loop, but leaves it to be unwatched later. */
+/* Disables a watch, which must still be removed with loop_unwatch(). */
 void loop_pause(struct loop_watch *watch);
 
-/* Waits for events, at most until timeout_ns from now (UINT64_MAX: no limit), and calls back. Returns 0 or -errno. */
+/* Waits up to timeout_ns (UINT64_MAX: no limit) for events and calls back. Returns 0 or a negative errno. */
 int loop_turn(struct loop *loop, uint64_t timeout_ns);
 /* Makes loop_turn() return. Async-signal-safe. */
 void loop_wake(struct loop *loop);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes of the target, and what they map, from the Linux kernel's events to the bus: see run_state.h. */
+/* Sends process and mapping events of the target's processes to the bus: see run_state.h. */
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -8,8 +8,8 @@
 #include "run/run_state.h"
 
 /*
- * How often they are read. The root folder of a process in a mount namespace of its own can be opened only while the
- * process runs, and keeps its files there for later; and sources attach to libraries before much of their code has run.
+ * Interval at which process events are read. It is short because the root folder of a process in another mount
+ * namespace can be opened only while the process runs, and because sources attach to mapped libraries.
  */
 #define DRAIN_PERIOD (NANOSECONDS_PER_SECOND / 10)
 
@@ -30,12 +30,14 @@ static int emit_events(void *context, const struct iaprof_batch *batch)
 {
 	struct run *run = context;
 	int result = bus_emit(run->services.bus, 0, batch, BUS_ALWAYS, NULL);
-	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
+		unwind_tables_take(run, record);
 		if (record->type == IAPROF_RECORD_MAPPING) {
 			const struct iaprof_record_mapping *mapping = (const void *)record;
 			mapped_files_take(&run->mapped_files, mapping,
 					  intern_text(run->services.intern, mapping->path));
 		}
+	}
 	return result;
 }
 
@@ -48,7 +50,7 @@ static void tell_lost(void *context, const char *reason, uint64_t begin, uint64_
 	run_send(run, &record.header, IAPROF_RECORD_LOST, sizeof record);
 }
 
-static void drain(struct run *run)
+void process_feed_drain(struct run *run)
 {
 	if (!run->sideband)
 		return;
@@ -60,20 +62,20 @@ static void drain(struct run *run)
 static void events_ready(void *context, uint32_t events)
 {
 	(void)events;
-	drain(context);
+	process_feed_drain(context);
 }
 
 void process_feed_synchronize(struct run *run)
 {
 	struct iaprof_record_sync record = { 0 };
-	drain(run);
+	process_feed_drain(run);
 	run_send(run, &record.header, IAPROF_RECORD_SYNC, sizeof record);
 }
 
 static void drain_tick(void *context, uint64_t expirations)
 {
 	(void)expirations;
-	drain(context);
+	process_feed_drain(context);
 }
 
 int process_feed_open(struct run *run, struct error *error)
@@ -82,16 +84,14 @@ int process_feed_open(struct run *run, struct error *error)
 	struct sideband_output output = {
 		.context = run, .intern = intern_event_text, .emit = emit_events, .lost = tell_lost
 	};
-	run->sideband = sideband_new(&output, target->pids, target->pid_count, 0, error);
+	run->sideband = sideband_new(&output, target->pids, target->pid_count, target->flags & IAPROF_TARGET_CHILDREN,
+				     0, error);
 	return run->sideband ? 0 : error_wrap(error, "process events");
 }
 
 int process_feed_watch(struct run *run)
 {
 	struct loop *loop = run->services.loop;
-	int result = loop_watch_descriptor(loop, sideband_descriptor(run->sideband), EPOLLIN, events_ready, run,
-					   &run->sideband_watch);
-	if (!result)
-		result = loop_watch_timer(loop, DRAIN_PERIOD, drain_tick, run, &run->drain_tick);
-	return result;
+	int result = loop_watch_descriptor(loop, sideband_descriptor(run->sideband), EPOLLIN, events_ready, run, NULL);
+	return result ? result : loop_watch_timer(loop, DRAIN_PERIOD, drain_tick, run, NULL);
 }

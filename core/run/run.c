@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a run, from the configuration to the exit status: see run.h. */
+/* A run, from configuration to exit status: see run.h. */
 #include "run/run.h"
 
 #include <errno.h>
@@ -14,11 +14,12 @@
 #include "base/boot_id.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "run/interrupt.h"
-#include "run/rights.h"
+#include "base/priority.h"
+#include "run/stop_signals.h"
+#include "run/capabilities.h"
 #include "run/run_state.h"
 
-/* How often process events are read and the status line is written. */
+/* Interval at which process events are read and the status line is updated. */
 #define TICK NANOSECONDS_PER_SECOND
 
 static void instance_ended(void *context, struct instance *instance)
@@ -37,7 +38,7 @@ static void end_run(void *context)
 
 bool run_is_ending(struct run *run)
 {
-	return interrupt_signal() || atomic_load(&run->ended);
+	return stop_signal_received() || atomic_load(&run->ended);
 }
 
 static bool is_ending(void *context)
@@ -59,8 +60,8 @@ static int set_command_environment(void *context, const char *name, const char *
 
 static void show_status(struct run *run)
 {
-	struct collecting_progress progress = collecting_progress(run->collecting);
-	report_status(&run->status, clock_monotonic() - run->begin.clock, &progress);
+	struct collector_thread_progress progress = collector_thread_progress(run->collector);
+	report_status(&run->status, clock_monotonic() - run->cost.begin.clock, &progress);
 }
 
 static void tick(void *context, uint64_t expirations)
@@ -83,12 +84,19 @@ static void command_ready(void *context, uint32_t events)
 		loop_pause(run->command_watch);
 }
 
-/* A target that cannot be is wrong usage, found before anything starts. */
-static int check_target(const struct configuration *configuration, struct error *error)
+/* A process, file or command that does not exist is a usage error, reported before anything starts. */
+static int check_target(struct run *run, struct error *error)
 {
-	for (size_t i = 0; i < configuration->pids.count; i++)
-		if (kill((pid_t)configuration->pids.items[i], 0) && errno == ESRCH)
-			return error_set(error, ESRCH, "-p %u: there is no such process", configuration->pids.items[i]);
+	const struct configuration *configuration = run->configuration;
+	if (target_processes_open(&run->target_processes, configuration->pids.items, configuration->pids.count, error))
+		return error->code;
+	if (configuration->cgroup && target_cgroup_find(&run->cgroup, configuration->cgroup, error))
+		return error->code;
+	if (configuration->container && target_cgroup_find_container(&run->cgroup, configuration->container, error))
+		return error->code;
+	run->services.target.cgroup = run->cgroup.folder;
+	run->services.target.cgroup_id = run->cgroup.id;
+	run->services.target.cgroup_hierarchy = run->cgroup.hierarchy;
 	const char *const inputs[] = { configuration->replay_path, configuration->before_path,
 				       configuration->after_path };
 	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
@@ -106,8 +114,10 @@ static int make_services(struct run *run, struct error *error)
 	services->intern = services->bus ? intern_new(services->bus) : NULL;
 	services->loop = loop_new();
 	if (!services->loop)
-		return error_set(error, errno, "make the event loop: %s", strerror(errno));
+		return error_set(error, errno, "cannot create the event loop: %s", strerror(errno));
 	services->mapped_files = &run->mapped_files;
+	services->watch_unwind = unwind_tables_watch;
+	services->unwind_process = unwind_tables_request;
 	services->command_environment = set_command_environment;
 	services->ended = instance_ended;
 	services->write_by = run_write_by;
@@ -124,6 +134,11 @@ static int make_services(struct run *run, struct error *error)
 	return services->intern ? 0 : error_set(error, ENOMEM, "out of memory");
 }
 
+static bool follows_children(const struct run *run)
+{
+	return run->configuration->pids.count && !run->configuration->without_children;
+}
+
 static bool needs_processes(const struct run *run)
 {
 	for (size_t i = 0; i < run->setup.sources.count; i++)
@@ -133,7 +148,7 @@ static bool needs_processes(const struct run *run)
 	return false;
 }
 
-/* Nothing of what the sources have can be missed: sinks may take their time. */
+/* Returns whether all sources read recorded data, which can wait for slow sinks. */
 static bool is_offline(const struct run *run)
 {
 	for (size_t i = 0; i < run->setup.sources.count; i++)
@@ -142,10 +157,10 @@ static bool is_offline(const struct run *run)
 	return true;
 }
 
-/* The finest that a sink asks for. */
+/* Returns the finest resolution that a sink requested. */
 static uint64_t time_resolution(const struct run *run)
 {
-	uint64_t finest = 0;
+	uint64_t finest = run->time_resolution;
 	for (size_t i = 0; i < run->setup.sinks.count; i++) {
 		uint64_t resolution = run->setup.sinks.items[i]->time_resolution;
 		finest = resolution && (!finest || resolution < finest) ? resolution : finest;
@@ -153,7 +168,7 @@ static uint64_t time_resolution(const struct run *run)
 	return finest;
 }
 
-/* The user's, or what the sinks would like to have while things happen. */
+/* Returns --interval, or else the shortest default of a sink for live runs. */
 static uint64_t choose_interval(const struct run *run)
 {
 	uint64_t shortest = run->configuration->interval;
@@ -167,7 +182,7 @@ static uint64_t choose_interval(const struct run *run)
 	return shortest;
 }
 
-/* What needs privileges: nothing flows yet. */
+/* Does everything that requires privileges. No records are sent yet. */
 static int prepare(struct run *run, struct error *error)
 {
 	int result = 0;
@@ -183,7 +198,7 @@ static int prepare(struct run *run, struct error *error)
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
 		result = instance_prepare(run->setup.sources.items[i], error);
 	if (!result)
-		rights_reduce();
+		capabilities_reduce();
 	return result;
 }
 
@@ -195,6 +210,9 @@ static void send_head(struct run *run)
 						       .name = intern_text_id(run->services.intern, source->name) };
 		run_send(run, &record.header, IAPROF_RECORD_SOURCE, sizeof record);
 	}
+	/* What was recorded elsewhere has neither this machine's name nor its time. */
+	if (is_offline(run))
+		return;
 	char offset[32];
 	snprintf(offset, sizeof offset, "%lu", clock_read(CLOCK_REALTIME) - clock_monotonic());
 	send_metadata(run, METADATA_REALTIME_OFFSET, offset);
@@ -212,47 +230,54 @@ static int watch(struct run *run, struct error *error)
 {
 	struct loop *loop = run->services.loop;
 	uint64_t period = run->interval && run->interval < TICK ? run->interval : TICK;
-	int result = loop_watch_timer(loop, period, tick, run, &run->tick);
+	int result = loop_watch_timer(loop, period, tick, run, NULL);
 	if (!result && run->sideband)
 		result = process_feed_watch(run);
 	if (!result && run->command.pid)
 		result = loop_watch_descriptor(loop, run->command.descriptor, EPOLLIN, command_ready, run,
 					       &run->command_watch);
+	if (!result && !is_offline(run) && !run->configuration->command)
+		result = target_processes_watch(&run->target_processes, loop);
 	return result ? error_set(error, result, "event loop: %s", strerror(-result)) : 0;
 }
 
-/* From here on records flow. The sources start before the look through /proc, so that no sample waits for it. */
+/* Starts the flow of records. Sources start before the scan of /proc, so that no sample is missed meanwhile. */
 static int start(struct run *run, struct error *error)
 {
-	/* Their own threads come with the collector's, and call them only after this. */
+	/* The sinks' threads start with the collector's, and call these members only afterwards. */
 	for (size_t i = 0; i < run->setup.sinks.count; i++)
 		if (instance_start(run->setup.sinks.items[i], error))
 			return error->code;
-	run->collecting = collecting_start(
-		&(struct collecting_options){ .bus = run->services.bus,
-					      .intern = run->services.intern,
-					      .sinks = run->setup.sinks.items,
-					      .sink_count = run->setup.sinks.count,
-					      .decoders = &run->setup.decoders,
-					      .interval = run->interval,
-					      .interval_for_all = run->configuration->interval > 0,
-					      .time_resolution = run->services.target.time_resolution,
-					      .hold = run->configuration->hold,
-					      .finish_within = is_offline(run) ? 0 : run->configuration->finish_within,
-					      .replays = run->setup.replays,
-					      .lossless = is_offline(run),
-					      .requests = run->requests,
-					      .before = run->before ? run->before->result.profile : NULL,
-					      .normalization = (uint32_t)run->configuration->normalization },
+	run->collector = collector_thread_start(
+		&(struct collector_thread_options){ .bus = run->services.bus,
+						    .intern = run->services.intern,
+						    .sinks = run->setup.sinks.items,
+						    .sink_count = run->setup.sinks.count,
+						    .decoders = decoders_finder(&run->setup.decoders),
+						    .interval = run->interval,
+						    .interval_for_all = run->configuration->interval > 0,
+						    .time_resolution = run->services.target.time_resolution,
+						    .hold = run->configuration->hold,
+						    .debuginfod = run->configuration->debuginfod,
+						    .finish_within = run->services.target.finish_within,
+						    .replays = run->setup.replays,
+						    .lossless = is_offline(run),
+						    .requests = run->requests,
+						    .before = run->before ? run->before->result.profile : NULL,
+						    .normalization = (uint32_t)run->configuration->normalization },
 		error);
-	if (!run->collecting)
+	if (!run->collector)
 		return error->code;
 	int result = watch(run, error);
 	if (!result && run->sideband)
 		result = sideband_start(run->sideband, error);
 	if (!run->setup.replays)
 		send_head(run);
-	run->begin = own_cost_now();
+	/* The threads of the collector and of sinks, which began before, do not inherit it. */
+	if (!is_offline(run))
+		priority_raise_thread();
+	unwind_tables_prepare(run);
+	run->cost.begin = own_cost_now(0);
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
 		result = instance_start(run->setup.sources.items[i], error);
 	if (!result && run->sideband)
@@ -266,8 +291,8 @@ static int start(struct run *run, struct error *error)
 	return result;
 }
 
-/* Whether any instance of them can go on. */
-static bool any_going_on(struct instance *const *instances, size_t count)
+/* Returns whether an instance has neither failed nor finished. */
+static bool any_active(struct instance *const *instances, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		pthread_mutex_lock(&instances[i]->lock);
@@ -279,11 +304,23 @@ static bool any_going_on(struct instance *const *instances, size_t count)
 	return false;
 }
 
-static void go_on(struct run *run)
+/* Returns whether the processes of --pid have ended, and their descendants. */
+static bool targets_have_ended(const struct run *run)
+{
+	if (!target_processes_have_ended(&run->target_processes) ||
+	    (follows_children(run) && run->sideband && sideband_process_count(run->sideband)))
+		return false;
+	log_notice("%s", run->target_processes.items.count == 1 ? "the profiled process has ended"
+								: "all profiled processes have ended");
+	return true;
+}
+
+static void run_until_end(struct run *run)
 {
 	const struct setup *setup = &run->setup;
-	while (!is_ending(run) && !run->command.ended && any_going_on(setup->sources.items, setup->sources.count) &&
-	       (!setup->sinks.count || any_going_on(setup->sinks.items, setup->sinks.count))) {
+	while (!is_ending(run) && !run->command.ended && !targets_have_ended(run) &&
+	       any_active(setup->sources.items, setup->sources.count) &&
+	       (!setup->sinks.count || any_active(setup->sinks.items, setup->sinks.count))) {
 		uint64_t now = clock_monotonic();
 		if (now >= run->deadline)
 			break;
@@ -291,18 +328,18 @@ static void go_on(struct run *run)
 	}
 }
 
-/* The sources drain; then the last word on the processes; then what is known only afterwards. */
+/* Drains the sources, then the process events; SYNC is sent last, so that everything before it is known. */
 static void stop(struct run *run)
 {
 	struct error ignored = { 0 };
-	if (!is_offline(run)) {
+	if (!is_offline(run))
 		run_note_end(run);
-		if (run->collecting)
-			collecting_end_by(run->collecting, run_write_by(run, 0));
-	}
 	for (size_t i = 0; i < run->setup.sources.count; i++)
 		if (run->setup.sources.items[i]->prepared)
 			instance_stop(run->setup.sources.items[i], &ignored);
+	uint64_t tables = unwind_tables_finish(run);
+	if (!is_offline(run) && run->collector)
+		collector_thread_end_by(run->collector, run_write_by(run, 0) + tables);
 	for (size_t i = 0; i < run->setup.sources.count; i++)
 		if (run->setup.sources.items[i]->started)
 			instance_finish(run->setup.sources.items[i], &ignored);
@@ -310,26 +347,40 @@ static void stop(struct run *run)
 		instance_report_refused(run->setup.sources.items[i]);
 	if (!run->setup.replays)
 		process_feed_synchronize(run);
-	run->end = own_cost_now();
-	if (run->collecting)
-		run->end.cpu += collecting_helper_cost(run->collecting);
-	/* Before the sinks write: a second Ctrl-C while they do leaves no command behind. */
+	run->cost.end = own_cost_now(run_helper_cost(run));
+	/* Done before the sinks write, so that a second Ctrl-C leaves no command running. */
 	command_end(&run->command);
+}
+
+/* Names the sources that do not know cgroups. */
+static void warn_of_whole_system(const struct run *run)
+{
+	for (size_t i = 0; i < run->setup.sources.count; i++) {
+		const struct instance *source = run->setup.sources.items[i];
+		if (!(source->plugin->description.flags & IAPROF_PLUGIN_TARGETS) && !source->offline)
+			log_message(IAPROF_LOG_WARNING,
+				    "source %s cannot be restricted to a cgroup: it records all "
+				    "processes",
+				    source->name);
+	}
 }
 
 static enum exit_status configure(struct run *run, struct registry *registry, struct error *error)
 {
 	if (make_services(run, error))
 		return EXIT_STATUS_FAILED;
-	if (setup_make(&run->setup, run->configuration, registry, &run->services, error) ||
-	    check_target(run->configuration, error))
+	if (setup_make(&run->setup, run->configuration, registry, &run->services, error) || check_target(run, error))
 		return EXIT_STATUS_USAGE;
 	if (setup_probe(&run->setup, NULL, error))
 		return EXIT_STATUS_NOTHING;
 	if (setup_hold_outputs(&run->setup, error))
 		return EXIT_STATUS_USAGE;
 	run->interval = choose_interval(run);
-	run->services.target.flags = is_offline(run) ? IAPROF_TARGET_RECORDED : 0;
+	run->services.target.flags =
+		(is_offline(run) ? IAPROF_TARGET_RECORDED : 0) | (follows_children(run) ? IAPROF_TARGET_CHILDREN : 0);
+	run->services.target.finish_within = is_offline(run) ? 0 : run->configuration->finish_within;
+	if (run->cgroup.folder)
+		warn_of_whole_system(run);
 	return EXIT_STATUS_COMPLETE;
 }
 
@@ -337,40 +388,43 @@ static void release(struct run *run)
 {
 	command_end(&run->command);
 	command_close(&run->command);
-	interrupt_uninstall();
-	collecting_free(run->collecting);
+	stop_signals_uninstall();
+	collector_thread_free(run->collector);
 	setup_release(&run->setup);
 	sideband_free(run->sideband);
 	mapped_files_free(&run->mapped_files);
+	unwind_tables_free(run);
 	loop_free(run->services.loop);
+	target_processes_close(&run->target_processes);
+	target_cgroup_free(&run->cgroup);
 	intern_free(run->services.intern);
 	bus_free(run->services.bus);
 }
 
-/* From the first record to the last, and what became of them. */
+/* Runs the sources from the first record to the last and reports the result. */
 static int collect(struct run *run, struct error *error)
 {
-	/* Only whole runs can be compared. */
-	bool has_to_be_whole = run->configuration->before_path != NULL;
-	interrupt_install(run->services.loop);
+	/* Only complete runs can be compared. */
+	bool must_be_complete = run->configuration->before_path != NULL;
+	stop_signals_install(run->services.loop);
 	run->status_line = isatty(STDERR_FILENO) && log_level() >= IAPROF_LOG_WARNING;
 	int result = prepare(run, error);
 	if (!result)
 		result = start(run, error);
 	if (!result)
-		go_on(run);
+		run_until_end(run);
 	stop(run);
-	if (!result && has_to_be_whole && interrupt_signal())
+	if (!result && must_be_complete && stop_signal_received())
 		result = error_set(error, ECANCELED,
-				   "--diff: interrupted before both files were read: nothing is written");
+				   "--diff: interrupted before both files were read (no output written)");
 	if (!result)
 		run_finish(run);
-	else if (run->collecting)
-		collecting_abandon(run->collecting);
+	else if (run->collector)
+		collector_thread_abandon(run->collector);
 	return result;
 }
 
-/* The earlier run of a difference, whose profile is what the later one is compared with. */
+/* Replays the baseline of --diff. */
 static enum exit_status run_before(struct run *before, const struct run *after, struct registry *registry,
 				   struct error *error)
 {
@@ -378,12 +432,13 @@ static enum exit_status run_before(struct run *before, const struct run *after, 
 	enum exit_status status = configure(before, registry, error);
 	for (size_t i = 0; i < after->setup.sinks.count; i++)
 		before->requests |= after->setup.sinks.items[i]->requests;
+	before->time_resolution = time_resolution(after);
 	if (status == EXIT_STATUS_COMPLETE && (collect(before, error) || !before->result.profile))
 		status = EXIT_STATUS_FAILED;
 	return status;
 }
 
-/* A descriptor for each CPU, map and probe is soon more than 1024, the usual soft limit. The command gets its own. */
+/* One descriptor per CPU, map and probe soon exceeds the usual soft limit of 1024. The command keeps its own limit. */
 static void raise_open_files(struct command *command)
 {
 	struct rlimit limit;
@@ -393,7 +448,7 @@ static void raise_open_files(struct command *command)
 	command->has_open_files = true;
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &limit))
-		log_message(IAPROF_LOG_DEBUG, "raise the limit of open files: %s", strerror(errno));
+		log_message(IAPROF_LOG_DEBUG, "cannot raise the limit of open files: %s", strerror(errno));
 }
 
 enum exit_status run(const struct configuration *configuration, struct registry *registry)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run is made of, for the files of this folder among which its life is divided. */
+/* State of a run, shared by the files of this folder that implement its phases. */
 #ifndef IAPROF_CORE_RUN_RUN_STATE_H
 #define IAPROF_CORE_RUN_RUN_STATE_H
 
@@ -8,57 +8,89 @@
 #include "base/clock.h"
 #include "process/mapped_files.h"
 #include "process/sideband.h"
-#include "run/collecting.h"
+#include "run/collector_thread.h"
 #include "run/command.h"
-#include "run/report.h"
+#include "run/report/report.h"
 #include "run/setup.h"
+#include "run/target_cgroup.h"
+#include "run/target_processes.h"
+#include "symbolizer/unwind/unwind_feed.h"
 
 struct run {
 	const struct configuration *configuration;
 	struct instance_services services;
 	struct setup setup;
 	struct command command;
+	struct target_processes target_processes; /* processes of --pid */
+	struct target_cgroup cgroup;              /* of --cgroup or --container */
 	struct sideband *sideband;
 	struct mapped_files mapped_files;
-	struct loop_watch *sideband_watch, *command_watch, *tick, *drain_tick;
-	struct collecting *collecting;
-	struct collecting_result result;
-	const struct run *before; /* the earlier run of a difference, which outlives this one; NULL none */
-	uint32_t requests;        /* enum iaprof_request: of that one, what the later one's sinks ask for */
-	struct own_cost begin, end;
+	struct unwind_feed *unwind_feed; /* NULL: no source asks for tables */
+	ARRAY(struct instance *) unwind_watchers;
+	struct loop_watch *command_watch;
+	struct collector_thread *collector;
+	struct collector_thread_result result;
+	const struct run *before; /* baseline of --diff, which outlives this run; NULL if none */
+	uint32_t requests;        /* enum iaprof_request, of a baseline: those of the sinks of the later run */
+	uint64_t time_resolution; /* of a baseline: that of the sinks of the later run, ns; 0: none */
+	struct run_cost cost;
 	struct status status;
-	uint64_t deadline; /* CLOCK_MONOTONIC, UINT64_MAX none */
-	uint64_t interval; /* ns, 0 none */
-	atomic_bool ended; /* a sink asked for it */
-	/* CLOCK_MONOTONIC, when the run was over or was asked to end; 0 not yet, or a replay, which may take its time.
+	uint64_t deadline; /* CLOCK_MONOTONIC, UINT64_MAX if none */
+	uint64_t interval; /* ns, 0 if none */
+	atomic_bool ended; /* ended by a sink */
+	/*
+	 * CLOCK_MONOTONIC time when the run ended or was interrupted; 0 before that, and for a replay, which has no
+	 * limit.
 	 */
 	atomic_uint_least64_t end_time;
-	bool failed; /* something did; it has been shown */
+	bool failed; /* a failure was reported: exit status 1 */
 	bool status_line;
 };
 
-/* process_feed.c: follows the processes of the target. 0, or a negative errno with one line. */
+/* process_feed.c: follows the processes of the target. Returns 0, or a negative errno and sets error. */
 int process_feed_open(struct run *run, struct error *error);
-/* Has the event loop read what there is to tell of them. 0 or a negative errno. */
+/* Adds their events to the event loop. Returns 0 or a negative errno. */
 int process_feed_watch(struct run *run);
-/* Tells the collector that it knows all processes up to now. */
+/* Sends the process events so far. */
+void process_feed_drain(struct run *run);
+/* Sends a SYNC record: all process events before it were sent. */
 void process_feed_synchronize(struct run *run);
-/* Puts one of the core's own records on the bus, of now. */
+
+/* unwind_tables.c: tables for sources that unwind stacks. The first two implement the services of instances. */
+int unwind_tables_watch(void *context, struct instance *instance);
+void unwind_tables_request(void *context, uint32_t pid, uint64_t execution);
+/* Takes a record of process_feed.c. */
+void unwind_tables_take(struct run *run, const struct iaprof_record *record);
+/* Reads the tables of the processes of the target before the sources start, for a limited time. */
+void unwind_tables_prepare(struct run *run);
+/*
+ * Delivers what sources still wait for, for a limited time, and ends the feed: between stop() and finish(). Returns how
+ * long it took, in ns: symbols are read afterwards, and have their own time.
+ */
+uint64_t unwind_tables_finish(struct run *run);
+/* Adds what was refused to the summary. */
+void unwind_tables_report(struct run *run);
+void unwind_tables_free(struct run *run);
+
+/* Returns the CPU time of all helper processes, ns. */
+uint64_t run_helper_cost(const struct run *run);
+
+/* Sends one of the core's own records with the current time. */
 void run_send(struct run *run, struct iaprof_record *record, uint16_t type, size_t size);
 
-/* Whether a signal or a sink asked the run to end. Any thread. */
+/* Returns whether a signal or a sink ended the run. Any thread. */
 bool run_is_ending(struct run *run);
 
-/* ending.c: everything after the last record: profile, sinks, summary. */
+/* run_finish.c: everything after the last record: profile, sinks, summary. */
 void run_finish(struct run *run);
-/* Ends the process when a sink is stuck. */
+/* Ends the process while a sink is stuck in a callback. */
 _Noreturn void run_leave(struct run *run);
-/* From here on outputs wait for their readers for finish_within of the configuration only. Any thread; again does
- * nothing. */
+/* Starts the time limit (--finish-within) for outputs that wait for their readers. Any thread; later calls do nothing.
+ */
 void run_note_end(struct run *run);
-/* As write_by() of struct output_target. context is the run. */
+/* Implements write_by() of struct output_target; context is the run. */
 uint64_t run_write_by(void *context, uint64_t since);
-/* Shows why something failed: the run has, then. */
+/* Prints an error and marks the run as failed. */
 void run_show(struct run *run, const struct error *error);
 
 #endif

@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the instances of a run: see setup.h. */
+/* Creates and configures the instances of a run: see setup.h. */
 #include "run/setup.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/log.h"
-#include "run/companions.h"
+#include "run/companion_sources.h"
 
-/* The name of the file that a run without -o and without --sink leaves in the current folder. */
-#define DEFAULT_OUTPUT "iaprof.folded"
-#define PAGE_EXTENSION ".html"
+/* Name without extension of the output of a run on a terminal without -o and --sink, in the current folder. */
+#define DEFAULT_OUTPUT "iaprof"
+/* The same for a replay of standard input. */
+#define REPLAY_OUTPUT "replay"
 
 #define INSTANCES_MAX 1000
 
-/* Another instance of the plugin, configured; NULL after a failure. */
-static struct instance *make(struct setup *setup, const struct instance_configuration *wanted, uint32_t kind,
-			     struct registry *registry, struct instance_services *services, struct error *error)
+/* Creates an instance of a plugin. Returns NULL after a failure. */
+static struct instance *make(const struct setup *setup, const struct instance_configuration *wanted, uint32_t kind,
+			     struct error *error)
 {
-	struct plugin *plugin = registry_get(registry, wanted->plugin, kind, error);
+	struct plugin *plugin = registry_get(setup->registry, wanted->plugin, kind, error);
 	if (!plugin) {
 		if (wanted->origin)
 			error_wrap(error, "%s", wanted->origin);
@@ -33,37 +36,39 @@ static struct instance *make(struct setup *setup, const struct instance_configur
 		error_set(error, E2BIG, "more than %d sources and sinks", INSTANCES_MAX);
 		return NULL;
 	}
-	return instance_new(plugin, wanted, (uint16_t)number, services, error);
+	return instance_new(plugin, wanted, (uint16_t)number, setup->services, error);
 }
 
-/* As make(), with the settings for all sources that the plugin has options for. */
-static struct instance *make_source(struct setup *setup, const struct instance_configuration *wanted,
-				    struct registry *registry, struct instance_services *services, struct error *error)
+/* Creates a source and applies the settings for all sources for which its plugin has an option. */
+static struct instance *make_source(const struct setup *setup, const struct instance_configuration *wanted,
+				    struct error *error)
 {
 	const struct plugin *plugin =
-		registry_get(registry, wanted->plugin, IAPROF_PLUGIN_SOURCE, &(struct error){ 0 });
+		registry_get(setup->registry, wanted->plugin, IAPROF_PLUGIN_SOURCE, &(struct error){ 0 });
 	struct instance_configuration all = *wanted;
 	struct iaprof_option option;
 	bool complete = true;
 	all.settings = (__typeof__(all.settings)){ 0 };
 	for (size_t i = 0; i < wanted->settings.count; i++)
 		complete = complete && array_push(&all.settings, wanted->settings.items[i]);
-	/* After its own, so that they count. */
+	/* Appended, so that they override the source's own settings. */
 	for (size_t i = 0; plugin && i < setup->configuration->source_settings.count; i++) {
 		const struct setting *setting = &setup->configuration->source_settings.items[i];
-		if (option_table_find(&plugin->options, setting->key, &option))
-			complete = complete && array_push(&all.settings, *setting);
+		if (!option_table_find_alias(&plugin->options, setting->key, &option))
+			continue;
+		struct setting own = { (char *)option.name, setting->value, setting->origin };
+		complete = complete && array_push(&all.settings, own);
 	}
 	struct instance *source = NULL;
 	if (complete)
-		source = make(setup, &all, IAPROF_PLUGIN_SOURCE, registry, services, error);
+		source = make(setup, &all, IAPROF_PLUGIN_SOURCE, error);
 	else
 		error_set(error, ENOMEM, "out of memory");
 	array_free(&all.settings);
 	return source;
 }
 
-/* A setting for all sources is a mistake when none of them has the option. */
+/* Rejects a setting for all sources that no source has. */
 static int check_source_settings(const struct setup *setup, struct error *error)
 {
 	for (size_t i = 0; i < setup->configuration->source_settings.count; i++) {
@@ -71,20 +76,20 @@ static int check_source_settings(const struct setup *setup, struct error *error)
 		struct iaprof_option option;
 		bool taken = false;
 		for (size_t k = 0; !taken && k < setup->sources.count; k++)
-			taken = option_table_find(&setup->sources.items[k]->plugin->options, setting->key, &option);
+			taken = option_table_find_alias(&setup->sources.items[k]->plugin->options, setting->key,
+							&option);
 		if (!taken)
 			return error_set(error, EINVAL,
-					 "%s: no source of this run has the key %s: add one with --source",
-					 setting->origin, setting->key);
+					 "%s: no source of this run has this option (add one with --source)",
+					 setting->origin);
 	}
 	return 0;
 }
 
 int setup_add_source(struct setup *setup, const struct instance_configuration *wanted,
-		     const struct instance *brought_by, struct registry *registry, struct instance_services *services,
-		     struct instance **added, struct error *error)
+		     const struct instance *brought_by, struct error *error)
 {
-	struct instance *source = make_source(setup, wanted, registry, services, error);
+	struct instance *source = make_source(setup, wanted, error);
 	if (!source)
 		return error->code;
 	source->brought_by = brought_by;
@@ -92,15 +97,45 @@ int setup_add_source(struct setup *setup, const struct instance_configuration *w
 		instance_free(source);
 		return error_set(error, ENOMEM, "out of memory");
 	}
-	if (added)
-		*added = source;
 	return instance_configure(source, error);
 }
 
-static int add_sink(struct setup *setup, const struct instance_configuration *wanted, const char *output,
-		    struct registry *registry, struct instance_services *services, struct error *error)
+/* Returns the next plugin of a kind with a flag; NULL: no more. A plugin that cannot be loaded is skipped. */
+static const struct iaprof_plugin *next_plugin(const struct setup *setup, uint32_t kind, uint32_t flag,
+					       size_t *position)
 {
-	struct instance *sink = make(setup, wanted, IAPROF_PLUGIN_SINK, registry, services, error);
+	while (*position < setup->registry->entries.count) {
+		const struct plugin *plugin =
+			registry_load_entry(&setup->registry->entries.items[(*position)++], &(struct error){ 0 });
+		if (plugin && plugin->description.kind == kind && plugin->description.flags & flag)
+			return &plugin->description;
+	}
+	return NULL;
+}
+
+static const struct iaprof_plugin *first_plugin(const struct setup *setup, uint32_t kind, uint32_t flag)
+{
+	return next_plugin(setup, kind, flag, &(size_t){ 0 });
+}
+
+static int refuse_difference(const struct setup *setup, const struct instance *sink, struct error *error)
+{
+	char names[256] = "";
+	size_t position = 0;
+	for (const struct iaprof_plugin *able;
+	     (able = next_plugin(setup, IAPROF_PLUGIN_SINK, IAPROF_PLUGIN_DIFFERENCES, &position)) &&
+	     strlen(names) < sizeof names - 70;)
+		snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", able->name);
+	return error_set(error, EINVAL,
+			 "--diff: sink %s does not support differences (use %s, or write each file with --replay and "
+			 "compare them with the tool that reads them)",
+			 sink->name, names);
+}
+
+static int add_sink(struct setup *setup, const struct instance_configuration *wanted, const char *output,
+		    struct error *error)
+{
+	struct instance *sink = make(setup, wanted, IAPROF_PLUGIN_SINK, error);
 	if (!sink)
 		return error->code;
 	if (!array_push(&setup->sinks, sink)) {
@@ -109,19 +144,16 @@ static int add_sink(struct setup *setup, const struct instance_configuration *wa
 	}
 	bool has_output = !(sink->plugin->description.flags & IAPROF_PLUGIN_NO_OUTPUT);
 	if (setup->configuration->before_path && !(sink->plugin->description.flags & IAPROF_PLUGIN_DIFFERENCES))
-		return error_set(error, EINVAL,
-				 "--diff: sink %s cannot show differences: choose folded, flamegraph or csv, or write "
-				 "each file with --replay and compare with the tool that reads it",
-				 sink->name);
+		return refuse_difference(setup, sink, error);
 	if (output && !has_output)
-		return error_set(error, EINVAL, "-o %s: sink %s writes no file", output, sink->name);
+		return error_set(error, EINVAL, "-o %s: sink %s does not write a file", output, sink->name);
 	int result = output ? output_target_set(&sink->output, output, error) : 0;
 	if (!result && has_output && !sink->output.path)
 		result = output_target_set(&sink->output, "-", error);
 	return result ? result : instance_configure(sink, error);
 }
 
-/* An instance that no user wrote down: a plugin's name, and one setting or none. */
+/* Configures an instance that the user did not name: a plugin and at most one setting. */
 static struct instance_configuration implied(const char *plugin, struct setting *setting)
 {
 	struct instance_configuration configuration = { .plugin = (char *)plugin };
@@ -132,14 +164,13 @@ static struct instance_configuration implied(const char *plugin, struct setting 
 	return configuration;
 }
 
-/* Every source that may be chosen by itself. */
-static int add_sources_of_machine(struct setup *setup, struct registry *registry, struct instance_services *services,
-				  struct error *error)
+/* Adds every source that can be selected automatically. */
+static int add_sources_of_machine(struct setup *setup, struct error *error)
 {
 	setup->sources_by_probe = true;
-	for (size_t i = 0; i < registry->entries.count; i++) {
+	for (size_t i = 0; i < setup->registry->entries.count; i++) {
 		struct error problem = { 0 };
-		const struct plugin *plugin = registry_load_entry(&registry->entries.items[i], &problem);
+		const struct plugin *plugin = registry_load_entry(&setup->registry->entries.items[i], &problem);
 		if (!plugin) {
 			log_message(IAPROF_LOG_WARNING, "%s", problem.text);
 			continue;
@@ -148,14 +179,14 @@ static int add_sources_of_machine(struct setup *setup, struct registry *registry
 		    (plugin->description.flags & (IAPROF_PLUGIN_ONLY_BY_NAME | IAPROF_PLUGIN_REPLAYS)))
 			continue;
 		struct instance_configuration wanted = implied(plugin->description.name, NULL);
-		int result = setup_add_source(setup, &wanted, NULL, registry, services, NULL, error);
+		int result = setup_add_source(setup, &wanted, NULL, error);
 		if (result)
 			return result;
 	}
 	return 0;
 }
 
-/* The file that is replayed; NULL none. */
+/* Returns the file to replay, or NULL. */
 static const char *replayed_path(const struct setup *setup)
 {
 	const struct configuration *configuration = setup->configuration;
@@ -164,108 +195,141 @@ static const char *replayed_path(const struct setup *setup)
 					   : configuration->replay_path;
 }
 
-static int add_sources(struct setup *setup, const struct configuration *configuration, struct registry *registry,
-		       struct instance_services *services, struct error *error)
+/* Adds the source that reads the replayed file. */
+static int add_replay(struct setup *setup, const char *path, struct error *error)
 {
+	const struct iaprof_plugin *reader = first_plugin(setup, IAPROF_PLUGIN_SOURCE, IAPROF_PLUGIN_CAPTURES);
+	const char *option = setup->configuration->replay_path ? "--replay" : "--diff";
+	if (!reader)
+		return error_set(error, ENOENT, "%s: no source reads captures (iaprof --list lists the plugins)",
+				 option);
+	struct setting file = { .key = (char *)"file", .value = (char *)path, .origin = (char *)option };
+	struct instance_configuration wanted = implied(reader->name, &file);
+	return setup_add_source(setup, &wanted, NULL, error);
+}
+
+static int add_sources(struct setup *setup, struct error *error)
+{
+	const struct configuration *configuration = setup->configuration;
 	const char *replayed = replayed_path(setup);
-	if (replayed) {
-		struct setting file = { .key = (char *)"file",
-					.value = (char *)replayed,
-					.origin = (char *)(configuration->replay_path ? "--replay" : "--diff") };
-		struct instance_configuration wanted = implied("replay", &file);
-		return setup_add_source(setup, &wanted, NULL, registry, services, NULL, error);
-	}
+	if (replayed)
+		return add_replay(setup, replayed, error);
 	int result = 0;
 	if (!configuration->sources.count)
-		result = add_sources_of_machine(setup, registry, services, error);
+		result = add_sources_of_machine(setup, error);
 	for (size_t i = 0; !result && i < configuration->sources.count; i++)
-		result = setup_add_source(setup, &configuration->sources.items[i], NULL, registry, services, NULL,
-					  error);
-	/* After all others: what is there already is not brought in. */
+		result = setup_add_source(setup, &configuration->sources.items[i], NULL, error);
+	/* Added last, so that a companion that is already a source is not added again. */
 	size_t count = setup->sources.count;
 	for (size_t i = 0; !result && i < count; i++) {
 		struct instance *source = setup->sources.items[i];
 		struct instance_configuration of_machine = implied(source->plugin->description.name, NULL);
-		result = companions_add(setup, source,
-					setup->sources_by_probe ? &of_machine : &configuration->sources.items[i],
-					registry, services, error);
+		const struct instance_configuration *wanted =
+			setup->sources_by_probe ? &of_machine : &configuration->sources.items[i];
+		result = companion_sources_add(setup, source, wanted, error);
 	}
 	return result;
 }
 
-/* "run.html" in the current folder, for a capture "/data/run.iaprof". False when out of memory. */
-static bool page_of_capture(const char *replay_path, char **page)
+/*
+ * Returns "run.EXTENSION" for a capture "/data/run.iaprof": an output in the current folder; NULL when out of memory.
+ */
+static char *output_of_capture(const char *replay_path, const char *extension)
 {
 	const char *slash = strrchr(replay_path, '/'), *name = slash ? slash + 1 : replay_path;
 	const char *dot = strrchr(name, '.');
 	int length = dot && dot > name ? (int)(dot - name) : (int)strlen(name);
-	if (!length || !strcmp(name, "-"))
-		return asprintf(page, "%s", "replay" PAGE_EXTENSION) >= 0;
-	return asprintf(page, "%.*s" PAGE_EXTENSION, length, name) >= 0;
+	if (!length || is_standard_output(name))
+		return format_new(REPLAY_OUTPUT ".%s", extension);
+	return format_new("%.*s.%s", length, name, extension);
 }
 
-static bool is_page(const char *path)
+static bool has_extension(const char *path, const char *extension)
 {
-	size_t length = strlen(path), extension = strlen(PAGE_EXTENSION);
-	return length > extension && !strcmp(path + length - extension, PAGE_EXTENSION);
+	size_t length = strlen(path), end = strlen(extension);
+	return length > end + 1 && path[length - end - 1] == '.' && !strcmp(path + length - end, extension);
 }
 
-/* Of a replay a page to look at; of a run folded text, to standard output unless that is a terminal. */
-static int add_default_sink(struct setup *setup, const struct configuration *configuration, struct registry *registry,
-			    struct instance_services *services, struct error *error)
+static const char *extension_of(const struct iaprof_plugin *sink)
 {
-	CLEANUP_FREE char *page = NULL;
+	return sink->extension ? sink->extension : sink->name;
+}
+
+/* Returns the sink of an output that the user named, or of standard output (NULL); NULL: none. */
+static const struct iaprof_plugin *choose_sink(const struct setup *setup, const char *output)
+{
+	const struct iaprof_plugin *sink;
+	for (size_t position = 0;
+	     (sink = next_plugin(setup, IAPROF_PLUGIN_SINK, IAPROF_PLUGIN_DEFAULT_OF_EXTENSION, &position));)
+		if (output && has_extension(output, extension_of(sink)))
+			return sink;
+	return first_plugin(setup, IAPROF_PLUGIN_SINK, IAPROF_PLUGIN_DEFAULT);
+}
+
+/*
+ * Standard output that is redirected gets the default sink. On a terminal the output is a file, whose name is printed:
+ * a replay's default for a replay, else the default sink's.
+ */
+static int add_default_sink(struct setup *setup, struct error *error)
+{
+	const struct configuration *configuration = setup->configuration;
+	CLEANUP_FREE char *made = NULL;
 	const char *output = configuration->output;
+	const struct iaprof_plugin *sink = NULL;
 	setup->has_table = !output && isatty(STDOUT_FILENO);
-	/* A file with two values a line would take the place of the last run's. */
+	/* A file with two values per line must not replace that of an earlier run. */
 	if (setup->has_table && configuration->before_path)
 		return 0;
-	if (!output && configuration->replay_path) {
-		if (!page_of_capture(configuration->replay_path, &page))
+	if (setup->has_table && configuration->replay_path)
+		sink = first_plugin(setup, IAPROF_PLUGIN_SINK, IAPROF_PLUGIN_DEFAULT_OF_REPLAY);
+	bool is_default_of_replay = sink;
+	if (!sink)
+		sink = choose_sink(setup, output);
+	if (!sink)
+		return error_set(error, ENOENT, "no sink is the default (choose one with --sink)");
+	if (setup->has_table) {
+		made = is_default_of_replay ? output_of_capture(configuration->replay_path, extension_of(sink))
+					    : format_new(DEFAULT_OUTPUT ".%s", extension_of(sink));
+		if (!made)
 			return error_set(error, ENOMEM, "out of memory");
-		output = page;
-	} else if (!output) {
-		output = setup->has_table ? DEFAULT_OUTPUT : "-";
 	}
-	setup->tells_output = page || setup->has_table;
-	struct instance_configuration wanted = implied(is_page(output) ? "flamegraph" : "folded", NULL);
-	return add_sink(setup, &wanted, output, registry, services, error);
+	setup->tells_output = made;
+	struct instance_configuration wanted = implied(sink->name, NULL);
+	return add_sink(setup, &wanted, output ? output : made ? made : "-", error);
 }
 
-static int add_sinks(struct setup *setup, const struct configuration *configuration, struct registry *registry,
-		     struct instance_services *services, struct error *error)
+/* Adds the sink that writes the file of --record. */
+static int add_record(struct setup *setup, struct error *error)
 {
-	int result = 0;
-	if (configuration->record_path) {
-		struct instance_configuration file = implied("capture", NULL);
-		const struct instance_configuration *wanted =
-			configuration->record.plugin ? &configuration->record : &file;
-		result = add_sink(setup, wanted, configuration->record_path, registry, services, error);
-	}
+	const struct iaprof_plugin *writer = first_plugin(setup, IAPROF_PLUGIN_SINK, IAPROF_PLUGIN_CAPTURES);
+	struct instance_configuration wanted = setup->configuration->record;
+	if (!writer)
+		return error_set(error, ENOENT, "--record: no sink writes captures (iaprof --list lists the plugins)");
+	wanted.plugin = (char *)writer->name;
+	return add_sink(setup, &wanted, setup->configuration->record_path, error);
+}
+
+static int add_sinks(struct setup *setup, struct error *error)
+{
+	const struct configuration *configuration = setup->configuration;
+	int result = configuration->record_path ? add_record(setup, error) : 0;
 	if (configuration->output && configuration->sinks.count > 1)
-		return error_set(error, EINVAL,
-				 "-o %s: there are %zu sinks: give each its own with output=", configuration->output,
-				 configuration->sinks.count);
+		return error_set(error, EINVAL, "-o %s: %zu sinks (set output= for each sink instead)",
+				 configuration->output, configuration->sinks.count);
 	for (size_t i = 0; !result && i < configuration->sinks.count; i++)
-		result = add_sink(setup, &configuration->sinks.items[i], configuration->output, registry, services,
-				  error);
-	/* Someone who only records needs no second output. */
+		result = add_sink(setup, &configuration->sinks.items[i], configuration->output, error);
+	/* --record alone needs no second output. */
 	if (result || configuration->sinks.count || (configuration->record_path && !configuration->output))
 		return result;
-	return add_default_sink(setup, configuration, registry, services, error);
-}
-
-static void free_text(char **text)
-{
-	free(*text);
+	return add_default_sink(setup, error);
 }
 
 static const char *output_name(const struct instance *sink)
 {
-	return strcmp(sink->output.path, "-") ? sink->output.path : "standard output";
+	return is_standard_output(sink->output.path) ? "standard output" : sink->output.path;
 }
 
-/* A sink's output can be written, is no file that is replayed, and what is not text is not for a terminal. */
+/* Checks that an output is writable, is not the replayed file, and that a terminal gets only text. */
 static int check_output(const struct instance *sink, const struct configuration *configuration, char **identity,
 			struct error *error)
 {
@@ -274,37 +338,35 @@ static int check_output(const struct instance *sink, const struct configuration 
 	int result = output_target_check(&sink->output, identity, error);
 	if (result)
 		return result;
-	if (!strcmp(sink->output.path, "-") && (sink->plugin->description.flags & IAPROF_PLUGIN_BINARY) &&
-	    isatty(STDOUT_FILENO))
+	if ((sink->plugin->description.flags & IAPROF_PLUGIN_BINARY) && output_target_is_terminal(&sink->output))
 		return error_set(error, EINVAL,
-				 "writes no text: name a file with output=, or send standard output to one");
+				 "binary output to a terminal (set output=FILE or -o FILE, or use a pipe)");
 	struct stat output, input;
 	if (stat(sink->output.path, &output))
 		return 0;
 	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
 		if (inputs[i] && !stat(inputs[i], &input) && output.st_dev == input.st_dev &&
 		    output.st_ino == input.st_ino)
-			return error_set(error, EINVAL, "%s is the file that is replayed: name another one",
+			return error_set(error, EINVAL, "%s is the file that is replayed (use another file)",
 					 output_name(sink));
 	return 0;
 }
 
-/* Each output can be written, and no two are one file. */
+/* Checks that each output is writable and that no two outputs are the same file. */
 static int check_outputs(const struct setup *setup, struct error *error)
 {
 	ARRAY(char *) identities = { 0 };
 	int result = 0;
 	for (size_t i = 0; !result && i < setup->sinks.count; i++) {
 		const struct instance *sink = setup->sinks.items[i];
-		CLEANUP(free_text) char *identity = NULL;
+		CLEANUP_FREE char *identity = NULL;
 		if (!sink->output.path)
 			continue;
 		result = check_output(sink, setup->configuration, &identity, error);
 		for (size_t k = 0; !result && identity && k < identities.count; k++)
 			if (!strcmp(identities.items[k], identity))
-				result = error_set(
-					error, EINVAL,
-					"two sinks would write %s: give each its own with output=", output_name(sink));
+				result = error_set(error, EINVAL, "two sinks write %s (set output= for each)",
+						   output_name(sink));
 		if (result)
 			error_wrap(error, "sink %s", sink->name);
 		else if (identity && array_push(&identities, identity))
@@ -330,20 +392,22 @@ int setup_make(struct setup *setup, const struct configuration *configuration, s
 	       struct instance_services *services, struct error *error)
 {
 	setup->configuration = configuration;
+	setup->registry = registry;
+	setup->services = services;
 	setup->decoders = (struct decoders){ .registry = registry, .services = services };
-	int result = add_sources(setup, configuration, registry, services, error);
+	int result = add_sources(setup, error);
 	if (!result)
 		result = check_source_settings(setup, error);
 	for (size_t i = 0; !result && i < configuration->decoders.count; i++)
 		result = decoders_add(&setup->decoders, &configuration->decoders.items[i], error);
 	if (!result && !setup->is_before)
-		result = add_sinks(setup, configuration, registry, services, error);
+		result = add_sinks(setup, error);
 	if (!result)
 		result = check_outputs(setup, error);
 	for (size_t i = 0; i < setup->sources.count; i++)
 		setup->replays |= (setup->sources.items[i]->plugin->description.flags & IAPROF_PLUGIN_REPLAYS) != 0;
 	if (!result && setup->replays && setup->sources.count > 1)
-		result = error_set(error, EINVAL, "a replay is the only source of its run");
+		result = error_set(error, EINVAL, "a replay must be the only source of a run");
 	return result;
 }
 

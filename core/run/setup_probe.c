@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks the sources of a run whether they can run here, and leaves out those that need not: see setup.h. */
+/* Probes the sources of a run and drops optional ones that cannot run here: see setup.h. */
 #include <errno.h>
 
 #include "base/log.h"
-#include "run/companions.h"
+#include "run/companion_sources.h"
 #include "run/setup.h"
 
-/* A source that is left out is missed by those that have it for a companion: they go on, and say so. */
+/* Warns for each source whose companion is dropped. */
 static void warn_of_missing_companion(const struct setup *setup, const struct instance *left_out)
 {
 	for (size_t i = 0; i < setup->sources.count; i++) {
 		const struct instance *source = setup->sources.items[i];
-		if (!source->left_out && companion_is_wanted(source, left_out->plugin->description.name))
-			log_message(IAPROF_LOG_WARNING, "source %s goes on without its companion: %s", source->name,
+		if (!source->left_out && companion_source_is_wanted(source, left_out->plugin->description.name))
+			log_message(IAPROF_LOG_WARNING, "source %s runs without its companion: %s", source->name,
 				    left_out->error.text);
 	}
 }
@@ -22,15 +22,15 @@ static const struct instance *find_company(const struct setup *setup, const stru
 	for (size_t i = 0; i < setup->sources.count; i++) {
 		const struct instance *source = setup->sources.items[i];
 		if (source->has_company && source != companion &&
-		    companion_is_wanted(source, companion->plugin->description.name))
+		    companion_source_is_wanted(source, companion->plugin->description.name))
 			return source;
 	}
 	return NULL;
 }
 
 /*
- * Finds for each companion a source that stays and wants it, should the one that brought it in be left out. Sources
- * that are no companions come before all that are, and have been asked.
+ * Finds for each companion a remaining source that depends on it, in case the source that added it is dropped. Other
+ * sources precede all companions and have been probed.
  */
 static void gather_companions(struct setup *setup)
 {
@@ -52,7 +52,7 @@ static void gather_companions(struct setup *setup)
 	}
 }
 
-/* Frees those that are left out. */
+/* Frees dropped sources. */
 static void remove_left_out(struct setup *setup)
 {
 	size_t kept = 0;
@@ -76,7 +76,7 @@ int setup_probe(struct setup *setup, const struct setup_observer *observer, stru
 	for (size_t i = 0; i < setup->sources.count; i++) {
 		struct instance *source = setup->sources.items[i];
 		struct error failure = { 0 };
-		/* Companions are nothing without those that bring them in: only told of. */
+		/* A companion is useless without a source that depends on it. */
 		if (source->brought_by) {
 			gather_companions(setup);
 			source->left_out = !source->has_company;
@@ -100,6 +100,6 @@ int setup_probe(struct setup *setup, const struct setup_observer *observer, stru
 		return 0;
 	*error = first;
 	if (!error->text[0])
-		error_set(error, ENODEV, "no source plugin is installed: iaprof --list shows what there is");
+		error_set(error, ENODEV, "no source plugin is installed (iaprof --list lists the plugins)");
 	return -ENODEV;
 }

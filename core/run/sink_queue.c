@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sink's thread and its queue: see sink_queue.h. */
+/* A sink's thread and queue: see sink_queue.h. */
 #include "run/sink_queue.h"
 
 #include <errno.h>
@@ -11,13 +11,13 @@
 #include "base/deadline.h"
 #include "base/thread.h"
 
-/* Of a wait for a sink, ns. */
+/* Length of one wait for a sink, in ns. */
 #define WAIT_STEP 50000000
 
-/* A block or a profile that waits; exactly one of them is set. */
+/* A queued block or profile; exactly one of them is set. */
 struct item {
 	struct item *next, *previous;
-	struct item *next_profile; /* of those that may be dropped */
+	struct item *next_profile; /* next profile that may be dropped */
 	struct block *block;
 	struct snapshot *snapshot;
 };
@@ -31,23 +31,26 @@ struct sink_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct item *first, *last;
-	/* Profiles of intervals, which make room for newer ones; also in the list of all. */
+	/* Profiles of intervals, which are dropped for newer ones; also in the list of all items. */
 	struct item *first_profile, *last_profile;
-	size_t size;          /* bytes of blocks that wait */
-	size_t profiles_size; /* bytes of the profiles that wait */
+	size_t size;          /* bytes of queued blocks */
+	size_t profiles_size; /* bytes of queued profiles */
 	struct sink_queue_dropped dropped;
-	struct refused refused; /* the same, until the sink is told */
-	/* String ids, defined before anything can be refused. */
+	struct refused refused; /* dropped records that were not reported to the sink yet */
+	/* String ids, interned before any record can be dropped. */
 	uint32_t samples_reason, launches_reason, records_reason;
-	bool ending; /* no more items come */
-	int result;  /* of the first callback that failed */
-	bool done;   /* the thread calls the sink no more */
+	bool ending; /* end of the input */
+	int result;  /* result of the first callback that failed */
+	bool done;   /* the thread no longer calls the sink */
 	bool given_up;
-	const char *callback; /* that runs; NULL none */
-	uint64_t calls;       /* that returned */
+	const char *callback; /* running callback; NULL if none */
+	uint64_t calls;       /* number of callbacks that returned */
 	pid_t thread_id;      /* 0: not running yet */
 
-	/* The waiting thread's own: the activity of the sink that was seen last, when, and how busy its thread was. */
+	/*
+	 * Used only by the waiting thread: the sink's last known activity, when that was, and its thread's CPU time
+	 * then.
+	 */
 	uint64_t activity, active_at, busy_at;
 };
 
@@ -58,13 +61,13 @@ static void free_item(struct item *item)
 	free(item);
 }
 
-/* What a block costs while it waits, with malloc()'s own part. */
+/* Returns the memory used by a queued block, including overhead of malloc(). */
 static size_t block_cost(const struct block *block)
 {
 	return block->size + sizeof *block + sizeof(struct item) + 4 * sizeof(size_t);
 }
 
-/* Takes an item out of the lists; it is the caller's. The lock is held. */
+/* Removes an item from the lists; the caller then owns it. The lock is held. */
 static void take_out(struct sink_queue *queue, struct item *item)
 {
 	*(item->previous ? &item->previous->next : &queue->first) = item->next;
@@ -91,7 +94,7 @@ static int consume(struct instance *sink, const struct item *item)
 	return instance_records(sink, &batch);
 }
 
-/* Calls the sink without the lock, which is held. item NULL: its finish(). */
+/* Calls the sink with the lock released. item: NULL to call finish(). The lock is held on entry and return. */
 static int call(struct sink_queue *queue, const struct item *item)
 {
 	queue->callback = !item ? "finish" : item->snapshot ? "profile" : "records";
@@ -149,7 +152,7 @@ struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool l
 	pthread_cond_init(&queue->changed, NULL);
 	int result = thread_start(&queue->thread, run, queue);
 	if (result) {
-		error_set(error, result, "sink %s: start its thread: %s", sink->name, strerror(result));
+		error_set(error, result, "sink %s: cannot start its thread: %s", sink->name, strerror(result));
 		free(queue);
 		return NULL;
 	}
@@ -177,7 +180,7 @@ static bool append(struct sink_queue *queue, struct block *block, struct snapsho
 	return true;
 }
 
-/* Copies the records that may not be refused (to NULL: none); returns their size. */
+/* Copies the records that must not be dropped; if the destination is NULL, only counts. Returns their size. */
 static size_t copy_kept(const struct iaprof_batch *batch, struct block *to)
 {
 	size_t size = 0;
@@ -194,12 +197,12 @@ static size_t copy_kept(const struct iaprof_batch *batch, struct block *to)
 	return size;
 }
 
-/* Takes what must be kept of a block without room, and counts the rest. The lock is held. */
+/* Keeps the required records of a block that does not fit, and counts the others as lost. The lock is held. */
 static void refuse(struct sink_queue *queue, const struct block *block)
 {
 	struct iaprof_batch batch = block_batch(block);
 	size_t size = copy_kept(&batch, NULL);
-	/* What must be kept has as much room again: a sink that stands still does not make memory grow for ever. */
+	/* Required records may use the same capacity again, so that memory is bounded if a sink is stuck. */
 	struct block *kept = size && queue->size + size <= 2 * queue->capacity ? block_new(size) : NULL;
 	if (kept) {
 		copy_kept(&batch, kept);
@@ -231,7 +234,7 @@ static void add_lost(struct sink_queue *queue, struct block *block, const struct
 	block->count++;
 }
 
-/* Tells the sink what it has missed. The lock is held. */
+/* Appends LOST records for the records that the sink missed. The lock is held. */
 static void append_refused(struct sink_queue *queue)
 {
 	const struct refused *refused = &queue->refused;
@@ -263,7 +266,7 @@ void sink_queue_push_block(struct sink_queue *queue, struct block *block)
 	pthread_mutex_unlock(&queue->lock);
 }
 
-/* The newest profile is kept, however large it is. */
+/* The newest profile is queued regardless of its size. */
 void sink_queue_push_profile(struct sink_queue *queue, struct snapshot *snapshot)
 {
 	pthread_mutex_lock(&queue->lock);
@@ -281,7 +284,7 @@ void sink_queue_push_profile(struct sink_queue *queue, struct snapshot *snapshot
 	pthread_mutex_unlock(&queue->lock);
 }
 
-/* After a result that is a failure the thread throws away what waits. */
+/* Ends the input. result: if nonzero, the thread discards all queued items. */
 static void close_queue(struct sink_queue *queue, int result)
 {
 	pthread_mutex_lock(&queue->lock);
@@ -340,7 +343,7 @@ void sink_queue_check(struct sink_queue *queue, uint64_t patience)
 	pthread_mutex_unlock(&queue->lock);
 }
 
-/* Counts what a sink that was given up will not take: what waits, and what its callback was called for. */
+/* Counts the items that a stuck sink did not process: those in the queue and the one that its callback received. */
 static void count_waiting(struct sink_queue *queue, struct sink_queue_dropped *dropped)
 {
 	pthread_mutex_lock(&queue->lock);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sink's own thread with a bounded queue of record blocks and profiles before it, so that a slow sink holds up
- * neither the sources nor the other sinks. Of a block that finds no room only what gives other records their meaning is
- * kept (definitions, processes, mappings); the rest becomes LOST records, for this sink alone. Of profiles the newest
- * are kept: one that finds no room takes that of the oldest profiles of intervals.
+ * A thread per sink with a bounded queue of record blocks and profiles, so that a slow sink blocks neither the sources
+ * nor the other sinks. When the queue is full, only records that others depend on are kept from a block (definitions,
+ * processes, mappings); the rest becomes LOST records, for this sink only. A new profile replaces the oldest interval
+ * profiles in a full queue.
  */
 #ifndef IAPROF_CORE_RUN_SINK_QUEUE_H
 #define IAPROF_CORE_RUN_SINK_QUEUE_H
@@ -12,49 +12,49 @@
 #include <stdint.h>
 
 #include "bus/bus.h"
-#include "plugin/instance.h"
+#include "run/instance.h"
 #include "profile/snapshot.h"
 
 struct sink_queue;
 
-/* The most bytes of blocks that wait before a sink, and as many of profiles. */
+/* Capacity in bytes for blocks, and the same again for profiles. */
 #define SINK_QUEUE_CAPACITY ((size_t)24 << 20)
-/* Of a replay, which waits for the sink. */
+/* Capacity in a replay, which waits for the sink. */
 #define SINK_QUEUE_CAPACITY_REPLAY ((size_t)2 << 20)
 
-/* A page of a large profile is computed before it is written. */
+/* Patience factor for a sink that is computing: the page of a large profile is computed before it is written. */
 #define SINK_QUEUE_COMPUTING 10
 
-/* What found no room, or still waits for a callback that did not return. */
+/* Data dropped for lack of room, or still queued behind a callback that did not return. */
 struct sink_queue_dropped {
 	uint64_t records, profiles;
-	const char *callback; /* that did not return: the sink must not be freed; NULL none */
+	const char *callback; /* callback that did not return: the sink must not be freed; NULL if none */
 };
 
-/* Starts the thread. lossless: blocks and profiles wait for room instead of being refused. NULL after a failure. */
+/* Starts the thread. lossless: blocks and profiles wait for room instead of being dropped. Returns NULL on failure. */
 struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool lossless, struct error *error);
 
-/* Each takes a reference of its own. Nothing happens once the sink has failed. */
+/* Each takes its own reference. No effect once the sink has failed. */
 void sink_queue_push_block(struct sink_queue *queue, struct block *block);
 void sink_queue_push_profile(struct sink_queue *queue, struct snapshot *snapshot);
 
-/* Nothing more comes. Told to every queue before the first is finished, so that no sink waits for a slower one. */
+/* Ends the input. Called for all queues before any of them is finished, so that no sink waits for a slower one. */
 void sink_queue_close(struct sink_queue *queue);
 
-/* Waits for the sink, a short time at most. Returns whether it is done or was given up. */
+/* Waits for the sink for a short time. Returns whether it has finished or was given up on. */
 bool sink_queue_wait(struct sink_queue *queue);
 /*
- * Gives a closed queue up when its sink, for this many ns, has neither returned from a callback nor written nor
- * computed, or has only computed for SINK_QUEUE_COMPUTING times as long.
+ * Gives up on a closed queue if its sink has neither returned from a callback, nor written, nor computed for patience
+ * ns, or has only computed for SINK_QUEUE_COMPUTING times as long.
  */
 void sink_queue_check(struct sink_queue *queue, uint64_t patience);
 
 /*
- * Lets the sink take what waits, calls its finish(), joins the thread and frees the queue. Returns 0, or the sink's
- * failure, which is in instance->error. One that was given up is left as it is: -ETIMEDOUT.
+ * Lets the sink process the queue, calls its finish(), joins the thread and frees the queue. Returns 0, or the sink's
+ * failure, which is in instance->error. A queue that was given up on is left alone: -ETIMEDOUT.
  */
 int sink_queue_finish(struct sink_queue *queue, struct sink_queue_dropped *dropped);
-/* Joins the thread and frees the queue without another call of the sink: what it has written is to be discarded. */
+/* Joins the thread and frees the queue without calling the sink again; its output must be discarded. */
 void sink_queue_abandon(struct sink_queue *queue);
 
 #endif

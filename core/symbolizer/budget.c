@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory, time and refusals: see budget.h. */
+/* See budget.h. */
 #include "symbolizer/budget.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <iaprof/record.h>
 
 #include "base/clock.h"
-#include "broker/broker.h"
+#include "symbolizer/broker/broker.h"
 
 void budget_init(struct budget *budget)
 {
@@ -80,25 +80,15 @@ bool budget_take(struct budget *budget, const struct file_identity *file, uint64
 		budget->tables_trusted += bytes;
 		return true;
 	}
-	struct user_account *owner = user_accounts_find(&budget->owners, file->owner);
-	if (!owner || bytes > BUDGET_TABLES_OWNER - owner->amount ||
-	    bytes > BUDGET_TABLES_OTHERS - budget->tables_others)
-		return false;
-	owner->amount += bytes;
-	budget->tables_others += bytes;
-	return true;
+	return user_accounts_take(&budget->owners, file->owner, bytes, BUDGET_TABLES_OWNER, BUDGET_TABLES_OTHERS);
 }
 
 void budget_give_back(struct budget *budget, const struct file_identity *file, uint64_t bytes)
 {
-	struct user_account *owner =
-		bytes && !budget_trusts(budget, file) ? user_accounts_find(&budget->owners, file->owner) : NULL;
-	if (owner) {
-		owner->amount -= bytes;
-		budget->tables_others -= bytes;
-	} else if (bytes) {
+	if (budget_trusts(budget, file))
 		budget->tables_trusted -= bytes;
-	}
+	else
+		user_accounts_give_back(&budget->owners, file->owner, bytes);
 }
 
 static void note(struct budget *budget, const char *path, const char *reason)
@@ -133,10 +123,20 @@ void budget_charge(struct budget *budget, const struct file_identity *file, uint
 		budget_trusts(budget, file) ? NULL : user_accounts_find(&budget->owners, file->owner);
 	if (!owner)
 		return;
-	/* One owner's losses take no more from the others than what he may lose. */
+	/* The time lost on files of one owner counts against the others only up to that owner's limit. */
 	uint64_t left = owner->time_lost < BUDGET_TIME_LOST_MAX ? BUDGET_TIME_LOST_MAX - owner->time_lost : 0;
 	budget->time_lost_others += time < left ? time : left;
 	owner->time_lost += time;
+}
+
+void budget_charge_excess(struct budget *budget, const struct file_identity *file, const struct deadline *since)
+{
+	/* The time without run delay, which requires system calls, cannot be longer than this. */
+	if (clock_monotonic() - since->begin <= BUDGET_TIME_USUAL)
+		return;
+	uint64_t spent = deadline_spent(since);
+	if (spent > BUDGET_TIME_USUAL)
+		budget_charge(budget, file, spent - BUDGET_TIME_USUAL);
 }
 
 bool budget_is_spent(struct budget *budget, const struct file_identity *file)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Separate debug files and mini debug info: see debug_file.h. */
+/* See debug_file.h. */
 #include "symbolizer/debug_file.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define MINI_SIZE_MAX ((size_t)256 << 20)
 #define MINI_MEMORY_MAX ((uint64_t)128 << 20)
 #define CHUNK_SIZE ((size_t)1 << 18)
-/* More bytes than this are not read for a checksum: the largest debug files that are found by it have some GiB. */
+/* Limit on bytes read for a checksum: the largest debug files located by checksum are a few GiB. */
 #define LINKED_SIZE_MAX ((off_t)4 << 30)
 /* SHA-512; the usual SHA-1 has 20 bytes. */
 #define BUILD_ID_SIZE_MAX 64
@@ -35,8 +35,12 @@ int debug_file_open_by_build_id(struct elf_file *debug, const uint8_t *build_id,
 		int descriptor = finder->open(finder->context, DEBUG_FILE_BUILD_ID, build_id, size, place);
 		if (descriptor == -ENXIO)
 			return result;
-		if (descriptor < 0 || elf_file_open(debug, descriptor))
+		if (descriptor < 0)
 			continue;
+		if (elf_file_open(debug, descriptor)) {
+			result = -ENOEXEC;
+			continue;
+		}
 		if (has_build_id(debug, build_id, size))
 			return 0;
 		elf_file_close(debug);
@@ -44,7 +48,7 @@ int debug_file_open_by_build_id(struct elf_file *debug, const uint8_t *build_id,
 	}
 }
 
-/* The checksum of .gnu_debuglink is the CRC-32 that XZ uses as well. */
+/* The checksum of .gnu_debuglink is the CRC-32 that XZ uses, too. */
 static int check_checksum(int descriptor, uint32_t wanted)
 {
 	CLEANUP_FREE uint8_t *chunk = malloc(CHUNK_SIZE);
@@ -64,7 +68,7 @@ static int check_checksum(int descriptor, uint32_t wanted)
 	return checksum == wanted ? 0 : -ESTALE;
 }
 
-/* A candidate for .gnu_debuglink; takes the descriptor over. */
+/* Opens a candidate for .gnu_debuglink; takes ownership of the descriptor. */
 static int open_linked(struct elf_file *debug, const struct elf_file *image, int descriptor, uint32_t checksum)
 {
 	if (descriptor < 0)
@@ -77,7 +81,7 @@ static int open_linked(struct elf_file *debug, const struct elf_file *image, int
 	code = elf_file_open(debug, descriptor);
 	const uint8_t *build_id, *debug_build_id;
 	size_t size = elf_file_build_id(image, &build_id);
-	/* objcopy copies the build id; a file that has another one was linked to by mistake. */
+	/* objcopy copies the build id; if it differs, the link is wrong. */
 	if (!code && size && elf_file_build_id(debug, &debug_build_id) && !has_build_id(debug, build_id, size)) {
 		elf_file_close(debug);
 		code = -ESTALE;
@@ -85,7 +89,7 @@ static int open_linked(struct elf_file *debug, const struct elf_file *image, int
 	return code;
 }
 
-/* The name and checksum in .gnu_debuglink: a NUL-terminated name, padding to four bytes, and a word. */
+/* Reads the name and checksum in .gnu_debuglink: a NUL-terminated name, padding to four bytes, and a word. */
 static const char *read_link(const struct elf_file *image, uint32_t *checksum)
 {
 	GElf_Shdr header;
@@ -133,7 +137,7 @@ int debug_file_open(struct elf_file *debug, const struct elf_file *image, const 
 	return link_code == -ENOENT ? code : link_code;
 }
 
-/* Unpacks one XZ stream, not trusting it for its size. */
+/* Decompresses an XZ stream of unknown size. */
 static char *unpack(const void *bytes, size_t size, size_t *unpacked_size)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;

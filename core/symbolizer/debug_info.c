@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source lines and inlined functions from DWARF: see debug_info.h. */
+/* See debug_info.h. */
 #include "symbolizer/debug_info.h"
 
 #include <dwarf.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
+#include "base/cleanup.h"
 #include "symbolizer/debug_unit.h"
 
-/* What compressed debug sections may be unpacked to. */
+/* Limit on decompressed debug sections. */
 #define HEAP_SIZE_MAX ((uint64_t)1 << 30)
 
-/* Ranges of units; the largest programs have some 1,000,000. Many units could name one long list. */
+/* Limit on unit ranges; the largest programs have about 1,000,000. Many units could refer to one long list. */
 #define RANGE_COUNT_MAX ((size_t)16 << 20)
 
 struct unit_entry {
-	Dwarf_Off die; /* in .debug_info */
+	Dwarf_Off die;                    /* in .debug_info */
+	struct debug_placement placement; /* size 0: it was relocated */
 	bool decoded;
 	struct debug_unit unit;
 };
@@ -25,10 +26,11 @@ struct unit_entry {
 struct debug_info {
 	struct elf_file file, shared_file;
 	Dwarf *dwarf, *shared;
-	Elf_Data *line_section;         /* NULL none */
+	Elf_Data *line_section;         /* NULL if none */
 	struct range_table unit_ranges; /* value: position in units */
 	size_t ranges_seen;
 	ARRAY(struct unit_entry) units;
+	ARRAY(struct unit_entry) units_at_zero;
 	struct string_table strings; /* names of source files */
 	uint64_t failed;
 };
@@ -49,6 +51,7 @@ void debug_info_free(struct debug_info *info)
 	for (size_t i = 0; i < info->units.count; i++)
 		debug_unit_free(&info->units.items[i].unit);
 	array_free(&info->units);
+	array_free(&info->units_at_zero);
 	range_table_free(&info->unit_ranges);
 	string_table_free(&info->strings);
 	dwarf_end(info->dwarf);
@@ -58,13 +61,13 @@ void debug_info_free(struct debug_info *info)
 	free(info);
 }
 
-/* What libdw unpacks a section to, in bytes; 0 when it is not compressed. */
+/* Returns the decompressed size of a section in bytes; 0 if it is not compressed. */
 static uint64_t unpacked_size(const struct elf_file *file, Elf_Scn *section, const GElf_Shdr *header)
 {
 	GElf_Chdr compression;
 	if (header->sh_flags & SHF_COMPRESSED)
 		return gelf_getchdr(section, &compression) ? compression.ch_size : 0;
-	/* .zdebug_*: "ZLIB" and the size, the highest byte first (the form of GNU before SHF_COMPRESSED). */
+	/* .zdebug_*: "ZLIB" and the size in big-endian order (the GNU format before SHF_COMPRESSED). */
 	Elf_Data *data = elf_file_has_name_prefix(file, header, ".zdebug_") ? elf_rawdata(section, NULL) : NULL;
 	if (!data || !data->d_buf || data->d_size < 12 || memcmp(data->d_buf, "ZLIB", 4) != 0)
 		return 0;
@@ -73,7 +76,7 @@ static uint64_t unpacked_size(const struct elf_file *file, Elf_Scn *section, con
 	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? size : __builtin_bswap64(size);
 }
 
-/* Opens the DWARF of a file, if what has to be unpacked for it is not too much. */
+/* Opens the DWARF of a file, unless its decompressed size exceeds the limit. */
 static Dwarf *open_dwarf(struct elf_file *file)
 {
 	uint64_t heap_size = 0;
@@ -92,8 +95,8 @@ static Dwarf *open_dwarf(struct elf_file *file)
 }
 
 /*
- * dwz moves what several files share into one more file. libdw would open whatever path the section says, a FIFO as
- * well as any other, so the file is found here, by its build id.
+ * dwz moves data that several files share into another file. libdw would open whatever path the section contains, even
+ * a FIFO, so the file is found here, by its build id.
  */
 static bool open_shared(struct debug_info *info, const struct debug_file_finder *finder)
 {
@@ -113,7 +116,7 @@ static bool open_shared(struct debug_info *info, const struct debug_file_finder 
 	return true;
 }
 
-/* Notes which addresses a unit covers. False when out of memory, or when there are too many. */
+/* Records the addresses that a unit covers. Returns false if out of memory, or if there are too many. */
 static bool add_unit(struct debug_info *info, Dwarf_Off offset)
 {
 	Dwarf_Die die;
@@ -132,7 +135,13 @@ static bool add_unit(struct debug_info *info, Dwarf_Off offset)
 			return false;
 		covers = true;
 	}
-	return !covers || array_push(&info->units, entry);
+	if (covers)
+		return array_push(&info->units, entry);
+	/* Units whose ranges are listed rely on a base address that relocation would have set. */
+	if (dwarf_lowpc(&die, &start) || start || dwarf_highpc(&die, &end) || !end)
+		return true;
+	entry.placement.size = end;
+	return array_push(&info->units_at_zero, entry);
 }
 
 static bool read_units(struct debug_info *info)
@@ -164,13 +173,73 @@ struct debug_info *debug_info_new(struct elf_file *file, const struct debug_file
 		debug_info_free(info);
 		return NULL;
 	}
-	/* libdw has unpacked it by now if it was compressed. */
+	/* By now, libdw has decompressed it if necessary. */
 	GElf_Shdr header;
 	info->line_section = elf_file_section_data(elf_file_section(&info->file, ".debug_line", 0, &header));
-	/* libdw has read or mapped all sections that it uses. */
+	/* By now, libdw has read or mapped all sections that it uses. */
 	elf_file_forget_descriptor(&info->file);
 	elf_file_forget_descriptor(&info->shared_file);
 	return info;
+}
+
+/* Returns the address of a unit at 0, or 0 if it is unknown. */
+static uint64_t find_address(struct debug_info *info, const struct unit_entry *entry, debug_unit_place *place,
+			     void *context)
+{
+	Dwarf_Die die;
+	debug_function_array functions = { 0 };
+	uint64_t size = entry->placement.size, address = 0;
+	if (dwarf_offdie(info->dwarf, entry->die, &die) && debug_unit_lines_fit(&die, info->line_section, size) &&
+	    debug_unit_list_functions(&die, &functions) == 0)
+		address = place(context, functions.items, functions.count, size);
+	array_free(&functions);
+	return address > size && address <= UINT64_MAX - size ? address : 0;
+}
+
+/* Collects the ranges of all units, and of those at 0 where they would be placed. Returns false if out of memory. */
+static bool collect_ranges(const struct debug_info *info, struct range_table *all)
+{
+	bool added = true;
+	for (size_t i = 0; i < info->unit_ranges.count; i++)
+		added &= range_table_add(all, info->unit_ranges.items[i].start, info->unit_ranges.items[i].end,
+					 RANGE_NONE);
+	for (size_t i = 0; i < info->units_at_zero.count; i++) {
+		const struct debug_placement *placement = &info->units_at_zero.items[i].placement;
+		if (placement->address)
+			added &= range_table_add(all, placement->address, placement->address + placement->size,
+						 (uint32_t)i);
+	}
+	range_table_sort(all);
+	return added;
+}
+
+/* Adds the units that overlap no other one. */
+static uint64_t add_placed(struct debug_info *info, const struct range_table *all)
+{
+	uint64_t placed = 0, reach = 0;
+	for (size_t i = 0; i < all->count; i++) {
+		const struct range *range = &all->items[i];
+		bool overlaps = range->start < reach || (i + 1 < all->count && range[1].start < range->end);
+		reach = range->end > reach ? range->end : reach;
+		placed += !overlaps && range->value != RANGE_NONE &&
+			  range_table_add(&info->unit_ranges, range->start, range->end, (uint32_t)info->units.count) &&
+			  array_push(&info->units, info->units_at_zero.items[range->value]);
+	}
+	range_table_sort(&info->unit_ranges);
+	range_table_link(&info->unit_ranges);
+	return placed;
+}
+
+uint64_t debug_info_place(struct debug_info *info, debug_unit_place *place, void *context)
+{
+	if (!info->units_at_zero.count)
+		return 0;
+	for (size_t i = 0; i < info->units_at_zero.count; i++) {
+		struct unit_entry *entry = &info->units_at_zero.items[i];
+		entry->placement.address = find_address(info, entry, place, context);
+	}
+	CLEANUP(range_table_free) struct range_table all = { 0 };
+	return info->units_at_zero.count - (collect_ranges(info, &all) ? add_placed(info, &all) : 0);
 }
 
 uint64_t debug_info_failed(const struct debug_info *info)
@@ -184,8 +253,9 @@ static void decode(struct debug_info *info, struct unit_entry *entry)
 	Dwarf_Die die;
 	if (!dwarf_offdie(info->dwarf, entry->die, &die))
 		return;
-	int lines_code = debug_unit_read_lines(&entry->unit, &die, info->line_section, &info->strings);
-	int scopes_code = debug_unit_read_scopes(&entry->unit, &die);
+	int lines_code =
+		debug_unit_read_lines(&entry->unit, &die, info->line_section, &info->strings, &entry->placement);
+	int scopes_code = debug_unit_read_scopes(&entry->unit, &die, &entry->placement);
 	entry->unit.code = lines_code ? lines_code : scopes_code;
 	if (entry->unit.code)
 		info->failed++;

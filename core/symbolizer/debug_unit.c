@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking up addresses in a decoded compilation unit: see debug_unit.h. */
+/* See debug_unit.h. */
 #include "symbolizer/debug_unit.h"
 
 void debug_unit_free(struct debug_unit *unit)
@@ -12,7 +12,7 @@ void debug_unit_free(struct debug_unit *unit)
 	unit->text = NULL;
 }
 
-/* The row for an address, or NULL. */
+/* Returns the row for an address, or NULL. */
 static const struct line_row *find_row(const struct debug_unit *unit, uint64_t address)
 {
 	const struct line_row *rows = unit->rows.items;
@@ -46,7 +46,7 @@ size_t debug_unit_find(const struct debug_unit *unit, uint64_t address, struct d
 		frames[0] = (struct debug_frame){ .file = file, .line = line };
 		return row != NULL;
 	}
-	/* From the innermost one out: each is at the line where the one before is called from. */
+	/* From the innermost function outwards: each is at the line of the call of the previous one. */
 	size_t position = depth;
 	for (uint32_t scope = innermost; scope != RANGE_NONE; scope = unit->scopes.items[scope].parent) {
 		const struct debug_scope *function = &unit->scopes.items[scope];

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decoding the functions of a compilation unit, and what is inlined into them: see debug_unit.h. */
+/* Decodes the functions of a compilation unit and their inlined functions: see debug_unit.h. */
 #include "symbolizer/debug_unit.h"
 
 #include <dwarf.h>
 #include <errno.h>
-#include <string.h>
 
-/* Deeper nesting than compilers make is damage, or meant to exhaust the stack. */
+/* Limit on nesting, deeper than any compiler's: beyond it, the data is damaged, or meant to exhaust the stack. */
 #define DEPTH_MAX 256
-/* A unit of a very large program has some 200,000. Many entries could name one long list of ranges. */
+/* A unit of a very large program has about 200,000. Many entries could refer to one long list of ranges. */
 #define RANGE_COUNT_MAX ((size_t)4 << 20)
 
 struct walk {
 	struct debug_unit *unit;
+	const struct debug_placement *placement;
 	size_t ranges_seen;
 	int code; /* 0 so far */
 };
@@ -26,7 +26,7 @@ static uint32_t unsigned_attribute(Dwarf_Die *die, unsigned name)
 	return (uint32_t)value;
 }
 
-/* The linker's name if there is one, as that says the namespace, the class and the template's arguments too. */
+/* Returns the linkage name if there is one, because it includes namespace, class and template arguments. */
 static const char *scope_name(Dwarf_Die *die)
 {
 	static const unsigned names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
@@ -41,7 +41,7 @@ static const char *scope_name(Dwarf_Die *die)
 	return NULL;
 }
 
-/* Adds what the entry covers; false when it covers nothing, as the abstract form of an inlined function. */
+/* Adds the ranges of an entry; returns false if it has none, as the abstract form of an inlined function. */
 static bool add_ranges(struct walk *walk, Dwarf_Die *die, uint32_t scope)
 {
 	Dwarf_Addr base, start, end;
@@ -52,7 +52,11 @@ static bool add_ranges(struct walk *walk, Dwarf_Die *die, uint32_t scope)
 			walk->code = -ENOEXEC;
 			return false;
 		}
-		/* Linkers leave 0 or the highest addresses where they dropped a function. */
+		if (end <= walk->placement->size) {
+			start += walk->placement->address;
+			end += walk->placement->address;
+		}
+		/* Linkers write 0 or the highest addresses for functions that they dropped. */
 		if (start >= end || start == 0)
 			continue;
 		if (!range_table_add(&walk->unit->ranges, start, end, scope)) {
@@ -81,6 +85,15 @@ static uint32_t add_scope(struct walk *walk, Dwarf_Die *die, bool inlined, uint3
 		return RANGE_NONE;
 	}
 	return position;
+}
+
+/* Moves to the next entry; returns 0, 1 if there is none, or -1. */
+static int next_sibling(Dwarf_Die *die)
+{
+	Dwarf_Off before = dwarf_dieoffset(die);
+	int result = dwarf_siblingof(die, die);
+	/* A DW_AT_sibling that points backwards would cause an endless loop. */
+	return result == 0 && dwarf_dieoffset(die) <= before ? -1 : result;
 }
 
 static void walk_children(struct walk *walk, Dwarf_Die *parent_die, uint32_t parent, unsigned depth);
@@ -125,21 +138,32 @@ static void walk_children(struct walk *walk, Dwarf_Die *parent_die, uint32_t par
 		walk_entry(walk, &die, parent, depth);
 		if (walk->code)
 			return;
-		Dwarf_Off before = dwarf_dieoffset(&die);
-		result = dwarf_siblingof(&die, &die);
-		/* A DW_AT_sibling that points back would never end. */
-		if (result == 0 && dwarf_dieoffset(&die) <= before)
-			result = -1;
+		result = next_sibling(&die);
 	} while (result == 0);
 	if (result < 0)
 		walk->code = -ENOEXEC;
 }
 
-int debug_unit_read_scopes(struct debug_unit *unit, Dwarf_Die *die)
+int debug_unit_read_scopes(struct debug_unit *unit, Dwarf_Die *die, const struct debug_placement *placement)
 {
-	struct walk walk = { .unit = unit };
+	struct walk walk = { .unit = unit, .placement = placement };
 	walk_children(&walk, die, RANGE_NONE, 0);
 	range_table_sort(&unit->ranges);
 	range_table_link(&unit->ranges);
 	return walk.code;
+}
+
+int debug_unit_list_functions(Dwarf_Die *unit, debug_function_array *functions)
+{
+	Dwarf_Die die;
+	int result = dwarf_child(unit, &die);
+	while (result == 0) {
+		Dwarf_Addr start, end;
+		const char *name = dwarf_tag(&die) == DW_TAG_subprogram ? scope_name(&die) : NULL;
+		if (name && dwarf_lowpc(&die, &start) == 0 && dwarf_highpc(&die, &end) == 0 && start < end &&
+		    !array_push(functions, ((struct debug_function){ name, start, end })))
+			return -ENOMEM;
+		result = next_sibling(&die);
+	}
+	return result < 0 ? -ENOEXEC : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Demangling with libiberty's cp-demangle and rust-demangle: see demangle.h. Both may be linked into programs of any
- * licence (the exception in libiberty/demangle.h); the rest of libiberty, parts of which are GPL, is not linked.
+ * Uses cp-demangle and rust-demangle of libiberty: see demangle.h. Both may be linked into programs of any licence (the
+ * exception in libiberty/demangle.h); the rest of libiberty, parts of which are GPL, is not linked.
  */
 #include "symbolizer/demangle.h"
 
@@ -15,8 +15,8 @@
 #endif
 
 /*
- * libiberty's own limit (1,024) is too short for templates of numeric libraries. Its work space on the stack grows with
- * the length: 4,096 bytes need less than 1 MiB.
+ * libiberty's own limit (1,024) is too short for templates of numeric libraries. Its stack use grows with the length:
+ * 4,096 bytes require less than 1 MiB.
  */
 #define MANGLED_LENGTH_MAX 4096
 
@@ -27,26 +27,26 @@ struct output {
 };
 
 /*
- * A short hostile name can stand for an output that is exponentially long; leaving by a jump ends the work at the
- * limit. cp-demangle's callback interface allocates nothing; rust-demangle's may then lose the small buffer of one
- * identifier, and only for a Rust name with letters outside ASCII that reaches the limit in just that identifier.
+ * A short hostile name can have exponentially long output; longjmp() ends the demangling at the limit. cp-demangle's
+ * callback interface allocates nothing; rust-demangle may leak the small buffer of one identifier, only for a Rust name
+ * with non-ASCII letters that reaches the limit in that identifier.
  */
 static void append(const char *part, size_t length, void *context)
 {
 	struct output *output = context;
 	if (length > DEMANGLE_LENGTH_MAX - output->length)
 		longjmp(output->too_long, 1);
-	if (length) /* rust-demangle hands on empty parts as NULL */
+	if (length) /* rust-demangle passes empty parts as NULL */
 		memcpy(output->text + output->length, part, length);
 	output->length += length;
 }
 
-/* Appends the demangled form; false when there is none. */
+/* Appends the demangled form; false if there is none. */
 static bool append_demangled(const char *name, struct output *output)
 {
 	bool may_be_cplusplus = name[0] == '_' && name[1] == 'Z';
 	bool may_be_rust = name[0] == '_' && (name[1] == 'R' || (may_be_cplusplus && name[2] == 'N'));
-	/* A legacy Rust name is a well-formed C++ name too, so Rust comes first. */
+	/* A legacy Rust name is also a valid C++ name, so Rust comes first. */
 	if (may_be_rust && rust_demangle_callback(name, DMGL_NO_OPTS, append, output))
 		return true;
 	output->length = 0;
@@ -55,8 +55,8 @@ static bool append_demangled(const char *name, struct output *output)
 }
 
 /*
- * Appends the demangled form and what follows it in the symbol's name; false when there is none, or it is too long. Not
- * inlined: the jump comes back here, where no variable is changed after setjmp().
+ * Appends the demangled form and the rest of the symbol's name; false if there is none, or if it is too long. Not
+ * inlined: longjmp() returns here, where no variable changes after setjmp().
  */
 static __attribute__((noinline)) bool append_within_limit(const char *mangled, const char *rest, struct output *output)
 {

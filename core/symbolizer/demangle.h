@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C++ (Itanium ABI) and Rust (legacy and v0) symbol names as their programmers wrote them. */
+/* Demangling of C++ (Itanium ABI) and Rust (legacy and v0) symbol names. */
 #ifndef IAPROF_CORE_SYMBOLIZER_DEMANGLE_H
 #define IAPROF_CORE_SYMBOLIZER_DEMANGLE_H
 
 #include <stddef.h>
 
-/* The longest demangled name, in bytes without the NUL; a name that would be longer stays as it is. */
+/* The longest demangled name, in bytes without the NUL; longer names are left mangled. */
 #define DEMANGLE_LENGTH_MAX 4095
 
 /*
- * Writes the demangled form of a symbol's name into text and returns its length; 0: it is not a mangled name, or one
- * that is damaged or too long. As perf does, without the parameters of a function and without a Rust name's hash.
+ * Writes the demangled form of a symbol's name into text and returns its length; 0: not a mangled name, or malformed or
+ * too long. Like perf, omits function parameters and the hash of Rust names.
  */
 size_t demangle(const char *name, char text[DEMANGLE_LENGTH_MAX + 1]);
 

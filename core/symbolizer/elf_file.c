@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading ELF files with libelf, and the checks that it does not make: see elf_file.h. */
+/* See elf_file.h. */
 #include "symbolizer/elf_file.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <elfutils/libdwelf.h>
 
-/* The symbol names of the largest programs (browsers, tensor libraries with debug info) have some 200 MiB. */
+/* The largest programs (browsers, tensor libraries with debug information) have about 200 MiB of symbol names. */
 #define SECTION_SIZE_MAX ((uint64_t)512 << 20)
 
 /* 65,279 sections with names of 1,000 bytes. */
@@ -35,8 +35,9 @@ static int begin(struct elf_file *file)
 }
 
 /*
- * Extended numbering (e_shnum 0 with sections: more than 65,279 of them) exists in relocatable objects only. It is
- * refused before libelf sees the file, which would allocate for as many sections as a sparse file can claim.
+ * Returns whether e_shnum is 0 although there are sections, which means more than 65,279 of them; only relocatable
+ * objects have that many. Such a file is refused before libelf sees it, which would allocate memory for as many
+ * sections as a sparse file can claim.
  */
 static bool has_extended_numbering(int descriptor)
 {
@@ -111,7 +112,7 @@ size_t elf_file_build_id(const struct elf_file *file, const uint8_t **build_id)
 	return size > 0 && bits ? (size_t)size : 0;
 }
 
-/* The bytes of the names of sections; NULL none. */
+/* Returns the section name table, or NULL. */
 static Elf_Data *section_names(const struct elf_file *file)
 {
 	size_t position;
@@ -127,7 +128,7 @@ bool elf_file_names_end(const struct elf_file *file)
 	return names && names->d_size && !((const char *)names->d_buf)[names->d_size - 1];
 }
 
-/* Not elf_strptr(), which looks through all names for the end of each one. */
+/* elf_strptr() is not used because it searches the table for the end of each name. */
 static bool has_name(const Elf_Data *names, size_t offset, const char *name, size_t size)
 {
 	return offset < names->d_size && size <= names->d_size - offset &&
@@ -189,7 +190,7 @@ bool elf_segments_address(const elf_segment_array *segments, uint64_t file_offse
 		const struct elf_segment *segment = &segments->items[i];
 		if (file_offset < segment->file_offset || file_offset - segment->file_offset >= segment->size)
 			continue;
-		/* Segments can share a page of the file; it is the code that runs. */
+		/* Segments can share a page of the file: prefer code. */
 		if (!found || (segment->executable && !found->executable))
 			found = segment;
 	}

@@ -3,15 +3,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/cleanup.h"
 #include "symbolizer/elf_symbols.h"
 
-/* Both on x86-64 and on AArch64; stubs that are longer start at a multiple of it. */
+/* On x86-64 and AArch64; longer stubs are aligned to it. */
 #define STUB_SIZE 16
-/* Generous: the largest programs call some 20,000 functions of other files. */
+/* Generous: the largest programs call about 20,000 functions of other files. */
 #define STUB_COUNT_MAX ((size_t)1 << 20)
 
-/* A slot of the global offset table, or a stub that jumps through one, and the function that is meant. */
+/* A slot of the global offset table, or a stub that jumps through one, and its function. */
 struct place {
 	uint64_t address;
 	const char *name;
@@ -35,7 +34,10 @@ static bool is_slot_relocation(unsigned machine, uint64_t type)
 	return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
 }
 
-/* Returns how many relocations .rela.dyn begins with that fill no slot: 336,000 of 355,000 in a compiler's library. */
+/*
+ * Returns the number of relocations at the start of .rela.dyn that fill no slot: 336,000 of 355,000 in a compiler's
+ * library.
+ */
 static size_t relative_count(const struct elf_file *file)
 {
 	GElf_Shdr header;
@@ -47,7 +49,7 @@ static size_t relative_count(const struct elf_file *file)
 	return 0;
 }
 
-/* The slots that one relocation section fills, from its relocation first on. False when out of memory. */
+/* Adds the slots that a relocation section fills, beginning with relocation first. Returns false if out of memory. */
 static bool read_slots(const struct elf_file *file, const char *name, size_t first, struct plt *plt)
 {
 	GElf_Shdr header, symbols_header;
@@ -80,7 +82,7 @@ static uint32_t read_u32(const unsigned char *bytes)
 	return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-/* x86-64: "jmp *offset(%rip)", ff 25 OFFSET, with endbr64 and bnd before it or not. 0: no such stub. */
+/* x86-64: "jmp *offset(%rip)", ff 25 OFFSET, optionally after endbr64 and with bnd. Returns 0 for other code. */
 static uint64_t slot_of_x86_64(const unsigned char *code, uint64_t address)
 {
 	size_t at = memcmp(code, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
@@ -90,7 +92,7 @@ static uint64_t slot_of_x86_64(const unsigned char *code, uint64_t address)
 	return address + at + 6 + (uint64_t)(int64_t)(int32_t)read_u32(code + at + 2);
 }
 
-/* AArch64: "adrp x16, page; ldr x17, [x16, #offset]", with "bti c" before it or not. 0: no such stub. */
+/* AArch64: "adrp x16, page; ldr x17, [x16, #offset]", optionally after "bti c". Returns 0 for other code. */
 static uint64_t slot_of_aarch64(const unsigned char *code, uint64_t address)
 {
 	size_t at = read_u32(code) == 0xd503245f ? 4 : 0;
@@ -102,7 +104,7 @@ static uint64_t slot_of_aarch64(const unsigned char *code, uint64_t address)
 	return ((address + at) & ~(uint64_t)0xfff) + distance + (uint64_t)(load >> 10 & 0xfff) * 8;
 }
 
-/* The stubs of one section. False when out of memory. */
+/* Adds the stubs of one section. Returns false if out of memory. */
 static bool read_stubs(const struct elf_file *file, const char *name, struct plt *plt)
 {
 	GElf_Shdr header;
@@ -110,7 +112,7 @@ static bool read_stubs(const struct elf_file *file, const char *name, struct plt
 	Elf_Data *data = elf_file_section_data(section);
 	if (!data)
 		return true;
-	/* .plt.got has stubs of eight bytes on x86-64 when they have no endbr64. */
+	/* On x86-64, .plt.got has stubs of eight bytes if they lack endbr64. */
 	size_t step = file->header.e_machine == EM_X86_64 ? 8 : STUB_SIZE;
 	for (size_t at = 0; at + STUB_SIZE <= data->d_size + (STUB_SIZE - step); at += step) {
 		unsigned char code[STUB_SIZE] = { 0 };
@@ -133,7 +135,7 @@ static bool read_stubs(const struct elf_file *file, const char *name, struct plt
 	return true;
 }
 
-/* Adds the stubs as functions, with names of their own. */
+/* Adds the stubs as functions. */
 static bool add_stubs(const struct plt *plt, struct symbol_builder *builder, char **names)
 {
 	static const char suffix[] = "@plt";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions from ELF symbol tables: see elf_symbols.h. */
+/* See elf_symbols.h. */
 #include "symbolizer/elf_symbols.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 
-/* What is needed of the section that a symbol is in. */
+/* The section of a symbol. */
 struct section_place {
 	uint64_t end; /* 0: not executable */
 };
@@ -29,7 +29,7 @@ static bool read_section_places(const struct elf_file *file, struct section_plac
 	return true;
 }
 
-/* Symbols that assemblers make for themselves: "$x" and "$d" on Arm and RISC-V, ".L12" everywhere. */
+/* Returns whether a symbol was created by the assembler: "$x" and "$d" on Arm and RISC-V, ".L12" everywhere. */
 static bool is_mapping_symbol(const char *name)
 {
 	return name[0] == '$' || (name[0] == '.' && name[1] == 'L');
@@ -73,7 +73,7 @@ int elf_symbol_reader_open(struct elf_symbol_reader *reader, const struct elf_fi
 	Elf_Data *names = elf_file_section_data(names_section);
 	if (!symbols || !names || !gelf_getshdr(names_section, &names_header) || names_header.sh_type != SHT_STRTAB)
 		return header.sh_size ? -ENOEXEC : 0;
-	/* A table that does not end in a NUL is cut after its last one. */
+	/* A table that does not end with a NUL is truncated after its last one. */
 	const char *last_end = memrchr(names->d_buf, '\0', names->d_size);
 	size_t names_size = last_end ? (size_t)(last_end - (const char *)names->d_buf) : 0;
 	*reader = (struct elf_symbol_reader){
@@ -90,7 +90,7 @@ const char *elf_symbol_reader_get(const struct elf_symbol_reader *reader, size_t
 {
 	if (position >= reader->count || position > INT32_MAX)
 		return NULL;
-	/* gelf_getsym() takes a lock for each one. */
+	/* gelf_getsym() takes a lock for each symbol. */
 	if (reader->is_64)
 		memcpy(symbol, (const char *)reader->symbols->d_buf + position * sizeof *symbol, sizeof *symbol);
 	else if (!gelf_getsym(reader->symbols, (int)position, symbol))
@@ -120,11 +120,11 @@ long elf_symbols_add(const struct elf_file *file, uint32_t type, struct symbol_b
 			continue;
 		uint64_t limit = places[symbol.st_shndx].end;
 		if (file->header.e_machine == EM_ARM)
-			symbol.st_value &= ~(GElf_Addr)1; /* bit 0 says: Thumb code */
+			symbol.st_value &= ~(GElf_Addr)1; /* bit 0 marks Thumb code */
 		if (symbol.st_value >= limit || !*name || is_mapping_symbol(name))
 			continue;
-		/* How far it reaches can only be told when all of its neighbours are known. */
-		if (!symbol.st_size && type == SHT_DYNSYM)
+		/* Where a label ends is known only if all of its neighbours are. */
+		if (!symbol.st_size && type == SHT_DYNSYM && rank == SYMBOL_LABEL)
 			continue;
 		uint64_t left = limit - symbol.st_value;
 		uint64_t size = symbol.st_size < left ? symbol.st_size : left;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The images of all processes: see image_cache.h. */
+/* See image_cache.h. */
 #include "symbolizer/image_cache.h"
 
 #include <errno.h>
@@ -12,44 +12,45 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "symbolizer/debuginfod.h"
 #include "symbolizer/image_files.h"
 #include "symbolizer/mapped_file.h"
 #include "symbolizer/vdso.h"
 
 /*
- * What says that two mappings have the same functions: the file, and where its debug files were looked for, which the
- * first process that had it mapped must not decide for others. All zero and then filled, to be compared as bytes.
+ * Identifies an image: the file, and where its debug files are searched, because the first process that mapped it must
+ * not decide that for others. Zeroed before it is filled, so that it can be compared as bytes.
  */
 struct image_key {
 	struct file_identity file;
-	uint64_t root_device, root_inode; /* 0 iaprof's own */
-	uint64_t path[2];                 /* a hash of it */
+	uint64_t root_device, root_inode; /* 0: iaprof's own */
+	uint64_t path[2];                 /* fingerprint of the path */
 };
 
 struct image_entry {
 	struct image_key key;
-	struct remote_image *image; /* NULL: refused */
+	struct remote_image *image; /* NULL: rejected */
 	int code;
+	bool awaits; /* its debug file is being fetched, and it is read again then */
 };
 
-/* The answer for one mapping of one process, so that the file is not looked for again with each address. */
+/* Cached result for one mapping of one process, so that the file is not searched for each address. */
 struct recent {
-	uint32_t process, mapping; /* serial numbers; 0 none */
+	uint32_t process, mapping; /* serial numbers; 0 if none */
 	int code;
 	struct remote_image *image;
 };
 
-/* More pairs than this only cost another look: what grows with the number of processes is not kept. */
+/* With more pairs, searches are repeated: memory does not grow with the number of processes. */
 #define RECENT_COUNT 4096
 
-/* Readers of debug information that are kept for the next unit; more of them are ended, the one used longest ago first.
- */
+/* Limit on children that are kept to read debug information; beyond it, the least recently used one is ended. */
 #define READERS_MAX 16
 
 struct image_cache {
 	struct image_cache_options options;
 	struct remote_image_context context;
-	uint64_t begin; /* CLOCK_MONOTONIC ns: mappings whose start is not known are older than the cache */
+	uint64_t begin; /* CLOCK_MONOTONIC ns: mappings with an unknown start are older than the cache */
 	ARRAY(struct image_entry) entries;
 	struct hash_index index;
 	struct recent recent[RECENT_COUNT];
@@ -57,7 +58,7 @@ struct image_cache {
 	struct remote_image *vdso;
 	uint64_t vdso_size;
 	uint64_t failed;
-	bool gave_up; /* on images that were put off */
+	bool gave_up; /* deferred images are no longer read */
 };
 
 struct image_cache *image_cache_new(const struct image_cache_options *options)
@@ -99,38 +100,24 @@ static uint64_t key_hash(const struct image_key *key)
 	return hash_bytes(key, sizeof *key);
 }
 
-static uint64_t rehash(const void *context, uint32_t position)
-{
-	const struct image_cache *cache = context;
-	return key_hash(&cache->entries.items[position].key);
-}
-
 static struct image_entry *find(struct image_cache *cache, const struct image_key *key)
 {
-	for (struct hash_probe probe = hash_index_probe(&cache->index, key_hash(key));
-	     hash_index_next(&cache->index, &probe);)
+	hash_index_each (probe, &cache->index, key_hash(key))
 		if (memcmp(&cache->entries.items[probe.position].key, key, sizeof *key) == 0)
 			return &cache->entries.items[probe.position];
 	return NULL;
 }
 
-/* Takes the image over. */
+/* Takes ownership of the image. */
 static int add(struct image_cache *cache, const struct image_entry *entry)
 {
-	if (!array_push(&cache->entries, *entry)) {
-		remote_image_free(entry->image, &cache->context);
-		return -ENOMEM;
-	}
-	if (!hash_index_add(&cache->index, key_hash(&entry->key), (uint32_t)(cache->entries.count - 1), rehash,
-			    cache)) {
-		cache->entries.count--;
-		remote_image_free(entry->image, &cache->context);
-		return -ENOMEM;
-	}
-	return entry->code;
+	if (hash_index_push(&cache->index, key_hash(&entry->key), &cache->entries, *entry))
+		return entry->code;
+	remote_image_free(entry->image, &cache->context);
+	return -ENOMEM;
 }
 
-/* Ends the reader that was used longest ago when there are too many. */
+/* Ends the least recently used child if there are too many. */
 static void limit_readers(struct image_cache *cache)
 {
 	struct remote_image *oldest = NULL;
@@ -147,7 +134,7 @@ static void limit_readers(struct image_cache *cache)
 		remote_image_rest(oldest, &cache->context);
 }
 
-/* Asks no file server, which might not reply. False when nothing tells the root from others. */
+/* Does not query a file server, which might not reply. Returns false if the root cannot be identified. */
 static bool make_key(const struct process *process, const char *path, const struct file_identity *file,
 		     struct image_key *key)
 {
@@ -165,15 +152,17 @@ static bool make_key(const struct process *process, const char *path, const stru
 }
 
 static int load(struct image_cache *cache, const struct mapped_file *file, int root, const char *path,
-		enum budget_patience patience, struct remote_image **image)
+		enum budget_patience patience, struct remote_image **image, struct image_files *files)
 {
-	struct image_files files = { .broker = cache->options.broker,
-				     .budget = cache->options.budget,
-				     .debug_path = cache->options.debug_path,
-				     .root = root,
-				     .path = path[0] == '/' && root != PROCESS_ROOT_UNREACHABLE ? path : NULL,
-				     .image = &file->identity };
-	struct debug_file_finder finder = { .context = &files, .open = image_files_open };
+	*files = (struct image_files){ .broker = cache->options.broker,
+				       .budget = cache->options.budget,
+				       .debug_path = cache->options.debug_path,
+				       .root = root,
+				       .path = path[0] == '/' && root != PROCESS_ROOT_UNREACHABLE ? path : NULL,
+				       .image = &file->identity,
+				       .debuginfod = path[0] == '/' ? cache->options.debuginfod : NULL,
+				       .name = path };
+	struct debug_file_finder finder = { .context = files, .open = image_files_open };
 	return remote_image_load(image, &cache->context,
 				 &(struct remote_image_request){ .descriptor = file->descriptor,
 								 .file = &file->identity,
@@ -184,23 +173,34 @@ static int load(struct image_cache *cache, const struct mapped_file *file, int r
 								 .finder = &finder });
 }
 
+/* Waits for the debug file of an image, as long as the run permits, and reads the image again. */
+static int load_again(struct image_cache *cache, const struct mapped_file *file, int root, const char *path,
+		      struct remote_image **image)
+{
+	struct image_files files;
+	if (!debuginfod_wait(cache->options.debuginfod, (*image)->build_id, (*image)->build_id_size))
+		return 0;
+	remote_image_free(STEAL_POINTER(*image), &cache->context);
+	return load(cache, file, root, path, BUDGET_FULL, image, &files);
+}
+
 static int check_build_id(const struct remote_image *image, const struct mapping *mapping)
 {
 	if (!mapping->build_id_size)
 		return 0;
-	/* A mapping has room for 20 bytes; a longer build id arrives cut. */
+	/* A mapping record has room for 20 bytes; a longer build id is truncated. */
 	bool is_same =
 		image->build_id_size == mapping->build_id_size ||
 		(image->build_id_size > mapping->build_id_size && mapping->build_id_size == IAPROF_BUILD_ID_SIZE_MAX);
 	return is_same && !memcmp(mapping->build_id, image->build_id, mapping->build_id_size) ? 0 : -ESTALE;
 }
 
-/* The file is read once, however many processes have it mapped, and as long as nobody changes it. */
+/* Reads a file once for all processes that map it, unless it changes. */
 static int get_file(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
 		    enum budget_patience patience, struct remote_image **image)
 {
 	bool live = cache->options.live;
-	/* The process's user is charged for waits, not the owner of the file. */
+	/* The time spent waiting is charged to the user of the process, not to the owner of the file. */
 	struct file_identity who = { .owner = process->user, .mode = BUDGET_NEVER_TRUSTED };
 	struct deadline deadline = budget_deadline(cache->options.budget, &who, BUDGET_FULL);
 	struct mapped_file file;
@@ -229,17 +229,29 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 	if (!make_key(process, mapping->path, &file.identity, &key))
 		return -ENODATA;
 	struct image_entry *known = find(cache, &key);
+	if (known && known->awaits && patience == BUDGET_FULL) {
+		known->awaits = false;
+		known->code = load_again(cache, &file, process->root, mapping->path, &known->image);
+	}
 	if (!known) {
 		struct image_entry entry = { .key = key };
-		entry.code = load(cache, &file, process->root, mapping->path, patience, &entry.image);
+		struct image_files files;
+		entry.code = load(cache, &file, process->root, mapping->path, patience, &entry.image, &files);
 		if (entry.code == -EAGAIN)
 			return entry.code;
+		entry.awaits = !entry.code && files.awaits;
+		if (entry.awaits && patience == BUDGET_FULL) {
+			entry.awaits = false;
+			entry.code = load_again(cache, &file, process->root, mapping->path, &entry.image);
+		}
 		code = add(cache, &entry);
 		if (code)
 			return code;
 		limit_readers(cache);
 		known = &cache->entries.items[cache->entries.count - 1];
 	}
+	if (known->awaits && !cache->gave_up)
+		return -EAGAIN;
 	*image = known->image;
 	code = known->code ? known->code : check_build_id(known->image, mapping);
 	cache->failed += code == -ESTALE;
@@ -253,11 +265,11 @@ static int get_vdso(struct image_cache *cache, const struct mapping *mapping, st
 		CLEANUP_CLOSE int descriptor = vdso_open(&cache->vdso_size);
 		struct mapped_file file = { .descriptor = descriptor };
 		if (descriptor >= 0)
-			load(cache, &file, -1, mapping->path, BUDGET_FULL, &cache->vdso);
+			load(cache, &file, -1, mapping->path, BUDGET_FULL, &cache->vdso, &(struct image_files){ 0 });
 	}
 	if (!cache->vdso)
 		return -ENODATA;
-	/* All processes of one running kernel have the same one; a replay may be of another kernel. */
+	/* All processes of a running Linux kernel share one vDSO; a replay may come from another Linux kernel. */
 	bool same = mapping->build_id_size ? !check_build_id(cache->vdso, mapping)
 					   : cache->options.live && vdso_is_same(mapping, cache->vdso_size);
 	*image = cache->vdso;

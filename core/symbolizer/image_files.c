@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening debug files of an image: see image_files.h. */
+/* See image_files.h. */
 #include "symbolizer/image_files.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/cleanup.h"
@@ -12,9 +11,9 @@
 /* SHA-512; the usual SHA-1 has 20 bytes. */
 #define BUILD_ID_SIZE_MAX 64
 
-/* A path to try, and the root it is in. */
+/* A path to try, and its root. */
 struct candidate {
-	char *path; /* NULL: there are no more, or out of memory */
+	char *path; /* NULL: no more candidates, or out of memory */
 	int root;
 };
 
@@ -32,7 +31,7 @@ static struct candidate by_build_id(const struct image_files *files, const uint8
 	return candidate;
 }
 
-/* GDB's order: beside the image, in .debug there, and below the folder of debug files. */
+/* In the order of GDB: beside the image, in .debug there, and below the folder of debug files. */
 static struct candidate by_link(const struct image_files *files, const char *name, size_t length, uint32_t place)
 {
 	struct candidate candidate = { .root = place == 2 ? -1 : files->root };
@@ -54,16 +53,26 @@ static bool is_of_owner(const struct image_files *files, const struct file_ident
 	return file->owner == 0 || file->owner == files->image->owner;
 }
 
+/* Opens the debug file of the server, which comes after the local ones. */
+static int open_fetched(struct image_files *files, const void *build_id, size_t size)
+{
+	int descriptor = debuginfod_open(files->debuginfod, build_id, size, files->image, files->name);
+	files->awaits |= descriptor == -EAGAIN;
+	return descriptor == -EAGAIN ? -ENOENT : descriptor;
+}
+
 int image_files_open(void *context, enum debug_file_kind kind, const void *key, size_t key_size, uint32_t place)
 {
-	const struct image_files *files = context;
+	struct image_files *files = context;
+	if (files->debuginfod && kind == DEBUG_FILE_BUILD_ID && place == (files->root < 0 ? 1 : 2))
+		return open_fetched(files, key, key_size);
 	struct candidate candidate = kind == DEBUG_FILE_BUILD_ID ? by_build_id(files, key, key_size, place)
 								 : by_link(files, key, key_size, place);
 	CLEANUP_FREE char *path = candidate.path;
 	if (!path)
 		return -ENXIO;
 	struct file_identity identity;
-	/* The image's owner chose the name of its debug file: what that user may not read is not read for him. */
+	/* The owner of the image chose the name of its debug file, so it is opened with that owner's permissions. */
 	struct file_request request = { .path = path,
 					.root = candidate.root,
 					.user = files->image->owner,
@@ -79,6 +88,6 @@ int image_files_open(void *context, enum debug_file_kind kind, const void *key, 
 	if (is_of_owner(files, &identity))
 		return descriptor;
 	close(descriptor);
-	budget_refuse(files->budget, files->image, path, "a debug file of another user than its program's", 0);
+	budget_refuse(files->budget, files->image, path, "debug file and program have different owners", 0);
 	return -EACCES;
 }

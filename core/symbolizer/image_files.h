@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where files that belong to an image are looked for (separate debug information), and as whom they are opened. */
+/* Where separate debug files of an image are searched, and with which user's permissions they are opened. */
 #ifndef IAPROF_CORE_SYMBOLIZER_IMAGE_FILES_H
 #define IAPROF_CORE_SYMBOLIZER_IMAGE_FILES_H
 
 #include "symbolizer/budget.h"
-#include "broker/broker.h"
+#include "symbolizer/broker/broker.h"
 #include "symbolizer/debug_file.h"
+#include "symbolizer/debuginfod.h"
 
 /* The context of image_files_open(). */
 struct image_files {
 	struct broker *broker;
 	struct budget *budget;
 	const char *debug_path; /* folder of debug files */
-	int root;               /* of the process, as for struct file_request */
-	const char *path;       /* of the image, inside of root; NULL none */
+	int root;               /* root of the process, as in struct file_request */
+	const char *path;       /* path of the image in root; NULL if none */
 	const struct file_identity *image;
+	struct debuginfod *debuginfod; /* NULL: none */
+	const char *name;              /* of the image, for messages */
+	bool awaits;                   /* set if a debug file is being fetched */
 };
 
-/* As open() of struct debug_file_finder. A file of the image's owner or of root only: nobody else may name functions.
+/*
+ * The open() function of struct debug_file_finder. Accepts only files owned by the image's owner or root: nobody else
+ * may name functions.
  */
 int image_files_open(void *context, enum debug_file_kind kind, const void *key, size_t key_size, uint32_t place);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of the Linux kernel: see kallsyms.h. */
+/* See kallsyms.h. */
 #include "symbolizer/kallsyms.h"
 
 #include <ctype.h>
@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/cleanup.h"
+#include "base/regular_file.h"
+#include "text/text_span.h"
 
-/* A kernel with every option has some 400,000 symbols, about 20 MiB. */
+/* A Linux kernel with all options has about 400,000 symbols, about 20 MiB. */
 #define FILE_SIZE_MAX ((size_t)256 << 20)
 #define PAGE_SIZE_MINIMUM 4096u
 
@@ -17,42 +19,13 @@ struct line {
 	uint64_t address;
 	const char *name;
 	uint32_t module; /* position in modules */
-	char type;       /* as nm prints it */
+	char type;       /* as printed by nm */
 };
 typedef ARRAY(struct line) line_array;
-typedef ARRAY(char) text_array;
 
-/* The whole file, with a NUL after it. Its size is not known before: /proc says 0. */
-static int read_text(const char *path, text_array *text, struct error *error)
-{
-	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	if (descriptor < 0)
-		return error_set(error, errno, "open %s: %s", path, strerror(errno));
-	for (;;) {
-		if (!array_reserve(text, text->count + ((size_t)1 << 20)) || text->count > FILE_SIZE_MAX)
-			return error_set(error, ENOMEM, "read %s: too large", path);
-		ssize_t length = read(descriptor, text->items + text->count, text->capacity - text->count - 1);
-		if (length < 0 && errno == EINTR)
-			continue;
-		if (length < 0)
-			return error_set(error, errno, "read %s: %s", path, strerror(errno));
-		if (length == 0)
-			break;
-		text->count += (size_t)length;
-	}
-	text->items[text->count] = '\0';
-	return 0;
-}
-
-static int hexadecimal_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The number of a module's name, "[nf_tables]"; the newest one is nearly always the one that is asked for. */
+/*
+ * Returns the number of a module, such as "[nf_tables]"; searches backwards because lines of one module are adjacent.
+ */
 static uint32_t module_number(struct kallsyms *kallsyms, const char *name, size_t length)
 {
 	struct kallsyms_module module = { 0 };
@@ -63,17 +36,16 @@ static uint32_t module_number(struct kallsyms *kallsyms, const char *name, size_
 	return array_push(&kallsyms->modules, module) ? (uint32_t)(kallsyms->modules.count - 1) : RANGE_NONE;
 }
 
-/* "ffffffff81000000 T _text" or "ffffffffc0a01000 t nft_init\t[nf_tables]"; false when it is not such a line. */
+/* Parses "ffffffff81000000 T _text" or "ffffffffc0a01000 t nft_init\t[nf_tables]". Returns false for other lines. */
 static bool parse_line(struct kallsyms *kallsyms, char *text, char *end, struct line *line)
 {
-	char *next = text;
+	const char *space = memchr(text, ' ', (size_t)(end - text));
 	*line = (struct line){ 0 };
-	for (int digit; next < text + 16 && (digit = hexadecimal_digit(*next)) >= 0; next++)
-		line->address = line->address << 4 | (unsigned)digit;
-	if (next == text || end - next < 4 || next[0] != ' ' || next[2] != ' ')
+	if (!space || !span_hexadecimal((struct text_span){ text, (size_t)(space - text) }, &line->address) ||
+	    end - space < 4 || space[2] != ' ')
 		return false;
-	line->type = next[1];
-	line->name = next + 3;
+	line->type = space[1];
+	line->name = space + 3;
 	*end = '\0';
 	char *separator = memchr(line->name, '\t', (size_t)(end - line->name));
 	if (separator) {
@@ -83,15 +55,15 @@ static bool parse_line(struct kallsyms *kallsyms, char *text, char *end, struct 
 	return line->module != RANGE_NONE && *line->name;
 }
 
-static int parse_text(struct kallsyms *kallsyms, text_array *text, line_array *lines, const char *path,
+static int parse_text(struct kallsyms *kallsyms, char *text, size_t size, line_array *lines, const char *path,
 		      struct error *error)
 {
 	if (module_number(kallsyms, "[kernel]", strlen("[kernel]")) != 0)
 		return error_set(error, ENOMEM, "read %s", path);
 	bool has_address = false;
-	char *limit = text->items + text->count;
+	char *limit = text + size;
 	size_t number = 1;
-	for (char *start = text->items, *end; start < limit; start = end + 1, number++) {
+	for (char *start = text, *end; start < limit; start = end + 1, number++) {
 		end = memchr(start, '\n', (size_t)(limit - start));
 		if (!end)
 			end = limit;
@@ -106,8 +78,8 @@ static int parse_text(struct kallsyms *kallsyms, text_array *text, line_array *l
 		return error_set(error, EINVAL, "%s is empty: functions of the Linux kernel have no names", path);
 	if (!has_address)
 		return error_set(error, EPERM,
-				 "%s shows no addresses: functions of the Linux kernel have no names; run as root with "
-				 "kernel.kptr_restrict at 0 or 1",
+				 "%s hides addresses: functions of the Linux kernel have no names (run as root with "
+				 "kernel.kptr_restrict=0 or 1)",
 				 path);
 	return 0;
 }
@@ -142,8 +114,8 @@ static enum symbol_rank line_rank(char type)
 }
 
 /*
- * A function ends where the next symbol of any type begins. The last one of a module or of the kernel gets the rest of
- * its page, as in perf: what comes after is not known, and a name that is wrong is worse than none.
+ * A function ends where the next symbol of any type begins. The last one of a module or of the Linux kernel ends with
+ * its page, as in perf: what follows is unknown, and a wrong name is worse than none.
  */
 static uint64_t line_end(const line_array *lines, size_t position)
 {
@@ -158,7 +130,7 @@ static uint64_t line_end(const line_array *lines, size_t position)
 	return page_end ? page_end : UINT64_MAX;
 }
 
-/* One range for each run of functions of one module. */
+/* Adds one range for each run of functions of one module. */
 static bool add_to_module(struct kallsyms *kallsyms, const struct line *line, uint64_t end)
 {
 	struct range_table *ranges = &kallsyms->module_ranges;
@@ -193,18 +165,21 @@ static int build_table(struct kallsyms *kallsyms, const line_array *lines)
 
 int kallsyms_read(struct kallsyms *kallsyms, const char *path, struct error *error)
 {
-	text_array text = { 0 };
+	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		return error_set(error, errno, "open %s: %s", path, strerror(errno));
+	size_t size;
+	CLEANUP_FREE char *text = file_read_all(descriptor, FILE_SIZE_MAX, &size);
+	if (!text)
+		return error_set(error, errno, "read %s: %s", path, strerror(errno));
 	line_array lines = { 0 };
-	int code = read_text(path, &text, error);
-	if (!code)
-		code = parse_text(kallsyms, &text, &lines, path, error);
+	int code = parse_text(kallsyms, text, size, &lines, path, error);
 	if (!code) {
 		sort_lines(&lines);
 		code = build_table(kallsyms, &lines);
 		if (code)
 			error_set(error, code, "read %s: %s", path, strerror(-code));
 	}
-	array_free(&text);
 	array_free(&lines);
 	if (code)
 		kallsyms_free(kallsyms);

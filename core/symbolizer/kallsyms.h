@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of the Linux kernel and its modules, from /proc/kallsyms. */
+/* Functions of the Linux kernel and its modules, from /proc/kallsyms. */
 #ifndef IAPROF_CORE_SYMBOLIZER_KALLSYMS_H
 #define IAPROF_CORE_SYMBOLIZER_KALLSYMS_H
 
@@ -18,13 +18,13 @@ struct kallsyms {
 };
 
 /*
- * Reads a file in the format of /proc/kallsyms. Returns 0, or a negative errno with one line for the user: -EPERM when
- * the kernel shows no addresses (kernel.kptr_restrict), -EINVAL when it is not such a file.
+ * Reads a file in the format of /proc/kallsyms. Returns 0, or a negative errno with error set: -EPERM if Linux hides
+ * addresses (kernel.kptr_restrict), -EINVAL if the file has another format.
  */
 int kallsyms_read(struct kallsyms *kallsyms, const char *path, struct error *error);
 void kallsyms_free(struct kallsyms *kallsyms);
 
-/* The function at address, its start and module, or NULL. */
+/* Returns the function at address, its start and module, or NULL. */
 const char *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address, uint64_t *start, const char **module);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file behind a mapping: see mapped_file.h. */
+/* See mapped_file.h. */
 #include "symbolizer/mapped_file.h"
 
 #include <errno.h>
@@ -11,15 +11,15 @@
 #include <linux/fs.h>
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "symbolizer/regular_file.h"
+#include "base/regular_file.h"
 
-/* File systems stamp with a clock that ticks every 1 to 10 ms; a stamp is never later than the event. */
+/* Timestamps of file systems have a resolution of 1 to 10 ms, and are never later than the event. */
 #define CLOCK_SLACK (10 * 1000000LL)
 
-/* Whether a name or a device number proves that it is the file that the process has mapped. */
+/* How the file was found: by its name, or through the mapping of the process. */
 enum certainty { BY_NAME, BY_MAPPING };
 
-/* Inode numbers are used again soon after a file is deleted: a file that is younger than the mapping is another one. */
+/* Inode numbers are reused soon after a file is deleted: a file younger than the mapping is another one. */
 static bool is_newer(const struct file_identity *identity, uint64_t latest)
 {
 	if (!latest)
@@ -30,7 +30,7 @@ static bool is_newer(const struct file_identity *identity, uint64_t latest)
 
 static bool has_other_generation(int descriptor, const struct mapping *mapping)
 {
-	/* The kernel writes an int, although the request's number says long (fs/ext4/ioctl.c and others). */
+	/* Linux writes an int, although the request's number encodes a long (fs/ext4/ioctl.c and others). */
 	long generation = 0;
 	if (!mapping->inode_generation || ioctl(descriptor, FS_IOC_GETVERSION, &generation))
 		return false;
@@ -46,12 +46,12 @@ static int check_inode(const struct mapped_file *file, const struct mapped_file_
 		       enum certainty certainty)
 {
 	const struct mapping *mapping = request->mapping;
-	/* A build id is compared when the file has been read. */
+	/* A build id is compared after the file has been read. */
 	if (mapping->build_id_size || (certainty == BY_MAPPING && !mapping->inode))
 		return 0;
 	if (!mapping->inode)
 		return -ENODATA;
-	/* Through a mapping, too: the pid may be another process's by now, and the place may hold another file. */
+	/* This is also checked for mappings: the pid may have been reused, with another file at this address. */
 	if (file->identity.inode != mapping->inode)
 		return -ESTALE;
 	if (certainty == BY_NAME &&
@@ -88,7 +88,7 @@ static int open_by_name(struct mapped_file *file, struct broker *broker, const s
 	return open_candidate(file, broker, request, root, request->mapping->path, BY_NAME);
 }
 
-/* The file that is mapped at the place; reaches files that were deleted, too. */
+/* Opens the file through the mapping, which also reaches deleted files. */
 static int open_by_mapping(struct mapped_file *file, struct broker *broker, const struct mapped_file_request *request)
 {
 	char path[96];
@@ -104,18 +104,18 @@ int mapped_file_open(struct mapped_file *file, struct broker *broker, const stru
 	*file = (struct mapped_file){ .descriptor = -1 };
 	bool running = request->live && process->end == UINT64_MAX;
 	int code = -ENOENT;
-	/* A name does not say which build it has. */
+	/* A name does not identify the build. */
 	if (running && !mapping->inode && open_by_mapping(file, broker, request) == 0)
 		return 0;
-	/* Where the process's root cannot be reached, a path of it says nothing here. */
+	/* If the root of the process is unreachable, its paths are meaningless here. */
 	if (!(mapping->flags & IAPROF_MAPPING_DELETED) && process->root != PROCESS_ROOT_UNREACHABLE) {
 		code = open_by_name(file, broker, request, process->root);
 		/*
-		 * On overlay and btrfs, stat() gives another device than the one of the mapping. When the process can
-		 * tell, it decides; else the inode alone does.
+		 * On overlay and btrfs, stat() returns another device than the mapping has. If the process still runs,
+		 * its mapping decides; otherwise the inode number alone.
 		 */
 		bool certain = mapping->build_id_size || is_same_device(&file->identity, mapping);
-		/* Their devices are anonymous ones. */
+		/* Those file systems have anonymous devices (major 0). */
 		if (!code && !certain && major(file->identity.device) != 0) {
 			close(STEAL_DESCRIPTOR(file->descriptor));
 			code = -ESTALE;
@@ -138,7 +138,7 @@ int mapped_file_open(struct mapped_file *file, struct broker *broker, const stru
 			close(by_name.descriptor);
 		return 0;
 	}
-	/* Neither way gave more than the first; what the process itself says of its file system counts. */
+	/* Neither attempt was better than the first; errors from the file system of the process take precedence. */
 	*file = by_name;
 	return code && (mapping_code == -EOPNOTSUPP || mapping_code == -ETIMEDOUT) ? mapping_code : code;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions that a process made at run time: see perf_map.h. */
+/* See perf_map.h. */
 #include "symbolizer/perf_map.h"
 
 #include <errno.h>
 #include <string.h>
+
+#include "text/text_span.h"
 
 void perf_map_free(struct perf_map *map)
 {
@@ -12,64 +14,58 @@ void perf_map_free(struct perf_map *map)
 	range_table_free(&map->ranges);
 }
 
-/* A hexadecimal number, with or without 0x, and the white space after it; NULL when there is none. */
-static const char *parse_number(const char *text, const char *end, uint64_t *number)
+/* Takes a hexadecimal number, with or without 0x, that is followed by a blank. */
+static bool take_number(struct text_span *line, uint64_t *number)
 {
-	static const char digits[] = "0123456789abcdef";
-	if (end - text > 2 && text[0] == '0' && (text[1] | 0x20) == 'x')
-		text += 2;
-	const char *first = text;
-	*number = 0;
-	for (; text < end; text++) {
-		const char *digit = *text ? strchr(digits, *text >= 'A' && *text <= 'F' ? *text | 0x20 : *text) : NULL;
-		if (!digit)
-			break;
-		if (*number >> 60)
-			return NULL;
-		*number = *number << 4 | (uint64_t)(digit - digits);
-	}
-	if (text == first || text == end || (*text != ' ' && *text != '\t'))
-		return NULL;
-	while (text < end && (*text == ' ' || *text == '\t'))
-		text++;
-	return text;
+	struct text_span word = span_take_word(line);
+	if (word.length > 2 && word.text[0] == '0' && (word.text[1] | 0x20) == 'x')
+		word = span_part(word, 2, word.length);
+	return line->length && span_hexadecimal(word, number);
 }
 
-static int add_line(struct perf_map *map, const char *text, const char *end)
+int perf_map_add_function(struct perf_map *map, uint64_t start, uint64_t size, const char *name, size_t length)
 {
-	struct perf_map_entry entry = { .name = map->names.count };
-	uint64_t size;
-	if (text < end && end[-1] == '\r')
-		end--;
-	text = parse_number(text, end, &entry.start);
-	text = text ? parse_number(text, end, &size) : NULL;
-	if (!text || text == end || memchr(text, '\0', (size_t)(end - text)) || size > UINT64_MAX - entry.start) {
+	const struct perf_map_entry entry = { .start = start, .end = start + size, .name = map->names.count };
+	if (!length || memchr(name, '\0', length) || size > UINT64_MAX - start) {
 		map->skipped++;
 		return 0;
 	}
 	if (!size)
-		return 0; /* as V8 writes for code that has moved away */
-	entry.end = entry.start + size;
-	size_t length = (size_t)(end - text);
+		return 0; /* as V8 writes for code that was moved */
 	if (!array_reserve(&map->names, map->names.count + length + 1) || map->entries.count >= RANGE_NONE - 1 ||
 	    !array_push(&map->entries, entry))
 		return -ENOMEM;
-	memcpy(map->names.items + map->names.count, text, length);
+	memcpy(map->names.items + map->names.count, name, length);
 	map->names.count += length;
 	map->names.items[map->names.count++] = '\0';
 	return 0;
+}
+
+static int add_line(struct perf_map *map, struct text_span line)
+{
+	uint64_t start, size;
+	if (span_ends(line, "\r"))
+		line.length--;
+	bool is_sound = line.length && !is_blank(*line.text) && take_number(&line, &start) && take_number(&line, &size);
+	while (is_sound && line.length && is_blank(*line.text))
+		line = span_part(line, 1, line.length);
+	if (!is_sound) {
+		map->skipped++;
+		return 0;
+	}
+	return perf_map_add_function(map, start, size, line.text, line.length);
 }
 
 long perf_map_add(struct perf_map *map, const char *text, size_t length)
 {
 	const char *next = text, *limit = text + length;
 	for (const char *end; next < limit && (end = memchr(next, '\n', (size_t)(limit - next))); next = end + 1)
-		if (end > next && add_line(map, next, end))
+		if (end > next && add_line(map, (struct text_span){ next, (size_t)(end - next) }))
 			return -ENOMEM;
 	return next - text;
 }
 
-/* Entries that hold the address that the sweep is at, the newest at the top: a binary heap of positions. */
+/* Entries that contain the current address of the sweep, the newest at the top: a binary heap of positions. */
 typedef ARRAY(uint32_t) position_heap;
 
 static bool heap_push(position_heap *heap, uint32_t position)
@@ -104,7 +100,7 @@ static void heap_pop(position_heap *heap)
 		heap->items[hole] = last;
 }
 
-/* [start, end) is of this entry; grows the newest range where it can. */
+/* Adds [start, end) for an entry; extends the last range if possible. */
 static bool emit(struct range_table *ranges, uint64_t start, uint64_t end, uint32_t position)
 {
 	struct range *last = ranges->count ? &ranges->items[ranges->count - 1] : NULL;
@@ -115,7 +111,7 @@ static bool emit(struct range_table *ranges, uint64_t start, uint64_t end, uint3
 	return range_table_add(ranges, start, end, position);
 }
 
-/* Emits what the entries in the heap cover of [from, to): always the newest one that has not ended. */
+/* Adds what the entries in the heap cover of [from, to): always the newest one that has not ended. */
 static bool emit_until(const struct perf_map *map, position_heap *heap, struct range_table *ranges, uint64_t from,
 		       uint64_t to)
 {

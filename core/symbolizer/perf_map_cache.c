@@ -1,44 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding, checking and keeping perf maps: see perf_map_cache.h. */
+/* See perf_map_cache.h. */
 #include "symbolizer/perf_map_cache.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include "base/channel.h"
+#include "symbolizer/worker/channel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "symbolizer/perf_map.h"
-#include "symbolizer/regular_file.h"
+#include "base/regular_file.h"
+#include "process/proc_reader.h"
 #include "symbolizer/worker/worker_message.h"
 
-/* Processes with generated code that are sampled at the same time; more only cost another look. */
+/* Number of sampled processes with generated code that are remembered; further ones are only searched again. */
 #define SLOT_COUNT 64
-/* Maps that are kept read; more only cost reading one again. */
+/* Number of maps that are kept; further ones are only read again. */
 #define MAP_COUNT 16
-/* A map that took longer to read than this in all, in ns, is read again after so many times as long as it took last. */
+/*
+ * After this much total reading time, in ns, a map is read again only after READ_SHARE times the duration of the last
+ * reading.
+ */
 #define READ_FREELY UINT64_C(50000000)
 #define READ_SHARE 20
-/* A function is found in some 20 us; what takes longer than this, in ns, is charged. */
+/* Time of a lookup, in ns, above which it is charged; 20 us is typical. */
 #define FIND_QUICK UINT64_C(1000000)
-/* /proc/PID/stat counts in ticks of 10 ms, file systems stamp in ticks of up to 10 ms. */
+/* /proc/PID/stat has ticks of 10 ms, and file systems have timestamps in ticks of up to 10 ms. */
 #define CLOCK_SLACK (20 * INT64_C(1000000))
 
-/* A file, which several processes may have under different names. */
+/* One file, which may be the map of several processes under different names. */
 struct map {
-	struct file_identity identity; /* as it was when it was read last */
-	struct worker_child child;     /* socket -1: the place is free */
-	uint64_t memory;               /* of its child, taken from the budget */
+	struct file_identity identity; /* when it was last read */
+	struct worker_child child;     /* socket -1: the slot is free */
+	uint64_t memory;               /* memory of its child, charged to the budget */
 	uint64_t used;                 /* CLOCK_MONOTONIC ns */
-	uint64_t spent;                /* ns of reading it */
-	uint64_t read_again;           /* not before; CLOCK_MONOTONIC ns */
+	uint64_t spent;                /* total time of reading it, in ns */
+	uint64_t read_again;           /* earliest time of the next reading; CLOCK_MONOTONIC ns */
 };
 
 struct slot {
-	uint32_t process;          /* serial number, 0 none */
+	uint32_t process;          /* serial number, 0 if none */
 	struct file_identity file; /* inode 0: none */
 	bool refused;
 };
@@ -50,14 +52,8 @@ struct perf_map_cache {
 	struct slot slots[SLOT_COUNT];
 	struct map maps[MAP_COUNT];
 	uint64_t failed;
-	char name[IAPROF_STRING_LENGTH_MAX + 1]; /* of the function that was found last */
-};
-
-/* What /proc says about a process, for as long as it runs. */
-struct process_facts {
-	uint32_t user, group;   /* effective ids */
-	uint32_t namespace_pid; /* its pid in its own PID namespace */
-	int64_t begin;          /* CLOCK_REALTIME ns */
+	int64_t begin;                           /* time when this was made; CLOCK_REALTIME ns */
+	char name[IAPROF_STRING_LENGTH_MAX + 1]; /* name of the last function found */
 };
 
 struct perf_map_cache *perf_map_cache_new(struct broker *broker, struct worker_pool *pool, struct budget *budget)
@@ -65,6 +61,7 @@ struct perf_map_cache *perf_map_cache_new(struct broker *broker, struct worker_p
 	struct perf_map_cache *cache = calloc(1, sizeof *cache);
 	if (!cache)
 		return NULL;
+	cache->begin = (int64_t)clock_read(CLOCK_REALTIME) + CLOCK_SLACK;
 	cache->broker = broker;
 	cache->pool = pool;
 	cache->budget = budget;
@@ -94,120 +91,94 @@ uint64_t perf_map_cache_failed(const struct perf_map_cache *cache)
 	return cache->failed;
 }
 
-/* CLOCK_REALTIME minus another clock. */
+/* Returns CLOCK_REALTIME minus another clock. */
 static int64_t clock_difference(clockid_t from)
 {
 	return (int64_t)(clock_read(CLOCK_REALTIME) - clock_read(from));
 }
 
-static bool read_status(uint32_t pid, struct process_facts *facts)
+/* Finds when the process was forked, in ns of CLOCK_REALTIME. */
+static bool read_begin(uint32_t pid, int64_t *begin)
 {
-	char path[64], line[512];
-	snprintf(path, sizeof path, "/proc/%u/status", pid);
-	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
-	bool has_user = false;
-	while (file && fgets(line, sizeof line, file)) {
-		if (sscanf(line, "Uid: %*u %u", &facts->user) == 1)
-			has_user = true;
-		if (sscanf(line, "Gid: %*u %u", &facts->group) == 1)
-			continue;
-		/* "NSpid:	4711	12	1": the last one is what the process itself sees. */
-		if (strncmp(line, "NSpid:", 6) == 0) {
-			size_t length = strlen(line);
-			while (length && isspace((unsigned char)line[length - 1]))
-				line[--length] = '\0';
-			while (length && isdigit((unsigned char)line[length - 1]))
-				length--;
-			facts->namespace_pid = (uint32_t)strtoul(line + length, NULL, 10);
-		}
-	}
-	return has_user;
-}
-
-/* When the process was forked: the 22nd number of /proc/PID/stat; the 2nd is its name, which may hold anything. */
-static bool read_begin(uint32_t pid, struct process_facts *facts)
-{
-	char path[64], text[1024];
-	snprintf(path, sizeof path, "/proc/%u/stat", pid);
-	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
-	size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-	text[length] = '\0';
-	const char *next = strrchr(text, ')');
-	unsigned long long ticks;
-	if (!next ||
-	    sscanf(next + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-		   &ticks) != 1)
+	char text[PROC_STATUS_SIZE];
+	struct proc_status status;
+	if (proc_status_read(pid, text, &status))
 		return false;
-	facts->begin = (int64_t)(ticks * (NANOSECONDS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK))) +
-		       clock_difference(CLOCK_BOOTTIME);
+	*begin = (int64_t)proc_ticks_to_ns(status.start_ticks) + clock_difference(CLOCK_BOOTTIME);
 	return true;
 }
 
 /*
- * Whose rights count for a process's map. A process that ended has those of the user that it was seen with; without
- * them (root's, and what hides itself) only in our own file system, where nobody else makes a file that is root's.
+ * Chooses the user whose permissions apply. A process that has ended has the last known user; without one (root, or a
+ * process that is not dumpable), only maps in iaprof's own file system are read, where nobody else can create files
+ * owned by root.
  */
-static bool choose_user(const struct process *process, bool running, struct process_facts *facts)
+static bool choose_user(const struct process *process, bool running, struct proc_identity *who)
 {
 	if (running)
 		return true;
-	facts->user = process->user;
-	facts->group = process->user ? 65534 : 0;
+	who->user = process->user;
+	who->group = process->user ? 65534 : 0;
 	return process->user || process->root == PROCESS_ROOT_OWN;
 }
 
-/* Opens the map. Returns a descriptor or a negative errno; -ENOENT when the process has none. */
-static int open_map(struct perf_map_cache *cache, const struct process *process, struct file_identity *identity,
-		    char path[64])
+/*
+ * Opens the map: a jitdump, or the perf map for NULL, whose path it writes. Returns a descriptor or a negative errno;
+ * -ENOENT if the process has none.
+ */
+static int open_map(struct perf_map_cache *cache, const struct process *process, const char *jit_dump,
+		    struct file_identity *identity, char path[64])
 {
-	struct process_facts facts = { .namespace_pid = process->pid };
-	bool running =
-		process->end == UINT64_MAX && read_status(process->pid, &facts) && read_begin(process->pid, &facts);
+	struct proc_identity who = { 0 };
+	int64_t begin = 0;
+	bool running = process->end == UINT64_MAX && proc_identity_read(process->pid, &who) &&
+		       read_begin(process->pid, &begin);
 	/* The program image began later than the process when it was executed. */
 	if (process->begin) {
-		int64_t begin = (int64_t)process->begin + clock_difference(CLOCK_MONOTONIC);
-		if (!running || begin > facts.begin)
-			facts.begin = begin;
+		int64_t image_begin = (int64_t)process->begin + clock_difference(CLOCK_MONOTONIC);
+		if (!running || image_begin > begin)
+			begin = image_begin;
 	} else if (!running) {
-		return -ESTALE; /* nothing says that a map with this number is not an older process's */
+		/* It existed when the run began: an older map with this pid may belong to an older process. */
+		begin = cache->begin;
 	}
-	if (!choose_user(process, running, &facts))
+	if (!choose_user(process, running, &who))
 		return -EACCES;
-	snprintf(path, 64, "/tmp/perf-%u.map", facts.namespace_pid);
+	snprintf(path, 64, "/tmp/perf-%u.map", who.namespace_pid ? who.namespace_pid : process->pid);
 	CLEANUP_CLOSE int own_root = process->root < 0 && running ? process_root_open(process->pid) : -1;
 	if (process->root == PROCESS_ROOT_UNREACHABLE && own_root < 0)
-		return -ENOENT; /* our own /tmp is not the process's */
-	/* /tmp is open to everybody: no symbolic link at the end, and a trustworthy owner. */
-	struct file_request request = { .path = path,
+		return -ENOENT; /* iaprof's /tmp is not that of the process */
+	/* /tmp is world-writable: refuse a symbolic link at the end, and untrustworthy owners. */
+	struct file_request request = { .path = jit_dump ? jit_dump : path,
 					.root = process->root >= 0 ? process->root : own_root,
-					.user = facts.user,
-					.group = facts.group,
+					.user = who.user,
+					.group = who.group,
 					.user_mounts = process->user_mounts };
-	struct file_identity who = { .owner = facts.user, .mode = BUDGET_NEVER_TRUSTED };
-	if (budget_is_spent(cache->budget, &who))
+	struct file_identity charged = { .owner = who.user, .mode = BUDGET_NEVER_TRUSTED };
+	if (budget_is_spent(cache->budget, &charged))
 		return -ETIMEDOUT;
-	struct deadline deadline = budget_deadline(cache->budget, &who, BUDGET_FULL);
+	struct deadline deadline = budget_deadline(cache->budget, &charged, BUDGET_FULL);
 	CLEANUP_CLOSE int descriptor = broker_open(cache->broker, &request, &deadline, identity);
 	if (descriptor == -ETIMEDOUT)
-		budget_charge(cache->budget, &who, deadline_spent(&deadline));
+		budget_charge(cache->budget, &charged, deadline_spent(&deadline));
 	if (descriptor < 0)
 		return descriptor;
-	if (identity->owner != 0 && identity->owner != geteuid() && identity->owner != facts.user)
+	if (identity->owner != 0 && identity->owner != geteuid() && identity->owner != who.user)
 		return -EACCES;
-	/* Process numbers are used again and nobody removes the maps: an older one is another process's. */
-	if (identity->modified < facts.begin - CLOCK_SLACK)
+	/* Pids are reused and nobody removes the maps: an older file belongs to another process. */
+	if (identity->modified < begin - CLOCK_SLACK)
 		return -ESTALE;
 	return STEAL_DESCRIPTOR(descriptor);
 }
 
-/* Inode numbers are used again: who owns the file and when it was made tell it from the next one. */
+/* Inode numbers are reused: owner and creation time distinguish files. */
 static bool is_same_file(const struct file_identity *a, const struct file_identity *b)
 {
 	return a->device == b->device && a->inode == b->inode && a->owner == b->owner && a->mode == b->mode &&
 	       a->born == b->born;
 }
 
-/* The map of a file; NULL: it is not read. */
+/* Returns the map of a file, or NULL. */
 static struct map *find_map(struct perf_map_cache *cache, const struct file_identity *file)
 {
 	for (size_t i = 0; i < MAP_COUNT; i++)
@@ -240,7 +211,7 @@ size_t perf_map_replaced(const struct perf_map_use *uses, size_t count, uint32_t
 	return replaced;
 }
 
-/* A free place for a map of this owner, which another one leaves if there is none. */
+/* Returns a free slot for a map of this owner, ending another map if necessary. */
 static struct map *free_map(struct perf_map_cache *cache, uint32_t owner)
 {
 	struct perf_map_use uses[MAP_COUNT];
@@ -255,7 +226,7 @@ static struct map *free_map(struct perf_map_cache *cache, uint32_t owner)
 	return replaced;
 }
 
-/* Has a child read what is in the file and not in the map. */
+/* Lets the child read what was appended to the file. */
 static int ask_to_read(struct perf_map_cache *cache, struct map *map, int descriptor, struct deadline *deadline)
 {
 	deadline->helper = &map->child.process;
@@ -275,7 +246,7 @@ static int ask_to_read(struct perf_map_cache *cache, struct map *map, int descri
 	return 0;
 }
 
-/* Reads a file, or what was added to it. */
+/* Reads a file, or what was appended to it. */
 static int read_map(struct perf_map_cache *cache, const struct file_identity *identity, int descriptor,
 		    const char *path)
 {
@@ -293,7 +264,10 @@ static int read_map(struct perf_map_cache *cache, const struct file_identity *id
 		code = worker_child_start(cache->pool, &map->child,
 					  budget_data_limit(cache->budget, identity, BUDGET_FULL));
 	}
-	/* A map that grows all the time is read a twentieth of the time: it would have all of the others' time else. */
+	/*
+	 * A map that grows continuously is read for a twentieth of the time; otherwise, it would use up the time for
+	 * all others.
+	 */
 	if (!code && deadline.begin < map->read_again)
 		return 0;
 	if (!code) {
@@ -304,8 +278,8 @@ static int read_map(struct perf_map_cache *cache, const struct file_identity *id
 		map->spent += spent;
 		bool is_free = map->spent <= READ_FREELY || budget_trusts(cache->budget, identity);
 		map->read_again = is_free ? 0 : clock_monotonic() + READ_SHARE * spent;
-		if (!code && spent > BUDGET_TIME_USUAL)
-			budget_charge(cache->budget, identity, spent - BUDGET_TIME_USUAL);
+		if (!code)
+			budget_charge_excess(cache->budget, identity, &deadline);
 	}
 	if (code) {
 		if (map)
@@ -319,31 +293,36 @@ static void refresh(struct perf_map_cache *cache, struct slot *slot, const struc
 {
 	struct file_identity identity;
 	char path[64] = "";
-	CLEANUP_CLOSE int descriptor = open_map(cache, process, &identity, path);
-	int code = descriptor < 0 ? descriptor : read_map(cache, &identity, descriptor, path);
+	const char *used = process->jit_dump;
+	CLEANUP_CLOSE int descriptor = used ? open_map(cache, process, used, &identity, path) : -ENOENT;
+	if (descriptor == -ENOENT) {
+		descriptor = open_map(cache, process, NULL, &identity, path);
+		used = path;
+	}
+	int code = descriptor < 0 ? descriptor : read_map(cache, &identity, descriptor, used);
 	if (!code)
 		slot->file = identity;
 	if (!code || code == -ENOENT || code == -ESTALE || slot->refused)
 		return;
 	if (descriptor < 0)
-		budget_refuse(cache->budget, NULL, path, open_reason(cache->budget, code), 0);
+		budget_refuse(cache->budget, NULL, used, open_reason(cache->budget, code), 0);
 	slot->refused = true;
 	cache->failed++;
 }
 
-/* Asks a map's child. Returns the name, or NULL; a child that fails is ended. */
+/* Sends a lookup to the child of a map. Returns the name, or NULL; ends a child that fails. */
 static const char *ask(struct perf_map_cache *cache, struct slot *slot, struct map *map, uint64_t address,
 		       uint64_t *start)
 {
 	struct deadline deadline = budget_deadline(cache->budget, &map->identity, BUDGET_FULL);
 	deadline.helper = &map->child.process;
 	struct worker_find_function request = { .address = address };
-	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
 	struct worker_function answer;
 	struct channel_answer expected = { .type = WORKER_FUNCTION, .head = &answer, .head_size = sizeof answer };
 	int code = budget_is_spent(cache->budget, &map->identity)
 			   ? -ETIME
-			   : channel_ask(map->child.socket, WORKER_FIND_FUNCTION, &part, 1, -1, &expected, &deadline);
+			   : channel_ask(map->child.socket, WORKER_FIND_FUNCTION, &request, sizeof request, -1,
+					 &expected, &deadline);
 	if (!code && (answer.size > IAPROF_STRING_LENGTH_MAX || expected.rest != answer.size))
 		code = -EPROTO;
 	if (!code)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorted address ranges: see range_table.h. */
+/* See range_table.h. */
 #include "symbolizer/range_table.h"
 
-/* Code nests some ten levels deep; a table that was made to nest further must not make each look-up slow. */
+/* Limit on nesting, so that a hostile table cannot make lookups slow. Code nests about ten levels deep. */
 #define DEPTH_MAX 4096
 
-/* Digits of the radix sort; fewer ranges than digits are sorted faster by qsort(). */
+/* Digits of the radix sort. qsort() is faster for fewer ranges than digits. */
 #define DIGIT_BITS 11
 #define DIGIT_COUNT ((size_t)1 << DIGIT_BITS)
 #define RADIX_COUNT_MIN DIGIT_COUNT
@@ -20,7 +20,7 @@ static int compare(const void *left, const void *right)
 	return a->value < b->value ? -1 : a->value > b->value;
 }
 
-/* Moves ranges in order of one digit of their starts, and leaves those with the same digit in order. */
+/* Sorts ranges stably by one digit of their starts. */
 static void sort_by_digit(const struct range *from, struct range *to, size_t count, unsigned shift)
 {
 	size_t next[DIGIT_COUNT] = { 0 }, position = 0;
@@ -35,11 +35,14 @@ static void sort_by_digit(const struct range *from, struct range *to, size_t cou
 		to[next[from[i].start >> shift & (DIGIT_COUNT - 1)]++] = from[i];
 }
 
-/* Radix sort: three times as fast as qsort() for the 100,000 symbols of a large library. False when out of memory. */
+/*
+ * Radix sort: three times as fast as qsort() for the 100,000 symbols of a large library. Returns false if out of
+ * memory.
+ */
 static bool sort_by_start(struct range_table *table)
 {
 	struct range *items = table->items, *other = malloc(table->count * sizeof *other);
-	uint64_t differing = 0; /* bits that are not the same in all starts */
+	uint64_t differing = 0; /* bits that differ between starts */
 	if (!other)
 		return false;
 	for (size_t i = 1; i < table->count; i++)
@@ -60,7 +63,7 @@ static bool sort_by_start(struct range_table *table)
 	return true;
 }
 
-/* Puts ranges with the same start in order. */
+/* Sorts ranges with the same start. */
 static void sort_ties(struct range_table *table)
 {
 	for (size_t first = 0, end; first < table->count; first = end) {
@@ -82,7 +85,7 @@ static bool is_sorted(const struct range_table *table)
 
 void range_table_sort(struct range_table *table)
 {
-	/* Linkers, compilers and the Linux kernel mostly write their tables in order already. */
+	/* Linkers, compilers and Linux usually write sorted tables. */
 	if (is_sorted(table))
 		return;
 	if (table->count >= RADIX_COUNT_MIN && sort_by_start(table))
@@ -100,7 +103,7 @@ void range_table_link(struct range_table *table)
 			table->capacity = table->count;
 		}
 	}
-	/* The chain of enclosing links from the newest range is a stack of those that are still open. */
+	/* The chain of enclosing links from the latest range is a stack of the ranges that are still open. */
 	uint32_t open = RANGE_NONE;
 	for (size_t i = 0; i < table->count; i++) {
 		while (open != RANGE_NONE && table->items[open].end <= table->items[i].start)
@@ -112,7 +115,7 @@ void range_table_link(struct range_table *table)
 
 const struct range *range_table_find(const struct range_table *table, uint64_t address)
 {
-	/* Without branches that depend on the data: a processor cannot predict the way of a search. */
+	/* No data-dependent branches, which a processor could not predict. */
 	size_t first = 0;
 	for (size_t left = table->count; left > 1; left -= left / 2)
 		first += left / 2 * (table->items[first + left / 2].start <= address);

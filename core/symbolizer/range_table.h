@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Address ranges in a sorted array, searched for the innermost one around an address. Add all, then sort and link, then
- * find. Ranges may nest; of two that overlap without nesting, the one that starts later wins in its part.
+ * Address ranges in a sorted array, which finds the innermost range around an address. Add all ranges, sort and link,
+ * then search. Ranges may nest; if two overlap without nesting, the one that starts later wins where they overlap.
  */
 #ifndef IAPROF_CORE_SYMBOLIZER_RANGE_TABLE_H
 #define IAPROF_CORE_SYMBOLIZER_RANGE_TABLE_H
@@ -15,9 +15,8 @@
 
 struct range {
 	uint64_t start, end; /* [start, end) */
-	uint32_t value;      /* the owner's */
-	uint32_t enclosing;  /* position of the nearest range before this one that reaches past its start, or RANGE_NONE
-			      */
+	uint32_t value;      /* defined by the owner */
+	uint32_t enclosing;  /* position of the nearest earlier range that extends past its start, or RANGE_NONE */
 };
 
 /* Initialise with {0}. */
@@ -27,19 +26,18 @@ struct range_table {
 	size_t capacity;
 };
 
-/* False when out of memory, or when there are too many to number. */
+/* Returns false if out of memory, or if there are too many ranges. */
 static inline bool range_table_add(struct range_table *table, uint64_t start, uint64_t end, uint32_t value)
 {
 	struct range range = { .start = start, .end = end, .value = value, .enclosing = RANGE_NONE };
 	return table->count < RANGE_NONE && array_push(table, range);
 }
 
-/* By start; of the same start the longer one first; of the same range the lower value first. */
+/* Sorts by start; ranges with the same start by descending length, equal ranges by value. */
 void range_table_sort(struct range_table *table);
-/* After sorting (and after the owner changed what it wanted): makes ready for range_table_find(), returns spare memory.
- */
+/* Prepares a sorted table for range_table_find(), and returns spare memory. */
 void range_table_link(struct range_table *table);
-/* The innermost range that holds address, or NULL. */
+/* Returns the innermost range that contains address, or NULL. */
 const struct range *range_table_find(const struct range_table *table, uint64_t address);
 
 static inline void range_table_free(struct range_table *table)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An image that a child of the worker reads: see remote_image.h. */
+/* See remote_image.h. */
 #include "symbolizer/remote_image.h"
 
 #include <errno.h>
@@ -9,29 +9,28 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/channel.h"
-#include "base/cleanup.h"
+#include "symbolizer/worker/channel.h"
 #include "base/clock.h"
-#include "symbolizer/image.h"
+#include "symbolizer/elf_image.h"
 #include "symbolizer/remote_read.h"
 
-/* Of one message. The largest programs have some 1,000,000 units, and units of 50 MiB. */
+/* Limit on items per table of a message. The largest programs have about 1,000,000 units, and units of 50 MiB. */
 #define COUNT_MAX ((uint32_t)1 << 24)
-/* A program has some ten. */
+/* A program has about ten segments. */
 #define SEGMENT_COUNT_MAX 1024
-/* A file's reader asks for its debug file and for what that shares with others, in a few places each. */
+/* A child requests the debug file and the file with shared debug information, with a few candidates for each. */
 #define FILES_MAX 64
 
-/* A file that was given to a reader, or why it got none. */
+/* A file that was sent to a child, or the error that was sent instead. */
 struct remote_file {
 	int descriptor; /* -1: none */
 	int code;
 };
 
-/* Of all images together; a process has 1,024 descriptors without further ado. */
+/* Limit for all images together; by default, a process may have 1,024 descriptors. */
 #define FILES_HELD_MAX 256
 
-/* UNIT_PUT_OFF: it needs more patience. */
+/* UNIT_PUT_OFF: exceeds the limits of BUDGET_QUICK. */
 enum unit_state { UNIT_UNKNOWN, UNIT_PUT_OFF, UNIT_KNOWN, UNIT_REFUSED };
 
 struct remote_unit {
@@ -39,10 +38,10 @@ struct remote_unit {
 	struct debug_unit unit;
 };
 
-/* Opens the files that the reader asks for: those that it had before, or new ones by the finder. */
+/* Opens the files that the child requests: the same as before, or new ones with the finder. */
 struct file_source {
 	struct remote_image *image;
-	const struct debug_file_finder *finder; /* NULL: the files that are known */
+	const struct debug_file_finder *finder; /* NULL: only known files */
 	size_t next;
 };
 
@@ -92,7 +91,7 @@ static int add_file(struct remote_image *image, int descriptor)
 	return 0;
 }
 
-/* The answer to a NEED_FILE. The child has read it and not changed its mind: it sends the same ones each time. */
+/* Returns the answer to a NEED_FILE message. A restarted child sends the same requests in the same order. */
 static struct remote_file next_file(struct file_source *source, const struct worker_need_file *need, const char *key,
 				    size_t key_size)
 {
@@ -125,7 +124,7 @@ static int answer_need(struct file_source *source, const struct remote_reader *r
 	return channel_send(reader->socket, WORKER_FILE, &part, 1, file.descriptor, &reader->deadline);
 }
 
-/* The head of the IMAGE message, after the files that the reader needed. */
+/* Receives the head of the IMAGE message, after answering requests for files. */
 static int receive_head(struct file_source *source, const struct remote_reader *reader, struct worker_image *head,
 			uint64_t *rest)
 {
@@ -155,7 +154,7 @@ static uint64_t contents_size(const struct worker_image *head)
 	       head->names_size + head->unit_range_count * sizeof(struct range);
 }
 
-/* A unit covers some range: what is kept for each is bounded by what was sent. */
+/* Every unit covers at least one range: memory for units is bounded by what was sent. */
 static bool is_sane(const struct worker_image *head, uint64_t rest)
 {
 	return head->segment_count <= SEGMENT_COUNT_MAX && head->range_count <= COUNT_MAX &&
@@ -163,38 +162,26 @@ static bool is_sane(const struct worker_image *head, uint64_t rest)
 	       head->build_id_size <= IAPROF_MODULE_BUILD_ID_SIZE_MAX && rest == contents_size(head);
 }
 
-/* Makes room for the tables of an image. False when out of memory. */
-static bool reserve_contents(struct remote_image *image, const struct worker_image *head)
-{
-	image->symbols.names = malloc((size_t)head->names_size + 1);
-	image->symbols.names_size = head->names_size;
-	image->units.items = calloc((size_t)head->unit_count + 1, sizeof *image->units.items);
-	if (!image->symbols.names || !image->units.items || !array_reserve(&image->segments, head->segment_count + 1))
-		return false;
-	image->segments.count = head->segment_count;
-	return remote_reserve_ranges(&image->symbols.ranges, head->range_count) &&
-	       remote_reserve_ranges(&image->unit_ranges, head->unit_range_count);
-}
-
-/* The tables of an image. Those of a reader that is started again are known, and read over. */
+/* Receives the tables of an image, which the image frees even after a failure. */
 static int receive_contents(struct remote_image *image, const struct remote_reader *reader,
 			    const struct worker_image *head)
 {
-	if (!reserve_contents(image, head))
-		return -ENOMEM;
-	struct iovec parts[] = { { image->segments.items, head->segment_count * sizeof *image->segments.items },
-				 { image->symbols.ranges.items, head->range_count * sizeof(struct range) },
-				 { image->symbols.names, head->names_size },
-				 { image->unit_ranges.items, head->unit_range_count * sizeof(struct range) } };
-	int code = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, &reader->deadline);
+	const struct remote_part parts[] = { REMOTE_PART(image->segments.items, head->segment_count),
+					     REMOTE_PART(image->symbols.ranges.items, head->range_count),
+					     REMOTE_PART(image->symbols.names, head->names_size),
+					     REMOTE_PART(image->unit_ranges.items, head->unit_range_count) };
+	image->units.items = calloc((size_t)head->unit_count + 1, sizeof *image->units.items);
+	int code = image->units.items ? remote_read_parts(reader, parts, sizeof parts / sizeof *parts) : -ENOMEM;
 	if (!code && head->names_size && image->symbols.names[head->names_size - 1])
 		code = -EBADMSG;
 	if (!code)
-		code = remote_check_ranges(&image->symbols.ranges, head->names_size);
+		code = remote_check_ranges(&image->symbols.ranges, head->range_count, head->names_size);
 	if (!code)
-		code = remote_check_ranges(&image->unit_ranges, head->unit_count);
+		code = remote_check_ranges(&image->unit_ranges, head->unit_range_count, head->unit_count);
 	if (code)
 		return code;
+	image->segments.count = head->segment_count;
+	image->symbols.names_size = head->names_size;
 	image->units.count = head->unit_count;
 	image->damage = head->damage;
 	image->build_id_size = head->build_id_size;
@@ -202,7 +189,7 @@ static int receive_contents(struct remote_image *image, const struct remote_read
 	return 0;
 }
 
-/* Starts a reader on the image's first file. */
+/* Sends the image's own file to a child. */
 static int start_reader(const struct remote_image *image, bool lines, const struct remote_reader *reader)
 {
 	struct worker_load_image request = { .lines = lines };
@@ -211,7 +198,7 @@ static int start_reader(const struct remote_image *image, bool lines, const stru
 			    &reader->deadline);
 }
 
-/* *deadline: is set once there is a child. */
+/* *deadline is set once the child has been started. */
 static int load(struct remote_image *image, const struct remote_image_context *context,
 		const struct remote_image_request *request, struct deadline *deadline, const char **reason)
 {
@@ -248,7 +235,7 @@ static int load(struct remote_image *image, const struct remote_image_context *c
 	return code;
 }
 
-/* Files are kept to read an image again; those that are too many are read once. */
+/* Keeps the files, to read the image again; beyond the limit, they are closed and the image is read only once. */
 static void hold_files(struct remote_image *image, const struct remote_image_context *context)
 {
 	image->files_held = image->files.count;
@@ -261,7 +248,7 @@ static void note_damage(const struct remote_image *image, const struct remote_im
 {
 	static const char *const reasons[] = {
 		"its symbol table is damaged",
-		"its debug file is damaged or of another build",
+		"its debug file is damaged or belongs to another build",
 		"its debug information is damaged, too large or incomplete",
 		"the names of its sections are damaged",
 	};
@@ -301,7 +288,7 @@ int remote_image_load(struct remote_image **image, const struct remote_image_con
 		return code;
 	}
 	note_damage(made, context);
-	/* Without debug information nothing is asked any more. */
+	/* Without debug information there are no further requests. */
 	if (!made->units.count) {
 		if (request->own_root && budget_trusts(context->budget, request->file))
 			worker_child_hand_on(context->pool, &made->child, BUDGET_DATA_TRUSTED);
@@ -310,14 +297,12 @@ int remote_image_load(struct remote_image **image, const struct remote_image_con
 	}
 	hold_files(made, context);
 	made->used = clock_monotonic();
-	uint64_t spent = deadline_spent(&deadline);
-	if (spent > BUDGET_TIME_USUAL)
-		budget_charge(context->budget, request->file, spent - BUDGET_TIME_USUAL);
+	budget_charge_excess(context->budget, request->file, &deadline);
 	*image = made;
 	return 0;
 }
 
-/* Has the reader of an image at work again, after it rested. */
+/* Restarts the child of an image if it was ended. */
 static int wake(struct remote_image *image, const struct remote_image_context *context,
 		const struct remote_reader *limits)
 {
@@ -345,10 +330,9 @@ static int receive_unit(struct remote_image *image, const struct remote_image_co
 			const struct remote_reader *reader, uint32_t position)
 {
 	struct worker_unit request = { .unit = position };
-	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
 	struct worker_unit_lines head;
 	struct channel_answer answer = { .type = WORKER_UNIT_LINES, .head = &head, .head_size = sizeof head };
-	int code = channel_ask(reader->socket, WORKER_UNIT, &part, 1, -1, &answer, &reader->deadline);
+	int code = channel_ask(reader->socket, WORKER_UNIT, &request, sizeof request, -1, &answer, &reader->deadline);
 	if (code)
 		return code;
 	uint64_t size = (uint64_t)head.row_count * sizeof(struct line_row) +
@@ -365,7 +349,7 @@ static int receive_unit(struct remote_image *image, const struct remote_image_co
 	return code;
 }
 
-/* Fetches a unit; what cannot be had is noted once and not asked for again. */
+/* Requests a unit; a failure is recorded, and the unit is not requested again. */
 static void fetch(struct remote_image *image, const struct remote_image_context *context, uint32_t position,
 		  enum budget_patience patience)
 {
@@ -391,7 +375,7 @@ static void fetch(struct remote_image *image, const struct remote_image_context 
 	remote_image_rest(image, context);
 	budget_refuse(context->budget, &image->identity, image->path, "its source lines cannot be read",
 		      deadline_spent(&reader.deadline));
-	/* One that cannot be read any more is not tried for each unit. */
+	/* If the image can no longer be read, no further unit is requested. */
 	if (code != -ENOEXEC)
 		for (size_t i = 0; i < image->units.count; i++)
 			if (image->units.items[i].state <= UNIT_PUT_OFF)

@@ -1,28 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checked contents of messages from the worker's children: see remote_read.h. */
+/* See remote_read.h. */
 #include "symbolizer/remote_read.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/channel.h"
+#include "symbolizer/worker/channel.h"
 #include "base/cleanup.h"
 
-/* Scopes nest as deep as debug_unit_scopes.c follows them. */
+/* Slightly deeper than debug_unit_scopes.c follows scopes. */
 #define SCOPE_DEPTH_MAX 260
 
-bool remote_reserve_ranges(struct range_table *table, uint32_t count)
+int remote_read_parts(const struct remote_reader *reader, const struct remote_part *parts, size_t count)
 {
-	*table = (struct range_table){ 0 };
-	if (!array_reserve(table, count))
-		return false;
-	table->count = count;
-	return true;
+	int code = 0;
+	for (size_t i = 0; !code && i < count; i++) {
+		char *bytes = NULL;
+		code = remote_read_bytes(reader, parts[i].size, &bytes);
+		memcpy(parts[i].pointer, &bytes, sizeof bytes);
+	}
+	return code;
 }
 
-int remote_check_ranges(struct range_table *table, uint32_t value_limit)
+int remote_read_bytes(const struct remote_reader *reader, uint64_t size, char **bytes)
 {
-	for (size_t i = 0; i < table->count; i++) {
+	*bytes = malloc(size + 1);
+	if (!*bytes)
+		return -ENOMEM;
+	(*bytes)[size] = '\0';
+	return channel_read(reader->socket, *bytes, size, &reader->deadline);
+}
+
+int remote_check_ranges(struct range_table *table, uint32_t count, uint32_t value_limit)
+{
+	table->count = table->capacity = count;
+	for (size_t i = 0; i < count; i++) {
 		const struct range *range = &table->items[i];
 		if (range->start > range->end || range->value >= value_limit ||
 		    (i && range->start < table->items[i - 1].start))
@@ -30,6 +43,31 @@ int remote_check_ranges(struct range_table *table, uint32_t value_limit)
 	}
 	range_table_link(table);
 	return 0;
+}
+
+int remote_texts_keep(struct remote_texts *texts, struct string_table *strings, const char *joined, uint32_t size,
+		      uint32_t count)
+{
+	if (size && joined[size - 1])
+		return -EBADMSG;
+	texts->items = calloc((size_t)count + 1, sizeof *texts->items);
+	if (!texts->items)
+		return -ENOMEM;
+	for (const char *text = joined; texts->count < count; texts->count++) {
+		if (text == joined + size)
+			return -EBADMSG;
+		size_t length = strlen(text); /* the last byte is 0 */
+		texts->items[texts->count] = string_table_intern(strings, text, length);
+		if (!texts->items[texts->count])
+			return -ENOMEM;
+		text += length + 1;
+	}
+	return 0;
+}
+
+void remote_texts_free(struct remote_texts *texts)
+{
+	free(texts->items);
 }
 
 static int check_rows(const struct debug_unit *unit)
@@ -61,7 +99,7 @@ static int check_scopes(const struct worker_scope *scopes, uint32_t count)
 	return 0;
 }
 
-/* Turns the positions of names into the names. */
+/* Replaces offsets of names by the names. */
 static int name_all(struct debug_unit *unit, const struct worker_unit_lines *head, const uint32_t *files,
 		    const struct worker_scope *scopes)
 {
@@ -89,27 +127,24 @@ static int name_all(struct debug_unit *unit, const struct worker_unit_lines *hea
 static int read_contents(const struct remote_reader *reader, const struct worker_unit_lines *head,
 			 struct debug_unit *unit)
 {
-	CLEANUP_FREE uint32_t *files = calloc((size_t)head->file_count + 1, sizeof *files);
-	CLEANUP_FREE struct worker_scope *scopes = calloc((size_t)head->scope_count + 1, sizeof *scopes);
-	unit->text = malloc((size_t)head->text_size + 1);
-	if (!files || !scopes || !unit->text || !array_reserve(&unit->rows, (size_t)head->row_count + 1) ||
-	    !remote_reserve_ranges(&unit->ranges, head->range_count))
-		return -ENOMEM;
-	struct iovec parts[] = { { unit->rows.items, head->row_count * sizeof *unit->rows.items },
-				 { files, head->file_count * sizeof *files },
-				 { scopes, head->scope_count * sizeof *scopes },
-				 { unit->ranges.items, head->range_count * sizeof *unit->ranges.items },
-				 { unit->text, head->text_size } };
-	int code = channel_read_parts(reader->socket, parts, sizeof parts / sizeof *parts, &reader->deadline);
+	CLEANUP_FREE uint32_t *files = NULL;
+	CLEANUP_FREE struct worker_scope *scopes = NULL;
+	const struct remote_part parts[] = { REMOTE_PART(unit->rows.items, head->row_count),
+					     REMOTE_PART(files, head->file_count),
+					     REMOTE_PART(scopes, head->scope_count),
+					     REMOTE_PART(unit->ranges.items, head->range_count),
+					     REMOTE_PART(unit->text, head->text_size) };
+	int code = remote_read_parts(reader, parts, sizeof parts / sizeof *parts);
 	if (!code && head->text_size && unit->text[head->text_size - 1])
 		code = -EBADMSG;
-	unit->rows.count = head->row_count;
-	if (!code)
-		code = check_rows(unit);
+	if (code)
+		return code;
+	unit->rows.count = unit->rows.capacity = head->row_count;
+	code = check_rows(unit);
 	if (!code)
 		code = check_scopes(scopes, head->scope_count);
 	if (!code)
-		code = remote_check_ranges(&unit->ranges, head->scope_count);
+		code = remote_check_ranges(&unit->ranges, head->range_count, head->scope_count);
 	return code ? code : name_all(unit, head, files, scopes);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of one image: see symbol_table.h. */
+/* See symbol_table.h. */
 #include "symbolizer/symbol_table.h"
 
 #include <stdlib.h>
@@ -31,15 +31,17 @@ bool symbol_builder_add(struct symbol_builder *builder, const char *name, uint64
 }
 
 /*
- * Whether a is the better name of two for one address. The same order as perf's, so that the names of a profile can be
- * compared with it: one with a size, not weak, global, fewer underscores in front, longer.
+ * Returns whether a is a better name than b for one address. The order is that of perf, so that profiles can be
+ * compared with it: with a name, with a size, not weak, global, fewer leading underscores, longer.
  */
 static bool is_better(const struct symbol_builder *builder, const struct range *a, const struct range *b)
 {
-	if ((a->end > a->start) != (b->end > b->start))
-		return a->end > a->start;
 	const struct symbol_candidate *left = &builder->candidates.items[a->value];
 	const struct symbol_candidate *right = &builder->candidates.items[b->value];
+	if ((left->rank == SYMBOL_NAMELESS) != (right->rank == SYMBOL_NAMELESS))
+		return right->rank == SYMBOL_NAMELESS;
+	if ((a->end > a->start) != (b->end > b->start))
+		return a->end > a->start;
 	if (left->rank != right->rank)
 		return left->rank < right->rank;
 	size_t left_underscores = strspn(left->name, "_"), right_underscores = strspn(right->name, "_");
@@ -48,7 +50,7 @@ static bool is_better(const struct symbol_builder *builder, const struct range *
 	return left->length > right->length;
 }
 
-/* Keeps one symbol for each address, in the sorted array. */
+/* Keeps one symbol for each address of the sorted array. */
 static void remove_aliases(struct symbol_builder *builder)
 {
 	struct range *items = builder->ranges.items;
@@ -61,11 +63,11 @@ static void remove_aliases(struct symbol_builder *builder)
 	builder->ranges.count = kept;
 }
 
-/* Gives symbols without a size one, except for labels inside of a function: those go. */
+/* Extends symbols without a size, and removes labels and nameless functions inside functions. */
 static void extend_to_next(struct symbol_builder *builder)
 {
 	struct range *items = builder->ranges.items;
-	uint64_t reach = 0; /* of the functions so far */
+	uint64_t reach = 0; /* greatest end of the functions so far */
 	size_t kept = 0;
 	for (size_t i = 0; i < builder->ranges.count; i++) {
 		struct range range = items[i];
@@ -75,6 +77,9 @@ static void extend_to_next(struct symbol_builder *builder)
 			uint64_t limit = builder->candidates.items[range.value].limit;
 			bool has_next = i + 1 < builder->ranges.count && items[i + 1].start < limit;
 			range.end = has_next ? items[i + 1].start : limit;
+		} else if (builder->candidates.items[range.value].rank == SYMBOL_NAMELESS) {
+			if (range.start < reach)
+				continue;
 		} else if (range.end > reach) {
 			reach = range.end;
 		}
@@ -83,7 +88,7 @@ static void extend_to_next(struct symbol_builder *builder)
 	builder->ranges.count = kept;
 }
 
-/* Copies the names that are kept behind each other; the ranges then point into them. */
+/* Copies the remaining names into one block, which the ranges then refer to. */
 static bool pack_names(struct symbol_builder *builder, struct symbol_table *table)
 {
 	size_t size = 0;

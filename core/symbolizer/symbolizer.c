@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From addresses to functions: which image an address is in, and the frames made of what the image knows. */
+/* See symbolizer.h. */
 #include "symbolizer/symbolizer.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include "base/string_table.h"
+#include "symbolizer/debuginfod.h"
 #include "symbolizer/image_cache.h"
 #include "symbolizer/kallsyms.h"
 #include "symbolizer/perf_map_cache.h"
-#include "symbolizer/shown_names.h"
+#include "symbolizer/display_names.h"
 #include "symbolizer/worker/worker_message.h"
+
+/* Bytes of a module's name in the name of a frame. */
+#define NAMELESS_MODULE_MAX 255
 
 #define DEFAULT_DEBUG_PATH "/usr/lib/debug"
 #define DEFAULT_KALLSYMS "/proc/kallsyms"
@@ -20,7 +26,8 @@ struct symbolizer {
 	struct broker *broker;
 	struct worker_pool *pool;
 	struct budget budget;
-	atomic_uint_least64_t cost; /* ns of CPU time of broker and worker */
+	atomic_uint_least64_t cost;    /* CPU time of broker and worker, in ns */
+	struct debuginfod *debuginfod; /* NULL: none */
 	struct image_cache *images;
 	struct perf_map_cache *perf_maps;
 	const char *kallsyms_path;
@@ -28,7 +35,7 @@ struct symbolizer {
 	struct kallsyms kallsyms;
 	struct error warning;
 	uint64_t unknown, deleted;
-	struct shown_names shown_names;
+	struct display_names display_names;
 };
 
 static const char *intern(struct symbolizer *symbolizer, const char *text)
@@ -43,19 +50,24 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 	if (!symbolizer)
 		return NULL;
 	symbolizer->live = options->live;
-	symbolizer->shown_names.strings = &symbolizer->strings;
+	symbolizer->display_names.strings = &symbolizer->strings;
 	symbolizer->kallsyms_path = intern(symbolizer, options->kallsyms ? options->kallsyms : DEFAULT_KALLSYMS);
 	const char *debug_path = intern(symbolizer, options->debug_path ? options->debug_path : DEFAULT_DEBUG_PATH);
 	budget_init(&symbolizer->budget);
 	symbolizer->broker = broker_new();
 	symbolizer->pool = worker_pool_new(worker, &symbolizer->budget.delay);
-	if (symbolizer->kallsyms_path && debug_path && symbolizer->broker && symbolizer->pool) {
-		symbolizer->images = image_cache_new(&(struct image_cache_options){ .debug_path = debug_path,
-										    .lines = options->lines,
-										    .live = options->live,
-										    .broker = symbolizer->broker,
-										    .pool = symbolizer->pool,
-										    .budget = &symbolizer->budget });
+	const char *url = options->debuginfod ? intern(symbolizer, options->debuginfod) : NULL;
+	symbolizer->debuginfod = url ? debuginfod_new(url, &symbolizer->budget) : NULL;
+	bool has_server = !options->debuginfod || symbolizer->debuginfod;
+	if (has_server && symbolizer->kallsyms_path && debug_path && symbolizer->broker && symbolizer->pool) {
+		symbolizer->images =
+			image_cache_new(&(struct image_cache_options){ .debug_path = debug_path,
+								       .lines = options->lines,
+								       .live = options->live,
+								       .broker = symbolizer->broker,
+								       .pool = symbolizer->pool,
+								       .debuginfod = symbolizer->debuginfod,
+								       .budget = &symbolizer->budget });
 		symbolizer->perf_maps = perf_map_cache_new(symbolizer->broker, symbolizer->pool, &symbolizer->budget);
 	}
 	if (!symbolizer->images || !symbolizer->perf_maps) {
@@ -73,9 +85,10 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	perf_map_cache_free(symbolizer->perf_maps);
 	worker_pool_free(symbolizer->pool);
 	broker_free(symbolizer->broker);
+	debuginfod_free(symbolizer->debuginfod);
 	budget_free(&symbolizer->budget);
 	kallsyms_free(&symbolizer->kallsyms);
-	shown_names_free(&symbolizer->shown_names);
+	display_names_free(&symbolizer->display_names);
 	string_table_free(&symbolizer->strings);
 	free(symbolizer);
 }
@@ -131,13 +144,38 @@ const struct refusal *symbolizer_refusals(const struct symbolizer *symbolizer, s
 	return symbolizer->budget.refusals.items;
 }
 
-/* Makes a symbol one without a name. */
+/* Sets the symbol for an address whose function and module are both unknown. */
 static size_t set_unknown(struct symbolizer *symbolizer, struct symbol *symbol)
 {
 	symbolizer->unknown++;
 	symbol->name = "[unknown]";
 	symbol->flags = IAPROF_FRAME_UNKNOWN;
 	symbol->offset = 0;
+	return 1;
+}
+
+/*
+ * Sets a symbol without a name in a module: "[libfoo.so+0x1234]", with the address at which the function, or otherwise
+ * the code, is in the ELF file; or "[anon]" for memory without a file, whose addresses mean nothing to others.
+ */
+static size_t set_nameless(struct symbolizer *symbolizer, struct symbol *symbol, const uint64_t *address)
+{
+	char text[NAMELESS_MODULE_MAX + 64];
+	const char *slash = symbol->module ? strrchr(symbol->module, '/') : NULL;
+	const char *base = slash && slash[1] ? slash + 1 : symbol->module;
+	set_unknown(symbolizer, symbol);
+	if (!base)
+		return 1;
+	size_t length = strlen(base), begin = base[0] == '[';
+	length -= begin && base[length - 1] == ']';
+	length -= begin;
+	char place[32] = "";
+	if (address)
+		snprintf(place, sizeof place, "+0x%" PRIx64, *address);
+	int shown = length < NAMELESS_MODULE_MAX ? (int)length : NAMELESS_MODULE_MAX;
+	int size = snprintf(text, sizeof text, "[%.*s%s]", shown, base + begin, place);
+	const char *name = string_table_intern(&symbolizer->strings, text, (size_t)size);
+	symbol->name = name ? name : symbol->name;
 	return 1;
 }
 
@@ -150,8 +188,8 @@ static size_t set_deleted(struct symbolizer *symbolizer, struct symbol *symbol)
 }
 
 /*
- * One address of an image; what is the same for all frames is in *common. The function itself has the name that the
- * linker gave it, as in perf; DWARF adds what is inlined, and lines.
+ * Resolves an address of an image; *common has the members that all frames share. The function itself has the name from
+ * the symbol table, as in perf; DWARF adds inlined functions and lines.
  */
 static size_t resolve_in_image(struct symbolizer *symbolizer, struct remote_image *image, struct symbol common,
 			       struct symbol *symbols, size_t capacity)
@@ -162,8 +200,9 @@ static size_t resolve_in_image(struct symbolizer *symbolizer, struct remote_imag
 	size_t count = image_cache_lines(symbolizer->images, image, common.address, frames, capacity);
 	uint64_t start;
 	const char *name = symbol_table_find(&image->symbols, common.address, &start);
+	uint64_t nameless = name ? start : common.address;
 	common.offset = name ? common.address - start : 0;
-	if (!name)
+	if (!name || !*name)
 		name = frames[0].name;
 	for (size_t i = 0; i < count || i == 0; i++) {
 		symbols[i] = common;
@@ -171,18 +210,18 @@ static size_t resolve_in_image(struct symbolizer *symbolizer, struct remote_imag
 		symbols[i].file = frames[i].file;
 		symbols[i].line = frames[i].line;
 		const char *frame_name = i ? frames[i].name : name;
-		symbols[i].name = frame_name ? shown_names_get(&symbolizer->shown_names, frame_name) : NULL;
+		symbols[i].name = frame_name ? display_names_get(&symbolizer->display_names, frame_name) : NULL;
 		if (symbols[i].name)
 			continue;
 		if (!i)
-			return set_unknown(symbolizer, &symbols[0]);
+			return set_nameless(symbolizer, &symbols[0], &nameless);
 		symbols[i].name = "[unknown]";
 		symbols[i].flags |= IAPROF_FRAME_UNKNOWN;
 	}
 	return count ? count : 1;
 }
 
-/* Memory that belongs to no file, where code can only have been made at run time. */
+/* Returns whether the memory belongs to no file, so that its code was generated at run time. */
 static bool is_anonymous(const char *path)
 {
 	static const char *const prefixes[] = { "//anon", "/anon_hugepage", "/memfd:", "/dev/zero", "/dev/shm/",
@@ -193,6 +232,11 @@ static bool is_anonymous(const char *path)
 	return !*path;
 }
 
+bool symbolizer_is_generated(const char *path)
+{
+	return is_anonymous(path) && strncmp(path, "[heap]", 6) && strncmp(path, "[stack", 6);
+}
+
 static size_t resolve_generated(struct symbolizer *symbolizer, const struct process *process, uint64_t address,
 				struct symbol *symbol)
 {
@@ -201,7 +245,7 @@ static size_t resolve_generated(struct symbolizer *symbolizer, const struct proc
 		symbolizer->live ? perf_map_cache_find(symbolizer->perf_maps, process, address, &start) : NULL;
 	name = name ? string_table_intern(&symbolizer->strings, name, strnlen(name, IAPROF_STRING_LENGTH_MAX)) : NULL;
 	if (!name)
-		return set_unknown(symbolizer, symbol);
+		return set_nameless(symbolizer, symbol, NULL);
 	symbol->name = name;
 	symbol->kind = IAPROF_FRAME_JIT;
 	symbol->offset = address - start;
@@ -222,11 +266,11 @@ size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct proce
 	int code = image_cache_get(symbolizer->images, process, mapping, &image);
 	uint64_t file_offset = address - mapping->start + mapping->file_offset;
 	if (code) {
-		/* Without the file, its numbering of addresses is not known; the place in it is. */
+		/* Without the file, its ELF addresses are unknown; the file offset is used instead. */
 		symbols[0].address = file_offset;
 		if (code == -ESTALE || (code == -ENOENT && symbolizer->live))
 			return set_deleted(symbolizer, &symbols[0]);
-		return set_unknown(symbolizer, &symbols[0]);
+		return set_nameless(symbolizer, &symbols[0], &file_offset);
 	}
 	if (image->build_id_size) {
 		symbols[0].build_id = image->build_id;
@@ -234,7 +278,7 @@ size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct proce
 	}
 	if (!remote_image_address(image, file_offset, &symbols[0].address)) {
 		symbols[0].address = file_offset;
-		return set_unknown(symbolizer, &symbols[0]);
+		return set_nameless(symbolizer, &symbols[0], &file_offset);
 	}
 	return resolve_in_image(symbolizer, image, symbols[0], symbols, capacity);
 }
@@ -263,9 +307,9 @@ size_t symbolizer_resolve_kernel(struct symbolizer *symbolizer, uint64_t address
 	uint64_t start;
 	const char *module;
 	const char *name = kallsyms_find(&symbolizer->kallsyms, address, &start, &module);
-	symbols[0].name = name ? shown_names_get(&symbolizer->shown_names, name) : NULL;
-	if (!symbols[0].name)
-		return set_unknown(symbolizer, &symbols[0]);
+	symbols[0].name = name ? display_names_get(&symbolizer->display_names, name) : NULL;
+	if (!symbols[0].name) /* without an address, which would defeat KASLR */
+		return set_nameless(symbolizer, &symbols[0], NULL);
 	symbols[0].module = module;
 	symbols[0].offset = address - start;
 	return 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* iaprof's own vDSO: see vdso.h. */
+/* See vdso.h. */
 #include "symbolizer/vdso.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 
-/* Its extent in our own address space; false when there is none. */
+/* Finds the vDSO in iaprof's address space; false if there is none. */
 static bool own_range(uint64_t *start, uint64_t *end)
 {
 	uint64_t wanted = getauxval(AT_SYSINFO_EHDR);
@@ -40,7 +40,7 @@ int vdso_open(uint64_t *size)
 
 bool vdso_is_same(const struct mapping *mapping, uint64_t size)
 {
-	/* On a 64-bit kernel the 32-bit vDSOs (i386, x32, compat) are below 4 GiB, and ours never is. */
+	/* On 64-bit Linux, the 32-bit vDSOs (i386, x32, compat) are below 4 GiB, which iaprof's never is. */
 	bool is_high = getauxval(AT_SYSINFO_EHDR) > UINT32_MAX;
 	return mapping->end - mapping->start == size && (mapping->start > UINT32_MAX) == is_high;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting and ending children of the worker: see worker_pool.h. */
+/* See worker_pool.h. */
 #include "symbolizer/worker_pool.h"
 
 #include <errno.h>
@@ -10,26 +10,27 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/channel.h"
+#include "symbolizer/budget.h"
+#include "symbolizer/worker/channel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/helper.h"
+#include "symbolizer/worker/helper.h"
 #include "symbolizer/worker/worker_message.h"
 
-/* The worker only forks: when it does not answer for so long, the machine is too busy to profile anything. */
+/* The worker only forks: without an answer for this long, the machine is too busy to profile anything. */
 #define SPAWN_TIMEOUT (10 * NANOSECONDS_PER_SECOND)
-/* A worker that ends by itself is started again so often; more would be a fault of the installation. */
+/* Limit on restarts of a worker that ends by itself; more would indicate a broken installation. */
 #define STARTS_MAX 64
 
 struct worker_pool {
 	struct helper worker;
 	char *const *arguments;
 	struct delayed_process delayed; /* the worker */
-	struct run_delay *delay;        /* NULL none */
+	struct run_delay *delay;        /* NULL if none */
 	unsigned starts;
-	int failure; /* why there is no worker and will be none */
+	int failure; /* permanent reason why there is no worker */
 	struct worker_child spare;
-	uint64_t spare_limit;                    /* bytes of memory that it may have */
+	uint64_t spare_limit;                    /* memory limit of the spare child, in bytes */
 	int (*serve)(void *context, int socket); /* NULL: children are processes */
 	void *context;
 	ARRAY(pthread_t) threads;
@@ -43,7 +44,7 @@ static int start_worker(struct worker_pool *pool)
 		return -ECHILD;
 	int code = helper_start(&pool->worker, pool->arguments);
 	pool->delayed = (struct delayed_process){ .pid = pool->worker.pid };
-	/* What the machine lacks at the moment may be there the next time. */
+	/* Other failures may be temporary. */
 	pool->failure = code == -ENOENT ? code : 0;
 	return code;
 }
@@ -74,7 +75,7 @@ struct worker_pool *worker_pool_new(char *const *arguments, struct run_delay *de
 	pool->arguments = arguments;
 	pool->failure = 0;
 	pool->delay = delay;
-	/* Ready when it is needed; why it is not will be heard then. */
+	/* Started now to be ready when needed; a failure is reported then. */
 	start_worker(pool);
 	return pool;
 }
@@ -91,7 +92,7 @@ void worker_pool_free(struct worker_pool *pool)
 	free(pool);
 }
 
-/* What a thread serves, which it frees. */
+/* Argument of a thread, which frees it. */
 struct served {
 	int (*serve)(void *context, int socket);
 	void *context;
@@ -106,7 +107,7 @@ static void *serve_in_thread(void *pointer)
 	return NULL;
 }
 
-/* Takes the socket over. */
+/* Takes ownership of the socket. */
 static int start_thread(struct worker_pool *pool, int socket)
 {
 	pthread_t thread;
@@ -131,16 +132,16 @@ static struct deadline spawn_deadline(struct worker_pool *pool)
 	return deadline;
 }
 
-/* Takes the socket over. */
+/* Takes ownership of the socket. */
 static int start_process(struct worker_pool *pool, uint64_t data_limit, int socket, pid_t *pid)
 {
 	CLEANUP_CLOSE int descriptor = socket;
 	struct worker_child_id child;
 	struct deadline deadline = spawn_deadline(pool);
-	struct worker_spawn request = { .data_limit = data_limit };
-	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
+	struct worker_spawn request = { .data_limit = data_limit, .is_trusted = data_limit >= BUDGET_DATA_TRUSTED };
 	struct channel_answer answer = { .type = WORKER_SPAWNED, .head = &child, .head_size = sizeof child };
-	int code = channel_ask(pool->worker.socket, WORKER_SPAWN, &part, 1, descriptor, &answer, &deadline);
+	int code = channel_ask(pool->worker.socket, WORKER_SPAWN, &request, sizeof request, descriptor, &answer,
+			       &deadline);
 	if (!code && answer.rest)
 		code = -EPROTO;
 	if (code)
@@ -205,24 +206,27 @@ const char *worker_reason(int code)
 {
 	switch (-code) {
 	case ENOEXEC:
-		return "not a sane ELF file";
+		return "not a valid ELF file";
 	case ETIMEDOUT:
 		return "takes too long to read";
+	case ECANCELED:
+		return "the run ended before it was read";
 	case ETIME:
-		return "its owner's files took too long together";
+		return "time limit for files of its owner exceeded";
 	case EPIPE:
-		return "its reader ended: it is damaged, changes, or needs too much memory";
+		return "its reader ended (the file is damaged or changing, or needs too much memory)";
 	case ENOMEM:
 		return "needs too much memory";
 	case EFBIG:
 		return "too large";
 	case EDQUOT:
-		return "its owner's files need too much memory together";
+		return "memory limit for files of its owner exceeded";
 	case EPROTO:
 	case EBADMSG:
-		return "its reader sent something senseless";
+		return "its reader sent invalid data";
 	case ENOENT:
-		return "the program that would read it is not installed";
+	case ENOPKG:
+		return "the program that reads it is not installed";
 	default:
 		return strerror(-code);
 	}

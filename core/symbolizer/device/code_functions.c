@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of a code object: see code_image.h. */
+/* Reads the functions of a code object: see code_image.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,17 +7,7 @@
 #include "symbolizer/device/code_image.h"
 #include "symbolizer/elf_symbols.h"
 
-/* A section with this prefix is of the kernel whose name follows. */
-#define SECTION_PREFIX ".text."
-
-/* The name of the kernel that a section is of, "" when it is of none. */
-static const char *kernel_name(const struct code_section *section)
-{
-	size_t length = strlen(SECTION_PREFIX);
-	return strncmp(section->name, SECTION_PREFIX, length) == 0 ? section->name + length : "";
-}
-
-/* Adds a symbol's function; a size of 0 stays for now. False when out of memory. */
+/* Adds the function of a symbol; an unknown size stays 0. Returns false if out of memory. */
 static bool add_function(struct code_image *image, const char *name, const GElf_Sym *symbol)
 {
 	uint32_t number = symbol->st_shndx < image->section_numbers.count
@@ -39,7 +29,6 @@ static bool add_function(struct code_image *image, const char *name, const GElf_
 		image->damage.clamped++;
 	}
 	function.name = string_table_intern(image->strings, name, strnlen(name, IAPROF_STRING_LENGTH_MAX));
-	function.is_kernel = function.name && offset == 0 && strcmp(function.name, kernel_name(section)) == 0;
 	return function.name && array_push(&image->functions, function);
 }
 
@@ -47,6 +36,8 @@ static int read_symbols(struct code_image *image, const struct elf_file *file)
 {
 	struct elf_symbol_reader reader;
 	int code = elf_symbol_reader_open(&reader, file, SHT_SYMTAB);
+	if (!code) /* stripped: a shared object still exports its kernels */
+		code = elf_symbol_reader_open(&reader, file, SHT_DYNSYM);
 	if (code < 0)
 		image->damage.parts++;
 	for (size_t i = 1; i < reader.count; i++) {
@@ -60,34 +51,67 @@ static int read_symbols(struct code_image *image, const struct elf_file *file)
 	return 0;
 }
 
-/* Without any symbol for a section, its name says whose it is, and its end is all that is known of the kernel's. */
-static int add_missing(struct code_image *image)
+/* Adds functions at addresses that the decoder reported, in addition to symbols. */
+static int add_described(struct code_image *image)
 {
-	size_t count = image->sections.count;
-	bool *has_function = calloc(count, sizeof *has_function);
-	if (!has_function)
-		return -ENOMEM;
-	for (size_t i = 0; i < image->functions.count; i++)
-		has_function[image->functions.items[i].section] = true;
-	bool done = true;
-	for (size_t i = 0; i < count && done; i++) {
-		const struct code_section *section = &image->sections.items[i];
-		const char *name = kernel_name(section);
-		if (has_function[i] || !*name)
+	for (size_t i = 0; i < image->description->functions.count; i++) {
+		const struct described_function *described = &image->description->functions.items[i];
+		uint32_t number = described->section < image->section_numbers.count
+					  ? image->section_numbers.items[described->section]
+					  : CODE_NONE;
+		if (!described->section)
 			continue;
-		struct code_function function = { .name = name,
-						  .address = section->address,
-						  .size = section->size,
-						  .section = (uint32_t)i,
-						  .is_kernel = true };
-		done = array_push(&image->functions, function);
-		image->damage.clamped++;
+		if (number == CODE_NONE || described->offset >= image->sections.items[number].size) {
+			image->damage.symbols++;
+			continue;
+		}
+		const struct code_section *section = &image->sections.items[number];
+		uint64_t left = section->size - described->offset;
+		struct code_function function = { .name = described->name,
+						  .address = section->address + described->offset,
+						  .size = described->size < left ? described->size : left,
+						  .section = number,
+						  .is_kernel = described->is_kernel,
+						  .is_described = true };
+		image->damage.clamped += described->size > left;
+		if (!array_push(&image->functions, function))
+			return -ENOMEM;
 	}
-	free(has_function);
-	return done ? 0 : -ENOMEM;
+	return 0;
 }
 
-/* At one address the kernel that the section is named after first, then the longest. */
+/* Sorts the decoder's description of a function before its symbols. */
+static int compare_names(const void *left, const void *right)
+{
+	const struct code_function *a = left, *b = right;
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	int order = strcmp(a->name, b->name);
+	return order ? order : (int)b->is_described - (int)a->is_described;
+}
+
+/* Merges the decoder's description with a symbol of the same name at the same address. */
+static void merge_described(struct code_image *image)
+{
+	struct code_function *items = image->functions.items;
+	size_t kept = 0;
+	if (image->functions.count)
+		qsort(items, image->functions.count, sizeof *items, compare_names);
+	for (size_t i = 0; i < image->functions.count; i++) {
+		struct code_function *before = kept ? &items[kept - 1] : NULL;
+		if (!before || !before->is_described || before->address != items[i].address ||
+		    strcmp(before->name, items[i].name) != 0) {
+			items[kept++] = items[i];
+			continue;
+		}
+		before->size = before->size ? before->size : items[i].size;
+		before->is_kernel |= items[i].is_kernel;
+		before->is_described = items[i].is_described; /* a second symbol is rejected, as without a decoder */
+	}
+	image->functions.count = kept;
+}
+
+/* At one address, sorts kernels first, then the longest function. */
 static int compare(const void *left, const void *right)
 {
 	const struct code_function *a = left, *b = right;
@@ -114,8 +138,8 @@ static void remove_duplicates(struct code_image *image)
 }
 
 /*
- * Functions end where their symbols say, inside of another one or apart from it. One without a size ends at the next
- * one, and so does one that reaches into the next but not to its end.
+ * A function ends as stated by its symbol, and may be nested in another one. A function without a size ends at the next
+ * function, as does one that overlaps the next without containing it.
  */
 static void clamp(struct code_image *image)
 {
@@ -141,8 +165,10 @@ static void clamp(struct code_image *image)
 int code_image_read_functions(struct code_image *image, const struct elf_file *file)
 {
 	int code = read_symbols(image, file);
-	if (!code)
-		code = add_missing(image);
+	if (!code && image->description->functions.count) {
+		code = add_described(image);
+		merge_described(image);
+	}
 	if (code)
 		return code;
 	if (image->functions.count >= CODE_NONE)
@@ -151,8 +177,11 @@ int code_image_read_functions(struct code_image *image, const struct elf_file *f
 		qsort(image->functions.items, image->functions.count, sizeof *image->functions.items, compare);
 	remove_duplicates(image);
 	clamp(image);
-	for (size_t i = 0; i < image->functions.count; i++)
-		if (image->functions.items[i].is_kernel)
-			image->sections.items[image->functions.items[i].section].kernel = (uint32_t)i;
+	for (size_t i = 0; i < image->functions.count; i++) {
+		const struct code_function *function = &image->functions.items[i];
+		struct code_section *section = &image->sections.items[function->section];
+		if (function->is_kernel && section->kernel_name && strcmp(section->kernel_name, function->name) == 0)
+			section->kernel = (uint32_t)i;
+	}
 	return 0;
 }

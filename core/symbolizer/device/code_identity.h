@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tells one image of device code from any other, all but surely: its size and two hashes of its bytes. */
+/* Identifies an image of device code: its size and a 128-bit hash of its bytes. */
 #ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_IDENTITY_H
 #define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_IDENTITY_H
 
@@ -11,7 +11,7 @@ struct code_identity {
 	uint64_t size, hashes[2];
 };
 
-/* A larger image is refused; the largest libraries of GPU code have some 200 MiB for one product. */
+/* Limit on an image's size; the largest libraries of GPU code are about 200 MiB for one product. */
 #define CODE_OBJECT_SIZE_MAX ((size_t)512 << 20)
 
 static inline struct code_identity code_identity_make(const void *bytes, size_t size)

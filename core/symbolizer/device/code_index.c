@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which code was where and when: see code_index.h. */
+/* See code_index.h. */
 #include "symbolizer/device/code_index.h"
 
 #include <errno.h>
@@ -14,22 +14,22 @@
 struct space_entry {
 	uint64_t device, process;
 	struct code_space space;
-	uint64_t question; /* the last one that it was asked */
+	uint64_t question; /* the last search that visited it */
 };
 
 struct code_index {
 	struct code_index_options options;
 	ARRAY(struct space_entry) spaces;
 	struct hash_index by_key;
-	struct code_tree tree;                      /* of all intervals, with the positions of their spaces */
-	ARRAY(const struct code_interval *) answer; /* room for all intervals of any space */
+	struct code_tree tree;                      /* all intervals, with the positions of their spaces */
+	ARRAY(const struct code_interval *) answer; /* has room for all intervals of any space */
 	uint64_t question;
-	uint64_t newest; /* time of an event */
+	uint64_t newest; /* time of the newest event */
 	uint64_t horizon;
-	uint64_t forgot_at; /* newest, when the horizon was moved */
+	uint64_t forgot_at; /* value of newest when the horizon was last moved */
 	uint64_t serial;
-	size_t forgot_count; /* intervals that were left then */
-	bool is_stuck;       /* full, and all that is there is still loaded */
+	size_t forgot_count; /* intervals that remained then */
+	bool is_stuck;       /* full, and everything is still loaded */
 	struct code_index_statistics statistics;
 };
 
@@ -66,20 +66,9 @@ void code_index_free(struct code_index *index)
 	free(index);
 }
 
-static uint64_t hash_key(uint64_t device, uint64_t process)
-{
-	return hash_pair(device, process);
-}
-
-static uint64_t rehash(const void *context, uint32_t position)
-{
-	const struct code_index *index = context;
-	return hash_key(index->spaces.items[position].device, index->spaces.items[position].process);
-}
-
 static struct space_entry *find_space(const struct code_index *index, uint64_t device, uint64_t process)
 {
-	struct hash_probe probe = hash_index_probe(&index->by_key, hash_key(device, process));
+	struct hash_probe probe = hash_index_probe(&index->by_key, hash_pair(device, process));
 	while (hash_index_next(&index->by_key, &probe)) {
 		struct space_entry *entry = &index->spaces.items[probe.position];
 		if (entry->device == device && entry->process == process)
@@ -92,19 +81,12 @@ static struct space_entry *make_space(struct code_index *index, uint64_t device,
 {
 	struct space_entry *found = find_space(index, device, process);
 	struct space_entry entry = { .device = device, .process = process };
-	if (found)
+	if (found || !hash_index_push(&index->by_key, hash_pair(device, process), &index->spaces, entry))
 		return found;
-	if (!array_push(&index->spaces, entry))
-		return NULL;
-	uint32_t position = (uint32_t)(index->spaces.count - 1);
-	if (!hash_index_add(&index->by_key, hash_key(device, process), position, rehash, index)) {
-		index->spaces.count--;
-		return NULL;
-	}
-	return &index->spaces.items[position];
+	return &index->spaces.items[index->spaces.count - 1];
 }
 
-/* Removes spaces without any load. False when out of memory. */
+/* Removes spaces without loads. Returns false if out of memory. */
 static bool remove_empty_spaces(struct code_index *index)
 {
 	size_t kept = 0;
@@ -117,13 +99,15 @@ static bool remove_empty_spaces(struct code_index *index)
 		return true;
 	index->spaces.count = kept;
 	hash_index_free(&index->by_key);
-	for (size_t i = 0; i < kept; i++)
-		if (!hash_index_add(&index->by_key, rehash(index, (uint32_t)i), (uint32_t)i, rehash, index))
+	for (size_t i = 0; i < kept; i++) {
+		const struct space_entry *entry = &index->spaces.items[i];
+		if (!hash_index_add(&index->by_key, hash_pair(entry->device, entry->process), (uint32_t)i))
 			return false;
+	}
 	return true;
 }
 
-/* There is room for all. */
+/* Memory for all intervals is already reserved. */
 static void rebuild_tree(struct code_index *index)
 {
 	code_tree_clear(&index->tree);
@@ -135,20 +119,20 @@ static void rebuild_tree(struct code_index *index)
 	}
 }
 
-/* Room in what depends on the number of intervals. False when out of memory. */
+/* Reserves memory that depends on the number of intervals. Returns false if out of memory. */
 static bool reserve(struct code_index *index, size_t count)
 {
 	return array_reserve(&index->tree.nodes, count) && array_reserve(&index->answer, count);
 }
 
-/* Forgets what was before a time. False when out of memory. */
+/* Moves the horizon. Returns false if out of memory. */
 static bool move_horizon(struct code_index *index, uint64_t horizon)
 {
 	bool done = true;
 	size_t kept = 0;
 	if (horizon > index->horizon)
 		index->horizon = horizon;
-	/* An old load can be left in as many parts as there are newer ones, of all together not more than two each. */
+	/* An old load can be split by each newer one: all together leave at most two parts per load. */
 	if (!reserve(index, 2 * index->tree.nodes.count))
 		return false;
 	for (size_t i = 0; i < index->spaces.count; i++) {
@@ -173,7 +157,7 @@ bool code_index_forget(struct code_index *index, uint64_t before)
 	return move_horizon(index, before);
 }
 
-/* Notes the time of an event; false when it is before the horizon. */
+/* Records the time of an event; returns false if it is before the horizon. */
 static bool note_time(struct code_index *index, uint64_t time)
 {
 	if (time < index->horizon) {
@@ -185,10 +169,10 @@ static bool note_time(struct code_index *index, uint64_t time)
 	return true;
 }
 
-/* Makes room for one more load. */
+/* Makes room for another load. */
 static int make_room(struct code_index *index)
 {
-	/* Looking through everything again would find nothing that can go. */
+	/* Another search would find nothing to remove. */
 	if (index->is_stuck)
 		return -ENOSPC;
 	uint64_t window = index->options.window;
@@ -198,7 +182,7 @@ static int make_room(struct code_index *index)
 	bool is_full = index->statistics.kept >= index->options.capacity;
 	if ((is_due || is_full) && !move_horizon(index, horizon))
 		return -ENOMEM;
-	/* Better a shorter past than nothing of the present. */
+	/* Losing history is better than losing the present. */
 	if (index->statistics.kept >= index->options.capacity && !move_horizon(index, index->newest))
 		return -ENOMEM;
 	index->is_stuck = index->statistics.kept >= index->options.capacity;
@@ -214,7 +198,7 @@ int code_index_load(struct code_index *index, const struct code_load *load)
 	if (!note_time(index, load->time))
 		return -ESTALE;
 	int code = make_room(index);
-	/* Making room may have moved the horizon beyond an event that came late. */
+	/* Making room may have moved the horizon past an event that arrived late. */
 	if (!code && !note_time(index, load->time))
 		return -ESTALE;
 	struct space_entry *entry = code ? NULL : make_space(index, load->device, load->process);
@@ -236,7 +220,7 @@ int code_index_load(struct code_index *index, const struct code_load *load)
 	}
 	code_tree_add(&index->tree, load->device, &interval, code_space_over(&entry->space, position),
 		      (uint32_t)(entry - index->spaces.items));
-	/* What it hides for good is not looked at any more. */
+	/* A load that it hides permanently is no longer searched. */
 	if (position)
 		code_tree_end(&index->tree, load->device, &entry->space.intervals.items[position - 1],
 			      code_space_over(&entry->space, position - 1));
@@ -307,7 +291,7 @@ bool code_index_find(struct code_index *index, uint64_t device, uint64_t process
 	return interval != NULL;
 }
 
-/* A look-up over an interval, in one space or several. */
+/* A lookup over an interval of time, in one or several spaces. */
 struct search {
 	struct code_index *index;
 	uint64_t address, begin, end;
@@ -315,7 +299,7 @@ struct search {
 	size_t capacity, count;
 };
 
-/* False when nobody knows any more. */
+/* Returns false if the interval is before the horizon. */
 static bool begin_search(struct search *search)
 {
 	struct code_index *index = search->index;
@@ -340,7 +324,7 @@ static void search_in(struct search *search, const struct space_entry *entry)
 	}
 }
 
-/* Asks each space once, also where the tree has several loads of it. */
+/* Searches each space once, even if the tree contains several of its loads. */
 static void search_once(void *context, uint32_t space)
 {
 	struct search *search = context;

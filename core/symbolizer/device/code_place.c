@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of an address, as frames: see code_place.h. */
+/* See code_place.h. */
 #include "symbolizer/device/code_place.h"
 
 size_t code_place_frames(const struct code_place *place, uint64_t address, struct code_frame *frames)

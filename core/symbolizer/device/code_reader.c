@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A code object with its decoder: see code_reader.h. */
+/* See code_reader.h. */
 #include "symbolizer/device/code_reader.h"
 
 #include <stdlib.h>
 
 struct code_reader {
 	struct code_object *object;
-	struct instance *decoder;
-	/* By the position of functions in the object; opened when first asked for. */
+	struct decoder *decoder;
+	/* By position of the function in the object; opened on first use. */
 	struct decoder_code **codes;
 	bool *refused;
 };
 
-struct code_reader *code_reader_new(struct code_object *object, struct instance *decoder)
+struct code_reader *code_reader_new(struct code_object *object, struct decoder *decoder)
 {
 	struct code_reader *reader = calloc(1, sizeof *reader);
 	size_t count;

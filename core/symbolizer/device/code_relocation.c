@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Relocating the debug information of a code object: see code_image.h. libdw relocates nothing, and libdwfl only what
- * its backends for CPUs know.
+ * Relocates the debug information of a code object: see code_image.h. libdw relocates nothing, and libdwfl only what
+ * its CPU backends support.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/cleanup.h"
 #include "symbolizer/device/code_image.h"
 #include "symbolizer/elf_symbols.h"
-
-/* What a relocation writes: the upper or lower part of symbol + addend. */
-struct relocation_kind {
-	uint16_t machine;
-	uint32_t type;
-	uint32_t size;  /* bytes */
-	uint32_t shift; /* to the right, of the value */
-};
-
-/* By e_machine, which libelf before 0.186 has no names for; Level Zero's zebin specification has the types. */
-static const struct relocation_kind relocation_kinds[] = {
-	{ 205, 1, 8, 0 },  /* EM_INTELGT: R_ZE_SYM_ADDR */
-	{ 205, 2, 4, 0 },  /* R_ZE_SYM_ADDR_32 */
-	{ 205, 3, 4, 32 }, /* R_ZE_SYM_ADDR_32_HI */
-};
 
 struct target {
 	uint64_t value;
@@ -36,68 +20,75 @@ struct relocator {
 	char *copy;
 	struct elf_symbol_reader symbols;
 	struct target *targets; /* by symbol */
-	size_t section_names;   /* number of the section with their names */
+	size_t section_names;   /* number of the section name table */
+	const struct iaprof_relocation *types;
+	size_t type_count;
 };
 
-static const struct relocation_kind *find_kind(const struct relocator *relocator, uint64_t type)
+/* Returns NULL for a type that the decoder does not know, or describes incorrectly. */
+static const struct iaprof_relocation *find_type(const struct relocator *relocator, uint64_t type)
 {
-	for (size_t i = 0; i < sizeof relocation_kinds / sizeof *relocation_kinds; i++)
-		if (relocation_kinds[i].machine == relocator->file->header.e_machine &&
-		    relocation_kinds[i].type == type)
-			return &relocation_kinds[i];
+	for (size_t i = 0; i < relocator->type_count; i++) {
+		const struct iaprof_relocation *known = &relocator->types[i];
+		if (known->type == type)
+			return (known->width == 1 || known->width == 2 || known->width == 4 || known->width == 8) &&
+					       known->shift < 64 && known->formula <= IAPROF_RELOCATION_RELATIVE
+				       ? known
+				       : NULL;
+	}
 	return NULL;
 }
 
+/* Returns the position of a section by its number in the file; CODE_NONE: it has no code. */
+static uint32_t position_of(const struct code_image *image, uint32_t number)
+{
+	return number < image->section_numbers.count ? image->section_numbers.items[number] : CODE_NONE;
+}
+
 /*
- * What a symbol stands for. Compilers of zebins write a symbol with the name of the section that is meant, and as its
- * own section the one that is relocated; ordinary symbols are in the section that they are of. A symbol without a name
- * in a section without code says nothing. That is well for an offset into another debug section; of an address it is
- * a defect of compilers, which leaves all units at 0.
+ * Returns the address of a symbol. A symbol without a name in a section without code is ambiguous. For an offset into
+ * another debug section, it is valid; for an address, it is a compiler defect that leaves units at 0.
  */
-static struct target make_target(const struct relocator *relocator, size_t position, struct string_table *names)
+static struct target make_target(const struct relocator *relocator, size_t symbol_number)
 {
 	const struct code_image *image = relocator->image;
 	GElf_Sym symbol;
-	const char *name = elf_symbol_reader_get(&relocator->symbols, position, &symbol);
+	const char *name = elf_symbol_reader_get(&relocator->symbols, symbol_number, &symbol);
 	if (!name)
 		return (struct target){ 0 };
-	uint32_t named = *name ? string_table_add(names, name, strlen(name), NULL) : 0;
-	if (named && named <= image->sections.count)
-		return (struct target){ image->sections.items[named - 1].address + symbol.st_value, true };
-	uint32_t number = symbol.st_shndx < image->section_numbers.count ? image->section_numbers.items[symbol.st_shndx]
-									 : CODE_NONE;
-	if (number != CODE_NONE)
-		return (struct target){ image->sections.items[number].address + symbol.st_value, true };
+	uint32_t position = position_of(image, symbol.st_shndx);
+	if (position != CODE_NONE)
+		return (struct target){ image->sections.items[position].address + symbol.st_value, true };
 	bool is_known = symbol.st_shndx != SHN_UNDEF && (*name || GELF_ST_TYPE(symbol.st_info) == STT_SECTION);
 	return (struct target){ symbol.st_value, is_known };
 }
 
-/* False when out of memory. */
-static bool make_targets(struct relocator *relocator)
+/* Applies sections of symbols as reported by the decoder. */
+static void correct_targets(struct relocator *relocator)
 {
 	const struct code_image *image = relocator->image;
-	struct string_table names = { 0 };
-	bool done = true;
-	relocator->targets = calloc(relocator->symbols.count + 1, sizeof *relocator->targets);
-	/* Sections get the numbers 1, 2, 3, ...; of two with one name neither can be meant. */
-	for (size_t i = 0; i < image->sections.count && done; i++) {
-		const char *name = image->sections.items[i].name;
-		char unique[32];
-		bool is_new;
-		if (!string_table_add(&names, name, strlen(name), &is_new))
-			done = false;
-		if (done && !is_new) {
-			snprintf(unique, sizeof unique, "\n%zu", i);
-			done = string_table_add(&names, unique, strlen(unique), NULL);
-		}
+	for (size_t i = 0; i < image->description->symbols.count; i++) {
+		const struct described_symbol *described = &image->description->symbols.items[i];
+		uint32_t position = position_of(image, described->section);
+		GElf_Sym symbol;
+		if (position != CODE_NONE && elf_symbol_reader_get(&relocator->symbols, described->number, &symbol))
+			relocator->targets[described->number] =
+				(struct target){ image->sections.items[position].address + symbol.st_value, true };
 	}
-	for (size_t i = 1; i < relocator->symbols.count && done && relocator->targets; i++)
-		relocator->targets[i] = make_target(relocator, i, &names);
-	string_table_free(&names);
-	return done && relocator->targets;
 }
 
-/* The place in the copy of a section that may be relocated; NULL when it is none, or damaged. */
+/* Returns false if out of memory. */
+static bool make_targets(struct relocator *relocator)
+{
+	relocator->targets = calloc(relocator->symbols.count + 1, sizeof *relocator->targets);
+	for (size_t i = 1; i < relocator->symbols.count && relocator->targets; i++)
+		relocator->targets[i] = make_target(relocator, i);
+	if (relocator->targets)
+		correct_targets(relocator);
+	return relocator->targets;
+}
+
+/* Returns a section of the copy that may be relocated; NULL if it may not, or is damaged. */
 static char *find_destination(const struct relocator *relocator, size_t number, uint64_t *size)
 {
 	GElf_Shdr header;
@@ -113,25 +104,31 @@ static char *find_destination(const struct relocator *relocator, size_t number, 
 	return relocator->copy + header.sh_offset;
 }
 
-/* Writes one value; false when it cannot be done. */
+/* Writes one value; returns false if that is impossible. */
 static bool write_value(const struct relocator *relocator, const GElf_Rela *relocation, bool has_addend,
 			char *destination, uint64_t size)
 {
-	const struct relocation_kind *kind = find_kind(relocator, GELF_R_TYPE(relocation->r_info));
+	const struct iaprof_relocation *type = find_type(relocator, GELF_R_TYPE(relocation->r_info));
 	size_t position = GELF_R_SYM(relocation->r_info);
-	if (!kind || position >= relocator->symbols.count || relocation->r_offset > size ||
-	    kind->size > size - relocation->r_offset)
+	if (!type || position >= relocator->symbols.count || relocation->r_offset > size ||
+	    type->width > size - relocation->r_offset)
 		return false;
-	/* All of these machines are little-endian, as the file is: else libelf's bytes would be of no use here. */
+	if (type->formula == IAPROF_RELOCATION_NONE)
+		return true;
+	/* All supported machines are little-endian, as checked when the file was opened. */
 	char *place = destination + relocation->r_offset;
 	uint64_t addend = (uint64_t)relocation->r_addend;
 	if (!has_addend) {
 		addend = 0;
-		memcpy(&addend, place, kind->size);
+		memcpy(&addend, place, type->width);
 	}
-	uint64_t value = (relocator->targets[position].value + addend) >> kind->shift;
-	memcpy(place, &value, kind->size);
-	return relocator->targets[position].is_known || kind->size < sizeof value;
+	uint64_t value = relocator->targets[position].value + addend;
+	if (type->formula == IAPROF_RELOCATION_RELATIVE)
+		value -= relocation->r_offset; /* debug sections are at 0 */
+	value >>= type->shift;
+	memcpy(place, &value, type->width);
+	relocator->image->damage.unnamed += !relocator->targets[position].is_known && type->width == sizeof value;
+	return true;
 }
 
 static void relocate_section(struct relocator *relocator, Elf_Scn *section, const GElf_Shdr *header)
@@ -139,7 +136,7 @@ static void relocate_section(struct relocator *relocator, Elf_Scn *section, cons
 	uint64_t size;
 	char *destination = find_destination(relocator, header->sh_info, &size);
 	if (!destination)
-		return; /* of code: a loader's affair */
+		return; /* code is relocated by the loader */
 	Elf_Data *data = elf_file_section_data(section);
 	bool has_addend = header->sh_type == SHT_RELA;
 	size_t entry_size = gelf_fsize(relocator->file->elf, has_addend ? ELF_T_RELA : ELF_T_REL, 1, EV_CURRENT);
@@ -157,9 +154,12 @@ static void relocate_section(struct relocator *relocator, Elf_Scn *section, cons
 	}
 }
 
-int code_image_relocate(struct code_image *image, const struct elf_file *file, char *copy)
+int code_image_relocate(struct code_image *image, const struct elf_file *file, char *copy,
+			const struct iaprof_relocation *types, size_t type_count)
 {
-	struct relocator relocator = { .image = image, .file = file, .copy = copy };
+	struct relocator relocator = {
+		.image = image, .file = file, .copy = copy, .types = types, .type_count = type_count
+	};
 	if (elf_getshdrstrndx(file->elf, &relocator.section_names) ||
 	    elf_symbol_reader_open(&relocator.symbols, file, SHT_SYMTAB) < 0)
 		return -ENOEXEC;

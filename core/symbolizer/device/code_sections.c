@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections of a code object: see code_image.h. */
+/* Reads the sections of a code object: see code_image.h. */
 #include <errno.h>
 #include <string.h>
 #include <iaprof/record.h>
 #include "symbolizer/device/code_image.h"
 
-/* Where sections without an address are put: far from 0 and from each other, whatever an image claims. */
+/* Addresses chosen for sections that have none: far from 0 and from each other, whatever the image claims. */
 #define CHOSEN_START ((uint64_t)1 << 40)
 #define CHOSEN_ALIGNMENT ((uint64_t)4096)
 
@@ -22,6 +22,7 @@ void code_image_free(struct code_image *image)
 	array_free(&image->functions);
 	array_free(&image->section_numbers);
 	array_free(&image->file_addresses);
+	array_free(&image->callers);
 }
 
 static bool is_sound(const struct elf_file *file, const GElf_Shdr *header, const char *name)
@@ -31,7 +32,7 @@ static bool is_sound(const struct elf_file *file, const GElf_Shdr *header, const
 	       header->sh_size <= file->size - header->sh_offset && header->sh_size <= UINT64_MAX - header->sh_addr;
 }
 
-/* The sections with code. False when out of memory. */
+/* Finds the sections with code. Returns false if out of memory. */
 static bool find_candidates(struct code_image *image, const struct elf_file *file, size_t names,
 			    candidate_array *candidates)
 {
@@ -58,13 +59,13 @@ static int compare(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Of an image that was placed, takes out what has no address after all, or one that is taken. */
+/* In an image with addresses, removes sections without an address and those whose address is taken. */
 static void remove_overlapping(struct code_image *image, candidate_array *candidates)
 {
 	if (candidates->count)
 		qsort(candidates->items, candidates->count, sizeof *candidates->items, compare);
 	size_t kept = 0;
-	uint64_t reach = 1;
+	uint64_t reach = image->addresses == IAPROF_IMAGE_ADDRESSES_DEVICE;
 	for (size_t i = 0; i < candidates->count; i++) {
 		if (candidates->items[i].address < reach) {
 			image->damage.sections++;
@@ -76,7 +77,7 @@ static void remove_overlapping(struct code_image *image, candidate_array *candid
 	candidates->count = kept;
 }
 
-/* False when out of memory. */
+/* Returns false if out of memory. */
 static bool add_sections(struct code_image *image, const candidate_array *candidates)
 {
 	uint64_t chosen = CHOSEN_START;
@@ -86,7 +87,7 @@ static bool add_sections(struct code_image *image, const candidate_array *candid
 						.size = candidate->size,
 						.file_offset = candidate->file_offset,
 						.kernel = CODE_NONE };
-		if (!image->is_placed)
+		if (image->addresses == IAPROF_IMAGE_ADDRESSES_NONE)
 			section.address = chosen;
 		chosen += (candidate->size / CHOSEN_ALIGNMENT + 2) * CHOSEN_ALIGNMENT;
 		section.name = string_table_intern(image->strings, candidate->name,
@@ -97,6 +98,51 @@ static bool add_sections(struct code_image *image, const candidate_array *candid
 		image->section_numbers.items[candidate->number] = (uint32_t)i;
 	}
 	return true;
+}
+
+/* Sets the kernels of sections as reported by the decoder. */
+static void name_kernels(struct code_image *image)
+{
+	for (size_t i = 0; i < image->description->sections.count; i++) {
+		const struct described_section *described = &image->description->sections.items[i];
+		uint32_t number = described->number < image->section_numbers.count
+					  ? image->section_numbers.items[described->number]
+					  : CODE_NONE;
+		if (number != CODE_NONE)
+			image->sections.items[number].kernel_name = described->kernel;
+	}
+}
+
+/* Returns the lowest load address. */
+static uint64_t first_address(const struct elf_file *file)
+{
+	size_t count;
+	uint64_t first = UINT64_MAX;
+	if (elf_getphdrnum(file->elf, &count))
+		count = 0;
+	for (size_t i = 0; i < count && i <= INT32_MAX; i++) {
+		GElf_Phdr header;
+		if (gelf_getphdr(file->elf, (int)i, &header) && header.p_type == PT_LOAD && header.p_vaddr < first)
+			first = header.p_vaddr;
+	}
+	return first == UINT64_MAX ? 0 : first;
+}
+
+static void find_addresses(struct code_image *image, const struct elf_file *file, const candidate_array *candidates)
+{
+	image->addresses = image->description->addresses;
+	image->base = image->description->base;
+	if (image->addresses != IAPROF_IMAGE_ADDRESSES_UNSTATED)
+		return;
+	image->addresses = IAPROF_IMAGE_ADDRESSES_NONE;
+	/* If no section with code has an address, the image has not been loaded. */
+	for (size_t i = 0; i < candidates->count; i++)
+		if (candidates->items[i].address)
+			image->addresses = IAPROF_IMAGE_ADDRESSES_DEVICE;
+	if (file->header.e_type != ET_DYN || image->addresses == IAPROF_IMAGE_ADDRESSES_NONE)
+		return;
+	image->addresses = IAPROF_IMAGE_ADDRESSES_RELATIVE;
+	image->base = first_address(file);
 }
 
 int code_image_read_sections(struct code_image *image, const struct elf_file *file)
@@ -110,12 +156,12 @@ int code_image_read_sections(struct code_image *image, const struct elf_file *fi
 		image->section_numbers.items[image->section_numbers.count++] = CODE_NONE;
 	candidate_array candidates = { 0 };
 	bool done = find_candidates(image, file, names, &candidates);
-	/* A loader gives an address to every section with code, or the image is one that no loader has seen. */
-	for (size_t i = 0; i < candidates.count; i++)
-		image->is_placed |= candidates.items[i].address != 0;
-	if (image->is_placed)
+	find_addresses(image, file, &candidates);
+	if (image->addresses != IAPROF_IMAGE_ADDRESSES_NONE)
 		remove_overlapping(image, &candidates);
 	done = done && add_sections(image, &candidates);
+	if (done)
+		name_kernels(image);
 	array_free(&candidates);
 	if (!done)
 		return -ENOMEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads in one address space: see code_space.h. */
+/* See code_space.h. */
 #include "symbolizer/device/code_space.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static bool is_newer(const struct code_interval *a, const struct code_interval *
 	return a->loaded != b->loaded ? a->loaded > b->loaded : a->serial > b->serial;
 }
 
-/* The position of the first interval that begins at or after an address. */
+/* Returns the position of the first interval that begins at or after an address. */
 static size_t lower_bound(const struct code_space *space, uint64_t start)
 {
 	size_t low = 0, high = space->intervals.count;
@@ -32,7 +32,7 @@ static size_t lower_bound(const struct code_space *space, uint64_t start)
 	return low;
 }
 
-/* Makes the reach of the interval at position right and of those behind it, as far as it changes. */
+/* Updates the reach of the interval at position and of those after it, until it no longer changes. */
 static void update_reach(struct code_space *space, size_t position)
 {
 	struct code_interval *items = space->intervals.items;
@@ -65,7 +65,7 @@ bool code_space_unload(struct code_space *space, uint64_t load_start, uint64_t t
 		       void *context)
 {
 	bool found = false;
-	/* Parts of a load begin where it does or later. */
+	/* Parts of a load begin at its start or later. */
 	for (size_t i = lower_bound(space, load_start); i < space->intervals.count; i++) {
 		struct code_interval *interval = &space->intervals.items[i];
 		if (interval->load_start != load_start || interval->loaded > time || interval->unloaded != UINT64_MAX)
@@ -88,7 +88,10 @@ void code_space_unload_all(struct code_space *space, uint64_t time, code_space_e
 	}
 }
 
-/* Of the intervals [first, end), which begin at one address, the position behind the last at or before a time. */
+/*
+ * Among intervals [first, end), which begin at one address, returns the position after the last one loaded at or before
+ * a time.
+ */
 static size_t upper_bound(const struct code_space *space, size_t first, size_t end, uint64_t time)
 {
 	while (first < end) {
@@ -106,7 +109,10 @@ const struct code_interval *code_space_find(const struct code_space *space, uint
 	const struct code_interval *items = space->intervals.items;
 	const struct code_interval *newest = NULL;
 	size_t position = address == UINT64_MAX ? space->intervals.count : lower_bound(space, address + 1);
-	/* The same place is often loaded again, so of those that begin at one address only the newest are looked at. */
+	/*
+	 * The same range is often loaded again, so of the intervals that begin at one address only the newest are
+	 * examined.
+	 */
 	while (position && items[position - 1].reach > address) {
 		size_t first = lower_bound(space, items[position - 1].start);
 		for (size_t i = upper_bound(space, first, position, time); i > first; i--) {
@@ -127,7 +133,10 @@ static int compare_found(const void *left, const void *right)
 	return is_newer(*b, *a) ? -1 : is_newer(*a, *b);
 }
 
-/* Loads over an address up to end, of those at each start down to the one that decides at begin. In no order. */
+/*
+ * Finds loads that overlap the addresses up to end; for each start address, back to the one that was there at time
+ * begin. Unsorted.
+ */
 static size_t find_over(const struct code_space *space, uint64_t address, uint64_t begin, uint64_t end,
 			const struct code_interval **found)
 {
@@ -156,7 +165,7 @@ size_t code_space_find_during(const struct code_space *space, uint64_t address, 
 	if (count > 1)
 		qsort(found, count, sizeof *found, compare_found);
 	for (size_t i = 0; i < count; i++) {
-		/* The next one hides it; of two at one time the older one was never there. */
+		/* The next load hides it; of two loads at the same time, the older one never counts. */
 		uint64_t over = i + 1 < count ? found[i + 1]->loaded : UINT64_MAX;
 		uint64_t since = found[i]->loaded > begin ? found[i]->loaded : begin;
 		if (since < over && since < found[i]->unloaded)
@@ -173,7 +182,7 @@ uint64_t code_space_over(const struct code_space *space, size_t position)
 	return is_hidden ? next->loaded : interval->unloaded;
 }
 
-/* The newest first. */
+/* Sorts the newest first. */
 static int compare_age(const void *left, const void *right)
 {
 	const struct code_interval *a = left, *b = right;
@@ -186,11 +195,9 @@ static int compare_place(const void *left, const void *right)
 	return is_before(a, b) ? -1 : is_before(b, a);
 }
 
-/* Ranges that are hidden already, sorted and apart from each other. */
-typedef ARRAY(struct code_interval) interval_array;
-
 /* Adds the parts of an old interval that no newer one hides. Both arrays have room. */
-static void add_visible(interval_array *visible, const struct code_space *covered, const struct code_interval *interval)
+static void add_visible(code_interval_array *visible, const struct code_space *covered,
+			const struct code_interval *interval)
 {
 	uint64_t from = interval->start;
 	size_t i = lower_bound(covered, interval->start);
@@ -212,7 +219,7 @@ static void add_visible(interval_array *visible, const struct code_space *covere
 	}
 }
 
-/* Adds a range to those that are hidden; what it touches becomes one with it. There is room. */
+/* Adds a range to the hidden ones, and merges it with those that it touches. There is room. */
 static void cover(struct code_space *covered, uint64_t start, uint64_t end)
 {
 	struct code_interval *items = covered->intervals.items;
@@ -229,12 +236,12 @@ static void cover(struct code_space *covered, uint64_t start, uint64_t end)
 	covered->intervals.count = covered->intervals.count - (last - first) + 1;
 }
 
-/* What is left of intervals that are sorted by age; all are from before the horizon. */
-static void resolve(interval_array *visible, struct code_space *covered, const struct code_interval *old, size_t count,
-		    uint64_t horizon)
+/* Determines the visible parts of intervals from before the horizon, sorted by age. */
+static void resolve(code_interval_array *visible, struct code_space *covered, const struct code_interval *old,
+		    size_t count, uint64_t horizon)
 {
 	for (size_t i = 0; i < count; i++) {
-		/* What has ended hides older ones as well. */
+		/* Intervals that have ended still hide older ones. */
 		if (old[i].unloaded > horizon)
 			add_visible(visible, covered, &old[i]);
 		cover(covered, old[i].start, old[i].end);
@@ -247,9 +254,9 @@ bool code_space_forget(struct code_space *space, uint64_t horizon, void (*keep)(
 	size_t count = space->intervals.count, old_count = 0;
 	if (!count)
 		return true;
-	/* Each interval adds two ends to the line, and between two ends there is one visible part at most. */
+	/* n intervals have 2n ends, with at most one visible part between two of them. */
 	struct code_space covered = { 0 };
-	interval_array old = { 0 }, visible = { 0 };
+	code_interval_array old = { 0 }, visible = { 0 };
 	bool done = array_reserve(&old, count) && array_reserve(&visible, 2 * count) &&
 		    array_reserve(&covered.intervals, count + 1);
 	if (done) {
@@ -266,10 +273,8 @@ bool code_space_forget(struct code_space *space, uint64_t horizon, void (*keep)(
 			drop(space->intervals.items[i].object);
 		qsort(visible.items, visible.count, sizeof *visible.items, compare_place);
 		array_free(&space->intervals);
-		space->intervals.items = visible.items;
-		space->intervals.count = visible.count;
-		space->intervals.capacity = visible.capacity;
-		visible.items = NULL;
+		space->intervals = visible;
+		visible = (code_interval_array){ 0 };
 		uint64_t reach = 0;
 		for (size_t i = 0; i < space->intervals.count; i++) {
 			reach = space->intervals.items[i].end > reach ? space->intervals.items[i].end : reach;

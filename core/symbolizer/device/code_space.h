@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was loaded into one address space over time: the part of a code index that is of one process on one device. */
+/* Code loaded into one address space over time: the part of a code index for one process on one device. */
 #ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_SPACE_H
 #define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_SPACE_H
 
@@ -7,46 +7,48 @@
 #include <stdint.h>
 #include "base/array.h"
 
-/* A load, or what is left of it where newer ones do not hide it for ever. */
+/* A load, or the part of it that newer loads do not hide permanently. */
 struct code_interval {
 	uint64_t start, end;
 	uint64_t loaded, unloaded; /* UINT64_MAX: not unloaded */
-	uint64_t serial;           /* of the load; of two at one time the greater one is newer */
+	uint64_t serial;           /* serial number of the load; decides between loads at the same time */
 	uint64_t load_start;       /* start of the whole load */
-	uint64_t address;          /* in the object, of start */
+	uint64_t address;          /* address in the object of the byte at start */
 	void *object;
-	uint64_t reach; /* the greatest end of this one and all before it */
+	uint64_t reach; /* greatest end of this interval and all before it */
 };
+
+typedef ARRAY(struct code_interval) code_interval_array;
 
 /* Initialise with {0}. Sorted by start, loaded and serial. */
 struct code_space {
-	ARRAY(struct code_interval) intervals;
+	code_interval_array intervals;
 };
 
-/* Adds a load, and tells its position. False when out of memory. */
+/* Adds a load and stores its position. Returns false if out of memory. */
 bool code_space_add(struct code_space *space, const struct code_interval *interval, size_t *position);
-/* Called for each interval that an unload ends. */
+/* Called for each interval that ends. */
 typedef void code_space_ended(void *context, const struct code_interval *interval);
-/* Ends all loads with this start at or before time; false when there is none that has not ended. */
+/* Ends all loads with this start at or before time; returns false if there is none. */
 bool code_space_unload(struct code_space *space, uint64_t load_start, uint64_t time, code_space_ended *ended,
 		       void *context);
 void code_space_unload_all(struct code_space *space, uint64_t time, code_space_ended *ended, void *context);
-/* The load that was there at a time; NULL when nothing was. */
+/* Returns the load that was at an address at a time, or NULL. */
 const struct code_interval *code_space_find(const struct code_space *space, uint64_t address, uint64_t time);
 /*
- * All loads that were there at some time in [begin, end], each once, oldest first. found has room for as many as there
- * are intervals. Returns how many there are.
+ * Finds all loads that were at an address at some time in [begin, end], each once, oldest first. found must have room
+ * for the number of intervals. Returns their number.
  */
 size_t code_space_find_during(const struct code_space *space, uint64_t address, uint64_t begin, uint64_t end,
 			      const struct code_interval **found);
 /*
- * When the interval at a position was there no more, at the latest: at its unload, or when the same place was loaded
- * again. UINT64_MAX: not yet.
+ * Returns an upper bound of the time at which the interval at a position ended: its unload, or when its whole range was
+ * loaded again. UINT64_MAX: not yet.
  */
 uint64_t code_space_over(const struct code_space *space, size_t position);
 /*
- * Forgets what only look-ups before the horizon could find. keep and drop are called for each interval that appears or
- * goes away. False when out of memory: nothing changed.
+ * Removes what only lookups before the horizon could find. Calls keep and drop for each interval that is added or
+ * removed. Returns false if out of memory; nothing is changed then.
  */
 bool code_space_forget(struct code_space *space, uint64_t horizon, void (*keep)(void *object),
 		       void (*drop)(void *object));

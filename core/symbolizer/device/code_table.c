@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sections and functions of a code object: see code_table.h. */
+/* See code_table.h. */
 #include "symbolizer/device/code_table.h"
 
 #include <string.h>
@@ -10,20 +10,9 @@ void code_table_free(struct code_table *table)
 	hash_index_free(&table->by_name);
 }
 
-static uint64_t name_hash(const char *name)
-{
-	return hash_bytes(name, strlen(name));
-}
-
-static uint64_t name_rehash(const void *context, uint32_t position)
-{
-	return name_hash(((const struct code_table *)context)->functions[position].name);
-}
-
 const struct code_function *code_table_function(const struct code_table *table, const char *name)
 {
-	for (struct hash_probe probe = hash_index_probe(&table->by_name, name_hash(name));
-	     hash_index_next(&table->by_name, &probe);)
+	hash_index_each (probe, &table->by_name, hash_text(name))
 		if (strcmp(table->functions[probe.position].name, name) == 0)
 			return &table->functions[probe.position];
 	return NULL;
@@ -37,7 +26,7 @@ bool code_table_index(struct code_table *table)
 				     (uint32_t)i))
 			return false;
 		if (!code_table_function(table, function->name) &&
-		    !hash_index_add(&table->by_name, name_hash(function->name), (uint32_t)i, name_rehash, table))
+		    !hash_index_add(&table->by_name, hash_text(function->name), (uint32_t)i))
 			return false;
 	}
 	range_table_sort(&table->ranges);
@@ -52,12 +41,17 @@ bool code_table_find(const struct code_table *table, uint64_t address, struct co
 		return false;
 	location->function = &table->functions[range->value];
 	uint32_t kernel = table->sections[location->function->section].kernel;
-	location->kernel = kernel == CODE_NONE ? NULL : &table->functions[kernel];
+	location->kernel = kernel != CODE_NONE             ? &table->functions[kernel]
+			   : location->function->is_kernel ? location->function
+							   : NULL;
 	location->offset = address - (location->kernel ? location->kernel->address : location->function->address);
 	return true;
 }
 
-/* A kernel's waits may lead anywhere in it, so it is read as a whole; what is behind its end is read by itself. */
+/*
+ * Waits may refer to any instruction of a kernel, so a kernel is decoded as a whole; code after its end is decoded
+ * separately.
+ */
 const struct code_function *code_location_whole(const struct code_location *location, uint64_t address)
 {
 	const struct code_function *kernel = location->kernel;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads by device and address: see code_tree.h. An AVL tree: programs choose addresses, so its height must not depend
- * on luck. Nothing is removed from it but everything: code_index_forget() makes it again.
+ * See code_tree.h. An AVL tree: programs choose addresses, so its height must not depend on them. Nodes are never
+ * removed individually: code_index_forget() rebuilds the tree.
  */
 #include "symbolizer/device/code_tree.h"
 
@@ -28,7 +28,7 @@ static bool is_before(const struct code_tree_node *a, const struct code_tree_nod
 	return a->serial < b->serial;
 }
 
-/* Makes what a node says of all below it. */
+/* Updates what a node stores about its subtree. */
 static void update(const struct code_tree *tree, uint32_t at)
 {
 	struct code_tree_node *node = node_at(tree, at);
@@ -47,7 +47,7 @@ static void update(const struct code_tree *tree, uint32_t at)
 	}
 }
 
-/* Lets the child on one side rise to the place of its parent; returns it. */
+/* Rotates a child into the position of its parent; returns the child. */
 static uint32_t rotate(const struct code_tree *tree, uint32_t parent, int side)
 {
 	struct code_tree_node *sinking = node_at(tree, parent);
@@ -135,7 +135,7 @@ static void find_below(const struct code_tree *tree, uint32_t at, const struct q
 	if (!at)
 		return;
 	const struct code_tree_node *node = node_at(tree, at);
-	/* What ends at an address, or is over at a time, is not there. */
+	/* Ends are exclusive. */
 	if (node->reach <= question->address || node->last <= question->begin || node->first > question->end)
 		return;
 	if (node->device >= question->device)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workers for device code: see code_workers.h. */
+/* See code_workers.h. */
 #include "symbolizer/device/code_workers.h"
 
 #include <stdio.h>
@@ -10,19 +10,19 @@
 #include "symbolizer/worker/worker_message.h"
 
 struct code_worker {
-	struct instance *decoder; /* NULL none */
+	struct decoder *decoder; /* NULL if none */
 	struct worker_pool *pool;
-	ARRAY(char *) arguments; /* end with NULL */
+	ARRAY(char *) arguments; /* NULL-terminated */
 };
 
 struct code_workers {
-	struct decoders *decoders;
+	struct decoder_finder *decoders;
 	struct run_delay *delay;
 	int (*serve)(void *context, int socket); /* NULL: children are processes */
 	ARRAY(struct code_worker) items;
 };
 
-struct code_workers *code_workers_new(struct decoders *decoders, struct run_delay *delay)
+struct code_workers *code_workers_new(struct decoder_finder *decoders, struct run_delay *delay)
 {
 	struct code_workers *workers = calloc(1, sizeof *workers);
 	if (workers) {
@@ -32,7 +32,8 @@ struct code_workers *code_workers_new(struct decoders *decoders, struct run_dela
 	return workers;
 }
 
-struct code_workers *code_workers_new_in_threads(struct decoders *decoders, int (*serve)(void *context, int socket))
+struct code_workers *code_workers_new_in_threads(struct decoder_finder *decoders,
+						 int (*serve)(void *context, int socket))
 {
 	struct code_workers *workers = code_workers_new(decoders, NULL);
 	if (workers)
@@ -58,7 +59,7 @@ void code_workers_free(struct code_workers *workers)
 	free(workers);
 }
 
-/* Takes the text over; NULL is a failure. */
+/* Takes ownership of the text; NULL is a failure. */
 static bool add_argument(struct code_worker *worker, char *text)
 {
 	if (text && array_push(&worker->arguments, text))
@@ -67,12 +68,12 @@ static bool add_argument(struct code_worker *worker, char *text)
 	return false;
 }
 
-/* Its program, the plugin, and the plugin's options as the user gave them. */
-static bool make_arguments(struct code_worker *worker, const struct decoders *decoders)
+/* The program, the plugin, and the plugin's options as given by the user. */
+static bool make_arguments(struct code_worker *worker)
 {
 	bool made = add_argument(worker, strdup(CODE_WORKER_PROGRAM));
 	if (worker->decoder) {
-		const struct instance_configuration *wanted = decoders_configuration(decoders, worker->decoder);
+		const struct instance_configuration *wanted = worker->decoder->configuration;
 		made = made && add_argument(worker, strdup(worker->decoder->plugin->path));
 		for (size_t i = 0; made && wanted && i < wanted->settings.count; i++) {
 			const struct setting *setting = &wanted->settings.items[i];
@@ -87,19 +88,25 @@ static bool make_arguments(struct code_worker *worker, const struct decoders *de
 
 struct worker_pool *code_workers_get(struct code_workers *workers, uint32_t machine)
 {
-	struct instance *decoder = workers->decoders ? decoders_find(workers->decoders, machine) : NULL;
+	struct decoder *decoder = workers->decoders ? workers->decoders->find(workers->decoders, machine) : NULL;
 	for (size_t i = 0; i < workers->items.count; i++)
 		if (workers->items.items[i].decoder == decoder)
 			return workers->items.items[i].pool;
 	struct code_worker worker = { .decoder = decoder };
 	if (workers->serve)
 		worker.pool = worker_pool_new_in_threads(workers->serve, decoder);
-	else if (make_arguments(&worker, workers->decoders))
+	else if (make_arguments(&worker))
 		worker.pool = worker_pool_new(worker.arguments.items, workers->delay);
 	if (worker.pool && array_push(&workers->items, worker))
 		return worker.pool;
 	release(&worker);
 	return NULL;
+}
+
+const char *code_workers_decoder_name(const struct code_workers *workers, uint32_t machine)
+{
+	const struct decoder *decoder = workers->decoders ? workers->decoders->find(workers->decoders, machine) : NULL;
+	return decoder ? decoder->name : NULL;
 }
 
 uint64_t code_workers_cpu_time(const struct code_workers *workers)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The workers that read images of device code, one for each decoder plugin and one for code without: each is started
- * when the first image of its machine appears. Belongs to one thread; not locked.
+ * Workers that read images of device code, one for each decoder plugin and one for code without a decoder; each is
+ * started with the first image of its machine. Owned by one thread; not locked.
  */
 #ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_WORKERS_H
 #define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_WORKERS_H
@@ -11,17 +11,21 @@
 
 struct code_workers;
 
-/* decoders: NULL none. delay: of the thread that waits. Both outlive the workers. NULL: out of memory. */
-struct code_workers *code_workers_new(struct decoders *decoders, struct run_delay *delay);
-/* For tests: see worker_pool_new_in_threads(); the context of serve is a struct instance, the decoder. */
-struct code_workers *code_workers_new_in_threads(struct decoders *decoders, int (*serve)(void *context, int socket));
-/* After all children ended. */
+/* decoders: NULL if none. delay: of the thread that waits. Both outlive the workers. Returns NULL if out of memory. */
+struct code_workers *code_workers_new(struct decoder_finder *decoders, struct run_delay *delay);
+/* For tests: see worker_pool_new_in_threads(); the context of serve is the struct decoder. */
+struct code_workers *code_workers_new_in_threads(struct decoder_finder *decoders,
+						 int (*serve)(void *context, int socket));
+/* Call after all children have ended. */
 void code_workers_free(struct code_workers *workers);
 
-/* The one for an ELF machine; NULL: out of memory. */
+/* Returns the pool for an ELF machine; NULL if out of memory. */
 struct worker_pool *code_workers_get(struct code_workers *workers, uint32_t machine);
 
-/* ns of CPU time that they used, as worker_pool_cpu_time(). */
+/* Returns the name of the decoder of an ELF machine, or NULL. */
+const char *code_workers_decoder_name(const struct code_workers *workers, uint32_t machine);
+
+/* Returns their CPU time in ns, as worker_pool_cpu_time(). */
 uint64_t code_workers_cpu_time(const struct code_workers *workers);
 
 #endif

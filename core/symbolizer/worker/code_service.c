@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads one image of device code: see code_service.h. */
+/* See code_service.h. */
 #include "symbolizer/worker/code_service.h"
 
 #include <errno.h>
@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/channel.h"
+#include "symbolizer/worker/channel.h"
 #include "base/cleanup.h"
 #include "base/string_table.h"
 #include "symbolizer/device/code_reader.h"
 #include "symbolizer/worker/worker_message.h"
 
-/* The answer to one message as it grows. Texts are numbered by the table, each once. */
+/* The answer to one message. Texts are sent once each and referred to by number. */
 struct answer {
 	struct string_table texts;
 	size_t text_size;
@@ -21,6 +21,7 @@ struct answer {
 	ARRAY(struct worker_section) sections;
 	ARRAY(struct worker_code_function) functions;
 	ARRAY(struct worker_attribute) attributes;
+	ARRAY(uint32_t) callers;
 	ARRAY(struct worker_place) places;
 	ARRAY(struct worker_frame) frames;
 	ARRAY(struct iaprof_producer) producers;
@@ -32,6 +33,7 @@ static void answer_free(struct answer *answer)
 	array_free(&answer->sections);
 	array_free(&answer->functions);
 	array_free(&answer->attributes);
+	array_free(&answer->callers);
 	array_free(&answer->places);
 	array_free(&answer->frames);
 	array_free(&answer->producers);
@@ -47,7 +49,7 @@ static uint32_t add_text(struct answer *answer, const char *text)
 	return id;
 }
 
-/* All texts behind each other; NULL: out of memory. */
+/* Returns all texts, concatenated; NULL if out of memory. */
 static char *join_texts(const struct answer *answer)
 {
 	char *joined = malloc(answer->text_size + 1), *end = joined;
@@ -77,13 +79,17 @@ static void add_function(struct answer *answer, const struct code_function *func
 					     .section = function->section,
 					     .is_kernel = function->is_kernel,
 					     .attribute = (uint32_t)answer->attributes.count,
-					     .attribute_count = (uint32_t)function->attribute_count };
+					     .attribute_count = (uint32_t)function->attribute_count,
+					     .caller = (uint32_t)answer->callers.count,
+					     .caller_count = (uint32_t)function->caller_count };
 	answer->failed |= !array_push(&answer->functions, sent);
 	for (size_t i = 0; i < function->attribute_count; i++) {
 		struct worker_attribute attribute = { .name = add_text(answer, function->attributes[i].name),
 						      .value = function->attributes[i].value };
 		answer->failed |= !array_push(&answer->attributes, attribute);
 	}
+	for (size_t i = 0; i < function->caller_count; i++)
+		answer->failed |= !array_push(&answer->callers, function->callers[i]);
 }
 
 static void add_object(struct answer *answer, const struct code_object *object)
@@ -106,27 +112,29 @@ static int send_object(int socket, const struct code_object *object)
 {
 	static const struct code_damage none;
 	CLEANUP(answer_free) struct answer answer = { 0 };
-	struct code_damage damage = code_object_damage(object);
+	struct code_damage damage = code_object_damage(object), shown = damage;
 	add_object(&answer, object);
 	CLEANUP_FREE char *texts = answer.failed ? NULL : join_texts(&answer);
 	if (!texts)
 		return send_failure(socket, -ENOMEM);
-	struct worker_code head = { .is_placed = code_object_is_placed(object),
-				    .is_damaged = memcmp(&damage, &none, sizeof none) != 0,
+	uint64_t base;
+	shown.unnamed = shown.units = 0;
+	struct worker_code head = { .addresses = code_object_addresses(object, &base),
+				    .is_damaged = memcmp(&shown, &none, sizeof none) != 0,
 				    .section_count = (uint32_t)answer.sections.count,
 				    .function_count = (uint32_t)answer.functions.count,
 				    .attribute_count = (uint32_t)answer.attributes.count,
+				    .caller_count = (uint32_t)answer.callers.count,
 				    .text_count = (uint32_t)answer.texts.entries.count,
-				    .text_size = (uint32_t)answer.text_size };
-	struct iovec parts[] = { { &head, sizeof head },
-				 PART(answer.sections),
-				 PART(answer.functions),
-				 PART(answer.attributes),
-				 { texts, answer.text_size } };
+				    .text_size = (uint32_t)answer.text_size,
+				    .base = base,
+				    .unplaced_units = damage.units };
+	struct iovec parts[] = { { &head, sizeof head },  PART(answer.sections), PART(answer.functions),
+				 PART(answer.attributes), PART(answer.callers),  { texts, answer.text_size } };
 	return channel_send(socket, WORKER_CODE, parts, sizeof parts / sizeof *parts, -1, NULL);
 }
 
-static int load(struct code_reader **reader, struct instance *decoder, int socket, int descriptor)
+static int load(struct code_reader **reader, struct decoder *decoder, int socket, int descriptor)
 {
 	struct worker_load_code request;
 	struct code_object *object = NULL;
@@ -137,7 +145,7 @@ static int load(struct code_reader **reader, struct instance *decoder, int socke
 		return code ? code : -EPROTO;
 	code = request.machine > UINT16_MAX ? -ENOEXEC : code_object_read_file(descriptor, &bytes, &size);
 	if (!code)
-		code = code_object_open(&object, bytes, size, (uint16_t)request.machine);
+		code = code_object_open(&object, bytes, size, (uint16_t)request.machine, decoder);
 	if (code)
 		return send_failure(socket, code);
 	*reader = code_reader_new(object, decoder);
@@ -157,7 +165,7 @@ static void add_producers(struct answer *answer, struct code_reader *reader, str
 		answer->failed |= !array_push(&answer->producers, producers[i]);
 }
 
-/* Returns the size of the instruction, 0 when none begins there. */
+/* Returns the size of the instruction, or 0 if none begins there. */
 static uint32_t add_place(struct answer *answer, struct code_reader *reader, uint64_t address,
 			  const struct code_place *place)
 {

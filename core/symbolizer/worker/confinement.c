@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rights of the worker: see confinement.h. */
+/* See confinement.h. */
 #include "symbolizer/worker/confinement.h"
 
 #include <cap-ng.h>
@@ -17,16 +17,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * User ids for services that exist only while they run (systemd.exec(5), DynamicUser=): nobody else has a process with
- * such an id, so nobody but root can send the worker a signal.
- */
-#define TRANSIENT_USER_FIRST 61184u
-#define TRANSIENT_USER_COUNT 4336u
-/* Where the user namespace has no such id. */
+#include "base/cleanup.h"
+#include "base/sanitizer.h"
+#include "symbolizer/worker/transient_user.h"
+
+/* If the user namespace lacks such ids. */
 #define OVERFLOW_USER 65534u
 
-/* Calls of the C library, libelf, libdw and the decompressors with the files that they are given. */
+/* System calls of the C library, libelf, libdw and the decompressors with the descriptors that they are given. */
 static const int allowed_to_all[] = {
 	SCMP_SYS(read),
 	SCMP_SYS(pread64),
@@ -59,7 +57,7 @@ static const int allowed_to_all[] = {
 	SCMP_SYS(sigaltstack),
 };
 
-/* What the worker needs on top of it to make its children and to end them. */
+/* System calls that the worker also needs, to create its children and to end them. */
 static const int allowed_to_worker[] = {
 	SCMP_SYS(clone),
 	SCMP_SYS(fork),
@@ -74,37 +72,39 @@ static const int allowed_to_worker[] = {
 	SCMP_SYS(getppid),
 	SCMP_SYS(rt_sigaction),
 	SCMP_SYS(rseq),
+	SCMP_SYS(setsid),
+	SCMP_SYS(setpriority),
 };
 
 static bool allow(scmp_filter_ctx filter, const int *calls, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		int code = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
-		if (code && code != -EDOM) /* the machine has no such call */
+		if (code && code != -EDOM) /* the architecture has no such call */
 			return false;
 	}
 	return true;
 }
 
-/* An argument of a call, the first is 0, that has to have this value. */
+/* Requires a value of an argument, counted from 0. */
 static struct scmp_arg_cmp argument(unsigned position, uint64_t value)
 {
 	return (struct scmp_arg_cmp){ .arg = position, .op = SCMP_CMP_EQ, .datum_a = value };
 }
 
-/* Memory may be mapped and changed, but never made executable. */
+/* Memory may be mapped and its protection changed, but it must never become executable. */
 static bool allow_memory(scmp_filter_ctx filter)
 {
 	const struct scmp_arg_cmp not_executable = { 2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0 };
-	/* Shared memory is not counted by RLIMIT_DATA. */
+	/* RLIMIT_DATA does not include shared memory. */
 	const struct scmp_arg_cmp not_shared = { 3, SCMP_CMP_MASKED_EQ, MAP_SHARED, 0 };
 	if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, not_executable) ||
 	    seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, not_executable, not_shared))
 		return false;
-	/* libelf asks whether a descriptor is open. */
+	/* libelf checks whether a descriptor is open. */
 	if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, argument(1, F_GETFD)))
 		return false;
-	/* fstat() of the C library: of a descriptor, not of a path. */
+	/* fstat() of the C library, for a descriptor and not for a path. */
 	int code = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1, argument(3, AT_EMPTY_PATH));
 	return !code || code == -EDOM;
 }
@@ -148,14 +148,16 @@ static int limit(int resource, rlim_t most)
 	return setrlimit(resource, &now) ? -errno : 0;
 }
 
-/* When memory runs short, the process that a hostile file made large goes first, not the run. */
+/*
+ * If the machine runs out of memory, the kernel should kill a process that a hostile file caused to grow, not the run.
+ */
 static void volunteer_for_out_of_memory(void)
 {
 	int descriptor = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (descriptor < 0)
 		return;
 	if (write(descriptor, "1000", 4) < 0) {
-		/* Then its chances are those of any process of its size. */
+		/* Best effort: on failure, it has the score of any other process of its size. */
 	}
 	close(descriptor);
 }
@@ -166,23 +168,20 @@ static int become_user(uid_t user)
 }
 
 /*
- * Whether root here is the only user that the user namespace has: whoever made it, and no more than that
- * (user_namespaces(7): a line of uid_map has the first id inside, the first one outside, and how many).
+ * Returns whether root is the only user of the user namespace (user_namespaces(7): a line of uid_map has the first id
+ * inside, the first one outside, and their number).
  */
 static bool is_only_user(void)
 {
 	unsigned inside, outside, count;
-	FILE *file = fopen("/proc/self/uid_map", "re");
-	bool is_only = file && fscanf(file, "%u %u %u", &inside, &outside, &count) == 3 && count == 1 &&
-		       fscanf(file, "%u %u %u", &inside, &outside, &count) != 3;
-	if (file)
-		fclose(file);
-	return is_only;
+	CLEANUP_FCLOSE FILE *file = fopen("/proc/self/uid_map", "re");
+	return file && fscanf(file, "%u %u %u", &inside, &outside, &count) == 3 && count == 1 &&
+	       fscanf(file, "%u %u %u", &inside, &outside, &count) != 3;
 }
 
 /*
- * Whether another user has to be chosen, and can be: an unprivileged user's own run stays its user's, and root without
- * the capabilities for it has none of those that matter either.
+ * Returns whether the process must and can change its user: an unprivileged run keeps its user, and root without the
+ * capabilities to change it lacks the dangerous ones as well.
  */
 static bool can_leave_root(void)
 {
@@ -200,11 +199,11 @@ static int leave_root(void)
 	return code ? become_user(OVERFLOW_USER) : 0;
 }
 
-/* A root folder where no path leads to a file: what is in it is there for this process alone, and not to be opened. */
+/* Changes to a root folder without files that can be opened: it contains only entries for this process. */
 static void leave_files(void)
 {
 	if (geteuid() == 0 && chroot("/proc/self/fdinfo")) {
-		/* Without CAP_SYS_CHROOT the filter of calls has to do. */
+		/* Without CAP_SYS_CHROOT, the system call filter must suffice. */
 	}
 }
 
@@ -212,12 +211,12 @@ int confinement_enter(void)
 {
 	volunteer_for_out_of_memory();
 	bool can_leave = can_leave_root();
-	if (!CONFINEMENT_HAS_SANITIZER)
+	if (!HAS_SANITIZER)
 		leave_files();
 	if (chdir("/") || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	capng_clear(CAPNG_SELECT_BOUNDS);
-	capng_apply(CAPNG_SELECT_BOUNDS); /* needs CAP_SETPCAP, which an unprivileged run does not have */
+	capng_apply(CAPNG_SELECT_BOUNDS); /* requires CAP_SETPCAP, which an unprivileged run does not have */
 	int code = can_leave ? leave_root() : 0;
 	if (code)
 		return code;
@@ -225,7 +224,7 @@ int confinement_enter(void)
 	capng_apply(CAPNG_SELECT_CAPS);
 	if (capng_have_capabilities(CAPNG_SELECT_CAPS) != CAPNG_NONE)
 		return -EPERM;
-	if (prctl(PR_SET_DUMPABLE, CONFINEMENT_HAS_SANITIZER, 0, 0, 0))
+	if (prctl(PR_SET_DUMPABLE, HAS_SANITIZER, 0, 0, 0))
 		return -errno;
 	code = limit(RLIMIT_CORE, 0);
 	if (!code)
@@ -235,7 +234,7 @@ int confinement_enter(void)
 
 int confinement_tighten(void *prepared, uint64_t data_limit)
 {
-	if (!CONFINEMENT_HAS_SANITIZER && data_limit != UINT64_MAX) {
+	if (!HAS_SANITIZER && data_limit != UINT64_MAX) {
 		int code = limit(RLIMIT_DATA, data_limit);
 		if (code)
 			return code;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads one ELF image and its debug information, and sends what is needed to look up addresses: see serve.h. */
+/* Reads one ELF image and its debug information, and sends the tables for address lookups: see serve.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "symbolizer/image.h"
+#include "symbolizer/elf_image.h"
 #include "symbolizer/worker/serve.h"
 #include "symbolizer/worker/worker_message.h"
 
-/* Asks iaprof for a file that belongs to the image. */
+/* Requests a file of the image from iaprof. */
 static int find_file(void *context, enum debug_file_kind kind, const void *key, size_t key_size, uint32_t place)
 {
 	int socket = *(const int *)context, descriptor;
@@ -29,13 +29,13 @@ static int find_file(void *context, enum debug_file_kind kind, const void *key, 
 	if (!code)
 		code = channel_read(socket, &file, sizeof file, NULL);
 	if (code)
-		_exit(EXIT_FAILURE); /* without iaprof there is nothing to do */
+		_exit(EXIT_FAILURE); /* the channel is broken: nothing is left to do */
 	if (file.code)
 		return file.code < 0 ? file.code : -EPROTO;
 	return descriptor < 0 ? -ENOENT : descriptor;
 }
 
-static int send_image(int socket, int code, const struct image *image)
+static int send_image(int socket, int code, const struct elf_image *image)
 {
 	static const struct range_table no_units;
 	struct worker_image answer = { .code = image ? 0 : code };
@@ -58,8 +58,8 @@ static int send_image(int socket, int code, const struct image *image)
 	return channel_send(socket, WORKER_IMAGE, parts, 5, -1, NULL);
 }
 
-/* What was sent is not needed again. */
-static void forget_symbols(struct image *image)
+/* Frees tables that were sent. */
+static void forget_symbols(struct elf_image *image)
 {
 	symbol_table_free(&image->symbols);
 	array_free(&image->segments);
@@ -71,21 +71,21 @@ int image_service_load(struct image_service *service, int socket, int descriptor
 	int code = channel_read(socket, &request, sizeof request, NULL);
 	if (code || descriptor < 0)
 		return code ? code : -EPROTO;
-	image_free(service->image);
+	elf_image_free(service->image);
 	service->image = NULL;
 	struct elf_file elf;
 	code = elf_file_open(&elf, descriptor);
 	if (code)
 		return send_image(socket, code, NULL);
 	struct debug_file_finder finder = { .context = &socket, .open = find_file };
-	service->image = image_new(&elf, &finder, request.lines);
-	code = send_image(socket, -ENOMEM, service->image); /* the only reason for which there is none */
+	service->image = elf_image_new(&elf, &finder, request.lines);
+	code = send_image(socket, -ENOMEM, service->image); /* the only possible failure */
 	if (service->image)
 		forget_symbols(service->image);
 	return code;
 }
 
-/* Texts that go into one message, each once while it is the last one that was added. */
+/* Texts of one message. */
 struct text {
 	ARRAY(char) bytes;
 	bool failed;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads one perf map, as far as its runtime has written it, and finds functions in it: see serve.h. */
+/* Reads one perf map or jitdump, up to its current end, and finds functions in it: see serve.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "symbolizer/jit_dump.h"
 #include "symbolizer/perf_map.h"
 #include "symbolizer/worker/serve.h"
 #include "symbolizer/worker/worker_message.h"
@@ -15,10 +15,11 @@
 
 struct perf_map_service {
 	struct perf_map map;
-	off_t taken; /* bytes of the file that are in map */
+	bool is_dump;
+	off_t taken; /* bytes of the file that were already added to map, or are not needed */
 };
 
-/* Adds what is in the file after what was taken. */
+/* Adds what was appended to the file. */
 static int read_more(struct perf_map_service *service, int descriptor)
 {
 	CLEANUP_FREE char *chunk = malloc(CHUNK_SIZE);
@@ -30,13 +31,16 @@ static int read_more(struct perf_map_service *service, int descriptor)
 			return -errno;
 		if ((size_t)service->taken + (size_t)length > PERF_MAP_SIZE_MAX)
 			return -EFBIG;
-		long taken = perf_map_add(&service->map, chunk, (size_t)length);
+		if (!service->taken)
+			service->is_dump = jit_dump_begins(chunk, (size_t)length);
+		long taken = service->is_dump ? jit_dump_add(&service->map, chunk, (size_t)length, !service->taken)
+					      : perf_map_add(&service->map, chunk, (size_t)length);
 		if (taken < 0)
 			return (int)taken;
 		service->taken += taken;
 		if (taken)
 			continue;
-		/* The last line is still being written; one that fills the buffer is no line of a perf map. */
+		/* The last line or record is incomplete; one that fills the buffer is none. */
 		return (size_t)length < CHUNK_SIZE ? perf_map_index(&service->map) : -EINVAL;
 	}
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The messages of one child: see serve.h. */
+/* See serve.h. */
 #include "symbolizer/worker/serve.h"
 
 #include <errno.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include "symbolizer/worker/worker_message.h"
 
@@ -32,6 +31,8 @@ int serve(void *context, int socket)
 			code = perf_map_service_add(&perf_map, socket, descriptor);
 		else if (header.type == WORKER_FIND_FUNCTION && header.size == sizeof(struct worker_find_function))
 			code = perf_map_service_find(perf_map, socket);
+		else if (header.type == WORKER_LOAD_UNWIND && header.size == 0)
+			code = unwind_service_load(socket, descriptor);
 		else
 			code = -EPROTO;
 		if (code)

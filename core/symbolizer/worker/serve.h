@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child of the worker: parses one image or one perf map, and answers for it until iaprof closes the channel. */
+/*
+ * A child of the worker: parses one image or one perf map, and answers requests about it until iaprof closes the
+ * channel.
+ */
 #ifndef IAPROF_CORE_SYMBOLIZER_WORKER_SERVE_H
 #define IAPROF_CORE_SYMBOLIZER_WORKER_SERVE_H
 
-#include "base/channel.h"
+#include "symbolizer/worker/channel.h"
 
-/*
- * Answers messages until the other end is closed. Returns 0, or a negative errno when it cannot go on. context: not
- * used.
- */
+/* Answers messages until the other end is closed. Returns 0, or a negative errno after a failure. context: unused. */
 int serve(void *context, int socket);
 
-/* The two kinds of files; each answers one message, whose bytes it reads. Zeroed before the first call. */
+/*
+ * Functions for the two kinds of files. Each answers one message, whose bytes it reads. Zeroed before the first call.
+ */
 struct image_service {
-	struct image *image;
+	struct elf_image *image;
 };
 int image_service_load(struct image_service *service, int socket, int descriptor);
 int image_service_unit(struct image_service *service, int socket);
@@ -22,7 +24,10 @@ struct perf_map_service;
 int perf_map_service_add(struct perf_map_service **service, int socket, int descriptor);
 int perf_map_service_find(struct perf_map_service *service, int socket);
 
-/* Bytes of memory in use. */
+/* Answers LOAD_UNWIND. */
+int unwind_service_load(int socket, int descriptor);
+
+/* Returns the bytes of memory in use. */
 uint64_t serve_memory(void);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What iaprof and its worker say to each other. The worker is one process that parses nothing; for each image or perf
- * map it forks a child, with which iaprof has a channel of its own. What a child parsed is hostile (the child may have
- * been taken over), so everything that comes from it is checked (remote_image.c, remote_perf_map.c).
+ * Messages between iaprof and its worker. The worker is one process that parses nothing; for each image or perf map it
+ * forks a child, with its own channel to iaprof. Children parse hostile data and may be compromised, so everything they
+ * send is validated (remote_read.c, remote_image.c, device/remote_code.c).
  *
  *     iaprof -> worker   SPAWN (+ the child's end of the channel), KILL
  *     worker -> iaprof   SPAWNED
- *     iaprof -> child    LOAD_IMAGE (+ file), UNIT, FILE (+ file or none), ADD_PERF_MAP (+ file), FIND_FUNCTION
- *     child -> iaprof    NEED_FILE, IMAGE, UNIT_LINES, PERF_MAP, FUNCTION
+ *     iaprof -> child    LOAD_IMAGE (+ file), UNIT, FILE (+ file or none), ADD_PERF_MAP (+ file), FIND_FUNCTION,
+ *                        LOAD_UNWIND (+ file)
+ *     child -> iaprof    NEED_FILE, IMAGE, UNIT_LINES, PERF_MAP, FUNCTION, UNWIND
  *
  * Children of iaprof-code-worker, which has a decoder plugin, read device code:
  *
@@ -18,6 +19,7 @@
 #define IAPROF_CORE_SYMBOLIZER_WORKER_MESSAGE_H
 
 #include <stdint.h>
+#include <iaprof/python.h>
 #include <iaprof/record.h>
 
 #define WORKER_PROGRAM "iaprof-worker"
@@ -41,40 +43,43 @@ enum worker_message {
 	WORKER_CODE,
 	WORKER_FIND_PLACES,
 	WORKER_PLACES,
+	WORKER_LOAD_UNWIND,
+	WORKER_UNWIND,
 };
 
 struct worker_spawn {
-	uint64_t data_limit; /* bytes of memory; UINT64_MAX none */
+	uint64_t data_limit; /* memory limit in bytes; UINT64_MAX if none */
+	uint64_t is_trusted; /* the file is one that budget.h trusts: the child keeps the worker's priority */
 };
 
 struct worker_child_id {
-	int32_t pid; /* SPAWNED: or a negative errno */
+	int32_t pid; /* SPAWNED: pid, or a negative errno */
 };
 
-/* LOAD_IMAGE: the file is the image, whole. */
+/* LOAD_IMAGE: with the file. */
 struct worker_load_image {
-	uint32_t lines; /* 1: source lines and inlined functions too */
+	uint32_t lines; /* 1: also source lines and inlined functions */
 	uint32_t reserved;
 };
 
-/* NEED_FILE: the key follows, as for struct debug_file_finder. FILE answers. */
+/* NEED_FILE: followed by the key, as in struct debug_file_finder. Answered by FILE. */
 struct worker_need_file {
 	uint32_t kind; /* enum debug_file_kind */
 	uint32_t place;
 };
 
 struct worker_file {
-	int32_t code; /* 0 and a descriptor; else a negative errno */
+	int32_t code; /* 0, with a descriptor; or a negative errno */
 	uint32_t reserved;
 };
 
 /*
- * IMAGE: followed by the segments (struct elf_segment), the ranges of functions and the text of their names, and the
- * ranges of units. Without an image code is a negative errno and all counts are 0.
+ * IMAGE: followed by the segments (struct elf_segment), the ranges of functions, their names, and the ranges of units.
+ * After a failure, code is a negative errno and all counts are 0.
  */
 struct worker_image {
 	int32_t code;
-	uint32_t damage; /* enum image_damage */
+	uint32_t damage; /* enum elf_image_damage */
 	uint32_t segment_count, range_count, names_size;
 	uint32_t unit_count, unit_range_count;
 	uint32_t build_id_size;
@@ -86,10 +91,12 @@ struct worker_unit {
 	uint32_t unit;
 };
 
-/* UNIT_LINES: followed by the rows, the files and the scopes (both with names as offsets into the text), the ranges,
-   and the text. */
+/*
+ * UNIT_LINES: followed by the rows, the files and the scopes (both with names as offsets into the text), the ranges,
+ * and the text.
+ */
 struct worker_unit_lines {
-	int32_t code; /* 0, or a negative errno: damaged, what was good is here */
+	int32_t code; /* 0, or a negative errno: damaged, only the valid part follows */
 	uint32_t row_count, file_count, scope_count, range_count, text_size;
 };
 
@@ -100,11 +107,11 @@ struct worker_scope {
 	uint32_t parent, call_file, call_line;
 };
 
-/* PERF_MAP answers ADD_PERF_MAP, whose file is the map as it is now. */
+/* PERF_MAP: answer to ADD_PERF_MAP, which comes with the current file. */
 struct worker_perf_map {
 	int32_t code; /* 0 or a negative errno */
 	uint32_t reserved;
-	uint64_t memory; /* bytes that the child keeps */
+	uint64_t memory; /* memory of the child in bytes */
 };
 
 /* FIND_FUNCTION */
@@ -112,27 +119,44 @@ struct worker_find_function {
 	uint64_t address;
 };
 
-/* FUNCTION: followed by the name; size 0: none. */
+/* FUNCTION: followed by the name of this size; 0: no function. */
 struct worker_function {
 	uint64_t start;
 	uint32_t size;
 	uint32_t reserved;
 };
 
-/* LOAD_CODE: the file is the image, sealed. */
+/*
+ * UNWIND: answer to LOAD_UNWIND, which comes with the file. Followed by the segments (struct elf_segment), the index of
+ * page_count + 1 positions, the rows and the rules (struct unwind_table).
+ */
+struct worker_unwind {
+	int32_t code; /* 0, or a negative errno: only the segments follow */
+	uint32_t segment_count, page_count, row_count, rule_count;
+	uint32_t skipped; /* functions whose rules could not be read */
+	uint64_t first_page;
+	struct iaprof_python python;
+};
+
+/* LOAD_CODE: with the image in a sealed file. */
 struct worker_load_code {
-	uint32_t machine; /* what the ELF header must say; 0 any */
+	uint32_t machine; /* required e_machine; 0 any */
 };
 
 /*
- * CODE: followed by the sections, the functions, their attributes, and the texts, each ended by a NUL; texts are
- * numbered from 1, 0 is none. Without a code object code is a negative errno and all counts are 0.
+ * CODE: followed by the sections, the functions, their attributes, their callers (uint32_t positions of functions), and
+ * the texts, each with a NUL; texts are numbered from 1, 0 is none. After a failure, code is a negative errno and all
+ * counts are 0.
  */
 struct worker_code {
 	int32_t code;
-	uint32_t is_placed; /* 0 or 1: the image has addresses of a device */
+	uint32_t addresses; /* enum iaprof_image_addresses, except UNSTATED */
 	uint32_t is_damaged;
 	uint32_t section_count, function_count, attribute_count, text_count, text_size;
+	uint32_t caller_count;
+	uint32_t reserved;
+	uint64_t base;           /* base of RELATIVE addresses */
+	uint64_t unplaced_units; /* units of debug information without an address */
 };
 
 struct worker_section {
@@ -147,6 +171,7 @@ struct worker_code_function {
 	uint32_t section;
 	uint32_t is_kernel; /* 0 or 1 */
 	uint32_t attribute, attribute_count;
+	uint32_t caller, caller_count;
 };
 
 struct worker_attribute {
@@ -157,15 +182,15 @@ struct worker_attribute {
 
 /* FIND_PLACES */
 struct worker_find_places {
-	uint64_t address; /* the image's own */
+	uint64_t address; /* image address */
 };
 
-/* What is asked next is mostly behind what was asked last. */
+/* Answers contain the following addresses, which are usually requested next. */
 #define WORKER_PLACES_MAX 64
 #define WORKER_PRODUCERS_MAX 64
 
 /*
- * PLACES: the one at the address, and those of its function behind it. Followed by the places, their frames, their
+ * PLACES: the requested address and those after it in its function. Followed by the places, their frames, their
  * producers, and the texts, as in CODE.
  */
 struct worker_places {
@@ -175,7 +200,7 @@ struct worker_places {
 struct worker_place {
 	uint64_t address;
 	uint32_t frame_count; /* the outermost function first */
-	uint32_t size, group; /* of the instruction; size 0: none begins here */
+	uint32_t size, group; /* size and group of the instruction; size 0: no instruction begins here */
 	uint32_t mnemonic, waits, text;
 	uint32_t producer_count, producers_total, producers_flags;
 	uint32_t reserved;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes and ends the children of a worker: see zygote.h. */
+/* See zygote.h. */
 #include "symbolizer/worker/zygote.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/channel.h"
-#include "base/helper.h"
+#include "base/priority.h"
+#include "symbolizer/worker/channel.h"
+#include "symbolizer/worker/helper.h"
+#include "base/sanitizer.h"
 #include "symbolizer/worker/confinement.h"
 #include "symbolizer/worker/worker_message.h"
 
@@ -21,7 +22,7 @@ struct zygote {
 	int (*serve)(void *context, int socket);
 	void *context;
 	void *prepared;        /* for confinement_tighten() */
-	ARRAY(pid_t) children; /* that were not waited for: their numbers are not used again meanwhile */
+	ARRAY(pid_t) children; /* not waited for yet, so their pids are not reused */
 };
 
 static void reap(struct zygote *zygote)
@@ -34,11 +35,15 @@ static void reap(struct zygote *zygote)
 			}
 }
 
-static _Noreturn void be_child(const struct zygote *zygote, pid_t parent, int socket, uint64_t data_limit)
+static _Noreturn void be_child(const struct zygote *zygote, const struct worker_spawn *request, pid_t parent,
+			       int socket)
 {
-	/* The worker ends when iaprof does. */
+	/* A file of another user must not slow down the machine. */
+	if (!request->is_trusted)
+		priority_give_up();
+	/* A child ends with the worker, which ends with iaprof. */
 	bool is_confined = !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent && !close(HELPER_SOCKET) &&
-			   !confinement_tighten(zygote->prepared, data_limit);
+			   !confinement_tighten(zygote->prepared, request->data_limit);
 	_exit(is_confined && !zygote->serve(zygote->context, socket) ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
@@ -48,7 +53,7 @@ static int spawn(struct zygote *zygote, const struct worker_spawn *request, int 
 		return -ENOMEM;
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0)
-		be_child(zygote, parent, socket, request->data_limit);
+		be_child(zygote, request, parent, socket);
 	if (pid < 0)
 		return -errno;
 	zygote->children.items[zygote->children.count++] = pid;
@@ -62,7 +67,7 @@ static void end_child(const struct zygote *zygote, pid_t pid)
 			kill(pid, SIGKILL);
 }
 
-/* Does what one message asks for. Returns 0 or a negative errno, which ends the worker. */
+/* Handles one message. Returns 0 or a negative errno, which ends the worker. */
 static int answer(struct zygote *zygote, const struct channel_header *header, int descriptor)
 {
 	struct worker_spawn request;
@@ -84,8 +89,8 @@ static int answer(struct zygote *zygote, const struct channel_header *header, in
 }
 
 /*
- * A child reads a file and ends: giving memory back in between and getting it again took a fifth of its time. Tables
- * above 4 MiB stay outside of the heap, where they grow without a copy.
+ * A child reads a file and ends: returning memory and allocating it again took a fifth of its time. Tables above 4 MiB
+ * are allocated outside the heap, where they grow without a copy.
  */
 static void keep_memory(void)
 {
@@ -98,8 +103,8 @@ void zygote_run(int (*serve)(void *context, int socket), void *context)
 {
 	keep_memory();
 	struct zygote zygote = { .serve = serve, .context = context, .prepared = confinement_prepare() };
-	/* A child that was taken over has no terminal: standard input is /dev/null. */
-	bool has_terminal = !CONFINEMENT_HAS_SANITIZER && dup2(STDIN_FILENO, STDERR_FILENO) < 0;
+	/* A compromised child must not have a terminal: standard input is /dev/null. */
+	bool has_terminal = !HAS_SANITIZER && dup2(STDIN_FILENO, STDERR_FILENO) < 0;
 	if (!zygote.prepared || has_terminal || confinement_enter())
 		_exit(EXIT_FAILURE);
 	struct channel_header header;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process of a worker: makes children, one for each file, and ends those that iaprof gave up. It reads nothing that
- * others wrote.
+ * The main process of a worker: creates a child for each file, and ends those that iaprof gives up. It reads no data of
+ * other users.
  */
 #ifndef IAPROF_CORE_SYMBOLIZER_WORKER_ZYGOTE_H
 #define IAPROF_CORE_SYMBOLIZER_WORKER_ZYGOTE_H
 
 /*
- * Gives up all rights (confinement.h), then answers iaprof until it closes the channel. serve: what a child does with
- * its socket, returns 0 when iaprof closed it.
+ * Gives up all privileges (confinement.h), then answers iaprof until it closes the channel. serve: what a child does
+ * with its socket; returns 0 after iaprof closed it.
  */
 _Noreturn void zygote_run(int (*serve)(void *context, int socket), void *context);
 

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the processes that may have caused samples: see launch_candidates.h. */
+#include "correlator/launch_candidates.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "correlator/launch_history.h"
+#include "symbolizer/device/device_address.h"
+
+static void find_busy(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample)
+{
+	if (candidates->busy_valid && candidates->busy_source == sample->header.source &&
+	    candidates->busy_device == sample->device && candidates->busy_begin == sample->begin &&
+	    candidates->busy_end == sample->header.time)
+		return;
+	candidates->busy_source = sample->header.source;
+	candidates->busy_device = sample->device;
+	candidates->busy_begin = sample->begin;
+	candidates->busy_end = sample->header.time;
+	device_activity_find(candidates->activity, sample->header.source, sample->device, sample->begin,
+			     sample->header.time, &candidates->busy);
+	candidates->busy_valid = true;
+}
+
+static double busy_of(const struct launch_candidates *candidates, uint32_t pid)
+{
+	for (size_t i = 0; i < candidates->busy.count; i++)
+		if (candidates->busy.items[i].pid == pid)
+			return candidates->busy.items[i].busy;
+	return 0;
+}
+
+const struct busy_process *launch_candidates_only_busy(struct launch_candidates *candidates,
+						       const struct iaprof_record_stall_sample *sample)
+{
+	const struct busy_processes *busy = &candidates->busy;
+	find_busy(candidates, sample);
+	/* The statistics may not include other processes yet. */
+	return busy->count == 1 && !busy->more && busy->kind == IAPROF_ACTIVITY_SCHEDULER ? &busy->items[0] : NULL;
+}
+
+static void add(struct launch_candidates *candidates, const struct device_code_found *found, uint64_t address)
+{
+	uint32_t location = code_locations_find(candidates->locations, found);
+	if (location == LOCATION_NONE)
+		return;
+	for (size_t i = 0; i < candidates->count; i++)
+		if (candidates->items[i].pid == found->pid && candidates->items[i].location == location)
+			return;
+	if (candidates->count < CANDIDATES_MAX)
+		candidates->items[candidates->count++] =
+			(struct launch_candidate){ .pid = found->pid, .location = location, .address = address };
+	else
+		candidates->uncertain = true;
+}
+
+/* Finds the code that a process had at the sample's address in the interval. */
+static void find_of_process(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample,
+			    uint64_t device, uint32_t pid)
+{
+	struct device_code_found found[CANDIDATES_MAX];
+	const struct process_bases *bases = instruction_bases_find(candidates->bases, pid);
+	bool is_relative = sample->address_space == IAPROF_ADDRESS_INSTRUCTION_BASE;
+	for (uint32_t i = 0; i < (is_relative ? bases ? bases->count : 0 : 1); i++) {
+		uint64_t address =
+			is_relative ? bases->bases[i] + sample->address : device_address_plain(sample->address);
+		size_t count = device_code_find_during(candidates->code, device, pid, address, sample->begin,
+						       sample->header.time, found, CANDIDATES_MAX);
+		candidates->uncertain |= count > CANDIDATES_MAX;
+		for (size_t k = 0; k < count && k < CANDIDATES_MAX; k++)
+			add(candidates, &found[k], address);
+	}
+}
+
+/* The same for all processes. A relative address applies only to processes with that base. */
+static void find_of_all(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample,
+			uint64_t device)
+{
+	struct device_code_found found[DEVICE_CODE_FOUND_MAX];
+	const struct instruction_bases *bases = candidates->bases;
+	bool is_relative = sample->address_space == IAPROF_ADDRESS_INSTRUCTION_BASE;
+	for (size_t i = 0; i < (is_relative ? bases->distinct_count : 1); i++) {
+		uint64_t base = bases->distinct[i].base;
+		uint64_t address = is_relative ? base + sample->address : device_address_plain(sample->address);
+		size_t count = device_code_find_all_during(candidates->code, device, address, sample->begin,
+							   sample->header.time, found, DEVICE_CODE_FOUND_MAX);
+		candidates->uncertain |= count > DEVICE_CODE_FOUND_MAX;
+		for (size_t k = 0; k < count && k < DEVICE_CODE_FOUND_MAX; k++)
+			if (!is_relative || instruction_bases_has(bases, found[k].pid, base))
+				add(candidates, &found[k], address);
+	}
+}
+
+/*
+ * Finds the code at the sample's address. Scheduler records exclude all other processes. Statistics exclude none,
+ * because a driver may update them only when a job ends or is preempted.
+ */
+static void find_code(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample)
+{
+	uint64_t device = device_code_device(candidates->code, sample->header.source, sample->device);
+	const struct busy_processes *busy = &candidates->busy;
+	candidates->count = 0;
+	candidates->uncertain = false;
+	if (sample->pid) {
+		find_of_process(candidates, sample, device, sample->pid);
+	} else if (busy->count && busy->kind == IAPROF_ACTIVITY_SCHEDULER) {
+		candidates->uncertain = busy->more;
+		for (size_t i = 0; i < busy->count; i++)
+			find_of_process(candidates, sample, device, busy->items[i].pid);
+	} else {
+		find_of_all(candidates, sample, device);
+	}
+}
+
+enum unmatched_reason launch_candidates_unmatched(const struct launch_candidates *candidates,
+						  const struct iaprof_record_stall_sample *sample)
+{
+	const struct process_bases *bases = instruction_bases_find(candidates->bases, sample->pid);
+	bool is_relative = sample->address_space == IAPROF_ADDRESS_INSTRUCTION_BASE;
+	uint64_t device = device_code_device(candidates->code, sample->header.source, sample->device);
+	if (sample->address_space >= IAPROF_ADDRESS_KERNEL)
+		return UNMATCHED_NO_KERNEL;
+	if (is_relative && sample->pid && !bases)
+		return UNMATCHED_NO_BASE;
+	/* Relative addresses of an unknown process have no single absolute address. */
+	if (is_relative && !bases)
+		return UNMATCHED_ELSEWHERE;
+	uint64_t address = is_relative ? bases->bases[0] + sample->address : device_address_plain(sample->address);
+	enum unmatched_reason reason = device_code_unmatched(candidates->code, device, sample->pid, address,
+							     sample->begin, sample->header.time);
+	/* The code of a process that has ended is forgotten first. */
+	return reason == UNMATCHED_NOT_ANNOUNCED && bases ? UNMATCHED_ELSEWHERE : reason;
+}
+
+/* Finds the kernels that a process launched in the interval and that can reach the function at a location. */
+static void find_callers(struct launch_candidates *candidates, uint32_t pid, uint32_t callee,
+			 const struct iaprof_record_stall_sample *sample)
+{
+	const struct iaprof_record *header = &sample->header;
+	const struct code_locations *locations = candidates->locations;
+	uint64_t code = locations->items.items[callee].key.code;
+	uint32_t function = locations->items.items[callee].function;
+	if (candidates->callers_end == header->time && candidates->callers_begin == sample->begin &&
+	    candidates->callers_pid == pid && candidates->callers_code == code &&
+	    candidates->callers_function == function)
+		return;
+	candidates->callers_pid = pid;
+	candidates->callers_code = code;
+	candidates->callers_function = function;
+	candidates->callers_begin = sample->begin;
+	candidates->callers_end = header->time;
+	candidates->caller_count = 0;
+	uint64_t device = device_code_device(candidates->code, header->source, sample->device);
+	for (uint32_t i = kernels_of_process(candidates->kernels, pid); i != KERNEL_NONE;
+	     i = candidates->kernels->items.items[i].next) {
+		const struct kernel *kernel = &candidates->kernels->items.items[i];
+		const struct kernel_share *shares;
+		struct device_code_found found;
+		bool in_time;
+		if (kernel->newest < sample->begin ||
+		    !kernels_shares(candidates->kernels, i, sample->begin, header->time, &shares, &in_time) ||
+		    !in_time ||
+		    !device_code_find_during(candidates->code, device, pid, kernel->key.address, sample->begin,
+					     header->time, &found, 1))
+			continue;
+		uint32_t location = code_locations_find(candidates->locations, &found);
+		if (location == LOCATION_NONE || locations->items.items[location].key.code != code ||
+		    !code_locations_reaches(locations, &locations->items.items[callee],
+					    locations->items.items[location].function))
+			continue;
+		if (candidates->caller_count == CANDIDATE_KERNELS_MAX)
+			break; /* too many to be distinguished anyway */
+		candidates->callers[candidates->caller_count++] = i;
+	}
+}
+
+/*
+ * Finds the kernels that may have run the code at a location: the kernel itself, even if its image does not mark it;
+ * the kernel whose announced range contains the location; or, for a function called by several, the launched kernels of
+ * the same image.
+ */
+static void find_kernels(struct launch_candidates *candidates, struct launch_candidate *candidate,
+			 const struct iaprof_record_stall_sample *sample)
+{
+	const struct resolved_location *location = &candidates->locations->items.items[candidate->location];
+	uint32_t kernel = kernels_at(candidates->kernels, candidate->pid,
+				     candidate->address - location->function_offset, location->function);
+	if (kernel == KERNEL_NONE)
+		kernel = kernels_around(candidates->kernels, candidate->pid, candidate->address, sample->header.time);
+	if (location->is_kernel || kernel != KERNEL_NONE) {
+		candidate->kernels[0] = kernel;
+		candidate->kernel_count = kernel != KERNEL_NONE;
+		return;
+	}
+	find_callers(candidates, candidate->pid, candidate->location, sample);
+	candidate->kernel_count = candidates->caller_count;
+	memcpy(candidate->kernels, candidates->callers, sizeof candidate->kernels);
+	candidate->shared = candidate->kernel_count > 1;
+}
+
+size_t launch_candidates_shares(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample,
+				const struct launch_candidate *candidate, size_t kernel,
+				const struct kernel_share **shares)
+{
+	bool in_time;
+	size_t count = kernels_shares(candidates->kernels, candidate->kernels[kernel], sample->begin,
+				      sample->header.time, shares, &in_time);
+	return in_time == candidate->launched ? count : 0;
+}
+
+static void find_launches(struct launch_candidates *candidates, struct launch_candidate *candidate,
+			  const struct iaprof_record_stall_sample *sample)
+{
+	const struct kernel_share *shares;
+	for (size_t i = 0; i < candidate->kernel_count; i++) {
+		bool in_time;
+		kernels_shares(candidates->kernels, candidate->kernels[i], sample->begin, sample->header.time, &shares,
+			       &in_time);
+		candidate->launched |= in_time;
+	}
+	for (size_t i = 0; i < candidate->kernel_count; i++)
+		for (size_t k = launch_candidates_shares(candidates, sample, candidate, i, &shares); k-- > 0;)
+			candidate->launches += shares[k].weight;
+}
+
+static void keep(struct launch_candidates *candidates,
+		 bool (*is_kept)(const struct launch_candidates *, const struct launch_candidate *))
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < candidates->count; i++)
+		kept += is_kept(candidates, &candidates->items[i]);
+	if (!kept || kept == candidates->count)
+		return;
+	kept = 0;
+	for (size_t i = 0; i < candidates->count; i++)
+		if (is_kept(candidates, &candidates->items[i]))
+			candidates->items[kept++] = candidates->items[i];
+	candidates->count = kept;
+}
+
+/* Statistics do not exclude a process that launched the kernel in the interval. */
+static bool may_have_been_busy(const struct launch_candidates *candidates, const struct launch_candidate *candidate)
+{
+	return busy_of(candidates, candidate->pid) > 0 || candidate->launched;
+}
+
+static bool has_weight(const struct launch_candidates *candidates, const struct launch_candidate *candidate)
+{
+	(void)candidates;
+	return candidate->weight > 0;
+}
+
+/* A process whose launches are recorded does not run a kernel that it never launched. */
+static bool may_have_launched(const struct launch_candidates *candidates, const struct launch_candidate *candidate)
+{
+	return candidate->launches > 0 || !kernels_are_seen_launched(candidates->kernels, candidate->pid);
+}
+
+static bool has_launched_now(const struct launch_candidates *candidates, const struct launch_candidate *candidate)
+{
+	(void)candidates;
+	return candidate->launched;
+}
+
+/* A kernel launched longer than this before an interval is assumed to have ended. */
+#define RUNS_FOR (10 * NANOSECONDS_PER_SECOND)
+
+static bool may_run_still(const struct launch_candidates *candidates, const struct launch_candidate *candidate,
+			  uint64_t begin)
+{
+	for (size_t i = 0; i < candidate->kernel_count; i++)
+		if (launch_history_were_before(&candidates->kernels->items.items[candidate->kernels[i]], begin,
+					       RUNS_FOR))
+			return true;
+	return false;
+}
+
+/*
+ * Without activity records: keeps the candidates that launched the kernel in the interval. The result is uncertain if
+ * others launched it shortly before, because they may still run it.
+ */
+static void keep_launched_now(struct launch_candidates *candidates, uint64_t begin)
+{
+	size_t before = candidates->count;
+	bool others = false;
+	for (size_t i = 0; i < candidates->count; i++)
+		others |= !candidates->items[i].launched && may_run_still(candidates, &candidates->items[i], begin);
+	keep(candidates, has_launched_now);
+	candidates->uncertain |= others && candidates->count < before;
+}
+
+/*
+ * Returns a candidate's part of its process. A process has several candidates if its code was replaced in the interval;
+ * only launched ones have run, if any was launched.
+ */
+static double part_of_process(const struct launch_candidates *candidates, const struct launch_candidate *candidate)
+{
+	double sum = 0;
+	size_t count = 0;
+	bool launched = false;
+	for (size_t i = 0; i < candidates->count; i++)
+		launched |= candidates->items[i].pid == candidate->pid && candidates->items[i].launched;
+	for (size_t i = 0; i < candidates->count; i++)
+		if (candidates->items[i].pid == candidate->pid && candidates->items[i].launched == launched) {
+			sum += candidates->items[i].launches;
+			count++;
+		}
+	if (candidate->launched != launched)
+		return 0;
+	return sum > 0 ? candidate->launches / sum : 1.0 / (double)count;
+}
+
+/* Sets the weights: busy time of the processes if known for all, else number of launches, else equal. */
+static void weigh(struct launch_candidates *candidates)
+{
+	double parts[CANDIDATES_MAX], launches = 0;
+	bool busy_is_known = true;
+	for (size_t i = 0; i < candidates->count; i++) {
+		parts[i] = part_of_process(candidates, &candidates->items[i]);
+		launches += candidates->items[i].launches;
+		busy_is_known &= busy_of(candidates, candidates->items[i].pid) > 0;
+	}
+	for (size_t i = 0; i < candidates->count; i++) {
+		struct launch_candidate *candidate = &candidates->items[i];
+		if (busy_is_known)
+			candidate->weight = busy_of(candidates, candidate->pid) * parts[i];
+		else
+			candidate->weight = launches <= 0 || parts[i] <= 0 ? parts[i] : candidate->launches;
+	}
+}
+
+static bool names_kernel(const struct iaprof_record_stall_sample *sample)
+{
+	return sample->address_space == IAPROF_ADDRESS_KERNEL || sample->address_space == LAUNCH_CANDIDATES_JOB;
+}
+
+/* Finds the code of a sample that names its kernel: nothing has to be derived from an address. */
+static void find_named(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample)
+{
+	uint16_t source = sample->header.source;
+	uint32_t id = iaprof_record_stall_sample_details(sample)->kernel;
+	uint64_t offset = sample->address_space == LAUNCH_CANDIDATES_JOB ? DEVICE_CODE_WHOLE_KERNEL : sample->address;
+	uint32_t kernel = kernels_by_id(candidates->kernels, source, id);
+	struct device_code_found found;
+	candidates->count = 0;
+	candidates->uncertain = false;
+	bool is_found = device_code_find_kernel(candidates->code, source, id, offset, &found);
+	if (!is_found && kernel != KERNEL_NONE && offset == DEVICE_CODE_WHOLE_KERNEL) {
+		/* A kernel with an address. */
+		const struct kernel_key *key = &candidates->kernels->items.items[kernel].key;
+		found = (struct device_code_found){ .pid = key->pid,
+						    .kernel = intern_text(candidates->locations->intern, key->name) };
+		is_found = true;
+	}
+	if (!is_found || (sample->pid && sample->pid != found.pid))
+		return;
+	add(candidates, &found, 0);
+	if (!candidates->count || kernel == KERNEL_NONE)
+		return;
+	/* Launches of which only the kernel's name is known count for all kernels of this name. */
+	uint32_t name = candidates->kernels->items.items[kernel].key.name;
+	uint32_t anywhere = kernels_at(candidates->kernels, found.pid, 0, name);
+	struct launch_candidate *candidate = &candidates->items[0];
+	candidate->kernels[candidate->kernel_count++] = kernel;
+	if (anywhere != KERNEL_NONE && anywhere != kernel)
+		candidate->kernels[candidate->kernel_count++] = anywhere;
+	find_launches(candidates, &candidates->items[0], sample);
+}
+
+void launch_candidates_find(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample)
+{
+	if (names_kernel(sample)) {
+		find_named(candidates, sample);
+		return weigh(candidates);
+	}
+	find_busy(candidates, sample);
+	find_code(candidates, sample);
+	for (size_t i = 0; i < candidates->count; i++) {
+		find_kernels(candidates, &candidates->items[i], sample);
+		find_launches(candidates, &candidates->items[i], sample);
+	}
+	if (candidates->count <= 1)
+		return weigh(candidates);
+	keep(candidates, may_have_launched);
+	if (candidates->busy.count && !sample->pid)
+		keep(candidates, may_have_been_busy);
+	else if (!sample->pid)
+		keep_launched_now(candidates, sample->begin);
+	weigh(candidates);
+	keep(candidates, has_weight);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches of one kernel over time, and the stacks responsible for its work in an interval. */
+#ifndef IAPROF_CORE_CORRELATOR_LAUNCH_HISTORY_H
+#define IAPROF_CORE_CORRELATOR_LAUNCH_HISTORY_H
+
+#include "correlator/kernels.h"
+
+/* Limit on separate launches per kernel; beyond it, the older half is merged by stack. */
+#define LAUNCHES_MAX 4096
+
+/* Returns false when out of memory. Adds the number of merged launches to *merged. */
+bool launch_history_add(struct kernel *kernel, const struct kernel_launches *launches, uint64_t *merged);
+/* Returns whether the kernel was launched before a time, at most within ns earlier. */
+bool launch_history_were_before(const struct kernel *kernel, uint64_t time, uint64_t within);
+/* Fills the kernel's shares. */
+void launch_history_share(struct kernel *kernel, uint64_t begin, uint64_t end);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How far the sources of code and launches have come, for which device samples wait: the time of their newest PROGRESS
+ * record, or, if they send none, of their newest counter value. Owned by the collector thread.
+ */
+#ifndef IAPROF_CORE_CORRELATOR_SOURCE_PROGRESS_H
+#define IAPROF_CORE_CORRELATOR_SOURCE_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/array.h"
+
+/* Limit on sources that are waited for. */
+#define PROGRESS_SOURCES_MAX 64
+
+struct code_source {
+	uint16_t number;
+	bool advances; /* it sends PROGRESS records */
+	uint64_t told; /* its records up to this time are complete */
+};
+
+/* Initialise with {0}. */
+struct source_progress {
+	ARRAY(struct code_source) sources;
+};
+
+void source_progress_free(struct source_progress *progress);
+/* Notes that a source announces code. */
+void source_progress_add(struct source_progress *progress, uint16_t number);
+/* Notes a counter value of any source. */
+void source_progress_take_counter(struct source_progress *progress, uint16_t number, uint64_t time);
+/* Notes a PROGRESS record. */
+void source_progress_advance(struct source_progress *progress, uint16_t number, uint64_t time);
+/* Returns whether the records of all sources are complete up to a time. */
+bool source_progress_reached(const struct source_progress *progress, uint64_t time);
+
+#endif

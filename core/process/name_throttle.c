@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See name_throttle.h. */
+#include "process/name_throttle.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+#define INTERVAL NANOSECONDS_PER_SECOND
+
+static bool may_tell(struct name_throttle *renames, uint64_t time)
+{
+	if (renames->told >= RENAMES_AT_ONCE && time < renames->told_last + INTERVAL)
+		return false;
+	renames->told += renames->told < RENAMES_AT_ONCE;
+	renames->told_last = time;
+	renames->waits = false;
+	return true;
+}
+
+bool name_throttle_take(struct name_throttle *renames, uint64_t time, const char *name, size_t length)
+{
+	/* A longer name cannot come from Linux, so it is not throttled. */
+	if (length > RENAME_LENGTH_MAX || may_tell(renames, time))
+		return true;
+	renames->waits = true;
+	renames->length = (uint8_t)length;
+	memcpy(renames->name, name, length);
+	return false;
+}
+
+bool name_throttle_is_due(struct name_throttle *renames, uint64_t time)
+{
+	return renames->waits && may_tell(renames, time);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data about a run as a whole: see run_metadata.h. */
+#include "profile/run_metadata.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "profile/loss.h"
+
+/* Limits that no real run reaches, so that a damaged capture cannot cause large tables. */
+#define KERNEL_SIDE_COUNTERS_MAX 64
+#define VALUE_TYPES_MAX 256
+#define SOURCES_MAX 1024
+
+/* Limit on the number of keys and values together. */
+#define METADATA_COUNT_MAX 512
+
+void run_metadata_free(struct run_metadata *facts)
+{
+	array_free(&facts->sources);
+	array_free(&facts->kernel_side_counters);
+	array_free(&facts->value_type_ids);
+	array_free(&facts->value_types);
+	array_free(&facts->metadata);
+}
+
+bool run_metadata_take_source(struct run_metadata *facts, const struct iaprof_record_source *record)
+{
+	for (size_t i = 0; i < facts->sources.count; i++)
+		if (facts->sources.items[i].number == record->number)
+			return true;
+	if (record->number == 0 || record->number > UINT16_MAX || facts->sources.count >= SOURCES_MAX)
+		return true;
+	struct source_name source = { .number = (uint16_t)record->number,
+				      .name = intern_text(facts->intern, record->name) };
+	return array_push(&facts->sources, source);
+}
+
+const char *run_metadata_source_name(const struct run_metadata *facts, uint16_t number)
+{
+	for (size_t i = 0; i < facts->sources.count; i++)
+		if (facts->sources.items[i].number == number)
+			return facts->sources.items[i].name;
+	return number ? "[unknown source]" : "iaprof";
+}
+
+uint32_t run_metadata_find_value_type(const struct run_metadata *facts, uint32_t id)
+{
+	for (size_t i = 0; i < facts->value_type_ids.count; i++)
+		if (facts->value_type_ids.items[i] == id)
+			return (uint32_t)i;
+	return LOSS_NO_VALUE_TYPE;
+}
+
+void run_metadata_take_value_type(struct run_metadata *facts, const struct iaprof_record_value_type *record)
+{
+	if (facts->value_types.count >= VALUE_TYPES_MAX ||
+	    run_metadata_find_value_type(facts, record->id) != LOSS_NO_VALUE_TYPE)
+		return;
+	struct iaprof_value_type type = { .name = intern_text(facts->intern, record->name),
+					  .unit = intern_text(facts->intern, record->unit),
+					  .period = record->period };
+	if (array_push(&facts->value_types, type) && !array_push(&facts->value_type_ids, record->id))
+		facts->value_types.count--;
+}
+
+static const char **find_metadata(const struct run_metadata *facts, const char *key)
+{
+	for (size_t i = 0; i + 1 < facts->metadata.count; i += 2)
+		if (!strcmp(facts->metadata.items[i], key))
+			return &facts->metadata.items[i + 1];
+	return NULL;
+}
+
+const char *run_metadata_find_metadata(const struct run_metadata *facts, const char *key)
+{
+	const char **value = find_metadata(facts, key);
+	return value ? *value : NULL;
+}
+
+void run_metadata_take_metadata(struct run_metadata *facts, const char *key, const char *value)
+{
+	const char **known = find_metadata(facts, key);
+	if (known) {
+		*known = value;
+	} else if (facts->metadata.count < METADATA_COUNT_MAX &&
+		   array_reserve(&facts->metadata, facts->metadata.count + 2)) {
+		facts->metadata.items[facts->metadata.count++] = key;
+		facts->metadata.items[facts->metadata.count++] = value;
+	}
+}
+
+void run_metadata_note(struct run_metadata *facts, struct result_stream *results, const char *key, const char *value)
+{
+	struct iaprof_record_metadata record = {
+		.header = { .size = sizeof record, .type = IAPROF_RECORD_METADATA, .time = clock_monotonic() },
+		.key = result_stream_text(results, key),
+		.value = result_stream_text(results, value),
+	};
+	run_metadata_take_metadata(facts, intern_text(facts->intern, record.key),
+				   intern_text(facts->intern, record.value));
+	result_stream_send(results, &record.header);
+}
+
+void run_metadata_take_counter(struct run_metadata *facts, const struct iaprof_record_counter *record)
+{
+	if (facts->kernel_side_counters.count < KERNEL_SIDE_COUNTERS_MAX &&
+	    !strcmp(intern_text(facts->intern, record->name), COUNTER_KERNEL_SIDE_TIME))
+		array_push(&facts->kernel_side_counters,
+			   ((struct kernel_side_counter){ .source = record->header.source, .id = record->id }));
+}
+
+void run_metadata_take_counter_value(struct run_metadata *facts, const struct iaprof_record_counter_value *record)
+{
+	double sum = 0;
+	for (size_t i = 0; i < facts->kernel_side_counters.count; i++) {
+		struct kernel_side_counter *counter = &facts->kernel_side_counters.items[i];
+		if (counter->source == record->header.source && counter->id == record->counter)
+			counter->value = record->value;
+		sum += counter->value;
+	}
+	facts->kernel_side_time = sum > 0 && sum < 1e18 ? (uint64_t)sum : 0;
+}

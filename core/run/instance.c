@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lifecycle of an instance: see instance.h. */
+#include "run/instance.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/format.h"
+#include "base/thread.h"
+#include "run/instance_output.h"
+
+static int store_settings(struct instance *instance, const struct instance_configuration *configuration,
+			  struct error *error)
+{
+	const struct option_table *options = &instance->plugin->options;
+	bool has_output = instance->plugin->description.kind == IAPROF_PLUGIN_SINK &&
+			  !(instance->plugin->description.flags & IAPROF_PLUGIN_NO_OUTPUT);
+	int result = option_table_set_defaults(options, instance->memory, error);
+	for (size_t i = 0; !result && i < configuration->settings.count; i++) {
+		const struct setting *setting = &configuration->settings.items[i];
+		bool is_output = has_output && !strcmp(setting->key, "output");
+		struct iaprof_option option;
+		if (is_output)
+			result = output_target_set(&instance->output, setting->value, error);
+		else if (has_output && !option_table_find(options, setting->key, &option))
+			result = option_table_refuse_key(options, setting->key, "output", error);
+		else
+			result = option_table_set(options, instance->memory, setting->key, setting->value, error);
+		if (result)
+			error_wrap(error, "%s: %s", setting->origin, instance->name);
+	}
+	return result;
+}
+
+struct instance *instance_new(struct plugin *plugin, const struct instance_configuration *configuration,
+			      uint16_t number, struct instance_services *services, struct error *error)
+{
+	struct instance *instance = calloc(1, sizeof *instance);
+	if (!instance) {
+		error_set(error, ENOMEM, "out of memory");
+		return NULL;
+	}
+	pthread_mutex_init(&instance->lock, NULL);
+	instance->plugin = plugin;
+	instance->services = services;
+	instance->number = number;
+	const struct iaprof_plugin *description = &plugin->description;
+	instance->name = format_new("%s%s%s", description->name, configuration->id ? "." : "",
+				    configuration->id ? configuration->id : "");
+	instance->memory = calloc(1, description->instance_size);
+	instance->output = OUTPUT_TARGET_INIT;
+	instance->output.extension = description->extension;
+	instance->output.write_by = services->write_by;
+	instance->output.context = services->context;
+	if (!instance->name || !instance->memory)
+		error_set(error, ENOMEM, "out of memory");
+	else if (!store_settings(instance, configuration, error)) {
+		instance_host_init(instance);
+		return instance;
+	}
+	instance_free(instance);
+	return NULL;
+}
+
+static void destroy(struct instance *instance)
+{
+	if (!instance->configured || !instance->plugin->description.destroy)
+		return;
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "destroy");
+	instance->plugin->description.destroy(&instance->host, instance->memory);
+}
+
+void instance_free(struct instance *instance)
+{
+	if (!instance)
+		return;
+	destroy(instance);
+	instance_host_release(instance);
+	if (instance->memory)
+		option_table_release(&instance->plugin->options, instance->memory);
+	output_target_release(&instance->output);
+	record_gate_free(&instance->gate);
+	free(instance->memory);
+	free(instance->name);
+	pthread_mutex_destroy(&instance->lock);
+	free(instance);
+}
+
+int instance_fail(struct instance *instance, int result, const char *callback, struct error *error)
+{
+	struct error failure = { 0 };
+	pthread_mutex_lock(&instance->lock);
+	if (instance->cause.text[0])
+		error_set(&failure, result, "%s", instance->cause.text);
+	else
+		error_set(&failure, result, "%s() failed: %s", callback, strerror(abs(result)));
+	error_wrap(&failure, "%s %s", plugin_kind_name(instance->plugin->description.kind), instance->name);
+	if (!instance->error.text[0])
+		instance->error = failure;
+	pthread_mutex_unlock(&instance->lock);
+	if (error)
+		*error = failure;
+	return failure.code;
+}
+
+static void begin_callback(struct instance *instance)
+{
+	pthread_mutex_lock(&instance->lock);
+	instance->cause = (struct error){ 0 };
+	pthread_mutex_unlock(&instance->lock);
+}
+
+/* A positive result is an error of the plugin and counts as a failure. */
+static int end_callback(struct instance *instance, int result, const char *callback, struct error *error)
+{
+	return result ? instance_fail(instance, result, callback, error) : 0;
+}
+
+static int call(struct instance *instance, int (*callback)(const struct iaprof_host *host, void *instance),
+		const char *name, struct error *error)
+{
+	if (!callback)
+		return 0;
+	begin_callback(instance);
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, name);
+	return end_callback(instance, callback(&instance->host, instance->memory), name, error);
+}
+
+int instance_configure(struct instance *instance, struct error *error)
+{
+	instance->configured = true;
+	return call(instance, instance->plugin->description.configure, "configure", error);
+}
+
+int instance_probe(struct instance *instance, struct error *error)
+{
+	return call(instance, instance->plugin->description.probe, "probe", error);
+}
+
+void instance_check(struct instance *instance)
+{
+	if (!instance->plugin->description.check)
+		return;
+	begin_callback(instance);
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "check");
+	instance->plugin->description.check(&instance->host, instance->memory);
+}
+
+int instance_prepare(struct instance *instance, struct error *error)
+{
+	int result = call(instance, instance->plugin->description.prepare, "prepare", error);
+	instance->prepared = !result;
+	return result;
+}
+
+static void *run_thread(void *argument)
+{
+	struct instance *instance = argument;
+	begin_callback(instance);
+	struct plugin_call before = instance_call_begin(instance, "thread");
+	int result = instance->plugin->description.thread(&instance->host, instance->memory,
+							  (const volatile int *)&instance->stopping);
+	plugin_call_end(&before);
+	end_callback(instance, result, "thread", NULL);
+	atomic_store(&instance->finished, true);
+	instance->services->ended(instance->services->context, instance);
+	return NULL;
+}
+
+static int start_thread(struct instance *instance)
+{
+	int result = -thread_start(&instance->thread, run_thread, instance);
+	instance->has_thread = !result;
+	return result;
+}
+
+int instance_start(struct instance *instance, struct error *error)
+{
+	int result = call(instance, instance->plugin->description.start, "start", error);
+	if (!result && instance->plugin->description.thread &&
+	    instance->plugin->description.kind == IAPROF_PLUGIN_SOURCE)
+		result = end_callback(instance, start_thread(instance), "thread", error);
+	instance->started = !result;
+	return result;
+}
+
+int instance_stop(struct instance *instance, struct error *error)
+{
+	atomic_store(&instance->stopping, 1);
+	if (instance->has_thread) {
+		pthread_join(instance->thread, NULL);
+		instance->has_thread = false;
+	}
+	return call(instance, instance->plugin->description.stop, "stop", error);
+}
+
+int instance_finish(struct instance *instance, struct error *error)
+{
+	return call(instance, instance->plugin->description.finish, "finish", error);
+}
+
+int instance_records(struct instance *instance, const struct iaprof_batch *batch)
+{
+	begin_callback(instance);
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "records");
+	return end_callback(instance, instance->plugin->description.records(&instance->host, instance->memory, batch),
+			    "records", NULL);
+}
+
+int instance_profile(struct instance *instance, const struct iaprof_profile *profile)
+{
+	begin_callback(instance);
+	int result = instance_outputs_protect(instance, profile);
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "profile");
+	if (!result)
+		result = instance->plugin->description.profile(&instance->host, instance->memory, profile);
+	return end_callback(instance, result, "profile", NULL);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An instance: a plugin configured for one run, with its host. Callbacks are called through these functions, so that
+ * each failure is reported as one line with the instance's name and the chain of causes.
+ */
+#ifndef IAPROF_CORE_RUN_INSTANCE_H
+#define IAPROF_CORE_RUN_INSTANCE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <iaprof/plugin.h>
+
+#include "base/array.h"
+#include "bus/bus.h"
+#include "bus/intern.h"
+#include "bus/refused.h"
+#include "config/configuration.h"
+#include "plugin/decoder.h"
+#include "plugin/loader.h"
+#include "plugin/plugin_call.h"
+#include "process/mapped_files.h"
+#include "run/loop.h"
+#include "run/output/output.h"
+
+struct instance;
+
+/* Services that a run shares with its instances. Must outlive them. */
+struct instance_services {
+	struct bus *bus;
+	struct intern *intern;
+	struct loop *loop;
+	struct iaprof_target target;
+	struct mapped_files *mapped_files; /* for those that watch them */
+	/* Same as host->watch_unwind() and host->unwind_process(); NULL: no tables are made. */
+	int (*watch_unwind)(void *context, struct instance *instance);
+	void (*unwind_process)(void *context, uint32_t pid, uint64_t execution);
+	/* Same as host->command_environment(). */
+	int (*command_environment)(void *context, const char *name, const char *value, bool prepend);
+	/* Same as host->check_item(), formatted; NULL: ignored. */
+	void (*check_item)(void *context, uint32_t state, const char *name, const char *text);
+	/* Same as host->end_run() and host->run_is_ending(). */
+	void (*end_run)(void *context);
+	bool (*run_is_ending)(void *context);
+	/* As in struct output_target. */
+	uint64_t (*write_by)(void *context, uint64_t since);
+	/* Notifies that an instance has ended: a callback failed, or all its data has been sent. Any thread. */
+	void (*ended)(void *context, struct instance *instance);
+	void *context;
+};
+
+struct watch; /* one of the loop's watches, see instance_watch.c */
+
+struct instance {
+	struct plugin *plugin;
+	struct instance_services *services;
+	struct iaprof_host host;
+	char *name;
+	uint16_t number;           /* number in its records, >= 1 */
+	void *memory;              /* the plugin's instance */
+	uint32_t requests;         /* enum iaprof_request */
+	uint64_t time_resolution;  /* sinks: ns, 0: no times requested */
+	uint64_t default_interval; /* ns; as host->default_interval(), 0: not called */
+	atomic_bool has_screen;
+	atomic_bool names_frames;    /* has called host->intern_frame() */
+	struct output_target output; /* sinks: destination of its files */
+	ARRAY(struct iaprof_output *) outputs;
+	ARRAY(struct watch *) watches;
+	/* At most one of each two is not NULL; both NULL: not watching. */
+	iaprof_mapped_file_callback *mapped_file_callback;
+	iaprof_on_mapped_file *on_mapped_file;
+	iaprof_unwind_callback *unwind_callback;
+	iaprof_on_unwind *on_unwind;
+
+	pthread_mutex_t lock; /* protects the following members */
+	struct error cause;   /* causes reported by fail() since the callback began */
+	struct error error;   /* reason for its end; empty text if nothing failed */
+	struct refused refused;
+	struct record_gate gate; /* protected by the bus */
+
+	bool configured, prepared, started;
+	const struct instance *brought_by; /* the source that this one is a companion of; NULL if none */
+	bool offline;                      /* as host->offline() */
+	bool left_out;                     /* cannot run on this machine; the run continues without it */
+	bool has_company;     /* requested by the user, or by a source that has company: see setup_probe.c */
+	atomic_int stopping;  /* for its thread() */
+	bool is_stuck;        /* sinks: a callback does not return; must not be freed */
+	atomic_bool finished; /* no more data to send, or failed */
+	bool has_thread;
+	pthread_t thread;
+};
+
+/*
+ * Creates an instance and stores its options: defaults, then the settings. Returns NULL on failure; error begins with
+ * the origin of the bad setting.
+ */
+struct instance *instance_new(struct plugin *plugin, const struct instance_configuration *configuration,
+			      uint16_t number, struct instance_services *services, struct error *error);
+/* Calls destroy() if configure() was called, and frees everything. */
+void instance_free(struct instance *instance);
+
+/*
+ * Call a callback and return its result (0 if the plugin has none). A failure is stored in instance->error and, if not
+ * NULL, in error.
+ */
+int instance_configure(struct instance *instance, struct error *error);
+int instance_probe(struct instance *instance, struct error *error);
+void instance_check(struct instance *instance); /* results go to services->check_item() */
+int instance_prepare(struct instance *instance, struct error *error);
+int instance_start(struct instance *instance, struct error *error); /* and its thread */
+int instance_stop(struct instance *instance, struct error *error);  /* joins its thread first */
+int instance_finish(struct instance *instance, struct error *error);
+int instance_records(struct instance *instance, const struct iaprof_batch *batch);
+int instance_profile(struct instance *instance, const struct iaprof_profile *profile);
+
+/* Calls the instance's callback for unwind tables; one of table and process is not NULL. Loop thread. */
+void instance_unwind(struct instance *instance, const struct iaprof_unwind_table *table,
+		     const struct iaprof_unwind_process *process);
+
+/* Sends LOST records for the records that the queue rejected and the gate counted. Loop thread. */
+void instance_report_refused(struct instance *instance);
+
+/* Records a failure of a callback: result and the causes from fail(). Returns result. */
+int instance_fail(struct instance *instance, int result, const char *callback, struct error *error);
+
+/* Initialises the instance's host. */
+void instance_host_init(struct instance *instance);
+void instance_host_release(struct instance *instance);
+
+/* Marks an instance as finished and notifies the run, which may end. */
+static inline void instance_end(struct instance *instance)
+{
+	atomic_store(&instance->finished, true);
+	instance->services->ended(instance->services->context, instance);
+}
+
+/* Marks the thread as being in a callback of the instance; see plugin_call.h. */
+static inline struct plugin_call instance_call_begin(const struct instance *instance, const char *callback)
+{
+	return plugin_call_begin(plugin_kind_name(instance->plugin->description.kind), instance->name, callback);
+}
+
+/* Returns the decoder of a configured instance; valid for the lifetime of the instance. */
+static inline struct decoder instance_decoder(const struct instance *instance)
+{
+	return (struct decoder){
+		.plugin = instance->plugin, .name = instance->name, .host = &instance->host, .memory = instance->memory
+	};
+}
+
+/* Returns the instance that a host belongs to. */
+static inline struct instance *instance_of(const struct iaprof_host *host)
+{
+	return host->core;
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host functions with which sinks control the run: see instance_run.h. */
+#include "run/instance_run.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "run/instance.h"
+#include "run/output/screen.h"
+
+/* Minimum of --interval. */
+#define INTERVAL_MINIMUM (NANOSECONDS_PER_SECOND / 1000)
+
+static void host_request(const struct iaprof_host *host, uint32_t flags)
+{
+	instance_of(host)->requests |= flags;
+}
+
+static void host_default_interval(const struct iaprof_host *host, uint64_t interval)
+{
+	instance_of(host)->default_interval = interval < INTERVAL_MINIMUM ? INTERVAL_MINIMUM : interval;
+}
+
+static void host_end_run(const struct iaprof_host *host)
+{
+	const struct instance_services *services = instance_of(host)->services;
+	if (services->end_run)
+		services->end_run(services->context);
+}
+
+static int host_run_is_ending(const struct iaprof_host *host)
+{
+	const struct instance_services *services = instance_of(host)->services;
+	return services->run_is_ending && services->run_is_ending(services->context);
+}
+
+static int host_screen_take(const struct iaprof_host *host, const char *restore)
+{
+	struct instance *instance = instance_of(host);
+	int result = atomic_load(&instance->has_screen) ? -EBUSY : screen_take(restore);
+	if (!result)
+		atomic_store(&instance->has_screen, true);
+	return result;
+}
+
+void instance_give_back_screen(struct instance *instance)
+{
+	if (atomic_exchange(&instance->has_screen, false))
+		screen_release();
+}
+
+static void host_screen_release(const struct iaprof_host *host)
+{
+	instance_give_back_screen(instance_of(host));
+}
+
+void instance_run_host(struct iaprof_host *host)
+{
+	host->request = host_request;
+	host->default_interval = host_default_interval;
+	host->end_run = host_end_run;
+	host->run_is_ending = host_run_is_ending;
+	host->screen_take = host_screen_take;
+	host->screen_release = host_screen_release;
+}

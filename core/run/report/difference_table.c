@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See difference_table.h. */
+#include "run/report/difference_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <iaprof/host.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "profile/difference.h"
+#include "run/report/frame_text.h"
+
+#define FUNCTIONS_SHOWN 15
+
+struct amount_text {
+	char text[48];
+};
+
+/* Formats "1.25 s", "12"; signed: "+1.25 s". */
+static struct amount_text amount_text(double amount, const char *unit, bool is_signed)
+{
+	static const struct {
+		const char *name;
+		double size;
+	} times[] = { { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
+	struct amount_text made;
+	size_t i = 0;
+	if (strcmp(unit, "nanoseconds")) {
+		bool is_whole = fabs(amount - round(amount)) < 1e-6;
+		snprintf(made.text, sizeof made.text, is_signed ? "%+.*f" : "%.*f", is_whole ? 0 : 1, amount);
+		return made;
+	}
+	while (i < 3 && fabs(amount) < times[i].size)
+		i++;
+	snprintf(made.text, sizeof made.text, is_signed ? "%+.*f %s" : "%.*f %s", i < 3 ? 2 : 0, amount / times[i].size,
+		 times[i].name);
+	return made;
+}
+
+/* Self values of a function. */
+struct change {
+	uint32_t frame;
+	double before, after;
+};
+
+static double difference_of(const struct change *change)
+{
+	return change->after - change->before;
+}
+
+static int by_difference(const void *a, const void *b)
+{
+	const struct change *left = a, *right = b;
+	double more = difference_of(left), less = difference_of(right);
+	return more != less ? (more < less ? 1 : -1) : (left->frame > right->frame) - (left->frame < right->frame);
+}
+
+static void add_up(const struct iaprof_profile *profile, uint32_t value_type, double factor, struct change *changes)
+{
+	for (size_t i = 0; i < profile->value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		if (value->value_type != value_type)
+			continue;
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+		uint32_t leaf = stack->frame_count - 1;
+		while (leaf && !frame_text_is_function(iaprof_profile_frame(profile, stack->frames[leaf])))
+			leaf--;
+		changes[stack->frames[leaf]].before += factor * (double)value->before;
+		changes[stack->frames[leaf]].after += (double)value->value;
+	}
+}
+
+static void print_change(const struct iaprof_profile *profile, const struct change *change, const char *unit, int width,
+			 FILE *file)
+{
+	fprintf(file, "%12s %11s %11s  ", amount_text(difference_of(change), unit, true).text,
+		amount_text(change->before, unit, false).text, amount_text(change->after, unit, false).text);
+	frame_text_print(iaprof_profile_frame(profile, change->frame), width - 42, file);
+}
+
+/* Prints the functions that grew or shrank, largest change first; nothing if there is none. */
+static void print_functions(const struct iaprof_profile *profile, const struct change *changes, bool grew,
+			    const char *unit, int width, FILE *file)
+{
+	for (size_t i = 0; i < profile->frame_count && i < FUNCTIONS_SHOWN; i++) {
+		const struct change *change = &changes[grew ? i : profile->frame_count - 1 - i];
+		double difference = difference_of(change);
+		if (grew ? difference <= 0 : difference >= 0)
+			break;
+		if (i == 0)
+			fprintf(file, "\n      change      before       after  functions that %s most (self)\n",
+				grew ? "grew" : "shrank");
+		print_change(profile, change, unit, width, file);
+	}
+}
+
+static void describe(const struct iaprof_profile *profile, uint32_t value_type, char *text, size_t size)
+{
+	const struct iaprof_value_type *type = iaprof_profile_value_type(profile, value_type);
+	struct difference_totals totals = difference_totals(profile, value_type);
+	double before = type->before_factor * (double)totals.before, change = (double)totals.after - before;
+	char factor[96] = "", share[32] = "";
+	if (profile->normalization != IAPROF_NORMALIZATION_NONE)
+		snprintf(factor, sizeof factor, " times %.6g is %s", type->before_factor,
+			 amount_text(before, type->unit, false).text);
+	if (before > 0)
+		snprintf(share, sizeof share, " (%+.2f%%)", 100 * change / before);
+	snprintf(text, size, "%s: %s%s before, %s after: %s%s", type->name,
+		 amount_text((double)totals.before, type->unit, false).text, factor,
+		 amount_text((double)totals.after, type->unit, false).text, amount_text(change, type->unit, true).text,
+		 share);
+}
+
+void difference_table_print(const struct iaprof_profile *profile, int width, FILE *file)
+{
+	CLEANUP_FREE struct change *changes = calloc(profile->frame_count + 1, sizeof *changes);
+	for (uint32_t type = 0; changes && type < profile->value_type_count; type++) {
+		const struct iaprof_value_type *shown = iaprof_profile_value_type(profile, type);
+		struct difference_totals totals = difference_totals(profile, type);
+		char text[512];
+		if (!totals.before && !totals.after)
+			continue;
+		for (uint32_t i = 0; i < profile->frame_count; i++)
+			changes[i] = (struct change){ .frame = i };
+		add_up(profile, type, shown->before_factor, changes);
+		qsort(changes, profile->frame_count, sizeof *changes, by_difference);
+		describe(profile, type, text, sizeof text);
+		fprintf(file, "\n%s\n", text);
+		print_functions(profile, changes, true, shown->unit, width < 60 ? 60 : width, file);
+		print_functions(profile, changes, false, shown->unit, width < 60 ? 60 : width, file);
+	}
+}
+
+void difference_report(const struct iaprof_profile *profile)
+{
+	static const char *const names[] = { "none", "total", "duration" };
+	size_t shared = 0, before_only = 0, after_only = 0;
+	for (uint32_t type = 0; type < profile->value_type_count; type++) {
+		struct difference_totals totals = difference_totals(profile, type);
+		char text[512];
+		if (!totals.before && !totals.after)
+			continue;
+		*(!totals.before ? &after_only : !totals.after ? &before_only : &shared) += 1;
+		describe(profile, type, text, sizeof text);
+		log_notice("%s (--normalize %s)", text, names[profile->normalization]);
+		if (profile->normalization == IAPROF_NORMALIZATION_TOTAL && (!totals.before || !totals.after))
+			log_message(IAPROF_LOG_WARNING, "%s: not normalized (only one file has this value type)",
+				    iaprof_profile_value_type(profile, type)->name);
+	}
+	if (!shared && before_only && after_only)
+		log_message(IAPROF_LOG_WARNING, "the files have no common value type");
+}

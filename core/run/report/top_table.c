@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of the hottest functions and stacks: see top_table.h. */
+#include "run/report/top_table.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/saturating.h"
+#include "run/report/frame_text.h"
+
+#define FUNCTIONS_SHOWN 20
+#define STACKS_SHOWN 5
+#define FRAMES_SHOWN 12
+
+/* Sums of one frame. */
+struct sums {
+	uint32_t frame;
+	uint64_t self;  /* sum over stacks in which it is the innermost function */
+	uint64_t total; /* sum over all stacks with the frame, each counted once */
+};
+
+static int compare_sums(const void *a, const void *b)
+{
+	const struct sums *left = a, *right = b;
+	if (left->self != right->self)
+		return left->self < right->self ? 1 : -1;
+	return left->total < right->total ? 1 : left->total > right->total ? -1 : (int)left->frame - (int)right->frame;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+	const struct iaprof_value *left = *(const struct iaprof_value *const *)a;
+	const struct iaprof_value *right = *(const struct iaprof_value *const *)b;
+	return left->value < right->value ? 1 : left->value > right->value ? -1 : (int)left->stack - (int)right->stack;
+}
+
+static void add_up(const struct iaprof_profile *profile, uint32_t value_type, struct sums *sums, size_t *last_seen)
+{
+	for (size_t i = 0; i < profile->value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		if (value->value_type != value_type)
+			continue;
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+		uint32_t leaf = stack->frames[0];
+		for (uint32_t k = 0; k < stack->frame_count; k++) {
+			uint32_t frame = stack->frames[k];
+			if (!frame_text_is_function(iaprof_profile_frame(profile, frame)))
+				continue;
+			if (last_seen[frame] != i + 1) /* a recursive function counts once */
+				sums[frame].total = saturating_add(sums[frame].total, value->value);
+			last_seen[frame] = i + 1;
+			leaf = frame;
+		}
+		sums[leaf].self = saturating_add(sums[leaf].self, value->value);
+	}
+}
+
+static void print_functions(const struct iaprof_profile *profile, uint32_t value_type, uint64_t total, int width,
+			    FILE *file)
+{
+	CLEANUP_FREE struct sums *sums = calloc(profile->frame_count + 1, sizeof *sums);
+	CLEANUP_FREE size_t *last_seen = calloc(profile->frame_count + 1, sizeof *last_seen);
+	if (!sums || !last_seen)
+		return;
+	for (uint32_t i = 0; i < profile->frame_count; i++)
+		sums[i].frame = i;
+	add_up(profile, value_type, sums, last_seen);
+	qsort(sums, profile->frame_count, sizeof *sums, compare_sums);
+	fprintf(file, "   self   total  function\n");
+	for (size_t i = 0; i < profile->frame_count && i < FUNCTIONS_SHOWN && sums[i].self; i++) {
+		const struct iaprof_frame *frame = iaprof_profile_frame(profile, sums[i].frame);
+		fprintf(file, "%6.2f%% %6.2f%%  ", 100.0 * (double)sums[i].self / (double)total,
+			100.0 * (double)sums[i].total / (double)total);
+		frame_text_print(frame, width - 21, file);
+	}
+}
+
+static void print_stack(const struct iaprof_profile *profile, const struct iaprof_value *value, uint64_t total,
+			int width, FILE *file)
+{
+	const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+	fprintf(file, "\n%6.2f%%  ", 100.0 * (double)value->value / (double)total);
+	frame_text_print(iaprof_profile_frame(profile, stack->frames[0]), width - 9, file);
+	for (uint32_t shown = 0, i = stack->frame_count; i-- > 1;) {
+		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
+		if (frame->flags & IAPROF_FRAME_PRODUCER)
+			continue;
+		if (shown++ == FRAMES_SHOWN) {
+			fprintf(file, "         ... %u more\n", i);
+			break;
+		}
+		fputs("         ", file);
+		frame_text_print(frame, width - 13, file);
+	}
+}
+
+static void print_stacks(const struct iaprof_profile *profile, uint32_t value_type, uint64_t total, int width,
+			 FILE *file)
+{
+	CLEANUP_FREE const struct iaprof_value **values = calloc(profile->value_count + 1, sizeof *values);
+	size_t count = 0;
+	for (size_t i = 0; values && i < profile->value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		if (value->value_type == value_type)
+			values[count++] = value;
+	}
+	if (!count)
+		return;
+	qsort(values, count, sizeof *values, compare_values);
+	fprintf(file, "\nHottest stacks (innermost function first):\n");
+	for (size_t i = 0; i < count && i < STACKS_SHOWN; i++)
+		print_stack(profile, values[i], total, width, file);
+}
+
+void top_table_print(const struct iaprof_profile *profile, int width, FILE *file)
+{
+	if (width < 40)
+		width = 40;
+	for (uint32_t type = 0; type < profile->value_type_count; type++) {
+		uint64_t total = 0;
+		for (size_t i = 0; i < profile->value_count; i++) {
+			const struct iaprof_value *value = iaprof_profile_value(profile, i);
+			if (value->value_type == type)
+				total = saturating_add(total, value->value);
+		}
+		const struct iaprof_value_type *shown = iaprof_profile_value_type(profile, type);
+		if (!total)
+			continue;
+		if (!strcmp(shown->unit, "nanoseconds"))
+			fprintf(file, "\n%s: %.2f s\n\n", shown->name, (double)total / 1e9);
+		else
+			fprintf(file, "\n%s: %" PRIu64 " %s\n\n", shown->name, total, shown->unit);
+		print_functions(profile, type, total, width, file);
+		print_stacks(profile, type, total, width, file);
+	}
+}

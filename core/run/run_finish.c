@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ends a run: writes the profile, prints tables and the summary. See run_state.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "run/report/call_report.h"
+#include "run/report/difference_table.h"
+#include "run/output/output.h"
+#include "run/run.h"
+#include "run/run_state.h"
+#include "run/output/screen.h"
+#include "run/report/top_table.h"
+
+void run_note_end(struct run *run)
+{
+	uint_least64_t never = 0;
+	atomic_compare_exchange_strong(&run->end_time, &never, clock_monotonic());
+}
+
+uint64_t run_write_by(void *context, uint64_t since)
+{
+	struct run *run = context;
+	bool is_ending = run_is_ending(run);
+	if (is_ending)
+		run_note_end(run);
+	uint64_t end = atomic_load(&run->end_time);
+	if (!end)
+		return UINT64_MAX;
+	/* An interrupted run stops writing; otherwise a slow reader receives everything. */
+	return (since > end && !is_ending ? since : end) + run->configuration->finish_within;
+}
+
+void run_show(struct run *run, const struct error *error)
+{
+	run->failed = true;
+	log_message(IAPROF_LOG_ERROR, "%s", error->text);
+}
+
+static void show_failures(struct run *run, struct instance *const *instances, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (instances[i]->error.text[0])
+			run_show(run, &instances[i]->error);
+}
+
+static void show_command(const struct run *run)
+{
+	char text[256];
+	command_describe(&run->command, text, sizeof text);
+	if (text[0])
+		log_message(IAPROF_LOG_WARNING, "%s", text);
+}
+
+static int terminal_width(void)
+{
+	struct winsize size;
+	return !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
+}
+
+static void show_calls(const struct collector_thread_result *result)
+{
+	const struct iaprof_profile *profile = result->profile;
+	if (!result->collector || log_level() < IAPROF_LOG_WARNING)
+		return;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	if (!file)
+		return;
+	/* Imported text has no date: its run is as long as reading took. */
+	call_report_print(collector_calls(result->collector),
+			  profile && profile->begin_realtime ? profile->end - profile->begin : 0, file);
+	call_report_histograms(collector_histograms(result->collector), file);
+	fclose(file);
+	log_text(text, size);
+	free(text);
+}
+
+static void show_table(const struct run *run)
+{
+	const struct collector_thread_result *result = &run->result;
+	if (!run->setup.has_table || !result->profile)
+		return;
+	if (result->difference)
+		difference_table_print(result->difference, terminal_width(), stdout);
+	else if (!run->before)
+		top_table_print(result->profile, terminal_width(), stdout);
+	fprintf(stdout, "\n");
+}
+
+uint64_t run_helper_cost(const struct run *run)
+{
+	return unwind_feed_cost(run->unwind_feed) + (run->collector ? collector_thread_helper_cost(run->collector) : 0);
+}
+
+void run_finish(struct run *run)
+{
+	const struct configuration *configuration = run->configuration;
+	const struct collector_thread_result *result = &run->result;
+	if (run->status_line)
+		log_status_line(NULL);
+	collector_thread_finish(run->collector, &run->result);
+	run->cost.total = own_cost_now(run_helper_cost(run)).cpu;
+	show_failures(run, run->setup.sources.items, run->setup.sources.count);
+	show_failures(run, run->setup.sinks.items, run->setup.sinks.count);
+	run->failed |= result->profile_missing || result->sink_stuck;
+	show_table(run);
+	/* The difference includes calls. */
+	if (configuration->before_path)
+		log_notice("%s %s:", run->setup.is_before ? "before," : "after,",
+			   run->setup.is_before ? configuration->before_path : configuration->after_path);
+	else
+		show_calls(result);
+	show_command(run);
+	unwind_tables_report(run);
+	report_summary(result, &run->cost, run->setup.replays);
+	report_missing_decoders(&run->setup.decoders);
+	if (result->difference)
+		difference_report(result->difference);
+	if (run->setup.tells_output && !result->sink_failed)
+		log_notice("wrote %s", run->setup.sinks.items[0]->output.path);
+}
+
+/*
+ * A thread that is stuck in a plugin's callback can be neither ended nor joined, and may continue at any time: nothing
+ * that it can reach is freed, and exit() is not called, since it would run the plugin's destructors concurrently.
+ * The sources and the other sinks are freed, because some of them remove files.
+ */
+_Noreturn void run_leave(struct run *run)
+{
+	command_close(&run->command);
+	for (size_t i = 0; i < run->setup.sources.count; i++)
+		instance_free(run->setup.sources.items[i]);
+	for (size_t i = 0; i < run->setup.sinks.count; i++)
+		if (!run->setup.sinks.items[i]->is_stuck)
+			instance_free(run->setup.sinks.items[i]);
+	/* The callback may hold the lock. */
+	if (!ftrylockfile(stdout))
+		fflush_unlocked(stdout);
+	output_remove_temporary_files();
+	screen_restore_at_once();
+	_exit(EXIT_STATUS_FAILED);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SIGINT, SIGTERM and SIGHUP: the first one ends the run cleanly, the second one immediately. */
+#ifndef IAPROF_CORE_RUN_STOP_SIGNALS_H
+#define IAPROF_CORE_RUN_STOP_SIGNALS_H
+
+#include <stdbool.h>
+
+#include "run/loop.h"
+
+/*
+ * Handles the signals by waking the loop, even if iaprof's caller ignores them, except SIGHUP; ignores SIGPIPE: a
+ * closed pipe is a write error.
+ */
+void stop_signals_install(struct loop *loop);
+void stop_signals_uninstall(void);
+
+/* Returns whether iaprof's caller ignores one of the signals. */
+bool stop_signal_was_ignored(int number);
+/* Returns the first signal that was received, or 0. */
+int stop_signal_received(void);
+
+#endif

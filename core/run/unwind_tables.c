@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unwind tables for the sources that ask for them: see run_state.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/epoll.h>
+
+#include "base/log.h"
+#include "run/run_state.h"
+#include "text/printable.h"
+
+/* Limits on processes that are read before the run begins, and on the time for that. */
+#define PREPARED_MAX 64u
+#define PREPARED_TIME (NANOSECONDS_PER_SECOND / 2)
+/* Maximum wait for tables after the last sample: copies of stacks need them, and the next run finds them cached. */
+#define FINISH_TIME NANOSECONDS_PER_SECOND
+/* Limit on messages about files, so that they do not hide the rest of the summary. */
+#define REFUSALS_SHOWN 16u
+
+static void deliver(void *context, const struct iaprof_unwind_table *table, const struct iaprof_unwind_process *process)
+{
+	struct run *run = context;
+	for (size_t i = 0; i < run->unwind_watchers.count; i++)
+		instance_unwind(run->unwind_watchers.items[i], table, process);
+}
+
+static void feed_ready(void *context, uint32_t events)
+{
+	struct run *run = context;
+	(void)events;
+	unwind_feed_deliver(run->unwind_feed, deliver, run);
+}
+
+int unwind_tables_watch(void *context, struct instance *instance)
+{
+	struct run *run = context;
+	if (!array_push(&run->unwind_watchers, instance))
+		return -ENOMEM;
+	if (run->unwind_feed)
+		return 0;
+	run->unwind_feed = unwind_feed_new();
+	return run->unwind_feed ? loop_watch_descriptor(run->services.loop, unwind_feed_descriptor(run->unwind_feed),
+							EPOLLIN, feed_ready, run, NULL)
+				: -errno;
+}
+
+void unwind_tables_request(void *context, uint32_t pid, uint64_t execution)
+{
+	struct run *run = context;
+	if (!unwind_feed_is_new(run->unwind_feed, pid, execution))
+		return;
+	/* First processes the events that preceded the sample: fork, exec and mappings. */
+	process_feed_drain(run);
+	unwind_feed_request(run->unwind_feed, pid, execution);
+}
+
+void unwind_tables_take(struct run *run, const struct iaprof_record *record)
+{
+	if (!run->unwind_feed)
+		return;
+	const struct iaprof_record_mapping *mapping = (const void *)record;
+	const char *path =
+		record->type == IAPROF_RECORD_MAPPING ? intern_text(run->services.intern, mapping->path) : "";
+	unwind_feed_take(run->unwind_feed, record, path);
+}
+
+void unwind_tables_prepare(struct run *run)
+{
+	const struct iaprof_target *target = &run->services.target;
+	if (!run->unwind_feed || !target->pid_count)
+		return;
+	for (uint32_t i = 0; i < target->pid_count && i < PREPARED_MAX; i++)
+		unwind_feed_prepare(run->unwind_feed, target->pids[i]);
+	unwind_feed_wait(run->unwind_feed, clock_monotonic() + PREPARED_TIME, deliver, run);
+}
+
+static void report_files(const struct unwind_feed_summary *summary)
+{
+	uint64_t more = summary->refused_more;
+	for (size_t i = 0; i < summary->refusal_count; i++) {
+		const struct refusal *refusal = &summary->refusals[i];
+		if (i < REFUSALS_SHOWN || log_level() >= IAPROF_LOG_INFO)
+			log_message(IAPROF_LOG_WARNING, "no unwind table of %s: %s", path_end(refusal->path).text,
+				    refusal->reason);
+		else
+			more++;
+	}
+	if (more)
+		log_message(IAPROF_LOG_WARNING, "no unwind table of %" PRIu64 " more files (-v lists them)", more);
+}
+
+void unwind_tables_report(struct run *run)
+{
+	if (!run->unwind_feed)
+		return;
+	struct unwind_feed_summary summary = unwind_feed_summarize(run->unwind_feed);
+	report_files(&summary);
+	for (size_t i = 0; i < summary.users->count; i++)
+		if (summary.users->items[i].refused)
+			log_message(IAPROF_LOG_WARNING,
+				    "no unwind tables for %" PRIu64 " process%s of user %" PRIu32
+				    ": limit per user exceeded (mappings, or time to read them)",
+				    summary.users->items[i].refused, summary.users->items[i].refused == 1 ? "" : "es",
+				    summary.users->items[i].user);
+	if (summary.truncated)
+		log_message(IAPROF_LOG_WARNING,
+			    "unwind tables for only %" PRIu32 " mappings of each of %" PRIu64
+			    " processes (limit reached)",
+			    summary.mappings_max, summary.truncated);
+	if (summary.dropped)
+		log_message(IAPROF_LOG_WARNING, "unwind tables: dropped %" PRIu64 " process events (too many at once)",
+			    summary.dropped);
+	log_message(IAPROF_LOG_INFO,
+		    "unwind tables: %" PRIu64 " rows of %" PRIu64 " files; %" PRIu64 " files without one, %" PRIu64
+		    " functions left out; %" PRIu64 " files from the cache",
+		    summary.rows, summary.tables, summary.files - summary.tables, summary.skipped, summary.cached);
+}
+
+uint64_t unwind_tables_finish(struct run *run)
+{
+	if (!run->unwind_feed)
+		return 0;
+	uint64_t begin = clock_monotonic(), limit = run->configuration->finish_within;
+	unwind_feed_wait(run->unwind_feed, begin + (limit < FINISH_TIME ? limit : FINISH_TIME), deliver, run);
+	/* Leaves memory and CPU time to the symbolizer. */
+	unwind_feed_end(run->unwind_feed);
+	return clock_monotonic() - begin;
+}
+
+void unwind_tables_free(struct run *run)
+{
+	unwind_feed_free(run->unwind_feed);
+	array_free(&run->unwind_watchers);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See frame_table.h. */
+#include "symbolizer/frame_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void frame_table_free(struct frame_table *table)
+{
+	string_table_free(&table->strings);
+	array_free(&table->frames);
+	array_free(&table->stack_frames);
+	array_free(&table->stacks);
+	hash_index_free(&table->frame_index);
+	hash_index_free(&table->stack_index);
+	array_free(&table->modules);
+	hash_index_free(&table->module_index);
+}
+
+/* Texts are interned, so two frames are the same when their members are. */
+static uint64_t frame_hash(const struct iaprof_frame *frame)
+{
+	const uint64_t members[] = { (uintptr_t)frame->name,
+				     (uintptr_t)frame->module,
+				     (uintptr_t)frame->file,
+				     (uint64_t)frame->line << 32 | frame->kind,
+				     (uint64_t)frame->flags << 32 | frame->pid,
+				     frame->address,
+				     frame->offset };
+	return hash_bytes(members, sizeof members);
+}
+
+static bool frames_equal(const struct iaprof_frame *a, const struct iaprof_frame *b)
+{
+	return a->name == b->name && a->module == b->module && a->file == b->file && a->line == b->line &&
+	       a->kind == b->kind && a->flags == b->flags && a->pid == b->pid && a->address == b->address &&
+	       a->offset == b->offset;
+}
+
+static const char *own_text(struct frame_table *table, const char *text)
+{
+	return text ? string_table_intern(&table->strings, text, strlen(text)) : NULL;
+}
+
+bool frame_table_add_module(struct frame_table *table, const char *path, const uint8_t *build_id, size_t size)
+{
+	char text[2 * IAPROF_MODULE_BUILD_ID_SIZE_MAX + 1] = "";
+	if (size > IAPROF_MODULE_BUILD_ID_SIZE_MAX)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		snprintf(text + 2 * i, sizeof text - 2 * i, "%02x", build_id[i]);
+	const struct iaprof_module module = { .path = own_text(table, path), .build_id = own_text(table, text) };
+	if (!module.path || !module.build_id)
+		return false;
+	uint64_t hash = hash_pair((uintptr_t)module.path, (uintptr_t)module.build_id);
+	hash_index_each (probe, &table->module_index, hash)
+		if (table->modules.items[probe.position].path == module.path &&
+		    table->modules.items[probe.position].build_id == module.build_id)
+			return false;
+	return hash_index_push(&table->module_index, hash, &table->modules, module);
+}
+
+uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *frame)
+{
+	struct iaprof_frame wanted = *frame;
+	wanted.name = own_text(table, frame->name ? frame->name : "");
+	wanted.module = own_text(table, frame->module);
+	wanted.file = own_text(table, frame->file);
+	if (!wanted.name)
+		return FRAME_NONE;
+	uint64_t hash = frame_hash(&wanted);
+	hash_index_each (probe, &table->frame_index, hash)
+		if (frames_equal(&table->frames.items[probe.position], &wanted))
+			return probe.position;
+	return hash_index_push(&table->frame_index, hash, &table->frames, wanted) ? (uint32_t)table->frames.count - 1
+										  : FRAME_NONE;
+}
+
+uint32_t frame_table_add_stack(struct frame_table *table, const uint32_t *frames, size_t count,
+			       const struct stack_origin *origin)
+{
+	struct stack_entry wanted = { .first = table->stack_frames.count, .frame_count = (uint32_t)count };
+	if (origin) {
+		wanted.origin = *origin;
+		wanted.origin.thread = own_text(table, origin->thread);
+		if (origin->thread && !wanted.origin.thread)
+			return FRAME_NONE;
+	}
+	/* Texts are interned, so two origins are the same when their bytes are. */
+	uint64_t hash = hash_bytes(frames, count * sizeof *frames);
+	if (origin)
+		hash = hash_pair(hash, hash_bytes(&wanted.origin, sizeof wanted.origin));
+	hash_index_each (probe, &table->stack_index, hash) {
+		const struct stack_entry *stack = &table->stacks.items[probe.position];
+		if (stack->frame_count == count && !memcmp(&stack->origin, &wanted.origin, sizeof wanted.origin) &&
+		    !memcmp(table->stack_frames.items + stack->first, frames, count * sizeof *frames))
+			return probe.position;
+	}
+	if (!array_reserve(&table->stack_frames, wanted.first + count) ||
+	    !hash_index_push(&table->stack_index, hash, &table->stacks, wanted))
+		return FRAME_NONE;
+	memcpy(table->stack_frames.items + wanted.first, frames, count * sizeof *frames);
+	table->stack_frames.count += count;
+	return (uint32_t)table->stacks.count - 1;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resolved frames and stacks, each stored once under a number. Owned by the collector thread; not locked. */
+#ifndef IAPROF_CORE_SYMBOLIZER_FRAME_TABLE_H
+#define IAPROF_CORE_SYMBOLIZER_FRAME_TABLE_H
+
+#include <stdbool.h>
+#include <iaprof/profile.h>
+
+#include "base/string_table.h"
+
+#define FRAME_NONE UINT32_MAX
+
+/* As struct iaprof_stack_origin; without padding. All members are 0 unless a sink requested threads. */
+struct stack_origin {
+	const char *thread; /* owned by frame_table.strings in a stack_entry; NULL: not known */
+	uint32_t tid;
+	uint32_t device; /* 1 + position in struct sampled_devices; 0: none */
+};
+
+/* A resolved stack: the position of its frame ids, root first. */
+struct stack_entry {
+	size_t first; /* position in frame_table.stack_frames */
+	struct stack_origin origin;
+	uint32_t frame_count;
+};
+
+/* Initialise with {0}. */
+struct frame_table {
+	struct string_table strings;
+	ARRAY(struct iaprof_frame) frames;
+	struct hash_index frame_index;
+	ARRAY(uint32_t) stack_frames;
+	ARRAY(struct stack_entry) stacks;
+	struct hash_index stack_index;
+	ARRAY(struct iaprof_module) modules;
+	struct hash_index module_index;
+};
+
+void frame_table_free(struct frame_table *table);
+
+/* Returns the id of a frame with these contents; its texts are copied. FRAME_NONE if out of memory. */
+uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *frame);
+
+/*
+ * Adds a file that contains frames, and its build id of size bytes. Returns false if it is already there, if the build
+ * id is longer than IAPROF_MODULE_BUILD_ID_SIZE_MAX, or if out of memory.
+ */
+bool frame_table_add_module(struct frame_table *table, const char *path, const uint8_t *build_id, size_t size);
+
+/*
+ * Returns the index of a stack of count frame ids, root first. FRAME_NONE if out of memory. origin: NULL if it is not
+ * known; its text is copied.
+ */
+uint32_t frame_table_add_stack(struct frame_table *table, const uint32_t *frames, size_t count,
+			       const struct stack_origin *origin);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ELF files that processes have mapped, and their unwind tables, each of which is made once. Children of the worker
+ * read several files at the same time. Owned by one thread; not locked.
+ */
+#ifndef IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_FILES_H
+#define IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_FILES_H
+
+#include <poll.h>
+
+#include "base/keyed_array.h"
+#include "process/process.h"
+#include "process/user_accounts.h"
+#include "symbolizer/broker/broker.h"
+#include "symbolizer/unwind/remote_unwind.h"
+#include "symbolizer/unwind/unwind_cache.h"
+
+/* Limit on files that are read at the same time. */
+#define UNWIND_READS_MAX 4u
+
+/* Limits on files of all untrusted users, and of one. A source has room for 8,192 tables. */
+#define UNWIND_FILES_OTHERS 4096u
+#define UNWIND_FILES_USER 1024u
+
+/* Returned instead of a position if too many files wait to be read. Look the file up again later. */
+#define UNWIND_FILE_LATER (POSITION_NONE - 1)
+
+/* A file. Its position in the array does not change. */
+struct unwind_file {
+	struct file_identity key;
+	uint32_t table;   /* >= 1; 0: none, or not read yet */
+	bool is_pending;  /* not read yet */
+	int descriptor;   /* -1: closed */
+	const char *path; /* for messages */
+	elf_segment_array segments;
+};
+
+/* The file of a mapping, as Linux identifies it in maps. */
+struct unwind_place {
+	struct {
+		uint64_t device, inode;
+	} key;
+	uint32_t file; /* POSITION_NONE: not readable */
+	uint64_t pass; /* pass in which it was last opened */
+};
+
+struct unwind_read {
+	struct remote_unwind_read remote;
+	uint32_t file; /* POSITION_NONE: unused */
+};
+
+struct unwind_files {
+	struct broker *broker;
+	struct worker_pool *pool;
+	struct budget budget;
+	struct unwind_cache cache;
+	struct user_accounts owners; /* amount: files */
+	/* Takes ownership of the contents of the table. */
+	void (*deliver)(void *context, uint32_t id, struct unwind_table *table);
+	void *context;
+
+	KEYED_ARRAY(struct unwind_file) items;
+	KEYED_ARRAY(struct unwind_place) places;
+	ARRAY(uint32_t) queue; /* files that wait to be read */
+	size_t queued_others;  /* files of untrusted users in the queue */
+	struct unwind_read reads[UNWIND_READS_MAX];
+	size_t reads_max;  /* number of reads in use */
+	size_t open_count; /* number of open files */
+	size_t open_max;
+	uint64_t pass;
+	uint32_t table_count;
+	uint64_t finished;  /* files that were read */
+	uint64_t rows;      /* of all tables */
+	uint64_t skipped;   /* functions whose rules could not be read */
+	uint32_t vdso;      /* position; POSITION_NONE: not tried yet */
+	uint64_t vdso_size; /* UINT64_MAX: there is none */
+};
+
+/* Returns 0 or -ENOMEM. Call unwind_files_free() in either case. */
+int unwind_files_init(struct unwind_files *files);
+void unwind_files_free(struct unwind_files *files);
+
+/* Begins a search for the files of one process, in which each file is opened at most once. */
+void unwind_files_begin_pass(struct unwind_files *files);
+struct unwind_files_request {
+	const struct process *process;
+	const struct mapping *mapping;
+	uint64_t end;  /* the last time at which the mapping existed */
+	bool may_open; /* otherwise the file is found only if it is open */
+};
+/*
+ * Returns the position of the file of a mapping. A new file is opened and queued. Returns POSITION_NONE if the mapping
+ * has no file or it cannot be read, or UNWIND_FILE_LATER.
+ */
+uint32_t unwind_files_find(struct unwind_files *files, const struct unwind_files_request *request);
+/* Returns the segment that an executable mapping belongs to; NULL if there is none. */
+const struct elf_segment *unwind_file_segment(const struct unwind_file *file, uint64_t file_offset);
+
+/* Starts to read queued files, trusted ones first. Returns whether files are being read. */
+bool unwind_files_read(struct unwind_files *files);
+/* Sets the descriptors to poll while files are being read. Returns their number, at most UNWIND_READS_MAX. */
+size_t unwind_files_poll(const struct unwind_files *files, struct pollfd *polled);
+/* Delivers the tables of files that were read, and gives up files whose time is over. */
+void unwind_files_finish(struct unwind_files *files);
+
+/* Returns the CPU time of the helper processes, ns. */
+uint64_t unwind_files_cost(const struct unwind_files *files);
+
+#endif

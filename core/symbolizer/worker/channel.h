@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages between iaprof's own processes over a stream socket (AF_UNIX), each with at most one file descriptor. A
+ * process that parses other users' files may be compromised: the receiver trusts neither sizes nor contents, and no
+ * call waits beyond its deadline.
+ */
+#ifndef IAPROF_CORE_SYMBOLIZER_WORKER_CHANNEL_H
+#define IAPROF_CORE_SYMBOLIZER_WORKER_CHANNEL_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/deadline.h"
+
+struct channel_header {
+	uint32_t type; /* defined by the protocol */
+	uint32_t size; /* bytes that follow */
+};
+
+/*
+ * Type of the message that a process sends from a signal handler, instead of an answer, when a plugin crashes in it: an
+ * int32_t, the signal. channel_ask() then returns -(CHANNEL_CRASH + signal), which is no negative errno.
+ */
+#define CHANNEL_CRASHED UINT32_MAX
+#define CHANNEL_CRASH 4096
+
+/* Limit on the number of parts of a message. */
+#define CHANNEL_PARTS_MAX 8
+
+/*
+ * deadline: NULL if none. The functions return 0 or a negative errno: -ETIMEDOUT at the deadline, -EPIPE if the other
+ * end is closed, -EMSGSIZE if the parts have more than UINT32_MAX bytes.
+ */
+
+/* Sends a message. descriptor: sent along, still owned by the caller; -1 if none. */
+int channel_send(int socket, uint32_t type, const struct iovec *parts, size_t count, int descriptor,
+		 const struct deadline *deadline);
+/* Reads the header of the next message; its bytes are read with channel_read(). *descriptor: -1 if none was sent. */
+int channel_receive(int socket, struct channel_header *header, int *descriptor, const struct deadline *deadline);
+/* Reads exactly size bytes of the current message. */
+int channel_read(int socket, void *bytes, size_t size, const struct deadline *deadline);
+/* Fills all parts with the next bytes of the message; modifies the pointers and sizes in them. */
+int channel_read_parts(int socket, struct iovec *parts, size_t count, const struct deadline *deadline);
+
+/* The expected answer: a message of this type, without a descriptor, that begins with a struct. */
+struct channel_answer {
+	uint32_t type;
+	void *head;
+	size_t head_size;
+	uint64_t rest; /* result: bytes after the head that are still unread */
+};
+/* Sends a request of size bytes and reads the head of the answer. Returns -EPROTO if that is another message. */
+int channel_ask(int socket, uint32_t type, const void *request, size_t size, int descriptor,
+		struct channel_answer *answer, const struct deadline *deadline);
+
+/* Returns a negative errno that another process sent; -EPROTO if the number is not an errno. */
+static inline int channel_error(int32_t code)
+{
+	return code < 0 && code > -4096 ? code : -EPROTO;
+}
+
+#endif

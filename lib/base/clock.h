@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clocks in nanoseconds. */
+#ifndef IAPROF_LIB_BASE_CLOCK_H
+#define IAPROF_LIB_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define NANOSECONDS_PER_SECOND UINT64_C(1000000000)
+
+static inline uint64_t clock_read(clockid_t clock)
+{
+	struct timespec time;
+	clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)time.tv_nsec;
+}
+
+/* The clock of all records. */
+static inline uint64_t clock_monotonic(void)
+{
+	return clock_read(CLOCK_MONOTONIC);
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Priority for what must keep up with a busy machine: the threads and processes that take samples out of the Linux
+ * kernel and supply them with unwind tables. They need little CPU time, but need it soon.
+ */
+#ifndef IAPROF_LIB_BASE_PRIORITY_H
+#define IAPROF_LIB_BASE_PRIORITY_H
+
+#include <sys/types.h>
+
+/*
+ * Raise the priority of the calling thread, or of a process and its session (whose first process it is), if permitted.
+ * They do nothing if iaprof runs at a lower priority than other programs: its caller wants that.
+ */
+void priority_raise_thread(void);
+void priority_raise_session(pid_t pid);
+/* Gives the calling process the priority of any other one, in a session of its own. */
+void priority_give_up(void);
+
+#endif

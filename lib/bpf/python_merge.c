@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Merges native and Python frames: see python_stacks.h. Each native frame of the evaluation loop stands for the Python
+ * frames of one call of it, which are a group: PYTHON_FRAME_BEGINS marks the innermost one.
+ */
+#include "bpf/python_code.h"
+#include "bpf/python_stacks.h"
+
+#include <string.h>
+
+struct merge {
+	struct python_stacks *stacks;
+	const struct python_target *target; /* NULL: no interpreter is known */
+	uint32_t process;
+	uint64_t execution;
+	const uint64_t *elements;
+	uint32_t depth;
+	uint32_t native; /* number of addresses */
+	uint64_t *merged;
+	uint32_t count;
+};
+
+static void push(struct merge *merge, uint64_t element)
+{
+	if (merge->count < IAPROF_STACK_DEPTH_MAX)
+		merge->merged[merge->count++] = element;
+}
+
+static void push_named(struct merge *merge, const struct iaprof_named_frame *frame)
+{
+	const struct iaprof_host *host = merge->stacks->host;
+	uint32_t id = host->intern_frame(host, frame);
+	if (id)
+		push(merge, IAPROF_STACK_NAMED_FRAME | id);
+}
+
+static void push_unknown(struct merge *merge, const char *name)
+{
+	const struct iaprof_host *host = merge->stacks->host;
+	push_named(merge, &(struct iaprof_named_frame){ .size = sizeof(struct iaprof_named_frame),
+							.name = host->intern_string(host, name, strlen(name)),
+							.kind = IAPROF_FRAME_PYTHON,
+							.flags = IAPROF_FRAME_UNKNOWN });
+}
+
+/* Adds the Python frame at a position of the stack. */
+static void push_python(struct merge *merge, uint32_t position)
+{
+	uint64_t word = merge->elements[position], code = merge->elements[position + 1];
+	const struct python_function_key key = { .execution = merge->execution,
+						 .code = code,
+						 .process = merge->process,
+						 .identity = (uint32_t)(word >> PYTHON_FRAME_IDENTITY_SHIFT) &
+							     PYTHON_FRAME_IDENTITY_MASK };
+	if (code == PYTHON_CODE_UNKNOWN_LAYOUT) {
+		push_unknown(merge, "[python: unknown layout]");
+		return;
+	}
+	const struct python_function *function = keyed_array_get(&merge->stacks->functions, &key);
+	if (!function) {
+		merge->stacks->unnamed++;
+		push_unknown(merge, "[python]");
+		return;
+	}
+	uint32_t line = python_line_find(function->line_format, function->lines, function->line_bytes,
+					 function->first_line, (int32_t)word);
+	push_named(merge, &(struct iaprof_named_frame){ .size = sizeof(struct iaprof_named_frame),
+							.name = function->name,
+							.file = function->file,
+							.line = line,
+							.kind = IAPROF_FRAME_PYTHON });
+}
+
+static bool is_within(const uint64_t range[2], uint64_t address)
+{
+	return address >= range[0] && address < range[1];
+}
+
+/* All addresses but the leaf are behind a call. */
+static uint64_t code_address(const struct merge *merge, uint32_t position)
+{
+	return merge->elements[position] - (position ? 1 : 0);
+}
+
+static bool is_loop(const struct merge *merge, uint32_t position)
+{
+	const struct python_target *target = merge->target;
+	uint64_t address = code_address(merge, position);
+	for (size_t i = 0; i < 2; i++)
+		if (address >= target->loop[i] && address < target->loop_end[i])
+			return true;
+	return false;
+}
+
+static bool begins_group(const struct merge *merge, uint32_t position)
+{
+	return merge->elements[position] & PYTHON_FRAME_BEGINS;
+}
+
+/* Adds the group at a position. Returns the position of the next one. */
+static uint32_t push_group(struct merge *merge, uint32_t position)
+{
+	do {
+		push_python(merge, position);
+		position += 2;
+	} while (position + 1 < merge->depth && !begins_group(merge, position));
+	return position;
+}
+
+static uint32_t count_groups(const struct merge *merge)
+{
+	uint32_t groups = 0;
+	for (uint32_t i = merge->native; i + 1 < merge->depth; i += 2)
+		groups += begins_group(merge, i);
+	return groups;
+}
+
+static uint32_t count_loops(const struct merge *merge)
+{
+	uint32_t loops = 0;
+	for (uint32_t i = 0; i < merge->native; i++)
+		loops += is_loop(merge, i);
+	return loops;
+}
+
+/*
+ * The innermost calls of the loop can have no group yet: they have just begun, or are about to return. Native stacks
+ * that end early are aligned at the leaf, others at the root.
+ */
+static void merge_mixed(struct merge *merge, bool is_complete)
+{
+	uint32_t groups = count_groups(merge), loops = count_loops(merge), next = merge->native;
+	bool is_truncated = merge->depth > merge->native && merge->elements[merge->native] & PYTHON_FRAME_TRUNCATED;
+	uint32_t without = loops > groups && is_complete && !is_truncated ? loops - groups : 0;
+	bool has_python = false;
+	for (uint32_t i = 0; i < merge->native; i++) {
+		bool is_call = is_loop(merge, i);
+		bool is_outermost = i + 1 == merge->native;
+		if (is_call && without) {
+			without--;
+			push(merge, merge->elements[i]);
+		} else if (is_call && next + 1 < merge->depth) {
+			next = push_group(merge, next);
+			has_python = true;
+		} else if (!has_python || is_outermost || !is_within(merge->target->image, code_address(merge, i))) {
+			push(merge, merge->elements[i]);
+		}
+	}
+	while (!is_complete && next + 1 < merge->depth)
+		next = push_group(merge, next);
+}
+
+/* Marks each call of the loop of an interpreter whose structures are not known. */
+static void merge_unknown(struct merge *merge)
+{
+	for (uint32_t i = 0; i < merge->native; i++)
+		if (is_loop(merge, i))
+			push_unknown(merge, "[python: unknown layout]");
+		else
+			push(merge, merge->elements[i]);
+}
+
+uint32_t python_stacks_merge(struct python_stacks *stacks, uint32_t process, uint64_t execution, bool is_complete,
+			     const uint64_t *elements, uint32_t depth, uint64_t *merged)
+{
+	struct merge merge = { .stacks = stacks,
+			       .target = keyed_array_get(&stacks->targets, &process),
+			       .process = process,
+			       .execution = execution,
+			       .elements = elements,
+			       .depth = depth,
+			       .merged = merged };
+	while (merge.native < depth && !(elements[merge.native] & PYTHON_FRAME))
+		merge.native++;
+	bool has_python = merge.native + 1 < depth;
+	if (merge.target && !execution)
+		merge.execution = merge.target->execution;
+	else if (merge.target && merge.target->execution != execution)
+		merge.target = NULL;
+	if (merge.target && !has_python && !(merge.target->flags & IAPROF_PYTHON_UNKNOWN_LAYOUT) && count_loops(&merge))
+		stacks->without++;
+	if (merge.target && stacks->choice == PYTHON_MIXED && merge.target->flags & IAPROF_PYTHON_UNKNOWN_LAYOUT) {
+		merge_unknown(&merge);
+	} else if (has_python && merge.target && stacks->choice == PYTHON_MIXED) {
+		merge_mixed(&merge, is_complete);
+	} else {
+		for (uint32_t i = 0; i < merge.native && (!has_python || stacks->choice != PYTHON_ONLY); i++)
+			push(&merge, elements[i]);
+		for (uint32_t i = merge.native; i + 1 < depth && stacks->choice == PYTHON_ONLY; i += 2)
+			push_python(&merge, i);
+	}
+	return merge.count;
+}
+
+uint32_t python_stacks_intern(struct python_stacks *stacks, uint32_t process, uint64_t execution, bool is_complete,
+			      const uint64_t *elements, uint32_t depth)
+{
+	uint64_t merged[IAPROF_STACK_DEPTH_MAX];
+	const struct iaprof_host *host = stacks->host;
+	pthread_mutex_lock(&stacks->lock);
+	uint32_t count = python_stacks_merge(stacks, process, execution, is_complete, elements, depth, merged);
+	pthread_mutex_unlock(&stacks->lock);
+	return host->intern_stack(host, process, merged, count);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the processes of a cgroup, of version 1 or 2. */
+#ifndef IAPROF_LIB_PROCESS_CGROUP_PROCESSES_H
+#define IAPROF_LIB_PROCESS_CGROUP_PROCESSES_H
+
+#include "process/descendants.h"
+
+/*
+ * Appends the processes of the cgroup with this folder, and of the cgroups below it. Returns 0 or a negative errno; a
+ * cgroup that was removed has no processes.
+ */
+int cgroup_processes_add(const char *folder, struct process_list *processes);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collects records and passes them to host->emit() in batches. */
+#ifndef IAPROF_LIB_RECORDS_RECORD_BATCH_H
+#define IAPROF_LIB_RECORDS_RECORD_BATCH_H
+
+#include <stdint.h>
+#include <iaprof/host.h>
+
+struct record_batch {
+	const struct iaprof_host *host;
+	unsigned char *records;
+	uint64_t size;
+	uint32_t count;
+};
+
+/* Returns 0, or a negative errno after host->fail(). */
+int record_batch_init(struct record_batch *batch, const struct iaprof_host *host);
+void record_batch_free(struct record_batch *batch);
+
+/* These functions return 0 or a negative errno. A full queue is not an error: the core has counted the loss. */
+int record_batch_append(struct record_batch *batch, const struct iaprof_record *record);
+int record_batch_flush(struct record_batch *batch);
+
+/* Returns the id of a text; 0 for NULL. */
+uint32_t record_batch_text(const struct record_batch *batch, const char *text);
+
+struct record_counter {
+	uint32_t id;
+	const char *name, *unit;
+	uint32_t kind;   /* enum iaprof_counter_kind; 0: cumulative */
+	uint32_t device; /* 0: none */
+	uint32_t role;   /* enum iaprof_counter_role */
+};
+/* These append the definition of a counter, and its value at a given time. */
+int record_batch_declare_counter(struct record_batch *batch, const struct record_counter *counter, uint64_t time);
+int record_batch_set_counter(struct record_batch *batch, uint32_t id, double value, uint64_t time);
+
+struct record_finding {
+	uint32_t severity; /* enum iaprof_finding_severity */
+	const char *name, *text;
+	double value, threshold;
+	uint32_t pid; /* 0: none */
+};
+int record_batch_add_finding(struct record_batch *batch, const struct record_finding *finding, uint64_t time);
+
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See profile_summary.h. */
+#include "stacks/profile_summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/keyed_array.h"
+#include "base/saturating.h"
+#include "base/string_table.h"
+#include "stacks/stack_text.h"
+
+/* Shares below which nothing is called a bottleneck. */
+#define DOMINATES 0.05
+
+/* Sums by a key of four numbers; frame is that of the largest single value. */
+struct tally {
+	struct tally_key {
+		uint32_t parts[4];
+	} key;
+	uint64_t value, largest;
+	const struct iaprof_frame *frame, *second;
+};
+
+typedef KEYED_ARRAY(struct tally) tallies;
+
+struct making {
+	struct profile_summary *summary;
+	struct string_table names;
+	tallies functions; /* name, file of a CPU function */
+	tallies cells;     /* function, file, line, class: frame the instruction, second the reason */
+	tallies producers; /* cell, name, file, line */
+	tallies launches;  /* function, name, file, line */
+	bool failed;
+};
+
+/* Returns the position of a key after adding to it; POSITION_NONE out of memory. */
+static uint32_t tally_add(struct making *making, tallies *sums, struct tally_key key, uint64_t value,
+			  const struct iaprof_frame *frame, const struct iaprof_frame *second)
+{
+	uint32_t position = keyed_array_add(sums, &((struct tally){ .key = key, .frame = frame, .second = second }));
+	if (position == POSITION_NONE) {
+		making->failed = true;
+		return POSITION_NONE;
+	}
+	struct tally *tally = &sums->items[position];
+	tally->value = saturating_add(tally->value, value);
+	if (value > tally->largest) {
+		tally->largest = value;
+		tally->frame = frame;
+		tally->second = second;
+	}
+	return position;
+}
+
+static uint32_t text_id(struct making *making, const char *text)
+{
+	uint32_t id = text && *text ? string_table_add(&making->names, text, strlen(text), NULL) : 0;
+	making->failed |= text && *text && !id;
+	return id;
+}
+
+/* The parts of a stack; each may be NULL. */
+struct parts {
+	const struct iaprof_frame *launch, *kernel, *instruction, *producer, *reason, *function;
+};
+
+static bool is_cpu_code(const struct iaprof_frame *frame)
+{
+	return frame->kind == IAPROF_FRAME_USER || frame->kind == IAPROF_FRAME_JIT ||
+	       frame->kind == IAPROF_FRAME_PYTHON;
+}
+
+static bool is_of_program(const struct iaprof_frame *frame)
+{
+	const char *name = frame->module ? strrchr(frame->module, '/') : NULL;
+	name = name ? name + 1 : frame->module;
+	return (frame->file && *frame->file) ||
+	       (!(frame->flags & IAPROF_FRAME_UNKNOWN) && (!name || strncmp(name, "lib", 3) != 0));
+}
+
+static struct parts parts_of(const struct iaprof_profile *profile, const struct iaprof_stack *stack)
+{
+	struct parts parts = { 0 };
+	for (uint32_t i = 0; i < stack->frame_count; i++) {
+		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
+		if (is_cpu_code(frame) && (!parts.launch || is_of_program(frame)))
+			parts.launch = frame;
+		if (is_cpu_code(frame) || frame->kind == IAPROF_FRAME_LINUX_KERNEL || frame->kind == IAPROF_FRAME_CALL)
+			parts.function = frame;
+		else if (frame->kind == IAPROF_FRAME_DEVICE_FUNCTION && !parts.kernel)
+			parts.kernel = frame;
+		else if (frame->kind == IAPROF_FRAME_STALL_REASON)
+			parts.reason = frame;
+		else if (frame->kind == IAPROF_FRAME_DEVICE_INSTRUCTION && !(frame->flags & IAPROF_FRAME_PRODUCER))
+			parts.instruction = frame;
+		else if (frame->kind == IAPROF_FRAME_DEVICE_INSTRUCTION && !parts.producer)
+			parts.producer = frame;
+	}
+	return parts;
+}
+
+static void add_device(struct making *making, const struct parts *parts, uint64_t value)
+{
+	struct profile_summary *summary = making->summary;
+	uint32_t stall_class = stall_class_of(parts->reason);
+	if (stall_class != IAPROF_STALL_ISSUING)
+		summary->stalled = saturating_add(summary->stalled, value);
+	if (!parts->kernel)
+		return;
+	if (!(parts->kernel->flags & IAPROF_FRAME_UNKNOWN))
+		summary->matched = saturating_add(summary->matched, value);
+	const struct iaprof_frame *instruction = parts->instruction, *launch = parts->launch;
+	uint32_t function =
+		tally_add(making, &making->functions, (struct tally_key){ { text_id(making, parts->kernel->name) } },
+			  value, parts->kernel, NULL);
+	uint32_t line = instruction ? instruction->line : 0;
+	if (line)
+		summary->with_lines = saturating_add(summary->with_lines, value);
+	uint32_t cell = tally_add(
+		making, &making->cells,
+		(struct tally_key){ { function, line ? text_id(making, instruction->file) : 0, line, stall_class } },
+		value, instruction, parts->reason);
+	const struct iaprof_frame *producer = parts->producer;
+	if (producer)
+		tally_add(making, &making->producers,
+			  (struct tally_key){ { cell, text_id(making, producer->name), text_id(making, producer->file),
+						producer->line } },
+			  value, producer, NULL);
+	if (launch)
+		tally_add(making, &making->launches,
+			  (struct tally_key){ { function, text_id(making, launch->name), text_id(making, launch->file),
+						launch->line } },
+			  value, launch, NULL);
+}
+
+static void add_cpu(struct making *making, const struct parts *parts, uint64_t value)
+{
+	struct profile_summary *summary = making->summary;
+	if (!parts->function)
+		return;
+	if (!(parts->function->flags & IAPROF_FRAME_UNKNOWN))
+		summary->matched = saturating_add(summary->matched, value);
+	tally_add(making, &making->functions,
+		  (struct tally_key){
+			  { text_id(making, parts->function->name), text_id(making, parts->function->module) } },
+		  value, parts->function, NULL);
+}
+
+static bool find_functions(struct making *making)
+{
+	struct profile_summary *summary = making->summary;
+	for (size_t i = 0; i < making->functions.count; i++) {
+		const struct tally *tally = &making->functions.items[i];
+		struct summary_function function = { .frame = tally->frame, .value = tally->value };
+		if (!array_push(&summary->functions, function))
+			return false;
+	}
+	for (size_t i = 0; i < making->cells.count; i++) {
+		const struct tally *cell = &making->cells.items[i];
+		uint64_t *sum = &summary->functions.items[cell->key.parts[0]].classes[cell->key.parts[3]];
+		*sum = saturating_add(*sum, cell->value);
+	}
+	for (size_t i = 0; i < making->launches.count; i++) {
+		const struct tally *launch = &making->launches.items[i];
+		struct summary_function *function = &summary->functions.items[launch->key.parts[0]];
+		if (launch->value > function->launch_value) {
+			function->launch_value = launch->value;
+			function->launch = launch->frame;
+		}
+	}
+	return true;
+}
+
+/* Keeps the causes with the largest values, sorted. */
+static bool find_causes(struct making *making)
+{
+	struct profile_summary *summary = making->summary;
+	uint32_t cells[SUMMARY_CAUSES_MAX];
+	for (uint32_t i = 0; i < making->cells.count; i++) {
+		const struct tally *cell = &making->cells.items[i];
+		if (cell->key.parts[3] == IAPROF_STALL_ISSUING)
+			continue;
+		size_t place = summary->causes.count;
+		while (place > 0 && summary->causes.items[place - 1].value < cell->value)
+			place--;
+		if (place >= SUMMARY_CAUSES_MAX)
+			continue;
+		if (summary->causes.count < SUMMARY_CAUSES_MAX &&
+		    !array_push(&summary->causes, (struct summary_cause){ 0 }))
+			return false;
+		size_t moved = summary->causes.count - 1 - place;
+		memmove(&summary->causes.items[place + 1], &summary->causes.items[place],
+			moved * sizeof *summary->causes.items);
+		memmove(&cells[place + 1], &cells[place], moved * sizeof *cells);
+		cells[place] = i;
+		summary->causes.items[place] = (struct summary_cause){ .function = cell->key.parts[0],
+								       .stall_class = cell->key.parts[3],
+								       .reason = cell->second,
+								       .instruction = cell->frame,
+								       .value = cell->value };
+	}
+	uint64_t most[SUMMARY_CAUSES_MAX] = { 0 };
+	for (size_t i = 0; i < making->producers.count; i++) {
+		const struct tally *producer = &making->producers.items[i];
+		for (size_t k = 0; k < summary->causes.count; k++)
+			if (cells[k] == producer->key.parts[0] && producer->value > most[k]) {
+				most[k] = producer->value;
+				summary->causes.items[k].producer = producer->frame;
+			}
+	}
+	return true;
+}
+
+static int compare_positions(const void *left, const void *right, void *context)
+{
+	const struct summary_function *functions = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	if (functions[a].value != functions[b].value)
+		return functions[a].value < functions[b].value ? 1 : -1;
+	return strcmp(functions[a].frame->name, functions[b].frame->name);
+}
+
+/* Sorts the functions, to whose positions the causes refer. */
+static bool sort_functions(struct profile_summary *summary)
+{
+	size_t count = summary->functions.count;
+	uint32_t *order = calloc(count + 1, sizeof *order), *positions = calloc(count + 1, sizeof *positions);
+	struct summary_function *sorted = calloc(count + 1, sizeof *sorted);
+	bool made = order && positions && sorted;
+	for (uint32_t i = 0; made && i < count; i++)
+		order[i] = i;
+	if (made && count)
+		qsort_r(order, count, sizeof *order, compare_positions, summary->functions.items);
+	for (uint32_t i = 0; made && i < count; i++) {
+		sorted[i] = summary->functions.items[order[i]];
+		positions[order[i]] = i;
+	}
+	for (size_t i = 0; made && i < summary->causes.count; i++)
+		summary->causes.items[i].function = positions[summary->causes.items[i].function];
+	if (made && count)
+		memcpy(summary->functions.items, sorted, count * sizeof *sorted);
+	free(order);
+	free(positions);
+	free(sorted);
+	return made;
+}
+
+int profile_summary_make(struct profile_summary *summary, const struct iaprof_profile *profile, uint32_t value_type)
+{
+	struct making making = { .summary = summary };
+	*summary = (struct profile_summary){ .profile = profile, .value_type = value_type };
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < profile->value_count && !making.failed; i++) {
+			const struct iaprof_value *value = iaprof_profile_value(profile, i);
+			if (value->value_type != value_type || !value->value)
+				continue;
+			struct parts parts = parts_of(profile, iaprof_profile_stack(profile, value->stack));
+			if (!pass) {
+				summary->is_device |= parts.reason != NULL;
+				summary->value = saturating_add(summary->value, value->value);
+			} else if (summary->is_device && parts.reason) {
+				add_device(&making, &parts, value->value);
+			} else if (!summary->is_device) {
+				add_cpu(&making, &parts, value->value);
+			}
+		}
+	bool made = !making.failed && find_functions(&making) && find_causes(&making) && sort_functions(summary);
+	keyed_array_free(&making.functions);
+	keyed_array_free(&making.cells);
+	keyed_array_free(&making.producers);
+	keyed_array_free(&making.launches);
+	string_table_free(&making.names);
+	return made ? 0 : -ENOMEM;
+}
+
+void profile_summary_free(struct profile_summary *summary)
+{
+	array_free(&summary->functions);
+	array_free(&summary->causes);
+}
+
+static void append_share(struct text *text, uint64_t part, uint64_t whole)
+{
+	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+	text_append_format(text, percent >= 10 ? "%.1f %%" : "%.2g %%", percent);
+}
+
+static void append_place(struct text *text, const struct iaprof_frame *frame)
+{
+	const char *name = frame->file ? strrchr(frame->file, '/') : NULL;
+	text_append_name(text, name ? name + 1 : frame->file ? frame->file : "");
+	if (frame->line)
+		text_append_format(text, ":%" PRIu32, frame->line);
+}
+
+/* "attention_fwd, attention.cl:87" */
+static void append_cause_place(struct text *text, const struct profile_summary *summary,
+			       const struct summary_cause *cause)
+{
+	frame_name_append(text, summary->functions.items[cause->function].frame);
+	if (cause->instruction && cause->instruction->line) {
+		text_append_string(text, ", ");
+		append_place(text, cause->instruction);
+	}
+}
+
+static void append_cause(struct text *text, const struct profile_summary *summary, const struct summary_cause *cause)
+{
+	const struct stall_class *class = &stall_classes[cause->stall_class];
+	const struct iaprof_frame *launch = summary->functions.items[cause->function].launch;
+	append_share(text, cause->value, summary->value);
+	text_append_format(text, " of GPU time %s in ", class->waits);
+	append_cause_place(text, summary, cause);
+	text_append_format(text, "\n  stall reason: %s (", class->label);
+	text_append_name(text, cause->reason->name);
+	text_append_string(text, ")\n");
+	if (cause->producer) {
+		text_append_string(text, "  waits for: ");
+		text_append_name(text, cause->producer->name);
+		if (cause->producer->file && cause->producer->line) {
+			text_append_string(text, ", ");
+			append_place(text, cause->producer);
+		}
+		text_append_string(text, "\n");
+	}
+	if (launch) {
+		text_append_string(text, "  launched by: ");
+		frame_name_append(text, launch);
+		if (launch->file) {
+			text_append_string(text, ", ");
+			append_place(text, launch);
+		}
+		text_append_string(text, "\n");
+	}
+	if (*class->advice)
+		text_append_format(text, "  try: %s\n", class->advice);
+}
+
+static void append_device(struct text *text, const struct profile_summary *summary)
+{
+	const struct summary_cause *top = summary->causes.count ? &summary->causes.items[0] : NULL;
+	if (top && (double)top->value >= DOMINATES * (double)summary->value) {
+		append_cause(text, summary, top);
+	} else {
+		text_append_string(text, "No single bottleneck");
+		for (size_t i = 0; i < summary->causes.count && i < 3; i++) {
+			text_append_string(text, i ? ", " : ": ");
+			append_cause_place(text, summary, &summary->causes.items[i]);
+			text_append_format(text, " %s ", stall_classes[summary->causes.items[i].stall_class].label);
+			append_share(text, summary->causes.items[i].value, summary->value);
+		}
+		text_append_string(text, "\n");
+	}
+	text_append_string(text, "GPU time by kernel:");
+	for (size_t i = 0; i < summary->functions.count && i < 5; i++) {
+		text_append_string(text, i ? ", " : " ");
+		frame_name_append(text, summary->functions.items[i].frame);
+		text_append_string(text, " ");
+		append_share(text, summary->functions.items[i].value, summary->value);
+	}
+	if (summary->functions.count > 5)
+		text_append_format(text, ", %zu more", summary->functions.count - 5);
+	text_append_string(text, "\n");
+	append_share(text, summary->stalled, summary->value);
+	text_append_string(text, " stalled, ");
+	append_share(text, summary->matched, summary->value);
+	text_append_string(text, " matched to a kernel, ");
+	append_share(text, summary->with_lines, summary->value);
+	text_append_string(text, " with a source line\n");
+}
+
+static void append_cpu(struct text *text, const struct profile_summary *summary)
+{
+	const char *name = iaprof_profile_value_type(summary->profile, summary->value_type)->name;
+	for (size_t i = 0; i < summary->functions.count && i < 5; i++) {
+		const struct summary_function *function = &summary->functions.items[i];
+		append_share(text, function->value, summary->value);
+		text_append_string(text, i ? " in " : " of ");
+		if (!i) {
+			text_append_name(text, name);
+			text_append_string(text, " time in ");
+		}
+		frame_name_append(text, function->frame);
+		if (function->frame->file) {
+			text_append_string(text, ", ");
+			append_place(text, function->frame);
+		}
+		text_append_string(text, "\n");
+	}
+}
+
+void profile_summary_append_text(struct text *text, const struct profile_summary *summary)
+{
+	if (!summary->value)
+		text_append_string(text, "No samples\n");
+	else if (summary->is_device)
+		append_device(text, summary);
+	else
+		append_cpu(text, summary);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answer in a profile: which GPU kernels take the time, which lines stall for what, what they wait for and who
+ * launched them; without device samples, which functions take the CPU's time. Facts that are not known are NULL or 0.
+ */
+#ifndef IAPROF_LIB_STACKS_PROFILE_SUMMARY_H
+#define IAPROF_LIB_STACKS_PROFILE_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <iaprof/profile.h>
+
+#include "base/array.h"
+#include "stacks/stall_class.h"
+#include "text/text.h"
+
+#define SUMMARY_CAUSES_MAX 8u
+
+/* A GPU kernel, or a function of the CPU. Frames are borrowed from the profile. */
+struct summary_function {
+	const struct iaprof_frame *frame;
+	const struct iaprof_frame *launch; /* the frame of the program that launched it most; NULL not known */
+	uint64_t value;                    /* kernels: all that runs in it; CPU functions: without callees */
+	uint64_t launch_value;             /* of the kernel, launched from there */
+	uint64_t classes[STALL_CLASS_COUNT];
+};
+
+/* A stall of one line, or of one kernel without lines. */
+struct summary_cause {
+	uint32_t function;                      /* position of its kernel */
+	uint32_t stall_class;                   /* enum iaprof_stall_class */
+	const struct iaprof_frame *reason;      /* its name */
+	const struct iaprof_frame *instruction; /* one of the line; its file and line are the cause's */
+	const struct iaprof_frame *producer;    /* what most of it waits for; NULL not known */
+	uint64_t value;
+};
+
+struct profile_summary {
+	const struct iaprof_profile *profile;
+	uint32_t value_type;
+	bool is_device;      /* values stall: they have reasons */
+	uint64_t value;      /* of all stacks */
+	uint64_t stalled;    /* not issuing */
+	uint64_t matched;    /* in a kernel that is known; of the CPU: the innermost function has a name */
+	uint64_t with_lines; /* at a known source line */
+	ARRAY(struct summary_function) functions; /* largest first */
+	ARRAY(struct summary_cause) causes;       /* largest first, at most SUMMARY_CAUSES_MAX; without Issuing */
+};
+
+/* Makes the summary of one value type, which the caller frees in any case. Returns 0 or -ENOMEM. */
+int profile_summary_make(struct profile_summary *summary, const struct iaprof_profile *profile, uint32_t value_type);
+void profile_summary_free(struct profile_summary *summary);
+
+/* Appends the summary as lines of text. */
+void profile_summary_append_text(struct text *text, const struct profile_summary *summary);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sinks say of stall reasons, by class: one text for each, whatever the hardware calls the reason. */
+#ifndef IAPROF_LIB_STACKS_STALL_CLASS_H
+#define IAPROF_LIB_STACKS_STALL_CLASS_H
+
+#include <stdint.h>
+#include <iaprof/profile.h>
+
+#define STALL_CLASS_COUNT (IAPROF_STALL_ISSUING + 1u)
+
+struct stall_class {
+	const char *label;   /* "Data dependency" */
+	const char *waits;   /* "waits for data": a verb phrase after "24 % of GPU time" */
+	const char *until;   /* "data arrives": what ends it; "" for IAPROF_STALL_ISSUING */
+	const char *meaning; /* one sentence */
+	const char *advice;  /* what to try, one sentence; "" none */
+};
+
+/* By enum iaprof_stall_class; IAPROF_STALL_UNKNOWN has the texts of IAPROF_STALL_OTHER. */
+extern const struct stall_class stall_classes[STALL_CLASS_COUNT];
+
+/*
+ * Returns the class of a frame of kind IAPROF_FRAME_STALL_REASON, never IAPROF_STALL_UNKNOWN. Stacks recorded before
+ * reasons had classes are recognized by the names that Intel's driver uses.
+ */
+uint32_t stall_class_of(const struct iaprof_frame *frame);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Selects value types by name, and the default value type. */
+#ifndef IAPROF_LIB_STACKS_VALUE_CHOICE_H
+#define IAPROF_LIB_STACKS_VALUE_CHOICE_H
+
+#include <stdint.h>
+#include <iaprof/host.h>
+#include <iaprof/profile.h>
+
+#include "text/text.h"
+
+#define VALUE_TYPE_NONE UINT32_MAX
+
+/*
+ * Appends the label of a value type: its name, with its unit if another one has the same name ("cpu-count"),
+ * suitable as part of a file name.
+ */
+void value_type_append_label(struct text *text, const struct iaprof_profile *profile, uint32_t value_type);
+
+/*
+ * Returns the default: a device's value type, because other tools lack it, or the first with values; VALUE_TYPE_NONE if
+ * none has values.
+ */
+uint32_t value_type_best(const struct iaprof_profile *profile);
+
+/*
+ * Returns the value type with this label or name, or VALUE_TYPE_NONE after host->fail(), which lists the value types.
+ */
+uint32_t value_type_find(const struct iaprof_host *host, const struct iaprof_profile *profile, const char *wanted);
+
+#endif
