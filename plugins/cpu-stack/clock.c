@@ -2,7 +2,6 @@
 /* See clock.h. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,9 +10,9 @@
 #include <linux/perf_event.h>
 #include "clock.h"
 #include "cpu_list.h"
-#include "rights.h"
+#include "process/rights.h"
 
-/* The descriptor of the event, or a negative errno. */
+/* Returns the event's descriptor, or a negative errno. */
 static int event_open(bool hardware, uint64_t frequency, uint32_t cpu)
 {
 	struct perf_event_attr attribute = {
@@ -31,7 +30,7 @@ static int event_open(bool hardware, uint64_t frequency, uint32_t cpu)
 static int event_fail(const struct iaprof_host *host, int error, bool hardware, uint64_t frequency)
 {
 	char text[256];
-	long rate = rights_setting("perf_event_max_sample_rate");
+	long rate = rights_setting("kernel/perf_event_max_sample_rate");
 
 	switch (error) {
 	case -EPERM:
@@ -51,11 +50,13 @@ static int event_fail(const struct iaprof_host *host, int error, bool hardware, 
 		break;
 	case -EMFILE:
 	case -ENFILE:
-		return host->fail(host, error, "perf_event_open: %s: one is needed for each CPU", strerror(-error));
+		return host->fail(host, error, "perf_event_open: %s: one descriptor is needed for each CPU",
+				  strerror(-error));
 	case -ENOMEM:
 		return host->fail(host, error, "perf_event_open: not enough memory");
-	case -E2BIG: /* the attributes have members that this Linux kernel does not know */
-		return host->fail(host, error, "perf_event_open: %s: Linux 5.12 or newer is needed", strerror(-error));
+	case -E2BIG: /* this Linux kernel does not know all members of the attributes */
+		return host->fail(host, error, "perf_event_open: %s: Linux 5.12 or newer is required",
+				  strerror(-error));
 	case -EBUSY:
 	case -ENOSPC:
 		if (hardware)
@@ -77,7 +78,7 @@ static int event_fail(const struct iaprof_host *host, int error, bool hardware, 
 	return host->fail(host, error, "perf_event_open: %s", strerror(-error));
 }
 
-/* A CPU may go offline between our look and the open. */
+/* A CPU may go offline between reading the list and opening the event. */
 static bool cpu_is_gone(int error)
 {
 	return error == -ENODEV || error == -ENXIO;
@@ -85,26 +86,23 @@ static bool cpu_is_gone(int error)
 
 static void events_close(struct sample_clock *clock)
 {
-	for (size_t i = 0; i < clock->event_count; i++)
-		close(clock->events[i].descriptor);
-	free(clock->events);
-	clock->events = NULL;
-	clock->event_count = 0;
+	for (size_t i = 0; i < clock->events.count; i++)
+		close(clock->events.items[i].descriptor);
+	array_free(&clock->events);
 }
 
-/* Opens one kind of clock on all CPUs. Returns 0 or a negative errno, without a message. */
+/* Opens one kind of clock on all CPUs. Returns 0 or a negative errno; logs nothing. */
 static int events_open(struct sample_clock *clock, bool hardware, uint64_t frequency, const uint32_t *cpus,
 		       size_t count)
 {
 	clock->hardware = hardware;
-	clock->events = calloc(count, sizeof *clock->events);
-	if (!clock->events)
+	if (!array_reserve(&clock->events, count))
 		return -ENOMEM;
 	int last_error = -ENODEV;
 	for (size_t i = 0; i < count; i++) {
 		int descriptor = event_open(hardware, frequency, cpus[i]);
 		if (descriptor >= 0) {
-			clock->events[clock->event_count++] =
+			clock->events.items[clock->events.count++] =
 				(struct sample_clock_event){ .descriptor = descriptor, .cpu = cpus[i] };
 			continue;
 		}
@@ -112,7 +110,7 @@ static int events_open(struct sample_clock *clock, bool hardware, uint64_t frequ
 		if (!cpu_is_gone(descriptor))
 			break;
 	}
-	if (clock->event_count > 0 && (clock->event_count == count || cpu_is_gone(last_error)))
+	if (clock->events.count > 0 && (clock->events.count == count || cpu_is_gone(last_error)))
 		return 0;
 	events_close(clock);
 	return last_error;
@@ -127,7 +125,7 @@ int sample_clock_check(const struct iaprof_host *host, enum sample_clock_choice 
 		return result;
 
 	bool hardware = choice == SAMPLE_CLOCK_HARDWARE;
-	result = events_open(&clock, hardware, 1, online.cpus, 1);
+	result = events_open(&clock, hardware, 1, online.items, 1);
 	cpu_list_free(&online);
 	if (result)
 		return event_fail(host, result, hardware, 1);
@@ -140,7 +138,7 @@ static int event_attach(const struct sample_clock *clock, const struct iaprof_ho
 {
 	if (ioctl(event->descriptor, PERF_EVENT_IOC_SET_BPF, clock->program_descriptor) == 0)
 		return 0;
-	return host->fail(host, errno, "attach the BPF program to the clock of CPU %" PRIu32 ": %s", event->cpu,
+	return host->fail(host, errno, "cannot attach the BPF program to the clock of CPU %" PRIu32 ": %s", event->cpu,
 			  strerror(errno));
 }
 
@@ -155,17 +153,17 @@ int sample_clock_open(struct sample_clock *clock, const struct iaprof_host *host
 
 	const struct cpu_list *online = &clock->online;
 	bool hardware = choice != SAMPLE_CLOCK_SOFTWARE;
-	result = events_open(clock, hardware, frequency, online->cpus, online->count);
+	result = events_open(clock, hardware, frequency, online->items, online->count);
 	if (result && choice == SAMPLE_CLOCK_AUTO) {
-		host->log(host, IAPROF_LOG_DEBUG, "no hardware cycle counter (%s): the software clock is used",
+		host->log(host, IAPROF_LOG_DEBUG, "no hardware cycle counter (%s): using the software clock",
 			  strerror(-result));
 		hardware = false;
-		result = events_open(clock, hardware, frequency, online->cpus, online->count);
+		result = events_open(clock, hardware, frequency, online->items, online->count);
 	}
 	if (result)
 		return event_fail(host, result, hardware, frequency);
-	for (size_t i = 0; i < clock->event_count && result == 0; i++)
-		result = event_attach(clock, host, &clock->events[i]);
+	for (size_t i = 0; i < clock->events.count && result == 0; i++)
+		result = event_attach(clock, host, &clock->events.items[i]);
 	return result;
 }
 
@@ -173,22 +171,22 @@ static int event_start(const struct iaprof_host *host, const struct sample_clock
 {
 	if (ioctl(event->descriptor, PERF_EVENT_IOC_ENABLE, 0) == 0)
 		return 0;
-	return host->fail(host, errno, "start the clock of CPU %" PRIu32 ": %s", event->cpu, strerror(errno));
+	return host->fail(host, errno, "cannot start the clock of CPU %" PRIu32 ": %s", event->cpu, strerror(errno));
 }
 
 int sample_clock_start(struct sample_clock *clock, const struct iaprof_host *host)
 {
 	int result = 0;
-	for (size_t i = 0; i < clock->event_count && result == 0; i++)
-		result = event_start(host, &clock->events[i]);
+	for (size_t i = 0; i < clock->events.count && result == 0; i++)
+		result = event_start(host, &clock->events.items[i]);
 	return result;
 }
 
-/* A clock for a CPU that came online. The one that it had when it was there before stands still for ever. */
+/* Opens a clock for a CPU that came online. An event that was opened before the CPU went offline never ticks again. */
 static int event_renew(struct sample_clock *clock, const struct iaprof_host *host, uint32_t cpu)
 {
 	size_t place = 0;
-	while (place < clock->event_count && clock->events[place].cpu != cpu)
+	while (place < clock->events.count && clock->events.items[place].cpu != cpu)
 		place++;
 	struct sample_clock_event event = { .descriptor = event_open(clock->hardware, clock->frequency, cpu),
 					    .cpu = cpu };
@@ -196,19 +194,15 @@ static int event_renew(struct sample_clock *clock, const struct iaprof_host *hos
 		return cpu_is_gone(event.descriptor)
 			       ? 0
 			       : event_fail(host, event.descriptor, clock->hardware, clock->frequency);
-	if (place < clock->event_count) {
-		close(clock->events[place].descriptor);
+	if (place < clock->events.count) {
+		close(clock->events.items[place].descriptor);
 	} else {
-		struct sample_clock_event *larger =
-			realloc(clock->events, (clock->event_count + 1) * sizeof *clock->events);
-		if (!larger) {
+		if (!array_push(&clock->events, event)) {
 			close(event.descriptor);
 			return host->fail(host, ENOMEM, "out of memory");
 		}
-		clock->events = larger;
-		clock->event_count++;
 	}
-	clock->events[place] = event;
+	clock->events.items[place] = event;
 	int result = event_attach(clock, host, &event);
 	return result ? result : event_start(host, &event);
 }
@@ -221,10 +215,10 @@ int sample_clock_follow(struct sample_clock *clock, const struct iaprof_host *ho
 	if (result)
 		return result;
 	for (size_t i = 0; i < now.count && result == 0; i++) {
-		if (cpu_list_has(&clock->online, now.cpus[i]))
+		if (cpu_list_has(&clock->online, now.items[i]))
 			continue;
 		++*came;
-		result = event_renew(clock, host, now.cpus[i]);
+		result = event_renew(clock, host, now.items[i]);
 	}
 	cpu_list_free(&clock->online);
 	clock->online = now;
@@ -233,9 +227,9 @@ int sample_clock_follow(struct sample_clock *clock, const struct iaprof_host *ho
 
 void sample_clock_stop(struct sample_clock *clock)
 {
-	/* Fails only for what is no perf event; a CPU that is gone has none running. */
-	for (size_t i = 0; i < clock->event_count; i++)
-		ioctl(clock->events[i].descriptor, PERF_EVENT_IOC_DISABLE, 0);
+	/* Fails only for descriptors that are not perf events; offline CPUs have nothing to stop. */
+	for (size_t i = 0; i < clock->events.count; i++)
+		ioctl(clock->events.items[i].descriptor, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 void sample_clock_close(struct sample_clock *clock)

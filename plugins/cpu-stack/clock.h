@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock that ticks on every CPU: one perf event for each, which calls a BPF program. */
+/* The sampling clock: one perf event per CPU, which calls a BPF program. */
 #ifndef IAPROF_CPU_STACK_CLOCK_H
 #define IAPROF_CPU_STACK_CLOCK_H
 
@@ -9,7 +9,7 @@
 #include <iaprof/host.h>
 #include "cpu_list.h"
 
-/* The values of option "clock", in its order. */
+/* Values of option "clock", in the order of its choices. */
 enum sample_clock_choice { SAMPLE_CLOCK_AUTO = 0, SAMPLE_CLOCK_HARDWARE = 1, SAMPLE_CLOCK_SOFTWARE = 2 };
 
 struct sample_clock_event {
@@ -18,27 +18,26 @@ struct sample_clock_event {
 };
 
 struct sample_clock {
-	struct sample_clock_event *events;
-	size_t event_count;
-	struct cpu_list online; /* when it was looked last */
+	ARRAY(struct sample_clock_event) events;
+	struct cpu_list online; /* time of the last read of the online CPUs */
 	uint64_t frequency;
 	int program_descriptor;
-	bool hardware; /* counts cycles, which stand still while the CPU sleeps; else time */
+	bool hardware; /* counts cycles, which stop while the CPU sleeps; otherwise counts time */
 };
 
-/* For probe(): could the clock be opened? */
+/* For probe(): true if the clock can be opened. */
 int sample_clock_check(const struct iaprof_host *host, enum sample_clock_choice choice);
 
-/* Opens the clock on every CPU that is online, standing still. Returns 0, or a negative errno after host->fail(). */
+/* Opens the clock on every online CPU, stopped. Returns 0, or a negative errno after host->fail(). */
 int sample_clock_open(struct sample_clock *clock, const struct iaprof_host *host, enum sample_clock_choice choice,
 		      uint64_t frequency, int program_descriptor);
 int sample_clock_start(struct sample_clock *clock, const struct iaprof_host *host);
 /*
- * Looks which CPUs came online since the last look and starts their clocks; *came is their number. A CPU that was away
- * and is back between two looks is not noticed. Returns 0, or a negative errno after host->fail().
+ * Starts the clocks of CPUs that came online since the last call; *came is their number. A CPU that went offline and
+ * came back between two calls is not noticed. Returns 0, or a negative errno after host->fail().
  */
 int sample_clock_follow(struct sample_clock *clock, const struct iaprof_host *host, size_t *came);
-/* No handler runs any more when this returns. */
+/* After this call no handler is running. */
 void sample_clock_stop(struct sample_clock *clock);
 void sample_clock_close(struct sample_clock *clock);
 

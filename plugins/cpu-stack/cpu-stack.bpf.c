@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * cpu-stack's BPF programs: one counts CPU samples by process and stacks at each tick of a clock, the other follows
- * the targets' children. The sampling program may run in NMI context, so all hash maps are preallocated.
+ * BPF programs of cpu-stack: one counts CPU samples by process and stacks at each clock tick, the other one follows
+ * child processes of the targets. The sampling program may run in NMI context: all hash maps are preallocated.
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -11,8 +11,22 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "cpu-stack.h"
-#include "stack.bpf.h"
-#include "targets.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/targets.bpf.h"
+
+/* Scratch buffers for stacks that may already be in the map. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, STACK_ROOM);
+} scratch SEC(".maps");
+#define SCRATCH_USER 0u
+#define SCRATCH_KERNEL 1u
+
+#include "bpf/unwind.bpf.h"
+#include "bpf/unwind_copy.bpf.h"
+#include "bpf/python.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -21,8 +35,12 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define PF_KTHREAD 0x00200000u
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct mm_struct {
+	unsigned long start_code;
+};
 struct task_struct {
 	unsigned int flags;
+	struct mm_struct *mm;
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
@@ -34,9 +52,9 @@ struct task_struct {
 const volatile bool take_user = true;
 const volatile bool take_kernel = true;
 const volatile bool take_idle = false;
-const volatile __u64 slot_width = 0; /* ns; 0: samples of all times are counted together */
+const volatile __u64 slot_width = 0; /* ns; 0: samples are not separated by time */
 
-/* Which of the two sets of maps is written to; user space drains the other one. */
+/* The set of maps that is written to; user space drains the other set. */
 __u32 active_set = 0;
 
 #define SAMPLES_MAP(name)                                                                                              \
@@ -52,14 +70,6 @@ SAMPLES_MAP(samples_1);
 STACKS_MAP(stacks_0);
 STACKS_MAP(stacks_1);
 
-/* Where a stack is taken before it is known whether the map has it: element 0 for user stacks, 1 for kernel stacks. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(__u64));
-} scratch SEC(".maps");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -68,8 +78,31 @@ struct {
 	__type(value, struct cpu_stack_processor);
 } processors SEC(".maps");
 
-/* Takes a stack into the scratch buffer. Returns its hash; 0 when there is none, with missing added to *flags when
- * there should be one. */
+/* struct unwind_copy */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} copies SEC(".maps");
+
+/* A buffer for each CPU. Not a per-CPU map, whose values have at most 32 KiB. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct unwind_copy);
+} copy_buffers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cpu_stack_copy_budget);
+} copy_budgets SEC(".maps");
+
+/*
+ * Records a stack in the scratch buffer. Returns its hash, or 0 without a stack; adds missing to *flags if there should
+ * be one.
+ */
 static __always_inline __u64 sample_stack_take(struct bpf_perf_event_data *context, struct stack_addresses *stack,
 					       __u64 kind, __u32 missing, bool expected, __u32 *flags)
 {
@@ -82,7 +115,92 @@ static __always_inline __u64 sample_stack_take(struct bpf_perf_event_data *conte
 	return hash;
 }
 
-/* Puts a stack into the map. Returns its hash, or 0 with missing added to *flags when there is no room. */
+/* Returns the flag that states why a stack ended. */
+static __always_inline __u32 end_flag(__u32 end)
+{
+	return end == UNWIND_COMPLETE     ? 0
+	       : end == UNWIND_UNREADABLE ? CPU_STACK_UNREADABLE
+	       : end == UNWIND_TRUNCATED  ? CPU_STACK_TRUNCATED
+					  : CPU_STACK_NO_TABLE;
+}
+
+static __always_inline bool copy_is_allowed(const struct cpu_stack_key *key, __u64 now)
+{
+	__u32 element = key->process % CPU_STACK_COPY_BUDGETS;
+	struct cpu_stack_copy_budget *budget = bpf_map_lookup_elem(&copy_budgets, &element);
+	if (!budget)
+		return false;
+	if (budget->process != key->process || budget->execution != key->execution ||
+	    now - budget->begin > CPU_STACK_COPY_PAUSE) {
+		budget->process = key->process;
+		budget->execution = key->execution;
+		budget->begin = now;
+		budget->count = 0;
+	}
+	return now - budget->begin < CPU_STACK_COPY_TIME && budget->count++ < CPU_STACK_COPIES;
+}
+
+/* Sends a copy of the user stack. Returns its id; 0 if there is none. */
+static __always_inline __u64 copy_send(const struct cpu_stack_key *key, const struct unwind_registers *registers,
+				       struct cpu_stack_processor *processor)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct unwind_copy *copy = bpf_map_lookup_elem(&copy_buffers, &cpu);
+	if (!copy || !copy_is_allowed(key, now)) {
+		processor->copies_refused++;
+		return 0;
+	}
+	copy->id = (processor->copies + 1) << 16 | (cpu & 0xffff);
+	copy->execution = key->execution;
+	copy->process = key->process;
+	copy->time = now;
+	unwind_copy_take(copy, registers);
+	if (bpf_ringbuf_output(&copies, copy, unwind_copy_bytes(copy), 0)) {
+		processor->copies_lost++;
+		return 0;
+	}
+	processor->copies++;
+	return copy->id;
+}
+
+/*
+ * Records the user stack as sample_stack_take() does. It is unwound by frame pointers until the tables of the process
+ * are ready, and for code without tables.
+ */
+static __always_inline __u64 user_stack_take(struct bpf_perf_event_data *context, bool use_tables,
+					     struct task_struct *task, struct stack_addresses *stack,
+					     struct cpu_stack_key *key, struct cpu_stack_processor *processor)
+{
+	bool expected = !(task->flags & PF_EXITING);
+	struct unwind_registers registers = {};
+	if (use_tables && expected && !unwind_registers_get(&registers, &context->regs, task)) {
+		key->flags |= CPU_STACK_NO_TABLE;
+	} else if (use_tables && expected) {
+		__u64 hash;
+		__u32 end = unwind_stack(stack, SCRATCH_USER, key->process, key->execution, &registers, &hash);
+		if (end <= UNWIND_TRUNCATED)
+			processor->unwound[end]++;
+		if (end == UNWIND_UNKNOWN) {
+			unwind_ask(key->process, key->execution);
+			key->copy = copy_send(key, &registers, processor);
+		}
+		key->flags |= end_flag(end);
+		hash = python_stack_take(stack, SCRATCH_USER, bpf_get_smp_processor_id(), key->process, key->thread,
+					 key->execution, task, &processor->python, hash);
+		if (stack->depth > 1 || end == UNWIND_COMPLETE)
+			return hash;
+	}
+	__u32 flags = key->flags;
+	__u64 hash = sample_stack_take(context, stack, BPF_F_USER_STACK, CPU_STACK_USER_MISSING, expected, &flags);
+	/* If there is a copy, this stack is used only if the copy cannot be unwound in time. */
+	if (key->copy)
+		flags &= ~CPU_STACK_TRUNCATED;
+	key->flags |= flags;
+	return hash;
+}
+
+/* Stores a stack in the map. Returns its hash, or 0 with missing added to *flags if the map is full. */
 static __always_inline __u64 sample_stack_store(void *stacks, const struct stack_addresses *stack, __u64 hash,
 						__u32 missing, __u32 *flags, struct cpu_stack_processor *processor)
 {
@@ -96,11 +214,20 @@ static __always_inline __u64 sample_stack_store(void *stacks, const struct stack
 static __always_inline void count_add(struct cpu_stack_count *count, __u64 now)
 {
 	__sync_fetch_and_add(&count->count, 1);
-	count->last_time = now; /* two CPUs may do this at once: user space puts first and last in order */
+	count->last_time = now; /* two CPUs may race here: user space orders first and last */
 }
 
-static __always_inline void sample_record(struct bpf_perf_event_data *context, struct task_struct *task,
-					  struct cpu_stack_processor *processor, __u64 now)
+/*
+ * Returns whether execve(2) is replacing the program: its memory is new already, but the user registers are still those
+ * of the old program.
+ */
+static __always_inline bool is_in_exec(struct task_struct *task)
+{
+	return !task->mm->start_code;
+}
+
+static __always_inline void sample_record(struct bpf_perf_event_data *context, bool use_tables,
+					  struct task_struct *task, struct cpu_stack_processor *processor, __u64 now)
 {
 	__u32 set = *(volatile __u32 *)&active_set;
 	void *samples = set ? (void *)&samples_1 : (void *)&samples_0;
@@ -109,23 +236,27 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, s
 		.process = task->tgid,
 		.execution = task->self_exec_id,
 		.slot = slot_width ? now / slot_width : 0,
+		.thread = task->pid,
 	};
 	bpf_probe_read_kernel(key.name, sizeof key.name, &task->group_leader->comm);
+	bpf_get_current_comm(key.thread_name, sizeof key.thread_name);
 
-	__u32 user_element = 0, kernel_element = 1;
+	__u32 user_element = SCRATCH_USER, kernel_element = SCRATCH_KERNEL;
 	struct stack_addresses *user = bpf_map_lookup_elem(&scratch, &user_element);
 	struct stack_addresses *kernel = bpf_map_lookup_elem(&scratch, &kernel_element);
 	if (!user || !kernel)
 		return;
-	/* A process that is ending has no user memory any more, a kernel thread never had. */
-	if (take_user && !(task->flags & PF_KTHREAD))
-		key.user_stack = sample_stack_take(context, user, BPF_F_USER_STACK, CPU_STACK_USER_MISSING,
-						   !(task->flags & PF_EXITING), &key.flags);
-	/* The kernel's half of the address space is the one with the highest bit set. */
+	/* Exiting processes have released their user memory; kernel threads never had any. */
+	if (take_user && !(task->flags & PF_KTHREAD) && !is_in_exec(task))
+		key.user_stack = user_stack_take(context, use_tables, task, user, &key, processor);
+	/* Kernel addresses have the highest bit set. */
 	if (take_kernel && (long)PT_REGS_IP(&context->regs) < 0)
 		key.kernel_stack = sample_stack_take(context, kernel, 0, CPU_STACK_KERNEL_MISSING, true, &key.flags);
 
-	/* Stacks are stored before the first sample that has them: a sample that is there needs no look for them. */
+	/*
+	 * Stacks are stored before the first sample that refers to them: for an existing sample the stacks need no
+	 * lookup.
+	 */
 	struct cpu_stack_count *count = bpf_map_lookup_elem(samples, &key);
 	if (count) {
 		count_add(count, now);
@@ -150,8 +281,8 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, s
 	}
 }
 
-SEC("perf_event")
-int sample_cpu(struct bpf_perf_event_data *context)
+/* use_tables: unwind user stacks by tables, not by frame pointers alone. */
+static __always_inline int sample(struct bpf_perf_event_data *context, bool use_tables)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -167,22 +298,35 @@ int sample_cpu(struct bpf_perf_event_data *context)
 		processor->ticks_filtered++;
 	} else {
 		/*
-		 * User space changes active_set and then waits until active is 0: from then on nobody uses the other
-		 * set. The exchange is a full barrier: active is seen before active_set is read.
+		 * User space changes active_set and then waits until active is 0: from then on no program uses the
+		 * other set. The exchange is a full barrier: active is visible before active_set is read.
 		 */
 		__sync_lock_test_and_set(&processor->active, 1);
-		sample_record(context, task, processor, now);
+		sample_record(context, use_tables, task, processor, now);
 		__sync_lock_test_and_set(&processor->active, 0);
 	}
 	processor->handler_time += bpf_ktime_get_ns() - now;
 	return 0;
 }
 
+/* Only one of the two is loaded: old kernels reject a program with bpf_loop(), even if it is never called. */
+SEC("perf_event")
+int sample_cpu(struct bpf_perf_event_data *context)
+{
+	return sample(context, false);
+}
+
+SEC("perf_event")
+int sample_cpu_by_tables(struct bpf_perf_event_data *context)
+{
+	return sample(context, true);
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u64 begin = bpf_ktime_get_ns();
-	targets_follow(parent->tgid, child->tgid);
+	targets_follow(parent, child);
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct cpu_stack_processor *processor = bpf_map_lookup_elem(&processors, &cpu);
 	if (processor)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu-stack: samples what every CPU runs, with user and kernel stacks. A clock per CPU calls a BPF program (see
- * README.md). */
+/*
+ * Source cpu-stack: samples user and kernel stacks on every CPU. One clock per CPU calls a BPF program (see README.md).
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <bpf/libbpf.h>
@@ -14,20 +14,20 @@
 #include "clock.h"
 #include "cpu-stack.h"
 #include "drain.h"
-#include "support.h"
-#include "target_map.h"
-#include "targets.h"
+#include "bpf/support.h"
+#include "bpf/target_set.h"
+#include "bpf/unwinder.h"
 #include "cpu-stack.bpf.skel.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MILLISECOND UINT64_C(1000000)
 
-/* A set of maps is drained before it holds more than this; a drain takes one or two microseconds for each. */
+/* Limit on the samples in a set of maps; draining takes one or two microseconds per sample. */
 #define SAMPLES_PER_DRAIN 2048u
 #define DRAINS_PER_INTERVAL 4
-/* How much longer than planned a drain may be in coming before samples are lost. */
+/* Factor by which a drain may be late before samples are lost. */
 #define DRAIN_DELAY 4u
-/* How often it is looked which CPUs are online: reading the list takes 10 us. */
+/* Interval between reads of the list of online CPUs; a read takes 10 us. */
 #define FOLLOW_PERIOD SECOND
 #define MAP_SIZE_MIN 1024u
 #define MAP_SIZE_MAX (1u << 20)
@@ -39,6 +39,8 @@ struct cpu_stack {
 	uint64_t clock_choice; /* enum sample_clock_choice */
 	uint64_t drain_period;
 	uint64_t map_size;
+	uint64_t unwind_choice; /* enum unwind_choice */
+	uint64_t python_choice; /* enum python_choice */
 	bool user;
 	bool kernel;
 	bool idle;
@@ -47,20 +49,39 @@ struct cpu_stack {
 	struct cpu_stack_bpf *skeleton;
 	struct sample_clock clock;
 	struct drain drain;
-	uint64_t followed; /* when it was looked last which CPUs are online */
+	struct unwinder unwinder;
+	bool use_tables;
+	bool use_python;
+	uint64_t followed; /* time of the last read of the online CPUs */
 	bool started;
 };
+
+/* Sets use_tables. */
+static int unwinding_choose(struct cpu_stack *cpu_stack, const struct iaprof_host *host)
+{
+	const char *reason = NULL;
+	cpu_stack->use_tables = cpu_stack->user && cpu_stack->unwind_choice != UNWIND_FRAME_POINTERS;
+	if (!cpu_stack->use_tables || unwinder_is_supported(host, BPF_PROG_TYPE_PERF_EVENT, &reason))
+		return 0;
+	if (cpu_stack->unwind_choice == UNWIND_TABLES)
+		return host->fail(host, ENOTSUP, "unwind=tables: %s: use unwind=fp", reason);
+	cpu_stack->use_tables = false;
+	host->log(host, IAPROF_LOG_INFO, "user stacks are unwound by frame pointers alone: %s", reason);
+	return 0;
+}
 
 static int cpu_stack_probe(const struct iaprof_host *host, void *instance)
 {
 	struct cpu_stack *cpu_stack = instance;
 
 	int result = bpf_support_check(host);
+	if (result == 0)
+		result = unwinding_choose(cpu_stack, host);
 	return result ? result : sample_clock_check(host, (enum sample_clock_choice)cpu_stack->clock_choice);
 }
 
-/* Sets the maps' sizes and drain_period for the number of samples that can come. */
-static int maps_size(struct cpu_stack *cpu_stack, uint32_t stack_depth)
+/* Sets the sizes of the maps and drain_period for the expected number of samples. */
+static int maps_size(struct cpu_stack *cpu_stack)
 {
 	const struct iaprof_host *host = cpu_stack->host;
 	struct cpu_stack_bpf *skeleton = cpu_stack->skeleton;
@@ -69,7 +90,7 @@ static int maps_size(struct cpu_stack *cpu_stack, uint32_t stack_depth)
 	if (result)
 		return result;
 	size_t cpu_count = online.count;
-	uint32_t processor_count = online.cpus[cpu_count - 1] + 1;
+	uint32_t processor_count = online.items[cpu_count - 1] + 1;
 	cpu_list_free(&online);
 	int possible = libbpf_num_possible_cpus(); /* any of them may come online */
 	if (possible > 0 && (uint32_t)possible > processor_count)
@@ -79,7 +100,7 @@ static int maps_size(struct cpu_stack *cpu_stack, uint32_t stack_depth)
 	uint64_t longest = SAMPLES_PER_DRAIN * SECOND / rate;
 	if (longest < 10 * MILLISECOND)
 		longest = 10 * MILLISECOND;
-	/* A drain's samples are all of the interval that it falls into. */
+	/* All samples of a drain belong to the interval of the drain. */
 	uint64_t interval = host->target(host)->interval / DRAINS_PER_INTERVAL;
 	if (interval && interval < longest)
 		longest = interval < MILLISECOND ? MILLISECOND : interval;
@@ -94,17 +115,19 @@ static int maps_size(struct cpu_stack *cpu_stack, uint32_t stack_depth)
 		  cpu_stack->drain_period / MILLISECOND);
 
 	/* A sample has up to two stacks. */
-	uint32_t stack_bytes = stack_size(stack_depth);
 	struct bpf_map_size sizes[] = {
 		{ skeleton->maps.samples_0, (uint32_t)size, 0 },
 		{ skeleton->maps.samples_1, (uint32_t)size, 0 },
-		{ skeleton->maps.stacks_0, 2 * (uint32_t)size, stack_bytes },
-		{ skeleton->maps.stacks_1, 2 * (uint32_t)size, stack_bytes },
-		{ skeleton->maps.scratch, 2, stack_bytes },
+		{ skeleton->maps.stacks_0, 2 * (uint32_t)size, 0 },
+		{ skeleton->maps.stacks_1, 2 * (uint32_t)size, 0 },
 		{ skeleton->maps.processors, processor_count, 0 },
-		{ skeleton->maps.targets, skeleton->rodata->only_targets ? TARGET_WORDS : 1, 0 },
+		{ skeleton->maps.targets, target_words(host->target(host)), 0 },
 	};
-	return bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof sizes[0]);
+	result = bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof sizes[0]);
+	const struct python_maps maps = PYTHON_MAPS(skeleton);
+	if (result == 0)
+		result = python_stacks_set_sizes(host, &maps, processor_count, cpu_stack->use_python);
+	return result ? result : copied_stacks_set_sizes(host, skeleton, processor_count, cpu_stack->use_tables);
 }
 
 static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target *target)
@@ -112,40 +135,44 @@ static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target
 	const struct iaprof_host *host = cpu_stack->host;
 	struct cpu_stack_bpf *skeleton = cpu_stack->skeleton = cpu_stack_bpf__open();
 	if (!skeleton)
-		return host->fail(host, errno, "open the BPF program: %s", strerror(errno));
+		return host->fail(host, errno, "cannot open the BPF program: %s", strerror(errno));
 
-	bool only_targets = target->scope != IAPROF_SCOPE_SYSTEM;
-	uint64_t seed[2];
-	if (getrandom(seed, sizeof seed, 0) != (ssize_t)sizeof seed)
-		return host->fail(host, errno, "get a random number: %s", strerror(errno));
+	if (getrandom((void *)skeleton->rodata->hash_seed, sizeof skeleton->rodata->hash_seed, 0) < 0)
+		return host->fail(host, errno, "cannot get a random number: %s", strerror(errno));
 	skeleton->rodata->stack_depth = stack_depth_read();
-	memcpy((void *)skeleton->rodata->hash_seed, seed, sizeof seed);
 	skeleton->rodata->take_user = cpu_stack->user;
+	cpu_stack->use_python = cpu_stack->use_tables && cpu_stack->python_choice != PYTHON_NATIVE &&
+				IAPROF_HOST_HAS(host, intern_frame);
+	skeleton->rodata->take_python = cpu_stack->use_python;
 	skeleton->rodata->take_kernel = cpu_stack->kernel;
 	skeleton->rodata->take_idle = cpu_stack->idle;
-	/* An older core's target has none. */
+	/* Missing in older cores. */
 	if (target->size >= offsetof(struct iaprof_target, time_resolution) + sizeof target->time_resolution)
 		skeleton->rodata->slot_width = target->time_resolution;
-	skeleton->rodata->only_targets = only_targets;
-	skeleton->rodata->follow_children = target->scope == IAPROF_SCOPE_COMMAND;
-	bpf_program__set_autoload(skeleton->progs.follow_fork, only_targets);
-	int result = maps_size(cpu_stack, skeleton->rodata->stack_depth);
+	TARGET_SET_CONFIGURE(skeleton, target);
+	bpf_program__set_autoload(skeleton->progs.sample_cpu, !cpu_stack->use_tables);
+	bpf_program__set_autoload(skeleton->progs.sample_cpu_by_tables, cpu_stack->use_tables);
+	const struct unwinder_maps maps = UNWINDER_MAPS(skeleton);
+	int result = maps_size(cpu_stack);
+	if (result == 0)
+		result = unwinder_set_sizes(host, &maps, cpu_stack->use_tables);
 	if (result)
 		return result;
 
 	result = cpu_stack_bpf__load(skeleton);
+	if (result && cpu_stack->use_tables && cpu_stack->unwind_choice == UNWIND_AUTO) {
+		host->log(host, IAPROF_LOG_INFO,
+			  "user stacks are unwound by frame pointers alone: the Linux kernel refuses the other BPF "
+			  "program: %s",
+			  strerror(-result));
+		cpu_stack_bpf__destroy(skeleton);
+		cpu_stack->skeleton = NULL;
+		cpu_stack->use_tables = false;
+		return programs_load(cpu_stack, target);
+	}
 	if (result)
-		return bpf_load_fail(host, result, "load the BPF program", "5.12");
-	if (!only_targets)
-		return 0;
-
-	result = target_map_set(host, bpf_map__fd(skeleton->maps.targets), target);
-	if (result)
-		return result;
-	skeleton->links.follow_fork = bpf_program__attach(skeleton->progs.follow_fork);
-	if (!skeleton->links.follow_fork)
-		return host->fail(host, errno, "attach to sched_process_fork: %s", strerror(errno));
-	return 0;
+		return bpf_load_fail(host, result, "cannot load the BPF program", "5.12");
+	return target_set_follow(TARGET_SET(skeleton), host);
 }
 
 static void cpu_stack_check(const struct iaprof_host *host, void *instance)
@@ -153,7 +180,45 @@ static void cpu_stack_check(const struct iaprof_host *host, void *instance)
 	const struct cpu_stack *cpu_stack = instance;
 
 	if (IAPROF_HOST_HAS(host, check_item))
-		cpu_stack_check_all(host, cpu_stack->user, cpu_stack->kernel);
+		cpu_stack_check_all(host, cpu_stack->user, cpu_stack->unwind_choice, cpu_stack->kernel);
+}
+
+static int process_asked(void *instance, int fd, uint32_t ready)
+{
+	struct cpu_stack *cpu_stack = instance;
+	(void)fd;
+	(void)ready;
+	unwinder_ask(&cpu_stack->unwinder);
+	return 0;
+}
+
+static int process_told(void *instance, const struct iaprof_unwind_table *table,
+			const struct iaprof_unwind_process *process)
+{
+	struct cpu_stack *cpu_stack = instance;
+	int result = unwinder_take(&cpu_stack->unwinder, table, process);
+	python_stacks_take(&cpu_stack->drain.python, table, process);
+	if (!result && process)
+		copied_stacks_retry(&cpu_stack->drain.copies, process->pid);
+	return result;
+}
+
+static int stack_copied(void *instance, int fd, uint32_t ready)
+{
+	struct cpu_stack *cpu_stack = instance;
+	(void)fd;
+	(void)ready;
+	copied_stacks_read(&cpu_stack->drain.copies);
+	return 0;
+}
+
+static int python_code_came(void *instance, int fd, uint32_t ready)
+{
+	struct cpu_stack *cpu_stack = instance;
+	(void)fd;
+	(void)ready;
+	python_stacks_read(&cpu_stack->drain.python);
+	return 0;
 }
 
 static int cpu_stack_prepare(const struct iaprof_host *host, void *instance)
@@ -167,13 +232,26 @@ static int cpu_stack_prepare(const struct iaprof_host *host, void *instance)
 	if (result)
 		return result;
 	result = drain_init(&cpu_stack->drain, host, cpu_stack->skeleton);
+	if (result == 0 && cpu_stack->use_tables)
+		result = unwinder_open(&cpu_stack->unwinder, host,
+				       &(struct unwinder_maps)UNWINDER_MAPS(cpu_stack->skeleton), process_asked,
+				       process_told);
+	if (result == 0 && cpu_stack->use_tables)
+		result = copied_stacks_open(&cpu_stack->drain.copies, host, &cpu_stack->unwinder,
+					    &cpu_stack->drain.python, cpu_stack->skeleton, stack_copied);
+	if (result == 0 && cpu_stack->use_python)
+		result = python_stacks_open(&cpu_stack->drain.python, host,
+					    &(struct python_maps)PYTHON_MAPS(cpu_stack->skeleton),
+					    (enum python_choice)cpu_stack->python_choice, python_code_came);
 	if (result)
 		return result;
 	return sample_clock_open(&cpu_stack->clock, host, (enum sample_clock_choice)cpu_stack->clock_choice,
-				 cpu_stack->frequency, bpf_program__fd(cpu_stack->skeleton->progs.sample_cpu));
+				 cpu_stack->frequency,
+				 bpf_program__fd(cpu_stack->use_tables ? cpu_stack->skeleton->progs.sample_cpu_by_tables
+								       : cpu_stack->skeleton->progs.sample_cpu));
 }
 
-/* CPUs that come online are sampled from then on, and what ran on them before is lost. */
+/* CPUs that come online are sampled from now on; their earlier samples are lost. */
 static int cpus_follow(struct cpu_stack *cpu_stack)
 {
 	const struct iaprof_host *host = cpu_stack->host;
@@ -208,8 +286,11 @@ static int cpu_stack_start(const struct iaprof_host *host, void *instance)
 		return result;
 	host->metadata(host, "clock", "%s", cpu_stack->clock.hardware ? "cycles (hardware)" : "cpu-clock (software)");
 	host->metadata(host, "frequency", "%" PRIu64 " Hz", cpu_stack->frequency);
-	host->metadata(host, "CPUs sampled", "%zu", cpu_stack->clock.event_count);
-	host->metadata(host, "deepest stack", "%" PRIu32 " addresses", cpu_stack->skeleton->rodata->stack_depth);
+	host->metadata(host, "CPUs sampled", "%zu", cpu_stack->clock.events.count);
+	if (cpu_stack->user && !cpu_stack->use_tables)
+		host->metadata(host, "user stacks", "frame pointers");
+	host->metadata(host, "deepest stack", "%" PRIu32 " addresses",
+		       cpu_stack->use_tables ? STACK_DEPTH_MAX : cpu_stack->skeleton->rodata->stack_depth);
 
 	cpu_stack->started = true;
 	cpu_stack->followed = host->clock(host);
@@ -217,7 +298,7 @@ static int cpu_stack_start(const struct iaprof_host *host, void *instance)
 	if (result)
 		return result;
 	result = host->watch_timer(host, cpu_stack->drain_period, timer_expired);
-	return result ? host->fail(host, result, "start a timer: %s", strerror(-result)) : 0;
+	return result ? host->fail(host, result, "cannot start a timer: %s", strerror(-result)) : 0;
 }
 
 static int cpu_stack_stop(const struct iaprof_host *host, void *instance)
@@ -226,21 +307,31 @@ static int cpu_stack_stop(const struct iaprof_host *host, void *instance)
 
 	(void)host;
 	sample_clock_stop(&cpu_stack->clock);
+	if (cpu_stack->use_tables)
+		unwinder_ask(&cpu_stack->unwinder);
 	return cpu_stack->started ? drain_finish(&cpu_stack->drain) : 0;
 }
 
-static int finding_emit(const struct iaprof_host *host, const char *name, double value, const char *text)
+/* Reports how user stacks ended. Those taken before tables were ready were unwound by frame pointers. */
+static void describe_user_stacks(const struct cpu_stack *cpu_stack, const struct iaprof_host *host)
 {
-	struct iaprof_record_finding finding = {
-		.header = { .size = sizeof finding, .type = IAPROF_RECORD_FINDING, .time = host->clock(host) },
-		.severity = IAPROF_FINDING_WARNING,
-		.name = host->intern_string(host, name, strlen(name)),
-		.text = host->intern_string(host, text, strlen(text)),
-		.value = value,
-	};
-	struct iaprof_batch batch = { .records = &finding, .size = sizeof finding, .count = 1 };
-	int result = host->emit(host, &batch);
-	return result == -ENOSPC ? 0 : result;
+	const struct cpu_stack_processor *sum = &cpu_stack->drain.reported;
+	if (!cpu_stack->use_tables)
+		return;
+	host->metadata(host, "user stacks",
+		       ".eh_frame: %" PRIu64 " complete, %" PRIu64 " before tables were ready, %" PRIu64
+		       " ended by code without a table, %" PRIu64 " not readable, %" PRIu64 " truncated",
+		       (uint64_t)sum->unwound[UNWIND_COMPLETE], (uint64_t)sum->unwound[UNWIND_UNKNOWN],
+		       (uint64_t)sum->unwound[UNWIND_NO_RULE], (uint64_t)sum->unwound[UNWIND_UNREADABLE],
+		       (uint64_t)sum->unwound[UNWIND_TRUNCATED]);
+	const struct copied_stacks *copies = &cpu_stack->drain.copies;
+	host->metadata(host, "copied stacks",
+		       "%" PRIu64 ": %" PRIu64 " complete, %" PRIu64 " ended early, %" PRIu64
+		       " without tables in time; no room for %" PRIu64 ", over the budget %" PRIu64,
+		       (uint64_t)sum->copies, copies->unwound, copies->ended, copies->late,
+		       (uint64_t)sum->copies_lost + copies->refused, (uint64_t)sum->copies_refused);
+	unwinder_describe(&cpu_stack->unwinder, host);
+	python_stacks_describe(&cpu_stack->drain.python, &sum->python);
 }
 
 static int cpu_stack_finish(const struct iaprof_host *host, void *instance)
@@ -251,17 +342,25 @@ static int cpu_stack_finish(const struct iaprof_host *host, void *instance)
 
 	if (!cpu_stack->started)
 		return 0;
+	int result = drain_release(&cpu_stack->drain);
+	if (result)
+		return result;
 	uint64_t time = sum->handler_time + sum->fork_time;
 	uint64_t ticks = sum->ticks ? sum->ticks : 1;
+	describe_user_stacks(cpu_stack, host);
 	host->metadata(host, "kernel-side time per tick", "%" PRIu64 " ns", time / ticks);
 	if (!samples_lost && !stacks_lost)
 		return 0;
 	char text[256];
 	snprintf(text, sizeof text,
-		 "%" PRIu64 " samples and %" PRIu64 " stacks did not fit into the BPF maps: raise map-size= or shorten "
-		 "drain=",
+		 "BPF maps full: %" PRIu64 " samples and %" PRIu64 " stacks lost (raise map-size= or lower drain=)",
 		 samples_lost, stacks_lost);
-	return finding_emit(host, "cpu-stack-map-full", (double)(samples_lost + stacks_lost), text);
+	const struct record_finding finding = { .severity = IAPROF_FINDING_WARNING,
+						.name = "cpu-stack-map-full",
+						.text = text,
+						.value = (double)(samples_lost + stacks_lost) };
+	result = record_batch_add_finding(&cpu_stack->drain.batch, &finding, host->clock(host));
+	return result ? result : record_batch_flush(&cpu_stack->drain.batch);
 }
 
 static void cpu_stack_destroy(const struct iaprof_host *host, void *instance)
@@ -271,71 +370,52 @@ static void cpu_stack_destroy(const struct iaprof_host *host, void *instance)
 	(void)host;
 	sample_clock_close(&cpu_stack->clock);
 	drain_free(&cpu_stack->drain);
+	unwinder_free(&cpu_stack->unwinder);
 	cpu_stack_bpf__destroy(cpu_stack->skeleton);
 }
 
+static const char *const unwind_choices[] = { "auto", "fp", "tables", NULL };
 static const char *const clock_choices[] = { "auto", "hardware", "software", NULL };
 
+#define OPTION(...) IAPROF_OPTION(struct cpu_stack, __VA_ARGS__)
+
 static const struct iaprof_option options[] = {
-	{ .name = "frequency",
-	  .type = IAPROF_OPTION_UINT,
-	  .offset = offsetof(struct cpu_stack, frequency),
-	  .default_value = "99",
-	  .help = "How often a second each CPU is looked at",
-	  .minimum = 1,
-	  .maximum = FREQUENCY_MAX,
-	  .unit = "Hz" },
-	{ .name = "clock",
-	  .type = IAPROF_OPTION_CHOICE,
-	  .offset = offsetof(struct cpu_stack, clock_choice),
-	  .default_value = "auto",
-	  .help = "What gives the beat: hardware counts cycles, which needs a hardware counter and lets idle CPUs "
-		  "sleep; "
-		  "software counts time; auto takes hardware where there is one",
-	  .choices = clock_choices },
-	{ .name = "user",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct cpu_stack, user),
-	  .default_value = "yes",
-	  .help = "Take the stacks of programs" },
-	{ .name = "kernel",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct cpu_stack, kernel),
-	  .default_value = "yes",
-	  .help = "Take the stacks of the Linux kernel" },
-	{ .name = "idle",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct cpu_stack, idle),
-	  .default_value = "no",
-	  .help = "Count CPUs that have nothing to do, too" },
-	{ .name = "drain",
-	  .type = IAPROF_OPTION_DURATION,
-	  .offset = offsetof(struct cpu_stack, drain_period),
-	  .default_value = "1s",
-	  .help = "The longest time that samples stay in the Linux kernel; shorter where there are many CPUs",
-	  .minimum = 10 * MILLISECOND,
-	  .maximum = SECOND },
-	{ .name = "map-size",
-	  .type = IAPROF_OPTION_UINT,
-	  .offset = offsetof(struct cpu_stack, map_size),
-	  .default_value = "0",
-	  .help = "Room for this many different samples between two drains; 0 gives enough for the frequency and CPUs",
-	  .maximum = MAP_SIZE_MAX,
-	  .unit = "samples" },
+	OPTION(frequency, UINT, "frequency", "99", "Sampling frequency per CPU", .minimum = 1, .maximum = FREQUENCY_MAX,
+	       .unit = "Hz"),
+	OPTION(clock_choice, CHOICE, "clock", "auto",
+	       "Clock that drives sampling: hardware counts CPU cycles (requires a hardware counter, does not wake "
+	       "idle "
+	       "CPUs), "
+	       "software counts time, auto prefers hardware",
+	       .choices = clock_choices),
+	OPTION(unwind_choice, CHOICE, "unwind", "auto",
+	       "How user stacks are unwound: tables uses .eh_frame of programs and libraries, and frame pointers where "
+	       "there is none (Linux 5.17); fp uses frame pointers alone; auto prefers tables",
+	       .choices = unwind_choices),
+	OPTION(python_choice, CHOICE, "python", "mixed",
+	       "Frames of Python functions in user stacks: mixed puts them between native frames, in the place of "
+	       "those "
+	       "of the interpreter; python omits native frames; native omits Python frames",
+	       .choices = python_choices),
+	OPTION(user, BOOL, "user", "yes", "Record user stacks"),
+	OPTION(kernel, BOOL, "kernel", "yes", "Record Linux kernel stacks"),
+	OPTION(idle, BOOL, "idle", "no", "Include idle CPUs"),
+	OPTION(drain_period, DURATION, "drain", "1s",
+	       "Longest interval between reads of the BPF maps; shorter on machines with many CPUs",
+	       .minimum = 10 * MILLISECOND, .maximum = SECOND),
+	OPTION(map_size, UINT, "map-size", "0",
+	       "Distinct samples that the BPF maps hold between two reads; 0: chosen by frequency and number of CPUs",
+	       .maximum = MAP_SIZE_MAX, .unit = "samples"),
 };
 
 static const struct iaprof_plugin plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof(struct iaprof_plugin),
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES,
-	.option_size = sizeof(struct iaprof_option),
+	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS,
 	.name = "cpu-stack",
 	.version = PLUGIN_VERSION,
-	.description = "what every CPU runs: samples with user and kernel stacks",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	.description = "CPU profiling: sampled user and kernel stacks",
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct cpu_stack),
 	.probe = cpu_stack_probe,
 	.prepare = cpu_stack_prepare,

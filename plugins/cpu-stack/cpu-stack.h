@@ -1,27 +1,51 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Structs that cpu-stack's BPF program and its user space share. Times are CLOCK_MONOTONIC nanoseconds. */
+/* Structs shared by the BPF program and user space of cpu-stack. Times are CLOCK_MONOTONIC nanoseconds. */
 #ifndef IAPROF_CPU_STACK_H
 #define IAPROF_CPU_STACK_H
 
 #include <linux/types.h>
+#include "bpf/python.h"
 
 #define CPU_STACK_NAME_SIZE 16 /* TASK_COMM_LEN, include/linux/sched.h */
 
 enum cpu_stack_flag {
 	CPU_STACK_USER_MISSING = 1u << 0,
 	CPU_STACK_KERNEL_MISSING = 1u << 1,
-	CPU_STACK_TRUNCATED = 1u << 2
+	CPU_STACK_TRUNCATED = 1u << 2,
+	CPU_STACK_NO_TABLE = 1u << 3, /* the user stack ends at code without a table */
+	CPU_STACK_UNREADABLE = 1u << 4
 };
 
-/* What samples have in common that are counted together. */
+/* Key of a sample count. */
 struct cpu_stack_key {
 	__u32 process;
-	__u32 flags;        /* enum cpu_stack_flag */
-	__u64 execution;    /* how many programs the process has executed: its mappings differ between them */
-	__u64 user_stack;   /* hash of the addresses, 0 none */
-	__u64 kernel_stack; /* as user_stack */
-	__u64 slot;         /* of time: its number; 0 where nobody asks for it */
-	char name[CPU_STACK_NAME_SIZE]; /* of the process (its first thread); bytes after a NUL mean nothing */
+	__u32 flags;                    /* enum cpu_stack_flag */
+	__u64 execution;                /* number of programs the process has executed: each has its own mappings */
+	__u64 user_stack;               /* hash of the addresses; 0: no stack */
+	__u64 kernel_stack;             /* as user_stack */
+	__u64 copy;                     /* struct unwind_copy of its user stack; 0: none */
+	__u64 slot;                     /* time interval number; 0 if samples are not separated by time */
+	char name[CPU_STACK_NAME_SIZE]; /* name of the process (its first thread); bytes after a NUL are undefined */
+	char thread_name[CPU_STACK_NAME_SIZE];
+	__u32 thread;
+	__u32 pad;
+};
+
+/*
+ * Limits on copies of the stacks of a process whose tables are not ready: CPU_STACK_COPIES within CPU_STACK_COPY_TIME
+ * of the first copy. They start anew CPU_STACK_COPY_PAUSE after it.
+ */
+#define CPU_STACK_COPIES 1024u
+#define CPU_STACK_COPY_TIME 5000000000ull
+#define CPU_STACK_COPY_PAUSE 30000000000ull
+/* Number of budgets. Processes that share one reset each other. */
+#define CPU_STACK_COPY_BUDGETS 4096u
+
+struct cpu_stack_copy_budget {
+	__u64 execution;
+	__u64 begin; /* time of the first copy */
+	__u32 process;
+	__u32 count;
 };
 
 struct cpu_stack_count {
@@ -30,18 +54,23 @@ struct cpu_stack_count {
 	__u64 last_time;
 };
 
-/* One for each CPU, written by that CPU only, read by user space at any time. */
+/* One per CPU; written by its CPU only, read by user space at any time. */
 struct cpu_stack_processor {
 	__u64 active;         /* a handler may be using the maps */
-	__u64 ticks;          /* times that the clock called the handler */
-	__u64 ticks_idle;     /* of those: not recorded because the CPU was idle */
-	__u64 ticks_filtered; /* not recorded because the process is not a target */
+	__u64 ticks;          /* calls of the handler by the clock */
+	__u64 ticks_idle;     /* ticks not recorded because the CPU was idle */
+	__u64 ticks_filtered; /* ticks not recorded because the process is not a target */
 	__u64 ticks_full;     /* lost: the samples map was full */
-	__u64 ticks_busy;     /* lost: the kernel could not lock the samples map (interrupted while it had it) */
-	__u64 stacks_lost;    /* stacks for which the stacks map had no room; their samples count, without the stack */
+	__u64 ticks_busy;     /* lost: the samples map was locked (the handler interrupted its update) */
+	__u64 stacks_lost;    /* stacks that did not fit into the stacks map; their samples count, without the stack */
 	__u64 handler_time;   /* ns in the handler */
 	__u64 fork_time;      /* ns in the fork program */
-	__u64 pad[7];         /* CPUs do not share cache lines, nor the pair that is prefetched together */
+	__u64 unwound[5];     /* user stacks by the reason for their end (enum unwind_end) */
+	__u64 copies;         /* user stacks that were copied */
+	__u64 copies_refused; /* copies that their process had no budget for */
+	__u64 copies_lost;    /* copies that did not fit into the ring buffer */
+	struct python_counts python;
+	__u64 pad[9]; /* keeps CPUs on separate pairs of cache lines (prefetched together) */
 };
 
 #endif

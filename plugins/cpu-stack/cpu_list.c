@@ -7,7 +7,7 @@
 #include <string.h>
 #include "cpu_list.h"
 
-/* More CPUs than any Linux has (NR_CPUS is at most 8192): a limit for what is read. */
+/* Limit on CPU numbers; NR_CPUS of Linux is at most 8192. */
 #define CPU_COUNT_MAX 65536u
 
 int cpu_list_read(const struct iaprof_host *host, struct cpu_list *list)
@@ -16,7 +16,7 @@ int cpu_list_read(const struct iaprof_host *host, struct cpu_list *list)
 	*list = (struct cpu_list){ 0 };
 	FILE *file = fopen(path, "re");
 	if (!file)
-		return host->fail(host, errno, "open %s: %s", path, strerror(errno));
+		return host->fail(host, errno, "cannot open %s: %s", path, strerror(errno));
 
 	uint32_t first = 0;
 	int result = 0;
@@ -32,14 +32,12 @@ int cpu_list_read(const struct iaprof_host *host, struct cpu_list *list)
 			result = host->fail(host, EINVAL, "%s: not a list of CPUs", path);
 			break;
 		}
-		uint32_t *larger = realloc(list->cpus, (list->count + last - first + 1) * sizeof *larger);
-		if (!larger) {
+		if (!array_reserve(list, list->count + last - first + 1)) {
 			result = host->fail(host, ENOMEM, "out of memory");
 			break;
 		}
-		list->cpus = larger;
 		for (uint32_t cpu = first; cpu <= last; cpu++)
-			list->cpus[list->count++] = cpu;
+			list->items[list->count++] = cpu;
 		if (separator != ',')
 			break;
 	}
@@ -54,13 +52,13 @@ int cpu_list_read(const struct iaprof_host *host, struct cpu_list *list)
 bool cpu_list_has(const struct cpu_list *list, uint32_t cpu)
 {
 	for (size_t i = 0; i < list->count; i++)
-		if (list->cpus[i] == cpu)
+		if (list->items[i] == cpu)
 			return true;
 	return false;
 }
 
 void cpu_list_free(struct cpu_list *list)
 {
-	free(list->cpus);
+	free(list->items);
 	*list = (struct cpu_list){ 0 };
 }

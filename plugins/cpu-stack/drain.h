@@ -1,47 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the BPF program counted becomes records: reads and empties one set of maps while the other one is filled. */
+/* Turns the counts of the BPF program into records: drains one set of maps while the program fills the other one. */
 #ifndef IAPROF_CPU_STACK_DRAIN_H
 #define IAPROF_CPU_STACK_DRAIN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <iaprof/host.h>
+#include "bpf/python_stacks.h"
+#include "copied_stacks.h"
 #include "cpu-stack.h"
-#include "map_table.h"
-#include "record_batch.h"
-#include "stack_index.h"
+#include "bpf/cpu_table.h"
+#include "bpf/map_table.h"
+#include "records/record_batch.h"
+#include "bpf/stack_index.h"
 
 struct cpu_stack_bpf;
 
 struct drain {
 	const struct iaprof_host *host;
 	struct cpu_stack_bpf *skeleton;
-	struct cpu_stack_processor *processors; /* mapped, processor_count of them */
-	uint32_t processor_count;
-	bool set_pending; /* active_set was changed, the other set is not drained yet */
+	struct cpu_table cpus;
+	bool set_pending; /* active_set was changed; the other set is not drained yet */
 	uint32_t value_type;
-	uint64_t period;    /* ns that one tick stands for */
-	uint64_t last_time; /* of the last turn */
+	uint64_t period;    /* ns per tick */
+	uint64_t last_time; /* time of the last turn */
 
 	struct map_table samples;
 	struct map_table stacks;
 	struct stack_index index;
+	struct copied_stacks copies;
+	struct python_stacks python;
 	struct record_batch batch;
-	struct cpu_stack_processor reported; /* sums over the CPUs, as far as they have been reported */
+	struct cpu_stack_processor reported; /* sums over all CPUs that have been reported */
 };
 
-/* Counters of the plugin, by their id in COUNTER records. */
+/* The plugin's counters, by their id in COUNTER records. */
 enum drain_counter { DRAIN_KERNEL_TIME = 1, DRAIN_TICKS = 2, DRAIN_TICKS_IDLE = 3, DRAIN_TICKS_FILTERED = 4 };
 
-/* skeleton is loaded. Returns 0, or a negative errno after host->fail(). Undone by drain_free() in either case. */
+/* The skeleton must be loaded. Returns 0, or a negative errno after host->fail(). Call drain_free() in either case. */
 int drain_init(struct drain *drain, const struct iaprof_host *host, struct cpu_stack_bpf *skeleton);
-/* Declares what is emitted later. The clock is about to start; each tick stands for period ns. */
+/* Declares the types of records that are emitted later, before the clock starts; each tick represents period ns. */
 int drain_begin(struct drain *drain, uint64_t period);
-/* Emits what one set of maps holds, and lets the other one be filled. */
+/* Emits one set of maps and lets the program fill the other one. */
 int drain_turn(struct drain *drain);
-/* The same for both sets, when no BPF program runs any more. */
+/* Emits both sets, after all BPF programs have stopped. */
 int drain_finish(struct drain *drain);
+/* Emits the samples that are still held for their copies. */
+int drain_release(struct drain *drain);
 void drain_free(struct drain *drain);
 
 #endif

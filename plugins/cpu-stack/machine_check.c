@@ -5,18 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "rights.h"
-#include "stack_check.h"
+#include "process/rights.h"
+#include "bpf/stack_index.h"
+#include "bpf/unwinder.h"
 
 #ifdef __x86_64__
-/* A function with a frame pointer sets it up within its first instructions. */
+/* Functions with a frame pointer set it up within their first instructions. */
 #define PROLOGUE_SIZE 32
 
-/* Functions of the C library that call others, and so have a frame where frames have pointers. */
+/*
+ * Functions of the C library that call other functions, and therefore set up a frame if the library has frame pointers.
+ */
 static const char *const calling_functions[] = { "getaddrinfo", "regexec", "fopen", "popen", "scandir", "qsort_r" };
 #define CALLING_COUNT (sizeof calling_functions / sizeof calling_functions[0])
 
-/* Whether code begins by saving the frame pointer and setting it: push %rbp, and later mov %rsp,%rbp. */
+/* Returns true if code saves and sets the frame pointer: push %rbp, later mov %rsp,%rbp. */
 static bool has_frame_pointer(const unsigned char *code)
 {
 	static const unsigned char set[2][3] = { { 0x48, 0x89, 0xe5 }, { 0x48, 0x8b, 0xec } };
@@ -29,8 +32,8 @@ static bool has_frame_pointer(const unsigned char *code)
 	return false;
 }
 
-/* How this machine's C library was built is how its distribution builds all of its libraries. */
-static void frame_pointers_check(const struct iaprof_host *host)
+/* Distributions build all libraries with the same flags: checking the C library suffices. */
+static void frame_pointers_check(const struct iaprof_host *host, bool can_use_tables)
 {
 	size_t with = 0, found = 0;
 	for (size_t i = 0; i < CALLING_COUNT; i++) {
@@ -39,20 +42,40 @@ static void frame_pointers_check(const struct iaprof_host *host)
 		with += code && has_frame_pointer(code);
 	}
 	if (2 * with > found)
-		host->check_item(host, IAPROF_CHECK_GOOD, "frame pointers", "this machine's C library has them");
+		host->check_item(host, IAPROF_CHECK_GOOD, "frame pointers", "the C library has them");
 	else
 		host->check_item(
 			host, IAPROF_CHECK_LIMITED, "frame pointers",
-			"this machine's C library has none, who called it shows as [unknown]: compile programs with "
-			"-fno-omit-frame-pointer, or use a distribution built that way (Fedora 38, Ubuntu 24.04 "
-			"and later); stacks of GPU launches do not need them");
+			"the C library has none, callers of its functions show as [unknown]: compile programs "
+			"with -fno-omit-frame-pointer, use a distribution built that way (Fedora 38, Ubuntu 24.04 "
+			"and later)%s; stacks of GPU launches do not need them",
+			can_use_tables ? ", or unwind=auto" : "");
 }
 #endif
 
-/* The first symbols can be offsets into the memory of each CPU, which begin at 0. */
+static void user_stacks_check(const struct iaprof_host *host, uint64_t unwind)
+{
+	const char *reason = NULL;
+	/* Without this right, the kernel's answer would be a refusal of everything. */
+	bool can_ask = rights_have(RIGHTS_BPF) || rights_have(RIGHTS_ADMIN);
+	bool can_use_tables = can_ask && unwinder_is_supported(host, BPF_PROG_TYPE_PERF_EVENT, &reason);
+	bpf_check_stack_depth(host, unwind != UNWIND_FRAME_POINTERS && can_use_tables);
+	if (unwind != UNWIND_FRAME_POINTERS && !can_ask)
+		return;
+	if (unwind != UNWIND_FRAME_POINTERS && can_use_tables)
+		return host->check_item(host, IAPROF_CHECK_GOOD, "user stacks", "unwound by .eh_frame");
+	if (unwind != UNWIND_FRAME_POINTERS)
+		host->check_item(host, IAPROF_CHECK_LIMITED, "user stacks",
+				 "unwound by frame pointers, not by .eh_frame: %s", reason);
+#ifdef __x86_64__
+	frame_pointers_check(host, can_use_tables);
+#endif
+}
+
+/* The first symbols may be offsets into per-CPU memory, which begin at 0. */
 #define SYMBOLS_READ 20000
 
-/* Without the right to see them, all addresses in /proc/kallsyms are 0. */
+/* Without the privilege to see addresses, all of them read as 0 in /proc/kallsyms. */
 static bool kernel_addresses_are_shown(void)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
@@ -68,27 +91,25 @@ static bool kernel_addresses_are_shown(void)
 static void kernel_names_check(const struct iaprof_host *host)
 {
 	if (kernel_addresses_are_shown())
-		host->check_item(host, IAPROF_CHECK_GOOD, "names of the Linux kernel's functions", "in /proc/kallsyms");
+		host->check_item(host, IAPROF_CHECK_GOOD, "Linux kernel symbols", "in /proc/kallsyms");
 	else
-		host->check_item(host, IAPROF_CHECK_LIMITED, "names of the Linux kernel's functions",
+		host->check_item(host, IAPROF_CHECK_LIMITED, "Linux kernel symbols",
 				 "/proc/kallsyms hides its addresses (kernel.kptr_restrict is %ld): %s",
-				 rights_setting("kptr_restrict"),
-				 rights_setting("kptr_restrict") >= 2 ? "sysctl kernel.kptr_restrict=1, and run as root"
-				 : rights_have(RIGHTS_SYSLOG)         ? "a container or a security module forbids it"
-								      : "run as root, or grant CAP_SYSLOG");
+				 rights_setting("kernel/kptr_restrict"),
+				 rights_setting("kernel/kptr_restrict") >= 2
+					 ? "sysctl kernel.kptr_restrict=1, and run as root"
+				 : rights_have(RIGHTS_SYSLOG) ? "a container or a security module forbids it"
+							      : "run as root, or grant CAP_SYSLOG");
 }
 
-void cpu_stack_check_all(const struct iaprof_host *host, bool user, bool kernel)
+void cpu_stack_check_all(const struct iaprof_host *host, bool user, uint64_t unwind, bool kernel)
 {
 	rights_check_bpf(host);
 	rights_check_perf(host);
-	bpf_check_stack_depth(host);
-#ifdef __x86_64__
 	if (user)
-		frame_pointers_check(host);
-#else
-	(void)user;
-#endif
+		user_stacks_check(host, unwind);
+	else
+		bpf_check_stack_depth(host, false);
 	if (kernel)
 		kernel_names_check(host);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --check tells of the stacks of programs and of the Linux kernel. */
+/* Checks of user and kernel stacks for --check. */
 #ifndef IAPROF_CPU_STACK_MACHINE_CHECK_H
 #define IAPROF_CPU_STACK_MACHINE_CHECK_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <iaprof/host.h>
 
-/* For check(). user, kernel: which stacks are taken. */
-void cpu_stack_check_all(const struct iaprof_host *host, bool user, bool kernel);
+/* As the option unwind=. */
+enum unwind_choice { UNWIND_AUTO, UNWIND_FRAME_POINTERS, UNWIND_TABLES };
+
+/* For check(). user, kernel: the stacks that are recorded. unwind: enum unwind_choice. */
+void cpu_stack_check_all(const struct iaprof_host *host, bool user, uint64_t unwind, bool kernel);
 
 #endif

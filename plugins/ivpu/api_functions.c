@@ -4,8 +4,8 @@
 #include "api_functions.h"
 
 /*
- * Those that make a driver work or wait, of ze_api.h and ze_graph_ext.h; what a library does not export is left out.
- * The functions of graphs are pointers in a table: pfnCreate2 is the driver's zeGraphCreate2, and so on.
+ * Functions that submit work or wait for it, from ze_api.h and ze_graph_ext.h. Those that a library does not export are
+ * skipped. Graph functions are pointers in a table: pfnCreate2 is the driver's zeGraphCreate2, and so on.
  */
 static const char *const names[] = {
 	"zeInit",
@@ -33,7 +33,7 @@ static const char *const names[] = {
 	"zeGraphInitialize",
 };
 
-/* Position in the table, in the order of names. */
+/* Index in the table, in the order of names. */
 #define GRAPH_FIRST 13u
 static const signed char graph_members[] = { 0, 1, 5, 6, 7, 12, 16, 17, 20, 22 };
 _Static_assert(sizeof names / sizeof *names == GRAPH_FIRST + sizeof graph_members, "each function has its position");
@@ -60,7 +60,7 @@ int api_function_graph_member(size_t number)
 
 bool api_library_is(const char *path)
 {
-	/* The loader, and the NPU's driver as it is called since 2024 and as it was before. */
+	/* The loader, and the NPU's user-space driver under its current name and its name before 2024. */
 	static const char *const libraries[] = { "libze_loader.so.1", "libze_intel_npu.so", "libze_intel_vpu.so" };
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;

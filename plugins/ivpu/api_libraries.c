@@ -11,79 +11,27 @@
 #include <bpf/libbpf.h>
 #include "api_functions.h"
 #include "api_libraries.h"
-#include "exported_functions.h"
-#include "support.h"
+#include "elf/exported_functions.h"
+#include "bpf/support.h"
 #include "ivpu.bpf.skel.h"
 
-/* Beyond any number of libraries that are mapped within a turn. */
-#define CANDIDATES_MAX 1024u
-
-/* A mapped file that nobody has looked into yet. */
-struct api_candidate {
-	struct api_candidate *next;
-	uint32_t process;
-	uint64_t start, length;
-	char path[];
-};
+/* More libraries than are mapped in one drain period. */
+#define QUEUED_MAX 1024u
 
 int api_libraries_begin(struct api_libraries *libraries, const struct iaprof_host *host, struct ivpu_bpf *skeleton)
 {
 	*libraries = (struct api_libraries){ .host = host, .skeleton = skeleton };
-	pthread_mutex_init(&libraries->lock, NULL);
-	libraries->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return libraries->wake < 0 ? host->fail(host, errno, "make an eventfd: %s", strerror(errno)) : 0;
-}
-
-/* Puts a candidate behind the others, or counts it as dropped when there is no room or none (NULL). */
-static bool candidate_put(struct api_libraries *libraries, struct api_candidate *candidate)
-{
-	pthread_mutex_lock(&libraries->lock);
-	bool room = candidate && libraries->candidate_count < CANDIDATES_MAX;
-	if (room) {
-		if (libraries->last)
-			libraries->last->next = candidate;
-		else
-			libraries->first = candidate;
-		libraries->last = candidate;
-		libraries->candidate_count++;
-	} else {
-		libraries->dropped++;
-	}
-	pthread_mutex_unlock(&libraries->lock);
-	return room;
+	int result = mapped_file_queue_init(&libraries->queue, QUEUED_MAX);
+	return result ? host->fail(host, result, "create an eventfd: %s", strerror(-result)) : 0;
 }
 
 void api_libraries_add(struct api_libraries *libraries, const struct iaprof_mapped_file *file)
 {
-	if (!api_library_is(file->path))
-		return;
-	size_t size = strlen(file->path) + 1;
-	struct api_candidate *candidate = malloc(sizeof *candidate + size);
-	if (candidate) {
-		*candidate =
-			(struct api_candidate){ .process = file->pid, .start = file->start, .length = file->length };
-		memcpy(candidate->path, file->path, size);
-	}
-	if (!candidate_put(libraries, candidate))
-		free(candidate);
-	eventfd_write(libraries->wake, 1);
+	if (api_library_is(file->path))
+		mapped_file_queue_add(&libraries->queue, file);
 }
 
-static struct api_candidate *candidate_take(struct api_libraries *libraries)
-{
-	pthread_mutex_lock(&libraries->lock);
-	struct api_candidate *candidate = libraries->first;
-	if (candidate) {
-		libraries->first = candidate->next;
-		if (!libraries->first)
-			libraries->last = NULL;
-		libraries->candidate_count--;
-	}
-	pthread_mutex_unlock(&libraries->lock);
-	return candidate;
-}
-
-/* The file below an overlay is what is attached to, once for all overlays. */
+/* Containers share the file below an overlay: it is attached to only once. */
 static struct api_library *library_find(struct api_libraries *libraries, int descriptor, const struct stat *status)
 {
 	for (uint32_t i = 0; i < libraries->count; i++)
@@ -97,7 +45,7 @@ static struct api_library *library_add(struct api_libraries *libraries, int desc
 	if (libraries->count == API_LIBRARIES_MAX) {
 		if (!libraries->warned)
 			libraries->host->log(libraries->host, IAPROF_LOG_WARNING,
-					     "more than %u libraries of Level Zero: calls of others are not seen",
+					     "more than %u Level Zero libraries: calls in the others are not traced",
 					     API_LIBRARIES_MAX);
 		libraries->warned = true;
 		return NULL;
@@ -124,7 +72,7 @@ static struct bpf_link *link_make(struct bpf_program *program, bool is_return, u
 		.retprobe = is_return,
 	};
 	char path[64];
-	/* The file that was looked into, whatever its path is by now. */
+	/* Opens the file that was parsed, whatever its path refers to by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
 	return bpf_program__attach_uprobe_opts(program, -1, path, offset, &options);
 }
@@ -137,7 +85,7 @@ int api_library_attach(struct api_libraries *libraries, struct api_library *libr
 
 	if (library->enter[function])
 		return 0;
-	/* The return first: a call that is seen to begin is seen to end. */
+	/* Returns are attached first, so that every call whose entry is traced also has its return traced. */
 	if (!library->leave[function])
 		library->leave[function] = link_make(skeleton->progs.api_return, true, cookie, descriptor, offset);
 	if (!library->leave[function])
@@ -149,9 +97,9 @@ int api_library_attach(struct api_libraries *libraries, struct api_library *libr
 	return 0;
 }
 
-/* To see who asks for the functions of graphs. */
+/* Traces requests of the table of graph functions. */
 static int graphs_attach(struct api_libraries *libraries, struct api_library *library, int descriptor,
-			 const struct elf_bytes *bytes)
+			 const struct elf_reader *bytes)
 {
 	const struct ivpu_bpf *skeleton = libraries->skeleton;
 	uint64_t offset = exported_function_find(bytes, API_GRAPH_TABLE_FUNCTION);
@@ -164,16 +112,18 @@ static int graphs_attach(struct api_libraries *libraries, struct api_library *li
 	return library->graphs_ask ? 0 : -errno;
 }
 
-/* Returns 0, also when there is nothing to attach to, or a negative errno. What was attached to stays so: calls whose
- * return is not seen are not counted. */
+/*
+ * Returns 0 even if there is nothing to attach to, or a negative errno. Probes already attached stay: calls whose
+ * return is not traced are not counted.
+ */
 static int file_attach(struct api_libraries *libraries, int descriptor, const struct stat *status)
 {
-	const struct elf_bytes bytes = elf_bytes_of_file(descriptor, (uint64_t)status->st_size);
+	const struct elf_reader bytes = elf_reader_of_file(descriptor, (uint64_t)status->st_size);
 	uint64_t offsets[IVPU_API_FUNCTIONS_MAX];
 	struct api_library *library = api_libraries_get(libraries, descriptor, status);
 	int result = 0;
 
-	/* What cannot be attached to is not tried again. */
+	/* A file that failed is not retried. */
 	if (!library || library->looked_into)
 		return 0;
 	library->looked_into = true;
@@ -189,56 +139,42 @@ static int file_attach(struct api_libraries *libraries, int descriptor, const st
 	return result;
 }
 
-static void candidate_look(struct api_libraries *libraries, const struct api_candidate *candidate)
+static void file_look(struct api_libraries *libraries, const struct queued_file *file)
 {
 	const struct iaprof_host *host = libraries->host;
 	uint32_t functions = libraries->functions;
 	struct stat status;
-	int descriptor = process_file_open_mapped(candidate->process, candidate->start, candidate->length, &status);
-
-	if (descriptor < 0)
-		descriptor = process_file_open(candidate->process, candidate->path, &status);
-	if (descriptor < 0) /* the process or the file is gone, or it is no file */
+	int descriptor = queued_file_open(file, &status);
+	if (descriptor < 0) /* the process or the file is gone, or it is not a regular file */
 		return;
 	int result = file_attach(libraries, descriptor, &status);
 	close(descriptor);
 	if (result)
-		host->log(host, IAPROF_LOG_WARNING,
-			  "calls of Level Zero by way of %s of process %" PRIu32 " are not seen: attach to its "
-			  "functions: %s",
-			  candidate->path, candidate->process, strerror(-result));
+		host->log(host, IAPROF_LOG_WARNING, "cannot trace Level Zero calls in %s of process %" PRIu32 ": %s",
+			  file->path, file->process, strerror(-result));
 	else if (libraries->functions > functions)
-		host->log(host, IAPROF_LOG_INFO, "%" PRIu32 " functions of %s of process %" PRIu32 " attached",
-			  libraries->functions - functions, candidate->path, candidate->process);
-}
-
-static void dropped_tell(struct api_libraries *libraries)
-{
-	const struct iaprof_host *host = libraries->host;
-
-	pthread_mutex_lock(&libraries->lock);
-	uint64_t dropped = libraries->dropped;
-	libraries->dropped = 0;
-	pthread_mutex_unlock(&libraries->lock);
-	if (dropped)
-		host->lost(host, "libraries of Level Zero: no room to look into them", host->clock(host), dropped, 0,
-			   0);
+		host->log(host, IAPROF_LOG_INFO, "attached to %" PRIu32 " functions of %s in process %" PRIu32,
+			  libraries->functions - functions, file->path, file->process);
 }
 
 void api_libraries_look(struct api_libraries *libraries)
 {
 	eventfd_t woken;
 
-	if (!libraries->host || eventfd_read(libraries->wake, &woken))
+	const struct iaprof_host *host = libraries->host;
+	if (!host || eventfd_read(libraries->queue.wake, &woken))
 		return;
-	for (struct api_candidate *candidate; (candidate = candidate_take(libraries)); free(candidate))
-		candidate_look(libraries, candidate);
-	dropped_tell(libraries);
+	for (struct queued_file *file; (file = mapped_file_queue_take(&libraries->queue)); free(file))
+		file_look(libraries, file);
+	uint64_t dropped = mapped_file_queue_dropped(&libraries->queue);
+	if (dropped)
+		host->lost(host, "libraries of Level Zero: no room to look into them", host->clock(host), dropped, 0,
+			   0);
 }
 
 void api_libraries_detach(struct api_libraries *libraries)
 {
-	/* Returns last. */
+	/* Returns are detached last. */
 	for (uint32_t i = 0; i < libraries->count; i++) {
 		struct api_library *library = &libraries->items[i];
 		for (uint32_t j = 0; j < IVPU_API_FUNCTIONS_MAX; j++)
@@ -258,10 +194,6 @@ void api_libraries_free(struct api_libraries *libraries)
 	if (!libraries->host)
 		return;
 	api_libraries_detach(libraries);
-	for (struct api_candidate *candidate; (candidate = candidate_take(libraries));)
-		free(candidate);
-	if (libraries->wake >= 0)
-		close(libraries->wake);
-	pthread_mutex_destroy(&libraries->lock);
+	mapped_file_queue_free(&libraries->queue);
 	*libraries = (struct api_libraries){ 0 };
 }

@@ -38,7 +38,7 @@ int call_records_init(struct call_records *records, const struct iaprof_host *ho
 	int result = record_batch_init(&records->batch, host);
 	if (result)
 		return result;
-	/* Pages of nodes that no run needs are never touched. */
+	/* Pages of unused nodes are never touched. */
 	records->nodes = calloc(CALL_NODES_MAX + 1, sizeof *records->nodes);
 	records->function_names = calloc(CALL_FUNCTIONS_MAX + 1, sizeof *records->function_names);
 	if (!records->nodes || !records->function_names)
@@ -61,14 +61,13 @@ void call_records_free(struct call_records *records)
 static uint32_t define_function(struct call_records *records, struct function *function, const char *family,
 				uint64_t time)
 {
-	const struct iaprof_host *host = records->host;
 	function->id = ++records->function_count;
-	records->function_names[function->id] = host->intern_string(host, function->name, strlen(function->name));
+	records->function_names[function->id] = record_batch_text(&records->batch, function->name);
 	struct iaprof_record_call_function record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_CALL_FUNCTION, .time = time },
 		.id = function->id,
 		.name = records->function_names[function->id],
-		.family = family ? host->intern_string(host, family, strlen(family)) : 0,
+		.family = record_batch_text(&records->batch, family),
 		.kind = function->kind,
 	};
 	return record_batch_append(&records->batch, &record.header) ? 0 : function->id;
@@ -83,7 +82,7 @@ uint32_t call_records_function(struct call_records *records, const char *name, c
 		return 0;
 	*function = (struct function){ .kind = kind };
 	memcpy(function->name, name, size);
-	/* One place is kept for the rest. */
+	/* One slot is reserved for [other calls]. */
 	struct function *const *known = tfind(function, &records->functions, compare_functions);
 	if (!known && records->function_count >= CALL_FUNCTIONS_MAX - 1 && strcmp(name, OTHER_CALLS) != 0) {
 		free(function);
@@ -123,7 +122,7 @@ uint32_t call_records_node(struct call_records *records, uint32_t parent, uint32
 		return (*known)->id;
 	if (parent && records->nodes[parent].depth + 1 >= IAPROF_CALL_DEPTH_MAX)
 		return parent;
-	/* One place is kept for the rest. */
+	/* One slot is reserved for [other calls]. */
 	if (records->node_count >= CALL_NODES_MAX - 1 &&
 	    (parent || function != call_records_function(records, OTHER_CALLS, NULL, IAPROF_CALL_CONTEXT, time)))
 		return call_records_node(
@@ -155,8 +154,8 @@ int call_records_add(struct call_records *records, const struct calls *calls)
 		.first_time = calls->first_time,
 		.result = calls->result,
 		.node = calls->node,
-		.time_type = records->time_type,
-		.count_type = records->count_type,
+		.time_type = calls->time_type ? calls->time_type : records->time_type,
+		.count_type = calls->count_type ? calls->count_type : records->count_type,
 		.self_duration = calls->self_duration,
 	};
 	return record_batch_append(&records->batch, &record.header);

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls as records: gives functions and ways of nesting their ids, defines each before its first use, and sends CALL
- * records with the value types npu-time and npu-calls. Both bounded: what has no room gets the id of "[other calls]".
- * Belongs to one thread.
+ * Emits calls as records: assigns ids to functions and call paths, defines each before its first use, and emits CALL
+ * records with the value types npu-time and npu-calls. Both tables are bounded: what does not fit gets the id of
+ * "[other calls]". Owned by one thread.
  */
 #ifndef IAPROF_PLUGINS_IVPU_CALL_RECORDS_H
 #define IAPROF_PLUGINS_IVPU_CALL_RECORDS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
-#include "record_batch.h"
+#include "records/record_batch.h"
 
-/* The most different functions, and ways of nesting, of a run. The driver of Linux 7.2 has 315 traceable functions. */
+/* Maximum number of functions and of call paths per run. The driver of Linux 7.2 has 315 traceable functions. */
 #define CALL_FUNCTIONS_MAX 4096u
 #define CALL_NODES_MAX 65536u
 
 /* Calls that share a node, a thread and a stack. */
 struct calls {
-	uint32_t node; /* as call_records_node() gave it */
+	uint32_t node; /* from call_records_node() */
 	uint32_t pid;  /* 0: no process */
 	uint32_t tid;  /* 0: of any thread */
 	uint32_t user_stack;
 	uint64_t count; /* >= 1 */
 	uint64_t duration, self_duration;
-	uint64_t first_time, last_time; /* when the first and the last one started */
-	int64_t result;                 /* of the last one */
+	uint64_t first_time, last_time; /* start times of the first and the last call */
+	int64_t result;                 /* result of the last call */
+	uint32_t time_type, count_type; /* value type ids; 0: npu-time and npu-calls */
 };
 
 struct call_record_node {
@@ -49,17 +49,19 @@ int call_records_init(struct call_records *records, const struct iaprof_host *ho
 void call_records_free(struct call_records *records);
 
 /*
- * The id of a function, defined at that time when it is new. family may be NULL, kind is an enum iaprof_call_kind. The
- * same name and kind have the same id. 0: out of memory.
+ * Returns the id of a function, which is defined at that time if it is new, or 0 when out of memory. family may be
+ * NULL, kind is an enum iaprof_call_kind. The same name and kind have the same id.
  */
 uint32_t call_records_function(struct call_records *records, const char *name, const char *family, uint32_t kind,
 			       uint64_t time);
 
-/* The id of the node of a function below a parent (0: outermost), defined at that time when it is new. 0: out of
- * memory. */
+/*
+ * Returns the id of the node of a function below a parent (0: outermost), which is defined at that time if it is new,
+ * or 0 when out of memory.
+ */
 uint32_t call_records_node(struct call_records *records, uint32_t parent, uint32_t function, uint64_t time);
 
-/* These return 0 or a negative errno. A queue that is full is no error: the core has counted what it lost. */
+/* These return 0 or a negative errno. A full queue is not an error: the core counts what it dropped. */
 int call_records_add(struct call_records *records, const struct calls *calls);
 int call_records_flush(struct call_records *records);
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The stack of a program that calls a function, taken at the function's first instruction, without the function itself.
- * There the caller has no frame pointer below it yet, so that a walk along frame pointers leaves the caller out: where
- * the function returns to is the first address. From Linux 6.12 on the kernel itself puts it there, for functions that
- * begin by saving the frame pointer.
+ * Records the user stack at a function's first instruction, without the function itself. The function has not set up
+ * its frame pointer yet, so a walk along frame pointers would miss the caller: the return address is used as the first
+ * address. Since Linux 6.12, the kernel does the same for functions that start by saving the frame pointer.
  */
 #ifndef IAPROF_IVPU_CALLER_STACK_BPF_H
 #define IAPROF_IVPU_CALLER_STACK_BPF_H
+
+#define scratch stack_scratch
+#define UNWIND_STATES_TYPE BPF_MAP_TYPE_ARRAY
+#include "bpf/unwind.bpf.h"
+#include "bpf/python.bpf.h"
 
 #define CALLER_STACK (BPF_F_USER_STACK | 1) /* one leaf less */
 
@@ -26,8 +30,31 @@ static __always_inline __u64 caller_stack_read(void *context, struct stack_addre
 	return stack->depth ? stack_hash(stack) : 0;
 }
 
-/* The hash of the stack, which is in the map then; 0: none. */
-static __always_inline __u64 caller_stack_take(void *context, const struct place *place, __u64 caller)
+/* Returns the hash of the stack; 0 if frame pointers may show more of it. */
+static __always_inline __u64 caller_stack_unwind(struct pt_regs *context, struct stack_addresses *stack, __u32 element,
+						 __u64 caller, struct python_counts *counts)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct unwind_registers registers = {};
+	__u32 process = task->tgid;
+	__u64 execution = task->self_exec_id, hash;
+
+	if (!caller || !unwind_registers_get(&registers, context, task))
+		return 0;
+	registers.pc = caller;
+	registers.sp += sizeof caller;
+	registers.is_behind_call = true;
+	__u32 end = unwind_stack(stack, element, process, execution, &registers, &hash);
+	if (end == UNWIND_UNKNOWN)
+		unwind_ask(process, execution);
+	if (stack->depth <= 1 && end != UNWIND_COMPLETE)
+		return 0;
+	return python_stack_take(stack, element, element, process, (__u32)bpf_get_current_pid_tgid(), execution, task,
+				 counts, hash);
+}
+
+/* Stores the stack in the map and returns its hash, or 0. */
+static __always_inline __u64 caller_stack_take(struct pt_regs *context, const struct place *place, __u64 caller)
 {
 	int slot = slot_take(&place->processor->slots);
 	__u32 element = place->cpu * SCRATCH_SLOTS + slot;
@@ -35,7 +62,9 @@ static __always_inline __u64 caller_stack_take(void *context, const struct place
 
 	if (slot >= 0) {
 		struct stack_addresses *stack = bpf_map_lookup_elem(&stack_scratch, &element);
-		if (stack)
+		if (stack && use_tables)
+			hash = caller_stack_unwind(context, stack, element, caller, &place->processor->python);
+		if (stack && !hash)
 			hash = caller_stack_read(context, stack, caller);
 		if (hash && !stack_store(&stacks, stack, hash))
 			hash = 0;

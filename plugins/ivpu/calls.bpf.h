@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The calls that a thread, or an interrupt, has in flight: one more, which of them returns, and which are gone. */
+/*
+ * The calls in flight of a thread or interrupt: adding a call, finding the one that returns, and removing those whose
+ * return was missed.
+ */
 #ifndef IAPROF_IVPU_CALLS_BPF_H
 #define IAPROF_IVPU_CALLS_BPF_H
 
@@ -18,7 +21,7 @@ static __always_inline bool frame_is_of(struct ivpu_calls *calls, __u32 index, _
 	return (frame_at(calls, index)->node & (IVPU_FUNCTIONS_MAX - 1)) == function;
 }
 
-/* What the loops below look through. The verifier takes each of their bodies once. */
+/* Context of the loops below. The verifier checks each loop body once. */
 struct walk {
 	const struct place *place;
 	struct ivpu_calls *calls;
@@ -28,17 +31,17 @@ struct walk {
 	__u32 function;
 };
 
-/* Of a stack: addresses of programs are the lower half. */
+/* User addresses are the lower half of the address space. */
 static __always_inline bool pointer_is_programs(__u64 pointer)
 {
 	return !(pointer >> 63);
 }
 
 /*
- * Whether the innermost call has returned unseen, told by another one at a stack pointer. A thread that is in a
- * program's code is in no function of the driver any more; what it does in the driver says nothing of its own stack.
- * Two calls at one address of a program's stack: either the first one has returned, or it jumped to the second one at
- * its end, which then returns to the kernel's trampoline of the first one's return and so has another caller.
+ * Returns whether the innermost call has returned without being traced, judged by the stack pointer of a new call. A
+ * thread that executes user code is not inside a driver function; a call inside the driver says nothing about the user
+ * stack. Two calls at the same user stack address: either the first one has returned, or it tail-called the second one,
+ * which then returns to the first one's uretprobe trampoline and so has a different return address.
  */
 static __always_inline bool frame_is_gone(struct ivpu_calls *calls, __u64 pointer, __u64 caller)
 {
@@ -62,7 +65,7 @@ static long call_expire(__u32 number, void *context)
 	return 0;
 }
 
-/* Takes out the calls whose frames on the stack are gone: they have returned, and nobody was told. */
+/* Removes the calls whose stack frames are gone: their return was missed. */
 static __always_inline void calls_expire(const struct place *place, struct ivpu_calls *calls, __u64 pointer,
 					 __u64 caller)
 {
@@ -72,7 +75,7 @@ static __always_inline void calls_expire(const struct place *place, struct ivpu_
 		bpf_loop(IVPU_FRAMES, call_expire, &walk, 0);
 }
 
-/* The calls in flight, to which one more is to be added; NULL: there is no room for it. */
+/* Returns the calls in flight, with room for one more, or NULL. */
 static __always_inline struct ivpu_calls *calls_here(const struct place *place)
 {
 	struct ivpu_calls *calls = calls_of(place);
@@ -107,7 +110,7 @@ static __always_inline bool call_push(const struct place *place, struct ivpu_cal
 	frame->caller = caller;
 	frame->same = 0;
 	calls->depth = depth + 1;
-	frame->begin = bpf_ktime_get_ns(); /* the last thing: this program's time is not the call's */
+	frame->begin = bpf_ktime_get_ns(); /* last, so that this program's run time is not attributed to the call */
 	return true;
 }
 
@@ -121,7 +124,7 @@ static long call_look(__u32 number, void *context)
 	return frame_is_of(walk->calls, walk->index, walk->function);
 }
 
-/* Which of the calls in flight returns: nearly always the innermost. IVPU_FRAMES: none of them. */
+/* Finds the call that returns, which is nearly always the innermost one. Returns IVPU_FRAMES if there is none. */
 static __always_inline __u32 call_find(struct ivpu_calls *calls, __u32 function)
 {
 	struct walk walk = { .calls = calls, .index = calls->depth, .function = function };

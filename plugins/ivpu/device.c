@@ -2,18 +2,17 @@
 /* See device.h. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "device.h"
-#include "machine.h"
+#include "base/cleanup.h"
+#include "base/machine.h"
 
 #define INTEL 0x8086
 
-/* drivers/accel/ivpu/ivpu_drv.h, Linux 7.0: PCI_DEVICE_ID_*; the products as Intel names their processors. */
+/* drivers/accel/ivpu/ivpu_drv.h, Linux 7.0: PCI_DEVICE_ID_*. Products are named after Intel's processors. */
 static const struct {
 	uint16_t device;
 	const char *product;
@@ -25,17 +24,8 @@ static const struct {
 int npu_read_text(const struct npu *npu, const char *file, char *text, size_t size)
 {
 	char path[PATH_MAX];
-	*text = '\0';
 	snprintf(path, sizeof path, "%s/%s", npu->folder, file);
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (descriptor < 0)
-		return -errno;
-	ssize_t length = read(descriptor, text, size - 1);
-	int result = length < 0 ? -errno : 0;
-	close(descriptor);
-	text[length > 0 ? length : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return result;
+	return line_read(path, text, size);
 }
 
 int npu_read_number(const struct npu *npu, const char *file, uint64_t *number)
@@ -72,7 +62,7 @@ size_t npus_find(const char *sysfs, struct npu npus[static NPUS_MAX])
 	char path[PATH_MAX - 256], driver[sizeof NPU_DRIVER + 1];
 	size_t count = 0;
 	snprintf(path, sizeof path, "%s/class/accel", sysfs);
-	DIR *folder = opendir(path);
+	CLEANUP_CLOSEDIR DIR *folder = opendir(path);
 	for (struct dirent *entry; folder && count < NPUS_MAX && (entry = readdir(folder));) {
 		struct npu *npu = &npus[count];
 		char link[PATH_MAX];
@@ -90,7 +80,5 @@ size_t npus_find(const char *sysfs, struct npu npus[static NPUS_MAX])
 		name_npu(npu);
 		count++;
 	}
-	if (folder)
-		closedir(folder);
 	return count;
 }

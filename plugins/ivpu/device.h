@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NPUs of the machine, as sysfs shows them. */
+/* The machine's NPUs, from sysfs. */
 #ifndef IAPROF_PLUGINS_IVPU_DEVICE_H
 #define IAPROF_PLUGINS_IVPU_DEVICE_H
 
@@ -8,26 +8,26 @@
 #include <stdint.h>
 
 #define NPU_DRIVER "intel_vpu"
-/* A machine has one. */
+/* Maximum number of NPUs; a machine has one. */
 #define NPUS_MAX 8
 
 struct npu {
 	char node[32];               /* "accel0": the name in /dev/accel */
-	char address[16];            /* PCI address; "" when it is on no PCI bus */
-	char folder[PATH_MAX - 256]; /* of its device in sysfs */
-	uint16_t vendor, device;     /* PCI ids, 0 not known */
+	char address[16];            /* PCI address; "" if it is not a PCI device */
+	char folder[PATH_MAX - 256]; /* folder of its device in sysfs */
+	uint16_t vendor, device;     /* PCI ids, 0 if unknown */
 	char name[64];               /* "Intel NPU of Lunar Lake", or with its PCI id */
 };
 
 /*
- * Finds the devices in /dev/accel whose driver is intel_vpu: other accelerators stand there too. sysfs is "/sys", or a
- * copy for tests. Returns how many there are, at most NPUS_MAX.
+ * Finds the devices in /dev/accel whose driver is intel_vpu. sysfs is "/sys", or a copy for tests. Returns their
+ * number, at most NPUS_MAX.
  */
 size_t npus_find(const char *sysfs, struct npu npus[static NPUS_MAX]);
 
 /* Reads a small file of the device into text, without its newline. Returns 0, or a negative errno and "". */
 int npu_read_text(const struct npu *npu, const char *file, char *text, size_t size);
-/* The same for a number: decimal, or hexadecimal with 0x. -EINVAL when it is none. */
+/* Reads a number, decimal or hexadecimal with 0x. -EINVAL if the file has none. */
 int npu_read_number(const struct npu *npu, const char *file, uint64_t *number);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See finding_records.h. */
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <iaprof/record.h>
 #include "finding_records.h"
 
@@ -15,25 +16,33 @@ struct emission {
 static void emit(void *context, const struct ivpu_finding *finding)
 {
 	struct emission *emission = context;
-	const struct iaprof_host *host = emission->batch->host;
-	struct iaprof_record_finding record = {
-		.header = { .size = sizeof record, .type = IAPROF_RECORD_FINDING, .time = emission->time },
-		.severity = finding->severity,
-		.name = host->intern_string(host, finding->name, strlen(finding->name)),
-		.text = host->intern_string(host, finding->text, strlen(finding->text)),
-		.value = finding->value,
-		.threshold = finding->threshold,
-	};
+	const struct record_finding record = { .severity = finding->severity,
+					       .name = finding->name,
+					       .text = finding->text,
+					       .value = finding->value,
+					       .threshold = finding->threshold };
 	if (!emission->result)
-		emission->result = record_batch_append(emission->batch, &record.header);
+		emission->result = record_batch_add_finding(emission->batch, &record, emission->time);
 }
 
-int ivpu_findings_emit(struct record_batch *batch, const struct ivpu_tally *tally, const struct ivpu_limits *limits,
-		       uint64_t time)
+int ivpu_findings_emit(struct record_batch *batch, const struct ivpu_statistics *statistics,
+		       const struct ivpu_limits *limits, uint64_t time)
 {
 	struct emission emission = { .batch = batch, .time = time };
-	ivpu_findings(tally, limits, emit, &emission);
+	ivpu_findings(statistics, limits, emit, &emission);
 	return emission.result;
+}
+
+static void append(struct ivpu_finding *finding, size_t *length, const char *format, ...) IAPROF_PRINTF(3, 4);
+
+static void append(struct ivpu_finding *finding, size_t *length, const char *format, ...)
+{
+	if (*length >= sizeof finding->text)
+		return;
+	va_list arguments;
+	va_start(arguments, format);
+	*length += (size_t)vsnprintf(finding->text + *length, sizeof finding->text - *length, format, arguments);
+	va_end(arguments);
 }
 
 int ivpu_overview_emit(struct record_batch *batch, const struct ivpu_overview *overview, uint64_t time)
@@ -45,49 +54,80 @@ int ivpu_overview_emit(struct record_batch *batch, const struct ivpu_overview *o
 	size_t length = (size_t)snprintf(finding.text, sizeof finding.text, "%" PRIu64 " calls", overview->calls);
 	if (!overview->calls)
 		return 0;
-	for (uint32_t i = IVPU_HEADLINE_NONE + 1; i < IVPU_HEADLINE_COUNT; i++)
-		length += (size_t)snprintf(finding.text + length, sizeof finding.text - length,
-					   "%s %s %" PRIu64 " (%.1f %%)", i == IVPU_HEADLINE_NONE + 1 ? ":" : ",",
-					   ivpu_headline_name(i), overview->headline_counts[i],
-					   100.0 * (double)overview->headline_counts[i] / (double)overview->calls);
-	length += (size_t)snprintf(finding.text + length, sizeof finding.text - length,
-				   "; %" PRIu64 " messages of the firmware, which was polled %" PRIu64
-				   " times while it booted",
-				   overview->messages, overview->boot_polls);
-	if (overview->hot_functions_left_out && length < sizeof finding.text)
-		snprintf(finding.text + length, sizeof finding.text - length,
-			 "; %" PRIu32 " functions that are called for each page are left out (hot=yes counts them)",
-			 overview->hot_functions_left_out);
+	/* In the order of the table of families. */
+	bool is_told[IVPU_FAMILY_COUNT] = { false }, is_first = true;
+	for (;;) {
+		uint32_t largest = IVPU_FAMILY_COUNT;
+		for (uint32_t i = 0; i < IVPU_FAMILY_COUNT; i++)
+			if (overview->family_counts[i] && !is_told[i] &&
+			    (largest == IVPU_FAMILY_COUNT ||
+			     overview->family_counts[i] > overview->family_counts[largest]))
+				largest = i;
+		if (largest == IVPU_FAMILY_COUNT)
+			break;
+		is_told[largest] = true;
+		append(&finding, &length, "%s %s %" PRIu64 " (%.3g %%)", is_first ? ":" : ",",
+		       ivpu_family_name(largest), overview->family_counts[largest],
+		       100.0 * (double)overview->family_counts[largest] / (double)overview->calls);
+		is_first = false;
+	}
+	if (overview->knows_messages)
+		append(&finding, &length, "; %" PRIu64 " firmware messages", overview->messages);
+	if (overview->knows_polls)
+		append(&finding, &length, "; %" PRIu64 " polls while the firmware booted", overview->boot_polls);
+	if (overview->hot_functions_left_out)
+		append(&finding, &length,
+		       "; %" PRIu32 " functions that are called for each page were not traced (hot=yes traces them)",
+		       overview->hot_functions_left_out);
 	emit(&emission, &finding);
 	return emission.result;
 }
 
-int ivpu_rates_emit(struct record_batch *batch, const struct ivpu_tally *tally, uint64_t time)
+/* Appends "12.3 jobs" of a number that is known. */
+static void append_rate(struct ivpu_finding *finding, size_t *length, uint64_t count, double seconds, const char *what)
+{
+	double rate = (double)count / seconds;
+	if (count)
+		append(finding, length, "%s %.*f %s", finding->text[*length - 1] == ':' ? "" : ",",
+		       rate >= 99.95   ? 0
+		       : rate >= 9.995 ? 1
+				       : 2,
+		       rate, what);
+}
+
+/* Numbers that are not known, or 0, are left out. */
+int ivpu_rates_emit(struct record_batch *batch, const struct ivpu_statistics *statistics, uint64_t time)
 {
 	struct emission emission = { .batch = batch, .time = time };
 	struct ivpu_finding finding = { .severity = IAPROF_FINDING_NOTE, .name = "npu-rates" };
-	if (tally->seconds <= 0)
+	double seconds = statistics->seconds;
+	size_t length = 0;
+	if (seconds <= 0)
 		return 0;
-	finding.value = (double)tally->jobs / tally->seconds;
-	int length = snprintf(finding.text, sizeof finding.text,
-			      "%.1f jobs, %.1f messages of the firmware (at most %.0f), %.1f buffers made and %.1f "
-			      "mapped a second, in %.1f s; the firmware was booted %" PRIu64 " times and the NPU woken "
-			      "%" PRIu64 " times",
-			      finding.value, (double)tally->messages / tally->seconds, tally->message_rate,
-			      (double)tally->buffers_created / tally->seconds, (double)tally->mappings / tally->seconds,
-			      tally->seconds, tally->boots, tally->resumes);
-	bool is_large = tally->created_bytes >= 1 << 20;
-	if (tally->created_bytes && length > 0 && (size_t)length < sizeof finding.text)
-		length += snprintf(
-			finding.text + length, sizeof finding.text - (size_t)length, "; %.1f %s of buffers were made",
-			(double)tally->created_bytes / (is_large ? 1048576 : 1024), is_large ? "MiB" : "KiB");
-	if (tally->page_maps && tally->created_bytes && length > 0 && (size_t)length < sizeof finding.text)
-		length += snprintf(finding.text + length, sizeof finding.text - (size_t)length,
-				   ", with %.2f page maps for each 4 KiB, the firmware's own buffers included",
-				   (double)tally->page_maps * 4096 / (double)tally->created_bytes);
-	if (tally->page_maps && tally->mappings && length > 0 && (size_t)length < sizeof finding.text)
-		snprintf(finding.text + length, sizeof finding.text - (size_t)length, "; %.1f pages a mapping",
-			 (double)tally->page_maps / (double)tally->mappings);
+	finding.value = (double)statistics->jobs / seconds;
+	append(&finding, &length, "per second:");
+	append_rate(&finding, &length, statistics->jobs, seconds, "jobs");
+	append_rate(&finding, &length, statistics->messages, seconds, "firmware messages");
+	if (statistics->messages)
+		append(&finding, &length, " (at most %.0f)", statistics->message_rate);
+	append_rate(&finding, &length, statistics->buffers_created, seconds, "buffers created");
+	append_rate(&finding, &length, statistics->mappings, seconds, "buffers mapped");
+	append(&finding, &length, ", over %.3g s", seconds);
+	if (statistics->boots)
+		append(&finding, &length, "; firmware boots: %" PRIu64, statistics->boots);
+	if (statistics->resumes)
+		append(&finding, &length, "%s NPU resumes: %" PRIu64, statistics->boots ? "," : ";",
+		       statistics->resumes);
+	bool is_large = statistics->created_bytes >= 1 << 20;
+	if (statistics->created_bytes)
+		append(&finding, &length, "; %.1f %s of buffers created",
+		       (double)statistics->created_bytes / (is_large ? 1048576 : 1024), is_large ? "MiB" : "KiB");
+	if (statistics->page_maps && statistics->created_bytes)
+		append(&finding, &length, ", with %.3g page mappings per 4 KiB, including the firmware's buffers",
+		       (double)statistics->page_maps * 4096 / (double)statistics->created_bytes);
+	if (statistics->page_maps && statistics->mappings)
+		append(&finding, &length, "; %.3g pages per mapping",
+		       (double)statistics->page_maps / (double)statistics->mappings);
 	emit(&emission, &finding);
 	return emission.result;
 }

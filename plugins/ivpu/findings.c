@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See findings.h. */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <iaprof/host.h>
@@ -8,13 +9,15 @@
 
 #define SECOND 1e9
 #define PAGE 4096.0
-/* The lower end of what a steady inference shows, in messages a second: below it, growth is no storm. */
+/* Steady inference has at least this many messages per second: growth below it is normal. */
 #define STEADY_RATE_MIN 50
-/* Jobs from which on growth of buffers is no beginning any more. */
+/* Growth of buffers in fewer jobs is start-up, and so are their mappings. */
 #define GROWTH_JOBS_MIN 8
+/* Share of the time that boots may take before they are a loop: a suspended NPU boots for a rare inference. */
+#define BOOT_SHARE_MAX 0.1
 
 struct judge {
-	const struct ivpu_tally *tally;
+	const struct ivpu_statistics *statistics;
 	const struct ivpu_limits *limits;
 	void (*emit)(void *context, const struct ivpu_finding *finding);
 	void *context;
@@ -36,122 +39,202 @@ static void find(const struct judge *judge, uint32_t severity, const char *name,
 
 static void judge_recovery(const struct judge *judge)
 {
-	const struct ivpu_tally *tally = judge->tally;
-	if (tally->recoveries)
-		find(judge, IAPROF_FINDING_PROBLEM, "npu-recovery", (double)tally->recoveries, 0,
-		     "the driver recovered the NPU %" PRIu64 " times (0 is healthy), and every job it had was lost: "
-		     "see dmesg for the reason, and look for new firmware",
-		     tally->recoveries);
-	if (tally->resets)
-		find(judge, IAPROF_FINDING_PROBLEM, "npu-reset", (double)tally->resets, 0,
-		     "the NPU or an engine of it was reset %" PRIu64
-		     " times (0 is healthy): see dmesg for the reason, and "
-		     "look for new firmware",
-		     tally->resets);
+	const struct ivpu_statistics *statistics = judge->statistics;
+	if (statistics->recoveries)
+		find(judge, IAPROF_FINDING_PROBLEM, "npu-recovery", (double)statistics->recoveries, 0,
+		     "NPU recoveries: %" PRIu64
+		     " (all jobs on the NPU were lost; see dmesg for the cause and check for a firmware update)",
+		     statistics->recoveries);
+	if (statistics->resets)
+		find(judge, IAPROF_FINDING_PROBLEM, "npu-reset", (double)statistics->resets, 0,
+		     "NPU or engine resets: %" PRIu64 " (see dmesg for the cause and check for a firmware update)",
+		     statistics->resets);
 }
 
 static void judge_hang(const struct judge *judge)
 {
-	const struct ivpu_tally *tally = judge->tally;
+	const struct ivpu_statistics *statistics = judge->statistics;
 	double limit = (double)judge->limits->hang / SECOND;
-	if (limit <= 0 || !tally->sees_done || tally->longest_job <= limit)
+	if (limit <= 0 || !statistics->sees_done || statistics->longest_job <= limit)
 		return;
-	if (tally->ends_missed)
-		find(judge, IAPROF_FINDING_WARNING, "npu-job-hang", tally->longest_job, limit,
-		     "a job waited %.1f s for its completion (more than %g s), or it was among the %" PRIu64
-		     " things that happened to jobs and were not seen: see dmesg for a timeout",
-		     tally->longest_job, limit, tally->ends_missed);
+	if (statistics->ends_missed)
+		find(judge, IAPROF_FINDING_WARNING, "npu-job-hang", statistics->longest_job, limit,
+		     "a job did not complete within %.1f s (limit %g s), or its completion is among the %" PRIu64
+		     " job events that were not traced (see dmesg for a timeout)",
+		     statistics->longest_job, limit, statistics->ends_missed);
 	else
-		find(judge, IAPROF_FINDING_PROBLEM, "npu-job-hang", tally->longest_job, limit,
-		     "a job waited %.1f s for its completion (more than %g s): the NPU hangs, or the job is that long; "
-		     "see dmesg for a timeout, and if it is right, set hang= higher",
-		     tally->longest_job, limit);
+		find(judge, IAPROF_FINDING_PROBLEM, "npu-job-hang", statistics->longest_job, limit,
+		     "a job did not complete within %.1f s (limit %g s): the NPU hangs, or the job takes that long "
+		     "(see dmesg for a timeout, or raise hang=)",
+		     statistics->longest_job, limit);
 }
 
 static void judge_ipc(const struct judge *judge)
 {
-	const struct ivpu_tally *tally = judge->tally;
-	double rate = tally->message_rate, limit = (double)judge->limits->ipc_rate;
-	double grown = tally->usual_rate * (double)judge->limits->ipc_growth;
-	if (limit > 0 && rate > limit)
+	const struct ivpu_statistics *statistics = judge->statistics;
+	double rate = statistics->message_rate, limit = (double)judge->limits->ipc_rate;
+	double grown = statistics->usual_rate * (double)judge->limits->ipc_growth;
+	bool is_explained = rate <= ivpu_messages_explained(statistics->rate_jobs);
+	char median[64] = "";
+	if (statistics->median.messages)
+		snprintf(median, sizeof median, ", %" PRIu32 " is usual in this run", statistics->median.messages);
+	if (limit > 0 && rate > limit && !is_explained)
 		find(judge, IAPROF_FINDING_WARNING, "npu-ipc-storm", rate, limit,
-		     "%.0f messages of the firmware in one second (more than %.0f; a steady inference has 50 to 200): "
-		     "see "
-		     "what is sent so often, and give the NPU fewer and larger jobs",
-		     rate, limit);
-	else if (grown > 0 && rate > STEADY_RATE_MIN && rate > grown)
+		     "%.0f firmware messages in a second with %" PRIu64
+		     " jobs (limits: %.0f per second, %d per job%s): the firmware sends more than jobs need (see dmesg "
+		     "and the function ivpu_ipc_irq_handler; update the firmware)",
+		     rate, statistics->rate_jobs, limit, IVPU_MESSAGES_PER_JOB, median);
+	else if (grown > 0 && rate > STEADY_RATE_MIN && rate > grown && !is_explained)
 		find(judge, IAPROF_FINDING_NOTE, "npu-ipc-burst", rate, grown,
-		     "%.0f messages of the firmware in one second (more than %.0f, %" PRIu64
-		     " times of what is usual in this "
-		     "run): see what the program did then",
+		     "%.0f firmware messages in one second (limit %.0f, %" PRIu64
+		     " times the usual number in this run): check what the program did at that time",
 		     rate, grown, judge->limits->ipc_growth);
-	double calls = tally->jobs ? (double)tally->ipc_calls / (double)tally->jobs : 0;
+	double calls = statistics->jobs ? (double)statistics->ipc_calls / (double)statistics->jobs : 0;
 	limit = (double)judge->limits->ipc_per_job;
 	if (limit > 0 && calls > limit)
 		find(judge, IAPROF_FINDING_WARNING, "npu-ipc-per-job", calls, limit,
-		     "%.0f IPC calls for each job (more than %.0f): the driver and the firmware talk more than they "
-		     "work; "
-		     "give the NPU larger jobs",
-		     calls, limit);
+		     "%.0f IPC calls per job (limit %.0f): IPC outweighs the work (submit larger jobs)", calls, limit);
 }
 
-/* A buffer is mapped once for each process that has it. Pages do not tell: the firmware's own buffers have some too. */
-static void judge_mappings(const struct judge *judge)
+/*
+ * A buffer is mapped once per process that uses it. Page counts are no indication, as they include the firmware's
+ * buffers.
+ */
+static bool judge_mappings(const struct judge *judge)
 {
-	const struct ivpu_tally *tally = judge->tally;
-	double contexts = tally->contexts > 1 ? (double)tally->contexts : 1;
+	const struct ivpu_statistics *statistics = judge->statistics;
+	double contexts = statistics->contexts > 1 ? (double)statistics->contexts : 1;
 	double limit = (double)judge->limits->map_ratio * contexts;
-	double bytes = (double)tally->page_maps * PAGE;
-	if (limit <= 0)
-		return;
-	double ratio = tally->buffers_max ? (double)tally->mappings / (double)tally->buffers_max : 0;
-	if (ratio > limit)
-		find(judge, IAPROF_FINDING_WARNING, "npu-mapping-thrash", ratio, limit,
-		     "%" PRIu64 " mappings (%.0f MiB in pages) for at most %" PRIu64
-		     " buffers at a time, %.1f times of it (more "
-		     "than %.0f): buffers are made and freed over and over; keep and reuse them",
-		     tally->mappings, bytes / 1048576, tally->buffers_max, ratio, limit);
+	double ratio = statistics->buffers_max ? (double)statistics->mappings / (double)statistics->buffers_max : 0;
+	if (limit <= 0 || ratio <= limit)
+		return false;
+	find(judge, IAPROF_FINDING_WARNING, "npu-mapping-thrash", ratio, limit,
+	     "%" PRIu64 " mappings (%.3g MiB) for at most %" PRIu64
+	     " buffers at a time, %.3g each (limit %.0f), and %" PRIu32
+	     " per job: buffers are created, mapped and freed repeatedly (allocate them once and reuse them)",
+	     statistics->mappings, (double)statistics->page_maps * PAGE / 1048576, statistics->buffers_max, ratio,
+	     limit, statistics->median.mappings);
+	return true;
 }
 
-static void judge_growth(const struct judge *judge)
+static bool judge_growth(const struct judge *judge)
 {
-	const struct ivpu_tally *tally = judge->tally;
+	const struct ivpu_statistics *statistics = judge->statistics;
 	uint64_t limit = judge->limits->buffer_growth;
-	if (!limit || !tally->sees_freed || tally->jobs < GROWTH_JOBS_MIN ||
-	    tally->buffers_half < tally->buffers_first || tally->buffers_last < tally->buffers_half)
-		return;
-	uint64_t first = tally->buffers_half - tally->buffers_first, second = tally->buffers_last - tally->buffers_half;
+	if (!limit || !statistics->sees_freed || statistics->jobs < GROWTH_JOBS_MIN ||
+	    statistics->buffers_half < statistics->buffers_first || statistics->buffers_last < statistics->buffers_half)
+		return false;
+	uint64_t first = statistics->buffers_half - statistics->buffers_first,
+		 second = statistics->buffers_last - statistics->buffers_half;
 	uint64_t least = first < second ? first : second;
-	if (least > limit)
-		find(judge, IAPROF_FINDING_WARNING, "npu-buffer-growth", (double)least, (double)limit,
-		     "buffers grew by %" PRIu64 " and then by %" PRIu64 " in the halves of %" PRIu64
-		     " jobs (each more than %" PRIu64 "), to %" PRIu64
-		     ": the program keeps buffers that it needs no more; free them",
-		     first, second, tally->jobs, limit, tally->buffers_last);
+	if (least <= limit)
+		return false;
+	find(judge, IAPROF_FINDING_WARNING, "npu-buffer-growth", (double)least, (double)limit,
+	     "buffers grew by %" PRIu64 " and by %" PRIu64 " in the two halves of %" PRIu64 " jobs (limit %" PRIu64
+	     " each), to %" PRIu64 ": the program keeps buffers of earlier jobs (free them, or reuse them)",
+	     first, second, statistics->jobs, limit, statistics->buffers_last);
+	return true;
+}
+
+/* The driver maps a buffer in the first submission that uses it: later ones should map nothing. */
+static void judge_submissions(const struct judge *judge)
+{
+	const struct ivpu_statistics *statistics = judge->statistics;
+	double pages = statistics->median.pages, limit = (double)judge->limits->submit_pages;
+	bool is_in_submit = statistics->submit_pages >= statistics->page_maps / 2, is_estimate = !statistics->page_maps;
+	/* Page maps may not be traced: then mappings are counted, and buffers have an average size. */
+	if (is_estimate) {
+		is_in_submit = statistics->submit_mappings >= statistics->mappings / 2;
+		pages = statistics->buffers_created ? statistics->median.mappings * (double)statistics->created_bytes /
+							      (double)statistics->buffers_created / PAGE
+						    : 0;
+	}
+	if (limit <= 0 || statistics->jobs < GROWTH_JOBS_MIN || pages <= limit || !is_in_submit)
+		return;
+	find(judge, IAPROF_FINDING_WARNING, "npu-map-at-submit", pages, limit,
+	     "a job maps %s%.0f pages (%.3g MiB) in its submission (median of %" PRIu64
+	     " jobs, limit %.0f): each uses buffers for the first time (reuse buffers, or use each once before the "
+	     "work that is timed)",
+	     is_estimate ? "about " : "", pages, pages * PAGE / 1048576, statistics->jobs, limit);
 }
 
 static void judge_boots(const struct judge *judge)
 {
-	const struct ivpu_tally *tally = judge->tally;
+	const struct ivpu_statistics *statistics = judge->statistics;
 	double limit = (double)judge->limits->boots;
-	double jobs_each = tally->boots ? (double)tally->jobs / (double)tally->boots : 0;
-	if (limit > 0 && (double)tally->boots >= limit && jobs_each < (double)judge->limits->boot_jobs)
-		find(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)tally->boots, limit,
-		     "the firmware was booted %" PRIu64 " times (%.0f or more) for %" PRIu64
-		     " jobs (fewer than %" PRIu64 " a boot): the NPU goes to sleep between jobs; keep it awake longer "
-		     "with power/autosuspend_delay_ms of the "
-		     "device in sysfs, or submit jobs together",
-		     tally->boots, limit, tally->jobs, judge->limits->boot_jobs);
+	double jobs_each = statistics->boots ? (double)statistics->jobs / (double)statistics->boots : 0;
+	bool knows_share = statistics->knows_boot_time && statistics->seconds > 0;
+	double share = knows_share ? statistics->boot_seconds / statistics->seconds : 0;
+	char part[32] = "";
+	if (limit <= 0 || (double)statistics->boots < limit || jobs_each >= (double)judge->limits->boot_jobs ||
+	    (knows_share && share < BOOT_SHARE_MAX))
+		return;
+	/* Without times, a boot per job can be that of a program that rarely has one. */
+	if (statistics->seconds <= 0 && statistics->boots <= 2 * statistics->jobs)
+		return;
+	if (knows_share)
+		snprintf(part, sizeof part, ", %.3g %% of the time", 100 * share);
+	if (!statistics->jobs)
+		find(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots, limit,
+		     "%" PRIu64
+		     " firmware boots (limit %.0f)%s without a job: the firmware fails after its boot (see dmesg, "
+		     "and update the firmware)",
+		     statistics->boots, limit, part);
+	else
+		find(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots, limit,
+		     "%" PRIu64 " firmware boots (limit %.0f)%s for %" PRIu64 " jobs (fewer than %" PRIu64
+		     " per boot): the NPU is suspended between jobs (raise power/autosuspend_delay_ms of the device in "
+		     "sysfs, or submit jobs together)",
+		     statistics->boots, limit, part, statistics->jobs, judge->limits->boot_jobs);
 }
 
-void ivpu_findings(const struct ivpu_tally *tally, const struct ivpu_limits *limits,
+static void judge_polling(const struct judge *judge)
+{
+	const struct ivpu_statistics *statistics = judge->statistics;
+	double limit = (double)judge->limits->boot_wait / SECOND;
+	double polls = statistics->boots ? (double)statistics->boot_polls / (double)statistics->boots : 0;
+	double polls_limit = (double)judge->limits->boot_polls;
+	if (statistics->recoveries)
+		return;
+	if (statistics->knows_boot_time) {
+		if (limit > 0 && statistics->longest_boot > limit)
+			find(judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", statistics->longest_boot, limit,
+			     "a firmware boot took %.3g s with %.0f polls (limit %.3g s; the driver gives up after 1 "
+			     "s): "
+			     "the firmware starts slowly (update it; keep the NPU awake with power/control)",
+			     statistics->longest_boot, polls, limit);
+	} else if (statistics->seconds <= 0 && polls_limit > 0 && polls > polls_limit) {
+		find(judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", polls, polls_limit,
+		     "the driver polled %.0f times per firmware boot (limit %.0f; Lunar Lake has about 950): the "
+		     "firmware starts slowly (update it; keep the NPU awake with power/control)",
+		     polls, polls_limit);
+	}
+}
+
+static void judge_turns(const struct judge *judge)
+{
+	const struct ivpu_statistics *statistics = judge->statistics;
+	double limit = (double)judge->limits->turns;
+	double share = statistics->jobs ? 100.0 * (double)statistics->turns_waited / (double)statistics->jobs : 0;
+	if (limit > 0 && statistics->knows_owners && statistics->jobs >= GROWTH_JOBS_MIN && share > limit)
+		find(judge, IAPROF_FINDING_WARNING, "npu-taking-turns", share, limit,
+		     "%" PRIu64 " of %" PRIu64 " jobs (%.3g %%, limit %.0f %%) waited for a job of another program or "
+		     "model: they take turns on the NPU (run one after the other, or batch the jobs of each)",
+		     statistics->turns_waited, statistics->jobs, share, limit);
+}
+
+void ivpu_findings(const struct ivpu_statistics *statistics, const struct ivpu_limits *limits,
 		   void (*emit)(void *context, const struct ivpu_finding *finding), void *context)
 {
-	const struct judge judge = { .tally = tally, .limits = limits, .emit = emit, .context = context };
+	const struct judge judge = { .statistics = statistics, .limits = limits, .emit = emit, .context = context };
 	judge_recovery(&judge);
 	judge_hang(&judge);
 	judge_ipc(&judge);
-	judge_mappings(&judge);
-	judge_growth(&judge);
+	/* Jobs that create buffers map them, too: only the cause is a finding. */
+	bool is_thrashing = judge_mappings(&judge), is_growing = judge_growth(&judge);
+	if (!is_thrashing && !is_growing)
+		judge_submissions(&judge);
 	judge_boots(&judge);
+	judge_polling(&judge);
+	judge_turns(&judge);
 }

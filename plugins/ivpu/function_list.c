@@ -8,7 +8,10 @@
 #include <string.h>
 #include "function_list.h"
 
-/* KSYM_NAME_LEN, include/linux/kallsyms.h; and what scanf() is told. */
+#include "base/array.h"
+#include "base/cleanup.h"
+
+/* KSYM_NAME_LEN, include/linux/kallsyms.h, and the width for scanf(). */
 #define NAME_SIZE 512
 #define NAME_WIDTH "511"
 #define MODULE_SIZE 64
@@ -18,7 +21,7 @@ static const char *const traceable_files[] = { "/sys/kernel/tracing/available_fi
 					       "/sys/kernel/debug/tracing/available_filter_functions" };
 static const char symbols_file[] = "/proc/kallsyms";
 
-/* Whether a name matches one of the patterns. */
+/* Returns whether a name matches one of the patterns. */
 static bool name_matches(const char *name, const char *patterns)
 {
 	while (*patterns) {
@@ -35,7 +38,10 @@ static bool name_matches(const char *name, const char *patterns)
 	return false;
 }
 
-/* What the compiler split off or the kernel added: nothing that is called, or nothing that can be traced. */
+/*
+ * Returns whether a symbol was split off by the compiler or added by the kernel: these are never called or cannot be
+ * traced.
+ */
 static bool name_is_part(const char *name)
 {
 	static const char *const prefixes[] = { "__pfx_", "__cfi_", "__ftrace_invalid_address___" };
@@ -47,17 +53,11 @@ static bool name_is_part(const char *name)
 	return cold && (cold[5] == '\0' || cold[5] == '.');
 }
 
-/* Returns whether a function was added: false when out of memory. */
+/* Adds a function to the list. Returns false when out of memory. */
 static bool function_add(struct function_list *list, const char *name, uint64_t address)
 {
-	/* A power of 2: full. */
-	if ((list->count & (list->count - 1)) == 0) {
-		size_t capacity = list->count ? 2 * (size_t)list->count : 1;
-		struct listed_function *grown = realloc(list->functions, capacity * sizeof *grown);
-		if (!grown)
-			return false;
-		list->functions = grown;
-	}
+	if (!array_grow((void **)&list->functions, &list->capacity, (size_t)list->count + 1, sizeof *list->functions))
+		return false;
 	char *copy = strdup(name);
 	if (!copy)
 		return false;
@@ -79,7 +79,7 @@ static void functions_sort(struct function_list *list)
 		qsort(list->functions, list->count, sizeof *list->functions, compare_functions);
 }
 
-/* Takes what a line names when it is wanted. Returns false when out of memory. */
+/* Adds a listed function if it is wanted. Returns false when out of memory. */
 static bool name_take(struct function_list *list, const struct function_list_wanted *wanted, const char *name,
 		      uint64_t address)
 {
@@ -99,7 +99,7 @@ static bool name_take(struct function_list *list, const struct function_list_wan
 	return function_add(list, name, address);
 }
 
-/* Lines "NAME [MODULE]". Returns 0 or a negative errno. */
+/* Reads lines of the form "NAME [MODULE]". Returns 0 or a negative errno. */
 static int traceable_read(struct function_list *list, const struct function_list_wanted *wanted, FILE *file)
 {
 	char line[NAME_SIZE + MODULE_SIZE + 32], name[NAME_SIZE], module[MODULE_SIZE];
@@ -112,14 +112,14 @@ static int traceable_read(struct function_list *list, const struct function_list
 	return ferror(file) ? -errno : 0;
 }
 
-/* Lines "ADDRESS TYPE NAME\t[MODULE]". Returns 0 or a negative errno. */
+/* Reads lines of the form "ADDRESS TYPE NAME\t[MODULE]". Returns 0 or a negative errno. */
 static int symbols_read(struct function_list *list, const struct function_list_wanted *wanted, FILE *file)
 {
 	char line[NAME_SIZE + MODULE_SIZE + 64], name[NAME_SIZE], module[MODULE_SIZE], type;
 	uint64_t address;
 
 	while (fgets(line, sizeof line, file)) {
-		/* Most lines are the kernel's own. */
+		/* Most lines belong to the kernel itself. */
 		if (!strchr(line, '['))
 			continue;
 		if (sscanf(line, "%" SCNx64 " %c %" NAME_WIDTH "s [%" MODULE_WIDTH "[^]]]", &address, &type, name,
@@ -142,7 +142,7 @@ static FILE *traceable_open(const struct function_list_wanted *wanted)
 	return file;
 }
 
-/* How many in a sorted list have the name of the one at index, which is the first of them. */
+/* Returns the number of functions in a sorted list that share the name of the first one, at index. */
 static uint32_t name_count(const struct function_list *list, uint32_t index)
 {
 	uint32_t end = index + 1;
@@ -153,8 +153,9 @@ static uint32_t name_count(const struct function_list *list, uint32_t index)
 }
 
 /*
- * Keeps of the symbols those that can be traced. The kernel lists those by name only: where several have a name, and
- * not all can be traced, nobody knows which, and the kernel would refuse the whole list for one of them.
+ * Keeps the symbols that can be traced. The kernel lists traceable functions by name only: if several functions share a
+ * name and not all can be traced, it is unknown which, and the kernel would refuse the whole list because of one of
+ * them.
  */
 static void traceable_keep(struct function_list *symbols, const struct function_list *traceable)
 {
@@ -203,22 +204,21 @@ static int list_check(const struct function_list *list, const struct iaprof_host
 {
 	if (list->count == 0 && list->left_out)
 		return host->fail(host, ENOENT,
-				  "functions=%s: the only functions that match are called so often that they are left "
-				  "out: add hot=yes",
+				  "functions=%s matches only functions that are skipped because they are called for "
+				  "each page (add hot=yes)",
 				  wanted->patterns);
 	if (list->count == 0)
 		return host->fail(host, ENOENT,
-				  "functions=%s: none of the %" PRIu32 " functions of module %s that this Linux kernel "
-				  "can trace matches: `grep '%s]' %s` lists them",
+				  "functions=%s matches none of the %" PRIu32
+				  " traceable functions of module %s (`grep '%s]' %s` lists them)",
 				  wanted->patterns, list->traceable, wanted->module, wanted->module,
 				  traceable_files[0]);
 	for (uint32_t i = 0; i < list->count; i++)
 		if (!list->functions[i].address)
-			return host->fail(
-				host, EPERM,
-				"%s shows no addresses: needs CAP_SYSLOG and kernel.kptr_restrict=1 or less: run as "
-				"root after `sysctl kernel.kptr_restrict=1`",
-				symbols_file);
+			return host->fail(host, EPERM,
+					  "%s hides addresses: requires CAP_SYSLOG and kernel.kptr_restrict of 0 or 1 "
+					  "(run as root after `sysctl kernel.kptr_restrict=1`)",
+					  symbols_file);
 	return 0;
 }
 
@@ -229,58 +229,57 @@ static void functions_measure(struct function_list *list, const struct function_
 			list->functions[i].measured = ++list->measured;
 }
 
+/* Sets *unavailable, with a warning, if traceable functions cannot be listed. Returns 0 or -ENOMEM. */
+static int traceable_list(struct function_list *list, const struct iaprof_host *host,
+			  const struct function_list_wanted *wanted, bool *unavailable)
+{
+	CLEANUP_FCLOSE FILE *file = traceable_open(wanted);
+	int result = file ? traceable_read(list, wanted, file) : -errno;
+
+	*unavailable = result && result != -ENOMEM;
+	if (!*unavailable)
+		return result;
+	host->log(host, IAPROF_LOG_WARNING, "%s: %s: cannot tell which functions are traceable (mount tracefs)",
+		  wanted->traceable_file ? wanted->traceable_file : traceable_files[0], strerror(-result));
+	return 0;
+}
+
+static int symbols_list(struct function_list *list, const struct iaprof_host *host,
+			const struct function_list_wanted *wanted)
+{
+	const char *path = wanted->symbols_file ? wanted->symbols_file : symbols_file;
+	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
+
+	if (!file)
+		return host->fail(host, errno, "%s: %s: cannot list the functions of module %s", path, strerror(errno),
+				  wanted->module);
+	int result = symbols_read(list, wanted, file);
+	if (result == -ENOMEM)
+		return host->fail(host, ENOMEM, "out of memory");
+	return result ? host->fail(host, result, "%s: %s", path, strerror(-result)) : 0;
+}
+
 int function_list_read(struct function_list *list, const struct iaprof_host *host,
 		       const struct function_list_wanted *wanted)
 {
 	struct function_list traceable = { 0 };
-	const char *symbols_path = wanted->symbols_file ? wanted->symbols_file : symbols_file;
-	FILE *file = traceable_open(wanted);
-	int unreadable = file ? 0 : errno, result = 0;
 
-	*list = (struct function_list){ .only_symbols = !file };
-	if (file) {
-		result = traceable_read(&traceable, wanted, file);
-		fclose(file);
-		if (result == -ENOMEM)
-			goto out_of_memory;
-		list->only_symbols = result != 0;
-		unreadable = -result;
+	*list = (struct function_list){ 0 };
+	int result = traceable_list(&traceable, host, wanted, &list->only_symbols);
+	result = result ? host->fail(host, ENOMEM, "out of memory") : symbols_list(list, host, wanted);
+	if (result == 0) {
+		functions_sort(list);
+		functions_sort(&traceable);
+		if (!list->only_symbols) {
+			traceable_keep(list, &traceable);
+			list->traceable = traceable.traceable;
+			list->left_out = traceable.left_out;
+			list->no_room = traceable.no_room;
+		}
+		aliases_drop(list);
+		functions_measure(list, wanted);
+		result = list_check(list, host, wanted);
 	}
-	if (unreadable)
-		host->log(host, IAPROF_LOG_WARNING,
-			  "%s: %s: whether a function can be traced is not known: mount tracefs there",
-			  wanted->traceable_file ? wanted->traceable_file : traceable_files[0], strerror(unreadable));
-
-	file = fopen(symbols_path, "re");
-	if (!file) {
-		result = host->fail(host, errno, "%s: %s: nobody can tell which functions module %s has", symbols_path,
-				    strerror(errno), wanted->module);
-		goto out;
-	}
-	result = symbols_read(list, wanted, file);
-	fclose(file);
-	if (result == -ENOMEM)
-		goto out_of_memory;
-	if (result) {
-		result = host->fail(host, result, "%s: %s", symbols_path, strerror(-result));
-		goto out;
-	}
-	functions_sort(list);
-	functions_sort(&traceable);
-	if (!list->only_symbols) {
-		traceable_keep(list, &traceable);
-		list->traceable = traceable.traceable;
-		list->left_out = traceable.left_out;
-		list->no_room = traceable.no_room;
-	}
-	aliases_drop(list);
-	functions_measure(list, wanted);
-	result = list_check(list, host, wanted);
-	goto out;
-
-out_of_memory:
-	result = host->fail(host, ENOMEM, "out of memory");
-out:
 	function_list_free(&traceable);
 	if (result)
 		function_list_free(list);
@@ -295,17 +294,12 @@ void function_list_free(struct function_list *list)
 	*list = (struct function_list){ 0 };
 }
 
-bool function_list_has(const struct function_list *list, const char *name)
+static int compare_name(const void *key, const void *element)
 {
-	struct listed_function wanted = { .name = (char *)name };
-	uint32_t low = 0, high = list->count;
+	return strcmp(key, ((const struct listed_function *)element)->name);
+}
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (compare_functions(&list->functions[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < list->count && strcmp(list->functions[low].name, name) == 0;
+const struct listed_function *function_list_find(const struct function_list *list, const char *name)
+{
+	return list->count ? bsearch(name, list->functions, list->count, sizeof *list->functions, compare_name) : NULL;
 }

@@ -7,18 +7,17 @@
 #include <unistd.h>
 #include <bpf/libbpf.h>
 #include "api_functions.h"
-#include "exported_functions.h"
+#include "elf/exported_functions.h"
 #include "graph_functions.h"
 #include "graph_table.h"
-#include "support.h"
-#include "ze-usdt/inject/process_maps.h"
+#include "bpf/support.h"
+#include "process/process_maps.h"
 #include "ivpu.bpf.skel.h"
 
-/* The most tables that are looked at before something else has its turn: who asks again and again only delays itself.
- */
+/* Tables handled in one go: a program that requests the table repeatedly only delays itself. */
 #define TAKEN_MAX 16u
 
-/* The mapping of code that an address is in; false: there is none. The path points into the text. */
+/* Finds the executable mapping that contains an address. The path points into the text. */
 static bool mapping_find(const char *text, size_t length, uint64_t address, struct process_mapping *mapping)
 {
 	while (process_mapping_next(&text, &length, mapping))
@@ -27,15 +26,15 @@ static bool mapping_find(const char *text, size_t length, uint64_t address, stru
 	return false;
 }
 
-/* Whether a file is a driver of Level Zero: anything can be mapped under a driver's name. */
+/* Returns whether a file is a Level Zero driver: a program can map any file under a driver's name. */
 static bool is_driver(int descriptor, const struct stat *status)
 {
-	const struct elf_bytes bytes = elf_bytes_of_file(descriptor, (uint64_t)status->st_size);
+	const struct elf_reader bytes = elf_reader_of_file(descriptor, (uint64_t)status->st_size);
 
 	return exported_function_find(&bytes, "zeGetDriverProcAddrTable");
 }
 
-/* Returns 0 or the first reason why something was not attached to. */
+/* Returns 0 or the first error. */
 static int functions_attach(struct api_libraries *libraries, const struct ivpu_graph_table *table,
 			    const struct process_mapping *mapping, int descriptor, const struct stat *status)
 {
@@ -58,10 +57,24 @@ static int functions_attach(struct api_libraries *libraries, const struct ivpu_g
 	return result;
 }
 
-/* Returns 0, also when there is nothing to attach to, or why not all was. */
-static int file_attach(struct api_libraries *libraries, const struct ivpu_graph_table *table,
+/* Returns 0 or a negative errno. */
+static int layers_look(struct layers *layers, const struct ivpu_graph_table *table,
+		       const struct process_mapping *mapping, int descriptor, const struct stat *status)
+{
+	uint64_t offset = table->functions[IVPU_PROFILING_GET_DATA] - mapping->start + mapping->file_offset;
+
+	if (graph_table_length(table, mapping->start, mapping->end) <= IVPU_PROFILING_GET_DATA)
+		return 0;
+	return graph_function_begins(descriptor, offset)
+		       ? layers_attach(layers, descriptor, status->st_dev, status->st_ino, offset)
+		       : -ENOEXEC;
+}
+
+/* Returns 0 even if there is nothing to attach to, or the first error. */
+static int file_attach(const struct graph_functions *graphs, const struct ivpu_graph_table *table,
 		       const struct process_mapping *mapping)
 {
+	struct api_libraries *libraries = graphs->libraries;
 	struct stat status;
 	int descriptor =
 		process_file_open_mapped(table->process, mapping->start, mapping->end - mapping->start, &status);
@@ -69,10 +82,12 @@ static int file_attach(struct api_libraries *libraries, const struct ivpu_graph_
 
 	if (descriptor < 0)
 		return descriptor == -ESRCH ? 0 : descriptor;
-	/* The mapping may be another one by now. */
+	/* The mapping may have been replaced. */
 	if (status.st_ino == mapping->inode && is_driver(descriptor, &status)) {
 		struct bpf_log log = bpf_log_begin(libraries->host);
-		result = functions_attach(libraries, table, mapping, descriptor, &status);
+		result = table->kind == IVPU_TABLE_PROFILING
+				 ? layers_look(graphs->layers, table, mapping, descriptor, &status)
+				 : functions_attach(libraries, table, mapping, descriptor, &status);
 		bpf_log_end(&log);
 	}
 	close(descriptor);
@@ -90,17 +105,16 @@ static void table_look(struct graph_functions *graphs, const struct ivpu_graph_t
 	int result = text || errno == ENOENT || errno == ESRCH ? 0 : -errno;
 
 	if (text && mapping_find(text, length, table->functions[0], &mapping))
-		result = file_attach(libraries, table, &mapping);
+		result = file_attach(graphs, table, &mapping);
 	free(text);
 	if (libraries->functions > functions)
 		host->log(host, IAPROF_LOG_INFO,
-			  "%" PRIu32 " functions of graphs, of the table of process %" PRIu32 ", attached",
+			  "attached to %" PRIu32 " graph functions from the table of process %" PRIu32,
 			  libraries->functions - functions, table->process);
 	if (result && !graphs->warned)
 		host->log(host, IAPROF_LOG_WARNING,
-			  "not all functions of graphs are seen, of process %" PRIu32 " for one: attach to them: %s",
-			  table->process,
-			  result == -ENOEXEC ? "they do not begin with ENDBR64 (-fcf-protection)" : strerror(-result));
+			  "cannot trace all graph functions, for example of process %" PRIu32 ": %s", table->process,
+			  result == -ENOEXEC ? "no ENDBR64 at their start (-fcf-protection)" : strerror(-result));
 	graphs->warned |= result != 0;
 }
 
@@ -115,13 +129,14 @@ static int table_take(void *context, void *data, size_t size)
 	return ++graphs->taken == TAKEN_MAX ? -EAGAIN : 0;
 }
 
-int graph_functions_begin(struct graph_functions *graphs, struct api_libraries *libraries)
+int graph_functions_begin(struct graph_functions *graphs, struct api_libraries *libraries, struct layers *layers)
 {
 	const struct iaprof_host *host = libraries->host;
 
 	graphs->libraries = libraries;
+	graphs->layers = layers;
 	graphs->ring = ring_buffer__new(bpf_map__fd(libraries->skeleton->maps.graph_tables), table_take, graphs, NULL);
-	return graphs->ring ? 0 : host->fail(host, errno, "map the BPF programs' ring buffer: %s", strerror(errno));
+	return graphs->ring ? 0 : host->fail(host, errno, "cannot map the BPF ring buffer: %s", strerror(errno));
 }
 
 void graph_functions_free(struct graph_functions *graphs)

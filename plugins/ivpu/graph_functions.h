@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of graphs: pointers in a table that a program asks the NPU's driver for, and no symbols. When one does,
- * the BPF programs tell what is in it, and the functions behind the pointers are attached to, in the driver's file: for
- * every process from then on. Belongs to one thread.
+ * Graph functions have no symbols: a program obtains their addresses in a table from the NPU's user-space driver. When
+ * it does, the BPF programs report the table, and the functions are attached to in the driver's file, for all processes
+ * from then on. Owned by one thread.
  */
 #ifndef IAPROF_PLUGINS_IVPU_GRAPH_FUNCTIONS_H
 #define IAPROF_PLUGINS_IVPU_GRAPH_FUNCTIONS_H
@@ -10,24 +10,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "api_libraries.h"
+#include "layers.h"
 
 struct ring_buffer;
 
 /* Initialise with {0}. */
 struct graph_functions {
-	struct api_libraries *libraries; /* NULL: never begun */
+	struct api_libraries *libraries; /* NULL: not initialised */
+	struct layers *layers;           /* attached to the function that returns profiling data; NULL: none */
 	struct ring_buffer *ring;
 	uint32_t taken; /* tables, by graph_functions_look() */
-	bool warned;    /* that something was not attached to */
+	bool warned;    /* a warning about functions that could not be attached to was printed */
 };
 
 /* The programs are loaded. Returns 0 or a negative errno after host->fail(). */
-int graph_functions_begin(struct graph_functions *graphs, struct api_libraries *libraries);
+int graph_functions_begin(struct graph_functions *graphs, struct api_libraries *libraries, struct layers *layers);
 void graph_functions_free(struct graph_functions *graphs);
 
-/* Readable when a table was told; -1: never begun. */
+/* Readable when a table was reported; -1: not started. */
 int graph_functions_descriptor(const struct graph_functions *graphs);
-/* Attaches to what was told. Whoever cannot be attached to is warned of, and is no error. */
+/* Attaches to the reported functions. A function that cannot be attached to causes a warning, not an error. */
 void graph_functions_look(struct graph_functions *graphs);
 
 #endif

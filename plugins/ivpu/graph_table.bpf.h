@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The table of functions of graphs that the NPU's driver in user space hands out: they have no symbols. Whoever asks
- * for the extension "ZE_extension_graph", of any version, gets it; user space is told where the functions are.
+ * The tables of functions that the NPU's user-space driver returns for the extensions "ZE_extension_graph" and
+ * "ZE_extension_profiling_data", of any version. Their contents are sent to user space.
  */
 #ifndef IAPROF_IVPU_GRAPH_TABLE_BPF_H
 #define IAPROF_IVPU_GRAPH_TABLE_BPF_H
 
-/* ZE_GRAPH_EXT_NAME of ze_graph_ext.h, and before its version 1.8 with "_1_2" and so on behind it. */
+/* ZE_GRAPH_EXT_NAME of ze_graph_ext.h; before version 1.8, with a suffix such as "_1_2". */
 #define GRAPH_NAME "ZE_extension_graph"
-#define GRAPH_NAME_LENGTH (sizeof(GRAPH_NAME) - 1)
+#define PROFILING_NAME "ZE_extension_profiling_data"
 
-/* What a thread asks for. The loader calls the driver's function of the same name, with the same words. */
+/* A request in progress. The loader calls the driver's function of the same name with the same arguments. */
 struct graph_request {
 	__u64 name;
-	__u64 address; /* where the table's address is to be put */
+	__u64 address; /* where the driver stores the table's address */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -37,21 +37,28 @@ static __always_inline void graph_lost(void)
 		__sync_fetch_and_add(&processor->graphs_lost, 1);
 }
 
-/* Read when the driver has done so: what nobody touched yet may not be in memory. */
-static __always_inline bool graph_name_is(const void *name)
-{
-	char text[GRAPH_NAME_LENGTH + 1] = { 0 };
+/* Returns whether a name is another one, of length bytes, with or without a version. */
+#define NAME_IS(text, name)                                                                                            \
+	({                                                                                                             \
+		bool is_equal_ = true;                                                                                 \
+		_Pragma("unroll") for (__u32 i_ = 0; i_ < sizeof(name) - 1; i_++) is_equal_ &=                         \
+			(text)[i_] == (name)[i_];                                                                      \
+		is_equal_ && ((text)[sizeof(name) - 1] == '\0' || (text)[sizeof(name) - 1] == '_');                    \
+	})
 
-	if (bpf_probe_read_user(text, GRAPH_NAME_LENGTH + 1, name))
-		return false;
-#pragma unroll
-	for (__u32 i = 0; i < GRAPH_NAME_LENGTH; i++)
-		if (text[i] != GRAPH_NAME[i])
-			return false;
-	return text[GRAPH_NAME_LENGTH] == '\0' || text[GRAPH_NAME_LENGTH] == '_';
+/* Returns an enum ivpu_table, or -1. Read after the driver has read it: before, the page may not be in memory. */
+static __always_inline int table_kind(const void *name)
+{
+	char text[sizeof(PROFILING_NAME) + 1] = { 0 };
+
+	if (bpf_probe_read_user_str(text, sizeof text, name) < 0)
+		return -1;
+	if (NAME_IS(text, GRAPH_NAME))
+		return IVPU_TABLE_GRAPH;
+	return NAME_IS(text, PROFILING_NAME) ? IVPU_TABLE_PROFILING : -1;
 }
 
-static __always_inline void graph_table_send(__u32 process, __u64 table)
+static __always_inline void graph_table_send(__u32 process, __u32 kind, __u64 table)
 {
 	struct ivpu_graph_table *told = bpf_ringbuf_reserve(&graph_tables, sizeof *told, 0);
 
@@ -60,8 +67,8 @@ static __always_inline void graph_table_send(__u32 process, __u64 table)
 		return;
 	}
 	told->process = process;
-	told->pad = 0;
-	/* That of an older driver is shorter, and its memory may end behind it. */
+	told->kind = kind;
+	/* The table of an older driver is shorter, and the memory behind it may not be mapped. */
 #pragma unroll
 	for (__u32 i = 0; i < IVPU_GRAPH_FUNCTIONS; i++)
 		if (bpf_probe_read_user(&told->functions[i], sizeof told->functions[i],
@@ -100,12 +107,13 @@ int graph_table_get(struct pt_regs *context)
 	}
 	struct graph_request request = *found;
 	bpf_map_delete_elem(&graph_requests, &thread);
-	if ((__u32)PT_REGS_RC(context) || !graph_name_is((const void *)request.name))
+	int kind = (__u32)PT_REGS_RC(context) ? -1 : table_kind((const void *)request.name);
+	if (kind < 0)
 		return 0;
 	if (bpf_probe_read_user(&table, sizeof table, (const void *)request.address) || !table)
 		graph_lost();
 	else
-		graph_table_send(id >> 32, table);
+		graph_table_send(id >> 32, kind, table);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be believed of a table of functions of graphs, which a program can have written itself. Pure; any thread. */
+/* Validates a table of graph functions, which a program may have forged. Pure; any thread. */
 #ifndef IAPROF_PLUGINS_IVPU_GRAPH_TABLE_H
 #define IAPROF_PLUGINS_IVPU_GRAPH_TABLE_H
 
@@ -8,15 +8,15 @@
 #include "ivpu_shared.h"
 
 /*
- * How many functions of the table are believed: up to the first that is not in the mapping from start to end, or that
- * was there already. What an older version of the driver has behind its shorter table is something else.
+ * Returns the number of valid functions: up to the first that is outside the mapping from start to end, or a duplicate.
+ * An older driver's table is followed by other data.
  */
 uint32_t graph_table_length(const struct ivpu_graph_table *table, uint64_t start, uint64_t end);
 
 /*
- * Whether a function that may be called by a pointer begins at an offset of a file: there is an ENDBR64 (Intel's
- * manual, volume 2), as compilers have it with -fcf-protection. A probe in the middle of an instruction would damage
- * every program that has the file in memory.
+ * Returns whether an ENDBR64 instruction (Intel SDM, volume 2) is at a file offset, as at the start of every indirectly
+ * called function with -fcf-protection. A probe in the middle of an instruction would corrupt every program that maps
+ * the file.
  */
 bool graph_function_begins(int descriptor, uint64_t offset);
 

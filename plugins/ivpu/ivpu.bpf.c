@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * ivpu's BPF programs: entry and return of the driver's functions, counted by process and node of the tree of calls.
- * A thread's calls in flight are in a map; those of interrupts are apart, so that a process that was interrupted is
- * not blamed for them: their time is only taken out of the interrupted call's own. Entries and returns come from one
- * program (a trampoline's, Linux 7.2, or a kprobe session's, 6.10) or from two. Entry and return of functions of Level
- * Zero, in the program's own code, are calls of the same thread, around those of the driver.
- *
- * The kernel runs none of these while another BPF program, or a bpf() system call that holds a map's lock, runs on the
- * same CPU: the calls of an interrupt that comes then are missed, all of them, and the kernel counts them.
+ * ivpu's BPF programs trace entries and returns of driver functions and aggregate calls by process and call tree node.
+ * A map holds each thread's calls in flight. Interrupts have calls of their own, so that they are not attributed to the
+ * interrupted process: their time is only subtracted from the self time of the interrupted call. Entries and returns
+ * are handled by one program (a trampoline's, Linux 7.2, or a kprobe session's, Linux 6.10) or by two. Level Zero
+ * functions, in user code, are outer calls of the same thread. The kernel runs none of these programs while another BPF
+ * program, or a bpf() system call that holds a map's lock, runs on the same CPU. All calls of an interrupt that arrives
+ * in that time are missed, and the kernel counts them.
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -17,10 +16,10 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "ivpu_shared.h"
-#include "slots.bpf.h"
-#include "stack.bpf.h"
-#include "targets.bpf.h"
-#include "task_stack.bpf.h"
+#include "bpf/slots.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/targets.bpf.h"
+#include "bpf/task_stack.bpf.h"
 #include "state.bpf.h"
 #include "calls.bpf.h"
 #include "caller_stack.bpf.h"
@@ -29,9 +28,9 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /*
- * Where the context of a trampoline's program is says where the stack is: above what the function itself puts there,
- * and lower by the function's arguments, which are in it (arch/x86/net/bpf_jit_comp.c). The verifier lets a pointer to
- * it become a number only in memory.
+ * The stack pointer of a traced function, computed from the address of the trampoline's context: it lies above the
+ * function's own frame, offset by the function's arguments in the context (arch/x86/net/bpf_jit_comp.c). The verifier
+ * converts a pointer into a number only through memory.
  */
 static __always_inline __u64 context_stack(struct ivpu_calls *calls, void *context)
 {
@@ -39,7 +38,7 @@ static __always_inline __u64 context_stack(struct ivpu_calls *calls, void *conte
 	return *(volatile __u64 *)&calls->context + 8 * bpf_get_func_arg_cnt(context);
 }
 
-/* Returns whether the return is of interest. */
+/* Returns whether the return is to be traced. */
 static __always_inline bool call_enter(const struct place *place, void *context, __u32 function, bool is_trampoline)
 {
 	if (!place_is_watched(place))
@@ -49,12 +48,13 @@ static __always_inline bool call_enter(const struct place *place, void *context,
 		return false;
 	__u64 pointer = is_trampoline ? context_stack(calls, context) : PT_REGS_SP((struct pt_regs *)context);
 	calls_expire(place, calls, pointer, 0);
+	user_add(place, calls);
 	if (!calls->depth)
 		calls->stack = 0;
 	return call_push(place, calls, function, pointer, 0);
 }
 
-/* An interrupt's time is not that of the call that it came into. */
+/* The time of an interrupt is not part of the interrupted call. */
 static __always_inline void interrupted_charge(const struct place *place, __u64 duration)
 {
 	struct ivpu_calls *calls = NULL;
@@ -86,7 +86,7 @@ static long node_store(__u32 index, void *context)
 	return 0;
 }
 
-/* Stored before the first count that has them: a count that is there needs no look for them. */
+/* Stored before the first count that refers to them, so an existing count implies existing nodes. */
 static __always_inline void nodes_store(const struct place *place, struct ivpu_calls *calls, __u32 index)
 {
 	struct walk walk = { .place = place, .calls = calls };
@@ -99,7 +99,7 @@ static __always_inline void count_add(struct ivpu_count *count, const struct ivp
 	__sync_fetch_and_add(&count->count, 1);
 	__sync_fetch_and_add(&count->duration, call->duration);
 	__sync_fetch_and_add(&count->self_duration, call->self_duration);
-	/* Two CPUs may do this at once: user space puts first and last in order. */
+	/* Two CPUs may do this at once: user space orders the times. */
 	if (call->first_time < count->first_time)
 		count->first_time = call->first_time;
 	if (call->last_time >= count->last_time) {
@@ -138,7 +138,7 @@ static __always_inline void call_count(const struct place *place, struct ivpu_ca
 	}
 }
 
-/* Wakes user space only when half of the room is taken: it comes by itself ten times a second. */
+/* Wakes user space only when half of the ring is used: it polls ten times per second anyway. */
 static __always_inline void call_tell(const struct place *place, struct ivpu_calls *calls, __u32 index,
 				      const struct ivpu_count *call)
 {
@@ -164,8 +164,8 @@ static __always_inline void call_tell(const struct place *place, struct ivpu_cal
 }
 
 /*
- * User space changes active_set and then waits until active is 0: from then on nobody uses the other map. The addition
- * is a full barrier: active is seen before active_set is read.
+ * User space changes active_set and then waits until active is 0: from then on nothing uses the other map. The addition
+ * is a full barrier: active is visible before active_set is read.
  */
 static __always_inline void call_add(const struct place *place, struct ivpu_calls *calls, __u32 index,
 				     const struct ivpu_count *call)
@@ -182,7 +182,7 @@ static __always_inline void call_add(const struct place *place, struct ivpu_call
 	__sync_fetch_and_add(&processor->active, -1);
 }
 
-/* The position of the highest bit: the machine has no instruction for it. */
+/* The position of the highest bit: BPF has no instruction for it. */
 static __always_inline __u32 bucket_of(__u64 duration)
 {
 	__u32 bucket = 0;
@@ -236,6 +236,10 @@ static __always_inline void call_leave(const struct place *place, __u64 cookie, 
 		calls->depth = index + 1;
 		return;
 	}
+	if (function >= IVPU_API_FIRST && !is_user(place, calls)) {
+		calls->depth = index;
+		return;
+	}
 	struct ivpu_count call = {
 		.count = 1,
 		.duration = now > frame->begin ? now - frame->begin : 0,
@@ -257,7 +261,10 @@ static __always_inline void call_leave(const struct place *place, __u64 cookie, 
 	calls->depth = index;
 }
 
-/* Every so many-th event is timed, for reading the clock takes as long as a tenth of it. 0: this one is not. */
+/*
+ * Measures one of IVPU_TIMED_EVENTS events, because reading the clock takes a tenth of the handler's time. Returns 0
+ * for events that are not measured.
+ */
 static __always_inline __u64 event_begin(struct ivpu_processor *processor)
 {
 	return (processor->events++ & (IVPU_TIMED_EVENTS - 1)) ? 0 : bpf_ktime_get_ns();
@@ -273,7 +280,7 @@ static __always_inline bool entry_handle(void *context, bool is_trampoline)
 {
 	struct place place;
 
-	if (!place_find(&place))
+	if (is_left_out() || !place_find(&place))
 		return false;
 	__u64 begin = event_begin(place.processor);
 	bool wanted = call_enter(&place, context, (__u32)bpf_get_attach_cookie(context) & (IVPU_FUNCTIONS_MAX - 1),
@@ -282,12 +289,12 @@ static __always_inline bool entry_handle(void *context, bool is_trampoline)
 	return wanted;
 }
 
-/* Returns whether there was somewhere to count. */
+/* Returns false if there is no counter for this CPU. */
 static __always_inline bool return_handle(void *context, __u64 now, __u64 result)
 {
 	struct place place;
 
-	if (!place_find(&place))
+	if (is_left_out() || !place_find(&place))
 		return false;
 	__u64 begin = event_begin(place.processor);
 	call_leave(&place, bpf_get_attach_cookie(context), now, result);
@@ -309,16 +316,39 @@ int function_return(struct pt_regs *context)
 	return 0;
 }
 
+/* The only program with mode=entries. It is not interrupted by itself: the Linux kernel counts such calls as missed. */
+SEC("kprobe.multi")
+int function_count(struct pt_regs *context)
+{
+	__u32 process = process_here(), cpu = bpf_get_smp_processor_id();
+	__u64 one = 1, key = IVPU_ENTRY_KEY(process, bpf_get_attach_cookie(context) & (IVPU_FUNCTIONS_MAX - 1));
+
+	if (only_targets && process && !process_is_target(process))
+		return 0;
+	__u64 *count = bpf_map_lookup_elem(&entries, &key);
+	if (!count) {
+		long error = bpf_map_update_elem(&entries, &key, &one, BPF_NOEXIST);
+		struct ivpu_processor *processor = bpf_map_lookup_elem(&processors, &cpu);
+		/* Another CPU may have added it. */
+		count = error == -EEXIST ? bpf_map_lookup_elem(&entries, &key) : NULL;
+		if (error && !count && processor)
+			__sync_fetch_and_add(error == -E2BIG ? &processor->counts_full : &processor->counts_busy, 1);
+	}
+	if (count)
+		++*count;
+	return 0;
+}
+
 /*
- * kernel/trace/bpf_trace.c: a function of the kernel's, not a helper, without a parameter in Linux 6.10 and with the
- * context as one later. libbpf takes only one of them, so user space puts its number here (see probes.c): what has no
- * parameter does not mind one.
+ * bpf_session_is_return() of kernel/trace/bpf_trace.c is a kfunc without a parameter in Linux 6.10 and with the context
+ * as a parameter later. libbpf accepts only one of these, so user space patches the number of the function in
+ * (probes.c). The version without a parameter ignores the argument.
  */
 static bool (*const session_is_return)(void *context) = (void *)IVPU_SESSION_IS_RETURN;
 
 /*
- * Returns 1 from an entry whose return is of no interest. Not beside trampolines, which are told of every return:
- * "deeper" counts on that.
+ * Returns 1 for an entry whose return is not to be traced. Not with trampolines, which always trace the return:
+ * "deeper" relies on it.
  */
 SEC("kprobe.multi")
 int function_session(struct pt_regs *context)
@@ -329,7 +359,7 @@ int function_session(struct pt_regs *context)
 	return 0;
 }
 
-/* User space makes it a program of BPF_TRACE_FSESSION_MULTI, which is called at entry and return (see probes.c). */
+/* User space sets its type to BPF_TRACE_FSESSION_MULTI, called at entry and return (probes.c). */
 SEC(IVPU_FSESSION_SECTION)
 int function_fsession(__u64 *context)
 {
@@ -346,7 +376,7 @@ int function_fsession(__u64 *context)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 {
-	targets_follow(parent->tgid, child->tgid);
+	targets_follow(parent, child);
 	return 0;
 }
 
@@ -361,7 +391,7 @@ static __always_inline void buffer_add(const __u64 *size)
 	__sync_fetch_and_add(&place.processor->buffer_bytes, bytes);
 }
 
-/* data: struct drm_ivpu_bo_create, whose size is at 0 (include/uapi/drm/ivpu_accel.h). */
+/* data: struct drm_ivpu_bo_create, with the size at offset 0 (include/uapi/drm/ivpu_accel.h). */
 SEC("kprobe")
 int BPF_KPROBE(buffer_create, void *device, const void *data)
 {
@@ -369,7 +399,7 @@ int BPF_KPROBE(buffer_create, void *device, const void *data)
 	return 0;
 }
 
-/* data: struct drm_ivpu_bo_create_from_userptr of Linux 6.19, whose size is at 8. */
+/* data: struct drm_ivpu_bo_create_from_userptr of Linux 6.19, with the size at offset 8. */
 SEC("kprobe")
 int BPF_KPROBE(buffer_of_program_create, void *device, const void *data)
 {
@@ -378,8 +408,8 @@ int BPF_KPROBE(buffer_of_program_create, void *device, const void *data)
 }
 
 /*
- * A function of Level Zero. Where it is called in the same function, as the loader's calls the driver's library of the
- * same name, the two are one call.
+ * A Level Zero function. A call directly inside the same function counts as one call: the loader calls the driver's
+ * function of the same name.
  */
 static __always_inline void api_enter_handle(const struct place *place, struct pt_regs *context, __u32 function)
 {
@@ -426,8 +456,7 @@ int api_return(struct pt_regs *context)
 	return 0;
 }
 
-/* A thread that is killed in a call of Level Zero does not return from it. What its end does in the driver comes later.
- */
+/* A thread killed inside a Level Zero call does not return from it. The driver's clean-up comes later. */
 SEC("tp_btf/sched_process_exit")
 int follow_exit(__u64 *context)
 {
@@ -435,6 +464,8 @@ int follow_exit(__u64 *context)
 	const struct ivpu_calls *calls = bpf_map_lookup_elem(&threads, &thread);
 	struct ivpu_processor *processor = bpf_map_lookup_elem(&processors, &cpu);
 
+	/* The first thread of a process has its number, which another program may get. */
+	bpf_map_delete_elem(&npu_users, &thread);
 	if (!calls)
 		return 0;
 	if (processor)

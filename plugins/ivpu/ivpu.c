@@ -1,106 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source ivpu: the calls of the NPU driver intel_vpu, as they happen or from a text trace of bpftrace (input=). */
+/* Source ivpu: calls of the NPU driver intel_vpu, traced live or read from bpftrace output (input=). */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <iaprof/plugin.h>
-#include "ivpu.h"
+#include "findings.h"
+#include "live.h"
+#include "trace_input.h"
 
 #define SECOND 1000000000u
 #define MILLISECOND 1000000u
-/* How often a thread has to look whether it is to end: iaprof/plugin.h. */
-#define STOPPING_PERIOD (100u * MILLISECOND)
 
-#define LIMIT(key, option_type, member, value, text, ...)                                                              \
-	{                                                                                                              \
-		.name = (key), .type = (option_type), .offset = offsetof(struct ivpu, limits.member),                  \
-		.default_value = (value), .help = (text), __VA_ARGS__                                                  \
-	}
-/* More in any of these is no limit any more, and products of it fit into 64 bits. */
+/* Higher limits are pointless, and products of them fit into 64 bits. */
 #define COUNT_MAX 1000000000u
 
-/* In the order of enum ivpu_mode. */
-static const char *const modes[] = { "count", "events", NULL };
+enum ivpu_mode { IVPU_MODE_COUNT, IVPU_MODE_EVENTS, IVPU_MODE_ENTRIES };
 
-/* In the order of enum links_way. */
+struct ivpu {
+	/* Options. */
+	const char *input; /* NULL if none */
+	const char *functions;
+	bool hot, api, stacks;
+	uint64_t python;    /* enum python_choice */
+	uint64_t time_unit; /* enum trace_unit */
+	uint64_t mode;      /* enum ivpu_mode */
+	uint64_t attach;    /* enum attach_method */
+	uint64_t buffer;
+	uint64_t drain_period;
+	struct ivpu_limits limits;
+
+	struct trace_input trace;
+	struct live *live; /* NULL: a text trace is read instead */
+};
+
+/* In the order of enum ivpu_mode. */
+static const char *const modes[] = { "count", "events", "entries", NULL };
+
+/* In the order of enum trace_unit. */
+static const char *const units[] = { "auto", "ns", "us", "ms", "s", NULL };
+
+/* In the order of enum attach_method. */
 static const char *const ways[] = { "auto", "fsession", "session", "multi", "single", NULL };
 
 /* The defaults are those of IVPU_LIMITS_DEFAULT. */
+#define OPTION(...) IAPROF_OPTION(struct ivpu, __VA_ARGS__)
+#define LIMIT(MEMBER, ...) OPTION(limits.MEMBER, __VA_ARGS__, .maximum = COUNT_MAX)
+
 static const struct iaprof_option options[] = {
-	{ .name = "input",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct ivpu, input),
-	  .help = "The text that bpftrace wrote of the driver's calls: a file, a pipe, or - for standard input" },
-	{ .name = "functions",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct ivpu, functions),
-	  .default_value = "ivpu_*",
-	  .help = "Which functions of the driver: patterns with *, ? and [], with commas between them" },
-	{ .name = "hot",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct ivpu, hot),
-	  .default_value = "no",
-	  .help = "Also those functions that are called for each page: they cost most, and tell least" },
-	{ .name = "mode",
-	  .type = IAPROF_OPTION_CHOICE,
-	  .offset = offsetof(struct ivpu, mode),
-	  .default_value = "count",
-	  .help = "count adds calls up; events tells every one with its time and thread, which costs more: -k "
-		  "csv:rows=events shows them",
-	  .choices = modes },
-	{ .name = "buffer",
-	  .type = IAPROF_OPTION_SIZE,
-	  .offset = offsetof(struct ivpu, buffer),
-	  .default_value = "8MiB",
-	  .help = "mode=events: how much waits in the Linux kernel to be told, 72 bytes a call, rounded up to a power "
-		  "of 2",
-	  .minimum = 64 * 1024,
-	  .maximum = 1024 * 1024 * 1024 },
-	{ .name = "attach",
-	  .type = IAPROF_OPTION_CHOICE,
-	  .offset = offsetof(struct ivpu, attach),
-	  .default_value = "auto",
-	  .help = "By trampolines (fsession.multi), by a kprobe session, by two links of kprobe.multi, or by a kprobe "
-		  "for "
-		  "each function; auto takes the first that the Linux kernel has",
-	  .choices = ways },
-	{ .name = "api",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct ivpu, api),
-	  .default_value = "yes",
-	  .help = "Also the programs' calls of Level Zero, which those of the driver are in" },
-	{ .name = "stacks",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct ivpu, stacks),
-	  .default_value = "yes",
-	  .help = "The programs' stacks at their calls of Level Zero" },
-	{ .name = "drain",
-	  .type = IAPROF_OPTION_DURATION,
-	  .offset = offsetof(struct ivpu, drain_period),
-	  .default_value = "1s",
-	  .help = "The longest time that counts stay in the Linux kernel",
-	  .minimum = 10 * MILLISECOND,
-	  .maximum = SECOND },
-	LIMIT("ipc-rate", IAPROF_OPTION_UINT, ipc_rate, "200",
-	      "Messages of the firmware in one second that are a finding; 0: none", .unit = "messages",
-	      .maximum = COUNT_MAX),
-	LIMIT("ipc-growth", IAPROF_OPTION_UINT, ipc_growth, "10",
-	      "Times of the usual messages in one second that are a finding; 0: none", .maximum = COUNT_MAX),
-	LIMIT("ipc-per-job", IAPROF_OPTION_UINT, ipc_per_job, "10000",
-	      "IPC calls for each job that are a finding; 0: none", .unit = "calls", .maximum = COUNT_MAX),
-	LIMIT("map-ratio", IAPROF_OPTION_UINT, map_ratio, "4",
-	      "Times that each buffer is mapped, for each open file, that are a finding; 0: none",
-	      .maximum = COUNT_MAX),
-	LIMIT("buffer-growth", IAPROF_OPTION_UINT, buffer_growth, "32",
-	      "Buffers that each half of the jobs may leave behind before it is a finding; 0: any", .unit = "buffers",
-	      .maximum = COUNT_MAX),
-	LIMIT("hang", IAPROF_OPTION_DURATION, hang, "5s",
-	      "How long a job may wait for its completion before it is a finding; 0: for ever",
-	      .maximum = 3600ull * SECOND),
-	LIMIT("boots", IAPROF_OPTION_UINT, boots, "5",
-	      "Boots of the firmware from which on boot-jobs is looked at; 0: never", .unit = "boots",
-	      .maximum = COUNT_MAX),
-	LIMIT("boot-jobs", IAPROF_OPTION_UINT, boot_jobs, "2",
-	      "Fewer jobs than this for each boot of the firmware are a finding", .unit = "jobs", .maximum = COUNT_MAX),
+	OPTION(input, STRING, "input", NULL,
+	       "Text trace of the driver to read instead of tracing this machine, from bpftrace, ftrace, trace-cmd or "
+	       "perf: "
+	       "a file, a pipe, or - for standard input"),
+	OPTION(time_unit, CHOICE, "time-unit", "auto", "Unit of the times in input= where the text does not contain it",
+	       .choices = units),
+	OPTION(functions, STRING, "functions", "ivpu_*",
+	       "Driver functions to trace: patterns with *, ? and [], separated by commas"),
+	OPTION(hot, BOOL, "hot", "no", "Also trace functions that are called for each page, at a high overhead"),
+	OPTION(mode, CHOICE, "mode", "count",
+	       "count aggregates calls; events records each call with its time and thread, at a higher overhead, for "
+	       "-k csv:rows=events; entries only counts calls, without times and nesting, at the lowest overhead",
+	       .choices = modes),
+	OPTION(buffer, SIZE, "buffer", "8MiB",
+	       "With mode=events, the size of the ring buffer (72 bytes per call), rounded up to a power of 2",
+	       .minimum = 64 * 1024, .maximum = 1024 * 1024 * 1024),
+	OPTION(attach, CHOICE, "attach", "auto",
+	       "Attach method: fsession uses trampolines (fsession.multi), session a kprobe session, multi two "
+	       "kprobe.multi "
+	       "links, single a kprobe per function; auto uses the first that the Linux kernel supports",
+	       .choices = ways),
+	OPTION(api, BOOL, "api", "yes", "Also trace Level Zero calls, as callers of the driver's functions"),
+	OPTION(stacks, BOOL, "stacks", "yes", "Record the user stacks of Level Zero calls"),
+	OPTION(python, CHOICE, "python", "mixed",
+	       "Frames of Python functions in these stacks: mixed puts them between native frames, in the place of "
+	       "those "
+	       "of the interpreter; python omits native frames; native omits Python frames",
+	       .choices = python_choices),
+	OPTION(drain_period, DURATION, "drain", "1s", "Longest interval between reads of the BPF maps",
+	       .minimum = 10 * MILLISECOND, .maximum = SECOND),
+	LIMIT(ipc_rate, UINT, "ipc-rate", "200",
+	      "Firmware messages per second above which a finding is reported; 0: never", .unit = "messages"),
+	LIMIT(ipc_growth, UINT, "ipc-growth", "10",
+	      "Ratio of firmware messages in one second to the usual number above which a finding is reported; 0: "
+	      "never"),
+	LIMIT(ipc_per_job, UINT, "ipc-per-job", "10000",
+	      "IPC calls per job above which a finding is reported; 0: never", .unit = "calls"),
+	LIMIT(map_ratio, UINT, "map-ratio", "4",
+	      "Mappings per buffer and open file above which a finding is reported; 0: never"),
+	LIMIT(buffer_growth, UINT, "buffer-growth", "32",
+	      "Growth of the number of buffers in each half of the jobs above which a finding is reported; 0: never",
+	      .unit = "buffers"),
+	OPTION(limits.hang, DURATION, "hang", "5s", "Latency of a job above which a finding is reported; 0: never",
+	       .maximum = 3600ull * SECOND),
+	LIMIT(boots, UINT, "boots", "5", "Number of firmware boots from which boot-jobs is checked; 0: never",
+	      .unit = "boots"),
+	LIMIT(boot_jobs, UINT, "boot-jobs", "2", "Jobs per firmware boot below which a finding is reported",
+	      .unit = "jobs"),
+	OPTION(limits.boot_wait, DURATION, "boot-wait", "500ms",
+	       "Time of a firmware boot above which a finding is reported; 0: never", .maximum = 3600ull * SECOND),
+	LIMIT(boot_polls, UINT, "boot-polls", "20000",
+	      "Polls per firmware boot above which a finding is reported if the input has no times; 0: never",
+	      .unit = "polls"),
+	LIMIT(submit_pages, UINT, "submit-pages", "256",
+	      "Median of the pages mapped per job in its submission above which a finding is reported; 0: never",
+	      .unit = "pages"),
+	OPTION(limits.turns, UINT, "turns", "50",
+	       "Share of the jobs, in percent, that waited for a job of another program or model above which a finding "
+	       "is "
+	       "reported; 0: never",
+	       .maximum = 100),
 };
 
 static bool has_input(const struct ivpu *ivpu)
@@ -122,10 +129,12 @@ static uint32_t ring_size(const struct ivpu *ivpu)
 static struct live_options live_options_of(const struct ivpu *ivpu)
 {
 	return (struct live_options){ .functions = ivpu->functions,
-				      .attach = (enum links_way)ivpu->attach,
+				      .attach = (enum attach_method)ivpu->attach,
 				      .hot = ivpu->hot,
-				      .api = ivpu->api,
+				      .api = ivpu->api && ivpu->mode != IVPU_MODE_ENTRIES,
 				      .stacks = ivpu->stacks,
+				      .only_entries = ivpu->mode == IVPU_MODE_ENTRIES,
+				      .python = (enum python_choice)ivpu->python,
 				      .ring_size = ring_size(ivpu),
 				      .limits = &ivpu->limits };
 }
@@ -133,7 +142,6 @@ static struct live_options live_options_of(const struct ivpu *ivpu)
 static int ivpu_configure(const struct iaprof_host *host, void *instance)
 {
 	struct ivpu *ivpu = instance;
-	ivpu->trace.descriptor = -1;
 	if (has_input(ivpu) && IAPROF_HOST_HAS(host, offline))
 		host->offline(host);
 	return 0;
@@ -159,11 +167,27 @@ static int file_mapped(void *instance, const struct iaprof_mapped_file *file)
 	return 0;
 }
 
+static int process_asked(void *instance, int fd, uint32_t ready)
+{
+	(void)fd;
+	(void)ready;
+	live_ask_unwinding(((struct ivpu *)instance)->live);
+	return 0;
+}
+
+static int process_told(void *instance, const struct iaprof_unwind_table *table,
+			const struct iaprof_unwind_process *process)
+{
+	return live_take_unwinding(((struct ivpu *)instance)->live, table, process);
+}
+
 static int live_begin(struct ivpu *ivpu, const struct iaprof_host *host)
 {
 	const struct live_options live_options = live_options_of(ivpu);
 	int result = live_prepare(&ivpu->live, host, &live_options);
-	if (result == 0 && ivpu->api && IAPROF_HOST_HAS(host, watch_mapped_files))
+	if (result == 0)
+		result = live_watch_unwinding(ivpu->live, process_asked, process_told);
+	if (result == 0 && live_options.api && IAPROF_HOST_HAS(host, watch_mapped_files))
 		result = host->watch_mapped_files(host, file_mapped);
 	return result;
 }
@@ -172,7 +196,7 @@ static int ivpu_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct ivpu *ivpu = instance;
 	return has_input(ivpu) ? trace_input_open(&ivpu->trace, host, ivpu->input, &ivpu->limits,
-						  ivpu->mode == IVPU_MODE_EVENTS)
+						  (enum trace_unit)ivpu->time_unit, ivpu->mode == IVPU_MODE_EVENTS)
 			       : live_begin(ivpu, host);
 }
 
@@ -183,30 +207,11 @@ static int ivpu_start(const struct iaprof_host *host, void *instance)
 	return ivpu->live ? live_start(ivpu->live) : 0;
 }
 
-/* Takes what there is out of the Linux kernel, every drain=. */
-static int watch(struct ivpu *ivpu, const struct iaprof_host *host, const volatile int *stopping)
-{
-	uint64_t next = host->clock(host) + ivpu->drain_period;
-	while (!__atomic_load_n(stopping, __ATOMIC_ACQUIRE)) {
-		uint64_t now = host->clock(host);
-		int result = live_poll(ivpu->live);
-		if (result == 0 && now >= next) {
-			result = live_turn(ivpu->live);
-			next = now + ivpu->drain_period;
-		}
-		if (result)
-			return result;
-		uint64_t left = next > now ? next - now : 0;
-		live_wait(ivpu->live, left < STOPPING_PERIOD ? left : STOPPING_PERIOD);
-	}
-	return 0;
-}
-
 static int ivpu_thread(const struct iaprof_host *host, void *instance, const volatile int *stopping)
 {
 	struct ivpu *ivpu = instance;
 	if (ivpu->live)
-		return watch(ivpu, host, stopping);
+		return live_run(ivpu->live, ivpu->drain_period, stopping);
 	host->metadata(host, "mode", "%s", modes[ivpu->mode]);
 	return trace_input_run(&ivpu->trace, stopping);
 }
@@ -232,17 +237,13 @@ static void ivpu_destroy(const struct iaprof_host *host, void *instance)
 }
 
 static const struct iaprof_plugin ivpu_plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof ivpu_plugin,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES,
-	.option_size = sizeof(struct iaprof_option),
+	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS,
 	.name = "ivpu",
 	.version = PLUGIN_VERSION,
-	.description = "what the driver of Intel NPUs does: its calls, their nesting, and their times",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	.description = "Intel NPU driver tracing: calls, nesting and latency",
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct ivpu),
 	.configure = ivpu_configure,
 	.destroy = ivpu_destroy,

@@ -4,8 +4,7 @@
 #include <string.h>
 #include "job_format.h"
 
-/* More than any tracepoint's record is long: perf's limit is 8 KiB (PERF_MAX_TRACE_SIZE, include/linux/trace_events.h).
- */
+/* Larger than any tracepoint record: perf's limit is 8 KiB (PERF_MAX_TRACE_SIZE, include/linux/trace_events.h). */
 #define OFFSET_MAX 8192u
 
 /* A line: "\tfield:u32 ctx_id;\toffset:16;\tsize:4;\tsigned:0;". The name ends the declaration. */

@@ -57,7 +57,7 @@ bool job_queue_take(struct job_queue *queue, struct job_event *job)
 	return true;
 }
 
-/* The oldest job of a context, or of all when nobody knows better. There is one. */
+/* Returns the oldest job of a context, or of all contexts if the owner is unknown. The queue is not empty. */
 static uint32_t waiting_find(struct job_queue *queue, uint32_t context)
 {
 	uint32_t oldest = waiting_at(queue, 0)->pid, others = 0, own = queue->count;

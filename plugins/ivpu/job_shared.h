@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What the BPF programs that follow the NPU's jobs share with user space. */
+/* Structs shared by the BPF programs that trace NPU jobs and user space. */
 #ifndef IAPROF_IVPU_JOB_SHARED_H
 #define IAPROF_IVPU_JOB_SHARED_H
 
@@ -9,27 +9,28 @@
 #define JOB_STATUS_ABORTED 256u
 
 /*
- * Numbers of jobs: 256 for each of 64 contexts (JOB_ID_JOB_MASK in drivers/accel/ivpu/ivpu_job.h of Linux 6.12;
- * IVPU_USER_CONTEXT_MAX_SSID in ivpu_drv.h), so there are never more of them at once.
+ * Job numbers: 256 in each of 64 contexts (JOB_ID_JOB_MASK in drivers/accel/ivpu/ivpu_job.h of Linux 6.12;
+ * IVPU_USER_CONTEXT_MAX_SSID in ivpu_drv.h), the maximum number of jobs in flight.
  */
 #define JOBS_MAX 16384u
-/* Threads in the middle of a submission. */
+/* Threads that are submitting. */
 #define JOB_THREADS_MAX 4096u
-/* Bytes of the ring buffer: 7,000 events between two readings. */
+/* Bytes of the ring buffer: 7,000 events between two reads. */
 #define JOB_RING_SIZE (512u * 1024)
 
 enum job_event_type {
-	JOB_EVENT_JOB = 1,    /* tracepoint: a job that is over */
-	JOB_EVENT_SUBMIT = 2, /* functions: a job was submitted; its number and end are not known */
-	JOB_EVENT_END = 3     /* functions: a job is over; whose is not known */
+	JOB_EVENT_JOB = 1,    /* tracepoint: a completed job */
+	JOB_EVENT_SUBMIT = 2, /* functions: a submission; job number and end are unknown */
+	JOB_EVENT_END = 3,    /* functions: a completion; the job is unknown */
+	JOB_EVENT_BEGIN = 4   /* tracepoint: a submission, whose job follows when it has completed */
 };
 
 enum job_flag {
 	JOB_IS_TARGET = 1u << 0,
-	JOB_IS_ABORTED = 1u << 1 /* the driver aborted all of a device or of a context */
+	JOB_IS_ABORTED = 1u << 1 /* the driver aborted all jobs of a device or context */
 };
 
-/* What does not apply is 0. Times are CLOCK_MONOTONIC ns. */
+/* Members that do not apply are 0. Times are CLOCK_MONOTONIC ns. */
 struct job_event {
 	__u32 type;  /* enum job_event_type */
 	__u32 flags; /* enum job_flag */
@@ -44,12 +45,12 @@ struct job_event {
 	__u64 ended;
 };
 
-/* Counters that only grow. */
+/* Monotonic counters. */
 struct job_totals {
 	__u64 ring_full;
 	__u64 map_full;
-	__u64 unreturned; /* functions: submissions whose return was not seen */
-	__u64 unended;    /* jobs whose end was not seen: the number was used again */
+	__u64 unreturned; /* functions: submissions whose return was not traced */
+	__u64 unended;    /* jobs whose end was not traced: the number was reused */
 };
 
 #endif

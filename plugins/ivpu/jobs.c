@@ -10,12 +10,11 @@
 #include "job_queue.h"
 #include "job_shared.h"
 #include "jobs.h"
-#include "support.h"
-#include "target_map.h"
-#include "targets.h"
+#include "bpf/support.h"
+#include "bpf/target_set.h"
 #include "npu_job.bpf.skel.h"
 
-/* Events of one turn. */
+/* Events per turn. */
 #define EVENTS_MAX 2048u
 #define ENGINES_MAX 8u
 #define LINKS_MAX 16u
@@ -28,11 +27,11 @@ struct job_watch {
 	struct ring_buffer *ring;
 	struct job_queue queue;
 	bool from_functions;
-	uint64_t engine_free[ENGINES_MAX];                                   /* when the job before ended */
-	uint64_t looked;                                                     /* when losses were last looked for */
-	uint64_t ring_full, map_full, unreturned, unended, too_many, missed; /* as far as they were told */
-	uint64_t left_out;                                                   /* of the queue */
-	/* For the time of a turn. */
+	uint64_t engine_free[ENGINES_MAX];                                   /* when the previous job ended */
+	uint64_t looked;                                                     /* time of the last loss report */
+	uint64_t ring_full, map_full, unreturned, unended, too_many, missed; /* counts reported so far */
+	uint64_t left_out;                                                   /* dropped by the queue, so far reported */
+	/* Valid during a turn. */
 	struct jobs *jobs;
 	struct record_batch *batch;
 	unsigned int events;
@@ -41,7 +40,7 @@ struct job_watch {
 
 static uint32_t engine_name(const struct iaprof_host *host, uint32_t engine)
 {
-	/* DRM_IVPU_ENGINE_COMPUTE, and DRM_IVPU_ENGINE_COPY of older ones (include/uapi/drm/ivpu_accel.h). */
+	/* DRM_IVPU_ENGINE_COMPUTE, and DRM_IVPU_ENGINE_COPY of older versions (include/uapi/drm/ivpu_accel.h). */
 	static const char *const names[] = { "compute", "copy" };
 	char text[32];
 
@@ -52,9 +51,9 @@ static uint32_t engine_name(const struct iaprof_host *host, uint32_t engine)
 }
 
 /*
- * The driver does not tell when the device begins with a job. Under OS scheduling an engine does its jobs one after the
- * other, so it does when it has the job and is done with the one before; under hardware scheduling it may leave a job
- * for another one's, and nobody can tell.
+ * The driver does not report when the device starts a job. With OS scheduling, an engine executes jobs sequentially: a
+ * job starts when it is queued and the previous one has ended. With hardware scheduling the start is unknown, because
+ * the engine may switch between jobs.
  */
 static uint64_t job_started(struct job_watch *watch, const struct job_event *job, uint64_t queued)
 {
@@ -68,10 +67,10 @@ static uint64_t job_started(struct job_watch *watch, const struct job_event *job
 	return job->ended && started > job->ended ? job->ended : started;
 }
 
-/* now: 0, or when the run ended before the job did. */
+/* now: 0, or the end of the run if the job has not ended. */
 static int job_append(struct job_watch *watch, const struct job_event *job, uint64_t now)
 {
-	/* What the device had done before the driver told that it has it. */
+	/* The job may have completed before the driver reported it as queued. */
 	uint64_t queued = job->ended && job->queued > job->ended ? job->ended : job->queued;
 	uint64_t started = now ? 0 : job_started(watch, job, queued);
 
@@ -109,6 +108,10 @@ static int event_take(void *context, void *data, size_t size)
 
 	if (size < sizeof *event)
 		return 0;
+	if ((event->type == JOB_EVENT_SUBMIT || event->type == JOB_EVENT_BEGIN) && event->flags & JOB_IS_TARGET &&
+	    watch->jobs->begun)
+		watch->jobs->begun(watch->jobs->context, event->context ? event->context : event->pid,
+				   event->submitted);
 	if (event->type == JOB_EVENT_SUBMIT)
 		result = job_queue_submit(&watch->queue, event, &job);
 	else if (event->type == JOB_EVENT_END)
@@ -130,20 +133,12 @@ static void lost_tell(struct job_watch *watch, const char *reason, uint64_t now,
 	*told = now;
 }
 
-/* How often programs did not run because one ran already on that CPU; Linux 6.7 counts it for these too. */
 static uint64_t programs_missed(const struct job_watch *watch)
 {
 	struct bpf_program *program;
 	uint64_t missed = 0;
 
-	bpf_object__for_each_program(program, watch->skeleton->obj)
-	{
-		struct bpf_prog_info info = { 0 };
-		uint32_t size = sizeof info;
-		if (bpf_program__fd(program) >= 0 &&
-		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
-			missed += info.recursion_misses;
-	}
+	bpf_object__for_each_program(program, watch->skeleton->obj) missed += bpf_program_missed(program);
 	return missed;
 }
 
@@ -189,7 +184,7 @@ int jobs_turn(struct jobs *jobs, struct record_batch *batch)
 	return result;
 }
 
-/* Jobs of which no end came. */
+/* Appends the jobs that did not end. */
 static int rest_append(struct job_watch *watch)
 {
 	uint64_t now = watch->host->clock(watch->host);
@@ -236,7 +231,7 @@ static int attached(struct job_watch *watch, struct bpf_link *link)
 	return 0;
 }
 
-/* Attaches to the first of the functions that exists, or to all that do. Returns how many. */
+/* Attaches to the first existing function, or to all existing ones. Returns their number. */
 static int functions_attach(struct job_watch *watch, struct bpf_program *program, bool at_return, bool all,
 			    const char *const *names)
 {
@@ -263,23 +258,17 @@ static int submissions_attach(struct job_watch *watch)
 
 static int programs_attach(struct job_watch *watch)
 {
-	/* By release, the newest first: since 6.8 the first, before the last. */
-	static const char *const signal[] = { "ivpu_job_signal_and_destroy", NULL };
+	/* Newest release first: since 7.2, and since 6.8. Before that, the driver tells only that a job is over. */
+	static const char *const signal[] = { "ivpu_job_signal", "ivpu_job_signal_and_destroy", NULL };
 	static const char *const over[] = { "ivpu_job_done_callback", "ivpu_job_done", NULL };
-	/* All jobs of a device; of a context since 6.15, and in 6.12 to 6.14. */
+	/* Aborts of all jobs of a device; of a context since 6.15, and in 6.12 to 6.14. */
 	static const char *const aborts[] = { "ivpu_jobs_abort_all", "ivpu_context_abort_work_fn",
 					      "ivpu_context_abort_thread_handler", NULL };
 	struct npu_job_bpf *skeleton = watch->skeleton;
 
-	/* Who is seen to begin is seen to end. */
-	if (skeleton->rodata->only_targets) {
-		int result = attached(watch, bpf_program__attach(skeleton->progs.follow_fork));
-		if (result)
-			return result;
-	}
 	functions_attach(watch, skeleton->progs.abort_end, true, true, aborts);
 	functions_attach(watch, skeleton->progs.abort_begin, false, true, aborts);
-	bool signals = functions_attach(watch, skeleton->progs.job_signal, false, false, signal);
+	bool signals = functions_attach(watch, skeleton->progs.job_signal, false, true, signal);
 	if (!watch->from_functions)
 		return attached(watch, bpf_program__attach_tracepoint(skeleton->progs.job_trace, "vpu", "job"));
 	if (!signals && !functions_attach(watch, skeleton->progs.job_over, false, false, over))
@@ -290,21 +279,27 @@ static int programs_attach(struct job_watch *watch)
 int jobs_start(struct jobs *jobs)
 {
 	struct job_watch *watch = jobs->watch;
+	struct npu_job_bpf *skeleton = watch->skeleton;
+
+	/* Fork first: every traced submission belongs to a known process. */
+	int result = target_set_follow(TARGET_SET(skeleton), watch->host);
+	if (result)
+		return result;
 	struct bpf_log log = bpf_log_begin(watch->host);
-	int result = programs_attach(watch);
+	result = programs_attach(watch);
 
 	bpf_log_end(&log);
 	watch->looked = watch->host->clock(watch->host);
 	if (result == -ENOENT)
 		return watch->host->fail(watch->host, ENOENT,
-					 "the NPU's driver has no functions from which jobs are known");
-	return result ? watch->host->fail(watch->host, result, "attach to the NPU's driver: %s", strerror(-result)) : 0;
+					 "the NPU driver has no function that jobs can be traced with");
+	return result ? watch->host->fail(watch->host, result, "cannot attach to the NPU driver: %s", strerror(-result))
+		      : 0;
 }
 
 static int programs_load(struct job_watch *watch)
 {
 	const struct iaprof_target *target = watch->host->target(watch->host);
-	bool only_targets = target->scope != IAPROF_SCOPE_SYSTEM;
 	struct npu_job_bpf *skeleton = watch->skeleton = npu_job_bpf__open();
 	struct job_format format;
 
@@ -318,11 +313,9 @@ static int programs_load(struct job_watch *watch)
 		skeleton->rodata->offset_id = format.id;
 	}
 	skeleton->rodata->from_functions = watch->from_functions;
-	skeleton->rodata->only_targets = only_targets;
-	skeleton->rodata->follow_children = target->scope == IAPROF_SCOPE_COMMAND;
-	bpf_program__set_autoload(skeleton->progs.follow_fork, only_targets);
+	TARGET_SET_CONFIGURE(skeleton, target);
 	bpf_program__set_autoload(skeleton->progs.job_trace, !watch->from_functions);
-	int result = bpf_map__set_max_entries(skeleton->maps.targets, only_targets ? TARGET_WORDS : 1);
+	int result = bpf_map__set_max_entries(skeleton->maps.targets, target_words(target));
 	return result ? result : npu_job_bpf__load(skeleton);
 }
 
@@ -337,15 +330,11 @@ int jobs_prepare(struct jobs *jobs, const struct iaprof_host *host)
 	int result = programs_load(watch);
 	bpf_log_end(&log);
 	if (result)
-		return host->fail(host, result, "load the BPF programs that follow the NPU's jobs: %s",
+		return host->fail(host, result, "cannot load the BPF programs that trace NPU jobs: %s",
 				  strerror(-result));
-	if (watch->skeleton->rodata->only_targets)
-		result = target_map_set(host, bpf_map__fd(watch->skeleton->maps.targets), host->target(host));
-	if (result)
-		return result;
 	watch->ring = ring_buffer__new(bpf_map__fd(watch->skeleton->maps.events), event_take, watch, NULL);
 	if (!watch->ring)
-		return host->fail(host, errno, "map the BPF programs' events: %s", strerror(errno));
+		return host->fail(host, errno, "cannot map the BPF ring buffer: %s", strerror(errno));
 	host->metadata(host, "jobs from", "%s", watch->from_functions ? "functions" : "tracepoint vpu:job");
 	return 0;
 }

@@ -1,42 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NPU's jobs as JOB records: from the tracepoint vpu:job of Linux 6.13, or from the driver's functions before. */
+/*
+ * NPU jobs as JOB records, from the tracepoint vpu:job (Linux 6.13) or, on older kernels, from the driver's functions.
+ */
 #ifndef IAPROF_PLUGINS_IVPU_JOBS_H
 #define IAPROF_PLUGINS_IVPU_JOBS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
-#include "record_batch.h"
+#include "records/record_batch.h"
 
 struct job_watch;
 
-/* What a job is told to, besides its record. */
+/* Called for each job when it is submitted. owner: the context, or the process if the context is not known. */
+typedef void jobs_begun_callback(void *context, uint32_t owner, uint64_t time);
+/* Called for each job when it has ended, besides emitting its record. */
 typedef void jobs_done_callback(void *context, const struct iaprof_record_job *job);
 
 struct jobs {
 	/* Set before jobs_prepare(). */
-	uint32_t device;          /* id of the DEVICE record, 0 not known */
-	bool in_order;            /* the jobs of an engine run one after the other: sched_mode is OS */
-	jobs_done_callback *done; /* NULL none */
+	uint32_t device;            /* id of the DEVICE record, 0 if unknown */
+	bool in_order;              /* an engine executes jobs sequentially (sched_mode is OS) */
+	jobs_begun_callback *begun; /* NULL if none */
+	jobs_done_callback *done;   /* NULL if none */
 	void *context;
 
 	struct job_watch *watch;
 };
 
-/* Loads the programs and says in metadata which way it is. Returns 0, or a negative errno after host->fail(). */
+/* Loads the programs and records the method in the metadata. Returns 0, or a negative errno after host->fail(). */
 int jobs_prepare(struct jobs *jobs, const struct iaprof_host *host);
-/* Attaches them; the same. */
+/* Attaches the programs. Returns as above. */
 int jobs_start(struct jobs *jobs);
 
 /*
- * Appends the jobs that are over to the batch; several times a second, a bounded number of them at once. Returns 0 or a
- * negative errno. One thread at a time.
+ * Appends the jobs that have ended, a bounded number, several times per second. Returns 0 or a negative errno. One
+ * thread at a time.
  */
 int jobs_turn(struct jobs *jobs, struct record_batch *batch);
-/* Detaches, and appends all the rest: jobs that are not over are IAPROF_JOB_IN_FLIGHT, of now. The same. */
+/* Detaches and appends the remaining jobs: those in flight are IAPROF_JOB_IN_FLIGHT. Returns as above. */
 int jobs_stop(struct jobs *jobs, struct record_batch *batch);
 
-/* How many things that happened to jobs were not seen until now: ends may be among them. */
+/* Returns the number of job events that were not traced, which may include completions. */
 uint64_t jobs_missed(const struct jobs *jobs);
 
 void jobs_free(struct jobs *jobs);

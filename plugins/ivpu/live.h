@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts the calls of the NPU driver's functions while they happen: by process, by the calls that they are nested in,
- * with their times; and what the NPU says of its use. Each function below is one of the plugin's callbacks, on its
- * thread, but for live_turn().
+ * Traces the NPU driver's functions live: calls by process and call path, with their durations, and the NPU's counters.
+ * Each function below implements one of the plugin's callbacks and runs on its thread.
  */
 #ifndef IAPROF_PLUGINS_IVPU_LIVE_H
 #define IAPROF_PLUGINS_IVPU_LIVE_H
@@ -10,36 +9,43 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
+#include "bpf/python_stacks.h"
 #include "findings.h"
-#include "links.h"
+#include "function_links.h"
 
 struct live;
 
-/* The options' text and limits stay the caller's. */
+/* The text and the limits are borrowed. */
 struct live_options {
-	const char *functions; /* patterns of names, with commas between them */
-	enum links_way attach;
-	bool hot;           /* those that are called for each page, too */
-	bool api;           /* functions of Level Zero, too */
-	bool stacks;        /* of programs that call those */
-	uint32_t ring_size; /* bytes for calls that are told one by one; 0: they are added up in the Linux kernel */
+	const char *functions; /* name patterns, separated by commas */
+	enum attach_method attach;
+	bool hot;          /* include functions called for each page */
+	bool api;          /* include Level Zero functions */
+	bool stacks;       /* record the stacks of Level Zero calls */
+	bool only_entries; /* count calls alone, without times and nesting */
+	enum python_choice python;
+	uint32_t ring_size; /* bytes of the ring buffer for individual calls; 0: calls are aggregated in the Linux
+			       kernel */
 	const struct ivpu_limits *limits;
 };
 
-/* Whether it can be done here. These return 0 or a negative errno after host->fail(). */
+/* Checks the requirements. These return 0 or a negative errno after host->fail(). */
 int live_probe(const struct iaprof_host *host, const struct live_options *options);
-/* Gives *live, which live_free() ends in any case. */
+/* Sets *live, to be freed with live_free() in either case. */
 int live_prepare(struct live **live, const struct iaprof_host *host, const struct live_options *options);
 int live_start(struct live *live);
-int live_turn(struct live *live); /* every drain period between start and stop, on one thread */
-int live_poll(struct live *live); /* ten times a second; the same */
+/* The plugin's thread: emits calls at least every drain_period ns, until *stopping (iaprof/plugin.h). */
+int live_run(struct live *live, uint64_t drain_period, const volatile int *stopping);
+/* After live_prepare(): on_question calls live_ask_unwinding(), on_answer live_take_unwinding(). */
+int live_watch_unwinding(struct live *live, iaprof_fd_callback *on_question, iaprof_unwind_callback *on_answer);
+void live_ask_unwinding(struct live *live);
+int live_take_unwinding(struct live *live, const struct iaprof_unwind_table *table,
+			const struct iaprof_unwind_process *process);
 /* For host->watch_mapped_files(). */
 void live_file_mapped(struct live *live, const struct iaprof_mapped_file *file);
-/* Waits until libraries of Level Zero are to be looked into, which it does, or calls to be taken; at most so long. */
-void live_wait(struct live *live, uint64_t nanoseconds);
 int live_stop(struct live *live);
 int live_finish(struct live *live);
-void live_free(struct live *live); /* NULL: nothing */
+void live_free(struct live *live); /* accepts NULL */
 
 /* For --check. */
 void live_check(const struct iaprof_host *host, const char *functions);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live.h in a build without BPF: traces can be read, and nothing can be watched. */
+/* Implements live.h in a build without BPF: only traces can be read. */
 #include <errno.h>
 #include <stddef.h>
 #include "live.h"
@@ -9,7 +9,7 @@
 int live_probe(const struct iaprof_host *host, const struct live_options *options)
 {
 	(void)options;
-	return host->fail(host, EOPNOTSUPP, WITHOUT_BPF ": name a trace of bpftrace, -s ivpu:input=FILE");
+	return host->fail(host, EOPNOTSUPP, WITHOUT_BPF ": read bpftrace output with -s ivpu:input=FILE");
 }
 
 int live_prepare(struct live **live, const struct iaprof_host *host, const struct live_options *options)
@@ -24,15 +24,33 @@ int live_start(struct live *live)
 	return -EOPNOTSUPP;
 }
 
-int live_turn(struct live *live)
+int live_run(struct live *live, uint64_t drain_period, const volatile int *stopping)
 {
 	(void)live;
+	(void)drain_period;
+	(void)stopping;
 	return 0;
 }
 
-int live_poll(struct live *live)
+int live_watch_unwinding(struct live *live, iaprof_fd_callback *on_question, iaprof_unwind_callback *on_answer)
 {
 	(void)live;
+	(void)on_question;
+	(void)on_answer;
+	return 0;
+}
+
+void live_ask_unwinding(struct live *live)
+{
+	(void)live;
+}
+
+int live_take_unwinding(struct live *live, const struct iaprof_unwind_table *table,
+			const struct iaprof_unwind_process *process)
+{
+	(void)live;
+	(void)table;
+	(void)process;
 	return 0;
 }
 
@@ -40,12 +58,6 @@ void live_file_mapped(struct live *live, const struct iaprof_mapped_file *file)
 {
 	(void)live;
 	(void)file;
-}
-
-void live_wait(struct live *live, uint64_t nanoseconds)
-{
-	(void)live;
-	(void)nanoseconds;
 }
 
 int live_stop(struct live *live)

@@ -2,7 +2,6 @@
 /* See module_types.h. */
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <linux/bpf.h>
@@ -13,7 +12,7 @@
 /* MODULE_NAME_LEN, include/linux/module.h, with room. */
 #define MODULE_SIZE 64
 
-/* Whether a descriptor is of the BTF of a module of this name. */
+/* Returns whether a descriptor refers to the BTF of a module. */
 static bool is_of_module(int descriptor, const char *module)
 {
 	char name[MODULE_SIZE] = "";
@@ -30,7 +29,7 @@ int module_types_open(const char *module)
 	while (bpf_btf_get_next_id(id, &id) == 0) {
 		int descriptor = bpf_btf_get_fd_by_id(id);
 		if (descriptor < 0) {
-			if (errno == ENOENT) /* gone meanwhile */
+			if (errno == ENOENT) /* the module has been unloaded in between */
 				continue;
 			return -errno;
 		}
@@ -41,16 +40,10 @@ int module_types_open(const char *module)
 	return errno ? -errno : -ENOENT;
 }
 
-static int compare_name(const void *key, const void *element)
-{
-	return strcmp(key, ((const struct listed_function *)element)->name);
-}
-
-/* A function's index in a list that is in order of names; -1: it is not there, or not alone with its name. */
+/* Returns a function's index in a sorted list, or -1 if it is missing or not unique. */
 static int64_t list_find(const struct function_list *list, const char *name)
 {
-	const struct listed_function *found =
-		bsearch(name, list->functions, list->count, sizeof *list->functions, compare_name);
+	const struct listed_function *found = function_list_find(list, name);
 
 	if (!found)
 		return -1;

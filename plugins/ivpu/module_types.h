@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the BTF of a module of the Linux kernel knows of its functions, which trampolines are made from. */
+/* BTF ids of a Linux kernel module's functions, which trampolines require. */
 #ifndef IAPROF_PLUGINS_IVPU_MODULE_TYPES_H
 #define IAPROF_PLUGINS_IVPU_MODULE_TYPES_H
 
 #include <stdint.h>
 #include "function_list.h"
 
-/* A descriptor of a module's BTF, the caller's to close, or a negative errno: -ENOENT without such a module. */
+/*
+ * Returns a descriptor of a module's BTF, which the caller closes, or a negative errno: -ENOENT without such a module.
+ */
 int module_types_open(const char *module);
 
 /*
- * ids, as many as the list has functions: the number of each in its module's BTF; 0: it has none, or another function
- * has its name. Returns how many have one, or a negative errno.
+ * Sets ids, one per function of the list, to its number in the module's BTF, or 0 if it has none or its name is not
+ * unique. Returns the number of functions with an id, or a negative errno.
  */
 int module_types_find(const char *module, const struct function_list *list, uint32_t *ids);
 

@@ -10,11 +10,12 @@
 #include <unistd.h>
 #include "device.h"
 #include "function_list.h"
-#include "listening_host.h"
-#include "machine.h"
+#include "records/listening_host.h"
+#include "base/cleanup.h"
+#include "base/machine.h"
 #include "npu_check.h"
-#include "rights.h"
-#include "support.h"
+#include "process/rights.h"
+#include "bpf/support.h"
 
 #define ACCELERATORS "/sys/class/accel"
 #define MODULE "/sys/module/" NPU_DRIVER
@@ -22,21 +23,19 @@
 #define EVENTS "/sys/kernel/tracing/events/vpu"
 #define EVENTS_OF_OLD "/sys/kernel/debug/tracing/events/vpu"
 
-/* A device in /dev/accel of somebody else: other accelerators look the same from outside. */
+/* Finds an accelerator in /dev/accel with a different driver. */
 static bool other_accelerator(char *text, size_t size)
 {
 	bool found = false;
-	DIR *folder = opendir(ACCELERATORS);
+	CLEANUP_CLOSEDIR DIR *folder = opendir(ACCELERATORS);
 	for (const struct dirent *entry; folder && !found && (entry = readdir(folder));) {
 		char path[PATH_MAX], driver[64];
 		snprintf(path, sizeof path, ACCELERATORS "/%s/device/driver", entry->d_name);
 		if (strncmp(entry->d_name, "accel", strlen("accel")) || !link_name(path, driver, sizeof driver))
 			continue;
 		found = strcmp(driver, NPU_DRIVER) != 0;
-		snprintf(text, size, "/dev/accel/%.32s is of driver %s, no NPU of Intel's", entry->d_name, driver);
+		snprintf(text, size, "/dev/accel/%.32s has driver %s and is not an Intel NPU", entry->d_name, driver);
 	}
-	if (folder)
-		closedir(folder);
 	return found;
 }
 
@@ -52,16 +51,16 @@ static size_t devices_check(const struct iaprof_host *host)
 		host->check_item(host, IAPROF_CHECK_GOOD, item, "%s, PCI %04x:%04x at %s", npus[i].name, npus[i].vendor,
 				 npus[i].device, npus[i].address);
 		if (access(path, F_OK))
-			host->check_item(host, IAPROF_CHECK_LIMITED, item,
-					 "%s is not here, so no program can use it: in a container, give it /dev/accel",
-					 path);
+			host->check_item(
+				host, IAPROF_CHECK_LIMITED, item,
+				"%s does not exist, so programs cannot use it (in a container, pass /dev/accel)", path);
 	}
 	if (count)
 		return count;
 	other_accelerator(other, sizeof other);
 	host->check_item(host, IAPROF_CHECK_MISSING, "NPU",
-			 "none here%s%s: lspci -nn -d 8086: | grep 'Processing accelerators' shows whether the machine "
-			 "has one, dmesg | grep vpu why the driver does not take it",
+			 "no NPU found%s%s (lspci -nn -d 8086: lists accelerators; dmesg | grep vpu shows why the "
+			 "driver did not bind)",
 			 *other ? "; " : "", other);
 	return 0;
 }
@@ -72,7 +71,7 @@ static bool driver_check(const struct iaprof_host *host)
 	uname(&kernel);
 	if (access(MODULE, F_OK)) {
 		host->check_item(host, IAPROF_CHECK_MISSING, "driver " NPU_DRIVER,
-				 "it is not loaded: modprobe " NPU_DRIVER "; it came with Linux 6.3, and here is %s",
+				 "not loaded (modprobe " NPU_DRIVER "; requires Linux 6.3, running %s)",
 				 kernel.release);
 		return false;
 	}
@@ -93,47 +92,37 @@ static void functions_check(const struct iaprof_host *host, const char *function
 		host->check_item(host, IAPROF_CHECK_MISSING, "functions", "%s", listening.text);
 	else
 		host->check_item(host, list.only_symbols ? IAPROF_CHECK_LIMITED : IAPROF_CHECK_GOOD, "functions",
-				 "%u of the driver's %u that can be traced%s", list.count, list.traceable,
-				 list.only_symbols ? ", by their symbols only, so some may not be: mount -t tracefs "
-						     "tracefs /sys/kernel/tracing"
+				 "%u of %u traceable driver functions%s", list.count, list.traceable,
+				 list.only_symbols ? ", by symbol only, so some may not be traceable (mount -t tracefs "
+						     "tracefs /sys/kernel/tracing)"
 						   : "");
 	function_list_free(&list);
 }
 
-/* Linux 6.13: without them jobs are known by functions, and their states less well. */
+/* Linux 6.13. Without the tracepoints, jobs are traced by functions, with less detail. */
 static void tracepoints_check(const struct iaprof_host *host)
 {
 	if (!access(EVENTS, F_OK) || !access(EVENTS_OF_OLD, F_OK))
 		host->check_item(host, IAPROF_CHECK_GOOD, "tracepoints", "vpu:job, vpu:jsm and vpu:pm");
 	else
-		host->check_item(
-			host, IAPROF_CHECK_LIMITED, "tracepoints",
-			"the driver has none, so jobs are known by its functions only: Linux 6.13 or newer has "
-			"them");
+		host->check_item(host, IAPROF_CHECK_LIMITED, "tracepoints",
+				 "none: jobs are traced by driver functions only (tracepoints require Linux 6.13)");
 }
 
 static void firmware_check(const struct iaprof_host *host)
 {
 	char text[128] = "", path[PATH_MAX];
 	bool found = false;
-	DIR *folder = opendir(DEBUG_FILES);
+	CLEANUP_CLOSEDIR DIR *folder = opendir(DEBUG_FILES);
 	for (const struct dirent *entry; folder && !found && (entry = readdir(folder));) {
 		snprintf(path, sizeof path, DEBUG_FILES "/%s/fw_version", entry->d_name);
-		int file = open(path, O_RDONLY | O_CLOEXEC);
-		ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : -1;
-		text[length > 0 ? length : 0] = '\0';
-		text[strcspn(text, "\n")] = '\0';
-		found = *text;
-		if (file >= 0)
-			close(file);
+		found = !line_read(path, text, sizeof text) && *text;
 	}
-	if (folder)
-		closedir(folder);
 	if (found)
 		host->check_item(host, IAPROF_CHECK_GOOD, "firmware", "%s", text);
 	else
 		host->check_item(host, IAPROF_CHECK_LIMITED, "firmware",
-				 "its version cannot be read: mount -t debugfs debugfs /sys/kernel/debug");
+				 "cannot read the version (mount -t debugfs debugfs /sys/kernel/debug)");
 }
 
 static void rights_check(const struct iaprof_host *host)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * The NPU's jobs: who submitted each, and when it was over. From the tracepoint vpu:job, where a job is one event; or
- * from the driver's functions, where submissions and ends are events of their own, which user space matches.
+ * Traces NPU jobs from submission to completion: with the tracepoint vpu:job, where a job is one event, or with the
+ * driver's functions, where submissions and completions are separate events that user space matches.
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -10,7 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "job_shared.h"
-#include "targets.bpf.h"
+#include "bpf/targets.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -20,9 +20,9 @@ struct task_struct {
 };
 #pragma clang attribute pop
 
-/* Which of the two ways. */
+/* Which of the two methods is used. */
 const volatile bool from_functions = false;
-/* Where the fields of vpu:job are in its record. */
+/* Field offsets of vpu:job. */
 const volatile __u32 offset_event = 8, offset_context = 16, offset_engine = 20, offset_id = 24;
 
 struct job_totals totals = { 0 };
@@ -33,7 +33,9 @@ struct submission {
 	__u32 engine;
 };
 
-/* By thread. Nobody tells of a submission that fails after the tracepoint's "create": the least used makes room. */
+/*
+ * By thread. A submission that fails after the tracepoint's "create" leaves its entry behind: LRU eviction makes room.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, JOB_THREADS_MAX);
@@ -42,8 +44,8 @@ struct {
 } submissions SEC(".maps");
 
 /*
- * Jobs in flight, by number. One with a time of its end is no job: its end was seen before its "submit", which is
- * traced when the device has it already.
+ * Jobs in flight, by number. An entry with an end time is not a job: its completion was traced before its "submit",
+ * which the driver traces after the device has the job.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -52,7 +54,7 @@ struct {
 	__type(value, struct job_event);
 } jobs SEC(".maps");
 
-/* Threads that abort jobs; those of the driver's work queues. */
+/* Threads of the driver's work queues that abort jobs. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 256);
@@ -70,7 +72,7 @@ static __always_inline void add(__u64 *sum)
 	__sync_fetch_and_add(sum, 1);
 }
 
-/* User space looks often enough by itself. */
+/* User space polls often enough. */
 static __always_inline void event_send(const struct job_event *event)
 {
 	if (bpf_ringbuf_output(&events, (void *)event, sizeof *event, BPF_RB_NO_WAKEUP))
@@ -106,7 +108,7 @@ static __always_inline void job_end_send(__u32 id, struct job_event *job, __u64 
 	event_send(&event);
 }
 
-/* In the thread that made it. */
+/* Called on the submitting thread. */
 static __always_inline void job_submitted(__u32 context, __u32 engine, __u32 id)
 {
 	__u64 thread = bpf_get_current_pid_tgid();
@@ -127,10 +129,16 @@ static __always_inline void job_submitted(__u32 context, __u32 engine, __u32 id)
 
 	for (int i = 0; i < 2; i++) {
 		long result = bpf_map_update_elem(&jobs, &id, &job, BPF_NOEXIST);
-		if (result == 0)
+		if (result == 0) {
+			job.type = JOB_EVENT_BEGIN;
+			event_send(&job);
 			return;
+		}
 		struct job_event *other = result == -EEXIST ? bpf_map_lookup_elem(&jobs, &id) : NULL;
 		if (other && other->ended >= job.submitted) {
+			struct job_event begin = job;
+			begin.type = JOB_EVENT_BEGIN;
+			event_send(&begin);
 			job_end_send(id, &job, other->ended, other->flags);
 			return;
 		}
@@ -151,7 +159,7 @@ static __always_inline void job_ended(__u32 context, __u32 id, __u32 flags)
 			job_end_send(id, job, end.ended, flags);
 			return;
 		}
-		/* Submitted a moment ago, or before the run: then nobody asks. */
+		/* Submitted a moment ago, or before the run, in which case the entry is unused. */
 		if (bpf_map_update_elem(&jobs, &id, &end, job ? BPF_ANY : BPF_NOEXIST) != -EEXIST)
 			return;
 	}
@@ -190,7 +198,7 @@ int job_trace(void *record)
 	return 0;
 }
 
-/* ivpu_job_signal_and_destroy(vdev, job_id, job_status), before it traces "done". */
+/* ivpu_job_signal_and_destroy(vdev, job_id, job_status), or ivpu_job_signal(), before it traces "done". */
 SEC("kprobe")
 int BPF_KPROBE(job_signal, void *device, __u32 id, __u32 status)
 {
@@ -200,7 +208,7 @@ int BPF_KPROBE(job_signal, void *device, __u32 id, __u32 status)
 			job->status = status;
 		return 0;
 	}
-	/* Bits 31:8 are the context's number, which is at least 2, less 1 (ivpu_job_submit() of Linux 6.8 to 6.12). */
+	/* Bits 31:8 are the context number, which is at least 2, minus 1 (ivpu_job_submit() of Linux 6.8 to 6.12). */
 	struct job_event end = { .type = JOB_EVENT_END,
 				 .flags = aborted_flag(),
 				 .id = id,
@@ -211,7 +219,7 @@ int BPF_KPROBE(job_signal, void *device, __u32 id, __u32 status)
 	return 0;
 }
 
-/* Functions that end one job, and of which no more is known. */
+/* Functions that complete one job without identifying it. */
 SEC("kprobe")
 int job_over(struct pt_regs *registers)
 {
@@ -220,7 +228,7 @@ int job_over(struct pt_regs *registers)
 	return 0;
 }
 
-/* data: struct drm_ivpu_submit, whose engine is at 12 (include/uapi/drm/ivpu_accel.h). */
+/* data: struct drm_ivpu_submit, with the engine at offset 12 (include/uapi/drm/ivpu_accel.h). */
 SEC("kprobe")
 int BPF_KPROBE(submit_begin, void *device, const void *data)
 {
@@ -230,7 +238,7 @@ int BPF_KPROBE(submit_begin, void *device, const void *data)
 	return 0;
 }
 
-/* Command queues are those of the compute engine. */
+/* Command queues belong to the compute engine. */
 SEC("kprobe")
 int queue_submit_begin(struct pt_regs *registers)
 {
@@ -281,6 +289,6 @@ int abort_end(struct pt_regs *registers)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 {
-	targets_follow(parent->tgid, child->tgid);
+	targets_follow(parent, child);
 	return 0;
 }

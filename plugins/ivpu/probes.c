@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/bpf.h>
 #include <bpf/bpf.h>
@@ -15,22 +14,23 @@
 #include "ivpu_shared.h"
 #include "module_types.h"
 #include "probes.h"
-#include "slots.h"
-#include "stack_index.h"
-#include "support.h"
-#include "target_map.h"
-#include "targets.h"
+#include "bpf/slots.h"
+#include "bpf/stack_index.h"
+#include "bpf/support.h"
+#include "bpf/target_set.h"
+#include "bpf/python_stacks.h"
+#include "bpf/unwinder.h"
 #include "ivpu.bpf.skel.h"
 
 _Static_assert(FUNCTION_LIST_MAX <= IVPU_API_FIRST, "the driver's functions come before those of Level Zero");
 
-/* Different stacks at a time; each has some 1,000 bytes. A program calls Level Zero from a few hundred places. */
+/* Distinct stacks, of about 1,000 bytes each. A program calls Level Zero from a few hundred call sites. */
 #define STACKS_MAX 4096u
 
-/* Different counts in a turn: ways of nesting, of some processes, from a few hundred places. */
+/* Distinct counts per turn: call paths of some processes, from a few hundred call sites. */
 #define COUNTS_MAX 8192u
 
-/* The number of bpf_session_is_return() in this kernel's BTF; 0 when it has none. */
+/* Returns the BTF id of bpf_session_is_return() in this kernel, or 0. */
 static int32_t session_function_find(void)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -40,7 +40,7 @@ static int32_t session_function_find(void)
 	return id > 0 ? id : 0;
 }
 
-/* Makes the call of a helper that does not exist one of the kernel's function. Returns 0 or a negative errno. */
+/* Replaces calls of the placeholder helper by calls of the kernel's function. Returns 0 or a negative errno. */
 static int session_function_set(struct bpf_program *program, int32_t id)
 {
 	size_t count = bpf_program__insn_cnt(program), calls = 0;
@@ -70,7 +70,7 @@ static uint32_t possible_processors(void)
 	return count > 0 ? (uint32_t)count : 1;
 }
 
-/* The BTF that the program for trampolines is loaded for: libbpf calls back, on the thread that loads. -1: none */
+/* The BTF that the trampoline program is loaded for, passed to libbpf's callback on the loading thread. -1: none. */
 static _Thread_local int trampolines_types = -1;
 
 static int trampolines_prepare(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
@@ -81,48 +81,49 @@ static int trampolines_prepare(struct bpf_program *program, struct bpf_prog_load
 	return trampolines_types < 0 ? -ENOENT : 0;
 }
 
-/* Tells libbpf of the section, once: before the object is opened. */
+/* Registers the section with libbpf, once, before the object is opened. */
 static void trampolines_register(void)
 {
 	static const struct libbpf_prog_handler_opts options = { .sz = sizeof options,
 								 .prog_prepare_load_fn = trampolines_prepare };
 
 	libbpf_register_prog_handler(IVPU_FSESSION_SECTION, BPF_PROG_TYPE_TRACING,
-				     (enum bpf_attach_type)LINKS_FSESSION_TYPE, &options);
+				     (enum bpf_attach_type)ATTACH_TYPE_FSESSION, &options);
 }
 
-/* What the programs are that are attached in a way. Returns 0 or a negative errno. */
-static int way_set(struct ivpu_bpf *skeleton, enum links_way way)
+/* Configures the programs for an attach method. Returns 0 or a negative errno. */
+static int way_set(struct ivpu_bpf *skeleton, enum attach_method way, bool only_entries)
 {
-	bool session = way == LINKS_SESSION || way == LINKS_FSESSION;
+	bool session = way == ATTACH_SESSION || way == ATTACH_FSESSION;
 
-	skeleton->rodata->session = way == LINKS_SESSION;
-	bpf_program__set_autoload(skeleton->progs.function_enter, !session);
-	bpf_program__set_autoload(skeleton->progs.function_return, !session);
+	skeleton->rodata->session = way == ATTACH_SESSION;
+	bpf_program__set_autoload(skeleton->progs.function_count, only_entries);
+	bpf_program__set_autoload(skeleton->progs.function_enter, !session && !only_entries);
+	bpf_program__set_autoload(skeleton->progs.function_return, !session && !only_entries);
 	bpf_program__set_autoload(skeleton->progs.function_session, session);
-	bpf_program__set_autoload(skeleton->progs.function_fsession, way == LINKS_FSESSION);
+	bpf_program__set_autoload(skeleton->progs.function_fsession, way == ATTACH_FSESSION);
 	if (session) {
 		int32_t function = session_function_find();
 		int result = function ? session_function_set(skeleton->progs.function_session, function) : -EOPNOTSUPP;
 		bpf_program__set_expected_attach_type(skeleton->progs.function_session,
-						      (enum bpf_attach_type)LINKS_SESSION_TYPE);
-		if (result == 0 && way == LINKS_FSESSION)
+						      (enum bpf_attach_type)ATTACH_TYPE_SESSION);
+		if (result == 0 && way == ATTACH_FSESSION)
 			result = session_function_set(skeleton->progs.function_fsession, function);
 		return result;
 	}
-	if (way == LINKS_SINGLE) {
+	if (way == ATTACH_SINGLE) {
 		bpf_program__set_expected_attach_type(skeleton->progs.function_enter, (enum bpf_attach_type)0);
 		bpf_program__set_expected_attach_type(skeleton->progs.function_return, (enum bpf_attach_type)0);
+		bpf_program__set_expected_attach_type(skeleton->progs.function_count, (enum bpf_attach_type)0);
 	}
 	return 0;
 }
 
-/* Returns 0, a negative errno of libbpf's, or what host->fail() returned, with *told set. */
+/* Returns 0, a negative errno of libbpf, or the result of host->fail(), with *told set if an error was reported. */
 static int programs_load(struct probes *probes, bool *told)
 {
 	const struct iaprof_host *host = probes->host;
 	const struct iaprof_target *target = host->target(host);
-	bool only_targets = target->scope != IAPROF_SCOPE_SYSTEM;
 	static pthread_once_t registered = PTHREAD_ONCE_INIT;
 
 	pthread_once(&registered, trampolines_register);
@@ -130,10 +131,8 @@ static int programs_load(struct probes *probes, bool *told)
 
 	if (!skeleton)
 		return -errno;
-	skeleton->rodata->only_targets = only_targets;
-	skeleton->rodata->follow_children = target->scope == IAPROF_SCOPE_COMMAND;
-	bpf_program__set_autoload(skeleton->progs.follow_fork, only_targets);
-	int result = way_set(skeleton, probes->way);
+	TARGET_SET_CONFIGURE(skeleton, target);
+	int result = way_set(skeleton, probes->way, probes->only_entries);
 	if (result)
 		return result;
 	skeleton->rodata->each_call = probes->ring_size != 0;
@@ -142,26 +141,31 @@ static int programs_load(struct probes *probes, bool *told)
 	skeleton->rodata->stack_depth = probes->take_stacks ? stack_depth_read() : 1;
 	if (getrandom((void *)skeleton->rodata->hash_seed, sizeof skeleton->rodata->hash_seed, 0) < 0)
 		return -errno;
-	uint32_t stack_bytes = stack_size(skeleton->rodata->stack_depth);
+	skeleton->rodata->use_tables = probes->use_tables;
+	skeleton->rodata->take_python = probes->use_python && probes->use_tables;
+	const struct unwinder_maps unwinder = UNWINDER_MAPS(skeleton);
+	const struct python_maps python = PYTHON_MAPS(skeleton);
 	struct bpf_map_size sizes[] = {
-		{ skeleton->maps.stacks, probes->take_stacks ? STACKS_MAX : 1, stack_bytes },
-		{ skeleton->maps.stack_scratch, SCRATCH_SLOTS * possible_processors(), stack_bytes },
+		{ skeleton->maps.stacks, probes->take_stacks ? STACKS_MAX : 1, 0 },
+		{ skeleton->maps.stack_scratch, SCRATCH_SLOTS * possible_processors(), 0 },
+		{ skeleton->maps.unwind_states, probes->use_tables ? SCRATCH_SLOTS * possible_processors() : 1, 0 },
+		{ skeleton->maps.python_states, probes->use_tables ? SCRATCH_SLOTS * possible_processors() : 1, 0 },
 		{ skeleton->maps.processors, possible_processors(), 0 },
 		{ skeleton->maps.histograms, probes->list->measured ? probes->list->measured : 1, 0 },
 		{ skeleton->maps.calls_ring, probes->ring_size ? probes->ring_size : (uint32_t)getpagesize(), 0 },
-		{ skeleton->maps.counts_0, probes->ring_size ? 1 : COUNTS_MAX, 0 },
-		{ skeleton->maps.counts_1, probes->ring_size ? 1 : COUNTS_MAX, 0 },
-		{ skeleton->maps.targets, only_targets ? TARGET_WORDS : 1, 0 },
+		{ skeleton->maps.counts_0, probes->ring_size || probes->only_entries ? 1 : COUNTS_MAX, 0 },
+		{ skeleton->maps.counts_1, probes->ring_size || probes->only_entries ? 1 : COUNTS_MAX, 0 },
+		{ skeleton->maps.entries, probes->only_entries ? COUNTS_MAX : 1, 0 },
+		{ skeleton->maps.targets, target_words(target), 0 },
 	};
 	result = bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof sizes[0]);
-	if (result == 0) {
-		result = ivpu_bpf__load(skeleton);
-		if (result || !only_targets)
-			return result;
-		result = target_map_set(host, bpf_map__fd(skeleton->maps.targets), target);
-	}
+	if (result == 0)
+		result = unwinder_set_sizes(host, &unwinder, probes->use_tables);
+	if (result == 0)
+		result = python_stacks_set_sizes(host, &python, SCRATCH_SLOTS * possible_processors(),
+						 skeleton->rodata->take_python);
 	*told = result != 0;
-	return result;
+	return result ? result : ivpu_bpf__load(skeleton);
 }
 
 static void programs_unload(struct probes *probes)
@@ -170,7 +174,7 @@ static void programs_unload(struct probes *probes)
 	probes->skeleton = NULL;
 }
 
-/* Once, for the try and what follows: the BTF of the Linux kernel is megabytes. Returns 0 or a negative errno. */
+/* Called once per load: parsing the Linux kernel's BTF takes megabytes. Returns 0 or a negative errno. */
 static int type_ids_find(struct probes *probes)
 {
 	probes->type_ids = calloc(probes->list->count, sizeof *probes->type_ids);
@@ -179,11 +183,13 @@ static int type_ids_find(struct probes *probes)
 	return found < 0 ? found : 0;
 }
 
-/* Loads the programs for probes->way, and looks whether the kernel attaches them. Returns as programs_load(), -EACCES
- * without the right to see the BTF of modules. */
+/*
+ * Loads the programs for probes->way and checks whether the kernel attaches them. Returns the same as programs_load(),
+ * or -EACCES without the privilege to read the BTF of modules.
+ */
 static int way_try(struct probes *probes, bool *told)
 {
-	if (probes->way == LINKS_FSESSION) {
+	if (probes->way == ATTACH_FSESSION) {
 		int types = module_types_open(NPU_DRIVER);
 		if (types < 0)
 			return types == -EPERM ? -EACCES : types;
@@ -193,37 +199,57 @@ static int way_try(struct probes *probes, bool *told)
 	if (trampolines_types >= 0)
 		close(trampolines_types);
 	trampolines_types = -1;
-	if (result == -EINVAL && probes->way == LINKS_FSESSION)
-		result = -EOPNOTSUPP; /* an attach type that an older kernel does not know */
-	if (result == 0 && probes->way == LINKS_FSESSION)
+	if (result == -EINVAL && probes->way == ATTACH_FSESSION)
+		result = -EOPNOTSUPP; /* the attach type is unknown to older kernels */
+	if (result == 0 && probes->way == ATTACH_FSESSION)
 		result = type_ids_find(probes);
 	if (result == 0)
-		result = links_way_try(probes->way, probes->skeleton, probes->list, probes->type_ids);
+		result = attach_method_try(probes->way, probes->skeleton, probes->list, probes->type_ids,
+					   probes->only_entries);
 	if (result)
 		programs_unload(probes);
+	return result;
+}
+
+/* Tries the ways that an option selects, until one works. Returns as way_try(). */
+static int ways_try(struct probes *probes, enum attach_method wanted, bool *told, bool *sees_types)
+{
+	enum attach_method newest = probes->only_entries ? ATTACH_MULTI : ATTACH_FSESSION;
+	enum attach_method first = wanted == ATTACH_AUTO ? newest : wanted;
+	enum attach_method last = wanted == ATTACH_AUTO ? ATTACH_SINGLE : wanted;
+	const struct iaprof_host *host = probes->host;
+	int result = -EOPNOTSUPP;
+
+	for (enum attach_method way = first; way <= last && result && result != -EPERM && !*told; way++) {
+		probes->way = way;
+		result = way_try(probes, told);
+		*sees_types &= result != -EACCES;
+		if (result && !*told)
+			host->log(host, IAPROF_LOG_DEBUG, "%s: %s", attach_method_name(way), strerror(-result));
+	}
 	return result;
 }
 
 int probes_load(struct probes *probes, const struct iaprof_host *host, const struct function_list *list,
 		const struct probes_options *options)
 {
-	enum links_way first = options->way == LINKS_AUTO ? LINKS_FSESSION : options->way;
-	enum links_way last = options->way == LINKS_AUTO ? LINKS_SINGLE : options->way;
-	int result = -EOPNOTSUPP;
 	bool told = false, sees_types = true;
 
 	*probes = (struct probes){ .host = host,
 				   .list = list,
-				   .links = links_none(),
+				   .links = function_links_none(),
 				   .take_stacks = options->take_stacks,
+				   .only_entries = options->only_entries,
+				   .use_python = options->use_python,
 				   .ring_size = options->ring_size };
+	probes->links.only_entries = options->only_entries;
+	if (options->take_stacks)
+		probes->use_tables = unwinder_is_supported(host, BPF_PROG_TYPE_KPROBE, &(const char *){ NULL });
 	struct bpf_log log = bpf_log_begin(host);
-	for (enum links_way way = first; way <= last && result && result != -EPERM && !told; way++) {
-		probes->way = way;
-		result = way_try(probes, &told);
-		sees_types &= result != -EACCES;
-		if (result && !told)
-			host->log(host, IAPROF_LOG_DEBUG, "%s: %s", links_way_name(way), strerror(-result));
+	int result = ways_try(probes, options->way, &told, &sees_types);
+	if (result && result != -EPERM && !told && probes->use_tables) {
+		probes->use_tables = false; /* the Linux kernel may refuse only the part that unwinds */
+		result = ways_try(probes, options->way, &told, &sees_types);
 	}
 	bpf_log_end(&log);
 	if (result == 0 || told)
@@ -231,19 +257,19 @@ int probes_load(struct probes *probes, const struct iaprof_host *host, const str
 	if (result == -EPERM || result == -EMFILE || result == -ENFILE || result == -ENOMEM)
 		return bpf_load_fail(host, result, "load and attach the BPF programs", "6.3");
 	if (!sees_types)
-		return host->fail(
-			host, -EPERM,
-			"load the BPF programs: needs CAP_SYS_ADMIN, too, to see the BTF of modules: run as root");
-	if (options->way != LINKS_AUTO)
-		return host->fail(host, result, "attach to the driver by %s: %s: attach=auto takes what there is",
-				  links_way_name(options->way), strerror(-result));
+		return host->fail(host, -EPERM,
+				  "cannot load the BPF programs: CAP_SYS_ADMIN is required to read the BTF of modules "
+				  "(run as root)");
+	if (options->way != ATTACH_AUTO)
+		return host->fail(host, result, "cannot attach to the driver by %s: %s (use attach=auto)",
+				  attach_method_name(options->way), strerror(-result));
 	return host->fail(host, result,
-			  "load and attach the BPF programs: %s: Linux 6.3 or newer is needed, with "
-			  "CONFIG_KALLSYMS_ALL=y, and CONFIG_FPROBE=y or CONFIG_KPROBES=y; -vv shows what it says",
+			  "cannot load and attach the BPF programs: %s (requires Linux 6.3 with CONFIG_KALLSYMS_ALL=y "
+			  "and CONFIG_FPROBE=y or CONFIG_KPROBES=y; -vv shows details)",
 			  strerror(-result));
 }
 
-/* What a release of the driver does not have has no sizes. */
+/* Functions that a driver version lacks are skipped. */
 static void sizes_attach(struct probes *probes)
 {
 	struct ivpu_bpf *skeleton = probes->skeleton;
@@ -272,51 +298,39 @@ int probes_attach(struct probes *probes)
 
 	skeleton->links.follow_exit = bpf_program__attach(skeleton->progs.follow_exit);
 	if (!skeleton->links.follow_exit)
-		return host->fail(host, errno, "attach to sched_process_exit: %s", strerror(errno));
-	if (skeleton->rodata->only_targets) {
-		skeleton->links.follow_fork = bpf_program__attach(skeleton->progs.follow_fork);
-		if (!skeleton->links.follow_fork)
-			return host->fail(host, errno, "attach to sched_process_fork: %s", strerror(errno));
-	}
+		return host->fail(host, errno, "cannot attach to sched_process_exit: %s", strerror(errno));
+	result = target_set_follow(TARGET_SET(skeleton), host);
+	if (result)
+		return result;
 	sizes_attach(probes);
-	result = links_attach(&probes->links, probes->way, skeleton, probes->list, probes->type_ids);
+	result = function_links_attach(&probes->links, probes->way, skeleton, probes->list, probes->type_ids);
 	if (result == -ENOENT || result == -ESRCH || result == -ENODEV)
 		return host->fail(host, result,
-				  "attach to %u functions of intel_vpu: %s: the module was unloaded, or some cannot be "
-				  "traced",
+				  "cannot attach to %u functions of intel_vpu: %s (the module was unloaded, or some "
+				  "functions cannot be traced)",
 				  probes->list->count, strerror(-result));
 	if (result)
-		return host->fail(host, result, "attach to %u functions of intel_vpu: %s", probes->list->count,
+		return host->fail(host, result, "cannot attach to %u functions of intel_vpu: %s", probes->list->count,
 				  strerror(-result));
 	probes->attached = true;
 	probes->attach_time = host->clock(host) - begin;
 	return 0;
 }
 
-/* 0 of a program that is not loaded. */
-static uint64_t program_missed(const struct bpf_program *program)
-{
-	struct bpf_prog_info info = { 0 };
-	uint32_t size = sizeof info;
-
-	if (bpf_program__fd(program) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
-		return 0;
-	return info.recursion_misses;
-}
-
 struct probes_missed probes_missed(const struct probes *probes)
 {
 	const struct ivpu_bpf *skeleton = probes->skeleton;
-	struct probes_missed missed = { .unwatched = probes->unwatched + links_missed(&probes->links) };
+	struct probes_missed missed = { .unwatched = probes->unwatched + function_links_missed(&probes->links) };
 
 	/*
-	 * Of an entry and a return that are two programs both miss the same calls: while one is in flight in whose
-	 * interrupt they are. A trampoline's program is one, and may miss either end or both.
+	 * Separate entry and return programs miss the same calls: those of an interrupt that arrives while one of the
+	 * programs runs. A trampoline's program is a single one, and may miss either end or both.
 	 */
 	if (skeleton)
-		missed.interrupted = program_missed(skeleton->progs.function_fsession) +
-				     program_missed(skeleton->progs.function_session) +
-				     program_missed(skeleton->progs.function_enter);
+		missed.interrupted = bpf_program_missed(skeleton->progs.function_fsession) +
+				     bpf_program_missed(skeleton->progs.function_session) +
+				     bpf_program_missed(skeleton->progs.function_enter) +
+				     bpf_program_missed(skeleton->progs.function_count);
 	return missed;
 }
 
@@ -326,8 +340,8 @@ void probes_detach(struct probes *probes)
 
 	if (!probes->host)
 		return;
-	probes->unwatched += links_missed(&probes->links);
-	links_detach(&probes->links);
+	probes->unwatched += function_links_missed(&probes->links);
+	function_links_detach(&probes->links);
 	if (probes->skeleton)
 		sizes_detach(probes->skeleton);
 	if (probes->attached)

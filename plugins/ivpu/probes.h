@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ivpu's BPF programs in the Linux kernel: loads them for the best way to attach them that there is, and does so. */
+/* Loads ivpu's BPF programs for the best attach method that the Linux kernel supports, and attaches them. */
 #ifndef IAPROF_PLUGINS_IVPU_PROBES_H
 #define IAPROF_PLUGINS_IVPU_PROBES_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <iaprof/host.h>
 #include "function_list.h"
-#include "links.h"
+#include "function_links.h"
 
 struct ivpu_bpf;
 
@@ -15,29 +15,33 @@ struct probes {
 	const struct iaprof_host *host;
 	const struct function_list *list;
 	struct ivpu_bpf *skeleton;
-	enum links_way way;
-	uint32_t *type_ids; /* of the functions, for trampolines */
-	bool take_stacks;   /* of programs that call Level Zero */
-	uint32_t ring_size; /* bytes of the ring buffer that calls go into one by one; 0: they are added up */
+	enum attach_method way;
+	uint32_t *type_ids; /* BTF ids of the functions, for trampolines */
+	bool take_stacks;   /* record the stacks of Level Zero calls */
+	bool use_python;    /* with Python frames, if use_tables: python_stacks is needed, too */
+	bool use_tables;    /* unwind them by tables: unwinder is needed */
+	uint32_t ring_size; /* bytes of the ring buffer for individual calls; 0: calls are aggregated */
+	bool only_entries;  /* count entries alone */
 	bool attached;
-	struct links links;
+	struct function_links links;
 	uint64_t attach_time, detach_time;
-	uint64_t unwatched; /* of links that are closed */
+	uint64_t unwatched; /* unwatched calls of closed links */
 };
 
 struct probes_options {
-	enum links_way way;
-	bool take_stacks;
-	uint32_t ring_size; /* 0, or a power of 2 and not less than a page */
+	enum attach_method way;
+	bool take_stacks, use_python;
+	bool only_entries;  /* no times, and no nesting */
+	uint32_t ring_size; /* 0, or a power of 2 that is at least a page */
 };
 
-/* What was not told to the programs, from the beginning on. */
+/* Calls that the programs missed since the start. */
 struct probes_missed {
-	uint64_t interrupted; /* calls that came while a BPF program ran on their CPU; by trampolines ends of calls */
-	uint64_t unwatched;   /* calls whose return the kernel had no room to watch */
+	uint64_t interrupted; /* calls made while a BPF program ran on their CPU; with trampolines, ends of calls */
+	uint64_t unwatched;   /* calls whose return the kernel had no room to trace */
 };
 
-/* Loads the programs. The list stays the caller's, and as it is. Returns 0 or a negative errno after host->fail(). */
+/* Loads the programs. The list is borrowed and must not change. Returns 0 or a negative errno after host->fail(). */
 int probes_load(struct probes *probes, const struct iaprof_host *host, const struct function_list *list,
 		const struct probes_options *options);
 /* Returns 0 or a negative errno after host->fail(). */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The maps of ivpu's BPF programs, where a program runs, and the calls in flight there. For one program of the object.
+/*
+ * The maps of ivpu's BPF programs, the context that a program runs in, and its calls in flight. Included by one program
+ * of the object.
  */
 #ifndef IAPROF_IVPU_STATE_BPF_H
 #define IAPROF_IVPU_STATE_BPF_H
 
-/* include/linux/preempt.h: where the kernel counts how deep it is in what; kept per CPU on x86. */
-#define PREEMPT_SOFTIRQ (1u << 8) /* one is served; higher bits: they are off */
+/* include/linux/preempt.h: the kernel's preemption counter, per CPU on x86. */
+#define PREEMPT_SOFTIRQ (1u << 8) /* a softirq is served; higher bits: softirqs are disabled */
 #define PREEMPT_HARD_INTERRUPT (0xfu << 16)
 #define PREEMPT_NMI (0xfu << 20)
 
@@ -15,6 +17,7 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct task_struct {
 	int tgid;
+	__u64 self_exec_id;
 };
 /* arch/x86/include/asm/current.h, Linux 6.2 to 6.14 */
 struct pcpu_hot {
@@ -27,13 +30,15 @@ extern const struct pcpu_hot pcpu_hot __ksym __weak;
 
 const volatile bool session = false;
 const volatile bool take_stacks = false;
-const volatile bool each_call = false; /* calls go into the ring buffer one by one and are not added up */
+const volatile bool use_tables = false; /* user stacks are unwound by tables, not by frame pointers alone */
+const volatile bool each_call =
+	false; /* calls are sent individually through the ring buffer instead of being aggregated */
 const volatile __u64 ring_size = 0;
 
-/* Which of the two maps of counts is written to; user space drains the other one. */
+/* The map of counts that is written to; user space drains the other one. */
 __u32 active_set = 0;
 
-/* What a thread's calls are to begin with. */
+/* Initial value of a thread's calls. */
 const struct ivpu_calls no_calls = { 0 };
 
 /* User space sets the sizes. */
@@ -53,7 +58,7 @@ struct {
 	__uint(max_entries, 4096);
 } calls_ring SEC(".maps");
 
-/* The parent of each node. Is never emptied: the driver's ways of nesting are a few hundred. */
+/* The parent of each node. Never emptied: the driver has a few hundred call paths. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -62,8 +67,8 @@ struct {
 } nodes SEC(".maps");
 
 /*
- * By thread id; the idle tasks have none but their CPU. A thread stays until its end, for to make room for it anew at
- * each of its calls costs more than the rest; when there is no room, user space takes those without calls out.
+ * By thread id; idle tasks by CPU. A thread's entry stays until the thread exits, because adding it anew for each call
+ * costs more than the rest; when the map is full, user space deletes entries without calls.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -72,12 +77,12 @@ struct {
 	__type(value, struct ivpu_calls);
 } threads SEC(".maps");
 
-/* User space sets the sizes, see stack.bpf.h. Stacks that nobody has been seen with for long make room. */
+/* User space sets max_entries. Stacks that were not used for long are evicted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u64));
-	__uint(value_size, sizeof(__u64));
+	__type(key, __u64);
+	__type(value, struct stack_piece);
 } stacks SEC(".maps");
 
 struct {
@@ -103,10 +108,29 @@ struct {
 	__type(value, struct ivpu_processor);
 } processors SEC(".maps");
 
-/* Where a program runs. */
+/*
+ * Processes that have the NPU open, by process id: those that called the driver, and those that user space found. Level
+ * Zero calls of others are not recorded: they are about GPUs.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u8);
+} npu_users SEC(".maps");
+
+/* Counts of entries, by IVPU_ENTRY_KEY. User space sets the size. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u64);
+} entries SEC(".maps");
+
+/* The context that a program runs in. */
 struct place {
 	struct ivpu_processor *processor;
-	__u32 cpu;       /* of the beginning: its counters and slots are used */
+	__u32 cpu;       /* at the start: its counters and slots are used */
 	__u32 process;   /* 0 in an interrupt */
 	__u32 thread;    /* key in threads */
 	__s32 interrupt; /* enum ivpu_interrupt; -1: none */
@@ -119,6 +143,22 @@ static __always_inline __u32 preempt_count(void)
 	if (&pcpu_hot)
 		return ((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
 	return 0;
+}
+
+#define PREEMPT_INTERRUPT (PREEMPT_NMI | PREEMPT_HARD_INTERRUPT | PREEMPT_SOFTIRQ)
+
+/* Returns the process, 0 in an interrupt. */
+static __always_inline __u32 process_here(void)
+{
+	return preempt_count() & PREEMPT_INTERRUPT ? 0 : bpf_get_current_pid_tgid() >> 32;
+}
+
+/* Checked before anything else, so that a program that is not profiled pays little. */
+static __always_inline bool is_left_out(void)
+{
+	__u32 process = only_targets ? process_here() : 0;
+
+	return process && !process_is_target(process);
 }
 
 static __always_inline bool place_find(struct place *place)
@@ -148,6 +188,20 @@ static __always_inline struct ivpu_calls *calls_of(const struct place *place)
 
 	return place->interrupt < 0 ? bpf_map_lookup_elem(&threads, &place->thread)
 				    : bpf_map_lookup_elem(&interrupts, &element);
+}
+
+static __always_inline void user_add(const struct place *place, struct ivpu_calls *calls)
+{
+	__u8 one = 1;
+
+	if (calls->is_user || place->interrupt >= 0)
+		return;
+	calls->is_user = !bpf_map_update_elem(&npu_users, &place->process, &one, BPF_ANY);
+}
+
+static __always_inline bool is_user(const struct place *place, const struct ivpu_calls *calls)
+{
+	return calls->is_user || bpf_map_lookup_elem(&npu_users, &place->process);
 }
 
 static __always_inline struct ivpu_frame *frame_at(struct ivpu_calls *calls, __u32 index)

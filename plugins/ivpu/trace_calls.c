@@ -2,26 +2,29 @@
 /* See trace_calls.h. */
 #include <errno.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <iaprof/record.h>
-#include "families.h"
+#include "base/saturating.h"
+#include "driver_functions.h"
 #include "trace_calls.h"
-#include "trace_function.h"
 
 #define DAY 86400000000000u
-/* Times of a trace are kept below it, so that a time of the machine can be added: 146 years. */
+#define SECOND 1000000000u
+/* Timestamps of a trace are limited to 146 years, so that adding a time of the machine does not overflow. */
 #define TIME_MAX (UINT64_MAX >> 2)
-#define ORDER_UNKNOWN "[order not known]"
+/* Some ids are reserved for "[boot]" and similar roots. */
+#define FUNCTIONS_MAX (CALL_FUNCTIONS_MAX - 16)
+#define OTHER_FUNCTIONS "[other functions]"
 
 int trace_calls_init(struct trace_calls *calls, const struct iaprof_host *host, bool each_call)
 {
 	*calls = (struct trace_calls){ .host = host, .each_call = each_call, .begin = host->clock(host) };
+	calls->places.records = &calls->records;
+	calls->jobs.use = &calls->phases.use;
 	calls->functions = calloc(CALL_FUNCTIONS_MAX, sizeof *calls->functions);
-	/* Pages for nodes that no trace needs are never touched. */
-	calls->sums = calloc(CALL_NODES_MAX + 1, sizeof *calls->sums);
-	calls->changed = calloc(CALL_NODES_MAX + 1, sizeof *calls->changed);
-	if (!calls->functions || !calls->sums || !calls->changed)
+	if (!calls->functions)
 		return host->fail(host, ENOMEM, "out of memory");
 	return call_records_init(&calls->records, host);
 }
@@ -30,17 +33,64 @@ void trace_calls_free(struct trace_calls *calls)
 {
 	tdestroy(calls->index, free);
 	free(calls->functions);
-	free(calls->sums);
-	free(calls->changed);
+	keyed_array_free(&calls->sums);
+	npu_use_free(&calls->phases.use);
+	trace_places_free(&calls->places);
 	if (calls->host)
 		call_records_free(&calls->records);
 	*calls = (struct trace_calls){ 0 };
 }
 
-/* A time of the trace on the machine's clock. Threads write a little out of order: time stands still then. */
-static uint64_t machine_time(struct trace_calls *calls, const struct trace_line *line, uint64_t number)
+static int compare_names(const void *left, const void *right)
 {
-	uint64_t time = line->time < TIME_MAX ? line->time : TIME_MAX;
+	const struct trace_function *one = left, *other = right;
+	return strcmp(one->name, other->name);
+}
+
+/*
+ * Returns the function, defined at that time if it is new, or NULL when out of memory. Functions that do not fit share
+ * one entry.
+ */
+static struct trace_function *trace_function_get(struct trace_calls *calls, const char *name, uint64_t time)
+{
+	struct trace_function wanted;
+	snprintf(wanted.name, sizeof wanted.name, "%s", name);
+	struct trace_function *const *found = tfind(&wanted, &calls->index, compare_names);
+	if (found)
+		return *found;
+	bool is_full = calls->function_count >= FUNCTIONS_MAX;
+	if (is_full && strcmp(name, OTHER_FUNCTIONS) != 0)
+		return trace_function_get(calls, OTHER_FUNCTIONS, time);
+	struct trace_function *function = calloc(1, sizeof *function);
+	if (!function)
+		return NULL;
+	memcpy(function->name, wanted.name, sizeof function->name);
+	call_name_shorten(name, function->short_name, sizeof function->short_name);
+	function->known = ivpu_function_find(name);
+	function->callers = call_graph_callers(function->short_name);
+	function->entry = call_entry_find(function->short_name);
+	function->id = call_records_function(&calls->records, name, ivpu_family_name(function->known->family),
+					     is_full ? IAPROF_CALL_CONTEXT : IAPROF_CALL_FUNCTION, time);
+	if (!function->id || !tsearch(function, &calls->index, compare_names)) {
+		free(function);
+		return NULL;
+	}
+	calls->functions[calls->function_count++] = function;
+	return function;
+}
+
+/*
+ * Converts a timestamp of the trace to the machine's clock. Threads write slightly out of order: time never goes back.
+ */
+static uint64_t machine_time(struct trace_calls *calls, const struct trace_line *line)
+{
+	uint64_t time = line->time;
+	bool is_scaled = calls->unit && !line->is_unit_known;
+	if (is_scaled && line->time_kind == TRACE_TIME_NANOSECONDS)
+		time = __builtin_mul_overflow(time, calls->unit, &time) ? TIME_MAX : time;
+	else if (is_scaled && line->time_kind == TRACE_TIME_SECONDS && calls->unit != SECOND)
+		time = (uint64_t)((double)time / SECOND * (double)calls->unit);
+	time = time < TIME_MAX ? time : TIME_MAX;
 	if (line->time_kind != TRACE_TIME_NONE && !calls->has_time) {
 		calls->has_time = true;
 		calls->time_kind = line->time_kind;
@@ -55,112 +105,10 @@ static uint64_t machine_time(struct trace_calls *calls, const struct trace_line 
 		if (time > calls->last_time)
 			calls->last_time = time;
 	}
-	uint64_t now = calls->begin + (calls->has_time ? calls->last_time - calls->first_time : number);
-	/* Lines before the first one with a time have none. */
+	/* Lines before the first timestamp, and those of a trace without any, have the time at which the run began. */
+	uint64_t now = calls->begin + (calls->has_time ? calls->last_time - calls->first_time : 0);
 	calls->now = now > calls->now ? now : calls->now;
 	return calls->now;
-}
-
-/* The frame of the function entered last that can have called this one, and its lane; NULL none. */
-static struct trace_frame *find_caller(struct trace_calls *calls, const struct trace_function *function,
-				       struct trace_lane **in)
-{
-	struct trace_frame *found = NULL;
-	bool only_directly = function->entry && function->entry->only_directly;
-	for (struct trace_lane *lane = calls->lanes; lane < calls->lanes + CALL_LANE_COUNT; lane++) {
-		if (found && lane->used < (*in)->used)
-			continue;
-		uint32_t lowest = only_directly && lane->depth ? lane->depth - 1 : 0;
-		for (uint32_t i = lane->depth; i-- > lowest;)
-			if (!lane->frames[i].is_over &&
-			    callers_allow(function->callers, lane->frames[i].function->short_name)) {
-				found = &lane->frames[i];
-				*in = lane;
-				break;
-			}
-	}
-	return found;
-}
-
-static uint32_t context_node(struct trace_calls *calls, const char *name, uint64_t time)
-{
-	uint32_t function = call_records_function(&calls->records, name, NULL, IAPROF_CALL_CONTEXT, time);
-	return function ? call_records_node(&calls->records, 0, function, time) : 0;
-}
-
-/* The driver polls for the first message of the firmware without interrupts: what needs them says that this is over. */
-static void end_polling(struct trace_calls *calls, const struct trace_function *function)
-{
-	if (!callers_allow("ipc_send hw_irq_handler hw_37xx_irq_handler hw_40xx_irq_handler job_done_callback",
-			   function->short_name))
-		return;
-	struct trace_lane *lane = &calls->lanes[CALL_LANE_POWER];
-	for (uint32_t i = 0; i < lane->depth; i++)
-		if (!strcmp(lane->frames[i].function->short_name, "wait_for_ready"))
-			lane->frames[i].is_over = true;
-}
-
-/* Puts a call where it belongs; NULL: out of memory. */
-static const struct trace_frame *place(struct trace_calls *calls, const struct trace_function *function, uint64_t time)
-{
-	const struct call_entry *entry = function->entry;
-	struct trace_lane *lane = &calls->lanes[entry ? entry->lane : CALL_LANE_UNKNOWN];
-	struct trace_frame frame = { .function = function };
-	struct trace_frame *caller = !entry || entry->may_be_nested ? find_caller(calls, function, &lane) : NULL;
-	uint32_t parent = 0;
-	end_polling(calls, function);
-	if (caller) {
-		parent = caller->node;
-		frame.in_boot = caller->in_boot;
-		lane->depth = (uint32_t)(caller - lane->frames) + 1;
-		/* The last thing that polling does. */
-		if (!strcmp(function->short_name, "ipc_consumer_del") &&
-		    !strcmp(caller->function->short_name, "wait_for_ready"))
-			caller->is_over = true;
-	} else {
-		const char *context = entry ? entry->context : ORDER_UNKNOWN;
-		parent = context ? context_node(calls, context, time) : 0;
-		if (context && !parent)
-			return NULL;
-		lane->depth = 0;
-	}
-	frame.in_boot |= entry && entry->is_boot;
-	frame.node = call_records_node(&calls->records, parent, function->id, time);
-	if (!frame.node)
-		return NULL;
-	if (lane->depth == TRACE_DEPTH_MAX)
-		lane->depth--;
-	lane->used = calls->call_count;
-	calls->saw_interrupt |= lane == &calls->lanes[CALL_LANE_INTERRUPT];
-	calls->order_unknown += lane == &calls->lanes[CALL_LANE_UNKNOWN] && !lane->depth;
-	lane->frames[lane->depth] = frame;
-	return &lane->frames[lane->depth++];
-}
-
-static void sum(struct trace_calls *calls, uint32_t node, uint64_t count, uint64_t time)
-{
-	struct trace_sum *sums = &calls->sums[node];
-	if (!sums->count) {
-		sums->first_time = time;
-		calls->changed[calls->changed_count++] = node;
-	}
-	if (__builtin_add_overflow(sums->count, count, &sums->count))
-		sums->count = UINT64_MAX;
-	sums->last_time = time;
-}
-
-static void add_event(struct trace_calls *calls, const struct trace_frame *frame, uint64_t time)
-{
-	const struct ivpu_function *known = frame->function->known;
-	bool is_unknown = frame == calls->lanes[CALL_LANE_UNKNOWN].frames;
-	if (known->family == IVPU_FAMILY_IPC && !frame->in_boot)
-		calls->running.tally.ipc_calls++;
-	if (known->event != IVPU_EVENT_IPC_HANDLER)
-		ivpu_running_add(&calls->running, known->event, 1, time);
-	else if (frame->in_boot)
-		calls->boot_polls++;
-	else if (!is_unknown || !calls->saw_interrupt)
-		ivpu_running_add_messages(&calls->running, 1, time);
 }
 
 static int out_of_memory(const struct trace_calls *calls)
@@ -168,27 +116,159 @@ static int out_of_memory(const struct trace_calls *calls)
 	return calls->host->fail(calls->host, ENOMEM, "out of memory");
 }
 
-static int add_call(struct trace_calls *calls, struct trace_function *function, uint64_t time)
+/* Adds to the sum of a node and process. Returns 0 or a negative errno. */
+static int sum(struct trace_calls *calls, uint32_t node, uint32_t pid, const struct trace_sum *more)
 {
-	calls->call_count++;
-	const struct trace_frame *frame = place(calls, function, time);
-	if (!frame)
-		return out_of_memory(calls);
-	function->count++;
-	calls->headline_counts[function->known->headline]++;
-	add_event(calls, frame, calls->has_time ? time : 0);
-	if (!calls->each_call) {
-		sum(calls, frame->node, 1, time);
-		return 0;
-	}
-	return call_records_add(
-		&calls->records,
-		&(struct calls){ .node = frame->node, .count = 1, .first_time = time, .last_time = time });
+	struct trace_sum added = { .key = { .node = node, .pid = pid }, .first_time = more->first_time };
+	int result = calls->sums.count >= TRACE_SUMS_MAX ? trace_calls_flush(calls) : 0;
+	uint32_t position = result ? POSITION_NONE : keyed_array_add(&calls->sums, &added);
+	if (position == POSITION_NONE)
+		return result ? result : out_of_memory(calls);
+	struct trace_sum *sums = &calls->sums.items[position];
+	saturating_increase(&sums->count, more->count);
+	saturating_increase(&sums->duration, more->duration);
+	saturating_increase(&sums->self_duration, more->self_duration);
+	sums->last_time = more->last_time;
+	return 0;
 }
 
 /*
- * A map that is printed every now and then grows, or begins again from zero. Maps of one trace count the same calls in
- * different ways: the first one is taken.
+ * A function of the interrupt handler is a message, unless the next call shows that the driver polled: the trace may
+ * not contain the boot that polls.
+ */
+static void add_handler(struct trace_calls *calls, const struct trace_frame *frame, uint64_t time)
+{
+	if (frame->in_boot)
+		calls->overview.boot_polls++;
+	else if (!frame->is_unordered || !frame->is_outermost || !calls->places.saw_interrupt)
+		ivpu_running_add_messages(&calls->running, 1, time);
+}
+
+/*
+ * A trace may not contain the functions that boot the firmware. The driver then polls: it calls the handler and
+ * receives in turns. After an interrupt, it would not receive next.
+ */
+static void find_poll(struct trace_calls *calls, const struct trace_frame *frame)
+{
+	const char *name = frame->function->short_name;
+	bool is_handler = frame->function->known->event == IVPU_EVENT_IPC_HANDLER;
+	if (calls->after_handler && !strcmp(name, "ipc_receive") && frame->is_unordered &&
+	    calls->running.statistics.messages) {
+		ivpu_running_take_back_message(&calls->running);
+		calls->overview.boot_polls++;
+		calls->overview.knows_polls = true;
+	}
+	/* The handler first reads how many messages there are. */
+	calls->after_handler = (is_handler && frame->is_unordered) ||
+			       (calls->after_handler && !strcmp(name, "hw_ip_ipc_rx_count_get"));
+}
+
+static void add_event(struct trace_calls *calls, const struct trace_frame *frame, uint64_t time)
+{
+	const struct ivpu_function *known = frame->function->known;
+	find_poll(calls, frame);
+	if (known->family == IVPU_FAMILY_IPC && !frame->in_boot)
+		calls->running.statistics.ipc_calls++;
+	calls->overview.knows_polls |= frame->in_boot;
+	if (known->event == IVPU_EVENT_IPC_HANDLER) {
+		add_handler(calls, frame, time);
+		calls->overview.knows_messages = true;
+	} else if (known->event == IVPU_EVENT_SUBMIT) {
+		ivpu_running_submit(&calls->running, frame->pid, time);
+	} else {
+		ivpu_running_add(&calls->running, known->event, 1, time);
+	}
+	if (frame->place.in_submit)
+		ivpu_running_add_in_submit(&calls->running, known->event, 1);
+}
+
+/* Emits the name of a process once; if there are more than the table has room for, later ones more often. */
+static int name_process(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
+{
+	uint32_t *known = &calls->pids[line->pid % TRACE_TASKS_MAX];
+	if (!line->pid || !line->comm[0] || *known == line->pid)
+		return 0;
+	*known = line->pid;
+	struct iaprof_record_process record = {
+		.header = { .size = sizeof record, .type = IAPROF_RECORD_PROCESS, .time = time },
+		.pid = line->pid,
+		.event = IAPROF_PROCESS_EXISTING,
+		.name = record_batch_text(&calls->records.batch, line->comm),
+	};
+	return record_batch_append(&calls->records.batch, &record.header);
+}
+
+static int emit_one(struct trace_calls *calls, const struct trace_frame *frame, const struct trace_sum *added,
+		    uint32_t tid)
+{
+	return call_records_add(&calls->records, &(struct calls){ .node = frame->node,
+								  .pid = frame->pid,
+								  .tid = frame->pid ? tid : 0,
+								  .count = 1,
+								  .duration = added->duration,
+								  .self_duration = added->self_duration,
+								  .first_time = frame->time,
+								  .last_time = frame->time });
+}
+
+/* Adds the duration of a call that ended. */
+static int end_call(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
+{
+	uint64_t self = line->duration;
+	const struct trace_frame *frame = trace_place_end(&calls->places, line, &self);
+	if (!frame || !line->has_duration)
+		return 0;
+	calls->has_durations = true;
+	npu_use_spend(&calls->phases.use, frame->place.phase, frame->pid, self);
+	const struct trace_sum added = {
+		.duration = line->duration, .self_duration = self, .first_time = time, .last_time = time
+	};
+	if (!calls->each_call)
+		return sum(calls, frame->node, frame->pid, &added);
+	calls->returns_expected--;
+	return emit_one(calls, frame, &added, line->pid);
+}
+
+static int add_call(struct trace_calls *calls, struct trace_function *function, const struct trace_line *line,
+		    uint64_t time)
+{
+	uint64_t known_time = calls->has_time ? time : 0;
+	int result = name_process(calls, line, time);
+	calls->overview.calls++;
+	const struct trace_frame *frame = result ? NULL : trace_place(&calls->places, line, function, time);
+	if (!frame)
+		return result ? result : out_of_memory(calls);
+	function->count++;
+	calls->order_unknown += frame->is_unordered && frame->is_outermost;
+	calls->overview.family_counts[function->known->family]++;
+	trace_phases_add(&calls->phases, &calls->running, frame, line->comm, known_time);
+	add_event(calls, frame, known_time);
+	struct trace_sum added = { .count = 1, .first_time = time, .last_time = time };
+	bool has_duration = line->has_duration && !line->has_depth;
+	if (has_duration) {
+		added.duration = added.self_duration = line->duration;
+		calls->has_durations = true;
+		npu_use_spend(&calls->phases.use, frame->place.phase, frame->pid, line->duration);
+	}
+	if (!calls->each_call)
+		result = sum(calls, frame->node, frame->pid, &added);
+	else if (line->has_depth)
+		calls->returns_expected++;
+	else
+		result = emit_one(calls, frame, &added, line->pid);
+	return !result && line->has_duration && line->has_depth ? end_call(calls, line, time) : result;
+}
+
+/* What the driver reports about power management. */
+static void add_power(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
+{
+	if (!strcmp(line->name, "resume") || !strcmp(line->name, "runtime resume"))
+		ivpu_running_add(&calls->running, IVPU_EVENT_RESUME, 1, time);
+}
+
+/*
+ * A map that is printed periodically grows, or restarts at zero. Several maps of one trace count the same calls, so
+ * only the first one is used.
  */
 static void add_count(struct trace_calls *calls, struct trace_function *function, const struct trace_line *line)
 {
@@ -202,38 +282,81 @@ static void add_count(struct trace_calls *calls, struct trace_function *function
 	}
 	uint64_t more = line->count >= function->map_last ? line->count - function->map_last : line->count;
 	function->map_last = line->count;
-	if (__builtin_add_overflow(function->map_count, more, &function->map_count))
-		function->map_count = UINT64_MAX;
+	/* Each line of uniq -c has a count of its own. */
+	saturating_increase(&function->map_count, line->is_column ? line->count : more);
 }
 
-int trace_calls_add(struct trace_calls *calls, const struct trace_line *line, uint64_t number)
+bool trace_calls_is_new(const struct trace_calls *calls, const char *name)
 {
-	uint64_t time = machine_time(calls, line, number);
+	struct trace_function wanted;
+	snprintf(wanted.name, sizeof wanted.name, "%s", name);
+	return !tfind(&wanted, &calls->index, compare_names);
+}
+
+static int add_named(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
+{
 	struct trace_function *function = trace_function_get(calls, line->name, time);
 	if (!function)
 		return out_of_memory(calls);
 	if (line->kind == TRACE_LINE_CALL)
-		return add_call(calls, function, time);
+		return add_call(calls, function, line, time);
 	add_count(calls, function, line);
 	return 0;
+}
+
+int trace_calls_add(struct trace_calls *calls, const struct trace_line *line)
+{
+	uint64_t time = machine_time(calls, line), known_time = calls->has_time ? time : 0;
+	/* Functions indicate the same jobs, messages and resumes as events. */
+	bool has_calls = calls->overview.calls;
+	int result = 0;
+	switch (line->kind) {
+	case TRACE_LINE_CALL:
+	case TRACE_LINE_COUNT:
+		return add_named(calls, line, time);
+	case TRACE_LINE_RETURN:
+		return end_call(calls, line, time);
+	case TRACE_LINE_JOB:
+		result = name_process(calls, line, time);
+		return result ? result
+			      : trace_jobs_add(&calls->jobs, &calls->records.batch, has_calls ? NULL : &calls->running,
+					       line, known_time);
+	case TRACE_LINE_MESSAGE:
+		calls->overview.knows_messages = true;
+		if (!line->is_sent && !has_calls)
+			ivpu_running_add_messages(&calls->running, 1, known_time);
+		return 0;
+	case TRACE_LINE_POWER:
+		if (!has_calls)
+			add_power(calls, line, known_time);
+		return 0;
+	default:
+		calls->other_functions++;
+		return 0;
+	}
 }
 
 int trace_calls_flush(struct trace_calls *calls)
 {
 	int result = 0;
-	for (uint32_t i = 0; i < calls->changed_count && !result; i++) {
-		struct trace_sum *sums = &calls->sums[calls->changed[i]];
-		result = call_records_add(&calls->records, &(struct calls){ .node = calls->changed[i],
+	for (size_t i = 0; i < calls->sums.count && !result; i++) {
+		const struct trace_sum *sums = &calls->sums.items[i];
+		/* The call was emitted before it returned. */
+		if (!sums->count)
+			continue;
+		result = call_records_add(&calls->records, &(struct calls){ .node = sums->key.node,
+									    .pid = sums->key.pid,
 									    .count = sums->count,
+									    .duration = sums->duration,
+									    .self_duration = sums->self_duration,
 									    .first_time = sums->first_time,
 									    .last_time = sums->last_time });
-		*sums = (struct trace_sum){ 0 };
 	}
-	calls->changed_count = 0;
+	keyed_array_free(&calls->sums);
 	return result ? result : call_records_flush(&calls->records);
 }
 
-/* Counts have no order: only what nothing else calls has a place. */
+/* Counts have no order: only functions that nothing else calls can be placed. */
 static int take_counts(struct trace_calls *calls)
 {
 	uint64_t time = calls->begin, messages = 0, handled = 0;
@@ -244,22 +367,31 @@ static int take_counts(struct trace_calls *calls)
 		if (!function->map_count)
 			continue;
 		bool is_entry = function->entry && !function->entry->may_be_nested;
-		uint32_t parent = is_entry ? 0 : context_node(calls, ORDER_UNKNOWN, time);
+		uint32_t parent = is_entry ? 0 : trace_context_node(&calls->records, TRACE_ORDER_UNKNOWN, time);
 		uint32_t node = is_entry || parent ? call_records_node(&calls->records, parent, function->id, time) : 0;
 		if (!node)
 			return out_of_memory(calls);
-		sum(calls, node, function->map_count, time);
+		const struct trace_sum added = { .count = function->map_count, .first_time = time, .last_time = time };
+		int result = sum(calls, node, 0, &added);
+		if (result)
+			return result;
+		trace_phases_count(&calls->phases, function, function->map_count);
 		function->count = function->map_count;
-		calls->call_count += function->count;
+		calls->overview.calls += function->count;
 		calls->order_unknown += is_entry ? 0 : function->count;
-		calls->headline_counts[known->headline] += function->count;
+		calls->overview.family_counts[known->family] += function->count;
 		messages += known->event == IVPU_EVENT_MESSAGE ? function->count : 0;
 		handled += known->event == IVPU_EVENT_IPC_HANDLER ? function->count : 0;
 		is_boot |= !strcmp(function->short_name, "wait_for_ready");
 		ivpu_running_add(&calls->running, known->event, function->count, 0);
 	}
-	/* With a boot in it, the handler's count has the polling of the boot too. */
+	/* If there was a boot, the handler's count includes its polling. */
 	ivpu_running_add_messages(&calls->running, messages || is_boot ? messages : handled, 0);
+	calls->overview.knows_messages = messages || (handled && !is_boot);
+	/* Without the driver's other calls of the handler, it is not known how many were polls. */
+	if (is_boot && messages && handled > messages)
+		calls->overview.boot_polls = handled - messages;
+	calls->overview.knows_polls = calls->overview.boot_polls;
 	return 0;
 }
 
@@ -268,29 +400,34 @@ static void compare_counts(struct trace_calls *calls)
 	const struct trace_function *first = NULL;
 	for (uint32_t i = 0; i < calls->function_count; i++) {
 		const struct trace_function *function = calls->functions[i];
-		if (function->count == function->map_count)
+		/* print(@calls, 20) leaves out functions. */
+		if (!function->map_count || function->count == function->map_count)
 			continue;
 		first = first ? first : function;
 		calls->functions_differ++;
 	}
 	if (first)
-		calls->host->log(
-			calls->host, IAPROF_LOG_WARNING,
-			"the trace's lines and its map differ in %lu functions (%s: %lu lines, %lu in the map): "
-			"the lines are taken; where there are fewer, bpftrace lost some",
-			(unsigned long)calls->functions_differ, first->name, (unsigned long)first->count,
-			(unsigned long)first->map_count);
+		calls->host->log(calls->host, IAPROF_LOG_WARNING,
+				 "lines and map of the trace differ in %lu functions (%s: %lu lines, %lu in the map): "
+				 "using the lines (bpftrace may have lost events)",
+				 (unsigned long)calls->functions_differ, first->name, (unsigned long)first->count,
+				 (unsigned long)first->map_count);
 }
 
 int trace_calls_finish(struct trace_calls *calls)
 {
 	int result = 0;
-	if (calls->has_map && calls->call_count)
+	if (calls->has_map && calls->overview.calls)
 		compare_counts(calls);
 	else if (calls->has_map) {
 		calls->is_summed = true;
-		calls->host->metadata(calls->host, "mode", "count"); /* whatever was asked for */
+		calls->host->metadata(calls->host, "mode", "count"); /* regardless of mode= */
 		result = take_counts(calls);
 	}
+	if (calls->returns_expected)
+		calls->host->lost(calls->host, "calls: return not seen", calls->begin, calls->returns_expected,
+				  calls->records.count_type, calls->returns_expected);
+	if (!result)
+		result = trace_jobs_finish(&calls->jobs, &calls->records.batch, calls->now);
 	return result ? result : trace_calls_flush(calls);
 }

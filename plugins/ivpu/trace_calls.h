@@ -1,84 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of a text trace as records: gives each the place that the names prove. Text has no nesting and no threads,
- * so a call is put below the function entered last that the driver's source lets call it, what the driver does to boot
- * below "[boot]", and what has no such function below "[order not known]". Calls of one place are summed until they are
- * sent: however long the trace is, what is sent is as much as there are places. Belongs to one thread.
+ * Turns the lines of a text trace into records. Calls are aggregated by node and process until they are emitted, so the
+ * output does not depend on the length of the trace. Owned by one thread.
  */
 #ifndef IAPROF_PLUGINS_IVPU_TRACE_CALLS_H
 #define IAPROF_PLUGINS_IVPU_TRACE_CALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/keyed_array.h"
 #include "call_records.h"
-#include "callers.h"
-#include "tally.h"
+#include "statistics.h"
+#include "trace_jobs.h"
+#include "trace_phases.h"
+#include "trace_place.h"
 #include "trace_text.h"
 
-/* The deepest stack in the driver is some ten functions. */
-#define TRACE_DEPTH_MAX 32u
-
-struct trace_function;
-
-struct trace_frame {
-	const struct trace_function *function;
-	uint32_t node;
-	bool in_boot;
-	bool is_over; /* it has ended, though nothing came that shows it by its place */
-};
-
-struct trace_lane {
-	struct trace_frame frames[TRACE_DEPTH_MAX];
-	uint32_t depth;
-	uint64_t used; /* the number of the call that last came into it */
-};
-
-/* Calls of one node that were not sent yet. */
+/* Calls of one node and process that were not emitted yet. */
 struct trace_sum {
-	uint64_t count, first_time, last_time;
+	struct {
+		uint32_t node, pid;
+	} key;
+	uint64_t count, first_time, last_time, duration, self_duration;
 };
+
+/* Emitted early if there are more. */
+#define TRACE_SUMS_MAX 65536u
 
 struct trace_calls {
 	const struct iaprof_host *host;
 	struct call_records records;
 	struct ivpu_running running;
-	uint64_t begin;               /* the run's: where the times of the trace are put */
-	bool each_call;               /* calls of lines are sent one by one, not summed */
-	bool is_summed;               /* the calls are from maps */
-	uint64_t call_count, counted; /* calls of lines, and of maps */
-	uint64_t headline_counts[IVPU_HEADLINE_COUNT];
-	uint64_t boot_polls, order_unknown;
-	uint64_t other_map_lines;  /* of maps other than the first one with names of functions */
-	uint64_t functions_differ; /* whose count in the map is another one than in lines */
-	/* its own */
-	void *index; /* tree of struct trace_function, by name */
+	uint64_t begin;                /* start of the run, which the trace's timestamps are relative to */
+	bool each_call;                /* emit calls individually */
+	bool is_summed;                /* the calls are from maps */
+	struct ivpu_overview overview; /* the messages are filled in at the end */
+	uint64_t order_unknown;
+	uint64_t other_map_lines;  /* from maps other than the first one with function names */
+	uint64_t functions_differ; /* functions whose counts in map and lines differ */
+	uint64_t other_functions;  /* calls of other parts of the Linux kernel, which are skipped */
+	uint64_t unit;             /* of times whose unit the text does not contain, ns; 0: not determined */
+	bool has_durations;
+	uint64_t returns_expected; /* calls that are emitted one by one when they return */
+	struct trace_phases phases;
+	struct trace_jobs jobs;
+	struct trace_places places;
+	/* Private members. */
+	void *index; /* search tree of struct trace_function, by name */
 	struct trace_function **functions;
 	uint32_t function_count;
 	char map[TRACE_NAME_SIZE_MAX + 1];
 	bool has_map;
-	struct trace_lane lanes[CALL_LANE_COUNT];
-	struct trace_sum *sums; /* by node */
-	uint32_t *changed;      /* nodes with a sum */
-	uint32_t changed_count;
+	KEYED_ARRAY(struct trace_sum) sums;
+	uint32_t pids[TRACE_TASKS_MAX]; /* processes whose name was emitted, a hash table */
 	enum trace_time time_kind;
-	uint64_t first_time, last_time; /* of the trace, ns; days are added to times of day */
-	uint64_t now;                   /* of the last line, on the machine's clock */
-	bool has_time, saw_interrupt;
+	uint64_t first_time, last_time; /* time range of the trace, ns; days are added to times of day */
+	uint64_t now;                   /* time of the last line, on the machine's clock */
+	bool has_time, after_handler;
 };
 
-/* 0, or a negative errno after host->fail(). */
+/* Returns 0, or a negative errno after host->fail(). */
 int trace_calls_init(struct trace_calls *calls, const struct iaprof_host *host, bool each_call);
 void trace_calls_free(struct trace_calls *calls);
 
-/* A line of kind CALL or COUNT, and its number. 0, or -ENOMEM after host->fail(). */
-int trace_calls_add(struct trace_calls *calls, const struct trace_line *line, uint64_t number);
+/* Returns whether a function was not in an earlier line. */
+bool trace_calls_is_new(const struct trace_calls *calls, const char *function);
 
-/* Sends what was summed since the last time. 0, or a negative errno. */
+/*
+ * Adds a line of kind CALL, COUNT, RETURN, OTHER, JOB, MESSAGE or POWER. Returns 0, or -ENOMEM after host->fail().
+ */
+int trace_calls_add(struct trace_calls *calls, const struct trace_line *line);
+
+/* Emits what was aggregated since the last call. Returns 0 or a negative errno. */
 int trace_calls_flush(struct trace_calls *calls);
 
 /*
- * The trace is at its end. With calls in it, maps are held against them, and what differs is told; without, the maps
- * are the calls. Sends it all.
+ * Ends the trace. If the trace has individual calls, the maps are compared with them and differences are reported;
+ * otherwise, the maps are used as the calls. Emits everything.
  */
 int trace_calls_finish(struct trace_calls *calls);
 

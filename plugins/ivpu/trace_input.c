@@ -1,77 +1,162 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See trace_input.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <iaprof/record.h>
 #include "finding_records.h"
-#include "record_batch.h"
+#include "records/record_batch.h"
 #include "trace_input.h"
 
 #define READ_SIZE (64u * 1024)
 #define FLUSH_PERIOD (250u * 1000 * 1000)
 
-static int fail_with_errno(const struct trace_input *input, const char *what)
+static const uint64_t unit_nanoseconds[] = {
+	[TRACE_UNIT_NS] = 1, [TRACE_UNIT_US] = 1000, [TRACE_UNIT_MS] = 1000000, [TRACE_UNIT_S] = 1000000000
+};
+
+static int add_line(struct trace_input *input, struct trace_line *line)
 {
-	int error = errno;
-	return input->host->fail(input->host, error, "%s %s: %s", what, input->path, strerror(error));
+	if (input->are_counts && line->kind == TRACE_LINE_CALL && line->time_kind == TRACE_TIME_NANOSECONDS) {
+		line->kind = TRACE_LINE_COUNT;
+		line->count = line->time;
+		line->time_kind = TRACE_TIME_NONE;
+		line->is_column = true;
+	}
+	return trace_calls_add(&input->calls, line);
 }
 
-int trace_input_open(struct trace_input *input, const struct iaprof_host *host, const char *path,
-		     const struct ivpu_limits *limits, bool each_call)
+static int refuse_units(struct trace_input *input, uint64_t unit)
 {
-	*input = (struct trace_input){ .host = host, .path = path, .limits = limits, .descriptor = -1 };
-	struct stat status;
-	/* Not to wait here for the writer of a pipe. */
-	input->descriptor =
-		strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (input->descriptor < 0)
-		return fail_with_errno(input, "open");
-	if (fstat(input->descriptor, &status) < 0)
-		return fail_with_errno(input, "look at");
-	if (input->descriptor != STDIN_FILENO && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
-		return host->fail(host, EINVAL, "%s is neither a file nor a pipe: give input= what bpftrace wrote",
-				  path);
-	return trace_calls_init(&input->calls, host, each_call);
+	const struct iaprof_host *host = input->host;
+	char readings[300];
+	trace_units_describe(&input->units, readings, sizeof readings);
+	if (unit)
+		return host->fail(host, EINVAL,
+				  "the heading of %s contradicts its times, which are not in %s: %s (set "
+				  "time-unit=)",
+				  input->file.file, trace_unit_name(unit), readings);
+	return host->fail(host, EINVAL, "the unit of the times in %s is not known: %s (set time-unit=)",
+			  input->file.file, readings);
 }
 
-void trace_input_close(struct trace_input *input)
+/* Determines the unit of the times. Returns 0, or a negative errno after host->fail(). */
+static int decide_unit(struct trace_input *input)
 {
-	if (input->descriptor > STDIN_FILENO)
-		close(input->descriptor);
-	input->descriptor = -1;
-	trace_calls_free(&input->calls);
+	const struct iaprof_host *host = input->host;
+	int counts = trace_units_are_counts(&input->units);
+	input->are_counts = counts > 0 && input->unit == TRACE_UNIT_AUTO;
+	if (input->are_counts || !input->units.lines)
+		return 0;
+	if (counts < 0 && input->unit == TRACE_UNIT_AUTO)
+		return host->fail(
+			host, EINVAL,
+			"the numbers in %s can be counts of uniq -c or times: functions are repeated, and the "
+			"numbers never decrease (set time-unit= if they are times; sort before uniq -c if not)",
+			input->file.file);
+	uint64_t unit = input->unit ? unit_nanoseconds[input->unit] : input->form.unit;
+	if (!input->unit && unit && !trace_unit_is_plausible(&input->units, unit))
+		return refuse_units(input, unit);
+	unit = unit ? unit : trace_units_decide(&input->units);
+	if (!unit)
+		return refuse_units(input, 0);
+	input->calls.unit = unit;
+	return 0;
 }
 
-static void refuse(struct trace_input *input, const char *why)
+static int compare_lines(const void *left, const void *right)
 {
-	if (input->refused++)
-		return;
-	input->first_refused = input->line_number;
-	input->first_refused_why = why;
-	size_t size = sizeof input->first_refused_text - 1;
-	size = input->line_size < size ? input->line_size : size;
-	for (size_t i = 0; i < size; i++)
-		input->first_refused_text[i] = input->line[i] >= ' ' && input->line[i] <= '~' ? input->line[i] : '?';
-	input->first_refused_text[size] = '\0';
+	const struct trace_line *one = left, *other = right;
+	if (one->time != other->time)
+		return one->time < other->time ? -1 : 1;
+	return one->number < other->number ? -1 : one->number > other->number;
 }
 
-static int take_line(struct trace_input *input)
+/* Passes on the oldest lines that wait. */
+static int pass_on(struct trace_input *input, uint32_t count)
 {
-	struct trace_line line;
-	input->line_number++;
-	trace_line_parse(input->line, input->line_size, &line);
 	int result = 0;
+	if (input->is_disordered && input->is_sorted)
+		qsort(input->pending, input->pending_count, sizeof *input->pending, compare_lines);
+	input->is_disordered = false;
+	for (uint32_t i = 0; i < count && !result; i++)
+		result = add_line(input, &input->pending[i]);
+	input->pending_count -= count;
+	input->settled -= input->settled < count ? input->settled : count;
+	if (input->pending_count)
+		memmove(input->pending, input->pending + count, input->pending_count * sizeof *input->pending);
+	return result;
+}
+
+/* Decides what numbers are, and passes on lines that wait: all at the end, or while a pipe is silent. */
+static int decide(struct trace_input *input, bool all)
+{
+	int result = input->is_decided ? 0 : decide_unit(input);
+	input->is_decided = true;
+	if (result)
+		return result;
+	input->is_sorted = !input->are_counts && input->units.lines;
+	return pass_on(input, all || !input->is_sorted ? input->pending_count : input->pending_count / 2);
+}
+
+static bool is_unit_open(const struct trace_line *line)
+{
+	return line->kind == TRACE_LINE_CALL && !line->is_unit_known &&
+	       (line->time_kind == TRACE_TIME_NANOSECONDS || line->time_kind == TRACE_TIME_SECONDS);
+}
+
+static int take_call(struct trace_input *input, struct trace_line *line)
+{
+	bool is_open = is_unit_open(line);
+	if (is_open && input->units.lines < TRACE_PENDING_MAX && (!input->is_decided || input->unit)) {
+		bool is_new = trace_calls_is_new(&input->calls, line->name);
+		for (uint32_t i = 0; i < input->pending_count && is_new; i++)
+			is_new = strcmp(input->pending[i].name, line->name) != 0;
+		trace_units_add(&input->units, line, is_new);
+	}
+	/* A unit that the user set is checked at the end, so that a pipe is not held back. */
+	int result = input->unit && !input->is_decided && is_open ? decide(input, true) : 0;
+	if (result)
+		return result;
+	if (input->is_decided ? !input->is_sorted : !is_open && !input->pending_count)
+		return add_line(input, line);
+	if (!input->pending)
+		input->pending = calloc(TRACE_PENDING_MAX, sizeof *input->pending);
+	if (!input->pending)
+		return input->host->fail(input->host, ENOMEM, "out of memory");
+	const struct trace_line *last = input->pending_count ? &input->pending[input->pending_count - 1] : NULL;
+	/* Lines without a time, such as maps, keep their position. */
+	if (last && !is_open)
+		line->time = last->time;
+	input->is_disordered |= last && line->time < last->time;
+	input->pending[input->pending_count++] = *line;
+	return input->pending_count == TRACE_PENDING_MAX ? decide(input, false) : 0;
+}
+
+static int take_line(void *context, const struct text_line *text)
+{
+	struct trace_input *input = context;
+	struct trace_line line = { .kind = TRACE_LINE_REFUSED, .why = text->wrong };
+
+	if (!text->wrong)
+		trace_form_parse(&input->form, text->text.text, text->text.length, &line);
+	line.number = text->number;
 	switch (line.kind) {
 	case TRACE_LINE_CALL:
 	case TRACE_LINE_COUNT:
-		result = trace_calls_add(&input->calls, &line, input->line_number);
-		break;
+	case TRACE_LINE_RETURN:
+	case TRACE_LINE_OTHER:
+	case TRACE_LINE_JOB:
+	case TRACE_LINE_MESSAGE:
+	case TRACE_LINE_POWER:
+		return take_call(input, &line);
+	case TRACE_LINE_BUCKET:
+		if (!trace_histograms_add(&input->histograms, &input->form, &line))
+			return 0;
+		return input->host->fail(input->host, ENOMEM, "out of memory");
 	case TRACE_LINE_HEADER:
 		input->has_header = true;
 		break;
@@ -80,55 +165,38 @@ static int take_line(struct trace_input *input)
 			input->lost = IAPROF_COUNT_UNKNOWN;
 		break;
 	case TRACE_LINE_REFUSED:
-		refuse(input, line.why);
+		text_refused_add(&input->refused, text, line.why);
 		break;
 	default:
 		break;
 	}
-	input->line_size = 0;
-	return result;
-}
-
-static int take_bytes(struct trace_input *input, const char *bytes, size_t size)
-{
-	while (size) {
-		const char *end = memchr(bytes, '\n', size);
-		size_t part = end ? (size_t)(end - bytes) : size;
-		size_t room = sizeof input->line - input->line_size;
-		/* What is beyond the room is of a line that is refused anyway. */
-		memcpy(input->line + input->line_size, bytes, part < room ? part : room);
-		input->line_size += (uint32_t)(part < room ? part : room);
-		int result = end ? take_line(input) : 0;
-		if (result)
-			return result;
-		part += end ? 1 : 0;
-		bytes += part;
-		size -= part;
-	}
 	return 0;
 }
 
-static bool is_stopping(const volatile int *stopping)
+int trace_input_open(struct trace_input *input, const struct iaprof_host *host, const char *path,
+		     const struct ivpu_limits *limits, enum trace_unit unit, bool each_call)
 {
-	return __atomic_load_n(stopping, __ATOMIC_ACQUIRE);
+	*input = (struct trace_input){ .host = host, .limits = limits, .unit = unit, .file = { .is_live = true } };
+	input->lines = (struct text_lines){ .take = take_line, .context = input };
+	int result = input_file_open(&input->file, host, path);
+	if (result)
+		return result;
+	struct stat status;
+	if (fstat(input->file.descriptor, &status) < 0)
+		return host->fail(host, errno, "look at %s: %s", path, strerror(errno));
+	if (input->file.descriptor != STDIN_FILENO && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
+		return host->fail(host, EINVAL, "%s is neither a file nor a pipe (input= requires a text trace)", path);
+	input->is_pipe = !S_ISREG(status.st_mode);
+	return trace_calls_init(&input->calls, host, each_call);
 }
 
-/* Some bytes: how many, 0 at the end or when the run is, or a negative errno after host->fail(). */
-static ssize_t read_some(const struct trace_input *input, char *bytes, const volatile int *stopping)
+void trace_input_close(struct trace_input *input)
 {
-	struct pollfd descriptor = { .fd = input->descriptor, .events = POLLIN };
-	for (;;) {
-		if (is_stopping(stopping))
-			return 0;
-		int ready = poll(&descriptor, 1, 100);
-		ssize_t got = ready > 0 ? read(input->descriptor, bytes, READ_SIZE) : -1;
-		if (got >= 0)
-			return got;
-		if (ready != 0 && errno != EINTR && errno != EAGAIN)
-			return fail_with_errno(input, "read");
-		if (ready == 0 && !descriptor.revents)
-			return -EAGAIN;
-	}
+	input_file_close(&input->file);
+	text_lines_free(&input->lines);
+	trace_histograms_free(&input->histograms);
+	free(input->pending);
+	trace_calls_free(&input->calls);
 }
 
 static int flush_now_and_then(struct trace_input *input)
@@ -137,42 +205,53 @@ static int flush_now_and_then(struct trace_input *input)
 	if (now - input->flush_time < FLUSH_PERIOD)
 		return 0;
 	input->flush_time = now;
-	return trace_calls_flush(&input->calls);
+	/* bpftrace reads all CPUs in less time; lines of a file are always passed on in the same way. */
+	int result = input->is_decided && input->is_pipe ? pass_on(input, input->settled) : 0;
+	input->settled = input->pending_count;
+	/* The durations of calls that were sent could not be added. */
+	return result || input->calls.has_durations ? result : trace_calls_flush(&input->calls);
 }
 
-static int read_all(struct trace_input *input, const volatile int *stopping)
+static int read_all(struct trace_input *input)
 {
 	char bytes[READ_SIZE];
 	ssize_t got;
 	input->flush_time = input->host->clock(input->host);
-	while ((got = read_some(input, bytes, stopping)) > 0 || got == -EAGAIN) {
-		int result = got > 0 ? take_bytes(input, bytes, (size_t)got) : 0;
+	while ((got = input_file_read_some(&input->file, bytes, sizeof bytes)) > 0 || got == -EAGAIN) {
+		int result = got > 0 ? text_lines_feed(&input->lines, bytes, (size_t)got) : 0;
+		if (!result && got == -EAGAIN && input->is_decided)
+			result = pass_on(input, input->pending_count);
 		if (!result)
 			result = flush_now_and_then(input);
 		if (result)
 			return result;
 	}
+	/* If the run ended early, the last line is incomplete. */
+	if (got == -ECANCELED)
+		return decide(input, true);
 	if (got < 0)
-		return (int)got;
-	/* The last line may lack its end; when the run ends earlier, it is no whole line. */
-	return input->line_size && !is_stopping(stopping) ? take_line(input) : 0;
+		return input->host->fail(input->host, (int)got, "read %s: %s", input->file.file, strerror((int)-got));
+	int result = text_lines_end(&input->lines);
+	return result ? result : decide(input, true);
 }
 
-static int tell_findings(struct trace_input *input)
+static int emit_findings(struct trace_input *input)
 {
 	uint64_t time = input->host->clock(input->host);
 	struct trace_calls *calls = &input->calls;
 	struct record_batch *batch = &calls->records.batch;
-	struct ivpu_tally tally = ivpu_running_tally(&calls->running);
-	struct ivpu_overview overview = { .calls = calls->call_count,
-					  .messages = calls->running.tally.messages,
-					  .boot_polls = calls->boot_polls };
-	memcpy(overview.headline_counts, calls->headline_counts, sizeof overview.headline_counts);
-	int result = ivpu_overview_emit(batch, &overview, time);
+	struct ivpu_statistics statistics = ivpu_running_statistics(&calls->running);
+	calls->overview.messages = calls->running.statistics.messages;
+	statistics.boot_polls = calls->overview.boot_polls;
+	int result = ivpu_overview_emit(batch, &calls->overview, time);
 	if (!result)
-		result = ivpu_rates_emit(batch, &tally, time);
+		result = npu_use_emit(&calls->phases.use, batch, &statistics, time);
 	if (!result)
-		result = ivpu_findings_emit(batch, &tally, input->limits, time);
+		result = ivpu_rates_emit(batch, &statistics, time);
+	if (!result)
+		result = ivpu_findings_emit(batch, &statistics, input->limits, time);
+	if (!result)
+		result = trace_histograms_emit(&input->histograms, batch, calls->begin);
 	return result ? result : trace_calls_flush(calls);
 }
 
@@ -180,46 +259,61 @@ static void tell_facts(const struct trace_input *input)
 {
 	const struct iaprof_host *host = input->host;
 	const struct trace_calls *calls = &input->calls;
-	host->metadata(host, "input", "%s", input->path);
-	host->metadata(host, "calls", "%" PRIu64 " (%s)", calls->call_count,
+	host->metadata(host, "input", "%s", input->file.file);
+	host->metadata(host, "calls", "%" PRIu64 " (%s)", calls->overview.calls,
 		       calls->is_summed ? "from a map" : "from lines");
-	if (calls->call_count && !calls->has_time)
-		host->metadata(host, "times of the trace", "none: a line counts as a nanosecond");
-	for (uint32_t i = IVPU_HEADLINE_NONE + 1; i < IVPU_HEADLINE_COUNT && calls->call_count; i++) {
+	if (calls->overview.calls && !calls->has_time)
+		host->metadata(host, "times of the trace", "none");
+	else if (calls->unit)
+		host->metadata(host, "unit of times", "%s", trace_unit_name(calls->unit));
+	for (uint32_t i = 0; i < IVPU_FAMILY_COUNT && calls->overview.calls; i++) {
 		char key[64];
-		snprintf(key, sizeof key, "headline %s", ivpu_headline_name(i));
-		host->metadata(host, key, "%" PRIu64 " calls, %.1f %%", calls->headline_counts[i],
-			       100.0 * (double)calls->headline_counts[i] / (double)calls->call_count);
+		if (!calls->overview.family_counts[i])
+			continue;
+		snprintf(key, sizeof key, "family %s", ivpu_family_name(i));
+		host->metadata(host, key, "%" PRIu64 " calls, %.3g %%", calls->overview.family_counts[i],
+			       100.0 * (double)calls->overview.family_counts[i] / (double)calls->overview.calls);
 	}
-	host->metadata(host, "messages", "%" PRIu64, calls->running.tally.messages);
-	host->metadata(host, "polls in boot", "%" PRIu64, calls->boot_polls);
+	if (calls->overview.knows_messages)
+		host->metadata(host, "messages", "%" PRIu64, calls->running.statistics.messages);
+	if (calls->overview.knows_polls)
+		host->metadata(host, "polls in boot", "%" PRIu64, calls->overview.boot_polls);
+	if (calls->other_functions)
+		host->metadata(host, "lines of other functions and events", "%" PRIu64, calls->other_functions);
 	host->metadata(host, "calls with order not known", "%" PRIu64, calls->order_unknown);
-	host->metadata(host, "lines refused", "%" PRIu64, input->refused);
+	host->metadata(host, "lines refused", "%" PRIu64, input->refused.count);
+}
+
+static bool has_data(const struct trace_input *input)
+{
+	return input->calls.overview.calls || input->calls.jobs.is_known || input->histograms.count;
 }
 
 static bool is_other_text(const struct trace_input *input)
 {
-	return input->refused && !input->calls.call_count && !input->has_header;
+	return input->refused.count && !has_data(input) && !input->has_header;
 }
 
 static void warn(const struct trace_input *input)
 {
 	const struct iaprof_host *host = input->host;
 	const struct trace_calls *calls = &input->calls;
-	if (input->refused)
+	if (input->unit && input->units.lines && !trace_unit_is_plausible(&input->units, calls->unit))
+		host->log(host, IAPROF_LOG_WARNING, "%s: times are hardly in %s, as time-unit= says", input->file.file,
+			  trace_unit_name(calls->unit));
+	if (input->refused.count)
 		host->log(host, IAPROF_LOG_WARNING,
-			  "%s: %" PRIu64
-			  " lines are not what bpftrace writes of calls, and are left out; the first is line "
-			  "%" PRIu64 " (%s): \"%s\"",
-			  input->path, input->refused, input->first_refused, input->first_refused_why,
-			  input->first_refused_text);
+			  "%s: skipped lines that are not part of a trace of calls: line %" PRIu64
+			  " (%s): \"%s\", %" PRIu64 " in total",
+			  input->file.file, input->refused.number, input->refused.why, input->refused.text,
+			  input->refused.count);
 	if (calls->other_map_lines)
 		host->log(host, IAPROF_LOG_WARNING,
-			  "%s: %" PRIu64
-			  " lines are of maps other than @%s, and are left out: only one can count the calls",
-			  input->path, calls->other_map_lines, calls->map);
-	if (!calls->call_count && !is_other_text(input))
-		host->log(host, IAPROF_LOG_WARNING, "%s has no calls: did anybody use the NPU meanwhile?", input->path);
+			  "%s: skipped lines of maps other than @%s, as only one map can count the calls: %" PRIu64,
+			  input->file.file, calls->map, calls->other_map_lines);
+	if (!has_data(input) && !is_other_text(input))
+		host->log(host, IAPROF_LOG_WARNING, "%s contains no calls (was the NPU used during the trace?)",
+			  input->file.file);
 	if (input->lost)
 		host->lost(host, "bpftrace lost events", calls->begin, input->lost, calls->records.count_type,
 			   input->lost == IAPROF_COUNT_UNKNOWN ? 0 : input->lost);
@@ -227,17 +321,18 @@ static void warn(const struct trace_input *input)
 
 int trace_input_run(struct trace_input *input, const volatile int *stopping)
 {
-	int result = read_all(input, stopping);
+	input->file.stopping = stopping;
+	int result = read_all(input);
 	if (!result)
 		result = trace_calls_finish(&input->calls);
 	if (!result)
-		result = tell_findings(input);
+		result = emit_findings(input);
 	tell_facts(input);
 	warn(input);
 	if (!result && is_other_text(input))
 		result = input->host->fail(input->host, EINVAL,
-					   "%s is no trace of calls: write it with bpftrace -e 'kprobe:intel_vpu:* { "
-					   "printf(\"%%s\\n\", probe); }'",
-					   input->path);
+					   "%s is not a trace of calls (record one with bpftrace -e "
+					   "'kprobe:intel_vpu:* { printf(\"%%s\\n\", probe); }')",
+					   input->file.file);
 	return result;
 }

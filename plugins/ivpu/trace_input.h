@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A text trace from a file, a pipe or standard input: read in one go, line by line, in memory that does not grow with
- * it, and sent as calls, findings and facts about it.
+ * Reads a text trace from a file, pipe or standard input line by line, in bounded memory, and emits calls, findings and
+ * metadata.
  */
 #ifndef IAPROF_PLUGINS_IVPU_TRACE_INPUT_H
 #define IAPROF_PLUGINS_IVPU_TRACE_INPUT_H
@@ -9,30 +9,57 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "findings.h"
+#include "text/input_file.h"
+#include "text/text_lines.h"
 #include "trace_calls.h"
+#include "trace_form.h"
+#include "trace_histograms.h"
+#include "trace_units.h"
+
+/* In the order of the option time-unit=. */
+enum trace_unit { TRACE_UNIT_AUTO, TRACE_UNIT_NS, TRACE_UNIT_US, TRACE_UNIT_MS, TRACE_UNIT_S };
+
+/*
+ * Lines that wait until the unit of their times is known, and until they are in order: bpftrace writes those of one CPU
+ * after those of another.
+ */
+#define TRACE_PENDING_MAX 4096u
 
 struct trace_input {
 	const struct iaprof_host *host;
-	const char *path; /* "-": standard input */
 	const struct ivpu_limits *limits;
-	int descriptor; /* -1 none */
+	struct input_file file;
 	struct trace_calls calls;
-	char line[TRACE_LINE_SIZE_MAX + 1]; /* one byte more says that a line is too long */
-	uint32_t line_size;
-	uint64_t line_number;
-	bool has_header; /* bpftrace wrote it, whatever it saw */
-	uint64_t refused, first_refused, lost;
-	char first_refused_text[81]; /* printable */
-	const char *first_refused_why;
+	struct text_lines lines;
+	struct trace_form form;
+	struct trace_histograms histograms;
+	struct trace_units units;
+	struct trace_line *pending; /* NULL if no line waits */
+	uint32_t pending_count;
+	bool is_disordered; /* of those that wait, one is earlier than its predecessor */
+	bool is_pipe;
+	uint32_t settled; /* of a pipe: lines that have waited since the last flush */
+	bool is_sorted;   /* times are numbers, so that lines wait to be sorted */
+	bool is_decided;  /* the unit of times, and whether numbers are counts */
+	bool are_counts;  /* numbers before functions are counts of uniq -c */
+	enum trace_unit unit;
+	bool has_header; /* bpftrace wrote it, even if it has no calls */
+	struct text_refused refused;
+	uint64_t lost;
 	uint64_t flush_time;
 };
 
-/* Opens it. each_call: calls are sent one by one. path and limits stay the caller's. 0, or a negative errno after
- * host->fail(). */
+/*
+ * Opens the input. each_call: emit calls individually. path and limits are borrowed. Returns 0, or a negative errno
+ * after host->fail().
+ */
 int trace_input_open(struct trace_input *input, const struct iaprof_host *host, const char *path,
-		     const struct ivpu_limits *limits, bool each_call);
+		     const struct ivpu_limits *limits, enum trace_unit unit, bool each_call);
 
-/* Reads until its end, or until *stopping (iaprof/plugin.h). 0, or a negative errno after host->fail(). */
+/*
+ * Reads until the end of the input, or until *stopping (iaprof/plugin.h). Returns 0, or a negative errno after
+ * host->fail().
+ */
 int trace_input_run(struct trace_input *input, const volatile int *stopping);
 
 void trace_input_close(struct trace_input *input);

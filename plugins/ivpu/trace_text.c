@@ -2,96 +2,52 @@
 /* See trace_text.h. */
 #include <stdbool.h>
 #include <string.h>
+
+#include "text/text_span.h"
 #include "trace_text.h"
 
 #define SECOND 1000000000u
-
-struct span {
-	const char *at;
-	size_t size;
-};
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 static bool is_name_byte(char c)
 {
 	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '$';
 }
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
-static struct span trimmed(struct span text)
-{
-	while (text.size && is_space(*text.at))
-		text = (struct span){ text.at + 1, text.size - 1 };
-	while (text.size && is_space(text.at[text.size - 1]))
-		text.size--;
-	return text;
-}
-
-static bool take(struct span *text, const char *beginning)
-{
-	size_t size = strlen(beginning);
-	if (text->size < size || memcmp(text->at, beginning, size) != 0)
-		return false;
-	*text = (struct span){ text->at + size, text->size - size };
-	return true;
-}
-
-/* Decimal digits: false without any, or above 64 bits. */
-static bool take_number(struct span *text, uint64_t *number)
-{
-	size_t digits = 0;
-	*number = 0;
-	for (; digits < text->size && is_digit(text->at[digits]); digits++)
-		if (__builtin_mul_overflow(*number, 10, number) ||
-		    __builtin_add_overflow(*number, (uint64_t)(text->at[digits] - '0'), number))
-			return false;
-	*text = (struct span){ text->at + digits, text->size - digits };
-	return digits > 0;
-}
-
-/* Digits after a point as ns; those beyond the ninth say less than a ns. */
-static bool take_fraction(struct span *text, uint64_t *nanoseconds)
+/* Parses the digits after a decimal point as ns, ignoring those beyond the ninth. */
+static bool take_fraction(struct text_span *text, uint64_t *nanoseconds)
 {
 	uint64_t unit = SECOND;
 	*nanoseconds = 0;
-	bool is_any = text->size && is_digit(*text->at);
-	for (; text->size && is_digit(*text->at); text->at++, text->size--) {
+	bool is_any = text->length && is_digit(*text->text);
+	for (; text->length && is_digit(*text->text); text->text++, text->length--) {
 		unit /= 10;
-		*nanoseconds += unit * (uint64_t)(*text->at - '0');
+		*nanoseconds += unit * (uint64_t)(*text->text - '0');
 	}
 	return is_any;
 }
 
-static bool take_time_of_day(struct span *text, uint64_t hours, struct trace_line *line)
+static bool take_time_of_day(struct text_span *text, uint64_t hours, struct trace_line *line)
 {
 	uint64_t minutes, seconds, fraction = 0;
-	if (!take_number(text, &minutes) || !take(text, ":") || !take_number(text, &seconds) ||
-	    (take(text, ".") && !take_fraction(text, &fraction)) || hours > 23 || minutes > 59 || seconds > 60)
+	if (!span_take_decimal(text, &minutes) || !span_take(text, ":") || !span_take_decimal(text, &seconds) ||
+	    (span_take(text, ".") && !take_fraction(text, &fraction)) || hours > 23 || minutes > 59 || seconds > 60)
 		return false;
 	line->time_kind = TRACE_TIME_OF_DAY;
 	line->time = ((hours * 60 + minutes) * 60 + seconds) * SECOND + fraction;
 	return true;
 }
 
-/* "12:34:56", "12.345678", "123456789", each in brackets or not, and a space. */
-static bool take_time(struct span *text, struct trace_line *line)
+/* Parses "12:34:56", "12.345678" or "123456789", optionally in brackets, and a space. */
+bool trace_line_take_time(struct text_span *text, struct trace_line *line)
 {
-	bool is_in_brackets = take(text, "[");
+	bool is_in_brackets = span_take(text, "[");
 	uint64_t number, fraction;
-	if (!take_number(text, &number))
+	if (!span_take_decimal(text, &number))
 		return false;
-	if (take(text, ":")) {
+	if (span_take(text, ":")) {
 		if (!take_time_of_day(text, number, line))
 			return false;
-	} else if (take(text, ".")) {
+	} else if (span_take(text, ".")) {
 		if (!take_fraction(text, &fraction) || number >= UINT64_MAX / SECOND)
 			return false;
 		line->time_kind = TRACE_TIME_SECONDS;
@@ -100,35 +56,54 @@ static bool take_time(struct span *text, struct trace_line *line)
 		line->time_kind = TRACE_TIME_NANOSECONDS;
 		line->time = number;
 	}
-	if (is_in_brackets && !take(text, "]"))
+	if (is_in_brackets && !span_take(text, "]"))
 		return false;
-	if (!text->size || !is_space(*text->at))
+	if (!text->length || !is_blank(*text->text))
 		return false;
-	*text = trimmed(*text);
+	*text = span_trim(*text);
 	return true;
 }
 
-static bool set_name(char *to, struct span name)
+static bool set_name(char *to, struct text_span name)
 {
-	if (name.size > TRACE_NAME_SIZE_MAX)
+	if (name.length > TRACE_NAME_SIZE_MAX)
 		return false;
-	for (size_t i = 0; i < name.size; i++)
-		if (!is_name_byte(name.at[i]))
+	for (size_t i = 0; i < name.length; i++)
+		if (!is_name_byte(name.text[i]))
 			return false;
-	memcpy(to, name.at, name.size);
-	to[name.size] = '\0';
+	memcpy(to, name.text, name.length);
+	to[name.length] = '\0';
 	return true;
 }
 
-static bool set_function(struct trace_line *line, struct span name)
+bool trace_line_set_name(char to[static TRACE_NAME_SIZE_MAX + 1], struct text_span name)
 {
-	return name.size && !is_digit(*name.at) && *name.at != '.' && set_name(line->name, name);
+	return name.length && !is_digit(*name.text) && *name.text != '.' && set_name(to, name);
 }
 
-static bool take_one_of(struct span *text, const char *const *beginnings)
+bool trace_line_set_pid(struct trace_line *line, struct text_span pid)
+{
+	uint64_t number;
+	if (!span_decimal(pid, &number) || number > TRACE_PID_MAX)
+		return false;
+	line->pid = (uint32_t)number;
+	return true;
+}
+
+void trace_line_set_comm(struct trace_line *line, struct text_span comm)
+{
+	comm = span_trim(comm);
+	size_t length = comm.length < TRACE_COMM_SIZE_MAX ? comm.length : TRACE_COMM_SIZE_MAX;
+	if (!length || memchr(comm.text, '\0', length))
+		return;
+	memcpy(line->comm, comm.text, length);
+	line->comm[length] = '\0';
+}
+
+static bool take_one_of(struct text_span *text, const char *const *beginnings)
 {
 	for (; *beginnings; beginnings++)
-		if (take(text, *beginnings))
+		if (span_take(text, *beginnings))
 			return true;
 	return false;
 }
@@ -137,119 +112,125 @@ static const char *const call_probes[] = { "kprobe:", "k:", "fentry:", "kfunc:",
 static const char *const return_probes[] = { "kretprobe:", "kr:", "fexit:", "kretfunc:", "fr:", NULL };
 
 /* NAME or MODULE:NAME. */
-static struct span without_module(struct span text)
+static struct text_span without_module(struct text_span text)
 {
-	const char *colon = memchr(text.at, ':', text.size);
-	if (!colon)
-		return text;
-	size_t module = (size_t)(colon - text.at) + 1;
-	return (struct span){ text.at + module, text.size - module };
+	struct text_span rest = text, module;
+	return span_take_field(&rest, ':', &module) && rest.text ? rest : text;
 }
 
-static void refuse(struct trace_line *line, const char *why)
+bool trace_line_take_probe(struct text_span *text, bool *is_return)
+{
+	*is_return = take_one_of(text, return_probes);
+	if (!*is_return && !take_one_of(text, call_probes))
+		return false;
+	*text = without_module(*text);
+	return true;
+}
+
+void trace_line_refuse(struct trace_line *line, const char *why)
 {
 	line->kind = TRACE_LINE_REFUSED;
 	line->why = why;
 }
 
-static void parse_call(struct span text, struct trace_line *line)
+static void parse_call(struct text_span text, struct trace_line *line)
 {
-	bool has_time = text.size && (is_digit(*text.at) || *text.at == '[');
-	if (has_time && !take_time(&text, line)) {
-		refuse(line, "not a time that is known");
+	bool has_time = text.length && (is_digit(*text.text) || *text.text == '[');
+	if (has_time && !trace_line_take_time(&text, line)) {
+		trace_line_refuse(line, "unknown time format");
 		return;
 	}
-	if (take_one_of(&text, return_probes)) {
+	bool is_return;
+	if (!trace_line_take_probe(&text, &is_return)) {
+		trace_line_refuse(line, "neither a call nor a count");
+		return;
+	}
+	if (is_return) {
 		line->kind = TRACE_LINE_NOTHING;
 		return;
 	}
-	if (!take_one_of(&text, call_probes)) {
-		refuse(line, "neither a call nor a count");
-		return;
-	}
-	if (set_function(line, without_module(text)))
+	if (trace_line_set_name(line->name, text))
 		line->kind = TRACE_LINE_CALL;
 	else
-		refuse(line, "not the name of a function");
+		trace_line_refuse(line, "not a function name");
 }
 
-/* A key of several parts, such as "[kprobe:NAME, program]": the part that is a probe, else the whole. */
-static struct span key_function(struct span key)
+/* Returns the part of a key such as "[kprobe:NAME, program]" that is a probe, or the whole key. */
+static struct text_span key_function(struct text_span key)
 {
-	for (struct span rest = key; rest.size;) {
-		const char *comma = memchr(rest.at, ',', rest.size);
-		size_t size = comma ? (size_t)(comma - rest.at) : rest.size;
-		struct span part = trimmed((struct span){ rest.at, size });
+	struct text_span rest = key, part;
+	while (span_take_field(&rest, ',', &part)) {
+		part = span_trim(part);
 		if (take_one_of(&part, call_probes))
 			return without_module(part);
-		size += comma ? 1 : 0;
-		rest = (struct span){ rest.at + size, rest.size - size };
+		if (span_begins(part, "ivpu_"))
+			return part;
 	}
 	return key;
 }
 
-/* "@map[key]: 12", "@map: 12"; without a value, the title of a histogram. */
-static void parse_map(struct span text, struct trace_line *line)
+/* Parses "@map[key]: 12" or "@map: 12"; without a value, it is the title of a histogram. */
+static void parse_map(struct text_span text, struct trace_line *line)
 {
-	struct span map = { text.at, 0 }, function, key_of;
-	while (map.size < text.size && is_name_byte(text.at[map.size]))
-		map.size++;
-	text = (struct span){ text.at + map.size, text.size - map.size };
-	function = map;
-	key_of = (struct span){ text.at, 0 };
-	if (take(&text, "[")) {
-		/* The last one: a key may have brackets of its own. */
-		const char *end = memrchr(text.at, ']', text.size);
+	size_t length = 0;
+	while (length < text.length && is_name_byte(text.text[length]))
+		length++;
+	struct text_span map = span_part(text, 0, length), function = map, key_of = { text.text, 0 };
+	text = span_part(text, length, text.length);
+	if (span_take(&text, "[")) {
+		/* The last one: a key may contain brackets. */
+		const char *end = memrchr(text.text, ']', text.length);
 		if (!end) {
-			refuse(line, "a map's key without an end");
+			trace_line_refuse(line, "unterminated map key");
 			return;
 		}
-		function = key_function((struct span){ text.at, (size_t)(end - text.at) });
-		text = (struct span){ end + 1, text.size - (size_t)(end + 1 - text.at) };
+		size_t key_length = (size_t)(end - text.text);
+		function = key_function(span_part(text, 0, key_length));
+		text = span_part(text, key_length + 1, text.length);
 		key_of = map;
 	}
-	if (!take(&text, ":")) {
-		refuse(line, "neither a call nor a count");
+	if (!span_take(&text, ":")) {
+		trace_line_refuse(line, "neither a call nor a count");
 		return;
 	}
-	text = trimmed(text);
-	/* A histogram's title has no value; stats() gives "count 3, average 7, total 21". */
-	if (!text.size || take(&text, "count "))
+	text = span_trim(text);
+	/* The title of a histogram has no value; stats() prints "count 3, average 7, total 21". */
+	if (!text.length || span_take(&text, "count "))
 		return;
-	if (!take_number(&text, &line->count) || text.size)
-		refuse(line, "not a count");
-	else if (!set_name(line->map, key_of) || !set_function(line, function))
-		refuse(line, "not the name of a function");
+	if (!span_take_decimal(&text, &line->count) || text.length)
+		trace_line_refuse(line, "not a count");
+	else if (!set_name(line->map, key_of) || !trace_line_set_name(line->name, function))
+		trace_line_refuse(line, "not a function name");
 	else
 		line->kind = TRACE_LINE_COUNT;
 }
 
-/* "[4, 8)    12 |@@@     |", "(..., 0)  3 |@@|", "[1]  7 |@@@|" */
-static bool is_histogram(struct span text)
+/* Returns whether a line is part of a histogram: "[4, 8)    12 |@@@     |", "(..., 0)  3 |@@|", "[1]  7 |@@@|". */
+static bool is_histogram(struct text_span text)
 {
-	return text.size > 1 && (*text.at == '[' || *text.at == '(') && text.at[text.size - 1] == '|' &&
-	       memchr(text.at, '|', text.size - 1);
+	return text.length > 1 && (*text.text == '[' || *text.text == '(') && text.text[text.length - 1] == '|' &&
+	       memchr(text.text, '|', text.length - 1);
 }
 
-static bool is_all_lost(struct span text, struct trace_line *line)
+static bool is_all_lost(struct text_span text, struct trace_line *line)
 {
-	return take(&text, "Lost ") && take_number(&text, &line->count) &&
-	       (take(&text, " events") || take(&text, " event")) && !text.size;
+	return span_take(&text, "Lost ") && span_take_decimal(&text, &line->count) &&
+	       (span_take(&text, " events") || span_take(&text, " event")) && !text.length;
 }
 
 void trace_line_parse(const char *bytes, size_t size, struct trace_line *line)
 {
 	*line = (struct trace_line){ .kind = TRACE_LINE_NOTHING };
 	if (size > TRACE_LINE_SIZE_MAX) {
-		refuse(line, "too long");
+		trace_line_refuse(line, "too long");
 		return;
 	}
-	struct span text = trimmed((struct span){ bytes, size });
-	if (!text.size || is_histogram(text))
+	struct text_span text = span_trim((struct text_span){ bytes, size - (size && bytes[size - 1] == '\r') });
+	if (!text.length || is_histogram(text))
 		return;
-	if (take(&text, "@"))
+	if (span_take(&text, "@"))
 		parse_map(text, line);
-	else if (take(&text, "Attaching ") || take(&text, "Attached "))
+	else if (span_take(&text, "Attaching ") || span_take(&text, "Attached "))
 		line->kind = TRACE_LINE_HEADER;
 	else if (is_all_lost(text, line))
 		line->kind = TRACE_LINE_LOST;

@@ -1,74 +1,129 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source replay: sends what a file has as if its run happened again: a capture (sink capture), or a profile that
- * another program wrote as text. Which of them it is, is seen by how it begins.
+ * Source replay: sends the contents of a file as if the run happened again. The file is a capture (sink capture), or a
+ * profile that another program wrote as text; its beginning indicates which.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <iaprof/plugin.h>
 
 #include "capture_replay.h"
-#include "replay_input.h"
+#include "text/file_kind.h"
+#include "text/input_file.h"
 #include "text/text_replay.h"
 
 #define READ_SIZE ((size_t)64 << 10)
 
 struct replay {
-	const char *file; /* "-": standard input */
-	const char *value, *unit;
+	const char *file;                     /* "-": standard input */
+	const char *given_value, *given_unit; /* by the user; NULL: not */
+	const char *value, *unit;             /* of folded stacks */
 
-	struct replay_input input;
+	struct input_file input;
 	struct capture_replay capture;
 	struct text_replay *text; /* NULL: the file is a capture */
 };
 
+#define OPTION(...) IAPROF_OPTION(struct replay, __VA_ARGS__)
+
 static const struct iaprof_option options[] = {
-	{ .name = "file",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct replay, file),
-	  .help = "the capture, folded stacks, text of perf script or stream of sink iaprof to replay, \"-\" for "
-		  "standard "
-		  "input; has to be given" },
-	{ .name = "value",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct replay, value),
-	  .default_value = "samples",
-	  .help = "what the values of folded stacks are of, which do not say it: cpu, gpu-stalls" },
-	{ .name = "unit",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct replay, unit),
-	  .default_value = "count",
-	  .help = "the unit of the values of folded stacks: count, nanoseconds, bytes" },
-	{ .name = "memory",
-	  .type = IAPROF_OPTION_SIZE,
-	  .offset = offsetof(struct replay, capture.budget.memory),
-	  .help = "memory that the replay of a capture may use, in bytes, instead of limits that follow its size" },
+	OPTION(file, STRING, "file", NULL,
+	       "Capture, folded stacks, output of perf script, or stream of sink iaprof to replay; \"-\" is standard "
+	       "input; mandatory"),
+	OPTION(given_value, STRING, "value", NULL,
+	       "Value type of folded stacks, whose format does not include it: cpu, gpu-stalls; without it, from a "
+	       "file name such as run.cpu.folded, else samples"),
+	OPTION(given_unit, STRING, "unit", NULL,
+	       "Unit of the values of folded stacks: count, nanoseconds, bytes; without it, that of the value type in "
+	       "the file name, else count"),
+	OPTION(capture.budget.memory, SIZE, "memory", NULL,
+	       "Memory limit for replaying a capture; without it, the limit depends on the size of the file"),
 };
+
+/*
+ * Sets the value type of folded stacks if the user did not. Sink folded writes that of iaprof's sources into the file
+ * name; without its unit, nanoseconds would be shown as samples.
+ */
+static void choose_value(struct replay *replay)
+{
+	static const struct {
+		const char *ending, *value, *unit;
+	} known[] = {
+		{ ".cpu.folded", "cpu", "nanoseconds" },
+		{ ".gpu-stalls.folded", "gpu-stalls", "count" },
+		{ ".npu-time.folded", "npu-time", "nanoseconds" },
+		{ ".npu-calls.folded", "npu-calls", "count" },
+		{ "", "samples", "count" },
+	};
+	size_t i = replay->given_value ? sizeof known / sizeof *known - 1 : 0, length = strlen(replay->file);
+	while (length < strlen(known[i].ending) ||
+	       strcmp(replay->file + length - strlen(known[i].ending), known[i].ending) != 0)
+		i++;
+	replay->value = replay->given_value ? replay->given_value : known[i].value;
+	replay->unit = replay->given_unit ? replay->given_unit : known[i].unit;
+}
 
 static int replay_configure(const struct iaprof_host *host, void *instance)
 {
 	struct replay *replay = instance;
-	replay->input.descriptor = -1;
 	if (!replay->file || !replay->file[0])
-		return host->fail(host, EINVAL, "file= is missing: name the capture to replay");
+		return host->fail(host, EINVAL, "file= is missing: set it to the capture to replay");
+	choose_value(replay);
 	if (!replay->value[0] || !replay->unit[0] || strlen(replay->value) + strlen(replay->unit) > 200)
-		return host->fail(host, EINVAL, "value= and unit= are names: give each one or two words");
+		return host->fail(host, EINVAL,
+				  "value= and unit= must not be empty and must not contain more than two words");
 	return 0;
 }
 
 static bool can_tell(const char *bytes, size_t size, bool is_whole)
 {
-	return text_format_of(bytes, size, is_whole) != TEXT_FORMAT_MORE;
+	return text_format_of(bytes, size, is_whole, NULL) != TEXT_FORMAT_MORE;
+}
+
+/* Appends the command that converts the file: " (use perf script -i perf.data | iaprof --replay -)". */
+static void append_remedy(struct text *text, const char *command, const char *file)
+{
+	static const char *const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+=@%,:-";
+	const char *quote = file[strspn(file, safe)] ? "'" : "";
+	bool has_name = file[0] != '-' && !strchr(file, '\'');
+	text_append_format(text, " (use %s %s%s%s | iaprof --replay -)", command, has_name ? quote : "",
+			   has_name ? file : "FILE", has_name ? quote : "");
+}
+
+static void append_kind(struct text *text, const struct file_kind *kind, const struct text_line *strange,
+			const char *file)
+{
+	if (kind->name)
+		text_append_format(text, ": it looks like %s", kind->name);
+	if (kind->inside)
+		text_append_format(text, " that contains %s", kind->inside);
+	if (kind->command)
+		append_remedy(text, kind->command, file);
+	else if (kind->flags & FILE_KIND_TEXT && strange->number) {
+		struct text_refused refused = { 0 };
+		text_refused_add(&refused, strange, "");
+		text_append_format(text, " (line %" PRIu64 " is not a stack: \"%s\")", strange->number, refused.text);
+	}
+}
+
+/* Rejects a file that is not a profile, and names what it seems to be. */
+static int refuse(const struct iaprof_host *host, const struct replay *replay, const struct file_kind *kind,
+		  const struct text_line *strange)
+{
+	struct text text = { 0 };
+	append_kind(&text, kind, strange, replay->file);
+	int result = host->fail(host, EINVAL,
+				"%s: not a capture of iaprof, nor folded stacks, text of perf script or a stream of "
+				"sink iaprof%s",
+				replay->file, text_string(&text));
+	text_free(&text);
+	return result;
 }
 
 static int prepare_text(const struct iaprof_host *host, struct replay *replay, enum text_format format)
 {
-	if (format == TEXT_FORMAT_NONE)
-		return host->fail(host, EINVAL,
-				  "%s: not a capture of iaprof, nor folded stacks, text of perf script or a stream of "
-				  "sink iaprof",
-				  replay->file);
 	const struct text_replay_options of_text = {
 		.file = replay->file, .format = format, .value_type = replay->value, .unit = replay->unit
 	};
@@ -80,15 +135,20 @@ static int prepare_text(const struct iaprof_host *host, struct replay *replay, e
 static int replay_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct replay *replay = instance;
-	int result = replay_input_open(&replay->input, host, replay->file);
+	int result = input_file_open(&replay->input, host, replay->file);
 	if (result < 0)
 		return result;
-	result = replay_input_look(&replay->input, TEXT_FORMAT_SIZE, can_tell);
+	result = input_file_look(&replay->input, TEXT_FORMAT_SIZE, can_tell);
 	if (result < 0)
 		return host->fail(host, result, "%s: %s", replay->file, strerror(-result));
-	enum text_format format = text_format_of(replay->input.begin, replay->input.begin_size, true);
-	return format == TEXT_FORMAT_CAPTURE ? capture_replay_open(&replay->capture, host, &replay->input)
-					     : prepare_text(host, replay, format);
+	struct text_line strange;
+	struct text_span begin = { replay->input.begin, replay->input.begin_size };
+	enum text_format format = text_format_of(begin.text, begin.length, true, &strange);
+	if (format == TEXT_FORMAT_CAPTURE)
+		return capture_replay_open(&replay->capture, host, &replay->input);
+	struct file_kind kind = file_kind_of(begin, replay->file);
+	return format == TEXT_FORMAT_NONE || kind.flags & FILE_KIND_CERTAIN ? refuse(host, replay, &kind, &strange)
+									    : prepare_text(host, replay, format);
 }
 
 static int replay_start(const struct iaprof_host *host, void *instance)
@@ -105,13 +165,13 @@ static int run_text(const struct iaprof_host *host, struct replay *replay)
 		return host->fail(host, ENOMEM, "not enough memory");
 	ssize_t got;
 	int result = 0;
-	while (result == 0 && (got = replay_input_read_some(&replay->input, bytes, READ_SIZE)) > 0)
+	while (result == 0 && (got = input_file_read_some(&replay->input, bytes, READ_SIZE)) > 0)
 		result = text_replay_feed(replay->text, bytes, (size_t)got);
 	free(bytes);
 	if (result < 0)
 		return result;
 	if (got < 0 && got != -ECANCELED)
-		return host->fail(host, (int)got, "read %s: %s", replay->file, strerror((int)-got));
+		return host->fail(host, (int)got, "cannot read %s: %s", replay->file, strerror((int)-got));
 	return text_replay_end(replay->text, got == 0);
 }
 
@@ -137,21 +197,17 @@ static void replay_destroy(const struct iaprof_host *host, void *instance)
 	if (replay->text)
 		text_replay_free(replay->text);
 	free(replay->text);
-	replay_input_close(&replay->input);
+	input_file_close(&replay->input);
 }
 
 static const struct iaprof_plugin replay_plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof replay_plugin,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_REPLAYS | IAPROF_PLUGIN_LOSSLESS | IAPROF_PLUGIN_ONLY_BY_NAME,
-	.option_size = sizeof(struct iaprof_option),
+	.flags = IAPROF_PLUGIN_REPLAYS | IAPROF_PLUGIN_LOSSLESS | IAPROF_PLUGIN_ONLY_BY_NAME | IAPROF_PLUGIN_CAPTURES,
 	.name = "replay",
 	.version = PLUGIN_VERSION,
-	.description = "a capture, or a profile that another program wrote as text, as if its run happened again",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	.description = "Replay of a capture, or of stacks written by another profiler",
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct replay),
 	.configure = replay_configure,
 	.destroy = replay_destroy,

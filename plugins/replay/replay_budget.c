@@ -7,22 +7,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-/* Sanitizers take a multiple of the program's memory for themselves. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEASURES_MEMORY 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define MEASURES_MEMORY 0
-#endif
-#endif
-#ifndef MEASURES_MEMORY
-#define MEASURES_MEMORY 1
-#endif
+#include "base/sanitizer.h"
 
-/* Bytes of memory in use by the process (resident, proc_pid_statm(5)); 0: not known. */
+/* Resident memory of the process in bytes (proc_pid_statm(5)); 0: unknown. */
 static uint64_t memory_in_use(const struct replay_budget *budget)
 {
 	char text[128];
@@ -52,7 +41,7 @@ static int refuse(const struct iaprof_host *host, const char *file, uint64_t blo
 			  file, blocks, size >> 20, what, file_size >> 10);
 }
 
-/* Ids that the core takes are not far above the number of strings (core/base/string_table.c). */
+/* The core accepts ids slightly above the number of strings (lib/base/string_table.c). */
 static bool is_id(const struct replay_budget *budget, uint32_t id)
 {
 	return id && id <= 2 * (uint64_t)budget->string_count + 65536 && id < UINT32_MAX / 8;
@@ -62,25 +51,16 @@ static int count_string(struct replay_budget *budget, const struct iaprof_record
 {
 	if (string->header.size < sizeof *string || !is_id(budget, string->id))
 		return 0;
-	if (string->id >= budget->length_count) {
-		uint32_t count = budget->length_count ? budget->length_count : 4096;
-		while (count <= string->id)
-			count *= 2;
-		uint32_t *lengths = realloc(budget->lengths, count * sizeof *lengths);
-		if (!lengths)
-			return -ENOMEM;
-		memset(lengths + budget->length_count, 0, (count - budget->length_count) * sizeof *lengths);
-		budget->lengths = lengths;
-		budget->length_count = count;
-	}
-	budget->lengths[string->id] = string->header.size; /* the text's length and a little more */
+	if (!array_extend(&budget->lengths, (size_t)string->id + 1))
+		return -ENOMEM;
+	budget->lengths.items[string->id] = string->header.size; /* length of the text, with some overhead */
 	budget->string_count++;
 	return 0;
 }
 
 static uint32_t length_of(const struct replay_budget *budget, uint32_t id)
 {
-	return id < budget->length_count ? budget->lengths[id] : 0;
+	return id < budget->lengths.count ? budget->lengths.items[id] : 0;
 }
 
 /* The frames follow the fixed bytes of the record. */
@@ -126,7 +106,7 @@ int replay_budget_check(struct replay_budget *budget, const struct iaprof_host *
 	if (!budget->memory && budget->text > REPLAY_TEXT_MIN + REPLAY_TEXT_RATIO * budget->file_size)
 		return refuse(host, file, blocks, budget->text, "names in stacks", budget->file_size);
 	uint64_t limit = budget->memory ? budget->memory : REPLAY_MEMORY_MIN + REPLAY_MEMORY_RATIO * budget->file_size;
-	uint64_t in_use = MEASURES_MEMORY ? memory_in_use(budget) : 0;
+	uint64_t in_use = HAS_SANITIZER ? 0 : memory_in_use(budget); /* their frames are not counted */
 	uint64_t used = in_use > budget->before ? in_use - budget->before : 0;
 	return used > limit ? refuse(host, file, blocks, used, "memory", budget->file_size) : 0;
 }
@@ -135,7 +115,6 @@ void replay_budget_close(struct replay_budget *budget)
 {
 	if (budget->is_open && budget->descriptor >= 0)
 		close(budget->descriptor);
-	free(budget->lengths);
-	budget->lengths = NULL;
+	array_free(&budget->lengths);
 	budget->is_open = false;
 }

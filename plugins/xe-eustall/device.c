@@ -3,27 +3,26 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "device.h"
-#include "machine.h"
+#include "base/machine.h"
 #include "platform.h"
+#include "process/rights.h"
 #include "xe_uapi.h"
 
 #define NODES "/dev/dri"
-/* An answer larger than this is none; the largest real one, the topology, has some hundred bytes. */
+/* Larger answers are rejected; the largest real one, the topology, has a few hundred bytes. */
 #define ANSWER_SIZE_MAX (1u << 20)
 
-/* The PCI address of the device behind a DRM node, any of its nodes. */
+/* Reads the PCI address of the device behind a DRM node. */
 static bool address_of_node(const struct stat *status, char *address, size_t size)
 {
 	char path[64];
@@ -34,7 +33,7 @@ static bool address_of_node(const struct stat *status, char *address, size_t siz
 	return link_name(path, address, size);
 }
 
-/* Other drivers' nodes are not opened, if that can be helped: opening one may wake its device. */
+/* Avoids opening nodes of other drivers, which may wake their devices. */
 static bool driver_may_be_xe(const struct stat *status)
 {
 	char path[64], driver[64];
@@ -66,7 +65,7 @@ static bool device_is_wanted(const char *address, const char *wanted)
 	       !strcmp(other, address);
 }
 
-/* The answer to a query, to be freed; NULL with errno. */
+/* Returns the answer to a query, to be freed, or NULL with errno. */
 static void *query_answer(int node, uint32_t number, size_t *size)
 {
 	struct xe_device_query query = { .query = number };
@@ -90,7 +89,7 @@ static void *query_answer(int node, uint32_t number, size_t *size)
 	return NULL;
 }
 
-/* Asks and parses; *device is what parse() writes into. 0 or a negative errno. */
+/* Sends a query and parses the answer into *device. Returns 0 or a negative errno. */
 static int device_ask(struct device *device, uint32_t number,
 		      int (*parse)(struct device *device, const void *answer, size_t size))
 {
@@ -138,7 +137,7 @@ static int refuse(char *problem, size_t size, int error, const struct device *de
 	return -error;
 }
 
-/* Fills in what the driver says. Returns 0, or a negative errno and why the device cannot be sampled. */
+/* Queries the device. Returns 0, or a negative errno with the reason why the device cannot be sampled. */
 static int device_look(struct device *device, char *problem, size_t size)
 {
 	int result = device_ask(device, XE_QUERY_GT_LIST, parse_gts);
@@ -149,37 +148,36 @@ static int device_look(struct device *device, char *problem, size_t size)
 	if (!result) {
 		result = device_ask(device, XE_QUERY_EU_STALL, parse_eu_stall);
 		if (result == -ENODEV)
-			return refuse(problem, size, ENODEV, device,
-				      "it has no EU stall sampling: " PLATFORMS_WITH_EU_STALLS);
+			return refuse(problem, size, ENODEV, device, "no EU stall sampling: " PLATFORMS_WITH_EU_STALLS);
 		if (result == -EINVAL) {
 			struct utsname kernel = { 0 };
 			char text[256];
 			uname(&kernel);
 			snprintf(text, sizeof text,
-				 "the xe driver of this Linux kernel (%.64s) has no EU stall sampling: 6.15 or newer "
-				 "is needed",
+				 "the xe driver of this Linux kernel (%.64s) does not support EU stall sampling "
+				 "(requires 6.15)",
 				 kernel.release);
 			return refuse(problem, size, ENOSYS, device, text);
 		}
 	}
 	if (result) {
 		char text[128];
-		snprintf(text, sizeof text, "the xe driver's query failed: %s", strerror(-result));
+		snprintf(text, sizeof text, "query of the xe driver failed: %s", strerror(-result));
 		return refuse(problem, size, -result, device, text);
 	}
 	if (!device->layout)
 		return refuse(problem, size, ENODEV, device,
-			      "this iaprof does not know the rows of this GPU: look for a newer one");
+			      "unknown sample format of this GPU (requires a newer iaprof)");
 	for (size_t i = 0; i < device->gts.count; i++)
 		if (device->gts.gts[i].main && device->gts.gts[i].xe_cores)
 			return 0;
-	return refuse(problem, size, ENODEV, device, "it has no Xe-cores");
+	return refuse(problem, size, ENODEV, device, "the GPU has no Xe-cores");
 }
 
 struct search {
 	const char *wanted;
-	bool found; /* a device of the xe driver that is wanted */
-	int error;  /* of the first one that cannot be sampled */
+	bool found; /* a requested device of the xe driver */
+	int error;  /* error of the first device that cannot be sampled */
 	char problem[512];
 };
 
@@ -204,7 +202,7 @@ static void device_take(struct devices *devices, struct search *search, const ch
 	device->node = open(path, O_RDWR | O_CLOEXEC);
 	if (device->node < 0) {
 		snprintf(problem, sizeof problem, "%s: %s%s", path, strerror(errno),
-			 errno == EACCES ? ": run as root" : "");
+			 errno == EACCES ? " (run as root)" : "");
 		problem_note(search, errno, problem);
 		return;
 	}
@@ -220,7 +218,7 @@ static void device_take(struct devices *devices, struct search *search, const ch
 	close(device->node);
 }
 
-/* In the order of their minor numbers, so that a machine's GPUs have the same order in each run. */
+/* By minor number, so that GPUs have the same order in each run. */
 static int name_compare(const struct dirent **left, const struct dirent **right)
 {
 	return strverscmp((*left)->d_name, (*right)->d_name);
@@ -259,12 +257,12 @@ int devices_open(struct devices *devices, const struct iaprof_host *host, const 
 		return host->fail(host, search.error, "%s", search.problem);
 	if (wanted)
 		return host->fail(host, ENODEV,
-				  "device=%s: there is no such GPU with the xe driver: give a PCI address such as "
-				  "0000:03:00.0 or a node such as " NODES "/renderD128",
+				  "device=%s: no such GPU with the xe driver (specify a PCI address such as "
+				  "0000:03:00.0 or a node such as " NODES "/renderD128)",
 				  wanted);
-	return host->fail(host, ENODEV,
-			  "there is no GPU with the xe driver (`lspci -k` tells the drivers); i915 has no EU stall "
-			  "sampling");
+	return host->fail(
+		host, ENODEV,
+		"no GPU with the xe driver (`lspci -k` lists drivers; i915 does not support EU stall sampling)");
 }
 
 void devices_close(struct devices *devices)
@@ -277,35 +275,15 @@ void devices_close(struct devices *devices)
 
 bool device_is_gone(const struct device *device)
 {
-	/* Asks for no more than the size of the answer. */
+	/* Requests only the size of the answer. */
 	struct xe_device_query query = { .query = XE_QUERY_CONFIG };
 
 	return ioctl(device->node, XE_IOCTL_DEVICE_QUERY, &query) && errno == ENODEV;
 }
 
-static bool have_capability(unsigned number)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-	return !syscall(SYS_capget, &head, data) && (data[number / 32].effective >> number % 32 & 1);
-}
-
-/* perfmon_capable() in the kernel: CAP_SYS_ADMIN is enough, too. CAP_PERFMON is newer than some headers. */
-#define CAPABILITY_PERFMON 38u
-#define CAPABILITY_SYS_ADMIN 21u
-
 int device_rights_check(const struct iaprof_host *host)
 {
-	FILE *file = fopen("/proc/sys/dev/xe/observation_paranoid", "re");
-	int paranoid = 1;
-
-	if (file) {
-		if (fscanf(file, "%d", &paranoid) != 1)
-			paranoid = 1;
-		fclose(file);
-	}
-	if (!paranoid || have_capability(CAPABILITY_PERFMON) || have_capability(CAPABILITY_SYS_ADMIN))
+	if (rights_setting("dev/xe/observation_paranoid") == 0 || rights_have(RIGHTS_PERFMON))
 		return 0;
 	return host->fail(host, EACCES, "%s", DEVICE_RIGHTS_MISSING);
 }

@@ -11,8 +11,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "device.h"
-#include "listening_host.h"
-#include "machine.h"
+#include "records/listening_host.h"
+#include "base/cleanup.h"
+#include "base/machine.h"
 #include "platform.h"
 #include "stream.h"
 
@@ -21,15 +22,10 @@
 
 static uint32_t hexadecimal_read(const char *node, const char *file)
 {
-	char path[PATH_MAX];
-	uint32_t value = 0;
+	char path[PATH_MAX], text[32];
 	snprintf(path, sizeof path, GRAPHICS "/%s/device/%s", node, file);
-	FILE *stream = fopen(path, "re");
-	if (stream && fscanf(stream, "%x", &value) != 1)
-		value = 0;
-	if (stream)
-		fclose(stream);
-	return value;
+	line_read(path, text, sizeof text);
+	return (uint32_t)strtoul(text, NULL, 16);
 }
 
 static bool xe_device_check(const struct iaprof_host *host, const char *address, const char *item)
@@ -48,13 +44,13 @@ static bool xe_device_check(const struct iaprof_host *host, const char *address,
 			gts++;
 			xe_cores += device->gts.gts[i].xe_cores;
 		}
-	host->check_item(host, IAPROF_CHECK_GOOD, item, "%s has EU stalls, %u Xe-cores in %u GT%s", device->name,
-			 xe_cores, gts, gts == 1 ? "" : "s");
+	host->check_item(host, IAPROF_CHECK_GOOD, item, "%s supports EU stall sampling, %u Xe-cores in %u GT%s",
+			 device->name, xe_cores, gts, gts == 1 ? "" : "s");
 	devices_close(&devices);
 	return true;
 }
 
-/* Whether a GPU can be sampled. */
+/* Checks whether a GPU can be sampled. */
 static bool device_check(const struct iaprof_host *host, const char *node)
 {
 	char path[PATH_MAX], address[64], driver[64], name[64], item[80];
@@ -69,11 +65,11 @@ static bool device_check(const struct iaprof_host *host, const char *node)
 		return false;
 	uint16_t device_id = (uint16_t)hexadecimal_read(node, "device");
 	platform_name(device_id, name, sizeof name);
-	/* Only this generation has them and runs with i915 as well. */
+	/* The only generation that supports EU stall sampling and also works with i915. */
 	if (platform_row_layout(device_id, 0))
 		host->check_item(host, IAPROF_CHECK_LIMITED, item,
-				 "%s has EU stalls with driver xe only, and has driver %s: boot with "
-				 "i915.force_probe=!%04x xe.force_probe=%04x",
+				 "%s supports EU stall sampling with driver xe, but has driver %s (boot with "
+				 "i915.force_probe=!%04x xe.force_probe=%04x)",
 				 name, driver[0] ? driver : "none", device_id, device_id);
 	else
 		host->check_item(host, IAPROF_CHECK_LIMITED, item,
@@ -99,17 +95,14 @@ static bool gpus_check(const struct iaprof_host *host, const char *wanted)
 		devices_close(&devices);
 		return xe_device_check(host, address, item);
 	}
-	DIR *folder = opendir(GRAPHICS);
+	CLEANUP_CLOSEDIR DIR *folder = opendir(GRAPHICS);
 	size_t found = 0;
 	for (const struct dirent *entry; folder && (entry = readdir(folder));)
 		if (!strncmp(entry->d_name, "renderD", 7))
 			found += device_check(host, entry->d_name);
-	if (folder)
-		closedir(folder);
 	if (!found)
 		host->check_item(host, IAPROF_CHECK_MISSING, "GPU with EU stalls",
-				 "none here: lspci -k tells the GPUs and their drivers; in a container, give it "
-				 "/dev/dri");
+				 "no GPU found (lspci -k lists GPUs and drivers; in a container, pass /dev/dri)");
 	return found > 0;
 }
 
@@ -120,35 +113,35 @@ static void kernel_check(const struct iaprof_host *host, bool has_gpu)
 	if (kernel_release_is_at_least(kernel.release, 6, 15))
 		host->check_item(host, IAPROF_CHECK_GOOD, "Linux kernel", "%s (6.15 or newer)", kernel.release);
 	else if (has_gpu)
-		host->check_item(host, IAPROF_CHECK_GOOD, "Linux kernel", "%s, with a driver of a newer one",
+		host->check_item(host, IAPROF_CHECK_GOOD, "Linux kernel", "%s, with a backported driver",
 				 kernel.release);
 	else
 		host->check_item(host, IAPROF_CHECK_MISSING, "Linux kernel",
-				 "%s has no EU stall sampling: install 6.15 or newer", kernel.release);
+				 "%s does not support EU stall sampling (requires 6.15)", kernel.release);
 }
 
 static void driver_check(const struct iaprof_host *host)
 {
 	if (access("/sys/module/xe", F_OK))
 		host->check_item(host, IAPROF_CHECK_MISSING, "driver xe",
-				 "it is not loaded: modprobe xe, and dmesg says why it takes no GPU");
+				 "not loaded (modprobe xe; dmesg shows why it did not bind)");
 	else
 		host->check_item(host, IAPROF_CHECK_GOOD, "driver xe", "loaded");
 }
 
-/* Its tracepoints tell who used the GPU; a module of its own has BTF of its own, and says in which state it is. */
+/* Its tracepoints report GPU use by process. If it is a module, it has its own BTF and state. */
 static void scheduler_check(const struct iaprof_host *host)
 {
 	bool is_module = !access("/sys/module/gpu_sched/initstate", F_OK);
 
 	if (access("/sys/module/gpu_sched", F_OK))
 		host->check_item(host, IAPROF_CHECK_LIMITED, "GPU scheduler",
-				 "this Linux kernel has no module gpu_sched, so who used the GPU is known by usage "
-				 "statistics only: it comes with the driver xe");
+				 "module gpu_sched is not loaded, so GPU use by process is known from usage statistics "
+				 "only (the xe driver loads it)");
 	else if (access(is_module ? "/sys/kernel/btf/gpu_sched" : "/sys/kernel/btf/vmlinux", R_OK))
 		host->check_item(host, IAPROF_CHECK_LIMITED, "GPU scheduler",
-				 "it has no BTF in /sys/kernel/btf/%s, so who used the GPU is known by usage "
-				 "statistics only: the Linux kernel needs CONFIG_DEBUG_INFO_BTF%s=y",
+				 "no BTF in /sys/kernel/btf/%s, so GPU use by process is known from usage statistics "
+				 "only (requires CONFIG_DEBUG_INFO_BTF%s=y)",
 				 is_module ? "gpu_sched" : "vmlinux", is_module ? "_MODULES" : "");
 	else
 		host->check_item(host, IAPROF_CHECK_GOOD, "GPU scheduler", "gpu_sched, with BTF");
@@ -165,14 +158,16 @@ static void rights_check(const struct iaprof_host *host)
 				 "CAP_PERFMON, or dev.xe.observation_paranoid is 0");
 }
 
-/* Opening one to see would take it away from somebody else. */
+/* Opening a stream as a test would take it away from another process. */
 static void streams_check(const struct iaprof_host *host)
 {
 	char owner[256] = "";
 	stream_owner_describe(-1, owner, sizeof owner);
 	if (!strncmp(owner, "process ", strlen("process ")))
 		host->check_item(host, IAPROF_CHECK_LIMITED, "streams",
-				 "%s has some, and a GT has only one: end it, if it is no part of this profile", owner);
+				 "%s uses EU stall streams, and each GT has only one (end the process if it is not "
+				 "part of this profile)",
+				 owner);
 }
 
 void devices_check(const struct iaprof_host *host, const char *wanted)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --check tells of EU stalls: the Linux kernel, its driver, the GPUs and the rights to sample them. */
+/* The requirements of EU stall sampling, for --check: Linux kernel, driver, GPUs and privileges. */
 #ifndef IAPROF_XE_EUSTALL_DEVICE_CHECK_H
 #define IAPROF_XE_EUSTALL_DEVICE_CHECK_H
 
 #include <iaprof/host.h>
 
-/* For check(). wanted: the only GPU that is asked for, as devices_open() takes it; NULL any. */
+/* For check(). wanted: as in devices_open(); NULL any. */
 void devices_check(const struct iaprof_host *host, const char *wanted);
 
 #endif

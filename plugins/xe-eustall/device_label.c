@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a GT is called where several devices are spoken of: see device.h. */
+/* Labels of GTs: see device.h. */
 #include <stdio.h>
 #include <string.h>
 #include "device.h"

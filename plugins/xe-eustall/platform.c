@@ -24,7 +24,7 @@ const struct row_layout *platform_row_layout(uint16_t device_id, uint16_t versio
 
 void platform_name(uint16_t device_id, char *name, size_t size)
 {
-	/* As Intel's compute runtime calls them. */
+	/* Names used by Intel's compute runtime. */
 	static const struct {
 		uint16_t device_id;
 		const char *name;

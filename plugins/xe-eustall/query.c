@@ -7,7 +7,7 @@
 #include "row_layout.h"
 #include "xe_uapi.h"
 
-/* Rings are 128 to 512 KiB; anything near this is not one. */
+/* Ring buffers have 128 to 512 KiB. */
 #define BUFFER_SIZE_MAX (64u << 20)
 #define RATE_MAX (1u << 24)
 
@@ -50,7 +50,7 @@ int query_parse_gts(const void *answer, size_t size, struct query_gts *gts)
 	return 0;
 }
 
-/* Xe-cores of one GT: some can do only geometry, some only compute work. */
+/* Counts the Xe-cores of one GT: some support only geometry, some only compute. */
 static int count_xe_cores(const unsigned char *answer, size_t size, struct query_gt *gt)
 {
 	unsigned char cores[QUERY_XE_CORES_MAX / 8] = { 0 };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The answers of the xe driver's queries, bytes in, values out. Each function returns 0, or -EINVAL for an answer that
- * contradicts itself.
- */
+/* Parsers of the xe driver's query answers. Each function returns 0, or -EINVAL for an inconsistent answer. Pure. */
 #ifndef IAPROF_XE_EUSTALL_QUERY_H
 #define IAPROF_XE_EUSTALL_QUERY_H
 
@@ -10,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More than any GPU has (XE_MAX_TILES_PER_DEVICE 2, two GTs each, Linux 7.0). */
+/* Larger than on any GPU (XE_MAX_TILES_PER_DEVICE 2, two GTs each, Linux 7.0). */
 #define QUERY_GTS_MAX 16u
 /* Xe-cores of a GT: the driver's masks have 128 bits (XE_MAX_DSS_FUSE_BITS, Linux 7.0). */
 #define QUERY_XE_CORES_MAX 256u
@@ -30,13 +27,13 @@ struct query_gts {
 
 struct query_eu_stall {
 	uint32_t row_size;               /* bytes */
-	uint32_t buffer_size;            /* of each Xe-core's ring, bytes: a multiple of row_size */
+	uint32_t buffer_size;            /* bytes per Xe-core's ring: a multiple of row_size */
 	size_t rate_count;               /* at least 1 */
 	uint32_t rates[QUERY_RATES_MAX]; /* GPU cycles between samples, ascending, each once */
 };
 
 int query_parse_device_id(const void *answer, size_t size, uint16_t *device_id);
-/* Without the Xe-cores. */
+/* Fills in everything except the Xe-cores. */
 int query_parse_gts(const void *answer, size_t size, struct query_gts *gts);
 /* Counts the Xe-cores of each GT. */
 int query_parse_topology(const void *answer, size_t size, struct query_gts *gts);

@@ -10,7 +10,7 @@ const char *const stall_reason_names[STALL_REASON_COUNT] = {
 	[STALL_SYNC] = "sync",
 };
 
-/* Linux 6.15: bit 29 is active here and tdr later, so the wrong layout gives numbers that look right. */
+/* Linux 6.15. Bit 29 is "active" here and "tdr" in later layouts, so a wrong layout produces plausible numbers. */
 const struct row_layout row_layout_pvc = {
 	.name = "PVC",
 	.address_bits = 29,
@@ -34,7 +34,7 @@ const struct row_layout row_layout_xe2 = {
 	.reasons = XE2_REASONS,
 };
 
-/* Linux 6.17: no instruction base any more, the address is a whole one. */
+/* Linux 6.17: absolute addresses instead of an instruction base. */
 const struct row_layout row_layout_xe3p = {
 	.name = "Xe3p",
 	.address_bits = 61,

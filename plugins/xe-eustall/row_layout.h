@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layouts of EU stall rows: 64 bytes with an instruction's address and a counter of 8 bits for each stall reason.
- */
+/* Layouts of EU stall rows: 64 bytes with an instruction address and an 8-bit counter per stall reason. */
 #ifndef IAPROF_XE_EUSTALL_ROW_LAYOUT_H
 #define IAPROF_XE_EUSTALL_ROW_LAYOUT_H
 
@@ -23,19 +22,19 @@ enum stall_reason {
 	STALL_REASON_COUNT
 };
 
-/* "sbid": the names that the xe driver's source uses. */
+/* Names of the stall reasons, as in the xe driver's source: "sbid", for example. */
 extern const char *const stall_reason_names[STALL_REASON_COUNT];
 
 /*
- * A row is a little-endian number: from bit 0 the address of an instruction in units of 8 bytes, then the counters,
- * one after the other (struct xe_eu_stall_data_{pvc,xe2,xe3p} in drivers/gpu/drm/xe/xe_eu_stall.c, Linux 7.0).
+ * A row is a little-endian number: from bit 0 on, the address of an instruction in units of 8 bytes, followed by the
+ * counters (struct xe_eu_stall_data_{pvc,xe2,xe3p} in drivers/gpu/drm/xe/xe_eu_stall.c, Linux 7.0).
  */
 struct row_layout {
 	const char *name;
 	uint32_t address_bits;
 	uint32_t address_space; /* enum iaprof_address_space */
 	uint32_t counter_count;
-	uint8_t reasons[STALL_REASON_COUNT]; /* of each counter, enum stall_reason */
+	uint8_t reasons[STALL_REASON_COUNT]; /* reason of each counter, enum stall_reason */
 };
 
 extern const struct row_layout row_layout_pvc;

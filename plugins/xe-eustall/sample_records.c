@@ -2,17 +2,19 @@
 /* See sample_records.h. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include "sample_records.h"
 #include "sampler.h"
 
 /* ELF machine number of Intel GT code (EM_INTELGT). */
 #define MACHINE_INTEL_GT 205u
 
-static uint32_t text_id(const struct record_batch *batch, const char *text)
-{
-	return batch->host->intern_string(batch->host, text, strlen(text));
-}
+static const uint32_t stall_classes[STALL_REASON_COUNT] = {
+	[STALL_ACTIVE] = IAPROF_STALL_ISSUING,      [STALL_TDR] = IAPROF_STALL_ORDER,
+	[STALL_OTHER] = IAPROF_STALL_OTHER,         [STALL_CONTROL] = IAPROF_STALL_BRANCH,
+	[STALL_PIPESTALL] = IAPROF_STALL_PIPELINE,  [STALL_SEND] = IAPROF_STALL_QUEUE,
+	[STALL_DIST_ACC] = IAPROF_STALL_ARITHMETIC, [STALL_SBID] = IAPROF_STALL_DATA,
+	[STALL_SYNC] = IAPROF_STALL_BARRIER,        [STALL_INST_FETCH] = IAPROF_STALL_FETCH,
+};
 
 int records_declare_reasons(struct record_batch *batch)
 {
@@ -24,16 +26,17 @@ int records_declare_reasons(struct record_batch *batch)
 				    .type = IAPROF_RECORD_STALL_REASON,
 				    .time = batch->host->clock(batch->host) },
 			.id = i,
-			.name = text_id(batch, stall_reason_names[i]),
-			/* A scoreboard token: the result of a load, a sampler, a math or matrix instruction. */
+			.name = record_batch_text(batch, stall_reason_names[i]),
+			/* Waits for a scoreboard token: the result of a load, sampler, math or matrix instruction. */
 			.flags = i == STALL_SBID ? IAPROF_STALL_REASON_WAITS : 0,
+			.stall_class = stall_classes[i],
 		};
 		result = record_batch_append(batch, &reason.header);
 	}
 	return result;
 }
 
-/* Two counters a device. */
+/* Two counters per device. */
 static uint32_t rows_counter(const struct sampler *sampler)
 {
 	return 2 * sampler->record_id - 1;
@@ -44,19 +47,13 @@ static uint32_t overflows_counter(const struct sampler *sampler)
 	return 2 * sampler->record_id;
 }
 
-static int counter_declare(struct record_batch *batch, const struct sampler *sampler, uint32_t id, const char *name)
+static int counter_declare(struct record_batch *batch, const struct sampler *sampler, uint32_t id, const char *name,
+			   uint32_t role)
 {
-	struct iaprof_record_counter counter = {
-		.header = { .size = sizeof counter,
-			    .type = IAPROF_RECORD_COUNTER,
-			    .time = batch->host->clock(batch->host) },
-		.id = id,
-		.name = text_id(batch, name),
-		.unit = text_id(batch, name),
-		.kind = IAPROF_COUNTER_CUMULATIVE,
-		.device = sampler->record_id,
+	const struct record_counter counter = {
+		.id = id, .name = name, .unit = name, .device = sampler->record_id, .role = role
 	};
-	return record_batch_append(batch, &counter.header);
+	return record_batch_declare_counter(batch, &counter, batch->host->clock(batch->host));
 }
 
 int records_declare_device(struct record_batch *batch, const struct sampler *sampler)
@@ -66,21 +63,26 @@ int records_declare_device(struct record_batch *batch, const struct sampler *sam
 			    .type = IAPROF_RECORD_DEVICE,
 			    .time = batch->host->clock(batch->host) },
 		.id = sampler->record_id,
-		.name = text_id(batch, sampler->name),
-		.address = text_id(batch, sampler->device->address),
+		.name = record_batch_text(batch, sampler->name),
+		.address = record_batch_text(batch, sampler->device->address),
 		.machine = MACHINE_INTEL_GT,
+		.value_name = record_batch_text(batch, "gpu-stalls"),
+		.value_unit = record_batch_text(batch, "count"),
 	};
 	int result = record_batch_append(batch, &device.header);
 	if (!result)
-		result = counter_declare(batch, sampler, rows_counter(sampler), "rows");
-	return result ? result : counter_declare(batch, sampler, overflows_counter(sampler), "overflows");
+		result = counter_declare(batch, sampler, rows_counter(sampler), "rows", IAPROF_COUNTER_ROLE_ROWS);
+	return result ? result
+		      : counter_declare(batch, sampler, overflows_counter(sampler), "overflows",
+					IAPROF_COUNTER_ROLE_OVERFLOWS);
 }
 
 int records_set_counters(struct record_batch *batch, const struct sampler *sampler, uint64_t time)
 {
-	int result = record_batch_set_counter(batch, rows_counter(sampler), sampler->rows, time);
+	int result = record_batch_set_counter(batch, rows_counter(sampler), (double)sampler->rows, time);
 
-	return result ? result : record_batch_set_counter(batch, overflows_counter(sampler), sampler->overflows, time);
+	return result ? result
+		      : record_batch_set_counter(batch, overflows_counter(sampler), (double)sampler->overflows, time);
 }
 
 int records_add_samples(struct record_batch *batch, const struct sampler *sampler)
@@ -114,21 +116,16 @@ int records_add_overflow_finding(struct record_batch *batch, const struct sample
 	char text[400], remedy[160];
 
 	if (position + 1 < eu_stall->rate_count)
-		snprintf(remedy, sizeof remedy, "take a slower rate: rate=%" PRIu32, eu_stall->rates[position + 1]);
+		snprintf(remedy, sizeof remedy, "use a lower rate: rate=%" PRIu32, eu_stall->rates[position + 1]);
 	else
-		snprintf(remedy, sizeof remedy,
-			 "rate=%" PRIu32 " is the slowest that there is; give iaprof more of a CPU",
+		snprintf(remedy, sizeof remedy, "rate=%" PRIu32 " is the lowest; give iaprof more CPU time",
 			 eu_stall->rates[position]);
 	snprintf(text, sizeof text,
-		 "%s: rows of EU stalls overflowed %" PRIu64 " times in %.1f s, and the GPU does not say how many "
-		 "were lost: %s",
+		 "%s: EU stall buffer overflows: %" PRIu64 " in %.1f s, an unknown number of samples was lost (%s)",
 		 sampler->label, stretch->count, (double)(stretch->last - stretch->begin) / 1e9, remedy);
-	struct iaprof_record_finding finding = {
-		.header = { .size = sizeof finding, .type = IAPROF_RECORD_FINDING, .time = stretch->last },
-		.severity = IAPROF_FINDING_WARNING,
-		.name = text_id(batch, "stall-overflow"),
-		.text = text_id(batch, text),
-		.value = (double)stretch->count,
-	};
-	return record_batch_append(batch, &finding.header);
+	const struct record_finding finding = { .severity = IAPROF_FINDING_WARNING,
+						.name = "stall-overflow",
+						.text = text,
+						.value = (double)stretch->count };
+	return record_batch_add_finding(batch, &finding, stretch->last);
 }

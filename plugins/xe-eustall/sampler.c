@@ -7,15 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 #include "activity.h"
-#include "machine.h"
+#include "base/clock.h"
 #include "sample_records.h"
 #include "sampler.h"
 #include "sampler_stream.h"
 #include "stream.h"
 
-/* Overflows with less than this between them are one stretch. */
+/* Overflows less than this apart are reported together. */
 #define STRETCH_GAP UINT64_C(10000000000) /* ns */
-/* A turn ends after so many reads, for other GTs want theirs; each can be all that the rings hold. */
+/* Maximum number of reads per turn, so that other GTs get theirs; each can empty all ring buffers. */
 #define READS_PER_TURN 16u
 
 int sampler_open(struct sampler *sampler, struct sampling *sampling, const struct device *device,
@@ -33,7 +33,7 @@ int sampler_open(struct sampler *sampler, struct sampling *sampling, const struc
 	if (position < 0) {
 		char rates[256];
 		rate_list_format(&device->eu_stall, rates, sizeof rates);
-		snprintf(problem, problem_size, "rate=%" PRIu32 ": %s samples every %s GPU cycles: take one of these",
+		snprintf(problem, problem_size, "rate=%" PRIu32 ": %s supports sampling periods of %s GPU cycles",
 			 sampling->rate.cycles, sampler->label, rates);
 		return -EINVAL;
 	}
@@ -72,7 +72,7 @@ int sampler_start(struct sampler *sampler, char *problem, size_t problem_size)
 		return host->fail(host, result, "%s: records: %s", sampler->label, strerror(-result));
 	result = stream_enable(sampler->stream);
 	if (result) {
-		snprintf(problem, problem_size, "%s at %s: begin to sample EU stalls: %s", sampler->name,
+		snprintf(problem, problem_size, "%s at %s: cannot start EU stall sampling: %s", sampler->name,
 			 sampler->device->address, strerror(-result));
 		return 1;
 	}
@@ -112,7 +112,7 @@ static void overflow_note(struct sampler *sampler)
 		   0, 0);
 }
 
-/* Rows that were read go into the fold, all of them or each Nth one. */
+/* Adds rows to the fold, all of them or every Nth. */
 static int rows_take(struct sampler *sampler, size_t count)
 {
 	const unsigned char *rows = sampler->sampling->rows;
@@ -128,7 +128,7 @@ static int rows_take(struct sampler *sampler, size_t count)
 		next += taken * step;
 		if (taken == wanted)
 			break;
-		/* More addresses than there is room for: an interval ends early. */
+		/* More addresses than fit: the interval ends early. */
 		int result = sampler_end_interval(sampler);
 		if (result)
 			return result;
@@ -151,7 +151,7 @@ static int rows_read(struct sampler *sampler)
 			sampler->complete = before;
 			return 0;
 		} else if (errno == EIO) {
-			overflow_note(sampler); /* the next read has the rows that are there */
+			overflow_note(sampler); /* the next read returns the available rows */
 		} else if (errno == ENODEV) {
 			return sampler_stream_restart(sampler, "the GPU was reset", sampler_latched(sampler));
 		} else if (errno != EINTR) {
@@ -169,7 +169,7 @@ int sampler_read(struct sampler *sampler)
 {
 	if (!sampler->sampling->rate.automatic)
 		return rows_read(sampler);
-	/* What else the thread does, for other GTs or to find out who used the GPU, no other rate makes cheaper. */
+	/* Only the time spent reading: another rate would not make the thread's other work cheaper. */
 	uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
 	int result = rows_read(sampler);
 	sampler->read_time += clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
@@ -207,7 +207,7 @@ int sampler_end_interval(struct sampler *sampler)
 	return result < 0 ? result : sampler_flush(sampler);
 }
 
-/* Another rate needs another stream. What is read already counts; what comes until the new one begins does not. */
+/* Another rate requires another stream. Rows read so far count; rows until the new stream starts are lost. */
 static int rate_change(struct sampler *sampler, size_t position)
 {
 	const struct iaprof_host *host = sampler->sampling->host;
@@ -222,7 +222,7 @@ static int rate_change(struct sampler *sampler, size_t position)
 	sampler->rate.position = position;
 	result = sampler_stream_replace(sampler, "the sampling rate changed");
 	if (sampler->state == SAMPLER_OPEN)
-		host->log(host, IAPROF_LOG_INFO, "%s: samples every %" PRIu32 " GPU cycles now, before every %" PRIu32,
+		host->log(host, IAPROF_LOG_INFO, "%s: samples every %" PRIu32 " GPU cycles instead of %" PRIu32,
 			  sampler->label, sampler_cycles(sampler), before);
 	rate_tell(sampler);
 	return result;
@@ -248,7 +248,7 @@ int sampler_turn(struct sampler *sampler, uint64_t now)
 	rate_control_next(&next, &sampler->device->eu_stall, now, sampler->overflowed, share, sampling->budget);
 	sampler->overflowed = false;
 	size_t position = next.position;
-	next.position = sampler->rate.position; /* until it is so */
+	next.position = sampler->rate.position; /* until the change is made */
 	sampler->rate = next;
 	return position == sampler->rate.position ? 0 : rate_change(sampler, position);
 }
@@ -270,11 +270,10 @@ int sampler_stop(struct sampler *sampler)
 	if (sampler->fold.saturated) {
 		snprintf(key, sizeof key, "full counters of %s", sampler->label);
 		sampler->sampling->host->metadata(sampler->sampling->host, key,
-						  "%" PRIu64
-						  " stood at 255, where they end: they may have missed samples",
+						  "%" PRIu64 " saturated (255): they may have missed samples",
 						  sampler->fold.saturated);
 	}
-	/* Rows that are not read are gone after this. */
+	/* Unread rows are lost after this. */
 	if (sampler->state == SAMPLER_OPEN)
 		(void)stream_disable(sampler->stream);
 	sampler_stream_close(sampler);

@@ -7,7 +7,7 @@
 #include "sampler_stream.h"
 #include "stream.h"
 
-/* Rows that come this soon after a stream was started again would have come without it, had it not been dead. */
+/* If rows arrive this soon after a restart, the stream was dead before. */
 #define REVIVAL_TIME UINT64_C(1000000000) /* ns */
 #define SILENT_BESIDE_OTHERS "no rows though another GT of the GPU has some, as after a reset"
 
@@ -19,8 +19,8 @@ uint64_t sampler_latched(const struct sampler *sampler)
 }
 
 /*
- * Woken when half of one Xe-core's ring could be full, if all rows are its own: it cannot overflow before the next
- * latch wakes us.
+ * Wakes up when half of one Xe-core's ring buffer may be full, if all rows belong to it: it cannot overflow before the
+ * next latch.
  */
 int sampler_stream_open(struct sampler *sampler)
 {
@@ -37,14 +37,13 @@ void sampler_stream_describe(const struct sampler *sampler, int error, char *tex
 
 	if (error == -EBUSY) {
 		stream_owner_describe(sampler->device->node, owner, sizeof owner);
-		snprintf(text, size, "%s at %s: its EU stalls are being sampled already, by %s: end that first",
+		snprintf(text, size, "%s at %s: EU stalls are already being sampled by %s (end it first)",
 			 sampler->name, sampler->device->address, owner);
 	} else if (error == -EACCES) {
 		snprintf(text, size, "%s at %s: %s", sampler->name, sampler->device->address, DEVICE_RIGHTS_MISSING);
 	} else {
-		snprintf(text, size, "%s at %s: sample EU stalls: %s%s", sampler->name, sampler->device->address,
-			 strerror(-error),
-			 error == -ENOMEM ? ": the driver needs 512 KiB of memory for each Xe-core" : "");
+		snprintf(text, size, "%s at %s: cannot sample EU stalls: %s%s", sampler->name, sampler->device->address,
+			 strerror(-error), error == -ENOMEM ? " (the driver needs 512 KiB of memory per Xe-core)" : "");
 	}
 }
 
@@ -86,7 +85,7 @@ int sampler_lose_device(struct sampler *sampler)
 	int result = sampler_end_interval(sampler);
 
 	sampler_stream_break(sampler, SAMPLER_GONE);
-	host->log(host, IAPROF_LOG_WARNING, "%s at %s is gone: nothing of it is sampled any more", sampler->name,
+	host->log(host, IAPROF_LOG_WARNING, "%s at %s was removed: its sampling has ended", sampler->name,
 		  sampler->device->address);
 	sampler_stream_tell_lost(sampler, "the GPU is gone", sampler->broken);
 	return result;
@@ -99,7 +98,7 @@ static int start_again(const struct sampler *sampler)
 	return result ? result : stream_enable(sampler->stream);
 }
 
-/* What was read before is of another time than what comes. */
+/* Rows read before belong to another interval. */
 static int begin_anew(struct sampler *sampler)
 {
 	int result = sampler_end_interval(sampler);
@@ -113,7 +112,7 @@ static void tell_restart(const struct sampler *sampler, const char *reason, uint
 	const struct iaprof_host *host = sampler->sampling->host;
 
 	sampler_stream_tell_lost(sampler, reason, begin);
-	host->log(host, IAPROF_LOG_WARNING, "%s: %s: sampling began again", sampler->label, reason);
+	host->log(host, IAPROF_LOG_WARNING, "%s: %s: sampling restarted", sampler->label, reason);
 }
 
 int sampler_stream_restart(struct sampler *sampler, const char *reason, uint64_t begin)
@@ -125,7 +124,7 @@ int sampler_stream_restart(struct sampler *sampler, const char *reason, uint64_t
 	int result = start_again(sampler);
 	if (result) {
 		sampler_stream_break(sampler, SAMPLER_BROKEN);
-		host->log(host, IAPROF_LOG_WARNING, "%s: %s, and to begin again failed: %s: it is tried every second",
+		host->log(host, IAPROF_LOG_WARNING, "%s: %s, and restarting failed: %s (retrying every second)",
 			  sampler->label, reason, strerror(-result));
 		return 0;
 	}
@@ -144,7 +143,7 @@ int sampler_restart_quietly(struct sampler *sampler)
 	if (sampler->state != SAMPLER_OPEN)
 		return 0;
 	if (start_again(sampler))
-		return sampler_restart(sampler, SILENT_BESIDE_OTHERS); /* it fails again, and says so */
+		return sampler_restart(sampler, SILENT_BESIDE_OTHERS); /* it fails again, and reports the error */
 	sampler->suspected = sampler->newest;
 	return begin_anew(sampler);
 }
@@ -169,7 +168,7 @@ int sampler_stream_replace(struct sampler *sampler, const char *reason)
 		if (!sampler->problem_told) {
 			char problem[512];
 			sampler_stream_describe(sampler, result, problem, sizeof problem);
-			host->log(host, IAPROF_LOG_WARNING, "%s: it is tried again every second", problem);
+			host->log(host, IAPROF_LOG_WARNING, "%s (retrying every second)", problem);
 		}
 		sampler->problem_told = true;
 		sampler_stream_close(sampler);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stream of a sampler: opened for the rate, started again when it is dead, replaced when it broke. For sampler.c;
- * what others call of it is in sampler.h. Reasons are what a user reads behind "EU stalls: ".
+ * The stream of a sampler: opened with a sampling rate, restarted when it is dead, reopened when it broke. Private to
+ * sampler.c, except for what sampler.h declares. Reasons are shown after "EU stalls: ".
  */
 #ifndef IAPROF_XE_EUSTALL_SAMPLER_STREAM_H
 #define IAPROF_XE_EUSTALL_SAMPLER_STREAM_H
@@ -18,27 +18,27 @@ static inline uint32_t sampler_cycles(const struct sampler *sampler)
 	return sampler->device->eu_stall.rates[sampler->rate.position];
 }
 
-/* When nothing says so better, rows that are missing happened after the driver latched what was read last. */
+/* Returns the default start of a loss: when the driver latched the rows read last. */
 uint64_t sampler_latched(const struct sampler *sampler);
 
-/* Returns 0 or a negative errno, which sampler_stream_describe() puts into words. */
+/* Returns 0 or a negative errno, which sampler_stream_describe() explains. */
 int sampler_stream_open(struct sampler *sampler);
 void sampler_stream_describe(const struct sampler *sampler, int error, char *text, size_t size);
 void sampler_stream_close(struct sampler *sampler);
 
-/* Rows count from now on. */
+/* Starts counting rows. */
 void sampler_begin(struct sampler *sampler, uint64_t now);
-/* Rows are missing since begin. */
+/* Reports that rows are missing since begin. */
 void sampler_stream_tell_lost(const struct sampler *sampler, const char *reason, uint64_t begin);
 
-/* The stream cannot be had back, or not now. What is lost is known when it is. */
+/* Closes a stream that cannot be restarted now. The loss is reported when it is reopened. */
 void sampler_stream_break(struct sampler *sampler, enum sampler_state state);
-/* These return as sampler_read(). The same stream begins again; rows have been missing since begin. */
+/* These return the same as sampler_read(). Restarts the stream; rows are missing since begin. */
 int sampler_stream_restart(struct sampler *sampler, const char *reason, uint64_t begin);
-/* A stream for the rate in place of the one that broke. */
+/* Opens another stream in place of the broken one. */
 int sampler_stream_replace(struct sampler *sampler, const char *reason);
 
-/* Rows come from a stream that was suspected to be dead: had it been, they come at once when it is started again. */
+/* Handles rows of a stream that was suspected to be dead: had it been dead, they arrive directly after the restart. */
 void sampler_stream_revived(struct sampler *sampler);
 
 #endif

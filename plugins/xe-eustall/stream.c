@@ -10,7 +10,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/cleanup.h"
 #include "stream.h"
+#include "process/process_maps.h"
 #include "xe_uapi.h"
 
 #define LATCH_PERIOD UINT64_C(5000000) /* ns */
@@ -35,7 +37,7 @@ int stream_open(int node, uint32_t gt, uint32_t cycles, uint32_t wait_rows)
 	int stream = ioctl(node, XE_IOCTL_OBSERVATION, &parameter);
 	if (stream < 0)
 		return -errno;
-	/* The driver opens it with neither. */
+	/* The driver sets neither flag. */
 	int flags = fcntl(stream, F_GETFL);
 	if (flags < 0 || fcntl(stream, F_SETFL, flags | O_NONBLOCK) || fcntl(stream, F_SETFD, FD_CLOEXEC)) {
 		int error = errno;
@@ -55,20 +57,20 @@ int stream_disable(int stream)
 	return ioctl(stream, XE_IOCTL_STREAM_DISABLE, 0) ? -errno : 0;
 }
 
-/* What a process has open. */
+/* Files that a process has open. */
 struct open_files {
-	bool stream; /* of some device */
+	bool stream; /* it has the stream of some device open */
 	bool node;
 };
 
-/* node: the path. Links are read and not followed: what they lead to may hang. */
+/* node: its path. Links are read but not followed, because their targets may block. */
 static struct open_files process_files(const char *process, const char *node)
 {
 	struct open_files found = { 0 };
 	char path[300];
 
 	snprintf(path, sizeof path, "/proc/%.20s/fd", process);
-	DIR *folder = opendir(path);
+	CLEANUP_CLOSEDIR DIR *folder = opendir(path);
 	if (!folder)
 		return found;
 	for (const struct dirent *entry; !(found.stream && found.node) && (entry = readdir(folder));) {
@@ -78,25 +80,7 @@ static struct open_files process_files(const char *process, const char *node)
 		found.stream |= !strcmp(target, "anon_inode:[xe_eu_stall]");
 		found.node |= *node && !strcmp(target, node);
 	}
-	closedir(folder);
 	return found;
-}
-
-/* A process chooses its name: what is no printable ASCII becomes '?'. */
-static void process_name(const char *process, char *name, size_t size)
-{
-	char path[300];
-
-	snprintf(path, sizeof path, "/proc/%.20s/comm", process);
-	FILE *file = fopen(path, "re");
-	if (!file || !fgets(name, (int)size, file))
-		snprintf(name, size, "gone");
-	if (file)
-		fclose(file);
-	name[strcspn(name, "\n")] = '\0';
-	for (char *letter = name; *letter; letter++)
-		if (!isprint((unsigned char)*letter) || (unsigned char)*letter > 126)
-			*letter = '?';
 }
 
 struct owners {
@@ -105,14 +89,14 @@ struct owners {
 	char text[200];
 };
 
-static void owner_add(struct owners *owners, const char *process)
+static void owner_add(struct owners *owners, pid_t process)
 {
-	char name[32];
+	char name[64];
 
-	process_name(process, name, sizeof name);
+	process_describe(process, name, sizeof name);
 	if (owners->length < sizeof owners->text)
 		owners->length += (size_t)snprintf(owners->text + owners->length, sizeof owners->text - owners->length,
-						   "%sprocess %.20s (%s)", owners->count ? ", " : "", process, name);
+						   "%s%s", owners->count ? ", " : "", name);
 	owners->count++;
 }
 
@@ -125,34 +109,33 @@ void stream_owner_describe(int node, char *text, size_t size)
 	snprintf(link, sizeof link, "/proc/self/fd/%d", node);
 	ssize_t length = node >= 0 ? readlink(link, path, sizeof path - 1) : 0;
 	path[length > 0 ? length : 0] = '\0';
-	DIR *folder = opendir("/proc");
+	CLEANUP_CLOSEDIR DIR *folder = opendir("/proc");
 	for (const struct dirent *entry; folder && (entry = readdir(folder));) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		struct open_files files = process_files(entry->d_name, path);
 		if (!files.stream)
 			continue;
-		if (strtol(entry->d_name, NULL, 10) == (long)getpid())
+		pid_t process = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (process == getpid())
 			ours = true;
 		else
-			owner_add(files.node ? &with_node : &any, entry->d_name);
+			owner_add(files.node ? &with_node : &any, process);
 	}
-	if (folder)
-		closedir(folder);
 	const struct owners *owners = with_node.count ? &with_node : &any;
 	if (owners->count)
 		snprintf(text, size, "%s%s", node >= 0 && owners->count > 1 ? "one of " : "", owners->text);
 	else
 		snprintf(text, size, "%s",
 			 ours ? "this iaprof itself, another source of this run"
-			      : "a process that cannot be found from here");
+			      : "a process that is not visible from here");
 }
 
 uint64_t stream_latch_age(void)
 {
 	struct timespec tick = { .tv_nsec = 10000000 };
 
-	/* This clock moves with the kernel's ticks: 1, 3.3, 4 or 10 ms. */
+	/* This clock advances with the kernel's tick: 1, 3.3, 4 or 10 ms. */
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
 	uint64_t length = (uint64_t)tick.tv_sec * 1000000000 + (uint64_t)tick.tv_nsec;
 	if (!length || length > 10000000)

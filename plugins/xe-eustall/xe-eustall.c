@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xe-eustall: what instructions of Intel GPUs wait for, sampled by the hardware (see README.md). */
+/* xe-eustall: EU stall sampling on Intel GPUs (see README.md). */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,15 +18,14 @@ static int xe_eustall_configure(const struct iaprof_host *host, void *instance)
 	struct xe_eustall *self = instance;
 
 	if (rate_choice_parse(self->rate, &self->sampling.rate))
-		return host->fail(host, EINVAL, "rate=%s: a number of GPU cycles, auto, or slowest is wanted",
-				  self->rate);
+		return host->fail(host, EINVAL, "rate=%s: not a number of GPU cycles, auto or slowest", self->rate);
 	if (rate_budget_parse(self->budget, &self->sampling.budget))
 		return host->fail(host, EINVAL,
-				  "budget=%s: a share of one CPU is wanted, above 0%% and up to 100%%, such as 0.5%%",
+				  "budget=%s: not a share of one CPU (above 0%% and up to 100%%, such as 0.5%%)",
 				  self->budget);
 	if (self->kernel && !self->ze_usdt)
 		return host->fail(host, EINVAL,
-				  "kernel=yes is for ze-usdt, which ze-usdt=no keeps out: write -s ze-usdt:kernel=yes");
+				  "kernel=yes requires ze-usdt, which ze-usdt=no disables (use -s ze-usdt:kernel=yes)");
 	return 0;
 }
 
@@ -51,7 +49,7 @@ static void xe_eustall_check(const struct iaprof_host *host, void *instance)
 		devices_check(host, self->device);
 }
 
-/* Of several GTs that cannot be sampled the first one's problem is kept: it is why, when there is no other. */
+/* Keeps the first GT's failure: if no GT can be sampled, it is the error. */
 static void leave_out(struct xe_eustall *self, const char *text, char *problem, size_t size)
 {
 	if (!problem[0])
@@ -68,11 +66,11 @@ static int go_on_with_others(const struct xe_eustall *self, int error, const cha
 	if (!self->sampler_count)
 		return host->fail(host, error, "%s", problem);
 	if (problem[0])
-		host->log(host, IAPROF_LOG_WARNING, "%s; the others are sampled", problem);
+		host->log(host, IAPROF_LOG_WARNING, "%s (the other GTs are sampled)", problem);
 	return 0;
 }
 
-/* Opens the streams of a device's GTs. *problem is left as it is when there is none. */
+/* Opens the streams of a device's GTs. *problem is unchanged on success. */
 static int streams_open(struct xe_eustall *self, const struct device *device, char *problem, size_t size)
 {
 	for (size_t i = 0; i < device->gts.count && self->sampler_count < SAMPLERS_MAX; i++) {
@@ -87,7 +85,7 @@ static int streams_open(struct xe_eustall *self, const struct device *device, ch
 			continue;
 		}
 		leave_out(self, text, problem, size);
-		if (result == -EINVAL || result == -EACCES) /* the same for all */
+		if (result == -EINVAL || result == -EACCES) /* all GTs would fail */
 			return result;
 	}
 	return 0;
@@ -107,7 +105,10 @@ static int samplers_open(struct xe_eustall *self)
 	return result ? host->fail(host, result, "%s", problem) : go_on_with_others(self, EBUSY, problem);
 }
 
-/* What one read() may give: all rings of the GT with the most Xe-cores. A smaller buffer starves the last ones. */
+/*
+ * Buffer for one read(): all ring buffers of the GT with the most Xe-cores. A smaller one would starve the last ring
+ * buffers.
+ */
 static int rows_allocate(struct xe_eustall *self)
 {
 	for (size_t i = 0; i < self->sampler_count; i++) {
@@ -141,13 +142,13 @@ static int xe_eustall_prepare(const struct iaprof_host *host, void *instance)
 		result = activity_add_device(self->sampling.activity, self->samplers[i].device->address,
 					     self->samplers[i].record_id);
 	if (!result)
-		result = watchdog_init(&self->watchdog, self->devices.count);
+		result = device_watchdog_init(&self->watchdog, self->devices.count);
 	for (size_t i = 0; !result && i < self->devices.count; i++)
 		self->watchdog.devices[i].address = self->devices.items[i].address;
-	return result ? host->fail(host, result, "watch who uses the GPU: %s", strerror(-result)) : 0;
+	return result ? host->fail(host, result, "cannot track GPU use by process: %s", strerror(-result)) : 0;
 }
 
-/* A GT that cannot begin is left out as one that cannot be opened, unless there is no other. */
+/* A GT that cannot be started is left out, unless it is the only one. */
 static int samplers_start(struct xe_eustall *self)
 {
 	size_t wanted = self->sampler_count, started = 0;
@@ -194,14 +195,14 @@ static int xe_eustall_stop(const struct iaprof_host *host, void *instance)
 
 	if (!self->begin)
 		return 0;
-	/* The rows of until now, which the driver has to take over first. */
+	/* The driver must latch the last rows first. */
 	nanosleep(&latch, NULL);
 	for (size_t i = 0; !result && i < self->sampler_count; i++)
 		result = sampler_read(&self->samplers[i]);
 	if (!result)
-		result = turns_flush(self);
+		result = sampling_thread_flush(self);
 	if (!result)
-		result = turns_look_for_devices(self);
+		result = sampling_thread_check_devices(self);
 	for (size_t i = 0; i < self->sampler_count; i++) {
 		int stopped = sampler_stop(&self->samplers[i]);
 		result = result ? result : stopped;
@@ -211,15 +212,15 @@ static int xe_eustall_stop(const struct iaprof_host *host, void *instance)
 	return result;
 }
 
-/* The profile is written, and the run says that it is not complete. */
+/* The profile is written, but marked as incomplete. */
 static int xe_eustall_finish(const struct iaprof_host *host, void *instance)
 {
 	const struct xe_eustall *self = instance;
 
 	for (size_t i = 0; i < self->sampler_count; i++)
 		if (self->samplers[i].state == SAMPLER_GONE)
-			return host->fail(host, ENODEV, "%s at %s was gone before the end", self->samplers[i].name,
-					  self->samplers[i].device->address);
+			return host->fail(host, ENODEV, "%s at %s was removed before the end of the run",
+					  self->samplers[i].name, self->samplers[i].device->address);
 	return 0;
 }
 
@@ -231,72 +232,45 @@ static void xe_eustall_destroy(const struct iaprof_host *host, void *instance)
 	for (size_t i = 0; i < self->sampler_count; i++)
 		sampler_free(&self->samplers[i]);
 	free(self->samplers);
-	watchdog_free(&self->watchdog);
+	device_watchdog_free(&self->watchdog);
 	activity_free(self->sampling.activity);
 	free(self->sampling.rows);
 	devices_close(&self->devices);
 	record_batch_free(&self->sampling.batch);
 }
 
+#define OPTION(...) IAPROF_OPTION(struct xe_eustall, __VA_ARGS__)
+
 static const struct iaprof_option options[] = {
-	{ .name = "device",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct xe_eustall, device),
-	  .help = "The GPU to sample, by its PCI address or the path of a DRM node; without it, every GPU of the xe "
-		  "driver that has EU stalls" },
-	{ .name = "rate",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct xe_eustall, rate),
-	  .default_value = "slowest",
-	  .help = "GPU cycles between two samples, one of the numbers that the GPU has; or slowest; or auto, which "
-		  "begins with the slowest and becomes faster while nothing overflows and budget= is kept" },
-	{ .name = "budget",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct xe_eustall, budget),
-	  .default_value = "1%",
-	  .help = "With rate=auto: the share of one CPU that reading the rows of each GT may take, such as 0.1%" },
-	{ .name = "subsample",
-	  .type = IAPROF_OPTION_UINT,
-	  .offset = offsetof(struct xe_eustall, sampling.subsample),
-	  .default_value = "1",
-	  .help = "Only every Nth row is taken; the counts are of these rows, and not scaled up",
-	  .minimum = 1,
-	  .maximum = 1000000 },
-	{ .name = "drain",
-	  .type = IAPROF_OPTION_DURATION,
-	  .offset = offsetof(struct xe_eustall, drain),
-	  .default_value = "100ms",
-	  .help = "How long samples of one address are added up before they are handed on; 10 ms at most while several "
-		  "processes use the GPU",
-	  .minimum = MILLISECOND,
-	  .maximum = SECOND },
-	{ .name = "ze-usdt",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct xe_eustall, ze_usdt),
-	  .default_value = "yes",
-	  .help = "Have the source ze-usdt join, which knows the code that the samples are of" },
-	{ .name = "kernel",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct xe_eustall, kernel),
-	  .default_value = "no",
-	  .help = "Have ze-usdt, when it joins by itself, take the Linux kernel's stack of the job that carried each "
-		  "launch" },
+	OPTION(device, STRING, "device", NULL,
+	       "GPU to sample, as a PCI address or the path of a DRM node; by default, all GPUs of the xe driver that "
+	       "support EU stall sampling"),
+	OPTION(rate, STRING, "rate", "slowest",
+	       "Sampling period in GPU cycles, which the GPU must support; or slowest; or auto, which starts "
+	       "with "
+	       "the slowest rate and raises it while no buffer overflows and budget= is not exceeded"),
+	OPTION(budget, STRING, "budget", "1%",
+	       "With rate=auto, the maximum share of one CPU for reading the samples of each GT, such as 0.1%"),
+	OPTION(sampling.subsample, UINT, "subsample", "1", "Read only every Nth sample row; counts are not scaled up",
+	       .minimum = 1, .maximum = 1000000, .alias = "eu-stall-subsample"),
+	OPTION(drain, DURATION, "drain", "100ms",
+	       "Aggregation interval of samples with the same address; at most 10 ms while several processes use the "
+	       "GPU",
+	       .minimum = MILLISECOND, .maximum = SECOND),
+	OPTION(ze_usdt, BOOL, "ze-usdt", "yes", "Also run ze-usdt, which supplies the GPU code"),
+	OPTION(kernel, BOOL, "kernel", "no", "Let ze-usdt record the Linux kernel stack of each launch"),
 };
 
 static const char *const companions[] = { "ze-usdt", NULL };
 
 static const struct iaprof_plugin plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof(struct iaprof_plugin),
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
 	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES,
-	.option_size = sizeof(struct iaprof_option),
 	.name = "xe-eustall",
 	.version = PLUGIN_VERSION,
-	.description = "what instructions of Intel Xe GPUs wait for: EU stall samples of the hardware",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	.description = "EU stall sampling on Intel Xe GPUs",
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct xe_eustall),
 	.configure = xe_eustall_configure,
 	.destroy = xe_eustall_destroy,
@@ -304,7 +278,7 @@ static const struct iaprof_plugin plugin = {
 	.prepare = xe_eustall_prepare,
 	.start = xe_eustall_start,
 	.stop = xe_eustall_stop,
-	.thread = turns_run,
+	.thread = sampling_thread_run,
 	.finish = xe_eustall_finish,
 	.companions = companions,
 	.check = xe_eustall_check,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of xe-eustall share: the instance. */
+/* The instance, shared by the files of xe-eustall. */
 #ifndef IAPROF_PLUGINS_XE_EUSTALL_XE_EUSTALL_H
 #define IAPROF_PLUGINS_XE_EUSTALL_XE_EUSTALL_H
 
@@ -9,7 +9,7 @@
 #include <iaprof/plugin.h>
 #include "device.h"
 #include "sampler.h"
-#include "watchdog.h"
+#include "device_watchdog.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MILLISECOND UINT64_C(1000000)
@@ -21,25 +21,25 @@ struct xe_eustall {
 	const char *rate;
 	const char *budget;
 	uint64_t drain;
-	bool ze_usdt; /* the core's: whether the companion joins */
-	bool kernel;  /* the core hands it on to the companion */
+	bool ze_usdt; /* read by the core: run the companion */
+	bool kernel;  /* passed to the companion by the core */
 
 	struct sampling sampling;
 	struct devices devices;
 	struct sampler *samplers;
 	size_t sampler_count;
-	struct watchdog watchdog;
-	size_t left_out;    /* GTs whose streams could not be opened */
-	uint64_t begin;     /* of sampling */
-	uint64_t drain_now; /* how long intervals are now */
-	uint64_t turn;      /* when the last turn was */
+	struct device_watchdog watchdog;
+	size_t left_out;    /* GTs that could not be sampled */
+	uint64_t begin;     /* start of sampling */
+	uint64_t drain_now; /* current interval */
+	uint64_t turn;      /* time of the last turn */
 };
 
-/* turns.c: the thread of the source, which reads, adds up and hands on; see thread() in iaprof/plugin.h. */
-int turns_run(const struct iaprof_host *host, void *instance, const volatile int *stopping);
-/* An interval of all GTs ends. */
-int turns_flush(struct xe_eustall *self);
-/* GTs of devices that were pulled out give nothing any more. */
-int turns_look_for_devices(struct xe_eustall *self);
+/* The source's thread (sampling_thread.c), thread() of iaprof/plugin.h. */
+int sampling_thread_run(const struct iaprof_host *host, void *instance, const volatile int *stopping);
+/* Ends an interval of all GTs. */
+int sampling_thread_flush(struct xe_eustall *self);
+/* Stops sampling GTs of removed devices. */
+int sampling_thread_check_devices(struct xe_eustall *self);
 
 #endif

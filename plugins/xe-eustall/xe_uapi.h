@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What iaprof uses of the xe driver's interface (include/uapi/drm/xe_drm.h and drm.h, Linux 7.0), declared here because
- * the headers of many distributions, such as Debian 12, are older than EU stall sampling. Names and layouts are the
- * kernel's, apart from the prefix; all structures are little-endian as the processor is.
+ * The part of the xe driver's interface that iaprof uses (include/uapi/drm/xe_drm.h and drm.h, Linux 7.0), declared
+ * here because the headers of many distributions, such as Debian 12, are older than EU stall sampling. Names and
+ * layouts are the kernel's, apart from the prefix.
  */
 #ifndef IAPROF_XE_EUSTALL_XE_UAPI_H
 #define IAPROF_XE_EUSTALL_XE_UAPI_H
@@ -24,7 +24,7 @@ struct xe_drm_version {
 struct xe_device_query {
 	uint64_t extensions;
 	uint32_t query; /* enum xe_query */
-	uint32_t size;  /* 0: the kernel writes the size that is needed; any other has to be that one */
+	uint32_t size;  /* 0: the kernel writes the required size; otherwise it must be the exact size */
 	uint64_t data;
 	uint64_t reserved[2];
 };
@@ -33,10 +33,10 @@ enum xe_query {
 	XE_QUERY_CONFIG = 2,
 	XE_QUERY_GT_LIST = 3,
 	XE_QUERY_GT_TOPOLOGY = 5,
-	XE_QUERY_EU_STALL = 10 /* since 6.15: EINVAL before; ENODEV on a GPU that has none */
+	XE_QUERY_EU_STALL = 10 /* since 6.15: EINVAL before; ENODEV if the GPU does not support it */
 };
 
-/* Followed by num_params numbers of 64 bits; the first has the PCI device id in bits 0 to 15. */
+/* Followed by num_params 64-bit values; the first holds the PCI device id in bits 0 to 15. */
 struct xe_query_config {
 	uint32_t num_params;
 	uint32_t pad;
@@ -51,7 +51,7 @@ struct xe_gt {
 	uint32_t reference_clock; /* Hz */
 	uint64_t near_mem_regions;
 	uint64_t far_mem_regions;
-	uint16_t ip_ver_major; /* of the graphics hardware; 0 where it does not say: on PVC and DG2 */
+	uint16_t ip_ver_major; /* graphics IP version; 0 on PVC and DG2, which do not report it */
 	uint16_t ip_ver_minor;
 	uint16_t ip_ver_rev;
 	uint16_t pad2;
@@ -65,16 +65,16 @@ struct xe_query_gt_list {
 	uint32_t pad;
 };
 
-/* One after the other, each followed by num_bytes bytes. */
+/* A sequence of these, each followed by num_bytes bytes. */
 struct xe_query_topology_mask {
 	uint16_t gt_id;
-	uint16_t type; /* enum xe_topology; others are of no use here */
+	uint16_t type; /* enum xe_topology; others are ignored */
 	uint32_t num_bytes;
 };
 /* Masks of Xe-cores, "dual subslices" in the driver's words. */
 enum xe_topology { XE_TOPOLOGY_GEOMETRY = 1, XE_TOPOLOGY_COMPUTE = 2 };
 
-/* Followed by num_sampling_rates numbers of 64 bits. */
+/* Followed by num_sampling_rates 64-bit values. */
 struct xe_query_eu_stall {
 	uint64_t extensions;
 	uint64_t capabilities;
@@ -94,7 +94,7 @@ struct xe_observation_param {
 #define XE_OBSERVATION_STREAM_OPEN 0
 
 struct xe_set_property {
-	uint64_t next_extension; /* address of the next one, 0 none */
+	uint64_t next_extension; /* address of the next one, 0 if none */
 	uint32_t name;           /* 0 */
 	uint32_t pad;
 	uint32_t property; /* enum xe_eu_stall_property */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the code of an image is, from its section headers; see elf_bytes.h. */
+/* See code_range.h. */
 #include <stdlib.h>
-#include "elf_bytes.h"
+#include "code_range.h"
 
-/* A section for each kernel, and some for each kernel's debug information; e_shnum itself ends here. */
+/* One section per kernel, and a few with debug information for each; the maximum of e_shnum. */
 #define SECTIONS_MAX SHN_LORESERVE
 
-bool code_range_find(const struct elf_bytes *bytes, struct code_range *range)
+bool code_range_find(const struct elf_reader *bytes, struct code_range *range)
 {
 	struct elf_sections sections;
 	uint64_t first = UINT64_MAX, end = 0;

@@ -1,59 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See drain.h. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <iaprof/record.h>
 #include "drain.h"
 #include "launches.h"
 #include "ze-usdt.bpf.skel.h"
 
-/* How long a turn waits for handlers that still use the set of maps to be drained; one runs for a few microseconds. */
-#define HANDLER_WAIT 200000u /* ns */
-
-/* A preempted task may not run for seconds on a machine that is busy. */
+/* On a busy machine, a preempted task may not run for seconds. */
 #define STOP_WAIT 1000u /* us */
 #define STOP_WAITS 5000u
 
-/* The value of active_set that turns the handlers off. */
+/* Value of active_set that disables the handlers. */
 #define HANDLERS_OFF 2u
 
-/* Events that wait for a turn; more stay in the ring buffer, which counts what it has no room for. */
+/* Events that are held back until a turn; further ones stay in the ring buffer, which counts its losses. */
 #define ENDS_MAX 65536u
 
-/* A turn comes sooner when the last one found a quarter of the maps in use. */
+/* Turns become more frequent when the last one found a quarter of the maps in use. */
 #define PERIOD_MIN UINT64_C(10000000) /* ns */
 
 static int out_of_memory(const struct iaprof_host *host)
 {
 	return host->fail(host, ENOMEM, "out of memory");
-}
-
-static size_t processors_size(const struct drain *drain)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t size = drain->processor_count * sizeof *drain->processors;
-	return (size + page - 1) / page * page;
-}
-
-static bool end_keep(struct drain *drain, const struct ze_event *event)
-{
-	if (drain->end_count == drain->end_capacity) {
-		size_t capacity = drain->end_capacity ? drain->end_capacity * 2 : 64;
-		struct ze_event *larger = realloc(drain->ends, capacity * sizeof *larger);
-		if (!larger)
-			return false;
-		drain->ends = larger;
-		drain->end_capacity = capacity;
-	}
-	drain->ends[drain->end_count++] = *event;
-	return true;
 }
 
 /* A negative result ends ring_buffer__consume() after this event. */
@@ -64,11 +36,11 @@ static int event_handle(void *context, void *data, size_t size)
 	int result = 0;
 
 	if (size >= sizeof(struct ze_event_compile) && event->type == ZE_EVENT_COMPILE)
-		result = objects_add_module(&drain->objects, data);
-	else if (size >= sizeof *event && !end_keep(drain, event))
+		result = code_objects_add_module(&drain->objects, data);
+	else if (size >= sizeof *event && !array_push(&drain->ends, *event))
 		result = out_of_memory(drain->host);
 	drain->event_error = result;
-	if (result == 0 && drain->end_count >= ENDS_MAX)
+	if (result == 0 && drain->ends.count >= ENDS_MAX)
 		result = -EAGAIN;
 	return result;
 }
@@ -76,7 +48,7 @@ static int event_handle(void *context, void *data, size_t size)
 int drain_events(struct drain *drain)
 {
 	drain->event_error = 0;
-	if (drain->end_count < ENDS_MAX)
+	if (drain->ends.count < ENDS_MAX)
 		ring_buffer__consume(drain->ring);
 	return drain->event_error ? drain->event_error : record_batch_flush(&drain->batch);
 }
@@ -87,20 +59,17 @@ int drain_event_descriptor(const struct drain *drain)
 }
 
 int drain_init(struct drain *drain, const struct iaprof_host *host, struct ze_usdt_bpf *skeleton,
-	       struct complaints *complaints)
+	       struct warning_limit *warnings)
 {
 	drain->host = host;
 	drain->skeleton = skeleton;
-	drain->processor_count = bpf_map__max_entries(skeleton->maps.processors);
 	drain->map_size = bpf_map__max_entries(skeleton->maps.launches_0);
-	void *mapped =
-		mmap(NULL, processors_size(drain), PROT_READ, MAP_SHARED, bpf_map__fd(skeleton->maps.processors), 0);
-	if (mapped == MAP_FAILED)
-		return host->fail(host, errno, "map the BPF program's counters: %s", strerror(errno));
-	drain->processors = mapped;
+	int result = cpu_table_map(&drain->cpus, host, skeleton->maps.processors);
+	if (result)
+		return result;
 	drain->ring = ring_buffer__new(bpf_map__fd(skeleton->maps.events), event_handle, drain, NULL);
 	if (!drain->ring)
-		return host->fail(host, errno, "map the BPF program's events: %s", strerror(errno));
+		return host->fail(host, errno, "cannot map the BPF ring buffer: %s", strerror(errno));
 
 	drain->launches.key_size = sizeof(struct ze_launch_key);
 	drain->launches.value_size = sizeof(struct ze_count);
@@ -110,47 +79,43 @@ int drain_init(struct drain *drain, const struct iaprof_host *host, struct ze_us
 	drain->kernels.value_size = sizeof(struct ze_kernel);
 	drain->stacks.key_size = sizeof(uint64_t);
 	drain->stacks.value_size = bpf_map__value_size(skeleton->maps.stacks_0);
-	int result = record_batch_init(&drain->batch, host);
+	result = record_batch_init(&drain->batch, host);
 	if (result == 0)
-		result = objects_init(&drain->objects, host, complaints, &drain->batch);
+		result = code_objects_init(&drain->objects, host, warnings, &drain->batch);
 	return result;
 }
 
 void drain_free(struct drain *drain)
 {
-	if (drain->processors)
-		munmap(drain->processors, processors_size(drain));
+	cpu_table_unmap(&drain->cpus);
 	ring_buffer__free(drain->ring);
-	free(drain->ends);
+	array_free(&drain->ends);
 	map_table_free(&drain->launches);
 	map_table_free(&drain->executions);
 	map_table_free(&drain->kernels);
 	map_table_free(&drain->stacks);
 	stack_index_free(&drain->index);
+	python_stacks_free(&drain->python);
 	record_batch_free(&drain->batch);
-	objects_free(&drain->objects);
+	code_objects_free(&drain->objects);
 	recordings_free(&drain->recordings);
 }
 
 int drain_begin(struct drain *drain)
 {
-	static const struct {
-		enum drain_counter id;
-		const char *name, *unit;
-	} counters[] = {
-		{ DRAIN_KERNEL_TIME, "kernel-side-time", "nanoseconds" },
-		{ DRAIN_LAUNCHES, "launches", "count" },
-		{ DRAIN_LAUNCHES_FILTERED, "launches-filtered", "count" },
-		{ DRAIN_EXECUTIONS, "list-executions", "count" },
-		{ DRAIN_MODULES, "modules", "count" },
+	static const struct record_counter counters[] = {
+		{ .id = DRAIN_KERNEL_TIME, .name = "kernel-side-time", .unit = "nanoseconds" },
+		{ .id = DRAIN_LAUNCHES, .name = "launches", .unit = "count" },
+		{ .id = DRAIN_LAUNCHES_FILTERED, .name = "launches-filtered", .unit = "count" },
+		{ .id = DRAIN_EXECUTIONS, .name = "list-executions", .unit = "count" },
+		{ .id = DRAIN_MODULES, .name = "modules", .unit = "count" },
 	};
 	int result = 0;
 
 	drain->last_time = drain->host->clock(drain->host);
 	drain->period = drain->period_max;
 	for (size_t i = 0; i < sizeof counters / sizeof counters[0] && result == 0; i++)
-		result = record_batch_declare_counter(&drain->batch, counters[i].id, counters[i].name, counters[i].unit,
-						      drain->last_time);
+		result = record_batch_declare_counter(&drain->batch, &counters[i], drain->last_time);
 	return result ? result : record_batch_flush(&drain->batch);
 }
 
@@ -172,8 +137,9 @@ static int set_read(struct drain *drain, uint32_t set)
 		result = map_table_drain(maps[i].table, bpf_map__fd(maps[i].map));
 	if (result == -ENOMEM || (result == 0 && !stack_index_build(&drain->index, &drain->stacks)))
 		return out_of_memory(drain->host);
+	python_stacks_read(&drain->python);
 	if (result)
-		return drain->host->fail(drain->host, result, "read the BPF program's maps: %s", strerror(-result));
+		return drain->host->fail(drain->host, result, "cannot read the BPF maps: %s", strerror(-result));
 	return 0;
 }
 
@@ -181,27 +147,27 @@ static int end_apply(struct drain *drain, const struct ze_event *event)
 {
 	if (event->type == ZE_EVENT_UNLOAD) {
 		recordings_forget_module(&drain->recordings, &event->process, event->module);
-		return objects_remove_module(&drain->objects, event);
+		return code_objects_remove_module(&drain->objects, event);
 	}
 	recordings_forget_process(&drain->recordings, &event->process);
-	objects_forget_process(&drain->objects, &event->process);
+	code_objects_forget_process(&drain->objects, &event->process);
 	return 0;
 }
 
-/* Ends of which everything before them has been emitted. */
+/* Applies ends whose preceding launches have all been emitted. */
 static int ends_apply(struct drain *drain, size_t count)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < count && result == 0; i++)
-		result = end_apply(drain, &drain->ends[i]);
-	drain->end_count -= count;
+		result = end_apply(drain, &drain->ends.items[i]);
+	drain->ends.count -= count;
 	if (count)
-		memmove(drain->ends, drain->ends + count, drain->end_count * sizeof *drain->ends);
+		memmove(drain->ends.items, drain->ends.items + count, drain->ends.count * sizeof *drain->ends.items);
 	return result;
 }
 
-/* What a set holds, kernels before their launches and launches before the executions of their list. */
+/* Emits the contents of a set: kernels before their launches, launches before the executions of their lists. */
 static int set_emit(struct drain *drain, uint32_t set)
 {
 	int result = set_read(drain, set);
@@ -209,7 +175,7 @@ static int set_emit(struct drain *drain, uint32_t set)
 	const uint64_t *hashes = (const void *)drain->kernels.keys;
 	const struct ze_kernel *kernels = (const void *)drain->kernels.values;
 	for (uint32_t i = 0; result == 0 && i < drain->kernels.count; i++)
-		result = objects_add_kernel(&drain->objects, hashes[i], &kernels[i]);
+		result = code_objects_add_kernel(&drain->objects, hashes[i], &kernels[i]);
 	if (result == 0)
 		result = launches_emit(drain);
 	if (result == 0)
@@ -217,40 +183,13 @@ static int set_emit(struct drain *drain, uint32_t set)
 	return result;
 }
 
-static uint64_t load(const __u64 *value)
-{
-	return __atomic_load_n(value, __ATOMIC_RELAXED);
-}
-
-static struct ze_processor processors_sum(const struct drain *drain)
-{
-	struct ze_processor sum = { 0 };
-
-	for (uint32_t i = 0; i < drain->processor_count; i++) {
-		const struct ze_processor *processor = &drain->processors[i];
-		sum.launches += load(&processor->launches);
-		sum.launches_filtered += load(&processor->launches_filtered);
-		sum.launches_full += load(&processor->launches_full);
-		sum.launches_busy += load(&processor->launches_busy);
-		sum.launches_bad += load(&processor->launches_bad);
-		sum.stacks_lost += load(&processor->stacks_lost);
-		sum.stacks_missing += load(&processor->stacks_missing);
-		sum.executions += load(&processor->executions);
-		sum.executions_lost += load(&processor->executions_lost);
-		sum.modules += load(&processor->modules);
-		sum.modules_lost += load(&processor->modules_lost);
-		sum.unloads_lost += load(&processor->unloads_lost);
-		sum.exits_lost += load(&processor->exits_lost);
-		sum.handler_time += load(&processor->handler_time);
-	}
-	return sum;
-}
-
-/* The losses and the counters since the last time. */
+/* Reports losses and counters since the last call. */
 static int totals_emit(struct drain *drain)
 {
 	const struct iaprof_host *host = drain->host;
-	struct ze_processor sum = processors_sum(drain), *before = &drain->reported;
+	struct ze_processor sum, *before = &drain->reported;
+
+	cpu_table_sum(&drain->cpus, &sum);
 	const struct {
 		const char *reason;
 		uint64_t count;
@@ -279,25 +218,18 @@ static int totals_emit(struct drain *drain)
 	};
 	int result = 0;
 	for (size_t i = 0; i < sizeof counters / sizeof counters[0] && result == 0; i++)
-		result = record_batch_set_counter(&drain->batch, counters[i].id, counters[i].value, drain->last_time);
+		result = record_batch_set_counter(&drain->batch, counters[i].id, (double)counters[i].value,
+						  drain->last_time);
 	return result ? result : record_batch_flush(&drain->batch);
 }
 
-/* Whether no handler uses that set any more. */
+/* Waits until no handler uses the set. */
 static bool handlers_are_done(struct drain *drain, uint32_t set)
 {
-	uint64_t begin = drain->host->clock(drain->host);
-
-	for (uint32_t i = 0; i < drain->processor_count; i++) {
-		while (__atomic_load_n(&drain->processors[i].active[set], __ATOMIC_ACQUIRE)) {
-			if (drain->host->clock(drain->host) - begin > HANDLER_WAIT)
-				return false;
-		}
-	}
-	return true;
+	return cpu_table_wait_idle(&drain->cpus, offsetof(struct ze_processor, active) + set * sizeof(__u64));
 }
 
-/* The time to the next turn, by how much this one found. */
+/* Adapts the time to the next turn to the number of entries found. */
 static void period_adapt(struct drain *drain)
 {
 	if (drain->launches.count > drain->map_size / 4 || drain->stacks.count > drain->map_size / 8)
@@ -316,20 +248,20 @@ int drain_turn(struct drain *drain)
 	int result = 0;
 
 	if (!drain->set_pending) {
-		/* What ended before the change: everything about it is in the set that is drained now. */
+		/* Everything that ended before the switch is completely contained in the set that is drained now. */
 		result = drain_events(drain);
 		if (result)
 			return result;
-		drain->end_mark = drain->end_count;
+		drain->end_mark = drain->ends.count;
 		__atomic_store_n(active_set, !*active_set, __ATOMIC_SEQ_CST);
 		atomic_thread_fence(memory_order_seq_cst);
 		drain->set_pending = true;
 	}
-	/* A task that was preempted in its handler keeps the set busy: it is drained in a later turn. */
+	/* A task preempted inside its handler keeps the set busy: it is drained in a later turn. */
 	if (!handlers_are_done(drain, !*active_set))
 		return 0;
 	drain->set_pending = false;
-	/* Modules of the kernels in the set were announced before they were launched. */
+	/* Modules of the set's kernels were announced before their launches. */
 	result = drain_events(drain);
 	if (result == 0)
 		result = set_emit(drain, !*active_set);
@@ -337,7 +269,7 @@ int drain_turn(struct drain *drain)
 		result = ends_apply(drain, drain->end_mark);
 	drain->end_mark = 0;
 	period_adapt(drain);
-	image_cache_expire(&drain->objects.images, drain->host->clock(drain->host));
+	device_images_expire(&drain->objects.images, drain->host->clock(drain->host));
 	return result ? result : totals_emit(drain);
 }
 
@@ -346,14 +278,14 @@ int drain_finish(struct drain *drain)
 	uint32_t *active_set = &drain->skeleton->bss->active_set;
 	uint32_t last = *active_set & 1;
 
-	/* Taking the probes away takes a tenth of a second for each: instead the handlers do nothing from here on. */
+	/* Detaching takes a tenth of a second per probe, so the handlers are disabled instead. */
 	__atomic_store_n(active_set, HANDLERS_OFF, __ATOMIC_SEQ_CST);
 	atomic_thread_fence(memory_order_seq_cst);
 	bool done = true;
 	for (uint32_t i = 0; i < STOP_WAITS && !(done = handlers_are_done(drain, 0) && handlers_are_done(drain, 1));
 	     i++)
 		usleep(STOP_WAIT);
-	int result = done ? 0 : drain->host->fail(drain->host, ETIMEDOUT, "a BPF program does not end");
+	int result = done ? 0 : drain->host->fail(drain->host, ETIMEDOUT, "a BPF program does not finish");
 	if (result == 0)
 		result = drain_events(drain);
 	if (result == 0)
@@ -361,6 +293,6 @@ int drain_finish(struct drain *drain)
 	if (result == 0)
 		result = set_emit(drain, last);
 	if (result == 0)
-		result = ends_apply(drain, drain->end_count);
+		result = ends_apply(drain, drain->ends.count);
 	return result ? result : totals_emit(drain);
 }

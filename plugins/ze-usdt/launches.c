@@ -1,29 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See launches.h. */
 #include <errno.h>
+#include <string.h>
 #include <iaprof/record.h>
 #include "drain.h"
 #include "launches.h"
 
-/* Two CPUs that add to the same count leave the time of either. */
+/* Two CPUs may have updated a count at once, leaving the times in either order. */
 static uint64_t last_time(const struct ze_count *count)
 {
 	return count->last_time > count->first_time ? count->last_time : count->first_time;
 }
 
-static int launch_emit(struct drain *drain, uint32_t process, uint32_t kernel, uint32_t stack, uint32_t kernel_stack,
-		       const struct ze_count *count, uint64_t times)
+/* Emits launches whose members other than header, count and first_time are set. */
+static int launch_emit(struct drain *drain, struct iaprof_record_launch *launch, const struct ze_count *count,
+		       uint64_t times)
 {
+	launch->header = (struct iaprof_record){ .size = sizeof *launch,
+						 .type = IAPROF_RECORD_LAUNCH,
+						 .time = last_time(count) };
+	launch->count = count->count * times;
+	launch->first_time = count->first_time;
+	return record_batch_append(&drain->batch, &launch->header);
+}
+
+/*
+ * Returns the id of the user stack of a launch. A launch is a call from Python: each call of the evaluation loop on its
+ * stack has Python frames, as far as the stack reaches.
+ */
+static uint32_t user_stack_intern(struct drain *drain, uint32_t process, const void *elements, uint64_t depth)
+{
+	const struct iaprof_host *host = drain->host;
+	return drain->python.ring ? python_stacks_intern(&drain->python, process, 0, false, elements, (uint32_t)depth)
+				  : host->intern_stack(host, process, elements, depth);
+}
+
+static int launch_emit_immediate(struct drain *drain, const struct ze_launch_key *key, uint32_t kernel,
+				 const struct ze_count *count)
+{
+	const struct iaprof_host *host = drain->host;
+	const struct stack_addresses *stack = stack_index_find(&drain->index, key->user_stack);
 	struct iaprof_record_launch launch = {
-		.header = { .size = sizeof launch, .type = IAPROF_RECORD_LAUNCH, .time = last_time(count) },
 		.kernel = kernel,
-		.pid = process,
-		.user_stack = stack,
-		.kernel_stack = kernel_stack,
-		.count = count->count * times,
-		.first_time = count->first_time,
+		.pid = key->process.id,
+		.tid = key->thread,
+		.thread_name =
+			host->intern_string(host, key->thread_name, strnlen(key->thread_name, sizeof key->thread_name)),
+		.user_stack = stack ? user_stack_intern(drain, key->process.id, stack->addresses, stack->depth) : 0,
+		.kernel_stack = stack_index_intern(&drain->index, host, 0, key->kernel_stack),
 	};
-	return record_batch_append(&drain->batch, &launch.header);
+	return launch_emit(drain, &launch, count, 1);
 }
 
 int launches_emit(struct drain *drain)
@@ -34,17 +60,14 @@ int launches_emit(struct drain *drain)
 	int result = 0;
 
 	for (uint32_t i = 0; i < drain->launches.count && result == 0; i++) {
-		const struct kernel *kernel = objects_find_kernel(&drain->objects, keys[i].kernel);
-		/* Stored before its first launch; only forgotten when there are more than can be remembered. */
+		const struct kernel *kernel = code_objects_find_kernel(&drain->objects, keys[i].kernel);
+		/* Stored before its first launch; forgotten only if there are too many. */
 		if (!kernel) {
 			host->lost(host, "kernel not known", counts[i].first_time, counts[i].count, 0, 0);
 			continue;
 		}
 		if (!keys[i].list) {
-			uint32_t stack =
-				stack_index_intern(&drain->index, host, keys[i].process.id, keys[i].user_stack);
-			uint32_t kernel_stack = stack_index_intern(&drain->index, host, 0, keys[i].kernel_stack);
-			result = launch_emit(drain, keys[i].process.id, kernel->id, stack, kernel_stack, &counts[i], 1);
+			result = launch_emit_immediate(drain, &keys[i], kernel->id, &counts[i]);
 		} else if (!recordings_add(&drain->recordings, &keys[i], counts[i].count, kernel->id, kernel->module,
 					   stack_index_find(&drain->index, keys[i].user_stack))) {
 			result = host->fail(host, ENOMEM, "out of memory");
@@ -63,14 +86,15 @@ static int recording_emit(struct drain *drain, const struct recording *recording
 	if (recording->dropped)
 		host->lost(host, "launches of a command list not kept", count->first_time,
 			   recording->launch_count * count->count, 0, 0);
-	for (uint32_t i = 0; i < recording->count && result == 0; i++) {
-		const struct recorded_launch *launch = &recording->launches[i];
-		uint32_t stack = 0;
+	for (uint32_t i = 0; i < recording->launches.count && result == 0; i++) {
+		const struct recorded_launch *launch = &recording->launches.items[i];
+		struct iaprof_record_launch record = { .kernel = launch->kernel,
+						       .pid = recording->process.id,
+						       .kernel_stack = kernel_stack_id };
 		if (launch->stack)
-			stack = host->intern_stack(host, recording->process.id, launch->stack->addresses,
-						   launch->stack->depth);
-		result = launch_emit(drain, recording->process.id, launch->kernel, stack, kernel_stack_id, count,
-				     launch->count);
+			record.user_stack = user_stack_intern(drain, recording->process.id, launch->stack->addresses,
+							      launch->stack->depth);
+		result = launch_emit(drain, &record, count, launch->count);
 	}
 	return result;
 }
@@ -86,7 +110,8 @@ int executions_emit(struct drain *drain)
 		const struct recording *recording = recordings_find(&drain->recordings, &keys[i].process, keys[i].list);
 		if (recording)
 			result = recording_emit(drain, recording, &counts[i], keys[i].kernel_stack);
-		else if (drain->recordings.forgotten) /* else a list without kernels, or one from before the start */
+		else if (drain->recordings
+				 .forgotten) /* otherwise a list without kernels, or one from before the start */
 			host->lost(host, "launches of a command list not kept", counts[i].first_time,
 				   IAPROF_COUNT_UNKNOWN, 0, 0);
 	}

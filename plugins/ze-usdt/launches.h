@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of the launches that a drained set of maps holds, and of the executions of command lists. */
+/* Emits launches and executions of command lists from a drained set of maps. */
 #ifndef IAPROF_ZE_USDT_LAUNCHES_H
 #define IAPROF_ZE_USDT_LAUNCHES_H
 
 struct drain;
 
-/* What executed at once; what was appended to lists is put into their recordings. 0 or a negative errno. */
+/* Emits immediate launches; those appended to lists are added to their recordings. Returns 0 or a negative errno. */
 int launches_emit(struct drain *drain);
-/* What the executed lists launched. 0 or a negative errno. */
+/* Emits the launches of executed lists. Returns 0 or a negative errno. */
 int executions_emit(struct drain *drain);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See level_zero_check.h. */
+#include "base/cleanup.h"
+#include "base/machine.h"
 #include "level_zero_check.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -9,19 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "rights.h"
-#include "stack_check.h"
-#include "elf_bytes.h"
-#include "gpu.h"
-#include "inject/process_maps.h"
+#include "process/rights.h"
+#include "bpf/stack_index.h"
+#include "bpf/unwinder.h"
+#include "usdt_provider.h"
+#include "process/process_maps.h"
 #include "level_zero_use.h"
-#include "process_file.h"
-#include "tracer_file.h"
+#include "process/process_file.h"
+#include "libraries.h"
 
-/* More programs that use the GPU are one item. */
+/* Further programs that use the GPU are reported as one item. */
 #define PROCESSES_SHOWN 16
 
-/* The oldest loader whose tracing layer can be turned on in a program that runs: see tracer/. */
+/* The oldest loader whose tracing layer can be enabled in a running program: see tracer/. */
 static const uint32_t loader_needed[3] = { 1, 15, 8 };
 #define LOADER_NEEDED "1.15.8"
 
@@ -33,7 +35,27 @@ static int version_compare(const uint32_t left[3], const uint32_t right[3])
 	return 0;
 }
 
-/* Where the dynamic linker finds libraries that no program brings along. */
+static bool driver_is_intels(const char *node)
+{
+	char path[320], driver[64];
+
+	snprintf(path, sizeof path, "/sys/class/drm/%s/device/driver", node);
+	return link_name(path, driver, sizeof driver) && (strcmp(driver, "xe") == 0 || strcmp(driver, "i915") == 0);
+}
+
+bool level_zero_gpu_is_there(void)
+{
+	bool found = false;
+	CLEANUP_CLOSEDIR DIR *folder = opendir("/sys/class/drm");
+
+	if (!folder)
+		return false;
+	for (const struct dirent *entry; !found && (entry = readdir(folder));)
+		found = strncmp(entry->d_name, "renderD", 7) == 0 && driver_is_intels(entry->d_name);
+	return found;
+}
+
+/* The dynamic linker's default folders. */
 static bool library_find(const char *name, char path[PATH_MAX])
 {
 	static const char *const folders[] = {
@@ -54,29 +76,28 @@ static void loader_check(const struct iaprof_host *host)
 	char path[PATH_MAX], layer[PATH_MAX];
 	uint32_t version[3];
 	if (!library_find("libze_loader.so.1", path))
+		host->check_item(host, IAPROF_CHECK_LIMITED, "Level Zero loader",
+				 "not found; containers and Python packages may have their own (install package libze1 "
+				 "or level-zero)");
+	else if (level_zero_version(path, version) && version_compare(version, loader_needed) < 0)
 		host->check_item(
 			host, IAPROF_CHECK_LIMITED, "Level Zero loader",
-			"none on this machine, only containers and Python packages can have their own: install "
-			"the package libze1 or level-zero");
-	else if (level_zero_version(path, version) && version_compare(version, loader_needed) < 0)
-		host->check_item(host, IAPROF_CHECK_LIMITED, "Level Zero loader",
-				 "%s is older than " LOADER_NEEDED
-				 ", launches of programs with it cannot be seen: update "
-				 "the package libze1 or level-zero",
-				 path);
+			"%s is older than " LOADER_NEEDED
+			", so launches of programs that use it cannot be traced (update package libze1 or level-zero)",
+			path);
 	else if (!library_find("libze_tracing_layer.so.1", layer))
 		host->check_item(
 			host, IAPROF_CHECK_LIMITED, "Level Zero loader",
-			"%s has no libze_tracing_layer.so.1 beside it, launches cannot be seen: install it anew", path);
+			"%s has no libze_tracing_layer.so.1 beside it, so launches cannot be traced (reinstall it)",
+			path);
 	else
 		host->check_item(host, IAPROF_CHECK_GOOD, "Level Zero loader", "%s", path);
 	if (library_find("libze_intel_gpu.so.1", path))
 		host->check_item(host, IAPROF_CHECK_GOOD, "Level Zero runtime", "%s", path);
 	else
-		host->check_item(
-			host, IAPROF_CHECK_LIMITED, "Level Zero runtime",
-			"libze_intel_gpu.so.1 is not on this machine, only containers can have their own: install "
-			"the package libze-intel-gpu1 or intel-compute-runtime");
+		host->check_item(host, IAPROF_CHECK_LIMITED, "Level Zero runtime",
+				 "libze_intel_gpu.so.1 not found; containers may have their own (install package "
+				 "libze-intel-gpu1 or intel-compute-runtime)");
 }
 
 static void tracer_check(const struct iaprof_host *host, bool wants_tracer)
@@ -84,26 +105,25 @@ static void tracer_check(const struct iaprof_host *host, bool wants_tracer)
 	char path[PATH_MAX];
 	if (!wants_tracer)
 		host->check_item(host, IAPROF_CHECK_LIMITED, "tracer",
-				 "not used, only a runtime with probes is seen: leave tracer=no out");
+				 "disabled: only runtimes with probes are supported (remove tracer=no)");
 	else if (tracer_file_find(path, sizeof path))
-		host->check_item(
-			host, IAPROF_CHECK_LIMITED, "tracer",
-			"not beside the plugin, only a runtime with probes is seen: build iaprof with the headers "
-			"of Level Zero and sys/sdt.h");
+		host->check_item(host, IAPROF_CHECK_LIMITED, "tracer",
+				 "not installed beside the plugin: only runtimes with probes are supported (build "
+				 "iaprof with the Level Zero headers and sys/sdt.h)");
 	else
 		host->check_item(host, IAPROF_CHECK_GOOD, "tracer", "%s", path);
 }
 
-/* Whether the runtime that a process has mapped has probes of its own. */
+/* Returns whether the Level Zero runtime of a process has probes. */
 static bool runtime_has_probes(uint32_t pid, const struct level_zero_use *use)
 {
 	struct stat status;
-	struct provider provider;
+	struct usdt_provider provider;
 	int descriptor = use->runtime ? process_file_open_mapped(pid, use->runtime, use->runtime_size, &status) : -1;
 	if (descriptor < 0)
 		return false;
-	struct elf_bytes bytes = elf_bytes_of_file(descriptor, (uint64_t)status.st_size);
-	bool found = provider_find(&bytes, &provider);
+	struct elf_reader bytes = elf_reader_of_file(descriptor, (uint64_t)status.st_size);
+	bool found = usdt_provider_find(&bytes, &provider);
 	close(descriptor);
 	return found;
 }
@@ -116,20 +136,6 @@ static bool is_in_container(uint32_t pid)
 	       readlink("/proc/self/ns/mnt", ours, sizeof ours - 1) > 0 && strcmp(theirs, ours) != 0;
 }
 
-/* "1234 (python3)" */
-static void process_name(uint32_t pid, char *name, size_t size)
-{
-	size_t length = 0;
-	char *text = process_file_read((pid_t)pid, "comm", &length);
-	if (text && length && text[length - 1] == '\n')
-		text[length - 1] = '\0';
-	snprintf(name, size, "process %" PRIu32 " (%s)", pid, text && text[0] ? text : "?");
-	for (char *letter = name; *letter; letter++)
-		if (*letter == '\n') /* the program chose it */
-			*letter = '?';
-	free(text);
-}
-
 static void launches_check(const struct iaprof_host *host, uint32_t pid, const struct level_zero_use *use,
 			   const char *name)
 {
@@ -140,29 +146,36 @@ static void launches_check(const struct iaprof_host *host, uint32_t pid, const s
 		host->check_item(host, IAPROF_CHECK_GOOD, name, "its Level Zero runtime has probes");
 	else if (level_zero_version(use->loader, version) && version_compare(version, loader_needed) < 0)
 		host->check_item(host, IAPROF_CHECK_LIMITED, name,
-				 "its launches cannot be seen: its %s is older than " LOADER_NEEDED
-				 ": update what it came with (pip, the container's packages)",
+				 "launches cannot be traced: %s is older than " LOADER_NEEDED
+				 " (update it with pip or the container's package manager)",
 				 use->loader);
 	else if (is_in_container(pid))
 		host->check_item(host, IAPROF_CHECK_LIMITED, name,
-				 "its launches are seen only with -p %" PRIu32
-				 " -s ze-usdt:tracer=inject, and with the "
-				 "tracer's file mounted into its container under the same path",
+				 "launches are traced only with -p %" PRIu32
+				 " -s ze-usdt:tracer=inject, and with the tracer's file mounted into its container "
+				 "under the same path",
 				 pid);
 	else
 		host->check_item(host, IAPROF_CHECK_LIMITED, name,
-				 "its launches are seen only with -p %" PRIu32
-				 " -s ze-usdt:tracer=inject, or when iaprof "
-				 "starts it",
+				 "launches are traced only with -p %" PRIu32
+				 " -s ze-usdt:tracer=inject, or if iaprof starts it",
 				 pid);
 }
 
+/* Versions whose frames are read from the interpreter's memory (core/symbolizer/python); later ones need perf maps. */
+#define PYTHON_MINOR_FIRST 8u
+#define PYTHON_MINOR_LAST 15u
+
 static void python_check(const struct iaprof_host *host, uint32_t pid, uint32_t minor, const char *name)
 {
-	if (minor < 12) {
+	if (minor < PYTHON_MINOR_FIRST) {
 		host->check_item(host, IAPROF_CHECK_LIMITED, name,
-				 "Python 3.%" PRIu32 " does not tell its functions: use Python 3.12 or newer with "
-				 "PYTHONPERFSUPPORT=1",
+				 "Python 3.%" PRIu32 " functions have no names (use Python 3.%u or newer)", minor,
+				 PYTHON_MINOR_FIRST);
+		return;
+	}
+	if (minor <= PYTHON_MINOR_LAST) {
+		host->check_item(host, IAPROF_CHECK_GOOD, name, "functions, files and lines of Python 3.%" PRIu32,
 				 minor);
 		return;
 	}
@@ -171,16 +184,15 @@ static void python_check(const struct iaprof_host *host, uint32_t pid, uint32_t 
 	char *command = process_file_read((pid_t)pid, "cmdline", &command_length);
 	if ((environment && python_environment_has_perf(environment, environment_length)) ||
 	    (command && python_command_has_perf(command, command_length)))
-		host->check_item(host, IAPROF_CHECK_GOOD, name, "Python 3.%" PRIu32 " tells its functions", minor);
+		host->check_item(host, IAPROF_CHECK_GOOD, name, "Python 3.%" PRIu32 " reports function names", minor);
 	else
-		host->check_item(
-			host, IAPROF_CHECK_LIMITED, name,
-			"Python functions have no names: start it with PYTHONPERFSUPPORT=1 in its environment");
+		host->check_item(host, IAPROF_CHECK_LIMITED, name,
+				 "Python functions have no names (start it with PYTHONPERFSUPPORT=1)");
 	free(environment);
 	free(command);
 }
 
-/* One process; false when it does not use Level Zero. */
+/* Checks one process. Returns false if it does not use Level Zero. */
 static bool process_check(const struct iaprof_host *host, uint32_t pid, bool show)
 {
 	size_t length = 0;
@@ -191,7 +203,7 @@ static bool process_check(const struct iaprof_host *host, uint32_t pid, bool sho
 	free(maps);
 	if (use.loader[0] && show) {
 		char name[64];
-		process_name(pid, name, sizeof name);
+		process_describe((pid_t)pid, name, sizeof name);
 		launches_check(host, pid, &use, name);
 		if (use.python_minor)
 			python_check(host, pid, use.python_minor, name);
@@ -201,41 +213,37 @@ static bool process_check(const struct iaprof_host *host, uint32_t pid, bool sho
 
 static void processes_check(const struct iaprof_host *host)
 {
-	DIR *folder = opendir("/proc");
+	CLEANUP_CLOSEDIR DIR *folder = opendir("/proc");
 	uint32_t found = 0;
 	for (const struct dirent *entry; folder && (entry = readdir(folder));)
 		if (isdigit((unsigned char)entry->d_name[0]))
 			found += process_check(host, (uint32_t)strtoul(entry->d_name, NULL, 10),
 					       found < PROCESSES_SHOWN);
-	if (folder)
-		closedir(folder);
 	if (found > PROCESSES_SHOWN)
-		host->check_item(host, IAPROF_CHECK_LIMITED, "other programs",
-				 "%" PRIu32 " more use Level Zero and are not looked at here", found - PROCESSES_SHOWN);
-	/* Only the code itself says whether it has any, and that is seen when it is loaded. */
+		host->check_item(host, IAPROF_CHECK_LIMITED, "other programs", "%" PRIu32 " more use Level Zero",
+				 found - PROCESSES_SHOWN);
+	/* Whether code has line information is known only when it is loaded. */
 	if (found)
-		host->check_item(
-			host, IAPROF_CHECK_LIMITED, "source lines of GPU code",
-			"only of code that was compiled with -gline-tables-only or -g: as an option of icpx, of "
-			"ocloc -options, or of clBuildProgram(); a profile has no file and line for the rest");
+		host->check_item(host, IAPROF_CHECK_LIMITED, "source lines of GPU code",
+				 "only for code compiled with -gline-tables-only or -g, as an option of icpx, ocloc "
+				 "-options or clBuildProgram()");
 	else
 		host->check_item(host, IAPROF_CHECK_GOOD, "running programs",
-				 "none uses Level Zero now; those that iaprof starts are seen from their first launch");
+				 "none uses Level Zero; those that iaprof starts are traced from their first launch");
 }
 
 /* Yama's values: Documentation/admin-guide/LSM/Yama.rst in Linux. */
 static void injection_check(const struct iaprof_host *host)
 {
 	static const char name[] = "right to load the tracer into a process";
-	long scope = rights_setting("yama/ptrace_scope");
+	long scope = rights_setting("kernel/yama/ptrace_scope");
 	if (scope >= 3)
-		host->check_item(
-			host, IAPROF_CHECK_MISSING, name,
-			"kernel.yama.ptrace_scope is %ld, which forbids ptrace() until the next boot: start the "
-			"program under iaprof, or with LD_PRELOAD",
-			scope);
+		host->check_item(host, IAPROF_CHECK_MISSING, name,
+				 "kernel.yama.ptrace_scope=%ld forbids ptrace() until the next boot (start the program "
+				 "under iaprof, or with LD_PRELOAD)",
+				 scope);
 	else if (!rights_have(RIGHTS_PTRACE))
-		host->check_item(host, IAPROF_CHECK_MISSING, name, "needs CAP_SYS_PTRACE%s: run as root",
+		host->check_item(host, IAPROF_CHECK_MISSING, name, "requires CAP_SYS_PTRACE%s (run as root)",
 				 scope > 0 ? ", as kernel.yama.ptrace_scope is not 0" : "");
 	else
 		host->check_item(host, IAPROF_CHECK_GOOD, name, "CAP_SYS_PTRACE");
@@ -244,16 +252,15 @@ static void injection_check(const struct iaprof_host *host)
 void level_zero_check(const struct iaprof_host *host, bool wants_tracer, bool wants_injection)
 {
 	if (level_zero_gpu_is_there())
-		host->check_item(host, IAPROF_CHECK_GOOD, "GPU", "there is one with driver xe or i915");
+		host->check_item(host, IAPROF_CHECK_GOOD, "GPU", "render node with driver xe or i915");
 	else
 		host->check_item(host, IAPROF_CHECK_LIMITED, "GPU",
-				 "no render node in /dev/dri with driver xe or i915: lspci -k shows what there "
-				 "is");
+				 "no render node with driver xe or i915 in /dev/dri (lspci -k lists GPUs and drivers)");
 	loader_check(host);
 	tracer_check(host, wants_tracer);
 	rights_check_bpf(host);
 	if (wants_injection)
 		injection_check(host);
-	bpf_check_stack_depth(host);
+	bpf_check_stack_depth(host, unwinder_is_supported(host, BPF_PROG_TYPE_KPROBE, &(const char *){ NULL }));
 	processes_check(host);
 }

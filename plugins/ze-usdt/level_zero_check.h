@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --check tells of Level Zero: on this machine, and in the programs that use it now. */
+/* The requirements of Level Zero tracing, for --check: this machine, and the programs that use Level Zero now. */
 #ifndef IAPROF_ZE_USDT_LEVEL_ZERO_CHECK_H
 #define IAPROF_ZE_USDT_LEVEL_ZERO_CHECK_H
 
 #include <stdbool.h>
 #include <iaprof/host.h>
 
-/* For check(). wants_tracer: the user did not say tracer=no. */
+/* Returns whether there is a DRM render node with driver xe or i915. */
+bool level_zero_gpu_is_there(void);
+
+/* For check(). wants_tracer: tracer=no was not set. */
 void level_zero_check(const struct iaprof_host *host, bool wants_tracer, bool wants_injection);
 
 #endif

@@ -1,42 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See level_zero_use.h. */
 #include "level_zero_use.h"
-#include <stdio.h>
 #include <string.h>
-#include "inject/process_maps.h"
+#include "process/process_maps.h"
+#include "text/text_span.h"
 #include "probes.h"
 
-/* Digits at most of a part of a version: more is none. */
-#define DIGITS_MAX 6
+/* Larger numbers are not part of a version. */
+#define VERSION_MAX 999999u
 
-/* Reads decimal digits; the place behind them, or NULL when there are none or too many. */
-static const char *number_read(const char *text, const char *end, uint32_t *value)
+static bool take_version(struct text_span *text, uint32_t *version)
 {
-	const char *at = text;
-	for (*value = 0; at < end && at - text <= DIGITS_MAX && *at >= '0' && *at <= '9'; at++)
-		*value = *value * 10 + (uint32_t)(*at - '0');
-	return at > text && at - text <= DIGITS_MAX ? at : NULL;
-}
-
-/* Whether a text begins with this; *rest is what follows. */
-static bool begins(const char *text, const char *end, const char *prefix, const char **rest)
-{
-	size_t length = strlen(prefix);
-	if ((size_t)(end - text) < length || memcmp(text, prefix, length) != 0)
+	uint64_t number;
+	if (!span_take_decimal(text, &number) || number > VERSION_MAX)
 		return false;
-	*rest = text + length;
+	*version = (uint32_t)number;
 	return true;
 }
 
-/* The minor version in "python3.12" and "libpython3.12.so.1.0"; 0 for other names. */
+/* Returns the minor version in "python3.12" or "libpython3.12.so.1.0", or 0 for other names. */
 static uint32_t python_minor(const struct process_mapping *mapping)
 {
-	const char *end = mapping->path + mapping->path_length, *rest;
-	const char *name = mapping->path_length ? memrchr(mapping->path, '/', mapping->path_length) : NULL;
+	const char *slash = mapping->path_length ? memrchr(mapping->path, '/', mapping->path_length) : NULL;
 	uint32_t minor;
-	if (!name || (!begins(name, end, "/python3.", &rest) && !begins(name, end, "/libpython3.", &rest)))
+	if (!slash)
 		return 0;
-	return number_read(rest, end, &minor) ? minor : 0;
+	struct text_span name = { slash, mapping->path_length - (size_t)(slash - mapping->path) };
+	if (!span_take(&name, "/python3.") && !span_take(&name, "/libpython3."))
+		return 0;
+	return take_version(&name, &minor) ? minor : 0;
 }
 
 struct level_zero_use level_zero_use_find(const char *maps, size_t length)
@@ -61,44 +53,42 @@ struct level_zero_use level_zero_use_find(const char *maps, size_t length)
 
 bool level_zero_version(const char *path, uint32_t version[3])
 {
-	const char *at = strstr(path, ".so."), *end = path + strlen(path);
-	if (!at)
+	const char *end = strstr(path, ".so.");
+	if (!end)
 		return false;
-	at += strlen(".so");
-	for (int i = 0; i < 3; i++) {
-		at = at < end && *at == '.' ? number_read(at + 1, end, &version[i]) : NULL;
-		if (!at)
+	struct text_span text = span_of(end + strlen(".so"));
+	for (int i = 0; i < 3; i++)
+		if (!span_take(&text, ".") || !take_version(&text, &version[i]))
 			return false;
-	}
 	return true;
+}
+
+/* Handles a text that ends with a NUL. */
+static bool take_argument(struct text_span *text, struct text_span *argument)
+{
+	return span_take_field(text, '\0', argument) && text->text;
 }
 
 bool python_environment_has_perf(const char *text, size_t length)
 {
-	const char *rest;
-	for (const char *end = text + length, *stop; text < end; text = stop + 1) {
-		stop = memchr(text, '\0', (size_t)(end - text));
-		if (!stop)
-			return false;
-		/* Not empty and not "0": config_init_perf_profiling() in CPython's Python/initconfig.c, 3.12. */
-		if (begins(text, stop, "PYTHONPERFSUPPORT=", &rest))
-			return rest < stop && !(stop - rest == 1 && *rest == '0');
+	struct text_span rest = { text, length }, variable;
+	while (take_argument(&rest, &variable)) {
+		/* Neither empty nor "0": config_init_perf_profiling() in CPython's Python/initconfig.c, 3.12. */
+		if (span_take(&variable, "PYTHONPERFSUPPORT="))
+			return variable.length && !span_is(variable, "0");
 	}
 	return false;
 }
 
-/* "-X perf", "-Xperf", and with what can follow, as in "perf_jit". */
+/* Recognises "-X perf" and "-Xperf", with any suffix, as in "perf_jit". */
 bool python_command_has_perf(const char *text, size_t length)
 {
-	const char *rest;
+	struct text_span rest = { text, length }, argument;
 	bool is_value = false;
-	for (const char *end = text + length, *stop; text < end; text = stop + 1) {
-		stop = memchr(text, '\0', (size_t)(end - text));
-		if (!stop)
-			return false;
-		if ((is_value && begins(text, stop, "perf", &rest)) || begins(text, stop, "-Xperf", &rest))
+	while (take_argument(&rest, &argument)) {
+		if ((is_value && span_begins(argument, "perf")) || span_begins(argument, "-Xperf"))
 			return true;
-		is_value = stop - text == 2 && memcmp(text, "-X", 2) == 0;
+		is_value = span_is(argument, "-X");
 	}
 	return false;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the mappings, environment and command line of a process tell of its use of Level Zero. Anybody may have made
- * them. */
+/* Analyses how a process uses Level Zero from its mappings, environment and command line, which are not trusted. */
 #ifndef IAPROF_ZE_USDT_LEVEL_ZERO_USE_H
 #define IAPROF_ZE_USDT_LEVEL_ZERO_USE_H
 
@@ -9,20 +8,20 @@
 #include <stdint.h>
 
 struct level_zero_use {
-	char loader[256];      /* path of libze_loader.so.1, cut; empty: the process does not use Level Zero */
-	uint64_t runtime;      /* first address of a mapping of Intel's runtime; 0 none */
-	uint64_t runtime_size; /* its bytes */
-	bool tracer;           /* our tracer is mapped */
-	uint32_t python_minor; /* 12 of Python 3.12; 0 no Python */
+	char loader[256];      /* path of libze_loader.so.1, truncated; empty: the process does not use Level Zero */
+	uint64_t runtime;      /* first address of a mapping of Intel's runtime; 0 if none */
+	uint64_t runtime_size; /* its size in bytes */
+	bool tracer;           /* iaprof's tracer is mapped */
+	uint32_t python_minor; /* 12 for Python 3.12; 0: no Python */
 };
 
-/* From the text of /proc/PID/maps. Pure. */
+/* Parses the text of /proc/PID/maps. Pure. */
 struct level_zero_use level_zero_use_find(const char *maps, size_t length);
 
-/* "1.32.0" of "/usr/lib/libze_loader.so.1.32.0"; false when the name has no such version. Pure. */
+/* Parses "1.32.0" in "/usr/lib/libze_loader.so.1.32.0". Returns false if the name has no version. Pure. */
 bool level_zero_version(const char *path, uint32_t version[3]);
 
-/* Whether /proc/PID/environ, or /proc/PID/cmdline, turns Python's support for perf on. Pure. */
+/* These return whether /proc/PID/environ or /proc/PID/cmdline enables Python's perf support. Pure. */
 bool python_environment_has_perf(const char *text, size_t length);
 bool python_command_has_perf(const char *text, size_t length);
 

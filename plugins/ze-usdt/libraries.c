@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See libraries.h. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,25 +13,23 @@
 #include <unistd.h>
 #include "libraries.h"
 #include "probes.h"
-#include "support.h"
+#include "bpf/support.h"
 
-/* More files than a machine full of programs has mapped; each takes some hundred bytes until it is looked into. */
-#define CANDIDATES_MAX 65536u
-/* Looking into one takes some 20 us. */
+/* More files than processes map on a busy machine; each takes about a hundred bytes until it is parsed. */
+#define QUEUED_MAX 65536u
+/* Parsing a file takes about 20 us. */
 #define LOOKS_PER_TURN 64
 
-int libraries_init(struct libraries *libraries, const struct iaprof_host *host, struct complaints *complaints)
+int libraries_init(struct libraries *libraries, const struct iaprof_host *host, struct warning_limit *warnings)
 {
 	libraries->host = host;
-	libraries->complaints = complaints;
-	pthread_mutex_init(&libraries->lock, NULL);
-	libraries->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return libraries->wake < 0 ? -errno : 0;
+	libraries->warnings = warnings;
+	return mapped_file_queue_init(&libraries->queue, QUEUED_MAX);
 }
 
 /*
- * The file below an overlay is what is attached to, once for all overlays: containers of one image have a device each,
- * and would have each launch counted by each of them.
+ * Containers of one image share the file below their overlays, each with a device of its own. It is attached to once;
+ * otherwise each launch would be counted several times.
  */
 static bool library_is_known(const struct libraries *libraries, int descriptor, const struct stat *status)
 {
@@ -43,7 +42,7 @@ static bool library_is_known(const struct libraries *libraries, int descriptor, 
 static bool link_make(struct libraries *libraries, struct library *library, enum provider_probe probe, int descriptor)
 {
 	char path[64];
-	/* The file that was checked, whatever its path is by now. */
+	/* Opens the file that was checked, whatever its path refers to by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
 	struct bpf_log log = bpf_log_begin(libraries->host);
 	library->links[probe] = bpf_program__attach_usdt(libraries->programs[probe], -1, path, ZE_PROBE_PROVIDER,
@@ -53,24 +52,24 @@ static bool link_make(struct libraries *libraries, struct library *library, enum
 }
 
 /*
- * libbpf maps the file into memory: whoever could shorten it meanwhile could have this process killed. A lease keeps
- * writers waiting, and is refused when there is one. Files of root need none.
+ * libbpf maps the file into memory, so anyone who can truncate it could kill this process. A lease blocks writers, and
+ * is refused if there already is one. Root's files need no lease.
  */
 static bool lease_take(int descriptor, const struct stat *status)
 {
 	if (status->st_uid == 0 && !(status->st_mode & (S_IWGRP | S_IWOTH)))
 		return true;
-	/* A writer that waits would be told by SIGIO, which ends a process. */
+	/* A blocked writer would be signalled with SIGIO, which terminates a process by default. */
 	return fcntl(descriptor, F_SETSIG, SIGURG) == 0 && fcntl(descriptor, F_SETLEASE, F_RDLCK) == 0;
 }
 
-/* 0 also when there is nothing to attach to. */
+/* Returns 0 even if there is nothing to attach to. */
 static int file_attach(struct libraries *libraries, int descriptor, const struct stat *status, const char **reason)
 {
-	struct elf_bytes bytes = elf_bytes_of_file(descriptor, (uint64_t)status->st_size);
-	struct provider provider;
+	struct elf_reader bytes = elf_reader_of_file(descriptor, (uint64_t)status->st_size);
+	struct usdt_provider provider;
 
-	if (library_is_known(libraries, descriptor, status) || !provider_find(&bytes, &provider))
+	if (library_is_known(libraries, descriptor, status) || !usdt_provider_find(&bytes, &provider))
 		return 0;
 	*reason = "too many files have such probes";
 	if (libraries->count == LIBRARIES_MAX)
@@ -79,13 +78,13 @@ static int file_attach(struct libraries *libraries, int descriptor, const struct
 		  "leases";
 	if (!lease_take(descriptor, status))
 		return -ETXTBSY;
-	/* What cannot be attached to is not tried again. */
+	/* Do not retry a file that failed. */
 	struct library *library = &libraries->items[libraries->count++];
 	*library =
 		(struct library){ .file = { .descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0), .status = *status } };
 	int result = 0;
-	/* Before the lease, the notes may have been other ones. */
-	if (!provider_find(&bytes, &provider))
+	/* Check again: before the lease, the notes may have been different. */
+	if (!usdt_provider_find(&bytes, &provider))
 		result = -ESTALE;
 	for (int i = 0; i < PROVIDER_PROBE_COUNT && result == 0; i++)
 		if (provider.sites[i] && !link_make(libraries, library, (enum provider_probe)i, descriptor))
@@ -115,69 +114,47 @@ int libraries_attach_path(struct libraries *libraries, const char *path, const c
 	return result;
 }
 
-void libraries_add_candidate(struct libraries *libraries, const struct iaprof_mapped_file *file)
+int tracer_file_find(char *path, size_t size)
 {
-	size_t length = strlen(file->path);
-	bool room = false;
+	/* Beside the plugin when installed, in a subfolder of the build tree. */
+	static const char *const places[] = { "", "tracer/" };
+	Dl_info plugin;
 
-	struct library_candidate *candidate = malloc(sizeof *candidate + length + 1);
-	pthread_mutex_lock(&libraries->lock);
-	room = candidate && libraries->candidate_count < CANDIDATES_MAX;
-	if (!room) {
-		libraries->candidates_lost++;
-		free(candidate);
-	} else {
-		*candidate = (struct library_candidate){ .process = file->pid,
-							 .start = file->start,
-							 .length = file->length };
-		memcpy(candidate->path, file->path, length + 1);
-		if (libraries->last)
-			libraries->last->next = candidate;
-		else
-			libraries->first = candidate;
-		libraries->last = candidate;
-		libraries->candidate_count++;
+	if (!dladdr((void *)(uintptr_t)tracer_file_find, &plugin) || !plugin.dli_fname)
+		return -ENOENT;
+	char *file = realpath(plugin.dli_fname, NULL);
+	if (!file)
+		return -ENOENT;
+	int folder = (int)(strrchr(file, '/') + 1 - file);
+	int result = -ENOENT;
+	for (size_t i = 0; i < sizeof places / sizeof places[0] && result; i++) {
+		int length = snprintf(path, size, "%.*s%s%s", folder, file, places[i], ZE_TRACER_FILE);
+		if (length > 0 && (size_t)length < size && access(path, R_OK) == 0)
+			result = 0;
 	}
-	pthread_mutex_unlock(&libraries->lock);
-	if (room)
-		eventfd_write(libraries->wake, 1);
+	free(file);
+	return result;
 }
 
-static struct library_candidate *candidate_take(struct libraries *libraries)
-{
-	pthread_mutex_lock(&libraries->lock);
-	struct library_candidate *candidate = libraries->first;
-	if (candidate) {
-		libraries->first = candidate->next;
-		if (!libraries->first)
-			libraries->last = NULL;
-		libraries->candidate_count--;
-	}
-	pthread_mutex_unlock(&libraries->lock);
-	return candidate;
-}
-
-static void candidate_look(struct libraries *libraries, const struct library_candidate *candidate)
+static void file_look(struct libraries *libraries, const struct queued_file *file)
 {
 	struct stat status;
 	const char *reason = "";
-	int descriptor = process_file_open_mapped(candidate->process, candidate->start, candidate->length, &status);
-	if (descriptor < 0)
-		descriptor = process_file_open(candidate->process, candidate->path, &status);
-	if (descriptor < 0) /* the process or the file is gone, or it is no file */
+	int descriptor = queued_file_open(file, &status);
+	if (descriptor < 0) /* the process or the file is gone, or it is not a regular file */
 		return;
 	uint32_t count = libraries->count;
 	int result = file_attach(libraries, descriptor, &status, &reason);
 	close(descriptor);
 	if (result) {
 		libraries->failed++;
-		complain(libraries->complaints, "attach to the probes of %s of process %" PRIu32 ": %s",
-			 candidate->path, candidate->process, reason);
+		warning_limit_log(libraries->warnings, "cannot attach to the probes of %s of process %" PRIu32 ": %s",
+				  file->path, file->process, reason);
 	} else if (libraries->count > count) {
 		libraries->host->log(libraries->host, IAPROF_LOG_INFO,
 				     "attached to the probes of a library of "
 				     "process %" PRIu32,
-				     candidate->process);
+				     file->process);
 	}
 }
 
@@ -185,15 +162,15 @@ bool libraries_look(struct libraries *libraries)
 {
 	eventfd_t woken;
 
-	eventfd_read(libraries->wake, &woken);
+	eventfd_read(libraries->queue.wake, &woken);
 	for (int i = 0; i < LOOKS_PER_TURN; i++) {
-		struct library_candidate *candidate = candidate_take(libraries);
-		if (!candidate)
+		struct queued_file *file = mapped_file_queue_take(&libraries->queue);
+		if (!file)
 			return false;
-		candidate_look(libraries, candidate);
-		free(candidate);
+		file_look(libraries, file);
+		free(file);
 	}
-	eventfd_write(libraries->wake, 1);
+	eventfd_write(libraries->queue.wake, 1);
 	return true;
 }
 
@@ -207,9 +184,5 @@ void libraries_free(struct libraries *libraries)
 		if (libraries->items[i].file.descriptor >= 0)
 			close(libraries->items[i].file.descriptor);
 	}
-	for (struct library_candidate *candidate; (candidate = candidate_take(libraries));)
-		free(candidate);
-	if (libraries->wake >= 0)
-		close(libraries->wake);
-	pthread_mutex_destroy(&libraries->lock);
+	mapped_file_queue_free(&libraries->queue);
 }

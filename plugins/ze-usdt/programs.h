@@ -9,20 +9,21 @@
 
 struct ze_usdt_bpf;
 
-/* For probe(): can probes with semaphores be attached to here? As bpf_support_check(). */
+/* For probe(): checks whether probes with semaphores are supported. Returns the same as bpf_support_check(). */
 int programs_check(const struct iaprof_host *host);
 
 struct programs_settings {
-	uint32_t map_size; /* launches that a set of maps has room for */
+	uint32_t map_size; /* capacity of a set of maps, in launches */
 	bool take_stacks;
-	bool take_kernel; /* the Linux kernel's stacks, too */
+	bool take_kernel; /* record Linux kernel stacks */
+	bool use_python;  /* with Python frames, if use_tables */
+	bool use_tables;  /* unwind user stacks by tables; reset if the Linux kernel does not accept the program */
 };
 
 /*
- * Opens and loads the programs, and attaches those that follow processes. Returns 0, or a negative errno after
- * host->fail(); *skeleton is to be destroyed in either case.
+ * Opens and loads the programs, and attaches those that track processes. Returns 0, or a negative errno after
+ * host->fail(); the caller destroys *skeleton in either case.
  */
-int programs_load(struct ze_usdt_bpf **skeleton, const struct iaprof_host *host,
-		  const struct programs_settings *settings);
+int programs_load(struct ze_usdt_bpf **skeleton, const struct iaprof_host *host, struct programs_settings *settings);
 
 #endif

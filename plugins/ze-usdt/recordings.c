@@ -2,16 +2,21 @@
 /* See recordings.h. */
 #include <stdlib.h>
 #include <string.h>
-#include "hash/keyed_hash.h"
+#include "base/keyed_hash.h"
 #include "recordings.h"
 
-/* Above these the recordings that were not used for longest lose their launches, and then also their count. */
+/* Above these limits, the least recently used recordings lose their launches, and then their count. */
 #define LAUNCHES_MAX 262144u
 #define STACKS_MAX 16384u
 #define RECORDINGS_MAX 131072u
 
-/* A recording that goes on for long comes in parts; so many of its last launches are looked at for the same one. */
+/* A long recording arrives in parts: this many of its last launches are searched for an identical one. */
 #define SAME_LAUNCH_SEARCH 64u
+
+uint64_t pointer_map_hash(uint64_t key)
+{
+	return hash_u64(key);
+}
 
 static uint64_t recording_key(const struct ze_process *process, uint64_t list)
 {
@@ -36,13 +41,13 @@ static void list_append(struct recordings *recordings, struct recording *recordi
 static void stack_release(struct recordings *recordings, struct recorded_stack *stack)
 {
 	if (stack && --stack->users == 0)
-		free(table_take(&recordings->stacks, stack->hash));
+		free(pointer_map_remove(&recordings->stacks, stack->hash));
 }
 
 static struct recorded_stack *stack_use(struct recordings *recordings, uint64_t hash,
 					const struct stack_addresses *addresses)
 {
-	struct recorded_stack *stack = table_find(&recordings->stacks, hash);
+	struct recorded_stack *stack = pointer_map_find(&recordings->stacks, hash);
 
 	if (stack) {
 		stack->users++;
@@ -54,7 +59,7 @@ static struct recorded_stack *stack_use(struct recordings *recordings, uint64_t 
 		return NULL;
 	*stack = (struct recorded_stack){ .hash = hash, .users = 1, .depth = (uint32_t)addresses->depth };
 	memcpy(stack->addresses, addresses->addresses, size);
-	if (!table_add(&recordings->stacks, hash, stack)) {
+	if (!pointer_map_add(&recordings->stacks, hash, stack)) {
 		free(stack);
 		return NULL;
 	}
@@ -63,19 +68,17 @@ static struct recorded_stack *stack_use(struct recordings *recordings, uint64_t 
 
 static void launches_drop(struct recordings *recordings, struct recording *recording)
 {
-	for (uint32_t i = 0; i < recording->count; i++)
-		stack_release(recordings, recording->launches[i].stack);
-	recordings->held -= recording->count;
-	free(recording->launches);
-	recording->launches = NULL;
-	recording->count = recording->capacity = 0;
+	for (uint32_t i = 0; i < recording->launches.count; i++)
+		stack_release(recordings, recording->launches.items[i].stack);
+	recordings->held -= recording->launches.count;
+	array_free(&recording->launches);
 }
 
 static void recording_free(struct recordings *recordings, struct recording *recording)
 {
 	launches_drop(recordings, recording);
 	list_remove(recordings, recording);
-	table_take(&recordings->table, recording->key);
+	pointer_map_remove(&recordings->table, recording->key);
 	free(recording);
 }
 
@@ -84,10 +87,10 @@ static void room_make(struct recordings *recordings, const struct recording *kee
 	struct recording *recording = recordings->oldest;
 	bool full = recordings->held >= LAUNCHES_MAX || recordings->stacks.count >= STACKS_MAX;
 
-	/* An eighth at a time, so that the way past those that have lost theirs is not gone each time. */
+	/* An eighth at a time, to amortise the scan past recordings that have already lost their launches. */
 	while (full && recording &&
 	       (recordings->held > LAUNCHES_MAX / 8 * 7 || recordings->stacks.count > STACKS_MAX / 8 * 7)) {
-		if (recording != keep && recording->count) {
+		if (recording != keep && recording->launches.count) {
 			launches_drop(recordings, recording);
 			recording->dropped = true;
 		}
@@ -108,7 +111,7 @@ static struct recording *recording_make(struct recordings *recordings, const str
 	recording->process = *process;
 	recording->list = list;
 	recording->key = recording_key(process, list);
-	if (!table_add(&recordings->table, recording->key, recording)) {
+	if (!pointer_map_add(&recordings->table, recording->key, recording)) {
 		free(recording);
 		return NULL;
 	}
@@ -118,7 +121,7 @@ static struct recording *recording_make(struct recordings *recordings, const str
 
 static struct recording *recording_find(struct recordings *recordings, const struct ze_process *process, uint64_t list)
 {
-	struct recording *recording = table_find(&recordings->table, recording_key(process, list));
+	struct recording *recording = pointer_map_find(&recordings->table, recording_key(process, list));
 
 	if (recording) {
 		list_remove(recordings, recording);
@@ -130,16 +133,10 @@ static struct recording *recording_find(struct recordings *recordings, const str
 static struct recorded_launch *launch_append(struct recordings *recordings, struct recording *recording)
 {
 	room_make(recordings, recording);
-	if (recording->count == recording->capacity) {
-		uint32_t capacity = recording->capacity ? recording->capacity * 2 : 8;
-		struct recorded_launch *larger = realloc(recording->launches, capacity * sizeof *larger);
-		if (!larger)
-			return NULL;
-		recording->launches = larger;
-		recording->capacity = capacity;
-	}
+	if (!array_reserve(&recording->launches, recording->launches.count + 1))
+		return NULL;
 	recordings->held++;
-	return &recording->launches[recording->count++];
+	return &recording->launches.items[recording->launches.count++];
 }
 
 bool recordings_add(struct recordings *recordings, const struct ze_launch_key *key, uint64_t count, uint32_t kernel,
@@ -151,15 +148,16 @@ bool recordings_add(struct recordings *recordings, const struct ze_launch_key *k
 	if (!recording)
 		return false;
 	recording->launch_count += count;
-	/* One recording alone must not take all the room either. */
-	if (recording->dropped || recording->count >= LAUNCHES_MAX / 2) {
+	/* A single recording must not use all the room either. */
+	if (recording->dropped || recording->launches.count >= LAUNCHES_MAX / 2) {
 		launches_drop(recordings, recording);
 		recording->dropped = true;
 		return true;
 	}
-	uint32_t first = recording->count > SAME_LAUNCH_SEARCH ? recording->count - SAME_LAUNCH_SEARCH : 0;
-	for (uint32_t i = first; i < recording->count; i++) {
-		struct recorded_launch *launch = &recording->launches[i];
+	uint32_t first =
+		recording->launches.count > SAME_LAUNCH_SEARCH ? recording->launches.count - SAME_LAUNCH_SEARCH : 0;
+	for (uint32_t i = first; i < recording->launches.count; i++) {
+		struct recorded_launch *launch = &recording->launches.items[i];
 		if (launch->kernel_hash == key->kernel &&
 		    (launch->stack ? launch->stack->hash : 0) == (stack ? key->user_stack : 0)) {
 			launch->count += count;
@@ -198,13 +196,13 @@ void recordings_forget_module(struct recordings *recordings, const struct ze_pro
 	for (struct recording *recording = recordings->oldest; recording; recording = recording->newer) {
 		if (recording->process.id != process->id || recording->process.program != process->program)
 			continue;
-		for (uint32_t i = recording->count; i-- > 0;) {
-			struct recorded_launch *launch = &recording->launches[i];
+		for (uint32_t i = recording->launches.count; i-- > 0;) {
+			struct recorded_launch *launch = &recording->launches.items[i];
 			if (launch->module != module)
 				continue;
 			recording->launch_count -= launch->count;
 			stack_release(recordings, launch->stack);
-			*launch = recording->launches[--recording->count];
+			*launch = recording->launches.items[--recording->launches.count];
 			recordings->held--;
 		}
 	}
@@ -214,6 +212,6 @@ void recordings_free(struct recordings *recordings)
 {
 	while (recordings->oldest)
 		recording_free(recordings, recordings->oldest);
-	table_free(&recordings->table);
-	table_free(&recordings->stacks);
+	pointer_map_free(&recordings->table);
+	pointer_map_free(&recordings->stacks);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What ze-usdt's BPF programs share: settings, the two sets of maps, counters, and how a handler takes a buffer and
- * enters and leaves a set. For ze-usdt.bpf.c alone.
+ * State of ze-usdt's BPF programs: settings, the two sets of maps, counters, and the functions to use scratch slots and
+ * sets. For ze-usdt.bpf.c only.
  */
 #ifndef IAPROF_PLUGINS_ZE_USDT_STATE_BPF_H
 #define IAPROF_PLUGINS_ZE_USDT_STATE_BPF_H
@@ -12,10 +12,10 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
-#include "slots.bpf.h"
-#include "stack.bpf.h"
-#include "targets.bpf.h"
-#include "task_stack.bpf.h"
+#include "bpf/slots.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/targets.bpf.h"
+#include "bpf/task_stack.bpf.h"
 #include "ze-usdt.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -43,10 +43,11 @@ struct task_struct {
 #pragma clang attribute pop
 
 const volatile bool take_stacks = true;
+const volatile bool ask_early = false; /* for unwind tables */
 const volatile bool take_kernel = false;
-const volatile __u32 submission_depth = ZE_SUBMISSION_DEPTH; /* at most that, and at most stack_depth */
+const volatile __u32 submission_depth = ZE_SUBMISSION_DEPTH; /* upper limit, also limited by stack_depth */
 
-/* Which of the two sets of maps is written to; user space drains the other one. 2: neither, the run has ended. */
+/* The set of maps that is written to; user space drains the other one. 2: none, the run has ended. */
 __u32 active_set = 0;
 
 #define SET_MAP(name, key_type, value_type)                                                                            \
@@ -65,10 +66,10 @@ SET_MAP(kernels_1, __u64, struct ze_kernel);
 STACKS_MAP(stacks_0);
 STACKS_MAP(stacks_1);
 
-/* Processes that fired a probe: their end is told. */
+/* Processes that fired a probe: their exit is reported. */
 SET_MAP(processes, __u32, __u8);
 
-/* By thread id. Threads that ended make room for others. */
+/* By thread id. LRU eviction removes threads that exited. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
@@ -107,13 +108,13 @@ static __always_inline void add(__u64 *sum, __u64 value)
 	__sync_fetch_and_add(sum, value);
 }
 
-/* Whether the run still wants to know. */
+/* Returns whether the run is active. */
 static __always_inline bool run_is_on(void)
 {
 	return *(volatile __u32 *)&active_set <= 1;
 }
 
-/* How each probe's handler begins: the counters of this CPU, NULL when the run has ended. */
+/* Start of each probe's handler: returns the counters of this CPU, or NULL after the end of the run. */
 static __always_inline struct ze_processor *handler_begin(struct pt_regs *context, __u32 cpu)
 {
 	if (!run_is_on()) {
@@ -141,8 +142,8 @@ static __always_inline void process_note(__u32 id)
 }
 
 /*
- * Which set to use, or -1. User space changes active_set and waits until active is 0 for the other set: whoever has
- * seen the same active_set before and after it counted itself is waited for.
+ * Returns the set to use, or -1. User space changes active_set and waits until active is 0 for the other set: a handler
+ * that read the same active_set before and after it counted itself is waited for.
  */
 static __always_inline int set_enter(struct ze_processor *processor)
 {
@@ -164,7 +165,7 @@ static __always_inline void set_leave(struct ze_processor *processor, int set)
 	__sync_fetch_and_add(&processor->active[set & 1], -1);
 }
 
-/* Adds one to a count, which is made when it is not there. Returns 0 or a negative errno. */
+/* Increments a count, creating it if necessary. Returns 0 or a negative errno. */
 static __always_inline long count_add(void *map, const void *key, __u64 now)
 {
 	struct ze_count *count = bpf_map_lookup_elem(map, key);
@@ -178,7 +179,7 @@ static __always_inline long count_add(void *map, const void *key, __u64 now)
 			return -EBUSY;
 	}
 	__sync_fetch_and_add(&count->count, 1);
-	count->last_time = now; /* two CPUs may do this at once: user space puts first and last in order */
+	count->last_time = now; /* two CPUs may do this at once: user space orders the times */
 	return 0;
 }
 

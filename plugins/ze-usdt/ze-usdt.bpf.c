@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * ze-usdt's BPF programs: the handlers of the probes in probes.h, which count launches by kernel and stack, and those
- * that follow processes. They run in tasks, which may be preempted by others on the same CPU in the middle.
+ * ze-usdt's BPF programs: handlers of the probes in probes.h, which count launches by kernel and stack, and programs
+ * that track processes. They run in tasks, which may be preempted by others on the same CPU.
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -10,11 +10,12 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
-/* Different descriptions of where a probe's arguments are; user space attaches to fewer files than that. */
+/* Distinct argument specifications; user space attaches to fewer files. */
 #define BPF_USDT_MAX_SPEC_CNT 1024
 #include <bpf/usdt.bpf.h>
-#include "gpu_job.bpf.h"
+#include "bpf/gpu_job.bpf.h"
 #include "state.bpf.h"
+#include "launch_stack.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -24,7 +25,7 @@ static __always_inline void name_read(struct ze_kernel *kernel, const void *name
 	kernel->name_bytes = size > 0 && size <= (long)sizeof kernel->name ? size : 0;
 }
 
-/* The same, and adds the name to a hash: all of the room for it, which the verifier finds easier than a part. */
+/* The same; also hashes the name, including its unused part, which is easier on the verifier. */
 static __always_inline __u64 name_read_hashed(struct ze_kernel *kernel, const void *name, __u64 hash)
 {
 	__builtin_memset(kernel->name, 0, sizeof kernel->name);
@@ -35,8 +36,8 @@ static __always_inline __u64 name_read_hashed(struct ze_kernel *kernel, const vo
 }
 
 /*
- * Puts the kernel into the set's map when it is not there. Returns its hash, 0 when there is no room. A module's number
- * tells it from one that was at the same address before; where there is none, the name has to.
+ * Stores the kernel in the set's map if it is new. Returns its hash, or 0 if there is no room. The module number
+ * distinguishes it from an earlier kernel at the same address; without a number, the name does.
  */
 static __always_inline __u64 kernel_store(void *kernels, struct ze_kernel *kernel, const void *name)
 {
@@ -59,53 +60,9 @@ static __always_inline __u64 kernel_store(void *kernels, struct ze_kernel *kerne
 	return error && error != -EEXIST ? 0 : hash;
 }
 
-#define LAUNCH_ARGUMENTS 7
-
-struct launch {
-	__u64 arguments[LAUNCH_ARGUMENTS];
-	__u64 argument_count;
-	__u64 now;
-	struct task_struct *task;
-	__u32 cpu; /* of the beginning: its counters and slots are used */
-};
-
-/* A hash that no other process can have, for what the tracer says a stack is known by. */
-static __always_inline __u64 told_stack_hash(const struct ze_process *process, __u64 told)
-{
-	__u64 hash = hash_add(hash_add(hash_add(hash_seed[0], told), process->program), process->id);
-	return hash ? hash : 1;
-}
-
-/* Returns the hash of the launch's stack, which is in the map then; 0 without one. */
-static __always_inline __u64 launch_stack(struct pt_regs *context, const struct launch *launch,
-					  const struct ze_process *process, void *stacks, struct stack_addresses *stack,
-					  struct ze_processor *processor)
-{
-	/* The first address is the probe's own: our tracer's is left out, the runtime's is the caller's business. */
-	__u64 kind = BPF_F_USER_STACK | (5 - launch->argument_count) >> 63; /* 1 from six arguments on */
-	__u64 told = launch->arguments[6] ? told_stack_hash(process, launch->arguments[6]) : 0;
-	bool truncated = false;
-
-	/* The walk is most of what a launch costs. */
-	if (told && bpf_map_lookup_elem(stacks, &told))
-		return told;
-	__u64 hash = stack_take(context, stack, kind, &truncated);
-	if (!hash) {
-		add(&processor->stacks_missing, 1);
-		return 0;
-	}
-	if (told)
-		hash = told;
-	if (!stack_store(stacks, stack, hash)) {
-		add(&processor->stacks_lost, 1);
-		return 0;
-	}
-	return hash;
-}
-
 /*
- * Returns the hash of the stack of the job that this thread queued last, which is in the map then; 0 without one. A job
- * that an earlier launch had already is not this one's: it made no system call, or another thread made it.
+ * Stores the stack of the thread's most recently queued job in the map and returns its hash, or 0. A job already
+ * attributed to an earlier launch is skipped: this launch made no system call, or another thread made it.
  */
 static __always_inline __u64 submission_stack(void *stacks, struct stack_addresses *stack,
 					      struct ze_processor *processor)
@@ -118,7 +75,7 @@ static __always_inline __u64 submission_stack(void *stacks, struct stack_address
 	__u64 hash = submission->hash;
 	if (bpf_map_lookup_elem(stacks, &hash))
 		return hash;
-	/* What is behind the addresses is left from others, and nobody looks at it. */
+	/* The part behind the addresses is stale and ignored. */
 	bpf_probe_read_kernel(stack, sizeof stack->depth + submission_depth * sizeof(__u64), &submission->depth);
 	if (!stack_store(stacks, stack, hash)) {
 		add(&processor->stacks_lost, 1);
@@ -127,7 +84,7 @@ static __always_inline __u64 submission_stack(void *stacks, struct stack_address
 	return hash;
 }
 
-static __always_inline void launch_record(struct pt_regs *context, const struct launch *launch,
+static __always_inline void launch_record(struct pt_regs *context, bool use_tables, const struct launch *launch,
 					  struct ze_processor *processor, __u32 set, __u32 slot)
 {
 	void *launches = set ? (void *)&launches_1 : (void *)&launches_0;
@@ -153,7 +110,12 @@ static __always_inline void launch_record(struct pt_regs *context, const struct 
 	}
 
 	if (take_stacks)
-		key.user_stack = launch_stack(context, launch, &kernel->process, stacks, stack, processor);
+		key.user_stack =
+			launch_stack(context, use_tables, launch, &kernel->process, stacks, stack, place, processor);
+	if (!key.list) {
+		key.thread = bpf_get_current_pid_tgid();
+		bpf_get_current_comm(key.thread_name, sizeof key.thread_name);
+	}
 	if (take_kernel && !key.list)
 		key.kernel_stack = submission_stack(stacks, stack, processor);
 	long error = count_add(launches, &key, launch->now);
@@ -169,7 +131,7 @@ static __always_inline bool launch_read(struct pt_regs *context, struct launch *
 	launch->argument_count = count;
 #pragma unroll
 	for (int i = 0; i < LAUNCH_ARGUMENTS; i++) {
-		/* Fails for those that are not there, and sets value to 0. */
+		/* Fails for missing arguments, and sets value to 0. */
 		long value = 0;
 		if (bpf_usdt_arg(context, i, &value) && i < 4)
 			return false;
@@ -178,8 +140,8 @@ static __always_inline bool launch_read(struct pt_regs *context, struct launch *
 	return true;
 }
 
-SEC("usdt")
-int launch_kernel(struct pt_regs *context)
+/* use_tables: user stacks are unwound by tables, not by frame pointers alone. */
+static __always_inline int launch_handle(struct pt_regs *context, bool use_tables)
 {
 	struct launch launch = { .now = bpf_ktime_get_ns(),
 				 .task = bpf_get_current_task_btf(),
@@ -201,13 +163,26 @@ int launch_kernel(struct pt_regs *context)
 	else if (slot < 0)
 		add(&processor->launches_busy, 1);
 	else
-		launch_record(context, &launch, processor, set, slot);
+		launch_record(context, use_tables, &launch, processor, set, slot);
 	if (slot >= 0)
 		slot_give_back(&processor->slots, slot);
 	if (set >= 0)
 		set_leave(processor, set);
 	add(&processor->handler_time, bpf_ktime_get_ns() - launch.now);
 	return 0;
+}
+
+/* One of the two is loaded: the Linux kernel has to know what a program contains, even if it is never executed. */
+SEC("usdt")
+int launch_kernel(struct pt_regs *context)
+{
+	return launch_handle(context, false);
+}
+
+SEC("usdt")
+int launch_kernel_by_tables(struct pt_regs *context)
+{
+	return launch_handle(context, true);
 }
 
 static __always_inline __u64 execution_stack(struct ze_processor *processor, __u32 cpu, int set)
@@ -229,7 +204,7 @@ int execute_list(struct pt_regs *context)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 cpu = bpf_get_smp_processor_id(); /* of the beginning: its counters and slots are used */
+	__u32 cpu = bpf_get_smp_processor_id(); /* at the start: its counters and slots are used */
 	struct ze_processor *processor = handler_begin(context, cpu);
 	if (!processor || task_is_filtered(task))
 		return 0;
@@ -280,14 +255,20 @@ int compile_kernel(struct pt_regs *context)
 		compile->event.module = module;
 		compile->path_bytes = bpf_probe_read_user_str(compile->path, sizeof compile->path, (void *)path);
 		process_note(compile->event.process.id);
-		/* The file can vanish: it is read at once, even when earlier events wait for user space's next turn. */
+		/* Tables are made until the first launch. The tracer, which tells the number, needs them for Python. */
+		if (ask_early && (count < 2 || take_python))
+			unwind_ask(task->tgid, task->self_exec_id);
+		/*
+		 * The file may be deleted: wake up user space immediately, even if earlier events wait for its next
+		 * turn.
+		 */
 		bpf_ringbuf_submit(compile, BPF_RB_FORCE_WAKEUP);
 	}
 	add(&processor->handler_time, bpf_ktime_get_ns() - now);
 	return 0;
 }
 
-/* Puts an event without a path into the ring buffer; user space looks there in each of its turns. */
+/* Sends an event without a path; user space reads the ring buffer in each turn. */
 static __always_inline bool event_send(const struct ze_event *event)
 {
 	return bpf_ringbuf_output(&events, (void *)event, sizeof *event, BPF_RB_NO_WAKEUP) == 0;
@@ -306,15 +287,17 @@ int unload_module(struct pt_regs *context)
 	struct ze_event event = { .type = ZE_EVENT_UNLOAD, .time = now, .process = process_of(task) };
 	bool read = bpf_usdt_arg(context, 0, &module) == 0;
 	event.module = module;
-	if (!read || !event_send(&event))
+	if (read && !module)
+		add(&processor->module_calls, 1);
+	else if (!read || !event_send(&event))
 		add(&processor->unloads_lost, 1);
 	add(&processor->handler_time, bpf_ktime_get_ns() - now);
 	return 0;
 }
 
 /*
- * A job is queued on a GPU, by the DRM scheduler's tracepoint, on the thread whose system call does it. The driver
- * moves, clears and maps the application's memory with jobs of its own, on a copy engine: those are no launch's.
+ * A job is queued on a GPU (tracepoint of the DRM scheduler), on the thread that made the system call. The driver's own
+ * jobs, which move, clear and map memory on a copy engine, do not belong to launches.
  */
 SEC("raw_tp")
 int submit_job(struct bpf_raw_tracepoint_args *context)
@@ -330,7 +313,7 @@ int submit_job(struct bpf_raw_tracepoint_args *context)
 		return 0;
 	struct ze_submission submission = { .hash = hash_seed[0] };
 	__u32 thread = task->pid;
-	/* Without this program and its caller, bpf_trace_run2(). */
+	/* Skips this program and its caller, bpf_trace_run2(). */
 	long size = bpf_get_stack(context, submission.addresses, submission_depth * sizeof(__u64), 2);
 	if (size <= 0)
 		return 0;
@@ -364,7 +347,7 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u64 begin = bpf_ktime_get_ns();
-	targets_follow(parent->tgid, child->tgid);
+	targets_follow(parent, child);
 	struct ze_processor *processor = processor_get(bpf_get_smp_processor_id());
 	if (processor)
 		add(&processor->handler_time, bpf_ktime_get_ns() - begin);

@@ -1,33 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ze-usdt: GPU code and kernel launches of Level Zero programs, from the probes in probes.h (see README.md). */
+/* ze-usdt: launches and GPU code of Level Zero programs, from the probes in probes.h (see README.md). */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <iaprof/plugin.h>
 #include "level_zero_check.h"
-#include "complaints.h"
+#include "warning_limit.h"
 #include "drain.h"
-#include "gpu.h"
 #include "inject/injections.h"
 #include "libraries.h"
 #include "programs.h"
-#include "tracer_file.h"
+#include "bpf/unwinder.h"
 #include "ze-usdt.bpf.skel.h"
 
 #define MILLISECOND UINT64_C(1000000)
 #define MAP_SIZE_MIN 256u
 #define MAP_SIZE_MAX (1u << 20)
 
+enum unwind_choice { UNWIND_AUTO = 0, UNWIND_FRAME_POINTERS = 1 };
 enum tracer_choice { TRACER_AUTO = 0, TRACER_YES = 1, TRACER_NO = 2, TRACER_INJECT = 3 };
+
+#define LOADER_NAME "libze_loader.so"
+#define OPENCL_DRIVER_NAME "libigdrcl.so"
 
 struct ze_usdt {
 	/* options */
-	uint64_t tracer; /* enum tracer_choice */
+	uint64_t tracer;        /* enum tracer_choice */
+	uint64_t unwind_choice; /* enum unwind_choice */
+	uint64_t python_choice; /* enum python_choice */
 	uint64_t drain_period;
 	uint64_t map_size;
 	const char *library;
@@ -36,12 +40,16 @@ struct ze_usdt {
 
 	const struct iaprof_host *host;
 	struct ze_usdt_bpf *skeleton;
-	struct complaints complaints;
+	struct warning_limit warnings;
 	struct libraries libraries;
 	struct drain drain;
+	struct unwinder unwinder;
+	bool use_tables;
 	struct injections injections;
 	char tracer_path[PATH_MAX];
-	bool expects_tracer; /* it was preloaded, or is to be injected */
+	bool expects_tracer; /* it was preloaded, or will be injected */
+	bool saw_loader;     /* a profiled process mapped the Level Zero loader; atomic */
+	bool saw_opencl;     /* a profiled process mapped Intel's OpenCL driver; atomic */
 	int epoll;
 	bool prepared;
 	bool started;
@@ -55,9 +63,8 @@ static int ze_usdt_probe(const struct iaprof_host *host, void *instance)
 	if (result)
 		return result;
 	if (ze_usdt->tracer == TRACER_AUTO && !ze_usdt->library && !level_zero_gpu_is_there())
-		return host->fail(
-			host, ENODEV,
-			"no GPU with driver xe or i915: tracer=yes profiles Level Zero programs all the same");
+		return host->fail(host, ENODEV,
+				  "no GPU with driver xe or i915 (tracer=yes traces Level Zero programs without one)");
 	return 0;
 }
 
@@ -69,25 +76,26 @@ static void ze_usdt_check(const struct iaprof_host *host, void *instance)
 		level_zero_check(host, ze_usdt->tracer != TRACER_NO, ze_usdt->tracer == TRACER_INJECT);
 }
 
-/* Has the command that iaprof runs loaded with our tracer in it. */
+/* Preloads our tracer into the command that iaprof starts. */
 static int tracer_preload(struct ze_usdt *ze_usdt, const char *path)
 {
 	const struct iaprof_host *host = ze_usdt->host;
 
 	if (!IAPROF_HOST_HAS(host, command_environment))
-		return host->fail(host, ENOTSUP, "this iaprof cannot change its command's environment: use tracer=no");
-	/* ld.so(8): either of them ends a path. */
+		return host->fail(host, ENOTSUP,
+				  "this version of iaprof cannot change the command's environment (use tracer=no)");
+	/* ld.so(8): both characters end a path. */
 	if (strpbrk(path, ": "))
 		return host->fail(host, EINVAL,
-				  "%s cannot be preloaded, as its path has a space or colon: install iaprof elsewhere, "
-				  "or use tracer=no",
+				  "cannot preload %s: its path contains a space or colon (install iaprof elsewhere, or "
+				  "use tracer=no)",
 				  path);
 	int result = host->command_environment(host, "LD_PRELOAD", path, IAPROF_ENVIRONMENT_PREPEND_PATH);
 	ze_usdt->expects_tracer = result == 0;
-	return result ? host->fail(host, result, "preload %s: %s", path, strerror(-result)) : 0;
+	return result ? host->fail(host, result, "cannot preload %s: %s", path, strerror(-result)) : 0;
 }
 
-/* Attaches to our own tracer before any process can have it. */
+/* Attaches to our tracer before any process has loaded it. */
 static int tracer_attach(struct ze_usdt *ze_usdt)
 {
 	const struct iaprof_host *host = ze_usdt->host;
@@ -97,32 +105,41 @@ static int tracer_attach(struct ze_usdt *ze_usdt)
 	if (ze_usdt->tracer == TRACER_NO)
 		return 0;
 	if (ze_usdt->tracer == TRACER_INJECT && host->target(host)->scope != IAPROF_SCOPE_PIDS)
-		return host->fail(host, EINVAL,
-				  "tracer=inject is for processes that run already: name them with -p PID");
+		return host->fail(host, EINVAL, "tracer=inject is for running processes (select them with -p PID)");
 	int result = tracer_file_find(path, sizeof ze_usdt->tracer_path);
 	if (result && ze_usdt->tracer == TRACER_AUTO) {
 		host->log(host, IAPROF_LOG_INFO,
-			  "built without the tracer library: only a runtime with probes is seen");
+			  "built without the tracer library: only runtimes with probes are supported");
 		return 0;
 	}
 	if (result)
 		return host->fail(host, result,
-				  "the tracer library is not beside the plugin: install iaprof anew, or "
-				  "use tracer=no");
+				  "the tracer library is not beside the plugin (reinstall iaprof, or use tracer=no)");
 	result = libraries_attach_path(&ze_usdt->libraries, path, &reason);
 	if (result)
-		return host->fail(host, result, "attach to the probes of %s: %s", path, reason);
+		return host->fail(host, result, "cannot attach to the probes of %s: %s", path, reason);
 	ze_usdt->expects_tracer = ze_usdt->tracer == TRACER_INJECT;
 	if (!host->target(host)->command_pid || (ze_usdt->tracer == TRACER_AUTO && !level_zero_gpu_is_there()))
 		return 0;
 	return tracer_preload(ze_usdt, path);
 }
 
+static bool is_named(const struct iaprof_mapped_file *file, const char *prefix)
+{
+	const char *slash = strrchr(file->path, '/');
+
+	return slash && strncmp(slash + 1, prefix, strlen(prefix)) == 0;
+}
+
 static int file_mapped(void *instance, const struct iaprof_mapped_file *file)
 {
 	struct ze_usdt *ze_usdt = instance;
 
-	libraries_add_candidate(&ze_usdt->libraries, file);
+	if (is_named(file, LOADER_NAME))
+		__atomic_store_n(&ze_usdt->saw_loader, true, __ATOMIC_RELAXED);
+	if (is_named(file, OPENCL_DRIVER_NAME))
+		__atomic_store_n(&ze_usdt->saw_opencl, true, __ATOMIC_RELAXED);
+	mapped_file_queue_add(&ze_usdt->libraries.queue, file);
 	return 0;
 }
 
@@ -132,58 +149,115 @@ static int libraries_prepare(struct ze_usdt *ze_usdt)
 	const struct ze_usdt_bpf *skeleton = ze_usdt->skeleton;
 	const char *reason = NULL;
 
-	ze_usdt->libraries.programs[PROVIDER_LAUNCH_KERNEL] = skeleton->progs.launch_kernel;
+	ze_usdt->libraries.programs[PROVIDER_LAUNCH_KERNEL] =
+		ze_usdt->use_tables ? skeleton->progs.launch_kernel_by_tables : skeleton->progs.launch_kernel;
 	ze_usdt->libraries.programs[PROVIDER_EXECUTE_LIST] = skeleton->progs.execute_list;
 	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL] = skeleton->progs.compile_kernel;
 	ze_usdt->libraries.programs[PROVIDER_UNLOAD_MODULE] = skeleton->progs.unload_module;
-	int result = libraries_init(&ze_usdt->libraries, host, &ze_usdt->complaints);
+	int result = libraries_init(&ze_usdt->libraries, host, &ze_usdt->warnings);
 	if (result)
-		return host->fail(host, result, "make an eventfd: %s", strerror(-result));
+		return host->fail(host, result, "cannot create an eventfd: %s", strerror(-result));
 	result = tracer_attach(ze_usdt);
 	if (result)
 		return result;
 	if (ze_usdt->library) {
 		result = libraries_attach_path(&ze_usdt->libraries, ze_usdt->library, &reason);
 		if (result)
-			return host->fail(host, result, "attach to the probes of %s: %s", ze_usdt->library, reason);
+			return host->fail(host, result, "cannot attach to the probes of %s: %s", ze_usdt->library,
+					  reason);
 	}
 	if (!IAPROF_HOST_HAS(host, watch_mapped_files))
 		return 0;
 	result = host->watch_mapped_files(host, file_mapped);
-	return result ? host->fail(host, result, "watch what processes map: %s", strerror(-result)) : 0;
+	return result ? host->fail(host, result, "cannot watch mapped files: %s", strerror(-result)) : 0;
 }
 
 static int descriptors_watch(struct ze_usdt *ze_usdt)
 {
-	int descriptors[] = { drain_event_descriptor(&ze_usdt->drain), ze_usdt->libraries.wake };
+	int descriptors[] = { drain_event_descriptor(&ze_usdt->drain), ze_usdt->libraries.queue.wake };
 
 	ze_usdt->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (ze_usdt->epoll < 0)
-		return ze_usdt->host->fail(ze_usdt->host, errno, "make an epoll: %s", strerror(errno));
+		return ze_usdt->host->fail(ze_usdt->host, errno, "cannot create an epoll instance: %s",
+					   strerror(errno));
 	for (size_t i = 0; i < sizeof descriptors / sizeof descriptors[0]; i++) {
 		struct epoll_event event = { .events = EPOLLIN };
 		if (epoll_ctl(ze_usdt->epoll, EPOLL_CTL_ADD, descriptors[i], &event) != 0)
-			return ze_usdt->host->fail(ze_usdt->host, errno, "watch an event: %s", strerror(errno));
+			return ze_usdt->host->fail(ze_usdt->host, errno, "cannot poll an event: %s", strerror(errno));
 	}
 	return 0;
+}
+
+static int process_asked(void *instance, int fd, uint32_t ready)
+{
+	struct ze_usdt *ze_usdt = instance;
+
+	(void)fd;
+	(void)ready;
+	unwinder_ask(&ze_usdt->unwinder);
+	return 0;
+}
+
+static int process_told(void *instance, const struct iaprof_unwind_table *table,
+			const struct iaprof_unwind_process *process)
+{
+	struct ze_usdt *ze_usdt = instance;
+
+	python_stacks_take(&ze_usdt->drain.python, table, process);
+	return unwinder_take(&ze_usdt->unwinder, table, process);
+}
+
+static int python_code_came(void *instance, int fd, uint32_t ready)
+{
+	struct ze_usdt *ze_usdt = instance;
+
+	(void)fd;
+	(void)ready;
+	python_stacks_read(&ze_usdt->drain.python);
+	return 0;
+}
+
+static int programs_prepare(struct ze_usdt *ze_usdt)
+{
+	const struct iaprof_host *host = ze_usdt->host;
+	struct programs_settings settings = { .map_size = (uint32_t)ze_usdt->map_size,
+					      .take_stacks = ze_usdt->user,
+					      .take_kernel = ze_usdt->kernel,
+					      .use_python = ze_usdt->python_choice != PYTHON_NATIVE &&
+							    IAPROF_HOST_HAS(host, intern_frame) };
+	const char *reason = NULL;
+
+	if (ze_usdt->user && ze_usdt->unwind_choice == UNWIND_AUTO)
+		settings.use_tables = unwinder_is_supported(host, BPF_PROG_TYPE_KPROBE, &reason);
+	if (reason)
+		host->log(host, IAPROF_LOG_INFO, "launch stacks are unwound by frame pointers alone: %s", reason);
+	int result = programs_load(&ze_usdt->skeleton, host, &settings);
+	if (result)
+		return result;
+	ze_usdt->use_tables = settings.use_tables;
+	if (!settings.use_tables)
+		return 0;
+	const struct unwinder_maps maps = UNWINDER_MAPS(ze_usdt->skeleton);
+	result = unwinder_open(&ze_usdt->unwinder, host, &maps, process_asked, process_told);
+	if (result || !settings.use_python)
+		return result;
+	return python_stacks_open(&ze_usdt->drain.python, host, &(struct python_maps)PYTHON_MAPS(ze_usdt->skeleton),
+				  (enum python_choice)ze_usdt->python_choice, python_code_came);
 }
 
 static int ze_usdt_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct ze_usdt *ze_usdt = instance;
-	struct programs_settings settings = { .map_size = (uint32_t)ze_usdt->map_size,
-					      .take_stacks = ze_usdt->user,
-					      .take_kernel = ze_usdt->kernel };
 
 	ze_usdt->host = host;
-	ze_usdt->complaints.host = host;
+	ze_usdt->warnings.host = host;
 	ze_usdt->epoll = -1;
 	ze_usdt->prepared = true;
 	ze_usdt->drain.period_max = ze_usdt->drain_period;
-	int result = programs_load(&ze_usdt->skeleton, host, &settings);
+	int result = programs_prepare(ze_usdt);
 	if (result)
 		return result;
-	result = drain_init(&ze_usdt->drain, host, ze_usdt->skeleton, &ze_usdt->complaints);
+	result = drain_init(&ze_usdt->drain, host, ze_usdt->skeleton, &ze_usdt->warnings);
 	if (result)
 		return result;
 	result = libraries_prepare(ze_usdt);
@@ -194,7 +268,8 @@ static int ze_usdt_start(const struct iaprof_host *host, void *instance)
 {
 	struct ze_usdt *ze_usdt = instance;
 
-	host->metadata(host, "deepest stack", "%" PRIu32 " addresses", ze_usdt->skeleton->rodata->stack_depth);
+	host->metadata(host, "deepest stack", "%" PRIu32 " addresses",
+		       ze_usdt->use_tables ? STACK_DEPTH_MAX : ze_usdt->skeleton->rodata->stack_depth);
 	ze_usdt->started = true;
 	int result = drain_begin(&ze_usdt->drain);
 	if (result || ze_usdt->tracer != TRACER_INJECT)
@@ -230,16 +305,37 @@ static int ze_usdt_thread(const struct iaprof_host *host, void *instance, const 
 static int ze_usdt_stop(const struct iaprof_host *host, void *instance)
 {
 	struct ze_usdt *ze_usdt = instance;
-	uint64_t lost = ze_usdt->libraries.candidates_lost;
 
 	injections_end(&ze_usdt->injections);
 	if (!ze_usdt->started)
 		return 0;
+	uint64_t lost = mapped_file_queue_dropped(&ze_usdt->libraries.queue);
 	if (lost)
 		host->lost(host, "mapped file not looked into: too many at once", ze_usdt->drain.last_time, lost, 0, 0);
 	int result = drain_finish(&ze_usdt->drain);
-	complaints_finish(&ze_usdt->complaints);
+	warning_limit_report(&ze_usdt->warnings);
 	return result;
+}
+
+/* Warns that the tracer saw nothing, with the cause as far as it is known. */
+static void nothing_warn(const struct ze_usdt *ze_usdt, uint64_t failed_calls)
+{
+	const struct iaprof_host *host = ze_usdt->host;
+	static const char nothing[] = "no GPU code was loaded or launched through Level Zero or OpenCL";
+
+	if (failed_calls)
+		host->log(host, IAPROF_LOG_WARNING,
+			  "%s (failed calls of zeModuleCreate or clBuildProgram: %" PRIu64 ")", nothing, failed_calls);
+	else if (__atomic_load_n(&ze_usdt->saw_opencl, __ATOMIC_RELAXED))
+		host->log(host, IAPROF_LOG_WARNING, "%s", nothing);
+	else if (!__atomic_load_n(&ze_usdt->saw_loader, __ATOMIC_RELAXED))
+		host->log(host, IAPROF_LOG_WARNING,
+			  "%s (the program loaded neither " LOADER_NAME " nor " OPENCL_DRIVER_NAME ")", nothing);
+	else
+		host->log(host, IAPROF_LOG_WARNING,
+			  "%s (if the program did either, its Level Zero loader is older than 1.15.8 or lacks "
+			  "libze_tracing_layer.so.1)",
+			  nothing);
 }
 
 static int ze_usdt_finish(const struct iaprof_host *host, void *instance)
@@ -255,11 +351,18 @@ static int ze_usdt_finish(const struct iaprof_host *host, void *instance)
 		host->metadata(host, "kernel-side time per probe", "%" PRIu64 " ns",
 			       (uint64_t)sum->handler_time / probes);
 	else if (ze_usdt->expects_tracer)
-		host->log(host, IAPROF_LOG_WARNING,
-			  "no GPU code was loaded or launched through Level Zero; if the program did, its loader is "
-			  "older "
-			  "than 1.15.8, or has no libze_tracing_layer.so.1 beside it");
+		nothing_warn(ze_usdt, sum->module_calls);
 	host->metadata(host, "libraries with probes", "%" PRIu32, ze_usdt->libraries.count);
+	if (ze_usdt->use_tables && sum->launches)
+		host->metadata(host, "launch stacks unwound",
+			       "%" PRIu64 " complete, %" PRIu64 " before tables were ready, %" PRIu64
+			       " ended by code without a table, %" PRIu64 " not readable, %" PRIu64 " truncated",
+			       (uint64_t)sum->unwound[UNWIND_COMPLETE], (uint64_t)sum->unwound[UNWIND_UNKNOWN],
+			       (uint64_t)sum->unwound[UNWIND_NO_RULE], (uint64_t)sum->unwound[UNWIND_UNREADABLE],
+			       (uint64_t)sum->unwound[UNWIND_TRUNCATED]);
+	if (ze_usdt->use_tables)
+		unwinder_describe(&ze_usdt->unwinder, host);
+	python_stacks_describe(&ze_usdt->drain.python, &sum->python);
 	if (stackless)
 		host->metadata(host, "launches without a stack", "%" PRIu64, stackless);
 	return 0;
@@ -275,68 +378,55 @@ static void ze_usdt_destroy(const struct iaprof_host *host, void *instance)
 	injections_end(&ze_usdt->injections);
 	libraries_free(&ze_usdt->libraries);
 	drain_free(&ze_usdt->drain);
+	unwinder_free(&ze_usdt->unwinder);
 	ze_usdt_bpf__destroy(ze_usdt->skeleton);
 	if (ze_usdt->epoll >= 0)
 		close(ze_usdt->epoll);
 }
 
+static const char *const unwind_choices[] = { "auto", "fp", NULL };
 static const char *const tracer_choices[] = { "auto", "yes", "no", "inject", NULL };
 
+#define OPTION(...) IAPROF_OPTION(struct ze_usdt, __VA_ARGS__)
+
 static const struct iaprof_option options[] = {
-	{ .name = "tracer",
-	  .type = IAPROF_OPTION_CHOICE,
-	  .offset = offsetof(struct ze_usdt, tracer),
-	  .default_value = "auto",
-	  .help = "Preload iaprof's tracer library into the command, for a Level Zero runtime without probes of its "
-		  "own; "
-		  "auto does it where there is a GPU with driver xe or i915; inject loads it into the running "
-		  "processes of -p instead",
-	  .choices = tracer_choices },
-	{ .name = "library",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct ze_usdt, library),
-	  .help = "A file with probes of provider level_zero to attach to before anything starts; others are found "
-		  "when "
-		  "a process maps them" },
-	{ .name = "user",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct ze_usdt, user),
-	  .default_value = "yes",
-	  .help = "Take the stack of the program at each launch" },
-	{ .name = "kernel",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct ze_usdt, kernel),
-	  .default_value = "no",
-	  .help = "Take the Linux kernel's stack of the system call that queued a launch on the GPU" },
-	{ .name = "drain",
-	  .type = IAPROF_OPTION_DURATION,
-	  .offset = offsetof(struct ze_usdt, drain_period),
-	  .default_value = "100ms",
-	  .help = "The longest time that launches stay in the Linux kernel; shorter where there are many",
-	  .minimum = 10 * MILLISECOND,
-	  .maximum = 1000 * MILLISECOND },
-	{ .name = "map-size",
-	  .type = IAPROF_OPTION_UINT,
-	  .offset = offsetof(struct ze_usdt, map_size),
-	  .default_value = "16384",
-	  .help = "Room for this many different launches between two drains",
-	  .minimum = MAP_SIZE_MIN,
-	  .maximum = MAP_SIZE_MAX,
-	  .unit = "launches" },
+	OPTION(tracer, CHOICE, "tracer", "auto",
+	       "Load iaprof's tracer library, required by Level Zero runtimes without probes: yes preloads it into "
+	       "the "
+	       "command, auto does so on machines with an Intel GPU (driver xe or i915), inject loads it into the "
+	       "running "
+	       "processes of -p",
+	       .choices = tracer_choices),
+	OPTION(library, STRING, "library", NULL,
+	       "File with probes of provider level_zero to attach to before the command starts; other files are "
+	       "attached "
+	       "to when a process maps them"),
+	OPTION(user, BOOL, "user", "yes", "Record the user stack of each launch"),
+	OPTION(unwind_choice, CHOICE, "unwind", "auto",
+	       "How launch stacks of a runtime with probes of its own are unwound: auto uses .eh_frame of programs and "
+	       "libraries, and frame pointers where there is none (Linux 5.17); fp uses frame pointers alone",
+	       .choices = unwind_choices),
+	OPTION(python_choice, CHOICE, "python", "mixed",
+	       "Frames of Python functions in launch stacks: mixed puts them between native frames, in the place of "
+	       "those of the interpreter; python omits native frames; native omits Python frames",
+	       .choices = python_choices),
+	OPTION(kernel, BOOL, "kernel", "no",
+	       "Record the Linux kernel stack of the system call that queued each launch"),
+	OPTION(drain_period, DURATION, "drain", "100ms",
+	       "Longest interval between reads of the BPF maps; shorter while launches are frequent",
+	       .minimum = 10 * MILLISECOND, .maximum = 1000 * MILLISECOND),
+	OPTION(map_size, UINT, "map-size", "16384", "Distinct launches that the BPF maps hold between two reads",
+	       .minimum = MAP_SIZE_MIN, .maximum = MAP_SIZE_MAX, .unit = "launches"),
 };
 
 static const struct iaprof_plugin plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof(struct iaprof_plugin),
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES,
-	.option_size = sizeof(struct iaprof_option),
+	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS,
 	.name = "ze-usdt",
 	.version = PLUGIN_VERSION,
-	.description = "GPU code and kernel launches of Level Zero programs, with the stacks that launched",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	.description = "Level Zero kernel launches, with launch stacks and GPU code",
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct ze_usdt),
 	.probe = ze_usdt_probe,
 	.prepare = ze_usdt_prepare,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See folded_frames.h. plugins/common/stack_text.c is the other direction. */
+/* See folded_frames.h. lib/stacks/stack_text.c does the opposite. */
 #include "folded_frames.h"
-#include "text_span.h"
+#include "text/text_span.h"
 
 #define UNKNOWN "[unknown]"
 
-/* Frames whose name stands for something that was not found. */
+/* Names of frames without a symbol. */
 static void read_unknown(struct text_frame *frame)
 {
 	struct text_span name = frame->name;
@@ -13,7 +13,10 @@ static void read_unknown(struct text_frame *frame)
 		return;
 	struct text_span inside = span_part(name, 1, name.length - 1);
 	frame->flags |= IAPROF_FRAME_UNKNOWN;
-	/* A file's name: a blank, another bracket or a slash would not come out of sink folded as it went in. */
+	/*
+	 * Returns whether the text is a file name. If it contained a blank, another bracket or a slash, sink folded
+	 * would print it differently.
+	 */
 	bool is_file = memchr(inside.text, '.', inside.length);
 	for (size_t i = 0; i < inside.length; i++)
 		if (is_blank(inside.text[i]) || strchr("[]/", inside.text[i]))
@@ -24,7 +27,7 @@ static void read_unknown(struct text_frame *frame)
 	frame->module = inside;
 }
 
-/* "<- send.ugm load tile.cl:31", without the arrow: the instruction, and its line where it has one. */
+/* Parses "<- send.ugm load tile.cl:31", given without the arrow: the instruction, and its line if it has one. */
 static void read_producer(struct text_frame *frame, struct text_span text)
 {
 	uint64_t number = 0;
@@ -46,7 +49,7 @@ static void read_producer(struct text_frame *frame, struct text_span text)
 	frame->line = (uint32_t)number;
 }
 
-/* Takes "_[k]" off. 0: there is none. */
+/* Removes "_[k]" and returns the letter; 0 if there is none. */
 static char take_suffix(struct text_span *text)
 {
 	if (text->length < 5 || memcmp(text->text + text->length - 4, "_[", 2) != 0 ||
@@ -83,7 +86,10 @@ static bool is_of_device(const struct text_frame *frame)
 	return frame->kind == IAPROF_FRAME_DEVICE_FUNCTION || frame->kind == IAPROF_FRAME_DEVICE_INSTRUCTION;
 }
 
-/* "tile.cl", and not a function: what a compiler calls a function has no short ending after its last point. */
+/*
+ * Returns whether a frame is a source file, such as "tile.cl": compilers generate no function names with a short
+ * extension.
+ */
 static bool is_source_file(struct text_span name)
 {
 	size_t point = name.length;
@@ -108,8 +114,7 @@ static bool read_offset(struct text_frame *frame)
 	return true;
 }
 
-/* What stands behind the separator, in its order: source file, functions, instruction, what it waits for, reason,
- * offset. */
+/* The parts after the separator, in order: source file, functions, instruction, dependency, stall reason, offset. */
 static void read_device_part(struct text_frame *frames, uint32_t count)
 {
 	uint32_t first = 0, functions = 0;
@@ -129,7 +134,7 @@ static void read_device_part(struct text_frame *frames, uint32_t count)
 		frames[last - 1].kind = IAPROF_FRAME_STALL_REASON;
 }
 
-/* Only where something is marked as a device's: other tools put "-" between a program's frames and the kernel's. */
+/* Only if a frame is marked as a device frame: other tools put "-" between user and kernel frames. */
 static void read_parts(struct text_frame *frames, uint32_t count)
 {
 	uint32_t separator = 1;
@@ -147,7 +152,7 @@ static void read_parts(struct text_frame *frames, uint32_t count)
 	    frames[0].kind == IAPROF_FRAME_PROCESS && span_decimal(frames[1].name, &pid) && pid && pid <= INT32_MAX &&
 	    frames[1].name.text[0] != '0' && frames[1].kind == IAPROF_FRAME_USER) {
 		frames[0].pid = (uint32_t)pid;
-		frames[1].kind = 0; /* it is the program's, and goes */
+		frames[1].kind = 0; /* the program's frame, which is removed below */
 	}
 }
 
@@ -160,8 +165,7 @@ uint32_t folded_frames_read(struct text_span stack, struct text_frame *frames, b
 		*is_cut = count == TEXT_FRAMES_MAX;
 		if (!*is_cut)
 			frames[count++] = folded_frame_read(text);
-		/* A program, whatever it calls itself, unless the stack begins with what is marked as something else.
-		 */
+		/* The first frame is the program, regardless of its name, unless it is marked as something else. */
 		if (count == 1 && frames[0].kind == IAPROF_FRAME_USER && !(frames[0].flags & IAPROF_FRAME_INLINED))
 			frames[0] = (struct text_frame){ .name = text, .kind = IAPROF_FRAME_PROCESS };
 	}

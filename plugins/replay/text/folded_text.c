@@ -3,9 +3,9 @@
 #include "folded_text.h"
 
 #include "folded_frames.h"
-#include "text_span.h"
+#include "text/text_span.h"
 
-/* The word at the end and what is before it. */
+/* Splits a line into the last word and the text before it. */
 static bool split(struct text_span line, struct text_span *stack, struct text_span *value)
 {
 	size_t blank = line.length;
@@ -16,7 +16,7 @@ static bool split(struct text_span line, struct text_span *stack, struct text_sp
 	return blank > 0;
 }
 
-/* flamegraph.pl takes values with a fraction; NULL: it is one, else what is wrong. */
+/* Parses a value, which may have a fraction, as flamegraph.pl accepts it. Returns NULL, or what is wrong. */
 static const char *read_value(struct text_span text, uint64_t *value, bool *has_fraction)
 {
 	const char *point = text.length ? memchr(text.text, '.', text.length) : NULL;
@@ -47,7 +47,23 @@ bool folded_text_is(struct text_span line)
 	return split(span_trim(line), &stack, &text) && stack.length && !read_value(text, &value, &has_fraction);
 }
 
-/* "[lost];SOURCE;REASON" is no stack. */
+bool folded_text_has_form(struct text_span line)
+{
+	struct text_span stack, value;
+	if (!split(span_trim(line), &stack, &value) || !stack.length || !value.length)
+		return false;
+	size_t sign = value.text[0] == '-' || value.text[0] == '+';
+	for (size_t i = sign; i < value.length; i++)
+		if (!is_digit(value.text[i]) && value.text[i] != '.')
+			return false;
+	if (value.length == sign || value.text[sign] == '.')
+		return false;
+	struct text_span rest = stack;
+	return memchr(stack.text, ';', stack.length) ||
+	       (span_take_word(&rest).length == stack.length && stack.text[stack.length - 1] != ':');
+}
+
+/* "[lost];SOURCE;REASON" is not a stack. */
 static bool is_lost(const struct text_frame *frames, uint32_t count)
 {
 	return count == 3 && span_is(frames[0].name, "[lost]");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads folded stacks: "program;function;function VALUE" on each line, as sink folded and the stackcollapse programs
- * write them. Lines that are empty or begin with "# " say nothing. */
+/*
+ * Reader of folded stacks: "program;function;function VALUE" per line, as sink folded and the stackcollapse programs
+ * write them. Empty lines and lines that begin with "# " are skipped.
+ */
 #ifndef IAPROF_PLUGINS_REPLAY_FOLDED_TEXT_H
 #define IAPROF_PLUGINS_REPLAY_FOLDED_TEXT_H
 
@@ -9,15 +11,21 @@
 /* Initialise with {0} and the taker. */
 struct folded_text {
 	const struct text_taker *taker;
-	uint64_t rounded; /* values that had a fraction */
-	/* its own */
+	uint64_t rounded; /* values with a fraction */
+	/* Private members. */
 	struct text_frame frames[TEXT_FRAMES_MAX];
 };
 
-/* 0 or what the taker returned. */
+/* Returns 0 or what the taker returned. */
 int folded_text_line(struct folded_text *folded, const struct text_line *line);
 
-/* Whether a line is of this format, as far as can be told. */
+/* Returns true if a line may have this format. */
 bool folded_text_is(struct text_span line);
+
+/*
+ * Returns true if a line is frames separated by ';', or one word, and a number, which need not be a valid value. Unlike
+ * folded_text_is(), rejects lines such as "x = 5" and "x: 5".
+ */
+bool folded_text_has_form(struct text_span line);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See perf_header.h. */
 #include "perf_header.h"
-#include "text_span.h"
+#include "text/text_span.h"
 
 /* TASK_COMM_LEN of the Linux kernel, without the NUL. */
 #define COMM_LENGTH_MAX 15
 
-/* Addresses from here on are the Linux kernel's, on x86-64 and arm64. */
+/* Addresses from here on belong to the Linux kernel, on x86-64 and arm64. */
 #define KERNEL_ADDRESS UINT64_C(0xffff000000000000)
 
 static bool is_cpu(struct text_span word)
@@ -16,7 +16,7 @@ static bool is_cpu(struct text_span word)
 	       span_decimal(span_part(word, 1, word.length - 1), &number);
 }
 
-/* "1095.746430:", or with nanoseconds. */
+/* Parses "1095.746430:", or the same with nanoseconds. */
 static bool is_time(struct text_span word, uint64_t *time)
 {
 	return word.length > 4 && word.text[word.length - 1] == ':' && memchr(word.text, '.', word.length) &&
@@ -28,7 +28,7 @@ static bool is_event(struct text_span word)
 	return word.length > 1 && word.text[word.length - 1] == ':';
 }
 
-/* "12/34", "12", or -1 for both. */
+/* Parses "12/34", "12", or -1 for both. */
 static bool is_thread(struct text_span word, uint32_t *pid)
 {
 	struct text_span part;
@@ -41,7 +41,7 @@ static bool is_thread(struct text_span word, uint32_t *pid)
 	return count > 0;
 }
 
-/* What follows the program and its thread; false when it is not that. */
+/* Parses the rest of the line after the program and its thread; false if it has another format. */
 static bool read_fields(struct text_span span, struct perf_header *header)
 {
 	struct text_span before = span, word = span_take_word(&span), next = span, other;
@@ -51,7 +51,7 @@ static bool read_fields(struct text_span span, struct perf_header *header)
 		word = span_take_word(&span);
 		next = span;
 	}
-	/* What mode the CPU was in, or what held up the scheduler: a word with -F +misc, +flags or --Latency. */
+	/* CPU mode or scheduling reason: one word with -F +misc, +flags or --Latency. */
 	other = span_take_word(&next);
 	if (!is_time(word, &header->time) && is_time(other, &header->time)) {
 		word = other;
@@ -73,12 +73,15 @@ static bool read_fields(struct text_span span, struct perf_header *header)
 	}
 	header->is_certain = header->has_time || header->event.length;
 	header->rest = span_trim(before);
-	/* With an event anything may follow, as fields of tracepoints do. */
+	/* Anything may follow an event, such as the fields of tracepoints. */
 	return header->event.length || !header->rest.length || span_begins(header->rest, "PERF_RECORD_") ||
 	       (header->has_time && perf_frame_read(header->rest, &frame));
 }
 
-/* The program's name has blanks and digits as it likes: the first number that all the rest fits behind ends it. */
+/*
+ * Program names may contain blanks and digits: the name ends at the first number after which the rest of the line
+ * matches.
+ */
 static bool read_with_thread(struct text_span line, struct perf_header *header)
 {
 	bool found = false;
@@ -86,7 +89,7 @@ static bool read_with_thread(struct text_span line, struct perf_header *header)
 		if ((i && !is_blank(line.text[i - 1])) || (!is_digit(line.text[i]) && line.text[i] != '-'))
 			continue;
 		struct text_span rest = span_part(line, i, line.length), word = span_take_word(&rest);
-		struct perf_header tried = { .comm = span_trim(span_part(line, 0, i)) };
+		struct perf_header tried = { .comm = span_trim(span_part(line, 0, i)), .has_thread = true };
 		if (!is_thread(word, &tried.pid) || !read_fields(rest, &tried))
 			continue;
 		if (tried.is_certain || (!found && tried.comm.length && tried.comm.length <= COMM_LENGTH_MAX)) {
@@ -97,11 +100,11 @@ static bool read_with_thread(struct text_span line, struct perf_header *header)
 	return found;
 }
 
-/* Without a thread: up to the time, or to the event and the period before it. */
+/* If there is no thread, the name extends to the time, or to the event and its period. */
 static bool read_without_thread(struct text_span line, struct perf_header *header)
 {
 	struct text_span rest = line;
-	size_t end = 0; /* of the program's name */
+	size_t end = 0; /* end of the program's name */
 	for (;;) {
 		struct text_span from = rest, word = span_take_word(&rest), peek = rest;
 		uint64_t number;
@@ -134,7 +137,7 @@ bool perf_header_read(struct text_span line, struct perf_header *header)
 	return is_uncertain || line.length <= COMM_LENGTH_MAX;
 }
 
-/* "(MODULE)" at the end, which itself can have such, as in "(/tmp/a (deleted))". */
+/* Splits off "(MODULE)" at the end, which may itself contain parentheses, as in "(/tmp/a (deleted))". */
 static bool take_module(struct text_span *line, struct text_span *module)
 {
 	size_t begin = line->length;
@@ -162,7 +165,7 @@ static void drop_offset(struct text_span *symbol)
 		symbol->length = begin - 3;
 }
 
-/* A kernel module's file, "xe.ko" or one that is compressed. */
+/* Returns whether a path is the file of a kernel module: "xe.ko", possibly compressed. */
 static bool is_module_file(struct text_span path)
 {
 	static const char *const ends[] = { ".ko", ".ko.xz", ".ko.gz", ".ko.zst" };
@@ -197,7 +200,10 @@ static uint32_t kind_of(struct text_span module, uint64_t address)
 	for (size_t i = 0; i < sizeof of_user / sizeof *of_user; i++)
 		if (span_is(name, of_user[i]))
 			return IAPROF_FRAME_USER;
-	/* "[kernel.kallsyms]", "[guest.kernel.kallsyms]", "[bpf]", and modules: "[xe]". */
+	/*
+	 * Returns whether a name is "[kernel.kallsyms]", "[guest.kernel.kallsyms]", "[bpf]", or a module such as
+	 * "[xe]".
+	 */
 	return IAPROF_FRAME_LINUX_KERNEL;
 }
 

@@ -4,7 +4,10 @@
 
 #include <errno.h>
 
-#include "text_span.h"
+#include "text/text_span.h"
+
+/* Least number of digits of an address behind a header, in a text that may be something else. */
+#define ADDRESS_DIGITS 6
 
 static struct perf_text keep(struct perf_script *script, struct text_span span)
 {
@@ -46,7 +49,7 @@ static void describe_value(const struct perf_script *script, struct text_sample 
 	sample->begin = sample->time = header->has_time ? header->time : 0;
 }
 
-/* The time before a later sample: there may be others of the same time. */
+/* The time just before a later sample, because more samples with the same time may follow. */
 static int advance(struct perf_script *script, uint64_t time)
 {
 	if (time <= script->time)
@@ -59,7 +62,7 @@ static int give(struct perf_script *script)
 {
 	struct text_span comm = text_of(script, script->comm);
 	struct text_frame *next = script->frames;
-	/* Without one it is not known whose stack it is; the name says so. */
+	/* Without a header, the program is unknown. */
 	*next++ = (struct text_frame){ .name = comm.length ? comm : span_of("[unknown]"),
 				       .kind = IAPROF_FRAME_PROCESS,
 				       .pid = script->header.pid };
@@ -80,7 +83,7 @@ static int give(struct perf_script *script)
 	return result || !script->taker->sample ? result : script->taker->sample(script->taker->context, &sample);
 }
 
-/* Ends the sample whose lines came, if there is one. */
+/* Ends the current sample, if there is one. */
 static int end(struct perf_script *script)
 {
 	int result = 0;
@@ -101,7 +104,7 @@ static int end(struct perf_script *script)
 static void push(struct perf_script *script, const struct text_frame *frame)
 {
 	size_t size = frame->name.length + frame->module.length;
-	/* One place is the program's. */
+	/* One entry is for the program. */
 	if (script->count >= TEXT_FRAMES_MAX - 1 || size > PERF_STACK_TEXT_MAX ||
 	    script->texts.size > PERF_STACK_TEXT_MAX - size) {
 		script->is_cut = true;
@@ -113,7 +116,7 @@ static void push(struct perf_script *script, const struct text_frame *frame)
 								     .flags = frame->flags };
 }
 
-/* "  tile.c:31" below a frame, with -F +srcline. */
+/* Parses "  tile.c:31" below a frame, with -F +srcline. */
 static bool take_source_line(struct perf_script *script, struct text_span line)
 {
 	struct text_span place = span_trim(line);
@@ -132,7 +135,7 @@ static bool take_source_line(struct perf_script *script, struct text_span line)
 	return true;
 }
 
-/* "PERF_RECORD_LOST lost 12" (--show-lost-events); other such lines tell of processes, not of samples. */
+/* Parses "PERF_RECORD_LOST lost 12" (--show-lost-events); other such lines are about processes, not samples. */
 static int take_record(struct perf_script *script, const struct perf_header *header)
 {
 	struct text_span rest = header->rest, kind = span_take_word(&rest), word = span_take_word(&rest);
@@ -145,7 +148,7 @@ static int take_record(struct perf_script *script, const struct perf_header *hea
 	return script->taker->lost ? script->taker->lost(script->taker->context, &lost) : 0;
 }
 
-/* False: the line is no beginning of a sample. */
+/* Returns false if the line does not begin a sample. */
 static bool begin(struct perf_script *script, const struct text_line *line, int *result)
 {
 	struct perf_header header;
@@ -185,7 +188,9 @@ int perf_script_line(struct perf_script *script, const struct text_line *line)
 	if (span_is_comment(text) && !script->is_begun)
 		return 0;
 	bool is_indented = is_blank(text.text[0]);
-	/* perf puts a tab before frames; where that became blanks, a sample of a program called "bad" looks like one.
+	/*
+	 * perf indents frames with a tab; if it was replaced by blanks, a sample of a program named "bad" looks like a
+	 * frame.
 	 */
 	bool may_be_frame = text.text[0] == '\t' || (is_indented && script->is_begun &&
 						     !(perf_header_read(text, &header) && header.is_certain));
@@ -228,4 +233,41 @@ bool perf_script_is(struct text_span line, struct text_span after)
 		return true;
 	return is_header &&
 	       (header.is_certain || (after.length && after.text[0] == '\t' && perf_frame_read(after, &frame)));
+}
+
+/* Addresses have a digit, because "add" and "face" are words, and usually more digits than a number in a text. */
+static bool is_frame(struct text_span text, size_t digits_min)
+{
+	struct text_frame frame;
+	struct text_span rest = text, address = span_take_word(&rest);
+	bool has_digit = false;
+	for (size_t i = 0; i < address.length; i++)
+		has_digit |= is_digit(address.text[i]);
+	return has_digit && (address.length >= digits_min || span_ends(text, ")")) && perf_frame_read(text, &frame);
+}
+
+/* Returns whether a line is the place of the frame above it: "  tile.c:31", "  ??:0". */
+static bool is_source_line(struct text_span line)
+{
+	size_t digits = line.length;
+	while (digits > 0 && is_digit(line.text[digits - 1]))
+		digits--;
+	return digits > 1 && digits < line.length && line.text[digits - 1] == ':';
+}
+
+bool perf_script_has_form(struct text_span line, struct text_span after, bool is_below_form)
+{
+	struct perf_header header;
+	bool is_indented = is_blank(line.text[0]);
+	bool is_above_frame = after.length && is_blank(after.text[0]) && is_frame(span_trim(after), 1);
+	line = span_trim(line);
+	if (is_indented && (is_frame(line, 1) || (is_below_form && is_source_line(line))))
+		return true;
+	if (!perf_header_read(line, &header))
+		return false;
+	if (is_above_frame || is_frame(header.rest, ADDRESS_DIGITS) || span_begins(header.rest, "PERF_RECORD_"))
+		return true;
+	bool is_tracepoint = header.event.length && memchr(header.event.text, ':', header.event.length);
+	bool is_whole = header.comm.length && !header.rest.length;
+	return header.is_certain && (header.has_time || header.has_thread || is_tracepoint || is_whole);
 }

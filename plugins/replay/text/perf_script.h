@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads what perf script prints: a line that tells of the sample, then a line for each frame, the innermost first, then
- * an empty one; or all of it in one line, where there are no stacks. Each event is a value type: clocks in nanoseconds,
- * others in what they count, or in samples where the file has no periods.
+ * Reader of perf script's output: a header line, one line per frame, innermost first, and an empty line; without
+ * stacks, one line per sample. Each event is a value type: clocks in nanoseconds, others in events, or in samples if
+ * the file has no periods.
  */
 #ifndef IAPROF_PLUGINS_REPLAY_PERF_SCRIPT_H
 #define IAPROF_PLUGINS_REPLAY_PERF_SCRIPT_H
 
-#include "common/text.h"
+#include "text/text.h"
 #include "perf_header.h"
 #include "text_profile.h"
 
-/* What the names of one stack take at most; frames beyond it are left out. */
+/* Limit on the names of one stack; frames beyond it are omitted. */
 #define PERF_STACK_TEXT_MAX ((size_t)4 << 20)
 
-/* Where a text is in the sample's. */
+/* Position of a text in the sample's texts. */
 struct perf_text {
 	size_t offset, length;
 };
@@ -24,28 +24,35 @@ struct perf_script_frame {
 	uint32_t line, kind, flags;
 };
 
-/* Initialise with {0} and the taker; free. */
+/* Initialise with {0} and the taker; free after use. */
 struct perf_script {
 	const struct text_taker *taker;
-	/* its own: the sample whose lines come */
+	/* Members of the sample whose lines are being read. */
 	bool is_begun;
-	struct perf_header header; /* its texts are not valid any more, but those below */
+	struct perf_header header; /* after its last line, only the members below are valid */
 	struct perf_text comm, event;
-	struct text_line first; /* its first line, whose text is comm */
+	struct text_line first; /* its first line; comm points into its text */
 	struct text texts;
-	struct perf_script_frame stack[TEXT_FRAMES_MAX]; /* the innermost first */
+	struct perf_script_frame stack[TEXT_FRAMES_MAX]; /* innermost first */
 	uint32_t count;
 	bool is_cut;
-	uint64_t time; /* of the latest sample */
+	uint64_t time; /* time of the latest sample */
 	struct text_frame frames[TEXT_FRAMES_MAX];
 };
 
-/* These return 0, what the taker returned, or -ENOMEM. */
+/* These functions return 0, what the taker returned, or -ENOMEM. */
 int perf_script_line(struct perf_script *script, const struct text_line *line);
 int perf_script_end(struct perf_script *script);
 void perf_script_free(struct perf_script *script);
 
-/* Whether a line that is not empty is of this format, as far as can be told; after: the line after it. */
+/* Returns true if a non-empty line may have this format; after: the next line. */
 bool perf_script_is(struct text_span line, struct text_span after);
+
+/*
+ * Returns true if a non-empty line has this format: a frame, its source line below a line of this format, a header with
+ * a time, thread, tracepoint or nothing but program and event, or any other header above a frame. Unlike
+ * perf_script_is(), rejects most lines of source code, such as "else:".
+ */
+bool perf_script_has_form(struct text_span line, struct text_span after, bool is_below_form);
 
 #endif

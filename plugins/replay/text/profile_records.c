@@ -6,32 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text_span.h"
+#include "text/text_span.h"
 
-/* How often there is a SYNC at most, in ns of the file's time: intervals are not shorter. */
+/* Minimum interval between SYNC records, in ns of the file's time. */
 #define SYNC_PERIOD 1000000u
-/* More than any honest file has. */
+/* Far more than real files have. */
 #define SOURCES_MAX 256
 #define COUNTERS_MAX 1024
-/* Of a value type, with its unit: what host->declare_value_type() takes. */
+/* Arguments of host->declare_value_type(). */
 #define VALUE_TYPE_LENGTH_MAX 200
 #define VALUE_TYPES_MAX 256
-
-/* Room for more items behind count. */
-static bool reserve(void **items, size_t *capacity, size_t count, size_t more, size_t size)
-{
-	if (count + more <= *capacity)
-		return true;
-	size_t larger = *capacity ? 2 * *capacity : 256;
-	while (larger < count + more)
-		larger *= 2;
-	void *moved = realloc(*items, larger * size);
-	if (!moved)
-		return false;
-	*items = moved;
-	*capacity = larger;
-	return true;
-}
 
 static uint32_t intern(const struct profile_records *records, struct text_span text)
 {
@@ -53,44 +37,42 @@ static struct iaprof_record_frame make_frame(const struct profile_records *recor
 
 static uint64_t hash_frame(const struct iaprof_record_frame *frame)
 {
-	return hash_bytes(frame, sizeof *frame); /* no padding: it is compared as bytes, too */
+	return hash_bytes(frame, sizeof *frame); /* no padding: compared as bytes */
 }
 
 static bool frame_is_equal(const void *context, uint32_t position, const void *wanted)
 {
-	const struct iaprof_record_frame *frame = &((const struct profile_records *)context)->frames[position];
+	const struct iaprof_record_frame *frame = &((const struct profile_records *)context)->frames.items[position];
 	return memcmp(frame, wanted, sizeof *frame) == 0;
 }
 
-/* The position of a frame, which is put in if need be; UINT32_MAX: out of memory. */
+/* Returns the position of a frame, which is added if it is new; UINT32_MAX: out of memory. */
 static uint32_t find_frame(struct profile_records *records, const struct iaprof_record_frame *frame)
 {
 	struct item_owner owner = { frame_is_equal, records };
 	uint32_t *slot = item_index_find(&records->frame_index, &owner, hash_frame(frame), frame);
 	if (slot && *slot)
 		return *slot - 1;
-	if (!slot || records->frame_count >= UINT32_MAX - 1 ||
-	    !reserve((void **)&records->frames, &records->frame_capacity, records->frame_count, 1,
-		     sizeof *records->frames))
+	if (!slot || records->frames.count >= UINT32_MAX - 1 || !array_push(&records->frames, *frame))
 		return UINT32_MAX;
-	records->frames[records->frame_count++] = *frame;
 	records->frame_index.used++;
-	*slot = (uint32_t)records->frame_count;
+	*slot = (uint32_t)records->frames.count;
 	return *slot - 1;
 }
 
 static uint64_t hash_stack(const struct profile_records *records, const struct profile_stack *stack)
 {
-	return hash_bytes(records->stack_frames + stack->first, stack->count * sizeof *records->stack_frames);
+	return hash_bytes(records->stack_frames.items + stack->first,
+			  stack->count * sizeof *records->stack_frames.items);
 }
 
 static bool stack_is_equal(const void *context, uint32_t position, const void *wanted)
 {
 	const struct profile_records *records = context;
-	const struct profile_stack *stack = &records->stacks[position], *other = wanted;
+	const struct profile_stack *stack = &records->stacks.items[position], *other = wanted;
 	return stack->count == other->count &&
-	       memcmp(records->stack_frames + stack->first, records->stack_frames + other->first,
-		      stack->count * sizeof *records->stack_frames) == 0;
+	       memcmp(records->stack_frames.items + stack->first, records->stack_frames.items + other->first,
+		      stack->count * sizeof *records->stack_frames.items) == 0;
 }
 
 static int tell_stack(struct profile_records *records, const struct profile_stack *stack, uint32_t id, uint64_t time)
@@ -106,26 +88,25 @@ static int tell_stack(struct profile_records *records, const struct profile_stac
 	record->id = id;
 	record->frame_count = stack->count;
 	for (uint32_t i = 0; i < stack->count; i++)
-		frames[i] = records->frames[records->stack_frames[stack->first + i]];
+		frames[i] = records->frames.items[records->stack_frames.items[stack->first + i]];
 	int result = record_batch_append(&records->batch, &record->header);
 	free(record);
 	return result;
 }
 
-/* The id of a sample's stack, which is told when it is a new one. */
+/* Returns the id of a sample's stack, which is sent if it is new. */
 static int find_stack(struct profile_records *records, const struct text_sample *sample, uint32_t *id)
 {
 	struct item_owner owner = { stack_is_equal, records };
-	struct profile_stack stack = { .first = records->stack_frame_count, .count = sample->frame_count };
-	if (!reserve((void **)&records->stack_frames, &records->stack_frame_capacity, stack.first, stack.count,
-		     sizeof *records->stack_frames))
+	struct profile_stack stack = { .first = records->stack_frames.count, .count = sample->frame_count };
+	if (!array_reserve(&records->stack_frames, stack.first + stack.count))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < stack.count; i++) {
 		struct iaprof_record_frame frame = make_frame(records, &sample->frames[i]);
 		uint32_t position = find_frame(records, &frame);
 		if (position == UINT32_MAX)
 			return -ENOMEM;
-		records->stack_frames[stack.first + i] = position;
+		records->stack_frames.items[stack.first + i] = position;
 	}
 	uint32_t *slot = item_index_find(&records->stack_index, &owner, hash_stack(records, &stack), &stack);
 	if (!slot)
@@ -133,17 +114,15 @@ static int find_stack(struct profile_records *records, const struct text_sample 
 	*id = *slot;
 	if (*id)
 		return 0;
-	if (records->stack_count >= UINT32_MAX - 1 || !reserve((void **)&records->stacks, &records->stack_capacity,
-							       records->stack_count, 1, sizeof *records->stacks))
+	if (records->stacks.count >= UINT32_MAX - 1 || !array_push(&records->stacks, stack))
 		return -ENOMEM;
-	records->stacks[records->stack_count++] = stack;
-	records->stack_frame_count += stack.count;
+	records->stack_frames.count += stack.count;
 	records->stack_index.used++;
-	*id = *slot = (uint32_t)records->stack_count;
+	*id = *slot = (uint32_t)records->stacks.count;
 	return tell_stack(records, &stack, *id, sample->time);
 }
 
-/* 0: there is no room for it, or its name is too long. */
+/* Returns the id of a value type; 0: too many, or the name is too long. */
 static uint32_t find_value_type(struct profile_records *records, struct text_span name, const char *unit)
 {
 	const struct iaprof_host *host = records->batch.host;
@@ -152,25 +131,24 @@ static uint32_t find_value_type(struct profile_records *records, struct text_spa
 		name = span_of(records->options.value_type);
 	if (!unit)
 		unit = records->options.unit;
-	for (size_t i = 0; i < records->value_type_count; i++)
-		if (span_is(name, records->value_types[i].name) && strcmp(unit, records->value_types[i].unit) == 0)
-			return records->value_types[i].id;
-	if (name.length > VALUE_TYPE_LENGTH_MAX || records->value_type_count >= VALUE_TYPES_MAX)
+	for (size_t i = 0; i < records->value_types.count; i++)
+		if (span_is(name, records->value_types.items[i].name) &&
+		    strcmp(unit, records->value_types.items[i].unit) == 0)
+			return records->value_types.items[i].id;
+	if (name.length > VALUE_TYPE_LENGTH_MAX || records->value_types.count >= VALUE_TYPES_MAX)
 		return 0;
 	memcpy(text, name.text, name.length);
 	text[name.length] = '\0';
 	struct profile_value_type type = { .name = strdup(text), .unit = unit };
 	type.id = type.name ? host->declare_value_type(host, text, unit, 0) : 0;
-	if (!type.id || !reserve((void **)&records->value_types, &records->value_type_capacity,
-				 records->value_type_count, 1, sizeof type)) {
+	if (!type.id || !array_push(&records->value_types, type)) {
 		free(type.name);
 		return type.id;
 	}
-	records->value_types[records->value_type_count++] = type;
 	return type.id;
 }
 
-/* How many samples a value is of, when the file does not say: what counts them says it itself. */
+/* Returns the number of samples of a value for which the file has none: the value itself if it counts samples. */
 static uint64_t sample_count(const struct profile_records *records, const struct text_sample *sample)
 {
 	const char *unit = sample->unit ? sample->unit : records->options.unit;
@@ -204,23 +182,21 @@ int profile_records_sample(void *context, const struct text_sample *sample)
 	return result ? result : record_batch_append(&records->batch, &record.header);
 }
 
-/* The number of a source that lost something; our own when there are too many. */
+/* Returns the number of a source that lost something; replay's own if there are too many sources. */
 static int find_source(struct profile_records *records, struct text_span name, uint16_t *number)
 {
 	uint32_t id = intern(records, name);
-	for (size_t i = 0; i < records->source_count; i++)
-		if (records->sources[i] == id) {
+	for (size_t i = 0; i < records->sources.count; i++)
+		if (records->sources.items[i] == id) {
 			*number = (uint16_t)(i + 1);
 			return 0;
 		}
 	*number = 1;
-	if (!id || records->source_count >= SOURCES_MAX)
+	if (!id || records->sources.count >= SOURCES_MAX)
 		return 0;
-	if (!reserve((void **)&records->sources, &records->source_capacity, records->source_count, 1,
-		     sizeof *records->sources))
+	if (!array_push(&records->sources, id))
 		return -ENOMEM;
-	records->sources[records->source_count++] = id;
-	*number = (uint16_t)records->source_count;
+	*number = (uint16_t)records->sources.count;
 	struct iaprof_record_source record = {
 		.header = { .type = IAPROF_RECORD_SOURCE, .size = sizeof record, .source = *number },
 		.number = *number,
@@ -248,9 +224,9 @@ int profile_records_number(void *context, struct text_span name, int64_t value, 
 {
 	struct profile_records *records = context;
 	uint32_t text = intern(records, name), id = 0;
-	while (id < records->counter_count && records->counters[id] != text)
+	while (id < records->counters.count && records->counters.items[id] != text)
 		id++;
-	if (id == records->counter_count) {
+	if (id == records->counters.count) {
 		struct iaprof_record_counter record = {
 			.header = { .type = IAPROF_RECORD_COUNTER, .size = sizeof record, .source = 1, .time = time },
 			.id = id + 1,
@@ -262,9 +238,8 @@ int profile_records_number(void *context, struct text_span name, int64_t value, 
 			records->numbers_lost++;
 			return 0;
 		}
-		if (!reserve((void **)&records->counters, &records->counter_capacity, id, 1, sizeof *records->counters))
+		if (!array_push(&records->counters, text))
 			return -ENOMEM;
-		records->counters[records->counter_count++] = text;
 		int result = record_batch_append(&records->batch, &record.header);
 		if (result)
 			return result;
@@ -319,15 +294,15 @@ int profile_records_init(struct profile_records *records, const struct iaprof_ho
 void profile_records_free(struct profile_records *records)
 {
 	record_batch_free(&records->batch);
-	free(records->frames);
+	free(records->frames.items);
 	free(records->frame_index.slots);
-	free(records->stack_frames);
-	free(records->stacks);
+	free(records->stack_frames.items);
+	free(records->stacks.items);
 	free(records->stack_index.slots);
-	free(records->sources);
-	for (size_t i = 0; i < records->value_type_count; i++)
-		free(records->value_types[i].name);
-	free(records->value_types);
-	free(records->counters);
+	free(records->sources.items);
+	for (size_t i = 0; i < records->value_types.count; i++)
+		free(records->value_types.items[i].name);
+	free(records->value_types.items);
+	free(records->counters.items);
 	*records = (struct profile_records){ 0 };
 }

@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/stall_columns.h"
+#include "stacks/stall_columns.h"
 #include "folded_frames.h"
-#include "text_span.h"
+#include "text/text_span.h"
 
 #define UNKNOWN_FILE "[unknown file]"
 #define AMBIGUOUS "[ambiguous]"
 
-/* Frames of the device, and the program: what the CPU's stack leaves room for. */
+/* The device frames and the program, which are subtracted from the limit for the CPU stack. */
 #define OTHER_FRAMES 8
 
 static uint64_t hash_of_id(uint64_t id)
@@ -23,7 +23,7 @@ static uint64_t hash_of_id(uint64_t id)
 
 static bool string_is_equal(const void *context, uint32_t position, const void *wanted)
 {
-	return ((const struct stall_stream *)context)->strings[position].id == *(const uint64_t *)wanted;
+	return ((const struct stall_stream *)context)->strings.items[position].id == *(const uint64_t *)wanted;
 }
 
 static uint32_t *find_slot(struct stall_stream *stream, uint64_t id)
@@ -32,13 +32,13 @@ static uint32_t *find_slot(struct stall_stream *stream, uint64_t id)
 	return item_index_find(&stream->string_index, &owner, hash_of_id(id), &id);
 }
 
-/* The text of an id; empty when it was never told. */
+/* Returns the text of an id; empty if it is unknown. */
 static struct text_span string_of(struct stall_stream *stream, uint64_t id)
 {
 	uint32_t *slot = find_slot(stream, id);
 	if (!slot || !*slot)
 		return (struct text_span){ "", 0 };
-	const struct stall_string *string = &stream->strings[*slot - 1];
+	const struct stall_string *string = &stream->strings.items[*slot - 1];
 	return (struct text_span){ string->text, string->length };
 }
 
@@ -53,21 +53,15 @@ static int set_string(struct stall_stream *stream, uint64_t id, struct text_span
 	uint32_t *slot = find_slot(stream, id);
 	if (!slot)
 		return -ENOMEM;
-	struct stall_string *known = *slot ? &stream->strings[*slot - 1] : NULL;
+	struct stall_string *known = *slot ? &stream->strings.items[*slot - 1] : NULL;
 	size_t bytes = stream->string_bytes - (known ? known->length : 0);
 	if (text.length > STALL_STREAM_STRINGS_MAX - bytes ||
-	    (!known && stream->string_count >= STALL_STREAM_STRINGS_MAX / sizeof *stream->strings)) {
-		*wrong = "is of more strings than are taken, 256 MiB";
+	    (!known && stream->strings.count >= STALL_STREAM_STRINGS_MAX / sizeof *stream->strings.items)) {
+		*wrong = "exceeds the limit for strings, 256 MiB";
 		return 0;
 	}
-	if (!known && stream->string_count == stream->string_capacity) {
-		size_t capacity = stream->string_capacity ? 2 * stream->string_capacity : 256;
-		struct stall_string *larger = realloc(stream->strings, capacity * sizeof *larger);
-		if (!larger)
-			return -ENOMEM;
-		stream->strings = larger;
-		stream->string_capacity = capacity;
-	}
+	if (!known && !array_reserve(&stream->strings, stream->strings.count + 1))
+		return -ENOMEM;
 	char *copy = malloc(text.length + 1);
 	if (!copy)
 		return -ENOMEM;
@@ -76,8 +70,8 @@ static int set_string(struct stall_stream *stream, uint64_t id, struct text_span
 	if (known) {
 		free(known->text);
 	} else {
-		known = &stream->strings[stream->string_count++];
-		*slot = (uint32_t)stream->string_count;
+		known = &stream->strings.items[stream->strings.count++];
+		*slot = (uint32_t)stream->strings.count;
 		stream->string_index.used++;
 	}
 	*known = (struct stall_string){ .id = id, .text = copy, .length = text.length };
@@ -87,7 +81,7 @@ static int set_string(struct stall_stream *stream, uint64_t id, struct text_span
 	return 0;
 }
 
-/* The next field as a number. */
+/* Parses the next field as a number. */
 static bool take_number(struct text_span *rest, uint64_t *number)
 {
 	struct text_span field;
@@ -99,7 +93,7 @@ static bool take_address(struct text_span *rest, uint64_t *address)
 	struct text_span field;
 	if (!span_take_field(rest, '\t', &field))
 		return false;
-	if (span_is(field, "0")) { /* std::format() writes 0 without 0x in some libraries */
+	if (span_is(field, "0")) { /* std::format() prints 0 without 0x in some libraries */
 		*address = 0;
 		return true;
 	}
@@ -110,7 +104,7 @@ static int take_string(struct stall_stream *stream, struct text_span rest, const
 {
 	uint64_t id;
 	if (!take_number(&rest, &id) || !rest.text) {
-		*wrong = "is no string, id and text";
+		*wrong = "is not a string with id and text";
 		return 0;
 	}
 	return set_string(stream, id, rest, wrong);
@@ -121,14 +115,14 @@ static int tell_time(struct stall_stream *stream, uint64_t time)
 	return stream->taker->time ? stream->taker->time(stream->taker->context, time) : 0;
 }
 
-/* What follows belongs to the interval that ends at this time. */
+/* The following lines belong to the interval that ends at this time. */
 static int take_interval(struct stall_stream *stream, struct text_span rest, const char **wrong)
 {
 	struct text_span field;
 	uint64_t number, time;
 	if (!take_number(&rest, &number) || !span_take_field(&rest, '\t', &field) || !span_seconds(field, &time) ||
 	    rest.text) {
-		*wrong = "is no interval, number and seconds";
+		*wrong = "is not an interval with number and seconds";
 		return 0;
 	}
 	stream->has_kernel = false;
@@ -136,7 +130,7 @@ static int take_interval(struct stall_stream *stream, struct text_span rest, con
 		*wrong = "goes back in time";
 		return 0;
 	}
-	/* It began when the one before it ended, of which for the first one there is none. */
+	/* The interval began at the end of the previous one; the first interval has no known start. */
 	stream->begin = stream->time ? stream->time : time > stream->interval ? time - stream->interval : 0;
 	stream->time = time;
 	return tell_time(stream, stream->begin);
@@ -151,7 +145,7 @@ static void take_kernel(struct stall_stream *stream, struct text_span rest, cons
 			     take_number(&rest, &stream->kernel.file) && take_number(&rest, &stream->kernel.symbol) &&
 			     !rest.text && stream->kernel.pid <= INT32_MAX;
 	if (!stream->has_kernel)
-		*wrong = "is no kernel, address, program, pid, stack, file and symbol";
+		*wrong = "is not a kernel with address, program, pid, stack, file and symbol";
 }
 
 static struct text_frame named(struct text_span name, uint32_t kind)
@@ -161,7 +155,7 @@ static struct text_frame named(struct text_span name, uint32_t kind)
 				    .flags = name.length ? 0 : IAPROF_FRAME_UNKNOWN };
 }
 
-/* The frames down to the kernel's. Of a stack that is cut no more is read than its end. */
+/* Builds the frames up to the kernel's. Of a stack that is too deep, only the end is read. */
 static void make_prefix(struct stall_stream *stream)
 {
 	const struct text_span whole = string_of(stream, stream->kernel.stack);
@@ -196,7 +190,7 @@ static int give(struct stall_stream *stream, uint64_t offset, uint64_t instructi
 				      .value_type = span_of("gpu-stalls"),
 				      .unit = "count",
 				      .time = stream->time,
-				      /* A nanosecond belongs to one interval. */
+				      /* Each nanosecond belongs to exactly one interval. */
 				      .begin = stream->begin + (stream->begin < stream->time) };
 	struct text_span name = string_of(stream, instruction);
 	char text[24];
@@ -229,13 +223,15 @@ static int take_stalls(struct stall_stream *stream, struct text_span rest, const
 	for (size_t i = 0; is_whole && i < STALL_COLUMN_COUNT; i++)
 		is_whole = take_number(&rest, &counts[i]);
 	if (!is_whole || rest.text)
-		*wrong = "is no eustall, offset, instruction and ten counts";
+		*wrong = "is not an eustall line with offset, instruction and ten counts";
 	else if (!stream->has_kernel)
 		*wrong = "has no kernel before it in its interval";
 	return *wrong ? 0 : give(stream, offset, instruction, counts);
 }
 
-/* What sink iaprof writes of lost amounts: "lost SOURCE REASON", and "lost-unknown" of those that nobody could count.
+/*
+ * Parses losses as sink iaprof writes them: "lost SOURCE REASON", and "lost-unknown SOURCE REASON" for losses of
+ * unknown size.
  */
 static bool read_lost(struct text_span name, int64_t value, struct text_lost *lost)
 {
@@ -255,7 +251,7 @@ static int take_metric(struct stall_stream *stream, struct text_span rest, const
 	int64_t value;
 	if (!span_take_field(&rest, '\t', &name) || !name.length || !span_take_field(&rest, '\t', &field) ||
 	    !span_signed(field, &value) || rest.text) {
-		*wrong = "is no metric, name and integer";
+		*wrong = "is not a metric with name and integer";
 		return 0;
 	}
 	if (!read_lost(name, value, &lost))
@@ -282,9 +278,9 @@ int stall_stream_line(struct stall_stream *stream, const struct text_line *line)
 		else if (span_is(word, "kernel"))
 			take_kernel(stream, rest, &wrong);
 		else
-			wrong = "begins with none of string, interval, kernel, eustall and metric";
+			wrong = "does not begin with string, interval, kernel, eustall or metric";
 	}
-	/* A kernel that could not be read must not leave its instructions to the one before. */
+	/* Instructions of a kernel that could not be read must not be attributed to the previous kernel. */
 	if (line->wrong)
 		stream->has_kernel = false;
 	if (wrong && stream->taker->refuse)
@@ -299,12 +295,10 @@ int stall_stream_end(struct stall_stream *stream)
 
 void stall_stream_free(struct stall_stream *stream)
 {
-	for (size_t i = 0; i < stream->string_count; i++)
-		free(stream->strings[i].text);
-	free(stream->strings);
+	for (size_t i = 0; i < stream->strings.count; i++)
+		free(stream->strings.items[i].text);
+	array_free(&stream->strings);
 	free(stream->string_index.slots);
-	stream->strings = NULL;
-	stream->string_count = stream->string_capacity = 0;
 	stream->string_index = (struct item_index){ 0 };
 }
 

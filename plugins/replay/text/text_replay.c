@@ -4,28 +4,18 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "text_span.h"
+#include "text/text_span.h"
 
-/* What the first interval of a stream took, when nobody says: Intel's program writes one every 10 ms. */
+/* Default for the first interval of a stream: Intel's program writes one every 10 ms. */
 #define STREAM_INTERVAL UINT64_C(10000000)
 
 static void refuse(void *context, const struct text_line *line, const char *why)
 {
-	/* The other members of the taker are the records' own. */
+	/* The other members of the taker are those of the records. */
 	struct text_replay *replay = (struct text_replay *)((char *)context - offsetof(struct text_replay, records));
-	if (replay->refused++)
-		return;
-	size_t length = 0;
-	replay->first_refused.number = line->number;
-	snprintf(replay->first_refused.why, sizeof replay->first_refused.why, "%s", why);
-	for (; length < line->text.length && length < sizeof replay->first_refused.text - 1; length++) {
-		char character = line->text.text[length];
-		replay->first_refused.text[length] = character >= ' ' && character <= '~' ? character : '?';
-	}
-	replay->first_refused.text[length] = '\0';
+	text_refused_add(&replay->refused, line, why);
 }
 
 static int take_line(void *context, const struct text_line *line)
@@ -88,20 +78,20 @@ static int end_reader(struct text_replay *replay, bool is_whole)
 	return result;
 }
 
-/* What was left out is missing from the profile, and is told there, too. */
+/* Skipped lines are missing from the profile, so they are recorded as lost. */
 static int tell_refused(struct text_replay *replay)
 {
-	if (!replay->refused)
+	const struct text_refused *refused = &replay->refused;
+	if (!refused->count)
 		return 0;
 	struct text_lost lost = { .source = span_of("replay"),
 				  .reason = span_of("lines that could not be read"),
-				  .count = replay->refused,
+				  .count = refused->count,
 				  .time = replay->records.latest };
 	replay->host->log(replay->host, IAPROF_LOG_WARNING,
-			  "%s: %" PRIu64 " lines could not be read and are left out; the first is line %" PRIu64
-			  ", which %s: \"%s\"",
-			  replay->options.file, replay->refused, replay->first_refused.number,
-			  replay->first_refused.why, replay->first_refused.text);
+			  "%s: %" PRIu64 " line%s skipped, the first is line %" PRIu64 ", which %s: \"%s\"",
+			  replay->options.file, refused->count, refused->count == 1 ? "" : "s", refused->number,
+			  refused->why, refused->text);
 	return profile_records_lost(&replay->records, &lost);
 }
 
@@ -118,19 +108,19 @@ static void warn(const struct text_replay *replay)
 {
 	static const struct {
 		size_t offset;
-		const char *text;
+		const char *noun, *text;
 	} warnings[] = {
-		{ offsetof(struct text_replay, records.stacks_cut),
-		  "samples have deeper stacks than are taken: they are cut off" },
-		{ offsetof(struct text_replay, records.numbers_lost), "values are of too many metrics: left out" },
-		{ offsetof(struct text_replay, folded.rounded), "values had a fraction: rounded" },
+		{ offsetof(struct text_replay, records.stacks_cut), "stack", "too deep and truncated" },
+		{ offsetof(struct text_replay, records.numbers_lost), "value", "of too many metrics and skipped" },
+		{ offsetof(struct text_replay, folded.rounded), "value", "with a fraction and rounded" },
 	};
 	for (size_t i = 0; i < sizeof warnings / sizeof *warnings; i++) {
 		uint64_t count;
 		memcpy(&count, (const char *)replay + warnings[i].offset, sizeof count);
 		if (count)
-			replay->host->log(replay->host, IAPROF_LOG_WARNING, "%s: %" PRIu64 " %s", replay->options.file,
-					  count, warnings[i].text);
+			replay->host->log(replay->host, IAPROF_LOG_WARNING, "%s: %" PRIu64 " %s%s %s",
+					  replay->options.file, count, warnings[i].noun, count == 1 ? "" : "s",
+					  warnings[i].text);
 	}
 }
 

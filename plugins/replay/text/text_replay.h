@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends a text profile, whatever its format, as records; and says what of it could not be read. */
+/* Sends a text profile of any format as records, and reports lines that could not be read. */
 #ifndef IAPROF_PLUGINS_REPLAY_TEXT_REPLAY_H
 #define IAPROF_PLUGINS_REPLAY_TEXT_REPLAY_H
 
@@ -10,15 +10,15 @@
 #include "profile_records.h"
 #include "stall_stream.h"
 #include "text_format.h"
-#include "text_lines.h"
+#include "text/text_lines.h"
 
 struct text_replay_options {
 	const char *file; /* for messages */
 	enum text_format format;
-	const char *value_type, *unit; /* of what does not say it: folded text */
+	const char *value_type, *unit; /* for folded text, which contains neither */
 };
 
-/* Large: not for the stack. Initialise with {0} before text_replay_init(). */
+/* Large: allocate on the heap. Initialise with {0} before text_replay_init(). */
 struct text_replay {
 	struct text_replay_options options;
 	const struct iaprof_host *host;
@@ -28,18 +28,14 @@ struct text_replay {
 	struct folded_text folded;
 	struct perf_script perf_script;
 	struct stall_stream stream;
-	uint64_t refused; /* lines */
-	struct {
-		uint64_t number;
-		char why[80], text[48];
-	} first_refused;
+	struct text_refused refused;
 };
 
-/* These return 0, or a negative errno after host->fail(). */
+/* These functions return 0, or a negative errno after host->fail(). */
 int text_replay_init(struct text_replay *replay, const struct iaprof_host *host,
 		     const struct text_replay_options *options);
 int text_replay_feed(struct text_replay *replay, const char *bytes, size_t size);
-/* After the last bytes; is_whole: what came last is a whole line, though it may lack its end. */
+/* Call after the last bytes; is_whole: the last line is complete even without its line end. */
 int text_replay_end(struct text_replay *replay, bool is_whole);
 void text_replay_free(struct text_replay *replay);
 

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * Who runs jobs on which device, from the tracepoints of the Linux kernel's DRM scheduler: a job is queued by a thread
- * of its process, begins in a worker of the kernel, and ends in an interrupt. Nothing is sent for a job: for each
- * process and device there is one number (scheduler_event.h).
- *
- * Raw tracepoints: others run no program in an interrupt that came while any program ran on that CPU, and so miss ends
- * of jobs (trace_call_bpf() in kernel/trace/bpf_trace.c).
+ * Tracks which processes run jobs on which device, with the tracepoints of the Linux kernel's DRM scheduler: a job is
+ * queued by a thread of its process, started by a kernel worker, and completed in an interrupt. No event is sent per
+ * job: there is one number per process and device (scheduler_event.h). Raw tracepoints are used because others run no
+ * program in an interrupt that arrives while any BPF program runs on the CPU, and so miss job completions
+ * (trace_call_bpf() in kernel/trace/bpf_trace.c).
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
 #include <linux/errno.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
-#include "gpu_job.bpf.h"
+#include "bpf/gpu_job.bpf.h"
 #include "scheduler_event.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -27,8 +26,8 @@ struct {
 } devices SEC(".maps");
 
 /*
- * Nobody says that a queue is gone: user space takes out those of processes that ended, and those that were not used
- * for long. Were one to make room by itself while a job of it runs, its process would be busy for ever.
+ * The end of a queue is not reported: user space deletes queues of processes that exited and queues that were not used
+ * for a long time. LRU eviction of a queue with a running job would leave its process busy forever.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -37,7 +36,7 @@ struct {
 	__type(value, struct scheduler_queue);
 } queues SEC(".maps");
 
-/* User space takes those out that are gone. */
+/* User space deletes the entries of exited processes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -45,7 +44,7 @@ struct {
 	__type(value, __u64);
 } busy SEC(".maps");
 
-/* Two tasks, or a task and an interrupt, rarely change the same number at once. */
+/* Two tasks, or a task and an interrupt, rarely update the same number at once. */
 #define ATTEMPTS 64
 
 static __always_inline void add(__u64 *sum, __u64 value)
@@ -62,7 +61,7 @@ static __always_inline void state_change(const struct scheduler_process *process
 		state = bpf_map_lookup_elem(&busy, process);
 	}
 	if (!state) {
-		if (begins) /* else the process is gone, and was taken out */
+		if (begins) /* otherwise, the process has exited and its entry was deleted */
 			add(&totals.lost, 1);
 		return;
 	}
@@ -82,7 +81,9 @@ static __always_inline void state_change(const struct scheduler_process *process
 	add(&totals.lost, 1);
 }
 
-/* A job of a queue began or ended. The queue is busy from the first one's beginning to the last one's end. */
+/*
+ * Handles the start or end of a queue's job. The queue is busy from the start of its first job to the end of its last.
+ */
 static __always_inline void queue_advance(struct scheduler_queue *queue, __u32 seqno, bool begins, __u64 now)
 {
 	for (int i = 0; i < ATTEMPTS; i++) {
@@ -100,7 +101,7 @@ static __always_inline void queue_advance(struct scheduler_queue *queue, __u32 s
 	add(&totals.lost, 1);
 }
 
-/* Which of the devices that are looked at a fence's job is for; NULL when for none, or for another engine. */
+/* Returns the sampled device that a fence's job runs on, or NULL for other devices and engines. */
 static __always_inline const __u32 *device_find(const struct drm_sched_fence *fence)
 {
 	char address[SCHEDULER_DEVICE_SIZE] = { 0 };
@@ -126,7 +127,7 @@ int job_queue(struct bpf_raw_tracepoint_args *arguments)
 		const __u32 *device = device_find(fence);
 		if (!device)
 			return 0;
-		/* All before this one are over: those of another process that had the queue, or nobody saw them. */
+		/* All earlier jobs have ended: they belonged to the queue's previous process or were missed. */
 		__u32 before = (__u32)BPF_CORE_READ(fence, finished.seqno) - 1;
 		struct scheduler_queue queue = { .process = { .device = *device, .pid = process },
 						 .time = now,
@@ -147,7 +148,7 @@ static __always_inline void fence_advance(const struct drm_sched_fence *fence, b
 	__u64 context = BPF_CORE_READ(fence, finished.context);
 	struct scheduler_queue *queue = bpf_map_lookup_elem(&queues, &context);
 
-	if (!queue) /* another device's */
+	if (!queue) /* another device's queue */
 		return;
 	queue_advance(queue, (__u32)BPF_CORE_READ(fence, finished.seqno), begins, now);
 	add(&totals.handler_time, bpf_ktime_get_ns() - now);

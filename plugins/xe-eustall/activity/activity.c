@@ -11,17 +11,17 @@
 #include "busy_history.h"
 #include "client_usage.h"
 #include "client_watch.h"
-#include "evidence.h"
+#include "activity_source.h"
+#include "records/record_batch.h"
 #if ACTIVITY_HAS_BPF
 #include "scheduler.h"
 #include "scheduler_event.h"
 #endif
 
 #define GTS_MAX 64u
-/* Pairs of device and process that are busy in one interval; more of them are counted as lost. */
+/* Pairs of device and process that are busy in one interval; further ones are counted as lost. */
 #define SUMS_MAX 1024u
-#define BATCH_RECORDS 64u
-/* Clients whose statistics contradict the scheduler; of more of a device than that, one is enough. */
+/* Clients whose statistics contradict the scheduler; per device, one is enough. */
 #define DOUBTS_MAX 64u
 
 struct gt {
@@ -36,35 +36,34 @@ struct doubt {
 
 struct activity {
 	const struct iaprof_host *host;
-	char addresses[GTS_MAX]
-		      [PCI_ADDRESS_SIZE]; /* of PCI devices: their index is what a busy_piece calls its device */
+	char addresses[GTS_MAX][PCI_ADDRESS_SIZE]; /* PCI devices; busy_piece refers to them by index */
 	uint32_t address_count;
 	struct gt gts[GTS_MAX];
 	uint32_t gt_count;
-	struct scheduler *scheduler;  /* NULL: statistics are all there is */
-	bool kernel_tells;            /* the scheduler, when jobs end */
-	bool doubted;                 /* and it was said */
-	uint64_t jobs_lost;           /* of the scheduler, as far as it was reported */
-	struct client_watch *clients; /* NULL: none can be known */
+	struct scheduler *scheduler;  /* NULL: only statistics are available */
+	bool reports_job_ends;        /* the scheduler reports the end of all jobs */
+	bool doubted;                 /* the statistics contradicted the scheduler, and a warning was printed */
+	uint64_t jobs_lost;           /* losses of the scheduler reported so far */
+	struct client_watch *clients; /* NULL: not available */
 	struct client_news news;
-	uint64_t used[GTS_MAX]; /* ns that clients were busy, by address */
+	uint64_t used[GTS_MAX]; /* ns of client activity, by address */
 	struct doubt doubts[DOUBTS_MAX];
 	size_t doubt_count;
-	bool idle; /* no samples came lately */
+	bool idle; /* no samples were read lately */
 	struct busy_history history;
-	uint64_t forgotten; /* of the history, as far as it was reported */
-	uint64_t left_out;  /* of the clients */
-	uint64_t newest;    /* end of the newest interval, for what was lost since */
+	uint64_t forgotten; /* losses of the history reported so far */
+	uint64_t left_out;  /* clients left out, reported so far */
+	uint64_t newest;    /* end of the newest interval, the start of the next loss report */
 	struct busy_piece sums[SUMS_MAX];
-	struct busy_piece window[SUMS_MAX]; /* of the EVIDENCE_WINDOW before the last reading of clients */
+	struct busy_piece window[SUMS_MAX]; /* the last ACTIVITY_SOURCE_WINDOW before the clients were last read */
 	size_t window_count;
-	struct iaprof_record_device_activity records[BATCH_RECORDS];
+	struct record_batch batch;
 };
 
 static void scheduler_missing_tell(const struct activity *activity, const char *reason)
 {
 	activity->host->log(activity->host, IAPROF_LOG_WARNING,
-			    "%s: which process used the GPU is known from usage statistics only, ten times a second",
+			    "%s: GPU use by process is known from usage statistics only, read ten times per second",
 			    reason);
 }
 
@@ -83,20 +82,21 @@ struct activity *activity_new(const struct iaprof_host *host)
 {
 	struct activity *activity = calloc(1, sizeof *activity);
 
-	if (!activity)
+	if (!activity || record_batch_init(&activity->batch, host)) {
+		free(activity);
 		return NULL;
+	}
 	struct utsname kernel = { 0 };
 	uname(&kernel);
-	activity->kernel_tells = evidence_kernel_tells(kernel.release);
+	activity->reports_job_ends = activity_source_reports_job_ends(kernel.release);
 	activity->host = host;
 	scheduler_open(activity);
 	activity->clients = client_watch_new("/proc");
 	if (!activity->clients)
-		host->log(
-			host, IAPROF_LOG_WARNING,
-			"/proc: %s: nobody can tell which process used the GPU, and samples of addresses that several "
-			"have code at are ambiguous",
-			strerror(errno));
+		host->log(host, IAPROF_LOG_WARNING,
+			  "/proc: %s: GPU use by process is unknown, so samples of addresses that several processes "
+			  "use are ambiguous",
+			  strerror(errno));
 	return activity;
 }
 
@@ -107,6 +107,7 @@ void activity_free(struct activity *activity)
 	client_watch_free(activity->clients);
 	client_news_free(&activity->news);
 	busy_history_free(&activity->history);
+	record_batch_free(&activity->batch);
 #if ACTIVITY_HAS_BPF
 	struct scheduler_totals totals = { 0 };
 	if (activity->scheduler)
@@ -114,8 +115,7 @@ void activity_free(struct activity *activity)
 	if (totals.jobs)
 		activity->host->log(
 			activity->host, IAPROF_LOG_INFO,
-			"%" PRIu64 " jobs on GPUs, %" PRIu64 " ns each in the Linux kernel's side of iaprof, "
-			"%" PRIu64 " of their events missed",
+			"%" PRIu64 " GPU jobs, %" PRIu64 " ns overhead per job, %" PRIu64 " missed scheduler events",
 			(uint64_t)totals.jobs, (uint64_t)(totals.handler_time / totals.jobs), (uint64_t)totals.missed);
 	scheduler_free(activity->scheduler);
 #endif
@@ -171,27 +171,29 @@ static void client_doubt(struct activity *activity, const struct client_state *c
 			(struct doubt){ .client = client->client, .device = client->device };
 }
 
-/* Marks the clients of a process whose statistics tell of what the scheduler does not know: as long as they live. */
+/*
+ * Marks the clients of a process whose statistics show activity that the scheduler did not report, for their lifetime.
+ */
 static void process_doubt(struct activity *activity, const struct busy_piece *statistics)
 {
-	for (size_t i = 0; i < activity->news.client_count; i++) {
-		const struct client_state *client = &activity->news.clients[i];
+	for (size_t i = 0; i < activity->news.clients.count; i++) {
+		const struct client_state *client = &activity->news.clients.items[i];
 		if (client->pid == statistics->pid && client->device == statistics->device)
 			client_doubt(activity, client);
 	}
 	if (!activity->doubted)
 		activity->host->log(activity->host, IAPROF_LOG_WARNING,
-				    "%s: the Linux kernel's GPU scheduler does not tell when jobs of process "
-				    "%" PRIu32 " run: usage statistics are taken, ten times a second",
+				    "%s: the Linux kernel's GPU scheduler does not report jobs of process %" PRIu32
+				    ": using usage statistics, read ten times per second",
 				    activity->addresses[statistics->device], statistics->pid);
 	activity->doubted = true;
 }
 
 static bool doubt_lives(const struct activity *activity, const struct doubt *doubt)
 {
-	for (size_t i = 0; i < activity->news.client_count; i++)
-		if (activity->news.clients[i].client == doubt->client &&
-		    activity->news.clients[i].device == doubt->device)
+	for (size_t i = 0; i < activity->news.clients.count; i++)
+		if (activity->news.clients.items[i].client == doubt->client &&
+		    activity->news.clients.items[i].device == doubt->device)
 			return true;
 	return false;
 }
@@ -206,27 +208,27 @@ static void scheduler_check(struct activity *activity)
 			activity->doubts[kept++] = activity->doubts[i];
 	activity->doubt_count = kept;
 	activity->window_count =
-		busy_history_collect(&activity->history, end - EVIDENCE_WINDOW, end, activity->window, SUMS_MAX);
+		busy_history_collect(&activity->history, end - ACTIVITY_SOURCE_WINDOW, end, activity->window, SUMS_MAX);
 	for (size_t i = 0; i < activity->window_count; i++)
-		if (evidence_contradicts(activity->window, activity->window_count, &activity->window[i]))
+		if (activity_source_contradicts(activity->window, activity->window_count, &activity->window[i]))
 			process_doubt(activity, &activity->window[i]);
 }
 
-/* Takes what the statistics of clients say. */
+/* Adds the statistics of clients to the history. */
 static int news_take(struct activity *activity)
 {
 	int result = 0;
 
 	if (!activity->clients || !client_watch_take(activity->clients, &activity->news))
 		return 0;
-	for (size_t i = 0; i < activity->news.piece_count && result == 0; i++) {
-		const struct busy_piece *piece = &activity->news.pieces[i];
+	for (size_t i = 0; i < activity->news.pieces.count && result == 0; i++) {
+		const struct busy_piece *piece = &activity->news.pieces.items[i];
 		activity->used[piece->device] += piece->busy;
 		result = busy_history_add(&activity->history, piece);
 	}
 	activity->history.forgotten += activity->news.forgotten;
 	activity->history.goes_on = activity->news.reading;
-	if (result == 0 && activity->scheduler && activity->news.reading > EVIDENCE_WINDOW)
+	if (result == 0 && activity->scheduler && activity->news.reading > ACTIVITY_SOURCE_WINDOW)
 		scheduler_check(activity);
 	return result;
 }
@@ -244,7 +246,7 @@ static int activity_read(struct activity *activity)
 
 static int read_failed(const struct activity *activity, int error)
 {
-	return activity->host->fail(activity->host, error, "read who used the GPU: %s", strerror(-error));
+	return activity->host->fail(activity->host, error, "cannot read GPU use by process: %s", strerror(-error));
 }
 
 int activity_start(struct activity *activity)
@@ -257,7 +259,8 @@ int activity_start(struct activity *activity)
 		result = scheduler_start(activity->scheduler);
 	if (result) {
 		char reason[160];
-		snprintf(reason, sizeof reason, "attach to the GPU scheduler's tracepoints: %s", strerror(-result));
+		snprintf(reason, sizeof reason, "cannot attach to the GPU scheduler's tracepoints: %s",
+			 strerror(-result));
 		scheduler_missing_tell(activity, reason);
 		scheduler_free(activity->scheduler);
 		activity->scheduler = NULL;
@@ -274,28 +277,16 @@ int activity_start(struct activity *activity)
 	return result ? read_failed(activity, result) : 0;
 }
 
-static int records_emit(struct activity *activity, uint32_t count)
-{
-	const struct iaprof_batch batch = { .records = activity->records,
-					    .size = count * sizeof *activity->records,
-					    .count = count };
-	/* A queue that is full is no error of ours: the core has counted what it lost. */
-	int result = count ? activity->host->emit(activity->host, &batch) : 0;
-	return result == -ENOSPC ? 0 : result;
-}
-
 static uint32_t label_intern(struct activity *activity, uint32_t pid, uint64_t now)
 {
 	enum code_label label = activity->clients ? client_watch_label(activity->clients, pid, now) : CODE_LABEL_NONE;
-	const char *text = code_label_text(label);
 
-	return text ? activity->host->intern_string(activity->host, text, strlen(text)) : 0;
+	return record_batch_text(&activity->batch, code_label_text(label));
 }
 
 static int sums_emit(struct activity *activity, size_t sum_count)
 {
 	uint64_t now = activity->host->clock(activity->host);
-	uint32_t count = 0;
 	int result = 0;
 
 	for (size_t i = 0; i < sum_count; i++) {
@@ -304,8 +295,8 @@ static int sums_emit(struct activity *activity, size_t sum_count)
 		for (uint32_t j = 0; j < activity->gt_count && result == 0; j++) {
 			if (activity->gts[j].address != sum->device)
 				continue;
-			activity->records[count++] = (struct iaprof_record_device_activity){
-				.header = { .size = sizeof *activity->records,
+			struct iaprof_record_device_activity record = {
+				.header = { .size = sizeof record,
 					    .type = IAPROF_RECORD_DEVICE_ACTIVITY,
 					    .time = sum->end },
 				.begin = sum->begin,
@@ -315,13 +306,10 @@ static int sums_emit(struct activity *activity, size_t sum_count)
 				.kind = sum->kind,
 				.label = label,
 			};
-			if (count == BATCH_RECORDS) {
-				result = records_emit(activity, count);
-				count = 0;
-			}
+			result = record_batch_append(&activity->batch, &record.header);
 		}
 	}
-	return result ? result : records_emit(activity, count);
+	return result ? result : record_batch_flush(&activity->batch);
 }
 
 static uint32_t device_kind(const struct activity *activity, uint32_t address)
@@ -330,9 +318,9 @@ static uint32_t device_kind(const struct activity *activity, uint32_t address)
 
 	for (size_t i = 0; i < activity->doubt_count; i++)
 		doubts += activity->doubts[i].device == address;
-	for (size_t i = 0; i < activity->news.client_count; i++)
-		unread += activity->news.clients[i].device == address && !activity->news.clients[i].read;
-	return evidence_kind(activity->kernel_tells, doubts, unread);
+	for (size_t i = 0; i < activity->news.clients.count; i++)
+		unread += activity->news.clients.items[i].device == address && !activity->news.clients.items[i].read;
+	return activity_source_kind(activity->reports_job_ends, doubts, unread);
 }
 
 static size_t kinds_choose(struct activity *activity, size_t count)
@@ -341,7 +329,7 @@ static size_t kinds_choose(struct activity *activity, size_t count)
 
 	for (uint32_t i = 0; i < activity->address_count; i++)
 		kinds[i] = device_kind(activity, i);
-	return evidence_choose(activity->sums, count, kinds, activity->window, activity->window_count);
+	return activity_source_choose(activity->sums, count, kinds, activity->window, activity->window_count);
 }
 
 static int processes_count(const struct busy_piece *sums, size_t count)

@@ -2,7 +2,6 @@
 /* See busy_history.h. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include "busy_history.h"
 
 static struct busy_piece *piece_at(const struct busy_history *history, size_t index)
@@ -22,7 +21,7 @@ int busy_history_add(struct busy_history *history, const struct busy_piece *piec
 		history->count--;
 		history->forgotten++;
 	}
-	/* Two threads tell of pieces: one may come after others that end later. */
+	/* Two threads add pieces: one may arrive after others that end later. */
 	size_t place = history->count++;
 	for (; place > 0 && piece_at(history, place - 1)->end > piece->end; place--)
 		*piece_at(history, place) = *piece_at(history, place - 1);
@@ -38,7 +37,7 @@ void busy_history_expire(struct busy_history *history, uint64_t time)
 	}
 }
 
-/* The part of a piece that is inside the interval; rounded up, so that little does not become nothing. */
+/* Returns the busy time of a piece within an interval, rounded up, so that short activity is not lost. */
 static uint64_t busy_inside(const struct busy_piece *piece, uint64_t piece_end, uint64_t begin, uint64_t end)
 {
 	uint64_t from = piece->begin > begin ? piece->begin : begin;
@@ -64,12 +63,12 @@ size_t busy_history_collect(const struct busy_history *history, uint64_t begin, 
 {
 	size_t count = 0;
 
-	/* From the newest on: pieces are in order of their ends. */
+	/* Newest first: pieces are sorted by end time. */
 	for (size_t i = history->count; i-- > 0;) {
 		const struct busy_piece *piece = piece_at(history, i);
 		uint64_t piece_end = piece->end == history->goes_on && piece->end < end ? end : piece->end;
 		if (piece_end <= begin) {
-			/* Those that go on may be behind newer ones of the other kind, which do not. */
+			/* Continuing pieces may be behind newer ones of the other kind that do not continue. */
 			if (piece->end < history->goes_on)
 				break;
 			continue;

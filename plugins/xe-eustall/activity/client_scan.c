@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "client_scan.h"
 
-/* xe writes some 1,500 bytes for a client; more is not read. */
+/* xe writes about 1,500 bytes per client. */
 #define FDINFO_SIZE 8192u
 
 int client_scan_init(struct client_scan *scan, const char *proc)
@@ -23,7 +23,7 @@ void client_scan_free(struct client_scan *scan)
 {
 	if (scan->proc >= 0)
 		close(scan->proc);
-	free(scan->clients);
+	free(scan->clients.items);
 	*scan = (struct client_scan){ .proc = -1 };
 }
 
@@ -48,7 +48,7 @@ static bool usage_read(const struct client_scan *scan, uint32_t pid, uint32_t de
 	return client_usage_parse(text, size, usage);
 }
 
-/* The entry of a folder as a number; 0 for another name. */
+/* Parses a directory entry as a number. Returns false for other names. */
 static bool entry_number(const struct dirent *entry, uint32_t *number)
 {
 	char *end;
@@ -71,20 +71,21 @@ static DIR *folder_open(int parent, const char *path)
 	return result;
 }
 
-/* The client that a descriptor is known to be of; NULL none. */
+/* Returns the client that a descriptor belongs to, or NULL. */
 static struct client *descriptor_find(const struct client_scan *scan, uint32_t pid, uint32_t descriptor)
 {
-	for (size_t i = 0; i < scan->count; i++)
-		if (scan->clients[i].pid == pid && scan->clients[i].descriptor == descriptor)
-			return &scan->clients[i];
+	for (size_t i = 0; i < scan->clients.count; i++)
+		if (scan->clients.items[i].pid == pid && scan->clients.items[i].descriptor == descriptor)
+			return &scan->clients.items[i];
 	return NULL;
 }
 
 static bool client_is_known(const struct client_scan *scan, const struct client_usage *usage)
 {
-	for (size_t i = 0; i < scan->count; i++)
-		if (scan->clients[i].device != CLIENT_FOREIGN && scan->clients[i].usage.client == usage->client &&
-		    strcmp(scan->clients[i].usage.address, usage->address) == 0)
+	for (size_t i = 0; i < scan->clients.count; i++)
+		if (scan->clients.items[i].device != CLIENT_FOREIGN &&
+		    scan->clients.items[i].usage.client == usage->client &&
+		    strcmp(scan->clients.items[i].usage.address, usage->address) == 0)
 			return true;
 	return false;
 }
@@ -104,26 +105,15 @@ static void client_add(struct client_scan *scan, uint32_t pid, uint32_t descript
 
 	if (known)
 		known->seen = true;
-	/* Descriptors that were duplicated or inherited are the same client: the first process that has it, has it. */
+	/* Duplicated and inherited descriptors are the same client, attributed to the first process found. */
 	if (known || !usage_read(scan, pid, descriptor, &client.usage) || client_is_known(scan, &client.usage))
 		return;
 	client.device = device_find(scan, &client.usage);
-	if (scan->count == scan->capacity) {
-		size_t capacity = scan->capacity ? scan->capacity * 2 : 16;
-		struct client *larger = NULL;
-		if (capacity <= CLIENTS_MAX)
-			larger = realloc(scan->clients, capacity * sizeof *larger);
-		if (!larger) {
-			scan->left_out++;
-			return;
-		}
-		scan->clients = larger;
-		scan->capacity = capacity;
-	}
-	scan->clients[scan->count++] = client;
+	if (scan->clients.count >= CLIENTS_MAX || !array_push(&scan->clients, client))
+		scan->left_out++;
 }
 
-/* The name of what a descriptor is of tells: unlike stat(), it asks no file system, which may not answer. */
+/* Checks the link's target: unlike stat(), this does not access the file system, which may not respond. */
 static bool descriptor_is_gpu(int folder, const char *name)
 {
 	static const char nodes[] = "/dev/dri/";
@@ -149,23 +139,23 @@ static void process_search(struct client_scan *scan, uint32_t pid, uint64_t now)
 	closedir(folder);
 }
 
-/* Forgets descriptors of other devices that are gone: the same numbers may be of wanted ones next. */
+/* Forgets closed descriptors of other devices: their numbers may be reused for sampled devices. */
 static void foreign_forget(struct client_scan *scan)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < scan->count; i++)
-		if (scan->clients[i].device != CLIENT_FOREIGN || scan->clients[i].seen)
-			scan->clients[kept++] = scan->clients[i];
-	scan->count = kept;
+	for (size_t i = 0; i < scan->clients.count; i++)
+		if (scan->clients.items[i].device != CLIENT_FOREIGN || scan->clients.items[i].seen)
+			scan->clients.items[kept++] = scan->clients.items[i];
+	scan->clients.count = kept;
 }
 
 static size_t wanted_count(const struct client_scan *scan)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < scan->count; i++)
-		count += scan->clients[i].device != CLIENT_FOREIGN;
+	for (size_t i = 0; i < scan->clients.count; i++)
+		count += scan->clients.items[i].device != CLIENT_FOREIGN;
 	return count;
 }
 
@@ -184,8 +174,8 @@ size_t client_scan_search(struct client_scan *scan, uint64_t now)
 	DIR *folder = folder_open(scan->proc, ".");
 	if (!folder)
 		return 0;
-	for (size_t i = 0; i < scan->count; i++)
-		scan->clients[i].seen = false;
+	for (size_t i = 0; i < scan->clients.count; i++)
+		scan->clients.items[i].seen = false;
 	for (const struct dirent *entry; (entry = readdir(folder));) {
 		uint32_t pid;
 		if (entry_number(entry, &pid))
@@ -196,7 +186,7 @@ size_t client_scan_search(struct client_scan *scan, uint64_t now)
 	return wanted_count(scan) - before;
 }
 
-/* Reads one client again. Returns 1 when it is gone: its place may be another's by now. */
+/* Reads the statistics of a client. Returns 1 if it is gone; its descriptor may have been reused. */
 static int client_update(struct client_scan *scan, struct client *client, uint64_t now, client_busy_callback *callback,
 			 void *context)
 {
@@ -218,15 +208,15 @@ int client_scan_read(struct client_scan *scan, uint64_t now, client_busy_callbac
 	size_t kept = 0;
 	int result = 0;
 
-	for (size_t i = 0; i < scan->count; i++) {
-		struct client *client = &scan->clients[i];
+	for (size_t i = 0; i < scan->clients.count; i++) {
+		struct client *client = &scan->clients.items[i];
 		bool is_read = !result && client->device != CLIENT_FOREIGN;
 		int gone = is_read ? client_update(scan, client, now, callback, context) : 0;
 		if (gone < 0)
 			result = gone;
 		if (gone <= 0)
-			scan->clients[kept++] = *client;
+			scan->clients.items[kept++] = *client;
 	}
-	scan->count = kept;
+	scan->clients.count = kept;
 	return result;
 }

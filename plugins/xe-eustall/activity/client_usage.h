@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file /proc/PID/fdinfo/FD says of a DRM client (Documentation/gpu/drm-usage-stats.rst), bytes in, values out.
- */
+/* Parses /proc/PID/fdinfo/FD of a DRM client (Documentation/gpu/drm-usage-stats.rst). Pure. */
 #ifndef IAPROF_XE_EUSTALL_CLIENT_USAGE_H
 #define IAPROF_XE_EUSTALL_CLIENT_USAGE_H
 
@@ -16,17 +15,17 @@ enum usage_engine { USAGE_COMPUTE = 0, USAGE_RENDER = 1, USAGE_ENGINES = 2 };
 struct client_usage {
 	char address[PCI_ADDRESS_SIZE]; /* drm-pdev */
 	uint64_t client;                /* drm-client-id */
-	bool known[USAGE_ENGINES];      /* both of the following were there */
+	bool known[USAGE_ENGINES];      /* both of the following are present */
 	uint64_t cycles[USAGE_ENGINES]; /* drm-cycles-: the client's */
-	uint64_t total[USAGE_ENGINES];  /* drm-total-cycles-: of the same clock, whoever used the engine */
+	uint64_t total[USAGE_ENGINES];  /* drm-total-cycles-: of the same clock, independent of the client */
 };
 
-/* Returns whether the text has a PCI address and a client's number. */
+/* Returns whether the text contains a PCI address and a client number. */
 bool client_usage_parse(const char *text, size_t size, struct client_usage *usage);
 
 /*
- * For how long a client was busy within a time that it was looked at the beginning and at the end of. 0 where a number
- * went backwards: the device was reset.
+ * Returns a client's busy time within the time between two readings, or 0 if a number decreased because the device was
+ * reset.
  */
 uint64_t client_usage_busy(const struct client_usage *before, const struct client_usage *after, uint64_t time);
 

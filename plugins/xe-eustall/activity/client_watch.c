@@ -2,24 +2,27 @@
 /* See client_watch.h. */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <iaprof/record.h>
 #include "client_scan.h"
 #include "client_watch.h"
-#include "machine.h"
+#include "base/clock.h"
+#include "base/thread.h"
 
-#define SECOND UINT64_C(1000000000) /* ns */
+#define SECOND NANOSECONDS_PER_SECOND
 #define READING_PERIOD (SECOND / 10)
 #define READING_PERIOD_MAX SECOND
 #define SEARCH_PERIOD SECOND
-/* One part in so many of a CPU is what readings and searches may take each; a search for somebody who is busy more. */
+/*
+ * Maximum share of a CPU, 1/N, for reading and for searching; larger for a search while an unknown process uses the
+ * GPU.
+ */
 #define READING_SHARE 1000u
 #define SEARCH_SHARE 2000u
 #define SEARCH_SHARE_BUSY 50u
-/* How long is waited for the thread: for its first reading, and for its end. */
+/* How long to wait for the thread's first reading, and for its end. */
 #define WAIT_TIME 2 /* s */
 #define DEVICES_MAX 64u
 
@@ -29,19 +32,19 @@ struct client_watch {
 	char addresses[DEVICES_MAX][PCI_ADDRESS_SIZE];
 	uint32_t address_count;
 
-	pthread_mutex_t lock; /* of the following */
+	pthread_mutex_t lock; /* protects the following members */
 	pthread_cond_t wake;  /* CLOCK_MONOTONIC */
 	bool stopping;
-	bool hurry; /* somebody unknown is busy */
-	bool anew;  /* and was not before */
+	bool hurry; /* an unknown process is busy */
+	bool anew;  /* and none was before */
 	struct client_news news;
 	struct code_labels labels;
 
-	/* The thread's own. */
+	/* Used only by the thread. */
 	struct client_scan scan;
 	struct client_news fresh;
 	uint64_t next_reading;
-	uint64_t searched;    /* when it was searched last, 0 never */
+	uint64_t searched;    /* when clients were last searched, 0 if never */
 	uint64_t search_cost; /* ns of a CPU */
 	uint32_t search_share;
 };
@@ -78,32 +81,14 @@ int client_watch_add_device(struct client_watch *watch, const char *address)
 
 void client_news_free(struct client_news *news)
 {
-	free(news->pieces);
-	free(news->clients);
+	free(news->pieces.items);
+	free(news->clients.items);
 	*news = (struct client_news){ 0 };
-}
-
-/* Room for one more item of so many bytes. */
-static bool room_make(void **items, size_t *capacity, size_t count, size_t size, size_t maximum)
-{
-	if (count < *capacity)
-		return true;
-	if (count >= maximum)
-		return false;
-	void *larger = reallocarray(*items, count ? count * 2 : 64, size);
-	if (!larger)
-		return false;
-	*items = larger;
-	*capacity = count ? count * 2 : 64;
-	return true;
 }
 
 static void piece_add(struct client_news *news, const struct busy_piece *piece)
 {
-	if (room_make((void **)&news->pieces, &news->piece_capacity, news->piece_count, sizeof *news->pieces,
-		      BUSY_HISTORY_SIZE))
-		news->pieces[news->piece_count++] = *piece;
-	else
+	if (news->pieces.count >= BUSY_HISTORY_SIZE || !array_push(&news->pieces, *piece))
 		news->forgotten++;
 }
 
@@ -125,44 +110,38 @@ static void clients_note(struct client_watch *watch)
 {
 	struct client_news *fresh = &watch->fresh;
 
-	fresh->client_count = 0;
-	for (size_t i = 0; i < watch->scan.count; i++) {
-		const struct client *client = &watch->scan.clients[i];
-		if (client->device == CLIENT_FOREIGN ||
-		    !room_make((void **)&fresh->clients, &fresh->client_capacity, fresh->client_count,
-			       sizeof *fresh->clients, CLIENTS_MAX))
-			continue;
-		fresh->clients[fresh->client_count++] = (struct client_state){ .client = client->usage.client,
-									       .device = client->device,
-									       .pid = client->pid,
-									       .read = client->read };
+	fresh->clients.count = 0;
+	for (size_t i = 0; i < watch->scan.clients.count; i++) {
+		const struct client *client = &watch->scan.clients.items[i];
+		const struct client_state state = { .client = client->usage.client,
+						    .device = client->device,
+						    .pid = client->pid,
+						    .read = client->read };
+		if (client->device != CLIENT_FOREIGN)
+			(void)array_push(&fresh->clients, state);
 	}
 	fresh->left_out = watch->scan.left_out;
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void news_publish(struct client_watch *watch)
 {
 	struct client_news *news = &watch->news, *fresh = &watch->fresh;
 
-	for (size_t i = 0; i < fresh->piece_count; i++)
-		piece_add(news, &fresh->pieces[i]);
+	for (size_t i = 0; i < fresh->pieces.count; i++)
+		piece_add(news, &fresh->pieces.items[i]);
 	news->forgotten += fresh->forgotten;
-	fresh->piece_count = fresh->forgotten = 0;
+	fresh->pieces.count = fresh->forgotten = 0;
 
-	struct client_state *clients = news->clients;
-	size_t capacity = news->client_capacity;
+	__typeof__(news->clients) clients = news->clients;
 	news->clients = fresh->clients;
-	news->client_capacity = fresh->client_capacity;
-	news->client_count = fresh->client_count;
 	fresh->clients = clients;
-	fresh->client_capacity = capacity;
 	news->left_out = fresh->left_out;
 	if (fresh->reading)
 		news->reading = fresh->reading;
 }
 
-/* When the next search is due. hurry: it is of use now; each that is in vain makes it seldomer. */
+/* Returns when the next search is due. hurry: a search is urgent; unsuccessful searches become less frequent. */
 static uint64_t search_time(const struct client_watch *watch, bool hurry)
 {
 	uint64_t pause = watch->search_cost * (hurry ? watch->search_share : SEARCH_SHARE);
@@ -174,30 +153,30 @@ static void clients_search(struct client_watch *watch)
 {
 	uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
 
-	if (client_scan_search(&watch->scan, clock_read(CLOCK_MONOTONIC)))
+	if (client_scan_search(&watch->scan, clock_monotonic()))
 		watch->search_share = SEARCH_SHARE_BUSY;
 	else if (watch->search_share < SEARCH_SHARE)
 		watch->search_share *= 2;
 	watch->search_cost = clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
-	watch->searched = clock_read(CLOCK_MONOTONIC);
+	watch->searched = clock_monotonic();
 }
 
 static void clients_read(struct client_watch *watch)
 {
 	uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
 
-	watch->fresh.reading = clock_read(CLOCK_MONOTONIC);
+	watch->fresh.reading = clock_monotonic();
 	client_scan_read(&watch->scan, watch->fresh.reading, client_was_busy, watch);
 	uint64_t pause = (clock_read(CLOCK_THREAD_CPUTIME_ID) - begin) * READING_SHARE;
 	if (pause < READING_PERIOD)
 		pause = READING_PERIOD;
-	watch->next_reading = clock_read(CLOCK_MONOTONIC) + (pause < READING_PERIOD_MAX ? pause : READING_PERIOD_MAX);
+	watch->next_reading = clock_monotonic() + (pause < READING_PERIOD_MAX ? pause : READING_PERIOD_MAX);
 }
 
-/* With the lock, which is let go of while anything of /proc is read. Returns when there is something to do again. */
+/* Called with the lock held, which is released while /proc is read. Returns the time of the next action. */
 static uint64_t round_do(struct client_watch *watch)
 {
-	uint64_t now = clock_read(CLOCK_MONOTONIC);
+	uint64_t now = clock_monotonic();
 	bool reads = now >= watch->next_reading, searches = now >= search_time(watch, watch->hurry);
 	uint32_t pid = code_labels_asked(&watch->labels);
 
@@ -211,7 +190,7 @@ static uint64_t round_do(struct client_watch *watch)
 			clients_read(watch);
 		if (searches)
 			clients_search(watch);
-		/* A process that the scheduler tells of may be a new one. */
+		/* The process, reported by the scheduler, may be new. */
 		if (pid)
 			client_scan_search_process(&watch->scan, pid, now);
 		if (pid)
@@ -251,16 +230,11 @@ static void *watch_run(void *context)
 
 int client_watch_start(struct client_watch *watch)
 {
-	struct timespec until = timespec_of(clock_read(CLOCK_MONOTONIC) + WAIT_TIME * SECOND);
-	sigset_t all, before;
+	struct timespec until = timespec_of(clock_monotonic() + WAIT_TIME * SECOND);
 
 	watch->scan.addresses = watch->addresses;
 	watch->scan.address_count = watch->address_count;
-	/* Signals are for others. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int error = pthread_create(&watch->thread, NULL, watch_run, watch);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int error = thread_start(&watch->thread, watch_run, watch);
 	if (error)
 		return -error;
 	watch->runs = true;
@@ -279,7 +253,7 @@ bool client_watch_take(struct client_watch *watch, struct client_news *news)
 		struct client_news taken = watch->news;
 		watch->news = *news;
 		watch->news.reading = watch->news.forgotten = 0;
-		watch->news.piece_count = watch->news.client_count = 0;
+		watch->news.pieces.count = watch->news.clients.count = 0;
 		*news = taken;
 	}
 	pthread_mutex_unlock(&watch->lock);

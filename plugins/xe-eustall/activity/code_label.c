@@ -7,11 +7,11 @@
 
 #define LOOK_AGAIN UINT64_C(5000000000) /* ns */
 
-/* Of a process with a million mappings only the beginning is read. */
+/* Only the start is read for a process with a million mappings. */
 #define LINES_MAX 200000u
 
 static const struct {
-	const char *name; /* how the file's name begins */
+	const char *name; /* prefix of the file name */
 	enum code_label label;
 } libraries[] = {
 	{ "libze_intel_gpu.so", CODE_LABEL_RUNTIME }, { "libigdrcl.so", CODE_LABEL_RUNTIME },
@@ -22,7 +22,7 @@ static const struct {
 
 enum code_label code_label_of_mapping(const char *line, size_t size)
 {
-	/* Five fields come before the path: none of them has a slash. */
+	/* Five fields precede the path, none with a slash. */
 	const char *slash = memchr(line, '/', size);
 
 	if (!slash)
@@ -45,7 +45,7 @@ const char *code_label_text(enum code_label label)
 
 enum code_label code_label_of_process(uint32_t pid)
 {
-	char path[32], line[4608]; /* PATH_MAX and what is before it */
+	char path[32], line[4608]; /* PATH_MAX and the preceding fields */
 	bool begins = true, seen[3] = { false };
 
 	snprintf(path, sizeof path, "/proc/%u/maps", pid);
@@ -68,9 +68,9 @@ enum code_label code_labels_find(struct code_labels *labels, uint32_t pid, uint6
 {
 	size_t place = 0;
 
-	if (!pid) /* an empty place */
+	if (!pid) /* a free slot */
 		return CODE_LABEL_NONE;
-	/* There are few: one that is not there takes the place of the one that was looked at longest ago. */
+	/* A new process replaces the one whose lookup is the oldest. */
 	for (size_t i = 0; i < CODE_LABEL_PROCESSES; i++) {
 		if (labels->processes[i].pid == pid) {
 			place = i;

@@ -10,38 +10,40 @@
 #include <bpf/libbpf.h>
 #include "scheduler.h"
 #include "scheduler_event.h"
-#include "support.h"
+#include "bpf/support.h"
 #include "activity.bpf.skel.h"
 
-#define SCHEDULER_PROCESSES 4096u /* as the map has */
+#define SCHEDULER_PROCESSES 4096u /* as in the map */
 
-/* Queues are looked through so often, and idle ones that were not used for so long taken out: a program that lives long
- * may make and destroy any number of them. */
+/*
+ * How often queues are checked, and how long a queue must be idle to be deleted: a long-running program may create and
+ * destroy any number of queues.
+ */
 #define SWEEP_PERIOD UINT64_C(10000000000) /* ns */
 #define IDLE_TIME UINT64_C(60000000000)
 
-/* A process that is gone and whose jobs do not end: the ends were not seen. */
+/* After this time, the jobs of an exited process are considered ended: their ends were missed. */
 #define STUCK_TIME UINT64_C(5000000000) /* ns */
 
 struct process_state {
 	struct scheduler_process key;
 	uint64_t state;
-	uint64_t time;    /* of its last reading, 0 before the first */
-	uint64_t changed; /* when the state was seen to have changed */
-	uint64_t busy;    /* until the last reading; without the bits that are cut off */
+	uint64_t time;    /* time of its last reading, 0 before the first one */
+	uint64_t changed; /* time when a change of the state was noticed */
+	uint64_t busy;    /* until the last reading; without the truncated bits */
 	bool seen;        /* in this reading */
 };
 
 struct scheduler {
 	const struct iaprof_host *host;
 	struct activity_bpf *skeleton;
-	uint64_t time; /* of the last reading */
+	uint64_t time; /* time of the last reading */
 	uint64_t swept;
 	struct process_state *processes;
 	size_t count;
 };
 
-/* Then libbpf finds no types of modules, and does not say why. */
+/* In this case libbpf finds no types of modules, without a message. */
 static bool module_types_are_denied(void)
 {
 	uint32_t id = 0;
@@ -57,17 +59,16 @@ static int programs_load(struct scheduler *scheduler, const char **reason)
 		return -ENOMEM;
 	int result = activity_bpf__load(scheduler->skeleton);
 	if (result == -EPERM)
-		*reason = "the GPU scheduler cannot be watched without CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN";
+		*reason = "cannot trace the GPU scheduler: requires CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN";
 	else if (result == -EMFILE || result == -ENFILE)
-		*reason = "the GPU scheduler cannot be watched: too many open files (ulimit -n)";
+		*reason = "cannot trace the GPU scheduler: too many open files (raise ulimit -n)";
 	else if (module_types_are_denied())
-		*reason = "the GPU scheduler cannot be watched without CAP_SYS_ADMIN, which Linux wants of who asks "
-			  "for the types of a module (gpu_sched)";
+		*reason = "cannot trace the GPU scheduler: CAP_SYS_ADMIN is required to read the types of module "
+			  "gpu_sched";
 	else if (access("/sys/module/gpu_sched", F_OK) != 0)
-		*reason = "no GPU scheduler is in this Linux kernel (module gpu_sched)";
+		*reason = "no GPU scheduler in this Linux kernel (module gpu_sched)";
 	else
-		*reason = "the GPU scheduler cannot be watched: the Linux kernel needs to be 5.15 or newer, with "
-			  "CONFIG_DEBUG_INFO_BTF_MODULES=y";
+		*reason = "cannot trace the GPU scheduler: requires Linux 5.15 with CONFIG_DEBUG_INFO_BTF_MODULES=y";
 	return result;
 }
 
@@ -129,7 +130,9 @@ int scheduler_start(struct scheduler *scheduler)
 	struct activity_bpf *skeleton = scheduler->skeleton;
 	struct bpf_log log = bpf_log_begin(scheduler->host);
 
-	/* Whoever is seen to begin is seen to end, and to begin who is seen to be queued. */
+	/*
+	 * Attached in this order, so that every traced start has its end traced, and every traced submission its start.
+	 */
 	int result = program_attach(skeleton->progs.job_done, done_names, &skeleton->links.job_done);
 	if (result == 0)
 		result = program_attach(skeleton->progs.job_run, run_names, &skeleton->links.job_run);
@@ -151,7 +154,7 @@ static struct process_state *process_find(struct scheduler *scheduler, const str
 	return &scheduler->processes[scheduler->count++];
 }
 
-/* How long a process was busy since the last reading. */
+/* Returns the busy time of a process since the last reading. */
 static uint64_t process_update(struct process_state *process, uint64_t state, uint64_t since, uint64_t now)
 {
 	uint64_t mask = UINT64_MAX >> SCHEDULER_RUNNING_BITS;
@@ -162,7 +165,7 @@ static uint64_t process_update(struct process_state *process, uint64_t state, ui
 	if (state != process->state || !process->changed)
 		process->changed = now;
 	process->state = state;
-	/* A CPU's clock that is ahead by a moment: what is too much now was, or will be, missing elsewhere. */
+	/* A CPU's clock is slightly ahead: the difference is compensated by another reading. */
 	if (added > mask / 2)
 		return 0;
 	process->busy = busy;
@@ -196,7 +199,7 @@ static int process_read(struct scheduler *scheduler, const struct scheduler_proc
 	return busy ? callback(context, key->device, key->pid, since, now, busy) : 0;
 }
 
-/* Takes a queue out, unless it had a job since it was found to be idle: its end would not be seen. */
+/* Deletes a queue, unless it got a job after it was found idle, because the end of that job would be missed. */
 static void queue_remove(int map, uint64_t context)
 {
 	struct scheduler_queue queue;
@@ -211,13 +214,13 @@ static void queues_sweep(struct scheduler *scheduler)
 	int map = bpf_map__fd(scheduler->skeleton->maps.queues);
 	uint64_t key, next = 0;
 
-	/* One that was taken out would begin from the front again: the next one is asked for before. */
+	/* Deleting a key restarts the iteration, so the next key is read first. */
 	for (int found = bpf_map_get_next_key(map, NULL, &key); found == 0; key = next) {
 		struct scheduler_queue queue;
 		found = bpf_map_get_next_key(map, &key, &next);
 		if (bpf_map_lookup_elem(map, &key, &queue))
 			continue;
-		/* A process that is gone may have a job that runs: its end is waited for. */
+		/* An exited process may have a running job, whose end is awaited. */
 		bool idle = scheduler_queue_is_idle(queue.progress), old = scheduler->time > queue.time + IDLE_TIME;
 		if ((idle && old) || ((idle || old) && !process_exists(queue.process.pid)))
 			queue_remove(map, key);
@@ -255,15 +258,6 @@ int scheduler_read(struct scheduler *scheduler, scheduler_busy_callback *callbac
 	return result;
 }
 
-/* How often a program did not run because it ran already on that CPU. */
-static uint64_t program_misses(const struct bpf_program *program)
-{
-	struct bpf_prog_info info = { 0 };
-	uint32_t size = sizeof info;
-
-	return bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0 ? info.recursion_misses : 0;
-}
-
 void scheduler_totals_read(const struct scheduler *scheduler, struct scheduler_totals *sums)
 {
 	const struct activity_bpf *skeleton = scheduler->skeleton;
@@ -271,7 +265,7 @@ void scheduler_totals_read(const struct scheduler *scheduler, struct scheduler_t
 
 	sums->jobs = __atomic_load_n(&totals->jobs, __ATOMIC_RELAXED);
 	sums->lost = __atomic_load_n(&totals->lost, __ATOMIC_RELAXED);
-	sums->missed = program_misses(skeleton->progs.job_queue) + program_misses(skeleton->progs.job_run) +
-		       program_misses(skeleton->progs.job_done);
+	sums->missed = bpf_program_missed(skeleton->progs.job_queue) + bpf_program_missed(skeleton->progs.job_run) +
+		       bpf_program_missed(skeleton->progs.job_done);
 	sums->handler_time = __atomic_load_n(&totals->handler_time, __ATOMIC_RELAXED);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What the BPF programs that follow jobs share with user space: who is busy. */
+/* Structs shared by the BPF programs that trace the scheduler and user space. */
 #ifndef IAPROF_XE_EUSTALL_SCHEDULER_EVENT_H
 #define IAPROF_XE_EUSTALL_SCHEDULER_EVENT_H
 
 #include <linux/types.h>
 
-/* A PCI address, the key of the map of devices. */
+/* A PCI address, the key of the device map. */
 #define SCHEDULER_DEVICE_SIZE 32u
 
-/* A process on a device, the key of the map of those that are busy. */
+/* A process on a device, the key of the map of busy processes. */
 struct scheduler_process {
 	__u32 device;
 	__u32 pid;
@@ -17,14 +17,14 @@ struct scheduler_process {
 #define SCHEDULER_QUEUES 16384u
 
 /*
- * A queue of a process, by the context of its jobs' fences, which end in the order of their numbers. progress has the
- * low halves of two of them: the newest job that began, and below it the newest that ended. So an end that was not seen
- * is made up for by the next one.
+ * A process's queue, by the fence context of its jobs, which end in the order of their numbers. progress holds the low
+ * halves of two numbers: the newest job that started, and below it the newest that ended. The next end therefore
+ * corrects a missed one.
  */
 struct scheduler_queue {
 	struct scheduler_process process;
 	__u64 progress;
-	__u64 time; /* of the newest job that was queued, CLOCK_MONOTONIC ns */
+	__u64 time; /* time of the newest queued job, CLOCK_MONOTONIC ns */
 };
 
 static inline int scheduler_queue_is_idle(__u64 progress)
@@ -33,19 +33,19 @@ static inline int scheduler_queue_is_idle(__u64 progress)
 }
 
 /*
- * The state of a process on a device, one number that changes at once: how many of its queues have jobs that run in the
- * low bits, and in the others, of which the highest are cut off, a sum of ns: when the first of them begins, the time
- * is taken off, when the last one ends, it is added. So the sum is the time that it was busy, once the time of now is
- * added for those that run; and the order in which CPUs see beginnings and ends does not matter.
+ * The state of a process on a device, updated atomically: the low bits count its queues with running jobs, the high
+ * bits, truncated, are a sum of ns. The start time is subtracted when the first queue becomes busy, and the end time is
+ * added when the last one becomes idle. The sum is thus the busy time, plus the current time while any queue is busy,
+ * and does not depend on the order in which CPUs update it.
  */
 #define SCHEDULER_RUNNING_BITS 16u
 #define SCHEDULER_RUNNING_MASK ((1ull << SCHEDULER_RUNNING_BITS) - 1)
 
-/* Counters that only grow. */
+/* Monotonic counters. */
 struct scheduler_totals {
-	__u64 jobs;   /* queued on a device that is looked at */
-	__u64 lost;   /* beginnings or ends that there was no room for */
-	__u64 missed; /* events at which a program did not run, as it ran already on that CPU; see queue.progress */
+	__u64 jobs;         /* queued on a sampled device */
+	__u64 lost;         /* starts or ends that did not fit */
+	__u64 missed;       /* events missed because the program was already running on the CPU; see queue.progress */
 	__u64 handler_time; /* ns in the handlers */
 };
 

@@ -2,10 +2,9 @@
 /* See call_watch.h. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <bpf/bpf.h>
 #include "call_watch.h"
-#include "support.h"
+#include "bpf/support.h"
 #include "inject.bpf.skel.h"
 
 int call_watch_load(struct call_watch *watch, const struct iaprof_host *host, pid_t pid, ring_buffer_sample_fn take,
@@ -25,8 +24,7 @@ int call_watch_load(struct call_watch *watch, const struct iaprof_host *host, pi
 		result = watch->events ? 0 : -errno;
 	}
 	bpf_log_end(&log);
-	return result ? bpf_load_fail(host, result, "load the BPF program that finds a place for the tracer", "5.15")
-		      : 0;
+	return result ? bpf_load_fail(host, result, "load the BPF program for tracer injection", "5.15") : 0;
 }
 
 int call_watch_attach(struct call_watch *watch, const struct target_process *target)

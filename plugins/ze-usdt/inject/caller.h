@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What inject.bpf.c and inject.c share: the threads that call Level Zero. */
+/* Shared by inject.bpf.c and inject.c: the threads that call Level Zero. */
 #ifndef IAPROF_ZE_USDT_INJECT_CALLER_H
 #define IAPROF_ZE_USDT_INJECT_CALLER_H
 
-/* More threads than this that call Level Zero are not looked at: one is enough. */
+#include <linux/types.h>
+
+/* Maximum number of calling threads to track: one is sufficient. */
 #define CALLERS_MAX 256
 
 enum caller_state {
-	CALLER_SEEN = 1,  /* it called; not traced yet */
-	CALLER_ARMED = 2, /* traced: its next call is to be stopped */
-	CALLER_FIRED = 3, /* it was sent the signal that stops it */
-	CALLER_DEAF = 4   /* only in events: it blocks every signal that could be used, and stays armed */
+	CALLER_SEEN = 1,  /* it made a call; not traced yet */
+	CALLER_ARMED = 2, /* traced: to be stopped at its next call */
+	CALLER_FIRED = 3, /* the stop signal was sent */
+	CALLER_DEAF = 4   /* in events only: it blocks all usable signals, and stays armed */
 };
 
 #define SIGNAL_NONE 0xffffffffu
 
 struct caller {
 	__u32 state;
-	__u32 signal;  /* CALLER_FIRED: which one; CALLER_ARMED: SIGNAL_NONE when it was told that there is none */
-	__u64 address; /* CALLER_FIRED: of the called function's first instruction */
+	__u32 signal;  /* CALLER_FIRED: the signal; CALLER_ARMED: SIGNAL_NONE after a report that there is none */
+	__u64 address; /* CALLER_FIRED: address of the called function */
 };
 
-/* A thread came to another state. */
+/* A thread changed its state. */
 struct caller_event {
 	__u32 thread;
 	__u32 state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * Runs when a thread of the target enters a Level Zero function: tells who it is, and stops it there when it is traced,
- * by a signal that does nothing by itself and that only the tracer sees.
+ * Runs when a thread of the target enters a Level Zero function: reports the thread and, once it is traced, stops it
+ * there with a signal that has no effect of its own and that only the tracer sees.
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -27,7 +27,7 @@ struct task_struct {
 #pragma clang attribute pop
 
 const volatile __u32 target_process = 0;
-volatile bool enough = false; /* no thread is to be stopped any more */
+volatile bool enough = false; /* stop no more threads */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -48,7 +48,7 @@ static void event_send(__u32 thread, __u32 state)
 	bpf_ringbuf_output(&events, &event, sizeof event, BPF_RB_FORCE_WAKEUP);
 }
 
-/* A signal that is ignored by default and not blocked by this thread; 0 for none. */
+/* Returns a signal that is ignored by default and not blocked by this thread, or 0. */
 static __u32 signal_choose(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

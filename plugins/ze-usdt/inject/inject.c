@@ -1,53 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See inject.h. A thread stopped anywhere may hold the locks of malloc() or the dynamic linker, and dlopen() on it
- * would never return. So a BPF program watches who enters Level Zero's functions, only such a thread is traced (none is
- * ever interrupted), and at its next call it is stopped at the function's beginning, where it holds none of these.
- *
- * Threads that are traced but run cannot be released by PTRACE_DETACH, only by the end of the thread that traces them:
- * the injection has one for that, which ends when it is done.
+ * See inject.h. A thread stopped at an arbitrary point may hold locks of malloc() or the dynamic linker, so that
+ * dlopen() on it would never return. Therefore a BPF program observes which threads enter Level Zero functions, only
+ * such a thread is traced (and never interrupted), and at its next call it is stopped at the function's entry, where it
+ * holds none of these locks. PTRACE_DETACH cannot release traced threads that are running; only the exit of the tracing
+ * thread can. The injection therefore has a thread of its own, which exits when it is done.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include "inject.h"
-
-#ifdef __x86_64__
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
+#include "base/clock.h"
+#include "base/thread.h"
 #include "injection.h"
 
 #define MILLISECOND UINT64_C(1000000)
 
-/* How often it is looked whether the process has mapped Level Zero's loader meanwhile. */
+/* How often to check whether the process has mapped the Level Zero loader. */
 #define LOADER_LOOK_PERIOD (500 * MILLISECOND)
-/* A traced thread that gets a signal waits until it is looked at: soon after the last news, and less often later. */
+/*
+ * A traced thread that receives a signal waits until it is handled: polling is frequent after an event and becomes less
+ * so.
+ */
 #define TURN_SHORT 2
 #define TURN_LONG 20
 #define TURN_SHORT_FOR (10 * SECOND)
-/* When it is told that nothing was called yet. */
+/* When to report that no function was called yet. */
 #define PATIENCE (5 * SECOND)
 #define END_WAIT SECOND
-/* How long the thread that traces may take to end: longer only when it cannot come back from the other's memory. */
+/* How long the tracing thread may take to exit: longer only if it is blocked on the target's memory. */
 #define JOIN_DEADLINE_S 10
-/* The signal comes behind the function's first instruction, which has at most 15 bytes. */
+/* The signal is delivered after the function's first instruction, which has at most 15 bytes. */
 #define INSTRUCTION_SIZE_MAX 15u
 
-/* For a thread that nobody waits for any more: the run may be over. */
+/* For a thread that is no longer waited for, because the run may be over. */
 static uint64_t nobody_clock(const struct iaprof_host *host)
 {
-	struct timespec now;
-
 	(void)host;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+	return clock_monotonic();
 }
 
 IAPROF_PRINTF(3, 4) static void nobody_log(const struct iaprof_host *host, int level, const char *format, ...)
@@ -64,7 +62,7 @@ enum injection_state injection_state(const struct injection *injection)
 	return (enum injection_state)__atomic_load_n(&injection->state, __ATOMIC_ACQUIRE);
 }
 
-/* Takes a thread as one of ours. It is not stopped, nor is what it waits for interrupted. */
+/* Seizes a thread, which neither stops it nor interrupts its system calls. */
 static void caller_seize(struct injection *injection, uint32_t thread)
 {
 	if (ptrace(PTRACE_SEIZE, thread, NULL, (void *)PTRACE_O_TRACESYSGOOD) == 0) {
@@ -91,14 +89,14 @@ static int event_take(void *context, void *data, size_t size)
 		injection->told_deaf = true;
 		host_of(injection)->log(host_of(injection), IAPROF_LOG_WARNING,
 					"thread %" PRIu32
-					" of process %d blocks SIGURG and SIGWINCH, so the tracer cannot be "
-					"loaded on it: waiting for another one that calls Level Zero",
+					" of process %d blocks SIGURG and SIGWINCH, so the tracer cannot be loaded on "
+					"it (waiting for another thread to call Level Zero)",
 					event->thread, (int)injection->target.pid);
 	}
 	return 0;
 }
 
-/* Whether a signal-delivery-stop is the one that the BPF program asked for. */
+/* Returns whether a signal-delivery-stop is the one that the BPF program requested. */
 static bool stop_is_asked_for(const struct injection *injection, uint32_t thread, int signal, struct caller *caller)
 {
 	siginfo_t information;
@@ -107,7 +105,7 @@ static bool stop_is_asked_for(const struct injection *injection, uint32_t thread
 	       ptrace(PTRACE_GETSIGINFO, thread, NULL, &information) == 0 && information.si_code == SI_KERNEL;
 }
 
-/* Whether the thread is where it may be used: at the beginning of the function that it called. */
+/* Returns whether the thread is at the entry of the function that it called. */
 static bool thread_is_at_beginning(pid_t thread, const struct caller *caller)
 {
 	struct user_regs_struct registers;
@@ -134,7 +132,9 @@ static void thread_stop(struct injection *injection, pid_t thread, int status)
 	if (thread == injection->load.thread && injection->load.is_lost) {
 		injection_put_back(injection);
 	} else if (status >> 16 == PTRACE_EVENT_STOP) {
-		/* The whole process was stopped (SIGSTOP, Ctrl-Z): stay so, but for a load, which is joined at its end.
+		/*
+		 * The whole process was stopped (SIGSTOP, Ctrl-Z): stay stopped. A load in progress joins the stop at
+		 * its end.
 		 */
 		bool stopped = signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 		ptrace(stopped && thread != injection->load.thread ? PTRACE_LISTEN : PTRACE_CONT, thread, NULL, NULL);
@@ -160,7 +160,7 @@ static void thread_stop(struct injection *injection, pid_t thread, int status)
 	}
 }
 
-/* Only of the threads that this one traces, and no child of the core's. */
+/* Waits only for threads traced by this thread, not for children of the core. */
 static void stops_take(struct injection *injection)
 {
 	int status;
@@ -179,8 +179,9 @@ static void functions_attach(struct injection *injection)
 	int error = call_watch_attach(&injection->watch, &injection->target);
 
 	if (error) {
-		snprintf(injection->message, sizeof injection->message, "attach to libze_loader.so of process %d: %s",
-			 (int)injection->target.pid, strerror(-error));
+		snprintf(injection->message, sizeof injection->message,
+			 "cannot attach to libze_loader.so of process %d: %s", (int)injection->target.pid,
+			 strerror(-error));
 		injection_fail(injection);
 	}
 }
@@ -211,7 +212,7 @@ static void waiting_tell(struct injection *injection)
 	if (injection->told || injection->load.thread || host->clock(host) - injection->begin < PATIENCE)
 		return;
 	injection->told = true;
-	host->log(host, IAPROF_LOG_WARNING, "process %d %s yet: the tracer is loaded when it does",
+	host->log(host, IAPROF_LOG_WARNING, "process %d %s yet (the tracer is loaded when it does)",
 		  (int)injection->target.pid,
 		  injection->watch.link_count ? "has not called Level Zero" : "has not loaded libze_loader.so.1");
 }
@@ -237,7 +238,7 @@ static void *tracer_run(void *argument)
 
 	uint64_t end = host_of(injection)->clock(host_of(injection));
 	call_watch_pause(&injection->watch, true);
-	/* Threads that were sent the signal are not left with it. */
+	/* No thread must be left with a pending stop signal. */
 	do {
 		stops_take(injection);
 		if (!injection->load.thread && !call_watch_any_has_fired(&injection->watch))
@@ -245,14 +246,13 @@ static void *tracer_run(void *argument)
 		call_watch_wait(&injection->watch, TURN_SHORT);
 	} while (host_of(injection)->clock(host_of(injection)) - end < END_WAIT);
 	if (injection->load.is_lost)
-		host_of(injection)->log(host_of(injection), IAPROF_LOG_WARNING,
-					"process %d: thread %d cannot be stopped: left as it is",
-					(int)injection->target.pid, (int)injection->load.thread);
+		host_of(injection)->log(host_of(injection), IAPROF_LOG_WARNING, "cannot stop thread %d of process %d",
+					(int)injection->load.thread, (int)injection->target.pid);
 	remote_load_free(&injection->load);
 	return NULL;
 }
 
-/* Linux takes long to let go of the functions, which no thread that is traced may have to wait for. */
+/* Detaching from the functions is slow, and no traced thread must wait for it. */
 static void *injection_run(void *argument)
 {
 	struct injection *injection = argument;
@@ -260,26 +260,13 @@ static void *injection_run(void *argument)
 	int error = pthread_create(&tracer, NULL, tracer_run, injection);
 
 	if (error) {
-		snprintf(injection->message, sizeof injection->message, "start a thread: %s", strerror(error));
+		snprintf(injection->message, sizeof injection->message, "cannot start a thread: %s", strerror(error));
 		injection_fail(injection);
 	} else {
 		pthread_join(tracer, NULL);
 	}
 	call_watch_detach(&injection->watch);
 	return NULL;
-}
-
-/* All signals are for the core's threads. */
-static int thread_start(struct injection *injection)
-{
-	sigset_t all, before;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int error = pthread_create(&injection->thread, NULL, injection_run, injection);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	injection->has_thread = error == 0;
-	return error;
 }
 
 int injection_start(const struct iaprof_host *host, uint32_t pid, const char *library, struct injection **injection)
@@ -295,9 +282,10 @@ int injection_start(const struct iaprof_host *host, uint32_t pid, const char *li
 		result = host->fail(host, ENOTSUP, "%s", created->message);
 	if (result == 0 && !created->target.has_library) {
 		result = call_watch_load(&created->watch, host, (pid_t)pid, event_take, created);
-		int error = result ? 0 : thread_start(created);
+		int error = result ? 0 : thread_start(&created->thread, injection_run, created);
+		created->has_thread = result == 0 && error == 0;
 		if (error)
-			result = host->fail(host, error, "start a thread: %s", strerror(error));
+			result = host->fail(host, error, "cannot start a thread: %s", strerror(error));
 	} else if (result == 0) {
 		state_set(created, INJECTION_LOADED);
 	}
@@ -325,15 +313,15 @@ static bool thread_join(const struct injection *injection)
 }
 
 /*
- * The thread waits in Linux for the other process: for memory of it that userfaultfd or a file system of its own
- * provides. It ends with this process, and keeps what it uses, the code included.
+ * The thread is blocked on the other process's memory (userfaultfd or a user-space file system). It ends with this
+ * process and keeps its resources, including the code.
  */
 static void thread_abandon(struct injection *injection)
 {
 	Dl_info code;
 
 	host_of(injection)->log(host_of(injection), IAPROF_LOG_ERROR,
-				"process %d: reading its memory did not end within %d s: not waited for",
+				"reading the memory of process %d did not finish within %d s",
 				(int)injection->target.pid, JOIN_DEADLINE_S);
 	__atomic_store_n(&injection->host, &nobody, __ATOMIC_RELEASE);
 	pthread_detach(injection->thread);
@@ -354,41 +342,10 @@ void injection_end(struct injection *injection)
 		if (injection_state(injection) == INJECTION_WAITING)
 			injection->host->log(
 				injection->host, IAPROF_LOG_WARNING,
-				"the tracer was not loaded into process %d: it called no Level Zero function "
-				"twice on one thread",
+				"the tracer was not loaded into process %d: no thread called Level Zero twice",
 				(int)injection->target.pid);
 	}
 	call_watch_free(&injection->watch);
 	target_process_free(&injection->target);
 	free(injection);
 }
-
-#else
-
-int injection_start(const struct iaprof_host *host, uint32_t pid, const char *library, struct injection **injection)
-{
-	(void)pid;
-	(void)library;
-	*injection = NULL;
-	return host->fail(host, ENOTSUP,
-			  "loading the tracer into a running process is done only on x86-64: start the "
-			  "program under iaprof, or with LD_PRELOAD");
-}
-
-enum injection_state injection_state(const struct injection *injection)
-{
-	(void)injection;
-	return INJECTION_FAILED;
-}
-
-void injection_stop(struct injection *injection)
-{
-	(void)injection;
-}
-
-void injection_end(struct injection *injection)
-{
-	(void)injection;
-}
-
-#endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An injection and the load that its tracing thread makes: what inject.c and injection_load.c share. */
+/* An injection and its load, shared by inject.c and injection_load.c. */
 #ifndef IAPROF_ZE_USDT_INJECT_INJECTION_H
 #define IAPROF_ZE_USDT_INJECT_INJECTION_H
 
 #include <pthread.h>
+#include "base/clock.h"
 #include "call_watch.h"
 #include "inject.h"
 #include "remote_call.h"
 #include "target_process.h"
 
-#define SECOND UINT64_C(1000000000)
+#define SECOND NANOSECONDS_PER_SECOND
 
 struct injection {
 	const struct iaprof_host *host; /* atomic */
@@ -20,7 +21,7 @@ struct injection {
 	int stopping; /* atomic */
 	int state;    /* atomic, enum injection_state */
 
-	/* Of the thread. */
+	/* Used by the tracing thread. */
 	struct remote_load load;
 	uint64_t begin, news, looked;
 	uint64_t load_began;
@@ -29,7 +30,7 @@ struct injection {
 	char message[512];
 };
 
-/* Any thread: the host as long as somebody waits for the injection, then one that does nothing. */
+/* Returns the host while the injection is waited for, then one that ignores everything. Any thread. */
 static inline const struct iaprof_host *host_of(const struct injection *injection)
 {
 	return __atomic_load_n(&injection->host, __ATOMIC_ACQUIRE);
@@ -40,21 +41,21 @@ static inline void state_set(struct injection *injection, enum injection_state s
 	__atomic_store_n(&injection->state, state, __ATOMIC_RELEASE);
 }
 
-/* The rest is for the tracing thread. */
+/* The rest belongs to the tracing thread. */
 
-/* Logs injection->message; the injection has failed. */
+/* Logs injection->message and marks the injection as failed. */
 void injection_fail(struct injection *injection);
 
-/* A traced thread is stopped at the beginning of a function: loads the library on it. */
+/* A traced thread is stopped at a function's entry: starts loading the library on it. */
 void injection_load_begin(struct injection *injection, pid_t thread);
 
-/* The thread that loads is in the stub's last stop. */
+/* The loading thread is in the stub's last stop. */
 void injection_load_finish(struct injection *injection);
 
-/* Gives up a load that takes too long; call it now and then. */
+/* Gives up a load that takes too long; call periodically. */
 void injection_check_deadline(struct injection *injection);
 
-/* A thread that had not come back (load.is_lost) has stopped. */
+/* A thread that had not returned (load.is_lost) has stopped. */
 void injection_put_back(struct injection *injection);
 
 #endif

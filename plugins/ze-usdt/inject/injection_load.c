@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One load: its begin, its end, and what becomes of one that does not end. See injection.h. */
-#ifdef __x86_64__
+/* One load: its start, its end, and its timeout. See injection.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include "injection.h"
 
-/* How long dlopen() may take: it reads files, and runs the constructors of the tracer. */
+/* Time limit of dlopen(), which reads files and runs the tracer's constructors. */
 #define LOAD_DEADLINE (10 * SECOND)
 
 void injection_fail(struct injection *injection)
@@ -17,22 +16,22 @@ void injection_fail(struct injection *injection)
 	state_set(injection, INJECTION_FAILED);
 }
 
-/* What is told of a thread that did not come back. */
+/* Message about a thread that did not return. */
 static void lost_describe(struct injection *injection, pid_t thread, const char *why)
 {
 	snprintf(injection->message, sizeof injection->message,
-		 "process %d: %s: thread %d did not come back from a system call within 2 s: it is put back where it "
-		 "was",
+		 "process %d: %s: thread %d did not return from a system call within 2 s (its registers are restored "
+		 "when it does)",
 		 (int)injection->target.pid, why, (int)thread);
 }
 
-/* The thread is at the beginning of a function: loads the library on it. */
+/* The thread is at a function's entry: starts loading the library on it. */
 void injection_load_begin(struct injection *injection, pid_t thread)
 {
 	struct target_process *target = &injection->target;
 	const char *why = "";
 
-	/* Again, for it may have executed another program since, or loaded the library by itself. */
+	/* Check again: the process may have called execve() or loaded the library itself. */
 	int error = target_process_look(target, injection->message, sizeof injection->message);
 	if (error == 0)
 		error = target_process_check_thread(target, thread, injection->message, sizeof injection->message);
@@ -45,8 +44,8 @@ void injection_load_begin(struct injection *injection, pid_t thread)
 			return;
 		if (error == -ENOEXEC)
 			snprintf(injection->message, sizeof injection->message,
-				 "process %d: %s: it has changed the code of its C library: start it under iaprof, or "
-				 "with LD_PRELOAD",
+				 "process %d: %s: the code of its C library was modified (start it under iaprof, or "
+				 "with LD_PRELOAD)",
 				 (int)target->pid, why);
 		else if (error == -ETIMEDOUT)
 			lost_describe(injection, thread, why);
@@ -88,18 +87,18 @@ void injection_load_finish(struct injection *injection)
 	}
 }
 
-/* A thread that was lost has stopped. */
+/* A lost thread has stopped. */
 void injection_put_back(struct injection *injection)
 {
 	if (!remote_load_put_back(&injection->load))
 		host_of(injection)->log(host_of(injection), IAPROF_LOG_WARNING,
-					"process %d: its thread could not be put back where it was",
+					"process %d: cannot restore the registers of its thread",
 					(int)injection->target.pid);
 }
 
 /*
- * The thread is in dlopen() and may hold locks of the dynamic linker, so it is not put back: the stub does that when
- * dlopen() returns.
+ * The thread is inside dlopen() and may hold locks of the dynamic linker, so its registers are not restored: the stub
+ * does so when dlopen() returns.
  */
 void injection_check_deadline(struct injection *injection)
 {
@@ -107,9 +106,8 @@ void injection_check_deadline(struct injection *injection)
 	    host_of(injection)->clock(host_of(injection)) - injection->load_began < LOAD_DEADLINE)
 		return;
 	snprintf(injection->message, sizeof injection->message,
-		 "process %d: dlopen() has not returned on its thread %d for 10 s: left to end by itself",
+		 "process %d: dlopen() has not returned on thread %d for 10 s (left running)",
 		 (int)injection->target.pid, (int)injection->load.thread);
 	injection_fail(injection);
 	remote_load_free(&injection->load);
 }
-#endif

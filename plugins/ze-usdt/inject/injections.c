@@ -5,6 +5,8 @@
 #include "inject.h"
 #include "injections.h"
 
+#ifdef __x86_64__
+
 int injections_start(struct injections *injections, const struct iaprof_host *host, const char *library)
 {
 	const struct iaprof_target *target = host->target(host);
@@ -30,3 +32,21 @@ void injections_end(struct injections *injections)
 	free(injections->items);
 	*injections = (struct injections){ 0 };
 }
+
+#else
+
+int injections_start(struct injections *injections, const struct iaprof_host *host, const char *library)
+{
+	(void)injections;
+	(void)library;
+	return host->fail(host, ENOTSUP,
+			  "the tracer can be loaded into running processes on x86-64 only (start the program under "
+			  "iaprof, or with LD_PRELOAD)");
+}
+
+void injections_end(struct injections *injections)
+{
+	(void)injections;
+}
+
+#endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The injections of a run: one for each process that is profiled. */
+/* The injections of a run, one per profiled process. */
 #ifndef IAPROF_ZE_USDT_INJECTIONS_H
 #define IAPROF_ZE_USDT_INJECTIONS_H
 
@@ -12,10 +12,10 @@ struct injections {
 	size_t count;
 };
 
-/* Begins one for each of the target's pids: 0, or what host->fail() returned. As injection_start(). */
+/* Starts one for each of the target's pids. Returns 0 or the result of host->fail(). See injection_start(). */
 int injections_start(struct injections *injections, const struct iaprof_host *host, const char *library);
 
-/* Ends them all; a second time it does nothing. */
+/* Ends all injections; idempotent. */
 void injections_end(struct injections *injections);
 
 #endif

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See remote_call.h.
- *
- * A killed injector leaves the other process whole, but for the time of the three system calls that map and unmap the
- * stub: some 50 microseconds each in which the thread's registers are not its own.
+ * See remote_call.h. If the injector is killed, the other process stays intact, except during the three system calls
+ * that map and unmap the stub: about 50 microseconds each in which the thread has foreign registers.
  */
-#ifdef __x86_64__
 #include <cpuid.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -21,6 +18,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
+#include "base/clock.h"
 #include "remote_call.h"
 
 _Static_assert(offsetof(struct remote_stub_data, error_function) == 8, "remote_stub.S");
@@ -37,13 +35,13 @@ _Static_assert(offsetof(struct remote_stub_data, error_text) == 4176, "remote_st
 _Static_assert(sizeof(struct remote_stub_data) <= REMOTE_STUB_DATA_SIZE, "remote_stub.h");
 _Static_assert(REMOTE_STUB_SIGNAL == SIGURG, "remote_stub.h");
 
-/* CPUID leaf 0Dh, sub-leaf 0: EBX is the size of XSAVE's area for the features that the kernel turned on. */
+/* CPUID leaf 0Dh, sub-leaf 0: EBX is the size of the XSAVE area for the features that the kernel enabled. */
 #define CPUID_EXTENDED_STATE 0x0d
 /* PTRACE_SYSCALL's stops, with PTRACE_O_TRACESYSGOOD */
 #define SYSTEM_CALL_STOP (SIGTRAP | 0x80)
-/* How long a thread may take for a system call: microseconds, unless it does not run, or runs something else. */
-#define SYSTEM_CALL_DEADLINE_MS 2000
-/* How long to sleep between looks at a thread: nanoseconds. */
+/* Time limit of a system call, which takes microseconds unless the thread does not run or runs other code. */
+#define SYSTEM_CALL_DEADLINE (2 * NANOSECONDS_PER_SECOND)
+/* Sleep between checks of a thread: nanoseconds. */
 #define LOOK_SHORT 20000
 #define LOOK_LONG 2000000
 /* The user code segment of 64-bit programs, __USER_CS (arch/x86/include/asm/segment.h). */
@@ -64,8 +62,8 @@ bool remote_load_is_possible(void)
 }
 
 /*
- * What the thread may be interrupted by while it is not itself: only by what its own instructions do, and by the stub's
- * signal. All else waits in the kernel, in order, and other threads take what is meant for the process.
+ * Signals that may interrupt the thread while it has foreign registers: those of its own instructions, and the stub's.
+ * All others stay pending in order, and other threads handle signals to the process.
  */
 static uint64_t signal_mask_quiet(void)
 {
@@ -118,16 +116,8 @@ static int memory_read(pid_t pid, uint64_t address, void *bytes, size_t size)
 	return count == (ssize_t)size ? 0 : count < 0 ? -errno : -EFAULT;
 }
 
-static int64_t milliseconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
-
-/* Waits until a thread stops or ends, at most until the deadline: -ETIMEDOUT, and it runs. */
-static int stop_wait(pid_t thread, int64_t deadline, int *status)
+/* Waits until a thread stops or exits. Returns -ETIMEDOUT, with the thread running, after the deadline. */
+static int stop_wait(pid_t thread, uint64_t deadline, int *status)
 {
 	struct timespec pause = { .tv_nsec = LOOK_SHORT };
 
@@ -137,7 +127,7 @@ static int stop_wait(pid_t thread, int64_t deadline, int *status)
 			return 0;
 		if (stopped < 0 && errno != EINTR)
 			return -errno;
-		if (milliseconds_now() >= deadline)
+		if (clock_monotonic() >= deadline)
 			return -ETIMEDOUT;
 		nanosleep(&pause, NULL);
 		pause.tv_nsec = pause.tv_nsec * 2 < LOOK_LONG ? pause.tv_nsec * 2 : LOOK_LONG;
@@ -145,10 +135,10 @@ static int stop_wait(pid_t thread, int64_t deadline, int *status)
 }
 
 /*
- * Lets a stopped thread run to its next system call's entry or exit. The code that it runs belongs to the other
- * process, which may have put anything there: after the deadline the thread is asked to stop, and load->is_lost.
+ * Lets a stopped thread run to its next system call entry or exit. Its code belongs to the other process, which may
+ * have put anything there: after the deadline the thread is asked to stop, and load->is_lost is set.
  */
-static int system_call_step(struct remote_load *load, int64_t deadline)
+static int system_call_step(struct remote_load *load, uint64_t deadline)
 {
 	int signal = 0, status;
 	pid_t thread = load->thread;
@@ -167,14 +157,14 @@ static int system_call_step(struct remote_load *load, int64_t deadline)
 			return -ESRCH;
 		if (WSTOPSIG(status) == SYSTEM_CALL_STOP)
 			return 0;
-		/* A stop of the whole process is joined when the thread is detached: the kernel sees to that. */
+		/* The kernel resumes a group-stop when the thread is detached. */
 		signal = status >> 16 ? 0 : WSTOPSIG(status);
 	}
 }
 
 /*
- * Has the stopped thread make a system call, with up to six arguments, by an instruction at an address of it, and stops
- * it behind it.
+ * Makes the stopped thread execute a system call with up to six arguments, using an instruction at an address of its
+ * own, and stops it after the call.
  */
 static int system_call_make(struct remote_load *load, uint64_t instruction, long number, const uint64_t arguments[6],
 			    int64_t *result)
@@ -182,9 +172,9 @@ static int system_call_make(struct remote_load *load, uint64_t instruction, long
 	static const uint8_t expected[] = { 0x0f, 0x05 }; /* SYSCALL */
 	uint8_t found[sizeof expected];
 	struct user_regs_struct registers = load->state->registers;
-	int64_t deadline = milliseconds_now() + SYSTEM_CALL_DEADLINE_MS;
+	uint64_t deadline = clock_monotonic() + SYSTEM_CALL_DEADLINE;
 
-	/* As the process has it, which may have changed what its file has. */
+	/* In the process's memory, which may differ from the file. */
 	int error = memory_read(load->thread, instruction, found, sizeof found);
 	if (error)
 		return error;
@@ -192,7 +182,7 @@ static int system_call_make(struct remote_load *load, uint64_t instruction, long
 		return -ENOEXEC;
 	registers.rip = instruction;
 	registers.rax = (uint64_t)number;
-	registers.orig_rax = UINT64_MAX; /* no system call that is to be restarted */
+	registers.orig_rax = UINT64_MAX; /* prevents a system call restart */
 	registers.rdi = arguments[0];
 	registers.rsi = arguments[1];
 	registers.rdx = arguments[2];
@@ -217,7 +207,7 @@ static int system_call_make(struct remote_load *load, uint64_t instruction, long
 	return 0;
 }
 
-/* Maps the stub into the other process and fills it. */
+/* Maps the stub into the other process and fills it in. */
 static int stub_map(struct remote_load *load, const char *path, const char **why)
 {
 	int64_t result;
@@ -260,7 +250,7 @@ static int stub_unmap(struct remote_load *load)
 
 	if (!load->stub)
 		return 0;
-	/* By the stub's own instruction where it can run: its thread comes back from elsewhere all the same. */
+	/* Uses the stub's own instruction if possible: the thread returns from elsewhere anyway. */
 	uint64_t instruction = load->is_executable
 				       ? load->stub + (uint64_t)(remote_stub_system_call - remote_stub_begin)
 				       : load->functions.system_call;
@@ -326,7 +316,7 @@ bool remote_load_is_done(const struct remote_load *load, int signal)
 	struct user_regs_struct registers;
 	uint32_t done = 0;
 
-	/* Somebody else's signal may come while the stub has not called dlopen() yet. */
+	/* An unrelated signal may arrive before the stub has called dlopen(). */
 	return signal == REMOTE_STUB_SIGNAL && ptrace(PTRACE_GETREGS, load->thread, NULL, &registers) == 0 &&
 	       registers.rip > load->stub && registers.rip - load->stub < REMOTE_STUB_CODE_SIZE &&
 	       memory_read(load->thread, load->stub + REMOTE_STUB_DATA + offsetof(struct remote_stub_data, done), &done,
@@ -334,7 +324,7 @@ bool remote_load_is_done(const struct remote_load *load, int signal)
 	       done;
 }
 
-/* The text of dlerror(), on one line. */
+/* Reads the text of dlerror() as one line. */
 static void error_text_copy(const struct remote_stub_data *data, char *message, size_t size)
 {
 	size_t length = 0;
@@ -377,4 +367,3 @@ void remote_load_free(struct remote_load *load)
 	free(load->state);
 	*load = (struct remote_load){ 0 };
 }
-#endif

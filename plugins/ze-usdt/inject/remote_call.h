@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Has a stopped thread of another process load a library. All of it runs on the thread that seized the other one
- * (PTRACE_SEIZE with PTRACE_O_TRACESYSGOOD): Linux allows ptrace() to no other.
+ * Makes a stopped thread of another process load a library. To be called on the thread that seized the other one
+ * (PTRACE_SEIZE with PTRACE_O_TRACESYSGOOD), because Linux allows ptrace() to no other.
  */
 #ifndef IAPROF_ZE_USDT_INJECT_REMOTE_CALL_H
 #define IAPROF_ZE_USDT_INJECT_REMOTE_CALL_H
@@ -21,47 +21,48 @@ struct remote_functions {
 	uint64_t system_call;    /* a SYSCALL instruction */
 };
 
-/* A thread's state before it is used for something else; opaque to others. */
+/* Saved state of a thread; opaque. */
 struct remote_state;
 
-/* A load that runs, or none: initialise with {0}. */
+/* A load in progress, or none. Initialise with {0}. */
 struct remote_load {
 	pid_t thread;       /* 0: none */
-	uint64_t stub;      /* where the stub was mapped; 0: nowhere */
+	uint64_t stub;      /* address of the stub; 0: not mapped */
 	bool is_executable; /* the stub */
-	bool is_lost;       /* the thread did not come back in time and runs, with registers that are not its own */
+	bool is_lost;       /* the thread did not return in time and runs with foreign registers */
 	struct remote_functions functions;
 	struct remote_state *state;
 };
 
 enum remote_result { REMOTE_LOADED, REMOTE_REFUSED, REMOTE_THREAD_ENDED, REMOTE_BROKEN, REMOTE_LOST };
 
-/* Whether this machine's registers fit into the stub. */
+/* Returns whether this machine's registers fit into the stub. */
 bool remote_load_is_possible(void);
 
 /*
- * Begins to load path: thread, which is in a signal-delivery-stop, goes on in the stub. Returns 0 (the thread runs), or
- * a negative errno with *why a static text: then the thread is in a stop with its own registers, as before, or gone
+ * Starts loading path: thread, which is in a signal-delivery-stop, continues in the stub. Returns 0 (the thread runs),
+ * or a negative errno with *why, a static text: then the thread is stopped with its own registers, as before, or gone
  * (-ESRCH). -ENOEXEC: the process has no SYSCALL instruction where its file has one. -ETIMEDOUT: the thread did not
- * come back from a system call: load->is_lost, it was asked to stop, and remote_load_put_back() is for its next stop.
+ * return from a system call; load->is_lost is set, the thread was asked to stop, and remote_load_put_back() is to be
+ * called at its next stop.
  */
 int remote_load_begin(struct remote_load *load, pid_t thread, const struct remote_functions *functions,
 		      const char *path, const char **why);
 
-/* Whether a signal-delivery-stop of the thread that loads is the stub's own. */
+/* Returns whether a signal-delivery-stop of the loading thread is the stub's. */
 bool remote_load_is_done(const struct remote_load *load, int signal);
 
 /*
- * After that stop: removes the stub, and puts the thread's registers back; it stays stopped, for PTRACE_DETACH or
- * PTRACE_CONT. message gets dlerror()'s text, made printable, for REMOTE_REFUSED, and a reason for REMOTE_BROKEN.
+ * After that stop: removes the stub and restores the thread's registers. The thread stays stopped, for PTRACE_DETACH or
+ * PTRACE_CONT. message receives dlerror()'s text, made printable, for REMOTE_REFUSED, and a reason for REMOTE_BROKEN.
  * REMOTE_LOST: as -ETIMEDOUT of remote_load_begin(); the load is kept.
  */
 enum remote_result remote_load_finish(struct remote_load *load, char *message, size_t message_size);
 
-/* At any stop of a thread that was lost: gives it its registers back and lets it go. Whether it has them. */
+/* At any stop of a lost thread: restores its registers and detaches. Returns whether it has its registers. */
 bool remote_load_put_back(struct remote_load *load);
 
-/* Forgets a load. One that runs goes on: the stub ends it by itself. */
+/* Forgets a load. A load in progress continues: the stub ends it by itself. */
 void remote_load_free(struct remote_load *load);
 
 #endif

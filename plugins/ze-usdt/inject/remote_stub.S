@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code of remote_stub.h: position independent, copied into the other process. It begins with all registers as the
- * thread had them, but for the instruction pointer and the stack pointer, which is at the end of the stub's own stack.
+ * The code of remote_stub.h: position-independent, copied into the other process. It starts with all registers of the
+ * thread, except the instruction pointer and the stack pointer, which points to the end of the stub's stack.
  */
 #include "remote_stub.h"
 
-#ifdef __x86_64__
 	.section .rodata
 	.globl remote_stub_begin, remote_stub_system_call, remote_stub_end
 	.hidden remote_stub_begin, remote_stub_system_call, remote_stub_end
@@ -29,7 +28,7 @@ remote_stub_begin:
 	pushq %r15
 	pushfq
 	cld
-	xorl %ebp, %ebp			/* who walks frame pointers ends here */
+	xorl %ebp, %ebp			/* ends stack walks by frame pointer */
 	leaq .Lbegin + REMOTE_STUB_DATA(%rip), %rbx
 	movl $-1, %eax
 	movl $-1, %edx
@@ -47,7 +46,7 @@ remote_stub_begin:
 	callq *8(%rbx)			/* dlerror() */
 	testq %rax, %rax
 	jz 1f
-	leaq 4176(%rbx), %rdi		/* its text, which only this process can read without waiting for itself */
+	leaq 4176(%rbx), %rdi		/* copies the text, so that the injector need not follow pointers */
 	movl $REMOTE_STUB_TEXT_SIZE - 1, %ecx
 2:	movb (%rax), %dl
 	movb %dl, (%rdi)
@@ -71,7 +70,7 @@ remote_stub_begin:
 	movl $REMOTE_STUB_SIGNAL, %edx
 	movl $234, %eax			/* tgkill() */
 	syscall
-	/* The injector puts the thread back from here. The rest is for when there is none. */
+	/* The injector restores the thread here. If it has exited, the rest of the stub does. */
 
 	movl $14, %eax			/* rt_sigprocmask(SIG_SETMASK, &signal_mask, NULL, 8) */
 	movl $2, %edi
@@ -102,6 +101,5 @@ remote_stub_system_call:
 	movq .Lbegin + REMOTE_STUB_DATA + 56(%rip), %rsp
 	jmpq *.Lbegin + REMOTE_STUB_DATA + 48(%rip)
 remote_stub_end:
-#endif
 
 	.section .note.GNU-stack, "", @progbits

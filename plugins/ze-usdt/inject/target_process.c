@@ -7,20 +7,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
-#include "dynamic_symbols.h"
-#include "process_file.h"
-#include "process_maps.h"
+#include "elf/exported_functions.h"
+#include "system_call.h"
+#include "process/process_file.h"
+#include "process/process_maps.h"
+#include "process/rights.h"
 #include "target_process.h"
 
-/* The other ways in, which need no running process to be touched. */
+/* The alternatives, which need no change to a running process. */
 #define OTHER_WAY "start the program under iaprof, or with LD_PRELOAD=libiaprof-ze-tracer.so"
 
 /*
- * Called by the application from its own code, so that the thread holds no lock of the dynamic linker or of malloc()
- * when it enters one. None that manages memory: an allocator may be built on those. A program that launches kernels
- * calls at least one of them; they are few because Linux takes some 100 ms to let go of each.
+ * Called by the application from its own code, so that the thread holds no lock of the dynamic linker or malloc() at
+ * entry. Memory functions are excluded, because allocators may be built on them. A program that launches kernels calls
+ * at least one of these; they are few because detaching takes about 100 ms each.
  */
 static const char *const level_zero_functions[] = {
 	"zeCommandListAppendLaunchKernel",
@@ -36,7 +37,7 @@ static const char *const level_zero_functions[] = {
 #define LEVEL_ZERO_FUNCTION_COUNT (sizeof level_zero_functions / sizeof level_zero_functions[0])
 _Static_assert(LEVEL_ZERO_FUNCTION_COUNT <= LEVEL_ZERO_FUNCTIONS_MAX, "target_process.h");
 
-/* The value of a number in /proc/PID/status: "TracerPid:\t12". */
+/* Returns a numeric value of /proc/PID/status: "TracerPid:\t12". */
 static uint64_t status_number(const char *status, const char *key)
 {
 	size_t length = strlen(key);
@@ -58,7 +59,7 @@ static bool status_has_word(const char *status, const char *key, const char *wor
 	return found && (!end || found < end);
 }
 
-/* What of a thread's status forbids that it loads a library; NULL for nothing. */
+/* Returns why a thread's status forbids loading a library, or NULL. */
 static const char *status_refuse(const char *status)
 {
 	if (status_number(status, "Seccomp"))
@@ -81,9 +82,8 @@ static int status_check(const struct iaprof_host *host, pid_t pid)
 	uint64_t tracer = status_number(status, "TracerPid");
 	if (tracer)
 		result = host->fail(host, EBUSY,
-				    "process %d is traced by process %" PRIu64
-				    " (a debugger, strace?), and Linux allows one "
-				    "tracer: end that one",
+				    "process %d is already traced by process %" PRIu64
+				    " (a debugger or strace): end that first",
 				    (int)pid, tracer);
 	else if (status_refuse(status))
 		result = host->fail(host, ENOTSUP, "process %d %s", (int)pid, status_refuse(status));
@@ -115,18 +115,17 @@ static int program_check(const struct iaprof_host *host, pid_t pid)
 	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (descriptor < 0)
-		return host->fail(host, errno, "the program of process %d: %s: run as root", (int)pid, strerror(errno));
+		return host->fail(host, errno, "program of process %d: %s (run as root)", (int)pid, strerror(errno));
 	ssize_t count = pread(descriptor, &header, sizeof header, 0);
 	close(descriptor);
 	if (count != (ssize_t)sizeof header || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
-		return host->fail(host, ENOTSUP,
-				  "process %d is not a 64-bit x86-64 program: the tracer cannot be loaded into it",
+		return host->fail(host, ENOTSUP, "process %d is not a 64-bit x86-64 program: cannot load the tracer",
 				  (int)pid);
 	return 0;
 }
 
-/* Whether the process finds the same file under the library's path. */
+/* Returns whether the process sees the same file under the library's path. */
 static int library_check(struct target_process *target, const struct iaprof_host *host, const char *library)
 {
 	struct stat there;
@@ -138,11 +137,10 @@ static int library_check(struct target_process *target, const struct iaprof_host
 		close(descriptor);
 	if (descriptor < 0 || there.st_dev != target->library_file.st_dev ||
 	    there.st_ino != target->library_file.st_ino)
-		return host->fail(
-			host, ENOENT,
-			"process %d has another file system (a container?), in which %s is not the same file: "
-			"mount it there under that path, or start the program with LD_PRELOAD",
-			(int)target->pid, target->library);
+		return host->fail(host, ENOENT,
+				  "process %d has another file system (a container?), in which %s is not the same file "
+				  "(mount it there under that path, or start the program with LD_PRELOAD)",
+				  (int)target->pid, target->library);
 	return 0;
 }
 
@@ -150,14 +148,14 @@ int target_process_check(struct target_process *target, const struct iaprof_host
 {
 	*target = (struct target_process){ .pid = pid, .loader = -1 };
 	if (!remote_load_is_possible())
-		return host->fail(host, ENOTSUP, "this CPU's registers are not known to iaprof: " OTHER_WAY);
+		return host->fail(host, ENOTSUP, "unsupported registers of this CPU: " OTHER_WAY);
 	int result = status_check(host, pid);
 	if (result == 0)
 		result = program_check(host, pid);
 	return result ? result : library_check(target, host, library);
 }
 
-/* The address of a byte of a file that is mapped, executable. 0 when it is not. */
+/* Returns the mapped address of a byte of a file, in an executable mapping, or 0. */
 static uint64_t mapped_address(const char *text, size_t length, const struct process_mapping *file, uint64_t offset)
 {
 	struct process_mapping mapping;
@@ -178,13 +176,12 @@ static int mapping_open(pid_t pid, const struct process_mapping *mapping)
 	return process_file_open_mapped((uint32_t)pid, mapping->start, mapping->end - mapping->start, &status);
 }
 
-/* Reads the addresses of a library's functions, those not known yet. */
+/* Reads the addresses of a library's functions that are not known yet. */
 static int library_functions_read(struct target_process *target, const char *text, size_t length,
 				  const struct process_mapping *mapping)
 {
-	struct dynamic_symbol symbols[] = { { .name = "dlopen" },
-					    { .name = "dlerror" },
-					    { .name = "__errno_location" } };
+	static const char *const names[] = { "dlopen", "dlerror", "__errno_location" };
+	uint64_t offsets[3];
 	struct remote_functions *functions = &target->functions;
 	uint64_t *const addresses[] = { &functions->open_function, &functions->error_function,
 					&functions->errno_function };
@@ -195,13 +192,17 @@ static int library_functions_read(struct target_process *target, const char *tex
 	uint8_t *bytes = file_bytes_read(descriptor, &size);
 	int result = bytes ? 0 : -errno;
 	close(descriptor);
-	if (bytes && dynamic_symbols_find(bytes, size, symbols, 3) > 0) {
+	const struct elf_reader library = elf_reader_of_memory(bytes, bytes ? size : 0);
+	if (exported_functions_find(&library, names, 3, offsets)) {
 		for (size_t i = 0; i < 3; i++) {
-			if (symbols[i].file_offset && !*addresses[i])
-				*addresses[i] = mapped_address(text, length, mapping, symbols[i].file_offset);
+			if (offsets[i] && !*addresses[i])
+				*addresses[i] = mapped_address(text, length, mapping, offsets[i]);
 		}
-		/* libdl may have none; its first byte, which may be mapped executable too, is no instruction. */
-		uint64_t system_call = functions->system_call ? 0 : system_call_find(bytes, size);
+		/*
+		 * libdl may contain none; its first byte, which may be in an executable mapping too, is not an
+		 * instruction.
+		 */
+		uint64_t system_call = functions->system_call ? 0 : system_call_find(&library);
 		if (system_call)
 			functions->system_call = mapped_address(text, length, mapping, system_call);
 	}
@@ -211,32 +212,28 @@ static int library_functions_read(struct target_process *target, const char *tex
 
 static int loader_read(struct target_process *target, const struct process_mapping *mapping)
 {
-	struct dynamic_symbol symbols[LEVEL_ZERO_FUNCTION_COUNT];
-	size_t size;
+	uint64_t offsets[LEVEL_ZERO_FUNCTION_COUNT];
+	struct stat status;
 	int descriptor = mapping_open(target->pid, mapping);
 	if (descriptor < 0)
 		return descriptor;
-	uint8_t *bytes = file_bytes_read(descriptor, &size);
-	if (!bytes) {
-		int error = errno;
+	if (fstat(descriptor, &status) != 0) {
 		close(descriptor);
-		return -error;
+		return -EIO;
 	}
-	for (size_t i = 0; i < LEVEL_ZERO_FUNCTION_COUNT; i++)
-		symbols[i].name = level_zero_functions[i];
+	const struct elf_reader library = elf_reader_of_file(descriptor, (uint64_t)status.st_size);
 	target->function_count = 0;
-	if (dynamic_symbols_find(bytes, size, symbols, LEVEL_ZERO_FUNCTION_COUNT) > 0) {
+	if (exported_functions_find(&library, level_zero_functions, LEVEL_ZERO_FUNCTION_COUNT, offsets)) {
 		for (size_t i = 0; i < LEVEL_ZERO_FUNCTION_COUNT; i++) {
-			if (symbols[i].file_offset)
-				target->function_offsets[target->function_count++] = symbols[i].file_offset;
+			if (offsets[i])
+				target->function_offsets[target->function_count++] = offsets[i];
 		}
 	}
-	free(bytes);
 	target->loader = descriptor;
 	return 0;
 }
 
-/* A process has one libc and one libdl; somebody may map a file with such a name some ten thousand times. */
+/* A process has one libc and one libdl, but may map files with such names thousands of times. */
 #define DYNAMIC_LINKERS_MAX 16
 
 /* libc.so.6 has dlopen() since glibc 2.34, libdl.so.2 before. */
@@ -256,7 +253,7 @@ int target_process_look(struct target_process *target, char *message, size_t mes
 	if (!text || !length) {
 		error = text ? ESRCH : errno;
 		free(text);
-		snprintf(message, message_size, "read the mappings of process %d: %s", (int)target->pid,
+		snprintf(message, message_size, "cannot read the mappings of process %d: %s", (int)target->pid,
 			 strerror(error));
 		return error == ENOENT ? -ESRCH : -error;
 	}
@@ -268,7 +265,9 @@ int target_process_look(struct target_process *target, char *message, size_t mes
 	for (const char *line = text; error == 0 && process_mapping_next(&line, &rest, &mapping);) {
 		if (!mapping.executable || !mapping.inode)
 			continue;
-		/* stat() and the mappings may number a device differently (btrfs), so the name decides as well. */
+		/*
+		 * stat() and the mappings may report different device numbers (btrfs), so the name is compared as well.
+		 */
 		if (mapping.inode == target->library_file.st_ino &&
 		    process_mapping_is_named(&mapping, strrchr(target->library, '/') + 1))
 			target->has_library = true;
@@ -279,16 +278,16 @@ int target_process_look(struct target_process *target, char *message, size_t mes
 	}
 	free(text);
 	if (error) {
-		snprintf(message, message_size, "open the libraries of process %d: %s: %s", (int)target->pid,
+		snprintf(message, message_size, "cannot open the libraries of process %d: %s (%s)", (int)target->pid,
 			 strerror(-error), error == -EPERM ? "run as root" : OTHER_WAY);
-		/* A library that went away between the two looks: the process is loading or ending. */
+		/* The library was unmapped in between: the process is starting or exiting. */
 		return error == -ENOENT ? 0 : error;
 	}
 	const struct remote_functions *functions = &target->functions;
 	if (target->loader >= 0 && !(functions->open_function && functions->error_function &&
 				     functions->errno_function && functions->system_call)) {
 		snprintf(message, message_size,
-			 "process %d has no dlopen() of glibc (a static program, or another C library): " OTHER_WAY,
+			 "process %d has no glibc dlopen() (static program, or another C library): " OTHER_WAY,
 			 (int)target->pid);
 		return -ENOTSUP;
 	}
@@ -305,24 +304,17 @@ void target_process_explain(pid_t pid, int error, char *message, size_t message_
 	size_t length;
 	char *status = process_file_read(pid, "status", &length);
 	uint64_t tracer = status ? status_number(status, "TracerPid") : 0;
-	char scope = '0';
-	int descriptor = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
 
 	free(status);
-	if (descriptor >= 0) {
-		if (read(descriptor, &scope, 1) != 1)
-			scope = '0';
-		close(descriptor);
-	}
 	if (tracer)
-		snprintf(message, message_size, "process %d is traced by process %" PRIu64 ": end that one", (int)pid,
-			 tracer);
-	else if (error == EPERM && scope == '3')
+		snprintf(message, message_size, "process %d is already traced by process %" PRIu64 ": end that first",
+			 (int)pid, tracer);
+	else if (error == EPERM && rights_setting("kernel/yama/ptrace_scope") == 3)
 		snprintf(message, message_size,
-			 "kernel.yama.ptrace_scope is 3, which forbids ptrace() until the next boot: " OTHER_WAY);
+			 "kernel.yama.ptrace_scope=3 forbids ptrace() until the next boot: " OTHER_WAY);
 	else
-		snprintf(message, message_size, "trace process %d: %s: %s", (int)pid, strerror(error),
-			 error == EPERM ? "needs CAP_SYS_PTRACE in its user namespace: run as root" : OTHER_WAY);
+		snprintf(message, message_size, "cannot trace process %d: %s (%s)", (int)pid, strerror(error),
+			 error == EPERM ? "requires CAP_SYS_PTRACE in its user namespace: run as root" : OTHER_WAY);
 }
 
 void target_process_free(struct target_process *target)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that a library is to be loaded into: whether it can be, and where its functions are. */
+/* The process that a library is to be loaded into: whether this is possible, and the addresses of its functions. */
 #ifndef IAPROF_ZE_USDT_INJECT_TARGET_PROCESS_H
 #define IAPROF_ZE_USDT_INJECT_TARGET_PROCESS_H
 
@@ -11,41 +11,41 @@
 #include <iaprof/host.h>
 #include "remote_call.h"
 
-/* The loader's functions that are watched for a thread that enters one. */
+/* The loader's functions that are observed. */
 #define LEVEL_ZERO_FUNCTIONS_MAX 32
 
 struct target_process {
 	pid_t pid;
-	char library[PATH_MAX]; /* absolute, the same file for us and for the process */
+	char library[PATH_MAX]; /* absolute; the same file here and in the process */
 	struct stat library_file;
 
 	/* Set by target_process_look(). */
-	bool has_library; /* it is loaded already */
-	int loader;       /* descriptor of its libze_loader.so.1; -1 not mapped yet */
+	bool has_library; /* it is already loaded */
+	int loader;       /* descriptor of its libze_loader.so.1; -1: not mapped yet */
 	size_t function_count;
-	uint64_t function_offsets[LEVEL_ZERO_FUNCTIONS_MAX]; /* in the loader's file */
+	uint64_t function_offsets[LEVEL_ZERO_FUNCTIONS_MAX]; /* offsets in the loader's file */
 	struct remote_functions functions;
 };
 
 /*
- * Looks whether the library can be loaded into the process as far as that is known beforehand. Returns 0, or what
- * host->fail() returns after one line that says what is in the way and what to do.
+ * Checks whether the library can be loaded into the process, as far as known beforehand. Returns 0, or the result of
+ * host->fail().
  */
 int target_process_check(struct target_process *target, const struct iaprof_host *host, pid_t pid, const char *library);
 
 /*
- * Looks at the process's mappings: sets the members above. Returns 0, also when the loader is not mapped yet; a
- * negative errno with a line in message (size bytes) when it cannot be, -ESRCH when the process has ended. Any thread.
+ * Reads the process's mappings and sets the members above. Returns 0, even if the loader is not mapped yet; a negative
+ * errno with a message of at most size bytes on failure, -ESRCH if the process has exited. Any thread.
  */
 int target_process_look(struct target_process *target, char *message, size_t message_size);
 
 /*
- * Looks whether the library can be loaded on a thread of the process, which may have forbidden it since the check
- * above. Returns 0, or a negative errno with a line in message. Any thread.
+ * Checks whether the library can be loaded on a thread of the process, which may have changed since the check above.
+ * Returns 0, or a negative errno with a message. Any thread.
  */
 int target_process_check_thread(const struct target_process *target, pid_t thread, char *message, size_t message_size);
 
-/* Why a thread of the process could not be traced, after PTRACE_SEIZE failed with error (positive). One line. */
+/* Explains in one line why PTRACE_SEIZE of a thread failed with error (positive). */
 void target_process_explain(pid_t pid, int error, char *message, size_t message_size);
 
 void target_process_free(struct target_process *target);

@@ -3,18 +3,18 @@
 #include "announce.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "image.h"
+#include "device_binary.h"
+#include "opencl_queries.h"
 #include "probe_sites.h"
 
-/* The longest name that is asked for; SYCL's mangled ones have some thousand bytes. */
-#define NAME_SIZE_MAX (UINT64_C(1) << 20)
 #define DRIVERS_MAX 16
 
-void announcer_begin(struct announcer *announcer, const struct level_zero *calls, struct registry *registry)
+void announcer_begin(struct announcer *announcer, const struct level_zero *calls, const struct opencl *opencl,
+		     struct registry *registry)
 {
 	announcer->calls = calls;
+	announcer->opencl = opencl;
 	announcer->registry = registry;
 	atomic_store(&announcer->epoch, 1);
 }
@@ -34,7 +34,7 @@ void announcer_look(struct announcer *announcer)
 		atomic_fetch_add(&announcer->epoch, 1);
 }
 
-/* Nothing in between ends the thread: it is not ours. */
+/* No cancellation point: the thread is not ours. */
 static void announcer_enter(struct announcer *announcer, int *state)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, state);
@@ -49,7 +49,10 @@ static void announcer_leave(struct announcer *announcer, int state)
 	pthread_setcancelstate(state, NULL);
 }
 
-/* A driver's extension functions. That of another driver must not get the handle: with two, neither is called. */
+/*
+ * Queries a driver's extension functions, which must not be given another driver's handle: with two drivers, neither is
+ * called.
+ */
 static void driver_look(struct announcer *announcer)
 {
 	const struct level_zero *calls = announcer->calls;
@@ -76,7 +79,7 @@ static void driver_look(struct announcer *announcer)
 		announcer->binary = (kernel_get_binary *)binary;
 		found++;
 	}
-	/* A program may initialise an NPU's driver first and the GPU's later. */
+	/* A program may initialise an NPU driver first and the GPU driver later. */
 	announcer->driver_known = found > 0;
 	if (found > 1) {
 		announcer->base_address = NULL;
@@ -84,7 +87,7 @@ static void driver_look(struct announcer *announcer)
 	}
 }
 
-/* The driver's own handle: with several drivers the loader may hand out its own, which extensions do not know. */
+/* The driver's own handle: with several drivers the loader returns wrappers, which extensions do not accept. */
 static ze_kernel_handle_t driver_kernel(const struct announcer *announcer, uintptr_t handle)
 {
 	void *kernel = (void *)handle;
@@ -95,7 +98,7 @@ static ze_kernel_handle_t driver_kernel(const struct announcer *announcer, uintp
 	return (ze_kernel_handle_t)kernel;
 }
 
-/* The module's image, to be freed: *loaded when it has addresses. NULL when there is none. */
+/* Returns the module's image, to be freed, and whether it has addresses (*loaded). Returns NULL if there is none. */
 static uint8_t *module_image(const struct level_zero *calls, ze_module_handle_t module, size_t *size, bool *loaded)
 {
 	uint8_t *image;
@@ -143,7 +146,9 @@ static void module_tell(struct announcer *announcer, struct module *module)
 
 	if (announcer->ended || module->handle == 0 || ((told || !listened) && module->read))
 		return;
-	uint8_t *image = module_image(announcer->calls, (ze_module_handle_t)module->handle, &size, &loaded);
+	uint8_t *image = module->runtime == RUNTIME_OPENCL
+				 ? opencl_image(announcer->opencl, module->handle, &size, &loaded)
+				 : module_image(announcer->calls, (ze_module_handle_t)module->handle, &size, &loaded);
 	if (image && loaded && !module->read)
 		module->function_count = image_functions(image, size, &module->functions);
 	module->read = true;
@@ -182,7 +187,7 @@ void announce_module(struct announcer *announcer, struct module *module)
 		announce_linked_module(announcer, module);
 }
 
-/* The kernel's code, to be freed. */
+/* Returns the kernel's code, to be freed. */
 static uint8_t *kernel_code(const struct announcer *announcer, uintptr_t handle, size_t *size)
 {
 	ze_kernel_handle_t kernel = driver_kernel(announcer, handle);
@@ -199,7 +204,7 @@ static uint8_t *kernel_code(const struct announcer *announcer, uintptr_t handle,
 	return NULL;
 }
 
-/* Of a kernel whose module was never seen there is its code. */
+/* For a kernel whose module is unknown, announces its code alone. */
 static void kernel_tell(struct announcer *announcer, struct kernel *kernel)
 {
 	struct module *module = kernel->module;
@@ -219,6 +224,16 @@ static void kernel_tell(struct announcer *announcer, struct kernel *kernel)
 	free(code);
 }
 
+static bool kernel_address(struct announcer *announcer, const struct module *module, uintptr_t handle,
+			   uint64_t *address)
+{
+	if (module->runtime == RUNTIME_OPENCL)
+		return opencl_kernel_address(announcer->opencl, handle, address);
+	driver_look(announcer);
+	return announcer->base_address &&
+	       announcer->base_address(driver_kernel(announcer, handle), address) == ZE_RESULT_SUCCESS;
+}
+
 void announce_kernel(struct announcer *announcer, struct kernel *kernel, uintptr_t handle)
 {
 	uint64_t address = 0;
@@ -226,15 +241,13 @@ void announce_kernel(struct announcer *announcer, struct kernel *kernel, uintptr
 
 	announcer_enter(announcer, &state);
 	uint32_t epoch = atomic_load(&announcer->epoch);
-	/* Another thread may have waited for the launch meanwhile, and destroyed the kernel. */
+	/* Another thread may have destroyed the kernel in the meantime. */
 	if (registry_get_kernel(announcer->registry, NULL, handle) != kernel) {
 		announcer_leave(announcer, state);
 		return;
 	}
 	struct module *module = kernel->module;
-	driver_look(announcer);
-	if (announcer->base_address &&
-	    announcer->base_address(driver_kernel(announcer, handle), &address) == ZE_RESULT_SUCCESS)
+	if (kernel_address(announcer, module, handle, &address))
 		kernel->address = image_address(address);
 	module_tell(announcer, module);
 	if (kernel->owns_module)
@@ -262,10 +275,65 @@ struct kernel *announce_unseen_kernel(struct announcer *announcer, uintptr_t han
 	return kernel;
 }
 
+static struct module *opencl_program_get(struct registry *registry, uintptr_t handle)
+{
+	struct module *module = registry_get_module(registry, handle);
+
+	return module ? module : registry_add_module(registry, handle, RUNTIME_OPENCL);
+}
+
+void announce_opencl_program(struct announcer *announcer, uintptr_t handle)
+{
+	int state;
+
+	if (level_zero_compile_kernel_semaphore == 0)
+		return;
+	announcer_enter(announcer, &state);
+	struct module *module = opencl_program_get(announcer->registry, handle);
+	if (module)
+		module_tell(announcer, module);
+	announcer_leave(announcer, state);
+}
+
+/* With the lock: of two threads that launch the kernel at the same time, one registers it. */
+static struct kernel *opencl_kernel_add(struct announcer *announcer, uintptr_t handle)
+{
+	struct registry *registry = announcer->registry;
+	struct kernel *kernel = registry_get_kernel(registry, NULL, handle);
+	uintptr_t program = opencl_kernel_program(announcer->opencl, handle);
+
+	if (kernel || !program)
+		return kernel;
+	char *name = opencl_kernel_name(announcer->opencl, handle);
+	if (!name)
+		return NULL;
+	struct module *module = opencl_program_get(registry, program);
+	if (module)
+		kernel = registry_add_kernel(registry, handle, name, module);
+	free(name);
+	return kernel;
+}
+
+struct kernel *announce_opencl_kernel(struct announcer *announcer, uintptr_t handle)
+{
+	int state;
+
+	announcer_enter(announcer, &state);
+	struct kernel *kernel = opencl_kernel_add(announcer, handle);
+	announcer_leave(announcer, state);
+	return kernel;
+}
+
 static void end_tell(const struct module *module)
 {
 	if (module->announced && level_zero_unload_module_semaphore > 0)
 		probe_unload_module(module->number);
+}
+
+void announce_module_call(void)
+{
+	if (level_zero_unload_module_semaphore > 0)
+		probe_unload_module(0);
 }
 
 void announce_module_end(struct announcer *announcer, struct module *module)
@@ -283,7 +351,7 @@ void announce_kernel_end(struct announcer *announcer, struct kernel *kernel)
 {
 	int state;
 
-	/* Not while another thread asks the driver about it. */
+	/* Not done while another thread queries the driver about it. */
 	announcer_enter(announcer, &state);
 	if (kernel->owns_module)
 		end_tell(kernel->module);
@@ -295,7 +363,7 @@ void announcer_end(struct announcer *announcer)
 {
 	int state;
 
-	/* exit() may have been called from a signal handler, in the midst of it. */
+	/* exit() may have been called from a signal handler during an announcement. */
 	if (atomic_load(&announcer->busy))
 		return;
 	announcer_enter(announcer, &state);

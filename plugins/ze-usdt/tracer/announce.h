@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells who profiles the process of modules and kernels: fetches images and addresses from the driver. */
+/* Announces modules and kernels to profilers: queries images and addresses from the driver. */
 #ifndef ZE_TRACER_ANNOUNCE_H
 #define ZE_TRACER_ANNOUNCE_H
 
@@ -9,54 +9,69 @@
 #include <stdint.h>
 
 #include "level_zero.h"
+#include "opencl.h"
 #include "private_files.h"
 #include "registry.h"
 
 struct announcer {
 	const struct level_zero *calls;
+	const struct opencl *opencl;
 	struct registry *registry;
-	pthread_mutex_t lock; /* over calls into Level Zero: a forked child makes it anew */
-	_Atomic bool busy;    /* somebody has it */
-	/* Counts who began to listen: what was announced in an earlier epoch is announced again. */
+	pthread_mutex_t lock; /* held across Level Zero calls: a forked child recreates it */
+	_Atomic bool busy;    /* the lock is held */
+	/* Incremented when a profiler attaches: what was announced in an earlier epoch is announced again. */
 	_Atomic uint32_t epoch;
-	_Atomic uint16_t listeners; /* to compile_kernel, when last looked at */
-	bool ended;                 /* no more files are written */
+	_Atomic uint16_t listeners; /* probes attached to compile_kernel, when last checked */
+	bool ended;                 /* write no more files */
 	bool driver_known;
-	kernel_get_base_address *base_address; /* NULL: the driver does not have it */
+	kernel_get_base_address *base_address; /* NULL: the driver does not support it */
 	kernel_get_binary *binary;
 	struct private_files files;
 };
 
-/* calls and registry stay for the life of the announcer. */
-void announcer_begin(struct announcer *announcer, const struct level_zero *calls, struct registry *registry);
+/* calls, opencl and registry are borrowed. */
+void announcer_begin(struct announcer *announcer, const struct level_zero *calls, const struct opencl *opencl,
+		     struct registry *registry);
 
-/* In a forked child, where the thread that was announcing something is not. */
+/* Called in a forked child, which lacks a thread that was announcing. */
 void announcer_forked(struct announcer *announcer);
 
-/* Somebody came or went since last time. */
+/* Checks whether a profiler has attached or detached. */
 static inline bool announcer_is_behind(const struct announcer *announcer, uint16_t listeners)
 {
 	return listeners != atomic_load_explicit(&announcer->listeners, memory_order_relaxed);
 }
 void announcer_look(struct announcer *announcer);
 
-/* After a module was created or linked: tells of it when somebody listens, unless what it imports is still missing. */
+/*
+ * Called after a module was created or linked: announces it if a profiler is attached, unless its imports are
+ * unresolved.
+ */
 void announce_module(struct announcer *announcer, struct module *module);
 
-/* The same, once nothing is missing. */
+/* The same, called once all imports are resolved. */
 void announce_linked_module(struct announcer *announcer, struct module *module);
 
-/* Before a launch of the kernel with that handle is told: its module, where it is and how long it is. */
+/* Called before a launch is reported: announces the kernel's module, and determines its address and size. */
 void announce_kernel(struct announcer *announcer, struct kernel *kernel, uintptr_t handle);
 
-/* A kernel that was created before the tracer was there; NULL when its name cannot be had. */
+/* Registers a kernel created before the tracer was loaded. Returns NULL if its name is not available. */
 struct kernel *announce_unseen_kernel(struct announcer *announcer, uintptr_t handle);
 
-/* Before a module or kernel is destroyed; what was known of it is given back. */
+/* Called after an OpenCL program was built: announces it if a profiler is attached. */
+void announce_opencl_program(struct announcer *announcer, uintptr_t handle);
+
+/* Returns an OpenCL kernel at its first launch, or NULL if its name or program is not available. */
+struct kernel *announce_opencl_kernel(struct announcer *announcer, uintptr_t handle);
+
+/* Announces that the program tries to create a module. */
+void announce_module_call(void);
+
+/* Called before a module or kernel is destroyed: frees the data about it. */
 void announce_module_end(struct announcer *announcer, struct module *module);
 void announce_kernel_end(struct announcer *announcer, struct kernel *kernel);
 
-/* At the exit of the process. */
+/* Called at process exit. */
 void announcer_end(struct announcer *announcer);
 
 #endif

@@ -1,65 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The callbacks of Level Zero's tracing layer: they keep the books, and fire the probes when somebody listens. */
+/* Callbacks of Level Zero's tracing layer: they track objects, and fire the probes when a profiler is attached. */
 #include "callbacks.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
-#include "probe_sites.h"
-#include "tracer.h"
+#include "launch.h"
 
-/* What a thread remembers. */
-struct thread {
-	struct registry_cache cache;
-	struct stack_memory *stacks; /* NULL when there was no memory */
-};
-static __thread struct thread *this_thread;
-static __thread bool this_thread_ended;
-
-/* glibc 2.18: runs at the thread's end, and keeps this library loaded until then. */
-extern int __cxa_thread_atexit_impl(void (*end)(void *), void *object, void *library);
-extern void *__dso_handle __attribute__((visibility("hidden")));
-
-static void thread_end(void *object)
-{
-	struct thread *thread = object;
-
-	this_thread = NULL;
-	this_thread_ended = true;
-	stack_memory_free(thread->stacks);
-	free(thread);
-}
-
-/* NULL when there is no memory, or when the thread's own end has begun. */
-static struct thread *thread_get(void)
-{
-	if (this_thread || this_thread_ended)
-		return this_thread;
-	struct thread *thread = calloc(1, sizeof *thread);
-	if (!thread)
-		return NULL;
-	if (__cxa_thread_atexit_impl(thread_end, thread, &__dso_handle) != 0) {
-		free(thread);
-		return NULL;
-	}
-	thread->stacks = stack_memory_create(&tracer.stacks);
-	this_thread = thread;
-	return thread;
-}
-
-/* The two loads that a launch costs when nobody listens, besides the tracing layer's own work. */
-static inline bool is_listened_to(volatile const uint16_t *semaphore)
-{
-	return *semaphore > 0 || announcer_is_behind(&tracer.announcer, level_zero_compile_kernel_semaphore);
-}
-
-static void look_for_listeners(void)
-{
-	if (announcer_is_behind(&tracer.announcer, level_zero_compile_kernel_semaphore))
-		announcer_look(&tracer.announcer);
-}
-
-/* A list that was created before the tracer was there: what it holds of launches is not known, what comes will be. */
+/* A list created before the tracer was loaded: launches recorded earlier are unknown. */
 static struct list *list_adopt(ze_command_list_handle_t handle)
 {
 	ze_bool_t immediate = true;
@@ -80,49 +27,34 @@ static uint64_t recording_of(struct registry_cache *cache, ze_command_list_handl
 	return list ? atomic_load_explicit(&list->recording, memory_order_relaxed) : 0;
 }
 
-/*
- * The driver keeps all code of a process in one heap of 4 GiB and makes its start the instruction base. Heaps are
- * aligned to their size where addresses have 48 bits.
- */
-static uint64_t instruction_base(uint64_t address)
-{
-	return address & ~UINT64_C(0xffffffff);
-}
-
-static void launch_tell(struct registry_cache *cache, ze_kernel_handle_t handle, uint64_t recording,
-			struct stack_chain stack)
+/* Returns the kernel of a launch, or NULL if nothing is known about it. */
+static struct kernel *launched_kernel(struct registry_cache *cache, ze_kernel_handle_t handle)
 {
 	struct kernel *kernel = registry_get_kernel(&tracer.registry, cache, (uintptr_t)handle);
 
-	if (!kernel)
-		kernel = announce_unseen_kernel(&tracer.announcer, (uintptr_t)handle);
-	if (!kernel)
-		return;
-	if (atomic_load_explicit(&kernel->prepared, memory_order_acquire) !=
-	    atomic_load_explicit(&tracer.announcer.epoch, memory_order_relaxed))
-		announce_kernel(&tracer.announcer, kernel, (uintptr_t)handle);
-	/* NULL for a moment when another thread destroys the kernel and a new one takes its place. */
-	const struct module *module = __atomic_load_n(&kernel->module, __ATOMIC_RELAXED);
-	probe_launch_kernel(instruction_base(kernel->address), kernel->address, kernel->size, kernel->name,
-			    module ? module->number : 0, recording, stack.identity, stack.innermost);
+	return kernel ? kernel : announce_unseen_kernel(&tracer.announcer, (uintptr_t)handle);
 }
 
 __attribute__((noinline)) static void launches_tell(uintptr_t frame_pointer, ze_command_list_handle_t list,
 						    const ze_kernel_handle_t *kernels, uint32_t count)
 {
 	int error = errno;
-	struct stack_trace trace; /* large: only when somebody listens */
 
 	look_for_listeners();
 	if (level_zero_launch_kernel_semaphore > 0) {
 		struct thread *thread = thread_get();
 		struct registry_cache *cache = thread ? &thread->cache : NULL;
 		uint64_t recording = recording_of(cache, list);
-		struct stack_chain stack =
-			stack_take(&tracer.stacks, thread ? thread->stacks : NULL, frame_pointer, &trace);
+		struct stack_chain stack = { 0 };
+		if (thread)
+			stack = stack_take(&tracer.stacks, thread->stacks, frame_pointer, &thread->trace);
 
-		for (uint32_t i = 0; i < count; i++)
-			launch_tell(cache, kernels[i], recording, stack);
+		for (uint32_t i = 0; i < count; i++) {
+			struct kernel *kernel = launched_kernel(cache, kernels[i]);
+
+			if (kernel)
+				launch_tell(kernel, (uintptr_t)kernels[i], recording, stack);
+		}
 	}
 	errno = error;
 }
@@ -171,6 +103,15 @@ CALLBACK(lists_executed)
 	errno = error;
 }
 
+/* The compiler may end the process if the module is invalid. */
+CALLBACK(module_creating)
+{
+	UNUSED_DATA;
+	(void)arguments;
+	(void)result;
+	announce_module_call();
+}
+
 CALLBACK(module_created)
 {
 	const ze_module_create_params_t *parameters = arguments;
@@ -181,9 +122,9 @@ CALLBACK(module_created)
 	int error = errno;
 	uintptr_t handle = (uintptr_t) * *parameters->pphModule;
 	struct module *stale = registry_remove_module(&tracer.registry, handle);
-	if (stale) /* it went unseen */
+	if (stale) /* its end was not seen */
 		announce_module_end(&tracer.announcer, stale);
-	struct module *module = registry_add_module(&tracer.registry, handle);
+	struct module *module = registry_add_module(&tracer.registry, handle, RUNTIME_LEVEL_ZERO);
 	look_for_listeners();
 	if (module)
 		announce_module(&tracer.announcer, module);
@@ -208,7 +149,7 @@ CALLBACK(modules_linked)
 	errno = error;
 }
 
-/* Before the call: afterwards the handle may be another's already. */
+/* Done before the call: afterwards, the handle may be reused. */
 CALLBACK(module_destroying)
 {
 	const ze_module_destroy_params_t *parameters = arguments;
@@ -274,7 +215,7 @@ CALLBACK(immediate_list_created)
 	errno = error;
 }
 
-/* A copy holds what the list held: it is the same recording. */
+/* A copied list is the same recording. */
 CALLBACK(list_cloned)
 {
 	const struct clone_parameters *parameters = arguments;
@@ -309,7 +250,7 @@ CALLBACK(list_destroying)
 	registry_remove_list(&tracer.registry, (uintptr_t)*parameters->phCommandList);
 }
 
-/* What the tracing layer is asked for; a loader may not have the newer ones. */
+/* Callbacks to register; a loader may lack the newer ones. */
 static const struct callback callbacks[] = {
 #define BEFORE(function, callback)                                                                                     \
 	{                                                                                                              \
@@ -319,6 +260,7 @@ static const struct callback callbacks[] = {
 	{                                                                                                              \
 		"zelTracer" #function "RegisterCallback", ZEL_REGISTER_EPILOGUE, callback                              \
 	}
+	BEFORE(ModuleCreate, module_creating),
 	AFTER(ModuleCreate, module_created),
 	AFTER(ModuleDynamicLink, modules_linked),
 	BEFORE(ModuleDestroy, module_destroying),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The callbacks that the tracing layer is asked for. */
+/* The callbacks to register with the tracing layer. */
 #ifndef ZE_TRACER_CALLBACKS_H
 #define ZE_TRACER_CALLBACKS_H
 
@@ -8,7 +8,7 @@
 #include "level_zero.h"
 
 struct callback {
-	const char *register_name; /* of the loader's function that takes it */
+	const char *register_name; /* the loader's function that registers it */
 	zel_tracer_reg_t when;
 	traced_callback *callback;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym() as a preloaded library exports it: names of Level Zero are looked at (entry.c), everything else is handed on by
- * a jump, so that the C library sees the caller's return address: what RTLD_NEXT and RTLD_DEFAULT mean depends on it.
+ * The dlsym() that a preloaded tracer exports: entry.c handles the names of Level Zero and OpenCL. All other calls jump to the C
+ * library's dlsym(), which then sees the caller's return address: RTLD_NEXT and RTLD_DEFAULT depend on it.
  */
 	.text
 	.globl dlsym
@@ -17,13 +17,15 @@ entry_dlsym_exported:
 	je .Lhand_on
 	cmpb $'z', (%rsi)
 	je .Llook
+	cmpb $'c', (%rsi)
+	je .Llook
 .Lhand_on:
 	mov entry_dlsym_real(%rip), %rax
 	test %rax, %rax
 	je .Lfind
 	jmp *%rax
 
-/* Whether there is an answer comes in rax, and the answer in rdx. */
+/* entry_dlsym() returns in rax whether it found the name, and its address in rdx. */
 .Llook:
 	push %rdi
 	.cfi_adjust_cfa_offset 8

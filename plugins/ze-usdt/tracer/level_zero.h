@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of Level Zero that the tracer calls. It is linked to none of them: whether the process has a loader,
- * and which, is known at run time only. What the oldest supported headers (1.8) do not have is declared here.
+ * The Level Zero functions that the tracer calls. It is not linked to them, because it is known only at run time
+ * whether a process uses a loader, and which one. Declares what the oldest supported headers (1.8) lack.
  */
 #ifndef ZE_TRACER_LEVEL_ZERO_H
 #define ZE_TRACER_LEVEL_ZERO_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <level_zero/ze_api.h>
@@ -19,9 +18,9 @@
 #define LEVEL_ZERO_LOADER "libze_loader.so.1"
 
 /*
- * What the callbacks of the tracing layer get begins with the addresses of the call's arguments, in their order
- * (ze_..._params_t). All that append a launch of one kernel begin with list and kernel, all that submit lists have
- * number and lists in second and third place: one callback each serves those that are newer than the headers as well.
+ * Arguments of the tracing layer's callbacks start with the addresses of the call's arguments, in their order
+ * (ze_..._params_t). All functions that append a launch start with list and kernel, and all that submit lists have
+ * number and lists as second and third arguments: one callback each also serves those that are newer than the headers.
  */
 struct append_parameters {
 	const ze_command_list_handle_t *list;
@@ -42,11 +41,11 @@ struct clone_parameters {
 	ze_command_list_handle_t *const *clone;
 };
 
-/* Any of the callbacks, and any of the functions that register one. */
+/* Type of all callbacks, and of all functions that register one. */
 typedef void traced_callback(void *parameters, ze_result_t result, void *data, void **call_data);
 typedef ze_result_t callback_register(zel_tracer_handle_t tracer, zel_tracer_reg_t when, traced_callback *callback);
 
-/* Since loader 1.15.8; before, the tracing layer is there only when ZE_ENABLE_TRACING_LAYER=1 was set at zeInit. */
+/* Since loader 1.15.8; before, the tracing layer is available only if ZE_ENABLE_TRACING_LAYER=1 was set at zeInit. */
 typedef ze_result_t zelEnableTracingLayer_t(void);
 /* Since specification 1.10. */
 typedef ze_result_t zeCommandListIsImmediate_t(ze_command_list_handle_t list, ze_bool_t *immediate);

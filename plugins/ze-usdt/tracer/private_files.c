@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes and removes private files. No function here can raise a signal. */
+/* Writes and deletes private files. No function here can raise a signal. */
 #include "private_files.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "../probes.h"
 
-/* A reader that is there takes a file within milliseconds. */
+/* Readers open a file within milliseconds. */
 #define KEEP_NANOSECONDS (INT64_C(10) * 1000000000)
 #define WAIT_ATTEMPTS 200
 #define WAIT_NANOSECONDS 5000000
@@ -44,7 +44,7 @@ static bool path_make(char path[PRIVATE_PATH_MAX], const char *folder)
 {
 	uint64_t number;
 
-	/* By the call's number: getrandom() is newer than the oldest C library that this is for. */
+	/* By system call number: getrandom() is newer than the oldest supported C library. */
 	if (syscall(SYS_getrandom, &number, sizeof number, 0) != (long)sizeof number)
 		return false;
 	int length = snprintf(path, PRIVATE_PATH_MAX, "%s/" ZE_IMAGE_PREFIX "%016llx" ZE_IMAGE_SUFFIX, folder,
@@ -52,13 +52,13 @@ static bool path_make(char path[PRIVATE_PATH_MAX], const char *folder)
 	return length > 0 && length < PRIVATE_PATH_MAX;
 }
 
-/* A new file in the folder; -1 when there can be none. */
+/* Creates a file in the folder, or returns -1. */
 static int file_make(char path[PRIVATE_PATH_MAX], const char *folder)
 {
 	return path_make(path, folder) ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
 }
 
-/* In $TMPDIR, or when there is no such folder, as often in containers, in /tmp. */
+/* In $TMPDIR, or in /tmp if that folder does not exist, as often in containers. */
 static int temporary_file_make(char path[PRIVATE_PATH_MAX])
 {
 	const char *folder = secure_getenv("TMPDIR");
@@ -67,7 +67,7 @@ static int temporary_file_make(char path[PRIVATE_PATH_MAX])
 	return file >= 0 ? file : file_make(path, "/tmp");
 }
 
-/* A file beyond the limit would bring SIGXFSZ. */
+/* A file beyond the limit would raise SIGXFSZ. */
 static bool is_allowed(size_t size)
 {
 	struct rlimit limit;
@@ -100,7 +100,7 @@ const char *private_files_write(struct private_files *files, const void *bytes, 
 	int file = temporary_file_make(entry->path);
 	if (file < 0)
 		return NULL;
-	/* The process's umask may have taken its own right to read from it. */
+	/* The process's umask may have removed its own read permission. */
 	bool written = fchmod(file, 0600) == 0 && all_written(file, bytes, size);
 	close(file);
 	if (!written) {
@@ -121,12 +121,12 @@ void private_files_sweep(struct private_files *files)
 		file_remove(files, 0);
 }
 
-/* A reader takes away the right to write, and may remove the file itself. */
+/* A reader removes the write permission, and may delete the file itself. */
 static bool is_taken(const struct private_file *file)
 {
 	struct stat status;
 
-	/* By the call's number, too: lstat() has a version of its own since glibc 2.33. */
+	/* By system call number, too: lstat() is versioned since glibc 2.33. */
 	return syscall(SYS_lstat, file->path, &status) != 0 || !(status.st_mode & S_IWUSR);
 }
 

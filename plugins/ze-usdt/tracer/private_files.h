@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files through which images go to who profiles the process. Their reader marks and removes them; this removes
- * what stayed.
- * Not for use by several threads at once.
+ * Files that pass images to profilers. Readers mark and delete them; this deletes the remaining ones. Not thread-safe.
  */
 #ifndef ZE_TRACER_PRIVATE_FILES_H
 #define ZE_TRACER_PRIVATE_FILES_H
@@ -14,26 +12,26 @@
 #define PRIVATE_PATH_MAX 256
 #define PRIVATE_FILES_MAX 64
 
-/* Zeroed, it is empty. */
+/* All zeros is empty. */
 struct private_files {
 	unsigned count;
 	struct private_file {
 		char path[PRIVATE_PATH_MAX];
 		int64_t written; /* CLOCK_MONOTONIC, nanoseconds */
-		int process;     /* who wrote it: a forked child leaves its parent's alone */
+		int process;     /* the writer: a forked child does not delete its parent's files */
 	} files[PRIVATE_FILES_MAX];
 };
 
 /*
- * Writes a new file as ../probes.h describes it and returns its path, which holds until the next call; NULL when it
- * could not be written. When too many files are there, the oldest is removed.
+ * Writes a new file as described in ../probes.h and returns its path, valid until the next call, or NULL on failure. If
+ * there are too many files, the oldest is deleted.
  */
 const char *private_files_write(struct private_files *files, const void *bytes, size_t size);
 
-/* Removes those that nobody took for some seconds. */
+/* Deletes files that were not read for some seconds. */
 void private_files_sweep(struct private_files *files);
 
-/* Removes them all; waits for a moment when wait says that their reader is there. */
+/* Deletes all files; with wait, a reader is present and gets a moment to open them. */
 void private_files_end(struct private_files *files, bool wait);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probes of ../probes.h: a function each, whose arguments arrive in the registers that the probe's note names. */
+/* The probes of ../probes.h: one function each. Its arguments are in the registers that the probe's note names. */
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 
-/* Counts of who is attached: the kernel finds them by the notes, and raises them in each process. */
+/* Numbers of attached tracers: the Linux kernel finds them by the notes, and increments them in each process. */
 	.macro SEMAPHORE name
 	.globl level_zero_\name\()_semaphore
 	.hidden level_zero_\name\()_semaphore
@@ -40,7 +40,7 @@ level_zero_\name\()_semaphore:
 	STAP_PROBE2(level_zero, compile_kernel, 8@%rdi, 8@%rsi)
 	END probe_compile_kernel
 
-/* The eighth argument, on the stack behind the seventh, is what the frame pointer is to be during the probe. */
+/* The eighth argument, on the stack after the seventh, is the frame pointer during the probe. */
 	FUNCTION probe_launch_kernel
 	push %rbp
 	.cfi_adjust_cfa_offset 8

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probes of ../probes.h as functions, and how many are attached to each. */
+/* The probes of ../probes.h as functions, and their semaphores. */
 #ifndef ZE_TRACER_PROBE_SITES_H
 #define ZE_TRACER_PROBE_SITES_H
 
@@ -7,14 +7,14 @@
 
 struct stack_frame;
 
-/* Changed by the kernel whenever somebody attaches or detaches. */
+/* Updated by the kernel whenever a profiler attaches or detaches. */
 extern volatile uint16_t level_zero_compile_kernel_semaphore;
 extern volatile uint16_t level_zero_launch_kernel_semaphore;
 extern volatile uint16_t level_zero_execute_list_semaphore;
 extern volatile uint16_t level_zero_unload_module_semaphore;
 
 void probe_compile_kernel(const char *path, uint64_t module);
-/* innermost: the innermost frame of the stack that the probe is to have, or NULL. */
+/* innermost: the innermost frame of the stack to show, or NULL. */
 void probe_launch_kernel(uint64_t instruction_base, uint64_t address, uint64_t size, const char *name, uint64_t module,
 			 uint64_t list, uint64_t stack, const struct stack_frame *innermost);
 void probe_execute_list(uint64_t list);

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps what is known about modules, kernels and command lists. */
+/* Tracks modules, kernels and command lists. */
 #include "registry.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of kernels are kept for good, each once: programs have few, and create them over and over. */
+/* Kernel names are kept forever, each once: programs have few, and create kernels repeatedly. */
 struct name {
-	struct name *next; /* with the same hash */
+	struct name *next; /* next name with the same hash */
 	char text[];
 };
+
+uint64_t pointer_map_hash(uint64_t key)
+{
+	/* Handles are multiples of 16: the upper half of the product is the mixed one. */
+	return key * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+}
 
 void registry_lock(struct registry *registry)
 {
@@ -21,7 +27,7 @@ void registry_unlock(struct registry *registry)
 	pthread_mutex_unlock(&registry->lock);
 }
 
-/* What is in one of the lists of free objects, or a new one; either is zeroed. */
+/* Returns a zeroed object, from a free list or newly allocated. */
 #define TAKE(list)                                                                                                     \
 	({                                                                                                             \
 		__typeof__(list) taken_ = (list);                                                                      \
@@ -39,7 +45,7 @@ void registry_unlock(struct registry *registry)
 		(list) = (object);                                                                                     \
 	} while (0)
 
-/* The sanitizer's own test for NULL makes gcc 12 believe that the atomic is at NULL (-Wstringop-overflow). */
+/* The sanitizer's NULL check makes gcc 12 believe that the atomic is at NULL (-Wstringop-overflow). */
 __attribute__((no_sanitize("undefined"))) static void forget_caches(struct registry *registry)
 {
 	atomic_fetch_add_explicit(&registry->generation, 1, memory_order_release);
@@ -51,8 +57,7 @@ static const char *name_keep(struct registry *registry, const char *text)
 
 	for (const char *c = text; *c; c++)
 		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-	hash |= 1; /* 0 is no key */
-	struct name *first = handle_map_get(&registry->names, hash);
+	struct name *first = pointer_map_find(&registry->names, hash);
 	for (struct name *name = first; name; name = name->next)
 		if (strcmp(name->text, text) == 0)
 			return name->text;
@@ -65,20 +70,21 @@ static const char *name_keep(struct registry *registry, const char *text)
 	if (first) {
 		name->next = first->next;
 		first->next = name;
-	} else if (!handle_map_add(&registry->names, hash, name)) {
+	} else if (!pointer_map_add(&registry->names, hash, name)) {
 		free(name);
 		return NULL;
 	}
 	return name->text;
 }
 
-static struct module *module_new(struct registry *registry, uintptr_t handle)
+static struct module *module_new(struct registry *registry, uintptr_t handle, enum runtime runtime)
 {
 	struct module *module = TAKE(registry->free_modules);
 
 	if (!module)
 		return NULL;
 	module->handle = handle;
+	module->runtime = runtime;
 	module->number = atomic_fetch_add_explicit(&registry->last_module, 1, memory_order_relaxed) + 1;
 	return module;
 }
@@ -98,14 +104,14 @@ static void kernel_free(struct registry *registry, struct kernel *kernel)
 	GIVE(registry->free_kernels, kernel);
 }
 
-struct module *registry_add_module(struct registry *registry, uintptr_t handle)
+struct module *registry_add_module(struct registry *registry, uintptr_t handle, enum runtime runtime)
 {
 	registry_lock(registry);
-	struct module *stale = handle_map_remove(&registry->modules, handle);
+	struct module *stale = pointer_map_remove(&registry->modules, handle);
 	if (stale)
 		module_free(registry, stale);
-	struct module *module = module_new(registry, handle);
-	if (module && !handle_map_add(&registry->modules, handle, module)) {
+	struct module *module = module_new(registry, handle, runtime);
+	if (module && !pointer_map_add(&registry->modules, handle, module)) {
 		module_free(registry, module);
 		module = NULL;
 	}
@@ -116,7 +122,7 @@ struct module *registry_add_module(struct registry *registry, uintptr_t handle)
 struct kernel *registry_add_kernel(struct registry *registry, uintptr_t handle, const char *name, struct module *module)
 {
 	registry_lock(registry);
-	struct kernel *stale = handle_map_remove(&registry->kernels, handle);
+	struct kernel *stale = pointer_map_remove(&registry->kernels, handle);
 	if (stale)
 		kernel_free(registry, stale);
 	const char *kept = name_keep(registry, name);
@@ -125,8 +131,8 @@ struct kernel *registry_add_kernel(struct registry *registry, uintptr_t handle, 
 		kernel->handle = handle;
 		kernel->name = kept;
 		kernel->owns_module = !module;
-		kernel->module = module ? module : module_new(registry, 0);
-		if (!kernel->module || !handle_map_add(&registry->kernels, handle, kernel)) {
+		kernel->module = module ? module : module_new(registry, 0, RUNTIME_LEVEL_ZERO);
+		if (!kernel->module || !pointer_map_add(&registry->kernels, handle, kernel)) {
 			kernel_free(registry, kernel);
 			kernel = NULL;
 		}
@@ -139,7 +145,7 @@ struct kernel *registry_add_kernel(struct registry *registry, uintptr_t handle, 
 struct list *registry_add_list(struct registry *registry, uintptr_t handle, uint64_t recording)
 {
 	registry_lock(registry);
-	struct list *list = handle_map_get(&registry->lists, handle);
+	struct list *list = pointer_map_find(&registry->lists, handle);
 	if (list) {
 		atomic_store_explicit(&list->recording, recording, memory_order_relaxed);
 	} else {
@@ -147,7 +153,7 @@ struct list *registry_add_list(struct registry *registry, uintptr_t handle, uint
 		if (list) {
 			list->handle = handle;
 			atomic_store_explicit(&list->recording, recording, memory_order_relaxed);
-			if (!handle_map_add(&registry->lists, handle, list)) {
+			if (!pointer_map_add(&registry->lists, handle, list)) {
 				GIVE(registry->free_lists, list);
 				list = NULL;
 			}
@@ -166,7 +172,7 @@ uint64_t registry_next_recording(struct registry *registry)
 struct module *registry_get_module(struct registry *registry, uintptr_t handle)
 {
 	registry_lock(registry);
-	struct module *module = handle_map_get(&registry->modules, handle);
+	struct module *module = pointer_map_find(&registry->modules, handle);
 	registry_unlock(registry);
 	return module;
 }
@@ -181,7 +187,7 @@ static void cache_check(struct registry *registry, struct registry_cache *cache)
 	cache->generation = generation;
 }
 
-/* Handles are addresses of objects from malloc(): their low bits are the same. */
+/* Handles are addresses of objects from malloc(): their low bits are equal. */
 static size_t cache_place(uintptr_t handle, size_t count)
 {
 	return ((handle >> 4) ^ (handle >> 11)) % count;
@@ -198,7 +204,7 @@ struct kernel *registry_get_kernel(struct registry *registry, struct registry_ca
 			return *place;
 	}
 	registry_lock(registry);
-	*place = handle_map_get(&registry->kernels, handle);
+	*place = pointer_map_find(&registry->kernels, handle);
 	registry_unlock(registry);
 	return *place;
 }
@@ -214,7 +220,7 @@ struct list *registry_get_list(struct registry *registry, struct registry_cache 
 			return *place;
 	}
 	registry_lock(registry);
-	*place = handle_map_get(&registry->lists, handle);
+	*place = pointer_map_find(&registry->lists, handle);
 	registry_unlock(registry);
 	return *place;
 }
@@ -222,7 +228,7 @@ struct list *registry_get_list(struct registry *registry, struct registry_cache 
 struct module *registry_remove_module(struct registry *registry, uintptr_t handle)
 {
 	registry_lock(registry);
-	struct module *module = handle_map_remove(&registry->modules, handle);
+	struct module *module = pointer_map_remove(&registry->modules, handle);
 	registry_unlock(registry);
 	return module;
 }
@@ -230,7 +236,7 @@ struct module *registry_remove_module(struct registry *registry, uintptr_t handl
 struct kernel *registry_remove_kernel(struct registry *registry, uintptr_t handle)
 {
 	registry_lock(registry);
-	struct kernel *kernel = handle_map_remove(&registry->kernels, handle);
+	struct kernel *kernel = pointer_map_remove(&registry->kernels, handle);
 	if (kernel)
 		forget_caches(registry);
 	registry_unlock(registry);
@@ -254,7 +260,7 @@ void registry_free_kernel(struct registry *registry, struct kernel *kernel)
 void registry_remove_list(struct registry *registry, uintptr_t handle)
 {
 	registry_lock(registry);
-	struct list *list = handle_map_remove(&registry->lists, handle);
+	struct list *list = pointer_map_remove(&registry->lists, handle);
 	if (list) {
 		forget_caches(registry);
 		GIVE(registry->free_lists, list);

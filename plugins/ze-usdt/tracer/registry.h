@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known about the process's modules, kernels and command lists, by their handles.
- *
- * It is kept whether or not somebody listens. What is found stays readable after it was removed: a handle that a
- * program uses while it destroys it in another thread is its error, and must not become ours. One lock, which is never
- * held during a call into Level Zero; each thread remembers what it found last, so that launches do not meet in it.
+ * The process's modules, kernels and command lists, by handle. They are tracked with or without a profiler. Objects
+ * stay readable after removal: a handle that a program uses while destroying it in another thread is the program's
+ * error, and must not crash the tracer. One lock, never held during a Level Zero call; each thread caches its last
+ * result, so that launches do not contend for it.
  */
 #ifndef ZE_TRACER_REGISTRY_H
 #define ZE_TRACER_REGISTRY_H
@@ -14,16 +13,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "handle_map.h"
-#include "image.h"
+#include "../pointer_map.h"
+#include "device_binary.h"
 
+/* Whose objects the handles are. */
+enum runtime { RUNTIME_LEVEL_ZERO, RUNTIME_OPENCL };
+
+/* A module of Level Zero, or a program of OpenCL. */
 struct module {
 	struct module *next_free;
-	uint64_t number;  /* >= 1, never used twice */
-	uintptr_t handle; /* 0: stands for one kernel whose own module was never seen */
-	/* The rest is used under the announcer's lock only (announce.h). */
-	uint32_t announced; /* in that epoch, 0 never */
-	bool read;          /* the functions are known, as far as they can be */
+	uint64_t number;  /* >= 1, never reused */
+	uintptr_t handle; /* 0: represents one kernel whose module is unknown */
+	enum runtime runtime;
+	/* The rest is protected by the announcer's lock (announce.h). */
+	uint32_t announced; /* epoch of the announcement, 0 if never */
+	bool read;          /* the functions are known, if available */
 	struct image_function *functions;
 	size_t function_count;
 };
@@ -33,10 +37,10 @@ struct kernel {
 	uintptr_t handle;
 	const char *name; /* never freed */
 	struct module *module;
-	bool owns_module;          /* which stands for this kernel only */
-	_Atomic uint32_t prepared; /* in that epoch the rest was filled in and the module announced; 0 never */
-	uint64_t address;          /* 0 not known */
-	uint64_t size;             /* 0 not known */
+	bool owns_module;          /* represents this kernel only */
+	_Atomic uint32_t prepared; /* epoch in which the rest was set and the module announced; 0 if never */
+	uint64_t address;          /* 0 if unknown */
+	uint64_t size;             /* 0 if unknown */
 };
 
 struct list {
@@ -47,16 +51,16 @@ struct list {
 
 struct registry {
 	pthread_mutex_t lock;
-	_Atomic uint32_t generation; /* changes when what threads remember may be wrong */
+	_Atomic uint32_t generation; /* incremented when caches may be stale */
 	_Atomic uint64_t last_module, last_recording;
-	struct handle_map modules, kernels, lists, names;
-	/* Never given back to malloc(). */
+	struct pointer_map modules, kernels, lists, names;
+	/* Never returned to malloc(). */
 	struct module *free_modules;
 	struct kernel *free_kernels;
 	struct list *free_lists;
 };
 
-/* What a thread found last; zeroed at first. */
+/* A thread's last result. Initialise with {0}. */
 struct registry_cache {
 	uint32_t generation;
 	struct kernel *kernels[64];
@@ -68,28 +72,31 @@ struct registry_cache {
 		.lock = PTHREAD_MUTEX_INITIALIZER, .generation = 1                                                     \
 	}
 
-/* For fork(): the lock is held from before until after it, in both processes. */
+/* For fork(): the lock is held across it, in both processes. */
 void registry_lock(struct registry *registry);
 void registry_unlock(struct registry *registry);
 
 /*
- * Enter what was created; the same handle may still be there, and is replaced. NULL when there is no memory: it is then
- * as if it had never been seen. module NULL: one of its own.
+ * These register created objects, replacing an existing entry with the same handle. They return NULL when out of
+ * memory: the object then counts as unknown. module NULL: a module of its own.
  */
-struct module *registry_add_module(struct registry *registry, uintptr_t handle);
+struct module *registry_add_module(struct registry *registry, uintptr_t handle, enum runtime runtime);
 struct kernel *registry_add_kernel(struct registry *registry, uintptr_t handle, const char *name,
 				   struct module *module);
 struct list *registry_add_list(struct registry *registry, uintptr_t handle, uint64_t recording);
 
-/* A number for a recording. */
+/* Returns a number for a recording. */
 uint64_t registry_next_recording(struct registry *registry);
 
-/* NULL: never seen. cache may be NULL. */
+/* These return NULL for unknown handles. cache may be NULL. */
 struct module *registry_get_module(struct registry *registry, uintptr_t handle);
 struct kernel *registry_get_kernel(struct registry *registry, struct registry_cache *cache, uintptr_t handle);
 struct list *registry_get_list(struct registry *registry, struct registry_cache *cache, uintptr_t handle);
 
-/* Takes out what is about to be destroyed, NULL: never seen. The caller gives it back with registry_free_... */
+/*
+ * These remove an object that is about to be destroyed, and return NULL if it is unknown. The caller releases it with
+ * registry_free_...
+ */
 struct module *registry_remove_module(struct registry *registry, uintptr_t handle);
 struct kernel *registry_remove_kernel(struct registry *registry, uintptr_t handle);
 void registry_free_module(struct registry *registry, struct module *module);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unwinds the calling thread's stack, and remembers what it looked like. */
+/* Unwinds the calling thread's stack, and caches its shape. */
 #include "stack.h"
 
 #include <dlfcn.h>
@@ -14,21 +14,21 @@
 /* Number of the frame pointer among the registers of DWARF (System V ABI, x86-64 supplement, figure 3.36). */
 #define DWARF_FRAME_POINTER 6
 
-/* A frame of more is taken for a wrong frame pointer. */
+/* A larger frame is taken for an invalid frame pointer. */
 #define FRAME_SIZE_MAX (UINT64_C(8) << 20)
 
-/* Stacks are found by the depth of the call. */
+/* Stacks are cached by call depth. */
 #define BUCKETS 256
 #define BUCKET_LENGTH_MAX 16
 
-/* What threads may remember, each and together: enough for some hundred places to launch from. */
+/* Cache limits per thread and in total: enough for a few hundred launch sites. */
 #define THREAD_BYTES_MAX (UINT64_C(1) << 20)
 #define PROCESS_BYTES_MAX (UINT64_C(64) << 20)
 
-/* These read the stack of functions that are being executed, whatever it holds. */
+/* These functions read the stack of functions in execution, whatever it contains. */
 #define READS_STACK __attribute__((no_sanitize_address))
 
-/* The frame pointer of a frame's function, which was saved at base + place. */
+/* Returns the frame pointer of a frame's function, saved at base + place. */
 struct saved_pointer {
 	uint32_t place, frame;
 	uintptr_t value;
@@ -38,7 +38,7 @@ struct saved_pointer {
 struct known_stack {
 	struct known_stack *next;
 	uintptr_t base;
-	unsigned room, count, first; /* the chain that is shown begins at frames[first] */
+	unsigned room, count, first; /* the shown chain starts at frames[first] */
 	unsigned saved_count;
 	uint64_t identity;
 	uint32_t *places;
@@ -54,7 +54,7 @@ struct stack_memory {
 
 static void unwinder_find(struct stack_unwinder *unwinder, void *(*find)(void *library, const char *name))
 {
-	/* dlopen() is in another library, under another version, before glibc 2.34. */
+	/* Before glibc 2.34, dlopen() is in another library, under another version. */
 	void *(*open_library)(const char *, int) = (void *(*)(const char *, int))find(RTLD_DEFAULT, "dlopen");
 	void *library = open_library ? open_library("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
 
@@ -93,6 +93,20 @@ static bool is_wanted(const struct range_search *search, const struct dl_phdr_in
 	return false;
 }
 
+/* Other threads may be reading the ranges: they never see one that is incomplete. */
+static void range_add(struct stack_process *process, uintptr_t start, uintptr_t end)
+{
+	unsigned count = process->range_count;
+
+	for (unsigned i = 0; i < count; i++)
+		if (process->ranges[i].start == start)
+			return;
+	if (count == sizeof process->ranges / sizeof *process->ranges)
+		return;
+	process->ranges[count] = (struct stack_range){ start, end };
+	__atomic_store_n(&process->range_count, count + 1, __ATOMIC_RELEASE);
+}
+
 static int ranges_add(struct dl_phdr_info *library, size_t size, void *argument)
 {
 	struct range_search *search = argument;
@@ -105,10 +119,8 @@ static int ranges_add(struct dl_phdr_info *library, size_t size, void *argument)
 		const ElfW(Phdr) *segment = &library->dlpi_phdr[i];
 		uintptr_t start = library->dlpi_addr + segment->p_vaddr;
 
-		if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) &&
-		    process->range_count < sizeof process->ranges / sizeof *process->ranges)
-			process->ranges[process->range_count++] =
-				(struct stack_range){ start, start + segment->p_memsz };
+		if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X))
+			range_add(process, start, start + segment->p_memsz);
 	}
 	return 0;
 }
@@ -118,8 +130,8 @@ void stack_process_begin(struct stack_process *process, void *(*find)(void *libr
 {
 	struct range_search search = { process, prefixes, count, address };
 
-	unwinder_find(&process->unwinder, find);
-	process->range_count = 0;
+	if (!process->unwinder.backtrace)
+		unwinder_find(&process->unwinder, find);
 	dl_iterate_phdr(ranges_add, &search);
 }
 
@@ -132,7 +144,7 @@ struct stack_memory *stack_memory_create(struct stack_process *process)
 	return memory;
 }
 
-/* Keeps the sums of what is remembered. */
+/* Maintains the totals of the cache. */
 static void bytes_add(struct stack_memory *memory, uint64_t bytes)
 {
 	memory->bytes += bytes;
@@ -170,8 +182,8 @@ READS_STACK static bool is_same(const struct known_stack *known, uintptr_t base)
 	unsigned saved = 0;
 
 	/*
-	 * From the inside: what is further out is looked at only while everything below it is the same, and the frame
-	 * pointer that leads to it. Otherwise it may not be there: the stack may have been another one, now gone.
+	 * Checked from the innermost frame outwards: an outer frame is read only if all inner frames and the frame
+	 * pointer to it are unchanged. Otherwise its memory may be gone, for example if this is another stack.
 	 */
 	for (unsigned i = 0; i < known->count; i++) {
 		if (*(const uintptr_t *)(base + known->places[i]) != known->frames[i].return_address)
@@ -200,7 +212,7 @@ static const struct known_stack *stack_find(struct stack_memory *memory, uintptr
 
 		if (known->base != base || !is_same(known, base))
 			continue;
-		*link = known->next; /* the one used last comes first */
+		*link = known->next; /* the most recently used one is first */
 		known->next = *bucket;
 		*bucket = known;
 		return known;
@@ -208,7 +220,7 @@ static const struct known_stack *stack_find(struct stack_memory *memory, uintptr
 	return NULL;
 }
 
-/* Room for a stack of that many frames in the bucket: new, or that of the one not used for longest. */
+/* Returns room for a stack with that many frames in the bucket: new, or that of the least recently used one. */
 static struct known_stack *known_stack_get(struct stack_memory *memory, struct known_stack **bucket, unsigned count)
 {
 	struct known_stack **last = NULL, *known;
@@ -240,7 +252,7 @@ static struct known_stack *known_stack_get(struct stack_memory *memory, struct k
 	return known;
 }
 
-/* Where what the frame calls saved its frame pointer: most do it next to the return address. 0: nowhere. */
+/* Returns where the frame's callee saved its frame pointer, usually next to the return address; 0: nowhere. */
 READS_STACK static uintptr_t saved_place(const struct stack_trace *trace, uintptr_t base, unsigned frame)
 {
 	for (uintptr_t place = trace->places[frame] - sizeof place; place >= base; place -= sizeof place)
@@ -249,12 +261,12 @@ READS_STACK static uintptr_t saved_place(const struct stack_trace *trace, uintpt
 	return 0;
 }
 
-/* False when nothing tells where a frame ends whose size may change: the stack cannot be known again. */
+/* Returns false if the end of a frame of variable size is unknown, because such a stack cannot be recognised again. */
 static bool saved_pointers_find(struct known_stack *known, const struct stack_trace *trace, uintptr_t base)
 {
 	known->saved_count = 0;
 	for (unsigned i = 0; i + 1 < trace->count; i++) {
-		/* The frame pointer is next to the return address of whoever needs it to find that. */
+		/* The frame pointer is next to the return address of the function that needs it. */
 		if (trace->frame_pointers[i] + sizeof(uintptr_t) != trace->places[i + 1])
 			continue;
 		uintptr_t place = saved_place(trace, base, i);
@@ -284,7 +296,7 @@ static void stack_remember(struct stack_memory *memory, uintptr_t base, const st
 		known->frames[i].return_address = trace->frames[i].return_address;
 		known->frames[i].next = i + 1 < trace->count ? &known->frames[i + 1] : NULL;
 	}
-	/* What cannot be known again stays in its place, and is never found. */
+	/* A stack that cannot be recognised keeps its entry, but is never found. */
 	known->base = saved_pointers_find(known, trace, base) ? base : 0;
 	known->next = *bucket;
 	*bucket = known;
@@ -292,7 +304,7 @@ static void stack_remember(struct stack_memory *memory, uintptr_t base, const st
 
 static void frame_add(struct stack_trace *trace, uintptr_t place, uintptr_t address, uintptr_t frame_pointer)
 {
-	/* Each stack grows downwards; a step the other way is one to another stack, which may be gone next time. */
+	/* Each stack grows downwards; a step upwards leads to another stack, which may be gone next time. */
 	if (trace->count > 0 && place <= trace->places[trace->count - 1])
 		trace->repeatable = false;
 	trace->places[trace->count] = place;
@@ -312,7 +324,7 @@ READS_STACK static _Unwind_Reason_Code frame_unwound(struct _Unwind_Context *con
 	struct stack_trace *trace = unwinding->trace;
 	int interrupted = 0;
 	uintptr_t address = unwinding->unwinder->address(context, &interrupted);
-	/* The frame address is the one of the function that this one called: its return address is just below. */
+	/* The frame address is that of the callee: its return address is just below. */
 	uintptr_t place = unwinding->unwinder->frame_address(context) - sizeof(uintptr_t);
 
 	if (address == 0) {
@@ -322,14 +334,14 @@ READS_STACK static _Unwind_Reason_Code frame_unwound(struct _Unwind_Context *con
 	if (trace->count == 0 && place < trace->lowest)
 		return _URC_NO_REASON;
 	trace->frame_pointer = unwinding->unwinder->general_register(context, DWARF_FRAME_POINTER);
-	/* Where a signal came there is no return address; it will not come at the same place again. */
+	/* A signal frame has no return address, and will not recur at the same place. */
 	if (interrupted || *(const uintptr_t *)place != address)
 		trace->repeatable = false;
 	frame_add(trace, place, address, trace->frame_pointer);
 	return trace->complete ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-/* Reads memory that may not be there. */
+/* Reads memory that may not be mapped. */
 static bool memory_read(uintptr_t address, void *buffer, size_t size)
 {
 	struct iovec here = { buffer, size }, there = { (void *)address, size };
@@ -337,7 +349,7 @@ static bool memory_read(uintptr_t address, void *buffer, size_t size)
 	return syscall(SYS_process_vm_readv, (long)getpid(), &here, 1L, &there, 1L, 0L) == (long)size;
 }
 
-/* Where no table describes the code (made at run time), frame pointers are all there is. */
+/* Code without unwind tables (generated at run time) is unwound by frame pointers. */
 static void frames_follow(struct stack_trace *trace)
 {
 	uintptr_t pointer = trace->frame_pointer;
@@ -379,7 +391,7 @@ static void stack_unwind(const struct stack_unwinder *unwinder, uintptr_t frame_
 		trace->frames[i].next = i + 1 < trace->count ? &trace->frames[i + 1] : NULL;
 }
 
-/* Every address is mixed by the finaliser of MurmurHash3 (64 bit): each of its bits reaches each of the result. */
+/* MurmurHash3's finaliser (64 bit): each bit of an address affects each bit of the result. */
 static uint64_t identity_of(const struct stack_trace *trace, unsigned first)
 {
 	uint64_t identity = 0;

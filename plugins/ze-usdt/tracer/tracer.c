@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Begins to trace the process, keeps its state in order around fork(), and ends with it. */
+/* Starts tracing, keeps the state consistent across fork(), and ends with the process. */
 #include "tracer.h"
 
 #include <dlfcn.h>
@@ -7,11 +7,11 @@
 
 #include "callbacks.h"
 
-enum tracer_state { TRACER_OFF, TRACER_STARTING, TRACER_RUNNING };
+struct tracer tracer = { .registry = REGISTRY_INITIALIZER,
+			 .announcer.lock = PTHREAD_MUTEX_INITIALIZER,
+			 .prepare_lock = PTHREAD_MUTEX_INITIALIZER };
 
-struct tracer tracer = { .registry = REGISTRY_INITIALIZER, .announcer.lock = PTHREAD_MUTEX_INITIALIZER };
-
-/* Around fork() the books are in order, and in the child nobody is in the midst of an announcement. */
+/* Around fork() the registry is consistent, and in the child no announcement is in progress. */
 static void fork_begins(void)
 {
 	registry_lock(&tracer.registry);
@@ -26,6 +26,27 @@ static void fork_in_child(void)
 {
 	registry_unlock(&tracer.registry);
 	announcer_forked(&tracer.announcer);
+}
+
+static int prepare_once(void)
+{
+	if (tracer.prepared)
+		return 0;
+	announcer_begin(&tracer.announcer, &tracer.calls, &tracer.opencl, &tracer.registry);
+	if (pthread_atfork(fork_begins, fork_in_parent, fork_in_child) != 0)
+		return -ENOMEM;
+	tracer.prepared = true;
+	return 0;
+}
+
+int tracer_prepare(void *(*find)(void *library, const char *name), const char *const libraries[], size_t count)
+{
+	pthread_mutex_lock(&tracer.prepare_lock);
+	int error = prepare_once();
+	if (error == 0)
+		stack_process_begin(&tracer.stacks, find, libraries, count, (uintptr_t)tracer_prepare);
+	pthread_mutex_unlock(&tracer.prepare_lock);
+	return error;
 }
 
 static void calls_find(void *library, void *(*find)(void *library, const char *name))
@@ -48,7 +69,7 @@ static void calls_find(void *library, void *(*find)(void *library, const char *n
 #undef FIND
 }
 
-/* Has the tracing layer call back. Only an initialised loader gives a tracer, and may be asked to trace. */
+/* Registers the callbacks. Only an initialised loader provides a tracer. */
 static int callbacks_register(void *library, void *(*find)(void *library, const char *name))
 {
 	const zel_tracer_desc_t description = { .stype = ZEL_STRUCTURE_TYPE_TRACER_DESC, .pUserData = &tracer };
@@ -85,20 +106,14 @@ static int begin(void *(*find)(void *library, const char *name))
 
 	if (!open_library || !close_library)
 		return -ENOSYS;
-	/* Held for good: callbacks are registered in it. */
+	/* Never closed: callbacks are registered in it. */
 	void *library = open_library(LEVEL_ZERO_LOADER, RTLD_NOW | RTLD_NOLOAD);
 	if (!library)
 		return -ENOENT;
 	calls_find(library, find);
-	announcer_begin(&tracer.announcer, &tracer.calls, &tracer.registry);
-	stack_process_begin(&tracer.stacks, find, left_out, sizeof left_out / sizeof *left_out, (uintptr_t)begin);
-	/* Once: a second attempt follows one that failed when the loader was not ready. */
-	if (!tracer.forks_handled && pthread_atfork(fork_begins, fork_in_parent, fork_in_child) != 0) {
-		close_library(library);
-		return -ENOMEM;
-	}
-	tracer.forks_handled = true;
-	int error = callbacks_register(library, find);
+	int error = tracer_prepare(find, left_out, sizeof left_out / sizeof *left_out);
+	if (error == 0)
+		error = callbacks_register(library, find);
 	if (error)
 		close_library(library);
 	return error;
@@ -117,6 +132,6 @@ int tracer_start(void *(*find)(void *library, const char *name))
 
 __attribute__((destructor)) static void process_ends(void)
 {
-	if (atomic_load(&tracer.state) == TRACER_RUNNING)
+	if (atomic_load(&tracer.state) == TRACER_RUNNING || atomic_load(&tracer.opencl_state) == TRACER_RUNNING)
 		announcer_end(&tracer.announcer);
 }

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See call_graph.h. */
+#include <string.h>
+#include "call_graph.h"
+
+#define PREFIX "ivpu_"
+
+struct callers {
+	const char *function, *callers;
+};
+
+/*
+ * From the sources of Linux 6.13, by file of drivers/accel/ivpu. A caller that the compiler inlines is replaced by its
+ * own caller, and names of other versions are added. Several threads write to one trace, so a pair means "possible
+ * caller".
+ */
+static const struct callers table[] = {
+	/* ivpu_drv.c */
+	{ "mmu_context_init", "open" },
+	{ "hw_btrs_ratio_to_freq", "get_param_ioctl" },
+	{ "ms_cleanup", "postclose" },
+	{ "file_priv_put", "postclose job_destroy" },
+	{ "cmdq_release_all_locked", "file_priv_put" },
+	{ "bo_unbind_all_bos_from_context", "file_priv_put" },
+	{ "mmu_context_fini", "file_priv_put" },
+	{ "boot", "resume" },
+	{ "fw_boot_params_setup", "boot" },
+	{ "hw_boot_fw", "boot" },
+	{ "wait_for_ready", "boot" },
+	{ "hw_ip_irq_clear", "boot" },
+	{ "hw_irq_enable", "boot" },
+	{ "ipc_enable", "boot" },
+	{ "ipc_consumer_add", "wait_for_ready" },
+	{ "prepare_for_reset", "pm_runtime_suspend_cb pm_suspend_cb pm_recovery_work pm_reset_prepare_cb" },
+	{ "shutdown", "pm_runtime_suspend_cb pm_suspend_cb" },
+	{ "hw_irq_disable", "prepare_for_reset" },
+	{ "ipc_disable", "prepare_for_reset" },
+	{ "mmu_disable", "prepare_for_reset pm_runtime_suspend_cb" },
+	{ "hw_power_down", "shutdown" },
+	{ "ipc_irq_thread_handler", "irq_thread_handler" },
+	/* ivpu_pm.c */
+	{ "resume", "pm_runtime_resume_cb pm_resume_cb pm_recovery_work" },
+	{ "jsm_pwr_d0i3_enter", "pm_runtime_suspend_cb" },
+	{ "pm_prepare_warm_boot", "pm_runtime_suspend_cb pm_suspend_cb" },
+	{ "hw_power_up", "resume" },
+	{ "mmu_enable", "resume" },
+	{ "dev_coredump", "pm_recovery_work" },
+	{ "jobs_abort_all", "pm_recovery_work pm_reset_prepare_cb" },
+	/* ivpu_hw.c */
+	{ "hw_btrs_d0i3_disable", "hw_power_up" },
+	{ "hw_btrs_wp_drive", "hw_power_up hw_reset" },
+	{ "hw_btrs_profiling_freq_reg_set_lnl", "hw_power_up" },
+	{ "hw_btrs_ats_print_lnl", "hw_power_up" },
+	{ "hw_ip_host_ss_configure", "hw_power_up" },
+	{ "hw_ip_idle_gen_disable", "hw_power_up" },
+	{ "hw_btrs_wait_for_clock_res_own_ack", "hw_power_up" },
+	{ "hw_ip_pwr_domain_enable", "hw_power_up" },
+	{ "hw_ip_host_ss_axi_enable", "hw_power_up" },
+	{ "hw_btrs_set_port_arbitration_weights_lnl", "hw_power_up" },
+	{ "hw_ip_top_noc_enable", "hw_power_up" },
+	{ "hw_ip_read_perf_timer_counter", "hw_power_down" },
+	{ "hw_reset", "hw_power_down" },
+	{ "hw_btrs_d0i3_enable", "hw_power_down" },
+	{ "hw_btrs_is_idle", "hw_power_down hw_irq_handler pm_runtime_suspend_cb" },
+	{ "hw_btrs_ip_reset", "hw_reset" },
+	{ "hw_ip_snoop_disable", "hw_boot_fw" },
+	{ "hw_ip_tbu_mmu_enable", "hw_boot_fw" },
+	{ "hw_ip_soc_cpu_boot", "hw_boot_fw" },
+	{ "hw_ip_irq_enable", "hw_irq_enable" },
+	{ "hw_btrs_irq_enable", "hw_irq_enable" },
+	{ "hw_ip_irq_disable", "hw_irq_disable" },
+	{ "hw_btrs_irq_disable", "hw_irq_disable" },
+	{ "hw_btrs_global_int_disable", "hw_irq_handler" },
+	{ "hw_btrs_global_int_enable", "hw_irq_handler" },
+	{ "hw_btrs_irq_handler_lnl", "hw_irq_handler" },
+	{ "hw_btrs_irq_handler_mtl", "hw_irq_handler" },
+	{ "hw_ip_irq_handler_40xx", "hw_irq_handler" },
+	{ "hw_ip_irq_handler_37xx", "hw_irq_handler" },
+	/* ivpu_hw_ip.c; until 6.10 ivpu_hw_37xx.c and ivpu_hw_40xx.c */
+	{ "ipc_irq_handler", "wait_for_ready hw_ip_irq_handler_40xx hw_ip_irq_handler_37xx hw_37xx_irq_handler "
+			     "hw_40xx_irq_handler" },
+	/* ivpu_ipc.c */
+	{ "hw_ip_ipc_rx_count_get", "ipc_irq_handler" },
+	{ "hw_ip_ipc_rx_addr_get", "ipc_irq_handler" },
+	{ "ipc_msg_dump", "ipc_irq_handler ipc_send" },
+	{ "jsm_msg_dump", "ipc_irq_handler ipc_send" },
+	{ "ipc_rx_msg_del", "ipc_receive ipc_irq_thread_handler ipc_irq_work_fn ipc_consumer_del" },
+	{ "ipc_receive", "wait_for_ready ipc_send_receive_internal" },
+	{ "ipc_consumer_del", "wait_for_ready ipc_send_receive_internal" },
+	{ "ipc_send", "ipc_send_receive_internal" },
+	{ "hw_ip_ipc_tx_set", "ipc_send" },
+	{ "ipc_send_receive_internal", "ipc_send_receive jsm_pwr_d0i3_enter" },
+	/* ivpu_jsm_msg.c */
+	{ "ipc_send_receive", "jsm_register_db jsm_unregister_db" },
+	{ "hw_btrs_wait_for_idle", "jsm_pwr_d0i3_enter" },
+	{ "rpm_get", "submit_ioctl cmdq_submit_ioctl ipc_send_receive" },
+	{ "rpm_put", "ipc_send_receive job_signal_and_destroy job_destroy_work_fn" },
+	{ "job_done_callback", "ipc_irq_thread_handler ipc_irq_work_fn" },
+	/* ivpu_job.c */
+	{ "file_priv_get", "submit_ioctl cmdq_submit_ioctl" },
+	{ "bo_create_global", "submit_ioctl cmdq_submit_ioctl" },
+	{ "jsm_register_db", "submit_ioctl cmdq_submit_ioctl" },
+	{ "hw_ip_db_set", "submit_ioctl cmdq_submit_ioctl" },
+	{ "start_job_timeout_detection", "submit_ioctl cmdq_submit_ioctl job_done_callback" },
+	{ "job_signal_and_destroy", "job_done_callback" },
+	{ "job_signal", "job_done_callback jobs_abort_all cmdq_abort_all_jobs" },
+	{ "cmdq_abort_all_jobs", "cmdq_destroy_ioctl" },
+	{ "job_destroy", "job_signal_and_destroy job_destroy_work_fn" },
+	{ "stop_job_timeout_detection", "job_signal_and_destroy job_signal" },
+	{ "cmdq_fini", "cmdq_release_all_locked" },
+	{ "jsm_unregister_db", "cmdq_fini" },
+	{ "bo_free", "cmdq_fini" },
+	/* ivpu_gem.c */
+	{ "gem_create_object", "bo_create_ioctl bo_create" },
+	{ "gem_bo_open", "bo_create_ioctl" },
+	{ "bo_alloc_vpu_addr", "gem_bo_open bo_create" },
+	{ "bo_create", "bo_create_global" },
+	{ "bo_pin", "submit_ioctl cmdq_submit_ioctl bo_create" },
+	{ "bo_bind", "submit_ioctl cmdq_submit_ioctl bo_create" },
+	{ "gem_bo_free", "bo_free" },
+	{ "bo_unbind_locked", "gem_bo_free" },
+	/* ivpu_mmu_context.c */
+	{ "mmu_context_insert_node", "bo_alloc_vpu_addr" },
+	{ "mmu_context_map_sgt", "bo_pin bo_bind" },
+	{ "mmu_context_unmap_sgt", "bo_unbind_locked" },
+	{ "mmu_context_remove_node", "bo_unbind_locked" },
+	{ "mmu_context_map_page", "mmu_context_map_sgt" },
+	{ "mmu_cd_set", "mmu_context_map_sgt" },
+	{ "mmu_invalidate_tlb", "mmu_context_map_sgt mmu_context_unmap_sgt" },
+	{ "pgtable_alloc_page", "mmu_context_map_page" },
+	{ "pgtable_free_page", "mmu_context_fini" },
+	{ "mmu_cd_clear", "mmu_context_fini" },
+	/* ivpu_mmu.c */
+	{ "mmu_reg_write_cr0", "mmu_enable" },
+	{ "mmu_reg_write_irq_ctrl", "mmu_enable" },
+	{ "mmu_cdtab_entry_set", "mmu_cd_set mmu_cd_clear" },
+	{ "mmu_cmdq_cmd_write", "mmu_enable mmu_cmdq_sync mmu_cdtab_entry_set mmu_invalidate_tlb" },
+	{ "mmu_cmdq_sync", "mmu_enable mmu_cdtab_entry_set mmu_invalidate_tlb" },
+};
+
+static const struct call_entry entries[] = {
+	{ .function = "open", .lane = CALL_LANE_REQUEST },
+	{ .function = "postclose", .lane = CALL_LANE_REQUEST },
+	/* Called by DRM when the last reference to a buffer is dropped. */
+	{ .function = "gem_bo_free", .lane = CALL_LANE_REQUEST, .may_be_nested = true, .only_directly = true },
+	{ .function = "pm_runtime_resume_cb", .lane = CALL_LANE_POWER, .is_boot = true, .context = "[boot]" },
+	{ .function = "pm_resume_cb", .lane = CALL_LANE_POWER, .is_boot = true, .context = "[boot]" },
+	/* Not every trace contains the outer functions. */
+	{ .function = "resume", .lane = CALL_LANE_POWER, .may_be_nested = true, .is_boot = true, .context = "[boot]" },
+	{ .function = "boot", .lane = CALL_LANE_POWER, .may_be_nested = true, .is_boot = true, .context = "[boot]" },
+	{ .function = "wait_for_ready",
+	  .lane = CALL_LANE_POWER,
+	  .may_be_nested = true,
+	  .is_boot = true,
+	  .context = "[boot]" },
+	{ .function = "pm_runtime_suspend_cb", .lane = CALL_LANE_POWER },
+	{ .function = "pm_suspend_cb", .lane = CALL_LANE_POWER },
+	{ .function = "irq_thread_handler", .lane = CALL_LANE_WORK },
+	{ .function = "ipc_irq_work_fn", .lane = CALL_LANE_WORK },
+	{ .function = "context_abort_work_fn", .lane = CALL_LANE_WORK },
+	{ .function = "context_abort_thread_handler", .lane = CALL_LANE_WORK, .may_be_nested = true },
+	{ .function = "job_timeout_work", .lane = CALL_LANE_WORK },
+	{ .function = "pm_recovery_work", .lane = CALL_LANE_WORK },
+	{ .function = "hw_irq_handler", .lane = CALL_LANE_INTERRUPT, .context = "[interrupt]" },
+	{ .function = "hw_37xx_irq_handler", .lane = CALL_LANE_INTERRUPT, .context = "[interrupt]" },
+	{ .function = "hw_40xx_irq_handler", .lane = CALL_LANE_INTERRUPT, .context = "[interrupt]" },
+};
+
+const char *call_graph_callers(const char *function)
+{
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (!strcmp(table[i].function, function))
+			return table[i].callers;
+	return NULL;
+}
+
+bool call_graph_allows(const char *callers, const char *caller)
+{
+	size_t length = strlen(caller);
+	while (callers && length) {
+		if (!strncmp(callers, caller, length) && (callers[length] == ' ' || !callers[length]))
+			return true;
+		const char *space = strchr(callers, ' ');
+		callers = space ? space + 1 : NULL;
+	}
+	return false;
+}
+
+const struct call_entry *call_entry_find(const char *function)
+{
+	static const struct call_entry request = { .lane = CALL_LANE_REQUEST };
+	for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+		if (!strcmp(entries[i].function, function))
+			return &entries[i];
+	/* DRM calls the ioctl handlers. */
+	size_t length = strlen(function), ending = strlen("_ioctl");
+	return length > ending && !strcmp(function + length - ending, "_ioctl") ? &request : NULL;
+}
+
+void call_name_shorten(const char *name, char *buffer, size_t size)
+{
+	size_t prefix = strlen(PREFIX);
+	buffer[0] = '\0';
+	if (strncmp(name, PREFIX, prefix) != 0)
+		return;
+	size_t length = strcspn(name + prefix, ".");
+	if (length >= size)
+		return;
+	memcpy(buffer, name + prefix, length);
+	buffer[length] = '\0';
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See device_counters.h. */
+#include <errno.h>
+#include <string.h>
+#include <iaprof/record.h>
+#include "device_counters.h"
+
+/* drivers/accel/ivpu/ivpu_sysfs.c: names and units. Linux 7.x moved the frequencies into a folder. */
+static const struct {
+	const char *name, *unit, *files[2];
+	uint32_t kind;
+	double factor;
+} counters[DEVICE_COUNTER_COUNT] = {
+	[DEVICE_COUNTER_BUSY_TIME] = { "npu-busy-time",
+				       "nanoseconds",
+				       { "npu_busy_time_us" },
+				       IAPROF_COUNTER_CUMULATIVE,
+				       1000 },
+	[DEVICE_COUNTER_UTILIZATION] = { "npu-utilization",
+					 "percent",
+					 { "npu_busy_time_us" },
+					 IAPROF_COUNTER_GAUGE,
+					 1 },
+	[DEVICE_COUNTER_MEMORY] = { "npu-memory", "bytes", { "npu_memory_utilization" }, IAPROF_COUNTER_GAUGE, 1 },
+	[DEVICE_COUNTER_FREQUENCY] = { "npu-frequency",
+				       "hertz",
+				       { "freq/current_freq", "npu_current_frequency_mhz" },
+				       IAPROF_COUNTER_GAUGE,
+				       1e6 },
+	[DEVICE_COUNTER_AWAKE] = { "npu-awake", "boolean", { "power/runtime_status" }, IAPROF_COUNTER_GAUGE, 1 },
+	[DEVICE_COUNTER_POWER] = { "npu-power", "watts", { NULL }, IAPROF_COUNTER_GAUGE, 1 },
+};
+
+void device_counters_init(struct device_counters *usage, const char *sysfs)
+{
+	*usage = (struct device_counters){ 0 };
+	usage->count = npus_find(sysfs, usage->npus);
+	npu_energy_find(&usage->energy, sysfs);
+}
+
+static int value_read(const struct npu *npu, enum device_counter counter, uint64_t *value)
+{
+	int result = -ENOENT;
+	if (counter == DEVICE_COUNTER_AWAKE) {
+		/* drivers/base/power/sysfs.c: "active", "suspended", "suspending", "resuming", "error", "unsupported"
+		 */
+		char text[32];
+		result = npu_read_text(npu, counters[counter].files[0], text, sizeof text);
+		*value = !strcmp(text, "active") || !strcmp(text, "resuming");
+		return result;
+	}
+	for (size_t i = 0; i < 2 && counters[counter].files[i] && result == -ENOENT; i++)
+		result = npu_read_number(npu, counters[counter].files[i], value);
+	return result;
+}
+
+static uint32_t counter_id(uint32_t first_counter, size_t npu, enum device_counter counter)
+{
+	return first_counter + (uint32_t)(npu * DEVICE_COUNTER_COUNT) + counter;
+}
+
+/* Emits the mean power since the last reading. */
+static int power_turn(struct device_counters *usage, struct record_batch *batch, uint32_t counter, uint64_t time)
+{
+	uint64_t before = usage->last_energy.time;
+	uint32_t units, last = usage->last_energy.units;
+	if (npu_energy_read(&usage->energy, &units)) {
+		usage->failures++;
+		return 0;
+	}
+	usage->last_energy.units = units;
+	usage->last_energy.time = time;
+	if (!before || time <= before)
+		return 0;
+	/* The counter wraps. */
+	double joules = (double)(uint32_t)(units - last) * usage->energy.joules;
+	return record_batch_set_counter(batch, counter, joules * 1e9 / (double)(time - before), time);
+}
+
+/* Returns whether the NPU has a counter. */
+static bool has_counter(const struct device_counters *usage, size_t npu, enum device_counter counter)
+{
+	uint64_t value;
+	uint32_t units;
+	if (counter == DEVICE_COUNTER_POWER)
+		return npu == 0 && npu_energy_read(&usage->energy, &units) == 0;
+	return value_read(&usage->npus[npu], counter, &value) == 0;
+}
+
+static int npu_turn(struct device_counters *usage, size_t npu, struct record_batch *batch, uint32_t first_counter,
+		    uint64_t time)
+{
+	int result = 0;
+	for (enum device_counter counter = 0; counter < DEVICE_COUNTER_COUNT && result == 0; counter++) {
+		uint64_t value = 0, before = usage->states[npu].busy, elapsed = time - usage->states[npu].time;
+		/* Utilization is derived from the busy time, which has just been read. */
+		if (!usage->states[npu].has[counter] || counter == DEVICE_COUNTER_UTILIZATION)
+			continue;
+		if (counter == DEVICE_COUNTER_POWER) {
+			result = power_turn(usage, batch, counter_id(first_counter, npu, counter), time);
+			continue;
+		}
+		if (value_read(&usage->npus[npu], counter, &value)) {
+			usage->failures++;
+			continue;
+		}
+		result = record_batch_set_counter(batch, counter_id(first_counter, npu, counter),
+						  (double)value * counters[counter].factor, time);
+		if (counter != DEVICE_COUNTER_BUSY_TIME)
+			continue;
+		if (result == 0 && usage->states[npu].time && elapsed && value >= before)
+			result = record_batch_set_counter(
+				batch, counter_id(first_counter, npu, DEVICE_COUNTER_UTILIZATION),
+				100.0 * 1000 * (double)(value - before) / (double)elapsed, time);
+		usage->states[npu].busy = value;
+		usage->states[npu].time = time;
+	}
+	return result;
+}
+
+static int npu_begin(struct device_counters *usage, size_t npu, struct record_batch *batch, uint32_t first_counter,
+		     uint64_t time)
+{
+	const struct iaprof_host *host = batch->host;
+	char mode[32];
+	struct iaprof_record_device device = {
+		.header = { .size = sizeof device, .type = IAPROF_RECORD_DEVICE, .time = time },
+		.id = (uint32_t)npu + 1,
+		.name = record_batch_text(batch, usage->npus[npu].name),
+		.address = record_batch_text(batch, usage->npus[npu].address),
+	};
+	int result = record_batch_append(batch, &device.header);
+	if (!npu_read_text(&usage->npus[npu], "sched_mode", mode, sizeof mode))
+		host->metadata(host, "NPU scheduling", "%s", mode);
+	for (enum device_counter counter = 0; counter < DEVICE_COUNTER_COUNT && result == 0; counter++) {
+		if (!has_counter(usage, npu, counter))
+			continue;
+		usage->states[npu].has[counter] = true;
+		const struct record_counter declared = { .id = counter_id(first_counter, npu, counter),
+							 .name = counters[counter].name,
+							 .unit = counters[counter].unit,
+							 .kind = counters[counter].kind,
+							 .device = device.id };
+		result = record_batch_declare_counter(batch, &declared, time);
+	}
+	return result ? result : npu_turn(usage, npu, batch, first_counter, time);
+}
+
+int device_counters_begin(struct device_counters *usage, struct record_batch *batch, uint32_t first_counter,
+			  uint64_t time)
+{
+	int result = 0;
+	for (size_t i = 0; i < usage->count && result == 0; i++)
+		result = npu_begin(usage, i, batch, first_counter, time);
+	return result;
+}
+
+int device_counters_turn(struct device_counters *usage, struct record_batch *batch, uint32_t first_counter,
+			 uint64_t time)
+{
+	int result = 0;
+	for (size_t i = 0; i < usage->count && result == 0; i++)
+		result = npu_turn(usage, i, batch, first_counter, time);
+	return result;
+}

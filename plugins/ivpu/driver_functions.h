@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions of the NPU driver intel_vpu, with the area that each belongs to. Functions that the table does not
+ * list, of other driver versions, are assigned by prefix. Pure; any thread.
+ */
+#ifndef IAPROF_PLUGINS_IVPU_DRIVER_FUNCTIONS_H
+#define IAPROF_PLUGINS_IVPU_DRIVER_FUNCTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum ivpu_family {
+	IVPU_FAMILY_OTHER,
+	IVPU_FAMILY_MEMORY,
+	IVPU_FAMILY_BUFFERS,
+	IVPU_FAMILY_IPC,
+	IVPU_FAMILY_JOBS,
+	IVPU_FAMILY_HARDWARE,
+	IVPU_FAMILY_FIRMWARE,
+	IVPU_FAMILY_POWER,
+	IVPU_FAMILY_CONTEXT,
+	IVPU_FAMILY_METRIC_STREAMER,
+	IVPU_FAMILY_COUNT
+};
+
+/* The event that a call of a function indicates, for the statistics of a run. */
+enum ivpu_event {
+	IVPU_EVENT_NONE,
+	IVPU_EVENT_CONTEXT,       /* a file was opened */
+	IVPU_EVENT_SUBMIT,        /* a job was submitted */
+	IVPU_EVENT_DONE,          /* a job is complete */
+	IVPU_EVENT_TIMEOUT_CLOCK, /* the driver set a job's timeout: completions would be traced */
+	IVPU_EVENT_IPC_HANDLER,   /* the driver checked for firmware messages */
+	IVPU_EVENT_MESSAGE,       /* it received one: once per message, where this function can be traced */
+	IVPU_EVENT_PAGE_MAP,      /* 4 KiB were mapped */
+	IVPU_EVENT_MAPPING,       /* a buffer was mapped */
+	IVPU_EVENT_BUFFER_CREATE,
+	IVPU_EVENT_BUFFER_FREE,
+	IVPU_EVENT_BOOT, /* the firmware was booted, from ivpu_boot */
+	IVPU_EVENT_RESUME,
+	IVPU_EVENT_RECOVERY,
+	IVPU_EVENT_RESET,
+	IVPU_EVENT_COUNT
+};
+
+enum ivpu_function_flag {
+	IVPU_FUNCTION_HOT = 1u << 0,   /* called once per page or register: tracing it costs more than it is worth */
+	IVPU_FUNCTION_IOCTL = 1u << 1, /* an ioctl handler */
+	IVPU_FUNCTION_WELL_KNOWN = 1u << 2 /* a warning is due if neither it nor its alternative exists */
+};
+
+struct ivpu_function {
+	const char *name;        /* for a prefix rule, the prefix */
+	uint32_t family;         /* enum ivpu_family */
+	uint32_t flags;          /* enum ivpu_function_flag */
+	uint32_t event;          /* enum ivpu_event */
+	uint32_t ioctl_number;   /* _IOC_NR() of the ioctl; the full number depends on the version */
+	const char *ioctl_name;  /* NULL if none */
+	const char *alternative; /* name in another driver version, which may have one, too; NULL if none */
+	const char *source;      /* file of drivers/accel/ivpu and a version that has it, or the published trace */
+};
+
+/* Returns the description of a function. Never NULL: an unknown name is of family IVPU_FAMILY_OTHER. */
+const struct ivpu_function *ivpu_function_find(const char *name);
+
+/* Iterates over the table: NULL after the last entry. Prefix rules are not included. */
+const struct ivpu_function *ivpu_function_at(size_t index);
+
+/* Returns "memory management", for example, or "other" for an unknown number. */
+const char *ivpu_family_name(uint32_t family);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See layers.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <iaprof/record.h>
+#include "layer_data.h"
+#include "layers.h"
+#include "bpf/support.h"
+#include "bpf/target_set.h"
+#include "npu_layers.bpf.skel.h"
+
+#define ROOT "[NPU layers]"
+#define FAMILY "NPU layers"
+
+/* Returns the node of a name below another one, or 0 when out of memory. */
+static uint32_t node_get(struct layers *layers, uint32_t parent, const char *name, uint32_t kind, uint64_t time)
+{
+	struct call_records *records = layers->records;
+	uint32_t function =
+		call_records_function(records, name, kind == IAPROF_CALL_CONTEXT ? NULL : FAMILY, kind, time);
+
+	return function ? call_records_node(records, parent, function, time) : 0;
+}
+
+static int time_add(struct layers *layers, const struct layer_event *event, uint32_t node, uint64_t count,
+		    uint64_t duration, uint64_t self)
+{
+	const struct calls calls = { .node = node,
+				     .pid = event->process,
+				     .count = count,
+				     .duration = duration,
+				     .self_duration = self,
+				     .first_time = event->time,
+				     .last_time = event->time,
+				     .time_type = layers->time_type,
+				     .count_type = layers->count_type };
+
+	return node ? call_records_add(layers->records, &calls) : -ENOMEM;
+}
+
+/*
+ * A task is below its name and engine, with the time in which it was stalled. Engines of a layer work at the same time:
+ * each has its share of the layer's duration.
+ */
+static int layer_add(struct layers *layers, const struct layer_event *event, const struct npu_layer *layer)
+{
+	uint32_t root = node_get(layers, 0, ROOT, IAPROF_CALL_CONTEXT, event->time);
+	uint32_t node = root ? node_get(layers, root, layer->name, IAPROF_CALL_FUNCTION, event->time) : 0;
+	uint64_t left = layer->duration, sum = 0;
+	int result = node ? 0 : -ENOMEM;
+
+	if (layer->is_task) {
+		uint64_t stalled = layer_stall_time(layer);
+		uint32_t engine =
+			node ? node_get(layers, node, layer_part_name(layer->part), IAPROF_CALL_FUNCTION, event->time)
+			     : 0;
+		uint32_t stall = engine ? node_get(layers, engine, "[stalled]", IAPROF_CALL_CONTEXT, event->time) : 0;
+		result = time_add(layers, event, node, 1, layer->duration, 0);
+		if (!result)
+			result = time_add(layers, event, engine, 1, layer->duration, layer->duration - stalled);
+		return result || !stalled ? result : time_add(layers, event, stall, 1, stalled, stalled);
+	}
+	for (uint32_t i = 0; i < LAYER_PARTS; i++)
+		if (__builtin_add_overflow(sum, layer->parts[i], &sum))
+			return 0;
+	for (uint32_t i = 0; i < LAYER_PARTS && !result; i++) {
+		uint64_t its = sum ? (uint64_t)((double)layer->duration * (double)layer->parts[i] / (double)sum) : 0;
+		its = its < left ? its : left;
+		left -= its;
+		if (its)
+			result = time_add(layers, event,
+					  node_get(layers, node, layer_part_name(i), IAPROF_CALL_FUNCTION, event->time),
+					  1, its, its);
+	}
+	return result ? result : time_add(layers, event, node, 1, layer->duration, left);
+}
+
+/* A negative result ends ring_buffer__consume() after this item. */
+static int item_take(void *context, void *data, size_t size)
+{
+	struct layers *layers = context;
+	const struct layer_event *event = data;
+	struct npu_layer layer;
+
+	if (size < sizeof *event || !layer_decode(event->type, event->item, sizeof event->item, &layer)) {
+		layers->refused_now++;
+		return 0;
+	}
+	if (!layers->time_type) {
+		/* Runs without layers have no such values. */
+		layers->time_type = layers->host->declare_value_type(layers->host, "npu-layer-time", "nanoseconds", 0);
+		layers->count_type = layers->host->declare_value_type(layers->host, "npu-layer-runs", "count", 1);
+	}
+	layers->error = layer.was_executed ? layer_add(layers, event, &layer) : 0;
+	layers->items += layer.was_executed;
+	return layers->error;
+}
+
+static void lost_tell(struct layers *layers, const char *reason, uint64_t now, uint64_t *told)
+{
+	if (now != *told)
+		layers->host->lost(layers->host, reason, layers->host->clock(layers->host), now - *told, 0, 0);
+	*told = now;
+}
+
+int layers_turn(struct layers *layers)
+{
+	if (!layers->ring)
+		return 0;
+	layers->error = 0;
+	ring_buffer__consume(layers->ring);
+	const struct layer_totals *totals = &layers->skeleton->bss->totals;
+	lost_tell(layers, "NPU layers: ring buffer full", __atomic_load_n(&totals->ring_full, __ATOMIC_RELAXED),
+		  &layers->ring_full);
+	lost_tell(layers, "NPU layers: too many in an inference", __atomic_load_n(&totals->too_many, __ATOMIC_RELAXED),
+		  &layers->too_many);
+	lost_tell(layers, "NPU layers: not in memory", __atomic_load_n(&totals->unreadable, __ATOMIC_RELAXED),
+		  &layers->unreadable);
+	lost_tell(layers, "NPU layers: unknown data", layers->refused_now, &layers->refused);
+	lost_tell(layers, "NPU layers: program did not run",
+		  bpf_program_missed(layers->skeleton->progs.query_begin) +
+			  bpf_program_missed(layers->skeleton->progs.query_end),
+		  &layers->missed);
+	return layers->error ? layers->error : call_records_flush(layers->records);
+}
+
+int layers_prepare(struct layers *layers, const struct iaprof_host *host, struct call_records *records)
+{
+	const struct iaprof_target *target = host->target(host);
+	struct bpf_log log = bpf_log_begin(host);
+	int result = -ENOMEM;
+
+	*layers = (struct layers){ .host = host, .records = records };
+	layers->skeleton = npu_layers_bpf__open();
+	if (layers->skeleton) {
+		TARGET_SET_CONFIGURE(layers->skeleton, target);
+		result = bpf_map__set_max_entries(layers->skeleton->maps.targets, target_words(target));
+		result = result ? result : npu_layers_bpf__load(layers->skeleton);
+	}
+	bpf_log_end(&log);
+	if (result)
+		return host->fail(host, result, "cannot load the BPF programs that read NPU layers: %s",
+				  strerror(-result));
+	layers->ring = ring_buffer__new(bpf_map__fd(layers->skeleton->maps.events), item_take, layers, NULL);
+	if (!layers->ring)
+		return host->fail(host, errno, "cannot map the BPF ring buffer: %s", strerror(errno));
+	return 0;
+}
+
+int layers_start(struct layers *layers)
+{
+	return target_set_follow(TARGET_SET(layers->skeleton), layers->host);
+}
+
+static struct bpf_link *link_make(const struct bpf_program *program, bool is_return, int descriptor, uint64_t offset)
+{
+	const struct bpf_uprobe_opts options = { .sz = sizeof options, .retprobe = is_return };
+	char path[64];
+
+	/* Opens the file that was parsed, whatever its path refers to by now. */
+	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+	return bpf_program__attach_uprobe_opts(program, -1, path, offset, &options);
+}
+
+int layers_attach(struct layers *layers, int descriptor, uint64_t device, uint64_t inode, uint64_t offset)
+{
+	if (!layers->ring)
+		return 0;
+	for (uint32_t i = 0; i < layers->file_count; i++)
+		if (layers->files[i].device == device && layers->files[i].inode == inode &&
+		    layers->files[i].offset == offset)
+			return 0;
+	if (layers->file_count == LAYER_FILES_MAX)
+		return -E2BIG;
+	struct bpf_link *end = link_make(layers->skeleton->progs.query_end, true, descriptor, offset);
+	struct bpf_link *begin = end ? link_make(layers->skeleton->progs.query_begin, false, descriptor, offset) : NULL;
+	int result = begin ? 0 : -errno;
+	if (!begin) {
+		bpf_link__destroy(end);
+		return result;
+	}
+	layers->files[layers->file_count].device = device;
+	layers->files[layers->file_count].inode = inode;
+	layers->files[layers->file_count].offset = offset;
+	layers->files[layers->file_count].begin = begin;
+	layers->files[layers->file_count++].end = end;
+	layers->host->log(layers->host, IAPROF_LOG_INFO,
+			  "attached to the function that returns the time of NPU layers");
+	return 0;
+}
+
+void layers_detach(struct layers *layers)
+{
+	for (; layers->file_count; layers->file_count--) {
+		bpf_link__destroy(layers->files[layers->file_count - 1].begin);
+		bpf_link__destroy(layers->files[layers->file_count - 1].end);
+	}
+}
+
+void layers_free(struct layers *layers)
+{
+	layers_detach(layers);
+	ring_buffer__free(layers->ring);
+	npu_layers_bpf__destroy(layers->skeleton);
+	*layers = (struct layers){ 0 };
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums the use of the NPU in a live run: by phase, with elapsed time, and by process and context. One thread. */
+#ifndef IAPROF_PLUGINS_IVPU_LIVE_USE_H
+#define IAPROF_PLUGINS_IVPU_LIVE_USE_H
+
+#include "call_records.h"
+#include "call_tree.h"
+#include "npu_use.h"
+
+/* Intervals without a job between them. Earlier ones are only summed: jobs in flight for so long are rare. */
+#define LIVE_USE_INTERVALS 64u
+
+/* Initialise with {0}. */
+struct live_use {
+	struct npu_use use;
+	struct {
+		uint64_t begin, end;
+	} busy[LIVE_USE_INTERVALS]; /* times at which a job was on the NPU: disjoint, in order */
+	uint32_t busy_count;
+};
+
+void live_use_add(struct live_use *live, const struct ivpu_function *function, const struct calls *calls,
+		  const struct call_place *place);
+/* Adds a job that has ended. Jobs are added in the order of their ends. */
+void live_use_add_job(struct live_use *live, const struct iaprof_record_job *job);
+/* Reads the memory of the NPU's users. */
+void live_use_read_memory(struct live_use *live);
+/* Divides the length of the run (ns) among the phases: what no other phase has is idle. */
+void live_use_finish(struct live_use *live, uint64_t length);
+
+#endif

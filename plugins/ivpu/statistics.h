@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Statistics of an NPU run, on which the findings are based. Filled with events one at a time, from a trace or from
+ * live tracing. Unknown values are 0 and are not checked. Owned by one thread.
+ */
+#ifndef IAPROF_PLUGINS_IVPU_STATISTICS_H
+#define IAPROF_PLUGINS_IVPU_STATISTICS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "driver_functions.h"
+
+/* Jobs in flight whose latency is tracked, oldest first. */
+#define STATISTICS_JOBS_MAX 1024u
+/* Jobs whose work is kept for the medians: evenly chosen if there are more. */
+#define STATISTICS_SAMPLES_MAX 2048u
+
+/* The work of one job: everything from its submission to the next one. */
+struct ivpu_job_work {
+	uint32_t messages, mappings, pages, buffers;
+};
+
+struct ivpu_statistics {
+	double seconds;      /* from the first event to the last; 0: no timestamps */
+	uint64_t contexts;   /* files opened */
+	uint64_t messages;   /* from the firmware, without those that the driver polls for during boot */
+	double message_rate; /* maximum messages per whole second; 0 if unknown */
+	uint64_t rate_jobs;  /* jobs submitted in the second of message_rate */
+	double usual_rate;   /* mean of the other seconds with messages; 0 if unknown */
+	uint64_t ipc_calls;  /* calls of the IPC family, without those during boot; 0 if unknown */
+	uint64_t jobs, jobs_done;
+	bool sees_done;         /* completions are traced */
+	uint64_t ends_missed;   /* job events that were not traced, which may include completions */
+	double longest_job;     /* seconds, including a job in flight at the end; 0 if unknown */
+	uint64_t page_maps;     /* mapped pages of 4 KiB */
+	uint64_t mappings;      /* mapped buffers */
+	uint64_t created_bytes; /* size of all buffers that programs allocated; 0 if unknown */
+	uint64_t buffers_created, buffers_freed;
+	bool sees_freed;        /* frees of buffers are traced */
+	uint64_t buffers_max;   /* maximum number at a time, of those created in the run */
+	uint64_t buffers_first; /* number of buffers at the first job, */
+	uint64_t buffers_half;  /* in the middle of the jobs (at the last power of two up to half of them), */
+	uint64_t buffers_last;  /* and at the last job */
+	uint64_t boots, resumes, recoveries, resets;
+	uint64_t boot_polls; /* for the firmware's first message, in all boots */
+	bool knows_boot_time;
+	double boot_seconds;         /* in all boots; 0 if unknown */
+	double longest_boot;         /* seconds; 0 if unknown */
+	bool knows_owners;           /* the process or context of each job is known */
+	uint64_t turns;              /* jobs whose predecessor was of another owner */
+	uint64_t turns_waited;       /* of these, those submitted before the predecessor ended */
+	struct ivpu_job_work median; /* per job; 0 in fewer than two jobs */
+	uint64_t submit_pages;       /* pages mapped in submissions */
+	uint64_t submit_mappings;    /* buffers mapped in submissions */
+};
+
+/* The numbers at the head of an NPU run's summary. */
+struct ivpu_overview {
+	uint64_t calls; /* all */
+	uint64_t family_counts[IVPU_FAMILY_COUNT];
+	uint64_t messages, boot_polls;    /* firmware messages */
+	bool knows_messages, knows_polls; /* the functions that indicate them were traced, in order */
+	uint32_t hot_functions_left_out;  /* called for each page, and not traced */
+};
+
+/* Statistics in progress. Initialise with {0}; the last members are private. */
+struct ivpu_running {
+	struct ivpu_statistics statistics;
+	uint64_t first_time, last_time; /* 0 if none */
+	uint64_t second_begin, second_messages, second_jobs, seconds_counted, messages_before;
+	bool is_rate_excess;          /* message_rate is of a second whose messages its jobs do not explain */
+	uint64_t buffers_at_power[2]; /* at the last two powers of two of jobs */
+	struct {
+		uint64_t time;
+		uint32_t owner;
+	} waiting[STATISTICS_JOBS_MAX];
+	uint32_t waiting_first, waiting_count;
+	uint64_t not_watched; /* jobs beyond those in waiting */
+	uint32_t last_owner;
+	struct ivpu_job_work work, samples[STATISTICS_SAMPLES_MAX];
+	uint32_t sample_count, sample_stride;
+	double boot_seconds; /* of the current boot */
+};
+
+/* A job has one message, its completion; this many allow for those of its context, queue and power state. */
+#define IVPU_MESSAGES_PER_JOB 16
+/* Messages in a second that its jobs explain; the last ones of a job may be in the next second. */
+static inline double ivpu_messages_explained(uint64_t jobs)
+{
+	return IVPU_MESSAGES_PER_JOB * ((double)jobs + 1);
+}
+
+/* Adds count events at a time (ns of any monotonic clock; 0: unknown). */
+void ivpu_running_add(struct ivpu_running *running, enum ivpu_event event, uint64_t count, uint64_t time);
+void ivpu_running_add_messages(struct ivpu_running *running, uint64_t count, uint64_t time);
+/* Removes the last message, which was none. */
+void ivpu_running_take_back_message(struct ivpu_running *running);
+/* Adds messages and counts jobs of a window of about a second or longer (ns). */
+void ivpu_running_add_window(struct ivpu_running *running, uint64_t messages, uint64_t jobs, uint64_t length);
+/* Adds the submission of a job by a process or context (0: unknown). */
+void ivpu_running_submit(struct ivpu_running *running, uint32_t owner, uint64_t time);
+/* Adds messages to the work of the current job alone. */
+void ivpu_running_add_job_messages(struct ivpu_running *running, uint64_t count);
+/* Adds time (ns) spent in firmware boots. is_new: another boot began. */
+void ivpu_running_add_boot_time(struct ivpu_running *running, uint64_t time, bool is_new);
+/* Adds the total time (ns) of firmware boots whose individual times are not known. */
+void ivpu_running_add_boots(struct ivpu_running *running, uint64_t time, uint64_t count);
+/* Adds events IVPU_EVENT_PAGE_MAP or _MAPPING in a submission, which are also added by ivpu_running_add(). */
+void ivpu_running_add_in_submit(struct ivpu_running *running, enum ivpu_event event, uint64_t count);
+/* Advances the time without an event. */
+void ivpu_running_advance(struct ivpu_running *running, uint64_t time);
+
+/* Returns the statistics so far. */
+struct ivpu_statistics ivpu_running_statistics(const struct ivpu_running *running);
+
+#endif

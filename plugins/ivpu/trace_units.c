@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See trace_units.h. */
+#include <stdio.h>
+#include "call_graph.h"
+#include "trace_units.h"
+
+static const struct {
+	uint64_t nanoseconds;
+	const char *name;
+} known_units[TRACE_UNIT_COUNT] = { { 1, "ns" }, { 1000, "us" }, { 1000000, "ms" }, { 1000000000, "s" } };
+
+/*
+ * Mean time, in seconds, between a function of the driver and one that it calls next, in a trace. Measured: 0.3 us
+ * (function tracer) to 20 us (bpftrace); an emulated processor is ten times slower. The limits of two neighbouring
+ * units overlap where both are possible.
+ */
+#define NESTED_MIN 200e-9
+#define NESTED_MAX 500e-6
+/* So many are required to compare their mean. */
+#define NESTED_COUNT_MIN 16
+/* A probe and its output take longer than this. */
+#define LINE_MIN 100e-9
+/* Times are since boot, and a trace fits into a file. */
+#define UPTIME_MAX (20 * 365.25 * 86400)
+#define LENGTH_MAX (30 * 86400.0)
+/* Fewer lines of uniq -c in which a function is repeated can be an accident. */
+#define COUNTS_MIN 8
+
+void trace_units_add(struct trace_units *units, const struct trace_line *line, bool is_new)
+{
+	double time = (double)line->time;
+	char name[TRACE_NAME_SIZE_MAX + 1];
+	if (line->time_kind == TRACE_TIME_SECONDS) {
+		units->is_decimal = true;
+		time /= 1e9;
+	}
+	call_name_shorten(line->name, name, sizeof name);
+	units->columns += line->is_column;
+	units->wide += line->is_wide;
+	units->repeated += !is_new;
+	if (!units->lines++)
+		units->first = units->last = time;
+	else if (time < units->last)
+		units->descents++;
+	if (time >= units->last && call_graph_allows(call_graph_callers(name), units->before)) {
+		units->nested++;
+		units->nested_sum += time - units->last;
+	}
+	units->last = time > units->last ? time : units->last;
+	memcpy(units->before, name, sizeof name);
+}
+
+int trace_units_are_counts(const struct trace_units *units)
+{
+	if (!units->columns || units->columns + units->wide < units->lines)
+		return 0;
+	if (units->repeated && !units->descents && units->lines >= COUNTS_MIN)
+		return -1;
+	return 1;
+}
+
+bool trace_unit_is_plausible(const struct trace_units *units, uint64_t unit)
+{
+	double seconds = (double)unit / 1e9, length = (units->last - units->first) * seconds;
+	if (units->last * seconds > UPTIME_MAX || length > LENGTH_MAX)
+		return false;
+	if (units->lines >= NESTED_COUNT_MIN && length < LINE_MIN * (double)(units->lines - 1) &&
+	    length + seconds < LINE_MIN * (double)(units->lines - 1))
+		return false;
+	if (units->nested < NESTED_COUNT_MIN)
+		return true;
+	double mean = units->nested_sum / (double)units->nested * seconds;
+	/* Times are rounded down to a unit, so the true mean can exceed the limit where the measured one does not. */
+	return mean <= NESTED_MAX && mean + seconds / (double)units->nested >= NESTED_MIN;
+}
+
+uint64_t trace_units_decide(const struct trace_units *units)
+{
+	uint64_t found = 0;
+	/* A number with a decimal point is in seconds wherever the Linux kernel prints one. */
+	if (units->is_decimal && trace_unit_is_plausible(units, 1000000000))
+		return 1000000000;
+	for (size_t i = 0; i < TRACE_UNIT_COUNT; i++) {
+		if (!trace_unit_is_plausible(units, known_units[i].nanoseconds))
+			continue;
+		if (found)
+			return 0;
+		found = known_units[i].nanoseconds;
+	}
+	return found;
+}
+
+void trace_units_describe(const struct trace_units *units, char *text, size_t size)
+{
+	size_t length = 0;
+	bool is_any = false;
+	*text = '\0';
+	for (size_t i = 0; i < TRACE_UNIT_COUNT; i++)
+		is_any |= trace_unit_is_plausible(units, known_units[i].nanoseconds);
+	for (size_t i = 0; i < TRACE_UNIT_COUNT && length < size; i++) {
+		double seconds = (units->last - units->first) * (double)known_units[i].nanoseconds / 1e9;
+		if (is_any && !trace_unit_is_plausible(units, known_units[i].nanoseconds))
+			continue;
+		length += (size_t)snprintf(text + length, size - length, "%sin %s, %llu calls in %.3g s",
+					   length ? "; " : "", known_units[i].name, (unsigned long long)units->lines,
+					   seconds);
+	}
+}
+
+const char *trace_unit_name(uint64_t unit)
+{
+	for (size_t i = 0; i < TRACE_UNIT_COUNT; i++)
+		if (known_units[i].nanoseconds == unit)
+			return known_units[i].name;
+	return "";
+}

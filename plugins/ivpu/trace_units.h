@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Determines the unit of timestamps that are plain numbers, from known facts: how far calls of the driver that call
+ * each other are apart, how many calls a second can be traced, and how long a machine runs. Bounded memory; one thread.
+ */
+#ifndef IAPROF_PLUGINS_IVPU_TRACE_UNITS_H
+#define IAPROF_PLUGINS_IVPU_TRACE_UNITS_H
+
+#include "trace_text.h"
+
+#define TRACE_UNIT_COUNT 4u
+
+/* Initialise with {0}. */
+struct trace_units {
+	uint64_t lines, nested; /* with a time; of these, calls by the call before them */
+	double first, last, nested_sum;
+	bool is_decimal;
+	uint64_t columns, wide;               /* lines that may be of uniq -c */
+	uint64_t repeated, descents;          /* of functions and numbers */
+	char before[TRACE_NAME_SIZE_MAX + 1]; /* the previous call, in the form of call_graph.h */
+};
+
+/* Adds a line whose unit is not known. is_new: its function was not in an earlier line. */
+void trace_units_add(struct trace_units *units, const struct trace_line *line, bool is_new);
+
+/* Returns whether the numbers are counts of uniq -c (1), times (0), or may be both (-1). */
+int trace_units_are_counts(const struct trace_units *units);
+
+/* Returns whether the times can be in a unit (ns). */
+bool trace_unit_is_plausible(const struct trace_units *units, uint64_t unit);
+
+/* Returns the unit in ns if exactly one is plausible, otherwise 0. */
+uint64_t trace_units_decide(const struct trace_units *units);
+
+/* Writes what the times mean in each plausible unit: "ns: 12 calls in 3 us (4e+06 per second), ms: ...". */
+void trace_units_describe(const struct trace_units *units, char *text, size_t size);
+
+const char *trace_unit_name(uint64_t unit);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See collect.h. */
+#include "collect.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <iaprof/record.h>
+#include "base/cleanup.h"
+#include "off-cpu.bpf.skel.h"
+
+enum collector_counter { COUNTER_KERNEL_TIME = 1, COUNTER_SWITCHES = 2 };
+
+int collector_init(struct collector *collector, const struct iaprof_host *host, struct off_cpu_bpf *skeleton)
+{
+	collector->host = collector->before.host = host;
+	collector->skeleton = skeleton;
+	int result = cpu_table_map(&collector->cpus, host, skeleton->maps.processors);
+	if (result)
+		return result;
+	collector->waits.key_size = sizeof(struct off_cpu_key);
+	collector->waits.value_size = sizeof(struct off_cpu_sum);
+	collector->stacks.key_size = sizeof(uint64_t);
+	collector->stacks.value_size = bpf_map__value_size(skeleton->maps.stacks_0);
+	collector->threads.key_size = sizeof(uint32_t);
+	collector->threads.value_size = sizeof(struct off_cpu_thread);
+	CLEANUP_FCLOSE FILE *symbols = fopen("/proc/kallsyms", "re");
+	if (symbols && wait_reasons_read(&collector->reasons, symbols))
+		return host->fail(host, ENOMEM, "out of memory");
+	return record_batch_init(&collector->batch, host);
+}
+
+void collector_free(struct collector *collector)
+{
+	cpu_table_unmap(&collector->cpus);
+	map_table_free(&collector->waits);
+	map_table_free(&collector->stacks);
+	map_table_free(&collector->threads);
+	stack_index_free(&collector->index);
+	wait_stacks_free(&collector->known);
+	wait_reasons_free(&collector->reasons);
+	sleepers_free(&collector->before);
+	record_batch_free(&collector->batch);
+}
+
+int collector_begin(struct collector *collector)
+{
+	const struct iaprof_host *host = collector->host;
+	collector->last_time = host->clock(host);
+	collector->waiting = host->declare_value_type(host, "off-cpu", "nanoseconds", 0);
+	collector->ready = host->declare_value_type(host, "runnable", "nanoseconds", 0);
+	static const struct record_counter counters[] = {
+		{ .id = COUNTER_KERNEL_TIME, .name = "kernel-side-time", .unit = "nanoseconds" },
+		{ .id = COUNTER_SWITCHES, .name = "switches", .unit = "count" },
+	};
+	int result = 0;
+	for (size_t i = 0; i < sizeof counters / sizeof *counters && result == 0; i++)
+		result = record_batch_declare_counter(&collector->batch, &counters[i], collector->last_time);
+	return result ? result : record_batch_flush(&collector->batch);
+}
+
+/* Returns enum iaprof_sample_flag of enum off_cpu_flag. */
+static uint32_t sample_flags(uint32_t flags)
+{
+	return (flags & OFF_CPU_USER_MISSING ? IAPROF_SAMPLE_USER_STACK_MISSING : 0) |
+	       (flags & OFF_CPU_KERNEL_MISSING ? IAPROF_SAMPLE_KERNEL_STACK_MISSING : 0) |
+	       (flags & OFF_CPU_TRUNCATED ? IAPROF_SAMPLE_TRUNCATED : 0) |
+	       (flags & OFF_CPU_NO_TABLE ? IAPROF_SAMPLE_NO_UNWIND_TABLE : 0) |
+	       (flags & OFF_CPU_UNREADABLE ? IAPROF_SAMPLE_STACK_UNREADABLE : 0);
+}
+
+static uint32_t name_intern(const struct collector *collector, const char *name)
+{
+	return collector->host->intern_string(collector->host, name, strnlen(name, OFF_CPU_NAME_SIZE));
+}
+
+/* Returns a sample of a key without its stacks. */
+static struct iaprof_record_sample sample_of(const struct collector *collector, const struct off_cpu_key *key)
+{
+	return (struct iaprof_record_sample){
+		.header = { .size = sizeof(struct iaprof_record_sample), .type = IAPROF_RECORD_SAMPLE },
+		.pid = key->process,
+		.tid = key->thread,
+		.name = name_intern(collector, key->name),
+		.thread_name = name_intern(collector, key->thread_name),
+		.cpu = UINT32_MAX,
+		.value_type = key->state >= OFF_CPU_WOKEN ? collector->ready : collector->waiting,
+		.flags = sample_flags(key->flags),
+	};
+}
+
+static void set_reason(const struct collector *collector, struct iaprof_record_sample *sample,
+		       const struct off_cpu_key *key, const uint64_t *addresses, size_t count)
+{
+	char driver[OFF_CPU_DRIVER_SIZE + 1] = "", text[WAIT_REASON_SIZE];
+	memcpy(driver, key->driver, OFF_CPU_DRIVER_SIZE);
+	wait_reason_text(&collector->reasons, addresses, count, driver, key->state, text);
+	if (key->flags & OFF_CPU_OVER_SHARE)
+		strcpy(text, "[no stack: CPU share exhausted]");
+	else if (key->flags & OFF_CPU_BEFORE && !count && key->state < OFF_CPU_WOKEN)
+		strcpy(text, "[no stack: asleep since before the run]");
+	sample->reason = record_batch_text(&collector->batch, text);
+}
+
+static uint32_t unwind_flags(uint32_t end)
+{
+	return end == UNWIND_COMPLETE     ? 0
+	       : end == UNWIND_UNREADABLE ? IAPROF_SAMPLE_STACK_UNREADABLE
+	       : end == UNWIND_TRUNCATED  ? IAPROF_SAMPLE_TRUNCATED
+					  : IAPROF_SAMPLE_NO_UNWIND_TABLE;
+}
+
+/* Sets the stacks and the reason of a thread that the iterator has read. */
+static void set_sleeper(const struct collector *collector, struct iaprof_record_sample *sample,
+			const struct off_cpu_key *key, const struct sleeper *sleeper)
+{
+	const struct iaprof_host *host = collector->host;
+	uint64_t depth = sleeper ? sleeper->thread.kernel_depth : 0;
+	const uint64_t *kernel = sleeper ? (const uint64_t *)sleeper->thread.kernel : NULL;
+	struct off_cpu_key with_driver = *key;
+	if (sleeper) {
+		memcpy(with_driver.driver, sleeper->thread.key.driver, sizeof with_driver.driver);
+		sample->kernel_stack = depth ? host->intern_stack(host, 0, kernel, depth) : 0;
+		if (sleeper->user)
+			sample->user_stack = host->intern_stack(host, key->process, sleeper->user, sleeper->user_depth);
+		if (sleeper->user || sleeper->copy)
+			sample->flags |= unwind_flags(sleeper->end);
+	}
+	set_reason(collector, sample, &with_driver, kernel, depth);
+}
+
+/*
+ * Returns the id of a stack, of the Linux kernel if process is 0; 0 if there is none, with missing added to the flags
+ * if there should be one.
+ */
+static uint32_t stack_intern(const struct collector *collector, uint32_t process, uint64_t hash, uint32_t missing,
+			     uint32_t *flags)
+{
+	const struct wait_stack *stack = wait_stacks_find(&collector->known, hash);
+	size_t skipped = stack && !process ? wait_reasons_skip(&collector->reasons, stack->addresses, stack->depth) : 0;
+	uint32_t id = stack ? collector->host->intern_stack(collector->host, process, stack->addresses + skipped,
+							    stack->depth - skipped)
+			    : 0;
+	if (hash && !id)
+		*flags |= missing;
+	return id;
+}
+
+static void set_stacks(const struct collector *collector, struct iaprof_record_sample *sample,
+		       const struct off_cpu_key *key)
+{
+	uint32_t flags = sample->flags, ignored = 0;
+	sample->user_stack =
+		stack_intern(collector, key->process, key->user_stack, IAPROF_SAMPLE_USER_STACK_MISSING, &flags);
+	sample->kernel_stack =
+		stack_intern(collector, 0, key->kernel_stack, IAPROF_SAMPLE_KERNEL_STACK_MISSING, &flags);
+	sample->flags = flags;
+	const struct wait_stack *kernel = wait_stacks_find(&collector->known, key->kernel_stack);
+	set_reason(collector, sample, key, kernel ? kernel->addresses : NULL, kernel ? kernel->depth : 0);
+	if (!*key->waker_name)
+		return;
+	sample->waker = key->waker;
+	sample->waker_name = name_intern(collector, key->waker_name);
+	sample->waker_user_stack = stack_intern(collector, key->waker, key->waker_user, 0, &ignored);
+	sample->waker_kernel_stack = stack_intern(collector, 0, key->waker_kernel, 0, &ignored);
+}
+
+static void set_origin(const struct collector *collector, struct iaprof_record_sample *sample,
+		       const struct off_cpu_key *key)
+{
+	if (key->flags & OFF_CPU_BEFORE)
+		set_sleeper(collector, sample, key, sleepers_find(&collector->before, key->thread));
+	else
+		set_stacks(collector, sample, key);
+}
+
+static int wait_emit(struct collector *collector, const struct off_cpu_key *key, const struct off_cpu_sum *sum)
+{
+	struct iaprof_record_sample sample = sample_of(collector, key);
+	/* Two CPUs that add to the same sum record the times of one of them. */
+	sample.header.time = sum->last_time > sum->first_time ? sum->last_time : sum->first_time;
+	sample.first_time = sum->first_time;
+	sample.count = sum->count;
+	sample.value = sum->value;
+	set_origin(collector, &sample, key);
+	return record_batch_append(&collector->batch, &sample.header);
+}
+
+static int set_drain(struct collector *collector, uint32_t set)
+{
+	const struct iaprof_host *host = collector->host;
+	struct off_cpu_bpf *skeleton = collector->skeleton;
+	int result =
+		map_table_drain(&collector->waits, bpf_map__fd(set ? skeleton->maps.waits_1 : skeleton->maps.waits_0));
+	if (result == 0)
+		result = map_table_drain(&collector->stacks,
+					 bpf_map__fd(set ? skeleton->maps.stacks_1 : skeleton->maps.stacks_0));
+	if (result == -ENOMEM || (result == 0 && (!stack_index_build(&collector->index, &collector->stacks) ||
+						  !wait_stacks_add(&collector->known, &collector->index))))
+		return host->fail(host, ENOMEM, "out of memory");
+	if (result)
+		return host->fail(host, result, "cannot read the maps of the BPF programs: %s", strerror(-result));
+	const struct off_cpu_key *keys = (const void *)collector->waits.keys;
+	const struct off_cpu_sum *sums = (const void *)collector->waits.values;
+	for (uint32_t i = 0; result == 0 && i < collector->waits.count; i++)
+		result = wait_emit(collector, &keys[i], &sums[i]);
+	return result;
+}
+
+static void loss_report(const struct collector *collector, const char *reason, uint64_t count, uint32_t value_type,
+			uint64_t value)
+{
+	const struct iaprof_host *host = collector->host;
+	if (count)
+		host->lost(host, reason, collector->last_time, count, value_type, value);
+}
+
+/* state: enum off_cpu_state */
+static void dropped_report(const struct collector *collector, uint32_t state, uint64_t count, uint64_t value)
+{
+	if (state >= OFF_CPU_WOKEN)
+		loss_report(collector, "CPU share exhausted, runnable", count, collector->ready, value);
+	else
+		loss_report(collector, "CPU share exhausted", count, collector->waiting, value);
+}
+
+/* Reports what was lost since the last call. */
+static void losses_report(const struct collector *collector, const struct off_cpu_processor *sum)
+{
+	const struct off_cpu_processor *before = &collector->reported;
+	loss_report(collector, "wait map full or busy",
+		    sum->waits_full + sum->waits_busy - before->waits_full - before->waits_busy, collector->waiting,
+		    sum->value_lost - before->value_lost);
+	loss_report(collector, "too many threads", sum->threads_full - before->threads_full, collector->waiting, 0);
+	dropped_report(collector, OFF_CPU_INTERRUPTIBLE, sum->dropped.count - before->dropped.count,
+		       sum->dropped.value - before->dropped.value);
+	dropped_report(collector, OFF_CPU_WOKEN, sum->dropped_ready.count - before->dropped_ready.count,
+		       sum->dropped_ready.value - before->dropped_ready.value);
+}
+
+/* Reports losses and counters since the last call. */
+static int totals_emit(struct collector *collector)
+{
+	struct off_cpu_processor sum;
+	const struct iaprof_host *host = collector->host;
+
+	cpu_table_sum(&collector->cpus, &sum);
+	losses_report(collector, &sum);
+	collector->reported = sum;
+	collector->last_time = host->clock(host);
+	int result = record_batch_set_counter(&collector->batch, COUNTER_KERNEL_TIME, (double)sum.handler_time,
+					      collector->last_time);
+	if (result == 0)
+		result = record_batch_set_counter(&collector->batch, COUNTER_SWITCHES, (double)sum.switches,
+						  collector->last_time);
+	return result ? result : record_batch_flush(&collector->batch);
+}
+
+int collector_turn(struct collector *collector)
+{
+	uint32_t *active_set = &collector->skeleton->bss->active_set;
+
+	if (!collector->set_pending) {
+		__atomic_store_n(active_set, !*active_set, __ATOMIC_SEQ_CST);
+		atomic_thread_fence(memory_order_seq_cst);
+		collector->set_pending = true;
+	}
+	/* A program that is interrupted stays active: the set is drained in the next turn. */
+	if (!cpu_table_wait_idle(&collector->cpus, offsetof(struct off_cpu_processor, active)))
+		return 0;
+	collector->set_pending = false;
+	int result = set_drain(collector, !*active_set);
+	return result ? result : totals_emit(collector);
+}
+
+int collector_finish(struct collector *collector)
+{
+	uint32_t active_set = collector->skeleton->bss->active_set;
+
+	cpu_table_wait_idle(&collector->cpus, offsetof(struct off_cpu_processor, active));
+	collector->set_pending = false;
+	int result = set_drain(collector, !active_set);
+	if (result == 0)
+		result = set_drain(collector, active_set);
+	return result ? result : totals_emit(collector);
+}
+
+static int unfinished_emit(struct collector *collector, struct off_cpu_key *key, uint32_t state, uint64_t begin,
+			   uint64_t end)
+{
+	if (begin >= end || (end - begin < collector->minimum && collector->skip_short) ||
+	    (state >= OFF_CPU_WOKEN && !collector->skeleton->rodata->take_ready))
+		return 0;
+	if (key->flags & OFF_CPU_DROPPED) {
+		dropped_report(collector, state, 1, end - begin);
+		return 0;
+	}
+	key->state = state;
+	struct iaprof_record_sample sample = sample_of(collector, key);
+	sample.header.time = end;
+	sample.first_time = begin;
+	sample.count = 1;
+	sample.value = end - begin;
+	set_origin(collector, &sample, key);
+	return record_batch_append(&collector->batch, &sample.header);
+}
+
+int collector_emit_unfinished(struct collector *collector, uint64_t end)
+{
+	const struct iaprof_host *host = collector->host;
+	bool all = host->target(host)->scope != IAPROF_SCOPE_SYSTEM;
+	int result = map_table_drain(&collector->threads, bpf_map__fd(collector->skeleton->maps.threads));
+	const struct off_cpu_thread *threads = (const void *)collector->threads.values;
+	for (uint32_t i = 0; i < collector->threads.count && result == 0; i++) {
+		const struct off_cpu_thread *thread = &threads[i];
+		struct off_cpu_key key = thread->key;
+		uint64_t woken = thread->woken ? thread->woken : end;
+		if (!thread->start)
+			continue;
+		bool is_throughout = key.flags & OFF_CPU_BEFORE && !thread->woken;
+		*(is_throughout ? &collector->asleep_throughout : &collector->asleep_at_end) += 1;
+		if (is_throughout && !all)
+			continue;
+		result = unfinished_emit(collector, &key, key.state, thread->start, woken);
+		if (result == 0)
+			result = unfinished_emit(collector, &key,
+						 key.state == OFF_CPU_PREEMPTED ? OFF_CPU_PREEMPTED : OFF_CPU_WOKEN,
+						 woken, end);
+	}
+	return result ? result : record_batch_flush(&collector->batch);
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * BPF programs of off-cpu. The stacks of a thread are taken when it leaves the CPU, because its memory cannot be read
+ * when it comes back. Whether its wait is long enough to be recorded is not known by then: stacks of waits that are
+ * expected to be short, by earlier ones from the same place, are taken now and then.
+ */
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <linux/errno.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include "off-cpu.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/targets.bpf.h"
+
+/* Scratch buffers for stacks that may already be in the map. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 4);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, STACK_ROOM);
+} scratch SEC(".maps");
+#define SCRATCH_USER 0u
+#define SCRATCH_KERNEL 1u
+#define SCRATCH_WAKER_USER 2u
+#define SCRATCH_WAKER_KERNEL 3u
+
+#include "bpf/unwind.bpf.h"
+#include "task.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define UINT_MAX 0xffffffffu
+/* 1 in 8, of 2^32. */
+#define LEAST_CHANCE 0x20000000u
+/* Of the Linux kernel's stack: this program, and what calls it. */
+#define PROGRAM_FRAMES 0u
+
+const volatile bool take_user = true;
+const volatile bool take_kernel = true;
+const volatile bool take_ready = true;
+const volatile bool take_waker = false;
+const volatile bool use_tables = true;
+const volatile bool sample_short = true;
+const volatile __u64 minimum = 1000000; /* ns */
+const volatile __u64 slot_width = 0;    /* ns; 0: waits are not separated by time */
+const volatile __u64 window_share = 0;  /* ns of OFF_CPU_WINDOW */
+
+/* The set of maps that is written to; user space drains the other set. */
+__u32 active_set = 0;
+
+#define WAITS_MAP(name)                                                                                                \
+	struct {                                                                                                       \
+		__uint(type, BPF_MAP_TYPE_HASH);                                                                       \
+		__uint(max_entries, 1);                                                                                \
+		__type(key, struct off_cpu_key);                                                                       \
+		__type(value, struct off_cpu_sum);                                                                     \
+	} name SEC(".maps")
+WAITS_MAP(waits_0);
+WAITS_MAP(waits_1);
+
+STACKS_MAP(stacks_0);
+STACKS_MAP(stacks_1);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct off_cpu_thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct off_cpu_processor);
+} processors SEC(".maps");
+
+/* A thread that is new: too large for the stack of a program. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct off_cpu_thread);
+} new_threads SEC(".maps");
+
+static __always_inline struct off_cpu_processor *processor_get(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	return bpf_map_lookup_elem(&processors, &cpu);
+}
+
+static __always_inline void time_add(struct off_cpu_processor *processor, __u64 begin)
+{
+	__u64 now = bpf_ktime_get_ns(), time = now - begin;
+	processor->handler_time += time;
+	if (now - processor->window_begin > OFF_CPU_WINDOW) {
+		processor->window_begin = now;
+		processor->window_time = 0;
+	}
+	processor->window_time += time;
+}
+
+/* Returns whether the programs have used so many times their share of the CPU. */
+static __always_inline bool is_over_share(const struct off_cpu_processor *processor, __u64 times)
+{
+	return window_share && processor->window_time > times * window_share;
+}
+
+/*
+ * Returns what is recorded of a time, whose stacks were taken with a chance. Short ones are chosen with a probability
+ * in proportion to their length, and count as the minimum: the expected sum is their sum. The chance is a part of that
+ * probability.
+ */
+static __always_inline __u64 value_choose(__u64 time, __u32 chance, struct off_cpu_processor *processor)
+{
+	if (!time || time >= minimum)
+		return time;
+	__u64 wanted = (time << 32) / minimum, had = (__u64)chance + 1;
+	if (sample_short && wanted >= had && had) {
+		processor->short_sampled++;
+		return (time << 32) / had;
+	}
+	if (sample_short && bpf_get_prandom_u32() < (wanted << 32) / had) {
+		processor->short_sampled++;
+		return minimum;
+	}
+	processor->short_skipped++;
+	return 0;
+}
+
+static __always_inline void sum_add(struct off_cpu_sum *sum, __u64 begin, __u64 end, __u64 value)
+{
+	__sync_fetch_and_add(&sum->count, 1);
+	__sync_fetch_and_add(&sum->value, value);
+	/* Two CPUs may race here: user space orders first and last. */
+	if (begin < sum->first_time)
+		sum->first_time = begin;
+	if (end > sum->last_time)
+		sum->last_time = end;
+}
+
+/* Adds a time to the sum of its key. */
+static __always_inline void wait_add(struct off_cpu_key *key, __u64 begin, __u64 end, __u64 value,
+				     struct off_cpu_processor *processor)
+{
+	void *waits = *(volatile __u32 *)&active_set ? (void *)&waits_1 : (void *)&waits_0;
+	key->slot = slot_width ? end / slot_width : 0;
+	struct off_cpu_sum *sum = bpf_map_lookup_elem(waits, key);
+	if (sum) {
+		sum_add(sum, begin, end, value);
+		return;
+	}
+	struct off_cpu_sum first = { .count = 1, .value = value, .first_time = begin, .last_time = end };
+	long error = bpf_map_update_elem(waits, key, &first, BPF_NOEXIST);
+	if (error == -EEXIST && (sum = bpf_map_lookup_elem(waits, key))) {
+		sum_add(sum, begin, end, value);
+	} else if (error) {
+		processor->value_lost += value;
+		*(error == -E2BIG ? &processor->waits_full : &processor->waits_busy) += 1;
+	}
+}
+
+/* Stores a stack in the map. Returns its hash, or 0 with missing added to the flags if the map is full. */
+static __always_inline __u64 wait_stack_store(__u32 set, const struct stack_addresses *stack, __u64 hash, __u32 missing,
+					      __u32 *flags, struct off_cpu_processor *processor)
+{
+	if (!hash || stack_store(set ? (void *)&stacks_1 : (void *)&stacks_0, stack, hash))
+		return hash;
+	processor->stacks_lost++;
+	*flags |= missing;
+	return 0;
+}
+
+/* Returns the flag that states why a stack ended. */
+static __always_inline __u32 end_flag(__u32 end)
+{
+	return end == UNWIND_COMPLETE     ? 0
+	       : end == UNWIND_UNREADABLE ? OFF_CPU_UNREADABLE
+	       : end == UNWIND_TRUNCATED  ? OFF_CPU_TRUNCATED
+					  : OFF_CPU_NO_TABLE;
+}
+
+/* As in cpu-stack: by tables, and until there are any, by frame pointers. */
+static __always_inline __u64 user_stack_take(void *context, struct task_struct *task, struct stack_addresses *stack,
+					     const struct unwind_registers *registers, struct off_cpu_key *key,
+					     struct off_cpu_processor *processor)
+{
+	bool truncated = false;
+	if (use_tables && !registers->pc) {
+		key->flags |= OFF_CPU_NO_TABLE;
+	} else if (use_tables) {
+		__u64 hash;
+		__u32 end = unwind_stack(stack, SCRATCH_USER, task->tgid, task->self_exec_id, registers, &hash);
+		if (end <= UNWIND_TRUNCATED)
+			processor->unwound[end]++;
+		if (end == UNWIND_UNKNOWN)
+			unwind_ask(task->tgid, task->self_exec_id);
+		key->flags |= end_flag(end);
+		if (stack->depth > 1 || end == UNWIND_COMPLETE)
+			return hash;
+	}
+	__u64 hash = stack_take(context, stack, BPF_F_USER_STACK, &truncated);
+	key->flags |= (hash ? 0 : OFF_CPU_USER_MISSING) | (truncated ? OFF_CPU_TRUNCATED : 0);
+	return hash;
+}
+
+/* Sets the stacks in the key. */
+static __always_inline void stacks_take(void *context, struct task_struct *task,
+					const struct unwind_registers *registers, struct off_cpu_key *key,
+					struct off_cpu_processor *processor)
+{
+	__u32 set = *(volatile __u32 *)&active_set, user_element = SCRATCH_USER, kernel_element = SCRATCH_KERNEL;
+	struct stack_addresses *user = bpf_map_lookup_elem(&scratch, &user_element);
+	struct stack_addresses *kernel = bpf_map_lookup_elem(&scratch, &kernel_element);
+	bool truncated = false;
+	if (!user || !kernel)
+		return;
+	if (take_user && has_user_stack(task)) {
+		__u64 hash = user_stack_take(context, task, user, registers, key, processor);
+		key->user_stack = wait_stack_store(set, user, hash, OFF_CPU_USER_MISSING, &key->flags, processor);
+	}
+	if (take_kernel) {
+		__u64 hash = stack_take(context, kernel, PROGRAM_FRAMES, &truncated);
+		key->flags |= (hash ? 0 : OFF_CPU_KERNEL_MISSING) | (truncated ? OFF_CPU_TRUNCATED : 0);
+		key->kernel_stack = wait_stack_store(set, kernel, hash, OFF_CPU_KERNEL_MISSING, &key->flags, processor);
+	}
+}
+
+/*
+ * Returns the chance for the stacks of a wait at a site, as in struct off_cpu_thread: less than 1 if the longest one of
+ * late was shorter than the minimum.
+ */
+static __always_inline __u32 chance_of(struct off_cpu_thread *thread)
+{
+	const struct off_cpu_site *site = &thread->sites[thread->site % OFF_CPU_SITES];
+	__u64 time = site->time * 1000ull;
+	if (site->id != thread->site || time >= minimum)
+		return UINT_MAX;
+	__u64 chance = (time << 32) / minimum;
+	return chance < LEAST_CHANCE ? LEAST_CHANCE : (__u32)chance;
+}
+
+static __always_inline void site_learn(struct off_cpu_thread *thread, __u64 time)
+{
+	struct off_cpu_site *site = &thread->sites[thread->site % OFF_CPU_SITES];
+	__u64 now = time / 1000, before = site->id == thread->site ? site->time : 0;
+	before -= before / 8;
+	now = now > before ? now : before;
+	site->id = thread->site;
+	site->time = now < UINT_MAX ? now : UINT_MAX;
+}
+
+/* The task has left the CPU. */
+static __always_inline void thread_left(void *context, struct task_struct *task, bool preempted, __u32 state, __u64 now,
+					struct off_cpu_processor *processor)
+{
+	__u32 id = task->pid, zero = 0;
+	struct off_cpu_thread *thread = bpf_map_lookup_elem(&threads, &id);
+	if (state & TASK_DEAD) {
+		if (thread)
+			bpf_map_delete_elem(&threads, &id);
+		return;
+	}
+	if (!thread) {
+		struct off_cpu_thread *fresh = bpf_map_lookup_elem(&new_threads, &zero);
+		if (!fresh || bpf_map_update_elem(&threads, &id, fresh, BPF_ANY) ||
+		    !(thread = bpf_map_lookup_elem(&threads, &id))) {
+			processor->threads_full++;
+			return;
+		}
+	}
+	bool is_ready = preempted || state == TASK_RUNNING;
+	if (is_over_share(processor, 2)) {
+		thread->key.flags = OFF_CPU_DROPPED;
+		thread->key.state = is_ready ? OFF_CPU_PREEMPTED : state_of(state);
+		thread->woken = is_ready ? now : 0;
+		thread->start = now;
+		return;
+	}
+	processor->switches++;
+	struct unwind_registers registers = {};
+	if (!(task->flags & PF_KTHREAD) && !unwind_registers_of_entry(&registers, task))
+		registers.pc = 0;
+	__u64 site = hash_add(hash_add(hash_seed[0], registers.pc), registers.sp);
+	thread->site = site ? site : 1;
+	thread->chance = chance_of(thread);
+	thread->wait = 0;
+	__builtin_memset(&thread->key, 0, sizeof thread->key);
+	names_set(&thread->key, task);
+	thread->key.state = is_ready ? OFF_CPU_PREEMPTED : state_of(state);
+	if (is_over_share(processor, 1)) {
+		thread->key.flags = OFF_CPU_OVER_SHARE;
+		thread->chance = UINT_MAX;
+	} else if (thread->chance != UINT_MAX && bpf_get_prandom_u32() > thread->chance) {
+		thread->key.flags = OFF_CPU_NOT_TAKEN;
+	} else {
+		__sync_lock_test_and_set(&processor->active, 1);
+		driver_set(&thread->key, task);
+		stacks_take(context, task, &registers, &thread->key, processor);
+		__sync_lock_test_and_set(&processor->active, 0);
+	}
+	thread->woken = is_ready ? now : 0;
+	thread->start = now;
+}
+
+/* A wait that was expected to be short was long: the Linux kernel's stack is still there. */
+static __always_inline void kernel_stack_take(struct task_struct *task, struct off_cpu_thread *thread,
+					      struct off_cpu_processor *processor)
+{
+	__u32 element = SCRATCH_KERNEL;
+	struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
+	processor->stacks_skipped++;
+	if (!stack || !take_kernel)
+		return;
+	long size = bpf_get_task_stack(task, stack->addresses, STACK_DEPTH_MAX * sizeof(__u64), 0);
+	stack->depth = size > 0 ? (__u64)size / sizeof(__u64) : 0;
+	thread->key.kernel_stack =
+		wait_stack_store(*(volatile __u32 *)&active_set, stack, size > 0 ? stack_hash(stack) : 0,
+				 OFF_CPU_KERNEL_MISSING, &thread->key.flags, processor);
+}
+
+static __always_inline void time_drop(struct off_cpu_dropped *dropped, __u64 time)
+{
+	if (!time || (time < minimum && !sample_short))
+		return;
+	dropped->count++;
+	dropped->value += time;
+}
+
+/*
+ * The task gets the CPU back. User space changes active_set and then waits until active is 0: from then on no program
+ * uses the other set. The exchange is a full barrier: active is visible before active_set is read.
+ */
+static __always_inline void thread_came(struct task_struct *task, __u64 now, struct off_cpu_processor *processor)
+{
+	__u32 id = task->pid;
+	struct off_cpu_thread *thread = bpf_map_lookup_elem(&threads, &id);
+	if (!thread || !thread->start)
+		return;
+	__u64 start = thread->start, woken = thread->woken ? thread->woken : now, wait = thread->wait, ready = 0;
+	bool is_taken = !(thread->key.flags & OFF_CPU_NOT_TAKEN);
+	thread->start = 0;
+	processor->wakeups_unmatched += !thread->woken;
+	if (thread->key.flags & OFF_CPU_DROPPED) {
+		time_drop(&processor->dropped, woken - start);
+		if (take_ready)
+			time_drop(&processor->dropped_ready, now - woken);
+		return;
+	}
+	site_learn(thread, now - start);
+	/* With its waker, the wait has been chosen at the wake-up. */
+	if ((!take_waker || !thread->woken) && (is_taken || woken - start >= minimum))
+		wait = value_choose(woken - start, thread->chance, processor);
+	if (take_ready && (is_taken || now - woken >= minimum))
+		ready = value_choose(now - woken, thread->chance, processor);
+	processor->short_skipped += !is_taken && !wait && !ready;
+	if (!wait && !ready)
+		return;
+	__sync_lock_test_and_set(&processor->active, 1);
+	processor->stacks_refused += !!(thread->key.flags & OFF_CPU_OVER_SHARE);
+	if (!is_taken)
+		kernel_stack_take(task, thread, processor);
+	if (wait)
+		wait_add(&thread->key, start, woken, wait, processor);
+	if (ready) {
+		if (thread->key.state != OFF_CPU_PREEMPTED)
+			thread->key.state = OFF_CPU_WOKEN;
+		thread->key.waker = 0;
+		thread->key.waker_user = thread->key.waker_kernel = 0;
+		__builtin_memset(thread->key.waker_name, 0, sizeof thread->key.waker_name);
+		wait_add(&thread->key, woken, now, ready, processor);
+	}
+	__sync_lock_test_and_set(&processor->active, 0);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(off_cpu_switch, bool preempted, struct task_struct *from, struct task_struct *to, unsigned int state)
+{
+	struct off_cpu_processor *processor = processor_get();
+	if (!processor)
+		return 0;
+	__u64 now = bpf_ktime_get_ns();
+	if (is_wanted(from))
+		thread_left(ctx, from, preempted, state, now, processor);
+	if (to->pid)
+		thread_came(to, now, processor);
+	time_add(processor, now);
+	return 0;
+}
+
+/* The stacks of the thread that wakes another one; in an interrupt, those of the thread that was interrupted. */
+static __always_inline void waker_set(void *context, struct off_cpu_key *key, struct off_cpu_processor *processor)
+{
+	__u32 set = *(volatile __u32 *)&active_set, flags = 0, user_element = SCRATCH_WAKER_USER,
+	      kernel_element = SCRATCH_WAKER_KERNEL;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stack_addresses *user = bpf_map_lookup_elem(&scratch, &user_element);
+	struct stack_addresses *kernel = bpf_map_lookup_elem(&scratch, &kernel_element);
+	bool truncated = false;
+	if (!user || !kernel)
+		return;
+	key->waker = task->tgid;
+	bpf_probe_read_kernel(key->waker_name, sizeof key->waker_name, &task->comm);
+	if (has_user_stack(task) && use_tables) {
+		struct unwind_registers registers = {};
+		__u64 hash = 0;
+		if (unwind_registers_of_entry(&registers, task) &&
+		    unwind_stack(user, SCRATCH_WAKER_USER, task->tgid, task->self_exec_id, &registers, &hash) ==
+			    UNWIND_UNKNOWN)
+			unwind_ask(task->tgid, task->self_exec_id);
+		key->waker_user = wait_stack_store(set, user, hash, 0, &flags, processor);
+	}
+	__u64 hash = stack_take(context, kernel, PROGRAM_FRAMES, &truncated);
+	key->waker_kernel = wait_stack_store(set, kernel, hash, 0, &flags, processor);
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(off_cpu_waking, struct task_struct *task)
+{
+	struct off_cpu_processor *processor = processor_get();
+	__u32 id = task->pid;
+	struct off_cpu_thread *thread = bpf_map_lookup_elem(&threads, &id);
+	if (!processor || !thread || !thread->start || thread->woken)
+		return 0;
+	__u64 now = bpf_ktime_get_ns(), time = now - thread->start;
+	if (take_waker && !(thread->key.flags & OFF_CPU_DROPPED) &&
+	    (!(thread->key.flags & OFF_CPU_NOT_TAKEN) || time >= minimum)) {
+		thread->wait = value_choose(time, thread->chance, processor);
+		if (thread->wait && !is_over_share(processor, 1)) {
+			__sync_lock_test_and_set(&processor->active, 1);
+			waker_set(ctx, &thread->key, processor);
+			__sync_lock_test_and_set(&processor->active, 0);
+		}
+	}
+	thread->woken = now;
+	time_add(processor, now);
+	return 0;
+}
+
+#include "sleepers.bpf.h"
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
+{
+	targets_follow(parent, child);
+	return 0;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source off-cpu: time that threads spend off the CPU, by stack and reason (see README.md). */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/random.h>
+#include <bpf/libbpf.h>
+#include <iaprof/plugin.h>
+#include "bpf/support.h"
+#include "bpf/target_set.h"
+#include "bpf/unwinder.h"
+#include "collect.h"
+#include "off-cpu.h"
+#include "process/rights.h"
+#include "off-cpu.bpf.skel.h"
+
+#define SECOND UINT64_C(1000000000)
+#define MILLISECOND UINT64_C(1000000)
+#define MICROSECOND UINT64_C(1000)
+
+#define WAITS_PER_PROCESSOR 2048u
+#define MAP_SIZE_MIN 4096u
+#define MAP_SIZE_MAX 65536u
+/* Threads that are followed. */
+#define THREADS_OF_SYSTEM 65536u
+#define THREADS_OF_TARGETS 16384u
+#define DRAINS_PER_INTERVAL 4
+
+/* Values of option "unwind" and "short", in the order of their choices. */
+enum unwind_choice { UNWIND_BY_TABLES = 0, UNWIND_BY_FRAME_POINTERS = 1 };
+enum short_choice { SHORT_SAMPLE = 0, SHORT_SKIP = 1 };
+
+struct off_cpu {
+	/* options */
+	uint64_t minimum;
+	uint64_t short_choice;
+	uint64_t unwind_choice;
+	uint64_t share; /* percent */
+	uint64_t drain_period;
+	uint64_t map_size;
+	bool user;
+	bool kernel;
+	bool runnable;
+	bool waker;
+	bool kernel_threads;
+
+	const struct iaprof_host *host;
+	struct off_cpu_bpf *skeleton;
+	struct collector collector;
+	struct unwinder unwinder;
+	bool use_tables;
+	uint64_t end; /* time of stop() */
+	bool started;
+};
+
+static int off_cpu_probe(const struct iaprof_host *host, void *instance)
+{
+	struct off_cpu *off_cpu = instance;
+	const char *reason = NULL;
+	int result = bpf_support_check(host);
+	if (result)
+		return result;
+	off_cpu->use_tables = off_cpu->user && off_cpu->unwind_choice == UNWIND_BY_TABLES;
+	/* libbpf cannot probe for helpers of programs of type tracing, which have those of raw tracepoints. */
+	if (!unwinder_is_supported(host, BPF_PROG_TYPE_RAW_TRACEPOINT, &reason))
+		return host->fail(host, ENOTSUP, "%s: requires Linux 5.18", reason);
+	return 0;
+}
+
+static void off_cpu_check(const struct iaprof_host *host, void *instance)
+{
+	(void)instance;
+	if (IAPROF_HOST_HAS(host, check_item))
+		rights_check_bpf(host);
+}
+
+static int set_sizes(struct off_cpu *off_cpu, const struct unwinder_maps *maps)
+{
+	const struct iaprof_host *host = off_cpu->host;
+	struct off_cpu_bpf *skeleton = off_cpu->skeleton;
+	const struct iaprof_target *target = host->target(host);
+	int possible = libbpf_num_possible_cpus();
+	uint32_t processors = possible > 0 ? (uint32_t)possible : 1;
+	uint64_t size = off_cpu->map_size ? off_cpu->map_size : (uint64_t)processors * WAITS_PER_PROCESSOR;
+	size = off_cpu->map_size     ? size
+	       : size < MAP_SIZE_MIN ? MAP_SIZE_MIN
+	       : size > MAP_SIZE_MAX ? MAP_SIZE_MAX
+				     : size;
+	uint64_t interval = target->interval / DRAINS_PER_INTERVAL;
+	/* All waits of a drain belong to the interval of the drain. */
+	if (interval && interval < off_cpu->drain_period)
+		off_cpu->drain_period = interval < MILLISECOND ? MILLISECOND : interval;
+	const struct bpf_map_size sizes[] = {
+		{ skeleton->maps.waits_0, (uint32_t)size, 0 },
+		{ skeleton->maps.waits_1, (uint32_t)size, 0 },
+		{ skeleton->maps.stacks_0, (uint32_t)size, 0 },
+		{ skeleton->maps.stacks_1, (uint32_t)size, 0 },
+		{ skeleton->maps.threads, target->scope == IAPROF_SCOPE_SYSTEM ? THREADS_OF_SYSTEM : THREADS_OF_TARGETS,
+		  0 },
+		{ skeleton->maps.processors, processors, 0 },
+		{ skeleton->maps.targets, target_words(target), 0 },
+		/* One for each scratch buffer from which stacks are unwound. */
+		{ skeleton->maps.unwind_states, 4, 0 },
+	};
+	int result = unwinder_set_sizes(host, maps, off_cpu->use_tables);
+	return result ? result : bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof *sizes);
+}
+
+static int programs_load(struct off_cpu *off_cpu)
+{
+	const struct iaprof_host *host = off_cpu->host;
+	const struct iaprof_target *target = host->target(host);
+	struct off_cpu_bpf *skeleton = off_cpu->skeleton = off_cpu_bpf__open();
+	if (!skeleton)
+		return host->fail(host, errno, "cannot open the BPF program: %s", strerror(errno));
+	if (getrandom((void *)skeleton->rodata->hash_seed, sizeof skeleton->rodata->hash_seed, 0) < 0)
+		return host->fail(host, errno, "cannot get a random number: %s", strerror(errno));
+	skeleton->rodata->stack_depth = stack_depth_read();
+	skeleton->rodata->take_user = off_cpu->user;
+	skeleton->rodata->take_kernel = off_cpu->kernel;
+	skeleton->rodata->take_ready = off_cpu->runnable;
+	skeleton->rodata->take_waker = off_cpu->waker;
+	skeleton->rodata->take_kernel_threads = off_cpu->kernel_threads;
+	skeleton->rodata->use_tables = off_cpu->use_tables;
+	skeleton->rodata->minimum = off_cpu->minimum;
+	skeleton->rodata->sample_short = off_cpu->short_choice == SHORT_SAMPLE;
+	skeleton->rodata->window_share = OFF_CPU_WINDOW * off_cpu->share / 100;
+	/* Missing in older cores. */
+	if (target->size >= offsetof(struct iaprof_target, time_resolution) + sizeof target->time_resolution)
+		skeleton->rodata->slot_width = target->time_resolution;
+	TARGET_SET_CONFIGURE(skeleton, target);
+	const struct unwinder_maps maps = UNWINDER_MAPS(skeleton);
+	int result = set_sizes(off_cpu, &maps);
+	if (result)
+		return result;
+	result = off_cpu_bpf__load(skeleton);
+	if (result)
+		return bpf_load_fail(host, result, "cannot load the BPF programs", "5.18");
+	return target_set_follow(TARGET_SET(skeleton), host);
+}
+
+static int process_asked(void *instance, int fd, uint32_t ready)
+{
+	struct off_cpu *off_cpu = instance;
+	(void)fd;
+	(void)ready;
+	unwinder_ask(&off_cpu->unwinder);
+	return 0;
+}
+
+static int process_told(void *instance, const struct iaprof_unwind_table *table,
+			const struct iaprof_unwind_process *process)
+{
+	struct off_cpu *off_cpu = instance;
+	int result = unwinder_take(&off_cpu->unwinder, table, process);
+	if (!result && process)
+		sleepers_unwind(&off_cpu->collector.before, &off_cpu->unwinder, process->pid, false);
+	return result;
+}
+
+static int off_cpu_prepare(const struct iaprof_host *host, void *instance)
+{
+	struct off_cpu *off_cpu = instance;
+	off_cpu->host = host;
+
+	struct bpf_log log = bpf_log_begin(host);
+	int result = programs_load(off_cpu);
+	bpf_log_end(&log);
+	if (result)
+		return result;
+	result = collector_init(&off_cpu->collector, host, off_cpu->skeleton);
+	off_cpu->collector.minimum = off_cpu->minimum;
+	off_cpu->collector.skip_short = off_cpu->short_choice == SHORT_SKIP;
+	if (result == 0 && off_cpu->use_tables)
+		result =
+			unwinder_open(&off_cpu->unwinder, host, &(struct unwinder_maps)UNWINDER_MAPS(off_cpu->skeleton),
+				      process_asked, process_told);
+	return result;
+}
+
+static int timer_expired(void *instance, uint64_t expirations)
+{
+	struct off_cpu *off_cpu = instance;
+	(void)expirations;
+	return collector_turn(&off_cpu->collector);
+}
+
+/* Attaches a program. Returns 0, or the result of host->fail(). */
+static int attach(const struct iaprof_host *host, struct bpf_program *program, struct bpf_link **link,
+		  const char *where)
+{
+	*link = bpf_program__attach(program);
+	return *link ? 0 : host->fail(host, errno, "cannot attach to %s: %s", where, strerror(errno));
+}
+
+static int programs_attach(struct off_cpu *off_cpu)
+{
+	const struct iaprof_host *host = off_cpu->host;
+	struct off_cpu_bpf *skeleton = off_cpu->skeleton;
+	int result = attach(host, skeleton->progs.off_cpu_switch, &skeleton->links.off_cpu_switch, "sched_switch");
+	if (result == 0)
+		result = attach(host, skeleton->progs.off_cpu_waking, &skeleton->links.off_cpu_waking, "sched_waking");
+	return result;
+}
+
+/* Reads the threads that are asleep. That not all of them could be read is no reason to end the run. */
+static void read_sleepers(struct off_cpu *off_cpu)
+{
+	const struct iaprof_host *host = off_cpu->host;
+	struct sleepers *sleepers = &off_cpu->collector.before;
+	off_cpu->skeleton->bss->run_begin = host->clock(host);
+	int result = sleepers_read(sleepers, off_cpu->skeleton->progs.off_cpu_sleepers);
+	if (result)
+		host->log(host, IAPROF_LOG_WARNING, "cannot read the threads that are asleep: %s", strerror(-result));
+	if (sleepers->refused)
+		host->lost(host, "asleep at the start, not read", host->clock(host), sleepers->refused,
+			   off_cpu->collector.waiting, 0);
+	if (off_cpu->use_tables) {
+		sleepers_unwind(sleepers, &off_cpu->unwinder, 0, false);
+		sleepers_ask(sleepers, &off_cpu->unwinder);
+	}
+}
+
+static int off_cpu_start(const struct iaprof_host *host, void *instance)
+{
+	struct off_cpu *off_cpu = instance;
+
+	int result = collector_begin(&off_cpu->collector);
+	if (result == 0)
+		result = programs_attach(off_cpu);
+	if (result)
+		return result;
+	/* A command has no threads yet; it is held until the run begins. */
+	if (host->target(host)->scope != IAPROF_SCOPE_COMMAND)
+		read_sleepers(off_cpu);
+	host->metadata(host, "shortest wait", "%" PRIu64 " us, shorter ones are %s", off_cpu->minimum / MICROSECOND,
+		       off_cpu->short_choice == SHORT_SAMPLE ? "sampled" : "skipped");
+	off_cpu->started = true;
+	result = host->watch_timer(host, off_cpu->drain_period, timer_expired);
+	return result ? host->fail(host, result, "cannot start a timer: %s", strerror(-result)) : 0;
+}
+
+static void detach(struct bpf_link **link)
+{
+	bpf_link__destroy(*link);
+	*link = NULL;
+}
+
+static int off_cpu_stop(const struct iaprof_host *host, void *instance)
+{
+	struct off_cpu *off_cpu = instance;
+
+	if (!off_cpu->skeleton)
+		return 0;
+	off_cpu->end = host->clock(host);
+	detach(&off_cpu->skeleton->links.off_cpu_switch);
+	detach(&off_cpu->skeleton->links.off_cpu_waking);
+	if (!off_cpu->started)
+		return 0;
+	if (off_cpu->use_tables)
+		unwinder_ask(&off_cpu->unwinder);
+	return collector_finish(&off_cpu->collector);
+}
+
+static int off_cpu_finish(const struct iaprof_host *host, void *instance)
+{
+	struct off_cpu *off_cpu = instance;
+	struct collector *collector = &off_cpu->collector;
+	const struct off_cpu_processor *sum = &collector->reported;
+
+	if (!off_cpu->started)
+		return 0;
+	if (off_cpu->use_tables)
+		sleepers_unwind(&collector->before, &off_cpu->unwinder, 0, true);
+	int result = collector_emit_unfinished(collector, off_cpu->end);
+	if (result)
+		return result;
+	uint64_t switches = sum->switches ? sum->switches : 1;
+	host->metadata(host, "kernel-side time per switch", "%" PRIu64 " ns", (uint64_t)(sum->handler_time / switches));
+	host->metadata(host, "short waits", "%" PRIu64 " sampled, %" PRIu64 " not recorded",
+		       (uint64_t)sum->short_sampled, (uint64_t)sum->short_skipped);
+	host->metadata(host, "waits without stacks", "%" PRIu64 " over the CPU share, %" PRIu64 " expected to be short",
+		       (uint64_t)sum->stacks_refused, (uint64_t)sum->stacks_skipped);
+	host->metadata(host, "waits without a wake-up", "%" PRIu64, (uint64_t)sum->wakeups_unmatched);
+	host->metadata(host, "threads off the CPU at the end", "%" PRIu64 ", counted up to the end",
+		       collector->asleep_at_end);
+	host->metadata(host, "threads asleep throughout the run", "%" PRIu64 ", %s", collector->asleep_throughout,
+		       host->target(host)->scope == IAPROF_SCOPE_SYSTEM ? "not counted" : "counted");
+	if (sum->stacks_lost)
+		host->metadata(host, "stacks lost", "%" PRIu64 " (raise map-size=)", (uint64_t)sum->stacks_lost);
+	if (off_cpu->use_tables)
+		unwinder_describe(&off_cpu->unwinder, host);
+	return 0;
+}
+
+static void off_cpu_destroy(const struct iaprof_host *host, void *instance)
+{
+	struct off_cpu *off_cpu = instance;
+
+	(void)host;
+	collector_free(&off_cpu->collector);
+	unwinder_free(&off_cpu->unwinder);
+	off_cpu_bpf__destroy(off_cpu->skeleton);
+}
+
+static const char *const unwind_choices[] = { "tables", "fp", NULL };
+static const char *const short_choices[] = { "sample", "skip", NULL };
+
+#define OPTION(...) IAPROF_OPTION(struct off_cpu, __VA_ARGS__)
+
+static const struct iaprof_option options[] = {
+	OPTION(minimum, DURATION, "min", "1ms", "Shortest wait of which each one is recorded; 0: all waits",
+	       .maximum = 4 * SECOND),
+	OPTION(short_choice, CHOICE, "short", "sample",
+	       "Shorter waits; sample: recorded with a probability in proportion to their length, and counted as the "
+	       "shortest wait, so that sums stay right; skip: not recorded",
+	       .choices = short_choices),
+	OPTION(runnable, BOOL, "runnable", "yes",
+	       "Record the time that threads wait for a CPU, as value type runnable"),
+	OPTION(waker, BOOL, "waker", "no", "Record the stack of the thread that ends a wait"),
+	OPTION(kernel_threads, BOOL, "kernel-threads", "no", "Include threads of the Linux kernel"),
+	OPTION(user, BOOL, "user", "yes", "Record user stacks"),
+	OPTION(kernel, BOOL, "kernel", "yes", "Record Linux kernel stacks, from which the reason of a wait is known"),
+	OPTION(unwind_choice, CHOICE, "unwind", "tables",
+	       "How user stacks are unwound: tables uses .eh_frame of programs and libraries, and frame pointers where "
+	       "there is none; fp uses frame pointers alone",
+	       .choices = unwind_choices),
+	OPTION(share, UINT, "share", "5",
+	       "Largest share of each CPU that the BPF programs use; beyond it waits have no stacks, and beyond twice "
+	       "as much they are dropped and counted; 0: no limit",
+	       .maximum = 100, .unit = "%"),
+	OPTION(drain_period, DURATION, "drain", "1s", "Longest interval between reads of the BPF maps",
+	       .minimum = 10 * MILLISECOND, .maximum = SECOND),
+	OPTION(map_size, UINT, "map-size", "0",
+	       "Distinct waits that the BPF maps hold between two reads; 0: chosen by the number of CPUs",
+	       .maximum = 1u << 20, .unit = "waits"),
+};
+
+static const struct iaprof_plugin plugin = {
+	IAPROF_PLUGIN_VERSIONS,
+	.kind = IAPROF_PLUGIN_SOURCE,
+	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS | IAPROF_PLUGIN_ONLY_BY_NAME,
+	.name = "off-cpu",
+	.version = PLUGIN_VERSION,
+	.description = "Off-CPU profiling: what threads wait for, and for how long",
+	IAPROF_PLUGIN_OPTIONS(options),
+	.instance_size = sizeof(struct off_cpu),
+	.probe = off_cpu_probe,
+	.prepare = off_cpu_prepare,
+	.start = off_cpu_start,
+	.stop = off_cpu_stop,
+	.finish = off_cpu_finish,
+	.destroy = off_cpu_destroy,
+	.check = off_cpu_check,
+};
+
+IAPROF_REGISTER_PLUGIN(plugin)

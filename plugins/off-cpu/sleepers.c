@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See sleepers.h. */
+#include "sleepers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include "base/cleanup.h"
+#include "bpf/unwind_copy.h"
+
+#define BYTES_MAX (UINT64_C(32) << 20)
+#define COUNT_MAX 16384u
+#define READ_TIME UINT64_C(500000000)
+/* Several objects of the iterator, each at most 32 KiB. */
+#define ROOM (UINT64_C(128) << 10)
+
+static void drop_copy(struct sleepers *sleepers, struct sleeper *sleeper)
+{
+	if (!sleeper->copy)
+		return;
+	munmap(sleeper->copy, sleeper->copy_size);
+	sleepers->bytes -= sleeper->copy_size;
+	sleeper->copy = NULL;
+}
+
+void sleepers_free(struct sleepers *sleepers)
+{
+	for (size_t i = 0; i < sleepers->threads.count; i++) {
+		drop_copy(sleepers, &sleepers->threads.items[i]);
+		free(sleepers->threads.items[i].user);
+	}
+	keyed_array_free(&sleepers->threads);
+}
+
+/* Keeps the copy of a user stack, of which size bytes were sent. */
+static bool keep_copy(struct sleepers *sleepers, struct sleeper *sleeper, const void *copy, size_t size)
+{
+	/* The reader of copies may look at every page that it says was read. */
+	if (sleepers->bytes + sizeof *sleeper->copy > BYTES_MAX)
+		return false;
+	sleeper->copy_size = sizeof *sleeper->copy;
+	sleeper->copy = mmap(NULL, sleeper->copy_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (sleeper->copy == MAP_FAILED) {
+		sleeper->copy = NULL;
+		return false;
+	}
+	madvise(sleeper->copy, sleeper->copy_size, MADV_DONTDUMP);
+	memcpy(sleeper->copy, copy, size < sleeper->copy_size ? size : sleeper->copy_size);
+	sleepers->bytes += sleeper->copy_size;
+	return true;
+}
+
+static void take(struct sleepers *sleepers, const unsigned char *object, size_t size)
+{
+	struct sleeper sleeper = { .end = UNWIND_UNKNOWN };
+	memcpy(&sleeper.thread, object, sizeof sleeper.thread);
+	sleeper.key = sleeper.thread.key.thread;
+	const struct unwind_copy *copy = (const void *)(object + sizeof sleeper.thread);
+	if (sleepers->threads.count >= COUNT_MAX ||
+	    (copy->size && !keep_copy(sleepers, &sleeper, copy, size - sizeof sleeper.thread))) {
+		sleepers->refused++;
+		return;
+	}
+	uint32_t before = (uint32_t)sleepers->threads.count;
+	if (keyed_array_add(&sleepers->threads, &sleeper) != before)
+		drop_copy(sleepers, &sleeper);
+}
+
+/* Takes the whole objects in bytes. Returns their size. */
+static size_t take_all(struct sleepers *sleepers, const unsigned char *bytes, size_t size)
+{
+	const size_t least = sizeof(struct off_cpu_sleeper) + offsetof(struct unwind_copy, bytes);
+	size_t done = 0;
+	while (size - done >= sizeof(uint64_t)) {
+		uint64_t length;
+		memcpy(&length, bytes + done, sizeof length);
+		if (length < least || length > ROOM)
+			return size; /* never sent */
+		if (length > size - done)
+			break;
+		take(sleepers, bytes + done, length);
+		done += length;
+	}
+	return done;
+}
+
+int sleepers_read(struct sleepers *sleepers, const struct bpf_program *iterator)
+{
+	const struct iaprof_host *host = sleepers->host;
+	struct bpf_link *link = bpf_program__attach_iter(iterator, NULL);
+	if (!link)
+		return -errno;
+	CLEANUP_CLOSE int descriptor = bpf_iter_create(bpf_link__fd(link));
+	int result = descriptor < 0 ? -errno : 0;
+	unsigned char *bytes = malloc(ROOM);
+	uint64_t begin = host->clock(host);
+	size_t size = 0;
+	if (!bytes)
+		result = -ENOMEM;
+	while (!result) {
+		ssize_t count = read(descriptor, bytes + size, ROOM - size);
+		if (count < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (count < 0)
+			result = -errno;
+		if (count <= 0)
+			break;
+		size += (size_t)count;
+		size_t done = take_all(sleepers, bytes, size);
+		memmove(bytes, bytes + done, size - done);
+		size -= done;
+		if (host->clock(host) - begin > READ_TIME) {
+			sleepers->refused++;
+			break;
+		}
+	}
+	free(bytes);
+	bpf_link__destroy(link);
+	return result;
+}
+
+void sleepers_ask(const struct sleepers *sleepers, const struct unwinder *unwinder)
+{
+	for (size_t i = 0; unwinder->host && i < sleepers->threads.count; i++) {
+		const struct unwind_copy *copy = sleepers->threads.items[i].copy;
+		uint32_t count;
+		if (copy && !unwinder_mappings(unwinder, copy->process, copy->execution, &count))
+			unwinder->host->unwind_process(unwinder->host, copy->process, copy->execution);
+	}
+}
+
+void sleepers_unwind(struct sleepers *sleepers, const struct unwinder *unwinder, uint32_t process, bool last)
+{
+	for (size_t i = 0; i < sleepers->threads.count; i++) {
+		struct sleeper *sleeper = &sleepers->threads.items[i];
+		uint64_t addresses[IAPROF_STACK_DEPTH_MAX];
+		uint32_t depth;
+		if (!sleeper->copy || (process && sleeper->copy->process != process))
+			continue;
+		uint32_t end = unwind_copy_walk(unwinder, sleeper->copy, addresses, IAPROF_STACK_DEPTH_MAX, &depth);
+		if (end == UNWIND_UNKNOWN && !last)
+			continue;
+		sleeper->end = end;
+		sleeper->user = depth ? malloc(depth * sizeof *addresses) : NULL;
+		if (sleeper->user) {
+			memcpy(sleeper->user, addresses, depth * sizeof *addresses);
+			sleeper->user_depth = depth;
+		}
+		drop_copy(sleepers, sleeper);
+	}
+}
+
+const struct sleeper *sleepers_find(const struct sleepers *sleepers, uint32_t thread)
+{
+	return keyed_array_get(&sleepers->threads, &thread);
+}

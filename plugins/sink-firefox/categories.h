@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Categories of frames: Firefox Profiler colours graphs by them. */
+#ifndef IAPROF_PLUGINS_SINK_FIREFOX_CATEGORIES_H
+#define IAPROF_PLUGINS_SINK_FIREFOX_CATEGORIES_H
+
+#include <iaprof/profile.h>
+
+#include "text/text.h"
+
+/* Frames of this category have that of their caller. */
+#define CATEGORY_OF_CALLER UINT32_MAX
+
+/* Index of the category for frames and threads that have no other one. */
+#define CATEGORY_OTHER 0u
+
+uint32_t category_of(const struct iaprof_frame *frame);
+
+/* Appends the list of categories, as in the profile's metadata. */
+void categories_append(struct text *text);
+
+#endif

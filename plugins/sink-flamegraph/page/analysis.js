@@ -1,0 +1,108 @@
+// The answer: what device time goes to, and why. Facts come from stacks, and from the instructions and lines that the
+// profile has; what is not known is left out.
+
+const DOMINATES = 0.05; // of device time: less is no bottleneck
+
+class Analysis {
+  constructor(model, values = model.unhiddenValues()) {
+    this.model = model;
+    const { view } = values, { frames } = model;
+    Object.assign(this, { values, view, frames, whole: values.total[0] });
+    this.kernels = new Map(); // by name: { name, frame, total, mix, lines, nodes }
+    const { count, parent, frame } = view, kernelOf = new Int32Array(count), lineOf = new Int32Array(count);
+    const kernels = [null], lines = [null];
+    for (let node = 1; node < count; node++) {
+      const above = kernelOf[parent[node]], kind = frames.kind[frame[node]];
+      kernelOf[node] = above;
+      lineOf[node] = lineOf[parent[node]];
+      if (!(values.total[node] > 0))
+        continue;
+      if (kind === Kind.DEVICE_FUNCTION && !above)
+        kernelOf[node] = this.addKernel(node, kernels);
+      else if (kind === Kind.DEVICE_LINE && above)
+        lineOf[node] = this.addLine(node, kernels[above], lines);
+    }
+    values.reasons.forEach(({ nodes, sums }, slot) => nodes.forEach((node, i) => {
+      for (const at of [kernels[kernelOf[node]], lines[lineOf[node]]])
+        if (at)
+          at.mix[slot] += sums[i + 1] - sums[i];
+    }));
+    this.sorted = [...this.kernels.values()].sort((a, b) => b.total - a.total);
+    this.causes = this.findCauses();
+  }
+
+  // -> its number in a list
+  addKernel(node, list) {
+    const frame = this.view.frame[node], name = this.frames.names[frame];
+    let kernel = this.kernels.get(name);
+    if (!kernel) {
+      kernel = { name, frame, total: 0, mix: new Float64Array(REASONS.length), lines: new Map(), nodes: [], number: list.length };
+      this.kernels.set(name, kernel);
+      list.push(kernel);
+    }
+    kernel.total += this.values.total[node];
+    kernel.nodes.push(node);
+    return kernel.number;
+  }
+
+  addLine(node, kernel, list) {
+    const frame = this.view.frame[node];
+    let line = kernel.lines.get(frame);
+    if (!line) {
+      line = { frame, file: this.frames.files[frame], line: this.frames.line[frame], total: 0,
+        mix: new Float64Array(REASONS.length), number: list.length };
+      kernel.lines.set(frame, line);
+      list.push(line);
+    }
+    line.total += this.values.total[node];
+    return line.number;
+  }
+
+  // The most expensive stalls: { kernel, line, slot, value }
+  findCauses() {
+    const causes = [];
+    for (const kernel of this.sorted) {
+      const items = kernel.lines.size ? [...kernel.lines.values()] : [kernel];
+      for (const item of items)
+        item.mix.forEach((value, slot) => {
+          if (value > 0 && slot !== ISSUING)
+            causes.push({ kernel, line: item === kernel || !item.line ? null : item, slot, value });
+        });
+    }
+    return causes.sort((a, b) => b.value - a.value).slice(0, 8);
+  }
+
+  get top() {
+    const [first] = this.causes;
+    return first && first.value >= DOMINATES * this.whole ? first : null;
+  }
+
+  // The frame that launched a kernel: of its heaviest stack the innermost that belongs to the program.
+  launchSite(kernel) {
+    const { view, values, frames } = this;
+    const node = kernel.nodes.reduce((a, b) => (values.total[b] > values.total[a] ? b : a), kernel.nodes[0]);
+    let fallback = 0;
+    for (let at = view.parent[node]; at > 0; at = view.parent[at]) {
+      const frame = view.frame[at], group = groupOf(frames, frame);
+      if (group === 'python' || ((group === 'native' || group === 'inlined') && frames.files[frame]))
+        return at;
+      if (group === 'native' && !fallback)
+        fallback = at;
+    }
+    return fallback;
+  }
+
+  // The sum of everything below frames of the same name as a node's.
+  totalOfFrame(node) {
+    const { view, values } = this, frame = view.frame[node], counts = new Uint8Array(view.count);
+    let sum = 0;
+    for (let at = 1; at < view.count; at++) {
+      counts[at] = counts[view.parent[at]];
+      if (view.frame[at] === frame && !counts[at]) {
+        sum += values.total[at];
+        counts[at] = 1;
+      }
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,501 @@
+// The page: its parts, and what the reader's choices do to them.
+
+const TABS = Object.freeze([['flame', 'Flame graph'], ['table', 'Table'], ['code', 'GPU code'], ['timeline', 'Timeline']]);
+const VIEW_KEYS = Object.freeze({ flame: [['Click', 'Zoom'], ['Double-click', 'Code'], ['Esc', 'Back'], ['← ↑ ↓ →', 'Move'],
+  ['Ctrl', '+ wheel Zoom']], table: [['Click', 'Select'], ['↑ ↓', 'Move'], ['Esc', 'Back']],
+code: [['↑ ↓', 'Move'], ['Enter', 'Other pane'], ['p', 'Producer'], ['Esc', 'Back']],
+timeline: [['Wheel', 'Zoom'], ['Drag', 'Select'], ['Esc', 'Back']] });
+const ALL_KEYS = Object.freeze([['← ↑ ↓ →', 'move between frames'], ['Enter', 'zoom into the frame'],
+  ['+ −, Ctrl + wheel', 'zoom; Shift + ← → or Shift + wheel: pan'], ['Esc, Backspace', 'undo'], ['0', 'reset zoom, time and filters'], ['/', 'search'], ['1 to 4', 'views'], ['c', 'code of the frame'],
+  ['p', 'what it waits for'], ['f', 'focus on the frame'], ['i', 'ignore stacks with the frame'],
+  ['w', 'width: baseline or after'], ['y', 'copy the link'], ['?', 'this list']]);
+
+class App {
+  constructor(profile) {
+    this.state = new State();
+    this.model = new Model(profile, this.state);
+    this.tip = new Tip();
+    this.setTheme(App.storedTheme());
+    this.compare = null;
+    if (profile.header.difference)
+      this.compare = new Compare(this);
+    this.code = profile.header.code ? new CodeView(this) : null;
+    this.table = new TableView(this);
+    this.activity = activityOf(this.model);
+    this.npu = this.activity ? new NpuView(this) : null;
+    this.flame = new FlameView(this);
+    this.side = new SidePane(this);
+    this.summary = new Summary(this);
+    this.reasonBar = new ReasonBar(this);
+    this.strip = new TimeStrip(this, this.npu ? this.npu.jobs() : []);
+    this.fillBar();
+    this.listen();
+    this.state.listen(changed => this.update(changed));
+    this.update(null);
+  }
+
+  // What ran, in the title and beside it.
+  fillBar() {
+    const { header } = this.model, metadata = new Map(header.metadata);
+    const name = header.title || metadata.get('command') || 'iaprof';
+    element('title').textContent = name;
+    document.title = name === 'iaprof' ? name : `${name} - iaprof`;
+    element('title').title = name;
+    const devices = metadata.get('devices') || metadata.get('device') || '';
+    // The time of an imported text is that of reading it.
+    const length = !header.begin && metadata.has('input') ? '' : timeText(header.nanoseconds);
+    element('facts').textContent = [devices, length, this.sampleText(), header.begin
+      ? new Date(header.begin / 1e6).toISOString().slice(0, 16).replace('T', ' ') : ''].filter(Boolean).join(', ');
+    const select = element('value');
+    for (const type of this.model.order) {
+      select.add(new Option(this.model.typeLabel(type), this.model.types[type].name));
+    }
+    if (new Set([...select.options].map(({ text }) => text)).size < select.options.length)
+      for (const option of select.options)
+        option.text = option.value;
+    select.hidden = select.options.length < 2;
+    for (const [view, label] of this.tabs()) {
+      const button = make('button', { type: 'button', role: 'tab', textContent: label, 'aria-controls': view });
+      button.dataset.view = view;
+      button.addEventListener('click', () => this.state.set({ view }));
+      element('tabs').append(button);
+    }
+    const processes = new Map();
+    const { frames } = this.model;
+    for (let frame = 0; frame < frames.own; frame++)
+      if (frames.kind[frame] === Kind.PROCESS && frames.pid[frame])
+        processes.set(frames.pid[frame], frames.names[frame]);
+    const choice = element('process');
+    choice.add(new Option('All processes', ''));
+    for (const [pid, own] of [...processes].sort((a, b) => a[1].localeCompare(b[1]) || a[0] - b[0]))
+      choice.add(new Option(`${own} (${pid})`, pid));
+    choice.closest('label').hidden = processes.size < 2;
+    element('merge').closest('label').hidden = processes.size < 2;
+    const { origins } = this.model;
+    for (const id of ['thread', 'threads'])
+      element(id).closest('label').hidden = !origins.threads.length;
+    element('device').closest('label').hidden = !origins.devices.length;
+    element('device').replaceChildren(...['', ...origins.devices].map(name => new Option(name || 'All devices', name)));
+  }
+
+  // The threads of the chosen process: each name that several have, and each thread.
+  listThreads() {
+    const process = Number(this.state.get('process')) || 0, choice = element('thread');
+    if (this.threadsListed === process)
+      return;
+    this.threadsListed = process;
+    const byName = new Map();
+    for (const thread of this.model.origins.threads)
+      if (!process || thread.pid === process)
+        byName.set(thread.name, [...(byName.get(thread.name) || []), thread]);
+    choice.replaceChildren(new Option('All threads', ''), ...[...byName].flatMap(([name, threads]) => [
+      ...(threads.length > 1 && threads.every(({ tid }) => tid) ? [new Option(`${name} (${threads.length} threads)`, name)] : []),
+      ...threads.map(({ text }) => new Option(text, text))]));
+  }
+
+  // How many samples the first metric has, if they are counted.
+  sampleText() {
+    const { model } = this, type = model.types[model.firstType];
+    if (!type || type.unit !== 'count')
+      return '';
+    return `${countText(model.tree.selves[model.firstType].reduce((sum, value) => sum + value, 0))} samples`;
+  }
+
+  tabs() {
+    return TABS.filter(([view]) => view === 'flame' || view === 'table' || (view === 'code' ? this.code : this.npu))
+      .map(([view, label]) => [view, view === 'flame' && this.compare ? 'Compare' : view === 'timeline' && this.isNpu() ? 'NPU'
+        : view === 'code' && !this.model.header.code.functions.length ? 'CPU source' : label]);
+  }
+
+  isNpu() { return /npu|ivpu/i.test(this.activity.tracks.map(({ source }) => source).join(' ')); }
+
+  get view() {
+    const wanted = this.state.get('view');
+    return this.tabs().some(([view]) => view === wanted) ? wanted : 'flame';
+  }
+
+  // changed: keys of the state; null: everything is new
+  update(changed) {
+    const has = (...keys) => !changed || keys.some(key => changed.has(key));
+    const { view } = this;
+    for (const [name] of TABS)
+      element(name).hidden = name !== view;
+    element('body').classList.toggle('wide', view !== 'flame');
+    for (const button of element('tabs').children)
+      button.setAttribute('aria-selected', String(button.dataset.view === view));
+    this.showChoices();
+    this.findText();
+    if (this.compare)
+      this.compare.take();
+    document.body.classList.toggle('comparing', Boolean(this.compare));
+    document.body.classList.toggle('stalls', this.model.isDevice);
+    const isPanning = view === 'timeline' && changed && changed.size === 1 && changed.has('time');
+    if (!isPanning && has('value', 'time', ...VIEW_KEYS_OF_STATE, 'without', 'width', 'view'))
+      this.summary.show();
+    if (view === 'flame') {
+      this.flame.show(Boolean(changed) && has('zoom') && (changed.size === 1 || (changed.size === 2 &&
+        has('span'))));
+      this.side.show();
+      this.reasonBar.show();
+      this.strip.show();
+      if (this.compare)
+        this.compare.showScale();
+    } else if (view === 'table') {
+      this.table.show();
+    } else if (view === 'code') {
+      this.code.show();
+    } else {
+      this.npu.timeline.expression = this.expression;
+      this.npu.show();
+    }
+    if ((view === 'code' || view === 'timeline') && has('search', 'view', 'kernel', 'value'))
+      this.markFound();
+    this.showStatus();
+  }
+
+  showChoices() {
+    const { state, model } = this;
+    element('value').value = (model.types[model.type] || { name: '' }).name;
+    element('process').value = state.get('process');
+    this.listThreads();
+    element('thread').value = model.thread;
+    element('device').value = model.device;
+    element('threads').value = model.threads;
+    element('merge').checked = state.get('merge') === 'yes';
+    for (const [group, key] of [['detail', 'detail'], ['layout', 'layout'], ['order', 'order']])
+      for (const button of document.querySelectorAll(`#${group} button`))
+        button.setAttribute('aria-pressed', String(button.dataset.value === state.get(key)));
+    element('detail-option').hidden = !model.isDevice || state.get('order') === 'callers';
+    element('layout').hidden = state.get('order') === 'callers';
+    if (element('search') !== document.activeElement)
+      element('search').value = state.get('search');
+    for (const key of ['focus', 'ignore', 'hide']) {
+      if (element(key) !== document.activeElement)
+        element(key).value = state.get(key);
+      element(key).classList.toggle('wrong', Boolean(state.get(key)) && !expressionOf(state.get(key)));
+    }
+    const filters = [...FILTERS, ...(this.view === 'flame' ? ['span'] : model.range ? ['time'] : [])]
+      .filter(key => key in model ? model[key] : state.get(key));
+    const [begin, end] = spanOf(state.get('span'));
+    element('filters').replaceChildren(...filters.map(key => {
+      const isWrong = ['focus', 'ignore', 'hide'].includes(key) && !expressionOf(state.get(key));
+      const text = key === 'span' ? `zoom ${three(1 / (end - begin))}` : key === 'time' ? this.strip.rangeText()
+        : `${key} ${state.get(key)}${isWrong ? ' (not a valid expression)' : ''}`;
+      const button = make('button', { type: 'button', className: 'chip-button', textContent: `${text}  ×`,
+        'aria-label': `Remove ${text}` });
+      button.addEventListener('click', () => state.set({ [key]: '' }));
+      return button;
+    }));
+    element('filters').hidden = !filters.length;
+    this.filters = filters;
+    if (!this.areFiltersUsed(filters))
+      element('filters').append(make('small', { textContent: this.view === 'code'
+        ? 'Not applied here: instructions have the samples of the whole run' : 'Not applied here: jobs and calls of all processes' }));
+  }
+
+  // Instructions are known for the whole run only, and jobs and calls have no stacks.
+  areFiltersUsed(filters) {
+    return this.view === 'code' ? this.code.data.isCpu || !filters.length : this.view !== 'timeline' || filters.every(key => key === 'time');
+  }
+
+  // 1 for each frame whose name, place or source has the text of the search; null: no search.
+  findText() {
+    const text = this.state.get('search');
+    if (this.foundText === text)
+      return;
+    this.foundText = text;
+    const expression = this.expression = expressionOf(text), { frames } = this.model;
+    this.found = expression && Uint8Array.from({ length: frames.count }, (_, frame) =>
+      expression.test(frames.names[frame] || '') || expression.test(this.model.frameName(frame)));
+    element('search').classList.toggle('wrong', Boolean(text) && !expression);
+  }
+
+  search(text) {
+    this.state.set({ search: text, view: 'flame' });
+  }
+
+  // The sum of what is in found frames below the zoomed one: frames within others count once.
+  foundSum() {
+    const { values, view, focus } = this.flame;
+    if (this.flame.isCallers)
+      return values.sumFound(focus, this.found);
+    let sum = 0;
+    for (let node = focus; node < view.end[focus];) {
+      const isFound = node && this.found[view.frame[node]];
+      sum += isFound ? values.total[node] : 0;
+      node = isFound || !(values.total[node] > 0) ? view.end[node] : node + 1;
+    }
+    return sum;
+  }
+
+  // Marks and counts what the search finds in views other than the graph.
+  foundCount() {
+    const { view, expression } = this;
+    if (view === 'table')
+      return manyText(this.table.found, 'row');
+    const rows = view === 'timeline' ? this.npu.timeline.rows.filter(row => expression.test(this.npu.names.wordsOf(row))).length : 0;
+    const hits = [...element(view).querySelectorAll('tbody tr, #code-kernels button')].filter(at =>
+      at.classList.contains('hit')).length;
+    return manyText(rows + hits, 'row');
+  }
+
+  // Rows of tables by their names, and kernels.
+  markFound() {
+    const { view, expression } = this;
+    for (const at of element(view).querySelectorAll('tbody tr, #code-kernels button')) {
+      const name = at.querySelector('.text') || (at.cells ? at.cells[0] : at.querySelector('b'));
+      at.classList.toggle('hit', Boolean(expression) && view !== 'table' && expression.test(name.textContent));
+    }
+  }
+
+  showStatus() {
+    const { view, model, flame } = this, status = element('keys-shown');
+    const hidden = view === 'code' && this.code.data.isCpu ? ['Enter', 'p'] : [];
+    status.replaceChildren(...VIEW_KEYS[view].filter(([key]) => !hidden.includes(key)).map(([key, text]) => make('span', {}, make('kbd', { textContent: key }), ` ${text}`)));
+    const right = element('facts-shown');
+    right.replaceChildren();
+    if (this.state.get('search') && !this.found) {
+      right.append(make('output', { id: 'matched', textContent: `“${this.state.get('search')}” is not a valid expression` }));
+      return;
+    }
+    if (view === 'flame' && this.found && flame.values) {
+      const sum = this.foundSum(), whole = flame.values.total[flame.focus];
+      right.append(make('output', { id: 'matched', textContent: sum > 0 ? `${shareText(sum, whole)} found (${
+        exactText(sum, model.unit)})` : `Nothing matches “${this.state.get('search')}”` }));
+      return;
+    }
+    if (this.expression && view !== 'flame')
+      right.append(make('output', { id: 'matched', textContent: `${this.foundCount()} match “${this.state.get('search')}”` }));
+    if (!this.areFiltersUsed(this.filters))
+      return;
+    const values = model.values(), matched = model.isDevice ? model.unhiddenValues().matched : 0;
+    if (model.types.length)
+      right.append(make('span', { id: 'whole-sum', textContent: model.sumText(values.total[0]) }));
+    if (model.times)
+      right.append(make('span', { title: 'The shortest time that can be selected', textContent: `Resolution ${timeText(model.times.width)}` }));
+    if (model.isDevice && matched > 0)
+      right.append(make('span', { title: 'GPU samples that belong to a known kernel' }, make('b', { textContent: shareText(matched, values.total[0]) }), ' matched'));
+    const lost = model.header.lost.reduce((sum, { count }) => sum + count, 0);
+    right.append(make('span', { id: 'lost-sum', textContent: `${lost.toLocaleString('en')} lost` }));
+  }
+
+  showEmpty(box) {
+    const { state, model } = this;
+    const button = (text, changes) => {
+      const made = make('button', { type: 'button', className: 'btn', textContent: text });
+      made.addEventListener('click', () => state.set(changes));
+      return made;
+    };
+    if ([...FILTERS, 'without'].some(key => state.get(key)))
+      box.replaceChildren(emptyState('No samples left', 'The filters leave nothing.', button('Clear filters',
+        Object.fromEntries([...FILTERS, 'without'].map(key => [key, ''])))));
+    else if (model.range)
+      box.replaceChildren(emptyState('No samples in the selected time', '', button('Clear selection', { time: '' })));
+    else
+      box.replaceChildren(emptyState('No samples', 'Nothing was sampled in this run.'));
+  }
+
+  zoomTo(view, node) {
+    const shown = this.model.view(Detail.LINE);
+    this.state.set({ view: 'flame', order: 'calls', detail: 'line', zoom: this.model.keyOfNode(shown,
+      this.model.nodeIn(shown, view, node)) });
+  }
+
+  // place: { kernel, file, line, row }
+  openCode(place, replaces = false) {
+    if (!this.code)
+      return;
+    const row = place.row !== undefined ? offsetText(place.row) : place.line ? `${place.file}:${place.line}` : '';
+    this.state.set({ view: 'code', kernel: place.kernel, row }, replaces);
+  }
+
+  static storedTheme() {
+    try {
+      return localStorage.getItem('iaprof-theme') || '';
+    } catch {
+      return '';
+    }
+  }
+
+  setTheme(theme) {
+    this.theme = theme;
+    document.documentElement.dataset.theme = theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+    inks.clear();
+    const style = document.documentElement.style;
+    PALETTE.reasons.forEach((colour, slot) => style.setProperty(`--reason-${slot}`, colourOf(colour)));
+    for (const [name, colour] of Object.entries(PALETTE.frames))
+      style.setProperty(`--frame-${name}`, colourOf(colour));
+  }
+
+  toggleTheme() {
+    const next = isDark() ? 'light' : 'dark';
+    try {
+      localStorage.setItem('iaprof-theme', next);
+    } catch {
+      // A page without storage keeps its theme while it is open.
+    }
+    this.setTheme(next);
+    this.update(null);
+    if (this.npu)
+      this.npu.listProcesses();
+  }
+
+  listen() {
+    const { state } = this, on = (name, kind, handle) => element(name).addEventListener(kind, handle);
+    on('value', 'change', () => state.set({ value: element('value').value, zoom: '', without: '', reason: '' }));
+    on('theme', 'click', () => this.toggleTheme());
+    on('more', 'click', event => {
+      event.stopPropagation();
+      element('menu').hidden = !element('menu').hidden;
+      element('more').setAttribute('aria-expanded', String(!element('menu').hidden));
+    });
+    document.addEventListener('click', event => {
+      if (!element('menu').contains(event.target))
+        this.closeMenu();
+    });
+    on('search', 'input', () => state.set({ search: element('search').value }, true));
+    on('process', 'change', () => state.set({ process: element('process').value, thread: '', zoom: '' }));
+    for (const key of ['thread', 'device', 'threads'])
+      on(key, 'change', () => state.set({ [key]: element(key).value, zoom: '' }));
+    on('merge', 'change', () => state.set({ merge: element('merge').checked ? 'yes' : '', zoom: '' }));
+    for (const key of ['focus', 'ignore', 'hide'])
+      on(key, 'change', () => state.set({ [key]: element(key).value, zoom: '' }));
+    for (const group of ['detail', 'layout', 'order'])
+      for (const button of document.querySelectorAll(`#${group} button`))
+        button.addEventListener('click', () => state.set({ [group]: button.dataset.value, ...(group === 'order' ? { zoom: '' }
+          : {}) }));
+    for (const button of document.querySelectorAll('#compare-width button'))
+      button.addEventListener('click', () => state.set({ width: button.dataset.width }));
+    const name = () => (this.model.header.title || 'iaprof').replace(/[^\w.-]+/g, '-');
+    const exports = { 'export-svg': () => download(`${name()}.svg`, 'image/svg+xml', graphAsSvg(this.flame,
+      this.caption())), 'export-folded': () => download(`${name()}.folded`, 'text/plain',
+      foldedStacks(this.model, this.model.values(), 0)), 'export-selected': () => download(`${name()}.folded`, 'text/plain',
+      foldedStacks(this.model, this.model.values(), this.flame.isCallers ? 0 : this.flame.focus)),
+    'copy-link': () => this.copyLink(), 'show-keys': () => this.showKeys(), 'show-about': () => this.showAbout() };
+    for (const [id, act] of Object.entries(exports))
+      on(id, 'click', () => {
+        act();
+        this.closeMenu();
+      });
+    document.addEventListener('keydown', event => this.key(event));
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+      if (!App.storedTheme()) {
+        this.setTheme('');
+        this.update(null);
+      }
+    });
+    new ResizeObserver(() => this.reasonBar.fit()).observe(element('reason-bar'));
+  }
+
+  // What a picture shows: program, metric, filters and time.
+  caption() {
+    const chosen = [...element('filters').querySelectorAll('button')].map(({ textContent }) => textContent.replace('×', '').trim());
+    return [element('title').textContent, element('facts').textContent, this.model.typeLabel(), ...(this.model.range ? [this.strip.rangeText()]
+      : []), ...chosen].join(', ');
+  }
+
+  closeMenu() {
+    element('menu').hidden = true;
+    element('more').setAttribute('aria-expanded', 'false');
+  }
+
+  async copyLink() {
+    const text = `${location.href.replace(/#.*/, '')}${this.state.fragment()}`;
+    try {
+      await navigator.clipboard.writeText(text);
+      element('said').textContent = 'The link was copied.';
+    } catch {
+      prompt('Link to this view', text);
+    }
+  }
+
+  showDialog(title, ...children) {
+    const dialog = element('dialog');
+    element('said').textContent = title;
+    dialog.replaceChildren(make('h3', { textContent: title }), ...children, make('form', { method: 'dialog' },
+      make('button', { className: 'btn', textContent: 'Close' })));
+    dialog.tabIndex = -1;
+    dialog.autofocus = true;
+    dialog.showModal();
+    dialog.scrollTop = 0;
+  }
+
+  showKeys() {
+    this.showDialog('Keys', make('dl', { className: 'keys' }, ...ALL_KEYS.filter(([key]) => key !== 'w' || this.compare).flatMap(([key, text]) =>
+      [make('dt', {}, make('kbd', { textContent: key })), make('dd', { textContent: text })])));
+  }
+
+  // What the run says of itself.
+  showAbout() {
+    const { metadata, difference } = this.model.header;
+    const pairs = [...metadata, ...(difference ? difference.metadata.map(([key, value]) => [`Baseline: ${key}`, value]) : [])];
+    this.showDialog('About this run', make('dl', { className: 'about', id: 'metadata' }, ...pairs.flatMap(([key, value]) =>
+      [make('dt', { textContent: key }), make('dd', { textContent: value.replace(/^(\d+) ns$/, (_, time) => timeText(Number(time))) })])));
+  }
+
+  key(event) {
+    const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+    if (event.key === 'Escape' && isTyping) {
+      if (event.target.id === 'search')
+        this.state.set({ search: '' }, true);
+      event.target.blur();
+      element('graph').focus();
+      event.preventDefault();
+      return;
+    }
+    if (isTyping || event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented || element('dialog').open)
+      return;
+    const tabs = this.tabs();
+    const actions = { '/': () => element('search').focus(), '?': () => this.showKeys(), y: () => this.copyLink(),
+      0: () => this.state.set(Object.fromEntries(CHOICES.map(key => [key, '']))), Escape: () => this.undo(), Backspace: () => this.undo(),
+      w: () => this.compare && this.state.set({ width: this.compare.width === 'after' ? 'before' : 'after' }) };
+    if (this.view === 'timeline' && event.target !== element('npu-graph') && /^([0+-]|Escape|Backspace)$/.test(event.key) &&
+        element('menu').hidden && this.npu.reader.key(event)) {
+      event.preventDefault();
+      return;
+    }
+    tabs.forEach(([view], i) => { actions[i + 1] = () => this.state.set({ view }); });
+    if (this.view === 'flame' && event.target !== element('graph') && /^(Arrow|[cpfi+-]$)/.test(event.key) &&
+        !event.target.closest('#strip, #panel')) {
+      element('graph').focus();
+      this.flame.key(event);
+      event.preventDefault();
+    } else if (actions[event.key]) {
+      event.preventDefault();
+      actions[event.key]();
+    }
+  }
+
+  // Back, where the page has somewhere to go back to.
+  undo() {
+    if (!element('menu').hidden)
+      this.closeMenu();
+    else if (this.state.depth)
+      history.back();
+    else {
+      // What a link chose, the last of it first.
+      const last = CHOICES.find(key => this.state.get(key));
+      if (last)
+        this.state.set({ [last]: '' }, true);
+    }
+  }
+}
+
+function emptyState(title, text, ...more) {
+  return make('div', { className: 'empty' }, make('h3', { textContent: title }), make('p', { textContent: text }), ...more);
+}
+
+async function openPage() {
+  element('facts').textContent = 'Reading the profile …';
+  try {
+    window.iaprof = new App(parseProfile(await inflate(element('data').textContent)));
+    document.documentElement.dataset.ready = 'yes';
+    // What the first zoom needs.
+    requestIdleCallback(() => window.iaprof.model.hashesOf(window.iaprof.model.view()), { timeout: 500 });
+  } catch (error) {
+    element('facts').textContent = `This page cannot be read: ${error.message}`;
+    throw error;
+  }
+}
+
+openPage();

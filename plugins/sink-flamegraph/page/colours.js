@@ -1,0 +1,70 @@
+// Colours of the page. PALETTE is palette.json, in which each colour has a light and a dark form; the style sheet has
+// the colours of text and surfaces. Colour means stall reason: frames of the CPU are pale, and kernels are blue.
+
+const INK_DARK = '#12161c', INK_LIGHT = '#ffffff';
+
+const isDark = () => document.documentElement.dataset.theme === 'dark';
+
+const colourOf = ([light, dark]) => isDark() ? dark : light;
+
+// Relative luminance (WCAG 2.1).
+function luminanceOf(colour) {
+  const [red, green, blue] = [1, 3, 5].map(at => {
+    const value = parseInt(colour.slice(at, at + 2), 16) / 255;
+    return value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+const inks = new Map();
+
+// Dark or light text, whichever contrasts more with a colour.
+function inkOn(colour) {
+  if (!inks.has(colour)) {
+    const luminance = luminanceOf(colour), dark = luminanceOf(INK_DARK);
+    inks.set(colour, (luminance + 0.05) / (dark + 0.05) >= 1.05 / (luminance + 0.05) ? INK_DARK : INK_LIGHT);
+  }
+  return inks.get(colour);
+}
+
+// A colour of which only a part is left, on a surface.
+function fade(colour, surface, part) {
+  const mixed = [1, 3, 5].map(at => Math.round(part * parseInt(colour.slice(at, at + 2), 16) +
+    (1 - part) * parseInt(surface.slice(at, at + 2), 16)));
+  return `#${mixed.map(value => value.toString(16).padStart(2, '0')).join('')}`;
+}
+
+const API_MODULE = /(^|\/)lib(ze_|OpenCL|igdrcl|sycl|ur_|cuda|nv|amdhip|hsa|level.zero|openvino_intel_npu)/i;
+
+// The colour group of a frame, a key of PALETTE.frames.
+function groupOf(frames, frame) {
+  frames.groups = frames.groups || new Array(frames.kind.length);
+  return frames.groups[frame] || (frames.groups[frame] = findGroup(frames, frame));
+}
+
+function findGroup(frames, frame) {
+  if (frames.flags[frame] & Flag.UNKNOWN)
+    return 'unknown';
+  switch (frames.kind[frame]) {
+    case Kind.PROCESS: case Kind.THREAD: case Kind.SEPARATOR: return 'process';
+    case Kind.USER:
+      if (isPython(frames, frame))
+        return 'python';
+      if (frames.modules[frame] && API_MODULE.test(frames.modules[frame]))
+        return 'api';
+      return frames.flags[frame] & Flag.INLINED ? 'inlined' : 'native';
+    case Kind.JIT: case Kind.PYTHON: return 'python';
+    case Kind.LINUX_KERNEL: case Kind.WAIT: return 'linux';
+    case Kind.CALL: return 'api';
+    case Kind.DEVICE_FUNCTION: case Kind.DEVICE_SOURCE: return 'gpu';
+    case Kind.DEVICE_LINE: return 'line';
+    case Kind.DEVICE_INSTRUCTION: case Kind.DEVICE_OFFSET: return 'instruction';
+    default: return 'unknown';
+  }
+}
+
+const isPython = (frames, frame) => Boolean(frames.files[frame] && frames.files[frame].endsWith('.py'));
+
+const GROUP_NAMES = Object.freeze({ process: 'Process', python: 'Python or generated code', native: 'Native function',
+  inlined: 'Inlined function', linux: 'Linux kernel', api: 'API or driver call', gpu: 'GPU function', line: 'GPU source line',
+  instruction: 'GPU instruction', unknown: 'Not resolved' });

@@ -1,0 +1,264 @@
+// The profile as the reader's choices show it: a view, its values, and what follows from them.
+
+// -> { threads: { name, tid, text, pid of the process } in order of names, devices: names }
+function originsOf(tree, frames) {
+  const isOrigin = frames.kind.subarray(0, frames.own).some(kind => kind === Kind.THREAD || kind === Kind.DEVICE);
+  const threads = new Map(), devices = new Set(), process = new Int32Array(isOrigin ? tree.count : 0).fill(-1);
+  for (let node = 1; isOrigin && node < tree.count; node++) {
+    const frame = tree.frame[node], kind = frames.kind[frame], above = process[tree.parent[node]];
+    process[node] = kind === Kind.PROCESS ? frame : above;
+    if (kind === Kind.DEVICE)
+      devices.add(frames.names[frame]);
+    const pid = above >= 0 ? frames.pid[above] : 0, key = pid * (frames.own + 1) + frame;
+    if (kind !== Kind.THREAD || threads.has(key))
+      continue;
+    const name = frames.names[frame], tid = frames.pid[frame];
+    threads.set(key, { name, tid, pid, text: threadText(name, tid) });
+  }
+  return { threads: [...threads.values()].sort((a, b) => a.name.localeCompare(b.name) || a.tid - b.tid || a.pid - b.pid),
+    devices: [...devices].sort() };
+}
+
+class Model {
+  constructor(profile, state) {
+    this.profile = { ...profile, frames: new Frames(profile.frames) };
+    this.header = profile.header;
+    setReasons(this.header.reasons);
+    this.frames = this.profile.frames;
+    this.tree = profile.tree;
+    this.times = profile.times;
+    this.beforeTimes = profile.beforeTimes;
+    this.state = state;
+    this.types = this.header.types;
+    const hasValues = this.tree.selves.map(self => self.some(value => value > 0));
+    this.order = this.types.map((_, type) => type).filter(type => hasValues[type] || hasValues[this.types.length + type]);
+    const first = this.order.includes(this.header.chosen) ? this.header.chosen : this.order[0];
+    this.firstType = first === undefined ? 0 : first;
+    this.origins = originsOf(this.tree, this.frames);
+    this.hasPids = this.frames.pid.some(pid => pid);
+    this.cache = new Map();
+  }
+
+  get type() {
+    const found = this.types.findIndex(({ name }) => name === this.state.get('value'));
+    return found >= 0 && this.order.includes(found) ? found : this.firstType;
+  }
+
+  get unit() { return (this.types[this.type] || { unit: 'count' }).unit; }
+
+  get typeName() { return (this.types[this.type] || { name: '' }).name; }
+
+  // What a value type is called on the page.
+  typeLabel(type = this.type) {
+    const { name, unit } = this.types[type] || { name: 'nothing', unit: '' };
+    return this.deviceTypes().has(type) ? 'GPU samples' : name === 'cpu' && unit === 'nanoseconds' ? 'CPU time'
+      : { 'npu-time': 'NPU driver time', 'npu-calls': 'NPU driver calls' }[name] || name;
+  }
+
+  // "1,234 samples", "12.3 s of CPU time"
+  sumText(value) {
+    const label = this.typeLabel();
+    return `${exactText(value, this.unit)} ${this.unit !== 'count' ? `of ${label}` : label.endsWith('calls') ? label : 'samples'}`;
+  }
+
+  // Whether values of the type stall: they have reasons.
+  get isDevice() { return this.deviceTypes().has(this.type); }
+
+  deviceTypes() {
+    if (!this.foundDeviceTypes) {
+      const { tree, frames } = this, found = new Set(), isBelow = new Uint8Array(tree.count);
+      if (frames.kind.includes(Kind.STALL_REASON))
+        for (let node = 1; node < tree.count; node++)
+          isBelow[node] = isBelow[tree.parent[node]] || frames.kind[tree.frame[node]] === Kind.STALL_REASON ? 1 : 0;
+      tree.selves.forEach((self, type) => {
+        if (isBelow.some((below, node) => below && self[node] > 0))
+          found.add(type % this.types.length);
+      });
+      this.foundDeviceTypes = found;
+    }
+    return this.foundDeviceTypes;
+  }
+
+  get range() { return this.rangeOf(this.times); }
+
+  // The chosen time since a run began, in whole slots.
+  rangeOf(times) {
+    const found = this.state.get('time').match(/^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/);
+    if (!found || !times || Number(found[1]) >= Number(found[2]))
+      return null;
+    const { begin: origin, width } = times, [from, to] = [Number(found[1]) * 1e6, Number(found[2]) * 1e6];
+    const begin = width * (from ? Math.round((origin + from) / width) : Math.floor(origin / width));
+    return { begin, end: Math.max(begin + width, width * Math.round((origin + to) / width)) };
+  }
+
+  get hidden() {
+    return new Set(this.state.get('without').split(',').filter(Boolean).map(Number));
+  }
+
+  // Whether threads are frames: 'no', 'name' or 'yes'.
+  get threads() {
+    const chosen = this.state.get('threads') || this.header.threads;
+    return this.origins.threads.length && ['name', 'yes'].includes(chosen) ? chosen : 'no';
+  }
+
+  // The chosen thread: a name, with or without the tid; '': all.
+  get thread() {
+    const chosen = this.state.get('thread');
+    return this.origins.threads.some(({ name, text }) => chosen === name || chosen === text) ? chosen : '';
+  }
+
+  get device() {
+    const chosen = this.state.get('device');
+    return this.origins.devices.includes(chosen) ? chosen : '';
+  }
+
+  remember(name, key, make) {
+    const place = `${name} ${Boolean(this.state.get('hide'))}`, known = this.cache.get(place);
+    if (known && known.key === key)
+      return known.value;
+    const value = make();
+    this.cache.set(place, { key, value });
+    return value;
+  }
+
+  // The view with the values of the chosen time.
+  view(detail = this.state.get('detail'), threads = this.threads) {
+    const { state } = this;
+    const choice = VIEW_KEYS_OF_STATE.map(key => state.get(key));
+    const view = this.remember(`view ${detail} ${threads}`, JSON.stringify(choice), () => this.makeView({ detail,
+      threads, merges: state.get('merge') === 'yes', focus: expressionOf(state.get('focus')),
+      ignore: expressionOf(state.get('ignore')), hide: expressionOf(state.get('hide')),
+      process: Number(state.get('process')) || null, thread: this.thread, device: this.device }));
+    const time = this.range ? state.get('time') : '';
+    if (view.time !== time) {
+      addSelves(view, this.range ? this.selvesInRange() : this.tree.selves);
+      view.time = time;
+      view.made = (view.made || 0) + 1;
+    }
+    return view;
+  }
+
+  makeView(options) {
+    if (options.threads === 'no')
+      return makeView(this.profile, options);
+    this.byThread = this.byThread || treeByThread(this.profile);
+    const view = makeView({ frames: this.frames, tree: this.byThread.tree }, options);
+    view.becomes = this.byThread.becomes.map(node => node >= 0 ? view.becomes[node] : -1);
+    return view;
+  }
+
+  // By value type; of a difference, those of the earlier run in the same time since it began follow.
+  selvesInRange() {
+    return [this.times, this.beforeTimes].flatMap(times => {
+      const range = this.rangeOf(times);
+      return range ? times.selvesWithin(this.tree, range.begin, range.end).slice(0, this.types.length) : [];
+    });
+  }
+
+  // side: 0 the profile, 1 the earlier run of a difference
+  values(detail, side = 0, threads = this.threads) {
+    const view = this.view(detail, threads), type = this.type + side * this.types.length;
+    const key = JSON.stringify([type, this.state.get('without'), view.made,
+      ...VIEW_KEYS_OF_STATE.map(name => this.state.get(name))]);
+    return this.remember(`values ${detail || this.state.get('detail')} ${side} ${threads}`, key, () => {
+      if (!this.types.length)
+        view.selves = [new Float64Array(view.count)];
+      return new Values(view, this.frames, this.types.length ? type : 0, this.hidden);
+    });
+  }
+
+  // As if nothing were hidden: hiding changes what is drawn, and no number.
+  unhiddenValues() {
+    const { state } = this, hide = state.get('hide');
+    state.values.hide = '';
+    try {
+      return this.values(Detail.LINE);
+    } finally {
+      state.values.hide = hide;
+    }
+  }
+
+  // The node of another view of the same detail that is one of this one's.
+  nodeIn(view, other, node) {
+    return view === other || !node ? node : Math.max(0, view.becomes[other.becomes.indexOf(node)]);
+  }
+
+  // What shares are of: 'GPU time', or less of it.
+  get shareOf() {
+    const filters = ['focus', 'ignore', 'process', 'thread', 'device'].filter(key => this.state.get(key));
+    return !filters.length ? `${this.isDevice ? 'GPU time' : this.typeLabel()}` + (this.range ? ' in the selected time' : '')
+      : `the ${filters.every(key => key === 'focus') ? 'focused' : 'filtered'} ${this.isDevice ? 'GPU time' : this.typeLabel()}`;
+  }
+
+  hashesOf(view) {
+    if (!view.hashes)
+      view.hashes = hashPaths(view, this.frames);
+    return view.hashes;
+  }
+
+  // How the address calls a node: by the hash of its path, and which of those that share it.
+  keyOfNode(view, node) {
+    if (!node)
+      return '';
+    if (view.keyOf)
+      return view.keyOf(node);
+    const hashes = this.hashesOf(view), hash = hashes[node];
+    let before = 0;
+    for (let other = hashes.indexOf(hash, 1); other < node; other = hashes.indexOf(hash, other + 1))
+      before++;
+    return `${hash.toString(36)}${before ? `.${before}` : ''}`;
+  }
+
+  // 0: There is none.
+  nodeOfKey(view, key) {
+    if (key && view.nodeOfKey)
+      return view.nodeOfKey(key);
+    const found = key.match(/^([0-9a-z]+)(?:\.(\d+))?$/);
+    if (!found)
+      return 0;
+    const hashes = this.hashesOf(view), hash = parseInt(found[1], 36);
+    let node = hashes.indexOf(hash, 1);
+    for (let left = Number(found[2] || 0); node > 0 && left; left--)
+      node = hashes.indexOf(hash, node + 1);
+    return Math.max(0, node);
+  }
+
+  nameOf(view, node) {
+    if (!node)
+      return this.isDevice ? 'All GPU samples' : `All ${this.typeLabel()}`;
+    return this.frameName(view.frame[node]);
+  }
+
+  frameName(frame) {
+    const { names, pid, kind } = this.frames;
+    if (kind[frame] === Kind.PROCESS && pid[frame] && this.state.get('merge') !== 'yes')
+      return `${names[frame]} (${pid[frame]})`;
+    if (kind[frame] === Kind.THREAD)
+      return threadText(names[frame], this.threads === 'name' ? 0 : pid[frame]);
+    if (kind[frame] === Kind.STALL_REASON) {
+      const slot = slotOf(names[frame]);
+      return slot === OTHER_REASON ? names[frame] : REASONS[slot].label;
+    }
+    return names[frame];
+  }
+
+  placeOf(frame) {
+    const { files, line } = this.frames;
+    return files[frame] ? `${baseName(files[frame])}${line[frame] ? `:${line[frame]}` : ''}` : '';
+  }
+
+  // Frames of a comparison have the last part of their files' paths only.
+  fileKey(file) { return this.header.difference && file ? baseName(file) : file; }
+
+  // The text of a source line, without its indentation; '': not known.
+  sourceText(file, line) {
+    if (!this.header.code || !line)
+      return '';
+    if (!this.sources)
+      this.sources = new Map(this.header.code.files.map(item => [this.fileKey(item.name), item]));
+    const found = this.sources.get(this.fileKey(file));
+    return found && found.lines && found.lines[line - 1] ? found.lines[line - 1][1].trim() : '';
+  }
+
+  valueText(value) { return this.unit === 'nanoseconds' ? timeText(value) : countText(value); }
+}

@@ -1,0 +1,204 @@
+// The panel beside the flame graph: an answer in one sentence, what leads to it, and how good the data are. Each item
+// opens the view that proves it.
+
+const SEVERITIES = Object.freeze({ 1: 'note', 2: 'warning', 3: 'problem' });
+
+const FINDINGS_SHOWN = 12;
+
+class Summary {
+  constructor(app) {
+    this.app = app;
+    this.panel = element('panel');
+  }
+
+  show() {
+    const { model } = this.app;
+    this.panel.replaceChildren();
+    if (this.app.compare) {
+      this.panel.append(...this.app.compare.sections());
+      return;
+    }
+    if (model.isDevice) {
+      if (!this.analysis || this.analysis.values !== model.unhiddenValues())
+        this.analysis = new Analysis(model);
+      this.panel.append(this.answer(), ...this.why(), ...(this.analysis.sorted.length ? [this.kernels()] : []));
+    } else {
+      this.panel.append(this.cpuAnswer(), this.hottest());
+    }
+    this.panel.append(...this.findings(), this.quality());
+  }
+
+  section(title, note, ...children) {
+    return make('section', {}, title && make('h2', { textContent: title }, make('span', { textContent: note || '' })),
+      ...children.filter(Boolean));
+  }
+
+  lineText(line) { return line ? `line ${line.line}` : ''; }
+
+  answer() {
+    const { analysis, app: { model } } = this, { top, whole } = analysis;
+    const section = make('section', {});
+    const lead = make('p', { className: 'lead' }), say = make('p', { className: 'say' });
+    section.append(lead, say);
+    if (!(whole > 0)) {
+      lead.append('No GPU samples');
+      say.append(`${model.range ? 'The selected time has none' : 'No GPU was sampled'}${model.shareOf.startsWith('the ')
+        ? ' that the filters keep' : ''}.`);
+      return section;
+    }
+    if (!top) {
+      lead.append('No single bottleneck');
+      const three = analysis.causes.slice(0, 3);
+      say.append(three.length ? 'The largest stalls: ' : 'Nothing stalls.');
+      three.forEach((cause, i) => say.append(i ? ', ' : '', make('b', { textContent: cause.kernel.name }),
+        ` ${this.lineText(cause.line)} ${REASONS[cause.slot].label.toLowerCase()} ${shareText(cause.value, whole)}`));
+      return section;
+    }
+    const producer = this.producer(top), reason = REASONS[top.slot];
+    lead.append(make('em', { textContent: shareText(top.value, whole) }), ` of ${model.shareOf} ${producer && producer.isLoad
+      ? 'waits for one load' : reason.phrase}`);
+    say.append(make('b', { textContent: top.kernel.name }), top.line ? ` line ${top.line.line} ` : ' ', 'stalls until ',
+      producer ? `the ${producer.noun}${producer.line && (!top.line || producer.line !== top.line.line)
+        ? ` in line ${producer.line}` : ''} completes.` : `${reason.ends}.`);
+    const all = model.tree.selves[model.type].reduce((sum, value) => sum + value, 0);
+    if (model.shareOf.startsWith('the '))
+      say.append(` That is ${shareText(top.value, all)} of all GPU time.`);
+    return section;
+  }
+
+  producer(cause) { return this.app.code ? this.app.code.producerOf(cause) : null; }
+
+  why() {
+    const { analysis, app } = this, { top, whole, values } = analysis;
+    if (!top)
+      return [];
+    const rows = [];
+    const add = (colour, name, sub, value, open, isCode) => {
+      const button = make('button', { type: 'button' }, make(isCode ? 'code' : 'b', { textContent: name }),
+        make('i', { textContent: value ? shareText(value, whole) : '' }), make('small', { textContent: sub }));
+      button.addEventListener('click', open);
+      const item = make('li', {}, button);
+      item.style.setProperty('--c', colour);
+      rows.push(item);
+    };
+    const site = analysis.launchSite(top.kernel);
+    if (site) {
+      const frame = analysis.view.frame[site], place = app.model.placeOf(frame);
+      add(`var(--frame-${groupOf(app.model.frames, frame)})`, app.model.nameOf(analysis.view, site),
+        `Launch site${place ? `, ${place}` : ''}`, analysis.totalOfFrame(site),
+        () => app.zoomTo(analysis.view, site));
+    }
+    const heaviest = top.kernel.nodes.reduce((a, b) => (values.total[b] > values.total[a] ? b : a));
+    add('var(--frame-gpu)', top.kernel.name, 'GPU kernel', top.kernel.total, () => app.zoomTo(analysis.view, heaviest));
+    if (top.line) {
+      const text = app.model.sourceText(top.line.file, top.line.line);
+      add('var(--frame-line)', text || `line ${top.line.line}`, `Hottest line, ${baseName(top.line.file)}:${top.line.line}`,
+        top.line.total, () => app.openCode({ kernel: top.kernel.name, file: top.line.file, line: top.line.line }), Boolean(text));
+    }
+    add(`var(--reason-${top.slot})`, REASONS[top.slot].label, `Stall reason (${REASONS[top.slot].names[0]})`, top.value,
+      () => app.state.set({ reason: String(top.slot), view: 'flame' }));
+    const producer = this.producer(top);
+    if (producer)
+      add('var(--frame-instruction)', producer.text, `Producer${producer.place ? `, ${producer.place}` : ''}`, 0,
+        () => app.openCode({ kernel: top.kernel.name, row: producer.offset }), true);
+    const remedy = REASONS[top.slot].remedy;
+    return [this.section('Why', '', make('ul', { className: 'chain' }, ...rows)),
+      ...(remedy ? [this.section('What to try', '', make('p', { className: 'say', textContent: remedy }))] : [])];
+  }
+
+  kernels() {
+    const { analysis, app } = this, { sorted, whole } = analysis;
+    const longest = sorted.length ? sorted[0].total : 0;
+    const rows = sorted.slice(0, 8).map(kernel => {
+      const bar = mixBar(kernel.mix, kernel.total);
+      bar.style.width = `${100 * kernel.total / longest}%`;
+      const button = make('button', { type: 'button', className: 'krow', title: kernel.name },
+        make('span', { textContent: kernel.name }), make('span', {}, bar),
+        make('span', { textContent: shareText(kernel.total, whole) }));
+      button.addEventListener('click', () => app.openCode({ kernel: kernel.name }));
+      return button;
+    });
+    return this.section(app.model.shareOf.startsWith('the ') ? 'Filtered GPU time by kernel' : 'GPU time by kernel', sorted.length > 8 ? `${sorted.length} kernels` : 'stall reasons', ...rows);
+  }
+
+  cpuAnswer() {
+    const { model } = this.app, values = model.values();
+    const whole = values.total[0], [first] = this.app.table.rowsOf('function', values);
+    const section = make('section', {}), lead = make('p', { className: 'lead' }), say = make('p', { className: 'say' });
+    section.append(lead, say);
+    if (!first || !(whole > 0)) {
+      lead.append(`No ${model.typeLabel()}`);
+      return section;
+    }
+    lead.append(make('em', { textContent: shareText(first.self, whole) }), ` of ${model.shareOf} ${
+      model.unit === 'count' ? 'are' : 'is'} in one function`);
+    say.append(make('b', { textContent: first.name }), this.app.table.whereOf(first) ? ` in ${this.app.table.whereOf(first)}.` : '.');
+    return section;
+  }
+
+  hottest() {
+    const { app } = this, values = app.model.values();
+    const rows = app.table.rowsOf('function', values).slice(0, 10), longest = rows.length ? rows[0].self : 0;
+    return this.section(`Self ${app.model.typeLabel()} by function`, '', ...rows.map(row => {
+      const bar = make('span', { className: 'mix' }, make('i', {}));
+      bar.style.width = `${100 * row.self / longest}%`;
+      bar.firstChild.style.width = '100%';
+      bar.firstChild.style.background = `var(--frame-${this.app.table.groupOfRow(row) === 'gpu' ? 'gpu' : 'linux'})`;
+      const button = make('button', { type: 'button', className: 'krow', title: row.name },
+        make('span', { textContent: row.name }), make('span', {}, bar),
+        make('span', { textContent: shareText(row.self, values.total[0]) }));
+      button.addEventListener('click', () => app.state.set({ view: 'table', name: row.key, group: 'function' }));
+      return button;
+    }));
+  }
+
+  findings() {
+    const { findings } = this.app.model.header;
+    if (!findings || !findings.items.length)
+      return [];
+    const counts = [3, 2, 1].map(severity => [findings.items.filter(item => item.severity === severity).length,
+      SEVERITIES[severity]]).filter(([count]) => count).map(([count, name]) => manyText(count, name));
+    const more = findings.items.length - FINDINGS_SHOWN;
+    const notes = [more > 0 && `${more.toLocaleString('en')} more`, findings.dropped > 0 &&
+      `${findings.dropped.toLocaleString('en')} were too many to keep`].filter(Boolean);
+    // What is about the metric that is shown comes first.
+    const isOwn = ({ name, source }) => /npu/i.test(`${name} ${source}`) === /^npu-/.test(this.app.model.typeName);
+    const ordered = [...findings.items.filter(isOwn), ...findings.items.filter(item => !isOwn(item))];
+    const items = ordered.slice(0, FINDINGS_SHOWN).map(item => {
+      const icon = make('span', { className: `icon-${SEVERITIES[item.severity] || 'note'}`, 'aria-label':
+        SEVERITIES[item.severity] || 'note', role: 'img' });
+      return make('div', { className: 'finding' }, icon, make('div', {}, make('b', { textContent: item.name }),
+        make('p', { textContent: item.text + (item.count > 1 ? ` (${item.count.toLocaleString('en')} times)` : '') })));
+    });
+    return [this.section('Findings', counts.join(', '), ...items, notes.length && make('p', { id: 'findings-more',
+      className: 'note', textContent: `${notes.join(', and ')}.` }))];
+  }
+
+  // How much of the profile is known, and what was lost.
+  quality() {
+    const { model } = this.app, values = model.values(), { view } = values, { frames } = model;
+    const list = make('dl', { className: 'quality' });
+    const add = (name, value, isBad) => list.append(make('dt', { textContent: name }),
+      make('dd', { textContent: value, className: isBad ? 'bad' : '' }));
+    const whole = values.total[0];
+    if (model.isDevice) {
+      const known = this.analysis.values.matched;
+      add('Matched to a kernel', shareText(known, whole), known < 0.95 * whole);
+      const lines = this.analysis.sorted.reduce((sum, kernel) =>
+        sum + [...kernel.lines.values()].reduce((own, line) => own + (line.line ? line.total : 0), 0), 0);
+      add('With a source line', shareText(lines, whole));
+    } else {
+      let unknown = 0;
+      for (let node = 1; node < view.count; node++)
+        if (frames.flags[view.frame[node]] & Flag.UNKNOWN)
+          unknown += values.self[node];
+      add('Innermost function resolved', shareText(whole - unknown, whole), unknown > 0.05 * whole);
+    }
+    const { lost } = model.header;
+    for (const { source, reason, count, unknown } of lost)
+      add(`${source}: ${reason}`, `${count.toLocaleString('en')}${unknown ? ' or more' : ''} lost`, true);
+    if (!lost.length)
+      add('Lost samples', '0');
+    return this.section('Data quality', '', list);
+  }
+}

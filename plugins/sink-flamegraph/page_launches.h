@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Launches of GPU kernels, for the page's timeline (page/activity_rows.js), as a member of the JSON of a page's header:
+ *
+ *   ,"launches":{ "kernels": [names], "dropped": launches beyond the limit,
+ *     "items": [first time, last time (ns since the run began), number, pid, tid, position in kernels] of each record }
+ *
+ * Omitted without launches.
+ */
+#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_LAUNCHES_H
+#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_LAUNCHES_H
+
+#include <iaprof/profile.h>
+
+#include "base/array.h"
+#include "records/definitions.h"
+#include "text/text.h"
+
+/* Limit on the LAUNCH records of a page; the launches of further ones are counted. */
+#define PAGE_LAUNCHES_MAX 65536u
+
+struct page_launch {
+	uint64_t first_time, time; /* CLOCK_MONOTONIC ns */
+	uint64_t count;
+	uint32_t kernel, pid, tid;
+	uint16_t source;
+};
+
+/* Initialise with {0}. */
+struct page_launches {
+	ARRAY(struct page_launch) items;
+	uint64_t dropped;
+};
+
+/* Stores a launch. Returns 0 or -ENOMEM. */
+int page_launches_take(struct page_launches *launches, const struct iaprof_record_launch *record);
+/* definitions: of kernels and their names. Sets text->failed if out of memory. */
+void page_launches_append(struct text *text, const struct page_launches *launches,
+			  const struct definitions *definitions, const struct iaprof_profile *profile);
+void page_launches_free(struct page_launches *launches);
+
+#endif

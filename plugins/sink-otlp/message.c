@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds a request: see message.h. */
+#include "message.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/message_pool.h"
+#include "base/saturating.h"
+#include "dictionary.h"
+#include "otlp.pb-c.h"
+#include "stacks/profile_facts.h"
+#include "stacks/profile_samples.h"
+
+#define ID_SIZE 16u /* of profiles and traces */
+#define SPAN_ID_SIZE 8u
+/* A sample's program, process, thread, thread's name, device and reason. */
+#define SAMPLE_ATTRIBUTES_MAX 6u
+
+/* A request under construction. */
+struct request {
+	struct message_pool pool;
+	struct profile_samples samples;
+	struct dictionary dictionary;
+	struct resources *resources;
+	const struct iaprof_profile *profile;
+	uint64_t *values;   /* by sample and value type */
+	uint32_t *owners;   /* by sample: index of its resource */
+	Otlp__Sample *made; /* by sample */
+	uint32_t profile_count;
+};
+
+static int64_t signed_of(uint64_t value)
+{
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+/* Indices of the wire are signed: tables are far smaller than that. */
+static int32_t index_of(uint32_t index)
+{
+	return (int32_t)index;
+}
+
+/* The names of the semantic conventions, where they have one. */
+static const char *frame_type(uint32_t kind)
+{
+	switch (kind) {
+	case IAPROF_FRAME_USER:
+		return "native";
+	case IAPROF_FRAME_LINUX_KERNEL:
+		return "kernel";
+	case IAPROF_FRAME_JIT:
+		return "jit";
+	case IAPROF_FRAME_DEVICE_FUNCTION:
+	case IAPROF_FRAME_DEVICE_INSTRUCTION:
+		return "device";
+	default:
+		return NULL;
+	}
+}
+
+/* Sets an array of one attribute; none if the value is not known. */
+static void put_attribute(struct request *request, const char *key, const char *value, size_t *count,
+			  int32_t **attributes)
+{
+	if (!value || !*value || !(*attributes = message_pool_get(&request->pool, 1, sizeof **attributes)))
+		return;
+	**attributes = index_of(dictionary_text_attribute(&request->dictionary, key, value));
+	*count = 1;
+}
+
+static const char *text_of(const struct request *request, uint32_t text)
+{
+	return string_table_text(&request->samples.tables.texts, text);
+}
+
+static void put_functions(struct request *request, Otlp__Dictionary *dictionary)
+{
+	const struct string_table *functions = &request->samples.tables.functions;
+	size_t count = functions->entries.count + 1;
+	Otlp__Function *items;
+	if (!MESSAGE_POOL_GET(&request->pool, count, dictionary->function_table, items))
+		return;
+	dictionary->n_function_table = count;
+	for (uint32_t i = 0; i < count; i++) {
+		otlp__function__init(&items[i]);
+		dictionary->function_table[i] = &items[i];
+		if (!i)
+			continue;
+		const struct table_function *from = (const void *)string_table_text(functions, i);
+		items[i].name_strindex =
+			index_of(dictionary_string(&request->dictionary, text_of(request, from->name)));
+		items[i].filename_strindex =
+			index_of(dictionary_string(&request->dictionary, text_of(request, from->file)));
+	}
+}
+
+static void put_mappings(struct request *request, Otlp__Dictionary *dictionary)
+{
+	const struct profile_tables *tables = &request->samples.tables;
+	size_t count = tables->mappings.count + 1;
+	Otlp__Mapping *items;
+	if (!MESSAGE_POOL_GET(&request->pool, count, dictionary->mapping_table, items))
+		return;
+	dictionary->n_mapping_table = count;
+	for (uint32_t i = 0; i < count; i++) {
+		otlp__mapping__init(&items[i]);
+		dictionary->mapping_table[i] = &items[i];
+		if (!i)
+			continue;
+		const struct table_mapping *from = &tables->mappings.items[i - 1];
+		const char *file = text_of(request, from->file);
+		items[i].memory_limit = from->limit;
+		items[i].filename_strindex = index_of(dictionary_string(&request->dictionary, file));
+		put_attribute(request, "process.executable.build_id.gnu", profile_build_id(request->profile, file),
+			      &items[i].n_attribute_indices, &items[i].attribute_indices);
+	}
+}
+
+static void put_lines(struct request *request, const struct table_location *from, Otlp__Location *location)
+{
+	Otlp__Line *lines;
+	if (!MESSAGE_POOL_GET(&request->pool, from->count, location->lines, lines))
+		return;
+	location->n_lines = from->count;
+	for (uint32_t i = 0; i < from->count; i++) {
+		otlp__line__init(&lines[i]);
+		lines[i].function_index = index_of(from->lines[i].function);
+		lines[i].line = from->lines[i].line;
+		location->lines[i] = &lines[i];
+	}
+}
+
+static void put_locations(struct request *request, Otlp__Dictionary *dictionary)
+{
+	const struct string_table *locations = &request->samples.tables.locations;
+	size_t count = locations->entries.count + 1;
+	Otlp__Location *items;
+	if (!MESSAGE_POOL_GET(&request->pool, count, dictionary->location_table, items))
+		return;
+	dictionary->n_location_table = count;
+	for (uint32_t i = 0; i < count; i++) {
+		otlp__location__init(&items[i]);
+		dictionary->location_table[i] = &items[i];
+		if (!i)
+			continue;
+		const struct table_location *from = (const void *)string_table_text(locations, i);
+		items[i].mapping_index = index_of(from->mapping);
+		items[i].address = from->address;
+		put_lines(request, from, &items[i]);
+		put_attribute(request, "profile.frame.type", frame_type(from->kind), &items[i].n_attribute_indices,
+			      &items[i].attribute_indices);
+	}
+}
+
+static void put_stacks(struct request *request, Otlp__Dictionary *dictionary)
+{
+	const struct string_table *stacks = &request->dictionary.stacks;
+	size_t count = stacks->entries.count + 1;
+	Otlp__Stack *items;
+	if (!MESSAGE_POOL_GET(&request->pool, count, dictionary->stack_table, items))
+		return;
+	dictionary->n_stack_table = count;
+	for (uint32_t i = 0; i < count; i++) {
+		otlp__stack__init(&items[i]);
+		dictionary->stack_table[i] = &items[i];
+		if (!i)
+			continue;
+		items[i].n_location_indices = stacks->entries.items[i - 1].length / sizeof(uint32_t);
+		/* The table has no index that would be negative. */
+		items[i].location_indices = (int32_t *)(uintptr_t)string_table_text(stacks, i);
+	}
+}
+
+static void put_link(struct request *request, Otlp__Dictionary *dictionary)
+{
+	Otlp__Link *link;
+	if (!MESSAGE_POOL_GET(&request->pool, 1, dictionary->link_table, link))
+		return;
+	otlp__link__init(link);
+	link->trace_id.data = message_pool_get(&request->pool, ID_SIZE, 1);
+	link->trace_id.len = link->trace_id.data ? ID_SIZE : 0;
+	link->span_id.data = message_pool_get(&request->pool, SPAN_ID_SIZE, 1);
+	link->span_id.len = link->span_id.data ? SPAN_ID_SIZE : 0;
+	dictionary->link_table[0] = link;
+	dictionary->n_link_table = 1;
+}
+
+static void put_attributes(struct request *request, Otlp__Dictionary *dictionary)
+{
+	const struct string_table *attributes = &request->dictionary.attributes;
+	size_t count = attributes->entries.count + 1;
+	Otlp__KeyValueAndUnit *items;
+	Otlp__AnyValue *values = message_pool_get(&request->pool, count, sizeof *values);
+	if (!values || !MESSAGE_POOL_GET(&request->pool, count, dictionary->attribute_table, items))
+		return;
+	dictionary->n_attribute_table = count;
+	for (uint32_t i = 0; i < count; i++) {
+		otlp__key_value_and_unit__init(&items[i]);
+		dictionary->attribute_table[i] = &items[i];
+		if (!i)
+			continue;
+		const struct dictionary_attribute *from = (const void *)string_table_text(attributes, i);
+		otlp__any_value__init(&values[i]);
+		values[i].value_case =
+			from->text ? OTLP__ANY_VALUE__VALUE_STRING_VALUE : OTLP__ANY_VALUE__VALUE_INT_VALUE;
+		if (from->text)
+			values[i].string_value =
+				(char *)(uintptr_t)string_table_text(&request->dictionary.values, from->text);
+		else
+			values[i].int_value = from->number;
+		items[i].key_strindex = index_of(from->key);
+		items[i].value = &values[i];
+	}
+}
+
+/* Must be last: the others add strings. */
+static void put_strings(struct request *request, Otlp__Dictionary *dictionary)
+{
+	const struct string_table *strings = &request->dictionary.strings;
+	size_t count = strings->entries.count + 1;
+	dictionary->string_table = message_pool_get(&request->pool, count, sizeof *dictionary->string_table);
+	dictionary->n_string_table = dictionary->string_table ? count : 0;
+	for (uint32_t i = 0; i < dictionary->n_string_table; i++)
+		dictionary->string_table[i] = (char *)(uintptr_t)string_table_text(strings, i);
+}
+
+static void sample_make(struct request *request, const struct table_sample *from, Otlp__Sample *sample)
+{
+	struct dictionary *dictionary = &request->dictionary;
+	const struct {
+		const char *key;
+		uint32_t number, text;
+	} attributes[SAMPLE_ATTRIBUTES_MAX] = { { "process.executable.name", 0, from->program },
+						{ "process.pid", from->pid, 0 },
+						{ "thread.id", from->tid, 0 },
+						{ "thread.name", 0, from->thread },
+						{ "device.name", 0, from->device },
+						{ "device.stall.reason", 0, from->reason } };
+	otlp__sample__init(sample);
+	sample->stack_index = index_of(dictionary_stack(dictionary, from->locations, from->count));
+	sample->attribute_indices = message_pool_get(&request->pool, SAMPLE_ATTRIBUTES_MAX, sizeof(int32_t));
+	for (size_t i = 0; sample->attribute_indices && i < SAMPLE_ATTRIBUTES_MAX; i++) {
+		uint32_t index = attributes[i].number ? dictionary_number_attribute(dictionary, attributes[i].key,
+										    attributes[i].number)
+				 : attributes[i].text ? dictionary_text_attribute(dictionary, attributes[i].key,
+										  text_of(request, attributes[i].text))
+						      : 0;
+		if (index)
+			sample->attribute_indices[sample->n_attribute_indices++] = index_of(index);
+	}
+}
+
+/* CPU samples are counts with a period, as other profilers send them. Everything else is its own value. */
+static bool is_counted(const struct iaprof_value_type *type)
+{
+	return strcmp(type->name, "cpu") == 0 && strcmp(type->unit, "nanoseconds") == 0 && type->period;
+}
+
+static bool samples_make(struct request *request)
+{
+	const struct profile_samples *samples = &request->samples;
+	size_t count = samples->tables.samples.entries.count, types = samples->types.count;
+	request->made = message_pool_get(&request->pool, count, sizeof *request->made);
+	request->owners = message_pool_get(&request->pool, count, sizeof *request->owners);
+	request->values = message_pool_get(&request->pool, count, types * sizeof *request->values);
+	if (request->pool.failed)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct table_sample *from = (const void *)string_table_text(&samples->tables.samples, i + 1);
+		sample_make(request, from, &request->made[i]);
+		request->owners[i] = resources_of_process(request->resources, from->pid);
+	}
+	for (size_t i = 0; i < samples->values.count; i++) {
+		const struct sample_value *from = &samples->values.items[i];
+		uint32_t type = samples->types.items[from->type].value_type;
+		bool counted = is_counted(iaprof_profile_value_type(request->profile, type));
+		saturating_increase(&request->values[(from->sample - 1) * types + from->type],
+				    counted ? from->count : from->value);
+	}
+	return true;
+}
+
+static Otlp__ValueType *value_type(struct request *request, const char *name, const char *unit)
+{
+	Otlp__ValueType *type = message_pool_get(&request->pool, 1, sizeof *type);
+	if (!type)
+		return NULL;
+	otlp__value_type__init(type);
+	type->type_strindex = index_of(dictionary_string(&request->dictionary, name));
+	type->unit_strindex = index_of(dictionary_string(&request->dictionary, unit));
+	return type;
+}
+
+/* A receiver may name a profile after its period type: so each has one. */
+static void put_types(struct request *request, const struct iaprof_value_type *type, Otlp__Profile *profile)
+{
+	bool counted = is_counted(type);
+	profile->sample_type = value_type(request, counted ? "samples" : type->name, counted ? "count" : type->unit);
+	profile->period_type = value_type(request, type->name, type->unit);
+	profile->period = type->period ? signed_of(type->period) : 1;
+}
+
+/* Returns the samples of a resource that have values of a type; NULL if there are none. */
+static Otlp__Profile *profile_make(struct request *request, uint32_t resource, uint32_t type)
+{
+	size_t count = request->samples.tables.samples.entries.count, types = request->samples.types.count;
+	size_t wanted = 0;
+	for (size_t i = 0; i < count; i++)
+		wanted += request->owners[i] == resource && request->values[i * types + type];
+	Otlp__Profile *profile = wanted ? message_pool_get(&request->pool, 1, sizeof *profile) : NULL;
+	int64_t *values = profile ? message_pool_get(&request->pool, wanted, sizeof *values) : NULL;
+	Otlp__Sample *items;
+	if (!values)
+		return NULL;
+	otlp__profile__init(profile);
+	if (!MESSAGE_POOL_GET(&request->pool, wanted, profile->samples, items))
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		if (request->owners[i] != resource || !request->values[i * types + type])
+			continue;
+		size_t at = profile->n_samples++;
+		items[at] = request->made[i];
+		values[at] = signed_of(request->values[i * types + type]);
+		items[at].values = &values[at];
+		items[at].n_values = 1;
+		profile->samples[at] = &items[at];
+	}
+	put_types(request, iaprof_profile_value_type(request->profile, request->samples.types.items[type].value_type),
+		  profile);
+	profile->time_unix_nano = request->profile->begin_realtime;
+	profile->duration_nano = request->profile->end - request->profile->begin;
+	profile->profile_id.data = message_pool_get(&request->pool, ID_SIZE, 1);
+	if (profile->profile_id.data && getrandom(profile->profile_id.data, ID_SIZE, GRND_NONBLOCK) == ID_SIZE)
+		profile->profile_id.len = ID_SIZE;
+	return profile;
+}
+
+static void put_resource_attribute(struct request *request, const struct resource_attribute *from,
+				   Otlp__Resource *resource)
+{
+	Otlp__KeyValue *pair = message_pool_get(&request->pool, 1, sizeof *pair);
+	Otlp__AnyValue *value = message_pool_get(&request->pool, 1, sizeof *value);
+	struct text key = { 0 }, text = { 0 };
+	text_append_name(&key, from->key);
+	text_append_name(&text, from->value);
+	request->pool.failed |= key.failed || text.failed;
+	if (pair && value && !request->pool.failed) {
+		otlp__key_value__init(pair);
+		otlp__any_value__init(value);
+		pair->key = arena_text(&request->pool.memory, key.data ? key.data : "", key.size);
+		value->string_value = arena_text(&request->pool.memory, text.data ? text.data : "", text.size);
+		value->value_case = OTLP__ANY_VALUE__VALUE_STRING_VALUE;
+		pair->value = value;
+		request->pool.failed |= !pair->key || !value->string_value;
+		resource->attributes[resource->n_attributes++] = pair;
+	}
+	text_free(&key);
+	text_free(&text);
+}
+
+/* What a process says of itself is preferred to what is said of its machine. */
+static Otlp__Resource *resource_make(struct request *request, uint32_t index)
+{
+	const struct resources *resources = request->resources;
+	const struct resource *own = &resources->items.items[index];
+	Otlp__Resource *resource = message_pool_get(&request->pool, 1, sizeof *resource);
+	if (!resource)
+		return NULL;
+	otlp__resource__init(resource);
+	resource->attributes = message_pool_get(&request->pool, own->attributes.count + resources->machine_count,
+						sizeof *resource->attributes);
+	for (size_t i = 0; resource->attributes && i < own->attributes.count; i++)
+		put_resource_attribute(request, &own->attributes.items[i], resource);
+	for (size_t i = 0; resource->attributes && i < resources->machine_count; i++) {
+		bool is_known = false;
+		for (size_t k = 0; k < own->attributes.count; k++)
+			is_known |= strcmp(own->attributes.items[k].key, resources->machine[i].key) == 0;
+		if (!is_known)
+			put_resource_attribute(request, &resources->machine[i], resource);
+	}
+	return resource;
+}
+
+static void put_scope(struct request *request, Otlp__ResourceProfiles *profiles)
+{
+	size_t types = request->samples.types.count;
+	Otlp__ScopeProfiles *scoped;
+	Otlp__Scope *scope = message_pool_get(&request->pool, 1, sizeof *scope);
+	if (!scope || !MESSAGE_POOL_GET(&request->pool, 1, profiles->scope_profiles, scoped))
+		return;
+	otlp__scope__init(scope);
+	scope->name = (char *)(uintptr_t) "iaprof";
+	scope->version = (char *)(uintptr_t)PLUGIN_VERSION;
+	otlp__scope_profiles__init(scoped);
+	scoped->scope = scope;
+	scoped->profiles = message_pool_get(&request->pool, types, sizeof *scoped->profiles);
+	profiles->scope_profiles[0] = scoped;
+	profiles->n_scope_profiles = 1;
+}
+
+/* Resources without samples are left out. */
+static void put_resources(struct request *request, Otlp__ExportRequest *message)
+{
+	size_t count = request->resources->items.count, types = request->samples.types.count;
+	Otlp__ResourceProfiles *items;
+	if (!MESSAGE_POOL_GET(&request->pool, count, message->resource_profiles, items))
+		return;
+	for (uint32_t i = 0; i < count && !request->pool.failed; i++) {
+		Otlp__ResourceProfiles *item = &items[message->n_resource_profiles];
+		otlp__resource_profiles__init(item);
+		put_scope(request, item);
+		for (uint32_t k = 0; !request->pool.failed && k < types; k++) {
+			Otlp__ScopeProfiles *scoped = item->scope_profiles[0];
+			Otlp__Profile *profile = profile_make(request, i, k);
+			if (profile)
+				scoped->profiles[scoped->n_profiles++] = profile;
+		}
+		if (request->pool.failed || !item->scope_profiles[0]->n_profiles)
+			continue;
+		request->profile_count += (uint32_t)item->scope_profiles[0]->n_profiles;
+		item->resource = resource_make(request, i);
+		message->resource_profiles[message->n_resource_profiles++] = item;
+	}
+}
+
+static bool request_append(struct request *request, struct text *text)
+{
+	Otlp__ExportRequest message = OTLP__EXPORT_REQUEST__INIT;
+	Otlp__Dictionary dictionary = OTLP__DICTIONARY__INIT;
+	put_resources(request, &message);
+	put_functions(request, &dictionary);
+	put_mappings(request, &dictionary);
+	put_locations(request, &dictionary);
+	put_stacks(request, &dictionary);
+	put_link(request, &dictionary);
+	put_attributes(request, &dictionary);
+	put_strings(request, &dictionary);
+	message.dictionary = &dictionary;
+	if (request->pool.failed || request->dictionary.failed || request->samples.tables.failed)
+		return false;
+	size_t size = otlp__export_request__get_packed_size(&message);
+	bool good = text_reserve(text, size);
+	if (good)
+		text->size += otlp__export_request__pack(&message, (uint8_t *)text->data + text->size);
+	return good;
+}
+
+bool message_append(struct text *text, const struct iaprof_profile *profile, struct resources *resources, bool lines,
+		    uint32_t *count)
+{
+	struct request request = { .resources = resources, .profile = profile };
+	const struct profile_samples_options options = { .text = { .lines = lines }, .without_programs = true };
+	resources_begin(resources);
+	bool good = profile_samples_make(&request.samples, profile, &options) && samples_make(&request) &&
+		    request_append(&request, text);
+	*count = request.profile_count;
+	profile_samples_free(&request.samples);
+	dictionary_free(&request.dictionary);
+	arena_free(&request.pool.memory);
+	return good;
+}

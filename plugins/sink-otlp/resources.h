@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a request says of where its samples come from: the machine, and of processes the container, the pod and the
+ * service. Processes of one container and service share a resource.
+ */
+#ifndef IAPROF_PLUGINS_SINK_OTLP_RESOURCES_H
+#define IAPROF_PLUGINS_SINK_OTLP_RESOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <iaprof/record.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/string_table.h"
+#include "process/container_names.h"
+#include "text/text.h"
+
+struct resource_attribute {
+	char *key, *value;
+};
+
+struct resource {
+	ARRAY(struct resource_attribute) attributes; /* beside those of the machine */
+};
+
+/* A process that was looked up. */
+struct resource_process {
+	uint32_t pid;
+	uint32_t resource; /* index of resources.items */
+	uint64_t seen;     /* number of the profile that had it last */
+	bool is_stale;     /* it has executed another program since */
+};
+
+/* Initialise with resources_init(). Not locked. */
+struct resources {
+	struct resource_attribute machine[8];
+	size_t machine_count;
+	ARRAY(struct resource) items; /* item 0: outside of containers, without a service name */
+	struct string_table keys;     /* the text of a resource's attributes; id - 1 is its index */
+	ARRAY(struct resource_process) processes;
+	struct hash_index process_index;
+	uint64_t profile;
+	bool recorded; /* processes are those of another time or machine: they are not looked up */
+};
+
+/* attributes: "key=value,key=value", percent-encoded as OTEL_RESOURCE_ATTRIBUTES is, of iaprof itself; NULL: none. */
+bool resources_init(struct resources *resources, const char *attributes, bool recorded);
+void resources_free(struct resources *resources);
+/* Begins a profile: processes that the one before did not have are forgotten, since their ids may be used again. */
+void resources_begin(struct resources *resources);
+/*
+ * Looks up the processes of samples, launches and calls when these arrive, since a process may have ended when the
+ * profile is made, and those that execute another program again.
+ */
+void resources_take(struct resources *resources, const struct iaprof_record *record);
+/* Returns the index of the resource of a process; 0 if nothing is known of it. */
+uint32_t resources_of_process(struct resources *resources, uint32_t pid);
+
+/* Reads the container (see container_names.h) and the UID of the pod in a cgroup's path. Each is "" if there is none.
+ */
+#define POD_UID_SIZE 37
+void cgroup_names_read(const char *path, char container[CONTAINER_NAME_SIZE], char pod[POD_UID_SIZE]);
+
+#endif

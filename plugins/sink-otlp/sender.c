@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See sender.h. */
+#include "sender.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/saturating.h"
+#include "otlp.pb-c.h"
+
+/* Limits on an answer, and on the time between tries, in seconds. */
+#define ANSWER_SIZE_MAX ((size_t)64 << 10)
+#define WAIT_FIRST 1u
+#define WAIT_MAX 30u
+#define WAIT_ASKED_MAX 300u
+#define ERROR_SIZE 300u
+#define POLL_MS 1000
+
+struct body {
+	struct text text;
+	uint32_t count;
+	struct body *next;
+};
+
+struct sender {
+	struct sender_options options;
+	CURLM *multi;
+	CURL *curl;
+	struct curl_slist *headers;
+	pthread_t thread;
+	bool has_thread;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct body *first, **last; /* the first is being sent */
+	size_t waiting;             /* bytes */
+	bool is_sending, is_ending, gives_up;
+	struct sender_counts counts;
+
+	/* Of the thread. */
+	struct text answer;
+	char error[ERROR_SIZE];
+	bool told; /* the error was logged */
+};
+
+enum outcome { OUTCOME_SENT, OUTCOME_AGAIN, OUTCOME_REFUSED };
+
+static size_t take_answer(char *bytes, size_t size, size_t count, void *context)
+{
+	struct text *answer = context;
+	/* What is longer cannot be an answer of this protocol; it is read and left out. */
+	if (answer->size + size * count <= ANSWER_SIZE_MAX)
+		text_append(answer, bytes, size * count);
+	return size * count;
+}
+
+static bool gives_up(struct sender *sender)
+{
+	pthread_mutex_lock(&sender->lock);
+	bool result = sender->gives_up;
+	pthread_mutex_unlock(&sender->lock);
+	return result;
+}
+
+/* As curl_easy_perform(), but ends with CURLE_ABORTED_BY_CALLBACK as soon as the run no longer waits. */
+static CURLcode perform(struct sender *sender)
+{
+	CURLcode code = CURLE_FAILED_INIT;
+	int running = 1, left;
+	if (curl_multi_add_handle(sender->multi, sender->curl) != CURLM_OK)
+		return code;
+	while (running && !gives_up(sender) && curl_multi_perform(sender->multi, &running) == CURLM_OK && running)
+		curl_multi_poll(sender->multi, NULL, 0, POLL_MS, NULL);
+	const CURLMsg *message = running ? NULL : curl_multi_info_read(sender->multi, &left);
+	if (message && message->msg == CURLMSG_DONE)
+		code = message->data.result;
+	else if (running)
+		code = CURLE_ABORTED_BY_CALLBACK;
+	curl_multi_remove_handle(sender->multi, sender->curl);
+	return code;
+}
+
+/* text: untrusted */
+static void note_error(struct sender *sender, const char *what, const char *text)
+{
+	struct text name = { 0 };
+	text_append_name(&name, text);
+	snprintf(sender->error, sizeof sender->error, "%s%s", what, text_string(&name));
+	text_free(&name);
+	if (!sender->told)
+		sender->options.host->log(sender->options.host, IAPROF_LOG_WARNING, "%s: %s", sender->options.url,
+					  sender->error);
+	sender->told = true;
+}
+
+/* Reads what the server says of a request that it took. */
+static void take_partial(struct sender *sender, uint32_t count)
+{
+	uint64_t rejected = 0;
+	Otlp__ExportResponse *response =
+		otlp__export_response__unpack(NULL, sender->answer.size, (const uint8_t *)sender->answer.data);
+	const Otlp__PartialSuccess *partial = response ? response->partial_success : NULL;
+	if (partial && partial->rejected_profiles > 0)
+		rejected = (uint64_t)partial->rejected_profiles < count ? (uint64_t)partial->rejected_profiles : count;
+	if (partial && partial->error_message && *partial->error_message)
+		note_error(sender, "the server says: ", partial->error_message);
+	else if (rejected)
+		note_error(sender, "the server rejected profiles", "");
+	if (response)
+		otlp__export_response__free_unpacked(response, NULL);
+	pthread_mutex_lock(&sender->lock);
+	sender->counts.rejected += rejected;
+	sender->counts.sent += count - rejected;
+	pthread_mutex_unlock(&sender->lock);
+}
+
+/* The answers after which the protocol permits another try. */
+static bool is_passing(long status)
+{
+	return status == 429 || status == 502 || status == 503 || status == 504;
+}
+
+/* *wait: seconds that the server asked for, 0 if it did not. */
+static enum outcome try_once(struct sender *sender, const struct body *body, uint64_t *wait)
+{
+	char number[32];
+	long status = 0;
+	curl_off_t after = 0;
+	sender->answer.size = 0;
+	curl_easy_setopt(sender->curl, CURLOPT_POSTFIELDS, body->text.data);
+	curl_easy_setopt(sender->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->text.size);
+	CURLcode code = perform(sender);
+	curl_easy_getinfo(sender->curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(sender->curl, CURLINFO_RETRY_AFTER, &after);
+	if (code != CURLE_OK) {
+		note_error(sender, "", code == CURLE_ABORTED_BY_CALLBACK ? "no answer" : curl_easy_strerror(code));
+		return OUTCOME_AGAIN;
+	}
+	if (status >= 200 && status < 300) {
+		take_partial(sender, body->count);
+		return OUTCOME_SENT;
+	}
+	snprintf(number, sizeof number, "%ld", status);
+	note_error(sender, "HTTP status ", number);
+	*wait = after > 0 ? (uint64_t)after : 0;
+	return is_passing(status) ? OUTCOME_AGAIN : OUTCOME_REFUSED;
+}
+
+/* Waits for a time in seconds, or until the run no longer waits. Called with the lock. */
+static void wait_for(struct sender *sender, uint64_t seconds)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)seconds;
+	while (!sender->gives_up && !pthread_cond_timedwait(&sender->changed, &sender->lock, &until))
+		;
+}
+
+static void remove_first(struct sender *sender)
+{
+	struct body *body = sender->first;
+	sender->first = body->next;
+	if (!sender->first)
+		sender->last = &sender->first;
+	sender->waiting -= body->text.size;
+	text_free(&body->text);
+	free(body);
+	pthread_cond_broadcast(&sender->changed);
+}
+
+/* Called with the lock, which is released while the request is sent. */
+static void send_first(struct sender *sender, uint64_t *pause)
+{
+	const struct body *body = sender->first;
+	uint64_t asked = 0;
+	sender->is_sending = true;
+	pthread_mutex_unlock(&sender->lock);
+	enum outcome outcome = try_once(sender, body, &asked);
+	pthread_mutex_lock(&sender->lock);
+	sender->is_sending = false;
+	if (outcome == OUTCOME_AGAIN && !sender->gives_up) {
+		uint64_t seconds = asked ? (asked < WAIT_ASKED_MAX ? asked : WAIT_ASKED_MAX) : *pause;
+		*pause = *pause * 2 < WAIT_MAX ? *pause * 2 : WAIT_MAX;
+		wait_for(sender, seconds);
+		return;
+	}
+	*pause = WAIT_FIRST;
+	if (outcome == OUTCOME_AGAIN)
+		return;
+	if (outcome == OUTCOME_REFUSED)
+		sender->counts.refused += body->count;
+	else
+		sender->told = false;
+	remove_first(sender);
+}
+
+static void *run(void *context)
+{
+	struct sender *sender = context;
+	uint64_t pause = WAIT_FIRST;
+	pthread_mutex_lock(&sender->lock);
+	while (!sender->gives_up && (sender->first || !sender->is_ending))
+		if (sender->first)
+			send_first(sender, &pause);
+		else
+			pthread_cond_wait(&sender->changed, &sender->lock);
+	pthread_cond_broadcast(&sender->changed);
+	pthread_mutex_unlock(&sender->lock);
+	return NULL;
+}
+
+/* Adds "key: value" for each pair of OTEL_EXPORTER_OTLP_HEADERS. Values are percent-encoded. */
+static bool add_headers(struct sender *sender)
+{
+	char *copy = strdup(sender->options.headers), *rest = copy;
+	bool good = copy != NULL;
+	for (char *pair; good && (pair = strsep(&rest, ","));) {
+		char *value = strchr(pair, '=');
+		pair += strspn(pair, " \t");
+		if (!value || value <= pair)
+			continue;
+		*value++ = '\0';
+		int length = 0;
+		char *decoded = curl_easy_unescape(sender->curl, value, 0, &length), *line = NULL;
+		/* A line break would begin another header. */
+		if (decoded && !strpbrk(decoded, "\r\n") && (size_t)length == strlen(decoded) &&
+		    asprintf(&line, "%s: %s", pair, decoded) >= 0) {
+			struct curl_slist *list = curl_slist_append(sender->headers, line);
+			good = list != NULL;
+			sender->headers = list ? list : sender->headers;
+		}
+		free(line);
+		curl_free(decoded);
+	}
+	free(copy);
+	return good;
+}
+
+static bool add_header(struct sender *sender, const char *line)
+{
+	struct curl_slist *list = curl_slist_append(sender->headers, line);
+	sender->headers = list ? list : sender->headers;
+	return list != NULL;
+}
+
+static bool set_up(struct sender *sender)
+{
+	const struct sender_options *options = &sender->options;
+	CURL *curl = sender->curl = curl_easy_init();
+	sender->multi = curl_multi_init();
+	if (!curl || !sender->multi || !add_header(sender, "Content-Type: application/x-protobuf") ||
+	    !add_header(sender, "Expect:") || (options->compressed && !add_header(sender, "Content-Encoding: gzip")) ||
+	    (options->headers && !add_headers(sender)))
+		return false;
+	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, sender->headers);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, "iaprof/" PLUGIN_VERSION);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(options->timeout / 1000000));
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, &sender->answer);
+	if (options->certificate)
+		curl_easy_setopt(curl, CURLOPT_CAINFO, options->certificate);
+	return curl_easy_setopt(curl, CURLOPT_URL, options->url) == CURLE_OK;
+}
+
+struct sender *sender_new(const struct sender_options *options)
+{
+	const struct iaprof_host *host = options->host;
+	struct sender *sender = calloc(1, sizeof *sender);
+	pthread_condattr_t attributes;
+	if (!sender)
+		return NULL;
+	sender->options = *options;
+	sender->last = &sender->first;
+	pthread_mutex_init(&sender->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&sender->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	if (!set_up(sender)) {
+		host->fail(host, EINVAL, "cannot send to %s", options->url);
+		sender_free(sender);
+		return NULL;
+	}
+	int result = pthread_create(&sender->thread, NULL, run, sender);
+	sender->has_thread = !result;
+	if (!result)
+		return sender;
+	host->fail(host, result, "cannot create a thread: %s", strerror(result));
+	sender_free(sender);
+	return NULL;
+}
+
+/* Drops the oldest request that is not being sent. Called with the lock. */
+static void make_room(struct sender *sender, size_t size)
+{
+	while (sender->first && sender->waiting + size > SENDER_WAITING_MAX) {
+		struct body **at = sender->is_sending ? &sender->first->next : &sender->first, *body = *at;
+		if (!body)
+			return;
+		*at = body->next;
+		if (!*at)
+			sender->last = at;
+		sender->waiting -= body->text.size;
+		sender->counts.dropped += body->count;
+		text_free(&body->text);
+		free(body);
+	}
+}
+
+void sender_add(struct sender *sender, struct text *body, uint32_t count)
+{
+	struct body *added = calloc(1, sizeof *added);
+	pthread_mutex_lock(&sender->lock);
+	make_room(sender, body->size);
+	if (added && sender->waiting + body->size <= SENDER_WAITING_MAX) {
+		*added = (struct body){ .text = *body, .count = count };
+		*body = (struct text){ 0 };
+		sender->waiting += added->text.size;
+		*sender->last = added;
+		sender->last = &added->next;
+		added = NULL;
+	} else {
+		sender->counts.dropped += count;
+	}
+	pthread_cond_broadcast(&sender->changed);
+	pthread_mutex_unlock(&sender->lock);
+	free(added);
+	text_free(body);
+}
+
+struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const char **error)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	uint64_t nanoseconds = (uint64_t)until.tv_nsec + limit;
+	until.tv_sec += (time_t)(nanoseconds / NANOSECONDS_PER_SECOND);
+	until.tv_nsec = (long)(nanoseconds % NANOSECONDS_PER_SECOND);
+	pthread_mutex_lock(&sender->lock);
+	sender->is_ending = true;
+	pthread_cond_broadcast(&sender->changed);
+	while (sender->first && !pthread_cond_timedwait(&sender->changed, &sender->lock, &until))
+		;
+	sender->gives_up = true;
+	pthread_cond_broadcast(&sender->changed);
+	pthread_mutex_unlock(&sender->lock);
+	curl_multi_wakeup(sender->multi);
+	pthread_join(sender->thread, NULL);
+	sender->has_thread = false;
+	for (; sender->first; remove_first(sender))
+		sender->counts.dropped += sender->first->count;
+	*error = sender->error;
+	return sender->counts;
+}
+
+void sender_free(struct sender *sender)
+{
+	const char *ignored;
+	if (!sender)
+		return;
+	if (sender->has_thread)
+		sender_finish(sender, 0, &ignored);
+	curl_easy_cleanup(sender->curl);
+	curl_multi_cleanup(sender->multi);
+	curl_slist_free_all(sender->headers);
+	text_free(&sender->answer);
+	pthread_cond_destroy(&sender->changed);
+	pthread_mutex_destroy(&sender->lock);
+	free(sender);
+}

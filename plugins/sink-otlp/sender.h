@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sends requests over HTTP on a thread of its own, so that a server that is slow or down delays nothing else. A request
+ * is sent again after errors of the network and after answers that ask for it, and dropped and counted otherwise.
+ */
+#ifndef IAPROF_PLUGINS_SINK_OTLP_SENDER_H
+#define IAPROF_PLUGINS_SINK_OTLP_SENDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <iaprof/host.h>
+
+#include "text/text.h"
+
+/* Limit on requests that wait, in bytes as they are sent; beyond it, the oldest is dropped. */
+#define SENDER_WAITING_MAX ((size_t)64 << 20)
+
+/* Borrowed for the lifetime of the sender. */
+struct sender_options {
+	const struct iaprof_host *host;
+	const char *url;
+	const char *headers;     /* "key=value,key=value", percent-encoded; NULL: none */
+	const char *certificate; /* file of certificates that the server is checked against; NULL: the system's */
+	uint64_t timeout;        /* of one try, ns */
+	bool compressed;         /* bodies are gzip */
+};
+
+/* Numbers of profiles. */
+struct sender_counts {
+	uint64_t sent;     /* accepted by the server */
+	uint64_t rejected; /* of requests that the server accepted in part */
+	uint64_t refused;  /* of requests that the server does not want again */
+	uint64_t dropped;  /* there was no room, or the run ended before the server took them */
+};
+
+struct sender;
+
+/* Returns NULL after host->fail(). */
+struct sender *sender_new(const struct sender_options *options);
+/* Takes over the text. count: profiles in it. */
+void sender_add(struct sender *sender, struct text *body, uint32_t count);
+/* Waits until everything is sent, or until a limit in ns, and ends the thread. *error: the last error, "" if none. */
+struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const char **error);
+void sender_free(struct sender *sender);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See events.h. */
+#include "events.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stacks/stack_text.h"
+
+/*
+ * Slices of a job. timeline_event.part is the job's number times 2, plus one of these; the number links the two slices.
+ */
+enum job_part { JOB_WAITS, JOB_RUNS };
+
+/* An event under construction. */
+struct told {
+	struct packet_event event;
+	struct packet_value values[16];
+	struct text name, stack;
+};
+
+/* Appends an argument: ADD(told, UNSIGNED, number, "count", 5). */
+#define ADD(told, TYPE, member, name, argument)                                                                        \
+	((told)->values[(told)->event.value_count++] =                                                                 \
+		 (struct packet_value){ .key = (name), .type = PACKET_##TYPE, .member = (argument) })
+
+/* Formats "main;left;right", if the names of the frames are known. */
+static void add_stack(const struct events *events, struct told *told, uint32_t id)
+{
+	const struct iaprof_record_stack_frames *found =
+		id ? definitions_find(events->definitions, IAPROF_RECORD_STACK_FRAMES, 0, id) : NULL;
+	if (!found)
+		return;
+	const struct stack_text_options options = { 0 };
+	const struct iaprof_record_frame *frames = iaprof_record_stack_frames_frames(found);
+	for (uint32_t i = 0; i < found->frame_count; i++) {
+		const struct iaprof_frame frame = { .name = definitions_text(events->definitions, frames[i].name),
+						    .kind = frames[i].kind,
+						    .flags = frames[i].flags };
+		if (stack_text_frame_is_hidden(&frame, &options))
+			continue;
+		text_append_string(&told->stack, told->stack.size ? ";" : "");
+		stack_text_append_frame(&told->stack, &frame, &options);
+	}
+	ADD(told, STRING, string, "stack", text_string(&told->stack));
+}
+
+static bool add(struct events *events, const struct track_key *key, bool nests, const struct iaprof_record *record,
+		uint64_t begin, uint64_t end, uint32_t depth, uint32_t part)
+{
+	const struct timeline_event event = { .begin = begin < end ? begin : end,
+					      .end = end,
+					      .depth = depth,
+					      .part = part,
+					      .record = (struct iaprof_record *)(uintptr_t)record };
+	return timelines_add(events->timelines, key, nests, &event);
+}
+
+bool events_add_call(struct events *events, const struct iaprof_record_call *call, bool is_nested)
+{
+	const struct track_key key = { TRACK_CALLS, { call->pid, call->tid, 0 } };
+	uint64_t begin = call->header.time;
+	uint64_t end = call->duration > UINT64_MAX - begin ? UINT64_MAX : begin + call->duration;
+	return add(events, &key, true, &call->header, begin, end, is_nested ? call->depth : 0, 0);
+}
+
+bool events_add_launch(struct events *events, const struct iaprof_record_launch *launch)
+{
+	const struct track_key key = { TRACK_LAUNCHES, { launch->pid, launch->tid, 0 } };
+	return add(events, &key, false, &launch->header, launch->first_time, launch->header.time, 0, 0);
+}
+
+/* Returns the end of the last job of an engine; NULL if there are too many engines. */
+static uint64_t *engine_end(struct events *events, const struct track_key *engine)
+{
+	for (uint32_t i = 0; i < events->engine_count; i++)
+		if (track_key_is_equal(&events->engines[i].engine, engine))
+			return &events->engines[i].end;
+	if (events->engine_count == EVENTS_ENGINE_COUNT_MAX)
+		return NULL;
+	events->engines[events->engine_count].engine = *engine;
+	return &events->engines[events->engine_count++].end;
+}
+
+bool events_add_job(struct events *events, const struct iaprof_record_job *job)
+{
+	const struct track_key waiting = { TRACK_JOBS, { job->pid, 0, 0 } };
+	const struct track_key engine = { TRACK_ENGINE, { job->header.source, job->device, job->engine } };
+	uint64_t *last_end = engine_end(events, &engine), end = job->header.time;
+	uint64_t handed_on = job->queued ? job->queued : job->submitted;
+	uint64_t begin = job->started;
+	/* Assumes that the device started immediately, or after the previous job. */
+	if (!begin && handed_on)
+		begin = last_end && *last_end > handed_on && *last_end < end ? *last_end : handed_on;
+	if (!begin || begin > end)
+		begin = end;
+	if (last_end && end > *last_end)
+		*last_end = end;
+	uint32_t number = (uint32_t)(++events->jobs << 1);
+	return (!job->submitted || job->submitted >= begin ||
+		add(events, &waiting, false, &job->header, job->submitted, begin, 0, number | JOB_WAITS)) &&
+	       add(events, &engine, false, &job->header, begin, end, 0, number | JOB_RUNS);
+}
+
+bool events_add_finding(struct events *events, const struct iaprof_record_finding *finding)
+{
+	const struct track_key key = { TRACK_FINDINGS, { finding->pid, 0, 0 } };
+	return add(events, &key, false, &finding->header, finding->header.time, finding->header.time, 0, 0);
+}
+
+bool events_add_lost(struct events *events, const struct iaprof_record_lost *lost)
+{
+	const struct track_key key = { TRACK_LOST, { 0, 0, 0 } };
+	return add(events, &key, false, &lost->header, lost->header.time, lost->header.time, 0, 0);
+}
+
+static const char *string_of(const struct events *events, uint32_t id)
+{
+	return definitions_text(events->definitions, id);
+}
+
+static void tell_call(const struct events *events, struct told *told, const struct iaprof_record_call *call)
+{
+	text_append_string(&told->name, string_of(events, call->name));
+	told->event.category = "call";
+	if (call->parent)
+		ADD(told, STRING, string, "inside of", string_of(events, call->parent));
+	ADD(told, SIGNED, signed_number, "result", call->result);
+	if (call->header.size >= sizeof *call && call->duration)
+		ADD(told, UNSIGNED, number, "self (ns)", call->self_duration);
+	add_stack(events, told, call->user_stack);
+}
+
+/* Adds the most important attributes of a kernel. */
+static void add_attributes(const struct events *events, struct told *told,
+			   const struct iaprof_record_code_function *function)
+{
+	static const char *const wanted[] = { "simd_size", "grf_count", "spill_size", "slm_size" };
+	const struct iaprof_attribute *attributes = iaprof_record_code_function_attributes(function);
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+		for (uint32_t at = 0; at < function->attribute_count; at++)
+			if (strcmp(string_of(events, attributes[at].name), wanted[i]) == 0) {
+				ADD(told, SIGNED, signed_number, wanted[i], attributes[at].value);
+				break;
+			}
+}
+
+static void tell_launch(const struct events *events, struct told *told, const struct iaprof_record_launch *launch)
+{
+	uint16_t source = launch->header.source;
+	const struct iaprof_record_kernel *kernel =
+		definitions_find(events->definitions, IAPROF_RECORD_KERNEL, source, launch->kernel);
+	const struct iaprof_record_code_function *function =
+		kernel ? definitions_find_function(events->definitions, source, kernel->code_object, kernel->name)
+		       : NULL;
+	told->event.category = "launch";
+	if (function)
+		text_append_string(&told->name, string_of(events, function->shown_name));
+	else
+		text_append_string(&told->name, kernel ? string_of(events, kernel->name) : "[unknown GPU kernel]");
+	if (launch->count > 1) /* aggregated launches state their number */
+		text_append_format(&told->name, " (%" PRIu64 " launches)", launch->count);
+	ADD(told, UNSIGNED, number, "count", launch->count);
+	if (function)
+		add_attributes(events, told, function);
+	add_stack(events, told, launch->user_stack);
+}
+
+static void tell_job(const struct events *events, struct told *told, const struct iaprof_record_job *job, uint32_t part)
+{
+	static const char *const states[] = { "not known", "done", "aborted", "in flight" };
+	const char *process = tracks_process_name(events->tracks, job->pid);
+	told->event.category = "job";
+	told->event.flow = (uint64_t)(part >> 1) + 1;
+	text_append_format(&told->name, "job%s%s",
+			   (part & 1) == JOB_WAITS ? " waits"
+			   : *process              ? " of "
+						   : "",
+			   (part & 1) == JOB_WAITS ? "" : process);
+	ADD(told, UNSIGNED, number, "job", job->id);
+	ADD(told, UNSIGNED, number, "context", job->context);
+	ADD(told, UNSIGNED, number, "pid", job->pid);
+	if (job->tid)
+		ADD(told, UNSIGNED, number, "tid", job->tid);
+	if (job->engine)
+		ADD(told, STRING, string, "engine", string_of(events, job->engine));
+	ADD(told, STRING, string, "state", states[job->state < sizeof states / sizeof *states ? job->state : 0]);
+	ADD(told, UNSIGNED, number, "status", job->status);
+	if (!job->started)
+		ADD(told, STRING, string, "begin of work", "not told: at once, or after the job before");
+}
+
+static void tell_finding(const struct events *events, struct told *told, const struct iaprof_record_finding *finding)
+{
+	static const char *const severities[] = { "not known", "note", "warning", "problem" };
+	text_append_string(&told->name, string_of(events, finding->name));
+	told->event.category = "finding";
+	ADD(told, STRING, string, "text", string_of(events, finding->text));
+	ADD(told, STRING, string, "severity",
+	    severities[finding->severity < sizeof severities / sizeof *severities ? finding->severity : 0]);
+	ADD(told, DOUBLE, real, "value", finding->value);
+	ADD(told, DOUBLE, real, "threshold", finding->threshold);
+}
+
+static void tell_lost(const struct events *events, struct told *told, const struct iaprof_record_lost *lost)
+{
+	const struct iaprof_record_source *source =
+		definitions_find(events->definitions, IAPROF_RECORD_SOURCE, 0, lost->header.source);
+	const struct iaprof_record_value_type *type =
+		definitions_find(events->definitions, IAPROF_RECORD_VALUE_TYPE, 0, lost->value_type);
+	text_append_format(&told->name, "lost: %s", string_of(events, lost->reason));
+	told->event.category = "lost";
+	ADD(told, STRING, string, "source", source ? string_of(events, source->name) : "iaprof");
+	if (lost->count == IAPROF_COUNT_UNKNOWN)
+		ADD(told, STRING, string, "count", "not known");
+	else
+		ADD(told, UNSIGNED, number, "count", lost->count);
+	if (lost->header.time > lost->begin)
+		ADD(told, UNSIGNED, number, "within (ns)", lost->header.time - lost->begin);
+	if (type && lost->value) {
+		ADD(told, UNSIGNED, number, "value", lost->value);
+		ADD(told, STRING, string, "value type", string_of(events, type->name));
+	}
+}
+
+uint64_t events_begin(void *context, const struct timeline *timeline, uint32_t lane, const struct timeline_event *event)
+{
+	struct events *events = context;
+	struct told told = { 0 };
+	told.event = (struct packet_event){ .type = event->begin < event->end ? PACKET_SLICE_BEGIN : PACKET_INSTANT,
+					    .track = tracks_find(events->tracks, &timeline->key, lane),
+					    .time = event->begin,
+					    .values = told.values };
+	switch (event->record->type) {
+	case IAPROF_RECORD_CALL:
+		tell_call(events, &told, (const void *)event->record);
+		break;
+	case IAPROF_RECORD_LAUNCH:
+		tell_launch(events, &told, (const void *)event->record);
+		break;
+	case IAPROF_RECORD_JOB:
+		tell_job(events, &told, (const void *)event->record, event->part);
+		break;
+	case IAPROF_RECORD_FINDING:
+		tell_finding(events, &told, (const void *)event->record);
+		break;
+	case IAPROF_RECORD_LOST:
+		tell_lost(events, &told, (const void *)event->record);
+		break;
+	default:
+		break;
+	}
+	told.event.name = text_string(&told.name);
+	packets_event(events->packets, &told.event);
+	text_free(&told.name);
+	text_free(&told.stack);
+	return told.event.track;
+}
+
+void events_end(void *context, uint64_t track, uint64_t time)
+{
+	const struct events *events = context;
+	packets_event(events->packets,
+		      &(struct packet_event){ .type = PACKET_SLICE_END, .track = track, .time = time });
+}

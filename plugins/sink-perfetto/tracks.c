@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hierarchy and names of tracks: see tracks.h. */
+#include "tracks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "records/counter_name.h"
+
+#define BUCKET_COUNT (sizeof((struct tracks *)NULL)->processes / sizeof(struct track_process *))
+
+/* The table is cleared when it has this many tracks; describing a track twice is harmless. */
+#define TOLD_COUNT_MAX 65536u
+
+static size_t bucket_of(uint32_t pid)
+{
+	return hash_bytes(&pid, sizeof pid) % BUCKET_COUNT;
+}
+
+static struct track_process *find_process(const struct tracks *tracks, uint32_t pid)
+{
+	struct track_process *process = tracks->processes[bucket_of(pid)];
+	while (process && process->pid != pid)
+		process = process->next;
+	return process;
+}
+
+static void forget_ended(struct tracks *tracks)
+{
+	for (size_t i = 0; i < BUCKET_COUNT; i++)
+		for (struct track_process **place = &tracks->processes[i], *process; (process = *place);) {
+			if (!process->has_ended) {
+				place = &process->next;
+				continue;
+			}
+			*place = process->next;
+			tracks->process_count--;
+			free(process);
+		}
+	tracks->ended_count = 0;
+}
+
+bool tracks_process(struct tracks *tracks, const struct iaprof_record_process *record)
+{
+	struct track_process *process = find_process(tracks, record->pid);
+	if (!process) {
+		if (tracks->process_count == TRACKS_PROCESS_COUNT_MAX && tracks->ended_count >= TRACKS_ENDED_COUNT_MIN)
+			forget_ended(tracks);
+		if (tracks->process_count == TRACKS_PROCESS_COUNT_MAX) {
+			tracks->refused++;
+			return true;
+		}
+		process = calloc(1, sizeof *process);
+		if (!process)
+			return false;
+		process->pid = record->pid;
+		struct track_process **bucket = &tracks->processes[bucket_of(record->pid)];
+		process->next = *bucket;
+		*bucket = process;
+		tracks->process_count++;
+	}
+	if (process->has_ended && record->event != IAPROF_PROCESS_EXIT) {
+		process->has_ended = false;
+		tracks->ended_count--;
+		process->reuse++;
+		process->name = process->shown = 0;
+	}
+	if (record->event == IAPROF_PROCESS_EXIT && !process->has_ended) {
+		process->has_ended = true;
+		tracks->ended_count++;
+	}
+	if (record->name)
+		process->name = record->name;
+	return true;
+}
+
+const char *tracks_process_name(const struct tracks *tracks, uint32_t pid)
+{
+	const struct track_process *process = find_process(tracks, pid);
+	return process && process->name ? definitions_text(tracks->definitions, process->name) : "";
+}
+
+/* Returns whether a track has not been described yet; when out of memory, it is described again. */
+static bool is_new(struct tracks *tracks, uint64_t id)
+{
+	bool is_added = false;
+	if (tracks->told.entries.count >= TOLD_COUNT_MAX)
+		string_table_free(&tracks->told);
+	return !string_table_add(&tracks->told, (const char *)&id, sizeof id, &is_added) || is_added;
+}
+
+/* IDs are part of the trace and must be reproducible, so the hash has no secret key. */
+static uint64_t id_add(uint64_t id, uint32_t number)
+{
+	id = (id ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+	return id ^ id >> 29;
+}
+
+static uint64_t id_of(const struct track_key *key, uint32_t lane)
+{
+	uint64_t id = id_add(0x6961, key->kind);
+	for (int i = 0; i < 3; i++)
+		id = id_add(id, key->numbers[i]);
+	id = id_add(id, lane);
+	return id ? id : 1;
+}
+
+static uint64_t process_track(struct tracks *tracks, uint32_t pid)
+{
+	struct track_process *process = find_process(tracks, pid);
+	const struct track_key key = { TRACK_PROCESS, { pid, process ? process->reuse : 0, 0 } };
+	uint64_t id = id_of(&key, 0);
+	if (!is_new(tracks, id) && (!process || process->shown == process->name))
+		return id;
+	if (process)
+		process->shown = process->name;
+	packets_track(tracks->packets,
+		      &(struct packet_track){ .id = id, .pid = pid, .name = tracks_process_name(tracks, pid) });
+	return id;
+}
+
+/*
+ * The main thread has the name of its process. name: of another thread, NULL if it is not known. A later description
+ * with another name replaces it.
+ */
+static uint64_t describe_thread(struct tracks *tracks, uint32_t pid, uint32_t tid, const char *name)
+{
+	const struct track_process *process = find_process(tracks, pid);
+	const struct track_key key = { TRACK_THREAD, { pid, tid, process ? process->reuse : 0 } };
+	uint64_t id = id_of(&key, 0), parent = process_track(tracks, pid), described = id;
+	if (tid == pid)
+		name = tracks_process_name(tracks, pid);
+	else
+		for (const char *letter = name; letter && *letter; letter++)
+			described = id_add(described, (unsigned char)*letter);
+	if (is_new(tracks, described))
+		packets_track(
+			tracks->packets,
+			&(struct packet_track){ .id = id, .parent = parent, .name = name, .pid = pid, .tid = tid });
+	return id;
+}
+
+static uint64_t thread_track(struct tracks *tracks, uint32_t pid, uint32_t tid)
+{
+	return describe_thread(tracks, pid, tid, NULL);
+}
+
+void tracks_name_thread(struct tracks *tracks, uint32_t pid, uint32_t tid, const char *name)
+{
+	if (pid && tid && name && *name)
+		describe_thread(tracks, pid, tid, name);
+}
+
+/* Returns the track of a thread, of a process (tid 0), or the top level (pid 0): 0. */
+static uint64_t owner_track(struct tracks *tracks, uint32_t pid, uint32_t tid)
+{
+	if (!pid)
+		return 0;
+	return tid ? thread_track(tracks, pid, tid) : process_track(tracks, pid);
+}
+
+static const struct iaprof_record_device *find_device(const struct tracks *tracks, uint32_t source, uint32_t device)
+{
+	return definitions_find(tracks->definitions, IAPROF_RECORD_DEVICE, (uint16_t)source, device);
+}
+
+static void set_device(const struct tracks *tracks, const struct track_key *key, struct text *name)
+{
+	const struct iaprof_record_device *device = find_device(tracks, key->numbers[0], key->numbers[1]);
+	if (!device) {
+		text_append_format(name, "device %" PRIu32, key->numbers[1]);
+		return;
+	}
+	text_append_string(name, definitions_text(tracks->definitions, device->name));
+	if (device->address)
+		text_append_format(name, " (%s)", definitions_text(tracks->definitions, device->address));
+}
+
+static uint64_t device_track(struct tracks *tracks, const struct track_key *key)
+{
+	return tracks_find(tracks, &(struct track_key){ TRACK_DEVICE, { key->numbers[0], key->numbers[1], 0 } }, 0);
+}
+
+/* Describes a counter of a source. */
+static void set_counter(struct tracks *tracks, const struct track_key *key, struct packet_track *track,
+			struct text *name)
+{
+	const struct iaprof_record_counter *counter = definitions_find(tracks->definitions, IAPROF_RECORD_COUNTER,
+								       (uint16_t)key->numbers[0], key->numbers[1]);
+	track->is_counter = true;
+	if (!counter) {
+		text_append_format(name, "counter %" PRIu32, key->numbers[1]);
+	} else {
+		bool has_all = counter->header.size >= sizeof *counter; /* as in iaprof/record.h */
+		counter_name_append(name, definitions_text(tracks->definitions, counter->name),
+				    has_all ? definitions_text(tracks->definitions, counter->engine) : "",
+				    has_all ? definitions_text(tracks->definitions, counter->labels) : "",
+				    has_all ? counter->pid : 0);
+		track->unit = definitions_text(tracks->definitions, counter->unit);
+	}
+	const struct track_key source = { TRACK_SOURCE, { key->numbers[0], 0, 0 } };
+	const struct track_key device = { TRACK_DEVICE, { key->numbers[0], counter ? counter->device : 0, 0 } };
+	track->parent = tracks_find(tracks, counter && counter->device ? &device : &source, 0);
+}
+
+static void set_value(struct tracks *tracks, const struct track_key *key, struct packet_track *track, struct text *name)
+{
+	const struct iaprof_record_value_type *type =
+		definitions_find(tracks->definitions, IAPROF_RECORD_VALUE_TYPE, 0, key->numbers[0]);
+	const char *unit = type ? definitions_text(tracks->definitions, type->unit) : "";
+	track->is_counter = true;
+	track->unit = strcmp(unit, "nanoseconds") == 0 ? "CPUs" : "samples/s";
+	track->parent = owner_track(tracks, key->numbers[1], 0);
+	text_append_format(name, "%s%s", type ? definitions_text(tracks->definitions, type->name) : "samples",
+			   key->numbers[1] ? "" : " of all processes");
+}
+
+/* Describes a named track below its parent. */
+static void describe(struct tracks *tracks, const struct track_key *key, struct packet_track *track, struct text *name)
+{
+	const uint32_t *numbers = key->numbers;
+	const struct iaprof_record_source *source;
+	const struct iaprof_record_stall_reason *reason;
+
+	switch (key->kind) {
+	case TRACK_RUN:
+		text_append_string(name, "iaprof");
+		break;
+	case TRACK_LOST:
+		text_append_string(name, "lost");
+		break;
+	case TRACK_SOURCE:
+		source = definitions_find(tracks->definitions, IAPROF_RECORD_SOURCE, 0, numbers[0]);
+		text_append_string(name, source ? definitions_text(tracks->definitions, source->name) : "iaprof");
+		break;
+	case TRACK_DEVICE:
+		set_device(tracks, key, name);
+		break;
+	case TRACK_ENGINE:
+		track->parent = device_track(tracks, key);
+		text_append_string(name, numbers[2] ? definitions_text(tracks->definitions, numbers[2]) : "jobs");
+		break;
+	case TRACK_CALLS:
+		track->parent = owner_track(tracks, numbers[0], numbers[1]);
+		text_append_string(name, numbers[0] ? "calls" : "calls of no program");
+		break;
+	case TRACK_LAUNCHES:
+		track->parent = owner_track(tracks, numbers[0], numbers[1]);
+		text_append_string(name, "GPU kernel launches");
+		break;
+	case TRACK_JOBS:
+		track->parent = owner_track(tracks, numbers[0], 0);
+		text_append_string(name, "jobs that wait");
+		break;
+	case TRACK_FINDINGS:
+		track->parent = owner_track(tracks, numbers[0], 0);
+		text_append_string(name, "findings");
+		break;
+	case TRACK_COUNTER:
+		set_counter(tracks, key, track, name);
+		break;
+	case TRACK_STALLS:
+	case TRACK_STALL_REASON:
+		track->is_counter = true;
+		track->unit = "stalls/s";
+		track->parent = device_track(tracks, key);
+		reason = definitions_find(tracks->definitions, IAPROF_RECORD_STALL_REASON, (uint16_t)numbers[0],
+					  numbers[2]);
+		if (key->kind == TRACK_STALLS)
+			text_append_string(name, "stalls");
+		else if (reason)
+			text_append_format(name, "stalls: %s", definitions_text(tracks->definitions, reason->name));
+		else
+			text_append_format(name, "stalls: reason %" PRIu32, numbers[2]);
+		break;
+	case TRACK_BUSY:
+		track->is_counter = true;
+		track->unit = "%";
+		track->parent = device_track(tracks, key);
+		text_append_string(name, numbers[2] == IAPROF_ACTIVITY_SCHEDULER ? "busy" : "busy, by statistics");
+		break;
+	case TRACK_CALL_RATE:
+		track->is_counter = true;
+		track->unit = "calls/s";
+		track->parent = tracks_find(tracks, &(struct track_key){ TRACK_SOURCE, { numbers[0], 0, 0 } }, 0);
+		text_append_string(name, definitions_text(tracks->definitions, numbers[1]));
+		break;
+	case TRACK_VALUE:
+		set_value(tracks, key, track, name);
+		break;
+	default:
+		break;
+	}
+}
+
+uint64_t tracks_find(struct tracks *tracks, const struct track_key *key, uint32_t lane)
+{
+	/* A thread's calls are shown on the thread's own track. */
+	if (key->kind == TRACK_CALLS && key->numbers[0] && key->numbers[1] && !lane)
+		return thread_track(tracks, key->numbers[0], key->numbers[1]);
+	if (key->kind == TRACK_PROCESS)
+		return process_track(tracks, key->numbers[0]);
+	if (key->kind == TRACK_THREAD)
+		return thread_track(tracks, key->numbers[0], key->numbers[1]);
+	uint64_t id = id_of(key, lane);
+	const struct track_process *process =
+		key->kind >= TRACK_CALLS && key->kind <= TRACK_FINDINGS ? find_process(tracks, key->numbers[0]) : NULL;
+	if (process)
+		id = id_add(id, process->reuse);
+	if (!is_new(tracks, id))
+		return id;
+	struct text name = { 0 };
+	struct packet_track track = { .id = id };
+	describe(tracks, key, &track, &name);
+	track.name = text_string(&name);
+	packets_track(tracks->packets, &track);
+	text_free(&name);
+	return id;
+}
+
+void tracks_free(struct tracks *tracks)
+{
+	for (size_t i = 0; i < BUCKET_COUNT; i++)
+		for (struct track_process *process = tracks->processes[i], *next; process; process = next) {
+			next = process->next;
+			free(process);
+		}
+	string_table_free(&tracks->told);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Converts samples and their tables to the message Profile of profile.proto. */
+#ifndef IAPROF_PLUGINS_SINK_PPROF_MESSAGE_H
+#define IAPROF_PLUGINS_SINK_PPROF_MESSAGE_H
+
+#include <stdbool.h>
+
+#include "text/text.h"
+#include "stacks/profile_samples.h"
+
+/* Appends the message and adds strings to the tables. Returns false when out of memory. */
+bool message_append(struct text *text, struct profile_samples *samples);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sink summary: the answer in a profile, as text for people, or as JSON for scripts. The JSON is documented in
+ * iaprof-summary(7); its schema is summary.schema.json beside this file.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <iaprof/plugin.h>
+
+#include "stacks/profile_summary.h"
+#include "stacks/stack_text.h"
+#include "stacks/value_choice.h"
+
+/* Functions in JSON. */
+#define FUNCTIONS_MAX 100u
+
+enum format { FORMAT_TEXT, FORMAT_JSON };
+
+struct summary {
+	uint64_t format;   /* enum format */
+	const char *value; /* name of a value type, NULL: value_type_best() */
+};
+
+static const char *const formats[] = { "text", "json", NULL };
+
+static const struct iaprof_option options[] = {
+	IAPROF_OPTION(struct summary, format, CHOICE, "format", "text", "text: for people; json: for scripts",
+		      .choices = formats),
+	IAPROF_OPTION(struct summary, value, STRING, "value", NULL, "Value type, such as cpu; by default a device's"),
+};
+
+static int summary_configure(const struct iaprof_host *host, void *instance)
+{
+	(void)instance;
+	host->request(host, IAPROF_REQUEST_LINES | IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_ACTIVITY);
+	return 0;
+}
+
+/* Appends "KEY":"TEXT", with a comma before it. */
+static void append_text(struct text *text, const char *key, const char *value)
+{
+	text_append_format(text, ",\"%s\":", key);
+	text_append_json(text, value);
+}
+
+static void append_number(struct text *text, const char *key, uint64_t value)
+{
+	text_append_format(text, ",\"%s\":%" PRIu64, key, value);
+}
+
+static void append_share(struct text *text, uint64_t value, uint64_t whole)
+{
+	append_number(text, "value", value);
+	text_append_format(text, ",\"share\":%.6g", whole ? (double)value / (double)whole : 0.0);
+}
+
+/* Appends where a frame is, of what is known: members after the first one of an object. */
+static void append_place(struct text *text, const struct iaprof_frame *frame)
+{
+	if (frame->module)
+		append_text(text, "module", frame->module);
+	if (frame->file)
+		append_text(text, "file", frame->file);
+	if (frame->line)
+		append_number(text, "line", frame->line);
+}
+
+static void append_frame(struct text *text, const char *key, const struct iaprof_frame *frame)
+{
+	/* Of a producer only the instruction: the key says what it is. */
+	struct iaprof_frame shown = *frame;
+	shown.flags &= ~(uint32_t)IAPROF_FRAME_PRODUCER;
+	text_append_format(text, ",\"%s\":{\"name\":", key);
+	frame_name_append_json(text, &shown);
+	append_place(text, frame);
+	text_append_string(text, "}");
+}
+
+static void append_function(struct text *text, const struct profile_summary *summary,
+			    const struct summary_function *function)
+{
+	text_append_string(text, "{\"name\":");
+	frame_name_append_json(text, function->frame);
+	append_place(text, function->frame);
+	append_share(text, function->value, summary->value);
+	if (function->launch)
+		append_frame(text, "launched_by", function->launch);
+	if (summary->is_device) {
+		text_append_string(text, ",\"reasons\":{");
+		const char *between = "";
+		for (size_t i = 1; i < STALL_CLASS_COUNT; i++) {
+			if (!function->classes[i])
+				continue;
+			text_append_string(text, between);
+			text_append_json(text, stall_classes[i].label);
+			text_append_format(text, ":%" PRIu64, function->classes[i]);
+			between = ",";
+		}
+		text_append_string(text, "}");
+	}
+	text_append_string(text, "}");
+}
+
+static void append_cause(struct text *text, const struct profile_summary *summary, const struct summary_cause *cause)
+{
+	const struct stall_class *class = &stall_classes[cause->stall_class];
+	const struct summary_function *function = &summary->functions.items[cause->function];
+	text_append_string(text, "{\"kernel\":");
+	frame_name_append_json(text, function->frame);
+	if (cause->instruction && cause->instruction->line) {
+		append_text(text, "file", cause->instruction->file);
+		append_number(text, "line", cause->instruction->line);
+	}
+	append_text(text, "reason", class->label);
+	append_text(text, "hardware_name", cause->reason->name);
+	append_share(text, cause->value, summary->value);
+	if (cause->producer)
+		append_frame(text, "waits_for", cause->producer);
+	if (function->launch)
+		append_frame(text, "launched_by", function->launch);
+	append_text(text, "meaning", class->meaning);
+	if (*class->advice)
+		append_text(text, "advice", class->advice);
+	text_append_string(text, "}");
+}
+
+static void append_lost(struct text *text, const struct iaprof_profile *profile)
+{
+	text_append_string(text, ",\n\"lost\":[");
+	for (size_t i = 0; i < profile->lost_count; i++) {
+		const struct iaprof_lost *lost = iaprof_profile_lost(profile, i);
+		text_append_string(text, i ? ",{\"source\":" : "{\"source\":");
+		text_append_json(text, lost->source);
+		append_text(text, "reason", lost->reason);
+		append_number(text, "count", lost->count);
+		text_append_format(text, ",\"is_complete\":%s}", lost->unknown ? "false" : "true");
+	}
+	text_append_string(text, "]");
+}
+
+static void append_findings(struct text *text, const struct iaprof_activity *activity)
+{
+	static const char *const severities[] = { "note", "note", "warning", "problem" };
+	text_append_string(text, ",\n\"findings\":[");
+	for (size_t i = 0; activity && i < activity->finding_count; i++) {
+		const struct iaprof_finding *finding = iaprof_activity_finding(activity, i);
+		text_append_string(text, i ? ",{\"name\":" : "{\"name\":");
+		text_append_json(text, finding->name);
+		append_text(text, "severity", severities[finding->severity < 3 ? finding->severity : 3]);
+		append_text(text, "text", finding->text);
+		append_number(text, "count", finding->count);
+		if (finding->pid)
+			append_number(text, "pid", finding->pid);
+		text_append_string(text, "}");
+	}
+	text_append_string(text, "]");
+}
+
+static void append_json(struct text *text, const struct profile_summary *summary)
+{
+	const struct iaprof_profile *profile = summary->profile;
+	text_append_string(text, "{\"schema\":\"iaprof-summary-1\"");
+	append_number(text, "duration_ns", profile->end - profile->begin);
+	if (profile->begin_realtime)
+		append_number(text, "begin_unix_ns", profile->begin_realtime);
+	if (summary->value_type != VALUE_TYPE_NONE) {
+		const struct iaprof_value_type *type = iaprof_profile_value_type(profile, summary->value_type);
+		append_text(text, "value_type", type->name);
+		append_text(text, "unit", type->unit);
+	}
+	append_number(text, "total", summary->value);
+	append_number(text, "matched", summary->matched);
+	if (summary->is_device) {
+		append_number(text, "stalled", summary->stalled);
+		append_number(text, "with_lines", summary->with_lines);
+	}
+	text_append_string(text, ",\n\"causes\":[");
+	for (size_t i = 0; i < summary->causes.count; i++) {
+		text_append_string(text, i ? ",\n" : "\n");
+		append_cause(text, summary, &summary->causes.items[i]);
+	}
+	text_append_format(text, "],\n\"%s\":[", summary->is_device ? "kernels" : "functions");
+	for (size_t i = 0; i < summary->functions.count && i < FUNCTIONS_MAX; i++) {
+		text_append_string(text, i ? ",\n" : "\n");
+		append_function(text, summary, &summary->functions.items[i]);
+	}
+	text_append_string(text, "]");
+	append_findings(text, iaprof_profile_activity(profile));
+	append_lost(text, profile);
+	text_append_string(text, "}\n");
+}
+
+/* Appends a line for each finding with a remedy, and each loss: a run prints those as messages of their own. */
+static void append_warnings(struct text *text, const struct iaprof_profile *profile)
+{
+	const struct iaprof_activity *activity = iaprof_profile_activity(profile);
+	for (size_t i = 0; activity && i < activity->finding_count; i++) {
+		const struct iaprof_finding *finding = iaprof_activity_finding(activity, i);
+		if (finding->severity < IAPROF_FINDING_WARNING)
+			continue;
+		text_append_name(text, finding->name);
+		text_append_string(text, ": ");
+		text_append_name(text, finding->text);
+		text_append_string(text, "\n");
+	}
+	for (size_t i = 0; i < profile->lost_count; i++) {
+		const struct iaprof_lost *lost = iaprof_profile_lost(profile, i);
+		text_append_string(text, "lost: ");
+		text_append_name(text, lost->source);
+		text_append_string(text, ": ");
+		text_append_name(text, lost->reason);
+		text_append_format(text, ": %s%" PRIu64 "\n", lost->unknown ? "at least " : "", lost->count);
+	}
+}
+
+static int summary_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
+{
+	const struct summary *options_of = instance;
+	uint32_t type =
+		options_of->value ? value_type_find(host, profile, options_of->value) : value_type_best(profile);
+	if (options_of->value && type == VALUE_TYPE_NONE)
+		return -EINVAL;
+	struct profile_summary summary;
+	struct text text = { 0 };
+	int result = profile_summary_make(&summary, profile, type);
+	if (result) {
+		host->fail(host, result, "out of memory for the summary");
+	} else {
+		if (options_of->format == FORMAT_JSON) {
+			append_json(&text, &summary);
+		} else {
+			profile_summary_append_text(&text, &summary);
+			append_warnings(&text, profile);
+		}
+		result = text_write_whole(&text, host, NULL);
+	}
+	profile_summary_free(&summary);
+	text_free(&text);
+	return result;
+}
+
+static int summary_finish(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	(void)instance;
+	return 0;
+}
+
+static const struct iaprof_plugin summary_plugin = {
+	IAPROF_PLUGIN_VERSIONS,
+	.kind = IAPROF_PLUGIN_SINK,
+	.name = "summary",
+	.version = PLUGIN_VERSION,
+	.description = "What takes the time, why, and what to try: text or JSON",
+	.extension = "txt",
+	IAPROF_PLUGIN_OPTIONS(options),
+	.instance_size = sizeof(struct summary),
+	.configure = summary_configure,
+	.finish = summary_finish,
+	.profile = summary_profile,
+};
+
+IAPROF_REGISTER_PLUGIN(summary_plugin)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Deletes files written by our tracer after they were read: they are marked immediately, because the process waits for
+ * this at exit, and deleted a little later, because another profiler may be about to read them.
+ */
+#ifndef IAPROF_ZE_USDT_IMAGE_FILE_CLEANUP_H
+#define IAPROF_ZE_USDT_IMAGE_FILE_CLEANUP_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+#include "probes.h"
+
+#define IMAGE_FILES_MAX 64u
+
+struct image_file {
+	int folder; /* O_PATH: still valid when the process is gone */
+	char name[sizeof ZE_IMAGE_PREFIX + ZE_IMAGE_DIGITS + sizeof ZE_IMAGE_SUFFIX];
+	dev_t device;
+	ino_t inode;
+	uint64_t time; /* CLOCK_MONOTONIC, ns */
+};
+
+/* Initialise with {0}. */
+struct image_file_cleanup {
+	struct image_file items[IMAGE_FILES_MAX]; /* the oldest first */
+	unsigned count;
+};
+
+/*
+ * Adds a file that is open at descriptor and was announced by a process at path, an absolute path; status: from
+ * fstat(). Does nothing if the name is not one of our tracer's.
+ */
+void image_file_cleanup_add(struct image_file_cleanup *files, int descriptor, uint32_t process, const char *path,
+			    const struct stat *status, uint64_t now);
+/* Deletes files that were read a while ago. */
+void image_file_cleanup_expire(struct image_file_cleanup *files, uint64_t now);
+/* Deletes all remaining files. */
+void image_file_cleanup_free(struct image_file_cleanup *files);
+
+#endif

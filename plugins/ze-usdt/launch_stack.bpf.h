@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The user stack of a launch. For ze-usdt.bpf.c only. */
+#ifndef IAPROF_PLUGINS_ZE_USDT_LAUNCH_STACK_BPF_H
+#define IAPROF_PLUGINS_ZE_USDT_LAUNCH_STACK_BPF_H
+
+#define scratch stack_scratch
+#define UNWIND_STATES_TYPE BPF_MAP_TYPE_ARRAY
+#include "bpf/unwind.bpf.h"
+#include "bpf/python.bpf.h"
+
+#define LAUNCH_ARGUMENTS 7
+
+struct launch {
+	__u64 arguments[LAUNCH_ARGUMENTS];
+	__u64 argument_count;
+	__u64 now;
+	struct task_struct *task;
+	__u32 cpu; /* at the start: its counters and slots are used */
+};
+
+/* The included tracer fires the probe with a chain of frames; others with the registers of the runtime. */
+static __always_inline bool launch_has_chain(const struct launch *launch)
+{
+	return launch->argument_count > 5;
+}
+
+/* A hash unique to the process, for a stack id that the tracer provides. */
+static __always_inline __u64 told_stack_hash(const struct ze_process *process, __u64 told)
+{
+	__u64 hash = hash_add(hash_add(hash_add(hash_seed[0], told), process->program), process->id);
+	return hash ? hash : 1;
+}
+
+/* Returns the stack's hash; 0 without a stack, or if frame pointers may show more of it. */
+static __always_inline __u64 launch_stack_unwind(struct pt_regs *context, const struct launch *launch,
+						 struct stack_addresses *stack, __u32 element,
+						 struct ze_processor *processor)
+{
+	struct unwind_registers registers = {};
+	__u64 hash;
+	__u32 end;
+	if (!unwind_registers_get(&registers, context, launch->task))
+		return 0;
+	__u32 process = launch->task->tgid;
+	__u64 execution = launch->task->self_exec_id;
+	if (launch_has_chain(launch)) {
+		end = unwind_chain(stack, element, &registers, &hash);
+		/* Whether it runs Python is known with its tables. */
+		if (take_python && !bpf_map_lookup_elem(&unwind_processes, &process))
+			unwind_ask(process, execution);
+	} else {
+		end = unwind_stack(stack, element, process, execution, &registers, &hash);
+		if (end == UNWIND_UNKNOWN)
+			unwind_ask(process, execution);
+		if (stack->depth <= 1 && end != UNWIND_COMPLETE)
+			hash = 0;
+	}
+	if (end <= UNWIND_TRUNCATED)
+		add(&processor->unwound[end], 1);
+	return hash ? python_stack_take(stack, element, element, process, launch->task->pid, execution, launch->task,
+					&processor->python, hash)
+		    : 0;
+}
+
+/* Stores the launch's stack, of this element of stack_scratch, in the map and returns its hash, or 0. */
+static __always_inline __u64 launch_stack(struct pt_regs *context, bool use_tables, const struct launch *launch,
+					  const struct ze_process *process, void *stacks, struct stack_addresses *stack,
+					  __u32 element, struct ze_processor *processor)
+{
+	/* The first address is the probe site: our tracer's is skipped, the runtime's is a frame of interest. */
+	__u64 kind = BPF_F_USER_STACK | (5 - launch->argument_count) >> 63; /* 1 from six arguments on */
+	/* The same native stack can have other Python frames. */
+	bool has_id = launch->arguments[6] && !(use_tables && python_is_known(process->id));
+	__u64 told = has_id ? told_stack_hash(process, launch->arguments[6]) : 0;
+	bool truncated = false;
+
+	/* Walking the stack is most of the overhead of a launch. */
+	if (told && bpf_map_lookup_elem(stacks, &told))
+		return told;
+	__u64 hash = use_tables ? launch_stack_unwind(context, launch, stack, element, processor) : 0;
+	if (!hash)
+		hash = stack_take(context, stack, kind, &truncated);
+	if (!hash) {
+		add(&processor->stacks_missing, 1);
+		return 0;
+	}
+	if (told)
+		hash = told;
+	if (!stack_store(stacks, stack, hash)) {
+		add(&processor->stacks_lost, 1);
+		return 0;
+	}
+	return hash;
+}
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See launch.h. */
+#include "launch.h"
+
+#include <stdlib.h>
+
+static __thread struct thread *this_thread;
+static __thread bool this_thread_ended;
+
+/* glibc 2.18: runs at thread exit, and keeps this library loaded until then. */
+extern int __cxa_thread_atexit_impl(void (*end)(void *), void *object, void *library);
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+static void thread_end(void *object)
+{
+	struct thread *thread = object;
+
+	this_thread = NULL;
+	this_thread_ended = true;
+	stack_memory_free(thread->stacks);
+	free(thread);
+}
+
+struct thread *thread_get(void)
+{
+	if (this_thread || this_thread_ended)
+		return this_thread;
+	struct thread *thread = calloc(1, sizeof *thread);
+	if (!thread)
+		return NULL;
+	if (__cxa_thread_atexit_impl(thread_end, thread, &__dso_handle) != 0) {
+		free(thread);
+		return NULL;
+	}
+	thread->stacks = stack_memory_create(&tracer.stacks);
+	this_thread = thread;
+	return thread;
+}
+
+void look_for_listeners(void)
+{
+	if (announcer_is_behind(&tracer.announcer, level_zero_compile_kernel_semaphore))
+		announcer_look(&tracer.announcer);
+}
+
+/*
+ * The driver keeps all code of a process in one heap of 4 GiB whose start is the instruction base. Heaps are aligned to
+ * their size where addresses have 48 bits.
+ */
+static uint64_t instruction_base(uint64_t address)
+{
+	return address & ~UINT64_C(0xffffffff);
+}
+
+void launch_tell(struct kernel *kernel, uintptr_t handle, uint64_t recording, struct stack_chain stack)
+{
+	if (atomic_load_explicit(&kernel->prepared, memory_order_acquire) !=
+	    atomic_load_explicit(&tracer.announcer.epoch, memory_order_relaxed))
+		announce_kernel(&tracer.announcer, kernel, handle);
+	/* NULL temporarily, while another thread destroys the kernel and a new one takes its place. */
+	const struct module *module = __atomic_load_n(&kernel->module, __ATOMIC_RELAXED);
+	probe_launch_kernel(instruction_base(kernel->address), kernel->address, kernel->size, kernel->name,
+			    module ? module->number : 0, recording, stack.identity, stack.innermost);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of OpenCL that the tracer uses: constants and types of the Khronos headers (CL/cl.h, CL/cl_icd.h), and the
+ * tracing extension of Intel's GPU driver (compute-runtime, opencl/source/tracing/tracing_types.h), which no header
+ * package has. Nothing is linked: the functions are found in the process's driver.
+ */
+#ifndef ZE_TRACER_OPENCL_H
+#define ZE_TRACER_OPENCL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Intel's driver. It serves OpenCL itself, or passes calls on to libze_intel_gpu.so.1 ("LEO"). */
+#define OPENCL_DRIVER "libigdrcl.so"
+#define OPENCL_DRIVER_ON_LEVEL_ZERO "libze_intel_gpu.so"
+#define OPENCL_LOADER "libOpenCL.so"
+
+#define OPENCL_SUCCESS 0
+#define OPENCL_DEVICE_TYPE_ALL UINT64_C(0xffffffff)
+
+enum opencl_query {
+	OPENCL_DEVICE_VERSION = 0x102f,
+	OPENCL_PROGRAM_REFERENCE_COUNT = 0x1160,
+	OPENCL_PROGRAM_BINARY_SIZES = 0x1165,
+	OPENCL_PROGRAM_BINARIES = 0x1166,
+	OPENCL_PROGRAM_DEBUG_INFO = 0x4100,
+	OPENCL_PROGRAM_DEBUG_INFO_SIZES = 0x4101,
+	OPENCL_KERNEL_FUNCTION_NAME = 0x1190,
+	OPENCL_KERNEL_REFERENCE_COUNT = 0x1192,
+	OPENCL_KERNEL_PROGRAM = 0x1194,
+	OPENCL_KERNEL_GPU_ADDRESS = 0x10010,
+};
+
+/* Every object begins with a pointer to the driver's functions, in the order of cl_icd_dispatch. */
+struct opencl_object {
+	void *const *functions;
+};
+enum opencl_dispatch {
+	OPENCL_DISPATCH_GET_DEVICES = 2,
+	OPENCL_DISPATCH_GET_DEVICE_INFO = 3,
+	OPENCL_DISPATCH_GET_PROGRAM_INFO = 32,
+	OPENCL_DISPATCH_GET_KERNEL_INFO = 39,
+};
+
+/* All clGet...Info() of one object. */
+typedef int32_t opencl_get_info(const struct opencl_object *object, uint32_t query, size_t size, void *value,
+				size_t *size_returned);
+typedef int32_t opencl_get_devices(const struct opencl_object *platform, uint64_t type, uint32_t room,
+				   struct opencl_object **devices, uint32_t *count);
+/* The driver's exported entry points. */
+typedef int32_t opencl_get_platforms(uint32_t room, struct opencl_object **platforms, uint32_t *count);
+typedef void *opencl_get_extension(const char *name);
+
+/* Numbers of the traced functions. */
+enum opencl_function {
+	OPENCL_BUILD_PROGRAM = 0,
+	OPENCL_ENQUEUE_ND_RANGE = 43,
+	OPENCL_ENQUEUE_TASK = 55,
+	OPENCL_RELEASE_KERNEL = 93,
+	OPENCL_RELEASE_PROGRAM = 94,
+	OPENCL_ENQUEUE_ND_COUNT = 153, /* of clEnqueueNDCountKernelINTEL() */
+};
+
+struct opencl_call {
+	int32_t is_exit;
+	uint32_t correlation;
+	uint64_t *data;
+	const char *function;
+	const void *const *arguments; /* addresses of the call's arguments */
+	const void *result;           /* of its return value, at exit */
+};
+typedef void opencl_callback(int32_t function, struct opencl_call *call, void *data);
+
+struct opencl_tracing; /* a handle */
+typedef int32_t opencl_tracing_create(struct opencl_object *device, opencl_callback *callback, void *data,
+				      struct opencl_tracing **tracing);
+typedef int32_t opencl_tracing_set(struct opencl_tracing *tracing, int32_t function, uint32_t enable);
+typedef int32_t opencl_tracing_change(struct opencl_tracing *tracing); /* enable, destroy */
+
+/* The driver's functions that the tracer calls for programs and kernels. */
+struct opencl {
+	opencl_get_info *program_info, *kernel_info;
+};
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tracer asks Intel's OpenCL driver about programs and kernels. Handles are cl_program and cl_kernel. */
+#ifndef ZE_TRACER_OPENCL_QUERIES_H
+#define ZE_TRACER_OPENCL_QUERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "opencl.h"
+
+/*
+ * Returns the image of a program for its first device, to be freed, and whether it has addresses (*loaded). Returns
+ * NULL if there is none.
+ */
+uint8_t *opencl_image(const struct opencl *calls, uintptr_t program, size_t *size, bool *loaded);
+
+/* Returns the name of a kernel, to be freed, or NULL. */
+char *opencl_kernel_name(const struct opencl *calls, uintptr_t kernel);
+/* Returns 0 if it is not known. */
+uintptr_t opencl_kernel_program(const struct opencl *calls, uintptr_t kernel);
+bool opencl_kernel_address(const struct opencl *calls, uintptr_t kernel, uint64_t *address);
+
+/* These return whether the program's next release destroys the object. */
+bool opencl_kernel_is_last(const struct opencl *calls, uintptr_t kernel);
+bool opencl_program_is_last(const struct opencl *calls, uintptr_t program);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the USDT probes of provider level_zero (probes.h) in the notes of an ELF file. Pure; any thread. */
+#ifndef IAPROF_ZE_USDT_USDT_PROVIDER_H
+#define IAPROF_ZE_USDT_USDT_PROVIDER_H
+
+#include "elf/elf_reader.h"
+
+enum provider_probe {
+	PROVIDER_LAUNCH_KERNEL = 0,
+	PROVIDER_EXECUTE_LIST = 1,
+	PROVIDER_COMPILE_KERNEL = 2,
+	PROVIDER_UNLOAD_MODULE = 3,
+	PROVIDER_PROBE_COUNT
+};
+
+/* Maximum number of sites of one probe in a file. Compilers may duplicate a site. */
+#define PROVIDER_SITES_MAX 64u
+
+/* Number of sites of each probe of provider level_zero (probes.h). */
+struct usdt_provider {
+	uint32_t sites[PROVIDER_PROBE_COUNT];
+};
+
+/* Parses .note.stapsdt. Returns false if the file has no such probe, or more than PROVIDER_SITES_MAX sites of one. */
+bool usdt_provider_find(const struct elf_reader *bytes, struct usdt_provider *provider);
+
+/* Returns a probe's name in the file. */
+const char *provider_probe_name(enum provider_probe probe);
+
+#endif
