@@ -77,9 +77,9 @@ _iaprof() {
 	for ((i = 1; i < ${#words[@]} - 1; i++)); do
 		case ${words[i]} in
 		--) break ;;
-		-c | -s | -k | -d | -i | -p | -o | --config | --source | --sink | --decoder | --duration | --interval | --pid | --scope | \
-			--eu-stall-subsample | --hold | --finish-within | --output | --record | --replay | --normalize) ((i++)) ;;
-		--diff) ((i += 2)) ;;
+		-c | -s | -k | -d | -i | -p | -o | --config | --source | --sink | --decoder | --duration | --interval | --pid | --children | --cgroup | --container | --debuginfod | --scope | \
+			--eu-stall-subsample | --hold | --finish-within | --output | --record | --replay | --normalize | --plugin-path) ((i++)) ;;
+		--diff | --new-plugin) ((i += 2)) ;;
 		-*) ;;
 		*) [[ ${words[i - 1]} == -h || ${words[i - 1]} == --help ]] || break ;;
 		esac
@@ -99,12 +99,14 @@ _iaprof() {
 		attached=$previous=
 		word=${word#*=}
 	fi
-	[[ ${words[-3]-} == --diff ]] && previous=--diff
+	((${#words[@]} > 2)) && [[ ${words[-3]} == --diff ]] && previous=--diff
 	case $previous in
 	-s | --source) _iaprof_argument "$program" source "$word" ;;
 	-k | --sink) _iaprof_argument "$program" sink "$word" ;;
 	--decoder) _iaprof_argument "$program" decoder "$word" ;;
 	-h | --help) mapfile -t COMPREPLY < <(compgen -W "$(_iaprof_plugins "$program")" -- "$word") ;;
+	--new-plugin) mapfile -t COMPREPLY < <(compgen -W "source sink decoder" -- "$word") ;;
+	--children) mapfile -t COMPREPLY < <(compgen -W "yes no" -- "$word") ;;
 	--scope) mapfile -t COMPREPLY < <(compgen -W "system command" -- "$word") ;;
 	--normalize) mapfile -t COMPREPLY < <(compgen -W "none total duration" -- "$word") ;;
 	-p | --pid)
@@ -119,9 +121,13 @@ _iaprof() {
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		fi
 		;;
-	-c | --config | -o | --output | --replay | --diff)
+	-c | --config | --cgroup | -o | --output | --replay | --diff)
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		;;
+	--plugin-path)
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
 		;;
 	-d | --duration | -i | --interval | --hold | --finish-within | --eu-stall-subsample) ;;
 	*)

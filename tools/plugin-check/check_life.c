@@ -24,7 +24,7 @@ START_TEST(destroyed_after_configure)
 {
 	unsigned before = subject_descriptors();
 	struct test_host *host = subject_new();
-	subject_configure(host);
+	subject_expect_configured(host);
 	test_host_free(host);
 	expect_descriptors(before);
 }
@@ -106,17 +106,17 @@ START_TEST(lives_a_whole_run)
 }
 END_TEST
 
-void checks_add_life(Suite *suite, uint32_t kind)
+void checks_add_life(struct check_list *checks, uint32_t kind)
 {
-	check_add(suite, "destroy() after configure()", destroyed_after_configure);
+	check_add(checks, "destroy() after configure()", destroyed_after_configure);
 	if (kind == IAPROF_PLUGIN_DECODER)
 		return;
 	if (kind == IAPROF_PLUGIN_SOURCE)
-		check_add(suite, "destroy() after probe()", destroyed_after_probe);
+		check_add(checks, "destroy() after probe()", destroyed_after_probe);
 	if (kind == IAPROF_PLUGIN_SOURCE)
-		check_add(suite, "check() tells items of one line and leaves nothing open", check_has_no_side_effects);
-	check_add(suite, "destroy() after prepare()", destroyed_after_prepare);
-	check_add(suite, "destroy() after a prepare() that could open nothing", destroyed_after_a_failure);
+		check_add(checks, "check() tells items of one line and leaves nothing open", check_has_no_side_effects);
+	check_add(checks, "destroy() after prepare()", destroyed_after_prepare);
+	check_add(checks, "destroy() after a prepare() that could open nothing", destroyed_after_a_failure);
 	if (kind == IAPROF_PLUGIN_SOURCE)
-		check_add(suite, "a whole run: start(), callbacks, stop(), finish(), destroy()", lives_a_whole_run);
+		check_add(checks, "a whole run: start(), callbacks, stop(), finish(), destroy()", lives_a_whole_run);
 }

@@ -93,12 +93,12 @@ START_TEST(a_full_disk_is_reported)
 }
 END_TEST
 
-void checks_add_sink(Suite *suite, uint32_t flags)
+void checks_add_sink(struct check_list *checks, uint32_t flags)
 {
-	check_add(suite, "finish() without any data", nothing_is_written);
-	check_add(suite, "an empty profile is written", an_empty_run_is_written);
-	check_add(suite, "awkward names, longer structs and unknown records are written", awkward_data_is_written);
+	check_add(checks, "finish() without any data", nothing_is_written);
+	check_add(checks, "an empty profile is written", an_empty_run_is_written);
+	check_add(checks, "awkward names, longer structs and unknown records are written", awkward_data_is_written);
 	if (flags & IAPROF_PLUGIN_DIFFERENCES)
-		check_add(suite, "the difference of two runs is written", awkward_differences_are_written);
-	check_add(suite, "an output that cannot be written is an error", a_full_disk_is_reported);
+		check_add(checks, "the difference of two runs is written", awkward_differences_are_written);
+	check_add(checks, "an output that cannot be written is an error", a_full_disk_is_reported);
 }
