@@ -13,11 +13,13 @@
 
 /* Batches as cpu-stack sends them: up to 64 KiB. */
 #define BATCH_RECORDS 900u
-#define BATCHES 4000u
+#define BATCHES 1000u
 #define BATCHES_PER_TAKE 16u
-#define ROUNDS 7
+#define ROUNDS 28
 #define STACKS 500u
 #define MILLION 1e6
+#define GOAL_BUS 20.0 /* million records/s */
+#define GOAL_COLLECTED 25.0
 
 static struct iaprof_record_sample samples[BATCH_RECORDS];
 static const struct iaprof_batch batch = { .records = samples, .size = sizeof samples, .count = BATCH_RECORDS };
@@ -115,7 +117,11 @@ int main(void)
 	rounds_print(&collected, "bus and collector", records / MILLION, "million records");
 	printf("ratio to the plain copy: %.2f (the bus checks each record, and then copies)\n",
 	       copy.fastest / alone.fastest);
-	printf("goal of the bus: at least 20 million records/s: %.1f\n", records / MILLION / alone.fastest);
+	printf("bus: %.2f times the goal of %.0f million records/s\n", records / MILLION / alone.fastest / GOAL_BUS,
+	       GOAL_BUS);
+	printf("bus and collector: %.2f times the goal of %.0f million records/s; %.3f of the plain copy\n",
+	       records / MILLION / collected.fastest / GOAL_COLLECTED, GOAL_COLLECTED,
+	       copy.fastest / collected.fastest);
 
 	free(blocks);
 	collector_free(collector);

@@ -17,19 +17,23 @@
 #define KERNELS 200
 #define MANY_KERNELS 10000
 #define FEW_KERNELS 10
+/* Other work on the machine makes runs more expensive: the cheapest one counts. */
+#define ROUNDS 3
+#define GOAL_RATE 30     /* million rows/s */
+#define GOAL_PERCENT 10. /* of one CPU, the rest of the run included */
 
 struct programs {
 	const char *iaprof, *load, *delay, *image;
 	char *folder;
 };
 
-static void show_file(const char *path, const char *prefix)
+static void show_file(const char *path, const char *launch_stack)
 {
 	FILE *file = fopen(path, "re");
 	char line[4096];
 	while (file && fgets(line, sizeof line, file))
-		if (!prefix || strncmp(line, prefix, strlen(prefix)) == 0)
-			printf("%s%s", prefix ? "    " : "", line);
+		if (!launch_stack || strncmp(line, launch_stack, strlen(launch_stack)) == 0)
+			printf("%s%s", launch_stack ? "    " : "", line);
 	if (file)
 		fclose(file);
 }
@@ -65,21 +69,32 @@ static struct child_usage run(const struct programs *programs, unsigned rate, un
 	return usage;
 }
 
+static double cpu_seconds(const struct programs *programs, unsigned rate)
+{
+	struct rounds rounds = { 0 };
+	for (unsigned round = 0; round < ROUNDS; round++)
+		rounds_add(&rounds, run(programs, rate, KERNELS, false).cpu_seconds);
+	return rounds.fastest;
+}
+
 int main(int argc, char **argv)
 {
-	static const unsigned millions[] = { 1, 10, 30 };
+	static const unsigned millions[] = { 1, 10, GOAL_RATE };
 	if (argc != 5) {
 		fprintf(stderr, "usage: bench_correlator IAPROF STALL-LOAD PROFILE-DELAY IMAGE\n");
 		return 2;
 	}
 	struct programs programs = { argv[1], argv[2], argv[3], argv[4], child_make_folder() };
 	/* What starting, ending and waiting cost is not the rows'. */
-	double idle = run(&programs, 1, KERNELS, false).cpu_seconds;
+	double idle = cpu_seconds(&programs, 1);
 	printf("%d kernels, no rows: %.3f s of CPU time in a run of %d s\n", KERNELS, idle, SECONDS);
 	for (size_t i = 0; i < sizeof millions / sizeof millions[0]; i++) {
-		double seconds = run(&programs, millions[i] * 1000000, KERNELS, false).cpu_seconds;
+		double seconds = cpu_seconds(&programs, millions[i] * 1000000);
 		printf("%2u million rows/s: %.2f %% of one CPU, %.2f ns a row\n", millions[i], 100 * seconds / SECONDS,
 		       (seconds - idle) / SECONDS * 1e3 / millions[i]);
+		if (millions[i] == GOAL_RATE)
+			printf("%.2f of the goal, %.0f %% of one CPU at most\n", 100 * seconds / SECONDS / GOAL_PERCENT,
+			       GOAL_PERCENT);
 	}
 	printf("from the end of an interval of rows to the profile:\n");
 	run(&programs, 1000000, KERNELS, true);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include "base/array.h"
+#include "run/decoders.h"
 #include "symbolizer/device/code_reader.h"
 #include "symbolizer/device/code_index.h"
 #include "symbolizer/device/code_object.h"
@@ -29,18 +30,18 @@ static void fail(const char *what)
 	exit(EXIT_FAILURE);
 }
 
-static struct code_object *open_image(const char *path)
+static struct code_object *open_image(const char *path, struct decoder *decoder)
 {
 	struct code_object *object;
-	if (code_object_open_file(&object, path, 0))
+	if (code_object_open_file(&object, path, 0, decoder))
 		fail(path);
 	return object;
 }
 
 /* Anywhere in the functions, each as often as its size says. */
-static void choose_addresses(const char *path)
+static void choose_addresses(const char *path, struct decoder *decoder)
 {
-	struct code_object *object = open_image(path);
+	struct code_object *object = open_image(path, decoder);
 	size_t count;
 	const struct code_function *functions = code_object_functions(object, &count);
 	uint64_t size = 0, random = 88172645463325252u;
@@ -76,8 +77,8 @@ static size_t resolve_with_instructions(struct code_reader *reader)
 {
 	size_t named = 0;
 	for (size_t i = 0; i < ADDRESS_COUNT; i++) {
-		struct code_place place;
-		named += code_reader_find(reader, addresses[i], &place) && place.instruction.mnemonic;
+		struct code_place location;
+		named += code_reader_find(reader, addresses[i], &location) && location.instruction.mnemonic;
 	}
 	return named;
 }
@@ -156,9 +157,9 @@ static double time_eu_addr2line(const char *path)
 
 /* Whether it gives the line that we give for an address: elfutils 0.188 knows the functions of some machines, and no
  * line. */
-static bool eu_addr2line_knows_lines(const char *path)
+static bool eu_addr2line_knows_lines(const char *path, struct decoder *decoder)
 {
-	struct code_object *object = open_image(path);
+	struct code_object *object = open_image(path, decoder);
 	struct code_location location;
 	struct debug_frame frames[CODE_INLINE_DEPTH_MAX];
 	char command[8192], text[4096], wanted[32] = "";
@@ -180,14 +181,14 @@ static bool eu_addr2line_knows_lines(const char *path)
 	return *wanted && strstr(text, wanted);
 }
 
-static void compare(const char *path, struct instance *decoder)
+static void compare(const char *path, struct decoder *decoder)
 {
-	choose_addresses(path);
+	choose_addresses(path, decoder);
 	struct rounds cold = { 0 }, warm = { 0 }, named = { 0 }, waits = { 0 }, indexed = { 0 };
 	size_t with_line = 0, with_name = 0, producers = 0;
 	for (int i = 0; i < ROUNDS; i++) {
 		uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
-		struct code_object *object = open_image(path);
+		struct code_object *object = open_image(path, decoder);
 		with_line = resolve(object);
 		rounds_add(&cold, cpu_seconds_since(begin));
 		begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
@@ -221,7 +222,7 @@ static void compare(const char *path, struct instance *decoder)
 		puts("ratio to eu-addr2line: skipped, it is not installed");
 		return;
 	}
-	if (!eu_addr2line_knows_lines(path)) {
+	if (!eu_addr2line_knows_lines(path, decoder)) {
 		puts("ratio to eu-addr2line: skipped, this version of it finds no lines in the image");
 		return;
 	}
@@ -247,7 +248,7 @@ int main(int argc, char **argv)
 	if (decoders_add(&decoders, &wanted, &error))
 		fail(error.text);
 	for (int i = 2; i < argc; i++)
-		compare(argv[i], decoders.instances.items[0]);
+		compare(argv[i], &decoders.items.items[0]->decoder);
 	decoders_release(&decoders);
 	registry_free(&registry);
 	return EXIT_SUCCESS;

@@ -14,11 +14,11 @@
 /* What one read() gives at most on a B580: 20 Xe-cores with 512 KiB each. */
 #define ROWS (20 * 8192)
 #define PASSES 20
-#define ROUNDS 5
+#define ROUNDS 15
+#define PEER_ROUNDS 3
 #define KERNEL_SIZE 4096u
 #define BUCKETS (1u << 17)
 #define GOAL_ROWS 100e6
-#define GOAL_SHARE 0.5
 
 static void check(int good, const char *what)
 {
@@ -76,23 +76,18 @@ static double rate_of(const struct rounds *rounds, const char *what)
 	return millions * 1e6 / rounds->fastest;
 }
 
-static double measure_sum(const unsigned char *rows, uint64_t *sum)
+static void sum_round(const unsigned char *rows, struct rounds *rounds)
 {
-	struct rounds rounds = { 0 };
-	for (unsigned round = 0; round < ROUNDS; round++) {
-		uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
-		for (unsigned pass = 0; pass < PASSES; pass++) {
-			const uint64_t *words = (const void *)rows;
-			uint64_t sums[4] = { 0 };
-			for (size_t i = 0; i < (size_t)ROWS * ROW_SIZE / 8; i += 4)
-				for (unsigned k = 0; k < 4; k++)
-					sums[k] += words[i + k];
-			*sum += sums[0] + sums[1] + sums[2] + sums[3];
-			__asm__ volatile("" ::: "memory");
-		}
-		rounds_add(&rounds, cpu_seconds_since(begin));
+	uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
+	for (unsigned pass = 0; pass < PASSES; pass++) {
+		const uint64_t *words = (const void *)rows;
+		uint64_t sums[4] = { 0 };
+		for (size_t i = 0; i < (size_t)ROWS * ROW_SIZE / 8; i += 4)
+			for (unsigned k = 0; k < 4; k++)
+				sums[k] += words[i + k];
+		__asm__ volatile("" ::"r"(sums) : "memory");
 	}
-	return rate_of(&rounds, "eu_stall: plain sum of the bytes");
+	rounds_add(rounds, cpu_seconds_since(begin));
 }
 
 /* The samples of all rows of one pass, counted one by one. */
@@ -118,14 +113,18 @@ static uint64_t fold_take(struct fold *fold)
 	return samples;
 }
 
-/* An interval is all passes: what a flush costs is in it. */
-static double measure_fold(const unsigned char *rows, const struct row_layout *layout, const char *what)
+/*
+ * An interval is all passes: what a flush costs is in it. The plain sum has its turns between those of the fold, so
+ * that other work of the machine slows both. Returns the fold's rate; *share: of the rate of the plain sum.
+ */
+static double measure_fold(const unsigned char *rows, const struct row_layout *layout, const char *what, double *share)
 {
-	struct rounds rounds = { 0 };
+	struct rounds rounds = { 0 }, sums = { 0 };
 	struct fold fold;
 	uint64_t samples = 0, expected = samples_expected(rows, layout) * PASSES * ROUNDS;
 	check(!fold_init(&fold, layout, FOLD_SLOTS_MAX), "out of memory");
 	for (unsigned round = 0; round < ROUNDS; round++) {
+		sum_round(rows, &sums);
 		uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
 		for (unsigned pass = 0; pass < PASSES; pass++)
 			check(fold_rows(&fold, rows, ROWS, 1) == ROWS, "the fold is full");
@@ -134,6 +133,8 @@ static double measure_fold(const unsigned char *rows, const struct row_layout *l
 	}
 	check(samples == expected, "the fold lost samples");
 	fold_free(&fold);
+	*share = sums.fastest / rounds.fastest;
+	rate_of(&sums, "eu_stall: plain sum of the bytes");
 	return rate_of(&rounds, what);
 }
 
@@ -194,7 +195,7 @@ static double measure_peer(const unsigned char *rows, const struct row_layout *l
 		if (*(struct kernel **)node != kernel)
 			free(kernel);
 	}
-	for (unsigned round = 0; round < ROUNDS; round++) {
+	for (unsigned round = 0; round < PEER_ROUNDS; round++) {
 		uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
 		for (unsigned pass = 0; pass < PASSES; pass++)
 			for (size_t i = 0; i < ROWS; i++)
@@ -207,27 +208,28 @@ static double measure_peer(const unsigned char *rows, const struct row_layout *l
 int main(void)
 {
 	static const struct row_layout *const layouts[] = { &row_layout_pvc, &row_layout_xe2, &row_layout_xe3p };
+	/* Of the plain sum. 100,000 addresses exceed the CPU's second-level cache. */
+	static const double goal_shares[] = { 0.5, 0.5, 0.2 };
 	static const uint32_t address_counts[] = { 10, 1000, 100000 };
-	uint64_t sum = 0;
 	for (size_t i = 0; i < sizeof address_counts / sizeof *address_counts; i++)
 		for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) {
 			char what[64];
 			unsigned char *rows = rows_make(layouts[k], address_counts[i]);
-			double plain = measure_sum(rows, &sum);
+			double share;
 			snprintf(what, sizeof what, "eu_stall: fold, %s, %u addresses", layouts[k]->name,
 				 address_counts[i]);
-			double ours = measure_fold(rows, layouts[k], what);
+			double ours = measure_fold(rows, layouts[k], what, &share);
 			snprintf(what, sizeof what, "eu_stall: tree, lock, hash, %u addresses", address_counts[i]);
 			double peer = layouts[k] == &row_layout_xe2
 					      ? measure_peer(rows, layouts[k], address_counts[i], what)
 					      : 0;
 			printf("eu_stall: %.2f times the goal of %.0f million rows/s; %.2f of the plain sum (goal "
 			       "%.1f)\n",
-			       ours / GOAL_ROWS, GOAL_ROWS / 1e6, ours / plain, GOAL_SHARE);
+			       ours / GOAL_ROWS, GOAL_ROWS / 1e6, share, goal_shares[i]);
 			if (peer > 0)
 				printf("eu_stall: %.1f times as fast as a tree, a lock and a hash table\n",
 				       ours / peer);
 			free(rows);
 		}
-	return sum ? EXIT_SUCCESS : EXIT_FAILURE;
+	return EXIT_SUCCESS;
 }

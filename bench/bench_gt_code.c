@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "intel-gt/producer.h"
+#include "decoder-intel-gt/producer.h"
 #include "ratio.h"
 
 #define ROUNDS 7
@@ -77,7 +77,7 @@ static uint64_t walk_kernels(bool with_producers)
 		const struct kernel *kernel = &kernels.items[i];
 		struct gt_code code;
 		struct gt_flow flow;
-		check(gt_code_walk(kernel->generation, kernel->bytes, kernel->size, NULL, 0, &code) == 0 &&
+		check(gt_code_walk(kernel->generation, kernel->bytes, kernel->size, &code) == 0 &&
 			      gt_flow_build(&code, &flow) == 0,
 		      "out of memory");
 		count += code.count;

@@ -33,7 +33,7 @@ struct cost {
 	uint64_t samples;
 };
 
-/* iaprof's last line: "N samples in T s; iaprof used A % of one CPU (B % of it in the Linux kernel's sampling)". */
+/* Parses "N samples in T s; iaprof used A % of one CPU while profiling (B % in the Linux kernel) and ...". */
 static void read_summary(const char *path, struct cost *cost)
 {
 	FILE *file = fopen(path, "re");
@@ -41,8 +41,9 @@ static void read_summary(const char *path, struct cost *cost)
 	while (file && fgets(line, sizeof line, file)) {
 		uint64_t samples;
 		double own, kernel_side;
-		if (sscanf(line, "iaprof: %" SCNu64 " samples in %*f s; iaprof used %lf %% of one CPU (%lf", &samples,
-			   &own, &kernel_side) != 3)
+		if (sscanf(line,
+			   "iaprof: %" SCNu64 " samples in %*f s; iaprof used %lf %% of one CPU while profiling (%lf",
+			   &samples, &own, &kernel_side) != 3)
 			continue;
 		cost->samples = samples;
 		if (!cost->steady.count || kernel_side < cost->kernel_side)

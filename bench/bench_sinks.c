@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "child.h"
-#include "common/gzip.h"
+#include "base/gzip.h"
 #include "ratio.h"
 #include "sink_profile.h"
 
@@ -18,11 +18,10 @@
 #define ROUNDS 5
 
 /*
- * Arguments as after -k; the first is what the others are measured by. A sink that is added gets a line. Not here is
- * perfetto, which writes no profile: its test has an hour of records.
+ * Arguments as after -k; the first is what the others are measured by. A sink that is added gets a line.
  */
 static const char *const sinks[] = {
-	"folded",     "csv:rows=stacks",       "pprof",  "pprof:reasons=types", "speedscope",
+	"folded",     "csv:rows=stacks",       "pprof",  "pprof:reasons=types", "speedscope", "firefox", "perfetto",
 	"flamegraph", "flamegraph:format=svg", "iaprof", "top:batch=yes",
 };
 
@@ -73,7 +72,7 @@ static double measure_sink(const char *plugins, const char *argument, const char
 	char path[4096];
 	int name = (int)strcspn(argument, ":");
 	struct rounds rounds = { 0 };
-	snprintf(path, sizeof path, "%s/%.*s/iaprof-%.*s.so", plugins, name, argument, name, argument);
+	snprintf(path, sizeof path, "%s/sink-%.*s/iaprof-%.*s.so", plugins, name, argument, name, argument);
 	for (int i = 0; i < ROUNDS; i++)
 		rounds_add(&rounds, sink_write_seconds(path, argument, output, profile));
 	return rounds.fastest;

@@ -14,7 +14,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "symbolizer/elf_file.h"
-#include "symbolizer/regular_file.h"
+#include "base/regular_file.h"
 #include "symbolizer/symbolizer.h"
 #include "child.h"
 

@@ -3,6 +3,7 @@
 #include "sink_profile.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "config/instance_configuration.h"
-#include "plugin/instance.h"
+#include "run/instance.h"
 #include "ratio.h"
 
 #define PERIOD 10101010u
@@ -66,9 +67,14 @@ static uint32_t add_frame(struct sink_profile *profile, const char *name, uint32
 	return frame;
 }
 
-static void add_stack(struct sink_profile *profile, const uint32_t *frames, size_t count, uint64_t value)
+/* thread: 0: not known */
+static void add_stack(struct sink_profile *profile, const uint32_t *frames, size_t count, uint64_t value,
+		      uint32_t thread)
 {
-	uint32_t stack = frame_table_add_stack(&profile->frames, frames, count);
+	char name[32];
+	snprintf(name, sizeof name, "worker-%" PRIu32, thread);
+	const struct stack_origin origin = { .thread = thread ? name : NULL, .tid = thread };
+	uint32_t stack = frame_table_add_stack(&profile->frames, frames, count, &origin);
 	need(stack != FRAME_NONE && value_table_add(&profile->values, stack, 0, value, value / PERIOD),
 	     "out of memory");
 }
@@ -82,7 +88,8 @@ static void add_functions(struct sink_profile *profile, uint32_t ids[SINK_PROFIL
 	}
 }
 
-static void add_cpu_stacks(struct sink_profile *profile, uint32_t stacks)
+/* threads: 0: not known */
+static void add_cpu_stacks(struct sink_profile *profile, uint32_t stacks, uint32_t threads)
 {
 	uint32_t ids[SINK_PROFILE_FUNCTIONS], stack[SINK_PROFILE_DEPTH + 1];
 	stack[0] = add_frame(profile, "program", IAPROF_FRAME_PROCESS, 0, 0);
@@ -90,9 +97,12 @@ static void add_cpu_stacks(struct sink_profile *profile, uint32_t stacks)
 	for (uint32_t i = 0; i < stacks; i++) {
 		for (unsigned level = 0; level < SINK_PROFILE_DEPTH; level++)
 			stack[level + 1] = ids[sink_profile_function(stacks, i, level)];
-		add_stack(profile, stack, SINK_PROFILE_DEPTH + 1, sink_profile_value(stacks, i));
+		add_stack(profile, stack, SINK_PROFILE_DEPTH + 1, sink_profile_value(stacks, i),
+			  threads ? 1 + i % threads : 0);
 	}
 }
+
+#define THREADS 8u
 
 /* What a GPU kernel's stacks have in common: its callers, the separator, its source and name. */
 static size_t begin_kernel(struct sink_profile *profile, const uint32_t *functions, uint32_t kernel, uint32_t *stack)
@@ -129,7 +139,7 @@ static void add_gpu_stacks(struct sink_profile *profile, uint32_t stacks)
 		stack[count++] = add_frame(profile, reasons[i % 4], IAPROF_FRAME_STALL_REASON, 0, 0);
 		snprintf(text, sizeof text, "0x%x", offset);
 		stack[count++] = add_frame(profile, text, IAPROF_FRAME_DEVICE_OFFSET, 0, offset);
-		add_stack(profile, stack, count, sink_profile_value(stacks, i) / PERIOD);
+		add_stack(profile, stack, count, sink_profile_value(stacks, i) / PERIOD, 0);
 	}
 }
 
@@ -140,7 +150,10 @@ void sink_profile_make(struct sink_profile *profile, enum sink_profile_shape sha
 	*profile = (struct sink_profile){ .value_type = { .name = is_gpu ? "gpu-stalls" : "cpu",
 							  .unit = is_gpu ? "count" : "nanoseconds",
 							  .period = is_gpu ? 0 : PERIOD } };
-	(is_gpu ? add_gpu_stacks : add_cpu_stacks)(profile, stacks);
+	if (is_gpu)
+		add_gpu_stacks(profile, stacks);
+	else
+		add_cpu_stacks(profile, stacks, shape == SINK_PROFILE_THREADS ? THREADS : 0);
 	profile->snapshot = snapshot_new(&(struct snapshot_content){ .frames = &profile->frames,
 								     .values = &profile->values,
 								     .value_types = &profile->value_type,

@@ -13,8 +13,9 @@
 #define SINK_PROFILE_NAME_MAX 64u
 
 enum sink_profile_shape {
-	SINK_PROFILE_CPU, /* stacks that part evenly from the program to the leaf */
-	SINK_PROFILE_GPU  /* a caller, then the source, kernel, instruction, stall reason and offset of a device */
+	SINK_PROFILE_CPU,     /* stacks that part evenly from the program to the leaf */
+	SINK_PROFILE_THREADS, /* the same, each of one of several threads in turn */
+	SINK_PROFILE_GPU      /* a caller, then the source, kernel, instruction, stall reason and offset of a device */
 };
 
 struct sink_profile {
