@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sink to start from: writes the functions with the largest values as text, one a line, innermost frames only. It
- * shows a profile's parts, an output, and names made safe for the format. Copy it, rename it, and write your format.
+ * A sink to start from: writes the functions with the largest values as text, one per line, innermost frames only.
+ * It demonstrates the parts of a profile, an output, and sanitizing names for the format. Copy it, rename it, and write
+ * your format.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +14,7 @@
 
 struct hottest {
 	uint64_t count;
-	struct iaprof_output *output; /* NULL when there is none open */
+	struct iaprof_output *output; /* NULL: not open */
 };
 
 struct row {
@@ -27,7 +28,7 @@ static const struct iaprof_option options[] = {
 	  .type = IAPROF_OPTION_UINT,
 	  .offset = offsetof(struct hottest, count),
 	  .default_value = "10",
-	  .help = "How many functions are written for each value type.",
+	  .help = "Number of functions written per value type",
 	  .minimum = 1,
 	  .maximum = 1000000 },
 };
@@ -50,7 +51,7 @@ static int row_compare_value(const void *a, const void *b)
 	return row_compare_frame(a, b);
 }
 
-/* The values by innermost frame, rows with the same frame added up. Returns how many rows there are. */
+/* Sums the values by innermost frame. Returns the number of rows. */
 static size_t add_up(const struct iaprof_profile *profile, struct row *rows)
 {
 	size_t count = 0;
@@ -69,7 +70,7 @@ static size_t add_up(const struct iaprof_profile *profile, struct row *rows)
 	return count;
 }
 
-/* Writes a name without what would break a line: other users' programs chose it. */
+/* Writes a name without characters that would break a line: other users' programs chose it. */
 static int write_name(const struct iaprof_host *host, struct iaprof_output *output, const char *name)
 {
 	for (; *name; name++) {
@@ -101,7 +102,7 @@ static int write_row(const struct iaprof_host *host, struct iaprof_output *outpu
 	return result == 0 ? host->output_write(host, output, "\n", 1) : result;
 }
 
-/* Called once, with the values of the whole run: this sink does not ask for intervals. */
+/* Called once, with the values of the whole run: this sink does not support intervals. */
 static int profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	struct hottest *hottest = instance;
@@ -112,7 +113,7 @@ static int profile(const struct iaprof_host *host, void *instance, const struct 
 	int result = 0;
 	hottest->output = host->output_open(host, NULL);
 	if (!hottest->output)
-		result = -EIO; /* output_open() has told the user why */
+		result = -EIO; /* output_open() has reported the reason */
 	uint64_t written = 0;
 	for (size_t i = 0; i < count && result == 0; i++) {
 		if (i && rows[i].value_type != rows[i - 1].value_type)
@@ -140,7 +141,7 @@ static const struct iaprof_plugin plugin = {
 	.option_size = sizeof(struct iaprof_option),
 	.name = "hottest",
 	.version = "1.0",
-	.description = "the functions with the largest values, as text",
+	.description = "Hottest functions of each value type, as text",
 	.extension = "txt",
 	.options = options,
 	.option_count = sizeof options / sizeof options[0],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source to start from: reads /proc/loadavg every period and sends the load as a counter. It shows options, probe,
- * a timer, declarations and records. Copy it, rename it, and put your hardware where /proc/loadavg is.
+ * A source to start from: reads /proc/loadavg every period and sends the load as a counter. It demonstrates options,
+ * probe, a timer, declarations and records. Copy it, rename it, and replace /proc/loadavg by your hardware.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +15,8 @@
 
 enum { COUNTER_LOAD = 1 };
 
-/* Zeroed by iaprof, which then stores the options. All state is here: a plugin can have several instances. */
+/* iaprof zeroes the instance and stores the options. All state is here, because a plugin can have several instances. */
 struct loadavg {
-	const struct iaprof_host *host;
 	uint64_t period;
 	int fd; /* 0: not open; the standard descriptors are iaprof's */
 };
@@ -27,17 +26,10 @@ static const struct iaprof_option options[] = {
 	  .type = IAPROF_OPTION_DURATION,
 	  .offset = offsetof(struct loadavg, period),
 	  .default_value = "100ms",
-	  .help = "How often the load is read.",
+	  .help = "Interval between readings of the load",
 	  .minimum = 1000000,
 	  .maximum = 60000000000 },
 };
-
-static int configure(const struct iaprof_host *host, void *instance)
-{
-	struct loadavg *loadavg = instance;
-	loadavg->host = host; /* the same one in every callback; kept for the timer's, which gets none */
-	return 0;
-}
 
 static int probe(const struct iaprof_host *host, void *instance)
 {
@@ -60,14 +52,11 @@ static int prepare(const struct iaprof_host *host, void *instance)
 static int send_record(const struct iaprof_host *host, const void *record, uint64_t size)
 {
 	struct iaprof_batch batch = { .records = record, .size = size, .count = 1 };
-	int result = host->emit(host, &batch);
-	/* A full queue is counted by iaprof and shown to the user; the next reading may fit again. */
-	return result == -ENOSPC ? 0 : result;
+	return host->emit(host, &batch); /* if its queue is full, iaprof counts and reports what it drops */
 }
 
-static int send_load(struct loadavg *loadavg)
+static int send_load(const struct iaprof_host *host, struct loadavg *loadavg)
 {
-	const struct iaprof_host *host = loadavg->host;
 	char text[128];
 	ssize_t length = pread(loadavg->fd, text, sizeof text - 1, 0);
 	double load;
@@ -84,10 +73,10 @@ static int send_load(struct loadavg *loadavg)
 	return send_record(host, &value, sizeof value);
 }
 
-static int timer_expired(void *instance, uint64_t expirations)
+static int timer_expired(const struct iaprof_host *host, void *instance, uint64_t expirations)
 {
 	(void)expirations;
-	return send_load(instance);
+	return send_load(host, instance);
 }
 
 static int start(const struct iaprof_host *host, void *instance)
@@ -102,16 +91,14 @@ static int start(const struct iaprof_host *host, void *instance)
 	};
 	int result = send_record(host, &counter, sizeof counter);
 	if (result == 0)
-		result = host->watch_timer(host, loadavg->period, timer_expired);
+		result = host->on_timer(host, loadavg->period, timer_expired);
 	return result;
 }
 
-/* Sends what is still there. Timers no longer run. */
+/* Sends remaining data. Timers no longer run. */
 static int stop(const struct iaprof_host *host, void *instance)
 {
-	struct loadavg *loadavg = instance;
-	(void)host;
-	return send_load(loadavg);
+	return send_load(host, instance);
 }
 
 static void destroy(const struct iaprof_host *host, void *instance)
@@ -131,11 +118,10 @@ static const struct iaprof_plugin plugin = {
 	.option_size = sizeof(struct iaprof_option),
 	.name = "loadavg",
 	.version = "1.0",
-	.description = "the system's load average, as a counter",
+	.description = "System load average, as a counter",
 	.options = options,
 	.option_count = sizeof options / sizeof options[0],
 	.instance_size = sizeof(struct loadavg),
-	.configure = configure,
 	.destroy = destroy,
 	.probe = probe,
 	.prepare = prepare,

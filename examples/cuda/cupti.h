@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The part of CUPTI that the injected library uses, declared by hand: the library opens CUPTI at run time, whatever its
+ * version, and is built without CUDA. cupti_layout.c compares this with NVIDIA's headers where they are installed.
+ *
+ * CUPTI reads and writes no further than the size that a struct states, so that members may be missing at the end.
+ */
+#ifndef IAPROF_EXAMPLES_CUDA_CUPTI_H
+#define IAPROF_EXAMPLES_CUDA_CUPTI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct cupti_context_opaque *cupti_context; /* CUcontext */
+typedef struct cupti_subscriber_opaque *cupti_subscriber;
+
+enum { CUPTI_OK = 0, CUPTI_OUT_OF_MEMORY = 8, CUPTI_MULTIPLE_SUBSCRIBERS = 39 };
+
+enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RESOURCE = 3 };
+
+/* Callback ids of domain RESOURCE. */
+enum {
+	CUPTI_CONTEXT_CREATED = 1,
+	CUPTI_CONTEXT_DESTROY_STARTING = 2,
+	CUPTI_MODULE_LOADED = 6,
+	CUPTI_MODULE_UNLOAD_STARTING = 7
+};
+
+/* Callback ids of domain DRIVER. */
+enum {
+	CUPTI_LAUNCH_KERNEL = 307,
+	CUPTI_LAUNCH_KERNEL_PTSZ = 442,
+	CUPTI_LAUNCH_COOPERATIVE = 477,
+	CUPTI_LAUNCH_COOPERATIVE_PTSZ = 478,
+	CUPTI_LAUNCH_KERNEL_EX = 652,
+	CUPTI_LAUNCH_KERNEL_EX_PTSZ = 653
+};
+
+enum { CUPTI_SITE_ENTER = 0 };
+
+struct cupti_callback_data { /* CUpti_CallbackData */
+	uint32_t site;
+	const char *function;
+	const void *parameters;
+	void *result;
+	const char *symbol; /* name of the kernel, mangled */
+	cupti_context context;
+	uint32_t context_id;
+	uint64_t *correlation_data;
+	uint32_t correlation;
+};
+
+struct cupti_resource_data { /* CUpti_ResourceData */
+	cupti_context context;
+	void *stream;
+	void *descriptor;
+};
+
+struct cupti_module_data { /* CUpti_ModuleResourceData */
+	uint32_t id;
+	size_t size;
+	const char *cubin;
+};
+
+typedef void cupti_callback(void *data, uint32_t domain, uint32_t id, const void *parameters);
+
+struct cupti_stall { /* CUpti_PCSamplingStallReason */
+	uint32_t reason;
+	uint32_t samples;
+} __attribute__((packed, aligned(8)));
+
+struct cupti_pc { /* CUpti_PCSamplingPCData */
+	size_t size;
+	uint64_t cubin_crc;
+	uint64_t offset;
+	uint32_t function_index;
+	uint32_t pad;
+	char *function; /* shared between records: never freed */
+	size_t stall_count;
+	struct cupti_stall *stalls;
+	uint32_t correlation; /* appended after 12.4 */
+} __attribute__((packed, aligned(8)));
+
+struct cupti_pc_data { /* CUpti_PCSamplingData */
+	size_t size;
+	size_t capacity;
+	uint64_t samples;
+	uint64_t dropped;
+	size_t count;
+	size_t remaining;
+	uint64_t range;
+	struct cupti_pc *pcs;
+	uint64_t other_samples; /* in kernels without records */
+	uint8_t is_buffer_full;
+} __attribute__((packed, aligned(8)));
+
+enum {
+	CUPTI_ATTRIBUTE_PERIOD = 1,
+	CUPTI_ATTRIBUTE_REASONS = 2,
+	CUPTI_ATTRIBUTE_MODE = 5,
+	CUPTI_ATTRIBUTE_FORMAT = 7,
+	CUPTI_ATTRIBUTE_BUFFER = 8,
+	CUPTI_ATTRIBUTE_WORKER_SLEEP = 9 /* ms */
+};
+enum { CUPTI_MODE_CONTINUOUS = 1, CUPTI_MODE_SERIALIZED = 2 };
+enum { CUPTI_FORMAT_PARSED = 1 };
+
+struct cupti_attribute { /* CUpti_PCSamplingConfigurationInfo */
+	uint32_t type;
+	uint32_t status;
+	union {
+		uint64_t words[3];
+		uint32_t number;
+		void *pointer;
+		struct {
+			size_t count;
+			uint32_t *indexes;
+		} reasons;
+	} value;
+};
+
+struct cupti_configuration { /* CUpti_PCSamplingConfigurationInfoParams */
+	size_t size;
+	void *reserved;
+	cupti_context context;
+	size_t count;
+	struct cupti_attribute *attributes;
+};
+
+struct cupti_of_context { /* CUpti_PCSamplingEnableParams, CUpti_PCSamplingDisableParams */
+	size_t size;
+	void *reserved;
+	cupti_context context;
+};
+
+struct cupti_get_data { /* CUpti_PCSamplingGetDataParams */
+	size_t size;
+	void *reserved;
+	cupti_context context;
+	void *data;
+};
+
+struct cupti_reason_count { /* CUpti_PCSamplingGetNumStallReasonsParams */
+	size_t size;
+	void *reserved;
+	cupti_context context;
+	size_t *count;
+};
+
+struct cupti_reason_names { /* CUpti_PCSamplingGetStallReasonsParams */
+	size_t size;
+	void *reserved;
+	cupti_context context;
+	size_t count;
+	uint32_t *indexes;
+	char **names;
+};
+#define CUPTI_REASON_NAME_SIZE 128 /* CUPTI_STALL_REASON_STRING_SIZE */
+
+struct cupti_crc { /* CUpti_GetCubinCrcParams */
+	size_t size;
+	size_t cubin_size;
+	const void *cubin;
+	uint64_t crc;
+};
+
+/* The functions, in the order of cupti_function_names. */
+struct cupti_functions {
+	int (*subscribe)(cupti_subscriber *subscriber, cupti_callback *callback, void *data);
+	int (*unsubscribe)(cupti_subscriber subscriber);
+	int (*enable_callback)(uint32_t enable, cupti_subscriber subscriber, uint32_t domain, uint32_t id);
+	int (*device)(cupti_context context, uint32_t *device);
+	int (*sampling_enable)(struct cupti_of_context *parameters);
+	int (*sampling_disable)(struct cupti_of_context *parameters);
+	int (*sampling_configure)(struct cupti_configuration *parameters);
+	int (*sampling_data)(struct cupti_get_data *parameters);
+	int (*reason_count)(struct cupti_reason_count *parameters);
+	int (*reason_names)(struct cupti_reason_names *parameters);
+	int (*cubin_crc)(struct cupti_crc *parameters);
+};
+#define CUPTI_FUNCTION_NAMES                                                                                           \
+	"cuptiSubscribe", "cuptiUnsubscribe", "cuptiEnableCallback", "cuptiGetDeviceId", "cuptiPCSamplingEnable",      \
+		"cuptiPCSamplingDisable", "cuptiPCSamplingSetConfigurationAttribute", "cuptiPCSamplingGetData",        \
+		"cuptiPCSamplingGetNumStallReasons", "cuptiPCSamplingGetStallReasons", "cuptiGetCubinCrc"
+
+#endif

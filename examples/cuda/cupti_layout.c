@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares cupti.h with NVIDIA's headers: compiled by make where they are installed, and part of nothing. */
+#include <cuda.h>
+#include <cupti.h>
+#include <cupti_pcsampling.h>
+
+#include "cupti.h"
+
+#define SAME_SIZE(OURS, THEIRS) _Static_assert(sizeof(struct OURS) == sizeof(THEIRS), #THEIRS)
+#define SAME(OURS, OURS_MEMBER, THEIRS, THEIRS_MEMBER)                                                                 \
+	_Static_assert(offsetof(struct OURS, OURS_MEMBER) == offsetof(THEIRS, THEIRS_MEMBER),                          \
+		       #THEIRS "." #THEIRS_MEMBER)
+
+SAME_SIZE(cupti_callback_data, CUpti_CallbackData);
+SAME(cupti_callback_data, site, CUpti_CallbackData, callbackSite);
+SAME(cupti_callback_data, symbol, CUpti_CallbackData, symbolName);
+SAME(cupti_callback_data, context, CUpti_CallbackData, context);
+SAME(cupti_resource_data, context, CUpti_ResourceData, context);
+SAME(cupti_resource_data, descriptor, CUpti_ResourceData, resourceDescriptor);
+SAME(cupti_module_data, size, CUpti_ModuleResourceData, cubinSize);
+SAME(cupti_module_data, cubin, CUpti_ModuleResourceData, pCubin);
+SAME_SIZE(cupti_stall, CUpti_PCSamplingStallReason);
+SAME(cupti_pc, cubin_crc, CUpti_PCSamplingPCData, cubinCrc);
+SAME(cupti_pc, offset, CUpti_PCSamplingPCData, pcOffset);
+SAME(cupti_pc, function, CUpti_PCSamplingPCData, functionName);
+SAME(cupti_pc, stall_count, CUpti_PCSamplingPCData, stallReasonCount);
+SAME(cupti_pc, stalls, CUpti_PCSamplingPCData, stallReason);
+SAME(cupti_pc_data, dropped, CUpti_PCSamplingData, droppedSamples);
+SAME(cupti_pc_data, count, CUpti_PCSamplingData, totalNumPcs);
+SAME(cupti_pc_data, pcs, CUpti_PCSamplingData, pPcData);
+SAME(cupti_pc_data, other_samples, CUpti_PCSamplingData, nonUsrKernelsTotalSamples);
+SAME(cupti_pc_data, is_buffer_full, CUpti_PCSamplingData, hardwareBufferFull);
+SAME_SIZE(cupti_attribute, CUpti_PCSamplingConfigurationInfo);
+SAME(cupti_attribute, value, CUpti_PCSamplingConfigurationInfo, attributeData);
+SAME_SIZE(cupti_configuration, CUpti_PCSamplingConfigurationInfoParams);
+SAME_SIZE(cupti_of_context, CUpti_PCSamplingEnableParams);
+SAME_SIZE(cupti_get_data, CUpti_PCSamplingGetDataParams);
+SAME_SIZE(cupti_reason_count, CUpti_PCSamplingGetNumStallReasonsParams);
+SAME_SIZE(cupti_reason_names, CUpti_PCSamplingGetStallReasonsParams);
+SAME_SIZE(cupti_crc, CUpti_GetCubinCrcParams);
+
+_Static_assert(CUPTI_MODULE_LOADED == CUPTI_CBID_RESOURCE_MODULE_LOADED &&
+		       CUPTI_MODULE_UNLOAD_STARTING == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING &&
+		       CUPTI_CONTEXT_CREATED == CUPTI_CBID_RESOURCE_CONTEXT_CREATED &&
+		       CUPTI_CONTEXT_DESTROY_STARTING == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+	       "resource callbacks");
+_Static_assert((int)CUPTI_LAUNCH_KERNEL == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel &&
+		       (int)CUPTI_LAUNCH_KERNEL_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz &&
+		       (int)CUPTI_LAUNCH_COOPERATIVE == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel &&
+		       (int)CUPTI_LAUNCH_COOPERATIVE_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz &&
+		       (int)CUPTI_LAUNCH_KERNEL_EX == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx &&
+		       (int)CUPTI_LAUNCH_KERNEL_EX_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+	       "launch callbacks");
+_Static_assert(CUPTI_MULTIPLE_SUBSCRIBERS == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED &&
+		       CUPTI_OUT_OF_MEMORY == CUPTI_ERROR_OUT_OF_MEMORY,
+	       "results");
+_Static_assert((int)CUPTI_ATTRIBUTE_WORKER_SLEEP ==
+			       CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN &&
+		       (int)CUPTI_ATTRIBUTE_BUFFER == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,
+	       "attributes");

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Source of stall samples and kernel launches of CUDA programs, for `iaprof -s cuda -- PROGRAM`: sets the variable with
+ * which the CUDA driver loads libiaprof-cuda.so into the program, and reads what that library sends.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <iaprof/plugin.h>
+
+#include "launches.h"
+#include "process.h"
+
+#define PROCESSES_MAX 256
+#define READ_INTERVAL (50u * 1000 * 1000)
+/* The library sends launches and code within this time, in ns. */
+#define BEHIND (500u * 1000 * 1000)
+
+struct cuda {
+	const char *library, *cupti;
+	uint64_t period, sleep, mode, launch_rate, python;
+	bool stacks, cubins, launches_taken;
+
+	const struct iaprof_host *host;
+	struct session session;
+	struct record_batch batch;
+	struct launches launches;
+	char library_path[PATH_MAX];
+	char socket_name[64];
+	int socket;
+	bool is_open;
+	struct process *processes[PROCESSES_MAX];
+	size_t process_count, process_total;
+	uint64_t refused, told; /* lost launches that were reported */
+	uint64_t reported[CUDA_DROP_COUNT];
+	uint64_t last_read;
+};
+
+static const char *const modes[] = { "continuous", "serialized", NULL };
+
+static const struct iaprof_option options[] = {
+	IAPROF_OPTION(struct cuda, period, UINT, "period", "20",
+		      "GPU cycles between samples of a multiprocessor, as a power of two", .minimum = 5, .maximum = 31),
+	IAPROF_OPTION(struct cuda, sleep, DURATION, "sleep", "1s", "Interval in which CUPTI reads the GPU's buffer",
+		      .minimum = 1000000, .maximum = UINT64_C(10000000000), .unit = "ms"),
+	IAPROF_OPTION(struct cuda, mode, CHOICE, "mode", "continuous",
+		      "Serialized runs one kernel at a time, which is much slower", .choices = modes),
+	IAPROF_OPTION(struct cuda, launch_rate, UINT, "launch-rate", "50",
+		      "Launch stacks to take per thread, chosen at random; 0: all", .maximum = 1000000, .unit = "Hz"),
+	IAPROF_OPTION(struct cuda, launches_taken, BOOL, "launches", "yes",
+		      "Count launches; no: for programs that launch so many kernels that this slows them"),
+	IAPROF_OPTION(struct cuda, stacks, BOOL, "stacks", "yes", "Take launch stacks (needs BPF)"),
+	IAPROF_OPTION(
+		struct cuda, python, CHOICE, "python", "mixed",
+		"Frames of Python functions in launch stacks: mixed puts them between native frames; python omits "
+		"native frames; native omits Python frames",
+		.choices = python_choices),
+	IAPROF_OPTION(struct cuda, cubins, BOOL, "cubins", "yes", "Read the code that the program loads"),
+	IAPROF_OPTION(struct cuda, library, STRING, "library", NULL,
+		      "Injected library, by default libiaprof-cuda.so in this plugin's folder"),
+	IAPROF_OPTION(struct cuda, cupti, STRING, "cupti", NULL,
+		      "CUPTI to use, by default the program's own, then PyTorch's, then the toolkit's"),
+};
+
+/* Finds the library beside this plugin, whose file has the address of a function here. */
+static int find_library(struct cuda *cuda)
+{
+	const struct iaprof_host *host = cuda->host;
+	Dl_info info;
+	char path[PATH_MAX];
+	if (cuda->library)
+		snprintf(path, sizeof path, "%s", cuda->library);
+	else if (dladdr((void *)&options, &info) && info.dli_fname && strrchr(info.dli_fname, '/'))
+		snprintf(path, sizeof path, "%.*s/libiaprof-cuda.so",
+			 (int)(strrchr(info.dli_fname, '/') - info.dli_fname), info.dli_fname);
+	else
+		snprintf(path, sizeof path, "libiaprof-cuda.so");
+	if (!realpath(path, cuda->library_path))
+		return host->fail(host, errno, "cannot find %s: %s (set library=)", path, strerror(errno));
+	return 0;
+}
+
+static int open_socket(struct cuda *cuda)
+{
+	const struct iaprof_host *host = cuda->host;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	uint64_t random[2];
+	if (getrandom(random, sizeof random, 0) != sizeof random)
+		return host->fail(host, EIO, "cannot get a random number");
+	int length = snprintf(cuda->socket_name, sizeof cuda->socket_name, "iaprof-cuda-%016" PRIx64 "%016" PRIx64,
+			      random[0], random[1]);
+	memcpy(address.sun_path + 1, cuda->socket_name, (size_t)length);
+	cuda->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	cuda->is_open = cuda->socket >= 0;
+	if (!cuda->is_open ||
+	    bind(cuda->socket, (const struct sockaddr *)&address,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
+	    listen(cuda->socket, 128))
+		return host->fail(host, errno, "cannot open a socket: %s", strerror(errno));
+	return 0;
+}
+
+static int set_environment(struct cuda *cuda, bool has_stacks)
+{
+	const struct iaprof_host *host = cuda->host;
+	char settings[192];
+	const char *other = getenv("CUDA_INJECTION64_PATH");
+	if (other && *other) {
+		host->log(host, IAPROF_LOG_WARNING,
+			  "no CUDA program is profiled: CUDA_INJECTION64_PATH is %s already, which stays (unset it)",
+			  other);
+		return 0;
+	}
+	snprintf(settings, sizeof settings, "%s %" PRIu64 " %" PRIu64 " %u %d %" PRIu64 " %d", cuda->socket_name,
+		 cuda->period, cuda->sleep / 1000000, (unsigned)cuda->mode + 1,
+		 !cuda->launches_taken ? CUDA_LAUNCHES_NONE
+		 : has_stacks          ? CUDA_LAUNCHES_HOOK
+				       : CUDA_LAUNCHES_RING,
+		 cuda->launch_rate, cuda->cubins);
+	int result = host->command_environment(host, CUDA_VARIABLE, settings, IAPROF_ENVIRONMENT_SET);
+	if (!result)
+		result = host->command_environment(host, "CUDA_INJECTION64_PATH", cuda->library_path,
+						   IAPROF_ENVIRONMENT_SET);
+	if (!result && cuda->cupti)
+		result = host->command_environment(host, CUDA_CUPTI_VARIABLE, cuda->cupti, IAPROF_ENVIRONMENT_SET);
+	return result ? host->fail(host, result, "%s",
+				   result == -ENOENT
+					   ? "source cuda profiles a program that iaprof starts: give it after --"
+					   : "cannot set the program's environment")
+		      : 0;
+}
+
+static int asked(void *instance, int fd, uint32_t ready)
+{
+	(void)fd, (void)ready;
+	launches_ask(&((struct cuda *)instance)->launches);
+	return 0;
+}
+
+static int code_came(void *instance, int fd, uint32_t ready)
+{
+	(void)fd, (void)ready;
+	launches_read_code(&((struct cuda *)instance)->launches);
+	return 0;
+}
+
+static int answered(void *instance, const struct iaprof_unwind_table *table,
+		    const struct iaprof_unwind_process *process)
+{
+	return launches_answer(&((struct cuda *)instance)->launches, table, process);
+}
+
+static void launched(void *context, const struct cuda_launch_event *event)
+{
+	struct cuda *cuda = context;
+	for (size_t i = 0; i < cuda->process_count; i++)
+		if (process_id(cuda->processes[i]) == event->pid)
+			return process_launched(cuda->processes[i], event);
+	cuda->session.unknown++;
+}
+
+static int prepare(const struct iaprof_host *host, void *instance)
+{
+	struct cuda *cuda = instance;
+	char reason[256];
+	if (!IAPROF_HOST_HAS(host, on_timer))
+		return host->fail(host, ENOTSUP, "needs a newer iaprof: samples without addresses");
+	cuda->host = host;
+	cuda->session = (struct session){ .host = host, .batch = &cuda->batch };
+	int result = find_library(cuda);
+	if (!result)
+		result = record_batch_init(&cuda->batch, host);
+	if (!result)
+		result = open_socket(cuda);
+	if (result)
+		return result;
+	snprintf(reason, sizeof reason, cuda->launches_taken ? "stacks=no" : "launches=no");
+	const struct launches_callbacks callbacks = { asked, answered, code_came };
+	cuda->launches.python_choice = (enum python_choice)cuda->python;
+	bool has_stacks = cuda->launches_taken && cuda->stacks &&
+			  !launches_open(&cuda->launches, host, cuda->library_path, &callbacks, reason, sizeof reason);
+	cuda->launches.take = launched;
+	cuda->launches.context = cuda;
+	if (!has_stacks) {
+		host->log(host, IAPROF_LOG_WARNING, "launches have no stacks: %s", reason);
+		host->metadata(host, "launch stacks", "none: %s", reason);
+	}
+	return set_environment(cuda, has_stacks);
+}
+
+static void accept_all(struct cuda *cuda)
+{
+	for (int i = 0; i < 16; i++) {
+		int opened = accept4(cuda->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (opened < 0)
+			return;
+		if (cuda->process_count == PROCESSES_MAX) {
+			close(opened);
+			cuda->refused++;
+			continue;
+		}
+		struct process *process = process_new(&cuda->session, opened);
+		if (process) {
+			cuda->processes[cuda->process_count++] = process;
+			cuda->process_total++;
+		}
+	}
+}
+
+static void report_losses(struct cuda *cuda)
+{
+	static const char *const reasons[CUDA_DROP_COUNT] = {
+		[CUDA_DROP_SAMPLES] = "samples: ring full",
+		[CUDA_DROP_LAUNCHES] = "launches: ring full",
+		[CUDA_DROP_RECORDS] = "records: ring full",
+		[CUDA_DROP_CUBINS] = "code objects: not sent",
+		[CUDA_DROP_HARDWARE] = "samples: dropped by the GPU",
+		[CUDA_DROP_FULL] = "the GPU's sample buffer was full (raise period=)",
+		[CUDA_DROP_UNLISTED] = "samples: in kernels that CUPTI does not list",
+	};
+	const struct iaprof_host *host = cuda->host;
+	uint64_t without_stack, lost = launches_lost(&cuda->launches, &without_stack);
+	for (int i = 0; i < CUDA_DROP_COUNT; i++) {
+		uint64_t more = cuda->session.dropped[i] - cuda->reported[i];
+		if (more)
+			host->lost(host, reasons[i], cuda->last_read, more, 0, 0);
+		cuda->reported[i] += more;
+	}
+	if (lost > cuda->told)
+		host->lost(host, "launches: no room for their stacks", cuda->last_read, lost - cuda->told, 0, 0);
+	cuda->told = lost;
+}
+
+/* Reads what all processes sent. Returns whether any of them has more. */
+static void read_all(struct cuda *cuda)
+{
+	uint64_t now = cuda->host->clock(cuda->host);
+	accept_all(cuda);
+	for (size_t i = 0; i < cuda->process_count; i++)
+		(void)process_read(cuda->processes[i]);
+	/* A launch is of a process that is here until its launches were read. */
+	launches_read(&cuda->launches);
+	for (size_t i = cuda->process_count; i-- > 0;) {
+		if (process_read(cuda->processes[i]))
+			continue;
+		process_free(cuda->processes[i]);
+		cuda->processes[i] = cuda->processes[--cuda->process_count];
+	}
+	report_losses(cuda);
+	session_forget_files(&cuda->session, now);
+	(void)record_batch_flush(&cuda->batch);
+	(void)cuda->host->advance(cuda->host, now - BEHIND);
+	cuda->last_read = now;
+}
+
+static int timer(const struct iaprof_host *host, void *instance, uint64_t expirations)
+{
+	(void)host, (void)expirations;
+	read_all(instance);
+	return 0;
+}
+
+static int start(const struct iaprof_host *host, void *instance)
+{
+	struct cuda *cuda = instance;
+	cuda->last_read = host->clock(host);
+	return host->on_timer(host, READ_INTERVAL, timer);
+}
+
+static int stop(const struct iaprof_host *host, void *instance)
+{
+	struct cuda *cuda = instance;
+	(void)host;
+	/* A ring holds 16 MiB, 4,096 records are read at a time, and the smallest has 24 bytes. */
+	for (int i = 0; i < 256; i++)
+		read_all(cuda);
+	return 0;
+}
+
+static int finish(const struct iaprof_host *host, void *instance)
+{
+	struct cuda *cuda = instance;
+	uint64_t without_stack;
+	(void)launches_lost(&cuda->launches, &without_stack);
+	host->log(host, IAPROF_LOG_INFO,
+		  "%zu processes, %" PRIu64 " samples, %" PRIu64 " launches, %" PRIu64 " of their stacks missing",
+		  cuda->process_total, cuda->session.samples, cuda->session.launch_count, without_stack);
+	if (!cuda->process_total)
+		host->log(host, IAPROF_LOG_WARNING,
+			  "no CUDA program ran: the driver loads the library in cuInit() (is libcuda.so.1 there?)");
+	if (cuda->refused)
+		host->lost(host, "processes: too many at one time", 0, cuda->refused, 0, 0);
+	if (cuda->session.unknown)
+		host->lost(host, "records of the library that could not be used", 0, cuda->session.unknown, 0, 0);
+	return 0;
+}
+
+static void destroy(const struct iaprof_host *host, void *instance)
+{
+	struct cuda *cuda = instance;
+	(void)host;
+	for (size_t i = 0; i < cuda->process_count; i++)
+		process_free(cuda->processes[i]);
+	session_forget_files(&cuda->session, UINT64_MAX);
+	array_free(&cuda->session.files);
+	launches_close(&cuda->launches);
+	record_batch_free(&cuda->batch);
+	if (cuda->is_open)
+		close(cuda->socket);
+}
+
+static const struct iaprof_plugin plugin = {
+	IAPROF_PLUGIN_VERSIONS,
+	IAPROF_PLUGIN_OPTIONS(options),
+	.kind = IAPROF_PLUGIN_SOURCE,
+	.flags = IAPROF_PLUGIN_ONLY_BY_NAME | IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS,
+	.name = "cuda",
+	.version = "0.1",
+	.description = "Stall samples and kernel launches of CUDA programs, with launch stacks (CUPTI)",
+	.instance_size = sizeof(struct cuda),
+	.prepare = prepare,
+	.start = start,
+	.stop = stop,
+	.finish = finish,
+	.destroy = destroy,
+};
+IAPROF_REGISTER_PLUGIN(plugin)

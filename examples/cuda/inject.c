@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The library that the CUDA driver loads into a program (CUDA_INJECTION64_PATH) and whose InitializeInjection() it
+ * calls in cuInit(). It subscribes to CUPTI, samples PCs and counts launches, and sends all that to the plugin
+ * (transport.h). If anything fails, the library does nothing more, and the program runs as without it.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cupti.h"
+#include "sampling.h"
+#include "writer.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+#define KERNELS_MAX 65536u
+#define CUBIN_SIZE_MAX (UINT64_C(256) << 20)
+#define READ_INTERVAL_MS 250
+/* Slices with launch callbacks, after a time in which they are always on. */
+#define SLICE_MS 10
+#define ALL_LAUNCHES_MS 1000
+#define NANOSECONDS 1000000000ull
+/* Launches after which a thread's rate is measured again. */
+#define RATE_LAUNCHES 256u
+#define EXIT_WAIT_SECONDS 5
+
+/* A kernel that was launched. The first three members never change once the entry is visible. */
+struct kernel {
+	const char *symbol; /* CUPTI's pointer */
+	char *name;
+	uint32_t id;
+	/* Since the last record or call of the hook. */
+	uint32_t tid;
+	uint64_t count, first_time, last_time;
+};
+
+struct library {
+	struct cupti_functions cupti;
+	cupti_subscriber subscriber;
+	struct writer writer;
+	struct sampling *sampling;
+	struct sampling_settings settings;
+	uint32_t launches, launch_rate, take_cubins;
+	uint64_t launch_weight; /* launches that one callback stands for */
+
+	pthread_mutex_t kernels_lock;            /* for additions */
+	struct kernel *kernels[2 * KERNELS_MAX]; /* open hash table, by symbol */
+	uint32_t kernel_count;
+
+	pthread_t reader;
+	pthread_mutex_t stop_lock;
+	pthread_cond_t stop;
+	bool is_stopping;
+	bool is_off; /* in a child that was forked, and after the end */
+};
+/* The driver calls back without context; the library exists once in a process. */
+static struct library library;
+
+/*
+ * The launch hook: a BPF program is attached here, which reads the arguments and the stack. Stands for count launches;
+ * 0: launches will follow.
+ */
+EXPORT __attribute__((noinline)) void iaprof_cuda_launched(uint64_t kernel, uint64_t count)
+{
+	__asm__ volatile("" : : "r"(kernel), "r"(count) : "memory");
+}
+
+static uint32_t thread_id(void)
+{
+	static __thread uint32_t id;
+	return id ? id : (id = (uint32_t)syscall(SYS_gettid));
+}
+
+static size_t slot_of(const char *symbol)
+{
+	return ((uintptr_t)symbol * 0x9e3779b97f4a7c15ull >> 20) % (2 * KERNELS_MAX);
+}
+
+/* Returns the entry of a kernel, or NULL. CUPTI may use a pointer again for another name. */
+static struct kernel *find_kernel(const char *symbol, size_t *slot)
+{
+	struct kernel *kernel;
+	for (*slot = slot_of(symbol); (kernel = __atomic_load_n(&library.kernels[*slot], __ATOMIC_ACQUIRE));
+	     *slot = (*slot + 1) % (2 * KERNELS_MAX))
+		if (kernel->symbol == symbol && strcmp(kernel->name, symbol) == 0)
+			return kernel;
+	return NULL;
+}
+
+static struct kernel *add_kernel(const char *symbol)
+{
+	size_t slot;
+	struct kernel *made = NULL;
+	pthread_mutex_lock(&library.kernels_lock);
+	struct kernel *known = find_kernel(symbol, &slot);
+	if (!known && library.kernel_count < KERNELS_MAX && (made = calloc(1, sizeof *made))) {
+		*made = (struct kernel){ .symbol = symbol, .name = strdup(symbol), .id = library.kernel_count + 1 };
+		struct cuda_kernel record = { .id = made->id, .length = (uint32_t)strnlen(symbol, CUDA_NAME_MAX) };
+		record.header.size = (uint32_t)sizeof record + ((record.length + 7) & ~7u);
+		record.header.type = CUDA_RECORD_KERNEL;
+		if (made->name &&
+		    writer_put(&library.writer, &record, sizeof record, symbol, record.length, CUDA_DROP_RECORDS, 1)) {
+			library.kernel_count++;
+			__atomic_store_n(&library.kernels[slot], made, __ATOMIC_RELEASE);
+		} else {
+			free(made->name);
+			free(made);
+			made = NULL;
+		}
+	}
+	pthread_mutex_unlock(&library.kernels_lock);
+	return known ? known : made;
+}
+
+/* A thread's choice of launches. */
+struct choice {
+	uint64_t random;
+	uint64_t period; /* one launch in so many */
+	uint64_t since;  /* start of the measurement of the thread's rate */
+	uint64_t count;  /* launches since then */
+};
+
+/* Returns whether a launch's stack is taken: at random, at most so often in a second that the thread is not slowed. */
+static bool is_chosen(void)
+{
+	static __thread struct choice choice;
+	if (!library.launch_rate)
+		return true;
+	if (!choice.period) {
+		choice.since = sampling_clock();
+		choice.random = (uint64_t)thread_id() * 0x9e3779b97f4a7c15ull + choice.since;
+		choice.period = RATE_LAUNCHES;
+	}
+	if (++choice.count == RATE_LAUNCHES) {
+		uint64_t now = sampling_clock(), elapsed = now - choice.since + 1;
+		choice.period = RATE_LAUNCHES * NANOSECONDS / elapsed / library.launch_rate + 1;
+		choice.since = now;
+		choice.count = 0;
+	}
+	choice.random ^= choice.random << 13;
+	choice.random ^= choice.random >> 7;
+	choice.random ^= choice.random << 17;
+	return (choice.random >> 16) % choice.period == 0;
+}
+
+static void launched(const char *symbol)
+{
+	size_t slot;
+	struct kernel *kernel = find_kernel(symbol, &slot);
+	bool is_new = !kernel;
+	if (is_new)
+		kernel = add_kernel(symbol);
+	if (!kernel) {
+		writer_drop(&library.writer, CUDA_DROP_LAUNCHES, 1);
+		return;
+	}
+	uint64_t weight = __atomic_load_n(&library.launch_weight, __ATOMIC_RELAXED);
+	uint64_t before = __atomic_fetch_add(&kernel->count, weight, __ATOMIC_RELAXED);
+	if (library.launches == CUDA_LAUNCHES_HOOK) {
+		/* The launches of this kernel whose stacks were not taken count for this one. */
+		if (is_new || is_chosen())
+			iaprof_cuda_launched(kernel->id, __atomic_exchange_n(&kernel->count, 0, __ATOMIC_RELAXED));
+		return;
+	}
+	uint64_t now = sampling_clock();
+	if (!before)
+		__atomic_store_n(&kernel->first_time, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&kernel->last_time, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&kernel->tid, thread_id(), __ATOMIC_RELAXED);
+}
+
+/* Sends the launches that were counted since the last time. */
+static void send_launches(void)
+{
+	if (library.launches == CUDA_LAUNCHES_HOOK)
+		return;
+	for (size_t i = 0; i < 2 * KERNELS_MAX; i++) {
+		struct kernel *kernel = __atomic_load_n(&library.kernels[i], __ATOMIC_ACQUIRE);
+		uint64_t count = kernel ? __atomic_exchange_n(&kernel->count, 0, __ATOMIC_RELAXED) : 0;
+		if (!count)
+			continue;
+		struct cuda_launch record = { .header = { sizeof record, CUDA_RECORD_LAUNCH },
+					      .kernel = kernel->id,
+					      .tid = __atomic_load_n(&kernel->tid, __ATOMIC_RELAXED),
+					      .count = count,
+					      .first_time = __atomic_load_n(&kernel->first_time, __ATOMIC_RELAXED),
+					      .last_time = __atomic_load_n(&kernel->last_time, __ATOMIC_RELAXED) };
+		writer_put(&library.writer, &record, sizeof record, NULL, 0, CUDA_DROP_LAUNCHES, count);
+	}
+}
+
+static void module_loaded(const struct cupti_module_data *module)
+{
+	struct cupti_crc crc = { .size = sizeof crc, .cubin_size = module->size, .cubin = module->cubin };
+	if (!library.take_cubins || !module->cubin || !module->size || module->size > CUBIN_SIZE_MAX ||
+	    library.cupti.cubin_crc(&crc))
+		return;
+	struct cuda_cubin cubin = { .magic = CUDA_MAGIC,
+				    .type = CUDA_CUBIN,
+				    .module = module->id,
+				    .crc = crc.crc,
+				    .size = module->size,
+				    .time = sampling_clock() };
+	writer_send_cubin(&library.writer, &cubin, module->cubin);
+}
+
+static void module_unloaded(const struct cupti_module_data *module)
+{
+	struct cuda_unload record = { .header = { sizeof record, CUDA_RECORD_UNLOAD },
+				      .time = sampling_clock(),
+				      .module = module->id };
+	writer_put(&library.writer, &record, sizeof record, NULL, 0, CUDA_DROP_RECORDS, 1);
+}
+
+static void resource_changed(uint32_t id, const struct cupti_resource_data *resource)
+{
+	switch (id) {
+	case CUPTI_CONTEXT_CREATED:
+		sampling_add(library.sampling, resource->context);
+		break;
+	case CUPTI_CONTEXT_DESTROY_STARTING:
+		sampling_remove(library.sampling, resource->context);
+		break;
+	case CUPTI_MODULE_LOADED:
+		if (resource->descriptor)
+			module_loaded(resource->descriptor);
+		break;
+	case CUPTI_MODULE_UNLOAD_STARTING:
+		if (resource->descriptor)
+			module_unloaded(resource->descriptor);
+		break;
+	default:
+		break;
+	}
+}
+
+static void called_back(void *data, uint32_t domain, uint32_t id, const void *parameters)
+{
+	(void)data;
+	if (__atomic_load_n(&library.is_off, __ATOMIC_RELAXED) || !parameters)
+		return;
+	if (domain == CUPTI_DOMAIN_RESOURCE)
+		return resource_changed(id, parameters);
+	const struct cupti_callback_data *call = parameters;
+	if (domain == CUPTI_DOMAIN_DRIVER && call->site == CUPTI_SITE_ENTER && call->symbol)
+		launched(call->symbol);
+}
+
+static void enable_launches(bool enable)
+{
+	static const uint32_t launches[] = { CUPTI_LAUNCH_KERNEL,      CUPTI_LAUNCH_KERNEL_PTSZ,
+					     CUPTI_LAUNCH_COOPERATIVE, CUPTI_LAUNCH_COOPERATIVE_PTSZ,
+					     CUPTI_LAUNCH_KERNEL_EX,   CUPTI_LAUNCH_KERNEL_EX_PTSZ };
+	/* Older versions lack some of these. */
+	for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
+		(void)library.cupti.enable_callback(enable, library.subscriber, CUPTI_DOMAIN_DRIVER, launches[i]);
+}
+
+/* Waits, with stop_lock held, until the time is over or the program ends. */
+static void wait_ms(uint64_t ms)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)ms * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	while (!library.is_stopping && !pthread_cond_timedwait(&library.stop, &library.stop_lock, &until))
+		;
+}
+
+/*
+ * Callbacks slow each launch by microseconds, most of them in CUPTI. Unless all launches are wanted, they are on in
+ * short slices, which begin at random times, and a launch in a slice stands for those around it.
+ */
+static void *read_all(void *argument)
+{
+	uint64_t random = sampling_clock() | 1, slices_from = sampling_clock() + ALL_LAUNCHES_MS * 1000000ull;
+	bool has_slices = library.launches != CUDA_LAUNCHES_NONE && library.launch_rate;
+	(void)argument;
+	pthread_mutex_lock(&library.stop_lock);
+	while (!library.is_stopping) {
+		bool is_sliced = has_slices && sampling_clock() > slices_from;
+		random = random * 6364136223846793005ull + 1442695040888963407ull;
+		if (is_sliced) {
+			enable_launches(false);
+			__atomic_store_n(&library.launch_weight, READ_INTERVAL_MS / SLICE_MS, __ATOMIC_RELAXED);
+		}
+		wait_ms(READ_INTERVAL_MS / 2 + (random >> 33) % READ_INTERVAL_MS);
+		if (is_sliced && !library.is_stopping) {
+			enable_launches(true);
+			wait_ms(SLICE_MS);
+			enable_launches(false);
+		}
+		pthread_mutex_unlock(&library.stop_lock);
+		sampling_read(library.sampling);
+		send_launches();
+		pthread_mutex_lock(&library.stop_lock);
+	}
+	pthread_mutex_unlock(&library.stop_lock);
+	return NULL;
+}
+
+static void at_exit(void)
+{
+	struct timespec until;
+	if (library.is_off)
+		return;
+	pthread_mutex_lock(&library.stop_lock);
+	library.is_stopping = true;
+	pthread_cond_signal(&library.stop);
+	pthread_mutex_unlock(&library.stop_lock);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += EXIT_WAIT_SECONDS;
+	if (pthread_timedjoin_np(library.reader, NULL, &until))
+		return;
+	sampling_end(library.sampling);
+	send_launches();
+	__atomic_store_n(&library.is_off, true, __ATOMIC_RELAXED);
+}
+
+static void in_child(void)
+{
+	library.is_off = true;
+}
+
+/* Opens a library and finds all functions in it. */
+static bool open_cupti(const char *path)
+{
+	static const char *const names[] = { CUPTI_FUNCTION_NAMES };
+	void **functions = (void **)&library.cupti;
+	_Static_assert(sizeof names / sizeof *names == sizeof library.cupti / sizeof *functions, "a name for each");
+	void *opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; opened && i < sizeof names / sizeof *names; i++)
+		if (!(functions[i] = dlsym(opened, names[i]))) {
+			dlclose(opened);
+			return false;
+		}
+	return opened;
+}
+
+/* Copies the path of the first mapped file that contains a text. */
+static bool find_mapped(const char *part, char *path, size_t size)
+{
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	while (maps && !found && getline(&line, &room, maps) > 0) {
+		char *start = strchr(line, '/');
+		if (!start || !strstr(start, part))
+			continue;
+		start[strcspn(start, "\n")] = '\0';
+		found = snprintf(path, size, "%s", start) < (int)size;
+	}
+	free(line);
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+/* The program's own CUPTI, then that of its PyTorch, then the toolkit's. */
+static bool find_cupti(void)
+{
+	static const char *const of_packages[] = { "nvidia/cu13/lib/libcupti.so.13",
+						   "nvidia/cuda_cupti/lib/libcupti.so.12" };
+	static const char *const others[] = { "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+					      "/usr/local/cuda/targets/x86_64-linux/lib/libcupti.so", "libcupti.so.13",
+					      "libcupti.so.12" };
+	char path[PATH_MAX];
+	const char *wanted = getenv(CUDA_CUPTI_VARIABLE);
+	if (wanted && *wanted)
+		return open_cupti(wanted);
+	if (find_mapped("/libcupti.so", path, sizeof path) && open_cupti(path))
+		return true;
+	if (find_mapped("/torch/lib/", path, sizeof path)) {
+		char *end = strstr(path, "/torch/lib/") + 1;
+		for (size_t i = 0; i < sizeof of_packages / sizeof *of_packages; i++) {
+			snprintf(end, sizeof path - (size_t)(end - path), "%s", of_packages[i]);
+			if (open_cupti(path))
+				return true;
+		}
+	}
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (open_cupti(others[i]))
+			return true;
+	return false;
+}
+
+/* Returns the name of the profiler that is likely to hold CUPTI, by its libraries. */
+static const char *other_profiler(void)
+{
+	static const char *const known[][2] = { { "libToolsInjection", "Nsight Systems" },
+						{ "libcuda-injection", "Nsight Compute" },
+						{ "libcuinj", "nvprof" },
+						{ "libproton", "Triton's Proton" },
+						{ "libparcagpu", "parcagpu" },
+						{ "/torch/lib/", "PyTorch's profiler (Kineto)" } };
+	char path[PATH_MAX];
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (find_mapped(known[i][0], path, sizeof path))
+			return known[i][1];
+	return "another profiler";
+}
+
+static bool subscribe(void)
+{
+	static const uint32_t resources[] = { CUPTI_CONTEXT_CREATED, CUPTI_CONTEXT_DESTROY_STARTING,
+					      CUPTI_MODULE_LOADED, CUPTI_MODULE_UNLOAD_STARTING };
+	int error = library.cupti.subscribe(&library.subscriber, called_back, NULL);
+	if (error) {
+		bool is_held = error == CUPTI_MULTIPLE_SUBSCRIBERS;
+		writer_say(&library.writer, true, "the program is not profiled: %s%s (CUPTI error %d)",
+			   is_held ? other_profiler() : "cuptiSubscribe failed", is_held ? " holds CUPTI" : "", error);
+		return false;
+	}
+	for (size_t i = 0; !error && i < sizeof resources / sizeof *resources; i++)
+		error = library.cupti.enable_callback(1, library.subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
+	if (error) {
+		writer_say(&library.writer, true,
+			   "the program is not profiled: cuptiEnableCallback failed (CUPTI "
+			   "error %d)",
+			   error);
+		(void)library.cupti.unsubscribe(library.subscriber);
+		return false;
+	}
+	library.launch_weight = 1;
+	if (library.launches != CUDA_LAUNCHES_NONE)
+		enable_launches(true);
+	return true;
+}
+
+static bool start_reader(void)
+{
+	sigset_t all, before;
+	pthread_condattr_t clock;
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&library.stop, &clock);
+	pthread_condattr_destroy(&clock);
+	/* The program's handlers run on its own threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	bool done = !pthread_create(&library.reader, NULL, read_all, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (done)
+		pthread_setname_np(library.reader, "iaprof-cuda");
+	return done;
+}
+
+static void start(void)
+{
+	char name[96];
+	const char *settings = getenv(CUDA_VARIABLE);
+	if (!settings ||
+	    sscanf(settings, "%95s %u %u %u %u %u %u", name, &library.settings.period, &library.settings.sleep,
+		   &library.settings.mode, &library.launches, &library.launch_rate, &library.take_cubins) != 7)
+		return;
+	if (!writer_open(&library.writer, name, sampling_clock()))
+		return;
+	if (!find_cupti())
+		return writer_say(&library.writer, true,
+				  "the program is not profiled: no libcupti.so found (set " CUDA_CUPTI_VARIABLE ")");
+	library.sampling = sampling_new(&library.cupti, &library.writer, &library.settings);
+	if (!library.sampling || !subscribe())
+		return;
+	if (!start_reader()) {
+		library.is_off = true;
+		(void)library.cupti.unsubscribe(library.subscriber);
+		return;
+	}
+	iaprof_cuda_launched(0, 0);
+	atexit(at_exit);
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+EXPORT int InitializeInjection(void)
+{
+	static bool is_started;
+	if (!__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED)) {
+		pthread_mutex_init(&library.kernels_lock, NULL);
+		pthread_mutex_init(&library.stop_lock, NULL);
+		start();
+	}
+	return 1;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* A launch, as cuda.bpf.c sends it. */
+#ifndef IAPROF_EXAMPLES_CUDA_LAUNCH_H
+#define IAPROF_EXAMPLES_CUDA_LAUNCH_H
+
+#include <linux/types.h>
+
+#include "bpf/python.h"
+
+/* Deeper stacks are truncated at their root. */
+#define CUDA_STACK_DEPTH 1024
+
+struct cuda_launch_event {
+	__u64 time;
+	__u64 kernel, count; /* arguments of iaprof_cuda_launched() */
+	__u32 pid, tid;
+	char thread_name[16];
+	__u64 depth;
+	__u64 addresses[CUDA_STACK_DEPTH]; /* the leaf first, and then Python frames (bpf/python.h) */
+};
+
+/* By CPU. */
+struct cuda_processor {
+	__u64 slots;
+	__u64 lost; /* launches: no room */
+	__u64 without_stack;
+	struct python_counts python;
+};
+
+#endif

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See process.h. */
+#define _GNU_SOURCE
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stall_words.h"
+
+#define MACHINE_CUDA 190 /* EM_CUDA in elf.h */
+#define RECORDS_AT_ONCE 4096
+#define MESSAGES_AT_ONCE 64
+#define NUMBERS_MAX 65536u
+#define MODULES_MAX 65536u
+#define MESSAGES_MAX 20u
+#define FILES_MAX 256u
+#define FILE_SIZE_MAX (UINT64_C(256) << 20)
+#define FILE_TIME (UINT64_C(10) * 1000 * 1000 * 1000)
+struct module {
+	uint32_t module, object;
+	uint64_t crc;
+};
+
+struct process {
+	struct session *session;
+	int socket;
+	bool is_closed;
+	uint32_t pid;
+	uint32_t messages;
+	uint64_t started;
+	struct cuda_ring *ring;
+	uint64_t ring_size, tail;
+	uint64_t dropped[CUDA_DROP_COUNT];
+	ARRAY(uint32_t) functions; /* KERNEL ids of what is sampled, by id - 1 */
+	ARRAY(uint32_t) kernels;   /* KERNEL ids of what is launched, by id - 1 */
+	ARRAY(struct module) modules;
+};
+
+static void emit(struct session *session, const void *record)
+{
+	(void)record_batch_append(session->batch, record);
+}
+
+static struct iaprof_record header(const struct session *session, uint16_t type, size_t size)
+{
+	return (struct iaprof_record){ .type = type,
+				       .size = (uint32_t)size,
+				       .time = session->host->clock(session->host) };
+}
+
+struct process *process_new(struct session *session, int socket)
+{
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+	struct process *process = calloc(1, sizeof *process);
+	if (!process || getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.pid <= 0) {
+		free(process);
+		close(socket);
+		return NULL;
+	}
+	process->session = session;
+	process->socket = socket;
+	process->pid = (uint32_t)peer.pid;
+	process->started = session->host->clock(session->host);
+	return process;
+}
+
+uint32_t process_id(const struct process *process)
+{
+	return process->pid;
+}
+
+void process_free(struct process *process)
+{
+	array_free(&process->kernels);
+	array_free(&process->functions);
+	array_free(&process->modules);
+	if (process->ring)
+		munmap(process->ring, CUDA_RING_HEAD_SIZE + process->ring_size);
+	close(process->socket);
+	free(process);
+}
+
+/* Returns whether a descriptor is a file in memory of this size that can no longer be made smaller. */
+static bool is_sealed(int descriptor, uint64_t size, int seals)
+{
+	struct stat status;
+	int found = fcntl(descriptor, F_GET_SEALS);
+	return found >= 0 && (found & seals) == seals && !fstat(descriptor, &status) &&
+	       (uint64_t)status.st_size == size;
+}
+
+static void open_ring(struct process *process, const struct cuda_hello *hello, int descriptor)
+{
+	uint64_t size = hello->ring_size;
+	if (process->ring || size < 4096 || size > CUDA_RING_SIZE || size & (size - 1) ||
+	    !is_sealed(descriptor, CUDA_RING_HEAD_SIZE + size, F_SEAL_SHRINK))
+		return;
+	void *memory = mmap(NULL, CUDA_RING_HEAD_SIZE + size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+	if (memory == MAP_FAILED)
+		return;
+	process->ring = memory;
+	process->ring_size = size;
+	if (hello->time < process->started)
+		process->started = hello->time;
+}
+
+void session_forget_files(struct session *session, uint64_t now)
+{
+	size_t over = 0;
+	while (over < session->files.count && session->files.items[over].until <= now)
+		close(session->files.items[over++].descriptor);
+	if (!over)
+		return;
+	session->files.count -= over;
+	memmove(session->files.items, session->files.items + over, session->files.count * sizeof *session->files.items);
+}
+
+static void add_cubin(struct process *process, const struct cuda_cubin *cubin, int descriptor)
+{
+	struct session *session = process->session;
+	struct held_file file = { .until = session->host->clock(session->host) + FILE_TIME };
+	struct module module = { .module = cubin->module, .object = session->next_object + 1, .crc = cubin->crc };
+	char path[64];
+	if (cubin->size > FILE_SIZE_MAX || process->modules.count >= MODULES_MAX || session->files.count >= FILES_MAX ||
+	    !is_sealed(descriptor, cubin->size, F_SEAL_SHRINK | F_SEAL_WRITE) ||
+	    (file.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) < 0) {
+		session->unknown++;
+		return;
+	}
+	if (!array_push(&session->files, file)) {
+		close(file.descriptor);
+		return;
+	}
+	if (!array_push(&process->modules, module))
+		return;
+	session->next_object++;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", file.descriptor);
+	struct iaprof_record_code_object object = { .header = header(session, IAPROF_RECORD_CODE_OBJECT, sizeof object),
+						    .id = module.object,
+						    .pid = process->pid,
+						    .machine = MACHINE_CUDA,
+						    .path = record_batch_text(session->batch, path) };
+	if (cubin->time < object.header.time)
+		object.header.time = cubin->time;
+	emit(session, &object);
+}
+
+/* Returns false if there is no message. */
+static bool read_message(struct process *process)
+{
+	union {
+		struct cuda_hello hello;
+		struct cuda_cubin cubin;
+	} message = { 0 };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(8 * sizeof(int))];
+	} control;
+	struct iovec part = { &message, sizeof message };
+	struct msghdr whole = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes
+	};
+	ssize_t size = recvmsg(process->socket, &whole, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (size <= 0) {
+		process->is_closed |= !size || (errno != EAGAIN && errno != EINTR);
+		return false;
+	}
+	int descriptors[8], count = 0;
+	for (struct cmsghdr *head = CMSG_FIRSTHDR(&whole); head; head = CMSG_NXTHDR(&whole, head)) {
+		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < (head->cmsg_len - CMSG_LEN(0)) / sizeof(int) && count < 8; i++)
+			memcpy(&descriptors[count++], CMSG_DATA(head) + i * sizeof(int), sizeof(int));
+	}
+	if (count == 1 && message.hello.magic == CUDA_MAGIC && message.hello.type == CUDA_HELLO &&
+	    size == sizeof message.hello)
+		open_ring(process, &message.hello, descriptors[0]);
+	else if (count == 1 && message.cubin.magic == CUDA_MAGIC && message.cubin.type == CUDA_CUBIN &&
+		 size == sizeof message.cubin)
+		add_cubin(process, &message.cubin, descriptors[0]);
+	else
+		process->session->unknown++;
+	for (int i = 0; i < count; i++)
+		close(descriptors[i]);
+	return true;
+}
+
+static uint32_t text_of(const struct session *session, const char *text, uint32_t length)
+{
+	return session->host->intern_string(session->host, text, length);
+}
+
+static void take_device(struct session *session, const struct cuda_device *record, const char *text)
+{
+	char copy[512];
+	if (record->id >= DEVICES_MAX || session->devices & (uint64_t)1 << record->id)
+		return;
+	session->devices |= (uint64_t)1 << record->id;
+	snprintf(copy, sizeof copy, "%.*s", (int)(record->length < 500 ? record->length : 500), text);
+	char *name = strchr(copy, ' ');
+	if (name)
+		*name++ = '\0';
+	struct iaprof_record_device device = {
+		.header = header(session, IAPROF_RECORD_DEVICE, sizeof device),
+		.id = record->id + 1,
+		.name = record_batch_text(session->batch, name && *name ? name : "CUDA device"),
+		.address = strcmp(copy, "-") == 0 ? 0 : record_batch_text(session->batch, copy),
+		.machine = MACHINE_CUDA
+	};
+	emit(session, &device);
+}
+
+/* CUPTI's indexes are the reasons' ids. */
+static void take_reason(struct session *session, const struct cuda_reason *record, const char *text)
+{
+	char name[CUDA_NAME_MAX];
+	if (record->index >= REASONS_MAX || session->reasons[record->index])
+		return;
+	snprintf(name, sizeof name, "%.*s", (int)record->length, text);
+	struct iaprof_record_stall_reason reason = { .header =
+							     header(session, IAPROF_RECORD_STALL_REASON, sizeof reason),
+						     .id = record->index,
+						     .name = record_batch_text(session->batch, stall_name_of(name)),
+						     .stall_class = stall_class_of(name) };
+	session->reasons[record->index] = reason.name;
+	if (record->index >= session->reason_count)
+		session->reason_count = record->index + 1;
+	emit(session, &reason);
+}
+
+/* Announces a kernel by its name: CUPTI states no address. Returns its id. */
+static uint32_t add_kernel(struct process *process, uint32_t code_object, uint32_t name)
+{
+	struct session *session = process->session;
+	struct iaprof_record_kernel kernel = { .header = header(session, IAPROF_RECORD_KERNEL, sizeof kernel),
+					       .id = ++session->next_kernel,
+					       .code_object = code_object,
+					       .pid = process->pid,
+					       .name = name };
+	kernel.header.time = process->started;
+	emit(session, &kernel);
+	return kernel.id;
+}
+
+static void take_function(struct process *process, const struct cuda_function *record, const char *text)
+{
+	struct session *session = process->session;
+	uint32_t object = 0;
+	if (record->id != process->functions.count + 1 || record->id > NUMBERS_MAX ||
+	    !array_reserve(&process->functions, record->id)) {
+		session->unknown++;
+		return;
+	}
+	for (size_t i = process->modules.count; i-- > 0 && !object;)
+		if (process->modules.items[i].crc == record->crc)
+			object = process->modules.items[i].object;
+	process->functions.items[process->functions.count++] =
+		add_kernel(process, object, text_of(session, text, record->length));
+}
+
+/* A kernel that was launched: CUPTI does not state its module, so that it counts for all of this name. */
+static void take_kernel(struct process *process, const struct cuda_kernel *record, const char *text)
+{
+	struct session *session = process->session;
+	if (record->id != process->kernels.count + 1 || record->id > NUMBERS_MAX ||
+	    !array_reserve(&process->kernels, record->id)) {
+		session->unknown++;
+		return;
+	}
+	process->kernels.items[process->kernels.count++] =
+		add_kernel(process, 0, text_of(session, text, record->length));
+}
+
+static void add_launch(struct process *process, uint32_t id, struct iaprof_record_launch *launch)
+{
+	struct session *session = process->session;
+	if (!id || id > process->kernels.count) {
+		session->unknown++;
+		return;
+	}
+	launch->kernel = process->kernels.items[id - 1];
+	session->launch_count += launch->count;
+	emit(session, launch);
+}
+
+void process_launched(struct process *process, const struct cuda_launch_event *event)
+{
+	const uint64_t *addresses = (const uint64_t *)event->addresses;
+	uint64_t hook = event->depth ? addresses[0] : 0;
+	size_t skipped = 0;
+	/* The library's own frames: the hook and the callback are next to each other. */
+	while (skipped < event->depth && addresses[skipped] - hook + 65536 < 131072)
+		skipped++;
+	char name[sizeof event->thread_name + 1] = "";
+	memcpy(name, event->thread_name, sizeof event->thread_name);
+	const struct iaprof_host *host = process->session->host;
+	struct iaprof_record_launch launch = { .header = header(process->session, IAPROF_RECORD_LAUNCH, sizeof launch),
+					       .pid = process->pid,
+					       .tid = event->tid,
+					       .user_stack = host->intern_stack(host, process->pid, addresses + skipped,
+										event->depth - skipped),
+					       .count = event->count ? event->count : 1,
+					       .first_time = event->time,
+					       .thread_name = record_batch_text(process->session->batch, name) };
+	launch.header.time = event->time;
+	if (event->kernel > process->kernels.count)
+		(void)process_read(process); /* the kernel's record precedes the launch */
+	add_launch(process, (uint32_t)(event->kernel < UINT32_MAX ? event->kernel : 0), &launch);
+}
+
+static void take_launch(struct process *process, const struct cuda_launch *record)
+{
+	struct iaprof_record_launch launch = { .header = header(process->session, IAPROF_RECORD_LAUNCH, sizeof launch),
+					       .pid = process->pid,
+					       .tid = record->tid,
+					       .count = record->count ? record->count : 1 };
+	uint64_t now = launch.header.time;
+	launch.header.time = record->last_time < now ? record->last_time : now;
+	launch.first_time = record->first_time < launch.header.time ? record->first_time : launch.header.time;
+	add_launch(process, record->kernel, &launch);
+}
+
+static void take_samples(struct process *process, const struct cuda_samples *record, const struct cuda_sample *samples)
+{
+	struct session *session = process->session;
+	struct {
+		struct iaprof_record_stall_sample head;
+		uint64_t counts[REASONS_MAX];
+		struct iaprof_record_stall_details room;
+	} sample = { .head = { .header = header(session, IAPROF_RECORD_STALL_SAMPLE, 0) } };
+	struct iaprof_record_stall_details details = { .size = sizeof details };
+	uint64_t total = 0;
+	for (uint32_t i = 0; i < record->count; i++) {
+		if (samples[i].reason < REASONS_MAX)
+			sample.counts[samples[i].reason] += samples[i].count;
+		total += samples[i].count;
+		if (samples[i].reason < REASONS_MAX && samples[i].reason >= session->reason_count)
+			session->reason_count = samples[i].reason + 1;
+	}
+	if (!record->function || record->function > process->functions.count || !session->reason_count || !total) {
+		session->unknown++;
+		return;
+	}
+	details.kernel = process->functions.items[record->function - 1];
+	memcpy((char *)&sample.counts + session->reason_count * sizeof sample.counts[0], &details, sizeof details);
+	sample.head.header.size =
+		(uint32_t)(sizeof sample.head + session->reason_count * sizeof sample.counts[0] + sizeof details);
+	if (record->end < sample.head.header.time)
+		sample.head.header.time = record->end;
+	sample.head.begin = record->begin < sample.head.header.time ? record->begin : sample.head.header.time;
+	sample.head.address = record->offset;
+	sample.head.address_space = IAPROF_ADDRESS_KERNEL;
+	sample.head.device = record->device < DEVICES_MAX ? record->device + 1 : 1;
+	sample.head.reason_count = session->reason_count;
+	sample.head.pid = process->pid;
+	session->samples += total;
+	emit(session, &sample);
+}
+
+static void take_unload(struct process *process, const struct cuda_unload *record)
+{
+	struct session *session = process->session;
+	for (size_t i = process->modules.count; i-- > 0;) {
+		if (process->modules.items[i].module != record->module)
+			continue;
+		struct iaprof_record_code_object_unload unload = {
+			.header = header(session, IAPROF_RECORD_CODE_OBJECT_UNLOAD, sizeof unload),
+			.id = process->modules.items[i].object,
+			.pid = process->pid
+		};
+		emit(session, &unload);
+		process->modules.items[i] = process->modules.items[--process->modules.count];
+		return;
+	}
+}
+
+static void take_message(struct process *process, const struct cuda_text *record, const char *text)
+{
+	const struct iaprof_host *host = process->session->host;
+	char line[512];
+	size_t length = record->length < sizeof line - 1 ? record->length : sizeof line - 1;
+	if (process->messages++ >= MESSAGES_MAX)
+		return;
+	for (size_t i = 0; i < length; i++)
+		line[i] = text[i] >= ' ' && text[i] < 127 ? text[i] : '?';
+	line[length] = '\0';
+	host->log(host, record->is_error ? IAPROF_LOG_WARNING : IAPROF_LOG_INFO, "process %" PRIu32 ": %s",
+		  process->pid, line);
+}
+
+/* A record, copied: the program can change the ring at any time. */
+union record {
+	struct cuda_record header;
+	struct cuda_device device; /* like reason and kernel */
+	struct cuda_reason reason;
+	struct cuda_function function;
+	struct cuda_kernel kernel;
+	struct cuda_launch launch;
+	struct cuda_samples samples;
+	struct cuda_unload unload;
+	struct cuda_text message;
+	char bytes[sizeof(struct cuda_function) + CUDA_NAME_MAX + 8];
+};
+
+/* Returns whether a record of this size has its struct, and text of this length behind it. */
+static bool has(const union record *record, size_t size, uint64_t length)
+{
+	return record->header.size >= size && length <= record->header.size - size;
+}
+
+static void take(struct process *process, const union record *record)
+{
+	struct session *session = process->session;
+	const char *bytes = record->bytes;
+	switch (record->header.type) {
+	case CUDA_RECORD_DEVICE:
+		if (has(record, sizeof record->device, record->device.length))
+			return take_device(session, &record->device, bytes + sizeof record->device);
+		break;
+	case CUDA_RECORD_REASON:
+		if (has(record, sizeof record->reason, record->reason.length))
+			return take_reason(session, &record->reason, bytes + sizeof record->reason);
+		break;
+	case CUDA_RECORD_FUNCTION:
+		if (has(record, sizeof record->function, record->function.length))
+			return take_function(process, &record->function, bytes + sizeof record->function);
+		break;
+	case CUDA_RECORD_KERNEL:
+		if (has(record, sizeof record->kernel, record->kernel.length))
+			return take_kernel(process, &record->kernel, bytes + sizeof record->kernel);
+		break;
+	case CUDA_RECORD_LAUNCH:
+		if (has(record, sizeof record->launch, 0))
+			return take_launch(process, &record->launch);
+		break;
+	case CUDA_RECORD_SAMPLES:
+		if (has(record, sizeof record->samples, (uint64_t)record->samples.count * sizeof(struct cuda_sample)))
+			return take_samples(process, &record->samples,
+					    (const struct cuda_sample *)(bytes + sizeof record->samples));
+		break;
+	case CUDA_RECORD_UNLOAD:
+		if (has(record, sizeof record->unload, 0))
+			return take_unload(process, &record->unload);
+		break;
+	case CUDA_RECORD_MESSAGE:
+		if (has(record, sizeof record->message, record->message.length))
+			return take_message(process, &record->message, bytes + sizeof record->message);
+		break;
+	default:
+		break;
+	}
+	session->unknown++;
+}
+
+static void copy_from(const struct process *process, uint64_t at, void *to, size_t size)
+{
+	const char *data = (const char *)process->ring + CUDA_RING_HEAD_SIZE;
+	uint64_t offset = at & (process->ring_size - 1);
+	size_t first = size < process->ring_size - offset ? size : process->ring_size - offset;
+	memcpy(to, data + offset, first);
+	memcpy((char *)to + first, data, size - first);
+}
+
+static void count_drops(struct process *process)
+{
+	for (int i = 0; i < CUDA_DROP_COUNT; i++) {
+		uint64_t now = __atomic_load_n(&process->ring->dropped[i], __ATOMIC_RELAXED);
+		if (now > process->dropped[i])
+			process->session->dropped[i] += now - process->dropped[i];
+		process->dropped[i] = now;
+	}
+}
+
+/* Returns whether everything was read. */
+static bool read_ring(struct process *process)
+{
+	union record record;
+	uint64_t head = __atomic_load_n(&process->ring->head, __ATOMIC_ACQUIRE);
+	bool is_damaged = head - process->tail > process->ring_size;
+	for (int i = 0; !is_damaged && i < RECORDS_AT_ONCE && process->tail != head; i++) {
+		copy_from(process, process->tail, &record.header, sizeof record.header);
+		uint32_t size = record.header.size;
+		is_damaged =
+			size < sizeof record.header || size % 8 || size > sizeof record || size > head - process->tail;
+		if (is_damaged)
+			break;
+		copy_from(process, process->tail, &record, size);
+		record.header.size = size;
+		process->tail += size;
+		take(process, &record);
+	}
+	if (is_damaged) {
+		process->session->unknown++;
+		process->is_closed = true;
+		process->tail = head;
+	}
+	__atomic_store_n(&process->ring->tail, process->tail, __ATOMIC_RELEASE);
+	count_drops(process);
+	return process->tail == head;
+}
+
+bool process_read(struct process *process)
+{
+	for (int i = 0; i < MESSAGES_AT_ONCE && !process->is_closed && read_message(process); i++)
+		;
+	bool is_closed = process->is_closed;
+	return !(process->ring ? read_ring(process) && is_closed : is_closed);
+}

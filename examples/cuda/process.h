@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process with the injected library: reads its socket and ring, and sends records. What the library writes comes from
+ * a program that may be hostile. Owned by the loop's thread.
+ */
+#ifndef IAPROF_EXAMPLES_CUDA_PROCESS_H
+#define IAPROF_EXAMPLES_CUDA_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <base/array.h>
+#include <records/record_batch.h>
+
+#include "launch.h"
+#include "transport.h"
+
+#define REASONS_MAX 64u
+#define DEVICES_MAX 64u
+
+/* What all processes share. Initialise with {0} and the first two. */
+struct session {
+	const struct iaprof_host *host;
+	struct record_batch *batch;
+	uint32_t next_kernel, next_object;
+	uint32_t reasons[REASONS_MAX]; /* string ids of the names */
+	uint32_t reason_count;
+	uint64_t devices;                  /* bit n: device n was announced */
+	ARRAY(struct held_file) files;     /* images that the core may still read, the oldest first */
+	uint64_t samples, launch_count;    /* for the summary */
+	uint64_t dropped[CUDA_DROP_COUNT]; /* of all processes */
+	uint64_t unknown;                  /* records that could not be used */
+};
+
+struct held_file {
+	int descriptor;
+	uint64_t until;
+};
+
+struct process;
+
+/* Takes ownership of a connection. Returns NULL after closing it. */
+struct process *process_new(struct session *session, int socket);
+/* Reads what there is, a bounded amount. Returns false when the process has ended and everything was read. */
+bool process_read(struct process *process);
+uint32_t process_id(const struct process *process);
+void process_launched(struct process *process, const struct cuda_launch_event *event);
+void process_free(struct process *process);
+
+/* Closes images that the core has read. */
+void session_forget_files(struct session *session, uint64_t now);
+
+#endif

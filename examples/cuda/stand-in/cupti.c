@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See stand_in.h. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cupti.h"
+#include "stand_in.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define MODULES_MAX 16
+#define KERNELS_MAX 64
+#define REASON_WAITS 7u
+#define REASON_SELECTED 3u
+#define REASON_COUNT 2u
+#define INVALID 1
+#define NOT_ENABLED 2
+
+struct module {
+	const void *cubin;
+	size_t size;
+	uint64_t crc;
+};
+
+struct counted {
+	uint32_t module;
+	const char *name;
+	uint64_t launches;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	cupti_callback *callback;
+	void *data;
+	bool is_enabled;
+	bool has_launches; /* callbacks for launches are on */
+	bool has_buffer;
+	struct module modules[MODULES_MAX];
+	uint32_t module_count;
+	struct counted kernels[KERNELS_MAX];
+	size_t kernel_count, next;
+} stand_in = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int fails(const char *function)
+{
+	const char *wanted = getenv("STAND_IN_FAILS");
+	size_t length = strlen(function);
+	return wanted && strncmp(wanted, function, length) == 0 && wanted[length] == ':' ? atoi(wanted + length + 1)
+											 : 0;
+}
+#define FAIL_IF_WANTED()                                                                                               \
+	do {                                                                                                           \
+		int error_ = fails(__func__);                                                                          \
+		if (error_)                                                                                            \
+			return error_;                                                                                 \
+	} while (0)
+
+static uint64_t crc_of(const void *bytes, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+EXPORT int cuptiSubscribe(cupti_subscriber *subscriber, cupti_callback *callback, void *data)
+{
+	FAIL_IF_WANTED();
+	if (stand_in.callback)
+		return CUPTI_MULTIPLE_SUBSCRIBERS;
+	stand_in.callback = callback;
+	stand_in.data = data;
+	*subscriber = (cupti_subscriber)&stand_in;
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiUnsubscribe(cupti_subscriber subscriber)
+{
+	(void)subscriber;
+	stand_in.callback = NULL;
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, uint32_t domain, uint32_t id)
+{
+	(void)subscriber;
+	FAIL_IF_WANTED();
+	if (domain == CUPTI_DOMAIN_DRIVER && id == CUPTI_LAUNCH_KERNEL)
+		__atomic_store_n(&stand_in.has_launches, enable, __ATOMIC_RELAXED);
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiGetDeviceId(cupti_context context, uint32_t *device)
+{
+	(void)context;
+	FAIL_IF_WANTED();
+	*device = 0;
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiPCSamplingEnable(struct cupti_of_context *parameters)
+{
+	FAIL_IF_WANTED();
+	if (parameters->size != sizeof *parameters || stand_in.is_enabled)
+		return INVALID;
+	stand_in.is_enabled = true;
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiPCSamplingDisable(struct cupti_of_context *parameters)
+{
+	FAIL_IF_WANTED();
+	(void)parameters;
+	stand_in.is_enabled = false;
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiPCSamplingSetConfigurationAttribute(struct cupti_configuration *parameters)
+{
+	FAIL_IF_WANTED();
+	for (size_t i = 0; i < parameters->count; i++)
+		stand_in.has_buffer |= parameters->attributes[i].type == CUPTI_ATTRIBUTE_BUFFER;
+	return stand_in.is_enabled && stand_in.has_buffer ? CUPTI_OK : INVALID;
+}
+
+EXPORT int cuptiPCSamplingGetNumStallReasons(struct cupti_reason_count *parameters)
+{
+	FAIL_IF_WANTED();
+	*parameters->count = stand_in.is_enabled ? REASON_COUNT : 0;
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiPCSamplingGetStallReasons(struct cupti_reason_names *parameters)
+{
+	FAIL_IF_WANTED();
+	if (parameters->count < REASON_COUNT)
+		return INVALID;
+	parameters->indexes[0] = REASON_SELECTED;
+	parameters->indexes[1] = REASON_WAITS;
+	strcpy(parameters->names[0], "smsp__pcsamp_warps_issue_stalled_selected");
+	strcpy(parameters->names[1], "smsp__pcsamp_warps_issue_stalled_long_scoreboard");
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiGetCubinCrc(struct cupti_crc *parameters)
+{
+	FAIL_IF_WANTED();
+	parameters->crc = crc_of(parameters->cubin, parameters->cubin_size);
+	return CUPTI_OK;
+}
+
+static void fill(struct cupti_pc *pc, const struct counted *kernel, uint64_t offset)
+{
+	pc->cubin_crc = stand_in.modules[kernel->module].crc;
+	pc->offset = offset;
+	pc->function = (char *)kernel->name;
+	pc->stall_count = REASON_COUNT;
+	pc->stalls[0] = (struct cupti_stall){ REASON_SELECTED, (uint32_t)kernel->launches };
+	pc->stalls[1] = (struct cupti_stall){ REASON_WAITS, (uint32_t)kernel->launches * STAND_IN_WAITS };
+}
+
+EXPORT int cuptiPCSamplingGetData(struct cupti_get_data *parameters)
+{
+	struct cupti_pc_data *data = parameters->data;
+	FAIL_IF_WANTED();
+	if (!stand_in.is_enabled || parameters->size != sizeof *parameters || data->size != sizeof *data)
+		return NOT_ENABLED;
+	pthread_mutex_lock(&stand_in.lock);
+	data->count = data->remaining = 0;
+	for (size_t i = 0; i < stand_in.kernel_count; i++) {
+		struct counted *kernel = &stand_in.kernels[i];
+		for (uint32_t pc = 0; pc < STAND_IN_PCS && kernel->launches; pc++)
+			fill(&data->pcs[data->count++], kernel, (uint64_t)pc * STAND_IN_STEP);
+		kernel->launches = 0;
+	}
+	pthread_mutex_unlock(&stand_in.lock);
+	return CUPTI_OK;
+}
+
+static void call_back(uint32_t domain, uint32_t id, const void *parameters)
+{
+	if (stand_in.callback)
+		stand_in.callback(stand_in.data, domain, id, parameters);
+}
+
+EXPORT void stand_in_init(void)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+	int (*initialize)(void) = NULL;
+	if (library)
+		*(void **)&initialize = dlsym(library, "InitializeInjection");
+	if (initialize)
+		(void)initialize();
+}
+
+static void change_context(uint32_t id)
+{
+	struct cupti_resource_data resource = { .context = (cupti_context)&stand_in };
+	call_back(CUPTI_DOMAIN_RESOURCE, id, &resource);
+}
+
+EXPORT void stand_in_create_context(void)
+{
+	change_context(CUPTI_CONTEXT_CREATED);
+}
+
+EXPORT void stand_in_destroy_context(void)
+{
+	change_context(CUPTI_CONTEXT_DESTROY_STARTING);
+}
+
+static void change_module(uint32_t number, uint32_t id)
+{
+	const struct module *module = &stand_in.modules[number];
+	struct cupti_module_data data = { .id = number + 1, .size = module->size, .cubin = module->cubin };
+	struct cupti_resource_data resource = { .context = (cupti_context)&stand_in, .descriptor = &data };
+	call_back(CUPTI_DOMAIN_RESOURCE, id, &resource);
+}
+
+EXPORT uint32_t stand_in_load(const void *cubin, size_t size)
+{
+	uint32_t number = stand_in.module_count++;
+	stand_in.modules[number] = (struct module){ cubin, size, crc_of(cubin, size) };
+	change_module(number, CUPTI_MODULE_LOADED);
+	return number;
+}
+
+EXPORT void stand_in_unload(uint32_t module)
+{
+	change_module(module, CUPTI_MODULE_UNLOAD_STARTING);
+}
+
+EXPORT void stand_in_launch(uint32_t module, const char *name)
+{
+	struct cupti_callback_data call = { .function = "cuLaunchKernel",
+					    .symbol = name,
+					    .context = (cupti_context)&stand_in };
+	if (__atomic_load_n(&stand_in.has_launches, __ATOMIC_RELAXED)) {
+		call_back(CUPTI_DOMAIN_DRIVER, CUPTI_LAUNCH_KERNEL, &call);
+		call.site = CUPTI_SITE_ENTER + 1;
+		call_back(CUPTI_DOMAIN_DRIVER, CUPTI_LAUNCH_KERNEL, &call);
+	}
+	pthread_mutex_lock(&stand_in.lock);
+	struct counted *kernel = stand_in.kernels;
+	while (kernel < stand_in.kernels + stand_in.kernel_count &&
+	       (kernel->module != module || strcmp(kernel->name, name) != 0))
+		kernel++;
+	if (kernel == stand_in.kernels + stand_in.kernel_count)
+		*kernel = (struct counted){ .module = module, .name = name };
+	stand_in.kernel_count += kernel == stand_in.kernels + stand_in.kernel_count;
+	kernel->launches++;
+	pthread_mutex_unlock(&stand_in.lock);
+}

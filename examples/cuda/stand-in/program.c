@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A CUDA program for the stand-in: loads cubins and launches kernels, scale from train_scale() and add from
+ * train_add(), and prints the number of its launches.
+ *
+ * usage: program LAUNCHES [end=exit|_exit|destroy] [CUBIN...]
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stand_in.h"
+
+static uint32_t modules[8];
+static uint32_t module_count;
+
+static uint32_t load(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	if (!file || fseek(file, 0, SEEK_END)) {
+		perror(path);
+		exit(1);
+	}
+	long size = ftell(file);
+	rewind(file);
+	void *bytes = malloc((size_t)size);
+	if (!bytes || fread(bytes, 1, (size_t)size, file) != (size_t)size)
+		exit(1);
+	fclose(file);
+	return stand_in_load(bytes, (size_t)size);
+}
+
+__attribute__((noinline)) static int train_scale(int step)
+{
+	for (uint32_t i = 0; i < module_count; i++)
+		stand_in_launch(modules[i], "scale");
+	return step + 1;
+}
+
+__attribute__((noinline)) static int train_add(int step)
+{
+	for (uint32_t i = 0; i < module_count; i++)
+		stand_in_launch(modules[i], "add");
+	return step + 2;
+}
+
+int main(int argc, char **argv)
+{
+	long steps = argc > 1 ? strtol(argv[1], NULL, 10) : 100;
+	const char *end = argc > 2 && strncmp(argv[2], "end=", 4) == 0 ? argv[2] + 4 : "exit";
+	uint32_t sum = 0;
+	stand_in_init();
+	stand_in_create_context();
+	for (int i = 2; i < argc && module_count < 8; i++)
+		if (strncmp(argv[i], "end=", 4) != 0)
+			modules[module_count++] = load(argv[i]);
+	if (!module_count)
+		modules[module_count++] = stand_in_load("no cubin", 8);
+	for (long i = 0; i < steps; i++)
+		sum += (uint32_t)(i % 4 ? train_add((int)i) : train_scale((int)i));
+	printf("%ld steps, %u\n", steps, sum);
+	fflush(stdout);
+	if (strcmp(end, "destroy") == 0)
+		stand_in_destroy_context();
+	if (strcmp(end, "_exit") == 0)
+		_exit(3);
+	return 3;
+}

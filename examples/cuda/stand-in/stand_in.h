@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stand-in for CUPTI and the CUDA driver, for tests without a GPU: libcupti.so.13 has the functions that the injected
+ * library uses, and these, with which a program acts as if it used a GPU. Each launch adds samples at three PCs.
+ *
+ * STAND_IN_FAILS=FUNCTION:ERROR in the environment lets a function of CUPTI fail.
+ */
+#ifndef IAPROF_EXAMPLES_CUDA_STAND_IN_H
+#define IAPROF_EXAMPLES_CUDA_STAND_IN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Samples of a launch: STAND_IN_WAITS of reason long_scoreboard and one of reason selected at each PC. */
+#define STAND_IN_PCS 3u
+#define STAND_IN_STEP 4u
+#define STAND_IN_WAITS 4u
+
+/* Loads what CUDA_INJECTION64_PATH names, as cuInit() does. */
+void stand_in_init(void);
+void stand_in_create_context(void);
+void stand_in_destroy_context(void);
+/* Returns the module's number. */
+uint32_t stand_in_load(const void *cubin, size_t size);
+void stand_in_unload(uint32_t module);
+void stand_in_launch(uint32_t module, const char *kernel);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the injected library sends to the plugin. The library connects to the plugin's socket (SOCK_SEQPACKET, abstract)
+ * and sends struct cuda_hello with the descriptor of a ring: a memfd that is sealed against changes of its size.
+ * Records go through the ring; a cubin is a memfd of its own, sent with struct cuda_cubin. Nothing ever waits: what
+ * does not fit is dropped and counted in the ring's head. The plugin trusts nothing that it reads.
+ */
+#ifndef IAPROF_EXAMPLES_CUDA_TRANSPORT_H
+#define IAPROF_EXAMPLES_CUDA_TRANSPORT_H
+
+#include <stdint.h>
+
+/*
+ * In the environment of the program: "NAME PERIOD SLEEP MODE HOOK RATE CUBINS", numbers in decimal. HOOK: enum
+ * cuda_launches. Each thread calls the hook at most about RATE times a second; 0: at each launch.
+ */
+#define CUDA_VARIABLE "IAPROF_CUDA"
+enum cuda_launches {
+	CUDA_LAUNCHES_RING = 0, /* counted in the ring, without stacks */
+	CUDA_LAUNCHES_HOOK = 1, /* a BPF program is attached to iaprof_cuda_launched() */
+	CUDA_LAUNCHES_NONE = 2
+};
+
+/* A path: this CUPTI and no other. */
+#define CUDA_CUPTI_VARIABLE "IAPROF_CUDA_CUPTI"
+
+#define CUDA_MAGIC 0x31616475630a0d00ull
+#define CUDA_RING_SIZE (UINT64_C(16) << 20)
+#define CUDA_NAME_MAX 4096u
+#define CUDA_REASON_MAX 64u
+
+enum cuda_message { CUDA_HELLO = 1, CUDA_CUBIN = 2 };
+
+struct cuda_hello {
+	uint64_t magic;
+	uint32_t type;
+	uint32_t pad;
+	uint64_t ring_size; /* without the head: a power of two */
+	uint64_t time;
+};
+
+struct cuda_cubin {
+	uint64_t magic;
+	uint32_t type;
+	uint32_t module;
+	uint64_t crc;
+	uint64_t size;
+	uint64_t time;
+};
+
+enum cuda_drop {
+	CUDA_DROP_RECORDS,  /* records: the ring was full */
+	CUDA_DROP_SAMPLES,  /* samples: in records that were dropped */
+	CUDA_DROP_LAUNCHES, /* launches: likewise, or too many names */
+	CUDA_DROP_CUBINS,   /* cubins: the socket was full, or no memory */
+	CUDA_DROP_HARDWARE, /* samples: dropped by the GPU */
+	CUDA_DROP_FULL,     /* times that the GPU's buffer was full: its samples are lost */
+	CUDA_DROP_UNLISTED, /* samples: in kernels that CUPTI has no records of */
+	CUDA_DROP_COUNT
+};
+
+/* The first page of a ring. */
+struct cuda_ring {
+	uint64_t magic;
+	uint64_t size;
+	uint64_t head; /* written by the library: bytes so far */
+	uint64_t tail; /* written by the plugin */
+	uint64_t dropped[CUDA_DROP_COUNT];
+};
+#define CUDA_RING_HEAD_SIZE 4096u
+
+enum cuda_record_type {
+	CUDA_RECORD_DEVICE = 1,
+	CUDA_RECORD_REASON = 2,
+	CUDA_RECORD_FUNCTION = 3,
+	CUDA_RECORD_KERNEL = 4,
+	CUDA_RECORD_LAUNCH = 5,
+	CUDA_RECORD_SAMPLES = 6,
+	CUDA_RECORD_UNLOAD = 7,
+	CUDA_RECORD_MESSAGE = 8
+};
+
+/* Each record: a multiple of 8 bytes. Text follows the struct, without a NUL, to the end in length. */
+struct cuda_record {
+	uint32_t size;
+	uint32_t type;
+};
+
+struct cuda_device { /* text: "ADDRESS NAME" */
+	struct cuda_record header;
+	uint32_t id; /* CUDA's number */
+	uint32_t length;
+};
+
+struct cuda_reason { /* text: CUPTI's name */
+	struct cuda_record header;
+	uint32_t index;
+	uint32_t length;
+};
+
+struct cuda_function { /* text: name; of code that was sampled */
+	struct cuda_record header;
+	uint32_t id; /* >= 1, ascending */
+	uint32_t length;
+	uint64_t crc; /* of its cubin */
+};
+
+struct cuda_kernel { /* text: name; of a kernel that was launched */
+	struct cuda_record header;
+	uint32_t id; /* >= 1, ascending */
+	uint32_t length;
+};
+
+struct cuda_launch {
+	struct cuda_record header;
+	uint32_t kernel;
+	uint32_t tid;
+	uint64_t count;
+	uint64_t first_time, last_time; /* CLOCK_MONOTONIC, as all times */
+};
+
+struct cuda_samples { /* count reasons follow */
+	struct cuda_record header;
+	uint32_t function;
+	uint32_t device;
+	uint64_t begin, end;
+	uint64_t offset; /* in the function */
+	uint32_t count;
+	uint32_t pad;
+};
+struct cuda_sample {
+	uint32_t reason;
+	uint32_t count;
+};
+
+struct cuda_unload {
+	struct cuda_record header;
+	uint64_t time;
+	uint32_t module;
+	uint32_t pad;
+};
+
+struct cuda_text { /* text: a message for the user */
+	struct cuda_record header;
+	uint32_t is_error;
+	uint32_t length;
+};
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See writer.h. */
+#define _GNU_SOURCE
+#include "writer.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Sends a message with a descriptor, or fails at once. */
+static bool send_descriptor(int socket, const void *message, size_t size, int descriptor)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof descriptor)];
+	} control = { 0 };
+	struct iovec part = { (void *)message, size };
+	struct msghdr whole = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes
+	};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&whole);
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof descriptor);
+	memcpy(CMSG_DATA(head), &descriptor, sizeof descriptor);
+	return sendmsg(socket, &whole, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+static int connect_to(const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t length = strlen(name);
+	int opened = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (opened < 0 || length + 1 > sizeof address.sun_path)
+		return opened < 0 ? -1 : (close(opened), -1);
+	memcpy(address.sun_path + 1, name, length);
+	if (!connect(opened, (const struct sockaddr *)&address,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)))
+		return opened;
+	close(opened);
+	return -1;
+}
+
+/* Returns the ring's descriptor, and maps it; -1 if that is impossible. */
+static int make_ring(struct writer *writer)
+{
+	size_t size = CUDA_RING_HEAD_SIZE + CUDA_RING_SIZE;
+	int descriptor = memfd_create("iaprof-cuda", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (descriptor < 0)
+		return -1;
+	void *memory = MAP_FAILED;
+	if (!ftruncate(descriptor, (off_t)size) &&
+	    !fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+	if (memory == MAP_FAILED) {
+		close(descriptor);
+		return -1;
+	}
+	writer->ring = memory;
+	writer->ring->magic = CUDA_MAGIC;
+	writer->ring->size = CUDA_RING_SIZE;
+	return descriptor;
+}
+
+bool writer_open(struct writer *writer, const char *name, uint64_t time)
+{
+	struct cuda_hello hello = {
+		.magic = CUDA_MAGIC, .type = CUDA_HELLO, .ring_size = CUDA_RING_SIZE, .time = time
+	};
+	*writer = (struct writer){ .lock = PTHREAD_MUTEX_INITIALIZER, .socket = connect_to(name) };
+	int ring = writer->socket < 0 ? -1 : make_ring(writer);
+	bool done = ring >= 0 && send_descriptor(writer->socket, &hello, sizeof hello, ring);
+	if (ring >= 0)
+		close(ring);
+	if (done)
+		return true;
+	if (writer->ring)
+		munmap(writer->ring, CUDA_RING_HEAD_SIZE + CUDA_RING_SIZE);
+	if (writer->socket >= 0)
+		close(writer->socket);
+	return false;
+}
+
+void writer_drop(struct writer *writer, enum cuda_drop kind, uint64_t count)
+{
+	__atomic_fetch_add(&writer->ring->dropped[kind], count, __ATOMIC_RELAXED);
+}
+
+static void copy(struct writer *writer, const void *bytes, size_t size)
+{
+	char *data = (char *)writer->ring + CUDA_RING_HEAD_SIZE;
+	uint64_t at = writer->head % CUDA_RING_SIZE;
+	size_t first = size < CUDA_RING_SIZE - at ? size : CUDA_RING_SIZE - at;
+	memcpy(data + at, bytes, first);
+	memcpy(data, (const char *)bytes + first, size - first);
+	writer->head += size;
+}
+
+bool writer_put(struct writer *writer, const void *record, size_t size, const void *text, size_t length,
+		enum cuda_drop kind, uint64_t weight)
+{
+	static const char zeros[8];
+	size_t padding = -length & 7;
+	pthread_mutex_lock(&writer->lock);
+	uint64_t used = writer->head - __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE);
+	bool fits = used <= CUDA_RING_SIZE && size + length + padding <= CUDA_RING_SIZE - used;
+	if (fits) {
+		copy(writer, record, size);
+		copy(writer, text, length);
+		copy(writer, zeros, padding);
+		__atomic_store_n(&writer->ring->head, writer->head, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&writer->lock);
+	if (!fits) {
+		writer_drop(writer, CUDA_DROP_RECORDS, 1);
+		if (kind != CUDA_DROP_RECORDS)
+			writer_drop(writer, kind, weight);
+	}
+	return fits;
+}
+
+void writer_say(struct writer *writer, bool is_error, const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	struct cuda_text record = { .is_error = is_error, .length = (uint32_t)strlen(text) };
+	record.header.size = (uint32_t)sizeof record + ((record.length + 7) & ~7u);
+	record.header.type = CUDA_RECORD_MESSAGE;
+	writer_put(writer, &record, sizeof record, text, record.length, CUDA_DROP_RECORDS, 1);
+}
+
+void writer_send_cubin(struct writer *writer, const struct cuda_cubin *cubin, const void *bytes)
+{
+	int descriptor = memfd_create("iaprof-cubin", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	uint64_t done = 0;
+	while (descriptor >= 0 && done < cubin->size) {
+		ssize_t written = write(descriptor, (const char *)bytes + done, cubin->size - done);
+		if (written <= 0)
+			break;
+		done += (uint64_t)written;
+	}
+	bool is_sent = descriptor >= 0 && done == cubin->size &&
+		       !fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) &&
+		       send_descriptor(writer->socket, cubin, sizeof *cubin, descriptor);
+	if (!is_sent)
+		writer_drop(writer, CUDA_DROP_CUBINS, 1);
+	if (descriptor >= 0)
+		close(descriptor);
+}
