@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts what `meson test` ran: summarize.py BUILD [LOGNAME [LOGNAME-OF-SECOND-RUN]].
 
-Prints passed, failed and skipped for each suite, each subtest of a TAP test counted as a test, the reason of each
-skip, what each failed test said (behind "  | "), and as the last line the totals. Exits 1 when something failed or
+Prints passed, failed, skipped and seconds for each suite, each subtest of a TAP test counted as a test, the reason of
+each skip, what each failed test said (behind "  | "), and as the last line the totals. Exits 1 when something failed or
 nothing ran. A test that was run a second time counts as that time; when it passed only then it is named as unsteady,
 with what it said the first time. summarize.py --failed BUILD [LOGNAME] prints the names of the tests that failed.
 """
@@ -94,6 +94,7 @@ def summarize(build, name='testlog', second=None):
     records = read_log(build, name)
     later = read_log(build, second) if second else {}
     suites = {}
+    seconds = {}
     skips = []
     failures = []
     unsteady = []
@@ -110,6 +111,7 @@ def summarize(build, name='testlog', second=None):
             unsteady += [f'  | {line}' for line in what_it_said(first, is_tap)]
         unsteady += re.findall(r'^# (unsteady: .*)$', record.get('stdout') or '', re.MULTILINE)
         counts = suites.setdefault(suite, [0, 0, 0])
+        seconds[suite] = seconds.get(suite, 0) + first.get('duration', 0)
         for index, number in enumerate((passed, failed, len(skipped))):
             counts[index] += number
         name = f'{suite}/{record["name"]}'
@@ -122,7 +124,7 @@ def summarize(build, name='testlog', second=None):
     for line in [*unsteady, *failures]:
         print(line)
     for suite, counts in sorted(suites.items()):
-        print(f'suite {suite}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped')
+        print(f'suite {suite}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped, {seconds[suite]:.0f} s')
     total = [sum(counts[index] for counts in suites.values()) for index in range(3)]
     print(f'{total[0]} passed, {total[1]} failed, {total[2]} skipped')
     return 0 if total[1] == 0 and total[0] > 0 else 1

@@ -80,7 +80,7 @@ static int finish(const struct iaprof_host *host, void *instance)
 	(void)instance;
 	return 0;
 }
-#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER)
+#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER) || defined(FAULT_IMAGE)
 /* Decoders that look beyond the code, that claim more of it than there is, and that find producers outside of it. */
 static int decode(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
 		  struct iaprof_instruction *instruction)
@@ -101,6 +101,22 @@ static int decode(const struct iaprof_host *host, void *instance, const void *co
 #endif
 	return 0;
 }
+#ifdef FAULT_IMAGE
+/* Looks one byte beyond each section. */
+static int image_read(const struct iaprof_host *host, void *instance, const struct iaprof_image *image,
+		      const struct iaprof_image_report *report)
+{
+	(void)host;
+	(void)instance;
+	(void)report;
+	int sum = 0;
+	for (uint64_t i = 1; i < image->section_count; i++) {
+		const volatile unsigned char *bytes = iaprof_image_section(image, i)->bytes;
+		sum += bytes ? bytes[iaprof_image_section(image, i)->size] & 0 : 0;
+	}
+	return sum;
+}
+#endif
 #ifdef FAULT_PRODUCER
 static int code_open(const struct iaprof_host *host, void *instance, const struct iaprof_code *description, void **code)
 {
@@ -146,12 +162,7 @@ static int code_producers(const struct iaprof_host *host, void *instance, void *
 static int send_record(const struct iaprof_host *host, const void *record, uint64_t size)
 {
 	struct iaprof_batch batch = { .records = record, .size = size, .count = 1 };
-	int result = host->emit(host, &batch);
-#ifndef FAULT_FULL_QUEUE
-	if (result == -ENOSPC)
-		result = 0;
-#endif
-	return result;
+	return host->emit(host, &batch);
 }
 
 static int prepare(const struct iaprof_host *host, void *instance)
@@ -161,9 +172,87 @@ static int prepare(const struct iaprof_host *host, void *instance)
 	return faulty->fd < 0 ? host->fail(host, errno, "open /dev/null: %s", "no file descriptor") : 0;
 }
 
+/* A kernel of a device, its launch and its samples, as they are right but for the fault. */
+static int send_device(const struct iaprof_host *host, uint64_t time)
+{
+	enum { KERNEL = 1, DEVICE = 1, ADDRESS = 0x1000, SIZE = 0x100 };
+	struct iaprof_record_device device = {
+		.header = { .size = sizeof device, .type = IAPROF_RECORD_DEVICE, .time = time },
+		.id = DEVICE,
+		.name = host->intern_string(host, "device", 6),
+	};
+	struct iaprof_record_stall_reason reason = {
+		.header = { .size = sizeof reason, .type = IAPROF_RECORD_STALL_REASON, .time = time },
+		.name = host->intern_string(host, "waits", 5),
+	};
+	struct iaprof_record_kernel kernel = {
+		.header = { .size = sizeof kernel, .type = IAPROF_RECORD_KERNEL, .time = time },
+		.id = KERNEL,
+		.pid = (uint32_t)getpid(),
+		.name = host->intern_string(host, "kernel", 6),
+		.address = ADDRESS,
+		.size = SIZE,
+	};
+	struct iaprof_record_launch launch = {
+		.header = { .size = sizeof launch, .type = IAPROF_RECORD_LAUNCH, .time = time },
+		.kernel = KERNEL,
+		.pid = (uint32_t)getpid(),
+		.count = 1,
+		.first_time = time,
+	};
+	struct {
+		struct iaprof_record_stall_sample sample;
+		uint64_t counts[2];
+	} stall = { .sample = { .header = { .size = sizeof stall, .type = IAPROF_RECORD_STALL_SAMPLE, .time = time },
+				.begin = time,
+				.address = ADDRESS + 8,
+				.device = DEVICE,
+				.reason_count = 2,
+				.pid = (uint32_t)getpid() },
+		    .counts = { 3, 0 } };
+#ifdef FAULT_NO_DEVICE
+	stall.sample.device = 2;
+#endif
+#ifdef FAULT_NO_REASON
+	stall.counts[1] = 1;
+#endif
+#ifdef FAULT_NO_KERNEL
+	launch.kernel = 2;
+#endif
+#ifdef FAULT_OUTSIDE
+	stall.sample.address = ADDRESS + SIZE;
+#endif
+#ifdef FAULT_LOADED_LATER
+	kernel.header.time++;
+#endif
+#ifdef FAULT_LATE_LAUNCH
+	launch.header.time -= 1000;
+#endif
+#ifdef FAULT_TYPE
+	device.header.type = 999;
+	stall.sample.device = 0;
+#endif
+	int result = send_record(host, &device, sizeof device);
+	if (result == 0)
+		result = send_record(host, &reason, sizeof reason);
+	if (result == 0)
+		result = send_record(host, &kernel, sizeof kernel);
+	if (result == 0)
+		result = send_record(host, &launch, sizeof launch);
+	return result < 0 ? result : send_record(host, &stall, sizeof stall);
+}
+
+static int timer_expired(void *instance, uint64_t expirations)
+{
+	(void)instance;
+	(void)expirations;
+	return 0;
+}
+
 static int start(const struct iaprof_host *host, void *instance)
 {
 	(void)instance;
+	uint64_t now = host->clock(host);
 	struct iaprof_record_counter counter = {
 		.header = { .size = sizeof counter, .type = IAPROF_RECORD_COUNTER, .time = host->clock(host) },
 		.id = 1,
@@ -171,7 +260,7 @@ static int start(const struct iaprof_host *host, void *instance)
 		.kind = IAPROF_COUNTER_GAUGE,
 	};
 	struct iaprof_record_counter_value value = {
-		.header = { .size = sizeof value, .type = IAPROF_RECORD_COUNTER_VALUE, .time = host->clock(host) },
+		.header = { .size = sizeof value, .type = IAPROF_RECORD_COUNTER_VALUE, .time = now + 1 },
 		.counter = 1,
 	};
 #ifdef FAULT_ID
@@ -187,7 +276,20 @@ static int start(const struct iaprof_host *host, void *instance)
 #ifndef FAULT_UNDECLARED
 	result = send_record(host, &counter, sizeof counter);
 #endif
-	return result < 0 ? result : send_record(host, &value, sizeof value);
+#if defined(FAULT_LATE_LAUNCH)
+	value.header.time = now;
+	if (result == 0)
+		result = send_record(host, &value, sizeof value);
+	value.header.time++;
+#endif
+	if (result == 0)
+		result = send_device(host, now);
+#ifndef FAULT_PROGRESS
+	if (result == 0)
+		result = send_record(host, &value, sizeof value);
+#endif
+	/* The only thing that it opens here is iaprof's. */
+	return result < 0 ? result : host->watch_timer(host, 1000000, timer_expired);
 }
 
 #ifdef FAULT_CHECK
@@ -207,6 +309,10 @@ static int stop(const struct iaprof_host *host, void *instance)
 {
 	(void)host;
 	(void)instance;
+#ifdef FAULT_HANG
+	for (;;)
+		pause();
+#endif
 	return 0;
 }
 #endif
@@ -243,10 +349,13 @@ __attribute__((unused)) static const struct iaprof_plugin plugin = {
 	.extension = "txt",
 	.profile = profile,
 	.finish = finish,
-#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER)
+#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER) || defined(FAULT_IMAGE)
 	.kind = IAPROF_PLUGIN_DECODER,
 	.machine = 1,
 	.decode = decode,
+#ifdef FAULT_IMAGE
+	.image_read = image_read,
+#endif
 #ifdef FAULT_PRODUCER
 	.code_open = code_open,
 	.code_close = code_close,

@@ -15,11 +15,12 @@ trap 'rm -rf "$folder"' EXIT
 sh "$source/tests/stage.sh" "$2" "$folder/root"
 file=$(find "$folder/root" -name iaprof.pc)
 export PKG_CONFIG_PATH="${file%/*}"
-# iaprof.pc names the final places; everything in it is below its prefix.
+# The files name the final places; everything in them is below the prefix.
 prefix=$folder/root$(pkg-config --variable=prefix iaprof)
-pkg_config="pkg-config --define-variable=prefix=$prefix"
+sed -i "s|^prefix=.*|prefix=$prefix|" "$PKG_CONFIG_PATH"/*.pc
+pkg_config=pkg-config
 plugin_folder=$($pkg_config --variable=plugindir iaprof)
-cp -r "$source/examples" "$folder/examples"
+cp -r "$prefix/share/iaprof/plugins" "$folder/examples"
 
 number=0
 status=0
@@ -37,6 +38,12 @@ try() {
   fi
 }
 
+# skip WHAT REASON
+skip() {
+  number=$((number + 1))
+  echo "ok $number - $1 # SKIP $2"
+}
+
 # defined HEADER NAME: the number a public header defines.
 defined() {
   sed -n "s/^#define $2 \([0-9]*\)u\$/\1/p" "$source/include/iaprof/$1"
@@ -46,11 +53,105 @@ make="make -C $folder/examples"
 # shellcheck disable=SC2086 # a command and its arguments
 {
   try "they build without a warning" $make PKG_CONFIG="$pkg_config" \
-    CFLAGS="-O2 -std=gnu11 -Wall -Wextra -pedantic -Werror"
+    CFLAGS="-O2 -std=gnu11 -Wall -Wextra -pedantic -Werror" CXXFLAGS="-O2 -std=c++17 -Wall -Wextra -Werror"
   try "each passes iaprof-plugin-check" $make check PLUGIN_CHECK="$prefix/bin/iaprof-plugin-check"
   try "they install into plugindir" $make install PKG_CONFIG="$pkg_config"
 }
-try "the plugin folder has them" test -e "$plugin_folder/iaprof-loadavg.so"
+try "the plugin folder has that in C" test -e "$plugin_folder/iaprof-loadavg.so"
+try "the plugin folder has that in C++" test -e "$plugin_folder/iaprof-uptime.so"
+if command -v rustc >/dev/null 2>&1; then
+  try "the plugin folder has that in Rust" test -e "$plugin_folder/iaprof-memory.so"
+else
+  skip "the plugin folder has that in Rust" "no rustc here"
+fi
+
+# sends SOURCE COUNTER: the source sends values of the counter.
+# shellcheck disable=SC2317 # called by try
+sends() {
+  "$prefix/bin/iaprof" -q -d 300ms -s "$1" -k "csv:rows=events,output=$folder/events.csv" &&
+    grep "$2" "$folder/events.csv"
+}
+try "the source in C++ runs" sends uptime uptime
+if [ -e "$plugin_folder/iaprof-memory.so" ]; then
+  try "the source in Rust runs" sends memory "available memory"
+else
+  skip "the source in Rust runs" "no rustc here"
+fi
+
+# What iaprof --new-plugin writes is built and tested with the commands that it prints.
+# shellcheck disable=SC2317 # called by try
+new_plugin() {
+  cd "$folder"
+  "$prefix/bin/iaprof" --new-plugin "$1" "my-$1" >"$folder/steps"
+  sed -n 's/^  \(cd\|meson\)/\1/p' "$folder/steps" >"$folder/commands"
+  [ "$(wc -l <"$folder/commands")" -eq 3 ]
+  sed -i 's/^meson setup /&-Dwerror=true -Dc_args=-Wpedantic /' "$folder/commands"
+  sh -eu "$folder/commands"
+}
+# shellcheck disable=SC2317 # called by try
+joined_flame_graph() {
+  command=$(sed -n 's/^  sudo //p' "$folder/steps")
+  cd "$folder/iaprof-my-source"
+  $command 2>messages && [ -s my-source.html ] && grep '1280 matched, 0 ambiguous, 0 unmatched' messages
+}
+# The plugin as part of a project that has iaprof as a subproject.
+# shellcheck disable=SC2317 # called by try
+subproject() {
+  mkdir -p "$folder/parent/subprojects"
+  cp -r "$folder/iaprof-my-source/." "$folder/parent"
+  rm -rf "$folder/parent/build"
+  ln -s "$source" "$folder/parent/subprojects/iaprof"
+  cd "$folder/parent"
+  for package in iaprof-common iaprof-bpf; do
+    echo "dependency('$package', required: '$package' == 'iaprof-common')" >>meson.build
+  done
+  PKG_CONFIG_PATH='' meson setup build --force-fallback-for=iaprof,iaprof-common,iaprof-bpf \
+    -Diaprof:tests=false -Diaprof:bpf=disabled
+  ninja -C build iaprof-my-source.so
+  "$prefix/bin/iaprof-plugin-check" build/iaprof-my-source.so
+}
+if command -v meson >/dev/null 2>&1; then
+  for kind in sink decoder source; do
+    try "a new $kind builds and passes its tests" new_plugin "$kind"
+  done
+  if [ "$(id -u)" -eq 0 ]; then
+    try "the printed command makes a flame graph with joined samples" joined_flame_graph
+  else
+    skip "the printed command makes a flame graph with joined samples" "not root"
+  fi
+  try "it builds with iaprof as a subproject, too" subproject
+else
+  skip "what iaprof --new-plugin writes" "no meson here"
+fi
+# shellcheck disable=SC2317 # called by try
+refused() {
+  cd "$folder"
+  mkdir -p iaprof-known
+  for arguments in 'socket a' 'source A_b' 'source known' 'source'; do
+    # shellcheck disable=SC2086 # two words
+    if "$prefix/bin/iaprof" --new-plugin $arguments; then return 1; fi
+  done
+  rmdir iaprof-known
+  ! ls -d iaprof-a iaprof-A_b
+}
+try "a wrong kind, a wrong name and a folder that is there are refused" refused
+
+# Each installed header of the libraries compiles with the flags of its package alone.
+# shellcheck disable=SC2046,SC2317 # a list of arguments; called by try
+library_headers() {
+  cd "$prefix/include/iaprof-common"
+  find . -name '*.h' ! -path './bpf/*' | sed 's/.*/#include "&"/' >"$folder/headers.c"
+  cc -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -x c $($pkg_config --cflags iaprof-common) \
+    "$folder/headers.c"
+}
+try "the installed headers of the library include only what is installed" library_headers
+# shellcheck disable=SC2046,SC2086,SC2317 # lists of arguments; called by try
+build_with_library() {
+  cc -O2 -std=gnu17 -fPIC -fvisibility=hidden -shared -Wall -Wextra -Werror -DPLUGIN_VERSION='"1"' \
+    -o "$folder/iaprof-folded.so" "$source/plugins/sink-folded/folded.c" $($pkg_config --cflags --libs iaprof-common)
+  "$prefix/bin/iaprof-plugin-check" "$folder/iaprof-folded.so"
+}
+try "one of our sinks builds like that with the installed library, and passes" build_with_library
 try "iaprof.pc has the versions that the headers have" test \
   "$(pkg-config --variable=abi_version iaprof) $(pkg-config --variable=schema_version iaprof)" = \
   "$(defined plugin.h IAPROF_ABI_VERSION) $(defined record.h IAPROF_SCHEMA_VERSION)"

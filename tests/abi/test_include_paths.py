@@ -8,8 +8,9 @@ the compiler wrote.
 import json
 import pathlib
 import shlex
-import subprocess
 import sys
+
+from compiled import read_dependencies
 
 
 def include_paths(entry):
@@ -19,19 +20,6 @@ def include_paths(entry):
         for option in ('-I', '-isystem', '-iquote', '-include'):
             if word.startswith(option):
                 yield (folder / (word[len(option):] or words[index + 1])).resolve()
-
-
-def read_dependencies(build):
-    """-> {object: [files it was compiled from]}"""
-    listing = subprocess.run(['ninja', '-C', build, '-t', 'deps'], check=True, capture_output=True, text=True).stdout
-    result, current = {}, None
-    for line in listing.splitlines():
-        if line.startswith('    '):
-            result[current].append((build / line.strip()).resolve())
-        elif ': #deps' in line:
-            current = line.split(':')[0]
-            result[current] = []
-    return result
 
 
 def main():

@@ -5,7 +5,29 @@
 set -u
 report=$(mktemp)
 all=$(mktemp)
-trap 'rm -f "$report" "$all"' EXIT
+# A receiver for sinks that send. It takes everything.
+python3 - "$all" <<'RECEIVER' &
+import http.server, sys
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers['Content-Length']))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *arguments):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+with open(sys.argv[1] + '.port', 'w') as file:
+    file.write(f'{server.server_port}\n')
+server.serve_forever()
+RECEIVER
+receiver=$!
+trap 'kill "$receiver"; rm -f "$report" "$all" "$all.port"' EXIT
+until [ -s "$all.port" ]; do sleep 0.1; done
 for plugin in "$2"/*/iaprof-*.so; do
   name=${plugin##*/iaprof-}
   name=${name%.so}
@@ -13,6 +35,7 @@ for plugin in "$2"/*/iaprof-*.so; do
   replay) set -- "$1" "$2" "$3" "file=$3" ;;
   ivpu) set -- "$1" "$2" "$3" "input=${3%/capture/*}/ivpu_trace/boot-and-job" ;;
   top) set -- "$1" "$2" "$3" batch=yes ;;
+  otlp) set -- "$1" "$2" "$3" "endpoint=http://127.0.0.1:$(cat "$all.port")" ;;
   *) set -- "$1" "$2" "$3" ;;
   esac
   if ! "$1" "$plugin" ${4:+"$4"} >"$report" 2>&1 && ! grep -q '^not ok' "$report"; then

@@ -12,6 +12,7 @@
 
 #include "config/option_table.h"
 #include "plugin/loader.h"
+#include "../run_suite.h"
 
 /* The end of struct iaprof_plugin in release 0.1. */
 #define FIRST_RELEASE_SIZE (offsetof(struct iaprof_plugin, decode) + sizeof(((struct iaprof_plugin *)0)->decode))
@@ -200,9 +201,5 @@ int main(void)
 	tcase_add_test(tests, other_versions_are_refused);
 	tcase_add_test(tests, plugin_sees_what_an_earlier_core_has);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

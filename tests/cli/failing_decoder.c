@@ -34,7 +34,7 @@ static const struct iaprof_option options[] = {
 static int decode(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
 		  struct iaprof_instruction *instruction)
 {
-	const struct decoder *decoder = instance;
+	struct decoder *decoder = instance;
 	volatile uint64_t turns = 0;
 	(void)host, (void)code;
 	if (offset >= code_size)

@@ -10,10 +10,15 @@
 #include <iaprof/plugin.h>
 
 #define PERIOD (100 * 1000 * 1000u)
+/* Jobs of a turn with busy=yes. */
+#define JOBS 50
 
 struct source {
 	bool hostile;
 	bool talkative;
+	bool busy;
+	bool threads;
+	uint64_t before; /* time of the last turn */
 
 	const struct iaprof_host *host;
 	uint32_t cpu, calls, time;
@@ -28,6 +33,15 @@ static const struct iaprof_option options[] = {
 	  .type = IAPROF_OPTION_BOOL,
 	  .offset = offsetof(struct source, talkative),
 	  .help = "warns each time" },
+	{ .name = "busy",
+	  .type = IAPROF_OPTION_BOOL,
+	  .offset = offsetof(struct source, busy),
+	  .help = "the device is busy for a quarter of the time, another one has jobs for 60 %, a third one is "
+		  "silent" },
+	{ .name = "threads",
+	  .type = IAPROF_OPTION_BOOL,
+	  .offset = offsetof(struct source, threads),
+	  .help = "samples are of threads 11 and 12, 1 of 10 of the latter" },
 };
 
 /* A sequence that clears the screen, one that sets its title, wide characters, a mark on nothing, direction, length. */
@@ -55,10 +69,11 @@ static int emit(struct source *source, const void *record, size_t size)
 			return result;                                                                                 \
 	} while (0)
 
-static int send_sample(struct source *source, const char *program, uint64_t count)
+static int send_sample(struct source *source, const char *program, uint32_t tid, uint64_t count)
 {
 	EMIT(source, IAPROF_RECORD_SAMPLE,
 	     struct iaprof_record_sample record = { .pid = (uint32_t)getpid(),
+						    .tid = tid,
 						    .name = text(source, program),
 						    .cpu = UINT32_MAX,
 						    .value_type = source->cpu,
@@ -101,6 +116,48 @@ static int send_call(struct source *source)
 	return 0;
 }
 
+static int send_job(struct source *source, uint64_t started, uint64_t ended)
+{
+	struct iaprof_record_job record = {
+		.header = { .size = sizeof record, .type = IAPROF_RECORD_JOB, .time = ended },
+		.submitted = started,
+		.started = started,
+		.id = 2,
+		.device = 2,
+		.state = IAPROF_JOB_DONE,
+		.pid = (uint32_t)getpid()
+	};
+	return emit(source, &record, sizeof record);
+}
+
+/* A quarter and 60 % of the time since the last turn; short jobs, of which no interval has much too little or much. */
+static int send_use(struct source *source)
+{
+	uint64_t now = source->host->clock(source->host), before = source->before, part = (now - before) / JOBS;
+	source->before = now;
+	if (!before || part < 10)
+		return 0;
+	struct iaprof_record_device_activity activity = {
+		.header = { .size = sizeof activity, .type = IAPROF_RECORD_DEVICE_ACTIVITY, .time = now },
+		.begin = before,
+		.busy = (now - before) / 4,
+		.device = 1,
+		.pid = (uint32_t)getpid(),
+		.kind = IAPROF_ACTIVITY_SCHEDULER
+	};
+	int result = emit(source, &activity, sizeof activity);
+	for (uint64_t i = 0; !result && i < JOBS; i++)
+		result = send_job(source, before + i * part, before + i * part + part / 5 * 3);
+	return result;
+}
+
+static int send_samples(struct source *source, const char *program, uint64_t count)
+{
+	uint32_t first = source->threads ? 11 : 0;
+	int result = send_sample(source, program, first, count - (first ? count / 10 : 0));
+	return result || !first ? result : send_sample(source, program, first + 1, count / 10);
+}
+
 /* The programs 3 to 1; the kernels 6 to 4; reason sbid 7, send 3. */
 static int send_all(void *instance, uint64_t expirations)
 {
@@ -109,15 +166,17 @@ static int send_all(void *instance, uint64_t expirations)
 	if (source->talkative)
 		source->host->log(source->host, IAPROF_LOG_WARNING, "that is how it is");
 	for (; expirations; expirations--) {
-		int result = send_sample(source, program, 30);
+		int result = send_samples(source, program, 30);
 		if (!result)
-			result = send_sample(source, "warm", 10);
+			result = send_samples(source, "warm", 10);
 		if (!result)
 			result = send_stalls(source, 0x1010, 6, 0);
 		if (!result)
 			result = send_stalls(source, 0x2020, 1, 3);
 		if (!result)
 			result = send_call(source);
+		if (!result && source->busy)
+			result = send_use(source);
 		if (result)
 			return result;
 		uint64_t now = source->host->clock(source->host);
@@ -131,6 +190,12 @@ static int announce_device(struct source *source)
 	static const char *const reasons[] = { "sbid", "send" };
 	EMIT(source, IAPROF_RECORD_DEVICE,
 	     struct iaprof_record_device record = { .id = 1, .name = text(source, "device") });
+	if (source->busy) {
+		EMIT(source, IAPROF_RECORD_DEVICE,
+		     struct iaprof_record_device record = { .id = 2, .name = text(source, "second device") });
+		EMIT(source, IAPROF_RECORD_DEVICE,
+		     struct iaprof_record_device record = { .id = 3, .name = text(source, "\033[2Jthird") });
+	}
 	for (uint32_t i = 0; i < 2; i++)
 		EMIT(source, IAPROF_RECORD_STALL_REASON,
 		     struct iaprof_record_stall_reason record = { .id = i, .name = text(source, reasons[i]) });

@@ -14,6 +14,9 @@ from harness import TIMEOUT, Skip, equal, require, start, end
 
 ENTER, LEAVE, SHOW_CURSOR = b'\x1b[?1049h', b'\x1b[?1049l', b'\x1b[?25h'
 
+# Titles of the last column.
+NAMES = ('GPU KERNEL', 'STALL REASON', 'FUNCTION', 'STACK (LEAF FIRST)', 'CALL', 'PROGRAM')
+
 
 class Screen:
     def __init__(self, *arguments, rows=24, columns=80, environment=None, take_input=False, **options):
@@ -72,13 +75,24 @@ class Screen:
     def press(self, keys):
         os.write(self.master, keys)
 
+    def heading(self):
+        """The position of the table's heading; the tabs are above it, the rows below."""
+        return next((i for i, line in enumerate(self.lines()) if line.strip().startswith('SELF%')), None)
+
+    def column(self, title):
+        """Where a column begins, from its title in the heading."""
+        return self.lines()[self.heading()].index(title)
+
     def shares(self):
         """Of the rows of the table: (self, total or None, amount, name)."""
         rows = []
+        if self.heading() is None:
+            return rows
+        begin = next(self.column(title) for title in NAMES if title in self.lines()[self.heading()])
         for line in self.lines():
-            match = re.match(r' *(\d+\.\d+)% +(?:(\d+\.\d+)% +)?(\d\S*(?: [num]?s)?)  (.*)$', line)
+            match = re.match(r' *(\d+\.\d+)% +(?:(\d+\.\d+)% +)?(\d\S*(?: [num]?s)?)  ', line)
             if match:
-                rows.append((float(match[1]), match[2] and float(match[2]), match[3], match[4]))
+                rows.append((float(match[1]), match[2] and float(match[2]), match[3], line[begin:]))
         return rows
 
     def signal(self, number):

@@ -19,7 +19,7 @@ stand_in() {
 
 # shellcheck disable=SC2016 # expanded by the stand-in
 note='echo "${0##*/} $*" >>"$calls"'
-for command in apt-get dnf pacman meson ninja; do
+for command in apt-get dnf pacman meson ninja npm; do
   stand_in "$command" "$note"
 done
 stand_in dpkg-query 'exit 1'
@@ -57,12 +57,18 @@ called() {
   grep -q -- "$1" "$calls"
 }
 
-bootstrap 0 fedora build && called '^dnf install -y .*\belfutils-devel\b.*\bbpftool\b' &&
+bootstrap 0 fedora build && ! called '^npm' && called '^dnf install -y .*\belfutils-devel\b.*\bbpftool\b' &&
   called '^ninja -C build'
 verdict $? "Fedora: dnf installs, then it is built"
 bootstrap 0 fedora test
 called '^dnf install -y .*\bcheck-devel\b.*\bvalgrind\b.*\bperf\b'
 verdict $? "Fedora: the tests need more packages"
+called '^npm install --prefix build/npm .*\bspeedscope@1\b' && called '^meson test'
+verdict $? "npm installs speedscope into the build folder, for the tests"
+stand_in npm 'exit 1'
+bootstrap 0 fedora test
+grep -q 'npm cannot install speedscope' "$folder/output" && called '^meson test'
+verdict $? "the tests run without speedscope if npm fails"
 bootstrap 0 arch build && called '^pacman -S --needed --noconfirm .*\blibelf\b.*\bbpf\b'
 verdict $? "Arch: pacman installs"
 bootstrap 0 debian build && called 'apt-get install .*\blibdw-dev\b'
@@ -70,7 +76,7 @@ verdict $? "Debian: apt-get installs"
 bootstrap 0 ubuntu build && called 'apt-get install .*\blinux-tools-6.99-test\b' && ! called ' bpftool\b'
 verdict $? "Ubuntu: bpftool comes from the package named after the kernel"
 bootstrap 1000 debian build
-[ $? -eq 1 ] && ! called apt-get && grep -q 'needs root.*apt-get' "$folder/output"
+[ $? -eq 1 ] && ! called apt-get && grep -q 'root required.*apt-get' "$folder/output"
 verdict $? "without root and sudo it says what to run as root, and stops"
 stand_in apt-cache 'exit 0'
 bootstrap 0 debian build
@@ -79,7 +85,7 @@ verdict $? "package lists are read when there are none"
 stand_in dpkg-query 'printf installed'
 bootstrap 1000 debian build && ! called apt-get && called '^meson setup build'
 verdict $? "nothing is installed, and root not asked for, when all is there"
-bootstrap 1000 slackware build && grep -q 'not known here' "$folder/output" && called '^ninja'
+bootstrap 1000 slackware build && grep -q 'unknown distribution' "$folder/output" && called '^ninja'
 verdict $? "on another distribution it names the libraries and builds"
 bootstrap 0 debian nonsense
 [ $? -eq 2 ] && grep -q '^usage' "$folder/output"

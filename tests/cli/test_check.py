@@ -71,10 +71,12 @@ def old_loader():
 
 
 for name, environment, expected in (
-        ('python3.12', {}, ('limited', 'PYTHONPERFSUPPORT=1')),
-        ('python3.12', {'PYTHONPERFSUPPORT': '0'}, ('limited', 'PYTHONPERFSUPPORT=1')),
-        ('python3.13', {'PYTHONPERFSUPPORT': '1'}, ('good', 'Python 3.13 tells its functions')),
-        ('python3.11', {'PYTHONPERFSUPPORT': '1'}, ('limited', 'Python 3.11 does not tell'))):
+        ('python3.16', {}, ('limited', 'PYTHONPERFSUPPORT=1')),
+        ('python3.16', {'PYTHONPERFSUPPORT': '0'}, ('limited', 'PYTHONPERFSUPPORT=1')),
+        ('python3.16', {'PYTHONPERFSUPPORT': '1'}, ('good', 'Python 3.16 reports function names')),
+        ('python3.15', {}, ('good', 'functions, files and lines of Python 3.15')),
+        ('python3.8', {}, ('good', 'functions, files and lines of Python 3.8')),
+        ('python3.7', {'PYTHONPERFSUPPORT': '1'}, ('limited', 'Python 3.7 functions have no names'))):
     @case(f'ze-usdt: Python, by a program that is called {name}, {environment}', name, environment, expected,
           needs=[needs_root, needs_loader])
     def python(name, environment, expected):
@@ -156,7 +158,7 @@ for lockdown, state, words in (('[none] integrity confidentiality', 'good', 'non
         found = items('cpu-stack', wrap=wrap)['kernel lockdown'][0]
         require(found[0] == state and words in found[1], found)
         if state == 'missing':
-            equal(source_line('-s', 'cpu-stack', wrap=wrap), 'source cpu-stack: gives no profile here', 'the source')
+            equal(source_line('-s', 'cpu-stack', wrap=wrap), 'source cpu-stack: cannot profile here', 'the source')
         equal(items('ze-usdt:tracer=yes', wrap=wrap)['kernel lockdown'][0][0], state, 'ze-usdt')
 
 
@@ -178,14 +180,14 @@ for paranoid, setpriv, state, words in ((3, NO_ADMIN, 'missing', 'CAP_SYS_ADMIN'
 def bpf_rights():
     name = 'right to load BPF programs'
     equal(items('cpu-stack')[name][0][0], 'good', 'for root')
-    for dropped, missing, there in (('bpf,-sys_admin', 'CAP_BPF, too', 'CAP_PERFMON'),
-                                    ('perfmon,-sys_admin', 'CAP_PERFMON, too', 'CAP_BPF')):
+    for dropped, missing, there in (('bpf,-sys_admin', 'requires CAP_BPF in addition', 'CAP_PERFMON'),
+                                    ('perfmon,-sys_admin', 'requires CAP_PERFMON in addition', 'CAP_BPF')):
         wrap = ['setpriv', f'--bounding-set=-{dropped}', f'--inh-caps=-{dropped}']
         state, text = items('cpu-stack', wrap=wrap)[name][0]
         require(state == 'missing' and missing in text and there in text, text)
     wrap = [*pretended({'unprivileged_bpf_disabled': 0, 'perf_event_max_stack': 127}), *NOBODY]
     state, text = items('cpu-stack', wrap=wrap)[name][0]
-    require(state == 'missing' and 'unprivileged_bpf_disabled=0 is not enough' in text, text)
+    require(state == 'missing' and 'unprivileged_bpf_disabled=0 does not suffice' in text, text)
 
 
 for scope, setpriv, state, words in ((3, [], 'missing', 'until the next boot'), (1, [], 'good', 'CAP_SYS_PTRACE'),
@@ -204,21 +206,26 @@ for scope, setpriv, state, words in ((3, [], 'missing', 'until the next boot'), 
     needs_root, needs_program('setpriv'), needs_program('unshare')])
 def kptr_restrict():
     wrap = [*pretended({'kptr_restrict': 2, 'perf_event_max_stack': 127}), *NOBODY]
-    state, text = items('cpu-stack', wrap=wrap)["names of the Linux kernel's functions"][0]
+    state, text = items('cpu-stack', wrap=wrap)["Linux kernel symbols"][0]
     require(state == 'limited' and 'kernel.kptr_restrict=1' in text, text)
 
 
-@case('depth of stacks is the sysctl\'s')
+@case('with tables, stacks are as deep as the core keeps them', needs=[needs_root])
+def depth_of_tables():
+    equal(items('cpu-stack')['stack depth'], [('good', '1024 addresses')], 'item')
+
+
+@case('without, the depth of stacks is the sysctl\'s')
 def depth():
     wanted = read('/proc/sys/kernel/perf_event_max_stack').strip()
-    state, text = items('cpu-stack')['depth of stacks'][0]
+    state, text = items('cpu-stack:unwind=fp')['stack depth'][0]
     require(text.startswith(f'{wanted} addresses'), text)
     equal(state, 'good' if int(wanted) >= 512 else 'limited', 'state')
 
 
 @case('frame pointers: as objdump shows the C library', needs=[needs_program('objdump'), needs_program('ldd')])
 def frame_pointers():
-    found = items('cpu-stack')
+    found = items('cpu-stack:unwind=fp')
     if 'frame pointers' not in found:
         raise Skip('not looked at on this architecture')
     library = re.search(r'libc\.so\.6 => (\S+)', subprocess.run(['ldd', shutil.which('tail')], stdout=subprocess.PIPE,
@@ -232,11 +239,24 @@ def frame_pointers():
           f'state; {sets} of {calls} set one')
 
 
+@case('with tables, user stacks do not need frame pointers', needs=[needs_root])
+def eh_frame():
+    version = tuple(map(int, re.match(r'(\d+)\.(\d+)', os.uname().release).groups()))
+    if os.uname().machine != 'x86_64' or version < (5, 17):
+        raise Skip('not here')
+    for source in 'cpu-stack', 'cpu-stack:unwind=tables':
+        found = items(source)
+        equal(found['user stacks'][0], ('good', 'unwound by .eh_frame'), 'user stacks')
+        require('frame pointers' not in found, found)
+    require('user stacks' not in items('cpu-stack:unwind=fp'), 'not asked for')
+    require('user stacks' not in items('cpu-stack', wrap=NOBODY), 'not known without the right to ask')
+
+
 @case('names of the Linux kernel\'s functions: seen by root', needs=[needs_root])
 def kernel_names():
     shown = any(not line.startswith('0000000000000000') for line in read('/proc/kallsyms').splitlines())
-    equal(items('cpu-stack')['names of the Linux kernel\'s functions'][0][0], 'good' if shown else 'limited', 'state')
-    require('names of the Linux kernel\'s functions' not in items('cpu-stack:kernel=no'), 'not asked for')
+    equal(items('cpu-stack')['Linux kernel symbols'][0][0], 'good' if shown else 'limited', 'state')
+    require('Linux kernel symbols' not in items('cpu-stack:kernel=no'), 'not asked for')
 
 
 if __name__ == '__main__':

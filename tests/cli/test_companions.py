@@ -15,7 +15,7 @@ def tree(*names):
     shutil.copy(PROGRAM, 'tree/iaprof')
     for name in names:
         os.makedirs(f'tree/plugins/{name}')
-        folder = os.path.join(os.path.dirname(PROGRAM), 'plugins', name) if name == FOLDED else PLUGINS
+        folder = os.path.join(os.path.dirname(PROGRAM), 'plugins', f'sink-{name}') if name == FOLDED else PLUGINS
         shutil.copy(os.path.join(folder, f'iaprof-{name}.so'), f'tree/plugins/{name}')
     return os.path.abspath('tree/iaprof')
 
@@ -72,7 +72,7 @@ def of_machine():
 
 @case('a companion that cannot run here is left out with a line, and the run goes on')
 def left_out():
-    why = f'source {BRINGING} goes on without its companion: source {BROUGHT}: no device: plug one in'
+    why = f'source {BRINGING} runs without its companion: source {BROUGHT}: no device: plug one in'
     equal(said('-s', f'{BRINGING}:level=55'), [why, f'{BRINGING}: level 55'])
     equal(checked('-s', f'{BRINGING}:level=55'),
           [f'source {BRINGING}: ready', f'source {BROUGHT} (with {BRINGING}): cannot run here',
@@ -107,14 +107,14 @@ def shared():
 @case('a companion that is not installed is left out with a line')
 def not_installed():
     equal(said('-s', BRINGING, names=(BRINGING, FOLDED)),
-          [f'source {BRINGING} goes on without its companion: no source "{BROUGHT}": iaprof --list shows what there is',
+          [f'source {BRINGING} runs without its companion: no source "{BROUGHT}" (iaprof --list lists the plugins)',
            f'{BRINGING}: level 1'])
 
 
 @case('a value that only the companion refuses: one line names both')
 def refused():
     iaprof('-s', f'{BRINGING}:level=70', '-o', 'out', program=tree(BRINGING, BROUGHT, FOLDED)).fails(
-        USAGE, f'source {BRINGING} brings in {BROUGHT}: .*level: 70 is out of range')
+        USAGE, f'source {BRINGING}, companion {BROUGHT}: .*level: 70 is out of range')
 
 
 @case('--eu-stall-subsample is the option of each source that has one, and needs one')
@@ -129,8 +129,11 @@ def subsample():
         iaprof(f'--eu-stall-subsample={value}', '-s', BRINGING, '-o', 'out', program=tree(BRINGING, BROUGHT, FOLDED)).fails(
             USAGE, f"command line: eu-stall-subsample: {BRINGING}: subsample: '{value}' is not a whole number")
         shutil.rmtree('tree')
+    iaprof('--eu-stall-subsample=9', '-s', 'failing-source', '-o', 'out', program=tree('failing-source', BROUGHT, FOLDED)).fails(
+        USAGE, 'command line: eu-stall-subsample: no source of this run has this option \\(add one with --source\\)')
+    shutil.rmtree('tree')
     iaprof('--eu-stall-subsample=9', '-s', 'failing-source', '-o', 'out', program=tree('failing-source', FOLDED)).fails(
-        USAGE, 'command line: eu-stall-subsample: no source of this run has the key subsample: add one with --source')
+        USAGE, 'unknown option --eu-stall-subsample: see iaprof --help')
 
 
 @case('--check says which source brings another in, and what each tells')
@@ -145,7 +148,7 @@ def check():
 @case('--check: nothing to profile where something is missing')
 def check_missing():
     equal(checked('-s', f'{BROUGHT}:check=missing', status=NOTHING),
-          [f'source {BROUGHT}: gives no profile here', '  missing  what it needs: level 1?[1m'])
+          [f'source {BROUGHT}: cannot profile here', '  missing  what it needs: level 1?[1m'])
     # One of several that were named: the run as the user wants it cannot be.
     checked('-s', f'{BROUGHT}:check=missing', '-s', f'{BRINGING}:check=good', status=NOTHING)
     # What a failed probe says does not keep the rest from being told.
@@ -154,10 +157,10 @@ def check_missing():
            '  limited  what it needs: level 55?[1m'])
 
 
-@case('--help says what a source brings in')
+@case('--help names the companions of a source')
 def documented():
     outcome = iaprof('--help', BRINGING, program=tree(BRINGING)).completes()
-    require(f'Brings in the source {BROUGHT}' in outcome.out, outcome.out)
+    require(f'Also runs source {BROUGHT}' in outcome.out, outcome.out)
 
 
 if __name__ == '__main__':

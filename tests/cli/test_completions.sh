@@ -22,8 +22,11 @@ expect() {
 	shift
 	wanted=$(printf '%s\n' "$@")
 	COMP_LINE="iaprof $line" COMP_POINT=$((${#line} + 7)) COMPREPLY=()
-	_iaprof "$program"
-	found=$(printf '%s\n' "${COMPREPLY[@]}" | sort -u)
+	_iaprof "$program" 2>"$scratch/errors"
+	found=$(
+		cat "$scratch/errors" # nothing: it would be printed into the line
+		printf '%s\n' "${COMPREPLY[@]}" | sort -u
+	)
 	count=$((count + 1))
 	if [[ $found == "$wanted" ]]; then
 		echo "ok $count - '$line'"
@@ -39,10 +42,12 @@ trap 'rm -rf "$scratch"' EXIT
 touch "$scratch/one.ini"
 
 expect --re --record --replay
-expect -- --check --config --decoder --diff --duration --eu-stall-subsample --finish-within --help --hold --interval --list --normalize --output --pid --quiet --record --replay --scope --sink \
+expect -- --cgroup --check --children --config --container --debuginfod --decoder --diff --duration --eu-stall-subsample --finish-within --help --hold --interval --list --new-plugin --normalize --output --pid --plugin-path --quiet --record --replay --scope --sink \
 	--source --verbose --version
+expect '--children ' no yes
 expect '--scope ' command system
 expect '--scope=c' command
+expect '--new-plugin s' sink source
 expect '--normalize t' total
 expect "--diff $scratch/o" "$scratch/one.ini"
 expect "--diff before $scratch/o" "$scratch/one.ini"
@@ -51,7 +56,7 @@ expect '-v -k fold' folded
 expect '--sink fold' folded
 expect '--sink=fold' folded
 expect '-k to' top
-expect '-k top:table=' auto calls functions instructions kernels reasons stacks
+expect '-k top:table=' auto calls counters findings functions instructions kernels processes reasons stacks
 expect '-s fold' ''
 expect '-s repl' replay
 expect '--help fold' folded

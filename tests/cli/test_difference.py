@@ -28,25 +28,25 @@ def record_calls(name, counts):
 
 
 REFUSED = {
-    'one file': (['--diff', CAPTURE], '--diff needs two files'),
-    'one file and an option': (['--diff', CAPTURE, '-o', 'out'], '--diff needs two files'),
+    'one file': (['--diff', CAPTURE], '--diff requires two files'),
+    'one file and an option': (['--diff', CAPTURE, '-o', 'out'], '--diff requires two files'),
     'a file that is not there': (['--diff', CAPTURE, 'none'], '--diff none: No such file'),
     'another one': (['--diff', 'none', CAPTURE], '--diff none: No such file'),
-    'a replay': ([*TWO_FILES, '--replay', CAPTURE], 'before', 'replay', 'exclude each other'),
-    'a capture to write': ([*TWO_FILES, '--record', 'out'], 'before', 'record', 'exclude each other'),
-    'a source': ([*TWO_FILES, '-s', 'cpu-stack'], 'before', 'source', 'exclude each other'),
-    'processes': ([*TWO_FILES, '-p', '1'], 'before', 'pid', 'exclude each other'),
-    'a duration': ([*TWO_FILES, '-d', '1'], 'before', 'duration', 'exclude each other'),
-    'intervals': ([*TWO_FILES, '-i', '1s'], 'before', 'interval', 'exclude each other'),
-    'a command': ([*TWO_FILES, 'true'], 'before', 'command', 'exclude each other'),
-    'normalization of nothing': (['--replay', CAPTURE, '--normalize', 'total'], 'add --diff BEFORE AFTER'),
+    'a replay': ([*TWO_FILES, '--replay', CAPTURE], 'before', 'replay', 'are mutually exclusive'),
+    'a capture to write': ([*TWO_FILES, '--record', 'out'], 'before', 'record', 'are mutually exclusive'),
+    'a source': ([*TWO_FILES, '-s', 'cpu-stack'], 'before', 'source', 'are mutually exclusive'),
+    'processes': ([*TWO_FILES, '-p', '1'], 'before', 'pid', 'are mutually exclusive'),
+    'a duration': ([*TWO_FILES, '-d', '1'], 'before', 'duration', 'are mutually exclusive'),
+    'intervals': ([*TWO_FILES, '-i', '1s'], 'before', 'interval', 'are mutually exclusive'),
+    'a command': ([*TWO_FILES, 'true'], 'before', 'command', 'are mutually exclusive'),
+    'normalization of nothing': (['--replay', CAPTURE, '--normalize', 'total'], 'requires --diff BEFORE AFTER'),
     'another normalization': ([*TWO_FILES, '--normalize', 'all'], "'all' is not one of none, total, duration"),
-    'a sink of records': ([*TWO_FILES, '-k', 'capture:output=out'], 'sink capture cannot show differences', '--replay'),
-    'a sink of one profile': ([*TWO_FILES, '-k', 'pprof', '-o', 'out'], 'sink pprof cannot show differences',
+    'a sink of records': ([*TWO_FILES, '-k', 'capture:output=out'], 'sink capture does not support differences', '--replay'),
+    'a sink of one profile': ([*TWO_FILES, '-k', 'pprof', '-o', 'out'], 'sink pprof does not support differences',
                               '--replay'),
-    'another one of those': ([*TWO_FILES, '-k', 'speedscope'], 'sink speedscope cannot show differences', '--replay'),
-    'a sink of somebody else': ([*TWO_FILES, '-k', FAILING_SINK], 'cannot show differences', '--replay'),
-    'one of several sinks': ([*TWO_FILES, '-k', 'folded:output=out', '-k', 'pprof:output=other'], 'sink pprof cannot'),
+    'another one of those': ([*TWO_FILES, '-k', 'speedscope'], 'sink speedscope does not support differences', '--replay'),
+    'a sink of somebody else': ([*TWO_FILES, '-k', FAILING_SINK], 'does not support differences', '--replay'),
+    'one of several sinks': ([*TWO_FILES, '-k', 'folded:output=out', '-k', 'pprof:output=other'], 'sink pprof does not support'),
 }
 for what, (arguments, *said) in REFUSED.items():
     @case(f'refused: {what}', arguments, said)
@@ -66,7 +66,7 @@ def over_input():
 
 @case('rows of events are refused, which have no differences')
 def events():
-    iaprof('-q', *TWO_FILES, '-k', 'csv:rows=events,output=out').fails(FAILED, 'sink csv', 'leave out rows=events')
+    iaprof('-q', *TWO_FILES, '-k', 'csv:rows=events,output=out').fails(FAILED, 'sink csv', 'requires rows=stacks')
 
 
 @case('no sink, no terminal: folded text with both values; -o and an INI file do the same')
@@ -93,8 +93,8 @@ def table():
     rows = re.findall(r'^ +([+-]\d+) +(\d+) +(\d+)  (\w+)$', tables, re.M)
     equal(rows, [('+41', '20', '61', 'ivpu_submit_ioctl'), ('-30', '40', '10', 'ivpu_bo_create_ioctl'),
                  ('-1', '10', '9', 'ivpu_bo_pin')], 'functions that grew, and those that shrank')
-    require(tables.index('function that grew most') < tables.index('ivpu_submit_ioctl') <
-            tables.index('function that shrank most') < tables.index('ivpu_bo_create_ioctl'), 'the order of the tables')
+    require(tables.index('functions that grew most') < tables.index('ivpu_submit_ioctl') <
+            tables.index('functions that shrank most') < tables.index('ivpu_bo_create_ioctl'), 'the order of the tables')
     require('iaprof: before, old:' in tables and 'iaprof: after, new:' in tables, 'which file is which')
     outcome = terminal('--diff', old, new, '--normalize', 'total').completes().leaves()
     require('75 times 1.13333 is 85 before, 85 after: +0 (+0.00%)' in outcome.out, 'no factor')
@@ -142,7 +142,7 @@ def interrupted():
             outcome = end(process)
         os.unlink('pipe')
         equal(outcome.status, FAILED, 'exit status')
-        require('nothing is written' in outcome.err, f'standard error: {outcome.err}')
+        require('no output written' in outcome.err, f'standard error: {outcome.err}')
         require(not os.path.exists('out'), 'something was written')
 
 

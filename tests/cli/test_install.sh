@@ -61,6 +61,13 @@ try "public headers" same_names "$prefix/include/iaprof" "$source"/include/iapro
 try "manual pages" man_pages
 try "completion for bash" test -s "$prefix/share/bash-completion/completions/iaprof"
 try "completion for zsh" test -s "$prefix/share/zsh/site-functions/_iaprof"
+# shellcheck disable=SC2317
+finds_examples() {
+  (cd "$folder" && { "$bin/iaprof" -c npu.ini --check || true; }) 2>&1 | grep -qx "iaprof: configuration: .*/share/iaprof/npu.ini"
+}
+
+try "examples" same_names "$prefix/share/iaprof" "$source"/examples/*.ini "$source"/examples/*.iaprof
+try "-c finds an installed example from any folder" finds_examples
 try "iaprof runs there" "$bin/iaprof" --version
 try "it finds the plugins beside it" lists_plugins
 echo "1..$number"

@@ -92,7 +92,7 @@ zsh = set(re.findall(r"--([a-z-]+)=?(?=[\[}])", zsh))
 report('the zsh completion has the options', differences('completions/_iaprof', zsh, options))
 keys = set(re.findall(r'^\.It Cm ([a-z-]+)$', read('man/iaprof.ini.5'), re.M))
 # --diff BEFORE AFTER is two keys.
-commands = {'config', 'source', 'sink', 'decoder', 'list', 'help', 'check', 'version'}
+commands = {'config', 'source', 'sink', 'decoder', 'list', 'help', 'check', 'version', 'new-plugin'}
 wanted = options - commands - {'diff'} | {'before', 'after'}
 report('iaprof.ini(5) has the keys', differences('iaprof.ini(5)', keys, wanted))
 

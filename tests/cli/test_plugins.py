@@ -5,7 +5,7 @@ import os
 import shutil
 
 from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, NOTHING, PLUGINS, USAGE, case,
-                     equal, iaprof, main, needs_program, needs_root, read, write)
+                     equal, iaprof, main, needs_program, needs_root, read, require, write)
 
 FAULTY = os.environ['TEST_FAULTY_PLUGINS']
 WITH_OUTPUT = ['-q', '-k', 'folded:output=out', '-s']
@@ -116,6 +116,36 @@ def link_to_unsafe():
     os.mkdir('safe')
     os.symlink(f'.{path}', 'safe/iaprof-failing-source.so')
     iaprof(*WITH_OUTPUT, './safe/iaprof-failing-source.so').fails(USAGE, 'chmod go-w')
+
+
+@case('a folder of --plugin-path is searched')
+def named_folder():
+    os.mkdir('empty')
+    os.mkdir('plugins', 0o755)
+    shutil.copy(FAILING_SOURCE, 'plugins')
+    shutil.copy(FAILING_SINK, 'plugins/iaprof-folded.so')  # it calls itself otherwise
+    write('a.ini', '[iaprof]\nplugin-path = plugins\n')
+    environment = {key: value for key, value in os.environ.items() if key != 'SUDO_UID'}
+    for chosen in ['--plugin-path', 'plugins'], ['--plugin-path=/usr/share:plugins'], ['-c', 'a.ini']:
+        if 'share' in chosen[0]:
+            iaprof(*chosen, '-q', '-s', 'failing-source').fails(USAGE, 'plugin-path: folder /usr/share has no plugin')
+            continue
+        outcome = iaprof(*chosen, '-q', '-s', 'failing-source:samples=1', '-k', 'csv', env=environment)
+        equal((outcome.status, outcome.err), (COMPLETE, ''), f'{chosen}: status and standard error')
+        iaprof(*chosen, '-q', '-s', 'failing-source', '-k', 'folded', env=environment).fails(
+            USAGE, 'plugins/iaprof-folded.so', 'calls itself "failing-sink"')
+    require('failing-source' in iaprof('--plugin-path', 'plugins', '--list', env=environment).out, '--list lacks it')
+    for folder, why in ('none', 'No such file'), ('a.ini', 'not a folder'), ('empty', 'iaprof-NAME.so'):
+        iaprof('--plugin-path', folder, '-s', 'failing-source').fails(USAGE, f'plugin-path: .*{folder}.*{why}')
+
+
+@case('with rights: a folder of --plugin-path that others can write', needs=[needs_root])
+def writable_named_folder():
+    writable_plugin(0o1777, 0o755, 0)
+    iaprof('--plugin-path', 'plugins', '-s', 'failing-source').fails(USAGE, 'plugin-path: .*plugins .*chmod go-w')
+    os.chmod('plugins', 0o755)
+    os.chmod('plugins/iaprof-failing-source.so', 0o777)
+    iaprof('--plugin-path', 'plugins', '-s', 'failing-source').fails(USAGE, 'failing-source.so .*chmod go-w')
 
 
 def search_path_environment():

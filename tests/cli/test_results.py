@@ -39,7 +39,7 @@ def no_status_line():
 @case('a terminal: a file, a table, a line that says where, and a status line')
 def on_terminal():
     outcome = terminal(*SAMPLES).completes().leaves('iaprof.folded')
-    require('tests: 3 count' in outcome.out and 'hottest stacks' in outcome.out, 'no table')
+    require('tests: 3 count' in outcome.out and 'Hottest stacks' in outcome.out, 'no table')
     require('sampled program' in outcome.out and '100.00%' in outcome.out, 'not all in the table')
     require('iaprof: wrote iaprof.folded' in outcome.out, 'no word on the file')
     equal(read('iaprof.folded'), FOLDED, 'the file')
@@ -73,7 +73,20 @@ def terminal_quiet():
 def terminal_binary():
     outcome = terminal('-q', *SAMPLES, '--record', '-')
     equal(outcome.status, 2, 'exit status')
-    require('iaprof: sink capture: writes no text: name a file' in outcome.out, 'not what it says')
+    require('iaprof: sink capture: binary output to a terminal (set output=FILE' in outcome.out, 'not what it says')
+
+
+@case('a terminal and pprof, by any name of it: refused, and the hint works', ['-k', 'pprof'])
+@case('the same by its device', ['-k', 'pprof', '-o', '/dev/stdout'])
+@case('the same by the name of every terminal', ['-k', 'pprof:output=/dev/tty'])
+@case('a terminal and a trace: refused', ['-k', 'perfetto'])
+def terminal_binary_sinks(arguments):
+    outcome = terminal('-q', *SAMPLES, *arguments)
+    equal(outcome.status, 2, 'exit status')
+    require('binary output to a terminal (set output=FILE or -o FILE, or use a pipe)' in outcome.out, outcome.out)
+    sink = arguments[:2]
+    if 'output' not in sink[1]:
+        iaprof('-q', *SAMPLES, *sink, '-o', 'file').completes().leaves('file')
 
 
 @case('-q says nothing')
@@ -117,16 +130,16 @@ output = second
     equal((read('first'), read('third')), (FOLDED, FOLDED), 'files')
 
 
-@case('a replay without a sink: a page that is named after the capture, in the current folder')
+@case('a replay without a sink: on a terminal a page named after the capture, otherwise folded stacks')
 def replay_is_a_page():
     os.mkdir('kept')
     iaprof('-q', *SAMPLES, '--record', 'kept/run.1.iaprof').completes()
     outcome = iaprof('--replay', 'kept/run.1.iaprof').completes()
-    equal((sorted(files_below('.')), outcome.out), (['kept/run.1.iaprof', 'run.1.html'], ''), 'files, standard output')
-    require('iaprof: wrote run.1.html\n' in outcome.err, f'no word on the file: {outcome.err}')
-    require(read('run.1.html').startswith('<!DOCTYPE html>'), 'no page')
+    equal((sorted(files_below('.')), outcome.out), (['kept/run.1.iaprof'], FOLDED), 'files, standard output')
     outcome = terminal('--replay', 'kept/run.1.iaprof').completes()
-    require('hottest stacks' in outcome.out and 'wrote run.1.html' in outcome.out, f'no table: {outcome.out}')
+    equal(sorted(files_below('.')), ['kept/run.1.iaprof', 'run.1.html'], 'files')
+    require('Hottest stacks' in outcome.out and 'wrote run.1.html' in outcome.out, f'no table: {outcome.out}')
+    require(read('run.1.html').startswith('<!DOCTYPE html>'), 'no page')
 
 
 @case('-o with a name that ends in .html: a page')

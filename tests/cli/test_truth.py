@@ -121,7 +121,7 @@ def same_as_perf():
     def check():
         # perf's window lies inside of iaprof's, and both see all of the two programs. -m: a busy machine leaves perf
         # little time to read its buffers.
-        iaprof('-s', f'cpu-stack:frequency={FREQUENCY}', '-o', 'out', 'perf', 'record', '-q', '-m', '8M', '-e', 'cpu-clock',
+        iaprof('-s', f'cpu-stack:frequency={FREQUENCY},unwind=fp', '-o', 'out', 'perf', 'record', '-q', '-m', '8M', '-e', 'cpu-clock',
                '-F', str(FREQUENCY), '-a', '-g', '-o', 'perf.data', './job').completes()
         programs = (LOAD_NAME, COMPILER_NAME)
         ours = [([common_name(name) for name in frames[1:]], value) for frames, value in stacks('out')

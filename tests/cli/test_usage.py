@@ -3,8 +3,8 @@
 """Wrong usage and wrong configuration: one line that says what, why and what to do, status 2, and nothing started."""
 import os
 
-from harness import (CAPTURE, COMPLETE, FAILED, NOTHING, PROGRAM, USAGE, case, equal, iaprof, main, read, require,
-                     write)
+from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, NOTHING, PROGRAM, USAGE, case, equal, iaprof, main,
+                     read, require, write)
 
 # What is typed, and what the one line has to say.
 WRONG_USAGE = {
@@ -16,8 +16,8 @@ WRONG_USAGE = {
     'no such option': (['--durration', '3'], 'unknown option --durration', 'did you mean --duration'),
     'no such letter': (['-x'], 'unknown option -x', 'iaprof --help'),
     'too little of an option': (['--re', 'x'], '--record', '--replay'),
-    'an option without its value': (['-d'], '--duration needs a value'),
-    'a value for an option without': (['--list=all'], '--list takes no value'),
+    'an option without its value': (['-d'], '--duration requires a value'),
+    'a value for an option without': (['--list=all'], '--list does not take a value'),
     'unknown key': (['-s', 'cpu-stack:frequenzy=3'], "unknown key 'frequenzy'", "did you mean 'frequency'"),
     'key without a value': (['-s', 'cpu-stack:frequency'], 'frequency', 'frequency=VALUE'),
     'a key twice': (['-s', 'cpu-stack:frequency=1,frequency=2'], 'frequency', 'twice'),
@@ -30,13 +30,13 @@ WRONG_USAGE = {
     'not a time': (['-d', '5x'], 'duration', "'5x' is not a time"),
     'time below the range': (['-d', '1us'], 'duration', 'out of range', '1ms'),
     'time above the range': (['-i', '9000h'], 'interval', 'out of range', '8760h'),
-    'not a process id': (['-p', 'init'], 'pid', "'init' is no process id"),
+    'not a process id': (['-p', 'init'], 'pid', "'init' is not a process ID"),
     'process that does not exist': (['-p', '4194304', '-d', '1s'], '4194304', 'no such process'),
-    'scope and process': (['--scope', 'system', '-p', '1'], 'scope', 'pid', 'exclude each other'),
-    'scope without a command': (['--scope', 'command'], 'no command'),
-    'verbose and quiet': (['-v', '-q'], 'verbose', 'quiet', 'exclude each other'),
-    'replay and source': (['--replay', CAPTURE, '-s', 'cpu-stack'], 'replay', 'source', 'exclude each other'),
-    'replay and command': (['--replay', CAPTURE, 'true'], 'replay', 'command', 'exclude each other'),
+    'scope and process': (['--scope', 'system', '-p', '1'], 'scope', 'pid', 'are mutually exclusive'),
+    'scope without a command': (['--scope', 'command'], 'requires a command'),
+    'verbose and quiet': (['-v', '-q'], 'verbose', 'quiet', 'are mutually exclusive'),
+    'replay and source': (['--replay', CAPTURE, '-s', 'cpu-stack'], 'replay', 'source', 'are mutually exclusive'),
+    'replay and command': (['--replay', CAPTURE, 'true'], 'replay', 'command', 'are mutually exclusive'),
     'replay and another source by name': (['-s', f'replay:file={CAPTURE}', '-s', 'cpu-stack'], 'only source'),
     'command that does not exist': (['no-such-command-of-anybody'], 'no-such-command-of-anybody', 'not found in PATH'),
     'command that is not executable': (['/etc/passwd'], '/etc/passwd', 'not an executable'),
@@ -45,12 +45,68 @@ WRONG_USAGE = {
     'configuration that is not there': (['-c', 'none.ini'], 'none.ini', 'No such file'),
     'configuration that is a folder': (['-c', '/'], 'cannot read /', 'folder'),
     'configuration that is a device': (['-c', '/dev/zero'], '/dev/zero', 'not a regular file'),
+    'a source that resembles a sink': (['-s', 'perf'], 'no source "perf" \\(iaprof --list'),
+    'a sink by the name of its files': (['-k', 'html'], 'no sink "html"', 'did you mean "flamegraph"'),
+    'key of every sink misspelt': (['-k', 'folded:outpt=x'], "unknown key 'outpt'", "did you mean 'output'"),
+    'unknown key of a sink': (['-k', 'folded:name=x'], r"unknown key 'name' \(keys: output, value, lines"),
+    'the letter of another profiler': (['-F', '49'], r'unknown option -F: use -s cpu-stack:frequency=49$'),
+    'the same in one word': (['-F49', 'true'], r'unknown option -F: use -s cpu-stack:frequency=49$'),
+    'the same without a number': (['-F'], r'unknown option -F: use -s cpu-stack:frequency=99$'),
+    'the same with a value that is not repeated': (['-F', 'max;reboot'], r'-F: use -s cpu-stack:frequency=99$'),
+    'the long form': (['--freq=49'], r'unknown option --freq: use -s cpu-stack:frequency=49$'),
+    'the long form in two words': (['--frequency', '49'], r'unknown option --frequency: use .*frequency=49$'),
+    'all CPUs': (['-a', '-d', '1s'], r'unknown option -a: omit it \(the whole system'),
+    'stacks': (['-g'], r'unknown option -g: omit it \(stacks'),
+    'stacks in the long form': (['--call-graph', 'dwarf'], 'unknown option --call-graph: omit it'),
+    'several letters': (['-ag'], 'unknown option -a: omit it'),
+    'events': (['-e', 'cycles'], 'unknown option -e: use -s SOURCE'),
+    'threads': (['--tid', '1'], 'unknown option --tid: use -p PID'),
+    'a time with a word': (['--timeout', '5'], r'unknown option --timeout: use -d 5$'),
+    'record': (['record', 'true'], r'record is not a subcommand: use --record run\.iaprof \('),
+    'report': (['report'], r'report is not a subcommand: use --replay run\.iaprof \('),
+    'stat': (['stat', 'true'], r'stat is not a subcommand: use -k summary \('),
+    'top': (['top'], r'top is not a subcommand: use -k top \('),
+    'diff': (['diff', 'a', 'b'], r'use --diff before\.iaprof after\.iaprof \('),
+    'capture as a command': ([CAPTURE], r'not an executable file \(--replay FILE reads'),
     'help for no plugin': (['--help', 'foldde'], 'did you mean "folded"'),
 }
 for wrong, (typed, *said) in WRONG_USAGE.items():
     @case(wrong, typed, said)
     def wrong_usage(typed, said):
         iaprof(*typed).fails(USAGE, *said)
+
+
+
+@case('what hints name works')
+def hints():
+    hinted = [['-k', 'summary'], ['-k', 'summary:format=json'], ['-o', 'run.html'], ['-k', 'csv:rows=events'],
+              ['-k', 'flamegraph:format=svg', '-o', 'run.svg']]
+    for arguments in hinted:
+        iaprof('--replay', CAPTURE, *arguments).completes()
+    iaprof('--diff', CAPTURE, CAPTURE, '-k', 'csv').completes()
+    iaprof('--replay', CAPTURE, '--record', 'run.iaprof').completes()
+    iaprof('--list').completes()
+    iaprof('--version').completes()
+    outcome = iaprof('--check', '-s', 'cpu-stack:frequency=49', '-d', '5', '-p', str(os.getpid()))
+    require('frequency' not in outcome.err and outcome.status != USAGE, outcome.err)
+
+
+@case('a program with the name of a subcommand runs after -- and by its path')
+def program_named_so():
+    write('record', '#!/bin/sh\necho ran >> ran\n', 0o755)
+    path = dict(os.environ, PATH=f'{os.getcwd()}:{os.environ["PATH"]}')
+    for command in ['--', 'record'], ['./record']:
+        iaprof('-s', FAILING_SOURCE, '-o', 'out', *command, env=path).completes()
+    equal(read('ran'), 'ran\nran\n', 'what the program wrote')
+
+
+@case('a file that is no program, by its name')
+def capture_as_command():
+    write('run.iaprof', '')
+    iaprof('run.iaprof').fails(USAGE, r'not found in PATH \(--replay FILE reads', left=())
+    write('tool', '#!/bin/sh\n', 0o755)
+    iaprof('tool').fails(USAGE, r'not found in PATH \(write \./ before', left=())
+
 
 # A configuration file, and what the one line has to say.
 WRONG_FILES = {
@@ -62,9 +118,9 @@ WRONG_FILES = {
     'value out of range': ('[source:cpu-stack]\nfrequency = 0\n', r'wrong\.ini:2: .*frequency: 0 is out of range'),
     'value out of range of the run': ('[iaprof]\nduration = 0s\n', r'wrong\.ini:2: .*duration.* out of range'),
     'value missing': ('[source:cpu-stack]\nfrequency\n', r'wrong\.ini:2: expected key = value'),
-    'key outside of sections': ('duration = 1s\n', r'wrong\.ini:1: .*duration.* in no section'),
+    'key outside of sections': ('duration = 1s\n', r'wrong\.ini:1: .*duration.* outside of a section'),
     'heading without end': ('[iaprof\n', r"wrong\.ini:1: .*without '\]'"),
-    'section twice': ('[iaprof]\n[iaprof]\n', r'wrong\.ini:2: .*twice', r'wrong\.ini:1'),
+    'section twice': ('[iaprof]\n[iaprof]\n', r'wrong\.ini:2: duplicate', r'wrong\.ini:1'),
     'key twice': ('[iaprof]\nduration=1s\nduration=2s\n', r'wrong\.ini:3: .*duration.*twice|wrong\.ini:3: .*already'),
     'very long line': ('[iaprof]\noutput = ' + 'x' * 100000 + '\n', r'wrong\.ini:2: .*longer than'),
     'huge': (b'# x\n' * 500000, r'wrong\.ini is too large', '1 MiB'),
@@ -91,6 +147,25 @@ def empty_file():
     equal(outcome.status, COMPLETE, 'exit status')
 
 
+@case('INI file: a name is looked up in the current folder, then among the examples, and the program says which')
+def name_of_example():
+    examples = os.path.join(os.path.dirname(PROGRAM), 'examples')
+    outcome = iaprof('-c', 'cpu.ini', '--check')
+    require(f'iaprof: configuration: {examples}/cpu.ini\n' in outcome.err, outcome.err)
+    write('cpu.ini', 'wrong\n')
+    iaprof('-c', 'cpu.ini', '--check').fails(USAGE, r'^iaprof: cpu\.ini:1: ')
+    write('cpu.ini', '')
+    outcome = iaprof('-v', '-c', 'cpu.ini', '--replay', CAPTURE)
+    require('iaprof: configuration: ./cpu.ini\n' in outcome.err, outcome.err)
+    # A name with a folder is that file.
+    iaprof('-c', './gpu.ini', '--check').fails(USAGE, r'cannot read \./gpu\.ini: No such file')
+    outcome = iaprof('-v', '-c', './cpu.ini', '--replay', CAPTURE)
+    require('configuration:' not in outcome.err, outcome.err)
+    os.remove('cpu.ini')
+    os.symlink('nowhere', 'cpu.ini')
+    iaprof('-c', 'cpu.ini', '--check').fails(USAGE, r'cannot read cpu\.ini: No such file')
+
+
 # Two ways to name one file.
 SAME_FILE = {
     'the same name': ('out', 'out'),
@@ -112,14 +187,14 @@ for kind, (one, other) in SAME_FILE.items():
         for sinks in (['-k', f'folded:output={one}', '-k', f'csv:output={other}'],
                       ['--record', one, '-o', other], ['--record', other, '-k', f'folded.second:output={one}']):
             outcome = iaprof('--replay', CAPTURE, *sinks)
-            outcome.fails(USAGE, 'two sinks would write', 'output=')
+            outcome.fails(USAGE, 'two sinks write', 'output=')
 
 
 @case('two sinks write one file: standard output goes there')
 def same_file_as_standard_output():
     with open('out', 'wb') as out:
         outcome = iaprof('--replay', CAPTURE, '-k', 'folded', '-k', 'csv:output=./out', stdout=out)
-    outcome.fails(USAGE, 'two sinks would write', 'output=')
+    outcome.fails(USAGE, 'two sinks write', 'output=')
 
 
 @case('two names of one file become two files')
@@ -157,7 +232,7 @@ def output_of_several():
 
 @case('-o with a sink that has its own')
 def output_twice():
-    iaprof('-o', 'out', '-k', 'folded:output=other', 'true').fails(USAGE, 'output', 'leave one out')
+    iaprof('-o', 'out', '-k', 'folded:output=other', 'true').fails(USAGE, 'output', 'mutually exclusive')
 
 
 @case('--check of a good configuration runs nothing')
@@ -185,7 +260,7 @@ def check_wrong_command():
 
 @case('--check of several contradictions')
 def check_contradictions():
-    iaprof('--check', '--list').fails(USAGE, 'exclude each other')
+    iaprof('--check', '--list').fails(USAGE, 'are mutually exclusive')
 
 
 @case('capture that is not there')

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "common/capture_format.h"
+#include "capture/capture_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "bus/record_check.h"
-#include "profile/device_code.h"
+#include "correlator/device_code.h"
 #include "symbolizer/device/device_address.h"
 #include "symbolizer/worker/code_service.h"
 
@@ -74,6 +74,7 @@ static struct image make_image(void)
 struct run {
 	struct intern *intern;
 	struct process_table *processes;
+	struct sampled_devices devices;
 	struct code_workers *workers;
 	struct device_code *code;
 	uint32_t path, names[4]; /* string ids */
@@ -136,7 +137,7 @@ static void ask(const struct run *run, const struct iaprof_record_kernel *record
 	ask_during(run, device, record->pid, address, time, time);
 }
 
-static void take(const struct run *run, const struct iaprof_record *record)
+static void take(struct run *run, struct iaprof_record *record)
 {
 	switch (record->type) {
 	case IAPROF_RECORD_PROCESS: {
@@ -147,38 +148,37 @@ static void take(const struct run *run, const struct iaprof_record *record)
 		break;
 	}
 	case IAPROF_RECORD_DEVICE:
-		device_code_take_device(run->code, (const void *)record);
+		sampled_devices_take(&run->devices, (const void *)record);
 		break;
 	case IAPROF_RECORD_CODE_OBJECT: {
-		struct iaprof_record_code_object object = *(const struct iaprof_record_code_object *)record;
-		object.path = object.path % 2 ? run->path : 0;
-		object.machine = MACHINE;
-		device_code_take_code_object(run->code, &object);
+		struct iaprof_record_code_object *object = (void *)record;
+		object->path = object->path % 2 ? run->path : 0;
+		object->machine = MACHINE;
+		device_code_take_code_object(run->code, object);
 		break;
 	}
 	case IAPROF_RECORD_CODE_OBJECT_UNLOAD:
 		device_code_take_unload(run->code, (const void *)record);
 		break;
 	case IAPROF_RECORD_KERNEL: {
-		struct iaprof_record_kernel kernel = *(const struct iaprof_record_kernel *)record;
-		kernel.name = run->names[kernel.name % 4];
-		device_code_take_kernel(run->code, &kernel);
-		ask(run, &kernel);
+		struct iaprof_record_kernel *kernel = (void *)record;
+		kernel->name = run->names[kernel->name % 4];
+		device_code_take_kernel(run->code, kernel);
+		ask(run, kernel);
 		break;
 	}
 	case IAPROF_RECORD_LAUNCH:
 		device_code_take_launch(run->code, (const void *)record);
 		break;
 	case IAPROF_RECORD_MAPPING:
-		if (record->size >= sizeof(struct iaprof_record_kernel))
-			ask(run, (const void *)record);
+		ask(run, (const void *)record);
 		break;
 	default:
 		break;
 	}
 }
 
-static void take_all(const struct run *run, const char *records, size_t size)
+static void take_all(struct run *run, const char *records, size_t size)
 {
 	for (size_t at = 0; at + sizeof(struct iaprof_record) <= size;) {
 		const struct iaprof_record *record = (const void *)(records + at);
@@ -187,7 +187,11 @@ static void take_all(const struct run *run, const char *records, size_t size)
 			at += 8;
 			continue;
 		}
-		take(run, record);
+		/* Alone, so that what is read behind a record of an older version is seen. */
+		struct iaprof_record *alone = malloc(record->size);
+		if (alone)
+			take(run, memcpy(alone, record, record->size));
+		free(alone);
 		at += record->size;
 	}
 	device_code_statistics(run->code);
@@ -210,11 +214,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct run run = { .intern = intern_new(NULL),
 			   .processes = process_table_new(),
 			   .workers = code_workers_new_in_threads(NULL, code_service_serve) };
+	run.devices.intern = run.intern;
 	struct budget budget;
 	budget_init(&budget);
 	if (run.intern && run.processes && run.workers)
 		run.code = device_code_new(&(struct device_code_options){ .intern = run.intern,
 									  .processes = run.processes,
+									  .devices = &run.devices,
 									  .workers = run.workers,
 									  .budget = &budget,
 									  .live = true });
@@ -230,6 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			abort();
 	}
 	device_code_free(run.code);
+	sampled_devices_free(&run.devices);
 	code_workers_free(run.workers);
 	budget_free(&budget);
 	process_table_free(run.processes);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolizer/demangle.h"
-#include "symbolizer/image.h"
+#include "symbolizer/elf_image.h"
 
 static int find_nothing(void *context, enum debug_file_kind kind, const void *key, size_t key_size, uint32_t place)
 {
@@ -16,7 +16,7 @@ static int find_nothing(void *context, enum debug_file_kind kind, const void *ke
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 /* What a profile would ask about one address. */
-static void look_up(struct image *image, uint64_t address)
+static void look_up(struct elf_image *image, uint64_t address)
 {
 	struct debug_frame frames[64];
 	char text[DEMANGLE_LENGTH_MAX + 1];
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (elf_file_open_memory(&elf, copy, size))
 		return 0;
 	struct debug_file_finder finder = { .open = find_nothing };
-	struct image *image = image_new(&elf, &finder, true);
+	struct elf_image *image = elf_image_new(&elf, &finder, true);
 	if (!image)
 		return 0;
 	for (size_t i = 0; i < image->segments.count && i < 8; i++) {
@@ -54,6 +54,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	}
 	for (size_t i = 0; i < image->symbols.ranges.count && i < 256; i++)
 		look_up(image, image->symbols.ranges.items[i].start);
-	image_free(image);
+	elf_image_free(image);
 	return 0;
 }

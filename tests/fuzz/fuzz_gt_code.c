@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intel-gt/producer.h"
+#include "decoder-intel-gt/producer.h"
 
 /* Producers are looked for at no more places than this, so that an input takes milliseconds. */
 #define PLACES 256
@@ -63,12 +63,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (size < 2)
 		return 0;
 	enum gt_generation generation = GT_XE + bytes[0] % (GT_GENERATION_COUNT - 1);
-	const uint32_t known[] = { bytes[1], 16u * bytes[1], 64u * bytes[1] };
 	/* In memory of its own: what is read before or behind it is not the input. */
 	uint8_t *copy = malloc(size);
 	check(copy != NULL);
 	memcpy(copy, bytes + 2, size - 2);
-	check(gt_code_walk(generation, copy, size - 2, known, bytes[1] % 4, &code) == 0);
+	check(gt_code_walk(generation, copy, size - 2, &code) == 0);
 	check_code(&code, copy);
 	check(gt_flow_build(&code, &flow) == 0);
 	look_for_producers(&flow);

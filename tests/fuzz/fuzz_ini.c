@@ -10,6 +10,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Options of sources, which are keys of [iaprof] as well. */
+static const char *const *list_aliases(void *context)
+{
+	static const char *const names[] = { "eu-stall-subsample", NULL };
+	(void)context;
+	return names;
+}
+static const struct option_aliases aliases = { .list = list_aliases };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(configuration_free) struct configuration configuration = { 0 };
@@ -19,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	int result = ini_text_read(&file, "fuzz.ini", (const char *)data, size, &error);
 	if (result == 0)
-		result = configuration_combine(&configuration, &file, &command_line, &error);
+		result = configuration_combine(&configuration, &file, &command_line, &aliases, &error);
 	/* What is refused says why, in one line; what is taken does not. */
 	if ((result < 0) != (error.text[0] != '\0') || strchr(error.text, '\n'))
 		abort();

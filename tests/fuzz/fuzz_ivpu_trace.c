@@ -3,9 +3,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "families.h"
+#include "driver_functions.h"
 #include "findings.h"
 #include "trace_calls.h"
+#include "trace_form.h"
+#include "trace_histograms.h"
+#include "trace_units.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -59,6 +62,16 @@ static void note(const struct iaprof_host *host, const char *key, const char *fo
 	(void)format;
 }
 
+static void lose(const struct iaprof_host *host, const char *reason, uint64_t begin, uint64_t count,
+		 uint32_t value_type, uint64_t value)
+{
+	(void)host;
+	(void)begin;
+	(void)value_type;
+	if (!reason || !count || value != count)
+		abort();
+}
+
 static void judge(void *context, const struct ivpu_finding *finding)
 {
 	(void)context;
@@ -75,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		.emit = take,
 		.log = quiet,
 		.metadata = note,
+		.lost = lose,
 	};
 	static const struct ivpu_limits limits = IVPU_LIMITS_DEFAULT;
 	struct trace_calls calls;
@@ -83,26 +97,49 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (trace_calls_init(&calls, &host, size % 2))
 		abort();
 	const char *text = (const char *)bytes, *end = text + size;
-	uint64_t lines = 0, added = 0;
+	uint64_t added = 0;
+	static struct trace_form form;
+	struct trace_histograms histograms = { 0 };
+	struct trace_units units = { 0 };
+	memset(&form, 0, sizeof form);
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		size_t length = (size_t)((newline ? newline : end) - text);
 		struct trace_line line;
-		trace_line_parse(text, length, &line);
-		if (strnlen(line.name, sizeof line.name) == sizeof line.name)
+		trace_form_parse(&form, text, length, &line);
+		if (strnlen(line.name, sizeof line.name) == sizeof line.name ||
+		    strnlen(line.comm, sizeof line.comm) == sizeof line.comm ||
+		    strnlen(line.caller, sizeof line.caller) == sizeof line.caller || line.bucket > 63)
 			abort();
-		bool is_call = line.kind == TRACE_LINE_CALL || line.kind == TRACE_LINE_COUNT;
-		if (is_call && (!line.name[0] || trace_calls_add(&calls, &line, ++lines)))
+		bool is_named = line.kind == TRACE_LINE_CALL || line.kind == TRACE_LINE_COUNT;
+		if (is_named && !line.name[0])
 			abort();
+		if (line.kind == TRACE_LINE_BUCKET && trace_histograms_add(&histograms, &form, &line))
+			abort();
+		bool is_added = is_named || line.kind >= TRACE_LINE_RETURN;
+		if (is_added && line.kind != TRACE_LINE_BUCKET && trace_calls_add(&calls, &line))
+			abort();
+		if (line.kind == TRACE_LINE_CALL && line.time_kind >= TRACE_TIME_SECONDS)
+			trace_units_add(&units, &line, added % 2);
 		added += line.kind == TRACE_LINE_CALL;
 		text = newline ? newline + 1 : end;
 	}
-	struct ivpu_tally tally = ivpu_running_tally(&calls.running);
-	if (trace_calls_finish(&calls) || (added && sent != added) || (!calls.is_summed && sent != added))
+	char readings[300];
+	trace_units_describe(&units, readings, sizeof readings);
+	if (trace_units_decide(&units) && !trace_unit_is_plausible(&units, trace_units_decide(&units)))
 		abort();
-	ivpu_findings(&tally, &limits, judge, NULL);
-	tally = ivpu_running_tally(&calls.running);
-	ivpu_findings(&tally, &limits, judge, NULL);
+	struct ivpu_statistics statistics = ivpu_running_statistics(&calls.running);
+	if (trace_calls_finish(&calls))
+		abort();
+	if ((added || !calls.is_summed) && sent + calls.returns_expected != added)
+		abort();
+	if (npu_use_emit(&calls.phases.use, &calls.records.batch, &statistics, 1) ||
+	    trace_histograms_emit(&histograms, &calls.records.batch, 1))
+		abort();
+	trace_histograms_free(&histograms);
+	ivpu_findings(&statistics, &limits, judge, NULL);
+	statistics = ivpu_running_statistics(&calls.running);
+	ivpu_findings(&statistics, &limits, judge, NULL);
 	trace_calls_free(&calls);
 	return 0;
 }

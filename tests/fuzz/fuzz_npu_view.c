@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target: what the flame graph's page shows of jobs and calls, from records of a capture that nobody wrote
- * honestly. The input is records laid end to end; those that are well formed are taken as by the sink, and the JSON
- * that comes out must be one, and have every job and call in it.
+ * Fuzz target: the activity of a profile (jobs, calls, counters) and its JSON in the flame graph's page, from records
+ * of a hostile capture. The input is records laid end to end; well-formed ones are taken. The activity must be
+ * consistent and have every job and call, and the JSON must be well formed.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bus/record_check.h"
-#include "page_names.h"
 #include "page_npu.h"
+#include "base/saturating.h"
+#include "profile/run_activity.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,73 +47,171 @@ static void check_json(const struct text *text)
 	check(!in_string && !depth);
 }
 
-static uint64_t counted(const struct npu_events *events)
+/* The tables that a collector has for what is not samples. */
+struct tables {
+	struct intern *intern;
+	struct process_table *processes;
+	struct sampled_devices devices;
+	struct call_tree calls;
+	struct histograms histograms;
+	struct findings findings;
+	struct run_metadata metadata;
+	struct run_activity activity;
+};
+
+static void check_events(const struct iaprof_activity *content, const struct iaprof_track *track)
+{
+	uint64_t kept = track->slot_count ? track->count : 0;
+	check(track->event_count <= TIMELINE_EVENTS_MAX && !(track->slot_count && track->event_count));
+	for (size_t i = 0; i < track->event_count; i++) {
+		const struct iaprof_event *event = &track->events[i];
+		kept = saturating_add(kept, event->count);
+		check(event->begin <= event->end && event->begin >= content->begin && event->end <= content->end);
+		check(event->function == IAPROF_ACTIVITY_NONE || event->function < content->function_count);
+	}
+	check(kept == track->count);
+}
+
+static uint64_t counted(const struct iaprof_activity *content)
 {
 	uint64_t count = 0;
-	for (uint32_t i = 0; i < events->timeline.track_count; i++) {
-		const struct track *track = &events->timeline.tracks[i];
-		uint64_t kept = track->slots ? track->count : 0;
-		for (uint32_t k = 0; k < track->moment_count; k++)
-			check(!__builtin_add_overflow(kept, track->moments[k].count, &kept) ||
-			      track->count == UINT64_MAX);
-		check(track->count == UINT64_MAX || kept == track->count);
-		check(track->moment_count <= TIMELINE_MOMENTS_MAX && !(track->slots && track->moments));
-		for (uint32_t k = 0; k < track->moment_count; k++)
-			check(track->moments[k].begin <= track->moments[k].end &&
-			      track->moments[k].begin >= events->timeline.begin &&
-			      track->moments[k].end <= events->timeline.end);
-		count = __builtin_add_overflow(count, track->count, &count) ? UINT64_MAX : count;
+	for (size_t i = 0; i < content->track_count; i++) {
+		const struct iaprof_track *track = iaprof_activity_track(content, i);
+		check_events(content, track);
+		check(track->device == IAPROF_ACTIVITY_NONE || track->device < content->device_count);
+		check(track->process == IAPROF_ACTIVITY_NONE || track->process < content->process_count);
+		count = saturating_add(count, track->count);
 	}
 	return count;
 }
 
+/* Calls of older sources have no node. */
+static void take_call(struct tables *tables, const struct iaprof_record_call *call)
+{
+	bool has_node = call->header.size >= sizeof *call && call->node;
+	run_activity_take_call(&tables->activity, call,
+			       has_node ? call_tree_find(&tables->calls, call->header.source, call->node) : CALL_NONE);
+}
+
+static void take(struct tables *tables, const struct iaprof_record *record)
+{
+	switch (record->type) {
+	case IAPROF_RECORD_STRING:
+		intern_define_string(tables->intern, (const void *)record);
+		break;
+	case IAPROF_RECORD_SOURCE:
+		run_metadata_take_source(&tables->metadata, (const void *)record);
+		break;
+	case IAPROF_RECORD_PROCESS:
+		process_table_event(tables->processes, (const void *)record,
+				    intern_text(tables->intern, ((const struct iaprof_record_process *)record)->name),
+				    false);
+		break;
+	case IAPROF_RECORD_DEVICE:
+		sampled_devices_take(&tables->devices, (const void *)record);
+		break;
+	case IAPROF_RECORD_CALL:
+		take_call(tables, (const void *)record);
+		break;
+	case IAPROF_RECORD_CALL_FUNCTION:
+		call_tree_take_function(&tables->calls, (const void *)record);
+		break;
+	case IAPROF_RECORD_CALL_NODE:
+		call_tree_take_node(&tables->calls, (const void *)record);
+		break;
+	case IAPROF_RECORD_HISTOGRAM:
+		histograms_take(&tables->histograms, (const void *)record);
+		break;
+	case IAPROF_RECORD_JOB:
+		histograms_take_job(&tables->histograms, (const void *)record);
+		break;
+	case IAPROF_RECORD_FINDING:
+		findings_take(&tables->findings, (const void *)record);
+		break;
+	case IAPROF_RECORD_SYNC:
+		run_activity_place(&tables->activity, record->time);
+		break;
+	default:
+		break;
+	}
+	run_activity_take(&tables->activity, record);
+}
+
 /* Takes the records up to the first that is malformed; *sent: jobs and calls. */
-static void take_all(struct npu_events *events, struct definitions *names, const uint64_t *records, size_t size,
-		     uint64_t *sent)
+static void take_all(struct tables *tables, const uint64_t *records, size_t size, uint64_t *sent)
 {
 	for (size_t at = 0; at < size;) {
 		const struct iaprof_record *record = (const void *)((const char *)records + at);
-		uint64_t count = 0;
 		struct error error;
 		if (record_check(record, size - at, &error))
 			return;
 		if (record->type == IAPROF_RECORD_JOB)
-			count = 1;
+			*sent = saturating_add(*sent, 1);
 		else if (record->type == IAPROF_RECORD_CALL)
-			count = ((const struct iaprof_record_call *)record)->count;
-		*sent = __builtin_add_overflow(*sent, count, sent) ? UINT64_MAX : *sent;
-		check(!page_names_take(names, record));
-		check(npu_events_take(events, record));
+			*sent = saturating_add(*sent, ((const struct iaprof_record_call *)record)->count);
+		take(tables, record);
 		at += record->size;
 	}
 }
 
+static void tables_init(struct tables *tables)
+{
+	tables->intern = intern_new(NULL);
+	tables->processes = process_table_new();
+	check(tables->intern && tables->processes);
+	tables->devices.intern = tables->calls.intern = tables->histograms.intern = tables->findings.intern =
+		tables->metadata.intern = tables->intern;
+	tables->activity = (struct run_activity){ .intern = tables->intern,
+						  .processes = tables->processes,
+						  .devices = &tables->devices,
+						  .calls = &tables->calls,
+						  .histograms = &tables->histograms,
+						  .findings = &tables->findings,
+						  .metadata = &tables->metadata };
+}
+
+static void tables_free(struct tables *tables)
+{
+	run_activity_free(&tables->activity);
+	run_metadata_free(&tables->metadata);
+	findings_free(&tables->findings);
+	histograms_free(&tables->histograms);
+	call_tree_free(&tables->calls);
+	sampled_devices_free(&tables->devices);
+	process_table_free(tables->processes);
+	intern_free(tables->intern);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct npu_events *events = calloc(1, sizeof *events);
-	struct definitions names = { 0 };
-	const struct iaprof_profile profile = { .begin = 1000, .end = 2000 };
+	struct tables tables = { 0 };
 	struct text text = { 0 };
 	uint64_t sent = 0;
 	/* Records have to be where their members are aligned. */
 	uint64_t *records = malloc(size + 8);
-	check(events && records);
-	events->definitions = &names;
+	check(records != NULL);
 	memcpy(records, data, size);
+	tables_init(&tables);
 	/* Of some inputs next to nothing is kept one by one: then they reach the slots. */
 	if (size && data[size - 1] % 2)
-		events->timeline.moments_max = 1 + data[size - 1] / 2;
-	take_all(events, &names, records, size, &sent);
-	uint64_t kept = counted(events);
-	kept = __builtin_add_overflow(kept, events->calls.unplaced, &kept) ? UINT64_MAX : kept;
-	check(kept == sent || sent == UINT64_MAX || kept == UINT64_MAX);
-	page_npu_append(&text, events, &profile);
+		tables.activity.timeline.events_max = 1 + data[size - 1] / 2;
+	take_all(&tables, records, size, &sent);
+	run_activity_place(&tables.activity, UINT64_MAX);
+	check(!tables.activity.out_of_memory);
+	struct snapshot_memory memory = { 0 };
+	struct iaprof_activity content;
+	run_activity_copy(&tables.activity, true, &memory, &content);
+	check(!memory.failed);
+	check(saturating_add(counted(&content), content.calls_dropped) == sent);
+	const struct iaprof_profile profile = {
+		.size = sizeof profile, .begin = 1000, .end = 2000, .activity = &content
+	};
+	page_npu_append(&text, &profile);
 	check(!text.failed);
 	check_json(&text);
 	text_free(&text);
+	snapshot_memory_free(&memory);
+	tables_free(&tables);
 	free(records);
-	npu_events_free(events);
-	definitions_free(&names);
-	free(events);
 	return 0;
 }

@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "bus/record_check.h"
-#include "flamegraph/page_code.h"
-#include "flamegraph/page_names.h"
+#include "sink-flamegraph/page_code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -137,8 +136,7 @@ static void check_page(struct page_code *code, struct stalls *stalls)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct definitions names = { 0 };
-	struct page_code code = { .definitions = &names, .sources.files.mode = SOURCE_FILES_CAPTURE };
+	struct page_code code = { .sources.files.mode = SOURCE_FILES_CAPTURE };
 	struct stalls *stalls = calloc(1, sizeof *stalls);
 	size &= ~(size_t)7;
 	char *records = malloc(size + 8);
@@ -148,7 +146,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t at = 0; at + sizeof(struct iaprof_record) <= size;) {
 			const struct iaprof_record *record = (const void *)(records + at);
 			bool is_good = !record_check(record, size - at, NULL);
-			check(!is_good || !page_names_take(&names, record));
 			check(!is_good || !page_code_take(&code, record));
 			if (is_good && record->type == IAPROF_RECORD_CODE_LISTING)
 				add_stalls(stalls, (const void *)record);
@@ -157,7 +154,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_page(&code, stalls);
 	}
 	page_code_free(&code);
-	definitions_free(&names);
 	free(records);
 	free(stalls);
 	return 0;

@@ -10,7 +10,7 @@
 
 #include "bus/record_check.h"
 #include "profile/collector.h"
-#include "profile/value_table.h"
+#include "base/saturating.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

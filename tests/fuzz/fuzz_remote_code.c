@@ -5,23 +5,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "fuzz_stream.h"
 #include "symbolizer/device/remote_code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-/* What fits into a socket without a reader. */
-#define STREAM_SIZE_MAX 100000
-
-static struct {
-	const uint8_t *bytes;
-	size_t size;
-} stream;
-
-static int feed(void *context, int socket)
-{
-	(void)context;
-	return stream.size && write(socket, stream.bytes, stream.size) < 0;
-}
 
 static void check_text(const char *text)
 {
@@ -77,9 +64,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	stream.size = size;
 	struct budget budget;
 	budget_init(&budget);
-	struct remote_code_context context = { .workers = code_workers_new_in_threads(NULL, feed), .budget = &budget };
+	struct remote_code_context context = { .workers = code_workers_new_in_threads(NULL, stream_feed),
+					       .budget = &budget };
 	struct remote_code_request request = { .descriptor = memfd_create("code", MFD_CLOEXEC),
-					       .path = "fuzz",
+					       .name = "fuzz",
 					       .owner = { .owner = geteuid() + 1, .mode = BUDGET_NEVER_TRUSTED } };
 	struct remote_code *code = NULL;
 	if (context.workers && request.descriptor >= 0 && !remote_code_load(&code, &context, &request))

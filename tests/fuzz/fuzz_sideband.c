@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/proc_text.h"
+#include "process/proc_parser.h"
 #include "process/sideband_event.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -36,7 +36,7 @@ static void parse_maps(char *text, size_t size)
 {
 	const char *from = text;
 	size_t all = size;
-	struct proc_mapping mapping;
+	struct process_mapping mapping;
 	for (int result; (result = proc_maps_next(&text, &size, &mapping));) {
 		if (text + size != from + all)
 			abort();

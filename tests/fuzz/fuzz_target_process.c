@@ -6,8 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "inject/dynamic_symbols.h"
-#include "inject/process_maps.h"
+#include "elf/exported_functions.h"
+#include "inject/system_call.h"
+#include "process/process_maps.h"
 #include "level_zero_use.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -44,16 +45,16 @@ static void environment_read(const char *text, size_t length)
 
 static void library_read(const uint8_t *bytes, size_t size)
 {
-	struct dynamic_symbol symbols[] = { { .name = "dlopen" }, { .name = "zeEventQueryStatus" } };
-	int found = dynamic_symbols_find(bytes, size, symbols, 2);
+	static const char *const names[] = { "dlopen", "zeEventQueryStatus" };
+	const struct elf_reader library = elf_reader_of_memory(bytes, size);
+	uint64_t offsets[2];
 
-	if (found > 2 || (found == 2 && (!symbols[0].file_offset || !symbols[1].file_offset)))
-		abort();
+	exported_functions_find(&library, names, 2, offsets);
 	for (size_t i = 0; i < 2; i++) {
-		if (symbols[i].file_offset > size)
+		if (offsets[i] > size)
 			abort();
 	}
-	uint64_t offset = system_call_find(bytes, size);
+	uint64_t offset = system_call_find(&library);
 	if (offset && (offset + 2 > size || bytes[offset] != 0x0f || bytes[offset + 1] != 0x05))
 		abort();
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns.h"
+#include "display_width.h"
 #include "keys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

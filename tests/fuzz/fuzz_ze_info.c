@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolizer/device/ze_info.h"
+#include "decoder-intel-gt/ze_info.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

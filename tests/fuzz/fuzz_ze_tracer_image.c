@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "ze-usdt/tracer/image.h"
+#include "ze-usdt/tracer/device_binary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -2,18 +2,19 @@
 /* Any bytes as a file that is looked into for probes, and as an image of device code. */
 #include <stdint.h>
 #include <stdlib.h>
-#include "ze-usdt/elf_bytes.h"
+#include "ze-usdt/code_range.h"
+#include "ze-usdt/usdt_provider.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct elf_bytes elf = elf_bytes_of_memory(bytes, size);
-	struct provider provider;
+	struct elf_reader elf = elf_reader_of_memory(bytes, size);
+	struct usdt_provider provider;
 	struct code_range range;
 	uint32_t sites = 0;
 
-	bool found = provider_find(&elf, &provider);
+	bool found = usdt_provider_find(&elf, &provider);
 	for (int i = 0; i < PROVIDER_PROBE_COUNT; i++)
 		sites += provider.sites[i];
 	if (found && (!sites || sites > PROVIDER_PROBE_COUNT * PROVIDER_SITES_MAX))

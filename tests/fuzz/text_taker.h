@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/text/file_kind.h"
 #include "replay/text/text_format.h"
-#include "replay/text/text_lines.h"
+#include "text/text_lines.h"
 #include "replay/text/text_profile.h"
 
 /* What was taken: the same however the bytes come. */
@@ -109,7 +110,8 @@ static int fuzz_reader(struct taken (*read_all)(const uint8_t *bytes, size_t siz
 {
 	struct taken whole = read_all(bytes, size, size + 1), pieces = read_all(bytes, size, 1 + size / 7);
 	need(memcmp(&whole, &pieces, sizeof whole) == 0);
-	need(text_format_of((const char *)bytes, size, true) != TEXT_FORMAT_MORE);
+	need(text_format_of((const char *)bytes, size, true, NULL) != TEXT_FORMAT_MORE);
+	file_kind_of((struct text_span){ (const char *)bytes, size }, "file");
 	return 0;
 }
 

@@ -29,7 +29,9 @@ USER = 61234
 GRACE = 4
 # A run without an attack shows how busy the machine is; one that needs longer than this is of no use for that.
 ALONE_GRACE = 30
-MEMORY_MAX = 300 << 20
+# All processes together, shared pages counted in each: up to 300 MiB, and 100 MiB for unwinding, which copies stacks (32
+# MiB) and reads tables in processes of its own.
+MEMORY_MAX = 400 << 20
 # A run that uses this much has failed; it is killed before it harms the machine.
 MEMORY_KILL = 1 << 30
 POLL = 0.01
@@ -171,8 +173,10 @@ class Run:
             while self.poll(process) is None:
                 elapsed = time.monotonic() - begin
                 members = tree(process.pid)
-                worst |= {pid: max(worst.get(pid, 0), memory_of(pid)) for pid in members}
-                self.peak = max(self.peak, sum(worst[pid] for pid in members))
+                peaks = {pid: memory_of(pid) for pid in members}
+                worst |= {pid: max(worst.get(pid, 0), peak) for pid, peak in peaks.items()}
+                # One that has ended and is not yet waited for has no memory any more.
+                self.peak = max(self.peak, sum(worst[pid] for pid, peak in peaks.items() if peak))
                 if elapsed > due or self.peak > MEMORY_KILL:
                     self.problems.append(f'runs {elapsed:.1f} s, and uses {self.peak >> 20} MiB: killed')
                     self.kill(process, members)
@@ -257,10 +261,16 @@ def folded(path):
             yield stack.split(';'), int(value)
 
 
+def from_main(frames):
+    """Without what called main: until there are unwind tables, frame pointers do not reach it."""
+    begin = next((at for at, frame in enumerate(frames) if frame.startswith('main:')), 1)
+    return [frames[0], *frames[begin:]]
+
+
 def truth_stacks(path='profile'):
     """User stacks of the programs of known truth. They are in one chain of calls before the run begins, so that there
     are no others; the Linux kernel's frames, of whatever interrupts them, are left out."""
-    return {';'.join(frame for frame in frames if not frame.endswith('_[k]'))
+    return {';'.join(frame for frame in from_main(frames) if not frame.endswith('_[k]'))
             for frames, _ in folded(path) if frames[0] in TRUTH_NAMES.values()}
 
 

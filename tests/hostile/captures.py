@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures made by hand: the file format of plugins/capture/README.md, with checksums that are right."""
+"""Captures made by hand: the file format of plugins/sink-capture/README.md, with checksums that are right."""
 import ctypes
 import ctypes.util
 import struct

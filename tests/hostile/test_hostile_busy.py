@@ -30,7 +30,7 @@ def all_names():
     with attack.Programs() as programs:
         names = start_loops(programs)
         # On an idle machine this is enough to read all of the files, but not beside so many loops.
-        run = attack.Run('-d', str(SECONDS), '--finish-within', '100ms', *attack.PROFILE, seconds=SECONDS,
+        run = attack.Run('-d', str(SECONDS), '--finish-within', '300ms', *attack.PROFILE, seconds=SECONDS,
                          grace=3 * attack.GRACE, programs=programs)
         found = {frames[0]: frames[-1] for frames, _ in attack.folded('profile') if frames[0] in names and
                  not frames[-1].endswith('_[k]')}

@@ -14,7 +14,7 @@ from harness import SOURCE, Skip, case, main, needs_root, read, require, write  
 
 DEMO = os.path.join(SOURCE, 'examples/demo.iaprof')
 # The folder that the demo's GPU code was compiled in.
-DEMO_FOLDER = b'/tmp/kernels'
+DEMO_FOLDER = b'/model'
 MARK = b'mark_of_a_private_file'
 # A replay has no duration; it reads a capture of a megabyte.
 REPLAY_SECONDS = 10
@@ -37,8 +37,8 @@ def capture_names_source():
     private = os.path.join(folder, 'private')
     os.mkdir(private)
     attack.give(private)
-    source = read(os.path.join(SOURCE, 'tests/lab/level_zero/kernels/transformer.cl'))
-    attack.give(write(os.path.join(private, 'transformer.cl'), source.replace('\n', f' // {MARK.decode()}\n'), 0o600))
+    source = read(os.path.join(SOURCE, 'tests/lab/demo/kernels/decoder.cl'))
+    attack.give(write(os.path.join(private, 'decoder.cl'), source.replace('\n', f' // {MARK.decode()}\n'), 0o600))
     capture = captures.write_capture(os.path.join(folder, 'capture-names-source'), schema_version,
                                      captures.with_strings_replaced(records, DEMO_FOLDER, private.encode()))
     attack.give(capture)

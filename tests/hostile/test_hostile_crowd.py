@@ -136,7 +136,7 @@ def needs_rename_storm():
 def lost_process_events(err):
     """Lines of standard error that say that process events were lost."""
     return [line for line in err.splitlines() if re.search(r'lost|dropped', line, re.I) and
-            re.search(r'process|rename|side-?band|comm', line, re.I) and 'may not be read' not in line]
+            re.search(r'process|rename|side-?band|comm', line, re.I) and 'cannot read the memory map' not in line]
 
 
 @case('rename-storm', 'colliding', needs=[*attack.needs(), needs_rename_storm])

@@ -16,9 +16,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "intel-gt/disassembler.h"
-#include "intel-gt/opcode.h"
-#include "intel-gt/producer.h"
+#include "decoder-intel-gt/disassembler.h"
+#include "decoder-intel-gt/opcode.h"
+#include "decoder-intel-gt/producer.h"
 
 #define NO_LIBRARY 77 /* exit status: what a test that cannot run has */
 
@@ -44,9 +44,9 @@ static void print_instruction(const struct gt_code *code, const struct gt_instru
 	static const struct {
 		uint16_t flag;
 		char letter;
-	} letters[] = { { GT_NO_MASK, 'W' },        { GT_PREDICATED, 'P' },     { GT_INVERTED, '~' },
-			{ GT_COMPACTED, 'C' },      { GT_END_OF_THREAD, 'E' },  { GT_INDIRECT_MESSAGE, 'I' },
-			{ GT_BRANCH_CONTROL, 'B' }, { GT_INDIRECT_TARGET, 'R' } };
+	} letters[] = { { GT_NO_MASK, 'W' },        { GT_PREDICATED, 'P' },      { GT_INVERTED, '~' },
+			{ GT_COMPACTED, 'C' },      { GT_END_OF_THREAD, 'E' },   { GT_INDIRECT_MESSAGE, 'I' },
+			{ GT_BRANCH_CONTROL, 'B' }, { GT_INDIRECT_TARGET, 'R' }, { GT_NO_DESTINATION, 'N' } };
 	static const char pipes[] = "-@AFILMS?"; /* in the order of enum gt_pipe */
 	char flags[16] = "", scoreboard[GT_SCOREBOARD_TEXT];
 	size_t count = 0;
@@ -110,7 +110,7 @@ static void describe(enum gt_generation generation, const char *name, const void
 	if (!copy)
 		die("out of memory");
 	memcpy(copy, bytes, size);
-	if (gt_code_walk(generation, copy, size, NULL, 0, &code) < 0)
+	if (gt_code_walk(generation, copy, size, &code) < 0)
 		die("the code cannot be walked over");
 	printf("kernel\t%s\t%s\t%zu\n", name, gt_generation_name(generation), size);
 	if (disassembler)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Intel's disassembly says of a kernel, read from its text alone: nothing here looks at code's bytes.
 
-A kernel is a list of Instruction. predecessors() and producers() are the rules that the decoder has to keep, worked out
-on single instructions and sets instead of blocks and masks.
+A kernel is a list of Instruction. Tokens are followed forwards, as the hardware does: all paths from the kernel's start,
+with the owner of each token and how far it is. The decoder searches backwards from a wait. Distances are counted on
+single instructions and sets instead of blocks and masks.
 """
 import re
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ class Instruction:
     targets: list = field(default_factory=list)
     types: list = field(default_factory=list)
     to_scalar: bool = False
+    to_nothing: bool = False  # of a send: its destination is the null register
     scoreboard: str = ''
 
     @property
@@ -77,6 +79,7 @@ def parse_line(offset, text):
     one.types = TYPE.findall(operands)
     one.to_scalar = bool(re.match(r'\s*(\(sat\))?s0', operands))
     if one.base.startswith('send'):
+        one.to_nothing = operands.split()[0] == 'null'
         one.operation = operation_of(code, comment)
     if mnemonic in ('sync.allrd', 'sync.allwr'):
         tokens = re.findall(r'\$(\d+)', operands)
@@ -160,27 +163,60 @@ def predecessors(kernel):
     return before
 
 
-def producers(generation, kernel):
-    """A set of (offset, offset of what it waits for, why, token)."""
+def successors(kernel):
+    after = [[] for _ in kernel]
+    for j, before in enumerate(predecessors(kernel)):
+        for i in before:
+            after[i].append(j)
+    return after
+
+
+def token_waits(one, token):
+    """Why an instruction waits for a token: 'token', 'dst', 'src'."""
+    if one.token and one.token[0] == token and one.token[1] != 'inc':
+        yield {'set': 'token'}.get(one.token[1], one.token[1])
+    if token in (one.mask or ()):
+        yield 'src' if one.mnemonic == 'sync.allrd' else 'dst'
+
+
+def token_producers(kernel):
+    """A set of (offset, offset of the owner, why, token): each way to each wait is gone, until nothing is new. An owner is
+    issued, then has read its sources, then is done; one that writes no register is done when it has read."""
+    after, result = successors(kernel), set()
+    tokens = {one.token[0] for one in kernel if one.token}.union(*(one.mask or () for one in kernel))
+    for token in tokens:
+        seen, ways = set(), [(i, None, False) for i in entries(kernel)]
+        while ways:
+            i, owner, has_read = way = ways.pop()
+            if way in seen:
+                continue
+            seen.add(way)
+            one = kernel[i]
+            for why in token_waits(one, token):
+                if owner is None or (why == 'src' and has_read):
+                    continue
+                result.add((one.offset, kernel[owner].offset, why, token))
+                if why == 'src' and not kernel[owner].to_nothing:
+                    has_read = True
+                else:
+                    owner, has_read = None, False
+            if one.token and one.token[0] == token and one.token[1] in ('set', 'inc'):
+                owner, has_read = i, False
+            ways += [(j, owner, has_read) for j in after[i]]
+    return result
+
+
+def entries(kernel):
+    """The kernel's start, and what nothing leads to: it may be reached in a way that the code does not show."""
+    return [i for i, before in enumerate(predecessors(kernel)) if i == 0 or not before]
+
+
+def distance_producers(generation, kernel):
+    """A set of (offset, offset of what it waits for, "distance", 0)."""
     before = predecessors(kernel)
     pipes = [pipe(generation, one) for one in kernel]
     result = set()
     for i, one in enumerate(kernel):
-        wanted = []
-        if one.token and one.token[1] != 'inc':
-            wanted.append((one.token[0], {'set': 'token'}.get(one.token[1], one.token[1])))
-        wanted += [(token, 'src' if one.mnemonic == 'sync.allrd' else 'dst') for token in one.mask or ()]
-        for token, why in wanted:
-            ways, seen = list(before[i]), set()
-            while ways:
-                j = ways.pop()
-                if j in seen:
-                    continue
-                seen.add(j)
-                if kernel[j].token and kernel[j].token[0] == token and kernel[j].token[1] in ('set', 'inc'):
-                    result.add((one.offset, kernel[j].offset, why, token))
-                else:
-                    ways += before[j]
         for letter, distance in one.waits:
             letter = letter or inferred_pipe(generation, one)
             ways, seen = [(j, distance) for j in before[i]], set()
@@ -196,3 +232,7 @@ def producers(generation, kernel):
                 else:
                     result.add((one.offset, kernel[j].offset, 'distance', 0))
     return result
+
+
+def producers(generation, kernel):
+    return token_producers(kernel) | distance_producers(generation, kernel)

@@ -80,8 +80,9 @@ def check_names(said, expected):
 def check_fields(said, expected):
     problems = []
     for fields, one in zip(said['instructions'], expected):
-        flags = {flag for flag in fields[6] if flag in 'WP~CEB'}
+        flags = {flag for flag in fields[6] if flag in 'WP~CEBN'}
         wanted = set(one.flags) | ({'B'} if one.base in ('goto', 'else') and one.mnemonic.endswith('.b') else set())
+        wanted |= {'N'} if one.to_nothing else set()
         if flags != wanted:
             problems.append(f'{one.offset:#x} {one.mnemonic}: flags {sorted(flags)}, expected {sorted(wanted)}')
         if one.width and (int(fields[4]), int(fields[5])) != (one.width, one.channel):

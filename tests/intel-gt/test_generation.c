@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intel-gt/generation.h"
+#include "decoder-intel-gt/generation.h"
+#include "../run_suite.h"
 
 START_TEST(knows_versions)
 {
@@ -31,22 +32,6 @@ START_TEST(knows_versions)
 	for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++)
 		ck_assert_str_eq(gt_generation_name(gt_generation_of_version(versions[i].version)),
 				 gt_generation_name(versions[i].generation));
-}
-END_TEST
-
-START_TEST(knows_devices)
-{
-	/* One of each product, of linux, include/drm/intel/pciids.h. */
-	ck_assert_int_eq(gt_generation_of_device(0x0bd5), GT_XE_HPC);
-	ck_assert_int_eq(gt_generation_of_device(0x64a0), GT_XE2);
-	ck_assert_int_eq(gt_generation_of_device(0xe20b), GT_XE2);
-	ck_assert_int_eq(gt_generation_of_device(0xb080), GT_XE3);
-	ck_assert_int_eq(gt_generation_of_device(0xfd81), GT_XE3);
-	ck_assert_int_eq(gt_generation_of_device(0xd743), GT_XE3);
-	ck_assert_int_eq(gt_generation_of_device(0x674c), GT_XE3P);
-	ck_assert_int_eq(gt_generation_of_device(0x0bd3), GT_UNKNOWN_GENERATION);
-	ck_assert_int_eq(gt_generation_of_device(0xd746), GT_UNKNOWN_GENERATION);
-	ck_assert_int_eq(gt_generation_of_device(0), GT_UNKNOWN_GENERATION);
 }
 END_TEST
 
@@ -163,15 +148,10 @@ int main(void)
 	Suite *suite = suite_create("intel-gt generation");
 	TCase *tests = tcase_create("generation");
 	tcase_add_test(tests, knows_versions);
-	tcase_add_test(tests, knows_devices);
 	tcase_add_test(tests, has_a_name_for_each);
 	tcase_add_test(tests, reads_the_notes_of_images);
 	tcase_add_test(tests, survives_cut_and_broken_images);
 	tcase_add_test(tests, takes_the_most_exact_note);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "test_host.h"
+#include "../run_suite.h"
 
 /* (W) mov (16|M0) r127.0<1>:ud 0x0:ud; send.ugm with a load; sync.nop null {Compacted,$5.src}: of Xe2, from iga64. */
 static const unsigned char code[40] = { 0x61, 0x00, 0x10, 0x80, 0x20, 0x42, 0x05, 0x7f, 0x00, 0x00,
@@ -200,9 +201,5 @@ int main(void)
 	tcase_add_test(tests, code_of_nobody_knows_what_has_names_only);
 	tcase_add_test(tests, decodes_on_any_thread);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intel-gt/opcode.h"
-#include "intel-gt/producer.h"
+#include "decoder-intel-gt/opcode.h"
+#include "decoder-intel-gt/producer.h"
+#include "../run_suite.h"
 
 /* Values of the scoreboard. */
 #define ALL_AT(distance) (0x008u | (distance))
@@ -47,6 +48,12 @@ static uint32_t mov(unsigned type, unsigned scoreboard)
 
 static uint32_t send(unsigned scoreboard)
 {
+	return add(GT_OPCODE_SEND, scoreboard, 1u << 18);
+}
+
+/* A send that writes no register. */
+static uint32_t store(unsigned scoreboard)
+{
 	return add(GT_OPCODE_SEND, scoreboard, 0);
 }
 
@@ -77,7 +84,7 @@ static void expect(uint32_t number, enum gt_wait wait, bool incomplete, const ui
 	struct gt_code code;
 	struct gt_flow flow;
 	struct gt_producers producers;
-	ck_assert_int_eq(gt_code_walk(GT_XE2, words, count * sizeof words[0], NULL, 0, &code), 0);
+	ck_assert_int_eq(gt_code_walk(GT_XE2, words, count * sizeof words[0], &code), 0);
 	ck_assert_uint_eq(code.count, count);
 	ck_assert_int_eq(gt_flow_build(&code, &flow), 0);
 	ck_assert_int_eq(gt_producers_find(&flow, number, &producers), 0);
@@ -101,15 +108,84 @@ START_TEST(the_nearest_that_takes_the_token)
 	send(TOKEN_SET(3));
 	uint32_t nearest = send(TOKEN_SET(3));
 	send(TOKEN_SET(4));
-	uint32_t written = mov(TYPE_UD, TOKEN_DESTINATION(3));
 	uint32_t was_read = mov(TYPE_UD, TOKEN_SOURCE(3));
+	uint32_t written = mov(TYPE_UD, TOKEN_DESTINATION(3));
+	uint32_t last = send(TOKEN_SET(3));
 	uint32_t again = send(TOKEN_SET(3));
 	uint32_t nothing = mov(TYPE_UD, TOKEN_DESTINATION(5));
 	EXPECT(written, GT_WAIT_DESTINATION, nearest, );
 	EXPECT(was_read, GT_WAIT_SOURCE, nearest, );
-	EXPECT(again, GT_WAIT_TOKEN, nearest, );
+	EXPECT(last, GT_WAIT_TOKEN, );
+	EXPECT(again, GT_WAIT_TOKEN, last, );
 	EXPECT(nothing, GT_WAIT_DESTINATION, );
 	EXPECT(count, GT_WAIT_DESTINATION, );
+}
+END_TEST
+
+/* What an earlier instruction has waited for is over. _i: the owner writes no register. */
+START_TEST(owners_that_have_finished)
+{
+	uint32_t owner = _i ? store(TOKEN_SET(0)) : send(TOKEN_SET(0));
+	uint32_t reads = mov(TYPE_UD, TOKEN_SOURCE(0)), reads_again = mov(TYPE_UD, TOKEN_SOURCE(0));
+	uint32_t reuses = send(TOKEN_SET(0));
+	EXPECT(reads, GT_WAIT_SOURCE, owner, );
+	EXPECT(reads_again, GT_WAIT_SOURCE, );
+	if (_i)
+		EXPECT(reuses, GT_WAIT_TOKEN, );
+	else
+		EXPECT(reuses, GT_WAIT_TOKEN, owner, );
+	words[reads_again][0] = (words[reads_again][0] & ~0x3ff00u) | TOKEN_DESTINATION(0) << 8;
+	if (_i)
+		EXPECT(reads_again, GT_WAIT_DESTINATION, );
+	else
+		EXPECT(reads_again, GT_WAIT_DESTINATION, owner, );
+	EXPECT(reuses, GT_WAIT_TOKEN, );
+	words[reads][0] = (words[reads][0] & ~0x3ff00u) | TOKEN_DESTINATION(0) << 8;
+	EXPECT(reads, GT_WAIT_DESTINATION, owner, );
+	EXPECT(reads_again, GT_WAIT_DESTINATION, );
+}
+END_TEST
+
+/* Masks of a sync end owners, too. _i: sync.allrd, after which those without a destination have finished. */
+START_TEST(owners_that_a_mask_waited_for)
+{
+	uint32_t load = send(TOKEN_SET(0));
+	store(TOKEN_SET(1));
+	uint32_t other = send(TOKEN_SET(2));
+	uint32_t mask = sync(_i ? 2 : 3, 0);
+	words[mask][1] = 0x4000; /* a number follows */
+	words[mask][3] = 3;
+	uint32_t reuses_0 = send(TOKEN_SET(0)), reuses_1 = send(TOKEN_SET(1)), reuses_2 = send(TOKEN_SET(2));
+	if (_i)
+		EXPECT(reuses_0, GT_WAIT_TOKEN, load, );
+	else
+		EXPECT(reuses_0, GT_WAIT_TOKEN, );
+	EXPECT(reuses_1, GT_WAIT_TOKEN, );
+	EXPECT(reuses_2, GT_WAIT_TOKEN, other, );
+}
+END_TEST
+
+/* The owner has finished on one way, and has only read its sources on another. */
+START_TEST(owners_that_have_finished_on_one_way)
+{
+	uint32_t owner = send(TOKEN_SET(0));
+	uint32_t condition = branch(0x22, true); /* if */
+	mov(TYPE_UD, TOKEN_DESTINATION(0));
+	uint32_t otherwise = branch(0x24, false); /* else */
+	uint32_t reads = mov(TYPE_UD, TOKEN_SOURCE(0));
+	uint32_t end = branch(0x25, false); /* endif */
+	uint32_t waits = mov(TYPE_UD, TOKEN_SOURCE(0)), reuses = send(TOKEN_SET(0));
+	aim(condition, reads, end);
+	aim(otherwise, end, end);
+	aim(end, waits, waits);
+	/* Both ways from the condition to its end are possible: that of "if" goes there, too. */
+	EXPECT(waits, GT_WAIT_SOURCE, owner, );
+	EXPECT(reuses, GT_WAIT_TOKEN, owner, );
+	words[condition][2] = words[condition][3];
+	EXPECT(waits, GT_WAIT_SOURCE, );
+	EXPECT(reuses, GT_WAIT_TOKEN, owner, );
+	words[owner][1] = 0;
+	EXPECT(reuses, GT_WAIT_TOKEN, );
 }
 END_TEST
 
@@ -214,6 +290,8 @@ START_TEST(masks_of_tokens)
 	words[some][3] = 1u << 31 | 1u << 5 | 1u << 6;
 	EXPECT(all_read, GT_WAIT_SOURCE, a, b, c, );
 	EXPECT(all_written, GT_WAIT_DESTINATION, a, b, c, );
+	EXPECT(some, GT_WAIT_DESTINATION, );
+	words[all_written][2] = 14u << 28;
 	EXPECT(some, GT_WAIT_DESTINATION, b, c, );
 	EXPECT(bar, GT_WAIT_DESTINATION, );
 	/* The scoreboard of a sync counts as well. */
@@ -293,6 +371,7 @@ START_TEST(gives_up_far_away)
 		mov(TYPE_UD, 0);
 	uint32_t reaches = mov(TYPE_UD, TOKEN_DESTINATION(0)), too_far = mov(TYPE_UD, TOKEN_DESTINATION(0));
 	EXPECT(reaches, GT_WAIT_DESTINATION, first, );
+	words[reaches][0] &= ~0x3ff00u;
 	EXPECT_INCOMPLETE(too_far, GT_WAIT_DESTINATION, );
 }
 END_TEST
@@ -328,7 +407,7 @@ START_TEST(ends_whatever_the_branches)
 		}
 		struct gt_code code;
 		struct gt_flow flow;
-		ck_assert_int_eq(gt_code_walk(GT_XE2, words, MAXIMUM * sizeof words[0], NULL, 0, &code), 0);
+		ck_assert_int_eq(gt_code_walk(GT_XE2, words, MAXIMUM * sizeof words[0], &code), 0);
 		ck_assert_int_eq(gt_flow_build(&code, &flow), 0);
 		for (uint32_t i = 0; i < code.count; i++) {
 			struct gt_producers producers;
@@ -349,6 +428,9 @@ int main(void)
 	TCase *tests = tcase_create("producer");
 	tcase_add_checked_fixture(tests, setup, NULL);
 	tcase_add_test(tests, the_nearest_that_takes_the_token);
+	tcase_add_loop_test(tests, owners_that_have_finished, 0, 2);
+	tcase_add_loop_test(tests, owners_that_a_mask_waited_for, 0, 2);
+	tcase_add_test(tests, owners_that_have_finished_on_one_way);
 	tcase_add_test(tests, both_arms_of_a_condition);
 	tcase_add_test(tests, around_a_loop);
 	tcase_add_test(tests, jumps_without_a_condition_do_not_go_on);
@@ -363,9 +445,5 @@ int main(void)
 	tcase_add_test(tests, gives_up_far_away_in_many_blocks);
 	tcase_add_test(tests, ends_whatever_the_branches);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

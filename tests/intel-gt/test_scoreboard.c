@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intel-gt/scoreboard.h"
+#include "decoder-intel-gt/scoreboard.h"
+#include "../run_suite.h"
 
 static void expect(enum gt_generation generation, enum gt_scoreboard_class class, unsigned bits, const char *text)
 {
@@ -71,9 +72,5 @@ int main(void)
 	tcase_add_test(tests, says_what_it_does_not_know);
 	tcase_add_test(tests, holds_for_any_bits);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 
 #include "test_capture_file.h"
 #include "test_host.h"
+#include "../run_suite.h"
 
 static struct test_bytes records, file;
 
@@ -52,7 +53,7 @@ START_TEST(asks_for_what_a_replay_may_show)
 {
 	struct test_host *host = test_host_new("capture", NULL);
 	test_host_start(host);
-	ck_assert_uint_eq(host->requested, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_LISTINGS);
+	ck_assert_uint_eq(host->requested, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_LISTINGS | IAPROF_REQUEST_THREADS);
 	test_host_stop(host);
 	test_host_free(host);
 }
@@ -213,9 +214,5 @@ int main(void)
 	tcase_add_loop_test(tests, refuses_a_level_that_zstd_has_not, 0, 5);
 	tcase_add_loop_test(tests, says_when_the_disk_is_full, 0, 3);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "bus/record_check.h"
-#include "common/capture_format.h"
+#include "capture/capture_format.h"
 #include "test_host.h"
 
 void test_bytes_append(struct test_bytes *bytes, const void *data, size_t size)

@@ -361,6 +361,53 @@ START_TEST(full_maps_are_counted)
 }
 END_TEST
 
+static int watch_unwind(const struct iaprof_host *host, iaprof_unwind_callback *callback)
+{
+	(void)host;
+	(void)callback;
+	return 0;
+}
+
+static void unwind_process(const struct iaprof_host *host, uint32_t pid, uint64_t execution)
+{
+	(void)host;
+	(void)pid;
+	(void)execution;
+}
+
+/* A core that never sends tables: samples are held for a while, then sent as they are. */
+START_TEST(samples_without_tables_are_marked)
+{
+	struct load_program load = load_program_start("shares", AS_LONG_AS_NEEDED, NULL);
+	uint32_t pid = (uint32_t)load.pid;
+	struct test_host *host = test_host_new("cpu-stack", "frequency=999", NULL);
+	uint64_t marked = 0;
+
+	host->host.watch_unwind = watch_unwind;
+	host->host.unwind_process = unwind_process;
+	target_pids(host, &pid, 1);
+	test_host_start(host);
+	const char *user_stacks = test_host_metadata(host, "user stacks");
+	if (user_stacks && strcmp(user_stacks, "frame pointers") == 0) {
+		puts("# this Linux kernel has no bpf_loop()");
+		test_host_free(host);
+		load_program_stop(&load);
+		return;
+	}
+	run_until_samples(host, &load, 400);
+	samples_check(host);
+	FOR_EACH_SAMPLE(sample, host)
+	{
+		ck_assert(!sample->user_stack || sample->flags & IAPROF_SAMPLE_NO_UNWIND_TABLE);
+		marked += sample->user_stack ? sample->count : 0;
+	}
+	ck_assert_uint_ge(marked, 300);
+	ck_assert_ptr_nonnull(strstr(test_host_metadata(host, "copied stacks"), ": 0 complete, 0 ended early"));
+	test_host_free(host);
+	load_program_stop(&load);
+}
+END_TEST
+
 START_TEST(many_stacks_fit)
 {
 	struct load_program load = load_program_start("deep", AS_LONG_AS_NEEDED, NULL);
@@ -485,6 +532,7 @@ int main(void)
 	tcase_add_test(tests, times_are_kept_apart);
 	tcase_add_test(tests, full_maps_are_counted);
 	tcase_add_test(tests, many_stacks_fit);
+	tcase_add_test(tests, samples_without_tables_are_marked);
 	tcase_add_test(tests, nothing_is_lost_between_two_sets);
 	tcase_add_loop_test(tests, idle_only_when_asked, 0, 2);
 	tcase_add_loop_test(tests, stacks_only_when_asked, 0, 2);

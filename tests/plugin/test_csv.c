@@ -11,6 +11,7 @@
 #include "test_host.h"
 #include "test_profile.h"
 #include "test_records.h"
+#include "../run_suite.h"
 
 /* What Python makes of a file: rows that end with \x1e, of fields that end with \x1f. */
 #define PYTHON                                                                                                         \
@@ -762,7 +763,6 @@ START_TEST(shows_what_the_compiler_says_of_kernels)
 }
 END_TEST
 
-/* Each column of both headers has a row in a table of the README. */
 /* The names of a stack come later than its launches; the row of a launch waits for them, but not for ever. */
 START_TEST(launches_wait_for_their_functions)
 {
@@ -807,13 +807,31 @@ START_TEST(launches_wait_for_their_functions)
 }
 END_TEST
 
+/* A frame with a name instead of an address, and one that no record defines. */
+START_TEST(writes_named_frames_of_stacks)
+{
+	host = test_host_new("csv", "rows=events", _i ? "lines=yes" : "lines=no", NULL);
+	const uint64_t elements[] = { 0x3000, IAPROF_STACK_NAMED_FRAME | 1, IAPROF_STACK_NAMED_FRAME | 2 };
+	uint32_t user = test_records_intern_stack(host, 77, elements, 3);
+	RECORD(IAPROF_RECORD_NAMED_FRAME, iaprof_record_named_frame, .id = 1, .name = text_id("forward;"),
+	       .file = text_id("train.py"), .line = 12, .kind = IAPROF_FRAME_PYTHON);
+	RECORD(IAPROF_RECORD_SAMPLE, iaprof_record_sample, .pid = 77, .user_stack = user, .count = 1);
+	events_send();
+	EXPECT(1, "stack",
+	       _i ? "0x8000000000000002;forward::train.py:12;0x3000" : "0x8000000000000002;forward:;0x3000");
+}
+END_TEST
+
+/* Each column of both headers has a row in a table of the README. */
 START_TEST(documents_every_column)
 {
-	host = test_host_new("csv", _i ? "rows=events" : "rows=stacks", NULL);
+	static const char *const rows[] = { "rows=stacks",   "rows=events",     "rows=calls",   "rows=jobs",
+					    "rows=counters", "rows=histograms", "rows=findings" };
+	host = test_host_new("csv", rows[_i], NULL);
 	test_host_start(host);
 	test_host_stop(host);
 	char path[4096];
-	snprintf(path, sizeof path, "%s/plugins/csv/README.md", getenv("TEST_SOURCE_FOLDER"));
+	snprintf(path, sizeof path, "%s/plugins/sink-csv/README.md", getenv("TEST_SOURCE_FOLDER"));
 	FILE *readme CLEANUP_FCLOSE = fopen(path, "r");
 	ck_assert_ptr_nonnull(readme);
 	static char text[65536];
@@ -850,11 +868,8 @@ int main(void)
 	tcase_add_test(tests, writes_what_became_of_stall_samples);
 	tcase_add_test(tests, shows_what_the_compiler_says_of_kernels);
 	tcase_add_loop_test(tests, launches_wait_for_their_functions, 0, 2);
-	tcase_add_loop_test(tests, documents_every_column, 0, 2);
+	tcase_add_loop_test(tests, writes_named_frames_of_stacks, 0, 2);
+	tcase_add_loop_test(tests, documents_every_column, 0, 7);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -57,6 +57,8 @@ struct test_watch {
 	bool timer; /* fd is a timerfd of ours */
 	iaprof_fd_callback *ready;
 	iaprof_timer_callback *expired;
+	iaprof_on_fd *on_ready; /* the same two with the host */
+	iaprof_on_timer *on_expired;
 };
 
 struct test_host {
@@ -81,6 +83,8 @@ struct test_host {
 	uint64_t time_resolution;  /* request_times() */
 	ARRAY(char *) environment; /* command_environment(): "NAME=VALUE", when the target has a command_pid */
 	iaprof_mapped_file_callback *mapped_file_callback; /* watch_mapped_files(): for the test to call */
+	iaprof_on_mapped_file *on_mapped_file;             /* the same of on_mapped_file() */
+	uint64_t progress;                                 /* time of the newest advance() */
 	bool finished;                                     /* finished() was called, or the thread returned 0 */
 	int thread_result;                                 /* what thread() returned; 0 while it runs */
 

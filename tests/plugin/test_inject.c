@@ -26,8 +26,8 @@
 #include <unistd.h>
 #include "inject/inject.h"
 
-/* As many as take half a minute; TEST_LOADS asks for more, or for fewer on machines that are much slower. */
-#define LOADS 40
+/* As many as take half a minute; TEST_LOADS asks for more, or for fewer where they take longer. */
+#define LOADS 20
 
 /* A host that keeps what it is told. */
 struct listener {
@@ -370,7 +370,7 @@ START_TEST(what_cannot_be_is_refused)
 	const char *library = environment("TEST_INJECTED");
 
 	ck_assert_int_eq(ptrace(PTRACE_SEIZE, traced.pid, NULL, NULL), 0);
-	start_is_refused(traced.pid, library, "is traced by process");
+	start_is_refused(traced.pid, library, "is already traced by process");
 	start_is_refused(filtered.pid, library, "seccomp");
 	start_is_refused(getpid(), "/nowhere/library.so", "/nowhere/library.so");
 	kill(traced.pid, SIGKILL);
@@ -514,7 +514,7 @@ static bool withheld_program_start(struct program *program)
 
 START_TEST(replaced_instruction_is_not_run)
 {
-	struct program program = hostile_program("replaced", "has changed the code of its C library");
+	struct program program = hostile_program("replaced", "the code of its C library was modified");
 
 	hostile_program_end(&program);
 }
@@ -526,7 +526,7 @@ START_TEST(thread_that_does_not_come_back_is_put_back)
 		fprintf(stderr, "# PR_SET_SYSCALL_USER_DISPATCH: needs Linux 5.11\n");
 		return;
 	}
-	struct program program = hostile_program("intercepted", "did not come back from a system call");
+	struct program program = hostile_program("intercepted", "did not return from a system call");
 
 	hostile_program_end(&program);
 }
@@ -551,7 +551,7 @@ START_TEST(withheld_memory_is_not_waited_for)
 	ck_assert_ptr_nonnull(fgets(line, sizeof line, program.output));
 	ck_assert_str_eq(line, "wanted\n");
 	injection_end(injection);
-	ck_assert_msg(listener_heard(listener, "reading its memory did not end"), "%s", listener->text);
+	ck_assert_msg(listener_heard(listener, "reading the memory of process"), "%s", listener->text);
 	fprintf(stderr, "# %s", listener->text);
 	kill(program.pid, SIGKILL);
 	ck_assert_int_eq(waitpid(program.pid, NULL, 0), program.pid);

@@ -77,6 +77,7 @@ const struct iaprof_profile *test_profile_get(struct test_profile *profile)
 		.begin = TEST_PROFILE_BEGIN,
 		.end = profile->end ? profile->end : 5000001000,
 		.begin_realtime = 1700000000000000000,
+		.activity = profile->activity,
 		.frames = profile->frames.items,
 		.frame_count = profile->frames.count,
 		.frame_size = sizeof(struct iaprof_frame),

@@ -19,9 +19,10 @@ struct test_profile {
 	ARRAY(struct iaprof_module) modules;
 	ARRAY(struct iaprof_time_value) times;
 	ARRAY(struct iaprof_time_value) time_totals;
-	uint64_t time_width, total_width; /* ns; a test sets them before it adds times */
-	uint64_t end;                     /* of the run; 0: after 5 seconds */
-	struct iaprof_profile profile;    /* filled by test_profile_get() */
+	uint64_t time_width, total_width;       /* ns; a test sets them before it adds times */
+	uint64_t end;                           /* of the run; 0: after 5 seconds */
+	const struct iaprof_activity *activity; /* a test may set it */
+	struct iaprof_profile profile;          /* filled by test_profile_get() */
 };
 
 /* Adds a value type and returns its index. */

@@ -29,29 +29,17 @@ static const struct iaprof_record_stack *stack_at(const struct test_host *host, 
 	return (const void *)(host->records + host->stacks.items[position].offset);
 }
 
-static uint64_t string_rehash(const void *host, uint32_t position)
-{
-	const struct iaprof_record_string *record = string_at(host, position);
-	return string_hash(iaprof_record_string_text(record), record->length);
-}
-
-static uint64_t stack_rehash(const void *host, uint32_t position)
-{
-	const struct iaprof_record_stack *record = stack_at(host, position);
-	return stack_hash(record->pid, iaprof_record_stack_addresses(record), record->count);
-}
-
 static void string_put(struct test_host *host, const struct iaprof_record_string *record)
 {
 	uint64_t hash = string_hash(iaprof_record_string_text(record), record->length);
-	ck_assert(hash_index_add(&host->string_index, hash, (uint32_t)host->strings.count, string_rehash, host));
+	ck_assert(hash_index_add(&host->string_index, hash, (uint32_t)host->strings.count));
 	ck_assert(array_push(&host->strings, ((struct test_definition){ record->id, host->record_size })));
 }
 
 static void stack_put(struct test_host *host, const struct iaprof_record_stack *record)
 {
 	uint64_t hash = stack_hash(record->pid, iaprof_record_stack_addresses(record), record->count);
-	ck_assert(hash_index_add(&host->stack_index, hash, (uint32_t)host->stacks.count, stack_rehash, host));
+	ck_assert(hash_index_add(&host->stack_index, hash, (uint32_t)host->stacks.count));
 	ck_assert(array_push(&host->stacks, ((struct test_definition){ record->id, host->record_size })));
 }
 

@@ -12,9 +12,10 @@
 #include <zstd.h>
 
 #include "base/cleanup.h"
-#include "common/capture_format.h"
+#include "capture/capture_format.h"
 #include "test_capture_file.h"
 #include "test_host.h"
+#include "../run_suite.h"
 
 static struct test_bytes records, file;
 static uint32_t count;
@@ -70,7 +71,8 @@ static bool is_name(const struct iaprof_record *record)
 	       record->type == IAPROF_RECORD_STACK_FRAMES || record->type == IAPROF_RECORD_SOURCE ||
 	       record->type == IAPROF_RECORD_CODE_FUNCTION || record->type == IAPROF_RECORD_VALUE_TYPE ||
 	       record->type == IAPROF_RECORD_MODULE || record->type == IAPROF_RECORD_PROFILE_STACK ||
-	       record->type == IAPROF_RECORD_CODE_LISTING || record->type == IAPROF_RECORD_SOURCE_TEXT;
+	       record->type == IAPROF_RECORD_CODE_LISTING || record->type == IAPROF_RECORD_SOURCE_TEXT ||
+	       record->type == IAPROF_RECORD_NAMED_FRAME;
 }
 
 /* The record after one, NULL for the first, within the first size bytes of all records. */
@@ -187,6 +189,71 @@ START_TEST(sends_values_before_the_sync_that_they_came_with)
 		ck_assert_msg(record->type == sent[i].type && record->time == sent[i].time, "record %zu is %u of %lu",
 			      i, record->type, record->time);
 	}
+	test_host_free(host);
+}
+END_TEST
+
+static void append_text(uint32_t id, const char *text)
+{
+	_Alignas(8) unsigned char bytes[64] = { 0 };
+	struct iaprof_record_string *string = (struct iaprof_record_string *)(void *)bytes;
+	size_t size = (sizeof *string + strlen(text) + 1 + 7) & ~(size_t)7;
+	*string = (struct iaprof_record_string){ .header = { .size = (uint32_t)size, .type = IAPROF_RECORD_STRING },
+						 .id = id,
+						 .length = (uint32_t)strlen(text) };
+	memcpy(string + 1, text, strlen(text));
+	test_bytes_append(&records, bytes, size);
+	count++;
+}
+
+static void append_counter(uint32_t id, uint32_t name, uint32_t device, uint32_t role, bool of_release_0_1)
+{
+	struct iaprof_record_counter counter = { .header = { .size = sizeof counter, .type = IAPROF_RECORD_COUNTER },
+						 .id = id,
+						 .name = name,
+						 .unit = name,
+						 .kind = IAPROF_COUNTER_CUMULATIVE,
+						 .device = device,
+						 .role = role };
+	if (of_release_0_1)
+		counter.header.size = offsetof(struct iaprof_record_counter, role);
+	test_bytes_append(&records, &counter, counter.header.size);
+	count++;
+}
+
+/* Captures of release 0.1 say by name what a device's counter is. What a later one says is its own affair. */
+START_TEST(gives_counters_of_older_captures_their_role)
+{
+	static const uint32_t wanted[] = { IAPROF_COUNTER_ROLE_ROWS, IAPROF_COUNTER_ROLE_OVERFLOWS,
+					   IAPROF_COUNTER_ROLE_NONE, IAPROF_COUNTER_ROLE_NONE,
+					   IAPROF_COUNTER_ROLE_NONE, IAPROF_COUNTER_ROLE_OVERFLOWS };
+	count = 0;
+	append_text(1, "rows");
+	append_text(2, "overflows");
+	append_text(3, "watts");
+	append_counter(1, 1, 1, 0, true);
+	append_counter(2, 2, 1, 0, true);
+	append_counter(3, 3, 1, 0, true);
+	append_counter(4, 1, 0, 0, true); /* of no device */
+	append_counter(5, 1, 1, IAPROF_COUNTER_ROLE_NONE, false);
+	append_counter(6, 3, 1, IAPROF_COUNTER_ROLE_OVERFLOWS, false);
+	test_capture_write(&file, &records, count, NULL);
+	int result;
+	struct test_host *host = replay_open(file.size, &result);
+	ck_assert_msg(result == 0, "%s", host->failure);
+	ck_assert_int_eq(replay_run(host), 0);
+	ck_assert_uint_eq(host->record_count, count);
+	struct iaprof_batch batch = { .records = host->records, .size = host->record_size };
+	size_t seen = 0;
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));) {
+		const struct iaprof_record_counter *counter = (const void *)record;
+		if (record->type != IAPROF_RECORD_COUNTER)
+			continue;
+		ck_assert_uint_eq(record->size, sizeof *counter);
+		ck_assert_uint_eq(counter->id, seen + 1);
+		ck_assert_uint_eq(counter->role, wanted[seen++]);
+	}
+	ck_assert_uint_eq(seen, 6);
 	test_host_free(host);
 }
 END_TEST
@@ -705,9 +772,8 @@ START_TEST(gives_back_embedded_sources)
 	ck_assert_int_eq(fclose(stream), 0);
 	listing_append();
 	struct test_host *capture = capture_with_sources(folder, &records, count);
-	ck_assert(
-		test_host_logged(capture, IAPROF_LOG_WARNING,
-				 "1 of 2 source files are not embedded, the first is /build/none.cl: not found below"));
+	ck_assert(test_host_logged(capture, IAPROF_LOG_WARNING,
+				   "1 of 2 source files not embedded (first: /build/none.cl: not found below"));
 	test_host_free(capture);
 	unlink(source);
 
@@ -736,6 +802,7 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, gives_back_every_record);
 	tcase_add_test(tests, sends_values_before_the_sync_that_they_came_with);
+	tcase_add_test(tests, gives_counters_of_older_captures_their_role);
 	tcase_add_test(tests, gives_nothing_for_an_empty_run);
 	tcase_add_test(tests, reads_a_capture_of_another_writer);
 	tcase_add_test(tests, replays_up_to_every_cut);
@@ -751,9 +818,5 @@ int main(void)
 	tcase_add_test(tests, replays_a_pipe_up_to_its_cut);
 	tcase_add_test(tests, stops_while_a_pipe_is_silent);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
@@ -177,15 +178,58 @@ static int host_unwatch_fd(const struct iaprof_host *host, int fd)
 	return -ENOENT;
 }
 
-static int host_watch_timer(const struct iaprof_host *host, uint64_t period, iaprof_timer_callback *callback)
+/* Opens a timer, also while iaprof-plugin-check lets the plugin open nothing. */
+static int timer_open(void)
+{
+	struct rlimit usual, raised;
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	raised = (struct rlimit){ usual.rlim_max, usual.rlim_max };
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &raised), 0);
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
+	return fd;
+}
+
+/* A timer that calls back as the watch says. */
+static int watch_timer(struct test_host *test, uint64_t period, struct test_watch watch)
 {
 	ck_assert_uint_ge(period, 1000000);
 	struct timespec time = { .tv_sec = (time_t)(period / 1000000000), .tv_nsec = (long)(period % 1000000000) };
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	int fd = timer_open();
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(timerfd_settime(fd, 0, &(struct itimerspec){ .it_interval = time, .it_value = time }, NULL),
 			 0);
-	return watch_add(owner(host), (struct test_watch){ .fd = fd, .timer = true, .expired = callback }, EPOLLIN);
+	watch.fd = fd;
+	watch.timer = true;
+	return watch_add(test, watch, EPOLLIN);
+}
+
+static int host_watch_timer(const struct iaprof_host *host, uint64_t period, iaprof_timer_callback *callback)
+{
+	return watch_timer(owner(host), period, (struct test_watch){ .expired = callback });
+}
+
+static int host_on_timer(const struct iaprof_host *host, uint64_t period, iaprof_on_timer *callback)
+{
+	return watch_timer(owner(host), period, (struct test_watch){ .on_expired = callback });
+}
+
+static int host_on_fd(const struct iaprof_host *host, int fd, uint32_t events, iaprof_on_fd *callback)
+{
+	return watch_add(owner(host), (struct test_watch){ .fd = fd, .on_ready = callback }, events);
+}
+
+static int host_advance(const struct iaprof_host *host, uint64_t time)
+{
+	struct test_host *test = owner(host);
+	pthread_mutex_lock(&test->lock);
+	test->progress = time > test->progress ? time : test->progress;
+	struct iaprof_record_progress record = {
+		.header = { .size = sizeof record, .type = IAPROF_RECORD_PROGRESS, .time = time },
+	};
+	test_records_put(test, &record.header);
+	pthread_mutex_unlock(&test->lock);
+	return 0;
 }
 
 static const struct iaprof_target *host_target(const struct iaprof_host *host)
@@ -212,6 +256,12 @@ static int host_watch_mapped_files(const struct iaprof_host *host, iaprof_mapped
 	struct test_host *test = owner(host);
 	ck_assert_uint_ne(test->plugin.flags & IAPROF_PLUGIN_NEEDS_PROCESSES, 0);
 	test->mapped_file_callback = callback;
+	return 0;
+}
+
+static int host_on_mapped_file(const struct iaprof_host *host, iaprof_on_mapped_file *callback)
+{
+	owner(host)->on_mapped_file = callback;
 	return 0;
 }
 
@@ -376,6 +426,10 @@ struct iaprof_host test_services(struct test_host *host)
 		.core = host,
 		.command_environment = host_command_environment,
 		.watch_mapped_files = host_watch_mapped_files,
+		.advance = host_advance,
+		.on_fd = host_on_fd,
+		.on_timer = host_on_timer,
+		.on_mapped_file = host_on_mapped_file,
 		.check_item = host_check_item,
 		.request_times = host_request_times,
 		.default_interval = host_default_interval,

@@ -261,6 +261,57 @@ START_TEST(command_is_preloaded)
 }
 END_TEST
 
+/* Why nothing was seen: the program has no runtime, an old loader (perhaps), or could not create its modules. */
+START_TEST(nothing_seen_has_its_reason)
+{
+	static const char *const reasons[] = { "loaded neither libze_loader.so nor libigdrcl.so", "older than 1.15.8",
+					       "failed calls of zeModuleCreate or clBuildProgram: 2" };
+	if (access(getenv("TEST_ZE_TRACER"), F_OK) != 0)
+		return;
+	struct ze_fire fire = ze_fire_start('1');
+	char library[4096];
+	snprintf(library, sizeof library, "library=%s", ze_fire_library('1'));
+	struct test_host *host = test_host_new("ze-usdt", "tracer=yes", library, NULL);
+	host->target.scope = IAPROF_SCOPE_COMMAND;
+	host->target.command_pid = (uint32_t)fire.pid;
+	test_host_start(host);
+	struct iaprof_mapped_file loader = { .size = sizeof loader,
+					     .pid = (uint32_t)fire.pid,
+					     .path = "/usr/lib/libze_loader.so.1.32.0" };
+	if (_i > 0)
+		ck_assert_int_eq(host->mapped_file_callback(host->instance, &loader), 0);
+	for (int i = 0; i < 2 && _i == 2; i++)
+		ze_fire_do(&fire, "unload 0");
+	test_host_stop(host);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(test_host_logged(host, IAPROF_LOG_WARNING, reasons[i]), i == _i);
+	ck_assert(test_host_logged(host, IAPROF_LOG_WARNING, "no GPU code was loaded"));
+	test_host_free(host);
+	ze_fire_stop(&fire);
+}
+END_TEST
+
+/* An OpenCL program says nothing about the age of a Level Zero loader, even if it has one as well. */
+START_TEST(opencl_is_no_old_loader)
+{
+	if (access(getenv("TEST_ZE_TRACER"), F_OK) != 0)
+		return;
+	struct test_host *host = test_host_new("ze-usdt", "tracer=yes", NULL);
+	host->target.scope = IAPROF_SCOPE_COMMAND;
+	host->target.command_pid = (uint32_t)getpid();
+	test_host_start(host);
+	struct iaprof_mapped_file file = { .size = sizeof file, .pid = (uint32_t)getpid() };
+	file.path = "/usr/lib/libze_loader.so.1.32.0";
+	ck_assert_int_eq(host->mapped_file_callback(host->instance, &file), 0);
+	file.path = "/usr/lib/intel-opencl/libigdrcl.so";
+	ck_assert_int_eq(host->mapped_file_callback(host->instance, &file), 0);
+	test_host_stop(host);
+	ck_assert(test_host_logged(host, IAPROF_LOG_WARNING, "no GPU code was loaded"));
+	ck_assert(!test_host_logged(host, IAPROF_LOG_WARNING, "loader"));
+	test_host_free(host);
+}
+END_TEST
+
 START_TEST(library_without_probes_is_refused)
 {
 	struct test_host *host = test_host_new("ze-usdt", "tracer=no", "library=/proc/self/exe", NULL);
@@ -288,6 +339,8 @@ int main(void)
 	tcase_add_test(tests, files_of_others_are_held);
 	tcase_add_test(tests, damaged_libraries_are_refused);
 	tcase_add_test(tests, command_is_preloaded);
+	tcase_add_loop_test(tests, nothing_seen_has_its_reason, 0, 3);
+	tcase_add_test(tests, opencl_is_no_old_loader);
 	tcase_add_test(tests, library_without_probes_is_refused);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

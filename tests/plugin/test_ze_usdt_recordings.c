@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "ze-usdt/recordings.h"
-#include "ze-usdt/table.h"
+#include "ze-usdt/pointer_map.h"
 
 /* recordings.c: LAUNCHES_MAX, RECORDINGS_MAX. */
 #define LAUNCHES_MAX 262144u
@@ -48,12 +48,12 @@ START_TEST(launches_add_up)
 	ck_assert(add(&recordings, 6, 1, 10, 100)); /* the same number in another process */
 	const struct recording *recording = find(&recordings, 5, 1);
 	ck_assert_ptr_nonnull(recording);
-	ck_assert_uint_eq(recording->count, 2);
+	ck_assert_uint_eq(recording->launches.count, 2);
 	ck_assert_uint_eq(recording->launch_count, 12);
-	ck_assert_uint_eq(recording->launches[0].count, 8);
-	ck_assert_uint_eq(recording->launches[0].stack->depth, 2);
-	ck_assert_uint_eq(recording->launches[0].stack->addresses[0], 0x400000 + 10);
-	ck_assert_uint_eq(recording->launches[0].stack->users, 2); /* of both processes */
+	ck_assert_uint_eq(recording->launches.items[0].count, 8);
+	ck_assert_uint_eq(recording->launches.items[0].stack->depth, 2);
+	ck_assert_uint_eq(recording->launches.items[0].stack->addresses[0], 0x400000 + 10);
+	ck_assert_uint_eq(recording->launches.items[0].stack->users, 2); /* of both processes */
 	ck_assert_ptr_null(find(&recordings, 5, 2));
 	recordings_free(&recordings);
 }
@@ -71,9 +71,9 @@ START_TEST(processes_and_modules_are_forgotten)
 	recordings_forget_module(&recordings, &process, 2); /* odd kernels */
 	for (uint64_t list = 1; list <= 100; list++) {
 		const struct recording *recording = find(&recordings, 5, list);
-		ck_assert_uint_eq(recording->count, 1);
+		ck_assert_uint_eq(recording->launches.count, 1);
 		ck_assert_uint_eq(recording->launch_count, list % 2 ? 2 : 1);
-		ck_assert_uint_eq(recording->launches[0].kernel % 2, 0);
+		ck_assert_uint_eq(recording->launches.items[0].kernel % 2, 0);
 	}
 	/* The id is in use again: only what was before goes. */
 	struct ze_process before = { .id = 5, .program = 0 };
@@ -101,9 +101,9 @@ START_TEST(memory_is_bounded)
 			ck_assert(add(&recordings, 5, list, kernel, kernel));
 	ck_assert_uint_le(recordings.held, LAUNCHES_MAX);
 	const struct recording *oldest = find(&recordings, 5, 1), *newest = find(&recordings, 5, 100000);
-	ck_assert(oldest->dropped && oldest->count == 0);
+	ck_assert(oldest->dropped && oldest->launches.count == 0);
 	ck_assert_uint_eq(oldest->launch_count, 36);
-	ck_assert(!newest->dropped && newest->count == 8);
+	ck_assert(!newest->dropped && newest->launches.count == 8);
 	ck_assert_uint_eq(recordings.forgotten, 0);
 	for (uint64_t list = 100001; list <= 2 * RECORDINGS_MAX; list++)
 		ck_assert(add(&recordings, 5, list, 1, 1));
@@ -140,7 +140,7 @@ START_TEST(tables_find_what_is_there)
 	enum { COUNT = 4096 };
 	static uint64_t values[COUNT];
 	static bool there[COUNT];
-	struct table table = { 0 };
+	struct pointer_map table = { 0 };
 	uint64_t random = 1, count = 0;
 
 	for (uint64_t i = 0; i < COUNT; i++)
@@ -149,21 +149,21 @@ START_TEST(tables_find_what_is_there)
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		uint64_t i = (random >> 33) % COUNT;
 		if (there[i]) {
-			ck_assert_ptr_eq(table_take(&table, i * 7), &values[i]);
+			ck_assert_ptr_eq(pointer_map_remove(&table, i * 7), &values[i]);
 			count--;
 		} else {
-			ck_assert_ptr_null(table_find(&table, i * 7));
-			ck_assert(table_add(&table, i * 7, &values[i]));
+			ck_assert_ptr_null(pointer_map_find(&table, i * 7));
+			ck_assert(pointer_map_add(&table, i * 7, &values[i]));
 			count++;
 		}
 		there[i] = !there[i];
 		ck_assert_uint_eq(table.count, count);
 	}
 	for (uint64_t i = 0; i < COUNT; i++)
-		ck_assert_ptr_eq(table_find(&table, i * 7), there[i] ? &values[i] : NULL);
-	table_sweep(&table, value_is_odd, NULL);
+		ck_assert_ptr_eq(pointer_map_find(&table, i * 7), there[i] ? &values[i] : NULL);
+	pointer_map_sweep(&table, value_is_odd, NULL);
 	for (uint64_t i = 0; i < COUNT; i++)
-		ck_assert_ptr_eq(table_find(&table, i * 7), there[i] && i % 2 == 0 ? &values[i] : NULL);
+		ck_assert_ptr_eq(pointer_map_find(&table, i * 7), there[i] && i % 2 == 0 ? &values[i] : NULL);
 	free(table.slots);
 }
 END_TEST

@@ -21,7 +21,8 @@ def find():
     return shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
 
 
-KEYS = {'Enter': 13, 'Escape': 27, 'Backspace': 8, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40}
+KEYS = {'Tab': 9, 'Enter': 13, 'Escape': 27, 'Backspace': 8, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40}
+SHIFT, CONTROL = 8, 2  # of the keys that are held
 
 
 class Browser:
@@ -108,16 +109,24 @@ class Browser:
     def mouse(self, kind, x, y, **more):
         self.call('Input.dispatchMouseEvent', type=kind, x=x, y=y, **more)
 
-    def click(self, x, y):
+    def click(self, x, y, times=1, modifiers=0):
         self.mouse('mouseMoved', x, y)
-        for kind in 'mousePressed', 'mouseReleased':
-            self.mouse(kind, x, y, button='left', clickCount=1)
+        for count in range(1, times + 1):
+            for kind in 'mousePressed', 'mouseReleased':
+                self.mouse(kind, x, y, button='left', clickCount=count, modifiers=modifiers)
 
-    def press(self, key):
-        text = key if len(key) == 1 else ''
+    def drag(self, begin, end):
+        """From a place to another one, each x and y."""
+        self.mouse('mouseMoved', *begin)
+        self.mouse('mousePressed', *begin, button='left', buttons=1, clickCount=1)
+        self.mouse('mouseMoved', *end, button='left', buttons=1)
+        self.mouse('mouseReleased', *end, button='left', clickCount=1)
+
+    def press(self, key, modifiers=0):
+        text = {'Enter': '\r'}.get(key, key if len(key) == 1 else '')
         for kind in 'keyDown', 'keyUp':
             self.call('Input.dispatchKeyEvent', type=kind, key=key, text=text if kind == 'keyDown' else '',
-                      windowsVirtualKeyCode=KEYS.get(key, ord(key[0])))
+                      modifiers=modifiers, windowsVirtualKeyCode=KEYS.get(key, ord(key[0])))
 
     def screenshot(self, path):
         picture = self.call('Page.captureScreenshot', format='png')['data']

@@ -67,6 +67,39 @@ static void send_stacks(struct test_host *host, struct string_table *texts, cons
 	}
 }
 
+static void send_value(struct test_host *host, const struct iaprof_profile *profile, struct iaprof_value value,
+		       uint64_t time)
+{
+	struct iaprof_record_profile_value record = { .stack = value.stack + 1,
+						      .value_type = value.value_type + 1,
+						      .value = value.value,
+						      .count = value.count,
+						      .begin = time,
+						      .end = time };
+	send(host, &record.header, IAPROF_RECORD_PROFILE_VALUE, sizeof record, profile->end);
+}
+
+/* Sends the parts of a value with known times, and the rest. */
+static void send_parts(struct test_host *host, const struct iaprof_profile *profile, struct iaprof_value value)
+{
+	for (size_t i = 0; i < profile->time_count; i++) {
+		const struct iaprof_time_value *time = iaprof_profile_time(profile, i);
+		if (time->stack != value.stack || time->value_type != value.value_type)
+			continue;
+		send_value(host, profile,
+			   (struct iaprof_value){ .stack = value.stack,
+						  .value_type = value.value_type,
+						  .value = time->value,
+						  .count = 1 },
+			   time->time);
+		value.value -= time->value;
+		value.count -= value.count > 0;
+	}
+	value.count = value.count ? value.count : 1;
+	if (value.value || !profile->time_count)
+		send_value(host, profile, value, 0);
+}
+
 void capture_records_send(struct test_host *host, const struct iaprof_profile *profile)
 {
 	CLEANUP(string_table_free) struct string_table texts = { 0 };
@@ -99,13 +132,7 @@ void capture_records_send(struct test_host *host, const struct iaprof_profile *p
 		if (test_host_send(host, &record, sizeof record, 1) != 0)
 			ck_abort_msg("%s", host->failure);
 	}
-	for (size_t i = 0; i < profile->value_count; i++) {
-		const struct iaprof_value *value = iaprof_profile_value(profile, i);
-		struct iaprof_record_profile_value record = { .stack = value->stack + 1,
-							      .value_type = value->value_type + 1,
-							      .value = value->value,
-							      .count = value->count };
-		send(host, &record.header, IAPROF_RECORD_PROFILE_VALUE, sizeof record, profile->end);
-	}
+	for (size_t i = 0; i < profile->value_count; i++)
+		send_parts(host, profile, *iaprof_profile_value(profile, i));
 	send(host, &sync.header, IAPROF_RECORD_SYNC, sizeof sync, profile->end);
 }

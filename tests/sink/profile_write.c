@@ -2,16 +2,15 @@
 /*
  * profile_write SINK [OPTION=VALUE...] < STACKS > OUTPUT: runs a sink over a profile that a test chose. A line of
  * STACKS is a value type's index, a value, and frames, the program first, with blanks between them; a frame is
- * KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME with texts in hexadecimal. A line "type NAME UNIT" declares the next value type,
- * "lost COUNT SOURCE REASON" is an amount that is missing; these words are in hexadecimal as well. "slots WIDTH
- * TOTAL_WIDTH END" has times kept, in ns; then "at TIME ..." is a stack with the time at which its value was added, and
- * "added TYPE NS" says over how long a source added up a value type. "duration NANOSECONDS" is how long the run was.
- * "recorded yes" makes the run a replay.
- * "record ..." is a record (record_lines.h), which the sink has before the profile. Sink capture gets these, or, when
- * there are none, the records of a run that has this profile, without its times.
- * "module PATH BUILD_ID" is a file with its build id, which functions of later stacks are in.
- * The PID of an IAPROF_FRAME_DEVICE_OFFSET is the listing that it is in. "bytes BYTES" is a record, too, in
- * hexadecimal.
+ * KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME with texts in hexadecimal; @TID,THREAD,DEVICE is the origin of the stack. A line
+ * "type NAME UNIT" declares the next value type, "lost COUNT SOURCE REASON" is an amount that is missing; these words
+ * are in hexadecimal as well. "slots WIDTH TOTAL_WIDTH END" has times kept, in ns; then "at TIME ..." is a stack with
+ * the time at which its value was added, and "added TYPE NS" says over how long a source added up a value type.
+ * "duration NANOSECONDS" is how long the run was. "recorded yes" makes the run a replay. "record ..." is a record
+ * (record_lines.h), which the sink has before the profile, and from which the core makes the profile's activity. Sink
+ * capture gets these, or, when there are none, the records of a run that has this profile, without its times. "module
+ * PATH BUILD_ID" is a file with its build id, which functions of later stacks are in. The PID of an
+ * IAPROF_FRAME_DEVICE_OFFSET is the listing that it is in. "bytes BYTES" is a record, too, in hexadecimal.
  */
 #include <check.h>
 #include <inttypes.h>
@@ -21,6 +20,8 @@
 
 #include "../plugin/test_host.h"
 #include "../plugin/test_profile.h"
+#include "base/string_table.h"
+#include "profile/collector.h"
 #include "capture_records.h"
 #include "record_lines.h"
 
@@ -34,6 +35,7 @@ static void need(bool condition, const char *what)
 static struct record_lines records;
 static const char *module;  /* that functions are in; NULL: none */
 static ARRAY(char *) texts; /* of frames, which borrow them */
+static struct string_table origin_names;
 
 /* From hexadecimal. */
 static char *text_of(const char *digits)
@@ -50,6 +52,24 @@ static char *text_of(const char *digits)
 	return text;
 }
 
+/* Equal names of origins have one address. NULL: empty. */
+static const char *origin_name(const char *digits)
+{
+	const char *name = text_of(digits);
+	return *name ? string_table_intern(&origin_names, name, strlen(name)) : NULL;
+}
+
+/* word: after the '@' */
+static struct iaprof_stack_origin origin_read(char *word)
+{
+	char *thread = strchr(word, ','), *device = thread ? strchr(thread + 1, ',') : NULL;
+	need(device, "an origin is not @TID,THREAD,DEVICE");
+	*thread++ = *device++ = '\0';
+	return (struct iaprof_stack_origin){ .tid = (uint32_t)strtoul(word, NULL, 10),
+					     .thread = origin_name(thread),
+					     .device = origin_name(device) };
+}
+
 /* time: UINT64_MAX: not known */
 static void stack_read(struct test_profile *profile, uint64_t time, uint32_t type, char *words)
 {
@@ -57,7 +77,12 @@ static void stack_read(struct test_profile *profile, uint64_t time, uint32_t typ
 	char *word = strtok(words, " \n");
 	need(word, "a stack has no value");
 	uint64_t value = strtoull(word, NULL, 10);
+	struct iaprof_stack_origin origin = { 0 };
 	while ((word = strtok(NULL, " \n"))) {
+		if (*word == '@') {
+			origin = origin_read(word + 1);
+			continue;
+		}
 		struct iaprof_frame frame = { 0 };
 		int words_at = 0;
 		need(sscanf(word, "%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu64 ",%n", &frame.kind,
@@ -77,6 +102,7 @@ static void stack_read(struct test_profile *profile, uint64_t time, uint32_t typ
 		frames[count++] = test_profile_frame(profile, &frame);
 	}
 	uint32_t stack = test_profile_stack(profile, frames, count);
+	profile->stacks.items[stack].origin = origin;
 	test_profile_value(profile, stack, type, value);
 	if (time != UINT64_MAX)
 		test_profile_time(profile, stack, type, time, value);
@@ -151,6 +177,33 @@ static void line_read(struct test_profile *profile, struct test_host *host, char
 	}
 }
 
+/* What the core makes of the records besides samples. */
+struct collected {
+	struct intern *intern;
+	struct collector *collector;
+	struct snapshot *snapshot;
+};
+
+static void collect(struct collected *collected)
+{
+	const struct iaprof_batch all = { .records = records.records, .size = records.size, .count = records.count };
+	collected->intern = intern_new(NULL);
+	collected->collector =
+		collector_new(&(struct collector_options){ .intern = collected->intern, .activity = true });
+	need(collected->intern && collected->collector, "out of memory");
+	collector_take(collected->collector, &all, NULL, NULL);
+	collector_finish(collected->collector);
+	collected->snapshot = collector_snapshot(collected->collector, true);
+	need(collected->snapshot, "out of memory");
+}
+
+static void collected_free(struct collected *collected)
+{
+	snapshot_release(collected->snapshot);
+	collector_free(collected->collector);
+	intern_free(collected->intern);
+}
+
 static const char *sink;
 static char **options;
 
@@ -173,13 +226,18 @@ START_TEST(write_profile)
 	ck_assert_msg(test_host_prepare(host) == 0, "%s", host->failure);
 	if (strcmp(sink, "capture") == 0 && !records.count)
 		capture_records_send(host, test_profile_get(&profile));
-	record_lines_send(&records, host);
+	if (host->plugin.records)
+		record_lines_send(&records, host);
+	struct collected collected;
+	collect(&collected);
+	profile.activity = collected.snapshot->profile.activity;
 	if (host->plugin.profile)
 		ck_assert_msg(test_host_send_profile(host, test_profile_get(&profile)) == 0, "%s", host->failure);
 	ck_assert_msg(test_host_finish(host) == 0, "%s", host->failure);
 	const struct test_output *output = host->outputs.items[0];
 	ck_assert_uint_eq(fwrite(output->data, 1, output->size, stdout), output->size);
 	ck_assert_int_eq(fflush(stdout), 0);
+	collected_free(&collected);
 	free(line);
 	test_host_free(host);
 	test_profile_free(&profile);
@@ -187,6 +245,7 @@ START_TEST(write_profile)
 	for (size_t i = 0; i < texts.count; i++)
 		free(texts.items[i]);
 	array_free(&texts);
+	string_table_free(&origin_names);
 }
 END_TEST
 

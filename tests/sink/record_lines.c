@@ -170,12 +170,6 @@ static unsigned char *append(struct record_lines *lines, const void *bytes, size
 	return place;
 }
 
-static uint64_t text_rehash(const void *context, uint32_t position)
-{
-	const char *text = ((const struct record_lines *)context)->texts.items[position];
-	return hash_bytes(text, strlen(text));
-}
-
 static void string_append(struct record_lines *lines, const char *digits, uint32_t id)
 {
 	size_t length = strlen(digits) / 2, size = (sizeof(struct iaprof_record_string) + length + 1 + 7) & ~(size_t)7;
@@ -206,7 +200,7 @@ static uint32_t text_id(struct record_lines *lines, const char *digits)
 			return probe.position + 1;
 	char *copy = strdup(digits);
 	need(copy && array_push(&lines->texts, copy) &&
-		     hash_index_add(&lines->index, hash, (uint32_t)lines->texts.count - 1, text_rehash, lines),
+		     hash_index_add(&lines->index, hash, (uint32_t)lines->texts.count - 1),
 	     "out of memory", digits);
 	string_append(lines, digits, (uint32_t)lines->texts.count);
 	return (uint32_t)lines->texts.count;

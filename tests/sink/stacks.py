@@ -27,6 +27,15 @@ class Frame:
         return f'{self.kind},{self.flags},{self.line},{self.pid},{self.offset},{self.file.encode().hex()},{name.hex()}'
 
 
+class Origin:
+    """The thread and device of a stack: an entry among its frames."""
+    def __init__(self, tid=0, thread='', device=''):
+        self.tid, self.thread, self.device = tid, thread, device
+
+    def text(self):
+        return f'@{self.tid},{self.thread.encode().hex()},{self.device.encode().hex()}'
+
+
 def gpu_stack(pid, caller, instruction, reason, offset):
     return [Frame('model', PROGRAM, pid=pid), Frame('main'), Frame(caller), Frame('-', SEPARATOR),
             Frame('tile.cl', SOURCE), Frame('matmul', FUNCTION), Frame(instruction, INSTRUCTION), Frame(reason, REASON),
@@ -52,20 +61,28 @@ def record(kind, /, **members):
     return ' '.join(['record', kind, *(f'{name}={text(value)}' for name, value in members.items())])
 
 
+def module(path, build_id='c0ffee'):
+    """An entry among stacks: functions of those after it are in this file."""
+    return f'module {path.encode().hex()} {build_id.encode().hex()}'
+
+
+def stack_line(kind, value, frames, *time):
+    return ' '.join([*(f'at {time}' for time in time), str(kind), str(value), *(frame.text() for frame in frames)])
+
+
 def write_profile(sink, path, types, stacks, lost=(), options=(), times=None, duration=None, records=(),
                   modules=(), recorded=False, **how):
-    """types: (name, unit); stacks: (index of a type, value, frames[, time]); lost: (count, source, reason);
+    """types: (name, unit); stacks: (index of a type, value, frames[, time]), or module(); lost: (count, source, reason);
     duration in ns; recorded: a replay; records: of record(), or their bytes; modules: (path, build id), functions are in the last one;
     how: for subprocess.run()"""
     lines = [f'duration {duration}'] if duration else []
     lines += ['recorded yes'] if recorded else []
     lines += [f'type {name.encode().hex()} {unit.encode().hex()}' for name, unit in types]
     lines += [f'lost {count} {source.encode().hex()} {reason.encode().hex()}' for count, source, reason in lost]
-    lines += [f'module {path.encode().hex()} {build_id.encode().hex()}' for path, build_id in modules]
+    lines += [module(*entry) for entry in modules]
     lines += times.lines() if times else []
     lines += [entry if isinstance(entry, str) else f'bytes {entry.hex()}' for entry in records]
-    lines += [' '.join([*(f'at {time}' for time in time), str(kind), str(value), *(frame.text() for frame in frames)])
-              for kind, value, frames, *time in stacks]
+    lines += [entry if isinstance(entry, str) else stack_line(*entry) for entry in stacks]
     with open(path, 'wb') as output:
         subprocess.run([os.environ['TEST_PROFILE_WRITE'], sink, *options],
                        input=''.join(f'{line}\n' for line in lines).encode(), stdout=output, check=True, **how)

@@ -21,7 +21,8 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-from reader import run_in_browser
+import reader as sink_reader
+from reader import REASONS as LABELS, THIN, run_in_browser, share
 from stacks import (COUNT, FUNCTION, INSTRUCTION, NANOSECONDS, OFFSET, PROGRAM, REASON, SEPARATOR, Frame, equal, write_profile)
 
 TREE = pathlib.Path(os.environ['TEST_SOURCE_FOLDER'])
@@ -87,68 +88,77 @@ def run_pages():
     return run, replay, embedded
 
 
-class Reader:
+def capture_of(folder, name, stalls, image=f'{FIXTURE}.loaded-debug.elf'):
+    """A capture of a run with stalls: { (kernel, offset): counts of the reasons }"""
+    addresses = {(one.kernel, one.offset): one.address for one in image_instructions()}
+    given, capture = pathlib.Path(folder, f'{name}.txt'), pathlib.Path(folder, f'{name}.iaprof')
+    given.write_text(''.join(f'{addresses[place]:#x} {" ".join(map(str, counts))}\n' for place, counts in stalls.items()),
+                     encoding='utf-8')
+    subprocess.run([os.environ['TEST_IAPROF'], '-q', '-s', f'{os.environ["TEST_STALL_SOURCE"]}:image={image},stalls={given}',
+                    '--record', f'{capture},sources={KERNELS}'], check=True)
+    return capture
+
+
+class Reader(sink_reader.Reader):
     """Somebody who looks at GPU code."""
 
-    def __init__(self, window, page, view=True):
-        self.window = window
-        window.open(page)
-        window.wait_for('Number(document.documentElement.dataset.drawn) >= 1')
+    def __init__(self, window, page, view=True, fragment=''):
+        super().__init__(window, page, fragment)
         if view:
-            self.evaluate('[...document.querySelectorAll("#views button")].find('
-                          'button => button.textContent === "GPU code").click()')
-            equal(self.evaluate('document.getElementById("code").classList.contains("seen")'), True, 'the view is seen')
+            self.view('GPU code')
+            equal(self.is_seen('#code'), True, 'the view is seen')
 
-    def evaluate(self, expression):
-        return self.window.evaluate(expression)
+    def kernels(self):
+        """-> names and shares of the functions"""
+        return self.evaluate('[...document.querySelectorAll("#code-kernels button")].map(button => ['
+                             'button.querySelector("b").textContent, button.querySelector("i").textContent])')
 
-    def text(self, name):
-        return self.evaluate(f'document.getElementById("{name}").textContent')
+    def choose_kernel(self, name):
+        position = [own for own, _ in self.kernels()].index(name)
+        self.click_on('#code-kernels button', position)
 
-    def cells(self, selector):
-        """-> texts and titles of the cells of each row"""
-        return self.evaluate(f'[...document.querySelectorAll({json.dumps(selector)})].map(row => [...row.children].map('
-                             'cell => { const shown = cell.cloneNode(true);'
-                             'for (const unseen of shown.querySelectorAll(".unseen")) unseen.remove();'
-                             'return [shown.textContent, cell.title]; }))')
+    def facts(self):
+        """-> what is known of the function: { label: text }"""
+        return dict(self.evaluate('[...document.querySelectorAll("#code-why .fact b")].map(value => ['
+                                  'value.nextSibling.textContent, value.textContent])'))
 
-    def choose(self, name):
-        self.evaluate('[...document.querySelectorAll("#code-list button")].find(button => button.textContent === '
-                      f'{json.dumps(name)}).click()')
+    def rows(self, pane):
+        """-> of each row: texts of the cells, exact value, { reason: value }"""
+        rows = self.evaluate(f'[...document.querySelectorAll("#{pane} tbody tr:not(.gap)")].map(row => ['
+                             '[...row.cells].map(cell => cell.textContent), row.querySelector(".share").title, '
+                             '[...row.querySelectorAll(".mix i")].map(part => [part.dataset.reason, '
+                             'parseFloat(part.style.width)])])')
+        found = []
+        for texts, exact, parts in rows:
+            total = int(exact.split()[0].replace(',', '')) if exact else 0
+            found.append((texts, total, {name: round(total * part / 100) for name, part in parts}))
+        return found
 
     def marked(self, pane, kind):
         return self.evaluate(f'[...document.querySelectorAll("#{pane} tr.{kind} td:first-child")].map('
                              'cell => cell.textContent)')
 
-    def click(self, selector):
-        x, y = self.evaluate(f'(() => {{ const e = document.querySelector({json.dumps(selector)});'
-                             'e.scrollIntoView({ block: "center" }); const r = e.getBoundingClientRect();'
-                             'return [r.left + Math.min(4, r.width / 2), r.top + r.height / 2]; })()')
-        self.window.click(x, y)
-
-
-def number(value):
-    return f'{value:,}'
-
-
-def reasons_of(title):
-    """"sbid 5, active 1; ..." -> a number for each"""
-    found = dict(part.rsplit(' ', 1) for part in title.split(';')[0].split(', '))
-    return tuple(int(found.get(reason, '0').replace(',', '')) for reason in REASONS)
+    def click_row(self, selector):
+        for _ in range(2):  # parts that come into sight get their true height
+            self.evaluate(f'document.querySelector({json.dumps(selector)}).scrollIntoView({{ block: "center" }})')
+        left, top, width, height = self.evaluate(f'(() => {{ const box = document.querySelector({json.dumps(selector)})'
+                                                 '.getBoundingClientRect(); return [box.left, box.top, box.width, box.height]; })()')
+        self.window.click(left + min(4, width / 2), top + height / 2)
+        self.drawn()
 
 
 def check_kernel(reader, kernel, stalls):
     own = [one for one in image_instructions() if one.kernel == kernel]
-    rows = reader.cells('#code-instructions tbody tr')
+    rows = reader.rows('code-instructions')
     equal(len(rows), len(own), f'instructions of {kernel}')
-    for one, (offset, stall, text, _, source) in zip(own, rows):
-        equal(int(offset[0], 16), one.offset, 'offset')
-        assert re.split(r'[ .]', text[0])[0] == one.name.split('.')[0] or one.name in text[0], f'{one}: {text[0]}'
-        equal(source[1], f'{one.file}:{one.line}' if one.line else source[1], f'source at {one.offset:#x}')
-        counts = stalls.get((kernel, one.offset))
-        equal(stall[0], number(sum(counts)) if counts else '', f'stalls at {one.offset:#x}')
-        if counts:
-            equal(reasons_of(stall[1]), counts, f'reasons at {one.offset:#x}')
+    whole = sum(sum(counts) for (name, _), counts in stalls.items() if name == kernel)
+    for one, ((offset, part, _, text, _, line), total, reasons) in zip(own, rows):
+        equal(int(offset, 16), one.offset, 'offset')
+        assert re.split(r'[ .]', text)[0] == one.name.split('.')[0] or one.name in text, f'{one}: {text}'
+        equal(line, str(one.line) if one.line else '', f'line at {one.offset:#x}')
+        counts = stalls.get((kernel, one.offset), (0, 0, 0))
+        equal((total, part), (sum(counts), share(sum(counts), whole) if sum(counts) else ''), f'stalls at {one.offset:#x}')
+        equal(reasons, {LABELS[name]: count for name, count in zip(REASONS, counts) if count}, f'reasons at {one.offset:#x}')
 
 
 def check_lines(reader, kernel, stalls):
@@ -157,21 +167,20 @@ def check_lines(reader, kernel, stalls):
     for one in image_instructions():
         if one.kernel == kernel:
             lines[pathlib.Path(one.file).name, one.line] += sum(stalls.get((kernel, one.offset), [0]))
-    files = reader.evaluate('[...document.querySelectorAll("#code-sources h3")].map(h => h.textContent)')
+    files = reader.evaluate('[...document.querySelectorAll("#code-sources .file")].map(file => file.title)')
     equal({pathlib.Path(file).name for file in files}, {file for file, line in lines if line}, 'files')
     for position, file in enumerate(files):
         tables = reader.evaluate('(() => { const tables = document.querySelectorAll("#code-sources table");'
                                  f'return [...tables[{position}].querySelectorAll("tbody tr:not(.gap)")].map(row => ['
-                                 'row.children[0].textContent, row.children[1].querySelector(".track + span")'
-                                 '?.textContent || "", row.children[2].textContent]); })()')
+                                 'row.cells[0].textContent, row.cells[1].title, row.cells[3].textContent]); })()')
         source = next(KERNELS.rglob(pathlib.Path(file).name)).read_text(encoding='utf-8').split('\n')
         shown = {}
-        for line, stall, text in tables:
-            shown[int(line)] = stall
-            equal(text, source[int(line) - 1].expandtabs(8), f'text of line {line}')
+        for line, exact, text in tables:
+            shown[int(line)] = int(exact.replace(',', '')) if exact else 0
+            equal(text, source[int(line) - 1].expandtabs(4), f'text of line {line}')
         for (name, line), total in lines.items():
             if name == pathlib.Path(file).name and line:
-                equal(shown[line], number(total) if total else '', f'stalls of {name}:{line}')
+                equal(shown[line], total, f'stalls of {name}:{line}')
 
 
 def a_real_image_is_shown(window):
@@ -181,17 +190,18 @@ def a_real_image_is_shown(window):
     whole = sum(totals.values())
     for page in run_pages():
         reader = Reader(window, page)
-        assert reader.text('code-facts').startswith(f'{number(whole)} of gpu-stalls'), reader.text('code-facts')
-        rows = reader.cells('#code-list tr')
-        equal([row[2][0] for row in rows], ['matmul_tile', 'bias_gelu'], 'kernels, hottest first')
-        for row, (kernel, total) in zip(rows, totals.items()):
-            attributes = [(kernel_attribute(kernel, name), unit) for name, unit in
-                          (('simd_size', ''), ('grf_count', ''), ('spill_size', ' B'), ('slm_size', ' B'))]
-            equal([cell[0] for cell in row],
-                  [number(total), f'{100 * total / whole:.2f} %', kernel] +
-                  ['' if value is None else number(value) + unit for value, unit in attributes],
-                  f'the row of {kernel}')
-            reader.choose(kernel)
+        equal(reader.kernels(), [[kernel, share(total, whole)] for kernel, total in totals.items()], 'kernels, hottest first')
+        for kernel in totals:
+            reader.choose_kernel(kernel)
+            facts = reader.facts()
+            for name, label, unit in (('simd_size', 'SIMD', ''), ('grf_count', 'Registers', '')):
+                value = kernel_attribute(kernel, name)
+                equal(facts.get(label), None if value is None else f'{value}{unit}', f'{kernel}: {name}')
+            for name, label in (('spill_size', 'Spill'), ('slm_size', 'Local memory')):
+                value = kernel_attribute(kernel, name)
+                expected = None if value is None else f'{value // 1024}{THIN}KiB' if value and value % 1024 == 0 else \
+                    f'{value}{THIN}B'
+                equal(facts.get(label), expected, f'{kernel}: {name}')
             check_kernel(reader, kernel, stalls)
             check_lines(reader, kernel, stalls)
         equal(window.wrong(), [], 'errors')
@@ -201,34 +211,34 @@ def bars_are_as_long_as_they_say(window):
     stalls = chosen_stalls()
     reader = Reader(window, run_pages()[0])
     bars = reader.evaluate('[...document.querySelectorAll("#code-instructions tr")].flatMap(row => {'
-                           'const bar = row.querySelector(".bar");'
+                           'const bar = row.querySelector(".mix");'
                            'return bar ? [[parseInt(row.firstChild.textContent, 16),'
-                           'bar.parentNode.getBoundingClientRect().width, bar.getBoundingClientRect().width,'
+                           'row.querySelector(".heat").clientWidth, bar.getBoundingClientRect().width,'
                            '[...bar.children].map(part => [part.dataset.reason, part.getBoundingClientRect().width])]]'
                            ' : []; })')
     own = {offset: counts for (kernel, offset), counts in stalls.items() if kernel == 'matmul_tile'}
     longest = max(map(sum, own.values()))
     equal({bar[0] for bar in bars}, set(own), 'instructions with a bar')
-    for offset, track, width, parts in bars:
-        total = sum(own[offset])
-        wanted = max(2, track * total / longest)
-        assert abs(width - wanted) < 1, f'{offset:#x}: {width}, not {wanted}'
-        if wanted > 20:
-            for reason, part in parts:
-                share = (width - 2) * own[offset][REASONS.index(reason)] / total  # within the border
-                assert abs(part - share) < 1, f'{offset:#x}: {reason}: {part}, not {share}'
+    padding = 13 * 0.91  # on both sides of the cell
+    for offset, cell, width, parts in bars:
+        total, counts = sum(own[offset]), dict(zip((LABELS[name] for name in REASONS), own[offset]))
+        wanted = max(2, (cell - padding) * total / longest)
+        assert abs(width - wanted) < 1.5, f'{offset:#x}: {width}, not {wanted}'
+        equal([name for name, _ in parts], [LABELS[name] for name in LABELS if counts.get(LABELS[name])], 'in their order')
+        for reason, part in parts if wanted > 20 else []:
+            assert abs(part - width * counts[reason] / total) < 1, f'{offset:#x}: {reason}: {part}'
 
 
 def columns_are_columns(window):
     """Cells of a row are side by side, those of a column below each other, and what is chosen is in sight."""
     reader = Reader(window, run_pages()[0])
-    for pane, count in ('code-instructions', 5), ('code-sources', 3):
+    for pane, count in ('code-instructions', 6), ('code-sources', 4):
         places = reader.evaluate(f'[...document.querySelectorAll("#{pane} tr:not(.gap)")].map(row => '
                                  '[...row.children].map(cell => cell.getBoundingClientRect())'
                                  '.map(place => [place.left, place.top]))')
         chosen = reader.evaluate(f'(() => {{ const own = document.getElementById("{pane}");'
                                  'const pane = own.getBoundingClientRect();'
-                                 'const row = own.querySelector(".chosen, .related").getBoundingClientRect();'
+                                 'const row = own.querySelector(".on, .related").getBoundingClientRect();'
                                  'return row.top >= pane.top && row.bottom <= pane.bottom + 1; })()')
         equal({len(row) for row in places}, {count}, f'columns of {pane}')
         equal([len({round(row[column][0]) for row in places}) for column in range(count)], [1] * count, 'left edges')
@@ -242,23 +252,23 @@ def a_line_and_its_instructions_belong_together(window):
     own = [one for one in image_instructions() if one.kernel == 'matmul_tile' and one.line]
     one = own[10]
     position = [row.offset for row in own].index(one.offset)
-    reader.click(f'#code-instructions tr[data-row="{position}"] td.code')
-    equal(reader.marked('code-instructions', 'chosen'), [f'{one.offset:#x}'], 'chosen')
+    reader.click_row(f'#code-instructions tr[data-row="{position}"] td.text')
+    equal(reader.marked('code-instructions', 'on'), [f'{one.offset:#x}'], 'on')
     equal(reader.marked('code-sources', 'related'), [str(one.line)], 'its line')
     window.press('Enter')
-    equal(reader.marked('code-sources', 'chosen'), [str(one.line)], 'the line, by the keyboard')
+    equal(reader.marked('code-sources', 'on'), [str(one.line)], 'the line, by the keyboard')
     equal(reader.marked('code-instructions', 'related'),
           [f'{other.offset:#x}' for other in own if other.line == one.line], 'its instructions')
     assert reader.text('said').startswith(f'{one.file}:{one.line}, '), reader.text('said')
     window.press('Enter')
     first = next(position for position, other in enumerate(own) if other.line == one.line)
-    equal(reader.marked('code-instructions', 'chosen'), [f'{own[first].offset:#x}'], 'back to the first')
+    equal(reader.marked('code-instructions', 'on'), [f'{own[first].offset:#x}'], 'back to the first')
     window.press('ArrowDown')
-    equal(reader.marked('code-instructions', 'chosen'), [f'{own[first + 1].offset:#x}'], 'the next one')
+    equal(reader.marked('code-instructions', 'on'), [f'{own[first + 1].offset:#x}'], 'the next one')
     assert reader.text('said').startswith(f'{own[first + 1].offset:#x} '), reader.text('said')
     equal(reader.evaluate('document.activeElement.dataset.row'), str(first + 1), 'where the keyboard is')
     other_line = next(other.line for other in own if other.line != one.line)
-    reader.click(f'#code-sources tr[data-place$=":{other_line}"] td.code')
+    reader.click_row(f'#code-sources tr[data-place$=":{other_line}"] td.text')
     equal(reader.marked('code-instructions', 'related'), [f'{row.offset:#x}' for row in own if row.line == other_line],
           'instructions of a line that was clicked')
 
@@ -276,34 +286,43 @@ def what_is_waited_for_is_one_click_away(window):
     buttons = reader.evaluate(f'[...document.querySelectorAll(\'{row} button\')].map('
                               'button => button.getAttribute("aria-label"))')
     assert any(label.startswith(f'waits for {load:#x} send') and 'its result' in label for label in buttons), buttons
-    reader.click(f'{row} button[data-offset="{load}"]')
-    equal(reader.marked('code-instructions', 'chosen'), [f'{load:#x}'], 'what it waits for')
-    reader.click(f'{row} td.code')
+    reader.click_row(f'{row} button[data-offset="{load}"]')
+    equal(reader.marked('code-instructions', 'on'), [f'{load:#x}'], 'what it waits for')
+    reader.click_row(f'{row} td.text')
     window.press('p')
     equal(reader.evaluate(f'document.querySelector(\'{row} button\').textContent'),
-          reader.marked('code-instructions', 'chosen')[0], 'by the keyboard')
+          reader.marked('code-instructions', 'on')[0], 'by the keyboard')
 
 
 def the_flame_graph_leads_to_code(window):
     reader = Reader(window, run_pages()[0], view=False)
-    reader.evaluate('document.getElementById("graph").focus()')
-    window.press('c')
-    equal(reader.text('said'), 'This is not GPU code.', 'at the root')
-    hottest = max((counts for counts in chosen_stalls().items()), key=lambda item: sum(item[1]))
-    while not re.match(r'0x|\S+ *, GPU instruction', said := reader.text('said')):
-        window.press('ArrowUp')
-        assert reader.text('said') != said, f'no instruction above {said}'
-    window.press('c')
-    equal(reader.evaluate('document.getElementById("code").classList.contains("seen")'), True, 'the view of code')
-    instruction = said.split(',')[0]
-    (offset, text), = reader.evaluate('[...document.querySelectorAll("#code-instructions tr.chosen")].map(row =>'
-                                      '[row.children[0].textContent, row.children[2].textContent])')
-    assert text.startswith(instruction), f'{said}: {text}'
-    assert sum(chosen_stalls()[hottest[0][0], int(offset, 16)]) > 0, offset
-    window.press('Escape')
-    equal(reader.evaluate('document.getElementById("flame").classList.contains("seen")'), True, 'back')
-    reader.evaluate('document.getElementById("to-code").click()')
-    equal(reader.evaluate('document.getElementById("code").classList.contains("seen")'), True, 'by a button')
+    reader.press('c')
+    equal(reader.is_seen('#flame'), True, 'the root has no code')
+    hottest = max(chosen_stalls().items(), key=lambda item: sum(item[1]))[0]
+    for _ in range(20):
+        if reader.press('ArrowUp').startswith('matmul_tile, '):
+            break
+    reader.press('ArrowUp')
+    line = reader.text('said')
+    reader.window.press('c')
+    reader.drawn()
+    equal(reader.is_seen('#code'), True, 'the view of code')
+    equal(reader.evaluate('document.querySelector("#code-kernels [aria-pressed=true] b").textContent'), 'matmul_tile', 'kernel')
+    place = re.match(r'(\S+):(\d+), ', line)
+    equal(reader.marked('code-sources', 'on'), [place[2]], f'the line: {line}')
+    offsets = reader.marked('code-instructions', 'related')
+    own = [f'{one.offset:#x}' for one in image_instructions() if one.kernel == 'matmul_tile' and str(one.line) == place[2]]
+    equal(set(offsets), set(own), 'its instructions')
+    reader.undo()
+    equal(reader.is_seen('#flame'), True, 'back')
+    # A double click on the kernel, and its instruction by a link.
+    for _ in range(3):
+        reader.press('0')
+    reader.window.click(*reader.at(0.1, 'kernel'), times=2)
+    reader.drawn()
+    equal(reader.is_seen('#code'), True, 'by a double click')
+    reader = Reader(window, run_pages()[0], view=False, fragment=f'#view=code&kernel=matmul_tile&row={hottest[1]:#x}')
+    equal(reader.marked('code-instructions', 'on'), [f'{hottest[1]:#x}'], 'by a link')
 
 
 class Records:
@@ -351,6 +370,84 @@ NASTY = ['</script><script>throw 1</script>', '"><img src=x onerror=alert(1)>', 
          b'\xff\xfe \x80', b'\x1b[31m \x07', '\u202e reversed', '${1+1}`']
 
 
+def a_wide_window_has_the_hottest_code_beside_the_graph(window):
+    """From 1800 pixels on: source and hottest instructions of the largest kernel, or of the zoomed one."""
+    page = run_pages()[0]
+    reader = Reader(window, page, view=False)
+    equal(reader.is_seen('#side'), False, 'in a narrow window')
+    stalls = chosen_stalls()
+    sums, lines = collections.Counter(), collections.Counter()
+    for one in image_instructions():
+        value = sum(stalls.get((one.kernel, one.offset), [0]))
+        sums[one.kernel] += value
+        lines[one.kernel, one.file, one.line] += value
+    try:
+        reader.size(1920, 1080)
+        for kernel in [name for name, _ in sums.most_common(2)]:
+            equal(reader.evaluate('document.querySelector("#side h3").textContent'), kernel, 'kernel')
+            (_, file, line), value = max(((place, value) for place, value in lines.items() if place[0] == kernel),
+                                         key=lambda item: item[1])
+            text = next(KERNELS.rglob(pathlib.Path(file).name)).read_text(encoding='utf-8').split('\n')[line - 1]
+            equal(reader.evaluate('[...document.querySelectorAll("#side tr.on td")].map(cell => cell.textContent)'),
+                  [str(line), share(value, sums[kernel]), '', text.expandtabs(4)], 'hottest line')
+            hottest = sorted((sum(counts) for (name, offset), counts in stalls.items() if name == kernel and any(
+                one.offset == offset and one.kernel == kernel and one.line == line for one in image_instructions())),
+                reverse=True)[:6]
+            equal(reader.evaluate('[...document.querySelectorAll("#side tr[data-offset] .share")].map(cell => cell.textContent)'),
+                  [share(value, sums[kernel]) for value in hottest], 'its instructions')
+            other = sums.most_common(2)[1][0]
+            reader.click(next(left + width / 2 for left, width in reader.places_of('kernel')
+                              if reader.point(left + width / 2, 'kernel').title == other), 'kernel')
+        reader.click_on('#side tr[data-line]')
+        equal(reader.is_seen('#code'), True, 'a line opens the code')
+        equal(window.wrong(), [], 'errors')
+    finally:
+        reader.size(1400, 900)
+
+
+def a_comparison_has_the_change_of_each_line_and_instruction(window):
+    """Of the share that a function had in the baseline; expected values are subtracted here."""
+    stalls = chosen_stalls()
+    kernel = 'matmul_tile'
+    before = {place: counts for place, counts in stalls.items() if place[0] == kernel}
+    chosen = sorted(before, key=lambda place: sum(before[place]))[-1]
+    after = {place: (counts[0], counts[1] // 10 if place == chosen else counts[1], counts[2] + 1000)
+             for place, counts in before.items()}
+    lines = {(one.kernel, one.offset): (pathlib.Path(one.file).name, one.line) for one in image_instructions()}
+    with tempfile.TemporaryDirectory() as folder:
+        captures = [capture_of(folder, 'before', before), capture_of(folder, 'after', after)]
+        page = pathlib.Path(folder, 'page.html')
+        subprocess.run([os.environ['TEST_IAPROF'], '-q', '--diff', *captures, '-k', f'flamegraph:sources={KERNELS}', '-o', page],
+                       check=True)
+        reader = Reader(window, page)
+        whole = [sum(map(sum, run.values())) for run in (before, after)]
+        growth = f'+{float(f"{100 * (whole[1] - whole[0]) / whole[0]:.3g}"):g}{THIN}%'
+        equal(reader.kernels(), [[kernel, growth]], 'change of the kernel')
+
+        def text(change):
+            return f'{"+" if change > 0 else "−" if change < 0 else ""}{share(abs(change), whole[0])}' if change else f'0{THIN}%'
+
+        def changes(pane):
+            return dict(reader.evaluate(f'[...document.querySelectorAll("#{pane} tbody tr:not(.gap)")].map(row => ['
+                                        'row.cells[0].textContent, row.querySelector(".change").textContent]).filter('
+                                        '([, text]) => text)'))
+        equal(changes('code-instructions'), {f'{offset:#x}': text(sum(after[name, offset]) - sum(before[name, offset]))
+                                             for name, offset in before}, 'instructions')
+        own = collections.defaultdict(lambda: [0, 0])
+        for place in before:
+            own[lines[place]][0] += sum(before[place])
+            own[lines[place]][1] += sum(after[place])
+        shown = changes('code-sources')
+        equal(shown, {str(line): text(now - then) for (_, line), (then, now) in own.items() if line}, 'lines')
+        first, own = f'{chosen[1]:#x}', [one.offset for one in image_instructions() if one.kernel == kernel]
+        reader.click_row(f'#code-instructions tr[data-row="{own.index(chosen[1])}"]')
+        assert first in reader.text('said'), reader.text('said')
+        # The graph has lines, too.
+        reader.view('Compare')
+        assert all(not cell.title.startswith('[no line]') for cell in reader.all_tips('inner')), 'lines in the graph'
+        equal(window.wrong(), [], 'errors')
+
+
 def hostile_names_stay_names(window):
     records, stacks = Records(), []
     for listing, name in enumerate(NASTY, 1):
@@ -362,15 +459,15 @@ def hostile_names_stay_names(window):
         page = make_page(records.list, stacks, options=[f'sources={folder}'])
     equal(page.read_bytes().count(b'<script'), 2, 'script elements')
     reader = Reader(window, page)
-    names = [row[2][0] for row in reader.cells('#code-list tr')]
+    names = [name for name, _ in reader.kernels()]
     equal(len(set(names)), len(NASTY), 'functions')
     for wanted, name in zip(NASTY[:5], names):
         equal(name, wanted, 'name')
     for name in names:
-        reader.choose(name)
-        rows = reader.cells('#code-instructions tbody tr')
+        reader.choose_kernel(name)
+        rows = reader.rows('code-instructions')
         equal([row[0][0] for row in rows], ['0x0', '0x10'], 'offsets')
-        assert rows[1][2][0] == name and rows[1][1][1].startswith(f'{name} '), rows[1]
+        assert rows[1][0][3] == name and list(rows[1][2]) == ['Other'], rows[1]
         assert not re.search('[\x00-\x09\x0b-\x1f\x7f\u202e\ufffd]', reader.text('code')), 'signs that are not text'
         window.press('p')
     equal(window.wrong(), [], 'nothing of it was code')
@@ -391,40 +488,41 @@ def totals_are_those_of_the_profile(window):
     stacks.append((0, 60, stacks[0][2][:1] + [Frame('main')] + stacks[0][2][1:]))
     page = make_page(records.list, stacks, [COUNT, NANOSECONDS], options=['sources=no'])
     reader = Reader(window, page)
-    equal(reader.text('code-facts'), '173 of gpu-stalls on GPUs · 18 in code whose instructions are not known',
-          'facts')
-    equal([[cell[0] for cell in row[:3]] for row in reader.cells('#code-list tr')], [['155', '89.60 %', 'one']],
-          'functions')
-    rows = reader.cells('#code-instructions tbody tr')
-    equal([(row[0][0], row[1][0], row[2][0]) for row in rows],
-          [('0x0', '125', 'send (1) r0'), ('0x10', '', 'mov'), ('0x20', '', 'add'), ('0x28', '30', 'dpas')], 'rows')
-    equal(reasons_of(rows[0][1][1]), (0, 120, 5), 'reasons, of two stacks')
-    for part in '3 instructions in 64 bytes', '24 bytes are not shown', '1 known by their samples alone':
-        assert part in reader.text('code-about'), reader.text('code-about')
-    assert 'b.cl' in reader.text('code-sources') and 'Source not available: disabled by sources=no.' in reader.text('code-sources')
-    reader.evaluate('(() => { const c = document.getElementById("type"); c.value = 1;'
-                    'c.dispatchEvent(new Event("change")); document.querySelectorAll("#views button")[0].click();'
-                    'document.querySelectorAll("#views button")[1].click(); })()')
-    equal(reader.text('code-facts'), '900 ns of cpu on GPUs', 'the other value type')
-    equal([row[1][0] for row in reader.cells('#code-instructions tbody tr')], ['', '900 ns', '', ''], 'its stalls')
+    equal(reader.kernels(), [['one', share(155, 173)]], 'functions')
+    assert f'{share(18, 173)} of GPU time in code that is not known' in reader.text('code-why'), reader.text('code-why')
+    rows = reader.rows('code-instructions')
+    equal([(row[0][0], row[1], row[0][3]) for row in rows],
+          [('0x0', 125, 'send (1) r0'), ('0x10', 0, 'mov'), ('0x20', 0, 'add'), ('0x28', 30, 'dpas')], 'rows')
+    equal(rows[0][2], {'Data dependency': 120, 'Send queue': 5}, 'reasons, of two stacks')
+    for part in f'24{THIN}B not decoded', '1 instruction known from samples only':
+        assert part in reader.text('code-why'), reader.text('code-why')
+    assert 'b.cl' in reader.text('code-sources'), reader.text('code-sources')
+    assert 'Source file not found: disabled by sources=no' in reader.text('code-sources'), reader.text('code-sources')
+    reader.choose('value', 'cpu')
+    equal(reader.kernels(), [['one', f'100{THIN}%']], 'the other value type')
+    equal([row[1] for row in reader.rows('code-instructions')], [0, 900, 0, 0], 'its stalls')
 
 
 def without_listings_there_is_no_view(window):
-    window.open(make_page([], [stalled(3, 'old', 'mov', 'sbid', 16, 5)]))
-    window.wait_for('Number(document.documentElement.dataset.drawn) >= 1')
-    equal(window.evaluate('document.getElementById("to-code").hidden'), True, 'the button')
-    equal(window.evaluate('document.querySelectorAll("#views [aria-controls=code]").length'), 0, 'its tab')
-    window.evaluate('document.getElementById("graph").focus()')
-    window.press('c')
+    reader = Reader(window, make_page([], [stalled(3, 'old', 'mov', 'sbid', 16, 5)]), view=False)
+    equal(reader.texts('#tabs button'), ['Flame graph', 'Table'], 'views')
+    for _ in range(4):
+        reader.press('ArrowUp')
+    reader.press('c')
+    equal(reader.is_seen('#flame'), True, 'where the reader is')
     equal(window.wrong(), [], 'errors')
 
 
 def shown_sources(reader):
     """-> { path: (first line, or why there is none) }"""
     return reader.evaluate('(() => { const found = {};'
-                           'for (const head of document.querySelectorAll("#code-sources h3")) {'
-                           'let next = head.nextElementSibling; found[head.textContent] = next.tagName === "P" ? '
-                           'next.textContent : next.querySelector("td.code").textContent; } return found; })()')
+                           'for (const head of document.querySelectorAll("#code-sources .file")) {'
+                           'let next = head.nextElementSibling; found[head.title] = next.tagName === "P" ? '
+                           'next.textContent : next.querySelector("td.text").textContent; } return found; })()')
+
+
+def missing_text(why):
+    return f'Source file not found: {why}.' + ('' if 'sources=' in why else ' Set flamegraph:sources=FOLDER.')
 
 
 def page_of_sources(window, paths, options, **how):
@@ -454,15 +552,15 @@ def sources_are_found_below_their_folder_alone(window):
                  'nul.cl', 'empty.cl', 'two.cl', 'link.cl', 'up.cl', 'within.cl', 'fifo.cl', 'folder.cl',
                  '../outside.cl', 'none.cl']
         found = page_of_sources(window, paths, [f'sources={folder}/tree:{folder}/second'])
-    missing = 'Source not available: not found'
+    missing = 'Source file not found: not found'
     for path, wanted in {'/build/a/b/x.cl': 'of a/b', '/build/c/b/x.cl': 'of b', 'x.cl': 'of nothing',
-                         'only.h': ' ' * 10 + 'tab', '/z/../a/b/x.cl': 'of a/b', 'two.cl': 'crlf',
+                         'only.h': ' ' * 6 + 'tab', '/z/../a/b/x.cl': 'of a/b', 'two.cl': 'crlf',
                          'within.cl': 'of a/b',
                          'just.cl': 'y' * (1 << 20)}.items():
         equal(found[path], wanted, path)
     for path, wanted in {'big.cl': 'larger than 1 MiB', 'nul.cl': 'not a text file', 'empty.cl': 'empty file',
                          'fifo.cl': 'not a regular file', 'folder.cl': 'not a regular file'}.items():
-        equal(found[path], f'Source not available: {wanted}.', path)
+        equal(found[path], missing_text(wanted), path)
     for path in 'link.cl', 'up.cl', '../outside.cl', 'none.cl':
         assert found[path].startswith(missing), f'{path}: {found[path]}'
     assert 'secret' not in ''.join(found.values())
@@ -493,13 +591,13 @@ def a_live_run_reads_only_what_all_users_can_read(window):
         for options in [], ['sources=yes']:
             found = page_of_sources(window, paths + others, options)
             for path, reason in wanted.items():
-                shown = f'Source not available: {reason}.' if reason else f'text of {path}'
+                shown = missing_text(reason) if reason else f'text of {path}'
                 equal(found[f'{folder}/{path}'], shown, path)
             for path in others[:2]:
-                equal(found[path], 'Source not available: not on a local file system (set sources=FOLDER).', path)
-            equal(found['public.cl'], 'Source not available: path is not absolute (set sources=FOLDER).', 'relative')
+                equal(found[path], missing_text('not on a local file system (set sources=FOLDER)'), path)
+            equal(found['public.cl'], missing_text('path is not absolute (set sources=FOLDER)'), 'relative')
         equal(page_of_sources(window, paths, ['sources=no'])[paths[0]],
-              'Source not available: disabled by sources=no.', 'no')
+              missing_text('disabled by sources=no'), 'no')
 
 
 def texts(records, path, text, parts=(65000,)):
@@ -531,13 +629,13 @@ def a_replay_shows_the_texts_of_its_capture_and_opens_no_file(window):
 
         def shown(*options):
             return shown_sources(Reader(window, make_page(records.list, stacks, options=options, recorded=True)))
-        missing = 'Source not available: not in the capture (record with sources=yes, or set sources=FOLDER).'
+        missing = missing_text('not in the capture (record with sources=yes, or set sources=FOLDER)')
         embedded = [missing, 'in the capture', 'one part', 'several parts', missing, 'then all of it']
         found = shown()
         equal([found[path] for path in paths], embedded, 'texts of the capture')
         found = shown(f'sources={folder}')
         equal([found[path] for path in paths[:3]], ['on the disk', 'on the disk', 'one part'], 'a named folder')
-        equal(set(shown('sources=no').values()), {'Source not available: disabled by sources=no.'}, 'no')
+        equal(set(shown('sources=no').values()), {missing_text('disabled by sources=no')}, 'no')
     failed = subprocess.run([os.environ['TEST_PROFILE_WRITE'], 'flamegraph', 'sources=yes'], input=b'recorded yes\n',
                             capture_output=True, check=False)
     assert b'a replay opens no file that a capture names' in failed.stderr, failed.stderr
@@ -550,7 +648,60 @@ def all_sources_together_are_bounded(window):
             pathlib.Path(folder, path).write_bytes(b'line\n' + (b'x' * 99 + b'\n') * 10000)
         found = page_of_sources(window, paths, [f'sources={folder}'])
     equal([path for path in paths if found[path] == 'line'], paths[:16], 'the hottest have their text')
-    equal(found[paths[17]], 'Source not available: all sources together exceed 16 MiB.', 'why the others not')
+    equal(found[paths[17]], missing_text('all sources together exceed 16 MiB'), 'why the others not')
+
+
+def cpu_functions_have_their_source_too(window):
+    """Self and total by line, of which recursion counts once; files are read as those of GPU code are."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / 'tree').mkdir()
+        (folder / 'tree/app.c').write_text(''.join(f'\tline {i}\n' for i in range(1, 30)), encoding='utf-8')
+        (folder / 'outside.c').write_text('secret', encoding='utf-8')
+        (folder / 'tree/link.c').symlink_to(folder / 'outside.c')
+        path, link = '/build/app.c', '/build/link.c'
+        at = lambda function, line, file=path: Frame(function, file=file, line=line)
+        stacks = [(0, 500, [Frame('p', PROGRAM, pid=7), at('main', 3), at('work', 11)]),
+                  (0, 300, [Frame('p', PROGRAM, pid=7), at('main', 3), at('work', 12), at('leaf', 21)]),
+                  (0, 150, [Frame('p', PROGRAM, pid=7), at('main', 4), at('work', 12), at('work', 12), at('work', 11)]),
+                  (0, 50, [Frame('p', PROGRAM, pid=7), at('main', 4), at('other', 1, link)])]
+        page = write_profile('flamegraph', pathlib.Path('page.html'), [NANOSECONDS], stacks, options=[f'sources={folder}/tree'])
+        reader = sink_reader.Reader(window, page)
+        equal(reader.texts('#tabs button'), ['Flame graph', 'Table', 'CPU source'], 'views')
+        reader.view('CPU source')
+        cards = lambda: reader.evaluate('[...document.querySelectorAll("#code-kernels button")].map(button => ['
+                                        'button.querySelector("b").textContent, button.querySelector("i").textContent])')
+        equal(cards(), [['work', share(650, 1000)], ['leaf', share(300, 1000)], ['other', share(50, 1000)], ['main', f'0{THIN}%']],
+              'functions, by self')
+
+        def lines():
+            return {cells[0]: cells[1:] for cells in reader.evaluate(
+                '[...document.querySelectorAll("#code-sources tbody tr:not(.gap)")].filter(row => row.dataset.place).map(row => '
+                '[0, 1, 2, 4].map(i => row.cells[i].textContent))')}
+        equal(lines(), {'11': [share(650, 950), share(650, 950), ' ' * 4 + 'line 11'], '12': ['', share(450, 950), ' ' * 4 + 'line 12']},
+              'lines of work: self, total, text')
+        equal(reader.evaluate('document.querySelector("#code-sources tr.on td").textContent'), '11', 'the hottest one is chosen')
+        equal(reader.is_seen('#code-instructions'), False, 'there are no instructions')
+        reader.click_on('#code-kernels button', 3)
+        equal({line: cells[:2] for line, cells in lines().items()}, {'3': ['', share(800, 1000)], '4': ['', share(200, 1000)]}, 'main')
+        reader.click_on('#code-kernels button', 2)
+        assert reader.text('code-sources').startswith('link.cSource file not found: not found'), reader.text('code-sources')
+        assert 'secret' not in page.read_text(encoding='utf-8'), 'what is outside of the folder'
+        # From the graph, by keys, to the line of the frame.
+        reader.view('Flame graph')
+        for _ in range(3):
+            reader.press('ArrowUp')
+        said = reader.text('said')
+        assert said.startswith('work, '), said
+        reader.press('c')
+        equal(reader.is_seen('#code'), True, 'its code')
+        assert reader.text('said').startswith('/build/app.c:1'), reader.text('said')
+        equal(window.wrong(), [], 'errors')
+
+
+def without_lines_cpu_functions_have_no_source(window):
+    page = write_profile('flamegraph', pathlib.Path('page.html'), [NANOSECONDS], [(0, 5, [Frame('p', PROGRAM), Frame('main', file='a.c')])])
+    equal(sink_reader.Reader(window, page).texts('#tabs button'), ['Flame graph', 'Table'], 'views')
 
 
 def a_file_that_is_not_what_was_compiled_is_told(window):
@@ -560,14 +711,16 @@ def a_file_that_is_not_what_was_compiled_is_told(window):
         pathlib.Path(folder, 'x.cl').write_text('one\ntwo\n', encoding='utf-8')
         page = make_page(records.list, [stalled(1, 'f', 'mov', 'sbid', 0, 5)], options=[f'sources={folder}'])
     reader = Reader(window, page)
-    equal(reader.evaluate('document.querySelector("#code-sources .warning").textContent'),
-          'The code has a line 9, the file has 2: it is not what was compiled.', 'what is told')
-    equal([row[0][0] for row in reader.cells('#code-sources tbody tr:not(.gap)')], ['1', '2', '9'], 'lines')
+    equal(reader.evaluate('document.querySelector("#code-sources .missing").textContent'),
+          'The code has line 9, but the file has 2: it is not the file that was compiled.', 'what is told')
+    equal([row[0][0] for row in reader.rows('code-sources')], ['1', '2', '9'], 'lines')
 
 
-CASES = (a_real_image_is_shown, bars_are_as_long_as_they_say, columns_are_columns,
+CASES = (cpu_functions_have_their_source_too, without_lines_cpu_functions_have_no_source,
+         a_real_image_is_shown, bars_are_as_long_as_they_say, columns_are_columns,
          a_line_and_its_instructions_belong_together, what_is_waited_for_is_one_click_away,
-         the_flame_graph_leads_to_code, hostile_names_stay_names,
+         the_flame_graph_leads_to_code, a_wide_window_has_the_hottest_code_beside_the_graph,
+         a_comparison_has_the_change_of_each_line_and_instruction, hostile_names_stay_names,
          totals_are_those_of_the_profile, without_listings_there_is_no_view,
          sources_are_found_below_their_folder_alone, a_live_run_reads_only_what_all_users_can_read,
          a_replay_shows_the_texts_of_its_capture_and_opens_no_file, all_sources_together_are_bounded,

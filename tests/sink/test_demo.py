@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The capture of the demonstration, which was made in the lab: every view of its page has what it should, and every other
-reader has the same totals. TAP."""
+"""The captures of the demonstration, which were made in the lab: the answer names the kernel and line that are slow by
+construction, the difference shows what the fix gained, every view of the page has what it should, and every other reader
+has the same totals. TAP."""
+import collections
+import json
 import os
 import pathlib
 import re
@@ -12,24 +15,125 @@ import sys
 sys.dont_write_bytecode = True
 
 import browser
+from reader import REASONS, THIN, Reader
 from stacks import Skip, equal, run_cases
 
-CAPTURE = pathlib.Path(os.environ['TEST_SOURCE_FOLDER']) / 'examples/demo.iaprof'
+TREE = pathlib.Path(os.environ['TEST_SOURCE_FOLDER'])
+CAPTURE, FIXED = TREE / 'examples/demo.iaprof', TREE / 'examples/demo-fixed.iaprof'
+SOURCES = TREE / 'tests/lab/demo'
+# What is slow, by construction, and what launches it.
+KERNEL, LAUNCH = 'feed_forward', 'project_up'
 VALUE_TYPES = 'gpu-stalls', 'cpu', 'npu-time', 'npu-calls'
 
 
-def iaprof(*arguments):
-    """-> what it said on standard error"""
-    outcome = subprocess.run([os.environ['TEST_IAPROF'], '--replay', CAPTURE, *arguments], check=True,
+def line_of(path, text, after=''):
+    """The number of the first line with this text, behind the one with the other."""
+    lines = (SOURCES / path).read_text(encoding='utf-8').splitlines()
+    begin = next(number for number, line in enumerate(lines) if after in line)
+    return next(number for number, line in enumerate(lines[begin:], begin + 1) if text in line)
+
+
+def iaprof(*arguments, capture=CAPTURE, read='--replay'):
+    """-> what it printed on standard error"""
+    files = capture if isinstance(capture, tuple) else (capture,)
+    outcome = subprocess.run([os.environ['TEST_IAPROF'], read, *files, *arguments], check=True,
                              stderr=subprocess.PIPE, encoding='utf-8')
     return outcome.stderr
 
 
-def folded(value):
+def folded(value, capture=CAPTURE, options=''):
     """-> {stack: value}"""
-    iaprof('-q', '-k', f'folded:value={value}', '-o', 'out.folded')
+    iaprof('-q', '-k', f'folded:value={value}{options}', '-o', 'out.folded', capture=capture)
     lines = pathlib.Path('out.folded').read_text(encoding='utf-8').splitlines()
     return {stack: int(number) for stack, _, number in (line.rpartition(' ') for line in lines)}
+
+
+def device_frames(stack):
+    """-> kernel, frames of the device without their suffix"""
+    frames = [frame.removesuffix('_[G]').removesuffix('_[g]') for frame in stack.split(';-;')[1].split(';')]
+    return next(frame for frame in frames if '.cl' not in frame), frames
+
+
+def by_kernel(capture=CAPTURE):
+    """-> {kernel: Counter of its stall reasons}"""
+    found = collections.defaultdict(collections.Counter)
+    for stack, number in folded('gpu-stalls', capture).items():
+        kernel, frames = device_frames(stack)
+        found[kernel][next(frame for frame in frames if frame in REASONS)] += number
+    return found
+
+
+def the_answer_names_what_is_slow():
+    line, site = line_of('kernels/decoder.cl', 'sum = fma(', '#ifndef TILED'), line_of('assistant.c', 'LAUNCH', LAUNCH)
+    iaprof('-q', '-k', 'summary:format=json', '-o', 'summary.json')
+    cause = json.loads(pathlib.Path('summary.json').read_text(encoding='utf-8'))['causes'][0]
+    equal([cause['kernel'], pathlib.Path(cause['file']).name, cause['line'], cause['hardware_name']],
+          [KERNEL, 'decoder.cl', line, 'sbid'], 'the cause')
+    equal([pathlib.Path(cause['waits_for']['file']).name, cause['waits_for']['line']], ['decoder.cl', line], 'waits for')
+    assert 'load' in cause['waits_for']['name'], cause
+    launched = cause['launched_by']
+    equal([launched['name'], pathlib.Path(launched['file']).name, launched['line']], [LAUNCH, 'assistant.c', site], 'launch')
+    iaprof('-q', '-k', 'summary', '-o', 'summary.txt')
+    text = pathlib.Path('summary.txt').read_text(encoding='utf-8')
+    answer = re.match(rf'(\d+\.\d) % of GPU time waits for data in {KERNEL}, decoder\.cl:{line}\n'
+                      rf'.*\bwaits for: .*load, decoder\.cl:{line}\n.*launched by: {LAUNCH}, assistant\.c:{site}\n'
+                      r'.*try: .*stage data in local memory', text, re.S)
+    assert answer and 35 < float(answer.group(1)) < 60, text
+    assert re.search(r'^npu-ipc-storm: \d+ firmware messages .*submit fewer and larger jobs$', text, re.M), text
+
+
+def stalls_follow_the_code():
+    """What each kernel has, and cannot have, by its source."""
+    reasons = by_kernel()
+    equal(set(reasons), {'rms_norm', 'attention_scores', 'softmax', KERNEL, 'bias_gelu'}, 'kernels')
+    for kernel, counts in reasons.items():
+        assert counts['sbid'] and counts['active'] and not counts['tdr'], f'{kernel}: {counts}'
+        assert bool(counts['sync']) == (kernel == 'rms_norm'), f'{kernel}: barriers: {counts}'
+        # rms_norm has one root in a launch, which is rarely met.
+        assert kernel == 'rms_norm' or bool(counts['pipestall']) == (kernel in ('softmax', 'bias_gelu')), (
+            f'{kernel}: {counts}')
+    assert by_kernel(FIXED)[KERNEL]['sync'], 'the fixed kernel has barriers'
+    for capture in CAPTURE, FIXED:
+        stacks = folded('gpu-stalls', capture, ',blame=producer')
+        waiting = [stack for stack in stacks if ';sbid_[g]' in stack]
+        alone = [stack for stack in waiting if not re.search(r'send|math|sync', stack.split(';-;')[1])]
+        equal(alone[:3], [], 'data dependencies without a message or a math instruction')
+
+
+def stacks_are_complete():
+    for capture in CAPTURE, FIXED:
+        for stack in folded('gpu-stalls', capture, ',pid=no'):
+            frames = stack.split(';')
+            assert 'main' in frames[:5] and frames.index('answer_question') > frames.index('main'), stack
+            assert not re.search(r'\[(unknown|truncated|launch not seen|lib|ld)|unmatched', stack), stack
+        lines = [stack for stack in folded('gpu-stalls', capture, ',lines=yes')
+                 if not re.search(r';-;.*\.(cl|h):[1-9]', stack)]
+        equal(lines[:3], [], 'stacks without a line')
+        cpu = collections.Counter()
+        for stack, number in folded('cpu', capture).items():
+            whole = (stack.startswith('irq/') or ';main;' in stack and '[unknown]' not in stack or
+                     '_[k]' in stack.split(';')[1])
+            cpu[whole] += number
+        assert cpu[False] < 0.05 * cpu.total(), f'{capture.name}: {cpu}'
+
+
+def the_fix_is_seen():
+    before, after = by_kernel(), by_kernel(FIXED)
+    sums = [{kernel: counts.total() for kernel, counts in found.items()} for found in (before, after)]
+    assert sums[1][KERNEL] < 0.25 * sums[0][KERNEL], sums
+    for kernel in sums[0].keys() - {KERNEL}:
+        assert abs(sums[1][kernel] / sums[0][kernel] - 1) < 0.03, f'{kernel}: {sums}'
+    gain = 1 - sum(sums[1].values()) / sum(sums[0].values())
+    assert 0.4 < gain < 0.6, sums
+    iaprof('-q', '-k', 'flamegraph', '-o', 'diff.html', capture=(CAPTURE, FIXED), read='--diff')
+    if not browser.find():
+        raise Skip('there is no Chromium')
+    with browser.Browser(1280, 800) as window:
+        reader = Reader(window, 'diff.html')
+        panel = reader.text('panel')
+        assert f'\u2212{100 * gain:.1f}{THIN}% GPU time' in panel, panel
+        assert f'Less{KERNEL}' in re.sub(r'\s', '', panel), panel
+        equal(window.wrong(), [], 'errors')
 
 
 def total(value):
@@ -37,40 +141,45 @@ def total(value):
 
 
 def the_page_has_every_view():
-    said = iaprof()
-    assert 'iaprof: wrote demo.html\n' in said, said
+    said = iaprof('-k', 'flamegraph', '-o', 'demo.html')
     if not browser.find():
         raise Skip('there is no Chromium')
-    with browser.Browser() as window:
-        window.open('demo.html')
-        window.wait_for('document.documentElement.dataset.drawn')
-        views = window.evaluate('[...document.querySelectorAll("#views button")].map(button => button.textContent)')
-        equal(views, ['Flame graph', 'GPU code', 'NPU'], 'views')
-        options = window.evaluate('[...document.getElementById("type").options].map(({ value, text }) => [value, text])')
-        equal({text.split()[0] for _, text in options}, set(VALUE_TYPES), 'value types')
-        assert not window.evaluate('document.getElementById("heat").hidden'), 'there is no heatmap'
-        for value, text in options:
-            window.evaluate(f'(() => {{ const type = document.getElementById("type"); type.value = {value!r};'
-                            'type.dispatchEvent(new Event("change")); })()')
-            facts = window.evaluate('document.getElementById("facts").textContent')
-            if 'count' in text:
-                assert f' {total(text.split()[0]):,} in all' in facts, f'{text}: {facts}'
-            assert window.evaluate('document.getElementById("heat-resolution").textContent').startswith('Kept: '), text
-        window.evaluate('document.querySelectorAll("#views button")[1].click()')
-        functions = window.evaluate('[...document.querySelectorAll("#code-list tr")].map(row => '
-                                    '[...row.cells].map(cell => cell.textContent))')
-        stalls = {}
-        for stack, number in folded('gpu-stalls').items():
-            kernel = next(frame for frame in stack.split(';-;')[1].split(';') if frame.endswith('_[G]') and
-                          '.cl' not in frame).removesuffix('_[G]')
-            stalls[kernel] = stalls.get(kernel, 0) + number
-        shown = {row[2]: int(row[0].replace(',', '')) for row in functions}
-        equal(shown, stalls, 'stalls of kernels')
-        facts = window.evaluate('document.getElementById("npu-facts").textContent')
+    with browser.Browser(1280, 800) as window:
+        reader = Reader(window, 'demo.html')
+        equal(reader.texts('#tabs button'), ['Flame graph', 'Table', 'GPU code', 'NPU'], 'views')
+        options = reader.evaluate('[...document.getElementById("value").options].map(({ value }) => value)')
+        equal(set(options), set(VALUE_TYPES), 'value types')
+        equal(reader.is_seen('#strip'), True, 'time')
+        for value in options:
+            reader.choose('value', value)
+            if reader.evaluate('window.iaprof.model.unit') == 'count':
+                what = 'NPU driver calls' if value == 'npu-calls' else 'samples'
+                equal(reader.text('whole-sum'), f'{total(value):,} {what}', value)
+            assert 'Resolution' in reader.text('facts-shown'), value
+        reader = Reader(window, 'demo.html')
+        panel = reader.text('panel')
+        line = line_of('kernels/decoder.cl', 'sum = fma(', '#ifndef TILED')
+        site = line_of('assistant.c', 'LAUNCH', LAUNCH)
+        for part in (rf'[\d.]+{THIN}%\s*of GPU time\s*waits for', f'{KERNEL} line {line}', f'assistant.c:{site}',
+                     f'decoder.cl:{line}', r'sum = fma\(input', r'Data dependency', 'stage data in local memory'):
+            assert re.search(part, panel), f'{part} is not in: {panel}'
+        assert any(name == 'npu-ipc-storm' for name in reader.texts('#panel .finding b')), reader.texts('#panel .finding b')
+        stalls = {kernel: counts.total() for kernel, counts in by_kernel().items()}
+        reader.view('GPU code')
+        assert 'sum = fma(input' in reader.text('code'), 'the source is in the page'
+        shown = reader.evaluate('[...document.querySelectorAll("#code-kernels b")].map(name => name.textContent)')
+        equal(shown, sorted(stalls, key=lambda name: -stalls[name]), 'kernels')
+        reader.view('Table')
+        reader.choose('table-group', 'kernel')
+        rows = dict(reader.evaluate('[...document.querySelectorAll("#table-body tbody tr")].map(row => [row.cells[0].title, '
+                                    'Number(row.cells[2].title.replace(/,/g, ""))])'))
+        equal(rows, stalls, 'stalls of kernels')
+        reader.view('NPU')
+        figures = dict(reader.evaluate('[...document.querySelectorAll("#npu-figures .kpi")].map(figure => ['
+                                       'figure.lastChild.textContent, figure.firstChild.textContent])'))
         jobs = re.search(r'^jobs: (\d+) done, (\d+) aborted', said, re.M)
         if jobs:
-            assert f'{jobs.group(1)} done, {jobs.group(2)} aborted' in facts, facts
-        assert 'npu-ipc-storm' in window.evaluate('document.getElementById("findings").textContent')
+            equal((figures['jobs done'], figures.get('aborted', '0')), (f'{int(jobs.group(1)):,}', jobs.group(2)), 'jobs')
         equal(window.wrong(), [], 'errors')
 
 
@@ -100,16 +209,21 @@ def flamegraph_pl_draws_it():
 
 def others_read_it():
     """The formats' own tests have their readers; here, that there is something in each."""
-    for sink, least in ('speedscope', 100000), ('perfetto', 10000), ('iaprof', 10000):
+    for sink, least in ('speedscope', 50000), ('perfetto', 10000), ('iaprof', 10000):
         iaprof('-q', '-k', sink, '-o', f'demo.{sink}')
         size = pathlib.Path(f'demo.{sink}').stat().st_size
         assert size > least, f'{sink}: {size} bytes'
+    profiles = json.loads(pathlib.Path('demo.speedscope').read_text(encoding='utf-8'))['profiles']
+    sums = [sum(profile['weights']) for profile in profiles if profile['type'] == 'sampled']
+    for value in VALUE_TYPES:
+        assert total(value) in sums, f'speedscope: {value}: {total(value)} is not among {sums}'
     lines = pathlib.Path('demo.iaprof').read_text(encoding='utf-8').splitlines()
     rows = [line.split('\t') for line in lines if line.startswith('eustall\t')]
     equal(sum(sum(map(int, row[3:])) for row in rows), total('gpu-stalls'), 'stalls in the stream')
 
 
-CASES = (the_page_has_every_view, pprof_has_the_same_totals, flamegraph_pl_draws_it, others_read_it)
+CASES = (the_answer_names_what_is_slow, stalls_follow_the_code, stacks_are_complete, the_fix_is_seen,
+         the_page_has_every_view, pprof_has_the_same_totals, flamegraph_pl_draws_it, others_read_it)
 
 
 if __name__ == '__main__':

@@ -17,10 +17,9 @@ import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 
-from reader import run_in_browser
+from reader import THIN, Reader, run_in_browser
 from stacks import COUNT, NANOSECONDS, PROGRAM, UNKNOWN, Frame, equal, gpu_stack, write_profile
 from harness.cases import Skip
-from test_flamegraph import Reader
 
 
 def capture(name, stacks, types=(COUNT,), lost=(), duration=None):
@@ -115,12 +114,14 @@ def a_file_has_no_difference_to_itself(window):
     page = pathlib.Path('page.html')
     iaprof('-q', '--diff', before, before, '-k', 'flamegraph:value=cpu', '-o', page)
     reader = Reader(window, page)
-    assert 'difference 0 ns, 0.00 %' in reader.text('facts'), reader.text('facts')
-    for share, level in (0.001, 1), (0.5, 2), (0.2, 3), (0.9, 3):
-        red, green, blue, alpha = reader.colour(share, level)
-        assert red == green == blue and alpha == 255, f'a frame that did not change is grey: {red, green, blue}'
-        lines = reader.point(share, level)
-        assert any(line.startswith('difference 0 ns, ') for line in lines), lines
+    equal(reader.text('compare-change'), f'0{THIN}%', 'in all')
+    assert 'The same' in reader.evaluate('document.querySelector("#panel .lead").textContent'), 'the answer'
+    colours = set()
+    for part, level in (0.001, 1), (0.5, 2), (0.2, 3), (0.9, 3):
+        colours.add(reader.colour(part, level))
+        change = reader.point(part, level).rows['Change']
+        assert change.startswith(f'0{THIN}%, 0{THIN}%'), change
+    equal(colours, {(0xe6, 0xe9, 0xee, 255)}, 'a frame that did not change is grey')
 
 
 def one_side_can_be_empty(window):
@@ -133,7 +134,7 @@ def one_side_can_be_empty(window):
         equal(difference_of(nothing, before, 'cpu', '--normalize', normalization),
               {stack: (0, value) for stack, value in old.items()}, 'all is new')
     said = iaprof('--diff', nothing, before, '--normalize', 'total', '-k', 'folded:value=cpu').stderr
-    assert 'warning: cpu: not normalized, as one of the files has none of it' in said, said
+    assert 'warning: cpu: not normalized (only one file has this value type)' in said, said
     equal(iaprof('-q', '--diff', nothing, nothing).stdout, '', 'nothing and nothing')
     for files in (before, nothing), (nothing, before), (nothing, nothing), [capture('no-types', [], [])] * 2:
         iaprof('-q', '--diff', *files, '-k', 'flamegraph', '-o', 'page.html')
@@ -166,15 +167,17 @@ def files_of_pages():
             capture('after', after, lost=[(5, 'cpu-stack', 'ring full')], duration=2 * 10**9))
 
 
-def lines_of(reader, share, level, name):
-    lines = reader.point(share, level)
-    assert lines and lines[0] == name, f'{name}: {lines}'
-    return {line for line in lines if re.match(r'(itself )?(before|after|difference) ', line)}
+def lines_of(reader, part, level, name):
+    """-> the earlier value, the later one, and how much that is"""
+    tip = reader.point(part, level)
+    equal(tip.title, name, 'a frame')
+    before = next(value for key, value in tip.rows.items() if key.startswith('Baseline'))
+    return before, tip.rows['After'], tip.rows['Change'].replace(THIN, '').replace(' of the baseline', '')
 
 
-def hue(reader, share, level):
+def hue(reader, part, level):
     """Which way a pixel's colour says that a frame changed, and how strongly: orange is above 0, blue below."""
-    red, _, blue, alpha = reader.colour(share, level)
+    red, _, blue, alpha = reader.colour(part, level)
     assert alpha == 255, 'nothing is drawn there'
     return red - blue
 
@@ -182,47 +185,42 @@ def hue(reader, share, level):
 def the_page_shows_both_runs(window):
     iaprof('-q', '--diff', *files_of_pages(), '-k', 'flamegraph', '-o', 'page.html')
     reader = Reader(window, pathlib.Path('page.html'))
-    facts = reader.text('facts')
-    for fact in ('before 1,250', 'after 1,250', 'difference 0, 0.00 %', 'normalized: none', '20.00 % of before is gone',
-                 '4.00 % of after is new', '20.00 % before and 0.00 % after with one or more frames that are unknown'):
-        assert f' · {fact}' in facts, f'{fact}: {facts}'
+    equal([reader.text(f'compare-{what}') for what in ('before', 'after', 'change')], ['1,250', '1,250', f'0{THIN}%'], 'in all')
+    equal(reader.texts('#tabs button')[0], 'Compare', 'the view')
     # These captures do not say when they were made.
-    assert 'before: 1 s · after: 2 s · before 1,250' in facts, facts
-    equal(reader.text('missing'), 'Lost: cpu-stack: ring full: before 3, after 5; gpu: a<b: before 1, after 0',
-          'losses')
+    equal(reader.quality(), {'Baseline': f'1{THIN}s', 'After': f'2{THIN}s', 'cpu-stack: ring full': '3, 5 lost',
+                             'gpu: a<b': '1, 0 lost'}, 'runs and losses')
     # After: main has 1200 of 1250, in it 1000 grows, 100 shrinks, 100 stays.
-    equal(lines_of(reader, 0.4, 3, 'grows'), {'before 600, 48.00 % of all', 'after 1,000, 80.00 % of all',
-                                              'difference +400, +66.67 %'}, 'grows')
-    equal(lines_of(reader, 0.84, 3, 'shrinks'), {'before 300, 24.00 % of all', 'after 100, 8.00 % of all',
-                                                 'difference −200, −66.67 %'}, 'shrinks')
-    equal(lines_of(reader, 0.92, 3, 'stays'), {'before 100, 8.00 % of all', 'after 100, 8.00 % of all',
-                                               'difference 0, 0.00 %'}, 'stays')
-    equal(lines_of(reader, 0.98, 2, 'new'), {'before 0, 0.00 % of all', 'after 50, 4.00 % of all',
-                                             'difference +50, new'}, 'new')
-    grows, shrinks, stays, new = (hue(reader, *at) for at in ((0.4, 3), (0.84, 3), (0.92, 3), (0.98, 2)))
-    assert grows > new > 0 > shrinks and stays == 0, f'colours: {grows, new, stays, shrinks}'
-    equal(lines_of(reader, 0.4, 2, 'main'), {'before 1,000, 80.00 % of all', 'after 1,200, 96.00 % of all',
-                                             'difference +200, +20.00 %'}, 'main, with what it calls')
+    equal(lines_of(reader, 0.4, 3, 'grows'), ('600', '1,000', '+66.7%, +32%'), 'grows')
+    shrinks_at = next(part for part in (0.84, 0.92) if reader.point(part, 3).title == 'shrinks')
+    stays_at = 0.84 + 0.92 - shrinks_at
+    equal(lines_of(reader, shrinks_at, 3, 'shrinks'), ('300', '100', '−66.7%, −16%'), 'shrinks')
+    equal(lines_of(reader, stays_at, 3, 'stays'), ('100', '100', '0%, 0%'), 'stays')
+    equal(lines_of(reader, 0.98, 2, 'new'), ('0', '50', 'new, +4%'), 'new')
+    grows, shrinks, stays, new = (hue(reader, *at) for at in ((0.4, 3), (shrinks_at, 3), (stays_at, 3), (0.98, 2)))
+    assert grows > new > 0 > stays > shrinks and abs(stays) < 10, f'colours: {grows, new, stays, shrinks}'
+    equal(lines_of(reader, 0.4, 2, 'main'), ('1,000', '1,200', '+20%, +16%'), 'main, with what it calls')
     assert hue(reader, 0.4, 2) > 0, 'main is larger with what it calls'
-    reader.choose('compared', 'self')
-    equal(hue(reader, 0.4, 2), 0, 'main itself is what it was')
-    assert hue(reader, 0.4, 3) > 0, 'what is at the end of stacks is itself'
-    reader.choose('compared', 'total')
+    lists = {title: reader.evaluate(f'[...[...document.querySelectorAll("#panel section")].find(section => '
+                                    f'(section.querySelector("h2") || {{}}).textContent === "{title}").querySelectorAll('
+                                    '".drow")].map(row => [...row.children].map(part => part.textContent))')
+             for title in ('Less', 'More')}
+    equal([row[:2] for row in lists['More']], [['grows', f'+32{THIN}%'], ['new', f'+4{THIN}%']], 'what grew')
+    equal([row[:2] for row in lists['Less']], [['[unknown]', f'−20{THIN}%'], ['shrinks', f'−16{THIN}%']], 'what shrank')
     # Before: main has 1000 of 1250, and what is gone has the rest.
-    reader.choose('widths', 'before')
-    equal(lines_of(reader, 0.9, 2, 'old'), {'before 250, 20.00 % of all', 'after 0, 0.00 % of all',
-                                            'difference −250, gone'}, 'old')
-    assert hue(reader, 0.9, 2) < shrinks, 'what is gone is darker than what shrank less'
-    equal(lines_of(reader, 0.4, 3, 'grows'), {'before 600, 48.00 % of all', 'after 1,000, 80.00 % of all',
-                                              'difference +400, +66.67 %'}, 'grows, at its earlier place')
-    assert reader.point(0.479, 3)[0] == 'grows' and reader.point(0.481, 3)[0] == 'shrinks', 'where the edge is'
-    equal(reader.search('old'), '20.00 % found (250)', 'a search in the widths that are shown')
+    reader.press('w')
+    equal(reader.evaluate('document.querySelector("#compare-width [aria-pressed=true]").textContent'), 'Baseline', 'widths')
+    equal(lines_of(reader, 0.9, 2, 'old'), ('250', '0', 'gone, −20%'), 'old')
+    equal(lines_of(reader, 0.4, 3, 'grows'), ('600', '1,000', '+66.7%, +32%'), 'grows, at its earlier place')
+    equal([reader.point(part, 3).title for part in (0.478, 0.482)], ['grows', 'shrinks'], 'where the edge is')
+    equal(reader.search('old'), f'20{THIN}% found (250)', 'a search in the widths that are shown')
     reader.search('')
     reader.click(0.9, 2)
-    reader.choose('widths', 'after')
-    equal(reader.text('trail'), 'all › one', 'as near to what is gone as there is something')
-    equal(window.evaluate('[...document.querySelectorAll("#legend li")].map(item => item.textContent)'),
-          ['−400', '−200', 'unchanged', '+200', '+400'], 'legend')
+    equal(reader.crumbs()[-1], 'old', 'zoomed into what is gone')
+    reader.click_text('#compare-width button', 'After')
+    equal(reader.crumbs(), ['All gpu-stalls'], 'which is not there')
+    reader.click_text('#order button', 'Callers')
+    assert reader.point(0.3, 1).title == 'grows', 'callers of the later run'
     equal(window.wrong(), [], 'errors')
 
 
@@ -230,10 +228,10 @@ def the_page_tells_factors(window):
     before, after = files_of_pages()
     iaprof('-q', '--diff', before, after, '--normalize', 'duration', '-k', 'flamegraph', '-o', 'page.html')
     reader = Reader(window, pathlib.Path('page.html'))
-    facts = reader.text('facts')
-    assert ' · before 1,250 × 2 = 2,500 · after 1,250 · difference −1,250, −50.00 % · normalized: duration' in facts, facts
-    equal(lines_of(reader, 0.4, 3, 'grows'), {'before 600 × 2 = 1,200, 48.00 % of all', 'after 1,000, 80.00 % of all',
-                                              'difference −200, −16.67 %'}, 'grows, but by less than the time')
+    equal([reader.text(f'compare-{what}') for what in ('before', 'after', 'change')], ['2,500', '1,250', f'−50{THIN}%'], 'in all')
+    assert 'compared by duration' in reader.text('panel'), reader.text('panel')
+    assert 'Baseline (scaled by 2)' in reader.point(0.4, 3).rows, 'the factor'
+    equal(lines_of(reader, 0.4, 3, 'grows'), ('1,200', '1,000', '−16.7%, −8%'), 'grows, but by less than the time')
     assert hue(reader, 0.4, 3) < 0, 'it shrank'
     gpu_before = capture('before', [(0, 300, gpu_stack(7, 'a', 'dpas', 'sbid', 16)),
                                     (0, 100, gpu_stack(7, 'a', 'dpas', 'send', 16))])
@@ -241,13 +239,11 @@ def the_page_tells_factors(window):
                                   (0, 0, gpu_stack(8, 'a', 'dpas', 'send', 16))])
     iaprof('-q', '--diff', gpu_before, gpu_after, '--normalize', 'total', '-k', 'flamegraph', '-o', 'page.html')
     reader = Reader(window, pathlib.Path('page.html'))
-    equal(reader.point(0.5, 8)[0], 'sbid', 'one process, and no offsets above')
-    equal(reader.point(0.5, 9), [], 'nothing is above')
-    equal(lines_of(reader, 0.5, 8, 'sbid'), {'before 300 × 1.5 = 450, 75.00 % of all', 'after 600, 100.00 % of all',
-                                             'difference +150, +33.33 %'}, 'sbid')
-    reader.choose('reason', '=sbid')
-    facts = reader.text('facts')
-    assert 'before 300 × 1.5 = 450 · after 600 · difference +150, +33.33 %' in facts, facts
+    assert 'Baseline (scaled by 1.5)' in reader.point(0.5, 'reason').rows, 'the factor'
+    equal(lines_of(reader, 0.5, 'reason', 'Data dependency'), ('450', '600', '+33.3%, +25%'), 'a reason')
+    assert hue(reader, 0.5, 'reason') > hue(reader, 0.5, 1), 'the cause is darker than what is above it'
+    reader.view('Table')
+    equal(window.wrong(), [], 'errors')
 
 
 def hostile_names_stay_names(window):
@@ -259,7 +255,7 @@ def hostile_names_stay_names(window):
     equal(sorted(found.values()), [(100, 101)] * len(names), 'each is a line of two values')
     iaprof('-q', '--diff', before, after, '-k', 'flamegraph', '-o', 'page.html')
     reader = Reader(window, pathlib.Path('page.html'))
-    seen = {reader.point((i + 0.5) / len(names), 2)[0] for i in range(len(names))}
+    seen = {reader.point((i + 0.5) / len(names), 2).title for i in range(len(names))}
     assert len(seen) == len(names) and names[0] in seen, seen
     equal(window.wrong(), [], 'nothing of it was code')
     iaprof('-q', '--diff', before, after, '-k', 'flamegraph:format=svg', '-o', 'picture.svg')
@@ -326,7 +322,7 @@ def nothing_in_common_is_told(_window):
     before = capture('before', [(0, 5, [Frame('one', PROGRAM)])], [NANOSECONDS])
     after = capture('after', [(0, 3, [Frame('one', PROGRAM)])], [COUNT])
     said = iaprof('--diff', before, after, '-k', 'flamegraph', '-o', 'page.html').stderr
-    assert 'warning: the files have no value type in common' in said, said
+    assert 'warning: the files have no common value type' in said, said
 
 
 CASES = (folded_text_is_the_two_files_joined, earlier_values_are_scaled, a_file_has_no_difference_to_itself,

@@ -12,7 +12,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from perfetto_trace import BOOTTIME, MONOTONIC, REALTIME, Trace, agree, ask, can_ask
-from stacks import equal, record, run_cases, write_profile
+from stacks import LINUX_KERNEL, LOST, PROGRAM, USER, Frame, Times, equal, module, record, run_cases, write_profile
 
 from harness.cases import Skip  # where it is, stacks.py says
 
@@ -33,10 +33,10 @@ def at(milliseconds):
     return START + round(milliseconds * MS)
 
 
-def write(records, types=(), lost=(), options=()):
+def write(records, types=(), lost=(), options=(), stacks=(), **how):
     """Every trace is held against what the trace processor makes of it."""
-    trace = Trace(write_profile('perfetto', pathlib.Path('out.pftrace'), types, [], lost=lost, options=options,
-                                records=records))
+    trace = Trace(write_profile('perfetto', pathlib.Path('out.pftrace'), types, stacks, lost=lost, options=options,
+                                records=records, **how))
     if can_ask():
         agree(trace)
     return trace
@@ -305,6 +305,75 @@ def an_empty_run_is_a_trace(_):
     equal([item.name for item in trace.slices], ['run'], 'slices')
 
 
+def samples_have_stacks_and_times(_):
+    """Those of a slot are spread over it; the main thread has the name of its process, as far as it is known."""
+    def stack(name, kind=USER, pid=7):
+        return [Frame('model', PROGRAM, pid=pid), Frame('main'), Frame(name, kind)]
+
+    times = Times(end=START + SECOND, width=20 * MS)
+    stacks = [module('/opt/model', 'c0ffee01'), (0, 30, stack('left'), at(20)), (0, 1, stack('right'), at(40)),
+              (0, 2, stack('read', LINUX_KERNEL), at(0)), (0, 1, stack('main', pid=9), at(60)),
+              (0, 3, [Frame('[lost]', LOST), Frame('ivpu', LOST)])]
+    trace = write(setting(), types=[('cpu', 'count')], stacks=stacks, times=times)
+    main = (('', 'model'), ('/opt/model', 'main'))
+    equal([(item.time, item.pid, item.tid, item.mode, item.stack) for item in trace.samples if item.pid != 9], [
+        *((at(5 + 10 * i), 7, 7, 1, (*main, ('/kernel', 'read'))) for i in range(2)),
+        *((at(20) + 20 * MS * (2 * i + 1) // 60, 7, 7, 2, (*main, ('/opt/model', 'left'))) for i in range(30)),
+        (at(50), 7, 7, 2, (*main, ('/opt/model', 'right')))], 'samples')
+    equal({(item.type, item.period) for item in trace.samples}, {('cpu', 1)}, 'what a sample is')
+    equal(trace.build_ids, {'/opt/model': bytes.fromhex('c0ffee01')}, 'build ids')
+    equal((trace.processes[7], trace.threads), ('model', {(7, 7): 'model', (9, 9): ''}), 'names')
+
+
+def many_values_are_fewer_samples(_):
+    """At most 131,072 of a value type: of 40,000,000 each stands for 1,000."""
+    stacks = [(0, value, [Frame('model', PROGRAM, pid=7), Frame(name)])
+              for name, value in (('hot', 39_990_000), ('warm', 9_600), ('cold', 400))]
+    trace = write(setting(), types=[('gpu-stalls', 'count'), ('other', 'count')],
+                  stacks=[*stacks, (1, 3, [Frame('model', PROGRAM, pid=7), Frame('cold')])])
+    counts = collections.Counter((item.type, item.period, item.stack[-1][1]) for item in trace.samples)
+    equal(counts, {('gpu-stalls', 1000, 'hot'): 39990, ('gpu-stalls', 1000, 'warm'): 10, ('other', 1, 'cold'): 3},
+          'samples')
+    equal(trace.attributes['sampling period of gpu-stalls'], '1000', 'what a sample stands for')
+
+
+def samples_of_the_demo_are_its_folded_stacks(_):
+    """By SQL in Perfetto's trace processor: each stack within half a sample of its value."""
+    if not can_ask():
+        raise Skip('TEST_PERFETTO names no folder with a trace processor')
+    demo = pathlib.Path(os.environ['TEST_SOURCE_FOLDER'], 'examples/demo.iaprof')
+    subprocess.run([os.environ['TEST_IAPROF'], '-q', '--replay', demo, '-k', 'perfetto:output=demo.pftrace', '-k',
+                    'folded:output=demo.folded,annotate=no,pid=no'], check=True)
+    wrong, periods, rows = ask('demo.pftrace', "select name from stats where value != 0 and severity != 'info'",
+                               "select name, str_value from metadata where name glob 'trace_attribute.sampling period*'",
+                               'with recursive up(leaf, id, parent, text) as ('
+                               'select c.id, c.id, c.parent_id, f.name from stack_profile_callsite c '
+                               'join stack_profile_frame f on f.id = c.frame_id union all '
+                               "select leaf, c.id, c.parent_id, f.name || ';' || text from up "
+                               'join stack_profile_callsite c on c.id = up.parent '
+                               'join stack_profile_frame f on f.id = c.frame_id) '
+                               'select text, perf_session_id as session, count(*) as count from perf_sample '
+                               'join up on leaf = callsite_id where up.parent is null group by 1, 2')
+    equal(wrong, [], 'what the trace processor complains of')
+    periods = {row['name'].split()[-1]: int(row['str_value'].split()[0]) for row in periods}
+    equal(set(periods), {'npu-time', 'npu-calls', 'cpu', 'gpu-stalls'}, 'value types')
+    by_session = collections.defaultdict(dict)
+    for row in rows:
+        by_session[int(row['session'])][row['text']] = int(row['count'])
+    sessions = list(by_session.values())
+    for name, period in periods.items():
+        lines = pathlib.Path(f'demo.{name}.folded').read_text(encoding='utf-8').splitlines()
+        wanted = {stack: int(value) for stack, value in (line.rsplit(' ', 1) for line in lines)
+                  if not stack.startswith('[lost]')}
+        found, = (session for session in sessions if session.keys() <= wanted.keys() and
+                  abs(sum(session.values()) * period - sum(wanted.values())) <= len(wanted) * period / 2)
+        off = {stack: (found.get(stack, 0) * period, value) for stack, value in wanted.items()
+               if abs(found.get(stack, 0) * period - value) > period / 2}
+        equal(off, {}, f'{name}: stacks whose samples are not their value')
+        if name == 'cpu':
+            equal(sum(found.values()) * period, sum(wanted.values()), 'CPU samples are not rounded')
+
+
 # A trace of the driver's calls, as bpftrace writes it.
 DRIVER = ['ivpu_submit_ioctl', 'ivpu_bo_pin', 'ivpu_mmu_context_map_sgt', 'ivpu_mmu_context_map_page',
           'ivpu_hw_irq_handler']
@@ -312,7 +381,7 @@ DRIVER = ['ivpu_submit_ioctl', 'ivpu_bo_pin', 'ivpu_mmu_context_map_sgt', 'ivpu_
 
 def run_trace(lines, mode, path='driver.pftrace'):
     pathlib.Path('driver.txt').write_text(''.join(f'{line}\n' for line in lines), encoding='ascii')
-    with subprocess.Popen([os.environ['TEST_IAPROF'], '-q', '-s', f'ivpu:input=driver.txt,mode={mode}', '-k',
+    with subprocess.Popen([os.environ['TEST_IAPROF'], '-q', '-s', f'ivpu:input=driver.txt,time-unit=ns,mode={mode}', '-k',
                            f'perfetto:output={path}']) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -353,6 +422,7 @@ CASES = [calls_nest_on_their_thread, a_call_waits_for_the_one_around_it, a_call_
          a_device_is_busy, cpu_samples_are_cpus_in_use, what_is_missing_is_stated, clocks_are_those_of_the_run,
          a_pid_is_used_again, hostile_names_are_text, times_that_make_no_sense_do_no_harm, what_has_no_lane_is_told,
          texts_are_told_again, an_empty_run_is_a_trace, a_trace_of_the_driver_has_every_call,
+         samples_have_stacks_and_times, many_values_are_fewer_samples, samples_of_the_demo_are_its_folded_stacks,
          the_trace_processor_has_seen_them_all]
 
 if __name__ == '__main__':

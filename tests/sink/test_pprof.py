@@ -18,8 +18,8 @@ import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 
-from stacks import (COUNT, FUNCTION, INSTRUCTION, LINUX_KERNEL, NANOSECONDS, PROGRAM, Frame, Skip, equal, gpu_stack,
-                    run_cases, wait_until, write_profile)
+from stacks import (COUNT, FUNCTION, INSTRUCTION, LINUX_KERNEL, NANOSECONDS, PROGRAM, UNKNOWN, Frame, Skip, equal, gpu_stack,
+                    module, run_cases, wait_until, write_profile)
 
 INLINED = 1
 
@@ -276,6 +276,38 @@ def build_ids_are_those_of_the_files():
     return f'{compared} of {len(found)} files compared'
 
 
+def the_main_binary_names_the_profile():
+    """The program with the largest value, not the first file, and not a library below it."""
+    def stacks(kind, *values):
+        for (path, program), value in zip((('/usr/bin/make', 'make'), ('/opt/train.sock', 'train'),
+                                           ('/usr/bin/cc1', 'cc1')), values):
+            yield module('/lib/libc.so.6')
+            yield kind, value, [Frame(program, PROGRAM), Frame('start_thread')]
+            yield module(path)
+            yield kind, value, [Frame(program, PROGRAM), Frame('main')]
+
+    def header(path):
+        return re.findall(r'^(File|Type): (.*)$', pprof(path, '-top'), re.MULTILINE)
+
+    path = write_profile('pprof', 'p.pb.gz', [NANOSECONDS], stacks(0, 10, 500, 20))
+    equal(header(path), [('File', 'train.sock'), ('Type', 'cpu')], 'hottest program')
+    first, *_ = re.findall(r'^(\d+): 0x\w+/0x\w+/0x\w+ (\S+)', pprof(path, '-raw').split('Mappings\n')[1], re.MULTILINE)
+    equal(first[1], '/opt/train.sock', 'first mapping')
+    equal(top(path)[1]['main'], (530, 530), 'functions')
+    stalls = [module('/opt/model'), (1, 3, gpu_stack(7, 'attention', 'dpas', 'sbid', 16))]
+    path = write_profile('pprof', 'p.pb.gz', [NANOSECONDS, COUNT, ('last', 'count')], [*stacks(0, 10, 500, 20), *stalls])
+    equal(header(path), [('File', 'model'), ('Type', 'gpu-stalls')], 'with a device')
+    only = [module('/lib/libc.so.6'), (0, 5, [Frame('one', PROGRAM), Frame('brk')])]
+    equal(header(write_profile('pprof', 'p.pb.gz', [NANOSECONDS, COUNT], only)), [('File', 'libc.so.6'), ('Type', 'cpu')],
+          'without a program')
+
+
+def unknown_functions_have_the_name_of_their_file():
+    path = write_profile('pprof', 'p.pb.gz', [COUNT], [module('/usr/lib/libone.so'), (0, 10, [
+        Frame('one', PROGRAM), Frame('[unknown]', flags=UNKNOWN), Frame('[deleted]', flags=UNKNOWN)])])
+    equal(traces(path), {('[deleted]', '[libone.so]', 'one'): 10}, 'stacks')
+
+
 def an_empty_profile_is_read():
     path = write_profile('pprof', 'p.pb.gz', [COUNT], [])
     assert 'gpu-stalls/count' in pprof(path, '-raw'), pprof(path, '-raw')
@@ -283,7 +315,8 @@ def an_empty_profile_is_read():
 
 CASES = (totals_and_stacks_are_ours, stall_reasons_are_labels_or_types, inlined_functions_and_lines_are_listed,
          every_view_opens, pictures_have_the_total, served_pages_have_the_totals, device_instructions_have_addresses,
-         mappings_have_build_ids, build_ids_are_those_of_the_files, an_empty_profile_is_read)
+         mappings_have_build_ids, build_ids_are_those_of_the_files, the_main_binary_names_the_profile,
+         unknown_functions_have_the_name_of_their_file, an_empty_profile_is_read)
 
 if __name__ == '__main__':
     if not shutil.which('go'):

@@ -5,8 +5,11 @@
 What is expected comes from the first text of a round trip, from a reader of a few lines here, or from how the text was
 made.
 """
+import bz2
 import collections
 import csv
+import gzip
+import lzma
 import os
 import pathlib
 import re
@@ -116,7 +119,7 @@ def habits_of_other_programs():
     equal(sorted(run.stdout.splitlines()),
           sorted(['a;b 5', 'a;c;d 4', 'a;e 2', 'a;f 3', '[unknown];g 1', 'a;b;-;c_[k] 5', 'a;Class::m(int, char)_[j] 6',
                   '18446744073709551615 1', 'z 18446744073709551615']), 'folded text')
-    assert '1 values had a fraction: rounded' in run.stderr and 'could not be read' not in run.stderr, run.stderr
+    assert '1 value with a fraction and rounded' in run.stderr and ' skipped, ' not in run.stderr, run.stderr
     equal(replay('others', '-k', 'folded.lines:lines=yes,output=with').count('x_[i]'), 0,
           'inlined functions by default')
     assert 'a;Class::m(int, char)_[j];x_[i] 6' in pathlib.Path('with').read_text(encoding='utf-8'), 'inlined function'
@@ -127,7 +130,7 @@ def what_cannot_be_read_is_counted_with_its_line():
     text += b'l' * 1200000 + b';x 4\na;c 5'
     run = iaprof('--replay', write('bad', text), '-k', 'folded')
     equal(sorted(run.stdout.splitlines()), ['?;? 2', 'a;b 1', 'a;c 5'], 'folded text')
-    assert re.search(r'bad: 6 lines could not be read and are left out; the first is line 2, which does not end with a '
+    assert re.search(r'bad: 6 lines skipped, the first is line 2, which does not end with a '
                      r'value: "no value"', run.stderr), run.stderr
     assert 'lost: replay: lines that could not be read: 6' in run.stderr, run.stderr
 
@@ -138,6 +141,19 @@ def values_can_be_named():
     text = iaprof('-q', '-s', 'replay:file=named,value=cpu,unit=nanoseconds', '-k', 'csv:newline=lf').stdout
     row, = csv.DictReader(text.splitlines())
     equal([row[key] for key in ('value_type', 'unit', 'value', 'count')], ['cpu', 'nanoseconds', '500', '1'], 'row')
+
+
+def files_of_sink_folded_name_their_values():
+    """Nanoseconds are no samples."""
+    for name, key in (('run.cpu.folded', ('cpu', 'nanoseconds')), ('run.npu-time.folded', ('npu-time', 'nanoseconds')),
+                      ('run.npu-calls.folded', ('npu-calls', 'count')), ('run.gpu-stalls.folded', ('gpu-stalls', 'count')),
+                      ('cpu.folded', ('samples', 'count')), ('run.other.folded', ('samples', 'count'))):
+        write(name, 'a;b 500\n')
+        equal(table(name), {(*key, 'a;b'): (500, 1 if key[1] == 'nanoseconds' else 500)}, name)
+    assert 'replayed 1 sample' in iaprof('--replay', 'run.cpu.folded', '-k', 'folded:output=out.folded').stderr
+    text = iaprof('-q', '-s', 'replay:file=run.cpu.folded,unit=count', '-k', 'csv:newline=lf').stdout
+    row, = csv.DictReader(text.splitlines())
+    equal([row[key] for key in ('value_type', 'unit', 'count')], ['cpu', 'count', '500'], 'the user knows better')
 
 
 def standard_input_and_pipes():
@@ -155,6 +171,99 @@ def what_is_none_of_them_is_refused():
         run = iaprof('-q', '--replay', write('other', text), status=1)
         assert 'other: not a capture of iaprof, nor folded stacks, text of perf script' in run.stderr, run.stderr
         equal(len(run.stderr.splitlines()), 1, 'lines')
+
+
+HTML = '<!DOCTYPE html>\n<html><body>\n<p>x 5\n<script>for (i = 0; i < 5; i++) a;b 1\n</script></body></html>\n'
+PYTHON = 'import os\nA = 1\nB = 2\nx = 1; y = 2\n\nfor i in range(3):\n    add 1\n    print(i)\nelse:\n    exit 0\n'
+# Contents, what they look like, and the line that is named.
+OTHERS = [
+    (HTML, 'an HTML page', 'line 1 is not a stack: "<!DOCTYPE html>"'),
+    ('\n\n<HTML>\n' + 'a;b 1\n' * 100, 'an HTML page', ''),
+    ('#!/bin/sh\nsleep 1\nexit 0\n', 'a shell script', 'line 1 is not a stack: "#!/bin/sh"'),
+    ('#!/usr/bin/env bash\nsleep 1\n', 'a shell script', 'line 1'),
+    ('#!/usr/bin/python3 -I\nx = 1\n', 'a Python program', 'line 1'),
+    (PYTHON, 'a Python program', 'line 1 is not a stack: "import os"'),
+    ('/* text */\n#include <stdio.h>\nint a = 1;\n', 'C or C++ source code', 'line 1'),
+    ('{\n  "a": 1,\n  "b": 2\n}\n', 'JSON', 'line 1 is not a stack: "{"'),
+    ('{"traceEvents": [{"ph": "X"}]}', "a trace in Chrome's JSON format", 'line 1'),
+    ('[{"name": "a", "ph": "X"}\n]', 'JSON', 'line 1'),
+    ('<?xml version="1.0"?>\n<svg width="5">\n</svg>\n', 'an SVG image', 'line 1'),
+    (b'\x89PNG\r\n\x1a\n' + bytes(range(256)) * 4, 'a PNG image', ''),
+    (b'\xff\xd8\xff\xe0' + bytes(range(256)), 'a JPEG image', ''),
+    (b'SQLite format 3\0' + bytes(100), 'an SQLite database', ''),
+    (bytes(range(256)) * 9, 'binary data', ''),
+    ('a;b 1\n'.encode('utf-16'), 'UTF-16 text', 'use iconv -f UTF-16 -t UTF-8 other | iaprof --replay -'),
+    (gzip.compress(HTML.encode()), 'a gzip file that contains an HTML page', ''),
+    (gzip.compress(b'a;b 1\n' * 9), 'a gzip file that contains stacks', 'use gzip -dc other | iaprof --replay -'),
+    (gzip.compress(b'{"traceEvents":[]}'), "a gzip file that contains a trace in Chrome's", ''),
+    (b'\x1f\x8b\x08\0\0', 'a gzip file', ''),
+    (bz2.compress(b'a;b 1\n'), 'a bzip2 file', 'use bzip2 -dc other | iaprof --replay -'),
+    (lzma.compress(b'a;b 1\n'), 'an xz file', 'use xz -dc other | iaprof --replay -'),
+    ('key: value 5\nother: 7\nlist:\n  - x\n', '', 'line 1 is not a stack: "key: value 5"'),
+    ('a;b 1\n' * 4 + 'and this is prose,\nas long as it is\n' * 3, '', 'line 5 is not a stack: "and this is prose,"'),
+]
+
+
+def what_it_is_instead_is_named():
+    for text, name, line in OTHERS:
+        for command in ['--replay', write('other', text)], ['--diff', write('good', 'a;b 1\n'), 'other']:
+            run = iaprof('-q', *command, '-k', 'csv', status=1)
+            assert not name or f': it looks like {name}' in run.stderr, (text[:40], run.stderr)
+            assert f'({line}' in run.stderr or not line, (text[:40], run.stderr)
+            equal((len(run.stderr.splitlines()), run.stdout), (1, ''), 'lines and output')
+
+
+def sources_of_this_test_are_none():
+    """What is around here: programs, manual pages, and prose."""
+    top = pathlib.Path(__file__).resolve().parents[2]
+    files = [*top.glob('tests/cli/*.py'), *top.glob('lib/*/*.c'), *top.glob('man/*.7'), *top.glob('*.md')]
+    assert len(files) > 60, files
+    for path in files:
+        iaprof('-q', '--replay', path, '-k', 'folded', status=1)
+
+
+def half_of_the_lines_are_enough():
+    """Of 100 lines; what comes later is not looked at."""
+    good, bad = 'a;b 1\n', 'what is this, please?\n'
+    for text, status in ((good * 50 + bad * 50, 0), (good * 49 + bad * 51, 1), (bad * 15 + good * 15, 0),
+                         (bad * 15 + good * 14, 1), (good * 50 + bad * 500, 0), ('# x\n\n' * 90 + good, 0)):
+        iaprof('-q', '--replay', write('half', text), '-k', 'folded', status=status)
+
+
+def a_hint_that_is_followed(command, path):
+    """-> what the command in a message prints"""
+    run = iaprof('-q', '--replay', path, '-k', 'folded', status=1)
+    hint = re.search(r'\(use (.*) \| iaprof --replay -\)$', run.stderr.strip())
+    assert hint and hint[1].startswith(command), run.stderr
+    return subprocess.run(['sh', '-c', f'{hint[1]} | "$TEST_IAPROF" -q --replay - -k folded'], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, check=True).stdout.decode()
+
+
+def hints_work():
+    write("a 'gz' file.gz", gzip.compress(b'a;b 1\n'))
+    assert 'gzip -dc FILE | ' in iaprof('-q', '--replay', "a 'gz' file.gz", status=1).stderr, 'a name with quotes'
+    for name in 'plain.gz', 'with blank.gz', '-dash.gz':
+        shutil.copy("a 'gz' file.gz", name)
+        if not name.startswith('-'):
+            equal(a_hint_that_is_followed('gzip -dc ', name), 'a;b 1\n', name)
+    write('text.bz2', bz2.compress(b'a;b 2\n'))
+    write('text.xz', lzma.compress(b'a;b 3\n'))
+    write('text.16', 'a;b 4\n'.encode('utf-16'))
+    for command, name, value in ('bzip2', 'text.bz2', 2), ('xz', 'text.xz', 3), ('iconv', 'text.16', 4):
+        if shutil.which(command):
+            equal(a_hint_that_is_followed(command, name), f'a;b {value}\n', name)
+
+
+def a_recording_of_perf_gets_the_hint():
+    perf = shutil.which('perf')
+    record = [perf, 'record', '-q', '-o', 'a perf.data', '-F', '997', '-g', '-e', 'cpu-clock', '--', 'sh', '-c',
+              'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done']
+    if not perf or subprocess.run(record, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+        print('# perf cannot record here: left out')
+        return
+    text = subprocess.run([perf, 'script', '-i', 'a perf.data'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          check=True).stdout
+    equal(a_hint_that_is_followed("perf script -i 'a perf.data'", 'a perf.data'), replay(write('text', text)), 'stacks')
 
 
 FRAMES = '\t    7f01 leaf+0x1f (/usr/lib/libc.so.6)\n\t  55c2 main (/usr/bin/a b (deleted))\n\n'
@@ -228,7 +337,7 @@ def other_lines_of_perf():
             'p 1 3.000000: PERF_RECORD_LOST lost 17\n\tnot a frame\n')
     run = iaprof('--replay', write('perf', text), '-k', 'folded:lines=yes')
     equal(run.stdout, 'p;main;f:file.c:12 1\n', 'stack')
-    assert 'perf: 2 lines could not be read and are left out; the first is line 9, which is ' in run.stderr, run.stderr
+    assert 'perf: 2 lines skipped, the first is line 9, which is ' in run.stderr, run.stderr
     assert 'lost: perf: lost: 17' in run.stderr, run.stderr
 
 
@@ -251,7 +360,7 @@ def deep_stacks_keep_the_leaf():
     run = iaprof('--replay', write('perf', text), '-k', 'folded')
     stack, value = run.stdout.rsplit(' ', 1)
     equal((stack.split(';')[0], stack.split(';')[-1], stack.count(';'), int(value)), ('p', 'f0', 1359, 5), 'stack')
-    assert '1 samples have deeper stacks than are taken' in run.stderr, run.stderr
+    assert '1 stack too deep and truncated' in run.stderr, run.stderr
 
 
 def count_perf_script(text):
@@ -310,10 +419,13 @@ def every_sink_takes_it():
     equal(table('capture'), table('perf'), 'a capture of it')
 
 
-CASES = [chosen_stacks_come_back, stacks_of_a_gpu_come_back, a_run_of_the_npu_comes_back, a_run_of_the_cpu_comes_back,
+CASES = [files_of_sink_folded_name_their_values,
+         chosen_stacks_come_back, stacks_of_a_gpu_come_back, a_run_of_the_npu_comes_back, a_run_of_the_cpu_comes_back,
          what_was_lost_is_lost, habits_of_other_programs, what_cannot_be_read_is_counted_with_its_line,
          values_can_be_named,
-         standard_input_and_pipes, what_is_none_of_them_is_refused, every_first_line_of_a_sample, frames_of_perf,
+         standard_input_and_pipes, what_is_none_of_them_is_refused, what_it_is_instead_is_named,
+         sources_of_this_test_are_none, half_of_the_lines_are_enough, hints_work, a_recording_of_perf_gets_the_hint,
+         every_first_line_of_a_sample, frames_of_perf,
          samples_of_one_line, other_lines_of_perf, without_first_lines, times_make_intervals, deep_stacks_keep_the_leaf,
          a_real_recording_of_perf, every_sink_takes_it]
 

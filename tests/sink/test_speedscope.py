@@ -3,8 +3,8 @@
 """The sink speedscope: its file by the rules of the format; and in speedscope itself, where that is, its files and those
 of the other sinks that speedscope reads. TAP.
 
-speedscope is no package of the distributions: npm install speedscope somewhere, and TEST_SPEEDSCOPE=.../node_modules/speedscope
-in the environment has it open the files.
+No distribution packages speedscope. ./bootstrap test installs its npm package into the build folder where npm is;
+TEST_SPEEDSCOPE=.../node_modules/speedscope in the environment names another copy.
 """
 import base64
 import collections
@@ -17,11 +17,18 @@ import sys
 sys.dont_write_bytecode = True
 
 import browser
-from stacks import (CALL, COUNT, LINUX_KERNEL, NANOSECONDS, PROGRAM, Frame, Skip, equal, gpu_stack, run_cases,
-                    write_profile)
+from stacks import (CALL, COUNT, LINUX_KERNEL, NANOSECONDS, PROGRAM, UNKNOWN, Frame, Skip, Times, equal, gpu_stack,
+                    run_cases, write_profile)
 
-def write(types, stacks, options=()):
-    return write_profile('speedscope', pathlib.Path('out.speedscope.json'), types, stacks, options=options)
+SECOND = 1_000_000_000
+
+# Its npm package, which ./bootstrap test installs.
+FOLDER = pathlib.Path(os.environ.get('TEST_SPEEDSCOPE') or
+                      os.path.join(os.environ['TEST_NPM_FOLDER'], 'node_modules/speedscope'))
+
+
+def write(types, stacks, options=(), **how):
+    return write_profile('speedscope', pathlib.Path('out.speedscope.json'), types, stacks, options=options, **how)
 
 
 def read(path):
@@ -64,19 +71,44 @@ def frames_of_several_addresses_are_one(_window):
     equal(len(json.loads(path.read_text(encoding='utf-8'))['shared']['frames']), 2, 'frames')
 
 
+def samples_are_in_order_of_time(_window):
+    """What has no time is at the begin."""
+    left, right = ([Frame('one', PROGRAM), Frame(name)] for name in ('left', 'right'))
+    stacks = [(0, 5, left, 3 * SECOND), (0, 7, left, SECOND),
+              (0, 1, right, 2 * SECOND), (0, 4, right)]
+    path = write([COUNT], stacks, times=Times(end=5 * SECOND, width=20_000_000))
+    file = json.loads(path.read_text(encoding='utf-8'))
+    profile, = file['profiles']
+    names = [file['shared']['frames'][stack[-1]]['name'] for stack in profile['samples']]
+    equal(list(zip(names, profile['weights'])), [('right', 4), ('left', 7), ('right', 1), ('left', 5)], 'samples')
+
+
+def stalls_are_shown_first(_window):
+    cpu, gpu = (0, 600, [Frame('one', PROGRAM), Frame('main')]), (1, 70, gpu_stack(7, 'attention', 'dpas', 'sbid', 16))
+    for stacks, shown in ([cpu, gpu], 'gpu-stalls'), ([gpu], 'gpu-stalls'), ([cpu], 'cpu'):
+        file = json.loads(write([NANOSECONDS, COUNT], stacks).read_text(encoding='utf-8'))
+        equal(file['profiles'][file['activeProfileIndex']]['name'], shown, 'profile that speedscope opens')
+
+
+def unknown_functions_have_the_name_of_their_file(_window):
+    stacks = [(0, 10, [Frame('one', PROGRAM), Frame('[unknown]', flags=UNKNOWN), Frame('[deleted]', flags=UNKNOWN)])]
+    found = read(write([COUNT], stacks, modules=[('/usr/lib/libone.so', 'c0ffee')]))
+    equal(found, {COUNT[0]: ('none', {('one', '[libone.so]', '[deleted]'): 10})}, 'frames')
+
+
 class Viewer:
     """speedscope in a browser."""
 
     def __init__(self, window):
         if not window:
-            raise Skip('TEST_SPEEDSCOPE does not name a folder with speedscope, or there is no Chromium')
+            raise Skip(f'no speedscope in {FOLDER} (./bootstrap test installs it where npm is), or no Chromium')
         self.window = window
 
     def open(self, path):
         bytes_ = base64.b64encode(path.read_bytes()).decode()
         script = pathlib.Path('profile.js')
         script.write_text(f'speedscope.loadFileFromBase64("{path.name}", "{bytes_}")', encoding='ascii')
-        page = pathlib.Path(os.environ['TEST_SPEEDSCOPE'], 'dist/release/index.html').resolve()
+        page = (FOLDER / 'dist/release/index.html').resolve()
         self.window.call('Page.navigate', url='about:blank')
         self.window.call('Page.navigate', url=f'{page.as_uri()}#localProfilePath={script.resolve()}')
         self.window.wait_for('document.body?.innerText.includes("Sandwich")')
@@ -123,6 +155,12 @@ def speedscope_shows_its_own_format(window):
     shows_our_totals('speedscope', 'out.speedscope.json', window)
 
 
+def speedscope_opens_the_stalls(window):
+    viewer = Viewer(window)
+    viewer.open(write([NANOSECONDS, COUNT], CPU + [(1, value, frames) for _, value, frames in GPU]))
+    equal(viewer.functions()['attention'], (700, 0), 'the first table')
+
+
 def speedscope_shows_folded_stacks(window):
     shows_our_totals('folded', 'out.folded', window)
 
@@ -138,11 +176,12 @@ def speedscope_shows_the_title(window):
 
 
 CASES = (every_value_type_is_a_profile, an_empty_profile_is_a_file, frames_of_several_addresses_are_one,
-         speedscope_shows_its_own_format, speedscope_shows_folded_stacks, speedscope_shows_pprof,
+         samples_are_in_order_of_time, stalls_are_shown_first, unknown_functions_have_the_name_of_their_file,
+         speedscope_shows_its_own_format, speedscope_opens_the_stalls, speedscope_shows_folded_stacks, speedscope_shows_pprof,
          speedscope_shows_the_title)
 
 if __name__ == '__main__':
-    if os.environ.get('TEST_SPEEDSCOPE') and browser.find():
+    if FOLDER.is_dir() and browser.find():
         with browser.Browser() as chromium:
             sys.exit(run_cases(CASES, chromium) != 0)
     sys.exit(run_cases(CASES, None) != 0)

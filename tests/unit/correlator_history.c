@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 
-struct bus *bus;
 struct intern *intern;
 struct collector *collector;
 static char symbols[] = "/tmp/iaprof-test-symbols-XXXXXX";
@@ -18,6 +17,7 @@ uint64_t start; /* records of the future are not believed: all happens in the mi
 uint32_t kernel_count, object_count;
 uint64_t samples_in;
 uint64_t history_resolution = 20000000;
+bool history_threads;
 
 uint32_t text(const char *name)
 {
@@ -121,16 +121,27 @@ void synchronize(uint64_t time)
 	take(0, &record, IAPROF_RECORD_SYNC, sizeof record, time);
 }
 
-struct collector *make_collector(bool live, struct decoders *decoders)
+struct collector *make_collector(bool live, struct decoder_finder *decoders)
 {
 	return collector_new(&(struct collector_options){ .intern = intern,
 							  .live = live,
-							  .frames_bus = live ? bus : NULL,
+							  .records = live,
 							  .kallsyms = symbols,
 							  .decoders = decoders,
 							  .time_resolution = history_resolution,
-							  .producers = decoders != NULL,
+							  .threads = history_threads,
 							  .listings = decoders != NULL });
+}
+
+void replay_results(struct collector *from, struct collector *replay)
+{
+	for (struct block *block = collector_take_results(from), *next; block; block = next) {
+		struct iaprof_batch batch = block_batch(block);
+		next = block->next;
+		collector_take(replay, &batch, NULL, NULL);
+		block_release(block);
+	}
+	collector_finish(replay);
 }
 
 void announce(void)
@@ -164,7 +175,6 @@ void set_up(void)
 		dprintf(descriptor, "%lx T site_%c\n", 0xffffffff81000000UL + (unsigned long)(site - 'a') * 0x100,
 			site);
 	close(descriptor);
-	bus = bus_new(16 << 20);
 	intern = intern_new(NULL);
 	collector = make_collector(true, NULL);
 	start = clock_monotonic() - 60 * SECOND;
@@ -177,7 +187,6 @@ void tear_down(void)
 {
 	collector_free(collector);
 	intern_free(intern);
-	bus_free(bus);
 	unlink(symbols);
 	memcpy(strrchr(symbols, '-') + 1, "XXXXXX", 6);
 }

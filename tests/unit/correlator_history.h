@@ -17,13 +17,14 @@
 #define LAUNCHES 2 /* the source of launches */
 #define STALLS 3   /* the source of samples */
 
-extern struct bus *bus;
 extern struct intern *intern;
 extern struct collector *collector;
 extern uint64_t start; /* records of the future are not believed: all happens in the minute before now */
 extern uint32_t kernel_count, object_count;
 extern uint64_t samples_in;
 extern uint64_t history_resolution; /* of the times that profiles have, ns; 0: a test set it so, they have none */
+
+extern bool history_threads; /* profiles have threads and devices */
 
 /* The id of a text. */
 uint32_t text(const char *name);
@@ -42,7 +43,9 @@ void take_activity(uint32_t pid, uint32_t kind, uint64_t busy, const char *label
 void take_stalls(uint64_t address, uint32_t space, uint64_t count, uint64_t from, uint64_t to);
 void take_relative(uint64_t offset, uint64_t count, uint64_t from, uint64_t to);
 void synchronize(uint64_t time);
-struct collector *make_collector(bool live, struct decoders *decoders);
+struct collector *make_collector(bool live, struct decoder_finder *decoders);
+/* Hands the results of a collector to the collector of a replay, and finishes it. */
+void replay_results(struct collector *from, struct collector *replay);
 /* The device, its two stall reasons, and two processes: 10, "first", and 11, "second". */
 void announce(void);
 /* Both processes have code at BASE + 0x1000, and launch it as often. */

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "symbolizer/budget.h"
+#include "../run_suite.h"
 
 #define STRANGER 61234u
 
@@ -123,9 +124,5 @@ int main(void)
 	tcase_add_test(tests, who_lost_much_time_has_little);
 	tcase_add_test(tests, refusals_are_named_once_and_counted);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failures = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -5,10 +5,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <iaprof/host.h>
 
+#include "base/clock.h"
 #include "bus/bus.h"
 #include "bus/intern.h"
 #include "bus/record_check.h"
+#include "../run_suite.h"
 
 static struct iaprof_record_sample sample(uint64_t value)
 {
@@ -80,6 +84,242 @@ START_TEST(refuses_beyond_its_capacity_but_never_definitions)
 	uint64_t sum = 0;
 	ck_assert_uint_eq(take_all(bus, &sum), 11);
 	ck_assert_int_eq(emit_sample(bus, 1, 0), 0);
+	bus_free(bus);
+}
+END_TEST
+
+START_TEST(the_reserve_is_as_much_again)
+{
+	struct bus *bus = bus_new(10 * sizeof(struct iaprof_record_sample));
+	for (int i = 0; i < 10; i++)
+		ck_assert_int_eq(emit_sample(bus, 1, 0), 0);
+	for (int i = 0; i < 10; i++) {
+		ck_assert_int_eq(emit_sample(bus, 1, 0), -ENOSPC);
+		ck_assert_int_eq(emit_sample(bus, 1, BUS_RESERVE), 0);
+	}
+	ck_assert_int_eq(emit_sample(bus, 1, BUS_RESERVE), -ENOSPC);
+	ck_assert_int_eq(emit_sample(bus, 1, BUS_ALWAYS), 0);
+	uint64_t sum = 0;
+	ck_assert_uint_eq(take_all(bus, &sum), 21);
+	bus_set_capacity(bus, sizeof(struct iaprof_record_sample));
+	ck_assert_int_eq(emit_sample(bus, 1, 0), 0);
+	ck_assert_int_eq(emit_sample(bus, 1, 0), -ENOSPC);
+	ck_assert_int_eq(emit_sample(bus, 1, BUS_RESERVE), 0);
+	ck_assert_int_eq(emit_sample(bus, 1, BUS_RESERVE), -ENOSPC);
+	bus_free(bus);
+}
+END_TEST
+
+/* A batch that is larger than all room does not wait for ever, and one that waits for room has it when all is taken. */
+START_TEST(a_large_batch_waits_for_an_empty_bus_only)
+{
+	struct bus *bus = bus_new(1);
+	ck_assert_int_eq(emit_sample(bus, 7, BUS_WAIT), 0);
+	bus_close(bus);
+	ck_assert_int_eq(emit_sample(bus, 8, BUS_WAIT), 0);
+	uint64_t sum = 0;
+	ck_assert_uint_eq(take_all(bus, &sum), 2);
+	ck_assert_uint_eq(sum, 15);
+	bus_free(bus);
+}
+END_TEST
+
+/* Batches of every size, smaller and larger than a block, come out as they came in, in as few blocks as they fit in. */
+START_TEST(blocks_are_filled_in_order)
+{
+	enum { RECORDS = 6000, LARGE = 2000 };
+	static struct iaprof_record_sample records[LARGE];
+	struct bus *bus = bus_new(SIZE_MAX / 2);
+	uint64_t sent = 0, taken = 0, blocks = 0, size = 0, capacity = 0;
+	while (sent < RECORDS) {
+		uint32_t count = sent % 5 ? 100 : LARGE;
+		for (uint32_t i = 0; i < count; i++)
+			records[i] = sample(sent++);
+		struct iaprof_batch batch = { .records = records, .size = count * sizeof *records, .count = count };
+		ck_assert_int_eq(bus_emit(bus, 3, &batch, 0, NULL), 0);
+	}
+	struct iaprof_batch nothing = { 0 };
+	ck_assert_int_eq(bus_emit(bus, 3, &nothing, 0, NULL), 0);
+	for (struct block *block = bus_take(bus, 0), *next; block; block = next, blocks++) {
+		struct iaprof_batch batch = block_batch(block);
+		for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));)
+			ck_assert_uint_eq(((const struct iaprof_record_sample *)record)->value, taken++);
+		ck_assert_uint_le(block->size, block->capacity);
+		size += block->size;
+		capacity = capacity && block->capacity > capacity ? capacity : block->capacity;
+		next = block->next;
+		bus_recycle(bus, block);
+	}
+	ck_assert_uint_eq(taken, sent);
+	ck_assert_uint_eq(size, sent * sizeof *records);
+	/* A batch finds no room in the last block only when it is larger than what is left of it. */
+	ck_assert_uint_le(blocks, 2 * (size / capacity) + 2);
+	ck_assert_ptr_null(bus_take(bus, 0));
+	bus_free(bus);
+}
+END_TEST
+
+/* The memory of a block that somebody else still refers to is not used for later records. */
+START_TEST(blocks_are_used_again_when_nobody_refers_to_them)
+{
+	struct bus *bus = bus_new(1 << 20);
+	ck_assert_int_eq(emit_sample(bus, 1, 0), 0);
+	struct block *first = bus_take(bus, 0), *kept = block_reference(first);
+	bus_recycle(bus, first);
+	ck_assert_int_eq(emit_sample(bus, 2, 0), 0);
+	struct block *second = bus_take(bus, 0);
+	ck_assert_ptr_ne(second, kept);
+	ck_assert_uint_eq(((struct iaprof_record_sample *)kept->records)->value, 1);
+	ck_assert_uint_eq(kept->count, 1);
+	block_release(kept);
+	bus_recycle(bus, second);
+	ck_assert_int_eq(emit_sample(bus, 3, 0), 0);
+	struct block *third = bus_take(bus, 0);
+	ck_assert_ptr_eq(third, second);
+	ck_assert_ptr_null(third->next);
+	ck_assert_uint_eq(third->count, 1);
+	ck_assert_uint_eq(third->size, sizeof(struct iaprof_record_sample));
+	ck_assert_uint_eq(((struct iaprof_record_sample *)third->records)->value, 3);
+	bus_recycle(bus, third);
+	bus_recycle(bus, NULL);
+	for (uint64_t i = 0; i < 100; i++) {
+		ck_assert_int_eq(emit_sample(bus, i, 0), 0);
+		third = bus_take(bus, 0);
+		ck_assert_ptr_eq(third, second);
+		bus_recycle(bus, third);
+	}
+	bus_free(bus);
+}
+END_TEST
+
+/* Many blocks at once: all come back, whichever of them are kept for later. */
+START_TEST(many_blocks_are_recycled)
+{
+	enum { RECORDS = 40000 };
+	struct bus *bus = bus_new(SIZE_MAX / 2);
+	for (int round = 0; round < 3; round++) {
+		for (uint64_t i = 0; i < RECORDS; i++)
+			ck_assert_int_eq(emit_sample(bus, i, 0), 0);
+		uint64_t sum = 0;
+		ck_assert_uint_eq(take_all(bus, &sum), RECORDS);
+		ck_assert_uint_eq(sum, (uint64_t)RECORDS * (RECORDS - 1) / 2);
+	}
+	ck_assert_int_eq(emit_sample(bus, 1, 0), 0);
+	bus_free(bus); /* with what nobody has taken */
+}
+END_TEST
+
+START_TEST(a_block_that_is_mostly_empty_is_copied)
+{
+	struct block *block = block_new(64);
+	ck_assert_ptr_nonnull(block);
+	memset(block->records, 'x', 64);
+	block->size = 32;
+	block->count = 2;
+	struct block *same = block_compact(block);
+	ck_assert_ptr_eq(same, block);
+	block_release(same);
+	block->size = 24;
+	block->count = 1;
+	struct block *copy = block_compact(block);
+	ck_assert_ptr_ne(copy, block);
+	ck_assert_uint_eq(copy->size, 24);
+	ck_assert_uint_eq(copy->count, 1);
+	ck_assert_uint_eq(copy->capacity, 24);
+	ck_assert_mem_eq(copy->records, block->records, 24);
+	block_release(block);
+	block_release(copy);
+	block_release(NULL);
+}
+END_TEST
+
+/* The core's own records keep their source, and are refused from anybody else. */
+START_TEST(records_of_the_core_are_the_core_s)
+{
+	struct bus *bus = bus_new(1);
+	struct iaprof_record_sync sync = {
+		.header = { .size = sizeof sync, .type = IAPROF_RECORD_SYNC, .source = 9, .time = 4 }
+	};
+	struct iaprof_batch batch = { .records = &sync, .size = sizeof sync, .count = 1 };
+	struct error error = { 0 };
+	ck_assert_int_eq(bus_emit(bus, 3, &batch, BUS_ALWAYS, &error), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error.text, "SYNC is for the core to send"));
+	ck_assert_int_eq(bus_send(NULL, &sync.header), 0);
+	ck_assert_int_eq(bus_send(bus, &sync.header), 0);
+	ck_assert_int_eq(bus_send(bus, &sync.header), 0);
+	struct block *block = bus_take(bus, 0);
+	ck_assert_uint_eq(block->count, 2);
+	ck_assert_uint_eq(((struct iaprof_record *)block->records)->source, 9);
+	ck_assert_uint_eq(((struct iaprof_record *)block->records)->time, 4);
+	block_release(block);
+	batch.size = 0;
+	ck_assert_int_eq(bus_emit(bus, 3, &batch, BUS_ALWAYS, &error), -EINVAL);
+	ck_assert_ptr_null(bus_take(bus, 0));
+	bus_free(bus);
+}
+END_TEST
+
+/* A consumer that waits, with any limit, gets what is sent meanwhile. */
+static void *emit_later(void *bus)
+{
+	usleep(20000);
+	emit_sample(bus, 1, 0);
+	return NULL;
+}
+
+START_TEST(a_waiting_consumer_gets_what_comes)
+{
+	const uint64_t limits[] = { UINT64_MAX, UINT64_C(3600000000000), UINT64_C(3600999999999),
+				    UINT64_C(3600500000000) };
+	struct bus *bus = bus_new(1 << 20);
+	pthread_t thread;
+	ck_assert_int_eq(pthread_create(&thread, NULL, emit_later, bus), 0);
+	struct block *block = bus_take(bus, limits[_i]);
+	ck_assert_ptr_nonnull(block);
+	ck_assert_uint_eq(block->count, 1);
+	pthread_join(thread, NULL);
+	bus_recycle(bus, block);
+	ck_assert_ptr_null(bus_take(bus, 1000000)); /* nothing comes, and the wait ends */
+	bus_free(bus);
+}
+END_TEST
+
+/* Each try waits most of a second, so that the record comes before they are used up. */
+START_TEST(a_consumer_waits_as_long_as_it_says)
+{
+	struct bus *bus = bus_new(1 << 20);
+	pthread_t thread;
+	struct block *block = NULL;
+	ck_assert_int_eq(pthread_create(&thread, NULL, emit_later, bus), 0);
+	for (int i = 0; !block && i < 100; i++)
+		block = bus_take(bus, 999999999);
+	ck_assert_ptr_nonnull(block);
+	pthread_join(thread, NULL);
+	bus_recycle(bus, block);
+	bus_free(bus);
+}
+END_TEST
+
+static void *close_later(void *bus)
+{
+	usleep(20000);
+	bus_close(bus);
+	return NULL;
+}
+
+/* _i 0: a consumer waits for records, 1: a producer for room. */
+START_TEST(closing_ends_every_wait)
+{
+	struct bus *bus = bus_new(1);
+	pthread_t thread;
+	ck_assert_int_eq(emit_sample(bus, 1, 0), -ENOSPC);
+	ck_assert_int_eq(_i ? emit_sample(bus, 1, BUS_WAIT) : 0, 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, close_later, bus), 0);
+	if (_i)
+		ck_assert_int_eq(emit_sample(bus, 2, BUS_WAIT), 0);
+	else
+		ck_assert_ptr_null(bus_take(bus, UINT64_MAX));
+	pthread_join(thread, NULL);
 	bus_free(bus);
 }
 END_TEST
@@ -237,6 +477,42 @@ START_TEST(defines_each_string_and_stack_once_before_its_use)
 }
 END_TEST
 
+/* What a capture defines is on the bus: the core does not define it again. Its own texts, which are not, are defined.
+ */
+START_TEST(what_came_from_the_bus_is_not_defined_again)
+{
+	struct bus *bus = bus_new(1 << 20);
+	struct intern *intern = intern_new(bus);
+	struct {
+		struct iaprof_record_string head;
+		char text[8];
+	} string = {
+		.head = { .header = { .size = sizeof string, .type = IAPROF_RECORD_STRING }, .id = 3, .length = 3 },
+		.text = "two"
+	};
+	ck_assert_int_eq(intern_define_string(intern, &string.head), 0);
+	ck_assert_uint_eq(intern_text_id(intern, "two"), 3);
+	uint32_t own = intern_own_text(intern, "own");
+	ck_assert_uint_ne(own, 0);
+	ck_assert_ptr_null(bus_take(bus, 0));
+	ck_assert_uint_eq(intern_text_id(intern, "own"), own);
+	ck_assert_uint_eq(intern_text_id(intern, "own"), own);
+	struct block *block = bus_take(bus, 0);
+	ck_assert_ptr_nonnull(block);
+	ck_assert_uint_eq(block_batch(block).count, 1);
+	block_release(block);
+	ck_assert_uint_eq(intern_string_count(intern), 2);
+	ck_assert_uint_eq(intern_text_id(intern, NULL), 0);
+	ck_assert_uint_eq(intern_own_text(intern, NULL), 0);
+	intern_free(intern);
+	intern_free(NULL);
+	bus_recycle(bus, NULL);
+	bus_free(bus);
+	bus_free(NULL);
+	block_release(NULL);
+}
+END_TEST
+
 START_TEST(refuses_definitions_that_contradict_or_leap)
 {
 	struct intern *intern = intern_new(NULL);
@@ -302,6 +578,88 @@ START_TEST(stacks_expire_when_nobody_uses_them)
 }
 END_TEST
 
+/* Emits a record of the source with the gate. Returns whether it was put on the bus. */
+static bool passes(struct bus *bus, struct record_gate *gate, void *record, uint16_t type, size_t size, uint64_t time)
+{
+	struct iaprof_record *header = record;
+	struct iaprof_record_sample around[2] = { sample(1), sample(2) };
+	struct {
+		struct iaprof_record_sample first;
+		char record[128];
+	} records = { .first = around[0] };
+	*header = (struct iaprof_record){ .size = (uint32_t)size, .type = type, .time = time };
+	memcpy(records.record, record, size);
+	memcpy(records.record + size, &around[1].header, sizeof(struct iaprof_record));
+	struct iaprof_record *last = (void *)(records.record + size);
+	*last = (struct iaprof_record){ .size = sizeof *last, .type = 999 }; /* never passes */
+	struct iaprof_batch batch = { .records = &records,
+				      .size = sizeof records.first + size + sizeof *last,
+				      .count = 3 };
+	ck_assert_int_eq(bus_emit_through(bus, gate, 3, &batch,
+					  BUS_ALWAYS | (type == IAPROF_RECORD_PROGRESS ? BUS_KEEP_SOURCE : 0), NULL),
+			 0);
+	struct block *block = bus_take(bus, 0);
+	struct iaprof_batch taken = block_batch(block);
+	const struct iaprof_record *next = iaprof_batch_next(&taken, NULL);
+	ck_assert_uint_eq(next->type, IAPROF_RECORD_SAMPLE);
+	next = iaprof_batch_next(&taken, next);
+	ck_assert_uint_eq(taken.count, next ? 2 : 1);
+	ck_assert(!next || next->type == type);
+	bus_recycle(bus, block);
+	return next;
+}
+#define PASSES(name, type, time, ...)                                                                                  \
+	passes(bus, &gate, &(struct iaprof_record_##name){ __VA_ARGS__ }, IAPROF_RECORD_##type,                        \
+	       sizeof(struct iaprof_record_##name), time)
+
+START_TEST(what_the_manual_refuses_is_dropped_and_counted_with_its_reason)
+{
+	struct bus *bus = bus_new(1 << 20);
+	struct record_gate gate = { 0 };
+	uint64_t now = clock_monotonic(), future = now + IAPROF_TIME_AHEAD_MAX;
+	ck_assert(PASSES(counter, COUNTER, now, .id = 7));
+	ck_assert(PASSES(counter_value, COUNTER_VALUE, now, .counter = 7));
+	ck_assert(!PASSES(counter_value, COUNTER_VALUE, now, .counter = 8));
+	ck_assert(!PASSES(counter_value, COUNTER_VALUE, now, .counter = 0));
+	ck_assert(PASSES(kernel, KERNEL, now + IAPROF_TIME_AHEAD_MAX / 2, .id = 1));
+	ck_assert(!PASSES(kernel, KERNEL, now + (UINT64_C(1) << 60), .id = 1));
+	ck_assert(!PASSES(kernel, KERNEL, UINT64_MAX, .id = 1));
+	ck_assert(!PASSES(kernel, KERNEL, future + IAPROF_TIME_AHEAD_MAX * 60, .id = 1));
+	struct record_gate counted = bus_take_counts(bus, &gate);
+	ck_assert_uint_eq(counted.counts[GATE_UNKNOWN_TYPE], 8); /* the last of each batch */
+	ck_assert_uint_eq(counted.counts[GATE_AHEAD], 3);
+	ck_assert_uint_eq(counted.counts[GATE_COUNTER_UNDECLARED], 2);
+	ck_assert_uint_eq(counted.counts[GATE_LATE], 0);
+	ck_assert_uint_ge(counted.begin, now);
+	counted = bus_take_counts(bus, &gate);
+	ck_assert_uint_eq(counted.counts[GATE_UNKNOWN_TYPE] + counted.begin, 0);
+	record_gate_free(&gate);
+	bus_free(bus);
+}
+END_TEST
+
+START_TEST(records_behind_the_progress_of_their_source_are_taken_and_counted)
+{
+	struct bus *bus = bus_new(1 << 20);
+	struct record_gate gate = { 0 };
+	ck_assert(PASSES(launch, LAUNCH, 100, .count = 1));
+	ck_assert(PASSES(progress, PROGRESS, 200, { 0 }));
+	ck_assert(!PASSES(progress, PROGRESS, 200, { 0 })); /* has no effect */
+	ck_assert(!PASSES(progress, PROGRESS, 150, { 0 }));
+	ck_assert_uint_eq(bus_take_counts(bus, &gate).counts[GATE_LATE], 0);
+	ck_assert(PASSES(launch, LAUNCH, 199, .count = 1));
+	ck_assert(PASSES(kernel, KERNEL, 199, .id = 1, .address = 4096));
+	ck_assert(PASSES(kernel, KERNEL, 199, .id = 1)); /* precedes its samples anyway */
+	ck_assert(PASSES(code_object, CODE_OBJECT, 199, .id = 1));
+	ck_assert(PASSES(device_activity, DEVICE_ACTIVITY, 199, .busy = 1, .pid = 1));
+	ck_assert(PASSES(launch, LAUNCH, 200, .count = 1));
+	ck_assert(PASSES(finding, FINDING, 100, .name = 1)); /* nothing waits for it */
+	ck_assert_uint_eq(bus_take_counts(bus, &gate).counts[GATE_LATE], 4);
+	record_gate_free(&gate);
+	bus_free(bus);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("bus");
@@ -309,18 +667,27 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, delivers_in_order_and_sets_the_source);
 	tcase_add_test(tests, refuses_beyond_its_capacity_but_never_definitions);
+	tcase_add_test(tests, the_reserve_is_as_much_again);
+	tcase_add_test(tests, a_large_batch_waits_for_an_empty_bus_only);
+	tcase_add_test(tests, blocks_are_filled_in_order);
+	tcase_add_test(tests, blocks_are_used_again_when_nobody_refers_to_them);
+	tcase_add_test(tests, many_blocks_are_recycled);
+	tcase_add_test(tests, a_block_that_is_mostly_empty_is_copied);
+	tcase_add_test(tests, records_of_the_core_are_the_core_s);
+	tcase_add_loop_test(tests, a_waiting_consumer_gets_what_comes, 0, 4);
+	tcase_add_test(tests, a_consumer_waits_as_long_as_it_says);
+	tcase_add_loop_test(tests, closing_ends_every_wait, 0, 2);
 	tcase_add_test(tests, waiting_producers_lose_nothing);
 	tcase_add_test(tests, a_closed_bus_ends_the_wait);
 	tcase_add_test(tests, refuses_malformed_batches_whole);
+	tcase_add_test(tests, what_the_manual_refuses_is_dropped_and_counted_with_its_reason);
+	tcase_add_test(tests, records_behind_the_progress_of_their_source_are_taken_and_counted);
 	tcase_add_test(tests, checks_what_each_type_holds);
 	tcase_add_test(tests, defines_each_string_and_stack_once_before_its_use);
+	tcase_add_test(tests, what_came_from_the_bus_is_not_defined_again);
 	tcase_add_test(tests, refuses_definitions_that_contradict_or_leap);
 	tcase_add_test(tests, ids_cannot_leap_far_beyond_the_number_of_texts);
 	tcase_add_test(tests, stacks_expire_when_nobody_uses_them);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/call_report.h"
+#include "run/report/call_report.h"
+#include "../run_suite.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -87,9 +88,9 @@ START_TEST(families_share_calls_and_own_time)
 {
 	make_tree();
 	print(2 * SECOND);
-	EXPECT("        30  75.00%        15.0      500 ns  50.00%  memory management\n");
-	EXPECT("         6  15.00%         3.0      300 ns  30.00%  buffers\n");
-	EXPECT("         2   5.00%         1.0      100 ns  10.00%  IPC\n");
+	EXPECT("        30   75.0%        15.0      500 ns   50.0%  memory management\n");
+	EXPECT("         6   15.0%        3.00      300 ns   30.0%  buffers\n");
+	EXPECT("         2   5.00%        1.00      100 ns   10.0%  IPC\n");
 	EXPECT("        40                20.0        1 us          all\n");
 	EXPECT_IN_ORDER("memory management\n", "  buffers\n");
 	ck_assert_ptr_null(strstr(text, "other"));
@@ -100,7 +101,7 @@ START_TEST(functions_have_all_and_own_time)
 {
 	make_tree();
 	print(2 * SECOND);
-	EXPECT("         6  15.00%         3.0      800 ns      300 ns      133 ns  pin\n");
+	EXPECT("         6   15.0%        3.00      800 ns      300 ns      133 ns  pin\n");
 	EXPECT_IN_ORDER("500 ns       16 ns  map_page\n", "  pin\n");
 }
 END_TEST
@@ -109,11 +110,11 @@ START_TEST(nodes_stand_below_their_callers)
 {
 	make_tree();
 	print(2 * SECOND);
-	EXPECT("         2      900 ns  90.00%  submit\n"
-	       "         6      800 ns  80.00%    pin\n"
-	       "        30      500 ns  50.00%      map_page\n"
-	       "                100 ns  10.00%  [interrupt]\n"
-	       "         2      100 ns  10.00%    irq_handler\n");
+	EXPECT("         2      900 ns   90.0%  submit\n"
+	       "         6      800 ns   80.0%    pin\n"
+	       "        30      500 ns   50.0%      map_page\n"
+	       "                100 ns   10.0%  [interrupt]\n"
+	       "         2      100 ns   10.0%    irq_handler\n");
 }
 END_TEST
 
@@ -126,9 +127,9 @@ START_TEST(calls_without_times_have_shares_of_calls)
 	calls(1, 1, 0, 0);
 	calls(2, 3, 0, 0);
 	print(SECOND);
-	EXPECT("         3  75.00%           -           -       -  other\n");
-	EXPECT("         3           -  75.00%  ivpu_?[31mbad\n");
-	EXPECT_IN_ORDER("75.00%  ivpu_?[31mbad\n", "25.00%  ivpu_open\n");
+	EXPECT("         3   75.0%           -           -       -  other\n");
+	EXPECT("         3           -   75.0%  ivpu_?[31mbad\n");
+	EXPECT_IN_ORDER(" 75.0%  ivpu_?[31mbad\n", " 25.0%  ivpu_open\n");
 }
 END_TEST
 
@@ -158,7 +159,7 @@ START_TEST(many_nodes_and_families_are_bounded)
 	ck_assert_uint_eq(count, 500500);
 	print(SECOND);
 	EXPECT("... 980 more functions\n");
-	EXPECT("... 960 more, and what they call\n");
+	EXPECT("... 960 more nodes\n");
 	EXPECT_IN_ORDER("function_1000\n", "function_999\n");
 }
 END_TEST
@@ -174,8 +175,8 @@ START_TEST(the_live_table_has_what_came_since)
 	struct call_families now = call_families_sum(&tree);
 	size_t length = call_report_live(&before, &now, SECOND / 2, live, sizeof live);
 	ck_assert_uint_eq(length, strlen(live));
-	ck_assert_ptr_nonnull(strstr(live, "        20.0 calls/s        2 us 100.00%  memory management"));
-	ck_assert_ptr_nonnull(strstr(live, "         0.0 calls/s           -   0.00%  buffers"));
+	ck_assert_ptr_nonnull(strstr(live, "        20.0 calls/s        2 us    100%  memory management"));
+	ck_assert_ptr_nonnull(strstr(live, "        0.00 calls/s           -   0.00%  buffers"));
 	ck_assert_int_ne(live[length - 1], '\n');
 	/* What does not fit is left out by whole lines. */
 	length = call_report_live(&before, &now, SECOND / 2, live, 70);
@@ -197,9 +198,5 @@ int main(void)
 	tcase_add_test(tests, many_nodes_and_families_are_bounded);
 	tcase_add_test(tests, the_live_table_has_what_came_since);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

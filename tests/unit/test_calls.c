@@ -5,33 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/collector.h"
+#include "collector_records.h"
+#include "../run_suite.h"
 
-#define SECOND UINT64_C(1000000000)
 enum { TIME_TYPE = 1, CALLS_TYPE = 2 };
-
-static struct intern *intern;
-static struct collector *collector;
-
-static uint32_t text(const char *name)
-{
-	return intern_string(intern, name, strlen(name));
-}
-
-static void take_of(uint16_t source, void *record, uint16_t type, size_t size, uint64_t time)
-{
-	struct iaprof_record *header = record;
-	header->type = type;
-	header->size = (uint32_t)size;
-	header->time = time;
-	header->source = source;
-	collector_take(collector, &(struct iaprof_batch){ .records = record, .size = size, .count = 1 }, NULL, NULL);
-}
-
-static void take(void *record, uint16_t type, size_t size, uint64_t time)
-{
-	take_of(1, record, type, size, time);
-}
 
 static void define_function(uint32_t id, const char *name)
 {
@@ -81,12 +58,6 @@ static void set_up(void)
 	define_node(1, 0, 1);
 	define_node(2, 1, 2);
 	define_node(3, 0, 3);
-}
-
-static void tear_down(void)
-{
-	collector_free(collector);
-	intern_free(intern);
 }
 
 static struct snapshot *finish(void)
@@ -212,7 +183,7 @@ int main(void)
 {
 	Suite *suite = suite_create("calls");
 	TCase *tests = tcase_create("calls");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_checked_fixture(tests, set_up, end_collector);
 	tcase_add_test(tests, calls_stand_in_the_profile_by_their_nesting);
 	tcase_add_test(tests, calls_without_time_count_all_the_same);
 	tcase_add_test(tests, calls_of_a_short_process_keep_its_name);
@@ -220,9 +191,5 @@ int main(void)
 	tcase_add_test(tests, definitions_that_contradict_are_refused);
 	tcase_add_test(tests, a_call_of_an_earlier_release_is_no_part_of_the_profile);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

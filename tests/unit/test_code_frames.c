@@ -11,7 +11,9 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "device/zebin_fixture.h"
+#include "run/decoders.h"
 #include "symbolizer/device/code_reader.h"
+#include "../run_suite.h"
 
 #define MACHINE_INTEL_GT 205
 #define MACHINE_BPF 247
@@ -27,7 +29,7 @@ static void set_up(void)
 	wanted = (struct instance_configuration){ .plugin = getenv("INTEL_GT_PLUGIN") };
 	struct error error = { 0 };
 	if (!wanted.plugin)
-		wanted.plugin = (char *)"build/plugins/intel-gt/iaprof-intel-gt.so";
+		wanted.plugin = (char *)"build/plugins/decoder-intel-gt/iaprof-intel-gt.so";
 	ck_assert_msg(decoders_add(&decoders, &wanted, &error) == 0, "%s", error.text);
 }
 
@@ -267,7 +269,7 @@ START_TEST(a_decoder_of_the_first_release_is_asked_in_the_old_way)
 	wanted = (struct instance_configuration){ .plugin = path };
 	struct error error = { 0 };
 	ck_assert_msg(decoders_add(&decoders, &wanted, &error) == 0, "%s", error.text);
-	struct instance *decoder = decoders_find(&decoders, MACHINE_BPF);
+	struct decoder *decoder = decoders_find(&decoders, MACHINE_BPF);
 	ck_assert_ptr_nonnull(decoder);
 	ck_assert_ptr_null(decoder->plugin->description.code_open);
 	const struct iaprof_code description = { .size = sizeof description, .bytes = bpf, .byte_count = sizeof bpf };
@@ -308,9 +310,9 @@ START_TEST(a_decoder_is_found_among_the_plugins)
 	registry_free(&registry);
 	registry = (struct registry){ 0 };
 	add_entry("broken", "/nonexistent/iaprof-broken.so");
-	add_entry("intel-gt", path ? path : "build/plugins/intel-gt/iaprof-intel-gt.so");
+	add_entry("intel-gt", path ? path : "build/plugins/decoder-intel-gt/iaprof-intel-gt.so");
 	ck_assert_ptr_null(decoders_find(&decoders, MACHINE_BPF));
-	struct instance *decoder = decoders_find(&decoders, MACHINE_INTEL_GT);
+	struct decoder *decoder = decoders_find(&decoders, MACHINE_INTEL_GT);
 	ck_assert_ptr_nonnull(decoder);
 	ck_assert_str_eq(decoder->name, "intel-gt");
 	ck_assert_ptr_eq(decoders_find(&decoders, MACHINE_INTEL_GT), decoder);
@@ -349,9 +351,5 @@ int main(void)
 	tcase_add_test(tests, a_decoder_is_found_among_the_plugins);
 	tcase_add_test(tests, a_machine_that_nobody_knows_has_no_decoder);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

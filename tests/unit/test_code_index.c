@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/sanitizer.h"
 #include "symbolizer/device/code_index.h"
+#include "../run_suite.h"
 
 static struct code_load load_of(uint64_t start, uint64_t size, uint64_t time, uintptr_t object)
 {
@@ -455,11 +457,7 @@ int main(void)
 	tcase_add_test(tests, an_interval_gives_all_that_was_there_in_it);
 	tcase_add_test(tests, impossible_events_are_refused_and_counted);
 	tcase_add_test(tests, memory_is_bounded_and_objects_go_when_nothing_can_find_them);
-	tcase_add_loop_test(tests, any_events_give_what_a_plain_list_gives, 0, 10);
+	tcase_add_loop_test(tests, any_events_give_what_a_plain_list_gives, 0, HAS_SANITIZER ? 3 : 10);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -10,12 +10,14 @@
 #include "device/zebin_fixture.h"
 #include "symbolizer/device/code_place.h"
 #include "symbolizer/device/device_address.h"
+#include "../run_suite.h"
 
 START_TEST(every_instruction_of_a_loaded_image_is_what_the_judges_say)
 {
 	struct code_object *object = zebin_open(zebin_fixtures[_i], ".loaded-debug.elf");
 	expected_instruction_array all = zebin_instructions(zebin_fixtures[_i]);
-	ck_assert(code_object_is_placed(object));
+	uint64_t base;
+	ck_assert_uint_eq(code_object_addresses(object, &base), IAPROF_IMAGE_ADDRESSES_DEVICE);
 	for (size_t i = 0; i < all.count; i++) {
 		struct code_location location;
 		struct debug_frame frames[CODE_INLINE_DEPTH_MAX];
@@ -37,7 +39,8 @@ START_TEST(every_instruction_of_a_relocatable_image_is_what_the_judges_say)
 	CLEANUP_FREE char *loaded_path = zebin_path(zebin_fixtures[_i], ".loaded-debug.elf");
 	expected_place_array loaded = zebin_sections(loaded_path);
 	expected_instruction_array all = zebin_instructions(zebin_fixtures[_i]);
-	ck_assert(!code_object_is_placed(object));
+	uint64_t base;
+	ck_assert_uint_eq(code_object_addresses(object, &base), IAPROF_IMAGE_ADDRESSES_NONE);
 	for (size_t i = 0; i < all.count; i++) {
 		struct code_location location;
 		struct debug_frame frames[CODE_INLINE_DEPTH_MAX];
@@ -54,6 +57,14 @@ START_TEST(every_instruction_of_a_relocatable_image_is_what_the_judges_say)
 }
 END_TEST
 
+/* Returns where a section is if all are loaded in order from base on, each at a multiple of alignment. */
+static uint64_t section_place(const struct code_section *sections, size_t section, uint64_t base, uint64_t alignment)
+{
+	for (size_t i = 0; i < section; i++)
+		base += (sections[i].size + alignment - 1) / alignment * alignment;
+	return base;
+}
+
 START_TEST(sections_are_where_the_runtime_put_them_from_one_base)
 {
 	struct code_object *object = zebin_open(zebin_fixtures[_i], ".bin");
@@ -66,7 +77,7 @@ START_TEST(sections_are_where_the_runtime_put_them_from_one_base)
 	ck_assert_uint_eq(count, loaded.count);
 	for (size_t i = 0; i < count; i++) {
 		ck_assert_str_eq(sections[i].name, loaded.items[i].name);
-		ck_assert_uint_eq(code_object_section_place(object, i, loaded.items[0].address, alignment),
+		ck_assert_uint_eq(section_place(sections, i, loaded.items[0].address, alignment),
 				  loaded.items[i].address);
 	}
 	array_free(&loaded);
@@ -104,10 +115,27 @@ START_TEST(an_image_without_debug_information_gives_names_and_offsets)
 }
 END_TEST
 
-START_TEST(units_at_zero_are_never_taken_for_real)
+/* Every instruction is what the judges say, whatever the debug information lacks. */
+static void check_everything(struct code_object *object, const char *fixture, const expected_place_array *loaded)
+{
+	expected_instruction_array all = zebin_instructions(fixture);
+	for (size_t i = 0; i < all.count; i++) {
+		struct code_location location;
+		struct debug_frame frames[CODE_INLINE_DEPTH_MAX];
+		uint64_t address =
+			loaded ? zebin_own_address(object, loaded, all.items[i].address) : all.items[i].address;
+		size_t count = code_object_find(object, address, &location, frames, CODE_INLINE_DEPTH_MAX);
+		zebin_check_location(&all.items[i], &location);
+		zebin_check_frames(&all.items[i], frames, count);
+	}
+	array_free(&all);
+}
+
+START_TEST(units_at_zero_get_the_place_of_their_kernel)
 {
 	struct code_object *object = zebin_open("bmg/transformer", ".unnamed.loaded-debug.elf");
-	check_names_only(object, "bmg/transformer", NULL);
+	check_everything(object, "bmg/transformer", NULL);
+	ck_assert_uint_eq(code_object_damage(object).units, 0);
 	struct code_location location;
 	struct debug_frame frames[4];
 	for (uint64_t address = 0; address < 0x2000; address += 8)
@@ -116,21 +144,28 @@ START_TEST(units_at_zero_are_never_taken_for_real)
 }
 END_TEST
 
-/* A relocatable image with the same defect: symbols for its relocations have no names. */
-START_TEST(relocations_that_name_nothing_place_nothing)
+/* A relocatable image with the compiler's defect: symbols for the relocations of its debug information have no names.
+ */
+static char *unnamed_bytes(size_t *size)
 {
-	size_t size;
-	char *bytes = zebin_bytes("bmg/transformer", ".bin", &size);
+	char *bytes = zebin_bytes("bmg/transformer", ".bin", size);
 	const Elf64_Shdr *table = zebin_section(bytes, ".symtab");
 	Elf64_Sym *symbols = (Elf64_Sym *)(void *)(bytes + table->sh_offset);
 	for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++)
 		if (ELF64_ST_TYPE(symbols[i].st_info) == STT_OBJECT)
 			symbols[i].st_name = 0;
+	return bytes;
+}
+
+START_TEST(relocations_that_name_nothing_are_replaced_by_the_place_of_the_kernel)
+{
+	size_t size;
+	char *bytes = unnamed_bytes(&size);
 	struct code_object *object;
-	ck_assert_int_eq(code_object_open(&object, bytes, size, EM_NONE), 0);
+	ck_assert_int_eq(code_object_open(&object, bytes, size, EM_NONE, zebin_decoder()), 0);
 	CLEANUP_FREE char *loaded_path = zebin_path("bmg/transformer", ".loaded-debug.elf");
 	expected_place_array loaded = zebin_sections(loaded_path);
-	check_names_only(object, "bmg/transformer", &loaded);
+	check_everything(object, "bmg/transformer", &loaded);
 	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".bin");
 	CLEANUP_FREE char *command = NULL;
 	/* Those of .debug_info, .debug_frame and .debug_line that are for addresses. */
@@ -141,9 +176,115 @@ START_TEST(relocations_that_name_nothing_place_nothing)
 	ck_assert_int_eq(fscanf(input, "%u", &relocations), 1);
 	pclose(input);
 	ck_assert_uint_gt(relocations, 50);
-	ck_assert_uint_eq(code_object_damage(object).relocations, relocations);
+	struct code_damage damage = code_object_damage(object), wanted = { .unnamed = relocations };
+	ck_assert_mem_eq(&damage, &wanted, sizeof wanted);
 	array_free(&loaded);
 	code_object_release(object);
+}
+END_TEST
+
+/* Checks that an image has all lines except those of some kernels, and that this many units are counted. */
+static void check_refused(char *bytes, size_t size, uint64_t units, const char *const *without, size_t without_count)
+{
+	struct code_object *object;
+	ck_assert_int_eq(code_object_open(&object, bytes, size, EM_NONE, zebin_decoder()), 0);
+	CLEANUP_FREE char *loaded_path = zebin_path("bmg/transformer", ".loaded-debug.elf");
+	expected_place_array loaded = zebin_sections(loaded_path);
+	expected_instruction_array all = zebin_instructions("bmg/transformer");
+	size_t refused = 0;
+	for (size_t i = 0; i < all.count; i++) {
+		struct code_location location;
+		struct debug_frame frames[CODE_INLINE_DEPTH_MAX];
+		uint64_t address = zebin_own_address(object, &loaded, all.items[i].address);
+		size_t count = code_object_find(object, address, &location, frames, CODE_INLINE_DEPTH_MAX);
+		bool is_refused = false;
+		for (size_t k = 0; k < without_count; k++)
+			is_refused |= strcmp(all.items[i].kernel, without[k]) == 0;
+		refused += is_refused;
+		if (!is_refused)
+			zebin_check_frames(&all.items[i], frames, count);
+		else if (count)
+			ck_assert_ptr_null(frames[0].file);
+	}
+	ck_assert_uint_gt(refused, 0);
+	ck_assert_uint_eq(code_object_damage(object).units, units);
+	array_free(&all);
+	array_free(&loaded);
+	code_object_release(object);
+}
+
+START_TEST(units_that_fit_no_kernel_are_refused_and_counted)
+{
+	size_t size;
+	char *bytes = unnamed_bytes(&size);
+	zebin_symbol(bytes, "histogram")->st_size -= 8;
+	check_refused(bytes, size, 1, (const char *const[]){ "histogram" }, 1);
+}
+END_TEST
+
+START_TEST(units_whose_kernel_has_another_name_are_refused)
+{
+	size_t size;
+	char *bytes = unnamed_bytes(&size);
+	/* The only letter of its name that is in no other's. */
+	const Elf64_Shdr *names = zebin_section(bytes, ".strtab");
+	char *name = bytes + names->sh_offset + zebin_symbol(bytes, "tiny")->st_name;
+	ck_assert_str_eq(name, "tiny");
+	name[3] = 'x';
+	check_refused(bytes, size, 1, (const char *const[]){ "tiny" }, 1);
+}
+END_TEST
+
+/* Both kernels have one name and one size, so either unit could be of either. */
+START_TEST(units_that_fit_two_kernels_are_refused)
+{
+	size_t size;
+	char *bytes = unnamed_bytes(&size);
+	Elf64_Sym *tiny = zebin_symbol(bytes, "tiny"), *histogram = zebin_symbol(bytes, "histogram");
+	histogram->st_name = tiny->st_name;
+	histogram->st_size = tiny->st_size;
+	check_refused(bytes, size, 2, (const char *const[]){ "tiny", "histogram" }, 2);
+}
+END_TEST
+
+/* Two units that describe one kernel: neither is believed. */
+START_TEST(units_in_the_same_place_are_refused)
+{
+	size_t size;
+	char *bytes = unnamed_bytes(&size);
+	char *information = bytes + zebin_section(bytes, ".debug_info")->sh_offset;
+	/* Two names of one length. The second unit gets the size of the first, and no lines that contradict it. */
+	uint64_t length = zebin_section(bytes, ".debug_info")->sh_size;
+	char *name = memmem(information, length, "bias_gelu", sizeof "bias_gelu");
+	ck_assert_ptr_nonnull(name);
+	memcpy(name, "histogram", sizeof "histogram");
+	const Elf64_Shdr *table = zebin_section(bytes, ".rela.debug_info");
+	Elf64_Rela *relocations = (Elf64_Rela *)(void *)(bytes + table->sh_offset);
+	uint64_t from = zebin_symbol(bytes, "bias_gelu")->st_size, to = zebin_symbol(bytes, "histogram")->st_size;
+	unsigned changed = 0;
+	for (size_t i = 0; i < table->sh_size / sizeof *relocations; i++)
+		if (ELF64_R_TYPE(relocations[i].r_info) == 1 && (uint64_t)relocations[i].r_addend == from) {
+			relocations[i].r_addend = (int64_t)to;
+			if (!changed++)
+				relocations[i + 1].r_addend = INT32_MAX; /* DW_AT_stmt_list */
+		}
+	ck_assert_uint_ge(changed, 2);
+	check_refused(bytes, size, 2, (const char *const[]){ "bias_gelu", "histogram" }, 2);
+}
+END_TEST
+
+/* The lines of a unit end where its kernel does, or are not its lines. */
+START_TEST(units_whose_lines_end_elsewhere_are_refused)
+{
+	size_t size;
+	char *bytes = unnamed_bytes(&size);
+	const Elf64_Shdr *table = zebin_section(bytes, ".rela.debug_info");
+	Elf64_Rela *relocations = (Elf64_Rela *)(void *)(bytes + table->sh_offset);
+	/* The first unit's: .debug_abbrev, two addresses, DW_AT_stmt_list; the second unit's lines follow at 0x126. */
+	ck_assert_uint_eq(ELF64_R_TYPE(relocations[3].r_info), 2);
+	ck_assert_int_eq(relocations[3].r_addend, 0);
+	relocations[3].r_addend = 0x126;
+	check_refused(bytes, size, 1, (const char *const[]){ "matmul_tile" }, 1);
 }
 END_TEST
 
@@ -279,11 +420,11 @@ START_TEST(another_machine_is_refused)
 {
 	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".bin");
 	struct code_object *object;
-	ck_assert_int_eq(code_object_open_file(&object, path, 224), -ENOEXEC);
+	ck_assert_int_eq(code_object_open_file(&object, path, 224, zebin_decoder()), -ENOEXEC);
 	ck_assert_ptr_null(object);
-	ck_assert_int_eq(code_object_open_file(&object, "/nonexistent", EM_NONE), -ENOENT);
-	ck_assert_int_eq(code_object_open_file(&object, "/dev/null", EM_NONE), -EINVAL);
-	ck_assert_int_eq(code_object_open(&object, malloc(1), 0, EM_NONE), -ENOEXEC);
+	ck_assert_int_eq(code_object_open_file(&object, "/nonexistent", EM_NONE, zebin_decoder()), -ENOENT);
+	ck_assert_int_eq(code_object_open_file(&object, "/dev/null", EM_NONE, zebin_decoder()), -EINVAL);
+	ck_assert_int_eq(code_object_open(&object, malloc(1), 0, EM_NONE, zebin_decoder()), -ENOEXEC);
 }
 END_TEST
 
@@ -308,8 +449,13 @@ int main(void)
 			    zebin_fixture_count);
 	tcase_add_loop_test(tests, sections_are_where_the_runtime_put_them_from_one_base, 0, zebin_fixture_count);
 	tcase_add_loop_test(tests, an_image_without_debug_information_gives_names_and_offsets, 0, zebin_fixture_count);
-	tcase_add_test(tests, units_at_zero_are_never_taken_for_real);
-	tcase_add_test(tests, relocations_that_name_nothing_place_nothing);
+	tcase_add_test(tests, units_at_zero_get_the_place_of_their_kernel);
+	tcase_add_test(tests, relocations_that_name_nothing_are_replaced_by_the_place_of_the_kernel);
+	tcase_add_test(tests, units_that_fit_no_kernel_are_refused_and_counted);
+	tcase_add_test(tests, units_whose_kernel_has_another_name_are_refused);
+	tcase_add_test(tests, units_that_fit_two_kernels_are_refused);
+	tcase_add_test(tests, units_in_the_same_place_are_refused);
+	tcase_add_test(tests, units_whose_lines_end_elsewhere_are_refused);
 	tcase_add_loop_test(tests, functions_and_sections_are_what_readelf_says, 0, zebin_fixture_count);
 	tcase_add_test(tests, names_are_shown_as_programmers_write_them);
 	tcase_add_loop_test(tests, attributes_are_what_the_section_says, 0, zebin_fixture_count);
@@ -318,9 +464,5 @@ int main(void)
 	tcase_add_test(tests, another_machine_is_refused);
 	tcase_add_test(tests, canonical_addresses_are_made_plain);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

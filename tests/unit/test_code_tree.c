@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolizer/device/code_tree.h"
+#include "../run_suite.h"
 
 static void count_space(void *context, uint32_t space)
 {
@@ -49,9 +50,5 @@ int main(void)
 	tcase_set_timeout(tests, 300);
 	tcase_add_loop_test(tests, it_is_never_deep_and_gives_what_was_there, 0, 3);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

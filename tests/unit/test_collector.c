@@ -7,72 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profile/collector.h"
-
-#define SECOND UINT64_C(1000000000)
-
-static struct bus *bus;
-static struct intern *intern;
-static struct collector *collector;
-static uint32_t value_type;
-
-static uint32_t text(const char *name)
-{
-	return intern_string(intern, name, strlen(name));
-}
-
-static void take(void *record, uint16_t type, size_t size, uint64_t time)
-{
-	struct iaprof_record *header = record;
-	header->type = type;
-	header->size = (uint32_t)size;
-	header->time = time;
-	header->source = 1;
-	collector_take(collector, &(struct iaprof_batch){ .records = record, .size = size, .count = 1 }, NULL, NULL);
-}
-
-static void take_process(uint32_t pid, uint32_t event, const char *name, uint64_t time)
-{
-	struct iaprof_record_process record = { .pid = pid, .event = event, .name = text(name) };
-	take(&record, IAPROF_RECORD_PROCESS, sizeof record, time);
-}
-
-static void take_sample(uint32_t pid, uint64_t address, uint64_t value, uint64_t time)
-{
-	struct iaprof_record_sample record = { .pid = pid,
-					       .user_stack = intern_stack(intern, pid, &address, 1),
-					       .value_type = value_type,
-					       .count = 1,
-					       .value = value,
-					       .first_time = time };
-	take(&record, IAPROF_RECORD_SAMPLE, sizeof record, time);
-}
-
-static void take_sync(uint64_t time)
-{
-	struct iaprof_record_sync record = { 0 };
-	take(&record, IAPROF_RECORD_SYNC, sizeof record, time);
-}
+#include "collector_records.h"
+#include "../run_suite.h"
 
 static void set_up(void)
 {
-	bus = bus_new(1 << 20);
 	intern = intern_new(NULL);
 	collector = collector_new(&(struct collector_options){ .intern = intern });
 	struct iaprof_record_source source = { .number = 1, .name = text("test") };
 	take(&source, IAPROF_RECORD_SOURCE, sizeof source, 0);
-	struct iaprof_record_value_type type = {
-		.id = 42, .name = text("cpu"), .unit = text("nanoseconds"), .period = 10
-	};
-	value_type = 42;
-	take(&type, IAPROF_RECORD_VALUE_TYPE, sizeof type, 0);
-}
-
-static void tear_down(void)
-{
-	collector_free(collector);
-	intern_free(intern);
-	bus_free(bus);
+	take_cpu_type(10);
 }
 
 static uint64_t total_of(const struct iaprof_profile *profile, const char *root)
@@ -127,7 +71,7 @@ END_TEST
 START_TEST(what_was_lost_is_in_the_profile)
 {
 	struct iaprof_record_lost lost = {
-		.count = 5, .value = 50, .value_type = value_type, .reason = text("map full")
+		.count = 5, .value = 50, .value_type = CPU_TYPE, .reason = text("map full")
 	};
 	take(&lost, IAPROF_RECORD_LOST, sizeof lost, SECOND);
 	lost = (struct iaprof_record_lost){ .count = IAPROF_COUNT_UNKNOWN, .reason = text("overflow") };
@@ -145,11 +89,11 @@ START_TEST(what_was_lost_is_in_the_profile)
 }
 END_TEST
 
-/* The next STACK_FRAMES record on the bus; *frames its first frame. */
+/* The next STACK_FRAMES record that waits; *frames its first frame. */
 static bool next_names(uint32_t *stack, uint32_t *count, struct iaprof_record_frame *frames)
 {
 	bool found = false;
-	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
+	for (struct block *block = collector_take_results(collector), *next; block; block = next) {
 		next = block->next;
 		struct iaprof_batch batch = block_batch(block);
 		for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));) {
@@ -162,7 +106,7 @@ static bool next_names(uint32_t *stack, uint32_t *count, struct iaprof_record_fr
 			*count = names->frame_count;
 			*frames = iaprof_record_stack_frames_frames(names)[0];
 		}
-		bus_recycle(bus, block);
+		block_release(block);
 	}
 	return found;
 }
@@ -181,7 +125,7 @@ START_TEST(stacks_of_launches_get_names_once)
 	uint32_t stack = 0, count = 0;
 	struct iaprof_record_frame frame;
 	collector_free(collector);
-	collector = collector_new(&(struct collector_options){ .intern = intern, .frames_bus = bus });
+	collector = collector_new(&(struct collector_options){ .intern = intern, .records = true });
 	uint32_t launch = take_launch(10, 0x1234, 2 * SECOND);
 	uint32_t later = take_launch(10, 0x4321, 5 * SECOND);
 	take_launch(10, 0x1234, 2 * SECOND);
@@ -253,8 +197,8 @@ END_TEST
 
 START_TEST(samples_of_an_undeclared_value_type_are_a_loss)
 {
-	value_type = 43;
-	take_sample(10, 0x1000, 9, SECOND);
+	uint64_t address = 0x1000;
+	take_sample_of(43, 10, intern_stack(intern, 10, &address, 1), 9, SECOND);
 	take_sync(SECOND);
 	collector_finish(collector);
 	struct snapshot *snapshot = collector_snapshot(collector, true);
@@ -263,6 +207,7 @@ START_TEST(samples_of_an_undeclared_value_type_are_a_loss)
 	ck_assert_str_eq(lost->source, "test");
 	ck_assert_str_eq(lost->reason, COLLECTOR_REASON_VALUE_TYPE);
 	ck_assert_uint_eq(lost->count, 1);
+	ck_assert_uint_eq(lost->value, 0);
 	ck_assert_uint_eq(collector_statistics(collector).out_of_memory, 0);
 	snapshot_release(snapshot);
 }
@@ -271,7 +216,7 @@ END_TEST
 START_TEST(stacks_that_nobody_knows_any_more_are_counted)
 {
 	struct iaprof_record_sample record = {
-		.pid = 10, .user_stack = 4711, .value_type = value_type, .count = 1, .value = 9, .first_time = SECOND
+		.pid = 10, .user_stack = 4711, .value_type = CPU_TYPE, .count = 1, .value = 9, .first_time = SECOND
 	};
 	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
 	take(&record, IAPROF_RECORD_SAMPLE, sizeof record, SECOND);
@@ -286,10 +231,12 @@ START_TEST(values_of_a_missing_profile_stack_are_a_loss)
 {
 	struct {
 		struct iaprof_record_profile_stack head;
-		struct iaprof_record_frame frame;
-	} stack = { .head = { .id = 7, .frame_count = 1 },
-		    .frame = { .name = text("train"), .kind = IAPROF_FRAME_PROCESS } };
-	struct iaprof_record_profile_value value = { .stack = 7, .value_type = value_type, .value = 30, .count = 3 };
+		struct iaprof_record_frame frames[3];
+	} stack = { .head = { .id = 7, .frame_count = 3 },
+		    .frames = { { .name = text("train"), .kind = IAPROF_FRAME_PROCESS },
+				{ .name = text("main") },
+				{ .name = text("step") } } };
+	struct iaprof_record_profile_value value = { .stack = 7, .value_type = CPU_TYPE, .value = 30, .count = 3 };
 	take(&stack, IAPROF_RECORD_PROFILE_STACK, sizeof stack, SECOND);
 	take(&value, IAPROF_RECORD_PROFILE_VALUE, sizeof value, SECOND);
 	/* One of before there were times in it. */
@@ -304,12 +251,19 @@ START_TEST(values_of_a_missing_profile_stack_are_a_loss)
 	struct snapshot *snapshot = collector_snapshot(collector, true);
 	ck_assert_uint_eq(total_of(&snapshot->profile, "train"), 40);
 	ck_assert_uint_eq(total_of(&snapshot->profile, "[lost]"), 30);
+	const struct iaprof_stack *replayed =
+		iaprof_profile_stack(&snapshot->profile, iaprof_profile_value(&snapshot->profile, 0)->stack);
+	ck_assert_uint_eq(replayed->frame_count, 3);
+	ck_assert_str_eq(iaprof_profile_frame(&snapshot->profile, replayed->frames[1])->name, "main");
+	ck_assert_str_eq(iaprof_profile_frame(&snapshot->profile, replayed->frames[2])->name, "step");
 	ck_assert_uint_eq(snapshot->profile.lost_count, 2);
 	const struct iaprof_lost *lost = iaprof_profile_lost(&snapshot->profile, 0);
 	ck_assert_str_eq(lost->source, "test");
 	ck_assert_str_eq(lost->reason, COLLECTOR_REASON_PROFILE_STACK);
 	ck_assert_uint_eq(lost->count, 3);
+	ck_assert_uint_eq(lost->value, 30);
 	ck_assert_str_eq(iaprof_profile_lost(&snapshot->profile, 1)->reason, COLLECTOR_REASON_VALUE_TYPE);
+	ck_assert_uint_eq(iaprof_profile_lost(&snapshot->profile, 1)->value, 0); /* of what type nobody knows */
 	ck_assert_uint_eq(collector_statistics(collector).samples, 12);
 	ck_assert_uint_eq(collector_statistics(collector).definitions_refused, 0);
 	snapshot_release(snapshot);
@@ -393,7 +347,7 @@ START_TEST(made_up_losses_are_put_together)
 		struct iaprof_record_source source = { .number = i, .name = text(name) };
 		take(&source, IAPROF_RECORD_SOURCE, sizeof source, 0);
 		struct iaprof_record_lost lost = {
-			.count = i, .value = i, .value_type = value_type, .reason = text(name)
+			.count = i, .value = i, .value_type = CPU_TYPE, .reason = text(name)
 		};
 		lost.header = (struct iaprof_record){
 			.size = sizeof lost, .type = IAPROF_RECORD_LOST, .source = (uint16_t)i, .time = SECOND
@@ -429,6 +383,23 @@ START_TEST(a_replay_keeps_stacks_for_samples_that_come_late)
 }
 END_TEST
 
+/* Samples wait longer than their stack would live without them. */
+START_TEST(a_stack_lives_until_its_samples_are_resolved)
+{
+	uint64_t address = 0x1000;
+	uint32_t stack = intern_stack(intern, 10, &address, 1);
+	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
+	take_sample_of(CPU_TYPE, 10, stack, 1, SECOND);
+	for (uint64_t i = 1; i <= 40; i++) {
+		for (uint64_t k = 0; i == 40 && k < 20000; k++)
+			take_sample(10, 0x10000 + k, 1, i * SECOND);
+		take_sync(i * SECOND);
+	}
+	ck_assert_uint_eq(intern_find_stack(intern, stack).count, 1);
+	ck_assert_uint_eq(collector_statistics(collector).stacks_unknown, 0);
+}
+END_TEST
+
 /* The mapping of this program that a function is in, as a record. */
 static void take_own_mapping(uintptr_t address)
 {
@@ -457,8 +428,7 @@ START_TEST(a_replay_opens_no_mapped_file)
 	uint64_t address = (uintptr_t)&setvbuf;
 	collector_free(collector);
 	collector = collector_new(&(struct collector_options){ .intern = intern, .live = live });
-	struct iaprof_record_value_type type = { .id = 42, .name = text("cpu"), .unit = text("nanoseconds") };
-	take(&type, IAPROF_RECORD_VALUE_TYPE, sizeof type, 0);
+	take_cpu_type(0);
 	take_process((uint32_t)getpid(), IAPROF_PROCESS_EXISTING, "shell", 0);
 	take_own_mapping(address);
 	take_sample((uint32_t)getpid(), address, 9, SECOND);
@@ -475,16 +445,16 @@ START_TEST(a_replay_opens_no_mapped_file)
 }
 END_TEST
 
-/* How many FRAMES records wait on the bus. */
+/* How many FRAMES records wait. */
 static unsigned take_frames(void)
 {
 	unsigned count = 0;
-	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
+	for (struct block *block = collector_take_results(collector), *next; block; block = next) {
 		next = block->next;
 		struct iaprof_batch batch = block_batch(block);
 		for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));)
 			count += record->type == IAPROF_RECORD_FRAMES;
-		bus_recycle(bus, block);
+		block_release(block);
 	}
 	return count;
 }
@@ -494,9 +464,8 @@ START_TEST(names_are_sent_while_the_run_goes_on)
 {
 	uint64_t address = (uintptr_t)&setvbuf;
 	collector_free(collector);
-	collector = collector_new(&(struct collector_options){ .intern = intern, .live = true, .frames_bus = bus });
-	struct iaprof_record_value_type type = { .id = 42, .name = text("cpu"), .unit = text("nanoseconds") };
-	take(&type, IAPROF_RECORD_VALUE_TYPE, sizeof type, 0);
+	collector = collector_new(&(struct collector_options){ .intern = intern, .live = true, .records = true });
+	take_cpu_type(0);
 	take_process((uint32_t)getpid(), IAPROF_PROCESS_EXISTING, "shell", 0);
 	take_own_mapping(address);
 	for (uint64_t second = 1; second <= 4; second++) {
@@ -514,7 +483,7 @@ int main(void)
 	Suite *suite = suite_create("collector");
 	TCase *tests = tcase_create("collector");
 	tcase_set_timeout(tests, 300);
-	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_checked_fixture(tests, set_up, end_collector);
 	tcase_add_test(tests, samples_go_to_the_program_of_their_time);
 	tcase_add_test(tests, intervals_add_up_to_the_total);
 	tcase_add_test(tests, what_was_lost_is_in_the_profile);
@@ -530,12 +499,9 @@ int main(void)
 	tcase_add_test(tests, a_sync_that_goes_back_is_left_out);
 	tcase_add_test(tests, made_up_losses_are_put_together);
 	tcase_add_test(tests, a_replay_keeps_stacks_for_samples_that_come_late);
+	tcase_add_test(tests, a_stack_lives_until_its_samples_are_resolved);
 	tcase_add_test(tests, names_are_sent_while_the_run_goes_on);
 	tcase_add_loop_test(tests, a_replay_opens_no_mapped_file, 0, 2);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "config/configuration.h"
+#include "../run_suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define WORD_MAX 24
@@ -30,6 +31,15 @@ static void remove_folder(void)
 	memcpy(strrchr(folder, '-'), "-XXXXXX", 7);
 }
 
+/* Options of sources that are options of iaprof, too. */
+static const char *const *list_aliases(void *context)
+{
+	static const char *const names[] = { "lane-mask", "sample-every", "sample-first", NULL };
+	(void)context;
+	return names;
+}
+static const struct option_aliases aliases = { .list = list_aliases };
+
 /* Reads "iaprof" and the words. The command that is found points into words of the last call. */
 static int read_words(struct configuration *configuration, const char *const *words, struct error *error)
 {
@@ -41,7 +51,7 @@ static int read_words(struct configuration *configuration, const char *const *wo
 		arguments[count] = (char *)words[count - 1];
 	}
 	arguments[count] = NULL;
-	return configuration_read(configuration, count, arguments, error);
+	return configuration_read(configuration, count, arguments, &aliases, error);
 }
 
 #define WORDS(...)                                                                                                     \
@@ -95,7 +105,7 @@ START_TEST(reads_no_options_at_all)
 	CLEANUP(configuration_free) struct configuration configuration = { 0 };
 	char *arguments[] = { (char *)"iaprof", NULL };
 	struct error error = { 0 };
-	ck_assert_int_eq(configuration_read(&configuration, 1, arguments, &error), 0);
+	ck_assert_int_eq(configuration_read(&configuration, 1, arguments, NULL, &error), 0);
 	ck_assert_int_eq(configuration.action, ACTION_RUN);
 	ck_assert_int_eq(configuration.scope, IAPROF_SCOPE_SYSTEM);
 	ck_assert_uint_eq(configuration.duration, 0);
@@ -110,7 +120,7 @@ START_TEST(reads_no_options_at_all)
 }
 END_TEST
 
-/* As --interval=MS of Intel's profiler; a duration stays one in seconds. */
+/* As --interval=MS of the profiler that had this name before; a duration stays one in seconds. */
 START_TEST(plain_intervals_are_milliseconds)
 {
 	static const struct {
@@ -273,85 +283,96 @@ START_TEST(refuses_bad_command_lines)
 		{ { "--durtion", "3s" }, "unknown option --durtion: did you mean --duration?" },
 		{ { "--durtion=3s" }, "unknown option --durtion: did you mean --duration?" },
 		{ { "--frobnicate" }, "unknown option --frobnicate: see iaprof --help" },
-		{ { "--re", "x" }, "--re is not enough to tell these options apart: --record --replay" },
+		{ { "--re", "x" }, "--re is ambiguous: --record --replay" },
 		{ { "-x" }, "unknown option -x: see iaprof --help" },
 		{ { "-vx" }, "unknown option -x: see iaprof --help" },
-		{ { "-\xc3\xa4" }, "unknown option, which is no ASCII letter: see iaprof --help" },
+		{ { "-\xc3\xa4" }, "unknown option (not an ASCII letter): see iaprof --help" },
 		{ { "--=x" },
-		  "-- is not enough to tell these options apart: --config --source --sink --decoder --duration "
-		  "--interval --eu-stall-subsample --hold --finish-within --pid --scope --output --record --replay "
+		  "-- is ambiguous: --config --source --sink --decoder --duration "
+		  "--interval --hold --finish-within --pid --children --cgroup --container --debuginfod --scope "
+		  "--output --record "
+		  "--replay "
 		  "--diff "
-		  "--normalize --list --check "
+		  "--normalize --plugin-path --new-plugin --list --check "
 		  "--help "
 		  "--version --verbose "
 		  "--quiet" },
-		{ { "--list=all" }, "--list takes no value" },
-		{ { "-d" }, "--duration needs a value" },
-		{ { "--scope" }, "--scope needs a value" },
+		{ { "--list=all" }, "--list does not take a value" },
+		{ { "-d" }, "--duration requires a value" },
+		{ { "--scope" }, "--scope requires a value" },
 		{ { "-d", "soon" }, "command line: duration: 'soon' is not a time such as 30s (ns, us, ms, s, m, h)" },
 		{ { "-d", "0" }, "command line: duration: 0 is out of range (1ms to 8760h)" },
 		{ { "-d", "9000h" }, "command line: duration: 9000h is out of range (1ms to 8760h)" },
 		{ { "-d", "" }, "command line: duration: '' is not a time such as 30s (ns, us, ms, s, m, h)" },
 		{ { "-i", "-1" }, "command line: interval: '-1' is not a time such as 30s (ns, us, ms, s, m, h)" },
-		{ { "-p", "0" }, "command line: pid: '0' is no process id (1 to 4194304)" },
-		{ { "-p", "1,,2" }, "command line: pid: '' is no process id (1 to 4194304)" },
-		{ { "-p", "1 2,3" }, "command line: pid: '1 2' is no process id (1 to 4194304)" },
-		{ { "-p", "1,x" }, "command line: pid: 'x' is no process id (1 to 4194304)" },
-		{ { "-p", "1", "-p", "4194305" }, "command line: pid: '4194305' is no process id (1 to 4194304)" },
-		{ { "-p", "" }, "command line: pid: '' is no process id (1 to 4194304)" },
+		{ { "-p", "0" }, "command line: pid: '0' is not a process ID (1 to 4194304)" },
+		{ { "-p", "1,,2" }, "command line: pid: '' is not a process ID (1 to 4194304)" },
+		{ { "-p", "1 2,3" }, "command line: pid: '1 2' is not a process ID (1 to 4194304)" },
+		{ { "-p", "1,x" }, "command line: pid: 'x' is not a process ID (1 to 4194304)" },
+		{ { "-p", "1", "-p", "4194305" }, "command line: pid: '4194305' is not a process ID (1 to 4194304)" },
+		{ { "-p", "" }, "command line: pid: '' is not a process ID (1 to 4194304)" },
 		{ { "--scope", "sytem" },
 		  "command line: scope: 'sytem' is not one of system, command: did you mean 'system'?" },
-		{ { "--scope", "command" }, "scope is 'command', but there is no command to run: add one" },
+		{ { "--scope", "command" }, "scope 'command' requires a command" },
 		{ { "-p", "1", "--scope", "command", "true" },
-		  "scope (command line) and pid (command line) exclude each other: leave one out" },
+		  "scope (command line) and pid (command line) are mutually exclusive" },
 		{ { "-p", "1", "--scope", "system" },
-		  "scope (command line) and pid (command line) exclude each other: leave one out" },
-		{ { "-q", "-v" }, "verbose (command line) and quiet (command line) exclude each other: leave one out" },
-		{ { "-o", "" }, "command line: output: the name of a file is missing" },
-		{ { "--record", "" }, "command line: record: the name of a file is missing" },
-		{ { "--list", "--check" }, "--list and --check exclude each other" },
-		{ { "--list", "true" }, "--list takes no command" },
+		  "scope (command line) and pid (command line) are mutually exclusive" },
+		{ { "-p", "1", "--cgroup", "x" },
+		  "pid (command line) and cgroup (command line) are mutually exclusive" },
+		{ { "--container", "a", "--cgroup", "x" },
+		  "cgroup (command line) and container (command line) are mutually exclusive" },
+		{ { "--scope", "system", "--container", "a" },
+		  "scope (command line) and container (command line) are mutually exclusive" },
+		{ { "--debuginfod", "file:///etc" },
+		  "command line: debuginfod: 'file:///etc' is not a URL such as https://debuginfod.debian.net" },
+		{ { "--children", "no" }, "children (command line) requires --pid" },
+		{ { "-p", "1", "--children", "some" }, "command line: children: 'some' is not one of yes, no" },
+		{ { "--replay", "f", "--cgroup", "x" },
+		  "replay (command line) and cgroup (command line) are mutually exclusive" },
+		{ { "-q", "-v" }, "verbose (command line) and quiet (command line) are mutually exclusive" },
+		{ { "-o", "" }, "command line: output: missing file name" },
+		{ { "--record", "" }, "command line: record: missing file name" },
+		{ { "--list", "--check" }, "--list, --check and --new-plugin are mutually exclusive" },
+		{ { "--list", "true" }, "--list does not take a command" },
 		{ { "--replay", "f", "-s", "cpu-stack" },
-		  "replay (command line) and source (--source) exclude each other: leave one out" },
+		  "replay (command line) and source (--source) are mutually exclusive" },
 		{ { "--replay", "f", "-p", "1" },
-		  "replay (command line) and pid (command line) exclude each other: leave one out" },
+		  "replay (command line) and pid (command line) are mutually exclusive" },
 		{ { "--replay", "f", "-d", "1s" },
-		  "replay (command line) and duration (command line) exclude each other: leave one out" },
+		  "replay (command line) and duration (command line) are mutually exclusive" },
 		{ { "--replay", "f", "--scope", "system" },
-		  "replay (command line) and scope (command line) exclude each other: leave one out" },
-		{ { "--replay", "f", "make" },
-		  "replay (command line) and a command to run (make) exclude each other: leave one out" },
+		  "replay (command line) and scope (command line) are mutually exclusive" },
+		{ { "--replay", "f", "make" }, "replay (command line) and a command (make) are mutually exclusive" },
 		{ { "--replay", "f", "--record", "f" }, "record and replay name the same file: f" },
-		{ { "--diff" }, "--diff needs a value" },
-		{ { "--diff", "a" }, "--diff needs two files: --diff BEFORE AFTER" },
-		{ { "--diff", "a", "-o", "b" }, "--diff needs two files: --diff BEFORE AFTER" },
-		{ { "--diff", "", "b" }, "--diff: before: the name of a file is missing" },
-		{ { "--diff", "a", "" }, "--diff: after: the name of a file is missing" },
+		{ { "--diff" }, "--diff requires a value" },
+		{ { "--diff", "a" }, "--diff requires two files: --diff BEFORE AFTER" },
+		{ { "--diff", "a", "-o", "b" }, "--diff requires two files: --diff BEFORE AFTER" },
+		{ { "--diff", "", "b" }, "--diff: before: missing file name" },
+		{ { "--diff", "a", "" }, "--diff: after: missing file name" },
 		{ { "--diff", "a", "b", "--replay", "f" },
-		  "before (--diff) and replay (command line) exclude each other: leave one out" },
+		  "before (--diff) and replay (command line) are mutually exclusive" },
 		{ { "--diff", "a", "b", "--record", "f" },
-		  "before (--diff) and record (command line) exclude each other: leave one out" },
+		  "before (--diff) and record (command line) are mutually exclusive" },
 		{ { "--diff", "a", "b", "-s", "cpu-stack" },
-		  "before (--diff) and source (--source) exclude each other: leave one out" },
-		{ { "--diff", "a", "b", "-p", "1" },
-		  "before (--diff) and pid (command line) exclude each other: leave one out" },
+		  "before (--diff) and source (--source) are mutually exclusive" },
+		{ { "--diff", "a", "b", "-p", "1" }, "before (--diff) and pid (command line) are mutually exclusive" },
 		{ { "--diff", "a", "b", "-d", "1" },
-		  "before (--diff) and duration (command line) exclude each other: leave one out" },
+		  "before (--diff) and duration (command line) are mutually exclusive" },
 		{ { "--diff", "a", "b", "-i", "1" },
-		  "before (--diff) and interval (command line) exclude each other: leave one out" },
-		{ { "--diff", "a", "b", "make" },
-		  "before (--diff) and a command to run (make) exclude each other: leave one out" },
-		{ { "--normalize", "total" }, "normalize (command line) is for differences: add --diff BEFORE AFTER" },
+		  "before (--diff) and interval (command line) are mutually exclusive" },
+		{ { "--diff", "a", "b", "make" }, "before (--diff) and a command (make) are mutually exclusive" },
+		{ { "--normalize", "total" }, "normalize (command line) requires --diff BEFORE AFTER" },
 		{ { "--diff", "a", "b", "--normalize", "all" },
 		  "command line: normalize: 'all' is not one of none, total, duration" },
 		{ { "-o", "a", "-k", "folded", "-k", "csv" },
-		  "output (command line) names the file of one sink, but there are 2: write output= for each of them" },
+		  "output (command line) with 2 sinks (set output= for each sink instead)" },
 		{ { "-o", "a", "-k", "folded:output=b" },
-		  "output (command line) and output of the sink (--sink) exclude each other: leave one out" },
+		  "output (command line) and output of the sink (--sink) are mutually exclusive" },
 		{ { "-s", "cpu-stack", "-s", "cpu-stack" },
-		  "cpu-stack is there twice, first in --source: write cpu-stack.ID for a second instance" },
+		  "duplicate cpu-stack, first in --source (use cpu-stack.ID for a second instance)" },
 		{ { "-k", "csv.a", "-k", "csv.a" },
-		  "csv.a is there twice, first in --sink: write csv.ID for a second instance" },
+		  "duplicate csv.a, first in --sink (use csv.ID for a second instance)" },
 		{ { "-c", "no-such.ini" }, "cannot read no-such.ini: No such file or directory" },
 		{ { "-c", "." }, "cannot read .: it is a folder, not an INI file" },
 		{ { "-c", "/dev/null" }, "cannot read /dev/null: it is not a regular file" },
@@ -406,23 +427,24 @@ START_TEST(refuses_bad_source_arguments)
 	static const struct {
 		const char *argument, *message;
 	} cases[] = {
-		{ "", "--source: '' is no plugin name: lower-case letters, digits and '-'" },
-		{ ":a=1", "--source: '' is no plugin name: lower-case letters, digits and '-'" },
-		{ "CPU", "--source: 'CPU' is no plugin name: lower-case letters, digits and '-'" },
-		{ "cpu stack", "--source: 'cpu stack' is no plugin name: lower-case letters, digits and '-'" },
-		{ "cpu\x1b[2J", "--source: 'cpu?[2J' is no plugin name: lower-case letters, digits and '-'" },
-		{ "x.", "--source: 'x.': what follows the '.' is letters, digits, '-' and '_'" },
-		{ "x.a.b", "--source: 'x.a.b': what follows the '.' is letters, digits, '-' and '_'" },
-		{ "./x.so.", "--source: './x.so.': what follows the '.' is letters, digits, '-' and '_'" },
-		{ "x:", "--source x: a key=value is missing after ':' or ','" },
-		{ "x:a=1,", "--source x: a key=value is missing after ':' or ','" },
-		{ "x:a=1,,b=2", "--source x: a key=value is missing after ':' or ','" },
-		{ "x:lines", "--source x: 'lines' has no value: write lines=VALUE" },
+		{ "", "--source: '' is not a plugin name (lower-case letters, digits and '-')" },
+		{ ":a=1", "--source: '' is not a plugin name (lower-case letters, digits and '-')" },
+		{ "CPU", "--source: 'CPU' is not a plugin name (lower-case letters, digits and '-')" },
+		{ "cpu stack", "--source: 'cpu stack' is not a plugin name (lower-case letters, digits and '-')" },
+		{ "cpu\x1b[2J", "--source: 'cpu?[2J' is not a plugin name (lower-case letters, digits and '-')" },
+		{ "x.", "--source: 'x.': an instance ID has letters, digits, '-' and '_'" },
+		{ "x.a.b", "--source: 'x.a.b': an instance ID has letters, digits, '-' and '_'" },
+		{ "./x.so.", "--source: './x.so.': an instance ID has letters, digits, '-' and '_'" },
+		{ "x:", "--source x: missing key=value after ':' or ','" },
+		{ "x:a=1,", "--source x: missing key=value after ':' or ','" },
+		{ "x:a=1,,b=2", "--source x: missing key=value after ':' or ','" },
+		{ "x:lines", "--source x: 'lines' has no value (use lines=VALUE)" },
 		{ "x:=1", "--source x: '=1' has no key" },
 		{ "x:a=1,a=2", "--source x: 'a' is set twice, first in --source" },
 		{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-		  "--source: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...' is no plugin name: "
-		  "lower-case letters, digits and '-'" },
+		  "--source: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...' is not a plugin "
+		  "name "
+		  "(lower-case letters, digits and '-')" },
 	};
 	for (size_t i = 0; i < COUNT(cases); i++)
 		expect_refusal(WORDS("-s", cases[i].argument), cases[i].message);
@@ -499,54 +521,54 @@ START_TEST(refuses_bad_files)
 	} cases[] = {
 		FILE_CASE("[iaprof]\n\ndurtion = 3s\n", "x.ini:3: unknown key 'durtion': did you mean 'duration'?"),
 		FILE_CASE("[iaprof]\nduration = 0\n", "x.ini:2: duration: 0 is out of range (1ms to 8760h)"),
-		FILE_CASE(
-			"[iaprof]\nlist = yes\n",
-			"x.ini:2: unknown key 'list' (there are: duration, interval, hold, finish-within, scope, pid, "
-			"output, record, replay, before, after, normalize, verbose, quiet, eu-stall-subsample)"),
+		FILE_CASE("[iaprof]\nlist = yes\n",
+			  "x.ini:2: unknown key 'list' (keys: duration, interval, hold, finish-within, scope, pid, "
+			  "children, cgroup, container, debuginfod, "
+			  "output, record, replay, before, after, normalize, verbose, quiet, plugin-path)"),
 		FILE_CASE("[iaprof]\nverbose = 3\n", "x.ini:2: verbose: 3 is out of range (0 to 2)"),
-		FILE_CASE("[iaprof]\noutput =\n", "x.ini:2: output: the name of a file is missing"),
-		FILE_CASE("[iaprof]\npid = 1,a\n", "x.ini:2: pid: 'a' is no process id (1 to 4194304)"),
+		FILE_CASE("[iaprof]\noutput =\n", "x.ini:2: output: missing file name"),
+		FILE_CASE("[iaprof]\npid = 1,a\n", "x.ini:2: pid: 'a' is not a process ID (1 to 4194304)"),
 		FILE_CASE("[iaprof]\npid = 1\nscope = system\n",
-			  "scope (x.ini:3) and pid (x.ini:2) exclude each other: leave one out"),
-		FILE_CASE("[iaprof]\nscope = command\n", "scope is 'command', but there is no command to run: add one"),
+			  "scope (x.ini:3) and pid (x.ini:2) are mutually exclusive"),
+		FILE_CASE("[iaprof]\nscope = command\n", "scope 'command' requires a command"),
 		FILE_CASE("[iaprof]\nreplay = f\n[source:cpu-stack]\n",
-			  "replay (x.ini:2) and source (x.ini:3) exclude each other: leave one out"),
-		FILE_CASE("[iaprof]\nbefore = f\n", "before (x.ini:2) without after: a difference is of two files"),
-		FILE_CASE("[iaprof]\nafter = f\n", "after (x.ini:2) without before: a difference is of two files"),
+			  "replay (x.ini:2) and source (x.ini:3) are mutually exclusive"),
+		FILE_CASE("[iaprof]\nbefore = f\n", "before (x.ini:2) without after: a difference requires two files"),
+		FILE_CASE("[iaprof]\nafter = f\n", "after (x.ini:2) without before: a difference requires two files"),
 		FILE_CASE("[iaprof]\noutput = a\n[sink:csv]\noutput=b\n",
-			  "output (x.ini:2) and output of the sink (x.ini:4) exclude each other: leave one out"),
-		FILE_CASE("duration = 3s\n", "x.ini:1: 'duration' is in no section: write [iaprof], [source:NAME], "
-					     "[sink:NAME] or [decoder:NAME] above it"),
+			  "output (x.ini:2) and output of the sink (x.ini:4) are mutually exclusive"),
+		FILE_CASE("duration = 3s\n", "x.ini:1: 'duration' is outside of a section ([iaprof], [source:NAME], "
+					     "[sink:NAME] or [decoder:NAME])"),
 		FILE_CASE("[iaprof]\nduration\n", "x.ini:2: expected key = value, or [section]"),
 		FILE_CASE("[iaprof]\n= 3s\n", "x.ini:2: expected key = value"),
 		/* The first fault is shown, although inih reads on. */
 		FILE_CASE("[iaprof]\nduration\n[what]\n", "x.ini:2: expected key = value, or [section]"),
-		FILE_CASE("[iaprof\n", "x.ini:1: a section heading without ']'"),
-		FILE_CASE("[iaprof] x\n", "x.ini:1: there is more after the ']' of a section heading"),
-		FILE_CASE("[iaprof]\n[iaprof]\n", "x.ini:2: [iaprof] is there twice, first in x.ini:1"),
+		FILE_CASE("[iaprof\n", "x.ini:1: section heading without ']'"),
+		FILE_CASE("[iaprof] x\n", "x.ini:1: text after the ']' of a section heading"),
+		FILE_CASE("[iaprof]\n[iaprof]\n", "x.ini:2: duplicate section [iaprof], first in x.ini:1"),
 		FILE_CASE("[iaprof]\nduration=1\nduration=2\n", "x.ini:3: 'duration' is set twice, first in x.ini:2"),
 		FILE_CASE("[source:a]\n[source:b]\n[source:a]\n",
-			  "x.ini:3: a is there twice, first in x.ini:1: write a.ID for a second instance"),
+			  "x.ini:3: duplicate a, first in x.ini:1 (use a.ID for a second instance)"),
 		FILE_CASE("[source:a]\nk=1\n k=2\n", "x.ini:3: 'k' is set twice, first in x.ini:2"),
-		FILE_CASE("[]\n", "x.ini:1: unknown section []: there are [iaprof], [source:NAME], [sink:NAME] and "
-				  "[decoder:NAME]"),
+		FILE_CASE("[]\n", "x.ini:1: unknown section [] (sections are [iaprof], [source:NAME], [sink:NAME] and "
+				  "[decoder:NAME])"),
 		FILE_CASE("[colour]\n",
-			  "x.ini:1: unknown section [colour]: there are [iaprof], [source:NAME], [sink:NAME] and "
-			  "[decoder:NAME]"),
+			  "x.ini:1: unknown section [colour] (sections are [iaprof], [source:NAME], [sink:NAME] and "
+			  "[decoder:NAME])"),
 		FILE_CASE("[iaporf]\n", "x.ini:1: unknown section [iaporf]: did you mean [iaprof]?"),
 		FILE_CASE("[sorce:cpu-stack]\n",
 			  "x.ini:1: unknown section [sorce:cpu-stack]: did you mean [source:cpu-stack]?"),
 		FILE_CASE("[decoder:a]\n[decoder:a]\n",
-			  "x.ini:2: a is there twice, first in x.ini:1: write a.ID for a second instance"),
+			  "x.ini:2: duplicate a, first in x.ini:1 (use a.ID for a second instance)"),
 		FILE_CASE("[sink]\n", "x.ini:1: unknown section [sink]: did you mean [sink:NAME]?"),
-		FILE_CASE("[source:]\n", "x.ini:1: '' is no plugin name: lower-case letters, digits and '-'"),
-		FILE_CASE("[source:A b]\n", "x.ini:1: 'A b' is no plugin name: lower-case letters, digits and '-'"),
-		FILE_CASE("[iaprof]\n\0\n", "x.ini:2: byte 0x00 is not text: this is no INI file"),
-		FILE_CASE("; \x1b[2J\n", "x.ini:1: byte 0x1b is not text: this is no INI file"),
+		FILE_CASE("[source:]\n", "x.ini:1: '' is not a plugin name (lower-case letters, digits and '-')"),
+		FILE_CASE("[source:A b]\n", "x.ini:1: 'A b' is not a plugin name (lower-case letters, digits and '-')"),
+		FILE_CASE("[iaprof]\n\0\n", "x.ini:2: byte 0x00 is not text: not an INI file"),
+		FILE_CASE("; \x1b[2J\n", "x.ini:1: byte 0x1b is not text: not an INI file"),
 		FILE_CASE("\x7f"
 			  "ELF\x02\x01\x01",
-			  "x.ini:1: byte 0x7f is not text: this is no INI file"),
-		FILE_CASE("[iaprof]\rduration=1\n", "x.ini:1: byte 0x0d is not text: this is no INI file"),
+			  "x.ini:1: byte 0x7f is not text: not an INI file"),
+		FILE_CASE("[iaprof]\rduration=1\n", "x.ini:1: byte 0x0d is not text: not an INI file"),
 	};
 	for (size_t i = 0; i < COUNT(cases); i++)
 		expect_file_refusal(cases[i].text, cases[i].size, cases[i].message);
@@ -660,6 +682,15 @@ START_TEST(lets_the_scope_override_the_files_pid)
 	ck_assert_int_eq(read_words(&other, WORDS("-c", "x.ini", "-p", "8"), NULL), 0);
 	ck_assert_uint_eq(other.pids.count, 1);
 	ck_assert_uint_eq(other.pids.items[0], 8);
+	ck_assert(!other.without_children);
+	CLEANUP(configuration_free) struct configuration cgroup = { 0 };
+	ck_assert_int_eq(read_words(&cgroup, WORDS("-c", "x.ini", "--cgroup", "/a.slice"), NULL), 0);
+	ck_assert_int_eq(cgroup.scope, IAPROF_SCOPE_CGROUP);
+	ck_assert_str_eq(cgroup.cgroup, "/a.slice");
+	ck_assert_uint_eq(cgroup.pids.count, 0);
+	CLEANUP(configuration_free) struct configuration alone = { 0 };
+	ck_assert_int_eq(read_words(&alone, WORDS("-p", "8", "--children", "no"), NULL), 0);
+	ck_assert(alone.without_children);
 	ck_assert_int_eq(unlink("x.ini"), 0);
 }
 END_TEST
@@ -672,7 +703,7 @@ START_TEST(lets_a_sinks_output_override_the_files)
 	ck_assert_ptr_null(configuration.output);
 	ck_assert_str_eq(value_of(&configuration.sinks.items[0], "output"), "mine");
 	expect_refusal(WORDS("-c", "x.ini", "-k", "csv:output=mine"),
-		       "output (x.ini:5) names the file of one sink, but there are 2: write output= for each of them");
+		       "output (x.ini:5) with 2 sinks (set output= for each sink instead)");
 	/* The other way round: -o before the file's output key of the sink. */
 	CLEANUP(configuration_free) struct configuration other = { 0 };
 	write_file("x.ini", "[sink:csv]\noutput=a\n", 20);
@@ -685,8 +716,46 @@ END_TEST
 START_TEST(checks_also_what_is_overridden)
 {
 	write_file("x.ini", "[iaprof]\npid = x\n", 17);
-	expect_refusal(WORDS("-c", "x.ini", "-p", "8"), "x.ini:2: pid: 'x' is no process id (1 to 4194304)");
+	expect_refusal(WORDS("-c", "x.ini", "-p", "8"), "x.ini:2: pid: 'x' is not a process ID (1 to 4194304)");
 	ck_assert_int_eq(unlink("x.ini"), 0);
+}
+END_TEST
+
+START_TEST(reads_options_of_sources)
+{
+	const struct {
+		const char *const *words;
+		const char *key, *value;
+	} cases[] = {
+		{ WORDS("--sample-every=4"), "sample-every", "4" },
+		{ WORDS("--sample-every", "4", "-q"), "sample-every", "4" },
+		{ WORDS("--lane", "0xff"), "lane-mask", "0xff" },
+		{ WORDS("--lane-mask=1", "--lane-mask=2"), "lane-mask", "2" },
+		{ WORDS("--lane-mask="), "lane-mask", "" },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		struct error error = { 0 };
+		ck_assert_msg(read_words(&configuration, cases[i].words, &error) == 0, "%s", error.text);
+		ck_assert_uint_eq(configuration.source_settings.count, 1);
+		ck_assert_str_eq(configuration.source_settings.items[0].key, cases[i].key);
+		ck_assert_str_eq(configuration.source_settings.items[0].value, cases[i].value);
+		ck_assert_ptr_null(configuration.command);
+	}
+	const struct {
+		const char *const *words;
+		const char *message;
+	} bad[] = {
+		{ WORDS("--sample", "4"), "unknown option --sample: see iaprof --help" },
+		{ WORDS("--sample-every"), "--sample-every needs a value" },
+		{ WORDS("--list=x"), "--list does not take a value" },
+	};
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		struct error error = { 0 };
+		ck_assert_int_eq(read_words(&configuration, bad[i].words, &error), -EINVAL);
+		ck_assert_str_eq(error.text, bad[i].message);
+	}
 }
 END_TEST
 
@@ -700,6 +769,7 @@ int main(void)
 	tcase_add_test(tests, reads_every_option);
 	tcase_add_test(tests, reads_keys_of_a_capture);
 	tcase_add_test(tests, reads_levels_and_the_last_of_an_option);
+	tcase_add_test(tests, reads_options_of_sources);
 	tcase_add_test(tests, finds_the_command);
 	tcase_add_test(tests, finds_the_action);
 	tcase_add_test(tests, refuses_bad_command_lines);
@@ -717,9 +787,5 @@ int main(void)
 	tcase_add_test(tests, lets_a_sinks_output_override_the_files);
 	tcase_add_test(tests, checks_also_what_is_overridden);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

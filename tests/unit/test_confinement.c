@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "symbolizer/worker/confinement.h"
+#include "../run_suite.h"
 
 /* More than any machine's Linux has, in its own table. */
 #define CALL_COUNT 520
@@ -46,7 +47,9 @@ static const char *const worker_calls[] = { "clone",
 					    "set_tid_address",
 					    "getppid",
 					    "rt_sigaction",
-					    "rseq" };
+					    "rseq",
+					    "setsid",
+					    "setpriority" };
 
 static bool is_one_of(const char *name, const char *const *names, size_t count)
 {
@@ -141,9 +144,5 @@ int main(void)
 	tcase_add_loop_test(tests, every_other_call_is_refused, 0, 2);
 	tcase_add_test(tests, memory_and_descriptors_are_all_it_has);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failures = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

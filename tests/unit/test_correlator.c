@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "correlator/places.h"
+#include "correlator/code_locations.h"
 #include "correlator_history.h"
 #include "device/zebin_fixture.h"
 #include "plugin/registry.h"
+#include "run/decoders.h"
 #include "symbolizer/device/code_reader.h"
 #include "symbolizer/device/device_address.h"
+#include "../run_suite.h"
 
 START_TEST(a_kernel_and_its_stack)
 {
@@ -63,6 +65,140 @@ START_TEST(user_frames_then_the_linux_kernels_then_the_device)
 		ck_assert_msg(!strncmp(kinds, "PUUKK-f", 7), "%s", kinds);
 	}
 	snapshot_release(snapshot);
+}
+END_TEST
+
+static uint64_t total_of(const char *type, const char *unit)
+{
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	uint64_t total = 0;
+	for (size_t i = 0; i < snapshot->profile.value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(&snapshot->profile, i);
+		const struct iaprof_value_type *of = iaprof_profile_value_type(&snapshot->profile, value->value_type);
+		if (!strcmp(of->name, type) && !strcmp(of->unit, unit))
+			total += value->value;
+	}
+	snapshot_release(snapshot);
+	return total;
+}
+
+static void take_stalls_of(uint32_t device, uint64_t count, uint64_t to)
+{
+	struct {
+		struct iaprof_record_stall_sample head;
+		uint64_t counts[1];
+	} record = { .head = { .begin = start + to - SECOND, .address = 0x1000, .device = device, .reason_count = 1 },
+		     .counts = { count } };
+	take(STALLS, &record, IAPROF_RECORD_STALL_SAMPLE, sizeof record, to);
+}
+
+/* A source says what the samples of each of its devices count; those of release 0.1 did not. */
+/* A launch from a stack of as many functions, and the samples of its GPU kernel. */
+static void launch_from_depth(size_t depth)
+{
+	static uint64_t addresses[IAPROF_STACK_DEPTH_MAX];
+	for (size_t i = 0; i < depth; i++)
+		addresses[i] = 0x1000 + i;
+	struct iaprof_record_launch launch = { .kernel = take_kernel(10, "add", BASE + 0x1000, SECOND),
+					       .pid = 10,
+					       .user_stack = intern_stack(intern, 10, addresses, depth),
+					       .count = 1,
+					       .first_time = start + SECOND };
+	take(LAUNCHES, &launch, IAPROF_RECORD_LAUNCH, sizeof launch, 2 * SECOND);
+	take_relative(0x1010, 50, SECOND, 2 * SECOND);
+}
+
+START_TEST(the_deepest_stack_of_a_launch_is_marked)
+{
+	launch_from_depth(IAPROF_STACK_DEPTH_MAX);
+	finish(100, 0, 0);
+	ck_assert_uint_eq(sum("first;[truncated];-;add"), 100);
+}
+END_TEST
+
+START_TEST(a_stack_that_may_be_whole_is_not_marked)
+{
+	launch_from_depth(IAPROF_STACK_DEPTH_MAX - 1);
+	finish(100, 0, 0);
+	ck_assert_uint_eq(sum("first;-;add"), 100);
+	ck_assert_uint_eq(sum("first;[truncated];-;add"), 0);
+}
+END_TEST
+
+START_TEST(samples_count_what_their_device_says)
+{
+	struct iaprof_record_device other = {
+		.id = 2, .name = text("NPU 1"), .value_name = text("waits"), .value_unit = text("cycles")
+	};
+	struct iaprof_record_device third = { .id = 3, .name = text("GPU 2"), .value_name = text("gpu-stalls") };
+	struct iaprof_record_device old = { .id = 4, .name = text("GPU 3"), .value_name = text("ignored") };
+	take(STALLS, &other, IAPROF_RECORD_DEVICE, sizeof other, 0);
+	take(STALLS, &third, IAPROF_RECORD_DEVICE, sizeof third, 0);
+	take(STALLS, &old, IAPROF_RECORD_DEVICE, offsetof(struct iaprof_record_device, value_name), 0);
+	for (uint32_t device = 1; device <= 5; device++) /* nobody announced the last one */
+		take_stalls_of(device, 1 << device, 2 * SECOND);
+	collector_finish(collector);
+	ck_assert_uint_eq(total_of("waits", "cycles"), 1 << 2);
+	ck_assert_uint_eq(total_of("gpu-stalls", "count"), 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5);
+}
+END_TEST
+
+/* They are not counted as what the first device counts. */
+START_TEST(samples_of_devices_beyond_the_limit_are_stalls)
+{
+	struct iaprof_record_device device = { .name = text("NPU"), .value_name = text("waits") };
+	for (device.id = 2; device.id < 1100; device.id++)
+		take(STALLS, &device, IAPROF_RECORD_DEVICE, sizeof device, 0);
+	take_stalls_of(2, 3, 2 * SECOND);
+	take_stalls_of(5000, 7, 2 * SECOND);
+	collector_finish(collector);
+	ck_assert_uint_eq(total_of("waits", "count"), 3);
+	ck_assert_uint_eq(total_of("gpu-stalls", "count"), 7);
+}
+END_TEST
+
+/* The summary has what a source says that its counters are, whatever they are called. */
+START_TEST(counters_have_the_role_that_their_source_says)
+{
+	static const uint32_t roles[] = { IAPROF_COUNTER_ROLE_NONE, IAPROF_COUNTER_ROLE_ROWS,
+					  IAPROF_COUNTER_ROLE_OVERFLOWS };
+	static const char *const names[] = { "rows", "written", "gone" };
+	for (uint32_t i = 0; i < 3; i++) {
+		struct iaprof_record_counter counter = {
+			.id = i + 1, .name = text(names[i]), .device = 1, .role = roles[i]
+		};
+		struct iaprof_record_counter_value value = { .counter = i + 1, .value = 10 + i };
+		take(STALLS, &counter, IAPROF_RECORD_COUNTER, sizeof counter, 0);
+		take(STALLS, &value, IAPROF_RECORD_COUNTER_VALUE, sizeof value, SECOND);
+	}
+	ck_assert_uint_eq(statistics().rows, 11);
+	ck_assert_uint_eq(statistics().overflows, 12);
+	collector_finish(collector);
+}
+END_TEST
+
+/* A base that code is not within reach of is none: then it is taken from where the code is. */
+START_TEST(relative_addresses_reach_as_far_as_the_source_says)
+{
+	static const struct {
+		uint64_t window, from_base;
+		bool is_reached;
+	} cases[] = { { 0, 0x80000000, true },
+		      { 0, UINT64_C(1) << 32, false },
+		      { 1 << 20, 0x1000, true },
+		      { 1 << 20, 1 << 20, false } };
+	uint64_t base = BASE + 0x40000, window = cases[_i].window ? cases[_i].window : UINT64_C(1) << 32;
+	struct iaprof_record_kernel kernel = { .id = 1,
+					       .pid = 10,
+					       .name = text("add"),
+					       .address = base + cases[_i].from_base,
+					       .size = 0x100,
+					       .instruction_base = base,
+					       .instruction_window = cases[_i].window };
+	take(LAUNCHES, &kernel, IAPROF_RECORD_KERNEL, sizeof kernel, SECOND);
+	take_relative(cases[_i].from_base, 1, 2 * SECOND, 3 * SECOND);
+	take_relative(kernel.address % window, 10, 2 * SECOND, 3 * SECOND);
+	finish(cases[_i].is_reached ? 2 : 20, 0, cases[_i].is_reached ? 20 : 2);
 }
 END_TEST
 
@@ -205,19 +341,19 @@ START_TEST(code_that_replaces_other_code_gets_its_own_samples)
 	CLEANUP_FREE char *path = zebin_path("lnl/transformer", ".loaded-debug.elf");
 	CLEANUP_FREE char *other = zebin_path("ptl/transformer", ".loaded-debug.elf");
 	expected_place_array sections = zebin_sections(path), others = zebin_sections(other);
-	uint64_t place = device_address_plain(sections.items[0].address) + 0x100, address = place & UINT32_MAX;
+	uint64_t location = device_address_plain(sections.items[0].address) + 0x100, address = location & UINT32_MAX;
 	const char *name = NULL;
 	for (size_t i = 0; i < others.count; i++) {
 		uint64_t begin = device_address_plain(others.items[i].address);
-		if (place >= begin && place - begin < others.items[i].size)
+		if (location >= begin && location - begin < others.items[i].size)
 			name = strrchr(others.items[i].name, '.') + 1;
 	}
 	ck_assert_ptr_nonnull(name); /* the same address is in both images */
-	uint32_t first = take_object(10, path, place, SECOND);
+	uint32_t first = take_object(10, path, location, SECOND);
 	take_relative(address, 5, SECOND, 2 * SECOND);
 	take_unload(10, first, 3 * SECOND);
 	take_relative(address, 7, 3500 * MILLISECOND, 3600 * MILLISECOND); /* nothing is there */
-	take_object(10, other, place, 4 * SECOND);
+	take_object(10, other, location, 4 * SECOND);
 	take_relative(address, 9, 5 * SECOND, 6 * SECOND);
 	take_relative(address, 11, 2900 * MILLISECOND, 4100 * MILLISECOND); /* both were there for a while */
 	finish(28, 22, 14);
@@ -251,7 +387,8 @@ START_TEST(every_instruction_of_an_image_has_its_lines)
 		for (size_t k = instruction->frame_count; k-- > 0;)
 			length += (size_t)snprintf(frames + length, sizeof frames - length, ";%s",
 						   instruction->frames[k].function);
-		snprintf(offset, sizeof offset, ";sbid;0x%lx", instruction->offset);
+		/* Without a decoder, it is unknown what an instruction waits for. */
+		snprintf(offset, sizeof offset, ";[unknown];sbid;0x%lx", instruction->offset);
 		snprintf(frames + length, sizeof frames - length, "%s", offset);
 		ck_assert_msg(sum(frames) >= i + 1, "%s", frames);
 	}
@@ -278,14 +415,14 @@ static void check_producers(struct code_reader *reader, const struct iaprof_prof
 	size_t wanted = code_reader_producers(reader, address, producers, 64, &flags);
 	if (!strcmp(frames[count - 2]->name, "active"))
 		wanted = flags = 0;
-	size_t shown = wanted < PLACE_PRODUCERS_MAX ? wanted : PLACE_PRODUCERS_MAX;
+	size_t shown = wanted < LOCATION_PRODUCERS_MAX ? wanted : LOCATION_PRODUCERS_MAX;
 	ck_assert_uint_eq(producer_count, shown + (wanted > shown || flags));
 	for (size_t i = 0; i < shown; i++) {
 		const struct iaprof_frame *frame = frames[count - 2 - producer_count + i];
-		struct code_place place;
-		ck_assert(code_reader_find(reader, producers[i].offset, &place));
-		ck_assert_str_eq(frame->name, place.instruction.mnemonic);
-		ck_assert_uint_eq(frame->line, place.functions[place.function_count - 1].line);
+		struct code_place location;
+		ck_assert(code_reader_find(reader, producers[i].offset, &location));
+		ck_assert_str_eq(frame->name, location.instruction.mnemonic);
+		ck_assert_uint_eq(frame->line, location.functions[location.function_count - 1].line);
 		++*checked;
 	}
 	ck_assert_uint_eq(frames[count - 3 - producer_count]->kind, IAPROF_FRAME_DEVICE_INSTRUCTION);
@@ -303,7 +440,7 @@ START_TEST(what_is_waited_for_is_under_who_waits)
 	ck_assert_ptr_nonnull(wanted.plugin);
 	ck_assert_msg(decoders_add(&decoders, &wanted, &error) == 0, "%s", error.text);
 	collector_free(collector);
-	collector = make_collector(true, &decoders);
+	collector = make_collector(true, decoders_finder(&decoders));
 	announce();
 	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".loaded-debug.elf");
 	expected_instruction_array instructions = zebin_instructions("bmg/transformer");
@@ -420,7 +557,7 @@ START_TEST(values_have_the_time_of_their_sync)
 	}
 	collector_finish(collector);
 	uint64_t values[3] = { 0 };
-	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
+	for (struct block *block = collector_take_results(collector), *next; block; block = next) {
 		struct iaprof_batch batch = block_batch(block);
 		for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));) {
 			if (record->type != IAPROF_RECORD_PROFILE_VALUE)
@@ -433,7 +570,7 @@ START_TEST(values_have_the_time_of_their_sync)
 					   : 2] += ((const struct iaprof_record_profile_value *)record)->value;
 		}
 		next = block->next;
-		bus_recycle(bus, block);
+		block_release(block);
 	}
 	for (size_t i = 0; i < 3; i++)
 		ck_assert_uint_eq(values[i], 2 * (i + 2));
@@ -449,13 +586,7 @@ START_TEST(a_replay_gives_the_same_profile)
 	take_relative(0x8000, 3, SECOND, 2 * SECOND);
 	collector_finish(collector);
 	struct collector *replay = make_collector(false, NULL);
-	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
-		struct iaprof_batch batch = block_batch(block);
-		next = block->next;
-		collector_take(replay, &batch, NULL, NULL);
-		bus_recycle(bus, block);
-	}
-	collector_finish(replay);
+	replay_results(collector, replay);
 	const char *const all[] = { "-", "first;site_a;-;[ambiguous];add;sbid;0x0", "second;site_b;-;[ambiguous]",
 				    "[unknown];-;[unknown device code];active;0x8000" };
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -550,6 +681,12 @@ int main(void)
 	tcase_add_test(tests, a_kernel_and_its_stack);
 	tcase_add_test(tests, user_frames_then_the_linux_kernels_then_the_device);
 	tcase_add_test(tests, stacks_share_by_how_often_they_launched);
+	tcase_add_test(tests, the_deepest_stack_of_a_launch_is_marked);
+	tcase_add_test(tests, a_stack_that_may_be_whole_is_not_marked);
+	tcase_add_test(tests, samples_count_what_their_device_says);
+	tcase_add_test(tests, samples_of_devices_beyond_the_limit_are_stalls);
+	tcase_add_test(tests, counters_have_the_role_that_their_source_says);
+	tcase_add_loop_test(tests, relative_addresses_reach_as_far_as_the_source_says, 0, 4);
 	tcase_add_test(tests, launches_of_the_interval_count_and_else_the_last_ones);
 	tcase_add_test(tests, samples_wait_for_their_code_and_launches);
 	tcase_add_test(tests, who_was_busy_decides_between_processes);
@@ -567,9 +704,5 @@ int main(void)
 	tcase_add_test(tests, overlapping_intervals_are_not_busier);
 	tcase_add_loop_test(tests, totals_are_kept_whatever_comes, 0, 20);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

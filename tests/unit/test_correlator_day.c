@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "correlator_history.h"
+#include "../run_suite.h"
 
 #define HOUR (3600 * SECOND)
 #define INTERVAL (SECOND / 10)
@@ -58,9 +59,9 @@ static void run_second(uint64_t time, uint32_t first_kernel)
 	tell(time + SECOND);
 	synchronize(time + SECOND);
 	/* What a capture would take. */
-	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
+	for (struct block *block = collector_take_results(collector), *next; block; block = next) {
 		next = block->next;
-		bus_recycle(bus, block);
+		block_release(block);
 	}
 }
 
@@ -99,9 +100,5 @@ int main(void)
 	tcase_set_timeout(tests, 240);
 	tcase_add_test(tests, the_last_hour_takes_no_more_memory_than_the_second);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "correlator_history.h"
+#include "../run_suite.h"
 
 START_TEST(code_that_is_loaded_again_is_launched_by_its_newest_callers)
 {
@@ -122,7 +123,7 @@ START_TEST(a_base_is_of_its_own_process)
 }
 END_TEST
 
-/* More processes than a table of suspects holds have code at the address. */
+/* More processes than a table of candidates holds have code at the address. */
 START_TEST(of_very_many_processes_the_busy_one_is_found)
 {
 	for (uint32_t pid = 100; pid < 400; pid++) {
@@ -274,6 +275,85 @@ START_TEST(very_many_stacks_of_one_kernel_share_it)
 }
 END_TEST
 
+/* Each process's part is divided by how often each of its stacks launched. */
+START_TEST(ambiguous_samples_are_shared_by_busy_time_and_launches)
+{
+	uint32_t add = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	uint32_t multiply = take_kernel(11, "multiply", BASE + 0x1000, SECOND);
+	take_launches(10, add, 'a', 30, 30 * SECOND, 31 * SECOND);
+	take_launches(10, add, 'c', 10, 30 * SECOND, 31 * SECOND);
+	take_launches(11, multiply, 'b', 1000, 30 * SECOND, 31 * SECOND);
+	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, 600 * MILLISECOND, NULL, 30 * SECOND, 31 * SECOND);
+	take_activity(11, IAPROF_ACTIVITY_SCHEDULER, 200 * MILLISECOND, NULL, 30 * SECOND, 31 * SECOND);
+	take_relative(0x1000, 400, 30 * SECOND, 31 * SECOND);
+	finish(0, 800, 0);
+	ck_assert_uint_eq(sum("first;site_a;-;[ambiguous];add"), 450);
+	ck_assert_uint_eq(sum("first;site_c;-;[ambiguous];add"), 150);
+	ck_assert_uint_eq(sum("second;site_b;-;[ambiguous];multiply"), 200);
+}
+END_TEST
+
+/* Of unknown code it is known whose it is when one process alone was busy, and the scheduler says so. */
+START_TEST(unknown_code_is_the_only_busy_process_s)
+{
+	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, 600 * MILLISECOND, "copy", 30 * SECOND, 31 * SECOND);
+	take_relative(0x5000, 10, 30 * SECOND, 31 * SECOND);
+	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, 600 * MILLISECOND, "copy", 40 * SECOND, 41 * SECOND);
+	take_activity(11, IAPROF_ACTIVITY_SCHEDULER, 1, "copy", 40 * SECOND, 41 * SECOND);
+	take_relative(0x5000, 100, 40 * SECOND, 41 * SECOND);
+	take_activity(11, IAPROF_ACTIVITY_SCHEDULER + 1, SECOND, "copy", 50 * SECOND, 51 * SECOND);
+	take_relative(0x5000, 1000, 50 * SECOND, 51 * SECOND);
+	finish(0, 0, 2220);
+	ck_assert_uint_eq(sum("first;-;copy"), 20);
+	ck_assert_uint_eq(sum("first;-"), 20);
+	ck_assert_uint_eq(sum("second;-"), 0);
+}
+END_TEST
+
+/* Who was busy is remembered for samples that come late: the hold of 2 s, and 5 s more. */
+START_TEST(activity_is_remembered_for_late_samples)
+{
+	two_processes();
+	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, 600 * MILLISECOND, NULL, 30 * SECOND, 31 * SECOND);
+	synchronize(31 * SECOND + (CORRELATOR_HOLD + 5 * SECOND) * (unsigned)_i);
+	synchronize(31 * SECOND + (CORRELATOR_HOLD + 5 * SECOND) * (unsigned)_i + (unsigned)_i);
+	take_relative(0x1000, 50, 30 * SECOND, 31 * SECOND);
+	finish(_i ? 0 : 100, _i ? 100 : 0, 0);
+}
+END_TEST
+
+/* The code of a program that has ended is remembered as long. _i: it is forgotten then. */
+START_TEST(code_is_remembered_for_late_samples)
+{
+	take_process(20, IAPROF_PROCESS_FORK, "short", 10 * SECOND);
+	uint32_t kernel = take_kernel(20, "add", BASE + 0x1000, 11 * SECOND);
+	take_launches(20, kernel, 'c', 4, 12 * SECOND, 13 * SECOND);
+	take_process(20, IAPROF_PROCESS_EXIT, "", 20 * SECOND);
+	synchronize(20 * SECOND + CORRELATOR_HOLD + 5 * SECOND + (unsigned)_i);
+	take_relative(0x1000, 50, 19 * SECOND, 20 * SECOND);
+	finish(_i ? 0 : 100, 0, _i ? 100 : 0);
+	ck_assert_uint_eq(sum("short;site_c;-;add"), _i ? 0 : 100);
+}
+END_TEST
+
+/* Launches of times after a SYNC wait for the next one: whose they are is not sure before. */
+START_TEST(launches_of_later_times_wait)
+{
+	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	take_launches(10, kernel, 'a', 1, 30 * SECOND, 31 * SECOND);
+	take_launches(10, kernel, 'b', 1, 33 * SECOND, 34 * SECOND);
+	take_launches(10, kernel, 'c', 1, 33 * SECOND, 34 * SECOND);
+	synchronize(32 * SECOND);
+	take_relative(0x1000, 10, 30 * SECOND, 31 * SECOND);
+	take_relative(0x1000, 100, 33 * SECOND, 34 * SECOND);
+	synchronize(40 * SECOND);
+	finish(220, 0, 0);
+	ck_assert_uint_eq(sum("first;site_a;-;add"), 20);
+	ck_assert_uint_eq(sum("first;site_b;-;add"), 100);
+	ck_assert_uint_eq(sum("first;site_c;-;add"), 100);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("correlator_evidence");
@@ -295,10 +375,11 @@ int main(void)
 	tcase_add_test(tests, an_exec_that_is_told_late_ends_the_old_program_only);
 	tcase_add_test(tests, short_programs_leave_nothing_behind);
 	tcase_add_test(tests, very_many_stacks_of_one_kernel_share_it);
+	tcase_add_test(tests, ambiguous_samples_are_shared_by_busy_time_and_launches);
+	tcase_add_test(tests, unknown_code_is_the_only_busy_process_s);
+	tcase_add_test(tests, launches_of_later_times_wait);
+	tcase_add_loop_test(tests, activity_is_remembered_for_late_samples, 0, 2);
+	tcase_add_loop_test(tests, code_is_remembered_for_late_samples, 0, 2);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

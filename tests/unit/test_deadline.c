@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/deadline.h"
+#include "../run_suite.h"
 
 #define TIME UINT64_C(200000000)
 #define LOOP_COUNT 4
@@ -111,9 +112,5 @@ int main(void)
 	tcase_add_test(cases, a_blocked_process_has_no_more_time);
 	tcase_add_test(cases, who_waits_for_a_processor_has_more_time);
 	suite_add_tcase(suite, cases);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failures = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

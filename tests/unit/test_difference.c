@@ -6,6 +6,7 @@
 
 #include "plugin/test_profile.h"
 #include "profile/difference.h"
+#include "../run_suite.h"
 
 static struct test_profile before, after;
 static struct difference *difference;
@@ -121,6 +122,57 @@ START_TEST(keeps_apart_what_a_reader_tells_apart)
 }
 END_TEST
 
+/* Both runs can be read with the indexes of the difference. */
+START_TEST(refers_to_both_runs)
+{
+	static const struct iaprof_frame f = { .name = "f", .kind = IAPROF_FRAME_USER },
+					 g = { .name = "g", .kind = IAPROF_FRAME_USER };
+	test_profile_value_type(&before, "cpu", "nanoseconds");
+	test_profile_value_type(&after, "cpu", "nanoseconds");
+	add(&before, 1, &f, 1, 10);
+	add(&before, 2, &g, 1, 20);
+	add(&before, 3, &f, 1, 30);
+	add(&after, 4, &g, 1, 5);
+	const struct iaprof_profile *profile = compare(IAPROF_NORMALIZATION_NONE, false);
+	ck_assert(iaprof_profile_has_runs(profile));
+	ck_assert(!iaprof_profile_has_runs(profile->after_profile));
+	ck_assert_uint_eq(profile->before_profile->stack_count, 3);
+	ck_assert_uint_eq(profile->after_profile->stack_count, 1);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, profile->before_stacks[i]);
+		ck_assert_str_eq(iaprof_profile_frame(profile, stack->frames[1])->name, i == 1 ? "g" : "f");
+	}
+	ck_assert_uint_eq(profile->before_stacks[0], profile->before_stacks[2]);
+	ck_assert_uint_eq(profile->after_stacks[0], profile->before_stacks[1]);
+}
+END_TEST
+
+/* Lines of device instructions can be asked for alone. */
+START_TEST(device_instructions_have_lines)
+{
+	static const struct iaprof_frame frames[] = {
+		{ .name = "f", .kind = IAPROF_FRAME_USER, .file = "f.c", .line = 3 },
+		{ .name = "add", .kind = IAPROF_FRAME_DEVICE_INSTRUCTION, .file = "k.cl", .line = 7 }
+	};
+	test_profile_value_type(&before, "cpu", "nanoseconds");
+	test_profile_value_type(&after, "cpu", "nanoseconds");
+	add(&after, 1, frames, 2, 5);
+	for (int is_asked = 0; is_asked < 2; is_asked++) {
+		struct error error = { 0 };
+		difference_free(difference);
+		difference = difference_new(&(struct difference_input){ .before = test_profile_get(&before),
+									.after = test_profile_get(&after),
+									.device_lines = is_asked },
+					    &error);
+		ck_assert_msg(difference != NULL, "%s", error.text);
+		const struct iaprof_profile *profile = &difference_snapshot(difference)->profile;
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, only_value(profile, 3)->stack);
+		ck_assert_uint_eq(iaprof_profile_frame(profile, stack->frames[1])->line, 0);
+		ck_assert_uint_eq(iaprof_profile_frame(profile, stack->frames[2])->line, is_asked ? 7 : 0);
+	}
+}
+END_TEST
+
 /* What a damaged capture may have: a stack of nothing but an offset; sums that are too large. */
 START_TEST(takes_what_is_odd)
 {
@@ -171,6 +223,102 @@ START_TEST(joins_losses)
 }
 END_TEST
 
+/* A loss is the same one when source, reason and value type are; its times are those of the later run. */
+START_TEST(keeps_losses_apart)
+{
+	static const struct {
+		const char *source, *reason;
+		uint32_t value_type;
+	} losses[] = { { "s", "r", 0 }, { "s", "r", 1 }, { "s", "r", UINT32_MAX }, { "t", "r", 0 }, { "s", "q", 0 } };
+	enum { COUNT = sizeof losses / sizeof *losses };
+	for (int i = 0; i < 2; i++) {
+		test_profile_value_type(i ? &after : &before, "a", "count");
+		test_profile_value_type(i ? &after : &before, "a", "ns");
+	}
+	for (uint64_t i = 0; i < COUNT; i++) {
+		struct iaprof_lost lost = { .source = losses[i].source,
+					    .reason = losses[i].reason,
+					    .value_type = losses[i].value_type,
+					    .count = 10 + i,
+					    .value = 20 + i,
+					    .unknown = 5,
+					    .begin = 100 + i,
+					    .end = 200 + i };
+		test_profile_lost(&after, &lost);
+		lost.unknown = i ? 4 : UINT32_MAX - 5;
+		test_profile_lost(&after, &lost);
+		lost.begin = lost.end = 1;
+		test_profile_lost(&before, &lost);
+		lost.unknown = i ? 3 : 6;
+		test_profile_lost(&before, &lost);
+	}
+	const struct iaprof_profile *profile = compare(IAPROF_NORMALIZATION_NONE, false);
+	ck_assert_uint_eq(profile->lost_count, COUNT);
+	for (uint64_t i = 0; i < COUNT; i++) {
+		const struct iaprof_lost *lost = iaprof_profile_lost(profile, i);
+		ck_assert_str_eq(lost->source, losses[i].source);
+		ck_assert_str_eq(lost->reason, losses[i].reason);
+		ck_assert_uint_eq(lost->value_type, losses[i].value_type);
+		ck_assert_uint_eq(lost->count, 2 * (10 + i));
+		ck_assert_uint_eq(lost->value, 2 * (20 + i));
+		ck_assert_uint_eq(lost->before_count, 2 * (10 + i));
+		ck_assert_uint_eq(lost->before_value, 2 * (20 + i));
+		ck_assert_uint_eq(lost->unknown, i ? 9 : UINT32_MAX);
+		ck_assert_uint_eq(lost->before_unknown, i ? 7 : UINT32_MAX);
+		ck_assert_uint_eq(lost->begin, 100 + i);
+		ck_assert_uint_eq(lost->end, 200 + i);
+	}
+}
+END_TEST
+
+/* Runs of different lengths: what took twice as long has twice the values. */
+START_TEST(scales_by_duration)
+{
+	test_profile_value_type(&before, "a", "count");
+	test_profile_value_type(&after, "a", "count");
+	test_profile_value_type(&after, "a", "ns");
+	test_profile_add(&before, "p;f", 0, 30);
+	test_profile_add(&after, "p;f", 0, 1);
+	test_profile_add(&after, "p;f", 1, 50);
+	before.end = TEST_PROFILE_BEGIN + 1000;
+	after.end = TEST_PROFILE_BEGIN + 4000;
+	const struct iaprof_profile *profile = compare(IAPROF_NORMALIZATION_DURATION, false);
+	ck_assert_uint_eq(profile->value_type_count, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		ck_assert_double_eq(iaprof_profile_value_type(profile, i)->before_factor, 4);
+	ck_assert_uint_eq(profile->begin, TEST_PROFILE_BEGIN);
+	ck_assert_uint_eq(profile->end, TEST_PROFILE_BEGIN + 4000);
+	ck_assert_uint_eq(profile->before_begin, TEST_PROFILE_BEGIN);
+	ck_assert_uint_eq(profile->before_end, TEST_PROFILE_BEGIN + 1000);
+	ck_assert_uint_eq(profile->begin_realtime, after.profile.begin_realtime);
+	ck_assert_uint_eq(profile->before_begin_realtime, before.profile.begin_realtime);
+	ck_assert_ptr_eq(profile->metadata, after.profile.metadata);
+	ck_assert_ptr_eq(profile->before_metadata, before.profile.metadata);
+	struct difference_totals totals = difference_totals(profile, 0);
+	ck_assert_uint_eq(totals.before, 30);
+	ck_assert_uint_eq(totals.after, 1);
+	totals = difference_totals(profile, 1);
+	ck_assert_uint_eq(totals.before, 0);
+	ck_assert_uint_eq(totals.after, 50);
+}
+END_TEST
+
+/* Nothing is scaled where one of the runs has none of a value type, or nobody wants it. */
+START_TEST(scales_nothing_without_both)
+{
+	test_profile_value_type(&before, "a", "count");
+	test_profile_value_type(&before, "b", "count");
+	test_profile_value_type(&after, "b", "count");
+	test_profile_add(&before, "p;f", 0, 30);
+	test_profile_add(&before, "p;f", 1, 20);
+	test_profile_add(&after, "p;f", 0, 10);
+	const struct iaprof_profile *profile =
+		compare(_i ? IAPROF_NORMALIZATION_TOTAL : IAPROF_NORMALIZATION_NONE, false);
+	ck_assert_double_eq(iaprof_profile_value_type(profile, 0)->before_factor, _i ? 0.5 : 1);
+	ck_assert_double_eq(iaprof_profile_value_type(profile, 1)->before_factor, 1);
+}
+END_TEST
+
 START_TEST(has_factors)
 {
 	test_profile_value_type(&before, "a", "count");
@@ -214,13 +362,14 @@ int main(void)
 	tcase_add_test(tests, leaves_out_what_differs_between_runs);
 	tcase_add_test(tests, keeps_apart_what_a_reader_tells_apart);
 	tcase_add_test(tests, takes_what_is_odd);
+	tcase_add_test(tests, refers_to_both_runs);
+	tcase_add_test(tests, device_instructions_have_lines);
 	tcase_add_test(tests, joins_losses);
+	tcase_add_test(tests, keeps_losses_apart);
+	tcase_add_test(tests, scales_by_duration);
+	tcase_add_loop_test(tests, scales_nothing_without_both, 0, 2);
 	tcase_add_test(tests, has_factors);
 	tcase_add_test(tests, needs_durations_to_compare_by_them);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

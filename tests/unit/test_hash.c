@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "../programs/thread_names.h"
-#include "base/hash.h"
+#include "base/keyed_array.h"
 #include "base/string_table.h"
+#include "../run_suite.h"
 
 #define KEY_COUNT 40000u
 
@@ -38,7 +39,7 @@ START_TEST(finds_what_was_added_and_not_removed)
 {
 	struct hash_index index = { 0 };
 	for (uint32_t i = 0; i < 5000; i++)
-		ck_assert(hash_index_add(&index, rehash(NULL, i), i, rehash, NULL));
+		ck_assert(hash_index_add(&index, rehash(NULL, i), i));
 	for (uint32_t i = 0; i < 5000; i += 2)
 		hash_index_remove(&index, rehash(NULL, i), i);
 	ck_assert_uint_eq(index.count, 2500);
@@ -52,12 +53,70 @@ START_TEST(stays_small_when_items_come_and_go)
 {
 	struct hash_index index = { 0 };
 	for (uint32_t i = 0; i < 100000; i++) {
-		ck_assert(hash_index_add(&index, rehash(NULL, i), i, rehash, NULL));
+		ck_assert(hash_index_add(&index, rehash(NULL, i), i));
 		hash_index_remove(&index, rehash(NULL, i), i);
 	}
 	ck_assert_uint_eq(index.count, 0);
 	ck_assert_uint_le(index.slot_count, 64);
 	hash_index_free(&index);
+}
+END_TEST
+
+struct keyed_item {
+	struct {
+		uint32_t owner, number;
+	} key;
+	uint32_t value;
+};
+
+START_TEST(keyed_arrays_find_what_was_added_and_not_removed)
+{
+	KEYED_ARRAY(struct keyed_item) array = { 0 };
+	for (uint32_t i = 0; i < 3000; i++)
+		ck_assert_uint_eq(keyed_array_add(&array, &((struct keyed_item){ .key = { i % 3, i }, .value = i })),
+				  i);
+	/* An item with a known key is not added again. */
+	ck_assert_uint_eq(keyed_array_add(&array, &((struct keyed_item){ .key = { 1, 7 } })), 7);
+	ck_assert_uint_eq(array.count, 3000);
+	ck_assert_uint_eq(array.items[7].value, 7);
+	/* The last item takes the place of one that is removed. */
+	for (uint32_t i = 0; i < 3000; i += 2) {
+		struct keyed_item wanted = { .key = { i % 3, i } };
+		keyed_array_remove(&array, keyed_array_find(&array, &wanted.key));
+	}
+	ck_assert_uint_eq(array.count, 1500);
+	for (uint32_t i = 0; i < 3000; i++) {
+		struct keyed_item wanted = { .key = { i % 3, i } };
+		const struct keyed_item *found = keyed_array_get(&array, &wanted.key);
+		ck_assert_int_eq(found != NULL, i % 2 == 1);
+		if (found)
+			ck_assert_uint_eq(found->value, i);
+	}
+	keyed_array_free(&array);
+}
+END_TEST
+
+START_TEST(keyed_arrays_reuse_positions)
+{
+	KEYED_ARRAY(struct keyed_item) array = { 0 };
+	ARRAY(uint32_t) free_positions = { 0 };
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct keyed_item item = { .key = { 0, i }, .value = i };
+		uint32_t position = keyed_array_take(&array, &free_positions, &item);
+		ck_assert_uint_lt(position, 10);
+		ck_assert_ptr_eq(keyed_array_get(&array, &item.key), &array.items[position]);
+		if (i < 9)
+			continue;
+		item.key.number = i - 9;
+		position = keyed_array_find(&array, &item.key);
+		ck_assert_uint_eq(array.items[position].value, i - 9);
+		keyed_array_give_back(&array, &free_positions, position);
+		ck_assert_ptr_null(keyed_array_get(&array, &item.key));
+		ck_assert_uint_eq(array.items[position].value, 0);
+	}
+	ck_assert_uint_eq(array.count - free_positions.count, 9);
+	keyed_array_free(&array);
+	array_free(&free_positions);
 }
 END_TEST
 
@@ -79,7 +138,8 @@ static size_t longest_probe(const struct hash_index *index, uint64_t (*hash)(con
 
 static uint64_t entry_hash(const void *context, uint32_t position)
 {
-	return ((const struct string_table *)context)->entries.items[position].hash;
+	const struct string_entry *entry = &((const struct string_table *)context)->entries.items[position];
+	return hash_bytes(entry->text, entry->length);
 }
 
 START_TEST(names_cannot_be_chosen_to_collide)
@@ -122,7 +182,7 @@ START_TEST(numbers_cannot_be_chosen_to_collide)
 	struct hash_index index = { 0 };
 	for (uint32_t i = 0; i < KEY_COUNT; i++) {
 		ck_assert_uint_eq((uint32_t)unkeyed_hash_u64(colliding_number(i)), 0);
-		ck_assert(hash_index_add(&index, number_hash(NULL, i), i, number_hash, NULL));
+		ck_assert(hash_index_add(&index, number_hash(NULL, i), i));
 	}
 	ck_assert_uint_le(longest_probe(&index, number_hash, NULL), PROBES_MAX);
 	hash_index_free(&index);
@@ -160,7 +220,7 @@ START_TEST(words_cannot_be_chosen_to_collide)
 	struct hash_index index = { 0 };
 	hash_key_make(&keys.key);
 	for (uint32_t i = 0; i < KEY_COUNT; i++)
-		ck_assert(hash_index_add(&index, word_hash(&keys, i), i, word_hash, &keys));
+		ck_assert(hash_index_add(&index, word_hash(&keys, i), i));
 	ck_assert_uint_le(longest_probe(&index, word_hash, &keys), PROBES_MAX);
 	hash_index_free(&index);
 }
@@ -193,14 +253,12 @@ int main(int argc, char **argv)
 	TCase *tests = tcase_create("index");
 	tcase_add_test(tests, finds_what_was_added_and_not_removed);
 	tcase_add_test(tests, stays_small_when_items_come_and_go);
+	tcase_add_test(tests, keyed_arrays_find_what_was_added_and_not_removed);
+	tcase_add_test(tests, keyed_arrays_reuse_positions);
 	tcase_add_test(tests, names_cannot_be_chosen_to_collide);
 	tcase_add_test(tests, numbers_cannot_be_chosen_to_collide);
 	tcase_add_loop_test(tests, words_cannot_be_chosen_to_collide, 0, 6);
 	tcase_add_test(tests, each_process_has_its_own_key);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -8,11 +8,12 @@
 #include "base/cleanup.h"
 #include "config/configuration.h"
 #include "config/help.h"
+#include "../run_suite.h"
 
 static void write_iaprof(const void *context, FILE *file)
 {
 	(void)context;
-	help_write(file);
+	help_write(NULL, 0, file);
 }
 
 static void write_plugin(const void *context, FILE *file)
@@ -59,7 +60,7 @@ START_TEST(names_the_options_that_there_are)
 		CLEANUP(configuration_free) struct configuration configuration = { 0 };
 		struct error error = { 0 };
 		char *arguments[] = { (char *)"iaprof", word, (char *)"1", NULL };
-		configuration_read(&configuration, 3, arguments, &error);
+		configuration_read(&configuration, 3, arguments, NULL, &error);
 		ck_assert_msg(!strstr(error.text, "unknown option"), "%s", error.text);
 		found++;
 	}
@@ -95,7 +96,7 @@ START_TEST(describes_a_source)
 	ck_assert_str_eq(text, "csv 1.2 (source): rows for a spreadsheet\n"
 			       "\n"
 			       "Usage: iaprof --source csv[:KEY=VALUE[,KEY=VALUE]...]\n"
-			       "   or, in a file for iaprof --config:\n"
+			       "   or, in an INI file for --config:\n"
 			       "       [source:csv]\n"
 			       "       KEY = VALUE\n"
 			       "\n"
@@ -118,7 +119,7 @@ START_TEST(adds_the_output_of_a_sink)
 	char *bare CLEANUP_FREE = text_of(write_plugin, &plugin);
 	ck_assert_ptr_null(strstr(bare, "output="));
 	ck_assert_ptr_nonnull(strstr(bare, "csv (sink): rows"));
-	ck_assert_ptr_nonnull(strstr(bare, "\nThere are no keys.\n"));
+	ck_assert_ptr_nonnull(strstr(bare, "\nNo keys.\n"));
 }
 END_TEST
 
@@ -129,14 +130,14 @@ START_TEST(describes_a_decoder)
 	char *text CLEANUP_FREE = text_of(write_plugin, &plugin);
 	ck_assert_str_eq(text, "csv 1.2 (decoder): rows for a spreadsheet\n"
 			       "\n"
-			       "Used by itself for device code of ELF machine 205.\n"
+			       "Selected automatically for device code of ELF machine 205.\n"
 			       "\n"
 			       "Usage: iaprof --decoder csv[:KEY=VALUE[,KEY=VALUE]...]\n"
-			       "   or, in a file for iaprof --config:\n"
+			       "   or, in an INI file for --config:\n"
 			       "       [decoder:csv]\n"
 			       "       KEY = VALUE\n"
 			       "\n"
-			       "There are no keys.\n");
+			       "No keys.\n");
 }
 END_TEST
 
@@ -150,9 +151,5 @@ int main(void)
 	tcase_add_test(tests, adds_the_output_of_a_sink);
 	tcase_add_test(tests, describes_a_decoder);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/call_report.h"
+#include "run/report/call_report.h"
+#include "../run_suite.h"
 
 static struct intern *intern;
 static struct histograms histograms;
@@ -147,9 +148,5 @@ int main(void)
 	tcase_add_test(tests, names_are_bounded);
 	tcase_add_test(tests, the_table_has_quantiles_and_jobs);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -8,7 +8,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "plugin/instance.h"
+#include "run/instance.h"
+#include "../run_suite.h"
 
 struct source {
 	const struct iaprof_host *host;
@@ -95,7 +96,7 @@ START_TEST(everything_refused_is_counted)
 	struct iaprof_batch batch = { .records = &records, .size = sizeof records, .count = 4 };
 	uint64_t counts[3] = { 0 }, values[3] = { 0 };
 	for (int i = 0; i < 2; i++)
-		ck_assert_int_eq(source->host->emit(source->host, &batch), -ENOSPC);
+		ck_assert_int_eq(source->host->emit(source->host, &batch), 0);
 	instance_report_refused(instance);
 	instance_report_refused(instance);
 	add_lost(counts, values);
@@ -122,14 +123,13 @@ START_TEST(what_gives_others_a_meaning_is_taken)
 								     .count = 5 };
 	struct iaprof_batch batch = { .records = &records, .size = sizeof records, .count = 3 };
 	struct iaprof_batch kernel = { .records = &records, .size = sizeof records.kernel, .count = 1 };
-	ck_assert_int_eq(source->host->emit(source->host, &batch), -ENOSPC);
+	ck_assert_int_eq(source->host->emit(source->host, &batch), 0);
 	ck_assert_int_eq(source->host->emit(source->host, &kernel), 0);
 	ck_assert_uint_eq(instance->refused.launches, 10);
 	/* That has an end, too. */
-	int result = 0;
 	for (int i = 0; i < 10; i++)
-		result = source->host->emit(source->host, &kernel);
-	ck_assert_int_eq(result, -ENOSPC);
+		ck_assert_int_eq(source->host->emit(source->host, &kernel), 0);
+	ck_assert_uint_gt(instance->refused.records, 0);
 	uint32_t kernels = 0;
 	for (struct block *block = bus_take(services.bus, 0), *next; block; block = next) {
 		next = block->next;
@@ -192,9 +192,5 @@ int main(void)
 	tcase_add_test(tests, a_callback_ends_its_watch_and_fails);
 	tcase_add_test(tests, watches_that_ended_are_used_again);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -11,7 +11,9 @@
 #include <unistd.h>
 #include <iaprof/host.h>
 
-#include "usage.h"
+#include "device_counters.h"
+#include "npu_users.h"
+#include "../run_suite.h"
 
 #define SECOND UINT64_C(1000000000)
 #define FIRST_COUNTER 16u
@@ -184,14 +186,14 @@ START_TEST(numbers_are_whole_or_none)
 }
 END_TEST
 
-static double value_of(enum usage_counter counter)
+static double value_of(enum device_counter counter)
 {
 	return values[FIRST_COUNTER + counter];
 }
 
 START_TEST(use_is_told_by_the_second)
 {
-	struct usage usage;
+	struct device_counters usage;
 	struct record_batch batch = { 0 };
 	make_device("accel0", "0000:00:0b.0", "intel_vpu", "0x643e\n");
 	make_file("1000000\n", "devices/0000:00:0b.0/npu_busy_time_us");
@@ -199,28 +201,28 @@ START_TEST(use_is_told_by_the_second)
 	make_file("1400\n", "devices/0000:00:0b.0/npu_current_frequency_mhz");
 	make_file("suspended\n", "devices/0000:00:0b.0/power/runtime_status");
 	ck_assert_int_eq(record_batch_init(&batch, &host), 0);
-	usage_init(&usage, folder);
-	ck_assert_int_eq(usage_begin(&usage, &batch, FIRST_COUNTER, 10 * SECOND), 0);
+	device_counters_init(&usage, folder);
+	ck_assert_int_eq(device_counters_begin(&usage, &batch, FIRST_COUNTER, 10 * SECOND), 0);
 	make_file("1250000\n", "devices/0000:00:0b.0/npu_busy_time_us");
 	make_file("active\n", "devices/0000:00:0b.0/power/runtime_status");
-	ck_assert_int_eq(usage_turn(&usage, &batch, FIRST_COUNTER, 11 * SECOND), 0);
+	ck_assert_int_eq(device_counters_turn(&usage, &batch, FIRST_COUNTER, 11 * SECOND), 0);
 	ck_assert_int_eq(record_batch_flush(&batch), 0);
 	ck_assert_int_eq(devices, 1);
-	ck_assert_int_eq(counters, USAGE_COUNTER_COUNT);
-	ck_assert_double_eq(value_of(USAGE_BUSY_TIME), 1250000000.0);
-	ck_assert_double_eq_tol(value_of(USAGE_UTILIZATION), 25, 1e-9);
-	ck_assert_double_eq(value_of(USAGE_MEMORY), 4096);
-	ck_assert_double_eq(value_of(USAGE_FREQUENCY), 1.4e9);
-	ck_assert_double_eq(value_of(USAGE_AWAKE), 1);
+	ck_assert_int_eq(counters, DEVICE_COUNTER_COUNT - 1); /* there is no power without PMT */
+	ck_assert_double_eq(value_of(DEVICE_COUNTER_BUSY_TIME), 1250000000.0);
+	ck_assert_double_eq_tol(value_of(DEVICE_COUNTER_UTILIZATION), 25, 1e-9);
+	ck_assert_double_eq(value_of(DEVICE_COUNTER_MEMORY), 4096);
+	ck_assert_double_eq(value_of(DEVICE_COUNTER_FREQUENCY), 1.4e9);
+	ck_assert_double_eq(value_of(DEVICE_COUNTER_AWAKE), 1);
 	/* A file that goes away is counted; one that says less than before, after a reset, is no utilization. */
 	char path[512];
 	snprintf(path, sizeof path, "%s/devices/0000:00:0b.0/npu_memory_utilization", folder);
 	ck_assert_int_eq(unlink(path), 0);
 	make_file("7\n", "devices/0000:00:0b.0/npu_busy_time_us");
-	ck_assert_int_eq(usage_turn(&usage, &batch, FIRST_COUNTER, 12 * SECOND), 0);
+	ck_assert_int_eq(device_counters_turn(&usage, &batch, FIRST_COUNTER, 12 * SECOND), 0);
 	ck_assert_int_eq(record_batch_flush(&batch), 0);
 	ck_assert_uint_eq(usage.failures, 1);
-	ck_assert_int_eq(value_counts[FIRST_COUNTER + USAGE_UTILIZATION], 1);
+	ck_assert_int_eq(value_counts[FIRST_COUNTER + DEVICE_COUNTER_UTILIZATION], 1);
 	record_batch_free(&batch);
 }
 END_TEST
@@ -228,23 +230,119 @@ END_TEST
 /* Linux 6.3 has none of the files, 7.x has the frequencies in a folder. */
 START_TEST(files_differ_between_releases)
 {
-	struct usage usage;
+	struct device_counters usage;
 	struct record_batch batch = { 0 };
 	make_device("accel0", "0000:00:0b.0", "intel_vpu", "0x7d1d\n");
 	ck_assert_int_eq(record_batch_init(&batch, &host), 0);
-	usage_init(&usage, folder);
-	ck_assert_int_eq(usage_begin(&usage, &batch, FIRST_COUNTER, SECOND), 0);
+	device_counters_init(&usage, folder);
+	ck_assert_int_eq(device_counters_begin(&usage, &batch, FIRST_COUNTER, SECOND), 0);
 	ck_assert_int_eq(record_batch_flush(&batch), 0);
 	ck_assert_int_eq(counters, 0);
 	make_folder("devices/0000:00:0b.0/freq");
 	make_file("1902\n", "devices/0000:00:0b.0/freq/current_freq");
-	usage_init(&usage, folder);
-	ck_assert_int_eq(usage_begin(&usage, &batch, FIRST_COUNTER, SECOND), 0);
+	device_counters_init(&usage, folder);
+	ck_assert_int_eq(device_counters_begin(&usage, &batch, FIRST_COUNTER, SECOND), 0);
 	ck_assert_int_eq(record_batch_flush(&batch), 0);
 	ck_assert_int_eq(counters, 1);
-	ck_assert_double_eq(value_of(USAGE_FREQUENCY), 1.902e9);
+	ck_assert_double_eq(value_of(DEVICE_COUNTER_FREQUENCY), 1.902e9);
 	ck_assert_uint_eq(usage.failures, 0);
 	record_batch_free(&batch);
+}
+END_TEST
+
+/* 2 s with 3 J and with 1 J more; the counter of 32 bits wraps in the second of these. */
+START_TEST(power_is_energy_by_time)
+{
+	static const uint32_t joule = 1u << 14;
+	static const uint32_t units[] = { 0u - 5 * joule, 0u - 2 * joule, 0u - joule, joule };
+	static const double watts[] = { 0, 1.5, 0.5, 1 };
+	struct device_counters usage;
+	struct record_batch batch = { 0 };
+	make_device("accel0", "0000:00:0b.0", "intel_vpu", "0x643e\n");
+	make_folder("class/intel_pmt/telem0");
+	make_file("0x130670b1\n", "class/intel_pmt/telem0/guid");
+	make_folder("class/intel_pmt/telem1");
+	make_file("0x3072005\n", "class/intel_pmt/telem1/guid");
+	ck_assert_int_eq(record_batch_init(&batch, &host), 0);
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+		char path[600];
+		snprintf(path, sizeof path, "%s/class/intel_pmt/telem1/telem", folder);
+		FILE *file = fopen(path, "w");
+		ck_assert_ptr_nonnull(file);
+		ck_assert_int_eq(fseek(file, 0x5d0, SEEK_SET), 0);
+		ck_assert_uint_eq(fwrite(&units[i], sizeof units[i], 1, file), 1);
+		fclose(file);
+		if (i == 0)
+			device_counters_init(&usage, folder);
+		uint64_t time = (2 * i + 1) * SECOND;
+		ck_assert_int_eq(i ? device_counters_turn(&usage, &batch, FIRST_COUNTER, time)
+				   : device_counters_begin(&usage, &batch, FIRST_COUNTER, time),
+				 0);
+		ck_assert_int_eq(record_batch_flush(&batch), 0);
+		ck_assert_double_eq_tol(value_of(DEVICE_COUNTER_POWER), watts[i], 1e-9);
+		ck_assert_int_eq(value_counts[FIRST_COUNTER + DEVICE_COUNTER_POWER], (int)i);
+	}
+	ck_assert_int_eq(counters, 1);
+	ck_assert_uint_eq(usage.failures, 0);
+	record_batch_free(&batch);
+}
+END_TEST
+
+static void add_user(void *context, uint32_t pid)
+{
+	*(uint32_t *)context = *(uint32_t *)context * 100 + pid;
+}
+
+/* Process 12 has an NPU open twice, 13 another accelerator, 14 a GPU, and 15 an NPU of a driver without fdinfo. */
+START_TEST(users_have_the_device_open)
+{
+	static const struct {
+		const char *process, *file, *target, *text;
+	} descriptors[] = {
+		{ "12", "0", "/dev/null", "pos:\t0\n" },
+		{ "12", "5", "/dev/accel/accel0",
+		  "pos:\t0\ndrm-driver:\tintel_vpu\ndrm-total-memory:\t9 MiB\ndrm-resident-memory:\t3 MiB\n" },
+		{ "12", "6", "/dev/accel/accel0", "drm-driver:\tintel_vpu\ndrm-resident-memory:\t512 KiB\n" },
+		{ "13", "3", "/dev/accel/accel1", "drm-driver:\tqaic\ndrm-resident-memory:\t1 MiB\n" },
+		{ "14", "3", "/dev/dri/renderD128", "drm-driver:\txe\ndrm-resident-memory:\t1 MiB\n" },
+		{ "15", "3", "/dev/accel/accel0", "pos:\t0\n" },
+	};
+	uint32_t users = 0;
+	uint64_t bytes = 1;
+	for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++) {
+		make_folder("%s/fd", descriptors[i].process);
+		make_folder("%s/fdinfo", descriptors[i].process);
+		make_link(descriptors[i].target, "%s/fd/%s", descriptors[i].process, descriptors[i].file);
+		make_file(descriptors[i].text, "%s/fdinfo/%s", descriptors[i].process, descriptors[i].file);
+	}
+	npu_users_find(folder, add_user, &users);
+	ck_assert(users == 1215 || users == 1512);
+	ck_assert(npu_user_memory(folder, 12, &bytes));
+	ck_assert_uint_eq(bytes, 3 * 1048576 + 512 * 1024);
+	ck_assert(!npu_user_memory(folder, 13, &bytes));
+	ck_assert(!npu_user_memory(folder, 14, &bytes));
+	ck_assert(!npu_user_memory(folder, 15, &bytes));
+	ck_assert(!npu_user_memory(folder, 16, &bytes));
+}
+END_TEST
+
+START_TEST(memory_is_a_number_with_a_unit)
+{
+	static const char *const wrong[] = { "",
+					     "drm-resident-memory:",
+					     "drm-resident-memory:\tMiB",
+					     "drm-resident-memory:\t1 miles",
+					     "drm-resident-memory:\t-1 KiB",
+					     "drm-resident-memory:\t18446744073709551615 KiB",
+					     "drm-resident-memory-x:\t1" };
+	uint64_t bytes = 1;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		ck_assert_msg(!drm_memory_parse(wrong[i], &bytes) && bytes == 1, "%s", wrong[i]);
+	ck_assert(drm_memory_parse("a\ndrm-resident-memory:\t4096", &bytes));
+	ck_assert(drm_memory_parse("drm-resident-memory:\t2 GiB\ndrm-x:\t1 KiB\n", &bytes));
+	ck_assert_uint_eq(bytes, 1 + 4096 + (UINT64_C(2) << 30));
+	bytes = UINT64_MAX;
+	ck_assert(!drm_memory_parse("drm-resident-memory:\t1", &bytes));
 }
 END_TEST
 
@@ -258,10 +356,9 @@ int main(void)
 	tcase_add_test(tests, numbers_are_whole_or_none);
 	tcase_add_test(tests, use_is_told_by_the_second);
 	tcase_add_test(tests, files_differ_between_releases);
+	tcase_add_test(tests, power_is_energy_by_time);
+	tcase_add_test(tests, users_have_the_device_open);
+	tcase_add_test(tests, memory_is_a_number_with_a_unit);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

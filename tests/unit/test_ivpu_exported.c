@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "api_functions.h"
-#include "exported_functions.h"
+#include "elf/exported_functions.h"
 
 #define FUNCTIONS_MAX 64u
 #define COMPARED 16u /* bytes of a function */
@@ -49,7 +49,7 @@ static unsigned char *program_read(size_t *size)
 
 static bool find(const unsigned char *program, size_t size, uint64_t *offsets)
 {
-	const struct elf_bytes bytes = elf_bytes_of_memory(program, size);
+	const struct elf_reader bytes = elf_reader_of_memory(program, size);
 
 	ck_assert_uint_le(api_function_count(), FUNCTIONS_MAX);
 	return exported_functions_find(&bytes, api_function_names(), api_function_count(), offsets);

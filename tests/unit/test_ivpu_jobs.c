@@ -7,6 +7,7 @@
 
 #include "job_format.h"
 #include "job_queue.h"
+#include "../run_suite.h"
 
 /* As Linux 6.13 shows it. */
 #define FIELDS                                                                                                         \
@@ -158,9 +159,5 @@ int main(void)
 	tcase_add_test(test, an_end_may_come_first);
 	tcase_add_test(test, a_full_queue_says_so);
 	suite_add_tcase(suite, test);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

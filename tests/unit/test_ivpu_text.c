@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "trace_text.h"
+#include "../run_suite.h"
 
 #define CALL TRACE_LINE_CALL
 #define COUNT TRACE_LINE_COUNT
@@ -130,9 +131,5 @@ int main(void)
 	tcase_add_loop_test(test, says_what_a_line_is, 0, LINE_COUNT);
 	tcase_add_test(test, refuses_long_lines_and_control_bytes);
 	suite_add_tcase(suite, test);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

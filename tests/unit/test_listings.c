@@ -10,12 +10,14 @@
 
 #include "base/cleanup.h"
 #include "bus/record_check.h"
-#include "correlator/listings.h"
+#include "correlator/code_listings.h"
 #include "correlator_history.h"
 #include "device/zebin_fixture.h"
 #include "plugin/registry.h"
+#include "run/decoders.h"
 #include "symbolizer/device/code_reader.h"
 #include "symbolizer/device/device_address.h"
+#include "../run_suite.h"
 
 static struct registry registry;
 static struct instance_services services;
@@ -31,7 +33,7 @@ static void set_up_decoder(void)
 	ck_assert_msg(decoders_add(&decoders, &wanted, &error) == 0, "%s", error.text);
 	set_up();
 	collector_free(collector);
-	collector = make_collector(true, &decoders);
+	collector = make_collector(true, decoders_finder(&decoders));
 	announce();
 }
 
@@ -190,7 +192,7 @@ START_TEST(every_instruction_of_what_was_sampled_is_told_once)
 				    3 * SECOND);
 	}
 	collector_finish(collector);
-	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
+	for (struct block *block = collector_take_results(collector), *next; block; block = next) {
 		struct iaprof_batch batch = block_batch(block);
 		for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));)
 			if (record->type == IAPROF_RECORD_CODE_LISTING) {
@@ -200,7 +202,7 @@ START_TEST(every_instruction_of_what_was_sampled_is_told_once)
 				told_instructions += listing->instruction_count;
 			}
 		next = block->next;
-		bus_recycle(bus, block);
+		block_release(block);
 	}
 	ck_assert_uint_eq(told_count, kernel_total);
 	ck_assert_uint_eq(told_instructions, all.count);
@@ -225,12 +227,12 @@ START_TEST(without_a_sink_that_asks_nothing_is_told)
 	take_object(10, path, BASE, SECOND);
 	take_stalls(device_address_plain(all.items[0].address), IAPROF_ADDRESS_ABSOLUTE, 4, 2 * SECOND, 3 * SECOND);
 	finish(8, 0, 0);
-	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
+	for (struct block *block = collector_take_results(collector), *next; block; block = next) {
 		struct iaprof_batch batch = block_batch(block);
 		for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));)
 			ck_assert_uint_ne(record->type, IAPROF_RECORD_CODE_LISTING);
 		next = block->next;
-		bus_recycle(bus, block);
+		block_release(block);
 	}
 	struct snapshot *snapshot = collector_snapshot(collector, true);
 	for (size_t i = 0; i < snapshot->profile.frame_count; i++)
@@ -253,33 +255,34 @@ START_TEST(what_is_too_much_is_counted)
 	size_t byte_count;
 	CLEANUP_FREE char *image = zebin_bytes("bmg/transformer", ".loaded-debug.elf", &byte_count);
 	struct zebin_remote remote;
-	zebin_remote_open(&remote, image, byte_count, &decoders);
+	zebin_remote_open(&remote, image, byte_count, decoders_finder(&decoders));
 	uint64_t size = function_of(remote.code, "matmul_tile")->size;
 	uint64_t address = function_of(remote.code, "matmul_tile")->address;
-	struct listings listings = { .intern = intern, .instructions = LISTINGS_INSTRUCTIONS_MAX - 10 };
+	struct result_stream results = { .intern = intern };
+	struct code_listings listings = { .results = &results, .instructions = LISTINGS_INSTRUCTIONS_MAX - 10 };
 	expected_instruction_array all = zebin_instructions("bmg/transformer");
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < 10; i++)
 		bytes += expected_at(&all, "matmul_tile", i)->size;
-	ck_assert_uint_eq(listings_tell(&listings, 1, remote.code, address), 1);
+	ck_assert_uint_eq(code_listings_send(&listings, 1, remote.code, address), 1);
 	ck_assert_uint_eq(listings.instructions, LISTINGS_INSTRUCTIONS_MAX);
 	ck_assert_uint_eq(listings.bytes_left_out, size - bytes);
 	/* Further ones are there with no instructions at all. */
 	for (uint64_t code = 2; code <= LISTINGS_FUNCTIONS_MAX; code++)
-		ck_assert_uint_eq(listings_tell(&listings, code, remote.code, address), code);
+		ck_assert_uint_eq(code_listings_send(&listings, code, remote.code, address), code);
 	ck_assert_uint_eq(listings.bytes_left_out, size * LISTINGS_FUNCTIONS_MAX - bytes);
 	ck_assert_uint_eq(listings.functions_left_out, 0);
-	ck_assert_uint_eq(listings_tell(&listings, 0, remote.code, address), 0);
+	ck_assert_uint_eq(code_listings_send(&listings, 0, remote.code, address), 0);
 	ck_assert_uint_eq(listings.functions_left_out, 1);
-	ck_assert_uint_eq(listings_tell(&listings, 7, remote.code, address + 16), 7);
-	ck_assert_uint_eq(listings_tell(&listings, 7, remote.code, 0), 0); /* in no function */
-	listings_free(&listings);
+	ck_assert_uint_eq(code_listings_send(&listings, 7, remote.code, address + 16), 7);
+	ck_assert_uint_eq(code_listings_send(&listings, 7, remote.code, 0), 0); /* in no function */
+	code_listings_free(&listings);
 	zebin_remote_close(&remote);
 	array_free(&all);
 }
 END_TEST
 
-static void place(char *bytes, const char *name, uint16_t section, uint64_t value, uint64_t size)
+static void location(char *bytes, const char *name, uint16_t section, uint64_t value, uint64_t size)
 {
 	Elf64_Sym *symbol = zebin_symbol(bytes, name);
 	symbol->st_shndx = section;
@@ -293,19 +296,22 @@ START_TEST(functions_that_overlap_have_their_own_bytes)
 	size_t size;
 	char *bytes = zebin_bytes("bmg/transformer", ".nodebug.bin", &size);
 	uint16_t section = zebin_symbol(bytes, "matmul_tile")->st_shndx;
-	place(bytes, "matmul_tile", section, 0, 16);
-	place(bytes, "histogram", section, 16, 104);
-	place(bytes, "tiny", section, 32, 16); /* inside, so that the end is not moved to where the next one begins */
-	place(bytes, "bias_gelu", section, 112, 160);
+	location(bytes, "matmul_tile", section, 0, 16);
+	location(bytes, "histogram", section, 16, 104);
+	location(bytes, "tiny", section, 32,
+		 16); /* inside, so that the end is not moved to where the next one begins */
+	location(bytes, "bias_gelu", section, 112, 160);
 	struct zebin_remote remote;
-	zebin_remote_open(&remote, bytes, size, &decoders);
+	zebin_remote_open(&remote, bytes, size, decoders_finder(&decoders));
 	free(bytes);
-	struct listings listings = { .intern = intern, .bus = bus };
+	struct result_stream results = { .intern = intern };
+	struct code_listings listings = { .results = &results };
 	ck_assert_uint_eq(function_of(remote.code, "histogram")->size, 104);
-	ck_assert_uint_eq(listings_tell(&listings, 1, remote.code, function_of(remote.code, "histogram")->address), 1);
+	ck_assert_uint_eq(code_listings_send(&listings, 1, remote.code, function_of(remote.code, "histogram")->address),
+			  1);
 	ck_assert_uint_eq(listings.instructions, 6);
 	ck_assert_uint_eq(listings.bytes_left_out, 8);
-	listings_free(&listings);
+	code_listings_free(&listings);
 	zebin_remote_close(&remote);
 }
 END_TEST
@@ -359,9 +365,5 @@ int main(void)
 	tcase_add_test(tests, functions_that_overlap_have_their_own_bytes);
 	tcase_add_test(tests, a_listing_has_what_it_says);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

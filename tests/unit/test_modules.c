@@ -13,8 +13,8 @@
 
 #include "bus/record_check.h"
 #include "profile/collector.h"
+#include "../run_suite.h"
 
-static struct bus *bus;
 static struct intern *intern;
 static struct collector *collector;
 
@@ -50,14 +50,12 @@ static void take(const struct iaprof_record *record)
 
 static void start(bool live)
 {
-	collector = collector_new(
-		&(struct collector_options){ .intern = intern, .frames_bus = live ? bus : NULL, .live = live });
+	collector = collector_new(&(struct collector_options){ .intern = intern, .records = live, .live = live });
 	ck_assert_ptr_nonnull(collector);
 }
 
 static void set_up(void)
 {
-	bus = bus_new(1 << 20);
 	intern = intern_new(NULL);
 	if (!*library)
 		find_library();
@@ -67,7 +65,6 @@ static void tear_down(void)
 {
 	collector_free(collector);
 	intern_free(intern);
-	bus_free(bus);
 }
 
 #define START UINT64_C(0x10000000)
@@ -125,7 +122,7 @@ static void take_samples(const uint8_t *build_id, uint32_t build_id_size, uint64
 	collector_finish(collector);
 }
 
-/* The only MODULE record on the bus: into *module with its build id. Whether FRAMES records came after it. */
+/* The only MODULE record that waits: into *module with its build id. Whether FRAMES records came after it. */
 struct sent_module {
 	struct iaprof_record_module head;
 	uint8_t build_id[IAPROF_MODULE_BUILD_ID_SIZE_MAX];
@@ -135,7 +132,7 @@ static uint32_t take_sent(struct sent_module *module, uint32_t *frames_after)
 {
 	uint32_t count = 0;
 	*frames_after = 0;
-	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
+	for (struct block *block = collector_take_results(collector), *next; block; block = next) {
 		next = block->next;
 		struct iaprof_batch batch = block_batch(block);
 		for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));) {
@@ -148,7 +145,7 @@ static uint32_t take_sent(struct sent_module *module, uint32_t *frames_after)
 			}
 			*frames_after += count && record->type == IAPROF_RECORD_FRAMES;
 		}
-		bus_recycle(bus, block);
+		block_release(block);
 	}
 	return count;
 }
@@ -239,9 +236,5 @@ int main(void)
 	tcase_add_test(tests, old_captures_have_them_in_mappings);
 	tcase_add_test(tests, damaged_records_are_refused);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

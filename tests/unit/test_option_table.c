@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "config/option_table.h"
+#include "../run_suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -140,8 +141,8 @@ START_TEST(refuses_bad_values_in_one_line)
 		{ "idle", "maybe", "idle: 'maybe' is not yes or no" },
 		{ "freqency", "99", "unknown key 'freqency': did you mean 'frequency'?" },
 		{ "colour", "red",
-		  "unknown key 'colour' (there are: frequency, period, buffer, label, stacks, share, idle)" },
-		{ "", "red", "unknown key '' (there are: frequency, period, buffer, label, stacks, share, idle)" },
+		  "unknown key 'colour' (keys: frequency, period, buffer, label, stacks, share, idle)" },
+		{ "", "red", "unknown key '' (keys: frequency, period, buffer, label, stacks, share, idle)" },
 	};
 	struct instance instance = { 0 };
 	ck_assert_int_eq(option_table_set_defaults(&table, &instance, NULL), 0);
@@ -167,7 +168,7 @@ START_TEST(cuts_long_values_in_messages)
 	ck_assert_int_eq(option_table_set(&table, &instance, "frequency", text, &error), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(error.text, "...' is not a whole number"));
 	ck_assert_int_eq(option_table_set(&table, &instance, text, "1", &error), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(error.text, "...' (there are: frequency"));
+	ck_assert_ptr_nonnull(strstr(error.text, "...' (keys: frequency"));
 	ck_assert_int_eq(option_table_set(&table, &instance, "label", text, &error), 0);
 	ck_assert_str_eq(instance.label, text);
 	option_table_release(&table, &instance);
@@ -181,7 +182,7 @@ START_TEST(knows_that_there_are_no_options)
 	ck_assert_int_eq(option_table_check(&empty, 1, &error), 0);
 	ck_assert_int_eq(option_table_set_defaults(&empty, NULL, &error), 0);
 	ck_assert_int_eq(option_table_set(&empty, NULL, "frequency", "1", &error), -EINVAL);
-	ck_assert_str_eq(error.text, "unknown key 'frequency': there are no options");
+	ck_assert_str_eq(error.text, "unknown key 'frequency': the plugin has no options");
 	option_table_release(&empty, NULL);
 }
 END_TEST
@@ -236,16 +237,16 @@ START_TEST(refuses_bad_rows)
 	EXPECT_REFUSAL(row.type = 8, "option 'good' has the unknown type 8");
 	EXPECT_REFUSAL(row.type = UINT32_MAX, "option 'good' has the unknown type 4294967295");
 	EXPECT_REFUSAL(row.flags = 1, "option 'good' has the unknown flags 0x1");
-	EXPECT_REFUSAL(row.help = NULL, "option 'good' has no help of one line");
-	EXPECT_REFUSAL(row.help = "", "option 'good' has no help of one line");
-	EXPECT_REFUSAL(row.help = "a\nb", "option 'good' has no help of one line");
-	EXPECT_REFUSAL(row.help = many_bytes, "option 'good' has no help of one line");
+	EXPECT_REFUSAL(row.help = NULL, "option 'good' has no one-line help");
+	EXPECT_REFUSAL(row.help = "", "option 'good' has no one-line help");
+	EXPECT_REFUSAL(row.help = "a\nb", "option 'good' has no one-line help");
+	EXPECT_REFUSAL(row.help = many_bytes, "option 'good' has no one-line help");
 	EXPECT_REFUSAL(row.unit = "\t", "the unit of option 'good' is empty or has control bytes");
-	EXPECT_REFUSAL(row.offset = 57, "option 'good' lies outside of the instance: offset 57, 8 bytes of 64");
-	EXPECT_REFUSAL(row.offset = 64, "option 'good' lies outside of the instance: offset 64, 8 bytes of 64");
-	EXPECT_REFUSAL(row.offset = SIZE_MAX - 3, "option 'good' lies outside of the instance: offset "
+	EXPECT_REFUSAL(row.offset = 57, "option 'good' is outside of the instance: offset 57, 8 bytes of 64");
+	EXPECT_REFUSAL(row.offset = 64, "option 'good' is outside of the instance: offset 64, 8 bytes of 64");
+	EXPECT_REFUSAL(row.offset = SIZE_MAX - 3, "option 'good' is outside of the instance: offset "
 						  "18446744073709551612, 8 bytes of 64");
-	EXPECT_REFUSAL(row.offset = 4, "option 'good' is not aligned: offset 4 is no multiple of 8");
+	EXPECT_REFUSAL(row.offset = 4, "option 'good' is not aligned: offset 4 is not a multiple of 8");
 	EXPECT_REFUSAL(row.minimum = 11, "option 'good' has a minimum above its maximum");
 	EXPECT_REFUSAL(row.default_value = "0", "default value: good: 0 is out of range (1 to 10)");
 	EXPECT_REFUSAL(row.default_value = "five", "default value: good: 'five' is not a whole number");
@@ -286,18 +287,18 @@ START_TEST(refuses_bad_tables)
 	struct option_table bad = { two, 2, sizeof *two };
 
 	ck_assert_int_eq(option_table_check(&bad, 64, &error), -EINVAL);
-	ck_assert_str_eq(error.text, "option 'good' is there twice");
+	ck_assert_str_eq(error.text, "duplicate option 'good'");
 	two[1].name = "other";
 	two[1].type = IAPROF_OPTION_BOOL;
 	two[1].default_value = "yes";
 	two[1].offset = 7;
 	ck_assert_int_eq(option_table_check(&bad, 64, &error), -EINVAL);
-	ck_assert_str_eq(error.text, "options 'good' and 'other' are stored in the same place");
+	ck_assert_str_eq(error.text, "options 'good' and 'other' overlap");
 	two[1].offset = 8;
 	ck_assert_int_eq(option_table_check(&bad, 9, &error), 0);
 	ck_assert_int_eq(option_table_check(&bad, 8, &error), -EINVAL);
 
-	bad.option_size = sizeof *two - 8;
+	bad.option_size = OPTION_SIZE_MINIMUM - 8;
 	ck_assert_int_eq(option_table_check(&bad, 64, &error), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(error.text, "which is not a size of struct iaprof_option"));
 	bad.option_size = 0;
@@ -368,9 +369,5 @@ int main(void)
 	tcase_add_test(tests, reads_rows_of_a_newer_struct);
 	tcase_add_test(tests, describes_options);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -6,8 +6,8 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "perfetto/timelines.h"
-#include "perfetto/tracks.h"
+#include "sink-perfetto/timelines.h"
+#include "sink-perfetto/tracks.h"
 
 #define EVENTS (2 * TIMELINES_WAITING_COUNT_MAX)
 

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/printable.h"
+#include "text/printable.h"
+#include "../run_suite.h"
 
 static const struct {
 	const char *text, *printable;
@@ -40,6 +41,28 @@ START_TEST(only_characters_stay)
 }
 END_TEST
 
+START_TEST(a_long_path_keeps_its_end)
+{
+	char path[300];
+	memset(path, '/', sizeof path);
+	strcpy(path + 127 - 8, "/libfoo.");
+	ck_assert_str_eq(path_end(path).text, path); /* 127 bytes fit */
+	strcpy(path + 127 - 8, "/libfoo.s");
+	char kept[128];
+	strcpy(kept, path_end(path).text);
+	ck_assert_uint_eq(strlen(kept), 127);
+	ck_assert_mem_eq(kept, ".../", 4);
+	ck_assert_str_eq(kept + 127 - 9, "/libfoo.s");
+	/* A character that would be cut is left out. */
+	memset(path, 'a', 300);
+	path[200] = '\0';
+	memcpy(path + 200 - 125, "\xe2\x82\xac", 3);
+	strcpy(kept, path_end(path).text);
+	ck_assert_uint_eq(strlen(kept), 3 + 122);
+	ck_assert_mem_eq(kept, "...a", 4);
+}
+END_TEST
+
 START_TEST(a_message_is_printable)
 {
 	struct error error = { 0 };
@@ -56,11 +79,8 @@ int main(void)
 	Suite *suite = suite_create("printable");
 	TCase *tests = tcase_create("printable");
 	tcase_add_loop_test(tests, only_characters_stay, 0, sizeof cases / sizeof cases[0]);
+	tcase_add_test(tests, a_long_path_keeps_its_end);
 	tcase_add_test(tests, a_message_is_printable);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "process/address_space.h"
 #include "process_feed.h"
+#include "../run_suite.h"
 
 static struct process_table *table;
 
@@ -183,6 +184,36 @@ START_TEST(names_by_time)
 }
 END_TEST
 
+START_TEST(a_child_has_its_parents_name_until_it_has_its_own)
+{
+	EXISTING(table, 100, 1, 0, "parent");
+	FORK(table, 110, 2, 1);
+	NAME(table, 120, 1, "renamed");
+	FORK(table, 130, 3, 1);
+	EXIT(table, 140, 1);
+	ck_assert_str_eq(NAME_AT(table, 2, 200), "parent");
+	ck_assert_str_eq(NAME_AT(table, 3, 200), "renamed");
+	EXEC(table, 150, 3, "program");
+	ck_assert_str_eq(NAME_AT(table, 3, 200), "program");
+	ck_assert_str_eq(NAME_AT(table, 3, 149), "renamed");
+	ck_assert_uint_eq(process_table_find(table, 3, 200)->parent_pid, 1);
+}
+END_TEST
+
+/* What is mapped at the very time of a fork is the child's as well; later it is not. */
+START_TEST(the_time_of_a_fork_belongs_to_both)
+{
+	MAP(table, 100, 1, 0x1000, 0x2000, "/before");
+	FORK(table, 200, 2, 1);
+	MAP(table, 201, 1, 0x1000, 0x2000, "/after");
+	MAP(table, 150, 1, 0x3000, 0x4000, "/late"); /* told late */
+	ck_assert_str_eq(ask_path(table, 200, 2, 0x1000), "/before");
+	ck_assert_str_eq(ask_path(table, 300, 2, 0x1000), "/before");
+	ck_assert_str_eq(ask_path(table, 300, 2, 0x3000), "/late");
+	ck_assert_str_eq(ask_path(table, 300, 1, 0x1000), "/after");
+}
+END_TEST
+
 START_TEST(protection_changed_back_and_forth_adds_nothing)
 {
 	for (uint64_t time = 1; time < 100000; time++)
@@ -277,6 +308,170 @@ START_TEST(one_process_cannot_use_up_memory)
 }
 END_TEST
 
+/* The latest name counts, and of those of one time the one that came last; none is no name. */
+START_TEST(the_latest_name_counts)
+{
+	FORK(table, 100, 2, 0);
+	NAME(table, 200, 2, "second");
+	NAME(table, 199, 2, "first");
+	ck_assert_str_eq(NAME_AT(table, 2, 300), "second");
+	NAME(table, 200, 2, "third");
+	ck_assert_str_eq(NAME_AT(table, 2, 300), "third");
+	NAME(table, 300, 2, "");
+	ck_assert_str_eq(NAME_AT(table, 2, 300), "third");
+	/* An exec that is told late takes the names from its time on. */
+	EXEC(table, 200, 2, "");
+	ck_assert_str_eq(NAME_AT(table, 2, 199), "");
+	ck_assert_str_eq(NAME_AT(table, 2, 200), "third");
+	EXEC(table, 250, 2, "fourth");
+	ck_assert_str_eq(NAME_AT(table, 2, 249), "third");
+	ck_assert_str_eq(NAME_AT(table, 2, 250), "fourth");
+	ck_assert_uint_eq(process_table_count(table), 3);
+}
+END_TEST
+
+/* A program ends once, at the earliest time that was told; at that time it is still there. */
+START_TEST(a_program_has_one_end)
+{
+	FORK(table, 100, 2, 1);
+	ck_assert_uint_eq(process_table_end(table, 2, 100), UINT64_MAX);
+	ck_assert_uint_eq(process_table_end(table, 9, 100), UINT64_MAX);
+	EXIT(table, 300, 2);
+	EXIT(table, 350, 2);
+	EXIT(table, 400, 9); /* nobody heard of it */
+	ck_assert_uint_eq(process_table_end(table, 2, 100), 300);
+	ck_assert_uint_eq(process_table_end(table, 2, 300), 300);
+	ck_assert_uint_eq(process_table_end(table, 2, 301), UINT64_MAX);
+	EXIT(table, 200, 2);
+	ck_assert_uint_eq(process_table_end(table, 2, 100), 200);
+	ck_assert_uint_eq(process_table_find(table, 2, 150)->begin, 100);
+	/* The next program with its pid begins when it is heard of, at that time or later. */
+	MAP(table, 200, 2, 0x1000, 0x2000, "/same");
+	ck_assert_uint_eq(process_table_count(table), 2); /* with the parent */
+	MAP(table, 201, 2, 0x1000, 0x2000, "/next");
+	ck_assert_uint_eq(process_table_count(table), 3);
+	ck_assert_uint_eq(process_table_find(table, 2, 201)->begin, 200);
+	ck_assert_uint_eq(process_table_find(table, 2, 201)->end, UINT64_MAX);
+	ck_assert_uint_eq(process_table_find(table, 2, 199)->end, 200);
+	/* It is forgotten when it ended before a time, and not at it. */
+	process_table_retire(table, 200, NULL, NULL);
+	ck_assert_uint_eq(process_table_count(table), 3);
+	process_table_retire(table, 201, NULL, NULL);
+	ck_assert_uint_eq(process_table_count(table), 2);
+	ck_assert_uint_eq(process_table_find(table, 2, 199)->begin, 200);
+	ck_assert_ptr_null(process_table_by_serial(table, 1));
+	ck_assert_uint_eq(process_table_by_serial(table, 3)->pid, 2);
+}
+END_TEST
+
+/* The end of one program, told late, divides what was known of its pid. */
+START_TEST(an_end_that_is_told_late_divides)
+{
+	FORK(table, 100, 2, 0);
+	MAP(table, 150, 2, 0x1000, 0x2000, "/before");
+	MAP(table, 250, 2, 0x3000, 0x4000, "/after");
+	EXIT(table, 200, 2);
+	ck_assert_uint_eq(process_table_count(table), 2);
+	ck_assert_uint_eq(process_table_end(table, 2, 150), 200);
+	ck_assert_str_eq(ask_path(table, 300, 2, 0x3000), "/after");
+	ck_assert_str_eq(ask_path(table, 300, 2, 0x1000), "");
+	ck_assert_str_eq(ask_path(table, 199, 2, 0x1000), "/before");
+	/* What nothing was heard of before the end is the later program's alone. */
+	MAP(table, 250, 3, 0x1000, 0x2000, "/after");
+	EXIT(table, 240, 3);
+	ck_assert_uint_eq(process_table_find(table, 3, 250)->begin, 240);
+	ck_assert_uint_eq(process_table_find(table, 3, 250)->end, UINT64_MAX);
+	ck_assert_uint_eq(process_table_count(table), 3);
+	MAP(table, 250, 4, 0x1000, 0x2000, "/at");
+	EXIT(table, 250, 4);
+	ck_assert_uint_eq(process_table_end(table, 4, 250), 250);
+	ck_assert_uint_eq(process_table_count(table), 4);
+}
+END_TEST
+
+/* A name is looked for in so many generations, which had none when they were forked. */
+START_TEST(names_are_inherited_over_generations)
+{
+	enum { GENERATIONS = 16 };
+	for (uint32_t i = 1; i <= GENERATIONS + 1; i++)
+		FORK(table, 100 + i, i + 1, i);
+	NAME(table, 50, 1, "ancestor");
+	ck_assert_str_eq(NAME_AT(table, GENERATIONS + 2, 200), "");
+	ck_assert_str_eq(NAME_AT(table, GENERATIONS + 1, 200), "ancestor");
+	ck_assert_str_eq(NAME_AT(table, GENERATIONS + 2, 200), "ancestor"); /* of its parent now */
+	ck_assert_uint_eq(process_table_find(table, 2, 200)->parent_pid, 1);
+}
+END_TEST
+
+/* A look through /proc says who the parent is where nobody knows; an exec keeps it. */
+START_TEST(parents_are_the_first_that_are_told)
+{
+	EXISTING(table, 10, 5, 4, "a");
+	EXISTING(table, 20, 5, 3, "a");
+	ck_assert_uint_eq(process_table_find(table, 5, 30)->parent_pid, 4);
+	EXEC(table, 40, 5, "b");
+	ck_assert_uint_eq(process_table_find(table, 5, 40)->parent_pid, 4);
+	feed_process(table, 50, IAPROF_PROCESS_EXEC, 6, 2, "c");
+	ck_assert_uint_eq(process_table_find(table, 6, 50)->parent_pid, 2);
+	/* An exec that was told before its fork. */
+	EXEC(table, 120, 7, "d");
+	EXEC(table, 130, 7, "e");
+	FORK(table, 110, 7, 5);
+	ck_assert_uint_eq(process_table_find(table, 7, 110)->parent_pid, 5);
+	ck_assert_uint_eq(process_table_find(table, 7, 120)->parent_pid, 5);
+	ck_assert_uint_eq(process_table_find(table, 7, 130)->parent_pid, 5);
+	ck_assert_str_eq(NAME_AT(table, 7, 115), "b");
+}
+END_TEST
+
+static void map_record(struct iaprof_record_mapping record)
+{
+	record.header = (struct iaprof_record){ .size = sizeof record, .type = IAPROF_RECORD_MAPPING, .time = 10 };
+	record.pid = 1;
+	ck_assert_int_eq(process_table_mapping(table, &record, "/file"), 0);
+}
+
+/* What a record cannot say is left out; the rest is kept as it is. */
+START_TEST(mappings_are_kept_as_they_are_told)
+{
+	map_record((struct iaprof_record_mapping){ .start = 0x1000 });
+	map_record((struct iaprof_record_mapping){ .start = 0x1000, .size = UINT64_MAX - 0xfff + 1 });
+	map_record((struct iaprof_record_mapping){
+		.start = 0x1000, .size = 8, .build_id_size = IAPROF_BUILD_ID_SIZE_MAX + 1 });
+	ck_assert_ptr_null(process_table_find(table, 1, 10));
+	struct iaprof_record_mapping record = { .start = 0x1000,
+						.size = UINT64_MAX - 0x1000,
+						.file_offset = 1,
+						.inode = 2,
+						.inode_generation = 3,
+						.device_major = 4,
+						.device_minor = 5,
+						.flags = IAPROF_MAPPING_DELETED,
+						.build_id_size = IAPROF_BUILD_ID_SIZE_MAX };
+	memset(record.build_id, 7, sizeof record.build_id);
+	map_record(record);
+	const struct mapping *mapping = process_mapping_at(table, process_table_find(table, 1, 10), 0x1000, 10);
+	ck_assert_uint_eq(mapping->start, 0x1000);
+	ck_assert_uint_eq(mapping->end, UINT64_MAX);
+	ck_assert_uint_eq(mapping->file_offset, 1);
+	ck_assert_uint_eq(mapping->inode, 2);
+	ck_assert_uint_eq(mapping->inode_generation, 3);
+	ck_assert_uint_eq(mapping->device_major, 4);
+	ck_assert_uint_eq(mapping->device_minor, 5);
+	ck_assert_uint_eq(mapping->serial, 1);
+	ck_assert_uint_eq(mapping->flags, IAPROF_MAPPING_DELETED);
+	ck_assert_uint_eq(mapping->begin, 10);
+	ck_assert_mem_eq(mapping->build_id, record.build_id, sizeof record.build_id);
+	map_record(record); /* the same again has no number */
+	record.start += 1;
+	record.size -= 1;
+	record.inode++;
+	record.build_id[19]++;
+	map_record(record);
+	ck_assert_uint_eq(process_mapping_at(table, process_table_find(table, 1, 10), 0x1001, 10)->serial, 2);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("process");
@@ -290,15 +485,19 @@ int main(void)
 	tcase_add_test(tests, look_through_proc_races_with_events);
 	tcase_add_test(tests, look_through_proc_finds_what_was_lost);
 	tcase_add_test(tests, names_by_time);
+	tcase_add_test(tests, a_child_has_its_parents_name_until_it_has_its_own);
+	tcase_add_test(tests, the_time_of_a_fork_belongs_to_both);
 	tcase_add_test(tests, protection_changed_back_and_forth_adds_nothing);
 	tcase_add_test(tests, damaged_records_are_harmless);
 	tcase_add_test(tests, short_processes_leave_nothing);
 	tcase_add_test(tests, chain_of_forks_stays_flat);
 	tcase_add_test(tests, one_process_cannot_use_up_memory);
+	tcase_add_test(tests, the_latest_name_counts);
+	tcase_add_test(tests, a_program_has_one_end);
+	tcase_add_test(tests, an_end_that_is_told_late_divides);
+	tcase_add_test(tests, names_are_inherited_over_generations);
+	tcase_add_test(tests, parents_are_the_first_that_are_told);
+	tcase_add_test(tests, mappings_are_kept_as_they_are_told);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

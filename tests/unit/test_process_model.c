@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "process_feed.h"
+#include "../run_suite.h"
 
 #define PIDS 6
 #define PAGES 12
@@ -188,9 +189,5 @@ int main(void)
 	tcase_add_test(tests, in_any_order);
 	tcase_add_test(tests, serial_numbers_are_those_of_the_records);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

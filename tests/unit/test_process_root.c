@@ -6,15 +6,18 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "process/root_cache.h"
 #include "process_feed.h"
+#include "../run_suite.h"
 
 #define STRANGER 61234
 
-enum place { PLACE_SAME, PLACE_NAMESPACE, PLACE_CHROOT, PLACE_STRANGER };
+enum place { PLACE_SAME, PLACE_NAMESPACE, PLACE_CHROOT, PLACE_STRANGER }; /* and further strangers */
 
 /* A child that goes to a place and waits there; the write end of its pipe ends it. */
 struct child {
@@ -35,7 +38,7 @@ static void child_go(enum place place)
 	}
 	if (place == PLACE_CHROOT && chroot("/usr"))
 		_exit(1);
-	if (place == PLACE_STRANGER && setuid(STRANGER))
+	if (place >= PLACE_STRANGER && setuid(STRANGER + (uid_t)(place - PLACE_STRANGER)))
 		_exit(1);
 }
 
@@ -159,7 +162,8 @@ static void map(struct process_table *table, pid_t pid, uint64_t number)
 		.size = 0x1000,
 		.inode = 1,
 	};
-	ck_assert_int_eq(process_table_mapping(table, &record, "/file"), 0);
+	if (process_table_mapping(table, &record, "/file")) /* a passed assertion costs a system call */
+		ck_abort_msg("mapping refused");
 }
 
 /*
@@ -194,6 +198,31 @@ START_TEST(mappings_of_a_user_are_bounded)
 }
 END_TEST
 
+/* All users together have room for as much as two of them; who was refused most is named. */
+START_TEST(mappings_of_all_users_are_bounded)
+{
+	enum { USERS = 3, CHILDREN = 8 }; /* each has fewer than one process may have */
+	struct process_table *table = process_table_new();
+	struct child children[USERS * CHILDREN];
+	uint32_t user = 0;
+	for (size_t i = 0; i < USERS * CHILDREN; i++) {
+		children[i] = child_start((enum place)(PLACE_STRANGER + i / CHILDREN));
+		feed_live(table, 5, IAPROF_PROCESS_EXISTING, children[i].pid, 1);
+	}
+	for (uint64_t i = 0; i < PROCESS_MAPPINGS_OTHERS; i++)
+		map(table, children[i % (2 * CHILDREN)].pid, i / (2 * CHILDREN));
+	ck_assert_uint_eq(process_table_refused(table, &user), 0);
+	for (size_t i = 0; i < USERS; i++)
+		for (uint64_t k = 0; k <= i % 2; k++)
+			map(table, children[i * CHILDREN].pid, PROCESS_MAPPINGS_OTHERS + k);
+	ck_assert_uint_eq(process_table_refused(table, &user), 1 + 2 + 1);
+	ck_assert_uint_eq(user, STRANGER + 1);
+	process_table_free(table);
+	for (size_t i = USERS * CHILDREN; i-- > 0;)
+		child_end(&children[i]);
+}
+END_TEST
+
 START_TEST(no_descriptor_left_is_unreachable)
 {
 	struct process_table *table = process_table_new();
@@ -204,6 +233,67 @@ START_TEST(no_descriptor_left_is_unreachable)
 	ck_assert_int_eq(feed_live(table, 10, IAPROF_PROCESS_EXISTING, child.pid, 0), PROCESS_ROOT_UNREACHABLE);
 	child_end(&child);
 	process_table_free(table);
+}
+END_TEST
+
+/* A cache has an eighth of the descriptors that the process may have, up to a limit. */
+START_TEST(a_cache_has_its_part_of_the_descriptors)
+{
+	struct root_cache cache = { 0 };
+	struct rlimit before, limit;
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 8 * 20 + 7;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	root_cache_prepare(&cache);
+	ck_assert_uint_eq(cache.limit, 20);
+	limit.rlim_cur = 8 * (ROOT_CACHE_MAX + 1);
+	if (limit.rlim_cur <= limit.rlim_max) {
+		ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		root_cache_prepare(&cache);
+		ck_assert_uint_eq(cache.limit, ROOT_CACHE_MAX);
+	}
+	setrlimit(RLIMIT_NOFILE, &before);
+	root_cache_free(&cache);
+}
+END_TEST
+
+/* In a full cache the root that nobody has used for the longest time makes room; one that is in use does not. */
+START_TEST(a_full_cache_gives_up_what_nobody_uses)
+{
+	size_t descriptors = count_descriptors();
+	struct root_cache cache = { 0 };
+	struct child children[3];
+	struct root *roots[3] = { NULL };
+	root_cache_prepare(&cache);
+	cache.limit = 2;
+	for (size_t i = 0; i < 3; i++)
+		children[i] = child_start(PLACE_NAMESPACE);
+	for (size_t i = 0; i < 2; i++)
+		ck_assert_int_eq(root_cache_look(&cache, (uint32_t)children[i].pid, &roots[i]), ROOT_OTHER);
+	ck_assert_uint_eq(cache.roots.count, 2);
+	ck_assert_int_eq(root_cache_look(&cache, (uint32_t)children[2].pid, &roots[2]), ROOT_UNREACHABLE);
+	root_release(roots[1]);
+	root_release(roots[0]);
+	/* The first one is used again, which makes the second the oldest. */
+	ck_assert_int_eq(root_cache_look(&cache, (uint32_t)children[0].pid, &roots[2]), ROOT_OTHER);
+	ck_assert_ptr_eq(roots[2], roots[0]);
+	root_release(roots[0]);
+	ck_assert_int_eq(root_cache_look(&cache, (uint32_t)children[2].pid, &roots[2]), ROOT_OTHER);
+	ck_assert_uint_eq(cache.roots.count, 2);
+	ck_assert(cache.roots.items[0] == roots[0] || cache.roots.items[1] == roots[0]);
+	ck_assert_uint_eq(roots[0]->users, 0);
+	root_cache_trim(&cache);
+	ck_assert_uint_eq(cache.roots.count, 1);
+	ck_assert_ptr_eq(cache.roots.items[0], roots[2]);
+	ck_assert_int_eq(root_cache_look(&cache, (uint32_t)getpid(), &roots[1]), ROOT_OWN);
+	ck_assert_int_eq(root_cache_look(&cache, 4000000, &roots[1]), ROOT_UNKNOWN);
+	root_release(roots[2]);
+	root_release(NULL);
+	root_cache_free(&cache);
+	for (size_t i = 3; i-- > 0;)
+		child_end(&children[i]);
+	ck_assert_uint_eq(count_descriptors(), descriptors);
 }
 END_TEST
 
@@ -223,16 +313,16 @@ int main(void)
 	}
 	Suite *suite = suite_create("process root");
 	TCase *tests = tcase_create("root");
+	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, own_root_needs_none);
 	tcase_add_test(tests, namespace_is_shared_and_outlives_its_processes);
 	tcase_add_test(tests, look_counts_more_than_an_older_fork);
 	tcase_add_test(tests, chroot_has_a_root_of_its_own);
 	tcase_add_test(tests, no_descriptor_left_is_unreachable);
+	tcase_add_test(tests, a_cache_has_its_part_of_the_descriptors);
+	tcase_add_test(tests, a_full_cache_gives_up_what_nobody_uses);
 	tcase_add_test(tests, mappings_of_a_user_are_bounded);
+	tcase_add_test(tests, mappings_of_all_users_are_bounded);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

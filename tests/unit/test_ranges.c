@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "symbolizer/range_table.h"
+#include "../run_suite.h"
 
 static bool is_before(const struct range *a, const struct range *b)
 {
@@ -49,9 +50,5 @@ int main(void)
 	TCase *tests = tcase_create("sort");
 	tcase_add_loop_test(tests, sorts_any_number, 0, 20);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

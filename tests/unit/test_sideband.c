@@ -22,9 +22,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/string_table.h"
-#include "process/renames.h"
+#include "process/name_throttle.h"
 #include "process/sideband.h"
 #include "process_feed.h"
+#include "../run_suite.h"
 
 /* A library that this program is not linked with, and which building it needs. */
 #define LIBRARY "libdw.so.1"
@@ -138,7 +139,7 @@ static void watch_start(const uint32_t *pids, uint32_t pid_count, uint64_t ring_
 {
 	struct error error = { 0 };
 	watch.table = process_table_new();
-	watch.sideband = sideband_new(&output, pids, pid_count, ring_size, &error);
+	watch.sideband = sideband_new(&output, pids, pid_count, false, ring_size, &error);
 	ck_assert_msg(watch.sideband, "%s", error.text);
 	ck_assert_int_eq(sideband_start(watch.sideband, &error), 0);
 	ck_assert_int_eq(sideband_scan(watch.sideband, &error), 0);
@@ -385,18 +386,18 @@ END_TEST
 
 START_TEST(the_newest_name_is_told_in_time)
 {
-	struct renames renames = { 0 };
+	struct name_throttle renames = { 0 };
 	for (unsigned i = 0; i < RENAMES_AT_ONCE; i++)
-		ck_assert(renames_take(&renames, 1000 + i, "early", 5));
-	ck_assert(!renames_are_due(&renames, 1064));
-	ck_assert(!renames_take(&renames, 1064, "middle", 6));
-	ck_assert(!renames_take(&renames, 1065, "late", 4));
-	ck_assert(!renames_are_due(&renames, NANOSECONDS_PER_SECOND));
-	ck_assert(renames_are_due(&renames, 1063 + NANOSECONDS_PER_SECOND));
+		ck_assert(name_throttle_take(&renames, 1000 + i, "early", 5));
+	ck_assert(!name_throttle_is_due(&renames, 1064));
+	ck_assert(!name_throttle_take(&renames, 1064, "middle", 6));
+	ck_assert(!name_throttle_take(&renames, 1065, "late", 4));
+	ck_assert(!name_throttle_is_due(&renames, NANOSECONDS_PER_SECOND));
+	ck_assert(name_throttle_is_due(&renames, 1063 + NANOSECONDS_PER_SECOND));
 	ck_assert_uint_eq(renames.length, 4);
 	ck_assert_mem_eq(renames.name, "late", 4);
-	ck_assert(!renames_are_due(&renames, 3 * NANOSECONDS_PER_SECOND));
-	ck_assert(renames_take(&renames, 3 * NANOSECONDS_PER_SECOND, "now", 3));
+	ck_assert(!name_throttle_is_due(&renames, 3 * NANOSECONDS_PER_SECOND));
+	ck_assert(name_throttle_take(&renames, 3 * NANOSECONDS_PER_SECOND, "now", 3));
 }
 END_TEST
 
@@ -510,9 +511,9 @@ static pid_t short_process(void)
 	return pid;
 }
 
-/* ThreadSanitizer makes a fork about ten times slower: it gets as many as it does in the same time. */
+/* ThreadSanitizer makes a fork many times slower. */
 #ifdef __SANITIZE_THREAD__
-#define SHORT_PROCESSES 10000
+#define SHORT_PROCESSES 2000
 #else
 #define SHORT_PROCESSES 100000
 #endif
@@ -588,7 +589,7 @@ END_TEST
 START_TEST(failures_say_what_to_do)
 {
 	struct error error = { 0 };
-	ck_assert_ptr_null(sideband_new(&output, NULL, 0, 12345, &error));
+	ck_assert_ptr_null(sideband_new(&output, NULL, 0, false, 12345, &error));
 	ck_assert_int_eq(error.code, -EINVAL);
 
 	struct rlimit limit = { .rlim_cur = 6, .rlim_max = 6 };
@@ -598,7 +599,7 @@ START_TEST(failures_say_what_to_do)
 		while (open("/", O_PATH | O_CLOEXEC) >= 0 && errno != EMFILE)
 			;
 		close(5); /* one for epoll */
-		struct sideband *sideband = sideband_new(&output, NULL, 0, 0, &error);
+		struct sideband *sideband = sideband_new(&output, NULL, 0, false, 0, &error);
 		_exit(!sideband && error.code == -EMFILE ? 0 : 1);
 	}
 	int status;
@@ -615,7 +616,7 @@ START_TEST(failures_say_what_to_do)
 	if (!pid) {
 		if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
 			_exit(2);
-		struct sideband *sideband = sideband_new(&output, NULL, 0, 0, &error);
+		struct sideband *sideband = sideband_new(&output, NULL, 0, false, 0, &error);
 		fprintf(stderr, "# %s\n", error.text);
 		_exit(!sideband && strstr(error.text, "CAP_PERFMON") && strstr(error.text, "perf_event_paranoid") ? 0
 														  : 1);
@@ -630,7 +631,7 @@ int main(int argument_count, char **arguments)
 	if (argument_count > 1)
 		return child_main(arguments);
 	struct error error = { 0 };
-	struct sideband *probe = sideband_new(&output, NULL, 0, 0, &error);
+	struct sideband *probe = sideband_new(&output, NULL, 0, false, 0, &error);
 	if (!probe) {
 		printf("1..0 # SKIP %s\n", error.text);
 		return EXIT_SUCCESS;
@@ -650,9 +651,5 @@ int main(int argument_count, char **arguments)
 	tcase_add_test(tests, what_does_not_fit_is_counted_and_looked_for);
 	tcase_add_test(tests, failures_say_what_to_do);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

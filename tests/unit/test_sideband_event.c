@@ -2,12 +2,14 @@
 /* The parsers of the side-band: perf records, /proc texts, and the text of paths. Records are built as the kernel's. */
 #include <check.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/proc_text.h"
+#include "process/proc_parser.h"
 #include "process/sideband_event.h"
 #include "process/sideband_writer.h"
+#include "../run_suite.h"
 
 /* A record being built, as the comments of linux/perf_event.h lay it out. */
 struct builder {
@@ -223,6 +225,69 @@ START_TEST(build_ids_are_no_device_numbers)
 }
 END_TEST
 
+/* One bit more than a number has: then it is a build id, if the flag says that it may be one. */
+START_TEST(numbers_have_so_many_bits)
+{
+	static const struct {
+		uint32_t major, minor;
+		uint64_t generation;
+	} files[] = { { 0x1000, 1, 1 }, { 1, 0x100000, 1 }, { 1, 1, UINT64_C(1) << 32 } };
+	for (size_t i = 0; i < 2 * sizeof files / sizeof *files; i++) {
+		bool is_flagged = i % 2;
+		struct builder builder = build_mapping(5, "/bin/a");
+		size_t size = builder.size;
+		builder.header.misc |= is_flagged ? MISC_MMAP_BUILD_ID : 0;
+		builder.size = 8 + 8 + 24;
+		put32(&builder, files[i / 2].major);
+		put32(&builder, files[i / 2].minor);
+		put64(&builder, 4711);
+		put64(&builder, files[i / 2].generation);
+		builder.size = size;
+		struct sideband_event event = decode(&builder);
+		ck_assert_uint_eq(event.inode, is_flagged ? 0 : 4711);
+		ck_assert_uint_eq(event.device_major, is_flagged ? 0 : files[i / 2].major);
+		ck_assert_uint_eq(event.device_minor, is_flagged ? 0 : files[i / 2].minor);
+		ck_assert_uint_eq(event.inode_generation, is_flagged ? 0 : files[i / 2].generation);
+	}
+}
+END_TEST
+
+/* Each type has a body of its size, with the thread and the time; what is not known has a time only. */
+START_TEST(bodies_are_whole)
+{
+	static const struct {
+		uint32_t type;
+		size_t size;
+		uint32_t tid; /* 0: it says nothing of a thread */
+		bool has_parent;
+	} types[] = { { PERF_RECORD_FORK, 24, 3, true },   { PERF_RECORD_EXIT, 24, 3, true },
+		      { PERF_RECORD_COMM, 8, 2, false },   { PERF_RECORD_LOST, 16, 0, false },
+		      { PERF_RECORD_MMAP2, 64, 2, false }, { PERF_RECORD_THROTTLE, 0, 0, false } };
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		for (size_t size = 0; size <= 72; size += 8) {
+			struct sideband_event event;
+			struct builder builder = begin(types[i].type, 0);
+			for (uint32_t k = 1; k <= size / 4; k++)
+				put32(&builder, k);
+			finish(&builder, 999);
+			ck_assert_int_eq(sideband_event_decode(builder.bytes, builder.size, &event),
+					 size >= types[i].size);
+			ck_assert_uint_eq(event.time, 999);
+			if (size < types[i].size)
+				continue;
+			ck_assert_uint_eq(event.tid, types[i].tid);
+			ck_assert_uint_eq(event.pid, types[i].tid ? 1 : 0);
+			ck_assert_uint_eq(event.parent_pid, types[i].has_parent ? 2 : 0);
+			ck_assert_int_eq(event.kind == SIDEBAND_OTHER, types[i].type == PERF_RECORD_THROTTLE);
+			/* One that is longer than it says that it is, and shorter. */
+			ck_assert(!sideband_event_decode(builder.bytes, builder.size + 8, &event));
+			ck_assert(!sideband_event_decode(builder.bytes, builder.size - 8, &event));
+		}
+	struct sideband_event event;
+	ck_assert(!sideband_event_decode("", 0, &event));
+}
+END_TEST
+
 START_TEST(refuses_what_is_too_short)
 {
 	struct builder builder = build_mapping(5, "/bin/a");
@@ -269,7 +334,7 @@ START_TEST(parses_maps)
 	char *next = text;
 	size_t size = sizeof text - 1;
 	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-		struct proc_mapping mapping;
+		struct process_mapping mapping;
 		ck_assert_int_eq(proc_maps_next(&next, &size, &mapping), expected[i].result);
 		if (expected[i].result <= 0)
 			continue;
@@ -284,6 +349,102 @@ START_TEST(parses_maps)
 	}
 	ck_assert_uint_eq(size, strlen("7f0000004000-7f00"));
 	ck_assert_str_eq(next, "7f0000004000-7f00");
+}
+END_TEST
+
+/* A line is taken as a whole or not at all. */
+START_TEST(refuses_malformed_maps)
+{
+	static const char *const wrong[] = {
+		"1000.2000 r-xp 00000000 fe:00 7 /a",
+		"1000-2000.r-xp 00000000 fe:00 7 /a",
+		"1000-2000 r-xp.00000000 fe:00 7 /a",
+		"1000-2000 r-xp 00000000.fe:00 7 /a",
+		"1000-2000 r-xp 00000000 fe.00 7 /a",
+		"1000-2000 r-xp 00000000 fe:00.7 /a",
+		"-2000 r-xp 00000000 fe:00 7 /a",
+		"1000- r-xp 00000000 fe:00 7 /a",
+		"1000-2000 r-xp  fe:00 7 /a",
+		"1000-2000 r-xp 00000000 :00 7 /a",
+		"1000-2000 r-xp 00000000 fe: 7 /a",
+		"1000-2000 r-xp 00000000 fe:00  /a",
+		"1000-2000 r-xp 00000000 fe:00 a /a",
+		"2000-2000 r-xp 00000000 fe:00 7 /a",
+		"2001-2000 r-xp 00000000 fe:00 7 /a",
+		"10000000000000000-20000000000000000 r-xp 00000000 fe:00 7 /a",
+		"1000-200g r-xp 00000000 fe:00 7 /a",
+		"1000-200: r-xp 00000000 fe:00 7 /a",
+		"1000-200/ r-xp 00000000 fe:00 7 /a",
+		"1000-200` r-xp 00000000 fe:00 7 /a",
+		"1000-2000 r-xp 00000000 fe:00 18446744073709551616 /a",
+		"1000-2000 r-x",
+		"1000-2000 ",
+		"",
+	};
+	static const char *const right[] = { "1000-2000 r-xp 00000000 fe:00 7 /a",
+					     "1000-2000 r-xp 0 fe:0 18446744073709551615 /a",
+					     "0-ffffffffffffffff r-xp ffffffffffffffff 9a:f0 7 /a",
+					     "1fff-2000 r-xp 00000000 fe:00 7 /a" };
+	struct process_mapping mapping;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		char text[128], *next = text;
+		size_t size = (size_t)snprintf(text, sizeof text, "%s\n", wrong[i]);
+		ck_assert_msg(proc_maps_next(&next, &size, &mapping) == -EINVAL, "%s", wrong[i]);
+		ck_assert_uint_eq(size, 0); /* the next line is read on */
+	}
+	for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+		char text[128], *next = text;
+		size_t size = (size_t)snprintf(text, sizeof text, "%s\n", right[i]);
+		ck_assert_msg(proc_maps_next(&next, &size, &mapping) == 1, "%s", right[i]);
+		ck_assert_uint_eq(mapping.path_length, 2);
+		ck_assert(mapping.executable);
+	}
+	ck_assert_uint_eq(mapping.device_major, 0xfe);
+}
+END_TEST
+
+/* Newlines of a path are written as \012; other numbers, and what is cut off, are as they are. */
+START_TEST(decodes_newlines_of_paths)
+{
+	static const struct {
+		const char *text, *path;
+	} paths[] = {
+		{ "/a\\012", "/a\n" },           { "/\\012\\012b", "/\n\nb" }, { "/a\\01", "/a\\01" },
+		{ "/a\\012b\\01", "/a\nb\\01" }, { "/a\\011b", "/a\\011b" },   { "/a\\012b\\013", "/a\nb\\013" }
+	};
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		struct process_mapping mapping;
+		char text[128], *next = text;
+		size_t size = (size_t)snprintf(text, sizeof text, "1000-2000 rw-p 0 0:0 7      %s\n", paths[i].text);
+		ck_assert_int_eq(proc_maps_next(&next, &size, &mapping), 1);
+		ck_assert_uint_eq(mapping.path_length, strlen(paths[i].path));
+		ck_assert_mem_eq(mapping.path, paths[i].path, mapping.path_length);
+		ck_assert(!mapping.executable);
+	}
+}
+END_TEST
+
+START_TEST(refuses_malformed_status)
+{
+	static const char *const wrong[] = {
+		"12 a) S 7 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 33 0 1234",
+		"12 (a S 7 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 33 0 1234",
+		"12 )a( S 7 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 33 0 1234",
+		"12 (a).S 7 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 33 0 1234",
+		"12 (a) S.7 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 33 0 1234",
+		"12 (a) S x 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 33 0 1234",
+		"12 (a) S 7.12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 33 0 1234",
+		"12 (a) S 7 12 12 0 -1 x 1 2 3 4 5 6 7 8 20 0 33 0 1234",
+		"12 (a) S 7 12 12 0 -1 4194560.1 2 3 4 5 6 7 8 20 0 33 0 1234",
+		"12 (a) S 7 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 x 0 1234",
+	};
+	struct proc_status status;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		ck_assert_msg(proc_status_parse(wrong[i], strlen(wrong[i]), &status) == -EINVAL, "%s", wrong[i]);
+	ck_assert_int_eq(proc_status_parse("1 () R 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 2", 44, &status), 0);
+	ck_assert_uint_eq(status.name_length, 0);
+	ck_assert_uint_eq(status.threads, 1);
+	ck_assert_uint_eq(status.start_ticks, 2);
 }
 END_TEST
 
@@ -325,6 +486,11 @@ START_TEST(parses_cpu_lists)
 		{ "62-70", -EBUSY, 3ULL << 62 },
 		{ "x", -EBADMSG, 0 },
 		{ "70000", -EBADMSG, 0 },
+		{ "5-5", 0, 0x20 },
+		{ "1-", -EBADMSG, 0 },
+		{ "1;2", -EBADMSG, 0 },
+		{ "0-65536", -EBADMSG, 0 },
+		{ "18446744073709551617", -EBADMSG, 0 },
 	};
 	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
 		uint64_t cpus = 0;
@@ -332,6 +498,22 @@ START_TEST(parses_cpu_lists)
 				 expected[i].result);
 		ck_assert_uint_eq(cpus, expected[i].cpus);
 	}
+}
+END_TEST
+
+static int cpu_note_last(void *context, uint32_t cpu)
+{
+	*(uint32_t *)context = cpu;
+	return 0;
+}
+
+START_TEST(cpus_have_a_greatest_number)
+{
+	uint32_t last = 0;
+	ck_assert_int_eq(proc_cpu_list("65535", 5, cpu_note_last, &last), 0);
+	ck_assert_uint_eq(last, 65535);
+	ck_assert_int_eq(proc_cpu_list("65536", 5, cpu_note_last, &last), -EBADMSG);
+	ck_assert_uint_eq(last, 65535);
 }
 END_TEST
 
@@ -408,16 +590,18 @@ int main(void)
 	tcase_add_test(tests, decodes_names);
 	tcase_add_test(tests, decodes_mappings);
 	tcase_add_test(tests, numbers_with_the_flag_of_build_ids_are_numbers);
+	tcase_add_test(tests, numbers_have_so_many_bits);
+	tcase_add_test(tests, bodies_are_whole);
 	tcase_add_test(tests, build_ids_are_no_device_numbers);
 	tcase_add_test(tests, refuses_what_is_too_short);
 	tcase_add_test(tests, parses_maps);
+	tcase_add_test(tests, refuses_malformed_maps);
+	tcase_add_test(tests, decodes_newlines_of_paths);
+	tcase_add_test(tests, refuses_malformed_status);
 	tcase_add_test(tests, parses_status);
 	tcase_add_test(tests, parses_cpu_lists);
+	tcase_add_test(tests, cpus_have_a_greatest_number);
 	tcase_add_test(tests, writes_paths_in_one_form);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "run/sink_queue.h"
+#include "../run_suite.h"
 
 #define BLOCKS 100
 #define SAMPLES_OF_BLOCK 10
@@ -197,9 +198,5 @@ int main(void)
 	tcase_add_test(tests, what_a_slow_sink_misses_is_told_to_it);
 	tcase_add_loop_test(tests, a_slow_sink_gets_the_newest_profiles, 0, 2);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

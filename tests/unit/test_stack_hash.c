@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bpf/stack.bpf.h"
+#include "../run_suite.h"
 
 #define DEPTH 8u
 #define TOP (UINT64_C(1) << 63)
@@ -52,9 +53,5 @@ int main(void)
 	tcase_add_test(tests, differences_do_not_cancel);
 	tcase_add_test(tests, depth_and_zeros_count);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

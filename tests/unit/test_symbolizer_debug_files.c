@@ -6,11 +6,13 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "symbolizer/fixture_tools.h"
+#include "../run_suite.h"
 
 /* A folder with a stripped copy of the C fixture in it (lib.so), and where the fixture's local function is. */
 struct bench {
 	char *folder, *library, *original;
 	uint64_t local; /* ELF address of local_function, which only .symtab names */
+	char *nameless; /* what it is called without a name: .eh_frame has where it begins */
 };
 
 static struct bench bench_new(void)
@@ -24,6 +26,7 @@ static struct bench bench_new(void)
 			bench.local = symbols.items[i].address;
 	fixture_symbols_free(&symbols);
 	ck_assert_uint_ne(bench.local, 0);
+	bench.nameless = fixture_nameless(bench.library, bench.local);
 	return bench;
 }
 
@@ -32,6 +35,7 @@ static void bench_free(struct bench *bench)
 	command_run("rm -r '%s'", bench->folder);
 	free(bench->folder);
 	free(bench->library);
+	free(bench->nameless);
 	free(bench->original);
 }
 
@@ -52,10 +56,16 @@ static void check_name(const struct bench *bench, const char *debug_path, uint64
 	symbolizer_free(symbolizer);
 }
 
-START_TEST(without_a_debug_file_it_is_unknown)
+START_TEST(without_a_debug_file_it_is_its_place)
 {
 	struct bench bench = bench_new();
-	check_name(&bench, "/nonexistent", bench.local, "[unknown]", 0);
+	check_name(&bench, "/nonexistent", bench.local, bench.nameless, 0);
+	/* All code of a function has one name. */
+	check_name(&bench, "/nonexistent", bench.local + 1, bench.nameless, 0);
+	/* Without .eh_frame, it is where the code is. */
+	command_run("objcopy -R .eh_frame -R .eh_frame_hdr '%s'", bench.library);
+	CLEANUP_FREE char *inside = fixture_nameless(bench.library, bench.local + 1);
+	check_name(&bench, "/nonexistent", bench.local + 1, inside, 0);
 	bench_free(&bench);
 }
 END_TEST
@@ -86,7 +96,7 @@ START_TEST(a_file_with_another_build_id_is_refused)
 	CLEANUP_FREE char *debug_path = NULL, *other = fixture_path("libfixture_cpp.so");
 	ck_assert_int_gt(asprintf(&debug_path, "%s/debug", bench.folder), 0);
 	install_by_build_id(&bench, other);
-	check_name(&bench, debug_path, bench.local, "[unknown]", 1);
+	check_name(&bench, debug_path, bench.local, bench.nameless, 1);
 	bench_free(&bench);
 }
 END_TEST
@@ -110,7 +120,7 @@ START_TEST(by_debug_link)
 
 	/* One byte more, and the checksum is wrong. */
 	command_run("printf x >> '%s/lib.debug'", folder);
-	check_name(&bench, debug_path, bench.local, "[unknown]", 1);
+	check_name(&bench, debug_path, bench.local, bench.nameless, 1);
 	bench_free(&bench);
 }
 END_TEST
@@ -121,7 +131,7 @@ START_TEST(a_link_to_what_is_no_file_is_refused)
 	command_run("cd '%s' && objcopy --only-keep-debug '%s' lib.debug && "
 		    "objcopy --add-gnu-debuglink=lib.debug '%s' && rm lib.debug && mkfifo lib.debug",
 		    bench.folder, bench.original, bench.library);
-	check_name(&bench, "/nonexistent", bench.local, "[unknown]", 0);
+	check_name(&bench, "/nonexistent", bench.local, bench.nameless, 0);
 	bench_free(&bench);
 }
 END_TEST
@@ -154,7 +164,7 @@ START_TEST(bad_mini_debug_info_is_refused)
 	struct bench bench = bench_new();
 	add_mini_debug_info(&bench, bad_compressors[_i]);
 	/* objcopy adds no section for an empty file. */
-	check_name(&bench, "/nonexistent", bench.local, "[unknown]", strcmp(bad_compressors[_i], "true") != 0);
+	check_name(&bench, "/nonexistent", bench.local, bench.nameless, strcmp(bad_compressors[_i], "true") != 0);
 	bench_free(&bench);
 }
 END_TEST
@@ -209,7 +219,7 @@ int main(void)
 	Suite *suite = suite_create("symbolizer_debug_files");
 	TCase *tests = tcase_create("debug_files");
 	tcase_set_timeout(tests, 300);
-	tcase_add_test(tests, without_a_debug_file_it_is_unknown);
+	tcase_add_test(tests, without_a_debug_file_it_is_its_place);
 	tcase_add_test(tests, by_build_id);
 	tcase_add_test(tests, a_file_with_another_build_id_is_refused);
 	tcase_add_loop_test(tests, by_debug_link, 0, sizeof link_folders / sizeof *link_folders);
@@ -219,9 +229,5 @@ int main(void)
 	tcase_add_test(tests, lines_come_from_the_debug_file);
 	tcase_add_test(tests, calls_of_other_files_are_named_as_objdump_does);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "symbolizer/fixture_tools.h"
+#include "../run_suite.h"
 
 static size_t resolve(const char *library, uint64_t address, const char *debug_path, struct symbol *symbols,
 		      uint64_t *failed)
@@ -93,9 +94,5 @@ int main(void)
 	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, shared_debug_information);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

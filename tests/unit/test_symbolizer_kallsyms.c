@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "symbolizer/fixture_tools.h"
+#include "../run_suite.h"
 
 /* Writes a kallsyms file and opens a symbolizer on it; the path is freed by the caller. */
 static struct symbolizer *open_with(const char *text, size_t length, char **path)
@@ -54,17 +55,17 @@ START_TEST(functions_and_modules)
 	check_at(symbolizer, 0xffffffff81000010, "do_one", "[kernel]", 0);
 	check_at(symbolizer, 0xffffffff8100003f, "do_one", "[kernel]", 0x2f);
 	check_at(symbolizer, 0xffffffff81000041, "sys_two", "[kernel]", 1);
-	check_at(symbolizer, 0xffffffff81000080, "[unknown]", "[kernel]", 0);
+	check_at(symbolizer, 0xffffffff81000080, "[kernel]", "[kernel]", 0);
 	check_at(symbolizer, 0xffffffff81000091, "after_data", "[kernel]", 1);
 	/* The last function before a gap ends with its page. */
 	check_at(symbolizer, 0xffffffff81000fff, "after_data", "[kernel]", 0xf6f);
-	check_at(symbolizer, 0xffffffff81001000, "[unknown]", "[kernel]", 0);
+	check_at(symbolizer, 0xffffffff81001000, "[kernel]", "[kernel]", 0);
 	check_at(symbolizer, 0xffffffffc0a01004, "first", "[alpha]", 4);
-	check_at(symbolizer, 0xffffffffc0a01020, "[unknown]", "[kernel]", 0);
+	check_at(symbolizer, 0xffffffffc0a01020, "[kernel]", "[kernel]", 0);
 	check_at(symbolizer, 0xffffffffc0a02fff, "second", "[beta]", 0xfff);
-	check_at(symbolizer, 0xffffffffc0a03000, "[unknown]", "[kernel]", 0);
+	check_at(symbolizer, 0xffffffffc0a03000, "[kernel]", "[kernel]", 0);
 	check_at(symbolizer, 0xffffffffc0b00001, "bpf_prog_0123456789abcdef_sample", "[bpf]", 1);
-	check_at(symbolizer, 0x1000, "[unknown]", "[kernel]", 0);
+	check_at(symbolizer, 0x1000, "[kernel]", "[kernel]", 0);
 	ck_assert_ptr_null(symbolizer_warning(symbolizer));
 	symbolizer_free(symbolizer);
 	unlink(path);
@@ -98,8 +99,8 @@ START_TEST(hidden_addresses_give_one_warning)
 	CLEANUP_FREE char *path = NULL;
 	struct symbolizer *symbolizer = open_with(text, sizeof text - 1, &path);
 	ck_assert_ptr_null(symbolizer_warning(symbolizer));
-	check_at(symbolizer, 0xffffffff81000000, "[unknown]", "[kernel]", 0);
-	check_at(symbolizer, 0, "[unknown]", "[kernel]", 0);
+	check_at(symbolizer, 0xffffffff81000000, "[kernel]", "[kernel]", 0);
+	check_at(symbolizer, 0, "[kernel]", "[kernel]", 0);
 	ck_assert_ptr_nonnull(strstr(symbolizer_warning(symbolizer), "kernel.kptr_restrict"));
 	ck_assert_ptr_null(strchr(symbolizer_warning(symbolizer), '\n'));
 	symbolizer_free(symbolizer);
@@ -124,7 +125,7 @@ START_TEST(bad_texts_are_refused)
 {
 	CLEANUP_FREE char *path = NULL;
 	struct symbolizer *symbolizer = open_with(bad_texts[_i], strlen(bad_texts[_i]), &path);
-	check_at(symbolizer, 0xffffffff81000000, "[unknown]", "[kernel]", 0);
+	check_at(symbolizer, 0xffffffff81000000, "[kernel]", "[kernel]", 0);
 	ck_assert_ptr_nonnull(strstr(symbolizer_warning(symbolizer), path));
 	symbolizer_free(symbolizer);
 	unlink(path);
@@ -135,7 +136,7 @@ START_TEST(a_missing_file_gives_a_warning)
 {
 	struct symbolizer *symbolizer =
 		symbolizer_new(&(struct symbolizer_options){ .kallsyms = "/nonexistent/kallsyms" });
-	check_at(symbolizer, 0xffffffff81000000, "[unknown]", "[kernel]", 0);
+	check_at(symbolizer, 0xffffffff81000000, "[kernel]", "[kernel]", 0);
 	ck_assert_ptr_nonnull(strstr(symbolizer_warning(symbolizer), "No such file"));
 	symbolizer_free(symbolizer);
 }
@@ -152,9 +153,5 @@ int main(void)
 	tcase_add_loop_test(tests, bad_texts_are_refused, 0, sizeof bad_texts / sizeof *bad_texts);
 	tcase_add_test(tests, a_missing_file_gives_a_warning);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "symbolizer/fixture_tools.h"
+#include "../run_suite.h"
 
 struct expected_frame {
 	char *name;
@@ -222,9 +223,5 @@ int main(void)
 	tcase_add_test(tests, innermost_frames_are_left_out_when_there_is_no_room);
 	tcase_add_loop_test(tests, lines_are_what_eu_addr2line_says, 0, sizeof fixtures / sizeof *fixtures);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

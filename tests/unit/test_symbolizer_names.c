@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/fixture_tools.h"
+#include "../run_suite.h"
 
 START_TEST(fixture_names_are_what_cplusfilt_says)
 {
@@ -114,9 +115,5 @@ int main(void)
 	tcase_add_test(tests, a_name_as_long_as_templates_make_them);
 	tcase_add_test(tests, a_name_that_stands_for_an_endless_one_stays);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

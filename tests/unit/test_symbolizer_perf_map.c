@@ -11,8 +11,10 @@
 #include <sys/wait.h>
 #include "base/cleanup.h"
 #include "symbolizer/fixture_tools.h"
+#include "symbolizer/jit_dump.h"
 #include "symbolizer/perf_map.h"
 #include "symbolizer/perf_map_cache.h"
+#include "../run_suite.h"
 
 static const char *find(struct perf_map *map, const char *text, uint64_t address)
 {
@@ -118,6 +120,86 @@ START_TEST(random_overlaps)
 }
 END_TEST
 
+/* Writes a record of loaded code, as Linux's jitdump-specification.txt lays it out; returns its size. */
+static size_t put_load(char *to, uint64_t address, uint64_t size, const char *name)
+{
+	uint32_t words[] = { 0, (uint32_t)(56 + strlen(name) + 1 + size), 0, 0, 7, 7 };
+	uint64_t longs[] = { address, address, size, 1 };
+	memcpy(to, words, sizeof words);
+	memcpy(to + 24, longs, sizeof longs);
+	strcpy(to + 56, name);
+	memset(to + 56 + strlen(name) + 1, 0x90, size);
+	return words[1];
+}
+
+static const uint32_t dump_header[10] = { 0x4a695444, 1, 40, 62, 0, 7 };
+
+/* What is found is the same whether the file is read at once or in pieces, of which none ends with a record. */
+START_TEST(jitdump_in_pieces)
+{
+	char dump[1024] = { 0 };
+	const uint32_t other[] = { 4, 16, 0, 0 }, moved[] = { 1, 16, 0, 0 };
+	memcpy(dump, dump_header, sizeof dump_header);
+	size_t size = sizeof dump_header;
+	size += put_load(dump + size, 0x1000, 0x10, "one");
+	memcpy(dump + size, other, sizeof other);
+	memcpy(dump + size + 16, moved, sizeof moved);
+	size += 32;
+	size += put_load(dump + size, 0x1008, 0x20, "JS:*two a.js:1");
+	size += put_load(dump + size, 0x2000, 0, "nothing");
+	ck_assert(jit_dump_begins(dump, size));
+	ck_assert(!jit_dump_begins(dump, 3));
+	struct perf_map map = { 0 };
+	long taken = 0;
+	for (size_t end = (size_t)_i + 1; taken < (long)size; end += (size_t)_i + 1) {
+		end = end < size ? end : size;
+		if ((long)end > taken) {
+			long more = jit_dump_add(&map, dump + taken, end - (size_t)taken, !taken);
+			ck_assert_int_ge(more, 0);
+			taken += more;
+		}
+	}
+	ck_assert_int_eq(taken, (long)size);
+	ck_assert_int_eq(perf_map_index(&map), 0);
+	uint64_t start;
+	ck_assert_str_eq(perf_map_find(&map, 0x1007, &start), "one");
+	ck_assert_str_eq(perf_map_find(&map, 0x1008, &start), "JS:*two a.js:1");
+	ck_assert_uint_eq(start, 0x1008);
+	ck_assert_ptr_null(perf_map_find(&map, 0x2000, &start));
+	ck_assert_uint_eq(map.entries.count, 2);
+	ck_assert_uint_eq(map.skipped, 1);
+	perf_map_free(&map);
+}
+END_TEST
+
+START_TEST(damaged_jitdumps)
+{
+	char dump[256] = { 0 };
+	struct perf_map map = { 0 };
+	memcpy(dump, dump_header, sizeof dump_header);
+	size_t size = 40 + put_load(dump + 40, 0x1000, 0x10, "one");
+	/* The name does not end within the record. */
+	memset(dump + 96, 'x', size - 96);
+	ck_assert_int_eq(jit_dump_add(&map, dump, size, true), (long)size);
+	ck_assert_uint_eq(map.skipped, 1);
+	ck_assert_uint_eq(map.entries.count, 0);
+	const uint32_t too_small[] = { 0, 15, 0, 0 };
+	memcpy(dump + 40, too_small, sizeof too_small);
+	ck_assert_int_eq(jit_dump_add(&map, dump, size, true), -EINVAL);
+	const uint32_t without_name[] = { 0, 55, 0, 0 };
+	memcpy(dump + 40, without_name, sizeof without_name);
+	ck_assert_int_eq(jit_dump_add(&map, dump, 60, true), 95);
+	ck_assert_uint_eq(map.skipped, 2);
+	const uint32_t headers[][3] = { { 0x4454694a, 1, 40 }, { 0x4a695444, 2, 40 }, { 0x4a695444, 1, 39 } };
+	for (size_t i = 0; i < 3; i++) {
+		memcpy(dump, headers[i], sizeof headers[i]);
+		ck_assert_int_eq(jit_dump_add(&map, dump, size, true), -EINVAL);
+	}
+	ck_assert(!jit_dump_begins("\x4a\x69\x54\x44", 4));
+	perf_map_free(&map);
+}
+END_TEST
+
 /* A sleeping child with memory that belongs to no file; its map, and the symbolizer that looks at it. */
 struct scene {
 	pid_t child;
@@ -177,10 +259,10 @@ static void check_at(struct scene *scene, uint64_t address, const char *name, ui
 START_TEST(a_map_that_grows)
 {
 	struct scene scene = scene_new();
-	check_at(&scene, 0x10000, "[unknown]", 0);
+	check_at(&scene, 0x10000, "[anon]", 0);
 	append_text(scene.path, "10000 100 first\n10100 10");
 	check_at(&scene, 0x10004, "first", 4);
-	check_at(&scene, 0x10100, "[unknown]", 0);
+	check_at(&scene, 0x10100, "[anon]", 0);
 	append_text(scene.path, "0 second\n");
 	check_at(&scene, 0x10101, "second", 1);
 	check_at(&scene, 0x10004, "first", 4);
@@ -188,8 +270,33 @@ START_TEST(a_map_that_grows)
 	unlink(scene.path);
 	append_text(scene.path, "10300 100 third\n");
 	check_at(&scene, 0x10300, "third", 0);
-	check_at(&scene, 0x10101, "[unknown]", 0);
+	check_at(&scene, 0x10101, "[anon]", 0);
 	ck_assert_uint_eq(symbolizer_statistics(scene.symbolizer).images_failed, 0);
+	scene_free(&scene);
+}
+END_TEST
+
+/* The dump that a process has mapped comes before its perf map. */
+START_TEST(a_mapped_jitdump)
+{
+	struct scene scene = scene_new();
+	CLEANUP_FREE char *folder = fixture_folder(), *path = NULL;
+	ck_assert_int_gt(asprintf(&path, "%s/jit-1.dump", folder), 0);
+	scene.process.jit_dump = path;
+	append_text(scene.path, "10000 100 of the map\n");
+	check_at(&scene, 0x10004, "of the map", 4);
+	char dump[256];
+	memcpy(dump, dump_header, sizeof dump_header);
+	size_t size = 40 + put_load(dump + 40, 0x10200, 0x10, "dumped");
+	CLEANUP_CLOSE int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	ck_assert_int_eq(write(descriptor, dump, size - 4), (ssize_t)size - 4);
+	check_at(&scene, 0x10208, "dumped", 8);
+	ck_assert_int_eq(write(descriptor, dump + size - 4, 4), 4);
+	size = put_load(dump, 0x10300, 0x10, "later");
+	ck_assert_int_eq(write(descriptor, dump, size), (ssize_t)size);
+	check_at(&scene, 0x10300, "later", 0);
+	ck_assert_uint_eq(symbolizer_statistics(scene.symbolizer).images_failed, 0);
+	command_run("rm -r '%s'", folder);
 	scene_free(&scene);
 }
 END_TEST
@@ -200,7 +307,7 @@ START_TEST(a_map_of_an_earlier_process_is_not_believed)
 	append_text(scene.path, "10000 100 stale\n");
 	struct timespec times[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
 	ck_assert_int_eq(utimensat(AT_FDCWD, scene.path, times, 0), 0);
-	check_at(&scene, 0x10000, "[unknown]", 0);
+	check_at(&scene, 0x10000, "[anon]", 0);
 	scene_free(&scene);
 }
 END_TEST
@@ -210,7 +317,7 @@ START_TEST(a_map_of_another_user_is_not_believed)
 	struct scene scene = scene_new();
 	append_text(scene.path, "10000 100 foreign\n");
 	ck_assert_int_eq(chown(scene.path, 12345, 12345), 0);
-	check_at(&scene, 0x10000, "[unknown]", 0);
+	check_at(&scene, 0x10000, "[anon]", 0);
 	ck_assert_uint_eq(symbolizer_statistics(scene.symbolizer).images_failed, 1);
 	scene_free(&scene);
 }
@@ -223,10 +330,10 @@ START_TEST(a_map_that_is_a_link_or_a_fifo_is_not_believed)
 	ck_assert_int_gt(asprintf(&target, "%s/map", folder), 0);
 	append_text(target, "10000 100 linked\n");
 	ck_assert_int_eq(symlink(target, scene.path), 0);
-	check_at(&scene, 0x10000, "[unknown]", 0);
+	check_at(&scene, 0x10000, "[anon]", 0);
 	ck_assert_int_eq(unlink(scene.path), 0);
 	ck_assert_int_eq(mkfifo(scene.path, 0600), 0);
-	check_at(&scene, 0x10000, "[unknown]", 0);
+	check_at(&scene, 0x10000, "[anon]", 0);
 	command_run("rm -r '%s'", folder);
 	scene_free(&scene);
 }
@@ -238,7 +345,7 @@ START_TEST(a_replay_reads_no_map)
 	append_text(scene.path, "10000 100 other\n");
 	symbolizer_free(scene.symbolizer);
 	scene.symbolizer = symbolizer_new(&(struct symbolizer_options){ .live = false });
-	check_at(&scene, 0x10000, "[unknown]", 0);
+	check_at(&scene, 0x10000, "[anon]", 0);
 	scene_free(&scene);
 }
 END_TEST
@@ -269,7 +376,10 @@ int main(void)
 	tcase_add_loop_test(tests, bad_lines_are_skipped_and_counted, 0, sizeof bad_lines / sizeof *bad_lines);
 	tcase_add_test(tests, later_lines_win);
 	tcase_add_loop_test(tests, random_overlaps, 0, 20);
+	tcase_add_loop_test(tests, jitdump_in_pieces, 0, 60);
+	tcase_add_test(tests, damaged_jitdumps);
 	tcase_add_test(tests, a_map_that_grows);
+	tcase_add_test(tests, a_mapped_jitdump);
 	tcase_add_test(tests, a_map_of_an_earlier_process_is_not_believed);
 	if (geteuid() == 0)
 		tcase_add_test(tests, a_map_of_another_user_is_not_believed);
@@ -279,9 +389,5 @@ int main(void)
 	tcase_add_test(tests, a_replay_reads_no_map);
 	tcase_add_test(tests, a_user_with_many_maps_replaces_their_own);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/collector.h"
+#include "collector_records.h"
 #include "profile/time_table.h"
+#include "../run_suite.h"
 
 #define MILLISECOND UINT64_C(1000000)
-#define SECOND (1000 * MILLISECOND)
 #define SLOT (20 * MILLISECOND)
 
 static struct time_table table;
@@ -87,6 +87,12 @@ START_TEST(slots_get_what_was_added_in_them)
 	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND, SECOND + SLOT), 200);
 	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND + SLOT, SECOND + 2 * SLOT), 400);
 	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND + 2 * SLOT, SECOND + 3 * SLOT), 100);
+	/* One nanosecond in the next slot, and none. */
+	time_table_add(&table, 8, 0, SECOND, SECOND + SLOT + 1, SLOT + 1);
+	ck_assert_uint_eq(sum_between(&table.stacks, 8, SECOND, SECOND + SLOT), SLOT);
+	ck_assert_uint_eq(sum_between(&table.stacks, 8, SECOND + SLOT, SECOND + 2 * SLOT), 1);
+	time_table_add(&table, 9, 0, SECOND, SECOND + SLOT, SLOT);
+	ck_assert_uint_eq(sum_between(&table.stacks, 9, SECOND, SECOND + SLOT), SLOT);
 }
 END_TEST
 
@@ -141,48 +147,86 @@ START_TEST(many_stacks_have_room)
 }
 END_TEST
 
-static struct intern *intern;
-static struct collector *collector;
-
-static void take(void *record, uint16_t type, size_t size, uint64_t time)
+/* As many slots as a value may have are used; of one that covers more, each takes two. */
+START_TEST(long_values_have_as_many_slots_as_they_may)
 {
-	struct iaprof_record *header = record;
-	header->type = type;
-	header->size = (uint32_t)size;
-	header->time = time;
-	header->source = 1;
-	collector_take(collector, &(struct iaprof_batch){ .records = record, .size = size, .count = 1 }, NULL, NULL);
+	uint64_t slots = TIME_SLOTS_OF_VALUE_MAX + (uint64_t)_i, value = slots * 10;
+	time_table_add(&table, 7, 0, SECOND, SECOND + slots * SLOT, value);
+	ck_assert_uint_eq(table.stacks.items.count, _i ? TIME_SLOTS_OF_VALUE_MAX / 2 + 1 : TIME_SLOTS_OF_VALUE_MAX);
+	for (size_t i = 0; i < table.stacks.items.count; i++) {
+		ck_assert_uint_eq(table.stacks.items.items[i].time, SECOND / SLOT + (_i ? 2 : 1) * i);
+		bool is_last = i + 1 == table.stacks.items.count;
+		ck_assert_uint_eq(table.stacks.items.items[i].value, _i && !is_last ? 20 : 10);
+	}
+	ck_assert_uint_eq(table.added_up_over.count, 1);
+	ck_assert_uint_eq(table.added_up_over.items[0], slots * SLOT);
+	time_table_add(&table, 7, 2, SECOND, SECOND + 5, 1);
+	time_table_add(&table, 7, 2, SECOND, SECOND + 4, 1);
+	ck_assert_uint_eq(table.added_up_over.count, 3);
+	ck_assert_uint_eq(table.added_up_over.items[1], 0);
+	ck_assert_uint_eq(table.added_up_over.items[2], 5);
 }
+END_TEST
 
-static uint32_t text(const char *name)
+/* Nothing, and what is known of no time, takes no room; what begins and ends in the first slot has it. */
+START_TEST(empty_values_are_in_no_slot)
 {
-	return intern_string(intern, name, strlen(name));
+	time_table_add(&table, 7, 0, SECOND, SECOND, 0);
+	time_table_add(&table, 7, 0, 0, SECOND, 1);
+	time_table_add(&table, 7, 0, SECOND, SECOND - 1, 1);
+	ck_assert_uint_eq(table.stacks.items.count + table.added_up_over.count, 0);
+	time_table_add(&table, 7, 0, 1, 1, 1);
+	ck_assert_uint_eq(sum_between(&table.stacks, 7, 0, SLOT), 1);
 }
+END_TEST
 
-static void take_process(uint32_t pid, uint32_t event, const char *name, uint64_t time)
+/* Wider slots are a remedy when a quarter of the sums goes; else there is room for twice as many. */
+START_TEST(room_grows_where_wider_slots_do_not_help)
 {
-	struct iaprof_record_process record = { .pid = pid, .event = event, .name = text(name) };
-	take(&record, IAPROF_RECORD_PROCESS, sizeof record, time);
+	enum { ROOM = 8 };
+	/* Pairs of neighbours become one: as many sums are left as there is room for 3/4 of them, and one more. */
+	uint32_t pairs = 2 - (uint32_t)_i;
+	table.stacks.limit = ROOM;
+	for (uint32_t i = 0; i < ROOM; i++) {
+		uint64_t slot = 100 + (i < 2 * pairs ? i % 2 : 2 * (uint64_t)i);
+		uint32_t stack = i < 2 * pairs ? 1 + i / 2 : 1 + i;
+		time_table_add(&table, stack, 0, slot * SLOT, slot * SLOT, 3);
+	}
+	ck_assert_uint_eq(table.stacks.doublings, 0);
+	ck_assert_uint_eq(table.stacks.items.count, ROOM);
+	time_table_add(&table, 99, 0, SECOND, SECOND, 3);
+	ck_assert_uint_eq(table.stacks.doublings, 1);
+	ck_assert_uint_eq(table.stacks.limit, _i ? 2 * ROOM : ROOM);
+	ck_assert_uint_eq(table.stacks.items.count, ROOM - pairs + 1);
+	ck_assert_uint_eq(sum_between(&table.stacks, 1, 0, UINT64_MAX), 6);
 }
+END_TEST
 
-static void take_sample(uint32_t pid, uint64_t address, uint64_t value, uint64_t time)
+/* There is an end to how wide slots become: then there are more of them. */
+START_TEST(slots_are_hours_wide_at_most)
 {
-	struct iaprof_record_sample record = { .pid = pid,
-					       .user_stack = intern_stack(intern, pid, &address, 1),
-					       .value_type = 1,
-					       .count = 1,
-					       .value = value,
-					       .first_time = time };
-	take(&record, IAPROF_RECORD_SAMPLE, sizeof record, time);
+	table.resolution = 1 << 20;
+	table.stacks.limit = 4;
+	for (uint64_t next = 1; table.stacks.doublings < 20;) {
+		unsigned before = table.stacks.doublings;
+		time_table_add(&table, 7, 0, next << before << 20, next << before << 20, 1);
+		next = table.stacks.doublings > before ? next / 2 + 1 : next + 1;
+		ck_assert_uint_lt(next, 10);
+	}
+	ck_assert_uint_eq(table.stacks.limit, 4);
+	for (uint64_t i = 100; i < 120; i++)
+		time_table_add(&table, 7, 0, i << 40, i << 40, 1);
+	ck_assert_uint_eq(table.stacks.doublings, 20);
+	ck_assert_uint_ge(table.stacks.items.count, 20);
 }
+END_TEST
 
 /* Samples of a program that ended long before the profile was asked for, and of one that runs. */
 START_TEST(a_profile_has_the_times_of_its_samples)
 {
 	intern = intern_new(NULL);
 	collector = collector_new(&(struct collector_options){ .intern = intern, .time_resolution = SLOT });
-	struct iaprof_record_value_type type = { .id = 1, .name = text("cpu"), .unit = text("nanoseconds") };
-	take(&type, IAPROF_RECORD_VALUE_TYPE, sizeof type, 0);
+	take_cpu_type(0);
 	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
 	take_process(11, IAPROF_PROCESS_EXISTING, "editor", 0);
 	for (uint64_t i = 0; i < 100; i++) {
@@ -237,11 +281,11 @@ int main(void)
 	tcase_add_test(tests, a_value_is_in_a_bounded_number_of_slots);
 	tcase_add_test(tests, slots_become_wider);
 	tcase_add_test(tests, many_stacks_have_room);
+	tcase_add_loop_test(tests, long_values_have_as_many_slots_as_they_may, 0, 2);
+	tcase_add_test(tests, empty_values_are_in_no_slot);
+	tcase_add_loop_test(tests, room_grows_where_wider_slots_do_not_help, 0, 2);
+	tcase_add_test(tests, slots_are_hours_wide_at_most);
 	tcase_add_test(tests, a_profile_has_the_times_of_its_samples);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

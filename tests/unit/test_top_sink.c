@@ -2,17 +2,20 @@
 /* Pieces of the sink top: sums of tables, names cut to columns, keys, numbers. */
 #include <check.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "amounts.h"
-#include "columns.h"
+#include "quantity.h"
+#include "display_width.h"
 #include "keys.h"
+#include "meters.h"
 #include "model.h"
 #include "plugin/test_profile.h"
 #include "view.h"
-#include "wording.h"
+#include "view_text.h"
+#include "../run_suite.h"
 
 static struct test_profile profile;
 static struct model model;
@@ -35,7 +38,7 @@ static const struct row *find(enum model_table table, const char *wanted)
 	for (size_t i = 0; i < model.tables[table].row_count; i++) {
 		const struct row *row = &model.tables[table].rows[i];
 		struct text text = { 0 };
-		wording_append_row(&text, &model, table, row, 4096, false);
+		view_text_append_row(&text, &model, table, row, 4096);
 		text_append(&text, "", 1);
 		bool is_it = !row->type && !strcmp(text.data, wanted);
 		text_free(&text);
@@ -232,6 +235,17 @@ static const struct {
 	{ "\033[5~", 4, KEY_PAGE_UP },
 	{ "\033[6~q", 4, KEY_PAGE_DOWN },
 	{ "\033[4~", 4, KEY_END },
+	{ "\033OP", 3, KEY_F1 },
+	{ "\033OS", 3, KEY_F1 + 3 },
+	{ "\033[11~", 5, KEY_F1 },
+	{ "\033[15~", 5, KEY_F1 + 4 },
+	{ "\033[17~", 5, KEY_F1 + 5 },
+	{ "\033[21~", 5, KEY_F10 },
+	{ "\033[16~", 5, KEY_NONE },
+	{ "\033[17;2~", 7, KEY_F1 + 5 },
+	{ "\033[[C", 4, KEY_F1 + 2 },
+	{ "\033[[F", 4, KEY_NONE },
+	{ "\033[[", 0, KEY_NONE },
 	{ "\033[99999999999~", 14, KEY_NONE },
 	{ "\033", 0, KEY_NONE },
 	{ "\033[", 0, KEY_NONE },
@@ -248,6 +262,199 @@ START_TEST(keys_are_known)
 	size_t used = key_parse(sequences[_i].bytes, strlen(sequences[_i].bytes), &key);
 	ck_assert_uint_eq(used, sequences[_i].used);
 	ck_assert_int_eq((int)key, sequences[_i].key);
+}
+END_TEST
+
+/* Slots of 100 ns from 1000 on. */
+static void begin_meters(struct meters *meters, bool recorded, uint32_t cpus)
+{
+	*meters = (struct meters){ .width = 100, .recorded = recorded, .cpus = cpus, .begin = 1000 };
+}
+
+START_TEST(busy_time_is_spread_over_its_slots)
+{
+	struct meters meters;
+	begin_meters(&meters, true, 4);
+	struct meter *device = meters_device(&meters, 1, 7, "a device");
+	ck_assert_ptr_eq(meters_device(&meters, 1, 7, "another name"), device);
+	ck_assert_ptr_ne(meters_device(&meters, 2, 7, "a device of another source"), device);
+	meters_add_busy(&meters, device, METER_BUSY, 1150, 1350, 100); /* 25 in 50, 50 in 100, 25 in 50 */
+	meters_add_busy(&meters, device, METER_BUSY, 1400, 1500, 500); /* of several engines */
+	meters_add_busy(&meters, meters_cpu(&meters), METER_BUSY, 1100, 1200, 100);
+	meters_advance(&meters, 1750);
+	ck_assert_uint_eq(meters_slots(&meters), 8);
+	ck_assert(isnan(meter_slot(&meters, device, 0))); /* nothing is known before the first one */
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 1), 50, 1e-9);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 2), 50, 1e-9);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 3), 25, 1e-9);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 4), 100, 1e-9);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 5), 0, 1e-9);
+	ck_assert_double_eq_tol(meter_slot(&meters, meters_cpu(&meters), 1), 25, 1e-9);
+	ck_assert_double_eq_tol(meter_now(&meters, device), 0, 1e-9);
+	ck_assert_double_eq_tol(meter_mean(&meters, device), 100, 1e-9); /* 600 ns in the 600 after the first one */
+	meters.cpus = 0;
+	ck_assert(isnan(meter_slot(&meters, meters_cpu(&meters), 1)));
+}
+END_TEST
+
+START_TEST(jobs_are_unknown_until_they_end)
+{
+	struct meters meters;
+	begin_meters(&meters, true, 0);
+	struct meter *device = meters_device(&meters, 1, 1, "device");
+	meters_add_busy(&meters, device, METER_JOBS, 1110, 1150, 40);
+	meters_add_busy(&meters, device, METER_JOBS, 1390, 1400, 10);
+	meters_advance(&meters, 1500);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 1), 40 / 0.9, 1e-9);
+	ck_assert(isnan(meter_slot(&meters, device, 2)));
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 3), 10, 1e-9);
+	ck_assert(isnan(meter_slot(&meters, device, 4)));
+	/* A counter of the device is better evidence, and jobs do not add to it. */
+	const struct iaprof_device named = { .source = "s", .name = "device", .address = "" };
+	const struct iaprof_activity activity = { .devices = &named, .device_count = 1, .device_size = sizeof named };
+	struct iaprof_counter counter = {
+		.source = "s", .name = "x-utilization", .unit = "percent", .last = 30, .count = 1
+	};
+	meters_take_counter(&meters, &counter, &activity, 1450);
+	meters_take_counter(&meters, &counter, &activity, 1350); /* no new value */
+	meters_add_busy(&meters, device, METER_JOBS, 1400, 1500, 100);
+	/* It holds for the time of a slot before it. */
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 3), 30, 1e-9);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 4), 30, 1e-9);
+	ck_assert(isnan(meter_slot(&meters, device, 1)));
+	counter.last = 70;
+	counter.count++;
+	meters_take_counter(&meters, &counter, &activity, 1500);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 4), 50, 1e-9);
+	counter.unit = "count";
+	counter.count = 3;
+	meters_take_counter(&meters, &counter, &activity, 1250);
+	ck_assert(isnan(meter_slot(&meters, device, 2)));
+}
+END_TEST
+
+/* A recording keeps everything in wider slots, a live run the latest slots. */
+START_TEST(long_runs_have_room)
+{
+	struct meters meters;
+	begin_meters(&meters, _i, 0);
+	struct meter *device = meters_device(&meters, 1, 1, "device");
+	for (uint64_t i = 0; i < 3 * METER_SLOTS; i++)
+		meters_add_busy(&meters, device, METER_BUSY, 1000 + i * 100, 1100 + i * 100, 20);
+	meters_advance(&meters, 1000 + 300 * METER_SLOTS + (_i ? 0 : UINT64_C(1000000000)));
+	ck_assert_uint_eq(meters.width, _i ? 400 : 100);
+	uint32_t slots = meters_slots(&meters);
+	ck_assert_uint_le(slots, METER_SLOTS);
+	ck_assert_uint_ge(slots, METER_SLOTS / 2);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 0), 20, 1e-9);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, slots - 1), 20, 1e-9);
+	/* Times of a damaged recording. */
+	meters_add_busy(&meters, device, METER_BUSY, 1000, UINT64_MAX - 1, 1);
+	meters_add_busy(&meters, device, METER_BUSY, 0, 1, 1);
+	meters_add_busy(&meters, device, METER_BUSY, 5, 5, 1);
+	meters_advance(&meters, UINT64_MAX);
+	meters_advance(&meters, 0);
+	ck_assert_uint_le(meters_slots(&meters), METER_SLOTS);
+}
+END_TEST
+
+/* The first records of several sources are not in order. */
+START_TEST(earlier_times_come_later)
+{
+	struct meters meters;
+	begin_meters(&meters, _i, 0);
+	meters.begin = 0;
+	struct meter *device = meters_device(&meters, 1, 1, "device");
+	meters_add_busy(&meters, device, METER_BUSY, 1000000, 1000100, 100);
+	meters_add_busy(&meters, device, METER_BUSY, 999750, 999950, 20);
+	meters_advance(&meters, 1000100 + (_i ? 0 : UINT64_C(1000000000)));
+	ck_assert_uint_eq(meters.begin, 999700);
+	ck_assert_uint_eq(meters_slots(&meters), 4);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 0), 10, 1e-9);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 1), 10, 1e-9);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 2), 5, 1e-9);
+	ck_assert_double_eq_tol(meter_slot(&meters, device, 3), 100, 1e-9);
+	/* Much too early: only a recording has room. */
+	meters_add_busy(&meters, device, METER_BUSY, 800000, 801000, 1000);
+	ck_assert_uint_eq(meters.begin < 999700, _i);
+	if (_i)
+		ck_assert_double_eq_tol(meter_mean(&meters, device), 100 * 1120.0 / 200100, 1e-9);
+}
+END_TEST
+
+START_TEST(more_devices_than_meters)
+{
+	struct meters meters;
+	begin_meters(&meters, false, 0);
+	for (uint32_t i = 0; i < METERS_MAX; i++)
+		ck_assert_ptr_nonnull(meters_device(&meters, 1, i, "device"));
+	ck_assert_ptr_null(meters_device(&meters, 1, METERS_MAX, "device"));
+	ck_assert_ptr_null(meters_cpu(&meters));
+	meters_add_busy(&meters, NULL, METER_BUSY, 1000, 1100, 1);
+}
+END_TEST
+
+/* Rows that differ only in the process are one, unless the user wants each. */
+START_TEST(rows_of_processes_are_merged)
+{
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	for (uint32_t pid = 1; pid <= 3; pid++) {
+		uint32_t frames[] = { FRAME(.name = "p", .kind = IAPROF_FRAME_PROCESS, .pid = pid),
+				      FRAME(.name = "f", .module = "/lib/a.so", .kind = IAPROF_FRAME_USER),
+				      FRAME(.name = "leaf", .module = pid < 3 ? "/lib/a.so" : "/lib/b.so",
+					    .kind = IAPROF_FRAME_USER) };
+		test_profile_value(&profile, test_profile_stack(&profile, frames, 3), cpu, pid * 10);
+	}
+	model_add(&model, test_profile_get(&profile));
+	struct view view = { .table = TABLE_FUNCTIONS, .of_run = true };
+	size_t count;
+	struct view_row *rows = view_rows(&view, &model, TABLE_FUNCTIONS, 0, &count);
+	ck_assert_uint_eq(count, 4); /* leaf twice, f, p */
+	ck_assert_uint_eq(rows[0].sums.self, 30);
+	ck_assert_uint_eq(rows[1].sums.self, 30);
+	ck_assert_uint_eq(rows[0].has_pids + rows[1].has_pids, 1);
+	ck_assert(!rows[0].has_programs && !rows[1].has_programs);
+	ck_assert_uint_eq(rows[2].sums.total, 60);
+	free(rows);
+	view.by_process = true;
+	strcpy(view.filter, "B.SO");
+	rows = view_rows(&view, &model, TABLE_FUNCTIONS, 0, &count);
+	ck_assert_uint_eq(count, 1);
+	ck_assert_uint_eq(rows[0].row->key[KEY_PID], 3);
+	free(rows);
+	view.filter[0] = '\0';
+	view.sort = SORT_PID;
+	rows = view_rows(&view, &model, TABLE_PROCESSES, 0, &count);
+	ck_assert_uint_eq(count, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		ck_assert_uint_eq(rows[i].row->key[KEY_PID], i + 1);
+	free(rows);
+	expect(TABLE_PROCESSES, "p:2", 20, 20);
+}
+END_TEST
+
+/* Many processes leave room for functions that come later, and nothing is lost. */
+START_TEST(many_processes_leave_room)
+{
+	enum { PROCESSES = 20000 };
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	uint32_t first = FRAME(.name = "first", .kind = IAPROF_FRAME_USER);
+	uint32_t late = FRAME(.name = "late", .kind = IAPROF_FRAME_USER);
+	for (uint32_t pid = 1; pid <= PROCESSES; pid++) {
+		uint32_t frames[] = { FRAME(.name = "p", .kind = IAPROF_FRAME_PROCESS, .pid = pid),
+				      pid > PROCESSES - 10 ? late : first };
+		test_profile_value(&profile, test_profile_stack(&profile, frames, 2), cpu, 1);
+	}
+	model_add(&model, test_profile_get(&profile));
+	struct view view = { .table = TABLE_FUNCTIONS, .of_run = true };
+	size_t count;
+	struct view_row *rows = view_rows(&view, &model, TABLE_FUNCTIONS, 0, &count);
+	ck_assert_uint_eq(count, 3);
+	ck_assert_uint_eq(rows[0].sums.self, PROCESSES - 10);
+	ck_assert_uint_eq(rows[1].sums.self, 10);
+	ck_assert_uint_eq(rows[2].sums.total, PROCESSES);
+	ck_assert_uint_lt(model.tables[TABLE_FUNCTIONS].row_count, ROW_TABLE_ROWS_MAX);
+	free(rows);
 }
 END_TEST
 
@@ -268,8 +475,8 @@ static const struct {
 
 START_TEST(amounts_are_short)
 {
-	char text[AMOUNT_SIZE];
-	amount_format(text, amounts[_i].amount, amounts[_i].unit);
+	char text[QUANTITY_SIZE];
+	quantity_format(text, amounts[_i].amount, amounts[_i].unit);
 	ck_assert_str_eq(text, amounts[_i].shown);
 }
 END_TEST
@@ -287,10 +494,13 @@ int main(void)
 	tcase_add_loop_test(tests, names_are_cut_to_columns, 0, sizeof cuts / sizeof *cuts);
 	tcase_add_loop_test(tests, keys_are_known, 0, sizeof sequences / sizeof *sequences);
 	tcase_add_loop_test(tests, amounts_are_short, 0, sizeof amounts / sizeof *amounts);
+	tcase_add_test(tests, busy_time_is_spread_over_its_slots);
+	tcase_add_test(tests, jobs_are_unknown_until_they_end);
+	tcase_add_loop_test(tests, long_runs_have_room, 0, 2);
+	tcase_add_loop_test(tests, earlier_times_come_later, 0, 2);
+	tcase_add_test(tests, more_devices_than_meters);
+	tcase_add_test(tests, rows_of_processes_are_merged);
+	tcase_add_test(tests, many_processes_leave_room);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "plugin/test_profile.h"
-#include "run/top_table.h"
+#include "run/report/top_table.h"
+#include "../run_suite.h"
 
 static struct test_profile profile;
 static char *text;
@@ -87,9 +88,5 @@ int main(void)
 	tcase_add_test(tests, counts_functions);
 	tcase_add_test(tests, gives_stalls_to_functions);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/value.h"
+#include "../run_suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -355,9 +356,5 @@ int main(void)
 	tcase_add_test(tests, finds_the_nearest_name);
 	tcase_add_test(tests, cuts_long_texts_between_characters);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

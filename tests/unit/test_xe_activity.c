@@ -15,7 +15,8 @@
 #include "client_usage.h"
 #include "client_watch.h"
 #include "code_label.h"
-#include "evidence.h"
+#include "activity_source.h"
+#include "../run_suite.h"
 
 #define MILLISECOND UINT64_C(1000000)
 #define SECOND (1000 * MILLISECOND)
@@ -216,14 +217,14 @@ START_TEST(finds_clients_once_and_sees_them_go)
 	scan->address_count = 2;
 	ck_assert_uint_eq(client_scan_search(scan, SECOND), 1);
 	ck_assert_uint_eq(client_scan_search(scan, SECOND), 0);
-	ck_assert_uint_eq(scan->count, 1);
-	ck_assert_uint_eq(scan->clients[0].device, 1);
+	ck_assert_uint_eq(scan->clients.count, 1);
+	ck_assert_uint_eq(scan->clients.items[0].device, 1);
 	/* Which of the two descriptors was found first is the folder's business. */
 	cycles_write(&made_up, "17/fdinfo/3", 1, 500, 2000);
 	cycles_write(&made_up, "17/fdinfo/4", 1, 500, 2000);
-	ck_assert(!scan->clients[0].read);
+	ck_assert(!scan->clients.items[0].read);
 	ck_assert_int_eq(client_scan_read(scan, SECOND + 100 * MILLISECOND, client_busy, &made_up), 0);
-	ck_assert(scan->clients[0].read);
+	ck_assert(scan->clients.items[0].read);
 	ck_assert_uint_eq(made_up.calls, 1);
 	ck_assert_uint_eq(made_up.busy, 50 * MILLISECOND);
 	ck_assert_uint_eq(made_up.pid, 17);
@@ -231,7 +232,7 @@ START_TEST(finds_clients_once_and_sees_them_go)
 	cycles_write(&made_up, "17/fdinfo/3", 2, 900, 3000);
 	cycles_write(&made_up, "17/fdinfo/4", 2, 900, 3000);
 	ck_assert_int_eq(client_scan_read(scan, SECOND + 200 * MILLISECOND, client_busy, &made_up), 0);
-	ck_assert_uint_eq(scan->count, 0);
+	ck_assert_uint_eq(scan->clients.count, 0);
 	ck_assert_uint_eq(client_scan_search_process(scan, 18, 100 * SECOND), 0);
 	ck_assert_uint_eq(client_scan_search_process(scan, 17, 100 * SECOND), 1);
 	ck_assert_uint_eq(made_up.calls, 1);
@@ -350,12 +351,12 @@ START_TEST(a_thread_reads_the_clients)
 		if (!client_watch_take(watch, &news))
 			continue;
 		ck_assert_uint_gt(news.reading, 0);
-		for (size_t i = 0; i < news.piece_count; i++)
-			busy += news.pieces[i].busy;
+		for (size_t i = 0; i < news.pieces.count; i++)
+			busy += news.pieces.items[i].busy;
 	}
-	ck_assert_uint_eq(news.client_count, 1);
-	ck_assert_uint_eq(news.clients[0].pid, 17);
-	ck_assert(news.clients[0].read);
+	ck_assert_uint_eq(news.clients.count, 1);
+	ck_assert_uint_eq(news.clients.items[0].pid, 17);
+	ck_assert(news.clients.items[0].read);
 	client_news_free(&news);
 	client_watch_free(watch);
 	made_up_remove(&made_up);
@@ -388,16 +389,16 @@ END_TEST
 
 START_TEST(only_a_scheduler_that_knows_all_is_exclusive)
 {
-	ck_assert(!evidence_kernel_tells("6.17.13-arch1"));
-	ck_assert(!evidence_kernel_tells("5.19.0"));
-	ck_assert(!evidence_kernel_tells("6"));
-	ck_assert(!evidence_kernel_tells(""));
-	ck_assert(evidence_kernel_tells("6.18.0-rc1"));
-	ck_assert(evidence_kernel_tells("7.0"));
-	ck_assert_uint_eq(evidence_kind(true, 0, 0), IAPROF_ACTIVITY_SCHEDULER);
-	ck_assert_uint_eq(evidence_kind(false, 0, 0), IAPROF_ACTIVITY_STATISTICS);
-	ck_assert_uint_eq(evidence_kind(true, 1, 0), IAPROF_ACTIVITY_STATISTICS);
-	ck_assert_uint_eq(evidence_kind(true, 0, 1), IAPROF_ACTIVITY_STATISTICS);
+	ck_assert(!activity_source_reports_job_ends("6.17.13-arch1"));
+	ck_assert(!activity_source_reports_job_ends("5.19.0"));
+	ck_assert(!activity_source_reports_job_ends("6"));
+	ck_assert(!activity_source_reports_job_ends(""));
+	ck_assert(activity_source_reports_job_ends("6.18.0-rc1"));
+	ck_assert(activity_source_reports_job_ends("7.0"));
+	ck_assert_uint_eq(activity_source_kind(true, 0, 0), IAPROF_ACTIVITY_SCHEDULER);
+	ck_assert_uint_eq(activity_source_kind(false, 0, 0), IAPROF_ACTIVITY_STATISTICS);
+	ck_assert_uint_eq(activity_source_kind(true, 1, 0), IAPROF_ACTIVITY_STATISTICS);
+	ck_assert_uint_eq(activity_source_kind(true, 0, 1), IAPROF_ACTIVITY_STATISTICS);
 }
 END_TEST
 
@@ -436,25 +437,25 @@ START_TEST(who_the_scheduler_is_blind_to_is_told_by_statistics)
 	struct busy_piece sums[5];
 	uint32_t kinds[] = { STATISTICS, SCHEDULER };
 
-	ck_assert(!evidence_contradicts(window, 4, &window[0]));
-	ck_assert(!evidence_contradicts(window, 4, &window[1]));
-	ck_assert(evidence_contradicts(window, 4, &window[3]));
+	ck_assert(!activity_source_contradicts(window, 4, &window[0]));
+	ck_assert(!activity_source_contradicts(window, 4, &window[1]));
+	ck_assert(activity_source_contradicts(window, 4, &window[3]));
 	memcpy(sums, interval, sizeof sums);
-	ck_assert_uint_eq(evidence_choose(sums, 5, kinds, window, 4), 3);
+	ck_assert_uint_eq(activity_source_choose(sums, 5, kinds, window, 4), 3);
 	ck_assert_uint_eq(chosen(sums, 3, 7, STATISTICS), MILLISECOND);
 	ck_assert_uint_eq(chosen(sums, 3, 8, STATISTICS), 9 * MILLISECOND);
 	ck_assert_uint_eq(chosen(sums, 3, 9, STATISTICS), 44);
 	/* Where the scheduler knows all, it alone counts. */
 	kinds[0] = SCHEDULER;
 	memcpy(sums, interval, sizeof sums);
-	ck_assert_uint_eq(evidence_choose(sums, 5, kinds, window, 4), 3);
+	ck_assert_uint_eq(activity_source_choose(sums, 5, kinds, window, 4), 3);
 	ck_assert_uint_eq(chosen(sums, 3, 7, SCHEDULER), MILLISECOND);
 	ck_assert_uint_eq(chosen(sums, 3, 8, SCHEDULER), 10);
 	/* Between two jobs nobody is busy, whatever the statistics say, which are of a longer time. */
 	sums[0] = sum_of(0, 7, STATISTICS, 333);
-	ck_assert_uint_eq(evidence_choose(sums, 1, kinds, window, 4), 0);
+	ck_assert_uint_eq(activity_source_choose(sums, 1, kinds, window, 4), 0);
 	memcpy(sums, interval, sizeof sums);
-	ck_assert_uint_eq(evidence_choose(sums, 5, kinds, window, 4), 3);
+	ck_assert_uint_eq(activity_source_choose(sums, 5, kinds, window, 4), 3);
 	ck_assert_uint_eq(chosen(sums, 3, 9, STATISTICS), 44);
 }
 END_TEST
@@ -478,9 +479,5 @@ int main(void)
 	tcase_add_test(tests, only_a_scheduler_that_knows_all_is_exclusive);
 	tcase_add_test(tests, who_the_scheduler_is_blind_to_is_told_by_statistics);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

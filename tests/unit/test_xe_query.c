@@ -8,8 +8,9 @@
 #include "xe-eustall/device.h"
 #include "xe-eustall/platform.h"
 #include "xe-eustall/query.h"
-#include "xe-eustall/rate.h"
-#include "xe-eustall/silence.h"
+#include "xe-eustall/sampling_rate.h"
+#include "xe-eustall/device_watchdog.h"
+#include "../run_suite.h"
 
 /* Answers are written number by number, at the offsets of include/uapi/drm/xe_drm.h (Linux 7.0). */
 struct answer {
@@ -341,29 +342,29 @@ START_TEST(automatic_rate_after_a_second_that_cost_too_much)
 END_TEST
 
 /* Looks until a GT without rows counts as dead. */
-static unsigned looks_until_dead(struct silence *silence, uint64_t rows)
+static unsigned looks_until_dead(struct gt_watchdog *watchdog, uint64_t rows)
 {
 	unsigned looks = 1;
-	while (!silence_look(silence, rows, true) && looks < 100000)
+	while (!gt_watchdog_check(watchdog, rows, true) && looks < 100000)
 		looks++;
 	return looks;
 }
 
 START_TEST(gt_that_is_silent)
 {
-	struct silence silence = { 0 };
-	ck_assert(!silence_look(&silence, 0, true)); /* the first look compares with nothing */
+	struct gt_watchdog watchdog = { 0 };
+	ck_assert(!gt_watchdog_check(&watchdog, 0, true)); /* the first look compares with nothing */
 	for (unsigned i = 0; i < 1000; i++)
-		ck_assert(!silence_look(&silence, 0, false)); /* all are silent: no work, or the watchdog's */
+		ck_assert(!gt_watchdog_check(&watchdog, 0, false)); /* all are silent: no work, or the watchdog's */
 	for (unsigned i = 0; i < 1000; i++)
-		ck_assert(!silence_look(&silence, i + 1, true));
-	ck_assert_uint_eq(looks_until_dead(&silence, 1000), SILENCE_PATIENCE);
-	ck_assert_uint_eq(looks_until_dead(&silence, 1000), 3 * SILENCE_PATIENCE);
+		ck_assert(!gt_watchdog_check(&watchdog, i + 1, true));
+	ck_assert_uint_eq(looks_until_dead(&watchdog, 1000), GT_WATCHDOG_PATIENCE);
+	ck_assert_uint_eq(looks_until_dead(&watchdog, 1000), 3 * GT_WATCHDOG_PATIENCE);
 	for (unsigned i = 0; i < 10; i++)
-		looks_until_dead(&silence, 1000);
-	ck_assert_uint_eq(looks_until_dead(&silence, 1000), SILENCE_PATIENCE_MAX);
-	ck_assert(!silence_look(&silence, 1001, true));
-	ck_assert_uint_eq(looks_until_dead(&silence, 1001), SILENCE_PATIENCE);
+		looks_until_dead(&watchdog, 1000);
+	ck_assert_uint_eq(looks_until_dead(&watchdog, 1000), GT_WATCHDOG_PATIENCE_MAX);
+	ck_assert(!gt_watchdog_check(&watchdog, 1001, true));
+	ck_assert_uint_eq(looks_until_dead(&watchdog, 1001), GT_WATCHDOG_PATIENCE);
 }
 END_TEST
 
@@ -396,9 +397,5 @@ int main(void)
 	tcase_add_test(test, automatic_rate_ends_at_the_fastest);
 	tcase_add_test(test, gt_that_is_silent);
 	suite_add_tcase(suite, test);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

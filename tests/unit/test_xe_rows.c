@@ -7,6 +7,7 @@
 #include <iaprof/record.h>
 
 #include "xe-eustall/fold.h"
+#include "../run_suite.h"
 
 #define NONE 255
 
@@ -225,7 +226,6 @@ START_TEST(sums_do_not_overflow)
 }
 END_TEST
 
-/* Nothing is left of an interval in the next one, also not of what was carried over. */
 /* Groups of 32 addresses that share a slot, each near enough to it: all together, they cost too much. */
 START_TEST(crowded_addresses_get_other_places)
 {
@@ -248,6 +248,26 @@ START_TEST(crowded_addresses_get_other_places)
 }
 END_TEST
 
+/* Instructions of 16 bytes, one after the other, as code has them: random places would have 250 in that of another. */
+START_TEST(consecutive_instructions_have_places_of_their_own)
+{
+	const struct model_layout *model = &models[_i];
+	uint8_t row[ROW_SIZE] = { 0 };
+	for (unsigned round = 0; round < 20; round++) {
+		struct fold fold;
+		ck_assert_int_eq(fold_init(&fold, model->layout, FOLD_SLOTS_MAX), 0);
+		for (uint64_t i = 0; i < 4000; i++) {
+			model_set(row, 0, model->address_bits, 0x10000 + 2 * i);
+			must(fold_rows(&fold, row, 1, 1) == 1);
+		}
+		ck_assert_uint_eq(fold.count, 4000);
+		ck_assert_uint_le(fold.distances, 40);
+		fold_free(&fold);
+	}
+}
+END_TEST
+
+/* Nothing is left of an interval in the next one, also not of what was carried over. */
 START_TEST(intervals_are_apart)
 {
 	uint8_t *rows = calloc(1000, ROW_SIZE);
@@ -280,11 +300,8 @@ int main(void)
 	tcase_add_loop_test(test, every_nth_row, 0, MODEL_COUNT);
 	tcase_add_loop_test(test, sums_do_not_overflow, 0, MODEL_COUNT);
 	tcase_add_loop_test(test, crowded_addresses_get_other_places, 0, MODEL_COUNT);
+	tcase_add_loop_test(test, consecutive_instructions_have_places_of_their_own, 0, MODEL_COUNT);
 	tcase_add_loop_test(test, intervals_are_apart, 0, MODEL_COUNT);
 	suite_add_tcase(suite, test);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

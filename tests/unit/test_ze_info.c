@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/cleanup.h"
-#include "symbolizer/device/ze_info.h"
+#include "decoder-intel-gt/ze_info.h"
+#include "../run_suite.h"
 
 static struct string_table strings;
 
@@ -141,14 +142,14 @@ START_TEST(depth_size_and_number_are_bounded)
 	info = read_text(shallow, (size_t)65 << 20, -EINVAL);
 	ze_info_free(&info);
 	char *attributes = repeated("kernels:\n  - name: one\n    execution_env:\n", "", 0, "");
-	for (int i = 0; i < KERNEL_ATTRIBUTE_COUNT_MAX + 5; i++) {
+	for (int i = 0; i < IAPROF_ATTRIBUTE_COUNT_MAX + 5; i++) {
 		char *longer;
 		ck_assert_int_gt(asprintf(&longer, "%s      key%d: %d\n", attributes, i, i), 0);
 		free(attributes);
 		attributes = longer;
 	}
 	info = read_text(attributes, strlen(attributes), 0);
-	ck_assert_uint_eq(info.entries.items[0].count, KERNEL_ATTRIBUTE_COUNT_MAX);
+	ck_assert_uint_eq(info.entries.items[0].count, IAPROF_ATTRIBUTE_COUNT_MAX);
 	ck_assert_uint_eq(info.refused, 5);
 	ze_info_free(&info);
 	free(attributes);
@@ -171,9 +172,5 @@ int main(void)
 	tcase_add_test(tests, aliases_are_refused);
 	tcase_add_test(tests, depth_size_and_number_are_bounded);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ze-usdt/tracer/handle_map.h"
-#include "ze-usdt/tracer/image.h"
+#include "ze-usdt/pointer_map.h"
+#include "ze-usdt/tracer/device_binary.h"
 #include "ze-usdt/tracer/private_files.h"
 #include "ze-usdt/tracer/registry.h"
 #include "ze-usdt/tracer/stack.h"
@@ -25,7 +25,7 @@
 START_TEST(a_map_finds_what_is_in_it)
 {
 	static uint8_t there[4096];
-	struct handle_map map = { 0 };
+	struct pointer_map map = { 0 };
 	size_t count = 0;
 
 	srandom(1);
@@ -34,22 +34,22 @@ START_TEST(a_map_finds_what_is_in_it)
 		uintptr_t which = (uintptr_t)random() % 4096, handle = 0x1000 + which * 16;
 
 		if (there[which]) {
-			ck_assert_ptr_eq(handle_map_get(&map, handle), &there[which]);
+			ck_assert_ptr_eq(pointer_map_find(&map, handle), &there[which]);
 			if (random() % 2) {
-				ck_assert_ptr_eq(handle_map_remove(&map, handle), &there[which]);
+				ck_assert_ptr_eq(pointer_map_remove(&map, handle), &there[which]);
 				there[which] = 0;
 				count--;
 			}
 		} else {
-			ck_assert_ptr_null(handle_map_get(&map, handle));
-			ck_assert_ptr_null(handle_map_remove(&map, handle));
-			ck_assert(handle_map_add(&map, handle, &there[which]));
+			ck_assert_ptr_null(pointer_map_find(&map, handle));
+			ck_assert_ptr_null(pointer_map_remove(&map, handle));
+			ck_assert(pointer_map_add(&map, handle, &there[which]));
 			there[which] = 1;
 			count++;
 		}
 		ck_assert_uint_eq(map.count, count);
 	}
-	ck_assert_ptr_null(handle_map_get(&map, 0));
+	ck_assert_ptr_null(pointer_map_find(&map, 0));
 	free(map.slots);
 }
 END_TEST
@@ -58,7 +58,7 @@ START_TEST(kernels_and_lists_are_known_until_they_go)
 {
 	static struct registry registry = REGISTRY_INITIALIZER; /* what it holds is never given back */
 	struct registry_cache cache = { 0 };
-	struct module *module = registry_add_module(&registry, 0x10);
+	struct module *module = registry_add_module(&registry, 0x10, RUNTIME_LEVEL_ZERO);
 
 	ck_assert_uint_eq(module->number, 1);
 	for (unsigned turn = 0; turn < 3; turn++) {
@@ -89,7 +89,7 @@ START_TEST(kernels_and_lists_are_known_until_they_go)
 	ck_assert_uint_eq(registry_get_list(&registry, &cache, 0x20)->recording, 0);
 	registry_remove_list(&registry, 0x20);
 	ck_assert_ptr_null(registry_get_list(&registry, &cache, 0x20));
-	ck_assert_uint_eq(registry_add_module(&registry, 0x10)->number, 2);
+	ck_assert_uint_eq(registry_add_module(&registry, 0x10, RUNTIME_LEVEL_ZERO)->number, 2);
 	/* Without a module it gets one of its own, which goes with it. */
 	struct kernel *unseen = registry_add_kernel(&registry, 0x30, "unseen", NULL);
 	ck_assert(unseen->owns_module);

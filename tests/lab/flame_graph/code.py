@@ -5,7 +5,7 @@ from collections import namedtuple
 
 from harness.cases import Skip
 
-# frames: (function, file, line) of each, the kernel first and what is inlined into it after.
+# frames: (function, file, line) of each, the kernel first and what it calls or is inlined into it after; line 0: none.
 Instruction = namedtuple('Instruction', 'offset mnemonic frames')
 
 MODULES = ('transformer', 'systolic')
@@ -28,7 +28,15 @@ def read_instructions(text):
             # eu-addr2line demangles what a SYCL compiler names a kernel.
             frames.append((function.removeprefix('typeinfo name for '), file, int(number)))
         kernels.setdefault(kernel, []).append(Instruction(int(offset, 16), mnemonic, tuple(frames)))
-    return kernels
+    return {kernel: below_kernel(instructions) for kernel, instructions in kernels.items()}
+
+
+def below_kernel(instructions):
+    """A function that a kernel calls follows it in its section: the kernel, at no line, is what called it. Its own
+    name is that of its entry."""
+    function, file, _line = instructions[0].frames[0]
+    return [instruction if instruction.frames[0][0] == function else
+            instruction._replace(frames=((function, file, 0), *instruction.frames)) for instruction in instructions]
 
 
 def read_code(source, build, product):

@@ -66,7 +66,7 @@ def vanishes(product):
             double.play()
             samples, totals = double.truth()
             double.write('command', 'unplug')
-            double.wait_until(lambda: 'gone' in profile.read_errors(), 'iaprof to say that the device is gone', 20,
+            double.wait_until(lambda: 'was removed' in profile.read_errors(), 'iaprof to say that the device is gone', 20,
                               profile.read_errors)
             program.end()
     finally:

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 from harness.cases import Failure
+from harness.profiler import SLOW
 
 from . import double, expected
 from .judge import judge
@@ -59,8 +60,8 @@ class Profile(Ended):
         sink = f'folded:value=gpu-stalls{",lines=yes" if self.lines else ""}'
         with open('iaprof.err', 'wb') as errors:
             self.process = subprocess.Popen(
-                [BUILD / 'iaprof', *options, '-k', sink, '-o', 'out.folded', '--', *command], stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=errors)
+                [BUILD / 'iaprof', *SLOW, *options, '-k', sink, '-o', 'out.folded', '--', *command],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
         try:
             if self.process.stdout.readline() != b'ready\n':
                 self.process.wait()
@@ -88,7 +89,7 @@ class Profile(Ended):
                 program.kill()
         self.process.stdin.close()
         try:
-            self.status = self.process.wait(60)
+            self.status = self.process.wait(90)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -97,7 +98,7 @@ class Profile(Ended):
         if kind:
             error.args = (f'{error}; iaprof ended with {self.status}: {self.said}',)
         elif self.status is None:
-            raise Wrong(f'iaprof did not end within 60 seconds: {self.said}')
+            raise Wrong(f'iaprof did not end within 90 seconds: {self.said}')
         else:
             self.folded = pathlib.Path('out.folded').read_text(encoding='utf-8')
 

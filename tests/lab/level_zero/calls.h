@@ -16,6 +16,7 @@
 	X(zeDeviceGet)                                                                                                 \
 	X(zeContextCreate)                                                                                             \
 	X(zeContextDestroy)                                                                                            \
+	X(zeMemAllocDevice)                                                                                            \
 	X(zeMemAllocShared)                                                                                            \
 	X(zeMemFree)                                                                                                   \
 	X(zeModuleCreate)                                                                                              \

@@ -2,10 +2,12 @@
 /*
  * Calls Level Zero a known number of times from two places, once a line came from standard input:
  *
- *     npu_api TEXTS IMAGES [wait|graphs]
+ *     npu_api TEXTS IMAGES [wait|graphs|gpu|layers]
  *
  * With wait it ends by waiting for what never comes. With graphs it says "table" when it has the driver's table of
- * them, waits for another line, compiles one, and appends it for each text.
+ * them, waits for another line, compiles one, and appends it for each text. With gpu it makes TEXTS lists and never
+ * opens the NPU. With layers it says "table" when it has that of profiling, and after another line reads the time of
+ * layers for each text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +84,37 @@ static void use_graphs(unsigned long texts)
 		append_model(graph);
 }
 
+/* After each inference, as a program does that has profiling on. */
+static void read_layers(unsigned long inferences)
+{
+	static char data[2048];
+	void *table;
+	uint32_t size;
+
+	expect(zeDriverGetExtensionFunctionAddress(NULL, "ZE_extension_profiling_data", &table),
+	       "the table of profiling");
+	ze_profiling_query_get_data *get =
+		(ze_profiling_query_get_data *)((const struct profiling_table *)table)->functions[PROFILING_GET_DATA];
+	printf("table\n");
+	fflush(stdout);
+	if (getchar() == EOF)
+		exit(2);
+	for (unsigned long i = 0; i < inferences; i++)
+		for (int type = PROFILING_LAYERS; type <= PROFILING_TASKS; type++) {
+			expect(get(NULL, type, &size, NULL), "the size of profiling data");
+			expect(size > sizeof data || get(NULL, type, &size, data), "profiling data");
+		}
+}
+
+/* As a program whose device is a GPU: none of these is a request to the NPU's driver. */
+static void use_gpu(unsigned long lists)
+{
+	for (unsigned long i = 0; i < lists; i++)
+		expect(zeCommandListCreate(NULL, NULL, NULL, &list), "zeCommandListCreate");
+	printf("done\n");
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long texts = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
@@ -91,7 +124,13 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (getchar() == EOF)
 		return 2;
+	if (argc > 3 && !strcmp(argv[3], "gpu")) {
+		use_gpu(texts);
+		return 0;
+	}
 	prepare_model();
+	if (argc > 3 && !strcmp(argv[3], "layers"))
+		read_layers(texts);
 	if (argc > 3 && !strcmp(argv[3], "graphs"))
 		use_graphs(texts);
 	for (unsigned long i = 0; i < texts; i++)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the lab prints: TAP, one line a test, what a failed one said below its line; and what counts as a failure."""
+import functools
 import io
 import re
 import sys
+import threading
 
 SKIPPED = 77
 # What the Linux kernel says when something went wrong in it.
@@ -35,10 +37,20 @@ def complaints(log, expected=''):
     return found
 
 
+def whole(method):
+    """What it prints stays together: tests run in two places at a time."""
+    @functools.wraps(method)
+    def locked(self, *arguments):
+        with self.lock:
+            return method(self, *arguments)
+    return locked
+
+
 class Report:
-    """Prints results as they come."""
+    """Prints results as they come. Its methods may be called by several threads."""
 
     def __init__(self, output=None):
+        self.lock = threading.RLock()
         self.output = output or sys.stdout
         self.number = self.failed = self.passed = self.skipped = 0
         self.unsteady = []  # names of tests of which something failed the first time only
@@ -54,23 +66,33 @@ class Report:
         what = what.replace('#', '')
         self.print(f'{"" if good else "not "}ok {self.number} - {what}{directive}')
 
+    @whole
     def skip(self, what, reason):
         self.skipped += 1
         self.line(True, what, f' # SKIP {reason or "no reason given"}')
 
+    @whole
     def success(self, what):
         self.passed += 1
         self.line(True, what)
 
+    @whole
     def comment(self, what, lines):
         """Told, and no result of a test."""
         self.print(f'# {what}', *(f'#   {line}' for line in lines))
 
+    @whole
+    def seconds(self, place, seconds):
+        """How long the tests of one place ran, in the form of tests/summarize.py's suites."""
+        self.print(f'# suite lab on {place}: {seconds:.0f} s')
+
+    @whole
     def failure(self, what, lines):
         self.failed += 1
         self.line(False, what)
         self.print(*(f'#   {line}' for line in lines))
 
+    @whole
     def result(self, name, status, output, bad_log=()):
         """One test's end: a line for it, or one for each TAP line that it printed, and one for what went wrong besides."""
         lines = output.rstrip('\n').splitlines()
@@ -88,6 +110,7 @@ class Report:
         if bad_log:
             self.failure(f'{name}: the Linux kernel complains', bad_log)
 
+    @whole
     def attempt(self, name, *ending):
         """The same, but when something of it failed that is only told, and nothing counts -> whether all was well."""
         trial = Report(io.StringIO())
@@ -98,6 +121,7 @@ class Report:
             self.result(name, *ending)
         return not trial.failed
 
+    @whole
     def second_attempt(self, name, *ending):
         failed = self.failed
         self.result(name, *ending)

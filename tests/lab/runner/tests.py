@@ -20,6 +20,7 @@ class Test:
     path: pathlib.Path
     kernels: tuple = ()  # in a guest, with each of these
     short: tuple = ()  # a short run takes these of them; all, when there is none
+    is_long: bool = False  # a short run leaves it out
     chroot: bool = False  # or in the chroot, on this machine's own kernel
     machine: bool = False  # or on this machine, which sees the chroot from outside: much faster than a guest
     double: str = ''  # the double that is loaded before and unloaded after, in a guest
@@ -36,6 +37,8 @@ def read(path):
         match line.removeprefix('# lab:').split():
             case ['guest', *names] if names and all(name in kernels.KERNELS for name in names):
                 test.kernels = tuple(names)
+            case ['short', 'none']:
+                test.is_long = True
             case ['short', *names] if names:
                 test.short = tuple(names)
             case ['chroot']:
@@ -73,4 +76,5 @@ def find(names=(), is_short=False):
     unknown = [name for name in names if name not in found]
     if unknown:
         raise Wrong(f'no test named {unknown[0]}; there are: {" ".join(found)}')
-    return [test for name, test in found.items() if (name in names if names else not test.by_name)]
+    return [test for name, test in found.items()
+            if (name in names if names else not test.by_name and not (is_short and test.is_long))]

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.1 newest
-# lab: short newest
+# lab: short none
 # A CPU that goes offline and comes back is sampled again, with the processes that start on it, and what was missed is
 # told; a second CPU that is not there at the start is sampled from when it comes.
 set -eu

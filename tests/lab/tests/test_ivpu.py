@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.12 newest
+# lab: short newest
 # lab: module intel_vpu
 # lab: seconds 900
 """The source ivpu on the double of the NPU, whose truth every call is held against, and on the real driver. TAP;
@@ -9,7 +10,6 @@ import collections
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -29,7 +29,7 @@ class Run(profiler.Profiler):
     """iaprof with this source, from when it is attached."""
 
     def __init__(self, *options, arguments=()):
-        super().__init__('-s', instance('ivpu', *options), *ROWS, *arguments, ready=lambda said: ' attached in ' in said)
+        super().__init__('-s', instance('ivpu', *options), *ROWS, *arguments, ready=lambda said: ' functions of intel_vpu in ' in said)
         self.rows = None
 
     def end(self, status=0, stop=True):
@@ -70,7 +70,9 @@ def compare(run):
     halves = sum(lost.pop(f'calls: {end} not seen', 0) for end in ('return', 'begin')) if missed else 0
     # Calls of other functions than the driver's are not in the truth.
     check(lacking <= missed + halves and not lost, f'{lacking} calls lack; lost: {run.lost()}')
-    check(missed <= sum(entries for entries, _ in expected.values()) / 10, f'too many lost: {run.lost()}')
+    # An interrupt, or a thread that it wakes, may come while a BPF program runs: how often is a matter of how long the
+    # machine's processors stand still, and only that most calls are told is certain.
+    check(missed <= sum(entries for entries, _ in expected.values()) / 2, f'too many lost: {run.lost()}')
     durations(expected, found)
     check(all(int(row['value']) <= int(row['duration']) for row in run.rows['call']), 'own time is more than all')
     print(f'# {sum(entries for entries, _ in expected.values())} calls, {lacking} of them lost and told, '
@@ -95,17 +97,25 @@ def steady_load():
     print(f'# {run.metadata()}')
 
 
+# By the option attach, the newest first, of this kernel. Single probes of all functions take a minute here.
+WAYS = {'fsession': ('fsession.multi', '*'), 'session': ('kprobe session', '*'),
+        'multi': ('kprobe.multi, entry and return', '*'), 'single': ('single kprobes, entry and return', 'ivpu_bo_*')}
+HAS_FSESSION = tuple(map(int, re.findall(r'\d+', os.uname().release)[:2])) >= (7, 2)
+if not HAS_FSESSION:
+    del WAYS['fsession']
+
+
+def attached_by(run, way):
+    # Some functions have no BTF.
+    equal(re.sub(r', \d+ of them by kprobe session$', '', run.metadata()['attached by']), way, 'attached by')
+
+
 def every_way_to_attach():
-    # Single probes of all functions take a minute here.
-    ways = {'fsession': ('fsession.multi', '*'), 'session': ('kprobe session', '*'),
-            'multi': ('kprobe.multi, entry and return', '*'), 'single': ('single kprobes, entry and return', 'ivpu_bo_*')}
     notes = []
-    if tuple(map(int, re.findall(r'\d+', os.uname().release)[:2])) < (7, 2):
-        del ways['fsession']
+    if not HAS_FSESSION:
         status, said = profiler.refused('-s', 'ivpu:attach=fsession')
-        check(status and 'by fsession.multi: Operation not supported: attach=auto' in said, f'{status}: {said}')
-    ways['auto'] = next(iter(ways.values()))
-    for way, (name, functions) in ways.items():
+        check(status and 'by fsession.multi: Operation not supported (use attach=auto)' in said, f'{status}: {said}')
+    for way, (name, functions) in WAYS.items():
         run = Run(f'functions={functions}', 'hot=yes', f'attach={way}')
         play('--load', SCENARIOS / 'two.txt')
         run.end()
@@ -117,8 +127,7 @@ def every_way_to_attach():
             if key[1] in ('ivpu_bo_pin', 'ivpu_bo_create_ioctl'):
                 check(entries - lost <= found.get(key, (0, 0))[0] <= entries, f'{way}: {key}: {found.get(key)}, not {entries}')
         said = run.metadata()
-        # Some functions have no BTF.
-        equal(re.sub(r', \d+ of them by kprobe session$', '', said['attached by']), name, 'attached by')
+        attached_by(run, name)
         notes.append(f'{way} {said["functions attached"]} in {said["time to attach"]}, out in {said["time to detach"]}')
     return '; '.join(notes)
 
@@ -131,12 +140,12 @@ def a_right_less():
                             '-d', '1', '-s', 'ivpu:functions=ivpu_bo_*', '-k', 'csv:output=out.csv'],
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding='utf-8', check=False)
     check((ended.returncode == 0 and ' by kprobe session' in ended.stdout) or
-          (ended.returncode and 'needs CAP_SYS_ADMIN, too' in ended.stdout), f'{ended.returncode}: {ended.stdout[-2000:]}')
+          (ended.returncode and 'CAP_SYS_ADMIN is required' in ended.stdout), f'{ended.returncode}: {ended.stdout[-2000:]}')
 
 
 def all_scenarios():
     for scenario in sorted(SCENARIOS.glob('*.txt')):
-        if scenario.name not in ('steady.txt', 'two.txt'):
+        if scenario.name not in ('steady.txt', 'two.txt', 'storm.txt'):
             run = Run('functions=*', 'hot=yes', 'drain=100ms')
             print(f'# {scenario.name}')
             play('--load', scenario)
@@ -148,7 +157,11 @@ def two_processes_are_kept_apart():
     play('--load', SCENARIOS / 'two.txt')
     names = compare(run.end())
     submits = {names[pid]: count for (pid, name), (count, _) in run.calls().items() if name == 'ivpu_submit_ioctl'}
-    check(submits == {'often': 60, 'seldom': 15}, f'{submits}')
+    # compare() held each count against the truth, less the losses that were reported.
+    lost = sum(count for reason, count in run.lost().items() if reason.startswith('calls: '))
+    truth = {'often': 60, 'seldom': 15}
+    check(submits.keys() == truth.keys() and all(0 <= truth[name] - submits[name] <= lost for name in truth),
+          f'{submits}, {lost} lost')
 
 
 def interrupts_are_nobodys():
@@ -206,12 +219,30 @@ def only_a_command():
     check(found[often, 'ivpu_submit_ioctl'][0] == expected[often, 'ivpu_submit_ioctl'][0] == 60, f'{found}')
 
 
+def entries_alone():
+    """Counts are those of the truth, and there is neither a time nor a caller."""
+    run = Run('functions=*', 'hot=yes', 'mode=entries')
+    play('--load', SCENARIOS / 'two.txt')
+    run.end()
+    expected, names = npu_double.calls()
+    found, lost = run.calls(), sum(run.lost().values())
+    for key, (entries, _) in expected.items():
+        check(entries - lost <= found.get(key, (0, 0))[0] <= entries, f'{key} of {names.get(key[0])}: {found.get(key)}, not {entries}')
+    # In interrupts, those of softirqs are not in the truth.
+    check(not {key for key in found if key[0] and key[1].startswith('ivpu_')} - expected.keys(), f'{found}, not {expected}')
+    check(not any(int(row['duration'] or 0) for row in run.rows['call']), 'a call has a duration')
+    check({row['parent'] for row in run.rows['call']} <= {'', '[order not known]'}, 'a call has a caller')
+    attached_by(run, 'kprobe.multi, entry')
+    return f'{lost} lost'
+
+
 def every_call_is_told():
     run = Run('functions=*', 'hot=yes', 'mode=events', arguments=('--record', 'capture'))
     begin = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     play('--load', SCENARIOS / 'two.txt')
     end = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     compare(run.end())
+    attached_by(run, next(iter(WAYS.values()))[0])  # the newest, of itself
     rows = run.rows['call']
     names = npu_double.calls()[1]
     for row in rows:
@@ -322,13 +353,6 @@ def the_module_stays_while_it_is_watched():
     load()
 
 
-def timed(*command):
-    begin = time.monotonic()
-    outcome = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding='utf-8', check=False)
-    check(outcome.returncode == 0, f'{command}: {outcome.returncode}: {outcome.stdout}')
-    return time.monotonic() - begin
-
-
 def the_real_module():
     subprocess.run(['rmmod', 'intel_vpu'], check=True)
     status, said = profiler.refused('-s', 'ivpu:functions=*')
@@ -339,11 +363,6 @@ def the_real_module():
         said = run.metadata()
         check(int(said['functions attached'].split()[0]) >= 200, f'{said}')
         print(f'# {said}')
-        ours = timed(PROGRAM, '-s', 'ivpu', '-d', '100ms', '-o', 'none')
-        if shutil.which('bpftrace'):
-            theirs = timed('bpftrace', '-e', 'kprobe:ivpu_* { @count[func] = count(); } interval:ms:100 { exit(); }')
-            print(f'# from start to end, 100 ms between: iaprof {ours:.2f} s, bpftrace (entries only) {theirs:.2f} s: '
-                  f'{theirs / ours:.2f} times')
         run = Run('functions=ivpu_boot*').end()
         check(run.metadata()['functions attached'].startswith('1 '), f'{run.metadata()}')
     finally:
@@ -361,8 +380,11 @@ def nothing_matches():
 # What depends on the Linux kernel runs on the older one, too.
 OF_EACH_KERNEL = (every_way_to_attach, a_right_less, every_call_is_told, the_real_module)
 ALL = (steady_load, two_processes_are_kept_apart, interrupts_are_nobodys, every_way_to_attach, a_right_less, all_scenarios,
-       the_published_trace, hot_functions_are_left_out, only_a_command, every_call_is_told,
+       the_published_trace, hot_functions_are_left_out, only_a_command, entries_alone, every_call_is_told,
        what_the_ring_buffer_cannot_take_is_lost, more_threads_than_there_is_room_for, calls_in_flight_are_told,
        the_module_stays_while_it_is_watched, the_real_module, nothing_matches)
 
-sys.exit(run(named(*(OF_EACH_KERNEL if os.environ['LAB_KERNEL'] == '6.12' else ALL))) != 0)
+LONG = {'two processes are kept apart', 'interrupts are nobodys', 'all scenarios', 'hot functions are left out',
+        'only a command', 'more threads than there is room for', 'calls in flight are told', 'the real module'}
+
+sys.exit(run(named(*(OF_EACH_KERNEL if os.environ['LAB_KERNEL'] == '6.12' else ALL)), long=LONG) != 0)

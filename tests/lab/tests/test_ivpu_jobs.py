@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.12 newest
+# lab: short newest
 # lab: module intel_vpu
 # lab: seconds 600
 """The NPU's jobs, against the truth of the double: from the driver's tracepoint, and from its functions. TAP."""
@@ -21,6 +22,9 @@ from harness.npu_double import PLAYER, SCENARIOS, wait_until_asleep
 from harness.profiler import PROGRAM, ROWS
 
 MILLISECOND = 1000000
+# Each kernel as its own driver is: 6.12 has no tracepoints.
+IS_OLD = os.environ['LAB_KERNEL'] == '6.12'
+WAY = 'functions' if IS_OLD else 'tracepoint vpu:job'
 
 Played = collections.namedtuple('Played', 'pid jobs aborted')
 
@@ -65,6 +69,7 @@ def expect_processes(jobs, played):
 def play_and_compare(scenario):
     """-> what was played, the rows of its jobs, which are as many as there were, of whom they were."""
     played, rows = play(scenario)
+    equal(profiler.metadata(rows)['jobs from'], WAY, 'jobs from')
     jobs = jobs_of(rows)
     expect_counts(jobs)
     expect_processes(jobs, played)
@@ -113,7 +118,7 @@ def only_the_command():
 def a_job_in_flight():
     """The run ends before the job does."""
     pathlib.Path('long.txt').write_text(npu_double.one_job(8000), encoding='ascii')
-    process = profiler.Profiler('-s', 'ivpu', *ROWS, ready=lambda said: ' attached in ' in said)
+    process = profiler.Profiler('-s', 'ivpu', *ROWS, ready=lambda said: ' functions of intel_vpu in ' in said)
     player = npu_double.play_in_background('long.txt')
     time.sleep(1)  # from the job to what is told of it
     process.end()
@@ -180,22 +185,15 @@ def jobs_of_command_queues():
 
 
 def a_context_that_is_aborted():
-    is_old = os.environ['LAB_KERNEL'] == '6.12'
     pathlib.Path('context.txt').write_text(
         'ioctl SUBMIT times 1\n    ivpu_submit_ioctl\n        ivpu_rpm_get\n        job submit\n'
         '        start job_done after 2ms\n'
         'ioctl SUBMIT\n    ivpu_submit_ioctl\n        ivpu_rpm_get\n        job submit\n'
-        '        start context_abort after 30ms\n' + DONE + ABORTS[is_old] +
+        '        start context_abort after 30ms\n' + DONE + ABORTS[IS_OLD] +
         'process context\n    open\n    bo_create command 4K\n    submit command\n    wait command status 0\n'
         '    submit command\n    wait command status 256\n    close\n', encoding='ascii')
     _, jobs = play_and_compare('context.txt')
     equal([row['kind'] for row in jobs], ['done', 'aborted'], 'jobs')
-
-
-def way_of(way):
-    def the_way_is_told():
-        equal(profiler.metadata(play(SCENARIOS / 'hang.txt')[1])['jobs from'], way, 'jobs from')
-    return the_way_is_told
 
 
 def after_sleep(case):
@@ -207,17 +205,15 @@ def after_sleep(case):
 
 
 def main():
-    # Each kernel as its own driver is: 6.12 has no tracepoints.
-    is_old = os.environ['LAB_KERNEL'] == '6.12'
-    way = 'functions' if is_old else 'tracepoint vpu:job'
-    if is_old:
+    if IS_OLD:
         wait_until_asleep()
         subprocess.run(['rmmod', 'intel_vpu'], check=True)
         npu_double.load('generation=6.12')
-    of_new = () if is_old else (jobs_of_command_queues,)
-    return run([(f'{way}: {case.__name__.replace("_", " ")}', after_sleep(case)) for case in
+    of_new = () if IS_OLD else (jobs_of_command_queues,)
+    return run([(f'{WAY}: {case.__name__.replace("_", " ")}', after_sleep(case)) for case in
                 (steady_load, two_processes, a_hang, a_context_that_is_aborted, *of_new, only_the_command, a_job_in_flight,
-                 jobs_of_an_engine_have_it_in_turns, way_of(way))])
+                 jobs_of_an_engine_have_it_in_turns)],
+               long={'two processes', 'a context that is aborted', 'jobs of command queues', 'a job in flight'})
 
 
 sys.exit(main() != 0)

@@ -50,7 +50,7 @@ class Run(profiler.Profiler):
     def __init__(self, *options, libraries=2, arguments=()):
         super().__init__('-s', instance('ivpu', *options), *ROWS, '-k', 'folded:value=npu-calls,output=out.folded',
                          *arguments,
-                         ready=lambda said: ' attached in ' in said and said.count(' attached\n') >= libraries)
+                         ready=lambda said: ' functions of intel_vpu in ' in said and said.count(' in process ') >= libraries)
         self.rows, self.stacks = None, collections.Counter()
 
     def end(self, status=0, stop=True):
@@ -136,6 +136,22 @@ def every_request_stands_below_who_asked():
           'a call is shorter than what it is made of')
 
 
+def a_program_of_a_gpu_is_no_user():
+    """It calls the same libraries, and nothing of it is in npu-time."""
+    scenario_load()
+    other, caller = caller_start(TEXTS, 0, 'gpu'), caller_start(TEXTS, IMAGES)
+    run = Run('functions=*')
+    caller_go(other)
+    caller_go(caller)
+    check(caller.wait() == 0 and other.wait() == 0, 'a program failed')
+    wait_until_asleep()
+    run.end()
+    no_losses(run)
+    users = {int(row['pid'] or 0) for row in run.rows['call'] if row['name'].startswith('ze')}
+    check(users == {caller.pid}, f'{users}, not {caller.pid} alone')
+    check(other.pid not in {int(row['pid'] or 0) for row in run.rows['call']}, 'the other program has calls')
+
+
 def functions_of_graphs():
     """Which have no symbols: the program gets a table of them from the driver, of a version that has not all."""
     scenario_load()
@@ -144,7 +160,7 @@ def functions_of_graphs():
     caller.stdin.write('\n')
     caller.stdin.flush()
     check(caller.stdout.readline() == 'table\n', 'the program gets no table')
-    run.wait_for(lambda said: 'functions of graphs, ' in said)
+    run.wait_for(lambda said: ' graph functions from the table of process ' in said)
     caller_go(caller)
     caller.wait()
     wait_until_asleep()
@@ -155,7 +171,29 @@ def functions_of_graphs():
     found = {stack: count for stack, count in run.ending('ivpu_bo_create_ioctl').items() if 'compile_model' in stack}
     check([(stack[stack.index('compile_model') + 1:], count) for stack, count in found.items()] ==
           [(('zeGraphCreate2', 'DRM_IOCTL_IVPU_BO_CREATE'), 1)], f'{found}')
-    check('7 functions of graphs, ' in run.said, run.said)
+    check('attached to 7 graph functions from the table of process ' in run.said, run.said)
+
+
+def the_time_of_layers():
+    """What a program reads of its model's layers and tasks, by a function that only a table has."""
+    scenario_load()
+    caller = caller_start(TEXTS, 0, 'layers')
+    run = Run('functions=*', arguments=('-k', 'folded.layers:value=npu-layer-time,output=layers.folded'))
+    caller.stdin.write('\n')
+    caller.stdin.flush()
+    check(caller.stdout.readline() == 'table\n', 'the program gets no table')
+    run.wait_for(lambda said: 'attached to the function that returns the time of NPU layers' in said)
+    caller_go(caller)
+    caller.wait()
+    wait_until_asleep()
+    run.end()
+    no_losses(run)
+    found = {tuple(stack.split(';')): int(count) for stack, _, count in (
+        line.rpartition(' ') for line in pathlib.Path('layers.folded').read_text(encoding='utf-8').splitlines())}
+    below = {stack[stack.index('[NPU layers]') + 1:]: count for stack, count in found.items() if '[NPU layers]' in stack}
+    expected = {('conv1', 'DPU'): 4500, ('conv1', 'DMA'): 1500, ('softmax', 'SW'): 2000, ('conv1/0', 'DPU'): 3000,
+                ('conv1/0', 'DPU', '[stalled]'): 1000}
+    check(below == {stack: TEXTS * time for stack, time in expected.items()}, f'{found}')
 
 
 def a_program_without_the_library_is_as_before():
@@ -232,5 +270,7 @@ def one_process_of_two():
     counted(run, 'zeFenceHostSynchronize', {('translate_text', ()): TEXTS, ('classify_image', ()): IMAGES})
 
 
-sys.exit(run(named(every_request_stands_below_who_asked, functions_of_graphs,
-                   a_program_without_the_library_is_as_before, without_stacks, without_level_zero, a_program_that_is_killed_in_a_call, one_process_of_two)) != 0)
+sys.exit(run(named(every_request_stands_below_who_asked, a_program_of_a_gpu_is_no_user, functions_of_graphs,
+                   the_time_of_layers, a_program_without_the_library_is_as_before, without_stacks, without_level_zero,
+                   a_program_that_is_killed_in_a_call, one_process_of_two),
+             long={'a program of a gpu is no user', 'without stacks', 'without level zero', 'one process of two'}) != 0)

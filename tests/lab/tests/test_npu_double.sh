@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest newest
+# lab: short none
 # lab: module intel_vpu
 # lab: seconds 600
 # The double of the NPU keeps the driver's interface, and plays a scenario's calls in its order and contexts.

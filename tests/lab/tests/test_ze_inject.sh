@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.12
+# lab: short none
 # lab: seconds 900
 # Loading a library into a running program, with this kernel's ptrace, uprobes and BPF: the program counts its own mistakes.
 set -uo pipefail

@@ -173,6 +173,26 @@ def check_attached(product):
            truth['kernel']}, 'kernels')
 
 
+def check_invalid(product):
+    """Modules that the runtime refuses: the program ends as it would, and nothing is said of its loader."""
+    modules = pathlib.Path('modules')
+    modules.mkdir()
+    for name in 'transformer', 'systolic':
+        (modules / f'{name}.spv').write_bytes(b'This is no SPIR-V.' * 100)
+    arguments = '--formats', 'spirv', '--modules', str(modules.resolve())
+    alone = subprocess.run(launcher(product, 'fp', *arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           check=False, encoding='utf-8')
+    outcome = iaprof('-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events', '-o', 'out.csv', '--',
+                     *launcher(product, 'fp', *arguments))
+    said = alone.stdout.splitlines()[-1]
+    if 'Invalid' not in said or not alone.returncode:
+        raise Failure(f'the runtime accepts the modules: {alone.stdout}')
+    if said not in outcome.stdout or f'exited with status {alone.returncode}' not in outcome.stdout:
+        raise Failure(f'the program ends in another way: {alone.stdout} and {outcome.stdout}')
+    if 'failed calls of zeModuleCreate or clBuildProgram: 1' not in outcome.stdout or 'older' in outcome.stdout:
+        raise Failure(f'the cause is not named: {outcome.stdout}')
+
+
 def checks():
     for product in 'bmg', 'lnl':
         for what, arguments in CASES.items():
@@ -181,6 +201,7 @@ def checks():
             yield f'{product}: every way to launch ({variant})', check, (product, variant, [])
         yield f'{product}: what the compiler says of kernels', check_attributes, (product,)
         yield f'{product}: a program that runs already', check_attached, (product,)
+        yield f'{product}: modules that are none', check_invalid, (product,)
 
 
 sys.exit(run([(what, functools.partial(function, *arguments)) for what, function, arguments in checks()]) != 0)

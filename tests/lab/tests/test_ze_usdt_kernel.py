@@ -114,4 +114,5 @@ def not_by_default():
 if not os.environ.get('LAB_CHROOT'):
     print('there is no chroot with Intel\'s runtime')
     sys.exit(77)
-sys.exit(run(named(immediate_lists, regular_lists, jobs_of_the_copy_engine, without_jobs, not_by_default)) != 0)
+sys.exit(run(named(immediate_lists, regular_lists, jobs_of_the_copy_engine, without_jobs, not_by_default),
+             long={'regular lists', 'not by default'}) != 0)

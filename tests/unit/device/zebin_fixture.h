@@ -20,7 +20,7 @@ struct expected_instruction {
 	struct {
 		char function[128], file[128];
 		uint32_t line;
-	} frames[EXPECTED_FRAMES_MAX]; /* the innermost first */
+	} frames[EXPECTED_FRAMES_MAX]; /* the innermost first; the outermost is the kernel's */
 };
 typedef ARRAY(struct expected_instruction) expected_instruction_array;
 
@@ -39,7 +39,10 @@ extern const int zebin_fixture_count;
 char *zebin_path(const char *fixture, const char *suffix);
 /* Its bytes, which the caller frees. */
 char *zebin_bytes(const char *fixture, const char *suffix, size_t *size);
-/* Opens it; a failure fails the test. */
+/* The decoder plugin of these images, which the environment names, loaded once; a failure fails the test. */
+struct decoder_finder *zebin_decoders(void);
+struct decoder *zebin_decoder(void);
+/* Opens it with its decoder; a failure fails the test. */
 struct code_object *zebin_open(const char *fixture, const char *suffix);
 
 /* An image as a child of the worker reads it. */
@@ -49,7 +52,7 @@ struct zebin_remote {
 	struct remote_code *code;
 };
 /* A failure fails the test. decoders: NULL none. */
-void zebin_remote_open(struct zebin_remote *remote, const char *bytes, size_t size, struct decoders *decoders);
+void zebin_remote_open(struct zebin_remote *remote, const char *bytes, size_t size, struct decoder_finder *decoders);
 void zebin_remote_close(struct zebin_remote *remote);
 
 /* The caller frees them with array_free(). */

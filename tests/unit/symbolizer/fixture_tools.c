@@ -108,6 +108,13 @@ void fixture_mapping_use_build_id(struct mapping *mapping, const char *path)
 		ck_assert_int_eq(sscanf(text + (size_t)2 * i, "%2hhx", &mapping->build_id[i]), 1);
 }
 
+char *fixture_nameless(const char *path, uint64_t address)
+{
+	char *name;
+	ck_assert_int_gt(asprintf(&name, "[%s+0x%" PRIx64 "]", strrchr(path, '/') + 1, address), 0);
+	return name;
+}
+
 uint64_t fixture_address(const char *path, uint64_t elf_address)
 {
 	FILE *output = command_open_with("readelf -lW '%s'", path);

@@ -31,6 +31,8 @@ struct mapping fixture_mapping(const char *path, uint32_t serial);
 void fixture_mapping_use_build_id(struct mapping *mapping, const char *path);
 /* The address in the mapping for an ELF virtual address, by what readelf says of the segments. */
 uint64_t fixture_address(const char *path, uint64_t elf_address);
+/* Returns the name of unresolved code of a file, which the caller frees. */
+char *fixture_nameless(const char *path, uint64_t address);
 /* What nm prints, with these options. The caller frees it with fixture_symbols_free(). */
 fixture_symbol_array fixture_symbols(const char *options, const char *path);
 void fixture_symbols_free(fixture_symbol_array *symbols);

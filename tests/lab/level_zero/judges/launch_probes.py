@@ -57,7 +57,7 @@ def read_seen(path):
                 executions[(words[1], words[2])] += 1
             elif words[0] == 'compile':
                 images.append((words[1], words[3], words[2]))
-            elif words[0] == 'unload':
+            elif words[0] == 'unload' and words[2] != '0':  # 0: the program is about to create one
                 ended.append((words[1], words[2]))
     return launches, executions, images, ended
 

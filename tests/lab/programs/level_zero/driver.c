@@ -146,9 +146,42 @@ static struct graph_table graph_table = { {
 	graph_create_2,
 } };
 
+/* A model of two layers, one of which waits for memory in a quarter of its time. */
+static const struct profiling_layer layers[] = {
+	{ .name = "conv1", .type = "Convolution", .status = 3, .duration = 6000, .dpu = 3000, .dma = 1000 },
+	{ .name = "softmax", .type = "Softmax", .status = 3, .duration = 2000, .sw = 500 },
+};
+static const struct profiling_task tasks[] = {
+	{ .name = "conv1/0", .engine = 1, .duration = 4000, .active_cycles = 300, .stall_cycles = 100 },
+};
+
+static int profiling_query_get_data(void *query, int type, uint32_t *size, void *data)
+{
+	const void *from = type == PROFILING_TASKS ? (const void *)tasks : (const void *)layers;
+
+	(void)query;
+	*size = type == PROFILING_TASKS ? sizeof tasks : sizeof layers;
+	if (data)
+		memcpy(data, from, *size);
+	return ZE_RESULT_SUCCESS;
+}
+
+static struct profiling_table profiling_table = { {
+	graph_unused_0,
+	graph_unused_1,
+	graph_unused_2,
+	graph_unused_3,
+	profiling_query_get_data,
+	graph_unused_4,
+} };
+
 int zeDriverGetExtensionFunctionAddress(void *driver, const char *name, void **address)
 {
 	(void)driver;
+	if (!strcmp(name, "ZE_extension_profiling_data")) {
+		*address = &profiling_table;
+		return ZE_RESULT_SUCCESS;
+	}
 	if (strcmp(name, "ZE_extension_graph_1_5") != 0)
 		return ZE_RESULT_ERROR_UNKNOWN;
 	*address = &graph_table;

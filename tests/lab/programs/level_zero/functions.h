@@ -32,6 +32,29 @@ struct graph_table {
 #define GRAPH_APPEND_EXECUTE 6
 #define GRAPH_CREATE_2 16
 
+/* Of ze_graph_profiling_dditable_ext_t, version 1.0. */
+typedef int ze_profiling_query_get_data(void *query, int type, uint32_t *size, void *data);
+#define PROFILING_TABLE_SIZE 7
+struct profiling_table {
+	void *functions[PROFILING_TABLE_SIZE];
+};
+#define PROFILING_GET_DATA 4
+#define PROFILING_LAYERS 1
+#define PROFILING_TASKS 2
+struct profiling_layer {
+	char name[256], type[50];
+	uint32_t status; /* 3: executed */
+	uint64_t start, duration;
+	uint32_t id;
+	uint64_t fused, dpu, sw, dma;
+};
+struct profiling_task {
+	char name[256], type[50];
+	uint32_t engine; /* 1: DPU, 2: SW, 3: DMA */
+	uint64_t start, duration;
+	uint32_t active_cycles, stall_cycles, id, layer;
+};
+
 EXPORTED ze_driver_get_extension_function_address zeDriverGetExtensionFunctionAddress;
 EXPORTED int zeGetDriverProcAddrTable(uint32_t version, void *table);
 EXPORTED ze_init zeInit;

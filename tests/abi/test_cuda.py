@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""examples/cuda, built out of the tree against the installed headers, with the stand-in for CUPTI: samples join their
+kernels and the stacks that launched them, and whatever fails, the program runs as without the library.
+
+usage: test_cuda.py IAPROF SOURCE BUILD
+"""
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+IAPROF, SOURCE, BUILD = (os.path.abspath(path) for path in sys.argv[1:])
+sys.path.insert(0, os.path.join(SOURCE, 'tests/abi/code_objects'))
+from cubin import cubin  # noqa: E402
+from out_of_tree import case, install, run, run_cases, skip  # noqa: E402
+
+STEPS = 400
+# stand_in.h: three PCs, 4 bytes apart; at each launch, one sample of selected and four of long_scoreboard at each.
+OFFSETS = range(0, 12, 4)
+LAUNCHES = {'scale': STEPS // 4, 'add': STEPS - STEPS // 4}
+STATUS = 3
+FUNCTIONS = ('cuptiSubscribe', 'cuptiEnableCallback', 'cuptiGetDeviceId', 'cuptiPCSamplingEnable',
+             'cuptiPCSamplingDisable', 'cuptiPCSamplingSetConfigurationAttribute', 'cuptiPCSamplingGetData',
+             'cuptiPCSamplingGetNumStallReasons', 'cuptiPCSamplingGetStallReasons', 'cuptiGetCubinCrc')
+
+
+def build():
+    prefix = install(SOURCE, BUILD)
+    if subprocess.run(['pkg-config', '--exists', 'iaprof-bpf'], check=False).returncode:
+        skip('built without BPF')
+    shutil.copytree(os.path.join(SOURCE, 'examples/cuda'), 'cuda')
+    run('make', '-C', 'cuda', 'all', 'stand-in', f'PKG_CONFIG=pkg-config --define-variable=prefix={prefix}',
+        'CFLAGS=-O2 -g -Wall -Wextra -Werror')
+    for scale in 2, 3:
+        run('cc', '-c', '-O1', '-g', '-ffunction-sections', f'-DSCALE={scale}', '-o', 'object.o',
+            os.path.join(SOURCE, 'tests/abi/code_objects/kernels.c'))
+        cubin('object.o', f'cubin{scale}')
+
+
+def wanted_output(steps=STEPS):
+    total = sum(i + 1 + bool(i % 4) for i in range(steps))
+    return f'{steps} steps, {total % 2**32}\n'
+
+
+def profile(*arguments, options='', rate=0, steps=STEPS, status=0, **environment):
+    """Runs the stand-in's program. Returns {(stack, kernel, reason, offset): samples} and the messages."""
+    outcome = subprocess.run(
+        [IAPROF, '-v', '-s', f'./cuda/iaprof-cuda.so:launch-rate={rate}{options}', '-k', 'folded:output=out.folded', '--',
+         './cuda/stand-in/program', str(steps), *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=False, timeout=180,
+        env={**os.environ, **environment})
+    assert outcome.returncode == status, outcome.stderr
+    assert outcome.stdout == wanted_output(steps), f'{outcome.stdout!r} {outcome.stderr}'
+    assert f'exited with status {STATUS}' in outcome.stderr, outcome.stderr
+    found = {}
+    with open('out.folded', encoding='utf-8') as file:
+        for line in file:
+            stack, count = line.rstrip('\n').rsplit(' ', 1)
+            frames = stack.split(';')
+            border = frames.index('-')
+            key = (';'.join(frames[2:border]), frames[-3].removesuffix('_[G]'), frames[-2].removesuffix('_[g]'),
+                   int(frames[-1].removesuffix('_[g]'), 16))
+            found[key] = found.get(key, 0) + int(count)
+    return found, outcome.stderr
+
+
+def wanted(times=1):
+    """{(kernel, reason, offset): samples}, of so many modules."""
+    return {(kernel, reason, offset): times * count * weight for kernel, count in LAUNCHES.items()
+            for reason, weight in (('selected', 1), ('long_scoreboard', 4)) for offset in OFFSETS}
+
+
+def without_stacks(found):
+    sums = {}
+    for (_, *key), count in found.items():
+        sums[tuple(key)] = sums.get(tuple(key), 0) + count
+    return sums
+
+
+def check(found, times=1):
+    assert without_stacks(found) == wanted(times), found
+
+
+def check_sites(found):
+    for stack, kernel, _, _ in found:
+        assert f';train_{kernel};' in f';{stack};' or stack == 'stand_in_launch', f'{kernel} launched by {stack}'
+
+
+@case
+def samples_join_their_kernels_and_launch_sites():
+    found, errors = profile('cubin2')
+    check(found)
+    check_sites(found)
+    assert re.search(r': 6000 matched, 0 ambiguous, 0 unmatched;', errors), errors
+    assert ' 1 code object (1 image), 2 kernels, 400 launches' in errors, errors
+
+
+@case
+def two_modules_with_kernels_of_the_same_names():
+    found, errors = profile('cubin2', 'cubin3')
+    check(found, 2)
+    check_sites(found)
+    assert ' 0 ambiguous, 0 unmatched;' in errors, errors
+    assert ' 2 code objects (2 images), 4 kernels' in errors, errors
+
+
+@case
+def names_and_offsets_without_cubins():
+    found, errors = profile('cubin2', options=',cubins=no')
+    check(found)
+    check_sites(found)
+    assert ' 0 code objects' in errors, errors
+
+
+@case
+def launches_without_stacks_have_a_printed_reason():
+    found, errors = profile('cubin2', options=',stacks=no')
+    check(found)
+    assert {stack for stack, *_ in found} == {''}, found
+    assert 'launches have no stacks: stacks=no' in errors, errors
+    assert '400 launches' in errors, errors
+
+
+@case
+def launches_that_are_left_out_count_for_the_next():
+    steps = 100000
+    found, errors = profile('cubin2', rate=100, steps=steps)
+    assert sum(found.values()) == 15 * steps, found
+    check_sites(found)
+    launches = int(re.search(r', (\d+) launches', errors)[1])
+    assert 2 <= launches <= steps, errors
+
+
+@case
+def a_context_that_is_destroyed_has_all_its_samples():
+    found, _ = profile('end=destroy', 'cubin2')
+    check(found)
+
+
+@case
+def the_program_ends_without_exit_handlers():
+    profile('end=_exit', 'cubin2')
+
+
+@case
+def no_failure_of_cupti_harms_the_program():
+    for function in FUNCTIONS:
+        found, errors = profile('cubin2', STAND_IN_FAILS=f'{function}:1')
+        if function in ('cuptiGetDeviceId', 'cuptiGetCubinCrc', 'cuptiPCSamplingDisable'):
+            check(found)
+            continue
+        assert not found, f'{function}: {found}'
+        assert function == 'cuptiPCSamplingGetData' or re.search(r'warning: cuda: process \d+: ', errors), \
+            f'{function}: {errors}'
+
+
+@case
+def it_yields_to_a_profiler_that_holds_cupti():
+    found, errors = profile('cubin2', STAND_IN_FAILS='cuptiSubscribe:39')
+    assert not found and 'another profiler holds CUPTI' in errors, errors
+
+
+@case
+def a_library_that_is_injected_already_stays():
+    found, errors = profile('cubin2', CUDA_INJECTION64_PATH='/nonexistent')
+    assert not found and 'CUDA_INJECTION64_PATH is /nonexistent already' in errors, errors
+
+
+@case
+def no_cupti():
+    found, errors = profile('cubin2', options=',cupti=/nonexistent')
+    assert not found and 'no libcupti.so found' in errors, errors
+
+
+@case
+def the_library_without_iaprof_does_nothing():
+    for environment in ({}, {'IAPROF_CUDA': 'nobody 20 1000 1 1 0 1'}, {'IAPROF_CUDA': 'x'}):
+        outcome = subprocess.run(['./cuda/stand-in/program', '10', 'cubin2'], stdout=subprocess.PIPE, check=False,
+                                 encoding='utf-8', timeout=60,
+                                 env={**os.environ, **environment,
+                                      'CUDA_INJECTION64_PATH': os.path.abspath('cuda/libiaprof-cuda.so')})
+        assert (outcome.returncode, outcome.stdout) == (STATUS, wanted_output(10)), outcome
+
+
+@case
+def a_program_must_be_given():
+    outcome = subprocess.run([IAPROF, '-d', '1s', '-s', './cuda/iaprof-cuda.so', '-k', 'folded'], check=False,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', timeout=60)
+    assert outcome.returncode and 'give it after --' in outcome.stderr, outcome
+
+
+TRAIN = '''
+import ctypes, os, select, sys
+library = ctypes.CDLL(os.path.abspath('cuda/stand-in/libcupti.so.13'))
+code = open('cubin2', 'rb').read()
+def launch(kernel):
+    library.stand_in_launch(module, kernel)
+def train_scale(): launch(b'scale')
+def train_add():
+    for _ in range(3):
+        launch(b'add')
+library.stand_in_init()
+library.stand_in_create_context()
+module = library.stand_in_load(code, ctypes.c_size_t(len(code)))
+while not select.select([sys.stdin], [], [], 0.01)[0]:
+    train_scale()
+    train_add()
+'''
+PYTHON_CHAINS = {'scale': ['<module>:train.py:15', 'train_scale:train.py:7', 'launch:train.py:6'],
+                 'add': ['<module>:train.py:16', 'train_add:train.py:10', 'launch:train.py:6']}
+
+
+@case
+def kernels_hang_below_the_python_line_that_launched_them():
+    with open('train.py', 'w', encoding='ascii') as file:
+        file.write(TRAIN)
+    found, begin = {}, time.monotonic()
+    with subprocess.Popen([IAPROF, '-i', '250ms', '-s', './cuda/iaprof-cuda.so:launch-rate=0', '-k', 'csv:lines=yes,output=-', '--',
+                           '/usr/bin/python3', 'train.py'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          encoding='utf-8') as profiler:
+        for row in csv.DictReader(profiler.stdout):
+            frames = row['stack'].split(';')
+            if '-' not in frames:
+                continue
+            border = frames.index('-')
+            kernel = frames[-3].removesuffix('_[G]').split(':')[0]
+            python = [frame for frame in frames[:border] if '.py:' in frame]
+            if python:
+                last = frames.index(python[-1])
+                found[kernel] = python, any(frame.startswith('stand_in_launch') for frame in frames[last:border])
+            # The tables of the interpreter come after the first launches.
+            if len(found) == 2 or time.monotonic() > begin + 60:
+                profiler.stdin.close()
+        assert profiler.wait() == 0
+    assert found == {kernel: (chain, True) for kernel, chain in PYTHON_CHAINS.items()}, found
+
+
+HOSTILE = r'''
+import array, ctypes, fcntl, mmap, os, socket, struct
+MAGIC, HEAD = 0x31616475630a0d00, 4096
+name = os.environ['IAPROF_CUDA'].split()[0]
+def memory(size, seals):
+    descriptor = os.memfd_create('x', os.MFD_ALLOW_SEALING)
+    os.ftruncate(descriptor, size)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
+    return descriptor
+def connect(message, descriptors):
+    end = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    end.connect('\0' + name)
+    end.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', descriptors))])
+    return end
+def hello(size):
+    return struct.pack('<QIIQQ', MAGIC, 1, 0, size, 0)
+def ring(records, head=None):
+    descriptor = memory(HEAD + 65536, fcntl.F_SEAL_SHRINK)
+    view = mmap.mmap(descriptor, HEAD + 65536)
+    view[HEAD:HEAD + len(records)] = records
+    view[16:24] = struct.pack('<Q', len(records) if head is None else head)
+    return connect(hello(65536), [descriptor])
+kept = [connect(b'short', [0]),
+        connect(hello(1 << 40), [memory(4096, fcntl.F_SEAL_SHRINK)]),
+        connect(hello(65535), [memory(HEAD + 65535, fcntl.F_SEAL_SHRINK)]),
+        connect(hello(65536), [memory(HEAD + 65536, 0)]),
+        connect(hello(65536), [os.open('/dev/zero', os.O_RDWR)]),
+        connect(hello(65536), [0, 1, 2, 0, 1, 2, 0, 1, 2, 0]),
+        connect(struct.pack('<QIIQQQ', MAGIC, 2, 1, 5, 1 << 50, 0), [memory(10, 0)]),
+        ring(b'', 1 << 63), ring(struct.pack('<II', 0, 1)), ring(struct.pack('<II', 12, 1)),
+        ring(struct.pack('<II', 1 << 31, 1)), ring(struct.pack('<II', 8, 1)), ring(struct.pack('<II', 8, 99)),
+        ring(struct.pack('<IIII', 16, 4, 1, 0xffffffff)), ring(struct.pack('<IIIIQ', 24, 3, 7, 0, 0)),
+        ring(struct.pack('<IIIIQQQII', 48, 6, 1, 1, 0, 0, 0, 0xffffffff, 0)),
+        ring(struct.pack('<IIIIQ', 24, 3, 1, 0, 0) +
+             struct.pack('<IIIIQQQIIII', 56, 6, 1, 99, 1 << 63, 1 << 63, 1 << 60, 1, 0, 77, 1)),
+        ring(struct.pack('<IIIIQQQ', 40, 5, 9, 1, 1 << 63, 1 << 63, 1 << 63))]
+import time
+time.sleep(0.3)
+'''
+
+
+@case
+def what_a_hostile_program_sends_is_counted_and_refused():
+    outcome = subprocess.run([IAPROF, '-s', './cuda/iaprof-cuda.so', '-k', 'folded:output=out.folded', '--',
+                              sys.executable, '-c', HOSTILE], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             encoding='utf-8', check=False, timeout=60)
+    assert outcome.returncode == 0 and 'Traceback' not in outcome.stderr, outcome.stderr
+    assert re.search('records of the library that could not be used', outcome.stderr), outcome.stderr
+
+
+for variable in 'CUDA_INJECTION64_PATH', 'IAPROF_CUDA', 'STAND_IN_FAILS':
+    os.environ.pop(variable, None)
+run_cases('BPF programs are loaded', ('cc', 'clang', 'make', 'pkg-config'), build)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads requests of OTLP profiles by the field numbers of their definition, and holds them against its rules."""
+import collections
+import struct
+
+from harness import require
+
+NUMBER, NUMBERS, FIXED, TEXT, BYTES = 'number', 'numbers', 'fixed', 'text', 'bytes'
+VALUE = {1: ('string', TEXT), 3: ('int', NUMBER)}
+PAIR = {1: ('key', TEXT), 2: ('value', VALUE)}
+TYPE = {1: ('type', NUMBER), 2: ('unit', NUMBER)}
+SAMPLE = {1: ('stack', NUMBER), 2: ('attributes', NUMBERS), 4: ('values', NUMBERS)}
+PROFILE = {1: ('sample_type', TYPE), 2: ('samples', SAMPLE), 3: ('time', FIXED), 4: ('duration', NUMBER),
+           5: ('period_type', TYPE), 6: ('period', NUMBER), 7: ('id', BYTES)}
+DICTIONARY = {1: ('mappings', {2: ('limit', NUMBER), 4: ('file', NUMBER), 5: ('attributes', NUMBERS)}),
+              2: ('locations', {1: ('mapping', NUMBER), 2: ('address', NUMBER),
+                                3: ('lines', {1: ('function', NUMBER), 2: ('line', NUMBER)}),
+                                4: ('attributes', NUMBERS)}),
+              3: ('functions', {1: ('name', NUMBER), 3: ('file', NUMBER)}),
+              4: ('links', {1: ('trace', BYTES), 2: ('span', BYTES)}),
+              5: ('strings', TEXT),
+              6: ('attributes', {1: ('key', NUMBER), 2: ('value', VALUE)}),
+              7: ('stacks', {1: ('locations', NUMBERS)})}
+REQUEST = {1: ('resources', {1: ('resource', {1: ('attributes', PAIR)}),
+                             2: ('scopes', {1: ('scope', {1: ('name', TEXT), 2: ('version', TEXT)}),
+                                            2: ('profiles', PROFILE)})}),
+           2: ('dictionary', DICTIONARY)}
+
+
+def varint(data, at):
+    number = shift = 0
+    while True:
+        byte = data[at]
+        number |= (byte & 0x7f) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return number, at
+
+
+def varints(data):
+    at = 0
+    while at < len(data):
+        number, at = varint(data, at)
+        yield number
+
+
+def message(data, fields):
+    """-> {name: [values]}; a field that is not among these is an error"""
+    found, at = collections.defaultdict(list), 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        name, kind = fields[tag >> 3]
+        if tag & 7 == 0:
+            require(kind == NUMBER, name)
+            value, at = varint(data, at)
+        elif tag & 7 == 1:
+            require(kind == FIXED, name)
+            value, = struct.unpack_from('<Q', data, at)
+            at += 8
+        else:
+            require(tag & 7 == 2, f'wire type {tag & 7} of {name}')
+            size, at = varint(data, at)
+            require(at + size <= len(data), f'{name} is cut')
+            part, at = data[at:at + size], at + size
+            if kind == NUMBERS:
+                found[name] += varints(part)
+                continue
+            value = part if kind == BYTES else part.decode('utf-8') if kind == TEXT else message(part, kind)
+        found[name].append(value)
+    return found
+
+
+def one(found, name, default=0):
+    values = found.get(name, [default])
+    require(len(values) == 1, f'{name}: {values}')
+    return values[0]
+
+
+class Request:
+    """profiles: (attributes of the resource, type, unit, period type, period, {(attributes, stack): value})
+    where a stack has the names of its functions, the root first."""
+
+    def __init__(self, data):
+        found = message(data, REQUEST)
+        self.tables = one(found, 'dictionary')
+        self.used = collections.defaultdict(lambda: {0})
+        self.check_first_elements()
+        self.profiles = [self.profile(one(resource, 'resource', {}), profile) for resource in found['resources']
+                         for profile in self.scope(resource)['profiles']]
+        self.check_tables()
+
+    def check_first_elements(self):
+        for name in ('mappings', 'locations', 'functions', 'stacks', 'attributes'):
+            require(not self.tables[name][0], f'{name}[0] is not empty')
+        require(self.tables['strings'][0] == '', 'not as the format has it')
+        link = self.tables['links'][0]
+        require(one(link, 'trace') == bytes(16) and one(link, 'span') == bytes(8), 'the first link is not empty')
+
+    def check_tables(self):
+        """No duplicates, and nothing that nobody refers to."""
+        for name, items in self.tables.items():
+            require(len({repr(item) for item in items}) == len(items), f'{name} has duplicates')
+            orphans = set(range(len(items))) - self.used[name]
+            require(not orphans, f'{name}: nobody refers to {sorted(orphans)[:5]} of {len(items)}')
+
+    def get(self, table, index):
+        self.used[table].add(index)
+        require(index < len(self.tables[table]), f'{table}[{index}]')
+        return self.tables[table][index]
+
+    def text(self, found, name):
+        return self.get('strings', one(found, name))
+
+    def attributes(self, found):
+        pairs = []
+        for index in found.get('attributes', []):
+            require(index, 'attribute 0')
+            attribute = self.get('attributes', index)
+            value = one(attribute, 'value')
+            pairs.append((self.text(attribute, 'key'), one(value, 'string') if 'string' in value else one(value, 'int')))
+        require(len({key for key, _ in pairs}) == len(pairs), f'a key occurs twice: {pairs}')
+        return dict(pairs)
+
+    @staticmethod
+    def scope(resource):
+        scoped = one(resource, 'scopes')
+        require(one(one(scoped, 'scope'), 'name') == 'iaprof', 'scope')
+        return scoped
+
+    def type(self, profile, name):
+        return self.text(one(profile, name), 'type'), self.text(one(profile, name), 'unit')
+
+    def frames(self, location):
+        mapping = self.get('mappings', one(location, 'mapping'))
+        self.text(mapping, 'file')
+        self.attributes(mapping)
+        self.attributes(location)
+        for line in reversed(location['lines']):
+            function = self.get('functions', one(line, 'function'))
+            self.text(function, 'file')
+            yield self.text(function, 'name')
+
+    def sample(self, sample):
+        stack = self.get('stacks', one(sample, 'stack'))
+        names = tuple(name for index in reversed(stack['locations'])
+                      for name in self.frames(self.get('locations', index)))
+        return tuple(sorted(self.attributes(sample).items())), names
+
+    def profile(self, resource, profile):
+        pairs = [(one(pair, 'key'), one(one(pair, 'value'), 'string')) for pair in resource.get('attributes', [])]
+        require(len(dict(pairs)) == len(pairs), pairs)
+        require(len(one(profile, 'id')) == 16, 'id of a profile')
+        values, identities = collections.Counter(), set()
+        for sample in profile['samples']:
+            identity = one(sample, 'stack'), tuple(sorted(sample['attributes']))
+            require(identity not in identities, f'two samples of {identity}')
+            identities.add(identity)
+            values[self.sample(sample)] += one(sample, 'values')
+        return (dict(pairs), *self.type(profile, 'sample_type'), *self.type(profile, 'period_type')[:1],
+                one(profile, 'period'), values)

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One event list of the NPU's driver in each form that tools write: what a form carries is right and equal, what it does
+not carry is blank, and what is ambiguous is refused. The table of iaprof-ivpu(7) is CARRIES."""
+import collections
+import csv
+import os
+import pathlib
+import re
+
+import npu_events
+from harness import case, equal, iaprof, main, require, write
+from npu_events import MS, SECOND, US, bpftrace_columns, tutorial, uniq
+from npu_scenarios import SCENARIOS, steady
+
+SAMPLES = pathlib.Path(os.environ['TEST_SOURCE_FOLDER']) / 'tests/data/npu'
+# What a form carries: counts, order (nesting), times, durations, processes, jobs.
+CARRIES = {
+    'bpftrace_map': 'counts',
+    'bpftrace_lines': 'counts order',
+    'bpftrace_columns': 'counts order times processes',
+    'tutorial': 'counts order times',
+    'uniq': 'counts',
+    'histogram': 'histograms',
+    'ftrace_function': 'counts order times processes',
+    'function_graph': 'counts order durations processes',
+    'trace_cmd': 'counts order times durations processes',
+    'perf_vpu': 'times processes jobs',
+    'ftrace_vpu': 'times processes jobs',
+    'drm_sched': 'times processes jobs',
+}
+
+
+def event_list():
+    """Two programs, a boot, jobs with mappings, interrupts, and a suspend."""
+    run = steady(30, 8, sleeps=True)
+    run.program = (4321, 'Web Content', 1)
+    run.open()
+    run.allocate(2)
+    run.submit(pins=2, pages=8)
+    run.finish()
+    run.wait()
+    run.close()
+    return run
+
+
+def rows_of(text, *options):
+    write('trace', text)
+    pathlib.Path('rows').unlink(missing_ok=True)
+    outcome = iaprof('-s', ','.join(('ivpu:input=trace', *options)), '-k', 'csv:rows=events,output=rows,newline=lf')
+    outcome = outcome.completes().leaves('rows')
+    with open('rows', encoding='utf-8', newline='') as file:
+        rows = collections.defaultdict(list)
+        for row in csv.DictReader(file):
+            rows[row['record']].append(row)
+    return rows, outcome.err
+
+
+def refusal(text, *options):
+    write('trace', text)
+    pathlib.Path('out').unlink(missing_ok=True)
+    outcome = iaprof('-s', ','.join(('ivpu:input=trace', *options)), '-o', 'out')
+    require(outcome.status, f'not refused: {outcome.err}')
+    return outcome.err
+
+
+def counts_of(rows):
+    counts = collections.Counter()
+    for row in rows['call']:
+        counts[row['name']] += int(row['count'])
+    return counts
+
+
+def paths_of(rows):
+    nodes = {row['id']: row for row in rows['call-node']}
+    counts = collections.Counter()
+    for row in rows['call']:
+        path, node = [], row['id']
+        while node in nodes:
+            path.insert(0, nodes[node]['name'])
+            node = nodes[node]['parent']
+        counts[tuple(path)] += int(row['count'])
+    return counts
+
+
+def findings_of(rows):
+    return sorted(row['name'] for row in rows['finding'] if not re.match(r'npu-(calls|rates|process|context|phase-.*)$', row['name']))
+
+
+def contexts_of(run):
+    """-> {(pid, context): [jobs, ns on the NPU]}"""
+    contexts, begun = {}, {}
+    for job in run.jobs():
+        if job.event == 'create':
+            owner = contexts.setdefault((job.pid, job.context), [0, 0])
+        elif job.event == 'submit':
+            begun[job.context, job.number] = job.time, owner
+        else:
+            begin, its = begun.pop((job.context, job.number))
+            its[0] += 1
+            its[1] += job.time - begin
+    return contexts
+
+
+def told_contexts(said):
+    units = {'s': SECOND, 'ms': MS, 'us': US}
+    return {(int(pid), int(context)): [int(jobs), float(time) * units[unit]]
+            for pid, line in re.findall(r'^iaprof: npu-context: process (\d+): (.*)$', said, re.M)
+            for context, jobs, time, unit in re.findall(r'context (\d+): (\d+) jobs?, run time ([0-9.]+) (s|ms|us)', line)}
+
+
+def note(said, name):
+    return re.findall(rf'^iaprof: {name}: (.*)$', said, re.M)
+
+
+def the_same(form):
+    run, carries = event_list(), CARRIES[form].split()
+    rows, said = rows_of(getattr(npu_events, form)(run))
+    require('warning' not in said, said)
+    equal(findings_of(rows), [], 'findings')
+    counts = run.counts() if 'counts' in carries else {}
+    equal(counts_of(rows), counts, 'counts')
+    if 'order' in carries:
+        equal(paths_of(rows), run.paths(), 'paths')
+        phases = sum(int(calls) for calls in re.findall(r'npu-phase-\w+: .*?(\d+) calls? ', said))
+        equal(phases, sum(counts.values()), 'calls of all phases')
+    else:
+        require('npu-phase-map' not in said or 'of them in submissions' not in said, said)
+    length = run.calls()[-1].time - run.calls()[0].time
+    rates = note(said, 'npu-rates')
+    equal(len(rates), int('times' in carries), 'notes about rates')
+    if 'times' in carries:
+        told = float(re.search(r'over ([0-9.]+) s', rates[0]).group(1))
+        # Jobs begin after the first call and end before the last one.
+        require(abs(told - length / SECOND) <= 0.02 * length / SECOND, f'{told} s, not {length / SECOND} s')
+    durations = collections.Counter()
+    for row in rows['call']:
+        durations[row['name']] += int(row['duration'])
+    wanted = collections.Counter()
+    for call in run.calls():
+        wanted[call.name] += call.duration
+    equal(durations if 'durations' in carries else sum(durations.values()), wanted if 'durations' in carries else 0,
+          'durations')
+    names = {row['name'] for row in rows['process']}
+    programs = {'matmul', 'Web Content'}
+    if form == 'function_graph':  # the tracer writes seven characters, and no task before the first switch
+        programs = {'Web Con'}
+    equal(names & programs, programs if 'processes' in carries else set(), 'processes')
+    equal(len(rows['job']), 9 if 'jobs' in carries else 0, 'jobs')
+    contexts, told = contexts_of(run) if 'jobs' in carries else {}, told_contexts(said)
+    equal({key: jobs for key, (jobs, _) in told.items()}, {key: jobs for key, (jobs, _) in contexts.items()},
+          'jobs of contexts')
+    # Three digits.
+    require(all(abs(told[key][1] - time) <= 0.006 * time for key, (_, time) in contexts.items()), f'{told}, not {contexts}')
+    equal(len(rows['histogram']) > 0, 'histograms' in carries, 'histograms')
+
+
+for form_name in CARRIES:
+    case(f'{form_name}: what it carries is right, and the rest is blank', form_name)(the_same)
+
+
+@case('a histogram stays one: each bucket has its count, and what it does not have is blank')
+def histograms():
+    rows, said = rows_of('@usecs[ivpu_submit_ioctl]: \n[0]                    1 |@@@          |\n'
+                         '[1]                    2 |@@@@@@       |\n[4, 8)                12 |@@@@@@@@@@@@@|\n'
+                         '[2K, 4K)               3 |@@@@         |\n\n')
+    equal([(row['name'], row['count']) for row in rows['histogram']],
+          [('usecs[ivpu_submit_ioctl]', count) for count in ('3', '12', '3')], 'buckets')
+    require(re.search(r'^ +18 .* - +-  usecs\[ivpu_submit_ioctl\]$', said, re.M), said)
+    _, said = rows_of('@lin: \n[0, 1000)              12 |@@@@@@@@@@@@@|\n[1000, 2000)            3 |@@@          |\n'
+                      '@n[kprobe:ivpu_open]: 3\n')
+    require('(a linear histogram)' in said and '2 in total' in said, said)
+
+
+@case('a map, mutated: the same run in other units is refused, with both readings')
+def mutated_units():
+    run = SCENARIOS['cold start'][0]()
+    for unit, name in ((1, 'ns'), (US, 'us'), (MS, 'ms')):
+        right, _ = rows_of(bpftrace_columns(run, unit, name))
+        equal(counts_of(right), run.counts(), f'counts in {name}')
+        for wrong in {'ns', 'us', 'ms', 's'} - {name}:
+            said = refusal(bpftrace_columns(run, unit, wrong))
+            require(f'contradicts its times, which are not in {wrong}' in said and f'in {name}, ' in said, said)
+            # What the user says is used, and what does not fit is told.
+            _, said = rows_of(bpftrace_columns(run, unit, wrong), f'time-unit={wrong}')
+            require('warning: ivpu: trace: times are hardly in' in said, said)
+        # Without a heading, magnitudes decide.
+        rows, said = rows_of(bpftrace_columns(run, unit, heading=False))
+        equal(counts_of(rows), run.counts(), f'counts in {name} without a heading')
+        require([row for row in rows['metadata'] if row['name'] == 'unit of times' and row['text'] == name], f'{name}')
+
+
+@case('times that may be in several units are refused, and time-unit= decides')
+def ambiguous_units():
+    text = ''.join(f'{1000000 + 33 * i} kprobe:ivpu_submit_ioctl\n' for i in range(40))
+    said = refusal(text)
+    require('the unit of the times in trace is not known' in said and 'set time-unit=' in said, said)
+    require('in ms, 40 calls in 1.29 s' in said and 'in us, 40 calls in 0.00129 s' in said, said)
+    _, said = rows_of(text, 'time-unit=ms')
+    require('over 1.29 s' in said, said)
+
+
+@case('counts of uniq -c are counts; numbers that may be times, too, are refused')
+def ambiguous_counts():
+    run = event_list()
+    rows, _ = rows_of(uniq(run).replace('kprobe:intel_vpu:', ''))
+    equal(counts_of(rows), run.counts(), 'counts of func')
+    large = '4131000 kprobe:ivpu_mmu_context_map_page\n     12 kprobe:ivpu_open\n'
+    equal(dict(counts_of(rows_of(large)[0])), {'ivpu_mmu_context_map_page': 4131000, 'ivpu_open': 12}, 'large counts')
+    said = refusal(''.join(f'{1000 + i:7} kprobe:ivpu_open\n' for i in range(20)))
+    require('can be counts of uniq -c or times' in said, said)
+
+
+@case('lines of several CPUs are in the order of their times')
+def disordered():
+    run = event_list()
+    head, *lines = bpftrace_columns(run).splitlines(keepends=True)[1:]
+    # As bpftrace writes them: what CPU 0 had in a while is after what CPU 1 had.
+    parts, half = [], 200
+    for begin in range(0, len(lines), half):
+        part = lines[begin:begin + half]
+        parts += sorted(part, key=lambda line: ('matmul' not in line and 'Web' not in line))
+    rows, _ = rows_of(head + ''.join(parts), 'mode=events')
+    times = [int(row['time']) for row in rows['call']]
+    first = run.calls()[0].time
+    equal([time - times[0] for time in times], [call.time - first for call in run.calls()], 'times')
+    equal(paths_of(rows), run.paths(), 'paths')
+
+
+@case('torn lines are counted and shown, and the others are read')
+def torn_lines():
+    run = event_list()
+    for form in 'bpftrace_lines', 'ftrace_function', 'function_graph', 'trace_cmd', 'perf_vpu', 'drm_sched':
+        lines = getattr(npu_events, form)(run).splitlines()
+        whole, _ = rows_of('\n'.join(lines) + '\n')
+        # Two halves of lines, which are no lines of the form.
+        head = lines[20][:6 if form == 'bpftrace_lines' else 12 if form == 'function_graph' else 27]
+        torn = [*lines[:20], head, lines[21][-5:], *lines[20:]]
+        rows, said = rows_of('\n'.join(torn) + '\n')
+        equal(counts_of(rows), counts_of(whole), f'{form}: counts')
+        require('skipped lines' in said and 'line 21 ' in said and ', 2 in total' in said, f'{form}: {said}')
+
+
+@case('the output of the other scripts of the tutorial is read, and what is no call is told')
+def scripts():
+    rows, _ = rows_of('Attaching 3 probes...\nBuffer allocation took 12 us\nBuffer allocation took 20 us\n\n'
+                      'Buffer Allocation Latency (microseconds):\n@alloc_latency: \n[8, 16)    1 |@@@|\n'
+                      '[16, 32)   1 |@@@|\n\n')
+    equal(dict(counts_of(rows)), {'ivpu_bo_create_ioctl': 2}, 'allocations')
+    equal(sum(int(row['duration']) for row in rows['call']), 32000, 'time')
+    equal([row['count'] for row in rows['histogram']], ['1', '1'], 'buckets')
+    rows, _ = rows_of('Attaching 3 probes...\nIPC messages/sec: 57\nIPC messages/sec: 3\n')
+    equal(dict(counts_of(rows)), {'ivpu_ipc_receive': 60}, 'rates')
+    rows, _ = rows_of('[API] Submit command queue\n[KERNEL] Submit ioctl\n[FIRMWARE] IPC interrupt\n')
+    equal(dict(counts_of(rows)), {'ivpu_submit_ioctl': 1, 'ivpu_ipc_irq_handler': 1}, 'calls')
+
+
+@case('a trace without times has none in its rows, and nothing of this machine is in it')
+def no_times():
+    rows, said = rows_of(npu_events.bpftrace_lines(event_list()))
+    equal(len({row['time'] for row in rows['call']}), 1, 'times')
+    known = {row['name'] for row in rows['metadata']}
+    equal(known & {'kernel release', 'machine', 'boot id', 'realtime offset'}, set(), 'facts of this machine')
+    require('calls/s' in said and not re.search(r'calls/s\n.*[0-9.]+% +[0-9]+', said), said)
+
+
+def sample(name):
+    """A sample of a real tool, recorded in the lab while the double of the NPU counted its calls."""
+    wanted = collections.Counter()
+    for line in (SAMPLES / f'{name}.counts').read_text(encoding='ascii').splitlines():
+        function, count = line.split()
+        wanted[function] += int(count)
+    is_graph = 'graph' in name  # its calls are told when they return
+    options = [] if is_graph else ['mode=events']
+    rows, said = rows_of((SAMPLES / f'{name}.txt').read_text(encoding='utf-8'), *options)
+    if name == 'bpftrace-hist':
+        require('line 10 (a linear histogram)' in said and ', 3 in total' in said, said)
+        # Sums of the lines "[4, 8)  12 |@@@|" below each title.
+        histograms = collections.Counter()
+        for row in rows['histogram']:
+            histograms[row['name']] += int(row['count'])
+        equal(dict(histograms), {'ns': 5, 'usecs[drm_ioctl_kernel]': 5}, 'histograms')
+    else:
+        require('not part of a trace' not in said, said)
+    times = [int(row['time']) for row in rows['call']]
+    require(is_graph or times == sorted(times), f'order of the calls: {times}')
+    found = counts_of(rows)
+    if rows['job']:
+        found['jobs'] = len(rows['job'])
+    equal(dict(found - wanted), {}, f'{name}: too many')
+    equal(dict(wanted - found), {}, f'{name}: too few')
+
+
+for sample_path in sorted(SAMPLES.glob('*.txt')):
+    case(f'a sample of a real tool is read: {sample_path.stem}', sample_path.stem)(sample)
+
+
+if __name__ == '__main__':
+    main()

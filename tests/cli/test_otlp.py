@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The sink otlp: what a receiver gets is the profile, and what becomes of requests that a receiver does not take."""
+import collections
+import gzip
+import os
+import re
+import sys
+
+from harness import (FAILED, SOURCE, case, equal, iaprof, main, needs_root, needs_sampling, read, require)
+from otlp_request import Request
+from web_server import Server
+
+DEMO = os.path.join(SOURCE, 'examples/demo.iaprof')
+
+
+def take(handler):
+    """Reads a request. -> its body, as it was before compression"""
+    body = handler.rfile.read(int(handler.headers['Content-Length']))
+    return gzip.decompress(body) if handler.headers['Content-Encoding'] == 'gzip' else body
+
+
+def reply(handler, status, body=b'', **headers):
+    handler.send_response(status)
+    for name, value in headers.items():
+        handler.send_header(name.replace('_', '-'), value)
+    handler.send_header('Content-Length', str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+class Receiver(Server):
+    """Keeps requests. statuses: of the first answers, with headers; then 200."""
+
+    def __init__(self, *statuses, body=b''):
+        self.bodies, self.statuses = [], list(statuses)
+
+        def answer(handler, _):
+            taken = take(handler)
+            status, headers = self.statuses.pop(0) if self.statuses else (200, {})
+            if status == 200:
+                self.bodies.append(taken)
+            reply(handler, status, body, **headers)
+        super().__init__(answer)
+
+    def requests(self):
+        return [Request(body) for body in self.bodies]
+
+
+def send(server, *arguments, **options):
+    return iaprof('--replay', DEMO, '-k', f'otlp:endpoint={server.url}', *arguments, **options)
+
+
+def folded(path):
+    """-> {stack: value}"""
+    sums = collections.Counter()
+    for line in read(path).splitlines():
+        stack, _, value = line.rpartition(' ')
+        sums[tuple(stack.split(';'))] += int(value)
+    return sums
+
+
+@case('a receiver gets the values and stacks of the profile')
+def values():
+    with Receiver() as server:
+        iaprof('--replay', DEMO, '-k', f'otlp:lines=no,endpoint={server.url}', '-k',
+               'folded:annotate=no,pid=no,output=out.folded').completes()
+    equal([path for path, _ in server.asked], ['/v1development/profiles'], 'paths')
+    equal(server.asked[0][1]['Content-Type'], 'application/x-protobuf', 'type')
+    request, = server.requests()
+    types = {(name, unit): (period_type, period) for _, name, unit, period_type, period, _ in request.profiles}
+    equal(sorted(types), [('gpu-stalls', 'count'), ('npu-calls', 'count'), ('npu-time', 'nanoseconds'),
+                          ('samples', 'count')], 'types')
+    period_type, period = types['samples', 'count']
+    equal(period_type, 'cpu', 'period type')
+    wanted = folded('out.cpu.folded')
+    found = collections.Counter()
+    for _, name, _, _, _, samples in request.profiles:
+        for (attributes, stack), count in samples.items():
+            if name == 'samples':
+                found[dict(attributes)['process.executable.name'], *stack] += count * period
+    equal(found, wanted, 'CPU stacks')
+    for name in ('gpu-stalls', 'npu-calls', 'npu-time'):
+        sums = sum(sum(profile[-1].values()) for profile in request.profiles if profile[1] == name)
+        equal(sums, sum(folded(f'out.{name}.folded').values()), name)
+
+
+@case('samples of a device have its name and their stall reason')
+def device():
+    with Receiver() as server:
+        send(server).completes()
+    samples = next(profile[-1] for profile in server.requests()[0].profiles if profile[1] == 'gpu-stalls')
+    reasons = collections.Counter()
+    for (attributes, stack), value in samples.items():
+        if 'feed_forward' in stack:
+            reasons[dict(attributes).get('device.stall.reason')] += value
+            require('main' in stack, f'no caller: {stack}')
+    iaprof('--replay', DEMO, '-k', 'folded:annotate=no,output=out.folded').completes()
+    wanted = collections.Counter()
+    for stack, value in folded('out.gpu-stalls.folded').items():
+        if 'feed_forward' in stack:
+            wanted.update({reason: value for reason in reasons if reason in stack})
+    equal(reasons, wanted, 'stall reasons of the kernel')
+    require(reasons['sbid'] > sum(reasons.values()) / 2, reasons)
+
+
+@case('the variables of OpenTelemetry are used', needs=[])
+def variables():
+    with Receiver() as server:
+        environment = {**os.environ, 'OTEL_EXPORTER_OTLP_ENDPOINT': server.url + '/',
+                       'OTEL_EXPORTER_OTLP_HEADERS': 'authorization=Bearer%20x, X-Tenant=a%2Cb,bad=a%0d%0aX-Evil: 1',
+                       'OTEL_EXPORTER_OTLP_COMPRESSION': 'none',
+                       'OTEL_RESOURCE_ATTRIBUTES': 'deployment.environment=test%20bed,service.namespace=models'}
+        iaprof('--replay', DEMO, '-k', 'otlp', env=environment).completes()
+    (path, headers), = server.asked
+    equal(path, '/v1development/profiles', 'path')
+    equal((headers['authorization'], headers['X-Tenant'], headers['bad'], headers['X-Evil'],
+           headers['Content-Encoding']), ('Bearer x', 'a,b', None, None, None), 'headers')
+    for resource, *_ in server.requests()[0].profiles:
+        equal(resource, {'deployment.environment': 'test bed', 'service.namespace': 'models'}, 'resource')
+
+
+@case('a request is sent again when the receiver asks for it')
+def again():
+    with Receiver((503, {'Retry_After': '1'}), (429, {}), (502, {}), (504, {})) as server:
+        send(server).completes('HTTP status 503')
+    equal((len(server.asked), len(server.bodies)), (5, 1), 'requests')
+
+
+@case('what a receiver does not want is not sent again, and is counted')
+def refused():
+    with Receiver((400, {})) as server:
+        outcome = send(server)
+    equal(outcome.status, FAILED, 'status')
+    require(re.search(r'4 of 4 profiles were not delivered', outcome.err), outcome.err)
+    equal(len(server.asked), 1, 'requests')
+
+
+@case('what a receiver takes in part is counted, with its reason')
+def partial():
+    text = b'a label\x1b[31m is too long'
+    with Receiver(body=b'\x0a' + bytes([len(text) + 4]) + b'\x08\x03\x12' + bytes([len(text)]) + text) as server:
+        outcome = send(server)
+    equal(outcome.status, FAILED, 'status')
+    require(re.search(r'3 of 4 profiles were not delivered', outcome.err), outcome.err)
+    require('a label' in outcome.err and '\x1b' not in outcome.err, outcome.err)
+
+
+@case('answers that are none do no harm')
+def nonsense():
+    for body in (b'<html>' * 100000, b'\x0a\xff\xff\xff\xff\x0f', b'\x0a\x02\x08'):
+        with Receiver(body=body) as server:
+            send(server).completes()
+
+
+@case('a receiver that is not there, or does not answer, delays only the end, by a limited time',
+      needs=[needs_root, needs_sampling])
+def absent():
+    silent = Server(lambda handler, server: server.ending.wait(60))
+    with silent:
+        for url in ('http://127.0.0.1:9', silent.url):
+            outcome = iaprof('-s', 'cpu-stack', '-d', '1', '-k', f'otlp:endpoint={url}', '-k',
+                             'folded:output=out')
+            equal(outcome.status, FAILED, 'status')
+            require(re.search('not delivered', outcome.err), outcome.err)
+            require(folded('out'), 'the other sink has nothing')
+            os.remove('out')
+
+
+@case('processes have the service that they are of, also when they have ended', needs=[needs_root, needs_sampling])
+def resources():
+    spin = 'import time\nwhile time.process_time() < 0.7: pass'
+    environment = {**os.environ, 'OTEL_SERVICE_NAME': 'trainer',
+                   'OTEL_RESOURCE_ATTRIBUTES': 'service.version=7,service.name=ignored'}
+    with Receiver() as server:
+        iaprof('-s', 'cpu-stack:frequency=997,drain=100ms', '--scope', 'command', '-k', f'otlp:endpoint={server.url}',
+               sys.executable, '-c', spin, env=environment).completes()
+    found = [profile for request in server.requests() for profile in request.profiles if profile[1] == 'samples']
+    values = {profile[0].get('service.name'): sum(profile[-1].values()) for profile in found}
+    require(values['trainer'] > 0.9 * sum(values.values()), values)
+    resource = next(profile[0] for profile in found if profile[0].get('service.name') == 'trainer')
+    equal((resource['service.version'], resource['host.name'], resource['os.type']),
+          ('7', os.uname().nodename, 'linux'), 'resource')
+
+
+@case('intervals add up to the profile of the whole run')
+def intervals():
+    with Receiver() as server:
+        send(server, '--interval', '1s').completes()
+    sums = collections.Counter()
+    for request in server.requests():
+        for _, name, *_, samples in request.profiles:
+            sums[name] += sum(samples.values())
+    require(len(server.bodies) > 3, f'{len(server.bodies)} requests')
+    with Receiver() as server:
+        send(server).completes()
+    whole = collections.Counter()
+    for _, name, *_, samples in server.requests()[0].profiles:
+        whole[name] += sum(samples.values())
+    equal(sums, whole, 'sums')
+
+
+if __name__ == '__main__':
+    main()

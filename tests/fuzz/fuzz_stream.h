@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The input of a fuzz target as what a worker's child sends. */
+#ifndef IAPROF_TESTS_FUZZ_STREAM_H
+#define IAPROF_TESTS_FUZZ_STREAM_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* What fits into a socket without a reader. */
+#define STREAM_SIZE_MAX 100000
+
+/* Children get no context of the target. */
+static struct {
+	const uint8_t *bytes;
+	size_t size;
+} stream;
+
+/* Sends the stream to the reader, as a child does. */
+static int stream_feed(void *context, int socket)
+{
+	(void)context;
+	/* The reader may have closed its end: no SIGPIPE. */
+	return stream.size && send(socket, stream.bytes, stream.size, MSG_NOSIGNAL) < 0;
+}
+
+#endif

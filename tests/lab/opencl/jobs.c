@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An OpenCL program that says what it did: jobs [OPTION...]
+ *   --loader linked|dlopen|own|driver   libOpenCL.so.1 linked or opened later; the driver opened as an ICD loader of
+ * the program's own does, in both ways that there are
+ *   --threads N, --turns N              each thread makes so many turns
+ *   --fork                              the turns are made by a forked child, before the parent makes its own
+ *   --rebuild                           each turn has programs of its own
+ *   --wait                              reads a line from standard input before the last turn
+ *   --invalid                           builds only a program with an error
+ *   --no-addresses                      asks for no addresses, for which OpenCL on Level Zero crashes
+ * Prints lines of words between tabs: "kernel" PID NAME ADDRESS and "launch" PID THREAD SITE KERNEL COUNT. Nothing
+ * executes without a GPU, so that the program never waits for one.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl_icd.h>
+
+#define KERNEL_GPU_ADDRESS 0x10010 /* CL_KERNEL_BINARY_GPU_ADDRESS_INTEL */
+#define DRIVER "/usr/lib/x86_64-linux-gnu/intel-opencl/libigdrcl.so"
+#define THREADS_MAX 16
+#define SITE __attribute__((noinline)) static
+
+enum { ADD, SCALE, SUM, KERNELS };
+static const char *const kernel_names[KERNELS] = { "add", "scale", "sum" };
+enum { SITE_IN_ORDER, SITE_OUT_OF_ORDER, SITE_TASK, SITES };
+static const char *const site_names[SITES] = { "launch_in_order", "launch_out_of_order", "launch_task" };
+
+static const char *const sources[] = {
+	"kernel void add(global float *a, global float *b)\n"
+	"{\n"
+	"	int i = get_global_id(0);\n"
+	"	a[i] += b[i];\n"
+	"}\n"
+	"kernel void scale(global float *a, global float *b)\n"
+	"{\n"
+	"	int i = get_global_id(0);\n"
+	"	for (int k = 0; k < 8; k++)\n"
+	"		a[i] *= b[i] + k;\n"
+	"}\n",
+	"kernel void sum(global float *a, global float *b)\n"
+	"{\n"
+	"	for (int i = 0; i < 64; i++)\n"
+	"		a[0] += b[i];\n"
+	"}\n",
+};
+
+static struct {
+	const char *loader;
+	int threads, turns;
+	bool fork, rebuild, wait, invalid, no_addresses;
+} options = { .loader = "linked", .threads = 1, .turns = 1 };
+
+static const cl_icd_dispatch *cl; /* the functions of the driver, or of the loader */
+static cl_icd_dispatch of_loader;
+static cl_platform_id platform;
+static cl_device_id device;
+static cl_context context;
+
+struct worker {
+	pthread_t thread;
+	int id;
+	bool is_first;
+	uint64_t launches[SITES][KERNELS];
+	cl_program programs[2];
+	cl_kernel kernels[KERNELS];
+	uint64_t addresses[KERNELS];
+};
+
+__attribute__((format(printf, 1, 2))) static void fail(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+static void check(cl_int result, const char *call)
+{
+	if (result != CL_SUCCESS)
+		fail("%s: %d", call, result);
+}
+#define CHECK(call) check(call, #call)
+
+/* The program's own ICD loader: the driver's functions come with each object. */
+static void own_loader(void)
+{
+	void *driver = dlopen(DRIVER, RTLD_NOW | RTLD_LOCAL);
+	if (!driver)
+		fail("%s", dlerror());
+	clIcdGetPlatformIDsKHR_fn get;
+	if (strcmp(options.loader, "own") == 0) {
+		void *(*extension)(const char *) =
+			(void *(*)(const char *))dlsym(driver, "clGetExtensionFunctionAddress");
+		get = (clIcdGetPlatformIDsKHR_fn)extension("clIcdGetPlatformIDsKHR");
+	} else {
+		get = (clIcdGetPlatformIDsKHR_fn)dlsym(driver, "clIcdGetPlatformIDsKHR");
+	}
+	CHECK(get(1, &platform, NULL));
+	cl = *(const cl_icd_dispatch **)platform;
+}
+
+static void *loader_function(void *library, const char *name)
+{
+	void *function = dlsym(library, name);
+	if (!function)
+		fail("%s", dlerror());
+	return function;
+}
+
+static void loader_open(void)
+{
+	bool linked = strcmp(options.loader, "linked") == 0;
+	void *library = linked ? RTLD_DEFAULT : dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!linked && !library)
+		fail("%s", dlerror());
+#define FUNCTION(name) of_loader.name = (__typeof__(of_loader.name))loader_function(library, #name)
+	FUNCTION(clGetPlatformIDs);
+	FUNCTION(clGetDeviceIDs);
+	FUNCTION(clCreateContext);
+	FUNCTION(clCreateCommandQueueWithProperties);
+	FUNCTION(clCreateProgramWithSource);
+	FUNCTION(clCreateProgramWithBinary);
+	FUNCTION(clGetProgramInfo);
+	FUNCTION(clBuildProgram);
+	FUNCTION(clReleaseProgram);
+	FUNCTION(clCreateKernel);
+	FUNCTION(clReleaseKernel);
+	FUNCTION(clGetKernelInfo);
+	FUNCTION(clCreateBuffer);
+	FUNCTION(clSetKernelArg);
+	FUNCTION(clEnqueueNDRangeKernel);
+	FUNCTION(clEnqueueTask);
+	FUNCTION(clFlush);
+#undef FUNCTION
+	cl = &of_loader;
+	CHECK(cl->clGetPlatformIDs(1, &platform, NULL));
+}
+
+static cl_program program_build(const char *source)
+{
+	cl_int error;
+	cl_program program = cl->clCreateProgramWithSource(context, 1, &source, NULL, &error);
+
+	check(error, "clCreateProgramWithSource");
+	CHECK(cl->clBuildProgram(program, 1, &device, "-g", NULL, NULL));
+	return program;
+}
+
+/* The same program again, from its binary. */
+static cl_program program_of_binary(cl_program program)
+{
+	size_t size;
+	cl_int error;
+
+	CHECK(cl->clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL));
+	unsigned char *binary = malloc(size);
+	CHECK(cl->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL));
+	cl_program copy = cl->clCreateProgramWithBinary(context, 1, &device, &size, (const unsigned char **)&binary,
+							NULL, &error);
+	check(error, "clCreateProgramWithBinary");
+	CHECK(cl->clBuildProgram(copy, 1, &device, "-g", NULL, NULL));
+	free(binary);
+	CHECK(cl->clReleaseProgram(program));
+	return copy;
+}
+
+static void programs_load(struct worker *worker)
+{
+	cl_mem buffer = cl->clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, NULL, NULL);
+	cl_int error;
+
+	worker->programs[0] = program_build(sources[0]);
+	worker->programs[1] = program_of_binary(program_build(sources[1]));
+	for (int i = 0; i < KERNELS; i++) {
+		worker->kernels[i] = cl->clCreateKernel(worker->programs[i == SUM], kernel_names[i], &error);
+		check(error, "clCreateKernel");
+		CHECK(cl->clSetKernelArg(worker->kernels[i], 0, sizeof buffer, &buffer));
+		CHECK(cl->clSetKernelArg(worker->kernels[i], 1, sizeof buffer, &buffer));
+		if (!options.no_addresses)
+			CHECK(cl->clGetKernelInfo(worker->kernels[i], KERNEL_GPU_ADDRESS, sizeof *worker->addresses,
+						  &worker->addresses[i], NULL));
+		printf("kernel\t%d\t%s\t%#" PRIx64 "\n", getpid(), kernel_names[i], worker->addresses[i]);
+	}
+}
+
+static void programs_unload(struct worker *worker)
+{
+	/* Of the first program, the kernels end last; of the second, the program. */
+	CHECK(cl->clReleaseProgram(worker->programs[0]));
+	for (int i = 0; i < KERNELS; i++)
+		CHECK(cl->clReleaseKernel(worker->kernels[i]));
+	CHECK(cl->clReleaseProgram(worker->programs[1]));
+}
+
+static void launch(struct worker *worker, int site, cl_command_queue queue, int kernel, int count)
+{
+	static const size_t size = 64;
+
+	for (int i = 0; i < count; i++) {
+		if (site == SITE_TASK)
+			CHECK(cl->clEnqueueTask(queue, worker->kernels[kernel], 0, NULL, NULL));
+		else
+			CHECK(cl->clEnqueueNDRangeKernel(queue, worker->kernels[kernel], 1, NULL, &size, NULL, 0, NULL,
+							 NULL));
+		worker->launches[site][kernel]++;
+	}
+	/* What is refused is no launch. OpenCL on Level Zero refuses nothing. */
+	if (!options.no_addresses && cl->clEnqueueNDRangeKernel(queue, worker->kernels[kernel], 9, NULL, &size, NULL, 0,
+								NULL, NULL) == CL_SUCCESS)
+		fail("a launch of nine dimensions succeeded");
+	__asm__ volatile(""); /* no tail call */
+}
+
+SITE void launch_in_order(struct worker *worker, cl_command_queue queue)
+{
+	launch(worker, SITE_IN_ORDER, queue, ADD, 3);
+	launch(worker, SITE_IN_ORDER, queue, SUM, 1);
+	CHECK(cl->clFlush(queue));
+}
+
+SITE void launch_out_of_order(struct worker *worker, cl_command_queue queue)
+{
+	launch(worker, SITE_OUT_OF_ORDER, queue, SCALE, 5);
+	CHECK(cl->clFlush(queue));
+}
+
+SITE void launch_task(struct worker *worker, cl_command_queue queue)
+{
+	launch(worker, SITE_TASK, queue, SUM, 2);
+	CHECK(cl->clFlush(queue));
+}
+
+static cl_command_queue queue_create(cl_command_queue_properties properties)
+{
+	const cl_queue_properties list[] = { CL_QUEUE_PROPERTIES, properties, 0 };
+	cl_int error;
+	cl_command_queue queue = cl->clCreateCommandQueueWithProperties(context, device, list, &error);
+
+	check(error, "clCreateCommandQueueWithProperties");
+	return queue;
+}
+
+static void *worker_run(void *argument)
+{
+	struct worker *worker = argument;
+	cl_command_queue in_order = queue_create(0),
+			 out_of_order = queue_create(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+
+	worker->id = (int)syscall(SYS_gettid);
+	for (int turn = 0; turn < options.turns; turn++) {
+		if (turn == 0 || options.rebuild)
+			programs_load(worker);
+		if (options.wait && turn == options.turns - 1 && worker->is_first) {
+			char line[8];
+			printf("waits\t%d\n", getpid());
+			fflush(stdout);
+			/* Someone else attaches to calls meanwhile. */
+			while (!fgets(line, sizeof line, stdin) && errno == EINTR)
+				;
+			for (int i = 0; i < 400; i++) {
+				CHECK(cl->clFlush(in_order));
+				usleep(20000);
+			}
+		}
+		launch_in_order(worker, in_order);
+		launch_out_of_order(worker, out_of_order);
+		launch_task(worker, in_order);
+		if (options.rebuild)
+			programs_unload(worker);
+	}
+	return NULL;
+}
+
+static void run(void)
+{
+	static struct worker workers[THREADS_MAX];
+
+	memset(workers, 0, sizeof workers);
+	for (int i = 0; i < options.threads; i++) {
+		workers[i].is_first = i == 0;
+		if (pthread_create(&workers[i].thread, NULL, worker_run, &workers[i]) != 0)
+			fail("pthread_create");
+	}
+	for (int i = 0; i < options.threads; i++)
+		pthread_join(workers[i].thread, NULL);
+	for (int i = 0; i < options.threads; i++)
+		for (int site = 0; site < SITES; site++)
+			for (int kernel = 0; kernel < KERNELS; kernel++)
+				if (workers[i].launches[site][kernel])
+					printf("launch\t%d\t%d\t%s\t%s\t%" PRIu64 "\n", getpid(), workers[i].id,
+					       site_names[site], kernel_names[kernel],
+					       workers[i].launches[site][kernel]);
+	fflush(stdout);
+}
+
+static void invalid_build(void)
+{
+	const char *source = "kernel void wrong(global int *a) { a[0] = ; }";
+	cl_program program = cl->clCreateProgramWithSource(context, 1, &source, NULL, NULL);
+
+	printf("build\t%d\n", cl->clBuildProgram(program, 1, &device, "", NULL, NULL));
+	CHECK(cl->clReleaseProgram(program));
+}
+
+static void options_read(char **words)
+{
+	for (; *words; words++) {
+		if (strcmp(*words, "--fork") == 0)
+			options.fork = true;
+		else if (strcmp(*words, "--rebuild") == 0)
+			options.rebuild = true;
+		else if (strcmp(*words, "--wait") == 0)
+			options.wait = true;
+		else if (strcmp(*words, "--invalid") == 0)
+			options.invalid = true;
+		else if (strcmp(*words, "--no-addresses") == 0)
+			options.no_addresses = true;
+		else if (strcmp(*words, "--loader") == 0 && words[1])
+			options.loader = *++words;
+		else if (strcmp(*words, "--threads") == 0 && words[1])
+			options.threads = atoi(*++words);
+		else if (strcmp(*words, "--turns") == 0 && words[1])
+			options.turns = atoi(*++words);
+		else
+			fail("no option %s", *words);
+	}
+	if (options.threads < 1 || options.threads > THREADS_MAX)
+		fail("--threads: 1 to %d", THREADS_MAX);
+}
+
+int main(int count, char **words)
+{
+	cl_int error;
+
+	(void)count;
+	options_read(words + 1);
+	if (strcmp(options.loader, "own") == 0 || strcmp(options.loader, "driver") == 0)
+		own_loader();
+	else
+		loader_open();
+	CHECK(cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, NULL));
+	context = cl->clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+	check(error, "clCreateContext");
+	if (options.invalid) {
+		invalid_build();
+		return 3;
+	}
+	if (options.fork) {
+		int status;
+		pid_t child = fork();
+		if (child == 0) {
+			run();
+			_exit(0);
+		}
+		if (waitpid(child, &status, 0) != child || status != 0)
+			fail("the child ended with %d", status);
+	}
+	run();
+	return 0;
+}

@@ -1,0 +1,7 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# lab: guest 6.1 6.12 newest
+# lab: short 6.1 newest
+# lab: seconds 900
+# Launch stacks by .eh_frame: this Linux kernel accepts the BPF program, and has each stack whole.
+TEST_IAPROF=$LAB_BUILD/iaprof exec "$LAB_SOURCE/tests/unwind/test_launches.py" "$LAB_BUILD/tests/unwind/launches"

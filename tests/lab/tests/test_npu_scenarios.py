@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# lab: guest newest
+# lab: module intel_vpu
+# lab: seconds 1200
+"""The labelled scenarios of the NPU, live: each raises the finding that names its cause, and no other, and healthy work
+raises none, as their event lists do offline (tests/cli/test_npu_findings.py). TAP; arguments choose."""
+import pathlib
+import re
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[up] / name) for up, name in ((1, ''), (2, 'cli'))]
+
+from harness import npu_double, profiler
+from harness.cases import check, equal, run
+from harness.npu_labelled import LABELLED
+from npu_scenarios import SCENARIOS, findings_in, unclear
+
+SHORT = re.compile(r'npu-(phase-|process|context|rates)|warning')
+
+
+def case(name):
+    def run_case():
+        pathlib.Path('scenario').write_text(LABELLED[name](), encoding='ascii')
+        npu_double.wait_until_asleep()
+        process = profiler.Profiler('-s', 'ivpu', '-k', 'folded:output=out.folded',
+                                    ready=lambda said: ' functions of intel_vpu in ' in said)
+        npu_double.play('--load', 'scenario')
+        time.sleep(1.2)  # what is counted by the second has been
+        said = process.end().said
+        print('\n'.join(f'# {line}' for line in said.splitlines() if SHORT.search(line)))
+        found = findings_in(said)
+        equal(sorted(found), sorted(SCENARIOS[name][1]), 'findings')
+        check(not unclear(found), f'{unclear(found)}')
+        check('npu-phase-run: ' in said and 'npu-phase-boot: ' in said, f'no phases: {said}')
+        jobs = npu_double.totals()['jobs_done'] + npu_double.totals()['jobs_aborted']
+        told = sum(int(count) for count in re.findall(r'context \d+: (\d+) jobs?, ', said))
+        lost = sum(int(count) for count in re.findall(r'lost: ivpu: NPU jobs: [^:]*: (\d+)', said))
+        check(jobs - lost <= told <= jobs, f'{told} jobs, {lost} lost, not {jobs}: {said}')
+    return run_case
+
+
+SHORT_RUN = {'healthy at 30 a second', 'mapping thrash', 'hang and recovery', 'two models that take turns'}
+
+sys.exit(run([(name, case(name)) for name in LABELLED], long=set(LABELLED) - SHORT_RUN) != 0)

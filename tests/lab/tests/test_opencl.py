@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# lab: machine
+# lab: seconds 600
+"""Programs, kernels and launches of OpenCL programs on Intel's runtime, held against the truth that they print. TAP."""
+import collections
+import csv
+import functools
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from harness.cases import Failure, check, equal, run
+
+SOURCE, BUILD = (pathlib.Path(os.environ[name]) for name in ('LAB_SOURCE', 'LAB_BUILD'))
+PROGRAMS = BUILD / 'tests/lab/level_zero'
+TRACER = BUILD / 'plugins/ze-usdt/libiaprof-ze-tracer.so'
+SITES = 'launch_in_order', 'launch_out_of_order', 'launch_task'
+LOADERS = 'linked', 'dlopen', 'own', 'driver'
+
+
+def jobs(*arguments, loader='linked', product='bmg', environment=()):
+    program = PROGRAMS / ('opencl-jobs' if loader == 'linked' else 'opencl-jobs-alone')
+    return [SOURCE / 'tests/lab/guest/in-chroot', SOURCE / 'tests/lab/level_zero/run-without-gpu', product, 'env',
+            *environment, program, '--loader', loader, *arguments]
+
+
+def completed(command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, encoding='utf-8')
+
+
+def read_truth(text):
+    rows = collections.defaultdict(list)
+    for line in text.splitlines():
+        kind, *fields = line.split('\t')
+        rows[kind].append(fields)
+    return rows
+
+
+def read_rows(pids):
+    rows = collections.defaultdict(list)
+    with open('out.csv', encoding='utf-8', newline='') as file:
+        for row in csv.DictReader(file):
+            if row['pid'] in pids:
+                rows[row['record']].append(row)
+    return rows
+
+
+def profile(*arguments, **options):
+    """The rows of a program that iaprof starts, and its truth."""
+    outcome = completed([BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf', '-o',
+                         'out.csv', '--', *jobs(*arguments, **options)])
+    if outcome.returncode or 'lost: ze-usdt' in outcome.stderr or 'error' in outcome.stderr:
+        raise Failure(f'iaprof ended with {outcome.returncode}: {outcome.stderr}')
+    truth = read_truth(outcome.stdout)
+    check(truth['launch'], f'the program launched nothing: {outcome.stdout} {outcome.stderr}')
+    return read_rows({pid for pid, *_ in truth['kernel']}), truth
+
+
+def launches_of_truth(truth):
+    counts = collections.Counter()
+    for pid, thread, site, kernel, count in truth['launch']:
+        counts[pid, thread, site, kernel] += int(count)
+    return counts
+
+
+def launches_of_rows(rows):
+    counts = collections.Counter()
+    for row in rows['launch']:
+        stack = row['functions'].split(';')
+        check('worker_run' in stack, f'the stack does not reach the thread\'s first function: {stack}')
+        sites = [site for site in SITES if site in stack]
+        check(len(sites) == 1, f'the stack has no place of a launch: {stack}')
+        innermost = stack[stack.index(sites[0]):]
+        check(innermost in ([sites[0]], [sites[0], 'launch']), f'functions below the program\'s own: {stack}')
+        counts[row['pid'], row['tid'], sites[0], row['name']] += int(row['count'])
+    return counts
+
+
+def kernels_of_rows(rows):
+    """Name and address of each kernel. Those of one program are in its code object."""
+    objects = {row['id']: row for row in rows['code-object']}
+    for row in rows['kernel']:
+        code = objects.get(row['parent'])
+        start = code and int(code['address'], 16)
+        check(code and start <= int(row['address'], 16) < start + int(code['size']),
+              f'kernel {row["name"]} is in no code object: {row}')
+        check(int(row['size']) > 0, f'kernel {row["name"]} has no size')
+    return sorted((row['pid'], row['name'], row['address']) for row in rows['kernel'])
+
+
+def kernels_of_truth(truth):
+    return sorted((pid, name, address) for pid, name, address in truth['kernel'])
+
+
+def check_launches(arguments, loader='linked', product='bmg'):
+    rows, truth = profile(*arguments, loader=loader, product=product)
+    equal(launches_of_rows(rows), launches_of_truth(truth), 'launches')
+    equal(kernels_of_rows(rows), kernels_of_truth(truth), 'kernels')
+
+
+def check_rebuilt():
+    """Programs come and go, and code is loaded where other code was."""
+    rows, truth = profile('--rebuild', '--turns', '6')
+    addresses = collections.defaultdict(set)
+    for _pid, name, address in truth['kernel']:
+        addresses[address].add(name)
+    check(any(len(names) > 1 for names in addresses.values()), 'no address was used again by another kernel')
+    equal(launches_of_rows(rows), launches_of_truth(truth), 'launches')
+    equal(kernels_of_rows(rows), kernels_of_truth(truth), 'kernels')
+    # In each turn: the two programs, and the one whose binary was built again.
+    equal(len(rows['code-object']), 18, 'programs')
+
+
+def normal(outcome):
+    """What a program printed, without process and thread ids."""
+    words = [line.split('\t') for line in outcome.stdout.splitlines()]
+    lines = [[kind, *rest[2 if kind == 'launch' else 1:]] if kind != 'build' else [kind, *rest] for kind, *rest in words]
+    return outcome.returncode, lines, outcome.stderr
+
+
+def check_unchanged(arguments, loader):
+    alone = completed(jobs(*arguments, loader=loader))
+    traced = completed(jobs(*arguments, loader=loader, environment=[f'LD_PRELOAD={TRACER}']))
+    equal(normal(traced), normal(alone), 'status and output')
+
+
+def check_invalid():
+    """A program that does not build: it ends as it would, and nothing is said of a Level Zero loader."""
+    outcome = completed([BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events', '-o', 'out.csv', '--',
+                         *jobs('--invalid')])
+    check('build\t-11' in outcome.stdout and 'exited with status 3' in outcome.stderr,
+          f'the program ends in another way: {outcome.stdout} {outcome.stderr}')
+    check('failed calls of zeModuleCreate or clBuildProgram: 1' in outcome.stderr and 'older' not in outcome.stderr,
+          f'the cause is not named: {outcome.stderr}')
+
+
+def cases():
+    for loader in LOADERS:
+        yield f'every way to launch, from two threads ({loader})', check_launches, (('--threads', '2', '--turns', '3'), loader)
+    yield 'on Lunar Lake', check_launches, ((), 'linked', 'lnl')
+    yield 'a forked child', check_launches, (('--fork',), 'dlopen')
+    yield 'programs that come and go', check_rebuilt, ()
+    yield 'a program that does not build', check_invalid, ()
+    for loader in LOADERS:
+        yield f'unchanged: {loader}', check_unchanged, (('--turns', '2'), loader)
+    yield 'unchanged: a program that does not build', check_unchanged, (('--invalid',), 'linked')
+
+
+sys.exit(run([(what, functools.partial(function, *arguments)) for what, function, arguments in cases()]) != 0)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of main() of a test written with Check. */
+#ifndef IAPROF_TESTS_RUN_SUITE_H
+#define IAPROF_TESTS_RUN_SUITE_H
+
+#include <check.h>
+#include <stdlib.h>
+
+/* Runs the suite, frees it, and returns the exit status. */
+static inline int run_suite(Suite *suite)
+{
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#endif

@@ -1,0 +1,471 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the flame graph page shows beside its first graph: filters, callers, the table, links and exports, each held
+against sums that are made here of the same stacks. TAP.
+"""
+import collections
+import os
+import pathlib
+import random
+import sys
+import time
+import urllib.parse
+import xml.etree.ElementTree
+
+sys.dont_write_bytecode = True
+
+from reader import THIN, Reader, make_page, run_in_browser, share
+from stacks import (COUNT, FUNCTION, INSTRUCTION, JIT, NANOSECONDS, PROGRAM, REASON, SEPARATOR, USER, Frame, equal,
+                    gpu_stack)
+
+
+def random_stacks(seed, deep=9):
+    """Stacks of few functions, which recur: lists of names with their values."""
+    chance = random.Random(seed)
+    found = {}
+    for _ in range(300):
+        names = ('p', *(f'f{int(chance.expovariate(0.35))}' for _ in range(chance.randrange(2, deep))))
+        found[names] = found.get(names, 0) + chance.randrange(1, 2000)
+    return found
+
+
+def page_of(stacks, kind=USER):
+    return make_page([COUNT], [(0, value, [Frame(names[0], PROGRAM), *(Frame(name, kind) for name in names[1:])])
+                               for names, value in stacks.items()])
+
+
+def rows_of(reader):
+    """-> { name: (exact self, exact total) } of the table"""
+    while reader.is_seen('#table-more button'):
+        reader.click_on('#table-more button')
+    return dict(reader.evaluate('[...document.querySelectorAll("#table-body tbody tr")].map(row => ['
+                                'row.cells[0].firstChild.nextSibling.textContent, [...row.cells].slice(1, 3).map('
+                                'cell => Number(cell.title.replace(/[^0-9]/g, "")))])'))
+
+
+def the_table_has_self_and_total(window):
+    """As go tool pprof -top: recursion counts once."""
+    for seed in range(3):
+        stacks = random_stacks(seed)
+        own, total = collections.Counter(), collections.Counter()
+        for names, value in stacks.items():
+            own[names[-1]] += value
+            for name in set(names):
+                total[name] += value
+        reader = Reader(window, page_of(stacks))
+        reader.view('Table')
+        equal(rows_of(reader), {name: [own[name], total[name]] for name in total}, 'rows')
+        whole = sum(stacks.values())
+        first = reader.evaluate('[...document.querySelectorAll("#table-body tbody tr")[0].cells].map(cell => '
+                                'cell.textContent)')
+        name, value = own.most_common(1)[0]
+        assert first[0].startswith(name) and share(value, whole) in first[1] and share(total[name], whole) in first[2], first
+        reader.click_text('#table-body th button', 'Total')
+        names = reader.texts('#table-body tbody td.name')
+        equal([total[name.split()[0]] for name in names], sorted(total.values(), reverse=True), 'by total')
+        reader.click_text('#table-body th button', 'Name')
+        names = [name.strip() for name in reader.texts('#table-body tbody td.name')]
+        equal(sorted(names), sorted(total), 'by name')
+        reader.type_into('table-filter', 'f1')
+        equal({name.strip() for name in reader.texts('#table-body tbody td.name')},
+              {name for name in total if 'f1' in name}, 'filtered')
+
+
+def tables_have_groups(window):
+    stacks = [(0, 70, [Frame('a', PROGRAM, pid=1), Frame('main'), Frame('-', SEPARATOR), Frame('k1', FUNCTION),
+                       Frame('send', INSTRUCTION, file='k.cl', line=3), Frame('sbid', REASON)]),
+              (0, 20, [Frame('a', PROGRAM, pid=1), Frame('main'), Frame('-', SEPARATOR), Frame('k1', FUNCTION),
+                       Frame('add', INSTRUCTION, file='k.cl', line=4), Frame('active', REASON)]),
+              (0, 10, [Frame('b', PROGRAM, pid=2), Frame('main'), Frame('-', SEPARATOR), Frame('k2', FUNCTION),
+                       Frame('send', INSTRUCTION, file='k.cl', line=3), Frame('send', REASON)])]
+    reader = Reader(window, make_page([COUNT], stacks))
+    reader.view('Table')
+    for group, expected in {'line': {'k.cl:3': 80, 'k.cl:4': 20}, 'kernel': {'k1': 90, 'k2': 10},
+                            'reason': {'Data dependency': 70, 'Issuing': 20, 'Send queue': 10},
+                            'process': {'a (1)': 90, 'b (2)': 10}, 'function': {'a (1)': 90, 'b (2)': 10, 'main': 100,
+                                                                                'k1': 90, 'k2': 10}}.items():
+        reader.choose('table-group', group)
+        equal({name: values[1] for name, values in rows_of(reader).items()}, expected, group)
+    # Bars of the reasons, in their order.
+    bars = reader.evaluate('Object.fromEntries([...document.querySelectorAll("#table-body tbody tr")].map(row => ['
+                           'row.cells[0].title, [...row.querySelectorAll(".mix i")].map(part => [part.dataset.reason, '
+                           'Math.round(parseFloat(part.style.width))])]))')
+    equal(bars['k1'], [['Data dependency', 78], ['Issuing', 22]], 'reasons of a kernel')
+    equal(bars['main'], [['Data dependency', 70], ['Send queue', 10], ['Issuing', 20]], 'reasons below a function')
+
+
+def cells_of_sandwich(reader):
+    """-> by row, of which callers are below 0: names and values, as the pointer gets them"""
+    left, top, *_ = reader.place_of('#sandwich')
+    cells = reader.evaluate('(() => { const { cells, middle } = window.iaprof.table.sandwich, high = Math.round(1.7 * 13);'
+                            'return cells.map(({ x, y, w }) => [x + w / 2, y + high / 2, '
+                            'Math.round((y - middle) / high)]).filter(([, y]) => y > 0); })()')
+    found = {}
+    for x, y, row in cells:
+        tip = reader.tip_at(left + x, top + y)
+        found.setdefault(row if row >= 0 else row + 1, []).append((tip.title, next(iter(tip.rows.values()), '')))
+    return found
+
+
+def callers_and_callees_are_those_of_the_stacks(window):
+    """As go tool pprof -peek: by what the function has in all, recursion once."""
+    stacks = {('p', 'main', 'x', 'work', 'load'): 500, ('p', 'main', 'y', 'work', 'store'): 300,
+              ('p', 'main', 'y', 'work'): 100, ('p', 'main', 'work', 'z', 'work', 'load'): 100, ('p', 'main', 'z'): 40}
+    reader = Reader(window, page_of(stacks))
+    reader.view('Table')
+    position = [name.strip() for name in reader.texts('#table-body tbody td.name')].index('work')
+    reader.click_on('#table-body tbody td.name', position)
+    equal(reader.text('sandwich-title'), 'work', 'what is chosen')
+    equal(reader.text('sandwich-note'), f'{share(1000, 1040)} total, {share(100, 1040)} self', 'its values')
+    found = cells_of_sandwich(reader)
+    equal(found[-1], [(name, f'{share(value, 1000)} ({value})') for name, value in (('x', 500), ('y', 400), ('main', 100))],
+          'callers')
+    equal(found[0], [(name, f'{share(value, 1000)} ({value})') for name, value in (('load', 500), ('store', 300), ('z', 100))],
+          'callees')
+    assert ('work', f'{share(100, 1000)} (100)') in found[1], f'what it called again: {found[1]}'
+    assert 'name=work' in reader.fragment(), reader.fragment()
+    # A click goes there; arrow keys go through the table.
+    left, top, *_ = reader.place_of('#sandwich')
+    window.click(left + 20, top + reader.evaluate('window.iaprof.table.sandwich.middle') + 8)
+    reader.drawn()
+    equal(reader.text('sandwich-title'), 'load', 'a callee that was clicked')
+    reader.evaluate('document.querySelector("#table-body tr.sel").focus()')
+    window.press('ArrowDown')
+    reader.drawn()
+    assert reader.text('sandwich-title') != 'load', 'the next row'
+
+
+def callers_in_a_row_fold(window):
+    """As in the flame graph: three functions or more, each the only one that calls the next."""
+    stacks = {('p', 'main', 'a', 'b', 'c', 'work', 'x', 'y', 'z', 'load'): 60, ('p', 'idle'): 40}
+    reader = Reader(window, page_of(stacks), '#view=table&name=work')
+
+    def names():
+        return {row: [title for title, _ in cells] for row, cells in cells_of_sandwich(reader).items()}
+    equal(names(), {-2: ['p'], -1: ['c'], 0: ['x']}, 'folded')
+    left, top, *_ = reader.place_of('#sandwich')
+    x, y = reader.evaluate('(() => { const cell = window.iaprof.table.sandwich.cells.find(cell => cell.chip && cell.folded === 4 &&'
+                           'cell.y < window.iaprof.table.sandwich.middle); return [cell.chip[0] + 4, cell.y + cell.h / 2]; })()')
+    window.click(left + x, top + y)
+    reader.drawn()
+    equal(names(), {-5: ['p'], -4: ['main'], -3: ['a'], -2: ['b'], -1: ['c'], 0: ['x']}, 'unfolded')
+    equal(reader.text('sandwich-title'), 'work', 'the chip does not choose')
+
+
+def reasons_among_callees_keep_their_order(window):
+    stacks = [(0, value, [Frame('p', PROGRAM), Frame('main'), Frame('-', SEPARATOR), Frame('k', FUNCTION), Frame(name, REASON)])
+              for name, value in (('active', 500), ('sync', 300), ('sbid', 150), ('tdr', 1), ('other', 1), ('send', 40))]
+    reader = Reader(window, make_page([COUNT], stacks), '#view=table&name=k')
+    order = [name for name, _ in cells_of_sandwich(reader)[0]]
+    wide = [name for name in order if name != 'Smaller reasons']
+    equal(wide, ['Data dependency', 'Send queue', 'Barrier', 'Issuing'], 'reasons')
+    assert order.index('Issuing') == len(order) - 1, order
+
+
+def callers_are_the_stacks_upside_down(window):
+    """Each level is what an inverted sum of the stacks has, whichever frame is zoomed."""
+    stacks = random_stacks(7)
+    reader = Reader(window, page_of(stacks, JIT))  # which never folds
+    whole = sum(stacks.values())
+    reader.click_text('#order button', 'Callers')
+
+    def check(start):
+        """start: the innermost names that all have"""
+        sums = collections.Counter()
+        for names, value in stacks.items():
+            upside = names[::-1]
+            if upside[:len(start)] == start and len(upside) > len(start):
+                sums[upside[len(start)]] += value
+        tips = reader.all_tips(len(start) + 1)
+        shown = {tip.title: int(tip.rows['Total'].split()[0].replace(',', '')) for tip in tips}
+        merged = [name for name in shown if name.endswith(' more')]
+        equal({name: value for name, value in shown.items() if name not in merged},
+              {name: sums[name] for name in shown if name not in merged}, f'callers of {start}')
+        narrow = sum(width for _, width in reader.places_of(len(start) + 1) if width * reader.place()[2] <= 2)
+        scale = sum(value for names, value in stacks.items() if names[::-1][:len(start)] == start)
+        equal(round(sum(shown.values()) + narrow * scale), sum(sums.values()), f'callers of {start}, with those merged')
+        return [tip.title for tip in tips]
+    first = check(())
+    widths = [width for _, width in reader.places_of(1)]
+    assert abs(sum(widths) - 1) < 1e-6 and widths[:-1] == sorted(widths[:-1], reverse=True), widths
+    reader.click(reader.places_of(1)[1][0] + 0.01, 1)
+    equal(reader.crumbs(), ['All gpu-stalls', first[1]], 'zoomed')
+    check((first[1],))
+    # The address has it.
+    reader = Reader(window, pathlib.Path('page.html'), reader.evaluate('location.hash'))
+    equal(reader.crumbs(), ['All gpu-stalls', first[1]], 'by a link')
+    reader.search(first[0])
+    found = sum(value for names, value in stacks.items() if names[-1] == first[1] and first[0] in names)
+    mine = sum(value for names, value in stacks.items() if names[-1] == first[1])
+    equal(reader.text('matched'), f'{share(found, mine)} found ({found:,})', 'a search')
+    reader.search('')
+    reader.click_text('#order button', 'Calls')
+    equal(reader.point(0.5, 1).title, 'p', 'the right way again')
+    assert whole == sum(stacks.values())
+
+
+def callers_of_device_code(window):
+    stacks = [(0, 500, gpu_stack(7, 'attention', 'dpas', 'sbid', 16)), (0, 300, gpu_stack(7, 'ffn', 'dpas', 'send', 16))]
+    reader = Reader(window, make_page([COUNT], stacks))
+    reader.click_text('#order button', 'Callers')
+    equal([reader.point(0.1, level).title for level in range(5)],
+          ['All GPU samples', 'matmul', 'attention', 'main', 'model (7)'], 'from the kernel')
+    equal([tip.title for tip in reader.all_tips(2)], ['attention', 'ffn'], 'who launched it')
+    tip = reader.point(0.1, 1)
+    equal(tip.rows['Data dependency'], share(500, 800), 'its reasons')
+
+
+def filters_leave_stacks_out(window):
+    stacks = {('p', 'main', 'a', 'x'): 500, ('p', 'main', 'b', 'x'): 300, ('p', 'main', 'b', 'y'): 150, ('p', 'idle'): 50}
+    reader = Reader(window, page_of(stacks))
+
+    def fill(key, text):
+        reader.evaluate('document.getElementById("more").getAttribute("aria-expanded") === "true" || '
+                        'document.getElementById("more").click()')
+        reader.type_into(key, text)
+        window.press('Enter')
+        reader.click_on('#more')
+
+    fill('focus', 'b')
+    equal(reader.text('whole-sum'), '450 samples', 'stacks with b')
+    equal(reader.texts('#filters button'), ['focus b  ×'], 'what is chosen is told')
+    fill('ignore', 'y')
+    equal(reader.text('whole-sum'), '300 samples', 'but not those with y')
+    reader.click_text('#filters button', 'focus b  ×')
+    equal(reader.text('whole-sum'), '850 samples', 'all but those with y')
+    reader.click_text('#filters button', 'ignore y  ×')
+    fill('hide', '/^(main|a|b)$/')
+    equal((reader.text('whole-sum'), [reader.point(0.1, level).title for level in (1, 2)]), ('1,000 samples', ['p', 'x']),
+          'frames that are hidden')
+    equal(reader.point(0.1, 2).rows['Total'], f'800 ({share(800, 1000)} of all)', 'what was below them is together')
+    reader.click_on('#filters button')
+    # By keys on a frame, and back.
+    reader.press('0')
+    for key in 'ArrowUp', 'ArrowUp', 'ArrowUp':
+        reader.press(key)
+    reader.press('i')
+    equal(reader.texts('#filters button'), ['ignore /^a$/  ×'], 'a key leaves the frame out')
+    equal(reader.text('whole-sum'), '500 samples', 'without a')
+    reader.undo()
+    equal(reader.text('whole-sum'), '1,000 samples', 'undone')
+    fill('focus', 'nothing')
+    assert 'The filters leave nothing' in reader.text('graph-empty'), reader.text('graph-empty')
+    reader.click_text('#graph-empty button', 'Clear filters')
+    equal((reader.text('whole-sum'), reader.is_seen('#graph-empty')), ('1,000 samples', False), 'all again')
+    fill('focus', '/(/')
+    equal(window.wrong(), [], 'a wrong expression does no harm')
+
+
+def processes_are_chosen_and_merged(window):
+    stacks = [(0, 500, [Frame('model', PROGRAM, pid=7), Frame('main'), Frame('a')]),
+              (0, 300, [Frame('model', PROGRAM, pid=8), Frame('main'), Frame('b')]),
+              (0, 200, [Frame('other', PROGRAM, pid=9), Frame('main')])]
+    reader = Reader(window, make_page([COUNT], stacks))
+    equal([tip.title for tip in reader.all_tips(1)], ['model (7)', 'model (8)', 'other (9)'], 'processes')
+    reader.click(0.6, 1)
+    equal(reader.crumbs(), ['All gpu-stalls', 'model (8)'], 'one of two of a name')
+    again = Reader(window, pathlib.Path('page.html'), reader.evaluate('location.hash'))
+    equal(again.crumbs(), ['All gpu-stalls', 'model (8)'], 'by its link')
+    reader.press('0')
+    equal(reader.evaluate('[...document.getElementById("process").options].map(({ text }) => text)'),
+          ['All processes', 'model (7)', 'model (8)', 'other (9)'], 'choices')
+    reader.choose('process', '8')
+    equal((reader.text('whole-sum'), reader.texts('#filters button')), ('300 samples', ['process 8  ×']), 'one')
+    reader.choose('process', '')
+    reader.choose('merge', True)
+    equal([(tip.title, tip.rows['Total'].split()[0]) for tip in reader.all_tips(1)], [('model', '800'), ('other', '200')],
+          'merged')
+    equal([tip.title for tip in reader.all_tips(2)], ['main', 'main'], 'and what is below them')
+    equal([(tip.title, tip.rows['Total'].split()[0]) for tip in reader.all_tips(3)], [('a', '500'), ('b', '300')], 'both')
+
+
+def links_show_the_same(window):
+    stacks = [(1, 500, gpu_stack(7, 'attention', 'dpas', 'sbid', 16)), (1, 300, gpu_stack(7, 'ffn', 'dpas', 'send', 16)),
+              (1, 200, gpu_stack(8, 'ffn', 'dpas', 'sync', 16)), (0, 9000, [Frame('model', PROGRAM, pid=7), Frame('main')])]
+    page = make_page([NANOSECONDS, COUNT], stacks)
+
+    def looks(reader):
+        return [reader.fragment(), reader.crumbs(), reader.texts('#reason-bar button'), reader.text('facts-shown'),
+                [(tip.title, tip.rows['Total']) for level in reader.levels() for tip in reader.all_tips(level)],
+                reader.evaluate('document.getElementById("graph").toDataURL()')]
+    reader = Reader(window, page)
+    reader.click(0.2, 1)
+    reader.click_text('#detail button', 'Instruction')
+    reader.click_text('#layout button', 'Icicle')
+    reader.click_on('#reason-bar button', 1)
+    reader.search('ffn')
+    before = looks(reader)
+    fragment = reader.evaluate('location.hash')
+    for part in 'zoom=', 'detail=instruction', 'layout=icicle', 'reason=1', 'search=ffn':
+        assert part in fragment, fragment
+    for _ in range(4):
+        reader.evaluate('document.getElementById("graph").focus()')
+        reader.undo()
+    equal((reader.crumbs(), reader.texts('#reason-bar button')[0]), (['All GPU samples'], f'Data dependency50{THIN}%'),
+          'Back undoes one after the other')
+    equal(looks(Reader(window, page, fragment)), before, 'the same view')
+    # What makes no sense is ignored.
+    for wrong in '#zoom=zzzz&detail=x&layout=y&view=none&time=9-1&value=?&reason=77&unfold=,,a&strip=q&group=x&name=y', '#%%%', \
+            '#zoom=' + 'a' * 10000, '#view=table&group=__proto__&sort=constructor', '#view=code', '#view=timeline':
+        again = Reader(window, page, wrong)
+        equal(window.wrong(), [], f'{wrong[:60]}: errors')
+        assert again.text('whole-sum') == '1,000 samples', f'{wrong[:60]}: {again.text("whole-sum")}'
+    # A link that was opened is not left by undoing.
+    again = Reader(window, page, fragment)
+    window.press('Escape')
+    again.drawn()
+    assert again.evaluate('location.href').startswith('file:'), again.evaluate('location.href')
+
+
+def saved(reader, window, button):
+    """-> the text of what the page saves"""
+    folder = pathlib.Path('saved').absolute()
+    folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():
+        path.unlink()
+    window.call('Page.setDownloadBehavior', behavior='allow', downloadPath=str(folder))
+    reader.evaluate('document.getElementById("more").click()')
+    reader.click_on(f'#{button}')
+    end = time.monotonic() + 20
+    while not (found := [path for path in folder.iterdir() if path.suffix in ('.svg', '.folded')]):
+        assert time.monotonic() < end, f'{button}: {os.listdir(folder)}'
+        time.sleep(0.05)
+    return found[0].read_text(encoding='utf-8')
+
+
+def exports_have_what_is_shown(window):
+    stacks = {('p', 'main', 'a', 'x;y'): 500, ('p', 'main', 'b', 'x'): 300, ('p', 'main', 'b'): 150, ('q', '<&"'): 50}
+    reader = Reader(window, page_of(stacks))
+    stacks_of = lambda text: {stack: int(value) for stack, _, value in (line.rpartition(' ') for line in text.splitlines())}
+    folded = {';'.join(name.replace(';', ':') for name in names): value for names, value in stacks.items()}
+    equal(stacks_of(saved(reader, window, 'export-folded')), folded, 'folded stacks')
+    svg = saved(reader, window, 'export-svg')
+    root = xml.etree.ElementTree.fromstring(svg)
+    titles = [title.text for title in root.iter('{http://www.w3.org/2000/svg}title')]
+    for name in 'main', 'a', 'x;y', '<&"':
+        assert any(title.split('\n')[0] == name for title in titles), f'{name}: {titles}'
+    assert 'script' not in svg, 'an image'
+    boxes = [(float(box.get('x')), float(box.get('width'))) for box in root.iter('{http://www.w3.org/2000/svg}rect')
+             if box.get('x')]
+    wide = reader.place()[2]
+    assert any(abs(width - (wide * 0.95 - 1)) < 1 for _, width in boxes), f'p has 95 %: {boxes}'
+    # A zoomed frame's stacks.
+    reader.click(0.7, 3)
+    equal(reader.crumbs()[-1], 'b', 'zoomed')
+    equal(stacks_of(saved(reader, window, 'export-selected')), {stack: value for stack, value in folded.items() if ';b' in stack},
+          'selected stacks')
+    equal(stacks_of(saved(reader, window, 'export-folded')), folded, 'all of them')
+    equal(window.wrong(), [], 'errors')
+
+
+def the_answer_comes_first(window):
+    """The panel: share, kernel, line, reason, launch site; each item opens what proves it."""
+    stacks = []
+    for kernel, line, reason, value in (('gemm', 52, 'sbid', 600), ('gemm', 52, 'active', 100), ('gemm', 60, 'sync', 50),
+                                        ('relu', 9, 'send', 250)):
+        stacks.append((0, value, [Frame('model', PROGRAM, pid=1), Frame('main', file='main.c', line=7),
+                                  Frame(f'launch_{kernel}', file='main.c', line=9), Frame('-', SEPARATOR),
+                                  Frame(kernel, FUNCTION), Frame('send', INSTRUCTION, file='k.cl', line=line),
+                                  Frame(reason, REASON)]))
+    reader = Reader(window, make_page([COUNT], stacks))
+    lead = reader.evaluate('document.querySelector("#panel .lead").textContent')
+    assert lead.startswith(share(600, 1000)) and 'waits for data' in lead, lead
+    say = reader.evaluate('document.querySelector("#panel .say").textContent')
+    assert 'gemm' in say and 'line 52' in say, say
+    chain = reader.evaluate('[...document.querySelectorAll("#panel .chain button")].map(button => [...button.children].map('
+                            'part => part.textContent))')
+    equal([[parts[0], parts[1]] for parts in chain],
+          [['launch_gemm', share(750, 1000)], ['gemm', share(750, 1000)], ['line 52', share(700, 1000)],
+           ['Data dependency', share(600, 1000)]], 'what leads to it')
+    equal(reader.quality()['Matched to a kernel'], f'100{THIN}%', 'quality')
+    reader.click_on('#panel .chain button', 1)
+    equal(reader.crumbs()[-1], 'gemm', 'its kernel is zoomed')
+    reader.click_on('#panel .chain button', 3)
+    equal(reader.evaluate('document.querySelector("#reason-bar .on").dataset.slot'), '0', 'its reason is highlighted')
+    few = [(0, 1, [Frame('p', PROGRAM), Frame('main'), Frame('-', SEPARATOR), Frame(f'k{i}', FUNCTION), Frame('sbid', REASON)])
+           for i in range(50)]
+    reader = Reader(window, make_page([COUNT], few))
+    equal(reader.evaluate('document.querySelector("#panel .lead").textContent'), 'No single bottleneck', 'nothing dominates')
+    active = [(0, 9, [Frame('p', PROGRAM), Frame('main'), Frame('-', SEPARATOR), Frame('k', FUNCTION), Frame('active', REASON)])]
+    reader = Reader(window, make_page([COUNT], active))
+    assert 'Nothing stalls' in reader.text('panel'), 'what issues is no stall'
+
+
+def focus_and_hide_say_what_shares_are_of(window):
+    """Of 1,000 samples 300 are in k1, 200 of those wait in one line; k2 has the rest."""
+    def samples(value, kernel, line, reason):
+        return (0, value, [Frame('a', PROGRAM, pid=1), Frame('main'), Frame(f'launch_{kernel}'), Frame('-', SEPARATOR),
+                           Frame(kernel, FUNCTION), Frame('send', INSTRUCTION, file='k.cl', line=line), Frame(reason, REASON)])
+    page = make_page([COUNT], [samples(200, 'k1', 3, 'sbid'), samples(100, 'k1', 4, 'active'), samples(600, 'k2', 7, 'sbid'),
+                               samples(100, 'k2', 8, 'active')])
+    lead = 'document.querySelector("#panel .lead").parentNode.textContent'
+    reader = Reader(window, page)
+    assert reader.evaluate(lead).startswith(f'60{THIN}% of GPU time '), reader.evaluate(lead)
+    kernels = reader.texts('#panel .krow')
+    matched = reader.text('facts-shown')
+    # Exactly as wide as the shares.
+    widths = reader.evaluate('[...document.querySelectorAll("#reason-bar button")].map(part => part.getBoundingClientRect().width / '
+                             'document.getElementById("reason-bar").clientWidth)')
+    assert all(abs(own - part) < 0.002 for own, part in zip(widths, (0.8, 0.2), strict=True)), widths
+    reader = Reader(window, page, '#focus=k1')
+    text = reader.evaluate(lead)
+    assert text.startswith(f'{share(200, 300)} of the focused GPU time ') and f'{share(200, 1000)} of all GPU time' in text, text
+    equal(reader.text('reason-title'), 'Stall reasons, the focused GPU time', 'whose reasons')
+    equal(reader.texts('#filters button'), ['focus k1  ×'], 'what is chosen')
+    reader.view('Table')
+    equal(reader.texts('#filters button'), ['focus k1  ×'], 'what is chosen, in another view')
+    for name in 'k1', 'launch_k1':
+        reader = Reader(window, page, f'#hide={name}')
+        equal((reader.texts('#panel .krow'), reader.text('facts-shown')), (kernels, matched), f'without {name}')
+        assert reader.evaluate(lead).startswith(f'60{THIN}% of GPU time '), reader.evaluate(lead)
+
+
+def expressions_have_a_bound(window):
+    """Patterns that a backtracking matcher never finishes, and others, with the number of names that they match."""
+    names = ['softmax', 'soft_max', 'gemm<float, int>', 'gemm', 'a' * 60, 'load_0x1f', 'ab', 'Über']
+    page = make_page([COUNT], [(0, 100, [Frame('p.', PROGRAM), Frame(name)]) for name in names])
+    for pattern, found in ((r'(.*)*(.*)*(.*)*(.*)*z$', 0), (r'^(a|aa)+$', 1), (r'(a+)+b', 1), (r'soft_?max$', 2),
+                           (r'^(\w+|-)$', 6), (r'gemm(<.*>)?$', 2), (r'0x[0-9a-f]{2}\b', 1), (r'(?:soft|load)_', 2),
+                           (r'^.{3,4}$', 2), (r'^[^<.]*$', 7)):
+        reader = Reader(window, page, f'#search={urllib.parse.quote(f"/{pattern}/")}')
+        text = reader.text('matched')
+        assert text.startswith(f'{share(found, len(names))} found' if found else 'Nothing matches'), f'{pattern}: {text}'
+    for pattern in r'soft[', r'(?=a)b', r'(a)\1', r'(a{200}){200}':
+        reader = Reader(window, page, f'#search={urllib.parse.quote(f"/{pattern}/")}')
+        assert 'not a valid expression' in reader.text('matched'), reader.text('matched')
+        reader = Reader(window, page, f'#focus={urllib.parse.quote(f"/{pattern}/")}')
+        assert 'not a valid expression' in reader.texts('#filters button')[0], 'a filter'
+        equal(reader.text('whole-sum'), f'{100 * len(names)} samples', 'nothing is left out')
+
+
+def links_are_undone_step_by_step(window):
+    stacks = [(0, 100, [Frame('p', PROGRAM), Frame('x')]), (0, 50, [Frame('p', PROGRAM), Frame('y')])]
+    reader = Reader(window, make_page([COUNT], stacks), '#focus=x&search=p')
+    reader.evaluate('document.activeElement.blur()')
+    for left in '#focus=x', '':
+        window.press('Escape')
+        reader.drawn()
+        equal(reader.fragment(), left, 'a step back')
+    reader = Reader(window, make_page([COUNT], stacks), '#focus=x&search=p&layout=icicle')
+    reader.press('0')
+    equal((reader.fragment(), reader.text('whole-sum')), ('#layout=icicle', '150 samples'), 'all at once')
+
+
+def callers_are_named_after_the_nearest(window):
+    """A chain of callers that is folded has the name of the one that calls, as the table has it."""
+    page = make_page([COUNT], [(0, 100, [Frame('p', PROGRAM), *(Frame(f'outer{i}') for i in range(5)), Frame('nearest'),
+                                         Frame(leaf)]) for leaf in ('x', 'y')])
+    reader = Reader(window, page, '#order=callers')
+    equal([tip.title for tip in reader.all_tips(2)], ['nearest', 'nearest'], 'who calls')
+
+
+CASES = (focus_and_hide_say_what_shares_are_of, expressions_have_a_bound, links_are_undone_step_by_step,
+         callers_are_named_after_the_nearest, callers_in_a_row_fold,
+         the_table_has_self_and_total, tables_have_groups, callers_and_callees_are_those_of_the_stacks,
+         reasons_among_callees_keep_their_order, callers_are_the_stacks_upside_down, callers_of_device_code,
+         filters_leave_stacks_out, processes_are_chosen_and_merged, links_show_the_same, exports_have_what_is_shown,
+         the_answer_comes_first)
+
+
+if __name__ == '__main__':
+    sys.exit(run_in_browser(CASES))

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The sink summary: its JSON is valid by its schema, and what it says is what the stacks were made of. TAP."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+
+from stacks import COUNT, NANOSECONDS, PROGRAM, Frame, equal, gpu_stack, record, run_cases, write_profile
+
+try:
+    import jsonschema
+except ImportError:
+    print('1..0 # SKIP no python3-jsonschema')
+    sys.exit(0)
+
+SOURCE = pathlib.Path(os.environ['TEST_SOURCE_FOLDER'])
+SCHEMA = json.loads((SOURCE / 'plugins/sink-summary/summary.schema.json').read_text(encoding='utf-8'))
+
+
+def summary(types, stacks, lost=()):
+    path = write_profile('summary', pathlib.Path('out.json'), types, stacks, lost, options=['format=json'])
+    found = json.loads(path.read_text(encoding='utf-8'))
+    jsonschema.validate(found, SCHEMA)
+    return found
+
+
+def gpu_time_is_explained():
+    found = summary([NANOSECONDS, COUNT], [
+        (0, 9000, [Frame('model', PROGRAM), Frame('main')]), (1, 700, gpu_stack(7, 'attention', 'dpas', 'sbid', 16)),
+        (1, 100, gpu_stack(7, 'attention', 'mov', 'active', 32)), (1, 200, gpu_stack(7, 'norm', 'mov', 'sync', 0))],
+        lost=[(3, 'source', 'ring full')])
+    equal([found['value_type'], found['total'], found['stalled'], found['matched']], ['gpu-stalls', 1000, 900, 1000],
+          'sums')
+    equal([(kernel['name'], kernel['value'], kernel['reasons']) for kernel in found['kernels']],
+          [('matmul', 1000, {'Data dependency': 700, 'Barrier': 200, 'Issuing': 100})], 'kernels')
+    equal(found['kernels'][0]['launched_by'], {'name': 'attention'}, 'who launched most of it')
+    equal([(cause['kernel'], cause['hardware_name'], cause['value'], cause['share']) for cause in found['causes']],
+          [('matmul', 'sbid', 700, 0.7), ('matmul', 'sync', 200, 0.2)], 'causes')
+    equal(found['lost'], [{'source': 'source', 'reason': 'ring full', 'count': 3, 'is_complete': True}], 'losses')
+
+
+def cpu_time_is_by_function():
+    found = summary([NANOSECONDS], [(0, 600, [Frame('one', PROGRAM), Frame('main'), Frame('hot')]),
+                                    (0, 300, [Frame('one', PROGRAM), Frame('main')])])
+    equal([(function['name'], function['value']) for function in found['functions']], [('hot', 600), ('main', 300)],
+          'functions')
+    equal(found['causes'], [], 'causes')
+
+
+def the_text_has_warnings_and_losses():
+    path = write_profile('summary', pathlib.Path('out.txt'), [COUNT],
+                         [(0, 100, gpu_stack(7, 'attention', 'dpas', 'sbid', 16))],
+                         lost=[(3, 'source', 'ring full')],
+                         records=[record('finding', name='storm', text='900 messages: send fewer', severity=2, time=1),
+                                  record('finding', name='usual', text='all is well', severity=1, time=1)])
+    lines = path.read_text(encoding='utf-8').splitlines()
+    equal(lines[-2:], ['storm: 900 messages: send fewer', 'lost: source: ring full: 3'], 'the end')
+    assert not any('usual' in line for line in lines), lines
+
+
+def names_are_json():
+    name = '"},\n{"\\u0041\x1b[31m'
+    found = summary([NANOSECONDS], [(0, 600, [Frame('one', PROGRAM), Frame(name)])])
+    equal(len(found['functions']), 1, 'functions')
+
+
+def nothing_is_valid():
+    found = summary([], [])
+    equal([found['total'], found['functions']], [0, []], 'nothing')
+
+
+def the_demo_is_valid():
+    capture = SOURCE / 'examples/demo.iaprof'
+    output = subprocess.run([os.environ['TEST_IAPROF'], '-q', '--replay', capture, '-k', 'summary:format=json', '-o', '-'],
+                            stdout=subprocess.PIPE, check=True).stdout
+    found = json.loads(output)
+    jsonschema.validate(found, SCHEMA)
+    equal(sum(kernel['value'] for kernel in found['kernels']), found['matched'], 'all kernels')
+    assert found['findings'], found
+
+
+CASES = [gpu_time_is_explained, cpu_time_is_by_function, the_text_has_warnings_and_losses,
+         names_are_json, nothing_is_valid, the_demo_is_valid]
+
+if __name__ == '__main__':
+    sys.exit(run_cases(CASES) != 0)

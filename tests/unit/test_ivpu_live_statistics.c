@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that come in sums, a turn at a time: the statistics has what happened, and no rate that there was not. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "findings.h"
+#include "live_statistics.h"
+#include "../run_suite.h"
+
+#define SECOND UINT64_C(1000000000)
+#define MILLISECOND UINT64_C(1000000)
+
+static struct live_statistics statistics;
+static const struct ivpu_limits defaults = IVPU_LIMITS_DEFAULT;
+
+static void set_up(void)
+{
+	statistics = (struct live_statistics){ 0 };
+	live_statistics_begin(&statistics, SECOND);
+}
+
+static void add(const char *function, uint64_t count, uint64_t first, uint64_t last)
+{
+	live_statistics_add(&statistics, ivpu_function_find(function), count, first, last, false);
+}
+
+static void take(void *context, const struct ivpu_finding *finding)
+{
+	strcpy(context, finding->name);
+}
+
+/* The last finding, "" for none. */
+static const char *finding(void)
+{
+	static char name[64];
+	struct ivpu_statistics result = live_statistics_result(&statistics);
+	*name = '\0';
+	ivpu_findings(&result, &defaults, take, name);
+	return name;
+}
+
+/* 150 messages a second in turns that come early and late: two of them are in one second of any clock. */
+START_TEST(a_rate_is_that_of_its_time)
+{
+	uint64_t time = SECOND;
+	for (int i = 0; i < 40; i++) {
+		uint64_t length = i % 2 ? 996 * MILLISECOND : 1004 * MILLISECOND;
+		time += length;
+		add("ivpu_ipc_irq_handler", 150 * length / SECOND, time - length, time - 1);
+		live_statistics_end_turn(&statistics, time);
+	}
+	struct ivpu_statistics result = live_statistics_result(&statistics);
+	ck_assert_double_eq_tol(result.message_rate, 150, 2);
+	ck_assert_double_eq_tol(result.usual_rate, 150, 2);
+	ck_assert_uint_eq(result.messages, 20 * (149 + 150));
+	ck_assert_str_eq(finding(), "");
+	/* Short turns are put together. */
+	for (int i = 0; i < 30; i++) {
+		time += 100 * MILLISECOND;
+		add("ivpu_ipc_irq_handler", 15, time - 1, time - 1);
+		live_statistics_end_turn(&statistics, time);
+	}
+	ck_assert_str_eq(finding(), "");
+	add("ivpu_ipc_irq_handler", 1000, time, time + 1);
+	live_statistics_end_turn(&statistics, time + 200 * MILLISECOND);
+	ck_assert_str_eq(finding(), "npu-ipc-storm");
+	ck_assert_uint_eq(live_statistics_result(&statistics).messages, statistics.overview.messages);
+}
+END_TEST
+
+START_TEST(polls_while_it_boots_are_no_messages)
+{
+	live_statistics_add(&statistics, ivpu_function_find("ivpu_ipc_irq_handler"), 942, SECOND, SECOND + 1, true);
+	add("ivpu_ipc_irq_handler", 4, 2 * SECOND, 2 * SECOND);
+	add("ivpu_boot", 1, SECOND, SECOND);
+	live_statistics_end_turn(&statistics, 2 * SECOND);
+	ck_assert_uint_eq(statistics.overview.calls, 947);
+	ck_assert_uint_eq(statistics.overview.boot_polls, 942);
+	ck_assert_uint_eq(statistics.overview.messages, 4);
+	ck_assert_uint_eq(statistics.overview.family_counts[IVPU_FAMILY_IPC], 946);
+	ck_assert_str_eq(finding(), "");
+}
+END_TEST
+
+/* A turn has ten jobs with their ends: those of an instant and those of the next one are not mixed up. */
+START_TEST(jobs_and_their_ends_come_in_order)
+{
+	uint64_t time = SECOND;
+	for (int i = 0; i < 10; i++) {
+		add("ivpu_job_signal_and_destroy", 10, time + 100 * MILLISECOND, time + SECOND - 1);
+		add("ivpu_submit_ioctl", 10, time, time + 900 * MILLISECOND);
+		add("ivpu_gem_create_object", 40, time, time + 800 * MILLISECOND);
+		add("ivpu_gem_bo_free", 40, time, time + 800 * MILLISECOND);
+		time += SECOND;
+		live_statistics_end_turn(&statistics, time);
+	}
+	struct ivpu_statistics result = live_statistics_result(&statistics);
+	ck_assert_uint_eq(result.jobs, 100);
+	ck_assert_uint_eq(result.jobs_done, 100);
+	ck_assert_double_lt(result.longest_job, 1);
+	ck_assert_str_eq(finding(), "");
+	/* One more that nobody ends. */
+	add("ivpu_submit_ioctl", 1, time, time);
+	for (int i = 0; i < 7; i++)
+		live_statistics_end_turn(&statistics, time += SECOND);
+	ck_assert_str_eq(finding(), "npu-job-hang");
+}
+END_TEST
+
+START_TEST(buffers_that_stay_are_seen)
+{
+	uint64_t time = SECOND;
+	add("ivpu_gem_bo_free", 1, time, time);
+	for (int i = 0; i < 64; i++) {
+		add("ivpu_gem_create_object", 10, time, time + 1);
+		add("ivpu_submit_ioctl", 1, time + 2, time + 2);
+		add("ivpu_job_signal_and_destroy", 1, time + 3, time + 3);
+		live_statistics_end_turn(&statistics, time += SECOND);
+	}
+	ck_assert_str_eq(finding(), "npu-buffer-growth");
+}
+END_TEST
+
+/* All of it in one turn: jobs that each leave a buffer behind, and as many buffers that were made before the jobs. */
+START_TEST(one_turn_has_an_order_too)
+{
+	add("ivpu_gem_create_object", 200, SECOND, SECOND + 100 * MILLISECOND);
+	add("ivpu_submit_ioctl", 200, SECOND + 101 * MILLISECOND, SECOND + 900 * MILLISECOND);
+	add("ivpu_gem_bo_free", 200, SECOND + 901 * MILLISECOND, SECOND + 902 * MILLISECOND);
+	live_statistics_end_turn(&statistics, 2 * SECOND);
+	ck_assert_str_eq(finding(), "");
+	set_up();
+	add("ivpu_gem_create_object", 200, SECOND, SECOND + 899 * MILLISECOND);
+	add("ivpu_submit_ioctl", 200, SECOND + 1, SECOND + 900 * MILLISECOND);
+	add("ivpu_gem_bo_free", 200, SECOND + 901 * MILLISECOND, SECOND + 902 * MILLISECOND);
+	live_statistics_end_turn(&statistics, 2 * SECOND);
+	ck_assert_str_eq(finding(), "npu-buffer-growth");
+	ck_assert_uint_eq(live_statistics_result(&statistics).buffers_max, 200);
+}
+END_TEST
+
+START_TEST(very_many_events_take_a_bounded_time)
+{
+	add("ivpu_submit_ioctl", UINT64_C(1) << 40, SECOND, 2 * SECOND);
+	add("ivpu_job_signal_and_destroy", UINT64_C(1) << 40, SECOND, 2 * SECOND);
+	live_statistics_end_turn(&statistics, 2 * SECOND);
+	ck_assert_uint_eq(live_statistics_result(&statistics).jobs, UINT64_C(1) << 40);
+}
+END_TEST
+
+static void add_job(uint32_t owner, uint64_t begin, uint64_t end)
+{
+	live_statistics_add_job(&statistics, &(struct live_job){ .time = begin, .owner = owner });
+	live_statistics_add_job(&statistics, &(struct live_job){ .time = end, .has_ended = true });
+}
+
+/* Jobs that are known one by one: their owners take turns, and calls that indicate them do not count. */
+START_TEST(jobs_of_two_owners_take_turns)
+{
+	statistics.knows_jobs = true;
+	for (uint64_t i = 0; i < 100; i++) {
+		uint64_t begin = SECOND + i * 10 * MILLISECOND;
+		add_job(7 + i % 2, begin, begin + 15 * MILLISECOND);
+	}
+	add("ivpu_submit_ioctl", 100, SECOND, 2 * SECOND);
+	live_statistics_end_turn(&statistics, 3 * SECOND);
+	struct ivpu_statistics result = live_statistics_result(&statistics);
+	ck_assert_uint_eq(result.jobs, 100);
+	ck_assert_uint_eq(result.jobs_done, 100);
+	ck_assert_uint_eq(result.turns, 99);
+	ck_assert_uint_eq(result.turns_waited, 99);
+	ck_assert(result.knows_owners);
+	ck_assert_double_eq_tol(result.longest_job, 0.015, 1e-9);
+	ck_assert_str_eq(finding(), "npu-taking-turns");
+	live_statistics_free(&statistics);
+}
+END_TEST
+
+/* The same jobs, each of which ends before the other owner's begins. */
+START_TEST(jobs_that_do_not_wait_take_no_turns)
+{
+	statistics.knows_jobs = true;
+	for (uint64_t i = 0; i < 100; i++)
+		add_job(7 + i % 2, SECOND + i * 10 * MILLISECOND, SECOND + i * 10 * MILLISECOND + 9 * MILLISECOND);
+	live_statistics_end_turn(&statistics, 3 * SECOND);
+	ck_assert_uint_eq(live_statistics_result(&statistics).turns_waited, 0);
+	ck_assert_str_eq(finding(), "");
+	live_statistics_free(&statistics);
+}
+END_TEST
+
+/* Each of 20 jobs maps three buffers of 100 pages; the last turn has only mappings of the last job. */
+START_TEST(work_belongs_to_its_job)
+{
+	statistics.knows_jobs = true;
+	for (uint64_t i = 0; i < 20; i++)
+		add_job(7, SECOND + i * 10 * MILLISECOND, SECOND + i * 10 * MILLISECOND + MILLISECOND);
+	uint64_t last = SECOND + 190 * MILLISECOND;
+	add("ivpu_mmu_context_map_sgt", 60, SECOND + 1, last + 7 * MILLISECOND);
+	add("ivpu_mmu_context_map_page", 6000, SECOND + 1, last + 9 * MILLISECOND);
+	add("ivpu_ipc_irq_handler", 20, SECOND + MILLISECOND, last + MILLISECOND);
+	live_statistics_end_turn(&statistics, 2 * SECOND);
+	struct ivpu_statistics result = live_statistics_result(&statistics);
+	ck_assert_uint_eq(result.mappings, 60);
+	ck_assert_uint_eq(result.page_maps, 6000);
+	ck_assert_uint_eq(result.median.mappings, 3);
+	ck_assert_uint_ge(result.median.pages, 298);
+	ck_assert_uint_le(result.median.pages, 302);
+	ck_assert_uint_eq(result.median.messages, 1);
+	live_statistics_free(&statistics);
+}
+END_TEST
+
+/* Jobs that do not fit are counted, and memory is bounded. */
+START_TEST(jobs_beyond_the_limit_are_counted)
+{
+	statistics.knows_jobs = true;
+	for (uint64_t i = 0; i < LIVE_JOBS_MAX; i++)
+		add_job(7, SECOND + i, SECOND + i + 1);
+	ck_assert_uint_eq(statistics.jobs.count, LIVE_JOBS_MAX);
+	live_statistics_end_turn(&statistics, 2 * SECOND);
+	ck_assert_uint_eq(live_statistics_result(&statistics).jobs, LIVE_JOBS_MAX);
+	ck_assert_uint_eq(live_statistics_result(&statistics).jobs_done, LIVE_JOBS_MAX);
+	live_statistics_free(&statistics);
+}
+END_TEST
+
+/* A job of a kind of work, of which there are 40 in a second. */
+struct work {
+	const char *finding;
+	uint32_t created, mapped, pages, freed; /* by each job; pages of a buffer */
+	uint32_t pool;                          /* buffers before the first job */
+	uint32_t owners;
+	uint64_t length; /* of a job */
+};
+
+static struct ivpu_running each;
+
+/* Adds calls to a text trace's statistics one by one, and to those of a live run. */
+static void add_both(const char *function, uint64_t count, uint64_t time)
+{
+	enum ivpu_event event = ivpu_function_find(function)->event;
+	for (uint64_t i = 0; i < count; i++)
+		ivpu_running_add(&each, event, 1, time + i);
+	if (count)
+		add(function, count, time, time + count - 1);
+	if (event == IVPU_EVENT_MAPPING || event == IVPU_EVENT_PAGE_MAP) {
+		ivpu_running_add_in_submit(&each, event, count);
+		ivpu_running_add_in_submit(&statistics.running, event, count);
+	}
+}
+
+static void add_both_ends(uint64_t time)
+{
+	ivpu_running_add(&each, IVPU_EVENT_DONE, 1, time);
+	live_statistics_add_job(&statistics, &(struct live_job){ .time = time, .has_ended = true });
+}
+
+static void work_run(const struct work *work)
+{
+	uint64_t period = SECOND / 40, ends = 0;
+	each = (struct ivpu_running){ 0 };
+	set_up();
+	statistics.knows_jobs = true;
+	add_both("ivpu_gem_create_object", work->pool, SECOND);
+	for (uint64_t i = 0; i < 200; i++) {
+		uint64_t time = 2 * SECOND + i * period;
+		for (; ends < i && 2 * SECOND + ends * period + work->length <= time; ends++)
+			add_both_ends(2 * SECOND + ends * period + work->length);
+		add_both("ivpu_gem_create_object", work->created, time);
+		ivpu_running_submit(&each, 7 + (uint32_t)i % work->owners, time + 1000);
+		live_statistics_add_job(&statistics, &(struct live_job){ .time = time + 1000,
+									 .owner = 7 + (uint32_t)i % work->owners });
+		add_both("ivpu_mmu_context_map_sgt", work->mapped, time + 2000);
+		add_both("ivpu_mmu_context_map_page", (uint64_t)work->mapped * work->pages, time + 3000);
+		add_both("ivpu_gem_bo_free", work->freed, time + period / 2);
+		/* Turns of the length of some jobs. */
+		if (i % 7 == 6)
+			live_statistics_end_turn(&statistics, time + period - 1);
+	}
+	for (; ends < 200; ends++)
+		add_both_ends(2 * SECOND + ends * period + work->length);
+	add_both("ivpu_gem_bo_free", 1, 8 * SECOND);
+	live_statistics_end_turn(&statistics, 9 * SECOND);
+}
+
+/* The same events, one by one as in a text trace and in turns as in a live run, have the same findings. */
+START_TEST(both_ways_find_the_same)
+{
+	static const struct work works[] = {
+		{ .finding = "", .pool = 4, .owners = 1, .length = MILLISECOND },
+		{ .finding = "npu-mapping-thrash",
+		  .created = 4,
+		  .mapped = 4,
+		  .pages = 16,
+		  .freed = 4,
+		  .owners = 1,
+		  .length = MILLISECOND },
+		{ .finding = "npu-buffer-growth",
+		  .created = 1,
+		  .mapped = 1,
+		  .pages = 8,
+		  .owners = 1,
+		  .length = MILLISECOND },
+		{ .finding = "npu-map-at-submit",
+		  .pool = 200,
+		  .mapped = 1,
+		  .pages = 512,
+		  .owners = 1,
+		  .length = MILLISECOND },
+		{ .finding = "npu-taking-turns", .pool = 4, .owners = 2, .length = 40 * MILLISECOND },
+		{ .finding = "", .pool = 4, .owners = 2, .length = 20 * MILLISECOND },
+		{ .finding = "npu-job-hang", .pool = 4, .owners = 1, .length = 6 * SECOND },
+	};
+	for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+		char found[64] = "";
+		work_run(&works[i]);
+		struct ivpu_statistics one_by_one = ivpu_running_statistics(&each);
+		ivpu_findings(&one_by_one, &defaults, take, found);
+		ck_assert_msg(!strcmp(found, works[i].finding), "%zu one by one: %s", i, found);
+		ck_assert_msg(!strcmp(finding(), works[i].finding), "%zu in turns: %s", i, finding());
+		live_statistics_free(&statistics);
+	}
+}
+END_TEST
+
+/* A boot a second that takes 20 ms is not a loop; one that takes 200 ms is. */
+START_TEST(boots_for_rare_jobs_are_healthy)
+{
+	static const struct {
+		uint64_t length;
+		const char *name;
+	} runs[] = { { 20 * MILLISECOND, "" }, { 200 * MILLISECOND, "npu-boot-thrash" } };
+	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+		set_up();
+		for (uint64_t time = SECOND; time < 11 * SECOND; time += SECOND) {
+			add("ivpu_boot", 1, time, time);
+			add("ivpu_submit_ioctl", 1, time, time);
+			ivpu_running_add_boots(&statistics.running, runs[i].length, 1);
+			live_statistics_end_turn(&statistics, time + SECOND);
+		}
+		ck_assert_str_eq(finding(), runs[i].name);
+		ck_assert_double_eq_tol(live_statistics_result(&statistics).boot_seconds,
+					10 * (double)runs[i].length / SECOND, 1e-9);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("ivpu_live_statistics");
+	TCase *tests = tcase_create("ivpu_live_statistics");
+	tcase_add_checked_fixture(tests, set_up, NULL);
+	tcase_add_test(tests, a_rate_is_that_of_its_time);
+	tcase_add_test(tests, jobs_of_two_owners_take_turns);
+	tcase_add_test(tests, jobs_that_do_not_wait_take_no_turns);
+	tcase_add_test(tests, work_belongs_to_its_job);
+	tcase_add_test(tests, jobs_beyond_the_limit_are_counted);
+	tcase_add_test(tests, boots_for_rare_jobs_are_healthy);
+	tcase_add_test(tests, both_ways_find_the_same);
+	tcase_add_test(tests, polls_while_it_boots_are_no_messages);
+	tcase_add_test(tests, jobs_and_their_ends_come_in_order);
+	tcase_add_test(tests, buffers_that_stay_are_seen);
+	tcase_add_test(tests, one_turn_has_an_order_too);
+	tcase_add_test(tests, very_many_events_take_a_bounded_time);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}

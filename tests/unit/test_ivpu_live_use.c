@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The use of the NPU in a live run: elapsed time of its phases, and the sums of its processes and contexts. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <iaprof/record.h>
+
+#include "live_use.h"
+#include "../run_suite.h"
+
+static struct live_use live;
+
+static void set_up(void)
+{
+	live = (struct live_use){ 0 };
+}
+
+static void tear_down(void)
+{
+	npu_use_free(&live.use);
+}
+
+static void add_job(uint32_t context, uint64_t submitted, uint64_t queued, uint64_t ended)
+{
+	const struct iaprof_record_job job = { .header = { .time = ended },
+					       .submitted = submitted,
+					       .queued = queued,
+					       .pid = 12,
+					       .context = context,
+					       .state = IAPROF_JOB_DONE };
+	live_use_add_job(&live, &job);
+}
+
+static void add_calls(const char *function, enum ivpu_phase phase, bool begins, uint64_t duration, uint64_t self)
+{
+	const struct calls calls = { .pid = 12, .count = 2, .duration = duration, .self_duration = self };
+	const struct call_place place = { .place = { .phase = phase }, .begins_phase = begins };
+	live_use_add(&live, ivpu_function_find(function), &calls, &place);
+}
+
+static uint64_t elapsed(enum ivpu_phase phase)
+{
+	return live.use.phases[phase].elapsed;
+}
+
+/* Jobs that overlap are one time on the NPU, whatever is between their ends. */
+START_TEST(a_run_is_when_jobs_are_there)
+{
+	add_job(2, 8, 10, 20);
+	add_job(2, 14, 15, 30);
+	add_job(2, 40, 40, 50);
+	add_job(3, 4, 5, 60);
+	add_job(3, 70, 70, 80);
+	add_job(3, 81, 81, 80);
+	live_use_finish(&live, 100);
+	ck_assert_uint_eq(elapsed(IVPU_PHASE_RUN), 55 + 10);
+	ck_assert_uint_eq(elapsed(IVPU_PHASE_IDLE), 35);
+}
+END_TEST
+
+START_TEST(the_oldest_times_are_only_summed)
+{
+	for (uint64_t i = 1; i <= 3 * LIVE_USE_INTERVALS; i++)
+		add_job(2, 10 * i, 10 * i, 10 * i + 4);
+	ck_assert_uint_eq(live.busy_count, LIVE_USE_INTERVALS);
+	live_use_finish(&live, 100);
+	ck_assert_uint_eq(elapsed(IVPU_PHASE_RUN), 3 * LIVE_USE_INTERVALS * 4);
+	ck_assert_uint_eq(elapsed(IVPU_PHASE_IDLE), 0);
+}
+END_TEST
+
+/* A boot has the time of its outermost call; what is called in it adds nothing. */
+START_TEST(phases_have_their_time)
+{
+	add_calls("ivpu_pm_runtime_resume_cb", IVPU_PHASE_BOOT, true, 1000, 10);
+	add_calls("ivpu_resume", IVPU_PHASE_BOOT, false, 990, 90);
+	add_calls("ivpu_bo_create_ioctl", IVPU_PHASE_ALLOCATE, true, 500, 60);
+	add_calls("ivpu_gem_create_object", IVPU_PHASE_ALLOCATE, false, 440, 440);
+	add_calls("ivpu_submit_ioctl", IVPU_PHASE_RUN, true, 300, 300);
+	live_use_finish(&live, 10000);
+	ck_assert_uint_eq(elapsed(IVPU_PHASE_BOOT), 1000);
+	ck_assert_uint_eq(elapsed(IVPU_PHASE_ALLOCATE), 500);
+	ck_assert_uint_eq(elapsed(IVPU_PHASE_RUN), 0);
+	ck_assert_uint_eq(elapsed(IVPU_PHASE_IDLE), 8500);
+	ck_assert_uint_eq(live.use.phases[IVPU_PHASE_BOOT].driver_time, 100);
+	ck_assert_uint_eq(live.use.processes.count, 1);
+	const struct npu_process *process = &live.use.processes.items[0];
+	ck_assert(process->is_user);
+	ck_assert_uint_eq(process->calls, 10);
+	ck_assert_uint_eq(process->jobs, 2);
+	ck_assert_uint_eq(process->buffers, 2);
+	ck_assert_uint_eq(process->phases[IVPU_PHASE_RUN].driver_time, 300);
+}
+END_TEST
+
+/* A thread of the Linux kernel serves others. */
+START_TEST(who_makes_no_request_is_no_user)
+{
+	add_calls("ivpu_pm_runtime_suspend_cb", IVPU_PHASE_IDLE, true, 10, 10);
+	add_calls("ivpu_irq_thread_handler", IVPU_PHASE_RUN, true, 10, 10);
+	ck_assert_uint_eq(live.use.processes.count, 1);
+	ck_assert(!live.use.processes.items[0].is_user);
+}
+END_TEST
+
+START_TEST(contexts_have_their_jobs)
+{
+	add_job(2, 10, 15, 35);
+	add_job(3, 20, 40, 100);
+	add_job(2, 30, 101, 121);
+	ck_assert_uint_eq(live.use.contexts.count, 2);
+	const struct npu_context *first = &live.use.contexts.items[0], *second = &live.use.contexts.items[1];
+	ck_assert_uint_eq(first->key.context, 2);
+	ck_assert_uint_eq(first->jobs, 2);
+	ck_assert_uint_eq(first->run_time, 40);
+	ck_assert_uint_eq(first->queue_time, 5 + 71);
+	ck_assert_uint_eq(second->run_time, 60);
+	ck_assert_uint_eq(second->queue_time, 20);
+	ck_assert_uint_eq(live.use.run_time, 100);
+}
+END_TEST
+
+/* What does not fit is counted, and what is known still grows. */
+START_TEST(tables_are_bounded)
+{
+	for (uint32_t i = 0; i < NPU_USE_PROCESSES_MAX + 7; i++)
+		add_job(i, 1, 1, 2);
+	ck_assert_uint_eq(live.use.contexts.count, NPU_USE_PROCESSES_MAX);
+	ck_assert_uint_eq(live.use.dropped, 7);
+	add_job(5, 10, 10, 20);
+	ck_assert_uint_eq(live.use.dropped, 7);
+	ck_assert_uint_eq(live.use.contexts.items[5].jobs, 2);
+	npu_use_set_memory(&live.use, 4711, 1);
+	add_calls("ivpu_open", IVPU_PHASE_OPEN, true, 1, 1);
+	npu_use_set_memory(&live.use, 12, 4096);
+	npu_use_set_memory(&live.use, 12, 1024);
+	ck_assert_uint_eq(live.use.processes.items[0].memory, 4096);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("ivpu_live_use");
+	TCase *tests = tcase_create("ivpu_live_use");
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_test(tests, a_run_is_when_jobs_are_there);
+	tcase_add_test(tests, the_oldest_times_are_only_summed);
+	tcase_add_test(tests, phases_have_their_time);
+	tcase_add_test(tests, who_makes_no_request_is_no_user);
+	tcase_add_test(tests, contexts_have_their_jobs);
+	tcase_add_test(tests, tables_are_bounded);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}

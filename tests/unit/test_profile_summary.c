@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer in a profile, of stacks whose answer is plain to see. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/test_profile.h"
+#include "stacks/profile_summary.h"
+#include "../run_suite.h"
+
+static struct test_profile profile;
+static struct profile_summary summary;
+static struct text text;
+static uint32_t stalls;
+
+static void setup(void)
+{
+	profile = (struct test_profile){ 0 };
+	summary = (struct profile_summary){ 0 };
+	text = (struct text){ 0 };
+	stalls = test_profile_value_type(&profile, "gpu-stalls", "count");
+}
+
+static void teardown(void)
+{
+	profile_summary_free(&summary);
+	text_free(&text);
+	test_profile_free(&profile);
+}
+
+static uint32_t frame(const char *name, uint32_t kind, uint32_t flags, const char *file, uint32_t line)
+{
+	return test_profile_frame(
+		&profile,
+		&(struct iaprof_frame){ .name = name, .kind = kind, .flags = flags, .file = file, .line = line });
+}
+
+static uint32_t reason(const char *name, uint32_t stall_class)
+{
+	return frame(name, IAPROF_FRAME_STALL_REASON, stall_class << IAPROF_FRAME_STALL_CLASS_SHIFT, NULL, 0);
+}
+
+/* A launch from a line of model.c, of a kernel that stalls in a line of tile.cl, and waits for another line, or 0. */
+static void add(const char *kernel, uint32_t line, uint32_t producer, uint32_t reason_frame, uint64_t value)
+{
+	uint32_t frames[10], count = 0;
+	frames[count++] = frame("train", IAPROF_FRAME_PROCESS, 0, NULL, 0);
+	frames[count++] = frame("forward", IAPROF_FRAME_USER, 0, "/src/model.c", 7);
+	frames[count++] = test_profile_frame(&profile, &(struct iaprof_frame){ .name = "submit",
+									       .kind = IAPROF_FRAME_USER,
+									       .module = "/usr/lib/libdriver.so.1" });
+	frames[count++] = frame("-", IAPROF_FRAME_SEPARATOR, 0, NULL, 0);
+	frames[count++] = frame(kernel, IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0);
+	frames[count++] = frame("helper", IAPROF_FRAME_DEVICE_FUNCTION, IAPROF_FRAME_INLINED, NULL, 0);
+	frames[count++] = frame("mad", IAPROF_FRAME_DEVICE_INSTRUCTION, 0, line ? "/k/tile.cl" : NULL, line);
+	if (producer)
+		frames[count++] =
+			frame("load", IAPROF_FRAME_DEVICE_INSTRUCTION, IAPROF_FRAME_PRODUCER, "/k/tile.cl", producer);
+	frames[count++] = reason_frame;
+	test_profile_value(&profile, test_profile_stack(&profile, frames, count), stalls, value);
+}
+
+static void make(uint32_t value_type)
+{
+	ck_assert_int_eq(profile_summary_make(&summary, test_profile_get(&profile), value_type), 0);
+	profile_summary_append_text(&text, &summary);
+	text_append(&text, "", 1);
+	ck_assert(!text.failed);
+}
+
+#define EXPECT(part) ck_assert_msg(strstr(text.data, part) != NULL, "no \"%s\" in:\n%s", part, text.data)
+
+START_TEST(names_the_bottleneck)
+{
+	uint32_t data = reason("sb", IAPROF_STALL_DATA), issuing = reason("run", IAPROF_STALL_ISSUING);
+	add("gemm", 12, 9, data, 300);
+	add("gemm", 12, 8, data, 100);
+	add("gemm", 12, 9, issuing, 450);
+	add("gemm", 0, 0, data, 50);
+	add("norm", 12, 0, reason("bar", IAPROF_STALL_BARRIER), 100);
+	make(stalls);
+	ck_assert(summary.is_device);
+	ck_assert_uint_eq(summary.value, 1000);
+	ck_assert_uint_eq(summary.stalled, 550);
+	ck_assert_uint_eq(summary.matched, 1000);
+	ck_assert_uint_eq(summary.with_lines, 950);
+	ck_assert_uint_eq(summary.functions.count, 2);
+	ck_assert_str_eq(summary.functions.items[0].frame->name, "gemm");
+	ck_assert_uint_eq(summary.functions.items[0].value, 900);
+	ck_assert_uint_eq(summary.functions.items[0].classes[IAPROF_STALL_DATA], 450);
+	ck_assert_uint_eq(summary.functions.items[0].classes[IAPROF_STALL_ISSUING], 450);
+	ck_assert_str_eq(summary.functions.items[1].launch->name, "forward");
+	ck_assert_uint_eq(summary.causes.count, 3);
+	const struct summary_cause *top = &summary.causes.items[0];
+	ck_assert_uint_eq(top->function, 0);
+	ck_assert_uint_eq(top->value, 400);
+	ck_assert_uint_eq(top->instruction->line, 12);
+	ck_assert_uint_eq(top->producer->line, 9); /* 300 of 400 */
+	ck_assert_uint_eq(summary.causes.items[1].value, 100);
+	ck_assert_uint_eq(summary.causes.items[1].function, 1);
+	ck_assert_ptr_null(summary.causes.items[1].producer);
+	ck_assert_uint_eq(summary.causes.items[2].value, 50);
+	EXPECT("40.0 % of GPU time waits for data in gemm, tile.cl:12\n");
+	EXPECT("  stall reason: Data dependency (sb)\n  waits for: load, tile.cl:9\n  launched by: forward, "
+	       "model.c:7\n  try: Load earlier");
+	EXPECT("GPU time by kernel: gemm 90.0 %, norm 10.0 %\n");
+	EXPECT("55.0 % stalled, 100.0 % matched to a kernel, 95.0 % with a source line\n");
+}
+END_TEST
+
+START_TEST(names_no_bottleneck_where_none_dominates)
+{
+	uint32_t data = reason("sb", IAPROF_STALL_DATA);
+	for (uint32_t line = 1; line <= 40; line++)
+		add("gemm", line, 0, data, 100 + line);
+	make(stalls);
+	ck_assert_uint_eq(summary.causes.count, SUMMARY_CAUSES_MAX);
+	for (uint32_t i = 0; i < SUMMARY_CAUSES_MAX; i++)
+		ck_assert_uint_eq(summary.causes.items[i].instruction->line, 40 - i);
+	EXPECT("No single bottleneck: gemm, tile.cl:40 Data dependency 2.9 %, gemm, tile.cl:39");
+}
+END_TEST
+
+START_TEST(knows_reasons_of_old_captures_by_name)
+{
+	add("gemm", 1, 0, reason("sync", IAPROF_STALL_UNKNOWN), 10);
+	add("gemm", 2, 0, reason("new", IAPROF_STALL_UNKNOWN), 5);
+	make(stalls);
+	ck_assert_uint_eq(summary.causes.items[0].stall_class, IAPROF_STALL_BARRIER);
+	ck_assert_uint_eq(summary.causes.items[1].stall_class, IAPROF_STALL_OTHER);
+}
+END_TEST
+
+START_TEST(lists_functions_of_the_cpu)
+{
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	uint32_t program = frame("prog", IAPROF_FRAME_PROCESS, 0, NULL, 0),
+		 main_frame = frame("main", IAPROF_FRAME_USER, 0, "/src/main.c", 0),
+		 unknown = frame("[unknown]", IAPROF_FRAME_USER, IAPROF_FRAME_UNKNOWN, NULL, 0);
+	uint32_t hot[] = { program, main_frame, frame("hot", IAPROF_FRAME_USER, 0, "/src/hot.c", 0) };
+	test_profile_value(&profile, test_profile_stack(&profile, hot, 3), cpu, 70);
+	test_profile_value(&profile, test_profile_stack(&profile, hot, 2), cpu, 20);
+	test_profile_value(&profile, test_profile_stack(&profile, (uint32_t[]){ program, unknown }, 2), cpu, 10);
+	make(cpu);
+	ck_assert(!summary.is_device);
+	ck_assert_uint_eq(summary.matched, 90);
+	EXPECT("70.0 % of cpu time in hot, hot.c\n20.0 % in main, main.c\n10.0 % in [unknown]\n");
+}
+END_TEST
+
+START_TEST(says_when_nothing_was_sampled)
+{
+	make(stalls);
+	ck_assert_str_eq(text.data, "No samples\n");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("profile_summary");
+	TCase *tests = tcase_create("profile_summary");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, names_the_bottleneck);
+	tcase_add_test(tests, names_no_bottleneck_where_none_dominates);
+	tcase_add_test(tests, knows_reasons_of_old_captures_by_name);
+	tcase_add_test(tests, lists_functions_of_the_cpu);
+	tcase_add_test(tests, says_when_nothing_was_sampled);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}

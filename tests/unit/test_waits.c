@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples of waits in the profile: the reason is the innermost frame, followed by the stack that ended the wait. */
+#include <check.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector_records.h"
+#include "text/text.h"
+#include "../run_suite.h"
+
+#define PID 10
+#define WAKER 11
+
+static void set_up(void)
+{
+	intern = intern_new(NULL);
+	collector = collector_new(&(struct collector_options){ .intern = intern });
+	ck_assert_ptr_nonnull(collector);
+	take_cpu_type(0);
+	take_process(PID, IAPROF_PROCESS_EXISTING, "sleeper", SECOND);
+	take_process(WAKER, IAPROF_PROCESS_EXISTING, "waker", SECOND);
+}
+
+static void take_wait(const char *reason, const char *waker, size_t size)
+{
+	uint64_t addresses[] = { 0x1000, 0x2000 };
+	struct iaprof_record_sample record = {
+		.pid = PID, .value_type = CPU_TYPE, .count = 1, .value = 5, .first_time = SECOND, .reason = text(reason)
+	};
+	if (waker) {
+		record.waker = WAKER;
+		record.waker_name = text(waker);
+		record.waker_user_stack = intern_stack(intern, WAKER, addresses, 2);
+		record.waker_kernel_stack = intern_stack(intern, 0, addresses, 1);
+	}
+	take(&record, IAPROF_RECORD_SAMPLE, size, 2 * SECOND);
+}
+
+/* Returns the stacks, as "frame;frame value" lines; the caller frees it. */
+static struct text stacks(void)
+{
+	struct text lines = { 0 };
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	const struct iaprof_profile *profile = &snapshot->profile;
+	for (size_t i = 0; i < profile->value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+		for (uint32_t frame = 0; frame < stack->frame_count; frame++)
+			text_append_format(&lines, "%s%s", frame ? ";" : "",
+					   iaprof_profile_frame(profile, stack->frames[frame])->name);
+		text_append_format(&lines, " %d\n", (int)value->value);
+	}
+	snapshot_release(snapshot);
+	return lines;
+}
+
+static void expect(const char *wanted)
+{
+	struct text found = stacks();
+	ck_assert_str_eq(text_string(&found), wanted);
+	text_free(&found);
+}
+
+START_TEST(reasons_are_innermost_and_apart)
+{
+	take_wait("[disk]", NULL, sizeof(struct iaprof_record_sample));
+	take_wait("[disk]", NULL, sizeof(struct iaprof_record_sample));
+	take_wait("[lock]", NULL, sizeof(struct iaprof_record_sample));
+	collector_finish(collector);
+	expect("sleeper;[disk] 10\nsleeper;[lock] 5\n");
+}
+END_TEST
+
+/* Leaf first: the Linux kernel, the waker's functions, and its name. */
+START_TEST(wakers_follow_the_reason)
+{
+	take_wait("[pipe]", "waker", sizeof(struct iaprof_record_sample));
+	collector_finish(collector);
+	expect("sleeper;[pipe];[woken by];[unknown];[unknown];[unknown];waker 5\n");
+}
+END_TEST
+
+/* The name is the thread's, and is known when its process has ended. */
+START_TEST(wakers_may_have_ended)
+{
+	take_wait("[pipe]", "worker", sizeof(struct iaprof_record_sample));
+	take_process(WAKER, IAPROF_PROCESS_EXIT, "", 3 * SECOND);
+	for (uint64_t time = 4; time < 30; time++)
+		take_sync(time * SECOND);
+	collector_finish(collector);
+	expect("sleeper;[pipe];[woken by];[unknown];[unknown];[unknown];worker 5\n");
+}
+END_TEST
+
+/* Sources that were built with an earlier version send shorter records: what follows them is not a reason. */
+START_TEST(a_shorter_record_is_no_wait)
+{
+	take_wait("not part of it", NULL, offsetof(struct iaprof_record_sample, reason));
+	collector_finish(collector);
+	expect("sleeper 5\n");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("waits");
+	TCase *cases = tcase_create("waits");
+	suite_add_tcase(suite, cases);
+	tcase_add_checked_fixture(cases, set_up, end_collector);
+	tcase_add_test(cases, reasons_are_innermost_and_apart);
+	tcase_add_test(cases, wakers_follow_the_reason);
+	tcase_add_test(cases, wakers_may_have_ended);
+	tcase_add_test(cases, a_shorter_record_is_no_wait);
+	return run_suite(suite);
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""iaprof's own CPU samples reach main in programs without frame pointers, as soon as their tables are there. TAP."""
+import collections
+import csv
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+# How long tables may take to come.
+PATIENCE = int(os.environ.get('TEST_PATIENCE', '30'))
+SCENARIOS = os.environ.get('TEST_SCENARIOS', 'frameless signal-stack library thread').split()
+# Copies have only the stack that is in use.
+COPIED = [scenario for scenario in SCENARIOS if scenario in ('frameless', 'thread')]
+OUTERMOST = re.compile(r';(_start|clone3?|__clone3?);|;(__libc_start_main|start_thread)')
+
+
+def shares(path, scenario, *options):
+    """-> for each interval, the share of samples with the outermost frame"""
+    with tempfile.TemporaryDirectory() as folder, subprocess.Popen([path, scenario]) as program:
+        try:
+            subprocess.run([os.environ['TEST_IAPROF'], '-q', '-p', str(program.pid), '-d', '4s', '--interval', '1s',
+                            '-s', ':'.join(('cpu-stack', *options)), '-k', 'csv:rows=stacks,output=out.csv'],
+                           check=True, cwd=folder, timeout=PATIENCE)
+        finally:
+            program.kill()
+        total, reached = collections.Counter(), collections.Counter()
+        with open(pathlib.Path(folder) / 'out.csv', encoding='utf-8', newline='') as file:
+            for row in csv.DictReader(file):
+                if row['value_type'] == 'cpu':
+                    total[row['interval']] += int(row['value'])
+                    reached[row['interval']] += int(row['value']) if OUTERMOST.search(row['stack']) else 0
+        return [reached[interval] / total[interval] for interval in sorted(total)]
+
+
+def tables(path, scenario):
+    begin = time.monotonic()
+    while max(found := shares(path, scenario, 'unwind=tables')) < 0.99:
+        if time.monotonic() - begin > PATIENCE:
+            raise AssertionError(f'shares of samples with the outermost frame, by second: {found}')
+    return found
+
+
+def from_the_first(path, scenario):
+    """Samples of before the tables are unwound from copies of their stacks."""
+    begin = time.monotonic()
+    while (found := shares(path, scenario))[0] < 0.99:
+        if time.monotonic() - begin > PATIENCE:
+            raise AssertionError(f'shares of samples with the outermost frame, by second: {found}')
+    return found
+
+
+def frame_pointers(path):
+    found = shares(path, 'frameless', 'unwind=fp')
+    if max(found) > 0.5:
+        raise AssertionError(f'frame pointers reach the start: {found}')
+    return found
+
+
+def main():
+    if os.geteuid():
+        print('1..0 # SKIP root is required')
+        sys.exit(0)
+    cases = [(f'{os.path.basename(path)}: {scenario}', lambda path=path, scenario=scenario: tables(path, scenario))
+             for path in sys.argv[1:] for scenario in SCENARIOS]
+    cases += [(f'{os.path.basename(path)}: {scenario}, from the first sample on',
+               lambda path=path, scenario=scenario: from_the_first(path, scenario))
+              for path in sys.argv[1:] for scenario in COPIED]
+    cases.append(('frame pointers alone do not', lambda: frame_pointers(sys.argv[1])))
+    print(f'1..{len(cases)}')
+    for number, (what, run) in enumerate(cases, 1):
+        try:
+            found = run()
+            print(f'ok {number} - {what}: {", ".join(f"{share:.3f}" for share in found)}', flush=True)
+        except (AssertionError, subprocess.SubprocessError) as error:
+            print(f'not ok {number} - {what}\n# {error}', flush=True)
+
+
+main()

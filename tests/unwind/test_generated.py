@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Code that runtimes generate: named by perf maps, also by those written late, otherwise after the runtime. A double that
+jumps into anonymous memory, and node and java where they are installed. TAP.
+
+test_generated.py PROGRAM LIBRARY (tests/programs/generated.c, runtime.c)
+"""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE = int(os.environ.get('TEST_PATIENCE', '60'))
+NODE = 'function spin(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; } for (;;) spin(1e6);'
+JAVA = '''public class Spin {
+    static long spin(int n) { long s = 0; for (int i = 0; i < n; i++) s += i % 7; return s; }
+    public static void main(String[] a) {
+        long end = System.nanoTime() + Long.parseLong(a[0]) * 1000000000L, s = 0;
+        while (System.nanoTime() < end) s += spin(1000000);
+        System.out.println(s);
+    }
+}
+'''
+
+
+class Skip(Exception):
+    """What is not installed."""
+
+
+def profile(folder, command, during=None, settling=1, **options):
+    """-> (lines of folded stacks, messages) of a command that runs on until it is killed"""
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options) as program:
+        try:
+            time.sleep(settling)
+            with subprocess.Popen([os.environ['TEST_IAPROF'], '-p', str(program.pid), '-d', '10s' if during else '3s', '-s', 'cpu-stack',
+                                   '-k', 'folded:output=out.folded'], cwd=folder, stderr=subprocess.PIPE,
+                                  text=True) as iaprof:
+                if during:
+                    time.sleep(6)  # tables are made first, which a busy machine does slowly
+                    during(program)
+                messages = iaprof.communicate(timeout=PATIENCE)[1]
+        finally:
+            program.kill()
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(f'/tmp/perf-{program.pid}.map')
+    return (pathlib.Path(folder) / 'out.folded').read_text(encoding='utf-8').splitlines(), messages
+
+
+def share(lines, name):
+    """-> the share of samples with a frame that contains a name"""
+    values = [(line, int(line.rsplit(' ', 1)[1])) for line in lines]
+    return sum(value for line, value in values if name in line) / max(1, sum(value for _, value in values))
+
+
+def require(lines, messages, name, least=0.9):
+    if share(lines, name) < least:
+        raise AssertionError(f'{share(lines, name):.3f} of samples have {name}: {lines[:5]} {messages}')
+
+
+def double(library, label, remedy):
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = []
+        if library:
+            arguments = [shutil.copy(LIBRARY, os.path.join(folder, library))]
+        lines, messages = profile(folder, [PROGRAM, *arguments])
+    require(lines, messages, f'main;{label}')
+    require(lines, messages, f'{label}_[j];work')
+    if f'{label}: generated code without names' not in messages or remedy not in messages:
+        raise AssertionError(f'no remedy: {messages}')
+
+
+def late():
+    """The map is written while the program ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = shutil.copy(LIBRARY, os.path.join(folder, 'libjvm.so'))
+        lines, messages = profile(folder, [PROGRAM, library, 'late'], lambda program: program.terminate())
+    require(lines, messages, 'main;late_function_[j];work')
+
+
+def node(options, name, least):
+    if not shutil.which('node'):
+        raise Skip('node is not installed')
+    with tempfile.TemporaryDirectory() as folder:
+        lines, messages = profile(folder, ['node', *options, '-e', NODE])
+    require(lines, messages, name, least)
+
+
+def java(options, name, least):
+    if not shutil.which('java') or not shutil.which('javac'):
+        raise Skip('java and javac are not installed')
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / 'Spin.java').write_text(JAVA, encoding='ascii')
+        subprocess.run(['javac', 'Spin.java'], check=True, cwd=folder, timeout=PATIENCE)
+        lines, messages = profile(folder, ['java', '-XX:+PreserveFramePointer', *options, '-cp', folder, 'Spin', '600'],
+                                  lambda program: program.terminate())
+    require(lines, messages, name, least)
+
+
+def main():
+    if os.geteuid():
+        print('1..0 # SKIP root is required')
+        sys.exit(0)
+    cases = [('no runtime', lambda: double(None, '[JIT]', 'perf map')),
+             ('HotSpot', lambda: double('libjvm.so', '[HotSpot JIT]', '-XX:+DumpPerfMapAtExit')),
+             ('v8', lambda: double('libnode.so.108', '[v8 JIT]', '--perf-basic-prof')),
+             ('.NET', lambda: double('libcoreclr.so', '[.NET JIT]', 'DOTNET_PerfMapEnabled=1')),
+             ('not a runtime', lambda: double('libnodes.so', '[JIT]', 'perf map')),
+             ('a map that is written late', late),
+             ('node', lambda: node((), '[v8 JIT]_[j]', 0.8)),
+             ('node with a map', lambda: node(('--perf-basic-prof',), 'spin', 0.8)),
+             ('java', lambda: java((), '[HotSpot JIT]_[j]', 0.8)),
+             ('java with a map at its end', lambda: java(('-XX:+UnlockDiagnosticVMOptions', '-XX:+DumpPerfMapAtExit'), 'spin', 0.8))]
+    print(f'1..{len(cases)}')
+    for number, (what, run) in enumerate(cases, 1):
+        try:
+            run()
+            print(f'ok {number} - {what}', flush=True)
+        except Skip as reason:
+            print(f'ok {number} - {what} # SKIP {reason}', flush=True)
+        except (AssertionError, subprocess.SubprocessError) as error:
+            print(f'not ok {number} - {what}\n# {error}', flush=True)
+
+
+PROGRAM, LIBRARY = map(os.path.abspath, sys.argv[1:])
+main()

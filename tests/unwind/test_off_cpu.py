@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""off-cpu against a program that knows how long it waits where: time, reason, complete stacks, wakers, both ends of the
+run, and what a storm of waits costs. TAP.
+
+test_off_cpu.py PROGRAM (tests/programs/waits.c)
+"""
+import collections
+import contextlib
+import csv
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE = int(os.environ.get('TEST_PATIENCE', '60'))
+REASONS = {'wait_asleep': '[sleep]', 'wait_in_pipe': '[pipe]', 'wait_in_socket': '[local socket]',
+           'wait_for_mutex': '[lock]', 'wait_in_poll': '[poll]'}
+LINKS = 3
+OUTERMOST = re.compile(r'^(_start|clone3?|__clone3?)$')
+# Between the clock that the Linux kernel keeps of a thread's time on a CPU, and the tracepoint.
+PART = 0.98
+EXHAUSTED = 'CPU share exhausted'
+# How much of all waits may be without stacks or dropped, because the programs took more than their share of a CPU.
+EXHAUSTED_PART = float(os.environ.get('TEST_EXHAUSTED_PART', '0.1'))
+
+
+def read_rows(path):
+    """-> (value type, frames without the program, value, count) of each row"""
+    with open(path, encoding='utf-8', newline='') as file:
+        return [(row['value_type'], row['stack'].split(';')[1:], int(row['value']), int(row['count']))
+                for row in csv.DictReader(file)]
+
+
+def name_of(frame):
+    return re.sub(r'(_\[\w\]|@.*)$', '', frame)
+
+
+def asleep(pid):
+    """Whether the threads of a process are asleep."""
+    states = [task.joinpath('stat').read_text(encoding='ascii').rsplit(')', 1)[1].split()[0]
+              for task in pathlib.Path(f'/proc/{pid}/task').iterdir()]
+    return all(state == 'S' for state in states)
+
+
+def wait_until(condition):
+    begin = time.monotonic()
+    while not condition():
+        if time.monotonic() - begin > PATIENCE:
+            raise AssertionError('the programs are not ready in time')
+        time.sleep(0.02)
+
+
+def record(folder, options, *arguments, program=None):
+    """Profiles a run of a program -> ({function: (time, time off the CPU)}, rows, what iaprof printed)"""
+    output = pathlib.Path(folder) / 'out.csv'
+    with subprocess.Popen([program or PROGRAM, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as program:
+        wait_until(lambda: asleep(program.pid))
+        with subprocess.Popen([os.environ['TEST_IAPROF'], '-v', '-p', str(program.pid), '-s',
+                               'off-cpu' + ':' * bool(options) + ','.join(options), '-k', f'csv:rows=stacks,output={output}',
+                               '-k', f'folded:threads=name,value=off-cpu,output={folder}/out.folded',
+                               '-k', f'capture:output={folder}/run.iaprof'],
+                              stderr=subprocess.PIPE, text=True) as iaprof:
+            try:
+                wait_until(lambda: iaprof.poll() is not None or attached(iaprof.pid))
+                time.sleep(0.5)  # for the iterator over threads that are asleep
+                program.stdin.write('x')
+                program.stdin.flush()
+                lines = []
+                for line in program.stdout:
+                    lines.append(line.split())
+                    if len(lines) == (2 if arguments else len(REASONS)):
+                        break
+                if not arguments:
+                    wait_until(lambda: asleep(program.pid))
+            finally:
+                iaprof.send_signal(signal.SIGINT)
+                messages = iaprof.communicate(timeout=PATIENCE)[1]
+                program.kill()
+        if iaprof.returncode:
+            raise AssertionError(f'iaprof failed: {messages}')
+    return {name: (int(total), int(off)) for name, total, off in lines}, read_rows(output), messages
+
+
+def attached(pid):
+    """Whether the programs of a run are attached: at fork, sched_switch and sched_waking, the last one at last."""
+    links = 0
+    for file in pathlib.Path(f'/proc/{pid}/fdinfo').iterdir():
+        with contextlib.suppress(OSError):
+            links += 'link_type' in file.read_text(encoding='ascii')
+    return links >= LINKS
+
+
+def sums(rows, function):
+    """-> value by value type, of stacks with a function"""
+    found = collections.Counter()
+    for value_type, frames, value, _ in rows:
+        if function in [name_of(frame) for frame in frames]:
+            found[value_type] += value
+    return found
+
+
+def of_no_function(rows):
+    """-> rows that are in none of the program's waits, for a message"""
+    return [row for row in rows if not any(frame.startswith('wait_') for frame in row[1])]
+
+
+def exhausted(rows):
+    """-> time that has no stacks, because the programs had used their share of the CPU"""
+    return sum(value for value_type, frames, value, _ in rows
+               if value_type in ('off-cpu', 'runnable') and EXHAUSTED in ' '.join(frames))
+
+
+def expect_complete(rows):
+    """Every stack ends with the function that begins a program or a thread, or states that there is none."""
+    ends = {name_of(frames[0]) for _, frames, _, _ in rows if EXHAUSTED not in ' '.join(frames)}
+    if not all(OUTERMOST.match(end) for end in ends):
+        raise AssertionError(f'outermost functions: {ends}')
+
+
+def check_truth(truth, rows, most=1, spread=0):
+    """spread: ns by which the sum of a function's short waits may be less than expected, because they are sampled"""
+    without = exhausted(rows)
+    every = sum(off for _, off in truth.values())
+    found = {function: sum(sums(rows, function).values()) for function in truth}
+    for function, (total, off) in truth.items():
+        if not PART * off - without - spread <= found[function] <= most * total:
+            raise AssertionError(f'{function}: {found[function]} ns and {without} ns without stacks, the program was '
+                                 f'off the CPU for {off} of {total}; elsewhere: {of_no_function(rows)}')
+    if sum(found.values()) + without + spread < PART * every:
+        raise AssertionError(f'{found} and {without} ns without stacks, the program was off the CPU for {every}')
+    if without > EXHAUSTED_PART * every:
+        raise AssertionError(f'{without} of {every} ns are without stacks')
+
+
+def known_times():
+    with tempfile.TemporaryDirectory() as folder:
+        truth, rows, _ = record(folder, ('min=0',))
+    check_truth(truth, rows)
+    for function, reason in REASONS.items():
+        reasons = {frames[-1] for value_type, frames, _, _ in rows
+                   if value_type == 'off-cpu' and function in [name_of(frame) for frame in frames]}
+        if reasons != {reason}:
+            raise AssertionError(f'{function}: {reasons}, not {reason}')
+    expect_complete(rows)
+    if not any('main' in frames for _, frames, _, _ in rows):
+        raise AssertionError('no stack has main')
+
+
+def default_options():
+    """Each wait of the program is longer than the default minimum."""
+    with tempfile.TemporaryDirectory() as folder:
+        truth, rows, _ = record(folder, ())
+    # A page fault on the way may be one of the short waits that count as 1 ms. Ten waits for a CPU, each of which counts
+    # as 1 ms or as nothing, have a standard deviation of at most 1.6 ms.
+    check_truth(truth, rows, most=1.05, spread=5000000)
+
+
+def both_ends():
+    """A thread that sleeps from before the run until after it, and one that is asleep at either end."""
+    with tempfile.TemporaryDirectory() as folder:
+        truth, rows, _ = record(folder, ())
+    ever = sums(rows, 'wait_for_ever')['off-cpu']
+    everything = sum(off for _, off in truth.values())
+    if ever < everything:
+        raise AssertionError(f'asleep throughout: {ever} ns, other waits {everything}')
+    start = [frames for value_type, frames, _, _ in rows if value_type == 'off-cpu' and 'wait_for_start' in frames]
+    if not start or any(frames[-1] != '[pipe]' for frames in start):
+        raise AssertionError(f'waits at both ends: {start}')
+    # Twice: before the first round, and after the last one.
+    count = sum(count for value_type, frames, _, count in rows
+                if value_type == 'off-cpu' and 'wait_for_start' in frames)
+    without = sum(count for value_type, frames, _, count in rows
+                  if value_type == 'off-cpu' and EXHAUSTED in ' '.join(frames))
+    if not 2 - without <= count <= 2:
+        raise AssertionError(f'{count} waits for standard input and {without} without stacks, not 2')
+
+
+def wakers():
+    with tempfile.TemporaryDirectory() as folder:
+        _, rows, _ = record(folder, ('waker=yes',))
+    for function in 'wait_in_pipe', 'wait_in_socket', 'wait_for_mutex':
+        found = [frames for value_type, frames, _, _ in rows
+                 if value_type == 'off-cpu' and function in frames and '[woken by]' in frames]
+        stacks = [[name_of(frame) for frame in frames[frames.index('[woken by]') + 1:]] for frames in found]
+        if not stacks or not all('wake' in stack and 'helper' in stack and stack.index('wake') < stack.index('helper')
+                                 for stack in stacks):
+            raise AssertionError(f'{function} was woken by {stacks}')
+
+
+def replay():
+    """A capture of the run has the same waits, reasons and wakers."""
+    with tempfile.TemporaryDirectory() as folder:
+        _, rows, _ = record(folder, ('waker=yes',))
+        output = pathlib.Path(folder) / 'replayed.csv'
+        subprocess.run([os.environ['TEST_IAPROF'], '-q', '--replay', os.path.join(folder, 'run.iaprof'), '-k',
+                        f'csv:rows=stacks,output={output}'], check=True, timeout=PATIENCE)
+        replayed = read_rows(output)
+    if sorted(rows) != sorted(replayed):
+        raise AssertionError(f'not the same: {[row for row in rows if row not in replayed][:3]}, replayed '
+                             f'{[row for row in replayed if row not in rows][:3]}')
+
+
+def hostile_names():
+    """Names with separators of formats, newlines and escape sequences neither add frames nor lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, 'w;\n9\x1b[31m"')
+        shutil.copy(PROGRAM, program)
+        os.environ['WAITS_HELPER_NAME'] = 't;\n_start 7\x1b,"'
+        truth, rows, messages = record(folder, ('min=0', 'waker=yes'), program=program)
+        del os.environ['WAITS_HELPER_NAME']
+        folded = pathlib.Path(folder, 'out.folded').read_bytes()
+        written = pathlib.Path(folder, 'out.csv').read_bytes()
+    check_truth(truth, rows)
+    expect_complete(rows)
+    names = set()
+    for line in folded.decode().removesuffix('\n').split('\n'):
+        if EXHAUSTED in line:
+            continue
+        stack, value = line.rsplit(' ', 1)
+        program, thread, outermost = stack.split(';')[:3]
+        if not value.isdecimal() or not OUTERMOST.match(name_of(outermost)):
+            raise AssertionError(f'not a stack: {line!r}')
+        names.add((program, thread))
+    # The helper, and the threads that are named like the program.
+    if len({program for program, _ in names}) != 1 or len(names) != 2:
+        raise AssertionError(f'programs and threads: {names}')
+    for text in folded, written, messages.encode():
+        if re.search(rb'[\x00-\x09\x0b-\x1f\x7f]', text.replace(b'\r\n', b'\n')):
+            raise AssertionError(f'control characters: {text[:400]}')
+
+
+def storm(options):
+    """-> (sum, count, time) of waits in a ping-pong"""
+    with tempfile.TemporaryDirectory() as folder:
+        truth, rows, _ = record(folder, options, 'storm')
+    found = [(value, count) for value_type, frames, value, count in rows
+             if value_type == 'off-cpu' and 'storm' in [name_of(frame) for frame in frames]]
+    return sum(value for value, _ in found), sum(count for _, count in found), truth['storm'][0]
+
+
+def short_waits():
+    """Short waits are chosen in proportion to their length: the sum cannot be more than the time, by far, or nothing."""
+    value, count, truth = storm(('share=0',))
+    if not 0 < value < 1.5 * truth:
+        raise AssertionError(f'{value} ns in {count} waits of {truth} ns')
+    if storm(('short=skip', 'share=0'))[0] > truth / 2:
+        raise AssertionError('short waits are recorded in spite of short=skip')
+
+
+def bounded():
+    """Programs that use more than their share drop waits, and report how many, and for how long."""
+    with tempfile.TemporaryDirectory() as folder:
+        truth, rows, messages = record(folder, ('min=0', 'share=1'), 'storm')
+    dropped = sum(count for value_type, frames, _, count in rows if value_type == 'lost' and EXHAUSTED in frames)
+    if not dropped:
+        raise AssertionError(f'nothing was dropped: {messages}')
+    found = sum(sum(sums(rows, function).values()) for function in truth) + exhausted(rows)
+    total, off = map(sum, zip(*truth.values()))
+    # The Linux kernel counts a part of the time from a wake-up on as time on the CPU.
+    if not PART * off <= found <= total:
+        raise AssertionError(f'{found} ns are recorded or dropped, the program was off the CPU for {off} of {total}')
+
+
+def main():
+    if os.geteuid():
+        print('1..0 # SKIP root is required')
+        sys.exit(0)
+    cases = [('times, reasons and stacks', known_times), ('default options', default_options),
+             ('asleep at both ends of the run', both_ends), ('wakers', wakers), ('replay', replay),
+             ('hostile names', hostile_names)]
+    # An emulated processor would take minutes for a storm.
+    if 'TEST_NO_STORM' not in os.environ:
+        cases += [('short waits', short_waits), ('the share of the CPU', bounded)]
+    print(f'1..{len(cases)}')
+    for number, (what, run) in enumerate(cases, 1):
+        try:
+            run()
+            print(f'ok {number} - {what}', flush=True)
+        except (AssertionError, subprocess.SubprocessError) as error:
+            print(f'not ok {number} - {what}\n# {error}', flush=True)
+
+
+PROGRAM = sys.argv[1]
+main()

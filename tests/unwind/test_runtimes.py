@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of runtimes that keep frame pointers (Go, node, Java) have stacks that are as complete with unwind tables as by
+frame pointers alone. TAP."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE = 120  # s
+OUTERMOST = re.compile(r'(_start|_?_?clone3?|__libc_start\w*|start_thread|runtime\.(goexit|mstart|rt0_go|mcall|systemstack)\S*)$')
+GO = """package main
+
+import "strings"
+
+func work(depth int) int {
+	if depth > 0 {
+		return work(depth-1) + 1
+	}
+	return len(strings.Repeat("ab", 1000))
+}
+
+func main() {
+	for sum := 0; ; sum += work(20) {
+	}
+}
+"""
+JAVA = """class Busy {
+    static long work(int depth) { return depth > 0 ? work(depth - 1) + 1 : String.valueOf(depth).hashCode(); }
+    public static void main(String[] arguments) { for (long sum = 0; ; sum += work(20)) { } }
+}
+"""
+NODE = 'function work(depth) { return depth ? work(depth - 1) + 1 : JSON.stringify([depth]).length } for (;;) work(20)'
+
+
+def go(folder):
+    (folder / 'busy.go').write_text(GO, encoding='ascii')
+    environment = os.environ | {'GOCACHE': str(folder / 'cache'), 'GOFLAGS': '-mod=mod', 'GO111MODULE': 'off', 'GOPROXY': 'off'}
+    subprocess.run(['go', 'build', '-o', 'busy', 'busy.go'], cwd=folder, env=environment, check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return [str(folder / 'busy')]
+
+
+def java(folder):
+    (folder / 'Busy.java').write_text(JAVA, encoding='ascii')
+    subprocess.run(['javac', 'Busy.java'], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return ['java', '-XX:+PreserveFramePointer', '-cp', str(folder), 'Busy']
+
+
+def node(_):
+    return ['node', '-e', NODE]
+
+
+RUNTIMES = {('go',): go, ('java', 'javac'): java, ('node',): node}
+
+
+def share(pid, folder, way):
+    """-> of the samples of a process, those with an outermost function"""
+    subprocess.run([os.environ['TEST_IAPROF'], '-q', '-p', str(pid), '-d', '2s', '-s', f'cpu-stack:kernel=no,unwind={way}', '-k',
+                    'folded', '-o', 'out'], check=True, cwd=folder, timeout=PATIENCE)
+    total = whole = 0
+    for line in (folder / 'out').read_text('utf-8').splitlines():
+        stack, _, value = line.rpartition(' ')
+        total += int(value)
+        whole += int(value) if any(map(OUTERMOST.match, stack.split(';')[1:])) else 0
+    return whole / max(total, 1)
+
+
+def check(make):
+    """Each share is the best so far: samples differ from run to run."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        with subprocess.Popen(make(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
+            try:
+                time.sleep(1)
+                end, chains, tables = time.monotonic() + PATIENCE, share(program.pid, folder, 'fp'), 0
+                while (tables := max(tables, share(program.pid, folder, 'tables'))) < chains:
+                    if time.monotonic() > end:
+                        raise AssertionError(f'whole by frame pointers {chains:.3f}, by tables {tables:.3f}')
+            finally:
+                program.kill()
+    return f'whole by frame pointers {chains:.3f}, by tables {tables:.3f}'
+
+
+def main():
+    runtimes = {programs[0]: make for programs, make in RUNTIMES.items() if all(map(shutil.which, programs))}
+    if os.geteuid() or not runtimes:
+        print('1..0 # SKIP root and one of go, javac and node are required')
+        sys.exit(0)
+    print(f'1..{len(runtimes)}')
+    for number, (name, make) in enumerate(runtimes.items(), 1):
+        try:
+            print(f'ok {number} - {name}: {check(make)}', flush=True)
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
+            print(f'not ok {number} - {name}\n# {error}', flush=True)
+
+
+main()
