@@ -81,12 +81,23 @@ static bool is_of_program(const struct iaprof_frame *frame)
 	       (!(frame->flags & IAPROF_FRAME_UNKNOWN) && (!name || strncmp(name, "lib", 3) != 0));
 }
 
+/*
+ * Whether a frame says more of the launch site than the one found so far, which is further from the launch. Native code
+ * that Python calls is a framework's rather than the program's.
+ */
+static bool is_nearer_launch(const struct iaprof_frame *frame, const struct iaprof_frame *found)
+{
+	if (!found)
+		return true;
+	return found->kind == IAPROF_FRAME_PYTHON ? frame->kind == IAPROF_FRAME_PYTHON : is_of_program(frame);
+}
+
 static struct parts parts_of(const struct iaprof_profile *profile, const struct iaprof_stack *stack)
 {
 	struct parts parts = { 0 };
 	for (uint32_t i = 0; i < stack->frame_count; i++) {
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
-		if (is_cpu_code(frame) && (!parts.launch || is_of_program(frame)))
+		if (is_cpu_code(frame) && is_nearer_launch(frame, parts.launch))
 			parts.launch = frame;
 		if (is_cpu_code(frame) || frame->kind == IAPROF_FRAME_LINUX_KERNEL || frame->kind == IAPROF_FRAME_CALL)
 			parts.function = frame;

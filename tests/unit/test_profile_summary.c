@@ -60,6 +60,22 @@ static void add(const char *kernel, uint32_t line, uint32_t producer, uint32_t r
 	test_profile_value(&profile, test_profile_stack(&profile, frames, count), stalls, value);
 }
 
+/* The same kernel, launched by native code that a Python function calls. */
+static void add_of_python(uint32_t reason_frame, uint64_t value)
+{
+	uint32_t frames[] = {
+		frame("python3", IAPROF_FRAME_PROCESS, 0, NULL, 0),
+		frame("main", IAPROF_FRAME_USER, 0, "/src/python.c", 15),
+		frame("Linear.forward", IAPROF_FRAME_PYTHON, 0, "/src/linear.py", 21),
+		frame("enqueue", IAPROF_FRAME_USER, 0, "/src/extension.cpp", 88),
+		frame("-", IAPROF_FRAME_SEPARATOR, 0, NULL, 0),
+		frame("gemm", IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0),
+		reason_frame,
+	};
+	test_profile_value(&profile, test_profile_stack(&profile, frames, sizeof frames / sizeof *frames), stalls,
+			   value);
+}
+
 static void make(uint32_t value_type)
 {
 	ck_assert_int_eq(profile_summary_make(&summary, test_profile_get(&profile), value_type), 0);
@@ -69,6 +85,14 @@ static void make(uint32_t value_type)
 }
 
 #define EXPECT(part) ck_assert_msg(strstr(text.data, part) != NULL, "no \"%s\" in:\n%s", part, text.data)
+
+START_TEST(a_launch_from_python_is_of_the_python_line)
+{
+	add_of_python(reason("sb", IAPROF_STALL_DATA), 10);
+	make(stalls);
+	EXPECT("launched by: Linear.forward, linear.py:21\n");
+}
+END_TEST
 
 START_TEST(names_the_bottleneck)
 {
@@ -161,6 +185,7 @@ int main(void)
 	TCase *tests = tcase_create("profile_summary");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, names_the_bottleneck);
+	tcase_add_test(tests, a_launch_from_python_is_of_the_python_line);
 	tcase_add_test(tests, names_no_bottleneck_where_none_dominates);
 	tcase_add_test(tests, knows_reasons_of_old_captures_by_name);
 	tcase_add_test(tests, lists_functions_of_the_cpu);

@@ -77,19 +77,22 @@ class Analysis {
     return first && first.value >= DOMINATES * this.whole ? first : null;
   }
 
-  // The frame that launched a kernel: of its heaviest stack the innermost that belongs to the program.
+  // The frame that launched a kernel, in its heaviest stack: the innermost Python function, for native code that Python
+  // calls is a framework's; or else the innermost function of the program.
   launchSite(kernel) {
     const { view, values, frames } = this;
     const node = kernel.nodes.reduce((a, b) => (values.total[b] > values.total[a] ? b : a), kernel.nodes[0]);
-    let fallback = 0;
+    let native = 0, fallback = 0;
     for (let at = view.parent[node]; at > 0; at = view.parent[at]) {
       const frame = view.frame[at], group = groupOf(frames, frame);
-      if (group === 'python' || ((group === 'native' || group === 'inlined') && frames.files[frame]))
+      if (group === 'python')
         return at;
+      if (!native && (group === 'native' || group === 'inlined') && frames.files[frame])
+        native = at;
       if (group === 'native' && !fallback)
         fallback = at;
     }
-    return fallback;
+    return native || fallback;
   }
 
   // The sum of everything below frames of the same name as a node's.
