@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "bpf/stack.h"
@@ -26,6 +27,42 @@ static __always_inline bool unwind_read(const struct unwind_memory *memory, __u6
 }
 
 #include "bpf/unwind_step.h"
+
+/*
+ * kernel/events/uprobes.c, include/linux/uprobes.h: calls whose return address a uretprobe replaced, latest first, by
+ * that of code in a page of its own.
+ */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct return_instance___unwind {
+	unsigned long stack; /* on x86, the place of the return address */
+	unsigned long orig_ret_vaddr;
+	struct return_instance___unwind *next;
+};
+struct uprobe_task___unwind {
+	struct return_instance___unwind *return_instances;
+	unsigned long vaddr, xol_vaddr; /* of an instruction, and of the copy that is executed in its place */
+};
+struct xol_area___unwind {
+	unsigned long vaddr;
+};
+struct uprobes_state___unwind {
+	struct xol_area___unwind *xol_area;
+};
+struct mm_struct___unwind {
+	struct uprobes_state___unwind uprobes_state;
+};
+struct task_struct___unwind {
+	struct mm_struct___unwind *mm;
+	struct uprobe_task___unwind *utask;
+};
+#pragma clang attribute pop
+
+/* Limit on such calls of a task: that of older kernels. */
+#define UNWIND_RETURNS_MAX 64
+/* What the code pushes before it enters the Linux kernel: three registers. */
+#define UNWIND_RETURN_PUSHED 24
+#define UNWIND_PROBES_PAGE 4096ull
+#define UNWIND_INSTRUCTION_MAX 16 /* bytes; the copy is followed by nothing or, in some releases, by a jump */
 
 /* Maximum number of search steps: for 2^18 mappings, and for 2^8 blocks of a page. */
 #define UNWIND_MAPPING_STEPS 18
@@ -104,7 +141,11 @@ struct unwind_state {
 	__u64 address;
 	__u32 low, high;
 	__u32 table, offset;
-	struct sip_state hash; /* of the addresses so far */
+	struct sip_state hash;                          /* of the addresses so far */
+	__u64 probes_page;                              /* address of the page of uprobes; 0: none */
+	const struct return_instance___unwind *returns; /* the next to be looked at */
+	__u32 is_probed;                                /* the two are set */
+	__u32 pad;
 };
 
 /*
@@ -246,6 +287,53 @@ static __always_inline bool unwind_push(struct unwind_state *state, const void *
 	return true;
 }
 
+#ifdef __TARGET_ARCH_x86
+/* Compares one call with a uretprobe to the frame. Callback of bpf_loop(): returns 1 to end. */
+static long unwind_return_step(__u32 index, void *context)
+{
+	struct unwind_state *state = bpf_map_lookup_elem(&unwind_states, context);
+	if (!state || !state->returns)
+		return 1;
+	const struct return_instance___unwind *returns = state->returns;
+	__u64 caller = BPF_CORE_READ(returns, stack) + sizeof(__u64);
+	state->returns = BPF_CORE_READ(returns, next);
+	if (caller - state->frame.registers.sp > (state->depth ? 0 : UNWIND_RETURN_PUSHED))
+		return 0;
+	state->frame.registers.pc = BPF_CORE_READ(returns, orig_ret_vaddr);
+	state->frame.registers.sp = caller;
+	state->frame.is_exact = !state->depth;
+	return 1;
+}
+
+/*
+ * Replaces an address in the page of uprobes and uretprobes, anybody's: that of a copied instruction by that of the
+ * instruction, and that of the code of uretprobes by the return address that was there.
+ */
+static __always_inline void unwind_probed_address(struct unwind_state *state, void *context)
+{
+	struct task_struct___unwind *task = (void *)bpf_get_current_task();
+	if (!bpf_core_field_exists(task->utask) || !bpf_core_field_exists(task->mm->uprobes_state))
+		return;
+	if (!state->is_probed) {
+		state->is_probed = 1;
+		state->probes_page = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+		state->returns = state->probes_page ? BPF_CORE_READ(task, utask, return_instances) : NULL;
+	}
+	if (!state->probes_page || state->frame.registers.pc - state->probes_page >= UNWIND_PROBES_PAGE)
+		return;
+	__u64 copy = BPF_CORE_READ(task, utask, xol_vaddr);
+	if (!state->depth && state->frame.registers.pc - copy < UNWIND_INSTRUCTION_MAX) {
+		state->frame.registers.pc += BPF_CORE_READ(task, utask, vaddr) - copy;
+		return;
+	}
+	bpf_loop(UNWIND_RETURNS_MAX, unwind_return_step, context, 0);
+}
+#else
+static __always_inline void unwind_probed_address(struct unwind_state *state, void *context)
+{
+}
+#endif
+
 /* Unwinds one frame. Callback of bpf_loop(): returns 1 to end. */
 static long unwind_frame(__u32 index, void *context)
 {
@@ -253,13 +341,18 @@ static long unwind_frame(__u32 index, void *context)
 	if (!state)
 		return 1;
 	__u32 depth = state->depth;
+	bool is_mapped = unwind_find_mapping(state, context, unwind_frame_address(&state->frame));
+	if (!is_mapped || state->mapping.table == UNWIND_TABLE_FRAME_POINTERS) {
+		unwind_probed_address(state, context);
+		is_mapped = unwind_find_mapping(state, context, unwind_frame_address(&state->frame));
+	}
 	if (!unwind_push(state, context, unwind_frame_shown(&state->frame, depth)))
 		return 1;
-	__u64 address = unwind_frame_address(&state->frame);
-	if (!unwind_find_mapping(state, context, address)) {
+	if (!is_mapped) {
 		state->end = UNWIND_UNKNOWN;
 		return 1;
 	}
+	__u64 address = unwind_frame_address(&state->frame);
 	__u32 position = 0;
 	if (state->mapping.table != UNWIND_TABLE_FRAME_POINTERS) {
 		position = unwind_find_rule(state, context, address);

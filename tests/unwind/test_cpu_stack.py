@@ -6,6 +6,7 @@ import csv
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,10 @@ SCENARIOS = os.environ.get('TEST_SCENARIOS', 'frameless signal-stack library thr
 # Copies have only the stack that is in use.
 COPIED = [scenario for scenario in SCENARIOS if scenario in ('frameless', 'thread')]
 OUTERMOST = re.compile(r';(_start|clone3?|__clone3?);|;(__libc_start_main|start_thread)')
+
+
+class Skip(Exception):
+    pass
 
 
 def shares(path, scenario, *options):
@@ -54,6 +59,26 @@ def from_the_first(path, scenario):
     return found
 
 
+def return_probes(path):
+    """Another profiler's uretprobes are in the place of two return addresses."""
+    program = ' '.join(f'uretprobe:{path}:{name} {{ @calls = count(); }}' for name in ('frameless_two', 'frameless_one'))
+    with subprocess.Popen(['bpftrace', '-B', 'line', '-e', f'{program} interval:ms:100 {{ print(@calls); }}'], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, encoding='utf-8') as tracer:
+        try:
+            if not tracer.stdout.readline().startswith('Attaching'):
+                raise Skip('bpftrace cannot trace here')
+            begin = time.monotonic()
+            while max(found := shares(path, 'frameless', 'unwind=tables')) < 0.99:
+                if time.monotonic() - begin > PATIENCE:
+                    raise AssertionError(f'shares of samples with the outermost frame, by second: {found}')
+        finally:
+            tracer.terminate()
+            counted = re.findall(r'@calls: (\d+)', tracer.stdout.read())
+    if not counted or int(counted[-1]) < 100:
+        raise AssertionError(f'the probes have not run: {counted[-3:]}')
+    return found
+
+
 def frame_pointers(path):
     found = shares(path, 'frameless', 'unwind=fp')
     if max(found) > 0.5:
@@ -70,12 +95,16 @@ def main():
     cases += [(f'{os.path.basename(path)}: {scenario}, from the first sample on',
                lambda path=path, scenario=scenario: from_the_first(path, scenario))
               for path in sys.argv[1:] for scenario in COPIED]
+    cases += [(f'{os.path.basename(path)}: with uretprobes', lambda path=path: return_probes(path))
+              for path in sys.argv[1:] if 'static' not in path and 'frameless' in SCENARIOS and shutil.which('bpftrace')]
     cases.append(('frame pointers alone do not', lambda: frame_pointers(sys.argv[1])))
     print(f'1..{len(cases)}')
     for number, (what, run) in enumerate(cases, 1):
         try:
             found = run()
             print(f'ok {number} - {what}: {", ".join(f"{share:.3f}" for share in found)}', flush=True)
+        except Skip as reason:
+            print(f'ok {number} - {what} # SKIP {reason}', flush=True)
         except (AssertionError, subprocess.SubprocessError) as error:
             print(f'not ok {number} - {what}\n# {error}', flush=True)
 

@@ -9,7 +9,7 @@ fixed. TAP.
 
     sudo tests/lab/run -k newest demo-capture --keep examples
 
-An assistant (demo/assistant.c) answers a question with a small language model on a GPU, while a transcriber
+An assistant (demo/assistant, in Python) answers a question with a small language model on a GPU, while a transcriber
 (demo/transcriber.c) turns speech into text on an NPU. The programs, Intel's runtime, GPU code, launches, stacks and CPU
 samples are real; doubles stand in for the devices:
 
@@ -159,7 +159,8 @@ def record_once(capture, module, loops):
     npu_double.load()
     (npu_double.CONTROL / 'scenario').write_text(npu_scenario(), encoding='ascii')
     command = [SOURCE / 'tests/lab/guest/in-chroot', 'env', f'LD_PRELOAD={TRACER}',
-               SOURCE / 'tests/lab/level_zero/run-without-gpu', PRODUCT, PROGRAMS / 'assistant',
+               f'PYTHONPATH={PROGRAMS}', 'PYTHONDONTWRITEBYTECODE=1',
+               SOURCE / 'tests/lab/level_zero/run-without-gpu', PRODUCT, 'python3', HERE / 'demo/assistant/assistant.py',
                PROGRAMS / f'demo/{module}.bin', TOKENS]
     assistant = start(*command)
     kernels = {words[1]: (int(words[2], 16), int(words[3])) for words in map(str.split, lines_until(assistant, 'ready'))}
@@ -175,7 +176,7 @@ def record_once(capture, module, loops):
     # The summary asks for the lines of CPU code, which are then in the capture.
     profiler = Profiler('-p', ','.join(str(pid) for pid in pids if pid), '-s', 'xe-eustall', '-s',
                         'cpu-stack:frequency=149', '-s', 'ivpu', '-k', 'summary:output=summary', '--record',
-                        f'{capture},level=19,sources={HERE / "demo/kernels"}',
+                        f'{capture},level=19,sources={HERE / "demo/kernels"}:{HERE / "demo/assistant"}',
                         ready=lambda said: ' functions of intel_vpu in ' in said)
     double.wait_until(lambda: ' enabled 1 ' in double.state(), 'the stream to be open')
     assistant.stdin.write(f'{period} {busy}\n')
