@@ -172,7 +172,8 @@ def record_once(capture, module, loops):
     lines_until(transcriber, 'ready')
     spread(assistant, transcriber)
     # Only these programs, from when they have loaded what they need: the demonstration is about their own work.
-    pids = [assistant.pid, transcriber.pid, interrupt_thread()]
+    # The assistant is last, for its compiler's libraries take longest to read.
+    pids = [transcriber.pid, assistant.pid, interrupt_thread()]
     # The summary asks for the lines of CPU code, which are then in the capture.
     profiler = Profiler('-p', ','.join(str(pid) for pid in pids if pid), '-s', 'xe-eustall', '-s',
                         'cpu-stack:frequency=149', '-s', 'ivpu', '-k', 'summary:output=summary', '--record',

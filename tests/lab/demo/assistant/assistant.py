@@ -13,6 +13,7 @@ from beam_search import BeamSearch
 from model import LanguageModel
 
 QUESTION = 'Which of my kernels is slow, and what should I try?'
+TYPING = 0.3  # s a word
 
 
 def say(line):
@@ -23,8 +24,16 @@ def sleep_until(moment):
     time.sleep(max(0, moment - time.monotonic()))
 
 
+def read_question(search):
+    """As somebody types it. Meanwhile a profiler that has just begun learns where this process has which functions."""
+    for word in QUESTION.split():
+        search.read(word)
+        time.sleep(TYPING)
+
+
 def answer_question(model, tokens, period, gpu_time):
-    search = BeamSearch(QUESTION)
+    search = BeamSearch()
+    read_question(search)
     model.plan_token()
     model.decode_token()
     say('begun')

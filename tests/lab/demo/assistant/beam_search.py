@@ -9,9 +9,13 @@ VOCABULARY = 128256
 
 
 class BeamSearch:
-    def __init__(self, question):
-        self.text = question
-        self.state = sum(self.tokenize(question))
+    def __init__(self):
+        self.text = ''
+        self.state = 0
+
+    def read(self, word):
+        self.text += f' {word}'
+        self.state += sum(self.tokenize(self.text))
 
     def choose_token(self, until):
         best = -math.inf
