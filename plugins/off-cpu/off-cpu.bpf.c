@@ -254,6 +254,96 @@ static __always_inline void site_learn(struct off_cpu_thread *thread, __u64 time
 	site->time = now < UINT_MAX ? now : UINT_MAX;
 }
 
+/* A wait that was expected to be short was long: the Linux kernel's stack is still there. */
+static __always_inline void kernel_stack_take(struct task_struct *task, struct off_cpu_thread *thread,
+					      struct off_cpu_processor *processor)
+{
+	__u32 element = SCRATCH_KERNEL;
+	struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
+	processor->stacks_skipped++;
+	if (!stack || !take_kernel)
+		return;
+	long size = bpf_get_task_stack(task, stack->addresses, STACK_DEPTH_MAX * sizeof(__u64), 0);
+	stack->depth = size > 0 ? (__u64)size / sizeof(__u64) : 0;
+	thread->key.kernel_stack =
+		wait_stack_store(*(volatile __u32 *)&active_set, stack, size > 0 ? stack_hash(stack) : 0,
+				 OFF_CPU_KERNEL_MISSING, &thread->key.flags, processor);
+}
+
+static __always_inline void time_drop(struct off_cpu_dropped *dropped, __u64 time)
+{
+	if (!time || (time < minimum && !sample_short))
+		return;
+	dropped->count++;
+	dropped->value += time;
+}
+
+/*
+ * The task has the CPU back since now. has_stack: its stack in the Linux kernel is still that of the wait. User space
+ * changes active_set and then waits until active is 0: from then on no program uses the other set. The exchange is a
+ * full barrier: active is visible before active_set is read.
+ */
+static __always_inline void wait_end(struct task_struct *task, struct off_cpu_thread *thread, __u64 now, bool has_stack,
+				     struct off_cpu_processor *processor)
+{
+	__u64 start = thread->start, woken = thread->woken ? thread->woken : now, wait = thread->wait, ready = 0;
+	bool is_taken = !(thread->key.flags & OFF_CPU_NOT_TAKEN);
+	thread->start = 0;
+	processor->wakeups_unmatched += !thread->woken;
+	if (thread->key.flags & OFF_CPU_DROPPED) {
+		time_drop(&processor->dropped, woken - start);
+		if (take_ready)
+			time_drop(&processor->dropped_ready, now - woken);
+		return;
+	}
+	site_learn(thread, now - start);
+	/* With its waker, the wait has been chosen at the wake-up. */
+	if ((!take_waker || !thread->woken) && (is_taken || woken - start >= minimum))
+		wait = value_choose(woken - start, thread->chance, processor);
+	if (take_ready && (is_taken || now - woken >= minimum))
+		ready = value_choose(now - woken, thread->chance, processor);
+	processor->short_skipped += !is_taken && !wait && !ready;
+	if (!wait && !ready)
+		return;
+	__sync_lock_test_and_set(&processor->active, 1);
+	processor->stacks_refused += !!(thread->key.flags & OFF_CPU_OVER_SHARE);
+	if (!is_taken && has_stack)
+		kernel_stack_take(task, thread, processor);
+	else if (!is_taken)
+		thread->key.flags |= OFF_CPU_KERNEL_MISSING;
+	if (wait)
+		wait_add(&thread->key, start, woken, wait, processor);
+	if (ready) {
+		if (thread->key.state != OFF_CPU_PREEMPTED)
+			thread->key.state = OFF_CPU_WOKEN;
+		thread->key.waker = 0;
+		thread->key.waker_user = thread->key.waker_kernel = 0;
+		__builtin_memset(thread->key.waker_name, 0, sizeof thread->key.waker_name);
+		wait_add(&thread->key, woken, now, ready, processor);
+	}
+	__sync_lock_test_and_set(&processor->active, 0);
+}
+
+static __always_inline void thread_came(struct task_struct *task, __u64 now, struct off_cpu_processor *processor)
+{
+	__u32 id = task->pid;
+	struct off_cpu_thread *thread = bpf_map_lookup_elem(&threads, &id);
+	if (thread && thread->start)
+		wait_end(task, thread, now, true, processor);
+}
+
+/*
+ * The task leaves the CPU, but nobody has told that it got it back: virtual machines have threads from which Linux
+ * switches without a tracepoint. The time that the task has run since tells when it was.
+ */
+static __always_inline void thread_came_unseen(struct task_struct *task, struct off_cpu_thread *thread, __u64 now,
+					       struct off_cpu_processor *processor)
+{
+	__u64 ran = task->se.sum_exec_runtime - thread->ran, begin = thread->woken ? thread->woken : thread->start;
+	processor->switches_unseen++;
+	wait_end(task, thread, ran < now - begin ? now - ran : begin, false, processor);
+}
+
 /* The task has left the CPU. */
 static __always_inline void thread_left(void *context, struct task_struct *task, bool preempted, __u32 state, __u64 now,
 					struct off_cpu_processor *processor)
@@ -261,6 +351,8 @@ static __always_inline void thread_left(void *context, struct task_struct *task,
 	__u32 id = task->pid, zero = 0;
 	struct off_cpu_thread *thread = bpf_map_lookup_elem(&threads, &id);
 	if (state & TASK_DEAD) {
+		if (thread && thread->start)
+			thread_came_unseen(task, thread, now, processor);
 		if (thread)
 			bpf_map_delete_elem(&threads, &id);
 		return;
@@ -273,6 +365,9 @@ static __always_inline void thread_left(void *context, struct task_struct *task,
 			return;
 		}
 	}
+	if (thread->start)
+		thread_came_unseen(task, thread, now, processor);
+	thread->ran = task->se.sum_exec_runtime;
 	bool is_ready = preempted || state == TASK_RUNNING;
 	if (is_over_share(processor, 2)) {
 		thread->key.flags = OFF_CPU_DROPPED;
@@ -305,76 +400,6 @@ static __always_inline void thread_left(void *context, struct task_struct *task,
 	}
 	thread->woken = is_ready ? now : 0;
 	thread->start = now;
-}
-
-/* A wait that was expected to be short was long: the Linux kernel's stack is still there. */
-static __always_inline void kernel_stack_take(struct task_struct *task, struct off_cpu_thread *thread,
-					      struct off_cpu_processor *processor)
-{
-	__u32 element = SCRATCH_KERNEL;
-	struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
-	processor->stacks_skipped++;
-	if (!stack || !take_kernel)
-		return;
-	long size = bpf_get_task_stack(task, stack->addresses, STACK_DEPTH_MAX * sizeof(__u64), 0);
-	stack->depth = size > 0 ? (__u64)size / sizeof(__u64) : 0;
-	thread->key.kernel_stack =
-		wait_stack_store(*(volatile __u32 *)&active_set, stack, size > 0 ? stack_hash(stack) : 0,
-				 OFF_CPU_KERNEL_MISSING, &thread->key.flags, processor);
-}
-
-static __always_inline void time_drop(struct off_cpu_dropped *dropped, __u64 time)
-{
-	if (!time || (time < minimum && !sample_short))
-		return;
-	dropped->count++;
-	dropped->value += time;
-}
-
-/*
- * The task gets the CPU back. User space changes active_set and then waits until active is 0: from then on no program
- * uses the other set. The exchange is a full barrier: active is visible before active_set is read.
- */
-static __always_inline void thread_came(struct task_struct *task, __u64 now, struct off_cpu_processor *processor)
-{
-	__u32 id = task->pid;
-	struct off_cpu_thread *thread = bpf_map_lookup_elem(&threads, &id);
-	if (!thread || !thread->start)
-		return;
-	__u64 start = thread->start, woken = thread->woken ? thread->woken : now, wait = thread->wait, ready = 0;
-	bool is_taken = !(thread->key.flags & OFF_CPU_NOT_TAKEN);
-	thread->start = 0;
-	processor->wakeups_unmatched += !thread->woken;
-	if (thread->key.flags & OFF_CPU_DROPPED) {
-		time_drop(&processor->dropped, woken - start);
-		if (take_ready)
-			time_drop(&processor->dropped_ready, now - woken);
-		return;
-	}
-	site_learn(thread, now - start);
-	/* With its waker, the wait has been chosen at the wake-up. */
-	if ((!take_waker || !thread->woken) && (is_taken || woken - start >= minimum))
-		wait = value_choose(woken - start, thread->chance, processor);
-	if (take_ready && (is_taken || now - woken >= minimum))
-		ready = value_choose(now - woken, thread->chance, processor);
-	processor->short_skipped += !is_taken && !wait && !ready;
-	if (!wait && !ready)
-		return;
-	__sync_lock_test_and_set(&processor->active, 1);
-	processor->stacks_refused += !!(thread->key.flags & OFF_CPU_OVER_SHARE);
-	if (!is_taken)
-		kernel_stack_take(task, thread, processor);
-	if (wait)
-		wait_add(&thread->key, start, woken, wait, processor);
-	if (ready) {
-		if (thread->key.state != OFF_CPU_PREEMPTED)
-			thread->key.state = OFF_CPU_WOKEN;
-		thread->key.waker = 0;
-		thread->key.waker_user = thread->key.waker_kernel = 0;
-		__builtin_memset(thread->key.waker_name, 0, sizeof thread->key.waker_name);
-		wait_add(&thread->key, woken, now, ready, processor);
-	}
-	__sync_lock_test_and_set(&processor->active, 0);
 }
 
 SEC("tp_btf/sched_switch")

@@ -282,6 +282,8 @@ static int off_cpu_finish(const struct iaprof_host *host, void *instance)
 		       (uint64_t)sum->short_sampled, (uint64_t)sum->short_skipped);
 	host->metadata(host, "waits without stacks", "%" PRIu64 " over the CPU share, %" PRIu64 " expected to be short",
 		       (uint64_t)sum->stacks_refused, (uint64_t)sum->stacks_skipped);
+	if (sum->switches_unseen)
+		host->metadata(host, "switches not seen", "%" PRIu64, (uint64_t)sum->switches_unseen);
 	host->metadata(host, "waits without a wake-up", "%" PRIu64, (uint64_t)sum->wakeups_unmatched);
 	host->metadata(host, "threads off the CPU at the end", "%" PRIu64 ", counted up to the end",
 		       collector->asleep_at_end);

@@ -67,6 +67,7 @@ struct off_cpu_site {
 struct off_cpu_thread {
 	__u64 start;            /* when it left the CPU; 0: it has not */
 	__u64 woken;            /* 0: not yet */
+	__u64 ran;              /* its time on CPUs when it left, ns */
 	__u64 wait;             /* what is recorded of the time until the wake-up, if that is known by then */
 	__u32 chance;           /* 2^32 times the probability with which its stacks were taken, less 1 */
 	__u32 site;             /* that it waits at */
@@ -94,6 +95,7 @@ struct off_cpu_processor {
 	__u64 short_sampled;     /* waits shorter than the minimum that were recorded */
 	__u64 short_skipped;     /* those that were not */
 	__u64 wakeups_unmatched; /* waits whose wake-up was not seen */
+	__u64 switches_unseen;   /* waits whose end was reconstructed: no tracepoint told of it */
 	__u64 handler_time;      /* ns in the programs */
 	__u64 window_begin;      /* of the share of the CPU */
 	__u64 window_time;

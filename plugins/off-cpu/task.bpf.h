@@ -40,7 +40,11 @@ struct files_struct {
 struct mm_struct {
 	unsigned long start_code;
 };
+struct sched_entity {
+	__u64 sum_exec_runtime; /* ns on a CPU */
+};
 struct task_struct {
+	struct sched_entity se;
 	unsigned int flags;
 	unsigned int __state;
 	unsigned int on_cpu; /* int, or one byte since Linux 7.2: libbpf adapts loads of unsigned fields only */
