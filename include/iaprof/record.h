@@ -624,7 +624,11 @@ IAPROF_ASSERT_SIZE(iaprof_record_counter_value, 32);
 
 enum iaprof_finding_severity { IAPROF_FINDING_NOTE = 1, IAPROF_FINDING_WARNING = 2, IAPROF_FINDING_PROBLEM = 3 };
 
-/* FINDING: a sentence for the user, with the measurement that it is based on. */
+/*
+ * FINDING: a sentence for the user, with the measurement that it is based on. A note whose text contains tabs is a row
+ * of a table: tabs separate its cells, and the last cell names the row. The titles are a row whose text begins with a
+ * tab, which begins another table; "-" is a value that is not known.
+ */
 struct iaprof_record_finding {
 	struct iaprof_record header;
 	uint32_t severity; /* enum iaprof_finding_severity */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <iaprof/record.h>
 #include "finding_records.h"
+#include "text/plural.h"
+#include "text/quantity.h"
 
 struct emission {
 	struct record_batch *batch;
@@ -66,15 +68,18 @@ int ivpu_overview_emit(struct record_batch *batch, const struct ivpu_overview *o
 		if (largest == IVPU_FAMILY_COUNT)
 			break;
 		is_told[largest] = true;
-		append(&finding, &length, "%s %s %" PRIu64 " (%.3g %%)", is_first ? ":" : ",",
-		       ivpu_family_name(largest), overview->family_counts[largest],
-		       100.0 * (double)overview->family_counts[largest] / (double)overview->calls);
+		append(&finding, &length, "%s %s %" PRIu64 " (%s %%)", is_first ? ":" : ",", ivpu_family_name(largest),
+		       overview->family_counts[largest],
+		       quantity_number(100.0 * (double)overview->family_counts[largest] / (double)overview->calls)
+			       .text);
 		is_first = false;
 	}
 	if (overview->knows_messages)
-		append(&finding, &length, "; %" PRIu64 " firmware messages", overview->messages);
+		append(&finding, &length, "; %" PRIu64 " firmware message%s", overview->messages,
+		       plural(overview->messages));
 	if (overview->knows_polls)
-		append(&finding, &length, "; %" PRIu64 " polls while the firmware booted", overview->boot_polls);
+		append(&finding, &length, "; %" PRIu64 " poll%s while the firmware booted", overview->boot_polls,
+		       plural(overview->boot_polls));
 	if (overview->hot_functions_left_out)
 		append(&finding, &length,
 		       "; %" PRIu32 " functions that are called for each page were not traced (hot=yes traces them)",
@@ -86,13 +91,9 @@ int ivpu_overview_emit(struct record_batch *batch, const struct ivpu_overview *o
 /* Appends "12.3 jobs" of a number that is known. */
 static void append_rate(struct ivpu_finding *finding, size_t *length, uint64_t count, double seconds, const char *what)
 {
-	double rate = (double)count / seconds;
 	if (count)
-		append(finding, length, "%s %.*f %s", finding->text[*length - 1] == ':' ? "" : ",",
-		       rate >= 99.95   ? 0
-		       : rate >= 9.995 ? 1
-				       : 2,
-		       rate, what);
+		append(finding, length, "%s %s %s", finding->text[*length - 1] == ':' ? "" : ",",
+		       quantity_number((double)count / seconds).text, what);
 }
 
 /* Numbers that are not known, or 0, are left out. */
@@ -112,22 +113,21 @@ int ivpu_rates_emit(struct record_batch *batch, const struct ivpu_statistics *st
 		append(&finding, &length, " (at most %.0f)", statistics->message_rate);
 	append_rate(&finding, &length, statistics->buffers_created, seconds, "buffers created");
 	append_rate(&finding, &length, statistics->mappings, seconds, "buffers mapped");
-	append(&finding, &length, ", over %.3g s", seconds);
+	append(&finding, &length, ", over %s", quantity_time(seconds * 1e9).text);
 	if (statistics->boots)
 		append(&finding, &length, "; firmware boots: %" PRIu64, statistics->boots);
 	if (statistics->resumes)
 		append(&finding, &length, "%s NPU resumes: %" PRIu64, statistics->boots ? "," : ";",
 		       statistics->resumes);
-	bool is_large = statistics->created_bytes >= 1 << 20;
 	if (statistics->created_bytes)
-		append(&finding, &length, "; %.1f %s of buffers created",
-		       (double)statistics->created_bytes / (is_large ? 1048576 : 1024), is_large ? "MiB" : "KiB");
+		append(&finding, &length, "; %s of buffers created",
+		       quantity_size((double)statistics->created_bytes).text);
 	if (statistics->page_maps && statistics->created_bytes)
-		append(&finding, &length, ", with %.3g page mappings per 4 KiB, including the firmware's buffers",
-		       (double)statistics->page_maps * 4096 / (double)statistics->created_bytes);
+		append(&finding, &length, ", with %s page mappings per 4 KiB, including the firmware's buffers",
+		       quantity_number((double)statistics->page_maps * 4096 / (double)statistics->created_bytes).text);
 	if (statistics->page_maps && statistics->mappings)
-		append(&finding, &length, "; %.3g pages per mapping",
-		       (double)statistics->page_maps / (double)statistics->mappings);
+		append(&finding, &length, "; %s pages per mapping",
+		       quantity_number((double)statistics->page_maps / (double)statistics->mappings).text);
 	emit(&emission, &finding);
 	return emission.result;
 }

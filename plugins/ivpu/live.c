@@ -24,6 +24,7 @@
 #include "npu_check.h"
 #include "npu_users.h"
 #include "probes.h"
+#include "use_tables.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "bpf/support.h"
@@ -144,9 +145,9 @@ static void job_is_over(void *context, const struct iaprof_record_job *job)
 
 	if (duration > live->longest_job)
 		live->longest_job = duration;
+	live_use_add_job(&live->use, job);
 	if (job->state == IAPROF_JOB_IN_FLIGHT)
 		return;
-	live_use_add_job(&live->use, job);
 	live_statistics_add_job(&live->statistics, &(struct live_job){ .time = job->header.time, .has_ended = true });
 }
 
@@ -159,14 +160,9 @@ static void jobs_leave_out(struct live *live)
 
 static void jobs_open(struct live *live)
 {
-	char mode[16] = "";
-
 	listening_host_init(&live->jobs_host, live->host);
-	if (live->usage.count == 1)
-		npu_read_text(&live->usage.npus[0], "sched_mode", mode, sizeof mode);
 	live->jobs = (struct jobs){
 		.device = live->usage.count == 1 ? 1 : 0, /* as in device_counters.c */
-		.in_order = strcmp(mode, "HW") != 0,
 		.begun = job_has_begun,
 		.done = job_is_over,
 		.context = live,
@@ -419,6 +415,7 @@ int live_finish(struct live *live)
 	statistics.boot_polls = live->statistics.overview.boot_polls;
 	statistics.longest_boot = (double)latency_longest_boot(&live->probes) / 1e9;
 	live_use_finish(&live->use, now - live->begin);
+	npu_use_names(&live->use.use, &statistics.names);
 
 	host->metadata(host, "time to detach", "%.1f ms", (double)live->probes.detach_time / MILLISECOND);
 	if (live->libraries.functions)

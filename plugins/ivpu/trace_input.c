@@ -9,7 +9,9 @@
 #include <iaprof/record.h>
 #include "finding_records.h"
 #include "records/record_batch.h"
+#include "text/quantity.h"
 #include "trace_input.h"
+#include "use_tables.h"
 
 #define READ_SIZE (64u * 1024)
 #define FLUSH_PERIOD (250u * 1000 * 1000)
@@ -243,6 +245,7 @@ static int emit_findings(struct trace_input *input)
 	struct ivpu_statistics statistics = ivpu_running_statistics(&calls->running);
 	calls->overview.messages = calls->running.statistics.messages;
 	statistics.boot_polls = calls->overview.boot_polls;
+	npu_use_names(&calls->phases.use, &statistics.names);
 	int result = ivpu_overview_emit(batch, &calls->overview, time);
 	if (!result)
 		result = npu_use_emit(&calls->phases.use, batch, &statistics, time);
@@ -271,8 +274,10 @@ static void tell_facts(const struct trace_input *input)
 		if (!calls->overview.family_counts[i])
 			continue;
 		snprintf(key, sizeof key, "family %s", ivpu_family_name(i));
-		host->metadata(host, key, "%" PRIu64 " calls, %.3g %%", calls->overview.family_counts[i],
-			       100.0 * (double)calls->overview.family_counts[i] / (double)calls->overview.calls);
+		host->metadata(host, key, "%" PRIu64 " calls, %s %%", calls->overview.family_counts[i],
+			       quantity_number(100.0 * (double)calls->overview.family_counts[i] /
+					       (double)calls->overview.calls)
+				       .text);
 	}
 	if (calls->overview.knows_messages)
 		host->metadata(host, "messages", "%" PRIu64, calls->running.statistics.messages);
