@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <iaprof/record.h>
 #include "finding_records.h"
 #include "text/plural.h"
@@ -128,6 +129,37 @@ int ivpu_rates_emit(struct record_batch *batch, const struct ivpu_statistics *st
 	if (statistics->page_maps && statistics->mappings)
 		append(&finding, &length, "; %s pages per mapping",
 		       quantity_number((double)statistics->page_maps / (double)statistics->mappings).text);
+	emit(&emission, &finding);
+	return emission.result;
+}
+
+void ivpu_unknown_add(struct ivpu_unknown_functions *unknown, const char *name, uint64_t calls)
+{
+	size_t length = strlen(unknown->names), more = strlen(name);
+
+	unknown->count++;
+	unknown->calls += calls;
+	/* Leaves room for " ...". */
+	if (length + more + 6 < sizeof unknown->names)
+		snprintf(unknown->names + length, sizeof unknown->names - length, "%s%s", length ? " " : "", name);
+	else if (length < 4 || strcmp(unknown->names + length - 4, " ...") != 0)
+		snprintf(unknown->names + length, sizeof unknown->names - length, " ...");
+}
+
+int ivpu_unknown_emit(struct record_batch *batch, const struct ivpu_unknown_functions *unknown, uint64_t time)
+{
+	struct emission emission = { .batch = batch, .time = time };
+	struct ivpu_finding finding = { .severity = IAPROF_FINDING_NOTE,
+					.name = "npu-no-family",
+					.value = (double)unknown->count };
+
+	if (!unknown->count)
+		return 0;
+	snprintf(
+		finding.text, sizeof finding.text,
+		"no family for %" PRIu32 " function%s with %" PRIu64
+		" call%s, which are counted as other: %s (the driver is newer than this program, or names are cut off)",
+		unknown->count, plural(unknown->count), unknown->calls, plural(unknown->calls), unknown->names);
 	emit(&emission, &finding);
 	return emission.result;
 }

@@ -44,6 +44,7 @@ struct live {
 	struct live_options options;
 	struct function_list list;
 	const struct ivpu_function *functions[FUNCTION_LIST_MAX]; /* their descriptions; NULL: not looked up yet */
+	uint64_t calls[FUNCTION_LIST_MAX];
 	struct probes probes;
 	struct unwinder unwinder; /* for the stacks of Level Zero calls */
 	struct api_libraries libraries;
@@ -116,6 +117,7 @@ static void statistics_add_calls(void *context, uint32_t index, const struct cal
 	if (!live->functions[index])
 		live->functions[index] = ivpu_function_find(live->list.functions[index].name);
 	const struct ivpu_function *function = live->functions[index];
+	live->calls[index] += calls->count;
 	/* Without nesting, polls cannot be told from messages, and without times, rare boots from a loop. */
 	bool is_unclear = live->options.only_entries &&
 			  (function->event == IVPU_EVENT_IPC_HANDLER || function->event == IVPU_EVENT_BOOT);
@@ -415,7 +417,7 @@ int live_finish(struct live *live)
 	statistics.boot_polls = live->statistics.overview.boot_polls;
 	statistics.longest_boot = (double)latency_longest_boot(&live->probes) / 1e9;
 	live_use_finish(&live->use, now - live->begin);
-	npu_use_names(&live->use.use, &statistics.names);
+	npu_use_describe(&live->use.use, &statistics);
 
 	host->metadata(host, "time to detach", "%.1f ms", (double)live->probes.detach_time / MILLISECOND);
 	if (live->libraries.functions)
@@ -426,10 +428,16 @@ int live_finish(struct live *live)
 	if (live->usage.failures)
 		host->log(host, IAPROF_LOG_WARNING, "cannot read the NPU's sysfs files: %" PRIu64 " failures",
 			  live->usage.failures);
+	struct ivpu_unknown_functions unknown = { 0 };
 	live->statistics.overview.hot_functions_left_out = live->list.left_out;
 	int result = latency_send(&live->probes, batch, live->begin, now);
 	if (result == 0)
 		result = ivpu_overview_emit(batch, &live->statistics.overview, now);
+	for (uint32_t i = 0; i < live->list.count; i++)
+		if (live->functions[i] && live->functions[i]->family == IVPU_FAMILY_OTHER)
+			ivpu_unknown_add(&unknown, live->list.functions[i].name, live->calls[i]);
+	if (result == 0)
+		result = ivpu_unknown_emit(batch, &unknown, now);
 	if (result == 0)
 		result = npu_use_emit(&live->use.use, batch, &statistics, now);
 	if (result == 0)

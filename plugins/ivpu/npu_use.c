@@ -208,10 +208,13 @@ static void turns_name(const struct npu_use *use, struct ivpu_names *names)
 	}
 }
 
-void npu_use_names(const struct npu_use *use, struct ivpu_names *names)
+void npu_use_describe(const struct npu_use *use, struct ivpu_statistics *statistics)
 {
+	struct ivpu_names *names = &statistics->names;
 	char user[NPU_USE_COMM_SIZE], context[32] = "", id[24] = "a job";
 
+	statistics->map_seconds = (double)use->phases[IVPU_PHASE_MAP].elapsed / 1e9;
+	statistics->run_seconds = (double)use->phases[IVPU_PHASE_RUN].elapsed / 1e9;
 	largest_text(use, boots_of, names->boots, sizeof names->boots);
 	largest_text(use, jobs_of, names->jobs, sizeof names->jobs);
 	largest_text(use, buffers_of, names->buffers, sizeof names->buffers);

@@ -82,8 +82,8 @@ void npu_use_add_boot_time(struct npu_use *use, uint32_t pid, uint64_t time);
 /* Returns whether calls of a process were added. */
 bool npu_use_knows(const struct npu_use *use, uint32_t pid);
 
-/* Adds the names of those that findings are about. */
-void npu_use_names(const struct npu_use *use, struct ivpu_names *names);
+/* Adds the names of those that findings are about, and the time of phases. */
+void npu_use_describe(const struct npu_use *use, struct ivpu_statistics *statistics);
 /* Writes "matmul (1234)", or "process 1234" if its name is not known. */
 void npu_use_user_text(const struct npu_use *use, uint32_t pid, char *text, size_t size);
 

@@ -59,6 +59,8 @@ struct ivpu_statistics {
 	bool knows_boot_time;
 	double boot_seconds;         /* in all boots; 0 if unknown */
 	double longest_boot;         /* seconds; 0 if unknown */
+	double map_seconds;          /* in which buffers were mapped; 0 if unknown */
+	double run_seconds;          /* in which a job was on the NPU; 0 if unknown */
 	bool knows_owners;           /* the process or context of each job is known */
 	uint64_t turns;              /* jobs whose predecessor was of another owner */
 	uint64_t turns_waited;       /* of these, those submitted before the predecessor ended */

@@ -245,8 +245,14 @@ static int emit_findings(struct trace_input *input)
 	struct ivpu_statistics statistics = ivpu_running_statistics(&calls->running);
 	calls->overview.messages = calls->running.statistics.messages;
 	statistics.boot_polls = calls->overview.boot_polls;
-	npu_use_names(&calls->phases.use, &statistics.names);
+	npu_use_describe(&calls->phases.use, &statistics);
+	struct ivpu_unknown_functions unknown = { 0 };
+	for (uint32_t i = 0; i < calls->function_count; i++)
+		if (calls->functions[i]->known->family == IVPU_FAMILY_OTHER && calls->functions[i]->count)
+			ivpu_unknown_add(&unknown, calls->functions[i]->name, calls->functions[i]->count);
 	int result = ivpu_overview_emit(batch, &calls->overview, time);
+	if (!result)
+		result = ivpu_unknown_emit(batch, &unknown, time);
 	if (!result)
 		result = npu_use_emit(&calls->phases.use, batch, &statistics, time);
 	if (!result)

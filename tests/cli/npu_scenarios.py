@@ -139,6 +139,7 @@ CAUSES = {
     'npu-recovery': ('aborted all jobs', 'dmesg'),
     'npu-boot-thrash': ('suspended between jobs', 'autosuspend_delay_ms'),
     'npu-firmware-polling': ('the firmware starts slowly', 'update it'),
+    'npu-cold-start': ('firmware boot', 'run an inference before'),
     'npu-taking-turns': ('take turns', 'run one after the other'),
 }
 
@@ -188,7 +189,7 @@ SCENARIOS = {
     'healthy at 30 a second': (lambda: steady(30, 90), []),
     'healthy at 500 a second': (lambda: steady(500, 1500), []),
     'healthy at 2,000 a second': (lambda: steady(2000, 3000, length=100 * US), []),
-    'cold start': (cold_start, []),
+    'cold start': (cold_start, ['npu-cold-start']),
     'steady growth': (growth, ['npu-buffer-growth']),
     'mapping thrash': (thrash, ['npu-mapping-thrash']),
     'page faults at submission': (faults, ['npu-map-at-submit']),

@@ -267,6 +267,19 @@ def scripts():
     equal(dict(counts_of(rows)), {'ivpu_submit_ioctl': 1, 'ivpu_ipc_irq_handler': 1}, 'calls')
 
 
+@case('functions of a newer driver are named, and those of Linux 7.2 are in their places')
+def newer_driver():
+    rows, said = rows_of('kprobe:ivpu_open\nkprobe:ivpu_quantum_get\nkprobe:ivpu_quantum_get\nkprobe:ivpu_foam_put\n')
+    require('no family for 2 functions with 3 calls' in said and 'ivpu_quantum_get ivpu_foam_put' in said, said)
+    path = ['ivpu_submit_ioctl', 'ivpu_submit.constprop.0', 'ivpu_cmdq_create', 'ivpu_bo_create_global', 'ivpu_bo_create']
+    rows, said = rows_of(''.join(f'kprobe:{name}\n' for name in (
+        'ivpu_open', 'ivpu_user_limits_get', *path, 'ivpu_job_destroy_work_fn', 'ivpu_job_destroy', 'ivpu_file_priv_put')))
+    require('no family' not in said, said)
+    equal(set(paths_of(rows)), {('ivpu_open',), ('ivpu_open', 'ivpu_user_limits_get'), ('ivpu_job_destroy_work_fn',), (
+        'ivpu_job_destroy_work_fn', 'ivpu_job_destroy'), ('ivpu_job_destroy_work_fn', 'ivpu_job_destroy', 'ivpu_file_priv_put'),
+        *(tuple(path[:i + 1]) for i in range(len(path)))}, 'paths')
+
+
 @case('a trace without times has none in its rows, and nothing of this machine is in it')
 def no_times():
     rows, said = rows_of(npu_events.bpftrace_lines(event_list()))
