@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See page_tables.h. */
+#include "page_tables.h"
+
+#include <string.h>
+
+bool page_finding_is_row(const struct iaprof_finding *finding)
+{
+	return finding->severity == IAPROF_FINDING_NOTE && strchr(finding->text, '\t');
+}
+
+static void append_cell(struct text *text, const char *cell, size_t length)
+{
+	struct text name = { 0 };
+	text_append(&name, cell, length);
+	text_append_json(text, text_string(&name));
+	text->failed |= name.failed;
+	text_free(&name);
+}
+
+static void append_row(struct text *text, const char *row)
+{
+	const char *end;
+	text_append_string(text, "[");
+	for (; (end = strchr(row, '\t')); row = end + 1) {
+		append_cell(text, row, (size_t)(end - row));
+		text_append_string(text, ",");
+	}
+	/* Rows of contexts are indented on the terminal. */
+	append_cell(text, row, strlen(row));
+	text_append_string(text, "]");
+}
+
+void page_tables_append(struct text *text, const struct iaprof_activity *activity)
+{
+	bool is_open = false;
+	text_append_string(text, ",\"tables\":[");
+	for (size_t i = 0; i < activity->finding_count; i++) {
+		const struct iaprof_finding *finding = iaprof_activity_finding(activity, i);
+		bool has_titles = *finding->text == '\t';
+		if (!page_finding_is_row(finding))
+			continue;
+		if (has_titles || !is_open) {
+			text_append_string(text, is_open ? "],[" : "[");
+			is_open = true;
+		} else {
+			text_append_string(text, ",");
+		}
+		append_row(text, finding->text + has_titles);
+	}
+	text_append_string(text, is_open ? "]]" : "]");
+}
