@@ -300,9 +300,12 @@ static bool has_data(const struct trace_input *input)
 	return input->calls.overview.calls || input->calls.jobs.is_known || input->histograms.count;
 }
 
+/* bpftrace may warn of something and record nothing, but not in so many lines. */
+#define WARNINGS_MAX 8
+
 static bool is_other_text(const struct trace_input *input)
 {
-	return input->refused.count && !has_data(input) && !input->has_header;
+	return input->refused.count && !has_data(input) && (!input->has_header || input->refused.count > WARNINGS_MAX);
 }
 
 static void warn(const struct trace_input *input)

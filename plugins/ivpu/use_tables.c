@@ -263,7 +263,6 @@ static size_t users_collect(const struct npu_use *use, struct npu_context *conte
 static int emit_all(struct table *table, const struct user *users, size_t count)
 {
 	struct npu_context sums = { 0 };
-	uint64_t calls = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct npu_process *process = users[i].process;
@@ -271,11 +270,9 @@ static int emit_all(struct table *table, const struct user *users, size_t count)
 		sums.timed += users[i].sums.timed;
 		sums.run_time += users[i].sums.run_time;
 		sums.queue_time += users[i].sums.queue_time;
-		calls += process ? process->calls : 0;
 	}
 	append_jobs(&table->text, table->use, &sums);
-	text_append_string(&table->text, NOT_KNOWN NOT_KNOWN NOT_KNOWN);
-	append_count(&table->text, calls);
+	text_append_string(&table->text, NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN);
 	text_append_string(&table->text, "all");
 	return row_emit(table, "npu-users-all", (double)sums.run_time, 0);
 }

@@ -239,6 +239,91 @@ def disordered():
     equal(paths_of(rows), run.paths(), 'paths')
 
 
+def number_commas(text):
+    return re.sub(r'^(\d+)(\d{9}) ', r'\1,\2 ', text, flags=re.M)
+
+
+def clocked(text, digits):
+    return re.sub(r'^(\d+) ', lambda found: f'{int(found.group(1)):,} '.replace(',', digits), text, flags=re.M)
+
+
+# What other versions, options, locales and editors make of a form: name, change, and whether it says so.
+CHANGES = {
+    'line ends of Windows': lambda text: text.replace('\n', '\r\n'),
+    'a byte order mark': lambda text: '\ufeff' + text,
+    'blanks at the end': lambda text: text.replace('\n', ' \t\n'),
+    'comments': lambda text: '# recorded on a laptop\n\n' + text,
+    'bpftrace 0.24': lambda text: 'Attached 223 probes\n' + text,
+    'lost events': lambda text: text + 'WARNING: Lost 3 events\n',
+}
+VARIANTS = {
+    'columns with tabs': ('bpftrace_columns', lambda text: re.sub(' {2,}', '\t', text)),
+    'a decimal comma': ('bpftrace_columns', lambda text: number_commas(text.replace('TIME(ns)', 'TIME(s)'))),
+    'fentry': ('bpftrace_lines', lambda text: text.replace('kprobe:intel_vpu:', 'fentry:intel_vpu:')),
+    'kfunc': ('bpftrace_lines', lambda text: text.replace('kprobe:intel_vpu:', 'kfunc:')),
+    'counts that are not aligned': ('uniq', lambda text: re.sub(r'^ +(\d+) ', r'\1 ', text, flags=re.M)),
+    'counts with tabs': ('uniq', lambda text: re.sub(r'^ +(\d+) ', r'\1\t', text, flags=re.M)),
+    'sort -rn': ('uniq', lambda text: ''.join(sorted(text.splitlines(True), key=lambda line: -int(line.split()[0])))),
+    'a map with a name': ('bpftrace_map', lambda text: text.replace('@[', '@calls[')),
+    'func as key': ('bpftrace_map', lambda text: text.replace('kprobe:intel_vpu:', '')),
+    'sym-offset': ('ftrace_function', lambda text: re.sub(r'(ivpu_\w+) <-(\w+)', r'\1+0x4/0x90 <-\2+0x10/0x40', text)),
+    'modules': ('ftrace_function', lambda text: re.sub(r'(ivpu_\w+) <-', r'\1 [intel_vpu] <-', text)),
+    'record-tgid': ('ftrace_function', lambda text: re.sub(r'-(\d+) +\[', r'-\1 (  \1) [', text)),
+    'four flags': ('ftrace_function', lambda text: text.replace(' ..... ', ' d.h1 ')),
+    'funcgraph-retval': ('function_graph', lambda text: re.sub(r'\(\);$', '(); /* = 0x0 */', text, flags=re.M)),
+    'funcgraph-tail': ('function_graph', lambda text: re.sub(r'\}$', '} /* ivpu_open [intel_vpu] */', text, flags=re.M)),
+    'funcgraph-args': ('function_graph', lambda text: text.replace('()', '(vdev=0xffff8881, size=4096)')),
+    'nofuncgraph-cpu': ('function_graph', lambda text: ''.join(
+        line[4:] + '\n' for line in text.splitlines() if re.match(r' \d\) .*\|', line))),
+}
+
+
+def the_same_counts(run, text, name):
+    rows, said = rows_of(text)
+    equal(counts_of(rows), run.counts(), f'{name}: counts')
+    require('skipped lines' not in said and 'no calls' not in said, f'{name}: {said}')
+    return said
+
+
+@case('what other versions, options, locales and editors write is read, too')
+def variants():
+    run = steady(30, 2)
+    for form in 'bpftrace_map', 'bpftrace_columns', 'uniq', 'ftrace_function', 'function_graph':
+        for name, change in CHANGES.items():
+            said = the_same_counts(run, change(getattr(npu_events, form)(run)), f'{form}, {name}')
+            require(('bpftrace lost events: 3' in said) == (name == 'lost events'), said)
+    for name, (form, change) in VARIANTS.items():
+        the_same_counts(run, change(getattr(npu_events, form)(run)), name)
+    probes = ''.join(f'{call.comm:>16} {call.pid:5} {npu_events.seconds(call.time):>12}: probe:{call.name}: (ffffffffc08fa07c)\n'
+                     for call in run.calls())
+    the_same_counts(run, probes, 'perf probe, without CPUs')
+    rows, _ = rows_of(re.sub(r' \[\d+\]', '', npu_events.perf_vpu(run)))
+    equal(len(rows['job']), 2, 'jobs of perf script without CPUs')
+
+
+@case('what is no trace of calls, or in a form that is not known, is refused: no empty profile')
+def refused():
+    run = steady(30, 2)
+    for name, text in {
+            'thousands': clocked(bpftrace_columns(run), ','), 'JSON': ''.join(
+                f'{{"type": "printf", "data": "kprobe:{call.name}"}}\n' for call in run.calls()),
+            'an average': '@avg[ivpu_open]: 300\n@avg_us[ivpu_boot]: 12\n', 'strace': 'ioctl(3, 0x40206445, 0x7ffd) = 0\n' * 9,
+            'zeros': '\0\0\0\n'}.items():
+        said = refusal(text)
+        require('skipped lines' in said and 'is not a trace of calls' in said, f'{name}: {said}')
+    said = refusal(''.join(f'{10 + i} {name}\n' for i, name in enumerate(sorted(run.counts()))))
+    require('in ms, ' in said and f'as counts of uniq -c, ' in said, said)
+    rows, _ = rows_of('@s[ivpu_open]: count 3, average 12, total 36\n')
+    equal(dict(counts_of(rows)), {'ivpu_open': 3}, 'stats()')
+
+
+@case('jobs of a GPU in the events of gpu_scheduler are none of the NPU')
+def gpu_jobs():
+    run = steady(30, 5)
+    rows, said = rows_of(npu_events.drm_sched(run).replace('0000:00:0b.0', '0000:03:00.0'))
+    equal((len(rows['job']), 'NPU user' in said), (0, False), 'jobs')
+
+
 @case('torn lines are counted and shown, and the others are read')
 def torn_lines():
     run = event_list()

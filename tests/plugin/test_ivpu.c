@@ -247,7 +247,7 @@ START_TEST(counts_of_a_map_are_the_calls)
 					   "@[kprobe:intel_vpu:ivpu_hw_ip_ipc_rx_addr_get]: 5\n"
 					   "@[kprobe:intel_vpu:ivpu_ipc_irq_handler]: 946\n"
 					   "@[kprobe:intel_vpu:ivpu_open]: 4\n@[kprobe:intel_vpu:ivpu_open]: 1\n"
-					   "@bytes[kprobe:intel_vpu:ivpu_open]: 99\n");
+					   "@errors[kprobe:intel_vpu:ivpu_open]: 99\n");
 	ck_assert_uint_eq(calls_at(host, NULL), 956);
 	ck_assert_uint_eq(calls_at(host, "ivpu_open"), 5);
 	ck_assert_uint_eq(calls_at(host, "[order not known];ivpu_ipc_irq_handler"), 946);
