@@ -12,7 +12,8 @@
 #include "use_tables.h"
 
 #define PAGE 4096.0
-#define NOT_KNOWN "-\t"
+#define CELL " | "
+#define NOT_KNOWN "-" CELL
 
 /* The table in progress. */
 struct table {
@@ -21,6 +22,13 @@ struct table {
 	struct text text;
 	uint64_t time;
 };
+
+/* Begins a row. */
+static struct text *row_begin(struct table *table)
+{
+	text_append_string(&table->text, "| ");
+	return &table->text;
+}
 
 /* Appends the row and empties the text. name: of the note. */
 static int row_emit(struct table *table, const char *name, double value, uint32_t pid)
@@ -40,7 +48,7 @@ static int row_emit(struct table *table, const char *name, double value, uint32_
 static void append_count(struct text *text, uint64_t count)
 {
 	if (count)
-		text_append_format(text, "%" PRIu64 "\t", count);
+		text_append_format(text, "%" PRIu64 CELL, count);
 	else
 		text_append_string(text, NOT_KNOWN);
 }
@@ -48,7 +56,7 @@ static void append_count(struct text *text, uint64_t count)
 static void append_time(struct text *text, double nanoseconds, bool is_known)
 {
 	if (is_known)
-		text_append_format(text, "%s\t", quantity_time(nanoseconds).text);
+		text_append_format(text, "%s" CELL, quantity_time(nanoseconds).text);
 	else
 		text_append_string(text, NOT_KNOWN);
 }
@@ -56,7 +64,7 @@ static void append_time(struct text *text, double nanoseconds, bool is_known)
 static void append_size(struct text *text, double bytes)
 {
 	if (bytes > 0)
-		text_append_format(text, "%s\t", quantity_size(bytes).text);
+		text_append_format(text, "%s" CELL, quantity_size(bytes).text);
 	else
 		text_append_string(text, NOT_KNOWN);
 }
@@ -64,7 +72,7 @@ static void append_size(struct text *text, double bytes)
 static void append_share(struct text *text, double part, double whole)
 {
 	if (whole > 0)
-		text_append_format(text, "%s\t", quantity_share(part, whole).text);
+		text_append_format(text, "%s" CELL, quantity_share(part, whole).text);
 	else
 		text_append_string(text, NOT_KNOWN);
 }
@@ -119,13 +127,14 @@ static int emit_phases(struct table *table, const struct ivpu_statistics *statis
 		if (!sums->calls && !sums->elapsed)
 			continue;
 		if (!has_titles) {
-			text_append_string(text, "\ttime\tshare\tcalls\tshare\tdriver time\tbytes\tphase");
+			text_append_string(text, "|| time | share | calls | share | driver time | bytes | phase");
 			result = row_emit(table, "npu-phases", (double)calls, 0);
 			has_titles = true;
 		}
 		double bytes = phase == IVPU_PHASE_ALLOCATE && statistics->created_bytes
 				       ? (double)statistics->created_bytes
 				       : (double)sums->pages * PAGE;
+		row_begin(table);
 		append_time(text, (double)sums->elapsed, sums->elapsed);
 		append_share(text, (double)sums->elapsed, sums->elapsed ? (double)elapsed : 0);
 		append_count(text, sums->calls);
@@ -169,6 +178,10 @@ static int emit_user(struct table *table, const struct user *user)
 
 	npu_use_user_text(table->use, user->pid, name, sizeof name);
 	sums.jobs = sums.jobs || !process ? sums.jobs : process->jobs;
+	/* Bars separate cells. */
+	for (char *bar = name; (bar = strchr(bar, '|'));)
+		*bar = '/';
+	row_begin(table);
 	append_jobs(text, table->use, &sums);
 	append_time(text, process ? (double)process->boot_time : 0, process && process->boot_time);
 	append_size(text, process ? (double)process->memory : 0);
@@ -183,6 +196,7 @@ static int emit_user(struct table *table, const struct user *user)
 		const struct npu_context *context = &user->contexts[i];
 		char note[32];
 		snprintf(note, sizeof note, "npu-context-%" PRIu32, context->key.context);
+		row_begin(table);
 		if (i == USE_CONTEXTS_SHOWN) {
 			text_append_format(
 				text,
@@ -271,7 +285,7 @@ static int emit_all(struct table *table, const struct user *users, size_t count)
 		sums.run_time += users[i].sums.run_time;
 		sums.queue_time += users[i].sums.queue_time;
 	}
-	append_jobs(&table->text, table->use, &sums);
+	append_jobs(row_begin(table), table->use, &sums);
 	text_append_string(&table->text, NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN);
 	text_append_string(&table->text, "all");
 	return row_emit(table, "npu-users-all", (double)sums.run_time, 0);
@@ -288,7 +302,8 @@ static int emit_users(struct table *table)
 	size_t count = users_collect(use, contexts, users);
 	if (!count)
 		return 0;
-	text_append_string(&table->text, "\tjobs\trun\tshare\tqueue/job\tboot\tmemory\tmapped\tcalls\tNPU user");
+	text_append_string(&table->text,
+			   "|| jobs | run | share | queue/job | boot | memory | mapped | calls | NPU user");
 	int result = row_emit(table, "npu-users", (double)count, 0);
 	for (size_t i = 0; i < count && i < USE_USERS_SHOWN && !result; i++)
 		result = emit_user(table, &users[i]);
@@ -296,7 +311,7 @@ static int emit_users(struct table *table)
 		result = emit_all(table, users, count);
 	if (count <= USE_USERS_SHOWN || result)
 		return result;
-	text_append_format(&table->text,
+	text_append_format(row_begin(table),
 			   NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN
 			   "... %zu more users",
 			   count - USE_USERS_SHOWN);

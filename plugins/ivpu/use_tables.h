@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Emits the tables of phases and of users as notes, whose texts are rows with cells between tabs (iaprof/record.h).
+ * Emits the tables of phases and of users as notes, whose texts are rows (iaprof/record.h).
  * Owned by one thread.
  */
 #ifndef IAPROF_PLUGINS_IVPU_USE_TABLES_H

@@ -2,11 +2,11 @@
 /* See page_tables.h. */
 #include "page_tables.h"
 
-#include <string.h>
+#include "text/table_row.h"
 
 bool page_finding_is_row(const struct iaprof_finding *finding)
 {
-	return finding->severity == IAPROF_FINDING_NOTE && strchr(finding->text, '\t');
+	return finding->severity == IAPROF_FINDING_NOTE && text_is_row(finding->text);
 }
 
 static void append_cell(struct text *text, const char *cell, size_t length)
@@ -20,14 +20,13 @@ static void append_cell(struct text *text, const char *cell, size_t length)
 
 static void append_row(struct text *text, const char *row)
 {
-	const char *end;
-	text_append_string(text, "[");
-	for (; (end = strchr(row, '\t')); row = end + 1) {
-		append_cell(text, row, (size_t)(end - row));
-		text_append_string(text, ",");
+	const char *before = "[", *cell = row_cells(row);
+	for (size_t length; cell; before = ",") {
+		const char *next = row_cell_next(cell, &length);
+		text_append_string(text, before);
+		append_cell(text, cell, length);
+		cell = next;
 	}
-	/* Rows of contexts are indented on the terminal. */
-	append_cell(text, row, strlen(row));
 	text_append_string(text, "]");
 }
 
@@ -37,16 +36,15 @@ void page_tables_append(struct text *text, const struct iaprof_activity *activit
 	text_append_string(text, ",\"tables\":[");
 	for (size_t i = 0; i < activity->finding_count; i++) {
 		const struct iaprof_finding *finding = iaprof_activity_finding(activity, i);
-		bool has_titles = *finding->text == '\t';
 		if (!page_finding_is_row(finding))
 			continue;
-		if (has_titles || !is_open) {
+		if (row_has_titles(finding->text) || !is_open) {
 			text_append_string(text, is_open ? "],[" : "[");
 			is_open = true;
 		} else {
 			text_append_string(text, ",");
 		}
-		append_row(text, finding->text + has_titles);
+		append_row(text, finding->text);
 	}
 	text_append_string(text, is_open ? "]]" : "]");
 }

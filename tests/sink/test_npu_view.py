@@ -390,9 +390,9 @@ def findings_are_told_in_every_view(window):
 
 
 def tables_of_a_source_are_tables(window):
-    rows = [('npu-phases', '\ttime\tcalls\tphase', 0), ('npu-phase-boot', '5.69 us\t2846\tfirmware boot, <1 boot>', 0),
-            ('npu-phase-idle', '<0.001%\t-\tidle', 0), ('npu-users', '\tjobs\tNPU user', 0),
-            ('npu-process', '1\tmatmul (1234), context 2', 1234)]
+    rows = [('npu-phases', '|| time | calls | phase', 0), ('npu-phase-boot', '| 5.69 us | 2846 | firmware boot, <1 boot>', 0),
+            ('npu-phase-idle', '| <0.001% | - | idle', 0), ('npu-users', '|| jobs | NPU user', 0),
+            ('npu-process', '| 1 | matmul (1234), context 2', 1234)]
     found = [record('finding', source=1, severity=NOTE, name=name, text=text, value=1, pid=pid) for name, text, pid in rows]
     other = record('finding', source=1, severity=NOTE, name='npu-calls', text='8 calls', value=8)
     reader = Reader(window, make_page([*sources(), *two_jobs(), *found, other]))

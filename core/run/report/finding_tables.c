@@ -2,9 +2,8 @@
 /* See finding_tables.h. */
 #include "run/report/finding_tables.h"
 
-#include <string.h>
-
 #include "text/printable.h"
+#include "text/table_row.h"
 
 #define COLUMNS_MAX 16
 #define CELL_SIZE 64
@@ -12,23 +11,17 @@
 
 bool finding_is_row(const struct finding *finding)
 {
-	return finding->severity == IAPROF_FINDING_NOTE && strchr(finding->text, '\t');
-}
-
-static bool has_titles(const struct finding *finding)
-{
-	return *finding->text == '\t';
+	return finding->severity == IAPROF_FINDING_NOTE && text_is_row(finding->text);
 }
 
 /* Prints all cells but the last one, or widens columns for them if file is NULL. Returns the last one. */
 static const char *cells_visit(const struct finding *finding, size_t *columns, size_t widths[static COLUMNS_MAX],
 			       FILE *file)
 {
-	const char *cell = finding->text + has_titles(finding), *end;
-	size_t column = 0;
+	const char *cell = row_cells(finding->text), *next;
+	size_t column = 0, length;
 
-	for (; (end = strchr(cell, '\t')); cell = end + 1) {
-		size_t length = (size_t)(end - cell);
+	for (; (next = row_cell_next(cell, &length)); cell = next) {
 		if (column == COLUMNS_MAX)
 			continue;
 		if (file && widths[column] > length)
@@ -53,7 +46,7 @@ static size_t table_print(const struct finding *rows, size_t count, FILE *file)
 	size_t widths[COLUMNS_MAX] = { 0 }, columns, its = 0;
 
 	for (; its < count && finding_is_row(&rows[its]) && rows[its].source == rows->source &&
-	       (!its || !has_titles(&rows[its]));
+	       (!its || !row_has_titles(rows[its].text));
 	     its++)
 		cells_visit(&rows[its], &columns, widths, NULL);
 	for (size_t i = 0; i < its; i++) {
