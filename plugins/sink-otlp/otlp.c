@@ -10,17 +10,15 @@
 
 #include "base/clock.h"
 #include "base/gzip.h"
+#include "http/delivery.h"
 #include "message.h"
+#include "otlp.pb-c.h"
 #include "resources.h"
-#include "sender.h"
-#include "text/plural.h"
 
 #define PATH "/v1development/profiles"
 #define ENDPOINT_DEFAULT "http://localhost:4318"
 #define INTERVAL_DEFAULT (10 * NANOSECONDS_PER_SECOND)
 #define TIMEOUT_DEFAULT (10 * NANOSECONDS_PER_SECOND)
-/* How long a replay waits for its server at the end. */
-#define REPLAY_FINISH (60 * NANOSECONDS_PER_SECOND)
 
 enum compression { COMPRESSION_AUTO, COMPRESSION_GZIP, COMPRESSION_NONE };
 static const char *const compression_choices[] = { "auto", "gzip", "none", NULL };
@@ -32,7 +30,6 @@ struct otlp {
 
 	struct text url;
 	bool has_curl, is_compressed;
-	uint64_t finish_within; /* 0: no limit */
 	struct resources resources;
 	struct sender *sender;
 };
@@ -111,6 +108,21 @@ static int otlp_configure(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
+/* Reads what the server says of a request that it took: see sender_answer. */
+static uint32_t read_answer(const void *bytes, size_t size, uint32_t count, struct text *reason)
+{
+	Otlp__ExportResponse *response = otlp__export_response__unpack(NULL, size, bytes);
+	const Otlp__PartialSuccess *partial = response ? response->partial_success : NULL;
+	uint32_t rejected = 0;
+	if (partial && partial->rejected_profiles > 0)
+		rejected = partial->rejected_profiles < count ? (uint32_t)partial->rejected_profiles : count;
+	if (partial && partial->error_message)
+		text_append_string(reason, partial->error_message);
+	if (response)
+		otlp__export_response__free_unpacked(response, NULL);
+	return rejected;
+}
+
 static int otlp_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct otlp *otlp = instance;
@@ -119,10 +131,8 @@ static int otlp_prepare(const struct iaprof_host *host, void *instance)
 	const char *url = text_string(&otlp->url);
 	if (otlp->url.failed)
 		return host->fail(host, ENOMEM, "out of memory");
-	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+	if (!delivery_is_url(url))
 		return host->fail(host, EINVAL, "endpoint %s: has to begin with http:// or https://", url);
-	if (target->size >= offsetof(struct iaprof_target, finish_within) + sizeof target->finish_within)
-		otlp->finish_within = target->finish_within;
 	otlp->is_compressed = compresses(otlp);
 	if (!resources_init(&otlp->resources, getenv("OTEL_RESOURCE_ATTRIBUTES"),
 			    target->flags & IAPROF_TARGET_RECORDED))
@@ -133,6 +143,9 @@ static int otlp_prepare(const struct iaprof_host *host, void *instance)
 	otlp->sender = sender_new(&(struct sender_options){
 		.host = host,
 		.url = url,
+		.type = "application/x-protobuf",
+		.user_agent = "iaprof/" PLUGIN_VERSION,
+		.answer = read_answer,
 		.headers = otlp->headers ? otlp->headers : variable("HEADERS"),
 		.certificate = otlp->certificate ? otlp->certificate : variable("CERTIFICATE"),
 		.timeout = timeout_of(otlp),
@@ -169,33 +182,10 @@ static int otlp_profile(const struct iaprof_host *host, void *instance, const st
 	return good ? 0 : host->fail(host, ENOMEM, "out of memory");
 }
 
-static void report(const struct iaprof_host *host, struct otlp *otlp, const struct sender_counts *counts,
-		   const char *error)
-{
-	static const char *const what[] = { "the receiver rejected", "the receiver refused", "dropped" };
-	const uint64_t numbers[] = { counts->rejected, counts->refused, counts->dropped };
-	for (size_t i = 0; i < sizeof what / sizeof *what; i++)
-		if (numbers[i])
-			host->log(host, IAPROF_LOG_WARNING, "%s %" PRIu64 " profile%s%s%s", what[i], numbers[i],
-				  plural(numbers[i]), *error ? ": " : "", error);
-	host->log(host, IAPROF_LOG_INFO, "sent %" PRIu64 " profile%s to %s", counts->sent, plural(counts->sent),
-		  text_string(&otlp->url));
-}
-
 static int otlp_finish(const struct iaprof_host *host, void *instance)
 {
 	struct otlp *otlp = instance;
-	const char *error;
-	/* The core regards a sink as stuck after the whole time. */
-	uint64_t limit = otlp->finish_within ? otlp->finish_within / 4 * 3 : REPLAY_FINISH;
-	struct sender_counts counts = sender_finish(otlp->sender, limit, &error);
-	report(host, otlp, &counts, error);
-	return counts.rejected || counts.refused || counts.dropped
-		       ? host->fail(host, EIO, "%" PRIu64 " of %" PRIu64 " profiles were not delivered to %s",
-				    counts.rejected + counts.refused + counts.dropped,
-				    counts.rejected + counts.refused + counts.dropped + counts.sent,
-				    text_string(&otlp->url))
-		       : 0;
+	return delivery_finish(host, otlp->sender, text_string(&otlp->url));
 }
 
 static void otlp_destroy(const struct iaprof_host *host, void *instance)

@@ -3,43 +3,20 @@
 #include "resources.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "process/container_names.h"
+#include "process/process_cgroup.h"
+#include "process/small_file.h"
 
-/* Limits on what processes may claim: bytes of their environment and cgroup, attributes, and different resources. */
-#define FILE_SIZE_MAX ((size_t)256 << 10)
+/* Limits on what processes may claim: attributes, bytes of their values, and different resources. */
 #define ATTRIBUTES_MAX 32u
 #define VALUE_SIZE_MAX 256u
 #define RESOURCES_MAX 1024u
-
-/* Reads a file of /proc or /etc with a NUL at its end. Returns its size; 0 if it cannot be read. The caller frees it.
- */
-static size_t read_file(const char *path, char **bytes)
-{
-	CLEANUP_CLOSE int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	*bytes = descriptor < 0 ? NULL : malloc(FILE_SIZE_MAX + 1);
-	size_t size = 0;
-	while (*bytes && size < FILE_SIZE_MAX) {
-		ssize_t result = read(descriptor, *bytes + size, FILE_SIZE_MAX - size);
-		if (result < 0 && errno == EINTR)
-			continue;
-		if (result <= 0)
-			break;
-		size += (size_t)result;
-	}
-	if (*bytes)
-		(*bytes)[size] = '\0';
-	return size;
-}
 
 static void attributes_free(struct resource_attribute *attributes, size_t count)
 {
@@ -108,48 +85,12 @@ static bool add_list(struct resource *resource, const char *list)
 	return good;
 }
 
-void cgroup_names_read(const char *path, char container[CONTAINER_NAME_SIZE], char pod[POD_UID_SIZE])
-{
-	CLEANUP_FREE char *copy = strdup(path);
-	char *rest = copy;
-	container[0] = pod[0] = '\0';
-	for (char *folder; copy && (folder = strsep(&rest, "/"));) {
-		char name[CONTAINER_NAME_SIZE];
-		if (container_name_read(folder, name))
-			strcpy(container, name);
-		/* "kubepods-burstable-podUID.slice" with '_' for '-', or "podUID". */
-		const char *uid = strstr(folder, "pod");
-		while (uid && !isxdigit((unsigned char)uid[3]))
-			uid = strstr(uid + 3, "pod");
-		size_t length = uid ? strspn(uid + 3, "0123456789abcdef-_") : 0;
-		if (length != POD_UID_SIZE - 1)
-			continue;
-		for (size_t i = 0; i < length; i++)
-			pod[i] = uid[3 + i] == '_' ? '-' : uid[3 + i];
-		pod[length] = '\0';
-	}
-}
-
 static bool add_container(struct resource *resource, uint32_t pid)
 {
-	char path[64];
-	CLEANUP_FREE char *lines = NULL;
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/cgroup", pid);
-	read_file(path, &lines);
-	char *rest = lines;
-	for (char *line; lines && (line = strsep(&rest, "\n"));) {
-		char container[CONTAINER_NAME_SIZE], pod[POD_UID_SIZE];
-		const char *colon = strchr(line, ':');
-		colon = colon ? strchr(colon + 1, ':') : NULL;
-		if (!colon)
-			continue;
-		cgroup_names_read(colon + 1, container, pod);
-		bool is_id = strspn(container, "0123456789abcdef") == 64;
-		if (!add(resource, is_id ? "container.id" : "container.name", container) ||
-		    !add(resource, "k8s.pod.uid", pod))
-			return false;
-	}
-	return true;
+	char container[CONTAINER_NAME_SIZE], pod[POD_UID_SIZE];
+	process_cgroup_read(pid, container, pod);
+	bool is_id = strspn(container, "0123456789abcdef") == 64;
+	return add(resource, is_id ? "container.id" : "container.name", container) && add(resource, "k8s.pod.uid", pod);
 }
 
 static bool add_environment(struct resource *resource, uint32_t pid)
@@ -158,7 +99,7 @@ static bool add_environment(struct resource *resource, uint32_t pid)
 	char path[64];
 	CLEANUP_FREE char *variables = NULL;
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/environ", pid);
-	size_t size = read_file(path, &variables);
+	size_t size = small_file_read(path, &variables);
 	const char *name = NULL, *attributes = NULL;
 	for (size_t at = 0; at < size; at += strlen(variables + at) + 1) {
 		if (!name && strncmp(variables + at, service, sizeof service - 1) == 0)
@@ -222,7 +163,7 @@ bool resources_init(struct resources *resources, const char *attributes, bool re
 		add_machine(resources, "host.arch", strcmp(system.machine, "x86_64") == 0 ? "amd64" : system.machine);
 		add_machine(resources, "os.type", "linux");
 		add_machine(resources, "os.version", system.release);
-		if (read_file("/etc/machine-id", &machine_id))
+		if (small_file_read("/etc/machine-id", &machine_id))
 			add_machine(resources, "host.id", trim(machine_id));
 	}
 	struct resource first = { 0 };

@@ -14,7 +14,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/string_table.h"
-#include "process/container_names.h"
+#include "process/process_cgroup.h"
 #include "text/text.h"
 
 struct resource_attribute {
@@ -57,10 +57,5 @@ void resources_begin(struct resources *resources);
 void resources_take(struct resources *resources, const struct iaprof_record *record);
 /* Returns the index of the resource of a process; 0 if nothing is known of it. */
 uint32_t resources_of_process(struct resources *resources, uint32_t pid);
-
-/* Reads the container (see container_names.h) and the UID of the pod in a cgroup's path. Each is "" if there is none.
- */
-#define POD_UID_SIZE 37
-void cgroup_names_read(const char *path, char container[CONTAINER_NAME_SIZE], char pod[POD_UID_SIZE]);
 
 #endif

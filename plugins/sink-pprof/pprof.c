@@ -9,7 +9,7 @@
 #include <iaprof/plugin.h>
 
 #include "base/gzip.h"
-#include "message.h"
+#include "pprof/pprof_message.h"
 #include "stacks/profile_samples.h"
 
 struct pprof {
@@ -44,7 +44,7 @@ static int pprof_profile(const struct iaprof_host *host, void *instance, const s
 	const struct profile_samples_options wanted = { .text = pprof->text,
 							.by_reason = pprof->reasons == REASONS_TYPES };
 	struct text message = { 0 }, compressed = { 0 };
-	bool good = profile_samples_make(&samples, profile, &wanted) && message_append(&message, &samples) &&
+	bool good = profile_samples_make(&samples, profile, &wanted) && pprof_message_append(&message, &samples) &&
 		    !message.failed;
 	profile_samples_free(&samples);
 	if (good)

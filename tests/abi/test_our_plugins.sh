@@ -36,6 +36,8 @@ for plugin in "$2"/*/iaprof-*.so; do
   ivpu) set -- "$1" "$2" "$3" "input=${3%/capture/*}/ivpu_trace/boot-and-job" ;;
   top) set -- "$1" "$2" "$3" batch=yes ;;
   otlp) set -- "$1" "$2" "$3" "endpoint=http://127.0.0.1:$(cat "$all.port")" ;;
+  pprof-push) set -- "$1" "$2" "$3" "url=http://127.0.0.1:$(cat "$all.port")" ;;
+  prometheus) set -- "$1" "$2" "$3" address=127.0.0.1:0 ;;
   *) set -- "$1" "$2" "$3" ;;
   esac
   if ! "$1" "$plugin" ${4:+"$4"} >"$report" 2>&1 && ! grep -q '^not ok' "$report"; then

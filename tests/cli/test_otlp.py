@@ -2,49 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sink otlp: what a receiver gets is the profile, and what becomes of requests that a receiver does not take."""
 import collections
-import gzip
 import os
 import re
 import sys
 
 from harness import (FAILED, SOURCE, case, equal, iaprof, main, needs_root, needs_sampling, read, require)
 from otlp_request import Request
-from web_server import Server
+from web_server import Receiver, Server
 
 DEMO = os.path.join(SOURCE, 'examples/demo.iaprof')
 
 
-def take(handler):
-    """Reads a request. -> its body, as it was before compression"""
-    body = handler.rfile.read(int(handler.headers['Content-Length']))
-    return gzip.decompress(body) if handler.headers['Content-Encoding'] == 'gzip' else body
-
-
-def reply(handler, status, body=b'', **headers):
-    handler.send_response(status)
-    for name, value in headers.items():
-        handler.send_header(name.replace('_', '-'), value)
-    handler.send_header('Content-Length', str(len(body)))
-    handler.end_headers()
-    handler.wfile.write(body)
-
-
-class Receiver(Server):
-    """Keeps requests. statuses: of the first answers, with headers; then 200."""
-
-    def __init__(self, *statuses, body=b''):
-        self.bodies, self.statuses = [], list(statuses)
-
-        def answer(handler, _):
-            taken = take(handler)
-            status, headers = self.statuses.pop(0) if self.statuses else (200, {})
-            if status == 200:
-                self.bodies.append(taken)
-            reply(handler, status, body, **headers)
-        super().__init__(answer)
-
-    def requests(self):
-        return [Request(body) for body in self.bodies]
+def requests(server):
+    return [Request(body) for body in server.bodies]
 
 
 def send(server, *arguments, **options):
@@ -67,7 +37,7 @@ def values():
                'folded:annotate=no,pid=no,output=out.folded').completes()
     equal([path for path, _ in server.asked], ['/v1development/profiles'], 'paths')
     equal(server.asked[0][1]['Content-Type'], 'application/x-protobuf', 'type')
-    request, = server.requests()
+    request, = requests(server)
     types = {(name, unit): (period_type, period) for _, name, unit, period_type, period, _ in request.profiles}
     equal(sorted(types), [('gpu-stalls', 'count'), ('npu-calls', 'count'), ('npu-time', 'nanoseconds'),
                           ('samples', 'count')], 'types')
@@ -89,7 +59,7 @@ def values():
 def device():
     with Receiver() as server:
         send(server).completes()
-    samples = next(profile[-1] for profile in server.requests()[0].profiles if profile[1] == 'gpu-stalls')
+    samples = next(profile[-1] for profile in requests(server)[0].profiles if profile[1] == 'gpu-stalls')
     reasons = collections.Counter()
     for (attributes, stack), value in samples.items():
         if 'feed_forward' in stack:
@@ -116,7 +86,7 @@ def variables():
     equal(path, '/v1development/profiles', 'path')
     equal((headers['authorization'], headers['X-Tenant'], headers['bad'], headers['X-Evil'],
            headers['Content-Encoding']), ('Bearer x', 'a,b', None, None, None), 'headers')
-    for resource, *_ in server.requests()[0].profiles:
+    for resource, *_ in requests(server)[0].profiles:
         equal(resource, {'deployment.environment': 'test bed', 'service.namespace': 'models'}, 'resource')
 
 
@@ -175,7 +145,7 @@ def resources():
     with Receiver() as server:
         iaprof('-s', 'cpu-stack:frequency=997,drain=100ms', '--scope', 'command', '-k', f'otlp:endpoint={server.url}',
                sys.executable, '-c', spin, env=environment).completes()
-    found = [profile for request in server.requests() for profile in request.profiles if profile[1] == 'samples']
+    found = [profile for request in requests(server) for profile in request.profiles if profile[1] == 'samples']
     values = {profile[0].get('service.name'): sum(profile[-1].values()) for profile in found}
     require(values['trainer'] > 0.9 * sum(values.values()), values)
     resource = next(profile[0] for profile in found if profile[0].get('service.name') == 'trainer')
@@ -188,14 +158,14 @@ def intervals():
     with Receiver() as server:
         send(server, '--interval', '1s').completes()
     sums = collections.Counter()
-    for request in server.requests():
+    for request in requests(server):
         for _, name, *_, samples in request.profiles:
             sums[name] += sum(samples.values())
     require(len(server.bodies) > 3, f'{len(server.bodies)} requests')
     with Receiver() as server:
         send(server).completes()
     whole = collections.Counter()
-    for _, name, *_, samples in server.requests()[0].profiles:
+    for _, name, *_, samples in requests(server)[0].profiles:
         whole[name] += sum(samples.values())
     equal(sums, whole, 'sums')
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An HTTP server on this machine, whose answers a test decides."""
+import gzip
 import http.server
 import threading
 
@@ -34,3 +35,33 @@ class Server:
         self.ending.set()
         self.server.shutdown()
         self.server.server_close()
+
+
+def take(handler):
+    """Reads a request. -> its body, as it was before compression"""
+    body = handler.rfile.read(int(handler.headers['Content-Length']))
+    return gzip.decompress(body) if handler.headers['Content-Encoding'] == 'gzip' else body
+
+
+def reply(handler, status, body=b'', **headers):
+    handler.send_response(status)
+    for name, value in headers.items():
+        handler.send_header(name.replace('_', '-'), value)
+    handler.send_header('Content-Length', str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+class Receiver(Server):
+    """Keeps requests. statuses: of the first answers, with headers; then 200."""
+
+    def __init__(self, *statuses, body=b''):
+        self.bodies, self.statuses = [], list(statuses)
+
+        def answer(handler, _):
+            taken = take(handler)
+            status, headers = self.statuses.pop(0) if self.statuses else (200, {})
+            if status == 200:
+                self.bodies.append(taken)
+            reply(handler, status, body, **headers)
+        super().__init__(answer)

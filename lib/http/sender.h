@@ -3,8 +3,8 @@
  * Sends requests over HTTP on a thread of its own, so that a server that is slow or down delays nothing else. A request
  * is sent again after errors of the network and after answers that ask for it, and dropped and counted otherwise.
  */
-#ifndef IAPROF_PLUGINS_SINK_OTLP_SENDER_H
-#define IAPROF_PLUGINS_SINK_OTLP_SENDER_H
+#ifndef IAPROF_LIB_HTTP_SENDER_H
+#define IAPROF_LIB_HTTP_SENDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,10 +16,19 @@
 /* Limit on requests that wait, in bytes as they are sent; beyond it, the oldest is dropped. */
 #define SENDER_WAITING_MAX ((size_t)64 << 20)
 
+/*
+ * Reads the answer of a server that took a request with count profiles. Returns how many of them it rejected. reason:
+ * takes the server's own words, if there are any; they are untrusted.
+ */
+typedef uint32_t sender_answer(const void *bytes, size_t size, uint32_t count, struct text *reason);
+
 /* Borrowed for the lifetime of the sender. */
 struct sender_options {
 	const struct iaprof_host *host;
 	const char *url;
+	const char *type; /* of the bodies: "application/x-protobuf" */
+	const char *user_agent;
+	sender_answer *answer;   /* NULL: the status says all */
 	const char *headers;     /* "key=value,key=value", percent-encoded; NULL: none */
 	const char *certificate; /* file of certificates that the server is checked against; NULL: the system's */
 	uint64_t timeout;        /* of one try, ns */

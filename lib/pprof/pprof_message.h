@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts samples and their tables to the message Profile of profile.proto. */
-#ifndef IAPROF_PLUGINS_SINK_PPROF_MESSAGE_H
-#define IAPROF_PLUGINS_SINK_PPROF_MESSAGE_H
+#ifndef IAPROF_LIB_PPROF_PPROF_MESSAGE_H
+#define IAPROF_LIB_PPROF_PPROF_MESSAGE_H
 
 #include <stdbool.h>
 
@@ -9,6 +9,6 @@
 #include "stacks/profile_samples.h"
 
 /* Appends the message and adds strings to the tables. Returns false when out of memory. */
-bool message_append(struct text *text, struct profile_samples *samples);
+bool pprof_message_append(struct text *text, struct profile_samples *samples);
 
 #endif

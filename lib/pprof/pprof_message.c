@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the message Profile: see message.h. */
-#include "message.h"
+/* Builds the message Profile: see pprof_message.h. */
+#include "pprof/pprof_message.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -259,7 +259,7 @@ static void put_texts(struct message_pool *pool, const struct profile_tables *ta
 		profile->string_table[i] = (char *)(uintptr_t)string_table_text(&tables->texts, i);
 }
 
-bool message_append(struct text *text, struct profile_samples *samples)
+bool pprof_message_append(struct text *text, struct profile_samples *samples)
 {
 	struct message_pool pool = { 0 };
 	Pprof__Profile profile = PPROF__PROFILE__INIT;

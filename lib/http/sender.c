@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See sender.h. */
-#include "sender.h"
+#include "http/sender.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -12,8 +12,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/saturating.h"
-#include "otlp.pb-c.h"
 
 /* Limits on an answer, and on the time between tries, in seconds. */
 #define ANSWER_SIZE_MAX ((size_t)64 << 10)
@@ -100,21 +98,18 @@ static void note_error(struct sender *sender, const char *what, const char *text
 	sender->told = true;
 }
 
-/* Reads what the server says of a request that it took. */
-static void take_partial(struct sender *sender, uint32_t count)
+/* Counts the profiles of a request that the server took. */
+static void count_sent(struct sender *sender, uint32_t count)
 {
-	uint64_t rejected = 0;
-	Otlp__ExportResponse *response =
-		otlp__export_response__unpack(NULL, sender->answer.size, (const uint8_t *)sender->answer.data);
-	const Otlp__PartialSuccess *partial = response ? response->partial_success : NULL;
-	if (partial && partial->rejected_profiles > 0)
-		rejected = (uint64_t)partial->rejected_profiles < count ? (uint64_t)partial->rejected_profiles : count;
-	if (partial && partial->error_message && *partial->error_message)
-		note_error(sender, "the server says: ", partial->error_message);
+	struct text reason = { 0 };
+	uint32_t rejected = 0;
+	if (sender->options.answer)
+		rejected = sender->options.answer(sender->answer.data, sender->answer.size, count, &reason);
+	if (reason.size)
+		note_error(sender, "the server says: ", text_string(&reason));
 	else if (rejected)
 		note_error(sender, "the server rejected profiles", "");
-	if (response)
-		otlp__export_response__free_unpacked(response, NULL);
+	text_free(&reason);
 	pthread_mutex_lock(&sender->lock);
 	sender->counts.rejected += rejected;
 	sender->counts.sent += count - rejected;
@@ -144,7 +139,7 @@ static enum outcome try_once(struct sender *sender, const struct body *body, uin
 		return OUTCOME_AGAIN;
 	}
 	if (status >= 200 && status < 300) {
-		take_partial(sender, body->count);
+		count_sent(sender, body->count);
 		return OUTCOME_SENT;
 	}
 	snprintf(number, sizeof number, "%ld", status);
@@ -250,18 +245,25 @@ static bool add_header(struct sender *sender, const char *line)
 	return list != NULL;
 }
 
+static bool add_type(struct sender *sender)
+{
+	char line[128];
+	snprintf(line, sizeof line, "Content-Type: %s", sender->options.type);
+	return add_header(sender, line);
+}
+
 static bool set_up(struct sender *sender)
 {
 	const struct sender_options *options = &sender->options;
 	CURL *curl = sender->curl = curl_easy_init();
 	sender->multi = curl_multi_init();
-	if (!curl || !sender->multi || !add_header(sender, "Content-Type: application/x-protobuf") ||
-	    !add_header(sender, "Expect:") || (options->compressed && !add_header(sender, "Content-Encoding: gzip")) ||
+	if (!curl || !sender->multi || !add_type(sender) || !add_header(sender, "Expect:") ||
+	    (options->compressed && !add_header(sender, "Content-Encoding: gzip")) ||
 	    (options->headers && !add_headers(sender)))
 		return false;
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, sender->headers);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(curl, CURLOPT_USERAGENT, "iaprof/" PLUGIN_VERSION);
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, options->user_agent);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(options->timeout / 1000000));
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See delivery.h. */
+#include "http/delivery.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "text/plural.h"
+
+/* How long a replay waits for its server at the end. */
+#define REPLAY_FINISH (60 * NANOSECONDS_PER_SECOND)
+
+static void report(const struct iaprof_host *host, const struct sender_counts *counts, const char *url,
+		   const char *error)
+{
+	static const char *const what[] = { "the receiver rejected", "the receiver refused", "dropped" };
+	const uint64_t numbers[] = { counts->rejected, counts->refused, counts->dropped };
+	for (size_t i = 0; i < sizeof what / sizeof *what; i++)
+		if (numbers[i])
+			host->log(host, IAPROF_LOG_WARNING, "%s %" PRIu64 " profile%s%s%s", what[i], numbers[i],
+				  plural(numbers[i]), *error ? ": " : "", error);
+	host->log(host, IAPROF_LOG_INFO, "sent %" PRIu64 " profile%s to %s", counts->sent, plural(counts->sent), url);
+}
+
+int delivery_finish(const struct iaprof_host *host, struct sender *sender, const char *url)
+{
+	const struct iaprof_target *target = host->target(host);
+	const char *error;
+	uint64_t limit = REPLAY_FINISH;
+	/* The core regards a sink as stuck after the whole time. */
+	if (target->size >= offsetof(struct iaprof_target, finish_within) + sizeof target->finish_within &&
+	    target->finish_within)
+		limit = target->finish_within / 4 * 3;
+	struct sender_counts counts = sender_finish(sender, limit, &error);
+	report(host, &counts, url, error);
+	uint64_t missing = counts.rejected + counts.refused + counts.dropped;
+	return missing ? host->fail(host, EIO, "%" PRIu64 " of %" PRIu64 " profiles were not delivered to %s", missing,
+				    missing + counts.sent, url)
+		       : 0;
+}
+
+bool delivery_is_url(const char *url)
+{
+	return strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
+}

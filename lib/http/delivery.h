@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a sink that sends: waits for what is on its way, and reports what did not arrive. */
+#ifndef IAPROF_LIB_HTTP_DELIVERY_H
+#define IAPROF_LIB_HTTP_DELIVERY_H
+
+#include "http/sender.h"
+
+/* For finish() of a sink. Returns 0, or a negative errno after host->fail() if profiles were not delivered. */
+int delivery_finish(const struct iaprof_host *host, struct sender *sender, const char *url);
+/* Returns whether a URL is one of HTTP. */
+bool delivery_is_url(const char *url);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sink pprof-push: sends profiles in the format of pprof to Pyroscope, or to any URL that takes them. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <curl/curl.h>
+#include <iaprof/plugin.h>
+
+#include "base/clock.h"
+#include "http/delivery.h"
+#include "request.h"
+
+#define PATH "/push.v1.PusherService/Push"
+#define URL_DEFAULT "http://localhost:4040"
+#define INTERVAL_DEFAULT (10 * NANOSECONDS_PER_SECOND)
+#define LABELS_MAX 30u
+
+enum format { FORMAT_PYROSCOPE, FORMAT_PLAIN };
+static const char *const formats[] = { "pyroscope", "plain", NULL };
+
+struct pprof_push {
+	const char *url, *service, *label_list, *headers, *certificate;
+	uint64_t format, timeout;
+	bool lines;
+
+	struct text target;
+	struct utsname system;
+	char *label_copy;
+	struct request_labels labels;
+	bool has_curl;
+	struct sender *sender;
+};
+
+static const struct iaprof_option options[] = {
+	IAPROF_OPTION(struct pprof_push, url, STRING, "url", URL_DEFAULT,
+		      "Server, to which " PATH " is added for Pyroscope; with format=plain the whole URL"),
+	IAPROF_OPTION(struct pprof_push, format, CHOICE, "format", "pyroscope",
+		      "pyroscope: a series for each value type; plain: the profile is the request", .choices = formats),
+	IAPROF_OPTION(struct pprof_push, service, STRING, "service", "iaprof", "Label service_name"),
+	IAPROF_OPTION(struct pprof_push, label_list, STRING, "labels", NULL,
+		      "More labels, NAME=VALUE separated by commas, beside hostname"),
+	IAPROF_OPTION(struct pprof_push, headers, STRING, "headers", NULL,
+		      "HTTP headers, KEY=VALUE and percent-encoded: X-Scope-OrgID=TENANT"),
+	IAPROF_OPTION(struct pprof_push, certificate, STRING, "certificate", NULL,
+		      "File of certificates (PEM) for TLS instead of the system's"),
+	IAPROF_OPTION(struct pprof_push, timeout, DURATION, "timeout", "10s", "Longest time of a request",
+		      .minimum = 1000000, .maximum = 3600000000000),
+	IAPROF_OPTION(struct pprof_push, lines, BOOL, "lines", "yes", "Source lines and inlined functions (DWARF)"),
+};
+
+static int pprof_push_configure(const struct iaprof_host *host, void *instance)
+{
+	const struct pprof_push *push = instance;
+	host->request(host, IAPROF_REQUEST_THREADS | (push->lines ? IAPROF_REQUEST_LINES : 0u));
+	host->default_interval(host, INTERVAL_DEFAULT);
+	return 0;
+}
+
+static bool is_label_name(const char *name)
+{
+	if (!isalpha((unsigned char)*name) && *name != '_')
+		return false;
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && *name != '_')
+			return false;
+	return true;
+}
+
+static bool add_label(struct pprof_push *push, const char *name, const char *value)
+{
+	return array_push(&push->labels, ((struct request_label){ name, value }));
+}
+
+static int take_labels(const struct iaprof_host *host, struct pprof_push *push)
+{
+	push->label_copy = strdup(push->label_list ? push->label_list : "");
+	bool is_live = !(host->target(host)->flags & IAPROF_TARGET_RECORDED);
+	bool good = push->label_copy && add_label(push, "service_name", push->service);
+	char *rest = push->label_copy;
+	for (char *pair; good && *push->label_copy && (pair = strsep(&rest, ","));) {
+		char *value = strchr(pair, '=');
+		if (value)
+			*value++ = '\0';
+		if (!value || !is_label_name(pair) || push->labels.count >= LABELS_MAX)
+			return host->fail(host, EINVAL, "labels: %s is not NAME=VALUE, or there are more than %u", pair,
+					  LABELS_MAX);
+		good = add_label(push, pair, value);
+	}
+	for (size_t i = 0; is_live && i < push->labels.count; i++)
+		is_live = strcmp(push->labels.items[i].name, "hostname") != 0;
+	if (good && is_live && !uname(&push->system))
+		good = add_label(push, "hostname", push->system.nodename);
+	return good ? 0 : host->fail(host, ENOMEM, "out of memory");
+}
+
+static void make_target(struct pprof_push *push)
+{
+	size_t length = strlen(push->url);
+	while (push->format == FORMAT_PYROSCOPE && length && push->url[length - 1] == '/')
+		length--;
+	text_append(&push->target, push->url, length);
+	if (push->format == FORMAT_PYROSCOPE)
+		text_append_string(&push->target, PATH);
+}
+
+static int pprof_push_prepare(const struct iaprof_host *host, void *instance)
+{
+	struct pprof_push *push = instance;
+	bool is_plain = push->format == FORMAT_PLAIN;
+	if (!delivery_is_url(push->url))
+		return host->fail(host, EINVAL, "url %s: has to begin with http:// or https://", push->url);
+	int result = take_labels(host, push);
+	if (result)
+		return result;
+	make_target(push);
+	const char *url = text_string(&push->target);
+	if (push->target.failed || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		return host->fail(host, ENOMEM, "cannot initialise libcurl");
+	push->has_curl = true;
+	/* The profile itself is compressed: no content encoding. */
+	push->sender =
+		sender_new(&(struct sender_options){ .host = host,
+						     .url = url,
+						     .type = is_plain ? "application/octet-stream" : "application/json",
+						     .user_agent = "iaprof/" PLUGIN_VERSION,
+						     .headers = push->headers,
+						     .certificate = push->certificate,
+						     .timeout = push->timeout });
+	return push->sender ? 0 : -EINVAL;
+}
+
+static int pprof_push_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
+{
+	struct pprof_push *push = instance;
+	struct text body = { 0 };
+	uint32_t count = 0;
+	bool good = push->format == FORMAT_PLAIN
+			    ? request_append_plain(&body, profile, push->lines, &count)
+			    : request_append_push(&body, profile, push->lines, &push->labels, &count);
+	if (good && count)
+		sender_add(push->sender, &body, count);
+	text_free(&body);
+	return good ? 0 : host->fail(host, ENOMEM, "out of memory for %zu stacks", profile->value_count);
+}
+
+static int pprof_push_finish(const struct iaprof_host *host, void *instance)
+{
+	struct pprof_push *push = instance;
+	return delivery_finish(host, push->sender, text_string(&push->target));
+}
+
+static void pprof_push_destroy(const struct iaprof_host *host, void *instance)
+{
+	struct pprof_push *push = instance;
+	(void)host;
+	sender_free(push->sender);
+	if (push->has_curl)
+		curl_global_cleanup();
+	array_free(&push->labels);
+	free(push->label_copy);
+	text_free(&push->target);
+}
+
+static const struct iaprof_plugin pprof_push_plugin = {
+	IAPROF_PLUGIN_VERSIONS,
+	IAPROF_PLUGIN_OPTIONS(options),
+	.kind = IAPROF_PLUGIN_SINK,
+	.flags = IAPROF_PLUGIN_INTERVALS | IAPROF_PLUGIN_NO_OUTPUT,
+	.name = "pprof-push",
+	.version = PLUGIN_VERSION,
+	.description = "Profiles in pprof's format, sent to Pyroscope or another server",
+	.instance_size = sizeof(struct pprof_push),
+	.configure = pprof_push_configure,
+	.destroy = pprof_push_destroy,
+	.prepare = pprof_push_prepare,
+	.finish = pprof_push_finish,
+	.profile = pprof_push_profile,
+};
+
+IAPROF_REGISTER_PLUGIN(pprof_push_plugin)

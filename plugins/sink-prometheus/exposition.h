@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Metrics in the text format of Prometheus, version 0.0.4. */
+#ifndef IAPROF_PLUGINS_SINK_PROMETHEUS_EXPOSITION_H
+#define IAPROF_PLUGINS_SINK_PROMETHEUS_EXPOSITION_H
+
+#include "metrics.h"
+#include "own_cost.h"
+#include "text/text.h"
+
+#define EXPOSITION_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+/* What is not known has no line. */
+void exposition_append(struct text *text, const struct metrics *metrics, const struct own_cost *cost);
+
+#endif

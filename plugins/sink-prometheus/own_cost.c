@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See own_cost.h. */
+#include "own_cost.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "process/small_file.h"
+
+/* Helpers start workers of their own. */
+#define DEPTH_MAX 3
+
+/* Returns the exact CPU time of a process, 0 when it has ended; proc_pid_stat(5) has ticks of 10 ms only. */
+static uint64_t cpu_time(uint32_t pid)
+{
+	clockid_t clock;
+	struct timespec time;
+	if (clock_getcpuclockid((pid_t)pid, &clock) || clock_gettime(clock, &time))
+		return 0;
+	return (uint64_t)time.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t resident_memory(uint32_t pid)
+{
+	char path[64];
+	uint64_t pages = 0;
+	CLEANUP_FREE char *text = NULL;
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/statm", pid);
+	if (!small_file_read(path, &text) || sscanf(text, "%*s %" SCNu64, &pages) != 1)
+		return 0;
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Returns the fields of /proc/PID/stat after the name, the first of which is field 3; NULL if there are none. */
+static char *stat_fields(uint32_t pid, char **text)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
+	char *end = small_file_read(path, text) ? strrchr(*text, ')') : NULL;
+	return end && end[1] ? end + 2 : NULL;
+}
+
+/* Returns the CPU time of children that a helper waited for. */
+static uint64_t ended_children_time(uint32_t pid)
+{
+	CLEANUP_FREE char *text = NULL;
+	const char *fields = stat_fields(pid, &text);
+	uint64_t user, system;
+	if (!fields || sscanf(fields, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &user,
+			      &system) != 2)
+		return 0;
+	return (user + system) * (NANOSECONDS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static void add_children(struct own_cost *cost, uint32_t pid, uint32_t command, int depth);
+
+/* Adds the processes in a list of the form of /proc/PID/task/TID/children. */
+static void add_processes(struct own_cost *cost, const char *list, uint32_t command, int depth)
+{
+	char *end;
+	for (uint32_t child; (child = (uint32_t)strtoul(list, &end, 10)) && end != list; list = end) {
+		if (child == command)
+			continue;
+		cost->helper_cpu += cpu_time(child) + ended_children_time(child);
+		cost->helper_memory += resident_memory(child);
+		if (depth < DEPTH_MAX)
+			add_children(cost, child, command, depth + 1);
+	}
+}
+
+static void add_children(struct own_cost *cost, uint32_t pid, uint32_t command, int depth)
+{
+	char path[64 + NAME_MAX];
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/task", pid);
+	DIR *threads = opendir(path);
+	for (const struct dirent *entry; threads && (entry = readdir(threads));) {
+		CLEANUP_FREE char *list = NULL;
+		snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%s/children", pid, entry->d_name);
+		if (entry->d_name[0] != '.' && small_file_read(path, &list))
+			add_processes(cost, list, command, depth);
+	}
+	if (threads)
+		closedir(threads);
+}
+
+static double start_time(uint32_t pid)
+{
+	CLEANUP_FREE char *text = NULL;
+	const char *fields = stat_fields(pid, &text);
+	uint64_t ticks;
+	if (!fields ||
+	    sscanf(fields, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
+		   &ticks) != 1)
+		return 0;
+	double boot = (double)clock_read(CLOCK_REALTIME) - (double)clock_read(CLOCK_BOOTTIME);
+	return boot / 1e9 + (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+struct own_cost own_cost_read(uint32_t command)
+{
+	struct own_cost cost = { .cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID) };
+	struct rusage ended;
+	uint32_t pid = (uint32_t)getpid();
+	cost.memory = resident_memory(pid);
+	cost.start_time = start_time(pid);
+	add_children(&cost, pid, command, 0);
+	/* A command that has ended is among them. */
+	if (!command && !getrusage(RUSAGE_CHILDREN, &ended))
+		cost.helper_cpu += (uint64_t)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) * NANOSECONDS_PER_SECOND +
+				   (uint64_t)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec) * 1000;
+	return cost;
+}

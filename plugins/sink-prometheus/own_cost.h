@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPU time and memory of iaprof and of its helper processes. */
+#ifndef IAPROF_PLUGINS_SINK_PROMETHEUS_OWN_COST_H
+#define IAPROF_PLUGINS_SINK_PROMETHEUS_OWN_COST_H
+
+#include <stdint.h>
+
+struct own_cost {
+	uint64_t cpu, helper_cpu;       /* ns */
+	uint64_t memory, helper_memory; /* resident bytes; 0: not known */
+	double start_time;              /* CLOCK_REALTIME seconds */
+};
+
+/* command: pid of the command that iaprof runs, which is no helper; 0: none. */
+struct own_cost own_cost_read(uint32_t command);
+
+#endif

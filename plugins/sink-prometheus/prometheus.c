@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sink prometheus: metrics of a run for Prometheus, over HTTP: own cost, rates, losses, and the use of devices. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <iaprof/plugin.h>
+
+#include "base/clock.h"
+#include "exposition.h"
+#include "metrics.h"
+#include "own_cost.h"
+#include "server.h"
+
+#define ADDRESS_DEFAULT "127.0.0.1:9859"
+#define INTERVAL_DEFAULT (10 * NANOSECONDS_PER_SECOND)
+/* A client that asks more often gets the same cost again, in ns. */
+#define COST_AGE_MAX NANOSECONDS_PER_SECOND
+
+struct prometheus {
+	const char *address;
+
+	struct server *server;
+	bool has_lock;
+	uint32_t command;
+	pthread_mutex_t lock; /* of what follows: records come on the sink's thread, requests on the server's */
+	struct metrics metrics;
+	struct own_cost cost;
+	uint64_t cost_time; /* CLOCK_MONOTONIC ns; 0: not yet read */
+};
+
+static const struct iaprof_option options[] = {
+	IAPROF_OPTION(struct prometheus, address, STRING, "address", ADDRESS_DEFAULT,
+		      "IP address and port of the HTTP server; 0.0.0.0 or [::] is reachable from other machines"),
+};
+
+static int prometheus_configure(const struct iaprof_host *host, void *instance)
+{
+	(void)instance;
+	host->default_interval(host, INTERVAL_DEFAULT);
+	return 0;
+}
+
+static int prometheus_prepare(const struct iaprof_host *host, void *instance)
+{
+	struct prometheus *prometheus = instance;
+	const struct iaprof_target *target = host->target(host);
+	pthread_mutex_init(&prometheus->lock, NULL);
+	prometheus->has_lock = true;
+	prometheus->command = target->command_pid;
+	if (!metrics_init(&prometheus->metrics, target->flags & IAPROF_TARGET_RECORDED))
+		return host->fail(host, ENOMEM, "out of memory");
+	prometheus->server = server_listen(host, prometheus->address);
+	return prometheus->server ? 0 : -EINVAL;
+}
+
+static void render(void *context, struct text *text)
+{
+	struct prometheus *prometheus = context;
+	uint64_t now = clock_monotonic();
+	pthread_mutex_lock(&prometheus->lock);
+	if (!prometheus->cost_time || now - prometheus->cost_time >= COST_AGE_MAX) {
+		uint64_t helpers = prometheus->cost.helper_cpu;
+		prometheus->cost = own_cost_read(prometheus->command);
+		/* The time of a helper that ends moves from one sum to another, and is read in between. */
+		if (prometheus->cost.helper_cpu < helpers)
+			prometheus->cost.helper_cpu = helpers;
+		prometheus->cost_time = now;
+	}
+	exposition_append(text, &prometheus->metrics, &prometheus->cost);
+	pthread_mutex_unlock(&prometheus->lock);
+}
+
+static int prometheus_start(const struct iaprof_host *host, void *instance)
+{
+	struct prometheus *prometheus = instance;
+	(void)host;
+	return server_start(prometheus->server, EXPOSITION_TYPE, render, prometheus);
+}
+
+static int prometheus_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
+{
+	struct prometheus *prometheus = instance;
+	(void)host;
+	pthread_mutex_lock(&prometheus->lock);
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
+		metrics_take_record(&prometheus->metrics, record);
+	pthread_mutex_unlock(&prometheus->lock);
+	return 0;
+}
+
+static int prometheus_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
+{
+	struct prometheus *prometheus = instance;
+	(void)host;
+	pthread_mutex_lock(&prometheus->lock);
+	metrics_take_profile(&prometheus->metrics, profile);
+	pthread_mutex_unlock(&prometheus->lock);
+	return 0;
+}
+
+static int prometheus_finish(const struct iaprof_host *host, void *instance)
+{
+	struct prometheus *prometheus = instance;
+	(void)host;
+	server_free(prometheus->server);
+	prometheus->server = NULL;
+	return 0;
+}
+
+static void prometheus_destroy(const struct iaprof_host *host, void *instance)
+{
+	struct prometheus *prometheus = instance;
+	(void)host;
+	server_free(prometheus->server);
+	metrics_free(&prometheus->metrics);
+	if (prometheus->has_lock)
+		pthread_mutex_destroy(&prometheus->lock);
+}
+
+static const struct iaprof_plugin prometheus_plugin = {
+	IAPROF_PLUGIN_VERSIONS,
+	IAPROF_PLUGIN_OPTIONS(options),
+	.kind = IAPROF_PLUGIN_SINK,
+	.flags = IAPROF_PLUGIN_INTERVALS | IAPROF_PLUGIN_NO_OUTPUT,
+	.name = "prometheus",
+	.version = PLUGIN_VERSION,
+	.description = "Metrics for Prometheus, over HTTP",
+	.instance_size = sizeof(struct prometheus),
+	.configure = prometheus_configure,
+	.destroy = prometheus_destroy,
+	.prepare = prometheus_prepare,
+	.start = prometheus_start,
+	.finish = prometheus_finish,
+	.records = prometheus_records,
+	.profile = prometheus_profile,
+};
+
+IAPROF_REGISTER_PLUGIN(prometheus_plugin)

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The sink pprof-push: what a server gets is the profile, as go tool pprof reads it, and nothing is lost uncounted."""
+import base64
+import collections
+import gzip
+import json
+import os
+import re
+import subprocess
+import uuid
+
+from harness import (FAILED, SOURCE, case, equal, iaprof, main, needs_program, needs_root, needs_sampling, read,
+                     require, write)
+from web_server import Receiver, Server
+
+DEMO = os.path.join(SOURCE, 'examples/demo.iaprof')
+PUSH = '/push.v1.PusherService/Push'
+
+
+def send(server, *arguments, options='', **more):
+    return iaprof('--replay', DEMO, '-k', f'pprof-push:url={server.url}{options}', *arguments, **more)
+
+
+def series(body):
+    """-> {name: (the other labels, the profile)}"""
+    found = {}
+    for one in json.loads(body)['series']:
+        labels = {label['name']: label['value'] for label in one['labels']}
+        equal(len(labels), len(one['labels']), 'labels')
+        sample, = one['samples']
+        equal(str(uuid.UUID(sample['ID'], version=4)), sample['ID'], 'id')
+        name = labels.pop('__name__')
+        require(name not in found, f'{name} twice')
+        found[name] = labels, base64.b64decode(sample['rawProfile'], validate=True)
+    return found
+
+
+def pprof(profile, *arguments):
+    write('received.pb.gz', profile)
+    return subprocess.run(['go', 'tool', 'pprof', *arguments, 'received.pb.gz'], check=True, capture_output=True,
+                          encoding='utf-8', env={**os.environ, 'HOME': os.getcwd(), 'PPROF_TMPDIR': os.getcwd()}).stdout
+
+
+def totals(profile):
+    """-> {(value type, unit): sum of the samples}, from go tool pprof -raw"""
+    text = pprof(profile, '-raw')
+    types = re.search(r'^Samples:\n(.*)$', text, re.M)[1].replace('[dflt]', '').split()
+    sums = collections.Counter()
+    for line in text.split('\nSamples:\n')[1].split('\nLocations\n')[0].splitlines()[1:]:
+        values = re.match(r'\s*((?:\d+\s+)*\d+):', line)
+        if values:
+            sums.update(dict(zip(types, map(int, values[1].split()))))
+    return {tuple(name.split('/')): value for name, value in sums.items()}
+
+
+def folded(name):
+    return sum(int(line.rpartition(' ')[2]) for line in read(f'out.{name}.folded').splitlines())
+
+
+WANTED = {'process_cpu': ('cpu', 'nanoseconds'), 'gpu_stalls': ('gpu-stalls', 'count'),
+          'npu_calls': ('npu-calls', 'count'), 'npu_time': ('npu-time', 'nanoseconds')}
+
+
+@case('Pyroscope gets a series for each value type, with its total', needs=[needs_program('go')])
+def pushed():
+    with Receiver() as server:
+        send(server, '-k', 'folded:output=out.folded', options=r',service=say "x",labels=region=eu\,rack=7').completes()
+    equal([(path, headers['Content-Type']) for path, headers in server.asked], [(PUSH, 'application/json')], 'request')
+    found = series(server.bodies[0])
+    equal(sorted(found), sorted(WANTED), 'series')
+    for name, (labels, profile) in found.items():
+        equal(labels, {'service_name': 'say "x"', 'region': 'eu', 'rack': '7'}, 'labels')
+        equal(totals(profile), {WANTED[name]: folded(WANTED[name][0])}, name)
+    top = pprof(found['gpu_stalls'][1], '-top', '-tagfocus=reason=sbid')
+    require('feed_forward' in top, top)
+
+
+@case('a plain upload is the profile of sink pprof', needs=[needs_program('go')])
+def plain():
+    with Receiver() as server:
+        send(server, '-k', 'folded:output=out.folded', '-k', 'pprof:output=out.pb.gz',
+             options='/up/load?x=1,format=plain').completes()
+    equal([(path, headers['Content-Type']) for path, headers in server.asked],
+          [('/up/load?x=1', 'application/octet-stream')], 'request')
+    equal(totals(server.bodies[0]), {kind: folded(kind[0]) for kind in WANTED.values()}, 'totals')
+    received = gzip.decompress(server.bodies[0])
+    with gzip.open('out.pb.gz') as file:
+        # Without the comments of findings, which are of a whole run.
+        require(abs(len(received) - len(file.read())) < 4096, f'{len(received)} bytes')
+
+
+@case('intervals add up to the profile of the whole run', needs=[needs_program('go')])
+def intervals():
+    with Receiver() as server:
+        send(server, '--interval', '2s').completes()
+    require(len(server.bodies) > 2, f'{len(server.bodies)} requests')
+    sums = collections.Counter()
+    for body in server.bodies:
+        for _, profile in series(body).values():
+            sums.update(totals(profile))
+    with Receiver() as server:
+        send(server).completes()
+    whole = collections.Counter()
+    for _, profile in series(server.bodies[0]).values():
+        whole.update(totals(profile))
+    equal(sums, whole, 'sums')
+
+
+@case('a request is sent again when the server asks for it, with the headers of the user')
+def again():
+    with Receiver((503, {'Retry_After': '1'}), (429, {})) as server:
+        send(server, options=',headers=X-Scope-OrgID=team%201').completes('HTTP status 503')
+    equal((len(server.asked), len(server.bodies)), (3, 1), 'requests')
+    equal({headers['X-Scope-OrgID'] for _, headers in server.asked}, {'team 1'}, 'tenant')
+
+
+@case('what a server does not want is counted, and not sent again')
+def refused():
+    with Receiver((400, {})) as server:
+        outcome = send(server)
+    equal(outcome.status, FAILED, 'status')
+    require('4 of 4 profiles were not delivered' in outcome.err, outcome.err)
+    equal(len(server.asked), 1, 'requests')
+
+
+@case('a server that does not answer delays only the end', needs=[needs_root, needs_sampling])
+def absent():
+    with Server(lambda handler, server: server.ending.wait(60)) as silent:
+        outcome = iaprof('-s', 'cpu-stack:idle=yes', '-d', '500ms', '-k', f'pprof-push:url={silent.url}', '-k',
+                         'folded:output=out')
+    equal(outcome.status, FAILED, 'status')
+    require('1 of 1 profiles were not delivered' in outcome.err, outcome.err)
+    require(read('out'), 'the other sink has nothing')
+
+
+@case('a live run has the label of its machine', needs=[needs_root, needs_sampling])
+def live():
+    with Receiver() as server:
+        iaprof('-s', 'cpu-stack:idle=yes', '-d', '500ms', '-k', f'pprof-push:url={server.url}').completes()
+    (labels, _), = series(server.bodies[0]).values()
+    equal(labels, {'service_name': 'iaprof', 'hostname': os.uname().nodename}, 'labels')
+
+
+@case('options that are wrong are errors')
+def wrong():
+    for options, message in (('url=ftp://x', 'has to begin with http'), ('labels=a', 'a is not NAME=VALUE'),
+                             ('labels=a-b=c', 'a-b is not NAME=VALUE')):
+        iaprof('--replay', DEMO, '-k', f'pprof-push:{options}').fails(FAILED, message)
+
+
+if __name__ == '__main__':
+    main()
