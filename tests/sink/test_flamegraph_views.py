@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 
 from reader import THIN, Reader, make_page, run_in_browser, share
 from stacks import (COUNT, FUNCTION, INSTRUCTION, JIT, NANOSECONDS, PROGRAM, REASON, SEPARATOR, USER, Frame, equal,
-                    gpu_stack)
+                    gpu_stack, record)
 
 
 def random_stacks(seed, deep=9):
@@ -459,7 +459,27 @@ def callers_are_named_after_the_nearest(window):
     equal([tip.title for tip in reader.all_tips(2)], ['nearest', 'nearest'], 'who calls')
 
 
-CASES = (focus_and_hide_say_what_shares_are_of, expressions_have_a_bound, links_are_undone_step_by_step,
+def the_header_says_what_was_profiled(window):
+    """What the run knows of itself, and nothing where it does not."""
+    stacks = [(0, 70, [Frame('a', PROGRAM), Frame('main')])]
+
+    def header(*facts, options=()):
+        reader = Reader(window, make_page([COUNT], stacks, options=options, records=[
+            record('metadata', time=1, key=key, value=value) for key, value in facts]))
+        return reader.text('title'), reader.text('facts').split(', '), reader.evaluate('document.title')
+
+    command, target, sampled = ('command', "train 'a b'"), ('target', 'system-wide'), ('samples of GPU 9 tile 0', '7 rows')
+    title, facts, window_title = header(command, target, sampled)
+    equal((title, facts[:2], window_title), ("train 'a b'", ['system-wide', 'GPU 9 tile 0'], "train 'a b' - iaprof"), 'a command')
+    equal([fact for fact in facts if fact.endswith('samples')], ['70 samples'], 'the sum')
+    title, facts, _ = header(('target', 'container web'))
+    equal((title, 'container web' in facts), ('Container web', False), 'a container')
+    equal(header(command, target, options=['title=mine'])[0:1], ('mine',), 'a title')
+    equal(header(command, target, options=['title=mine'])[1][:2], ["train 'a b'", 'system-wide'], 'beside a title')
+    equal(header()[0], 'iaprof', 'nothing known')
+
+
+CASES = (the_header_says_what_was_profiled, focus_and_hide_say_what_shares_are_of, expressions_have_a_bound, links_are_undone_step_by_step,
          callers_are_named_after_the_nearest, callers_in_a_row_fold,
          the_table_has_self_and_total, tables_have_groups, callers_and_callees_are_those_of_the_stacks,
          reasons_among_callees_keep_their_order, callers_are_the_stacks_upside_down, callers_of_device_code,

@@ -37,15 +37,17 @@ class App {
   // What ran, in the title and beside it.
   fillBar() {
     const { header } = this.model, metadata = new Map(header.metadata);
-    const name = header.title || metadata.get('command') || 'iaprof';
+    const command = metadata.get('command'), target = metadata.get('target') || '';
+    const name = header.title || command || target.replace(/^./, first => first.toUpperCase()) || 'iaprof';
     element('title').textContent = name;
     document.title = name === 'iaprof' ? name : `${name} - iaprof`;
     element('title').title = name;
-    const devices = metadata.get('devices') || metadata.get('device') || '';
     // The time of an imported text is that of reading it.
     const length = !header.begin && metadata.has('input') ? '' : timeText(header.nanoseconds);
-    element('facts').textContent = [devices, length, this.sampleText(), header.begin
-      ? new Date(header.begin / 1e6).toISOString().slice(0, 16).replace('T', ' ') : ''].filter(Boolean).join(', ');
+    const facts = element('facts');
+    facts.textContent = [header.title && command, header.title || command ? target : '', this.deviceText(), length, this.sampleText(),
+      header.begin ? new Date(header.begin / 1e6).toISOString().slice(0, 16).replace('T', ' ') : ''].filter(Boolean).join(', ');
+    facts.title = facts.textContent;
     const select = element('value');
     for (const type of this.model.order) {
       select.add(new Option(this.model.typeLabel(type), this.model.types[type].name));
@@ -76,6 +78,14 @@ class App {
       element(id).closest('label').hidden = !origins.threads.length;
     element('device').closest('label').hidden = !origins.devices.length;
     element('device').replaceChildren(...['', ...origins.devices].map(name => new Option(name || 'All devices', name)));
+  }
+
+  // The devices that were sampled or ran jobs: the first, and how many more.
+  deviceText() {
+    const sampled = this.model.header.metadata.map(([key]) => /^samples of (.*)/.exec(key)).filter(Boolean).map(([, name]) => name);
+    const tracks = this.activity ? this.activity.tracks : [];
+    const names = [...new Set([...sampled, ...tracks.map(({ device }) => device)])].filter(Boolean);
+    return names.length > 2 ? `${names[0]} and ${names.length - 1} more` : names.join(', ');
   }
 
   // The threads of the chosen process: each name that several have, and each thread.
