@@ -114,7 +114,7 @@ class NpuView {
       add(timeText(npu.lengthOfCalls === undefined ? npu.length : npu.lengthOfCalls), 'from first to last');
     const worst = findings && findings.items[0];
     if (worst && worst.severity > 1)
-      figures.append(make('p', { className: 'callout' }, make('b', { textContent: worst.name }), ` ${worst.text}`));
+      figures.append(make('p', { className: 'callout' }, make('b', { textContent: `${worst.title}.` }), ` ${worst.text}`));
   }
 
   // How exactly it was kept.

@@ -38,10 +38,13 @@ function shareText(part, whole) {
   if (!(whole > 0) || !(part > 0))
     return `0${THIN}%`;
   const percent = 100 * part / whole;
-  const text = percent >= 99.95 && part < whole ? '99.9' : percent < 0.01 ? '<0.01'
-    : percent >= 10 ? String(Number(percent.toFixed(1))) : String(Number(percent.toPrecision(2)));
+  const text = part === whole ? '100' : percent >= 999.5 ? Math.round(percent).toLocaleString('en')
+    : percent >= 99.95 && percent < 100 ? '99.9' : percent < 0.01 ? '<0.01' : percent.toPrecision(3);
   return `${text}${THIN}%`;
 }
+
+// A label within a sentence: acronyms keep their capitals.
+const inSentence = label => (/^.[A-Z]/.test(label) ? label : label.replace(/^./, first => first.toLowerCase()));
 
 const baseName = path => path.replace(/.*\//, '');
 
