@@ -183,6 +183,7 @@ def the_page_has_every_view():
                                                              '[row.firstChild.textContent, row.lastChild.textContent])')]
             equal([row.replace(THIN, ' ') for row in rows[:5]], shares.split(', ')[:5], f'the rows of {value}')
         reader = Reader(window, 'demo.html')
+        panel = reader.text('panel')
         for part in (rf'[\d.]+{THIN}%\s*of GPU time\s*waits for', f'in {KERNEL}, decoder.cl:{line}', f'model.py:{site}',
                      f'decoder.cl:{line}', r'sum = fma\(input', r'Data dependency', 'stage data in local memory'):
             assert re.search(part, panel), f'{part} is not in: {panel}'
