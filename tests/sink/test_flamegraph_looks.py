@@ -168,6 +168,11 @@ def every_text_is_readable(window):
     reader = Reader(window, demo())
     for theme in 'light', 'dark':
         reader.evaluate(f'window.iaprof.setTheme("{theme}"), window.iaprof.update(null)')
+        reader.view('Flame graph')
+        drawn = reader.evaluate('(flame => flame.layout.cells.filter(cell => !cell.isGap).map(cell => flame.look(cell)).map('
+                                'look => [look.fill, look.ink, look.pale || 1]))(window.iaprof.flame)')
+        equal([fill for fill, ink, part in drawn if contrast(fade(ink, fill, part), fill) < LEAST_CONTRAST], [],
+              f'{theme}: places and shares in the graph')
         for name in reader.texts('#tabs button'):
             reader.view(name)
             equal(reader.evaluate(UNREADABLE), [], f'{name}, {theme}')

@@ -411,7 +411,7 @@ class Sandwich {
       right -= wide + 8;
     }
     if (folded > 1) {
-      const chip = pen.chip(`+${folded - 1}`, right, y + h / 2, h - 4, inkOn(fill));
+      const chip = pen.chip(`+${folded - 1}`, right, y + h / 2, h - 4, fill, inkOn(fill));
       drawn.chip = chip;
       [right] = chip;
     }
