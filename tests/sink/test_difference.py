@@ -283,6 +283,23 @@ def pictures_have_colours_and_values(_window):
     assert colours['grows'][2] < colours['main'][2] < colours['new'][2], f'darker the larger the change: {colours}'
 
 
+def the_table_sorts_by_change(window):
+    """Totals are in the table of one run; what is only in the baseline has a row, too."""
+    iaprof('-q', '--diff', *files_of_pages(), '-k', 'flamegraph', '-o', 'page.html')
+    reader = Reader(window, pathlib.Path('page.html'))
+    reader.view('Table')
+    reader.click_text('#table-body th button', 'Change')
+    rows = reader.evaluate('[...document.querySelectorAll("#table-body tbody tr")].map(row => [row.cells[0].title, row.cells[3].textContent'
+                           '.replaceAll("\\u202f", ""), row.cells[3].title.split(",").pop().trim().replaceAll("\\u202f", "")])')
+    equal([rows[0], *sorted(rows[1:3])], [['grows', '+32.0%', '+66.7%'], ['[unknown]', '−20.0%', 'gone'], ['old', '−20.0%', 'gone']], 'the largest changes')
+    equal([row[1] for row in rows if row[0] == 'stays'], ['0%'], 'what stays')
+    equal(sorted(row[0] for row in rows if row[2] == 'new'), ['new'], 'what is new')
+    equal('sort=change' in reader.fragment(), True, 'a link')
+    reader.click_text('#table-body tbody td.name', next(text for text in reader.texts('#table-body tbody td.name') if text.startswith('old')))
+    assert reader.text('sandwich-note').endswith('only in the baseline'), reader.text('sandwich-note')
+    equal(reader.is_seen('#device') or reader.is_seen('#thread'), False, 'stacks of a difference have no threads and devices')
+
+
 def tables_have_both(_window):
     before, after = files_of_pages()
     text = iaprof('-q', '--diff', before, after, '--normalize', 'duration', '-k', 'csv').stdout
@@ -327,7 +344,7 @@ def nothing_in_common_is_told(_window):
 
 CASES = (folded_text_is_the_two_files_joined, earlier_values_are_scaled, a_file_has_no_difference_to_itself,
          one_side_can_be_empty, a_value_type_can_be_of_one_side, the_page_shows_both_runs, the_page_tells_factors,
-         hostile_names_stay_names, pictures_have_colours_and_values, tables_have_both,
+         hostile_names_stay_names, pictures_have_colours_and_values, the_table_sorts_by_change, tables_have_both,
          lines_tell_frames_apart_when_asked, folded_text_can_be_compared, nothing_in_common_is_told)
 
 

@@ -131,21 +131,46 @@ class TableView {
     const { model, state } = this.app;
     const group = state.get('group') in GROUPINGS ? state.get('group') : 'function';
     element('table-group').value = group;
-    this.values = model.values(Detail.LINE, 0, group === 'thread' ? 'yes' : model.threads);
+    const threads = group === 'thread' ? 'yes' : model.threads;
+    this.before = this.app.compare ? model.values(Detail.LINE, 1, threads) : null;
+    const earlier = this.before ? this.rowsOf(group, this.before) : [];
+    this.values = model.values(Detail.LINE, 0, threads);
     this.rows = this.rowsOf(group, this.values);
+    if (this.before)
+      this.rows = this.withChanges(this.rows, earlier);
     this.fill();
+  }
+
+  // Rows with what they had in the baseline, and those that only the baseline has.
+  withChanges(rows, earlier) {
+    const { factor } = this.app.compare, before = new Map(earlier.map(row => [row.key, row]));
+    const changed = rows.map(row => {
+      const known = before.get(row.key);
+      before.delete(row.key);
+      const base = known ? factor * known.total : 0;
+      return { ...row, base, change: row.total - base };
+    });
+    return [...changed, ...[...before.values()].map(row => ({ ...row, gone: row, self: 0, total: 0, mix: null, base: factor * row.total,
+      change: -factor * row.total }))];
+  }
+
+  compareRows(sort) {
+    return sort === 'name' ? (a, b) => a.name.localeCompare(b.name)
+      : sort === 'change' ? (a, b) => Math.abs(b.change) - Math.abs(a.change) || b.total - a.total
+        : (a, b) => b[sort] - a[sort] || b.total - a.total;
   }
 
   fill() {
     const { model, state } = this.app, whole = this.values.total[0];
     const filter = element('table-filter').value.toLowerCase();
-    const sort = ['name', 'self', 'total'].includes(state.get('sort')) ? state.get('sort') : 'self';
+    const sorts = ['name', 'self', 'total', ...(this.before ? ['change'] : [])];
+    const sort = sorts.includes(state.get('sort')) ? state.get('sort') : 'self';
     const { expression, found } = this.app;
     const rows = this.rows.filter(row => (!filter || row.name.toLowerCase().includes(filter)) &&
       (!expression || found[row.frame] || expression.test(row.name)));
     this.found = rows.length;
-    rows.sort(sort === 'name' ? (a, b) => a.name.localeCompare(b.name) : (a, b) => b[sort] - a[sort] || b.total - a.total);
-    const heads = [['name', 'Name', ''], ['self', 'Self', 'n'], ['total', 'Total', 'n'],
+    rows.sort(this.compareRows(sort));
+    const heads = [['name', 'Name', ''], ['self', 'Self', 'n'], ['total', 'Total', 'n'], ...(this.before ? [['change', 'Change', 'n']] : []),
       ...(model.isDevice ? [['', 'Stall reasons', '']] : [])];
     const head = make('tr', {}, ...heads.map(([key, label, className]) => {
       const cell = make('th', { className, scope: 'col' });
@@ -175,7 +200,16 @@ class TableView {
       });
       element('table-more').append(button);
     }
-    this.sandwich.show(chosen || null, this.cached.groupOfFrame, this.values);
+    if (chosen && chosen.gone)
+      this.sandwich.show(chosen.gone, this.cached.groupOfFrame, this.before);
+    else
+      this.sandwich.show(chosen || null, this.cached.groupOfFrame, this.values);
+  }
+
+  changeCell({ base, total, change }) {
+    const { compare, model } = this.app;
+    return make('td', { className: `n ${change > 0 ? 'up' : change < 0 ? 'down' : ''}`, title: `${exactText(base, model.unit)} → ${
+      exactText(total, model.unit)}, ${compare.growthText(base, total)}`, textContent: compare.changeText(base, total) });
   }
 
   rowOf(row, whole, isChosen) {
@@ -193,7 +227,7 @@ class TableView {
     };
     const made = make('tr', { className: isChosen ? 'pick sel' : 'pick', tabIndex: isChosen ? 0 : -1 },
       make('td', { className: 'name', title: row.name }, swatch, row.name, ' ', make('small', { textContent: this.whereOf(row) })),
-      number(row.self), number(row.total),
+      number(row.self), number(row.total), this.before && this.changeCell(row),
       ...(model.isDevice ? [make('td', { className: 'mixcell' }, row.mix ? mixBar(row.mix) : '')] : []));
     made.setAttribute('aria-selected', String(isChosen));
     const choose = () => this.app.state.set({ name: row.key }, true);
@@ -262,7 +296,7 @@ class Sandwich {
     element('sandwich-title').textContent = row ? row.name : '';
     element('sandwich-code').hidden = !row || !this.app.code || this.app.table.groupOfRow(row) !== 'gpu';
     element('sandwich-note').textContent = row ? `${shareText(row.total, values.total[0])} total, ` +
-      `${shareText(row.self, values.total[0])} self` : '';
+      `${shareText(row.self, values.total[0])} self${values === this.app.table.before ? ', only in the baseline' : ''}` : '';
     if (row) {
       const { view: { count, frame, end }, total } = values, outermost = [];
       for (let node = 1; node < count;) {
