@@ -5,6 +5,7 @@
 What the page shows is read as a reader gets it: the tooltip below the mouse, what is said to who does not see it, the
 texts around the graph, and the pixels. Words on the command line choose cases.
 """
+import collections
 import random
 import re
 import sys
@@ -124,7 +125,20 @@ def tab_reaches_all_in_order(window):
         if seen[-1][1] == 'graph':
             break
     parts = [part for i, (part, *_) in enumerate(seen) if not i or seen[i - 1][0] != part]
-    equal(parts, ['bar', 'panel', 'reasons', 'tools', 'graphbox'], 'in order')
+    equal(parts, ['BUTTON', 'bar', 'panel', 'reasons', 'tools', 'graphbox'], 'in order')
+    stops = collections.Counter(part for part, *_ in seen)
+    equal((seen[0][1], stops['panel'], stops['reasons'], stops['tools']), ('skip', 1, 1, 4), 'one stop for each group of buttons')
+    # Arrows move within a group, and the first stop skips everything before the graph.
+    reader.evaluate('document.querySelector("#tabs [aria-selected=true]").focus()')
+    window.press('ArrowRight')
+    equal(reader.evaluate('document.activeElement.textContent'), 'Table', 'the next tab')
+    window.press('Enter')
+    reader.drawn()
+    equal((reader.is_seen('#table'), reader.evaluate('document.activeElement.textContent')), (True, 'Table'), 'it is chosen')
+    reader.view('Flame graph')
+    reader.evaluate('document.getElementById("skip").focus()')
+    window.press('Enter')
+    equal(reader.evaluate('document.activeElement.id'), 'graph', 'skipped')
     assert all(ring and wide for _, _, ring, wide in seen), seen
     assert {'value', 'search', 'theme', 'more'} <= {name for _, name, *_ in seen}, seen
 

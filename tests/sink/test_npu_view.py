@@ -16,6 +16,7 @@ import sys
 sys.dont_write_bytecode = True
 
 import reader as sink_reader
+from browser import CONTROL
 from reader import THIN, run_in_browser, share, time_text
 from stacks import COUNT, FUNCTION, NANOSECONDS, PROGRAM, REASON, UNKNOWN, Frame, Times, equal, gpu_stack, record, write_profile
 
@@ -162,7 +163,7 @@ def zoom_by_all_means(window):
     reader = Reader(window, make_page(two_jobs()))
     left, top, width, _ = reader.graph()
     x = left + LABELS + 0.5 * (width - LABELS)
-    window.mouse('mouseWheel', x, top + AXIS + 4, deltaX=0, deltaY=-100)
+    window.mouse('mouseWheel', x, top + AXIS + 4, deltaX=0, deltaY=-100, modifiers=CONTROL)
     reader.drawn()
     part = 100 / 1.2 ** 2  # ms: page/timeline_reader.js
     length, begin = re.fullmatch(r'([\d.]+)\sms from ([\d.]+)\sms', reader.text('npu-part')).groups()
@@ -475,8 +476,8 @@ def too_many_rows_are_one(window):
     nodes = [record('call_node', source=1, id=i, function=i) for i in range(1, 401)]
     calls = [call(i, i, 0.5) for i in range(1, 401)] + [call(999, 401, 1, count=3, last=402)]
     reader = Reader(window, make_page([*sources(), *functions, *nodes, *calls]))
-    rows = window.evaluate('document.getElementById("npu-space").style.height')
-    equal(rows, f'{251 * (LANE + GAP) + AXIS}px', 'rows: those with a place and one for the rest')
+    rows = window.evaluate('document.getElementById("npu-view").style.height')
+    equal(rows, f'{251 * (LANE + GAP) + AXIS + 2}px', 'rows: those with a place and one for the rest')
     kept = reader.text('npu-kept')
     assert 'In rows of the rest: 150 jobs or records of calls' in kept, kept
     assert 'Left out: 3 calls of functions that were never named' in kept, kept

@@ -4,7 +4,7 @@ const TABS = Object.freeze([['flame', 'Flame graph'], ['table', 'Table'], ['code
 const VIEW_KEYS = Object.freeze({ flame: [['Click', 'Zoom'], ['Double-click', 'Code'], ['Esc', 'Back'], ['← ↑ ↓ →', 'Move'],
   ['Ctrl', '+ wheel Zoom']], table: [['Click', 'Select'], ['↑ ↓', 'Move'], ['Esc', 'Back']],
 code: [['↑ ↓', 'Move'], ['Enter', 'Other pane'], ['p', 'Producer'], ['Esc', 'Back']],
-timeline: [['Wheel', 'Zoom'], ['Drag', 'Select'], ['Esc', 'Back']] });
+timeline: [['Ctrl', '+ wheel Zoom'], ['Drag', 'Select'], ['Esc', 'Back']] });
 const ALL_KEYS = Object.freeze([['← ↑ ↓ →', 'move between frames'], ['Enter', 'zoom into the frame'],
   ['+ −, Ctrl + wheel', 'zoom; Shift + ← → or Shift + wheel: pan'], ['Esc, Backspace', 'undo'], ['0', 'reset zoom, time and filters'], ['/', 'search'], ['1 to 4', 'views'], ['c', 'code of the frame'],
   ['p', 'what it waits for'], ['f', 'focus on the frame'], ['i', 'ignore stacks with the frame'],
@@ -30,8 +30,9 @@ class App {
     this.strip = new TimeStrip(this, this.npu ? this.npu.jobs() : []);
     this.fillBar();
     this.listen();
-    this.state.listen(changed => this.update(changed));
+    this.state.listen(changed => keepFocus(() => this.update(changed)));
     this.update(null);
+    roveAll();
   }
 
   // What ran, in the title and beside it.
@@ -353,6 +354,7 @@ class App {
   listen() {
     const { state } = this, on = (name, kind, handle) => element(name).addEventListener(kind, handle);
     on('value', 'change', () => state.set({ value: element('value').value, zoom: '', without: '', reason: '' }));
+    on('skip', 'click', () => skipToContent(this.view));
     on('theme', 'click', () => this.toggleTheme());
     on('more', 'click', event => {
       event.stopPropagation();

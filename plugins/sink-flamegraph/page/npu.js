@@ -32,7 +32,7 @@ class NpuView {
     this.app = app;
     this.npu = npu;
     this.names = new NpuRows(npu);
-    this.timeline = new Timeline({ canvas: element('npu-graph'), space: element('npu-space'), view: element('npu-view'),
+    this.timeline = new Timeline({ canvas: element('npu-graph'), view: element('npu-view'),
       rows: this.names, length: npu.length, begin: npu.begin });
     this.reader = new TimelineReader(this.timeline, element('said'), app.tip);
     this.timeline.onShow = () => {
