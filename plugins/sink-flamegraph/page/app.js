@@ -46,9 +46,11 @@ class App {
     // The time of an imported text is that of reading it.
     const length = !header.begin && metadata.has('input') ? '' : timeText(header.nanoseconds);
     const facts = element('facts');
-    facts.textContent = [header.title && command, header.title || command ? target : '', this.deviceText(), length, this.sampleText(),
-      header.begin ? new Date(header.begin / 1e6).toISOString().slice(0, 16).replace('T', ' ') : ''].filter(Boolean).join(', ');
-    facts.title = facts.textContent;
+    const known = [header.title && command, header.title || command ? target : '', this.deviceText(), length, this.sampleText()]
+      .filter(Boolean);
+    facts.textContent = known.join(', ');
+    facts.title = [...known, header.begin && `${new Date(header.begin / 1e6).toISOString().slice(0, 16).replace('T', ' ')} UTC`]
+      .filter(Boolean).join(', ');
     const select = element('value');
     for (const type of this.model.order) {
       select.add(new Option(this.model.typeLabel(type), this.model.types[type].name));

@@ -21,6 +21,9 @@ function fillTable(table, titles, rows) {
   head.append(tableRow(titles, 'th'));
   for (const title of head.querySelectorAll('th'))
     title.scope = 'col';
+  // Titles are above their numbers.
+  head.rows[0].childNodes.forEach((title, i) => title.classList.toggle('n', rows.length > 0 && rows.every(cells =>
+    typeof cells[i] === 'string' && (NUMBER.test(cells[i]) || cells[i] === '-'))));
   body.append(...rows.map(cells => tableRow(cells)));
   table.replaceChildren(head, body);
   table.closest('section').hidden = rows.length === 0;

@@ -26,7 +26,7 @@ class Timeline {
   measure() {
     const unit = rem();
     this.lane = Math.round(1.3 * unit);
-    this.labels = Math.min(Math.round(19 * unit), Math.round(this.view.clientWidth * 0.3));
+    this.labels = Math.min(Math.round(19 * unit), Math.round(this.view.clientWidth * 0.36));
     this.axis = Math.round(1.9 * unit);
     let top = 0;
     for (const row of this.rows) {
