@@ -142,8 +142,9 @@ class Summary {
   // The file of a function where most of its samples are, or else its module.
   fileOf(row, { view, self }) {
     const { frames } = this.app.model, { table } = this.app;
+    const hasSeveral = table.cached.groupOfFrame.indexOf(row.number) !== table.cached.groupOfFrame.lastIndexOf(row.number);
     let heaviest = 0;
-    for (let node = 1; node < view.count; node++)
+    for (let node = 1; hasSeveral && node < view.count; node++)
       if (self[node] > (heaviest ? self[heaviest] : 0) && table.cached.groupOfFrame[view.frame[node]] === row.number)
         heaviest = node;
     const frame = heaviest ? view.frame[heaviest] : row.frame;

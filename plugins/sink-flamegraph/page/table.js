@@ -71,10 +71,11 @@ class TableView {
   // What ends in a node belongs to the innermost frame that has a group. Frames within others of their group do not count.
   addUp({ view, self, total }, rows, groupOfFrame) {
     const { count, parent, frame, end } = view, owner = new Int32Array(count).fill(-1), on = new Int32Array(rows.length);
-    const selves = new Float64Array(rows.length), totals = new Float64Array(rows.length), open = [];
+    const selves = new Float64Array(rows.length), totals = new Float64Array(rows.length);
+    let open = new Int32Array(1024), depth = 0;
     for (let node = 1; node < count; node++) {
-      while (open.length && end[open[open.length - 1]] <= node)
-        on[groupOfFrame[frame[open.pop()]]]--;
+      while (depth && end[open[depth - 1]] <= node)
+        on[groupOfFrame[frame[open[--depth]]]]--;
       if (!(total[node] > 0)) {
         node = end[node] - 1;
         continue;
@@ -87,7 +88,12 @@ class TableView {
         continue;
       if (!on[own]++)
         totals[own] += total[node];
-      open.push(node);
+      if (depth === open.length) {
+        const larger = new Int32Array(2 * depth);
+        larger.set(open);
+        open = larger;
+      }
+      open[depth++] = node;
     }
     for (const row of rows) {
       row.self = selves[row.number];
