@@ -125,7 +125,7 @@ class Summary {
 
   cpuAnswer() {
     const { model } = this.app, values = model.values();
-    const whole = values.total[0], [first] = this.app.table.rowsOf('function', values);
+    const whole = values.total[0], [first] = this.hottestRows(values);
     const section = make('section', {}), lead = make('p', { className: 'lead' }), say = make('p', { className: 'say' });
     section.append(lead, say);
     if (!first || !(whole > 0)) {
@@ -151,9 +151,15 @@ class Summary {
     return baseName(frames.files[frame] || frames.modules[frame] || '');
   }
 
+  // Functions by self, those with the same by name, as the terminal has them.
+  hottestRows(values) {
+    return [...this.app.table.rowsOf('function', values)].filter(({ self }) => self > 0)
+      .sort((a, b) => b.self - a.self || (a.name < b.name ? -1 : 1));
+  }
+
   hottest() {
     const { app } = this, values = app.model.values();
-    const rows = app.table.rowsOf('function', values).slice(0, 10), longest = rows.length ? rows[0].self : 0;
+    const rows = this.hottestRows(values).slice(0, 10), longest = rows.length ? rows[0].self : 0;
     return this.section(`Self ${app.model.typeLabel()} by function`, '', ...rows.map(row => {
       const bar = make('span', { className: 'mix' }, make('i', {}));
       bar.style.width = `${100 * row.self / longest}%`;
