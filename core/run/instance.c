@@ -159,7 +159,6 @@ int instance_prepare(struct instance *instance, struct error *error)
 static void *run_thread(void *argument)
 {
 	struct instance *instance = argument;
-	begin_callback(instance);
 	struct plugin_call before = instance_call_begin(instance, "thread");
 	int result = instance->plugin->description.thread(&instance->host, instance->memory,
 							  (const volatile int *)&instance->stopping);
@@ -172,6 +171,8 @@ static void *run_thread(void *argument)
 
 static int start_thread(struct instance *instance)
 {
+	/* Not by the thread: it may begin after a timer has failed. */
+	begin_callback(instance);
 	int result = -thread_start(&instance->thread, run_thread, instance);
 	instance->has_thread = !result;
 	return result;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "run/report/call_report.h"
+#include "run/report/finding_tables.h"
 #include "run/report/difference_table.h"
 #include "run/output/output.h"
 #include "run/run.h"
@@ -74,6 +75,7 @@ static void show_calls(const struct collector_thread_result *result)
 	call_report_print(collector_calls(result->collector),
 			  profile && profile->begin_realtime ? profile->end - profile->begin : 0, file);
 	call_report_histograms(collector_histograms(result->collector), file);
+	finding_tables_print(collector_findings(result->collector), file);
 	fclose(file);
 	log_text(text, size);
 	free(text);

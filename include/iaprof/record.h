@@ -624,7 +624,11 @@ IAPROF_ASSERT_SIZE(iaprof_record_counter_value, 32);
 
 enum iaprof_finding_severity { IAPROF_FINDING_NOTE = 1, IAPROF_FINDING_WARNING = 2, IAPROF_FINDING_PROBLEM = 3 };
 
-/* FINDING: a sentence for the user, with the measurement that it is based on. */
+/*
+ * FINDING: a sentence for the user, with the measurement that it is based on. A note whose text begins with "| " is a
+ * row of a table, such as "| 12 ms | - | boot": " | " separates its cells, the last one names the row, and "-" is a
+ * value that is not known. Titles begin with "|| ", and another table.
+ */
 struct iaprof_record_finding {
 	struct iaprof_record header;
 	uint32_t severity; /* enum iaprof_finding_severity */

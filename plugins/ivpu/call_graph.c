@@ -10,16 +10,16 @@ struct callers {
 };
 
 /*
- * From the sources of Linux 6.13, by file of drivers/accel/ivpu. A caller that the compiler inlines is replaced by its
- * own caller, and names of other versions are added. Several threads write to one trace, so a pair means "possible
- * caller".
+ * From the sources of Linux 6.13 and 7.2, by file of drivers/accel/ivpu. A caller that the compiler inlines is replaced
+ * by its own caller, and names of other versions are added. Several threads write to one trace, so a pair means
+ * "possible caller".
  */
 static const struct callers table[] = {
 	/* ivpu_drv.c */
 	{ "mmu_context_init", "open" },
 	{ "hw_btrs_ratio_to_freq", "get_param_ioctl" },
 	{ "ms_cleanup", "postclose" },
-	{ "file_priv_put", "postclose job_destroy" },
+	{ "file_priv_put", "postclose job_destroy job_destroy_work_fn" },
 	{ "cmdq_release_all_locked", "file_priv_put" },
 	{ "bo_unbind_all_bos_from_context", "file_priv_put" },
 	{ "mmu_context_fini", "file_priv_put" },
@@ -39,13 +39,13 @@ static const struct callers table[] = {
 	{ "hw_power_down", "shutdown" },
 	{ "ipc_irq_thread_handler", "irq_thread_handler" },
 	/* ivpu_pm.c */
-	{ "resume", "pm_runtime_resume_cb pm_resume_cb pm_recovery_work" },
+	{ "resume", "pm_runtime_resume_cb pm_resume_cb pm_recovery_work pm_reset_complete" },
 	{ "jsm_pwr_d0i3_enter", "pm_runtime_suspend_cb" },
 	{ "pm_prepare_warm_boot", "pm_runtime_suspend_cb pm_suspend_cb" },
 	{ "hw_power_up", "resume" },
 	{ "mmu_enable", "resume" },
-	{ "dev_coredump", "pm_recovery_work" },
-	{ "jobs_abort_all", "pm_recovery_work pm_reset_prepare_cb" },
+	{ "dev_coredump", "pm_recovery_work pm_runtime_suspend_cb" },
+	{ "jobs_abort_all", "pm_recovery_work pm_reset_prepare_cb pm_reset_complete" },
 	/* ivpu_hw.c */
 	{ "hw_btrs_d0i3_disable", "hw_power_up" },
 	{ "hw_btrs_wp_drive", "hw_power_up hw_reset" },
@@ -89,34 +89,41 @@ static const struct callers table[] = {
 	{ "ipc_consumer_del", "wait_for_ready ipc_send_receive_internal" },
 	{ "ipc_send", "ipc_send_receive_internal" },
 	{ "hw_ip_ipc_tx_set", "ipc_send" },
-	{ "ipc_send_receive_internal", "ipc_send_receive jsm_pwr_d0i3_enter" },
+	{ "ipc_send_receive_internal", "ipc_send_receive ipc_send_and_wait jsm_pwr_d0i3_enter" },
 	/* ivpu_jsm_msg.c */
-	{ "ipc_send_receive", "jsm_register_db jsm_unregister_db" },
+	{ "ipc_send_receive", "jsm_register_db jsm_unregister_db jsm_hws_create_cmdq "
+			      "jsm_hws_destroy_cmdq jsm_hws_register_db "
+			      "jsm_hws_set_context_sched_properties jsm_hws_setup_priority_bands "
+			      "jsm_hws_resume_engine jsm_hws_set_scheduling_log jsm_context_release "
+			      "jsm_get_heartbeat jsm_reset_engine jsm_preempt_engine jsm_dct_enable "
+			      "jsm_dct_disable jsm_metric_streamer_start jsm_metric_streamer_stop "
+			      "jsm_metric_streamer_update jsm_metric_streamer_info jsm_msg_freq_config "
+			      "jsm_trace_get_capability jsm_trace_set_config jsm_dyndbg_control" },
 	{ "hw_btrs_wait_for_idle", "jsm_pwr_d0i3_enter" },
-	{ "rpm_get", "submit_ioctl cmdq_submit_ioctl ipc_send_receive" },
+	{ "rpm_get", "submit_ioctl cmdq_submit_ioctl submit ipc_send_receive" },
 	{ "rpm_put", "ipc_send_receive job_signal_and_destroy job_destroy_work_fn" },
 	{ "job_done_callback", "ipc_irq_thread_handler ipc_irq_work_fn" },
 	/* ivpu_job.c */
-	{ "file_priv_get", "submit_ioctl cmdq_submit_ioctl" },
-	{ "bo_create_global", "submit_ioctl cmdq_submit_ioctl" },
-	{ "jsm_register_db", "submit_ioctl cmdq_submit_ioctl" },
-	{ "hw_ip_db_set", "submit_ioctl cmdq_submit_ioctl" },
-	{ "start_job_timeout_detection", "submit_ioctl cmdq_submit_ioctl job_done_callback" },
+	{ "file_priv_get", "submit_ioctl cmdq_submit_ioctl submit" },
+	{ "bo_create_global", "submit_ioctl cmdq_submit_ioctl submit cmdq_create" },
+	{ "jsm_register_db", "submit_ioctl cmdq_submit_ioctl submit cmdq_create_ioctl" },
+	{ "hw_ip_db_set", "submit_ioctl cmdq_submit_ioctl submit" },
+	{ "start_job_timeout_detection", "submit_ioctl cmdq_submit_ioctl submit job_done_callback" },
 	{ "job_signal_and_destroy", "job_done_callback" },
 	{ "job_signal", "job_done_callback jobs_abort_all cmdq_abort_all_jobs" },
 	{ "cmdq_abort_all_jobs", "cmdq_destroy_ioctl" },
 	{ "job_destroy", "job_signal_and_destroy job_destroy_work_fn" },
 	{ "stop_job_timeout_detection", "job_signal_and_destroy job_signal" },
 	{ "cmdq_fini", "cmdq_release_all_locked" },
-	{ "jsm_unregister_db", "cmdq_fini" },
-	{ "bo_free", "cmdq_fini" },
+	{ "jsm_unregister_db", "cmdq_fini cmdq_unregister" },
+	{ "bo_free", "cmdq_fini cmdq_release_all_locked cmdq_destroy_ioctl" },
 	/* ivpu_gem.c */
-	{ "gem_create_object", "bo_create_ioctl bo_create" },
-	{ "gem_bo_open", "bo_create_ioctl" },
+	{ "gem_create_object", "bo_create_ioctl bo_create gem_prime_import" },
+	{ "gem_bo_open", "bo_create_ioctl bo_create_from_userptr_ioctl" },
 	{ "bo_alloc_vpu_addr", "gem_bo_open bo_create" },
-	{ "bo_create", "bo_create_global" },
-	{ "bo_pin", "submit_ioctl cmdq_submit_ioctl bo_create" },
-	{ "bo_bind", "submit_ioctl cmdq_submit_ioctl bo_create" },
+	{ "bo_create", "bo_create_global bo_create_runtime submit_ioctl cmdq_create_ioctl cmdq_create" },
+	{ "bo_pin", "submit_ioctl cmdq_submit_ioctl submit bo_create" },
+	{ "bo_bind", "submit_ioctl cmdq_submit_ioctl submit bo_create" },
 	{ "gem_bo_free", "bo_free" },
 	{ "bo_unbind_locked", "gem_bo_free" },
 	/* ivpu_mmu_context.c */
@@ -136,6 +143,60 @@ static const struct callers table[] = {
 	{ "mmu_cdtab_entry_set", "mmu_cd_set mmu_cd_clear" },
 	{ "mmu_cmdq_cmd_write", "mmu_enable mmu_cmdq_sync mmu_cdtab_entry_set mmu_invalidate_tlb" },
 	{ "mmu_cmdq_sync", "mmu_enable mmu_cdtab_entry_set mmu_invalidate_tlb" },
+	/* Since 6.14 or later. */
+	{ "submit", "submit_ioctl cmdq_submit_ioctl" },
+	{ "cmdq_create", "cmdq_create_ioctl submit_ioctl submit" },
+	{ "jsm_hws_create_cmdq", "submit_ioctl cmdq_submit_ioctl submit cmdq_create_ioctl" },
+	{ "jsm_hws_set_context_sched_properties", "submit_ioctl cmdq_submit_ioctl submit cmdq_create_ioctl" },
+	{ "jsm_hws_register_db", "submit_ioctl cmdq_submit_ioctl submit cmdq_create_ioctl" },
+	{ "cmdq_unregister", "cmdq_release_all_locked cmdq_destroy_ioctl context_abort_locked file_priv_put" },
+	{ "jsm_hws_destroy_cmdq", "cmdq_fini cmdq_unregister" },
+	{ "context_abort_locked", "context_abort_work_fn context_abort_thread_handler" },
+	{ "jsm_context_release", "context_abort_locked file_priv_put" },
+	{ "mmu_disable_ssid_events", "context_abort_locked mmu_irq_evtq_handler" },
+	{ "mmu_discard_events", "context_abort_work_fn context_abort_locked" },
+	{ "mmu_evtq_set", "mmu_discard_events" },
+	{ "jsm_hws_resume_engine", "context_abort_work_fn" },
+	{ "jsm_reset_engine", "context_abort_work_fn" },
+	{ "job_handle_engine_error", "job_done_callback" },
+	{ "user_limits_get", "open" },
+	{ "user_limits_release", "file_priv_put open" },
+	{ "gem_prime_import", "bo_create_from_userptr_ioctl" },
+	{ "gem_userptr_dmabuf_map", "bo_pin bo_bind" },
+	{ "gem_userptr_dmabuf_unmap", "bo_unbind_locked" },
+	{ "gem_userptr_dmabuf_release", "gem_bo_free" },
+	{ "mmu_irq_evtq_handler", "hw_ip_irq_handler_40xx hw_ip_irq_handler_37xx" },
+	{ "mmu_irq_gerr_handler", "hw_ip_irq_handler_40xx hw_ip_irq_handler_37xx" },
+	{ "mmu_get_event", "mmu_irq_evtq_handler" },
+	{ "mmu_dump_event", "mmu_irq_evtq_handler" },
+	{ "pm_reset_complete", "pm_recovery_work pm_reset_done_cb" },
+	{ "ms_cleanup_all", "pm_reset_complete pm_recovery_work" },
+	{ "pm_prepare_cold_boot",
+	  "pm_prepare_warm_boot pm_reset_complete pm_recovery_work pm_runtime_suspend_cb resume" },
+	{ "cmdq_reset_all_contexts", "pm_prepare_cold_boot" },
+	{ "ipc_reset", "pm_prepare_cold_boot" },
+	{ "fw_log_reset", "pm_prepare_cold_boot" },
+	{ "fw_load", "pm_prepare_cold_boot" },
+	{ "jsm_state_dump", "pm_recovery_work" },
+	{ "jsm_state_dump_no_reply", "pm_recovery_work pm_trigger_recovery" },
+	{ "ipc_send_and_wait", "jsm_state_dump jsm_state_dump_no_reply" },
+	{ "pm_trigger_recovery", "job_timeout_work context_abort_work_fn mmu_irq_gerr_handler hw_ip_irq_handler_40xx "
+				 "hw_ip_irq_handler_37xx" },
+	{ "hw_ip_diagnose_failure", "pm_trigger_recovery wait_for_ready" },
+	{ "hw_btrs_diagnose_failure", "pm_trigger_recovery wait_for_ready" },
+	{ "jsm_get_heartbeat", "get_param_ioctl job_timeout_work" },
+	{ "jsm_hws_setup_priority_bands", "boot" },
+	{ "pm_dct_init", "boot" },
+	{ "pm_dct_enable", "pm_irq_dct_work_fn pm_dct_init" },
+	{ "pm_dct_disable", "pm_irq_dct_work_fn" },
+	{ "jsm_dct_enable", "pm_dct_enable" },
+	{ "jsm_dct_disable", "pm_dct_disable" },
+	{ "hw_btrs_dct_get_request", "pm_irq_dct_work_fn" },
+	{ "hw_btrs_dct_set_status", "pm_irq_dct_work_fn" },
+	{ "jsm_metric_streamer_start", "ms_start_ioctl" },
+	{ "jsm_metric_streamer_update", "ms_get_data_ioctl" },
+	{ "jsm_metric_streamer_info", "ms_get_info_ioctl ms_start_ioctl" },
+	{ "jsm_metric_streamer_stop", "ms_stop_ioctl ms_cleanup ms_cleanup_all" },
 };
 
 static const struct call_entry entries[] = {
@@ -160,6 +221,10 @@ static const struct call_entry entries[] = {
 	{ .function = "context_abort_work_fn", .lane = CALL_LANE_WORK },
 	{ .function = "context_abort_thread_handler", .lane = CALL_LANE_WORK, .may_be_nested = true },
 	{ .function = "job_timeout_work", .lane = CALL_LANE_WORK },
+	{ .function = "job_destroy_work_fn", .lane = CALL_LANE_WORK },
+	{ .function = "pm_irq_dct_work_fn", .lane = CALL_LANE_WORK },
+	/* Reads of fdinfo. */
+	{ .function = "gem_status", .lane = CALL_LANE_REQUEST },
 	{ .function = "pm_recovery_work", .lane = CALL_LANE_WORK },
 	{ .function = "hw_irq_handler", .lane = CALL_LANE_INTERRUPT, .context = "[interrupt]" },
 	{ .function = "hw_37xx_irq_handler", .lane = CALL_LANE_INTERRUPT, .context = "[interrupt]" },

@@ -81,7 +81,7 @@ static const struct ivpu_function prefixes[] = {
 	PREFIX("ivpu_hw_ip_ipc_", IPC, 0, "ivpu_hw_ip.c 6.11"),
 	PREFIX("ivpu_hw_", HARDWARE, 0, "ivpu_hw.c, ivpu_hw_btrs.c, ivpu_hw_ip.c 6.11"),
 	PREFIX("ivpu_irq_", HARDWARE, 0, "ivpu_drv.c 6.11"),
-	PREFIX("ivpu_submit_", JOBS, 0, "ivpu_job.c 6.3"),
+	PREFIX("ivpu_submit", JOBS, 0, "ivpu_job.c 6.3; ivpu_submit itself 6.15"),
 	PREFIX("ivpu_job", JOBS, 0, "ivpu_job.c 6.3"),
 	PREFIX("ivpu_cmdq_", JOBS, 0, "ivpu_job.c 6.3"),
 	PREFIX("ivpu_start_job_", JOBS, 0, "ivpu_pm.c 6.8"),
@@ -103,6 +103,26 @@ static const struct ivpu_function prefixes[] = {
 	PREFIX("ivpu_get_capabilities", CONTEXT, 0, "ivpu_drv.c 6.8"),
 	PREFIX("ivpu_user_limits_", CONTEXT, 0, "ivpu_drv.c 7.2"),
 	PREFIX("ivpu_ms_", METRIC_STREAMER, 0, "ivpu_ms.c 6.10"),
+	PREFIX("ivpu_fence_", JOBS, 0, "ivpu_job.c 6.3"),
+	PREFIX("ivpu_dev_coredump", POWER, 0, "ivpu_coredump.c 6.13"),
+	PREFIX("ivpu_force_recovery_fn", POWER, 0, "ivpu_debugfs.c 6.3"),
+	PREFIX("ivpu_reset_engine_fn", POWER, 0, "ivpu_debugfs.c 6.3"),
+	PREFIX("ivpu_resume_engine_fn", POWER, 0, "ivpu_debugfs.c 6.13"),
+	PREFIX("ivpu_is_within_range", FIRMWARE, 0, "ivpu_fw.c 7.2"),
+	PREFIX("ivpu_probe", SETUP, 0, "ivpu_drv.c 6.3"),
+	PREFIX("ivpu_remove", SETUP, 0, "ivpu_drv.c 6.3"),
+	PREFIX("ivpu_dev_", SETUP, 0, "ivpu_drv.c 6.3"),
+	PREFIX("ivpu_destroy_workqueue", SETUP, 0, "ivpu_drv.c 7.2"),
+	PREFIX("ivpu_debugfs_", SETUP, 0, "ivpu_debugfs.c 6.3"),
+	PREFIX("ivpu_sysfs_", SETUP, 0, "ivpu_sysfs.c 6.10"),
+	/* Traced with functions=* only. */
+	PREFIX("d0i3_drive", HARDWARE, 0, "ivpu_hw_btrs.c 6.11"),
+	PREFIX("wp_request_", HARDWARE, 0, "ivpu_hw_btrs.c 6.11"),
+	PREFIX("host_ss_noc_", HARDWARE, 0, "ivpu_hw_ip.c 6.11"),
+	PREFIX("irq_noc_firewall_", HARDWARE, 0, "ivpu_hw_ip.c 6.11"),
+	PREFIX("soc_cpu_", FIRMWARE, 0, "ivpu_hw_ip.c 7.2"),
+	PREFIX("file_priv_", CONTEXT, 0, "ivpu_drv.c 6.3"),
+	PREFIX("reset_engine_and_mark_faulty_", JOBS, 0, "ivpu_job.c 7.2"),
 };
 
 static const struct ivpu_function other = { .name = "", .family = IVPU_FAMILY_OTHER, .source = "no rule" };
@@ -135,11 +155,12 @@ const struct ivpu_function *ivpu_function_at(size_t index)
 const char *ivpu_family_name(uint32_t family)
 {
 	static const char *const names[IVPU_FAMILY_COUNT] = {
-		[IVPU_FAMILY_OTHER] = "other",       [IVPU_FAMILY_MEMORY] = "memory management",
-		[IVPU_FAMILY_BUFFERS] = "buffers",   [IVPU_FAMILY_IPC] = "IPC",
-		[IVPU_FAMILY_JOBS] = "jobs",         [IVPU_FAMILY_HARDWARE] = "hardware",
-		[IVPU_FAMILY_FIRMWARE] = "firmware", [IVPU_FAMILY_POWER] = "power",
-		[IVPU_FAMILY_CONTEXT] = "context",   [IVPU_FAMILY_METRIC_STREAMER] = "metric streamer",
+		[IVPU_FAMILY_OTHER] = "other",        [IVPU_FAMILY_MEMORY] = "memory management",
+		[IVPU_FAMILY_BUFFERS] = "buffers",    [IVPU_FAMILY_IPC] = "IPC",
+		[IVPU_FAMILY_JOBS] = "jobs",          [IVPU_FAMILY_HARDWARE] = "hardware",
+		[IVPU_FAMILY_FIRMWARE] = "firmware",  [IVPU_FAMILY_POWER] = "power",
+		[IVPU_FAMILY_CONTEXT] = "context",    [IVPU_FAMILY_METRIC_STREAMER] = "metric streamer",
+		[IVPU_FAMILY_SETUP] = "driver setup",
 	};
 	return names[family < IVPU_FAMILY_COUNT ? family : IVPU_FAMILY_OTHER];
 }

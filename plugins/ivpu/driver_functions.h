@@ -20,6 +20,7 @@ enum ivpu_family {
 	IVPU_FAMILY_POWER,
 	IVPU_FAMILY_CONTEXT,
 	IVPU_FAMILY_METRIC_STREAMER,
+	IVPU_FAMILY_SETUP, /* of the driver, and its debugfs */
 	IVPU_FAMILY_COUNT
 };
 

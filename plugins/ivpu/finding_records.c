@@ -4,8 +4,11 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <iaprof/record.h>
 #include "finding_records.h"
+#include "text/plural.h"
+#include "text/quantity.h"
 
 struct emission {
 	struct record_batch *batch;
@@ -66,15 +69,18 @@ int ivpu_overview_emit(struct record_batch *batch, const struct ivpu_overview *o
 		if (largest == IVPU_FAMILY_COUNT)
 			break;
 		is_told[largest] = true;
-		append(&finding, &length, "%s %s %" PRIu64 " (%.3g %%)", is_first ? ":" : ",",
-		       ivpu_family_name(largest), overview->family_counts[largest],
-		       100.0 * (double)overview->family_counts[largest] / (double)overview->calls);
+		append(&finding, &length, "%s %s %" PRIu64 " (%s %%)", is_first ? ":" : ",", ivpu_family_name(largest),
+		       overview->family_counts[largest],
+		       quantity_number(100.0 * (double)overview->family_counts[largest] / (double)overview->calls)
+			       .text);
 		is_first = false;
 	}
 	if (overview->knows_messages)
-		append(&finding, &length, "; %" PRIu64 " firmware messages", overview->messages);
+		append(&finding, &length, "; %" PRIu64 " firmware message%s", overview->messages,
+		       plural(overview->messages));
 	if (overview->knows_polls)
-		append(&finding, &length, "; %" PRIu64 " polls while the firmware booted", overview->boot_polls);
+		append(&finding, &length, "; %" PRIu64 " poll%s while the firmware booted", overview->boot_polls,
+		       plural(overview->boot_polls));
 	if (overview->hot_functions_left_out)
 		append(&finding, &length,
 		       "; %" PRIu32 " functions that are called for each page were not traced (hot=yes traces them)",
@@ -86,13 +92,9 @@ int ivpu_overview_emit(struct record_batch *batch, const struct ivpu_overview *o
 /* Appends "12.3 jobs" of a number that is known. */
 static void append_rate(struct ivpu_finding *finding, size_t *length, uint64_t count, double seconds, const char *what)
 {
-	double rate = (double)count / seconds;
 	if (count)
-		append(finding, length, "%s %.*f %s", finding->text[*length - 1] == ':' ? "" : ",",
-		       rate >= 99.95   ? 0
-		       : rate >= 9.995 ? 1
-				       : 2,
-		       rate, what);
+		append(finding, length, "%s %s %s", finding->text[*length - 1] == ':' ? "" : ",",
+		       quantity_number((double)count / seconds).text, what);
 }
 
 /* Numbers that are not known, or 0, are left out. */
@@ -112,22 +114,52 @@ int ivpu_rates_emit(struct record_batch *batch, const struct ivpu_statistics *st
 		append(&finding, &length, " (at most %.0f)", statistics->message_rate);
 	append_rate(&finding, &length, statistics->buffers_created, seconds, "buffers created");
 	append_rate(&finding, &length, statistics->mappings, seconds, "buffers mapped");
-	append(&finding, &length, ", over %.3g s", seconds);
+	append(&finding, &length, ", over %s", quantity_time(seconds * 1e9).text);
 	if (statistics->boots)
 		append(&finding, &length, "; firmware boots: %" PRIu64, statistics->boots);
 	if (statistics->resumes)
 		append(&finding, &length, "%s NPU resumes: %" PRIu64, statistics->boots ? "," : ";",
 		       statistics->resumes);
-	bool is_large = statistics->created_bytes >= 1 << 20;
 	if (statistics->created_bytes)
-		append(&finding, &length, "; %.1f %s of buffers created",
-		       (double)statistics->created_bytes / (is_large ? 1048576 : 1024), is_large ? "MiB" : "KiB");
+		append(&finding, &length, "; %s of buffers created",
+		       quantity_size((double)statistics->created_bytes).text);
 	if (statistics->page_maps && statistics->created_bytes)
-		append(&finding, &length, ", with %.3g page mappings per 4 KiB, including the firmware's buffers",
-		       (double)statistics->page_maps * 4096 / (double)statistics->created_bytes);
+		append(&finding, &length, ", with %s page mappings per 4 KiB, including the firmware's buffers",
+		       quantity_number((double)statistics->page_maps * 4096 / (double)statistics->created_bytes).text);
 	if (statistics->page_maps && statistics->mappings)
-		append(&finding, &length, "; %.3g pages per mapping",
-		       (double)statistics->page_maps / (double)statistics->mappings);
+		append(&finding, &length, "; %s pages per mapping",
+		       quantity_number((double)statistics->page_maps / (double)statistics->mappings).text);
+	emit(&emission, &finding);
+	return emission.result;
+}
+
+void ivpu_unknown_add(struct ivpu_unknown_functions *unknown, const char *name, uint64_t calls)
+{
+	size_t length = strlen(unknown->names), more = strlen(name);
+
+	unknown->count++;
+	unknown->calls += calls;
+	/* Leaves room for " ...". */
+	if (length + more + 6 < sizeof unknown->names)
+		snprintf(unknown->names + length, sizeof unknown->names - length, "%s%s", length ? " " : "", name);
+	else if (length < 4 || strcmp(unknown->names + length - 4, " ...") != 0)
+		snprintf(unknown->names + length, sizeof unknown->names - length, " ...");
+}
+
+int ivpu_unknown_emit(struct record_batch *batch, const struct ivpu_unknown_functions *unknown, uint64_t time)
+{
+	struct emission emission = { .batch = batch, .time = time };
+	struct ivpu_finding finding = { .severity = IAPROF_FINDING_NOTE,
+					.name = "npu-no-family",
+					.value = (double)unknown->count };
+
+	if (!unknown->count)
+		return 0;
+	snprintf(
+		finding.text, sizeof finding.text,
+		"no family for %" PRIu32 " function%s with %" PRIu64
+		" call%s, which are counted as other: %s (the driver is newer than this program, or names are cut off)",
+		unknown->count, plural(unknown->count), unknown->calls, plural(unknown->calls), unknown->names);
 	emit(&emission, &finding);
 	return emission.result;
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <iaprof/host.h>
 #include "findings.h"
+#include "text/plural.h"
+#include "text/quantity.h"
 
 #define SECOND 1e9
 #define PAGE 4096.0
@@ -15,6 +17,8 @@
 #define GROWTH_JOBS_MIN 8
 /* Share of the time that boots may take before they are a loop: a suspended NPU boots for a rare inference. */
 #define BOOT_SHARE_MAX 0.1
+/* Share of the time of few jobs from which the start is worth a note. */
+#define START_SHARE_MIN 0.1
 
 struct judge {
 	const struct ivpu_statistics *statistics;
@@ -37,17 +41,27 @@ static void find(const struct judge *judge, uint32_t severity, const char *name,
 	judge->emit(judge->context, &finding);
 }
 
+/* "matmul (1234): ", or nothing. */
+static void subject_text(const char *name, char *text, size_t size)
+{
+	snprintf(text, size, *name ? "%s: " : "%s", name);
+}
+
 static void judge_recovery(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
+	double hang = (double)judge->limits->hang / SECOND;
+	const char *job = statistics->names.longest_job;
+	bool is_cause_known = *job && hang > 0 && statistics->longest_job > hang;
 	if (statistics->recoveries)
 		find(judge, IAPROF_FINDING_PROBLEM, "npu-recovery", (double)statistics->recoveries, 0,
-		     "NPU recoveries: %" PRIu64
-		     " (all jobs on the NPU were lost; see dmesg for the cause and check for a firmware update)",
-		     statistics->recoveries);
+		     "NPU recoveries: %" PRIu64 " (limit 0: the driver aborted all jobs)%s%s: see dmesg for the cause, "
+		     "and check for a firmware update",
+		     statistics->recoveries, is_cause_known ? ", after the hang of " : "", is_cause_known ? job : "");
 	if (statistics->resets)
 		find(judge, IAPROF_FINDING_PROBLEM, "npu-reset", (double)statistics->resets, 0,
-		     "NPU or engine resets: %" PRIu64 " (see dmesg for the cause and check for a firmware update)",
+		     "NPU or engine resets: %" PRIu64 " (limit 0): see dmesg for the cause, and check for a firmware "
+		     "update",
 		     statistics->resets);
 }
 
@@ -55,18 +69,23 @@ static void judge_hang(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
 	double limit = (double)judge->limits->hang / SECOND;
+	const char *job = *statistics->names.longest_job ? statistics->names.longest_job : "a job";
+	char usual[64] = "";
 	if (limit <= 0 || !statistics->sees_done || statistics->longest_job <= limit)
 		return;
+	if (statistics->usual_job > 0)
+		snprintf(usual, sizeof usual, "; the others took %s on average",
+			 quantity_time(statistics->usual_job * SECOND).text);
 	if (statistics->ends_missed)
 		find(judge, IAPROF_FINDING_WARNING, "npu-job-hang", statistics->longest_job, limit,
-		     "a job did not complete within %.1f s (limit %g s), or its completion is among the %" PRIu64
+		     "%s did not complete within %.1f s (limit hang=%gs%s), or its completion is among the %" PRIu64
 		     " job events that were not traced (see dmesg for a timeout)",
-		     statistics->longest_job, limit, statistics->ends_missed);
+		     job, statistics->longest_job, limit, usual, statistics->ends_missed);
 	else
 		find(judge, IAPROF_FINDING_PROBLEM, "npu-job-hang", statistics->longest_job, limit,
-		     "a job did not complete within %.1f s (limit %g s): the NPU hangs, or the job takes that long "
+		     "%s did not complete within %.1f s (limit hang=%gs%s): the NPU hangs, or the job takes that long "
 		     "(see dmesg for a timeout, or raise hang=)",
-		     statistics->longest_job, limit);
+		     job, statistics->longest_job, limit, usual);
 }
 
 static void judge_ipc(const struct judge *judge)
@@ -77,23 +96,27 @@ static void judge_ipc(const struct judge *judge)
 	bool is_explained = rate <= ivpu_messages_explained(statistics->rate_jobs);
 	char median[64] = "";
 	if (statistics->median.messages)
-		snprintf(median, sizeof median, ", %" PRIu32 " is usual in this run", statistics->median.messages);
+		snprintf(median, sizeof median, ", this run's median is %" PRIu32, statistics->median.messages);
 	if (limit > 0 && rate > limit && !is_explained)
 		find(judge, IAPROF_FINDING_WARNING, "npu-ipc-storm", rate, limit,
 		     "%.0f firmware messages in a second with %" PRIu64
-		     " jobs (limits: %.0f per second, %d per job%s): the firmware sends more than jobs need (see dmesg "
-		     "and the function ivpu_ipc_irq_handler; update the firmware)",
+		     " jobs (limits: ipc-rate=%.0f, and %d per job; one is needed%s): the firmware sends more than "
+		     "jobs "
+		     "need (see dmesg and ivpu_ipc_irq_handler; update the firmware)",
 		     rate, statistics->rate_jobs, limit, IVPU_MESSAGES_PER_JOB, median);
 	else if (grown > 0 && rate > STEADY_RATE_MIN && rate > grown && !is_explained)
 		find(judge, IAPROF_FINDING_NOTE, "npu-ipc-burst", rate, grown,
-		     "%.0f firmware messages in one second (limit %.0f, %" PRIu64
-		     " times the usual number in this run): check what the program did at that time",
+		     "%.0f firmware messages in one second (limit %.0f: ipc-growth=%" PRIu64
+		     " times this run's other seconds): check what the program did at that time",
 		     rate, grown, judge->limits->ipc_growth);
 	double calls = statistics->jobs ? (double)statistics->ipc_calls / (double)statistics->jobs : 0;
 	limit = (double)judge->limits->ipc_per_job;
+	char subject[72];
+	subject_text(statistics->names.jobs, subject, sizeof subject);
 	if (limit > 0 && calls > limit)
 		find(judge, IAPROF_FINDING_WARNING, "npu-ipc-per-job", calls, limit,
-		     "%.0f IPC calls per job (limit %.0f): IPC outweighs the work (submit larger jobs)", calls, limit);
+		     "%s%.0f IPC calls per job (limit ipc-per-job=%.0f): IPC outweighs the work (submit larger jobs)",
+		     subject, calls, limit);
 }
 
 /*
@@ -106,14 +129,20 @@ static bool judge_mappings(const struct judge *judge)
 	double contexts = statistics->contexts > 1 ? (double)statistics->contexts : 1;
 	double limit = (double)judge->limits->map_ratio * contexts;
 	double ratio = statistics->buffers_max ? (double)statistics->mappings / (double)statistics->buffers_max : 0;
+	char subject[72], size[48] = "", files[32] = "";
 	if (limit <= 0 || ratio <= limit)
 		return false;
+	subject_text(statistics->names.mappings, subject, sizeof subject);
+	if (statistics->page_maps)
+		snprintf(size, sizeof size, " (%s)", quantity_size((double)statistics->page_maps * PAGE).text);
+	if (contexts > 1)
+		snprintf(files, sizeof files, " for %.0f open files", contexts);
 	find(judge, IAPROF_FINDING_WARNING, "npu-mapping-thrash", ratio, limit,
-	     "%" PRIu64 " mappings (%.3g MiB) for at most %" PRIu64
-	     " buffers at a time, %.3g each (limit %.0f), and %" PRIu32
+	     "%s%" PRIu64 " mappings%s for at most %" PRIu64 " buffers at a time, %s each (limit map-ratio=%" PRIu64
+	     "%s; one is needed), %" PRIu32
 	     " per job: buffers are created, mapped and freed repeatedly (allocate them once and reuse them)",
-	     statistics->mappings, (double)statistics->page_maps * PAGE / 1048576, statistics->buffers_max, ratio,
-	     limit, statistics->median.mappings);
+	     subject, statistics->mappings, size, statistics->buffers_max, quantity_number(ratio).text,
+	     judge->limits->map_ratio, files, statistics->median.mappings);
 	return true;
 }
 
@@ -127,12 +156,15 @@ static bool judge_growth(const struct judge *judge)
 	uint64_t first = statistics->buffers_half - statistics->buffers_first,
 		 second = statistics->buffers_last - statistics->buffers_half;
 	uint64_t least = first < second ? first : second;
+	char subject[72];
 	if (least <= limit)
 		return false;
+	subject_text(statistics->names.buffers, subject, sizeof subject);
 	find(judge, IAPROF_FINDING_WARNING, "npu-buffer-growth", (double)least, (double)limit,
-	     "buffers grew by %" PRIu64 " and by %" PRIu64 " in the two halves of %" PRIu64 " jobs (limit %" PRIu64
-	     " each), to %" PRIu64 ": the program keeps buffers of earlier jobs (free them, or reuse them)",
-	     first, second, statistics->jobs, limit, statistics->buffers_last);
+	     "%sbuffers grew by %" PRIu64 " and by %" PRIu64 " in the two halves of %" PRIu64
+	     " jobs (limit buffer-growth=%" PRIu64 " each), to %" PRIu64
+	     ": the program keeps buffers of earlier jobs (free them, or reuse them)",
+	     subject, first, second, statistics->jobs, limit, statistics->buffers_last);
 	return true;
 }
 
@@ -151,11 +183,13 @@ static void judge_submissions(const struct judge *judge)
 	}
 	if (limit <= 0 || statistics->jobs < GROWTH_JOBS_MIN || pages <= limit || !is_in_submit)
 		return;
+	char subject[72];
+	subject_text(statistics->names.mappings, subject, sizeof subject);
 	find(judge, IAPROF_FINDING_WARNING, "npu-map-at-submit", pages, limit,
-	     "a job maps %s%.0f pages (%.3g MiB) in its submission (median of %" PRIu64
-	     " jobs, limit %.0f): each uses buffers for the first time (reuse buffers, or use each once before the "
-	     "work that is timed)",
-	     is_estimate ? "about " : "", pages, pages * PAGE / 1048576, statistics->jobs, limit);
+	     "%sa job maps %s%.0f pages (%s) in its submission (median of %" PRIu64
+	     " jobs; limit submit-pages=%.0f): each uses buffers for the first time (reuse buffers, or use each once "
+	     "before the work that is timed)",
+	     subject, is_estimate ? "about " : "", pages, quantity_size(pages * PAGE).text, statistics->jobs, limit);
 }
 
 static void judge_boots(const struct judge *judge)
@@ -165,7 +199,8 @@ static void judge_boots(const struct judge *judge)
 	double jobs_each = statistics->boots ? (double)statistics->jobs / (double)statistics->boots : 0;
 	bool knows_share = statistics->knows_boot_time && statistics->seconds > 0;
 	double share = knows_share ? statistics->boot_seconds / statistics->seconds : 0;
-	char part[32] = "";
+	char part[64] = "";
+	const char *job_owner = statistics->names.jobs;
 	if (limit <= 0 || (double)statistics->boots < limit || jobs_each >= (double)judge->limits->boot_jobs ||
 	    (knows_share && share < BOOT_SHARE_MAX))
 		return;
@@ -173,19 +208,21 @@ static void judge_boots(const struct judge *judge)
 	if (statistics->seconds <= 0 && statistics->boots <= 2 * statistics->jobs)
 		return;
 	if (knows_share)
-		snprintf(part, sizeof part, ", %.3g %% of the time", 100 * share);
+		snprintf(part, sizeof part, ", %s %% of the time", quantity_number(100 * share).text);
 	if (!statistics->jobs)
 		find(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots, limit,
-		     "%" PRIu64
-		     " firmware boots (limit %.0f)%s without a job: the firmware fails after its boot (see dmesg, "
+		     "%" PRIu64 " firmware boots (limit boots=%.0f)%s without a job: the firmware fails after its boot "
+		     "(see dmesg, "
 		     "and update the firmware)",
 		     statistics->boots, limit, part);
 	else
 		find(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots, limit,
-		     "%" PRIu64 " firmware boots (limit %.0f)%s for %" PRIu64 " jobs (fewer than %" PRIu64
-		     " per boot): the NPU is suspended between jobs (raise power/autosuspend_delay_ms of the device in "
+		     "%" PRIu64 " firmware boots (limit boots=%.0f)%s for %" PRIu64
+		     " jobs%s%s (limit boot-jobs=%" PRIu64
+		     " each): the NPU is suspended between jobs (raise power/autosuspend_delay_ms of the device in "
 		     "sysfs, or submit jobs together)",
-		     statistics->boots, limit, part, statistics->jobs, judge->limits->boot_jobs);
+		     statistics->boots, limit, part, statistics->jobs, *job_owner ? " of " : "", job_owner,
+		     judge->limits->boot_jobs);
 }
 
 static void judge_polling(const struct judge *judge)
@@ -194,33 +231,67 @@ static void judge_polling(const struct judge *judge)
 	double limit = (double)judge->limits->boot_wait / SECOND;
 	double polls = statistics->boots ? (double)statistics->boot_polls / (double)statistics->boots : 0;
 	double polls_limit = (double)judge->limits->boot_polls;
+	const char *user = statistics->names.boots;
 	if (statistics->recoveries)
 		return;
 	if (statistics->knows_boot_time) {
 		if (limit > 0 && statistics->longest_boot > limit)
 			find(judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", statistics->longest_boot, limit,
-			     "a firmware boot took %.3g s with %.0f polls (limit %.3g s; the driver gives up after 1 "
-			     "s): "
-			     "the firmware starts slowly (update it; keep the NPU awake with power/control)",
-			     statistics->longest_boot, polls, limit);
+			     "a firmware boot took %s with %.0f polls (limit boot-wait=%gs; the driver gives up after "
+			     "1 "
+			     "s)%s%s: the firmware starts slowly (update it; keep the NPU awake with power/control)",
+			     quantity_time(statistics->longest_boot * SECOND).text, polls, limit,
+			     *user ? ", for which waited " : "", user);
 	} else if (statistics->seconds <= 0 && polls_limit > 0 && polls > polls_limit) {
 		find(judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", polls, polls_limit,
-		     "the driver polled %.0f times per firmware boot (limit %.0f; Lunar Lake has about 950): the "
-		     "firmware starts slowly (update it; keep the NPU awake with power/control)",
+		     "the driver polled %.0f times per firmware boot (limit boot-polls=%.0f; Lunar Lake has about "
+		     "950): "
+		     "the firmware starts slowly (update it; keep the NPU awake with power/control)",
 		     polls, polls_limit);
 	}
+}
+
+/* Few jobs, of which the start took a part that one would notice: nothing is wrong, but their times are not the usual.
+ */
+static void judge_start(const struct judge *judge)
+{
+	const struct ivpu_statistics *statistics = judge->statistics;
+	double start = statistics->boot_seconds + statistics->map_seconds;
+	double share = start > 0 ? start / (start + statistics->run_seconds) : 0;
+	char subject[72], size[48] = "";
+	if (!statistics->jobs || statistics->jobs >= GROWTH_JOBS_MIN || statistics->boots != 1 ||
+	    statistics->run_seconds <= 0 || share < START_SHARE_MIN)
+		return;
+	subject_text(statistics->names.jobs, subject, sizeof subject);
+	if (statistics->page_maps)
+		snprintf(size, sizeof size, " of %s", quantity_size((double)statistics->page_maps * PAGE).text);
+	find(judge, IAPROF_FINDING_NOTE, "npu-cold-start", 100 * share, 100 * START_SHARE_MIN,
+	     "%s%" PRIu64 " job%s ran for %s after a cold start: firmware boot %s, first mapping%s %s (%s %% of the "
+	     "whole, limit %.0f %%): run an inference before what is timed, and keep the NPU awake (power/control)",
+	     subject, statistics->jobs, plural(statistics->jobs), quantity_time(statistics->run_seconds * SECOND).text,
+	     quantity_time(statistics->boot_seconds * SECOND).text, size,
+	     quantity_time(statistics->map_seconds * SECOND).text, quantity_number(100 * share).text,
+	     100 * START_SHARE_MIN);
 }
 
 static void judge_turns(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
+	const struct ivpu_names *names = &statistics->names;
 	double limit = (double)judge->limits->turns;
 	double share = statistics->jobs ? 100.0 * (double)statistics->turns_waited / (double)statistics->jobs : 0;
-	if (limit > 0 && statistics->knows_owners && statistics->jobs >= GROWTH_JOBS_MIN && share > limit)
-		find(judge, IAPROF_FINDING_WARNING, "npu-taking-turns", share, limit,
-		     "%" PRIu64 " of %" PRIu64 " jobs (%.3g %%, limit %.0f %%) waited for a job of another program or "
-		     "model: they take turns on the NPU (run one after the other, or batch the jobs of each)",
-		     statistics->turns_waited, statistics->jobs, share, limit);
+	char owners[192] = "", queue[64] = "";
+	if (limit <= 0 || !statistics->knows_owners || statistics->jobs < GROWTH_JOBS_MIN || share <= limit)
+		return;
+	if (*names->turns[1])
+		snprintf(owners, sizeof owners, " of %s and %s", names->turns[0], names->turns[1]);
+	if (names->turns_queue > 0)
+		snprintf(queue, sizeof queue, ", %s on average", quantity_time(names->turns_queue * SECOND).text);
+	find(judge, IAPROF_FINDING_WARNING, "npu-taking-turns", share, limit,
+	     "%" PRIu64 " of %" PRIu64
+	     " jobs%s waited for a job of another program or model%s (%s %%, limit turns=%.0f): "
+	     "they take turns on the NPU (run one after the other, or batch the jobs of each)",
+	     statistics->turns_waited, statistics->jobs, owners, queue, quantity_number(share).text, limit);
 }
 
 void ivpu_findings(const struct ivpu_statistics *statistics, const struct ivpu_limits *limits,
@@ -237,4 +308,5 @@ void ivpu_findings(const struct ivpu_statistics *statistics, const struct ivpu_l
 	judge_boots(&judge);
 	judge_polling(&judge);
 	judge_turns(&judge);
+	judge_start(&judge);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include "busy_times.h"
 #include "job_format.h"
 #include "job_queue.h"
 #include "job_shared.h"
@@ -16,7 +17,7 @@
 
 /* Events per turn. */
 #define EVENTS_MAX 2048u
-#define ENGINES_MAX 8u
+#define ENGINES_MAX BUSY_ENGINES
 #define LINKS_MAX 16u
 
 struct job_watch {
@@ -27,7 +28,7 @@ struct job_watch {
 	struct ring_buffer *ring;
 	struct job_queue queue;
 	bool from_functions;
-	uint64_t engine_free[ENGINES_MAX];                                   /* when the previous job ended */
+	struct busy_times engines[ENGINES_MAX];
 	uint64_t looked;                                                     /* time of the last loss report */
 	uint64_t ring_full, map_full, unreturned, unended, too_many, missed; /* counts reported so far */
 	uint64_t left_out;                                                   /* dropped by the queue, so far reported */
@@ -51,20 +52,15 @@ static uint32_t engine_name(const struct iaprof_host *host, uint32_t engine)
 }
 
 /*
- * The driver does not report when the device starts a job. With OS scheduling, an engine executes jobs sequentially: a
- * job starts when it is queued and the previous one has ended. With hardware scheduling the start is unknown, because
- * the engine may switch between jobs.
+ * The driver does not report when the device starts a job, and with hardware scheduling the engine may switch between
+ * jobs. A job has the time for which it was queued without the time that jobs before it had, up to its end: in order,
+ * it starts when the previous one ends. Returns 0 if the engine is not known.
  */
 static uint64_t job_started(struct job_watch *watch, const struct job_event *job, uint64_t queued)
 {
-	uint64_t *engine_free = job->engine < ENGINES_MAX ? &watch->engine_free[job->engine] : NULL;
-	uint64_t started = engine_free && *engine_free > queued ? *engine_free : queued;
-
-	if (engine_free && job->ended > *engine_free)
-		*engine_free = job->ended;
-	if (!watch->jobs->in_order || !engine_free)
+	if (job->engine >= ENGINES_MAX || !job->ended || !queued)
 		return 0;
-	return job->ended && started > job->ended ? job->ended : started;
+	return job->ended - busy_times_add(&watch->engines[job->engine], queued, job->ended);
 }
 
 /* now: 0, or the end of the run if the job has not ended. */

@@ -20,7 +20,6 @@ typedef void jobs_done_callback(void *context, const struct iaprof_record_job *j
 struct jobs {
 	/* Set before jobs_prepare(). */
 	uint32_t device;            /* id of the DEVICE record, 0 if unknown */
-	bool in_order;              /* an engine executes jobs sequentially (sched_mode is OS) */
 	jobs_begun_callback *begun; /* NULL if none */
 	jobs_done_callback *done;   /* NULL if none */
 	void *context;

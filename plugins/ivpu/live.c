@@ -24,6 +24,7 @@
 #include "npu_check.h"
 #include "npu_users.h"
 #include "probes.h"
+#include "use_tables.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "bpf/support.h"
@@ -43,6 +44,7 @@ struct live {
 	struct live_options options;
 	struct function_list list;
 	const struct ivpu_function *functions[FUNCTION_LIST_MAX]; /* their descriptions; NULL: not looked up yet */
+	uint64_t calls[FUNCTION_LIST_MAX];
 	struct probes probes;
 	struct unwinder unwinder; /* for the stacks of Level Zero calls */
 	struct api_libraries libraries;
@@ -115,6 +117,7 @@ static void statistics_add_calls(void *context, uint32_t index, const struct cal
 	if (!live->functions[index])
 		live->functions[index] = ivpu_function_find(live->list.functions[index].name);
 	const struct ivpu_function *function = live->functions[index];
+	live->calls[index] += calls->count;
 	/* Without nesting, polls cannot be told from messages, and without times, rare boots from a loop. */
 	bool is_unclear = live->options.only_entries &&
 			  (function->event == IVPU_EVENT_IPC_HANDLER || function->event == IVPU_EVENT_BOOT);
@@ -144,9 +147,9 @@ static void job_is_over(void *context, const struct iaprof_record_job *job)
 
 	if (duration > live->longest_job)
 		live->longest_job = duration;
+	live_use_add_job(&live->use, job);
 	if (job->state == IAPROF_JOB_IN_FLIGHT)
 		return;
-	live_use_add_job(&live->use, job);
 	live_statistics_add_job(&live->statistics, &(struct live_job){ .time = job->header.time, .has_ended = true });
 }
 
@@ -159,14 +162,9 @@ static void jobs_leave_out(struct live *live)
 
 static void jobs_open(struct live *live)
 {
-	char mode[16] = "";
-
 	listening_host_init(&live->jobs_host, live->host);
-	if (live->usage.count == 1)
-		npu_read_text(&live->usage.npus[0], "sched_mode", mode, sizeof mode);
 	live->jobs = (struct jobs){
 		.device = live->usage.count == 1 ? 1 : 0, /* as in device_counters.c */
-		.in_order = strcmp(mode, "HW") != 0,
 		.begun = job_has_begun,
 		.done = job_is_over,
 		.context = live,
@@ -419,6 +417,7 @@ int live_finish(struct live *live)
 	statistics.boot_polls = live->statistics.overview.boot_polls;
 	statistics.longest_boot = (double)latency_longest_boot(&live->probes) / 1e9;
 	live_use_finish(&live->use, now - live->begin);
+	npu_use_describe(&live->use.use, &statistics);
 
 	host->metadata(host, "time to detach", "%.1f ms", (double)live->probes.detach_time / MILLISECOND);
 	if (live->libraries.functions)
@@ -429,10 +428,16 @@ int live_finish(struct live *live)
 	if (live->usage.failures)
 		host->log(host, IAPROF_LOG_WARNING, "cannot read the NPU's sysfs files: %" PRIu64 " failures",
 			  live->usage.failures);
+	struct ivpu_unknown_functions unknown = { 0 };
 	live->statistics.overview.hot_functions_left_out = live->list.left_out;
 	int result = latency_send(&live->probes, batch, live->begin, now);
 	if (result == 0)
 		result = ivpu_overview_emit(batch, &live->statistics.overview, now);
+	for (uint32_t i = 0; i < live->list.count; i++)
+		if (live->functions[i] && live->functions[i]->family == IVPU_FAMILY_OTHER)
+			ivpu_unknown_add(&unknown, live->list.functions[i].name, live->calls[i]);
+	if (result == 0)
+		result = ivpu_unknown_emit(batch, &unknown, now);
 	if (result == 0)
 		result = npu_use_emit(&live->use.use, batch, &statistics, now);
 	if (result == 0)

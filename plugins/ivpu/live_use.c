@@ -32,6 +32,8 @@ void live_use_add(struct live_use *live, const struct ivpu_function *function, c
 						     .comm = comm,
 						     .count = calls->count,
 						     .driver_time = calls->self_duration });
+	if (place->begins_phase && phase == IVPU_PHASE_BOOT)
+		npu_use_add_boot_time(&live->use, calls->pid, calls->duration);
 	/* In these, the driver also waits outside of its own functions. */
 	bool is_whole = phase == IVPU_PHASE_BOOT || phase == IVPU_PHASE_RECOVERY;
 	if (is_whole && place->begins_phase)
@@ -40,30 +42,11 @@ void live_use_add(struct live_use *live, const struct ivpu_function *function, c
 		live->use.phases[phase].elapsed += calls->self_duration;
 }
 
-static void oldest_sum(struct live_use *live)
-{
-	live->use.phases[IVPU_PHASE_RUN].elapsed += live->busy[0].end - live->busy[0].begin;
-	live->busy_count--;
-	memmove(live->busy, live->busy + 1, live->busy_count * sizeof *live->busy);
-}
-
 void live_use_add_job(struct live_use *live, const struct iaprof_record_job *job)
 {
-	uint64_t begin = job->queued, end = job->header.time;
-
 	npu_use_add_job(&live->use, job);
-	if (!begin || end <= begin)
-		return;
-	/* Nearly always, the last interval ends before this one begins, or overlaps it. */
-	while (live->busy_count && live->busy[live->busy_count - 1].end >= begin) {
-		live->busy_count--;
-		begin = live->busy[live->busy_count].begin < begin ? live->busy[live->busy_count].begin : begin;
-		end = live->busy[live->busy_count].end > end ? live->busy[live->busy_count].end : end;
-	}
-	if (live->busy_count == LIVE_USE_INTERVALS)
-		oldest_sum(live);
-	live->busy[live->busy_count].begin = begin;
-	live->busy[live->busy_count++].end = end;
+	if (job->queued && job->state != IAPROF_JOB_IN_FLIGHT)
+		busy_times_add(&live->busy, job->queued, job->header.time);
 }
 
 void live_use_read_memory(struct live_use *live)
@@ -81,8 +64,7 @@ void live_use_finish(struct live_use *live, uint64_t length)
 {
 	uint64_t others = 0;
 
-	while (live->busy_count)
-		oldest_sum(live);
+	live->use.phases[IVPU_PHASE_RUN].elapsed = busy_times_total(&live->busy);
 	for (uint32_t i = 0; i < IVPU_PHASE_COUNT; i++)
 		others += live->use.phases[i].elapsed;
 	/* Phases of several programs overlap. */

@@ -3,20 +3,15 @@
 #ifndef IAPROF_PLUGINS_IVPU_LIVE_USE_H
 #define IAPROF_PLUGINS_IVPU_LIVE_USE_H
 
+#include "busy_times.h"
 #include "call_records.h"
 #include "call_tree.h"
 #include "npu_use.h"
 
-/* Intervals without a job between them. Earlier ones are only summed: jobs in flight for so long are rare. */
-#define LIVE_USE_INTERVALS 64u
-
 /* Initialise with {0}. */
 struct live_use {
 	struct npu_use use;
-	struct {
-		uint64_t begin, end;
-	} busy[LIVE_USE_INTERVALS]; /* times at which a job was on the NPU: disjoint, in order */
-	uint32_t busy_count;
+	struct busy_times busy; /* times at which a job was on the NPU */
 };
 
 void live_use_add(struct live_use *live, const struct ivpu_function *function, const struct calls *calls,

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See npu_use.h. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <iaprof/record.h>
-#include "base/cleanup.h"
 #include "npu_use.h"
-#include "text/text.h"
-
-#define PAGE 4096u
 
 void npu_use_free(struct npu_use *use)
 {
@@ -65,6 +57,8 @@ void npu_use_add(struct npu_use *use, const struct npu_calls *calls)
 	process->calls += calls->count;
 	process->jobs += event == IVPU_EVENT_SUBMIT ? calls->count : 0;
 	process->buffers += event == IVPU_EVENT_BUFFER_CREATE ? calls->count : 0;
+	process->buffers_freed += event == IVPU_EVENT_BUFFER_FREE ? calls->count : 0;
+	process->mappings += event == IVPU_EVENT_MAPPING ? calls->count : 0;
 	process->pages += pages;
 	process->phases[calls->place.phase].calls += calls->count;
 	process->phases[calls->place.phase].driver_time += calls->driver_time;
@@ -79,8 +73,39 @@ void npu_use_spend(struct npu_use *use, enum ivpu_phase phase, uint32_t pid, uin
 		process->phases[phase].driver_time += driver_time;
 }
 
+void npu_use_name(struct npu_use *use, uint32_t pid, const char *comm)
+{
+	struct npu_process *process = process_get(use, pid, comm);
+
+	if (process && !process->comm[0])
+		snprintf(process->comm, sizeof process->comm, "%s", comm);
+}
+
+void npu_use_add_boot_time(struct npu_use *use, uint32_t pid, uint64_t time)
+{
+	struct npu_process *process = process_get(use, pid, "");
+
+	if (process)
+		process->boot_time += time;
+}
+
+static void longest_keep(struct npu_use *use, const struct iaprof_record_job *job)
+{
+	uint64_t duration = job->submitted && job->header.time > job->submitted ? job->header.time - job->submitted : 0;
+
+	if (duration <= use->longest.duration)
+		return;
+	use->longest.duration = duration;
+	use->longest.id = job->id;
+	use->longest.pid = job->pid;
+	use->longest.context = job->context;
+}
+
 void npu_use_add_job(struct npu_use *use, const struct iaprof_record_job *job)
 {
+	longest_keep(use, job);
+	if (job->state == IAPROF_JOB_IN_FLIGHT)
+		return;
 	const struct npu_context added = { .key = { .pid = job->pid, .context = job->context } };
 	uint64_t begin = job->started ? job->started : job->queued, end = job->header.time;
 	uint32_t position = use->contexts.count < NPU_USE_PROCESSES_MAX ? keyed_array_add(&use->contexts, &added)
@@ -93,6 +118,7 @@ void npu_use_add_job(struct npu_use *use, const struct iaprof_record_job *job)
 	struct npu_context *context = &use->contexts.items[position];
 	uint64_t run = begin && end > begin ? end - begin : 0;
 	context->jobs++;
+	context->timed += begin && end >= begin;
 	context->aborted += job->state == IAPROF_JOB_ABORTED;
 	context->run_time += run;
 	context->queue_time += job->submitted && begin > job->submitted ? begin - job->submitted : 0;
@@ -107,207 +133,98 @@ void npu_use_set_memory(struct npu_use *use, uint32_t pid, uint64_t bytes)
 		process->memory = bytes;
 }
 
-/* Appends nothing if the time is not known. */
-static void append_time(struct text *text, const char *before, uint64_t time)
+void npu_use_user_text(const struct npu_use *use, uint32_t pid, char *text, size_t size)
 {
-	double seconds = (double)time / 1e9;
+	const struct npu_process *process = keyed_array_get(&use->processes, &pid);
 
-	if (time)
-		text_append_format(text, "%s%.3g %s", before,
-				   seconds >= 1      ? seconds
-				   : seconds >= 1e-3 ? seconds * 1e3
-						     : seconds * 1e6,
-				   seconds >= 1      ? "s"
-				   : seconds >= 1e-3 ? "ms"
-						     : "us");
+	if (!pid)
+		*text = '\0';
+	else if (process && process->comm[0])
+		snprintf(text, size, "%s (%" PRIu32 ")", process->comm, pid);
+	else
+		snprintf(text, size, "process %" PRIu32, pid);
 }
 
-static void append_count(struct text *text, const char *before, uint64_t count, const char *singular,
-			 const char *plural)
+static uint64_t boots_of(const struct npu_process *process)
 {
-	if (count)
-		text_append_format(text, "%s%" PRIu64 " %s", before, count, count == 1 ? singular : plural);
+	return process->phases[IVPU_PHASE_BOOT].calls;
 }
 
-/* Appends nothing if the size is not known. */
-static void append_bytes(struct text *text, uint64_t bytes)
+static uint64_t jobs_of(const struct npu_process *process)
 {
-	double kibibytes = (double)bytes / 1024;
-
-	if (bytes)
-		text_append_format(text, " (%.3g %s)", kibibytes >= 1024 ? kibibytes / 1024 : kibibytes,
-				   kibibytes >= 1024 ? "MiB" : "KiB");
+	return process->jobs;
 }
 
-static void append_pages(struct text *text, uint64_t pages)
+static uint64_t buffers_of(const struct npu_process *process)
 {
-	append_count(text, ", ", pages, "page", "pages");
-	append_bytes(text, pages * PAGE);
+	return process->buffers > process->buffers_freed ? process->buffers - process->buffers_freed : 0;
 }
 
-static void describe_phase(struct text *text, const struct npu_use *use, enum ivpu_phase phase,
-			   const struct ivpu_statistics *statistics)
+static uint64_t mappings_of(const struct npu_process *process)
 {
-	append_pages(text, use->phases[phase].pages);
-	if (phase == IVPU_PHASE_MAP && use->submit_pages)
-		text_append_format(text,
-				   ", %" PRIu64 " of them in submissions: the driver maps a buffer when a job first "
-				   "uses it, not when it is allocated",
-				   use->submit_pages);
-	if (phase == IVPU_PHASE_BOOT) {
-		append_count(text, ", ", statistics->boots, "boot", "boots");
-		append_count(text, ", ", statistics->boot_polls, "poll for the firmware's first message",
-			     "polls for the firmware's first message");
+	return process->mappings ? process->mappings : process->pages;
+}
+
+/* Writes the user with the largest number; nothing if all have 0. */
+static void largest_text(const struct npu_use *use, uint64_t (*number)(const struct npu_process *process), char *text,
+			 size_t size)
+{
+	const struct npu_process *largest = NULL;
+
+	for (size_t i = 0; i < use->processes.count; i++) {
+		const struct npu_process *process = &use->processes.items[i];
+		if (process->is_user && number(process) && (!largest || number(process) > number(largest)))
+			largest = process;
 	}
-	if (phase == IVPU_PHASE_RUN)
-		append_count(text, ", ", statistics->jobs, "job", "jobs");
-	if (phase == IVPU_PHASE_ALLOCATE) {
-		append_count(text, ", ", statistics->buffers_created, "buffer", "buffers");
-		append_bytes(text, statistics->created_bytes);
+	npu_use_user_text(use, largest ? largest->key : 0, text, size);
+}
+
+/* The two contexts with most jobs. */
+static void turns_name(const struct npu_use *use, struct ivpu_names *names)
+{
+	const struct npu_context *most[2] = { NULL, NULL };
+	uint64_t queue_time = 0, jobs = 0;
+
+	for (size_t i = 0; i < use->contexts.count; i++) {
+		const struct npu_context *context = &use->contexts.items[i];
+		jobs += context->timed;
+		queue_time += context->queue_time;
+		if (!most[0] || context->jobs > most[0]->jobs) {
+			most[1] = most[0];
+			most[0] = context;
+		} else if (!most[1] || context->jobs > most[1]->jobs) {
+			most[1] = context;
+		}
 	}
-	if (phase == IVPU_PHASE_RECOVERY)
-		append_count(text, ", ", statistics->recoveries, "recovery", "recoveries");
-}
-
-/* Appends the note and empties the text. */
-static int note_emit(struct text *text, struct record_batch *batch, const char *name, uint64_t value, uint32_t pid,
-		     uint64_t time)
-{
-	const struct record_finding finding = { .severity = IAPROF_FINDING_NOTE,
-						.name = name,
-						.text = text_string(text),
-						.value = (double)value,
-						.pid = pid };
-	int result = text->failed ? -ENOMEM : record_batch_add_finding(batch, &finding, time);
-
-	text->size = 0;
-	return result;
-}
-
-static int emit_phases(const struct npu_use *use, struct text *text, struct record_batch *batch,
-		       const struct ivpu_statistics *statistics, uint64_t time)
-{
-	uint64_t total = 0;
-	int result = 0;
-
-	for (uint32_t i = 0; i < IVPU_PHASE_COUNT; i++)
-		total += use->phases[i].calls;
-	for (uint32_t i = 0; i < IVPU_PHASE_COUNT && !result; i++) {
-		/* What is not known is last. */
-		uint32_t phase = (i + 1) % IVPU_PHASE_COUNT;
-		const struct phase_sums *sums = &use->phases[phase];
-		if (!sums->calls && !sums->elapsed)
-			continue;
-		text_append_format(text, "%s: ", ivpu_phase_name(phase));
-		append_time(text, "", sums->elapsed);
-		if (sums->calls)
-			text_append_format(text, "%s%" PRIu64 " calls (%.3g %%)", sums->elapsed ? ", " : "",
-					   sums->calls, 100.0 * (double)sums->calls / (double)total);
-		append_time(text, ", driver time ", sums->driver_time);
-		describe_phase(text, use, phase, statistics);
-		result = note_emit(text, batch, ivpu_phase_note(phase), sums->calls, 0, time);
+	names->turns_queue = jobs ? (double)queue_time / 1e9 / (double)jobs : 0;
+	for (uint32_t i = 0; i < 2 && most[1]; i++) {
+		char user[NPU_USE_COMM_SIZE];
+		npu_use_user_text(use, most[i]->key.pid, user, sizeof user);
+		if (!most[i]->key.pid || most[0]->key.pid == most[1]->key.pid)
+			snprintf(names->turns[i], sizeof names->turns[i], "%s%scontext %" PRIu32, user,
+				 *user ? ", " : "", most[i]->key.context);
+		else
+			snprintf(names->turns[i], sizeof names->turns[i], "%s", user);
 	}
-	return result;
 }
 
-static int emit_process(const struct npu_process *process, struct text *text, struct record_batch *batch, uint64_t time)
+void npu_use_describe(const struct npu_use *use, struct ivpu_statistics *statistics)
 {
-	if (process->comm[0])
-		text_append_format(text, "%s: ", process->comm);
-	append_count(text, "", process->calls, "call", "calls");
-	append_count(text, ", ", process->jobs, "job", "jobs");
-	append_count(text, ", ", process->buffers, "buffer", "buffers");
-	append_pages(text, process->pages);
-	if (process->memory)
-		text_append_format(text, ", at most %.3g MiB on the NPU", (double)process->memory / 1048576);
-	for (uint32_t phase = 0; phase < IVPU_PHASE_COUNT; phase++) {
-		const struct phase_sums *sums = &process->phases[phase];
-		if (!sums->calls)
-			continue;
-		text_append_format(text, "; %s %" PRIu64, ivpu_phase_name(phase), sums->calls);
-		append_time(text, ", ", sums->driver_time);
-	}
-	return note_emit(text, batch, "npu-process", process->calls, process->key, time);
-}
+	struct ivpu_names *names = &statistics->names;
+	char user[NPU_USE_COMM_SIZE], context[32] = "", id[24] = "a job";
 
-static void append_context(struct text *text, const struct npu_use *use, const struct npu_context *context)
-{
-	if (context->key.context)
-		text_append_format(text, "context %" PRIu32 ": ", context->key.context);
-	text_append_format(text, "%" PRIu64 " job%s", context->jobs, context->jobs == 1 ? "" : "s");
-	append_count(text, ", ", context->aborted, "aborted", "aborted");
-	append_time(text, ", run time ", context->run_time);
-	if (context->run_time)
-		text_append_format(text, " (%.3g %% of all jobs')",
-				   100.0 * (double)context->run_time / (double)use->run_time);
-	append_time(text, ", queue time per job ", context->queue_time / context->jobs);
-}
-
-/* By process; its context with most run time is first. */
-static int compare_contexts(const void *left, const void *right)
-{
-	const struct npu_context *one = left, *other = right;
-
-	if (one->key.pid != other->key.pid)
-		return one->key.pid < other->key.pid ? -1 : 1;
-	if (one->run_time != other->run_time)
-		return one->run_time > other->run_time ? -1 : 1;
-	return one->key.context < other->key.context ? -1 : one->key.context > other->key.context;
-}
-
-/* Appends the contexts of the process of the first one. Returns their number. */
-static size_t append_contexts(struct text *text, const struct npu_use *use, const struct npu_context *contexts,
-			      size_t count)
-{
-	const struct npu_process *process = keyed_array_get(&use->processes, &contexts->key.pid);
-	size_t end = 0;
-
-	if (process && process->comm[0])
-		text_append_format(text, "%s, ", process->comm);
-	for (; end < count && contexts[end].key.pid == contexts->key.pid; end++) {
-		if (end < NPU_USE_CONTEXTS_SHOWN)
-			text_append_string(text, end ? "; " : "");
-		if (end < NPU_USE_CONTEXTS_SHOWN)
-			append_context(text, use, &contexts[end]);
-	}
-	if (end > NPU_USE_CONTEXTS_SHOWN)
-		text_append_format(text, "; %zu more", end - NPU_USE_CONTEXTS_SHOWN);
-	return end;
-}
-
-/* A note for each process: the core adds up those of the same name and process. */
-static int emit_contexts(const struct npu_use *use, struct text *text, struct record_batch *batch, uint64_t time)
-{
-	size_t count = use->contexts.count;
-	struct npu_context *contexts CLEANUP_FREE = calloc(count + 1, sizeof *contexts);
-	int result = contexts ? 0 : -ENOMEM;
-
-	if (contexts && count) {
-		memcpy(contexts, use->contexts.items, count * sizeof *contexts);
-		qsort(contexts, count, sizeof *contexts, compare_contexts);
-	}
-	for (size_t i = 0; i < count && !result;) {
-		uint32_t pid = contexts[i].key.pid;
-		size_t its = append_contexts(text, use, &contexts[i], count - i);
-		result = note_emit(text, batch, "npu-context", its, pid, time);
-		i += its;
-	}
-	return result;
-}
-
-int npu_use_emit(const struct npu_use *use, struct record_batch *batch, const struct ivpu_statistics *statistics,
-		 uint64_t time)
-{
-	struct text text = { 0 };
-	int result = emit_phases(use, &text, batch, statistics, time);
-
-	for (size_t i = 0; i < use->processes.count && !result; i++)
-		if (use->processes.items[i].is_user)
-			result = emit_process(&use->processes.items[i], &text, batch, time);
-	if (!result)
-		result = emit_contexts(use, &text, batch, time);
-	if (use->dropped)
-		batch->host->lost(batch->host, "NPU use: too many processes or contexts", time, use->dropped, 0, 0);
-	text_free(&text);
-	return result;
+	statistics->map_seconds = (double)use->phases[IVPU_PHASE_MAP].elapsed / 1e9;
+	statistics->run_seconds = (double)use->phases[IVPU_PHASE_RUN].elapsed / 1e9;
+	largest_text(use, boots_of, names->boots, sizeof names->boots);
+	largest_text(use, jobs_of, names->jobs, sizeof names->jobs);
+	largest_text(use, buffers_of, names->buffers, sizeof names->buffers);
+	largest_text(use, mappings_of, names->mappings, sizeof names->mappings);
+	turns_name(use, names);
+	npu_use_user_text(use, use->longest.pid, user, sizeof user);
+	if (use->longest.id)
+		snprintf(id, sizeof id, "job %" PRIu32, use->longest.id);
+	if (use->longest.context)
+		snprintf(context, sizeof context, ", context %" PRIu32, use->longest.context);
+	if (*user)
+		snprintf(names->longest_job, sizeof names->longest_job, "%s of %s%s", id, user, context);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums the use of the NPU by phase, process and context: calls, time, mapped pages and jobs, of a text trace or a live
- * run. Emits a note for each phase, process and context. Bounded. Owned by one thread.
+ * run. Bounded. Owned by one thread.
  */
 #ifndef IAPROF_PLUGINS_IVPU_NPU_USE_H
 #define IAPROF_PLUGINS_IVPU_NPU_USE_H
@@ -10,15 +10,12 @@
 #include <stdint.h>
 #include "base/keyed_array.h"
 #include "phases.h"
-#include "records/record_batch.h"
 #include "statistics.h"
+#include <iaprof/record.h>
 
 /* Processes, and contexts, beyond these are not summed, but counted as dropped. */
 #define NPU_USE_PROCESSES_MAX 1024u
 #define NPU_USE_COMM_SIZE 64u
-/* Contexts of a process in its note. */
-#define NPU_USE_CONTEXTS_SHOWN 8u
-
 struct phase_sums {
 	uint64_t calls;
 	uint64_t driver_time; /* ns, without nested calls; 0 if unknown */
@@ -30,8 +27,9 @@ struct npu_process {
 	uint32_t key; /* process id */
 	char comm[NPU_USE_COMM_SIZE];
 	bool is_user; /* it made a request: a thread of the Linux kernel works for others */
-	uint64_t calls, jobs, buffers, pages;
-	uint64_t memory; /* largest number of bytes on the NPU; 0 if unknown */
+	uint64_t calls, jobs, buffers, buffers_freed, mappings, pages;
+	uint64_t boot_time; /* ns, in which its calls waited for a firmware boot; 0 if unknown */
+	uint64_t memory;    /* largest number of bytes on the NPU; 0 if unknown */
 	struct phase_sums phases[IVPU_PHASE_COUNT];
 };
 
@@ -40,7 +38,7 @@ struct npu_context {
 	struct {
 		uint32_t pid, context; /* 0: not known */
 	} key;
-	uint64_t jobs, aborted;
+	uint64_t jobs, aborted, timed; /* jobs whose times are known */
 	uint64_t queue_time, run_time; /* ns */
 };
 
@@ -52,6 +50,10 @@ struct npu_use {
 	uint64_t dropped;      /* calls and jobs of processes and contexts that did not fit */
 	uint64_t submit_pages; /* mapped in submissions */
 	uint64_t run_time;     /* ns, of all jobs */
+	struct {
+		uint64_t duration; /* ns, from submission to completion, or to the end of the run */
+		uint32_t id, pid, context;
+	} longest; /* job */
 };
 
 /* Calls that share a place and a process. */
@@ -69,15 +71,20 @@ void npu_use_free(struct npu_use *use);
 void npu_use_add(struct npu_use *use, const struct npu_calls *calls);
 /* Adds the driver time of calls that were added without it. */
 void npu_use_spend(struct npu_use *use, enum ivpu_phase phase, uint32_t pid, uint64_t driver_time);
-/* Adds a job that has ended. Its times are 0 if they are not known. */
+/* Sets the name of a process, which need not be a user. */
+void npu_use_name(struct npu_use *use, uint32_t pid, const char *comm);
+/* Adds a job that has ended, or is in flight at the end. Its times are 0 if they are not known. */
 void npu_use_add_job(struct npu_use *use, const struct iaprof_record_job *job);
 /* Sets the memory that a process has now. */
 void npu_use_set_memory(struct npu_use *use, uint32_t pid, uint64_t bytes);
+/* Adds the time that a process waited for a firmware boot. */
+void npu_use_add_boot_time(struct npu_use *use, uint32_t pid, uint64_t time);
 /* Returns whether calls of a process were added. */
 bool npu_use_knows(const struct npu_use *use, uint32_t pid);
 
-/* Appends the notes. Returns 0 or a negative errno. */
-int npu_use_emit(const struct npu_use *use, struct record_batch *batch, const struct ivpu_statistics *statistics,
-		 uint64_t time);
+/* Adds the names of those that findings are about, and the time of phases. */
+void npu_use_describe(const struct npu_use *use, struct ivpu_statistics *statistics);
+/* Writes "matmul (1234)", or "process 1234" if its name is not known. */
+void npu_use_user_text(const struct npu_use *use, uint32_t pid, char *text, size_t size);
 
 #endif

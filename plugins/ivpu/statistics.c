@@ -187,7 +187,10 @@ static void complete(struct ivpu_running *running, uint64_t time)
 	statistics->sees_done = true;
 	if (!running->waiting_count)
 		return;
-	watch_job(statistics, running->waiting[running->waiting_first].time, time);
+	uint64_t submitted = running->waiting[running->waiting_first].time;
+	watch_job(statistics, submitted, time);
+	running->jobs_timed += submitted && time > submitted;
+	running->job_seconds += submitted ? seconds_between(submitted, time) : 0;
 	running->waiting_first = (running->waiting_first + 1) % STATISTICS_JOBS_MAX;
 	running->waiting_count--;
 	if (running->not_watched) {
@@ -310,5 +313,11 @@ struct ivpu_statistics ivpu_running_statistics(const struct ivpu_running *runnin
 	statistics.buffers_half = running->buffers_at_power[0];
 	if (running->waiting_count && statistics.sees_done)
 		watch_job(&statistics, running->waiting[running->waiting_first].time, running->last_time);
+	/* Without the longest one, if it is completed. */
+	bool is_included = statistics.longest_job <= running->statistics.longest_job;
+	uint64_t others = running->jobs_timed - (is_included && running->jobs_timed);
+	if (others)
+		statistics.usual_job =
+			(running->job_seconds - (is_included ? statistics.longest_job : 0)) / (double)others;
 	return statistics;
 }

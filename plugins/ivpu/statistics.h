@@ -20,7 +20,19 @@ struct ivpu_job_work {
 	uint32_t messages, mappings, pages, buffers;
 };
 
+/* Programs, jobs and contexts that findings are about; "" if not known. */
+struct ivpu_names {
+	char boots[64];       /* whose calls waited for most boots */
+	char jobs[64];        /* who submitted most jobs */
+	char buffers[64];     /* who holds most of its buffers */
+	char mappings[64];    /* who mapped most */
+	char longest_job[96]; /* such as "job 5 of matmul (1234), context 2" */
+	char turns[2][80];    /* the contexts with most jobs: they take turns, if there are two */
+	double turns_queue;   /* seconds per job of all contexts, in the queue; 0 if unknown */
+};
+
 struct ivpu_statistics {
+	struct ivpu_names names;
 	double seconds;      /* from the first event to the last; 0: no timestamps */
 	uint64_t contexts;   /* files opened */
 	uint64_t messages;   /* from the firmware, without those that the driver polls for during boot */
@@ -32,6 +44,7 @@ struct ivpu_statistics {
 	bool sees_done;         /* completions are traced */
 	uint64_t ends_missed;   /* job events that were not traced, which may include completions */
 	double longest_job;     /* seconds, including a job in flight at the end; 0 if unknown */
+	double usual_job;       /* seconds, mean of the others; 0 if unknown */
 	uint64_t page_maps;     /* mapped pages of 4 KiB */
 	uint64_t mappings;      /* mapped buffers */
 	uint64_t created_bytes; /* size of all buffers that programs allocated; 0 if unknown */
@@ -46,6 +59,8 @@ struct ivpu_statistics {
 	bool knows_boot_time;
 	double boot_seconds;         /* in all boots; 0 if unknown */
 	double longest_boot;         /* seconds; 0 if unknown */
+	double map_seconds;          /* in which buffers were mapped; 0 if unknown */
+	double run_seconds;          /* in which a job was on the NPU; 0 if unknown */
 	bool knows_owners;           /* the process or context of each job is known */
 	uint64_t turns;              /* jobs whose predecessor was of another owner */
 	uint64_t turns_waited;       /* of these, those submitted before the predecessor ended */
@@ -76,6 +91,8 @@ struct ivpu_running {
 	} waiting[STATISTICS_JOBS_MAX];
 	uint32_t waiting_first, waiting_count;
 	uint64_t not_watched; /* jobs beyond those in waiting */
+	double job_seconds;   /* of completed jobs */
+	uint64_t jobs_timed;
 	uint32_t last_owner;
 	struct ivpu_job_work work, samples[STATISTICS_SAMPLES_MAX];
 	uint32_t sample_count, sample_stride;

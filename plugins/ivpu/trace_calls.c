@@ -189,6 +189,7 @@ static int name_process(struct trace_calls *calls, const struct trace_line *line
 	if (!line->pid || !line->comm[0] || *known == line->pid)
 		return 0;
 	*known = line->pid;
+	npu_use_name(&calls->phases.use, line->pid, line->comm);
 	struct iaprof_record_process record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_PROCESS, .time = time },
 		.pid = line->pid,
@@ -317,6 +318,7 @@ int trace_calls_add(struct trace_calls *calls, const struct trace_line *line)
 	case TRACE_LINE_RETURN:
 		return end_call(calls, line, time);
 	case TRACE_LINE_JOB:
+		calls->phases.has_job_events = true;
 		result = name_process(calls, line, time);
 		return result ? result
 			      : trace_jobs_add(&calls->jobs, &calls->records.batch, has_calls ? NULL : &calls->running,

@@ -196,7 +196,8 @@ bool trace_words_parse(struct text_span text, struct trace_line *line)
 		line->name[0] = '\0';
 		return false;
 	}
-	if (line->time_kind == TRACE_TIME_NANOSECONDS && !line->pid && !line->comm[0])
+	line->is_lone = line->time_kind == TRACE_TIME_NANOSECONDS && !line->pid && !line->comm[0];
+	if (line->is_lone)
 		find_count_column(text, line);
 	return true;
 }

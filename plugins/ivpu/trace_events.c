@@ -102,8 +102,19 @@ static bool find_old_fence(struct text_span fields, struct trace_line *line)
 	return span_hexadecimal(value, &line->job);
 }
 
+/* The NPU of Intel processors is always device 0b.0; other devices of gpu_scheduler are GPUs. */
+static bool is_other_device(struct text_span fields)
+{
+	struct text_span device;
+	return find_field(fields, "dev=", &device) && !span_ends(device, ":0b.0");
+}
+
 static bool set_scheduled(struct text_span fields, enum trace_job_event event, struct trace_line *line)
 {
+	if (is_other_device(fields)) {
+		line->kind = TRACE_LINE_OTHER;
+		return true;
+	}
 	line->kind = TRACE_LINE_JOB;
 	line->event = event;
 	return find_fence(fields, "fence=", line) || find_fence(fields, "fence:", line) || find_old_fence(fields, line);
@@ -145,6 +156,13 @@ bool trace_event_parse(struct text_span text, struct trace_line *line)
 	/* perf also prints the subsystem: "vpu:job:". */
 	if (span_take(&system, "vpu:") || span_take(&system, "gpu_scheduler:"))
 		fields = system;
+	/* "probe:ivpu_open: (ffffffffc08fa07c)" of perf probe: a return has two addresses. */
+	if (span_take(&system, "probe:") && span_take_field(&system, ':', &name)) {
+		bool is_return = system.length && memmem(system.text, system.length, " <- ", 4);
+		if (is_return)
+			line->kind = TRACE_LINE_NOTHING;
+		return is_return || trace_task_set_function(line, name);
+	}
 	if (!span_take_field(&fields, ':', &name) || memchr(name.text, ' ', name.length))
 		return false;
 	return set_event(name, span_trim(fields), line);

@@ -191,9 +191,13 @@ static bool take_other_form(struct trace_form *form, struct text_span whole, str
 		line->kind = TRACE_LINE_NOTHING;
 		return true;
 	}
-	return take_bucket(form, text, line) || take_lost(text, line) || take_script_line(text, line) ||
-	       trace_task_parse(&form->tasks, text, line) || trace_graph_parse(&form->tasks, whole, line) ||
-	       (form->column_count && trace_columns_parse(form, text, line)) || trace_words_parse(whole, line);
+	if (take_bucket(form, text, line) || take_lost(text, line) || take_script_line(text, line) ||
+	    trace_task_parse(&form->tasks, text, line) || trace_graph_parse(&form->tasks, whole, line) ||
+	    (form->column_count && trace_columns_parse(form, text, line)))
+		return true;
+	/* Columns that do not fit leave nothing behind. */
+	*line = (struct trace_line){ .kind = TRACE_LINE_NOTHING };
+	return trace_words_parse(whole, line);
 }
 
 void trace_form_parse(struct trace_form *form, const char *bytes, size_t size, struct trace_line *line)
@@ -204,6 +208,11 @@ void trace_form_parse(struct trace_form *form, const char *bytes, size_t size, s
 		return;
 	}
 	struct text_span whole = { bytes, size - (size && bytes[size - 1] == '\r') };
+	/* The byte order mark of editors on Windows. */
+	if (span_take(&whole, "\xef\xbb\xbf")) {
+		bytes += 3;
+		size -= 3;
+	}
 	if (!span_trim(whole).length || memchr(bytes, '\0', size))
 		return;
 	if (!take_other_form(form, whole, line))

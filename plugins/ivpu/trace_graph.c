@@ -113,6 +113,22 @@ static bool find_cpu(struct text_span text, uint64_t *cpu, size_t *end)
 	       (!begin || is_blank(text.text[begin - 1]) || text.text[begin - 1] == '|');
 }
 
+/* Parses "  2.000 us    |    ivpu_open();", which the option nofuncgraph-cpu leaves. */
+static bool parse_without_cpu(struct text_span text, struct trace_line *line)
+{
+	const char *bar = text.length ? memchr(text.text, '|', text.length) : NULL;
+	size_t at = bar ? (size_t)(bar - text.text) : 0;
+	struct text_span before = span_trim(span_part(text, 0, at)),
+			 body = without_comment(span_part(text, at + (bar != NULL), text.length));
+	if (!bar || text.length < at + 3 || !is_blank(text.text[at + 1]) ||
+	    (before.length && !span_ends(before, " us")) ||
+	    (!span_is(body, "}") && !span_ends(body, "{") && !span_ends(body, ");")))
+		return false;
+	line->lane = 1u << 31;
+	trace_graph_set_body(text, line);
+	return true;
+}
+
 bool trace_graph_parse(struct trace_tasks *tasks, struct text_span text, struct trace_line *line)
 {
 	uint64_t cpu;
@@ -124,7 +140,7 @@ bool trace_graph_parse(struct trace_tasks *tasks, struct text_span text, struct 
 		return true;
 	}
 	if (!find_cpu(text, &cpu, &end))
-		return false;
+		return parse_without_cpu(text, line);
 	const char *bar = memrchr(text.text, '|', text.length);
 	if (!bar)
 		return take_switch(tasks, span_part(text, end, text.length), cpu, line);

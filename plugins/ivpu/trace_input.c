@@ -9,7 +9,9 @@
 #include <iaprof/record.h>
 #include "finding_records.h"
 #include "records/record_batch.h"
+#include "text/quantity.h"
 #include "trace_input.h"
+#include "use_tables.h"
 
 #define READ_SIZE (64u * 1024)
 #define FLUSH_PERIOD (250u * 1000 * 1000)
@@ -243,7 +245,14 @@ static int emit_findings(struct trace_input *input)
 	struct ivpu_statistics statistics = ivpu_running_statistics(&calls->running);
 	calls->overview.messages = calls->running.statistics.messages;
 	statistics.boot_polls = calls->overview.boot_polls;
+	npu_use_describe(&calls->phases.use, &statistics);
+	struct ivpu_unknown_functions unknown = { 0 };
+	for (uint32_t i = 0; i < calls->function_count; i++)
+		if (calls->functions[i]->known->family == IVPU_FAMILY_OTHER && calls->functions[i]->count)
+			ivpu_unknown_add(&unknown, calls->functions[i]->name, calls->functions[i]->count);
 	int result = ivpu_overview_emit(batch, &calls->overview, time);
+	if (!result)
+		result = ivpu_unknown_emit(batch, &unknown, time);
 	if (!result)
 		result = npu_use_emit(&calls->phases.use, batch, &statistics, time);
 	if (!result)
@@ -271,8 +280,10 @@ static void tell_facts(const struct trace_input *input)
 		if (!calls->overview.family_counts[i])
 			continue;
 		snprintf(key, sizeof key, "family %s", ivpu_family_name(i));
-		host->metadata(host, key, "%" PRIu64 " calls, %.3g %%", calls->overview.family_counts[i],
-			       100.0 * (double)calls->overview.family_counts[i] / (double)calls->overview.calls);
+		host->metadata(host, key, "%" PRIu64 " calls, %s %%", calls->overview.family_counts[i],
+			       quantity_number(100.0 * (double)calls->overview.family_counts[i] /
+					       (double)calls->overview.calls)
+				       .text);
 	}
 	if (calls->overview.knows_messages)
 		host->metadata(host, "messages", "%" PRIu64, calls->running.statistics.messages);
@@ -289,9 +300,12 @@ static bool has_data(const struct trace_input *input)
 	return input->calls.overview.calls || input->calls.jobs.is_known || input->histograms.count;
 }
 
+/* bpftrace may warn of something and record nothing, but not in so many lines. */
+#define WARNINGS_MAX 8
+
 static bool is_other_text(const struct trace_input *input)
 {
-	return input->refused.count && !has_data(input) && !input->has_header;
+	return input->refused.count && !has_data(input) && (!input->has_header || input->refused.count > WARNINGS_MAX);
 }
 
 static void warn(const struct trace_input *input)

@@ -38,18 +38,23 @@ static struct trace_job *job_new(struct trace_jobs *jobs, const struct trace_lin
 static int job_emit(struct trace_jobs *jobs, struct record_batch *batch, const struct trace_job *job, uint32_t state,
 		    uint64_t time)
 {
+	bool is_over = state != IAPROF_JOB_IN_FLIGHT, is_engine_known = job->engine < BUSY_ENGINES;
+	/* As in jobs.c: a job has the engine while no job before it has. */
+	uint64_t started = is_over && is_engine_known && job->queued
+				   ? time - busy_times_add(&jobs->engines[job->engine], job->queued, time)
+				   : 0;
 	const struct iaprof_record_job record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_JOB, .time = time },
 		.submitted = job->created ? job->created : job->queued,
 		.queued = job->queued,
+		.started = started,
 		.id = (uint32_t)job->job,
 		.pid = job->pid,
 		.context = job->context,
 		.engine = record_batch_text(batch, job->engine ? "copy" : "compute"),
 		.state = state,
 	};
-	if (state != IAPROF_JOB_IN_FLIGHT)
-		npu_use_add_job(jobs->use, &record);
+	npu_use_add_job(jobs->use, &record);
 	/* Without times, a job has no latency. */
 	return record.submitted ? record_batch_append(batch, &record.header) : 0;
 }

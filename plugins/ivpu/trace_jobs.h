@@ -6,6 +6,7 @@
 #ifndef IAPROF_PLUGINS_IVPU_TRACE_JOBS_H
 #define IAPROF_PLUGINS_IVPU_TRACE_JOBS_H
 
+#include "busy_times.h"
 #include "npu_use.h"
 #include "records/record_batch.h"
 #include "statistics.h"
@@ -22,6 +23,7 @@ struct trace_jobs {
 		bool is_submitted;
 	} jobs[TRACE_JOBS_MAX]; /* oldest first */
 	uint32_t count;
+	struct busy_times engines[BUSY_ENGINES];
 	uint64_t dropped; /* more jobs at once */
 	uint64_t ends;    /* of jobs that began before the trace */
 	bool is_known;    /* the trace has such events */

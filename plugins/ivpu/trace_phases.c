@@ -23,10 +23,52 @@ static void add_time(struct trace_phases *phases, struct ivpu_running *running, 
 		phases->use.phases[phase].elapsed += elapsed;
 		if (phase == IVPU_PHASE_BOOT)
 			ivpu_running_add_boot_time(running, elapsed, !phases->was_boot);
+		if (phase == IVPU_PHASE_BOOT)
+			npu_use_add_boot_time(&phases->use, phases->last_pid, elapsed);
 		phases->was_boot = phase == IVPU_PHASE_BOOT;
 	}
 	phases->has_time = true;
 	phases->last_time = time;
+}
+
+static void begin_job(struct trace_phases *phases, uint32_t pid, uint64_t time)
+{
+	uint64_t position = phases->jobs_ended + phases->jobs_in_flight++;
+	if (phases->jobs_in_flight > TRACE_PHASES_JOBS)
+		return;
+	phases->jobs[position % TRACE_PHASES_JOBS].submitted = phases->jobs[position % TRACE_PHASES_JOBS].queued = time;
+	phases->jobs[position % TRACE_PHASES_JOBS].pid = pid;
+}
+
+/* The last call of a submission gives the job to the device, after buffers were mapped and the firmware was booted. */
+static void queue_job(struct trace_phases *phases, uint32_t pid, uint64_t time)
+{
+	uint64_t kept = phases->jobs_in_flight < TRACE_PHASES_JOBS ? phases->jobs_in_flight : TRACE_PHASES_JOBS;
+	for (uint64_t i = kept; i > 0; i--) {
+		uint64_t position = (phases->jobs_ended + i - 1) % TRACE_PHASES_JOBS;
+		if (phases->jobs[position].pid != pid)
+			continue;
+		phases->jobs[position].queued = time;
+		return;
+	}
+}
+
+/* The oldest job ends. Jobs that did not fit have neither a time nor a process. */
+static void end_job(struct trace_phases *phases, uint64_t time)
+{
+	uint64_t position = phases->jobs_ended++ % TRACE_PHASES_JOBS;
+	uint64_t submitted = phases->jobs[position].submitted, queued = phases->jobs[position].queued;
+	struct iaprof_record_job job = { .pid = phases->jobs[position].pid, .state = IAPROF_JOB_DONE };
+	if (submitted && time) {
+		job.header.time = time;
+		job.submitted = submitted;
+		job.queued = queued;
+		job.started = time - busy_times_add(&phases->engine, queued, time);
+	}
+	if (job.pid && !phases->has_job_events)
+		npu_use_add_job(&phases->use, &job);
+	phases->jobs[position].submitted = phases->jobs[position].pid = 0;
+	phases->jobs_in_flight--;
 }
 
 void trace_phases_add(struct trace_phases *phases, struct ivpu_running *running, const struct trace_frame *frame,
@@ -38,11 +80,14 @@ void trace_phases_add(struct trace_phases *phases, struct ivpu_running *running,
 	if (time)
 		add_time(phases, running, frame, time);
 	phases->last = frame->place.phase;
+	phases->last_pid = frame->pid;
 	npu_use_add(&phases->use, &calls);
 	if (calls.function->event == IVPU_EVENT_SUBMIT)
-		phases->jobs_in_flight++;
+		begin_job(phases, frame->pid, time);
+	else if (frame->place.in_submit && !frame->is_outermost)
+		queue_job(phases, frame->pid, time);
 	else if (calls.function->event == IVPU_EVENT_DONE && phases->jobs_in_flight)
-		phases->jobs_in_flight--;
+		end_job(phases, time);
 }
 
 void trace_phases_count(struct trace_phases *phases, const struct trace_function *function, uint64_t count)

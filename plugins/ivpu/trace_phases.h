@@ -3,15 +3,27 @@
 #ifndef IAPROF_PLUGINS_IVPU_TRACE_PHASES_H
 #define IAPROF_PLUGINS_IVPU_TRACE_PHASES_H
 
+#include "busy_times.h"
 #include "npu_use.h"
 #include "statistics.h"
 #include "trace_place.h"
+
+/* Jobs in flight whose owners are known. */
+#define TRACE_PHASES_JOBS 256u
 
 /* Initialise with {0}. */
 struct trace_phases {
 	struct npu_use use;
 	uint64_t jobs_in_flight;
+	struct {
+		uint64_t submitted, queued; /* the submission's first and last call */
+		uint32_t pid;
+	} jobs[TRACE_PHASES_JOBS]; /* a ring: the oldest ends first */
+	uint64_t jobs_ended;
+	bool has_job_events; /* which have the times and owners of jobs */
+	struct busy_times engine;
 	enum ivpu_phase last;
+	uint32_t last_pid;
 	uint64_t last_time;
 	bool has_time, was_boot;
 };

@@ -64,9 +64,16 @@ static struct text_span without_module(struct text_span name)
 	return begin ? span_trim(span_part(name, 0, (size_t)(begin - name.text))) : name;
 }
 
+/* Removes "+0x4/0x90", which the option sym-offset adds. */
+static struct text_span without_offset(struct text_span name)
+{
+	const char *plus = name.length ? memmem(name.text, name.length, "+0x", 3) : NULL;
+	return plus ? span_part(name, 0, (size_t)(plus - name.text)) : name;
+}
+
 bool trace_task_set_function(struct trace_line *line, struct text_span name)
 {
-	name = without_module(span_trim(name));
+	name = without_offset(without_module(span_trim(name)));
 	line->kind = TRACE_LINE_OTHER;
 	if (!trace_line_set_name(line->name, name))
 		return false;
@@ -84,7 +91,7 @@ static bool parse_function(struct text_span text, struct trace_line *line)
 	size_t at = (size_t)(arrow - text.text), end = at + 2;
 	if (end < text.length && text.text[end] == '-')
 		end++;
-	struct text_span caller = without_module(span_trim(span_part(text, end, text.length)));
+	struct text_span caller = without_offset(without_module(span_trim(span_part(text, end, text.length))));
 	if (!trace_task_set_function(line, span_part(text, 0, at)))
 		return false;
 	if (!trace_line_set_name(line->caller, caller))
@@ -131,6 +138,27 @@ static void parse_what(struct trace_tasks *tasks, struct text_span text, struct 
 		line->kind = TRACE_LINE_OTHER;
 }
 
+/* Parses "COMM PID 123.456789: SYSTEM:EVENT: ...", as perf script writes it without CPUs. */
+static bool parse_without_cpu(struct trace_tasks *tasks, struct text_span text, struct trace_line *line)
+{
+	struct text_span rest = text, word;
+	while ((word = span_take_word(&rest)).length) {
+		size_t before = (size_t)(word.text - text.text);
+		struct text_span event = span_trim(rest), system = event;
+		if (!before || !take_task_time(word, line))
+			continue;
+		if (!trace_task_take_name(span_part(text, 0, before), line) ||
+		    (!span_take(&system, "vpu:") && !span_take(&system, "gpu_scheduler:") &&
+		     !span_take(&system, "probe:")))
+			break;
+		line->lane = line->pid;
+		parse_what(tasks, event, line);
+		return true;
+	}
+	*line = (struct trace_line){ .kind = TRACE_LINE_NOTHING };
+	return false;
+}
+
 bool trace_task_parse(struct trace_tasks *tasks, struct text_span text, struct trace_line *line)
 {
 	for (size_t i = 1; i + 1 < text.length; i++) {
@@ -146,5 +174,5 @@ bool trace_task_parse(struct trace_tasks *tasks, struct text_span text, struct t
 		parse_what(tasks, rest, line);
 		return true;
 	}
-	return false;
+	return parse_without_cpu(tasks, text, line);
 }

@@ -37,6 +37,15 @@ static bool take_time_of_day(struct text_span *text, uint64_t hours, struct trac
 	return true;
 }
 
+/* A comma is a decimal point in many locales, but only if more than a group of thousands follows. */
+static bool take_decimal_comma(struct text_span *text)
+{
+	size_t digits = 1;
+	while (digits < text->length && is_digit(text->text[digits]))
+		digits++;
+	return digits > 4 && (digits == text->length || text->text[digits] != ',') && span_take(text, ",");
+}
+
 /* Parses "12:34:56", "12.345678" or "123456789", optionally in brackets, and a space. */
 bool trace_line_take_time(struct text_span *text, struct trace_line *line)
 {
@@ -47,7 +56,7 @@ bool trace_line_take_time(struct text_span *text, struct trace_line *line)
 	if (span_take(text, ":")) {
 		if (!take_time_of_day(text, number, line))
 			return false;
-	} else if (span_take(text, ".")) {
+	} else if (span_take(text, ".") || take_decimal_comma(text)) {
 		if (!take_fraction(text, &fraction) || number >= UINT64_MAX / SECOND)
 			return false;
 		line->time_kind = TRACE_TIME_SECONDS;
@@ -169,6 +178,21 @@ static struct text_span key_function(struct text_span key)
 	return key;
 }
 
+/* Maps of avg(), max() and similar look like those of count(). */
+static bool is_value_map(struct text_span map)
+{
+	static const char *const names[] = { "avg", "average",  "mean", "min",   "max",   "sum",
+					     "ns",  "nsecs",    "us",   "usecs", "ms",    "latency",
+					     "lat", "duration", "dur",  "time",  "bytes", "size" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		size_t length = strlen(names[i]);
+		if (span_is(map, names[i]) ||
+		    (map.length > length && map.text[map.length - length - 1] == '_' && span_ends(map, names[i])))
+			return true;
+	}
+	return false;
+}
+
 /* Parses "@map[key]: 12" or "@map: 12"; without a value, it is the title of a histogram. */
 static void parse_map(struct text_span text, struct trace_line *line)
 {
@@ -194,11 +218,18 @@ static void parse_map(struct text_span text, struct trace_line *line)
 		return;
 	}
 	text = span_trim(text);
-	/* The title of a histogram has no value; stats() prints "count 3, average 7, total 21". */
-	if (!text.length || span_take(&text, "count "))
+	/* The title of a histogram has no value. */
+	if (!text.length)
 		return;
-	if (!span_take_decimal(&text, &line->count) || text.length)
+	/* stats() prints "count 3, average 7, total 21". */
+	bool is_statistics = span_take(&text, "count ");
+	if (is_statistics && !span_begins(function, "ivpu_"))
+		return;
+	if (!span_take_decimal(&text, &line->count) ||
+	    (is_statistics ? !span_begins(text, ", average ") : text.length > 0))
 		trace_line_refuse(line, "not a count");
+	else if (!is_statistics && is_value_map(key_of))
+		trace_line_refuse(line, "the map's name is that of a value, not of a count");
 	else if (!set_name(line->map, key_of) || !trace_line_set_name(line->name, function))
 		trace_line_refuse(line, "not a function name");
 	else
@@ -214,6 +245,7 @@ static bool is_histogram(struct text_span text)
 
 static bool is_all_lost(struct text_span text, struct trace_line *line)
 {
+	span_take(&text, "WARNING: ");
 	return span_take(&text, "Lost ") && span_take_decimal(&text, &line->count) &&
 	       (span_take(&text, " events") || span_take(&text, " event")) && !text.length;
 }

@@ -50,6 +50,7 @@ struct trace_line {
 	bool is_unit_known; /* the form defines the unit of time, as ftrace's does */
 	bool is_column;     /* the number is right-aligned in 7 columns, as uniq -c writes counts */
 	bool is_wide;       /* the number fills them, and may be a count, too */
+	bool is_lone;       /* a number and a function, and nothing else */
 	bool has_duration, has_depth;
 	uint64_t time;   /* ns; if the unit is not known, as if NANOSECONDS were ns and SECONDS s */
 	uint64_t number; /* of the line in the trace */

@@ -37,6 +37,8 @@ void trace_units_add(struct trace_units *units, const struct trace_line *line, b
 	call_name_shorten(line->name, name, sizeof name);
 	units->columns += line->is_column;
 	units->wide += line->is_wide;
+	units->lone += line->is_lone;
+	units->sum += line->is_lone ? time : 0;
 	units->repeated += !is_new;
 	if (!units->lines++)
 		units->first = units->last = time;
@@ -50,8 +52,17 @@ void trace_units_add(struct trace_units *units, const struct trace_line *line, b
 	memcpy(units->before, name, sizeof name);
 }
 
+/* Each function once, with a number: counts, if these are not in order. */
+static bool is_table(const struct trace_units *units)
+{
+	return units->lines && units->lone == units->lines && !units->repeated && !units->is_decimal;
+}
+
 int trace_units_are_counts(const struct trace_units *units)
 {
+	/* Lines of several CPUs are out of order, too, but not each fourth one. */
+	if (is_table(units) && units->lines >= COUNTS_MIN && 4 * units->descents >= units->lines)
+		return 1;
 	if (!units->columns || units->columns + units->wide < units->lines)
 		return 0;
 	if (units->repeated && !units->descents && units->lines >= COUNTS_MIN)
@@ -105,6 +116,9 @@ void trace_units_describe(const struct trace_units *units, char *text, size_t si
 					   length ? "; " : "", known_units[i].name, (unsigned long long)units->lines,
 					   seconds);
 	}
+	if (is_table(units) && length < size)
+		snprintf(text + length, size - length, "%sas counts of uniq -c, %.0f calls of %llu functions",
+			 length ? "; " : "", units->sum, (unsigned long long)units->lines);
 }
 
 const char *trace_unit_name(uint64_t unit)

@@ -16,6 +16,8 @@ struct trace_units {
 	double first, last, nested_sum;
 	bool is_decimal;
 	uint64_t columns, wide;               /* lines that may be of uniq -c */
+	uint64_t lone;                        /* lines with a number and a function only */
+	double sum;                           /* of these numbers */
 	uint64_t repeated, descents;          /* of functions and numbers */
 	char before[TRACE_NAME_SIZE_MAX + 1]; /* the previous call, in the form of call_graph.h */
 };
@@ -23,7 +25,7 @@ struct trace_units {
 /* Adds a line whose unit is not known. is_new: its function was not in an earlier line. */
 void trace_units_add(struct trace_units *units, const struct trace_line *line, bool is_new);
 
-/* Returns whether the numbers are counts of uniq -c (1), times (0), or may be both (-1). */
+/* Returns whether the numbers are counts, as uniq -c writes them (1), times (0), or may be both (-1). */
 int trace_units_are_counts(const struct trace_units *units);
 
 /* Returns whether the times can be in a unit (ns). */
@@ -32,7 +34,7 @@ bool trace_unit_is_plausible(const struct trace_units *units, uint64_t unit);
 /* Returns the unit in ns if exactly one is plausible, otherwise 0. */
 uint64_t trace_units_decide(const struct trace_units *units);
 
-/* Writes what the times mean in each plausible unit: "ns: 12 calls in 3 us (4e+06 per second), ms: ...". */
+/* Writes what the numbers mean in each plausible unit, "in ns, 12 calls in 3e-06 s; in us, ...", and as counts. */
 void trace_units_describe(const struct trace_units *units, char *text, size_t size);
 
 const char *trace_unit_name(uint64_t unit);

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "page_tables.h"
 #include "stacks/finding_text.h"
 
 struct writing {
@@ -256,6 +257,7 @@ static void append_npu(struct writing *writing, const struct iaprof_profile *pro
 	append_functions(writing);
 	append_dropped(writing);
 	append_lists(writing);
+	page_tables_append(writing->text, activity);
 	text_append_string(writing->text, "}");
 }
 
@@ -291,7 +293,7 @@ static void append_findings(const struct writing *writing)
 			const struct iaprof_finding *finding = iaprof_activity_finding(activity, i);
 			uint32_t known = finding->severity <= IAPROF_FINDING_PROBLEM ? finding->severity
 										     : IAPROF_FINDING_PROBLEM;
-			if (known != severity)
+			if (known != severity || page_finding_is_row(finding))
 				continue;
 			text_append_string(writing->text, between);
 			append_finding(writing, finding);

@@ -129,16 +129,17 @@ def turns():
 
 
 FINDING = re.compile(r'^iaprof: (?:warning: )?(npu-[a-z-]+): (.*)$', re.M)
-NOTES = re.compile(r'npu-(calls|rates|process|context|phase-[a-z]+)$')
+NOTES = re.compile(r'npu-(calls|rates)$')
 # What a reader must find in the two lines: the cause, and what to do.
 CAUSES = {
     'npu-buffer-growth': ('keeps buffers of earlier jobs', 'free them'),
     'npu-mapping-thrash': ('created, mapped and freed repeatedly', 'reuse them'),
     'npu-map-at-submit': ('in its submission', 'reuse buffers'),
     'npu-job-hang': ('did not complete', 'dmesg'),
-    'npu-recovery': ('recoveries', 'dmesg'),
+    'npu-recovery': ('aborted all jobs', 'dmesg'),
     'npu-boot-thrash': ('suspended between jobs', 'autosuspend_delay_ms'),
     'npu-firmware-polling': ('the firmware starts slowly', 'update it'),
+    'npu-cold-start': ('firmware boot', 'run an inference before'),
     'npu-taking-turns': ('take turns', 'run one after the other'),
 }
 
@@ -154,13 +155,41 @@ def unclear(found):
             if len(text) > 240 or not all(words in text for words in CAUSES[name])}
 
 
+def table_of(said, title, name):
+    """-> {last cell of a row: the others} of a table that sources send as notes"""
+    heading = re.search(rf'^ *{title}  +.*  {name}$', said, re.M)
+    rows = {}
+    for line in said[heading.end():].split('\n')[1:] if heading else []:
+        if not line.strip():
+            break
+        *cells, last = re.split(r' {2,}', line.strip())
+        rows[last] = cells
+    return rows
+
+
+def nanoseconds(text):
+    number, unit = text.split()
+    return float(number) * {'s': SECOND, 'ms': MS, 'us': US, 'ns': 1}[unit]
+
+
+def contexts_told(said):
+    """The table of users: -> {(pid, context): [jobs, ns on the NPU]}; context: 0 if not known"""
+    told, pid = {}, None
+    for name, cells in table_of(said, 'jobs', 'NPU user').items():
+        of_process, of_context = re.search(r'\((\d+)\)', name), re.match(r'(?:.*, )?context (\d+)', name)
+        pid = int(of_process.group(1)) if of_process else pid
+        if name != 'all' and cells[0] != '-' and cells[1] != '-':
+            told[pid, int(of_context.group(1)) if of_context else 0] = [int(cells[0]), nanoseconds(cells[1])]
+    return told
+
+
 # name: (list, findings)
 SCENARIOS = {
     'healthy at 1 a second': (lambda: steady(1, 30, sleeps=True), []),
     'healthy at 30 a second': (lambda: steady(30, 90), []),
     'healthy at 500 a second': (lambda: steady(500, 1500), []),
     'healthy at 2,000 a second': (lambda: steady(2000, 3000, length=100 * US), []),
-    'cold start': (cold_start, []),
+    'cold start': (cold_start, ['npu-cold-start']),
     'steady growth': (growth, ['npu-buffer-growth']),
     'mapping thrash': (thrash, ['npu-mapping-thrash']),
     'page faults at submission': (faults, ['npu-map-at-submit']),

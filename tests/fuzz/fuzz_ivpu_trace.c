@@ -9,6 +9,7 @@
 #include "trace_form.h"
 #include "trace_histograms.h"
 #include "trace_units.h"
+#include "use_tables.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -139,6 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	trace_histograms_free(&histograms);
 	ivpu_findings(&statistics, &limits, judge, NULL);
 	statistics = ivpu_running_statistics(&calls.running);
+	npu_use_describe(&calls.phases.use, &statistics);
 	ivpu_findings(&statistics, &limits, judge, NULL);
 	trace_calls_free(&calls);
 	return 0;

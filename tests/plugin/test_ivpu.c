@@ -179,11 +179,11 @@ START_TEST(the_published_trace_is_whole)
 	const char *overview = test_host_string(host, finding_of(host, "npu-calls")->text);
 	ck_assert_str_eq(overview,
 			 "8198 calls: memory management 4994 (60.9 %), IPC 2879 (35.1 %), buffers 204 (2.49 %), "
-			 "hardware 59 (0.72 %), context 24 (0.293 %), firmware 13 (0.159 %), power 12 (0.146 %), "
+			 "hardware 59 (0.720 %), context 24 (0.293 %), firmware 13 (0.159 %), power 12 (0.146 %), "
 			 "jobs 10 (0.122 %), metric streamer 3 (0.0366 %); 4 firmware messages; 942 polls while the "
 			 "firmware booted");
 	ck_assert_ptr_nonnull(strstr(test_host_string(host, finding_of(host, "npu-phase-map")->text),
-				     "4131 pages (16.1 MiB), 4130 of them in submissions"));
+				     " | 16.1 MiB | map, 4131 pages, 4130 in submissions"));
 	ck_assert_double_eq(finding_of(host, "npu-phase-boot")->value, 2874);
 	ck_assert_uint_eq(test_host_lost(host, NULL), 0);
 	ck_assert_uint_eq(host->messages.count, 0);
@@ -247,7 +247,7 @@ START_TEST(counts_of_a_map_are_the_calls)
 					   "@[kprobe:intel_vpu:ivpu_hw_ip_ipc_rx_addr_get]: 5\n"
 					   "@[kprobe:intel_vpu:ivpu_ipc_irq_handler]: 946\n"
 					   "@[kprobe:intel_vpu:ivpu_open]: 4\n@[kprobe:intel_vpu:ivpu_open]: 1\n"
-					   "@bytes[kprobe:intel_vpu:ivpu_open]: 99\n");
+					   "@errors[kprobe:intel_vpu:ivpu_open]: 99\n");
 	ck_assert_uint_eq(calls_at(host, NULL), 956);
 	ck_assert_uint_eq(calls_at(host, "ivpu_open"), 5);
 	ck_assert_uint_eq(calls_at(host, "[order not known];ivpu_ipc_irq_handler"), 946);

@@ -390,6 +390,22 @@ def findings_are_told_in_every_view(window):
     equal(reader.texts('#npu-figures .callout'), ['Stall overflow. Rows were lost.'], 'the worst')
 
 
+def tables_of_a_source_are_tables(window):
+    rows = [('npu-phases', '|| time | calls | phase', 0), ('npu-phase-boot', '| 5.69 us | 2846 | firmware boot, <1 boot>', 0),
+            ('npu-phase-idle', '| <0.001% | - | idle', 0), ('npu-users', '|| jobs | NPU user', 0),
+            ('npu-process', '| 1 | matmul (1234), context 2', 1234)]
+    found = [record('finding', source=1, severity=NOTE, name=name, text=text, value=1, pid=pid) for name, text, pid in rows]
+    other = record('finding', source=1, severity=NOTE, name='npu-calls', text='8 calls', value=8)
+    reader = Reader(window, make_page([*sources(), *two_jobs(), *found, other]))
+    told = reader.evaluate('[...document.querySelectorAll("#timeline .of-source")].map(table => [table.closest("section").'
+                           'querySelector("h2").textContent, ...[...table.rows].map(row => [...row.cells].map('
+                           'cell => cell.textContent))])')
+    equal(told, [['By phase', ['Phase', 'Time', 'Calls'], ['firmware boot, <1 boot>', f'5.69{THIN}µs', '2,846'],
+                  ['idle', f'<0.001{THIN}%', '-']],
+                 ['By NPU user', ['NPU user', 'Jobs'], ['matmul (1234), context 2', '1']]], 'tables')
+    equal(len(reader.found()), 1, 'rows are no findings')
+
+
 def levels_are_drawn(window):
     """A gauge of 0 to 10: as high as its value; a counter that only grows is none."""
     values = [record('counter', source=1, id=1, name='npu-frequency', unit='hertz', kind=1, device=1),
@@ -578,8 +594,7 @@ def the_published_trace_is_shown(window):
         # The same families as on the terminal.
         families = {name: (count, rounded(part)) for count, part, name in re.findall(
             r'^ +(\d+) +([\d.]+)% +- +- +- +(\S.*)$', told.split('family')[1].split(' all\n')[0], re.MULTILINE)}
-        shown = {row[0]: (row[1].replace(',', ''), rounded(f'{float(row[2].split(THIN)[0]):.2f}'))
-                 for row in reader.table('npu-families')}
+        shown = {row[0]: (row[1].replace(',', ''), row[2]) for row in reader.table('npu-families')}
         equal(shown, families, f'{mode}: families')
         said = reader.labels()
         boots = {re.match(r'(\S+), (\d+) calls?$', row).groups() for row in said if row.startswith('ivpu_')}
@@ -596,7 +611,7 @@ def digits(text):
 
 
 def rounded(percent):
-    """What the terminal writes with two digits after the point, as the page writes it; of less than 10 % two digits."""
+    """What the terminal writes with three digits, as the page writes it: of less than 10 % two digits."""
     return share(float(percent), 100) if float(percent) else f'0{THIN}%'
 
 
@@ -643,7 +658,7 @@ def the_terminal_says_the_same(window):
 
 
 CASES = (jobs_are_where_they_were, zoom_by_all_means, every_state_has_a_shape, calls_have_their_rows,
-         launches_and_samples_are_lanes_too, the_footer_follows_the_zoom, a_run_without_devices_has_lanes, too_many_launches_are_counted, distributions_have_their_numbers, findings_are_told_in_every_view, levels_are_drawn, too_many_are_merged,
+         launches_and_samples_are_lanes_too, the_footer_follows_the_zoom, a_run_without_devices_has_lanes, too_many_launches_are_counted, distributions_have_their_numbers, findings_are_told_in_every_view, tables_of_a_source_are_tables, levels_are_drawn, too_many_are_merged,
          too_many_rows_are_one, hostile_names_stay_names, hostile_times_are_drawn, the_view_follows_the_theme,
          the_published_trace_is_shown, the_terminal_says_the_same)
 

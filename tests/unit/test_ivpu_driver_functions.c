@@ -97,6 +97,23 @@ START_TEST(every_row_is_whole)
 }
 END_TEST
 
+/* The list of the double of the NPU is that of the real modules of Linux 6.12, 6.13 and 7.2. */
+START_TEST(every_function_of_real_drivers_has_a_family)
+{
+#define PLAIN(name, in) #name,
+#define WRITTEN(name, in) #name,
+#define CALLED(name, in) #name,
+#define DOTTED(name, real, in) real,
+	static const char *const names[] = {
+#include "../lab/doubles/npu/functions.h"
+	};
+	size_t count = sizeof names / sizeof *names;
+	ck_assert_uint_ge(count, 250);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_msg(ivpu_function_find(names[i])->family != IVPU_FAMILY_OTHER, "%s", names[i]);
+}
+END_TEST
+
 START_TEST(every_function_of_the_published_trace_has_a_family)
 {
 	const char *path = npu_trace_path(NULL);
@@ -129,6 +146,7 @@ int main(void)
 	tcase_add_test(test, finds_the_family);
 	tcase_add_test(test, every_row_is_whole);
 	tcase_add_test(test, a_renamed_function_is_the_same_event);
+	tcase_add_test(test, every_function_of_real_drivers_has_a_family);
 	if (npu_trace_path("every_function_of_the_published_trace_has_a_family"))
 		tcase_add_test(test, every_function_of_the_published_trace_has_a_family);
 	suite_add_tcase(suite, test);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings about the NPU: what is broken in one way raises its finding and no other, what is healthy none. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <iaprof/record.h>
@@ -95,6 +96,47 @@ START_TEST(each_broken_number_finds_itself)
 	BREAK("npu-buffer-growth", 33, 32, statistics.buffers_half = 58, statistics.buffers_last = 91);
 	BREAK("npu-boot-thrash", 301, 5, statistics.boots = 301);
 	BREAK("npu-boot-thrash", 5, 5, statistics.boots = 5, statistics.jobs = 9);
+}
+END_TEST
+
+/* Who is known is named, with the option of the limit and what is usual. */
+START_TEST(findings_name_who)
+{
+	struct ivpu_statistics statistics = healthy;
+	snprintf(statistics.names.buffers, sizeof statistics.names.buffers, "matmul (7)");
+	snprintf(statistics.names.longest_job, sizeof statistics.names.longest_job, "job 5 of matmul (7), context 2");
+	statistics.longest_job = 20, statistics.usual_job = 0.0005;
+	struct found found = judge(&statistics, &defaults);
+	ck_assert_str_eq(
+		found.last.text,
+		"job 5 of matmul (7), context 2 did not complete within 20.0 s (limit hang=5s; the others took "
+		"500 us on average): the NPU hangs, or the job takes that long (see dmesg for a timeout, or raise "
+		"hang=)");
+	statistics.longest_job = 1;
+	statistics.buffers_half = 58, statistics.buffers_last = 91;
+	found = judge(&statistics, &defaults);
+	ck_assert_ptr_eq(strstr(found.last.text, "matmul (7): buffers grew by 33 and by 33 "), found.last.text);
+	ck_assert_ptr_nonnull(strstr(found.last.text, "(limit buffer-growth=32 each)"));
+}
+END_TEST
+
+START_TEST(a_cold_start_is_a_note)
+{
+	struct ivpu_statistics statistics = { .seconds = 1,
+					      .jobs = 7,
+					      .boots = 1,
+					      .knows_boot_time = true,
+					      .boot_seconds = 0.01,
+					      .map_seconds = 0.02,
+					      .run_seconds = 0.24 };
+	expect(&statistics, "npu-cold-start", 100.0 / 9, 10);
+	ck_assert_uint_eq(judge(&statistics, &defaults).last.severity, IAPROF_FINDING_NOTE);
+	statistics.run_seconds = 0.28;
+	ck_assert_int_eq(judge(&statistics, &defaults).count, 0);
+	statistics.run_seconds = 0.24, statistics.jobs = 8;
+	ck_assert_int_eq(judge(&statistics, &defaults).count, 0);
+	statistics.jobs = 7, statistics.run_seconds = 0;
+	ck_assert_int_eq(judge(&statistics, &defaults).count, 0);
 }
 END_TEST
 
@@ -226,6 +268,8 @@ int main(void)
 	TCase *test = tcase_create("findings");
 	tcase_add_test(test, healthy_numbers_find_nothing);
 	tcase_add_test(test, each_broken_number_finds_itself);
+	tcase_add_test(test, findings_name_who);
+	tcase_add_test(test, a_cold_start_is_a_note);
 	tcase_add_test(test, pages_are_estimated_from_mappings);
 	tcase_add_test(test, limits_are_off_at_zero_and_unknown_numbers_are_not_judged);
 	tcase_add_test(test, a_run_is_told_in_numbers);

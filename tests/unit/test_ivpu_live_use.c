@@ -60,12 +60,37 @@ END_TEST
 
 START_TEST(the_oldest_times_are_only_summed)
 {
-	for (uint64_t i = 1; i <= 3 * LIVE_USE_INTERVALS; i++)
-		add_job(2, 10 * i, 10 * i, 10 * i + 4);
-	ck_assert_uint_eq(live.busy_count, LIVE_USE_INTERVALS);
-	live_use_finish(&live, 100);
-	ck_assert_uint_eq(elapsed(IVPU_PHASE_RUN), 3 * LIVE_USE_INTERVALS * 4);
-	ck_assert_uint_eq(elapsed(IVPU_PHASE_IDLE), 0);
+	struct busy_times times = { 0 };
+
+	for (uint64_t i = 1; i <= 3 * BUSY_INTERVALS; i++)
+		ck_assert_uint_eq(busy_times_add(&times, 10 * i, 10 * i + 4), 4);
+	ck_assert_uint_eq(times.count, BUSY_INTERVALS);
+	ck_assert_uint_eq(busy_times_total(&times), 3 * BUSY_INTERVALS * 4);
+	/* What was only summed is not counted twice: of this job, what follows it is known. */
+	ck_assert_uint_eq(busy_times_add(&times, 10, 20 * BUSY_INTERVALS + 10), 6);
+	ck_assert_uint_eq(busy_times_add(&times, 10, 20), 0);
+}
+END_TEST
+
+/* The time of the engine is divided: jobs have what those that ended before them do not have. */
+START_TEST(jobs_share_the_time_of_an_engine)
+{
+	static const struct {
+		uint64_t begin, end, part, total;
+	} jobs[] = {
+		{ 10, 20, 10, 10 },                                        /* alone */
+		{ 12, 30, 10, 20 },                                        /* waits for it */
+		{ 30, 40, 10, 30 },                                        /* is queued when the other one ends */
+		{ 60, 70, 10, 40 }, { 64, 70, 0, 40 }, { 50, 90, 30, 70 }, /* is interrupted by both */
+		{ 5, 100, 25, 95 }, { 7, 7, 0, 95 },   { 9, 8, 0, 95 },
+		{ 1, 3, 2, 97 }, /* ends earlier than those before it in the list */
+	};
+	struct busy_times times = { 0 };
+
+	for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+		ck_assert_uint_eq(busy_times_add(&times, jobs[i].begin, jobs[i].end), jobs[i].part);
+		ck_assert_uint_eq(busy_times_total(&times), jobs[i].total);
+	}
 }
 END_TEST
 
@@ -145,6 +170,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, a_run_is_when_jobs_are_there);
 	tcase_add_test(tests, the_oldest_times_are_only_summed);
+	tcase_add_test(tests, jobs_share_the_time_of_an_engine);
 	tcase_add_test(tests, phases_have_their_time);
 	tcase_add_test(tests, who_makes_no_request_is_no_user);
 	tcase_add_test(tests, contexts_have_their_jobs);

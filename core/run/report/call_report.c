@@ -3,7 +3,6 @@
 #include "run/report/call_report.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "base/cleanup.h"
 #include "text/printable.h"
+#include "text/quantity.h"
 #include "base/saturating.h"
 
 #define FUNCTIONS_SHOWN 20
@@ -19,57 +19,28 @@
 /* Nodes with a smaller share are not printed. */
 #define NODE_PART_SHOWN 0.005
 
-static double share(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 static double rate(uint64_t count, uint64_t duration)
 {
 	return duration ? (double)count * NANOSECONDS_PER_SECOND / (double)duration : 0;
 }
 
-/* Formats a number with three significant digits, without an exponent: "23200", "15.0", "0.72". */
-static const char *number_text(double number, char text[static 24])
-{
-	double unit = 1;
-	while (number / unit >= 999.5)
-		unit *= 10;
-	if (unit > 1)
-		snprintf(text, 24, "%.0f", round(number / unit) * unit);
-	else
-		snprintf(text, 24, "%.*f", number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2, number);
-	return text;
-}
-
 /* Formats a share, "-" if there is no whole. */
-static const char *share_text(uint64_t part, uint64_t whole, char text[static 24])
+static const char *share_text(uint64_t part, uint64_t whole, char text[static 32])
 {
-	char number[24];
-	snprintf(text, 24, whole ? "%s%%" : "-", number_text(share(part, whole), number));
+	snprintf(text, 32, "%s", whole ? quantity_share((double)part, (double)whole).text : "-");
 	return text;
 }
 
-static const char *rate_text(uint64_t count, uint64_t duration, char text[static 24])
+static const char *rate_text(uint64_t count, uint64_t duration, char text[static 32])
 {
-	char number[24];
-	snprintf(text, 24, duration ? "%s" : "-", number_text(rate(count, duration), number));
+	snprintf(text, 32, duration ? "%s" : "-", quantity_number(rate(count, duration)).text);
 	return text;
 }
 
 /* Formats "12.3 ms", and "-" for 0: the calls were not timed. */
-static const char *duration_text(uint64_t duration, char text[static 24])
+static const char *duration_text(uint64_t duration, char text[static 32])
 {
-	static const struct {
-		double unit;
-		const char *name;
-	} units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } };
-	size_t i = 0;
-	/* 999.5 us are 1 ms. */
-	while (i < sizeof units / sizeof *units - 1 && (double)duration < 0.9995 * units[i].unit)
-		i++;
-	double number = (double)duration / units[i].unit;
-	snprintf(text, 24, !duration ? "-" : number < 999.5 ? "%.3g %s" : "%.0f %s", number, units[i].name);
+	snprintf(text, 32, "%s", duration ? quantity_time((double)duration).text : "-");
 	return text;
 }
 
@@ -90,18 +61,18 @@ static int compare_families(const void *a, const void *b)
 static void print_families(const struct call_tree *tree, uint64_t duration, FILE *file)
 {
 	struct call_families families = call_families_sum(tree);
-	char time[24], part[24], calls[24], of_calls[24];
+	char time[32], part[32], calls[32], of_calls[32];
 	qsort(families.items, families.count, sizeof *families.items, compare_families);
-	fprintf(file, "\n     calls   share     calls/s        time   share  family\n");
+	fprintf(file, "\n     calls    share     calls/s        time    share  family\n");
 	for (size_t i = 0; i < families.count; i++) {
 		const struct call_sums *sums = &families.items[i].sums;
-		fprintf(file, "%10" PRIu64 " %7s %11s %11s %7s  ", sums->count,
+		fprintf(file, "%10" PRIu64 " %8s %11s %11s %8s  ", sums->count,
 			share_text(sums->count, families.total.count, of_calls),
 			rate_text(sums->count, duration, calls), duration_text(sums->self_duration, time),
 			share_text(sums->self_duration, families.total.self_duration, part));
 		print_name(families.items[i].name, file);
 	}
-	fprintf(file, "%10" PRIu64 "         %11s %11s          all\n", families.total.count,
+	fprintf(file, "%10" PRIu64 "          %11s %11s           all\n", families.total.count,
 		rate_text(families.total.count, duration, calls), duration_text(families.total.self_duration, time));
 }
 
@@ -121,7 +92,7 @@ static void print_functions(const struct call_tree *tree, uint64_t duration, FIL
 	CLEANUP_FREE const struct call_function **called = calloc(tree->functions.count + 1, sizeof *called);
 	uint64_t total = 0;
 	size_t count = 0;
-	char time[24], own[24], mean[24], calls[24], part[24];
+	char time[32], own[32], mean[32], calls[32], part[32];
 	for (size_t i = 0; called && i < tree->functions.count; i++)
 		if (tree->functions.items[i].sums.count) {
 			called[count++] = &tree->functions.items[i];
@@ -130,17 +101,17 @@ static void print_functions(const struct call_tree *tree, uint64_t duration, FIL
 	if (!count)
 		return;
 	qsort(called, count, sizeof *called, compare_functions);
-	fprintf(file, "\n     calls   share     calls/s       total        self     average  function\n");
+	fprintf(file, "\n     calls    share     calls/s       total        self     average  function\n");
 	for (size_t i = 0; i < count && i < FUNCTIONS_SHOWN; i++) {
 		const struct call_sums *sums = &called[i]->sums;
-		fprintf(file, "%10" PRIu64 " %7s %11s %11s %11s %11s  ", sums->count,
+		fprintf(file, "%10" PRIu64 " %8s %11s %11s %11s %11s  ", sums->count,
 			share_text(sums->count, total, part), rate_text(sums->count, duration, calls),
 			duration_text(sums->duration, time), duration_text(sums->self_duration, own),
 			duration_text(sums->duration / sums->count, mean));
 		print_name(called[i]->name, file);
 	}
 	if (count > FUNCTIONS_SHOWN)
-		fprintf(file, "%*s... %zu more functions\n", 74, "", count - FUNCTIONS_SHOWN);
+		fprintf(file, "%*s... %zu more functions\n", 75, "", count - FUNCTIONS_SHOWN);
 }
 
 /* Sums of a node and its descendants. */
@@ -229,12 +200,12 @@ static void print_node(const struct nodes *nodes, uint32_t position)
 {
 	const struct call_node *node = &nodes->tree->nodes.items[position];
 	const struct subtree *subtree = &nodes->subtrees[position];
-	char time[24], part[24], calls[24] = "";
+	char time[32], part[32], calls[32] = "";
 	if (!subtree->is_shown)
 		return;
 	if (node->sums.count)
 		snprintf(calls, sizeof calls, "%" PRIu64, node->sums.count);
-	fprintf(nodes->file, "%10s %11s %7s  %*s", calls, duration_text(subtree->time, time),
+	fprintf(nodes->file, "%10s %11s %8s  %*s", calls, duration_text(subtree->time, time),
 		nodes->time ? share_text(subtree->time, nodes->time, part)
 			    : share_text(subtree->calls, nodes->calls, part),
 		2 * (int)node->depth, "");
@@ -269,11 +240,11 @@ static void print_nodes(const struct call_tree *tree, FILE *file)
 		else
 			first[parent] = (uint32_t)i;
 	}
-	fprintf(file, "\n     calls        time   share  call tree\n");
+	fprintf(file, "\n     calls        time    share  call tree\n");
 	for (size_t i = outermost; i < count; i++)
 		print_node(&nodes, order[i]);
 	if (nodes.left_out)
-		fprintf(file, "%*s... %zu more nodes\n", 32, "", nodes.left_out);
+		fprintf(file, "%*s... %zu more nodes\n", 33, "", nodes.left_out);
 }
 
 void call_report_print(const struct call_tree *tree, uint64_t duration, FILE *file)
@@ -293,7 +264,7 @@ void call_report_print(const struct call_tree *tree, uint64_t duration, FILE *fi
 void call_report_histograms(const struct histograms *histograms, FILE *file)
 {
 	static const double parts[] = { 0.5, 0.9, 0.99 };
-	char value[24];
+	char value[32];
 	if (histograms->items.count)
 		fprintf(file, "     count         p50         p90         p99         max        mean  distribution\n");
 	for (size_t i = 0; i < histograms->items.count; i++) {
@@ -340,14 +311,14 @@ size_t call_report_live(const struct call_families *before, const struct call_fa
 			char *text, size_t size)
 {
 	size_t length = 0;
-	char time[24], calls[24], part[24];
+	char time[32], part[32];
 	*text = '\0';
 	for (size_t i = 0; i < now->count; i++) {
 		const struct call_sums *sums = &now->items[i].sums, *old = sums_before(before, now->items[i].name);
 		uint64_t spent = sums->self_duration - old->self_duration;
 		uint64_t all = now->total.self_duration - before->total.self_duration;
-		int line = snprintf(text + length, size - length, "%s%12s calls/s %11s %7s  %.40s", i ? "\n" : "",
-				    number_text(rate(sums->count - old->count, duration), calls),
+		int line = snprintf(text + length, size - length, "%s%12s calls/s %11s %8s  %.40s", i ? "\n" : "",
+				    quantity_number(rate(sums->count - old->count, duration)).text,
 				    duration_text(spent, time), share_text(spent, all, part), now->items[i].name);
 		if (line < 0 || (size_t)line >= size - length) {
 			text[length] = '\0';

@@ -13,6 +13,7 @@
 #include "process/thread_table.h"
 #include "profile/device_gaps.h"
 #include "run/report/call_report.h"
+#include "run/report/finding_tables.h"
 #include "symbolizer/jit_runtime.h"
 #include "stacks/profile_facts.h"
 #include "stacks/profile_summary.h"
@@ -174,6 +175,8 @@ static void report_findings(const struct findings *findings)
 	for (size_t i = 0; i < findings->items.count; i++) {
 		const struct finding *finding = &findings->items.items[i];
 		char times[64] = "", process[32] = "";
+		if (finding_is_row(finding))
+			continue;
 		if (finding->count > 1)
 			snprintf(times, sizeof times, " (%" PRIu64 " times)", finding->count);
 		if (finding->pid)

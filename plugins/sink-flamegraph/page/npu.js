@@ -2,7 +2,7 @@
 
 const FUNCTIONS_SHOWN = 20;
 // What stands at the right in a table: a number, with its unit.
-const NUMBER = /^(-|≈?[-−]?\d[\d.,]*([ \u202f](ns|µs|ms|s|%|[KM]?i?B))?)$/;
+const NUMBER = /^(-|[≈<]?[-−]?\d[\d.,]*([ \u202f](ns|µs|ms|s|%|[KMGT]?i?B))?)$/;
 
 function tableRow(cells, kind = 'td') {
   const row = document.createElement('tr');
@@ -46,6 +46,7 @@ class NpuView {
     this.tellKept();
     this.tellPart();
     this.listProcesses();
+    element('npu-distributed').closest('.lists').prepend(...sourceTables(npu.tables || []));
     this.listHistograms();
     this.listFamilies();
     this.listFunctions();

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See quantity.h. */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include "text/quantity.h"
+
+struct quantity_text quantity_number(double number)
+{
+	struct quantity_text made;
+	double unit = 1;
+	int digits = 0;
+
+	while (number / unit >= 999.5)
+		unit *= 10;
+	for (double limit = 99.95; number < limit && digits < (number > 0 ? 8 : 2); limit /= 10)
+		digits++;
+	if (unit > 1)
+		snprintf(made.text, sizeof made.text, "%.0f", round(number / unit) * unit);
+	else
+		snprintf(made.text, sizeof made.text, "%.*f", digits, number);
+	return made;
+}
+
+struct quantity_text quantity_share(double part, double whole)
+{
+	double share = 100 * part / whole;
+	struct quantity_text made;
+
+	if (share > 0 && share < 0.0009995)
+		snprintf(made.text, sizeof made.text, "<0.001%%");
+	else
+		snprintf(made.text, sizeof made.text, "%.30s%%", quantity_number(share).text);
+	return made;
+}
+
+struct unit {
+	double size;
+	const char *name;
+};
+
+/* Units are ordered by size, the largest first. */
+static const struct unit *unit_choose(double amount, const struct unit *units, size_t count)
+{
+	size_t i = 0;
+
+	/* 999.5 us are 1 ms. */
+	while (i < count - 1 && amount < 0.9995 * units[i].size)
+		i++;
+	return &units[i];
+}
+
+struct quantity_text quantity_time(double nanoseconds)
+{
+	static const struct unit units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } };
+	const struct unit *unit = unit_choose(nanoseconds, units, sizeof units / sizeof *units);
+	double number = nanoseconds / unit->size;
+	struct quantity_text made;
+
+	snprintf(made.text, sizeof made.text, number < 999.5 ? "%.3g %s" : "%.0f %s", number, unit->name);
+	return made;
+}
+
+struct quantity_text quantity_size(double bytes)
+{
+	static const struct unit units[] = {
+		{ 1099511627776, "TiB" }, { 1073741824, "GiB" }, { 1048576, "MiB" }, { 1024, "KiB" }, { 1, "B" }
+	};
+	/* 1,023 KiB are 0.999 MiB, because four digits are too many. */
+	size_t i = 0;
+
+	while (i < sizeof units / sizeof *units - 1 && bytes < (i < 3 ? 999.5 * units[i + 1].size : units[i].size))
+		i++;
+	const struct unit *unit = &units[i];
+	double number = bytes / unit->size;
+	struct quantity_text made;
+
+	if (unit->size > 1)
+		snprintf(made.text, sizeof made.text, "%.*f %s",
+			 number >= 99.95   ? 0
+			 : number >= 9.995 ? 1
+					   : 2,
+			 number, unit->name);
+	else
+		snprintf(made.text, sizeof made.text, "%.0f B", bytes);
+	return made;
+}

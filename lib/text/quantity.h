@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers for people: at most three significant digits, without an exponent. Pure; any thread. */
+#ifndef IAPROF_LIB_TEXT_QUANTITY_H
+#define IAPROF_LIB_TEXT_QUANTITY_H
+
+#include <stdint.h>
+
+/* 20 digits, a point, a unit. */
+struct quantity_text {
+	char text[32];
+};
+
+/* Formats "23200", "100", "15.0", "0.72", "0.0355"; a number must not be negative. */
+struct quantity_text quantity_number(double number);
+/* Formats a part of a whole above 0 in percent: "12.3%", "<0.001%". */
+struct quantity_text quantity_share(double part, double whole);
+/* Formats nanoseconds: "12.3 ms". */
+struct quantity_text quantity_time(double nanoseconds);
+/* Formats "512 B", "16.1 MiB", "1.00 GiB". */
+struct quantity_text quantity_size(double bytes);
+
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See use_tables.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <iaprof/record.h>
+#include "base/cleanup.h"
+#include "text/quantity.h"
+#include "text/text.h"
+#include "use_tables.h"
+
+#define PAGE 4096.0
+#define CELL " | "
+#define NOT_KNOWN "-" CELL
+
+/* The table in progress. */
+struct table {
+	const struct npu_use *use;
+	struct record_batch *batch;
+	struct text text;
+	uint64_t time;
+};
+
+/* Begins a row. */
+static struct text *row_begin(struct table *table)
+{
+	text_append_string(&table->text, "| ");
+	return &table->text;
+}
+
+/* Appends the row and empties the text. name: of the note. */
+static int row_emit(struct table *table, const char *name, double value, uint32_t pid)
+{
+	const struct record_finding finding = { .severity = IAPROF_FINDING_NOTE,
+						.name = name,
+						.text = text_string(&table->text),
+						.value = value,
+						.pid = pid };
+	int result = table->text.failed ? -ENOMEM : record_batch_add_finding(table->batch, &finding, table->time);
+
+	table->text.size = 0;
+	return result;
+}
+
+/* Cells are empty, "-", if the number is not known. */
+static void append_count(struct text *text, uint64_t count)
+{
+	if (count)
+		text_append_format(text, "%" PRIu64 CELL, count);
+	else
+		text_append_string(text, NOT_KNOWN);
+}
+
+static void append_time(struct text *text, double nanoseconds, bool is_known)
+{
+	if (is_known)
+		text_append_format(text, "%s" CELL, quantity_time(nanoseconds).text);
+	else
+		text_append_string(text, NOT_KNOWN);
+}
+
+static void append_size(struct text *text, double bytes)
+{
+	if (bytes > 0)
+		text_append_format(text, "%s" CELL, quantity_size(bytes).text);
+	else
+		text_append_string(text, NOT_KNOWN);
+}
+
+static void append_share(struct text *text, double part, double whole)
+{
+	if (whole > 0)
+		text_append_format(text, "%s" CELL, quantity_share(part, whole).text);
+	else
+		text_append_string(text, NOT_KNOWN);
+}
+
+static void append_detail(struct text *text, uint64_t count, const char *singular, const char *plural)
+{
+	if (count)
+		text_append_format(text, ", %" PRIu64 " %s", count, count == 1 ? singular : plural);
+}
+
+/* The number of what a phase is about. */
+static void append_details(struct text *text, const struct npu_use *use, enum ivpu_phase phase,
+			   const struct ivpu_statistics *statistics)
+{
+	uint64_t pages = use->phases[phase].pages;
+
+	if (phase == IVPU_PHASE_OPEN)
+		append_detail(text, statistics->contexts, "context", "contexts");
+	if (phase == IVPU_PHASE_BOOT) {
+		append_detail(text, statistics->boots, "boot", "boots");
+		append_detail(text, statistics->boot_polls, "poll for the firmware's first message",
+			      "polls for the firmware's first message");
+	}
+	if (phase == IVPU_PHASE_ALLOCATE)
+		append_detail(text, statistics->buffers_created, "buffer", "buffers");
+	append_detail(text, pages, "page", "pages");
+	if (phase == IVPU_PHASE_MAP && use->submit_pages)
+		text_append_format(text, ", %" PRIu64 " in submissions: a buffer is mapped when a job first uses it",
+				   use->submit_pages);
+	if (phase == IVPU_PHASE_RUN)
+		append_detail(text, statistics->jobs, "job", "jobs");
+	if (phase == IVPU_PHASE_RECOVERY)
+		append_detail(text, statistics->recoveries, "recovery", "recoveries");
+}
+
+static int emit_phases(struct table *table, const struct ivpu_statistics *statistics)
+{
+	const struct npu_use *use = table->use;
+	struct text *text = &table->text;
+	uint64_t calls = 0, elapsed = 0;
+	int result = 0;
+	bool has_titles = false;
+
+	for (uint32_t i = 0; i < IVPU_PHASE_COUNT; i++) {
+		calls += use->phases[i].calls;
+		elapsed += use->phases[i].elapsed;
+	}
+	for (uint32_t i = 0; i < IVPU_PHASE_COUNT && !result; i++) {
+		/* What is not known is last. */
+		uint32_t phase = (i + 1) % IVPU_PHASE_COUNT;
+		const struct phase_sums *sums = &use->phases[phase];
+		if (!sums->calls && !sums->elapsed)
+			continue;
+		if (!has_titles) {
+			text_append_string(text, "|| time | share | calls | share | driver time | bytes | phase");
+			result = row_emit(table, "npu-phases", (double)calls, 0);
+			has_titles = true;
+		}
+		double bytes = phase == IVPU_PHASE_ALLOCATE && statistics->created_bytes
+				       ? (double)statistics->created_bytes
+				       : (double)sums->pages * PAGE;
+		row_begin(table);
+		append_time(text, (double)sums->elapsed, sums->elapsed);
+		append_share(text, (double)sums->elapsed, sums->elapsed ? (double)elapsed : 0);
+		append_count(text, sums->calls);
+		append_share(text, (double)sums->calls, sums->calls ? (double)calls : 0);
+		append_time(text, (double)sums->driver_time, sums->driver_time);
+		append_size(text, bytes);
+		text_append_string(text, ivpu_phase_name(phase));
+		append_details(text, use, phase, statistics);
+		if (!result)
+			result = row_emit(table, ivpu_phase_note(phase), (double)sums->calls, 0);
+	}
+	return result;
+}
+
+/* A process with its contexts. */
+struct user {
+	const struct npu_process *process; /* NULL if only its jobs are known */
+	const struct npu_context *contexts;
+	size_t count;
+	uint32_t pid;
+	struct npu_context sums;
+};
+
+static void append_jobs(struct text *text, const struct npu_use *use, const struct npu_context *context)
+{
+	bool is_timed = context->timed;
+
+	append_count(text, context->jobs);
+	append_time(text, (double)context->run_time, is_timed);
+	append_share(text, (double)context->run_time, is_timed ? (double)use->run_time : 0);
+	append_time(text, is_timed ? (double)context->queue_time / (double)context->timed : 0, is_timed);
+}
+
+static int emit_user(struct table *table, const struct user *user)
+{
+	const struct npu_process *process = user->process;
+	struct npu_context sums = user->sums;
+	struct text *text = &table->text;
+	char name[NPU_USE_COMM_SIZE + 16];
+	uint32_t only = user->count == 1 ? user->contexts->key.context : 0;
+
+	npu_use_user_text(table->use, user->pid, name, sizeof name);
+	sums.jobs = sums.jobs || !process ? sums.jobs : process->jobs;
+	/* Bars separate cells. */
+	for (char *bar = name; (bar = strchr(bar, '|'));)
+		*bar = '/';
+	row_begin(table);
+	append_jobs(text, table->use, &sums);
+	append_time(text, process ? (double)process->boot_time : 0, process && process->boot_time);
+	append_size(text, process ? (double)process->memory : 0);
+	append_size(text, process ? (double)process->pages * PAGE : 0);
+	append_count(text, process ? process->calls : 0);
+	text_append_name(text, user->pid ? name : "[no program]");
+	if (only)
+		text_append_format(text, ", context %" PRIu32, only);
+	append_detail(text, sums.aborted, "job aborted", "jobs aborted");
+	int result = row_emit(table, "npu-process", (double)sums.run_time, user->pid);
+	for (size_t i = 0; i < user->count && user->count > 1 && i <= USE_CONTEXTS_SHOWN && !result; i++) {
+		const struct npu_context *context = &user->contexts[i];
+		char note[32];
+		snprintf(note, sizeof note, "npu-context-%" PRIu32, context->key.context);
+		row_begin(table);
+		if (i == USE_CONTEXTS_SHOWN) {
+			text_append_format(
+				text,
+				NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN
+				"  ... %zu more contexts",
+				user->count - USE_CONTEXTS_SHOWN);
+			return row_emit(table, "npu-contexts-more", (double)(user->count - i), user->pid);
+		}
+		append_jobs(text, table->use, context);
+		text_append_format(text, NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN "  context %" PRIu32,
+				   context->key.context);
+		append_detail(text, context->aborted, "job aborted", "jobs aborted");
+		result = row_emit(table, note, (double)context->run_time, user->pid);
+	}
+	return result;
+}
+
+/* By process; its context with most run time is first. */
+static int compare_contexts(const void *left, const void *right)
+{
+	const struct npu_context *one = left, *other = right;
+
+	if (one->key.pid != other->key.pid)
+		return one->key.pid < other->key.pid ? -1 : 1;
+	if (one->run_time != other->run_time)
+		return one->run_time > other->run_time ? -1 : 1;
+	return one->key.context < other->key.context ? -1 : one->key.context > other->key.context;
+}
+
+/* Most run time first, then most calls. */
+static int compare_users(const void *left, const void *right)
+{
+	const struct user *one = left, *other = right;
+	uint64_t one_calls = one->process ? one->process->calls : 0,
+		 other_calls = other->process ? other->process->calls : 0;
+
+	if (one->sums.run_time != other->sums.run_time)
+		return one->sums.run_time > other->sums.run_time ? -1 : 1;
+	if (one_calls != other_calls)
+		return one_calls > other_calls ? -1 : 1;
+	return one->pid < other->pid ? -1 : one->pid > other->pid;
+}
+
+/* Returns the number of users: processes with jobs, and those that made requests. */
+static size_t users_collect(const struct npu_use *use, struct npu_context *contexts, struct user *users)
+{
+	size_t count = 0, end;
+
+	if (use->contexts.count) {
+		memcpy(contexts, use->contexts.items, use->contexts.count * sizeof *contexts);
+		qsort(contexts, use->contexts.count, sizeof *contexts, compare_contexts);
+	}
+	for (size_t i = 0; i < use->contexts.count; i = end) {
+		struct user user = { .contexts = &contexts[i], .pid = contexts[i].key.pid };
+		user.process = keyed_array_get(&use->processes, &user.pid);
+		for (end = i; end < use->contexts.count && contexts[end].key.pid == user.pid; end++) {
+			user.sums.jobs += contexts[end].jobs;
+			user.sums.aborted += contexts[end].aborted;
+			user.sums.timed += contexts[end].timed;
+			user.sums.run_time += contexts[end].run_time;
+			user.sums.queue_time += contexts[end].queue_time;
+		}
+		user.count = end - i;
+		users[count++] = user;
+	}
+	for (size_t i = 0, with_jobs = count; i < use->processes.count; i++) {
+		const struct npu_process *process = &use->processes.items[i];
+		bool is_there = !process->is_user;
+		for (size_t k = 0; k < with_jobs && !is_there; k++)
+			is_there = users[k].pid == process->key;
+		if (!is_there)
+			users[count++] = (struct user){ .process = process, .pid = process->key };
+	}
+	qsort(users, count, sizeof *users, compare_users);
+	return count;
+}
+
+static int emit_all(struct table *table, const struct user *users, size_t count)
+{
+	struct npu_context sums = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		const struct npu_process *process = users[i].process;
+		sums.jobs += users[i].sums.jobs || !process ? users[i].sums.jobs : process->jobs;
+		sums.timed += users[i].sums.timed;
+		sums.run_time += users[i].sums.run_time;
+		sums.queue_time += users[i].sums.queue_time;
+	}
+	append_jobs(row_begin(table), table->use, &sums);
+	text_append_string(&table->text, NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN);
+	text_append_string(&table->text, "all");
+	return row_emit(table, "npu-users-all", (double)sums.run_time, 0);
+}
+
+static int emit_users(struct table *table)
+{
+	const struct npu_use *use = table->use;
+	struct npu_context *contexts CLEANUP_FREE = calloc(use->contexts.count + 1, sizeof *contexts);
+	struct user *users CLEANUP_FREE = calloc(use->contexts.count + use->processes.count + 1, sizeof *users);
+
+	if (!contexts || !users)
+		return -ENOMEM;
+	size_t count = users_collect(use, contexts, users);
+	if (!count)
+		return 0;
+	text_append_string(&table->text,
+			   "|| jobs | run | share | queue/job | boot | memory | mapped | calls | NPU user");
+	int result = row_emit(table, "npu-users", (double)count, 0);
+	for (size_t i = 0; i < count && i < USE_USERS_SHOWN && !result; i++)
+		result = emit_user(table, &users[i]);
+	if (count > 1 && !result)
+		result = emit_all(table, users, count);
+	if (count <= USE_USERS_SHOWN || result)
+		return result;
+	text_append_format(row_begin(table),
+			   NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN
+			   "... %zu more users",
+			   count - USE_USERS_SHOWN);
+	return row_emit(table, "npu-users-more", (double)(count - USE_USERS_SHOWN), 0);
+}
+
+int npu_use_emit(const struct npu_use *use, struct record_batch *batch, const struct ivpu_statistics *statistics,
+		 uint64_t time)
+{
+	struct table table = { .use = use, .batch = batch, .time = time };
+	int result = emit_phases(&table, statistics);
+
+	if (!result)
+		result = emit_users(&table);
+	if (use->dropped)
+		batch->host->lost(batch->host, "NPU use: too many processes or contexts", time, use->dropped, 0, 0);
+	text_free(&table.text);
+	return result;
+}

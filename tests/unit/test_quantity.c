@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers for people, and the tables that notes of sources are. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/report/finding_tables.h"
+#include "text/quantity.h"
+#include "../run_suite.h"
+
+START_TEST(numbers_have_three_digits)
+{
+	static const struct {
+		double number;
+		const char *text;
+	} numbers[] = {
+		{ 0, "0.00" },        { 0.00744, "0.00744" },    { 0.0355, "0.0355" }, { 0.72, "0.720" },
+		{ 0.99949, "0.999" }, { 0.9996, "1.00" },        { 9.994, "9.99" },    { 9.996, "10.0" },
+		{ 99.94, "99.9" },    { 99.96, "100" },          { 999.4, "999" },     { 999.6, "1000" },
+		{ 23240, "23200" },   { 1e12, "1000000000000" },
+	};
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		ck_assert_str_eq(quantity_number(numbers[i].number).text, numbers[i].text);
+	ck_assert_str_eq(quantity_share(1, 8).text, "12.5%");
+	ck_assert_str_eq(quantity_share(0, 8).text, "0.00%");
+	ck_assert_str_eq(quantity_share(1, 1e6).text, "<0.001%");
+}
+END_TEST
+
+START_TEST(times_and_sizes_have_units)
+{
+	static const struct {
+		double amount;
+		const char *text;
+	} times[] = { { 0, "0 ns" },        { 999, "999 ns" },    { 999.6, "1 us" },
+		      { 12345, "12.3 us" }, { 999600000, "1 s" }, { 1.5e12, "1500 s" } },
+	  sizes[] = { { 0, "0 B" },
+		      { 1023, "1023 B" },
+		      { 1024, "1.00 KiB" },
+		      { 999.4 * 1024, "999 KiB" },
+		      { 1020 * 1024, "1.00 MiB" },
+		      { 4131 * 4096.0, "16.1 MiB" },
+		      { 1020 * 1048576.0, "1.00 GiB" },
+		      { 1.5 * 1099511627776, "1.50 TiB" } };
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+		ck_assert_str_eq(quantity_time(times[i].amount).text, times[i].text);
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		ck_assert_str_eq(quantity_size(sizes[i].amount).text, sizes[i].text);
+}
+END_TEST
+
+static void add(struct findings *findings, uint32_t severity, const char *text)
+{
+	const struct finding finding = { .source = 1, .severity = severity, .name = "name", .text = text, .count = 1 };
+	ck_assert(array_push(&findings->items, finding));
+}
+
+/* What is printed of findings, in which rows of tables are among others. */
+START_TEST(rows_of_notes_are_tables)
+{
+	struct findings findings = { 0 };
+	char *text = NULL;
+	size_t size;
+	add(&findings, IAPROF_FINDING_NOTE, "a sentence | with a bar");
+	add(&findings, IAPROF_FINDING_NOTE, "|| time | calls | phase");
+	add(&findings, IAPROF_FINDING_NOTE, "| 1.23 ms | - | boot");
+	add(&findings, IAPROF_FINDING_NOTE, "| - | 123456 | a \x1b[2J");
+	add(&findings, IAPROF_FINDING_NOTE, "|| n | name");
+	add(&findings, IAPROF_FINDING_NOTE, "| 1 |   inner");
+	add(&findings, IAPROF_FINDING_WARNING, "| 1 | no note");
+	add(&findings, IAPROF_FINDING_NOTE, "| lonely");
+	FILE *file = open_memstream(&text, &size);
+	finding_tables_print(&findings, file);
+	fclose(file);
+	ck_assert_str_eq(text, "   time   calls  phase\n1.23 ms       -  boot\n      -  123456  a ?[2J\n\n"
+			       "n  name\n1    inner\n\nlonely\n\n");
+	ck_assert(!finding_is_row(&findings.items.items[0]));
+	ck_assert(finding_is_row(&findings.items.items[1]));
+	ck_assert(!finding_is_row(&findings.items.items[6]));
+	free(text);
+	array_free(&findings.items);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("quantities");
+	TCase *tests = tcase_create("quantities");
+	tcase_add_test(tests, numbers_have_three_digits);
+	tcase_add_test(tests, times_and_sizes_have_units);
+	tcase_add_test(tests, rows_of_notes_are_tables);
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
