@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "base/clock.h"
+#include "config/value.h"
 #include "run/stop_signals.h"
 
 #define EXEC_DEADLINE_MS 10000
@@ -39,6 +40,22 @@ static int check_path(const char *name, struct error *error)
 	return 0;
 }
 
+/* Reports a command such as "outpt=x", which is an option of a plugin after a blank. */
+static int option_as_command(const char *name, struct error *error)
+{
+	/* Those of most plugins. */
+	static const char *const keys[] = {
+		"output", "format", "value", "title", "lines", "frequency", "interval", NULL
+	};
+	CLEANUP_FREE char *key = strndup(name, strcspn(name, "="));
+	const char *nearest = key ? value_nearest_name(key, keys) : NULL;
+	if (nearest)
+		return error_set(error, ENOENT, "command %s: not found in PATH (did you mean -k NAME:%s=VALUE?)", name,
+				 nearest);
+	return error_set(error, ENOENT,
+			 "command %s: not found in PATH (plugins are configured as in -k NAME:KEY=VALUE)", name);
+}
+
 int command_check(char *const *arguments, struct error *error)
 {
 	const char *name = arguments[0];
@@ -56,6 +73,8 @@ int command_check(char *const *arguments, struct error *error)
 		if (is_executable(file))
 			return 0;
 	}
+	if (strchr(name, '='))
+		return option_as_command(name, error);
 	struct stat status;
 	bool is_here = !stat(name, &status) && S_ISREG(status.st_mode);
 	return error_set(error, ENOENT, "command %s: not found in PATH%s", name,

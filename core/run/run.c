@@ -18,6 +18,7 @@
 #include "run/stop_signals.h"
 #include "run/capabilities.h"
 #include "run/run_state.h"
+#include "run/run_target.h"
 
 /* Interval at which process events are read and the status line is updated. */
 #define TICK NANOSECONDS_PER_SECOND
@@ -51,6 +52,19 @@ static void send_metadata(struct run *run, const char *key, const char *value)
 	struct iaprof_record_metadata record = { .key = intern_text_id(run->services.intern, key),
 						 .value = intern_text_id(run->services.intern, value) };
 	run_send(run, &record.header, IAPROF_RECORD_METADATA, sizeof record);
+}
+
+/* Sends what is profiled: see run_target.h. */
+static void send_target(struct run *run)
+{
+	struct text text = { 0 };
+	run_target_append_command(&text, run->configuration);
+	if (text.size)
+		send_metadata(run, "command", text_string(&text));
+	text_free(&text);
+	run_target_append(&text, run->configuration);
+	send_metadata(run, "target", text_string(&text));
+	text_free(&text);
 }
 
 static int set_command_environment(void *context, const char *name, const char *value, bool prepend)
@@ -224,6 +238,7 @@ static void send_head(struct run *run)
 		send_metadata(run, "kernel release", system.release);
 		send_metadata(run, "machine", system.machine);
 	}
+	send_target(run);
 }
 
 static int watch(struct run *run, struct error *error)

@@ -3,17 +3,12 @@
 #include "stacks/profile_summary.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/keyed_array.h"
 #include "base/saturating.h"
 #include "base/string_table.h"
-#include "stacks/stack_text.h"
-
-/* Shares below which nothing is called a bottleneck. */
-#define DOMINATES 0.05
 
 /* Sums by a key of four numbers; frame is that of the largest single value. */
 struct tally {
@@ -29,7 +24,7 @@ typedef KEYED_ARRAY(struct tally) tallies;
 struct making {
 	struct profile_summary *summary;
 	struct string_table names;
-	tallies functions; /* name, file of a CPU function */
+	tallies functions; /* name, module of a CPU function without a name */
 	tallies cells;     /* function, file, line, class: frame the instruction, second the reason */
 	tallies producers; /* cell, name, file, line */
 	tallies launches;  /* function, name, file, line */
@@ -154,10 +149,11 @@ static void add_cpu(struct making *making, const struct parts *parts, uint64_t v
 		return;
 	if (!(parts->function->flags & IAPROF_FRAME_UNKNOWN))
 		summary->matched = saturating_add(summary->matched, value);
+	/* What has no name is called by its module. */
+	const char *module = parts->function->flags & IAPROF_FRAME_UNKNOWN ? parts->function->module : NULL;
 	tally_add(making, &making->functions,
-		  (struct tally_key){
-			  { text_id(making, parts->function->name), text_id(making, parts->function->module) } },
-		  value, parts->function, NULL);
+		  (struct tally_key){ { text_id(making, parts->function->name), text_id(making, module) } }, value,
+		  parts->function, NULL);
 }
 
 static bool find_functions(struct making *making)
@@ -291,124 +287,4 @@ void profile_summary_free(struct profile_summary *summary)
 {
 	array_free(&summary->functions);
 	array_free(&summary->causes);
-}
-
-static void append_share(struct text *text, uint64_t part, uint64_t whole)
-{
-	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
-	text_append_format(text, percent >= 10 ? "%.1f %%" : "%.2g %%", percent);
-}
-
-static void append_place(struct text *text, const struct iaprof_frame *frame)
-{
-	const char *name = frame->file ? strrchr(frame->file, '/') : NULL;
-	text_append_name(text, name ? name + 1 : frame->file ? frame->file : "");
-	if (frame->line)
-		text_append_format(text, ":%" PRIu32, frame->line);
-}
-
-/* "attention_fwd, attention.cl:87" */
-static void append_cause_place(struct text *text, const struct profile_summary *summary,
-			       const struct summary_cause *cause)
-{
-	frame_name_append(text, summary->functions.items[cause->function].frame);
-	if (cause->instruction && cause->instruction->line) {
-		text_append_string(text, ", ");
-		append_place(text, cause->instruction);
-	}
-}
-
-static void append_cause(struct text *text, const struct profile_summary *summary, const struct summary_cause *cause)
-{
-	const struct stall_class *class = &stall_classes[cause->stall_class];
-	const struct iaprof_frame *launch = summary->functions.items[cause->function].launch;
-	append_share(text, cause->value, summary->value);
-	text_append_format(text, " of GPU time %s in ", class->waits);
-	append_cause_place(text, summary, cause);
-	text_append_format(text, "\n  stall reason: %s (", class->label);
-	text_append_name(text, cause->reason->name);
-	text_append_string(text, ")\n");
-	if (cause->producer) {
-		text_append_string(text, "  waits for: ");
-		text_append_name(text, cause->producer->name);
-		if (cause->producer->file && cause->producer->line) {
-			text_append_string(text, ", ");
-			append_place(text, cause->producer);
-		}
-		text_append_string(text, "\n");
-	}
-	if (launch) {
-		text_append_string(text, "  launched by: ");
-		frame_name_append(text, launch);
-		if (launch->file) {
-			text_append_string(text, ", ");
-			append_place(text, launch);
-		}
-		text_append_string(text, "\n");
-	}
-	if (*class->advice)
-		text_append_format(text, "  try: %s\n", class->advice);
-}
-
-static void append_device(struct text *text, const struct profile_summary *summary)
-{
-	const struct summary_cause *top = summary->causes.count ? &summary->causes.items[0] : NULL;
-	if (top && (double)top->value >= DOMINATES * (double)summary->value) {
-		append_cause(text, summary, top);
-	} else {
-		text_append_string(text, "No single bottleneck");
-		for (size_t i = 0; i < summary->causes.count && i < 3; i++) {
-			text_append_string(text, i ? ", " : ": ");
-			append_cause_place(text, summary, &summary->causes.items[i]);
-			text_append_format(text, " %s ", stall_classes[summary->causes.items[i].stall_class].label);
-			append_share(text, summary->causes.items[i].value, summary->value);
-		}
-		text_append_string(text, "\n");
-	}
-	text_append_string(text, "GPU time by kernel:");
-	for (size_t i = 0; i < summary->functions.count && i < 5; i++) {
-		text_append_string(text, i ? ", " : " ");
-		frame_name_append(text, summary->functions.items[i].frame);
-		text_append_string(text, " ");
-		append_share(text, summary->functions.items[i].value, summary->value);
-	}
-	if (summary->functions.count > 5)
-		text_append_format(text, ", %zu more", summary->functions.count - 5);
-	text_append_string(text, "\n");
-	append_share(text, summary->stalled, summary->value);
-	text_append_string(text, " stalled, ");
-	append_share(text, summary->matched, summary->value);
-	text_append_string(text, " matched to a kernel, ");
-	append_share(text, summary->with_lines, summary->value);
-	text_append_string(text, " with a source line\n");
-}
-
-static void append_cpu(struct text *text, const struct profile_summary *summary)
-{
-	const char *name = iaprof_profile_value_type(summary->profile, summary->value_type)->name;
-	for (size_t i = 0; i < summary->functions.count && i < 5; i++) {
-		const struct summary_function *function = &summary->functions.items[i];
-		append_share(text, function->value, summary->value);
-		text_append_string(text, i ? " in " : " of ");
-		if (!i) {
-			text_append_name(text, name);
-			text_append_string(text, " time in ");
-		}
-		frame_name_append(text, function->frame);
-		if (function->frame->file) {
-			text_append_string(text, ", ");
-			append_place(text, function->frame);
-		}
-		text_append_string(text, "\n");
-	}
-}
-
-void profile_summary_append_text(struct text *text, const struct profile_summary *summary)
-{
-	if (!summary->value)
-		text_append_string(text, "No samples\n");
-	else if (summary->is_device)
-		append_device(text, summary);
-	else
-		append_cpu(text, summary);
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "page_tables.h"
+#include "stacks/finding_text.h"
 
 struct writing {
 	struct text *text;
@@ -268,9 +269,16 @@ static void append_finding(const struct writing *writing, const struct iaprof_fi
 			   finding->severity, finding->pid, finding->count, finding->value, finding->threshold);
 	append_text(writing, "source", finding->source);
 	append_text(writing, "name", finding->name);
+	struct text title = { 0 }, sentence = { 0 };
+	finding_append_title(&title, finding->name);
+	finding_append_sentence(&sentence, finding->text);
+	append_text(writing, "title", text_string(&title));
 	text_append_string(writing->text, "\"text\":");
-	text_append_json(writing->text, finding->text);
+	text_append_json(writing->text, text_string(&sentence));
 	text_append_string(writing->text, "}");
+	writing->text->failed |= title.failed || sentence.failed;
+	text_free(&title);
+	text_free(&sentence);
 }
 
 /* Most severe first. */

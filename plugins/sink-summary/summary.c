@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <iaprof/plugin.h>
 
+#include "stacks/finding_text.h"
 #include "stacks/profile_summary.h"
 #include "stacks/stack_text.h"
 #include "stacks/value_choice.h"
@@ -198,9 +199,9 @@ static void append_warnings(struct text *text, const struct iaprof_profile *prof
 		const struct iaprof_finding *finding = iaprof_activity_finding(activity, i);
 		if (finding->severity < IAPROF_FINDING_WARNING)
 			continue;
-		text_append_name(text, finding->name);
+		finding_append_title(text, finding->name);
 		text_append_string(text, ": ");
-		text_append_name(text, finding->text);
+		finding_append_sentence(text, finding->text);
 		text_append_string(text, "\n");
 	}
 	for (size_t i = 0; i < profile->lost_count; i++) {

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What is left of a recording when the run does not come to its end."""
+import csv
 import os
 import re
 import signal
 import stat
 
-from harness import (COMPLETE, FAILED, FAILING_SOURCE, case, equal, iaprof, main, no_children_left, require, start,
+from harness import (COMPLETE, FAILED, FAILING_SOURCE, case, equal, iaprof, main, no_children_left, read, require, start,
                      wait_until)
 
 RECORD = ['-q', '-s', f'{FAILING_SOURCE}.one:samples=10', '-s', f'{FAILING_SOURCE}.two', '--record', 'run']
@@ -49,6 +50,21 @@ def cut_anywhere():
         equal(len(re.findall('capture is truncated', outcome.err)), 1, f'messages about {size} bytes')
         equal(len(outcome.err.splitlines()), 1, f'lines about {size} bytes')
     equal(iaprof('-q', '--replay', 'run', '-o', '-').out, 'sampled program 10\n', 'profile of the last size')
+
+
+@case('a recording knows what was profiled: the command as a shell reads it, and the target')
+def profiled():
+    def facts(*words):
+        iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=3', '--record', 'run', *words)
+        rows = csv.DictReader(iaprof('-q', '--replay', 'run', '-k', 'csv:rows=events', '-o', '-').completes().out.splitlines())
+        return {row['name']: row['text'] for row in rows if row['record'] == 'metadata'}
+    quoted = facts('--', 'sh', '-c', "exit $0; echo it's", '0')
+    equal((quoted['command'], quoted['target']), ("sh -c 'exit $0; echo it'\\''s' 0", 'system-wide'), 'a command')
+    equal(facts('--scope', 'command', '--', 'true', '')['target'], 'command', 'only a command')
+    name = read(f'/proc/{os.getpid()}/comm').strip()
+    found = facts('-d', '100ms', '-p', str(os.getpid()))
+    equal(found['target'], f'process {os.getpid()} ({name})', 'a process')
+    equal('command' in found, False, 'a command of a process')
 
 
 @case('a recording that is ended in good order replays without a word')

@@ -38,6 +38,8 @@ WRONG_USAGE = {
     'replay and source': (['--replay', CAPTURE, '-s', 'cpu-stack'], 'replay', 'source', 'are mutually exclusive'),
     'replay and command': (['--replay', CAPTURE, 'true'], 'replay', 'command', 'are mutually exclusive'),
     'replay and another source by name': (['-s', f'replay:file={CAPTURE}', '-s', 'cpu-stack'], 'only source'),
+    'an option after its plugin': (['-k', 'folded', 'outpt=x'], 'command outpt=x', 'did you mean -k NAME:output='),
+    'another option after its plugin': (['-k', 'folded', 'zzz=x'], 'command zzz=x', '-k NAME:KEY=VALUE'),
     'command that does not exist': (['no-such-command-of-anybody'], 'no-such-command-of-anybody', 'not found in PATH'),
     'command that is not executable': (['/etc/passwd'], '/etc/passwd', 'not an executable'),
     'command that is a folder': (['/tmp'], '/tmp', 'not an executable'),

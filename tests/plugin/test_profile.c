@@ -70,7 +70,7 @@ void test_profile_add(struct test_profile *profile, const char *stack, uint32_t 
 
 const struct iaprof_profile *test_profile_get(struct test_profile *profile)
 {
-	static const char *const metadata[] = { NULL };
+	static const char *const none[] = { NULL };
 	profile->profile = (struct iaprof_profile){
 		.size = sizeof profile->profile,
 		.flags = IAPROF_PROFILE_FINAL | IAPROF_PROFILE_TOTAL,
@@ -93,7 +93,7 @@ const struct iaprof_profile *test_profile_get(struct test_profile *profile)
 		.lost = profile->lost.items,
 		.lost_count = profile->lost.count,
 		.lost_size = sizeof(struct iaprof_lost),
-		.metadata = metadata,
+		.metadata = profile->metadata ? profile->metadata : none,
 		.times = profile->times.items,
 		.time_count = profile->times.count,
 		.time_size = sizeof(struct iaprof_time_value),

@@ -22,6 +22,7 @@ struct test_profile {
 	uint64_t time_width, total_width;       /* ns; a test sets them before it adds times */
 	uint64_t end;                           /* of the run; 0: after 5 seconds */
 	const struct iaprof_activity *activity; /* a test may set it */
+	const char *const *metadata;            /* likewise; NULL: none */
 	struct iaprof_profile profile;          /* filled by test_profile_get() */
 };
 

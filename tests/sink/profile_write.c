@@ -231,6 +231,7 @@ START_TEST(write_profile)
 	struct collected collected;
 	collect(&collected);
 	profile.activity = collected.snapshot->profile.activity;
+	profile.metadata = collected.snapshot->profile.metadata;
 	if (host->plugin.profile)
 		ck_assert_msg(test_host_send_profile(host, test_profile_get(&profile)) == 0, "%s", host->failure);
 	ck_assert_msg(test_host_finish(host) == 0, "%s", host->failure);

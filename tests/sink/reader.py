@@ -35,8 +35,8 @@ def make_page(types, stacks, lost=(), options=(), times=None, records=()):
 def share(part, whole):
     """As the page writes a share."""
     percent = 100 * part / whole
-    text = f'{percent:.1f}' if percent >= 10 else f'{percent:.2g}'
-    return f'{float(text):g}{THIN}%'
+    text = '0' if not part else '100' if part == whole else f'{percent * (1 + 1e-12):#.3g}'
+    return f'{text}{THIN}%'
 
 
 def time_text(nanoseconds):

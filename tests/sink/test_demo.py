@@ -80,11 +80,11 @@ def the_answer_names_what_is_slow():
     equal([launched['name'], pathlib.Path(launched['file']).name, launched['line']], [LAUNCH, 'model.py', site], 'launch')
     iaprof('-q', '-k', 'summary', '-o', 'summary.txt')
     text = pathlib.Path('summary.txt').read_text(encoding='utf-8')
-    answer = re.match(rf'(\d+\.\d) % of GPU time waits for data in {KERNEL}, decoder\.cl:{line}\n'
-                      rf'.*\bwaits for: .*load, decoder\.cl:{line}\n.*launched by: {LAUNCH}, model\.py:{site}\n'
-                      r'.*try: .*stage data in local memory', text, re.S)
+    answer = re.match(rf'(\d+\.\d) % of GPU time waits for data in {KERNEL}, decoder\.cl:{line}, until the load completes\.\n'
+                      rf'  Launch site: {LAUNCH}, model\.py:{site}\n  Stall reason: Data dependency \(sbid\)\n'
+                      rf'  Producer: .*load, decoder\.cl:{line}\n  What to try: .*stage data in local memory', text)
     assert answer and 35 < float(answer.group(1)) < 60, text
-    assert re.search(r'^npu-ipc-storm: \d+ firmware messages .*the firmware sends more than jobs need .*$', text, re.M), text
+    assert re.search(r'^NPU IPC storm: \d+ firmware messages .*the firmware sends more than jobs need .*\.$', text, re.M), text
 
 
 def stalls_follow_the_code():
@@ -168,10 +168,26 @@ def the_page_has_every_view():
         panel = reader.text('panel')
         line = line_of('kernels/decoder.cl', 'sum = fma(', '#ifndef TILED')
         site = launch_line()
-        for part in (rf'[\d.]+{THIN}%\s*of GPU time\s*waits for', f'{KERNEL} line {line}', f'model.py:{site}',
+        for value in 'gpu-stalls', 'cpu':
+            iaprof('-q', '-k', f'summary:value={value},output=answer.txt', '-k', f'flamegraph:value={value},output=answer.html')
+            answer = pathlib.Path('answer.txt').read_text(encoding='utf-8').splitlines()
+            reader = Reader(window, 'answer.html')
+            panel = reader.text('panel')
+            shown = [' '.join(reader.texts('#panel .lead, #panel section:first-child .say')).replace(THIN, ' ')]
+            equal(shown, answer[:1], f'the answer of {value}')
+            for label, text in (line[2:].split(': ', 1) for line in answer if line.startswith('  ')):
+                place = text.rpartition(', ')[2]
+                assert label in panel and place.partition(' (')[0] in panel, f'{label}: {text} is not in: {panel}'
+            shares = next(line for line in answer if ' by ' in line).partition(': ')[2]
+            rows = [' '.join(row) for row in reader.evaluate('[...document.querySelectorAll("#panel .krow")].map(row => '
+                                                             '[row.firstChild.textContent, row.lastChild.textContent])')]
+            equal([row.replace(THIN, ' ') for row in rows[:5]], shares.split(', ')[:5], f'the rows of {value}')
+        reader = Reader(window, 'demo.html')
+        panel = reader.text('panel')
+        for part in (rf'[\d.]+{THIN}%\s*of GPU time\s*waits for', f'in {KERNEL}, decoder.cl:{line}', f'model.py:{site}',
                      f'decoder.cl:{line}', r'sum = fma\(input', r'Data dependency', 'stage data in local memory'):
             assert re.search(part, panel), f'{part} is not in: {panel}'
-        assert any(name == 'npu-ipc-storm' for name in reader.texts('#panel .finding b')), reader.texts('#panel .finding b')
+        assert any(name == 'NPU IPC storm' for name in reader.texts('#panel .finding b')), reader.texts('#panel .finding b')
         stalls = {kernel: counts.total() for kernel, counts in by_kernel().items()}
         reader.view('GPU code')
         assert 'sum = fma(input' in reader.text('code'), 'the source is in the page'

@@ -191,29 +191,29 @@ def the_page_shows_both_runs(window):
     equal(reader.quality(), {'Baseline': f'1{THIN}s', 'After': f'2{THIN}s', 'cpu-stack: ring full': '3, 5 lost',
                              'gpu: a<b': '1, 0 lost'}, 'runs and losses')
     # After: main has 1200 of 1250, in it 1000 grows, 100 shrinks, 100 stays.
-    equal(lines_of(reader, 0.4, 3, 'grows'), ('600', '1,000', '+66.7%, +32%'), 'grows')
+    equal(lines_of(reader, 0.4, 3, 'grows'), ('600', '1,000', '+66.7%, +32.0%'), 'grows')
     shrinks_at = next(part for part in (0.84, 0.92) if reader.point(part, 3).title == 'shrinks')
     stays_at = 0.84 + 0.92 - shrinks_at
-    equal(lines_of(reader, shrinks_at, 3, 'shrinks'), ('300', '100', '−66.7%, −16%'), 'shrinks')
+    equal(lines_of(reader, shrinks_at, 3, 'shrinks'), ('300', '100', '−66.7%, −16.0%'), 'shrinks')
     equal(lines_of(reader, stays_at, 3, 'stays'), ('100', '100', '0%, 0%'), 'stays')
-    equal(lines_of(reader, 0.98, 2, 'new'), ('0', '50', 'new, +4%'), 'new')
+    equal(lines_of(reader, 0.98, 2, 'new'), ('0', '50', 'new, +4.00%'), 'new')
     grows, shrinks, stays, new = (hue(reader, *at) for at in ((0.4, 3), (shrinks_at, 3), (stays_at, 3), (0.98, 2)))
     assert grows > new > 0 > stays > shrinks and abs(stays) < 10, f'colours: {grows, new, stays, shrinks}'
-    equal(lines_of(reader, 0.4, 2, 'main'), ('1,000', '1,200', '+20%, +16%'), 'main, with what it calls')
+    equal(lines_of(reader, 0.4, 2, 'main'), ('1,000', '1,200', '+20.0%, +16.0%'), 'main, with what it calls')
     assert hue(reader, 0.4, 2) > 0, 'main is larger with what it calls'
     lists = {title: reader.evaluate(f'[...[...document.querySelectorAll("#panel section")].find(section => '
                                     f'(section.querySelector("h2") || {{}}).textContent === "{title}").querySelectorAll('
                                     '".drow")].map(row => [...row.children].map(part => part.textContent))')
              for title in ('Less', 'More')}
-    equal([row[:2] for row in lists['More']], [['grows', f'+32{THIN}%'], ['new', f'+4{THIN}%']], 'what grew')
-    equal([row[:2] for row in lists['Less']], [['[unknown]', f'−20{THIN}%'], ['shrinks', f'−16{THIN}%']], 'what shrank')
+    equal([row[:2] for row in lists['More']], [['grows', f'+32.0{THIN}%'], ['new', f'+4.00{THIN}%']], 'what grew')
+    equal([row[:2] for row in lists['Less']], [['[unknown]', f'−20.0{THIN}%'], ['shrinks', f'−16.0{THIN}%']], 'what shrank')
     # Before: main has 1000 of 1250, and what is gone has the rest.
     reader.press('w')
     equal(reader.evaluate('document.querySelector("#compare-width [aria-pressed=true]").textContent'), 'Baseline', 'widths')
-    equal(lines_of(reader, 0.9, 2, 'old'), ('250', '0', 'gone, −20%'), 'old')
-    equal(lines_of(reader, 0.4, 3, 'grows'), ('600', '1,000', '+66.7%, +32%'), 'grows, at its earlier place')
+    equal(lines_of(reader, 0.9, 2, 'old'), ('250', '0', 'gone, −20.0%'), 'old')
+    equal(lines_of(reader, 0.4, 3, 'grows'), ('600', '1,000', '+66.7%, +32.0%'), 'grows, at its earlier place')
     equal([reader.point(part, 3).title for part in (0.478, 0.482)], ['grows', 'shrinks'], 'where the edge is')
-    equal(reader.search('old'), f'20{THIN}% found (250)', 'a search in the widths that are shown')
+    equal(reader.search('old'), f'20.0{THIN}% found (250)', 'a search in the widths that are shown')
     reader.search('')
     reader.click(0.9, 2)
     equal(reader.crumbs()[-1], 'old', 'zoomed into what is gone')
@@ -228,10 +228,10 @@ def the_page_tells_factors(window):
     before, after = files_of_pages()
     iaprof('-q', '--diff', before, after, '--normalize', 'duration', '-k', 'flamegraph', '-o', 'page.html')
     reader = Reader(window, pathlib.Path('page.html'))
-    equal([reader.text(f'compare-{what}') for what in ('before', 'after', 'change')], ['2,500', '1,250', f'−50{THIN}%'], 'in all')
+    equal([reader.text(f'compare-{what}') for what in ('before', 'after', 'change')], ['2,500', '1,250', f'−50.0{THIN}%'], 'in all')
     assert 'compared by duration' in reader.text('panel'), reader.text('panel')
     assert 'Baseline (scaled by 2)' in reader.point(0.4, 3).rows, 'the factor'
-    equal(lines_of(reader, 0.4, 3, 'grows'), ('1,200', '1,000', '−16.7%, −8%'), 'grows, but by less than the time')
+    equal(lines_of(reader, 0.4, 3, 'grows'), ('1,200', '1,000', '−16.7%, −8.00%'), 'grows, but by less than the time')
     assert hue(reader, 0.4, 3) < 0, 'it shrank'
     gpu_before = capture('before', [(0, 300, gpu_stack(7, 'a', 'dpas', 'sbid', 16)),
                                     (0, 100, gpu_stack(7, 'a', 'dpas', 'send', 16))])
@@ -240,7 +240,7 @@ def the_page_tells_factors(window):
     iaprof('-q', '--diff', gpu_before, gpu_after, '--normalize', 'total', '-k', 'flamegraph', '-o', 'page.html')
     reader = Reader(window, pathlib.Path('page.html'))
     assert 'Baseline (scaled by 1.5)' in reader.point(0.5, 'reason').rows, 'the factor'
-    equal(lines_of(reader, 0.5, 'reason', 'Data dependency'), ('450', '600', '+33.3%, +25%'), 'a reason')
+    equal(lines_of(reader, 0.5, 'reason', 'Data dependency'), ('450', '600', '+33.3%, +25.0%'), 'a reason')
     assert hue(reader, 0.5, 'reason') > hue(reader, 0.5, 1), 'the cause is darker than what is above it'
     reader.view('Table')
     equal(window.wrong(), [], 'errors')
@@ -281,6 +281,23 @@ def pictures_have_colours_and_values(_window):
     equal((colours['one'], colours['stays']), ((0, 0, 92),) * 2, 'what did not change')
     equal((colours['grows'][0], colours['new'][0], colours['shrinks'][0]), (24, 24, 214), 'hues')
     assert colours['grows'][2] < colours['main'][2] < colours['new'][2], f'darker the larger the change: {colours}'
+
+
+def the_table_sorts_by_change(window):
+    """Totals are in the table of one run; what is only in the baseline has a row, too."""
+    iaprof('-q', '--diff', *files_of_pages(), '-k', 'flamegraph', '-o', 'page.html')
+    reader = Reader(window, pathlib.Path('page.html'))
+    reader.view('Table')
+    reader.click_text('#table-body th button', 'Change')
+    rows = reader.evaluate('[...document.querySelectorAll("#table-body tbody tr")].map(row => [row.cells[0].title, row.cells[3].textContent'
+                           '.replaceAll("\\u202f", ""), row.cells[3].title.split(",").pop().trim().replaceAll("\\u202f", "")])')
+    equal([rows[0], *sorted(rows[1:3])], [['grows', '+32.0%', '+66.7%'], ['[unknown]', '−20.0%', 'gone'], ['old', '−20.0%', 'gone']], 'the largest changes')
+    equal([row[1] for row in rows if row[0] == 'stays'], ['0%'], 'what stays')
+    equal(sorted(row[0] for row in rows if row[2] == 'new'), ['new'], 'what is new')
+    equal('sort=change' in reader.fragment(), True, 'a link')
+    reader.click_text('#table-body tbody td.name', next(text for text in reader.texts('#table-body tbody td.name') if text.startswith('old')))
+    assert reader.text('sandwich-note').endswith('only in the baseline'), reader.text('sandwich-note')
+    equal(reader.is_seen('#device') or reader.is_seen('#thread'), False, 'stacks of a difference have no threads and devices')
 
 
 def tables_have_both(_window):
@@ -327,7 +344,7 @@ def nothing_in_common_is_told(_window):
 
 CASES = (folded_text_is_the_two_files_joined, earlier_values_are_scaled, a_file_has_no_difference_to_itself,
          one_side_can_be_empty, a_value_type_can_be_of_one_side, the_page_shows_both_runs, the_page_tells_factors,
-         hostile_names_stay_names, pictures_have_colours_and_values, tables_have_both,
+         hostile_names_stay_names, pictures_have_colours_and_values, the_table_sorts_by_change, tables_have_both,
          lines_tell_frames_apart_when_asked, folded_text_can_be_compared, nothing_in_common_is_told)
 
 

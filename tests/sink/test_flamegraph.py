@@ -5,6 +5,7 @@
 What the page shows is read as a reader gets it: the tooltip below the mouse, what is said to who does not see it, the
 texts around the graph, and the pixels. Words on the command line choose cases.
 """
+import collections
 import random
 import re
 import sys
@@ -124,7 +125,20 @@ def tab_reaches_all_in_order(window):
         if seen[-1][1] == 'graph':
             break
     parts = [part for i, (part, *_) in enumerate(seen) if not i or seen[i - 1][0] != part]
-    equal(parts, ['bar', 'panel', 'reasons', 'tools', 'graphbox'], 'in order')
+    equal(parts, ['BUTTON', 'bar', 'panel', 'reasons', 'tools', 'graphbox'], 'in order')
+    stops = collections.Counter(part for part, *_ in seen)
+    equal((seen[0][1], stops['panel'], stops['reasons'], stops['tools']), ('skip', 1, 1, 4), 'one stop for each group of buttons')
+    # Arrows move within a group, and the first stop skips everything before the graph.
+    reader.evaluate('document.querySelector("#tabs [aria-selected=true]").focus()')
+    window.press('ArrowRight')
+    equal(reader.evaluate('document.activeElement.textContent'), 'Table', 'the next tab')
+    window.press('Enter')
+    reader.drawn()
+    equal((reader.is_seen('#table'), reader.evaluate('document.activeElement.textContent')), (True, 'Table'), 'it is chosen')
+    reader.view('Flame graph')
+    reader.evaluate('document.getElementById("skip").focus()')
+    window.press('Enter')
+    equal(reader.evaluate('document.activeElement.id'), 'graph', 'skipped')
     assert all(ring and wide for _, _, ring, wide in seen), seen
     assert {'value', 'search', 'theme', 'more'} <= {name for _, name, *_ in seen}, seen
 
@@ -132,10 +146,10 @@ def tab_reaches_all_in_order(window):
 def search_tells_the_share(window):
     reader = Reader(window, make_page([COUNT], stacks_of_two()))
     equal(reader.search('main'), f'100{THIN}% found (1,000)', 'main, below each other or not')
-    equal(reader.search('RIGHT'), f'30{THIN}% found (300)', 'in capitals')
+    equal(reader.search('RIGHT'), f'30.0{THIN}% found (300)', 'in capitals')
     found = reader.colour(0.75, 3)
     equal(reader.search('^(left|two)$'), 'Nothing matches “^(left|two)$”', 'a plain text')
-    equal(reader.search('/^(left|two)$/'), f'70{THIN}% found (700)', 'an expression')
+    equal(reader.search('/^(left|two)$/'), f'70.0{THIN}% found (700)', 'an expression')
     assert reader.colour(0.3, 3)[:3] == found[:3] != reader.colour(0.75, 3)[:3], 'found frames have a colour of their own'
     reader.click(0.3, 3)
     equal(reader.text('matched'), f'100{THIN}% found (600)', 'zoomed in')
@@ -151,7 +165,7 @@ def found_in_folded_rows(window):
     frames = [Frame('one', PROGRAM), *(Frame(f'f{i}') for i in range(6))]
     reader = Reader(window, make_page([COUNT], [(0, 60, frames), (0, 40, [Frame('one', PROGRAM), Frame('z')])]))
     before = reader.colour(0.3, 2)
-    equal(reader.search('f3'), f'60{THIN}% found (60)', 'in the middle of a folded row')
+    equal(reader.search('f3'), f'60.0{THIN}% found (60)', 'in the middle of a folded row')
     assert reader.colour(0.3, 2) != before, 'the row is marked'
     assert reader.colour(0.8, 2) != reader.colour(0.3, 2), 'another one is not'
 
@@ -197,7 +211,7 @@ def stall_reasons_are_shown_and_hidden(window):
     equal((tip.title, tip.sub, tip.rows['Total']), ('Data dependency', 'Stall reason (sbid)',
                                                    f'500 ({share(500, 1000)} of all)'), 'a reason')
     assert tip.text.startswith('Waits for'), f'its sentence: {tip}'
-    equal(reader.texts('#reason-bar button'), [f'Data dependency70{THIN}%', f'Send queue20{THIN}%', f'Barrier10{THIN}%'],
+    equal(reader.texts('#reason-bar button'), [f'Data dependency70.0{THIN}%', f'Send queue20.0{THIN}%', f'Barrier10.0{THIN}%'],
           'all reasons')
     equal(reader.text('reason-note').split(',')[0], f'100{THIN}% stalled', 'nothing issues')
     # A click highlights one: the others are pale.
@@ -306,7 +320,7 @@ def unknown_and_lost_are_told(window):
     stacks = [(0, 750, [Frame('one', PROGRAM), Frame('main'), unknown, unknown]),
               (0, 250, [Frame('one', PROGRAM), Frame('main')])]
     reader = Reader(window, make_page([COUNT], stacks, lost=[(1234, 'cpu-stack', 'ring buffer full')]))
-    equal(reader.quality(), {'Innermost function resolved': f'25{THIN}%', 'cpu-stack: ring buffer full': '1,234 lost'},
+    equal(reader.quality(), {'Innermost function resolved': f'25.0{THIN}%', 'cpu-stack: ring buffer full': '1,234 lost'},
           'quality')
     equal(reader.text('lost-sum'), '1,234 lost', 'in the line below')
     tip = reader.point(0.3, 3)
@@ -323,7 +337,7 @@ def narrow_frames_are_merged(window):
     tip = reader.point(0.75, 2)
     equal((tip.title, tip.rows['Total']), ('5000 more', f'5,000 ({share(1, 2)} of all)'), 'the narrow ones')
     assert reader.colour(0.75, 2)[3] == 255, 'drawn'
-    equal(reader.search('leaf'), f'50{THIN}% found (5,000)', 'what is narrow is found')
+    equal(reader.search('leaf'), f'50.0{THIN}% found (5,000)', 'what is narrow is found')
 
 
 def random_gpu_stacks(seed):

@@ -131,6 +131,73 @@ def every_text_has_contrast(_window):
     equal(wrong, [], 'contrast')
 
 
+# In the page: texts with too little contrast, as the browser computes colours, or with letters that are too small.
+# Canvases are measured by the palette.
+UNREADABLE = '''(() => {
+  const rgba = text => { const parts = text.match(/[\\d.]+/g).map(Number); return text.startsWith('color(srgb')
+    ? [...parts.slice(0, 3).map(part => 255 * part), parts[3] ?? 1] : [...parts.slice(0, 3), parts[3] ?? 1]; };
+  const over = ([r, g, b, a], below) => [r, g, b].map((part, i) => part * a + below[i] * (1 - a));
+  const light = colour => colour.map(part => part / 255).map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = found => { const above = []; let solid = null;
+    for (let at = found; at && !solid; at = at.parentElement) {
+      const colour = rgba(getComputedStyle(at).backgroundColor);
+      if (colour[3] >= 1) solid = colour.slice(0, 3); else if (colour[3] > 0) above.push(colour); }
+    return above.reverse().reduce((below, colour) => over(colour, below), solid || [255, 255, 255]); };
+  const wrong = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const found = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !found.getClientRects().length || found.closest('script, style, noscript, .unseen, option, :disabled') ||
+        (found.tagName !== 'SELECT' && !found.checkVisibility({ opacityProperty: true, visibilityProperty: true })))
+      continue;
+    const style = getComputedStyle(found), ground = behind(found);
+    let faded = 1;
+    for (let at = found; at; at = at.parentElement) faded *= Number(getComputedStyle(at).opacity);
+    const ink = over([...rgba(style.color).slice(0, 3), rgba(style.color)[3] * faded], ground);
+    const [low, high] = [light(ink), light(ground)].sort((a, b) => a - b), contrast = (high + 0.05) / (low + 0.05);
+    if (contrast < 4.5 || parseFloat(style.fontSize) < 10.5)
+      wrong.push(`${walker.currentNode.textContent.trim().slice(0, 30)} in ${found.tagName} ${found.className} ${found.closest('[id]').id}: ${
+        contrast.toFixed(2)}, ${style.fontSize}`);
+  }
+  return wrong; })()'''
+
+
+def every_text_is_readable(window):
+    """Contrast and size of each text of each view in both themes, as computed; also where the pointer is, and in what is
+    selected."""
+    reader = Reader(window, demo())
+    for theme in 'light', 'dark':
+        reader.evaluate(f'window.iaprof.setTheme("{theme}"), window.iaprof.update(null)')
+        reader.view('Flame graph')
+        drawn = reader.evaluate('(flame => flame.layout.cells.filter(cell => !cell.isGap).map(cell => flame.look(cell)).map('
+                                'look => [look.fill, look.ink, look.pale || 1]))(window.iaprof.flame)')
+        equal([fill for fill, ink, part in drawn if contrast(fade(ink, fill, part), fill) < LEAST_CONTRAST], [],
+              f'{theme}: places and shares in the graph')
+        for name in reader.texts('#tabs button'):
+            reader.view(name)
+            equal(reader.evaluate(UNREADABLE), [], f'{name}, {theme}')
+            for selector in ('#panel .krow', '#panel .finding', '#panel .chain button', 'tr.pick', 'tr.sel', '#code-kernels button',
+                             'td .chip', '#code-instructions tbody tr', '#npu-functions tbody tr'):
+                if reader.is_seen(selector):
+                    left, top, width, height = reader.place_of(selector)
+                    window.mouse('mouseMoved', left + width / 2, top + height / 2)
+                    equal(reader.evaluate(UNREADABLE), [], f'{name}, {theme}, with the pointer on {selector}')
+            window.mouse('mouseMoved', 1, 1)
+        reader.view('Flame graph')
+        reader.click_on('#reason-bar button')
+        reader.search('feed')
+        equal(reader.evaluate(UNREADABLE), [], f'{theme}: one reason, a search')
+        reader.view('Table')
+        reader.search('feed')
+        equal(reader.evaluate(UNREADABLE), [], f'{theme}: found rows')
+        reader.search('')
+        reader.view('Flame graph')
+        reader.click_on('#more')
+        equal(reader.evaluate(UNREADABLE), [], f'{theme}: the menu')
+        reader.click_on('#more')
+        reader.click_on('#reason-bar button')
+
+
 def any_two_reasons_differ(_window):
     """Also to who confuses red and green."""
     least = {}
@@ -203,7 +270,7 @@ def labels_are_what_is_drawn(window):
     assert len(widths) < 500, f'{len(widths)} cells'
 
 
-CASES = (the_formula_is_the_published_one, every_text_has_contrast, any_two_reasons_differ, every_view_fits_every_screen,
+CASES = (the_formula_is_the_published_one, every_text_has_contrast, every_text_is_readable, any_two_reasons_differ, every_view_fits_every_screen,
          the_graph_has_its_room, labels_are_what_is_drawn)
 
 

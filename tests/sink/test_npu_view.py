@@ -16,6 +16,7 @@ import sys
 sys.dont_write_bytecode = True
 
 import reader as sink_reader
+from browser import CONTROL
 from reader import THIN, run_in_browser, share, time_text
 from stacks import COUNT, FUNCTION, NANOSECONDS, PROGRAM, REASON, UNKNOWN, Frame, Times, equal, gpu_stack, record, write_profile
 
@@ -109,7 +110,7 @@ class Reader(sink_reader.Reader):
     def found(self):
         """-> severity, name and text of the findings"""
         return self.evaluate('[...document.querySelectorAll("#panel .finding")].map(item => [item.querySelector('
-                             '"[role=img]").ariaLabel, item.querySelector("b").textContent, item.querySelector("p").textContent])')
+                             '"[role=img]").ariaLabel, item.querySelector("b").textContent, item.querySelector(".text").textContent])')
 
     def labels(self):
         """The rows, by the keyboard, as they are said"""
@@ -162,7 +163,7 @@ def zoom_by_all_means(window):
     reader = Reader(window, make_page(two_jobs()))
     left, top, width, _ = reader.graph()
     x = left + LABELS + 0.5 * (width - LABELS)
-    window.mouse('mouseWheel', x, top + AXIS + 4, deltaX=0, deltaY=-100)
+    window.mouse('mouseWheel', x, top + AXIS + 4, deltaX=0, deltaY=-100, modifiers=CONTROL)
     reader.drawn()
     part = 100 / 1.2 ** 2  # ms: page/timeline_reader.js
     length, begin = re.fullmatch(r'([\d.]+)\sms from ([\d.]+)\sms', reader.text('npu-part')).groups()
@@ -295,13 +296,13 @@ def the_footer_follows_the_zoom(window):
                          records=two_jobs())
     reader = Reader(window, page)
     facts = lambda: reader.text('facts-shown')
-    assert f'60{THIN}% matched' in facts() and facts().startswith('400 samples'), facts()
+    assert f'60.0{THIN}% matched' in facts() and facts().startswith('400 samples'), facts()
     for _ in range(3):
         reader.press('+')
         window.wait_for('location.hash.includes("time=")', 10)
         reader.drawn()
     window.wait_for('!document.getElementById("facts-shown").textContent.startsWith("400")', 10)
-    assert f'60{THIN}% matched' in facts(), facts()
+    assert f'60.0{THIN}% matched' in facts(), facts()
     # Keys work without the focus, and each step is undone in order.
     reader.evaluate('document.activeElement.blur()')
     part = reader.text('npu-part')
@@ -375,8 +376,8 @@ def findings_are_told_in_every_view(window):
              record('finding', source=1, severity=NOTE, name='npu-ipc-storm', text='300 messages', value=300,
                     threshold=200)]
     reader = Reader(window, make_page([*sources(), *found]), '')
-    equal(reader.found(), [['problem', 'stall-overflow', 'rows were lost'],
-                           ['warning', 'npu-ipc-storm', '300 messages (2 times)'], ['note', 'npu-calls', '8 calls']],
+    equal(reader.found(), [['problem', 'Stall overflow', 'Rows were lost.'],
+                           ['warning', 'NPU IPC storm', '300 messages. (2 times)'], ['note', 'NPU calls', '8 calls.']],
           'the newest, with the worst severity')
     equal(reader.texts('#panel h2')[-2], 'Findings1 problem, 1 warning, 1 note', 'in short')
     equal(reader.texts('#tabs button'), ['Flame graph', 'Table'], 'there is no view without jobs and calls')
@@ -386,7 +387,7 @@ def findings_are_told_in_every_view(window):
           'what had no room')
     # The worst of them is beside the key figures of the view.
     reader = Reader(window, make_page([*two_jobs(), *found]))
-    equal(reader.texts('#npu-figures .callout'), ['stall-overflow rows were lost'], 'the worst')
+    equal(reader.texts('#npu-figures .callout'), ['Stall overflow. Rows were lost.'], 'the worst')
 
 
 def tables_of_a_source_are_tables(window):
@@ -491,8 +492,8 @@ def too_many_rows_are_one(window):
     nodes = [record('call_node', source=1, id=i, function=i) for i in range(1, 401)]
     calls = [call(i, i, 0.5) for i in range(1, 401)] + [call(999, 401, 1, count=3, last=402)]
     reader = Reader(window, make_page([*sources(), *functions, *nodes, *calls]))
-    rows = window.evaluate('document.getElementById("npu-space").style.height')
-    equal(rows, f'{251 * (LANE + GAP) + AXIS}px', 'rows: those with a place and one for the rest')
+    rows = window.evaluate('document.getElementById("npu-view").style.height')
+    equal(rows, f'{251 * (LANE + GAP) + AXIS + 2}px', 'rows: those with a place and one for the rest')
     kept = reader.text('npu-kept')
     assert 'In rows of the rest: 150 jobs or records of calls' in kept, kept
     assert 'Left out: 3 calls of functions that were never named' in kept, kept
@@ -601,7 +602,7 @@ def the_published_trace_is_shown(window):
                       if name.endswith('_boot') or re.search('resume|suspend|recovery|reset_', name)}, f'{mode}: boots')
         sums = [int(re.search(r', ([\d,]+) calls?', row).group(1).replace(',', '')) for row in said]
         equal(sum(sums), total, f'{mode}: every call is in one row')
-        assert 'npu-calls' in [name for _, name, _ in Reader(window, pathlib.Path('page.html'), '').found()], 'findings'
+        assert 'NPU calls' in [name for _, name, _ in Reader(window, pathlib.Path('page.html'), '').found()], 'findings'
 
 
 def digits(text):

@@ -58,7 +58,7 @@ def the_text_has_warnings_and_losses():
                          records=[record('finding', name='storm', text='900 messages: send fewer', severity=2, time=1),
                                   record('finding', name='usual', text='all is well', severity=1, time=1)])
     lines = path.read_text(encoding='utf-8').splitlines()
-    equal(lines[-2:], ['storm: 900 messages: send fewer', 'lost: source: ring full: 3'], 'the end')
+    equal(lines[-2:], ['Storm: 900 messages: send fewer.', 'lost: source: ring full: 3'], 'the end')
     assert not any('usual' in line for line in lines), lines
 
 

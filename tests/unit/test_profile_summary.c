@@ -90,7 +90,7 @@ START_TEST(a_launch_from_python_is_of_the_python_line)
 {
 	add_of_python(reason("sb", IAPROF_STALL_DATA), 10);
 	make(stalls);
-	EXPECT("launched by: Linear.forward, linear.py:21\n");
+	EXPECT("  Launch site: Linear.forward, linear.py:21\n");
 }
 END_TEST
 
@@ -124,11 +124,11 @@ START_TEST(names_the_bottleneck)
 	ck_assert_uint_eq(summary.causes.items[1].function, 1);
 	ck_assert_ptr_null(summary.causes.items[1].producer);
 	ck_assert_uint_eq(summary.causes.items[2].value, 50);
-	EXPECT("40.0 % of GPU time waits for data in gemm, tile.cl:12\n");
-	EXPECT("  stall reason: Data dependency (sb)\n  waits for: load, tile.cl:9\n  launched by: forward, "
-	       "model.c:7\n  try: Load earlier");
+	EXPECT("40.0 % of GPU time waits for data in gemm, tile.cl:12, until the load in line 9 completes.\n");
+	EXPECT("  Launch site: forward, model.c:7\n  Stall reason: Data dependency (sb)\n  Producer: load, tile.cl:9\n"
+	       "  What to try: Load earlier");
 	EXPECT("GPU time by kernel: gemm 90.0 %, norm 10.0 %\n");
-	EXPECT("55.0 % stalled, 100.0 % matched to a kernel, 95.0 % with a source line\n");
+	EXPECT("55.0 % stalled, 100 % matched to a kernel, 95.0 % with a source line\n");
 }
 END_TEST
 
@@ -141,7 +141,8 @@ START_TEST(names_no_bottleneck_where_none_dominates)
 	ck_assert_uint_eq(summary.causes.count, SUMMARY_CAUSES_MAX);
 	for (uint32_t i = 0; i < SUMMARY_CAUSES_MAX; i++)
 		ck_assert_uint_eq(summary.causes.items[i].instruction->line, 40 - i);
-	EXPECT("No single bottleneck: gemm, tile.cl:40 Data dependency 2.9 %, gemm, tile.cl:39");
+	EXPECT("No single bottleneck. The largest stalls: gemm, tile.cl:40 (Data dependency, 2.90 %); gemm, "
+	       "tile.cl:39");
 }
 END_TEST
 
@@ -168,7 +169,9 @@ START_TEST(lists_functions_of_the_cpu)
 	make(cpu);
 	ck_assert(!summary.is_device);
 	ck_assert_uint_eq(summary.matched, 90);
-	EXPECT("70.0 % of cpu time in hot, hot.c\n20.0 % in main, main.c\n10.0 % in [unknown]\n");
+	EXPECT("70.0 % of CPU time is in one function: hot, hot.c.\n"
+	       "Self CPU time by function: hot 70.0 %, main 20.0 %, [unknown] 10.0 %\n"
+	       "90.0 % with the innermost function resolved\n");
 }
 END_TEST
 

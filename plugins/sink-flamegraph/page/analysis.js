@@ -3,6 +3,10 @@
 
 const DOMINATES = 0.05; // of device time: less is no bottleneck
 
+// As is_of_program() of lib/stacks/profile_summary.c: code with a file, or else what is in no library.
+const isOfProgram = (frames, frame) => Boolean(frames.files[frame]) || (!(frames.flags[frame] & Flag.UNKNOWN) &&
+  !baseName(frames.modules[frame] || '').startsWith('lib'));
+
 class Analysis {
   constructor(model, values = model.unhiddenValues()) {
     this.model = model;
@@ -77,22 +81,37 @@ class Analysis {
     return first && first.value >= DOMINATES * this.whole ? first : null;
   }
 
-  // The frame that launched a kernel, in its heaviest stack: the innermost Python function, for native code that Python
-  // calls is a framework's; or else the innermost function of the program.
+  // The frame that launched a kernel most. Of each stack it is the innermost Python function, for native code that Python
+  // calls is a framework's, or else the innermost function of the program, or the outermost of the CPU.
   launchSite(kernel) {
-    const { view, values, frames } = this;
-    const node = kernel.nodes.reduce((a, b) => (values.total[b] > values.total[a] ? b : a), kernel.nodes[0]);
-    let native = 0, fallback = 0;
-    for (let at = view.parent[node]; at > 0; at = view.parent[at]) {
-      const frame = view.frame[at], group = groupOf(frames, frame);
-      if (group === 'python')
-        return at;
-      if (!native && (group === 'native' || group === 'inlined') && frames.files[frame])
-        native = at;
-      if (group === 'native' && !fallback)
-        fallback = at;
+    const { view, values } = this, sites = new Map();
+    for (const node of kernel.nodes) {
+      const site = this.siteOf(node);
+      if (!site)
+        continue;
+      const known = sites.get(view.frame[site]) || { value: 0, most: 0, node: 0 };
+      known.value += values.total[node];
+      if (values.total[node] > known.most)
+        Object.assign(known, { most: values.total[node], node: site });
+      sites.set(view.frame[site], known);
     }
-    return native || fallback;
+    return [...sites.values()].reduce((a, b) => (a.value >= b.value ? a : b), { value: 0, node: 0 }).node;
+  }
+
+  siteOf(node) {
+    const { view, frames } = this;
+    let own = 0, outermost = 0;
+    for (let at = view.parent[node]; at > 0; at = view.parent[at]) {
+      const frame = view.frame[at], kind = frames.kind[frame];
+      if (kind === Kind.PYTHON)
+        return at;
+      if (kind !== Kind.USER && kind !== Kind.JIT)
+        continue;
+      outermost = at;
+      if (!own && isOfProgram(frames, frame))
+        own = at;
+    }
+    return own || outermost;
   }
 
   // The sum of everything below frames of the same name as a node's.

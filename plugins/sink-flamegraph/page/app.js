@@ -4,7 +4,7 @@ const TABS = Object.freeze([['flame', 'Flame graph'], ['table', 'Table'], ['code
 const VIEW_KEYS = Object.freeze({ flame: [['Click', 'Zoom'], ['Double-click', 'Code'], ['Esc', 'Back'], ['← ↑ ↓ →', 'Move'],
   ['Ctrl', '+ wheel Zoom']], table: [['Click', 'Select'], ['↑ ↓', 'Move'], ['Esc', 'Back']],
 code: [['↑ ↓', 'Move'], ['Enter', 'Other pane'], ['p', 'Producer'], ['Esc', 'Back']],
-timeline: [['Wheel', 'Zoom'], ['Drag', 'Select'], ['Esc', 'Back']] });
+timeline: [['Ctrl', '+ wheel Zoom'], ['Drag', 'Select'], ['Esc', 'Back']] });
 const ALL_KEYS = Object.freeze([['← ↑ ↓ →', 'move between frames'], ['Enter', 'zoom into the frame'],
   ['+ −, Ctrl + wheel', 'zoom; Shift + ← → or Shift + wheel: pan'], ['Esc, Backspace', 'undo'], ['0', 'reset zoom, time and filters'], ['/', 'search'], ['1 to 4', 'views'], ['c', 'code of the frame'],
   ['p', 'what it waits for'], ['f', 'focus on the frame'], ['i', 'ignore stacks with the frame'],
@@ -30,22 +30,27 @@ class App {
     this.strip = new TimeStrip(this, this.npu ? this.npu.jobs() : []);
     this.fillBar();
     this.listen();
-    this.state.listen(changed => this.update(changed));
+    this.state.listen(changed => keepFocus(() => this.update(changed)));
     this.update(null);
+    roveAll();
   }
 
   // What ran, in the title and beside it.
   fillBar() {
     const { header } = this.model, metadata = new Map(header.metadata);
-    const name = header.title || metadata.get('command') || 'iaprof';
+    const command = metadata.get('command'), target = metadata.get('target') || '';
+    const name = header.title || command || target.replace(/^./, first => first.toUpperCase()) || 'iaprof';
     element('title').textContent = name;
     document.title = name === 'iaprof' ? name : `${name} - iaprof`;
     element('title').title = name;
-    const devices = metadata.get('devices') || metadata.get('device') || '';
     // The time of an imported text is that of reading it.
     const length = !header.begin && metadata.has('input') ? '' : timeText(header.nanoseconds);
-    element('facts').textContent = [devices, length, this.sampleText(), header.begin
-      ? new Date(header.begin / 1e6).toISOString().slice(0, 16).replace('T', ' ') : ''].filter(Boolean).join(', ');
+    const facts = element('facts');
+    const known = [header.title && command, header.title || command ? target : '', this.deviceText(), length, this.sampleText()]
+      .filter(Boolean);
+    facts.textContent = known.join(', ');
+    facts.title = [...known, header.begin && `${new Date(header.begin / 1e6).toISOString().slice(0, 16).replace('T', ' ')} UTC`]
+      .filter(Boolean).join(', ');
     const select = element('value');
     for (const type of this.model.order) {
       select.add(new Option(this.model.typeLabel(type), this.model.types[type].name));
@@ -76,6 +81,14 @@ class App {
       element(id).closest('label').hidden = !origins.threads.length;
     element('device').closest('label').hidden = !origins.devices.length;
     element('device').replaceChildren(...['', ...origins.devices].map(name => new Option(name || 'All devices', name)));
+  }
+
+  // The devices that were sampled or ran jobs: the first, and how many more.
+  deviceText() {
+    const sampled = this.model.header.metadata.map(([key]) => /^samples of (.*)/.exec(key)).filter(Boolean).map(([, name]) => name);
+    const tracks = this.activity ? this.activity.tracks : [];
+    const names = [...new Set([...sampled, ...tracks.map(({ device }) => device)])].filter(Boolean);
+    return names.length > 2 ? `${names[0]} and ${names.length - 1} more` : names.join(', ');
   }
 
   // The threads of the chosen process: each name that several have, and each thread.
@@ -343,6 +356,7 @@ class App {
   listen() {
     const { state } = this, on = (name, kind, handle) => element(name).addEventListener(kind, handle);
     on('value', 'change', () => state.set({ value: element('value').value, zoom: '', without: '', reason: '' }));
+    on('skip', 'click', () => skipToContent(this.view));
     on('theme', 'click', () => this.toggleTheme());
     on('more', 'click', event => {
       event.stopPropagation();

@@ -161,7 +161,7 @@ class CodeView {
       const cause = { kernel: item, slot, line: { file: this.code.files[top.file].name, line: top.line } };
       const producer = this.data.producerOf(cause);
       text.append(make('p', { className: 'big', textContent: `${shareText(top.mix[slot], item.total)} of ${item.name}: line ` +
-        `${top.line}, ${REASONS[slot].label.toLowerCase()}` }),
+        `${top.line}, ${inSentence(REASONS[slot].label)}` }),
       make('p', { textContent: producer ? `It waits for the ${producer.noun}${producer.place
         ? ` in ${producer.place}` : ` at ${offsetText(producer.offset)}`}.` : REASONS[slot].text }));
     } else {

@@ -34,6 +34,15 @@ function fade(colour, surface, part) {
   return `#${mixed.map(value => value.toString(16).padStart(2, '0')).join('')}`;
 }
 
+function contrastOf(one, other) {
+  const [low, high] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}
+
+// How opaque secondary text on a colour is, and the ground of a chip: paler only where the text stays readable.
+const paleText = fill => (contrastOf(fade(inkOn(fill), fill, 0.8), fill) >= 4.5 ? 0.8 : 1);
+const paleChip = fill => (contrastOf(fade(inkOn(fill), fill, 0.16), inkOn(fill)) >= 4.5 ? 0.16 : 0.02);
+
 const API_MODULE = /(^|\/)lib(ze_|OpenCL|igdrcl|sycl|ur_|cuda|nv|amdhip|hsa|level.zero|openvino_intel_npu)/i;
 
 // The colour group of a frame, a key of PALETTE.frames.

@@ -59,8 +59,7 @@ class Compare {
   growthText(before, after) {
     if (!before || !after)
       return before ? 'gone' : after ? 'new' : 'unchanged';
-    const percent = 100 * (after - before) / before;
-    return `${percent > 0 ? '+' : percent < 0 ? '−' : ''}${three(Math.abs(percent))}${THIN}%`;
+    return `${after > before ? '+' : after < before ? '−' : ''}${shareText(Math.abs(after - before), before)}`;
   }
 
   shareText(cell) {
@@ -111,7 +110,7 @@ class Compare {
   stallSentence() {
     const top = this.model.isDevice ? this.topStall() : null;
     return top && make('p', { className: 'say' }, make('b', { textContent: top.kernel }), `${top.line ? ` line ${top.line}` : ''}: ${
-      REASONS[top.slot].label.toLowerCase()} ${top.after < top.before ? 'fell' : 'rose'} from ${shareText(top.before, this.whole)} to ${
+      inSentence(REASONS[top.slot].label)} ${top.after < top.before ? 'fell' : 'rose'} from ${shareText(top.before, this.whole)} to ${
       shareText(top.after, this.whole)} of the baseline.`);
   }
 

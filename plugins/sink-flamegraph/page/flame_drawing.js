@@ -164,14 +164,14 @@ class FlameDrawing {
       pen.setFont(12, look.weight, look.isMono);
       if (pen.widthOf(look.label) + wide + 14 <= room || (room > 90 && wide < room / 3)) {
         pen.setFont(11.5, look.weight);
-        context.globalAlpha = 0.8;
+        context.globalAlpha = look.pale;
         context.fillText(look.share, right - wide, middle);
         context.globalAlpha = 1;
         right -= wide + 10;
       }
     }
     if (cell.run && cell.run.length >= FOLD_LEAST && right - left > 60) {
-      cell.chip = pen.chip(`+${cell.run.length - 1}`, right, middle, this.row - 6, look.ink);
+      cell.chip = pen.chip(`+${cell.run.length - 1}`, right, middle, this.row - 6, look.fill, look.ink);
       right = cell.chip[0] - 6;
     } else {
       cell.chip = null;
@@ -188,7 +188,7 @@ class FlameDrawing {
     left += pen.write(look.label, left, middle, right - left) + 8;
     if (look.place && right - left > 40) {
       pen.setFont(12);
-      context.globalAlpha = 0.8;
+      context.globalAlpha = look.pale;
       pen.write(look.place, left, middle, right - left);
       context.globalAlpha = 1;
     }

@@ -81,7 +81,7 @@ class FlameView {
     const shown = this.textOf(cell, frame);
     if (cell.isAbove)
       fill = fade(fill, this.drawing.pen.app || '#ffffff', 0.6);
-    return { fill, ink: inkOn(fill), isHatched: group === 'unknown' && !change, weight: isKernel || !cell.node ? 600 : 400, isFound: this.isFound(cell),
+    return { fill, ink: inkOn(fill), pale: paleText(fill), isHatched: group === 'unknown' && !change, weight: isKernel || !cell.node ? 600 : 400, isFound: this.isFound(cell),
       share: compare ? compare.shareText(cell) : cell.isAbove ? '' : this.shareOfAll(value), ...shown };
   }
 

@@ -21,6 +21,9 @@ function fillTable(table, titles, rows) {
   head.append(tableRow(titles, 'th'));
   for (const title of head.querySelectorAll('th'))
     title.scope = 'col';
+  // Titles are above their numbers.
+  head.rows[0].childNodes.forEach((title, i) => title.classList.toggle('n', rows.length > 0 && rows.every(cells =>
+    typeof cells[i] === 'string' && (NUMBER.test(cells[i]) || cells[i] === '-'))));
   body.append(...rows.map(cells => tableRow(cells)));
   table.replaceChildren(head, body);
   table.closest('section').hidden = rows.length === 0;
@@ -32,7 +35,7 @@ class NpuView {
     this.app = app;
     this.npu = npu;
     this.names = new NpuRows(npu);
-    this.timeline = new Timeline({ canvas: element('npu-graph'), space: element('npu-space'), view: element('npu-view'),
+    this.timeline = new Timeline({ canvas: element('npu-graph'), view: element('npu-view'),
       rows: this.names, length: npu.length, begin: npu.begin });
     this.reader = new TimelineReader(this.timeline, element('said'), app.tip);
     this.timeline.onShow = () => {
@@ -115,7 +118,7 @@ class NpuView {
       add(timeText(npu.lengthOfCalls === undefined ? npu.length : npu.lengthOfCalls), 'from first to last');
     const worst = findings && findings.items[0];
     if (worst && worst.severity > 1)
-      figures.append(make('p', { className: 'callout' }, make('b', { textContent: worst.name }), ` ${worst.text}`));
+      figures.append(make('p', { className: 'callout' }, make('b', { textContent: `${worst.title}.` }), ` ${worst.text}`));
   }
 
   // How exactly it was kept.

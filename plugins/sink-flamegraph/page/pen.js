@@ -115,11 +115,11 @@ class Pen {
   }
 
   // How many functions a row folds, before an edge -> left and width
-  chip(text, right, middle, most, ink) {
+  chip(text, right, middle, most, fill, ink) {
     const { context } = this;
     this.setFont(10.3, 700);
     const wide = this.widthOf(text) + 10, high = Math.min(most, 1.15 * this.rem);
-    context.globalAlpha = 0.16;
+    context.globalAlpha = paleChip(fill);
     this.box(right - wide, middle - high / 2, wide, high, ink, high / 2);
     context.globalAlpha = 1;
     context.fillStyle = ink;

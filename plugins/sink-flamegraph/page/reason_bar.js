@@ -61,9 +61,9 @@ class ReasonBar {
   // Parts without room for their text have none.
   fit() {
     for (const button of this.bar.children) {
-      const [name] = button.children;
+      const [name, share] = button.children;
       button.classList.remove('thin', 'short');
-      if (button.clientWidth < 44)
+      if (share.scrollWidth > share.clientWidth)
         button.classList.add('thin');
       else if (name.scrollWidth > name.clientWidth + 1)
         button.classList.add('short');

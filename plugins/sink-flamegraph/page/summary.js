@@ -1,5 +1,6 @@
 // The panel beside the flame graph: an answer in one sentence, what leads to it, and how good the data are. Each item
-// opens the view that proves it.
+// opens the view that proves it. Sentences and labels are those of lib/stacks/profile_summary_text.c, which ends a run in
+// the terminal: a test compares them.
 
 const SEVERITIES = Object.freeze({ 1: 'note', 2: 'warning', 3: 'problem' });
 
@@ -33,7 +34,8 @@ class Summary {
       ...children.filter(Boolean));
   }
 
-  lineText(line) { return line ? `line ${line.line}` : ''; }
+  // "attention_fwd, attention.cl:87"
+  causePlace({ line }) { return line ? `, ${baseName(line.file)}:${line.line}` : ''; }
 
   answer() {
     const { analysis, app: { model } } = this, { top, whole } = analysis;
@@ -50,16 +52,16 @@ class Summary {
       lead.append('No single bottleneck');
       const three = analysis.causes.slice(0, 3);
       say.append(three.length ? 'The largest stalls: ' : 'Nothing stalls.');
-      three.forEach((cause, i) => say.append(i ? ', ' : '', make('b', { textContent: cause.kernel.name }),
-        ` ${this.lineText(cause.line)} ${REASONS[cause.slot].label.toLowerCase()} ${shareText(cause.value, whole)}`));
+      three.forEach((cause, i) => say.append(i ? '; ' : '', make('b', { textContent: cause.kernel.name }),
+        `${this.causePlace(cause)} (${REASONS[cause.slot].label}, ${shareText(cause.value, whole)})`));
+      say.append(three.length ? '.' : '');
       return section;
     }
     const producer = this.producer(top), reason = REASONS[top.slot];
-    lead.append(make('em', { textContent: shareText(top.value, whole) }), ` of ${model.shareOf} ${producer && producer.isLoad
-      ? 'waits for one load' : reason.phrase}`);
-    say.append(make('b', { textContent: top.kernel.name }), top.line ? ` line ${top.line.line} ` : ' ', 'stalls until ',
-      producer ? `the ${producer.noun}${producer.line && (!top.line || producer.line !== top.line.line)
-        ? ` in line ${producer.line}` : ''} completes.` : `${reason.ends}.`);
+    lead.append(make('em', { textContent: shareText(top.value, whole) }), ` of ${model.shareOf} ${reason.phrase}`);
+    say.append('in ', make('b', { textContent: top.kernel.name }), this.causePlace(top), producer
+      ? `, until the ${producer.noun}${producer.line && (!top.line || producer.line !== top.line.line)
+        ? ` in line ${producer.line}` : ''} completes.` : reason.ends ? `, until ${reason.ends}.` : '.');
     const all = model.tree.selves[model.type].reduce((sum, value) => sum + value, 0);
     if (model.shareOf.startsWith('the '))
       say.append(` That is ${shareText(top.value, all)} of all GPU time.`);
@@ -123,7 +125,7 @@ class Summary {
 
   cpuAnswer() {
     const { model } = this.app, values = model.values();
-    const whole = values.total[0], [first] = this.app.table.rowsOf('function', values);
+    const whole = values.total[0], [first] = this.hottestRows(values);
     const section = make('section', {}), lead = make('p', { className: 'lead' }), say = make('p', { className: 'say' });
     section.append(lead, say);
     if (!first || !(whole > 0)) {
@@ -131,14 +133,33 @@ class Summary {
       return section;
     }
     lead.append(make('em', { textContent: shareText(first.self, whole) }), ` of ${model.shareOf} ${
-      model.unit === 'count' ? 'are' : 'is'} in one function`);
-    say.append(make('b', { textContent: first.name }), this.app.table.whereOf(first) ? ` in ${this.app.table.whereOf(first)}.` : '.');
+      model.unit === 'count' ? 'are' : 'is'} in one function:`);
+    const where = this.fileOf(first, values);
+    say.append(make('b', { textContent: first.name }), where ? `, ${where}.` : '.');
     return section;
+  }
+
+  // The file of a function where most of its samples are, or else its module.
+  fileOf(row, { view, self }) {
+    const { frames } = this.app.model, { table } = this.app;
+    const hasSeveral = table.cached.groupOfFrame.indexOf(row.number) !== table.cached.groupOfFrame.lastIndexOf(row.number);
+    let heaviest = 0;
+    for (let node = 1; hasSeveral && node < view.count; node++)
+      if (self[node] > (heaviest ? self[heaviest] : 0) && table.cached.groupOfFrame[view.frame[node]] === row.number)
+        heaviest = node;
+    const frame = heaviest ? view.frame[heaviest] : row.frame;
+    return baseName(frames.files[frame] || frames.modules[frame] || '');
+  }
+
+  // Functions by self, those with the same by name, as the terminal has them.
+  hottestRows(values) {
+    return [...this.app.table.rowsOf('function', values)].filter(({ self }) => self > 0)
+      .sort((a, b) => b.self - a.self || (a.name < b.name ? -1 : 1));
   }
 
   hottest() {
     const { app } = this, values = app.model.values();
-    const rows = app.table.rowsOf('function', values).slice(0, 10), longest = rows.length ? rows[0].self : 0;
+    const rows = this.hottestRows(values).slice(0, 10), longest = rows.length ? rows[0].self : 0;
     return this.section(`Self ${app.model.typeLabel()} by function`, '', ...rows.map(row => {
       const bar = make('span', { className: 'mix' }, make('i', {}));
       bar.style.width = `${100 * row.self / longest}%`;
@@ -167,11 +188,23 @@ class Summary {
     const items = ordered.slice(0, FINDINGS_SHOWN).map(item => {
       const icon = make('span', { className: `icon-${SEVERITIES[item.severity] || 'note'}`, 'aria-label':
         SEVERITIES[item.severity] || 'note', role: 'img' });
-      return make('div', { className: 'finding' }, icon, make('div', {}, make('b', { textContent: item.name }),
-        make('p', { textContent: item.text + (item.count > 1 ? ` (${item.count.toLocaleString('en')} times)` : '') })));
+      const button = make('button', { type: 'button', className: 'finding', title: item.name }, icon, make('div', {},
+        make('b', { textContent: item.title }), make('span', { className: 'text', textContent: item.text +
+          (item.count > 1 ? ` (${item.count.toLocaleString('en')} times)` : '') })));
+      button.addEventListener('click', () => this.app.state.set(this.evidenceOf(item)));
+      return button;
     });
     return [this.section('Findings', counts.join(', '), ...items, notes.length && make('p', { id: 'findings-more',
       className: 'note', textContent: `${notes.join(', and ')}.` }))];
+  }
+
+  // What to show for a finding: what the devices did, or else the samples of its process, or of the run.
+  evidenceOf({ name, source, pid }) {
+    const { app } = this, { model } = app;
+    if (app.npu && (app.isNpu() ? /npu/i.test(`${name} ${source}`) : true))
+      return { view: 'timeline' };
+    const isProcess = pid && [...element('process').options].some(({ value }) => value === String(pid));
+    return { view: 'table', group: 'process', ...(isProcess ? { process: String(pid) } : {}), ...(model.range ? { time: '' } : {}) };
   }
 
   // How much of the profile is known, and what was lost.

@@ -71,10 +71,11 @@ class TableView {
   // What ends in a node belongs to the innermost frame that has a group. Frames within others of their group do not count.
   addUp({ view, self, total }, rows, groupOfFrame) {
     const { count, parent, frame, end } = view, owner = new Int32Array(count).fill(-1), on = new Int32Array(rows.length);
-    const selves = new Float64Array(rows.length), totals = new Float64Array(rows.length), open = [];
+    const selves = new Float64Array(rows.length), totals = new Float64Array(rows.length);
+    let open = new Int32Array(1024), depth = 0;
     for (let node = 1; node < count; node++) {
-      while (open.length && end[open[open.length - 1]] <= node)
-        on[groupOfFrame[frame[open.pop()]]]--;
+      while (depth && end[open[depth - 1]] <= node)
+        on[groupOfFrame[frame[open[--depth]]]]--;
       if (!(total[node] > 0)) {
         node = end[node] - 1;
         continue;
@@ -87,7 +88,12 @@ class TableView {
         continue;
       if (!on[own]++)
         totals[own] += total[node];
-      open.push(node);
+      if (depth === open.length) {
+        const larger = new Int32Array(2 * depth);
+        larger.set(open);
+        open = larger;
+      }
+      open[depth++] = node;
     }
     for (const row of rows) {
       row.self = selves[row.number];
@@ -131,21 +137,46 @@ class TableView {
     const { model, state } = this.app;
     const group = state.get('group') in GROUPINGS ? state.get('group') : 'function';
     element('table-group').value = group;
-    this.values = model.values(Detail.LINE, 0, group === 'thread' ? 'yes' : model.threads);
+    const threads = group === 'thread' ? 'yes' : model.threads;
+    this.before = this.app.compare ? model.values(Detail.LINE, 1, threads) : null;
+    const earlier = this.before ? this.rowsOf(group, this.before) : [];
+    this.values = model.values(Detail.LINE, 0, threads);
     this.rows = this.rowsOf(group, this.values);
+    if (this.before)
+      this.rows = this.withChanges(this.rows, earlier);
     this.fill();
+  }
+
+  // Rows with what they had in the baseline, and those that only the baseline has.
+  withChanges(rows, earlier) {
+    const { factor } = this.app.compare, before = new Map(earlier.map(row => [row.key, row]));
+    const changed = rows.map(row => {
+      const known = before.get(row.key);
+      before.delete(row.key);
+      const base = known ? factor * known.total : 0;
+      return { ...row, base, change: row.total - base };
+    });
+    return [...changed, ...[...before.values()].map(row => ({ ...row, gone: row, self: 0, total: 0, mix: null, base: factor * row.total,
+      change: -factor * row.total }))];
+  }
+
+  compareRows(sort) {
+    return sort === 'name' ? (a, b) => a.name.localeCompare(b.name)
+      : sort === 'change' ? (a, b) => Math.abs(b.change) - Math.abs(a.change) || b.total - a.total
+        : (a, b) => b[sort] - a[sort] || b.total - a.total;
   }
 
   fill() {
     const { model, state } = this.app, whole = this.values.total[0];
     const filter = element('table-filter').value.toLowerCase();
-    const sort = ['name', 'self', 'total'].includes(state.get('sort')) ? state.get('sort') : 'self';
+    const sorts = ['name', 'self', 'total', ...(this.before ? ['change'] : [])];
+    const sort = sorts.includes(state.get('sort')) ? state.get('sort') : 'self';
     const { expression, found } = this.app;
     const rows = this.rows.filter(row => (!filter || row.name.toLowerCase().includes(filter)) &&
       (!expression || found[row.frame] || expression.test(row.name)));
     this.found = rows.length;
-    rows.sort(sort === 'name' ? (a, b) => a.name.localeCompare(b.name) : (a, b) => b[sort] - a[sort] || b.total - a.total);
-    const heads = [['name', 'Name', ''], ['self', 'Self', 'n'], ['total', 'Total', 'n'],
+    rows.sort(this.compareRows(sort));
+    const heads = [['name', 'Name', ''], ['self', 'Self', 'n'], ['total', 'Total', 'n'], ...(this.before ? [['change', 'Change', 'n']] : []),
       ...(model.isDevice ? [['', 'Stall reasons', '']] : [])];
     const head = make('tr', {}, ...heads.map(([key, label, className]) => {
       const cell = make('th', { className, scope: 'col' });
@@ -175,7 +206,16 @@ class TableView {
       });
       element('table-more').append(button);
     }
-    this.sandwich.show(chosen || null, this.cached.groupOfFrame, this.values);
+    if (chosen && chosen.gone)
+      this.sandwich.show(chosen.gone, this.cached.groupOfFrame, this.before);
+    else
+      this.sandwich.show(chosen || null, this.cached.groupOfFrame, this.values);
+  }
+
+  changeCell({ base, total, change }) {
+    const { compare, model } = this.app;
+    return make('td', { className: `n ${change > 0 ? 'up' : change < 0 ? 'down' : ''}`, title: `${exactText(base, model.unit)} → ${
+      exactText(total, model.unit)}, ${compare.growthText(base, total)}`, textContent: compare.changeText(base, total) });
   }
 
   rowOf(row, whole, isChosen) {
@@ -193,7 +233,7 @@ class TableView {
     };
     const made = make('tr', { className: isChosen ? 'pick sel' : 'pick', tabIndex: isChosen ? 0 : -1 },
       make('td', { className: 'name', title: row.name }, swatch, row.name, ' ', make('small', { textContent: this.whereOf(row) })),
-      number(row.self), number(row.total),
+      number(row.self), number(row.total), this.before && this.changeCell(row),
       ...(model.isDevice ? [make('td', { className: 'mixcell' }, row.mix ? mixBar(row.mix) : '')] : []));
     made.setAttribute('aria-selected', String(isChosen));
     const choose = () => this.app.state.set({ name: row.key }, true);
@@ -262,7 +302,7 @@ class Sandwich {
     element('sandwich-title').textContent = row ? row.name : '';
     element('sandwich-code').hidden = !row || !this.app.code || this.app.table.groupOfRow(row) !== 'gpu';
     element('sandwich-note').textContent = row ? `${shareText(row.total, values.total[0])} total, ` +
-      `${shareText(row.self, values.total[0])} self` : '';
+      `${shareText(row.self, values.total[0])} self${values === this.app.table.before ? ', only in the baseline' : ''}` : '';
     if (row) {
       const { view: { count, frame, end }, total } = values, outermost = [];
       for (let node = 1; node < count;) {
@@ -411,7 +451,7 @@ class Sandwich {
       right -= wide + 8;
     }
     if (folded > 1) {
-      const chip = pen.chip(`+${folded - 1}`, right, y + h / 2, h - 4, inkOn(fill));
+      const chip = pen.chip(`+${folded - 1}`, right, y + h / 2, h - 4, fill, inkOn(fill));
       drawn.chip = chip;
       [right] = chip;
     }

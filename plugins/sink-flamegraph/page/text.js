@@ -1,18 +1,21 @@
 // Numbers and names as the page writes them: three significant digits, and a narrow space before units.
 
 const THIN = '\u202f';
+// Made once: toLocaleString() makes one for each number.
+const GROUPED = new Intl.NumberFormat('en');
+const grouped = value => GROUPED.format(value);
 
 function three(value) {
   if (!(value > 0))
     return '0';
   if (value >= 999.5)
-    return Math.round(value).toLocaleString('en');
+    return grouped(Math.round(value));
   return String(Number(value.toPrecision(3)));
 }
 
 function countText(value) {
   const [unit, size] = [['G', 1e9], ['M', 1e6], ['k', 1e4]].find(([, least]) => value >= least) || ['', 1];
-  return unit ? `${three(value / (unit === 'k' ? 1e3 : size))}${THIN}${unit}` : Math.round(value).toLocaleString('en');
+  return unit ? `${three(value / (unit === 'k' ? 1e3 : size))}${THIN}${unit}` : grouped(Math.round(value));
 }
 
 function timeText(nanoseconds) {
@@ -31,17 +34,20 @@ function valueText(value, unit) {
 // Counts with all digits; times, which sampling does not know better, with three.
 function exactText(value, unit) {
   return unit === 'nanoseconds' ? timeText(value)
-    : `${Math.round(value).toLocaleString('en')}${unit && unit !== 'count' ? ` ${unit}` : ''}`;
+    : `${grouped(Math.round(value))}${unit && unit !== 'count' ? ` ${unit}` : ''}`;
 }
 
 function shareText(part, whole) {
   if (!(whole > 0) || !(part > 0))
     return `0${THIN}%`;
   const percent = 100 * part / whole;
-  const text = percent >= 99.95 && part < whole ? '99.9' : percent < 0.01 ? '<0.01'
-    : percent >= 10 ? String(Number(percent.toFixed(1))) : String(Number(percent.toPrecision(2)));
+  const text = part === whole ? '100' : percent >= 999.5 ? grouped(Math.round(percent))
+    : percent >= 99.95 && percent < 100 ? '99.9' : percent < 0.01 ? '<0.01' : percent.toPrecision(3);
   return `${text}${THIN}%`;
 }
+
+// A label within a sentence: acronyms keep their capitals.
+const inSentence = label => (/^.[A-Z]/.test(label) ? label : label.replace(/^./, first => first.toLowerCase()));
 
 const baseName = path => path.replace(/.*\//, '');
 
@@ -65,4 +71,4 @@ function exactTime(nanoseconds) {
   return `${(nanoseconds / size).toLocaleString('en', { maximumFractionDigits: name === 's' ? 6 : 3 })} ${name}`;
 }
 
-const manyText = (count, one, many = `${one}s`) => `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+const manyText = (count, one, many = `${one}s`) => `${grouped(count)} ${count === 1 ? one : many}`;

@@ -6,9 +6,11 @@ const SHORTEST_VIEW = 20; // ns
 
 class Timeline {
   // rows: an NpuRows; length: of all, ns; begin: of it, since the begin of the run.
-  constructor({ canvas, space, view, rows, length, begin }) {
-    Object.assign(this, { canvas, space, view, names: rows, rows: rows.rows, begin });
-    this.pen = new Pen(canvas, view);
+  constructor({ canvas, view, rows, length, begin }) {
+    Object.assign(this, { canvas, view, names: rows, rows: rows.rows, begin });
+    // The view is as high as its rows, and the canvas as what is seen of it.
+    const timeline = this;
+    this.pen = new Pen(canvas, { get clientWidth() { return view.clientWidth; }, get clientHeight() { return timeline.seen().high; } });
     this.length = Math.max(length, SHORTEST_VIEW);
     this.from = 0;
     this.to = this.length;
@@ -24,7 +26,7 @@ class Timeline {
   measure() {
     const unit = rem();
     this.lane = Math.round(1.3 * unit);
-    this.labels = Math.min(Math.round(19 * unit), Math.round(this.view.clientWidth * 0.3));
+    this.labels = Math.min(Math.round(19 * unit), Math.round(this.view.clientWidth * 0.36));
     this.axis = Math.round(1.9 * unit);
     let top = 0;
     for (const row of this.rows) {
@@ -35,6 +37,28 @@ class Timeline {
     this.height = top;
   }
 
+  // What scrolls the view, the page on a phone: where its contents begin on the screen, and how high the canvas is.
+  seen() {
+    const section = this.view.closest('section'), isPage = getComputedStyle(section).overflowY === 'visible';
+    const top = isPage ? element('bar').offsetHeight : section.getBoundingClientRect().top;
+    const room = isPage ? window.innerHeight - top - element('tabs').offsetHeight : section.clientHeight;
+    return { scroller: isPage ? document.scrollingElement : section, top, inset: isPage ? top : 0,
+      high: Math.max(1, Math.min(this.wholeHeight, room)) };
+  }
+
+  get wholeHeight() { return this.height + this.axis + 2; }
+
+  // How much of the rows is above the canvas.
+  get scrolled() {
+    const { top, high } = this.seen();
+    return Math.max(0, Math.min(top - this.view.getBoundingClientRect().top, this.wholeHeight - high));
+  }
+
+  scrollTo(scrolled) {
+    const { scroller, top } = this.seen();
+    scroller.scrollTop += this.view.getBoundingClientRect().top - top + scrolled;
+  }
+
   get plot() { return Math.max(1, this.view.clientWidth - this.labels); }
   get scale() { return this.plot / (this.to - this.from); }
   x(time) { return this.labels + (time - this.from) * this.scale; }
@@ -42,8 +66,8 @@ class Timeline {
 
   resize() {
     this.measure();
-    this.view.style.height = `${Math.min(this.height + this.axis + 2, Math.max(160, window.innerHeight * 0.55))}px`;
-    this.space.style.height = `${this.height + this.axis}px`;
+    this.view.style.height = `${this.wholeHeight}px`;
+    this.canvas.style.top = `${this.seen().inset}px`;
     this.draw();
   }
 
@@ -87,7 +111,7 @@ class Timeline {
     this.ink = this.pen.text;
     this.quiet = this.pen.text2;
     this.edge = this.pen.line;
-    const height = this.view.clientHeight, scrolled = this.view.scrollTop;
+    const height = this.pen.height, { scrolled } = this;
     context.clearRect(0, 0, this.view.clientWidth, height);
     const step = stepOf((this.to - this.from) / Math.max(1, this.plot / 110));
     this.drawGrid(step, height);

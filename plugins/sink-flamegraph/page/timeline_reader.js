@@ -9,7 +9,7 @@ class TimelineReader {
     this.timeline = timeline;
     this.said = said;
     this.pressed = null; // where, in pixels
-    const { canvas, view } = timeline;
+    const { canvas } = timeline;
     const on = (target, kind, handle, options) => target.addEventListener(kind, handle, options);
     on(canvas, 'wheel', event => this.wheel(event), { passive: false });
     on(canvas, 'mousemove', event => this.point(event));
@@ -21,7 +21,7 @@ class TimelineReader {
     on(canvas, 'keydown', event => this.key(event) && event.preventDefault());
     on(canvas, 'focus', () => timeline.draw());
     on(canvas, 'blur', () => timeline.draw());
-    on(view, 'scroll', () => timeline.draw());
+    on(document, 'scroll', () => timeline.draw(), { capture: true, passive: true });
   }
 
   place(event) {
@@ -30,15 +30,15 @@ class TimelineReader {
   }
 
   rowAt(y) {
-    const { timeline } = this, { rows, view } = timeline;
-    const at = y - timeline.axis + view.scrollTop;
+    const { timeline } = this, { rows } = timeline;
+    const at = y - timeline.axis + timeline.scrolled;
     return y < timeline.axis ? -1 : rows.findIndex(row => at >= row.top && at < row.top + row.height);
   }
 
   // The marks of a row near a place, the nearest first: of marks in each other the shorter, of sums that of most calls.
   marksAt(index, x, y) {
     const { timeline } = this, row = timeline.rows[index];
-    const lane = Math.floor((y - timeline.axis + timeline.view.scrollTop - row.top) / timeline.lane);
+    const lane = Math.floor((y - timeline.axis + timeline.scrolled - row.top) / timeline.lane);
     const right = mark => Math.max(timeline.x(mark.to), timeline.x(mark.from) + 1);
     const distance = mark => Math.max(0, timeline.x(mark.from) - x, x - right(mark));
     const found = row.marks.filter(mark => mark.lane === lane && distance(mark) <= NEAR);
@@ -80,13 +80,14 @@ class TimelineReader {
     this.tip.show(() => ({ title, text: more.join('\n'), lines: [] }), event);
   }
 
-  // Over the labels the wheel goes through the rows, as it does everywhere else.
+  // The wheel alone scrolls, as it does everywhere else.
   wheel(event) {
     const { timeline } = this, { x } = this.place(event);
-    if (x < timeline.labels)
+    const isPan = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    if (x < timeline.labels || !(isPan || event.ctrlKey || event.metaKey))
       return;
     event.preventDefault();
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+    if (isPan && !event.ctrlKey)
       timeline.move((event.deltaX || event.deltaY) / timeline.plot);
     else
       timeline.zoom(1.2 ** Math.max(-5, Math.min(5, event.deltaY / 50)), timeline.time(x));
@@ -144,9 +145,11 @@ class TimelineReader {
     const { timeline } = this, row = timeline.rows[index];
     timeline.selected = { row: index, mark };
     this.said.textContent = mark ? timeline.names.describe(row, mark).join(', ') : timeline.names.describeRow(row);
-    const top = row.top - timeline.view.scrollTop;
-    if (top < 0 || top + row.height > timeline.view.clientHeight - timeline.axis)
-      timeline.view.scrollTop = row.top - (timeline.view.clientHeight - timeline.axis) / 2;
+    const top = row.top - timeline.scrolled, room = timeline.pen.height - timeline.axis;
+    if (top < 0 || top + row.height > room)
+      timeline.scrollTo(row.top - room / 2);
+    else
+      timeline.canvas.scrollIntoView({ block: 'nearest' });
     if (mark && (mark.to < timeline.from || mark.from > timeline.to)) {
       const half = (timeline.to - timeline.from) / 2;
       timeline.show(mark.from - half, mark.from + half, true);

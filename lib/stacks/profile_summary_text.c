@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The summary as text. Sentences and labels are those of the panel of the page
+ * (plugins/sink-flamegraph/page/summary.js): a test compares them.
+ */
+#include "stacks/profile_summary.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "stacks/stack_text.h"
+
+/* Shares below which nothing is called a bottleneck. */
+#define DOMINATES 0.05
+
+/* "44.4 %": three significant digits, as the page writes it. Halves are rounded up. */
+static void append_share(struct text *text, uint64_t part, uint64_t whole)
+{
+	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+	if (!part || !whole)
+		text_append_string(text, "0 %");
+	else if (part >= whole)
+		text_append_string(text, "100 %");
+	else if (percent >= 99.95)
+		text_append_string(text, "99.9 %");
+	else if (percent < 0.01)
+		text_append_string(text, "<0.01 %");
+	else
+		text_append_format(text, "%#.3g %%", percent * (1 + 1e-12));
+}
+
+static void append_place(struct text *text, const struct iaprof_frame *frame)
+{
+	const char *name = frame->file ? strrchr(frame->file, '/') : NULL;
+	text_append_name(text, name ? name + 1 : frame->file ? frame->file : "");
+	if (frame->line)
+		text_append_format(text, ":%" PRIu32, frame->line);
+}
+
+/* "attention_fwd, attention.cl:87"; file and line, or else the module, as far as they are known */
+static void append_frame(struct text *text, const struct iaprof_frame *frame)
+{
+	frame_name_append(text, frame);
+	if (frame->file && *frame->file) {
+		text_append_string(text, ", ");
+		append_place(text, frame);
+	} else if (frame->module && *frame->module) {
+		const char *name = strrchr(frame->module, '/');
+		text_append_string(text, ", ");
+		text_append_name(text, name ? name + 1 : frame->module);
+	}
+}
+
+/* "attention_fwd, attention.cl:87" */
+static void append_cause_place(struct text *text, const struct profile_summary *summary,
+			       const struct summary_cause *cause)
+{
+	frame_name_append(text, summary->functions.items[cause->function].frame);
+	if (cause->instruction && cause->instruction->line) {
+		text_append_string(text, ", ");
+		append_place(text, cause->instruction);
+	}
+}
+
+/* Returns whether a word of the name begins with one of these. */
+static bool has_word(const char *name, const char *const *beginnings)
+{
+	for (; *beginnings; beginnings++)
+		for (const char *at = name; (at = strcasestr(at, *beginnings)); at++)
+			if (at == name || !(isalnum((unsigned char)at[-1]) || at[-1] == '_'))
+				return true;
+	return false;
+}
+
+/* Appends what an instruction is called in a sentence, as nounOf() of the page. */
+static void append_noun(struct text *text, const char *name)
+{
+	static const char *const loads[] = { "load", "ld", "read", "gather", NULL };
+	if (has_word(name, loads))
+		text_append_string(text, "load");
+	else if (strcasestr(name, "atomic"))
+		text_append_string(text, "atomic");
+	else if (strcasestr(name, "store") || strcasestr(name, "write"))
+		text_append_string(text, "store");
+	else if (strcasestr(name, "dpas") || strcasestr(name, "mma"))
+		text_append_string(text, "matrix instruction");
+	else
+		text_append(text, name, strcspn(name, " \t("));
+}
+
+/* ", until the load in line 80 completes", or what else ends the stall */
+static void append_end(struct text *text, const struct summary_cause *cause)
+{
+	const struct iaprof_frame *producer = cause->producer;
+	const char *until = stall_classes[cause->stall_class].until;
+	if (producer) {
+		struct text noun = { 0 };
+		append_noun(&noun, producer->name);
+		text_append_string(text, ", until the ");
+		text_append_name(text, text_string(&noun));
+		text_free(&noun);
+		if (producer->line && (!cause->instruction || producer->line != cause->instruction->line))
+			text_append_format(text, " in line %" PRIu32, producer->line);
+		text_append_string(text, " completes");
+	} else if (*until) {
+		text_append_format(text, ", until %s", until);
+	}
+}
+
+static void append_cause(struct text *text, const struct profile_summary *summary, const struct summary_cause *cause)
+{
+	const struct stall_class *class = &stall_classes[cause->stall_class];
+	const struct iaprof_frame *launch = summary->functions.items[cause->function].launch;
+	append_share(text, cause->value, summary->value);
+	text_append_format(text, " of GPU time %s in ", class->waits);
+	append_cause_place(text, summary, cause);
+	append_end(text, cause);
+	text_append_string(text, ".\n");
+	if (launch) {
+		text_append_string(text, "  Launch site: ");
+		append_frame(text, launch);
+		text_append_string(text, "\n");
+	}
+	text_append_format(text, "  Stall reason: %s (", class->label);
+	text_append_name(text, cause->reason->name);
+	text_append_string(text, ")\n");
+	if (cause->producer) {
+		text_append_string(text, "  Producer: ");
+		text_append_name(text, cause->producer->name);
+		if (cause->producer->file && cause->producer->line) {
+			text_append_string(text, ", ");
+			append_place(text, cause->producer);
+		}
+		text_append_string(text, "\n");
+	}
+	if (*class->advice)
+		text_append_format(text, "  What to try: %s\n", class->advice);
+}
+
+/* Appends the largest functions and their shares, on one line. */
+static void append_functions(struct text *text, const struct profile_summary *summary)
+{
+	for (size_t i = 0; i < summary->functions.count && i < 5; i++) {
+		text_append_string(text, i ? ", " : ": ");
+		frame_name_append(text, summary->functions.items[i].frame);
+		text_append_string(text, " ");
+		append_share(text, summary->functions.items[i].value, summary->value);
+	}
+	if (summary->functions.count > 5)
+		text_append_format(text, ", %zu more", summary->functions.count - 5);
+	text_append_string(text, "\n");
+}
+
+static void append_device(struct text *text, const struct profile_summary *summary)
+{
+	const struct summary_cause *top = summary->causes.count ? &summary->causes.items[0] : NULL;
+	if (top && (double)top->value >= DOMINATES * (double)summary->value) {
+		append_cause(text, summary, top);
+	} else {
+		text_append_string(text, "No single bottleneck. ");
+		text_append_string(text, top ? "The largest stalls: " : "Nothing stalls.\n");
+		for (size_t i = 0; i < summary->causes.count && i < 3; i++) {
+			text_append_string(text, i ? "; " : "");
+			append_cause_place(text, summary, &summary->causes.items[i]);
+			text_append_format(text, " (%s, ", stall_classes[summary->causes.items[i].stall_class].label);
+			append_share(text, summary->causes.items[i].value, summary->value);
+			text_append_string(text, ")");
+		}
+		text_append_string(text, top ? ".\n" : "");
+	}
+	text_append_string(text, "GPU time by kernel");
+	append_functions(text, summary);
+	append_share(text, summary->stalled, summary->value);
+	text_append_string(text, " stalled, ");
+	append_share(text, summary->matched, summary->value);
+	text_append_string(text, " matched to a kernel, ");
+	append_share(text, summary->with_lines, summary->value);
+	text_append_string(text, " with a source line\n");
+}
+
+/* Appends what a value type is called: "CPU time". */
+static void append_type(struct text *text, const struct iaprof_value_type *type)
+{
+	if (!strcmp(type->name, "cpu") && !strcmp(type->unit, "nanoseconds"))
+		text_append_string(text, "CPU time");
+	else if (!strcmp(type->name, "npu-time"))
+		text_append_string(text, "NPU driver time");
+	else if (!strcmp(type->name, "npu-calls"))
+		text_append_string(text, "NPU driver calls");
+	else
+		text_append_name(text, type->name);
+}
+
+static void append_cpu(struct text *text, const struct profile_summary *summary)
+{
+	const struct iaprof_value_type *type = iaprof_profile_value_type(summary->profile, summary->value_type);
+	if (!summary->functions.count)
+		return;
+	const struct summary_function *first = &summary->functions.items[0];
+	append_share(text, first->value, summary->value);
+	text_append_string(text, " of ");
+	append_type(text, type);
+	text_append_string(text, strcmp(type->unit, "count") ? " is in one function: " : " are in one function: ");
+	/* The file of a function; its samples are in several lines. */
+	struct iaprof_frame function = *first->frame;
+	function.line = 0;
+	append_frame(text, &function);
+	text_append_string(text, ".\nSelf ");
+	append_type(text, type);
+	text_append_string(text, " by function");
+	append_functions(text, summary);
+	append_share(text, summary->matched, summary->value);
+	text_append_string(text, " with the innermost function resolved\n");
+}
+
+void profile_summary_append_text(struct text *text, const struct profile_summary *summary)
+{
+	if (!summary->value)
+		text_append_string(text, "No samples\n");
+	else if (summary->is_device)
+		append_device(text, summary);
+	else
+		append_cpu(text, summary);
+}
