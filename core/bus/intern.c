@@ -43,6 +43,7 @@ struct intern {
 	struct hash_key hash_key; /* for ids */
 	uint32_t next_stack_id;
 	uint32_t epoch;
+	bool expires_by_age;
 
 	KEYED_ARRAY(struct frame_id) frame_ids;
 	KEYED_ARRAY(struct frame) frames;
@@ -236,7 +237,8 @@ uint32_t intern_stack(struct intern *intern, uint32_t pid, const uint64_t *addre
 	     !id && hash_index_next(&intern->content_index, &probe);) {
 		struct stack *stack = intern->stacks.items[probe.position];
 		if (is_same(stack, pid, addresses, count)) {
-			stack->epoch = intern->epoch;
+			if (!intern->expires_by_age)
+				stack->epoch = intern->epoch;
 			id = stack->id;
 		}
 	}
@@ -360,6 +362,11 @@ bool intern_find_frame(struct intern *intern, uint64_t element, struct iaprof_na
 		*frame = known->contents;
 	pthread_mutex_unlock(&intern->lock);
 	return known;
+}
+
+void intern_expire_by_age(struct intern *intern)
+{
+	intern->expires_by_age = true;
 }
 
 void intern_begin_epoch(struct intern *intern)

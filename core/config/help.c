@@ -28,7 +28,9 @@ static const char usage[] = "Usage: iaprof [OPTION...] [--] [COMMAND [ARGUMENT..
 			    "  -d, --duration TIME         Stop after TIME (1ms-8760h)\n"
 			    "  -s, --source NAME[:KEY=VALUE[,KEY=VALUE]...]\n"
 			    "                              Collect with this source. May be repeated.\n"
-			    "                              Default: every source that can run here\n"
+			    "                              Default: every source that can run here. Key\n"
+			    "                              isolate=yes|no: in a process of its own\n"
+			    "                              (default yes, no for installed plugins)\n"
 			    "      --hold TIME             Longest time that device samples wait for their\n"
 			    "                              code and launch (1ms-20s, default 2s)\n"
 			    "      --finish-within TIME    Longest time from the last sample to the end of\n"
@@ -112,6 +114,13 @@ void help_write(const struct help_alias *aliases, size_t count, FILE *file)
 	fputs(usage_of_outputs, file);
 }
 
+/* A replay has no process of its own. */
+static void write_common_key(const struct iaprof_plugin *plugin, FILE *file)
+{
+	if (plugin->kind == IAPROF_PLUGIN_SOURCE && !(plugin->flags & IAPROF_PLUGIN_REPLAYS))
+		fputs("\nEvery source also has the key isolate (yes|no), see iaprof(1).\n", file);
+}
+
 static void write_usage(const struct iaprof_plugin *plugin, const char *kind, FILE *file)
 {
 	fprintf(file,
@@ -140,6 +149,7 @@ void help_write_plugin(const struct iaprof_plugin *plugin, FILE *file)
 		fprintf(file, "Also runs source %s, unless disabled.\n%s", plugin->companions[i],
 			plugin->companions[i + 1] ? "" : "\n");
 	write_usage(plugin, kind, file);
+	write_common_key(plugin, file);
 	if (table.count == 0 && !has_output) {
 		fputs("\nNo keys.\n", file);
 		return;

@@ -14,6 +14,7 @@ struct plugin {
 	struct iaprof_plugin description; /* a copy: members that the plugin lacks are zero */
 	struct option_table options;
 	char *path;
+	bool is_foreign; /* not installed with iaprof */
 };
 
 /*

@@ -30,6 +30,8 @@ static _Thread_local bool has_signal_stack;
 static atomic_int watching_process; /* 0: no handlers are installed */
 static void (*clean_up)(void);      /* set before watching_process */
 static void (*report_crash)(int number);
+static void (*report_end)(const char *callback, const char *what); /* set before watching_process */
+static void (*note_callback)(const char *callback);
 
 static const struct fatal_signal {
 	int number;
@@ -52,6 +54,8 @@ struct plugin_call plugin_call_begin(const char *kind, const char *name, const c
 	current.name = name;
 	atomic_signal_fence(memory_order_seq_cst);
 	current.callback = callback;
+	if (note_callback)
+		note_callback(callback);
 	return before;
 }
 
@@ -63,6 +67,8 @@ void plugin_call_end(const struct plugin_call *before)
 	current.name = before->name;
 	atomic_signal_fence(memory_order_seq_cst);
 	current.callback = before->callback;
+	if (note_callback)
+		note_callback(before->callback);
 }
 
 static void append(char *line, size_t size, const char *text)
@@ -82,6 +88,10 @@ _Noreturn void process_leave(int status)
 static _Noreturn void end_process(const struct plugin_call *call, const char *what)
 {
 	char line[512] = "iaprof: ";
+	if (report_end) {
+		report_end(call->callback, what);
+		process_leave(1);
+	}
 	clean_up();
 	if (call->callback) {
 		append(line, sizeof line - 1, call->kind);
@@ -149,6 +159,18 @@ void plugin_call_watch(void (*before_end)(void))
 	atexit(at_exit);
 	at_quick_exit(at_exit);
 	install(handle);
+}
+
+void plugin_call_isolate(void (*report)(const char *callback, const char *what), void (*note)(const char *callback))
+{
+	note_callback = note;
+	report_end = report;
+	atomic_store(&watching_process, getpid());
+}
+
+const char *plugin_call_callback(void)
+{
+	return current.callback ? current.callback : "";
 }
 
 static void handle_in_helper(int number)

@@ -184,10 +184,36 @@ void registry_free(struct registry *registry)
 	array_free(&registry->entries);
 }
 
+/* Returns whether a path is in a folder, or for a build tree in a folder of it. */
+static bool is_in_folder(const char *path, const char *folder, bool is_below)
+{
+	CLEANUP_FREE char *real = folder ? realpath(folder, NULL) : NULL;
+	size_t length = real ? strlen(real) : 0;
+	if (!length || strncmp(path, real, length) != 0 || path[length] != '/')
+		return false;
+	const char *slash = strchr(path + length + 1, '/');
+	return is_below ? slash && !strchr(slash + 1, '/') : !slash;
+}
+
+bool registry_is_installed(const char *path)
+{
+	CLEANUP_FREE char *program = program_folder();
+	CLEANUP_FREE char *meson = program ? format_new("%s/meson-info", program) : NULL;
+	if (meson && !access(meson, F_OK)) {
+		CLEANUP_FREE char *plugins = format_new("%s/plugins", program);
+		return is_in_folder(path, plugins, true);
+	}
+	CLEANUP_FREE char *beside = program ? format_new("%s/%s", program, PLUGIN_FOLDER_FROM_BIN) : NULL;
+	return is_in_folder(path, beside, false) || is_in_folder(path, PLUGIN_FOLDER, false);
+}
+
 struct plugin *registry_load_entry(struct registry_entry *entry, struct error *error)
 {
-	if (!entry->plugin)
-		entry->plugin = plugin_load(entry->path, error);
+	if (entry->plugin)
+		return entry->plugin;
+	entry->plugin = plugin_load(entry->path, error);
+	if (entry->plugin)
+		entry->plugin->is_foreign = !registry_is_installed(entry->plugin->path);
 	return entry->plugin;
 }
 

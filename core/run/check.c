@@ -45,6 +45,8 @@ static void print_source(void *context, struct instance *source, const char *fai
 	if (checking->items)
 		fclose(checking->items);
 	checking->items = NULL;
+	if (instance_is_dead(source))
+		failure = source->error.text;
 	bool is_companion = source->brought_by != NULL;
 	printf("source %s%s%s%s: %s\n", source->name, is_companion ? " (with " : "",
 	       is_companion ? source->brought_by->name : "", is_companion ? ")" : "",

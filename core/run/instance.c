@@ -10,7 +10,25 @@
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "base/thread.h"
+#include "config/value.h"
 #include "run/instance_output.h"
+#include "run/isolation/isolation.h"
+
+/* Key isolate of every source. */
+static int set_isolate(struct instance *instance, const char *value, struct error *error)
+{
+	const struct iaprof_plugin *description = &instance->plugin->description;
+	bool isolate;
+	if (value_parse_bool(value, &isolate))
+		return error_set(error, EINVAL, "isolate=%s: expected yes or no", value_excerpt(value).text);
+	if (isolate && description->kind != IAPROF_PLUGIN_SOURCE)
+		return error_set(error, EINVAL, "isolate=yes: a %s runs in the process of iaprof",
+				 plugin_kind_name(description->kind));
+	if (isolate && description->flags & IAPROF_PLUGIN_REPLAYS)
+		return error_set(error, EINVAL, "isolate=yes: a replay runs in the process of iaprof");
+	instance->is_isolated = isolate;
+	return 0;
+}
 
 static int store_settings(struct instance *instance, const struct instance_configuration *configuration,
 			  struct error *error)
@@ -25,6 +43,8 @@ static int store_settings(struct instance *instance, const struct instance_confi
 		struct iaprof_option option;
 		if (is_output)
 			result = output_target_set(&instance->output, setting->value, error);
+		else if (!strcmp(setting->key, "isolate") && !option_table_find(options, setting->key, &option))
+			result = set_isolate(instance, setting->value, error);
 		else if (has_output && !option_table_find(options, setting->key, &option))
 			result = option_table_refuse_key(options, setting->key, "output", error);
 		else
@@ -47,6 +67,8 @@ struct instance *instance_new(struct plugin *plugin, const struct instance_confi
 	instance->plugin = plugin;
 	instance->services = services;
 	instance->number = number;
+	instance->is_isolated = plugin->is_foreign && plugin->description.kind == IAPROF_PLUGIN_SOURCE &&
+				!(plugin->description.flags & IAPROF_PLUGIN_REPLAYS);
 	const struct iaprof_plugin *description = &plugin->description;
 	instance->name = format_new("%s%s%s", description->name, configuration->id ? "." : "",
 				    configuration->id ? configuration->id : "");
@@ -59,20 +81,28 @@ struct instance *instance_new(struct plugin *plugin, const struct instance_confi
 		error_set(error, ENOMEM, "out of memory");
 	else if (!store_settings(instance, configuration, error)) {
 		instance_host_init(instance);
-		return instance;
+		if (instance->is_isolated)
+			instance->isolation = isolation_new(instance, error);
+		if (!instance->is_isolated || instance->isolation)
+			return instance;
 	}
 	instance_free(instance);
 	return NULL;
 }
 
-static void destroy(struct instance *instance)
+static void call_destroy(struct instance *instance)
 {
-	if (!instance->configured || !instance->plugin->description.destroy)
-		return;
 	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "destroy");
 	instance->plugin->description.destroy(&instance->host, instance->memory);
 }
 
+static void destroy(struct instance *instance)
+{
+	if (instance->isolation)
+		isolation_free(STEAL_POINTER(instance->isolation));
+	else if (instance->configured && instance->plugin->description.destroy)
+		call_destroy(instance);
+}
 void instance_free(struct instance *instance)
 {
 	if (!instance)
@@ -87,6 +117,14 @@ void instance_free(struct instance *instance)
 	free(instance->name);
 	pthread_mutex_destroy(&instance->lock);
 	free(instance);
+}
+
+void instance_set_error(struct instance *instance, const struct error *error)
+{
+	pthread_mutex_lock(&instance->lock);
+	if (!instance->error.text[0])
+		instance->error = *error;
+	pthread_mutex_unlock(&instance->lock);
 }
 
 int instance_fail(struct instance *instance, int result, const char *callback, struct error *error)
@@ -106,6 +144,11 @@ int instance_fail(struct instance *instance, int result, const char *callback, s
 	return failure.code;
 }
 
+bool instance_is_dead(const struct instance *instance)
+{
+	return isolation_is_dead(instance->isolation);
+}
+
 static void begin_callback(struct instance *instance)
 {
 	pthread_mutex_lock(&instance->lock);
@@ -122,6 +165,8 @@ static int end_callback(struct instance *instance, int result, const char *callb
 static int call(struct instance *instance, int (*callback)(const struct iaprof_host *host, void *instance),
 		const char *name, struct error *error)
 {
+	if (instance->isolation)
+		return isolation_call(instance->isolation, name, error);
 	if (!callback)
 		return 0;
 	begin_callback(instance);
@@ -144,6 +189,10 @@ void instance_check(struct instance *instance)
 {
 	if (!instance->plugin->description.check)
 		return;
+	if (instance->isolation) {
+		(void)isolation_call(instance->isolation, "check", NULL);
+		return;
+	}
 	begin_callback(instance);
 	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "check");
 	instance->plugin->description.check(&instance->host, instance->memory);
@@ -181,8 +230,10 @@ static int start_thread(struct instance *instance)
 int instance_start(struct instance *instance, struct error *error)
 {
 	int result = call(instance, instance->plugin->description.start, "start", error);
-	if (!result && instance->plugin->description.thread &&
-	    instance->plugin->description.kind == IAPROF_PLUGIN_SOURCE)
+	if (!result && instance->isolation)
+		result = isolation_watch(instance->isolation);
+	else if (!result && instance->plugin->description.thread &&
+		 instance->plugin->description.kind == IAPROF_PLUGIN_SOURCE)
 		result = end_callback(instance, start_thread(instance), "thread", error);
 	instance->started = !result;
 	return result;

@@ -49,12 +49,14 @@ struct instance_services {
 	void *context;
 };
 
-struct watch; /* one of the loop's watches, see instance_watch.c */
+struct isolation; /* its process, see isolation/isolation.h */
+struct watch;     /* one of the loop's watches, see instance_watch.c */
 
 struct instance {
 	struct plugin *plugin;
 	struct instance_services *services;
 	struct iaprof_host host;
+	struct isolation *isolation; /* sources in a process of their own; NULL: in this one */
 	char *name;
 	uint16_t number;           /* number in its records, >= 1 */
 	void *memory;              /* the plugin's instance */
@@ -75,9 +77,12 @@ struct instance {
 	pthread_mutex_t lock; /* protects the following members */
 	struct error cause;   /* causes reported by fail() since the callback began */
 	struct error error;   /* reason for its end; empty text if nothing failed */
+	bool error_is_shown;  /* it was printed when it occurred */
 	struct refused refused;
 	struct record_gate gate; /* protected by the bus */
+	bool is_gated_elsewhere; /* an isolated source's own process: iaprof has the gate */
 
+	bool is_isolated; /* runs in a process of its own */
 	bool configured, prepared, started;
 	const struct instance *brought_by; /* the source that this one is a companion of; NULL if none */
 	bool offline;                      /* as host->offline() */
@@ -117,15 +122,31 @@ int instance_profile(struct instance *instance, const struct iaprof_profile *pro
 void instance_unwind(struct instance *instance, const struct iaprof_unwind_table *table,
 		     const struct iaprof_unwind_process *process);
 
+/* Calls the instance's callback for mapped files. Loop thread. */
+void instance_file_is_mapped(void *instance, const struct iaprof_mapped_file *file);
+
 /* Sends LOST records for the records that the queue rejected and the gate counted. Loop thread. */
 void instance_report_refused(struct instance *instance);
 
 /* Records a failure of a callback: result and the causes from fail(). Returns result. */
 int instance_fail(struct instance *instance, int result, const char *callback, struct error *error);
 
+/* Stores the reason for its end, unless there is one. */
+void instance_set_error(struct instance *instance, const struct error *error);
+
 /* Initialises the instance's host. */
 void instance_host_init(struct instance *instance);
 void instance_host_release(struct instance *instance);
+
+/* Returns whether the process of an isolated source has ended too early: the run continues without it. */
+bool instance_is_dead(const struct instance *instance);
+
+/* Returns whether emit() waits for room: the data was recorded, perhaps by a newer version. */
+static inline bool instance_is_lossless(const struct instance *instance)
+{
+	return instance->plugin->description.flags & (IAPROF_PLUGIN_LOSSLESS | IAPROF_PLUGIN_REPLAYS) ||
+	       instance->offline;
+}
 
 /* Marks an instance as finished and notifies the run, which may end. */
 static inline void instance_end(struct instance *instance)

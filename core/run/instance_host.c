@@ -46,12 +46,10 @@ IAPROF_PRINTF(3, 4) static int host_fail(const struct iaprof_host *host, int cod
 	return -abs(code ? code : EIO);
 }
 
-/* Returns the gate of an instance; NULL if its data was recorded, perhaps by a newer version. */
+/* Returns the gate of an instance; NULL if it has none here. */
 static struct record_gate *gate_of(struct instance *instance)
 {
-	uint32_t flags = instance->plugin->description.flags;
-	bool is_recorded = flags & (IAPROF_PLUGIN_LOSSLESS | IAPROF_PLUGIN_REPLAYS) || instance->offline;
-	return is_recorded ? NULL : &instance->gate;
+	return instance_is_lossless(instance) || instance->is_gated_elsewhere ? NULL : &instance->gate;
 }
 
 /*
@@ -77,7 +75,7 @@ static int host_emit(const struct iaprof_host *host, const struct iaprof_batch *
 	struct instance *instance = instance_of(host);
 	struct record_gate *gate = gate_of(instance);
 	bool replays = instance->plugin->description.flags & IAPROF_PLUGIN_REPLAYS;
-	unsigned how = (gate ? 0 : BUS_WAIT) | (replays ? BUS_KEEP_SOURCE : 0);
+	unsigned how = (instance_is_lossless(instance) ? BUS_WAIT : 0) | (replays ? BUS_KEEP_SOURCE : 0);
 	struct error error = { 0 };
 	int result = bus_emit_through(instance->services->bus, gate, instance->number, batch, how, &error);
 	if (result == -EINVAL) {
@@ -96,7 +94,7 @@ static int host_advance(const struct iaprof_host *host, uint64_t time)
 	struct instance *instance = instance_of(host);
 	struct record_gate *gate = gate_of(instance);
 	uint64_t now = clock_monotonic();
-	if (gate && time > now && time - now > IAPROF_TIME_AHEAD_MAX)
+	if (!instance_is_lossless(instance) && time > now && time - now > IAPROF_TIME_AHEAD_MAX)
 		return -EINVAL;
 	struct iaprof_record_progress record = { .header = { .size = sizeof record,
 							     .type = IAPROF_RECORD_PROGRESS,

@@ -134,7 +134,7 @@ static int host_on_timer(const struct iaprof_host *host, uint64_t period, iaprof
 }
 
 /* A callback's failure ends its instance. */
-static void file_is_mapped(void *context, const struct iaprof_mapped_file *file)
+void instance_file_is_mapped(void *context, const struct iaprof_mapped_file *file)
 {
 	struct instance *instance = context;
 	if (!instance->started || atomic_load(&instance->stopping) || atomic_load(&instance->finished))
@@ -156,7 +156,7 @@ static int watch_mapped_files(struct instance *instance, iaprof_mapped_file_call
 		return -EINVAL;
 	instance->mapped_file_callback = callback;
 	instance->on_mapped_file = on_mapped_file;
-	return mapped_files_watch(instance->services->mapped_files, file_is_mapped, instance) ? 0 : -ENOMEM;
+	return mapped_files_watch(instance->services->mapped_files, instance_file_is_mapped, instance) ? 0 : -ENOMEM;
 }
 
 static int host_watch_mapped_files(const struct iaprof_host *host, iaprof_mapped_file_callback *callback)

@@ -26,7 +26,11 @@
 static void instance_ended(void *context, struct instance *instance)
 {
 	struct run *run = context;
-	(void)instance;
+	pthread_mutex_lock(&instance->lock);
+	bool is_shown = instance->error_is_shown;
+	pthread_mutex_unlock(&instance->lock);
+	if (is_shown) /* of an isolated source: on the main thread */
+		run->failed = true;
 	loop_wake(run->services.loop);
 }
 
@@ -196,6 +200,24 @@ static uint64_t choose_interval(const struct run *run)
 	return shortest;
 }
 
+/* Returns whether the processes of all sources have ended too early. */
+static bool all_are_dead(const struct run *run)
+{
+	for (size_t i = 0; i < run->setup.sources.count; i++)
+		if (!instance_is_dead(run->setup.sources.items[i]))
+			return false;
+	return true;
+}
+
+/*
+ * Returns the result of a phase of a source: the run continues without a source whose process has ended, whose failure
+ * has been printed, unless there is no other.
+ */
+static int result_of_source(const struct run *run, const struct instance *source, int result)
+{
+	return instance_is_dead(source) && !all_are_dead(run) ? 0 : result;
+}
+
 /* Does everything that requires privileges. No records are sent yet. */
 static int prepare(struct run *run, struct error *error)
 {
@@ -210,7 +232,8 @@ static int prepare(struct run *run, struct error *error)
 	for (size_t i = 0; !result && i < run->setup.sinks.count; i++)
 		result = instance_prepare(run->setup.sinks.items[i], error);
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
-		result = instance_prepare(run->setup.sources.items[i], error);
+		result = result_of_source(run, run->setup.sources.items[i],
+					  instance_prepare(run->setup.sources.items[i], error));
 	if (!result)
 		capabilities_reduce();
 	return result;
@@ -292,9 +315,10 @@ static int start(struct run *run, struct error *error)
 	if (!is_offline(run))
 		priority_raise_thread();
 	unwind_tables_prepare(run);
-	run->cost.begin = own_cost_now(0);
+	run->cost.begin = own_cost_now(run_helper_cost(run));
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
-		result = instance_start(run->setup.sources.items[i], error);
+		result = result_of_source(run, run->setup.sources.items[i],
+					  instance_start(run->setup.sources.items[i], error));
 	if (!result && run->sideband)
 		result = sideband_scan(run->sideband, error);
 	if (!result && !run->setup.replays)
@@ -388,6 +412,8 @@ static enum exit_status configure(struct run *run, struct registry *registry, st
 		return EXIT_STATUS_USAGE;
 	if (setup_probe(&run->setup, NULL, error))
 		return EXIT_STATUS_NOTHING;
+	if (all_are_dead(run))
+		return EXIT_STATUS_FAILED;
 	if (setup_hold_outputs(&run->setup, error))
 		return EXIT_STATUS_USAGE;
 	run->interval = choose_interval(run);
@@ -489,5 +515,6 @@ enum exit_status run(const struct configuration *configuration, struct registry 
 	release(&run);
 	if (configuration->before_path)
 		release(&before);
-	return status;
+	/* A plugin can also crash in destroy(). */
+	return status == EXIT_STATUS_COMPLETE && (run.failed || before.failed) ? EXIT_STATUS_FAILED : status;
 }

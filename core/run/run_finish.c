@@ -10,6 +10,7 @@
 #include "run/report/finding_tables.h"
 #include "run/report/difference_table.h"
 #include "run/output/output.h"
+#include "run/isolation/isolation.h"
 #include "run/run.h"
 #include "run/run_state.h"
 #include "run/output/screen.h"
@@ -43,7 +44,9 @@ void run_show(struct run *run, const struct error *error)
 static void show_failures(struct run *run, struct instance *const *instances, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (instances[i]->error.text[0])
+		if (instances[i]->error_is_shown)
+			run->failed = true;
+		else if (instances[i]->error.text[0])
 			run_show(run, &instances[i]->error);
 }
 
@@ -95,7 +98,11 @@ static void show_table(const struct run *run)
 
 uint64_t run_helper_cost(const struct run *run)
 {
-	return unwind_feed_cost(run->unwind_feed) + (run->collector ? collector_thread_helper_cost(run->collector) : 0);
+	uint64_t sources = 0;
+	for (size_t i = 0; i < run->setup.sources.count; i++)
+		sources += isolation_cost(run->setup.sources.items[i]->isolation);
+	return sources + unwind_feed_cost(run->unwind_feed) +
+	       (run->collector ? collector_thread_helper_cost(run->collector) : 0);
 }
 
 void run_finish(struct run *run)

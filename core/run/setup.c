@@ -97,7 +97,8 @@ int setup_add_source(struct setup *setup, const struct instance_configuration *w
 		instance_free(source);
 		return error_set(error, ENOMEM, "out of memory");
 	}
-	return instance_configure(source, error);
+	int result = instance_configure(source, error);
+	return instance_is_dead(source) ? 0 : result;
 }
 
 /* Returns the next plugin of a kind with a flag; NULL: no more. A plugin that cannot be loaded is skipped. */

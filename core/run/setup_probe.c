@@ -83,7 +83,11 @@ int setup_probe(struct setup *setup, const struct setup_observer *observer, stru
 		}
 		if (source->left_out && !observer)
 			continue;
-		if (instance_probe(source, &failure))
+		/* One whose process has ended stays in the run, which fails at its end. */
+		bool is_able = !instance_probe(source, &failure);
+		if (instance_is_dead(source))
+			failure = source->error;
+		else if (!is_able)
 			source->left_out = true;
 		setup->sources_probed = true;
 		if (observer)

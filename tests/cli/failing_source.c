@@ -14,9 +14,9 @@
 
 #include "ending.h"
 
-enum place { NOWHERE, CONFIGURE, PROBE, PREPARE, START, TIMER, DESCRIPTOR, THREAD, STOP, FINISH };
-static const char *const places[] = { "nowhere",    "configure", "probe", "prepare", "start", "timer",
-				      "descriptor", "thread",    "stop",  "finish",  NULL };
+enum place { NOWHERE, CONFIGURE, PROBE, PREPARE, START, TIMER, DESCRIPTOR, THREAD, STOP, FINISH, CHECK, DESTROY };
+static const char *const places[] = { "nowhere", "configure", "probe",  "prepare", "start",   "timer", "descriptor",
+				      "thread",  "stop",      "finish", "check",   "destroy", NULL };
 
 /* How it fails: says why; says nothing; returns a positive number, which no callback may. */
 enum manner { SAYING_WHY, SILENTLY, POSITIVE };
@@ -26,10 +26,16 @@ enum record_fault { RIGHT, SHORT, UNALIGNED, LONG, TYPE_ZERO, COUNT_ZERO, BACKWA
 static const char *const record_faults[] = { "right",      "short",     "unaligned", "long", "type-zero",
 					     "count-zero", "backwards", "no-bytes",  NULL };
 
+/* What it does for ever, or until its thread is stopped. */
+enum flood { NO_FLOOD, RECORDS, MESSAGES };
+static const char *const floods[] = { "nothing", "records", "messages", NULL };
+
 struct source {
 	const struct iaprof_host *host;
 	uint64_t in, how, record, ends;
+	uint64_t floods;
 	uint64_t samples;
+	const volatile int *stopping; /* of its thread, which floods; NULL: another callback */
 	int event;
 };
 
@@ -49,6 +55,11 @@ static const struct iaprof_option options[] = {
 	  .offset = offsetof(struct source, ends),
 	  .choices = endings,
 	  .help = "ends the process instead of failing" },
+	{ .name = "floods",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct source, floods),
+	  .choices = floods,
+	  .help = "what it sends without end instead of failing" },
 	{ .name = "record",
 	  .type = IAPROF_OPTION_CHOICE,
 	  .offset = offsetof(struct source, record),
@@ -60,12 +71,26 @@ static const struct iaprof_option options[] = {
 	  .help = "sends this many samples and has finished; 0: sends none and goes on until it is stopped" },
 };
 
+static int send_sample(const struct source *source, enum record_fault fault);
+
+static void flood(const struct source *source)
+{
+	const struct iaprof_host *host = source->host;
+	while (!source->stopping || !__atomic_load_n(source->stopping, __ATOMIC_ACQUIRE))
+		if (source->floods == RECORDS)
+			send_sample(source, RIGHT);
+		else
+			host->log(host, IAPROF_LOG_ERROR, "again");
+}
+
 static int fail_in(struct source *source, enum place place)
 {
 	if (source->in != place)
 		return 0;
+	if (source->floods)
+		flood(source);
 	end_process(source->ends);
-	if (source->ends)
+	if (source->ends || source->floods)
 		return 0;
 	if (source->how == SAYING_WHY)
 		return source->host->fail(source->host, EIO, "the %s was told to fail", places[place]);
@@ -173,7 +198,10 @@ static int start(const struct iaprof_host *host, void *instance)
 static int run_thread(const struct iaprof_host *host, void *instance, const volatile int *stopping)
 {
 	(void)host;
-	int result = fail_in(instance, THREAD);
+	struct source *source = instance;
+	if (source->in == THREAD)
+		source->stopping = stopping;
+	int result = fail_in(source, THREAD);
 	while (!result && !__atomic_load_n(stopping, __ATOMIC_ACQUIRE))
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	return result;
@@ -191,9 +219,16 @@ static int finish(const struct iaprof_host *host, void *instance)
 	return fail_in(instance, FINISH);
 }
 
+static void check(const struct iaprof_host *host, void *instance)
+{
+	(void)host;
+	fail_in(instance, CHECK);
+}
+
 static void destroy(const struct iaprof_host *host, void *instance)
 {
 	struct source *source = instance;
+	fail_in(source, DESTROY);
 	if (source->event < 0)
 		return;
 	host->unwatch_fd(host, source->event);
@@ -215,6 +250,7 @@ static const struct iaprof_plugin plugin = {
 	.configure = configure,
 	.destroy = destroy,
 	.probe = probe,
+	.check = check,
 	.prepare = prepare,
 	.start = start,
 	.stop = stop,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plugins that crash, end the process or never return: one line names plugin and callback, status 1, and what was
+"""Plugins in the process of iaprof that crash, end it or never return: one line names plugin and callback, status 1, and what was
 recorded stays."""
 import os
 import signal
@@ -22,7 +22,7 @@ def no_sanitizer():
 
 def arguments(kind, place, ending):
     if kind == 'source':
-        return ['-s', f'{FAILING_SOURCE}:in={place},ends={ending}', '-o', 'out', '-d', '60']
+        return ['-s', f'{FAILING_SOURCE}:in={place},ends={ending},isolate=no', '-o', 'out', '-d', '60']
     return ['-s', f'{FAILING_SOURCE}:samples=3', '-k', f'{FAILING_SINK}:in={place},ends={ending},output=out']
 
 
@@ -81,7 +81,7 @@ def hangs(places, ending):
 
 @case('what was recorded before a crash stays readable', needs=[no_sanitizer])
 def recorded():
-    process = start('-q', '-s', f'{FAILING_SOURCE}.one:samples=10', '-s', f'{FAILING_SOURCE}.two:in=stop,ends=segv',
+    process = start('-q', '-s', f'{FAILING_SOURCE}.one:samples=10', '-s', f'{FAILING_SOURCE}.two:in=stop,ends=segv,isolate=no',
                     '--record', 'run')
     wait_until(lambda: os.path.exists('run'), 'the file')
     process.send_signal(signal.SIGINT)

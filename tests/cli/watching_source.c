@@ -9,10 +9,13 @@
 
 #include <iaprof/plugin.h>
 
+#include "ending.h"
+
 struct source {
 	const struct iaprof_host *host;
 	const char *name, *value, *path_name, *path_value;
-	bool watch;
+	bool watch, unwind;
+	uint64_t ends;
 };
 
 static const struct iaprof_option options[] = {
@@ -30,12 +33,34 @@ static const struct iaprof_option options[] = {
 	  .type = IAPROF_OPTION_BOOL,
 	  .offset = offsetof(struct source, watch),
 	  .help = "mapped files are told" },
+	{ .name = "unwind",
+	  .type = IAPROF_OPTION_BOOL,
+	  .offset = offsetof(struct source, unwind),
+	  .help = "asks for unwind tables" },
+	{ .name = "ends",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct source, ends),
+	  .choices = endings,
+	  .help = "how the process ends at the first mapped file or table" },
 };
 
 static int file_is_mapped(void *instance, const struct iaprof_mapped_file *file)
 {
 	struct source *source = instance;
+	end_process(source->ends);
 	source->host->metadata(source->host, "mapped file", "%u %s", file->pid, file->path);
+	return 0;
+}
+
+static int table_is_made(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
+			 const struct iaprof_unwind_process *process)
+{
+	const struct source *source = instance;
+	end_process(source->ends);
+	if (table)
+		host->metadata(host, "unwind table", "%u rows of %u pages", table->row_count, table->page_count);
+	else
+		host->metadata(host, "unwind process", "%u", process->pid);
 	return 0;
 }
 
@@ -58,13 +83,15 @@ static int prepare(const struct iaprof_host *host, void *instance)
 		result = change(host, source->path_name, "second", IAPROF_ENVIRONMENT_PREPEND_PATH);
 	if (!result && source->path_name)
 		result = change(host, source->path_name, source->path_value, IAPROF_ENVIRONMENT_PREPEND_PATH);
+	if (!result && source->unwind)
+		result = host->on_unwind(host, table_is_made);
 	return !result && source->watch ? host->watch_mapped_files(host, file_is_mapped) : result;
 }
 
 static int start(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
+	if (((struct source *)instance)->unwind)
+		host->unwind_process(host, (uint32_t)getpid(), 0);
 	return 0;
 }
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages between iaprof and the process of an isolated plugin: calls of callbacks and their results, messages for the
+ * user, and services that need an answer. Each is one packet of a SOCK_SEQPACKET socket. Records do not pass through
+ * here, but through shared memory (record_ring.h).
+ */
+#ifndef IAPROF_CORE_RUN_ISOLATION_MESSAGE_H
+#define IAPROF_CORE_RUN_ISOLATION_MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Largest payload, in bytes: command_environment() has the largest arguments. */
+#define MESSAGE_BYTES_MAX ((size_t)64 << 10)
+
+enum message_kind {
+	/* To the plugin's process. */
+	MESSAGE_CALL = 1,    /* number: enum isolated_callback; bytes: the target, if there is one (target_packed) */
+	MESSAGE_ANSWER,      /* value: the result of the service that was asked for */
+	MESSAGE_MAPPED_FILE, /* bytes: struct iaprof_mapped_file and its path */
+	MESSAGE_UNWIND,      /* bytes, or a file: see unwind_packed.h */
+	/* From the plugin's process. */
+	MESSAGE_RETURN,         /* value: result of the callback; number: enum return_flag; bytes: the error */
+	MESSAGE_LOG,            /* value: enum iaprof_log_level; bytes: text */
+	MESSAGE_ENDED,          /* the source has finished, or failed outside of a call; bytes: the error */
+	MESSAGE_CRASHED,        /* bytes: "crashed with SIGSEGV", NUL, name of the callback */
+	MESSAGE_CHECK_ITEM,     /* value: enum iaprof_check_state; bytes: name, NUL, text */
+	MESSAGE_ENVIRONMENT,    /* value: enum iaprof_environment_change; bytes: name, NUL, value; has an ANSWER */
+	MESSAGE_WATCH_FILES,    /* has an ANSWER */
+	MESSAGE_WATCH_UNWIND,   /* has an ANSWER */
+	MESSAGE_UNWIND_PROCESS, /* number: pid; bytes: execution, 8 bytes */
+};
+
+/* The callbacks that iaprof calls, and those that the plugin's process calls by itself. */
+enum isolated_callback {
+	ISOLATED_NONE = 0,
+	ISOLATED_CONFIGURE,
+	ISOLATED_PROBE,
+	ISOLATED_CHECK,
+	ISOLATED_PREPARE,
+	ISOLATED_START,
+	ISOLATED_STOP,
+	ISOLATED_FINISH,
+	ISOLATED_DESTROY,
+	ISOLATED_THREAD,
+	ISOLATED_DESCRIPTOR,
+	ISOLATED_TIMER,
+	ISOLATED_MAPPED_FILE,
+	ISOLATED_UNWIND,
+	ISOLATED_CALLBACK_COUNT
+};
+
+enum return_flag {
+	RETURN_OFFLINE = 1u << 0, /* configure() called host->offline() */
+};
+
+struct message {
+	uint32_t kind; /* enum message_kind */
+	int32_t value;
+	uint32_t number;
+	uint32_t size; /* bytes in use; a NUL follows them in what message_receive() returns */
+	char bytes[MESSAGE_BYTES_MAX + 1];
+};
+
+/* Returns the name as messages show it: "mapped file"; "" for ISOLATED_NONE and unknown numbers. */
+const char *isolated_callback_name(uint32_t callback);
+/* Returns the callback with a name; ISOLATED_NONE for others and NULL. */
+enum isolated_callback isolated_callback_find(const char *name);
+
+/*
+ * Sends a message. flags: those of send(2), such as MSG_DONTWAIT. Returns 0 or a negative errno; -E2BIG if bytes are
+ * more than MESSAGE_BYTES_MAX. Any thread; async-signal-safe.
+ */
+int message_send(int socket, uint32_t kind, int32_t value, uint32_t number, const void *bytes, size_t size, int flags);
+/* The same with a copy of a descriptor, and without bytes. */
+int message_send_file(int socket, uint32_t kind, int descriptor, int flags);
+/*
+ * Receives a message. *descriptor: the one sent with it, which the caller closes, or -1; NULL: none is accepted.
+ * Returns 0; -EAGAIN if there is none and flags has MSG_DONTWAIT; -EPIPE if the other process has ended; -EBADMSG if it
+ * is malformed; or another negative errno.
+ */
+int message_receive(int socket, struct message *message, int *descriptor, int flags);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A struct and the arrays that it points to, one after the other, each padded to 8 bytes: see unwind_packed.h. */
+#include "run/isolation/unwind_packed.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Precedes the struct. */
+struct packed_header {
+	uint32_t is_table, has_python;
+};
+
+static size_t padded(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
+static size_t table_size(const struct iaprof_unwind_table *table, bool has_python)
+{
+	return padded(sizeof *table) + (has_python ? padded(sizeof *table->python) : 0) +
+	       padded(((size_t)table->page_count + 1) * sizeof *table->index) +
+	       padded((size_t)table->row_count * sizeof *table->rows) +
+	       padded((size_t)table->rule_count * sizeof *table->rules);
+}
+
+size_t unwind_packed_size(const struct iaprof_unwind_table *table, const struct iaprof_unwind_process *process)
+{
+	return sizeof(struct packed_header) +
+	       (table ? table_size(table, table->python)
+		      : padded(sizeof *process) + (size_t)process->mapping_count * sizeof *process->mappings);
+}
+
+static char *put(char *to, const void *from, size_t size)
+{
+	if (size)
+		memcpy(to, from, size);
+	return to + padded(size);
+}
+
+void unwind_pack(const struct iaprof_unwind_table *table, const struct iaprof_unwind_process *process, char *bytes)
+{
+	struct packed_header header = { .is_table = table != NULL, .has_python = table && table->python };
+	bytes = put(bytes, &header, sizeof header);
+	if (!table) {
+		bytes = put(bytes, process, sizeof *process);
+		put(bytes, process->mappings, process->mapping_count * sizeof *process->mappings);
+		return;
+	}
+	bytes = put(bytes, table, sizeof *table);
+	if (table->python)
+		bytes = put(bytes, table->python, sizeof *table->python);
+	bytes = put(bytes, table->index, ((size_t)table->page_count + 1) * sizeof *table->index);
+	bytes = put(bytes, table->rows, (size_t)table->row_count * sizeof *table->rows);
+	put(bytes, table->rules, (size_t)table->rule_count * sizeof *table->rules);
+}
+
+static const void *take(const char **from, size_t size)
+{
+	const char *begin = *from;
+	*from += padded(size);
+	return begin;
+}
+
+int unwind_unpack(const char *bytes, size_t size, struct unwind_unpacked *unpacked)
+{
+	struct packed_header header;
+	*unpacked = (struct unwind_unpacked){ 0 };
+	if (size < sizeof header + sizeof unpacked->process)
+		return -EBADMSG;
+	memcpy(&header, take(&bytes, sizeof header), sizeof header);
+	size -= sizeof header;
+	if (!header.is_table) {
+		struct iaprof_unwind_process *process = &unpacked->process;
+		memcpy(process, take(&bytes, sizeof *process), sizeof *process);
+		process->mappings = (const void *)bytes;
+		size_t mappings = (size_t)process->mapping_count * sizeof *process->mappings;
+		return size == padded(sizeof *process) + mappings ? 0 : -EBADMSG;
+	}
+	struct iaprof_unwind_table *table = &unpacked->table;
+	if (size < sizeof *table)
+		return -EBADMSG;
+	memcpy(table, take(&bytes, sizeof *table), sizeof *table);
+	if (size != table_size(table, header.has_python))
+		return -EBADMSG;
+	table->python = header.has_python ? take(&bytes, sizeof *table->python) : NULL;
+	table->index = take(&bytes, ((size_t)table->page_count + 1) * sizeof *table->index);
+	table->rows = take(&bytes, (size_t)table->row_count * sizeof *table->rows);
+	table->rules = take(&bytes, (size_t)table->rule_count * sizeof *table->rules);
+	return 0;
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sources in processes of their own: whatever a callback does ends its source alone, which is named; the data of the
+other one is written, and the exit status is 1."""
+import concurrent.futures
+import os
+import re
+import subprocess
+
+from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, NOTHING, PLUGINS, PROGRAM, TIMEOUT, USAGE, Skip, case,
+                     equal, iaprof, main, read, require, write)
+
+WATCHING_SOURCE = os.path.join(PLUGINS, 'iaprof-watching-source.so')
+PLACES = ['configure', 'probe', 'prepare', 'start', 'timer', 'descriptor', 'thread', 'stop', 'finish', 'destroy']
+ENDINGS = {'segv': 'crashed with SIGSEGV in callback {}', 'abort': 'crashed with SIGABRT in callback {}',
+           'overflow': 'crashed with SIGSEGV in callback {}', 'exit': 'called exit() in callback {}',
+           'at-once': 'called _exit() in callback {}'}
+HANGS = 'callback {} does not return: ended after 4 s (isolate=no waits for it)'
+# More at once would only wait for a processor.
+RUNS_AT_ONCE = 24
+
+
+def no_sanitizer():
+    """A sanitizer's own handlers report faults."""
+    if os.environ['TEST_SANITIZERS'] != 'none':
+        raise Skip('a sanitizer handles signals and _exit()')
+
+
+def root():
+    """Processes are followed with BPF and perf events."""
+    if os.geteuid():
+        raise Skip('following processes requires root')
+
+
+def run(folder, *arguments):
+    os.makedirs(folder)
+    return subprocess.run([PROGRAM, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=False)
+
+
+def check_neighbour(place, message, *settings):
+    """One source fails in a callback, and the one beside it has sent seven samples."""
+    source = ','.join([f'{FAILING_SOURCE}:in={place}', *settings])
+    folder = f'{place}-{settings[0].partition("=")[2]}'
+    ended = run(folder, '-q', '-s', f'{FAILING_SOURCE}.one:samples=7', '-s', source, '-o', 'out', '-d', '300ms')
+    what = f'{place}, {settings}: '
+    equal(ended.stderr.splitlines()[-1:], [f'iaprof: source failing-source: {message.format(place)}'], what + 'message')
+    equal((ended.returncode, ended.stdout), (FAILED, ''), what + 'status and output')
+    equal(os.listdir(folder), ['out'], what + 'files')
+    return ended
+
+
+def in_parallel(check, places):
+    """Calls check() with each of the argument lists."""
+    with concurrent.futures.ThreadPoolExecutor(RUNS_AT_ONCE) as pool:
+        for done in [pool.submit(check, *arguments) for arguments in places]:
+            done.result()
+
+
+def check_ending(place, ending):
+    ended = check_neighbour(place, ENDINGS.get(ending, HANGS), f'ends={ending}')
+    equal(len(ended.stderr.splitlines()), 1, f'{place}: lines of messages')
+    equal(read(f'{place}-{ending}/out'), 'sampled program 7\n', f'{place}: profile of the other source')
+
+
+def check_flood(place, floods):
+    ended = check_neighbour(place, HANGS, f'floods={floods}')
+    profile = read(f'{place}-{floods}/out')
+    require(re.fullmatch(r'(\[lost\];failing-source;samples: queue full \d+\n)?sampled program \d+\n'
+                         if floods == 'records' else 'sampled program 7\n', profile), profile)
+    # 100 in a tenth of a second, for 4 s, and up to three times as long on a busy machine.
+    count = ended.stderr.count('\n')
+    require(count < 20000 if floods == 'messages' else count == 1, f'{place}: {count} messages')
+
+
+for ending in ENDINGS:
+    @case(f'every callback: {ending}', ending, needs=[] if ending == 'exit' else [no_sanitizer])
+    def ends(ending):
+        in_parallel(check_ending, [(place, ending) for place in PLACES])
+
+
+@case('every callback: does not return, with and without a flood of records or messages')
+def hangs():
+    floods = [(place, 'records') for place in ('start', 'timer', 'finish')]
+    floods += [(place, 'messages') for place in ('prepare', 'timer', 'stop')]
+    in_parallel(lambda check, *arguments: check(*arguments),
+                [(check_ending, place, 'hang') for place in PLACES] + [(check_flood, *flood) for flood in floods])
+
+
+@case('a thread that sends records without end stops when it is told to')
+def thread_floods():
+    ended = run('run', '-s', f'{FAILING_SOURCE}.one:samples=7', '-s', f'{FAILING_SOURCE}:in=thread,floods=records',
+                '-d', '1s', '-o', 'out')
+    equal(ended.returncode, COMPLETE, ended.stderr)
+    written = int(read('run/out').split()[-1])
+    lost = re.search(r'lost: failing-source: samples: queue full: ([0-9,]+)', ended.stderr)
+    require(written > 7, f'{written} samples')
+    require(not lost or int(lost[1].replace(',', '')) > 0, ended.stderr)
+
+
+@case('--check names a source that ends in check()')
+def ends_in_check():
+    outcome = iaprof('--check', '-s', f'{FAILING_SOURCE}:in=check,ends=exit')
+    message = 'source failing-source: called exit() in callback check'
+    equal((outcome.status, outcome.err), (NOTHING, f'iaprof: {message}\n'), 'status and message')
+    require(f'source failing-source: cannot run here\n  {message}\n' in outcome.out, outcome.out)
+
+
+@case('a callback for unwind tables that exits', 'unwind', 'unwind', needs=[root])
+@case('a callback for mapped files that exits', 'watch', 'mapped file', needs=[root])
+def ends_in_mapped_file(key, callback):
+    ended = run('run', '-q', '-s', f'{FAILING_SOURCE}.one:samples=7', '-s', f'{WATCHING_SOURCE}:{key}=yes,ends=exit',
+                '-o', 'out', '-d', '60s')
+    equal(ended.stderr, f'iaprof: source watching-source: called exit() in callback {callback}\n', 'message')
+    equal((ended.returncode, read('run/out')), (FAILED, 'sampled program 7\n'), 'status and profile')
+
+
+@case('the only source of a run')
+def only_source():
+    for place, left in ('configure', ()), ('start', ()), ('finish', ('out',)):
+        iaprof('-q', '-s', f'{FAILING_SOURCE}:in={place},ends=exit', '-o', 'out', '-d', '1ms').fails(
+            FAILED, rf'source failing-source: called exit\(\) in callback {place}$', left=left)
+        if left:
+            os.unlink('out')
+
+
+@case('isolate=')
+def isolate():
+    def status(*settings):
+        source = ','.join([f'{FAILING_SOURCE}.two:in=destroy', *settings])
+        return iaprof('-q', '-s', f'{FAILING_SOURCE}.one:samples=7', '-s', source, '-o', 'out', '-d', '1ms')
+    # Without a process of its own, the whole run ends in the callback.
+    status('ends=exit', 'isolate=no').fails(FAILED, r'called exit\(\) in callback destroy$', left=['out'])
+    os.unlink('out')
+    write('run.ini', f'[source:{FAILING_SOURCE}]\nsamples = 7\nisolate = no\n')
+    equal(iaprof('-q', '-c', 'run.ini', '-o', 'ini', '-d', '1ms').status, COMPLETE, 'of an INI file')
+    iaprof('-s', f'{FAILING_SOURCE}:isolate=perhaps', '-o', 'out').fails(USAGE, 'isolate=perhaps: expected yes or no')
+    iaprof('-s', f'replay:file={CAPTURE},isolate=yes', '-o', 'out').fails(USAGE, 'isolate=yes: a replay runs in the')
+    iaprof('-s', f'{FAILING_SOURCE}', '-k', 'folded:isolate=yes', '-o', 'out').fails(
+        USAGE, 'isolate=yes: a sink runs in the process of iaprof')
+
+
+if __name__ == '__main__':
+    main()
