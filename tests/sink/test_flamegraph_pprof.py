@@ -80,7 +80,8 @@ def around(reader, name):
     for cells in found:
         sums.append({})
         for kind, own, value in cells:
-            if kind < 8 and not own.startswith('['):  # lines and reasons of a kernel are no functions
+            # Lines and reasons of a kernel are no functions; Python's have the last kind.
+            if (kind < 8 or kind == 14) and not own.startswith('['):
                 sums[-1][own] = sums[-1].get(own, 0) + value
     return sums
 
