@@ -39,7 +39,8 @@ def findings(said):
 def healthy_runs_have_no_findings():
     for name in 'steady', 'two', 'boot':
         said = profile(SCENARIOS / f'{name}.txt')
-        check(not findings(said), f'{name}: {findings_in(said)}')
+        expected = ['npu-cold-start'] if name == 'boot' else []  # one job, behind the boot
+        check(findings(said) == expected, f'{name}: {findings_in(said)}')
     if PUBLISHED_TRACE.exists():
         with open('matmul', 'w', encoding='utf-8') as file:
             subprocess.run([sys.executable, FOLDER / 'make_scenario.py', PUBLISHED_TRACE], stdout=file, check=True)

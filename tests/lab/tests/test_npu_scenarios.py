@@ -41,7 +41,7 @@ def case(name):
         check({'run', 'firmware boot'} <= phases, f'no phases: {said}')
         jobs = npu_double.totals()['jobs_done'] + npu_double.totals()['jobs_aborted']
         told = sum(int(cells[0]) for name, cells in table_of(said, 'jobs', 'NPU user').items()
-                   if '(' in name and cells[0] != '-')
+                   if ('(' in name or name.startswith('process ')) and cells[0] != '-')
         lost = sum(int(count) for count in re.findall(r'lost: ivpu: NPU jobs: [^:]*: (\d+)', said))
         check(jobs - lost <= told <= jobs, f'{told} jobs, {lost} lost, not {jobs}: {said}')
     return run_case
