@@ -496,6 +496,8 @@ static int start(struct isolation *isolation)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			process_leave(1);
+		/* Ctrl-C and Ctrl-Z of a terminal are for iaprof, which ends and continues alone. */
+		setsid();
 		struct isolated_process process = { .instance = isolation->instance,
 						    .ring = isolation->ring,
 						    .channel = channel[1],
