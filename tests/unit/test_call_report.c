@@ -91,7 +91,7 @@ START_TEST(families_share_calls_and_own_time)
 	EXPECT("        30    75.0%        15.0      500 ns    50.0%  memory management\n");
 	EXPECT("         6    15.0%        3.00      300 ns    30.0%  buffers\n");
 	EXPECT("         2    5.00%        1.00      100 ns    10.0%  IPC\n");
-	EXPECT("        40                20.0        1 us           all\n");
+	EXPECT("        40                 20.0        1 us           all\n");
 	EXPECT_IN_ORDER("memory management\n", "  buffers\n");
 	ck_assert_ptr_null(strstr(text, "other"));
 }
