@@ -19,7 +19,6 @@
 #include "plugin/decoder.h"
 #include "plugin/loader.h"
 #include "plugin/plugin_call.h"
-#include "process/mapped_files.h"
 #include "run/loop.h"
 #include "run/output/output.h"
 
@@ -31,7 +30,10 @@ struct instance_services {
 	struct intern *intern;
 	struct loop *loop;
 	struct iaprof_target target;
-	struct mapped_files *mapped_files; /* for those that watch them */
+	/* Writes a message for the user; NULL: log_message(). */
+	void (*log)(void *context, const struct instance *instance, int level, const char *text);
+	/* Has instance_file_is_mapped() called for each mapped file; NULL: files are not watched. */
+	int (*watch_files)(void *context, struct instance *instance);
 	/* Same as host->watch_unwind() and host->unwind_process(); NULL: no tables are made. */
 	int (*watch_unwind)(void *context, struct instance *instance);
 	void (*unwind_process)(void *context, uint32_t pid, uint64_t execution);

@@ -28,7 +28,11 @@ IAPROF_PRINTF(3, 4) static void host_log(const struct iaprof_host *host, int lev
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	log_message(level, "%s: %s", instance_of(host)->name, text);
+	const struct instance *instance = instance_of(host);
+	if (instance->services->log)
+		instance->services->log(instance->services->context, instance, level, text);
+	else
+		log_message(level, "%s: %s", instance->name, text);
 }
 
 IAPROF_PRINTF(3, 4) static int host_fail(const struct iaprof_host *host, int code, const char *format, ...)

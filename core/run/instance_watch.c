@@ -152,11 +152,11 @@ static int watch_mapped_files(struct instance *instance, iaprof_mapped_file_call
 			      iaprof_on_mapped_file *on_mapped_file)
 {
 	if (!(instance->plugin->description.flags & IAPROF_PLUGIN_NEEDS_PROCESSES) ||
-	    !instance->services->mapped_files || instance->mapped_file_callback || instance->on_mapped_file)
+	    !instance->services->watch_files || instance->mapped_file_callback || instance->on_mapped_file)
 		return -EINVAL;
 	instance->mapped_file_callback = callback;
 	instance->on_mapped_file = on_mapped_file;
-	return mapped_files_watch(instance->services->mapped_files, instance_file_is_mapped, instance) ? 0 : -ENOMEM;
+	return instance->services->watch_files(instance->services->context, instance);
 }
 
 static int host_watch_mapped_files(const struct iaprof_host *host, iaprof_mapped_file_callback *callback)

@@ -71,6 +71,12 @@ static void send_target(struct run *run)
 	text_free(&text);
 }
 
+static int watch_files(void *context, struct instance *instance)
+{
+	struct run *run = context;
+	return mapped_files_watch(&run->mapped_files, instance_file_is_mapped, instance) ? 0 : -ENOMEM;
+}
+
 static int set_command_environment(void *context, const char *name, const char *value, bool prepend)
 {
 	return command_set_environment(&((struct run *)context)->command, name, value, prepend);
@@ -133,7 +139,7 @@ static int make_services(struct run *run, struct error *error)
 	services->loop = loop_new();
 	if (!services->loop)
 		return error_set(error, errno, "cannot create the event loop: %s", strerror(errno));
-	services->mapped_files = &run->mapped_files;
+	services->watch_files = watch_files;
 	services->watch_unwind = unwind_tables_watch;
 	services->unwind_process = unwind_tables_request;
 	services->command_environment = set_command_environment;

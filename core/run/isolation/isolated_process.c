@@ -202,7 +202,7 @@ static void take(struct isolated_process *process, struct message *message, int 
 	int result = call(process, message->number, &error);
 	if (message->number == ISOLATED_PREPARE && !result)
 		capabilities_reduce();
-	/* Everything that the source has sent is in the ring before iaprof is told that it has finished. */
+	/* Moves everything that the source has sent into the ring before iaprof is told that it has finished. */
 	if (message->number == ISOLATED_FINISH) {
 		instance_report_refused(process->instance);
 		bus_close(process->services.bus);
@@ -250,7 +250,7 @@ static void close_others(const struct isolated_process *process)
 	close_range((unsigned)upper + 1, ~0u, 0);
 }
 
-/* Ctrl-C reaches all processes of the terminal, but iaprof stops its sources in order. */
+/* A service manager signals all processes of a service, but iaprof stops its sources in order. */
 static void ignore(int number)
 {
 	(void)number;
@@ -273,6 +273,7 @@ static bool make_services(struct isolated_process *process)
 	if (!services->intern || !services->loop)
 		return false;
 	intern_expire_by_age(services->intern);
+	isolated_services_init(process);
 	process->instance->services = services;
 	process->instance->is_gated_elsewhere = true;
 	return true;
@@ -289,7 +290,6 @@ void isolated_process_run(struct isolated_process *process)
 	if (!make_services(process) || thread_start(&serving.mover, move_records, process) ||
 	    loop_watch_descriptor(process->services.loop, process->channel, EPOLLIN, serve, &serving, NULL))
 		process_leave(1);
-	isolated_host_init(process);
 	while (!process->is_done) {
 		const struct instance *instance = process->instance;
 		/* Callbacks of descriptors and timers run from start() to stop(). */

@@ -28,8 +28,8 @@ struct isolated_process {
 /* Serves calls until iaprof asks for destroy() or ends. Called in the new process. */
 _Noreturn void isolated_process_run(struct isolated_process *process);
 
-/* Replaces the services that need iaprof, in instance->host. */
-void isolated_host_init(struct isolated_process *process);
+/* isolated_services.c: sets the services that need iaprof, apart from the bus, the intern table and the loop. */
+void isolated_services_init(struct isolated_process *process);
 
 /* isolated_target.c: the target as bytes. Returns the size, or a negative errno if it is too large. */
 ptrdiff_t isolated_target_pack(const struct iaprof_target *target, char *bytes, size_t capacity);
