@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which members of records are ids of strings and stacks, for records whose ids are those of another intern table. */
+/* Translates the string and stack ids in records that come from another intern table. */
 #ifndef IAPROF_CORE_BUS_RECORD_IDS_H
 #define IAPROF_CORE_BUS_RECORD_IDS_H
 

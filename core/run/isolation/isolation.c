@@ -29,7 +29,7 @@
 
 /* Longest time in a callback, ns: a source that hangs is to be named within 5 s. Run delay does not count. */
 #define CALLBACK_TIME (4 * NANOSECONDS_PER_SECOND)
-/* The same for the end of a lossless source, whose records wait for the sinks. */
+/* The same for stop() and finish() of a lossless source, whose records wait for the sinks, ns. */
 #define LOSSLESS_TIME (60 * NANOSECONDS_PER_SECOND)
 /* How often callbacks are checked and records that wait for the bus are tried again, ns. */
 #define PERIOD (NANOSECONDS_PER_SECOND / 10)
@@ -363,24 +363,30 @@ static bool send_call(struct isolation *isolation, uint32_t number, const char *
 	return isolation->is_dead;
 }
 
+/* Stores a failure of a call. Returns its code. */
+static int fail(struct isolation *isolation, const struct error *failure, struct error *error)
+{
+	instance_set_error(isolation->instance, failure);
+	if (error)
+		*error = *failure;
+	return failure->code;
+}
+
 int isolation_call(struct isolation *isolation, const char *callback, struct error *error)
 {
 	struct instance *instance = isolation->instance;
 	_Alignas(8) char target[MESSAGE_BYTES_MAX];
 	ptrdiff_t size = 0;
+	struct error failure = { 0 };
 	if (isolation->is_dead)
 		return -ECHILD;
 	enum isolated_callback number = isolated_callback_find(callback);
 	if (number == ISOLATED_PREPARE)
 		size = isolated_target_pack(&instance->services->target, target, sizeof target);
 	if (size < 0) {
-		struct error failure = { 0 };
 		error_set(&failure, E2BIG, "too many processes for a plugin in a process of its own (isolate=no)");
 		set_name(&failure, instance);
-		instance_set_error(instance, &failure);
-		if (error)
-			*error = failure;
-		return failure.code;
+		return fail(isolation, &failure, error);
 	}
 	isolation->is_configured |= number == ISOLATED_CONFIGURE;
 	if (!send_call(isolation, number, target, (size_t)size))
@@ -393,12 +399,8 @@ int isolation_call(struct isolation *isolation, const char *callback, struct err
 		take_rest(isolation);
 	if (!isolation->message.value)
 		return 0;
-	struct error failure = { 0 };
 	error_set(&failure, isolation->message.value, "%.2000s", isolation->message.bytes);
-	instance_set_error(instance, &failure);
-	if (error)
-		*error = failure;
-	return failure.code;
+	return fail(isolation, &failure, error);
 }
 
 static void channel_ready(void *context, uint32_t events)
@@ -473,9 +475,7 @@ int isolation_watch(struct isolation *isolation)
 
 uint64_t isolation_cost(const struct isolation *isolation)
 {
-	clockid_t clock;
-	bool is_known = isolation && isolation->process && !clock_getcpuclockid(isolation->process, &clock);
-	return is_known ? clock_read(clock) : 0;
+	return isolation && isolation->process ? clock_of_process(isolation->process) : 0;
 }
 
 bool isolation_is_dead(const struct isolation *isolation)

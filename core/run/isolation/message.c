@@ -39,6 +39,15 @@ enum isolated_callback isolated_callback_find(const char *name)
 	return ISOLATED_NONE;
 }
 
+static int send_packet(int socket, const struct msghdr *packet, int flags)
+{
+	ssize_t sent;
+	do
+		sent = sendmsg(socket, packet, flags | MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent < 0 ? -errno : 0;
+}
+
 int message_send(int socket, uint32_t kind, int32_t value, uint32_t number, const void *bytes, size_t size, int flags)
 {
 	struct {
@@ -50,12 +59,8 @@ int message_send(int socket, uint32_t kind, int32_t value, uint32_t number, cons
 	if (size > MESSAGE_BYTES_MAX)
 		return -E2BIG;
 	struct iovec parts[] = { { &header, sizeof header }, { (void *)bytes, size } };
-	struct msghdr packet = { .msg_iov = parts, .msg_iovlen = size ? 2 : 1 };
-	ssize_t sent;
-	do
-		sent = sendmsg(socket, &packet, flags | MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	return sent < 0 ? -errno : 0;
+	const struct msghdr packet = { .msg_iov = parts, .msg_iovlen = size ? 2 : 1 };
+	return send_packet(socket, &packet, flags);
 }
 
 int message_send_file(int socket, uint32_t kind, int descriptor, int flags)
@@ -73,11 +78,7 @@ int message_send_file(int socket, uint32_t kind, int descriptor, int flags)
 					   .cmsg_level = SOL_SOCKET,
 					   .cmsg_type = SCM_RIGHTS };
 	memcpy(CMSG_DATA(&control.header), &descriptor, sizeof descriptor);
-	ssize_t sent;
-	do
-		sent = sendmsg(socket, &packet, flags | MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	return sent < 0 ? -errno : 0;
+	return send_packet(socket, &packet, flags);
 }
 
 int message_receive(int socket, struct message *message, int *descriptor, int flags)

@@ -17,7 +17,7 @@
 /* Limits of one source, so that it cannot exhaust iaprof's memory. */
 #define STRING_COUNT_MAX 4194304u
 #define TEXT_SIZE_MAX (UINT64_C(512) << 20)
-/* Stacks whose ids are remembered: more than a source sends in the 5 s for which an id is valid. A power of two. */
+/* Number of stack ids remembered, a power of two: more than a source sends in 5 s, for which an id is valid. */
 #define STACKS_REMEMBERED (1u << 20)
 /* Copies of descriptors, and how long they are kept, ns: a source keeps its own for 5 s. */
 #define FILES_MAX 1024

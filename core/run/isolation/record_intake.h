@@ -27,7 +27,7 @@ struct intake_file {
 struct record_intake {
 	struct record_ring *ring;
 	struct instance *instance; /* the source, in this process */
-	pid_t process;             /* whose /proc/self the source means */
+	pid_t process;             /* of the source: its /proc/self */
 	int process_descriptor;    /* pidfd, or -1; owned by the caller */
 	uint64_t position;         /* of the next record in the ring */
 	uint64_t text_size;        /* bytes of all strings so far */
