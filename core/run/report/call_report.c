@@ -24,24 +24,23 @@ static double rate(uint64_t count, uint64_t duration)
 	return duration ? (double)count * NANOSECONDS_PER_SECOND / (double)duration : 0;
 }
 
+#define NOT_KNOWN ((struct quantity_text){ "-" })
+
 /* Formats a share, "-" if there is no whole. */
-static const char *share_text(uint64_t part, uint64_t whole, char text[static 32])
+static struct quantity_text share_text(uint64_t part, uint64_t whole)
 {
-	snprintf(text, 32, "%s", whole ? quantity_share((double)part, (double)whole).text : "-");
-	return text;
+	return whole ? quantity_share((double)part, (double)whole) : NOT_KNOWN;
 }
 
-static const char *rate_text(uint64_t count, uint64_t duration, char text[static 32])
+static struct quantity_text rate_text(uint64_t count, uint64_t duration)
 {
-	snprintf(text, 32, duration ? "%s" : "-", quantity_number(rate(count, duration)).text);
-	return text;
+	return duration ? quantity_number(rate(count, duration)) : NOT_KNOWN;
 }
 
 /* Formats "12.3 ms", and "-" for 0: the calls were not timed. */
-static const char *duration_text(uint64_t duration, char text[static 32])
+static struct quantity_text duration_text(uint64_t duration)
 {
-	snprintf(text, 32, "%s", duration ? quantity_time((double)duration).text : "-");
-	return text;
+	return duration ? quantity_time((double)duration) : NOT_KNOWN;
 }
 
 static void print_name(const char *name, FILE *file)
@@ -61,19 +60,18 @@ static int compare_families(const void *a, const void *b)
 static void print_families(const struct call_tree *tree, uint64_t duration, FILE *file)
 {
 	struct call_families families = call_families_sum(tree);
-	char time[32], part[32], calls[32], of_calls[32];
 	qsort(families.items, families.count, sizeof *families.items, compare_families);
 	fprintf(file, "\n     calls    share     calls/s        time    share  family\n");
 	for (size_t i = 0; i < families.count; i++) {
 		const struct call_sums *sums = &families.items[i].sums;
 		fprintf(file, "%10" PRIu64 " %8s %11s %11s %8s  ", sums->count,
-			share_text(sums->count, families.total.count, of_calls),
-			rate_text(sums->count, duration, calls), duration_text(sums->self_duration, time),
-			share_text(sums->self_duration, families.total.self_duration, part));
+			share_text(sums->count, families.total.count).text, rate_text(sums->count, duration).text,
+			duration_text(sums->self_duration).text,
+			share_text(sums->self_duration, families.total.self_duration).text);
 		print_name(families.items[i].name, file);
 	}
 	fprintf(file, "%10" PRIu64 "          %11s %11s           all\n", families.total.count,
-		rate_text(families.total.count, duration, calls), duration_text(families.total.self_duration, time));
+		rate_text(families.total.count, duration).text, duration_text(families.total.self_duration).text);
 }
 
 static int compare_functions(const void *a, const void *b)
@@ -92,7 +90,6 @@ static void print_functions(const struct call_tree *tree, uint64_t duration, FIL
 	CLEANUP_FREE const struct call_function **called = calloc(tree->functions.count + 1, sizeof *called);
 	uint64_t total = 0;
 	size_t count = 0;
-	char time[32], own[32], mean[32], calls[32], part[32];
 	for (size_t i = 0; called && i < tree->functions.count; i++)
 		if (tree->functions.items[i].sums.count) {
 			called[count++] = &tree->functions.items[i];
@@ -105,9 +102,9 @@ static void print_functions(const struct call_tree *tree, uint64_t duration, FIL
 	for (size_t i = 0; i < count && i < FUNCTIONS_SHOWN; i++) {
 		const struct call_sums *sums = &called[i]->sums;
 		fprintf(file, "%10" PRIu64 " %8s %11s %11s %11s %11s  ", sums->count,
-			share_text(sums->count, total, part), rate_text(sums->count, duration, calls),
-			duration_text(sums->duration, time), duration_text(sums->self_duration, own),
-			duration_text(sums->duration / sums->count, mean));
+			share_text(sums->count, total).text, rate_text(sums->count, duration).text,
+			duration_text(sums->duration).text, duration_text(sums->self_duration).text,
+			duration_text(sums->duration / sums->count).text);
 		print_name(called[i]->name, file);
 	}
 	if (count > FUNCTIONS_SHOWN)
@@ -200,14 +197,14 @@ static void print_node(const struct nodes *nodes, uint32_t position)
 {
 	const struct call_node *node = &nodes->tree->nodes.items[position];
 	const struct subtree *subtree = &nodes->subtrees[position];
-	char time[32], part[32], calls[32] = "";
+	char calls[32] = "";
 	if (!subtree->is_shown)
 		return;
 	if (node->sums.count)
 		snprintf(calls, sizeof calls, "%" PRIu64, node->sums.count);
-	fprintf(nodes->file, "%10s %11s %8s  %*s", calls, duration_text(subtree->time, time),
-		nodes->time ? share_text(subtree->time, nodes->time, part)
-			    : share_text(subtree->calls, nodes->calls, part),
+	fprintf(nodes->file, "%10s %11s %8s  %*s", calls, duration_text(subtree->time).text,
+		nodes->time ? share_text(subtree->time, nodes->time).text
+			    : share_text(subtree->calls, nodes->calls).text,
 		2 * (int)node->depth, "");
 	print_name(nodes->tree->functions.items[node->function].name, nodes->file);
 	/* At most as deep as IAPROF_CALL_DEPTH_MAX. */
@@ -264,7 +261,6 @@ void call_report_print(const struct call_tree *tree, uint64_t duration, FILE *fi
 void call_report_histograms(const struct histograms *histograms, FILE *file)
 {
 	static const double parts[] = { 0.5, 0.9, 0.99 };
-	char value[32];
 	if (histograms->items.count)
 		fprintf(file, "     count         p50         p90         p99         max        mean  distribution\n");
 	for (size_t i = 0; i < histograms->items.count; i++) {
@@ -279,12 +275,11 @@ void call_report_histograms(const struct histograms *histograms, FILE *file)
 		bool is_imported = !histogram->sum && histogram->maximum > 1;
 		for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
 			if (is_imported && k >= sizeof parts / sizeof *parts)
-				snprintf(value, sizeof value, "-");
+				fprintf(file, " %11s", "-");
 			else if (is_time)
-				duration_text(values[k], value);
+				fprintf(file, " %11s", duration_text(values[k]).text);
 			else
-				snprintf(value, sizeof value, "%" PRIu64, values[k]);
-			fprintf(file, " %11s", value);
+				fprintf(file, " %11" PRIu64, values[k]);
 		}
 		fprintf(file, "  ");
 		print_name(histogram->name, file);
@@ -311,7 +306,6 @@ size_t call_report_live(const struct call_families *before, const struct call_fa
 			char *text, size_t size)
 {
 	size_t length = 0;
-	char time[32], part[32];
 	*text = '\0';
 	for (size_t i = 0; i < now->count; i++) {
 		const struct call_sums *sums = &now->items[i].sums, *old = sums_before(before, now->items[i].name);
@@ -319,7 +313,7 @@ size_t call_report_live(const struct call_families *before, const struct call_fa
 		uint64_t all = now->total.self_duration - before->total.self_duration;
 		int line = snprintf(text + length, size - length, "%s%12s calls/s %11s %8s  %.40s", i ? "\n" : "",
 				    quantity_number(rate(sums->count - old->count, duration)).text,
-				    duration_text(spent, time), share_text(spent, all, part), now->items[i].name);
+				    duration_text(spent).text, share_text(spent, all).text, now->items[i].name);
 		if (line < 0 || (size_t)line >= size - length) {
 			text[length] = '\0';
 			break;
