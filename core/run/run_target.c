@@ -40,12 +40,8 @@ void run_target_append_command(struct text *text, const struct configuration *co
 
 static void append_process(struct text *text, uint32_t pid)
 {
-	size_t length;
-	char *name = process_file_read((pid_t)pid, "comm", &length);
+	char *name = process_name_read((pid_t)pid);
 	text_append_unsigned(text, pid);
-	/* The name ends in a newline. */
-	if (name && length && name[length - 1] == '\n')
-		name[length - 1] = '\0';
 	if (name && *name) {
 		text_append_string(text, " (");
 		text_append_name(text, name);

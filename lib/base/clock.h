@@ -4,6 +4,7 @@
 #define IAPROF_LIB_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 #define NANOSECONDS_PER_SECOND UINT64_C(1000000000)
@@ -12,6 +13,16 @@ static inline uint64_t clock_read(clockid_t clock)
 {
 	struct timespec time;
 	clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)time.tv_nsec;
+}
+
+/* Returns the CPU time of a process, exactly; 0 if it has ended. proc_pid_stat(5) has ticks of 10 ms only. */
+static inline uint64_t clock_of_process(pid_t pid)
+{
+	clockid_t clock;
+	struct timespec time;
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &time))
+		return 0;
 	return (uint64_t)time.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)time.tv_nsec;
 }
 

@@ -79,7 +79,7 @@ char *process_file_read(pid_t pid, const char *name, size_t *length)
 	return descriptor < 0 ? NULL : file_read_all(descriptor, PROCESS_FILE_SIZE_MAX, length);
 }
 
-void process_describe(pid_t pid, char *text, size_t size)
+char *process_name_read(pid_t pid)
 {
 	size_t length;
 	char *name = process_file_read(pid, "comm", &length);
@@ -87,6 +87,13 @@ void process_describe(pid_t pid, char *text, size_t size)
 	/* The name may contain newlines, too. */
 	if (name && length && name[length - 1] == '\n')
 		name[length - 1] = '\0';
+	return name;
+}
+
+void process_describe(pid_t pid, char *text, size_t size)
+{
+	char *name = process_name_read(pid);
+
 	snprintf(text, size, "process %d (%s)", (int)pid, name && name[0] ? name : "gone");
 	text_make_printable(text);
 	free(name);

@@ -31,6 +31,9 @@ bool process_mapping_is_named(const struct process_mapping *mapping, const char 
 /* Returns the contents of a small file below /proc/PID, which the caller frees; NULL with errno set. */
 char *process_file_read(pid_t pid, const char *name, size_t *length);
 
+/* Returns the name of a process as it is, which the caller frees; NULL with errno set. */
+char *process_name_read(pid_t pid);
+
 /* Writes "process 1234 (python3)", printable; "gone" instead of the name if the process has exited. */
 void process_describe(pid_t pid, char *text, size_t size);
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -17,16 +16,6 @@
 
 /* Helpers start workers of their own. */
 #define DEPTH_MAX 3
-
-/* Returns the exact CPU time of a process, 0 when it has ended; proc_pid_stat(5) has ticks of 10 ms only. */
-static uint64_t cpu_time(uint32_t pid)
-{
-	clockid_t clock;
-	struct timespec time;
-	if (clock_getcpuclockid((pid_t)pid, &clock) || clock_gettime(clock, &time))
-		return 0;
-	return (uint64_t)time.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)time.tv_nsec;
-}
 
 static uint64_t resident_memory(uint32_t pid)
 {
@@ -69,7 +58,7 @@ static void add_processes(struct own_cost *cost, const char *list, uint32_t comm
 	for (uint32_t child; (child = (uint32_t)strtoul(list, &end, 10)) && end != list; list = end) {
 		if (child == command)
 			continue;
-		cost->helper_cpu += cpu_time(child) + ended_children_time(child);
+		cost->helper_cpu += clock_of_process((pid_t)child) + ended_children_time(child);
 		cost->helper_memory += resident_memory(child);
 		if (depth < DEPTH_MAX)
 			add_children(cost, child, command, depth + 1);

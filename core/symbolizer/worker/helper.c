@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -127,16 +126,6 @@ static int spawn(pid_t *pid, const char *path, char *const *arguments, int socke
 	return -code;
 }
 
-/* Returns the exact CPU time of a process, 0 when it has ended; proc_pid_stat(5) has ticks of 10 ms only. */
-static uint64_t process_cpu_time(pid_t pid)
-{
-	clockid_t clock;
-	struct timespec time;
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &time))
-		return 0;
-	return (uint64_t)time.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)time.tv_nsec;
-}
-
 /* Returns the CPU time of children that were waited for. */
 static uint64_t ended_children_cpu_time(pid_t pid)
 {
@@ -153,7 +142,7 @@ static uint64_t running_children_cpu_time(pid_t pid)
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
 	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
 	for (int child; file && fscanf(file, "%d", &child) == 1;)
-		sum += process_cpu_time(child);
+		sum += clock_of_process(child);
 	return sum;
 }
 
@@ -161,7 +150,7 @@ uint64_t helper_cpu_time(const struct helper *helper)
 {
 	if (helper->pid <= 0)
 		return helper->spent;
-	return helper->spent + process_cpu_time(helper->pid) + ended_children_cpu_time(helper->pid) +
+	return helper->spent + clock_of_process(helper->pid) + ended_children_cpu_time(helper->pid) +
 	       running_children_cpu_time(helper->pid);
 }
 
