@@ -350,9 +350,9 @@ static __always_inline void thread_left(void *context, struct task_struct *task,
 {
 	__u32 id = task->pid, zero = 0;
 	struct off_cpu_thread *thread = bpf_map_lookup_elem(&threads, &id);
+	if (thread && thread->start)
+		thread_came_unseen(task, thread, now, processor);
 	if (state & TASK_DEAD) {
-		if (thread && thread->start)
-			thread_came_unseen(task, thread, now, processor);
 		if (thread)
 			bpf_map_delete_elem(&threads, &id);
 		return;
@@ -365,8 +365,6 @@ static __always_inline void thread_left(void *context, struct task_struct *task,
 			return;
 		}
 	}
-	if (thread->start)
-		thread_came_unseen(task, thread, now, processor);
 	thread->ran = task->se.sum_exec_runtime;
 	bool is_ready = preempted || state == TASK_RUNNING;
 	if (is_over_share(processor, 2)) {

@@ -32,18 +32,13 @@ bool metrics_init(struct metrics *metrics, bool recorded)
 	return metrics->devices != NULL;
 }
 
-static bool is_equal(const struct label_text *left, const struct label_text *right)
-{
-	return strcmp(left->text, right->text) == 0;
-}
-
 /* Returns NULL when out of memory. */
 static struct metric_type *find_type(struct metrics *metrics, const struct iaprof_value_type *type)
 {
 	struct metric_type wanted = { .name = label_of(type->name), .is_time = !strcmp(type->unit, "nanoseconds") };
 	bool is_full = metrics->types.count >= METRIC_TYPES_MAX - 1;
 	for (size_t i = 0; i < metrics->types.count; i++)
-		if (is_equal(&metrics->types.items[i].name, &wanted.name))
+		if (label_is_equal(&metrics->types.items[i].name, &wanted.name))
 			return &metrics->types.items[i];
 	if (is_full && metrics->types.count == METRIC_TYPES_MAX)
 		return &metrics->types.items[METRIC_TYPES_MAX - 1];
@@ -86,8 +81,8 @@ static struct metric_loss *find_loss(struct metrics *metrics, const struct iapro
 	struct metric_loss wanted = { .source = label_of(lost->source), .reason = label_of(lost->reason) };
 	bool is_full = metrics->losses.count >= METRIC_LOSSES_MAX - 1;
 	for (size_t i = 0; i < metrics->losses.count; i++)
-		if (is_equal(&metrics->losses.items[i].source, &wanted.source) &&
-		    is_equal(&metrics->losses.items[i].reason, &wanted.reason))
+		if (label_is_equal(&metrics->losses.items[i].source, &wanted.source) &&
+		    label_is_equal(&metrics->losses.items[i].reason, &wanted.reason))
 			return &metrics->losses.items[i];
 	if (is_full && metrics->losses.count == METRIC_LOSSES_MAX)
 		return &metrics->losses.items[METRIC_LOSSES_MAX - 1];

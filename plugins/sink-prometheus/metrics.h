@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <iaprof/profile.h>
 #include <iaprof/record.h>
 
@@ -32,6 +33,11 @@
 struct label_text {
 	char text[LABEL_SIZE];
 };
+
+static inline bool label_is_equal(const struct label_text *left, const struct label_text *right)
+{
+	return strcmp(left->text, right->text) == 0;
+}
 
 /* Evidence of the use of a device; the highest one is counted. */
 enum metric_evidence { EVIDENCE_NONE, EVIDENCE_JOBS, EVIDENCE_STATISTICS, EVIDENCE_SCHEDULER };

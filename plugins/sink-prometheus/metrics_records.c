@@ -14,11 +14,6 @@
 #define DEVICE_IDS_MAX 256u
 #define PROCESSES_MAX 4096u
 
-static bool is_equal(const struct label_text *left, const struct label_text *right)
-{
-	return strcmp(left->text, right->text) == 0;
-}
-
 static struct label_text name_of(const struct metrics *metrics, uint32_t string)
 {
 	return label_of(recent_strings_text(&metrics->strings, string));
@@ -64,8 +59,8 @@ static uint32_t add_device(struct metrics *metrics, const struct metric_device *
 {
 	for (uint32_t i = 0; i < metrics->device_count; i++) {
 		const struct metric_device *device = &metrics->devices[i];
-		if (is_equal(&device->source, &wanted->source) && is_equal(&device->name, &wanted->name) &&
-		    is_equal(&device->address, &wanted->address))
+		if (label_is_equal(&device->source, &wanted->source) && label_is_equal(&device->name, &wanted->name) &&
+		    label_is_equal(&device->address, &wanted->address))
 			return i;
 	}
 	if (metrics->device_count == METRIC_DEVICES_MAX)
@@ -96,7 +91,7 @@ static uint32_t find_container(struct metrics *metrics, const char *name, uint64
 	uint32_t last = METRIC_CONTAINERS_MAX - 1, oldest = last;
 	for (uint32_t i = 0; i < metrics->container_count; i++) {
 		struct metric_container *known = &metrics->containers[i];
-		if (is_equal(&known->name, &wanted.name)) {
+		if (label_is_equal(&known->name, &wanted.name)) {
 			known->seen = now;
 			return i;
 		}
@@ -203,7 +198,7 @@ static uint32_t find_engine(struct metrics *metrics, uint32_t device, const char
 	struct metric_engine wanted = { .device = device, .engine = label_of(name) };
 	for (uint32_t i = 0; i < metrics->engines.count; i++)
 		if (metrics->engines.items[i].device == device &&
-		    is_equal(&metrics->engines.items[i].engine, &wanted.engine))
+		    label_is_equal(&metrics->engines.items[i].engine, &wanted.engine))
 			return i;
 	bool is_kept = metrics->engines.count < METRIC_ENGINES_MAX && array_push(&metrics->engines, wanted);
 	return is_kept ? (uint32_t)metrics->engines.count - 1 : METRIC_ENGINES_MAX;
