@@ -69,7 +69,7 @@ def measure(name):
     samples = sum(map(float, re.findall(r'^iaprof_samples_total\S* (\S+)$', page, re.M)))
     said = run.communicate()[1]
     print(f'{name}: {samples / INTERVALS:.0f} samples in an interval of {INTERVAL} s')
-    # The last request is of a shorter interval.
+    # The last request covers a shorter interval.
     for path, sizes in sorted(receiver.sizes.items()):
         sizes = sizes[:INTERVALS]
         print(f'  {path}: {statistics.mean(sizes) / 1024:.1f} KiB an interval ({min(sizes) / 1024:.1f} to '

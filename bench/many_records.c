@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A source that sends as many CPU samples as it is told, in batches as cpu-stack's, and waits for the core. */
+/* Sends a given number of CPU samples, in batches like those of cpu-stack, and waits for the core. */
 #include <iaprof/plugin.h>
 
 #define BATCH_RECORDS 900
