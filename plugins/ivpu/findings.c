@@ -17,8 +17,6 @@
 #define GROWTH_JOBS_MIN 8
 /* Share of the time that boots may take before they are a loop: a suspended NPU boots for a rare inference. */
 #define BOOT_SHARE_MAX 0.1
-/* Share of the time of few jobs from which the start is worth a note. */
-#define START_SHARE_MIN 0.1
 
 struct judge {
 	const struct ivpu_statistics *statistics;
@@ -257,21 +255,22 @@ static void judge_start(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
 	double start = statistics->boot_seconds + statistics->map_seconds;
-	double share = start > 0 ? start / (start + statistics->run_seconds) : 0;
+	double limit = (double)judge->limits->cold_start;
+	double share = start > 0 ? 100 * start / (start + statistics->run_seconds) : 0;
 	char subject[72], size[48] = "";
-	if (!statistics->jobs || statistics->jobs >= GROWTH_JOBS_MIN || statistics->boots != 1 ||
-	    statistics->run_seconds <= 0 || share < START_SHARE_MIN)
+	if (limit <= 0 || !statistics->jobs || statistics->jobs >= GROWTH_JOBS_MIN || statistics->boots != 1 ||
+	    statistics->run_seconds <= 0 || share < limit)
 		return;
 	subject_text(statistics->names.jobs, subject, sizeof subject);
 	if (statistics->page_maps)
 		snprintf(size, sizeof size, " of %s", quantity_size((double)statistics->page_maps * PAGE).text);
-	find(judge, IAPROF_FINDING_NOTE, "npu-cold-start", 100 * share, 100 * START_SHARE_MIN,
+	find(judge, IAPROF_FINDING_NOTE, "npu-cold-start", share, limit,
 	     "%s%" PRIu64 " job%s ran for %s after a cold start: firmware boot %s, first mapping%s %s (%s %% of the "
-	     "whole, limit %.0f %%): run an inference before what is timed, and keep the NPU awake (power/control)",
+	     "whole, limit cold-start=%.0f): run an inference before what is timed, and keep the NPU awake "
+	     "(power/control)",
 	     subject, statistics->jobs, plural(statistics->jobs), quantity_time(statistics->run_seconds * SECOND).text,
 	     quantity_time(statistics->boot_seconds * SECOND).text, size,
-	     quantity_time(statistics->map_seconds * SECOND).text, quantity_number(100 * share).text,
-	     100 * START_SHARE_MIN);
+	     quantity_time(statistics->map_seconds * SECOND).text, quantity_number(share).text, limit);
 }
 
 static void judge_turns(const struct judge *judge)

@@ -20,6 +20,7 @@ struct ivpu_limits {
 	uint64_t boot_polls;   /* polls per firmware boot, if times are not known */
 	uint64_t submit_pages; /* pages mapped per job in submissions, median */
 	uint64_t turns;        /* percent of jobs that waited for a job of another program */
+	uint64_t cold_start;   /* percent of the time of few jobs that their start took */
 };
 
 /* The defaults; the option table has them as text. */
@@ -27,7 +28,7 @@ struct ivpu_limits {
 	{                                                                                                              \
 		.ipc_rate = 200, .ipc_growth = 10, .ipc_per_job = 10000, .map_ratio = 4, .buffer_growth = 32,          \
 		.hang = 5000000000u, .boots = 5, .boot_jobs = 2, .boot_wait = 500000000, .boot_polls = 20000,          \
-		.submit_pages = 256, .turns = 50                                                                       \
+		.submit_pages = 256, .turns = 50, .cold_start = 10                                                     \
 	}
 
 struct ivpu_finding {

@@ -105,8 +105,12 @@ static const struct iaprof_option options[] = {
 	      .unit = "pages"),
 	OPTION(limits.turns, UINT, "turns", "50",
 	       "Share of the jobs, in percent, that waited for a job of another program or model above which a finding "
-	       "is "
-	       "reported; 0: never",
+	       "is reported; 0: never",
+	       .maximum = 100),
+	OPTION(limits.cold_start, UINT, "cold-start", "10",
+	       "Share of the time of fewer than 8 jobs, in percent, that the firmware's boot and the first mapping "
+	       "took "
+	       "from which a note is reported; 0: never",
 	       .maximum = 100),
 };
 

@@ -14,6 +14,9 @@
 #define PAGE 4096.0
 #define CELL " | "
 #define NOT_KNOWN "-" CELL
+/* The order of phases: what is not known is last. */
+#define PHASE_SHOWN(position) (((position) + 1) % IVPU_PHASE_COUNT)
+#define USER_NAME_SIZE (NPU_USE_COMM_SIZE + 16)
 
 /* The table in progress. */
 struct table {
@@ -121,8 +124,7 @@ static int emit_phases(struct table *table, const struct ivpu_statistics *statis
 		elapsed += use->phases[i].elapsed;
 	}
 	for (uint32_t i = 0; i < IVPU_PHASE_COUNT && !result; i++) {
-		/* What is not known is last. */
-		uint32_t phase = (i + 1) % IVPU_PHASE_COUNT;
+		uint32_t phase = PHASE_SHOWN(i);
 		const struct phase_sums *sums = &use->phases[phase];
 		if (!sums->calls && !sums->elapsed)
 			continue;
@@ -168,26 +170,33 @@ static void append_jobs(struct text *text, const struct npu_use *use, const stru
 	append_time(text, is_timed ? (double)context->queue_time / (double)context->timed : 0, is_timed);
 }
 
+/* Writes the name of a user without bars, which separate cells. */
+static void user_name(const struct table *table, uint32_t pid, char name[static USER_NAME_SIZE])
+{
+	snprintf(name, USER_NAME_SIZE, "[no program]");
+	if (pid)
+		npu_use_user_text(table->use, pid, name, USER_NAME_SIZE);
+	for (char *bar = name; (bar = strchr(bar, '|'));)
+		*bar = '/';
+}
+
 static int emit_user(struct table *table, const struct user *user)
 {
 	const struct npu_process *process = user->process;
 	struct npu_context sums = user->sums;
 	struct text *text = &table->text;
-	char name[NPU_USE_COMM_SIZE + 16];
+	char name[USER_NAME_SIZE];
 	uint32_t only = user->count == 1 ? user->contexts->key.context : 0;
 
-	npu_use_user_text(table->use, user->pid, name, sizeof name);
+	user_name(table, user->pid, name);
 	sums.jobs = sums.jobs || !process ? sums.jobs : process->jobs;
-	/* Bars separate cells. */
-	for (char *bar = name; (bar = strchr(bar, '|'));)
-		*bar = '/';
 	row_begin(table);
 	append_jobs(text, table->use, &sums);
 	append_time(text, process ? (double)process->boot_time : 0, process && process->boot_time);
 	append_size(text, process ? (double)process->memory : 0);
 	append_size(text, process ? (double)process->pages * PAGE : 0);
 	append_count(text, process ? process->calls : 0);
-	text_append_name(text, user->pid ? name : "[no program]");
+	text_append_name(text, name);
 	if (only)
 		text_append_format(text, ", context %" PRIu32, only);
 	append_detail(text, sums.aborted, "job aborted", "jobs aborted");
@@ -291,6 +300,71 @@ static int emit_all(struct table *table, const struct user *users, size_t count)
 	return row_emit(table, "npu-users-all", (double)sums.run_time, 0);
 }
 
+/* Returns what users have spent in a phase: driver time, or calls if no time is known. */
+static double phase_part(const struct user *user, uint32_t phase, bool has_times)
+{
+	const struct phase_sums *sums = user->process ? &user->process->phases[phase] : NULL;
+
+	if (!sums)
+		return 0;
+	return has_times ? (double)sums->driver_time : (double)sums->calls;
+}
+
+/* What each of several users spent in each phase that any of them has. */
+static int emit_user_phases(struct table *table, const struct user *users, size_t count)
+{
+	struct text *text = &table->text;
+	double totals[IVPU_PHASE_COUNT] = { 0 };
+	char name[USER_NAME_SIZE];
+	bool has_times = false;
+	uint64_t calls = 0;
+	int result;
+
+	for (size_t i = 0; i < count; i++) {
+		for (uint32_t phase = 0; phase < IVPU_PHASE_COUNT; phase++)
+			has_times |= phase_part(&users[i], phase, true) > 0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		for (uint32_t phase = 0; phase < IVPU_PHASE_COUNT; phase++)
+			totals[phase] += phase_part(&users[i], phase, has_times);
+		calls += users[i].process ? users[i].process->calls : 0;
+	}
+	if (!calls)
+		return 0; /* only jobs are known */
+	text_append_string(text, "|| ");
+	for (uint32_t i = 0; i < IVPU_PHASE_COUNT; i++) {
+		if (totals[PHASE_SHOWN(i)] > 0)
+			text_append_format(text, "%s" CELL, ivpu_phase_name(PHASE_SHOWN(i)));
+	}
+	text_append_format(text, "NPU user and phase (%s)", has_times ? "driver time" : "calls");
+	result = row_emit(table, "npu-phases-by-user", (double)count, 0);
+	for (size_t i = 0; i < count && i < USE_USERS_SHOWN && !result; i++) {
+		if (!users[i].process)
+			continue;
+		row_begin(table);
+		for (uint32_t k = 0; k < IVPU_PHASE_COUNT; k++) {
+			double part = phase_part(&users[i], PHASE_SHOWN(k), has_times);
+			if (totals[PHASE_SHOWN(k)] > 0 && has_times)
+				append_time(text, part, part > 0);
+			else if (totals[PHASE_SHOWN(k)] > 0)
+				append_count(text, (uint64_t)part);
+		}
+		user_name(table, users[i].pid, name);
+		text_append_name(text, name);
+		result = row_emit(table, "npu-phases-of-user", (double)users[i].process->calls, users[i].pid);
+	}
+	return result;
+}
+
+static int emit_more_users(struct table *table, size_t count)
+{
+	text_append_format(row_begin(table),
+			   NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN
+			   "... %zu more users",
+			   count);
+	return row_emit(table, "npu-users-more", (double)count, 0);
+}
+
 static int emit_users(struct table *table)
 {
 	const struct npu_use *use = table->use;
@@ -309,13 +383,9 @@ static int emit_users(struct table *table)
 		result = emit_user(table, &users[i]);
 	if (count > 1 && !result)
 		result = emit_all(table, users, count);
-	if (count <= USE_USERS_SHOWN || result)
-		return result;
-	text_append_format(row_begin(table),
-			   NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN
-			   "... %zu more users",
-			   count - USE_USERS_SHOWN);
-	return row_emit(table, "npu-users-more", (double)(count - USE_USERS_SHOWN), 0);
+	if (count > USE_USERS_SHOWN && !result)
+		result = emit_more_users(table, count - USE_USERS_SHOWN);
+	return count > 1 && !result ? emit_user_phases(table, users, count) : result;
 }
 
 int npu_use_emit(const struct npu_use *use, struct record_batch *batch, const struct ivpu_statistics *statistics,

@@ -166,6 +166,17 @@ def turns_are_divided():
         equal([(name, *users[name][:3]) for name in names], [(names[0], '100', '200 ms', '49.7%'), (
             names[1], '101', '202 ms', '50.3%')], f'{form}: users')
         equal(users['all'][:2], ['201', '402 ms'], f'{form}: all')
+        # What begins each phase; jobs alone say nothing of phases.
+        roots = {'allocate': 'bo_create_ioctl bo_info_ioctl', 'open': 'open get_param_ioctl', 'teardown': 'gem_bo_free postclose'}
+        calls = collections.Counter((event.pid, event.path[0]) for event in run.events if hasattr(event, 'path'))
+        heading = re.search(r'^ *(open .*)  NPU user and phase \(calls\)$', said, re.M)
+        equal(bool(heading), form == 'bpftrace_columns', f'{form}: phases of users')
+        for name, pid in ((names[0], 1234), (names[1], 1235)) if heading else ():
+            cells = dict(zip(re.split(r' {2,}', heading[1]), table_of(said, 'open', r'NPU user and phase \(calls\)')[name]))
+            for phase, functions in roots.items():
+                wanted = sum(calls[pid, f'ivpu_{function}'] for function in functions.split())
+                equal(cells[phase], str(wanted), f'{name}: {phase}')
+            equal(cells['firmware boot'] != '-', pid == 1235, f'{name}: boot')
         # The first one also waits for its call to return.
         ran = [int(row['value']) for row in rows['job']]
         require(all(abs(time - 2 * MS) <= 30 * US for time in ran), f'{form}: {ran}')

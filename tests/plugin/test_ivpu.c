@@ -325,6 +325,7 @@ START_TEST(options_have_the_limits_that_are_tested)
 		{ "boot-polls", limits.boot_polls },
 		{ "submit-pages", limits.submit_pages },
 		{ "turns", limits.turns },
+		{ "cold-start", limits.cold_start },
 	};
 	struct test_host *host = test_host_new("ivpu", NULL);
 	ck_assert_uint_eq(sizeof limits / sizeof(uint64_t), sizeof wanted / sizeof *wanted);

@@ -33,9 +33,15 @@ def number(row, name):
     return int(row[name]) if row[name] else 0
 
 
-def jobs_of(rows):
+def missed_of(rows):
+    """Events that were lost and counted: the double's interrupt may come while a BPF program runs on its processor."""
+    return sum(number(row, 'count') for row in rows['lost'] if row['name'] == 'NPU jobs: program did not run')
+
+
+def jobs_of(rows, may_miss=False):
     """The rows of jobs, of which nothing may be lost; what calls lack is test_ivpu's business."""
-    lost = [row for row in rows['lost'] if not row['name'].startswith('calls: ')]
+    lost = [row for row in rows['lost'] if not row['name'].startswith('calls: ') and not (
+        may_miss and row['name'].startswith(('NPU jobs: program did not run', 'NPU jobs: end not seen')))]
     check(not lost, f'lost: {lost}')
     return rows['job']
 
@@ -70,7 +76,11 @@ def play_and_compare(scenario):
     """-> what was played, the rows of its jobs, which are as many as there were, of whom they were."""
     played, rows = play(scenario)
     equal(profiler.metadata(rows)['jobs from'], WAY, 'jobs from')
-    jobs = jobs_of(rows)
+    jobs = jobs_of(rows, may_miss=missed_of(rows) > 0)
+    if missed_of(rows):
+        print(f'# {missed_of(rows)} events were missed, and counted')
+        check(0 <= npu_double.totals()['jobs_submitted'] - len(jobs) <= missed_of(rows), f'{len(jobs)} jobs')
+        return played, [row for row in jobs if row['kind'] != 'in-flight']
     expect_counts(jobs)
     expect_processes(jobs, played)
     return played, jobs
