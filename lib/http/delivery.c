@@ -13,18 +13,18 @@
 #define REPLAY_FINISH (60 * NANOSECONDS_PER_SECOND)
 
 static void report(const struct iaprof_host *host, const struct sender_counts *counts, const char *url,
-		   const char *error)
+		   const char *what, const char *error)
 {
-	static const char *const what[] = { "the receiver rejected", "the receiver refused", "dropped" };
+	static const char *const fates[] = { "the receiver rejected", "the receiver refused", "dropped" };
 	const uint64_t numbers[] = { counts->rejected, counts->refused, counts->dropped };
-	for (size_t i = 0; i < sizeof what / sizeof *what; i++)
+	for (size_t i = 0; i < sizeof fates / sizeof *fates; i++)
 		if (numbers[i])
-			host->log(host, IAPROF_LOG_WARNING, "%s %" PRIu64 " profile%s%s%s", what[i], numbers[i],
+			host->log(host, IAPROF_LOG_WARNING, "%s %" PRIu64 " %s%s%s%s", fates[i], numbers[i], what,
 				  plural(numbers[i]), *error ? ": " : "", error);
-	host->log(host, IAPROF_LOG_INFO, "sent %" PRIu64 " profile%s to %s", counts->sent, plural(counts->sent), url);
+	host->log(host, IAPROF_LOG_INFO, "sent %" PRIu64 " %s%s to %s", counts->sent, what, plural(counts->sent), url);
 }
 
-int delivery_finish(const struct iaprof_host *host, struct sender *sender, const char *url)
+int delivery_finish(const struct iaprof_host *host, struct sender *sender, const char *url, const char *what)
 {
 	const struct iaprof_target *target = host->target(host);
 	const char *error;
@@ -34,10 +34,10 @@ int delivery_finish(const struct iaprof_host *host, struct sender *sender, const
 	    target->finish_within)
 		limit = target->finish_within / 4 * 3;
 	struct sender_counts counts = sender_finish(sender, limit, &error);
-	report(host, &counts, url, error);
+	report(host, &counts, url, what, error);
 	uint64_t missing = counts.rejected + counts.refused + counts.dropped;
-	return missing ? host->fail(host, EIO, "%" PRIu64 " of %" PRIu64 " profiles were not delivered to %s", missing,
-				    missing + counts.sent, url)
+	return missing ? host->fail(host, EIO, "%" PRIu64 " of %" PRIu64 " %ss were not delivered to %s", missing,
+				    missing + counts.sent, what, url)
 		       : 0;
 }
 

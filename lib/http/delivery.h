@@ -5,8 +5,11 @@
 
 #include "http/sender.h"
 
-/* For finish() of a sink. Returns 0, or a negative errno after host->fail() if profiles were not delivered. */
-int delivery_finish(const struct iaprof_host *host, struct sender *sender, const char *url);
+/*
+ * For finish() of a sink. Returns 0, or a negative errno after host->fail() if something was not delivered. what: in
+ * the singular, "profile".
+ */
+int delivery_finish(const struct iaprof_host *host, struct sender *sender, const char *url, const char *what);
 /* Returns whether a URL is one of HTTP. */
 bool delivery_is_url(const char *url);
 

@@ -337,52 +337,6 @@ static Otlp__Profile *profile_make(struct request *request, uint32_t resource, u
 	return profile;
 }
 
-static void put_resource_attribute(struct request *request, const struct resource_attribute *from,
-				   Otlp__Resource *resource)
-{
-	Otlp__KeyValue *pair = message_pool_get(&request->pool, 1, sizeof *pair);
-	Otlp__AnyValue *value = message_pool_get(&request->pool, 1, sizeof *value);
-	struct text key = { 0 }, text = { 0 };
-	text_append_name(&key, from->key);
-	text_append_name(&text, from->value);
-	request->pool.failed |= key.failed || text.failed;
-	if (pair && value && !request->pool.failed) {
-		otlp__key_value__init(pair);
-		otlp__any_value__init(value);
-		pair->key = arena_text(&request->pool.memory, key.data ? key.data : "", key.size);
-		value->string_value = arena_text(&request->pool.memory, text.data ? text.data : "", text.size);
-		value->value_case = OTLP__ANY_VALUE__VALUE_STRING_VALUE;
-		pair->value = value;
-		request->pool.failed |= !pair->key || !value->string_value;
-		resource->attributes[resource->n_attributes++] = pair;
-	}
-	text_free(&key);
-	text_free(&text);
-}
-
-/* What a process says of itself is preferred to what is said of its machine. */
-static Otlp__Resource *resource_make(struct request *request, uint32_t index)
-{
-	const struct resources *resources = request->resources;
-	const struct resource *own = &resources->items.items[index];
-	Otlp__Resource *resource = message_pool_get(&request->pool, 1, sizeof *resource);
-	if (!resource)
-		return NULL;
-	otlp__resource__init(resource);
-	resource->attributes = message_pool_get(&request->pool, own->attributes.count + resources->machine_count,
-						sizeof *resource->attributes);
-	for (size_t i = 0; resource->attributes && i < own->attributes.count; i++)
-		put_resource_attribute(request, &own->attributes.items[i], resource);
-	for (size_t i = 0; resource->attributes && i < resources->machine_count; i++) {
-		bool is_known = false;
-		for (size_t k = 0; k < own->attributes.count; k++)
-			is_known |= strcmp(own->attributes.items[k].key, resources->machine[i].key) == 0;
-		if (!is_known)
-			put_resource_attribute(request, &resources->machine[i], resource);
-	}
-	return resource;
-}
-
 static void put_scope(struct request *request, Otlp__ResourceProfiles *profiles)
 {
 	size_t types = request->samples.types.count;
@@ -420,7 +374,10 @@ static void put_resources(struct request *request, Otlp__ExportRequest *message)
 		if (request->pool.failed || !item->scope_profiles[0]->n_profiles)
 			continue;
 		request->profile_count += (uint32_t)item->scope_profiles[0]->n_profiles;
-		item->resource = resource_make(request, i);
+		/* What a process says of itself is preferred to what is said of its machine. */
+		item->resource = resource_message(&request->pool,
+						  (const struct resource *[]){ &request->resources->items.items[i],
+									       &request->resources->machine, NULL });
 		message->resource_profiles[message->n_resource_profiles++] = item;
 	}
 }

@@ -14,16 +14,9 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/string_table.h"
+#include "otlp/resource.h"
 #include "process/process_cgroup.h"
 #include "text/text.h"
-
-struct resource_attribute {
-	char *key, *value;
-};
-
-struct resource {
-	ARRAY(struct resource_attribute) attributes; /* beside those of the machine */
-};
 
 /* A process that was looked up. */
 struct resource_process {
@@ -35,9 +28,8 @@ struct resource_process {
 
 /* Initialise with resources_init(). Not locked. */
 struct resources {
-	struct resource_attribute machine[8];
-	size_t machine_count;
-	ARRAY(struct resource) items; /* item 0: outside of containers, without a service name */
+	struct resource machine;
+	ARRAY(struct resource) items; /* beside the machine; item 0: outside of containers, without a service name */
 	struct string_table keys;     /* the text of a resource's attributes; id - 1 is its index */
 	ARRAY(struct resource_process) processes;
 	struct hash_index process_index;

@@ -3,8 +3,8 @@
 #ifndef IAPROF_PLUGINS_SINK_PROMETHEUS_EXPOSITION_H
 #define IAPROF_PLUGINS_SINK_PROMETHEUS_EXPOSITION_H
 
-#include "metrics.h"
-#include "own_cost.h"
+#include "metrics/metrics.h"
+#include "metrics/own_cost.h"
 #include "text/text.h"
 
 #define EXPOSITION_TYPE "text/plain; version=0.0.4; charset=utf-8"

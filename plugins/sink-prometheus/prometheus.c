@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "exposition.h"
-#include "metrics.h"
-#include "own_cost.h"
+#include "metrics/metrics.h"
+#include "metrics/own_cost.h"
 #include "server.h"
 
 #define ADDRESS_DEFAULT "127.0.0.1:9859"

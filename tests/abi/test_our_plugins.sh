@@ -35,7 +35,7 @@ for plugin in "$2"/*/iaprof-*.so; do
   replay) set -- "$1" "$2" "$3" "file=$3" ;;
   ivpu) set -- "$1" "$2" "$3" "input=${3%/capture/*}/ivpu_trace/boot-and-job" ;;
   top) set -- "$1" "$2" "$3" batch=yes ;;
-  otlp) set -- "$1" "$2" "$3" "endpoint=http://127.0.0.1:$(cat "$all.port")" ;;
+  otlp | otlp-metrics) set -- "$1" "$2" "$3" "endpoint=http://127.0.0.1:$(cat "$all.port")" ;;
   pprof-push) set -- "$1" "$2" "$3" "url=http://127.0.0.1:$(cat "$all.port")" ;;
   prometheus) set -- "$1" "$2" "$3" address=127.0.0.1:0 ;;
   *) set -- "$1" "$2" "$3" ;;

@@ -37,6 +37,36 @@ static uint32_t text(const struct iaprof_host *host, const char *string)
 	return host->intern_string(host, string, strlen(string));
 }
 
+/* What a device reports of itself. */
+static int send_readings(const struct iaprof_host *host, uint32_t device)
+{
+	static const struct {
+		const char *name, *unit, *engine;
+		double value;
+	} readings[] = { { "gpu-utilization", "percent", "compute", 12.5 },
+			 { "gpu-memory", "bytes", NULL, 3.0 * (1 << 30) },
+			 { "gpu-power", "watts", NULL, 75.25 } };
+	int result = 0;
+	for (uint32_t i = 0; !result && i < sizeof readings / sizeof *readings; i++) {
+		uint32_t id = 3 * device + i;
+		struct iaprof_record_counter counter = { .header = HEADER(COUNTER, counter),
+							 .id = id,
+							 .name = text(host, readings[i].name),
+							 .unit = text(host, readings[i].unit),
+							 .kind = IAPROF_COUNTER_GAUGE,
+							 .device = device };
+		struct iaprof_record_counter_value value = { .header = HEADER(COUNTER_VALUE, value),
+							     .counter = id,
+							     .value = readings[i].value };
+		if (readings[i].engine)
+			counter.engine = text(host, readings[i].engine);
+		result = emit(host, &counter, sizeof counter);
+		if (!result)
+			result = emit(host, &value, sizeof value);
+	}
+	return result;
+}
+
 /* Devices have 250 ms of use each; jobs of the same device do not count beside it. */
 static int send_device(const struct iaprof_host *host, const struct source *source, uint32_t id)
 {
@@ -53,16 +83,6 @@ static int send_device(const struct iaprof_host *host, const struct source *sour
 						     .busy = 250 * MS,
 						     .kind = IAPROF_ACTIVITY_SCHEDULER };
 	use.begin = use.header.time - 1000 * MS;
-	struct iaprof_record_counter counter = { .header = HEADER(COUNTER, counter),
-						 .id = id,
-						 .name = text(host, "gpu-utilization"),
-						 .unit = text(host, "percent"),
-						 .kind = IAPROF_COUNTER_GAUGE,
-						 .device = id,
-						 .engine = text(host, "compute") };
-	struct iaprof_record_counter_value value = { .header = HEADER(COUNTER_VALUE, value),
-						     .counter = id,
-						     .value = 12.5 };
 	struct {
 		struct iaprof_record_stall_sample head;
 		uint64_t counts[3];
@@ -75,9 +95,7 @@ static int send_device(const struct iaprof_host *host, const struct source *sour
 	if (!result)
 		result = emit(host, &use, sizeof use);
 	if (!result)
-		result = emit(host, &counter, sizeof counter);
-	if (!result)
-		result = emit(host, &value, sizeof value);
+		result = send_readings(host, id);
 	return result ? result : emit(host, &stalls, sizeof stalls);
 }
 

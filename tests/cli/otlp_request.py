@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads requests of OTLP profiles by the field numbers of their definition, and holds them against its rules."""
+"""Reads requests of OTLP by the field numbers of their definition, and holds profiles against its rules."""
 import collections
 import struct
 
 from harness import require
 
 NUMBER, NUMBERS, FIXED, TEXT, BYTES = 'number', 'numbers', 'fixed', 'text', 'bytes'
+WIDE = {FIXED: '<Q', 'signed': '<q', 'double': '<d'}
 VALUE = {1: ('string', TEXT), 3: ('int', NUMBER)}
 PAIR = {1: ('key', TEXT), 2: ('value', VALUE)}
 TYPE = {1: ('type', NUMBER), 2: ('unit', NUMBER)}
@@ -25,6 +26,13 @@ REQUEST = {1: ('resources', {1: ('resource', {1: ('attributes', PAIR)}),
                              2: ('scopes', {1: ('scope', {1: ('name', TEXT), 2: ('version', TEXT)}),
                                             2: ('profiles', PROFILE)})}),
            2: ('dictionary', DICTIONARY)}
+
+POINT = {2: ('start', FIXED), 3: ('time', FIXED), 4: ('double', 'double'), 6: ('int', 'signed'), 7: ('attributes', PAIR)}
+METRIC = {1: ('name', TEXT), 2: ('description', TEXT), 3: ('unit', TEXT), 5: ('gauge', {1: ('points', POINT)}),
+          7: ('sum', {1: ('points', POINT), 2: ('temporality', NUMBER), 3: ('monotonic', NUMBER)})}
+METRICS = {1: ('resources', {1: ('resource', {1: ('attributes', PAIR)}),
+                             2: ('scopes', {1: ('scope', {1: ('name', TEXT), 2: ('version', TEXT)}),
+                                            2: ('metrics', METRIC)})})}
 
 
 def varint(data, at):
@@ -54,8 +62,8 @@ def message(data, fields):
             require(kind == NUMBER, name)
             value, at = varint(data, at)
         elif tag & 7 == 1:
-            require(kind == FIXED, name)
-            value, = struct.unpack_from('<Q', data, at)
+            require(kind in WIDE, name)
+            value, = struct.unpack_from(WIDE[kind], data, at)
             at += 8
         else:
             require(tag & 7 == 2, f'wire type {tag & 7} of {name}')
@@ -74,6 +82,35 @@ def one(found, name, default=0):
     values = found.get(name, [default])
     require(len(values) == 1, f'{name}: {values}')
     return values[0]
+
+
+Metric = collections.namedtuple('Metric', 'unit kind points')
+
+
+def pairs_of(found):
+    """-> {key: text} of attributes, whose keys are unique"""
+    pairs = [(one(pair, 'key'), one(one(pair, 'value'), 'string')) for pair in found.get('attributes', [])]
+    require(len(dict(pairs)) == len(pairs), f'a key occurs twice: {pairs}')
+    return dict(pairs)
+
+
+def metrics_of(data):
+    """-> attributes of the resource, {name: Metric}, where points are {(attributes): value}"""
+    resource = one(message(data, METRICS), 'resources')
+    metrics = {}
+    for metric in one(resource, 'scopes')['metrics']:
+        name, summed = one(metric, 'name'), one(metric, 'sum', None)
+        kind = 'gauge' if summed is None else 'counter' if one(summed, 'monotonic') else 'sum'
+        require(summed is None or one(summed, 'temporality') == 2, f'{name}: temporality')
+        require(name not in metrics and one(metric, 'description'), f'{name}: twice, or without a description')
+        points = {}
+        for point in (one(metric, 'gauge') if summed is None else summed)['points']:
+            require(one(point, 'time') and (kind == 'gauge' or 0 < one(point, 'start') <= one(point, 'time')), f'{name}: times')
+            key = tuple(sorted(pairs_of(point).items()))
+            require(key not in points, f'{name}: {key} occurs twice')
+            points[key] = one(point, 'double') if 'double' in point else one(point, 'int')
+        metrics[name] = Metric(one(metric, 'unit'), kind, points)
+    return pairs_of(one(resource, 'resource', {})), metrics
 
 
 class Request:

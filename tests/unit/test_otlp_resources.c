@@ -36,9 +36,9 @@ END_TEST
 
 static const char *of_machine(const struct resources *resources, const char *key)
 {
-	for (size_t i = 0; i < resources->machine_count; i++)
-		if (strcmp(resources->machine[i].key, key) == 0)
-			return resources->machine[i].value;
+	for (size_t i = 0; i < resources->machine.attributes.count; i++)
+		if (strcmp(resources->machine.attributes.items[i].key, key) == 0)
+			return resources->machine.attributes.items[i].value;
 	return NULL;
 }
 
@@ -48,7 +48,7 @@ START_TEST(attributes_are_decoded_and_bounded)
 	char list[512] = "a=1%202,=none,b,c=, d = x ,a=second,e=";
 	memset(list + strlen(list), 'x', 300);
 	ck_assert(resources_init(&resources, list, true));
-	ck_assert_uint_eq(resources.machine_count, 3);
+	ck_assert_uint_eq(resources.machine.attributes.count, 3);
 	ck_assert_str_eq(of_machine(&resources, "a"), "1 2");
 	ck_assert_str_eq(of_machine(&resources, "d"), "x");
 	ck_assert_uint_eq(strlen(of_machine(&resources, "e")), 256);

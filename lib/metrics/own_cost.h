@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPU time and memory of iaprof and of its helper processes. */
-#ifndef IAPROF_PLUGINS_SINK_PROMETHEUS_OWN_COST_H
-#define IAPROF_PLUGINS_SINK_PROMETHEUS_OWN_COST_H
+#ifndef IAPROF_LIB_METRICS_OWN_COST_H
+#define IAPROF_LIB_METRICS_OWN_COST_H
 
 #include <stdint.h>
 

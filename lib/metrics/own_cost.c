@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See own_cost.h. */
-#include "own_cost.h"
+#include "metrics/own_cost.h"
 
 #include <dirent.h>
 #include <inttypes.h>

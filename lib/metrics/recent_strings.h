@@ -3,8 +3,8 @@
  * The latest strings of the records. A sink that keeps all of them grows with the run; one that looks up a name in the
  * record that declares it needs only those that were defined shortly before.
  */
-#ifndef IAPROF_PLUGINS_SINK_PROMETHEUS_RECENT_STRINGS_H
-#define IAPROF_PLUGINS_SINK_PROMETHEUS_RECENT_STRINGS_H
+#ifndef IAPROF_LIB_METRICS_RECENT_STRINGS_H
+#define IAPROF_LIB_METRICS_RECENT_STRINGS_H
 
 #include <stdint.h>
 #include <iaprof/record.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See recent_strings.h. */
-#include "recent_strings.h"
+#include "metrics/recent_strings.h"
 
 #include <stdlib.h>
 #include <string.h>

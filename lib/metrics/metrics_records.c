@@ -3,12 +3,11 @@
 #include <string.h>
 
 #include "base/saturating.h"
-#include "metrics.h"
+#include "metrics/metrics.h"
 #include "process/process_cgroup.h"
 
 /* Counters of sources, by their names. */
 #define KERNEL_SIDE_TIME "kernel-side-time"
-#define UTILIZATION "utilization"
 #define KERNEL_SIDE UINT32_MAX
 
 #define DEVICE_IDS_MAX 256u
@@ -192,19 +191,38 @@ static bool ends_in(const char *text, const char *end)
 	return length >= wanted && strcmp(text + length - wanted, end) == 0;
 }
 
-/* Returns the index of an engine's utilization; METRIC_ENGINES_MAX if there are too many, or when out of memory. */
-static uint32_t find_engine(struct metrics *metrics, uint32_t device, const char *name)
+/* Counters by the end of their names, and their units. */
+static const struct {
+	const char *name, *unit;
+	double scale, maximum;
+} readings[READING_COUNT] = {
+	[READING_UTILIZATION] = { "utilization", "percent", 0.01, 1 },
+	[READING_MEMORY] = { "memory", "bytes", 1, 1e18 },
+	[READING_POWER] = { "power", "watts", 1, 1e9 },
+};
+
+static enum device_reading reading_of(const char *name, const char *unit)
 {
-	struct metric_engine wanted = { .device = device, .engine = label_of(name) };
-	for (uint32_t i = 0; i < metrics->engines.count; i++)
-		if (metrics->engines.items[i].device == device &&
-		    label_is_equal(&metrics->engines.items[i].engine, &wanted.engine))
-			return i;
-	bool is_kept = metrics->engines.count < METRIC_ENGINES_MAX && array_push(&metrics->engines, wanted);
-	return is_kept ? (uint32_t)metrics->engines.count - 1 : METRIC_ENGINES_MAX;
+	uint32_t what = 0;
+	while (what < READING_COUNT && (strcmp(unit, readings[what].unit) != 0 || !ends_in(name, readings[what].name)))
+		what++;
+	return (enum device_reading)what;
 }
 
-/* Keeps the utilization of devices, without that of single processes, and the cost of BPF programs. */
+/* Returns the index of a reading; METRIC_READINGS_MAX if there are too many, or when out of memory. */
+static uint32_t find_reading(struct metrics *metrics, uint32_t device, enum device_reading what, const char *engine)
+{
+	struct metric_reading wanted = { .device = device, .what = what, .engine = label_of(engine) };
+	for (uint32_t i = 0; i < metrics->readings.count; i++) {
+		const struct metric_reading *known = &metrics->readings.items[i];
+		if (known->device == device && known->what == what && label_is_equal(&known->engine, &wanted.engine))
+			return i;
+	}
+	bool is_kept = metrics->readings.count < METRIC_READINGS_MAX && array_push(&metrics->readings, wanted);
+	return is_kept ? (uint32_t)metrics->readings.count - 1 : METRIC_READINGS_MAX;
+}
+
+/* Keeps the readings of devices, without those of single processes, and the cost of BPF programs. */
 static void take_counter(struct metrics *metrics, const struct iaprof_record_counter *record)
 {
 	const char *name = recent_strings_text(&metrics->strings, record->name);
@@ -213,16 +231,17 @@ static void take_counter(struct metrics *metrics, const struct iaprof_record_cou
 	const struct metric_device_id *device = find_device_id(metrics, record->header.source, record->device);
 	struct metric_counter counter = { record->header.source, record->id, KERNEL_SIDE, 0 };
 	if (strcmp(name, KERNEL_SIDE_TIME) != 0) {
-		if (!device || strcmp(unit, "percent") != 0 || !ends_in(name, UTILIZATION) ||
+		enum device_reading what = reading_of(name, unit);
+		if (!device || what == READING_COUNT || record->kind != IAPROF_COUNTER_GAUGE ||
 		    (has_engine && (record->pid || record->labels)))
 			return;
 		const char *engine = has_engine ? recent_strings_text(&metrics->strings, record->engine) : "";
-		counter.engine = find_engine(metrics, device->device, engine);
+		counter.reading = find_reading(metrics, device->device, what, engine);
 	}
 	for (size_t i = 0; i < metrics->counters.count; i++)
 		if (metrics->counters.items[i].source == counter.source && metrics->counters.items[i].id == counter.id)
 			return;
-	if (counter.engine == METRIC_ENGINES_MAX || metrics->counters.count >= METRIC_COUNTERS_MAX ||
+	if (counter.reading == METRIC_READINGS_MAX || metrics->counters.count >= METRIC_COUNTERS_MAX ||
 	    !array_push(&metrics->counters, counter))
 		metrics->dropped++;
 }
@@ -233,13 +252,14 @@ static void take_counter_value(struct metrics *metrics, const struct iaprof_reco
 		struct metric_counter *counter = &metrics->counters.items[i];
 		if (counter->source != record->header.source || counter->id != record->counter)
 			continue;
-		if (counter->engine == KERNEL_SIDE) {
+		if (counter->reading == KERNEL_SIDE) {
 			counter->kernel_side = record->value;
 			return;
 		}
-		struct metric_engine *engine = &metrics->engines.items[counter->engine];
-		engine->ratio = record->value < 0 ? 0 : record->value > 100 ? 1 : record->value / 100;
-		engine->is_known = true;
+		struct metric_reading *reading = &metrics->readings.items[counter->reading];
+		double value = record->value * readings[reading->what].scale, maximum = readings[reading->what].maximum;
+		reading->value = value < 0 ? 0 : value > maximum ? maximum : value;
+		reading->is_known = true;
 		return;
 	}
 }

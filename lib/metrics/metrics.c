@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of profiles, and what they share with those of records: see metrics.h. */
-#include "metrics.h"
+#include "metrics/metrics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +143,7 @@ void metrics_free(struct metrics *metrics)
 	array_free(&metrics->device_ids);
 	array_free(&metrics->processes);
 	hash_index_free(&metrics->process_index);
-	array_free(&metrics->engines);
+	array_free(&metrics->readings);
 	array_free(&metrics->counters);
 	array_free(&metrics->types);
 	array_free(&metrics->losses);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the sink counts over the run, from records and profiles. Every table is bounded, so that neither the memory of
+ * What a sink counts over a run, from records and profiles. Every table is bounded, so that neither the memory of
  * a run that never ends nor the number of time series of a server grows: what is beyond goes to "[others]". Names are
  * cleaned when they are taken, because two series must not have the same labels. Not locked.
  */
-#ifndef IAPROF_PLUGINS_SINK_PROMETHEUS_METRICS_H
-#define IAPROF_PLUGINS_SINK_PROMETHEUS_METRICS_H
+#ifndef IAPROF_LIB_METRICS_METRICS_H
+#define IAPROF_LIB_METRICS_METRICS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,14 +15,14 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "recent_strings.h"
+#include "metrics/recent_strings.h"
 
 #define METRIC_DEVICES_MAX 32u
 #define METRIC_CONTAINERS_MAX 128u /* the first one is "", the last one "[others]" */
 #define METRIC_LOSSES_MAX 64u
 #define METRIC_TYPES_MAX 32u
 #define METRIC_COUNTERS_MAX 256u
-#define METRIC_ENGINES_MAX 128u
+#define METRIC_READINGS_MAX 128u
 #define METRIC_SOURCES_MAX 32u
 #define METRIC_REASONS_MAX 64u /* as in STALL_REASON */
 /* A container without work on a device for this long is forgotten when there is no room for another one, in ns. */
@@ -76,18 +76,21 @@ struct metric_source {
 	struct label_text reasons[METRIC_REASONS_MAX];
 };
 
-/* Utilization of an engine of a device, as the device reports it. */
-struct metric_engine {
+/* What a device reports of itself, or of one of its engines. */
+enum device_reading { READING_UTILIZATION, READING_MEMORY, READING_POWER, READING_COUNT };
+
+struct metric_reading {
 	uint32_t device;
+	enum device_reading what;
 	struct label_text engine;
-	double ratio;
+	double value; /* 0 to 1, bytes, or watts */
 	bool is_known;
 };
 
 struct metric_counter {
 	uint16_t source;
 	uint32_t id;
-	uint32_t engine;    /* index; UINT32_MAX: CPU time of BPF programs */
+	uint32_t reading;   /* index; UINT32_MAX: CPU time of BPF programs */
 	double kernel_side; /* ns of that */
 };
 
@@ -113,7 +116,7 @@ struct metrics {
 	uint32_t container_count; /* without "[others]" */
 	ARRAY(struct metric_process) processes;
 	struct hash_index process_index;
-	ARRAY(struct metric_engine) engines;
+	ARRAY(struct metric_reading) readings;
 	ARRAY(struct metric_counter) counters;
 	ARRAY(struct metric_type) types;
 	ARRAY(struct metric_loss) losses;

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sends requests of one signal of OTLP over HTTP, as the options of a sink and the variables OTEL_EXPORTER_OTLP_* say.
+ * Each function is for the sink's thread.
+ */
+#ifndef IAPROF_LIB_OTLP_EXPORTER_H
+#define IAPROF_LIB_OTLP_EXPORTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <iaprof/plugin.h>
+
+#include "http/sender.h"
+#include "text/text.h"
+
+/* A kind of data: profiles, metrics. */
+struct otlp_signal {
+	const char *variable; /* its part of the names of variables: "PROFILES" */
+	const char *path;     /* at the receiver: "/v1/metrics" */
+	const char *item;     /* what is counted, in the singular: "profile" */
+};
+
+/* Options of a sink: see OTLP_OPTIONS. */
+struct otlp_options {
+	const char *endpoint, *headers, *certificate; /* NULL: the variables */
+	uint64_t timeout;                             /* ns; 0: the variable */
+	uint64_t compression;                         /* index of otlp_compressions */
+};
+
+extern const char *const otlp_compressions[];
+
+/* The rows of an option table for a member of a sink's struct. */
+#define OTLP_OPTIONS(type, member)                                                                                     \
+	IAPROF_OPTION(type, member.endpoint, STRING, "endpoint", NULL,                                                 \
+		      "URL of the receiver, to which the signal's path is added; default: "                            \
+		      "OTEL_EXPORTER_OTLP_ENDPOINT, or http://localhost:4318"),                                        \
+		IAPROF_OPTION(type, member.headers, STRING, "headers", NULL,                                           \
+			      "HTTP headers, KEY=VALUE and percent-encoded; default: OTEL_EXPORTER_OTLP_HEADERS"),     \
+		IAPROF_OPTION(type, member.certificate, STRING, "certificate", NULL,                                   \
+			      "File of certificates (PEM) for TLS; default: OTEL_EXPORTER_OTLP_CERTIFICATE, or the "   \
+			      "system's"),                                                                             \
+		IAPROF_OPTION(type, member.timeout, DURATION, "timeout", "0s",                                         \
+			      "Longest time of a request; 0: OTEL_EXPORTER_OTLP_TIMEOUT, or 10 s",                     \
+			      .maximum = 3600000000000),                                                               \
+		IAPROF_OPTION(type, member.compression, CHOICE, "compression", "auto",                                 \
+			      "auto: OTEL_EXPORTER_OTLP_COMPRESSION, or gzip", .choices = otlp_compressions)
+
+/* Initialise with {0}. */
+struct otlp_exporter {
+	const struct otlp_signal *signal;
+	struct text url;
+	bool has_curl, is_compressed;
+	struct sender *sender;
+};
+
+/* Returns 0, or a negative errno after host->fail(). The options are borrowed until otlp_exporter_close(). */
+int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host *host,
+		       const struct otlp_options *options, const struct otlp_signal *signal);
+/* Takes over the text, an encoded request with count items. Returns 0, or a negative errno after host->fail(). */
+int otlp_exporter_send(struct otlp_exporter *exporter, const struct iaprof_host *host, struct text *message,
+		       uint32_t count);
+/* For finish() of a sink: waits for what is on its way. Returns a negative errno after host->fail() on losses. */
+int otlp_exporter_finish(struct otlp_exporter *exporter, const struct iaprof_host *host);
+void otlp_exporter_close(struct otlp_exporter *exporter);
+
+#endif
