@@ -21,6 +21,9 @@ static void report(const struct iaprof_host *host, const struct sender_counts *c
 		if (numbers[i])
 			host->log(host, IAPROF_LOG_WARNING, "%s %" PRIu64 " %s%s%s%s", fates[i], numbers[i], what,
 				  plural(numbers[i]), *error ? ": " : "", error);
+	if (counts->kept)
+		host->log(host, IAPROF_LOG_WARNING, "%" PRIu64 " %s%s wait in the spool for the next run%s%s",
+			  counts->kept, what, plural(counts->kept), *error ? ": " : "", error);
 	host->log(host, IAPROF_LOG_INFO, "sent %" PRIu64 " %s%s to %s", counts->sent, what, plural(counts->sent), url);
 }
 

@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/clock.h"
+#include "http/spool.h"
 
 /* Limits on an answer, and on the time between tries, in seconds. */
 #define ANSWER_SIZE_MAX ((size_t)64 << 10)
@@ -24,6 +26,7 @@
 struct body {
 	struct text text;
 	uint32_t count;
+	bool spooled; /* it is in the spool until it has been sent */
 	struct body *next;
 };
 
@@ -41,6 +44,7 @@ struct sender {
 	size_t waiting;             /* bytes */
 	bool is_sending, is_ending, gives_up;
 	struct sender_counts counts;
+	struct spool *spool; /* NULL: none */
 
 	/* Of the thread. */
 	struct text answer;
@@ -148,12 +152,20 @@ static enum outcome try_once(struct sender *sender, const struct body *body, uin
 	return is_passing(status) ? OUTCOME_AGAIN : OUTCOME_REFUSED;
 }
 
-/* Waits for a time in seconds, or until the run no longer waits. Called with the lock. */
+/*
+ * Waits for a time in seconds, and up to half of it longer, so that machines do not all come back at once, or until the
+ * run no longer waits. Called with the lock.
+ */
 static void wait_for(struct sender *sender, uint64_t seconds)
 {
 	struct timespec until;
+	uint32_t random = 0;
+	(void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)seconds;
+	uint64_t longest = seconds * NANOSECONDS_PER_SECOND / 2;
+	uint64_t more = (uint64_t)until.tv_nsec + longest / UINT32_MAX * random;
+	until.tv_sec += (time_t)(seconds + more / NANOSECONDS_PER_SECOND);
+	until.tv_nsec = (long)(more % NANOSECONDS_PER_SECOND);
 	while (!sender->gives_up && !pthread_cond_timedwait(&sender->changed, &sender->lock, &until))
 		;
 }
@@ -193,7 +205,34 @@ static void send_first(struct sender *sender, uint64_t *pause)
 		sender->counts.refused += body->count;
 	else
 		sender->told = false;
+	if (body->spooled)
+		spool_remove(sender->spool);
 	remove_first(sender);
+}
+
+/* Stores a request, which is not in the spool already, or drops it. Called with the lock. */
+static void put_away(struct sender *sender, const struct body *body)
+{
+	if (!body->spooled)
+		sender->counts.dropped +=
+			sender->spool ? spool_put(sender->spool, &body->text, body->count) : body->count;
+}
+
+/* Reads the oldest request of the spool, when nothing else waits. Called with the lock. */
+static bool take_spooled(struct sender *sender)
+{
+	struct body *body = sender->spool && !sender->is_ending ? calloc(1, sizeof *body) : NULL;
+	if (body && spool_take(sender->spool, &body->text, &body->count, &sender->counts.dropped)) {
+		body->spooled = true;
+		sender->waiting += body->text.size;
+		*sender->last = body;
+		sender->last = &body->next;
+		return true;
+	}
+	if (body)
+		text_free(&body->text);
+	free(body);
+	return false;
 }
 
 static void *run(void *context)
@@ -204,7 +243,7 @@ static void *run(void *context)
 	while (!sender->gives_up && (sender->first || !sender->is_ending))
 		if (sender->first)
 			send_first(sender, &pause);
-		else
+		else if (!take_spooled(sender))
 			pthread_cond_wait(&sender->changed, &sender->lock);
 	pthread_cond_broadcast(&sender->changed);
 	pthread_mutex_unlock(&sender->lock);
@@ -273,6 +312,17 @@ static bool set_up(struct sender *sender)
 	return curl_easy_setopt(curl, CURLOPT_URL, options->url) == CURLE_OK;
 }
 
+static bool open_spool(struct sender *sender)
+{
+	const struct sender_options *options = &sender->options;
+	sender->spool = spool_open(&(struct spool_options){ .host = options->host,
+							    .folder = options->spool,
+							    .name = options->spool_name,
+							    .limit = options->spool_limit,
+							    .compressed = options->compressed });
+	return sender->spool;
+}
+
 struct sender *sender_new(const struct sender_options *options)
 {
 	const struct iaprof_host *host = options->host;
@@ -292,6 +342,10 @@ struct sender *sender_new(const struct sender_options *options)
 		sender_free(sender);
 		return NULL;
 	}
+	if (options->spool && *options->spool && !open_spool(sender)) {
+		sender_free(sender);
+		return NULL;
+	}
 	int result = pthread_create(&sender->thread, NULL, run, sender);
 	sender->has_thread = !result;
 	if (!result)
@@ -301,7 +355,7 @@ struct sender *sender_new(const struct sender_options *options)
 	return NULL;
 }
 
-/* Drops the oldest request that is not being sent. Called with the lock. */
+/* Puts away the oldest request that is not being sent. Called with the lock. */
 static void make_room(struct sender *sender, size_t size)
 {
 	while (sender->first && sender->waiting + size > SENDER_WAITING_MAX) {
@@ -312,7 +366,7 @@ static void make_room(struct sender *sender, size_t size)
 		if (!*at)
 			sender->last = at;
 		sender->waiting -= body->text.size;
-		sender->counts.dropped += body->count;
+		put_away(sender, body);
 		text_free(&body->text);
 		free(body);
 	}
@@ -358,7 +412,8 @@ struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const 
 	pthread_join(sender->thread, NULL);
 	sender->has_thread = false;
 	for (; sender->first; remove_first(sender))
-		sender->counts.dropped += sender->first->count;
+		put_away(sender, sender->first);
+	sender->counts.kept = spool_items(sender->spool);
 	*error = sender->error;
 	return sender->counts;
 }
@@ -374,6 +429,7 @@ void sender_free(struct sender *sender)
 	curl_multi_cleanup(sender->multi);
 	curl_slist_free_all(sender->headers);
 	text_free(&sender->answer);
+	spool_close(sender->spool);
 	pthread_cond_destroy(&sender->changed);
 	pthread_mutex_destroy(&sender->lock);
 	free(sender);

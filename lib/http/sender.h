@@ -33,6 +33,9 @@ struct sender_options {
 	const char *certificate; /* file of certificates that the server is checked against; NULL: the system's */
 	uint64_t timeout;        /* of one try, ns */
 	bool compressed;         /* bodies are gzip */
+	const char *spool;       /* folder for requests that cannot be sent now; NULL: they are dropped */
+	uint64_t spool_limit;    /* bytes */
+	const char *spool_name;  /* see spool.h */
 };
 
 /* Numbers of profiles. */
@@ -41,6 +44,7 @@ struct sender_counts {
 	uint64_t rejected; /* of requests that the server accepted in part */
 	uint64_t refused;  /* of requests that the server does not want again */
 	uint64_t dropped;  /* there was no room, or the run ended before the server took them */
+	uint64_t kept;     /* are in the spool for the next run */
 };
 
 struct sender;

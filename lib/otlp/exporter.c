@@ -114,7 +114,10 @@ int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host 
 		.headers = options->headers ? options->headers : variable(signal, "HEADERS"),
 		.certificate = options->certificate ? options->certificate : variable(signal, "CERTIFICATE"),
 		.timeout = timeout_of(options, signal),
-		.compressed = exporter->is_compressed });
+		.compressed = exporter->is_compressed,
+		.spool = options->spool,
+		.spool_limit = options->spool_size,
+		.spool_name = signal->spool });
 	return exporter->sender ? 0 : -EINVAL;
 }
 

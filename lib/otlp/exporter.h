@@ -18,6 +18,7 @@ struct otlp_signal {
 	const char *variable; /* its part of the names of variables: "PROFILES" */
 	const char *path;     /* at the receiver: "/v1/metrics" */
 	const char *item;     /* what is counted, in the singular: "profile" */
+	const char *spool;    /* name of its files: "otlp-profiles" */
 };
 
 /* Options of a sink: see OTLP_OPTIONS. */
@@ -25,6 +26,8 @@ struct otlp_options {
 	const char *endpoint, *headers, *certificate; /* NULL: the variables */
 	uint64_t timeout;                             /* ns; 0: the variable */
 	uint64_t compression;                         /* index of otlp_compressions */
+	const char *spool;                            /* folder; NULL: none */
+	uint64_t spool_size;                          /* bytes */
 };
 
 extern const char *const otlp_compressions[];
@@ -43,7 +46,11 @@ extern const char *const otlp_compressions[];
 			      "Longest time of a request; 0: OTEL_EXPORTER_OTLP_TIMEOUT, or 10 s",                     \
 			      .maximum = 3600000000000),                                                               \
 		IAPROF_OPTION(type, member.compression, CHOICE, "compression", "auto",                                 \
-			      "auto: OTEL_EXPORTER_OTLP_COMPRESSION, or gzip", .choices = otlp_compressions)
+			      "auto: OTEL_EXPORTER_OTLP_COMPRESSION, or gzip", .choices = otlp_compressions),          \
+		IAPROF_OPTION(type, member.spool, STRING, "spool", NULL,                                               \
+			      "Folder for requests that cannot be sent, which are sent later or by the next run"),     \
+		IAPROF_OPTION(type, member.spool_size, SIZE, "spool-size", "256MiB",                                   \
+			      "Limit of the folder; the oldest requests are dropped", .minimum = 1 << 20)
 
 /* Initialise with {0}. */
 struct otlp_exporter {

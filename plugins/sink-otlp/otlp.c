@@ -12,7 +12,7 @@
 
 #define INTERVAL_DEFAULT (10 * NANOSECONDS_PER_SECOND)
 
-static const struct otlp_signal signal_profiles = { "PROFILES", "/v1development/profiles", "profile" };
+static const struct otlp_signal signal_profiles = { "PROFILES", "/v1development/profiles", "profile", "otlp-profiles" };
 
 struct otlp {
 	struct otlp_options options;

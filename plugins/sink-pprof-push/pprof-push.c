@@ -23,8 +23,8 @@ enum format { FORMAT_PYROSCOPE, FORMAT_PLAIN };
 static const char *const formats[] = { "pyroscope", "plain", NULL };
 
 struct pprof_push {
-	const char *url, *service, *label_list, *headers, *certificate;
-	uint64_t format, timeout;
+	const char *url, *service, *label_list, *headers, *certificate, *spool;
+	uint64_t format, timeout, spool_size;
 	bool lines;
 
 	struct text target;
@@ -49,6 +49,10 @@ static const struct iaprof_option options[] = {
 		      "File of certificates (PEM) for TLS instead of the system's"),
 	IAPROF_OPTION(struct pprof_push, timeout, DURATION, "timeout", "10s", "Longest time of a request",
 		      .minimum = 1000000, .maximum = 3600000000000),
+	IAPROF_OPTION(struct pprof_push, spool, STRING, "spool", NULL,
+		      "Folder for requests that cannot be sent, which are sent later or by the next run"),
+	IAPROF_OPTION(struct pprof_push, spool_size, SIZE, "spool-size", "256MiB",
+		      "Limit of the folder; the oldest requests are dropped", .minimum = 1 << 20),
 	IAPROF_OPTION(struct pprof_push, lines, BOOL, "lines", "yes", "Source lines and inlined functions (DWARF)"),
 };
 
@@ -129,7 +133,10 @@ static int pprof_push_prepare(const struct iaprof_host *host, void *instance)
 						     .user_agent = "iaprof/" PLUGIN_VERSION,
 						     .headers = push->headers,
 						     .certificate = push->certificate,
-						     .timeout = push->timeout });
+						     .timeout = push->timeout,
+						     .spool = push->spool,
+						     .spool_limit = push->spool_size,
+						     .spool_name = is_plain ? "pprof" : "pprof-push" });
 	return push->sender ? 0 : -EINVAL;
 }
 

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-from harness import FAILED, PLUGINS, case, equal, iaprof, main, needs_root, needs_sampling, require
+from harness import COMPLETE, FAILED, PLUGINS, case, equal, iaprof, main, needs_root, needs_sampling, require
 from otlp_request import metrics_of
 from web_server import Receiver
 
@@ -78,6 +78,22 @@ def refused():
         outcome = send(server)
     equal(outcome.status, FAILED, 'status')
     require(re.search(r'[0-9]+ of [0-9]+ data points were not delivered', outcome.err), outcome.err)
+
+
+@case('what a receiver that is down did not get is in the spool, and sent by the next run')
+def spool():
+    arguments = ['-s', METRICS_SOURCE, '-d', '300ms', '--finish-within', '2s', '-k']
+    for _ in range(2):
+        outcome = iaprof(*arguments, 'otlp-metrics:spool=waiting,endpoint=http://127.0.0.1:9')
+        require(re.search(r'warning: .*[0-9]+ data points wait in the spool for the next run', outcome.err), outcome.err)
+        equal(outcome.status, COMPLETE, 'status')
+    equal(os.stat('waiting').st_mode & 0o777, 0o700, 'mode of the folder')
+    equal([os.stat(f'waiting/{name}').st_mode & 0o777 for name in os.listdir('waiting')], [0o600] * 2, 'modes')
+    with Receiver() as server:
+        iaprof(*arguments, f'otlp-metrics:spool=waiting,endpoint={server.url}').completes()
+    equal(os.listdir('waiting'), [], 'files')
+    ends = [min(metrics_of(body)[1]['iaprof.profile.timestamp'].points.values()) for body in server.bodies]
+    equal(len(set(ends)), 3, 'runs')
 
 
 @case('the number of data points is bounded')

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A folder in which requests wait that could not be sent: beyond the memory for them, and from one run to the next.
+ * Each is a file that appears when it is complete. The folder is bounded: the oldest request makes room for the latest.
+ * Files that the spool did not write are left alone. Not locked; one thread at a time.
+ */
+#ifndef IAPROF_LIB_HTTP_SPOOL_H
+#define IAPROF_LIB_HTTP_SPOOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <iaprof/host.h>
+
+#include "text/text.h"
+
+/* Limit on the number of files. */
+#define SPOOL_FILES_MAX 8192u
+
+struct spool_options {
+	const struct iaprof_host *host;
+	const char *folder; /* is created if its parent is there */
+	const char *name;   /* of the kind of request, such as "otlp-profiles": several kinds may share a folder */
+	uint64_t limit;     /* bytes of this kind's files */
+	bool compressed;    /* requests of the other form are refused when they are taken */
+};
+
+struct spool;
+
+/* Returns NULL after host->fail(). The options are borrowed. */
+struct spool *spool_open(const struct spool_options *options);
+/* Stores a request with count items. Returns the number of items that it lost: its own, or those that made room. */
+uint64_t spool_put(struct spool *spool, const struct text *body, uint32_t count);
+/*
+ * Reads the oldest request, which stays in the folder until spool_remove(). Returns false if there is none, or one that
+ * was taken is not removed yet. body: empty. *lost: is increased by the items of files that could not be read.
+ */
+bool spool_take(struct spool *spool, struct text *body, uint32_t *count, uint64_t *lost);
+/* Removes the request that was taken. */
+void spool_remove(struct spool *spool);
+/* Returns the number of items in the folder, with those of the request that was taken. */
+uint64_t spool_items(const struct spool *spool); /* accepts NULL */
+void spool_close(struct spool *spool);           /* accepts NULL */
+
+#endif
