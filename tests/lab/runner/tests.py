@@ -24,6 +24,7 @@ class Test:
     chroot: bool = False  # or in the chroot, on this machine's own kernel
     machine: bool = False  # or on this machine, which sees the chroot from outside: much faster than a guest
     double: str = ''  # the double that is loaded before and unloaded after, in a guest
+    collector: bool = False  # has an OpenTelemetry Collector
     seconds: int = SECONDS
     by_name: bool = False  # measures rather than tests: runs only when it is named
     expected: str = ''  # a function that prints its stack into the kernel's log, as a real driver may by intent
@@ -47,6 +48,8 @@ def read(path):
                 test.by_name = True
             case ['machine']:
                 test.machine = True
+            case ['collector']:
+                test.collector = True
             case ['module', ('xe' | 'intel_vpu') as name]:
                 test.double = name
             case ['expects', name]:
@@ -59,6 +62,8 @@ def read(path):
         raise Wrong(f'{path}: needs one line "# lab: guest KERNEL...", "# lab: chroot" or "# lab: machine"')
     if not set(test.short) <= set(test.kernels):
         raise Wrong(f'{path}: a short run cannot take a kernel that is not behind "# lab: guest"')
+    if test.collector and not test.machine:
+        raise Wrong(f'{path}: a Collector is on this machine only')
     if test.double and not test.kernels:
         raise Wrong(f'{path}: a double is loaded in a guest only')
     return test
