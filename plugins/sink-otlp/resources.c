@@ -10,9 +10,12 @@
 #include "base/cleanup.h"
 #include "process/process_cgroup.h"
 #include "process/small_file.h"
+#include "process_context.h"
 
 /* Limit on different resources. */
 #define RESOURCES_MAX 1024u
+/* Longest time between two looks at a process without a service, in profiles. */
+#define PAUSE_MAX 64u
 
 static bool add_container(struct resource *resource, uint32_t pid)
 {
@@ -62,11 +65,13 @@ static uint32_t find(struct resources *resources, struct resource *resource)
 	return id && id <= resources->items.count ? id - 1 : 0;
 }
 
-static uint32_t look_up(struct resources *resources, uint32_t pid)
+static uint32_t look_up(struct resources *resources, uint32_t pid, bool *has_service)
 {
 	struct resource resource = { 0 };
-	/* What is out of memory is left out. */
-	(void)(add_container(&resource, pid) && add_environment(&resource, pid));
+	/* What is out of memory is left out. What a process says of itself at run time is preferred to its environment.
+	 */
+	(void)(add_container(&resource, pid) && process_context_add(&resource, pid) && add_environment(&resource, pid));
+	*has_service = resource_has(&resource, "service.name");
 	return find(resources, &resource);
 }
 
@@ -118,13 +123,16 @@ uint32_t resources_of_process(struct resources *resources, uint32_t pid)
 	if (!pid || resources->recorded)
 		return 0;
 	struct resource_process *known = find_process(resources, pid);
-	if (known && !known->is_stale) {
+	if (known && !known->is_stale && (known->has_service || resources->profile < known->next_look)) {
 		known->seen = resources->profile;
 		return known->resource;
 	}
-	const struct resource_process process = { .pid = pid,
-						  .resource = look_up(resources, pid),
-						  .seen = resources->profile };
+	uint64_t pause = known && !known->is_stale ? 2 * known->pause : 1;
+	struct resource_process process = { .pid = pid,
+					    .seen = resources->profile,
+					    .pause = pause < PAUSE_MAX ? pause : PAUSE_MAX };
+	process.next_look = resources->profile + process.pause;
+	process.resource = look_up(resources, pid, &process.has_service);
 	if (known)
 		*known = process;
 	else

@@ -23,7 +23,10 @@ struct resource_process {
 	uint32_t pid;
 	uint32_t resource; /* index of resources.items */
 	uint64_t seen;     /* number of the profile that had it last */
-	bool is_stale;     /* it has executed another program since */
+	/* A process without a service is looked at again, after longer and longer times: it may say so later. */
+	uint64_t next_look, pause; /* in profiles */
+	bool has_service;
+	bool is_stale; /* it has executed another program since */
 };
 
 /* Initialise with resources_init(). Not locked. */

@@ -3,8 +3,10 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "process_context.h"
 #include "resources.h"
 #include "../run_suite.h"
 
@@ -97,6 +99,87 @@ START_TEST(a_process_that_executes_another_program_is_looked_up_again)
 }
 END_TEST
 
+/* Publishes a context as the proposal has it for Linux kernels that name no anonymous memory. Returns its header. */
+static uint8_t *publish(const char *service)
+{
+	int file = memfd_create("OTEL_CTX", MFD_CLOEXEC);
+	ck_assert_int_eq(ftruncate(file, 8192), 0);
+	uint8_t *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+	uint8_t payload[256];
+	size_t length = strlen(service);
+	/* resource { attributes { key: "service.name" value { string_value: service } } } */
+	const uint8_t head[] = { 0x0a, (uint8_t)(20 + length), 0x0a, (uint8_t)(18 + length), 0x0a, 12 };
+	memcpy(payload, head, sizeof head);
+	memcpy(payload + sizeof head, "service.name", 12);
+	const uint8_t value[] = { 0x12, (uint8_t)(2 + length), 0x0a, (uint8_t)length };
+	memcpy(payload + sizeof head + 12, value, sizeof value);
+	memcpy(payload + sizeof head + 12 + sizeof value, service, length);
+	uint32_t version = 2, size = (uint32_t)(sizeof head + 12 + sizeof value + length);
+	uint64_t published = 1, address = (uintptr_t)page + 4096;
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	memcpy(page, "OTEL_CTX", 8);
+	memcpy(page + 8, &version, 4);
+	memcpy(page + 12, &size, 4);
+	memcpy(page + 16, &published, 8);
+	memcpy(page + 24, &address, 8);
+	memcpy(page + 4096, payload, size);
+	close(file);
+	return page;
+}
+
+static const char *own_service(struct resources *resources)
+{
+	const struct resource *resource = &resources->items.items[resources_of_process(resources, (uint32_t)getpid())];
+	for (size_t i = 0; i < resource->attributes.count; i++)
+		if (strcmp(resource->attributes.items[i].key, "service.name") == 0)
+			return resource->attributes.items[i].value;
+	return "none";
+}
+
+START_TEST(a_process_publishes_its_service_when_it_likes)
+{
+	struct resources resources;
+	uint64_t nothing = 0, address = 8;
+	ck_assert(resources_init(&resources, NULL, false));
+	ck_assert_str_eq(own_service(&resources), "none");
+	uint8_t *page = publish("translator");
+	/* At the next profile, and not before. */
+	ck_assert_str_eq(own_service(&resources), "none");
+	resources_begin(&resources);
+	ck_assert_str_eq(own_service(&resources), "translator");
+	resources_free(&resources);
+	/* Being changed; elsewhere; larger than is read. */
+	for (int i = 0; i < 3; i++) {
+		munmap(page, 8192);
+		page = publish("translator");
+		if (i == 0)
+			memcpy(page + 16, &nothing, 8);
+		else if (i == 1)
+			memcpy(page + 24, &address, 8);
+		else
+			memset(page + 12, 0xff, 4);
+		ck_assert(resources_init(&resources, NULL, false));
+		ck_assert_str_eq(own_service(&resources), "none");
+		resources_free(&resources);
+	}
+	munmap(page, 8192);
+}
+END_TEST
+
+START_TEST(contexts_that_are_none_do_no_harm)
+{
+	static const uint8_t bad[][8] = { { 0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f },
+					  { 0x0a, 4, 0x0a, 0x7f, 1, 2 },
+					  { 0xff } };
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct resource resource = { 0 };
+		ck_assert(process_context_decode(&resource, bad[i], sizeof bad[i]));
+		ck_assert_uint_eq(resource.attributes.count, 0);
+		resource_free(&resource);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("otlp_resources");
@@ -105,6 +188,8 @@ int main(void)
 	tcase_add_test(tests, attributes_are_decoded_and_bounded);
 	tcase_add_test(tests, processes_are_forgotten_with_their_samples);
 	tcase_add_test(tests, a_process_that_executes_another_program_is_looked_up_again);
+	tcase_add_test(tests, a_process_publishes_its_service_when_it_likes);
+	tcase_add_test(tests, contexts_that_are_none_do_no_harm);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
