@@ -69,7 +69,7 @@ def ram_disk(folder):
 class Guest:
     """One boot: plan in, results out."""
 
-    def __init__(self, kernel, environment, visible):
+    def __init__(self, kernel, environment, visible, root='/'):
         pieces.need_programs('qemu-system-x86_64=qemu-system-x86')
         self.kernel = kernel
         folder = kernel.folder()
@@ -88,7 +88,7 @@ class Guest:
                      '-m', str(MEMORY_MIB), '-nographic', '-no-reboot', '-nic', 'none',
                      '-kernel', str(image), '-initrd', str(disk),
                      '-append', KERNEL_ARGUMENTS,
-                     *self.share('root', '/', True), *self.share('modules', modules, True),
+                     *self.share('root', root, True), *self.share('modules', modules, True),
                      *self.share('plan', self.plan, False)]
         for slot in EDU_SLOTS:
             self.line += ['-device', f'edu,addr=0x{slot}']
