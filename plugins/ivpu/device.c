@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "device.h"
 #include "base/cleanup.h"
 #include "base/machine.h"
@@ -81,4 +82,23 @@ size_t npus_find(const char *sysfs, struct npu npus[static NPUS_MAX])
 		count++;
 	}
 	return count;
+}
+
+bool npu_is_at(const char *sysfs, const char *address)
+{
+	static const char *const classes[] = { "accel", "drm" };
+	static const char usual[] = ":00:0b.0";
+	char path[PATH_MAX], driver[sizeof NPU_DRIVER + 1];
+	bool is_accelerator = false;
+	if (strchr(address, '/'))
+		return false;
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "%s/bus/pci/devices/%s/%s", sysfs, address, classes[i]);
+		is_accelerator |= !access(path, F_OK);
+	}
+	snprintf(path, sizeof path, "%s/bus/pci/devices/%s/driver", sysfs, address);
+	if (is_accelerator && link_name(path, driver, sizeof driver))
+		return !strcmp(driver, NPU_DRIVER);
+	size_t length = strlen(address);
+	return length >= strlen(usual) && !strcmp(address + length - strlen(usual), usual);
 }

@@ -4,6 +4,7 @@
 #define IAPROF_PLUGINS_IVPU_DEVICE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,13 @@ struct npu {
  * number, at most NPUS_MAX.
  */
 size_t npus_find(const char *sysfs, struct npu npus[static NPUS_MAX]);
+
+/*
+ * Returns whether a PCI device, "0000:00:0b.0" in a trace, is an NPU: one with the driver intel_vpu. If the machine has
+ * no GPU or accelerator at the address, the trace is of another machine, where an Intel NPU is device 0b.0 of bus 0, as
+ * in all Intel processors up to 2026.
+ */
+bool npu_is_at(const char *sysfs, const char *address);
 
 /* Reads a small file of the device into text, without its newline. Returns 0, or a negative errno and "". */
 int npu_read_text(const struct npu *npu, const char *file, char *text, size_t size);

@@ -102,19 +102,11 @@ static bool find_old_fence(struct text_span fields, struct trace_line *line)
 	return span_hexadecimal(value, &line->job);
 }
 
-/* The NPU of Intel processors is always device 0b.0; other devices of gpu_scheduler are GPUs. */
-static bool is_other_device(struct text_span fields)
-{
-	struct text_span device;
-	return find_field(fields, "dev=", &device) && !span_ends(device, ":0b.0");
-}
-
 static bool set_scheduled(struct text_span fields, enum trace_job_event event, struct trace_line *line)
 {
-	if (is_other_device(fields)) {
-		line->kind = TRACE_LINE_OTHER;
-		return true;
-	}
+	struct text_span device;
+	if (find_field(fields, "dev=", &device) && device.length <= TRACE_DEVICE_SIZE_MAX)
+		memcpy(line->device, device.text, device.length); /* the line is zeroed */
 	line->kind = TRACE_LINE_JOB;
 	line->event = event;
 	return find_fence(fields, "fence=", line) || find_fence(fields, "fence:", line) || find_old_fence(fields, line);

@@ -10,6 +10,7 @@
 #include "finding_records.h"
 #include "records/record_batch.h"
 #include "text/quantity.h"
+#include "device.h"
 #include "trace_input.h"
 #include "use_tables.h"
 
@@ -138,6 +139,16 @@ static int take_call(struct trace_input *input, struct trace_line *line)
 	return input->pending_count == TRACE_PENDING_MAX ? decide(input, false) : 0;
 }
 
+/* The DRM scheduler's events are of all GPUs and accelerators. */
+static bool device_is_npu(struct trace_input *input, const char *device)
+{
+	if (strcmp(input->device, device)) {
+		memcpy(input->device, device, sizeof input->device);
+		input->is_npu = npu_is_at("/sys", device);
+	}
+	return input->is_npu;
+}
+
 static int take_line(void *context, const struct text_line *text)
 {
 	struct trace_input *input = context;
@@ -146,6 +157,8 @@ static int take_line(void *context, const struct text_line *text)
 	if (!text->wrong)
 		trace_form_parse(&input->form, text->text.text, text->text.length, &line);
 	line.number = text->number;
+	if (line.kind == TRACE_LINE_JOB && *line.device && !device_is_npu(input, line.device))
+		line.kind = TRACE_LINE_OTHER;
 	switch (line.kind) {
 	case TRACE_LINE_CALL:
 	case TRACE_LINE_COUNT:

@@ -47,6 +47,8 @@ struct trace_input {
 	struct text_refused refused;
 	uint64_t lost;
 	uint64_t flush_time;
+	char device[TRACE_DEVICE_SIZE_MAX + 1]; /* of the last job with a device, and whether it is an NPU */
+	bool is_npu;
 };
 
 /*

@@ -19,6 +19,9 @@
 /* PID_MAX_LIMIT of the Linux kernel: a larger number is no process id. */
 #define TRACE_PID_MAX (4u * 1024 * 1024)
 
+/* A PCI address. */
+#define TRACE_DEVICE_SIZE_MAX 31u
+
 enum trace_line_kind {
 	TRACE_LINE_NOTHING, /* blank, statistics, a heading, or a function's return */
 	TRACE_LINE_CALL,
@@ -67,7 +70,8 @@ struct trace_line {
 	/* JOB */
 	enum trace_job_event event;
 	uint32_t context, engine;
-	uint64_t job; /* the driver's number, or a fence's */
+	uint64_t job;                           /* the driver's number, or a fence's */
+	char device[TRACE_DEVICE_SIZE_MAX + 1]; /* "": the NPU, or not known */
 	/* BUCKET */
 	uint32_t bucket; /* exponent of its lowest value */
 	bool is_sent;    /* MESSAGE: to the firmware */

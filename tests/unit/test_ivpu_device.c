@@ -134,6 +134,26 @@ static void tear_down(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
+/* Only the driver counts, on a machine that has the device; the address, of other machines. */
+START_TEST(a_device_of_a_trace_is_an_npu_by_its_driver)
+{
+	make_folder("bus/pci/devices");
+	ck_assert(npu_is_at(folder, "0000:00:0b.0"));
+	ck_assert(!npu_is_at(folder, "0000:03:00.0"));
+	ck_assert(!npu_is_at(folder, "0000:0b:00.0"));
+	make_device("accel0", "0000:00:0c.0", "intel_vpu", "0x643e\n");
+	make_link("../../../devices/0000:00:0c.0", "bus/pci/devices/0000:00:0c.0");
+	make_folder("devices/0000:00:0c.0/accel");
+	ck_assert(npu_is_at(folder, "0000:00:0c.0"));
+	make_device("card0", "0000:00:0b.0", "xe", "0x64a0\n");
+	make_link("../../../devices/0000:00:0b.0", "bus/pci/devices/0000:00:0b.0");
+	ck_assert(npu_is_at(folder, "0000:00:0b.0")); /* no GPU: the trace is of another machine */
+	make_folder("devices/0000:00:0b.0/drm");
+	ck_assert(!npu_is_at(folder, "0000:00:0b.0"));
+	ck_assert(!npu_is_at(folder, "../0000:00:0b.0"));
+}
+END_TEST
+
 START_TEST(only_the_driver_makes_an_npu)
 {
 	struct npu npus[NPUS_MAX];
@@ -352,6 +372,7 @@ int main(void)
 	TCase *tests = tcase_create("ivpu_device");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, only_the_driver_makes_an_npu);
+	tcase_add_test(tests, a_device_of_a_trace_is_an_npu_by_its_driver);
 	tcase_add_test(tests, a_new_product_has_its_number);
 	tcase_add_test(tests, numbers_are_whole_or_none);
 	tcase_add_test(tests, use_is_told_by_the_second);
