@@ -7,6 +7,9 @@
 /* When there are too many records: jobs that run longer than this may begin before a gap and end behind it. */
 #define SETTLE_DELAY UINT64_C(5000000000)
 
+/* A sample stands for so many times its time, if the thread is not known to have waited. */
+#define RUN_SCALE_MAX 2.0
+
 void device_gaps_free(struct device_gaps *gaps)
 {
 	array_free(&gaps->jobs);
@@ -104,18 +107,25 @@ static void add_part(struct device_gaps *gaps, const struct waiting_sample *samp
 		cpu_samples_add(gaps->samples, &part);
 }
 
-/* Divides a gap among the samples of the thread that ended it; the rest is of unknown origin. */
+/*
+ * Divides a gap among the samples of the thread that ended it; the rest is of unknown origin. Waits are exact. Samples
+ * of a running thread are scaled to what waits leave, because the begin and end of a stretch on the CPU are not
+ * sampled.
+ */
 static void attribute(struct device_gaps *gaps, const struct gap_job *job, uint64_t begin)
 {
 	const struct waiting_sample *held = gaps->held.items;
 	uint64_t left = job->begin - begin;
-	double sum = 0;
+	double waiting = 0, running = 0;
 	size_t first = array_lower_bound(gaps->held.count, i, is_before(&held[i], job, begin));
 	size_t end = first;
 	for (; end < gaps->held.count && held[end].key.pid == job->pid && held[end].key.thread.tid == job->tid; end++)
-		sum += value_within(&held[end], begin, job->begin);
-	double scale = sum > (double)left ? (double)left / sum : 1;
+		*(held[end].wait.reason ? &waiting : &running) += value_within(&held[end], begin, job->begin);
+	double wait_scale = waiting > (double)left ? (double)left / waiting : 1;
+	double run_scale = running > 0 ? ((double)left - wait_scale * waiting) / running : 0;
+	run_scale = run_scale < RUN_SCALE_MAX ? run_scale : RUN_SCALE_MAX;
 	for (size_t i = first; i < end; i++) {
+		double scale = held[i].wait.reason ? wait_scale : run_scale;
 		uint64_t value = (uint64_t)(scale * value_within(&held[i], begin, job->begin));
 		value = value < left ? value : left;
 		uint64_t from = held[i].first_time > begin ? held[i].first_time : begin;

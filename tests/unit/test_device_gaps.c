@@ -85,8 +85,19 @@ START_TEST(gaps_are_what_the_thread_did)
 	take_thread(PID + 100, "[disk]", 5, 25, 20);
 	take_thread(PID + 100, NULL, 35, 35, 10); /* ran from 25 to 35 */
 	take_thread(PID + 1, "[lock]", 0, 100, 100);
-	expect("program;[disk] 15\nprogram;[running] 10\nprogram;[not sampled] 15\n");
+	expect("program;[disk] 15\nprogram;[running] 20\nprogram;[not sampled] 5\n");
 	ck_assert_uint_eq(idle(1, PID), 40);
+}
+END_TEST
+
+/* What a thread did not wait, it ran, even where no sample is. */
+START_TEST(samples_stand_for_what_waits_leave)
+{
+	take_job(1, PID, 0, 10);
+	take_job(1, PID, 50, 60);
+	take_thread(PID + 100, "[disk]", 5, 25, 20);
+	take_thread(PID + 100, NULL, 48, 48, 20); /* ran from 28 to 48 */
+	expect("program;[disk] 15\nprogram;[running] 25\n");
 }
 END_TEST
 
@@ -159,6 +170,7 @@ int main(void)
 	suite_add_tcase(suite, cases);
 	tcase_add_checked_fixture(cases, set_up, end_collector);
 	tcase_add_test(cases, gaps_are_what_the_thread_did);
+	tcase_add_test(cases, samples_stand_for_what_waits_leave);
 	tcase_add_test(cases, parts_add_up_to_the_gap);
 	tcase_add_test(cases, overlapping_jobs_leave_no_gap);
 	tcase_add_test(cases, first_jobs_end_no_gap);
