@@ -40,6 +40,7 @@ void collector_free(struct collector *collector)
 	wait_stacks_free(&collector->known);
 	wait_reasons_free(&collector->reasons);
 	sleepers_free(&collector->before);
+	python_stacks_free(&collector->python);
 	record_batch_free(&collector->batch);
 }
 
@@ -146,12 +147,25 @@ static uint32_t stack_intern(const struct collector *collector, uint32_t process
 	return id;
 }
 
-static void set_stacks(const struct collector *collector, struct iaprof_record_sample *sample,
-		       const struct off_cpu_key *key)
+/* As stack_intern(), for the user stack of a wait, which may have Python frames. */
+static uint32_t user_stack_intern(struct collector *collector, const struct off_cpu_key *key, uint32_t *flags)
+{
+	if (!collector->python.ring)
+		return stack_intern(collector, key->process, key->user_stack, IAPROF_SAMPLE_USER_STACK_MISSING, flags);
+	bool is_complete = !(key->flags & (OFF_CPU_TRUNCATED | OFF_CPU_NO_TABLE | OFF_CPU_UNREADABLE));
+	const struct wait_stack *stack = wait_stacks_find(&collector->known, key->user_stack);
+	uint32_t id = stack ? python_stacks_intern(&collector->python, key->process, key->execution, is_complete,
+						   stack->addresses, stack->depth)
+			    : 0;
+	if (key->user_stack && !id)
+		*flags |= IAPROF_SAMPLE_USER_STACK_MISSING;
+	return id;
+}
+
+static void set_stacks(struct collector *collector, struct iaprof_record_sample *sample, const struct off_cpu_key *key)
 {
 	uint32_t flags = sample->flags, ignored = 0;
-	sample->user_stack =
-		stack_intern(collector, key->process, key->user_stack, IAPROF_SAMPLE_USER_STACK_MISSING, &flags);
+	sample->user_stack = user_stack_intern(collector, key, &flags);
 	sample->kernel_stack =
 		stack_intern(collector, 0, key->kernel_stack, IAPROF_SAMPLE_KERNEL_STACK_MISSING, &flags);
 	sample->flags = flags;
@@ -165,8 +179,7 @@ static void set_stacks(const struct collector *collector, struct iaprof_record_s
 	sample->waker_kernel_stack = stack_intern(collector, 0, key->waker_kernel, 0, &ignored);
 }
 
-static void set_origin(const struct collector *collector, struct iaprof_record_sample *sample,
-		       const struct off_cpu_key *key)
+static void set_origin(struct collector *collector, struct iaprof_record_sample *sample, const struct off_cpu_key *key)
 {
 	if (key->flags & OFF_CPU_BEFORE)
 		set_sleeper(collector, sample, key, sleepers_find(&collector->before, key->thread));
@@ -200,6 +213,8 @@ static int set_drain(struct collector *collector, uint32_t set)
 		return host->fail(host, ENOMEM, "out of memory");
 	if (result)
 		return host->fail(host, result, "cannot read the maps of the BPF programs: %s", strerror(-result));
+	/* The programs send the functions of a stack before they add the wait. */
+	python_stacks_read(&collector->python);
 	const struct off_cpu_key *keys = (const void *)collector->waits.keys;
 	const struct off_cpu_sum *sums = (const void *)collector->waits.values;
 	for (uint32_t i = 0; result == 0 && i < collector->waits.count; i++)

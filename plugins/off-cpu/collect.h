@@ -8,6 +8,7 @@
 #include <iaprof/host.h>
 #include "bpf/cpu_table.h"
 #include "bpf/map_table.h"
+#include "bpf/python_stacks.h"
 #include "bpf/stack_index.h"
 #include "off-cpu.h"
 #include "records/record_batch.h"
@@ -30,6 +31,7 @@ struct collector {
 	struct wait_stacks known; /* of all turns: a wait may end long after its stacks were taken */
 	struct map_table threads;
 	struct record_batch batch;
+	struct python_stacks python;
 	struct wait_reasons reasons;
 	struct sleepers before; /* threads that were asleep when the run began */
 	uint64_t asleep_at_end, asleep_throughout, minimum;

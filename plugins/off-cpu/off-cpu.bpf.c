@@ -28,6 +28,7 @@ struct {
 #define SCRATCH_WAKER_KERNEL 3u
 
 #include "bpf/unwind.bpf.h"
+#include "bpf/python.bpf.h"
 #include "task.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -195,11 +196,16 @@ static __always_inline __u64 user_stack_take(void *context, struct task_struct *
 	} else if (use_tables) {
 		__u64 hash;
 		__u32 end = unwind_stack(stack, SCRATCH_USER, task->tgid, task->self_exec_id, registers, &hash);
-		if (end <= UNWIND_TRUNCATED)
-			processor->unwound[end]++;
+		__u32 reason = end;
+		/* One that was spilled before the comparison has no limit for the verifier of Linux 6.1. */
+		asm volatile("" : "+r"(reason));
+		if (reason <= UNWIND_TRUNCATED)
+			processor->unwound[reason]++;
 		if (end == UNWIND_UNKNOWN)
 			unwind_ask(task->tgid, task->self_exec_id);
 		key->flags |= end_flag(end);
+		hash = python_stack_take(stack, SCRATCH_USER, bpf_get_smp_processor_id(), key->process, key->thread,
+					 key->execution, task, &processor->python, hash);
 		if (stack->depth > 1 || end == UNWIND_COMPLETE)
 			return hash;
 	}

@@ -9,6 +9,7 @@
 #include <iaprof/plugin.h>
 #include "bpf/support.h"
 #include "bpf/target_set.h"
+#include "bpf/python_stacks.h"
 #include "bpf/unwinder.h"
 #include "collect.h"
 #include "off-cpu.h"
@@ -36,7 +37,8 @@ struct off_cpu {
 	uint64_t minimum;
 	uint64_t short_choice;
 	uint64_t unwind_choice;
-	uint64_t share; /* percent */
+	uint64_t python_choice; /* enum python_choice */
+	uint64_t share;         /* percent */
 	uint64_t drain_period;
 	uint64_t map_size;
 	bool user;
@@ -49,7 +51,7 @@ struct off_cpu {
 	struct off_cpu_bpf *skeleton;
 	struct collector collector;
 	struct unwinder unwinder;
-	bool use_tables;
+	bool use_tables, use_python;
 	uint64_t end; /* time of stop() */
 	bool started;
 };
@@ -102,8 +104,12 @@ static int set_sizes(struct off_cpu *off_cpu, const struct unwinder_maps *maps)
 		{ skeleton->maps.targets, target_words(target), 0 },
 		/* One for each scratch buffer from which stacks are unwound. */
 		{ skeleton->maps.unwind_states, 4, 0 },
+		{ skeleton->maps.python_states, 4, 0 },
 	};
+	const struct python_maps python = PYTHON_MAPS(skeleton);
 	int result = unwinder_set_sizes(host, maps, off_cpu->use_tables);
+	if (result == 0)
+		result = python_stacks_set_sizes(host, &python, processors, off_cpu->use_python);
 	return result ? result : bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof *sizes);
 }
 
@@ -123,6 +129,7 @@ static int programs_load(struct off_cpu *off_cpu)
 	skeleton->rodata->take_waker = off_cpu->waker;
 	skeleton->rodata->take_kernel_threads = off_cpu->kernel_threads;
 	skeleton->rodata->use_tables = off_cpu->use_tables;
+	skeleton->rodata->take_python = off_cpu->use_python;
 	skeleton->rodata->minimum = off_cpu->minimum;
 	skeleton->rodata->sample_short = off_cpu->short_choice == SHORT_SAMPLE;
 	skeleton->rodata->window_share = OFF_CPU_WINDOW * off_cpu->share / 100;
@@ -135,6 +142,15 @@ static int programs_load(struct off_cpu *off_cpu)
 	if (result)
 		return result;
 	result = off_cpu_bpf__load(skeleton);
+	if (result && off_cpu->use_python) {
+		host->log(host, IAPROF_LOG_WARNING,
+			  "waits have no Python frames: the Linux kernel refuses the BPF program that reads them: %s",
+			  strerror(-result));
+		off_cpu_bpf__destroy(skeleton);
+		off_cpu->skeleton = NULL;
+		off_cpu->use_python = false;
+		return programs_load(off_cpu);
+	}
 	if (result)
 		return bpf_load_fail(host, result, "cannot load the BPF programs", "5.18");
 	return target_set_follow(TARGET_SET(skeleton), host);
@@ -154,15 +170,27 @@ static int process_told(void *instance, const struct iaprof_unwind_table *table,
 {
 	struct off_cpu *off_cpu = instance;
 	int result = unwinder_take(&off_cpu->unwinder, table, process);
+	python_stacks_take(&off_cpu->collector.python, table, process);
 	if (!result && process)
 		sleepers_unwind(&off_cpu->collector.before, &off_cpu->unwinder, process->pid, false);
 	return result;
+}
+
+static int python_code_came(void *instance, int fd, uint32_t ready)
+{
+	struct off_cpu *off_cpu = instance;
+	(void)fd;
+	(void)ready;
+	python_stacks_read(&off_cpu->collector.python);
+	return 0;
 }
 
 static int off_cpu_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct off_cpu *off_cpu = instance;
 	off_cpu->host = host;
+	off_cpu->use_python =
+		off_cpu->use_tables && off_cpu->python_choice != PYTHON_NATIVE && IAPROF_HOST_HAS(host, intern_frame);
 
 	struct bpf_log log = bpf_log_begin(host);
 	int result = programs_load(off_cpu);
@@ -176,6 +204,10 @@ static int off_cpu_prepare(const struct iaprof_host *host, void *instance)
 		result =
 			unwinder_open(&off_cpu->unwinder, host, &(struct unwinder_maps)UNWINDER_MAPS(off_cpu->skeleton),
 				      process_asked, process_told);
+	if (result == 0 && off_cpu->use_python)
+		result = python_stacks_open(&off_cpu->collector.python, host,
+					    &(struct python_maps)PYTHON_MAPS(off_cpu->skeleton),
+					    (enum python_choice)off_cpu->python_choice, python_code_came);
 	return result;
 }
 
@@ -293,6 +325,7 @@ static int off_cpu_finish(const struct iaprof_host *host, void *instance)
 		host->metadata(host, "stacks lost", "%" PRIu64 " (raise map-size=)", (uint64_t)sum->stacks_lost);
 	if (off_cpu->use_tables)
 		unwinder_describe(&off_cpu->unwinder, host);
+	python_stacks_describe(&collector->python, &sum->python);
 	return 0;
 }
 
@@ -328,6 +361,11 @@ static const struct iaprof_option options[] = {
 	       "How user stacks are unwound: tables uses .eh_frame of programs and libraries, and frame pointers where "
 	       "there is none; fp uses frame pointers alone",
 	       .choices = unwind_choices),
+	OPTION(python_choice, CHOICE, "python", "mixed",
+	       "Frames of Python functions in user stacks: mixed puts them between native frames, in the place of "
+	       "those "
+	       "of the interpreter; python omits native frames; native omits Python frames",
+	       .choices = python_choices),
 	OPTION(share, UINT, "share", "5",
 	       "Largest share of each CPU that the BPF programs use; beyond it waits have no stacks, and beyond twice "
 	       "as much they are dropped and counted; 0: no limit",

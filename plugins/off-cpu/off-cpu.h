@@ -4,6 +4,7 @@
 #define IAPROF_OFF_CPU_H
 
 #include <linux/types.h>
+#include "bpf/python.h"
 #include "bpf/unwind.h"
 
 #define OFF_CPU_NAME_SIZE 16   /* TASK_COMM_LEN, include/linux/sched.h */
@@ -102,7 +103,8 @@ struct off_cpu_processor {
 	struct off_cpu_dropped dropped;
 	struct off_cpu_dropped dropped_ready; /* after the wake-up */
 	__u64 unwound[5];                     /* user stacks by the reason for their end (enum unwind_end) */
-	__u64 pad[8];                         /* keeps CPUs on separate pairs of cache lines */
+	struct python_counts python;
+	__u64 pad[8]; /* keeps CPUs on separate pairs of cache lines */
 };
 
 /* The time over which the share of the CPU is measured. */

@@ -26,6 +26,7 @@ OUTERMOST = re.compile(r'^(_start|clone3?|__clone3?)$')
 # Between the clock that the Linux kernel keeps of a thread's time on a CPU, and the tracepoint.
 PART = 0.98
 EXHAUSTED = 'CPU share exhausted'
+WAITS_IN_PYTHON = pathlib.Path(__file__).with_name('python_waits.py')
 # How much of all waits may be without stacks or dropped, because the programs took more than their share of a CPU.
 EXHAUSTED_PART = float(os.environ.get('TEST_EXHAUSTED_PART', '0.1'))
 
@@ -56,8 +57,9 @@ def wait_until(condition):
         time.sleep(0.02)
 
 
-def record(folder, options, *arguments, program=None):
+def record(folder, options, *arguments, program=None, functions=0):
     """Profiles a run of a program -> ({function: (time, time off the CPU)}, rows, what iaprof printed)"""
+    functions = functions or (2 if arguments else len(REASONS))
     output = pathlib.Path(folder) / 'out.csv'
     with subprocess.Popen([program or PROGRAM, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as program:
@@ -75,7 +77,7 @@ def record(folder, options, *arguments, program=None):
                 lines = []
                 for line in program.stdout:
                     lines.append(line.split())
-                    if len(lines) == (2 if arguments else len(REASONS)):
+                    if len(lines) == functions:
                         break
                 if not arguments:
                     wait_until(lambda: asleep(program.pid))
@@ -268,13 +270,34 @@ def bounded():
         raise AssertionError(f'{found} ns are recorded or dropped, the program was off the CPU for {off} of {total}')
 
 
+def python_waits():
+    """Waits of Python functions are in them, between the native frames, and in no frames of the interpreter."""
+    with tempfile.TemporaryDirectory() as folder:
+        truth, rows, messages = record(folder, ('min=0',), str(WAITS_IN_PYTHON), program='/usr/bin/python3', functions=3)
+        folded = pathlib.Path(folder, 'out.folded').read_text(encoding='utf-8')
+    if 'no Python frames' in messages:
+        raise AssertionError(messages)
+    check_truth(truth, rows)
+    for function in truth:
+        stacks = [frames for value_type, frames, _, _ in rows if value_type == 'off-cpu' and function in frames]
+        reasons = {frames[-1] for frames in stacks} - {'[page fault]'}
+        if reasons != {REASONS[function]}:
+            raise AssertionError(f'{function}: {reasons}')
+        for frames in stacks:
+            names = [name_of(frame) for frame in frames]
+            if names[names.index(function) - 1] != 'measure' or any(name.startswith('_PyEval') for name in names):
+                raise AssertionError(f'{function}: {frames}')
+    if not re.search(r';Thread\.run(_\[\w\])?;helper(_\[\w\])?;', folded):
+        raise AssertionError(f'no waits of the thread: {folded}')
+
+
 def main():
     if os.geteuid():
         print('1..0 # SKIP root is required')
         sys.exit(0)
     cases = [('times, reasons and stacks', known_times), ('default options', default_options),
              ('asleep at both ends of the run', both_ends), ('wakers', wakers), ('replay', replay),
-             ('hostile names', hostile_names)]
+             ('hostile names', hostile_names), ('waits in Python functions', python_waits)]
     # An emulated processor would take minutes for a storm.
     if 'TEST_NO_STORM' not in os.environ:
         cases += [('short waits', short_waits), ('the share of the CPU', bounded)]
