@@ -26,15 +26,26 @@ struct drm_gpu_scheduler {
 struct dma_fence {
 	__u64 context;
 	__u64 seqno;
+	int error;
 };
 struct drm_sched_fence {
 	struct dma_fence finished;
+	struct dma_fence *parent; /* the device's fence; NULL: the driver does not report the end of the job */
 	struct drm_gpu_scheduler *sched;
 };
 struct drm_sched_job {
 	struct drm_sched_fence *s_fence;
 };
 #pragma clang attribute pop
+
+/* Returns the first three letters of the name of a fence's engine, the first in the highest byte. */
+static __always_inline __u32 fence_engine(const struct drm_sched_fence *fence)
+{
+	char ring[4] = { 0 };
+
+	bpf_probe_read_kernel_str(ring, sizeof ring, BPF_CORE_READ(fence, sched, name));
+	return (__u32)ring[0] << 16 | (__u32)ring[1] << 8 | (__u32)ring[2];
+}
 
 /*
  * Returns true if a fence's job is for an engine that executes no instructions on Xe-cores: copy, video or security.
@@ -43,12 +54,16 @@ struct drm_sched_job {
  */
 static __always_inline bool fence_is_other(const struct drm_sched_fence *fence)
 {
-	char ring[4] = { 0 };
+	__u32 begin = fence_engine(fence);
 
-	bpf_probe_read_kernel_str(ring, sizeof ring, BPF_CORE_READ(fence, sched, name));
-	__u32 begin = (__u32)ring[0] << 16 | (__u32)ring[1] << 8 | (__u32)ring[2];
 	return begin == ('b' << 16 | 'c' << 8 | 's') || begin == ('v' << 16 | 'c' << 8 | 's') ||
 	       begin == ('v' << 16 | 'e' << 8 | 'c') || begin == ('g' << 16 | 's' << 8 | 'c');
+}
+
+/* Returns whether a fence's job is for the render engine. */
+static __always_inline bool fence_is_render(const struct drm_sched_fence *fence)
+{
+	return fence_engine(fence) == ('r' << 16 | 'c' << 8 | 's');
 }
 
 #endif

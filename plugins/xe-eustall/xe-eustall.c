@@ -135,7 +135,7 @@ static int xe_eustall_prepare(const struct iaprof_host *host, void *instance)
 		result = samplers_open(self);
 	if (result)
 		return result;
-	self->sampling.activity = activity_new(host);
+	self->sampling.activity = activity_new(host, self->jobs);
 	if (!self->sampling.activity || rows_allocate(self))
 		return host->fail(host, ENOMEM, "out of memory");
 	for (size_t i = 0; !result && i < self->sampler_count; i++)
@@ -203,6 +203,8 @@ static int xe_eustall_stop(const struct iaprof_host *host, void *instance)
 		result = sampling_thread_flush(self);
 	if (!result)
 		result = sampling_thread_check_devices(self);
+	if (!result)
+		result = activity_stop(self->sampling.activity);
 	for (size_t i = 0; i < self->sampler_count; i++) {
 		int stopped = sampler_stop(&self->samplers[i]);
 		result = result ? result : stopped;
@@ -257,6 +259,9 @@ static const struct iaprof_option options[] = {
 	       "Aggregation interval of samples with the same address; at most 10 ms while several processes use the "
 	       "GPU",
 	       .minimum = MILLISECOND, .maximum = SECOND),
+	OPTION(jobs, BOOL, "jobs", "yes",
+	       "Record each job of the GPU's compute and render engines, with the times of its submission, start and "
+	       "end"),
 	OPTION(ze_usdt, BOOL, "ze-usdt", "yes", "Also run ze-usdt, which supplies the GPU code"),
 	OPTION(kernel, BOOL, "kernel", "no", "Let ze-usdt record the Linux kernel stack of each launch"),
 };
@@ -266,7 +271,7 @@ static const char *const companions[] = { "ze-usdt", NULL };
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES,
+	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_JOBS,
 	.name = "xe-eustall",
 	.version = PLUGIN_VERSION,
 	.description = "EU stall sampling on Intel Xe GPUs",

@@ -21,6 +21,7 @@ struct xe_eustall {
 	const char *rate;
 	const char *budget;
 	uint64_t drain;
+	bool jobs;
 	bool ze_usdt; /* read by the core: run the companion */
 	bool kernel;  /* passed to the companion by the core */
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
  * Tracks which processes run jobs on which device, with the tracepoints of the Linux kernel's DRM scheduler: a job is
- * queued by a thread of its process, started by a kernel worker, and completed in an interrupt. No event is sent per
- * job: there is one number per process and device (scheduler_event.h). Raw tracepoints are used because others run no
- * program in an interrupt that arrives while any BPF program runs on the CPU, and so miss job completions
- * (trace_call_bpf() in kernel/trace/bpf_trace.c).
+ * queued by a thread of its process, started by a kernel worker, and completed in an interrupt. For the attribution of
+ * samples there is one number per process and device (scheduler_event.h); in addition, each completed job is sent if
+ * record_jobs is set. Raw tracepoints are used because others run no program in an interrupt that arrives while any BPF
+ * program runs on the CPU, and so miss job completions (trace_call_bpf() in kernel/trace/bpf_trace.c).
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -17,10 +17,13 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct scheduler_totals totals = { 0 };
+const volatile bool record_jobs = false;
+/* Devices of which not all jobs are known; set by user space. */
+bool jobs_unknown[SCHEDULER_DEVICES] = { 0 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64);
+	__uint(max_entries, SCHEDULER_DEVICES);
 	__uint(key_size, SCHEDULER_DEVICE_SIZE);
 	__type(value, __u32);
 } devices SEC(".maps");
@@ -43,6 +46,19 @@ struct {
 	__type(key, struct scheduler_process);
 	__type(value, __u64);
 } busy SEC(".maps");
+
+/* LRU: an entry remains if the end of its job is missed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, SCHEDULER_JOBS);
+	__type(key, struct scheduler_job_key);
+	__type(value, struct scheduler_job);
+} jobs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, SCHEDULER_JOB_RING);
+} ended_jobs SEC(".maps");
 
 /* Two tasks, or a task and an interrupt, rarely update the same number at once. */
 #define ATTEMPTS 64
@@ -83,22 +99,70 @@ static __always_inline void state_change(const struct scheduler_process *process
 
 /*
  * Handles the start or end of a queue's job. The queue is busy from the start of its first job to the end of its last.
+ * Returns false for a job that was queued before the queue was known.
  */
-static __always_inline void queue_advance(struct scheduler_queue *queue, __u32 seqno, bool begins, __u64 now)
+static __always_inline bool queue_advance(struct scheduler_queue *queue, __u32 seqno, bool begins, __u64 now)
 {
 	for (int i = 0; i < ATTEMPTS; i++) {
 		__u64 before = *(volatile __u64 *)&queue->progress;
 		__u32 known = begins ? before >> 32 : before;
 		if ((__s32)(seqno - known) <= 0)
-			return;
+			return false;
 		__u64 after = begins ? (__u64)seqno << 32 | (__u32)before : (before >> 32 << 32) | seqno;
 		if (__sync_val_compare_and_swap(&queue->progress, before, after) != before)
 			continue;
 		if (scheduler_queue_is_idle(before) != scheduler_queue_is_idle(after))
 			state_change(&queue->process, begins, now);
-		return;
+		return true;
 	}
 	add(&totals.lost, 1);
+	return true;
+}
+
+static __always_inline struct scheduler_job_key job_key(const struct drm_sched_fence *fence)
+{
+	return (struct scheduler_job_key){ .context = BPF_CORE_READ(fence, finished.context),
+					   .seqno = BPF_CORE_READ(fence, finished.seqno) };
+}
+
+static __always_inline void job_note(const struct drm_sched_fence *fence, __u32 device, __u64 now)
+{
+	__u64 thread = bpf_get_current_pid_tgid();
+	struct scheduler_job job = { .process = { .device = device, .pid = thread >> 32 },
+				     .key = job_key(fence),
+				     .submitted = now,
+				     .thread = (__u32)thread,
+				     .engine = fence_is_render(fence) ? SCHEDULER_ENGINE_RENDER
+								      : SCHEDULER_ENGINE_COMPUTE };
+
+	if (device < SCHEDULER_DEVICES && !jobs_unknown[device])
+		bpf_map_update_elem(&jobs, &job.key, &job, BPF_ANY);
+}
+
+static __always_inline void job_advance(struct scheduler_queue *queue, const struct drm_sched_fence *fence, bool begins,
+					__u64 now)
+{
+	__u32 device = queue->process.device;
+	if (device >= SCHEDULER_DEVICES || jobs_unknown[device])
+		return;
+	struct scheduler_job_key key = job_key(fence);
+	struct scheduler_job *job = bpf_map_lookup_elem(&jobs, &key);
+
+	if (job && begins) {
+		job->queued = now;
+		return;
+	}
+	if (begins)
+		return; /* counted at its end */
+	if (job) {
+		const struct dma_fence *parent = BPF_CORE_READ(fence, parent);
+		job->started = job->queued > queue->ended ? job->queued : queue->ended;
+		job->ended = queue->ended = parent ? now : 0;
+		job->error = parent ? BPF_CORE_READ(parent, error) : 0;
+	}
+	if (!job || bpf_ringbuf_output(&ended_jobs, job, sizeof *job, BPF_RB_NO_WAKEUP))
+		add(&totals.jobs_lost, 1);
+	bpf_map_delete_elem(&jobs, &key);
 }
 
 /* Returns the sampled device that a fence's job runs on, or NULL for other devices and engines. */
@@ -123,6 +187,8 @@ int job_queue(struct bpf_raw_tracepoint_args *arguments)
 	if (known && known->process.pid == process) {
 		known->time = now;
 		add(&totals.jobs, 1);
+		if (record_jobs)
+			job_note(fence, known->process.device, now);
 	} else {
 		const __u32 *device = device_find(fence);
 		if (!device)
@@ -137,6 +203,8 @@ int job_queue(struct bpf_raw_tracepoint_args *arguments)
 		add(&totals.jobs, 1);
 		if (bpf_map_update_elem(&queues, &context, &queue, BPF_ANY))
 			add(&totals.lost, 1);
+		else if (record_jobs)
+			job_note(fence, *device, now);
 	}
 	add(&totals.handler_time, bpf_ktime_get_ns() - now);
 	return 0;
@@ -150,7 +218,8 @@ static __always_inline void fence_advance(const struct drm_sched_fence *fence, b
 
 	if (!queue) /* another device's queue */
 		return;
-	queue_advance(queue, (__u32)BPF_CORE_READ(fence, finished.seqno), begins, now);
+	if (queue_advance(queue, (__u32)BPF_CORE_READ(fence, finished.seqno), begins, now) && record_jobs)
+		job_advance(queue, fence, begins, now);
 	add(&totals.handler_time, bpf_ktime_get_ns() - now);
 }
 

@@ -14,6 +14,7 @@
 #include "activity_source.h"
 #include "records/record_batch.h"
 #if ACTIVITY_HAS_BPF
+#include "job_records.h"
 #include "scheduler.h"
 #include "scheduler_event.h"
 #endif
@@ -44,6 +45,9 @@ struct activity {
 	bool reports_job_ends;        /* the scheduler reports the end of all jobs */
 	bool doubted;                 /* the statistics contradicted the scheduler, and a warning was printed */
 	uint64_t jobs_lost;           /* losses of the scheduler reported so far */
+	uint64_t jobs_unsent;         /* jobs without a record, reported so far */
+	bool jobs_ignored[GTS_MAX];   /* by address: not all jobs are known, so none are recorded */
+	uint64_t stopped;             /* end of the run, while running jobs are emitted */
 	struct client_watch *clients; /* NULL: not available */
 	struct client_news news;
 	uint64_t used[GTS_MAX]; /* ns of client activity, by address */
@@ -67,18 +71,19 @@ static void scheduler_missing_tell(const struct activity *activity, const char *
 			    reason);
 }
 
-static void scheduler_open(struct activity *activity)
+static void scheduler_open(struct activity *activity, bool record_jobs)
 {
 	const char *reason = "iaprof was built without BPF";
 
+	(void)record_jobs;
 #if ACTIVITY_HAS_BPF
-	activity->scheduler = scheduler_new(activity->host, &reason);
+	activity->scheduler = scheduler_new(activity->host, record_jobs, &reason);
 #endif
 	if (!activity->scheduler)
 		scheduler_missing_tell(activity, reason);
 }
 
-struct activity *activity_new(const struct iaprof_host *host)
+struct activity *activity_new(const struct iaprof_host *host, bool record_jobs)
 {
 	struct activity *activity = calloc(1, sizeof *activity);
 
@@ -90,7 +95,7 @@ struct activity *activity_new(const struct iaprof_host *host)
 	uname(&kernel);
 	activity->reports_job_ends = activity_source_reports_job_ends(kernel.release);
 	activity->host = host;
-	scheduler_open(activity);
+	scheduler_open(activity, record_jobs);
 	activity->clients = client_watch_new("/proc");
 	if (!activity->clients)
 		host->log(host, IAPROF_LOG_WARNING,
@@ -146,6 +151,21 @@ int activity_add_device(struct activity *activity, const char *pci_address, uint
 	return 0;
 }
 
+/* Jobs of which others are missing would show times as idle in which the device is busy. */
+static void jobs_ignore(struct activity *activity, uint32_t address, const char *reason)
+{
+	char key[PCI_ADDRESS_SIZE + 16];
+
+	if (activity->jobs_ignored[address])
+		return;
+	activity->jobs_ignored[address] = true;
+#if ACTIVITY_HAS_BPF
+	scheduler_ignore_jobs(activity->scheduler, address);
+#endif
+	snprintf(key, sizeof key, "jobs of %s", activity->addresses[address]);
+	activity->host->metadata(activity->host, key, "not recorded: %s", reason);
+}
+
 #if ACTIVITY_HAS_BPF
 static int process_was_busy(void *context, uint32_t device, uint32_t pid, uint64_t begin, uint64_t now, uint64_t busy)
 {
@@ -158,6 +178,24 @@ static int process_was_busy(void *context, uint32_t device, uint32_t pid, uint64
 				    .kind = IAPROF_ACTIVITY_SCHEDULER };
 
 	return busy_history_add(&activity->history, &piece);
+}
+
+static int job_emit(void *context, const struct scheduler_job *job)
+{
+	struct activity *activity = context;
+	uint32_t address = job->process.device, i = 0;
+
+	if (address >= activity->address_count || activity->jobs_ignored[address])
+		return 0;
+	if (!job->ended && !activity->stopped) {
+		jobs_ignore(activity, address, "the Linux kernel does not report the end of compute jobs before 6.18");
+		return 0;
+	}
+	while (i < activity->gt_count && activity->gts[i].address != address)
+		i++;
+	return i < activity->gt_count ? job_records_append(&activity->batch, job, activity->gts[i].device,
+							   job->ended ? 0 : activity->stopped)
+				      : 0;
 }
 #endif
 
@@ -187,6 +225,7 @@ static void process_doubt(struct activity *activity, const struct busy_piece *st
 				    ": using usage statistics, read ten times per second",
 				    activity->addresses[statistics->device], statistics->pid);
 	activity->doubted = true;
+	jobs_ignore(activity, statistics->device, "the GPU scheduler does not report the jobs of a process");
 }
 
 static bool doubt_lives(const struct activity *activity, const struct doubt *doubt)
@@ -240,6 +279,8 @@ static int activity_read(struct activity *activity)
 #if ACTIVITY_HAS_BPF
 	if (activity->scheduler)
 		result = scheduler_read(activity->scheduler, process_was_busy, activity);
+	if (activity->scheduler && result == 0)
+		result = scheduler_read_jobs(activity->scheduler, job_emit, activity);
 #endif
 	return result ? result : news_take(activity);
 }
@@ -350,19 +391,24 @@ static void losses_report(struct activity *activity, size_t sum_count, uint64_t 
 	const struct iaprof_host *host = activity->host;
 	uint64_t forgotten = activity->history.forgotten - activity->forgotten;
 	uint64_t left_out = activity->news.left_out - activity->left_out;
-	uint64_t jobs_lost = activity->jobs_lost;
+	uint64_t jobs_lost = activity->jobs_lost, jobs_unsent = activity->jobs_unsent;
 
 #if ACTIVITY_HAS_BPF
 	struct scheduler_totals totals;
 	if (activity->scheduler) {
 		scheduler_totals_read(activity->scheduler, &totals);
 		jobs_lost = totals.lost;
+		jobs_unsent = totals.jobs_lost;
 	}
 #endif
 	if (jobs_lost != activity->jobs_lost)
 		host->lost(host, "device activity: a job's beginning or end not noted", activity->newest,
 			   jobs_lost - activity->jobs_lost, 0, 0);
+	if (jobs_unsent != activity->jobs_unsent)
+		host->lost(host, "GPU jobs: submission not seen, or no room", activity->newest,
+			   jobs_unsent - activity->jobs_unsent, 0, 0);
 	activity->jobs_lost = jobs_lost;
+	activity->jobs_unsent = jobs_unsent;
 	if (forgotten || sum_count == SUMS_MAX)
 		host->lost(host, "device activity: too many busy processes", activity->newest,
 			   forgotten ? forgotten : IAPROF_COUNT_UNKNOWN, 0, 0);
@@ -399,6 +445,25 @@ int activity_look(struct activity *activity)
 
 	activity->idle = true;
 	busy_history_expire(&activity->history, now > BUSY_HISTORY_TIME ? now - BUSY_HISTORY_TIME : 0);
+	if (result == 0)
+		result = record_batch_flush(&activity->batch);
+	return result ? read_failed(activity, result) : 0;
+}
+
+int activity_stop(struct activity *activity)
+{
+	int result = 0;
+
+#if ACTIVITY_HAS_BPF
+	if (activity->scheduler)
+		result = scheduler_read_jobs(activity->scheduler, job_emit, activity);
+	activity->stopped = activity->host->clock(activity->host);
+	if (activity->scheduler && result == 0)
+		result = scheduler_read_running_jobs(activity->scheduler, job_emit, activity);
+#endif
+	if (result == 0)
+		result = record_batch_flush(&activity->batch);
+	losses_report(activity, 0, activity->host->clock(activity->host));
 	return result ? read_failed(activity, result) : 0;
 }
 

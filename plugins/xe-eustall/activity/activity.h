@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Emits DEVICE_ACTIVITY records: which processes used the sampled devices, from the DRM scheduler's tracepoints or,
- * where they are not available, from the usage statistics of DRM clients. Calls are made on one thread at a time, and
- * none blocks on another process.
+ * where they are not available, from the usage statistics of DRM clients; and JOB records, from the tracepoints. Calls
+ * are made on one thread at a time, and none blocks on another process.
  */
 #ifndef IAPROF_XE_EUSTALL_ACTIVITY_H
 #define IAPROF_XE_EUSTALL_ACTIVITY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
 
@@ -14,10 +15,10 @@ struct activity;
 
 /*
  * Called in prepare(). Loads a BPF program if possible. Missing tracepoints or privileges are not an error: usage
- * statistics are used instead, or nothing, with one warning. Returns NULL when out of memory. Freed with
- * activity_free(). host is borrowed.
+ * statistics are used instead, or nothing, with one warning. record_jobs: also emit JOB records, for the first GT of
+ * a PCI device. Returns NULL when out of memory. Freed with activity_free(). host is borrowed.
  */
-struct activity *activity_new(const struct iaprof_host *host);
+struct activity *activity_new(const struct iaprof_host *host, bool record_jobs);
 
 /*
  * Adds a GT that is sampled; called before activity_start(). pci_address: "0000:03:00.0"; neither scheduler nor
@@ -42,6 +43,9 @@ int activity_emit(struct activity *activity, uint64_t begin, uint64_t end);
  * Returns 0, or a negative errno after host->fail().
  */
 int activity_look(struct activity *activity);
+
+/* Emits the last jobs, and those that are running. Returns 0, or a negative errno after host->fail(). */
+int activity_stop(struct activity *activity);
 
 /*
  * Returns the busy time of a PCI device since the start, in ns, according to the usage statistics read by the last call

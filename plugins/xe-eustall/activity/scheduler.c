@@ -41,6 +41,9 @@ struct scheduler {
 	uint64_t swept;
 	struct process_state *processes;
 	size_t count;
+	struct ring_buffer *jobs; /* NULL: jobs are not recorded */
+	scheduler_job_callback *job_callback;
+	void *job_context;
 };
 
 /* In this case libbpf finds no types of modules, without a message. */
@@ -51,13 +54,32 @@ static bool module_types_are_denied(void)
 	return bpf_btf_get_next_id(0, &id) == -EPERM;
 }
 
-static int programs_load(struct scheduler *scheduler, const char **reason)
+static int job_take(void *context, void *data, size_t size)
+{
+	struct scheduler *scheduler = context;
+
+	return size < sizeof(struct scheduler_job) ? 0 : scheduler->job_callback(scheduler->job_context, data);
+}
+
+static int jobs_prepare(struct scheduler *scheduler)
+{
+	scheduler->jobs =
+		ring_buffer__new(bpf_map__fd(scheduler->skeleton->maps.ended_jobs), job_take, scheduler, NULL);
+	return scheduler->jobs ? 0 : -errno;
+}
+
+static int programs_load(struct scheduler *scheduler, bool record_jobs, const char **reason)
 {
 	*reason = "out of memory";
 	scheduler->skeleton = activity_bpf__open();
 	if (!scheduler->skeleton)
 		return -ENOMEM;
-	int result = activity_bpf__load(scheduler->skeleton);
+	scheduler->skeleton->rodata->record_jobs = record_jobs;
+	int result = record_jobs ? 0 : bpf_map__set_max_entries(scheduler->skeleton->maps.jobs, 1);
+	if (!result)
+		result = activity_bpf__load(scheduler->skeleton);
+	if (!result && record_jobs)
+		result = jobs_prepare(scheduler);
 	if (result == -EPERM)
 		*reason = "cannot trace the GPU scheduler: requires CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN";
 	else if (result == -EMFILE || result == -ENFILE)
@@ -72,7 +94,7 @@ static int programs_load(struct scheduler *scheduler, const char **reason)
 	return result;
 }
 
-struct scheduler *scheduler_new(const struct iaprof_host *host, const char **reason)
+struct scheduler *scheduler_new(const struct iaprof_host *host, bool record_jobs, const char **reason)
 {
 	struct scheduler *scheduler = calloc(1, sizeof *scheduler);
 
@@ -86,7 +108,7 @@ struct scheduler *scheduler_new(const struct iaprof_host *host, const char **rea
 		return NULL;
 	}
 	struct bpf_log log = bpf_log_begin(host);
-	int result = programs_load(scheduler, reason);
+	int result = programs_load(scheduler, record_jobs, reason);
 	bpf_log_end(&log);
 	if (result) {
 		scheduler_free(scheduler);
@@ -99,6 +121,7 @@ void scheduler_free(struct scheduler *scheduler)
 {
 	if (!scheduler)
 		return;
+	ring_buffer__free(scheduler->jobs);
 	activity_bpf__destroy(scheduler->skeleton);
 	free(scheduler->processes);
 	free(scheduler);
@@ -258,12 +281,49 @@ int scheduler_read(struct scheduler *scheduler, scheduler_busy_callback *callbac
 	return result;
 }
 
+int scheduler_read_jobs(struct scheduler *scheduler, scheduler_job_callback *callback, void *context)
+{
+	if (!scheduler->jobs)
+		return 0;
+	scheduler->job_callback = callback;
+	scheduler->job_context = context;
+	int result = ring_buffer__consume(scheduler->jobs);
+	return result < 0 ? result : 0;
+}
+
+int scheduler_read_running_jobs(struct scheduler *scheduler, scheduler_job_callback *callback, void *context)
+{
+	int map = bpf_map__fd(scheduler->skeleton->maps.jobs), result = 0;
+	struct scheduler_job_key key, *before = NULL;
+	struct scheduler_job job;
+
+	if (!scheduler->jobs)
+		return 0;
+	/* A job that ends meanwhile would be reported twice. */
+	for (uint32_t i = 0; i < SCHEDULER_DEVICES; i++)
+		scheduler_ignore_jobs(scheduler, i);
+	result = scheduler_read_jobs(scheduler, callback, context);
+	while (result == 0 && bpf_map_get_next_key(map, before, &key) == 0) {
+		if (bpf_map_lookup_elem(map, &key, &job) == 0 && job.queued)
+			result = callback(context, &job);
+		before = &key;
+	}
+	return result;
+}
+
+void scheduler_ignore_jobs(struct scheduler *scheduler, uint32_t device)
+{
+	if (device < SCHEDULER_DEVICES)
+		__atomic_store_n(&scheduler->skeleton->bss->jobs_unknown[device], true, __ATOMIC_RELAXED);
+}
+
 void scheduler_totals_read(const struct scheduler *scheduler, struct scheduler_totals *sums)
 {
 	const struct activity_bpf *skeleton = scheduler->skeleton;
 	const struct scheduler_totals *totals = &skeleton->bss->totals;
 
 	sums->jobs = __atomic_load_n(&totals->jobs, __ATOMIC_RELAXED);
+	sums->jobs_lost = __atomic_load_n(&totals->jobs_lost, __ATOMIC_RELAXED);
 	sums->lost = __atomic_load_n(&totals->lost, __ATOMIC_RELAXED);
 	sums->missed = bpf_program_missed(skeleton->progs.job_queue) + bpf_program_missed(skeleton->progs.job_run) +
 		       bpf_program_missed(skeleton->progs.job_done);

@@ -3,13 +3,17 @@
 #ifndef IAPROF_XE_EUSTALL_SCHEDULER_H
 #define IAPROF_XE_EUSTALL_SCHEDULER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
 
 struct scheduler;
 
-/* Loads the programs. Returns NULL with the reason as text in *reason, valid until the next call on this thread. */
-struct scheduler *scheduler_new(const struct iaprof_host *host, const char **reason);
+/*
+ * Loads the programs. record_jobs: scheduler_read_jobs() will be called. Returns NULL with the reason as text in
+ * *reason, valid until the next call on this thread.
+ */
+struct scheduler *scheduler_new(const struct iaprof_host *host, bool record_jobs, const char **reason);
 
 /* Adds a device by its PCI address; the callback refers to it by index. Returns 0 or a negative errno. */
 int scheduler_add_device(struct scheduler *scheduler, const char *address, uint32_t index);
@@ -25,6 +29,17 @@ typedef int scheduler_busy_callback(void *context, uint32_t device, uint32_t pid
  * Calls back for each process that was busy since the last call. Returns 0, the callback's result, or a negative errno.
  */
 int scheduler_read(struct scheduler *scheduler, scheduler_busy_callback *callback, void *context);
+
+struct scheduler_job;
+/* Reports a job that has ended, or with ended 0, one whose end is not reported. Returns 0 or a negative errno. */
+typedef int scheduler_job_callback(void *context, const struct scheduler_job *job);
+
+/* Calls back for each job that ended since the last call. Returns 0, or the callback's result. */
+int scheduler_read_jobs(struct scheduler *scheduler, scheduler_job_callback *callback, void *context);
+/* Stops recording jobs, and calls back for those that are running, with ended 0. Returns as scheduler_read_jobs(). */
+int scheduler_read_running_jobs(struct scheduler *scheduler, scheduler_job_callback *callback, void *context);
+/* Stops recording the jobs of a device, because not all of them are known. */
+void scheduler_ignore_jobs(struct scheduler *scheduler, uint32_t device);
 
 struct scheduler_totals;
 /* Returns the totals since the start. */

@@ -5,8 +5,9 @@
 
 #include <linux/types.h>
 
-/* A PCI address, the key of the device map. */
+/* A PCI address, the key of the device map, and the number of devices. */
 #define SCHEDULER_DEVICE_SIZE 32u
+#define SCHEDULER_DEVICES 64u
 
 /* A process on a device, the key of the map of busy processes. */
 struct scheduler_process {
@@ -24,7 +25,8 @@ struct scheduler_process {
 struct scheduler_queue {
 	struct scheduler_process process;
 	__u64 progress;
-	__u64 time; /* time of the newest queued job, CLOCK_MONOTONIC ns */
+	__u64 time;  /* time of the newest queued job, CLOCK_MONOTONIC ns */
+	__u64 ended; /* when the newest recorded job ended */
 };
 
 static inline int scheduler_queue_is_idle(__u64 progress)
@@ -41,9 +43,33 @@ static inline int scheduler_queue_is_idle(__u64 progress)
 #define SCHEDULER_RUNNING_BITS 16u
 #define SCHEDULER_RUNNING_MASK ((1ull << SCHEDULER_RUNNING_BITS) - 1)
 
+/* Jobs that are queued or running, and bytes of completed jobs that user space has not read. */
+#define SCHEDULER_JOBS 16384u
+#define SCHEDULER_JOB_RING (1u << 20)
+
+/* The key of the map of jobs, and a job, which is sent when it has completed. Times are CLOCK_MONOTONIC ns. */
+struct scheduler_job_key {
+	__u64 context; /* fence context of its queue */
+	__u64 seqno;
+};
+enum { SCHEDULER_ENGINE_COMPUTE, SCHEDULER_ENGINE_RENDER };
+struct scheduler_job {
+	struct scheduler_process process;
+	struct scheduler_job_key key;
+	__u64 submitted; /* by the process */
+	__u64 queued;    /* passed to the device; 0: not yet, or not seen */
+	__u64 started;   /* after the previous job of its queue; set when it has ended */
+	__u64 ended;     /* 0: the driver does not report when */
+	__u32 thread;
+	__u32 engine;
+	__s32 error; /* 0: success, or a negative errno */
+	__u32 pad;
+};
+
 /* Monotonic counters. */
 struct scheduler_totals {
 	__u64 jobs;         /* queued on a sampled device */
+	__u64 jobs_lost;    /* completed, but not sent: their submission was not seen, or no room */
 	__u64 lost;         /* starts or ends that did not fit */
 	__u64 missed;       /* events missed because the program was already running on the CPU; see queue.progress */
 	__u64 handler_time; /* ns in the handlers */

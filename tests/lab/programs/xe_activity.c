@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints who was busy on a device: xe_activity PCI-ADDRESS DURATION-MS PERIOD-MS. A line for each DEVICE_ACTIVITY
- * record, "activity BEGIN END PID BUSY KIND LABEL", one for each message, loss or error, and "processes N" after each
+ * record, "activity BEGIN END PID BUSY KIND LABEL", one for each JOB record, "job SUBMITTED QUEUED STARTED END PID TID
+ * STATE", one for each message, loss or error, and "processes N" after each
  * period; the first line is "ready". Used where the source that asks for it is not to be tested.
  */
 #include <errno.h>
@@ -91,6 +92,13 @@ static int host_emit(const struct iaprof_host *host, const struct iaprof_batch *
 	(void)host;
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
 		const struct iaprof_record_device_activity *activity = (const void *)record;
+		const struct iaprof_record_job *job = (const void *)record;
+		if (record->type == IAPROF_RECORD_JOB) {
+			printf("job %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32
+			       "\n",
+			       job->submitted, job->queued, job->started, record->time, job->pid, job->tid, job->state);
+			continue;
+		}
 		printf("activity %" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu32 "\n",
 		       activity->begin, record->time, activity->pid, activity->busy, activity->kind, activity->label);
 	}
@@ -111,7 +119,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: xe_activity PCI-ADDRESS DURATION-MS PERIOD-MS\n");
 		return 2;
 	}
-	struct activity *activity = activity_new(&host);
+	struct activity *activity = activity_new(&host, true);
 	if (!activity || activity_add_device(activity, argv[1], 1) != 0 || activity_start(activity) != 0)
 		return 1;
 	puts("ready");
@@ -127,6 +135,8 @@ int main(int argc, char **argv)
 		printf("processes %d\n", result);
 		begin = now;
 	}
+	if (result >= 0)
+		result = activity_stop(activity);
 	activity_free(activity);
 	return result < 0;
 }

@@ -103,6 +103,16 @@ struct control {
 	atomic_t scenario_writers;
 };
 
+/* Jobs of the compute and render engines of all clients, and the time between them in which no job ran, ns. */
+struct xe_job_times {
+	spinlock_t lock;
+	u64 count; /* that ended */
+	u64 busy;
+	u64 idle;
+	u64 changed; /* ktime when the device became busy or idle last, 0 before the first job */
+	u32 running;
+};
+
 struct xe_device {
 	struct drm_device drm;
 	struct rw_semaphore config; /* written while a scenario is installed */
@@ -111,6 +121,7 @@ struct xe_device {
 	struct scenario *scenario; /* NULL before the first */
 	struct player player;
 	struct control control;
+	struct xe_job_times jobs;
 	atomic_t enabled_streams;
 	bool gone; /* unplugged */
 };

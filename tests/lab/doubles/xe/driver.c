@@ -129,6 +129,7 @@ static void xe_device_release(struct drm_device *drm, void *unused)
 static int xe_device_init(struct xe_device *xe)
 {
 	init_rwsem(&xe->config);
+	spin_lock_init(&xe->jobs.lock);
 	mutex_init(&xe->control.error_lock);
 	platform_preset(&xe->platform, "bmg");
 	for (int i = 0; i < XE_MAX_GT; i++) {

@@ -23,16 +23,36 @@ static const struct dma_fence_ops hw_fence_ops = {
 	.get_timeline_name = hw_fence_timeline_name,
 };
 
+/* The time of the device between two jobs, of any client. */
+static void device_change(struct xe_job_times *jobs, bool begins, u64 now)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&jobs->lock, flags);
+	if (begins && !jobs->running && jobs->changed)
+		jobs->idle += now - jobs->changed;
+	if (!begins && jobs->running == 1)
+		jobs->busy += now - jobs->changed;
+	if (jobs->running == !begins)
+		jobs->changed = now;
+	jobs->running += begins ? 1 : -1;
+	jobs->count += !begins;
+	spin_unlock_irqrestore(&jobs->lock, flags);
+}
+
 /* Adds up how long each engine class had jobs of a client; while a job runs its beginning is taken off. */
 static void busy_change(struct xe_exec_queue *queue, bool begins)
 {
 	struct xe_engine_time *time = &queue->xef->engines[queue->engine_class];
+	u64 now = ktime_get_ns();
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->xef->engines_lock, flags);
-	time->busy += begins ? -ktime_get_ns() : ktime_get_ns();
+	time->busy += begins ? -now : now;
 	time->running += begins ? 1 : -1;
 	spin_unlock_irqrestore(&queue->xef->engines_lock, flags);
+	if (queue->engine_class == DRM_XE_ENGINE_CLASS_RENDER || queue->engine_class == DRM_XE_ENGINE_CLASS_COMPUTE)
+		device_change(&queue->xe->jobs, begins, now);
 }
 
 static void running_job_end(struct xe_exec_queue *queue)
@@ -118,6 +138,7 @@ struct xe_exec_queue *xe_exec_queue_create(struct xe_device *xe, struct xe_file 
 
 	if (!queue)
 		return ERR_PTR(-ENOMEM);
+	queue->xe = xe;
 	queue->xef = xef;
 	queue->engine_class = engine_class;
 	queue->gt_id = gt_id;

@@ -12,6 +12,7 @@
 #include "device.h"
 
 struct xe_exec_queue {
+	struct xe_device *xe;
 	struct xe_file *xef;
 	u32 id;
 	u16 engine_class; /* DRM_XE_ENGINE_CLASS_RENDER, COPY or COMPUTE */

@@ -162,6 +162,10 @@ static int state_show(struct seq_file *file, void *unused)
 	seq_printf(file, "player %s rows %u loops %llu late %llu\n", player_states[xe->player.state],
 		   xe->scenario ? xe->scenario->row_count : 0, xe->player.loops, xe->player.late);
 	mutex_unlock(&xe->player.lock);
+	spin_lock_irq(&xe->jobs.lock);
+	seq_printf(file, "jobs %llu running %u busy %llu idle %llu\n", xe->jobs.count, xe->jobs.running, xe->jobs.busy,
+		   xe->jobs.idle);
+	spin_unlock_irq(&xe->jobs.lock);
 	for (int i = 0; i < XE_MAX_GT; i++) {
 		mutex_lock(&xe->gt[i].stream_lock);
 		if (xe->gt[i].stream)
