@@ -192,6 +192,26 @@ static uint64_t time_resolution(const struct run *run)
 	return finest;
 }
 
+/* Of the time in which devices have no work: waits are told apart. */
+#define GAP_RESOLUTION UINT64_C(1000000) /* ns */
+
+static uint32_t source_flags(const struct run *run)
+{
+	uint32_t flags = 0;
+	for (size_t i = 0; i < run->setup.sources.count; i++)
+		flags |= run->setup.sources.items[i]->plugin->description.flags;
+	return flags;
+}
+
+/* Returns the resolution that is requested from sources. */
+static uint64_t source_resolution(const struct run *run)
+{
+	uint64_t finest = time_resolution(run);
+	uint32_t flags = source_flags(run);
+	bool has_gaps = flags & IAPROF_PLUGIN_JOBS && flags & IAPROF_PLUGIN_WAITS;
+	return has_gaps && (!finest || GAP_RESOLUTION < finest) ? GAP_RESOLUTION : finest;
+}
+
 /* Returns --interval, or else the shortest default of a sink for live runs. */
 static uint64_t choose_interval(const struct run *run)
 {
@@ -228,7 +248,7 @@ static int result_of_source(const struct run *run, const struct instance *source
 static int prepare(struct run *run, struct error *error)
 {
 	int result = 0;
-	run->services.target.time_resolution = time_resolution(run);
+	run->services.target.time_resolution = source_resolution(run);
 	if (run->configuration->command) {
 		result = command_hold(&run->command, run->configuration->command, error);
 		run->services.target.command_pid = (uint32_t)run->command.pid;
@@ -300,7 +320,7 @@ static int start(struct run *run, struct error *error)
 						    .decoders = decoders_finder(&run->setup.decoders),
 						    .interval = run->interval,
 						    .interval_for_all = run->configuration->interval > 0,
-						    .time_resolution = run->services.target.time_resolution,
+						    .time_resolution = time_resolution(run),
 						    .hold = run->configuration->hold,
 						    .debuginfod = run->configuration->debuginfod,
 						    .finish_within = run->services.target.finish_within,

@@ -324,7 +324,8 @@ static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	IAPROF_PLUGIN_OPTIONS(options),
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_ONLY_BY_NAME | IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS,
+	.flags =
+		IAPROF_PLUGIN_ONLY_BY_NAME | IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS | IAPROF_PLUGIN_JOBS,
 	.name = "cuda",
 	.version = "0.1",
 	.description = "Stall samples and kernel launches of CUDA programs, with launch stacks (CUPTI)",

@@ -58,9 +58,9 @@ struct iaprof_target {
 	uint32_t command_pid; /* the command's process, held before its exec until every start() has returned; 0 none */
 	uint64_t interval;    /* ns between profiles, as requested by the user; 0: a single profile at the end */
 	/*
-	 * Appended: a shorter struct lacks it. Time resolution that sinks requested, in ns: time is divided into slots
-	 * of this length that begin at its multiples, and a source that aggregates samples does so per slot. 0: no sink
-	 * requested times.
+	 * Appended: a shorter struct lacks it. Time resolution that sinks or the core requested, in ns: time is divided
+	 * into slots of this length that begin at its multiples, and a source that aggregates samples does so per slot.
+	 * 0: times were not requested.
 	 */
 	uint64_t time_resolution;
 	uint32_t flags; /* enum iaprof_target_flag */

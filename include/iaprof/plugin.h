@@ -90,7 +90,11 @@ enum iaprof_plugin_flag {
 	IAPROF_PLUGIN_CAPTURES = 1u << 11,
 	/* Source: records only the processes of struct iaprof_target, with IAPROF_TARGET_CHILDREN and
 	   IAPROF_SCOPE_CGROUP. The user is warned of sources without this flag. */
-	IAPROF_PLUGIN_TARGETS = 1u << 12
+	IAPROF_PLUGIN_TARGETS = 1u << 12,
+	/* Source: sends JOB records, or samples of waits, with a reason. If a run has both, the core attributes the
+	   idle time of devices, and requests a time resolution of 1 ms from all sources. */
+	IAPROF_PLUGIN_JOBS = 1u << 13,
+	IAPROF_PLUGIN_WAITS = 1u << 14
 };
 
 /*

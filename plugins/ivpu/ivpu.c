@@ -243,7 +243,7 @@ static void ivpu_destroy(const struct iaprof_host *host, void *instance)
 static const struct iaprof_plugin ivpu_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS,
+	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS | IAPROF_PLUGIN_JOBS,
 	.name = "ivpu",
 	.version = PLUGIN_VERSION,
 	.description = "Intel NPU driver tracing: calls, nesting and latency",

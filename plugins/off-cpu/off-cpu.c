@@ -27,6 +27,10 @@
 #define THREADS_OF_SYSTEM 65536u
 #define THREADS_OF_TARGETS 16384u
 #define DRAINS_PER_INTERVAL 4
+/* With slots shorter than a few waits, each wait has an element of its own: there are more, which are read sooner. */
+#define SLOT_OF_FEW_WAITS (5 * MILLISECOND)
+#define DRAIN_OF_FEW_WAITS (250 * MILLISECOND)
+#define WAITS_OF_FEW 2u /* times as many elements */
 
 /* Values of option "unwind" and "short", in the order of their choices. */
 enum unwind_choice { UNWIND_BY_TABLES = 0, UNWIND_BY_FRAME_POINTERS = 1 };
@@ -84,8 +88,12 @@ static int set_sizes(struct off_cpu *off_cpu, const struct unwinder_maps *maps)
 	const struct iaprof_target *target = host->target(host);
 	int possible = libbpf_num_possible_cpus();
 	uint32_t processors = possible > 0 ? (uint32_t)possible : 1;
-	uint64_t size = off_cpu->map_size ? off_cpu->map_size : (uint64_t)processors * WAITS_PER_PROCESSOR;
-	size = off_cpu->map_size     ? size
+	uint64_t slot = skeleton->rodata->slot_width;
+	bool has_few = slot && slot <= SLOT_OF_FEW_WAITS;
+	uint64_t size = (uint64_t)processors * WAITS_PER_PROCESSOR * (has_few ? WAITS_OF_FEW : 1);
+	if (has_few && off_cpu->drain_period > DRAIN_OF_FEW_WAITS)
+		off_cpu->drain_period = DRAIN_OF_FEW_WAITS;
+	size = off_cpu->map_size     ? off_cpu->map_size
 	       : size < MAP_SIZE_MIN ? MAP_SIZE_MIN
 	       : size > MAP_SIZE_MAX ? MAP_SIZE_MAX
 				     : size;
@@ -380,7 +388,8 @@ static const struct iaprof_option options[] = {
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS | IAPROF_PLUGIN_ONLY_BY_NAME,
+	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS | IAPROF_PLUGIN_ONLY_BY_NAME |
+		 IAPROF_PLUGIN_WAITS,
 	.name = "off-cpu",
 	.version = PLUGIN_VERSION,
 	.description = "Off-CPU profiling: what threads wait for, and for how long",
