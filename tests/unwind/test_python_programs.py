@@ -186,6 +186,33 @@ def check_events(folder):
     yield 'samples in the table of events', f'not found: {list(reports - found)[:3]}' if reports - found else ''
 
 
+def check_stripped(folder):
+    """Functions of an interpreter without symbols are one frame."""
+    program, nameless, collapsed = f'{folder}/python3.11', set(), set()
+    if not shutil.which('objcopy') or os.path.basename(os.path.realpath('/usr/bin/python3')) != 'python3.11':
+        return
+    os.makedirs(folder)
+    subprocess.run(['objcopy', '--strip-all', '--remove-section', '.gnu_debuglink', '/usr/bin/python3', program], check=True)
+    # With another build id, debug information of the original is not found.
+    notes = subprocess.run(['readelf', '-n', program], check=True, capture_output=True, text=True).stdout
+    build_id = bytes.fromhex(re.search('Build ID: ([0-9a-f]+)', notes)[1])
+    file = pathlib.Path(program)
+    file.write_bytes(file.read_bytes().replace(build_id, bytes(len(build_id)), 1))
+
+    def see(row):
+        frames = row['stack'].split(';') if row['value_type'] == 'cpu' else []
+        nameless.update(frame for frame in frames if frame.startswith('[python3.11+'))
+        for before, frame, after in zip(frames, frames[1:], [*frames[2:], '']):
+            if before.startswith('sort_words:') and frame == '[python3.11]':
+                collapsed.add(after)
+
+    code = 'words = [str(i) for i in range(999)]\ndef sort_words(): sorted(words, key=str.lower)\nwhile True: sort_words()'
+    with running([program, '-c', code], folder, PYTHONHOME='/usr') as process:
+        run(folder, [process.pid], 'cpu-stack:frequency=499', 'pid=yes', see, lambda: bool(collapsed))
+    yield 'an interpreter without symbols', '' if collapsed and not nameless and '[python3.11]' not in collapsed else \
+        f'{nameless}; behind the collapsed frame: {collapsed}'
+
+
 def check_launches(folder):
     """The callers of a launch, by unwind tables and by a chain of frame pointers, as far as that reaches."""
     seen, mixed = set(), set()
@@ -219,7 +246,7 @@ def main():
         return
     number = 0
     with tempfile.TemporaryDirectory() as folder:
-        runs = [check_places, check_events, check_replay]
+        runs = [check_places, check_events, check_replay, lambda folder: check_stripped(f'{folder}/stripped')]
         if LIBRARY:
             runs += [lambda folder: check_launches(f'{folder}/launches')]
         for check in runs:
