@@ -16,7 +16,7 @@
 #include "bpf/stack.h"
 
 /* Limits on thread states that are searched, and on frames. */
-#define PYTHON_SEARCH_STEPS 1024
+#define PYTHON_SEARCH_STEPS 4096
 #define PYTHON_FRAME_STEPS (STACK_DEPTH_MAX / 2)
 /* Limit on interpreters that a thread has entered, one from another. */
 #define PYTHON_INTERPRETERS_MAX 8
