@@ -2,6 +2,7 @@
 /* Unwind tables for the sources that ask for them: see run_state.h. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "base/log.h"
@@ -73,17 +74,31 @@ void unwind_tables_prepare(struct run *run)
 	unwind_feed_wait(run->unwind_feed, clock_monotonic() + PREPARED_TIME, deliver, run);
 }
 
+/* Short-lived processes take their files, mount namespaces and map_files along. */
+static bool is_gone(const struct refusal *refusal)
+{
+	return !strcmp(refusal->reason, strerror(ENOENT)) || !strcmp(refusal->reason, strerror(ESTALE)) ||
+	       !strcmp(refusal->reason, strerror(ESRCH));
+}
+
 static void report_files(const struct unwind_feed_summary *summary)
 {
-	uint64_t more = summary->refused_more;
+	uint64_t more = summary->refused_more, gone = 0, shown = 0;
 	for (size_t i = 0; i < summary->refusal_count; i++) {
 		const struct refusal *refusal = &summary->refusals[i];
-		if (i < REFUSALS_SHOWN || log_level() >= IAPROF_LOG_INFO)
+		if (log_level() >= IAPROF_LOG_INFO || (!is_gone(refusal) && shown < REFUSALS_SHOWN))
 			log_message(IAPROF_LOG_WARNING, "no unwind table of %s: %s", path_end(refusal->path).text,
 				    refusal->reason);
 		else
-			more++;
+			*(is_gone(refusal) ? &gone : &more) += 1;
+		shown += !is_gone(refusal);
 	}
+	if (gone)
+		log_message(IAPROF_LOG_WARNING,
+			    "no unwind table of %" PRIu64
+			    " file%s that had been removed, or whose processes had ended (-v "
+			    "lists them)",
+			    gone, gone == 1 ? "" : "s");
 	if (more)
 		log_message(IAPROF_LOG_WARNING, "no unwind table of %" PRIu64 " more files (-v lists them)", more);
 }

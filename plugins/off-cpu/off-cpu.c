@@ -56,7 +56,8 @@ struct off_cpu {
 	struct collector collector;
 	struct unwinder unwinder;
 	bool use_tables, use_python;
-	uint64_t end; /* time of stop() */
+	bool python_is_refused; /* by the Linux kernel */
+	uint64_t end;           /* time of stop() */
 	bool started;
 };
 
@@ -157,6 +158,7 @@ static int programs_load(struct off_cpu *off_cpu)
 		off_cpu_bpf__destroy(skeleton);
 		off_cpu->skeleton = NULL;
 		off_cpu->use_python = false;
+		off_cpu->python_is_refused = true;
 		return programs_load(off_cpu);
 	}
 	if (result)
@@ -334,6 +336,8 @@ static int off_cpu_finish(const struct iaprof_host *host, void *instance)
 	if (off_cpu->use_tables)
 		unwinder_describe(&off_cpu->unwinder, host);
 	python_stacks_describe(&collector->python, &sum->python);
+	if (off_cpu->python_is_refused)
+		host->metadata(host, "Python stacks", "none: the Linux kernel refuses the BPF program that reads them");
 	return 0;
 }
 
