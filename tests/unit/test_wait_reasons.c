@@ -76,6 +76,7 @@ START_TEST(waits_for_devices_name_the_driver)
 	expect("[GPU fence: xe]", FUNCTION(FENCE), MODULE_FUNCTION(XE) + 1, "", OFF_CPU_INTERRUPTIBLE);
 	expect("[GPU fence: i915]", FUNCTION(FENCE), 0, "i915", OFF_CPU_INTERRUPTIBLE);
 	expect("[GPU ioctl: nvidia]", FUNCTION(OTHER), 0, "nvidia", OFF_CPU_INTERRUPTIBLE);
+	expect("[GPU fence: amdgpu]", FUNCTION(FENCE), 0, "amdgpu", OFF_CPU_INTERRUPTIBLE);
 	expect("[GPU driver: xe]", FUNCTION(OTHER), MODULE_FUNCTION(XE) + 1, "", OFF_CPU_UNINTERRUPTIBLE);
 	expect("[NPU job: intel_vpu]", MODULE_FUNCTION(IVPU), 0, "intel_vpu", OFF_CPU_INTERRUPTIBLE);
 	expect("[device fence]", FUNCTION(FENCE), 0, "", OFF_CPU_INTERRUPTIBLE);
