@@ -87,13 +87,14 @@ def share(path, pids, function):
 
 
 def measure(kind, folder):
-    """-> peaks in MiB of iaprof, of its workers, of maps; shares of CPU time and waits in Python; what iaprof printed"""
+    """-> peaks in MiB of iaprof, its workers, maps; shares of CPU time and waits in Python; what iaprof printed"""
     with subprocess.Popen(['/usr/bin/python3', '-c', PROGRAM, kind, str(NUMBER)], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, start_new_session=True, text=True) as program:
         program.stdout.readline()
         time.sleep(1)
         peaks, maps, pids = {}, 0, {program.pid, *children(program.pid)}
-        with subprocess.Popen([IAPROF, '-v', '-d', f'{SECONDS}s', '-s', 'cpu-stack', '-s', 'off-cpu', '-k', 'folded:value=cpu,pid=yes,output=out',
+        with subprocess.Popen([IAPROF, '-v', '-d', f'{SECONDS}s', '-s', 'cpu-stack', '-s', 'off-cpu',
+                               '-k', 'folded:value=cpu,pid=yes,output=out',
                                '-k', 'folded.waits:value=off-cpu,pid=yes,output=waits'],
                               cwd=folder, stderr=subprocess.PIPE, text=True) as profiler:
             while profiler.poll() is None:
@@ -115,10 +116,10 @@ def main():
         for kind in sys.argv[3:] or ['one', 'threads', 'processes']:
             own, workers, maps, python, messages = measure(kind, folder)
             first = first or own
-            name = {'one': 'one Python process', 'threads': f'{NUMBER} Python threads', 'processes': f'{NUMBER} Python processes'}[kind]
+            name = 'one Python process' if kind == 'one' else f'{NUMBER} Python {kind}'
             print(f'{name:24} {own:6.1f} MiB ({own / first:.2f} times the first), workers {workers:6.1f} MiB, BPF maps '
-                  f'{maps:6.1f} MiB; ratio to the goal of {GOAL} MiB: {(own + workers) / GOAL:.2f} and {maps / GOAL:.2f}; '
-                  f'Python functions in {100 * python[0]:.0f} % of CPU time, {100 * python[1]:.0f} % of waits', flush=True)
+                  f'{maps:6.1f} MiB; ratio to {GOAL} MiB: {(own + workers) / GOAL:.2f} and {maps / GOAL:.2f}; '
+                  f'Python functions in {python[0]:.0%} of CPU time, {python[1]:.0%} of waits', flush=True)
             for line in messages.splitlines():
                 if 'warning' in line or ' samples in ' in line:
                     print(f'  {line}')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits in Python functions, as waits.c does: after a byte on standard input, prints "FUNCTION TIME OFF" of each, ns."""
+"""Waits in Python functions, like waits.c: after a byte on standard input, prints "FUNCTION TIME OFF" for each, ns."""
 import os
 import queue
 import socket

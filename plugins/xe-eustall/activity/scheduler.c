@@ -68,6 +68,13 @@ static int jobs_prepare(struct scheduler *scheduler)
 	return scheduler->jobs ? 0 : -errno;
 }
 
+/* Without jobs. */
+static int maps_shrink(struct activity_bpf *skeleton)
+{
+	int result = bpf_map__set_max_entries(skeleton->maps.jobs, 64);
+	return result ? result : bpf_map__set_max_entries(skeleton->maps.ended_jobs, (uint32_t)sysconf(_SC_PAGESIZE));
+}
+
 static int programs_load(struct scheduler *scheduler, bool record_jobs, const char **reason)
 {
 	*reason = "out of memory";
@@ -75,7 +82,7 @@ static int programs_load(struct scheduler *scheduler, bool record_jobs, const ch
 	if (!scheduler->skeleton)
 		return -ENOMEM;
 	scheduler->skeleton->rodata->record_jobs = record_jobs;
-	int result = record_jobs ? 0 : bpf_map__set_max_entries(scheduler->skeleton->maps.jobs, 1);
+	int result = record_jobs ? 0 : maps_shrink(scheduler->skeleton);
 	if (!result)
 		result = activity_bpf__load(scheduler->skeleton);
 	if (!result && record_jobs)

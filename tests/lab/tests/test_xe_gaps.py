@@ -52,10 +52,10 @@ def begin(program):
     program.stdin.flush()
 
 
-def profile(*arguments):
+def profile(*arguments, source='xe-eustall:ze-usdt=no'):
     """Runs iaprof, from when the device is sampled."""
     double.write('scenario', double.scenario_text('lnl', [], ['gt 0 main cores 0-3']))
-    watch = profiler.Profiler(*arguments, '-s', 'xe-eustall:ze-usdt=no', ready=lambda said: True)
+    watch = profiler.Profiler(*arguments, '-s', source, ready=lambda said: True)
     double.wait_until(lambda: ' enabled 1 ' in double.state(), 'the stream to be open')
     return watch
 
@@ -125,4 +125,18 @@ def a_job_in_flight():
     equal(job['kind'], 'in-flight', 'state of the job')
 
 
-sys.exit(run([('gaps and waits', gaps_and_waits), ('a job in flight', a_job_in_flight)]) != 0)
+def without_jobs():
+    """Who was busy is known all the same."""
+    watch = profile(*profiler.ROWS, source='xe-eustall:ze-usdt=no,jobs=no')
+    program = launch(3, 200, 0, 0)
+    begin(program)
+    for _ in range(3):
+        program.stdout.readline()
+    watch.end()
+    rows = profiler.read_rows()
+    equal(len(rows['job']), 0, 'jobs')
+    check('tracepoints' in profiler.metadata(rows)['device activity from'], 'no device activity')
+
+
+sys.exit(run([('gaps and waits', gaps_and_waits), ('a job in flight', a_job_in_flight),
+              ('without jobs', without_jobs)]) != 0)
