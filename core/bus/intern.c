@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/keyed_array.h"
-#include "base/string_table.h"
 #include "bus/id_set.h"
+#include "bus/string_pool.h"
 
 struct stack {
 	uint64_t hash;
@@ -33,7 +33,7 @@ struct frame {
 struct intern {
 	pthread_mutex_t lock;
 	struct bus *bus;
-	struct string_table strings;
+	struct string_pool strings;
 	struct id_set sent_strings; /* strings whose definition is on the bus, or came from there */
 
 	ARRAY(struct stack *) stacks; /* by position; NULL: a free slot */
@@ -73,7 +73,7 @@ void intern_free(struct intern *intern)
 	hash_index_free(&intern->id_index);
 	keyed_array_free(&intern->frame_ids);
 	keyed_array_free(&intern->frames);
-	string_table_free(&intern->strings);
+	string_pool_free(&intern->strings);
 	id_set_free(&intern->sent_strings);
 	pthread_mutex_destroy(&intern->lock);
 	free(intern);
@@ -110,19 +110,19 @@ static bool define_sent(struct intern *intern, uint32_t id)
 {
 	if (!intern->bus || id_set_has(&intern->sent_strings, id))
 		return true;
-	const struct string_entry *entry = &intern->strings.entries.items[id - 1];
+	const struct pooled_string *entry = string_pool_find(&intern->strings, id);
 	struct iaprof_record_string record = { .header.type = IAPROF_RECORD_STRING, .id = id, .length = entry->length };
 	return !send_definition(intern, &record.header, sizeof record, entry->text, entry->length + 1) &&
 	       id_set_add(&intern->sent_strings, id);
 }
 
-static uint32_t add_string(struct intern *intern, const char *text, size_t length, bool is_sent)
+static uint32_t add_string(struct intern *intern, const char *text, size_t length, bool is_sent, bool is_kept)
 {
 	length = strnlen(text, length < IAPROF_STRING_LENGTH_MAX ? length : IAPROF_STRING_LENGTH_MAX);
 	if (!length)
 		return 0;
 	pthread_mutex_lock(&intern->lock);
-	uint32_t id = string_table_add(&intern->strings, text, length, NULL);
+	uint32_t id = string_pool_add(&intern->strings, text, length, is_kept);
 	if (id && is_sent && !define_sent(intern, id))
 		id = 0;
 	pthread_mutex_unlock(&intern->lock);
@@ -131,17 +131,27 @@ static uint32_t add_string(struct intern *intern, const char *text, size_t lengt
 
 uint32_t intern_string(struct intern *intern, const char *text, size_t length)
 {
-	return add_string(intern, text, length, true);
+	return add_string(intern, text, length, true, true);
 }
 
 uint32_t intern_text_id(struct intern *intern, const char *text)
 {
-	return text ? add_string(intern, text, strlen(text), true) : 0;
+	return text ? add_string(intern, text, strlen(text), true, true) : 0;
 }
 
 uint32_t intern_own_text(struct intern *intern, const char *text)
 {
-	return text ? add_string(intern, text, strlen(text), false) : 0;
+	return text ? add_string(intern, text, strlen(text), false, true) : 0;
+}
+
+uint32_t intern_passing_string(struct intern *intern, const char *text, size_t length)
+{
+	return add_string(intern, text, length, true, false);
+}
+
+uint32_t intern_passing_own_text(struct intern *intern, const char *text)
+{
+	return text ? add_string(intern, text, strlen(text), false, false) : 0;
 }
 
 bool intern_value_type_text(char text[INTERN_VALUE_TYPE_SIZE], const char *name, const char *unit)
@@ -160,7 +170,7 @@ int intern_define_string(struct intern *intern, const struct iaprof_record_strin
 {
 	pthread_mutex_lock(&intern->lock);
 	int result =
-		string_table_define(&intern->strings, record->id, iaprof_record_string_text(record), record->length);
+		string_pool_define(&intern->strings, record->id, iaprof_record_string_text(record), record->length);
 	if (!result)
 		(void)id_set_add(&intern->sent_strings, record->id);
 	pthread_mutex_unlock(&intern->lock);
@@ -170,7 +180,8 @@ int intern_define_string(struct intern *intern, const struct iaprof_record_strin
 const char *intern_text(struct intern *intern, uint32_t id)
 {
 	pthread_mutex_lock(&intern->lock);
-	const char *text = string_table_text(&intern->strings, id);
+	const struct pooled_string *string = string_pool_find(&intern->strings, id);
+	const char *text = string ? string->text : "";
 	pthread_mutex_unlock(&intern->lock);
 	return text;
 }
@@ -373,6 +384,7 @@ void intern_begin_epoch(struct intern *intern)
 {
 	pthread_mutex_lock(&intern->lock);
 	intern->epoch++;
+	intern->strings.epoch++;
 	pthread_mutex_unlock(&intern->lock);
 }
 
@@ -390,6 +402,28 @@ void intern_expire_stacks(struct intern *intern, uint32_t epochs)
 		free(stack);
 	}
 	pthread_mutex_unlock(&intern->lock);
+}
+
+void intern_expire_strings(struct intern *intern, uint32_t epochs)
+{
+	pthread_mutex_lock(&intern->lock);
+	string_pool_expire(&intern->strings, epochs);
+	pthread_mutex_unlock(&intern->lock);
+}
+
+void intern_limit_strings(struct intern *intern, uint64_t size)
+{
+	pthread_mutex_lock(&intern->lock);
+	intern->strings.kept_max = size;
+	pthread_mutex_unlock(&intern->lock);
+}
+
+uint64_t intern_refused_strings(struct intern *intern)
+{
+	pthread_mutex_lock(&intern->lock);
+	uint64_t refused = intern->strings.refused;
+	pthread_mutex_unlock(&intern->lock);
+	return refused;
 }
 
 size_t intern_string_count(struct intern *intern)

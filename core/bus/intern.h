@@ -4,8 +4,8 @@
  * record of a new entry is put on the bus before its id is returned, so a definition always precedes its use. Any
  * thread.
  *
- * Strings live as long as the table. Stacks that have not been used for a while are removed, to bound memory in long
- * runs; their ids are not reused.
+ * Strings live as long as the table, unless they were interned as passing. These, and stacks that have not been used
+ * for a while, are removed to bound memory in long runs; their ids are not reused.
  */
 #ifndef IAPROF_CORE_BUS_INTERN_H
 #define IAPROF_CORE_BUS_INTERN_H
@@ -42,6 +42,13 @@ uint32_t intern_text_id(struct intern *intern, const char *text);
 uint32_t intern_own_text(struct intern *intern, const char *text);
 
 /*
+ * The same for strings whose ids are used only in records that are sent now, so that intern_expire_strings() may remove
+ * them. A string that is also interned with one of the functions above is kept.
+ */
+uint32_t intern_passing_string(struct intern *intern, const char *text, size_t length);
+uint32_t intern_passing_own_text(struct intern *intern, const char *text);
+
+/*
  * Returns the id of a value type: the string id of its name and unit combined, so that all sources that declare it get
  * the same id. 0 if they are too long.
  */
@@ -57,7 +64,7 @@ int intern_define_string(struct intern *intern, const struct iaprof_record_strin
 int intern_define_stack(struct intern *intern, const struct iaprof_record_stack *record);
 int intern_define_frame(struct intern *intern, const struct iaprof_record_named_frame *record);
 
-/* Returns the string of an id; "" for 0 and unknown ids. Valid for the lifetime of the table. */
+/* Returns the string of an id; "" for 0 and unknown ids. Valid for the lifetime of the table, unless it is passing. */
 const char *intern_text(struct intern *intern, uint32_t id);
 
 /*
@@ -93,6 +100,11 @@ void intern_expire_by_age(struct intern *intern);
 void intern_begin_epoch(struct intern *intern);
 /* Removes stacks that have not been used for more than the given number of epochs. */
 void intern_expire_stacks(struct intern *intern, uint32_t epochs);
+/* Removes passing strings that were last interned more than the given number of epochs ago. */
+void intern_expire_strings(struct intern *intern, uint32_t epochs);
+/* Limits the size of the other strings, in bytes: beyond it, new ones get id 0 and are counted. 0: no limit. */
+void intern_limit_strings(struct intern *intern, uint64_t size);
+uint64_t intern_refused_strings(struct intern *intern);
 
 /* These return the current numbers of entries. */
 size_t intern_string_count(struct intern *intern);

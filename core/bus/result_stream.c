@@ -64,7 +64,7 @@ static bool send_definition(struct result_stream *stream, uint32_t id, const cha
 
 uint32_t result_stream_text(struct result_stream *stream, const char *text)
 {
-	uint32_t id = intern_own_text(stream->intern, text);
+	uint32_t id = intern_passing_own_text(stream->intern, text);
 	if (!id || !stream->is_read || id_set_has(&stream->defined, id))
 		return id;
 	if (!send_definition(stream, id, text))

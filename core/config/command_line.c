@@ -18,6 +18,7 @@
 /* Options without a short form. */
 enum {
 	OPTION_SCOPE = 256,
+	OPTION_CONTINUOUS,
 	OPTION_CHILDREN,
 	OPTION_CGROUP,
 	OPTION_CONTAINER,
@@ -45,6 +46,7 @@ static const struct option names[] = {
 	{ "decoder", required_argument, NULL, OPTION_DECODER },
 	{ "duration", required_argument, NULL, 'd' },
 	{ "interval", required_argument, NULL, 'i' },
+	{ "continuous", no_argument, NULL, OPTION_CONTINUOUS },
 	{ "hold", required_argument, NULL, OPTION_HOLD },
 	{ "finish-within", required_argument, NULL, OPTION_FINISH_WITHIN },
 	{ "pid", required_argument, NULL, 'p' },
@@ -304,6 +306,9 @@ int command_line_read(struct configuration *configuration, struct configuration_
 			break;
 		case 'q':
 			quiet = true;
+			break;
+		case OPTION_CONTINUOUS:
+			result = set_run_setting(layer, "continuous", "yes", COMMAND_LINE, error);
 			break;
 		case OPTION_PLUGIN_PATH:
 			result = plugin_folders_add(aliases, optarg, "--plugin-path", error);

@@ -42,6 +42,7 @@ static const struct iaprof_option run_options[] = {
 	RUN_OPTION("duration", duration, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR),
 	/* A plain number is in ms, for compatibility with the earlier profiler of this name. */
 	RUN_OPTION("interval", interval, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR, .unit = "ms"),
+	RUN_OPTION("continuous", continuous, IAPROF_OPTION_BOOL),
 	/* Must be less than the 30 s for which device code can be looked up (correlator/device_code.c). */
 	RUN_OPTION("hold", hold, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = 20 * 1000 * MILLISECOND),
 	RUN_OPTION("finish-within", finish_within, IAPROF_OPTION_DURATION, .minimum = 100 * MILLISECOND,
@@ -69,7 +70,7 @@ static const struct option_table run_table = { run_options, sizeof run_options /
 /* Options that contradict each other. */
 static const char *const exclusive_pairs[][2] = {
 	{ "scope", "pid" },     { "scope", "cgroup" },     { "scope", "container" }, { "pid", "cgroup" },
-	{ "pid", "container" }, { "cgroup", "container" }, { "verbose", "quiet" },
+	{ "pid", "container" }, { "cgroup", "container" }, { "verbose", "quiet" },   { "continuous", "record" },
 };
 
 void configuration_layer_release(struct configuration_layer *layer)
@@ -227,7 +228,8 @@ static int check_recorded(const struct configuration *configuration, const struc
 static int check_replay(const struct configuration *configuration, const struct configuration_layer *file,
 			const struct configuration_layer *command_line, struct error *error)
 {
-	static const char *const excluded[] = { "duration", "pid", "scope", "cgroup", "container", "debuginfod", NULL };
+	static const char *const excluded[] = { "duration", "continuous", "pid",        "scope",
+						"cgroup",   "container",  "debuginfod", NULL };
 	const struct setting *replay = choose(file, command_line, "replay");
 
 	int result = replay ? check_recorded(configuration, file, command_line, replay, excluded, error) : 0;
@@ -242,8 +244,8 @@ static int check_replay(const struct configuration *configuration, const struct 
 static int check_difference(const struct configuration *configuration, const struct configuration_layer *file,
 			    const struct configuration_layer *command_line, struct error *error)
 {
-	static const char *const excluded[] = { "replay", "record", "duration",  "interval", "pid",
-						"scope",  "cgroup", "container", NULL };
+	static const char *const excluded[] = { "replay", "record", "duration", "interval",  "continuous",
+						"pid",    "scope",  "cgroup",   "container", NULL };
 	const struct setting *before = choose(file, command_line, "before");
 	const struct setting *after = choose(file, command_line, "after");
 	const struct setting *normalize = choose(file, command_line, "normalize");

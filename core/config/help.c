@@ -47,6 +47,8 @@ static const char usage_of_outputs[] =
 	"                              output)\n"
 	"  -i, --interval TIME         Write one profile per interval, with sinks that\n"
 	"                              support it (1ms-8760h). Default: the whole run\n"
+	"      --continuous            Run until stopped, in intervals (default 60s) and\n"
+	"                              with bounded memory. Default sink: ring\n"
 	"\n"
 	"Captures:\n"
 	"      --record FILE[,KEY=VALUE]...\n"

@@ -115,6 +115,11 @@ static uint32_t declare_value_type(struct correlator *correlator, const char *na
 	const struct correlator_output *output = &correlator->options.output;
 	struct device_stacks *stacks = &correlator->stacks;
 	char id[INTERN_VALUE_TYPE_SIZE];
+	/* Their texts are kept with the value type. */
+	if (intern_value_type_text(id, name, unit))
+		(void)intern_own_text(correlator->options.intern, id);
+	(void)intern_own_text(correlator->options.intern, name);
+	(void)intern_own_text(correlator->options.intern, unit);
 	struct iaprof_record_value_type record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_VALUE_TYPE, .time = clock_monotonic() },
 		.id = intern_value_type_text(id, name, unit) ? result_stream_text(results, id) : 0,
@@ -460,6 +465,27 @@ void correlator_flush(struct correlator *correlator)
 {
 	bool is_end = correlator->now == UINT64_MAX;
 	device_stacks_flush(&correlator->stacks, is_end ? correlator->synced_time + 1 : correlator->synced_time);
+}
+
+bool correlator_each_stack(struct correlator *correlator, bool (*visit)(void *context, uint32_t *stack), void *context)
+{
+	bool good = kernels_each_stack(&correlator->kernels, visit, context);
+	for (int half = 0; half < 2; half++)
+		for (size_t i = 0; good && i < correlator->numbered.halves[half].count; i++)
+			good = visit(context, &correlator->numbered.halves[half].items[i].launch_stack);
+	for (size_t i = 0; good && i < correlator->launch_stacks.items.count; i++)
+		good = visit(context, &correlator->launch_stacks.items.items[i].stack);
+	return good;
+}
+
+void correlator_forget_frames(struct correlator *correlator)
+{
+	launch_stacks_forget_ended(&correlator->launch_stacks);
+	device_stacks_forget(&correlator->stacks);
+	/* What is still owed to a launch stack is less than one sample. */
+	proportional_split_free(&correlator->attribution.split);
+	launch_candidates_refresh(&correlator->candidates);
+	correlator->is_stale = true;
 }
 
 struct correlator_statistics correlator_statistics(const struct correlator *correlator)

@@ -79,6 +79,13 @@ void correlator_sync(struct correlator *correlator, uint64_t time);
 void correlator_finish(struct correlator *correlator);
 /* Adds the attributed samples to the profile. */
 void correlator_flush(struct correlator *correlator);
+/*
+ * Calls visit() for each reference to a stack of the frame table that is needed later. Ends when it returns false, and
+ * returns that. Between correlator_flush() and correlator_forget_frames().
+ */
+bool correlator_each_stack(struct correlator *correlator, bool (*visit)(void *context, uint32_t *stack), void *context);
+/* Forgets everything else that refers to the frame table. */
+void correlator_forget_frames(struct correlator *correlator);
 
 struct correlator_statistics correlator_statistics(const struct correlator *correlator);
 

@@ -30,6 +30,13 @@ void device_stacks_free(struct device_stacks *stacks)
 	time_values_free(&stacks->waiting_times);
 }
 
+void device_stacks_forget(struct device_stacks *stacks)
+{
+	clear(stacks);
+	stacks->told_before += (uint32_t)stacks->told.count;
+	array_free(&stacks->told);
+}
+
 /* Returns the position of a key's entry; DEVICE_STACKS_ENTRY_NONE when out of memory. */
 static uint32_t entry_for(struct device_stacks *stacks, const struct device_stack_key *key)
 {
@@ -152,7 +159,7 @@ static bool tell_stack(struct device_stacks *stacks, uint32_t source, uint32_t i
 	record->header = (struct iaprof_record){
 		.type = IAPROF_RECORD_PROFILE_STACK, .size = (uint32_t)size, .source = (uint16_t)source, .time = time
 	};
-	record->id = index + 1;
+	record->id = stacks->told_before + index + 1;
 	record->frame_count = count;
 	result_stream_send(stacks->results, &record->header);
 	stacks->told.items[index] = 1;
@@ -169,7 +176,7 @@ static void tell_value(struct device_stacks *stacks, const struct device_stack_k
 			    .size = sizeof record,
 			    .source = (uint16_t)key->source,
 			    .time = time },
-		.stack = index + 1,
+		.stack = stacks->told_before + index + 1,
 		.value_type = stacks->value_types[key->value_type].id,
 		.value = value->value,
 		.count = value->count,

@@ -68,11 +68,14 @@ struct device_stacks {
 	ARRAY(struct device_stacks_sum) sums;
 	struct time_values waiting_times; /* times of waiting sums */
 	ARRAY(uint8_t) told;              /* by stack: whether its definition was sent */
+	uint32_t told_before;             /* highest id of stacks that were forgotten */
 	bool pending;
 	uint64_t out_of_memory; /* samples */
 };
 
 void device_stacks_free(struct device_stacks *stacks);
+/* Forgets everything that refers to the frame table, and the locations; after device_stacks_flush(). */
+void device_stacks_forget(struct device_stacks *stacks);
 
 /*
  * Adds samples of one reason (below key->reasons), taken between two times, with their value. *entry: position of the

@@ -184,6 +184,18 @@ size_t kernels_shares(struct kernels *kernels, uint32_t position, uint64_t begin
 	return kernel->shares.count;
 }
 
+bool kernels_each_stack(struct kernels *kernels, bool (*visit)(void *context, uint32_t *stack), void *context)
+{
+	for (size_t i = 0; i < kernels->items.count; i++) {
+		struct kernel *kernel = &kernels->items.items[i];
+		kernel->shares_end = 0;
+		for (size_t k = 0; k < kernel->launches.count; k++)
+			if (!visit(context, &kernel->launches.items[k].launch_stack))
+				return false;
+	}
+	return true;
+}
+
 void kernels_end_process(struct kernels *kernels, uint32_t pid, uint64_t time)
 {
 	for (uint32_t i = kernels_of_process(kernels, pid); i != KERNEL_NONE; i = kernels->items.items[i].next) {

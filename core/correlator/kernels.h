@@ -116,6 +116,9 @@ bool kernels_are_seen_launched(const struct kernels *kernels, uint32_t pid);
 size_t kernels_shares(struct kernels *kernels, uint32_t position, uint64_t begin, uint64_t end,
 		      const struct kernel_share **shares, bool *in_time);
 
+/* Calls visit() for each stack of a launch, until it returns false, and returns that. Forgets cached shares. */
+bool kernels_each_stack(struct kernels *kernels, bool (*visit)(void *context, uint32_t *stack), void *context);
+
 /* Notes that a program ended; its kernels are removed once they can no longer be looked up. */
 void kernels_end_process(struct kernels *kernels, uint32_t pid, uint64_t time);
 /*

@@ -12,6 +12,15 @@ void launch_stacks_free(struct launch_stacks *launch_stacks)
 	keyed_array_free(&launch_stacks->items);
 }
 
+void launch_stacks_forget_ended(struct launch_stacks *launch_stacks)
+{
+	for (uint32_t i = (uint32_t)launch_stacks->items.count; i-- > 0;) {
+		uint32_t process = launch_stacks->items.items[i].key.process;
+		if (!process || !process_table_by_serial(launch_stacks->context.processes, process))
+			keyed_array_remove(&launch_stacks->items, i);
+	}
+}
+
 static uint32_t make(struct launch_stacks *launch_stacks, const struct launch_stack_key *key, uint64_t time)
 {
 	struct stack_context *context = &launch_stacks->context;

@@ -37,6 +37,8 @@ struct launch_stacks {
 };
 
 void launch_stacks_free(struct launch_stacks *launch_stacks);
+/* Forgets the stacks of processes that were removed. */
+void launch_stacks_forget_ended(struct launch_stacks *launch_stacks);
 
 /* Returns the launch_stack of a launch (a whole record). FRAME_NONE: out of memory. */
 uint32_t launch_stacks_of_launch(struct launch_stacks *launch_stacks, const struct iaprof_record_launch *launch);

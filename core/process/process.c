@@ -17,11 +17,15 @@
 struct process_table {
 	struct program_image_table images;
 	struct string_table texts;
+	size_t texts_used; /* number of texts that were in use when they were trimmed last */
 	struct root_cache roots;
 	uint32_t mapping_serial; /* the last one given */
 	uint64_t dropped;
 	struct user_accounts users; /* amount: mappings */
 };
+
+/* Number of texts above which it is worth looking for unused ones. */
+#define TEXTS_MANY 4096u
 
 /* Returns the table's copy of a text, the same pointer for equal texts; NULL if out of memory. */
 static const char *text_keep(struct process_table *table, const char *text)
@@ -343,6 +347,54 @@ void process_table_retire(struct process_table *table, uint64_t before,
 		}
 	}
 	root_cache_trim(&table->roots);
+}
+
+/* Calls replace() for each text that an image refers to. Returns false once it returns false. */
+static bool texts_each(struct process_table *table, struct string_table *texts,
+		       bool (*replace)(struct string_table *texts, const char **text))
+{
+	bool good = true;
+	for (size_t i = 0; good && i < table->images.slots.count; i++) {
+		struct program_image *image = table->images.slots.items[i];
+		if (!image)
+			continue;
+		good = replace(texts, &image->process.name) &&
+		       (!image->process.jit_dump || replace(texts, &image->process.jit_dump));
+		for (struct address_space *space = image->space; good && space; space = space->parent) {
+			struct memory_range_array *const parts[] = { &space->current, &space->history };
+			for (size_t part = 0; part < 2; part++)
+				for (size_t k = 0; good && k < parts[part]->count; k++)
+					good = replace(texts, &parts[part]->items[k].mapping->mapping.path);
+		}
+	}
+	return good;
+}
+
+static bool text_copy(struct string_table *texts, const char **text)
+{
+	return string_table_intern(texts, *text, strlen(*text));
+}
+
+/* Texts that were copied are found. */
+static bool text_replace(struct string_table *texts, const char **text)
+{
+	*text = string_table_intern(texts, *text, strlen(*text));
+	return true;
+}
+
+void process_table_trim_texts(struct process_table *table)
+{
+	struct string_table texts = { 0 };
+	if (table->texts.entries.count <= 2 * table->texts_used + TEXTS_MANY)
+		return;
+	if (!texts_each(table, &texts, text_copy)) {
+		string_table_free(&texts);
+		return;
+	}
+	texts_each(table, &texts, text_replace);
+	string_table_free(&table->texts);
+	table->texts = texts;
+	table->texts_used = texts.entries.count;
 }
 
 size_t process_table_count(const struct process_table *table)

@@ -103,6 +103,12 @@ struct mapped_range *process_mappings(struct process_table *table, struct proces
 void process_table_retire(struct process_table *table, uint64_t before,
 			  void (*gone)(void *context, struct process *process), void *context);
 
+/*
+ * Releases texts that no image refers to any longer, once there are many. Invalidates all pointers to names and paths
+ * of the table's processes and mappings.
+ */
+void process_table_trim_texts(struct process_table *table);
+
 /* Returns the current number of images. */
 size_t process_table_count(const struct process_table *table);
 

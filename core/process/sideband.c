@@ -100,6 +100,11 @@ fail:
 	return NULL;
 }
 
+void sideband_begin_period(struct sideband *sideband)
+{
+	text_budget_begin_period(&sideband->texts);
+}
+
 void sideband_free(struct sideband *sideband)
 {
 	if (!sideband)

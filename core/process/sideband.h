@@ -39,6 +39,9 @@ int sideband_start(struct sideband *sideband, struct error *error);
 /* After the start: emits EXISTING and MAPPING records for the current contents of /proc, with the time of the scan. */
 int sideband_scan(struct sideband *sideband, struct error *error);
 
+/* Begins a new period of the limits on names and paths (text_budget.h). */
+void sideband_begin_period(struct sideband *sideband);
+
 /* Returns the number of recorded processes that run, after the scan. */
 size_t sideband_process_count(const struct sideband *sideband);
 

@@ -64,6 +64,14 @@ bool text_budget_allows(struct text_budget *budget, uint32_t pid, const char *te
 	return true;
 }
 
+void text_budget_begin_period(struct text_budget *budget)
+{
+	uint64_t refused = budget->refused;
+	text_budget_free(budget);
+	*budget = (struct text_budget){ .refused = refused };
+	text_budget_init(budget);
+}
+
 void text_budget_forget_users(struct text_budget *budget)
 {
 	memset(budget->recent, 0, sizeof budget->recent);

@@ -37,6 +37,8 @@ void text_budget_free(struct text_budget *budget);
 
 /* Returns whether a text that a process chose may be stored: it is known, or within its user's limit. */
 bool text_budget_allows(struct text_budget *budget, uint32_t pid, const char *text, size_t length);
+/* Forgets the texts so far, for runs without end, in which they are released after a while. */
+void text_budget_begin_period(struct text_budget *budget);
 /* Clears the cache of users: processes may have changed their users. */
 void text_budget_forget_users(struct text_budget *budget);
 /* Returns the number of texts refused since the last call. */

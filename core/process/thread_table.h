@@ -49,6 +49,7 @@ struct thread_table {
 	uint64_t merged; /* samples whose tid was dropped */
 };
 
+/* Forgets all threads, but not how many samples were merged. */
 void thread_table_free(struct thread_table *table);
 
 /* Returns what identifies a process here: the serial of the program image, or the pid if that is 0 (not known). */

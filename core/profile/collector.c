@@ -39,6 +39,16 @@
  */
 #define STACK_EPOCHS_OF_REPLAY (3 * STACK_EPOCHS)
 
+/*
+ * Continuous runs: bytes of resolved stacks above which those without values are released after an interval, and above
+ * which an interval ends early; size of the strings of sources; and epochs for which passing strings are kept, which
+ * the delay of the bus must not exceed.
+ */
+#define FRAMES_MANY ((size_t)8 << 20)
+#define FRAMES_TOO_MANY ((size_t)32 << 20)
+#define STRINGS_MAX ((uint64_t)24 << 20)
+#define STRING_EPOCHS 120
+
 /* How often a run that may be recorded sends names: a truncated capture has the names of everything before its end. */
 #define NAMES_PERIOD NANOSECONDS_PER_SECOND
 
@@ -69,6 +79,9 @@ struct collector {
 	struct replayed_stacks replayed_stacks;
 	struct run_activity activity;
 	uint64_t stack_epoch_begin, names_begin;
+	uint32_t epochs;       /* number of epochs so far */
+	size_t frames_kept;    /* bytes of resolved stacks that the last release kept */
+	uint64_t refused_told; /* refused strings that were added to the losses */
 	uint64_t last_sync;
 	bool is_finished;
 };
@@ -81,6 +94,8 @@ struct collector *collector_new(const struct collector_options *options)
 	collector->options = *options;
 	if (!collector->options.hold)
 		collector->options.hold = CORRELATOR_HOLD;
+	if (options->continuous)
+		intern_limit_strings(options->intern, STRINGS_MAX);
 	collector->results = (struct result_stream){ .intern = options->intern, .is_read = options->records };
 	collector->facts.intern = collector->devices.intern = options->intern;
 	collector->times.resolution = options->time_resolution;
@@ -265,6 +280,8 @@ static void take_sync(struct collector *collector, uint64_t time)
 	if (time - collector->stack_epoch_begin >= STACK_EPOCH) {
 		collector->stack_epoch_begin = time;
 		intern_begin_epoch(collector->options.intern);
+		if (collector->options.continuous && ++collector->epochs % STRING_EPOCHS == 0)
+			intern_expire_strings(collector->options.intern, STRING_EPOCHS);
 		/*
 		 * Stacks must not expire while unresolved samples refer to them. Launches add stacks without samples,
 		 * because each process has its own addresses.
@@ -593,10 +610,96 @@ struct snapshot *collector_snapshot(const struct collector *collector, bool tota
 					    .total = total });
 }
 
+struct moved_stacks {
+	const struct frame_table *from;
+	struct frame_table *to;
+	uint32_t *stacks; /* by stack: its new index, FRAME_NONE: not moved */
+};
+
+static bool copy_stack(void *context, uint32_t *stack)
+{
+	struct moved_stacks *moved = context;
+	if (moved->stacks[*stack] == FRAME_NONE)
+		moved->stacks[*stack] = frame_table_add_from(moved->to, moved->from, *stack);
+	return moved->stacks[*stack] != FRAME_NONE;
+}
+
+static bool renumber_stack(void *context, uint32_t *stack)
+{
+	*stack = ((struct moved_stacks *)context)->stacks[*stack];
+	return true;
+}
+
+/* Releases all resolved stacks but those of launches that samples may still be attributed to. */
+static void release_frames(struct collector *collector)
+{
+	struct frame_table kept = { 0 };
+	size_t count = collector->frames.stacks.count;
+	struct moved_stacks moved = { .from = &collector->frames, .to = &kept };
+	moved.stacks = malloc((count + 1) * sizeof *moved.stacks);
+	if (moved.stacks)
+		memset(moved.stacks, 0xff, count * sizeof *moved.stacks);
+	correlator_forget_frames(collector->correlator);
+	bool is_copied = moved.stacks && correlator_each_stack(collector->correlator, copy_stack, &moved);
+	/* The collector's times and the stacks of ended processes have no values now. */
+	if (is_copied) {
+		correlator_each_stack(collector->correlator, renumber_stack, &moved);
+		resolver_forget(collector->resolver);
+		frame_table_free(&collector->frames);
+		collector->frames = kept;
+		collector->frames_kept = frame_table_size(&kept);
+	} else {
+		frame_table_free(&kept);
+		count_out_of_memory(collector, 1);
+	}
+	free(moved.stacks);
+}
+
+static void tell_refused_strings(struct collector *collector)
+{
+	uint64_t refused = intern_refused_strings(collector->options.intern);
+	if (refused > collector->refused_told)
+		add_loss(collector, "iaprof", COLLECTOR_REASON_STRINGS, LOSS_NO_VALUE_TYPE, collector->last_sync,
+			 collector->last_sync, refused - collector->refused_told, 0);
+	collector->refused_told = refused;
+}
+
+/* After an interval, whose samples are all resolved. */
+static void release(struct collector *collector)
+{
+	value_table_clear(&collector->values);
+	time_table_clear(&collector->times);
+	thread_table_free(&collector->threads);
+	run_activity_clear(&collector->activity);
+	process_table_trim_texts(collector->processes);
+	/* The stacks that are kept must not cause a release after every interval. */
+	if (frame_table_size(&collector->frames) > FRAMES_MANY + 2 * collector->frames_kept)
+		release_frames(collector);
+	if (collector->symbolizer)
+		symbolizer_trim(collector->symbolizer);
+	tell_refused_strings(collector);
+}
+
 void collector_begin_interval(struct collector *collector)
 {
 	value_table_begin_interval(&collector->values);
 	loss_begin_interval(&collector->loss);
+	if (collector->options.continuous && !collector->is_finished)
+		release(collector);
+}
+
+bool collector_is_full(const struct collector *collector)
+{
+	return collector->options.continuous &&
+	       frame_table_size(&collector->frames) > FRAMES_TOO_MANY + 2 * collector->frames_kept;
+}
+
+struct collector_memory collector_memory(const struct collector *collector)
+{
+	return (struct collector_memory){ .frames = frame_table_size(&collector->frames),
+					  .strings = intern_string_count(collector->options.intern),
+					  .stacks = intern_stack_count(collector->options.intern),
+					  .processes = process_table_count(collector->processes) };
 }
 
 void collector_end_by(struct collector *collector, uint64_t end)
@@ -634,6 +737,7 @@ struct collector_statistics collector_statistics(const struct collector *collect
 		statistics.refusals =
 			symbolizer_refusals(collector->symbolizer, &statistics.refusal_count, &statistics.refused_more);
 	}
+	statistics.strings_refused = intern_refused_strings(collector->options.intern);
 	statistics.kernel_side_time = collector->facts.kernel_side_time;
 	statistics.event_stacks_missed = collector->event_stacks.missed;
 	statistics.device = device_code_statistics(collector->device_code);

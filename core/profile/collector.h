@@ -34,6 +34,7 @@ struct collector_options {
 	bool listings;                   /* a sink requested CODE_LISTING records */
 	bool activity;                   /* a sink requested calls, jobs and counters in the profile */
 	uint64_t hold;                   /* ns: longest wait of device samples for their code; 0: CORRELATOR_HOLD */
+	bool continuous;                 /* forget the totals of the run after each interval; only if live */
 	bool live;                       /* not a replay: processes and their files may still exist */
 	const char *debuginfod;          /* as in struct symbolizer_options */
 	const char *kallsyms;            /* NULL: /proc/kallsyms */
@@ -55,6 +56,7 @@ struct collector_statistics {
 	uint64_t threads_merged;        /* samples of threads beyond the limit per process */
 	uint32_t runtimes;              /* which generated code without names: bits of jit_runtimes */
 	uint64_t addresses_nameless;    /* addresses of a replayed run without FRAMES records */
+	uint64_t strings_refused;       /* names beyond the limit of a continuous run */
 	uint64_t out_of_memory;         /* samples and other records that could not be stored */
 	const struct refusal *refusals; /* files whose symbols could not be read; owned by the collector */
 	size_t refusal_count;
@@ -81,6 +83,8 @@ const struct device_gap_sum *collector_gaps(const struct collector *collector, s
 #define COLLECTOR_REASON_JOB_START "jobs: start on the device not known"
 /* Loss reason for calls whose CALL_NODE was not defined. */
 #define COLLECTOR_REASON_CALL_NODE "calls: node not defined"
+/* Loss reason for names of sources beyond the limit of a continuous run. */
+#define COLLECTOR_REASON_STRINGS "names: too many"
 /* Loss reason for values of a stack that the capture does not define because part of it is missing. */
 #define COLLECTOR_REASON_PROFILE_STACK "samples: profile stack missing"
 
@@ -115,7 +119,19 @@ void collector_resolve(struct collector *collector);
  * when out of memory.
  */
 struct snapshot *collector_snapshot(const struct collector *collector, bool total);
+/* With continuous, also releases what later intervals do not need. */
 void collector_begin_interval(struct collector *collector);
+/* Returns whether the profile uses so much memory that the interval should end early. */
+bool collector_is_full(const struct collector *collector);
+
+/* Sizes of the memory of a collector's tables, which are bounded in a continuous run. */
+struct collector_memory {
+	size_t frames;    /* bytes of resolved stacks */
+	size_t strings;   /* interned strings */
+	size_t stacks;    /* interned stacks */
+	size_t processes; /* program images */
+};
+struct collector_memory collector_memory(const struct collector *collector);
 
 /* Metadata: CLOCK_REALTIME minus CLOCK_MONOTONIC at the start of the run; 0 if unknown. */
 #define METADATA_REALTIME_OFFSET "realtime offset"

@@ -184,6 +184,13 @@ void run_activity_take(struct run_activity *activity, const struct iaprof_record
 	}
 }
 
+void run_activity_clear(struct run_activity *activity)
+{
+	timeline_free(&activity->timeline);
+	activity->timeline = (struct timeline){ .events_max = activity->timeline.events_max };
+	array_free(&activity->used);
+}
+
 void run_activity_free(struct run_activity *activity)
 {
 	timeline_free(&activity->timeline);

@@ -68,6 +68,8 @@ void run_activity_take_call(struct run_activity *activity, const struct iaprof_r
  * all.
  */
 void run_activity_place(struct run_activity *activity, uint64_t time);
+/* Forgets the timeline and the processes, but not the counters and what waits for a SYNC record. */
+void run_activity_clear(struct run_activity *activity);
 void run_activity_free(struct run_activity *activity);
 
 /*

@@ -55,9 +55,14 @@ static void copy_processes(const struct copying *copying, const struct run_activ
 {
 	size_t count = activity->used.count;
 	struct iaprof_process *copies = ADD_SECTION(copying, iaprof_process, process, processes, count);
-	for (size_t i = 0; copies && i < count; i++)
-		copies[i] = (struct iaprof_process){ .name = activity->used.items[i].name,
-						     .pid = activity->used.items[i].pid };
+	for (size_t i = 0; copies && i < count; i++) {
+		const struct activity_process *used = &activity->used.items[i];
+		/* The process table may release its texts before sinks have read them. */
+		copies[i] = (struct iaprof_process){
+			.name = snapshot_copy(copying->memory, used->name, strlen(used->name) + 1, 1),
+			.pid = used->pid,
+		};
+	}
 }
 
 static void copy_functions(const struct copying *copying, const struct run_activity *activity)

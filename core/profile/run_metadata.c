@@ -92,6 +92,9 @@ void run_metadata_take_metadata(struct run_metadata *facts, const char *key, con
 
 void run_metadata_note(struct run_metadata *facts, struct result_stream *results, const char *key, const char *value)
 {
+	/* Their texts are kept with the metadata. */
+	(void)intern_own_text(facts->intern, key);
+	(void)intern_own_text(facts->intern, value);
 	struct iaprof_record_metadata record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_METADATA, .time = clock_monotonic() },
 		.key = result_stream_text(results, key),

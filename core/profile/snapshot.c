@@ -15,6 +15,7 @@ void snapshot_release(struct snapshot *snapshot)
 	if (!snapshot || atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) != 1)
 		return;
 	snapshot_memory_free(&snapshot->memory);
+	frame_texts_release(snapshot->texts);
 	free(snapshot);
 }
 
@@ -143,6 +144,7 @@ struct snapshot *snapshot_new(const struct snapshot_content *content)
 	if (!snapshot)
 		return NULL;
 	atomic_init(&snapshot->references, 1);
+	snapshot->texts = frame_texts_reference(content->frames->texts);
 	struct iaprof_profile *profile = &snapshot->profile;
 	profile->size = sizeof *profile;
 	profile->flags = content->total ? IAPROF_PROFILE_TOTAL : 0;

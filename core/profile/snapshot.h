@@ -12,11 +12,12 @@
 #include "profile/time_table.h"
 #include "profile/value_table.h"
 
-/* Immutable except for its reference count. Owns profile's arrays; names are owned by the frame table. */
+/* Immutable except for its reference count. Owns profile's arrays, and shares the texts of frames. */
 struct snapshot {
 	atomic_uint references;
 	size_t size; /* bytes of memory */
 	struct snapshot_memory memory;
+	struct frame_texts *texts;
 	struct iaprof_profile profile;
 	struct iaprof_activity activity;       /* belongs to profile, if requested */
 	struct iaprof_value_type *value_types; /* belongs to profile */

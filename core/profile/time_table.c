@@ -18,6 +18,16 @@ void time_table_free(struct time_table *table)
 	array_free(&table->added_up_over);
 }
 
+void time_table_clear(struct time_table *table)
+{
+	for (int i = 0; i < 2; i++) {
+		struct time_sums *sums = i ? &table->totals : &table->stacks;
+		array_free(&sums->items);
+		hash_index_free(&sums->index);
+		*sums = (struct time_sums){ 0 };
+	}
+}
+
 /* Time, stack and value type: the members before the value. */
 #define KEY_SIZE offsetof(struct iaprof_time_value, value)
 

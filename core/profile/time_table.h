@@ -38,6 +38,9 @@ struct time_table {
 
 void time_table_free(struct time_table *table);
 
+/* Forgets all sums; slots have their finest width again. */
+void time_table_clear(struct time_table *table);
+
 /* Adds a value of a stack within [begin, end), or at one time if they are equal; begin 0: not known, adds nothing. */
 void time_table_add(struct time_table *table, uint32_t stack, uint32_t value_type, uint64_t begin, uint64_t end,
 		    uint64_t value);

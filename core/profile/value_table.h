@@ -32,6 +32,11 @@ void value_table_free(struct value_table *table);
 /* Adds to a pair's sums. Returns false when out of memory. Sums saturate at UINT64_MAX. */
 bool value_table_add(struct value_table *table, uint32_t stack, uint32_t value_type, uint64_t value, uint64_t count);
 
+/* Forgets everything, totals included. */
+static inline void value_table_clear(struct value_table *table)
+{
+	keyed_array_free(&table->entries);
+}
 /* Begins a new interval by resetting its sums to zero. */
 void value_table_begin_interval(struct value_table *table);
 

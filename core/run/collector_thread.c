@@ -106,7 +106,9 @@ static void on_sync(void *context, uint64_t time)
 		thread->begin = thread->interval_begin = time;
 	/* Tolerates timer jitter of up to 5 %, so that an interval is not skipped. */
 	uint64_t interval = thread->options.interval;
-	if (interval && time - thread->interval_begin >= interval - interval / 20) {
+	bool is_due = interval && time - thread->interval_begin >= interval - interval / 20;
+	/* Memory is bounded whatever runs. */
+	if (is_due || (interval && time > thread->interval_begin && collector_is_full(thread->collector))) {
 		collector_resolve(thread->collector);
 		end_interval(thread, time, false);
 	}
@@ -277,6 +279,7 @@ void collector_thread_finish(struct collector_thread *thread, struct collector_t
 	result->collector = thread->collector;
 	if (thread->collector)
 		result->statistics = collector_statistics(thread->collector);
+	result->continuous = thread->options.continuous;
 	result->profile_missing = thread->profile_missing;
 	result->profile = thread->profile ? &thread->profile->profile : NULL;
 	if (thread->difference)
@@ -325,6 +328,7 @@ static struct collector *make_collector(const struct collector_thread_options *o
 					     .listings = requests & IAPROF_REQUEST_LISTINGS,
 					     .activity = requests & IAPROF_REQUEST_ACTIVITY,
 					     .debuginfod = options->debuginfod,
+					     .continuous = options->continuous && !options->replays,
 					     .live = !options->replays });
 }
 

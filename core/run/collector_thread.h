@@ -23,6 +23,7 @@ struct collector_thread_options {
 	uint64_t interval;               /* ns, 0 if none */
 	uint64_t time_resolution;        /* as in struct collector_options */
 	bool interval_for_all;  /* for all sinks that support intervals; otherwise for those that requested one */
+	bool continuous;        /* as in struct collector_options: there is no profile of the whole run */
 	uint64_t hold;          /* ns: longest wait of device samples for their code; 0: CORRELATOR_HOLD */
 	uint64_t finish_within; /* ns: longest time without progress of a sink at the end; 0: no limit */
 	const char *debuginfod; /* URL of a server for debug files, NULL: none */
@@ -53,12 +54,14 @@ struct collector_thread_progress collector_thread_progress(struct collector_thre
 /* Results of a run. */
 struct collector_thread_result {
 	struct collector_statistics statistics;
-	const struct collector *collector;       /* until collector_thread_free(); NULL if the run could not start */
-	const struct iaprof_profile *profile;    /* whole run, until collector_thread_free(); NULL when out of memory */
+	const struct collector *collector; /* until collector_thread_free(); NULL if the run could not start */
+	/* Whole run, or without its values if it was continuous; until collector_thread_free(). NULL: out of memory. */
+	const struct iaprof_profile *profile;
 	const struct iaprof_profile *difference; /* from the earlier run to this one, as profile; NULL if none */
-	bool profile_missing;                    /* a profile of the run, an interval or the difference failed */
-	bool sink_failed;                        /* the instances' errors contain the reason */
-	bool sink_stuck;                         /* its thread may still use all objects of the run */
+	bool continuous;
+	bool profile_missing; /* a profile of the run, an interval or the difference failed */
+	bool sink_failed;     /* the instances' errors contain the reason */
+	bool sink_stuck;      /* its thread may still use all objects of the run */
 };
 
 /* Ends the threads after the last record was put on the bus; the sinks process pending data and finish. */

@@ -23,7 +23,7 @@ void run_send(struct run *run, struct iaprof_record *record, uint16_t type, size
 
 static uint32_t intern_event_text(void *context, const char *text, size_t length)
 {
-	return intern_string(((struct run *)context)->services.intern, text, length);
+	return intern_passing_string(((struct run *)context)->services.intern, text, length);
 }
 
 static int emit_events(void *context, const struct iaprof_batch *batch)

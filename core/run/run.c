@@ -23,6 +23,11 @@
 /* Interval at which process events are read and the status line is updated. */
 #define TICK NANOSECONDS_PER_SECOND
 
+/* Default interval of --continuous. */
+#define CONTINUOUS_INTERVAL (60 * NANOSECONDS_PER_SECOND)
+/* How often the limits on what processes name are renewed in a continuous run. */
+#define CONTINUOUS_PERIOD (600 * NANOSECONDS_PER_SECOND)
+
 static void instance_ended(void *context, struct instance *instance)
 {
 	struct run *run = context;
@@ -96,6 +101,11 @@ static void tick(void *context, uint64_t expirations)
 		instance_report_refused(run->setup.sources.items[i]);
 	if (!run->setup.replays)
 		process_feed_synchronize(run);
+	uint64_t now = clock_monotonic();
+	if (run->configuration->continuous && run->sideband && now - run->period_begin >= CONTINUOUS_PERIOD) {
+		run->period_begin = now;
+		sideband_begin_period(run->sideband);
+	}
 	if (run->status_line)
 		show_status(run);
 }
@@ -212,12 +222,14 @@ static uint64_t source_resolution(const struct run *run)
 	return has_gaps && (!finest || GAP_RESOLUTION < finest) ? GAP_RESOLUTION : finest;
 }
 
-/* Returns --interval, or else the shortest default of a sink for live runs. */
+/* Returns --interval, or else the shortest default of a sink for live runs; of --continuous, if that is shorter. */
 static uint64_t choose_interval(const struct run *run)
 {
 	uint64_t shortest = run->configuration->interval;
 	if (shortest || is_offline(run))
 		return shortest;
+	if (run->configuration->continuous)
+		shortest = CONTINUOUS_INTERVAL;
 	for (size_t i = 0; i < run->setup.sinks.count; i++) {
 		uint64_t wanted = run->setup.sinks.items[i]->default_interval;
 		if (wanted && (!shortest || wanted < shortest))
@@ -319,7 +331,9 @@ static int start(struct run *run, struct error *error)
 						    .sink_count = run->setup.sinks.count,
 						    .decoders = decoders_finder(&run->setup.decoders),
 						    .interval = run->interval,
-						    .interval_for_all = run->configuration->interval > 0,
+						    .interval_for_all = run->configuration->interval > 0 ||
+									run->configuration->continuous,
+						    .continuous = run->configuration->continuous,
 						    .time_resolution = time_resolution(run),
 						    .hold = run->configuration->hold,
 						    .debuginfod = run->configuration->debuginfod,

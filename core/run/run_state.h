@@ -35,9 +35,10 @@ struct run {
 	uint64_t time_resolution; /* of a baseline: that of the sinks of the later run, ns; 0: none */
 	struct run_cost cost;
 	struct status status;
-	uint64_t deadline; /* CLOCK_MONOTONIC, UINT64_MAX if none */
-	uint64_t interval; /* ns, 0 if none */
-	atomic_bool ended; /* ended by a sink */
+	uint64_t deadline;     /* CLOCK_MONOTONIC, UINT64_MAX if none */
+	uint64_t interval;     /* ns, 0 if none */
+	uint64_t period_begin; /* of a continuous run: when sideband_begin_period() was last called */
+	atomic_bool ended;     /* ended by a sink */
 	/*
 	 * CLOCK_MONOTONIC time when the run ended or was interrupted; 0 before that, and for a replay, which has no
 	 * limit.

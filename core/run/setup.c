@@ -119,17 +119,32 @@ static const struct iaprof_plugin *first_plugin(const struct setup *setup, uint3
 	return next_plugin(setup, kind, flag, &(size_t){ 0 });
 }
 
+/* Appends the names of the sinks with a flag. */
+static void append_sinks(const struct setup *setup, uint32_t flag, char *names, size_t size)
+{
+	size_t position = 0;
+	for (const struct iaprof_plugin *able;
+	     (able = next_plugin(setup, IAPROF_PLUGIN_SINK, flag, &position)) && strlen(names) < size - 70;)
+		snprintf(names + strlen(names), size - strlen(names), "%s%s", *names ? ", " : "", able->name);
+}
+
 static int refuse_difference(const struct setup *setup, const struct instance *sink, struct error *error)
 {
 	char names[256] = "";
-	size_t position = 0;
-	for (const struct iaprof_plugin *able;
-	     (able = next_plugin(setup, IAPROF_PLUGIN_SINK, IAPROF_PLUGIN_DIFFERENCES, &position)) &&
-	     strlen(names) < sizeof names - 70;)
-		snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", able->name);
+	append_sinks(setup, IAPROF_PLUGIN_DIFFERENCES, names, sizeof names);
 	return error_set(error, EINVAL,
 			 "--diff: sink %s does not support differences (use %s, or write each file with --replay and "
 			 "compare them with the tool that reads them)",
+			 sink->name, names);
+}
+
+static int refuse_continuous(const struct setup *setup, const struct instance *sink, struct error *error)
+{
+	char names[256] = "";
+	append_sinks(setup, IAPROF_PLUGIN_INTERVALS, names, sizeof names);
+	return error_set(error, EINVAL,
+			 "--continuous: sink %s writes the whole run at its end (use %s, and --replay ring: to write "
+			 "a part of the ring with this sink)",
 			 sink->name, names);
 }
 
@@ -146,6 +161,8 @@ static int add_sink(struct setup *setup, const struct instance_configuration *wa
 	bool has_output = !(sink->plugin->description.flags & IAPROF_PLUGIN_NO_OUTPUT);
 	if (setup->configuration->before_path && !(sink->plugin->description.flags & IAPROF_PLUGIN_DIFFERENCES))
 		return refuse_difference(setup, sink, error);
+	if (setup->configuration->continuous && !(sink->plugin->description.flags & IAPROF_PLUGIN_INTERVALS))
+		return refuse_continuous(setup, sink, error);
 	if (output && !has_output)
 		return error_set(error, EINVAL, "-o %s: sink %s does not write a file", output, sink->name);
 	int result = output ? output_target_set(&sink->output, output, error) : 0;
@@ -259,7 +276,12 @@ static const char *extension_of(const struct iaprof_plugin *sink)
 /* Returns the sink of an output that the user named, or of standard output (NULL); NULL: none. */
 static const struct iaprof_plugin *choose_sink(const struct setup *setup, const char *output)
 {
-	const struct iaprof_plugin *sink;
+	const struct iaprof_plugin *sink =
+		setup->configuration->continuous && !output
+			? first_plugin(setup, IAPROF_PLUGIN_SINK, IAPROF_PLUGIN_DEFAULT_OF_CONTINUOUS)
+			: NULL;
+	if (sink)
+		return sink;
 	for (size_t position = 0;
 	     (sink = next_plugin(setup, IAPROF_PLUGIN_SINK, IAPROF_PLUGIN_DEFAULT_OF_EXTENSION, &position));)
 		if (output && has_extension(output, extension_of(sink)))
@@ -277,7 +299,7 @@ static int add_default_sink(struct setup *setup, struct error *error)
 	CLEANUP_FREE char *made = NULL;
 	const char *output = configuration->output;
 	const struct iaprof_plugin *sink = NULL;
-	setup->has_table = !output && isatty(STDOUT_FILENO);
+	setup->has_table = !output && !configuration->continuous && isatty(STDOUT_FILENO);
 	/* A file with two values per line must not replace that of an earlier run. */
 	if (setup->has_table && configuration->before_path)
 		return 0;
@@ -296,6 +318,8 @@ static int add_default_sink(struct setup *setup, struct error *error)
 	}
 	setup->tells_output = made;
 	struct instance_configuration wanted = implied(sink->name, NULL);
+	if (sink->flags & IAPROF_PLUGIN_NO_OUTPUT)
+		return add_sink(setup, &wanted, NULL, error);
 	return add_sink(setup, &wanted, output ? output : made ? made : "-", error);
 }
 

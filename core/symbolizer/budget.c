@@ -100,12 +100,15 @@ static void note(struct budget *budget, const char *path, const char *reason)
 			return;
 		}
 	}
+	if (budget->refusals.count >= BUDGET_REFUSALS_MAX) {
+		budget->refused_more++;
+		return;
+	}
 	struct refusal refusal = { .path = string_table_intern(&budget->strings, path,
 							       strnlen(path, IAPROF_STRING_LENGTH_MAX)),
 				   .reason = string_table_intern(&budget->strings, reason, strlen(reason)),
 				   .count = 1 };
-	if (budget->refusals.count >= BUDGET_REFUSALS_MAX || !refusal.path || !refusal.reason ||
-	    !array_push(&budget->refusals, refusal))
+	if (!refusal.path || !refusal.reason || !array_push(&budget->refusals, refusal))
 		budget->refused_more++;
 }
 
@@ -137,6 +140,13 @@ void budget_charge_excess(struct budget *budget, const struct file_identity *fil
 	uint64_t spent = deadline_spent(since);
 	if (spent > BUDGET_TIME_USUAL)
 		budget_charge(budget, file, spent - BUDGET_TIME_USUAL);
+}
+
+void budget_begin_period(struct budget *budget)
+{
+	for (size_t i = 0; i < budget->owners.count; i++)
+		budget->owners.items[i].time_lost = 0;
+	budget->time_lost_others = 0;
 }
 
 bool budget_is_spent(struct budget *budget, const struct file_identity *file)

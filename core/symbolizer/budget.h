@@ -93,6 +93,8 @@ void budget_give_back(struct budget *budget, const struct file_identity *file, u
 void budget_charge(struct budget *budget, const struct file_identity *file, uint64_t time);
 /* Charges the time spent on a file beyond that of a typical file; since: made when the work began. */
 void budget_charge_excess(struct budget *budget, const struct file_identity *file, const struct deadline *since);
+/* Forgets the time that was lost so far, in runs without end. */
+void budget_begin_period(struct budget *budget);
 /* Returns whether the owner has used up its time, so that no file of that owner is waited for. */
 bool budget_is_spent(struct budget *budget, const struct file_identity *file);
 /* Records that a file was rejected, with the reason and the time spent; file NULL: it could not be opened. */

@@ -3,11 +3,30 @@
 #include "symbolizer/frame_table.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/cleanup.h"
+
+struct frame_texts *frame_texts_reference(struct frame_texts *texts)
+{
+	if (texts)
+		atomic_fetch_add(&texts->references, 1);
+	return texts;
+}
+
+void frame_texts_release(struct frame_texts *texts)
+{
+	if (!texts || atomic_fetch_sub(&texts->references, 1) != 1)
+		return;
+	string_table_free(&texts->strings);
+	free(texts);
+}
 
 void frame_table_free(struct frame_table *table)
 {
-	string_table_free(&table->strings);
+	frame_texts_release(table->texts);
+	table->texts = NULL;
 	array_free(&table->frames);
 	array_free(&table->stack_frames);
 	array_free(&table->stacks);
@@ -39,7 +58,26 @@ static bool frames_equal(const struct iaprof_frame *a, const struct iaprof_frame
 
 static const char *own_text(struct frame_table *table, const char *text)
 {
-	return text ? string_table_intern(&table->strings, text, strlen(text)) : NULL;
+	if (text && !table->texts) {
+		table->texts = calloc(1, sizeof *table->texts);
+		if (table->texts)
+			atomic_init(&table->texts->references, 1);
+	}
+	if (!text || !table->texts)
+		return NULL;
+	return string_table_intern(&table->texts->strings, text, strlen(text));
+}
+
+size_t frame_table_size(const struct frame_table *table)
+{
+	/* With their entries in the indices, which are half full. */
+	size_t index = 2 * sizeof(struct hash_slot);
+	size_t texts = table->texts ? table->texts->strings.memory.size + table->texts->strings.entries.count *
+										  (sizeof(struct string_entry) + index)
+				    : 0;
+	return texts + table->frames.count * (sizeof(struct iaprof_frame) + index) +
+	       table->stacks.count * (sizeof(struct stack_entry) + index) +
+	       table->stack_frames.count * sizeof(uint32_t);
 }
 
 bool frame_table_add_module(struct frame_table *table, const char *path, const uint8_t *build_id, size_t size)
@@ -102,4 +140,16 @@ uint32_t frame_table_add_stack(struct frame_table *table, const uint32_t *frames
 	memcpy(table->stack_frames.items + wanted.first, frames, count * sizeof *frames);
 	table->stack_frames.count += count;
 	return (uint32_t)table->stacks.count - 1;
+}
+
+uint32_t frame_table_add_from(struct frame_table *table, const struct frame_table *other, uint32_t stack)
+{
+	const struct stack_entry *entry = &other->stacks.items[stack];
+	CLEANUP_FREE uint32_t *frames = malloc((entry->frame_count + 1) * sizeof *frames);
+	bool is_complete = frames;
+	for (uint32_t i = 0; is_complete && i < entry->frame_count; i++) {
+		frames[i] = frame_table_add(table, &other->frames.items[other->stack_frames.items[entry->first + i]]);
+		is_complete = frames[i] != FRAME_NONE;
+	}
+	return is_complete ? frame_table_add_stack(table, frames, entry->frame_count, &entry->origin) : FRAME_NONE;
 }

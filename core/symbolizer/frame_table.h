@@ -3,6 +3,7 @@
 #ifndef IAPROF_CORE_SYMBOLIZER_FRAME_TABLE_H
 #define IAPROF_CORE_SYMBOLIZER_FRAME_TABLE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <iaprof/profile.h>
 
@@ -12,7 +13,7 @@
 
 /* As struct iaprof_stack_origin; without padding. All members are 0 unless a sink requested threads. */
 struct stack_origin {
-	const char *thread; /* owned by frame_table.strings in a stack_entry; NULL: not known */
+	const char *thread; /* owned by frame_table.texts in a stack_entry; NULL: not known */
 	uint32_t tid;
 	uint32_t device; /* 1 + position in struct sampled_devices; 0: none */
 };
@@ -24,9 +25,19 @@ struct stack_entry {
 	uint32_t frame_count;
 };
 
+/* Texts of frames, shared with the snapshots that refer to them. */
+struct frame_texts {
+	atomic_uint references;
+	struct string_table strings;
+};
+
+struct frame_texts *frame_texts_reference(struct frame_texts *texts);
+/* texts may be NULL. Any thread. */
+void frame_texts_release(struct frame_texts *texts);
+
 /* Initialise with {0}. */
 struct frame_table {
-	struct string_table strings;
+	struct frame_texts *texts; /* NULL: none yet */
 	ARRAY(struct iaprof_frame) frames;
 	struct hash_index frame_index;
 	ARRAY(uint32_t) stack_frames;
@@ -37,6 +48,8 @@ struct frame_table {
 };
 
 void frame_table_free(struct frame_table *table);
+/* Returns the approximate number of bytes of memory. */
+size_t frame_table_size(const struct frame_table *table);
 
 /* Returns the id of a frame with these contents; its texts are copied. FRAME_NONE if out of memory. */
 uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *frame);
@@ -53,5 +66,8 @@ bool frame_table_add_module(struct frame_table *table, const char *path, const u
  */
 uint32_t frame_table_add_stack(struct frame_table *table, const uint32_t *frames, size_t count,
 			       const struct stack_origin *origin);
+
+/* Adds a stack of another table. Returns its index here; FRAME_NONE if out of memory. */
+uint32_t frame_table_add_from(struct frame_table *table, const struct frame_table *other, uint32_t stack);
 
 #endif

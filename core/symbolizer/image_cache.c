@@ -68,8 +68,13 @@ struct image_cache *image_cache_new(const struct image_cache_options *options)
 		return NULL;
 	cache->options = *options;
 	cache->context = (struct remote_image_context){ .pool = options->pool, .budget = options->budget };
-	cache->begin = clock_monotonic();
+	cache->begin = options->begin ? options->begin : clock_monotonic();
 	return cache;
+}
+
+uint64_t image_cache_begin(const struct image_cache *cache)
+{
+	return cache->begin;
 }
 
 void image_cache_free(struct image_cache *cache)

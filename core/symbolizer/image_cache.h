@@ -17,10 +17,13 @@ struct image_cache_options {
 	struct worker_pool *pool;
 	struct budget *budget;
 	struct debuginfod *debuginfod; /* NULL: none */
+	uint64_t begin;                /* CLOCK_MONOTONIC ns: mappings with an unknown start are older; 0: now */
 };
 
 struct image_cache *image_cache_new(const struct image_cache_options *options);
 void image_cache_free(struct image_cache *cache);
+/* Returns the time before which mappings with an unknown start began. */
+uint64_t image_cache_begin(const struct image_cache *cache);
 
 /*
  * Finds the image mapped at an address. Returns 0, or a negative errno: -ENOENT or -ESTALE if the file was removed or

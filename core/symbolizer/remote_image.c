@@ -72,6 +72,8 @@ void remote_image_free(struct remote_image *image, const struct remote_image_con
 	range_table_free(&image->unit_ranges);
 	symbol_table_free(&image->symbols);
 	array_free(&image->segments);
+	budget_give_back(context->budget, &image->identity, image->charged);
+	free(image->path);
 	free(image);
 }
 
@@ -229,10 +231,8 @@ static int load(struct remote_image *image, const struct remote_image_context *c
 		*reason = "the run ended before it was read";
 	if (code)
 		return code;
-	code = receive_contents(image, &reader, &head);
-	if (code)
-		budget_give_back(context->budget, request->file, size);
-	return code;
+	image->charged = size;
+	return receive_contents(image, &reader, &head);
 }
 
 /* Keeps the files, to read the image again; beyond the limit, they are closed and the image is read only once. */
@@ -270,10 +270,14 @@ int remote_image_load(struct remote_image **image, const struct remote_image_con
 	struct remote_image *made = calloc(1, sizeof *made);
 	if (!made)
 		return -ENOMEM;
-	atomic_store(&context->budget->reading, request->path);
 	made->child = WORKER_CHILD_NONE;
 	made->identity = *request->file;
-	made->path = request->path;
+	made->path = strdup(request->path);
+	if (!made->path) {
+		free(made);
+		return -ENOMEM;
+	}
+	atomic_store(&context->budget->reading, request->path);
 	int code = load(made, context, request, &deadline, &reason);
 	atomic_store(&context->budget->reading, NULL);
 	bool is_short = request->patience == BUDGET_QUICK && !budget_trusts(context->budget, request->file);
@@ -346,6 +350,8 @@ static int receive_unit(struct remote_image *image, const struct remote_image_co
 	code = remote_read_unit(reader, &head, &image->units.items[position].unit);
 	if (code)
 		budget_give_back(context->budget, &image->identity, size);
+	else
+		image->charged += size;
 	return code;
 }
 

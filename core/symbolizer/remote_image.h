@@ -49,7 +49,8 @@ struct remote_image {
 	ARRAY(struct remote_file)
 	files; /* to read the image again: the file itself, then those that its child requested, in order */
 	struct file_identity identity;
-	const char *path;
+	char *path;        /* for messages */
+	uint64_t charged;  /* bytes taken from the budget */
 	size_t files_held; /* number of files that count towards the limit for all images */
 	uint64_t used;     /* time of the last request to its child */
 };

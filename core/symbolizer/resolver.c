@@ -63,6 +63,11 @@ void resolver_free(struct resolver *resolver)
 	free(resolver);
 }
 
+void resolver_forget(struct resolver *resolver)
+{
+	clear(resolver);
+}
+
 static uint64_t key_hash(uint32_t process, uint32_t mapping, uint64_t address)
 {
 	return hash_pair((uint64_t)process << 32 | mapping, address);

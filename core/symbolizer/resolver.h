@@ -30,6 +30,8 @@ struct resolver_options {
 
 struct resolver *resolver_new(const struct resolver_options *options);
 void resolver_free(struct resolver *resolver);
+/* Forgets all frames: the frame table was emptied. Not in a replay, which cannot resolve them again. */
+void resolver_forget(struct resolver *resolver);
 
 /* Stores the frames of a FRAMES record of a replayed run. */
 void resolver_learn(struct resolver *resolver, const struct iaprof_record_frames *record);

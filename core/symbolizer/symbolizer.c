@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/clock.h"
 #include "base/string_table.h"
 #include "symbolizer/debuginfod.h"
 #include "symbolizer/image_cache.h"
@@ -17,11 +18,19 @@
 /* Bytes of a module's name in the name of a frame. */
 #define NAMELESS_MODULE_MAX 255
 
+/*
+ * Bytes of tables and names above which symbolizer_trim() releases all images, which are then read again when needed.
+ * Images in use that exceed this are released at every such time, but no more often.
+ */
+#define TABLES_MANY ((uint64_t)96 << 20)
+#define TRIM_PERIOD (600 * NANOSECONDS_PER_SECOND)
+
 #define DEFAULT_DEBUG_PATH "/usr/lib/debug"
 #define DEFAULT_KALLSYMS "/proc/kallsyms"
 
 struct symbolizer {
 	bool live;
+	struct string_table settings; /* texts of the options */
 	struct string_table strings;
 	struct broker *broker;
 	struct worker_pool *pool;
@@ -30,6 +39,9 @@ struct symbolizer {
 	struct debuginfod *debuginfod; /* NULL: none */
 	struct image_cache *images;
 	struct perf_map_cache *perf_maps;
+	struct image_cache_options image_options;
+	uint64_t trimmed;              /* time of the last symbolizer_trim() that released something */
+	uint64_t images_failed_before; /* in released images */
 	const char *kallsyms_path;
 	bool kallsyms_tried;
 	struct kallsyms kallsyms;
@@ -38,9 +50,9 @@ struct symbolizer {
 	struct display_names display_names;
 };
 
-static const char *intern(struct symbolizer *symbolizer, const char *text)
+static const char *keep_setting(struct symbolizer *symbolizer, const char *text)
 {
-	return string_table_intern(&symbolizer->strings, text, strlen(text));
+	return string_table_intern(&symbolizer->settings, text, strlen(text));
 }
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
@@ -51,23 +63,24 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 		return NULL;
 	symbolizer->live = options->live;
 	symbolizer->display_names.strings = &symbolizer->strings;
-	symbolizer->kallsyms_path = intern(symbolizer, options->kallsyms ? options->kallsyms : DEFAULT_KALLSYMS);
-	const char *debug_path = intern(symbolizer, options->debug_path ? options->debug_path : DEFAULT_DEBUG_PATH);
+	symbolizer->kallsyms_path = keep_setting(symbolizer, options->kallsyms ? options->kallsyms : DEFAULT_KALLSYMS);
+	const char *debug_path =
+		keep_setting(symbolizer, options->debug_path ? options->debug_path : DEFAULT_DEBUG_PATH);
 	budget_init(&symbolizer->budget);
 	symbolizer->broker = broker_new();
 	symbolizer->pool = worker_pool_new(worker, &symbolizer->budget.delay);
-	const char *url = options->debuginfod ? intern(symbolizer, options->debuginfod) : NULL;
+	const char *url = options->debuginfod ? keep_setting(symbolizer, options->debuginfod) : NULL;
 	symbolizer->debuginfod = url ? debuginfod_new(url, &symbolizer->budget) : NULL;
 	bool has_server = !options->debuginfod || symbolizer->debuginfod;
 	if (has_server && symbolizer->kallsyms_path && debug_path && symbolizer->broker && symbolizer->pool) {
-		symbolizer->images =
-			image_cache_new(&(struct image_cache_options){ .debug_path = debug_path,
-								       .lines = options->lines,
-								       .live = options->live,
-								       .broker = symbolizer->broker,
-								       .pool = symbolizer->pool,
-								       .debuginfod = symbolizer->debuginfod,
-								       .budget = &symbolizer->budget });
+		symbolizer->image_options = (struct image_cache_options){ .debug_path = debug_path,
+									  .lines = options->lines,
+									  .live = options->live,
+									  .broker = symbolizer->broker,
+									  .pool = symbolizer->pool,
+									  .debuginfod = symbolizer->debuginfod,
+									  .budget = &symbolizer->budget };
+		symbolizer->images = image_cache_new(&symbolizer->image_options);
 		symbolizer->perf_maps = perf_map_cache_new(symbolizer->broker, symbolizer->pool, &symbolizer->budget);
 	}
 	if (!symbolizer->images || !symbolizer->perf_maps) {
@@ -90,6 +103,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	kallsyms_free(&symbolizer->kallsyms);
 	display_names_free(&symbolizer->display_names);
 	string_table_free(&symbolizer->strings);
+	string_table_free(&symbolizer->settings);
 	free(symbolizer);
 }
 
@@ -98,11 +112,38 @@ const char *symbolizer_warning(const struct symbolizer *symbolizer)
 	return symbolizer->warning.text[0] ? symbolizer->warning.text : NULL;
 }
 
+void symbolizer_trim(struct symbolizer *symbolizer)
+{
+	uint64_t now = clock_monotonic();
+	uint64_t size =
+		symbolizer->budget.tables_trusted + symbolizer->budget.owners.amount + symbolizer->strings.memory.size +
+		symbolizer->strings.entries.count * (sizeof(struct string_entry) + 2 * sizeof(struct hash_slot));
+	if (now - symbolizer->trimmed < TRIM_PERIOD)
+		return;
+	budget_begin_period(&symbolizer->budget);
+	symbolizer->trimmed = now;
+	if (size < TABLES_MANY)
+		return;
+	/* Mappings that are older than the first cache stay so. */
+	symbolizer->image_options.begin = image_cache_begin(symbolizer->images);
+	struct image_cache *images = image_cache_new(&symbolizer->image_options);
+	if (!images)
+		return;
+	uint64_t count, failed;
+	image_cache_count(symbolizer->images, &count, &failed);
+	symbolizer->images_failed_before += failed;
+	image_cache_free(symbolizer->images);
+	symbolizer->images = images;
+	display_names_free(&symbolizer->display_names);
+	string_table_free(&symbolizer->strings);
+	symbolizer->strings = (struct string_table){ 0 };
+}
+
 struct symbolizer_statistics symbolizer_statistics(const struct symbolizer *symbolizer)
 {
 	struct symbolizer_statistics statistics = { .unknown = symbolizer->unknown, .deleted = symbolizer->deleted };
 	image_cache_count(symbolizer->images, &statistics.images, &statistics.images_failed);
-	statistics.images_failed += perf_map_cache_failed(symbolizer->perf_maps);
+	statistics.images_failed += symbolizer->images_failed_before + perf_map_cache_failed(symbolizer->perf_maps);
 	return statistics;
 }
 
@@ -258,7 +299,7 @@ size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct proce
 	symbols[0] = (struct symbol){ .kind = IAPROF_FRAME_USER, .address = address };
 	if (!mapping)
 		return set_unknown(symbolizer, &symbols[0]);
-	symbols[0].module = *mapping->path ? intern(symbolizer, mapping->path) : NULL;
+	symbols[0].module = *mapping->path ? mapping->path : NULL;
 	if (is_anonymous(mapping->path))
 		return resolve_generated(symbolizer, process, address, &symbols[0]);
 

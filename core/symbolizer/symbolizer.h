@@ -20,8 +20,8 @@ struct symbolizer;
 
 /*
  * One function at an address. Unresolved code of a file is "[libfoo.so+0x1234]", where the number is an ELF address:
- * that of the function if it is known from .eh_frame. Strings are owned by the symbolizer and valid as long as it; name
- * is never NULL.
+ * that of the function if it is known from .eh_frame. Strings are owned by the symbolizer, and valid until
+ * symbolizer_trim(), or module by the process table; name is never NULL.
  */
 struct symbol {
 	const char *name;        /* demangled; with IAPROF_FRAME_UNKNOWN as above, "[unknown]" or "[deleted]" */
@@ -64,6 +64,11 @@ void symbolizer_look_ahead(struct symbolizer *symbolizer, const struct process *
 			   uint64_t address, enum budget_patience patience);
 /* Returns whether the code of a mapping with this path was generated at run time. */
 bool symbolizer_is_generated(const char *path);
+/*
+ * For runs without end, between two intervals: releases all images and names if they use much memory, which are then
+ * read again, and forgets the time that was lost on files of other users. Does so only every 10 minutes.
+ */
+void symbolizer_trim(struct symbolizer *symbolizer);
 /* Skips deferred files from now on. */
 void symbolizer_give_up(struct symbolizer *symbolizer);
 /* The same as symbolizer_resolve_user() for an address in the Linux kernel. */

@@ -94,7 +94,9 @@ enum iaprof_plugin_flag {
 	/* Source: sends JOB records, or samples of waits, with a reason. If a run has both, the core attributes the
 	   idle time of devices, and requests a time resolution of 1 ms from all sources. */
 	IAPROF_PLUGIN_JOBS = 1u << 13,
-	IAPROF_PLUGIN_WAITS = 1u << 14
+	IAPROF_PLUGIN_WAITS = 1u << 14,
+	/* Sink: replaces the default of --continuous when no sink is named. */
+	IAPROF_PLUGIN_DEFAULT_OF_CONTINUOUS = 1u << 15
 };
 
 /*

@@ -25,6 +25,7 @@ void *arena_allocate(struct arena *arena, size_t size)
 		if (!chunk)
 			return NULL;
 		chunk->size = chunk_size;
+		arena->size += sizeof *chunk + chunk_size;
 		if (chunk_size == size && arena->chunks) {
 			/* A large allocation gets a separate chunk, after the one that is being filled. */
 			chunk->next = arena->chunks->next;

@@ -11,6 +11,7 @@ struct arena_chunk;
 struct arena {
 	struct arena_chunk *chunks;
 	size_t left; /* bytes free in the newest chunk */
+	size_t size; /* bytes of all chunks */
 };
 
 /* Returns size bytes, 8-byte aligned, not zeroed; NULL if out of memory. */

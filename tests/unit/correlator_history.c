@@ -18,6 +18,7 @@ uint32_t kernel_count, object_count;
 uint64_t samples_in;
 uint64_t history_resolution = 20000000;
 bool history_threads;
+bool history_continuous;
 
 uint32_t text(const char *name)
 {
@@ -126,6 +127,7 @@ struct collector *make_collector(bool live, struct decoder_finder *decoders)
 	return collector_new(&(struct collector_options){ .intern = intern,
 							  .live = live,
 							  .records = live,
+							  .continuous = history_continuous,
 							  .kallsyms = symbols,
 							  .decoders = decoders,
 							  .time_resolution = history_resolution,

@@ -24,7 +24,8 @@ extern uint32_t kernel_count, object_count;
 extern uint64_t samples_in;
 extern uint64_t history_resolution; /* of the times that profiles have, ns; 0: a test set it so, they have none */
 
-extern bool history_threads; /* profiles have threads and devices */
+extern bool history_threads;    /* profiles have threads and devices */
+extern bool history_continuous; /* the collector is that of a continuous run */
 
 /* The id of a text. */
 uint32_t text(const char *name);

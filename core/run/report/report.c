@@ -307,7 +307,8 @@ void report_summary(const struct collector_thread_result *result, const struct r
 	report_devices(result);
 	if (!result->profile)
 		return;
-	report_answer(result->profile);
+	if (!result->continuous) /* its values are those of the last interval */
+		report_answer(result->profile);
 	double elapsed = seconds(result->profile->end - result->profile->begin);
 	if (!replays)
 		report_cost(statistics, elapsed, cost);

@@ -411,4 +411,5 @@ void unwind_processes_update(struct unwind_processes *processes)
 		return;
 	processes->retired = now;
 	process_table_retire(processes->table, now > RETIRE_AFTER ? now - RETIRE_AFTER : 0, NULL, NULL);
+	process_table_trim_texts(processes->table);
 }
