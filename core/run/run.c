@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/priority.h"
+#include "ring/ring_range.h"
 #include "run/stop_signals.h"
 #include "run/capabilities.h"
 #include "run/run_state.h"
@@ -134,7 +135,8 @@ static int check_target(struct run *run, struct error *error)
 	const char *const inputs[] = { configuration->replay_path, configuration->before_path,
 				       configuration->after_path };
 	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-		if (inputs[i] && (i || strcmp(inputs[i], "-") != 0) && access(inputs[i], R_OK))
+		if (inputs[i] && (i || strcmp(inputs[i], "-") != 0) && !ring_range_is(inputs[i]) &&
+		    access(inputs[i], R_OK))
 			return error_set(error, errno, "--%s %s: %s", i ? "diff" : "replay", inputs[i],
 					 strerror(errno));
 	return configuration->command ? command_check(configuration->command, error) : 0;
@@ -222,14 +224,14 @@ static uint64_t source_resolution(const struct run *run)
 	return has_gaps && (!finest || GAP_RESOLUTION < finest) ? GAP_RESOLUTION : finest;
 }
 
-/* Returns --interval, or else the shortest default of a sink for live runs; of --continuous, if that is shorter. */
+/* Returns --interval, or else that of --continuous, or the shortest default of a sink for live runs. */
 static uint64_t choose_interval(const struct run *run)
 {
 	uint64_t shortest = run->configuration->interval;
 	if (shortest || is_offline(run))
 		return shortest;
 	if (run->configuration->continuous)
-		shortest = CONTINUOUS_INTERVAL;
+		return CONTINUOUS_INTERVAL;
 	for (size_t i = 0; i < run->setup.sinks.count; i++) {
 		uint64_t wanted = run->setup.sinks.items[i]->default_interval;
 		if (wanted && (!shortest || wanted < shortest))

@@ -12,12 +12,15 @@
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "base/log.h"
+#include "ring/ring_range.h"
 #include "run/companion_sources.h"
 
 /* Name without extension of the output of a run on a terminal without -o and --sink, in the current folder. */
 #define DEFAULT_OUTPUT "iaprof"
 /* The same for a replay of standard input. */
 #define REPLAY_OUTPUT "replay"
+/* And of a range of a ring. */
+#define RING_OUTPUT "ring"
 
 #define INSTANCES_MAX 1000
 
@@ -257,6 +260,8 @@ static char *output_of_capture(const char *replay_path, const char *extension)
 	const char *slash = strrchr(replay_path, '/'), *name = slash ? slash + 1 : replay_path;
 	const char *dot = strrchr(name, '.');
 	int length = dot && dot > name ? (int)(dot - name) : (int)strlen(name);
+	if (ring_range_is(replay_path))
+		return format_new(RING_OUTPUT ".%s", extension);
 	if (!length || is_standard_output(name))
 		return format_new(REPLAY_OUTPUT ".%s", extension);
 	return format_new("%.*s.%s", length, name, extension);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Source replay: sends the contents of a file as if the run happened again. The file is a capture (sink capture), or a
- * profile that another program wrote as text; its beginning indicates which.
+ * profile that another program wrote as text; its beginning indicates which. Or sends a range of a ring (sink ring).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +10,7 @@
 #include <iaprof/plugin.h>
 
 #include "capture_replay.h"
+#include "ring_replay.h"
 #include "text/file_kind.h"
 #include "text/input_file.h"
 #include "text/text_replay.h"
@@ -24,6 +25,8 @@ struct replay {
 	struct input_file input;
 	struct capture_replay capture;
 	struct text_replay *text; /* NULL: the file is a capture */
+	bool is_ring;
+	struct ring_replay ring;
 };
 
 #define OPTION(...) IAPROF_OPTION(struct replay, __VA_ARGS__)
@@ -31,7 +34,7 @@ struct replay {
 static const struct iaprof_option options[] = {
 	OPTION(file, STRING, "file", NULL,
 	       "Capture, folded stacks, output of perf script, or stream of sink iaprof to replay; \"-\" is standard "
-	       "input; mandatory"),
+	       "input; ring:FROM..TO or FOLDER:FROM..TO is a range of a ring; mandatory"),
 	OPTION(given_value, STRING, "value", NULL,
 	       "Value type of folded stacks, whose format does not include it: cpu, gpu-stalls; without it, from a "
 	       "file name such as run.cpu.folded, else samples"),
@@ -135,6 +138,9 @@ static int prepare_text(const struct iaprof_host *host, struct replay *replay, e
 static int replay_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct replay *replay = instance;
+	replay->is_ring = ring_range_is(replay->file);
+	if (replay->is_ring)
+		return ring_replay_open(&replay->ring, host, replay->file, &replay->capture.budget);
 	int result = input_file_open(&replay->input, host, replay->file);
 	if (result < 0)
 		return result;
@@ -179,6 +185,8 @@ static int replay_thread(const struct iaprof_host *host, void *instance, const v
 {
 	struct replay *replay = instance;
 	replay->input.stopping = stopping;
+	if (replay->is_ring)
+		return ring_replay_run(&replay->ring, host, stopping);
 	return replay->text ? run_text(host, replay) : capture_replay_run(&replay->capture, host);
 }
 
@@ -193,6 +201,7 @@ static void replay_destroy(const struct iaprof_host *host, void *instance)
 {
 	(void)host;
 	struct replay *replay = instance;
+	ring_replay_close(&replay->ring);
 	capture_replay_close(&replay->capture);
 	if (replay->text)
 		text_replay_free(replay->text);

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sink ring: a capture of each interval, in a folder of limited size; read by source replay as ring:FROM..TO. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+#include <iaprof/plugin.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "ring/ring_folder.h"
+#include "segment.h"
+
+#define INTERVAL_DEFAULT (60 * NANOSECONDS_PER_SECOND)
+
+struct ring {
+	const char *folder; /* NULL: the default */
+	uint64_t size, age; /* limits: bytes, ns */
+	uint64_t level;
+
+	char *path;
+	int descriptor; /* of the folder; valid if is_open */
+	bool is_open;
+	bool is_failing;  /* the last interval could not be written */
+	uint64_t dropped; /* intervals that could not be written */
+};
+
+static const struct iaprof_option options[] = {
+	IAPROF_OPTION(struct ring, folder, STRING, "folder", NULL,
+		      "Folder of the ring; default: ring in the state folder of the service, /var/lib/iaprof/ring for "
+		      "root, or ~/.local/state/iaprof/ring"),
+	IAPROF_OPTION(struct ring, size, SIZE, "size", "1GiB",
+		      "Size of all segments, beyond which the oldest are removed", .minimum = 65536),
+	IAPROF_OPTION(struct ring, age, DURATION, "age", "24h", "Age beyond which segments are removed",
+		      .minimum = NANOSECONDS_PER_SECOND, .maximum = 366 * 86400 * NANOSECONDS_PER_SECOND),
+	IAPROF_OPTION(struct ring, level, UINT, "level", "3", "zstd compression level", .minimum = 1, .maximum = 19),
+};
+
+static int ring_configure(const struct iaprof_host *host, void *instance)
+{
+	(void)instance;
+	host->request(host, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_THREADS);
+	host->default_interval(host, INTERVAL_DEFAULT);
+	return 0;
+}
+
+static uint64_t now_realtime(void)
+{
+	return clock_read(CLOCK_REALTIME);
+}
+
+static void remove_segment(const struct ring *ring, const char *prefix, const char *name)
+{
+	char path[sizeof RING_PARTIAL + RING_NAME_SIZE];
+	snprintf(path, sizeof path, "%s%s", prefix, name);
+	unlinkat(ring->descriptor, path, 0);
+}
+
+/* Removes the oldest segments until there is room for more bytes. Returns 0 or a negative errno. */
+static int make_room(const struct ring *ring, uint64_t more)
+{
+	struct ring_segments segments = { 0 };
+	uint64_t total = more, now = now_realtime(), oldest = now > ring->age ? now - ring->age : 0;
+	int result = ring_folder_list(ring->descriptor, &segments);
+	for (size_t i = 0; i < segments.count; i++)
+		total += segments.items[i].size;
+	for (size_t i = 0; i < segments.count && (total > ring->size || segments.items[i].end < oldest); i++) {
+		remove_segment(ring, "", segments.items[i].name);
+		total -= segments.items[i].size;
+	}
+	array_free(&segments);
+	return result;
+}
+
+/* Only this process writes to the folder: what is incomplete is from an earlier one that was killed. */
+static void remove_partial(const struct ring *ring)
+{
+	CLEANUP_CLOSEDIR DIR *listed = NULL;
+	struct ring_segment segment;
+	int again = openat(ring->descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	listed = again < 0 ? NULL : fdopendir(again);
+	for (struct dirent *found; listed && (found = readdir(listed));)
+		if (!strncmp(found->d_name, RING_PARTIAL, strlen(RING_PARTIAL)) &&
+		    ring_segment_parse(&segment, found->d_name + strlen(RING_PARTIAL)))
+			unlinkat(ring->descriptor, found->d_name, 0);
+}
+
+static int ring_prepare(const struct iaprof_host *host, void *instance)
+{
+	struct ring *ring = instance;
+	const char *why = NULL;
+	ring->path = ring->folder ? strdup(ring->folder) : ring_folder_default();
+	if (!ring->path)
+		return host->fail(host, ENOENT, "the default folder is not known (set folder=)");
+	int folder = ring_folder_open(ring->path, true, &why);
+	if (folder < 0)
+		return host->fail(host, -folder, "%s: %s", ring->path, why ? why : strerror(-folder));
+	ring->descriptor = folder;
+	ring->is_open = true;
+	if (flock(folder, LOCK_EX | LOCK_NB))
+		return host->fail(host, errno, "%s: %s", ring->path,
+				  errno == EWOULDBLOCK ? "another iaprof writes to this ring" : strerror(errno));
+	remove_partial(ring);
+	int result = make_room(ring, 0);
+	return result ? host->fail(host, result, "%s: %s", ring->path, strerror(-result)) : 0;
+}
+
+static int write_all(int file, const char *bytes, size_t size)
+{
+	while (size) {
+		ssize_t written = write(file, bytes, size);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written ? -errno : -EIO;
+		bytes += written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+/*
+ * Writes a segment under a temporary name, and gives it its name once it is on the disk: whatever is killed or loses
+ * power, a segment is complete or absent.
+ */
+static int write_segment(const struct ring *ring, const struct ring_segment *segment, const struct text *contents)
+{
+	char partial[sizeof RING_PARTIAL + RING_NAME_SIZE];
+	snprintf(partial, sizeof partial, "%s%s", RING_PARTIAL, segment->name);
+	unlinkat(ring->descriptor, partial, 0);
+	int file = openat(ring->descriptor, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file < 0)
+		return -errno;
+	int result = write_all(file, contents->data, contents->size);
+	if (!result && fdatasync(file))
+		result = -errno;
+	if (close(file) && !result)
+		result = -errno;
+	if (!result && renameat(ring->descriptor, partial, ring->descriptor, segment->name))
+		result = -errno;
+	if (result)
+		unlinkat(ring->descriptor, partial, 0);
+	else
+		(void)fsync(ring->descriptor); /* otherwise the name may be lost, but nothing else */
+	return result;
+}
+
+static int store(const struct ring *ring, const struct iaprof_profile *profile)
+{
+	CLEANUP(text_free) struct text contents = { 0 };
+	uint64_t length = profile->end - profile->begin;
+	struct ring_segment segment = { .begin = profile->begin_realtime ? profile->begin_realtime
+									 : now_realtime() - length };
+	segment.end = segment.begin + length;
+	int result = segment_append(&contents, profile, (int)ring->level, ring->dropped);
+	if (!result && contents.size > ring->size)
+		result = -EFBIG;
+	if (!result)
+		result = make_room(ring, contents.size);
+	if (!result && !ring_segment_name(&segment))
+		result = -ERANGE;
+	return result ? result : write_segment(ring, &segment, &contents);
+}
+
+/* A full disk does not end the run: the interval is dropped and counted. */
+static int ring_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
+{
+	struct ring *ring = instance;
+	if (profile->end <= profile->begin)
+		return 0;
+	int result = store(ring, profile);
+	if (result) {
+		ring->dropped++;
+		if (!ring->is_failing)
+			host->log(host, IAPROF_LOG_WARNING,
+				  "%s: %s (intervals are dropped until it can be written again)", ring->path,
+				  result == -EFBIG ? "an interval is larger than the ring" : strerror(-result));
+	} else if (ring->is_failing) {
+		host->log(host, IAPROF_LOG_WARNING, "%s: written again (%" PRIu64 " interval%s dropped so far)",
+			  ring->path, ring->dropped, ring->dropped == 1 ? "" : "s");
+	}
+	ring->is_failing = result;
+	return 0;
+}
+
+static int ring_finish(const struct iaprof_host *host, void *instance)
+{
+	struct ring *ring = instance;
+	if (ring->dropped)
+		host->log(host, IAPROF_LOG_WARNING, "%s: dropped %" PRIu64 " interval%s", ring->path, ring->dropped,
+			  ring->dropped == 1 ? "" : "s");
+	return 0;
+}
+
+static void ring_destroy(const struct iaprof_host *host, void *instance)
+{
+	struct ring *ring = instance;
+	(void)host;
+	if (ring->is_open)
+		close(ring->descriptor);
+	free(ring->path);
+}
+
+static const struct iaprof_plugin ring_plugin = {
+	IAPROF_PLUGIN_VERSIONS,
+	IAPROF_PLUGIN_OPTIONS(options),
+	.kind = IAPROF_PLUGIN_SINK,
+	.flags = IAPROF_PLUGIN_INTERVALS | IAPROF_PLUGIN_NO_OUTPUT | IAPROF_PLUGIN_DEFAULT_OF_CONTINUOUS,
+	.name = "ring",
+	.version = PLUGIN_VERSION,
+	.description = "Captures of the last hours in a folder of limited size, for --replay ring:FROM..TO",
+	.instance_size = sizeof(struct ring),
+	.configure = ring_configure,
+	.destroy = ring_destroy,
+	.prepare = ring_prepare,
+	.finish = ring_finish,
+	.profile = ring_profile,
+};
+
+IAPROF_REGISTER_PLUGIN(ring_plugin)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Encodes the profile of an interval as a capture: definitions before their use, and the values of the interval. */
+#ifndef IAPROF_PLUGINS_SINK_RING_SEGMENT_H
+#define IAPROF_PLUGINS_SINK_RING_SEGMENT_H
+
+#include <iaprof/profile.h>
+
+#include "text/text.h"
+
+/*
+ * Appends the bytes of a capture file. dropped: earlier intervals that could not be written, for the metadata. Returns
+ * 0, or -ENOMEM.
+ */
+int segment_append(struct text *file, const struct iaprof_profile *profile, int level, uint64_t dropped);
+
+#endif

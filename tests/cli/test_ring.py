@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Continuous runs and their ring on disk: what it has, what bounds it, and what it survives."""
+import collections
+import csv
+import os
+import re
+import signal
+import stat
+import subprocess
+import tempfile
+
+from harness import (COMPLETE, FAILED, PLUGINS, PROGRAM, TIMEOUT, USAGE, case, end, equal, iaprof, main, needs_root, own_mounts, require,
+                     small_disk, start, wait_until, write)
+
+KNOWN = os.path.join(PLUGINS, 'iaprof-known-source.so')
+# Of a turn of the source: samples, or stalls, by program or kernel.
+TURN = {('cpu', 'hot'): 30, ('cpu', 'warm'): 10, ('gpu-stalls', 'matmul'): 6, ('gpu-stalls', 'softmax'): 4}
+SEGMENT = re.compile(r'\d{8}T\d{6}\.\d{9}Z-\d+\.iaprof')
+
+
+def segments(folder='kept'):
+    return sorted(name for name in os.listdir(folder) if SEGMENT.fullmatch(name)) if os.path.isdir(folder) else []
+
+
+def begin(*arguments, folder='kept', interval='200ms', keys='', **options):
+    return start('--continuous', '-i', interval, '-s', KNOWN, '--hold', '20ms',
+                 '-k', f'ring:folder={folder}{keys}', *arguments, **options)
+
+
+def recorded(count, *arguments, **options):
+    """Adds at least so many segments to a ring, with a run that ends as it should."""
+    before = set(segments())
+    process = begin(*arguments, **options)
+    wait_until(lambda: len(set(segments()) - before) >= count, 'segments')
+    process.send_signal(signal.SIGINT)
+    outcome = end(process)
+    equal(outcome.status, COMPLETE, f'exit status: {outcome.err}')
+    return outcome
+
+
+def counts(path):
+    """(value type, name) -> samples, or stalls, of a CSV file, all intervals together."""
+    found = collections.Counter()
+    with open(path, encoding='utf-8', newline='') as file:
+        for row in csv.DictReader(file):
+            for key in TURN:
+                if row['value_type'] == key[0] and re.search(rf'(^|;){key[1]}(_\[\w\])?(;|$)', row['stack']):
+                    found[key] += int(row['value']) // (1000000 if key[0] == 'cpu' else 1)
+            if row['stack'].startswith('[lost]'):
+                found['lost'] += int(row['value'])
+    return found
+
+
+def replayed(spec):
+    """What a replay has; beside other runs, too."""
+    result = subprocess.run([PROGRAM, '--replay', spec, '-k', 'csv:output=replayed.csv,newline=lf,escape=no'],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    equal(result.returncode, COMPLETE, f'exit status: {result.stderr.decode()}')
+    found = counts('replayed.csv')
+    os.unlink('replayed.csv')
+    return found
+
+
+def turns(found):
+    """How many turns of the source are in what was found: its shares are exact, but for what was on its way."""
+    number = found['cpu', 'hot'] / 30
+    for key, count in TURN.items():
+        require(abs(found[key] / count - number) <= 2, f'{key}: {found[key]}, in {number} turns')
+    return number
+
+
+def time_of(name):
+    """The beginning of a segment, as --replay takes it."""
+    date = re.sub(r'(....)(..)(..)T(..)(..)(..)\..*', r'\1-\2-\3T\4:\5:\6', name)
+    require(date != name, name)
+    return f'{date}Z'
+
+
+@case('a ring has every sample of its run, as the other sinks do')
+def ring_is_complete():
+    outcome = recorded(4, '-k', 'csv:output=run.csv,newline=lf,escape=no')
+    written, found = counts('run.csv'), replayed('kept')
+    equal(found, written, 'replayed')
+    require(turns(found) > 4, f'{found}')
+    lost = int(re.search(r'known loss: (\d+)', outcome.err)[1])
+    again = iaprof('--replay', 'kept', '-o', 'again.folded')
+    equal(int(re.search(r'known loss: (\d+)', again.err)[1]), lost, 'known loss')
+
+
+@case('files of a ring are for their owner, and are whole captures')
+def modes():
+    recorded(2)
+    equal(stat.S_IMODE(os.stat('kept').st_mode), 0o700, 'folder')
+    for name in os.listdir('kept'):
+        require(SEGMENT.fullmatch(name), f'foreign file {name}')
+        equal(stat.S_IMODE(os.stat(f'kept/{name}').st_mode), 0o600, name)
+    iaprof('--replay', f'kept/{segments()[0]}', '-o', 'one.folded').completes('replayed')
+
+
+@case('a run that is killed leaves a ring with whatever was complete, and the next run goes on with it')
+def killed():
+    process = begin()
+    wait_until(lambda: len(segments()) >= 3, 'segments')
+    process.kill()
+    end(process)
+    kept = segments()
+    write(f'kept/.partial-{kept[0]}', b'incomplete')
+    write('kept/.partial-mine', b'incomplete')
+    require(turns(replayed('kept')) > 1, 'no samples after a kill')
+    recorded(2)
+    equal(segments()[:len(kept)], kept, 'segments of the run that was killed')
+    equal(sorted(name for name in os.listdir('kept') if name.startswith('.')), ['.partial-mine'], 'incomplete files')
+
+
+@case('parts of a range add up to it, also while it is written')
+def ranges():
+    process = begin(interval='500ms')
+    wait_until(lambda: len({time_of(name) for name in segments()}) > 2, 'three seconds')
+    first = time_of(segments()[0])
+    before = replayed(f'kept:{first}..now')
+    require(turns(before) > 1, f'{before}')
+    number = len(segments())
+    wait_until(lambda: len(segments()) > number, 'one more segment')
+    require(turns(replayed('kept:-1h..now')) > turns(before), 'a ring that grows')
+    process.send_signal(signal.SIGINT)
+    equal(end(process).status, COMPLETE, 'exit status')
+    whole, parts = replayed('kept'), {name: replayed(f'kept/{name}') for name in segments()}
+    equal(sum(parts.values(), collections.Counter()), whole, 'segments one by one')
+    # A segment in which a range ends is in it, the one that begins then is not.
+    last = max(time_of(name) for name in parts)
+    equal(replayed(f'kept:..{last}'), sum((found for name, found in parts.items() if time_of(name) < last),
+                                          collections.Counter()), 'up to a second in which segments begin')
+
+
+@case('--diff compares two ranges')
+def difference():
+    recorded(3, interval='500ms')
+    names = segments()
+    outcome = iaprof('--diff', f'kept/{names[0]}', 'kept:-1h..now', '-o', 'out.folded')
+    outcome.completes(r'^iaprof: before, kept/', r'^iaprof: after, kept:-1h\.\.now:')
+    with open('out.cpu.folded', encoding='utf-8') as file:
+        columns = [line.rsplit(' ', 2) for line in file]
+    before = sum(int(column[1]) for column in columns if 'hot' in column[0])
+    after = sum(int(column[2]) for column in columns if 'hot' in column[0])
+    require(0 < before < after, f'{before} before, {after} after')
+
+
+@case('a ring is bounded by its size: the oldest segments go')
+def size():
+    process = begin(interval='20ms', keys=',size=64KiB')
+    first = wait_until(segments, 'a segment')[0]
+
+    def is_rotated():
+        # The sum may be of segments that are removed meanwhile, never of more.
+        sizes = [os.stat(f'kept/{name}').st_size for name in segments() if os.path.exists(f'kept/{name}')]
+        require(sum(sizes) <= 65536 + max(sizes, default=0), f'{sum(sizes)} bytes')
+        return first not in segments()
+    try:
+        wait_until(is_rotated, 'the end of the first segment')
+    except FileNotFoundError:
+        pass
+    process.send_signal(signal.SIGINT)
+    equal(end(process).status, COMPLETE, 'exit status')
+    require(sum(os.stat(f'kept/{name}').st_size for name in segments()) <= 65536, 'too large')
+    require(turns(replayed('kept')) > 0, 'nothing is left')
+
+
+@case('a ring is bounded by its age, by the names of its segments')
+def age():
+    recorded(1)
+    old = '20010101T000000.000000000Z-1000000000.iaprof'
+    with open(f'kept/{segments()[0]}', 'rb') as file:
+        write(f'kept/{old}', file.read())
+    recorded(1)
+    require(old not in segments(), f'{segments()}')
+
+
+@case('foreign files, links and damage in the folder do no harm')
+def hostile_folder():
+    recorded(3)
+    names = segments()
+    whole = replayed('kept')
+    victim = write('victim', 'precious')
+    os.symlink('../victim', 'kept/20010101T000000.000000000Z-1000000000.iaprof')
+    os.mkdir('kept/20010101T000001.000000000Z-1000000000.iaprof')
+    os.mkfifo('kept/20010101T000002.000000000Z-1000000000.iaprof')
+    write('kept/20010231T000002.000000000Z-1000000000.iaprof', 'no such day')
+    write('kept/notes.txt', 'mine')
+    foreign = set(os.listdir('kept')) - set(names)
+    equal(replayed('kept'), whole, 'with foreign files')
+    recorded(2)
+    equal(foreign - set(os.listdir('kept')), set(), 'removed')
+    with open(victim, encoding='utf-8') as file:
+        equal(file.read(), 'precious', 'the target of a link')
+    path = f'kept/{names[1]}'
+    size_before = os.stat(path).st_size
+    os.truncate(path, size_before // 2)
+    outcome = iaprof('--replay', 'kept', '-o', 'out.folded')
+    equal(outcome.status, FAILED, 'exit status with a damaged segment')
+    require(names[1] in outcome.err and '1 of ' in outcome.err, outcome.err)
+
+
+@case('one run writes to a ring at a time, and only to a folder that others cannot write to')
+def folder_is_refused():
+    process = begin()
+    wait_until(segments, 'a segment')
+    second = begin()
+    _, err = second.communicate(timeout=TIMEOUT)
+    equal(second.returncode, FAILED, 'exit status')
+    require(b'another iaprof writes to this ring' in err, err)
+    process.send_signal(signal.SIGINT)
+    equal(end(process).status, COMPLETE, 'exit status')
+    os.mkdir('open')
+    os.chmod('open', 0o777)
+    outcome = end(begin(folder='open'))
+    equal(outcome.status, FAILED, 'exit status')
+    require('other users can write to it' in outcome.err, outcome.err)
+    os.mkdir('target', 0o700)
+    os.symlink('target', 'link')
+    outcome = end(begin(folder='link'))
+    equal(outcome.status, FAILED, 'exit status')
+    equal(os.listdir('target'), [], 'files behind a link')
+
+
+@case('a full disk drops intervals, which are counted, and does not end the run', needs=[needs_root])
+def full_disk():
+    own_mounts()
+    with small_disk('disk', 'size=16k,mode=700') as disk, tempfile.TemporaryFile() as err:
+        process = begin(folder=disk, interval='50ms', stderr=err)
+
+        def text():
+            return os.pread(err.fileno(), 100000, 0).decode()
+        wait_until(lambda: 'intervals are dropped' in text(), 'a full disk')
+        for name in segments(disk):
+            os.unlink(f'{disk}/{name}')
+        wait_until(lambda: 'written again' in text(), 'a disk with room')
+        process.send_signal(signal.SIGINT)
+        equal(end(process).status, COMPLETE, f'exit status: {text()}')
+        require(re.search(r'disk: dropped \d+ interval', text()), text())
+
+
+@case('ranges without data, and what is no range, are errors that say so')
+def errors():
+    recorded(1)
+    for spec, pattern in (('kept:-3h..-2h', r'no data in this range \(kept has 2.*\.\.2'),
+                          ('kept:x..now', "'x' is not a time"), ('kept:now..-1h', 'ends before it begins'),
+                          ('kept:-1h..1h', "'1h' is not a time"), ('ring:13:00', 'is not a range of times')):
+        outcome = iaprof('--replay', spec, '-o', 'out.folded')
+        require(outcome.status != COMPLETE and re.search(pattern, outcome.err), f'{spec}: {outcome}')
+    os.mkdir('empty')
+    outcome = iaprof('--replay', 'empty', '-o', 'out.folded')
+    require(outcome.status != COMPLETE and 'there is no segment' in outcome.err, outcome.err)
+
+
+@case('the default folder is that of the service, and ring: reads it')
+def default_folder():
+    environment = {**os.environ, 'STATE_DIRECTORY': f'{os.getcwd()}/state'}
+    process = start('--continuous', '-i', '200ms', '-s', KNOWN, env=environment)
+    wait_until(lambda: segments('state/ring'), 'a segment')
+    process.send_signal(signal.SIGINT)
+    equal(end(process).status, COMPLETE, 'exit status')
+    iaprof('--replay', 'ring:-1h..now', '-o', 'out.folded', env=environment).completes('replayed')
+
+
+@case('a continuous run has no sink that needs its end, no capture, and is no replay')
+def refused():
+    for arguments, pattern in ((['-k', 'folded'], 'sink folded writes the whole run at its end'),
+                               (['--record', 'x.iaprof'], 'continuous .* and record .* are mutually exclusive'),
+                               (['--replay', 'x.iaprof'], 'replay .* and continuous .* are mutually exclusive')):
+        iaprof('--continuous', '-s' if '--replay' not in arguments else '-q',
+               *([KNOWN] if '--replay' not in arguments else []), *arguments).fails(USAGE, pattern)
+
+
+main()
