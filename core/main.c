@@ -64,7 +64,48 @@ static enum exit_status new_plugin(const struct configuration *configuration)
 	return EXIT_STATUS_USAGE;
 }
 
-static enum exit_status act(const struct configuration *configuration, struct registry *registry)
+/* What the configuration is read from. */
+struct origin {
+	int argc;
+	char **argv;
+	struct plugin_aliases aliases;
+};
+
+static int read_configuration(void *context, struct configuration *configuration, struct error *error)
+{
+	struct origin *origin = context;
+	return configuration_read(configuration, origin->argc, origin->argv,
+				  &(struct option_aliases){ .list = plugin_aliases_list,
+							    .add_folders = plugin_aliases_add_folders,
+							    .context = &origin->aliases },
+				  error);
+}
+
+/* A continuous run ends for a new configuration, which is then run. One that does not start gives way to the last. */
+static enum exit_status run_and_reload(struct configuration *configuration, struct registry *registry,
+				       struct origin *origin)
+{
+	struct run_reload reload = { .read = read_configuration, .context = origin };
+	enum exit_status status = run(configuration, registry, &reload);
+	while (reload.is_wanted) {
+		struct configuration earlier = *configuration;
+		*configuration = reload.next;
+		reload.is_wanted = reload.is_started = false;
+		log_set_level(IAPROF_LOG_WARNING + configuration->verbosity);
+		status = run(configuration, registry, &reload);
+		if (reload.is_started) {
+			configuration_free(&earlier);
+			continue;
+		}
+		configuration_free(configuration);
+		*configuration = earlier;
+		log_message(IAPROF_LOG_ERROR, "SIGHUP: cannot run the new configuration: back to the earlier one");
+		status = run(configuration, registry, &reload);
+	}
+	return status;
+}
+
+static enum exit_status act(struct configuration *configuration, struct registry *registry, struct origin *origin)
 {
 	switch (configuration->action) {
 	case ACTION_VERSION:
@@ -79,7 +120,7 @@ static enum exit_status act(const struct configuration *configuration, struct re
 	case ACTION_CHECK:
 		return run_check(configuration, registry);
 	default:
-		return run(configuration, registry);
+		return run_and_reload(configuration, registry, origin);
 	}
 }
 
@@ -132,22 +173,17 @@ int main(int argc, char **argv)
 	plugin_call_watch(clean_up);
 	struct configuration configuration = { 0 };
 	struct registry registry = { 0 };
-	struct plugin_aliases aliases = { .registry = &registry };
+	struct origin origin = { .argc = argc, .argv = argv, .aliases.registry = &registry };
 	struct error error = { 0 };
 	enum exit_status status = EXIT_STATUS_USAGE;
-	if (registry_scan(&registry, &error) ||
-	    configuration_read(&configuration, argc, argv,
-			       &(struct option_aliases){ .list = plugin_aliases_list,
-							 .add_folders = plugin_aliases_add_folders,
-							 .context = &aliases },
-			       &error)) {
+	if (registry_scan(&registry, &error) || read_configuration(&origin, &configuration, &error)) {
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
 	} else {
 		log_set_level(IAPROF_LOG_WARNING + configuration.verbosity);
 		report_config_file(&configuration);
-		status = act(&configuration, &registry);
+		status = act(&configuration, &registry, &origin);
 	}
-	plugin_aliases_free(&aliases);
+	plugin_aliases_free(&origin.aliases);
 	/* A full disk or a closed pipe is a failure. */
 	if ((fflush(stdout) || ferror(stdout)) && status == EXIT_STATUS_COMPLETE) {
 		log_message(IAPROF_LOG_ERROR, "cannot write to standard output: %m");

@@ -16,6 +16,9 @@
 /* Seconds after which progress is reported while a run ends. */
 #define PROGRESS_AFTER 1
 
+/* SYNC records arrive at least every second, and intervals end with them. */
+#define JITTER_MAX (NANOSECONDS_PER_SECOND / 2)
+
 struct collector_thread {
 	struct collector_thread_options options;
 	struct collector *collector;
@@ -70,6 +73,7 @@ static struct snapshot *take_snapshot(struct collector_thread *thread, bool tota
 		return NULL;
 	}
 	snapshot->profile.flags |= final ? IAPROF_PROFILE_FINAL : 0;
+	snapshot->profile.flags |= thread->options.continuous ? IAPROF_PROFILE_CONTINUOUS : 0;
 	snapshot->profile.begin = begin;
 	snapshot->profile.end = end;
 	/* Imported text has no date. */
@@ -104,9 +108,10 @@ static void on_sync(void *context, uint64_t time)
 	pthread_mutex_unlock(&thread->calls_lock);
 	if (!thread->begin)
 		thread->begin = thread->interval_begin = time;
-	/* Tolerates timer jitter of up to 5 %, so that an interval is not skipped. */
+	/* Tolerates timer jitter of up to 5 % and half a second, so that an interval is not skipped. */
 	uint64_t interval = thread->options.interval;
-	bool is_due = interval && time - thread->interval_begin >= interval - interval / 20;
+	uint64_t jitter = interval / 20 < JITTER_MAX ? interval / 20 : JITTER_MAX;
+	bool is_due = interval && time - thread->interval_begin >= interval - jitter;
 	/* Memory is bounded whatever runs. */
 	if (is_due || (interval && time > thread->interval_begin && collector_is_full(thread->collector))) {
 		collector_resolve(thread->collector);

@@ -319,6 +319,18 @@ static int watch(struct run *run, struct error *error)
 	return result ? error_set(error, result, "event loop: %s", strerror(-result)) : 0;
 }
 
+/* The samples of a continuous run have a gap where its configuration changed, which its data states. */
+static void report_gap(struct run *run)
+{
+	char text[32];
+	uint64_t since = run->reload ? run->reload->stopped_at : 0, now = clock_monotonic();
+	if (!since)
+		return;
+	snprintf(text, sizeof text, "%.3f s", (double)(now - since) / (double)NANOSECONDS_PER_SECOND);
+	send_metadata(run, "gap before this run", text);
+	log_message(IAPROF_LOG_WARNING, "configuration reloaded: no samples for %s", text);
+}
+
 /* Starts the flow of records. Sources start before the scan of /proc, so that no sample is missed meanwhile. */
 static int start(struct run *run, struct error *error)
 {
@@ -367,6 +379,9 @@ static int start(struct run *run, struct error *error)
 		process_feed_synchronize(run);
 	if (!result && run->command.pid)
 		result = command_release(&run->command, error);
+	if (run->reload)
+		run->reload->is_started = !result;
+	report_gap(run);
 	uint64_t duration = run->configuration->duration;
 	run->deadline = duration ? saturating_add(clock_monotonic(), duration) : UINT64_MAX;
 	return result;
@@ -396,6 +411,44 @@ static bool targets_have_ended(const struct run *run)
 	return true;
 }
 
+/* Returns whether a configuration can be run, as far as that is known without starting it. */
+static int validate(const struct configuration *configuration, struct registry *registry, struct error *error)
+{
+	struct run run = { .configuration = configuration, .command = COMMAND_INIT, .deadline = UINT64_MAX };
+	int result = make_services(&run, error);
+	if (!result)
+		result = setup_make(&run.setup, configuration, registry, &run.services, error);
+	if (!result)
+		result = check_target(&run, error);
+	setup_release(&run.setup);
+	loop_free(run.services.loop);
+	target_processes_close(&run.target_processes);
+	target_cgroup_free(&run.cgroup);
+	intern_free(run.services.intern);
+	bus_free(run.services.bus);
+	return result;
+}
+
+/* On SIGHUP: ends the run if there is a new configuration. */
+static void reload_configuration(struct run *run)
+{
+	struct run_reload *reload = run->reload;
+	struct error error = { 0 };
+	reload->next = (struct configuration){ 0 };
+	int result = reload->read(reload->context, &reload->next, &error);
+	if (!result && (reload->next.action != ACTION_RUN || !reload->next.continuous))
+		result = error_set(&error, EINVAL, "continuous is not set");
+	if (!result)
+		result = validate(&reload->next, run->setup.registry, &error);
+	if (!result) {
+		reload->is_wanted = true;
+		end_run(run);
+		return;
+	}
+	configuration_free(&reload->next);
+	log_message(IAPROF_LOG_ERROR, "SIGHUP: %s (the run continues with the earlier configuration)", error.text);
+}
+
 static void run_until_end(struct run *run)
 {
 	const struct setup *setup = &run->setup;
@@ -405,6 +458,10 @@ static void run_until_end(struct run *run)
 		uint64_t now = clock_monotonic();
 		if (now >= run->deadline)
 			break;
+		if (run->reload && stop_signals_take_reload()) {
+			reload_configuration(run);
+			continue;
+		}
 		loop_turn(run->services.loop, run->deadline == UINT64_MAX ? UINT64_MAX : run->deadline - now);
 	}
 }
@@ -415,6 +472,8 @@ static void stop(struct run *run)
 	struct error ignored = { 0 };
 	if (!is_offline(run))
 		run_note_end(run);
+	if (run->reload)
+		run->reload->stopped_at = clock_monotonic();
 	for (size_t i = 0; i < run->setup.sources.count; i++)
 		if (run->setup.sources.items[i]->prepared)
 			instance_stop(run->setup.sources.items[i], &ignored);
@@ -489,7 +548,7 @@ static int collect(struct run *run, struct error *error)
 {
 	/* Only complete runs can be compared. */
 	bool must_be_complete = run->configuration->before_path != NULL;
-	stop_signals_install(run->services.loop);
+	stop_signals_install(run->services.loop, run->configuration->continuous);
 	run->status_line = isatty(STDERR_FILENO) && log_level() >= IAPROF_LOG_WARNING;
 	int result = prepare(run, error);
 	if (!result)
@@ -534,11 +593,12 @@ static void raise_open_files(struct command *command)
 		log_message(IAPROF_LOG_DEBUG, "cannot raise the limit of open files: %s", strerror(errno));
 }
 
-enum exit_status run(const struct configuration *configuration, struct registry *registry)
+enum exit_status run(const struct configuration *configuration, struct registry *registry, struct run_reload *reload)
 {
 	struct run run = { .configuration = configuration, .command = COMMAND_INIT, .deadline = UINT64_MAX };
 	raise_open_files(&run.command);
 	struct run before = run;
+	run.reload = reload;
 	struct error error = { 0 };
 	enum exit_status status = configure(&run, registry, &error);
 	if (status == EXIT_STATUS_COMPLETE && configuration->before_path) {

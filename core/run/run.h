@@ -19,8 +19,19 @@ enum exit_status {
 	EXIT_STATUS_NOTHING = 3   /* nothing to profile on this machine */
 };
 
-/* Runs the configuration; all failures have been printed when it returns. */
-enum exit_status run(const struct configuration *configuration, struct registry *registry);
+/* What a continuous run does on SIGHUP, and how the run that follows it continues. */
+struct run_reload {
+	/* Reads the configuration again. Returns 0, or a negative errno and sets error. */
+	int (*read)(void *context, struct configuration *configuration, struct error *error);
+	void *context;
+	struct configuration next; /* configuration that the run ended for, if is_wanted; the caller frees it */
+	bool is_wanted;
+	bool is_started;     /* the sources were started */
+	uint64_t stopped_at; /* CLOCK_MONOTONIC: end of the samples of the run before; 0: there was none */
+};
+
+/* Runs the configuration; all failures have been printed when it returns. reload: for continuous runs. */
+enum exit_status run(const struct configuration *configuration, struct registry *registry, struct run_reload *reload);
 
 /* --check: configures and probes every instance and prints the result of each item on standard output. */
 enum exit_status run_check(const struct configuration *configuration, struct registry *registry);

@@ -11,6 +11,7 @@
 #include "run/collector_thread.h"
 #include "run/command.h"
 #include "run/report/report.h"
+#include "run/run.h"
 #include "run/setup.h"
 #include "run/target_cgroup.h"
 #include "run/target_processes.h"
@@ -44,7 +45,8 @@ struct run {
 	 * limit.
 	 */
 	atomic_uint_least64_t end_time;
-	bool failed; /* a failure was reported: exit status 1 */
+	struct run_reload *reload; /* NULL: of a baseline */
+	bool failed;               /* a failure was reported: exit status 1 */
 	bool status_line;
 };
 

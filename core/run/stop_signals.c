@@ -16,6 +16,7 @@
 
 static struct loop *_Atomic loop_to_wake;
 static atomic_int signal_received;
+static atomic_bool reload_wanted;
 static atomic_uint ignored_before; /* one bit per signal */
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -45,12 +46,24 @@ static void handle(int number)
 		loop_wake(loop);
 }
 
-void stop_signals_install(struct loop *loop)
+static void handle_reload(int number)
 {
-	atomic_store(&signal_received, 0);
+	(void)number;
+	atomic_store(&reload_wanted, true);
+	struct loop *loop = atomic_load(&loop_to_wake);
+	if (loop)
+		loop_wake(loop);
+}
+
+void stop_signals_install(struct loop *loop, bool is_continuous)
+{
+	/* Between two runs of a continuous one, none is lost. */
+	if (!is_continuous)
+		atomic_store(&signal_received, 0);
 	atomic_store(&loop_to_wake, loop);
 	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART };
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		action.sa_handler = is_continuous && signals[i] == SIGHUP ? handle_reload : handle;
 		/*
 		 * nohup(1) ignores SIGHUP, which stays ignored. A shell without job control ignores SIGINT of a command
 		 * in the background, which would leave "kill -INT" without effect.
@@ -74,6 +87,11 @@ void stop_signals_install(struct loop *loop)
 void stop_signals_uninstall(void)
 {
 	atomic_store(&loop_to_wake, NULL);
+}
+
+bool stop_signals_take_reload(void)
+{
+	return atomic_exchange(&reload_wanted, false);
 }
 
 bool stop_signal_was_ignored(int number)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIGINT, SIGTERM and SIGHUP: the first one ends the run cleanly, the second one immediately. */
+/*
+ * SIGINT, SIGTERM and SIGHUP: the first one ends the run cleanly, the second one immediately. In a continuous run,
+ * SIGHUP asks for a new configuration instead.
+ */
 #ifndef IAPROF_CORE_RUN_STOP_SIGNALS_H
 #define IAPROF_CORE_RUN_STOP_SIGNALS_H
 
@@ -11,11 +14,13 @@
  * Handles the signals by waking the loop, even if iaprof's caller ignores them, except SIGHUP; ignores SIGPIPE: a
  * closed pipe is a write error.
  */
-void stop_signals_install(struct loop *loop);
+void stop_signals_install(struct loop *loop, bool is_continuous);
 void stop_signals_uninstall(void);
 
 /* Returns whether iaprof's caller ignores one of the signals. */
 bool stop_signal_was_ignored(int number);
+/* Returns whether a continuous run received SIGHUP since the last call. */
+bool stop_signals_take_reload(void);
 /* Returns the first signal that was received, or 0. */
 int stop_signal_received(void);
 

@@ -2,7 +2,8 @@
 /*
  * iaprof/profile.h - the profile passed to sinks: resolved stacks with values.
  *
- * All data is owned by the core and valid for the duration of the callback; strings stay valid until finish() returns.
+ * All data is owned by the core and valid for the duration of the callback; strings stay valid until finish() returns,
+ * except those of IAPROF_PROFILE_CONTINUOUS profiles.
  * Arrays have a stride (NAME_size), because their elements may grow: use the accessors below. Names are arbitrary bytes
  * controlled by other users' programs: a sink must escape them for its format.
  */
@@ -123,7 +124,12 @@ enum iaprof_profile_flag {
 	 * also if one requested IAPROF_REQUEST_LISTINGS. Only sinks with IAPROF_PLUGIN_DIFFERENCES receive such a
 	 * profile.
 	 */
-	IAPROF_PROFILE_DIFFERENCE = 1u << 2
+	IAPROF_PROFILE_DIFFERENCE = 1u << 2,
+	/*
+	 * Profile of a continuous run: numbers of frames and stacks and all strings are valid for the duration of the
+	 * callback only, and the next profile may use them for something else. In other runs they stay the same.
+	 */
+	IAPROF_PROFILE_CONTINUOUS = 1u << 3
 };
 
 /* How a differential profile scales earlier values for comparison with later ones. */

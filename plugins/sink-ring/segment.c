@@ -176,8 +176,12 @@ static void append_modules(struct segment *segment)
 	for (size_t i = 0; i < iaprof_profile_module_count(segment->profile); i++) {
 		const struct iaprof_module *module = iaprof_profile_module(segment->profile, i);
 		uint8_t bytes[IAPROF_MODULE_BUILD_ID_SIZE_MAX];
-		struct iaprof_record_module record = { .path = define(segment, module->path) };
+		struct iaprof_record_module record = { 0 };
 		unsigned byte;
+		/* The profile also has the modules of earlier intervals. */
+		if (!string_table_find(&segment->strings, module->path, strlen(module->path)))
+			continue;
+		record.path = define(segment, module->path);
 		while (record.build_id_size < sizeof bytes &&
 		       sscanf(module->build_id + 2 * record.build_id_size, "%2x", &byte) == 1)
 			bytes[record.build_id_size++] = (uint8_t)byte;
@@ -275,9 +279,9 @@ static void append_records(struct segment *segment, uint64_t dropped)
 		append_metadata(segment, "ring: intervals that could not be written", text);
 	append_sync(segment, segment->profile->begin);
 	append_value_types(segment);
-	append_modules(segment);
 	append_losses(segment);
 	append_values(segment);
+	append_modules(segment);
 	append_sync(segment, segment->profile->end);
 	flush(segment);
 }

@@ -24,6 +24,8 @@ bool names_begin(struct names *names, const struct iaprof_profile *profile)
 {
 	if (!names->texts.entries.count && (names_find(names, "[other]", ""), !names->texts.entries.count))
 		return false;
+	if (profile->flags & IAPROF_PROFILE_CONTINUOUS) /* frames have other numbers and texts now */
+		names->frames.count = 0;
 	if (!array_reserve(&names->frames, profile->frame_count))
 		return false;
 	while (names->frames.count < profile->frame_count)

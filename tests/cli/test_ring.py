@@ -3,6 +3,7 @@
 """Continuous runs and their ring on disk: what it has, what bounds it, and what it survives."""
 import collections
 import csv
+import gzip
 import os
 import re
 import signal
@@ -261,6 +262,46 @@ def default_folder():
     process.send_signal(signal.SIGINT)
     equal(end(process).status, COMPLETE, 'exit status')
     iaprof('--replay', 'ring:-1h..now', '-o', 'out.folded', env=environment).completes('replayed')
+
+
+@case('SIGHUP reads the configuration again; one that is wrong changes nothing')
+def reload():
+    def configure(text):
+        write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\nhold = 20ms\n[source:{KNOWN}]\n{text}')
+    configure('[sink:ring]\nfolder = first\n')
+    with tempfile.TemporaryFile() as err:
+        process = start('-c', 'run.ini', stderr=err)
+
+        def text():
+            return os.pread(err.fileno(), 100000, 0).decode()
+        wait_until(lambda: segments('first'), 'a segment')
+        for wrong, pattern in (('[sink:ring]\nfolders = x\n', "unknown key 'folders'"),
+                               ('[sink:folded]\n', 'sink folded writes the whole run'), ('[', 'run.ini')):
+            configure(wrong)
+            before = text()
+            process.send_signal(signal.SIGHUP)
+            wait_until(lambda: 'SIGHUP: ' in text()[len(before):], 'a refusal')  # pylint: disable=cell-var-from-loop
+            require(pattern in text()[len(before):], text())
+        count = len(segments('first'))
+        wait_until(lambda: len(segments('first')) > count, 'the earlier configuration')
+        configure('[sink:ring]\nfolder = second\n')
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: segments('second'), 'a segment with the new configuration')
+        require(re.search(r'configuration reloaded: no samples for \d+\.\d{3} s', text()), text())
+        # Valid, but not possible: the folder belongs to nobody who could write to it.
+        write('file', '')
+        configure('[sink:ring]\nfolder = file/ring\n')
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: 'back to the earlier one' in text(), 'a configuration that does not start')
+        count = len(segments('second'))
+        wait_until(lambda: len(segments('second')) > count, 'the earlier configuration')
+        process.send_signal(signal.SIGINT)
+        equal(end(process).status, COMPLETE, f'exit status: {text()}')
+    require(turns(replayed('first')) > 0 and turns(replayed('second')) > 0, 'no samples')
+    outcome = iaprof('--replay', 'second', '-k', 'firefox', '-o', 'out.json')
+    outcome.completes('replayed')
+    with gzip.open('out.json', 'rt', encoding='utf-8') as file:
+        require('gap before this run' in file.read(), 'the gap is not in the data')
 
 
 @case('a continuous run has no sink that needs its end, no capture, and is no replay')
