@@ -9,17 +9,10 @@
 #include <stdbool.h>
 #include <iaprof/host.h>
 
-#include "base/keyed_array.h"
-#include "base/string_table.h"
-#include "records/record_batch.h"
 #include "replay_budget.h"
 #include "ring/ring_folder.h"
 #include "ring/ring_range.h"
-
-struct ring_stack {
-	uint64_t key[2]; /* fingerprint of its record */
-	uint32_t id;
-};
+#include "ring_records.h"
 
 /* Initialise with {0}. */
 struct ring_replay {
@@ -29,23 +22,9 @@ struct ring_replay {
 	bool is_open;
 	struct ring_segments segments; /* those of the range */
 	struct replay_budget *budget;  /* borrowed */
-	struct record_batch batch;
-
-	/* Of the run: */
-	struct string_table sources, devices; /* ids are their numbers */
-	struct string_table value_types;
-	KEYED_ARRAY(struct ring_stack) stacks;
-	uint64_t offset; /* CLOCK_REALTIME minus CLOCK_MONOTONIC of the first segment; 0: not known */
-	bool has_metadata;
+	struct ring_records run;
 	uint64_t size, records, blocks; /* read so far */
 	size_t skipped;                 /* segments that were damaged */
-
-	/* Of the segment: ids of the run by those of the segment. */
-	ARRAY(uint32_t) strings;
-	ARRAY(uint32_t) stack_ids;
-	ARRAY(uint32_t) device_ids;
-	ARRAY(uint16_t) source_numbers;
-	int64_t shift; /* added to its times */
 };
 
 /* Finds the segments. Returns 0, or a negative errno after host->fail(). */
