@@ -3,6 +3,7 @@
 #include "profile/collector.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -648,6 +649,7 @@ static void release_frames(struct collector *collector)
 		frame_table_free(&collector->frames);
 		collector->frames = kept;
 		collector->frames_kept = frame_table_size(&kept);
+		malloc_trim(0);
 	} else {
 		frame_table_free(&kept);
 		count_out_of_memory(collector, 1);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/clock.h"
@@ -137,6 +138,7 @@ void symbolizer_trim(struct symbolizer *symbolizer)
 	display_names_free(&symbolizer->display_names);
 	string_table_free(&symbolizer->strings);
 	symbolizer->strings = (struct string_table){ 0 };
+	malloc_trim(0);
 }
 
 struct symbolizer_statistics symbolizer_statistics(const struct symbolizer *symbolizer)

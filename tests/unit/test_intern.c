@@ -2,6 +2,7 @@
 /* How long an id of a stack is good, and what it is good for. */
 #include <check.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,6 +147,61 @@ START_TEST(deep_stacks_are_cut_off)
 }
 END_TEST
 
+/* Those that are kept stay, also if they were passing first; the others go some epochs after their last use. */
+START_TEST(passing_strings_go_and_their_ids_are_not_used_again)
+{
+	uint32_t kept = intern_text_id(intern, "kept"), passing = intern_passing_string(intern, "passing", 7);
+	uint32_t used = intern_passing_string(intern, "used", 4), promoted = intern_passing_string(intern, "both", 4);
+	ck_assert_uint_eq(intern_text_id(intern, "both"), promoted);
+	ck_assert_uint_eq(intern_passing_own_text(intern, "kept"), kept);
+	for (unsigned epoch = 0; epoch < 3; epoch++) {
+		intern_begin_epoch(intern);
+		ck_assert_uint_eq(intern_passing_string(intern, "used", 4), used);
+		intern_expire_strings(intern, 2);
+		ck_assert_str_eq(intern_text(intern, passing), epoch < 2 ? "passing" : "");
+	}
+	ck_assert_str_eq(intern_text(intern, kept), "kept");
+	ck_assert_str_eq(intern_text(intern, promoted), "both");
+	ck_assert_str_eq(intern_text(intern, used), "used");
+	ck_assert_uint_eq(intern_string_count(intern), 3);
+	ck_assert_uint_gt(intern_passing_string(intern, "passing", 7), promoted);
+}
+END_TEST
+
+/* Many more than have room in memory at once; ids of several chunks. */
+START_TEST(passing_strings_come_and_go)
+{
+	char name[32];
+	uint32_t last = intern_text_id(intern, "kept");
+	for (unsigned epoch = 0; epoch < 50; epoch++) {
+		intern_begin_epoch(intern);
+		for (unsigned i = 0; i < 500; i++) {
+			int length = snprintf(name, sizeof name, "%u of %u", i, epoch);
+			uint32_t id = intern_passing_string(intern, name, (size_t)length);
+			ck_assert_uint_eq(id, ++last);
+			ck_assert_str_eq(intern_text(intern, id), name);
+		}
+		intern_expire_strings(intern, 1);
+		ck_assert_uint_le(intern_string_count(intern), 1001);
+	}
+	ck_assert_str_eq(intern_text(intern, 1), "kept");
+	ck_assert_str_eq(intern_text(intern, 2), "");
+}
+END_TEST
+
+START_TEST(kept_strings_are_limited)
+{
+	intern_limit_strings(intern, 10);
+	uint32_t first = intern_text_id(intern, "12345"), second = intern_text_id(intern, "67890");
+	ck_assert_uint_eq(intern_text_id(intern, "a"), 0);
+	ck_assert_uint_eq(intern_text_id(intern, "12345"), first);
+	ck_assert_uint_ne(intern_passing_string(intern, "a", 1), 0);
+	ck_assert_uint_eq(intern_text_id(intern, "a"), 0); /* it would be kept now */
+	ck_assert_uint_eq(intern_refused_strings(intern), 2);
+	ck_assert_str_eq(intern_text(intern, second), "67890");
+}
+END_TEST
+
 START_TEST(texts_end_at_their_length_or_a_nul)
 {
 	char *longest = malloc(IAPROF_STRING_LENGTH_MAX + 2);
@@ -234,6 +290,9 @@ int main(void)
 	tcase_add_test(tests, ids_end);
 	tcase_add_test(tests, deep_stacks_are_cut_off);
 	tcase_add_test(tests, texts_end_at_their_length_or_a_nul);
+	tcase_add_test(tests, passing_strings_go_and_their_ids_are_not_used_again);
+	tcase_add_test(tests, passing_strings_come_and_go);
+	tcase_add_test(tests, kept_strings_are_limited);
 	tcase_add_test(tests, definitions_are_whole);
 	tcase_add_test(tests, addresses_are_no_frames_by_name);
 	suite_add_tcase(suite, tests);
