@@ -88,6 +88,11 @@ static enum exit_status run_and_reload(struct configuration *configuration, stru
 	struct run_reload reload = { .read = read_configuration, .context = origin };
 	enum exit_status status = run(configuration, registry, &reload);
 	while (reload.is_wanted) {
+		if (reload.is_same) {
+			reload.is_wanted = reload.is_same = false;
+			status = run(configuration, registry, &reload);
+			continue;
+		}
 		struct configuration earlier = *configuration;
 		*configuration = reload.next;
 		reload.is_wanted = reload.is_started = false;

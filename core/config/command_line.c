@@ -19,6 +19,7 @@
 enum {
 	OPTION_SCOPE = 256,
 	OPTION_CONTINUOUS,
+	OPTION_MEMORY,
 	OPTION_CHILDREN,
 	OPTION_CGROUP,
 	OPTION_CONTAINER,
@@ -47,6 +48,7 @@ static const struct option names[] = {
 	{ "duration", required_argument, NULL, 'd' },
 	{ "interval", required_argument, NULL, 'i' },
 	{ "continuous", no_argument, NULL, OPTION_CONTINUOUS },
+	{ "memory", required_argument, NULL, OPTION_MEMORY },
 	{ "hold", required_argument, NULL, OPTION_HOLD },
 	{ "finish-within", required_argument, NULL, OPTION_FINISH_WITHIN },
 	{ "pid", required_argument, NULL, 'p' },

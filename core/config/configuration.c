@@ -19,6 +19,8 @@
 /* Upper limit of durations, so that adding one to a time does not overflow. */
 #define YEAR 31536000000000000ULL
 #define MILLISECOND 1000000ULL
+/* Three quarters of what the unit of the service permits, which includes helper processes and buffers. */
+#define MEMORY_DEFAULT ((uint64_t)384 << 20)
 #define FINISH_WITHIN_DEFAULT (2000 * MILLISECOND)
 
 /* PID_MAX_LIMIT in include/linux/threads.h of Linux. */
@@ -43,6 +45,7 @@ static const struct iaprof_option run_options[] = {
 	/* A plain number is in ms, for compatibility with the earlier profiler of this name. */
 	RUN_OPTION("interval", interval, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR, .unit = "ms"),
 	RUN_OPTION("continuous", continuous, IAPROF_OPTION_BOOL),
+	RUN_OPTION("memory", memory, IAPROF_OPTION_SIZE, .minimum = 1 << 20),
 	/* Must be less than the 30 s for which device code can be looked up (correlator/device_code.c). */
 	RUN_OPTION("hold", hold, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = 20 * 1000 * MILLISECOND),
 	RUN_OPTION("finish-within", finish_within, IAPROF_OPTION_DURATION, .minimum = 100 * MILLISECOND,
@@ -361,6 +364,11 @@ static int set_run_values(struct configuration *configuration, const struct conf
 	}
 	if (!configuration->finish_within)
 		configuration->finish_within = FINISH_WITHIN_DEFAULT;
+	const struct setting *memory = choose(file, command_line, "memory");
+	if (memory && !configuration->continuous)
+		return error_set(error, EINVAL, "memory (%s) requires continuous", memory->origin);
+	if (!configuration->memory)
+		configuration->memory = MEMORY_DEFAULT;
 	configuration->scope = configuration->values.scope == 0 ? IAPROF_SCOPE_SYSTEM : IAPROF_SCOPE_COMMAND;
 	configuration->verbosity = configuration->values.quiet ? -1 : (int)configuration->values.verbose;
 	const struct setting *record = choose(file, command_line, "record");

@@ -49,6 +49,7 @@ struct configuration {
 	uint64_t duration;                       /* ns, 0: until the command ends or Ctrl-C */
 	uint64_t interval;                       /* ns, 0: one profile at the end */
 	bool continuous;                         /* run without end, in intervals */
+	uint64_t memory;                         /* bytes: limit of a continuous run */
 	uint64_t hold;                           /* ns, 0: the correlator's default */
 	uint64_t finish_within;                  /* longest time from the last sample to the end of the run, ns */
 	int scope;                               /* enum iaprof_scope */

@@ -49,6 +49,8 @@ static const char usage_of_outputs[] =
 	"                              support it (1ms-8760h). Default: the whole run\n"
 	"      --continuous            Run until stopped, in intervals (default 60s) and\n"
 	"                              with bounded memory. Default sink: ring\n"
+	"      --memory SIZE           Memory above which a continuous run is started anew\n"
+	"                              (default 384MiB)\n"
 	"\n"
 	"Captures:\n"
 	"      --record FILE[,KEY=VALUE]...\n"

@@ -3,6 +3,9 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/boot_id.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/priority.h"
@@ -94,6 +98,40 @@ static void show_status(struct run *run)
 	report_status(&run->status, clock_monotonic() - run->cost.begin.clock, &progress);
 }
 
+/* Intervals for which a run lasts, whatever its memory is. */
+#define INTERVALS_MIN 10u
+
+/* Returns the resident memory of this process in bytes (proc_pid_statm(5)); 0: unknown. */
+static uint64_t memory_in_use(void)
+{
+	char text[128];
+	unsigned long pages;
+	CLEANUP_CLOSE int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	return sscanf(text, "%*u %lu", &pages) == 1 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/*
+ * A continuous run releases what it no longer needs, but not everything: unwind tables of programs stay in the maps of
+ * BPF programs. Above the limit, it ends and is started anew in this process.
+ */
+static void limit_memory(struct run *run, uint64_t now)
+{
+	uint64_t used, limit = run->configuration->memory;
+	if (!run->reload || now - run->started_at < INTERVALS_MIN * run->interval)
+		return;
+	used = memory_in_use();
+	if (used <= limit)
+		return;
+	log_message(IAPROF_LOG_WARNING, "memory: %" PRIu64 " MiB, more than %" PRIu64 ": the run is started anew",
+		    used >> 20, limit >> 20);
+	run->reload->is_wanted = run->reload->is_same = true;
+	end_run(run);
+}
+
 static void tick(void *context, uint64_t expirations)
 {
 	struct run *run = context;
@@ -103,6 +141,8 @@ static void tick(void *context, uint64_t expirations)
 	if (!run->setup.replays)
 		process_feed_synchronize(run);
 	uint64_t now = clock_monotonic();
+	if (run->configuration->continuous)
+		limit_memory(run, now);
 	if (run->configuration->continuous && run->sideband && now - run->period_begin >= CONTINUOUS_PERIOD) {
 		run->period_begin = now;
 		sideband_begin_period(run->sideband);
@@ -328,7 +368,7 @@ static void report_gap(struct run *run)
 		return;
 	snprintf(text, sizeof text, "%.3f s", (double)(now - since) / (double)NANOSECONDS_PER_SECOND);
 	send_metadata(run, "gap before this run", text);
-	log_message(IAPROF_LOG_WARNING, "configuration reloaded: no samples for %s", text);
+	log_message(IAPROF_LOG_WARNING, "the run was started anew: no samples for %s", text);
 }
 
 /* Starts the flow of records. Sources start before the scan of /proc, so that no sample is missed meanwhile. */
@@ -379,6 +419,7 @@ static int start(struct run *run, struct error *error)
 		process_feed_synchronize(run);
 	if (!result && run->command.pid)
 		result = command_release(&run->command, error);
+	run->started_at = clock_monotonic();
 	if (run->reload)
 		run->reload->is_started = !result;
 	report_gap(run);
@@ -541,6 +582,7 @@ static void release(struct run *run)
 	target_cgroup_free(&run->cgroup);
 	intern_free(run->services.intern);
 	bus_free(run->services.bus);
+	malloc_trim(0);
 }
 
 /* Runs the sources from the first record to the last and reports the result. */

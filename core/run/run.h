@@ -26,6 +26,7 @@ struct run_reload {
 	void *context;
 	struct configuration next; /* configuration that the run ended for, if is_wanted; the caller frees it */
 	bool is_wanted;
+	bool is_same;        /* the run continues with the same configuration; next is not used */
 	bool is_started;     /* the sources were started */
 	uint64_t stopped_at; /* CLOCK_MONOTONIC: end of the samples of the run before; 0: there was none */
 };

@@ -38,6 +38,7 @@ struct run {
 	struct status status;
 	uint64_t deadline;     /* CLOCK_MONOTONIC, UINT64_MAX if none */
 	uint64_t interval;     /* ns, 0 if none */
+	uint64_t started_at;   /* CLOCK_MONOTONIC */
 	uint64_t period_begin; /* of a continuous run: when sideband_begin_period() was last called */
 	atomic_bool ended;     /* ended by a sink */
 	/*

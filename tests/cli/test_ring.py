@@ -287,7 +287,7 @@ def reload():
         configure('[sink:ring]\nfolder = second\n')
         process.send_signal(signal.SIGHUP)
         wait_until(lambda: segments('second'), 'a segment with the new configuration')
-        require(re.search(r'configuration reloaded: no samples for \d+\.\d{3} s', text()), text())
+        require(re.search(r'the run was started anew: no samples for \d+\.\d{3} s', text()), text())
         # Valid, but not possible: the folder belongs to nobody who could write to it.
         write('file', '')
         configure('[sink:ring]\nfolder = file/ring\n')
@@ -302,6 +302,22 @@ def reload():
     outcome.completes('replayed')
     with gzip.open('out.json', 'rt', encoding='utf-8') as file:
         require('gap before this run' in file.read(), 'the gap is not in the data')
+
+
+@case('a run that uses more memory than its limit is started anew, and its ring goes on')
+def memory():
+    with tempfile.TemporaryFile() as err:
+        process = begin('--memory', '1MiB', interval='100ms', stderr=err)
+
+        def text():
+            return os.pread(err.fileno(), 100000, 0).decode()
+        wait_until(lambda: text().count('no samples for') >= 2, 'two new starts')
+        count = len(segments())
+        wait_until(lambda: len(segments()) > count, 'one more segment')
+        process.send_signal(signal.SIGINT)
+        equal(end(process).status, COMPLETE, f'exit status: {text()}')
+        require(re.search(r'memory: \d+ MiB, more than 1: the run is started anew', text()), text())
+    require(turns(replayed('kept')) > 2, 'no samples')
 
 
 @case('a continuous run has no sink that needs its end, no capture, and is no replay')
