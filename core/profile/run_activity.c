@@ -111,7 +111,7 @@ static void take_job(struct run_activity *activity, const struct iaprof_record_j
 					       .pid = job->pid,
 					       .by_process = true,
 					       .time = end,
-					       .event = event });
+					       .event = { event, iaprof_record_job_thread_name(job) } });
 }
 
 /* Returns the track of a call. */
@@ -164,7 +164,7 @@ void run_activity_take_call(struct run_activity *activity, const struct iaprof_r
 				     .pid = call->pid,
 				     .by_process = key.kind == IAPROF_TRACK_API || key.kind == IAPROF_TRACK_IOCTL,
 				     .time = call->header.time,
-				     .event = event });
+				     .event = { event, iaprof_record_call_thread_name(call) } });
 }
 
 void run_activity_take(struct run_activity *activity, const struct iaprof_record *record)

@@ -38,7 +38,7 @@ struct pending_event {
 	uint32_t pid;
 	bool by_process; /* its track is one process's */
 	uint64_t time;   /* time of its record */
-	struct iaprof_event event;
+	struct timeline_event event;
 };
 
 /* Initialise with {0} and the first members, which must outlive it. */

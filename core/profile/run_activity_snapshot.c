@@ -195,6 +195,7 @@ static void copy_tracks(const struct copying *copying, const struct run_activity
 	}
 	struct iaprof_track *copies = ADD_SECTION(copying, iaprof_track, track, tracks, count);
 	struct iaprof_event *events = snapshot_allocate(copying->memory, event_count, sizeof *events);
+	const char **threads = snapshot_allocate(copying->memory, event_count, sizeof *threads);
 	struct iaprof_track_slot *slots = snapshot_allocate(copying->memory, slots_used, sizeof *slots);
 	for (size_t i = 0; !copying->memory->failed && i < count; i++) {
 		const struct track *track = &timeline->tracks.items[i];
@@ -211,9 +212,13 @@ static void copy_tracks(const struct copying *copying, const struct run_activity
 					       .in_flight = track->in_flight,
 					       .events = events,
 					       .event_count = track->events.count,
-					       .slots = slots };
-		for (size_t k = 0; k < track->events.count; k++)
-			*events++ = track->events.items[k];
+					       .slots = slots,
+					       .threads = threads };
+		for (size_t k = 0; k < track->events.count; k++) {
+			const struct timeline_event *event = &track->events.items[k];
+			*events++ = event->event;
+			*threads++ = event->thread_name ? intern_text(activity->intern, event->thread_name) : NULL;
+		}
 		slots = copy_slots(slots, timeline, track);
 		copies[i].slot_count = (size_t)(slots - copies[i].slots);
 	}

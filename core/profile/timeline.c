@@ -150,14 +150,15 @@ static bool merge_largest(struct timeline *timeline)
 	if (!largest->slots)
 		return false;
 	for (size_t i = 0; i < largest->events.count; i++)
-		merge_event(timeline, largest, &largest->events.items[i]);
+		merge_event(timeline, largest, &largest->events.items[i].event);
 	timeline->event_count -= largest->events.count;
 	array_free(&largest->events);
 	return true;
 }
 
-bool timeline_add(struct timeline *timeline, const struct track_key *key, const struct iaprof_event *event)
+bool timeline_add(struct timeline *timeline, const struct track_key *key, const struct timeline_event *added)
 {
+	const struct iaprof_event *event = &added->event;
 	struct track *track = track_find(timeline, key);
 	if (!track)
 		return false;
@@ -175,7 +176,7 @@ bool timeline_add(struct timeline *timeline, const struct track_key *key, const 
 		merge_event(timeline, track, event);
 		return true;
 	}
-	if (!array_push(&track->events, *event))
+	if (!array_push(&track->events, *added))
 		return false;
 	size_t most = timeline->events_max ? timeline->events_max : TIMELINE_EVENTS_MAX;
 	return ++timeline->event_count <= most || merge_largest(timeline);

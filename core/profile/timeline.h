@@ -37,12 +37,18 @@ struct slot {
 	uint64_t count, busy, waiting, aborted;
 };
 
+/* An event as in struct iaprof_track. */
+struct timeline_event {
+	struct iaprof_event event;
+	uint32_t thread_name; /* string id; 0 if not known */
+};
+
 struct track {
 	struct track_key key;
-	uint64_t count, busy, waiting;     /* totals of all events */
-	uint64_t aborted, in_flight;       /* jobs */
-	ARRAY(struct iaprof_event) events; /* in order of arrival; empty once merged */
-	struct slot *slots;                /* TIMELINE_SLOT_COUNT slots once merged; otherwise NULL */
+	uint64_t count, busy, waiting;       /* totals of all events */
+	uint64_t aborted, in_flight;         /* jobs */
+	ARRAY(struct timeline_event) events; /* in order of arrival; empty once merged */
+	struct slot *slots;                  /* TIMELINE_SLOT_COUNT slots once merged; otherwise NULL */
 };
 
 /* Initialise with {0}. */
@@ -59,7 +65,7 @@ struct timeline {
 };
 
 /* Adds an event. Returns false when out of memory. */
-bool timeline_add(struct timeline *timeline, const struct track_key *key, const struct iaprof_event *event);
+bool timeline_add(struct timeline *timeline, const struct track_key *key, const struct timeline_event *added);
 
 static inline uint64_t timeline_slot_width(const struct timeline *timeline)
 {

@@ -459,10 +459,16 @@ struct iaprof_record_call {
 	uint32_t node;       /* CALL_NODE id of the same source, which agrees with name, depth, parent; 0 if none */
 	uint32_t time_type;  /* value type id for self_duration; 0 if none */
 	uint32_t count_type; /* value type id for count; 0 if none */
-	uint32_t pad;
+	/* Use iaprof_record_call_thread_name(). */
+	uint32_t thread_name;   /* as in struct iaprof_record_sample; 0 for calls of several threads */
 	uint64_t self_duration; /* duration without nested calls that have records of their own */
 };
 IAPROF_ASSERT_SIZE(iaprof_record_call, 96);
+/* Returns the string id of the name of a call's thread, or 0 if it is not known. */
+static inline uint32_t iaprof_record_call_thread_name(const struct iaprof_record_call *record)
+{
+	return record->header.size >= offsetof(struct iaprof_record_call, self_duration) ? record->thread_name : 0;
+}
 
 enum iaprof_call_kind {
 	IAPROF_CALL_API = 1,      /* a function of a library: "commandListCreate" */
@@ -569,12 +575,21 @@ struct iaprof_record_job {
 	uint32_t kernel;      /* KERNEL id of the same source; 0: not known, or the job is of something else */
 	uint32_t time_type;   /* value type id with the unit nanoseconds, such as "gpu-time" */
 	uint64_t correlation; /* LAUNCH that submitted it, by its number in the process pid; 0 if unknown */
+	/* Appended later: use iaprof_record_job_thread_name(). */
+	uint32_t thread_name; /* as in struct iaprof_record_sample, of the thread that submitted it */
+	uint32_t pad;
 };
-IAPROF_ASSERT_SIZE(iaprof_record_job, 88);
+IAPROF_ASSERT_SIZE(iaprof_record_job, 96);
 /* Returns whether a job is of a kernel, with time_type. */
 static inline int iaprof_record_job_has_kernel(const struct iaprof_record_job *record)
 {
-	return record->header.size >= sizeof *record && record->kernel && record->time_type;
+	return record->header.size >= offsetof(struct iaprof_record_job, thread_name) && record->kernel &&
+	       record->time_type;
+}
+/* Returns the string id of the name of the thread that submitted a job, or 0 if it is not known. */
+static inline uint32_t iaprof_record_job_thread_name(const struct iaprof_record_job *record)
+{
+	return record->header.size >= sizeof *record ? record->thread_name : 0;
 }
 
 enum iaprof_counter_kind {

@@ -149,8 +149,9 @@ static uint32_t stack_id(struct call_drain *counts, const struct ivpu_key *key)
 	return id;
 }
 
+/* thread: 0 and NULL for calls of any thread. */
 static int count_send(struct call_drain *counts, const struct ivpu_key *key, const struct ivpu_count *count,
-		      uint32_t thread)
+		      uint32_t thread, const char *thread_name)
 {
 	/* Two CPUs may have updated a count at once, leaving the times in either order. */
 	uint64_t first = count->first_time < count->last_time ? count->first_time : count->last_time;
@@ -165,6 +166,7 @@ static int count_send(struct call_drain *counts, const struct ivpu_key *key, con
 		.node = node,
 		.pid = key->process,
 		.tid = thread,
+		.thread_name = thread_name,
 		.user_stack = stack_id(counts, key),
 		.count = count->count,
 		.duration = count->duration,
@@ -195,7 +197,9 @@ static int event_take(void *context, void *data, size_t size)
 		.last_time = event->begin,
 		.result = event->result,
 	};
-	counts->error = count_send(counts, &event->key, &count, event->thread);
+	char name[IVPU_NAME_SIZE + 1] = "";
+	memcpy(name, event->name, sizeof event->name);
+	counts->error = count_send(counts, &event->key, &count, event->thread, name);
 	if (counts->error)
 		return counts->error;
 	return ++counts->taken == TAKEN_MAX ? -EAGAIN : 0;
@@ -250,7 +254,7 @@ static int set_drain(struct call_drain *counts, uint32_t set)
 	const struct ivpu_key *keys = (const void *)counts->table.keys;
 	const struct ivpu_count *values = (const void *)counts->table.values;
 	for (uint32_t i = 0; result == 0 && i < counts->table.count; i++)
-		result = count_send(counts, &keys[i], &values[i], 0);
+		result = count_send(counts, &keys[i], &values[i], 0, NULL);
 	return result;
 }
 

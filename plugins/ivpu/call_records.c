@@ -2,6 +2,7 @@
 /* See call_records.h. */
 #include <errno.h>
 #include <search.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <iaprof/record.h>
@@ -141,6 +142,7 @@ uint32_t call_records_node(struct call_records *records, uint32_t parent, uint32
 int call_records_add(struct call_records *records, const struct calls *calls)
 {
 	const struct call_record_node *node = &records->nodes[calls->node];
+	bool has_name = calls->thread_name && *calls->thread_name;
 	struct iaprof_record_call record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_CALL, .time = calls->last_time },
 		.name = node->name,
@@ -156,6 +158,7 @@ int call_records_add(struct call_records *records, const struct calls *calls)
 		.node = calls->node,
 		.time_type = calls->time_type ? calls->time_type : records->time_type,
 		.count_type = calls->count_type ? calls->count_type : records->count_type,
+		.thread_name = has_name ? record_batch_text(&records->batch, calls->thread_name) : 0,
 		.self_duration = calls->self_duration,
 	};
 	return record_batch_append(&records->batch, &record.header);

@@ -21,7 +21,8 @@ struct calls {
 	uint32_t pid;  /* 0: no process */
 	uint32_t tid;  /* 0: of any thread */
 	uint32_t user_stack;
-	uint64_t count; /* >= 1 */
+	const char *thread_name; /* NULL or "": not known, or of any thread */
+	uint64_t count;          /* >= 1 */
 	uint64_t duration, self_duration;
 	uint64_t first_time, last_time; /* start times of the first and the last call */
 	int64_t result;                 /* result of the last call */

@@ -159,6 +159,8 @@ static __always_inline void call_tell(const struct place *place, struct ivpu_cal
 		.self_duration = call->self_duration,
 		.result = call->result,
 	};
+	if (event->thread)
+		bpf_get_current_comm(event->name, sizeof event->name);
 	bool is_half = bpf_ringbuf_query(&calls_ring, BPF_RB_AVAIL_DATA) > ring_size / 2;
 	bpf_ringbuf_submit(event, is_half ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }

@@ -70,11 +70,15 @@ struct ivpu_count {
 	__u64 result; /* result of the last call */
 };
 
+/* TASK_COMM_LEN of the Linux kernel. */
+#define IVPU_NAME_SIZE 16u
+
 /* One call that returned, in the ring buffer. */
 struct ivpu_call_event {
 	struct ivpu_key key;
 	__u32 thread; /* 0: an interrupt, or an idle CPU */
 	__u32 pad;
+	char name[IVPU_NAME_SIZE]; /* of the thread; empty if there is none */
 	__u64 begin;
 	__u64 duration;
 	__u64 self_duration;

@@ -15,7 +15,9 @@
 #define JOBS_MAX 16384u
 /* Threads that are submitting. */
 #define JOB_THREADS_MAX 4096u
-/* Bytes of the ring buffer: 7,000 events between two reads. */
+/* TASK_COMM_LEN of the Linux kernel. */
+#define JOB_NAME_SIZE 16u
+/* Bytes of the ring buffer: 6,500 events between two reads. */
 #define JOB_RING_SIZE (512u * 1024)
 
 enum job_event_type {
@@ -43,6 +45,7 @@ struct job_event {
 	__u64 submitted;
 	__u64 queued;
 	__u64 ended;
+	char name[JOB_NAME_SIZE]; /* of the thread tid */
 };
 
 /* Monotonic counters. */

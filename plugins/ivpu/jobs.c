@@ -72,6 +72,8 @@ static int job_append(struct job_watch *watch, const struct job_event *job, uint
 
 	if (!(job->flags & JOB_IS_TARGET))
 		return 0;
+	char name[JOB_NAME_SIZE + 1] = "";
+	memcpy(name, job->name, sizeof job->name);
 	bool aborted = job->flags & JOB_IS_ABORTED || job->status == JOB_STATUS_ABORTED;
 	struct iaprof_record_job record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_JOB, .time = now ? now : job->ended },
@@ -88,6 +90,7 @@ static int job_append(struct job_watch *watch, const struct job_event *job, uint
 			 : aborted ? IAPROF_JOB_ABORTED
 				   : IAPROF_JOB_DONE,
 		.status = aborted && !job->status ? JOB_STATUS_ABORTED : job->status,
+		.thread_name = *name ? record_batch_text(watch->batch, name) : 0,
 	};
 	if (watch->jobs->done)
 		watch->jobs->done(watch->jobs->context, &record);

@@ -123,6 +123,7 @@ static __always_inline void job_submitted(__u32 context, __u32 engine, __u32 id)
 		.tid = tid,
 		.queued = bpf_ktime_get_ns(),
 	};
+	bpf_get_current_comm(job.name, sizeof job.name);
 	const struct submission *submission = bpf_map_lookup_elem(&submissions, &tid);
 	job.submitted = submission && submission->context == context ? submission->time : job.queued;
 	bpf_map_delete_elem(&submissions, &tid);
@@ -264,6 +265,7 @@ int BPF_KRETPROBE(submit_end, int result)
 		.submitted = submission->time,
 		.queued = bpf_ktime_get_ns(),
 	};
+	bpf_get_current_comm(job.name, sizeof job.name);
 	bpf_map_delete_elem(&submissions, &tid);
 	if (result == 0)
 		event_send(&job);

@@ -200,11 +200,12 @@ static int name_process(struct trace_calls *calls, const struct trace_line *line
 }
 
 static int emit_one(struct trace_calls *calls, const struct trace_frame *frame, const struct trace_sum *added,
-		    uint32_t tid)
+		    const struct trace_line *line)
 {
 	return call_records_add(&calls->records, &(struct calls){ .node = frame->node,
 								  .pid = frame->pid,
-								  .tid = frame->pid ? tid : 0,
+								  .tid = frame->pid ? line->pid : 0,
+								  .thread_name = frame->pid ? line->comm : NULL,
 								  .count = 1,
 								  .duration = added->duration,
 								  .self_duration = added->self_duration,
@@ -227,7 +228,7 @@ static int end_call(struct trace_calls *calls, const struct trace_line *line, ui
 	if (!calls->each_call)
 		return sum(calls, frame->node, frame->pid, &added);
 	calls->returns_expected--;
-	return emit_one(calls, frame, &added, line->pid);
+	return emit_one(calls, frame, &added, line);
 }
 
 static int add_call(struct trace_calls *calls, struct trace_function *function, const struct trace_line *line,
@@ -256,7 +257,7 @@ static int add_call(struct trace_calls *calls, struct trace_function *function, 
 	else if (line->has_depth)
 		calls->returns_expected++;
 	else
-		result = emit_one(calls, frame, &added, line->pid);
+		result = emit_one(calls, frame, &added, line);
 	return !result && line->has_duration && line->has_depth ? end_call(calls, line, time) : result;
 }
 

@@ -106,7 +106,7 @@ TABLE(calls, calls_dropped);
 
 static const char *const jobs_columns[] = {
 	"source", "device", "address", "engine",  "program", "pid",   "tid",     "id",   "context", "state",
-	"status", "begin",  "queued",  "started", "end",     "count", "waiting", "busy", "aborted",
+	"status", "begin",  "queued",  "started", "end",     "count", "waiting", "busy", "aborted", "thread",
 };
 
 static void add_track(struct activity_rows *rows, const struct iaprof_track *track)
@@ -145,6 +145,7 @@ static void jobs_write(struct activity_rows *rows)
 			add_number(rows, job->waiting);
 			add_number(rows, job->busy);
 			add_number(rows, job->state == IAPROF_JOB_ABORTED);
+			add_text(rows, iaprof_track_thread(rows->activity, track, k) ?: "");
 			end_row(rows);
 		}
 		for (size_t k = 0; k < track->slot_count; k++) {

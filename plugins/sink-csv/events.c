@@ -235,6 +235,7 @@ static int write_call(const struct event *event)
 	event_set_string(event, EVENT_PARENT, call->parent);
 	event_set_known(event, EVENT_PID, call->pid);
 	event_set_known(event, EVENT_TID, call->tid);
+	event_set_string(event, EVENT_THREAD, iaprof_record_call_thread_name(call));
 	csv_row_set_unsigned(event->row, EVENT_DEPTH, call->depth);
 	event_set_stack(event, EVENT_STACK, call->user_stack);
 	event_set_functions(event, EVENT_FUNCTIONS, call->user_stack);
@@ -303,6 +304,7 @@ static int write_job(const struct event *event)
 	csv_row_set_unsigned(event->row, EVENT_PARENT, job->context);
 	event_set_known(event, EVENT_PID, job->pid);
 	event_set_known(event, EVENT_TID, job->tid);
+	event_set_string(event, EVENT_THREAD, iaprof_record_job_thread_name(job));
 	event_set_device(event, job->device);
 	SET_CHOICE(event, EVENT_KIND, kinds, job->state);
 	event_set_string(event, EVENT_NAME, job->engine);

@@ -60,25 +60,37 @@ static void append_known(const struct writing *writing, uint64_t time)
 		text_append_string(writing->text, ",-1");
 }
 
-static void append_job(const struct writing *writing, const struct iaprof_event *job)
+/* Appends a comma and the name of a thread, and ends the array; a name that is not known is left out. */
+static void append_thread(const struct writing *writing, const char *thread)
+{
+	if (thread && *thread) {
+		text_append_string(writing->text, ",");
+		text_append_json(writing->text, thread);
+	}
+	text_append_string(writing->text, "]");
+}
+
+static void append_job(const struct writing *writing, const struct iaprof_event *job, const char *thread)
 {
 	text_append_format(writing->text, "[%" PRIu64, job->begin - writing->origin);
 	append_known(writing, job->queued);
 	append_known(writing, job->started);
 	text_append_format(writing->text,
 			   ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32
-			   ",%" PRIu32 "]",
+			   ",%" PRIu32,
 			   job->end - writing->origin, job->waiting, job->busy, job->id, job->context, job->tid,
 			   job->state, job->status);
+	append_thread(writing, thread);
 }
 
-static void append_call(const struct writing *writing, const struct iaprof_event *call)
+static void append_call(const struct writing *writing, const struct iaprof_event *call, const char *thread)
 {
 	text_append_format(writing->text,
 			   "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",%" PRId64
-			   ",%" PRIu32 "]",
+			   ",%" PRIu32,
 			   call->begin - writing->origin, call->end - writing->origin, call->count, call->busy,
 			   call->duration, call->tid, call->result, call->function);
+	append_thread(writing, thread);
 }
 
 static void append_slots(const struct writing *writing, const struct iaprof_track *track)
@@ -99,7 +111,8 @@ static void append_events(const struct writing *writing, const struct iaprof_tra
 	text_append_string(writing->text, are_jobs ? ",\"jobs\":[" : ",\"calls\":[");
 	for (size_t i = 0; i < track->event_count; i++) {
 		text_append_string(writing->text, i ? "," : "");
-		(are_jobs ? append_job : append_call)(writing, &track->events[i]);
+		(are_jobs ? append_job : append_call)(writing, &track->events[i],
+						      iaprof_track_thread(writing->activity, track, i));
 	}
 	text_append_string(writing->text, "]}");
 }

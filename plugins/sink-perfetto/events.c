@@ -183,6 +183,8 @@ static void tell_job(const struct events *events, struct told *told, const struc
 	ADD(told, UNSIGNED, number, "pid", job->pid);
 	if (job->tid)
 		ADD(told, UNSIGNED, number, "tid", job->tid);
+	if (iaprof_record_job_thread_name(job))
+		ADD(told, STRING, string, "thread", string_of(events, iaprof_record_job_thread_name(job)));
 	if (job->engine)
 		ADD(told, STRING, string, "engine", string_of(events, job->engine));
 	ADD(told, STRING, string, "state", states[job->state < sizeof states / sizeof *states ? job->state : 0]);

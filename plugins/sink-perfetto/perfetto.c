@@ -164,8 +164,11 @@ static bool is_context(const struct perfetto *perfetto, uint32_t name)
 static bool take_call(struct perfetto *perfetto, const struct iaprof_record_call *call)
 {
 	uint16_t source = call->header.source;
-	if (call->count == 1 && !(perfetto->sums[source / 8] & 1u << source % 8))
+	if (call->count == 1 && !(perfetto->sums[source / 8] & 1u << source % 8)) {
+		tracks_name_thread(&perfetto->tracks, call->pid, call->tid,
+				   definitions_text(&perfetto->definitions, iaprof_record_call_thread_name(call)));
 		return events_add_call(&perfetto->events, call, call->parent && !is_context(perfetto, call->parent));
+	}
 	const struct track_key key = { TRACK_CALL_RATE, { source, call->name, 0 } };
 	return add_rate(perfetto, &key, 1e9, call->first_time, call->header.time, call->count);
 }

@@ -135,7 +135,11 @@ static uint64_t describe_thread(struct tracks *tracks, uint32_t pid, uint32_t ti
 	else
 		for (const char *letter = name; letter && *letter; letter++)
 			described = id_add(described, (unsigned char)*letter);
-	if (is_new(tracks, described))
+	bool is_told = !is_new(tracks, described);
+	/* A later description without a name would replace it. */
+	if (described != id)
+		(void)is_new(tracks, id);
+	if (!is_told)
 		packets_track(
 			tracks->packets,
 			&(struct packet_track){ .id = id, .parent = parent, .name = name, .pid = pid, .tid = tid });

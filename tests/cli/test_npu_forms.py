@@ -156,6 +156,17 @@ for form_name in CARRIES:
     case(f'{form_name}: what it carries is right, and the rest is blank', form_name)(the_same)
 
 
+@case('each call has the number and the name of its thread, in the forms that carry them')
+def threads_have_names():
+    run = event_list()
+    wanted = {(str(call.pid), call.comm) for call in run.calls() if call.pid}
+    for form in ('bpftrace_columns', 'ftrace_function', 'trace_cmd'):
+        rows, _ = rows_of(getattr(npu_events, form)(run), 'mode=events')
+        equal({(row['tid'], row['thread']) for row in rows['call'] if row['tid']}, wanted, form)
+    rows, _ = rows_of(npu_events.ftrace_function(run))
+    equal({(row['tid'], row['thread']) for row in rows['call']}, {('', '')}, 'sums')
+
+
 @case('models that take turns share the time of the device: each has what its jobs ran, and not what they waited')
 def turns_are_divided():
     run = SCENARIOS['two models that take turns'][0]()  # 201 jobs of 2 ms each, one after the other

@@ -327,7 +327,7 @@ START_TEST(writes_a_row_for_each_event)
 	       .user_stack = user, .kernel_stack = kernel, .value_type = 5, .flags = IAPROF_SAMPLE_TRUNCATED | 1u << 9,
 	       .count = 2, .value = 20202020, .first_time = 8);
 	RECORD(IAPROF_RECORD_CALL, iaprof_record_call, .name = text_id("ioctl"), .pid = 77, .duration = 5, .count = 1,
-	       .result = -22, .parent = text_id("outer"), .depth = 1);
+	       .result = -22, .parent = text_id("outer"), .depth = 1, .thread_name = text_id("worker"));
 	RECORD(IAPROF_RECORD_COUNTER, iaprof_record_counter, .id = 4, .name = text_id("power"),
 	       .unit = text_id("watts"), .kind = IAPROF_COUNTER_GAUGE);
 	RECORD(IAPROF_RECORD_COUNTER_VALUE, iaprof_record_counter_value, .counter = 4, .value = 0.1);
@@ -385,6 +385,7 @@ START_TEST(writes_a_row_for_each_event)
 		{ 6, "source", "cpu-stack" },
 		{ 6, "time", "9000000000000000001" },
 		{ 7, "record", "call" },
+		{ 7, "thread", "worker" },
 		{ 7, "name", "ioctl" },
 		{ 7, "result", "-22" },
 		{ 7, "parent", "outer" },
@@ -487,8 +488,10 @@ START_TEST(writes_jobs_and_a_row_for_each_bucket)
 		.engine = text_id("compute"),
 		.state = IAPROF_JOB_ABORTED,
 		.status = 256,
+		.thread_name = text_id("worker"),
 	};
 	test_records_put(host, &job.header);
+	job.header.size = offsetof(struct iaprof_record_job, thread_name);
 	job.started = 0;
 	job.state = IAPROF_JOB_DONE;
 	test_records_put(host, &job.header);
@@ -504,7 +507,8 @@ START_TEST(writes_jobs_and_a_row_for_each_bucket)
 		{ 3, "id", "517" },           { 3, "parent", "2" },         { 3, "pid", "77" },
 		{ 3, "kind", "aborted" },     { 3, "name", "compute" },     { 3, "begin", "100" },
 		{ 3, "duration", "900" },     { 3, "value", "600" },        { 3, "result", "256" },
-		{ 4, "kind", "done" },        { 4, "value", "850" },
+		{ 3, "thread", "worker" },    { 4, "kind", "done" },        { 4, "value", "850" },
+		{ 4, "thread", "" },
 	};
 	ck_assert_int_eq(row_count(), 5);
 	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)

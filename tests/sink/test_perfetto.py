@@ -79,6 +79,15 @@ def calls_nest_on_their_thread(_):
     equal(trace.processes, {7: 'model'}, 'processes')
 
 
+def threads_of_calls_and_jobs_have_names(_):
+    """Where the source knows them; the main thread has the name of its process."""
+    trace = write([*setting(), call('first', 10, 5, thread_name='worker'), call('main', 10, 5, tid=7, thread_name='x'),
+                   call('other', 10, 5, tid=9), job(1, 0, 1, 2, 10, tid=11, thread_name='submitter'),
+                   job(2, 11, 12, 13, 14)])
+    equal(trace.threads, {(7, 8): 'worker', (7, 7): 'model', (7, 9): None}, 'names')
+    equal([item.values.get('thread') for item in trace.on(DEVICE, 'compute')], ['submitter', None], 'threads of jobs')
+
+
 def a_call_waits_for_the_one_around_it(_):
     """Ten seconds is longer than names take; what does not nest gets a lane of its own."""
     syncs = [record('sync', time=at(1000 * second)) for second in range(11)]
@@ -416,7 +425,7 @@ def the_trace_processor_has_seen_them_all(_):
           'what is lost')
 
 
-CASES = [calls_nest_on_their_thread, a_call_waits_for_the_one_around_it, a_call_in_a_context_waits_for_nothing,
+CASES = [calls_nest_on_their_thread, threads_of_calls_and_jobs_have_names, a_call_waits_for_the_one_around_it, a_call_in_a_context_waits_for_nothing,
          a_call_without_a_duration_is_an_instant, sums_of_calls_are_rates, jobs_wait_and_run,
          launches_have_the_names_that_come_later, counters_have_their_values, stalls_are_a_rate_of_each_reason,
          a_device_is_busy, cpu_samples_are_cpus_in_use, what_is_missing_is_stated, clocks_are_those_of_the_run,

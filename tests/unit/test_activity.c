@@ -151,6 +151,37 @@ START_TEST(jobs_belong_to_the_process_of_their_time)
 }
 END_TEST
 
+/* Names come with the events, where the source knows them; a record of an earlier version has none. */
+START_TEST(events_have_the_names_of_their_threads)
+{
+	uint32_t worker = intern_text_id(intern, "worker");
+	struct iaprof_record_job job = { .header = header(IAPROF_RECORD_JOB, sizeof job, 200),
+					 .submitted = 100,
+					 .pid = 5,
+					 .state = IAPROF_JOB_DONE,
+					 .thread_name = worker };
+	run_activity_take(&activity, &job.header);
+	job.header.size = offsetof(struct iaprof_record_job, thread_name);
+	run_activity_take(&activity, &job.header);
+	function_add("zeInit", "", IAPROF_CALL_API);
+	node_add(1, 0);
+	struct iaprof_record_call call = { .header = header(IAPROF_RECORD_CALL, sizeof call, 300),
+					   .pid = 5,
+					   .count = 1,
+					   .node = 1,
+					   .thread_name = worker };
+	run_activity_take_call(&activity, &call, call_tree_find(&calls, 1, 1));
+	run_activity_place(&activity, UINT64_MAX);
+	const struct iaprof_track *jobs = iaprof_activity_track(content(), 0);
+	ck_assert_str_eq(iaprof_track_thread(&copied, jobs, 0), "worker");
+	ck_assert_ptr_null(iaprof_track_thread(&copied, jobs, 1));
+	ck_assert_str_eq(iaprof_track_thread(&copied, track_named("zeInit", IAPROF_TRACK_API), 0), "worker");
+	/* A core of an earlier version has shorter tracks. */
+	copied.track_size = offsetof(struct iaprof_track, threads);
+	ck_assert_ptr_null(iaprof_track_thread(&copied, iaprof_activity_track(&copied, 0), 0));
+}
+END_TEST
+
 START_TEST(jobs_wait_and_run)
 {
 	job(1, 100, 130, 200, IAPROF_JOB_DONE);
@@ -525,7 +556,8 @@ START_TEST(a_snapshot_knows_its_size)
 				  2 * (sizeof(struct iaprof_histogram) + 8 * IAPROF_HISTOGRAM_BUCKET_COUNT_MAX) +
 				  sizeof(struct iaprof_finding) + sizeof(struct iaprof_counter) +
 				  2 * sizeof(struct iaprof_counter_point) + sizeof(struct iaprof_track) +
-				  2 * sizeof(struct iaprof_event) + sizeof "" /* of the process, which has no name */);
+				  2 * (sizeof(struct iaprof_event) + sizeof(char *)) +
+				  sizeof "" /* of the process, which has no name */);
 	const struct iaprof_histogram *histogram = iaprof_activity_histogram(now, 1);
 	ck_assert_str_eq(histogram->name, "jobs: run time");
 	ck_assert_uint_eq(histogram->count, 1);
@@ -582,6 +614,7 @@ int main(void)
 	tcase_set_timeout(test_case, 120);
 	tcase_add_checked_fixture(test_case, setup, teardown);
 	tcase_add_test(test_case, jobs_belong_to_the_process_of_their_time);
+	tcase_add_test(test_case, events_have_the_names_of_their_threads);
 	tcase_add_test(test_case, jobs_wait_and_run);
 	tcase_add_test(test_case, calls_have_a_track_by_what_they_are);
 	tcase_add_test(test_case, events_that_wait_are_bounded);

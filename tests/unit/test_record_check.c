@@ -73,6 +73,7 @@ START_TEST(each_type_has_a_fixed_part)
 	struct iaprof_record_launch launch = { .header.type = IAPROF_RECORD_LAUNCH, .count = 1 };
 	struct iaprof_record_counter counter = { .header.type = IAPROF_RECORD_COUNTER };
 	ck_assert_int_eq(check(&job, offsetof(struct iaprof_record_job, kernel), NULL, 0), 0);
+	ck_assert_int_eq(check(&job, offsetof(struct iaprof_record_job, thread_name), NULL, 0), 0);
 	ck_assert_int_eq(check(&launch, offsetof(struct iaprof_record_launch, thread_name), NULL, 0), 0);
 	ck_assert_int_eq(check(&counter, offsetof(struct iaprof_record_counter, role), NULL, 0), 0);
 }

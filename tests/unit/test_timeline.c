@@ -51,13 +51,13 @@ START_TEST(memory_has_a_bound_and_sums_are_whole)
 					    .waiting = 13 * MICROSECOND,
 					    .busy = 27 * MICROSECOND + i % 7,
 					    .state = i % 1000 ? IAPROF_JOB_DONE : IAPROF_JOB_ABORTED };
-		if (!timeline_add(&timeline, &engine, &job))
+		if (!timeline_add(&timeline, &engine, &(struct timeline_event){ job, 0 }))
 			ck_abort_msg("out of memory");
 		size_t now = i % 4096 ? 0 : allocated() - before;
 		most = now > most ? now : most;
 	}
 	/* Twice the room for all events, as it grows, and the slots and tracks. */
-	ck_assert_uint_lt(most, 2 * 2 * TIMELINE_EVENTS_MAX * sizeof(struct iaprof_event));
+	ck_assert_uint_lt(most, 2 * 2 * TIMELINE_EVENTS_MAX * sizeof(struct timeline_event));
 	ck_assert_uint_le(timeline.event_count, TIMELINE_EVENTS_MAX);
 	ck_assert_uint_eq(timeline.tracks.count, 1);
 	const struct track *track = &timeline.tracks.items[0];
@@ -99,7 +99,7 @@ START_TEST(slots_are_right_in_any_order)
 		uint64_t range = (uint64_t)(i + 1) * 40 * MICROSECOND, middle = UINT64_C(10000000000);
 		uint64_t begin = middle - range + (uint64_t)rand() % (2 * range), length = (uint64_t)rand() % 5000000;
 		events[i] = (struct iaprof_event){ .begin = begin, .end = begin + length, .count = 1, .busy = length };
-		if (!timeline_add(&timeline, &engine, &events[i]))
+		if (!timeline_add(&timeline, &engine, &(struct timeline_event){ events[i], 0 }))
 			ck_abort_msg("out of memory");
 	}
 	ck_assert_ptr_nonnull(timeline.tracks.items[0].slots);
@@ -120,9 +120,9 @@ START_TEST(the_largest_track_is_merged_first)
 	struct track_key small = engine;
 	small.name = 6;
 	for (uint64_t i = 0; i < TIMELINE_EVENTS_MAX + 1000; i++)
-		ck_assert(timeline_add(
-			&timeline, i % 100 ? &engine : &small,
-			&(struct iaprof_event){ .begin = i * MICROSECOND, .end = i * MICROSECOND, .count = 1 }));
+		ck_assert(timeline_add(&timeline, i % 100 ? &engine : &small,
+				       &(struct timeline_event){
+					       { .begin = i * MICROSECOND, .end = i * MICROSECOND, .count = 1 }, 0 }));
 	ck_assert_ptr_nonnull(timeline.tracks.items[1].slots);
 	ck_assert_ptr_null(timeline.tracks.items[0].slots);
 	ck_assert_uint_eq(timeline.tracks.items[0].events.count, timeline.tracks.items[0].count);
@@ -135,11 +135,12 @@ START_TEST(sums_of_calls_are_spread)
 	const struct track_key calls = { .kind = IAPROF_TRACK_API, .source = 1, .name = 1, .process = 0 };
 	for (uint64_t i = 0; i <= TIMELINE_EVENTS_MAX; i++)
 		ck_assert(timeline_add(&timeline, &calls,
-				       &(struct iaprof_event){ .begin = 1000000 * i,
-							       .end = 1000000 * (i + 1),
-							       .count = 1001,
-							       .busy = 77777,
-							       .duration = 77777 }));
+				       &(struct timeline_event){ { .begin = 1000000 * i,
+								   .end = 1000000 * (i + 1),
+								   .count = 1001,
+								   .busy = 77777,
+								   .duration = 77777 },
+								 0 }));
 	struct slot sum = slots_sum(&timeline.tracks.items[0]);
 	ck_assert_uint_eq(sum.count, UINT64_C(1001) * (TIMELINE_EVENTS_MAX + 1));
 	ck_assert_uint_eq(sum.busy, UINT64_C(77777) * (TIMELINE_EVENTS_MAX + 1));
@@ -220,7 +221,7 @@ START_TEST(jobs_and_calls_are_in_their_slots)
 	};
 	timeline.events_max = 1;
 	for (int i = 0; i < 2; i++) {
-		ck_assert(timeline_add(&timeline, &engine, &events[i]));
+		ck_assert(timeline_add(&timeline, &engine, &(struct timeline_event){ events[i], 0 }));
 		ck_assert_int_eq(timeline.tracks.items[0].slots != NULL, i);
 	}
 	ck_assert_uint_eq(timeline.event_count, 0);

@@ -43,6 +43,9 @@ static const struct {
 	{ IAPROF_RECORD_CALL, offsetof(struct iaprof_record_call, name), ID_STRING },
 	{ IAPROF_RECORD_CALL, offsetof(struct iaprof_record_call, parent), ID_STRING },
 	{ IAPROF_RECORD_CALL, offsetof(struct iaprof_record_call, user_stack), ID_STACK },
+	{ IAPROF_RECORD_CALL, offsetof(struct iaprof_record_call, thread_name), ID_STRING },
+	{ IAPROF_RECORD_JOB, offsetof(struct iaprof_record_job, engine), ID_STRING },
+	{ IAPROF_RECORD_JOB, offsetof(struct iaprof_record_job, thread_name), ID_STRING },
 	{ IAPROF_RECORD_COUNTER, offsetof(struct iaprof_record_counter, name), ID_STRING },
 	{ IAPROF_RECORD_COUNTER, offsetof(struct iaprof_record_counter, unit), ID_STRING },
 	{ IAPROF_RECORD_FINDING, offsetof(struct iaprof_record_finding, name), ID_STRING },
@@ -55,7 +58,7 @@ static const struct {
 static void expect_ids(const struct test_host *host, const struct iaprof_record *record)
 {
 	for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
-		if (ids[i].type != record->type)
+		if (ids[i].type != record->type || ids[i].offset + sizeof(uint32_t) > record->size)
 			continue;
 		uint32_t id = *(const uint32_t *)((const char *)record + ids[i].offset);
 		if (ids[i].kind == ID_STRING)

@@ -130,10 +130,10 @@ class NpuRows {
   }
 
   describeJob(row, { raw, track }) {
-    const [begin, queued, started, end, waiting, busy, id, context, tid, state, status] = raw;
+    const [begin, queued, started, end, waiting, busy, id, context, tid, state, status, thread] = raw;
     const isOver = state !== JobState.IN_FLIGHT;
     return [`Job ${id}, ${JOB_STATES[state] || `state ${state}`}`,
-      this.processName(track.process) + (tid ? `, thread ${tid}` : ''),
+      this.processName(track.process) + (tid ? `, thread ${threadText(thread || '', tid).trim()}` : ''),
       `${row.label}, context ${context}`,
       `submitted at ${this.time(begin)}${isOver ? `, over at ${this.time(end)}` : ''}`,
       `waited ${exactTime(waiting)}${queued >= 0 ? `, the device had it at ${this.time(queued)}` : ''}`,
@@ -142,9 +142,9 @@ class NpuRows {
   }
 
   describeCalls(row, { raw, track }) {
-    const [begin, end, count, busy, duration, tid, result, called] = raw;
+    const [begin, end, count, busy, duration, tid, result, called, thread] = raw;
     const { name, family } = this.npu.functions[called];
-    const who = [this.processName(track.process), tid ? `thread ${tid}` : ''].filter(Boolean).join(', ');
+    const who = [this.processName(track.process), tid ? `thread ${threadText(thread || '', tid).trim()}` : ''].filter(Boolean).join(', ');
     const where = [family, row.label !== name && row.label !== family ? row.label : ''].filter(Boolean).join(', ');
     const own = busy < duration ? `, ${exactTime(busy)} of it its own` : '';
     const times = duration > 0 ? [`${exactTime(duration)}${count > 1 ? ' together' : ''}${own}`] : [];
