@@ -14,14 +14,14 @@
 #include "run/instance_output.h"
 #include "run/isolation/isolation.h"
 
-/* Key isolate of every source. */
+/* Key isolate of every source and sink. */
 static int set_isolate(struct instance *instance, const char *value, struct error *error)
 {
 	const struct iaprof_plugin *description = &instance->plugin->description;
 	bool isolate;
 	if (value_parse_bool(value, &isolate))
 		return error_set(error, EINVAL, "isolate=%s: expected yes or no", value_excerpt(value).text);
-	if (isolate && description->kind != IAPROF_PLUGIN_SOURCE)
+	if (isolate && description->kind == IAPROF_PLUGIN_DECODER)
 		return error_set(error, EINVAL, "isolate=yes: a %s runs in the process of iaprof",
 				 plugin_kind_name(description->kind));
 	if (isolate && description->flags & IAPROF_PLUGIN_REPLAYS)
@@ -67,7 +67,7 @@ struct instance *instance_new(struct plugin *plugin, const struct instance_confi
 	instance->plugin = plugin;
 	instance->services = services;
 	instance->number = number;
-	instance->is_isolated = plugin->is_foreign && plugin->description.kind == IAPROF_PLUGIN_SOURCE &&
+	instance->is_isolated = plugin->is_foreign && plugin->description.kind != IAPROF_PLUGIN_DECODER &&
 				!(plugin->description.flags & IAPROF_PLUGIN_REPLAYS);
 	const struct iaprof_plugin *description = &plugin->description;
 	instance->name = format_new("%s%s%s", description->name, configuration->id ? "." : "",
@@ -256,6 +256,8 @@ int instance_finish(struct instance *instance, struct error *error)
 
 int instance_records(struct instance *instance, const struct iaprof_batch *batch)
 {
+	if (instance->isolation)
+		return isolation_records(instance->isolation, batch);
 	begin_callback(instance);
 	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "records");
 	return end_callback(instance, instance->plugin->description.records(&instance->host, instance->memory, batch),
@@ -266,6 +268,8 @@ int instance_profile(struct instance *instance, const struct iaprof_profile *pro
 {
 	begin_callback(instance);
 	int result = instance_outputs_protect(instance, profile);
+	if (instance->isolation && !result)
+		return isolation_profile(instance->isolation, profile);
 	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "profile");
 	if (!result)
 		result = instance->plugin->description.profile(&instance->host, instance->memory, profile);

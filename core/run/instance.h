@@ -58,7 +58,7 @@ struct instance {
 	struct plugin *plugin;
 	struct instance_services *services;
 	struct iaprof_host host;
-	struct isolation *isolation; /* sources in a process of their own; NULL: in this one */
+	struct isolation *isolation; /* of a process of its own; NULL: in this one */
 	char *name;
 	uint16_t number;           /* number in its records, >= 1 */
 	void *memory;              /* the plugin's instance */
@@ -140,7 +140,7 @@ void instance_set_error(struct instance *instance, const struct error *error);
 void instance_host_init(struct instance *instance);
 void instance_host_release(struct instance *instance);
 
-/* Returns whether the process of an isolated source has ended too early: the run continues without it. */
+/* Returns whether the process of an isolated instance has ended too early: the run continues without it. */
 bool instance_is_dead(const struct instance *instance);
 
 /* Returns whether emit() waits for room: the data was recorded, perhaps by a newer version. */

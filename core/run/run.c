@@ -39,7 +39,7 @@ static void instance_ended(void *context, struct instance *instance)
 	pthread_mutex_lock(&instance->lock);
 	bool is_shown = instance->error_is_shown;
 	pthread_mutex_unlock(&instance->lock);
-	if (is_shown) /* of an isolated source: on the main thread */
+	if (is_shown) /* of an isolated source or sink */
 		run->failed = true;
 	loop_wake(run->services.loop);
 }
@@ -280,22 +280,29 @@ static uint64_t choose_interval(const struct run *run)
 	return shortest;
 }
 
-/* Returns whether the processes of all sources have ended too early. */
-static bool all_are_dead(const struct run *run)
+static bool all_are_dead(struct instance *const *instances, size_t count)
 {
-	for (size_t i = 0; i < run->setup.sources.count; i++)
-		if (!instance_is_dead(run->setup.sources.items[i]))
+	for (size_t i = 0; i < count; i++)
+		if (!instance_is_dead(instances[i]))
 			return false;
 	return true;
 }
 
-/*
- * Returns the result of a phase of a source: the run continues without a source whose process has ended, whose failure
- * has been printed, unless there is no other.
- */
-static int result_of_source(const struct run *run, const struct instance *source, int result)
+/* Returns whether the processes of all sources, or those of all sinks, have ended too early. */
+static bool nothing_is_left(const struct run *run)
 {
-	return instance_is_dead(source) && !all_are_dead(run) ? 0 : result;
+	const struct setup *setup = &run->setup;
+	return all_are_dead(setup->sources.items, setup->sources.count) ||
+	       (setup->sinks.count && all_are_dead(setup->sinks.items, setup->sinks.count));
+}
+
+/*
+ * Returns the result of a phase of a source or sink: the run continues without one whose process has ended, whose
+ * failure has been printed, unless there is no other.
+ */
+static int result_of(const struct run *run, const struct instance *instance, int result)
+{
+	return instance_is_dead(instance) && !nothing_is_left(run) ? 0 : result;
 }
 
 /* Does everything that requires privileges. No records are sent yet. */
@@ -310,10 +317,10 @@ static int prepare(struct run *run, struct error *error)
 	if (!result && needs_processes(run))
 		result = process_feed_open(run, error);
 	for (size_t i = 0; !result && i < run->setup.sinks.count; i++)
-		result = instance_prepare(run->setup.sinks.items[i], error);
+		result = result_of(run, run->setup.sinks.items[i], instance_prepare(run->setup.sinks.items[i], error));
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
-		result = result_of_source(run, run->setup.sources.items[i],
-					  instance_prepare(run->setup.sources.items[i], error));
+		result = result_of(run, run->setup.sources.items[i],
+				   instance_prepare(run->setup.sources.items[i], error));
 	if (!result)
 		capabilities_reduce();
 	return result;
@@ -375,9 +382,12 @@ static void report_gap(struct run *run)
 static int start(struct run *run, struct error *error)
 {
 	/* The sinks' threads start with the collector's, and call these members only afterwards. */
-	for (size_t i = 0; i < run->setup.sinks.count; i++)
-		if (instance_start(run->setup.sinks.items[i], error))
-			return error->code;
+	for (size_t i = 0; i < run->setup.sinks.count; i++) {
+		struct instance *sink = run->setup.sinks.items[i];
+		int failure = result_of(run, sink, instance_start(sink, error));
+		if (failure)
+			return failure;
+	}
 	run->collector = collector_thread_start(
 		&(struct collector_thread_options){ .bus = run->services.bus,
 						    .intern = run->services.intern,
@@ -411,8 +421,8 @@ static int start(struct run *run, struct error *error)
 	unwind_tables_prepare(run);
 	run->cost.begin = own_cost_now(run_helper_cost(run));
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
-		result = result_of_source(run, run->setup.sources.items[i],
-					  instance_start(run->setup.sources.items[i], error));
+		result =
+			result_of(run, run->setup.sources.items[i], instance_start(run->setup.sources.items[i], error));
 	if (!result && run->sideband)
 		result = sideband_scan(run->sideband, error);
 	if (!result && !run->setup.replays)
@@ -554,7 +564,7 @@ static enum exit_status configure(struct run *run, struct registry *registry, st
 		return EXIT_STATUS_USAGE;
 	if (setup_probe(&run->setup, NULL, error))
 		return EXIT_STATUS_NOTHING;
-	if (all_are_dead(run))
+	if (nothing_is_left(run))
 		return EXIT_STATUS_FAILED;
 	if (setup_hold_outputs(&run->setup, error))
 		return EXIT_STATUS_USAGE;

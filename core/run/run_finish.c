@@ -98,10 +98,12 @@ static void show_table(const struct run *run)
 
 uint64_t run_helper_cost(const struct run *run)
 {
-	uint64_t sources = 0;
+	uint64_t plugins = 0;
 	for (size_t i = 0; i < run->setup.sources.count; i++)
-		sources += isolation_cost(run->setup.sources.items[i]->isolation);
-	return sources + unwind_feed_cost(run->unwind_feed) +
+		plugins += isolation_cost(run->setup.sources.items[i]->isolation);
+	for (size_t i = 0; i < run->setup.sinks.count; i++)
+		plugins += isolation_cost(run->setup.sinks.items[i]->isolation);
+	return plugins + unwind_feed_cost(run->unwind_feed) +
 	       (run->collector ? collector_thread_helper_cost(run->collector) : 0);
 }
 

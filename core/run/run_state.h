@@ -47,7 +47,7 @@ struct run {
 	 */
 	atomic_uint_least64_t end_time;
 	struct run_reload *reload; /* NULL: of a baseline */
-	bool failed;               /* a failure was reported: exit status 1 */
+	atomic_bool failed;        /* a failure was reported: exit status 1 */
 	bool status_line;
 };
 

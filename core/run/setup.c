@@ -171,7 +171,9 @@ static int add_sink(struct setup *setup, const struct instance_configuration *wa
 	int result = output ? output_target_set(&sink->output, output, error) : 0;
 	if (!result && has_output && !sink->output.path)
 		result = output_target_set(&sink->output, "-", error);
-	return result ? result : instance_configure(sink, error);
+	if (!result)
+		result = instance_configure(sink, error);
+	return instance_is_dead(sink) ? 0 : result;
 }
 
 /* Configures an instance that the user did not name: a plugin and at most one setting. */
@@ -412,7 +414,7 @@ int setup_hold_outputs(struct setup *setup, struct error *error)
 {
 	for (size_t i = 0; i < setup->sinks.count; i++) {
 		struct instance *sink = setup->sinks.items[i];
-		if (sink->output.path && output_target_hold(&sink->output, error))
+		if (sink->output.path && !instance_is_dead(sink) && output_target_hold(&sink->output, error))
 			return error_wrap(error, "sink %s", sink->name);
 	}
 	return 0;

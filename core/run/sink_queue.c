@@ -329,6 +329,8 @@ bool sink_queue_wait(struct sink_queue *queue)
 void sink_queue_check(struct sink_queue *queue, uint64_t patience)
 {
 	uint64_t now = clock_monotonic();
+	if (queue->sink->isolation) /* which ends its process */
+		return;
 	pthread_mutex_lock(&queue->lock);
 	uint64_t activity = queue->calls + atomic_load(&queue->sink->output.activity);
 	uint64_t busy = queue->thread_id ? thread_busy_time(queue->thread_id) : 0;

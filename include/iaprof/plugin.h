@@ -28,8 +28,9 @@
  *
  * Callbacks that return int return 0, or a negative errno after calling host->fail(). A callback that fails is not
  * called again; destroy() still is. stop() is called for each source whose prepare() succeeded, started or not. A fatal
- * signal or exit() in a callback ends the run at once with a line that names the plugin and the callback; a source that
- * is not installed with iaprof has a process of its own by default, and only it ends (iaprof-plugin(7), Isolation).
+ * signal or exit() in a callback ends the run at once with a line that names the plugin and the callback; a source or
+ * sink that is not installed with iaprof has a process of its own by default, and only it ends (iaprof-plugin(7),
+ * Isolation).
  */
 #ifndef IAPROF_PLUGIN_H
 #define IAPROF_PLUGIN_H

@@ -9,12 +9,16 @@
 
 #include "ending.h"
 
-enum place { NOWHERE, CONFIGURE, PREPARE, START, RECORDS, PROFILE, FINISH, STUCK };
-static const char *const places[] = { "nowhere", "configure", "prepare", "start", "records",
-				      "profile", "finish",    "stuck",   NULL };
+enum place { NOWHERE, CONFIGURE, PREPARE, START, RECORDS, PROFILE, FINISH, STUCK, DESTROY };
+static const char *const places[] = { "nowhere", "configure", "prepare", "start",   "records",
+				      "profile", "finish",    "stuck",   "destroy", NULL };
+
+/* What it does for ever. */
+enum flood { NO_FLOOD, MESSAGES, OUTPUT };
+static const char *const floods[] = { "nothing", "messages", "output", NULL };
 
 struct sink {
-	uint64_t in;
+	uint64_t in, floods;
 	bool silently;
 	uint64_t ends;
 	struct iaprof_output *output;
@@ -35,12 +39,22 @@ static const struct iaprof_option options[] = {
 	  .offset = offsetof(struct sink, ends),
 	  .choices = endings,
 	  .help = "ends the process instead of failing" },
+	{ .name = "floods",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct sink, floods),
+	  .choices = floods,
+	  .help = "what it sends without end instead of failing" },
 };
 
 static int fail_in(const struct iaprof_host *host, const struct sink *sink, enum place place)
 {
 	if (sink->in != place)
 		return 0;
+	while (sink->floods)
+		if (sink->floods == MESSAGES)
+			host->log(host, IAPROF_LOG_ERROR, "again");
+		else
+			host->output_write(host, sink->output, "again\n", 6);
 	end_process(sink->ends);
 	if (sink->ends)
 		return 0;
@@ -98,6 +112,11 @@ static int finish(const struct iaprof_host *host, void *instance)
 	return result ? result : host->output_close(host, sink->output);
 }
 
+static void destroy(const struct iaprof_host *host, void *instance)
+{
+	fail_in(host, instance, DESTROY);
+}
+
 static const struct iaprof_plugin plugin = {
 	.abi_version = IAPROF_ABI_VERSION,
 	.size = sizeof plugin,
@@ -116,5 +135,6 @@ static const struct iaprof_plugin plugin = {
 	.records = records,
 	.profile = profile,
 	.finish = finish,
+	.destroy = destroy,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

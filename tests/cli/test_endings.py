@@ -23,7 +23,7 @@ def no_sanitizer():
 def arguments(kind, place, ending):
     if kind == 'source':
         return ['-s', f'{FAILING_SOURCE}:in={place},ends={ending},isolate=no', '-o', 'out', '-d', '60']
-    return ['-s', f'{FAILING_SOURCE}:samples=3', '-k', f'{FAILING_SINK}:in={place},ends={ending},output=out']
+    return ['-s', f'{FAILING_SOURCE}:samples=3', '-k', f'{FAILING_SINK}:in={place},ends={ending},isolate=no,output=out']
 
 
 PLACES = [('source', place) for place in SOURCE_PLACES] + [('sink', place) for place in SINK_PLACES]

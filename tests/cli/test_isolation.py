@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sources in processes of their own: whatever a callback does ends its source alone, which is named; the data of the
-other one is written, and the exit status is 1."""
+"""Sources and sinks in processes of their own: whatever a callback does ends its plugin alone, which is named; the data of
+the other ones is written, and the exit status is 1."""
 import concurrent.futures
 import os
+import pathlib
 import re
 import subprocess
 
-from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, NOTHING, PLUGINS, PROGRAM, TIMEOUT, USAGE, Skip, case,
+from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, NOTHING, PLUGINS, PROGRAM, TIMEOUT, USAGE, Skip, case,
                      equal, iaprof, main, read, require, write)
 
 WATCHING_SOURCE = os.path.join(PLUGINS, 'iaprof-watching-source.so')
 PLACES = ['configure', 'probe', 'prepare', 'start', 'timer', 'descriptor', 'thread', 'stop', 'finish', 'destroy']
+SINK_PLACES = ['configure', 'prepare', 'start', 'records', 'profile', 'finish', 'destroy']
 ENDINGS = {'segv': 'crashed with SIGSEGV in callback {}', 'abort': 'crashed with SIGABRT in callback {}',
            'overflow': 'crashed with SIGSEGV in callback {}', 'exit': 'called exit() in callback {}',
            'at-once': 'called _exit() in callback {}'}
 HANGS = 'callback {} does not return: ended after 4 s (isolate=no waits for it)'
+HANGS_AT_END = r'callback {} does not return: ended after [0-9.]+ s \(isolate=no waits for it\)'
 # More at once would only wait for a processor.
 RUNS_AT_ONCE = 24
 
@@ -73,18 +76,40 @@ def check_flood(place, floods):
     require(count < 20000 if floods == 'messages' else count == 1, f'{place}: {count} messages')
 
 
+def check_sink(place, ending, floods='nothing'):
+    """A sink fails in a callback, beside one that does not; half of what it has written must not stay."""
+    folder = f'sink-{place}-{ending}-{floods}'
+    ended = run(folder, '-q', '-s', f'{FAILING_SOURCE}:samples=7', '-k', 'folded:output=out', '-k',
+                f'{FAILING_SINK}:in={place},ends={ending},floods={floods},output=half', '-k',
+                f'{FAILING_SINK}.whole:output=whole', '--finish-within', '300ms', '-d', '300ms')
+    is_last = place in ('profile', 'finish')
+    message = HANGS_AT_END.format(place) if ending not in ENDINGS and is_last else re.escape(
+        ENDINGS.get(ending, HANGS).format(place))
+    what = f'sink, {place}, {ending}, {floods}: '
+    said = ended.stderr.splitlines()
+    require(re.fullmatch(f'iaprof: sink failing-sink: {message}', said[-1] if said else ''), what + ended.stderr[-1000:])
+    require(len(said) == 1 or floods == 'messages', what + ended.stderr[-1000:])
+    equal((ended.returncode, ended.stdout), (FAILED, ''), what + 'status and output')
+    # A file that was complete before is kept.
+    equal(sorted(os.listdir(folder)), ['half', 'out', 'whole'] if place == 'destroy' else ['out', 'whole'], what + 'files')
+    equal((read(f'{folder}/out'), read(f'{folder}/whole')), ('sampled program 7\n', 'half\n'), what + 'other outputs')
+
+
 for ending in ENDINGS:
     @case(f'every callback: {ending}', ending, needs=[] if ending == 'exit' else [no_sanitizer])
     def ends(ending):
-        in_parallel(check_ending, [(place, ending) for place in PLACES])
+        in_parallel(lambda check, *arguments: check(*arguments), [(check_ending, place, ending) for place in PLACES] +
+                    [(check_sink, place, ending) for place in SINK_PLACES])
 
 
-@case('every callback: does not return, with and without a flood of records or messages')
+@case('every callback: does not return, with and without a flood of records, messages or output')
 def hangs():
     floods = [(place, 'records') for place in ('start', 'timer', 'finish')]
     floods += [(place, 'messages') for place in ('prepare', 'timer', 'stop')]
+    sinks = [(place, 'hang') for place in SINK_PLACES] + [(place, 'not', 'messages') for place in SINK_PLACES]
     in_parallel(lambda check, *arguments: check(*arguments),
-                [(check_ending, place, 'hang') for place in PLACES] + [(check_flood, *flood) for flood in floods])
+                [(check_ending, place, 'hang') for place in PLACES] + [(check_flood, *flood) for flood in floods] +
+                [(check_sink, *sink) for sink in sinks] + [(check_sink, 'records', 'not', 'output')])
 
 
 @case('a thread that sends records without end stops when it is told to')
@@ -124,6 +149,40 @@ def only_source():
             os.unlink('out')
 
 
+@case('the only sink of a run')
+def only_sink():
+    for place in 'configure', 'start', 'profile':
+        iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=7', '-k', f'{FAILING_SINK}:in={place},ends=exit', '-o', 'out').fails(
+            FAILED, rf'^iaprof: sink failing-sink: called exit\(\) in callback {place}$')
+
+
+@case('a sink that fails with a message is as in the process of iaprof')
+def sink_says_why():
+    for place in 'prepare', 'records', 'profile', 'finish':
+        iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=7', '-k', f'{FAILING_SINK}:in={place}', '-o', 'out').fails(
+            FAILED, rf'^iaprof: sink failing-sink: the {place} was told to fail$')
+
+
+SINKS = {'csv:rows=events': 'events.csv', 'csv.stacks:threads=yes,pid=yes': 'stacks.csv', 'flamegraph': 'page.html',
+         'folded': 'out.folded', 'speedscope': 'out.json', 'firefox': 'out.json.gz', 'pprof': 'out.pb.gz', 'summary': 'out.txt',
+         'perfetto': 'out.pftrace', 'capture': 'out.iaprof'}
+
+
+@case('what a sink writes does not depend on its process')
+def same_output():
+    def outputs(folder, isolate, *input_options):
+        sinks = [argument for sink, name in SINKS.items() for argument in (
+            '-k', f'{sink}{"," if ":" in sink else ":"}isolate={isolate},output={name}')]
+        ended = run(folder, '-q', *input_options, *(sinks if '--replay' in input_options else sinks[4:6]))
+        equal((ended.returncode, ended.stderr), (COMPLETE, ''), f'{folder}: status')
+        return {name: pathlib.Path(folder, name).read_bytes() for name in os.listdir(folder)}
+    for name, *inputs in ('replay', '--replay', CAPTURE), ('diff', '--diff', CAPTURE, CAPTURE):
+        apart, together = outputs(f'{name}-apart', 'yes', *inputs), outputs(f'{name}-together', 'no', *inputs)
+        equal(sorted(apart), sorted(together), 'files')
+        for file, written in apart.items():
+            require(written == together[file], f'{name}: {file} differs')
+
+
 @case('isolate=')
 def isolate():
     def status(*settings):
@@ -136,8 +195,8 @@ def isolate():
     equal(iaprof('-q', '-c', 'run.ini', '-o', 'ini', '-d', '1ms').status, COMPLETE, 'of an INI file')
     iaprof('-s', f'{FAILING_SOURCE}:isolate=perhaps', '-o', 'out').fails(USAGE, 'isolate=perhaps: expected yes or no')
     iaprof('-s', f'replay:file={CAPTURE},isolate=yes', '-o', 'out').fails(USAGE, 'isolate=yes: a replay runs in the')
-    iaprof('-s', f'{FAILING_SOURCE}', '-k', 'folded:isolate=yes', '-o', 'out').fails(
-        USAGE, 'isolate=yes: a sink runs in the process of iaprof')
+    iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=7', '-k', f'{FAILING_SINK}:in=destroy,ends=exit,isolate=no', '-o', 'half',
+           '-d', '1ms').fails(FAILED, r'called exit\(\) in callback destroy$', left=['half'])
 
 
 if __name__ == '__main__':

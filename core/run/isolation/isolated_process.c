@@ -90,7 +90,8 @@ static void *move_records(void *argument)
 	for (struct block *block, *next; (block = bus_take(bus, UINT64_MAX));)
 		for (; block; block = next) {
 			next = block->next;
-			write_block(process, block);
+			if (process->service < 0) /* records of sinks lead nowhere */
+				write_block(process, block);
 			bus_recycle(bus, block);
 		}
 	return NULL;
@@ -121,11 +122,29 @@ static int call_stop(struct isolated_process *process, struct error *error)
 	return instance_stop(process->instance, error);
 }
 
-static int call(struct isolated_process *process, uint32_t callback, struct error *error)
+/* Calls a callback that only sinks have, or one of a sink. */
+static int call_sink(struct isolated_process *process, const struct message *message, struct error *error)
 {
-	switch (callback) {
+	struct sink_batch batch;
+	switch (message->number) {
 	case ISOLATED_CONFIGURE:
-		return instance_configure(process->instance, error);
+		return isolated_sink_configure(process, error);
+	case ISOLATED_RECORDS:
+		memcpy(&batch, message->bytes, sizeof batch);
+		return isolated_sink_records(process, &batch, error);
+	case ISOLATED_PROFILE:
+		return isolated_sink_profile(process, error);
+	default:
+		return error_set(error, EBADMSG, "malformed call");
+	}
+}
+
+static int call(struct isolated_process *process, const struct message *message, struct error *error)
+{
+	bool is_sink = process->service >= 0;
+	switch (message->number) {
+	case ISOLATED_CONFIGURE:
+		return is_sink ? call_sink(process, message, error) : instance_configure(process->instance, error);
 	case ISOLATED_PROBE:
 		return instance_probe(process->instance, error);
 	case ISOLATED_CHECK:
@@ -140,7 +159,7 @@ static int call(struct isolated_process *process, uint32_t callback, struct erro
 	case ISOLATED_FINISH:
 		return instance_finish(process->instance, error);
 	default:
-		return error_set(error, EBADMSG, "malformed call");
+		return call_sink(process, message, error);
 	}
 }
 
@@ -188,21 +207,25 @@ static void take(struct isolated_process *process, struct message *message, int 
 		take_unwind(process->instance, message, descriptor);
 		return;
 	}
+	if (message->kind == MESSAGE_STRINGS || message->kind == MESSAGE_PROFILE) {
+		isolated_sink_take_file(process, message->kind, descriptor);
+		return;
+	}
 	if (message->kind != MESSAGE_CALL)
 		return;
 	if (message->number == ISOLATED_DESTROY) {
 		process->is_done = true;
 		return;
 	}
-	if (message->size) {
+	if (message->size && message->number == ISOLATED_PREPARE) {
 		memcpy(target, message->bytes, message->size + 1);
 		if (isolated_target_unpack(target, message->size, &process->services.target))
 			process_leave(1);
 	}
-	int result = call(process, message->number, &error);
+	int result = call(process, message, &error);
 	if (message->number == ISOLATED_PREPARE && !result)
 		capabilities_reduce();
-	/* Moves everything that the source has sent into the ring before iaprof is told that it has finished. */
+	/* Moves everything that a source has sent into the ring before iaprof is told that it has finished. */
 	if (message->number == ISOLATED_FINISH) {
 		instance_report_refused(process->instance);
 		bus_close(process->services.bus);
@@ -238,16 +261,22 @@ static void serve_waiting(struct serving *serving)
 		serve(serving, 0);
 }
 
+static int compare_descriptors(const void *left, const void *right)
+{
+	return *(const int *)left - *(const int *)right;
+}
+
 /* The descriptors that this process needs; all others are those of iaprof and of other sources. */
 static void close_others(const struct isolated_process *process)
 {
-	int lower = process->channel < process->wake ? process->channel : process->wake;
-	int upper = process->channel < process->wake ? process->wake : process->channel;
-	if (lower > STDERR_FILENO + 1)
-		close_range(STDERR_FILENO + 1, (unsigned)lower - 1, 0);
-	if (upper > lower + 1)
-		close_range((unsigned)lower + 1, (unsigned)upper - 1, 0);
-	close_range((unsigned)upper + 1, ~0u, 0);
+	int kept[] = { STDERR_FILENO, process->channel, process->wake, process->service };
+	size_t count = sizeof kept / sizeof *kept;
+	qsort(kept, count, sizeof *kept, compare_descriptors);
+	for (size_t i = 0; i < count; i++) {
+		unsigned first = (unsigned)kept[i] + 1, next = i + 1 < count ? (unsigned)kept[i + 1] : ~0u;
+		if (kept[i] >= STDERR_FILENO && next > first)
+			close_range(first, next == ~0u ? next : next - 1, 0);
+	}
 }
 
 /* A service manager signals all processes of a service, but iaprof stops its sources in order. */
@@ -274,6 +303,8 @@ static bool make_services(struct isolated_process *process)
 		return false;
 	intern_expire_by_age(services->intern);
 	isolated_services_init(process);
+	if (process->service >= 0)
+		isolated_sink_init(process);
 	process->instance->services = services;
 	process->instance->is_gated_elsewhere = true;
 	return true;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source in a process of its own: a crash, hang or exit() in a callback ends this process and nothing else. iaprof
- * calls its callbacks by messages (message.h), and receives its records through shared memory (record_ring.h). Every
- * call has a deadline. All functions on the main thread, which alone uses the channel and reads the ring.
+ * A source or sink in a process of its own: a crash, hang or exit() in a callback ends this process and nothing else.
+ * iaprof calls its callbacks by messages (message.h). Records of sources, and those for sinks, pass through shared
+ * memory (record_ring.h, sink_memory.h), profiles through files in memory (profile_image.h); what a sink writes is
+ * written by iaprof. Every call has a deadline. All functions on the main thread, except for
+ * isolation_call(), isolation_records() and isolation_profile() of sinks, which one thread at a time calls.
  */
 #ifndef IAPROF_CORE_RUN_ISOLATION_ISOLATION_H
 #define IAPROF_CORE_RUN_ISOLATION_ISOLATION_H
@@ -12,6 +14,8 @@
 
 #include "base/error.h"
 
+struct iaprof_batch;
+struct iaprof_profile;
 struct instance;
 struct isolation;
 
@@ -26,9 +30,13 @@ void isolation_free(struct isolation *isolation);
 /*
  * Calls a callback by its name, with everything that belongs to it: the source's thread after start(), its records
  * before finish() returns. Returns its result; a failure is stored in instance->error and, if not NULL, in error. If
- * the process ends or does not answer in time, the source is dead: the reason has been printed, and error is empty.
+ * the process ends or does not answer in time, the plugin is dead: the reason has been printed, and error is empty.
  */
 int isolation_call(struct isolation *isolation, const char *callback, struct error *error);
+
+/* Call records() and profile() of a sink. Return as isolation_call(). */
+int isolation_records(struct isolation *isolation, const struct iaprof_batch *batch);
+int isolation_profile(struct isolation *isolation, const struct iaprof_profile *profile);
 
 /* Serves the process in the loop of the run, from here on: records, messages, hangs. Returns 0 or a negative errno. */
 int isolation_watch(struct isolation *isolation);

@@ -24,6 +24,8 @@ static const char *const names[ISOLATED_CALLBACK_COUNT] = {
 	[ISOLATED_TIMER] = "timer",
 	[ISOLATED_MAPPED_FILE] = "mapped file",
 	[ISOLATED_UNWIND] = "unwind",
+	[ISOLATED_RECORDS] = "records",
+	[ISOLATED_PROFILE] = "profile",
 };
 
 const char *isolated_callback_name(uint32_t callback)

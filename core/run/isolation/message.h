@@ -19,6 +19,8 @@ enum message_kind {
 	MESSAGE_ANSWER,      /* value: the result of the service that was asked for */
 	MESSAGE_MAPPED_FILE, /* bytes: struct iaprof_mapped_file and its path */
 	MESSAGE_UNWIND,      /* bytes, or a file: see unwind_packed.h */
+	MESSAGE_STRINGS,     /* a file of strings of later profiles: see profile_image.h */
+	MESSAGE_PROFILE,     /* a file: the profile of the next call of profile() */
 	/* From the plugin's process. */
 	MESSAGE_RETURN,         /* value: result of the callback; number: enum return_flag; bytes: the error */
 	MESSAGE_LOG,            /* value: enum iaprof_log_level; bytes: text */
@@ -29,6 +31,22 @@ enum message_kind {
 	MESSAGE_WATCH_FILES,    /* has an ANSWER */
 	MESSAGE_WATCH_UNWIND,   /* has an ANSWER */
 	MESSAGE_UNWIND_PROCESS, /* number: pid; bytes: execution, 8 bytes */
+	MESSAGE_REQUESTS,       /* bytes: struct sink_requests */
+	MESSAGE_END_RUN,
+	/*
+	 * From a sink's process, through a socket of its own; each has an ANSWER: value: a negative errno or a result;
+	 * bytes: the error. number: of the output.
+	 */
+	MESSAGE_OUTPUT_OPEN, /* bytes: the variant; value: 1 if there is one. The result is a number */
+	MESSAGE_OUTPUT_WRITE,
+	MESSAGE_OUTPUT_FLUSH,
+	MESSAGE_OUTPUT_PUBLISH,
+	MESSAGE_OUTPUT_CLOSE,
+	MESSAGE_OUTPUT_DISCARD,
+	MESSAGE_OUTPUT_PRIVATE,
+	MESSAGE_OUTPUT_IS_SINGLE,
+	MESSAGE_SCREEN_TAKE, /* bytes: what restores the terminal */
+	MESSAGE_SCREEN_RELEASE,
 };
 
 /* The callbacks that iaprof calls, and those that the plugin's process calls by itself. */
@@ -47,6 +65,8 @@ enum isolated_callback {
 	ISOLATED_TIMER,
 	ISOLATED_MAPPED_FILE,
 	ISOLATED_UNWIND,
+	ISOLATED_RECORDS, /* bytes: struct sink_batch */
+	ISOLATED_PROFILE,
 	ISOLATED_CALLBACK_COUNT
 };
 

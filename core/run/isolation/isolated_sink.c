@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The callbacks of an isolated sink, in its own process: see isolated_process.h. */
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "run/isolation/isolated_process.h"
+#include "run/isolation/message.h"
+
+static void end_run(void *context)
+{
+	struct isolated_process *process = context;
+	if (!atomic_exchange(&process->memory->run_is_ending, 1))
+		(void)message_send(process->channel, MESSAGE_END_RUN, 0, 0, NULL, 0, 0);
+}
+
+static bool run_is_ending(void *context)
+{
+	const struct isolated_process *process = context;
+	return atomic_load(&process->memory->run_is_ending);
+}
+
+void isolated_sink_init(struct isolated_process *process)
+{
+	pthread_mutex_init(&process->asking, NULL);
+	process->services.end_run = end_run;
+	process->services.run_is_ending = run_is_ending;
+	isolated_outputs_host(&process->instance->host);
+}
+
+void isolated_sink_take_file(struct isolated_process *process, uint32_t kind, int descriptor)
+{
+	/* A failure is that of the next profile(), which has none. */
+	if (kind == MESSAGE_STRINGS)
+		(void)mapped_strings_add(&process->strings, descriptor);
+	else
+		(void)mapped_profile_open(&process->profile, &process->strings, descriptor);
+}
+
+/* Returns the result of a callback whose error the instance has. */
+static int result_of(const struct isolated_process *process, int result, struct error *error)
+{
+	if (result)
+		*error = process->instance->error;
+	return result;
+}
+
+int isolated_sink_configure(struct isolated_process *process, struct error *error)
+{
+	const struct instance *instance = process->instance;
+	int result = instance_configure(process->instance, error);
+	const struct sink_requests requests = { .requests = instance->requests,
+						.time_resolution = instance->time_resolution,
+						.default_interval = instance->default_interval };
+	(void)message_send(process->channel, MESSAGE_REQUESTS, 0, 0, &requests, sizeof requests, 0);
+	return result;
+}
+
+int isolated_sink_records(struct isolated_process *process, const struct sink_batch *batch, struct error *error)
+{
+	const struct iaprof_batch records = { .records = process->memory->records,
+					      .size = (size_t)batch->size,
+					      .count = (uint32_t)batch->count };
+	return result_of(process, instance_records(process->instance, &records), error);
+}
+
+int isolated_sink_profile(struct isolated_process *process, struct error *error)
+{
+	if (!process->profile.profile)
+		return error_set(error, ENOMEM, "out of memory: cannot map a profile");
+	int result = instance_profile(process->instance, process->profile.profile);
+	mapped_profile_close(&process->profile);
+	return result_of(process, result, error);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of callbacks in an isolated plugin's process: see isolation_state.h. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include "run/isolation/isolated_process.h"
+#include "run/isolation/isolation_state.h"
+
+int isolation_take_records(struct isolation *isolation, size_t chunks, struct error *error)
+{
+	bool more = isolation->instance->services->bus != NULL;
+	int result = 0;
+	for (size_t i = 0; !result && more && i < chunks; i++)
+		result = record_intake_take(&isolation->intake, &more, error);
+	return result;
+}
+
+struct deadline isolation_deadline(struct isolation *isolation, uint64_t duration)
+{
+	const struct deadline so_far = { .delay = &isolation->delay, .helper = &isolation->helper };
+	run_delay_follow(&isolation->delay);
+	deadline_note_helper(&so_far);
+	struct deadline deadline = deadline_make(&isolation->delay, duration);
+	deadline.helper = &isolation->helper;
+	return deadline;
+}
+
+/* Takes what the process has written, and asks to be woken for more. */
+static void take_of_source(struct isolation *isolation)
+{
+	struct error error = { 0 };
+	eventfd_t ignored;
+	(void)eventfd_read(isolation->wake, &ignored);
+	if (isolation_take_records(isolation, RECORD_RING_SIZE / RECORD_INTAKE_CHUNK, &error))
+		isolation_die_of_records(isolation, &error);
+	else if (isolation->instance->services->bus)
+		(void)record_ring_sleep(isolation->ring, isolation->intake.position);
+}
+
+/* Waits for the RETURN of a call. Returns false if the process is dead. */
+static bool wait_for_return(struct isolation *isolation, enum isolated_callback callback)
+{
+	bool is_last = callback == ISOLATED_FINISH || callback == ISOLATED_STOP;
+	uint64_t limit = is_last && instance_is_lossless(isolation->instance) ? LOSSLESS_TIME : CALLBACK_TIME;
+	struct deadline deadline = isolation->is_sink ? DEADLINE_NONE : isolation_deadline(isolation, limit);
+	while (!isolation->is_dead) {
+		struct pollfd ready[] = { { .fd = isolation->channel, .events = POLLIN },
+					  { .fd = isolation->is_sink ? isolation->sink.service : isolation->wake,
+					    .events = POLLIN } };
+		if (poll(ready, 2, WAIT_STEP) < 0 && errno != EINTR)
+			break;
+		(isolation->is_sink ? isolation_sink_serve : take_of_source)(isolation);
+		for (int i = 0; i < MESSAGES_PER_TURN && isolation_receive(isolation); i++) {
+			if (isolation->message.kind == MESSAGE_RETURN)
+				return true;
+			isolation_take_message(isolation, &isolation->message);
+		}
+		uint64_t passed = isolation->is_dead               ? 0
+				  : isolation->is_sink             ? isolation_sink_is_stuck(isolation, callback)
+				  : deadline_has_passed(&deadline) ? limit
+								   : 0;
+		if (passed) {
+			const char *current = isolation_callback(isolation);
+			isolation_die_of_time(isolation, *current ? current : isolated_callback_name(callback), passed);
+		}
+	}
+	return false;
+}
+
+/* Takes the records that the process wrote before it returned from finish(). */
+static void take_rest(struct isolation *isolation)
+{
+	struct error error = { 0 };
+	struct deadline deadline = isolation_deadline(isolation, LOSSLESS_TIME);
+	while (!record_intake_is_empty(&isolation->intake) && !deadline_has_passed(&deadline)) {
+		if (isolation_take_records(isolation, RECORD_RING_SIZE / RECORD_INTAKE_CHUNK, &error)) {
+			isolation_die_of_records(isolation, &error);
+			return;
+		}
+		if (!record_intake_is_empty(&isolation->intake))
+			poll(NULL, 0, 1);
+	}
+}
+
+/* Sends a call after everything that waits. Returns false if the process does not read it in time. */
+static bool send_call(struct isolation *isolation, uint32_t number, const void *bytes, size_t size)
+{
+	struct deadline deadline = isolation_deadline(isolation, CALLBACK_TIME);
+	while (!isolation->is_dead && !deadline_has_passed(&deadline)) {
+		if (outbox_send(&isolation->outbox, isolation->channel) &&
+		    message_send(isolation->channel, MESSAGE_CALL, 0, number, bytes, size, MSG_DONTWAIT) != -EAGAIN)
+			return true;
+		/* Meanwhile the process may wait for room, too. */
+		struct pollfd ready = { .fd = isolation->channel, .events = POLLOUT | POLLIN };
+		poll(&ready, 1, WAIT_STEP);
+		if (isolation_receive(isolation) && isolation->message.kind != MESSAGE_RETURN)
+			isolation_take_message(isolation, &isolation->message);
+	}
+	return isolation->is_dead;
+}
+
+/* Stores a failure of a call. Returns its code. */
+static int fail(struct isolation *isolation, const struct error *failure, struct error *error)
+{
+	instance_set_error(isolation->instance, failure);
+	if (error)
+		*error = *failure;
+	return failure->code;
+}
+
+int isolation_call_with(struct isolation *isolation, enum isolated_callback callback, const void *bytes, size_t size,
+			struct error *error)
+{
+	struct instance *instance = isolation->instance;
+	struct error failure = { 0 };
+	if (isolation->is_dead)
+		return -ECHILD;
+	isolation->is_configured |= callback == ISOLATED_CONFIGURE;
+	if (isolation->is_sink)
+		isolation_sink_begin(isolation);
+	if (!send_call(isolation, callback, bytes, size))
+		isolation_die_of_time(isolation, isolation_callback(isolation), CALLBACK_TIME);
+	if (!wait_for_return(isolation, callback))
+		return -ECHILD;
+	if (callback == ISOLATED_CONFIGURE)
+		instance->offline = isolation->message.number & RETURN_OFFLINE;
+	if (callback == ISOLATED_FINISH && !isolation->is_sink && instance->services->bus)
+		take_rest(isolation);
+	if (!isolation->message.value)
+		return 0;
+	error_set(&failure, isolation->message.value, "%.2000s", isolation->message.bytes);
+	return fail(isolation, &failure, error);
+}
+
+int isolation_call(struct isolation *isolation, const char *callback, struct error *error)
+{
+	struct instance *instance = isolation->instance;
+	_Alignas(8) char target[MESSAGE_BYTES_MAX];
+	ptrdiff_t size = 0;
+	struct error failure = { 0 };
+	enum isolated_callback number = isolated_callback_find(callback);
+	if (number == ISOLATED_PREPARE)
+		size = isolated_target_pack(&instance->services->target, target, sizeof target);
+	if (size < 0) {
+		error_set(&failure, E2BIG,
+			  "%s %s: too many processes for a plugin in a process of its own (isolate=no)",
+			  plugin_kind_name(instance->plugin->description.kind), instance->name);
+		return fail(isolation, &failure, error);
+	}
+	pthread_mutex_lock(&isolation->sink.lock);
+	int result = isolation_call_with(isolation, number, target, (size_t)size, error);
+	pthread_mutex_unlock(&isolation->sink.lock);
+	return result;
+}
+
+void isolation_call_destroy(struct isolation *isolation)
+{
+	pthread_mutex_lock(&isolation->sink.lock);
+	if (isolation->is_sink)
+		isolation_sink_begin(isolation);
+	/* A process that has closed the channel by itself is not asked why. */
+	if (!message_send(isolation->channel, MESSAGE_CALL, 0, ISOLATED_DESTROY, NULL, 0, MSG_DONTWAIT))
+		(void)wait_for_return(isolation, ISOLATED_DESTROY);
+	pthread_mutex_unlock(&isolation->sink.lock);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages of an isolated plugin's process: see isolation_state.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/log.h"
+#include "run/isolation/isolation_state.h"
+#include "run/isolation/unwind_packed.h"
+
+/* Messages for the user in a period: 1000 a second. */
+#define LINES_PER_PERIOD 100
+
+void isolation_report_dropped_lines(struct isolation *isolation)
+{
+	if (isolation->dropped_lines)
+		log_message(IAPROF_LOG_WARNING, "%s: %u messages dropped: more than 1000 per second",
+			    isolation->instance->name, isolation->dropped_lines);
+	isolation->dropped_lines = 0;
+}
+
+static void take_log(struct isolation *isolation, const struct message *message)
+{
+	uint64_t now = clock_monotonic();
+	if (now - isolation->lines_begin >= PERIOD) {
+		isolation_report_dropped_lines(isolation);
+		isolation->lines_begin = now;
+		isolation->lines = 0;
+	}
+	if (isolation->lines++ >= LINES_PER_PERIOD)
+		isolation->dropped_lines++;
+	else if (message->value <= log_level())
+		log_message(message->value < 0 ? 0 : message->value, "%s: %.2000s", isolation->instance->name,
+			    message->bytes);
+}
+
+/* Splits the bytes of a message at the first NUL. Returns the second text; "" if there is none. */
+static const char *second_text(const struct message *message)
+{
+	size_t first = strlen(message->bytes);
+	return first < message->size ? message->bytes + first + 1 : "";
+}
+
+static int send_now(struct isolation *isolation, uint32_t kind, int32_t value)
+{
+	return message_send(isolation->channel, kind, value, 0, NULL, 0, MSG_DONTWAIT);
+}
+
+/* Puts a file on the way to the process, which may be busy. */
+static int file_is_mapped(const struct iaprof_host *host, void *memory, const struct iaprof_mapped_file *file)
+{
+	struct isolation *isolation = instance_of(host)->isolation;
+	size_t path = strlen(file->path) + 1;
+	char *bytes = outbox_add(&isolation->outbox, MESSAGE_MAPPED_FILE, sizeof *file + path);
+	(void)memory;
+	if (!bytes)
+		return 0;
+	memcpy(bytes, file, sizeof *file);
+	memcpy(bytes + sizeof *file, file->path, path);
+	outbox_send(&isolation->outbox, isolation->channel);
+	return 0;
+}
+
+static int unwind(const struct iaprof_host *host, void *memory, const struct iaprof_unwind_table *table,
+		  const struct iaprof_unwind_process *process)
+{
+	struct isolation *isolation = instance_of(host)->isolation;
+	char *bytes = outbox_add(&isolation->outbox, MESSAGE_UNWIND, unwind_packed_size(table, process));
+	(void)memory;
+	if (!bytes)
+		return 0;
+	unwind_pack(table, process, bytes);
+	outbox_send(&isolation->outbox, isolation->channel);
+	return 0;
+}
+
+void isolation_take_message(struct isolation *isolation, const struct message *message)
+{
+	struct instance *instance = isolation->instance;
+	const struct iaprof_host *host = &instance->host;
+	struct error error = { 0 };
+	switch (message->kind) {
+	case MESSAGE_LOG:
+		take_log(isolation, message);
+		break;
+	case MESSAGE_ENDED:
+		if (message->size) {
+			error_set(&error, message->value ? message->value : EIO, "%.2000s", message->bytes);
+			instance_set_error(instance, &error);
+		}
+		instance_end(instance);
+		break;
+	case MESSAGE_CRASHED:
+		error_set(&error, ECHILD, "%.100s", message->bytes);
+		isolation_die(isolation, error.text,
+			      isolated_callback_name(isolated_callback_find(second_text(message))));
+		break;
+	case MESSAGE_CHECK_ITEM:
+		host->check_item(host, (uint32_t)message->value, message->bytes, "%s", second_text(message));
+		break;
+	case MESSAGE_ENVIRONMENT:
+		send_now(isolation, MESSAGE_ANSWER,
+			 host->command_environment(host, message->bytes, second_text(message),
+						   (uint32_t)message->value));
+		break;
+	case MESSAGE_WATCH_UNWIND:
+		send_now(isolation, MESSAGE_ANSWER, host->on_unwind(host, unwind));
+		break;
+	case MESSAGE_UNWIND_PROCESS: {
+		uint64_t execution = 0;
+		memcpy(&execution, message->bytes, message->size < sizeof execution ? message->size : sizeof execution);
+		host->unwind_process(host, message->number, execution);
+		break;
+	}
+	case MESSAGE_REQUESTS: {
+		struct sink_requests requests = { 0 };
+		memcpy(&requests, message->bytes, message->size < sizeof requests ? message->size : sizeof requests);
+		instance->requests = requests.requests;
+		instance->time_resolution = requests.time_resolution;
+		instance->default_interval = requests.default_interval;
+		break;
+	}
+	case MESSAGE_END_RUN:
+		host->end_run(host);
+		break;
+	case MESSAGE_WATCH_FILES:
+		send_now(isolation, MESSAGE_ANSWER, host->on_mapped_file(host, file_is_mapped));
+		break;
+	default:
+		isolation_die(isolation, "sent a malformed message", "");
+	}
+}
+
+bool isolation_receive(struct isolation *isolation)
+{
+	int result = isolation->is_dead ? -EAGAIN
+					: message_receive(isolation->channel, &isolation->message, NULL, MSG_DONTWAIT);
+	if (result == -EBADMSG)
+		isolation_die(isolation, "sent a malformed message", "");
+	else if (result && result != -EAGAIN)
+		isolation_die_of_status(isolation);
+	return !result;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Serves the requests of an isolated sink's process: outputs, which iaprof writes, and the terminal. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "run/instance_run.h"
+#include "run/isolation/isolation_state.h"
+#include "run/output/screen.h"
+
+/* Requests that are served in a turn, so that messages are also taken. */
+#define REQUESTS_PER_TURN 64
+/* Duration from which a request does not count as time of the sink, ns: that of a write to a slow reader. */
+#define SLOW_REQUEST (NANOSECONDS_PER_SECOND / 100)
+
+static int open_output(struct isolated_sink *sink, const struct iaprof_host *host, const char *variant)
+{
+	uint32_t number = 0;
+	while (number < SINK_OUTPUTS_MAX && sink->outputs[number])
+		number++;
+	if (number == SINK_OUTPUTS_MAX)
+		return host->fail(host, EMFILE, "more than %d outputs are open", SINK_OUTPUTS_MAX);
+	sink->outputs[number] = host->output_open(host, variant);
+	return sink->outputs[number] ? (int)number : -EIO;
+}
+
+/* Serves a request that refers to an open output. */
+static int serve_output(struct isolated_sink *sink, const struct iaprof_host *host, const struct message *request)
+{
+	struct iaprof_output *output = request->number < SINK_OUTPUTS_MAX ? sink->outputs[request->number] : NULL;
+	if (!output)
+		return -EBADF;
+	if (request->kind == MESSAGE_OUTPUT_WRITE)
+		return host->output_write(host, output, request->bytes, request->size);
+	if (request->kind == MESSAGE_OUTPUT_FLUSH)
+		return host->output_flush(host, output);
+	if (request->kind == MESSAGE_OUTPUT_PUBLISH)
+		return host->output_publish(host, output);
+	sink->outputs[request->number] = NULL;
+	if (request->kind == MESSAGE_OUTPUT_CLOSE)
+		return host->output_close(host, output);
+	host->output_discard(host, output);
+	return 0;
+}
+
+static int serve(struct isolation *isolation, const struct message *request)
+{
+	const struct iaprof_host *host = &isolation->instance->host;
+	switch (request->kind) {
+	case MESSAGE_OUTPUT_OPEN:
+		return open_output(&isolation->sink, host, request->value ? request->bytes : NULL);
+	case MESSAGE_OUTPUT_WRITE:
+	case MESSAGE_OUTPUT_FLUSH:
+	case MESSAGE_OUTPUT_PUBLISH:
+	case MESSAGE_OUTPUT_CLOSE:
+	case MESSAGE_OUTPUT_DISCARD:
+		return serve_output(&isolation->sink, host, request);
+	case MESSAGE_OUTPUT_PRIVATE:
+		host->output_private(host);
+		return 0;
+	case MESSAGE_OUTPUT_IS_SINGLE:
+		return host->output_is_single(host);
+	case MESSAGE_SCREEN_TAKE:
+		return host->screen_take(host, request->bytes);
+	case MESSAGE_SCREEN_RELEASE:
+		host->screen_release(host);
+		return 0;
+	default:
+		return -EBADMSG;
+	}
+}
+
+/* Takes the causes that a service has reported with host->fail(). */
+static struct error take_cause(struct instance *instance)
+{
+	pthread_mutex_lock(&instance->lock);
+	struct error cause = instance->cause;
+	instance->cause = (struct error){ 0 };
+	pthread_mutex_unlock(&instance->lock);
+	return cause;
+}
+
+void isolation_sink_serve(struct isolation *isolation)
+{
+	struct isolated_sink *sink = &isolation->sink;
+	for (int i = 0; i < REQUESTS_PER_TURN && !isolation->is_dead; i++) {
+		/* One that ends or is malformed is noticed in the other channel, or by its time. */
+		if (message_receive(sink->service, &isolation->message, NULL, MSG_DONTWAIT))
+			return;
+		uint64_t begin = clock_monotonic();
+		int result = serve(isolation, &isolation->message);
+		struct error cause = take_cause(isolation->instance);
+		(void)message_send(sink->service, MESSAGE_ANSWER, result, 0, cause.text, strlen(cause.text),
+				   MSG_DONTWAIT);
+		uint64_t took = clock_monotonic() - begin;
+		sink->served += took >= SLOW_REQUEST ? took : 0;
+		/* A sink that goes on after a failure is not at work. */
+		sink->requests += result >= 0;
+	}
+}
+
+void isolation_sink_discard(struct isolation *isolation)
+{
+	struct instance *instance = isolation->instance;
+	for (uint32_t i = 0; i < SINK_OUTPUTS_MAX; i++)
+		if (isolation->sink.outputs[i]) {
+			instance->host.output_discard(&instance->host, isolation->sink.outputs[i]);
+			isolation->sink.outputs[i] = NULL;
+		}
+	if (!atomic_load(&instance->has_screen))
+		return;
+	screen_restore_at_once();
+	instance_give_back_screen(instance);
+}
