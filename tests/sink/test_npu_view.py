@@ -130,7 +130,7 @@ class Reader(sink_reader.Reader):
 
 def two_jobs():
     """The first waits from 0 to 20 ms and runs until 50, the second one waits meanwhile and runs from 50 to 100."""
-    return [*sources(), job(17, 0, 10, 20, 50), job(18, 30, 40, 50, 100, pid=8, status=5)]
+    return [*sources(), job(17, 0, 10, 20, 50), job(18, 30, 40, 50, 100, pid=8, status=5, thread_name='worker')]
 
 
 def jobs_are_where_they_were(window):
@@ -141,7 +141,7 @@ def jobs_are_where_they_were(window):
                   'submitted at 0 ns, over at 50 ms', 'waited 20 ms, the device had it at 10 ms', 'ran 30 ms',
                   'status 0'], 'a job')
     lines = reader.point(0.9, LANE)
-    equal((lines[0], lines[1], lines[3], lines[6]), ('Job 18, done', 'other (8), thread 8',
+    equal((lines[0], lines[1], lines[3], lines[6]), ('Job 18, done', 'other (8), thread worker (8)',
                                                      'submitted at 30 ms, over at 100 ms', 'status 5'), 'the other one')
     # Each in its own lane; lighter while it waits; nothing elsewhere; the edges are where the times say.
     equal(reader.point(0.6, 0), [], 'after the first job')
@@ -210,7 +210,7 @@ def every_state_has_a_shape(window):
 
 
 def calls_have_their_rows(window):
-    calls = [call(1, 0, 50, own=20), call(2, 10, 30, own=20), call(3, 20, 10, result=-22), call(4, 60, 20),
+    calls = [call(1, 0, 50, own=20, thread_name='loader'), call(2, 10, 30, own=20), call(3, 20, 10, result=-22), call(4, 60, 20),
              call(6, 90, 1, pid=0, tid=0), call(2, 70, 6, count=3, last=78, pid=8)]
     reader = Reader(window, make_page([*sources(), *tree(), *calls]))
     equal(reader.labels(), ['ivpu_boot, 1 call, busy 20 ms', 'zeGraphExecute · python3 (7), 1 call, busy 50 ms',
@@ -220,7 +220,7 @@ def calls_have_their_rows(window):
     row = LANE + GAP
     length = 91  # ms, to the end of the last one
     equal(reader.point(5 / length, row),
-          ['zeGraphExecute', 'python3 (7), thread 7', 'API, zeGraphExecute · python3 (7)', 'at 0 ns', '50 ms'],
+          ['zeGraphExecute', 'python3 (7), thread loader (7)', 'API, zeGraphExecute · python3 (7)', 'at 0 ns', '50 ms'],
           'a call of the API')
     equal(reader.point(25 / length, 4 * row), ['ivpu_bo_pin', 'thread 7', 'buffers', 'at 20 ms', '10 ms', 'result -22'],
           'a call in it')

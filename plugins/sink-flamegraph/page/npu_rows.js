@@ -13,6 +13,8 @@ const OTHER_COLOURS = Object.freeze({ 2: ['#8a63b8', '#a98bd6'], 5: ['#8b919c', 
 // Rows of jobs that overlap are as high as so many at most.
 const LANES_MAX = 8;
 
+const threadLabel = (name, tid) => `thread ${name ? threadText(name, tid) : tid}`;
+
 
 class NpuRows {
   constructor(npu) {
@@ -133,7 +135,7 @@ class NpuRows {
     const [begin, queued, started, end, waiting, busy, id, context, tid, state, status, thread] = raw;
     const isOver = state !== JobState.IN_FLIGHT;
     return [`Job ${id}, ${JOB_STATES[state] || `state ${state}`}`,
-      this.processName(track.process) + (tid ? `, thread ${threadText(thread || '', tid).trim()}` : ''),
+      this.processName(track.process) + (tid ? `, ${threadLabel(thread, tid)}` : ''),
       `${row.label}, context ${context}`,
       `submitted at ${this.time(begin)}${isOver ? `, over at ${this.time(end)}` : ''}`,
       `waited ${exactTime(waiting)}${queued >= 0 ? `, the device had it at ${this.time(queued)}` : ''}`,
@@ -144,7 +146,7 @@ class NpuRows {
   describeCalls(row, { raw, track }) {
     const [begin, end, count, busy, duration, tid, result, called, thread] = raw;
     const { name, family } = this.npu.functions[called];
-    const who = [this.processName(track.process), tid ? `thread ${threadText(thread || '', tid).trim()}` : ''].filter(Boolean).join(', ');
+    const who = [this.processName(track.process), tid ? threadLabel(thread, tid) : ''].filter(Boolean).join(', ');
     const where = [family, row.label !== name && row.label !== family ? row.label : ''].filter(Boolean).join(', ');
     const own = busy < duration ? `, ${exactTime(busy)} of it its own` : '';
     const times = duration > 0 ? [`${exactTime(duration)}${count > 1 ? ' together' : ''}${own}`] : [];
