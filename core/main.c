@@ -14,6 +14,7 @@
 #include "plugin/new_plugin.h"
 #include "plugin/option_aliases.h"
 #include "plugin/plugin_call.h"
+#include "plugin/plugin_description.h"
 #include "plugin/registry.h"
 #include "run/output/output.h"
 #include "run/output/screen.h"
@@ -175,9 +176,11 @@ static void report_config_file(const struct configuration *configuration)
 int main(int argc, char **argv)
 {
 	hold_standard_streams();
+	if (argc == 2 && !strcmp(argv[0], PLUGIN_DESCRIPTION_PROGRAM))
+		plugin_description_main(argv[1]);
 	plugin_call_watch(clean_up);
 	struct configuration configuration = { 0 };
-	struct registry registry = { 0 };
+	struct registry registry = { .reads_apart = true };
 	struct origin origin = { .argc = argc, .argv = argv, .aliases.registry = &registry };
 	struct error error = { 0 };
 	enum exit_status status = EXIT_STATUS_USAGE;

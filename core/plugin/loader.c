@@ -225,10 +225,33 @@ struct plugin *plugin_load(const char *path, struct error *error)
 	return plugin;
 }
 
+int plugin_load_code(struct plugin *plugin, struct error *error)
+{
+	if (!plugin->has_no_code)
+		return 0;
+	struct plugin *loaded = plugin_load(plugin->path, error);
+	if (!loaded)
+		return error->code;
+	/* The settings are stored already, where the options were. */
+	bool is_same = loaded->description.kind == plugin->description.kind &&
+		       loaded->description.instance_size == plugin->description.instance_size &&
+		       loaded->options.count == plugin->options.count;
+	if (is_same) {
+		plugin->description = loaded->description;
+		plugin->options = loaded->options;
+		plugin->has_no_code = false;
+	} else {
+		error_set(error, ESTALE, "plugin %s: the file was replaced (run iaprof again)", plugin->path);
+	}
+	plugin_free(loaded);
+	return is_same ? 0 : error->code;
+}
+
 void plugin_free(struct plugin *plugin)
 {
 	if (!plugin)
 		return;
+	arena_free(&plugin->memory);
 	free(plugin->path);
 	free(plugin);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <iaprof/plugin.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "config/option_table.h"
 
@@ -14,7 +15,9 @@ struct plugin {
 	struct iaprof_plugin description; /* a copy: members that the plugin lacks are zero */
 	struct option_table options;
 	char *path;
-	bool is_foreign; /* not installed with iaprof */
+	bool is_foreign;     /* not installed with iaprof */
+	bool has_no_code;    /* only its description is known, see plugin_description.h */
+	struct arena memory; /* of such a description */
 };
 
 /*
@@ -22,6 +25,8 @@ struct plugin {
  * never unloaded; plugin_free() frees the description only.
  */
 struct plugin *plugin_load(const char *path, struct error *error);
+/* Loads a plugin of which only the description is known; otherwise does nothing. Returns 0 or a negative errno. */
+int plugin_load_code(struct plugin *plugin, struct error *error);
 void plugin_free(struct plugin *plugin);
 
 /*

@@ -15,6 +15,7 @@
 #include "base/machine.h"
 #include "config/value.h"
 #include "config/build_paths.h"
+#include "plugin/plugin_description.h"
 
 static void close_directory(DIR **directory)
 {
@@ -35,7 +36,9 @@ static int add(struct registry *registry, const char *name, const char *path, st
 {
 	if (find(registry, name))
 		return 0;
-	struct registry_entry entry = { .name = strdup(name), .path = strdup(path) };
+	struct registry_entry entry = { .name = strdup(name),
+					.path = strdup(path),
+					.is_read_apart = registry->reads_apart };
 	if (!entry.name || !entry.path || !array_push(&registry->entries, entry)) {
 		free(entry.name);
 		free(entry.path);
@@ -137,7 +140,7 @@ int registry_scan(struct registry *registry, struct error *error)
 
 static int add_named_folder(struct registry *registry, const char *folder, struct error *error)
 {
-	CLEANUP(registry_free) struct registry found = { 0 };
+	CLEANUP(registry_free) struct registry found = { .reads_apart = registry->reads_apart };
 	CLEANUP_FREE char *path = realpath(folder, NULL);
 	struct stat status;
 	if (!path || stat(path, &status))
@@ -211,9 +214,19 @@ struct plugin *registry_load_entry(struct registry_entry *entry, struct error *e
 {
 	if (entry->plugin)
 		return entry->plugin;
-	entry->plugin = plugin_load(entry->path, error);
+	/* It may have taken seconds to fail. */
+	if (entry->failure.text[0]) {
+		*error = entry->failure;
+		return NULL;
+	}
+	CLEANUP_FREE char *path = realpath(entry->path, NULL);
+	bool is_foreign = path && !registry_is_installed(path);
+	entry->plugin = is_foreign && entry->is_read_apart ? plugin_description_read(entry->path, error)
+							   : plugin_load(entry->path, error);
 	if (entry->plugin)
-		entry->plugin->is_foreign = !registry_is_installed(entry->plugin->path);
+		entry->plugin->is_foreign = is_foreign;
+	else
+		entry->failure = *error;
 	return entry->plugin;
 }
 

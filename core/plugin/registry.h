@@ -15,11 +15,15 @@ struct registry_entry {
 	char *name;
 	char *path;
 	bool is_named;         /* in a folder that the user named */
+	bool is_read_apart;    /* as in struct registry */
 	struct plugin *plugin; /* NULL: not loaded yet, or loading failed */
+	struct error failure;  /* why loading failed; empty if it did not */
 };
 
 struct registry {
 	ARRAY(struct registry_entry) entries; /* sorted by name */
+	/* Descriptions of plugins that are not installed with iaprof are read as in plugin_description.h. */
+	bool reads_apart;
 };
 
 /* Scans the folders. The caller zeroes registry. Returns 0 or -ENOMEM. */

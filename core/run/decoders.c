@@ -20,6 +20,42 @@ static void free_decoder(struct configured_decoder *configured)
 	free(configured);
 }
 
+/*
+ * Adds a decoder without an instance: only iaprof-code-worker, which configures it itself, calls it. wanted: NULL for
+ * its defaults. Returns NULL on failure.
+ */
+static struct configured_decoder *add_without_instance(struct decoders *decoders, struct plugin *plugin,
+						       const struct instance_configuration *wanted, struct error *error)
+{
+	struct configured_decoder *configured = calloc(1, sizeof *configured);
+	if (configured && array_push(&decoders->items, configured)) {
+		configured->decoder =
+			(struct decoder){ .plugin = plugin, .name = plugin->description.name, .configuration = wanted };
+		return configured;
+	}
+	free(configured);
+	error_set(error, ENOMEM, "out of memory");
+	return NULL;
+}
+
+/*
+ * Checks the settings of a decoder that is not installed with iaprof, in a process of its own. If that ends too early,
+ * the run has failed, and continues without the decoder.
+ */
+static int add_foreign(struct decoders *decoders, struct plugin *plugin, const struct instance_configuration *wanted,
+		       struct error *error)
+{
+	struct instance *instance = instance_new(plugin, wanted, NO_NUMBER, decoders->services, error);
+	if (!instance)
+		return error->code;
+	int result = instance_configure(instance, error);
+	bool is_dead = instance_is_dead(instance);
+	instance_free(instance);
+	if (is_dead)
+		return 0;
+	return result ? result : add_without_instance(decoders, plugin, wanted, error) ? 0 : error->code;
+}
+
 /* Creates and configures a decoder. wanted: NULL for its defaults. Returns NULL on failure. */
 static struct configured_decoder *add(struct decoders *decoders, struct plugin *plugin,
 				      const struct instance_configuration *wanted, struct error *error)
@@ -67,6 +103,8 @@ int decoders_add(struct decoders *decoders, const struct instance_configuration 
 		return error_set(error, EINVAL, "%s: decoders %s and %s are both for ELF machine %u: leave one out",
 				 wanted->origin ? wanted->origin : "configuration", other->name,
 				 plugin->description.name, plugin->description.machine);
+	if (plugin->is_foreign)
+		return add_foreign(decoders, plugin, wanted, error);
 	return add(decoders, plugin, wanted, error) ? 0 : error->code;
 }
 
@@ -85,7 +123,9 @@ static struct decoder *load(struct decoders *decoders, uint32_t machine)
 		}
 		if (plugin->description.kind != IAPROF_PLUGIN_DECODER || plugin->description.machine != machine)
 			continue;
-		struct configured_decoder *added = add(decoders, plugin, NULL, &error);
+		/* This may be another thread, where iaprof cannot make a copy of itself. */
+		struct configured_decoder *added =
+			(plugin->is_foreign ? add_without_instance : add)(decoders, plugin, NULL, &error);
 		if (added)
 			return &added->decoder;
 		log_message(IAPROF_LOG_WARNING, "instructions have no names: %s", error.text);

@@ -67,8 +67,7 @@ struct instance *instance_new(struct plugin *plugin, const struct instance_confi
 	instance->plugin = plugin;
 	instance->services = services;
 	instance->number = number;
-	instance->is_isolated = plugin->is_foreign && plugin->description.kind != IAPROF_PLUGIN_DECODER &&
-				!(plugin->description.flags & IAPROF_PLUGIN_REPLAYS);
+	instance->is_isolated = plugin->is_foreign && !(plugin->description.flags & IAPROF_PLUGIN_REPLAYS);
 	const struct iaprof_plugin *description = &plugin->description;
 	instance->name = format_new("%s%s%s", description->name, configuration->id ? "." : "",
 				    configuration->id ? configuration->id : "");
@@ -83,7 +82,7 @@ struct instance *instance_new(struct plugin *plugin, const struct instance_confi
 		instance_host_init(instance);
 		if (instance->is_isolated)
 			instance->isolation = isolation_new(instance, error);
-		if (!instance->is_isolated || instance->isolation)
+		if (instance->is_isolated ? instance->isolation != NULL : !plugin_load_code(plugin, error))
 			return instance;
 	}
 	instance_free(instance);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A decoder that does what its options say when it is asked about an instruction: what its process survives, or not. */
+/*
+ * A decoder that does what its options say when it is configured or asked about an instruction: what its process
+ * survives, or not.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,11 +17,19 @@ static const char *const deeds[] = { "names", "loops", "hoards", "opens", "conne
 
 #define HOARD_SIZE ((size_t)1 << 20)
 
+enum place { DECODE, CONFIGURE };
+static const char *const places[] = { "decode", "configure", NULL };
+
 struct decoder {
-	uint64_t ends, does;
+	uint64_t in, ends, does;
 };
 
 static const struct iaprof_option options[] = {
+	{ .name = "in",
+	  .type = IAPROF_OPTION_CHOICE,
+	  .offset = offsetof(struct decoder, in),
+	  .choices = places,
+	  .help = "the callback that ends the process" },
 	{ .name = "ends",
 	  .type = IAPROF_OPTION_CHOICE,
 	  .offset = offsetof(struct decoder, ends),
@@ -31,6 +42,15 @@ static const struct iaprof_option options[] = {
 	  .help = "what it does beside naming the instruction" },
 };
 
+static int configure(const struct iaprof_host *host, void *instance)
+{
+	const struct decoder *decoder = instance;
+	(void)host;
+	if (decoder->in == CONFIGURE)
+		end_process((enum ending)decoder->ends);
+	return 0;
+}
+
 static int decode(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
 		  struct iaprof_instruction *instruction)
 {
@@ -39,7 +59,8 @@ static int decode(const struct iaprof_host *host, void *instance, const void *co
 	(void)host, (void)code;
 	if (offset >= code_size)
 		return -EINVAL;
-	end_process(decoder->ends);
+	if (decoder->in == DECODE)
+		end_process((enum ending)decoder->ends);
 	while (decoder->does == LOOPS)
 		turns++;
 	while (decoder->does == HOARDS)
@@ -65,6 +86,7 @@ static const struct iaprof_plugin plugin = {
 	.options = options,
 	.option_count = sizeof options / sizeof *options,
 	.instance_size = sizeof(struct decoder),
+	.configure = configure,
 	.machine = 205,
 	.decode = decode,
 };

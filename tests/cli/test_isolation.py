@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sources and sinks in processes of their own: whatever a callback does ends its plugin alone, which is named; the data of
+"""Plugins in processes of their own: whatever a callback does ends its plugin alone, which is named; the data of
 the other ones is written, and the exit status is 1."""
 import concurrent.futures
 import os
@@ -11,6 +11,8 @@ import subprocess
 from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, NOTHING, PLUGINS, PROGRAM, TIMEOUT, USAGE, Skip, case,
                      equal, iaprof, main, read, require, write)
 
+FAILING_DECODER = os.path.join(PLUGINS, 'iaprof-failing-decoder.so')
+FAILING_LOAD = os.path.join(PLUGINS, 'iaprof-failing-load.so')
 WATCHING_SOURCE = os.path.join(PLUGINS, 'iaprof-watching-source.so')
 PLACES = ['configure', 'probe', 'prepare', 'start', 'timer', 'descriptor', 'thread', 'stop', 'finish', 'destroy']
 SINK_PLACES = ['configure', 'prepare', 'start', 'records', 'profile', 'finish', 'destroy']
@@ -19,6 +21,9 @@ ENDINGS = {'segv': 'crashed with SIGSEGV in callback {}', 'abort': 'crashed with
            'at-once': 'called _exit() in callback {}'}
 HANGS = 'callback {} does not return: ended after 4 s (isolate=no waits for it)'
 HANGS_AT_END = r'callback {} does not return: ended after [0-9.]+ s \(isolate=no waits for it\)'
+LOAD_ENDINGS = {'segv': 'crashed with SIGSEGV in callback {}', 'abort': 'crashed with SIGABRT in callback {}',
+                'overflow': 'crashed with SIGSEGV in callback {}', 'exit': 'called exit() in callback {}',
+                'at-once': 'called exit() in callback {}', 'hang': 'callback {} does not return: ended after 4 s'}
 # More at once would only wait for a processor.
 RUNS_AT_ONCE = 24
 
@@ -51,6 +56,34 @@ def check_neighbour(place, message, *settings):
     equal((ended.returncode, ended.stdout), (FAILED, ''), what + 'status and output')
     equal(os.listdir(folder), ['out'], what + 'files')
     return ended
+
+
+def check_decoder(ending):
+    """A decoder fails in configure(), which iaprof calls to check the settings."""
+    folder = f'decoder-{ending}'
+    ended = run(folder, '-q', '-s', f'{FAILING_SOURCE}:samples=7', '--decoder', f'{FAILING_DECODER}:in=configure,ends={ending}',
+                '-o', 'out', '-d', '1ms')
+    message = ENDINGS.get(ending, HANGS).format('configure')
+    equal((ended.returncode, ended.stderr), (FAILED, f'iaprof: decoder failing-decoder: {message}\n'), f'{folder}: end')
+    equal(read(f'{folder}/out'), 'sampled program 7\n', f'{folder}: profile')
+
+
+def check_load(ending):
+    """A plugin fails while its description is read: others are listed, and a run does not need it."""
+    folder = f'load-{ending}'
+    os.makedirs(f'{folder}/plugins')
+    os.symlink(FAILING_LOAD, f'{folder}/plugins/iaprof-failing-load.so')
+    message = LOAD_ENDINGS[ending].format('iaprof_plugin_register')
+    def load(*arguments):
+        return subprocess.run([PROGRAM, '-q', '--plugin-path', 'plugins', *arguments], cwd=folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=False,
+                              env={**os.environ, 'TEST_LOAD_ENDS': ending})
+    listed = load('--list')
+    equal((listed.returncode, listed.stderr), (FAILED, f'iaprof: plugin plugins/iaprof-failing-load.so: {message}\n'.replace(
+        'plugins/', f'{os.path.realpath(folder)}/plugins/')), f'{folder}: end of --list')
+    require('sink     folded' in listed.stdout and 'failing-load' not in listed.stdout, listed.stdout)
+    ended = load('-s', f'{FAILING_SOURCE}:samples=7', '-k', 'folded:output=out', '-d', '1ms')
+    equal((ended.returncode, ended.stderr, read(f'{folder}/out')), (COMPLETE, '', 'sampled program 7\n'), f'{folder}: run')
 
 
 def in_parallel(check, places):
@@ -99,7 +132,7 @@ for ending in ENDINGS:
     @case(f'every callback: {ending}', ending, needs=[] if ending == 'exit' else [no_sanitizer])
     def ends(ending):
         in_parallel(lambda check, *arguments: check(*arguments), [(check_ending, place, ending) for place in PLACES] +
-                    [(check_sink, place, ending) for place in SINK_PLACES])
+                    [(check_sink, place, ending) for place in SINK_PLACES] + [(check_decoder, ending), (check_load, ending)])
 
 
 @case('every callback: does not return, with and without a flood of records, messages or output')
@@ -109,7 +142,8 @@ def hangs():
     sinks = [(place, 'hang') for place in SINK_PLACES] + [(place, 'not', 'messages') for place in SINK_PLACES]
     in_parallel(lambda check, *arguments: check(*arguments),
                 [(check_ending, place, 'hang') for place in PLACES] + [(check_flood, *flood) for flood in floods] +
-                [(check_sink, *sink) for sink in sinks] + [(check_sink, 'records', 'not', 'output')])
+                [(check_sink, *sink) for sink in sinks] + [(check_sink, 'records', 'not', 'output')] +
+                [(check_decoder, 'hang'), (check_load, 'hang')])
 
 
 @case('a thread that sends records without end stops when it is told to')

@@ -310,6 +310,16 @@ static bool make_services(struct isolated_process *process)
 	return true;
 }
 
+/* Its description has been read in another process. */
+static void load_code(const struct isolated_process *process)
+{
+	struct error error = { 0 };
+	if (!plugin_load_code(process->instance->plugin, &error))
+		return;
+	(void)message_send(process->channel, MESSAGE_CRASHED, 0, 0, error.text, strlen(error.text), 0);
+	process_leave(1);
+}
+
 void isolated_process_run(struct isolated_process *process)
 {
 	struct serving serving = { .process = process };
@@ -318,6 +328,7 @@ void isolated_process_run(struct isolated_process *process)
 	close_others(process);
 	hold_signals();
 	plugin_call_isolate(report_end, note_callback);
+	load_code(process);
 	if (!make_services(process) || thread_start(&serving.mover, move_records, process) ||
 	    loop_watch_descriptor(process->services.loop, process->channel, EPOLLIN, serve, &serving, NULL))
 		process_leave(1);

@@ -92,7 +92,7 @@ void isolation_take_message(struct isolation *isolation, const struct message *m
 		instance_end(instance);
 		break;
 	case MESSAGE_CRASHED:
-		error_set(&error, ECHILD, "%.100s", message->bytes);
+		error_set(&error, ECHILD, "%.1000s", message->bytes);
 		isolation_die(isolation, error.text,
 			      isolated_callback_name(isolated_callback_find(second_text(message))));
 		break;

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plugin's description as bytes, from the process that loads it: see plugin_description.h. */
+#include "plugin/plugin_description.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/deadline.h"
+#include "plugin/plugin_call.h"
+#include "text/text.h"
+
+/* The process writes to this descriptor: plugins may print to the standard streams. */
+#define DESCRIPTOR 3
+/* Longest time for constructors and iaprof_plugin_register(), ns. Run delay does not count. */
+#define TIME (4 * NANOSECONDS_PER_SECOND)
+/* Largest description, in bytes, and longest list in it. */
+#define SIZE_MAX_DESCRIPTION ((size_t)1 << 20)
+#define COUNT_MAX_DESCRIPTION 4096u
+/* Length of a string that is NULL. */
+#define NO_STRING UINT32_MAX
+
+static void put_string(struct text *text, const char *string)
+{
+	uint32_t length = string ? (uint32_t)strlen(string) : NO_STRING;
+	text_append(text, (const char *)&length, sizeof length);
+	if (string)
+		text_append(text, string, length);
+}
+
+/* A NULL-terminated list, or NULL. */
+static void put_strings(struct text *text, const char *const *strings)
+{
+	uint32_t count = strings ? 0 : NO_STRING;
+	while (strings && strings[count])
+		count++;
+	text_append(text, (const char *)&count, sizeof count);
+	for (uint32_t i = 0; strings && i < count; i++)
+		put_string(text, strings[i]);
+}
+
+static void put_option(struct text *text, const struct option_table *options, size_t index)
+{
+	struct iaprof_option option = { 0 };
+	size_t size = options->option_size < sizeof option ? options->option_size : sizeof option;
+	memcpy(&option, (const char *)options->options + index * options->option_size, size);
+	text_append(text, (const char *)&option, sizeof option);
+	put_string(text, option.name);
+	put_string(text, option.default_value);
+	put_string(text, option.help);
+	put_strings(text, option.choices);
+	put_string(text, option.unit);
+	put_string(text, option.alias);
+}
+
+static void put_plugin(struct text *text, const struct plugin *plugin)
+{
+	const struct iaprof_plugin *description = &plugin->description;
+	text_append(text, (const char *)description, sizeof *description);
+	put_string(text, description->name);
+	put_string(text, description->version);
+	put_string(text, description->description);
+	put_string(text, description->extension);
+	put_strings(text, description->companions);
+	for (size_t i = 0; i < plugin->options.count; i++)
+		put_option(text, &plugin->options, i);
+}
+
+_Noreturn void plugin_description_main(const char *path)
+{
+	struct error error = { 0 };
+	struct text text = { 0 };
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	const struct plugin *plugin = plugin_load(path, &error);
+	put_string(&text, error.text);
+	if (plugin)
+		put_plugin(&text, plugin);
+	for (size_t written = 0; !text.failed && written < text.size;) {
+		ssize_t result = write(DESCRIPTOR, text.data + written, text.size - written);
+		if (result < 0 && errno != EINTR)
+			break;
+		written += result > 0 ? (size_t)result : 0;
+	}
+	process_leave(0);
+}
+
+struct reader {
+	struct arena *memory;
+	const char *bytes;
+	size_t left;
+	bool failed;
+};
+
+static void take(struct reader *reader, void *bytes, size_t size)
+{
+	reader->failed |= size > reader->left;
+	if (reader->failed) {
+		memset(bytes, 0, size);
+		return;
+	}
+	memcpy(bytes, reader->bytes, size);
+	reader->bytes += size;
+	reader->left -= size;
+}
+
+static const char *take_string(struct reader *reader)
+{
+	uint32_t length;
+	take(reader, &length, sizeof length);
+	if (reader->failed || length == NO_STRING)
+		return NULL;
+	reader->failed = length > reader->left;
+	const char *string = reader->failed ? NULL : arena_text(reader->memory, reader->bytes, length);
+	reader->failed |= !string;
+	if (reader->failed)
+		return NULL;
+	reader->bytes += length;
+	reader->left -= length;
+	return string;
+}
+
+static const char *const *take_strings(struct reader *reader)
+{
+	uint32_t count;
+	take(reader, &count, sizeof count);
+	if (reader->failed || count == NO_STRING)
+		return NULL;
+	reader->failed = count > COUNT_MAX_DESCRIPTION;
+	const char **strings =
+		reader->failed ? NULL : arena_allocate(reader->memory, (count + (size_t)1) * sizeof *strings);
+	reader->failed |= !strings;
+	for (uint32_t i = 0; strings && i < count; i++)
+		strings[i] = take_string(reader);
+	if (strings)
+		strings[count] = NULL;
+	return strings;
+}
+
+static void take_option(struct reader *reader, struct iaprof_option *option)
+{
+	take(reader, option, sizeof *option);
+	option->name = take_string(reader);
+	option->default_value = take_string(reader);
+	option->help = take_string(reader);
+	option->choices = take_strings(reader);
+	option->unit = take_string(reader);
+	option->alias = take_string(reader);
+}
+
+/* In the place of a callback: shows that there is one. */
+static void not_loaded(void)
+{
+	abort();
+}
+
+static void replace_callbacks(struct iaprof_plugin *plugin)
+{
+#define REPLACE(callback)                                                                                              \
+	if (plugin->callback)                                                                                          \
+	plugin->callback = (__typeof__(plugin->callback))not_loaded
+	REPLACE(configure);
+	REPLACE(destroy);
+	REPLACE(probe);
+	REPLACE(prepare);
+	REPLACE(start);
+	REPLACE(stop);
+	REPLACE(thread);
+	REPLACE(finish);
+	REPLACE(records);
+	REPLACE(profile);
+	REPLACE(decode);
+	REPLACE(code_open);
+	REPLACE(code_close);
+	REPLACE(code_decode);
+	REPLACE(code_producers);
+	REPLACE(check);
+	REPLACE(image_read);
+	REPLACE(display_name);
+#undef REPLACE
+	plugin->relocations = NULL;
+	plugin->relocation_count = 0;
+}
+
+static void take_plugin(struct reader *reader, struct iaprof_plugin *plugin)
+{
+	take(reader, plugin, sizeof *plugin);
+	replace_callbacks(plugin);
+	plugin->size = sizeof *plugin;
+	plugin->name = take_string(reader);
+	plugin->version = take_string(reader);
+	plugin->description = take_string(reader);
+	plugin->extension = take_string(reader);
+	plugin->companions = take_strings(reader);
+	reader->failed |= plugin->option_count > COUNT_MAX_DESCRIPTION;
+	size_t count = reader->failed ? 0 : plugin->option_count;
+	struct iaprof_option *options = count ? arena_allocate(reader->memory, count * sizeof *options) : NULL;
+	reader->failed |= count && !options;
+	for (size_t i = 0; options && i < count; i++)
+		take_option(reader, &options[i]);
+	plugin->options = options;
+	plugin->option_size = sizeof *options;
+}
+
+/* Builds a plugin from what the process has written. */
+static int parse(struct plugin *plugin, const char *path, const struct text *text, struct error *error)
+{
+	struct reader reader = { .memory = &plugin->memory, .bytes = text->data, .left = text->size };
+	struct iaprof_plugin description;
+	CLEANUP_FREE char *name = plugin_name_of_file(path);
+	const char *failure = take_string(&reader);
+	if (failure && *failure)
+		return error_set(error, EINVAL, "%s", failure);
+	take_plugin(&reader, &description);
+	if (reader.failed || !name)
+		return error_set(error, EBADMSG, "plugin %s: its description is malformed", path);
+	int result = plugin_take_description(plugin, &description, name, error);
+	return result ? error_wrap(error, "plugin %s", path) : 0;
+}
+
+/* Starts the process, which writes to *descriptor. Returns 0 or an errno. */
+static int start(const char *path, pid_t *process, int *descriptor)
+{
+	char *arguments[] = { (char *)PLUGIN_DESCRIPTION_PROGRAM, (char *)path, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC))
+		return errno;
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], DESCRIPTOR);
+	posix_spawn_file_actions_addclosefrom_np(&actions, DESCRIPTOR + 1);
+	int result = posix_spawn(process, "/proc/self/exe", &actions, &attributes, arguments, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	*descriptor = ends[0];
+	if (result)
+		close(STEAL_DESCRIPTOR(*descriptor));
+	return result;
+}
+
+/* Reads until the process has closed its end. Returns 0, -ETIME, or another negative errno. */
+static int read_all(int descriptor, struct text *text, const struct deadline *deadline)
+{
+	for (;;) {
+		char bytes[4096];
+		struct pollfd ready = { .fd = descriptor, .events = POLLIN };
+		uint64_t left = deadline_left(deadline);
+		if (!left)
+			return -ETIME;
+		if (poll(&ready, 1, (int)(left / 1000000) + 1) <= 0)
+			continue;
+		ssize_t size = read(descriptor, bytes, sizeof bytes);
+		if (size < 0 && errno != EINTR)
+			return -errno;
+		if (!size)
+			return 0;
+		text_append(text, bytes, size > 0 ? (size_t)size : 0);
+		if (text->failed || text->size > SIZE_MAX_DESCRIPTION)
+			return -EFBIG;
+	}
+}
+
+/* Waits for the end of the process. Returns its wait status. */
+static int end(pid_t process, bool kill_it)
+{
+	int status = 0;
+	if (kill_it)
+		kill(process, SIGKILL);
+	while (waitpid(process, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+static int describe(struct plugin *plugin, const char *path, struct error *error)
+{
+	CLEANUP_CLOSE int descriptor = -1;
+	CLEANUP(text_free) struct text text = { 0 };
+	struct delayed_process helper = { 0 };
+	struct run_delay delay = { 0 };
+	int result = start(path, &helper.pid, &descriptor);
+	if (result)
+		return error_set(error, result, "plugin %s: cannot start a process for it: %s", path, strerror(result));
+	run_delay_follow(&delay);
+	struct deadline deadline = deadline_make(&delay, TIME);
+	deadline.helper = &helper;
+	result = read_all(descriptor, &text, &deadline);
+	int status = end(helper.pid, result != 0);
+	run_delay_release(&delay);
+	if (result == -ETIME)
+		return error_set(error, ETIME, "plugin %s: callback %s does not return: ended after 4 s", path,
+				 IAPROF_PLUGIN_SYMBOL);
+	if (result)
+		return error_set(error, result, "plugin %s: its description cannot be read: %s", path,
+				 strerror(-result));
+	if (WIFSIGNALED(status))
+		return error_set(error, ECHILD, "plugin %s: crashed with SIG%s in callback %s", path,
+				 sigabbrev_np(WTERMSIG(status)) ?: "KILL", IAPROF_PLUGIN_SYMBOL);
+	if (!text.size)
+		return error_set(error, ECHILD, "plugin %s: called exit() in callback %s", path, IAPROF_PLUGIN_SYMBOL);
+	return parse(plugin, path, &text, error);
+}
+
+struct plugin *plugin_description_read(const char *path, struct error *error)
+{
+	struct plugin *plugin = calloc(1, sizeof *plugin);
+	if (!plugin) {
+		error_set(error, ENOMEM, "out of memory");
+		return NULL;
+	}
+	plugin->path = realpath(path, NULL);
+	if (!plugin->path) {
+		error_set(error, errno, "plugin %s: %s", path, strerror(errno));
+	} else if (!describe(plugin, path, error)) {
+		plugin->has_no_code = true;
+		return plugin;
+	}
+	plugin_free(plugin);
+	return NULL;
+}
