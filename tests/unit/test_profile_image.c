@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles as images: the copy has everything that the original has, none of it in the original's memory. */
+#include <check.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/isolation/profile_image.h"
+#include "../run_suite.h"
+
+static struct profile_strings strings;
+static struct mapped_strings texts;
+
+static const uint32_t frame_ids[] = { 0, 1 };
+static const struct iaprof_frame frames[] = { { .name = "main", .module = "/bin/x", .file = "x.c", .line = 7 },
+					      { .name = "left", .module = NULL, .address = 0x1234 } };
+static const struct iaprof_stack stacks[] = {
+	{ .frames = frame_ids, .frame_count = 2, .origin = { .thread = "worker", .device = NULL, .tid = 5 } },
+	{ .frames = frame_ids + 1, .frame_count = 1, .origin = { .thread = "worker", .device = "GPU" } }
+};
+static const struct iaprof_value_type value_types[] = { { .name = "cpu", .unit = "nanoseconds", .period = 10 } };
+static const struct iaprof_value values[] = { { .stack = 0, .value = 3, .count = 1 }, { .stack = 1, .value = 4 } };
+static const struct iaprof_lost lost[] = { { .source = "source", .reason = "full", .count = 9 } };
+static const char *const metadata[] = { "key", "value", "empty", "", NULL };
+static const struct iaprof_time_value times[] = { { .time = 1, .value = 2 }, { .time = 3, .stack = 1, .value = 4 } };
+static const struct iaprof_module modules[] = { { .path = "/bin/x", .build_id = "abcd" } };
+
+static const uint64_t buckets[IAPROF_HISTOGRAM_BUCKET_COUNT_MAX] = { [5] = 6 };
+static const struct iaprof_histogram histograms[] = {
+	{ .source = "source", .name = "wait", .unit = "ns", .count = 6, .buckets = buckets }
+};
+static const struct iaprof_counter_point points[] = { { .begin = 1, .end = 2, .count = 1, .mean = 0.5 } };
+static const struct iaprof_counter counters[] = { { .source = "source",
+						    .name = "power",
+						    .unit = "watts",
+						    .points = points,
+						    .point_count = 1,
+						    .engine = "",
+						    .labels = "a=b" } };
+static const struct iaprof_event events[] = { { .begin = 1, .end = 2, .count = 1, .tid = 5 },
+					      { .begin = 3, .end = 4 } };
+static const char *const threads[] = { "worker", NULL };
+static const struct iaprof_track_slot slots[] = { { .number = 1, .count = 2 } };
+static const struct iaprof_track tracks[] = { { .kind = IAPROF_TRACK_JOBS,
+						.source = "source",
+						.name = "compute",
+						.events = events,
+						.event_count = 2,
+						.slots = slots,
+						.slot_count = 1,
+						.threads = threads } };
+static const struct iaprof_call_node nodes[] = { { .parent = IAPROF_ACTIVITY_NONE, .count = 8 } };
+static const struct iaprof_activity activity = { .size = sizeof activity,
+						 .nodes = nodes,
+						 .node_count = 1,
+						 .node_size = sizeof *nodes,
+						 .histograms = histograms,
+						 .histogram_count = 1,
+						 .histogram_size = sizeof *histograms,
+						 .counters = counters,
+						 .counter_count = 1,
+						 .counter_size = sizeof *counters,
+						 .tracks = tracks,
+						 .track_count = 1,
+						 .track_size = sizeof *tracks };
+
+#define LIST(list, name, array)                                                                                        \
+	.list = (array), .name##_count = sizeof(array) / sizeof *(array), .name##_size = sizeof *(array)
+static const struct iaprof_profile profile = { .size = sizeof profile,
+					       .interval = 3,
+					       LIST(frames, frame, frames),
+					       LIST(stacks, stack, stacks),
+					       LIST(value_types, value_type, value_types),
+					       LIST(values, value, values),
+					       LIST(lost, lost, lost),
+					       .metadata = metadata,
+					       LIST(times, time, times),
+					       LIST(modules, module, modules),
+					       .activity = &activity };
+
+static struct mapped_profile copy_of(const struct iaprof_profile *original)
+{
+	struct mapped_profile mapped = { 0 };
+	int image, new_strings;
+	ck_assert_int_eq(profile_image_write(&strings, original, &image, &new_strings), 0);
+	if (new_strings >= 0) {
+		ck_assert_int_eq(mapped_strings_add(&texts, new_strings), 0);
+		close(new_strings);
+	}
+	ck_assert_int_eq(mapped_profile_open(&mapped, &texts, image), 0);
+	close(image);
+	return mapped;
+}
+
+static void tear_down(void)
+{
+	profile_strings_free(&strings);
+	array_free(&texts.files);
+}
+
+static void expect_same(const struct iaprof_profile *copy)
+{
+	ck_assert_uint_eq(copy->interval, 3);
+	ck_assert_ptr_ne(copy->frames, frames);
+	const struct iaprof_frame *first = iaprof_profile_frame(copy, 0), *second = iaprof_profile_frame(copy, 1);
+	ck_assert_str_eq(first->name, "main");
+	ck_assert_ptr_ne(first->name, frames[0].name);
+	ck_assert_str_eq(first->module, "/bin/x");
+	ck_assert_str_eq(first->file, "x.c");
+	ck_assert_uint_eq(first->line, 7);
+	ck_assert_str_eq(second->name, "left");
+	ck_assert_ptr_null(second->module);
+	ck_assert_uint_eq(second->address, 0x1234);
+	const struct iaprof_stack *stack = iaprof_profile_stack(copy, 0), *other = iaprof_profile_stack(copy, 1);
+	ck_assert_mem_eq(stack->frames, frame_ids, sizeof frame_ids);
+	ck_assert_uint_eq(other->frames[0], 1);
+	ck_assert_str_eq(stack->origin.thread, "worker");
+	ck_assert_ptr_null(stack->origin.device);
+	/* Equal names have one address. */
+	ck_assert_ptr_eq(stack->origin.thread, other->origin.thread);
+	ck_assert_str_eq(other->origin.device, "GPU");
+	ck_assert_str_eq(iaprof_profile_value_type(copy, 0)->unit, "nanoseconds");
+	ck_assert_mem_eq(copy->values, values, sizeof values);
+	ck_assert_str_eq(iaprof_profile_lost(copy, 0)->reason, "full");
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_str_eq(copy->metadata[i], metadata[i]);
+	ck_assert_ptr_null(copy->metadata[4]);
+	ck_assert_mem_eq(copy->times, times, sizeof times);
+	ck_assert_ptr_null(copy->time_totals);
+	ck_assert_str_eq(iaprof_profile_module(copy, 0)->build_id, "abcd");
+}
+
+static void expect_same_activity(const struct iaprof_activity *copy)
+{
+	ck_assert_ptr_ne(copy, &activity);
+	ck_assert_mem_eq(copy->nodes, nodes, sizeof nodes);
+	ck_assert_ptr_null(copy->devices);
+	ck_assert_mem_eq(iaprof_activity_histogram(copy, 0)->buckets, buckets, sizeof buckets);
+	ck_assert_str_eq(iaprof_activity_counter(copy, 0)->labels, "a=b");
+	ck_assert_mem_eq(iaprof_activity_counter(copy, 0)->points, points, sizeof points);
+	const struct iaprof_track *track = iaprof_activity_track(copy, 0);
+	ck_assert_mem_eq(track->events, events, sizeof events);
+	ck_assert_mem_eq(track->slots, slots, sizeof slots);
+	ck_assert_str_eq(iaprof_track_thread(copy, track, 0), "worker");
+	ck_assert_ptr_null(iaprof_track_thread(copy, track, 1));
+}
+
+START_TEST(copies_have_everything)
+{
+	struct mapped_profile mapped = copy_of(&profile);
+	expect_same(mapped.profile);
+	expect_same_activity(mapped.profile->activity);
+	mapped_profile_close(&mapped);
+}
+END_TEST
+
+/* Strings are valid until finish(), and are sent once. */
+START_TEST(strings_outlive_their_profile)
+{
+	struct mapped_profile mapped = copy_of(&profile);
+	const char *name = iaprof_profile_frame(mapped.profile, 0)->name;
+	mapped_profile_close(&mapped);
+	ck_assert_str_eq(name, "main");
+	struct iaprof_frame later_frames[] = { frames[0], { .name = "new" } };
+	struct iaprof_profile later = profile;
+	later.frames = later_frames;
+	mapped = copy_of(&later);
+	ck_assert_uint_eq(texts.files.count, 2);
+	ck_assert_uint_eq(texts.files.items[1].size, sizeof "new");
+	ck_assert_ptr_eq(iaprof_profile_frame(mapped.profile, 0)->name, name);
+	ck_assert_str_eq(iaprof_profile_frame(mapped.profile, 1)->name, "new");
+	mapped_profile_close(&mapped);
+	mapped = copy_of(&later);
+	ck_assert_uint_eq(texts.files.count, 2);
+	ck_assert_str_eq(iaprof_profile_frame(mapped.profile, 1)->name, "new");
+	mapped_profile_close(&mapped);
+}
+END_TEST
+
+START_TEST(differences_have_both_runs)
+{
+	static const uint32_t positions[] = { 1, UINT32_MAX };
+	struct iaprof_profile difference = profile;
+	difference.activity = NULL;
+	difference.before_metadata = metadata;
+	difference.before_profile = difference.after_profile = &profile;
+	difference.before_stacks = difference.after_stacks = positions;
+	struct mapped_profile mapped = copy_of(&difference);
+	expect_same(mapped.profile);
+	ck_assert_ptr_null(mapped.profile->activity);
+	ck_assert_str_eq(mapped.profile->before_metadata[1], "value");
+	ck_assert(iaprof_profile_has_runs(mapped.profile));
+	expect_same(mapped.profile->before_profile);
+	expect_same(mapped.profile->after_profile);
+	ck_assert_mem_eq(mapped.profile->before_stacks, positions, sizeof positions);
+	ck_assert_mem_eq(mapped.profile->after_stacks, positions, sizeof positions);
+	mapped_profile_close(&mapped);
+}
+END_TEST
+
+/* More than the first size of a file, so that it moves while it grows. */
+START_TEST(images_grow)
+{
+	enum { COUNT = 100000 };
+	struct iaprof_value *many = calloc(COUNT, sizeof *many);
+	ck_assert_ptr_nonnull(many);
+	for (uint32_t i = 0; i < COUNT; i++)
+		many[i].value = i + 1;
+	struct iaprof_profile large = profile;
+	large.values = many;
+	large.value_count = COUNT;
+	struct mapped_profile mapped = copy_of(&large);
+	ck_assert_mem_eq(mapped.profile->values, many, COUNT * sizeof *many);
+	expect_same_activity(mapped.profile->activity);
+	mapped_profile_close(&mapped);
+	free(many);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("profile_image");
+	TCase *all = tcase_create("profile_image");
+	tcase_add_checked_fixture(all, NULL, tear_down);
+	tcase_add_test(all, copies_have_everything);
+	tcase_add_test(all, strings_outlive_their_profile);
+	tcase_add_test(all, differences_have_both_runs);
+	tcase_add_test(all, images_grow);
+	suite_add_tcase(suite, all);
+	return run_suite(suite);
+}
