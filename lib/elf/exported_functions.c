@@ -2,56 +2,15 @@
 /* See exported_functions.h. */
 #include <stdlib.h>
 #include <string.h>
+#include "elf/elf_segments.h"
 #include "elf/exported_functions.h"
 
 /* Far more than a Level Zero library has: the loader exports a few thousand functions. */
 #define SECTIONS_MAX 4096u
-#define PROGRAM_HEADERS_MAX 256u
 #define SYMBOLS_MAX 262144u
 #define NAMES_SIZE_MAX (32u << 20)
 /* In .gnu.version: not the default version of the symbol (System V gABI, symbol versioning). */
 #define VERSION_HIDDEN 0x8000u
-
-/* The program headers. */
-struct segments {
-	Elf64_Phdr *items;
-	size_t count;
-};
-
-static void *part_read(const struct elf_reader *bytes, uint64_t offset, uint64_t size)
-{
-	void *part = size ? malloc(size) : NULL;
-
-	if (part && bytes->read(bytes, offset, part, size))
-		return part;
-	free(part);
-	return NULL;
-}
-
-static bool segments_read(const struct elf_reader *bytes, const Elf64_Ehdr *header, struct segments *segments)
-{
-	segments->count = header->e_phnum;
-	if (!header->e_phnum || header->e_phnum > PROGRAM_HEADERS_MAX || header->e_phentsize != sizeof(Elf64_Phdr))
-		return false;
-	segments->items = part_read(bytes, header->e_phoff, segments->count * sizeof(Elf64_Phdr));
-	return segments->items;
-}
-
-/* Returns the file offset of an address, or 0 if it is not code in the file. */
-static uint64_t file_offset(const struct elf_reader *bytes, const struct segments *segments, uint64_t address)
-{
-	for (size_t i = 0; i < segments->count; i++) {
-		const Elf64_Phdr *segment = &segments->items[i];
-		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || address < segment->p_vaddr ||
-		    address - segment->p_vaddr >= segment->p_filesz)
-			continue;
-		uint64_t inside = address - segment->p_vaddr;
-		if (segment->p_offset >= bytes->size || inside >= bytes->size - segment->p_offset)
-			return 0;
-		return segment->p_offset + inside;
-	}
-	return 0;
-}
 
 static bool is_exported_function(const Elf64_Sym *symbol)
 {
@@ -92,7 +51,7 @@ static bool symbol_is_hidden(const struct elf_reader *bytes, const struct elf_se
 }
 
 static bool symbols_look(const struct elf_reader *bytes, const struct elf_sections *sections,
-			 const struct segments *segments, const Elf64_Shdr *table, const struct wanted *wanted)
+			 const struct elf_segments *segments, const Elf64_Shdr *table, const struct wanted *wanted)
 {
 	size_t count = table->sh_size / sizeof(Elf64_Sym);
 
@@ -101,13 +60,13 @@ static bool symbols_look(const struct elf_reader *bytes, const struct elf_sectio
 	const Elf64_Shdr *strings = &sections->items[table->sh_link];
 	if (strings->sh_type != SHT_STRTAB || strings->sh_size > NAMES_SIZE_MAX)
 		return false;
-	Elf64_Sym *symbols = part_read(bytes, table->sh_offset, count * sizeof *symbols);
-	char *names = part_read(bytes, strings->sh_offset, strings->sh_size);
+	Elf64_Sym *symbols = elf_part_read(bytes, table->sh_offset, count * sizeof *symbols);
+	char *names = elf_part_read(bytes, strings->sh_offset, strings->sh_size);
 	bool good = symbols && names;
 	for (size_t i = 0; good && i < count; i++)
 		if (is_exported_function(&symbols[i]) && symbols[i].st_name < strings->sh_size)
 			symbol_take(wanted, names + symbols[i].st_name, strings->sh_size - symbols[i].st_name,
-				    file_offset(bytes, segments, symbols[i].st_value),
+				    elf_code_offset(bytes, segments, symbols[i].st_value),
 				    symbol_is_hidden(bytes, sections, i));
 	free(symbols);
 	free(names);
@@ -117,14 +76,14 @@ static bool symbols_look(const struct elf_reader *bytes, const struct elf_sectio
 bool exported_functions_find(const struct elf_reader *bytes, const char *const *names, size_t count, uint64_t *offsets)
 {
 	const struct wanted wanted = { .names = names, .count = count, .offsets = offsets };
-	struct segments segments = { 0 };
+	struct elf_segments segments = { 0 };
 	struct elf_sections sections;
 	bool good = false;
 
 	memset(offsets, 0, count * sizeof *offsets);
 	if (!elf_sections_read(bytes, SECTIONS_MAX, &sections))
 		return false;
-	if (segments_read(bytes, &sections.header, &segments))
+	if (elf_segments_read(bytes, &sections.header, &segments))
 		for (size_t i = 0; i < sections.count && !good; i++)
 			good = sections.items[i].sh_type == SHT_DYNSYM &&
 			       symbols_look(bytes, &sections, &segments, &sections.items[i], &wanted);

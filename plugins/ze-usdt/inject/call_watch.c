@@ -27,20 +27,31 @@ int call_watch_load(struct call_watch *watch, const struct iaprof_host *host, pi
 	return result ? bpf_load_fail(host, result, "load the BPF program for tracer injection", "5.15") : 0;
 }
 
-int call_watch_attach(struct call_watch *watch, const struct target_process *target)
+static int library_attach(struct call_watch *watch, pid_t pid, const struct watched_library *library)
 {
 	char path[32];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", library->descriptor);
+	for (size_t i = 0; i < library->function_count; i++) {
+		struct bpf_link *link = bpf_program__attach_uprobe(watch->skeleton->progs.function_entered, false, pid,
+								   path, library->function_offsets[i]);
+		if (!link)
+			return -errno;
+		watch->links[watch->link_count++] = link;
+	}
+	return 0;
+}
+
+int call_watch_attach(struct call_watch *watch, const struct target_process *target)
+{
 	int result = 0;
 	struct bpf_log log = bpf_log_begin(watch->host);
 
-	snprintf(path, sizeof path, "/proc/self/fd/%d", target->loader);
-	for (size_t i = 0; result == 0 && i < target->function_count; i++) {
-		struct bpf_link *link = bpf_program__attach_uprobe(watch->skeleton->progs.level_zero_entered, false,
-								   target->pid, path, target->function_offsets[i]);
-		if (link)
-			watch->links[watch->link_count++] = link;
-		else
-			result = -errno;
+	for (int i = 0; result == 0 && i < WATCHED_COUNT; i++) {
+		if (target->watched[i].descriptor < 0 || watch->attached[i])
+			continue;
+		watch->attached[i] = true;
+		result = library_attach(watch, target->pid, &target->watched[i]);
 	}
 	bpf_log_end(&log);
 	return result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BPF program that observes threads entering Level Zero, for inject.c. Owned by one thread. */
+/* The BPF program that observes threads entering Level Zero or OpenCL, for inject.c. Owned by one thread. */
 #ifndef IAPROF_ZE_USDT_INJECT_CALL_WATCH_H
 #define IAPROF_ZE_USDT_INJECT_CALL_WATCH_H
 
@@ -17,8 +17,9 @@ struct call_watch {
 	const struct iaprof_host *host;
 	struct inject_bpf *skeleton;
 	struct ring_buffer *events;
-	struct bpf_link *links[LEVEL_ZERO_FUNCTIONS_MAX];
-	size_t link_count; /* 0: not attached */
+	struct bpf_link *links[WATCHED_COUNT * WATCHED_FUNCTIONS_MAX];
+	size_t link_count;
+	bool attached[WATCHED_COUNT];
 };
 
 /*
@@ -29,8 +30,8 @@ int call_watch_load(struct call_watch *watch, const struct iaprof_host *host, pi
 		    void *context);
 
 /*
- * Attaches to the functions that target_process_look() found. Returns 0, or a negative errno with some functions
- * attached.
+ * Attaches to functions that target_process_look() found since the last call. Returns 0, or a negative errno with some
+ * functions attached.
  */
 int call_watch_attach(struct call_watch *watch, const struct target_process *target);
 /* Detaches, which takes about 100 ms per function. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by inject.bpf.c and inject.c: the threads that call Level Zero. */
+/* Shared by inject.bpf.c and inject.c: the threads that call Level Zero or OpenCL. */
 #ifndef IAPROF_ZE_USDT_INJECT_CALLER_H
 #define IAPROF_ZE_USDT_INJECT_CALLER_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * Runs when a thread of the target enters a Level Zero function: reports the thread and, once it is traced, stops it
+ * Runs when a thread of the target enters a function of Level Zero or OpenCL: reports the thread and, once it is traced, stops it
  * there with a signal that has no effect of its own and that only the tracer sees.
  */
 #include <stdbool.h>
@@ -58,7 +58,7 @@ static __u32 signal_choose(void)
 }
 
 SEC("uprobe")
-int level_zero_entered(struct pt_regs *context)
+int function_entered(struct pt_regs *context)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 thread = (__u32)id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See inject.h. A thread stopped at an arbitrary point may hold locks of malloc() or the dynamic linker, so that
- * dlopen() on it would never return. Therefore a BPF program observes which threads enter Level Zero functions, only
+ * dlopen() on it would never return. Therefore a BPF program observes which threads enter functions of Level Zero or OpenCL, only
  * such a thread is traced (and never interrupted), and at its next call it is stopped at the function's entry, where it
  * holds none of these locks. PTRACE_DETACH cannot release traced threads that are running; only the exit of the tracing
  * thread can. The injection therefore has a thread of its own, which exits when it is done.
@@ -24,7 +24,7 @@
 
 #define MILLISECOND UINT64_C(1000000)
 
-/* How often to check whether the process has mapped the Level Zero loader. */
+/* How often to check whether the process has mapped a runtime. */
 #define LOADER_LOOK_PERIOD (500 * MILLISECOND)
 /*
  * A traced thread that receives a signal waits until it is handled: polling is frequent after an event and becomes less
@@ -90,7 +90,7 @@ static int event_take(void *context, void *data, size_t size)
 		host_of(injection)->log(host_of(injection), IAPROF_LOG_WARNING,
 					"thread %" PRIu32
 					" of process %d blocks SIGURG and SIGWINCH, so the tracer cannot be loaded on "
-					"it (waiting for another thread to call Level Zero)",
+					"it (waiting for another thread to call Level Zero or OpenCL)",
 					event->thread, (int)injection->target.pid);
 	}
 	return 0;
@@ -180,7 +180,7 @@ static void functions_attach(struct injection *injection)
 
 	if (error) {
 		snprintf(injection->message, sizeof injection->message,
-			 "cannot attach to libze_loader.so of process %d: %s", (int)injection->target.pid,
+			 "cannot attach to libze_loader.so or libigdrcl.so of process %d: %s", (int)injection->target.pid,
 			 strerror(-error));
 		injection_fail(injection);
 	}
@@ -201,8 +201,19 @@ static void target_look(struct injection *injection)
 		injection_fail(injection);
 	else if (target->has_library)
 		state_set(injection, INJECTION_LOADED);
-	else if (target->loader >= 0 && !injection->watch.link_count)
+	else
 		functions_attach(injection);
+}
+
+/* What a process has not done, for the end of "process 12 ...". */
+static const char *absence(const struct target_process *target)
+{
+	bool level_zero = target->watched[WATCHED_LEVEL_ZERO].descriptor >= 0;
+	bool opencl = target->watched[WATCHED_OPENCL].descriptor >= 0;
+
+	if (level_zero)
+		return opencl ? "has called neither Level Zero nor OpenCL" : "has not called Level Zero";
+	return opencl ? "has not called OpenCL" : "has loaded neither libze_loader.so.1 nor libigdrcl.so";
 }
 
 static void waiting_tell(struct injection *injection)
@@ -212,9 +223,14 @@ static void waiting_tell(struct injection *injection)
 	if (injection->told || injection->load.thread || host->clock(host) - injection->begin < PATIENCE)
 		return;
 	injection->told = true;
-	host->log(host, IAPROF_LOG_WARNING, "process %d %s yet (the tracer is loaded when it does)",
-		  (int)injection->target.pid,
-		  injection->watch.link_count ? "has not called Level Zero" : "has not loaded libze_loader.so.1");
+	if (target_process_is_on_level_zero(&injection->target))
+		host->log(host, IAPROF_LOG_WARNING,
+			  "process %d runs OpenCL on Level Zero inside the driver, which cannot be traced (start it "
+			  "with EnableLEO=0)",
+			  (int)injection->target.pid);
+	else
+		host->log(host, IAPROF_LOG_WARNING, "process %d %s yet (the tracer is loaded when it does)",
+			  (int)injection->target.pid, absence(&injection->target));
 }
 
 static void *tracer_run(void *argument)
@@ -342,7 +358,8 @@ void injection_end(struct injection *injection)
 		if (injection_state(injection) == INJECTION_WAITING)
 			injection->host->log(
 				injection->host, IAPROF_LOG_WARNING,
-				"the tracer was not loaded into process %d: no thread called Level Zero twice",
+				"the tracer was not loaded into process %d: no thread called Level Zero or "
+				"OpenCL twice",
 				(int)injection->target.pid);
 	}
 	call_watch_free(&injection->watch);

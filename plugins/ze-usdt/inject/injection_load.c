@@ -37,7 +37,7 @@ void injection_load_begin(struct injection *injection, pid_t thread)
 		error = target_process_check_thread(target, thread, injection->message, sizeof injection->message);
 	if (error == 0 && target->has_library) {
 		state_set(injection, INJECTION_LOADED);
-	} else if (error == 0 && target->loader >= 0) {
+	} else if (error == 0 && target_process_is_watchable(target)) {
 		injection->load_began = host_of(injection)->clock(host_of(injection));
 		error = remote_load_begin(&injection->load, thread, &target->functions, target->library, &why);
 		if (error == 0)

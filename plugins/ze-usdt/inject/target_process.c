@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "elf/exported_functions.h"
+#include "elf/function_table.h"
 #include "system_call.h"
 #include "process/process_file.h"
 #include "process/process_maps.h"
@@ -35,7 +36,28 @@ static const char *const level_zero_functions[] = {
 	"zeEventQueryStatus",
 };
 #define LEVEL_ZERO_FUNCTION_COUNT (sizeof level_zero_functions / sizeof level_zero_functions[0])
-_Static_assert(LEVEL_ZERO_FUNCTION_COUNT <= LEVEL_ZERO_FUNCTIONS_MAX, "target_process.h");
+_Static_assert(LEVEL_ZERO_FUNCTION_COUNT <= WATCHED_FUNCTIONS_MAX, "target_process.h");
+
+/*
+ * The same of Intel's OpenCL driver. It exports none of them: every ICD loader calls them through a table, whose order
+ * is that of cl_icd_dispatch in the Khronos header CL/cl_icd.h. So programs with an ICD loader of their own are no
+ * exception.
+ */
+static const uint32_t opencl_functions[] = {
+	38, /* clSetKernelArg */
+	41, /* clWaitForEvents */
+	42, /* clGetEventInfo */
+	46, /* clFlush */
+	47, /* clFinish */
+	48, /* clEnqueueReadBuffer */
+	49, /* clEnqueueWriteBuffer */
+	59, /* clEnqueueNDRangeKernel */
+};
+#define OPENCL_FUNCTION_COUNT (sizeof opencl_functions / sizeof opencl_functions[0])
+_Static_assert(OPENCL_FUNCTION_COUNT <= WATCHED_FUNCTIONS_MAX, "target_process.h");
+/* The only function of the table that the driver exports, and its index. */
+#define OPENCL_ANCHOR "clGetPlatformInfo"
+#define OPENCL_ANCHOR_INDEX 1
 
 /* Returns a numeric value of /proc/PID/status: "TracerPid:\t12". */
 static uint64_t status_number(const char *status, const char *key)
@@ -146,7 +168,9 @@ static int library_check(struct target_process *target, const struct iaprof_host
 
 int target_process_check(struct target_process *target, const struct iaprof_host *host, pid_t pid, const char *library)
 {
-	*target = (struct target_process){ .pid = pid, .loader = -1 };
+	*target = (struct target_process){ .pid = pid };
+	for (int i = 0; i < WATCHED_COUNT; i++)
+		target->watched[i].descriptor = -1;
 	if (!remote_load_is_possible())
 		return host->fail(host, ENOTSUP, "unsupported registers of this CPU: " OTHER_WAY);
 	int result = status_check(host, pid);
@@ -210,9 +234,36 @@ static int library_functions_read(struct target_process *target, const char *tex
 	return result;
 }
 
-static int loader_read(struct target_process *target, const struct process_mapping *mapping)
+static void level_zero_functions_find(const struct elf_reader *bytes, struct watched_library *library)
 {
 	uint64_t offsets[LEVEL_ZERO_FUNCTION_COUNT];
+
+	if (!exported_functions_find(bytes, level_zero_functions, LEVEL_ZERO_FUNCTION_COUNT, offsets))
+		return;
+	for (size_t i = 0; i < LEVEL_ZERO_FUNCTION_COUNT; i++) {
+		if (offsets[i])
+			library->function_offsets[library->function_count++] = offsets[i];
+	}
+}
+
+static void opencl_functions_find(const struct elf_reader *bytes, struct watched_library *library)
+{
+	if (function_table_find(bytes, OPENCL_ANCHOR, OPENCL_ANCHOR_INDEX, opencl_functions, OPENCL_FUNCTION_COUNT,
+				library->function_offsets))
+		library->function_count = OPENCL_FUNCTION_COUNT;
+}
+
+/* The libraries to observe. */
+static const struct {
+	const char *name; /* prefix of the file name */
+	void (*find)(const struct elf_reader *bytes, struct watched_library *library);
+} watched_libraries[WATCHED_COUNT] = {
+	[WATCHED_LEVEL_ZERO] = { "libze_loader.so", level_zero_functions_find },
+	[WATCHED_OPENCL] = { "libigdrcl.so", opencl_functions_find },
+};
+
+static int watched_read(struct target_process *target, enum watched which, const struct process_mapping *mapping)
+{
 	struct stat status;
 	int descriptor = mapping_open(target->pid, mapping);
 	if (descriptor < 0)
@@ -221,16 +272,29 @@ static int loader_read(struct target_process *target, const struct process_mappi
 		close(descriptor);
 		return -EIO;
 	}
-	const struct elf_reader library = elf_reader_of_file(descriptor, (uint64_t)status.st_size);
-	target->function_count = 0;
-	if (exported_functions_find(&library, level_zero_functions, LEVEL_ZERO_FUNCTION_COUNT, offsets)) {
-		for (size_t i = 0; i < LEVEL_ZERO_FUNCTION_COUNT; i++) {
-			if (offsets[i])
-				target->function_offsets[target->function_count++] = offsets[i];
-		}
-	}
-	target->loader = descriptor;
+	const struct elf_reader bytes = elf_reader_of_file(descriptor, (uint64_t)status.st_size);
+	target->watched[which] = (struct watched_library){ .descriptor = descriptor };
+	watched_libraries[which].find(&bytes, &target->watched[which]);
 	return 0;
+}
+
+/* Reads a mapping of a library to observe, unless another one was read already. */
+static int mapping_read(struct target_process *target, const struct process_mapping *mapping)
+{
+	for (int i = 0; i < WATCHED_COUNT; i++) {
+		if (target->watched[i].descriptor < 0 &&
+		    process_mapping_is_named(mapping, watched_libraries[i].name))
+			return watched_read(target, (enum watched)i, mapping);
+	}
+	return 0;
+}
+
+bool target_process_is_watchable(const struct target_process *target)
+{
+	for (int i = 0; i < WATCHED_COUNT; i++)
+		if (target->watched[i].descriptor >= 0)
+			return true;
+	return false;
 }
 
 /* A process has one libc and one libdl, but may map files with such names thousands of times. */
@@ -241,6 +305,31 @@ static bool is_dynamic_linker(const struct process_mapping *mapping)
 {
 	return process_mapping_is_named(mapping, "libc.so.6") || process_mapping_is_named(mapping, "libc-2.") ||
 	       process_mapping_is_named(mapping, "libdl.so.2") || process_mapping_is_named(mapping, "libdl-2.");
+}
+
+bool target_process_is_on_level_zero(const struct target_process *target)
+{
+	return target->has_runtime && target->watched[WATCHED_OPENCL].descriptor >= 0 &&
+	       target->watched[WATCHED_LEVEL_ZERO].descriptor < 0;
+}
+
+/* A process with both libraries can be observed in either. */
+static int watched_check(const struct target_process *target, char *message, size_t message_size)
+{
+	const char *unknown = NULL;
+
+	for (int i = 0; i < WATCHED_COUNT; i++) {
+		if (target->watched[i].descriptor < 0)
+			continue;
+		if (target->watched[i].function_count)
+			return 0;
+		unknown = watched_libraries[i].name;
+	}
+	if (!unknown)
+		return 0;
+	snprintf(message, message_size, "%s of process %d has no known %s function", unknown, (int)target->pid,
+		 unknown == watched_libraries[WATCHED_OPENCL].name ? "OpenCL" : "Level Zero");
+	return -ENOTSUP;
 }
 
 int target_process_look(struct target_process *target, char *message, size_t message_size)
@@ -259,7 +348,7 @@ int target_process_look(struct target_process *target, char *message, size_t mes
 	}
 	target_process_free(target);
 	target->functions = (struct remote_functions){ 0 };
-	target->has_library = false;
+	target->has_library = target->has_runtime = false;
 	size_t rest = length;
 	unsigned libraries_read = 0;
 	for (const char *line = text; error == 0 && process_mapping_next(&line, &rest, &mapping);) {
@@ -271,10 +360,11 @@ int target_process_look(struct target_process *target, char *message, size_t mes
 		if (mapping.inode == target->library_file.st_ino &&
 		    process_mapping_is_named(&mapping, strrchr(target->library, '/') + 1))
 			target->has_library = true;
-		else if (target->loader < 0 && process_mapping_is_named(&mapping, "libze_loader.so"))
-			error = loader_read(target, &mapping);
 		else if (is_dynamic_linker(&mapping) && libraries_read++ < DYNAMIC_LINKERS_MAX)
 			error = library_functions_read(target, text, length, &mapping);
+		else
+			error = mapping_read(target, &mapping);
+		target->has_runtime |= process_mapping_is_named(&mapping, "libze_intel_gpu.so.1");
 	}
 	free(text);
 	if (error) {
@@ -284,19 +374,14 @@ int target_process_look(struct target_process *target, char *message, size_t mes
 		return error == -ENOENT ? 0 : error;
 	}
 	const struct remote_functions *functions = &target->functions;
-	if (target->loader >= 0 && !(functions->open_function && functions->error_function &&
+	if (target_process_is_watchable(target) && !(functions->open_function && functions->error_function &&
 				     functions->errno_function && functions->system_call)) {
 		snprintf(message, message_size,
 			 "process %d has no glibc dlopen() (static program, or another C library): " OTHER_WAY,
 			 (int)target->pid);
 		return -ENOTSUP;
 	}
-	if (target->loader >= 0 && !target->function_count) {
-		snprintf(message, message_size, "libze_loader.so of process %d exports no known Level Zero function",
-			 (int)target->pid);
-		return -ENOTSUP;
-	}
-	return 0;
+	return watched_check(target, message, message_size);
 }
 
 void target_process_explain(pid_t pid, int error, char *message, size_t message_size)
@@ -319,7 +404,9 @@ void target_process_explain(pid_t pid, int error, char *message, size_t message_
 
 void target_process_free(struct target_process *target)
 {
-	if (target->loader >= 0)
-		close(target->loader);
-	target->loader = -1;
+	for (int i = 0; i < WATCHED_COUNT; i++) {
+		if (target->watched[i].descriptor >= 0)
+			close(target->watched[i].descriptor);
+		target->watched[i].descriptor = -1;
+	}
 }

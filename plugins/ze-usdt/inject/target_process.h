@@ -11,8 +11,18 @@
 #include <iaprof/host.h>
 #include "remote_call.h"
 
-/* The loader's functions that are observed. */
-#define LEVEL_ZERO_FUNCTIONS_MAX 32
+/* Observed functions of one library. */
+#define WATCHED_FUNCTIONS_MAX 16
+
+/* Which libraries have functions to observe. */
+enum watched { WATCHED_LEVEL_ZERO, WATCHED_OPENCL, WATCHED_COUNT };
+
+/* One of them, of which a process uses the first that it maps. */
+struct watched_library {
+	int descriptor; /* -1: not mapped yet */
+	size_t function_count;
+	uint64_t function_offsets[WATCHED_FUNCTIONS_MAX]; /* in the file */
+};
 
 struct target_process {
 	pid_t pid;
@@ -21,9 +31,8 @@ struct target_process {
 
 	/* Set by target_process_look(). */
 	bool has_library; /* it is already loaded */
-	int loader;       /* descriptor of its libze_loader.so.1; -1: not mapped yet */
-	size_t function_count;
-	uint64_t function_offsets[LEVEL_ZERO_FUNCTIONS_MAX]; /* offsets in the loader's file */
+	struct watched_library watched[WATCHED_COUNT];
+	bool has_runtime;             /* libze_intel_gpu.so.1 */
 	struct remote_functions functions;
 };
 
@@ -34,10 +43,16 @@ struct target_process {
 int target_process_check(struct target_process *target, const struct iaprof_host *host, pid_t pid, const char *library);
 
 /*
- * Reads the process's mappings and sets the members above. Returns 0, even if the loader is not mapped yet; a negative
+ * Reads the process's mappings and sets the members above. Returns 0, even if no library to observe is mapped yet; a negative
  * errno with a message of at most size bytes on failure, -ESRCH if the process has exited. Any thread.
  */
 int target_process_look(struct target_process *target, char *message, size_t message_size);
+
+/* Returns whether a library to observe is mapped. */
+bool target_process_is_watchable(const struct target_process *target);
+
+/* Returns whether its OpenCL runs on Level Zero inside the driver, as far as the mappings show. */
+bool target_process_is_on_level_zero(const struct target_process *target);
 
 /*
  * Checks whether the library can be loaded on a thread of the process, which may have changed since the check above.

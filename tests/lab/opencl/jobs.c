@@ -6,15 +6,16 @@
  *   --threads N, --turns N              each thread makes so many turns
  *   --fork                              the turns are made by a forked child, before the parent makes its own
  *   --rebuild                           each turn has programs of its own
- *   --wait                              reads a line from standard input before the last turn
+ *   --wait                              loads the first turn's programs, launches what it does not count, prints
+ * "waits" PID, and calls OpenCL until a line comes on standard input
  *   --invalid                           builds only a program with an error
  *   --no-addresses                      asks for no addresses, for which OpenCL on Level Zero crashes
  * Prints lines of words between tabs: "kernel" PID NAME ADDRESS and "launch" PID THREAD SITE KERNEL COUNT. Nothing
  * executes without a GPU, so that the program never waits for one.
  */
 #include <dlfcn.h>
-#include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -69,10 +70,11 @@ static cl_platform_id platform;
 static cl_device_id device;
 static cl_context context;
 
+static pthread_barrier_t all_loaded;
+
 struct worker {
 	pthread_t thread;
 	int id;
-	bool is_first;
 	uint64_t launches[SITES][KERNELS];
 	cl_program programs[2];
 	cl_kernel kernels[KERNELS];
@@ -256,6 +258,28 @@ static cl_command_queue queue_create(cl_command_queue_properties properties)
 	return queue;
 }
 
+static bool line_came(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&input, 1, 1) > 0;
+}
+
+/* Someone else attaches meanwhile, to a program whose kernels were launched before. */
+static void line_await(struct worker *worker, cl_command_queue queue)
+{
+	static const size_t size = 64;
+
+	for (int i = 0; i < KERNELS; i++)
+		CHECK(cl->clEnqueueNDRangeKernel(queue, worker->kernels[i], 1, NULL, &size, NULL, 0, NULL, NULL));
+	if (pthread_barrier_wait(&all_loaded) == PTHREAD_BARRIER_SERIAL_THREAD) {
+		printf("waits\t%d\n", getpid());
+		fflush(stdout);
+	}
+	while (!line_came())
+		CHECK(cl->clFlush(queue));
+}
+
 static void *worker_run(void *argument)
 {
 	struct worker *worker = argument;
@@ -266,18 +290,8 @@ static void *worker_run(void *argument)
 	for (int turn = 0; turn < options.turns; turn++) {
 		if (turn == 0 || options.rebuild)
 			programs_load(worker);
-		if (options.wait && turn == options.turns - 1 && worker->is_first) {
-			char line[8];
-			printf("waits\t%d\n", getpid());
-			fflush(stdout);
-			/* Someone else attaches to calls meanwhile. */
-			while (!fgets(line, sizeof line, stdin) && errno == EINTR)
-				;
-			for (int i = 0; i < 400; i++) {
-				CHECK(cl->clFlush(in_order));
-				usleep(20000);
-			}
-		}
+		if (options.wait && turn == 0)
+			line_await(worker, in_order);
 		launch_in_order(worker, in_order);
 		launch_out_of_order(worker, out_of_order);
 		launch_task(worker, in_order);
@@ -292,8 +306,8 @@ static void run(void)
 	static struct worker workers[THREADS_MAX];
 
 	memset(workers, 0, sizeof workers);
+	pthread_barrier_init(&all_loaded, NULL, (unsigned)options.threads);
 	for (int i = 0; i < options.threads; i++) {
-		workers[i].is_first = i == 0;
 		if (pthread_create(&workers[i].thread, NULL, worker_run, &workers[i]) != 0)
 			fail("pthread_create");
 	}

@@ -10,11 +10,13 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from harness.cases import Failure, check, equal, run
+from harness.cases import Failure, check, equal, run, started
+from harness.profiler import Profiler
 
 SOURCE, BUILD = (pathlib.Path(os.environ[name]) for name in ('LAB_SOURCE', 'LAB_BUILD'))
 PROGRAMS = BUILD / 'tests/lab/level_zero'
@@ -116,6 +118,78 @@ def check_rebuilt():
     equal(len(rows['code-object']), 18, 'programs')
 
 
+class Waiting:
+    """A program that has loaded and launched kernels already, and goes on at a word."""
+
+    def __init__(self, *arguments, wrap=(), **options):
+        self.process = started(subprocess.Popen([*wrap, *jobs('--wait', *arguments, **options)], stdin=subprocess.PIPE,
+                                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8'))
+        self.said = ''
+        while not self.said.endswith('\n') or not self.said.splitlines()[-1].startswith('waits'):
+            line = self.process.stdout.readline()
+            check(line, f'the program ended: {self.said} {self.process.stderr.read() if not line else ""}')
+            self.said += line
+        self.pid = self.said.split()[-1]
+        self.threads = self.count_threads()
+
+    def count_threads(self):
+        return len(os.listdir(f'/proc/{self.pid}/task'))
+
+    def trace(self, ready='loaded the tracer into process'):
+        """iaprof, which has loaded the tracer; its thread in the program, which starts tracing, has ended."""
+        profiler = Profiler('-p', self.pid, '-s', 'ze-usdt:tracer=inject', '-k', 'csv:rows=events,newline=lf', '-o',
+                            'out.csv', ready=lambda said: ready in said)
+        deadline = time.monotonic() + 60
+        while self.count_threads() > self.threads:
+            check(time.monotonic() < deadline, 'the tracer\'s thread does not end')
+            time.sleep(0.01)
+        return profiler
+
+    def finish(self):
+        """Its output from then on, as of completed()."""
+        said, errors = self.process.communicate('\n', timeout=120)
+        return subprocess.CompletedProcess((), self.process.returncode, self.said + said, errors)
+
+
+def profile_running(*arguments, **options):
+    """The rows of a program that ran before, and its truth."""
+    program = Waiting(*arguments, **options)
+    profiler = program.trace()
+    outcome = program.finish()
+    profiler.end()
+    equal((outcome.returncode, outcome.stderr), (0, ''), 'end of the program')
+    check('lost: ze-usdt' not in profiler.said, profiler.said)
+    truth = read_truth(outcome.stdout)
+    return read_rows({program.pid}), truth
+
+
+def check_injected(arguments, loader):
+    """Kernels that were loaded and launched before have names and addresses, and all launches from then on count."""
+    rows, truth = profile_running(*arguments, loader=loader)
+    equal(launches_of_rows(rows), launches_of_truth(truth), 'launches')
+    equal(kernels_of_rows(rows), kernels_of_truth(truth), 'kernels')
+
+
+def check_injected_twice():
+    """A second profiler finds the tracer that the first one loaded."""
+    program = Waiting()
+    program.trace().end()
+    check(not read_rows({program.pid})['launch'], 'launches while the program waited')
+    profiler = program.trace('has iaprof')
+    truth = read_truth(program.finish().stdout)
+    profiler.end()
+    rows = read_rows({program.pid})
+    equal(launches_of_rows(rows), launches_of_truth(truth), 'launches')
+
+
+def check_injected_unchanged(loader):
+    program = Waiting('--turns', '2', loader=loader)
+    profiler = program.trace()
+    profiler.end()
+    traced = program.finish()
+    equal(normal(traced), normal(Waiting('--turns', '2', loader=loader).finish()), 'status and output')
+
+
 def normal(outcome):
     """What a program printed, without process and thread ids."""
     words = [line.split('\t') for line in outcome.stdout.splitlines()]
@@ -148,6 +222,11 @@ def cases():
     yield 'a program that does not build', check_invalid, ()
     for loader in LOADERS:
         yield f'unchanged: {loader}', check_unchanged, (('--turns', '2'), loader)
+    for loader in LOADERS:
+        yield f'injected into a running program ({loader})', check_injected, (('--threads', '2', '--turns', '2'), loader)
+    yield 'injected; programs come and go', check_injected, (('--rebuild', '--turns', '3'), 'own')
+    yield 'injected; twice', check_injected_twice, ()
+    yield 'unchanged by an injection that has ended', check_injected_unchanged, ('linked',)
     yield 'unchanged: a program that does not build', check_unchanged, (('--invalid',), 'linked')
 
 
