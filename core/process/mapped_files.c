@@ -101,11 +101,14 @@ static bool file_is_new(struct mapped_files *files, const struct stat *status)
 	return true;
 }
 
-/* Opens the file through its mapping or, if the mapping has changed since, by its path. */
+/*
+ * Opens the file through its mapping or, if the mapping has changed since, by its path, where there is none or another
+ * one when the file was deleted or is in memory.
+ */
 static int open_file(const struct iaprof_record_mapping *mapping, const char *path, struct stat *status)
 {
 	int descriptor = process_file_open_mapped(mapping->pid, mapping->start, mapping->size, status);
-	if (descriptor >= 0)
+	if (descriptor >= 0 || mapping->flags & IAPROF_MAPPING_DELETED)
 		return descriptor;
 	CLEANUP_CLOSE int root = process_root_open(mapping->pid);
 	CLEANUP_CLOSE int found =
@@ -115,9 +118,8 @@ static int open_file(const struct iaprof_record_mapping *mapping, const char *pa
 
 void mapped_files_take(struct mapped_files *files, const struct iaprof_record_mapping *mapping, const char *path)
 {
-	/* Skips mappings without a file ("[vdso]", "//anon") and deleted files, which cannot be opened again. */
-	if (!files->watches.count || path[0] != '/' || path[1] == '/' || mapping->flags & IAPROF_MAPPING_DELETED ||
-	    !name_is_due(files, mapping, path))
+	/* Skips mappings without a file ("[vdso]", "//anon"). */
+	if (!files->watches.count || path[0] != '/' || path[1] == '/' || !name_is_due(files, mapping, path))
 		return;
 	struct stat status;
 	CLEANUP_CLOSE int descriptor = open_file(mapping, path, &status);

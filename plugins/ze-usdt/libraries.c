@@ -59,6 +59,10 @@ static bool lease_take(int descriptor, const struct stat *status)
 {
 	if (status->st_uid == 0 && !(status->st_mode & (S_IWGRP | S_IWOTH)))
 		return true;
+	/* Nobody can change a sealed file in memory. */
+	int seals = fcntl(descriptor, F_GET_SEALS), needed = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
+	if (seals >= 0 && (seals & needed) == needed)
+		return true;
 	/* A blocked writer would be signalled with SIGIO, which terminates a process by default. */
 	return fcntl(descriptor, F_SETSIG, SIGURG) == 0 && fcntl(descriptor, F_SETLEASE, F_RDLCK) == 0;
 }

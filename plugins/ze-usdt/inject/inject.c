@@ -303,6 +303,7 @@ int injection_start(const struct iaprof_host *host, uint32_t pid, const char *li
 		if (error)
 			result = host->fail(host, error, "cannot start a thread: %s", strerror(error));
 	} else if (result == 0) {
+		host->log(host, IAPROF_LOG_INFO, "process %" PRIu32 " has the tracer already", pid);
 		state_set(created, INJECTION_LOADED);
 	}
 	if (result) {

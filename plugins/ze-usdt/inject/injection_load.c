@@ -39,7 +39,8 @@ void injection_load_begin(struct injection *injection, pid_t thread)
 		state_set(injection, INJECTION_LOADED);
 	} else if (error == 0 && target_process_is_watchable(target)) {
 		injection->load_began = host_of(injection)->clock(host_of(injection));
-		error = remote_load_begin(&injection->load, thread, &target->functions, target->library, &why);
+		const struct remote_library library = { target->library, target->library_descriptor };
+		error = remote_load_begin(&injection->load, thread, &target->functions, &library, &why);
 		if (error == 0)
 			return;
 		if (error == -ENOEXEC)

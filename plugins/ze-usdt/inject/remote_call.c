@@ -20,6 +20,7 @@
 #include <time.h>
 #include "base/clock.h"
 #include "remote_call.h"
+#include "remote_file.h"
 
 _Static_assert(offsetof(struct remote_stub_data, error_function) == 8, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, errno_function) == 16, "remote_stub.S");
@@ -207,8 +208,34 @@ static int system_call_make(struct remote_load *load, uint64_t instruction, long
 	return 0;
 }
 
+/*
+ * Copies the library into a file in memory that the process creates, and makes the stub load that. The stub's memory
+ * has the file's name where the path will be.
+ */
+static int library_copy(struct remote_load *load, const struct remote_library *library, const char **why)
+{
+	uint64_t name = load->stub + REMOTE_STUB_DATA + offsetof(struct remote_stub_data, path);
+	int64_t result = -EINVAL;
+	int error = 0;
+
+	*why = "create a file in memory in it";
+	/* Linux before 6.3 does not know MFD_EXEC, and needs none. */
+	for (int i = 0; error == 0 && result == -EINVAL && i < 2; i++)
+		error = system_call_make(
+			load, load->functions.system_call, SYS_memfd_create,
+			(uint64_t[6]){ name, REMOTE_FILE_FLAGS | (i ? 0 : REMOTE_FILE_EXECUTABLE), 0, 0, 0, 0 }, &result);
+	if (error || result < 0)
+		return error ? error : (int)result;
+	char path[64];
+	load->file = (int)result;
+	int length = snprintf(path, sizeof path, "/proc/thread-self/fd/%d", load->file);
+	*why = "copy the library into its memory";
+	error = remote_file_fill(load->thread, load->file, library->descriptor);
+	return error ? error : memory_write(load->thread, name, path, (size_t)length + 1);
+}
+
 /* Maps the stub into the other process and fills it in. */
-static int stub_map(struct remote_load *load, const char *path, const char **why)
+static int stub_map(struct remote_load *load, const struct remote_library *library, const char **why)
 {
 	int64_t result;
 	struct remote_stub_data data = {
@@ -220,7 +247,8 @@ static int stub_map(struct remote_load *load, const char *path, const char **why
 		.stack = load->state->registers.rsp,
 		.open_flags = RTLD_NOW | RTLD_LOCAL,
 	};
-	snprintf(data.path, sizeof data.path, "%s", path);
+	const char *slash = library->descriptor < 0 ? NULL : strrchr(library->path, '/');
+	snprintf(data.path, sizeof data.path, "%s", slash ? slash + 1 : library->path);
 
 	*why = "map memory in it";
 	int error = system_call_make(load, load->functions.system_call, SYS_mmap,
@@ -234,6 +262,8 @@ static int stub_map(struct remote_load *load, const char *path, const char **why
 			     (size_t)(remote_stub_end - remote_stub_begin));
 	if (error == 0)
 		error = memory_write(load->thread, load->stub + REMOTE_STUB_DATA, &data, sizeof data);
+	if (error == 0 && library->descriptor >= 0)
+		error = library_copy(load, library, why);
 	if (error)
 		return error;
 	*why = "make memory in it executable (SELinux's execmem?)";
@@ -254,7 +284,14 @@ static int stub_unmap(struct remote_load *load)
 	uint64_t instruction = load->is_executable
 				       ? load->stub + (uint64_t)(remote_stub_system_call - remote_stub_begin)
 				       : load->functions.system_call;
-	int error = system_call_make(load, instruction, SYS_munmap,
+	int error = 0;
+	if (load->file >= 0)
+		error = system_call_make(load, instruction, SYS_close,
+					 (uint64_t[6]){ (uint64_t)load->file, 0, 0, 0, 0, 0 }, &result);
+	if (error)
+		return error;
+	load->file = -1;
+	error = system_call_make(load, instruction, SYS_munmap,
 				     (uint64_t[6]){ load->stub, REMOTE_STUB_SIZE, 0, 0, 0, 0 }, &result);
 	if (!error)
 		load->stub = 0;
@@ -262,7 +299,7 @@ static int stub_unmap(struct remote_load *load)
 }
 
 int remote_load_begin(struct remote_load *load, pid_t thread, const struct remote_functions *functions,
-		      const char *path, const char **why)
+		      const struct remote_library *library, const char **why)
 {
 	uint64_t quiet = signal_mask_quiet();
 	struct remote_state *state = load->state = calloc(1, sizeof *state);
@@ -276,12 +313,13 @@ int remote_load_begin(struct remote_load *load, pid_t thread, const struct remot
 		return error;
 	}
 	load->thread = thread;
+	load->file = -1;
 	load->functions = *functions;
 	state->registers.orig_rax = UINT64_MAX;
 	if (ptrace(PTRACE_SETSIGMASK, thread, (void *)sizeof quiet, &quiet) != 0)
 		error = -errno;
 	if (error == 0)
-		error = stub_map(load, path, why);
+		error = stub_map(load, library, why);
 	if (error == 0) {
 		struct user_regs_struct registers = state->registers;
 		registers.rip = load->stub;

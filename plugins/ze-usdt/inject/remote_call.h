@@ -30,8 +30,15 @@ struct remote_load {
 	uint64_t stub;      /* address of the stub; 0: not mapped */
 	bool is_executable; /* the stub */
 	bool is_lost;       /* the thread did not return in time and runs with foreign registers */
+	int file; /* its descriptor of a copy of the library; -1: none; 0 before remote_load_begin() */
 	struct remote_functions functions;
 	struct remote_state *state;
+};
+
+/* What to load. */
+struct remote_library {
+	const char *path;
+	int descriptor; /* of the file, if the process does not see it under this path; otherwise -1 */
 };
 
 enum remote_result { REMOTE_LOADED, REMOTE_REFUSED, REMOTE_THREAD_ENDED, REMOTE_BROKEN, REMOTE_LOST };
@@ -40,14 +47,14 @@ enum remote_result { REMOTE_LOADED, REMOTE_REFUSED, REMOTE_THREAD_ENDED, REMOTE_
 bool remote_load_is_possible(void);
 
 /*
- * Starts loading path: thread, which is in a signal-delivery-stop, continues in the stub. Returns 0 (the thread runs),
+ * Starts loading a library: thread, which is in a signal-delivery-stop, continues in the stub. Returns 0 (the thread runs),
  * or a negative errno with *why, a static text: then the thread is stopped with its own registers, as before, or gone
  * (-ESRCH). -ENOEXEC: the process has no SYSCALL instruction where its file has one. -ETIMEDOUT: the thread did not
  * return from a system call; load->is_lost is set, the thread was asked to stop, and remote_load_put_back() is to be
  * called at its next stop.
  */
 int remote_load_begin(struct remote_load *load, pid_t thread, const struct remote_functions *functions,
-		      const char *path, const char **why);
+		      const struct remote_library *library, const char **why);
 
 /* Returns whether a signal-delivery-stop of the loading thread is the stub's. */
 bool remote_load_is_done(const struct remote_load *load, int signal);

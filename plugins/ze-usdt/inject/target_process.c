@@ -14,6 +14,7 @@
 #include "process/process_file.h"
 #include "process/process_maps.h"
 #include "process/rights.h"
+#include "probes.h"
 #include "target_process.h"
 
 /* The alternatives, which need no change to a running process. */
@@ -147,7 +148,7 @@ static int program_check(const struct iaprof_host *host, pid_t pid)
 	return 0;
 }
 
-/* Returns whether the process sees the same file under the library's path. */
+/* Finds the library, which the process sees under the same path unless it is in a container. */
 static int library_check(struct target_process *target, const struct iaprof_host *host, const char *library)
 {
 	struct stat there;
@@ -157,18 +158,16 @@ static int library_check(struct target_process *target, const struct iaprof_host
 	int descriptor = process_file_open((uint32_t)target->pid, target->library, &there);
 	if (descriptor >= 0)
 		close(descriptor);
-	if (descriptor < 0 || there.st_dev != target->library_file.st_dev ||
-	    there.st_ino != target->library_file.st_ino)
-		return host->fail(host, ENOENT,
-				  "process %d has another file system (a container?), in which %s is not the same file "
-				  "(mount it there under that path, or start the program with LD_PRELOAD)",
-				  (int)target->pid, target->library);
-	return 0;
+	if (descriptor >= 0 && there.st_dev == target->library_file.st_dev &&
+	    there.st_ino == target->library_file.st_ino)
+		return 0;
+	target->library_descriptor = open(target->library, O_RDONLY | O_CLOEXEC);
+	return target->library_descriptor >= 0 ? 0 : host->fail(host, errno, "%s: %s", library, strerror(errno));
 }
 
 int target_process_check(struct target_process *target, const struct iaprof_host *host, pid_t pid, const char *library)
 {
-	*target = (struct target_process){ .pid = pid };
+	*target = (struct target_process){ .pid = pid, .library_descriptor = -1 };
 	for (int i = 0; i < WATCHED_COUNT; i++)
 		target->watched[i].descriptor = -1;
 	if (!remote_load_is_possible())
@@ -289,6 +288,15 @@ static int mapping_read(struct target_process *target, const struct process_mapp
 	return 0;
 }
 
+static void watched_close(struct target_process *target)
+{
+	for (int i = 0; i < WATCHED_COUNT; i++) {
+		if (target->watched[i].descriptor >= 0)
+			close(target->watched[i].descriptor);
+		target->watched[i].descriptor = -1;
+	}
+}
+
 bool target_process_is_watchable(const struct target_process *target)
 {
 	for (int i = 0; i < WATCHED_COUNT; i++)
@@ -346,7 +354,7 @@ int target_process_look(struct target_process *target, char *message, size_t mes
 			 strerror(error));
 		return error == ENOENT ? -ESRCH : -error;
 	}
-	target_process_free(target);
+	watched_close(target);
 	target->functions = (struct remote_functions){ 0 };
 	target->has_library = target->has_runtime = false;
 	size_t rest = length;
@@ -360,6 +368,8 @@ int target_process_look(struct target_process *target, char *message, size_t mes
 		if (mapping.inode == target->library_file.st_ino &&
 		    process_mapping_is_named(&mapping, strrchr(target->library, '/') + 1))
 			target->has_library = true;
+		else if (process_mapping_is_named(&mapping, "memfd:" ZE_TRACER_FILE))
+			target->has_library = true; /* a copy that iaprof made */
 		else if (is_dynamic_linker(&mapping) && libraries_read++ < DYNAMIC_LINKERS_MAX)
 			error = library_functions_read(target, text, length, &mapping);
 		else
@@ -404,9 +414,8 @@ void target_process_explain(pid_t pid, int error, char *message, size_t message_
 
 void target_process_free(struct target_process *target)
 {
-	for (int i = 0; i < WATCHED_COUNT; i++) {
-		if (target->watched[i].descriptor >= 0)
-			close(target->watched[i].descriptor);
-		target->watched[i].descriptor = -1;
-	}
+	watched_close(target);
+	if (target->library_descriptor >= 0)
+		close(target->library_descriptor);
+	target->library_descriptor = -1;
 }

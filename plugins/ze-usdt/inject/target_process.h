@@ -26,7 +26,8 @@ struct watched_library {
 
 struct target_process {
 	pid_t pid;
-	char library[PATH_MAX]; /* absolute; the same file here and in the process */
+	char library[PATH_MAX]; /* absolute */
+	int library_descriptor; /* if the process does not see the same file under this path; otherwise -1 */
 	struct stat library_file;
 
 	/* Set by target_process_look(). */

@@ -25,8 +25,16 @@ SITES = 'launch_in_order', 'launch_out_of_order', 'launch_task'
 LOADERS = 'linked', 'dlopen', 'own', 'driver'
 
 
-def jobs(*arguments, loader='linked', product='bmg', environment=()):
+# Runs the rest of the command line where the build is not visible, as in a container.
+ELSEWHERE = ('sh', '-c', 'cp "$3" program && cp "$4" run && umount "$1" "$2" && shift 4 && exec ./run "$@"', 'elsewhere',
+             BUILD, SOURCE)
+
+
+def jobs(*arguments, loader='linked', product='bmg', environment=(), elsewhere=False):
     program = PROGRAMS / ('opencl-jobs' if loader == 'linked' else 'opencl-jobs-alone')
+    if elsewhere:
+        return [SOURCE / 'tests/lab/guest/in-chroot', *ELSEWHERE, program, SOURCE / 'tests/lab/level_zero/run-without-gpu',
+                product, './program', '--loader', loader, *arguments]
     return [SOURCE / 'tests/lab/guest/in-chroot', SOURCE / 'tests/lab/level_zero/run-without-gpu', product, 'env',
             *environment, program, '--loader', loader, *arguments]
 
@@ -121,8 +129,8 @@ def check_rebuilt():
 class Waiting:
     """A program that has loaded and launched kernels already, and goes on at a word."""
 
-    def __init__(self, *arguments, wrap=(), **options):
-        self.process = started(subprocess.Popen([*wrap, *jobs('--wait', *arguments, **options)], stdin=subprocess.PIPE,
+    def __init__(self, *arguments, **options):
+        self.process = started(subprocess.Popen(jobs('--wait', *arguments, **options), stdin=subprocess.PIPE,
                                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8'))
         self.said = ''
         while not self.said.endswith('\n') or not self.said.splitlines()[-1].startswith('waits'):
@@ -154,7 +162,10 @@ class Waiting:
 def profile_running(*arguments, **options):
     """The rows of a program that ran before, and its truth."""
     program = Waiting(*arguments, **options)
-    profiler = program.trace()
+    # A copy in memory is attached to when it is seen in the mappings.
+    profiler = program.trace('attached to the probes' if options.get('elsewhere') else 'loaded the tracer into process')
+    in_memory = '/memfd:libiaprof-ze-tracer.so' in pathlib.Path(f'/proc/{program.pid}/maps').read_text(encoding='utf-8')
+    equal(in_memory, options.get('elsewhere', False), 'the tracer is a file in memory')
     outcome = program.finish()
     profiler.end()
     equal((outcome.returncode, outcome.stderr), (0, ''), 'end of the program')
@@ -163,9 +174,9 @@ def profile_running(*arguments, **options):
     return read_rows({program.pid}), truth
 
 
-def check_injected(arguments, loader):
+def check_injected(arguments, loader, elsewhere=False):
     """Kernels that were loaded and launched before have names and addresses, and all launches from then on count."""
-    rows, truth = profile_running(*arguments, loader=loader)
+    rows, truth = profile_running(*arguments, loader=loader, elsewhere=elsewhere)
     equal(launches_of_rows(rows), launches_of_truth(truth), 'launches')
     equal(kernels_of_rows(rows), kernels_of_truth(truth), 'kernels')
 
@@ -175,7 +186,7 @@ def check_injected_twice():
     program = Waiting()
     program.trace().end()
     check(not read_rows({program.pid})['launch'], 'launches while the program waited')
-    profiler = program.trace('has iaprof')
+    profiler = program.trace('has the tracer already')
     truth = read_truth(program.finish().stdout)
     profiler.end()
     rows = read_rows({program.pid})
@@ -225,6 +236,7 @@ def cases():
     for loader in LOADERS:
         yield f'injected into a running program ({loader})', check_injected, (('--threads', '2', '--turns', '2'), loader)
     yield 'injected; programs come and go', check_injected, (('--rebuild', '--turns', '3'), 'own')
+    yield 'injected into a container that does not have the library', check_injected, (('--turns', '2'), 'linked', True)
     yield 'injected; twice', check_injected_twice, ()
     yield 'unchanged by an injection that has ended', check_injected_unchanged, ('linked',)
     yield 'unchanged: a program that does not build', check_unchanged, (('--invalid',), 'linked')
