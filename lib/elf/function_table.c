@@ -85,10 +85,10 @@ bool function_table_find(const struct elf_reader *bytes, const char *anchor, uin
 			if (section->sh_type != SHT_RELA || section->sh_entsize != sizeof(Elf64_Rela) ||
 			    relocations_read > RELOCATIONS_MAX)
 				continue;
-			relocations.items = elf_part_read(bytes, section->sh_offset,
-							  relocations.count * sizeof(Elf64_Rela));
-			found = relocations.items && section_look(bytes, &segments, &relocations, anchor_offset,
-								  anchor_index, &wanted);
+			relocations.items =
+				elf_part_read(bytes, section->sh_offset, relocations.count * sizeof(Elf64_Rela));
+			found = relocations.items &&
+				section_look(bytes, &segments, &relocations, anchor_offset, anchor_index, &wanted);
 			free(relocations.items);
 		}
 	}

@@ -128,33 +128,33 @@ static bool runtime_has_probes(uint32_t pid, const struct level_zero_use *use)
 	return found;
 }
 
-static bool is_in_container(uint32_t pid)
+/* The driver loads Intel's Level Zero runtime in either case. */
+static bool opencl_is_on_level_zero(uint32_t pid)
 {
-	char path[64], theirs[64] = "", ours[64] = "";
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/ns/mnt", pid);
-	return readlink(path, theirs, sizeof theirs - 1) > 0 &&
-	       readlink("/proc/self/ns/mnt", ours, sizeof ours - 1) > 0 && strcmp(theirs, ours) != 0;
+	size_t length = 0;
+	CLEANUP_FREE char *environment = process_file_read((pid_t)pid, "environ", &length);
+	return environment && opencl_environment_is_on_level_zero(environment, length);
 }
 
 static void launches_check(const struct iaprof_host *host, uint32_t pid, const struct level_zero_use *use,
 			   const char *name)
 {
 	uint32_t version[3];
-	if (use->tracer)
+	if (use->opencl && opencl_is_on_level_zero(pid))
+		host->check_item(
+			host, IAPROF_CHECK_LIMITED, name,
+			"launches cannot be traced: it runs OpenCL on Level Zero inside the driver (start it with "
+			"EnableLEO=0)");
+	else if (use->tracer)
 		host->check_item(host, IAPROF_CHECK_GOOD, name, "has iaprof's tracer");
 	else if (runtime_has_probes(pid, use))
 		host->check_item(host, IAPROF_CHECK_GOOD, name, "its Level Zero runtime has probes");
-	else if (level_zero_version(use->loader, version) && version_compare(version, loader_needed) < 0)
+	else if (!use->opencl && level_zero_version(use->loader, version) &&
+		 version_compare(version, loader_needed) < 0)
 		host->check_item(host, IAPROF_CHECK_LIMITED, name,
 				 "launches cannot be traced: %s is older than " LOADER_NEEDED
 				 " (update it with pip or the container's package manager)",
 				 use->loader);
-	else if (is_in_container(pid))
-		host->check_item(host, IAPROF_CHECK_LIMITED, name,
-				 "launches are traced only with -p %" PRIu32
-				 " -s ze-usdt:tracer=inject, and with the tracer's file mounted into its container "
-				 "under the same path",
-				 pid);
 	else
 		host->check_item(host, IAPROF_CHECK_LIMITED, name,
 				 "launches are traced only with -p %" PRIu32
@@ -192,7 +192,7 @@ static void python_check(const struct iaprof_host *host, uint32_t pid, uint32_t 
 	free(command);
 }
 
-/* Checks one process. Returns false if it does not use Level Zero. */
+/* Checks one process. Returns false if it uses neither Level Zero nor OpenCL. */
 static bool process_check(const struct iaprof_host *host, uint32_t pid, bool show)
 {
 	size_t length = 0;
@@ -201,14 +201,15 @@ static bool process_check(const struct iaprof_host *host, uint32_t pid, bool sho
 		return false;
 	struct level_zero_use use = level_zero_use_find(maps, length);
 	free(maps);
-	if (use.loader[0] && show) {
+	bool found = use.loader[0] || use.opencl;
+	if (found && show) {
 		char name[64];
 		process_describe((pid_t)pid, name, sizeof name);
 		launches_check(host, pid, &use, name);
 		if (use.python_minor)
 			python_check(host, pid, use.python_minor, name);
 	}
-	return use.loader[0] != '\0';
+	return found;
 }
 
 static void processes_check(const struct iaprof_host *host)
@@ -220,16 +221,17 @@ static void processes_check(const struct iaprof_host *host)
 			found += process_check(host, (uint32_t)strtoul(entry->d_name, NULL, 10),
 					       found < PROCESSES_SHOWN);
 	if (found > PROCESSES_SHOWN)
-		host->check_item(host, IAPROF_CHECK_LIMITED, "other programs", "%" PRIu32 " more use Level Zero",
-				 found - PROCESSES_SHOWN);
+		host->check_item(host, IAPROF_CHECK_LIMITED, "other programs",
+				 "%" PRIu32 " more use Level Zero or OpenCL", found - PROCESSES_SHOWN);
 	/* Whether code has line information is known only when it is loaded. */
 	if (found)
 		host->check_item(host, IAPROF_CHECK_LIMITED, "source lines of GPU code",
 				 "only for code compiled with -gline-tables-only or -g, as an option of icpx, ocloc "
 				 "-options or clBuildProgram()");
 	else
-		host->check_item(host, IAPROF_CHECK_GOOD, "running programs",
-				 "none uses Level Zero; those that iaprof starts are traced from their first launch");
+		host->check_item(
+			host, IAPROF_CHECK_GOOD, "running programs",
+			"none uses Level Zero or OpenCL; those that iaprof starts are traced from their first launch");
 }
 
 /* Yama's values: Documentation/admin-guide/LSM/Yama.rst in Linux. */

@@ -44,7 +44,9 @@ struct level_zero_use level_zero_use_find(const char *maps, size_t length)
 			use.runtime = mapping.start;
 			use.runtime_size = mapping.end - mapping.start;
 		}
-		use.tracer |= process_mapping_is_named(&mapping, ZE_TRACER_FILE);
+		use.opencl |= process_mapping_is_named(&mapping, "libigdrcl.so");
+		use.tracer |= process_mapping_is_named(&mapping, ZE_TRACER_FILE) ||
+			      process_mapping_is_named(&mapping, "memfd:" ZE_TRACER_FILE);
 		if (!use.python_minor)
 			use.python_minor = python_minor(&mapping);
 	}
@@ -76,6 +78,16 @@ bool python_environment_has_perf(const char *text, size_t length)
 		/* Neither empty nor "0": config_init_perf_profiling() in CPython's Python/initconfig.c, 3.12. */
 		if (span_take(&variable, "PYTHONPERFSUPPORT="))
 			return variable.length && !span_is(variable, "0");
+	}
+	return false;
+}
+
+bool opencl_environment_is_on_level_zero(const char *text, size_t length)
+{
+	struct text_span rest = { text, length }, variable;
+	while (take_argument(&rest, &variable)) {
+		if (span_take(&variable, "EnableLEO="))
+			return span_is(variable, "1");
 	}
 	return false;
 }

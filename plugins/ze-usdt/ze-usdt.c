@@ -25,6 +25,7 @@ enum unwind_choice { UNWIND_AUTO = 0, UNWIND_FRAME_POINTERS = 1 };
 enum tracer_choice { TRACER_AUTO = 0, TRACER_YES = 1, TRACER_NO = 2, TRACER_INJECT = 3 };
 
 #define LOADER_NAME "libze_loader.so"
+#define RUNTIME_NAME "libze_intel_gpu.so.1"
 #define OPENCL_DRIVER_NAME "libigdrcl.so"
 
 struct ze_usdt {
@@ -49,6 +50,7 @@ struct ze_usdt {
 	char tracer_path[PATH_MAX];
 	bool expects_tracer; /* it was preloaded, or will be injected */
 	bool saw_loader;     /* a profiled process mapped the Level Zero loader; atomic */
+	bool saw_runtime;    /* a profiled process mapped Intel's Level Zero runtime; atomic */
 	bool saw_opencl;     /* a profiled process mapped Intel's OpenCL driver; atomic */
 	int epoll;
 	bool prepared;
@@ -137,6 +139,8 @@ static int file_mapped(void *instance, const struct iaprof_mapped_file *file)
 
 	if (is_named(file, LOADER_NAME))
 		__atomic_store_n(&ze_usdt->saw_loader, true, __ATOMIC_RELAXED);
+	if (is_named(file, RUNTIME_NAME))
+		__atomic_store_n(&ze_usdt->saw_runtime, true, __ATOMIC_RELAXED);
 	if (is_named(file, OPENCL_DRIVER_NAME))
 		__atomic_store_n(&ze_usdt->saw_opencl, true, __ATOMIC_RELAXED);
 	mapped_file_queue_add(&ze_usdt->libraries.queue, file);
@@ -323,12 +327,21 @@ static void nothing_warn(const struct ze_usdt *ze_usdt, uint64_t failed_calls)
 	const struct iaprof_host *host = ze_usdt->host;
 	static const char nothing[] = "no GPU code was loaded or launched through Level Zero or OpenCL";
 
+	bool saw_loader = __atomic_load_n(&ze_usdt->saw_loader, __ATOMIC_RELAXED);
+	bool saw_runtime = __atomic_load_n(&ze_usdt->saw_runtime, __ATOMIC_RELAXED);
+	bool saw_opencl = __atomic_load_n(&ze_usdt->saw_opencl, __ATOMIC_RELAXED);
+
 	if (failed_calls)
 		host->log(host, IAPROF_LOG_WARNING,
 			  "%s (failed calls of zeModuleCreate or clBuildProgram: %" PRIu64 ")", nothing, failed_calls);
-	else if (__atomic_load_n(&ze_usdt->saw_opencl, __ATOMIC_RELAXED))
+	else if (saw_opencl && saw_runtime)
+		host->log(host, IAPROF_LOG_WARNING,
+			  "%s (OpenCL on Level Zero inside the driver cannot be traced: start such a program with "
+			  "EnableLEO=0)",
+			  nothing);
+	else if (saw_opencl)
 		host->log(host, IAPROF_LOG_WARNING, "%s", nothing);
-	else if (!__atomic_load_n(&ze_usdt->saw_loader, __ATOMIC_RELAXED))
+	else if (!saw_loader)
 		host->log(host, IAPROF_LOG_WARNING,
 			  "%s (the program loaded neither " LOADER_NAME " nor " OPENCL_DRIVER_NAME ")", nothing);
 	else

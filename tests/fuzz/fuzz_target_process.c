@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "elf/exported_functions.h"
+#include "elf/function_table.h"
 #include "inject/system_call.h"
 #include "process/process_maps.h"
 #include "level_zero_use.h"
@@ -41,6 +42,7 @@ static void environment_read(const char *text, size_t length)
 {
 	(void)python_environment_has_perf(text, length);
 	(void)python_command_has_perf(text, length);
+	(void)opencl_environment_is_on_level_zero(text, length);
 }
 
 static void library_read(const uint8_t *bytes, size_t size)
@@ -53,6 +55,13 @@ static void library_read(const uint8_t *bytes, size_t size)
 	for (size_t i = 0; i < 2; i++) {
 		if (offsets[i] > size)
 			abort();
+	}
+	static const uint32_t indexes[] = { 0, 3 };
+	if (function_table_find(&library, "clGetPlatformInfo", 1, indexes, 2, offsets)) {
+		for (size_t i = 0; i < 2; i++) {
+			if (!offsets[i] || offsets[i] >= size)
+				abort();
+		}
 	}
 	uint64_t offset = system_call_find(&library);
 	if (offset && (offset + 2 > size || bytes[offset] != 0x0f || bytes[offset + 1] != 0x05))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See inject.h. A thread stopped at an arbitrary point may hold locks of malloc() or the dynamic linker, so that
- * dlopen() on it would never return. Therefore a BPF program observes which threads enter functions of Level Zero or OpenCL, only
- * such a thread is traced (and never interrupted), and at its next call it is stopped at the function's entry, where it
- * holds none of these locks. PTRACE_DETACH cannot release traced threads that are running; only the exit of the tracing
- * thread can. The injection therefore has a thread of its own, which exits when it is done.
+ * dlopen() on it would never return. Therefore a BPF program observes which threads enter functions of Level Zero or
+ * OpenCL, only such a thread is traced (and never interrupted), and at its next call it is stopped at the function's
+ * entry, where it holds none of these locks. PTRACE_DETACH cannot release traced threads that are running; only the
+ * exit of the tracing thread can. The injection therefore has a thread of its own, which exits when it is done.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -180,8 +180,8 @@ static void functions_attach(struct injection *injection)
 
 	if (error) {
 		snprintf(injection->message, sizeof injection->message,
-			 "cannot attach to libze_loader.so or libigdrcl.so of process %d: %s", (int)injection->target.pid,
-			 strerror(-error));
+			 "cannot attach to libze_loader.so or libigdrcl.so of process %d: %s",
+			 (int)injection->target.pid, strerror(-error));
 		injection_fail(injection);
 	}
 }
@@ -223,14 +223,12 @@ static void waiting_tell(struct injection *injection)
 	if (injection->told || injection->load.thread || host->clock(host) - injection->begin < PATIENCE)
 		return;
 	injection->told = true;
-	if (target_process_is_on_level_zero(&injection->target))
-		host->log(host, IAPROF_LOG_WARNING,
-			  "process %d runs OpenCL on Level Zero inside the driver, which cannot be traced (start it "
-			  "with EnableLEO=0)",
-			  (int)injection->target.pid);
-	else
-		host->log(host, IAPROF_LOG_WARNING, "process %d %s yet (the tracer is loaded when it does)",
-			  (int)injection->target.pid, absence(&injection->target));
+	host->log(host, IAPROF_LOG_WARNING, "process %d %s yet (the tracer is loaded when it does%s)",
+		  (int)injection->target.pid, absence(&injection->target),
+		  target_process_may_be_on_level_zero(&injection->target)
+			  ? "; OpenCL on Level Zero inside the driver cannot be traced: start the program with "
+			    "EnableLEO=0"
+			  : "");
 }
 
 static void *tracer_run(void *argument)

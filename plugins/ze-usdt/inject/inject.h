@@ -17,11 +17,12 @@ enum injection_state {
 
 /*
  * Starts loading a library into a process, or a copy in memory if the process does not see the same file under the
- * library's path. It is loaded on the first thread that calls Level Zero for the second time, as if the application had called dlopen() there: its
- * constructors run on that thread while all others continue. Until then a thread of the injection waits, for the whole
- * run if necessary. This and the result are reported with host->log(). Takes about 100 ms, for the BPF program. Returns
- * 0 with *injection set, or the result of host->fail() if injection is impossible; then the process was not touched. On
- * the thread of prepare() or start(). The host must stay valid until injection_end().
+ * library's path. It is loaded on the first thread that calls Level Zero for the second time, as if the application had
+ * called dlopen() there: its constructors run on that thread while all others continue. Until then a thread of the
+ * injection waits, for the whole run if necessary. This and the result are reported with host->log(). Takes about 100
+ * ms, for the BPF program. Returns 0 with *injection set, or the result of host->fail() if injection is impossible;
+ * then the process was not touched. On the thread of prepare() or start(). The host must stay valid until
+ * injection_end().
  */
 int injection_start(const struct iaprof_host *host, uint32_t pid, const char *library, struct injection **injection);
 

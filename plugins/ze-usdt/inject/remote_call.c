@@ -223,7 +223,8 @@ static int library_copy(struct remote_load *load, const struct remote_library *l
 	for (int i = 0; error == 0 && result == -EINVAL && i < 2; i++)
 		error = system_call_make(
 			load, load->functions.system_call, SYS_memfd_create,
-			(uint64_t[6]){ name, REMOTE_FILE_FLAGS | (i ? 0 : REMOTE_FILE_EXECUTABLE), 0, 0, 0, 0 }, &result);
+			(uint64_t[6]){ name, REMOTE_FILE_FLAGS | (i ? 0 : REMOTE_FILE_EXECUTABLE), 0, 0, 0, 0 },
+			&result);
 	if (error || result < 0)
 		return error ? error : (int)result;
 	char path[64];
@@ -292,7 +293,7 @@ static int stub_unmap(struct remote_load *load)
 		return error;
 	load->file = -1;
 	error = system_call_make(load, instruction, SYS_munmap,
-				     (uint64_t[6]){ load->stub, REMOTE_STUB_SIZE, 0, 0, 0, 0 }, &result);
+				 (uint64_t[6]){ load->stub, REMOTE_STUB_SIZE, 0, 0, 0, 0 }, &result);
 	if (!error)
 		load->stub = 0;
 	return error ? error : (int)result;

@@ -30,7 +30,7 @@ struct remote_load {
 	uint64_t stub;      /* address of the stub; 0: not mapped */
 	bool is_executable; /* the stub */
 	bool is_lost;       /* the thread did not return in time and runs with foreign registers */
-	int file; /* its descriptor of a copy of the library; -1: none; 0 before remote_load_begin() */
+	int file;           /* its descriptor of a copy of the library; -1: none; 0 before remote_load_begin() */
 	struct remote_functions functions;
 	struct remote_state *state;
 };
@@ -47,8 +47,9 @@ enum remote_result { REMOTE_LOADED, REMOTE_REFUSED, REMOTE_THREAD_ENDED, REMOTE_
 bool remote_load_is_possible(void);
 
 /*
- * Starts loading a library: thread, which is in a signal-delivery-stop, continues in the stub. Returns 0 (the thread runs),
- * or a negative errno with *why, a static text: then the thread is stopped with its own registers, as before, or gone
+ * Starts loading a library: thread, which is in a signal-delivery-stop, continues in the stub. Returns 0 (the thread
+ * runs), or a negative errno with *why, a static text: then the thread is stopped with its own registers, as before, or
+ * gone
  * (-ESRCH). -ENOEXEC: the process has no SYSCALL instruction where its file has one. -ETIMEDOUT: the thread did not
  * return from a system call; load->is_lost is set, the thread was asked to stop, and remote_load_put_back() is to be
  * called at its next stop.

@@ -59,5 +59,5 @@ int remote_file_fill(pid_t thread, int remote, int source)
 			return count < 0 ? -errno : -EIO;
 	}
 	return fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0 ? 0
-													    : -errno;
+													     : -errno;
 }

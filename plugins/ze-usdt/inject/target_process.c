@@ -281,8 +281,7 @@ static int watched_read(struct target_process *target, enum watched which, const
 static int mapping_read(struct target_process *target, const struct process_mapping *mapping)
 {
 	for (int i = 0; i < WATCHED_COUNT; i++) {
-		if (target->watched[i].descriptor < 0 &&
-		    process_mapping_is_named(mapping, watched_libraries[i].name))
+		if (target->watched[i].descriptor < 0 && process_mapping_is_named(mapping, watched_libraries[i].name))
 			return watched_read(target, (enum watched)i, mapping);
 	}
 	return 0;
@@ -315,7 +314,7 @@ static bool is_dynamic_linker(const struct process_mapping *mapping)
 	       process_mapping_is_named(mapping, "libdl.so.2") || process_mapping_is_named(mapping, "libdl-2.");
 }
 
-bool target_process_is_on_level_zero(const struct target_process *target)
+bool target_process_may_be_on_level_zero(const struct target_process *target)
 {
 	return target->has_runtime && target->watched[WATCHED_OPENCL].descriptor >= 0 &&
 	       target->watched[WATCHED_LEVEL_ZERO].descriptor < 0;
@@ -385,7 +384,7 @@ int target_process_look(struct target_process *target, char *message, size_t mes
 	}
 	const struct remote_functions *functions = &target->functions;
 	if (target_process_is_watchable(target) && !(functions->open_function && functions->error_function &&
-				     functions->errno_function && functions->system_call)) {
+						     functions->errno_function && functions->system_call)) {
 		snprintf(message, message_size,
 			 "process %d has no glibc dlopen() (static program, or another C library): " OTHER_WAY,
 			 (int)target->pid);

@@ -33,7 +33,7 @@ struct target_process {
 	/* Set by target_process_look(). */
 	bool has_library; /* it is already loaded */
 	struct watched_library watched[WATCHED_COUNT];
-	bool has_runtime;             /* libze_intel_gpu.so.1 */
+	bool has_runtime; /* libze_intel_gpu.so.1 */
 	struct remote_functions functions;
 };
 
@@ -44,16 +44,16 @@ struct target_process {
 int target_process_check(struct target_process *target, const struct iaprof_host *host, pid_t pid, const char *library);
 
 /*
- * Reads the process's mappings and sets the members above. Returns 0, even if no library to observe is mapped yet; a negative
- * errno with a message of at most size bytes on failure, -ESRCH if the process has exited. Any thread.
+ * Reads the process's mappings and sets the members above. Returns 0, even if no library to observe is mapped yet; a
+ * negative errno with a message of at most size bytes on failure, -ESRCH if the process has exited. Any thread.
  */
 int target_process_look(struct target_process *target, char *message, size_t message_size);
 
 /* Returns whether a library to observe is mapped. */
 bool target_process_is_watchable(const struct target_process *target);
 
-/* Returns whether its OpenCL runs on Level Zero inside the driver, as far as the mappings show. */
-bool target_process_is_on_level_zero(const struct target_process *target);
+/* Returns whether its OpenCL may run on Level Zero inside the driver, as far as the mappings show. */
+bool target_process_may_be_on_level_zero(const struct target_process *target);
 
 /*
  * Checks whether the library can be loaded on a thread of the process, which may have changed since the check above.

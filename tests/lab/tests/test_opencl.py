@@ -214,6 +214,34 @@ def check_unchanged(arguments, loader):
     equal(normal(traced), normal(alone), 'status and output')
 
 
+ON_LEVEL_ZERO = 'EnableLEO=1'
+
+
+def check_on_level_zero():
+    """OpenCL on Level Zero inside the driver is not traced, which a run, an injection and --check report."""
+    alone = completed(jobs('--no-addresses', environment=[ON_LEVEL_ZERO]))
+    traced = completed(jobs('--no-addresses', environment=[ON_LEVEL_ZERO, f'LD_PRELOAD={TRACER}']))
+    equal(normal(traced), normal(alone), 'status and output with the tracer')
+    run_by_iaprof = completed([BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events', '-o', 'out.csv', '--',
+                               *jobs('--no-addresses', environment=[ON_LEVEL_ZERO])])
+    remedy = 'EnableLEO=0'
+    check(remedy in run_by_iaprof.stderr, f'a run does not name the cause: {run_by_iaprof.stderr}')
+    program = Waiting('--no-addresses', environment=[ON_LEVEL_ZERO])
+    checked = completed([BUILD / 'iaprof', '--check', '-s', 'ze-usdt'])
+    check(any(program.pid in line and remedy in line for line in checked.stdout.splitlines()),
+          f'--check does not name the cause: {checked.stdout}')
+    program.trace(remedy).end()
+    program.finish()
+
+
+def check_checked():
+    program = Waiting()
+    checked = completed([BUILD / 'iaprof', '--check', '-s', 'ze-usdt'])
+    check(any(f'-p {program.pid} -s ze-usdt:tracer=inject' in line for line in checked.stdout.splitlines()),
+          f'--check does not name the process: {checked.stdout}')
+    program.finish()
+
+
 def check_invalid():
     """A program that does not build: it ends as it would, and nothing is said of a Level Zero loader."""
     outcome = completed([BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events', '-o', 'out.csv', '--',
@@ -237,6 +265,8 @@ def cases():
         yield f'injected into a running program ({loader})', check_injected, (('--threads', '2', '--turns', '2'), loader)
     yield 'injected; programs come and go', check_injected, (('--rebuild', '--turns', '3'), 'own')
     yield 'injected into a container that does not have the library', check_injected, (('--turns', '2'), 'linked', True)
+    yield '--check of a running program', check_checked, ()
+    yield 'OpenCL on Level Zero', check_on_level_zero, ()
     yield 'injected; twice', check_injected_twice, ()
     yield 'unchanged by an injection that has ended', check_injected_unchanged, ('linked',)
     yield 'unchanged: a program that does not build', check_unchanged, (('--invalid',), 'linked')

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions in a table: this program's own, whole and damaged. */
+#include <check.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elf/function_table.h"
+
+#define COMPARED 8u /* bytes of a function */
+
+__attribute__((visibility("default"), noinline)) int anchor(void);
+
+static volatile int called;
+
+static int first(void)
+{
+	return called * 3;
+}
+
+int anchor(void)
+{
+	return called * 5;
+}
+
+static int third(void)
+{
+	return called * 7;
+}
+
+static int fourth(void)
+{
+	return called * 11;
+}
+
+static int (*volatile table[])(void) = { first, anchor, third, fourth };
+static const uint32_t indexes[] = { 3, 0, 2 };
+
+static unsigned char *program_read(size_t *size)
+{
+	struct stat status;
+	int descriptor = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	ck_assert_int_ge(descriptor, 0);
+	ck_assert_int_eq(fstat(descriptor, &status), 0);
+	unsigned char *program = malloc((size_t)status.st_size);
+	ck_assert_ptr_nonnull(program);
+	ck_assert_int_eq(read(descriptor, program, (size_t)status.st_size), status.st_size);
+	close(descriptor);
+	*size = (size_t)status.st_size;
+	return program;
+}
+
+START_TEST(functions_are_where_their_code_is)
+{
+	uint64_t offsets[3];
+	size_t size;
+	unsigned char *program = program_read(&size);
+	const struct elf_reader bytes = elf_reader_of_memory(program, size);
+
+	ck_assert(function_table_find(&bytes, "anchor", 1, indexes, 3, offsets));
+	for (size_t i = 0; i < 3; i++) {
+		ck_assert_uint_le(offsets[i], size - COMPARED);
+		ck_assert_mem_eq(program + offsets[i], (const void *)(uintptr_t)table[indexes[i]], COMPARED);
+	}
+	free(program);
+}
+END_TEST
+
+START_TEST(a_table_that_lacks_one_is_another)
+{
+	static const uint32_t beyond[] = { 0, 1000000 };
+	uint64_t offsets[3];
+	size_t size;
+	unsigned char *program = program_read(&size);
+	const struct elf_reader bytes = elf_reader_of_memory(program, size);
+
+	ck_assert(!function_table_find(&bytes, "anchor", 1, beyond, 2, offsets));
+	ck_assert_uint_eq(offsets[0], 0);
+	ck_assert(!function_table_find(&bytes, "no_such_anchor", 1, indexes, 3, offsets));
+	/* The anchor would be before the beginning of memory. */
+	ck_assert(!function_table_find(&bytes, "anchor", UINT32_MAX, indexes, 3, offsets));
+	free(program);
+}
+END_TEST
+
+START_TEST(damaged_files_have_none)
+{
+	uint64_t offsets[3];
+	size_t size;
+	unsigned char *program = program_read(&size);
+
+	for (size_t length = 0; length < size; length += 1 + size / 64) {
+		/* In memory that ends there, so that a sanitizer notices. */
+		unsigned char *part = malloc(length ? length : 1);
+		ck_assert_ptr_nonnull(part);
+		memcpy(part, program, length);
+		const struct elf_reader bytes = elf_reader_of_memory(part, length);
+		ck_assert(!function_table_find(&bytes, "anchor", 1, indexes, 3, offsets));
+		free(part);
+	}
+	free(program);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("function_table");
+	TCase *test_case = tcase_create("function_table");
+
+	tcase_add_test(test_case, functions_are_where_their_code_is);
+	tcase_add_test(test_case, a_table_that_lacks_one_is_another);
+	tcase_add_test(test_case, damaged_files_have_none);
+	suite_add_tcase(suite, test_case);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
