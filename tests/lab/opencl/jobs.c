@@ -8,6 +8,9 @@
  *   --rebuild                           each turn has programs of its own
  *   --wait                              loads the first turn's programs, launches what it does not count, prints
  * "waits" PID, and calls OpenCL until a line comes on standard input
+ *   --build binary|linked|FILE          how the second program is made: from its binary, compiled and linked, or from
+ * a file of SPIR-V
+ *   --print-source                      prints the second program's source, for such a file, and does nothing else
  *   --invalid                           builds only a program with an error
  *   --no-addresses                      asks for no addresses, for which OpenCL on Level Zero crashes
  * Prints lines of words between tabs: "kernel" PID NAME ADDRESS and "launch" PID THREAD SITE KERNEL COUNT. Nothing
@@ -36,8 +39,9 @@
 
 enum { ADD, SCALE, SUM, KERNELS };
 static const char *const kernel_names[KERNELS] = { "add", "scale", "sum" };
-enum { SITE_IN_ORDER, SITE_OUT_OF_ORDER, SITE_TASK, SITES };
-static const char *const site_names[SITES] = { "launch_in_order", "launch_out_of_order", "launch_task" };
+enum { SITE_IN_ORDER, SITE_OUT_OF_ORDER, SITE_TASK, SITE_EXTENSION, SITE_CLONE, SITES };
+static const char *const site_names[SITES] = { "launch_in_order", "launch_out_of_order", "launch_task",
+					       "launch_by_extension", "launch_clone" };
 
 static const char *const sources[] = {
 	"kernel void add(global float *a, global float *b)\n"
@@ -61,8 +65,9 @@ static const char *const sources[] = {
 static struct {
 	const char *loader;
 	int threads, turns;
+	const char *build;
 	bool fork, rebuild, wait, invalid, no_addresses;
-} options = { .loader = "linked", .threads = 1, .turns = 1 };
+} options = { .loader = "linked", .build = "binary", .threads = 1, .turns = 1 };
 
 static const cl_icd_dispatch *cl; /* the functions of the driver, or of the loader */
 static cl_icd_dispatch of_loader;
@@ -148,6 +153,10 @@ static void loader_open(void)
 	FUNCTION(clSetKernelArg);
 	FUNCTION(clEnqueueNDRangeKernel);
 	FUNCTION(clEnqueueTask);
+	FUNCTION(clCloneKernel);
+	FUNCTION(clCompileProgram);
+	FUNCTION(clLinkProgram);
+	FUNCTION(clGetExtensionFunctionAddressForPlatform);
 	FUNCTION(clFlush);
 #undef FUNCTION
 	cl = &of_loader;
@@ -182,13 +191,58 @@ static cl_program program_of_binary(cl_program program)
 	return copy;
 }
 
+static cl_program program_link(const char *source)
+{
+	cl_int error;
+	cl_program part = cl->clCreateProgramWithSource(context, 1, &source, NULL, &error);
+
+	check(error, "clCreateProgramWithSource");
+	CHECK(cl->clCompileProgram(part, 1, &device, "-g", 0, NULL, NULL, NULL, NULL));
+	cl_program program = cl->clLinkProgram(context, 1, &device, "", 1, &part, NULL, NULL, &error);
+	check(error, "clLinkProgram");
+	CHECK(cl->clReleaseProgram(part));
+	return program;
+}
+
+static void *extension(const char *name)
+{
+	void *function = cl->clGetExtensionFunctionAddressForPlatform(platform, name);
+	if (!function)
+		fail("no %s", name);
+	return function;
+}
+
+static cl_program program_of_file(const char *path)
+{
+	static unsigned char code[1 << 20];
+	clCreateProgramWithIL_fn create = (clCreateProgramWithIL_fn)extension("clCreateProgramWithILKHR");
+	FILE *file = fopen(path, "rb");
+	cl_int error;
+
+	if (!file)
+		fail("no file %s", path);
+	size_t size = fread(code, 1, sizeof code, file);
+	fclose(file);
+	cl_program program = create(context, code, size, &error);
+	check(error, "clCreateProgramWithILKHR");
+	CHECK(cl->clBuildProgram(program, 1, &device, "-g", NULL, NULL));
+	return program;
+}
+
+static cl_program program_second(void)
+{
+	if (strcmp(options.build, "binary") == 0)
+		return program_of_binary(program_build(sources[1]));
+	return strcmp(options.build, "linked") == 0 ? program_link(sources[1]) : program_of_file(options.build);
+}
+
 static void programs_load(struct worker *worker)
 {
 	cl_mem buffer = cl->clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, NULL, NULL);
 	cl_int error;
 
 	worker->programs[0] = program_build(sources[0]);
-	worker->programs[1] = program_of_binary(program_build(sources[1]));
+	worker->programs[1] = program_second();
 	for (int i = 0; i < KERNELS; i++) {
 		worker->kernels[i] = cl->clCreateKernel(worker->programs[i == SUM], kernel_names[i], &error);
 		check(error, "clCreateKernel");
@@ -248,6 +302,35 @@ SITE void launch_task(struct worker *worker, cl_command_queue queue)
 	CHECK(cl->clFlush(queue));
 }
 
+/* clEnqueueNDCountKernelINTEL(): as clEnqueueNDRangeKernel(), with numbers of work groups. */
+typedef cl_int enqueue_count(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+			     const size_t *groups, const size_t *group, cl_uint events, const cl_event *list,
+			     cl_event *event);
+
+SITE void launch_by_extension(struct worker *worker, cl_command_queue queue)
+{
+	static const size_t groups = 4, group = 16;
+	enqueue_count *enqueue = (enqueue_count *)extension("clEnqueueNDCountKernelINTEL");
+
+	CHECK(enqueue(queue, worker->kernels[ADD], 1, NULL, &groups, &group, 0, NULL, NULL));
+	worker->launches[SITE_EXTENSION][ADD]++;
+	CHECK(cl->clFlush(queue));
+}
+
+/* A copy of a kernel is the same code. */
+SITE void launch_clone(struct worker *worker, cl_command_queue queue)
+{
+	static const size_t size = 64;
+	cl_int error;
+	cl_kernel clone = cl->clCloneKernel(worker->kernels[SCALE], &error);
+
+	check(error, "clCloneKernel");
+	CHECK(cl->clEnqueueNDRangeKernel(queue, clone, 1, NULL, &size, NULL, 0, NULL, NULL));
+	worker->launches[SITE_CLONE][SCALE]++;
+	CHECK(cl->clReleaseKernel(clone));
+	CHECK(cl->clFlush(queue));
+}
+
 static cl_command_queue queue_create(cl_command_queue_properties properties)
 {
 	const cl_queue_properties list[] = { CL_QUEUE_PROPERTIES, properties, 0 };
@@ -295,6 +378,10 @@ static void *worker_run(void *argument)
 		launch_in_order(worker, in_order);
 		launch_out_of_order(worker, out_of_order);
 		launch_task(worker, in_order);
+		if (!options.no_addresses) {
+			launch_by_extension(worker, in_order);
+			launch_clone(worker, out_of_order);
+		}
 		if (options.rebuild)
 			programs_unload(worker);
 	}
@@ -347,6 +434,10 @@ static void options_read(char **words)
 			options.no_addresses = true;
 		else if (strcmp(*words, "--loader") == 0 && words[1])
 			options.loader = *++words;
+		else if (strcmp(*words, "--print-source") == 0)
+			exit(fputs(sources[1], stdout) < 0);
+		else if (strcmp(*words, "--build") == 0 && words[1])
+			options.build = *++words;
 		else if (strcmp(*words, "--threads") == 0 && words[1])
 			options.threads = atoi(*++words);
 		else if (strcmp(*words, "--turns") == 0 && words[1])

@@ -21,7 +21,7 @@ from harness.profiler import Profiler
 SOURCE, BUILD = (pathlib.Path(os.environ[name]) for name in ('LAB_SOURCE', 'LAB_BUILD'))
 PROGRAMS = BUILD / 'tests/lab/level_zero'
 TRACER = BUILD / 'plugins/ze-usdt/libiaprof-ze-tracer.so'
-SITES = 'launch_in_order', 'launch_out_of_order', 'launch_task'
+SITES = 'launch_in_order', 'launch_out_of_order', 'launch_task', 'launch_by_extension', 'launch_clone'
 LOADERS = 'linked', 'dlopen', 'own', 'driver'
 
 
@@ -256,6 +256,8 @@ def cases():
     for loader in LOADERS:
         yield f'every way to launch, from two threads ({loader})', check_launches, (('--threads', '2', '--turns', '3'), loader)
     yield 'on Lunar Lake', check_launches, ((), 'linked', 'lnl')
+    yield 'a program of SPIR-V', check_launches, (('--build', PROGRAMS / 'opencl-sum.spv'), 'driver')
+    yield 'a program that is linked', check_launches, (('--build', 'linked'), 'dlopen')
     yield 'a forked child', check_launches, (('--fork',), 'dlopen')
     yield 'programs that come and go', check_rebuilt, ()
     yield 'a program that does not build', check_invalid, ()
