@@ -124,7 +124,11 @@ void mapped_files_take(struct mapped_files *files, const struct iaprof_record_ma
 	struct stat status;
 	CLEANUP_CLOSE int descriptor = open_file(mapping, path, &status);
 	/* If the process has ended, the file is reported when another process maps it. */
-	if (descriptor < 0 || !file_is_new(files, &status))
+	if (descriptor < 0)
+		return;
+	if (files->kept)
+		kept_files_add(files->kept, &(struct kept_file_key){ path, mapping->inode }, descriptor);
+	if (!file_is_new(files, &status))
 		return;
 	struct iaprof_mapped_file file = { .size = sizeof file,
 					   .pid = mapping->pid,

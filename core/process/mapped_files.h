@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "process/kept_files.h"
 
 struct mapped_files_watch {
 	void (*callback)(void *context, const struct iaprof_mapped_file *file);
@@ -39,6 +40,7 @@ struct mapped_files {
 	struct hash_index file_index;
 	uint32_t last_pid; /* pid of the last mount namespace lookup: mappings arrive in bursts */
 	uint64_t last_pid_time, last_namespace;
+	struct kept_files *kept; /* NULL: files are not kept */
 };
 
 /* Adds a watcher. Returns false if out of memory. */

@@ -105,6 +105,7 @@ struct collector *collector_new(const struct collector_options *options)
 	if (options->live)
 		collector->symbolizer = symbolizer_new(&(struct symbolizer_options){ .lines = options->lines,
 										     .live = true,
+										     .kept = options->kept,
 										     .debuginfod = options->debuginfod,
 										     .kallsyms = options->kallsyms });
 	struct thread_table *threads = options->threads ? &collector->threads : NULL;

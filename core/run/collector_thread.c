@@ -334,6 +334,7 @@ static struct collector *make_collector(const struct collector_thread_options *o
 					     .activity = requests & IAPROF_REQUEST_ACTIVITY,
 					     .debuginfod = options->debuginfod,
 					     .continuous = options->continuous && !options->replays,
+					     .kept = options->kept,
 					     .live = !options->replays });
 }
 

@@ -27,6 +27,7 @@ struct collector_thread_options {
 	uint64_t hold;          /* ns: longest wait of device samples for their code; 0: CORRELATOR_HOLD */
 	uint64_t finish_within; /* ns: longest time without progress of a sink at the end; 0: no limit */
 	const char *debuginfod; /* URL of a server for debug files, NULL: none */
+	struct kept_files *kept; /* as in struct symbolizer_options */
 	bool replays;
 	bool lossless;     /* wait for slow sinks, so that they receive everything */
 	uint32_t requests; /* enum iaprof_request: requests in addition to the sinks' */

@@ -401,6 +401,7 @@ static int start(struct run *run, struct error *error)
 						    .time_resolution = time_resolution(run),
 						    .hold = run->configuration->hold,
 						    .debuginfod = run->configuration->debuginfod,
+						    .kept = &run->kept_files,
 						    .finish_within = run->services.target.finish_within,
 						    .replays = run->setup.replays,
 						    .lossless = is_offline(run),
@@ -586,6 +587,7 @@ static void release(struct run *run)
 	setup_release(&run->setup);
 	sideband_free(run->sideband);
 	mapped_files_free(&run->mapped_files);
+	kept_files_free(&run->kept_files);
 	unwind_tables_free(run);
 	loop_free(run->services.loop);
 	target_processes_close(&run->target_processes);
@@ -651,6 +653,8 @@ enum exit_status run(const struct configuration *configuration, struct registry 
 	raise_open_files(&run.command);
 	struct run before = run;
 	run.reload = reload;
+	kept_files_init(&run.kept_files);
+	run.mapped_files.kept = &run.kept_files;
 	struct error error = { 0 };
 	enum exit_status status = configure(&run, registry, &error);
 	if (status == EXIT_STATUS_COMPLETE && configuration->before_path) {

@@ -26,6 +26,7 @@ struct run {
 	struct target_cgroup cgroup;              /* of --cgroup or --container */
 	struct sideband *sideband;
 	struct mapped_files mapped_files;
+	struct kept_files kept_files;
 	struct unwind_feed *unwind_feed; /* NULL: no source asks for tables */
 	ARRAY(struct instance *) unwind_watchers;
 	struct loop_watch *command_watch;

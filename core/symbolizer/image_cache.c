@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "process/kept_files.h"
 #include "symbolizer/debuginfod.h"
 #include "symbolizer/image_files.h"
 #include "symbolizer/mapped_file.h"
@@ -200,6 +201,32 @@ static int check_build_id(const struct remote_image *image, const struct mapping
 	return is_same && !memcmp(mapping->build_id, image->build_id, mapping->build_id_size) ? 0 : -ESTALE;
 }
 
+static int64_t nanoseconds(const struct timespec *time)
+{
+	return time->tv_sec * (int64_t)NANOSECONDS_PER_SECOND + time->tv_nsec;
+}
+
+/* Opens the file of a mapping that was deleted or replaced, if it was kept. */
+static int open_kept(const struct image_cache *cache, const struct mapping *mapping, struct mapped_file *file)
+{
+	struct stat status;
+	int descriptor =
+		kept_files_open(cache->options.kept, &(struct kept_file_key){ mapping->path, mapping->inode }, &status);
+	if (descriptor < 0)
+		return descriptor;
+	*file = (struct mapped_file){
+		.descriptor = descriptor,
+		.identity = { .device = status.st_dev,
+			      .inode = status.st_ino,
+			      .size = (uint64_t)status.st_size,
+			      .modified = nanoseconds(&status.st_mtim),
+			      .changed = nanoseconds(&status.st_ctim),
+			      .owner = status.st_uid,
+			      .mode = status.st_mode & 07777 },
+	};
+	return 0;
+}
+
 /* Reads a file once for all processes that map it, unless it changes. */
 static int get_file(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
 		    enum budget_patience patience, struct remote_image **image)
@@ -221,6 +248,8 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 	int code = budget_is_spent(cache->options.budget, &who)
 			   ? -EDQUOT
 			   : mapped_file_open(&file, cache->options.broker, &request);
+	if ((code == -ENOENT || code == -ESTALE) && live && open_kept(cache, mapping, &file) == 0)
+		code = 0;
 	if (code) {
 		cache->failed++;
 		if (code != -ENOENT && code != -ESTALE && code != -ENODATA)

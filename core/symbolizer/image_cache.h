@@ -8,11 +8,13 @@
 #include "symbolizer/remote_image.h"
 
 struct debuginfod;
+struct kept_files;
 struct image_cache;
 
 struct image_cache_options {
-	const char *debug_path; /* outlives the cache */
-	bool lines, live;       /* as in struct symbolizer_options */
+	const char *debug_path;  /* outlives the cache */
+	bool lines, live;        /* as in struct symbolizer_options */
+	struct kept_files *kept; /* as in struct symbolizer_options */
 	struct broker *broker;
 	struct worker_pool *pool;
 	struct budget *budget;

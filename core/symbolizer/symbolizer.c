@@ -77,6 +77,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 		symbolizer->image_options = (struct image_cache_options){ .debug_path = debug_path,
 									  .lines = options->lines,
 									  .live = options->live,
+									  .kept = options->kept,
 									  .broker = symbolizer->broker,
 									  .pool = symbolizer->pool,
 									  .debuginfod = symbolizer->debuginfod,

@@ -17,6 +17,7 @@
 #include "symbolizer/budget.h"
 
 struct symbolizer;
+struct kept_files;
 
 /*
  * One function at an address. Unresolved code of a file is "[libfoo.so+0x1234]", where the number is an ELF address:
@@ -38,11 +39,12 @@ struct symbol {
 };
 
 struct symbolizer_options {
-	bool lines;             /* include source lines and inlined functions from DWARF */
-	bool live;              /* processes may still exist: their files are accessible through /proc/PID */
-	const char *debug_path; /* folder of debug files, NULL: /usr/lib/debug */
-	const char *debuginfod; /* URL of a server for debug files, NULL: none */
-	const char *kallsyms;   /* NULL: /proc/kallsyms; for tests and replays */
+	bool lines;              /* include source lines and inlined functions from DWARF */
+	bool live;               /* processes may still exist: their files are accessible through /proc/PID */
+	const char *debug_path;  /* folder of debug files, NULL: /usr/lib/debug */
+	const char *debuginfod;  /* URL of a server for debug files, NULL: none */
+	struct kept_files *kept; /* files of processes that have ended; outlives the symbolizer; NULL: none */
+	const char *kallsyms;    /* NULL: /proc/kallsyms; for tests and replays */
 };
 
 /* Largest number of functions that symbolizer_resolve_*() returns for one address. */

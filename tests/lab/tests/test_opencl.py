@@ -60,10 +60,10 @@ def read_rows(pids):
     return rows
 
 
-def profile(*arguments, **options):
+def profile(*arguments, command=None, **options):
     """The rows of a program that iaprof starts, and its truth."""
     outcome = completed([BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf', '-o',
-                         'out.csv', '--', *jobs(*arguments, **options)])
+                         'out.csv', '--', *(command or jobs(*arguments, **options))])
     if outcome.returncode or 'lost: ze-usdt' in outcome.stderr or 'error' in outcome.stderr:
         raise Failure(f'iaprof ended with {outcome.returncode}: {outcome.stderr}')
     truth = read_truth(outcome.stdout)
@@ -214,6 +214,15 @@ def check_unchanged(arguments, loader):
     equal(normal(traced), normal(alone), 'status and output')
 
 
+def check_deleted():
+    """A program whose file is deleted when it has just ended: its functions have names."""
+    program = 'cp "$0" gone && ./gone --loader dlopen && rm gone'
+    command = [SOURCE / 'tests/lab/guest/in-chroot', SOURCE / 'tests/lab/level_zero/run-without-gpu', 'bmg', 'sh', '-c',
+               program, PROGRAMS / 'opencl-jobs-alone']
+    rows, truth = profile(command=command)
+    equal(launches_of_rows(rows), launches_of_truth(truth), 'launches')
+
+
 ON_LEVEL_ZERO = 'EnableLEO=1'
 
 
@@ -260,6 +269,7 @@ def cases():
     yield 'a program that is linked', check_launches, (('--build', 'linked'), 'dlopen')
     yield 'a forked child', check_launches, (('--fork',), 'dlopen')
     yield 'programs that come and go', check_rebuilt, ()
+    yield 'a program whose file is deleted', check_deleted, ()
     yield 'a program that does not build', check_invalid, ()
     for loader in LOADERS:
         yield f'unchanged: {loader}', check_unchanged, (('--turns', '2'), loader)
