@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "process/name_throttle.h"
+#include "process/process_rank.h"
+
 static const char anonymous[] = "//anon";
 
 static void batch_emit(struct sideband_writer *writer)
@@ -44,6 +47,20 @@ static uint32_t intern(struct sideband_writer *writer, uint32_t pid, const char 
 	return length ? writer->output.intern(writer->output.context, text, length) : 0;
 }
 
+/*
+ * Ranks of a parallel program have one name, so the rank is made part of it: stacks are then apart by rank in every
+ * output. A name in a replay has it already.
+ */
+static uint32_t intern_name(struct sideband_writer *writer, uint32_t pid, const char *name, size_t length)
+{
+	char text[RENAME_LENGTH_MAX + PROCESS_RANK_SUFFIX_SIZE];
+	uint32_t rank;
+	if (!length || length > RENAME_LENGTH_MAX || !process_rank_read((pid_t)pid, &rank))
+		return intern(writer, pid, name, length);
+	process_rank_name(text, sizeof text, name, length, rank);
+	return intern(writer, pid, text, strlen(text));
+}
+
 void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint32_t event, uint32_t pid,
 			    uint32_t parent_pid, const char *name, size_t name_length)
 {
@@ -52,7 +69,7 @@ void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint3
 		.pid = pid,
 		.parent_pid = parent_pid,
 		.event = event,
-		.name = intern(writer, pid, name, name_length),
+		.name = intern_name(writer, pid, name, name_length),
 	};
 	batch_append(writer, &record, sizeof record);
 }

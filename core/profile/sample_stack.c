@@ -2,6 +2,11 @@
 /* Builds the resolved stack of a CPU sample or call: see sample_stack.h. */
 #include "profile/sample_stack.h"
 
+#include <stdio.h>
+#include "process/process_rank.h"
+
+#define RANKED_NAME_SIZE 64u
+
 /* Pushes a node of the call tree, preceded by its callers: at most IAPROF_CALL_DEPTH_MAX frames. */
 static void push_calls(struct stack_builder *builder, const struct call_tree *calls, uint32_t node)
 {
@@ -39,6 +44,20 @@ static bool push_reasons(struct stack_builder *builder, uint32_t flags)
 	return found;
 }
 
+/* Samples have names without the rank of the process. */
+static const char *name_with_rank(const struct stack_context *context, const struct process *process, const char *name)
+{
+	const char *suffix = process && process->name ? process_rank_suffix(process->name) : NULL;
+	char text[RANKED_NAME_SIZE];
+	if (!suffix || process_rank_suffix(name))
+		return name;
+	int size = snprintf(text, sizeof text, "%s%s", name, suffix);
+	if (size < 0 || (size_t)size >= sizeof text)
+		return name;
+	const char *ranked = intern_text(context->intern, intern_string(context->intern, text, (size_t)size));
+	return *ranked ? ranked : name; /* out of memory */
+}
+
 /* Pushes the program and its user frames. */
 static void push_user_part(struct stack_builder *builder, const struct sample_entry *entry)
 {
@@ -48,7 +67,8 @@ static void push_user_part(struct stack_builder *builder, const struct sample_en
 	const char *name = intern_text(context->intern, key->name);
 	if (!*name && process && process->name)
 		name = process->name;
-	stack_builder_push_program(builder, *name ? name : unknown_program(key), key->pid);
+	stack_builder_push_program(builder, *name ? name_with_rank(context, process, name) : unknown_program(key),
+				   key->pid);
 	stack_builder_set_thread(builder, key->thread);
 	bool explained = push_reasons(builder, key->flags);
 	if (key->user_stack)

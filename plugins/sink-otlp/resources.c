@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "process/process_cgroup.h"
+#include "process/process_rank.h"
 #include "process/small_file.h"
 #include "process_context.h"
 
@@ -42,7 +43,11 @@ static bool add_environment(struct resource *resource, uint32_t pid)
 	}
 	char value[RESOURCE_VALUE_SIZE_MAX + 1];
 	snprintf(value, sizeof value, "%s", name ? name : "");
-	return resource_add(resource, "service.name", value) &&
+	uint32_t rank;
+	char rank_text[16] = "";
+	if (size && process_rank_find(variables, size, &rank))
+		snprintf(rank_text, sizeof rank_text, "%" PRIu32, rank);
+	return resource_add(resource, "service.name", value) && resource_add(resource, "process.rank", rank_text) &&
 	       (!attributes || resource_add_list(resource, attributes));
 }
 

@@ -54,6 +54,20 @@ def programs(path='out'):
     return {line.partition(';')[0] for line in read(path).splitlines()}
 
 
+@case('processes of a parallel program are apart by rank', needs=[needs_sampling])
+def ranks():
+    commands = [f'OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 {busy("mpi")}',
+                f'OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 {busy("mpi")}',
+                f'WORLD_SIZE=8 LOCAL_RANK=1 RANK=5 {busy("torch")}', f'SLURM_NTASKS=3 SLURM_PROCID=2 {busy("slurm")}',
+                f'RANK=7 {busy("alone")}']
+    process = start(*SAMPLED, '--', 'sh', '-c', ' & '.join([*commands, 'wait']))
+    let_run(process, 'mpi', 'torch', 'slurm', 'alone')
+    write('stop', '')
+    equal(end(process).status, COMPLETE)
+    wanted = {'mpi (rank 0)', 'mpi (rank 1)', 'torch (rank 5)', 'slurm (rank 2)', 'alone'}
+    equal({name for name in programs() if name.partition(' ')[0] in ('mpi', 'torch', 'slurm', 'alone')}, wanted)
+
+
 @case('-p: descendants of before and of later, until the last one has ended', needs=[needs_sampling])
 def descendants():
     late = busy('late', 'while [ ! -e go ]; do sleep 0.01; done;')

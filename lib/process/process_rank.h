@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks of processes of a parallel program, from the environment that mpirun, srun and torchrun start them with. */
+#ifndef IAPROF_LIB_PROCESS_PROCESS_RANK_H
+#define IAPROF_LIB_PROCESS_PROCESS_RANK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Finds the rank in the text of /proc/PID/environ, which is not trusted. Returns false if there is none, or if the
+ * program has one process only. Pure.
+ */
+bool process_rank_find(const char *environment, size_t length, uint32_t *rank);
+
+/* The same for a running process; false also if its environment cannot be read. */
+bool process_rank_read(pid_t pid, uint32_t *rank);
+
+/* Longest suffix of a name, with its NUL. */
+#define PROCESS_RANK_SUFFIX_SIZE sizeof " (rank 2147483647)"
+
+/* Writes the name of a process with a rank: "python3 (rank 3)". What does not fit is cut off. Pure. */
+void process_rank_name(char *text, size_t size, const char *name, size_t length, uint32_t rank);
+
+/* Returns " (rank 3)" in such a name, or NULL. Pure. */
+const char *process_rank_suffix(const char *name);
+
+#endif
