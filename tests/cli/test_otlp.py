@@ -141,7 +141,8 @@ def absent():
 def resources():
     spin = 'import time\nwhile time.process_time() < 0.7: pass'
     environment = {**os.environ, 'OTEL_SERVICE_NAME': 'trainer',
-                   'OTEL_RESOURCE_ATTRIBUTES': 'service.version=7,service.name=ignored'}
+                   'OTEL_RESOURCE_ATTRIBUTES': 'service.version=7,service.name=ignored', 'PMI_RANK': '3',
+                   'PMI_SIZE': '4'}
     with Receiver() as server:
         iaprof('-s', 'cpu-stack:frequency=997,drain=100ms', '--scope', 'command', '-k', f'otlp:endpoint={server.url}',
                sys.executable, '-c', spin, env=environment).completes()
@@ -149,8 +150,8 @@ def resources():
     values = {profile[0].get('service.name'): sum(profile[-1].values()) for profile in found}
     require(values['trainer'] > 0.9 * sum(values.values()), values)
     resource = next(profile[0] for profile in found if profile[0].get('service.name') == 'trainer')
-    equal((resource['service.version'], resource['host.name'], resource['os.type']),
-          ('7', os.uname().nodename, 'linux'), 'resource')
+    equal((resource['service.version'], resource['process.rank'], resource['host.name'], resource['os.type']),
+          ('7', '3', os.uname().nodename, 'linux'), 'resource')
 
 
 @case('intervals add up to the profile of the whole run')
