@@ -9,6 +9,16 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "process/name_throttle.h"
+#include "process/process_rank.h"
+
+/* The rank of a process, as far as known. */
+struct ranked_name {
+	enum process_rank_state state;
+	uint32_t rank;
+	uint8_t looks;  /* how often it was looked for */
+	uint8_t length; /* of the name that was reported without it; 0: none */
+	char name[RENAME_LENGTH_MAX];
+};
 
 struct live_process {
 	uint32_t pid;       /* 0: free */
@@ -17,6 +27,7 @@ struct live_process {
 	uint64_t last_exit; /* with leader_ended: time of the last recorded thread exit */
 	uint64_t looked;    /* time at which the scan of /proc found it; 0 if never */
 	struct name_throttle renames;
+	struct ranked_name ranked;
 };
 
 /* Initialise with {0}. Pointers to items are valid until the next live_process_add(). */

@@ -153,8 +153,8 @@ static int process_scan(struct scan *scan, uint32_t pid)
 	if (!process)
 		return -ENOMEM;
 	process->threaded |= status.threads > 1;
-	sideband_write_process(scan->writer, time, IAPROF_PROCESS_EXISTING, pid, status.parent_pid, status.name,
-			       status.name_length);
+	sideband_write_named(scan->writer, time, IAPROF_PROCESS_EXISTING, pid, status.parent_pid, status.name,
+			     status.name_length, &process->ranked);
 	if (status.state == 'Z' || status.state == 'X')
 		count_unreadable(scan, pid, "its first thread has ended");
 	else if (!(status.flags & PROC_STATUS_KERNEL_THREAD))

@@ -198,8 +198,8 @@ static void process_end(struct sideband *sideband, struct live_process *process,
 	if (time < process->looked)
 		time = process->looked;
 	if (process->renames.waits)
-		sideband_write_process(&sideband->writer, time, IAPROF_PROCESS_NAME, process->pid, 0,
-				       process->renames.name, process->renames.length);
+		sideband_write_named(&sideband->writer, time, IAPROF_PROCESS_NAME, process->pid, 0,
+				     process->renames.name, process->renames.length, &process->ranked);
 	sideband_write_process(&sideband->writer, time, IAPROF_PROCESS_EXIT, process->pid, 0, NULL, 0);
 	live_process_remove(&sideband->live, process);
 }
@@ -252,8 +252,9 @@ static int handle_exec(struct sideband *sideband, const struct sideband_event *e
 	process->leader_ended = process->threaded = false;
 	sideband->live.names_waiting -= process->renames.waits;
 	process->renames = (struct name_throttle){ 0 };
-	sideband_write_process(&sideband->writer, event->time, IAPROF_PROCESS_EXEC, event->pid, 0, event->text,
-			       event->text_length);
+	process->ranked = (struct ranked_name){ 0 };
+	sideband_write_named(&sideband->writer, event->time, IAPROF_PROCESS_EXEC, event->pid, 0, event->text,
+			     event->text_length, &process->ranked);
 	return 0;
 }
 
@@ -264,8 +265,8 @@ static void handle_name(struct sideband *sideband, const struct sideband_event *
 		return;
 	bool waited = process && process->renames.waits;
 	if (!process || name_throttle_take(&process->renames, event->time, event->text, event->text_length))
-		sideband_write_process(&sideband->writer, event->time, IAPROF_PROCESS_NAME, event->pid, 0, event->text,
-				       event->text_length);
+		sideband_write_named(&sideband->writer, event->time, IAPROF_PROCESS_NAME, event->pid, 0, event->text,
+				     event->text_length, process ? &process->ranked : &(struct ranked_name){ 0 });
 	if (process)
 		sideband->live.names_waiting += (size_t)process->renames.waits - waited;
 }
@@ -278,8 +279,8 @@ static void names_tell(struct sideband *sideband, uint64_t now)
 		if (!name_throttle_is_due(&process->renames, now))
 			continue;
 		sideband->live.names_waiting--;
-		sideband_write_process(&sideband->writer, now, IAPROF_PROCESS_NAME, process->pid, 0,
-				       process->renames.name, process->renames.length);
+		sideband_write_named(&sideband->writer, now, IAPROF_PROCESS_NAME, process->pid, 0,
+				     process->renames.name, process->renames.length, &process->ranked);
 	}
 }
 
@@ -311,8 +312,12 @@ static int handle(struct sideband *sideband, struct sideband_ring *ring, const s
 		handle_name(sideband, event);
 		return 0;
 	default:
-		if (event->executable)
+		if (event->executable) {
+			struct live_process *process = live_process_find(&sideband->live, event->pid);
+			if (process)
+				sideband_write_late_rank(&sideband->writer, event->time, event->pid, &process->ranked);
 			sideband_write_mapping(&sideband->writer, event, 0);
+		}
 		return 0;
 	}
 }

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "process/name_throttle.h"
-#include "process/process_rank.h"
-
 static const char anonymous[] = "//anon";
+
+/* A process has its environment before it maps the C library. */
+#define RANK_LOOKS_MAX 16
 
 static void batch_emit(struct sideband_writer *writer)
 {
@@ -47,20 +47,6 @@ static uint32_t intern(struct sideband_writer *writer, uint32_t pid, const char 
 	return length ? writer->output.intern(writer->output.context, text, length) : 0;
 }
 
-/*
- * Ranks of a parallel program have one name, so the rank is made part of it: stacks are then apart by rank in every
- * output. A name in a replay has it already.
- */
-static uint32_t intern_name(struct sideband_writer *writer, uint32_t pid, const char *name, size_t length)
-{
-	char text[RENAME_LENGTH_MAX + PROCESS_RANK_SUFFIX_SIZE];
-	uint32_t rank;
-	if (!length || length > RENAME_LENGTH_MAX || !process_rank_read((pid_t)pid, &rank))
-		return intern(writer, pid, name, length);
-	process_rank_name(text, sizeof text, name, length, rank);
-	return intern(writer, pid, text, strlen(text));
-}
-
 void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint32_t event, uint32_t pid,
 			    uint32_t parent_pid, const char *name, size_t name_length)
 {
@@ -69,9 +55,47 @@ void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint3
 		.pid = pid,
 		.parent_pid = parent_pid,
 		.event = event,
-		.name = intern_name(writer, pid, name, name_length),
+		.name = intern(writer, pid, name, name_length),
 	};
 	batch_append(writer, &record, sizeof record);
+}
+
+/* Returns whether the process has a rank. */
+static bool rank_look(struct ranked_name *ranked, uint32_t pid)
+{
+	if (ranked->state == PROCESS_RANK_UNKNOWN && ranked->looks < RANK_LOOKS_MAX) {
+		ranked->looks++;
+		ranked->state = process_rank_read((pid_t)pid, &ranked->rank);
+	}
+	return ranked->state == PROCESS_RANK_FOUND;
+}
+
+void sideband_write_named(struct sideband_writer *writer, uint64_t time, uint32_t event, uint32_t pid,
+			  uint32_t parent_pid, const char *name, size_t name_length, struct ranked_name *ranked)
+{
+	char text[RENAME_LENGTH_MAX + PROCESS_RANK_SUFFIX_SIZE];
+	ranked->length = 0;
+	if (name_length && name_length <= RENAME_LENGTH_MAX) {
+		if (rank_look(ranked, pid)) {
+			process_rank_name(text, sizeof text, name, name_length, ranked->rank);
+			name = text;
+			name_length = strlen(text);
+		} else if (ranked->state == PROCESS_RANK_UNKNOWN) {
+			ranked->length = (uint8_t)name_length;
+			memcpy(ranked->name, name, name_length);
+		}
+	}
+	sideband_write_process(writer, time, event, pid, parent_pid, name, name_length);
+}
+
+void sideband_write_late_rank(struct sideband_writer *writer, uint64_t time, uint32_t pid, struct ranked_name *ranked)
+{
+	char name[RENAME_LENGTH_MAX];
+	size_t length = ranked->length;
+	if (!length || !rank_look(ranked, pid))
+		return;
+	memcpy(name, ranked->name, length);
+	sideband_write_named(writer, time, IAPROF_PROCESS_NAME, pid, 0, name, length, ranked);
 }
 
 static bool begins_with(const char *text, size_t length, const char *with)

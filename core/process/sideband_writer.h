@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "process/live_processes.h"
 #include "process/sideband.h"
 #include "process/sideband_event.h"
 #include "process/text_budget.h"
@@ -25,6 +26,16 @@ struct sideband_writer {
 /* event: enum iaprof_process_event. name may be NULL. */
 void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint32_t event, uint32_t pid,
 			    uint32_t parent_pid, const char *name, size_t name_length);
+
+/*
+ * The same with the rank of the process as part of its name, so that stacks are apart by rank in every output. A name
+ * in a replay has it already.
+ */
+void sideband_write_named(struct sideband_writer *writer, uint64_t time, uint32_t event, uint32_t pid,
+			  uint32_t parent_pid, const char *name, size_t name_length, struct ranked_name *ranked);
+
+/* Writes the name again if the rank was not known, and is now. Called while the process starts. */
+void sideband_write_late_rank(struct sideband_writer *writer, uint64_t time, uint32_t pid, struct ranked_name *ranked);
 
 /* Writes a SIDEBAND_MAPPING event, with the path as Linux reports it. flags: enum iaprof_mapping_flag. */
 void sideband_write_mapping(struct sideband_writer *writer, const struct sideband_event *event, uint32_t flags);

@@ -52,14 +52,16 @@ bool process_rank_find(const char *environment, size_t length, uint32_t *rank)
 	return false;
 }
 
-bool process_rank_read(pid_t pid, uint32_t *rank)
+enum process_rank_state process_rank_read(pid_t pid, uint32_t *rank)
 {
 	char path[32];
 	CLEANUP_FREE char *environment = NULL;
 
 	snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
 	size_t length = small_file_read(path, &environment);
-	return length && process_rank_find(environment, length, rank);
+	if (!length)
+		return PROCESS_RANK_UNKNOWN;
+	return process_rank_find(environment, length, rank) ? PROCESS_RANK_FOUND : PROCESS_RANK_NONE;
 }
 
 void process_rank_name(char *text, size_t size, const char *name, size_t length, uint32_t rank)

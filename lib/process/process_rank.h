@@ -14,8 +14,14 @@
  */
 bool process_rank_find(const char *environment, size_t length, uint32_t *rank);
 
-/* The same for a running process; false also if its environment cannot be read. */
-bool process_rank_read(pid_t pid, uint32_t *rank);
+enum process_rank_state {
+	PROCESS_RANK_UNKNOWN, /* no environment to read: it has ended, or is in the middle of execve() */
+	PROCESS_RANK_NONE,
+	PROCESS_RANK_FOUND
+};
+
+/* The same for a running process. */
+enum process_rank_state process_rank_read(pid_t pid, uint32_t *rank);
 
 /* Longest suffix of a name, with its NUL. */
 #define PROCESS_RANK_SUFFIX_SIZE sizeof " (rank 2147483647)"

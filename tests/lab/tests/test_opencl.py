@@ -8,6 +8,7 @@ import csv
 import functools
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import time
@@ -107,8 +108,8 @@ def kernels_of_truth(truth):
     return sorted((pid, name, address) for pid, name, address in truth['kernel'])
 
 
-def check_launches(arguments, loader='linked', product='bmg'):
-    rows, truth = profile(*arguments, loader=loader, product=product)
+def check_launches(arguments, loader='linked', product='bmg', environment=()):
+    rows, truth = profile(*arguments, loader=loader, product=product, environment=environment)
     equal(launches_of_rows(rows), launches_of_truth(truth), 'launches')
     equal(kernels_of_rows(rows), kernels_of_truth(truth), 'kernels')
 
@@ -214,6 +215,18 @@ def check_unchanged(arguments, loader):
     equal(normal(traced), normal(alone), 'status and output')
 
 
+def check_ranks():
+    """Two processes of a parallel program in one profile, of which each has its launches, and its rank in its name."""
+    def ranked(rank):
+        return shlex.join(map(str, jobs('--turns', str(rank + 1), environment=[f'RANK={rank}', 'WORLD_SIZE=2'])))
+    rows, truth = profile(command=['sh', '-c', f'{ranked(0)} & {ranked(1)} & wait'])
+    equal(launches_of_rows(rows), launches_of_truth(truth), 'launches')
+    names = {row['pid']: row['name'] for row in rows['process'] if row['kind'] == 'exec'}
+    turns = {pid: int(count) // 2 for pid, _thread, site, _kernel, count in truth['launch'] if site == 'launch_task'}
+    equal(sorted((names[pid], count) for pid, count in turns.items()),
+          [('opencl-jobs (rank 0)', 1), ('opencl-jobs (rank 1)', 2)], 'names')
+
+
 def check_deleted():
     """A program whose file is deleted when it has just ended: its functions have names."""
     program = 'cp "$0" gone && ./gone --loader dlopen && rm gone'
@@ -265,6 +278,9 @@ def cases():
     for loader in LOADERS:
         yield f'every way to launch, from two threads ({loader})', check_launches, (('--threads', '2', '--turns', '3'), loader)
     yield 'on Lunar Lake', check_launches, ((), 'linked', 'lnl')
+    for what, variable in ('two GPUs', 'CreateMultipleRootDevices=2'), ('two sub-devices', 'CreateMultipleSubDevices=2'):
+        yield f'on a machine with {what}', check_launches, (('--threads', '2'), 'linked', 'bmg', [variable])
+    yield 'two ranks', check_ranks, ()
     yield 'a program of SPIR-V', check_launches, (('--build', PROGRAMS / 'opencl-sum.spv'), 'driver')
     yield 'a program that is linked', check_launches, (('--build', 'linked'), 'dlopen')
     yield 'a forked child', check_launches, (('--fork',), 'dlopen')
