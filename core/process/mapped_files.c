@@ -57,6 +57,7 @@ static uint64_t hash_file(const struct mapped_files_file *file)
 static bool name_is_due(struct mapped_files *files, const struct iaprof_record_mapping *mapping, const char *path)
 {
 	const uint64_t parts[] = { hash_bytes(path, strlen(path)), mapping->inode,
+				   mapping->flags & IAPROF_MAPPING_DELETED,
 				   hash_bytes(mapping->build_id, mapping->build_id_size) };
 	struct mapped_files_name name = { .namespace_inode = namespace_of(files, mapping->pid, mapping->header.time),
 					  .hash = hash_bytes(parts, sizeof parts),
