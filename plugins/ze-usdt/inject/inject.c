@@ -191,7 +191,8 @@ static void target_look(struct injection *injection)
 	struct target_process *target = &injection->target;
 	uint64_t now = host_of(injection)->clock(host_of(injection));
 
-	if (injection->looked && now - injection->looked < LOADER_LOOK_PERIOD)
+	/* A library that is being loaded is mapped before the thread is restored. */
+	if (injection->load.thread || (injection->looked && now - injection->looked < LOADER_LOOK_PERIOD))
 		return;
 	injection->looked = now;
 	int error = target_process_look(target, injection->message, sizeof injection->message);
