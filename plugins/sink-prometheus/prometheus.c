@@ -4,14 +4,16 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <iaprof/plugin.h>
 
 #include "base/clock.h"
 #include "exposition.h"
+#include "http/http_server.h"
 #include "metrics/metrics.h"
 #include "metrics/own_cost.h"
-#include "server.h"
 
+#define PAGE "/metrics"
 #define ADDRESS_DEFAULT "127.0.0.1:9859"
 #define INTERVAL_DEFAULT (10 * NANOSECONDS_PER_SECOND)
 /* A client that asks more often gets the same cost again, in ns. */
@@ -20,7 +22,7 @@
 struct prometheus {
 	const char *address;
 
-	struct server *server;
+	struct http_server *server;
 	bool has_lock;
 	uint32_t command;
 	pthread_mutex_t lock; /* of what follows: records come on the sink's thread, requests on the server's */
@@ -50,13 +52,13 @@ static int prometheus_prepare(const struct iaprof_host *host, void *instance)
 	prometheus->command = target->command_pid;
 	if (!metrics_init(&prometheus->metrics, target->flags & IAPROF_TARGET_RECORDED))
 		return host->fail(host, ENOMEM, "out of memory");
-	prometheus->server = server_listen(host, prometheus->address);
-	return prometheus->server ? 0 : -EINVAL;
+	struct error error = { 0 };
+	prometheus->server = http_server_listen(prometheus->address, 0, &error);
+	return prometheus->server ? 0 : host->fail(host, -error.code, "%s (set address=HOST:PORT)", error.text);
 }
 
-static void render(void *context, struct text *text)
+static void render(struct prometheus *prometheus, struct text *text)
 {
-	struct prometheus *prometheus = context;
 	uint64_t now = clock_monotonic();
 	pthread_mutex_lock(&prometheus->lock);
 	if (!prometheus->cost_time || now - prometheus->cost_time >= COST_AGE_MAX) {
@@ -71,11 +73,29 @@ static void render(void *context, struct text *text)
 	pthread_mutex_unlock(&prometheus->lock);
 }
 
+static void answer(void *context, struct http_request *request, struct http_answer *answer)
+{
+	const char *path = http_request_path(request);
+	if (!strcmp(path, PAGE)) {
+		answer->type = EXPOSITION_TYPE;
+		render(context, &answer->body);
+	} else if (!strcmp(path, "/")) {
+		http_answer_text(answer, answer->status, "iaprof: metrics are at " PAGE "\n");
+	} else {
+		http_answer_text(answer, 404, "metrics are at " PAGE "\n");
+	}
+}
+
 static int prometheus_start(const struct iaprof_host *host, void *instance)
 {
 	struct prometheus *prometheus = instance;
-	(void)host;
-	return server_start(prometheus->server, EXPOSITION_TYPE, render, prometheus);
+	struct error error = { 0 };
+	char address[HTTP_SERVER_ADDRESS_SIZE];
+	if (http_server_start(prometheus->server, answer, prometheus, &error))
+		return host->fail(host, -error.code, "%s", error.text);
+	http_server_address(prometheus->server, address);
+	host->log(host, IAPROF_LOG_INFO, "metrics are at http://%s" PAGE, address);
+	return 0;
 }
 
 static int prometheus_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
@@ -103,7 +123,7 @@ static int prometheus_finish(const struct iaprof_host *host, void *instance)
 {
 	struct prometheus *prometheus = instance;
 	(void)host;
-	server_free(prometheus->server);
+	http_server_free(prometheus->server);
 	prometheus->server = NULL;
 	return 0;
 }
@@ -112,7 +132,7 @@ static void prometheus_destroy(const struct iaprof_host *host, void *instance)
 {
 	struct prometheus *prometheus = instance;
 	(void)host;
-	server_free(prometheus->server);
+	http_server_free(prometheus->server);
 	metrics_free(&prometheus->metrics);
 	if (prometheus->has_lock)
 		pthread_mutex_destroy(&prometheus->lock);
