@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Puts a page's style and scripts into it: make_page.py OUTPUT COLOURS_OUTPUT page.html page.css palette.json SCRIPT...
+"""Puts a page's style and scripts into it: make_page.py [--connect] OUTPUT COLOURS_OUTPUT page.html STYLE.css...
+palette.json SCRIPT.js...
 
 Writes a C header with the page's bytes before and after its data, and one with the colours of pictures. The page allows itself nothing but this style and
 these scripts, by their hashes (Content Security Policy Level 3, section 2.3.1): whatever a profile has in it, it is
-no code.
+no code. With --connect, its script may read from the server that the page is from.
 """
 import base64
 import hashlib
@@ -39,18 +40,22 @@ def colours_header(palette):
             f'static const bool colour_is_light[] = {{ {is_light} }};\n')
 
 
+def together(paths, kind):
+    return ''.join(path.read_text(encoding='utf-8') for path in paths if path.suffix == kind)
+
+
 def main():
-    output, colours_output, page, style, colours, *scripts = map(pathlib.Path, sys.argv[1:])
-    colours = json.loads(colours.read_text(encoding='utf-8'))
+    may_connect = sys.argv[1] == '--connect'
+    output, colours_output, page, *inputs = map(pathlib.Path, sys.argv[1 + may_connect:])
+    colours = json.loads(together(inputs, '.json'))
     colours_output.write_text(colours_header(colours), encoding='utf-8')
-    style = style.read_text(encoding='utf-8')
+    style = together(inputs, '.css')
     # One script, in which the parts see each other and the page's names stay theirs.
-    parts = ''.join(part.read_text(encoding='utf-8') for part in scripts)
-    script = f"'use strict';\n(() => {{\nconst PALETTE = {json.dumps(colours)};\n{parts}}})();\n"
+    script = f"'use strict';\n(() => {{\nconst PALETTE = {json.dumps(colours)};\n{together(inputs, '.js')}}})();\n"
     if '</' in style or '</script' in script.lower() or '<!--' in script:
         sys.exit('make_page.py: the style or a script would end its element')
     policy = (f"default-src 'none'; style-src {source_of(style)}; script-src {source_of(script)}; base-uri 'none'; "
-              "form-action 'none'")
+              "form-action 'none'" + ("; connect-src 'self'" if may_connect else ''))
     text = page.read_text(encoding='utf-8')
     for name, part in ('POLICY', policy), ('STYLE', style), ('SCRIPT', script):
         if text.count(f'@{name}@') != 1:

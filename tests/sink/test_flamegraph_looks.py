@@ -94,7 +94,7 @@ def the_formula_is_the_published_one(_window):
 
 def style(theme):
     """-> the style sheet's colours of a theme"""
-    text = (PAGE / 'page.css').read_text(encoding='utf-8')
+    text = (PAGE / 'base.css').read_text(encoding='utf-8')
     light, dark = re.search(r':root \{(.*?)\}', text, re.S)[1], re.search(r':root\[data-theme=dark\] \{(.*?)\}', text, re.S)[1]
     found = {}
     for part in [light] + [dark] * theme:

@@ -15,7 +15,7 @@ class App {
     this.state = new State();
     this.model = new Model(profile, this.state);
     this.tip = new Tip();
-    this.setTheme(App.storedTheme());
+    this.setTheme(storedTheme());
     this.compare = null;
     if (profile.header.difference)
       this.compare = new Compare(this);
@@ -322,18 +322,9 @@ class App {
     this.state.set({ view: 'code', kernel: place.kernel, row }, replaces);
   }
 
-  static storedTheme() {
-    try {
-      return localStorage.getItem('iaprof-theme') || '';
-    } catch {
-      return '';
-    }
-  }
-
   setTheme(theme) {
     this.theme = theme;
-    document.documentElement.dataset.theme = theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
-    inks.clear();
+    applyTheme(theme);
     const style = document.documentElement.style;
     PALETTE.reasons.forEach((colour, slot) => style.setProperty(`--reason-${slot}`, colourOf(colour)));
     for (const [name, colour] of Object.entries(PALETTE.frames))
@@ -342,11 +333,7 @@ class App {
 
   toggleTheme() {
     const next = isDark() ? 'light' : 'dark';
-    try {
-      localStorage.setItem('iaprof-theme', next);
-    } catch {
-      // A page without storage keeps its theme while it is open.
-    }
+    storeTheme(next);
     this.setTheme(next);
     this.update(null);
     if (this.npu)
@@ -393,7 +380,7 @@ class App {
       });
     document.addEventListener('keydown', event => this.key(event));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-      if (!App.storedTheme()) {
+      if (!storedTheme()) {
         this.setTheme('');
         this.update(null);
       }
