@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <iaprof/plugin.h>
@@ -24,6 +25,7 @@ struct ring {
 	const char *folder; /* NULL: the default */
 	uint64_t size, age; /* limits: bytes, ns */
 	uint64_t level;
+	bool group;
 
 	char *path;
 	int descriptor; /* of the folder; valid if is_open */
@@ -40,6 +42,8 @@ static const struct iaprof_option options[] = {
 		      "Size of all segments, beyond which the oldest are removed", .minimum = 65536),
 	IAPROF_OPTION(struct ring, age, DURATION, "age", "24h", "Age beyond which segments are removed",
 		      .minimum = NANOSECONDS_PER_SECOND, .maximum = 366 * 86400 * NANOSECONDS_PER_SECOND),
+	IAPROF_OPTION(struct ring, group, BOOL, "group", "no",
+		      "The group of the folder can read the ring: modes 0750 and 0640 instead of 0700 and 0600"),
 	IAPROF_OPTION(struct ring, level, UINT, "level", "3", "zstd compression level", .minimum = 1, .maximum = 19),
 };
 
@@ -92,6 +96,13 @@ static void remove_partial(const struct ring *ring)
 			unlinkat(ring->descriptor, found->d_name, 0);
 }
 
+/* Segments get the folder's group if its setgid bit is set, which stays. Returns 0 or a negative errno. */
+static int open_to_group(int folder)
+{
+	struct stat status;
+	return fstat(folder, &status) || fchmod(folder, (status.st_mode & S_ISGID) | 0750) ? -errno : 0;
+}
+
 static int ring_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct ring *ring = instance;
@@ -109,6 +120,8 @@ static int ring_prepare(const struct iaprof_host *host, void *instance)
 				  errno == EWOULDBLOCK ? "another iaprof writes to this ring" : strerror(errno));
 	remove_partial(ring);
 	int result = make_room(ring, 0);
+	if (!result && ring->group)
+		result = open_to_group(folder);
 	return result ? host->fail(host, result, "%s: %s", ring->path, strerror(-result)) : 0;
 }
 
@@ -138,7 +151,10 @@ static int write_segment(const struct ring *ring, const struct ring_segment *seg
 	int file = openat(ring->descriptor, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (file < 0)
 		return -errno;
-	int result = write_all(file, contents->data, contents->size);
+	/* Whatever the umask is. */
+	int result = ring->group && fchmod(file, 0640) ? -errno : 0;
+	if (!result)
+		result = write_all(file, contents->data, contents->size);
 	if (!result && fdatasync(file))
 		result = -errno;
 	if (close(file) && !result)
