@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-The unit and the packages: systemd rates and reads the unit, and each file that is installed is in one package. TAP.
+The units and the packages: systemd rates and reads the units, and each file that is installed is in one package. TAP.
 usage: test_packaging.py SOURCE BUILD
 """
 import fnmatch
@@ -114,31 +114,41 @@ def rpm():
     return result.stdout.splitlines() if result.returncode or 'warning' in result.stdout else []
 
 
-def unit_text():
-    with open(os.path.join(build, 'service/iaprof.service'), encoding='utf-8') as file:
+UNITS = {'iaprof': '25', 'iaprof-web': '15'}  # and the threshold of each
+
+
+def unit_path(name):
+    return os.path.join(build, f'service/{name}.service')
+
+
+def unit_text(name):
+    with open(unit_path(name), encoding='utf-8') as file:
         return file.read()
 
 
 def security():
     if not shutil.which('systemd-analyze'):
         return 'systemd-analyze is not installed'
-    result = run('systemd-analyze', 'security', '--offline=true', '--threshold=25', '--no-pager',
-                 os.path.join(build, 'service/iaprof.service'))
-    if 'unrecognized option' in result.stdout:
-        return 'systemd-analyze is older than systemd 250'
-    return result.stdout.splitlines() if result.returncode else []
+    problems = []
+    for name, threshold in UNITS.items():
+        result = run('systemd-analyze', 'security', '--offline=true', f'--threshold={threshold}', '--no-pager', unit_path(name))
+        if 'unrecognized option' in result.stdout:
+            return 'systemd-analyze is older than systemd 250'
+        problems += result.stdout.splitlines() if result.returncode else []
+    return problems
 
 
 def verify():
     if not shutil.which('systemd-analyze'):
         return 'systemd-analyze is not installed'
     with tempfile.TemporaryDirectory() as folder:
-        unit = os.path.join(folder, 'iaprof.service')
-        with open(unit, 'w', encoding='utf-8') as file:
-            # The program and the pages are where they are built.
-            file.write(re.sub(r'^Documentation=.*\n', '', re.sub(
-                r'ExecStart=\S+', f'ExecStart={build}/iaprof', unit_text()), flags=re.M))
-        result = run('systemd-analyze', 'verify', unit)
+        units = [os.path.join(folder, f'{name}.service') for name in UNITS]
+        for unit, name in zip(units, UNITS):
+            with open(unit, 'w', encoding='utf-8') as file:
+                # The program and the pages are where they are built.
+                file.write(re.sub(r'^Documentation=.*\n', '', re.sub(
+                    r'ExecStart=\S+', f'ExecStart={build}/iaprof', unit_text(name)), flags=re.M))
+        result = run('systemd-analyze', 'verify', *units)
     return [line for line in result.stdout.splitlines() if 'iaprof' in line]
 
 
@@ -165,8 +175,8 @@ def says_same():
 
 
 files = installed()
-check('the unit is rated 2.5 or better', security)
-check('systemd reads the unit', verify)
+check('the units are rated 2.5, and 1.5, or better', security)
+check('systemd reads the units', verify)
 check('the configuration of the service is one', configuration)
 check('each file is in one package of Debian', debian)
 check('each file is in one package of the spec', spec)
