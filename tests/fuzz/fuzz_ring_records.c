@@ -10,6 +10,7 @@
 #include "base/string_table.h"
 #include "bus/record_check.h"
 #include "ring_records.h"
+#include "segment_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -34,27 +35,20 @@ static int fail(const struct iaprof_host *host, int error, const char *format, .
 	return -error;
 }
 
-/* As capture_reader_next() promises them: whole records, aligned. Sizes that are not are made right. */
+struct target {
+	struct ring_records *ring;
+	const struct iaprof_host *host;
+};
+
+static int take(void *context, const struct iaprof_record *record)
+{
+	const struct target *target = context;
+	return ring_records_take(target->ring, target->host, record);
+}
+
 static void take_segment(struct ring_records *ring, const struct iaprof_host *host, const uint8_t *data, size_t size)
 {
-	while (size >= sizeof(struct iaprof_record)) {
-		struct iaprof_record header;
-		memcpy(&header, data, sizeof header);
-		size_t whole = header.size & ~7u;
-		if (whole < sizeof header || whole > IAPROF_RECORD_SIZE_MAX || whole > size)
-			break;
-		struct iaprof_record *record = malloc(whole); /* of just its size, for AddressSanitizer */
-		if (!record)
-			abort();
-		memcpy(record, data, whole);
-		record->size = (uint32_t)whole;
-		int result = ring_records_take(ring, host, record);
-		free(record);
-		if (result)
-			break;
-		data += whole;
-		size -= whole;
-	}
+	segment_stream_read(data, size, take, &(struct target){ ring, host });
 	ring_records_end_segment(ring);
 }
 
