@@ -22,11 +22,11 @@ struct collector_thread_options {
 	struct decoder_finder *decoders; /* must outlive the thread; used by no other thread */
 	uint64_t interval;               /* ns, 0 if none */
 	uint64_t time_resolution;        /* as in struct collector_options */
-	bool interval_for_all;  /* for all sinks that support intervals; otherwise for those that requested one */
-	bool continuous;        /* as in struct collector_options: there is no profile of the whole run */
-	uint64_t hold;          /* ns: longest wait of device samples for their code; 0: CORRELATOR_HOLD */
-	uint64_t finish_within; /* ns: longest time without progress of a sink at the end; 0: no limit */
-	const char *debuginfod; /* URL of a server for debug files, NULL: none */
+	bool interval_for_all;   /* for all sinks that support intervals; otherwise for those that requested one */
+	bool continuous;         /* as in struct collector_options: there is no profile of the whole run */
+	uint64_t hold;           /* ns: longest wait of device samples for their code; 0: CORRELATOR_HOLD */
+	uint64_t finish_within;  /* ns: longest time without progress of a sink at the end; 0: no limit */
+	const char *debuginfod;  /* URL of a server for debug files, NULL: none */
 	struct kept_files *kept; /* as in struct symbolizer_options */
 	bool replays;
 	bool lossless;     /* wait for slow sinks, so that they receive everything */
