@@ -154,7 +154,8 @@ START_TEST(too_many_tracks_are_one_of_their_kind)
 {
 	for (uint32_t i = 1; i <= 1000; i++) {
 		struct track_key key = { .kind = IAPROF_TRACK_API, .source = 1, .name = i, .process = i };
-		ck_assert(timeline_add(&timeline, &key, &(struct iaprof_event){ .begin = i, .end = i, .count = 2 }));
+		ck_assert(timeline_add(&timeline, &key,
+				       &(struct timeline_event){ .event = { .begin = i, .end = i, .count = 2 } }));
 	}
 	ck_assert_uint_le(timeline.tracks.count, TIMELINE_TRACKS_MAX);
 	uint64_t count = 0;
@@ -173,8 +174,9 @@ START_TEST(each_part_of_a_key_makes_a_track)
 		struct track_key key = { .kind = IAPROF_TRACK_JOBS, .process = TRACK_NO_PROCESS };
 		*(uint32_t *[]){ &key.source, &key.device, &key.name, &key.process }[_i] = i;
 		for (int twice = 0; twice < 2; twice++)
-			ck_assert(timeline_add(&timeline, &key,
-					       &(struct iaprof_event){ .begin = i, .end = i, .count = 1 }));
+			ck_assert(timeline_add(
+				&timeline, &key,
+				&(struct timeline_event){ .event = { .begin = i, .end = i, .count = 1 } }));
 		ck_assert_uint_eq(timeline.tracks.count, i <= ROOM ? i : ROOM + 1);
 		ck_assert_uint_eq(timeline.tracks.items[i <= ROOM ? i - 1 : ROOM].count,
 				  i <= ROOM ? 2 : 2 * (i - ROOM));
@@ -184,7 +186,8 @@ START_TEST(each_part_of_a_key_makes_a_track)
 	for (uint32_t kind = IAPROF_TRACK_API; kind <= IAPROF_TRACK_CONTEXT; kind++) {
 		struct track_key key = { .kind = kind, .process = TRACK_NO_PROCESS };
 		key.name = kind % 2;
-		ck_assert(timeline_add(&timeline, &key, &(struct iaprof_event){ .begin = 1, .end = 1, .count = 1 }));
+		ck_assert(timeline_add(&timeline, &key,
+				       &(struct timeline_event){ .event = { .begin = 1, .end = 1, .count = 1 } }));
 		ck_assert_uint_eq(timeline.tracks.count, ROOM + 2 + kind - IAPROF_TRACK_API);
 		ck_assert_uint_eq(timeline.tracks.items[timeline.tracks.count - 1].key.kind, kind);
 		ck_assert_uint_eq(timeline.tracks.items[timeline.tracks.count - 1].key.name, 0);
@@ -203,7 +206,7 @@ START_TEST(the_first_of_the_largest_is_merged)
 	for (int i = 0; i < 4; i++) {
 		ck_assert_ptr_null(timeline.tracks.count ? timeline.tracks.items[0].slots : NULL);
 		ck_assert(timeline_add(&timeline, i % 2 ? &second : &engine,
-				       &(struct iaprof_event){ .begin = 1, .end = 1, .count = 1 }));
+				       &(struct timeline_event){ .event = { .begin = 1, .end = 1, .count = 1 } }));
 	}
 	ck_assert_ptr_nonnull(timeline.tracks.items[0].slots);
 	ck_assert_ptr_null(timeline.tracks.items[1].slots);
@@ -238,9 +241,10 @@ START_TEST(jobs_and_calls_are_in_their_slots)
 	ck_assert_uint_eq(timeline.tracks.items[0].in_flight, 1);
 	/* The first slots become earlier; a call counts where it begins, and has no state. */
 	timeline.events_max = 1;
-	ck_assert(timeline_add(&timeline, &calls, &events[0]));
-	ck_assert(timeline_add(&timeline, &calls,
-			       &(struct iaprof_event){ .begin = 7000, .end = 7001, .count = 1, .busy = 1 }));
+	ck_assert(timeline_add(&timeline, &calls, &(struct timeline_event){ events[0], 0 }));
+	ck_assert(timeline_add(
+		&timeline, &calls,
+		&(struct timeline_event){ .event = { .begin = 7000, .end = 7001, .count = 1, .busy = 1 } }));
 	static const struct slot expected[] = {
 		{ .count = 1, .busy = 1 }, { 0 }, { .count = 1, .waiting = 500 }, { .waiting = 1000 }, { .busy = 1000 },
 		{ .busy = 500 },           { 0 }
@@ -254,15 +258,15 @@ START_TEST(jobs_and_calls_are_in_their_slots)
 	ck_assert_uint_eq(timeline.tracks.items[1].aborted + timeline.tracks.items[1].in_flight, 0);
 	/* As many slots as there are are used, and one more makes them wider. */
 	ck_assert(timeline_add(&timeline, &calls,
-			       &(struct iaprof_event){ .begin = 1000 * (7 + TIMELINE_SLOT_COUNT) - 1,
-						       .end = 1000 * (7 + TIMELINE_SLOT_COUNT) - 1,
-						       .count = 1 }));
+			       &(struct timeline_event){ .event = { .begin = 1000 * (7 + TIMELINE_SLOT_COUNT) - 1,
+								    .end = 1000 * (7 + TIMELINE_SLOT_COUNT) - 1,
+								    .count = 1 } }));
 	ck_assert_uint_eq(timeline.slot_shift, 0);
 	ck_assert_uint_eq(timeline.tracks.items[1].slots[TIMELINE_SLOT_COUNT - 1].count, 1);
 	ck_assert(timeline_add(&timeline, &calls,
-			       &(struct iaprof_event){ .begin = 1000 * (7 + TIMELINE_SLOT_COUNT),
-						       .end = 1000 * (7 + TIMELINE_SLOT_COUNT),
-						       .count = 1 }));
+			       &(struct timeline_event){ .event = { .begin = 1000 * (7 + TIMELINE_SLOT_COUNT),
+								    .end = 1000 * (7 + TIMELINE_SLOT_COUNT),
+								    .count = 1 } }));
 	ck_assert_uint_eq(timeline.slot_shift, 1);
 	ck_assert_uint_eq(timeline.first_slot, 3);
 	ck_assert_uint_eq(timeline.last_slot, (7 + TIMELINE_SLOT_COUNT) / 2);
