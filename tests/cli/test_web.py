@@ -38,6 +38,7 @@ def recorded(keys='', count=2, folder='recorded'):
     process = start('--continuous', '-i', '300ms', '-s', KNOWN, '--hold', '20ms', '-k', f'ring:folder={folder}{keys}')
 
     def segments():
+        require(process.poll() in (None, COMPLETE), 'the run failed')
         return sorted(filter(SEGMENT.fullmatch, os.listdir(folder))) if os.path.isdir(folder) else []
     wait_until(lambda: len(segments()) >= count, 'segments')
     process.send_signal(signal.SIGINT)
