@@ -21,7 +21,7 @@ bool access_init(struct access *access)
 	if (sodium_init() < 0)
 		return false;
 	make_secret(access->token);
-	make_secret(access->session);
+	make_secret(access->cookie);
 	access->folder[0] = '/';
 	make_secret(access->folder + 1);
 	return true;
@@ -54,7 +54,7 @@ static bool is_local_name(const char *host)
 static void welcome(const struct access *access, struct http_answer *answer)
 {
 	char text[4 * ACCESS_SECRET_SIZE];
-	snprintf(text, sizeof text, COOKIE "=%s; Path=%s/; HttpOnly; SameSite=Strict", access->session, access->folder);
+	snprintf(text, sizeof text, COOKIE "=%s; Path=%s/; HttpOnly; SameSite=Strict", access->cookie, access->folder);
 	http_answer_header(answer, "Set-Cookie", text);
 	snprintf(text, sizeof text, "%s/", access->folder);
 	http_answer_header(answer, "Location", text);
@@ -74,7 +74,7 @@ const char *access_path(const struct access *access, const struct http_request *
 		return NULL;
 	}
 	if (strlen(path) > length && sodium_memcmp(path, access->folder, length) == 0 && path[length] == '/' &&
-	    is_secret(http_request_cookie(request, COOKIE), access->session))
+	    is_secret(http_request_cookie(request, COOKIE), access->cookie))
 		return path + length + 1;
 	http_answer_text(answer, 403,
 			 "Access requires the address with the token that iaprof-web printed when it started"

@@ -15,7 +15,7 @@
 
 struct access {
 	char token[ACCESS_SECRET_SIZE];
-	char session[ACCESS_SECRET_SIZE]; /* the cookie */
+	char cookie[ACCESS_SECRET_SIZE]; /* the cookie */
 	char folder[ACCESS_SECRET_SIZE + 1];
 };
 
