@@ -220,9 +220,8 @@ struct plugin *registry_load_entry(struct registry_entry *entry, struct error *e
 		return NULL;
 	}
 	CLEANUP_FREE char *path = realpath(entry->path, NULL);
-	bool is_foreign = path && !registry_is_installed(path);
-	entry->plugin = is_foreign && entry->is_read_apart ? plugin_description_read(entry->path, error)
-							   : plugin_load(entry->path, error);
+	bool is_foreign = entry->is_read_apart && path && !registry_is_installed(path);
+	entry->plugin = is_foreign ? plugin_description_read(entry->path, error) : plugin_load(entry->path, error);
 	if (entry->plugin)
 		entry->plugin->is_foreign = is_foreign;
 	else

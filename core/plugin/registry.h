@@ -22,7 +22,10 @@ struct registry_entry {
 
 struct registry {
 	ARRAY(struct registry_entry) entries; /* sorted by name */
-	/* Descriptions of plugins that are not installed with iaprof are read as in plugin_description.h. */
+	/*
+	 * Plugins that are not installed with iaprof are foreign (struct plugin): their descriptions are read as in
+	 * plugin_description.h. Without it no plugin is foreign.
+	 */
 	bool reads_apart;
 };
 
