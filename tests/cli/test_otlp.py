@@ -129,7 +129,7 @@ def absent():
     silent = Server(lambda handler, server: server.ending.wait(60))
     with silent:
         for url in ('http://127.0.0.1:9', silent.url):
-            outcome = iaprof('-s', 'cpu-stack', '-d', '1', '-k', f'otlp:endpoint={url}', '-k',
+            outcome = iaprof('-s', 'cpu-stack:idle=yes', '-d', '1', '-k', f'otlp:endpoint={url}', '-k',
                              'folded:output=out')
             equal(outcome.status, FAILED, 'status')
             require(re.search('not delivered', outcome.err), outcome.err)
