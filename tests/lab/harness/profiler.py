@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import threading
 
 from .cases import Failure, check, started
 
@@ -52,12 +53,17 @@ class Profiler:
         self.said = ''
         self.wait_for(ready)
 
-    def wait_for(self, ready):
+    def wait_for(self, ready, seconds=200):
+        """What does not come in this time ends iaprof, and the case."""
+        deadline = threading.Timer(seconds, self.process.kill)
+        deadline.start()
         while not ready(self.said):
             line = self.process.stderr.readline()
             self.said += line
             if not line:
+                deadline.cancel()
                 raise Failure(f'iaprof ended: {self.process.wait()}: {self.said}')
+        deadline.cancel()
 
     def end(self, status=0, stop=True):
         """Ends it as Ctrl-C does, or waits for its end."""

@@ -26,9 +26,9 @@ SITES = 'launch_in_order', 'launch_out_of_order', 'launch_task', 'launch_by_exte
 LOADERS = 'linked', 'dlopen', 'own', 'driver'
 
 
-# Runs the rest of the command line where the build is not visible, as in a container.
-ELSEWHERE = ('sh', '-c', 'cp "$3" program && cp "$4" run && umount "$1" "$2" && shift 4 && exec ./run "$@"', 'elsewhere',
-             BUILD, SOURCE)
+# Runs the rest of the command line where the build is not visible, as in a container: also if it is in /tmp.
+ELSEWHERE = ('sh', '-c', 'cp "$3" program && cp "$4" run && umount "$1" "$2" && '
+             '{ [ ! -e "$1/iaprof" ] || mount -t tmpfs tmpfs "$1"; } && shift 4 && exec ./run "$@"', 'elsewhere', BUILD, SOURCE)
 
 
 def jobs(*arguments, loader='linked', product='bmg', environment=(), elsewhere=False):
