@@ -81,7 +81,9 @@ void stack_builder_push_user_stack(struct stack_builder *builder, uint32_t id, s
 			push_address(builder, process, time, interned_stack_code(&stack, i));
 		else
 			stack_builder_push_unknown(builder, "[unknown]", IAPROF_FRAME_USER);
-		merge_nameless(builder, begin);
+		/* What a capture has by name stays as it was recorded. */
+		if (!interned_stack_is_named(stack.addresses[i]))
+			merge_nameless(builder, begin);
 	}
 }
 
