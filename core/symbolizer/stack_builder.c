@@ -2,7 +2,11 @@
 /* See stack_builder.h. */
 #include "symbolizer/stack_builder.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* Longer names of files are cut. */
+#define NAMELESS_SIZE 64u
 
 /* The frames are not cleared: most stacks use few of them. */
 void stack_builder_begin(struct stack_builder *builder, struct stack_context *context)
@@ -47,13 +51,37 @@ static void push_address(struct stack_builder *builder, struct process *process,
 					   builder->frames + builder->count, STACK_BUILDER_FRAMES_MAX - builder->count);
 }
 
-/* Functions of an interpreter without symbols are one frame; callers and callees with names stay. */
+/* Returns whether a file is CPython's interpreter: "python3.14", "libpython3.14.so.1.0". */
+static bool is_interpreter(const char *module)
+{
+	const char *slash = module ? strrchr(module, '/') : NULL, *name = slash ? slash + 1 : module;
+	if (name && !strncmp(name, "lib", 3))
+		name += 3;
+	return name && !strncmp(name, "python", 6) && name[6] >= '2' && name[6] <= '9';
+}
+
+/*
+ * Functions of an interpreter without symbols are one frame, "[python3.14]": their addresses tell nothing about the
+ * program. Callers and callees with names stay.
+ */
 static void merge_nameless(struct stack_builder *builder, uint32_t begin)
 {
-	if (!begin || builder->count != begin + 1 || builder->frames[begin] != builder->frames[begin - 1])
+	struct frame_table *frames = builder->context->frames;
+	if (builder->count != begin + 1)
 		return;
-	const struct iaprof_frame *frame = &builder->context->frames->frames.items[builder->frames[begin]];
-	if (frame->flags & IAPROF_FRAME_UNKNOWN && symbolizer_is_interpreter(frame->module))
+	struct iaprof_frame frame = frames->frames.items[builder->frames[begin]];
+	/* Only those that are named after their address (set_nameless() in symbolizer.c). */
+	if (!(frame.flags & IAPROF_FRAME_UNKNOWN) || frame.kind != IAPROF_FRAME_USER || !strstr(frame.name, "+0x") ||
+	    !is_interpreter(frame.module))
+		return;
+	char name[NAMELESS_SIZE];
+	const char *slash = strrchr(frame.module, '/');
+	snprintf(name, sizeof name, "[%s]", slash ? slash + 1 : frame.module);
+	frame.name = name;
+	frame.address = frame.offset = 0;
+	builder->count--;
+	stack_builder_push(builder, &frame);
+	if (begin && builder->count == begin + 1 && builder->frames[begin] == builder->frames[begin - 1])
 		builder->count--;
 }
 
@@ -81,9 +109,7 @@ void stack_builder_push_user_stack(struct stack_builder *builder, uint32_t id, s
 			push_address(builder, process, time, interned_stack_code(&stack, i));
 		else
 			stack_builder_push_unknown(builder, "[unknown]", IAPROF_FRAME_USER);
-		/* What a capture has by name stays as it was recorded. */
-		if (!interned_stack_is_named(stack.addresses[i]))
-			merge_nameless(builder, begin);
+		merge_nameless(builder, begin);
 	}
 }
 

@@ -198,18 +198,9 @@ static size_t set_unknown(struct symbolizer *symbolizer, struct symbol *symbol)
 	return 1;
 }
 
-bool symbolizer_is_interpreter(const char *module)
-{
-	const char *slash = module ? strrchr(module, '/') : NULL, *name = slash ? slash + 1 : module;
-	if (name && !strncmp(name, "lib", 3))
-		name += 3;
-	return name && !strncmp(name, "python", 6) && name[6] >= '2' && name[6] <= '9';
-}
-
 /*
  * Sets a symbol without a name in a module: "[libfoo.so+0x1234]", with the address at which the function, or otherwise
  * the code, is in the ELF file; or "[anon]" for memory without a file, whose addresses mean nothing to others.
- * Addresses in an interpreter tell nothing about the program: all of its functions are "[python3.14]".
  */
 static size_t set_nameless(struct symbolizer *symbolizer, struct symbol *symbol, const uint64_t *address)
 {
@@ -223,9 +214,7 @@ static size_t set_nameless(struct symbolizer *symbolizer, struct symbol *symbol,
 	length -= begin && base[length - 1] == ']';
 	length -= begin;
 	char place[32] = "";
-	if (symbolizer_is_interpreter(symbol->module))
-		symbol->address = symbol->offset = 0;
-	else if (address)
+	if (address)
 		snprintf(place, sizeof place, "+0x%" PRIx64, *address);
 	int shown = length < NAMELESS_MODULE_MAX ? (int)length : NAMELESS_MODULE_MAX;
 	int size = snprintf(text, sizeof text, "[%.*s%s]", shown, base + begin, place);

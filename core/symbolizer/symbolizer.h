@@ -66,8 +66,6 @@ void symbolizer_look_ahead(struct symbolizer *symbolizer, const struct process *
 			   uint64_t address, enum budget_patience patience);
 /* Returns whether the code of a mapping with this path was generated at run time. */
 bool symbolizer_is_generated(const char *path);
-/* Returns whether a file is CPython's interpreter: "python3.14", "libpython3.14.so.1.0". Pure. */
-bool symbolizer_is_interpreter(const char *module);
 /*
  * For runs without end, between two intervals: releases all images and names if they use much memory, which are then
  * read again, and forgets the time that was lost on files of other users. Does so only every 10 minutes.

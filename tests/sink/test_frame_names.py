@@ -145,6 +145,8 @@ SINKS = {
 # Sinks that show only a part.
 PARTS = {'flamegraph': (['format=svg', 'value=cpu'], 'out.svg', read_svg),
          'summary': (['format=json'], 'out.json', read_summary)}
+# Sinks that write the table of all frames.
+LISTS = ('speedscope', 'flamegraph')
 WITH_LINES = ('csv', 'speedscope', 'firefox', 'pprof')
 
 
@@ -183,7 +185,9 @@ def the_demo_has_the_same_names(window, sink):
     found = read(replay(demo_capture(), sink, options, path), window)
     # Losses without a value are rows of csv, and frames of nothing else.
     losses = {name for name in found - wanted if sink == 'csv'}
-    equal(found - wanted - losses, set(), f'names that only {sink} has')
+    # An interpreter's functions without names are merged; these sinks list their frames, too, which no stack has.
+    merged = {name for name in found if re.match(r'\[(lib)?python[^+]*\+0x', name)} if sink in LISTS else set()
+    equal(found - wanted - losses - merged, set(), f'names that only {sink} has')
     if sink == 'csv':
         with open(path, encoding='utf-8', newline='') as file:
             lost = [row['stack'] for row in csv.DictReader(file) if row['value_type'].startswith('lost')]
