@@ -479,7 +479,10 @@ START_TEST(says_why_a_file_does_not_open)
 	static const struct {
 		const char *file;
 		int error;
-	} files[] = { { "/nonexistent/file", -ENOENT }, { "/", -ENOENT } /* a folder is a ring */, { "", -EINVAL }, { NULL, -EINVAL } };
+	} files[] = { { "/nonexistent/file", -ENOENT },
+		      { "/", -ENOENT } /* a folder is a ring */,
+		      { "", -EINVAL },
+		      { NULL, -EINVAL } };
 	struct test_host *host = test_host_new("replay", NULL);
 	if (files[_i].file)
 		ck_assert_int_eq(test_host_set(host, "file", files[_i].file), 0);
