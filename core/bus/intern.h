@@ -42,8 +42,8 @@ uint32_t intern_text_id(struct intern *intern, const char *text);
 uint32_t intern_own_text(struct intern *intern, const char *text);
 
 /*
- * The same for strings whose ids are used only in records that are sent now, so that intern_expire_strings() may remove
- * them. A string that is also interned with one of the functions above is kept.
+ * The same for strings that only records sent now refer to: intern_expire_strings() may remove them. A string that is
+ * also interned with one of the functions above is kept.
  */
 uint32_t intern_passing_string(struct intern *intern, const char *text, size_t length);
 uint32_t intern_passing_own_text(struct intern *intern, const char *text);

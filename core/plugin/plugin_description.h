@@ -15,8 +15,8 @@
 _Noreturn void plugin_description_main(const char *path);
 
 /*
- * Returns the plugin with its description, whose callbacks must not be called before plugin_load_code(). Returns NULL
- * on failure, with error set as by plugin_load(). Any thread.
+ * Returns the plugin with its description. Its callbacks must not be called before plugin_load_code(). Returns NULL on
+ * failure, with error set as by plugin_load(). Any thread.
  */
 struct plugin *plugin_description_read(const char *path, struct error *error);
 

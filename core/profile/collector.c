@@ -667,7 +667,7 @@ static void tell_refused_strings(struct collector *collector)
 	collector->refused_told = refused;
 }
 
-/* After an interval, whose samples are all resolved. */
+/* Called after an interval, when all of its samples are resolved. */
 static void release(struct collector *collector)
 {
 	value_table_clear(&collector->values);

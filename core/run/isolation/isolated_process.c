@@ -225,7 +225,7 @@ static void take(struct isolated_process *process, struct message *message, int 
 	int result = call(process, message, &error);
 	if (message->number == ISOLATED_PREPARE && !result)
 		capabilities_reduce();
-	/* Moves everything that a source has sent into the ring before iaprof is told that it has finished. */
+	/* The ring has everything that a source sent before iaprof learns that the source has finished. */
 	if (message->number == ISOLATED_FINISH) {
 		instance_report_refused(process->instance);
 		bus_close(process->services.bus);

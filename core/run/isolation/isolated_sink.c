@@ -36,7 +36,7 @@ void isolated_sink_take_file(struct isolated_process *process, uint32_t kind, in
 		(void)mapped_profile_open(&process->profile, &process->strings, descriptor);
 }
 
-/* Returns the result of a callback whose error the instance has. */
+/* Returns the result of a callback, with the error that the instance has stored. */
 static int result_of(const struct isolated_process *process, int result, struct error *error)
 {
 	if (result)

@@ -18,7 +18,7 @@
 
 /* Longest time in a callback, ns: a plugin that hangs is to be named within 5 s. Run delay does not count. */
 #define CALLBACK_TIME (4 * NANOSECONDS_PER_SECOND)
-/* The same for stop() and finish() of a lossless source, whose records wait for the sinks, ns. */
+/* The same for stop() and finish() of a lossless source, ns: its records wait for the sinks. */
 #define LOSSLESS_TIME (60 * NANOSECONDS_PER_SECOND)
 /* How often callbacks are checked and records that wait for the bus are tried again, ns. */
 #define PERIOD (NANOSECONDS_PER_SECOND / 10)
