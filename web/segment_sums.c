@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/regular_file.h"
@@ -15,22 +14,6 @@ void segment_names_free(struct segment_names *names)
 {
 	string_table_free(&names->names);
 	array_free(&names->metrics);
-}
-
-static ssize_t read_file(void *context, void *data, size_t size)
-{
-	size_t got = 0;
-	while (got < size) {
-		ssize_t more = read(*(const int *)context, (char *)data + got, size - got);
-		if (more < 0 && errno == EINTR)
-			continue;
-		if (more < 0)
-			return -errno;
-		if (!more)
-			break;
-		got += (size_t)more;
-	}
-	return (ssize_t)got;
 }
 
 static int read_records(struct segment_records *records, struct capture_reader *reader)
@@ -52,7 +35,7 @@ int segment_sums_read(struct segment_sums *sums, struct segment_names *names, in
 	CLEANUP_CLOSE int file = regular_file_open(folder, name, O_NOFOLLOW);
 	if (file < 0)
 		return file;
-	struct capture_reader reader = { .read = read_file, .context = &file };
+	struct capture_reader reader = { .read = capture_read_file, .context = &file };
 	int result = read_records(&records, &reader);
 	capture_reader_close(&reader);
 	segment_records_free(&records);

@@ -116,13 +116,14 @@ static uint32_t declare_value_type(struct correlator *correlator, const char *na
 	struct device_stacks *stacks = &correlator->stacks;
 	char id[INTERN_VALUE_TYPE_SIZE];
 	/* Their texts are kept with the value type. */
-	if (intern_value_type_text(id, name, unit))
+	bool has_id = intern_value_type_text(id, name, unit);
+	if (has_id)
 		(void)intern_own_text(correlator->options.intern, id);
 	(void)intern_own_text(correlator->options.intern, name);
 	(void)intern_own_text(correlator->options.intern, unit);
 	struct iaprof_record_value_type record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_VALUE_TYPE, .time = clock_monotonic() },
-		.id = intern_value_type_text(id, name, unit) ? result_stream_text(results, id) : 0,
+		.id = has_id ? result_stream_text(results, id) : 0,
 		.name = result_stream_text(results, name),
 		.unit = result_stream_text(results, unit),
 	};

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/deadline.h"
+#include "base/regular_file.h"
 #include "plugin/plugin_call.h"
 #include "text/text.h"
 
@@ -84,12 +85,9 @@ _Noreturn void plugin_description_main(const char *path)
 	put_string(&text, error.text);
 	if (plugin)
 		put_plugin(&text, plugin);
-	for (size_t written = 0; !text.failed && written < text.size;) {
-		ssize_t result = write(DESCRIPTOR, text.data + written, text.size - written);
-		if (result < 0 && errno != EINTR)
-			break;
-		written += result > 0 ? (size_t)result : 0;
-	}
+	/* What is missing is noticed by the reader. */
+	if (!text.failed)
+		(void)file_write(DESCRIPTOR, text.data, text.size);
 	process_leave(0);
 }
 

@@ -3,7 +3,6 @@
 #include "run/run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <signal.h>
@@ -19,6 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/priority.h"
+#include "process/resident_memory.h"
 #include "ring/ring_range.h"
 #include "run/stop_signals.h"
 #include "run/capabilities.h"
@@ -101,19 +101,6 @@ static void show_status(struct run *run)
 /* Intervals for which a run lasts, whatever its memory is. */
 #define INTERVALS_MIN 10u
 
-/* Returns the resident memory of this process in bytes (proc_pid_statm(5)); 0: unknown. */
-static uint64_t memory_in_use(void)
-{
-	char text[128];
-	unsigned long pages;
-	CLEANUP_CLOSE int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-	if (length <= 0)
-		return 0;
-	text[length] = '\0';
-	return sscanf(text, "%*u %lu", &pages) == 1 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
-}
-
 /*
  * A continuous run releases what it no longer needs, but not everything: unwind tables of programs stay in the maps of
  * BPF programs. Above the limit, it ends and is started anew in this process.
@@ -123,7 +110,7 @@ static void limit_memory(struct run *run, uint64_t now)
 	uint64_t used, limit = run->configuration->memory;
 	if (!run->reload || now - run->started_at < INTERVALS_MIN * run->interval)
 		return;
-	used = memory_in_use();
+	used = resident_memory_of(0);
 	if (used <= limit)
 		return;
 	log_message(IAPROF_LOG_WARNING, "memory: %" PRIu64 " MiB, more than %" PRIu64 ": the run is started anew",
@@ -297,8 +284,8 @@ static bool nothing_is_left(const struct run *run)
 }
 
 /*
- * Returns the result of a phase of a source or sink: the run continues without one whose process has ended, whose
- * failure has been printed, unless there is no other.
+ * Returns the result of a phase of a source or sink. If its process has ended, which was printed, the run continues
+ * without it unless nothing else is left.
  */
 static int result_of(const struct run *run, const struct instance *instance, int result)
 {
@@ -463,6 +450,16 @@ static bool targets_have_ended(const struct run *run)
 	return true;
 }
 
+/* Frees what make_services() and check_target() have made, after everything that uses it. */
+static void release_services(struct run *run)
+{
+	loop_free(run->services.loop);
+	target_processes_close(&run->target_processes);
+	target_cgroup_free(&run->cgroup);
+	intern_free(run->services.intern);
+	bus_free(run->services.bus);
+}
+
 /* Returns whether a configuration can be run, as far as that is known without starting it. */
 static int validate(const struct configuration *configuration, struct registry *registry, struct error *error)
 {
@@ -473,11 +470,7 @@ static int validate(const struct configuration *configuration, struct registry *
 	if (!result)
 		result = check_target(&run, error);
 	setup_release(&run.setup);
-	loop_free(run.services.loop);
-	target_processes_close(&run.target_processes);
-	target_cgroup_free(&run.cgroup);
-	intern_free(run.services.intern);
-	bus_free(run.services.bus);
+	release_services(&run);
 	return result;
 }
 
@@ -589,11 +582,7 @@ static void release(struct run *run)
 	mapped_files_free(&run->mapped_files);
 	kept_files_free(&run->kept_files);
 	unwind_tables_free(run);
-	loop_free(run->services.loop);
-	target_processes_close(&run->target_processes);
-	target_cgroup_free(&run->cgroup);
-	intern_free(run->services.intern);
-	bus_free(run->services.bus);
+	release_services(run);
 	malloc_trim(0);
 }
 

@@ -201,11 +201,6 @@ static int check_build_id(const struct remote_image *image, const struct mapping
 	return is_same && !memcmp(mapping->build_id, image->build_id, mapping->build_id_size) ? 0 : -ESTALE;
 }
 
-static int64_t nanoseconds(const struct timespec *time)
-{
-	return time->tv_sec * (int64_t)NANOSECONDS_PER_SECOND + time->tv_nsec;
-}
-
 /* Opens the file of a mapping that was deleted or replaced, if it was kept. */
 static int open_kept(const struct image_cache *cache, const struct mapping *mapping, struct mapped_file *file)
 {
@@ -219,8 +214,8 @@ static int open_kept(const struct image_cache *cache, const struct mapping *mapp
 		.identity = { .device = status.st_dev,
 			      .inode = status.st_ino,
 			      .size = (uint64_t)status.st_size,
-			      .modified = nanoseconds(&status.st_mtim),
-			      .changed = nanoseconds(&status.st_ctim),
+			      .modified = timespec_nanoseconds(&status.st_mtim),
+			      .changed = timespec_nanoseconds(&status.st_ctim),
 			      .owner = status.st_uid,
 			      .mode = status.st_mode & 07777 },
 	};

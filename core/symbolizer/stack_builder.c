@@ -69,14 +69,15 @@ static void merge_nameless(struct stack_builder *builder, uint32_t begin)
 	struct frame_table *frames = builder->context->frames;
 	if (builder->count != begin + 1)
 		return;
-	struct iaprof_frame frame = frames->frames.items[builder->frames[begin]];
+	const struct iaprof_frame *nameless = &frames->frames.items[builder->frames[begin]];
 	/* Only those that are named after their address (set_nameless() in symbolizer.c). */
-	if (!(frame.flags & IAPROF_FRAME_UNKNOWN) || frame.kind != IAPROF_FRAME_USER || !strstr(frame.name, "+0x") ||
-	    !is_interpreter(frame.module))
+	if (!(nameless->flags & IAPROF_FRAME_UNKNOWN) || nameless->kind != IAPROF_FRAME_USER ||
+	    !strstr(nameless->name, "+0x") || !is_interpreter(nameless->module))
 		return;
 	char name[NAMELESS_SIZE];
-	const char *slash = strrchr(frame.module, '/');
-	snprintf(name, sizeof name, "[%s]", slash ? slash + 1 : frame.module);
+	const char *slash = strrchr(nameless->module, '/');
+	snprintf(name, sizeof name, "[%s]", slash ? slash + 1 : nameless->module);
+	struct iaprof_frame frame = *nameless;
 	frame.name = name;
 	frame.address = frame.offset = 0;
 	builder->count--;

@@ -9,11 +9,16 @@
 
 #define NANOSECONDS_PER_SECOND UINT64_C(1000000000)
 
+static inline int64_t timespec_nanoseconds(const struct timespec *time)
+{
+	return time->tv_sec * (int64_t)NANOSECONDS_PER_SECOND + time->tv_nsec;
+}
+
 static inline uint64_t clock_read(clockid_t clock)
 {
 	struct timespec time;
 	clock_gettime(clock, &time);
-	return (uint64_t)time.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)time.tv_nsec;
+	return (uint64_t)timespec_nanoseconds(&time);
 }
 
 /* Returns the CPU time of a process, exactly; 0 if it has ended. proc_pid_stat(5) has ticks of 10 ms only. */
@@ -23,7 +28,7 @@ static inline uint64_t clock_of_process(pid_t pid)
 	struct timespec time;
 	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &time))
 		return 0;
-	return (uint64_t)time.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)time.tv_nsec;
+	return (uint64_t)timespec_nanoseconds(&time);
 }
 
 /* The clock of all records. */

@@ -76,6 +76,20 @@ ssize_t file_read_at(int descriptor, void *bytes, size_t size, uint64_t offset)
 	return (ssize_t)done;
 }
 
+int file_write(int descriptor, const void *bytes, size_t size)
+{
+	for (const char *at = bytes; size;) {
+		ssize_t written = write(descriptor, at, size);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written ? -errno : -EIO;
+		at += written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
 char *file_read_all(int descriptor, size_t size_max, size_t *size)
 {
 	CLEANUP_FREE char *bytes = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens and reads files whose paths and contents are untrusted: only regular files, without waiting for a FIFO, opening
- * a device, or leaving the folder tree.
+ * Opens and reads files whose paths and contents are untrusted, and writes files: opens only regular files, without
+ * waiting for a FIFO, opening a device, or leaving the folder tree.
  */
 #ifndef IAPROF_LIB_BASE_REGULAR_FILE_H
 #define IAPROF_LIB_BASE_REGULAR_FILE_H
@@ -31,6 +31,9 @@ int descriptor_reopen(int found);
 
 /* Returns an O_PATH descriptor of the root folder of a running process. */
 int process_root_open(uint32_t pid);
+
+/* Writes all bytes. Returns 0 or a negative errno. */
+int file_write(int descriptor, const void *bytes, size_t size);
 
 /* Reads size bytes at offset, or fewer at the end of the file. Returns their number or a negative errno. */
 ssize_t file_read_at(int descriptor, void *bytes, size_t size, uint64_t offset);

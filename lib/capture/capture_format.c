@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zstd.h>
 
 _Static_assert(sizeof(struct capture_file_header) == 32, "part of the file format");
@@ -71,6 +72,22 @@ static ssize_t reader_read(struct capture_reader *reader, void *data, size_t siz
 				   strerror((int)-got));
 	reader->offset += (uint64_t)got;
 	return got;
+}
+
+ssize_t capture_read_file(void *context, void *data, size_t size)
+{
+	size_t got = 0;
+	while (got < size) {
+		ssize_t more = read(*(const int *)context, (char *)data + got, size - got);
+		if (more < 0 && errno == EINTR)
+			continue;
+		if (more < 0)
+			return -errno;
+		if (!more)
+			break;
+		got += (size_t)more;
+	}
+	return (ssize_t)got;
 }
 
 int capture_reader_open(struct capture_reader *reader)

@@ -76,6 +76,9 @@ struct capture_reader {
 	int failed; /* error to return after the preceding records */
 };
 
+/* For struct capture_reader: context is a descriptor (int) of a file, which is read from its position on. */
+ssize_t capture_read_file(void *context, void *data, size_t size);
+
 /*
  * Reads the header. The caller sets read and context, zeroes the rest, and closes the reader in any case. Returns 0, or
  * a negative errno with wrong set: -EINVAL (not a capture, or of an unsupported version), -EBADMSG (damaged).

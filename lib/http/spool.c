@@ -159,20 +159,6 @@ static struct spool_file first_take(struct spool *spool)
 	return first;
 }
 
-static bool write_all(int file, const void *bytes, size_t size)
-{
-	for (const char *at = bytes; size;) {
-		ssize_t written = write(file, at, size);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		at += written;
-		size -= (size_t)written;
-	}
-	return true;
-}
-
 uint64_t spool_put(struct spool *spool, const struct text *body, uint32_t count)
 {
 	struct spool_header header = {
@@ -192,7 +178,7 @@ uint64_t spool_put(struct spool *spool, const struct text *body, uint32_t count)
 	name_write(spool, added.number, ".part", partial);
 	name_write(spool, added.number, SUFFIX, name);
 	int file = openat(spool->folder, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	bool good = file >= 0 && write_all(file, &header, sizeof header) && write_all(file, body->data, body->size);
+	bool good = file >= 0 && !file_write(file, &header, sizeof header) && !file_write(file, body->data, body->size);
 	good = file >= 0 && !close(file) && good;
 	good = good && !renameat(spool->folder, partial, spool->folder, name) && array_push(&spool->files, added);
 	if (!good) {

@@ -12,21 +12,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "process/resident_memory.h"
 #include "process/small_file.h"
 
 /* Helpers start workers of their own. */
 #define DEPTH_MAX 3
-
-static uint64_t resident_memory(uint32_t pid)
-{
-	char path[64];
-	uint64_t pages = 0;
-	CLEANUP_FREE char *text = NULL;
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/statm", pid);
-	if (!small_file_read(path, &text) || sscanf(text, "%*s %" SCNu64, &pages) != 1)
-		return 0;
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
 
 /* Returns the fields of /proc/PID/stat after the name, the first of which is field 3; NULL if there are none. */
 static char *stat_fields(uint32_t pid, char **text)
@@ -59,7 +49,7 @@ static void add_processes(struct own_cost *cost, const char *list, uint32_t comm
 		if (child == command)
 			continue;
 		cost->helper_cpu += clock_of_process((pid_t)child) + ended_children_time(child);
-		cost->helper_memory += resident_memory(child);
+		cost->helper_memory += resident_memory_of((pid_t)child);
 		if (depth < DEPTH_MAX)
 			add_children(cost, child, command, depth + 1);
 	}
@@ -93,17 +83,20 @@ static double start_time(uint32_t pid)
 	return boot / 1e9 + (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-struct own_cost own_cost_read(uint32_t command)
+void own_cost_update(struct own_cost *cost, uint32_t command)
 {
-	struct own_cost cost = { .cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID) };
+	struct own_cost now = { .cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID) };
 	struct rusage ended;
 	uint32_t pid = (uint32_t)getpid();
-	cost.memory = resident_memory(pid);
-	cost.start_time = start_time(pid);
-	add_children(&cost, pid, command, 0);
+	now.memory = resident_memory_of((pid_t)pid);
+	now.start_time = start_time(pid);
+	add_children(&now, pid, command, 0);
 	/* A command that has ended is among them. */
 	if (!command && !getrusage(RUSAGE_CHILDREN, &ended))
-		cost.helper_cpu += (uint64_t)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) * NANOSECONDS_PER_SECOND +
-				   (uint64_t)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec) * 1000;
-	return cost;
+		now.helper_cpu += (uint64_t)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) * NANOSECONDS_PER_SECOND +
+				  (uint64_t)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec) * 1000;
+	/* The time of a helper that ends moves from one sum to another, and is read in between. */
+	if (now.helper_cpu < cost->helper_cpu)
+		now.helper_cpu = cost->helper_cpu;
+	*cost = now;
 }

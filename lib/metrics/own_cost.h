@@ -11,7 +11,10 @@ struct own_cost {
 	double start_time;              /* CLOCK_REALTIME seconds */
 };
 
-/* command: pid of the command that iaprof runs, which is no helper; 0: none. */
-struct own_cost own_cost_read(uint32_t command);
+/*
+ * Reads the cost so far. cost: what was read before, {0} at first; the time of helpers never decreases. command: pid of
+ * the command that iaprof runs, which is no helper; 0: none.
+ */
+void own_cost_update(struct own_cost *cost, uint32_t command);
 
 #endif

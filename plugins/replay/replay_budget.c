@@ -3,32 +3,20 @@
 #include "replay_budget.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/sanitizer.h"
-
-/* Resident memory of the process in bytes (proc_pid_statm(5)); 0: unknown. */
-static uint64_t memory_in_use(const struct replay_budget *budget)
-{
-	char text[128];
-	unsigned long pages;
-	ssize_t length = budget->descriptor < 0 ? -1 : pread(budget->descriptor, text, sizeof text - 1, 0);
-	if (length <= 0)
-		return 0;
-	text[length] = '\0';
-	return sscanf(text, "%*u %lu", &pages) == 1 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
-}
+#include "process/resident_memory.h"
 
 void replay_budget_open(struct replay_budget *budget)
 {
 	if (!budget->is_open)
-		budget->descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+		budget->descriptor = resident_memory_open(0);
 	budget->is_open = true;
-	budget->before = memory_in_use(budget);
+	budget->before = resident_memory_read(budget->descriptor);
 }
 
 static int refuse(const struct iaprof_host *host, const char *file, uint64_t blocks, uint64_t size, const char *what,
@@ -106,7 +94,8 @@ int replay_budget_check(struct replay_budget *budget, const struct iaprof_host *
 	if (!budget->memory && budget->text > REPLAY_TEXT_MIN + REPLAY_TEXT_RATIO * budget->file_size)
 		return refuse(host, file, blocks, budget->text, "names in stacks", budget->file_size);
 	uint64_t limit = budget->memory ? budget->memory : REPLAY_MEMORY_MIN + REPLAY_MEMORY_RATIO * budget->file_size;
-	uint64_t in_use = HAS_SANITIZER ? 0 : memory_in_use(budget); /* their frames are not counted */
+	uint64_t in_use =
+		HAS_SANITIZER ? 0 : resident_memory_read(budget->descriptor); /* their frames are not counted */
 	uint64_t used = in_use > budget->before ? in_use - budget->before : 0;
 	return used > limit ? refuse(host, file, blocks, used, "memory", budget->file_size) : 0;
 }

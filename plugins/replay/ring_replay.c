@@ -69,19 +69,6 @@ int ring_replay_open(struct ring_replay *ring, const struct iaprof_host *host, c
 	return result ? result : select_segments(ring, host);
 }
 
-struct segment_file {
-	int descriptor;
-	uint64_t offset;
-};
-
-static ssize_t read_segment(void *context, void *data, size_t size)
-{
-	struct segment_file *file = context;
-	ssize_t got = file_read_at(file->descriptor, data, size, file->offset);
-	file->offset += got > 0 ? (uint64_t)got : 0;
-	return got;
-}
-
 /* Sends the records of a segment. Returns 0, or a negative errno with *wrong: -EBADMSG, -EINVAL: it is damaged. */
 static int send_records(struct ring_replay *ring, const struct iaprof_host *host, struct capture_reader *reader,
 			const char *name, const volatile int *stopping)
@@ -116,8 +103,7 @@ static int send_segment(struct ring_replay *ring, const struct iaprof_host *host
 			const volatile int *stopping)
 {
 	CLEANUP_CLOSE int descriptor = regular_file_open(ring->folder, segment->name, O_NOFOLLOW);
-	struct segment_file file = { .descriptor = descriptor };
-	struct capture_reader reader = { .read = read_segment, .context = &file };
+	struct capture_reader reader = { .read = capture_read_file, .context = &descriptor };
 	int result = descriptor < 0 ? descriptor : send_records(ring, host, &reader, segment->name, stopping);
 	capture_reader_close(&reader);
 	ring_records_end_segment(&ring->run);

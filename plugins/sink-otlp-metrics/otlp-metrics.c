@@ -23,9 +23,9 @@ struct otlp_metrics {
 	struct otlp_exporter exporter;
 	struct resource resource;
 	struct metrics metrics;
-	uint64_t start;      /* CLOCK_REALTIME ns */
-	uint64_t helper_cpu; /* ns: never decreases */
-	uint32_t command;    /* pid; 0: none */
+	uint64_t start; /* CLOCK_REALTIME ns */
+	struct own_cost cost;
+	uint32_t command; /* pid; 0: none */
 };
 
 static const struct iaprof_option options[] = {
@@ -71,16 +71,12 @@ static int otlp_metrics_records(const struct iaprof_host *host, void *instance, 
 static int otlp_metrics_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	struct otlp_metrics *sink = instance;
-	struct own_cost cost = own_cost_read(sink->command);
 	const struct metrics_interval interval = { .start = sink->start, .end = clock_read(CLOCK_REALTIME) };
 	struct text message = { 0 };
 	uint32_t count = 0;
-	/* The time of a helper that ends moves from one sum to another, and is read in between. */
-	if (cost.helper_cpu < sink->helper_cpu)
-		cost.helper_cpu = sink->helper_cpu;
-	sink->helper_cpu = cost.helper_cpu;
+	own_cost_update(&sink->cost, sink->command);
 	metrics_take_profile(&sink->metrics, profile);
-	if (metrics_message_append(&message, &sink->metrics, &cost, &sink->resource, &interval, &count))
+	if (metrics_message_append(&message, &sink->metrics, &sink->cost, &sink->resource, &interval, &count))
 		return otlp_exporter_send(&sink->exporter, host, &message, count);
 	text_free(&message);
 	return host->fail(host, ENOMEM, "out of memory");

@@ -62,11 +62,7 @@ static void render(struct prometheus *prometheus, struct text *text)
 	uint64_t now = clock_monotonic();
 	pthread_mutex_lock(&prometheus->lock);
 	if (!prometheus->cost_time || now - prometheus->cost_time >= COST_AGE_MAX) {
-		uint64_t helpers = prometheus->cost.helper_cpu;
-		prometheus->cost = own_cost_read(prometheus->command);
-		/* The time of a helper that ends moves from one sum to another, and is read in between. */
-		if (prometheus->cost.helper_cpu < helpers)
-			prometheus->cost.helper_cpu = helpers;
+		own_cost_update(&prometheus->cost, prometheus->command);
 		prometheus->cost_time = now;
 	}
 	exposition_append(text, &prometheus->metrics, &prometheus->cost);

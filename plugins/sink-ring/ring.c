@@ -16,8 +16,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/regular_file.h"
 #include "ring/ring_folder.h"
 #include "segment.h"
+#include "text/plural.h"
 
 #define INTERVAL_DEFAULT (60 * NANOSECONDS_PER_SECOND)
 
@@ -55,11 +57,6 @@ static int ring_configure(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
-static uint64_t now_realtime(void)
-{
-	return clock_read(CLOCK_REALTIME);
-}
-
 static void remove_segment(const struct ring *ring, const char *prefix, const char *name)
 {
 	char path[sizeof RING_PARTIAL + RING_NAME_SIZE];
@@ -71,7 +68,7 @@ static void remove_segment(const struct ring *ring, const char *prefix, const ch
 static int make_room(const struct ring *ring, uint64_t more)
 {
 	struct ring_segments segments = { 0 };
-	uint64_t total = more, now = now_realtime(), oldest = now > ring->age ? now - ring->age : 0;
+	uint64_t total = more, now = clock_read(CLOCK_REALTIME), oldest = now > ring->age ? now - ring->age : 0;
 	int result = ring_folder_list(ring->descriptor, &segments);
 	for (size_t i = 0; i < segments.count; i++)
 		total += segments.items[i].size;
@@ -125,20 +122,6 @@ static int ring_prepare(const struct iaprof_host *host, void *instance)
 	return result ? host->fail(host, result, "%s: %s", ring->path, strerror(-result)) : 0;
 }
 
-static int write_all(int file, const char *bytes, size_t size)
-{
-	while (size) {
-		ssize_t written = write(file, bytes, size);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written ? -errno : -EIO;
-		bytes += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 /*
  * Writes a segment under a temporary name, and gives it its name once it is on the disk: whatever is killed or loses
  * power, a segment is complete or absent.
@@ -154,7 +137,7 @@ static int write_segment(const struct ring *ring, const struct ring_segment *seg
 	/* Whatever the umask is. */
 	int result = ring->group && fchmod(file, 0640) ? -errno : 0;
 	if (!result)
-		result = write_all(file, contents->data, contents->size);
+		result = file_write(file, contents->data, contents->size);
 	if (!result && fdatasync(file))
 		result = -errno;
 	if (close(file) && !result)
@@ -173,7 +156,7 @@ static int store(const struct ring *ring, const struct iaprof_profile *profile)
 	CLEANUP(text_free) struct text contents = { 0 };
 	uint64_t length = profile->end - profile->begin;
 	struct ring_segment segment = { .begin = profile->begin_realtime ? profile->begin_realtime
-									 : now_realtime() - length };
+									 : clock_read(CLOCK_REALTIME) - length };
 	segment.end = segment.begin + length;
 	int result = segment_append(&contents, profile, (int)ring->level, ring->dropped);
 	if (!result && contents.size > ring->size)
@@ -200,7 +183,7 @@ static int ring_profile(const struct iaprof_host *host, void *instance, const st
 				  result == -EFBIG ? "an interval is larger than the ring" : strerror(-result));
 	} else if (ring->is_failing) {
 		host->log(host, IAPROF_LOG_WARNING, "%s: written again (%" PRIu64 " interval%s dropped so far)",
-			  ring->path, ring->dropped, ring->dropped == 1 ? "" : "s");
+			  ring->path, ring->dropped, plural(ring->dropped));
 	}
 	ring->is_failing = result;
 	return 0;
@@ -211,7 +194,7 @@ static int ring_finish(const struct iaprof_host *host, void *instance)
 	struct ring *ring = instance;
 	if (ring->dropped)
 		host->log(host, IAPROF_LOG_WARNING, "%s: dropped %" PRIu64 " interval%s", ring->path, ring->dropped,
-			  ring->dropped == 1 ? "" : "s");
+			  plural(ring->dropped));
 	return 0;
 }
 

@@ -8,9 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
-/* Marks a pointer to a string, whose offset is in all files of strings together. */
+/* Marks a pointer to a string: the other bits are an offset in all files of strings, one after the other. */
 #define STRING_BIT (UINT64_C(1) << 63)
 /* Size of an image at first, in bytes; doubled as often as necessary. */
 #define FIRST_SIZE ((size_t)1 << 20)
@@ -349,15 +350,8 @@ int mapped_strings_add(struct mapped_strings *strings, int descriptor)
 
 static const char *find_string(const struct mapped_strings *strings, uint64_t offset)
 {
-	size_t low = 0, high = strings->files.count;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (strings->files.items[middle].begin <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
-	const struct mapped_strings_file *file = &strings->files.items[low];
+	size_t next = array_lower_bound(strings->files.count, i, strings->files.items[i].begin <= offset);
+	const struct mapped_strings_file *file = &strings->files.items[next - 1];
 	return file->bytes + (offset - file->begin);
 }
 

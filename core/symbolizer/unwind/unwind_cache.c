@@ -100,7 +100,7 @@ static bool find_origin(struct unwind_cache_origin *origin)
 	if (!origin->boot_id[0] || stat("/proc/self/exe", &status))
 		return false;
 	origin->program_size = (uint64_t)status.st_size;
-	origin->program_modified = status.st_mtim.tv_sec * (int64_t)NANOSECONDS_PER_SECOND + status.st_mtim.tv_nsec;
+	origin->program_modified = timespec_nanoseconds(&status.st_mtim);
 	return true;
 }
 
@@ -281,8 +281,7 @@ static bool read_entry(const struct unwind_cache *cache, const char *name, struc
 	if ((!is_temporary && strncmp(name, PREFIX, strlen(PREFIX)) != 0) || strlen(name) >= NAME_SIZE ||
 	    fstatat(cache->folder, name, &status, AT_SYMLINK_NOFOLLOW))
 		return false;
-	*entry = (struct entry){ .used = status.st_mtim.tv_sec * (int64_t)NANOSECONDS_PER_SECOND +
-					 status.st_mtim.tv_nsec,
+	*entry = (struct entry){ .used = timespec_nanoseconds(&status.st_mtim),
 				 .size = (uint64_t)status.st_blocks * 512 };
 	snprintf(entry->name, sizeof entry->name, "%s", name);
 	if (is_temporary && status.st_mtim.tv_sec + TEMPORARY_AGE < time(NULL))

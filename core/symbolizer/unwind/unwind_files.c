@@ -283,8 +283,8 @@ static bool is_unchanged(const struct unwind_file *file)
 	struct stat status;
 	const struct file_identity *key = &file->key;
 	return file->descriptor >= 0 && !fstat(file->descriptor, &status) && (uint64_t)status.st_size == key->size &&
-	       status.st_mtim.tv_sec * (int64_t)NANOSECONDS_PER_SECOND + status.st_mtim.tv_nsec == key->modified &&
-	       status.st_ctim.tv_sec * (int64_t)NANOSECONDS_PER_SECOND + status.st_ctim.tv_nsec == key->changed;
+	       timespec_nanoseconds(&status.st_mtim) == key->modified &&
+	       timespec_nanoseconds(&status.st_ctim) == key->changed;
 }
 
 /*
