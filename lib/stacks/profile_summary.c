@@ -10,6 +10,9 @@
 #include "base/saturating.h"
 #include "base/string_table.h"
 
+/* Libraries of a stack that are told apart. */
+#define LIBRARIES_MAX 16
+
 /* Sums by a key of four numbers; frame is that of the largest single value. */
 struct tally {
 	struct tally_key {
@@ -87,6 +90,37 @@ static bool is_nearer_launch(const struct iaprof_frame *frame, const struct iapr
 	return found->kind == IAPROF_FRAME_PYTHON ? frame->kind == IAPROF_FRAME_PYTHON : is_of_program(frame);
 }
 
+/*
+ * The launch site in a thread of libraries alone, such as PyTorch's for gradients: the function nearest to the launch
+ * in the library that most of the stack is in. What is further down is the runtime's, and the thread's start says
+ * nothing.
+ */
+static const struct iaprof_frame *launch_of_library(const struct iaprof_profile *profile,
+						    const struct iaprof_stack *stack)
+{
+	struct {
+		const struct iaprof_frame *nearest;
+		uint32_t count;
+	} libraries[LIBRARIES_MAX] = { 0 };
+	size_t best = 0;
+	for (uint32_t i = 0; i < stack->frame_count; i++) {
+		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
+		if (!is_cpu_code(frame) || frame->flags & IAPROF_FRAME_UNKNOWN || !frame->module)
+			continue;
+		size_t place = 0;
+		while (place < LIBRARIES_MAX && libraries[place].nearest &&
+		       strcmp(libraries[place].nearest->module, frame->module) != 0)
+			place++;
+		if (place == LIBRARIES_MAX)
+			continue;
+		libraries[place].nearest = frame;
+		libraries[place].count++;
+		if (libraries[place].count > libraries[best].count)
+			best = place;
+	}
+	return libraries[best].nearest;
+}
+
 static struct parts parts_of(const struct iaprof_profile *profile, const struct iaprof_stack *stack)
 {
 	struct parts parts = { 0 };
@@ -105,6 +139,8 @@ static struct parts parts_of(const struct iaprof_profile *profile, const struct 
 		else if (frame->kind == IAPROF_FRAME_DEVICE_INSTRUCTION && !parts.producer)
 			parts.producer = frame;
 	}
+	if (parts.launch && parts.launch->kind != IAPROF_FRAME_PYTHON && !is_of_program(parts.launch))
+		parts.launch = launch_of_library(profile, stack) ?: parts.launch;
 	return parts;
 }
 

@@ -94,6 +94,44 @@ START_TEST(a_launch_from_python_is_of_the_python_line)
 }
 END_TEST
 
+/* A thread that a library starts, such as PyTorch's for gradients: no frame is of the program. */
+static void add_of_library(uint32_t reason_frame, uint64_t value)
+{
+	static const struct {
+		const char *name, *module;
+		uint32_t flags;
+	} chain[] = {
+		{ "[libc.so.6+0x129ec5]", "/lib/libc.so.6", IAPROF_FRAME_UNKNOWN },
+		{ "thread_init", "/site-packages/libtorch_python.so", 0 },
+		{ "Engine::evaluate_function", "/site-packages/libtorch_cpu.so", 0 },
+		{ "AddmmBackward0::apply", "/site-packages/libtorch_cpu.so", 0 },
+		{ "at::mm", "/site-packages/libtorch_cpu.so", 0 },
+		{ "addmm_out", "/site-packages/libtorch_cuda.so", 0 },
+		{ "gemm_internal", "/site-packages/libtorch_cuda.so", 0 },
+		{ "[libcublas.so.13+0x43e7a0]", "/site-packages/libcublas.so.13", IAPROF_FRAME_UNKNOWN },
+		{ "cuLaunchKernel", "/lib/libcuda.so.1", 0 },
+	};
+	uint32_t frames[sizeof chain / sizeof *chain + 4], count = 0;
+	frames[count++] = frame("python3", IAPROF_FRAME_PROCESS, 0, NULL, 0);
+	for (size_t i = 0; i < sizeof chain / sizeof *chain; i++)
+		frames[count++] = test_profile_frame(&profile, &(struct iaprof_frame){ .name = chain[i].name,
+										       .kind = IAPROF_FRAME_USER,
+										       .flags = chain[i].flags,
+										       .module = chain[i].module });
+	frames[count++] = frame("-", IAPROF_FRAME_SEPARATOR, 0, NULL, 0);
+	frames[count++] = frame("gemm", IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0);
+	frames[count++] = reason_frame;
+	test_profile_value(&profile, test_profile_stack(&profile, frames, count), stalls, value);
+}
+
+START_TEST(a_launch_from_a_thread_of_libraries_is_of_the_largest_one)
+{
+	add_of_library(reason("sb", IAPROF_STALL_DATA), 10);
+	make(stalls);
+	EXPECT("  Launch site: at::mm, libtorch_cpu.so\n");
+}
+END_TEST
+
 START_TEST(names_the_bottleneck)
 {
 	uint32_t data = reason("sb", IAPROF_STALL_DATA), issuing = reason("run", IAPROF_STALL_ISSUING);
@@ -189,6 +227,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, names_the_bottleneck);
 	tcase_add_test(tests, a_launch_from_python_is_of_the_python_line);
+	tcase_add_test(tests, a_launch_from_a_thread_of_libraries_is_of_the_largest_one);
 	tcase_add_test(tests, names_no_bottleneck_where_none_dominates);
 	tcase_add_test(tests, knows_reasons_of_old_captures_by_name);
 	tcase_add_test(tests, lists_functions_of_the_cpu);

@@ -82,7 +82,7 @@ class Analysis {
   }
 
   // The frame that launched a kernel most. Of each stack it is the innermost Python function, for native code that Python
-  // calls is a framework's, or else the innermost function of the program, or the outermost of the CPU.
+  // calls is a framework's, or else the innermost function of the program, or that of the library with most of the stack.
   launchSite(kernel) {
     const { view, values } = this, sites = new Map();
     for (const node of kernel.nodes) {
@@ -100,18 +100,25 @@ class Analysis {
 
   siteOf(node) {
     const { view, frames } = this;
-    let own = 0, outermost = 0;
+    let own = 0, best = 0;
+    const libraries = new Map(); // by module: { count, nearest }
     for (let at = view.parent[node]; at > 0; at = view.parent[at]) {
       const frame = view.frame[at], kind = frames.kind[frame];
       if (kind === Kind.PYTHON)
         return at;
       if (kind !== Kind.USER && kind !== Kind.JIT)
         continue;
-      outermost = at;
       if (!own && isOfProgram(frames, frame))
         own = at;
+      if (own || frames.flags[frame] & Flag.UNKNOWN || !frames.modules[frame])
+        continue;
+      const library = libraries.get(frames.modules[frame]) || { count: 0, nearest: at };
+      library.count++;
+      libraries.set(frames.modules[frame], library);
+      if (!best || library.count >= best.count)
+        best = library;
     }
-    return own || outermost;
+    return own || best.nearest || 0;
   }
 
   // The sum of everything below frames of the same name as a node's.
