@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@
 
 #define KERNELS_MAX 65536u
 #define CUBIN_SIZE_MAX (UINT64_C(256) << 20)
-#define READ_INTERVAL_MS 250
-/* Slices with launch callbacks, after a time in which they are always on. */
+/* Slices with launch callbacks, one in an interval, after a time in which they are always on. */
+#define INTERVAL_MS 250
 #define SLICE_MS 10
 #define ALL_LAUNCHES_MS 1000
 #define NANOSECONDS 1000000000ull
@@ -279,11 +280,13 @@ static void wait_ms(uint64_t ms)
 
 /*
  * Callbacks slow each launch by microseconds, most of them in CUPTI. Unless all launches are wanted, they are on in
- * short slices, which begin at random times, and a launch in a slice stands for those around it.
+ * short slices, which begin at random times, and a launch in a slice stands for those around it. Samples are read as
+ * often as CUPTI itself reads them: each time, there is a record for each instruction that was sampled.
  */
 static void *read_all(void *argument)
 {
 	uint64_t random = sampling_clock() | 1, slices_from = sampling_clock() + ALL_LAUNCHES_MS * 1000000ull;
+	uint64_t read_next = sampling_clock();
 	bool has_slices = library.launches != CUDA_LAUNCHES_NONE && library.launch_rate;
 	(void)argument;
 	pthread_mutex_lock(&library.stop_lock);
@@ -292,16 +295,19 @@ static void *read_all(void *argument)
 		random = random * 6364136223846793005ull + 1442695040888963407ull;
 		if (is_sliced) {
 			enable_launches(false);
-			__atomic_store_n(&library.launch_weight, READ_INTERVAL_MS / SLICE_MS, __ATOMIC_RELAXED);
+			__atomic_store_n(&library.launch_weight, INTERVAL_MS / SLICE_MS, __ATOMIC_RELAXED);
 		}
-		wait_ms(READ_INTERVAL_MS / 2 + (random >> 33) % READ_INTERVAL_MS);
+		wait_ms(INTERVAL_MS / 2 + (random >> 33) % INTERVAL_MS);
 		if (is_sliced && !library.is_stopping) {
 			enable_launches(true);
 			wait_ms(SLICE_MS);
 			enable_launches(false);
 		}
 		pthread_mutex_unlock(&library.stop_lock);
-		sampling_read(library.sampling);
+		if (sampling_clock() >= read_next) {
+			read_next = sampling_clock() + library.settings.sleep * 1000000ull;
+			sampling_read(library.sampling);
+		}
 		send_launches();
 		pthread_mutex_lock(&library.stop_lock);
 	}
@@ -411,6 +417,33 @@ static const char *other_profiler(void)
 	return "another profiler";
 }
 
+static int find_range(struct dl_phdr_info *image, size_t size, void *argument)
+{
+	struct cuda_cupti *record = argument;
+	uint64_t function = (uintptr_t)library.cupti.subscribe, begin = UINT64_MAX, end = 0;
+	(void)size;
+	for (size_t i = 0; i < image->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &image->dlpi_phdr[i];
+		uint64_t start = image->dlpi_addr + segment->p_vaddr;
+		if (segment->p_type != PT_LOAD)
+			continue;
+		begin = start < begin ? start : begin;
+		end = start + segment->p_memsz > end ? start + segment->p_memsz : end;
+	}
+	if (function < begin || function >= end)
+		return 0;
+	record->begin = begin;
+	record->end = end;
+	return 1;
+}
+
+static void send_range(void)
+{
+	struct cuda_cupti record = { .header = { sizeof record, CUDA_RECORD_CUPTI } };
+	if (dl_iterate_phdr(find_range, &record))
+		writer_put(&library.writer, &record, sizeof record, NULL, 0, CUDA_DROP_RECORDS, 1);
+}
+
 static bool subscribe(void)
 {
 	static const uint32_t resources[] = { CUPTI_CONTEXT_CREATED, CUPTI_CONTEXT_DESTROY_STARTING,
@@ -470,7 +503,10 @@ static void start(void)
 		return writer_say(&library.writer, true,
 				  "the program is not profiled: no libcupti.so found (set " CUDA_CUPTI_VARIABLE ")");
 	library.sampling = sampling_new(&library.cupti, &library.writer, &library.settings);
-	if (!library.sampling || !subscribe())
+	if (!library.sampling)
+		return;
+	send_range();
+	if (!subscribe())
 		return;
 	if (!start_reader()) {
 		library.is_off = true;

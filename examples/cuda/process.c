@@ -37,6 +37,7 @@ struct process {
 	uint32_t pid;
 	uint32_t messages;
 	uint64_t started;
+	uint64_t cupti_begin, cupti_end;
 	struct cuda_ring *ring;
 	uint64_t ring_size, tail;
 	uint64_t dropped[CUDA_DROP_COUNT];
@@ -293,14 +294,23 @@ static void add_launch(struct process *process, uint32_t id, struct iaprof_recor
 	emit(session, launch);
 }
 
+/* Returns the number of frames of the library and of CUPTI, which calls it. */
+static size_t own_frames(const struct process *process, const uint64_t *addresses, size_t depth)
+{
+	uint64_t hook = depth ? addresses[0] : 0;
+	size_t count = 0;
+	/* The hook and the callback are next to each other. */
+	while (count < depth && addresses[count] - hook + 65536 < 131072)
+		count++;
+	while (count < depth && addresses[count] >= process->cupti_begin && addresses[count] < process->cupti_end)
+		count++;
+	return count;
+}
+
 void process_launched(struct process *process, const struct cuda_launch_event *event)
 {
 	const uint64_t *addresses = (const uint64_t *)event->addresses;
-	uint64_t hook = event->depth ? addresses[0] : 0;
-	size_t skipped = 0;
-	/* The library's own frames: the hook and the callback are next to each other. */
-	while (skipped < event->depth && addresses[skipped] - hook + 65536 < 131072)
-		skipped++;
+	size_t skipped = own_frames(process, addresses, event->depth);
 	char name[sizeof event->thread_name + 1] = "";
 	memcpy(name, event->thread_name, sizeof event->thread_name);
 	const struct iaprof_host *host = process->session->host;
@@ -408,6 +418,7 @@ union record {
 	struct cuda_launch launch;
 	struct cuda_samples samples;
 	struct cuda_unload unload;
+	struct cuda_cupti cupti;
 	struct cuda_text message;
 	char bytes[sizeof(struct cuda_function) + CUDA_NAME_MAX + 8];
 };
@@ -451,6 +462,13 @@ static void take(struct process *process, const union record *record)
 	case CUDA_RECORD_UNLOAD:
 		if (has(record, sizeof record->unload, 0))
 			return take_unload(process, &record->unload);
+		break;
+	case CUDA_RECORD_CUPTI:
+		if (has(record, sizeof record->cupti, 0)) {
+			process->cupti_begin = record->cupti.begin;
+			process->cupti_end = record->cupti.end;
+			return;
+		}
 		break;
 	case CUDA_RECORD_MESSAGE:
 		if (has(record, sizeof record->message, record->message.length))

@@ -77,7 +77,8 @@ enum cuda_record_type {
 	CUDA_RECORD_LAUNCH = 5,
 	CUDA_RECORD_SAMPLES = 6,
 	CUDA_RECORD_UNLOAD = 7,
-	CUDA_RECORD_MESSAGE = 8
+	CUDA_RECORD_MESSAGE = 8,
+	CUDA_RECORD_CUPTI = 9
 };
 
 /* Each record: a multiple of 8 bytes. Text follows the struct, without a NUL, to the end in length. */
@@ -109,6 +110,11 @@ struct cuda_kernel { /* text: name; of a kernel that was launched */
 	struct cuda_record header;
 	uint32_t id; /* >= 1, ascending */
 	uint32_t length;
+};
+
+struct cuda_cupti { /* where CUPTI is mapped: its frames below a launch are the profiler's, not the program's */
+	struct cuda_record header;
+	uint64_t begin, end;
 };
 
 struct cuda_launch {
