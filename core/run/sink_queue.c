@@ -13,6 +13,12 @@
 
 /* Length of one wait for a sink, in ns. */
 #define WAIT_STEP 50000000
+/*
+ * A burst, such as what was held back until symbols were read, may be larger than the queue. The collector waits for
+ * the sink then, but no longer than this in all, ns, and a small part of the time that has passed since.
+ */
+#define BURST_WAIT NANOSECONDS_PER_SECOND
+#define BURST_WAIT_PART 20
 
 /* A queued block or profile; exactly one of them is set. */
 struct item {
@@ -52,6 +58,8 @@ struct sink_queue {
 	 * then.
 	 */
 	uint64_t activity, active_at, busy_at;
+	/* Used only by the thread that pushes: how long it may wait for room, and since when that is. */
+	uint64_t burst_wait, burst_wait_at;
 };
 
 static void free_item(struct item *item)
@@ -143,6 +151,8 @@ struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool l
 	queue->sink = sink;
 	queue->capacity = capacity;
 	queue->lossless = lossless;
+	queue->burst_wait = BURST_WAIT;
+	queue->burst_wait_at = clock_monotonic();
 	if (sink->plugin->description.records && !lossless) {
 		queue->samples_reason = intern_text_id(sink->services->intern, "samples: the sink was too slow");
 		queue->launches_reason = intern_text_id(sink->services->intern, "launches: the sink was too slow");
@@ -253,15 +263,38 @@ static void append_refused(struct sink_queue *queue)
 	block_release(block);
 }
 
+static bool has_room(const struct sink_queue *queue, size_t size)
+{
+	return queue->size + size <= queue->capacity;
+}
+
+/* Waits for a sink that keeps up on the whole. The lock is held. */
+static void wait_out_burst(struct sink_queue *queue, size_t size)
+{
+	uint64_t begin = clock_monotonic(), now = begin;
+	uint64_t earned = (begin - queue->burst_wait_at) / BURST_WAIT_PART;
+	uint64_t wait = queue->burst_wait + earned < BURST_WAIT ? queue->burst_wait + earned : BURST_WAIT;
+	struct timespec until = { .tv_sec = (time_t)((begin + wait) / NANOSECONDS_PER_SECOND),
+				  .tv_nsec = (long)((begin + wait) % NANOSECONDS_PER_SECOND) };
+	while (!has_room(queue, size) && size <= queue->capacity && !queue->result && now < begin + wait) {
+		(void)pthread_cond_clockwait(&queue->changed, &queue->lock, CLOCK_MONOTONIC, &until);
+		now = clock_monotonic();
+	}
+	queue->burst_wait = now < begin + wait ? begin + wait - now : 0;
+	queue->burst_wait_at = now;
+}
+
 void sink_queue_push_block(struct sink_queue *queue, struct block *block)
 {
 	pthread_mutex_lock(&queue->lock);
-	while (queue->lossless && queue->size && queue->size + block_cost(block) > queue->capacity && !queue->result)
+	while (queue->lossless && queue->size && !has_room(queue, block_cost(block)) && !queue->result)
 		pthread_cond_wait(&queue->changed, &queue->lock);
-	bool has_room = queue->lossless || queue->size + block_cost(block) <= queue->capacity;
-	if (!queue->result && has_room)
+	if (!queue->lossless && !has_room(queue, block_cost(block)))
+		wait_out_burst(queue, block_cost(block));
+	bool fits = queue->lossless || has_room(queue, block_cost(block));
+	if (!queue->result && fits)
 		append_refused(queue);
-	if (!queue->result && !(has_room && append(queue, block, NULL)))
+	if (!queue->result && !(fits && append(queue, block, NULL)))
 		refuse(queue, block);
 	pthread_mutex_unlock(&queue->lock);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A thread per sink with a bounded queue of record blocks and profiles, so that a slow sink blocks neither the sources
- * nor the other sinks. When the queue is full, only records that others depend on are kept from a block (definitions,
+ * nor the other sinks. A sink that keeps up on the whole is waited for in a burst that is larger than its queue, but
+ * not for long. When the queue is full, only records that others depend on are kept from a block (definitions,
  * processes, mappings); the rest becomes LOST records, for this sink only. A new profile replaces the oldest interval
  * profiles in a full queue.
  */

@@ -243,6 +243,19 @@ START_TEST(room_is_used_and_given_back)
 }
 END_TEST
 
+/* Many times the queue's room, pushed at once, to a sink that does not stand still. */
+START_TEST(a_burst_is_waited_out)
+{
+	start((FIT + 1) * (size_t)BLOCK, false);
+	sink->is_free = true;
+	for (uint64_t i = 0; i < 20 * FIT; i++)
+		push_samples(1, 2, 7, BLOCK);
+	struct sink_queue_dropped dropped = finish_queue();
+	ck_assert_uint_eq(dropped.records, 0);
+	ck_assert_uint_eq(sink->lost, 0);
+}
+END_TEST
+
 START_TEST(a_block_that_just_fits_is_taken)
 {
 	/* Smaller than room by what a block costs at most, and larger than all room. */
@@ -499,6 +512,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, room_is_used_and_given_back);
+	tcase_add_test(tests, a_burst_is_waited_out);
 	tcase_add_test(tests, a_block_that_just_fits_is_taken);
 	tcase_add_test(tests, small_blocks_count_with_what_they_cost);
 	tcase_add_test(tests, definitions_have_a_bound);
