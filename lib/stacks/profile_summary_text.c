@@ -10,6 +10,10 @@
 #include <string.h>
 
 #include "stacks/stack_text.h"
+#include "text/short_name.h"
+
+/* Longest name of a function, in bytes. */
+#define NAME_LIMIT 100
 
 /* Shares below which nothing is called a bottleneck. */
 #define DOMINATES 0.05
@@ -38,10 +42,20 @@ static void append_place(struct text *text, const struct iaprof_frame *frame)
 		text_append_format(text, ":%" PRIu32, frame->line);
 }
 
+/* Templates of C++ are cut to what tells them apart. */
+static void append_function(struct text *text, const struct iaprof_frame *frame)
+{
+	struct text name = { 0 };
+	frame_name_append(&name, frame);
+	text_append_short_name(text, text_string(&name), NAME_LIMIT);
+	text->failed |= name.failed;
+	text_free(&name);
+}
+
 /* "attention_fwd, attention.cl:87"; file and line, or else the module, as far as they are known */
 static void append_frame(struct text *text, const struct iaprof_frame *frame)
 {
-	frame_name_append(text, frame);
+	append_function(text, frame);
 	if (frame->file && *frame->file) {
 		text_append_string(text, ", ");
 		append_place(text, frame);
@@ -56,7 +70,7 @@ static void append_frame(struct text *text, const struct iaprof_frame *frame)
 static void append_cause_place(struct text *text, const struct profile_summary *summary,
 			       const struct summary_cause *cause)
 {
-	frame_name_append(text, summary->functions.items[cause->function].frame);
+	append_function(text, summary->functions.items[cause->function].frame);
 	if (cause->instruction && cause->instruction->line) {
 		text_append_string(text, ", ");
 		append_place(text, cause->instruction);
@@ -143,7 +157,7 @@ static void append_functions(struct text *text, const struct profile_summary *su
 {
 	for (size_t i = 0; i < summary->functions.count && i < 5; i++) {
 		text_append_string(text, i ? ", " : ": ");
-		frame_name_append(text, summary->functions.items[i].frame);
+		append_function(text, summary->functions.items[i].frame);
 		text_append_string(text, " ");
 		append_share(text, summary->functions.items[i].value, summary->value);
 	}

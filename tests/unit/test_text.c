@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/string_table.h"
 #include "records/counter_name.h"
+#include "text/short_name.h"
 #include "text/text.h"
 #include "../run_suite.h"
 
@@ -30,6 +31,40 @@ START_TEST(formats_have_any_length)
 	ck_assert_uint_eq(text.size, 5003);
 	ck_assert_str_eq(text_string(&text), "");
 	text_free(&text);
+}
+END_TEST
+
+START_TEST(long_names_lose_their_innermost_brackets)
+{
+	static const struct {
+		const char *name;
+		size_t limit;
+		const char *wanted;
+	} cases[] = {
+		{ "gemm", 16, "gemm" },
+		{ "sort<pair<int, long>>", 21, "sort<pair<int, long>>" },
+		{ "sort<pair<int, long>>", 20, "sort<pair<...>>" },
+		{ "sort<pair<int, long>, vector<int> >(int*, int*)", 46, "sort<pair<...>, vector<...> >(int*, int*)" },
+		{ "sort<pair<int, long>, vector<int> >(int*, int*)", 40, "sort<...>(...)" },
+		{ "add_functor<{lambda(int)#1}>::apply", 30, "add_functor<{...}>::apply" },
+		/* Neither operators nor arrows are brackets. */
+		{ "operator<< <char>(std::ostream&, char)", 30, "operator<< <...>(...)" },
+		{ "operator<<<std::char>(std::ostream&)", 30, "operator<<<...>(...)" },
+		{ "get()->value<std::vector<int>>()", 31, "get()->value<...>()" },
+		{ "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", 30, "nvjet_sm90_tst_256...coopA_NNT" },
+		{ "ab\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4zz", 16,
+		  "ab\xc3\xa4\xc3\xa4\xc3\xa4...\xc3\xa4zz" },
+		/* What is not balanced does no harm. */
+		{ "a>>>>b<<<<<<(((((((((", 16, "" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct text text = { 0 };
+		text_append_short_name(&text, cases[i].name, cases[i].limit);
+		ck_assert_uint_le(text.size, cases[i].limit);
+		if (*cases[i].wanted)
+			ck_assert_str_eq(text_string(&text), cases[i].wanted);
+		text_free(&text);
+	}
 }
 END_TEST
 
@@ -110,6 +145,7 @@ int main(void)
 	Suite *suite = suite_create("text");
 	TCase *tests = tcase_create("text");
 	tcase_add_test(tests, formats_have_any_length);
+	tcase_add_test(tests, long_names_lose_their_innermost_brackets);
 	tcase_add_test(tests, characters_are_decoded);
 	tcase_add_test(tests, sets_have_any_bytes);
 	tcase_add_test(tests, binary_search_finds_the_first);

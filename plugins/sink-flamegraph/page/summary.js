@@ -59,7 +59,7 @@ class Summary {
     }
     const producer = this.producer(top), reason = REASONS[top.slot];
     lead.append(make('em', { textContent: shareText(top.value, whole) }), ` of ${model.shareOf} ${reason.phrase}`);
-    say.append('in ', make('b', { textContent: top.kernel.name }), this.causePlace(top), producer
+    say.append('in ', make('b', { textContent: shortName(top.kernel.name), title: top.kernel.name }), this.causePlace(top), producer
       ? `, until the ${producer.noun}${producer.line && (!top.line || producer.line !== top.line.line)
         ? ` in line ${producer.line}` : ''} completes.` : reason.ends ? `, until ${reason.ends}.` : '.');
     const all = model.tree.selves[model.type].reduce((sum, value) => sum + value, 0);
@@ -76,7 +76,7 @@ class Summary {
       return [];
     const rows = [];
     const add = (colour, name, sub, value, open, isCode) => {
-      const button = make('button', { type: 'button' }, make(isCode ? 'code' : 'b', { textContent: name }),
+      const button = make('button', { type: 'button', title: name }, isCode ? make('code', { textContent: name }) : nameWithEnd('b', name),
         make('i', { textContent: value ? shareText(value, whole) : '' }), make('small', { textContent: sub }));
       button.addEventListener('click', open);
       const item = make('li', {}, button);
@@ -115,7 +115,7 @@ class Summary {
       const bar = mixBar(kernel.mix, kernel.total);
       bar.style.width = `${100 * kernel.total / longest}%`;
       const button = make('button', { type: 'button', className: 'krow', title: kernel.name },
-        make('span', { textContent: kernel.name }), make('span', {}, bar),
+        nameWithEnd('span', kernel.name), make('span', {}, bar),
         make('span', { textContent: shareText(kernel.total, whole) }));
       button.addEventListener('click', () => app.openCode({ kernel: kernel.name }));
       return button;
@@ -166,7 +166,7 @@ class Summary {
       bar.firstChild.style.width = '100%';
       bar.firstChild.style.background = `var(--frame-${this.app.table.groupOfRow(row) === 'gpu' ? 'gpu' : 'linux'})`;
       const button = make('button', { type: 'button', className: 'krow', title: row.name },
-        make('span', { textContent: row.name }), make('span', {}, bar),
+        nameWithEnd('span', row.name), make('span', {}, bar),
         make('span', { textContent: shareText(row.self, values.total[0]) }));
       button.addEventListener('click', () => app.state.set({ view: 'table', name: row.key, group: 'function' }));
       return button;

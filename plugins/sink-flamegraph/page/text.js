@@ -72,3 +72,50 @@ function exactTime(nanoseconds) {
 }
 
 const manyText = (count, one, many = `${one}s`) => `${grouped(count)} ${count === 1 ? one : many}`;
+
+const NAME_LIMIT = 100;
+
+// +1 for an opening bracket, -1 for a closing one; neither operators nor arrows are brackets.
+const bracketStep = (name, at) => {
+  if ('<>'.includes(name[at]) && (name[at] === '>' && name[at - 1] === '-' ||
+      /operator[<>-]?$/.test(name.slice(Math.max(0, at - 9), at))))
+    return 0;
+  return '({<'.includes(name[at]) ? 1 : ')}>'.includes(name[at]) ? -1 : 0;
+};
+
+// -> a name without what is deeper in brackets, and the largest depth of the whole name
+const outerName = (name, limit) => {
+  let depth = 0, largest = 0, text = '';
+  for (let at = 0; at < name.length; at++) {
+    const before = depth, step = bracketStep(name, at);
+    depth = Math.max(0, depth + step);
+    largest = Math.max(largest, depth);
+    if (before <= limit || depth <= limit)
+      text += name[at];
+    if (before <= limit && depth > limit && at + 1 < name.length && bracketStep(name, at + 1) >= 0)
+      text += '...';
+  }
+  return { text, largest };
+};
+
+// As text_append_short_name() of lib/text/short_name.c: templates of C++ lose what their innermost brackets contain.
+const shortName = (name, limit = NAME_LIMIT) => {
+  if (name.length <= limit)
+    return name;
+  let { text, largest } = outerName(name, 0);
+  for (let depth = largest - 1; depth >= 0; depth--) {
+    ({ text } = outerName(name, depth));
+    if (text.length <= limit)
+      return text;
+  }
+  const room = limit - 3, head = Math.floor(room * 2 / 3);
+  return text.length > limit ? `${text.slice(0, head)}...${text.slice(text.length - (room - head))}` : text;
+};
+
+// A name in a narrow column keeps its end, which tells kernels of one family apart, and of a template only what it is.
+function nameWithEnd(tag, name) {
+  const bare = name.length > 24 ? outerName(name, 0).text.replace(/\s*(<\.\.\.>|\(.*?\)|\{\.\.\.\})/g, '').replace(/^.*::(?=.)/, '') : name;
+  const label = bare.length > 2 ? bare : name, end = label.length > 16 ? label.length - 8 : label.length;
+  return make(tag, { className: 'name-with-end' }, make('span', { textContent: label.slice(0, end) }),
+    end < label.length && make('span', { textContent: label.slice(end) }));
+}
