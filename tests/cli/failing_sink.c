@@ -9,6 +9,8 @@
 
 #include "ending.h"
 
+#define PAUSE 400000 /* microseconds */
+
 enum place { NOWHERE, CONFIGURE, PREPARE, START, RECORDS, PROFILE, FINISH, STUCK, DESTROY };
 static const char *const places[] = { "nowhere", "configure", "prepare", "start",   "records",
 				      "profile", "finish",    "stuck",   "destroy", NULL };
@@ -18,7 +20,7 @@ enum flood { NO_FLOOD, MESSAGES, OUTPUT };
 static const char *const floods[] = { "nothing", "messages", "output", NULL };
 
 struct sink {
-	uint64_t in, floods;
+	uint64_t in, floods, pauses;
 	bool silently;
 	uint64_t ends;
 	struct iaprof_output *output;
@@ -39,6 +41,11 @@ static const struct iaprof_option options[] = {
 	  .offset = offsetof(struct sink, ends),
 	  .choices = endings,
 	  .help = "ends the process instead of failing" },
+	{ .name = "pauses",
+	  .type = IAPROF_OPTION_UINT,
+	  .offset = offsetof(struct sink, pauses),
+	  .maximum = 100,
+	  .help = "lines that it writes in profile(), each after a pause of 0.4 s" },
 	{ .name = "floods",
 	  .type = IAPROF_OPTION_CHOICE,
 	  .offset = offsetof(struct sink, floods),
@@ -98,6 +105,12 @@ static int profile(const struct iaprof_host *host, void *instance, const struct 
 	struct sink *sink = instance;
 	(void)profile;
 	int result = open_output(host, sink);
+	for (uint64_t i = 0; !result && i < sink->pauses; i++) {
+		usleep(PAUSE);
+		result = host->output_write(host, sink->output, "pause\n", 6);
+		if (!result)
+			result = host->output_flush(host, sink->output);
+	}
 	return result ? result : fail_in(host, sink, PROFILE);
 }
 

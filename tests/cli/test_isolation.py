@@ -21,6 +21,8 @@ ENDINGS = {'segv': 'crashed with SIGSEGV in callback {}', 'abort': 'crashed with
            'at-once': 'called _exit() in callback {}'}
 HANGS = 'callback {} does not return: ended after 4 s (isolate=no waits for it)'
 HANGS_AT_END = r'callback {} does not return: ended after [0-9.]+ s \(isolate=no waits for it\)'
+# What no progress is in profile() and finish(), where a sink may compute and write.
+ENDLESS = [('loop', 'nothing'), ('not', 'output')]
 LOAD_ENDINGS = {'segv': 'crashed with SIGSEGV in callback {}', 'abort': 'crashed with SIGABRT in callback {}',
                 'overflow': 'crashed with SIGSEGV in callback {}', 'exit': 'called exit() in callback {}',
                 'at-once': 'called exit() in callback {}', 'hang': 'callback {} does not return: ended after 4 s'}
@@ -112,12 +114,21 @@ def check_flood(place, floods):
     require(count < 20000 if floods == 'messages' else count == 1, f'{place}: {count} messages')
 
 
-def check_sink(place, ending, floods='nothing'):
+def check_replay(place, ending, floods):
+    """A replay waits for slow sinks, but not for one that never returns."""
+    folder = f'replay-{place}-{ending}-{floods}'
+    ended = run(folder, '-q', '--replay', CAPTURE, '-k', 'folded:output=out', '-k',
+                f'{FAILING_SINK}:in={place},ends={ending},floods={floods},output=half')
+    require(re.fullmatch(f'iaprof: sink failing-sink: {HANGS_AT_END.format(place)}\n', ended.stderr), ended.stderr[-1000:])
+    equal((ended.returncode, os.listdir(folder)), (FAILED, ['out']), f'{folder}: status and files')
+
+
+def check_sink(place, ending, floods='nothing', patience='300ms'):
     """A sink fails in a callback, beside one that does not; half of what it has written must not stay."""
-    folder = f'sink-{place}-{ending}-{floods}'
+    folder = f'sink-{place}-{ending}-{floods}-{patience}'
     ended = run(folder, '-q', '-s', f'{FAILING_SOURCE}:samples=7', '-k', 'folded:output=out', '-k',
                 f'{FAILING_SINK}:in={place},ends={ending},floods={floods},output=half', '-k',
-                f'{FAILING_SINK}.whole:output=whole', '--finish-within', '300ms', '-d', '300ms')
+                f'{FAILING_SINK}.whole:output=whole', '--finish-within', patience, '-d', '300ms')
     is_last = place in ('profile', 'finish')
     message = HANGS_AT_END.format(place) if ending not in ENDINGS and is_last else re.escape(
         ENDINGS.get(ending, HANGS).format(place))
@@ -146,7 +157,17 @@ def hangs():
     in_parallel(lambda check, *arguments: check(*arguments),
                 [(check_ending, place, 'hang') for place in PLACES] + [(check_flood, *flood) for flood in floods] +
                 [(check_sink, *sink) for sink in sinks] + [(check_sink, 'records', 'not', 'output')] +
+                [(check_sink, place, *endless, '2s') for place in ('profile', 'finish') for endless in ENDLESS] +
+                [(check_replay, place, *endless) for place in ('profile', 'finish') for endless in [('hang', 'nothing')] + ENDLESS] +
                 [(check_decoder, 'hang'), (check_load, 'hang')])
+
+
+@case('a sink that progresses may take longer than one that does not')
+def slow_sink():
+    """It sleeps three times as long as the limit, with a line of output now and then."""
+    ended = run('run', '-q', '-s', f'{FAILING_SOURCE}:samples=7', '-k', f'{FAILING_SINK}:pauses=8,output=slow',
+                '--finish-within', '1s', '-d', '1ms')
+    equal((ended.returncode, ended.stderr, read('run/slow')), (COMPLETE, '', 'half\n' + 8 * 'pause\n'), 'run')
 
 
 @case('a thread that sends records without end stops when it is told to')

@@ -61,7 +61,7 @@ static int start(struct isolation *isolation)
 		close(service[1]);
 	if (result)
 		isolation->process = 0;
-	isolation->helper.pid = isolation->sink.helper.pid = isolation->process;
+	isolation->helper.pid = isolation->sink.progress.helper.pid = isolation->process;
 	isolation->intake.process = isolation->process;
 	isolation->intake.process_descriptor = result ? -1 : (int)syscall(SYS_pidfd_open, isolation->process, 0);
 	return result;

@@ -59,7 +59,7 @@ static bool wait_for_return(struct isolation *isolation, enum isolated_callback 
 			isolation_take_message(isolation, &isolation->message);
 		}
 		uint64_t passed = isolation->is_dead               ? 0
-				  : isolation->is_sink             ? isolation_sink_is_stuck(isolation, callback)
+				  : isolation->is_sink             ? isolation_progress_is_over(isolation, callback)
 				  : deadline_has_passed(&deadline) ? limit
 								   : 0;
 		if (passed) {
@@ -120,7 +120,7 @@ int isolation_call_with(struct isolation *isolation, enum isolated_callback call
 		return -ECHILD;
 	isolation->is_configured |= callback == ISOLATED_CONFIGURE;
 	if (isolation->is_sink)
-		isolation_sink_begin(isolation);
+		isolation_progress_begin(isolation);
 	if (!send_call(isolation, callback, bytes, size))
 		isolation_die_of_time(isolation, isolation_callback(isolation), CALLBACK_TIME);
 	if (!wait_for_return(isolation, callback))
@@ -160,7 +160,7 @@ void isolation_call_destroy(struct isolation *isolation)
 {
 	pthread_mutex_lock(&isolation->sink.lock);
 	if (isolation->is_sink)
-		isolation_sink_begin(isolation);
+		isolation_progress_begin(isolation);
 	/* A process that has closed the channel by itself is not asked why. */
 	if (!message_send(isolation->channel, MESSAGE_CALL, 0, ISOLATED_DESTROY, NULL, 0, MSG_DONTWAIT))
 		(void)wait_for_return(isolation, ISOLATED_DESTROY);

@@ -10,8 +10,6 @@
 
 /* Requests that are served in a turn, so that messages are also taken. */
 #define REQUESTS_PER_TURN 64
-/* Duration from which a request does not count as time of the sink, ns: that of a write to a slow reader. */
-#define SLOW_REQUEST (NANOSECONDS_PER_SECOND / 100)
 
 static int open_output(struct isolated_sink *sink, const struct iaprof_host *host, const char *variant)
 {
@@ -87,15 +85,14 @@ void isolation_sink_serve(struct isolation *isolation)
 		/* One that ends or is malformed is noticed in the other channel, or by its time. */
 		if (message_receive(sink->service, &isolation->message, NULL, MSG_DONTWAIT))
 			return;
+		const struct message *request = &isolation->message;
+		size_t written = request->kind == MESSAGE_OUTPUT_WRITE ? request->size : 0;
 		uint64_t begin = clock_monotonic();
-		int result = serve(isolation, &isolation->message);
+		int result = serve(isolation, request);
 		struct error cause = take_cause(isolation->instance);
 		(void)message_send(sink->service, MESSAGE_ANSWER, result, 0, cause.text, strlen(cause.text),
 				   MSG_DONTWAIT);
-		uint64_t took = clock_monotonic() - begin;
-		sink->served += took >= SLOW_REQUEST ? took : 0;
-		/* A sink that goes on after a failure is not at work. */
-		sink->requests += result >= 0;
+		isolation_progress_note(isolation, result, written, clock_monotonic() - begin);
 	}
 }
 

@@ -29,6 +29,20 @@
 /* Outputs that a sink has open at once. */
 #define SINK_OUTPUTS_MAX 256
 
+/* How far a sink is in a call: isolation_progress.c. */
+struct sink_progress {
+	/* Run delay of the sink's thread, and of the process while that thread waits. */
+	struct run_delay delay;
+	struct delayed_process helper;
+	uint64_t received; /* bytes of records and profiles that the sink has received so far */
+	/* The call: */
+	struct deadline begin, active;  /* never pass; measure the time since the call began, and since the last
+					   progress */
+	uint64_t served;                /* ns spent on slow requests */
+	uint64_t output, active_output; /* bytes written, and a charge per request: now, and at the last progress */
+	uint64_t active_cpu;            /* CPU time of the process at the last progress */
+};
+
 /* Of sinks: they are called on their own thread, and the main thread takes their messages between calls. */
 struct isolated_sink {
 	pthread_mutex_t lock; /* of the isolation */
@@ -36,15 +50,7 @@ struct isolated_sink {
 	struct sink_memory *memory;
 	struct iaprof_output *outputs[SINK_OUTPUTS_MAX];
 	struct profile_strings strings;
-	/* Run delay of the sink's thread, and of the process while that thread waits. */
-	struct run_delay delay;
-	struct delayed_process helper;
-	/* The call in progress: */
-	struct deadline begin, active; /* never pass; measure the time since the call began, and since the last request
-					  of the process */
-	uint64_t served;               /* ns spent on slow requests */
-	uint64_t requests, active_requests; /* successful ones: in all, and when active was made */
-	uint64_t active_cpu;                /* CPU time of the process when active was made */
+	struct sink_progress progress;
 };
 
 struct isolation {
@@ -111,10 +117,15 @@ int isolation_sink_init(struct isolation *isolation); /* 0 or a negative errno *
 void isolation_sink_free(struct isolation *isolation);
 /* Serves the process between calls. Returns 0 or a negative errno. */
 int isolation_sink_watch(struct isolation *isolation);
-/* Begins to measure the time of a call. */
-void isolation_sink_begin(struct isolation *isolation);
+
+/* isolation_progress.c: limits on a call of a sink. */
+
+/* Begins to measure a call. */
+void isolation_progress_begin(struct isolation *isolation);
+/* Notes a request of the process: its result, the bytes that it wrote and the time that it took, ns. */
+void isolation_progress_note(struct isolation *isolation, int result, size_t written, uint64_t took);
 /* Returns 0, or the time in ns after which the callback, which has not returned, is ended. */
-uint64_t isolation_sink_is_stuck(struct isolation *isolation, enum isolated_callback callback);
+uint64_t isolation_progress_is_over(struct isolation *isolation, enum isolated_callback callback);
 
 /* isolation_outputs.c: requests of sinks. */
 
