@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/sanitizer.h"
 #include "config/configuration.h"
 #include "config/help.h"
 #include "config/build_paths.h"
@@ -147,22 +146,6 @@ static void hold_standard_streams(void)
 		if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
 			_exit(EXIT_STATUS_FAILED);
 }
-
-/*
- * Override the C library's functions in plugins as well, since the dynamic linker searches the program first. A direct
- * system call of a plugin is not detected.
- */
-#if !HAS_SANITIZER
-__attribute__((visibility("default"))) void _exit(int status)
-{
-	plugin_call_exit(status);
-}
-
-__attribute__((visibility("default"))) void _Exit(int status)
-{
-	plugin_call_exit(status);
-}
-#endif
 
 /* An example is not where the user is, and a file in the current folder may hide one. */
 static void report_config_file(const struct configuration *configuration)

@@ -9,6 +9,23 @@
 #include "base/cleanup.h"
 #include "plugin/plugin_call.h"
 
+static const char *const callbacks[] = { "",           "image_read",  "display_name", "code_open",
+					 "code_close", "code_decode", "decode",       "code_producers" };
+#define CALLBACK_COUNT (sizeof callbacks / sizeof *callbacks)
+
+uint32_t decoder_callback_find(const char *name)
+{
+	for (uint32_t i = 1; i < CALLBACK_COUNT; i++)
+		if (!strcmp(callbacks[i], name))
+			return i;
+	return 0;
+}
+
+const char *decoder_callback_name(uint32_t number)
+{
+	return callbacks[number < CALLBACK_COUNT ? number : 0];
+}
+
 struct decoder_code {
 	struct decoder *decoder;
 	void *opened; /* by the plugin, if it has code_open */

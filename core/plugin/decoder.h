@@ -33,6 +33,11 @@ const struct iaprof_relocation *decoder_relocations(const struct decoder *decode
 /* Writes a function's display name into text, NUL-terminated; returns its length, 0: same as name. */
 size_t decoder_display_name(struct decoder *decoder, const char *name, char *text, size_t capacity);
 
+/* Returns the number of a callback of decoders for messages between processes; 0 if there is none of this name. */
+uint32_t decoder_callback_find(const char *name);
+/* Returns the name of a callback; "" if there is none of this number. */
+const char *decoder_callback_name(uint32_t number);
+
 /* Opened code. */
 struct decoder_code;
 

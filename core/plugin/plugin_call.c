@@ -23,13 +23,14 @@
 #define READER_PATIENCE 100
 
 static _Thread_local struct plugin_call current;
+static _Thread_local volatile unsigned calls, examined_call; /* calls begun by the thread */
 /* A signal stack for each thread, because the thread's own stack may have overflowed. */
 static _Thread_local _Alignas(16) char signal_stack[SIGNAL_STACK_SIZE];
 static _Thread_local bool has_signal_stack;
 
 static atomic_int watching_process; /* 0: no handlers are installed */
 static void (*clean_up)(void);      /* set before watching_process */
-static void (*report_crash)(int number);
+static void (*report_failure)(int failure, const char *callback);
 static void (*report_end)(const char *callback, const char *what); /* set before watching_process */
 static void (*note_callback)(const char *callback);
 
@@ -54,6 +55,7 @@ struct plugin_call plugin_call_begin(const char *kind, const char *name, const c
 	current.name = name;
 	atomic_signal_fence(memory_order_seq_cst);
 	current.callback = callback;
+	calls++;
 	if (note_callback)
 		note_callback(callback);
 	return before;
@@ -141,6 +143,8 @@ _Noreturn void plugin_call_exit(int status)
 {
 	if (current.callback && getpid() == atomic_load(&watching_process))
 		end_process(&current, "called _exit()");
+	if (current.callback && report_failure)
+		report_failure(PLUGIN_FAILURE_EXIT_AT_ONCE, current.callback);
 	process_leave(status);
 }
 
@@ -176,14 +180,32 @@ const char *plugin_call_callback(void)
 static void handle_in_helper(int number)
 {
 	if (current.callback)
-		report_crash(number);
+		report_failure(number, current.callback);
 	process_leave(1);
 }
 
-void plugin_call_report_crashes(void (*report)(int number))
+static void at_exit_of_helper(void)
 {
-	report_crash = report;
+	if (current.callback)
+		handle_in_helper(PLUGIN_FAILURE_EXIT);
+}
+
+static void examine(int number)
+{
+	(void)number;
+	if (current.callback && calls == examined_call)
+		handle_in_helper(PLUGIN_FAILURE_HANG);
+	examined_call = calls;
+}
+
+void plugin_call_report_failures(void (*report)(int failure, const char *callback))
+{
+	struct sigaction action = { .sa_handler = examine, .sa_flags = SA_ONSTACK | SA_RESTART };
+	report_failure = report;
 	install(handle_in_helper);
+	sigaction(PLUGIN_EXAMINE_SIGNAL, &action, NULL);
+	atexit(at_exit_of_helper);
+	at_quick_exit(at_exit_of_helper);
 }
 
 void plugin_call_unwatch(void)

@@ -8,6 +8,8 @@
 #ifndef IAPROF_CORE_PLUGIN_PLUGIN_CALL_H
 #define IAPROF_CORE_PLUGIN_PLUGIN_CALL_H
 
+#include <signal.h>
+
 /* Strings must outlive the call: "sink", "csv", "records"; callback is NULL outside plugins. */
 struct plugin_call {
 	const char *kind, *name, *callback;
@@ -24,11 +26,16 @@ void plugin_call_end(const struct plugin_call *before);
  * called before the line is written; must be async-signal-safe. Called once, on the main thread.
  */
 void plugin_call_watch(void (*clean_up)(void));
+/* How a callback failed, beside signals. */
+enum plugin_failure { PLUGIN_FAILURE_EXIT = 128, PLUGIN_FAILURE_EXIT_AT_ONCE, PLUGIN_FAILURE_HANG };
+/* Signal that asks a helper process whether its plugin returns: the second one in the same call of a callback fails. */
+#define PLUGIN_EXAMINE_SIGNAL SIGXCPU
 /*
- * For helper processes, which have no standard error: a fatal signal ends the process with status 1; if it is in a
- * callback, report() is called with the signal first, which must be async-signal-safe. Also applies to children.
+ * For helper processes, which have no standard error: a fatal signal ends the process with status 1. If a callback
+ * fails, report() is called first, with the signal or an enum plugin_failure; it must be async-signal-safe. Also
+ * applies to children.
  */
-void plugin_call_report_crashes(void (*report)(int number));
+void plugin_call_report_failures(void (*report)(int failure, const char *callback));
 /* Ends the process like _exit(); also from a signal handler while a callback runs. */
 _Noreturn void process_leave(int status);
 /* Ends the process like _exit(); in a callback with status 1 and a line that names the callback. */

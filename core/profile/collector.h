@@ -63,6 +63,7 @@ struct collector_statistics {
 	size_t refusal_count;
 	uint64_t refused_more;          /* further files, not in refusals */
 	const char *symbolizer_warning; /* why names are missing, or NULL; valid for the lifetime of the collector */
+	bool decoder_failed;            /* a decoder crashed, exited or did not return; it was reported */
 	struct device_code_statistics device;
 	struct correlator_statistics correlator;
 	uint64_t kernel_side_time; /* ns: CPU time of BPF programs reported by sources (counter "kernel-side-time") */

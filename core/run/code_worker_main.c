@@ -35,13 +35,14 @@ static struct instance *load(char **arguments)
 /* Socket of the child, used by the signal handler. */
 static int child_socket = -1;
 
-static void report_crash(int number)
+static void report_failure(int failure, const char *callback)
 {
 	const struct {
 		struct channel_header header;
-		int32_t number;
-	} message = { { CHANNEL_CRASHED, sizeof message.number }, number };
-	_Static_assert(sizeof message == sizeof message.header + sizeof message.number, "no padding is sent");
+		struct channel_failure failure;
+	} message = { { CHANNEL_FAILED, sizeof message.failure },
+		      { (uint32_t)failure, decoder_callback_find(callback) } };
+	_Static_assert(sizeof message == sizeof message.header + sizeof message.failure, "no padding is sent");
 	ssize_t written = write(child_socket, &message, sizeof message);
 	(void)written;
 }
@@ -59,6 +60,6 @@ int main(int argc, char **argv)
 	if (argc > 1 && !instance)
 		return EXIT_FAILURE;
 	struct decoder decoder = instance ? instance_decoder(instance) : (struct decoder){ 0 };
-	plugin_call_report_crashes(report_crash);
+	plugin_call_report_failures(report_failure);
 	zygote_run(serve, instance ? &decoder : NULL);
 }

@@ -117,7 +117,7 @@ void run_finish(struct run *run)
 	run->cost.total = own_cost_now(run_helper_cost(run)).cpu;
 	show_failures(run, run->setup.sources.items, run->setup.sources.count);
 	show_failures(run, run->setup.sinks.items, run->setup.sinks.count);
-	run->failed |= result->profile_missing || result->sink_stuck;
+	run->failed |= result->profile_missing || result->sink_stuck || result->statistics.decoder_failed;
 	show_table(run);
 	/* The difference includes calls. */
 	if (configuration->before_path)

@@ -184,16 +184,27 @@ void worker_child_hand_on(struct worker_pool *pool, struct worker_child *child, 
 	*child = WORKER_CHILD_NONE;
 }
 
+/* Sends the worker a message about a child. */
+static void send_of_child(struct worker_pool *pool, enum worker_message type, const struct worker_child *child)
+{
+	struct worker_child_id id = { .pid = child->process.pid };
+	struct iovec part = { .iov_base = &id, .iov_len = sizeof id };
+	struct deadline deadline = spawn_deadline(pool);
+	if (pool->worker.socket >= 0 && channel_send(pool->worker.socket, type, &part, 1, -1, &deadline))
+		helper_stop(&pool->worker);
+}
+
+void worker_child_examine(struct worker_pool *pool, const struct worker_child *child)
+{
+	send_of_child(pool, WORKER_EXAMINE, child);
+}
+
 void worker_child_end(struct worker_pool *pool, struct worker_child *child)
 {
 	if (child->socket < 0)
 		return;
 	close(child->socket);
-	struct worker_child_id id = { .pid = child->process.pid };
-	struct iovec part = { .iov_base = &id, .iov_len = sizeof id };
-	struct deadline deadline = spawn_deadline(pool);
-	if (pool->worker.socket >= 0 && channel_send(pool->worker.socket, WORKER_KILL, &part, 1, -1, &deadline))
-		helper_stop(&pool->worker);
+	send_of_child(pool, WORKER_KILL, child);
 	*child = WORKER_CHILD_NONE;
 }
 

@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/log.h"
 #include "symbolizer/worker/worker_message.h"
 
 struct code_worker {
 	struct decoder *decoder; /* NULL if none */
 	struct worker_pool *pool;
+	bool has_failed;
 	ARRAY(char *) arguments; /* NULL-terminated */
 };
 
@@ -107,6 +109,26 @@ const char *code_workers_decoder_name(const struct code_workers *workers, uint32
 {
 	const struct decoder *decoder = workers->decoders ? workers->decoders->find(workers->decoders, machine) : NULL;
 	return decoder ? decoder->name : NULL;
+}
+
+void code_workers_report_failure(struct code_workers *workers, uint32_t machine, const char *reason)
+{
+	struct decoder *decoder = workers->decoders ? workers->decoders->find(workers->decoders, machine) : NULL;
+	for (size_t i = 0; decoder && i < workers->items.count; i++) {
+		struct code_worker *worker = &workers->items.items[i];
+		if (worker->decoder != decoder || worker->has_failed)
+			continue;
+		worker->has_failed = true;
+		log_message(IAPROF_LOG_ERROR, "decoder %s: %s", decoder->name, reason);
+	}
+}
+
+bool code_workers_have_failed(const struct code_workers *workers)
+{
+	for (size_t i = 0; workers && i < workers->items.count; i++)
+		if (workers->items.items[i].has_failed)
+			return true;
+	return false;
 }
 
 uint64_t code_workers_cpu_time(const struct code_workers *workers)

@@ -25,6 +25,11 @@ struct worker_pool *code_workers_get(struct code_workers *workers, uint32_t mach
 /* Returns the name of the decoder of an ELF machine, or NULL. */
 const char *code_workers_decoder_name(const struct code_workers *workers, uint32_t machine);
 
+/* Reports at once that the decoder of an ELF machine has failed in a child, and how; once per decoder. */
+void code_workers_report_failure(struct code_workers *workers, uint32_t machine, const char *reason);
+/* Returns whether a decoder has failed. */
+bool code_workers_have_failed(const struct code_workers *workers);
+
 /* Returns their CPU time in ns, as worker_pool_cpu_time(). */
 uint64_t code_workers_cpu_time(const struct code_workers *workers);
 

@@ -12,10 +12,14 @@
 #include "symbolizer/worker/channel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "plugin/plugin_call.h"
 #include "symbolizer/device/remote_places.h"
 
 /* Limit on items per table of a message. The largest libraries of GPU kernels have 100,000 functions. */
 #define COUNT_MAX ((uint32_t)1 << 22)
+
+/* How often a child that does not answer is asked whether its decoder returns, ns: it is to be named within 5 s. */
+#define EXAMINE_PERIOD (2 * NANOSECONDS_PER_SECOND)
 
 struct remote_code {
 	struct remote_code_context *context;
@@ -37,6 +41,24 @@ struct remote_code {
 	struct code_table table;
 	struct remote_places places;
 };
+
+/* Writes how a decoder failed. Returns false if the result of a request is another failure. */
+static bool failure_text(int result, char *text, size_t size)
+{
+	struct channel_failure failure = channel_failure(result);
+	const char *callback = decoder_callback_name(failure.callback);
+	if (!failure.failure)
+		return false;
+	if (failure.failure == PLUGIN_FAILURE_HANG)
+		snprintf(text, size, "callback %s does not return", callback);
+	else if (failure.failure >= PLUGIN_FAILURE_EXIT)
+		snprintf(text, size, "called %s() in callback %s",
+			 failure.failure == PLUGIN_FAILURE_EXIT ? "exit" : "_exit", callback);
+	else
+		snprintf(text, size, "crashed with SIG%s in callback %s", sigabbrev_np((int)failure.failure) ?: "KILL",
+			 callback);
+	return true;
+}
 
 static int take(struct remote_code *code, uint64_t bytes)
 {
@@ -216,6 +238,37 @@ static uint64_t data_limit(const struct remote_code *code)
 	       2 * code->request.identity.size;
 }
 
+/* Waits for the answer, and asks in between whether the decoder returns, at least twice before the deadline. */
+static int wait_for_answer(const struct remote_code *code, const struct remote_reader *reader)
+{
+	uint64_t left = deadline_left(&reader->deadline),
+		 period = left / 3 < EXAMINE_PERIOD ? left / 3 : EXAMINE_PERIOD;
+	for (;;) {
+		struct deadline next = deadline_make(reader->deadline.delay, period);
+		next.helper = reader->deadline.helper;
+		next = deadline_earlier(&next, &reader->deadline);
+		int result = channel_wait(reader->socket, &next);
+		if (result != -ETIMEDOUT || deadline_has_passed(&reader->deadline))
+			return result;
+		worker_child_examine(code->pool, &code->child);
+	}
+}
+
+/* Sends a request to the child and reads the head of the answer. Reports a decoder that fails. */
+static int ask_child(const struct remote_code *code, const struct remote_reader *reader, uint32_t type,
+		     const struct iovec *request, int descriptor, struct channel_answer *answer)
+{
+	int result = channel_send(reader->socket, type, request, 1, descriptor, &reader->deadline);
+	if (!result)
+		result = wait_for_answer(code, reader);
+	if (!result)
+		result = channel_receive_answer(reader->socket, answer, &reader->deadline);
+	char text[128];
+	if (failure_text(result, text, sizeof text))
+		code_workers_report_failure(code->context->workers, code->request.machine, text);
+	return result;
+}
+
 /* Starts a child for the image and reads the head of its answer. */
 static int start(struct remote_code *code, struct remote_reader *reader, struct worker_code *head, uint64_t *left)
 {
@@ -229,9 +282,9 @@ static int start(struct remote_code *code, struct remote_reader *reader, struct 
 	reader->socket = code->child.socket;
 	reader->deadline.helper = &code->child.process;
 	struct worker_load_code load = { .machine = code->request.machine };
+	struct iovec request = { &load, sizeof load };
 	struct channel_answer answer = { .type = WORKER_CODE, .head = head, .head_size = sizeof *head };
-	result = channel_ask(reader->socket, WORKER_LOAD_CODE, &load, sizeof load, code->request.descriptor, &answer,
-			     &reader->deadline);
+	result = ask_child(code, reader, WORKER_LOAD_CODE, &request, code->request.descriptor, &answer);
 	if (!result && head->code)
 		return channel_error(head->code);
 	if (!result && !is_plausible(head, answer.rest))
@@ -290,11 +343,12 @@ int remote_code_load(struct remote_code **code, struct remote_code_context *cont
 const char *remote_code_reason(const struct remote_code_context *context, uint32_t machine, int code, char *text,
 			       size_t size)
 {
-	int crash = code < -CHANNEL_CRASH ? -code - CHANNEL_CRASH : 0;
-	const char *decoder = crash ? code_workers_decoder_name(context->workers, machine) : NULL;
+	char how[128];
+	bool has_failed = failure_text(code, how, sizeof how);
+	const char *decoder = has_failed ? code_workers_decoder_name(context->workers, machine) : NULL;
 	if (!decoder)
-		return worker_reason(crash ? -EPIPE : code);
-	snprintf(text, size, "decoder %s crashed with SIG%s", decoder, sigabbrev_np(crash));
+		return worker_reason(has_failed ? -EPIPE : code);
+	snprintf(text, size, "decoder %s: %s", decoder, how);
 	return text;
 }
 
@@ -312,11 +366,11 @@ static int wake(struct remote_code *code, struct remote_reader *reader)
 
 static int ask(struct remote_code *code, const struct remote_reader *reader, uint64_t address)
 {
-	struct worker_find_places request = { .address = address };
+	struct worker_find_places places = { .address = address };
+	struct iovec request = { &places, sizeof places };
 	struct worker_places head;
 	struct channel_answer answer = { .type = WORKER_PLACES, .head = &head, .head_size = sizeof head };
-	int result = channel_ask(reader->socket, WORKER_FIND_PLACES, &request, sizeof request, -1, &answer,
-				 &reader->deadline);
+	int result = ask_child(code, reader, WORKER_FIND_PLACES, &request, -1, &answer);
 	if (!result && !remote_places_are_plausible(&head, answer.rest))
 		result = -EBADMSG;
 	if (!result)

@@ -199,28 +199,37 @@ int channel_receive(int socket, struct channel_header *header, int *descriptor, 
 	return result;
 }
 
-int channel_ask(int socket, uint32_t type, const void *request, size_t size, int descriptor,
-		struct channel_answer *answer, const struct deadline *deadline)
+int channel_wait(int socket, const struct deadline *deadline)
 {
-	const struct iovec part = { .iov_base = (void *)request, .iov_len = size };
+	return wait_for(socket, POLLIN, deadline);
+}
+
+int channel_receive_answer(int socket, struct channel_answer *answer, const struct deadline *deadline)
+{
 	struct channel_header header = { 0 };
 	struct iovec expected[] = { { .iov_base = &header, .iov_len = sizeof header },
 				    { .iov_base = answer->head, .iov_len = answer->head_size } };
 	struct msghdr message = { .msg_iov = expected, .msg_iovlen = 2 };
 	int unexpected = -1;
-	int code = channel_send(socket, type, &part, 1, descriptor, deadline);
 	memset(answer->head, 0, answer->head_size);
-	if (!code)
-		code = receive_parts(socket, &message, &unexpected, deadline);
+	int code = receive_parts(socket, &message, &unexpected, deadline);
 	if (unexpected >= 0)
 		close(unexpected);
-	int32_t number = 0;
-	if (header.type == CHANNEL_CRASHED && header.size == sizeof number && answer->head_size >= sizeof number)
-		memcpy(&number, answer->head, sizeof number);
-	if (number > 0 && number < NSIG)
-		code = -(CHANNEL_CRASH + number);
+	struct channel_failure failure = { 0 };
+	if (header.type == CHANNEL_FAILED && header.size == sizeof failure && answer->head_size >= sizeof failure)
+		memcpy(&failure, answer->head, sizeof failure);
+	if (failure.failure && failure.failure < 256 && failure.callback < 256)
+		code = -(int)(CHANNEL_FAILURE + failure.failure + 256 * failure.callback);
 	if (!code && (header.type != answer->type || header.size < answer->head_size))
 		code = -EPROTO;
 	answer->rest = code ? 0 : header.size - answer->head_size;
 	return code;
+}
+
+int channel_ask(int socket, uint32_t type, const void *request, size_t size, int descriptor,
+		struct channel_answer *answer, const struct deadline *deadline)
+{
+	const struct iovec part = { .iov_base = (void *)request, .iov_len = size };
+	int code = channel_send(socket, type, &part, 1, descriptor, deadline);
+	return code ? code : channel_receive_answer(socket, answer, deadline);
 }

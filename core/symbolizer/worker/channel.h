@@ -20,11 +20,21 @@ struct channel_header {
 };
 
 /*
- * Type of the message that a process sends from a signal handler, instead of an answer, when a plugin crashes in it: an
- * int32_t, the signal. channel_ask() then returns -(CHANNEL_CRASH + signal), which is no negative errno.
+ * Type of the message that a process sends instead of an answer when a plugin fails in it, from a signal handler: a
+ * struct channel_failure. channel_ask() then returns a number below -CHANNEL_FAILURE, which is no negative errno and
+ * from which channel_failure() makes the struct.
  */
-#define CHANNEL_CRASHED UINT32_MAX
-#define CHANNEL_CRASH 4096
+#define CHANNEL_FAILED UINT32_MAX
+#define CHANNEL_FAILURE 4096
+struct channel_failure {
+	uint32_t failure;  /* a signal or an enum plugin_failure, below 256; 0: none */
+	uint32_t callback; /* decoder_callback_name(), below 256 */
+};
+static inline struct channel_failure channel_failure(int code)
+{
+	uint32_t number = code < -CHANNEL_FAILURE ? (uint32_t)(-code - CHANNEL_FAILURE) : 0;
+	return (struct channel_failure){ .failure = number % 256, .callback = number / 256 };
+}
 
 /* Limit on the number of parts of a message. */
 #define CHANNEL_PARTS_MAX 8
@@ -51,7 +61,11 @@ struct channel_answer {
 	size_t head_size;
 	uint64_t rest; /* result: bytes after the head that are still unread */
 };
-/* Sends a request of size bytes and reads the head of the answer. Returns -EPROTO if that is another message. */
+/* Waits until there is something to receive. */
+int channel_wait(int socket, const struct deadline *deadline);
+/* Reads the head of the answer. Returns -EPROTO if that is another message. */
+int channel_receive_answer(int socket, struct channel_answer *answer, const struct deadline *deadline);
+/* Sends a request of size bytes and reads the head of the answer. Returns the same. */
 int channel_ask(int socket, uint32_t type, const void *request, size_t size, int descriptor,
 		struct channel_answer *answer, const struct deadline *deadline);
 

@@ -4,7 +4,7 @@
  * forks a child, with its own channel to iaprof. Children parse hostile data and may be compromised, so everything they
  * send is validated (remote_read.c, remote_image.c, device/remote_code.c).
  *
- *     iaprof -> worker   SPAWN (+ the child's end of the channel), KILL
+ *     iaprof -> worker   SPAWN (+ the child's end of the channel), EXAMINE, KILL
  *     worker -> iaprof   SPAWNED
  *     iaprof -> child    LOAD_IMAGE (+ file), UNIT, FILE (+ file or none), ADD_PERF_MAP (+ file), FIND_FUNCTION,
  *                        LOAD_UNWIND (+ file)
@@ -28,6 +28,7 @@
 enum worker_message {
 	WORKER_SPAWN = 1,
 	WORKER_KILL,
+	WORKER_EXAMINE, /* asks a child whether its plugin returns: PLUGIN_EXAMINE_SIGNAL */
 	WORKER_SPAWNED,
 	WORKER_LOAD_IMAGE,
 	WORKER_UNIT,

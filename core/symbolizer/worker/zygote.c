@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/priority.h"
+#include "plugin/plugin_call.h"
 #include "symbolizer/worker/channel.h"
 #include "symbolizer/worker/helper.h"
 #include "base/sanitizer.h"
@@ -60,11 +61,11 @@ static int spawn(struct zygote *zygote, const struct worker_spawn *request, int 
 	return pid;
 }
 
-static void end_child(const struct zygote *zygote, pid_t pid)
+static void signal_child(const struct zygote *zygote, pid_t pid, int number)
 {
 	for (size_t i = 0; i < zygote->children.count; i++)
 		if (zygote->children.items[i] == pid)
-			kill(pid, SIGKILL);
+			kill(pid, number);
 }
 
 /* Handles one message. Returns 0 or a negative errno, which ends the worker. */
@@ -72,10 +73,10 @@ static int answer(struct zygote *zygote, const struct channel_header *header, in
 {
 	struct worker_spawn request;
 	struct worker_child_id child;
-	if (header->type == WORKER_KILL && header->size == sizeof child) {
+	if ((header->type == WORKER_KILL || header->type == WORKER_EXAMINE) && header->size == sizeof child) {
 		int code = channel_read(HELPER_SOCKET, &child, sizeof child, NULL);
 		if (!code)
-			end_child(zygote, child.pid);
+			signal_child(zygote, child.pid, header->type == WORKER_KILL ? SIGKILL : PLUGIN_EXAMINE_SIGNAL);
 		return code;
 	}
 	if (header->type != WORKER_SPAWN || header->size != sizeof request || descriptor < 0)
