@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/private_folder.h"
 
 /* Rows of an answer; what others have is the total without them. */
 #define ROWS_MAX 24u
@@ -113,7 +114,7 @@ static int update(struct overview *overview, const struct overview_query *query)
 {
 	struct ring_segments found = { 0 };
 	const char *why;
-	CLEANUP_CLOSE int folder = ring_folder_open(overview->folder, false, &why);
+	CLEANUP_CLOSE int folder = private_folder_open(overview->folder, false, &why);
 	int result = folder < 0 ? folder : ring_folder_list(folder, &found);
 	if (!result)
 		result = take_list(overview, &found);

@@ -43,6 +43,7 @@ struct sender {
 	struct body *first, **last; /* the first is being sent */
 	size_t waiting;             /* bytes */
 	bool is_sending, is_ending, gives_up;
+	bool is_failing; /* the last try failed, and is to be repeated */
 	struct sender_counts counts;
 	struct spool *spool; /* NULL: none */
 
@@ -192,6 +193,9 @@ static void send_first(struct sender *sender, uint64_t *pause)
 	enum outcome outcome = try_once(sender, body, &asked);
 	pthread_mutex_lock(&sender->lock);
 	sender->is_sending = false;
+	sender->is_failing = outcome == OUTCOME_AGAIN;
+	if (sender->is_failing)
+		pthread_cond_broadcast(&sender->changed);
 	if (outcome == OUTCOME_AGAIN && !sender->gives_up) {
 		uint64_t seconds = asked ? (asked < WAIT_ASKED_MAX ? asked : WAIT_ASKED_MAX) : *pause;
 		*pause = *pause * 2 < WAIT_MAX ? *pause * 2 : WAIT_MAX;
@@ -403,7 +407,9 @@ struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const 
 	pthread_mutex_lock(&sender->lock);
 	sender->is_ending = true;
 	pthread_cond_broadcast(&sender->changed);
-	while (sender->first && !pthread_cond_timedwait(&sender->changed, &sender->lock, &until))
+	/* While the server does not answer, the spool keeps the rest for the next run. */
+	while (sender->first && !(sender->spool && sender->is_failing) &&
+	       !pthread_cond_timedwait(&sender->changed, &sender->lock, &until))
 		;
 	sender->gives_up = true;
 	pthread_cond_broadcast(&sender->changed);

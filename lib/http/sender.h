@@ -53,7 +53,10 @@ struct sender;
 struct sender *sender_new(const struct sender_options *options);
 /* Takes over the text. count: profiles in it. */
 void sender_add(struct sender *sender, struct text *body, uint32_t count);
-/* Waits until everything is sent, or until a limit in ns, and ends the thread. *error: the last error, "" if none. */
+/*
+ * Waits until everything is sent, or until a limit in ns, and ends the thread; with a spool, only while the server
+ * answers. *error: the last error, "" if none.
+ */
 struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const char **error);
 void sender_free(struct sender *sender);
 

@@ -14,11 +14,13 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/private_folder.h"
 #include "base/regular_file.h"
 #include "http/sender.h"
 
 #define MAGIC "iaprofrequest1\n"
 #define SUFFIX ".request"
+#define PARTIAL ".part"
 #define SPOOL_NAME_SIZE 96u
 
 /* The beginning of a file, in the byte order of the machine: nobody else reads it. */
@@ -37,7 +39,7 @@ struct spool_file {
 
 struct spool {
 	struct spool_options options;
-	int folder;
+	int folder, lock;
 	ARRAY(struct spool_file) files; /* the oldest first */
 	struct spool_file taken;        /* was read and not yet removed; count 0: none */
 	uint64_t size;                  /* of all */
@@ -50,16 +52,27 @@ static void name_write(const struct spool *spool, uint64_t number, const char *s
 	snprintf(name, SPOOL_NAME_SIZE, "%s-%020" PRIu64 "%s", spool->options.name, number, suffix);
 }
 
+static void lock_name_write(const struct spool *spool, char name[static SPOOL_NAME_SIZE])
+{
+	snprintf(name, SPOOL_NAME_SIZE, "%s.lock", spool->options.name);
+}
+
 /* Parses the name of a file of this kind. */
-static bool name_parse(const struct spool *spool, const char *name, uint64_t *number)
+static bool name_parse(const struct spool *spool, const char *name, const char *suffix, uint64_t *number)
 {
 	char again[SPOOL_NAME_SIZE];
 	size_t length = strlen(spool->options.name);
 	if (strncmp(name, spool->options.name, length) != 0 || name[length] != '-')
 		return false;
 	*number = strtoull(name + length + 1, NULL, 10);
-	name_write(spool, *number, SUFFIX, again);
+	name_write(spool, *number, suffix, again);
 	return strcmp(name, again) == 0;
+}
+
+static bool is_partial(const void *context, const char *name)
+{
+	uint64_t number;
+	return name_parse(context, name, PARTIAL, &number);
 }
 
 /* Opens a file that this user wrote: a folder may be shared. Returns -1 if it is none. */
@@ -95,7 +108,7 @@ static bool scan(struct spool *spool)
 	for (const struct dirent *entry; folder && good && (entry = readdir(folder));) {
 		struct spool_header header;
 		struct spool_file found = { 0 };
-		if (!name_parse(spool, entry->d_name, &found.number) || spool->files.count >= SPOOL_FILES_MAX)
+		if (!name_parse(spool, entry->d_name, SUFFIX, &found.number) || spool->files.count >= SPOOL_FILES_MAX)
 			continue;
 		int file = file_open(spool, entry->d_name, &header);
 		if (file < 0)
@@ -115,10 +128,31 @@ static bool scan(struct spool *spool)
 	return good;
 }
 
+/* Opens and locks the folder, and finds what earlier runs left. Returns 0, or a negative errno with its text in *why.
+ */
+static int open_folder(struct spool *spool, const char **why)
+{
+	char lock[SPOOL_NAME_SIZE];
+	lock_name_write(spool, lock);
+	*why = NULL;
+	/* Who can write to the folder could replace what is sent. */
+	spool->folder = private_folder_open(spool->options.folder, true, why);
+	spool->lock = spool->folder < 0 ? spool->folder : file_lock_take(spool->folder, lock);
+	if (spool->lock < 0) {
+		if (spool->lock == -EWOULDBLOCK)
+			*why = "another sink uses it";
+		*why = *why ? *why : strerror(-spool->lock);
+		return spool->lock;
+	}
+	private_folder_clean(spool->folder, is_partial, spool);
+	*why = "out of memory";
+	return scan(spool) ? 0 : -ENOMEM;
+}
+
 struct spool *spool_open(const struct spool_options *options)
 {
 	struct spool *spool = calloc(1, sizeof *spool);
-	struct stat status;
+	const char *why;
 	if (!spool) {
 		options->host->fail(options->host, ENOMEM, "out of memory");
 		return NULL;
@@ -126,19 +160,10 @@ struct spool *spool_open(const struct spool_options *options)
 	spool->options = *options;
 	/* A later run begins with a larger number: the clock is only a good guess. */
 	spool->next = clock_read(CLOCK_REALTIME);
-	/* That it cannot be made shows when it is opened. */
-	(void)!mkdir(options->folder, 0700);
-	spool->folder = open(options->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int error = spool->folder < 0 || fstat(spool->folder, &status) ? errno : 0;
-	/* Who may write into the folder could replace what is sent. */
-	if (!error && (status.st_uid != geteuid() || status.st_mode & (S_IWGRP | S_IWOTH)))
-		error = EPERM;
-	if (!error && !scan(spool))
-		error = ENOMEM;
-	if (!error)
+	int result = open_folder(spool, &why);
+	if (!result)
 		return spool;
-	options->host->fail(options->host, error, "spool %s: %s", options->folder,
-			    error == EPERM ? "others may write into it" : strerror(error));
+	options->host->fail(options->host, -result, "spool %s: %s", options->folder, why);
 	spool_close(spool);
 	return NULL;
 }
@@ -175,7 +200,7 @@ uint64_t spool_put(struct spool *spool, const struct text *body, uint32_t count)
 		lost += first.count;
 		file_remove(spool, &first);
 	}
-	name_write(spool, added.number, ".part", partial);
+	name_write(spool, added.number, PARTIAL, partial);
 	name_write(spool, added.number, SUFFIX, name);
 	int file = openat(spool->folder, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	bool good = file >= 0 && !file_write(file, &header, sizeof header) && !file_write(file, body->data, body->size);
@@ -242,6 +267,9 @@ void spool_close(struct spool *spool)
 {
 	if (!spool)
 		return;
+	char name[SPOOL_NAME_SIZE];
+	lock_name_write(spool, name);
+	file_lock_release(spool->folder, name, spool->lock);
 	if (spool->folder >= 0)
 		close(spool->folder);
 	array_free(&spool->files);

@@ -2,7 +2,8 @@
 /*
  * A folder in which requests wait that could not be sent: beyond the memory for them, and from one run to the next.
  * Each is a file that appears when it is complete. The folder is bounded: the oldest request makes room for the latest.
- * Files that the spool did not write are left alone. Not locked; one thread at a time.
+ * Files that the spool did not write are left alone. One process at a time has the files of a kind; one thread at a
+ * time.
  */
 #ifndef IAPROF_LIB_HTTP_SPOOL_H
 #define IAPROF_LIB_HTTP_SPOOL_H
@@ -18,7 +19,7 @@
 
 struct spool_options {
 	const struct iaprof_host *host;
-	const char *folder; /* is created if its parent is there */
+	const char *folder; /* is created */
 	const char *name;   /* of the kind of request, such as "otlp-profiles": several kinds may share a folder */
 	uint64_t limit;     /* bytes of this kind's files */
 	bool compressed;    /* requests of the other form are refused when they are taken */

@@ -42,39 +42,6 @@ char *ring_folder_default(void)
 	return home && *home ? join(home, "/.local/state/iaprof/ring") : NULL;
 }
 
-/* Creates the parents of a path, and the path. Returns 0 or a negative errno. */
-static int create(const char *path)
-{
-	CLEANUP_FREE char *copy = strdup(path);
-	if (!copy)
-		return -ENOMEM;
-	for (char *slash = copy; (slash = strchr(slash + 1, '/'));) {
-		*slash = '\0';
-		if (mkdir(copy, 0700) && errno != EEXIST)
-			return -errno;
-		*slash = '/';
-	}
-	return mkdir(copy, 0700) && errno != EEXIST ? -errno : 0;
-}
-
-int ring_folder_open(const char *path, bool is_created, const char **why)
-{
-	struct stat status;
-	int result = is_created ? create(path) : 0;
-	if (result)
-		return result;
-	CLEANUP_CLOSE int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (folder < 0 || fstat(folder, &status))
-		return -errno;
-	*why = NULL;
-	if (status.st_uid != geteuid())
-		*why = "it belongs to another user";
-	else if (status.st_mode & 0022)
-		*why = "other users can write to it";
-	/* A reader trusts no segment. */
-	return *why && is_created ? -EPERM : STEAL_DESCRIPTOR(folder);
-}
-
 bool ring_segment_name(struct ring_segment *segment)
 {
 	time_t seconds = (time_t)(segment->begin / NANOSECONDS_PER_SECOND);

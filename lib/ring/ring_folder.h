@@ -31,12 +31,6 @@ struct ring_segments {
 /* Returns the default folder, which the caller frees; NULL when out of memory or without a home. */
 char *ring_folder_default(void);
 
-/*
- * Opens a folder. is_created: for writing; creates it and its parents, and refuses one of another user, or that others
- * can write to. Returns a descriptor, or a negative errno; with -EPERM the reason in *why, which may be NULL.
- */
-int ring_folder_open(const char *path, bool is_created, const char **why);
-
 /* Writes the name of a segment. Returns false if a time is out of range. */
 bool ring_segment_name(struct ring_segment *segment);
 /* Reads begin and end from a name. Returns false if it is not that of a segment. */

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/private_folder.h"
 #include "base/regular_file.h"
 #include "capture/capture_format.h"
 
@@ -57,7 +58,7 @@ int ring_replay_open(struct ring_replay *ring, const struct iaprof_host *host, c
 	int result = ring_range_parse(&ring->range, path, clock_read(CLOCK_REALTIME), wrong, sizeof wrong);
 	if (result)
 		return host->fail(host, -result, "%s: %s", path, wrong);
-	ring->folder = ring_folder_open(ring->range.folder, false, &why);
+	ring->folder = private_folder_open(ring->range.folder, false, &why);
 	if (ring->folder < 0)
 		return host->fail(host, -ring->folder, "%s: %s: %s", path, ring->range.folder, strerror(-ring->folder));
 	ring->is_open = true;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sink ring: a capture of each interval, in a folder of limited size; read by source replay as ring:FROM..TO. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/private_folder.h"
 #include "base/regular_file.h"
 #include "ring/ring_folder.h"
 #include "segment.h"
@@ -80,17 +79,12 @@ static int make_room(const struct ring *ring, uint64_t more)
 	return result;
 }
 
-/* Only this process writes to the folder: what is incomplete is from an earlier one that was killed. */
-static void remove_partial(const struct ring *ring)
+static bool is_partial(const void *context, const char *name)
 {
-	CLEANUP_CLOSEDIR DIR *listed = NULL;
 	struct ring_segment segment;
-	int again = openat(ring->descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	listed = again < 0 ? NULL : fdopendir(again);
-	for (struct dirent *found; listed && (found = readdir(listed));)
-		if (!strncmp(found->d_name, RING_PARTIAL, strlen(RING_PARTIAL)) &&
-		    ring_segment_parse(&segment, found->d_name + strlen(RING_PARTIAL)))
-			unlinkat(ring->descriptor, found->d_name, 0);
+	(void)context;
+	return !strncmp(name, RING_PARTIAL, strlen(RING_PARTIAL)) &&
+	       ring_segment_parse(&segment, name + strlen(RING_PARTIAL));
 }
 
 /* Segments get the folder's group if its setgid bit is set, which stays. Returns 0 or a negative errno. */
@@ -107,16 +101,17 @@ static int ring_prepare(const struct iaprof_host *host, void *instance)
 	ring->path = ring->folder ? strdup(ring->folder) : ring_folder_default();
 	if (!ring->path)
 		return host->fail(host, ENOENT, "the default folder is not known (set folder=)");
-	int folder = ring_folder_open(ring->path, true, &why);
+	int folder = private_folder_open(ring->path, true, &why);
 	if (folder < 0)
 		return host->fail(host, -folder, "%s: %s", ring->path, why ? why : strerror(-folder));
 	ring->descriptor = folder;
 	ring->is_open = true;
-	if (flock(folder, LOCK_EX | LOCK_NB))
-		return host->fail(host, errno, "%s: %s", ring->path,
-				  errno == EWOULDBLOCK ? "another iaprof writes to this ring" : strerror(errno));
-	remove_partial(ring);
-	int result = make_room(ring, 0);
+	int result = private_folder_lock(folder);
+	if (result)
+		return host->fail(host, result, "%s: %s", ring->path,
+				  result == -EWOULDBLOCK ? "another iaprof writes to this ring" : strerror(-result));
+	private_folder_clean(folder, is_partial, NULL);
+	result = make_room(ring, 0);
 	if (!result && ring->group)
 		result = open_to_group(folder);
 	return result ? host->fail(host, result, "%s: %s", ring->path, strerror(-result)) : 0;

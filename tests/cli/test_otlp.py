@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from harness import (FAILED, SOURCE, case, equal, iaprof, main, needs_root, needs_sampling, read, require)
+from harness import (COMPLETE, FAILED, SOURCE, case, equal, iaprof, main, needs_root, needs_sampling, read, require)
 from otlp_request import Request
 from web_server import Receiver, Server
 
@@ -135,6 +135,25 @@ def absent():
             require(re.search('not delivered', outcome.err), outcome.err)
             require(folded('out'), 'the other sink has nothing')
             os.remove('out')
+
+
+@case('a replay does not wait for a receiver that is not there: the spool has the rest for the next run', needs=[])
+def replay_into_spool():
+    # It would take the request the next time: within the 60 s that a replay waits without a spool.
+    with Receiver((503, {'Retry_After': '30'})) as server:
+        outcome = iaprof('--replay', DEMO, '-k', f'otlp:spool=waiting,endpoint={server.url}')
+    equal(outcome.status, COMPLETE, 'status')
+    require(re.search('warning: otlp: [0-9]+ profiles wait in the spool for the next run: HTTP status 503', outcome.err),
+            outcome.err)
+    waiting = os.listdir('waiting')
+    require(waiting, 'the spool has nothing')
+    with Receiver() as server:
+        send(server).completes()
+        alone = len(server.bodies)
+    with Receiver() as server:
+        iaprof('--replay', DEMO, '-k', f'otlp:spool=waiting,endpoint={server.url}').completes()
+        equal(len(server.bodies), alone + len(waiting), 'requests')
+    equal(os.listdir('waiting'), [], 'files')
 
 
 @case('processes have the service that they are of, also when they have ended', needs=[needs_root, needs_sampling])

@@ -156,8 +156,8 @@ START_TEST(files_of_others_are_left_alone)
 	ck_assert_int_eq(take(spool, 100, 3, &lost), 'a');
 	ck_assert_int_eq(take(spool, 0, 0, &lost), '-');
 	ck_assert_uint_eq(lost, 0);
-	ck_assert_uint_eq(files_count(""), before - 1);
 	spool_close(spool);
+	ck_assert_uint_eq(files_count(""), before - 1);
 }
 END_TEST
 
@@ -183,6 +183,38 @@ START_TEST(a_folder_that_others_may_write_is_refused)
 }
 END_TEST
 
+START_TEST(a_second_spool_of_the_kind_is_refused)
+{
+	struct spool *spool = open_it(1 << 20, false);
+	ck_assert_ptr_nonnull(spool);
+	ck_assert_ptr_null(open_it(1 << 20, false));
+	ck_assert_str_eq(failure, "spool %s: %s");
+	struct spool *other = spool_open(
+		&(struct spool_options){ .host = &host, .folder = folder, .name = "metrics", .limit = 1 << 20 });
+	ck_assert_ptr_nonnull(other);
+	spool_close(other);
+	spool_close(spool);
+	ck_assert_uint_eq(files_count(".lock"), 0);
+	spool = open_it(1 << 20, false);
+	ck_assert_ptr_nonnull(spool);
+	spool_close(spool);
+}
+END_TEST
+
+START_TEST(what_a_killed_run_left_is_removed)
+{
+	char command[512];
+	snprintf(command, sizeof command,
+		 "cd %s && touch profiles-00000000000000000007.part profiles.lock metrics-00000000000000000007.part "
+		 "profiles-7.part",
+		 folder);
+	ck_assert_int_eq(system(command), 0);
+	spool_close(open_it(1 << 20, false));
+	ck_assert_uint_eq(files_count(".part"), 2);
+	ck_assert_uint_eq(files_count(".lock"), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("spool");
@@ -194,6 +226,8 @@ int main(void)
 	tcase_add_test(cases, files_of_others_are_left_alone);
 	tcase_add_test(cases, a_request_of_the_other_form_is_lost_and_counted);
 	tcase_add_test(cases, a_folder_that_others_may_write_is_refused);
+	tcase_add_test(cases, a_second_spool_of_the_kind_is_refused);
+	tcase_add_test(cases, what_a_killed_run_left_is_removed);
 	suite_add_tcase(suite, cases);
 	return run_suite(suite);
 }

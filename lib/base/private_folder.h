@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folders that one process at a time writes to, and no other user: rings and spools. */
+#ifndef IAPROF_LIB_BASE_PRIVATE_FOLDER_H
+#define IAPROF_LIB_BASE_PRIVATE_FOLDER_H
+
+#include <stdbool.h>
+
+/*
+ * Opens a folder. is_created: for writing; creates it and its parents, and refuses one of another user, or that others
+ * can write to. Returns a descriptor, or a negative errno; with -EPERM the reason in *why, which may be NULL.
+ */
+int private_folder_open(const char *path, bool is_created, const char **why);
+
+/* Locks a folder for writing until its descriptor is closed. Returns 0, or -EWOULDBLOCK if another process writes. */
+int private_folder_lock(int folder);
+
+/* Removes the regular files that is_partial() accepts: under the lock, they are those of a writer that was killed. */
+void private_folder_clean(int folder, bool (*is_partial)(const void *context, const char *name), const void *context);
+
+/*
+ * For folders with several writers, each with its own files: locks a file in the folder, which it creates. Returns a
+ * descriptor for file_lock_release(), or a negative errno as private_folder_lock().
+ */
+int file_lock_take(int folder, const char *name);
+/* Removes the file. lock: -1 if none. */
+void file_lock_release(int folder, const char *name, int lock);
+
+#endif
