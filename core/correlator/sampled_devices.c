@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sampled devices: see sampled_devices.h. */
 #include "correlator/sampled_devices.h"
+#include "text/plural.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -154,8 +155,8 @@ void device_samples_describe(const struct device_samples *samples, char *text, s
 	if (samples->unlaunched)
 		snprintf(unlaunched, sizeof unlaunched, " (%" PRIu64 " of launches not seen)", samples->unlaunched);
 	snprintf(text, size,
-		 "%" PRIu64 " rows, %" PRIu64 " samples: %" PRIu64 " matched%s, %" PRIu64 " ambiguous, %" PRIu64
-		 " unmatched; %" PRIu64 " overflows",
-		 samples->rows, samples->samples, samples->matched, unlaunched, samples->ambiguous, samples->unmatched,
-		 samples->overflows);
+		 "%" PRIu64 " row%s, %" PRIu64 " sample%s: %" PRIu64 " matched%s, %" PRIu64 " ambiguous, %" PRIu64
+		 " unmatched; %" PRIu64 " overflow%s",
+		 samples->rows, plural(samples->rows), samples->samples, plural(samples->samples), samples->matched,
+		 unlaunched, samples->ambiguous, samples->unmatched, samples->overflows, plural(samples->overflows));
 }

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "run/run_state.h"
+#include "text/plural.h"
 #include "text/printable.h"
 
 /* Limits on processes that are read before the run begins, and on the time for that. */
@@ -98,9 +99,10 @@ static void report_files(const struct unwind_feed_summary *summary)
 			    "no unwind table of %" PRIu64
 			    " file%s that had been removed, or whose processes had ended (-v "
 			    "lists them)",
-			    gone, gone == 1 ? "" : "s");
+			    gone, plural(gone));
 	if (more)
-		log_message(IAPROF_LOG_WARNING, "no unwind table of %" PRIu64 " more files (-v lists them)", more);
+		log_message(IAPROF_LOG_WARNING, "no unwind table of %" PRIu64 " more file%s (-v lists them)", more,
+			    plural(more));
 }
 
 void unwind_tables_report(struct run *run)
@@ -122,12 +124,14 @@ void unwind_tables_report(struct run *run)
 			    " processes (limit reached)",
 			    summary.mappings_max, summary.truncated);
 	if (summary.dropped)
-		log_message(IAPROF_LOG_WARNING, "unwind tables: dropped %" PRIu64 " process events (too many at once)",
-			    summary.dropped);
+		log_message(IAPROF_LOG_WARNING, "unwind tables: dropped %" PRIu64 " process event%s (too many at once)",
+			    summary.dropped, plural(summary.dropped));
 	log_message(IAPROF_LOG_INFO,
-		    "unwind tables: %" PRIu64 " rows of %" PRIu64 " files; %" PRIu64 " files without one, %" PRIu64
-		    " functions left out; %" PRIu64 " files from the cache",
-		    summary.rows, summary.tables, summary.files - summary.tables, summary.skipped, summary.cached);
+		    "unwind tables: %" PRIu64 " row%s of %" PRIu64 " file%s; %" PRIu64 " file%s without one, %" PRIu64
+		    " function%s left out; %" PRIu64 " file%s from the cache",
+		    summary.rows, plural(summary.rows), summary.tables, plural(summary.tables),
+		    summary.files - summary.tables, plural(summary.files - summary.tables), summary.skipped,
+		    plural(summary.skipped), summary.cached, plural(summary.cached));
 }
 
 uint64_t unwind_tables_finish(struct run *run)

@@ -18,6 +18,7 @@
 #include "bpf/target_set.h"
 #include "bpf/unwinder.h"
 #include "cpu-stack.bpf.skel.h"
+#include "text/plural.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MILLISECOND UINT64_C(1000000)
@@ -353,8 +354,8 @@ static int cpu_stack_finish(const struct iaprof_host *host, void *instance)
 		return 0;
 	char text[256];
 	snprintf(text, sizeof text,
-		 "BPF maps full: %" PRIu64 " samples and %" PRIu64 " stacks lost (raise map-size= or lower drain=)",
-		 samples_lost, stacks_lost);
+		 "BPF maps full: %" PRIu64 " sample%s and %" PRIu64 " stack%s lost (raise map-size= or lower drain=)",
+		 samples_lost, plural(samples_lost), stacks_lost, plural(stacks_lost));
 	const struct record_finding finding = { .severity = IAPROF_FINDING_WARNING,
 						.name = "cpu-stack-map-full",
 						.text = text,

@@ -54,7 +54,8 @@ int ivpu_overview_emit(struct record_batch *batch, const struct ivpu_overview *o
 	struct ivpu_finding finding = { .severity = IAPROF_FINDING_NOTE,
 					.name = "npu-calls",
 					.value = (double)overview->calls };
-	size_t length = (size_t)snprintf(finding.text, sizeof finding.text, "%" PRIu64 " calls", overview->calls);
+	size_t length = (size_t)snprintf(finding.text, sizeof finding.text, "%" PRIu64 " call%s", overview->calls,
+					 plural(overview->calls));
 	if (!overview->calls)
 		return 0;
 	/* In the order of the table of families. */
@@ -82,9 +83,8 @@ int ivpu_overview_emit(struct record_batch *batch, const struct ivpu_overview *o
 		append(&finding, &length, "; %" PRIu64 " poll%s while the firmware booted", overview->boot_polls,
 		       plural(overview->boot_polls));
 	if (overview->hot_functions_left_out)
-		append(&finding, &length,
-		       "; %" PRIu32 " functions that are called for each page were not traced (hot=yes traces them)",
-		       overview->hot_functions_left_out);
+		append(&finding, &length, "; %" PRIu32 " function%s called for each page not traced (hot=yes)",
+		       overview->hot_functions_left_out, plural(overview->hot_functions_left_out));
 	emit(&emission, &finding);
 	return emission.result;
 }

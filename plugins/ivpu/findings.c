@@ -76,9 +76,10 @@ static void judge_hang(const struct judge *judge)
 			 quantity_time(statistics->usual_job * SECOND).text);
 	if (statistics->ends_missed)
 		find(judge, IAPROF_FINDING_WARNING, "npu-job-hang", statistics->longest_job, limit,
-		     "%s did not complete within %.1f s (limit hang=%gs%s), or its completion is among the %" PRIu64
-		     " job events that were not traced (see dmesg for a timeout)",
-		     job, statistics->longest_job, limit, usual, statistics->ends_missed);
+		     "%s did not complete within %.1f s (limit hang=%gs%s), or its completion was not traced (%" PRIu64
+		     " job event%s missed; see dmesg for a timeout)",
+		     job, statistics->longest_job, limit, usual, statistics->ends_missed,
+		     plural(statistics->ends_missed));
 	else
 		find(judge, IAPROF_FINDING_PROBLEM, "npu-job-hang", statistics->longest_job, limit,
 		     "%s did not complete within %.1f s (limit hang=%gs%s): the NPU hangs, or the job takes that long "
@@ -98,10 +99,10 @@ static void judge_ipc(const struct judge *judge)
 	if (limit > 0 && rate > limit && !is_explained)
 		find(judge, IAPROF_FINDING_WARNING, "npu-ipc-storm", rate, limit,
 		     "%.0f firmware messages in a second with %" PRIu64
-		     " jobs (limits: ipc-rate=%.0f, and %d per job; one is needed%s): the firmware sends more than "
+		     " job%s (limits: ipc-rate=%.0f, and %d per job; one is needed%s): the firmware sends more than "
 		     "jobs "
 		     "need (see dmesg and ivpu_ipc_irq_handler; update the firmware)",
-		     rate, statistics->rate_jobs, limit, IVPU_MESSAGES_PER_JOB, median);
+		     rate, statistics->rate_jobs, plural(statistics->rate_jobs), limit, IVPU_MESSAGES_PER_JOB, median);
 	else if (grown > 0 && rate > STEADY_RATE_MIN && rate > grown && !is_explained)
 		find(judge, IAPROF_FINDING_NOTE, "npu-ipc-burst", rate, grown,
 		     "%.0f firmware messages in one second (limit %.0f: ipc-growth=%" PRIu64

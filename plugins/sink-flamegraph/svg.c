@@ -10,6 +10,7 @@
 #include "stack_origins.h"
 #include "stacks/value_choice.h"
 #include "svg_difference.h"
+#include "text/plural.h"
 
 /* In pixels. Frames narrower than NARROWEST are not drawn, but the image states their number. */
 #define WIDTH 1200.0
@@ -205,7 +206,8 @@ static void append_header(struct drawing *drawing, const char *title)
 		text_append_format(text, ", %" PRIu64 " lost", lost);
 	svg_difference_append_lost(profile, text);
 	if (drawing->left_out)
-		text_append_format(text, ", %zu frames are too narrow to be drawn", drawing->left_out);
+		text_append_format(text, ", %zu frame%s too narrow to draw", drawing->left_out,
+				   plural(drawing->left_out));
 	text_append_string(text, "</text>\n");
 }
 

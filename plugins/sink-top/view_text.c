@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formats the model as text: see view_text.h. */
+#include "text/plural.h"
 #include "view_text.h"
 
 #include <inttypes.h>
@@ -50,7 +51,8 @@ void view_text_append_time(struct text *text, const struct model *model, bool re
 	if (model->out_of_memory)
 		text_append_string(text, "; out of memory: rows dropped");
 	if (model->types_left_out)
-		text_append_format(text, "; %" PRIu32 " value types not shown", model->types_left_out);
+		text_append_format(text, "; %" PRIu32 " value type%s not shown", model->types_left_out,
+				   plural(model->types_left_out));
 }
 
 static void append_rate(struct text *text, const struct model_type *type, uint64_t duration)

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "run/isolation/isolation_state.h"
 #include "run/isolation/unwind_packed.h"
+#include "text/plural.h"
 
 /* Messages for the user in a period: 1000 a second. */
 #define LINES_PER_PERIOD 100
@@ -15,8 +16,8 @@
 void isolation_report_dropped_lines(struct isolation *isolation)
 {
 	if (isolation->dropped_lines)
-		log_message(IAPROF_LOG_WARNING, "%s: %u messages dropped: more than 1000 per second",
-			    isolation->instance->name, isolation->dropped_lines);
+		log_message(IAPROF_LOG_WARNING, "%s: %u message%s dropped: more than 1000 per second",
+			    isolation->instance->name, isolation->dropped_lines, plural(isolation->dropped_lines));
 	isolation->dropped_lines = 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/cleanup.h"
+#include "text/plural.h"
 #include "text/printable.h"
 #include "text/quantity.h"
 #include "base/saturating.h"
@@ -108,7 +109,8 @@ static void print_functions(const struct call_tree *tree, uint64_t duration, FIL
 		print_name(called[i]->name, file);
 	}
 	if (count > FUNCTIONS_SHOWN)
-		fprintf(file, "%*s... %zu more functions\n", 75, "", count - FUNCTIONS_SHOWN);
+		fprintf(file, "%*s... %zu more function%s\n", 75, "", count - FUNCTIONS_SHOWN,
+			plural(count - FUNCTIONS_SHOWN));
 }
 
 /* Sums of a node and its descendants. */
@@ -241,7 +243,7 @@ static void print_nodes(const struct call_tree *tree, FILE *file)
 	for (size_t i = outermost; i < count; i++)
 		print_node(&nodes, order[i]);
 	if (nodes.left_out)
-		fprintf(file, "%*s... %zu more nodes\n", 33, "", nodes.left_out);
+		fprintf(file, "%*s... %zu more node%s\n", 33, "", nodes.left_out, plural(nodes.left_out));
 }
 
 void call_report_print(const struct call_tree *tree, uint64_t duration, FILE *file)
@@ -287,7 +289,8 @@ void call_report_histograms(const struct histograms *histograms, FILE *file)
 	if (histograms->items.count)
 		fprintf(file, "\n");
 	if (histograms->dropped)
-		fprintf(file, "%" PRIu64 " values not shown (too many distributions)\n\n", histograms->dropped);
+		fprintf(file, "%" PRIu64 " value%s not shown (too many distributions)\n\n", histograms->dropped,
+			plural(histograms->dropped));
 	if (histograms->jobs_done || histograms->jobs_aborted || histograms->jobs_in_flight)
 		fprintf(file, "jobs: %" PRIu64 " done, %" PRIu64 " aborted, %" PRIu64 " in flight at the end\n\n",
 			histograms->jobs_done, histograms->jobs_aborted, histograms->jobs_in_flight);

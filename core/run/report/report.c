@@ -284,9 +284,9 @@ static void report_gaps(const struct collector *collector)
 	for (size_t i = 0; i < count; i++)
 		if (sums[i].gaps)
 			log_notice("device %" PRIu32 ": idle for %.3g s between jobs of process %" PRIu32 " (%" PRIu64
-				   " gap%s, %" PRIu64 " jobs; value type device-idle)",
+				   " gap%s, %" PRIu64 " job%s; value type device-idle)",
 				   sums[i].key.device, seconds(sums[i].idle), sums[i].key.pid, sums[i].gaps,
-				   plural(sums[i].gaps), sums[i].jobs);
+				   plural(sums[i].gaps), sums[i].jobs, plural(sums[i].jobs));
 }
 
 void report_summary(const struct collector_thread_result *result, const struct run_cost *cost, bool replays)

@@ -19,6 +19,7 @@
 #include "symbolizer/mapped_file.h"
 #include "symbolizer/vdso.h"
 #include "symbolizer/worker/worker_message.h"
+#include "text/plural.h"
 
 #define FILES_MAX 65536u
 /* Limit on open files; one eighth of the limit of the process if that is less. */
@@ -81,8 +82,8 @@ static void take_table(struct unwind_files *files, struct unwind_file *file, str
 		return unwind_table_free(&read->table);
 	if (read->table.skipped)
 		log_message(IAPROF_LOG_INFO,
-			    "unwind table of %s: %" PRIu32 " functions left out (damaged, overlapping or too large)",
-			    file->path, read->table.skipped);
+			    "unwind table of %s: %" PRIu32 " function%s left out (damaged, overlapping or too large)",
+			    file->path, read->table.skipped, plural(read->table.skipped));
 	files->rows += read->table.rows.count;
 	files->skipped += read->table.skipped;
 	file->table = ++files->table_count;
