@@ -69,6 +69,7 @@ static void image_inherit_root(struct program_image *image, const struct program
 	image->process.user = from->process.user;
 	image->account_user = from->account_user;
 	image->process.user_mounts = from->process.user_mounts;
+	image->process.is_chrooted = from->process.is_chrooted;
 	if (from->root)
 		from->root->users++;
 	image_set_root(image, from->root, from->process.root);
@@ -93,6 +94,8 @@ static void image_look_at_root(struct process_table *table, struct program_image
 	image_look_at_user(image);
 	enum root_place place = root_cache_look(&table->roots, image->process.pid, &root);
 	image->root_known |= place != ROOT_UNKNOWN;
+	if (place != ROOT_UNKNOWN)
+		image->process.is_chrooted = place == ROOT_OTHER && root->namespace_descriptor < 0;
 	switch (place) {
 	case ROOT_OWN:
 		image_set_root(image, NULL, PROCESS_ROOT_OWN);

@@ -44,6 +44,7 @@ struct process {
 	int root;
 	bool user_mounts;     /* its mount namespace belongs to another user namespace, whose users may have mounted
 				 anything */
+	bool is_chrooted;     /* its root is another folder of iaprof's mount namespace */
 	uint32_t user;        /* its effective user id at that time; 0: root or unknown */
 	const char *jit_dump; /* file that lists its generated code (jit_dump.h), latest mapped; NULL: none; owned by
 				 the table */

@@ -141,30 +141,29 @@ static void limit_readers(struct image_cache *cache)
 }
 
 /* Does not query a file server, which might not reply. Returns false if the root cannot be identified. */
-static bool make_key(const struct process *process, const char *path, const struct file_identity *file,
-		     struct image_key *key)
+static bool make_key(const struct mapped_file *file, const char *path, struct image_key *key)
 {
 	struct statx status;
 	memset(key, 0, sizeof *key);
-	key->file = *file;
+	key->file = file->identity;
 	hash_fingerprint(path, strlen(path), key->path);
-	if (process->root < 0)
+	if (file->root < 0)
 		return true;
-	if (statx(process->root, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status))
+	if (statx(file->root, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status))
 		return false;
 	key->root_device = makedev(status.stx_dev_major, status.stx_dev_minor);
 	key->root_inode = status.stx_ino;
 	return true;
 }
 
-static int load(struct image_cache *cache, const struct mapped_file *file, int root, const char *path,
+static int load(struct image_cache *cache, const struct mapped_file *file, const char *path,
 		enum budget_patience patience, struct remote_image **image, struct image_files *files)
 {
 	*files = (struct image_files){ .broker = cache->options.broker,
 				       .budget = cache->options.budget,
 				       .debug_path = cache->options.debug_path,
-				       .root = root,
-				       .path = path[0] == '/' && root != PROCESS_ROOT_UNREACHABLE ? path : NULL,
+				       .root = file->root,
+				       .path = path[0] == '/' && file->root != PROCESS_ROOT_UNREACHABLE ? path : NULL,
 				       .image = &file->identity,
 				       .debuginfod = path[0] == '/' ? cache->options.debuginfod : NULL,
 				       .name = path };
@@ -175,19 +174,19 @@ static int load(struct image_cache *cache, const struct mapped_file *file, int r
 								 .path = path,
 								 .lines = cache->options.lines,
 								 .patience = patience,
-								 .own_root = root == PROCESS_ROOT_OWN,
+								 .own_root = file->root == PROCESS_ROOT_OWN,
 								 .finder = &finder });
 }
 
 /* Waits for the debug file of an image, as long as the run permits, and reads the image again. */
-static int load_again(struct image_cache *cache, const struct mapped_file *file, int root, const char *path,
+static int load_again(struct image_cache *cache, const struct mapped_file *file, const char *path,
 		      struct remote_image **image)
 {
 	struct image_files files;
 	if (!debuginfod_wait(cache->options.debuginfod, (*image)->build_id, (*image)->build_id_size))
 		return 0;
 	remote_image_free(STEAL_POINTER(*image), &cache->context);
-	return load(cache, file, root, path, BUDGET_FULL, image, &files);
+	return load(cache, file, path, BUDGET_FULL, image, &files);
 }
 
 static int check_build_id(const struct remote_image *image, const struct mapping *mapping)
@@ -202,7 +201,7 @@ static int check_build_id(const struct remote_image *image, const struct mapping
 }
 
 /* Opens the file of a mapping that was deleted or replaced, if it was kept. */
-static int open_kept(const struct image_cache *cache, const struct mapping *mapping, struct mapped_file *file)
+static int open_kept(const struct image_cache *cache, const struct mapping *mapping, int root, struct mapped_file *file)
 {
 	struct stat status;
 	int descriptor =
@@ -218,6 +217,7 @@ static int open_kept(const struct image_cache *cache, const struct mapping *mapp
 			      .changed = timespec_nanoseconds(&status.st_ctim),
 			      .owner = status.st_uid,
 			      .mode = status.st_mode & 07777 },
+		.root = root,
 	};
 	return 0;
 }
@@ -243,7 +243,7 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 	int code = budget_is_spent(cache->options.budget, &who)
 			   ? -EDQUOT
 			   : mapped_file_open(&file, cache->options.broker, &request);
-	if ((code == -ENOENT || code == -ESTALE) && live && open_kept(cache, mapping, &file) == 0)
+	if ((code == -ENOENT || code == -ESTALE) && live && open_kept(cache, mapping, process->root, &file) == 0)
 		code = 0;
 	if (code) {
 		cache->failed++;
@@ -255,23 +255,23 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 	}
 	CLEANUP_CLOSE int descriptor = file.descriptor;
 	struct image_key key;
-	if (!make_key(process, mapping->path, &file.identity, &key))
+	if (!make_key(&file, mapping->path, &key))
 		return -ENODATA;
 	struct image_entry *known = find(cache, &key);
 	if (known && known->awaits && patience == BUDGET_FULL) {
 		known->awaits = false;
-		known->code = load_again(cache, &file, process->root, mapping->path, &known->image);
+		known->code = load_again(cache, &file, mapping->path, &known->image);
 	}
 	if (!known) {
 		struct image_entry entry = { .key = key };
 		struct image_files files;
-		entry.code = load(cache, &file, process->root, mapping->path, patience, &entry.image, &files);
+		entry.code = load(cache, &file, mapping->path, patience, &entry.image, &files);
 		if (entry.code == -EAGAIN)
 			return entry.code;
 		entry.awaits = !entry.code && files.awaits;
 		if (entry.awaits && patience == BUDGET_FULL) {
 			entry.awaits = false;
-			entry.code = load_again(cache, &file, process->root, mapping->path, &entry.image);
+			entry.code = load_again(cache, &file, mapping->path, &entry.image);
 		}
 		code = add(cache, &entry);
 		if (code)
@@ -292,9 +292,9 @@ static int get_vdso(struct image_cache *cache, const struct mapping *mapping, st
 	if (!cache->vdso_tried) {
 		cache->vdso_tried = true;
 		CLEANUP_CLOSE int descriptor = vdso_open(&cache->vdso_size);
-		struct mapped_file file = { .descriptor = descriptor };
+		struct mapped_file file = { .descriptor = descriptor, .root = PROCESS_ROOT_OWN };
 		if (descriptor >= 0)
-			load(cache, &file, -1, mapping->path, BUDGET_FULL, &cache->vdso, &(struct image_files){ 0 });
+			load(cache, &file, mapping->path, BUDGET_FULL, &cache->vdso, &(struct image_files){ 0 });
 	}
 	if (!cache->vdso)
 		return -ENODATA;

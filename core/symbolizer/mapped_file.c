@@ -76,6 +76,7 @@ static int open_candidate(struct mapped_file *file, struct broker *broker, const
 	file->descriptor = broker_open(broker, &open, request->deadline, &file->identity);
 	if (file->descriptor < 0)
 		return file->descriptor;
+	file->root = certainty == BY_NAME ? root : request->process->root;
 	int code = check_inode(file, request, certainty);
 	if (code)
 		close(STEAL_DESCRIPTOR(file->descriptor));
@@ -110,6 +111,9 @@ int mapped_file_open(struct mapped_file *file, struct broker *broker, const stru
 	/* If the root of the process is unreachable, its paths are meaningless here. */
 	if (!(mapping->flags & IAPROF_MAPPING_DELETED) && process->root != PROCESS_ROOT_UNREACHABLE) {
 		code = open_by_name(file, broker, request, process->root);
+		/* A sandbox changes its root after its files were mapped. */
+		if (code == -ENOENT && process->is_chrooted)
+			code = open_by_name(file, broker, request, PROCESS_ROOT_OWN);
 		/*
 		 * On overlay and btrfs, stat() returns another device than the mapping has. If the process still runs,
 		 * its mapping decides; otherwise the inode number alone.
@@ -132,6 +136,7 @@ int mapped_file_open(struct mapped_file *file, struct broker *broker, const stru
 		CLEANUP_CLOSE int root = process_root_open(process->pid);
 		if (root >= 0)
 			mapping_code = open_by_name(file, broker, request, root);
+		file->root = process->root;
 	}
 	if (!mapping_code) {
 		if (by_name.descriptor >= 0)

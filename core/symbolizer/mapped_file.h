@@ -11,6 +11,7 @@
 struct mapped_file {
 	int descriptor;
 	struct file_identity identity;
+	int root; /* in which it was found, as in struct process */
 };
 
 struct mapped_file_request {

@@ -111,6 +111,7 @@ START_TEST(namespace_is_shared_and_outlives_its_processes)
 	uint32_t grandchild = 4000000; /* above any pid: must come from its parent */
 	feed_live(table, 30, IAPROF_PROCESS_FORK, (pid_t)grandchild, child.pid);
 	ck_assert_int_eq(process_table_find(table, grandchild, 30)->root, root);
+	ck_assert(!process_table_find(table, grandchild, 30)->is_chrooted);
 	ck_assert_uint_eq(count_descriptors(), descriptors + 3); /* root, namespace, and the child's pipe */
 
 	child_end(&child);
@@ -148,6 +149,7 @@ START_TEST(chroot_has_a_root_of_its_own)
 	ck_assert_int_eq(fstat(root, &seen), 0);
 	ck_assert_int_eq(stat("/usr", &expected), 0);
 	ck_assert_uint_eq(seen.st_ino, expected.st_ino);
+	ck_assert(process_table_find(table, (uint32_t)child.pid, 10)->is_chrooted);
 	child_end(&child);
 	process_table_free(table);
 }

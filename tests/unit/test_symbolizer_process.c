@@ -226,6 +226,29 @@ START_TEST(a_file_that_is_newer_than_the_mapping_gives_no_name)
 }
 END_TEST
 
+/* As a sandbox does: the files are mapped before the root changes. */
+START_TEST(a_file_that_was_mapped_before_the_root_changed)
+{
+	CLEANUP_FREE char *folder = fixture_folder();
+	CLEANUP_FREE char *library = install(folder, "libfixture_c.so");
+	CLEANUP_FREE char *empty = fixture_folder();
+	CLEANUP_CLOSE int root = open(empty, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct scene scene;
+	ck_assert(scene_new(&scene, NULL, folder, library));
+	struct process ended = running(scene.child);
+	ended.end = scene.after;
+	ended.root = root;
+	check_outer(&scene, &ended, "[deleted]");
+	ended.is_chrooted = true;
+	check_outer(&scene, &ended, "outer");
+	/* The name is not enough. */
+	command_run("cp '%s' '%s/other' && mv '%s/other' '%s'", library, folder, folder, library);
+	check_outer(&scene, &ended, "[deleted]");
+	scene_free(&scene);
+	command_run("rm -r '%s' '%s'", folder, empty);
+}
+END_TEST
+
 /* A mount namespace of its own, with the library where nobody else has it. */
 static int enter_namespace(const char *folder)
 {
@@ -298,6 +321,7 @@ int main(void)
 	tcase_add_test(tests, functions_of_the_vdso);
 	tcase_add_loop_test(tests, a_deleted_file_is_read_through_the_process, 0, 2);
 	tcase_add_test(tests, a_file_that_is_newer_than_the_mapping_gives_no_name);
+	tcase_add_test(tests, a_file_that_was_mapped_before_the_root_changed);
 	if (may_make_namespaces())
 		tcase_add_test(tests, a_file_of_another_mount_namespace);
 	else
