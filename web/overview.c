@@ -17,7 +17,7 @@
 #define ROWS_MAX 24u
 #define NANOSECONDS_PER_MILLISECOND UINT64_C(1000000)
 
-/* Sums of a program or device by time slot. */
+/* Sums of a program, device or service by time slot. */
 struct row {
 	uint32_t name;
 	double sum;
@@ -148,7 +148,7 @@ static bool is_shown(const struct view *view, const struct segment_sum *sum)
 	return sum->metric == view->query->metric && sum->group == view->query->group;
 }
 
-/* Finds the programs or devices with the largest sums. Returns 0 or -ENOMEM. */
+/* Finds the programs, devices or services with the largest sums. Returns 0 or -ENOMEM. */
 static int choose_rows(struct view *view)
 {
 	ARRAY(double) sums = { 0 };

@@ -10,6 +10,7 @@
 #define DEVICES_MAX 1024u
 #define OTHERS "(others)"
 #define NO_PROGRAM "(no program)"
+#define NO_SERVICE "(no service)"
 
 /* Returns the number of a name; 0 when out of memory. */
 static uint32_t name_of(struct segment_names *names, const char *text)
@@ -87,7 +88,11 @@ static int take_stack(struct segment_records *records, const struct iaprof_recor
 		if (records->devices.items[i].id == origin->device &&
 		    records->devices.items[i].source == stack->header.source)
 			owner.device = records->devices.items[i].value;
-	if (!owner.program || !array_extend(&records->stacks, (size_t)stack->id + 1))
+	/* The module of a process is its service. */
+	const char *service =
+		first->kind == IAPROF_FRAME_PROCESS ? string_table_text(&records->texts, first->module) : "";
+	owner.service = name_of(records->names, *service ? service : NO_SERVICE);
+	if (!owner.program || !owner.service || !array_extend(&records->stacks, (size_t)stack->id + 1))
 		return -ENOMEM;
 	records->stacks.items[stack->id] = owner;
 	return 0;
@@ -106,6 +111,10 @@ static int take_value(struct segment_records *records, const struct iaprof_recor
 		int result = add_sum(records, sum);
 		sum.group = SEGMENT_PROGRAM;
 		sum.name = owner.program;
+		if (!result && sum.name)
+			result = add_sum(records, sum);
+		sum.group = SEGMENT_SERVICE;
+		sum.name = owner.service;
 		if (!result && sum.name)
 			result = add_sum(records, sum);
 		sum.group = SEGMENT_DEVICE;

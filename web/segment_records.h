@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of one segment of a ring, added up by metric, program and device. */
+/* Records of one segment of a ring, added up by metric, program, device and service. */
 #ifndef IAPROF_WEB_SEGMENT_RECORDS_H
 #define IAPROF_WEB_SEGMENT_RECORDS_H
 
@@ -8,7 +8,7 @@
 #include "segment_sums.h"
 
 struct segment_stack {
-	uint32_t program, device; /* names; 0: none */
+	uint32_t program, device, service; /* names; 0: none */
 };
 
 /* An id of the segment, and what it is among all segments. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sums of one segment of a ring, by metric, program and device. */
+/* The sums of one segment of a ring, by metric, program, device and service. */
 #ifndef IAPROF_WEB_SEGMENT_SUMS_H
 #define IAPROF_WEB_SEGMENT_SUMS_H
 
@@ -9,16 +9,16 @@
 #include "base/string_table.h"
 
 /* Limits of a segment, and on what a segment may make the server read. */
-#define SEGMENT_SUMS_MAX 128u
+#define SEGMENT_SUMS_MAX 192u
 #define SEGMENT_BYTES_MAX ((uint64_t)256 << 20)
 /* Limits of all segments: more names are added up as one. */
 #define SEGMENT_NAMES_MAX 65536u
 #define SEGMENT_METRICS_MAX 32u
 
-enum segment_group { SEGMENT_TOTAL, SEGMENT_PROGRAM, SEGMENT_DEVICE, SEGMENT_GROUP_COUNT };
+enum segment_group { SEGMENT_TOTAL, SEGMENT_PROGRAM, SEGMENT_DEVICE, SEGMENT_SERVICE, SEGMENT_GROUP_COUNT };
 
 struct segment_sum {
-	uint32_t name; /* of the program or device, in segment_names.names; 0: total */
+	uint32_t name; /* of the program, device or service, in segment_names.names; 0: total */
 	uint16_t metric;
 	uint16_t group; /* enum segment_group */
 	double value;

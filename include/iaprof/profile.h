@@ -23,7 +23,8 @@ extern "C" {
 /* One frame of a stack. Strings are never NULL unless stated. */
 struct iaprof_frame {
 	const char *name;   /* demangled function, program name, instruction, ... */
-	const char *module; /* file or module that contains it; NULL if none */
+	const char *module; /* file or module that contains it; of a process, its service, if that is known: the
+			       container or the unit of systemd; NULL if none */
 	const char *file;   /* source file; NULL if unknown or not requested */
 	uint32_t line;      /* source line, 0 if unknown */
 	uint32_t kind;      /* enum iaprof_frame_kind */

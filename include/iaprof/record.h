@@ -706,7 +706,7 @@ static inline uint32_t iaprof_frame_stall_class(uint32_t flags)
 /* One frame of a FRAMES record. 48 bytes. */
 struct iaprof_record_frame {
 	uint32_t name;   /* string id, demangled */
-	uint32_t module; /* string id: file that contains the code; 0 if none */
+	uint32_t module; /* string id: file that contains the code; of a process, its service; 0 if none */
 	uint32_t file;   /* string id of the source file; 0 if unknown */
 	uint32_t line;   /* 0 if unknown */
 	uint32_t kind;   /* enum iaprof_frame_kind */

@@ -12,6 +12,9 @@
 #include "base/cleanup.h"
 #include "process/small_file.h"
 
+#define CONTAINER_ID_LENGTH 64
+#define CONTAINER_ID_SHOWN 12
+
 void cgroup_names_read(const char *path, char container[CONTAINER_NAME_SIZE], char pod[POD_UID_SIZE])
 {
 	CLEANUP_FREE char *copy = strdup(path);
@@ -34,22 +37,65 @@ void cgroup_names_read(const char *path, char container[CONTAINER_NAME_SIZE], ch
 	}
 }
 
-void process_cgroup_read(uint32_t pid, char container[CONTAINER_NAME_SIZE], char pod[POD_UID_SIZE])
+/* Reads the cgroups of a process: a line for each hierarchy of version 1, or one. NULL if it has ended. */
+static char *read_cgroups(uint32_t pid)
 {
-	char path[64];
-	CLEANUP_FREE char *lines = NULL;
-	container[0] = pod[0] = '\0';
+	char path[64], *lines = NULL;
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/cgroup", pid);
 	small_file_read(path, &lines);
-	char *rest = lines;
-	/* Each hierarchy of version 1 has a line; the first one with a name is used. */
-	for (char *line; lines && (line = strsep(&rest, "\n"));) {
-		char container_here[CONTAINER_NAME_SIZE], pod_here[POD_UID_SIZE];
+	return lines;
+}
+
+/* Returns the path of the next cgroup; NULL if there are no more. */
+static const char *next_cgroup(char **rest)
+{
+	for (char *line; *rest && (line = strsep(rest, "\n"));) {
 		const char *colon = strchr(line, ':');
 		colon = colon ? strchr(colon + 1, ':') : NULL;
-		if (!colon)
-			continue;
-		cgroup_names_read(colon + 1, container_here, pod_here);
+		if (colon)
+			return colon + 1;
+	}
+	return NULL;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+	return length > end_length && !strcmp(text + length - end_length, end);
+}
+
+void cgroup_service_read(const char *path, char service[CONTAINER_NAME_SIZE])
+{
+	char pod[POD_UID_SIZE];
+	cgroup_names_read(path, service, pod);
+	if (strspn(service, "0123456789abcdef") == CONTAINER_ID_LENGTH)
+		service[CONTAINER_ID_SHOWN] = '\0';
+	CLEANUP_FREE char *copy = *service ? NULL : strdup(path);
+	char *rest = copy;
+	for (char *folder; copy && (folder = strsep(&rest, "/"));)
+		if ((ends_with(folder, ".service") || ends_with(folder, ".scope")) &&
+		    strlen(folder) < CONTAINER_NAME_SIZE)
+			strcpy(service, folder);
+}
+
+void process_service_read(uint32_t pid, char service[CONTAINER_NAME_SIZE])
+{
+	CLEANUP_FREE char *lines = read_cgroups(pid);
+	char *rest = lines;
+	service[0] = '\0';
+	for (const char *path; !*service && (path = next_cgroup(&rest));)
+		cgroup_service_read(path, service);
+}
+
+void process_cgroup_read(uint32_t pid, char container[CONTAINER_NAME_SIZE], char pod[POD_UID_SIZE])
+{
+	CLEANUP_FREE char *lines = read_cgroups(pid);
+	char *rest = lines;
+	container[0] = pod[0] = '\0';
+	/* The first one with a name is used. */
+	for (const char *path; (path = next_cgroup(&rest));) {
+		char container_here[CONTAINER_NAME_SIZE], pod_here[POD_UID_SIZE];
+		cgroup_names_read(path, container_here, pod_here);
 		if (!*container)
 			strcpy(container, container_here);
 		if (!*pod)

@@ -31,6 +31,8 @@ struct ring {
 	char *path;
 	int descriptor; /* of the folder; valid if is_open */
 	bool is_open;
+	bool is_recorded; /* a replay, whose processes are not those of this machine */
+	struct services services;
 	bool is_failing;  /* the last interval could not be written */
 	uint64_t dropped; /* intervals that could not be written */
 };
@@ -106,6 +108,7 @@ static int ring_prepare(const struct iaprof_host *host, void *instance)
 		return host->fail(host, -folder, "%s: %s", ring->path, why ? why : strerror(-folder));
 	ring->descriptor = folder;
 	ring->is_open = true;
+	ring->is_recorded = host->target(host)->flags & IAPROF_TARGET_RECORDED;
 	int result = private_folder_lock(folder);
 	if (result)
 		return host->fail(host, result, "%s: %s", ring->path,
@@ -146,14 +149,16 @@ static int write_segment(const struct ring *ring, const struct ring_segment *seg
 	return result;
 }
 
-static int store(const struct ring *ring, const struct iaprof_profile *profile)
+static int store(struct ring *ring, const struct iaprof_profile *profile)
 {
 	CLEANUP(text_free) struct text contents = { 0 };
 	uint64_t length = profile->end - profile->begin;
 	struct ring_segment segment = { .begin = profile->begin_realtime ? profile->begin_realtime
 									 : clock_read(CLOCK_REALTIME) - length };
 	segment.end = segment.begin + length;
-	int result = segment_append(&contents, profile, (int)ring->level, ring->dropped);
+	services_begin(&ring->services);
+	int result = segment_append(&contents, profile, ring->is_recorded ? NULL : &ring->services, (int)ring->level,
+				    ring->dropped);
 	if (!result && contents.size > ring->size)
 		result = -EFBIG;
 	if (!result)
@@ -199,6 +204,7 @@ static void ring_destroy(const struct iaprof_host *host, void *instance)
 	(void)host;
 	if (ring->is_open)
 		close(ring->descriptor);
+	services_free(&ring->services);
 	free(ring->path);
 }
 

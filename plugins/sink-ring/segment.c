@@ -20,6 +20,7 @@
 struct segment {
 	struct text *file;
 	const struct iaprof_profile *profile;
+	struct services *services;
 	ZSTD_CCtx *compressor;
 	struct text records; /* of the block that is being filled */
 	uint32_t count;
@@ -201,11 +202,18 @@ static uint32_t device_id(struct segment *segment, const char *name)
 	return id;
 }
 
+/* A process is part of its service as a function is of its library. */
+static const char *module_of(const struct segment *segment, const struct iaprof_frame *frame)
+{
+	bool is_process = frame->kind == IAPROF_FRAME_PROCESS && frame->pid && segment->services;
+	return is_process ? services_find(segment->services, frame->pid) : frame->module;
+}
+
 static struct iaprof_record_frame make_frame(struct segment *segment, const struct iaprof_frame *frame)
 {
 	bool is_listed = frame->kind == IAPROF_FRAME_DEVICE_OFFSET; /* its address is the id of a listing */
 	return (struct iaprof_record_frame){ .name = define(segment, frame->name),
-					     .module = define(segment, frame->module),
+					     .module = define(segment, module_of(segment, frame)),
 					     .file = define(segment, frame->file),
 					     .line = frame->line,
 					     .kind = frame->kind,
@@ -286,9 +294,12 @@ static void append_records(struct segment *segment, uint64_t dropped)
 	flush(segment);
 }
 
-int segment_append(struct text *file, const struct iaprof_profile *profile, int level, uint64_t dropped)
+int segment_append(struct text *file, const struct iaprof_profile *profile, struct services *services, int level,
+		   uint64_t dropped)
 {
-	struct segment segment = { .file = file, .profile = profile, .compressor = ZSTD_createCCtx() };
+	struct segment segment = {
+		.file = file, .profile = profile, .services = services, .compressor = ZSTD_createCCtx()
+	};
 	struct capture_file_header header;
 	capture_file_header_make(&header);
 	text_append(file, (const char *)&header, sizeof header);

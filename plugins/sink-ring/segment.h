@@ -5,12 +5,15 @@
 
 #include <iaprof/profile.h>
 
+#include "services.h"
 #include "text/text.h"
 
 /*
- * Appends the bytes of a capture file. dropped: earlier intervals that could not be written, for the metadata. Returns
- * 0, or -ENOMEM.
+ * Appends the bytes of a capture file. services: names of which become the modules of process frames; NULL: the
+ * processes are not those of this machine. dropped: earlier intervals that could not be written, for the metadata.
+ * Returns 0, or -ENOMEM.
  */
-int segment_append(struct text *file, const struct iaprof_profile *profile, int level, uint64_t dropped);
+int segment_append(struct text *file, const struct iaprof_profile *profile, struct services *services, int level,
+		   uint64_t dropped);
 
 #endif

@@ -33,9 +33,9 @@ def web_case(name, needs=()):
     return case(name, needs=[needs_web, *needs])
 
 
-def recorded(keys='', count=2, folder='recorded'):
+def recorded(keys='', count=2, folder='recorded', wrap=()):
     """Segments of the known source. -> their names"""
-    process = start('--continuous', '-i', '300ms', '-s', KNOWN, '--hold', '20ms', '-k', f'ring:folder={folder}{keys}')
+    process = start('--continuous', '-i', '300ms', '-s', KNOWN, '--hold', '20ms', '-k', f'ring:folder={folder}{keys}', wrap=wrap)
 
     def segments():
         require(process.poll() in (None, COMPLETE), 'the run failed')
@@ -175,7 +175,7 @@ def parameters():
                     equal(web.get(page, **{**base, name: value})[0], 400, f'{page}, {name}={value!r}')
                 equal(web.get(page, **{key: value for key, value in base.items() if key != name})[0], 400, f'{page} without {name}')
             equal(web.get(page, **{**base, 'to': '1000'})[0], 400, f'{page}: an empty range')
-        for name, value in (('slots', '0'), ('slots', '1001'), ('group', '3'), ('metric', '33'), ('metric', 'cpu')):
+        for name, value in (('slots', '0'), ('slots', '1001'), ('group', '4'), ('metric', '33'), ('metric', 'cpu')):
             equal(web.get('overview.json', **{**good, 'slots': '10', name: value})[0], 400, f'{name}={value}')
         equal(os.listdir('.'), ['ring'], 'files')
 
@@ -212,6 +212,41 @@ def overview():
         require(abs(total / 3 * 4e6 - sum(known.values())) <= 1e-5 * total * 4e6, f'{total} stalls')
         # A part of a segment has its part of the values.
         near(web.overview(T + 15, T + 30, 1, metric=metric)['total'], [sum(known.values()) / 4], 'a quarter')
+
+
+def needs_cgroups():
+    if not cgroups():
+        raise Skip('cannot make a cgroup')
+
+
+def cgroups():
+    """-> the root of a hierarchy of version 2 or 1"""
+    roots = ('/sys/fs/cgroup', '/sys/fs/cgroup/unified', '/sys/fs/cgroup/systemd', '/sys/fs/cgroup/pids')
+    return next((root for root in roots if os.access(f'{root}/cgroup.procs', os.W_OK)), None)
+
+
+@web_case('values by service: the unit of systemd, or the container, of the cgroup of a process', needs=[needs_root, needs_cgroups])
+def services():
+    container = 'c0ffee' + 58 * '7'
+    os.mkdir('ring', 0o700)
+    names = [f'iaprof-test-{os.getpid()}.service', f'docker-{container}.scope']
+    for begin, name in zip((T, T + 60), names):
+        cgroup = f'{cgroups()}/{name}'
+        os.mkdir(cgroup)
+        try:
+            segment = recorded(folder=f'recorded-{begin}', wrap=['sh', '-c', 'echo $$ >"$0/cgroup.procs" && exec "$@"', cgroup])[0]
+        finally:
+            wait_until(lambda path=f'{cgroup}/cgroup.procs': not open(path, encoding='utf-8').read(), 'the end of all processes')
+            os.rmdir(cgroup)
+        shutil.copy(f'recorded-{begin}/{segment}', f'ring/{segment_name(begin, 60)}')
+    with Web() as web:
+        web.enter()
+        metric = [one['name'] for one in web.overview(T, T + 120, 2)['metrics']].index('cpu')
+        found = web.overview(T, T + 120, 2, metric=metric, group=3)
+        rows = {row['name']: [value or 0 for value in row['values']] for row in found['rows']}
+        equal(sorted(rows), sorted([names[0], container[:12]]), 'services')
+        require(abs(rows[names[0]][0] - found['total'][0]) <= 1e-5 * found['total'][0] and not rows[names[0]][1], f'{found}')
+        require(abs(rows[container[:12]][1] - found['total'][1]) <= 1e-5 * found['total'][1], f'{found}')
 
 
 @web_case('a flame graph is the page that iaprof makes of the range, and a comparison that of --diff')

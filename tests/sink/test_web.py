@@ -23,10 +23,10 @@ PROGRAM, WEB = os.environ['TEST_IAPROF'], os.environ['TEST_IAPROF_WEB']
 HOUR = 3600
 
 
-def record():
+def record(wrap=()):
     """-> a segment, whose programs are hot and warm, 3 to 1"""
     folder = pathlib.Path('recorded')
-    process = subprocess.Popen([PROGRAM, '-q', '--continuous', '-i', '300ms', '-s', os.environ['TEST_KNOWN_SOURCE'], '--hold', '20ms',
+    process = subprocess.Popen([*wrap, PROGRAM, '-q', '--continuous', '-i', '300ms', '-s', os.environ['TEST_KNOWN_SOURCE'], '--hold', '20ms',
                                 '-k', f'ring:folder={folder}'], stderr=subprocess.DEVNULL)
     end = time.monotonic() + 60
     while len(found := sorted(folder.glob('2*.iaprof'))) < 2:
@@ -40,11 +40,11 @@ def record():
 class Visitor(Reader):
     """Somebody who looks at the page of a ring with these segments: minutes before `now`, which is a whole hour."""
 
-    def __init__(self, window, minutes):
+    def __init__(self, window, minutes, wrap=()):
         window.call('Page.navigate', url='about:blank')
         shutil.rmtree('recorded', ignore_errors=True)
         shutil.rmtree('ring', ignore_errors=True)
-        segment = record()
+        segment = record(wrap)
         os.mkdir('ring')
         # In the past, so that the page does not move on meanwhile.
         self.now = int(time.time()) // HOUR * HOUR - 48 * HOUR
@@ -140,6 +140,37 @@ def a_selection_leads_to_flame_graphs(window):
         equal(window.wrong(), [], 'errors')
 
 
+def a_service_leads_to_its_flame_graph(window):
+    roots = ('/sys/fs/cgroup', '/sys/fs/cgroup/unified', '/sys/fs/cgroup/systemd', '/sys/fs/cgroup/pids')
+    root = next((root for root in roots if os.access(f'{root}/cgroup.procs', os.W_OK)), None)
+    if not root:
+        print('# SKIP a_service_leads_to_its_flame_graph: cannot make a cgroup')
+        return
+    name = f'iaprof-test-{os.getpid()}.service'
+    cgroup = pathlib.Path(root, name)
+    cgroup.mkdir()
+    try:
+        with Visitor(window, [40, 39, 1], ['sh', '-c', 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(cgroup)]) as visitor:
+            visitor.click_text('#group button', 'Services')
+            visitor.wait()
+            visitor.window.wait_for(f'overview.data.rows.length === 1 && overview.data.rows[0].name === "{name}"')
+            visitor.drawn()
+            left = visitor.place_of('#heatmap')[0]
+            window.click(left + 20, visitor.place_at(0, 0)[1])
+            visitor.select(39.5, 38.2)
+            visitor.follow('open')
+            assert f'service={name}' in visitor.fragment(), visitor.fragment()
+            equal(visitor.evaluate('[iaprof.model.services, iaprof.model.service]'), [[name], name], 'services of the flame graph')
+            total = visitor.evaluate('iaprof.model.values().total[0]')
+            assert total > 0, total
+            equal(window.wrong(), [], 'errors')
+    finally:
+        end = time.monotonic() + 60
+        while (cgroup / 'cgroup.procs').read_text() and time.monotonic() < end:
+            time.sleep(0.02)
+        cgroup.rmdir()
+
+
 def the_keyboard_selects(window):
     with Visitor(window, [2, 1]) as visitor:
         visitor.evaluate('document.getElementById("heatmap").focus()')
@@ -174,7 +205,7 @@ def both_themes_are_readable(window):
             equal(found, [], f'texts that are pale in the {theme} theme')
 
 
-CASES = (values_are_where_they_were, a_selection_leads_to_flame_graphs, the_keyboard_selects, both_themes_are_readable)
+CASES = (values_are_where_they_were, a_selection_leads_to_flame_graphs, a_service_leads_to_its_flame_graph, the_keyboard_selects, both_themes_are_readable)
 
 if __name__ == '__main__':
     if not WEB:

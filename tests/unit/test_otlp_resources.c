@@ -11,20 +11,23 @@
 #include "../run_suite.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define SHORT_ID "0123456789ab"
 #define POD "01234567-89ab-cdef-0123-456789abcdef"
 
 static const struct {
-	const char *path, *container, *pod;
+	const char *path, *container, *pod, *service;
 } cgroups[] = {
-	{ "/", "", "" },
-	{ "/user.slice/user-1000.slice/session-3.scope", "", "" },
-	{ "/system.slice/docker-" ID ".scope", ID, "" },
-	{ "/kubepods/burstable/pod" POD "/" ID, ID, POD },
-	{ "/kubepods.slice/kubepods-pod01234567_89ab_cdef_0123_456789abcdef.slice/cri-containerd-" ID ".scope", ID,
-	  POD },
-	{ "/machine.slice/libpod-" ID ".scope/container", ID, "" },
-	{ "/pods/podium/pod01234567", "", "" },
-	{ "/machine.slice/machine-web.scope", "web", "" },
+	{ "/", "", "", "" },
+	{ "/user.slice/user-1000.slice/session-3.scope", "", "", "session-3.scope" },
+	{ "/user.slice/user-1000.slice/user@1000.service/app.slice/app.service/part", "", "", "app.service" },
+	{ "/system.slice/docker-" ID ".scope", ID, "", SHORT_ID },
+	{ "/kubepods/burstable/pod" POD "/" ID, ID, POD, SHORT_ID },
+	{ "/kubepods.slice/kubepods-pod01234567_89ab_cdef_0123_456789abcdef.slice/cri-containerd-" ID ".scope", ID, POD,
+	  SHORT_ID },
+	{ "/machine.slice/libpod-" ID ".scope/container", ID, "", SHORT_ID },
+	{ "/pods/podium/pod01234567", "", "", "" },
+	{ "/.service/.scope", "", "", "" },
+	{ "/machine.slice/machine-web.scope", "web", "", "web" },
 };
 
 START_TEST(cgroups_name_containers_and_pods)
@@ -33,6 +36,8 @@ START_TEST(cgroups_name_containers_and_pods)
 	cgroup_names_read(cgroups[_i].path, container, pod);
 	ck_assert_str_eq(container, cgroups[_i].container);
 	ck_assert_str_eq(pod, cgroups[_i].pod);
+	cgroup_service_read(cgroups[_i].path, container);
+	ck_assert_str_eq(container, cgroups[_i].service);
 }
 END_TEST
 

@@ -142,12 +142,12 @@ class Overview {
     element(name).href = `flamegraph?${query}${this.filter()}`;
   }
 
-  // The fragment of a flame graph that shows the chosen program or device.
+  // The fragment of a flame graph that shows the chosen program, device or service.
   filter() {
     const { row, group } = this.values;
     if (!row || row.startsWith('('))
       return '';
-    return `#${new URLSearchParams(group === '2' ? { device: row } : { focus: `/^${row.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$/` })}`;
+    return `#${new URLSearchParams(group === '2' ? { device: row } : group === '3' ? { service: row } : { focus: `/^${row.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$/` })}`;
   }
 
   rangeText({ from, to }) {

@@ -80,6 +80,9 @@ class App {
     for (const id of ['thread', 'threads'])
       element(id).closest('label').hidden = !origins.threads.length;
     element('device').closest('label').hidden = !origins.devices.length;
+    const { services } = this.model;
+    element('service').closest('label').hidden = services.length < 2;
+    element('service').replaceChildren(...['', ...services].map(name => new Option(name || 'All services', name)));
     element('device').replaceChildren(...['', ...origins.devices].map(name => new Option(name || 'All devices', name)));
   }
 
@@ -173,6 +176,7 @@ class App {
     this.listThreads();
     element('thread').value = model.thread;
     element('device').value = model.device;
+    element('service').value = model.service;
     element('threads').value = model.threads;
     element('merge').checked = state.get('merge') === 'yes';
     for (const [group, key] of [['detail', 'detail'], ['layout', 'layout'], ['order', 'order']])
@@ -356,7 +360,7 @@ class App {
     });
     on('search', 'input', () => state.set({ search: element('search').value }, true));
     on('process', 'change', () => state.set({ process: element('process').value, thread: '', zoom: '' }));
-    for (const key of ['thread', 'device', 'threads'])
+    for (const key of ['thread', 'device', 'service', 'threads'])
       on(key, 'change', () => state.set({ [key]: element(key).value, zoom: '' }));
     on('merge', 'change', () => state.set({ merge: element('merge').checked ? 'yes' : '', zoom: '' }));
     for (const key of ['focus', 'ignore', 'hide'])

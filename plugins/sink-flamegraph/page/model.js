@@ -112,6 +112,18 @@ class Model {
     return this.origins.devices.includes(chosen) ? chosen : '';
   }
 
+  // Of the processes of a ring's segments, the container or the service of systemd: the module of their frames.
+  get services() {
+    const { kind, modules, own } = this.frames;
+    this.serviceNames = this.serviceNames || [...new Set(modules.slice(0, own).filter((name, frame) => name && kind[frame] === Kind.PROCESS))].sort();
+    return this.serviceNames;
+  }
+
+  get service() {
+    const chosen = this.state.get('service');
+    return this.services.includes(chosen) ? chosen : '';
+  }
+
   remember(name, key, make) {
     const place = `${name} ${Boolean(this.state.get('hide'))}`, known = this.cache.get(place);
     if (known && known.key === key)
@@ -128,7 +140,7 @@ class Model {
     const view = this.remember(`view ${detail} ${threads}`, JSON.stringify(choice), () => this.makeView({ detail,
       threads, merges: state.get('merge') === 'yes', focus: expressionOf(state.get('focus')),
       ignore: expressionOf(state.get('ignore')), hide: expressionOf(state.get('hide')),
-      process: Number(state.get('process')) || null, thread: this.thread, device: this.device }));
+      process: Number(state.get('process')) || null, thread: this.thread, device: this.device, service: this.service }));
     const time = this.range ? state.get('time') : '';
     if (view.time !== time) {
       addSelves(view, this.range ? this.selvesInRange() : this.tree.selves);
@@ -185,7 +197,7 @@ class Model {
 
   // What shares are of: 'GPU time', or less of it.
   get shareOf() {
-    const filters = ['focus', 'ignore', 'process', 'thread', 'device'].filter(key => this.state.get(key));
+    const filters = ['focus', 'ignore', 'process', 'thread', 'device', 'service'].filter(key => this.state.get(key));
     return !filters.length ? `${this.isDevice ? 'GPU time' : this.typeLabel()}` + (this.range ? ' in the selected time' : '')
       : `the ${filters.every(key => key === 'focus') ? 'focused' : 'filtered'} ${this.isDevice ? 'GPU time' : this.typeLabel()}`;
   }

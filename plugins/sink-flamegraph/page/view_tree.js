@@ -131,7 +131,7 @@ function treeByThread({ frames, tree }) {
 }
 
 // options: detail, merges, and the expressions focus, ignore, hide, each null or a RegExp; process: a pid or null;
-// thread: a name with or without tid, device: a name, or ''; threads: 'no' (threads are merged), 'name' or 'yes'
+// thread: a name with or without tid, device and service: a name, or ''; threads: 'no' (threads are merged), 'name' or 'yes'
 function makeView(profile, options) {
   const { frames, tree } = profile, { count } = tree;
   const [ignore, hide] = ['ignore', 'hide'].map(key => framesMatching(frames, options[key]));
@@ -170,7 +170,8 @@ function makeView(profile, options) {
     if (has)
       has[node] = has[above] | needed[frame];
     if (parent < 0 || (ignore && ignore[frame]) ||
-        (options.process && kind === Kind.PROCESS && frames.pid[frame] !== options.process)) {
+        (kind === Kind.PROCESS && ((options.process && frames.pid[frame] !== options.process) ||
+          (options.service && frames.modules[frame] !== options.service)))) {
       becomes[node] = -1;
       continue;
     }

@@ -33,6 +33,14 @@ done
 part metrics cat /tmp/metrics
 part status systemctl show iaprof -p ActiveState,SubState,User,MemoryCurrent,NRestarts
 part rating systemd-analyze security --no-pager iaprof
+part web_start systemctl start iaprof-web
+for ((i = 0; i < 240; i++)); do [[ -s /run/iaprof-web/url ]] && break; sleep 0.5; done
+page=$(curl -sL -o /tmp/page -w '%{url_effective}' -c /tmp/cookies -b /tmp/cookies "$(cat /run/iaprof-web/url)")
+part web_page grep -c 'Last hours' /tmp/page
+part web_data curl -sf -b /tmp/cookies "${page}overview.json?from=1000&to=2000&slots=1"
+part web_status systemctl show iaprof-web -p ActiveState,User,NRestarts
+part web_rating systemd-analyze security --no-pager iaprof-web
+part web_stop systemctl stop iaprof-web
 part reload systemctl reload iaprof
 sleep 5
 part reloaded systemctl show iaprof -p ActiveState,NRestarts
@@ -93,11 +101,20 @@ def packages_on_a_fresh_system():
         check(f'{text}\n' in parts['status'][0], f'no {text}: {parts["status"][0]}\n{ours}')
     rating = re.search(r'exposure level for iaprof\.service: ([\d.]+)', parts['rating'][0])
     check(float(rating[1]) <= 2.5, parts['rating'][0])
+    equal(parts['web_start'], ('', 0), ours)
+    check(int(parts['web_page'][0]) > 0, f'{parts["web_page"][0]}\n{ours}')
+    # Its user reads the ring by the group of the profiler.
+    check('"folder":"/var/lib/iaprof/ring"' in parts['web_data'][0], f'{parts["web_data"]}\n{ours}')
+    for text in 'ActiveState=active', 'User=iaprof-web', 'NRestarts=0':
+        check(f'{text}\n' in parts['web_status'][0], f'no {text}: {parts["web_status"][0]}\n{ours}')
+    web_rating = re.search(r'exposure level for iaprof-web\.service: ([\d.]+)', parts['web_rating'][0])
+    check(float(web_rating[1]) <= 1.5, parts['web_rating'][0])
+    equal(parts['web_stop'], ('', 0), ours)
     equal(parts['reload'], ('', 0), ours)
     equal(parts['reloaded'][0], 'NRestarts=0\nActiveState=active\n', ours)
     # One that does not end by itself is killed, which is no success.
     equal((parts['stop'], parts['result'][0]), (('', 0), 'Result=success\nExecMainStatus=0\nActiveState=inactive\n'), ours)
-    print(f'# measured: rated {rating[1]}; {re.search("stopped in .*", said)[0]}, emulated')
+    print(f'# measured: rated {rating[1]}, iaprof-web {web_rating[1]}; {re.search("stopped in .*", said)[0]}, emulated')
     for line in parts['files'][0].splitlines():
         mode, user, size, path = line.split(' ', 3)
         check(user == 'iaprof' and not int(mode, 8) & 0o007, f'{line}')
