@@ -2,7 +2,6 @@
 /* See unwind_table.h. */
 #include "symbolizer/unwind/unwind_table.h"
 
-#include <dwarf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,23 +9,32 @@
 #include <elfutils/libdw.h>
 
 #include "base/hash.h"
+#include "base/keyed_array.h"
+#include "symbolizer/unwind/call_frame.h"
 
 /* DWARF register numbers, from the System V ABI's supplement for x86-64, and from AAPCS64. */
-struct registers {
-	unsigned stack, frame, return_address;
+static const struct call_frame_registers x86_64 = { .stack = 7, .frame = 6, .return_address = 16, .is_x86 = true };
+static const struct call_frame_registers aarch64 = { .stack = 31, .frame = 29, .return_address = 30 };
+
+/* A CIE: what several functions share. */
+struct common {
+	uint64_t key; /* its offset in the section */
+	bool is_readable, is_sized;
+	uint8_t encoding;
+	struct call_frame_common frame;
 };
-static const struct registers x86_64 = { .stack = 7, .frame = 6, .return_address = 16 };
-static const struct registers aarch64 = { .stack = 31, .frame = 29, .return_address = 30 };
 
 /* One FDE: a function, or a part of one. */
 struct function {
 	uint64_t start, end;
+	const uint8_t *instructions, *instructions_end;
+	uint32_t common;
 };
 
 struct maker {
 	struct unwind_table *table;
-	const struct registers *registers;
-	Dwarf_CFI *cfi;
+	const struct call_frame_registers *registers;
+	KEYED_ARRAY(struct common) commons;
 	ARRAY(struct function) functions;
 	struct hash_index index; /* rules */
 	uint16_t last_rule;      /* of the newest row */
@@ -103,43 +111,76 @@ static bool address_encoding(const Dwarf_CIE *cie, uint8_t *encoding)
 	return pointer_size(*encoding) && (base == 0 || base == POINTER_RELATIVE);
 }
 
-/* Adds the range of an FDE; false if it is damaged or not supported. */
+/* Adds an FDE; false if it is damaged or not supported. */
 static bool add_function(struct maker *maker, const Elf_Data *data, uint64_t address, const Dwarf_FDE *fde,
-			 uint8_t encoding)
+			 uint32_t position)
 {
+	const struct common *common = &maker->commons.items[position];
 	const uint8_t *begin = data->d_buf;
+	uint8_t encoding = common->encoding;
 	size_t size = pointer_size(encoding);
 	if ((size_t)(fde->end - fde->start) < 2 * size)
 		return false;
 	uint64_t start = read_pointer(fde->start, encoding);
 	uint64_t length = read_pointer(fde->start + size, encoding & (POINTER_FORM & ~8));
+	uint64_t size_of_augmentation = 0;
 	if ((encoding & POINTER_BASE) == POINTER_RELATIVE)
 		start += address + (uint64_t)(fde->start - begin);
 	if (!length || start > UINT64_MAX - length)
 		return false;
-	struct function function = { .start = start, .end = start + length };
+	const uint8_t *instructions = fde->start + 2 * size;
+	if (common->is_sized && (!call_frame_read_number(&instructions, fde->end, &size_of_augmentation) ||
+				 size_of_augmentation > (uint64_t)(fde->end - instructions)))
+		return false;
+	struct function function = { .start = start,
+				     .end = start + length,
+				     .instructions = instructions + size_of_augmentation,
+				     .instructions_end = fde->end,
+				     .common = position };
 	if (!array_push(&maker->functions, function))
 		maker->failed = true;
 	return true;
 }
 
+/* Returns the position of a CIE, POSITION_NONE if out of memory. */
+static uint32_t find_common(struct maker *maker, const struct elf_file *elf, Elf_Data *data, uint64_t offset)
+{
+	const unsigned char *identity = (const unsigned char *)elf->header.e_ident;
+	struct common common = { .key = offset };
+	uint32_t position = keyed_array_find(&maker->commons, &common.key);
+	Dwarf_Off ignored;
+	Dwarf_CFI_Entry entry;
+	if (position != POSITION_NONE)
+		return position;
+	if (dwarf_next_cfi(identity, data, true, offset, &ignored, &entry) == 0 && dwarf_cfi_cie_p(&entry) &&
+	    address_encoding(&entry.cie, &common.encoding)) {
+		const Dwarf_CIE *cie = &entry.cie;
+		common.is_sized = cie->augmentation[0] == 'z';
+		common.frame = (struct call_frame_common){ .registers = maker->registers,
+							   .code_factor = cie->code_alignment_factor,
+							   .data_factor = cie->data_alignment_factor,
+							   .is_signal = strchr(cie->augmentation, 'S') };
+		common.is_readable =
+			call_frame_prepare(&common.frame, cie->initial_instructions, cie->initial_instructions_end);
+	}
+	position = keyed_array_add(&maker->commons, &common);
+	maker->failed |= position == POSITION_NONE;
+	return position;
+}
+
 static void list_functions(struct maker *maker, const struct elf_file *elf, Elf_Data *data, uint64_t address)
 {
 	const unsigned char *identity = (const unsigned char *)elf->header.e_ident;
-	Dwarf_Off offset = 0, next, cie_offset = (Dwarf_Off)-1;
+	Dwarf_Off offset = 0, next, common_offset = (Dwarf_Off)-1;
 	Dwarf_CFI_Entry entry;
-	uint8_t encoding = 0;
-	bool is_readable = false;
+	uint32_t common = POSITION_NONE;
 	while (!maker->failed && dwarf_next_cfi(identity, data, true, offset, &next, &entry) == 0) {
 		if (!dwarf_cfi_cie_p(&entry)) {
-			Dwarf_Off wanted = entry.fde.CIE_pointer, ignored;
-			Dwarf_CFI_Entry cie;
-			if (wanted != cie_offset) {
-				is_readable = dwarf_next_cfi(identity, data, true, wanted, &ignored, &cie) == 0 &&
-					      dwarf_cfi_cie_p(&cie) && address_encoding(&cie.cie, &encoding);
-				cie_offset = wanted;
-			}
-			if (!is_readable || !add_function(maker, data, address, &entry.fde, encoding))
+			if (entry.fde.CIE_pointer != common_offset)
+				common = find_common(maker, elf, data, entry.fde.CIE_pointer);
+			common_offset = entry.fde.CIE_pointer;
+			if (common == POSITION_NONE || !maker->commons.items[common].is_readable ||
+			    !add_function(maker, data, address, &entry.fde, common))
 				maker->table->skipped++;
 		}
 		if (next <= offset || next == (Dwarf_Off)-1)
@@ -152,108 +193,6 @@ static int compare(const void *left, const void *right)
 {
 	const struct function *a = left, *b = right;
 	return a->start < b->start ? -1 : a->start > b->start;
-}
-
-/* Splits an operation of the form "register + offset". Returns false for any other one. */
-static bool is_register(const Dwarf_Op *op, unsigned *number, int64_t *offset)
-{
-	if (op->atom == DW_OP_bregx) {
-		*number = (unsigned)op->number;
-		*offset = (int64_t)op->number2;
-	} else if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
-		*number = (unsigned)(op->atom - DW_OP_breg0);
-		*offset = (int64_t)op->number;
-	} else {
-		return false;
-	}
-	return *offset >= INT32_MIN && *offset <= INT32_MAX;
-}
-
-/*
- * Recognizes GNU ld's expression for the PLT of x86-64: rsp + 8 + ((rip & 15) >= N) * 8, where N is the offset of the
- * end of an entry's push. Returns N, or 0 for any other expression.
- */
-static int plt_expression(const Dwarf_Op *ops, size_t count)
-{
-	static const uint8_t atoms[] = { DW_OP_breg7, DW_OP_breg16, DW_OP_lit15, DW_OP_and, 0,
-					 DW_OP_ge,    DW_OP_lit3,   DW_OP_shl,   DW_OP_plus };
-	if (count != sizeof atoms || ops[0].number != 8 || ops[1].number != 0)
-		return 0;
-	for (size_t i = 0; i < sizeof atoms; i++)
-		if (atoms[i] && ops[i].atom != atoms[i])
-			return 0;
-	return ops[4].atom > DW_OP_lit0 && ops[4].atom <= DW_OP_lit15 ? ops[4].atom - DW_OP_lit0 : 0;
-}
-
-static void set_cfa(const struct registers *registers, Dwarf_Frame *frame, struct iaprof_unwind_rule *rule)
-{
-	Dwarf_Op *ops;
-	size_t count;
-	unsigned number;
-	int64_t offset;
-	if (dwarf_frame_cfa(frame, &ops, &count) || !count)
-		return;
-	int plt = registers == &x86_64 ? plt_expression(ops, count) : 0;
-	if (plt) {
-		rule->cfa = IAPROF_UNWIND_CFA_PLT;
-		rule->cfa_offset = plt;
-		return;
-	}
-	bool is_value = count == 2 && ops[1].atom == DW_OP_deref;
-	if ((count != 1 && !is_value) || !is_register(&ops[0], &number, &offset))
-		return;
-	if (number == registers->stack)
-		rule->cfa = is_value ? IAPROF_UNWIND_CFA_STACK_VALUE : IAPROF_UNWIND_CFA_STACK;
-	else if (number == registers->frame)
-		rule->cfa = is_value ? IAPROF_UNWIND_CFA_FRAME_VALUE : IAPROF_UNWIND_CFA_FRAME;
-	rule->cfa_offset = rule->cfa ? (int32_t)offset : 0;
-}
-
-static void get_register(const struct registers *registers, Dwarf_Frame *frame, unsigned number, uint8_t *place,
-			 int32_t *offset)
-{
-	Dwarf_Op memory[3], *ops;
-	size_t count;
-	unsigned base;
-	int64_t from_base;
-	*place = IAPROF_UNWIND_IN_OTHER;
-	if (dwarf_frame_register(frame, (int)number, memory, &ops, &count))
-		return;
-	if (!count) {
-		*place = ops == memory ? IAPROF_UNWIND_UNDEFINED : IAPROF_UNWIND_SAME;
-		return;
-	}
-	bool from_cfa = ops[0].atom == DW_OP_call_frame_cfa;
-	if (from_cfa && (count == 1 || (count == 2 && ops[1].atom == DW_OP_plus_uconst))) {
-		from_base = count == 1 ? 0 : (int64_t)ops[1].number;
-		if (from_base < INT32_MIN || from_base > INT32_MAX)
-			return;
-		*place = IAPROF_UNWIND_AT_CFA;
-	} else if (count == 1u + from_cfa && is_register(&ops[from_cfa], &base, &from_base)) {
-		/* Expressions start with the CFA on the stack. */
-		if (base == registers->frame)
-			*place = IAPROF_UNWIND_AT_FRAME;
-		else if (base == registers->stack)
-			*place = IAPROF_UNWIND_AT_STACK;
-		else
-			return;
-	} else {
-		return;
-	}
-	*offset = (int32_t)from_base;
-}
-
-static struct iaprof_unwind_rule rule_of(const struct registers *registers, Dwarf_Frame *frame, bool is_signal)
-{
-	struct iaprof_unwind_rule rule = { .flags = is_signal ? IAPROF_UNWIND_SIGNAL_FRAME : 0 };
-	get_register(registers, frame, registers->return_address, &rule.return_address, &rule.return_offset);
-	if (rule.return_address == IAPROF_UNWIND_UNDEFINED)
-		return (struct iaprof_unwind_rule){ .cfa = IAPROF_UNWIND_CFA_END };
-	get_register(registers, frame, registers->frame, &rule.frame, &rule.frame_offset);
-	set_cfa(registers, frame, &rule);
-	bool is_usable = rule.return_address != IAPROF_UNWIND_IN_OTHER &&
-			 (rule.return_address != IAPROF_UNWIND_SAME || registers != &x86_64);
-	return rule.cfa && is_usable ? rule : (struct iaprof_unwind_rule){ 0 };
 }
 
 /* Returns the position of a rule; 0, which is no rule, if there are too many. */
@@ -321,21 +260,17 @@ static void add_row(struct maker *maker, uint64_t address, uint16_t rule)
 static bool add_rules(struct maker *maker, const struct function *function)
 {
 	static const struct iaprof_unwind_rule none;
+	struct call_frame frame;
+	struct iaprof_unwind_rule rule;
+	uint64_t end;
 	bool is_read = false;
-	for (uint64_t address = function->start; address < function->end && !maker->failed;) {
-		Dwarf_Frame *frame;
-		Dwarf_Addr start, end;
-		bool is_signal;
-		if (dwarf_cfi_addrframe(maker->cfi, address, &frame))
+	call_frame_begin(&frame, &maker->commons.items[function->common].frame, function->start, function->instructions,
+			 function->instructions_end);
+	for (uint64_t address = function->start; address < function->end && !maker->failed; address = end) {
+		if (!call_frame_next(&frame, &rule, &end))
 			break;
-		dwarf_frame_info(frame, &start, &end, &is_signal);
-		struct iaprof_unwind_rule rule = rule_of(maker->registers, frame, is_signal);
-		free(frame);
 		add_row(maker, address, intern_rule(maker, &rule));
 		is_read = true;
-		if (end <= address)
-			break;
-		address = end;
 	}
 	add_row(maker, function->end, intern_rule(maker, &none));
 	return is_read;
@@ -380,15 +315,11 @@ int unwind_table_make(struct unwind_table *table, const struct elf_file *elf)
 	Elf_Data *data = section && header.sh_type != SHT_NOBITS ? elf_file_section_data(section) : NULL;
 	if (!data)
 		return -ENODATA;
-	struct maker maker = { .table = table,
-			       .registers = is_arm ? &aarch64 : &x86_64,
-			       .cfi = dwarf_getcfi_elf(elf->elf) };
-	if (!maker.cfi)
-		return -ENODATA;
+	struct maker maker = { .table = table, .registers = is_arm ? &aarch64 : &x86_64 };
 	maker.failed = !hash_index_push(&maker.index, hash_bytes(&none, sizeof none), &table->rules, none);
 	list_functions(&maker, elf, data, header.sh_addr);
 	make(&maker);
-	dwarf_cfi_end(maker.cfi);
+	keyed_array_free(&maker.commons);
 	array_free(&maker.functions);
 	hash_index_free(&maker.index);
 	if (maker.failed)
@@ -404,12 +335,14 @@ void unwind_functions_each(const struct elf_file *elf, bool (*use)(void *context
 	Elf_Data *data = section && header.sh_type != SHT_NOBITS ? elf_file_section_data(section) : NULL;
 	bool is_known = elf->header.e_machine == EM_X86_64 || elf->header.e_machine == EM_AARCH64;
 	struct unwind_table ignored = { 0 };
-	struct maker maker = { .table = &ignored };
+	struct maker maker = { .table = &ignored,
+			       .registers = elf->header.e_machine == EM_X86_64 ? &x86_64 : &aarch64 };
 	if (data && is_known)
 		list_functions(&maker, elf, data, header.sh_addr);
 	for (size_t i = 0; i < maker.functions.count; i++)
 		if (!use(context, maker.functions.items[i].start, maker.functions.items[i].end))
 			break;
+	keyed_array_free(&maker.commons);
 	array_free(&maker.functions);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the unwind table of an ELF file from its .eh_frame, with libdw. Parses hostile data: call it in a child of the
- * worker, or for files that only root can write.
+ * Makes the unwind table of an ELF file from its .eh_frame, whose entries libdw lists. Parses hostile data: call it in
+ * a child of the worker, or for files that only root can write.
  */
 #ifndef IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_TABLE_H
 #define IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_TABLE_H
