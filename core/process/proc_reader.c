@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -109,9 +110,11 @@ bool proc_identity_read(uint32_t pid, struct proc_identity *identity)
 
 bool proc_user(uint32_t pid, uint32_t *user)
 {
-	struct proc_identity identity;
-	if (!proc_identity_read(pid, &identity))
+	char path[32];
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%" PRIu32, pid);
+	if (stat(path, &status))
 		return false;
-	*user = identity.user;
+	*user = status.st_uid;
 	return true;
 }

@@ -47,7 +47,10 @@ struct proc_identity {
 
 /* Reads /proc/PID/status. Returns false if the user is unknown. */
 bool proc_identity_read(uint32_t pid, struct proc_identity *identity);
-/* Finds only the effective user; false if it is unknown. */
+/*
+ * Finds only the effective user, the owner of /proc/PID even if the process is not dumpable: far cheaper than its
+ * status. False if it is unknown.
+ */
 bool proc_user(uint32_t pid, uint32_t *user);
 
 #endif

@@ -3,10 +3,7 @@
 #include "process/process.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/string_table.h"
 #include "process/user_accounts.h"
@@ -67,7 +64,6 @@ static void image_inherit_root(struct program_image *image, const struct program
 	if (image->root_known) /* a scan of /proc preceded the fork record */
 		return;
 	image->process.user = from->process.user;
-	image->account_user = from->account_user;
 	image->process.user_mounts = from->process.user_mounts;
 	image->process.is_chrooted = from->process.is_chrooted;
 	if (from->root)
@@ -75,23 +71,10 @@ static void image_inherit_root(struct program_image *image, const struct program
 	image_set_root(image, from->root, from->process.root);
 }
 
-/* Linux makes root the owner of /proc/PID if the process is not dumpable (PR_SET_DUMPABLE). */
-static void image_look_at_user(struct program_image *image)
-{
-	char path[32];
-	struct stat status;
-	snprintf(path, sizeof path, "/proc/%" PRIu32, image->process.pid);
-	if (stat(path, &status))
-		return;
-	image->process.user = image->account_user = status.st_uid;
-	if (status.st_uid == 0)
-		proc_user(image->process.pid, &image->account_user);
-}
-
 static void image_look_at_root(struct process_table *table, struct program_image *image)
 {
 	struct root *root;
-	image_look_at_user(image);
+	(void)proc_user(image->process.pid, &image->process.user);
 	enum root_place place = root_cache_look(&table->roots, image->process.pid, &root);
 	image->root_known |= place != ROOT_UNKNOWN;
 	if (place != ROOT_UNKNOWN)
@@ -281,7 +264,7 @@ int process_table_mapping(struct process_table *table, const struct iaprof_recor
 	if (!image || !mapping.path)
 		return -ENOMEM;
 	struct user_account *account;
-	if (!find_account(table, image->account_user, &account))
+	if (!find_account(table, image->process.user, &account))
 		return 0;
 	int added = address_space_add(image->space, &mapping, record->header.time, account, &table->dropped);
 	if (added > 0)

@@ -23,8 +23,7 @@ struct program_image {
 	uint64_t name_time;
 	uint32_t slot; /* position in the table */
 	bool begin_known;
-	uint32_t account_user; /* its user, even if the process is not dumpable */
-	bool root_known;       /* root was read for this image, not inherited */
+	bool root_known; /* root was read for this image, not inherited */
 };
 
 /* Initialise with {0} and hash_key. */
