@@ -55,6 +55,9 @@ void process_feed_drain(struct run *run)
 	if (!run->sideband)
 		return;
 	int result = sideband_drain(run->sideband);
+	if (run->unwind_feed && run->unwind_changes)
+		unwind_feed_wake(run->unwind_feed);
+	run->unwind_changes = false;
 	if (result)
 		log_message(IAPROF_LOG_WARNING, "process events: %s", strerror(-result));
 }

@@ -28,6 +28,7 @@ struct run {
 	struct mapped_files mapped_files;
 	struct kept_files kept_files;
 	struct unwind_feed *unwind_feed; /* NULL: no source asks for tables */
+	bool unwind_changes;             /* it has taken records since it was last woken */
 	ARRAY(struct instance *) unwind_watchers;
 	struct loop_watch *command_watch;
 	struct collector_thread *collector;

@@ -63,6 +63,7 @@ void unwind_tables_take(struct run *run, const struct iaprof_record *record)
 	const char *path =
 		record->type == IAPROF_RECORD_MAPPING ? intern_text(run->services.intern, mapping->path) : "";
 	unwind_feed_take(run->unwind_feed, record, path);
+	run->unwind_changes = true;
 }
 
 void unwind_tables_prepare(struct run *run)

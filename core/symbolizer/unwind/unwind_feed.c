@@ -22,6 +22,8 @@
 #define ASK_AGAIN_AFTER (NANOSECONDS_PER_SECOND / 100)
 /* Limit on processes whose last request is remembered. */
 #define ASKED_MAX 65536u
+/* Time between updates of the cost. */
+#define COST_PERIOD NANOSECONDS_PER_SECOND
 /* Maximum time between updates of processes, in ms. */
 #define TICK 200
 
@@ -70,6 +72,8 @@ struct unwind_feed {
 	KEYED_ARRAY(struct asked_process) asked;
 	uint64_t dropped;
 
+	atomic_bool saves;
+	uint64_t cost_time;         /* when the cost was updated */
 	atomic_uint_least64_t cost; /* CPU time of broker and worker, ns */
 	/* The feed's thread owns the following members. */
 	struct unwind_files files;
@@ -157,6 +161,16 @@ static void wait_for_work(struct unwind_feed *feed)
 		clear_event(feed->wake);
 }
 
+/* The cost is read from several files of /proc. */
+static void update_cost(struct unwind_feed *feed)
+{
+	uint64_t now = clock_monotonic();
+	if (now - feed->cost_time < COST_PERIOD)
+		return;
+	feed->cost_time = now;
+	atomic_store(&feed->cost, unwind_files_cost(&feed->files));
+}
+
 static void *work(void *pointer)
 {
 	struct unwind_feed *feed = pointer;
@@ -166,12 +180,14 @@ static void *work(void *pointer)
 		for (size_t i = 0; i < requests.count && !budget_is_over(&feed->files.budget); i++)
 			serve(feed, &requests.items[i]);
 		array_free(&requests);
+		feed->files.saves = atomic_load(&feed->saves);
 		unwind_files_finish(&feed->files);
 		unwind_processes_update(&feed->processes);
-		atomic_store(&feed->cost, unwind_files_cost(&feed->files));
+		update_cost(feed);
 		wait_for_work(feed);
 	}
 	array_free(&requests);
+	atomic_store(&feed->cost, unwind_files_cost(&feed->files));
 	return NULL;
 }
 
@@ -248,12 +264,11 @@ static void push_request(struct unwind_feed *feed, const struct request *request
 	if (!feed->has_thread)
 		return;
 	pthread_mutex_lock(&feed->lock);
-	bool was_empty = !feed->requests.count;
 	bool is_kept = feed->requests.count < REQUESTS_MAX && array_push(&feed->requests, *request);
 	feed->is_idle = false;
 	pthread_mutex_unlock(&feed->lock);
 	feed->dropped += !is_kept;
-	if (was_empty)
+	if (request->wish != WISH_TAKE)
 		signal_event(feed->wake);
 }
 
@@ -273,6 +288,11 @@ void unwind_feed_request(struct unwind_feed *feed, uint32_t pid, uint64_t execut
 	push_request(feed, &(struct request){ .wish = WISH_REQUEST, .pid = pid, .execution = execution });
 }
 
+void unwind_feed_save(struct unwind_feed *feed, bool saves)
+{
+	atomic_store(&feed->saves, saves);
+}
+
 void unwind_feed_prepare(struct unwind_feed *feed, uint32_t pid)
 {
 	push_request(feed, &(struct request){ .wish = WISH_PREPARE, .pid = pid });
@@ -288,6 +308,11 @@ void unwind_feed_take(struct unwind_feed *feed, const struct iaprof_record *reco
 	else
 		return;
 	push_request(feed, &request);
+}
+
+void unwind_feed_wake(struct unwind_feed *feed)
+{
+	signal_event(feed->wake);
 }
 
 static void deliver(const struct result *result, unwind_feed_callback *callback, void *context)
@@ -334,6 +359,7 @@ void unwind_feed_deliver(struct unwind_feed *feed, unwind_feed_callback *callbac
 
 void unwind_feed_wait(struct unwind_feed *feed, uint64_t end, unwind_feed_callback *callback, void *context)
 {
+	unwind_feed_wake(feed);
 	for (bool is_idle = false; !is_idle;) {
 		struct pollfd polled = { .fd = feed->ready, .events = POLLIN };
 		if (clock_monotonic() >= end)

@@ -30,10 +30,17 @@ int unwind_feed_descriptor(const struct unwind_feed *feed);
 bool unwind_feed_is_new(struct unwind_feed *feed, uint32_t pid, uint64_t execution);
 /* Requests the mappings of a process, and the tables of their files. Call it if unwind_feed_is_new(). */
 void unwind_feed_request(struct unwind_feed *feed, uint32_t pid, uint64_t execution);
+/* Makes no new tables from now on, or makes them again: code of other files is unwound by frame pointers. */
+void unwind_feed_save(struct unwind_feed *feed, bool saves);
 /* Reads the files of a process in advance of a request. */
 void unwind_feed_prepare(struct unwind_feed *feed, uint32_t pid);
-/* Processes a PROCESS or MAPPING record. text: that of its string id, valid for the run. */
+/*
+ * Processes a PROCESS or MAPPING record. text: that of its string id, valid for the run. It waits for
+ * unwind_feed_wake(), a request, or a fifth of a second, because waking the thread costs more than the record.
+ */
 void unwind_feed_take(struct unwind_feed *feed, const struct iaprof_record *record, const char *text);
+
+void unwind_feed_wake(struct unwind_feed *feed);
 
 /* As iaprof_unwind_callback. */
 typedef void unwind_feed_callback(void *context, const struct iaprof_unwind_table *table,

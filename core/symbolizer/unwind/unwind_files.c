@@ -402,6 +402,8 @@ uint32_t unwind_files_find(struct unwind_files *files, const struct unwind_files
 	if (find_place(files, mapping, &position))
 		return position;
 	position = find_identified(files, request);
+	if (position == POSITION_NONE && files->saves)
+		return POSITION_NONE;
 	if (position == POSITION_NONE && !request->may_open)
 		return UNWIND_FILE_LATER;
 	if (position == POSITION_NONE)

@@ -67,6 +67,7 @@ struct unwind_files {
 	size_t reads_max;  /* number of reads in use */
 	size_t open_count; /* number of open files */
 	size_t open_max;
+	bool saves; /* opens no further files */
 	uint64_t pass;
 	uint32_t table_count;
 	uint64_t finished;  /* files that were read */

@@ -328,8 +328,10 @@ void unwind_processes_request(struct unwind_processes *processes, uint32_t pid, 
 void unwind_processes_prepare(struct unwind_processes *processes, uint32_t pid)
 {
 	struct followed_process *process = add_process(processes, pid);
-	if (process && !process->is_asked)
-		refresh(processes, process, OF_RECORDS);
+	if (!process || process->is_asked)
+		return;
+	process->is_prepared = true;
+	refresh(processes, process, OF_RECORDS);
 }
 
 /* Records. */
@@ -386,8 +388,9 @@ void unwind_processes_take(struct unwind_processes *processes, const struct iapr
 	} else if (record->type == IAPROF_RECORD_MAPPING) {
 		const struct iaprof_record_mapping *mapping = (const void *)record;
 		(void)!process_table_mapping(processes->table, mapping, text);
+		/* A child of a sampled process whose new program was not sampled yet is looked up when it is. */
 		struct followed_process *process = find_process(processes, mapping->pid);
-		if (process)
+		if (process && (process->is_asked || process->is_prepared))
 			process->is_changed = true;
 	}
 }

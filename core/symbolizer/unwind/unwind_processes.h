@@ -36,11 +36,12 @@ struct unwind_range {
 struct followed_process {
 	uint32_t key; /* pid */
 	uint32_t user;
-	bool is_asked;   /* a source wants it */
-	bool is_changed; /* its mappings may have changed */
-	bool is_pending; /* files of it are not read yet */
-	bool is_sent;    /* its mappings were delivered */
-	bool is_refused; /* it was counted as refused */
+	bool is_asked;    /* a source wants it */
+	bool is_prepared; /* a source will probably want it */
+	bool is_changed;  /* its mappings may have changed */
+	bool is_pending;  /* files of it are not read yet */
+	bool is_sent;     /* its mappings were delivered */
+	bool is_refused;  /* it was counted as refused */
 	uint64_t execution;
 	uint64_t contents;    /* hash of what was delivered */
 	uint64_t sent;        /* when */
