@@ -78,7 +78,7 @@ _iaprof() {
 		case ${words[i]} in
 		--) break ;;
 		-c | -s | -k | -d | -i | -p | -o | --config | --source | --sink | --decoder | --duration | --interval | --pid | --children | --cgroup | --container | --debuginfod | --scope | \
-			--eu-stall-subsample | --memory | --hold | --finish-within | --output | --record | --replay | --normalize | --plugin-path) ((i++)) ;;
+			--eu-stall-subsample | --memory | --budget | --hold | --finish-within | --output | --record | --replay | --normalize | --plugin-path) ((i++)) ;;
 		--diff | --new-plugin) ((i += 2)) ;;
 		-*) ;;
 		*) [[ ${words[i - 1]} == -h || ${words[i - 1]} == --help ]] || break ;;
@@ -129,7 +129,7 @@ _iaprof() {
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
 		;;
-	-d | --duration | -i | --interval | --memory | --hold | --finish-within | --eu-stall-subsample) ;;
+	-d | --duration | -i | --interval | --memory | --budget | --hold | --finish-within | --eu-stall-subsample) ;;
 	*)
 		if [[ $word == -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$(_iaprof_options "$program")" -- "$word")

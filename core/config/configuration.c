@@ -21,6 +21,9 @@
 #define MILLISECOND 1000000ULL
 /* Three quarters of what the unit of the service permits, which includes helper processes and buffers. */
 #define MEMORY_DEFAULT ((uint64_t)384 << 20)
+/* Budget of a continuous run, in percent of the CPU time of all CPUs. */
+#define BUDGET_DEFAULT 1.0
+#define BUDGET_MIN 0.001
 #define FINISH_WITHIN_DEFAULT (2000 * MILLISECOND)
 
 /* PID_MAX_LIMIT in include/linux/threads.h of Linux. */
@@ -46,6 +49,7 @@ static const struct iaprof_option run_options[] = {
 	RUN_OPTION("interval", interval, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR, .unit = "ms"),
 	RUN_OPTION("continuous", continuous, IAPROF_OPTION_BOOL),
 	RUN_OPTION("memory", memory, IAPROF_OPTION_SIZE, .minimum = 1 << 20),
+	RUN_OPTION("budget", values.budget, IAPROF_OPTION_STRING),
 	/* Must be less than the 30 s for which device code can be looked up (correlator/device_code.c). */
 	RUN_OPTION("hold", hold, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = 20 * 1000 * MILLISECOND),
 	RUN_OPTION("finish-within", finish_within, IAPROF_OPTION_DURATION, .minimum = 100 * MILLISECOND,
@@ -351,6 +355,32 @@ static int read_record(struct configuration *configuration, const char *origin, 
 	return result;
 }
 
+/* Reads "0.1%", a share of the CPU time of all CPUs, or "none". */
+static int read_budget(struct configuration *configuration, const struct setting *setting, struct error *error)
+{
+	const char *text = configuration->values.budget;
+	if (!setting) {
+		configuration->budget = configuration->continuous ? BUDGET_DEFAULT / 100 : 0;
+		return 0;
+	}
+	if (!configuration->continuous)
+		return error_set(error, EINVAL, "budget (%s) requires continuous", setting->origin);
+	if (!strcmp(text, "none"))
+		return 0;
+	size_t length = strlen(text);
+	double percent;
+	char *number CLEANUP_FREE = strdup(text);
+	if (!number)
+		return error_set(error, ENOMEM, "out of memory");
+	bool has_sign = length && text[length - 1] == '%';
+	number[length - has_sign] = '\0';
+	if (!has_sign || value_parse_double(number, &percent) || percent < BUDGET_MIN || percent > 100)
+		return error_set(error, EINVAL, "%s: budget: '%s' is not a share of CPU time (%g%% to 100%%, or none)",
+				 setting->origin, value_excerpt(text).text, BUDGET_MIN);
+	configuration->budget = percent / 100;
+	return 0;
+}
+
 /* Stores the effective values. */
 static int set_run_values(struct configuration *configuration, const struct configuration_layer *file,
 			  const struct configuration_layer *command_line, struct error *error)
@@ -369,10 +399,13 @@ static int set_run_values(struct configuration *configuration, const struct conf
 		return error_set(error, EINVAL, "memory (%s) requires continuous", memory->origin);
 	if (!configuration->memory)
 		configuration->memory = MEMORY_DEFAULT;
+	int result = read_budget(configuration, choose(file, command_line, "budget"), error);
+	if (result < 0)
+		return result;
 	configuration->scope = configuration->values.scope == 0 ? IAPROF_SCOPE_SYSTEM : IAPROF_SCOPE_COMMAND;
 	configuration->verbosity = configuration->values.quiet ? -1 : (int)configuration->values.verbose;
 	const struct setting *record = choose(file, command_line, "record");
-	int result = record ? read_record(configuration, record->origin, error) : 0;
+	result = record ? read_record(configuration, record->origin, error) : 0;
 	configuration->without_children = configuration->values.children != 0;
 	if (configuration->cgroup || configuration->container)
 		configuration->scope = IAPROF_SCOPE_CGROUP;

@@ -50,6 +50,7 @@ struct configuration {
 	uint64_t interval;                       /* ns, 0: one profile at the end */
 	bool continuous;                         /* run without end, in intervals */
 	uint64_t memory;                         /* bytes: limit of a continuous run */
+	double budget;                           /* share of all CPU time that a continuous run may use; 0: no limit */
 	uint64_t hold;                           /* ns, 0: the correlator's default */
 	uint64_t finish_within;                  /* longest time from the last sample to the end of the run, ns */
 	int scope;                               /* enum iaprof_scope */
@@ -76,7 +77,7 @@ struct configuration {
 	struct {
 		uint64_t scope, children, verbose;
 		bool quiet;
-		char *pids, *plugin_path;
+		char *pids, *plugin_path, *budget;
 	} values;
 };
 

@@ -26,6 +26,7 @@ struct collector_thread {
 	pthread_t thread;
 	bool has_thread;
 	atomic_uint_least64_t samples, lost;
+	atomic_uint intervals;
 	atomic_bool abandoned;
 	pthread_mutex_t calls_lock;
 	struct call_families calls;
@@ -95,6 +96,7 @@ static void end_interval(struct collector_thread *thread, uint64_t time, bool fi
 	snapshot_release(snapshot);
 	collector_begin_interval(thread->collector);
 	thread->interval_number++;
+	atomic_store_explicit(&thread->intervals, thread->interval_number, memory_order_relaxed);
 	thread->interval_begin = time;
 }
 
@@ -394,6 +396,7 @@ struct collector_thread_progress collector_thread_progress(struct collector_thre
 	struct collector_thread_progress progress = {
 		.samples = atomic_load_explicit(&thread->samples, memory_order_relaxed),
 		.lost = atomic_load_explicit(&thread->lost, memory_order_relaxed),
+		.intervals = atomic_load_explicit(&thread->intervals, memory_order_relaxed),
 	};
 	pthread_mutex_lock(&thread->calls_lock);
 	progress.calls = thread->calls;

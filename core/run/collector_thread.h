@@ -48,6 +48,7 @@ uint64_t collector_thread_helper_cost(const struct collector_thread *thread);
 /* Progress so far; any thread. */
 struct collector_thread_progress {
 	uint64_t samples, lost;
+	uint32_t intervals; /* that have ended */
 	struct call_families calls;
 };
 struct collector_thread_progress collector_thread_progress(struct collector_thread *thread);

@@ -44,6 +44,8 @@ struct instance_services {
 	/* Same as host->end_run() and host->run_is_ending(). */
 	void (*end_run)(void *context);
 	bool (*run_is_ending)(void *context);
+	/* Of how many samples sources take one: host->sample_stride() without its limit; NULL: 1. */
+	uint32_t (*sample_stride)(void *context);
 	/* As in struct output_target. */
 	uint64_t (*write_by)(void *context, uint64_t since);
 	/* Notifies that an instance has ended: a callback failed, or all its data has been sent. Any thread. */
@@ -88,6 +90,7 @@ struct instance {
 	bool configured, prepared, started;
 	const struct instance *brought_by; /* the source that this one is a companion of; NULL if none */
 	bool offline;                      /* as host->offline() */
+	uint32_t longest_stride;           /* the largest argument of host->sample_stride(); 0: not called */
 	bool left_out;                     /* cannot run on this machine; the run continues without it */
 	bool has_company;     /* requested by the user, or by a source that has company: see setup_probe.c */
 	atomic_int stopping;  /* for its thread() */

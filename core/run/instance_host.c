@@ -216,6 +216,15 @@ static const struct iaprof_target *host_target(const struct iaprof_host *host)
 	return &instance_of(host)->services->target;
 }
 
+static uint32_t host_sample_stride(const struct iaprof_host *host, uint32_t longest)
+{
+	struct instance *instance = instance_of(host);
+	const struct instance_services *services = instance->services;
+	uint32_t stride = services->sample_stride ? services->sample_stride(services->context) : 1;
+	instance->longest_stride = longest;
+	return stride < longest ? stride : longest ? longest : 1;
+}
+
 static void host_finished(const struct iaprof_host *host)
 {
 	instance_end(instance_of(host));
@@ -271,6 +280,7 @@ void instance_host_init(struct instance *instance)
 		.request_times = host_request_times,
 		.intern_frame = host_intern_frame,
 		.advance = host_advance,
+		.sample_stride = host_sample_stride,
 	};
 	instance_output_host(&instance->host);
 	instance_watch_host(&instance->host);

@@ -21,6 +21,13 @@ void run_send(struct run *run, struct iaprof_record *record, uint16_t type, size
 	bus_send(run->services.bus, record);
 }
 
+void run_send_metadata(struct run *run, const char *key, const char *value)
+{
+	struct iaprof_record_metadata record = { .key = intern_text_id(run->services.intern, key),
+						 .value = intern_text_id(run->services.intern, value) };
+	run_send(run, &record.header, IAPROF_RECORD_METADATA, sizeof record);
+}
+
 static uint32_t intern_event_text(void *context, const char *text, size_t length)
 {
 	return intern_passing_string(((struct run *)context)->services.intern, text, length);

@@ -61,23 +61,16 @@ static bool is_ending(void *context)
 	return run_is_ending(context);
 }
 
-static void send_metadata(struct run *run, const char *key, const char *value)
-{
-	struct iaprof_record_metadata record = { .key = intern_text_id(run->services.intern, key),
-						 .value = intern_text_id(run->services.intern, value) };
-	run_send(run, &record.header, IAPROF_RECORD_METADATA, sizeof record);
-}
-
 /* Sends what is profiled: see run_target.h. */
 static void send_target(struct run *run)
 {
 	struct text text = { 0 };
 	run_target_append_command(&text, run->configuration);
 	if (text.size)
-		send_metadata(run, "command", text_string(&text));
+		run_send_metadata(run, "command", text_string(&text));
 	text_free(&text);
 	run_target_append(&text, run->configuration);
-	send_metadata(run, "target", text_string(&text));
+	run_send_metadata(run, "target", text_string(&text));
 	text_free(&text);
 }
 
@@ -130,6 +123,7 @@ static void tick(void *context, uint64_t expirations)
 	uint64_t now = clock_monotonic();
 	if (run->configuration->continuous)
 		limit_memory(run, now);
+	run_budget_tick(run);
 	if (run->configuration->continuous && run->sideband && now - run->period_begin >= CONTINUOUS_PERIOD) {
 		run->period_begin = now;
 		sideband_begin_period(run->sideband);
@@ -186,6 +180,7 @@ static int make_services(struct run *run, struct error *error)
 	services->write_by = run_write_by;
 	services->end_run = end_run;
 	services->run_is_ending = is_ending;
+	services->sample_stride = run_budget_stride;
 	services->context = run;
 	services->target = (struct iaprof_target){ .size = sizeof services->target,
 						   .scope = (uint32_t)configuration->scope,
@@ -308,6 +303,7 @@ static int prepare(struct run *run, struct error *error)
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
 		result = result_of(run, run->setup.sources.items[i],
 				   instance_prepare(run->setup.sources.items[i], error));
+	run_budget_open(run);
 	if (!result)
 		capabilities_reduce();
 	return result;
@@ -326,14 +322,14 @@ static void send_head(struct run *run)
 		return;
 	char offset[32];
 	snprintf(offset, sizeof offset, "%lu", clock_read(CLOCK_REALTIME) - clock_monotonic());
-	send_metadata(run, METADATA_REALTIME_OFFSET, offset);
+	run_send_metadata(run, METADATA_REALTIME_OFFSET, offset);
 	char boot_id[BOOT_ID_SIZE];
 	boot_id_read(boot_id);
-	send_metadata(run, METADATA_BOOT_ID, boot_id);
+	run_send_metadata(run, METADATA_BOOT_ID, boot_id);
 	struct utsname system;
 	if (!uname(&system)) {
-		send_metadata(run, "kernel release", system.release);
-		send_metadata(run, "machine", system.machine);
+		run_send_metadata(run, "kernel release", system.release);
+		run_send_metadata(run, "machine", system.machine);
 	}
 	send_target(run);
 }
@@ -361,7 +357,7 @@ static void report_gap(struct run *run)
 	if (!since)
 		return;
 	snprintf(text, sizeof text, "%.3f s", (double)(now - since) / (double)NANOSECONDS_PER_SECOND);
-	send_metadata(run, "gap before this run", text);
+	run_send_metadata(run, "gap before this run", text);
 	log_message(IAPROF_LOG_WARNING, "the run was started anew: no samples for %s", text);
 }
 
@@ -577,6 +573,7 @@ static void release(struct run *run)
 	command_close(&run->command);
 	stop_signals_uninstall();
 	collector_thread_free(run->collector);
+	run_budget_close(run);
 	setup_release(&run->setup);
 	sideband_free(run->sideband);
 	mapped_files_free(&run->mapped_files);

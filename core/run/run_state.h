@@ -9,6 +9,7 @@
 #include "process/mapped_files.h"
 #include "process/sideband.h"
 #include "run/collector_thread.h"
+#include "run/cpu_budget.h"
 #include "run/command.h"
 #include "run/report/report.h"
 #include "run/run.h"
@@ -16,6 +17,15 @@
 #include "run/target_cgroup.h"
 #include "run/target_processes.h"
 #include "symbolizer/unwind/unwind_feed.h"
+
+/* See run_budget.c. */
+struct run_budget {
+	struct cpu_budget control;
+	int statistics;           /* of BPF programs; -1: not measured */
+	uint32_t interval;        /* number of the current interval */
+	uint64_t cpu, bpf, clock; /* at its beginning, ns */
+	bool has_begun, is_told;  /* the user was told that the budget is exceeded */
+};
 
 struct run {
 	const struct configuration *configuration;
@@ -37,6 +47,7 @@ struct run {
 	uint32_t requests;        /* enum iaprof_request, of a baseline: those of the sinks of the later run */
 	uint64_t time_resolution; /* of a baseline: that of the sinks of the later run, ns; 0: none */
 	struct run_cost cost;
+	struct run_budget budget;
 	struct status status;
 	uint64_t deadline;     /* CLOCK_MONOTONIC, UINT64_MAX if none */
 	uint64_t interval;     /* ns, 0 if none */
@@ -78,11 +89,22 @@ uint64_t unwind_tables_finish(struct run *run);
 void unwind_tables_report(struct run *run);
 void unwind_tables_free(struct run *run);
 
+/* run_budget.c: holds the budget of a continuous run. Requires privileges. */
+void run_budget_open(struct run *run);
+/* Called every second. */
+void run_budget_tick(struct run *run);
+/* As sample_stride() of struct instance_services; context is the run. */
+uint32_t run_budget_stride(void *context);
+void run_budget_close(struct run *run);
+
 /* Returns the CPU time of all helper processes, ns. */
 uint64_t run_helper_cost(const struct run *run);
 
 /* Sends one of the core's own records with the current time. */
 void run_send(struct run *run, struct iaprof_record *record, uint16_t type, size_t size);
+
+/* Sends a METADATA record. */
+void run_send_metadata(struct run *run, const char *key, const char *value);
 
 /* Returns whether a signal or a sink ended the run. Any thread. */
 bool run_is_ending(struct run *run);

@@ -375,8 +375,16 @@ struct iaprof_host {
 	int (*on_timer)(const struct iaprof_host *host, uint64_t period, iaprof_on_timer *callback);
 	int (*on_mapped_file)(const struct iaprof_host *host, iaprof_on_mapped_file *callback);
 	int (*on_unwind)(const struct iaprof_host *host, iaprof_on_unwind *callback);
+
+	/*
+	 * Sources only: returns of how many samples the source takes one, whose value is then that of all of them. 1,
+	 * unless the user set a budget of CPU time that the run exceeds. The number changes while the run lasts, in
+	 * both directions: call this about once a second. longest: the largest number with which the source is of use,
+	 * such as one sample per second; the result is at most that. From start() to stop(), on the loop's thread.
+	 */
+	uint32_t (*sample_stride)(const struct iaprof_host *host, uint32_t longest);
 };
-IAPROF_ASSERT_SIZE(iaprof_host, 360);
+IAPROF_ASSERT_SIZE(iaprof_host, 368);
 
 /* How far the time of a record may be ahead of the clock, in ns: clocks of devices are converted inexactly. */
 #define IAPROF_TIME_AHEAD_MAX UINT64_C(1000000000)

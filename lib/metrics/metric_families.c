@@ -15,6 +15,9 @@ enum family {
 	CPU,
 	HELPER_CPU,
 	BPF_CPU,
+	BUDGET,
+	CPU_USE,
+	RATE,
 	MEMORY,
 	HELPER_MEMORY,
 	START_TIME,
@@ -45,6 +48,14 @@ static const struct metric_family families[] = {
 			 "CPU time of the helper processes of iaprof." },
 	[BPF_CPU] = { "iaprof_bpf_cpu_seconds_total", "iaprof.bpf.cpu.time", "s", METRIC_COUNTER,
 		      "CPU time of the BPF programs of iaprof, as far as sources report it." },
+	[BUDGET] = { "iaprof_cpu_budget_ratio", "iaprof.cpu.budget", "1", METRIC_GAUGE,
+		     "Share of the CPU time of all CPUs that iaprof may use; 0: no limit." },
+	[CPU_USE] = { "iaprof_cpu_use_ratio", "iaprof.cpu.use", "1", METRIC_GAUGE,
+		      "Share of the CPU time of all CPUs that iaprof, its helper processes and BPF programs used in "
+		      "the "
+		      "latest interval." },
+	[RATE] = { "iaprof_sampling_rate_ratio", "iaprof.sampling.rate", "1", METRIC_GAUGE,
+		   "Sampling rate in effect, relative to the configured one: less than 1 to hold the budget." },
 	[MEMORY] = { "process_resident_memory_bytes", "process.memory.usage", "By", METRIC_SUM,
 		     "Resident memory of iaprof without its helper processes." },
 	[HELPER_MEMORY] = { "iaprof_helper_resident_memory_bytes", "iaprof.helper.memory.usage", "By", METRIC_SUM,
@@ -121,6 +132,9 @@ static void visit_run(const struct metric_visitor *visitor, const struct metrics
 	visit_one(visitor, CPU, true, time_number(cost->cpu));
 	visit_one(visitor, HELPER_CPU, true, time_number(cost->helper_cpu));
 	visit_one(visitor, BPF_CPU, true, time_number(metrics_kernel_side_time(metrics)));
+	static const enum family of_core[] = { [CORE_BUDGET] = BUDGET, [CORE_USE] = CPU_USE, [CORE_RATE] = RATE };
+	for (uint32_t i = 0; i < CORE_READING_COUNT; i++)
+		visit_one(visitor, of_core[i], metrics->has_core_reading[i], real(metrics->core_readings[i]));
 	visit_one(visitor, MEMORY, cost->memory, integer(cost->memory));
 	visit_one(visitor, HELPER_MEMORY, true, integer(cost->helper_memory));
 	visit_one(visitor, START_TIME, cost->start_time > 0, real(cost->start_time));

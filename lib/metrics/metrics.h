@@ -24,6 +24,7 @@
 #define METRIC_COUNTERS_MAX 256u
 #define METRIC_READINGS_MAX 128u
 #define METRIC_SOURCES_MAX 32u
+#define METRIC_CORE_READING (METRIC_READINGS_MAX + 1)
 #define METRIC_REASONS_MAX 64u /* as in STALL_REASON */
 /* A container without work on a device for this long is forgotten when there is no room for another one, in ns. */
 #define METRIC_CONTAINER_IDLE (UINT64_C(600) * 1000000000)
@@ -87,10 +88,13 @@ struct metric_reading {
 	bool is_known;
 };
 
+/* What the core measures of itself in a continuous run: shares of the CPU time of all CPUs, and of samples. */
+enum core_reading { CORE_BUDGET, CORE_USE, CORE_RATE, CORE_READING_COUNT };
+
 struct metric_counter {
 	uint16_t source;
 	uint32_t id;
-	uint32_t reading;   /* index; UINT32_MAX: CPU time of BPF programs */
+	uint32_t reading;   /* index; UINT32_MAX: CPU time of BPF programs; METRIC_CORE_READING + enum core_reading */
 	double kernel_side; /* ns of that */
 };
 
@@ -118,6 +122,8 @@ struct metrics {
 	struct hash_index process_index;
 	ARRAY(struct metric_reading) readings;
 	ARRAY(struct metric_counter) counters;
+	double core_readings[CORE_READING_COUNT];
+	bool has_core_reading[CORE_READING_COUNT];
 	ARRAY(struct metric_type) types;
 	ARRAY(struct metric_loss) losses;
 	uint64_t intervals;

@@ -201,6 +201,18 @@ static const struct {
 	[READING_POWER] = { "power", "watts", 1, 1e9 },
 };
 
+/* Counters of the core, whose records have no source. */
+static uint32_t core_reading_of(uint16_t source, const char *name)
+{
+	static const char *const names[CORE_READING_COUNT] = {
+		[CORE_BUDGET] = "cpu-budget", [CORE_USE] = "cpu-use", [CORE_RATE] = "sampling-rate"
+	};
+	uint32_t which = 0;
+	while (which < CORE_READING_COUNT && (source || strcmp(name, names[which]) != 0))
+		which++;
+	return which;
+}
+
 static enum device_reading reading_of(const char *name, const char *unit)
 {
 	uint32_t what = 0;
@@ -230,7 +242,10 @@ static void take_counter(struct metrics *metrics, const struct iaprof_record_cou
 	bool has_engine = record->header.size >= offsetof(struct iaprof_record_counter, pad_3);
 	const struct metric_device_id *device = find_device_id(metrics, record->header.source, record->device);
 	struct metric_counter counter = { record->header.source, record->id, KERNEL_SIDE, 0 };
-	if (strcmp(name, KERNEL_SIDE_TIME) != 0) {
+	uint32_t core = core_reading_of(record->header.source, name);
+	if (core < CORE_READING_COUNT) {
+		counter.reading = METRIC_CORE_READING + core;
+	} else if (strcmp(name, KERNEL_SIDE_TIME) != 0) {
 		enum device_reading what = reading_of(name, unit);
 		if (!device || what == READING_COUNT || record->kind != IAPROF_COUNTER_GAUGE ||
 		    (has_engine && (record->pid || record->labels)))
@@ -254,6 +269,11 @@ static void take_counter_value(struct metrics *metrics, const struct iaprof_reco
 			continue;
 		if (counter->reading == KERNEL_SIDE) {
 			counter->kernel_side = record->value;
+			return;
+		}
+		if (counter->reading >= METRIC_CORE_READING) {
+			metrics->core_readings[counter->reading - METRIC_CORE_READING] = record->value;
+			metrics->has_core_reading[counter->reading - METRIC_CORE_READING] = true;
 			return;
 		}
 		struct metric_reading *reading = &metrics->readings.items[counter->reading];

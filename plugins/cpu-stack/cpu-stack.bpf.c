@@ -57,6 +57,9 @@ const volatile __u64 slot_width = 0; /* ns; 0: samples are not separated by time
 /* The set of maps that is written to; user space drains the other set. */
 __u32 active_set = 0;
 
+/* Ticks that are skipped in each block: see struct cpu_stack_block. User space changes it at any time. */
+__u32 block_skip = 0;
+
 #define SAMPLES_MAP(name)                                                                                              \
 	struct {                                                                                                       \
 		__uint(type, BPF_MAP_TYPE_HASH);                                                                       \
@@ -211,9 +214,10 @@ static __always_inline __u64 sample_stack_store(void *stacks, const struct stack
 	return 0;
 }
 
-static __always_inline void count_add(struct cpu_stack_count *count, __u64 now)
+static __always_inline void count_add(struct cpu_stack_count *count, __u64 ticks, __u64 now)
 {
-	__sync_fetch_and_add(&count->count, 1);
+	__sync_fetch_and_add(&count->count, ticks);
+	__sync_fetch_and_add(&count->samples, 1);
 	count->last_time = now; /* two CPUs may race here: user space orders first and last */
 }
 
@@ -227,7 +231,8 @@ static __always_inline bool is_in_exec(struct task_struct *task)
 }
 
 static __always_inline void sample_record(struct bpf_perf_event_data *context, bool use_tables,
-					  struct task_struct *task, struct cpu_stack_processor *processor, __u64 now)
+					  struct task_struct *task, struct cpu_stack_processor *processor, __u64 ticks,
+					  __u64 now)
 {
 	__u32 set = *(volatile __u32 *)&active_set;
 	void *samples = set ? (void *)&samples_1 : (void *)&samples_0;
@@ -259,50 +264,65 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, b
 	 */
 	struct cpu_stack_count *count = bpf_map_lookup_elem(samples, &key);
 	if (count) {
-		count_add(count, now);
+		count_add(count, ticks, now);
 		return;
 	}
 	key.user_stack =
 		sample_stack_store(stacks, user, key.user_stack, CPU_STACK_USER_MISSING, &key.flags, processor);
 	key.kernel_stack =
 		sample_stack_store(stacks, kernel, key.kernel_stack, CPU_STACK_KERNEL_MISSING, &key.flags, processor);
-	struct cpu_stack_count first = { .count = 1, .first_time = now, .last_time = now };
+	struct cpu_stack_count first = { .count = ticks, .samples = 1, .first_time = now, .last_time = now };
 	long error = bpf_map_update_elem(samples, &key, &first, BPF_NOEXIST);
 	if (error == -EEXIST) {
 		count = bpf_map_lookup_elem(samples, &key);
 		if (count)
-			count_add(count, now);
+			count_add(count, ticks, now);
 		else
-			processor->ticks_busy++;
+			processor->ticks_busy += ticks;
 	} else if (error == -E2BIG) {
-		processor->ticks_full++;
+		processor->ticks_full += ticks;
 	} else if (error) {
-		processor->ticks_busy++;
+		processor->ticks_busy += ticks;
 	}
+}
+
+/* Returns the size of the block whose tick is handled, and begins the next one. */
+static __always_inline __u32 block_end(struct cpu_stack_block *block)
+{
+	__u32 size = block->size ? block->size : 1, next = *(volatile __u32 *)&block_skip + 1;
+	__u32 offset = next > 1 ? bpf_get_prandom_u32() % next : 0;
+	block->skip = block->rest + offset;
+	block->rest = next - 1 - offset;
+	block->size = next;
+	return size;
 }
 
 /* use_tables: unwind user stacks by tables, not by frame pointers alone. */
 static __always_inline int sample(struct bpf_perf_event_data *context, bool use_tables)
 {
-	__u64 now = bpf_ktime_get_ns();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct cpu_stack_processor *processor = bpf_map_lookup_elem(&processors, &cpu);
 	if (!processor)
 		return 0;
+	processor->ticks++;
+	if (processor->block.skip) {
+		processor->block.skip--;
+		return 0;
+	}
+	__u64 now = bpf_ktime_get_ns(), ticks = block_end(&processor->block);
 
 	struct task_struct *task = bpf_get_current_task_btf();
-	processor->ticks++;
 	if (!take_idle && task->pid == 0) {
-		processor->ticks_idle++;
+		processor->ticks_idle += ticks;
 	} else if (only_targets && !process_is_target(task->tgid)) {
-		processor->ticks_filtered++;
+		processor->ticks_filtered += ticks;
 	} else {
 		/*
 		 * User space changes active_set and then waits until active is 0: from then on no program uses the
 		 * other set. The exchange is a full barrier: active is visible before active_set is read.
 		 */
 		__sync_lock_test_and_set(&processor->active, 1);
-		sample_record(context, use_tables, task, processor, now);
+		sample_record(context, use_tables, task, processor, ticks, now);
 		__sync_lock_test_and_set(&processor->active, 0);
 	}
 	processor->handler_time += bpf_ktime_get_ns() - now;

@@ -53,6 +53,7 @@ struct cpu_stack {
 	struct unwinder unwinder;
 	bool use_tables;
 	bool use_python;
+	uint32_t stride;   /* ticks of a block, of which one is handled */
 	uint64_t followed; /* time of the last read of the online CPUs */
 	bool started;
 };
@@ -269,12 +270,37 @@ static int cpus_follow(struct cpu_stack *cpu_stack)
 	return result;
 }
 
+static void describe_frequency(const struct cpu_stack *cpu_stack)
+{
+	const struct iaprof_host *host = cpu_stack->host;
+	if (cpu_stack->stride == 1)
+		host->metadata(host, "frequency", "%" PRIu64 " Hz", cpu_stack->frequency);
+	else
+		host->metadata(host, "frequency", "%.3g Hz (lowered from %" PRIu64 " Hz by the budget)",
+			       (double)cpu_stack->frequency / cpu_stack->stride, cpu_stack->frequency);
+}
+
+/* Takes fewer samples, or more, so that the run holds its budget: one per second and CPU at least. */
+static void follow_budget(struct cpu_stack *cpu_stack)
+{
+	const struct iaprof_host *host = cpu_stack->host;
+	if (!IAPROF_HOST_HAS(host, sample_stride))
+		return;
+	uint32_t stride = host->sample_stride(host, (uint32_t)cpu_stack->frequency);
+	if (stride == cpu_stack->stride)
+		return;
+	cpu_stack->stride = stride;
+	__atomic_store_n(&cpu_stack->skeleton->bss->block_skip, stride - 1, __ATOMIC_RELAXED);
+	describe_frequency(cpu_stack);
+}
+
 static int timer_expired(void *instance, uint64_t expirations)
 {
 	struct cpu_stack *cpu_stack = instance;
 
 	(void)expirations;
 	int result = drain_turn(&cpu_stack->drain);
+	follow_budget(cpu_stack);
 	return result ? result : cpus_follow(cpu_stack);
 }
 
@@ -286,7 +312,8 @@ static int cpu_stack_start(const struct iaprof_host *host, void *instance)
 	if (result)
 		return result;
 	host->metadata(host, "clock", "%s", cpu_stack->clock.hardware ? "cycles (hardware)" : "cpu-clock (software)");
-	host->metadata(host, "frequency", "%" PRIu64 " Hz", cpu_stack->frequency);
+	cpu_stack->stride = 1;
+	describe_frequency(cpu_stack);
 	host->metadata(host, "CPUs sampled", "%zu", cpu_stack->clock.events.count);
 	if (cpu_stack->user && !cpu_stack->use_tables)
 		host->metadata(host, "user stacks", "frame pointers");

@@ -49,15 +49,28 @@ struct cpu_stack_copy_budget {
 };
 
 struct cpu_stack_count {
-	__u64 count;
+	__u64 count; /* ticks: each sample counts for those of its block */
+	__u64 samples;
 	__u64 first_time;
 	__u64 last_time;
 };
 
+/*
+ * Ticks are divided into blocks, of which one tick, chosen at random, is handled; it counts for all of its block in
+ * each of the numbers of ticks below. Blocks have one tick, unless a budget makes them longer.
+ */
+struct cpu_stack_block {
+	__u32 size; /* ticks of the current block; 0: as 1, at the beginning */
+	__u32 skip; /* ticks to skip up to the one that is handled */
+	__u32 rest; /* ticks of the block after it */
+	__u32 pad;
+};
+
 /* One per CPU; written by its CPU only, read by user space at any time. */
 struct cpu_stack_processor {
-	__u64 active;         /* a handler may be using the maps */
-	__u64 ticks;          /* calls of the handler by the clock */
+	__u64 active; /* a handler may be using the maps */
+	__u64 ticks;  /* calls of the handler by the clock */
+	struct cpu_stack_block block;
 	__u64 ticks_idle;     /* ticks not recorded because the CPU was idle */
 	__u64 ticks_filtered; /* ticks not recorded because the process is not a target */
 	__u64 ticks_full;     /* lost: the samples map was full */
@@ -70,7 +83,7 @@ struct cpu_stack_processor {
 	__u64 copies_refused; /* copies that their process had no budget for */
 	__u64 copies_lost;    /* copies that did not fit into the ring buffer */
 	struct python_counts python;
-	__u64 pad[9]; /* keeps CPUs on separate pairs of cache lines (prefetched together) */
+	__u64 pad[7]; /* keeps CPUs on separate pairs of cache lines (prefetched together) */
 };
 
 #endif

@@ -104,7 +104,7 @@ static int sample_emit(struct drain *drain, const struct cpu_stack_key *key, con
 		.thread_name = name_intern(drain, key->thread_name),
 		.cpu = UINT32_MAX,
 		.value_type = drain->value_type,
-		.count = count->count,
+		.count = count->samples,
 		.value = count->count * drain->period,
 		.first_time = count->first_time,
 	};

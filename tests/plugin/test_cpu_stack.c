@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "live_source.h"
 #include "load_program.h"
@@ -473,6 +474,42 @@ START_TEST(idle_only_when_asked)
 }
 END_TEST
 
+/* Another stride every 100 ms. */
+static uint32_t changing_stride(const struct iaprof_host *host, uint32_t longest)
+{
+	static const uint32_t strides[] = { 1, 7, 20, 3, 11 };
+	ck_assert_uint_eq(longest, 999);
+	return strides[host->clock(host) / 100000000 % (sizeof strides / sizeof *strides)];
+}
+#define STRIDE_LONGEST 20u
+
+/* Of a block of ticks, one is a sample: their values add up to the time of all ticks, whatever the stride was. */
+START_TEST(values_are_right_while_the_rate_changes)
+{
+	struct test_host *host = test_host_new("cpu-stack", "frequency=999", "drain=10ms", "idle=yes", NULL);
+	host->host.sample_stride = changing_stride;
+	test_host_start(host);
+	ck_assert_int_eq(test_host_run(host, 2000), 0);
+	test_host_stop(host);
+	uint64_t samples = 0, ticks = counter_value(host, "ticks"), covered = test_host_lost(host, NULL);
+	FOR_EACH_SAMPLE(sample, host)
+	{
+		uint64_t period = test_host_value_type(host, sample->value_type)->period;
+		ck_assert_uint_eq(sample->value % period, 0);
+		ck_assert_uint_ge(sample->value, sample->count * period);
+		ck_assert_uint_le(sample->value, sample->count * period * STRIDE_LONGEST);
+		samples += sample->count;
+		covered += sample->value / period;
+	}
+	/* At the end, a block of each CPU is not over, or has no sample yet. */
+	uint64_t difference = covered > ticks ? covered - ticks : ticks - covered;
+	uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	ck_assert_msg(difference <= cpus * STRIDE_LONGEST, "%lu ticks, %lu in samples", ticks, covered);
+	ck_assert_uint_lt(2 * samples, ticks);
+	test_host_free(host);
+}
+END_TEST
+
 START_TEST(stacks_only_when_asked)
 {
 	static const char *const settings[] = { "user=no", "kernel=no" };
@@ -535,6 +572,7 @@ int main(void)
 	tcase_add_test(tests, samples_without_tables_are_marked);
 	tcase_add_test(tests, nothing_is_lost_between_two_sets);
 	tcase_add_loop_test(tests, idle_only_when_asked, 0, 2);
+	tcase_add_test(tests, values_are_right_while_the_rate_changes);
 	tcase_add_loop_test(tests, stacks_only_when_asked, 0, 2);
 	tcase_add_test(tests, two_instances_do_not_meet);
 	suite_add_tcase(suite, tests);

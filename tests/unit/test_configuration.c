@@ -289,7 +289,8 @@ START_TEST(refuses_bad_command_lines)
 		{ { "-\xc3\xa4" }, "unknown option (not an ASCII letter): see iaprof --help" },
 		{ { "--=x" },
 		  "-- is ambiguous: --config --source --sink --decoder --duration "
-		  "--interval --continuous --memory --hold --finish-within --pid --children --cgroup --container "
+		  "--interval --continuous --memory --budget --hold --finish-within --pid --children --cgroup "
+		  "--container "
 		  "--debuginfod "
 		  "--scope "
 		  "--output --record "
@@ -524,7 +525,7 @@ START_TEST(refuses_bad_files)
 		FILE_CASE("[iaprof]\n\ndurtion = 3s\n", "x.ini:3: unknown key 'durtion': did you mean 'duration'?"),
 		FILE_CASE("[iaprof]\nduration = 0\n", "x.ini:2: duration: 0 is out of range (1ms to 8760h)"),
 		FILE_CASE("[iaprof]\nlist = yes\n",
-			  "x.ini:2: unknown key 'list' (keys: duration, interval, continuous, memory, hold, "
+			  "x.ini:2: unknown key 'list' (keys: duration, interval, continuous, memory, budget, hold, "
 			  "finish-within, "
 			  "scope, pid, "
 			  "children, cgroup, container, debuginfod, "

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Holds the budget of a continuous run: measures what an interval cost, and has sources sample less. See run_state.h.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "run/bpf_cost.h"
+#include "run/run_state.h"
+
+/* Counters of the core itself, whose records have no source. */
+enum { COUNTER_BUDGET = 1, COUNTER_USED, COUNTER_RATE };
+
+static void declare_counter(struct run *run, uint32_t id, const char *name)
+{
+	struct iaprof_record_counter record = { .id = id,
+						.name = intern_text_id(run->services.intern, name),
+						.unit = intern_text_id(run->services.intern, "ratio"),
+						.kind = IAPROF_COUNTER_GAUGE };
+	run_send(run, &record.header, IAPROF_RECORD_COUNTER, sizeof record);
+}
+
+static void set_counter(struct run *run, uint32_t id, double value)
+{
+	struct iaprof_record_counter_value record = { .counter = id, .value = value };
+	run_send(run, &record.header, IAPROF_RECORD_COUNTER_VALUE, sizeof record);
+}
+
+static void begin_interval(struct run *run)
+{
+	struct run_budget *budget = &run->budget;
+	budget->cpu = own_cost_now(run_helper_cost(run)).cpu;
+	budget->bpf = budget->statistics < 0 ? 0 : bpf_cost_now();
+	budget->clock = clock_monotonic();
+}
+
+/* Returns the longest stride that a source accepts; 1 if none can sample less. */
+static uint32_t longest_stride(const struct run *run)
+{
+	uint32_t longest = 1;
+	for (size_t i = 0; i < run->setup.sources.count; i++)
+		if (run->setup.sources.items[i]->longest_stride > longest)
+			longest = run->setup.sources.items[i]->longest_stride;
+	return longest;
+}
+
+/* Two digits, so that a run that never ends has few different texts. */
+static void describe(struct run *run, double bpf)
+{
+	const struct cpu_budget *control = &run->budget.control;
+	char text[256];
+	if (control->share > 0)
+		snprintf(text, sizeof text, "%.3g %% of the CPU time of all CPUs", 100 * control->share);
+	run_send_metadata(run, "CPU budget", control->share > 0 ? text : "none");
+	snprintf(text, sizeof text,
+		 "%.2g %% of the CPU time of all CPUs in the interval before (BPF programs %.1g %%)%s",
+		 100 * control->used, 100 * bpf,
+		 control->is_exceeded ? ", above the budget at the lowest sampling rate" : "");
+	run_send_metadata(run, "CPU use of iaprof", text);
+	if (control->stride == 1)
+		snprintf(text, sizeof text, "all samples");
+	else
+		snprintf(text, sizeof text, "1 of %" PRIu32 " samples, to hold the CPU budget%s", control->stride,
+			 control->saves_tables ? "; no new unwind tables" : "");
+	run_send_metadata(run, "sampling", text);
+}
+
+static void report(struct run *run, enum cpu_budget_change change)
+{
+	struct run_budget *budget = &run->budget;
+	const struct cpu_budget *control = &budget->control;
+	if (change != CPU_BUDGET_KEPT)
+		log_message(IAPROF_LOG_INFO,
+			    "budget: %.2g %% of the CPU time of all CPUs used, %.3g %% allowed: 1 of %" PRIu32
+			    " samples%s",
+			    100 * control->used, 100 * control->share, control->stride,
+			    control->saves_tables ? ", no new unwind tables" : "");
+	if (control->is_exceeded && !budget->is_told)
+		log_message(
+			IAPROF_LOG_WARNING,
+			"budget: %.2g %% of the CPU time of all CPUs used at the lowest sampling rate, %.3g %% allowed "
+			"(set a larger budget, or unwind=fp of source cpu-stack)",
+			100 * control->used, 100 * control->share);
+	budget->is_told |= control->is_exceeded;
+}
+
+void run_budget_open(struct run *run)
+{
+	struct run_budget *budget = &run->budget;
+	cpu_budget_init(&budget->control, run->configuration->budget);
+	budget->statistics = run->configuration->continuous ? bpf_cost_enable() : -1;
+	if (budget->statistics < 0 && run->configuration->continuous)
+		log_message(IAPROF_LOG_INFO, "budget: the CPU time of BPF programs is not included: %s",
+			    strerror(-budget->statistics));
+}
+
+void run_budget_close(struct run *run)
+{
+	if (run->budget.statistics > 0)
+		close(run->budget.statistics);
+}
+
+uint32_t run_budget_stride(void *context)
+{
+	const struct run *run = context;
+	return run->budget.control.stride ? run->budget.control.stride : 1;
+}
+
+/* The first interval is that of the start, whose cost says little of the others. */
+static void begin(struct run *run)
+{
+	declare_counter(run, COUNTER_BUDGET, "cpu-budget");
+	declare_counter(run, COUNTER_USED, "cpu-use");
+	declare_counter(run, COUNTER_RATE, "sampling-rate");
+	set_counter(run, COUNTER_BUDGET, run->budget.control.share);
+	set_counter(run, COUNTER_RATE, 1);
+	run->budget.has_begun = true;
+	begin_interval(run);
+}
+
+void run_budget_tick(struct run *run)
+{
+	struct run_budget *budget = &run->budget;
+	uint32_t interval = run->configuration->continuous ? collector_thread_progress(run->collector).intervals : 0;
+	if (interval == budget->interval)
+		return;
+	budget->interval = interval;
+	if (!budget->has_begun)
+		return begin(run);
+	struct run_budget before = *budget;
+	begin_interval(run);
+	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
+	double time = cpus * (double)(budget->clock - before.clock);
+	double bpf = (double)(budget->bpf - before.bpf) / time;
+	double used = (double)(budget->cpu - before.cpu) / time + bpf;
+	report(run, cpu_budget_step(&budget->control, used, longest_stride(run)));
+	if (run->unwind_feed)
+		unwind_feed_save(run->unwind_feed, budget->control.saves_tables);
+	set_counter(run, COUNTER_USED, used);
+	set_counter(run, COUNTER_RATE, 1.0 / budget->control.stride);
+	describe(run, bpf);
+}

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The budget of CPU time of a continuous run: it lowers the sampling rate, the data states it, and sums stay right."""
+import csv
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from harness import (COMPLETE, PROGRAM, USAGE, case, end, equal, iaprof, main, needs_root, needs_sampling, require, start,
+                     wait_until)
+
+BURN = 'import os; os.read(0, 1)\nwhile True: pass'
+FREQUENCY = 999
+
+
+def segments():
+    return [name for name in os.listdir('kept') if name[0] != '.'] if os.path.isdir('kept') else []
+
+
+def rows(path):
+    with open(path, encoding='utf-8', newline='') as file:
+        return list(csv.DictReader(file))
+
+
+def burn():
+    """Starts a program of which nothing else has the name, and that uses CPU time once it is told to."""
+    os.symlink(sys.executable, 'burner')
+    return subprocess.Popen(['./burner', '-S', '-c', BURN], stdin=subprocess.PIPE)
+
+
+@case('a tiny budget lowers the rate, the data says so, and the CPU time of a program stays right',
+      needs=(needs_root, needs_sampling))
+def tiny():
+    burner = burn()
+    process = start('--continuous', '-v', '-i', '1s', '--budget', '0.001%', '-s', f'cpu-stack:frequency={FREQUENCY}',
+                    '-k', 'ring:folder=kept', '-k', 'csv:output=events.csv,rows=events,newline=lf',
+                    '-k', 'csv.counters:output=counters.csv,rows=counters,newline=lf')
+    wait_until(lambda: segments(), 'the first interval')
+    burner.stdin.write(b'x')
+    burner.stdin.close()
+    wait_until(lambda: len(segments()) >= 7, 'intervals')
+    burner.terminate()
+    usage = os.wait4(burner.pid, 0)[2]
+    ended = len(segments())
+    wait_until(lambda: len(segments()) >= ended + 2, 'the interval in which the program ended')
+    process.send_signal(signal.SIGINT)
+    outcome = end(process)
+    equal(outcome.status, COMPLETE, outcome.err)
+    strides = [int(number) for number in re.findall(r'budget: .* allowed: 1 of (\d+) samples', outcome.err)]
+    require(len(strides) >= 2 and strides == sorted(strides) and strides[0] > 1, f'strides {strides}: {outcome.err}')
+
+    texts = [f"{row['name']}: {row['text']}" for row in rows('events.csv') if row['record'] == 'metadata']
+    require(any(re.search(r'frequency.*lowered from 999 Hz by the budget', text) for text in texts), f'{texts}')
+    require(any(re.search(r'1 of \d+ samples, to hold the CPU budget', text) for text in texts), f'{texts}')
+    require(any('CPU use of iaprof' in text for text in texts), f'{texts}')
+    rates = [float(row['minimum']) for row in rows('counters.csv') if row['name'] == 'sampling-rate']
+    require(rates and min(rates) < 1, f'rates {rates}')
+
+    # Of blocks of ticks, one each is a sample: the variance of a sum is at most a quarter of the squares of its values.
+    replay = subprocess.run([PROGRAM, '--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf,escape=no'], check=False,
+                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    equal(replay.returncode, COMPLETE, replay.stderr.decode())
+    mine = [(int(row['value']), int(row['count'])) for row in rows('all.csv')
+            if row['value_type'] == 'cpu' and row['program'] == 'burner']
+    found, used = sum(value for value, _ in mine) / 1e9, usage.ru_utime + usage.ru_stime
+    deviation = math.sqrt(sum(value * value / count for value, count in mine)) / 2e9
+    require(abs(found - used) < 6 * deviation + 0.1, f'{found:.2f} s sampled, {used:.2f} s used, deviation {deviation:.2f} s')
+    require(sum(value for value, _ in mine) > 1.5 * 1e9 / FREQUENCY * sum(count for _, count in mine), 'no longer blocks')
+
+
+@case('a generous budget keeps the rate', needs=(needs_root, needs_sampling))
+def generous():
+    process = start('--continuous', '-v', '-i', '200ms', '--budget', '100%', '-s', 'cpu-stack', '-k', 'ring:folder=kept')
+    wait_until(lambda: len(segments()) >= 5, 'intervals')
+    process.send_signal(signal.SIGINT)
+    outcome = end(process)
+    equal(outcome.status, COMPLETE, outcome.err)
+    require('budget: ' not in outcome.err, outcome.err)
+
+
+@case('a budget is a share of CPU time, of a continuous run')
+def wrong():
+    iaprof('--budget', '1%', '-s', 'cpu-stack').fails(USAGE, r'budget \(command line\) requires continuous')
+    for text in '1', '0%', '0.0001%', '101%', 'nan%', '%', 'x%', '-1%':
+        iaprof('--continuous', '--budget', text).fails(USAGE, 'is not a share of CPU time')
+
+
+main()
