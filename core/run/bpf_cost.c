@@ -12,16 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-
-int bpf_cost_enable(void)
-{
-	union bpf_attr attribute = { .enable_stats.type = BPF_STATS_RUN_TIME };
-	long descriptor = syscall(SYS_bpf, BPF_ENABLE_STATS, &attribute, sizeof attribute);
-	if (descriptor < 0)
-		return -errno;
-	fcntl((int)descriptor, F_SETFD, FD_CLOEXEC);
-	return (int)descriptor;
-}
+#include "base/clock.h"
 
 static uint64_t run_time(int descriptor)
 {
@@ -32,7 +23,8 @@ static uint64_t run_time(int descriptor)
 	return syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attribute, sizeof attribute) ? 0 : info.run_time_ns;
 }
 
-uint64_t bpf_cost_now(void)
+/* Returns the time of the programs that this process has open, while they were measured. */
+static uint64_t programs_time(void)
 {
 	uint64_t sum = 0;
 	char target[32];
@@ -44,4 +36,31 @@ uint64_t bpf_cost_now(void)
 			sum += run_time(atoi(entry->d_name));
 	}
 	return sum;
+}
+
+int bpf_cost_begin(struct bpf_cost *cost)
+{
+	union bpf_attr attribute = { .enable_stats.type = BPF_STATS_RUN_TIME };
+	if (cost->descriptor)
+		return 0;
+	long descriptor = syscall(SYS_bpf, BPF_ENABLE_STATS, &attribute, sizeof attribute);
+	if (descriptor <= 0)
+		return descriptor ? -errno : -EBADF;
+	fcntl((int)descriptor, F_SETFD, FD_CLOEXEC);
+	cost->descriptor = (int)descriptor;
+	cost->time = programs_time();
+	cost->begin = clock_monotonic();
+	return 0;
+}
+
+void bpf_cost_end(struct bpf_cost *cost, uint64_t least)
+{
+	uint64_t elapsed = clock_monotonic() - cost->begin;
+	if (!cost->descriptor || elapsed < least)
+		return;
+	uint64_t time = programs_time();
+	close(cost->descriptor);
+	cost->descriptor = 0;
+	if (elapsed)
+		cost->share = (double)(time > cost->time ? time - cost->time : 0) / (double)elapsed;
 }

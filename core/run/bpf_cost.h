@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU time of the BPF programs of this process, which the Linux kernel measures on request (BPF_ENABLE_STATS). */
+/*
+ * CPU time of the BPF programs of this process, which the Linux kernel measures on request (BPF_ENABLE_STATS). It then
+ * measures the programs of everybody, which takes 90 ns for each run of each of them: too much for a machine whose
+ * network is made of BPF programs. They are therefore measured for about a second, once in an interval.
+ */
 #ifndef IAPROF_CORE_RUN_BPF_COST_H
 #define IAPROF_CORE_RUN_BPF_COST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/*
- * Has the Linux kernel measure all BPF programs until the descriptor is closed, which takes some tens of nanoseconds
- * for each run of a program. Needs CAP_SYS_ADMIN. Returns a descriptor or a negative errno.
- */
-int bpf_cost_enable(void);
+struct bpf_cost {
+	int descriptor;       /* of the measurement; 0: there is none now */
+	uint64_t begin, time; /* when it began, and the time of the programs until then, ns */
+	double share;         /* CPU time of the programs in the latest measurement, in CPUs */
+};
 
-/* Returns the CPU time in ns of the programs that this process has open, while it was measured. */
-uint64_t bpf_cost_now(void);
+/* Begins to measure. Needs CAP_SYS_ADMIN. Returns 0 or a negative errno. */
+int bpf_cost_begin(struct bpf_cost *cost);
+/* Ends the measurement and sets share, if there is one that has lasted for so many ns. */
+void bpf_cost_end(struct bpf_cost *cost, uint64_t least);
 
 #endif

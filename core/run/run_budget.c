@@ -10,6 +10,9 @@
 #include "run/bpf_cost.h"
 #include "run/run_state.h"
 
+/* How long BPF programs are measured in each interval: see bpf_cost.h. */
+#define BPF_TIME NANOSECONDS_PER_SECOND
+
 /* Counters of the core itself, whose records have no source. */
 enum { COUNTER_BUDGET = 1, COUNTER_USED, COUNTER_RATE };
 
@@ -32,8 +35,11 @@ static void begin_interval(struct run *run)
 {
 	struct run_budget *budget = &run->budget;
 	budget->cpu = own_cost_now(run_helper_cost(run)).cpu;
-	budget->bpf = budget->statistics < 0 ? 0 : bpf_cost_now();
 	budget->clock = clock_monotonic();
+	int result = bpf_cost_begin(&budget->bpf);
+	if (result && !budget->has_begun)
+		log_message(IAPROF_LOG_INFO, "budget: the CPU time of BPF programs is not included: %s",
+			    strerror(-result));
 }
 
 /* Returns the longest stride that a source accepts; 1 if none can sample less. */
@@ -88,18 +94,12 @@ static void report(struct run *run, enum cpu_budget_change change)
 
 void run_budget_open(struct run *run)
 {
-	struct run_budget *budget = &run->budget;
-	cpu_budget_init(&budget->control, run->configuration->budget);
-	budget->statistics = run->configuration->continuous ? bpf_cost_enable() : -1;
-	if (budget->statistics < 0 && run->configuration->continuous)
-		log_message(IAPROF_LOG_INFO, "budget: the CPU time of BPF programs is not included: %s",
-			    strerror(-budget->statistics));
+	cpu_budget_init(&run->budget.control, run->configuration->budget);
 }
 
 void run_budget_close(struct run *run)
 {
-	if (run->budget.statistics > 0)
-		close(run->budget.statistics);
+	bpf_cost_end(&run->budget.bpf, 0);
 }
 
 uint32_t run_budget_stride(void *context)
@@ -116,14 +116,15 @@ static void begin(struct run *run)
 	declare_counter(run, COUNTER_RATE, "sampling-rate");
 	set_counter(run, COUNTER_BUDGET, run->budget.control.share);
 	set_counter(run, COUNTER_RATE, 1);
-	run->budget.has_begun = true;
 	begin_interval(run);
+	run->budget.has_begun = true;
 }
 
 void run_budget_tick(struct run *run)
 {
 	struct run_budget *budget = &run->budget;
 	uint32_t interval = run->configuration->continuous ? collector_thread_progress(run->collector).intervals : 0;
+	bpf_cost_end(&budget->bpf, interval == budget->interval ? BPF_TIME : 0);
 	if (interval == budget->interval)
 		return;
 	budget->interval = interval;
@@ -132,9 +133,8 @@ void run_budget_tick(struct run *run)
 	struct run_budget before = *budget;
 	begin_interval(run);
 	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
-	double time = cpus * (double)(budget->clock - before.clock);
-	double bpf = (double)(budget->bpf - before.bpf) / time;
-	double used = (double)(budget->cpu - before.cpu) / time + bpf;
+	double bpf = before.bpf.share / cpus;
+	double used = (double)(budget->cpu - before.cpu) / (cpus * (double)(budget->clock - before.clock)) + bpf;
 	report(run, cpu_budget_step(&budget->control, used, longest_stride(run)));
 	if (run->unwind_feed)
 		unwind_feed_save(run->unwind_feed, budget->control.saves_tables);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "process/mapped_files.h"
 #include "process/sideband.h"
+#include "run/bpf_cost.h"
 #include "run/collector_thread.h"
 #include "run/cpu_budget.h"
 #include "run/command.h"
@@ -21,10 +22,10 @@
 /* See run_budget.c. */
 struct run_budget {
 	struct cpu_budget control;
-	int statistics;           /* of BPF programs; -1: not measured */
-	uint32_t interval;        /* number of the current interval */
-	uint64_t cpu, bpf, clock; /* at its beginning, ns */
-	bool has_begun, is_told;  /* the user was told that the budget is exceeded */
+	struct bpf_cost bpf;
+	uint32_t interval;       /* number of the current interval */
+	uint64_t cpu, clock;     /* at its beginning, ns */
+	bool has_begun, is_told; /* the user was told that the budget is exceeded */
 };
 
 struct run {
@@ -89,7 +90,7 @@ uint64_t unwind_tables_finish(struct run *run);
 void unwind_tables_report(struct run *run);
 void unwind_tables_free(struct run *run);
 
-/* run_budget.c: holds the budget of a continuous run. Requires privileges. */
+/* run_budget.c: holds the budget of a continuous run. */
 void run_budget_open(struct run *run);
 /* Called every second. */
 void run_budget_tick(struct run *run);
