@@ -19,8 +19,9 @@
 static int root_read(int folder, const char *path, int flags, struct root *root)
 {
 	struct statx status;
-	if (statx(folder, path, AT_STATX_DONT_SYNC | flags, STATX_INO, &status))
+	if (statx(folder, path, AT_STATX_DONT_SYNC | flags, STATX_INO | STATX_MNT_ID, &status))
 		return -errno;
+	root->mount = status.stx_mask & STATX_MNT_ID ? status.stx_mnt_id : 0;
 	root->device = makedev(status.stx_dev_major, status.stx_dev_minor);
 	root->inode = status.stx_ino;
 	return 0;
@@ -34,18 +35,28 @@ static bool has_other_users(int namespace_descriptor)
 	return users < 0 || fstat(users, &theirs) || stat("/proc/self/ns/user", &ours) || theirs.st_ino != ours.st_ino;
 }
 
-/* Identifies the mount namespace and root folder of /proc/WHO. Returns 0 or a negative errno. */
-static int root_identify(const char *who, struct root *root)
+/*
+ * Identifies the root folder of /proc/WHO, and its mount namespace. A mount is part of one namespace: if the root is
+ * that of own, the namespace is not read. Returns 0 or a negative errno.
+ */
+static int root_identify(const char *who, const struct root *own, struct root *root)
 {
 	char path[64];
 	struct stat status;
 
+	snprintf(path, sizeof path, "/proc/%s/root", who);
+	int result = root_read(AT_FDCWD, path, 0, root);
+	if (result)
+		return result;
+	if (own && own->mount && root->mount == own->mount) {
+		root->namespace_inode = own->namespace_inode;
+		return 0;
+	}
 	snprintf(path, sizeof path, "/proc/%s/ns/mnt", who);
 	if (stat(path, &status))
 		return -errno;
 	root->namespace_inode = status.st_ino;
-	snprintf(path, sizeof path, "/proc/%s/root", who);
-	return root_read(AT_FDCWD, path, 0, root);
+	return 0;
 }
 
 static bool root_equals(const struct root *a, const struct root *b)
@@ -60,7 +71,7 @@ void root_cache_prepare(struct root_cache *cache)
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 8 < cache->limit)
 		cache->limit = limit.rlim_cur / 8;
 	/* If /proc is not mounted, it stays zero; other processes cannot be inspected then, either. */
-	root_identify("self", &cache->own);
+	root_identify("self", NULL, &cache->own);
 }
 
 static void root_close(struct root_cache *cache, size_t position)
@@ -147,7 +158,7 @@ enum root_place root_cache_look(struct root_cache *cache, uint32_t pid, struct r
 	struct root *match = NULL;
 
 	snprintf(who, sizeof who, "%u", pid);
-	int code = root_identify(who, &found);
+	int code = root_identify(who, &cache->own, &found);
 	/* A folder that even root cannot access is served by another user's FUSE server. */
 	if (code)
 		return code == -EACCES && geteuid() == 0 ? ROOT_UNREACHABLE : ROOT_UNKNOWN;

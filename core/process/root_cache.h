@@ -18,6 +18,7 @@
 
 struct root {
 	ino_t namespace_inode;
+	uint64_t mount; /* id of the mount that the root folder is in; 0: unknown */
 	dev_t device;
 	ino_t inode;
 	int descriptor;           /* O_PATH, the root folder */
