@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "config/configuration.h"
 #include "plugin/registry.h"
+#include "run/cpu_budget.h"
 
 /* Exit statuses, documented in iaprof(1). */
 enum exit_status {
@@ -26,9 +27,10 @@ struct run_reload {
 	void *context;
 	struct configuration next; /* configuration that the run ended for, if is_wanted; the caller frees it */
 	bool is_wanted;
-	bool is_same;        /* the run continues with the same configuration; next is not used */
-	bool is_started;     /* the sources were started */
-	uint64_t stopped_at; /* CLOCK_MONOTONIC: end of the samples of the run before; 0: there was none */
+	bool is_same;             /* the run continues with the same configuration; next is not used */
+	bool is_started;          /* the sources were started */
+	struct cpu_budget budget; /* at the end of the run before: a new run does not learn the rate anew */
+	uint64_t stopped_at;      /* CLOCK_MONOTONIC: end of the samples of the run before; 0: there was none */
 };
 
 /* Runs the configuration; all failures have been printed when it returns. reload: for continuous runs. */

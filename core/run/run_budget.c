@@ -94,12 +94,21 @@ static void report(struct run *run, enum cpu_budget_change change)
 
 void run_budget_open(struct run *run)
 {
-	cpu_budget_init(&run->budget.control, run->configuration->budget);
+	struct cpu_budget *control = &run->budget.control;
+	const struct cpu_budget *before = run->reload ? &run->reload->budget : NULL;
+	cpu_budget_init(control, run->configuration->budget);
+	if (!before || !before->stride || before->share != control->share)
+		return;
+	*control = *before;
+	/* The tables of the run before are gone. */
+	control->saves_tables = false;
 }
 
 void run_budget_close(struct run *run)
 {
 	bpf_cost_end(&run->budget.bpf, 0);
+	if (run->reload)
+		run->reload->budget = run->budget.control;
 }
 
 uint32_t run_budget_stride(void *context)
@@ -115,7 +124,7 @@ static void begin(struct run *run)
 	declare_counter(run, COUNTER_USED, "cpu-use");
 	declare_counter(run, COUNTER_RATE, "sampling-rate");
 	set_counter(run, COUNTER_BUDGET, run->budget.control.share);
-	set_counter(run, COUNTER_RATE, 1);
+	set_counter(run, COUNTER_RATE, 1.0 / run->budget.control.stride);
 	begin_interval(run);
 	run->budget.has_begun = true;
 }

@@ -314,6 +314,7 @@ static int cpu_stack_start(const struct iaprof_host *host, void *instance)
 	host->metadata(host, "clock", "%s", cpu_stack->clock.hardware ? "cycles (hardware)" : "cpu-clock (software)");
 	cpu_stack->stride = 1;
 	describe_frequency(cpu_stack);
+	follow_budget(cpu_stack);
 	host->metadata(host, "CPUs sampled", "%zu", cpu_stack->clock.events.count);
 	if (cpu_stack->user && !cpu_stack->use_tables)
 		host->metadata(host, "user stacks", "frame pointers");
