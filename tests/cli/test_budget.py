@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 
-from harness import (COMPLETE, PROGRAM, USAGE, case, end, equal, iaprof, main, needs_root, needs_sampling, require, start,
-                     wait_until)
+from harness import (COMPLETE, PROGRAM, USAGE, case, end, equal, iaprof, main, needs_root, needs_sampling, require,
+                     start, wait_until)
 
 BURN = 'import os; os.read(0, 1)\nwhile True: pass'
 FREQUENCY = 999
@@ -67,13 +67,16 @@ def tiny():
             if row['value_type'] == 'cpu' and row['program'] == 'burner']
     found, used = sum(value for value, _ in mine) / 1e9, usage.ru_utime + usage.ru_stime
     deviation = math.sqrt(sum(value * value / count for value, count in mine)) / 2e9
-    require(abs(found - used) < 6 * deviation + 0.1, f'{found:.2f} s sampled, {used:.2f} s used, deviation {deviation:.2f} s')
-    require(sum(value for value, _ in mine) > 1.5 * 1e9 / FREQUENCY * sum(count for _, count in mine), 'no longer blocks')
+    require(abs(found - used) < 6 * deviation + 0.1,
+            f'{found:.2f} s sampled, {used:.2f} s used, deviation {deviation:.2f} s')
+    require(sum(value for value, _ in mine) > 1.5 * 1e9 / FREQUENCY * sum(count for _, count in mine),
+            'no longer blocks')
 
 
 @case('a generous budget keeps the rate', needs=(needs_root, needs_sampling))
 def generous():
-    process = start('--continuous', '-v', '-i', '200ms', '--budget', '100%', '-s', 'cpu-stack', '-k', 'ring:folder=kept')
+    process = start('--continuous', '-v', '-i', '200ms', '--budget', '100%', '-s', 'cpu-stack',
+                    '-k', 'ring:folder=kept')
     wait_until(lambda: len(segments()) >= 5, 'intervals')
     process.send_signal(signal.SIGINT)
     outcome = end(process)
