@@ -16,6 +16,8 @@
 
 /* Limit on waiting requests and records: 10 MiB. */
 #define REQUESTS_MAX 65536u
+/* Records after which the thread is woken anyway: those of a scan of /proc come in one go. */
+#define RECORDS_TOGETHER 256u
 /* Limit on bytes of tables that wait to be delivered. The thread blocks when it is reached. */
 #define WAITING_MAX ((uint64_t)256 << 20)
 /* Minimum time between requests for one process, in ns. */
@@ -265,10 +267,11 @@ static void push_request(struct unwind_feed *feed, const struct request *request
 		return;
 	pthread_mutex_lock(&feed->lock);
 	bool is_kept = feed->requests.count < REQUESTS_MAX && array_push(&feed->requests, *request);
+	bool is_due = request->wish != WISH_TAKE || feed->requests.count % RECORDS_TOGETHER == 0;
 	feed->is_idle = false;
 	pthread_mutex_unlock(&feed->lock);
 	feed->dropped += !is_kept;
-	if (request->wish != WISH_TAKE)
+	if (is_due)
 		signal_event(feed->wake);
 }
 
