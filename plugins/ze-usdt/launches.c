@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See launches.h. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <iaprof/record.h>
+#include "base/cleanup.h"
 #include "drain.h"
 #include "launches.h"
+#include "probes.h"
 
 /* Two CPUs may have updated a count at once, leaving the times in either order. */
 static uint64_t last_time(const struct ze_count *count)
@@ -76,6 +79,30 @@ int launches_emit(struct drain *drain)
 	return result;
 }
 
+/* Launches that the executions of one turn add to recordings, and records that they become, at most. */
+#define COPIES_MAX 262144u
+#define RECORDS_MAX 1048576u
+
+/* Launches of an execution that are not in records. expected: ZE_LAUNCHES_UNKNOWN, some of its contents are unknown. */
+static void missing_report(const struct drain *drain, const struct recording *recording, uint64_t expected,
+			   const struct ze_count *count)
+{
+	const struct iaprof_host *host = drain->host;
+	uint64_t known = recording ? recording->launch_count : 0;
+
+	if (recording && recording->dropped)
+		host->lost(host, "launches of a command list not kept", count->first_time, known * count->count, 0, 0);
+	if (expected == ZE_LAUNCHES_UNKNOWN)
+		host->lost(host, "launches of a command list or graph from before the tracer was loaded",
+			   count->first_time, IAPROF_COUNT_UNKNOWN, 0, 0);
+	else if (expected > known)
+		host->lost(host,
+			   !recording && drain->recordings.forgotten
+				   ? "launches of a command list not kept"
+				   : "launches of a command list or graph from before the profiler was attached",
+			   count->first_time, (expected - known) * count->count, 0, 0);
+}
+
 static int recording_emit(struct drain *drain, const struct recording *recording, const struct ze_count *count,
 			  uint64_t kernel_stack)
 {
@@ -83,9 +110,6 @@ static int recording_emit(struct drain *drain, const struct recording *recording
 	uint32_t kernel_stack_id = stack_index_intern(&drain->index, host, 0, kernel_stack);
 	int result = 0;
 
-	if (recording->dropped)
-		host->lost(host, "launches of a command list not kept", count->first_time,
-			   recording->launch_count * count->count, 0, 0);
 	for (uint32_t i = 0; i < recording->launches.count && result == 0; i++) {
 		const struct recorded_launch *launch = &recording->launches.items[i];
 		struct iaprof_record_launch record = { .kernel = launch->kernel,
@@ -99,21 +123,62 @@ static int recording_emit(struct drain *drain, const struct recording *recording
 	return result;
 }
 
-int executions_emit(struct drain *drain)
+struct appended {
+	const struct ze_execution_key *key;
+	const struct ze_count *count;
+};
+
+static int appended_order(const void *left, const void *right)
 {
-	const struct iaprof_host *host = drain->host;
+	uint64_t a = ((const struct appended *)left)->count->first_time;
+	uint64_t b = ((const struct appended *)right)->count->first_time;
+
+	return (a > b) - (a < b);
+}
+
+/*
+ * Recordings that were appended to others, in the order of time: what is appended is complete, so that all of its own
+ * parts were appended before.
+ */
+static int appends_apply(struct drain *drain)
+{
 	const struct ze_execution_key *keys = (const void *)drain->executions.keys;
 	const struct ze_count *counts = (const void *)drain->executions.values;
-	int result = 0;
+	CLEANUP_FREE struct appended *appended = calloc(drain->executions.count + 1, sizeof *appended);
+	size_t count = 0;
+
+	if (!appended)
+		return drain->host->fail(drain->host, ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < drain->executions.count; i++)
+		if (keys[i].parent)
+			appended[count++] = (struct appended){ &keys[i], &counts[i] };
+	drain->recordings.copies_left = COPIES_MAX;
+	qsort(appended, count, sizeof *appended, appended_order);
+	for (size_t i = 0; i < count; i++)
+		if (!recordings_nest(&drain->recordings, &appended[i].key->process, appended[i].key->parent,
+				     appended[i].key->list, appended[i].count->count))
+			return drain->host->fail(drain->host, ENOMEM, "out of memory");
+	return 0;
+}
+
+int executions_emit(struct drain *drain)
+{
+	const struct ze_execution_key *keys = (const void *)drain->executions.keys;
+	const struct ze_count *counts = (const void *)drain->executions.values;
+	uint64_t records = 0;
+	int result = appends_apply(drain);
 
 	for (uint32_t i = 0; i < drain->executions.count && result == 0; i++) {
+		if (keys[i].parent)
+			continue;
 		const struct recording *recording = recordings_find(&drain->recordings, &keys[i].process, keys[i].list);
-		if (recording)
+		missing_report(drain, recording, keys[i].launches, &counts[i]);
+		records += recording ? recording->launches.count : 0;
+		if (recording && records > RECORDS_MAX)
+			drain->host->lost(drain->host, "execution of a command list not counted", counts[i].first_time,
+					  recording->launch_count * counts[i].count, 0, 0);
+		else if (recording)
 			result = recording_emit(drain, recording, &counts[i], keys[i].kernel_stack);
-		else if (drain->recordings
-				 .forgotten) /* otherwise a list without kernels, or one from before the start */
-			host->lost(host, "launches of a command list not kept", counts[i].first_time,
-				   IAPROF_COUNT_UNKNOWN, 0, 0);
 	}
 	return result;
 }

@@ -19,17 +19,21 @@
  *     size              bytes, 0 unknown
  *     name              const char *: as in the symbol table; valid only during the probe
  *     module            as above; 0 unknown
- *     list              0: executes now (immediate list); else number of the command list's current recording, >= 1,
- *                       unique in the process: executes at each execute_list with that number
+ *     list              0: executes now (immediate list); else number of a recording, >= 1, unique in the process, of
+ *                       a command list or of a graph: executes at each execute_list with that number
  *     stack             identifies the return addresses of the stack in the process, so that a known stack need not be
  *                       walked again; 0 unknown
  *     The patched runtime passes the first four. The tracer fires the probe with the frame pointer on a chain of frames
  *     that it unwound itself: a frame pointer walk finds the application's stack, even if its code has no frame
  *     pointers. The first address is the tracer's own, the second one that of the call into Level Zero.
  *
- * execute_list(list)
- *     A closed regular command list was submitted once.
- *     list    number of its recording
+ * execute_list(list, parent, launches)
+ *     A closed regular command list was submitted once, or an executable graph was appended to a list.
+ *     list      number of its recording; 0 unknown: it was made before the tracer was loaded
+ *     parent    0: executes now; else number of the recording to which it was appended (a graph that is being captured,
+ *               or a regular list): executes at each execution of that one
+ *     launches  launches in the recording, including those fired while no profiler was attached, and those of
+ *               recordings appended to it; ZE_LAUNCHES_UNKNOWN: some of its contents are unknown
  *
  * unload_module(module)
  *     The module is about to be destroyed: fired before its memory can be used again.
@@ -53,6 +57,8 @@
 #define ZE_IMAGE_PREFIX "iaprof-ze-"
 #define ZE_IMAGE_DIGITS 16
 #define ZE_IMAGE_SUFFIX ".elf"
+
+#define ZE_LAUNCHES_UNKNOWN (~0ull)
 
 /* The tracer library, installed in the plugin's folder. */
 #define ZE_TRACER_FILE "libiaprof-ze-tracer.so"

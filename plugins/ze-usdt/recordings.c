@@ -139,32 +139,52 @@ static struct recorded_launch *launch_append(struct recordings *recordings, stru
 	return &recording->launches.items[recording->launches.count++];
 }
 
+static struct recording *recording_get(struct recordings *recordings, const struct ze_process *process, uint64_t list)
+{
+	struct recording *recording = recording_find(recordings, process, list);
+
+	return recording ? recording : recording_make(recordings, process, list);
+}
+
+/* Returns false if the recording is only counted from now on. */
+static bool has_room(struct recordings *recordings, struct recording *recording)
+{
+	/* A single recording must not use all the room either. */
+	if (!recording->dropped && recording->launches.count < LAUNCHES_MAX / 2)
+		return true;
+	launches_drop(recordings, recording);
+	recording->dropped = true;
+	return false;
+}
+
+static struct recorded_launch *launch_find(const struct recording *recording, uint64_t kernel_hash, uint64_t stack_hash)
+{
+	uint32_t first =
+		recording->launches.count > SAME_LAUNCH_SEARCH ? recording->launches.count - SAME_LAUNCH_SEARCH : 0;
+
+	for (uint32_t i = first; i < recording->launches.count; i++) {
+		struct recorded_launch *launch = &recording->launches.items[i];
+		if (launch->kernel_hash == kernel_hash && (launch->stack ? launch->stack->hash : 0) == stack_hash)
+			return launch;
+	}
+	return NULL;
+}
+
 bool recordings_add(struct recordings *recordings, const struct ze_launch_key *key, uint64_t count, uint32_t kernel,
 		    uint64_t module, const struct stack_addresses *stack)
 {
-	struct recording *recording = recording_find(recordings, &key->process, key->list);
-	if (!recording)
-		recording = recording_make(recordings, &key->process, key->list);
+	struct recording *recording = recording_get(recordings, &key->process, key->list);
 	if (!recording)
 		return false;
 	recording->launch_count += count;
-	/* A single recording must not use all the room either. */
-	if (recording->dropped || recording->launches.count >= LAUNCHES_MAX / 2) {
-		launches_drop(recordings, recording);
-		recording->dropped = true;
+	if (!has_room(recordings, recording))
+		return true;
+	struct recorded_launch *launch = launch_find(recording, key->kernel, stack ? key->user_stack : 0);
+	if (launch) {
+		launch->count += count;
 		return true;
 	}
-	uint32_t first =
-		recording->launches.count > SAME_LAUNCH_SEARCH ? recording->launches.count - SAME_LAUNCH_SEARCH : 0;
-	for (uint32_t i = first; i < recording->launches.count; i++) {
-		struct recorded_launch *launch = &recording->launches.items[i];
-		if (launch->kernel_hash == key->kernel &&
-		    (launch->stack ? launch->stack->hash : 0) == (stack ? key->user_stack : 0)) {
-			launch->count += count;
-			return true;
-		}
-	}
-	struct recorded_launch *launch = launch_append(recordings, recording);
+	launch = launch_append(recordings, recording);
 	if (!launch)
 		return false;
 	*launch = (struct recorded_launch){
@@ -174,6 +194,56 @@ bool recordings_add(struct recordings *recordings, const struct ze_launch_key *k
 		.count = count,
 		.stack = stack ? stack_use(recordings, key->user_stack, stack) : NULL,
 	};
+	return true;
+}
+
+/* Of a recording to another one, which is not dropped. */
+static bool launch_copy(struct recordings *recordings, struct recording *parent, const struct recorded_launch *launch,
+			uint64_t times)
+{
+	struct recorded_launch *same =
+		launch_find(parent, launch->kernel_hash, launch->stack ? launch->stack->hash : 0);
+
+	if (same) {
+		same->count += launch->count * times;
+		return true;
+	}
+	if (!array_reserve(&parent->launches, parent->launches.count + 1))
+		return false;
+	recordings->held++;
+	struct recorded_launch *copy = &parent->launches.items[parent->launches.count++];
+	*copy = *launch;
+	copy->count *= times;
+	if (copy->stack)
+		copy->stack->users++;
+	return true;
+}
+
+bool recordings_nest(struct recordings *recordings, const struct ze_process *process, uint64_t parent_list,
+		     uint64_t child_list, uint64_t times)
+{
+	const struct recording *child = recording_find(recordings, process, child_list);
+
+	/* Without launches, or not known: then the parent's executions have more launches than it has. */
+	if (!child || parent_list == child_list)
+		return true;
+	struct recording *parent = recording_get(recordings, process, parent_list);
+	if (!parent)
+		return false;
+	room_make(recordings, parent);
+	/* Which may have dropped the child's launches, or the child. */
+	child = recording_find(recordings, process, child_list);
+	if (!child)
+		return true;
+	parent->launch_count += child->launch_count * times;
+	parent->dropped |= child->dropped || child->launches.count > recordings->copies_left;
+	if (!parent->dropped)
+		recordings->copies_left -= child->launches.count;
+	for (uint32_t i = 0; i < child->launches.count && has_room(recordings, parent); i++)
+		if (!launch_copy(recordings, parent, &child->launches.items[i], times))
+			return false;
+	if (parent->dropped)
+		launches_drop(recordings, parent);
 	return true;
 }
 

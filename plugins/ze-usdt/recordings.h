@@ -54,11 +54,19 @@ struct recordings {
 	struct recording *oldest, *newest;
 	uint64_t held;      /* launches of all recordings */
 	uint64_t forgotten; /* recordings dropped including their count */
+	/* Launches that recordings_nest() may still copy: a program can append large recordings with few events. */
+	uint64_t copies_left;
 };
 
 /* Adds launches to a recording. stack may be NULL. Returns false when out of memory. */
 bool recordings_add(struct recordings *recordings, const struct ze_launch_key *key, uint64_t count, uint32_t kernel,
 		    uint64_t module, const struct stack_addresses *stack);
+/*
+ * A recording was appended to another one, times times: adds its launches, which are complete; only their number when
+ * no copies are left. Returns false when out of memory.
+ */
+bool recordings_nest(struct recordings *recordings, const struct ze_process *process, uint64_t parent, uint64_t child,
+		     uint64_t times);
 /* Returns the recording of a list, which becomes the most recently used, or NULL if none is known. */
 const struct recording *recordings_find(struct recordings *recordings, const struct ze_process *process, uint64_t list);
 /* Drops the recordings of an ended program, and of earlier programs of the process. */

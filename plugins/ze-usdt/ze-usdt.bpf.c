@@ -212,13 +212,19 @@ int execute_list(struct pt_regs *context)
 	int set = set_enter(processor);
 	if (set < 0 && !run_is_on())
 		return 0;
-	add(&processor->executions, 1);
-	long list = 0;
-	if (set < 0 || bpf_usdt_arg(context, 0, &list)) {
+	long list = 0, parent = 0, launches = 0;
+	bool read = bpf_usdt_arg(context, 0, &list) == 0;
+	if (bpf_usdt_arg_cnt(context) >= 3)
+		read = read && bpf_usdt_arg(context, 1, &parent) == 0 && bpf_usdt_arg(context, 2, &launches) == 0;
+	if (!parent)
+		add(&processor->executions, 1);
+	if (set < 0 || !read) {
 		add(&processor->executions_lost, 1);
 	} else {
-		struct ze_execution_key key = { .process = process_of(task), .list = list };
-		if (take_kernel)
+		struct ze_execution_key key = {
+			.process = process_of(task), .list = list, .parent = parent, .launches = launches
+		};
+		if (take_kernel && !parent)
 			key.kernel_stack = execution_stack(processor, cpu, set);
 		if (count_add(set ? (void *)&executions_1 : (void *)&executions_0, &key, now))
 			add(&processor->executions_lost, 1);

@@ -46,9 +46,12 @@ struct ze_launch_key {
 	char thread_name[ZE_THREAD_NAME_SIZE];
 };
 
+/* The arguments of execute_list (probes.h). */
 struct ze_execution_key {
 	struct ze_process process;
 	__u64 list;
+	__u64 parent;
+	__u64 launches;
 	__u64 kernel_stack;
 };
 

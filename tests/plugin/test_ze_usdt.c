@@ -122,6 +122,54 @@ START_TEST(lists_count_when_they_execute)
 }
 END_TEST
 
+/* Graphs in graphs and in lists: in one interval and over several, in an order that no hash table has. */
+START_TEST(recordings_are_parts_of_others)
+{
+	struct ze_fire fire = ze_fire_start('1');
+	struct test_host *host = host_start(&fire);
+
+	ze_fire_do(&fire, "launch a 3 0x800000001000 64 one 1 7");
+	ze_fire_do(&fire, "append 7 2 60");
+	ze_fire_do(&fire, "launch b 1 0x800000002000 64 two 1 60");
+	ze_fire_do(&fire, "append 60 1 5");
+	ze_fire_do(&fire, "append 5 4 90");
+	ze_fire_do(&fire, "execute 90 10 28"); /* 4 * (2 * 3 + 1) */
+	test_host_run(host, 300);
+	ze_fire_do(&fire, "append 90 1 91");
+	test_host_run(host, 300);
+	ze_fire_do(&fire, "execute 91 1 28");
+	ze_fire_do(&fire, "execute 7 1 3");
+	test_host_stop(host);
+	ck_assert_uint_eq(ze_launches(host, &fire, "one", 'a', 0), 11 * 24 + 3);
+	ck_assert_uint_eq(ze_launches(host, &fire, "two", 'b', 0), 11 * 4);
+	ck_assert_uint_eq(ze_counter(host, "list-executions"), 12);
+	ck_assert_uint_eq(test_host_lost(host, NULL), 0);
+	test_host_free(host);
+	ze_fire_stop(&fire);
+}
+END_TEST
+
+/* The tracer knows how many launches a recording has: those that were not seen are lost at each execution. */
+START_TEST(launches_from_before_are_lost)
+{
+	struct ze_fire fire = ze_fire_start('1');
+	struct test_host *host = host_start(&fire);
+
+	ze_fire_do(&fire, "launch a 3 0x800000001000 64 one 1 7");
+	ze_fire_do(&fire, "execute 7 10 5"); /* two launches before */
+	ze_fire_do(&fire, "execute 8 2 6");  /* all */
+	ze_fire_do(&fire, "append 8 1 7");
+	ze_fire_do(&fire, "execute 7 1 11");
+	test_host_stop(host);
+	ck_assert_uint_eq(ze_launches(host, &fire, "one", 'a', 0), 3 * 11);
+	ck_assert_uint_eq(
+		test_host_lost(host, "launches of a command list or graph from before the profiler was attached"),
+		2 * 10 + 6 * 2 + (11 - 3));
+	test_host_free(host);
+	ze_fire_stop(&fire);
+}
+END_TEST
+
 /* Code that comes to the address of code that went has its own name, even when nobody tells that the other one went. */
 START_TEST(reload_has_its_own_name)
 {
@@ -180,6 +228,8 @@ int main(void)
 	tcase_add_test(tests, threads_lose_nothing);
 	tcase_add_test(tests, what_is_too_fast_is_counted);
 	tcase_add_test(tests, lists_count_when_they_execute);
+	tcase_add_test(tests, recordings_are_parts_of_others);
+	tcase_add_test(tests, launches_from_before_are_lost);
 	tcase_add_test(tests, reload_has_its_own_name);
 	tcase_add_test(tests, others_are_filtered);
 	suite_add_tcase(suite, tests);

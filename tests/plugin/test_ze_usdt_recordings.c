@@ -128,6 +128,58 @@ START_TEST(one_endless_recording_is_dropped)
 }
 END_TEST
 
+static bool nest(struct recordings *recordings, uint64_t parent, uint64_t child, uint64_t times)
+{
+	struct ze_process process = { .id = 5, .program = 1 };
+	return recordings_nest(recordings, &process, parent, child, times);
+}
+
+START_TEST(recordings_contain_others)
+{
+	struct recordings recordings = { .copies_left = 4 };
+	ck_assert(add(&recordings, 5, 1, 10, 3));
+	ck_assert(add(&recordings, 5, 1, 11, 4));
+	ck_assert(add(&recordings, 5, 2, 10, 1));
+	ck_assert(nest(&recordings, 2, 1, 5));
+	ck_assert(nest(&recordings, 2, 99, 5)); /* without kernels */
+	ck_assert(nest(&recordings, 2, 2, 5));  /* impossible */
+	const struct recording *recording = find(&recordings, 5, 2);
+	ck_assert_uint_eq(recording->launches.count, 2);
+	ck_assert_uint_eq(recording->launches.items[0].count, 16);
+	ck_assert_uint_eq(recording->launches.items[1].count, 20);
+	ck_assert_uint_eq(recording->launch_count, 36);
+	ck_assert_uint_eq(recording->launches.items[1].stack->users, 2);
+	ck_assert_uint_eq(recordings.held, 4);
+	/* A recording of its own, which remains when its parts go. */
+	ck_assert(nest(&recordings, 3, 2, 1));
+	ck_assert_uint_eq(find(&recordings, 5, 3)->launch_count, 36);
+	/* No copies are left: how many there are is known. */
+	ck_assert(nest(&recordings, 4, 3, 2));
+	ck_assert(find(&recordings, 5, 4)->dropped);
+	ck_assert_uint_eq(find(&recordings, 5, 4)->launches.count, 0);
+	ck_assert_uint_eq(find(&recordings, 5, 4)->launch_count, 72);
+	recordings.copies_left = 100;
+	ck_assert(nest(&recordings, 3, 4, 1));
+	ck_assert(find(&recordings, 5, 3)->dropped);
+	ck_assert_uint_eq(find(&recordings, 5, 3)->launch_count, 108);
+	ck_assert_uint_eq(recordings.held, 4);
+	recordings_free(&recordings);
+}
+END_TEST
+
+/* Appended to one another, recordings double: what is held does not. */
+START_TEST(nested_recordings_are_bounded)
+{
+	struct recordings recordings = { .copies_left = UINT64_MAX };
+	for (uint64_t kernel = 1; kernel <= 1000; kernel++)
+		ck_assert(add(&recordings, 5, 1, kernel, 1));
+	for (uint64_t list = 2; list <= 3000; list++)
+		ck_assert(nest(&recordings, list, 1, 1));
+	ck_assert_uint_le(recordings.held, LAUNCHES_MAX + LAUNCHES_MAX / 2);
+	recordings_free(&recordings);
+}
+END_TEST
+
 static bool value_is_odd(void *value, void *context)
 {
 	(void)context;
@@ -177,6 +229,8 @@ int main(void)
 	tcase_add_test(tests, processes_and_modules_are_forgotten);
 	tcase_add_test(tests, memory_is_bounded);
 	tcase_add_test(tests, one_endless_recording_is_dropped);
+	tcase_add_test(tests, recordings_contain_others);
+	tcase_add_test(tests, nested_recordings_are_bounded);
 	tcase_add_test(tests, tables_find_what_is_there);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

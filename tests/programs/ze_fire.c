@@ -7,7 +7,8 @@
  *     wait                                          until somebody is attached
  *     launch SITE COUNT ADDRESS SIZE NAME [MODULE LIST]
  *     distinct ...                                  the same, each launch with another address
- *     execute LIST COUNT
+ *     execute LIST COUNT [LAUNCHES]                 LAUNCHES is that many, or -1: unknown
+ *     append LIST COUNT PARENT
  *     compile PATH [MODULE]                         without MODULE as the patched runtime does, as launch
  *     unload MODULE
  *     threads THREADS COUNT RATE                    COUNT launches in each thread, RATE a second (0: as fast as can be)
@@ -160,9 +161,12 @@ static bool line_obey(const char *line)
 	}
 	if (launches_fire(line))
 		return true;
-	if (sscanf(line, "execute %" SCNu64 " %" SCNu64, &number, &count) == 2) {
+	uint64_t parent = 0;
+	int64_t launches = 0;
+	if (sscanf(line, "execute %" SCNu64 " %" SCNu64 " %" SCNd64, &number, &count, &launches) >= 2 ||
+	    sscanf(line, "append %" SCNu64 " %" SCNu64 " %" SCNu64, &number, &count, &parent) == 3) {
 		while (count-- > 0)
-			ze_probes_execute(number);
+			ze_probes_execute(number, parent, (uint64_t)launches);
 		return true;
 	}
 	if (strncmp(line, "compile -unmapped", 17) == 0) {

@@ -42,10 +42,12 @@ void ze_probes_compile_short(const char *path)
 		STAP_PROBE1(level_zero, compile_kernel, path);
 }
 
-void ze_probes_execute(uint64_t list)
+void ze_probes_execute(uint64_t list, uint64_t parent, uint64_t launches)
 {
-	if (level_zero_execute_list_semaphore)
+	if (level_zero_execute_list_semaphore && !parent && !launches)
 		STAP_PROBE1(level_zero, execute_list, list);
+	else if (level_zero_execute_list_semaphore)
+		STAP_PROBE3(level_zero, execute_list, list, parent, launches);
 }
 
 void ze_probes_unload(uint64_t module)

@@ -17,7 +17,8 @@ void ze_probes_launch(const struct ze_probes_launch *launch);
 void ze_probes_launch_short(const struct ze_probes_launch *launch);
 void ze_probes_compile(const char *path, uint64_t module);
 void ze_probes_compile_short(const char *path);
-void ze_probes_execute(uint64_t list);
+/* parent and launches 0: fired without them. */
+void ze_probes_execute(uint64_t list, uint64_t parent, uint64_t launches);
 void ze_probes_unload(uint64_t module);
 
 #endif
