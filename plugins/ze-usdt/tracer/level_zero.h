@@ -32,13 +32,58 @@ struct append_multiple_parameters {
 	ze_kernel_handle_t *const *kernels;
 };
 struct execute_parameters {
-	const void *queue; /* or the immediate list */
+	const ze_command_list_handle_t *list; /* the immediate list, or a queue */
 	const uint32_t *count;
 	ze_command_list_handle_t *const *lists;
 };
 struct clone_parameters {
 	const ze_command_list_handle_t *list;
 	ze_command_list_handle_t *const *clone;
+};
+
+/* Graphs and mutable command lists (since specifications 1.17 and 1.9); a graph's handle is an address. */
+struct capture_parameters {
+	const ze_command_list_handle_t *list;
+};
+struct end_capture_parameters {
+	const ze_command_list_handle_t *list;
+	const void *next;
+	const uintptr_t *const *graph;
+};
+struct instantiate_parameters {
+	const uintptr_t *graph;
+	const void *next;
+	const uintptr_t *const *executable;
+};
+struct append_graph_parameters {
+	const ze_command_list_handle_t *list;
+	const uintptr_t *executable;
+};
+struct destroy_graph_parameters {
+	const uintptr_t *graph;
+};
+struct command_id_description {
+	uint32_t type;
+	const void *next;
+	uint32_t flags;
+};
+#define COMMAND_FLAG_KERNEL UINT32_C(0x40) /* ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_INSTRUCTION */
+struct command_id_parameters {
+	const ze_command_list_handle_t *list;
+	const struct command_id_description *const *description;
+	const uint64_t *const *command;
+};
+struct command_id_with_kernels_parameters {
+	const ze_command_list_handle_t *list;
+	const struct command_id_description *const *description;
+	const void *count, *kernels;
+	const uint64_t *const *command;
+};
+struct change_kernels_parameters {
+	const ze_command_list_handle_t *list;
+	const uint32_t *count;
+	const uint64_t *const *commands;
+	ze_kernel_handle_t *const *kernels;
 };
 
 /* Type of all callbacks, and of all functions that register one. */
@@ -52,6 +97,10 @@ typedef ze_result_t zeCommandListIsImmediate_t(ze_command_list_handle_t list, ze
 /* Extensions of Intel's driver (compute-runtime, level_zero/include/level_zero/driver_experimental). */
 typedef ze_result_t kernel_get_base_address(ze_kernel_handle_t kernel, uint64_t *address);
 typedef ze_result_t kernel_get_binary(ze_kernel_handle_t kernel, size_t *size, char *binary);
+/* Of the loader since specification 1.17 (Ext), and extensions of Intel's driver (Exp). */
+typedef ze_result_t list_get_graph(ze_command_list_handle_t list, uintptr_t *graph);
+typedef ze_result_t list_is_capturing(ze_command_list_handle_t list);
+#define RESULT_QUERY_FALSE ((ze_result_t)0x7fff0001)
 
 struct level_zero {
 	__typeof__(zelTracerCreate) *zelTracerCreate;
@@ -66,6 +115,11 @@ struct level_zero {
 	__typeof__(zetModuleGetDebugInfo) *zetModuleGetDebugInfo;
 	__typeof__(zeKernelGetName) *zeKernelGetName;
 	zeCommandListIsImmediate_t *zeCommandListIsImmediate;
+	list_get_graph *zeCommandListGetGraphExt;
+	list_is_capturing *zeCommandListIsGraphCaptureEnabledExt;
+	/* The driver's, since the first capture. */
+	list_get_graph *get_graph;
+	list_is_capturing *is_capturing;
 };
 
 #endif

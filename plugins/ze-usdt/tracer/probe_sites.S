@@ -54,7 +54,7 @@ level_zero_\name\()_semaphore:
 	END probe_launch_kernel
 
 	FUNCTION probe_execute_list
-	STAP_PROBE1(level_zero, execute_list, 8@%rdi)
+	STAP_PROBE3(level_zero, execute_list, 8@%rdi, 8@%rsi, 8@%rdx)
 	END probe_execute_list
 
 	FUNCTION probe_unload_module

@@ -17,7 +17,7 @@ void probe_compile_kernel(const char *path, uint64_t module);
 /* innermost: the innermost frame of the stack to show, or NULL. */
 void probe_launch_kernel(uint64_t instruction_base, uint64_t address, uint64_t size, const char *name, uint64_t module,
 			 uint64_t list, uint64_t stack, const struct stack_frame *innermost);
-void probe_execute_list(uint64_t list);
+void probe_execute_list(uint64_t list, uint64_t parent, uint64_t launches);
 void probe_unload_module(uint64_t module);
 
 #endif

@@ -2,8 +2,10 @@
 /* Tracks modules, kernels and command lists. */
 #include "registry.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "free_list.h"
+
+/* Launches of a list whose kernels may be changed: they are searched one by one. */
+#define CHANGEABLE_MAX 4096
 
 /* Kernel names are kept forever, each once: programs have few, and create kernels repeatedly. */
 struct name {
@@ -26,24 +28,6 @@ void registry_unlock(struct registry *registry)
 {
 	pthread_mutex_unlock(&registry->lock);
 }
-
-/* Returns a zeroed object, from a free list or newly allocated. */
-#define TAKE(list)                                                                                                     \
-	({                                                                                                             \
-		__typeof__(list) taken_ = (list);                                                                      \
-		if (taken_) {                                                                                          \
-			(list) = taken_->next_free;                                                                    \
-			memset(taken_, 0, sizeof *taken_);                                                             \
-		} else {                                                                                               \
-			taken_ = calloc(1, sizeof *taken_);                                                            \
-		}                                                                                                      \
-		taken_;                                                                                                \
-	})
-#define GIVE(list, object)                                                                                             \
-	do {                                                                                                           \
-		(object)->next_free = (list);                                                                          \
-		(list) = (object);                                                                                     \
-	} while (0)
 
 /* The sanitizer's NULL check makes gcc 12 believe that the atomic is at NULL (-Wstringop-overflow). */
 __attribute__((no_sanitize("undefined"))) static void forget_caches(struct registry *registry)
@@ -142,12 +126,24 @@ struct kernel *registry_add_kernel(struct registry *registry, uintptr_t handle, 
 	return kernel;
 }
 
+/* With the lock. */
+static void list_begin(struct list *list, uint64_t recording)
+{
+	atomic_store_explicit(&list->recording, recording, memory_order_relaxed);
+	atomic_store_explicit(&list->launches, 0, memory_order_relaxed);
+	atomic_store_explicit(&list->next_command, 0, memory_order_relaxed);
+	free(list->changeable);
+	list->changeable = NULL;
+	list->changeable_count = 0;
+}
+
 struct list *registry_add_list(struct registry *registry, uintptr_t handle, uint64_t recording)
 {
 	registry_lock(registry);
 	struct list *list = pointer_map_find(&registry->lists, handle);
 	if (list) {
-		atomic_store_explicit(&list->recording, recording, memory_order_relaxed);
+		list_begin(list, recording);
+		atomic_store_explicit(&list->capture, 0, memory_order_relaxed);
 	} else {
 		list = TAKE(registry->free_lists);
 		if (list) {
@@ -167,6 +163,93 @@ struct list *registry_add_list(struct registry *registry, uintptr_t handle, uint
 uint64_t registry_next_recording(struct registry *registry)
 {
 	return atomic_fetch_add_explicit(&registry->last_recording, 1, memory_order_relaxed) + 1;
+}
+
+void recording_add_launches(_Atomic uint64_t *launches, uint64_t more)
+{
+	uint64_t before = atomic_load_explicit(launches, memory_order_relaxed);
+
+	if (before == ZE_LAUNCHES_UNKNOWN || more == ZE_LAUNCHES_UNKNOWN)
+		atomic_store_explicit(launches, ZE_LAUNCHES_UNKNOWN, memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(launches, more, memory_order_relaxed);
+}
+
+void registry_reset_list(struct registry *registry, struct list *list)
+{
+	registry_lock(registry);
+	list_begin(list, registry_next_recording(registry));
+	registry_unlock(registry);
+}
+
+void registry_clone_list(struct registry *registry, const struct list *list, uintptr_t handle)
+{
+	uint64_t recording = atomic_load_explicit(&list->recording, memory_order_relaxed);
+	struct list *clone = registry_add_list(registry, handle, recording);
+
+	if (!clone)
+		return;
+	registry_lock(registry);
+	atomic_store_explicit(&clone->launches, atomic_load_explicit(&list->launches, memory_order_relaxed),
+			      memory_order_relaxed);
+	if (list->changeable_count) {
+		size_t room = 1;
+
+		while (room < list->changeable_count)
+			room *= 2;
+		clone->changeable = malloc(room * sizeof *clone->changeable);
+		if (clone->changeable) {
+			memcpy(clone->changeable, list->changeable, list->changeable_count * sizeof *clone->changeable);
+			clone->changeable_count = list->changeable_count;
+		} else {
+			atomic_store_explicit(&clone->launches, ZE_LAUNCHES_UNKNOWN, memory_order_relaxed);
+		}
+	}
+	registry_unlock(registry);
+}
+
+uint64_t registry_add_changeable(struct registry *registry, struct list *list, uint64_t command)
+{
+	uint64_t recording = 0;
+
+	registry_lock(registry);
+	size_t count = list->changeable_count;
+	/* The room doubles when it is used up. */
+	if (count < CHANGEABLE_MAX && (count & (count - 1)) == 0) {
+		size_t room = count ? 2 * count : 1;
+		struct changeable_launch *larger = realloc(list->changeable, room * sizeof *larger);
+
+		if (larger)
+			list->changeable = larger;
+		else
+			count = CHANGEABLE_MAX;
+	}
+	if (count < CHANGEABLE_MAX) {
+		recording = registry_next_recording(registry);
+		list->changeable[list->changeable_count++] = (struct changeable_launch){ command, recording };
+	}
+	registry_unlock(registry);
+	return recording;
+}
+
+uint64_t registry_change_launch(struct registry *registry, struct list *list, uint64_t command)
+{
+	uint64_t recording = 0;
+
+	registry_lock(registry);
+	for (size_t i = 0; i < list->changeable_count && !recording; i++)
+		if (list->changeable[i].command == command)
+			recording = list->changeable[i].recording = registry_next_recording(registry);
+	registry_unlock(registry);
+	return recording;
+}
+
+uint64_t registry_get_changeable(struct registry *registry, const struct list *list, size_t index)
+{
+	registry_lock(registry);
+	uint64_t recording = index < list->changeable_count ? list->changeable[index].recording : 0;
+	registry_unlock(registry);
+	return recording;
 }
 
 struct module *registry_get_module(struct registry *registry, uintptr_t handle)
@@ -263,6 +346,7 @@ void registry_remove_list(struct registry *registry, uintptr_t handle)
 	struct list *list = pointer_map_remove(&registry->lists, handle);
 	if (list) {
 		forget_caches(registry);
+		list_begin(list, 0);
 		GIVE(registry->free_lists, list);
 	}
 	registry_unlock(registry);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "../pointer_map.h"
+#include "../probes.h"
 #include "device_binary.h"
 
 /* Whose objects the handles are. */
@@ -43,21 +44,44 @@ struct kernel {
 	uint64_t size;             /* 0 if unknown */
 };
 
+/* A launch of a mutable list whose kernel the program may change: a recording of its own, and a new one then. */
+struct changeable_launch {
+	uint64_t command; /* the driver's number, unique in the list */
+	uint64_t recording;
+};
+
 struct list {
 	struct list *next_free;
 	uintptr_t handle;
-	_Atomic uint64_t recording; /* 0: immediate */
+	_Atomic uint64_t recording;    /* 0: immediate */
+	_Atomic uint64_t launches;     /* in the recording, ZE_LAUNCHES_UNKNOWN: and earlier ones */
+	_Atomic uint64_t next_command; /* number of the next launch, whose kernel may be changed; 0: may not */
+	_Atomic uintptr_t capture;     /* graph whose capture began on this list; 0: none */
+	/* With the lock. */
+	struct changeable_launch *changeable;
+	size_t changeable_count;
+};
+
+/* A graph, or an executable graph, which has the recording of its graph. */
+struct graph {
+	struct graph *next_free;
+	uintptr_t handle;
+	uint64_t recording;
+	_Atomic uint64_t launches; /* in the recording */
+	bool capturing;            /* with the lock */
 };
 
 struct registry {
 	pthread_mutex_t lock;
 	_Atomic uint32_t generation; /* incremented when caches may be stale */
 	_Atomic uint64_t last_module, last_recording;
-	struct pointer_map modules, kernels, lists, names;
+	_Atomic uint32_t captures; /* graphs that are being captured */
+	struct pointer_map modules, kernels, lists, names, graphs, executables;
 	/* Never returned to malloc(). */
 	struct module *free_modules;
 	struct kernel *free_kernels;
 	struct list *free_lists;
+	struct graph *free_graphs;
 };
 
 /* A thread's last result. Initialise with {0}. */
@@ -88,6 +112,21 @@ struct list *registry_add_list(struct registry *registry, uintptr_t handle, uint
 /* Returns a number for a recording. */
 uint64_t registry_next_recording(struct registry *registry);
 
+/* Adds launches to those of a recording; either may be ZE_LAUNCHES_UNKNOWN. */
+void recording_add_launches(_Atomic uint64_t *launches, uint64_t more);
+
+/* The list is empty again: its contents are another recording. */
+void registry_reset_list(struct registry *registry, struct list *list);
+/* The contents of a list are copied to a new one. */
+void registry_clone_list(struct registry *registry, const struct list *list, uintptr_t clone);
+
+/* Returns the recording of a launch whose kernel may be changed, or 0 if there are too many. */
+uint64_t registry_add_changeable(struct registry *registry, struct list *list, uint64_t command);
+/* Its kernel changes: returns its new recording, or 0 if the launch is unknown. */
+uint64_t registry_change_launch(struct registry *registry, struct list *list, uint64_t command);
+/* Returns the recording of the launch with this index, or 0 if there are no more. */
+uint64_t registry_get_changeable(struct registry *registry, const struct list *list, size_t index);
+
 /* These return NULL for unknown handles. cache may be NULL. */
 struct module *registry_get_module(struct registry *registry, uintptr_t handle);
 struct kernel *registry_get_kernel(struct registry *registry, struct registry_cache *cache, uintptr_t handle);
@@ -102,5 +141,15 @@ struct kernel *registry_remove_kernel(struct registry *registry, uintptr_t handl
 void registry_free_module(struct registry *registry, struct module *module);
 void registry_free_kernel(struct registry *registry, struct kernel *kernel);
 void registry_remove_list(struct registry *registry, uintptr_t handle);
+
+/* Graphs (graphs.c). Executable graphs may outlive the graph. They return NULL for unknown handles, or out of memory.
+ */
+struct graph *registry_begin_capture(struct registry *registry, uintptr_t graph);
+void registry_end_capture(struct registry *registry, uintptr_t graph);
+struct graph *registry_add_executable(struct registry *registry, uintptr_t graph, uintptr_t executable);
+struct graph *registry_get_graph(struct registry *registry, uintptr_t graph);
+struct graph *registry_get_executable(struct registry *registry, uintptr_t executable);
+void registry_remove_graph(struct registry *registry, uintptr_t graph);
+void registry_remove_executable(struct registry *registry, uintptr_t executable);
 
 #endif

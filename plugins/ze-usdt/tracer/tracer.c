@@ -66,6 +66,8 @@ static void calls_find(void *library, void *(*find)(void *library, const char *n
 	FIND(zetModuleGetDebugInfo);
 	FIND(zeKernelGetName);
 	FIND(zeCommandListIsImmediate);
+	FIND(zeCommandListGetGraphExt);
+	FIND(zeCommandListIsGraphCaptureEnabledExt);
 #undef FIND
 }
 

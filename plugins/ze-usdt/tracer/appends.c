@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See appends.h. */
+#include "appends.h"
+
+#include <errno.h>
+
+#include "captures.h"
+
+struct list *appends_list(struct registry_cache *cache, ze_command_list_handle_t handle, enum handle_owner owner)
+{
+	struct list *list = registry_get_list(&tracer.registry, cache, (uintptr_t)handle);
+	ze_bool_t immediate = true;
+
+	/* The loader's functions do not accept the driver's handles. */
+	if (list || owner == HANDLES_DRIVER)
+		return list;
+	if (!tracer.calls.zeCommandListIsImmediate ||
+	    tracer.calls.zeCommandListIsImmediate(handle, &immediate) != ZE_RESULT_SUCCESS)
+		immediate = true;
+	list = registry_add_list(&tracer.registry, (uintptr_t)handle,
+				 immediate ? 0 : registry_next_recording(&tracer.registry));
+	if (list && !immediate)
+		recording_add_launches(&list->launches, ZE_LAUNCHES_UNKNOWN);
+	return list;
+}
+
+/* Returns the recording that launches appended to the list become part of, to which they are added; 0: they execute. */
+static uint64_t target_add(struct list *list, ze_command_list_handle_t handle, enum handle_owner owner,
+			   uint64_t launches)
+{
+	uint64_t recording = list ? atomic_load_explicit(&list->recording, memory_order_relaxed) : 0;
+
+	if (recording) {
+		recording_add_launches(&list->launches, launches);
+		return recording;
+	}
+	struct graph *graph = capture_of(handle, owner);
+	if (!graph)
+		return 0;
+	recording_add_launches(&graph->launches, launches);
+	return graph->recording;
+}
+
+/* The same for one launch, which has a recording of its own if the program may change its kernel later. */
+static uint64_t launch_target(struct list *list, ze_command_list_handle_t handle, enum handle_owner owner)
+{
+	uint64_t command = list ? atomic_exchange_explicit(&list->next_command, 0, memory_order_relaxed) : 0;
+	uint64_t recording = command ? registry_add_changeable(&tracer.registry, list, command) : 0;
+
+	return recording ? recording : target_add(list, handle, owner, 1);
+}
+
+/* Returns the kernel of a launch, or NULL if nothing is known about it. */
+static struct kernel *launched_kernel(struct registry_cache *cache, ze_kernel_handle_t handle, enum handle_owner owner)
+{
+	struct kernel *kernel = registry_get_kernel(&tracer.registry, cache, (uintptr_t)handle);
+
+	return kernel || owner == HANDLES_DRIVER ? kernel
+						 : announce_unseen_kernel(&tracer.announcer, (uintptr_t)handle);
+}
+
+static struct stack_chain stack_of(struct thread *thread, uintptr_t frame_pointer)
+{
+	return thread ? stack_take(&tracer.stacks, thread->stacks, frame_pointer, &thread->trace)
+		      : (struct stack_chain){ 0 };
+}
+
+static void kernel_tell(struct thread *thread, ze_kernel_handle_t handle, enum handle_owner owner, uint64_t recording,
+			struct stack_chain stack)
+{
+	struct kernel *kernel = launched_kernel(thread ? &thread->cache : NULL, handle, owner);
+
+	if (kernel)
+		launch_tell(kernel, (uintptr_t)handle, recording, stack);
+}
+
+/* Without a profiler, launches are only counted, and only those of recordings: a later profiler misses them. */
+__attribute__((noinline)) static void launches_append(uintptr_t frame_pointer, ze_command_list_handle_t handle,
+						      enum handle_owner owner, const ze_kernel_handle_t *kernels,
+						      uint32_t count)
+{
+	struct thread *thread = thread_get();
+	struct list *list = appends_list(thread ? &thread->cache : NULL, handle, owner);
+	bool listened = is_listened_to(&level_zero_launch_kernel_semaphore);
+
+	if (listened) {
+		look_for_listeners();
+		listened = level_zero_launch_kernel_semaphore > 0;
+	}
+	struct stack_chain stack = listened ? stack_of(thread, frame_pointer) : (struct stack_chain){ 0 };
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t recording = launch_target(list, handle, owner);
+
+		if (listened)
+			kernel_tell(thread, kernels[i], owner, recording, stack);
+	}
+}
+
+void appends_launches(uintptr_t frame_pointer, ze_command_list_handle_t list, enum handle_owner owner,
+		      const ze_kernel_handle_t *kernels, uint32_t count)
+{
+	int error = errno;
+
+	launches_append(frame_pointer, list, owner, kernels, count);
+	errno = error;
+}
+
+void appends_changed_launch(uintptr_t frame_pointer, uint64_t recording, ze_kernel_handle_t kernel,
+			    enum handle_owner owner)
+{
+	look_for_listeners();
+	if (level_zero_launch_kernel_semaphore == 0)
+		return;
+	struct thread *thread = thread_get();
+	kernel_tell(thread, kernel, owner, recording, stack_of(thread, frame_pointer));
+}
+
+static bool executions_are_told(void)
+{
+	look_for_listeners();
+	return level_zero_execute_list_semaphore > 0;
+}
+
+static void list_execute(const struct list *list, uint64_t parent)
+{
+	uint64_t recording = atomic_load_explicit(&list->recording, memory_order_relaxed);
+
+	if (!recording)
+		return;
+	probe_execute_list(recording, parent, atomic_load_explicit(&list->launches, memory_order_relaxed));
+	for (size_t i = 0; (recording = registry_get_changeable(&tracer.registry, list, i)) != 0; i++)
+		probe_execute_list(recording, parent, 1);
+}
+
+/* Launches of a list, with those whose kernels may be changed. */
+static uint64_t list_launches(const struct list *list)
+{
+	uint64_t launches = atomic_load_explicit(&list->launches, memory_order_relaxed);
+
+	return launches == ZE_LAUNCHES_UNKNOWN ? launches : launches + list->changeable_count;
+}
+
+void appends_lists(ze_command_list_handle_t handle, enum handle_owner owner, const ze_command_list_handle_t *executed,
+		   uint32_t count)
+{
+	int error = errno;
+	bool told = executions_are_told();
+	struct thread *thread = thread_get();
+	struct registry_cache *cache = thread ? &thread->cache : NULL;
+	struct list *list = handle ? appends_list(cache, handle, owner) : NULL;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct list *child = appends_list(cache, executed[i], owner);
+
+		if (!child)
+			continue;
+		uint64_t parent = handle ? target_add(list, handle, owner, list_launches(child)) : 0;
+		if (told)
+			list_execute(child, parent);
+	}
+	errno = error;
+}
+
+void appends_graph(ze_command_list_handle_t handle, enum handle_owner owner, uintptr_t executable)
+{
+	int error = errno;
+	bool told = executions_are_told();
+	struct thread *thread = thread_get();
+	struct list *list = appends_list(thread ? &thread->cache : NULL, handle, owner);
+	const struct graph *graph = registry_get_executable(&tracer.registry, executable);
+	uint64_t launches = graph ? atomic_load_explicit(&graph->launches, memory_order_relaxed) : ZE_LAUNCHES_UNKNOWN;
+	uint64_t parent = target_add(list, handle, owner, launches);
+
+	if (told)
+		probe_execute_list(graph ? graph->recording : 0, parent, launches);
+	errno = error;
+}
