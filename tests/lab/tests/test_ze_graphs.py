@@ -76,12 +76,45 @@ def check(functions, way):
         raise Failure(f'counted {dict(counts)}, executed {executions(alone.stdout)}')
 
 
+def check_attached(preloaded, source, reason):
+    """A graph that was captured before iaprof came is lost, with the reason; later ones count."""
+    tracer = [f'LD_PRELOAD={BUILD}/plugins/ze-usdt/libiaprof-ze-tracer.so'] if preloaded else []
+    arguments = command('loader', 'replay')
+    arguments[3:3] = ['env', *tracer]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding='utf-8') as program:
+        pid = program.stdout.readline().split()[1]
+        outcome = execute(BUILD / 'iaprof', '-d', '5', '-p', pid, '-s', source, '-k', 'csv:rows=events,newline=lf',
+                          '-o', 'out.csv')
+        program.stdin.close()
+        printed = program.stdout.read()
+    if outcome.returncode or program.returncode or len(executions(printed)) != 2:
+        raise Failure(f'iaprof ended with {outcome.returncode}, the program with {program.returncode}: '
+                      f'{outcome.stdout}{printed}')
+    if reason not in outcome.stdout:
+        raise Failure(f'not reported: {reason}: {outcome.stdout}')
+    with open('out.csv', encoding='utf-8', newline='') as file:
+        rows = [row for row in csv.DictReader(file) if row['record'] == 'launch']
+    counts = collections.Counter()
+    for row in rows:
+        counts[row['name']] += int(row['count'])
+    ran = executions(printed)
+    for name, count in counts.items():
+        if not 0 < count < ran[name] * 2 / 3:
+            raise Failure(f'{name}: counted {count} of {ran[name]}')
+    if set(counts) != set(ran):
+        raise Failure(f'counted {dict(counts)}, executed {ran}')
+
+
 def cases():
     for functions in 'loader', 'driver':
         for way, what in WAYS.items():
             yield f'{what} (functions of the {functions})', check, (functions, way)
     for way, what in LIST_WAYS.items():
         yield what, check, ('loader', way)
+    yield 'a graph from before the profiler, in a program with the tracer', check_attached, (
+        True, 'ze-usdt:tracer=no', 'launches of a command list or graph from before the profiler was attached')
+    yield 'a graph from before the tracer, which is loaded into the program', check_attached, (
+        False, 'ze-usdt:tracer=inject', 'launches of a command list or graph from before the tracer was loaded')
 
 
 sys.exit(run([(what, functools.partial(function, *arguments)) for what, function, arguments in cases()]) != 0)

@@ -6,11 +6,13 @@
  */
 #include <level_zero/ze_api.h>
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHECK(call)                                                                                                    \
 	do {                                                                                                           \
@@ -398,6 +400,26 @@ FUNCTION void way_changeable(struct launcher *launcher)
 	executed[SOFTMAX] += EXECUTIONS;
 }
 
+/* Until standard input ends: a graph from the start, and one that is captured in each turn. */
+FUNCTION void way_replay(struct launcher *launcher)
+{
+	ze_executable_graph_handle_t first = instantiate(capture(launcher));
+	struct pollfd input = { .fd = STDIN_FILENO };
+
+	printf("pid %d\n", getpid());
+	fflush(stdout);
+	while (poll(&input, 1, 5) == 0 || !(input.revents & POLLHUP)) {
+		ze_graph_handle_t graph = capture(launcher);
+		ze_executable_graph_handle_t executable = instantiate(graph);
+
+		append(launcher->lists[0], first, 1);
+		append(launcher->lists[0], executable, 2);
+		captured_ran(3);
+		CHECK(calls.destroy_executable(executable));
+		CHECK(calls.destroy(graph));
+	}
+}
+
 static void *thread_run(void *argument)
 {
 	struct launcher launcher;
@@ -435,6 +457,7 @@ static const struct {
 	     { "lists", way_lists },
 	     { "mutable", way_mutable },
 	     { "changeable", way_changeable },
+	     { "replay", way_replay },
 	     { "threads", way_threads } };
 
 static void module_read(const char *path)
