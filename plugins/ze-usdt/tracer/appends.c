@@ -20,7 +20,7 @@ struct list *appends_list(struct registry_cache *cache, ze_command_list_handle_t
 	list = registry_add_list(&tracer.registry, (uintptr_t)handle,
 				 immediate ? 0 : registry_next_recording(&tracer.registry));
 	if (list && !immediate)
-		recording_add_launches(&list->launches, ZE_LAUNCHES_UNKNOWN);
+		list_add_launches(list, ZE_LAUNCHES_UNKNOWN);
 	return list;
 }
 
@@ -31,23 +31,28 @@ static uint64_t target_add(struct list *list, ze_command_list_handle_t handle, e
 	uint64_t recording = list ? atomic_load_explicit(&list->recording, memory_order_relaxed) : 0;
 
 	if (recording) {
-		recording_add_launches(&list->launches, launches);
+		list_add_launches(list, launches);
 		return recording;
 	}
 	struct graph *graph = capture_of(handle, owner);
 	if (!graph)
 		return 0;
-	recording_add_launches(&graph->launches, launches);
+	graph_add_launches(graph, launches);
 	return graph->recording;
 }
 
 /* The same for one launch, which has a recording of its own if the program may change its kernel later. */
 static uint64_t launch_target(struct list *list, ze_command_list_handle_t handle, enum handle_owner owner)
 {
-	uint64_t command = list ? atomic_exchange_explicit(&list->next_command, 0, memory_order_relaxed) : 0;
-	uint64_t recording = command ? registry_add_changeable(&tracer.registry, list, command) : 0;
+	uint64_t command = list ? atomic_load_explicit(&list->next_command, memory_order_relaxed) : 0;
 
-	return recording ? recording : target_add(list, handle, owner, 1);
+	if (command) {
+		atomic_store_explicit(&list->next_command, 0, memory_order_relaxed);
+		uint64_t recording = registry_add_changeable(&tracer.registry, list, command);
+		if (recording)
+			return recording;
+	}
+	return target_add(list, handle, owner, 1);
 }
 
 /* Returns the kernel of a launch, or NULL if nothing is known about it. */
@@ -137,7 +142,7 @@ static uint64_t list_launches(const struct list *list)
 {
 	uint64_t launches = atomic_load_explicit(&list->launches, memory_order_relaxed);
 
-	return launches == ZE_LAUNCHES_UNKNOWN ? launches : launches + list->changeable_count;
+	return launches_sum(launches, list->changeable_count);
 }
 
 void appends_lists(ze_command_list_handle_t handle, enum handle_owner owner, const ze_command_list_handle_t *executed,

@@ -224,7 +224,7 @@ CALLBACK(kernels_changed)
 			appends_changed_launch((uintptr_t)__builtin_frame_address(0), recording,
 					       (*parameters->kernels)[i], owner_of(data));
 		else /* which launch it was is not known */
-			recording_add_launches(&list->launches, ZE_LAUNCHES_UNKNOWN);
+			list_add_launches(list, ZE_LAUNCHES_UNKNOWN);
 	}
 	errno = error;
 }

@@ -165,16 +165,6 @@ uint64_t registry_next_recording(struct registry *registry)
 	return atomic_fetch_add_explicit(&registry->last_recording, 1, memory_order_relaxed) + 1;
 }
 
-void recording_add_launches(_Atomic uint64_t *launches, uint64_t more)
-{
-	uint64_t before = atomic_load_explicit(launches, memory_order_relaxed);
-
-	if (before == ZE_LAUNCHES_UNKNOWN || more == ZE_LAUNCHES_UNKNOWN)
-		atomic_store_explicit(launches, ZE_LAUNCHES_UNKNOWN, memory_order_relaxed);
-	else
-		atomic_fetch_add_explicit(launches, more, memory_order_relaxed);
-}
-
 void registry_reset_list(struct registry *registry, struct list *list)
 {
 	registry_lock(registry);

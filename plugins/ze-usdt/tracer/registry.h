@@ -112,8 +112,28 @@ struct list *registry_add_list(struct registry *registry, uintptr_t handle, uint
 /* Returns a number for a recording. */
 uint64_t registry_next_recording(struct registry *registry);
 
-/* Adds launches to those of a recording; either may be ZE_LAUNCHES_UNKNOWN. */
-void recording_add_launches(_Atomic uint64_t *launches, uint64_t more);
+/* Returns a sum of launches in recordings. */
+static inline uint64_t launches_sum(uint64_t first, uint64_t second)
+{
+	return first == ZE_LAUNCHES_UNKNOWN || second == ZE_LAUNCHES_UNKNOWN ? ZE_LAUNCHES_UNKNOWN : first + second;
+}
+
+/* A program does not use a list in two threads at once: no locked instruction. */
+static inline void list_add_launches(struct list *list, uint64_t launches)
+{
+	uint64_t before = atomic_load_explicit(&list->launches, memory_order_relaxed);
+
+	atomic_store_explicit(&list->launches, launches_sum(before, launches), memory_order_relaxed);
+}
+
+/* Several lists of several threads may be captured into one graph. */
+static inline void graph_add_launches(struct graph *graph, uint64_t launches)
+{
+	uint64_t before = atomic_load_explicit(&graph->launches, memory_order_relaxed);
+
+	while (!atomic_compare_exchange_weak(&graph->launches, &before, launches_sum(before, launches)))
+		;
+}
 
 /* The list is empty again: its contents are another recording. */
 void registry_reset_list(struct registry *registry, struct list *list);
