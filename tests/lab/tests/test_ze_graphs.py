@@ -26,6 +26,7 @@ WAYS = {
     'twice': 'two executables of a graph that is destroyed before them',
     'fork': 'a capture that three lists join',
     'both': 'two captures at once, beside a list that executes',
+    'paused': 'a capture with a pause',
     'regular': 'a graph in a regular list, executed often',
     'nested': 'a graph in a graph',
     'list-in-graph': 'a regular list in a graph',

@@ -247,6 +247,28 @@ FUNCTION void way_both(struct launcher *launcher)
 	executed[SOFTMAX] += 1 + 1 + 7;
 }
 
+/* A launch during a pause of the capture executes. */
+FUNCTION void way_paused(struct launcher *launcher)
+{
+	typedef ze_result_t change(ze_graph_handle_t graph);
+	change *pause_capture = (change *)driver_function("zeGraphPauseCaptureExt");
+	change *resume_capture = (change *)driver_function("zeGraphResumeCaptureExt");
+	ze_command_list_handle_t list = launcher->lists[0];
+	ze_graph_handle_t graph;
+
+	CHECK(calls.begin(list, NULL));
+	launch_here(launcher, list, TINY, NULL, NULL);
+	CHECK(zeCommandListGetGraphExt(list, &graph));
+	CHECK(pause_capture(graph));
+	launch_here(launcher, list, SOFTMAX, NULL, NULL);
+	CHECK(resume_capture(graph));
+	launch_here(launcher, list, TINY, NULL, NULL);
+	CHECK(calls.end(list, NULL, &graph));
+	append(list, instantiate(graph), EXECUTIONS);
+	executed[TINY] += 2 * EXECUTIONS;
+	executed[SOFTMAX]++;
+}
+
 static ze_command_list_handle_t list_create(const void *next)
 {
 	ze_command_list_desc_t description = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, .pNext = next };
@@ -446,19 +468,13 @@ FUNCTION void way_threads(struct launcher *launcher)
 static const struct {
 	const char *name;
 	void (*run)(struct launcher *launcher);
-} ways[] = { { "simple", way_simple },
-	     { "twice", way_twice },
-	     { "fork", way_fork },
-	     { "both", way_both },
-	     { "regular", way_regular },
-	     { "nested", way_nested },
-	     { "list-in-graph", way_list_in_graph },
-	     { "invalid", way_invalid },
-	     { "lists", way_lists },
-	     { "mutable", way_mutable },
-	     { "changeable", way_changeable },
-	     { "replay", way_replay },
-	     { "threads", way_threads } };
+} ways[] = { { "simple", way_simple },   { "twice", way_twice },
+	     { "fork", way_fork },       { "both", way_both },
+	     { "paused", way_paused },   { "regular", way_regular },
+	     { "nested", way_nested },   { "list-in-graph", way_list_in_graph },
+	     { "invalid", way_invalid }, { "lists", way_lists },
+	     { "mutable", way_mutable }, { "changeable", way_changeable },
+	     { "replay", way_replay },   { "threads", way_threads } };
 
 static void module_read(const char *path)
 {
