@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints what appending a launch costs: launch_cost MODULE KERNEL. Lines of words between tabs: what was measured, and
- * nanoseconds (the least of many rounds). A regular list is appended to and reset, so that nothing waits for a device.
+ * Prints what appending a launch costs: launch_cost MODULE KERNEL [layer]. Lines of words between tabs: what was
+ * measured, and nanoseconds (the least of many rounds). A regular list is appended to and reset, so that nothing waits
+ * for a device. layer: the loader's tracing layer calls a function that does nothing after each launch.
  */
 #include <level_zero/ze_api.h>
+
+#include <level_zero/layers/zel_tracing_api.h>
+#include <level_zero/layers/zel_tracing_register_cb.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+#include <level_zero/loader/ze_loader.h> /* uses bool, and includes nothing for it */
 
 #define ROUNDS 60
 #define LAUNCHES 500
@@ -92,6 +100,26 @@ static ze_module_handle_t module_read(ze_context_handle_t context, ze_device_han
 	return module;
 }
 
+static void do_nothing(ze_command_list_append_launch_kernel_params_t *parameters, ze_result_t result, void *data,
+		       void **call_data)
+{
+	(void)parameters;
+	(void)result;
+	(void)data;
+	(void)call_data;
+}
+
+static void layer_enable(void)
+{
+	zel_tracer_desc_t description = { .stype = ZEL_STRUCTURE_TYPE_TRACER_DESC };
+	zel_tracer_handle_t tracer;
+
+	CHECK(zelEnableTracingLayer());
+	CHECK(zelTracerCreate(&description, &tracer));
+	CHECK(zelTracerCommandListAppendLaunchKernelRegisterCallback(tracer, ZEL_REGISTER_EPILOGUE, do_nothing));
+	CHECK(zelTracerSetEnabled(tracer, true));
+}
+
 int main(int argc, char **argv)
 {
 	ze_context_desc_t context_description = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
@@ -101,11 +129,14 @@ int main(int argc, char **argv)
 	ze_device_handle_t device;
 	ze_context_handle_t context;
 
-	if (argc != 3) {
-		fputs("usage: launch_cost MODULE KERNEL\n", stderr);
+	bool layer = argc == 4 && strcmp(argv[3], "layer") == 0;
+	if (argc != 3 && !layer) {
+		fputs("usage: launch_cost MODULE KERNEL [layer]\n", stderr);
 		return 2;
 	}
 	CHECK(zeInit(0));
+	if (layer)
+		layer_enable();
 	CHECK(zeDriverGet(&one, &driver));
 	CHECK(zeDeviceGet(driver, &one, &device));
 	CHECK(zeContextCreate(driver, &context_description, &context));
