@@ -79,33 +79,47 @@ static void kernel_tell(struct thread *thread, ze_kernel_handle_t handle, enum h
 		launch_tell(kernel, (uintptr_t)handle, recording, stack);
 }
 
-/* Without a profiler, launches are only counted, and only those of recordings: a later profiler misses them. */
-__attribute__((noinline)) static void launches_append(uintptr_t frame_pointer, ze_command_list_handle_t handle,
-						      enum handle_owner owner, const ze_kernel_handle_t *kernels,
-						      uint32_t count)
+static void launches_append(uintptr_t frame_pointer, ze_command_list_handle_t handle, enum handle_owner owner,
+			    const ze_kernel_handle_t *kernels, uint32_t count)
 {
+	look_for_listeners();
+	bool told = level_zero_launch_kernel_semaphore > 0;
 	struct thread *thread = thread_get();
 	struct list *list = appends_list(thread ? &thread->cache : NULL, handle, owner);
-	bool listened = is_listened_to(&level_zero_launch_kernel_semaphore);
+	struct stack_chain stack = told ? stack_of(thread, frame_pointer) : (struct stack_chain){ 0 };
 
-	if (listened) {
-		look_for_listeners();
-		listened = level_zero_launch_kernel_semaphore > 0;
-	}
-	struct stack_chain stack = listened ? stack_of(thread, frame_pointer) : (struct stack_chain){ 0 };
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t recording = launch_target(list, handle, owner);
 
-		if (listened)
+		if (told)
 			kernel_tell(thread, kernels[i], owner, recording, stack);
 	}
+}
+
+/*
+ * Without a profiler, launches are only counted, and only those of recordings: a later profiler misses them. Returns
+ * false if that is not all there is to do.
+ */
+static bool launches_count(ze_command_list_handle_t handle, uint32_t count)
+{
+	struct thread *thread = thread_get();
+	struct list *list = thread ? registry_get_list(&tracer.registry, &thread->cache, (uintptr_t)handle) : NULL;
+
+	if (!list || atomic_load_explicit(&list->next_command, memory_order_relaxed))
+		return false;
+	if (atomic_load_explicit(&list->recording, memory_order_relaxed))
+		list_add_launches(list, count);
+	else if (atomic_load_explicit(&tracer.registry.captures, memory_order_acquire))
+		return false;
+	return true;
 }
 
 void appends_launches(uintptr_t frame_pointer, ze_command_list_handle_t list, enum handle_owner owner,
 		      const ze_kernel_handle_t *kernels, uint32_t count)
 {
+	if (!is_listened_to(&level_zero_launch_kernel_semaphore) && launches_count(list, count))
+		return;
 	int error = errno;
-
 	launches_append(frame_pointer, list, owner, kernels, count);
 	errno = error;
 }
