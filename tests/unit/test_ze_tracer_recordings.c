@@ -69,6 +69,8 @@ static uintptr_t captured[16];
 
 static ze_result_t get_graph(ze_command_list_handle_t list, uintptr_t *graph)
 {
+	/* A driver crashes when it is given another one's list. */
+	ck_assert((uintptr_t)list != 7);
 	*graph = captured[(uintptr_t)list];
 	return *graph ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
@@ -229,6 +231,34 @@ START_TEST(captures_that_fail_end_when_the_driver_says_so)
 	uintptr_t graph = 0xa1;
 	CALL(graph_destroying, ZE_RESULT_SUCCESS, &graph);
 	ck_assert_uint_eq(tracer.registry.captures, 0);
+}
+END_TEST
+
+/* Beside another driver, only lists of contexts in which captures began are asked about. */
+START_TEST(lists_of_another_driver_are_left_alone)
+{
+	begin();
+	tracer.calls.driver_count = 2;
+	registry_get_list(&tracer.registry, NULL, 1)->context = 0xc0;
+	registry_get_list(&tracer.registry, NULL, 2)->context = 0xc0;
+	registry_get_list(&tracer.registry, NULL, 7)->context = 0xc1;
+	capture_begin(1, 0xa0);
+	captured[2] = 0xa0;
+	launch(1, ONE);
+	launch(2, ONE);
+	launch(7, TWO);
+	capture_end(7, 0, ZE_RESULT_ERROR_INVALID_ARGUMENT);
+	capture_end(1, 0xa0, ZE_RESULT_SUCCESS);
+	instantiate(0xa0, 0xb0);
+	append_graph(1, 0xb0);
+	TOLD("launch one 9\nlaunch one 9\nlaunch two 0\nexecute 9 0 2\n");
+	/* A list whose context is unknown: so is what the graph contains. */
+	capture_begin(3, 0xa1);
+	launch(3, ONE);
+	capture_end(3, 0xa1, ZE_RESULT_SUCCESS);
+	instantiate(0xa1, 0xb1);
+	append_graph(1, 0xb1);
+	TOLD("launch one 0\nexecute 10 0 -1\n");
 }
 END_TEST
 
@@ -399,6 +429,7 @@ int main(void)
 	tcase_add_test(cases, a_graph_executes_its_launches);
 	tcase_add_test(cases, recordings_are_appended_to_recordings);
 	tcase_add_test(cases, captures_that_fail_end_when_the_driver_says_so);
+	tcase_add_test(cases, lists_of_another_driver_are_left_alone);
 	tcase_add_test(cases, launches_count_while_nobody_listens);
 	tcase_add_test(cases, kernels_of_mutable_lists_change);
 	tcase_add_test(cases, changeable_launches_are_bounded);

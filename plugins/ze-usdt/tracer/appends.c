@@ -34,7 +34,7 @@ static uint64_t target_add(struct list *list, ze_command_list_handle_t handle, e
 		list_add_launches(list, launches);
 		return recording;
 	}
-	struct graph *graph = capture_of(handle, owner);
+	struct graph *graph = capture_of(list, handle, owner);
 	if (!graph)
 		return 0;
 	graph_add_launches(graph, launches);

@@ -3,6 +3,7 @@
 #include "captures.h"
 
 #define DRIVERS_MAX 16
+#define CONTEXTS (sizeof tracer.registry.capture_contexts / sizeof *tracer.registry.capture_contexts)
 
 /* Returns whether a driver has both functions; names end in Exp since 2025, and in Ext in the specification. */
 static bool driver_functions(ze_driver_handle_t driver, const char *get_graph, const char *is_capturing)
@@ -28,6 +29,7 @@ static void functions_find(void)
 	if (__atomic_load_n(&calls->get_graph, __ATOMIC_RELAXED) || !calls->zeDriverGet ||
 	    !calls->zeDriverGetExtensionFunctionAddress || calls->zeDriverGet(&count, drivers) != ZE_RESULT_SUCCESS)
 		return;
+	tracer.calls.driver_count = count;
 	for (uint32_t i = 0; i < count && i < DRIVERS_MAX; i++)
 		if (driver_functions(drivers[i], "zeCommandListGetGraphExt", "zeCommandListIsGraphCaptureEnabledExt") ||
 		    driver_functions(drivers[i], "zeCommandListGetGraphExp", "zeCommandListIsGraphCaptureEnabledExp"))
@@ -57,24 +59,58 @@ static uintptr_t graph_handle(ze_command_list_handle_t handle, enum handle_owner
 	return graph;
 }
 
-struct graph *capture_of(ze_command_list_handle_t list, enum handle_owner owner)
+/* Returns whether the list is known to be of the driver that has graphs: its functions accept no other one's handles.
+ */
+static bool is_of_graph_driver(const struct list *list, enum handle_owner owner)
 {
-	if (atomic_load_explicit(&tracer.registry.captures, memory_order_acquire) == 0)
+	uintptr_t context = list ? atomic_load_explicit(&list->context, memory_order_relaxed) : 0;
+	_Atomic uintptr_t *contexts = tracer.registry.capture_contexts;
+
+	if (owner == HANDLES_DRIVER || tracer.calls.driver_count <= 1)
+		return true;
+	for (unsigned i = 0; i < CONTEXTS && context; i++)
+		if (atomic_load_explicit(&contexts[i], memory_order_relaxed) == context)
+			return true;
+	return false;
+}
+
+/* Returns false if there are too many, or the context is unknown. */
+static bool context_remember(const struct list *list)
+{
+	uintptr_t context = list ? atomic_load_explicit(&list->context, memory_order_relaxed) : 0;
+	_Atomic uintptr_t *contexts = tracer.registry.capture_contexts;
+
+	for (unsigned i = 0; i < CONTEXTS && context; i++) {
+		uintptr_t known = 0;
+
+		if (atomic_compare_exchange_strong(&contexts[i], &known, context) || known == context)
+			return true;
+	}
+	return false;
+}
+
+struct graph *capture_of(const struct list *list, ze_command_list_handle_t handle, enum handle_owner owner)
+{
+	if (atomic_load_explicit(&tracer.registry.captures, memory_order_acquire) == 0 ||
+	    !is_of_graph_driver(list, owner))
 		return NULL;
-	uintptr_t handle = graph_handle(list, owner);
-	return handle ? registry_get_graph(&tracer.registry, handle) : NULL;
+	uintptr_t graph = graph_handle(handle, owner);
+	return graph ? registry_get_graph(&tracer.registry, graph) : NULL;
 }
 
 void capture_begun(ze_command_list_handle_t handle, enum handle_owner owner)
 {
 	functions_find();
-	uintptr_t graph = graph_handle(handle, owner);
-	if (!graph)
+	uintptr_t graph_known = graph_handle(handle, owner);
+	if (!graph_known)
 		return;
-	registry_begin_capture(&tracer.registry, graph);
+	struct graph *graph = registry_begin_capture(&tracer.registry, graph_known);
 	struct list *list = appends_list(NULL, handle, owner);
 	if (list)
-		atomic_store_explicit(&list->capture, graph, memory_order_relaxed);
+		atomic_store_explicit(&list->capture, graph_known, memory_order_relaxed);
+	/* Which lists may be asked about is not known: their launches are taken for executions. */
+	if (!context_remember(list) && tracer.calls.driver_count > 1 && graph)
+		graph_add_launches(graph, ZE_LAUNCHES_UNKNOWN);
 }
 
 /* The list no longer captures. */
@@ -92,7 +128,7 @@ void capture_ended(ze_command_list_handle_t handle, enum handle_owner owner, uin
 
 	if (graph)
 		registry_end_capture(&tracer.registry, graph);
-	else if (graph_handle(handle, owner))
+	else if (!is_of_graph_driver(list, owner) || graph_handle(handle, owner))
 		return; /* the call failed, and the capture goes on */
 	list_release(list);
 }

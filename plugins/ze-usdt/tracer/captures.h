@@ -9,7 +9,7 @@
 #include "appends.h"
 
 /* Returns the graph that records the commands of this immediate list, or NULL: they execute. */
-struct graph *capture_of(ze_command_list_handle_t list, enum handle_owner owner);
+struct graph *capture_of(const struct list *list, ze_command_list_handle_t handle, enum handle_owner owner);
 
 /* A capture began on a list. */
 void capture_begun(ze_command_list_handle_t list, enum handle_owner owner);

@@ -117,7 +117,8 @@ struct level_zero {
 	zeCommandListIsImmediate_t *zeCommandListIsImmediate;
 	list_get_graph *zeCommandListGetGraphExt;
 	list_is_capturing *zeCommandListIsGraphCaptureEnabledExt;
-	/* The driver's, since the first capture. */
+	/* Since the first capture: number of drivers, and functions of the one that has graphs. */
+	uint32_t driver_count;
 	list_get_graph *get_graph;
 	list_is_capturing *is_capturing;
 };

@@ -54,6 +54,14 @@ CALLBACK(lists_appended)
 		appends_lists(*parameters->list, owner_of(data), *parameters->lists, *parameters->count);
 }
 
+static void list_add(uintptr_t handle, uint64_t recording, uintptr_t context)
+{
+	struct list *list = registry_add_list(&tracer.registry, handle, recording);
+
+	if (list)
+		atomic_store_explicit(&list->context, context, memory_order_relaxed);
+}
+
 CALLBACK(list_created)
 {
 	const ze_command_list_create_params_t *parameters = arguments;
@@ -62,8 +70,8 @@ CALLBACK(list_created)
 	if (result != ZE_RESULT_SUCCESS)
 		return;
 	int error = errno;
-	registry_add_list(&tracer.registry, (uintptr_t) * *parameters->pphCommandList,
-			  registry_next_recording(&tracer.registry));
+	list_add((uintptr_t) * *parameters->pphCommandList, registry_next_recording(&tracer.registry),
+		 (uintptr_t)*parameters->phContext);
 	errno = error;
 }
 
@@ -75,7 +83,7 @@ CALLBACK(immediate_list_created)
 	if (result != ZE_RESULT_SUCCESS)
 		return;
 	int error = errno;
-	registry_add_list(&tracer.registry, (uintptr_t) * *parameters->pphCommandList, 0);
+	list_add((uintptr_t) * *parameters->pphCommandList, 0, (uintptr_t)*parameters->phContext);
 	errno = error;
 }
 

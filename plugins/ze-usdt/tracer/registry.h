@@ -57,6 +57,7 @@ struct list {
 	_Atomic uint64_t launches;     /* in the recording, ZE_LAUNCHES_UNKNOWN: and earlier ones */
 	_Atomic uint64_t next_command; /* number of the next launch, whose kernel may be changed; 0: may not */
 	_Atomic uintptr_t capture;     /* graph whose capture began on this list; 0: none */
+	_Atomic uintptr_t context;     /* it belongs to; 0 unknown */
 	/* With the lock. */
 	struct changeable_launch *changeable;
 	size_t changeable_count;
@@ -75,7 +76,8 @@ struct registry {
 	pthread_mutex_t lock;
 	_Atomic uint32_t generation; /* incremented when caches may be stale */
 	_Atomic uint64_t last_module, last_recording;
-	_Atomic uint32_t captures; /* graphs that are being captured */
+	_Atomic uint32_t captures;             /* graphs that are being captured */
+	_Atomic uintptr_t capture_contexts[8]; /* in which captures began: of the driver that has graphs */
 	struct pointer_map modules, kernels, lists, names, graphs, executables;
 	/* Never returned to malloc(). */
 	struct module *free_modules;
