@@ -147,8 +147,12 @@ static void list_execute(const struct list *list, uint64_t parent)
 	if (!recording)
 		return;
 	probe_execute_list(recording, parent, atomic_load_explicit(&list->launches, memory_order_relaxed));
-	for (size_t i = 0; (recording = registry_get_changeable(&tracer.registry, list, i)) != 0; i++)
-		probe_execute_list(recording, parent, 1);
+	/* Most lists have none, and take no lock. */
+	for (size_t i = 0; i < list->changeable_count; i++) {
+		recording = registry_get_changeable(&tracer.registry, list, i);
+		if (recording)
+			probe_execute_list(recording, parent, 1);
+	}
 }
 
 /* Launches of a list, with those whose kernels may be changed. */

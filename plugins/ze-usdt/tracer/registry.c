@@ -216,7 +216,8 @@ uint64_t registry_add_changeable(struct registry *registry, struct list *list, u
 	}
 	if (count < CHANGEABLE_MAX) {
 		recording = registry_next_recording(registry);
-		list->changeable[list->changeable_count++] = (struct changeable_launch){ command, recording };
+		list->changeable[count] = (struct changeable_launch){ command, recording };
+		list->changeable_count = count + 1;
 	}
 	registry_unlock(registry);
 	return recording;

@@ -60,7 +60,7 @@ struct list {
 	_Atomic uintptr_t context;     /* it belongs to; 0 unknown */
 	/* With the lock. */
 	struct changeable_launch *changeable;
-	size_t changeable_count;
+	_Atomic size_t changeable_count;
 };
 
 /* A graph, or an executable graph, which has the recording of its graph. */
