@@ -117,7 +117,11 @@ def samples_without_sync(capture, number):
 
 
 def syncs(capture, _):
-    capture.add(SYNC, struct.pack('<Q', 1), 5)
+    """A block of them, for millions are needed."""
+    record = struct.pack('<IHHQQ', 24, SYNC, 1, 5, 1)
+    capture.records = [record] * (BLOCK_SIZE // len(record))
+    capture.size = len(record) * len(capture.records)
+    capture.flush()
 
 
 def write_capture(add):
