@@ -10,7 +10,7 @@ import signal
 import subprocess
 
 from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, TIMEOUT, Skip, case, end, equal, iaprof, main,
-                     needs_sampling, no_children_left, read, require, start, wait_until, write)
+                     no_children_left, read, require, start, wait_until, write)
 
 IGNORING_INTERRUPTS = ['sh', '-c', 'trap "" INT; exec "$@"', 'sh']
 # A source that goes on until it is stopped, for runs whose end is another one's.
@@ -219,41 +219,6 @@ def command_outlives_target():
         with open('go', 'w', encoding='ascii') as go:
             go.write('\n')
         end(process).completes().leaves('out')
-
-
-LOST = re.compile(r'^iaprof: warning: lost: (.*?): (.*): (an unknown number|[0-9]+)', re.M)
-
-
-def resident_kib(pid):
-    return int(re.search(r'^VmRSS:\s*(\d+)', read(f'/proc/{pid}/status'), re.M).group(1))
-
-
-@case('400,000 short processes in a row: memory does not grow with them, and the samples are all there',
-      needs=[needs_sampling])
-def many_processes():
-    os.mkfifo('done')
-    os.mkfifo('go-on')
-    # Four times the program makes 100,000, says so, and waits. The first two bring what is bounded to its size, which
-    # depends on how busy the machine is, and may change once more when that does. If more than 84 bytes were kept of
-    # each process, memory would grow in both of the others. (An address sanitizer would keep what is freed, a thread
-    # sanitizer keeps a history, and both are slow: 10,000 processes end before what is known of the first is removed.)
-    sanitizers = os.environ['TEST_SANITIZERS']
-    process = start('-d', '1h', '-o', 'out', '-s', 'cpu-stack:frequency=99', os.environ['TEST_SPAWN_PROGRAM'],
-                    '100000' if sanitizers == 'none' else '10000', 'done', 'go-on', env={**os.environ, 'ASAN_OPTIONS': 'quarantine_size_mb=1'})
-    sizes = []
-    for _ in range(4):
-        read('done')
-        sizes.append(resident_kib(process.pid))
-        with open('go-on', 'w', encoding='ascii') as fifo:
-            fifo.write('x')
-    outcome = end(process).completes().leaves('out')
-    require(sanitizers != 'none' or min(sizes[2] - sizes[1], sizes[3] - sizes[2]) < 8192, f'memory grew, KiB: {sizes}')
-    samples = int(re.search(r'^iaprof: (\d+) samples in ([0-9.]+) s', outcome.err, re.M).group(1))
-    seconds = float(re.search(r'samples in ([0-9.]+) s', outcome.err).group(1))
-    require(0 < samples <= 99 * (seconds + 1) * os.cpu_count(), f'{samples} samples in {seconds} s')
-    total = sum(int(line.rsplit(' ', 1)[1]) for line in read('out').splitlines())
-    require(total > 0, 'the profile is empty')
-    print(f'# {samples} samples in {seconds} s, {sizes} KiB; lost: {LOST.findall(outcome.err)}')
 
 
 if __name__ == '__main__':
