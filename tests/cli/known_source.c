@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A source that tells ten times a second the same: samples of two programs, stalls of two kernels of a device, calls of
- * a driver, a job, and a loss. So shares of an interval are known, however long it is.
+ * a driver, a job, and a loss. All of a turn have one time, so that shares of an interval are known, wherever it ends.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct source {
 	bool talkative;
 	bool busy;
 	bool threads;
-	uint64_t before; /* time of the last turn */
+	uint64_t now, before; /* times of this turn, and of the last one */
 
 	const struct iaprof_host *host;
 	uint32_t cpu, calls, time;
@@ -63,7 +63,7 @@ static int emit(struct source *source, const void *record, size_t size)
 		__VA_ARGS__;                                                                                           \
 		record.header.type = (type_number);                                                                    \
 		record.header.size = sizeof record;                                                                    \
-		record.header.time = (source)->host->clock((source)->host);                                            \
+		record.header.time = (source)->now;                                                                    \
 		int result = emit((source), &record, sizeof record);                                                   \
 		if (result)                                                                                            \
 			return result;                                                                                 \
@@ -79,7 +79,7 @@ static int send_sample(struct source *source, const char *program, uint32_t tid,
 						    .value_type = source->cpu,
 						    .count = count,
 						    .value = count * 1000000,
-						    .first_time = source->host->clock(source->host) });
+						    .first_time = source->now });
 	return 0;
 }
 
@@ -95,7 +95,7 @@ static int send_stalls(struct source *source, uint64_t address, uint64_t first, 
 					  .device = 1,
 					  .reason_count = 2 },
 				.counts = { first, second } };
-	record.head.begin = record.head.header.time = source->host->clock(source->host);
+	record.head.begin = record.head.header.time = source->now;
 	return emit(source, &record, sizeof record);
 }
 
@@ -110,7 +110,7 @@ static int send_call(struct source *source)
 						  .node = 1,
 						  .time_type = source->time,
 						  .count_type = source->calls,
-						  .first_time = source->host->clock(source->host) });
+						  .first_time = source->now });
 	EMIT(source, IAPROF_RECORD_JOB,
 	     struct iaprof_record_job record = { .id = 1, .state = IAPROF_JOB_DONE, .pid = (uint32_t)getpid() });
 	return 0;
@@ -133,7 +133,7 @@ static int send_job(struct source *source, uint64_t started, uint64_t ended)
 /* A quarter and 60 % of the time since the last turn; short jobs, of which no interval has much too little or much. */
 static int send_use(struct source *source)
 {
-	uint64_t now = source->host->clock(source->host), before = source->before, part = (now - before) / JOBS;
+	uint64_t now = source->now, before = source->before, part = (now - before) / JOBS;
 	source->before = now;
 	if (!before || part < 10)
 		return 0;
@@ -166,6 +166,7 @@ static int send_all(void *instance, uint64_t expirations)
 	if (source->talkative)
 		source->host->log(source->host, IAPROF_LOG_WARNING, "that is how it is");
 	for (; expirations; expirations--) {
+		source->now = source->host->clock(source->host);
 		int result = send_samples(source, program, 30);
 		if (!result)
 			result = send_samples(source, "warm", 10);
@@ -179,8 +180,7 @@ static int send_all(void *instance, uint64_t expirations)
 			result = send_use(source);
 		if (result)
 			return result;
-		uint64_t now = source->host->clock(source->host);
-		source->host->lost(source->host, "known loss", now, 5, 0, 0);
+		source->host->lost(source->host, "known loss", source->now, 5, 0, 0);
 	}
 	return 0;
 }
@@ -228,6 +228,7 @@ static int start(const struct iaprof_host *host, void *instance)
 {
 	struct source *source = instance;
 	source->host = host;
+	source->now = host->clock(host);
 	source->cpu = host->declare_value_type(host, "cpu", "nanoseconds", 1000000);
 	source->calls = host->declare_value_type(host, "npu-calls", "count", 1);
 	source->time = host->declare_value_type(host, "npu-time", "nanoseconds", 0);

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,10 @@ def find():
 
 KEYS = {'Tab': 9, 'Enter': 13, 'Escape': 27, 'Backspace': 8, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40}
 SHIFT, CONTROL = 8, 2  # of the keys that are held
+
+
+class NoPage(Failure):
+    """The page became another one while it was asked."""
 
 
 class Browser:
@@ -72,7 +77,7 @@ class Browser:
             message = self.message()
             if message.get('id') == self.number:
                 if 'error' in message:
-                    raise Failure(f'{method}: {message["error"]}')
+                    raise (NoPage if re.search('navigated|context|collected', message['error']['message']) else Failure)(f'{method}: {message["error"]}')
                 return message['result']
             self.events.append(message)
 
@@ -95,11 +100,13 @@ class Browser:
 
     def wait_for(self, expression, seconds=60):
         end = time.monotonic() + seconds
-        while not (value := self.evaluate(expression)):
+        while True:
+            with contextlib.suppress(NoPage):
+                if value := self.evaluate(expression):
+                    return value
             if time.monotonic() > end:
                 raise Failure(f'never: {expression}: {self.wrong()}')
             time.sleep(0.02)
-        return value
 
     def open(self, path):
         self.events.clear()

@@ -107,10 +107,12 @@ class Reader:
                              'const box = found.getBoundingClientRect();'
                              'return [box.left, box.top, box.width, box.height]; })()')
 
-    def click_on(self, selector, position=0, **more):
+    def click_on(self, selector, position=0, leaves=False, **more):
+        """leaves: what is clicked leads to another page, and this one may be gone before it is drawn."""
         left, top, width, height = self.place_of(selector, position)
         self.window.click(left + width / 2, top + height / 2, **more)
-        self.drawn()
+        if not leaves:
+            self.drawn()
 
     def click_text(self, selector, text):
         """Clicks what is seen of these and has this text."""
