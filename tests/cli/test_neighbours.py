@@ -56,7 +56,7 @@ def undisturbed():
     seen, ended = set(), threading.Event()
 
     def watch():
-        while not ended.wait(0.05):
+        while not ended.wait(0.2):
             seen.update(perf_events_of_others())
     watcher = threading.Thread(target=watch)
     watcher.start()

@@ -85,8 +85,8 @@ def open_files():
     def limit(count):
         return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
     stopped = 0
-    for count in range(8, 64):
-        outcome = iaprof('-q', '-s', 'cpu-stack', '-o', 'out', 'true', preexec_fn=limit(count))
+    for count in (*range(8, 64), 96, 128, 256):  # what is open at a time depends on how busy the machine is
+        outcome = iaprof('-q', '--scope', 'command', '-s', 'cpu-stack', '-o', 'out', 'true', preexec_fn=limit(count))
         if outcome.status == COMPLETE:
             break
         stopped += 1
