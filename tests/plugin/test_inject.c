@@ -26,8 +26,8 @@
 #include <unistd.h>
 #include "inject/inject.h"
 
-/* As many as take half a minute; TEST_LOADS asks for more, or for fewer where they take longer. */
-#define LOADS 20
+/* As many as take a quarter of a minute; TEST_LOADS asks for more, or for fewer where they take longer. */
+#define LOADS 10
 
 /* A host that keeps what it is told. */
 struct listener {
