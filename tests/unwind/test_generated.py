@@ -31,12 +31,12 @@ class Skip(Exception):
     """What is not installed."""
 
 
-def profile(folder, command, during=None, settling=1, **options):
+def profile(folder, command, during=None, settling=1, seconds=3, **options):
     """-> (lines of folded stacks, messages) of a command that runs on until it is killed"""
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options) as program:
         try:
             time.sleep(settling)
-            with subprocess.Popen([os.environ['TEST_IAPROF'], '-p', str(program.pid), '-d', '10s' if during else '3s', '-s', 'cpu-stack',
+            with subprocess.Popen([os.environ['TEST_IAPROF'], '-p', str(program.pid), '-d', '10s' if during else f'{seconds}s', '-s', 'cpu-stack',
                                    '-k', 'folded:output=out.folded'], cwd=folder, stderr=subprocess.PIPE,
                                   text=True) as iaprof:
                 if during:
@@ -66,7 +66,7 @@ def double(library, label, remedy):
         arguments = []
         if library:
             arguments = [shutil.copy(LIBRARY, os.path.join(folder, library))]
-        lines, messages = profile(folder, [PROGRAM, *arguments])
+        lines, messages = profile(folder, [PROGRAM, *arguments], settling=0.3, seconds=1)
     require(lines, messages, f'main;{label}')
     require(lines, messages, f'{label}_[j];work')
     if f'{label}: generated code without names' not in messages or remedy not in messages:
