@@ -56,10 +56,6 @@ def output_symlink_device():
         run.judge()
 
 
-def mode_of(path):
-    return stat.S_IMODE(os.stat(path).st_mode)
-
-
 # The page of the vsyscalls is at the same address everywhere.
 LINUX_KERNEL_ADDRESS = re.compile(rb'0x(?!ffffffffff600000)ffff[0-9a-f]{12}')
 
