@@ -81,7 +81,7 @@ int api_library_attach(struct api_libraries *libraries, struct api_library *libr
 		       uint64_t offset)
 {
 	const struct ivpu_bpf *skeleton = libraries->skeleton;
-	uint64_t cookie = IVPU_COOKIE(IVPU_API_FIRST + function, 0);
+	uint64_t cookie = IVPU_COOKIE(IVPU_API_FIRST + function, 0, IVPU_CONTEXT_NONE);
 
 	if (library->enter[function])
 		return 0;

@@ -28,7 +28,8 @@ enum lost_reason {
 	LOST_RING,
 	LOST_IN_FLIGHT,
 	LOST_STACKS,
-	LOST_GRAPHS
+	LOST_GRAPHS,
+	LOST_SIZES
 };
 
 static const char *const reasons[CALL_DRAIN_REASONS] = {
@@ -44,6 +45,7 @@ static const char *const reasons[CALL_DRAIN_REASONS] = {
 	[LOST_IN_FLIGHT] = "calls: still in flight at the end",
 	[LOST_STACKS] = "stacks of programs: no room",
 	[LOST_GRAPHS] = "tables of functions of graphs: no room, or not in memory",
+	[LOST_SIZES] = "sizes of buffers: too many contexts",
 };
 
 static int out_of_memory(const struct call_drain *counts)
@@ -165,6 +167,7 @@ static int count_send(struct call_drain *counts, const struct ivpu_key *key, con
 	struct calls calls = {
 		.node = node,
 		.pid = key->process,
+		.context = key->context,
 		.tid = thread,
 		.thread_name = thread_name,
 		.user_stack = stack_id(counts, key),
@@ -230,8 +233,18 @@ static struct ivpu_processor totals_read(const struct call_drain *counts)
 	return sum;
 }
 
-uint64_t call_drain_buffer_bytes(const struct call_drain *counts)
+uint64_t call_drain_buffer_bytes(const struct call_drain *counts, struct npu_use *use)
 {
+	const struct bpf_map *sizes = counts->probes->skeleton->maps.buffer_sizes;
+	uint64_t key = 0, bytes;
+
+	/* Keys are only added, so that each is seen; the number is bounded all the same. */
+	for (uint32_t i = 0; i < bpf_map__max_entries(sizes); i++) {
+		if (bpf_map_get_next_key(bpf_map__fd(sizes), i ? &key : NULL, &key))
+			break;
+		if (!bpf_map_lookup_elem(bpf_map__fd(sizes), &key, &bytes))
+			npu_use_add_allocated(use, (uint32_t)(key >> 32), (uint32_t)key, bytes);
+	}
 	return totals_read(counts).buffer_bytes;
 }
 
@@ -264,7 +277,7 @@ static void loss_report(struct call_drain *counts, enum lost_reason reason, uint
 	uint64_t count = total - counts->lost[reason];
 
 	/* The other reasons are about calls; calls whose stack is lost are counted. */
-	bool is_of_calls = reason != LOST_STACKS && reason != LOST_GRAPHS;
+	bool is_of_calls = reason != LOST_STACKS && reason != LOST_GRAPHS && reason != LOST_SIZES;
 	if (count)
 		host->lost(host, reasons[reason], counts->last_time, count,
 			   is_of_calls ? counts->records.count_type : 0, is_of_calls ? count : 0);
@@ -309,6 +322,7 @@ static int totals_send(struct call_drain *counts)
 	loss_report(counts, LOST_BUSY, sum.counts_busy);
 	loss_report(counts, LOST_RING, sum.ring_full);
 	loss_report(counts, LOST_GRAPHS, sum.graphs_lost);
+	loss_report(counts, LOST_SIZES, sum.sizes_lost);
 	loss_report(counts, LOST_STACKS, sum.stacks_lost + counts->stacks_gone);
 	if (sum.nodes_full && !counts->warned) {
 		counts->warned = true;

@@ -10,9 +10,9 @@ struct callers {
 };
 
 /*
- * From the sources of Linux 6.13 and 7.2, by file of drivers/accel/ivpu. A caller that the compiler inlines is replaced
- * by its own caller, and names of other versions are added. Several threads write to one trace, so a pair means
- * "possible caller".
+ * From the sources of Linux 6.13 and the module of 7.2 (tests/lab/tests/test_npu_call_graph.py), by file of
+ * drivers/accel/ivpu. A caller that the compiler inlines is replaced by its own caller, and names of other versions are
+ * added. Several threads write to one trace, so a pair means "possible caller".
  */
 static const struct callers table[] = {
 	/* ivpu_drv.c */
@@ -223,7 +223,7 @@ static const struct callers table[] = {
 	{ "jsm_metric_streamer_update", "ms_get_data_ioctl" },
 	{ "jsm_metric_streamer_info", "ms_get_info_ioctl ms_start_ioctl" },
 	{ "jsm_metric_streamer_stop", "ms_stop_ioctl ms_cleanup ms_cleanup_all" },
-	/* Calls of the module of Linux 7.2 that are in none of the files above. */
+	/* From the module of Linux 7.2 alone. */
 	{ "bo_alloc", "bo_create bo_create_ioctl" },
 	{ "bo_create_runtime", "fw_init" },
 	{ "bo_list", "bo_list_print" },

@@ -17,9 +17,10 @@
 
 /* Calls that share a node, a thread and a stack. */
 struct calls {
-	uint32_t node; /* from call_records_node() */
-	uint32_t pid;  /* 0: no process */
-	uint32_t tid;  /* 0: of any thread */
+	uint32_t node;    /* from call_records_node() */
+	uint32_t pid;     /* 0: no process */
+	uint32_t context; /* of the NPU; 0: not known. Not part of records */
+	uint32_t tid;     /* 0: of any thread */
 	uint32_t user_stack;
 	const char *thread_name; /* NULL or "": not known, or of any thread */
 	uint64_t count;          /* >= 1 */

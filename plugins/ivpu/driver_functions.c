@@ -14,8 +14,9 @@
 /* An ioctl handler: numbers from include/uapi/drm/ivpu_accel.h, Linux 7.0. */
 #define REQUEST(function, in_family, in_flags, from, number, request, ...)                                             \
 	FUNCTION(function, in_family, IVPU_FUNCTION_IOCTL | (in_flags), from, .ioctl_number = (number),                \
-		 .ioctl_name = "DRM_IOCTL_IVPU_" request, __VA_ARGS__)
+		 .ioctl_name = "DRM_IOCTL_IVPU_" request, .argument = IVPU_CONTEXT_OF_THIRD, __VA_ARGS__)
 #define EVENT(what) .event = IVPU_EVENT_##what
+#define CONTEXT(of) .argument = IVPU_CONTEXT_OF_##of
 
 /* Sorted by name. "trace": the published trace of a matmul on Lunar Lake, Linux 6.13. */
 static const struct ivpu_function functions[] = {
@@ -30,7 +31,7 @@ static const struct ivpu_function functions[] = {
 	REQUEST("ivpu_cmdq_create_ioctl", JOBS, 0, "ivpu_job.c 6.15", 0x4b, "CMDQ_CREATE", ),
 	REQUEST("ivpu_cmdq_destroy_ioctl", JOBS, 0, "ivpu_job.c 6.15", 0x4c, "CMDQ_DESTROY", ),
 	REQUEST("ivpu_cmdq_submit_ioctl", JOBS, 0, "ivpu_job.c 6.15", 0x4d, "CMDQ_SUBMIT", EVENT(SUBMIT), ),
-	FUNCTION("ivpu_gem_bo_free", BUFFERS, 0, "ivpu_gem.c 6.8, trace", EVENT(BUFFER_FREE), ),
+	FUNCTION("ivpu_gem_bo_free", BUFFERS, 0, "ivpu_gem.c 6.8, trace", EVENT(BUFFER_FREE), CONTEXT(BUFFER), ),
 	FUNCTION("ivpu_gem_create_object", BUFFERS, 0, "ivpu_gem.c 6.8, trace", EVENT(BUFFER_CREATE), ),
 	REQUEST("ivpu_get_param_ioctl", CONTEXT, 0, "ivpu_drv.c 6.3, trace", 0x40, "GET_PARAM", ),
 	FUNCTION("ivpu_hw_ip_ipc_rx_addr_get", IPC, 0, "ivpu_hw_ip.c 6.11, trace", EVENT(MESSAGE), ),
@@ -53,7 +54,7 @@ static const struct ivpu_function functions[] = {
 	REQUEST("ivpu_ms_get_info_ioctl", METRIC_STREAMER, 0, "ivpu_ms.c 6.10", 0x4a, "METRIC_STREAMER_GET_INFO", ),
 	REQUEST("ivpu_ms_start_ioctl", METRIC_STREAMER, 0, "ivpu_ms.c 6.10", 0x47, "METRIC_STREAMER_START", ),
 	REQUEST("ivpu_ms_stop_ioctl", METRIC_STREAMER, 0, "ivpu_ms.c 6.10", 0x48, "METRIC_STREAMER_STOP", ),
-	FUNCTION("ivpu_open", CONTEXT, KNOWN, "ivpu_drv.c 6.3, trace", EVENT(CONTEXT), ),
+	FUNCTION("ivpu_open", CONTEXT, KNOWN, "ivpu_drv.c 6.3, trace", EVENT(CONTEXT), CONTEXT(SECOND), ),
 	FUNCTION("ivpu_pgtable_alloc_page", MEMORY, HOT, "ivpu_mmu_context.c 6.8, trace", ),
 	FUNCTION("ivpu_pgtable_free_page", MEMORY, HOT, "ivpu_mmu_context.c 6.8, trace", ),
 	FUNCTION("ivpu_pm_recovery_work", POWER, KNOWN, "ivpu_pm.c 6.3", EVENT(RECOVERY), ),
@@ -61,7 +62,7 @@ static const struct ivpu_function functions[] = {
 	FUNCTION("ivpu_pm_resume_cb", POWER, 0, "ivpu_pm.c 6.3", EVENT(RESUME), ),
 	FUNCTION("ivpu_pm_runtime_resume_cb", POWER, KNOWN, "ivpu_pm.c 6.3, trace", EVENT(RESUME), ),
 	FUNCTION("ivpu_pm_runtime_suspend_cb", POWER, KNOWN, "ivpu_pm.c 6.3, trace", ),
-	FUNCTION("ivpu_postclose", CONTEXT, KNOWN, "ivpu_drv.c 6.3, trace", ),
+	FUNCTION("ivpu_postclose", CONTEXT, KNOWN, "ivpu_drv.c 6.3, trace", CONTEXT(SECOND), ),
 	FUNCTION("ivpu_resume", POWER, 0, "ivpu_pm.c 6.3, trace", ),
 	REQUEST("ivpu_set_param_ioctl", CONTEXT, 0, "ivpu_drv.c 6.3", 0x41, "SET_PARAM", ),
 	FUNCTION("ivpu_start_job_timeout_detection", JOBS, 0, "ivpu_pm.c 6.8, trace", EVENT(TIMEOUT_CLOCK), ),
@@ -100,8 +101,8 @@ static const struct ivpu_function prefixes[] = {
 	PREFIX("ivpu_file_priv_", CONTEXT, 0, "ivpu_drv.c 6.3"),
 	PREFIX("ivpu_get_param", CONTEXT, 0, "ivpu_drv.c 6.3"),
 	PREFIX("ivpu_set_param", CONTEXT, 0, "ivpu_drv.c 6.3"),
-	PREFIX("ivpu_get_capabilities", CONTEXT, 0, "ivpu_drv.c 6.8"),
 	PREFIX("ivpu_is_capable", CONTEXT, 0, "ivpu_drv.c 7.2"),
+	PREFIX("ivpu_get_capabilities", CONTEXT, 0, "ivpu_drv.c 6.8"),
 	PREFIX("ivpu_user_limits_", CONTEXT, 0, "ivpu_drv.c 7.2"),
 	PREFIX("ivpu_ms_", METRIC_STREAMER, 0, "ivpu_ms.c 6.10"),
 	PREFIX("ivpu_fence_", JOBS, 0, "ivpu_job.c 6.3"),
@@ -109,8 +110,8 @@ static const struct ivpu_function prefixes[] = {
 	PREFIX("ivpu_force_recovery_fn", POWER, 0, "ivpu_debugfs.c 6.3"),
 	PREFIX("ivpu_reset_engine_f", POWER, 0, "ivpu_debugfs.c 6.3"),
 	PREFIX("ivpu_resume_engine_fn", POWER, 0, "ivpu_debugfs.c 6.13"),
-	PREFIX("ivpu_is_within_range", FIRMWARE, 0, "ivpu_fw.c 7.2"),
 	PREFIX("ivpu_dct_", POWER, 0, "ivpu_debugfs.c 7.2"),
+	PREFIX("ivpu_is_within_range", FIRMWARE, 0, "ivpu_fw.c 7.2"),
 	PREFIX("ivpu_probe", SETUP, 0, "ivpu_drv.c 6.3"),
 	PREFIX("ivpu_remove", SETUP, 0, "ivpu_drv.c 6.3"),
 	PREFIX("ivpu_dev_", SETUP, 0, "ivpu_drv.c 6.3"),

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "ivpu_shared.h"
 
 enum ivpu_family {
 	IVPU_FAMILY_OTHER,
@@ -55,6 +56,7 @@ struct ivpu_function {
 	uint32_t family;         /* enum ivpu_family */
 	uint32_t flags;          /* enum ivpu_function_flag */
 	uint32_t event;          /* enum ivpu_event */
+	uint32_t argument;       /* enum ivpu_context_argument: leads to the context that a call is for */
 	uint32_t ioctl_number;   /* _IOC_NR() of the ioctl; the full number depends on the version */
 	const char *ioctl_name;  /* NULL if none */
 	const char *alternative; /* name in another driver version, which may have one, too; NULL if none */

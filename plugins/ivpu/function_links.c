@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "base/machine.h"
+#include "driver_functions.h"
 #include "ivpu_shared.h"
 #include "function_links.h"
 #include "ivpu.bpf.skel.h"
@@ -72,7 +73,9 @@ struct function_links function_links_none(void)
 
 static uint64_t cookie_of(const struct function_list *list, uint32_t index)
 {
-	return IVPU_COOKIE(index, list->functions[index].measured);
+	const struct listed_function *function = &list->functions[index];
+
+	return IVPU_COOKIE(index, function->measured, ivpu_function_find(function->name)->argument);
 }
 
 /*

@@ -22,6 +22,7 @@
 #include "bpf/task_stack.bpf.h"
 #include "state.bpf.h"
 #include "calls.bpf.h"
+#include "npu_context.bpf.h"
 #include "caller_stack.bpf.h"
 #include "graph_table.bpf.h"
 
@@ -39,7 +40,7 @@ static __always_inline __u64 context_stack(struct ivpu_calls *calls, void *conte
 }
 
 /* Returns whether the return is to be traced. */
-static __always_inline bool call_enter(const struct place *place, void *context, __u32 function, bool is_trampoline)
+static __always_inline bool call_enter(const struct place *place, void *context, __u64 cookie, bool is_trampoline)
 {
 	if (!place_is_watched(place))
 		return false;
@@ -51,7 +52,8 @@ static __always_inline bool call_enter(const struct place *place, void *context,
 	user_add(place, calls);
 	if (!calls->depth)
 		calls->stack = 0;
-	return call_push(place, calls, function, pointer, 0);
+	context_enter(place, calls, context, cookie, is_trampoline);
+	return call_push(place, calls, cookie & (IVPU_FUNCTIONS_MAX - 1), pointer, 0);
 }
 
 /* The time of an interrupt is not part of the interrupted call. */
@@ -115,6 +117,7 @@ static __always_inline void call_count(const struct place *place, struct ivpu_ca
 	__u32 set = *(volatile __u32 *)&active_set;
 	void *counts = set ? (void *)&counts_1 : (void *)&counts_0;
 	struct ivpu_key key = { .process = place->process,
+				.context = context_of(calls, index),
 				.node = frame_at(calls, index)->node,
 				.stack = calls->stack };
 
@@ -152,7 +155,10 @@ static __always_inline void call_tell(const struct place *place, struct ivpu_cal
 		return;
 	}
 	*event = (struct ivpu_call_event){
-		.key = { .process = place->process, .node = node, .stack = calls->stack },
+		.key = { .process = place->process,
+			 .context = context_of(calls, index),
+			 .node = node,
+			 .stack = calls->stack },
 		.thread = place->interrupt < 0 && !(place->thread >> 31) ? place->thread : 0,
 		.begin = call->first_time,
 		.duration = call->duration,
@@ -213,7 +219,7 @@ static __always_inline void histogram_add(__u32 histogram, __u64 duration)
 
 static __always_inline void call_leave(const struct place *place, __u64 cookie, __u64 now, __u64 result)
 {
-	__u32 function = cookie & (IVPU_FUNCTIONS_MAX - 1), histogram = cookie >> IVPU_FUNCTION_BITS;
+	__u32 function = cookie & (IVPU_FUNCTIONS_MAX - 1), histogram = (__u32)cookie >> IVPU_FUNCTION_BITS;
 	struct ivpu_processor *processor = place->processor;
 	struct ivpu_calls *calls = calls_of(place);
 
@@ -255,6 +261,7 @@ static __always_inline void call_leave(const struct place *place, __u64 cookie, 
 		call.self_duration = call.duration - frame->nested;
 	if (histogram)
 		histogram_add(histogram - 1, call.duration);
+	context_leave(calls, index, cookie);
 	if (index)
 		frame_at(calls, index - 1)->nested += call.duration;
 	else if (place->interrupt >= 0)
@@ -285,8 +292,7 @@ static __always_inline bool entry_handle(void *context, bool is_trampoline)
 	if (is_left_out() || !place_find(&place))
 		return false;
 	__u64 begin = event_begin(place.processor);
-	bool wanted = call_enter(&place, context, (__u32)bpf_get_attach_cookie(context) & (IVPU_FUNCTIONS_MAX - 1),
-				 is_trampoline);
+	bool wanted = call_enter(&place, context, bpf_get_attach_cookie(context), is_trampoline);
 	event_end(place.processor, begin);
 	return wanted;
 }
@@ -382,7 +388,8 @@ int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-static __always_inline void buffer_add(const __u64 *size)
+/* file: the context that allocates the buffer */
+static __always_inline void buffer_add(const __u64 *size, __u64 file)
 {
 	struct place place;
 	__u64 bytes = 0;
@@ -391,21 +398,29 @@ static __always_inline void buffer_add(const __u64 *size)
 		return;
 	bpf_probe_read_kernel(&bytes, sizeof bytes, size);
 	__sync_fetch_and_add(&place.processor->buffer_bytes, bytes);
+	__u64 key = IVPU_CONTEXT_KEY(place.process, context_read(IVPU_CONTEXT_OF_THIRD, file)), none = 0;
+	if (!bpf_map_lookup_elem(&buffer_sizes, &key))
+		bpf_map_update_elem(&buffer_sizes, &key, &none, BPF_NOEXIST);
+	__u64 *sum = bpf_map_lookup_elem(&buffer_sizes, &key);
+	if (sum)
+		__sync_fetch_and_add(sum, bytes);
+	else
+		__sync_fetch_and_add(&place.processor->sizes_lost, 1);
 }
 
 /* data: struct drm_ivpu_bo_create, with the size at offset 0 (include/uapi/drm/ivpu_accel.h). */
 SEC("kprobe")
-int BPF_KPROBE(buffer_create, void *device, const void *data)
+int BPF_KPROBE(buffer_create, void *device, const void *data, void *file)
 {
-	buffer_add(data);
+	buffer_add(data, (__u64)file);
 	return 0;
 }
 
 /* data: struct drm_ivpu_bo_create_from_userptr of Linux 6.19, with the size at offset 8. */
 SEC("kprobe")
-int BPF_KPROBE(buffer_of_program_create, void *device, const void *data)
+int BPF_KPROBE(buffer_of_program_create, void *device, const void *data, void *file)
 {
-	buffer_add(data + 8);
+	buffer_add(data + 8, (__u64)file);
 	return 0;
 }
 

@@ -22,8 +22,32 @@
 #define IVPU_API_FUNCTIONS_MAX 64u
 #define IVPU_API_FIRST (IVPU_FUNCTIONS_MAX - IVPU_API_FUNCTIONS_MAX)
 
-/* A function's cookie is its index and, in the upper bits, 1 + the index of its histogram; 0: no histogram. */
-#define IVPU_COOKIE(function, histogram) ((__u64)(histogram) << IVPU_FUNCTION_BITS | (function))
+/* The argument of a function that leads to the context, which is an open file, that it works for. */
+enum ivpu_context_argument {
+	IVPU_CONTEXT_NONE,
+	IVPU_CONTEXT_OF_SECOND, /* struct drm_file */
+	IVPU_CONTEXT_OF_THIRD,  /* struct drm_file */
+	IVPU_CONTEXT_OF_BUFFER  /* the first one: struct drm_gem_object, with which struct ivpu_bo begins */
+};
+
+/* Offsets in the Linux kernel's structs, from the BTF of the module. */
+struct ivpu_context_offsets {
+	__u32 are_known;
+	__u32 file;       /* drm_file.driver_priv */
+	__u32 of_file;    /* ivpu_file_priv.ctx.id */
+	__u32 buffer;     /* ivpu_bo.ctx */
+	__u32 of_context; /* ivpu_mmu_context.id */
+};
+
+/*
+ * A function's cookie is its index, above it 1 + the index of its histogram (0: no histogram), and in the upper half
+ * an enum ivpu_context_argument.
+ */
+#define IVPU_COOKIE(function, histogram, argument)                                                                     \
+	((__u64)(argument) << 32 | (__u64)(histogram) << IVPU_FUNCTION_BITS | (function))
+
+/* Key of the size of a context's buffers. */
+#define IVPU_CONTEXT_KEY(process, context) ((__u64)(process) << 32 | (context))
 
 /* Key of a count of entries. process 0: an interrupt */
 #define IVPU_ENTRY_KEY(process, function) ((__u64)(process) << 32 | (function))
@@ -56,7 +80,7 @@ struct ivpu_graph_table {
 /* Calls with the same key are aggregated. */
 struct ivpu_key {
 	__u32 process; /* 0: an interrupt */
-	__u32 pad;
+	__u32 context; /* of the outermost enclosing driver call; 0: not known */
 	__u64 node;
 	__u64 stack; /* hash of the user stack at the outermost enclosing Level Zero call; 0: none */
 };
@@ -110,7 +134,9 @@ struct ivpu_calls {
 	__u32 deeper;  /* calls in flight that did not fit; always 0 in a session, where their returns are not traced */
 	__u64 stack;   /* as in struct ivpu_key */
 	__u64 context; /* context of the last entry through a trampoline */
-	__u64 is_user; /* the process is in the map npu_users */
+	__u64 argument;    /* of the outermost driver call, which leads to the NPU context */
+	__u64 npu_context; /* 0: not known */
+	__u64 is_user;     /* the process is in the map npu_users */
 	struct ivpu_frame frames[IVPU_FRAMES];
 };
 
@@ -139,6 +165,7 @@ struct ivpu_processor {
 	__u64 graphs_lost;     /* lost: tables of graph functions */
 	__u64 threads_added;   /* threads added to their map */
 	__u64 buffer_bytes;    /* size of buffers that programs allocated */
+	__u64 sizes_lost;      /* lost: sizes of buffers by context that did not fit */
 	struct python_counts python;
 } __attribute__((aligned(128))); /* padding: CPUs share neither cache lines nor adjacent-line prefetch pairs */
 

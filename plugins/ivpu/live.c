@@ -413,7 +413,7 @@ int live_finish(struct live *live)
 	if (live->has_jobs)
 		statistics.longest_job = (double)live->longest_job / 1e9;
 	statistics.ends_missed = live->has_jobs ? jobs_missed(&live->jobs) : 0;
-	statistics.created_bytes = call_drain_buffer_bytes(&live->counts);
+	statistics.created_bytes = call_drain_buffer_bytes(&live->counts, &live->use.use);
 	statistics.boot_polls = live->statistics.overview.boot_polls;
 	statistics.longest_boot = (double)latency_longest_boot(&live->probes) / 1e9;
 	live_use_finish(&live->use, now - live->begin);

@@ -29,11 +29,12 @@ void live_use_add(struct live_use *live, const struct ivpu_function *function, c
 	npu_use_add(&live->use, &(struct npu_calls){ .function = function,
 						     .place = place->place,
 						     .pid = calls->pid,
+						     .context = calls->context,
 						     .comm = comm,
 						     .count = calls->count,
 						     .driver_time = calls->self_duration });
 	if (place->begins_phase && phase == IVPU_PHASE_BOOT)
-		npu_use_add_boot_time(&live->use, calls->pid, calls->duration);
+		npu_use_add_boot_time(&live->use, calls->pid, calls->context, calls->duration);
 	/* In these, the driver also waits outside of its own functions. */
 	bool is_whole = phase == IVPU_PHASE_BOOT || phase == IVPU_PHASE_RECOVERY;
 	if (is_whole && place->begins_phase)

@@ -74,3 +74,35 @@ int module_types_find(const char *module, const struct function_list *list, uint
 	btf__free(kernel);
 	return found;
 }
+
+/* Sets the offset of a struct's member, in bytes. Returns whether the BTF has it. */
+static bool member_find(const struct btf *types, const struct module_member *wanted, uint32_t *offset)
+{
+	int32_t id = btf__find_by_name_kind(types, wanted->structure, BTF_KIND_STRUCT);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(types, (uint32_t)id) : NULL;
+
+	for (uint32_t i = 0; type && i < btf_vlen(type); i++) {
+		const char *name = btf__name_by_offset(types, btf_members(type)[i].name_off);
+		uint32_t bits = btf_member_bit_offset(type, i);
+		if (!name || strcmp(name, wanted->member) != 0 || bits % 8)
+			continue;
+		*offset = bits / 8;
+		return true;
+	}
+	return false;
+}
+
+int module_types_find_members(const char *module, const struct module_member *members, uint32_t count,
+			      uint32_t *offsets)
+{
+	struct btf *kernel = btf__load_vmlinux_btf();
+	struct btf *types = kernel ? btf__load_module_btf(module, kernel) : NULL;
+	int result = types ? 0 : -errno;
+
+	for (uint32_t i = 0; i < count && !result; i++)
+		if (!member_find(types, &members[i], &offsets[i]))
+			result = -ENOENT;
+	btf__free(types);
+	btf__free(kernel);
+	return result;
+}

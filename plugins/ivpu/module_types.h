@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BTF ids of a Linux kernel module's functions, which trampolines require. */
+/* The BTF of a Linux kernel module: ids of its functions, which trampolines require, and offsets in its structs. */
 #ifndef IAPROF_PLUGINS_IVPU_MODULE_TYPES_H
 #define IAPROF_PLUGINS_IVPU_MODULE_TYPES_H
 
@@ -16,5 +16,13 @@ int module_types_open(const char *module);
  * unique. Returns the number of functions with an id, or a negative errno.
  */
 int module_types_find(const char *module, const struct function_list *list, uint32_t *ids);
+
+struct module_member {
+	const char *structure, *member;
+};
+
+/* Sets the offsets of members, in bytes. Returns 0 or a negative errno: -ENOENT if one is missing. */
+int module_types_find_members(const char *module, const struct module_member *members, uint32_t count,
+			      uint32_t *offsets);
 
 #endif

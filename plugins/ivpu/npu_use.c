@@ -27,6 +27,16 @@ static struct npu_process *process_get(struct npu_use *use, uint32_t pid, const 
 	return position == POSITION_NONE ? NULL : &use->processes.items[position];
 }
 
+/* Returns the sums of a context, or NULL if there are too many. */
+static struct npu_context *context_get(struct npu_use *use, uint32_t pid, uint32_t context)
+{
+	const struct npu_context added = { .key = { .pid = pid, .context = context } };
+	uint32_t position = use->contexts.count < NPU_USE_PROCESSES_MAX ? keyed_array_add(&use->contexts, &added)
+									: keyed_array_find(&use->contexts, &added.key);
+
+	return position == POSITION_NONE ? NULL : &use->contexts.items[position];
+}
+
 bool npu_use_knows(const struct npu_use *use, uint32_t pid)
 {
 	return keyed_array_find(&use->processes, &pid) != POSITION_NONE;
@@ -62,6 +72,15 @@ void npu_use_add(struct npu_use *use, const struct npu_calls *calls)
 	process->pages += pages;
 	process->phases[calls->place.phase].calls += calls->count;
 	process->phases[calls->place.phase].driver_time += calls->driver_time;
+	struct npu_context *context = calls->context ? context_get(use, calls->pid, calls->context) : NULL;
+	if (!context) {
+		use->dropped += calls->context ? calls->count : 0;
+		return;
+	}
+	context->calls += calls->count;
+	context->pages += pages;
+	context->phases[calls->place.phase].calls += calls->count;
+	context->phases[calls->place.phase].driver_time += calls->driver_time;
 }
 
 void npu_use_spend(struct npu_use *use, enum ivpu_phase phase, uint32_t pid, uint64_t driver_time)
@@ -81,12 +100,15 @@ void npu_use_name(struct npu_use *use, uint32_t pid, const char *comm)
 		snprintf(process->comm, sizeof process->comm, "%s", comm);
 }
 
-void npu_use_add_boot_time(struct npu_use *use, uint32_t pid, uint64_t time)
+void npu_use_add_boot_time(struct npu_use *use, uint32_t pid, uint32_t context, uint64_t time)
 {
 	struct npu_process *process = process_get(use, pid, "");
+	struct npu_context *of_context = process && context ? context_get(use, pid, context) : NULL;
 
 	if (process)
 		process->boot_time += time;
+	if (of_context)
+		of_context->boot_time += time;
 }
 
 static void longest_keep(struct npu_use *use, const struct iaprof_record_job *job)
@@ -106,16 +128,13 @@ void npu_use_add_job(struct npu_use *use, const struct iaprof_record_job *job)
 	longest_keep(use, job);
 	if (job->state == IAPROF_JOB_IN_FLIGHT)
 		return;
-	const struct npu_context added = { .key = { .pid = job->pid, .context = job->context } };
 	uint64_t begin = job->started ? job->started : job->queued, end = job->header.time;
-	uint32_t position = use->contexts.count < NPU_USE_PROCESSES_MAX ? keyed_array_add(&use->contexts, &added)
-									: keyed_array_find(&use->contexts, &added.key);
+	struct npu_context *context = context_get(use, job->pid, job->context);
 
-	if (position == POSITION_NONE) {
+	if (!context) {
 		use->dropped++;
 		return;
 	}
-	struct npu_context *context = &use->contexts.items[position];
 	uint64_t run = begin && end > begin ? end - begin : 0;
 	context->jobs++;
 	context->timed += begin && end >= begin;
@@ -123,6 +142,17 @@ void npu_use_add_job(struct npu_use *use, const struct iaprof_record_job *job)
 	context->run_time += run;
 	context->queue_time += job->submitted && begin > job->submitted ? begin - job->submitted : 0;
 	use->run_time += run;
+}
+
+void npu_use_add_allocated(struct npu_use *use, uint32_t pid, uint32_t context, uint64_t bytes)
+{
+	struct npu_process *process = process_get(use, pid, "");
+	struct npu_context *of_context = process && context ? context_get(use, pid, context) : NULL;
+
+	if (process)
+		process->allocated += bytes;
+	if (of_context)
+		of_context->allocated += bytes;
 }
 
 void npu_use_set_memory(struct npu_use *use, uint32_t pid, uint64_t bytes)

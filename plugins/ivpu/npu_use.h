@@ -30,16 +30,21 @@ struct npu_process {
 	uint64_t calls, jobs, buffers, buffers_freed, mappings, pages;
 	uint64_t boot_time; /* ns, in which its calls waited for a firmware boot; 0 if unknown */
 	uint64_t memory;    /* largest number of bytes on the NPU; 0 if unknown */
+	uint64_t allocated; /* bytes of buffers that it created; 0 if unknown */
 	struct phase_sums phases[IVPU_PHASE_COUNT];
 };
 
-/* The jobs of a context, which is an open file of a process. */
+/* A context, which is an open file of a process: a program usually has one for each model. */
 struct npu_context {
 	struct {
 		uint32_t pid, context; /* 0: not known */
 	} key;
 	uint64_t jobs, aborted, timed; /* jobs whose times are known */
 	uint64_t queue_time, run_time; /* ns */
+	uint64_t calls, pages;         /* of its driver calls, where their context is known */
+	uint64_t boot_time;            /* as in struct npu_process */
+	uint64_t allocated;            /* as in struct npu_process */
+	struct phase_sums phases[IVPU_PHASE_COUNT];
 };
 
 /* Initialise with {0}. */
@@ -61,6 +66,7 @@ struct npu_calls {
 	const struct ivpu_function *function;
 	struct ivpu_place place;
 	uint32_t pid;     /* 0: an interrupt, or not known */
+	uint32_t context; /* 0: not known */
 	const char *comm; /* of the process, if it is new */
 	uint64_t count;
 	uint64_t driver_time; /* ns, without nested calls; 0 if unknown */
@@ -75,10 +81,12 @@ void npu_use_spend(struct npu_use *use, enum ivpu_phase phase, uint32_t pid, uin
 void npu_use_name(struct npu_use *use, uint32_t pid, const char *comm);
 /* Adds a job that has ended, or is in flight at the end. Its times are 0 if they are not known. */
 void npu_use_add_job(struct npu_use *use, const struct iaprof_record_job *job);
+/* Adds the size of buffers that a process created, for a context if it is not 0. */
+void npu_use_add_allocated(struct npu_use *use, uint32_t pid, uint32_t context, uint64_t bytes);
 /* Sets the memory that a process has now. */
 void npu_use_set_memory(struct npu_use *use, uint32_t pid, uint64_t bytes);
-/* Adds the time that a process waited for a firmware boot. */
-void npu_use_add_boot_time(struct npu_use *use, uint32_t pid, uint64_t time);
+/* Adds the time that a process waited for a firmware boot, and its context if it is not 0. */
+void npu_use_add_boot_time(struct npu_use *use, uint32_t pid, uint32_t context, uint64_t time);
 /* Returns whether calls of a process were added. */
 bool npu_use_knows(const struct npu_use *use, uint32_t pid);
 

@@ -136,6 +136,7 @@ static int programs_load(struct probes *probes, bool *told)
 	if (result)
 		return result;
 	skeleton->rodata->each_call = probes->ring_size != 0;
+	skeleton->rodata->context_offsets = probes->contexts;
 	skeleton->rodata->ring_size = probes->ring_size;
 	skeleton->rodata->take_stacks = probes->take_stacks;
 	skeleton->rodata->stack_depth = probes->take_stacks ? stack_depth_read() : 1;
@@ -230,6 +231,32 @@ static int ways_try(struct probes *probes, enum attach_method wanted, bool *told
 	return result;
 }
 
+/* Without offsets, only jobs have a context. */
+static void contexts_find(struct probes *probes)
+{
+	static const struct module_member members[] = {
+		{ "drm_file", "driver_priv" },
+		{ "ivpu_file_priv", "ctx" },
+		{ "ivpu_bo", "ctx" },
+		{ "ivpu_mmu_context", "id" },
+	};
+	enum { FILE_OWNER, OWNER_CONTEXT, BUFFER_CONTEXT, CONTEXT_ID, MEMBERS };
+	uint32_t offsets[MEMBERS];
+	int result = module_types_find_members(NPU_DRIVER, members, MEMBERS, offsets);
+
+	if (result) {
+		probes->host->log(probes->host, IAPROF_LOG_INFO,
+				  "contexts of driver calls are not known: BTF of " NPU_DRIVER ": %s",
+				  strerror(-result));
+		return;
+	}
+	probes->contexts = (struct ivpu_context_offsets){ .are_known = 1,
+							  .file = offsets[FILE_OWNER],
+							  .of_file = offsets[OWNER_CONTEXT] + offsets[CONTEXT_ID],
+							  .buffer = offsets[BUFFER_CONTEXT],
+							  .of_context = offsets[CONTEXT_ID] };
+}
+
 int probes_load(struct probes *probes, const struct iaprof_host *host, const struct function_list *list,
 		const struct probes_options *options)
 {
@@ -243,6 +270,8 @@ int probes_load(struct probes *probes, const struct iaprof_host *host, const str
 				   .use_python = options->use_python,
 				   .ring_size = options->ring_size };
 	probes->links.only_entries = options->only_entries;
+	if (!options->only_entries)
+		contexts_find(probes);
 	if (options->take_stacks)
 		probes->use_tables = unwinder_is_supported(host, BPF_PROG_TYPE_KPROBE, &(const char *){ NULL });
 	struct bpf_log log = bpf_log_begin(host);

@@ -8,6 +8,7 @@
 #include <iaprof/host.h>
 #include "function_list.h"
 #include "function_links.h"
+#include "ivpu_shared.h"
 
 struct ivpu_bpf;
 
@@ -16,6 +17,7 @@ struct probes {
 	const struct function_list *list;
 	struct ivpu_bpf *skeleton;
 	enum attach_method way;
+	struct ivpu_context_offsets contexts;
 	uint32_t *type_ids; /* BTF ids of the functions, for trampolines */
 	bool take_stacks;   /* record the stacks of Level Zero calls */
 	bool use_python;    /* with Python frames, if use_tables: python_stacks is needed, too */

@@ -119,6 +119,14 @@ struct {
 	__type(value, __u8);
 } npu_users SEC(".maps");
 
+/* Bytes of buffers that programs allocated, by IVPU_CONTEXT_KEY. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u64);
+} buffer_sizes SEC(".maps");
+
 /* Counts of entries, by IVPU_ENTRY_KEY. User space sets the size. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);

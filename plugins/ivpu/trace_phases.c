@@ -24,7 +24,7 @@ static void add_time(struct trace_phases *phases, struct ivpu_running *running, 
 		if (phase == IVPU_PHASE_BOOT)
 			ivpu_running_add_boot_time(running, elapsed, !phases->was_boot);
 		if (phase == IVPU_PHASE_BOOT)
-			npu_use_add_boot_time(&phases->use, phases->last_pid, elapsed);
+			npu_use_add_boot_time(&phases->use, phases->last_pid, 0, elapsed);
 		phases->was_boot = phase == IVPU_PHASE_BOOT;
 	}
 	phases->has_time = true;

@@ -14,6 +14,8 @@
 #define PAGE 4096.0
 #define CELL " | "
 #define NOT_KNOWN "-" CELL
+/* Indentation of a context in the rows below its process. */
+#define BELOW "  "
 /* The order of phases: what is not known is last. */
 #define PHASE_SHOWN(position) (((position) + 1) % IVPU_PHASE_COUNT)
 #define USER_NAME_SIZE (NPU_USE_COMM_SIZE + 16)
@@ -24,6 +26,7 @@ struct table {
 	struct record_batch *batch;
 	struct text text;
 	uint64_t time;
+	bool has_memory, has_allocated; /* columns of users */
 };
 
 /* Begins a row. */
@@ -170,6 +173,24 @@ static void append_jobs(struct text *text, const struct npu_use *use, const stru
 	append_time(text, is_timed ? (double)context->queue_time / (double)context->timed : 0, is_timed);
 }
 
+/* The sizes of a user or context; columns that no user has are left out. */
+static void append_sizes(struct table *table, uint64_t memory, uint64_t allocated, uint64_t pages)
+{
+	if (table->has_memory)
+		append_size(&table->text, (double)memory);
+	if (table->has_allocated)
+		append_size(&table->text, (double)allocated);
+	append_size(&table->text, (double)pages * PAGE);
+}
+
+/* All cells of a row of users before the last one. */
+static void append_unknown(struct table *table)
+{
+	text_append_string(&table->text, NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN);
+	append_sizes(table, 0, 0, 0);
+	text_append_string(&table->text, NOT_KNOWN);
+}
+
 /* Writes the name of a user without bars, which separate cells. */
 static void user_name(const struct table *table, uint32_t pid, char name[static USER_NAME_SIZE])
 {
@@ -178,6 +199,12 @@ static void user_name(const struct table *table, uint32_t pid, char name[static 
 		npu_use_user_text(table->use, pid, name, USER_NAME_SIZE);
 	for (char *bar = name; (bar = strchr(bar, '|'));)
 		*bar = '/';
+}
+
+/* Of several contexts of a process, in a row below that of the process. */
+static void context_name(const struct npu_context *context, char name[static USER_NAME_SIZE])
+{
+	snprintf(name, USER_NAME_SIZE, "context %" PRIu32, context->key.context);
 }
 
 static int emit_user(struct table *table, const struct user *user)
@@ -193,8 +220,10 @@ static int emit_user(struct table *table, const struct user *user)
 	row_begin(table);
 	append_jobs(text, table->use, &sums);
 	append_time(text, process ? (double)process->boot_time : 0, process && process->boot_time);
-	append_size(text, process ? (double)process->memory : 0);
-	append_size(text, process ? (double)process->pages * PAGE : 0);
+	if (process)
+		append_sizes(table, process->memory, process->allocated, process->pages);
+	else
+		append_sizes(table, 0, 0, 0);
 	append_count(text, process ? process->calls : 0);
 	text_append_name(text, name);
 	if (only)
@@ -207,16 +236,17 @@ static int emit_user(struct table *table, const struct user *user)
 		snprintf(note, sizeof note, "npu-context-%" PRIu32, context->key.context);
 		row_begin(table);
 		if (i == USE_CONTEXTS_SHOWN) {
-			text_append_format(
-				text,
-				NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN
-				"  ... %zu more contexts",
-				user->count - USE_CONTEXTS_SHOWN);
+			append_unknown(table);
+			text_append_format(text, BELOW "... %zu more contexts", user->count - USE_CONTEXTS_SHOWN);
 			return row_emit(table, "npu-contexts-more", (double)(user->count - i), user->pid);
 		}
 		append_jobs(text, table->use, context);
-		text_append_format(text, NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN "  context %" PRIu32,
-				   context->key.context);
+		append_time(text, (double)context->boot_time, context->boot_time);
+		append_sizes(table, 0, context->allocated, context->pages);
+		append_count(text, context->calls);
+		context_name(context, name);
+		text_append_string(text, BELOW);
+		text_append_string(text, name);
 		append_detail(text, context->aborted, "job aborted", "jobs aborted");
 		result = row_emit(table, note, (double)context->run_time, user->pid);
 	}
@@ -295,73 +325,106 @@ static int emit_all(struct table *table, const struct user *users, size_t count)
 		sums.queue_time += users[i].sums.queue_time;
 	}
 	append_jobs(row_begin(table), table->use, &sums);
-	text_append_string(&table->text, NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN);
-	text_append_string(&table->text, "all");
+	text_append_string(&table->text, NOT_KNOWN);
+	append_sizes(table, 0, 0, 0);
+	text_append_string(&table->text, NOT_KNOWN "all");
 	return row_emit(table, "npu-users-all", (double)sums.run_time, 0);
 }
 
-/* Returns what users have spent in a phase: driver time, or calls if no time is known. */
-static double phase_part(const struct user *user, uint32_t phase, bool has_times)
+/* Returns what was spent in a phase: driver time, or calls if no time is known. sums: of all phases, or NULL. */
+static double phase_part(const struct phase_sums *sums, uint32_t phase, bool has_times)
 {
-	const struct phase_sums *sums = user->process ? &user->process->phases[phase] : NULL;
-
 	if (!sums)
 		return 0;
-	return has_times ? (double)sums->driver_time : (double)sums->calls;
+	return has_times ? (double)sums[phase].driver_time : (double)sums[phase].calls;
 }
 
-/* What each of several users spent in each phase that any of them has. */
+/* The phases that any user has, and their unit. */
+struct phase_columns {
+	double totals[IVPU_PHASE_COUNT];
+	bool has_times;
+};
+
+static struct phase_columns phase_columns_find(const struct user *users, size_t count)
+{
+	struct phase_columns columns = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		const struct phase_sums *sums = users[i].process ? users[i].process->phases : NULL;
+		for (uint32_t phase = 0; phase < IVPU_PHASE_COUNT; phase++)
+			columns.has_times |= phase_part(sums, phase, true) > 0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct phase_sums *sums = users[i].process ? users[i].process->phases : NULL;
+		for (uint32_t phase = 0; phase < IVPU_PHASE_COUNT; phase++)
+			columns.totals[phase] += phase_part(sums, phase, columns.has_times);
+	}
+	return columns;
+}
+
+/* A row of the phases of a user, or of one of its contexts, whose names are indented. */
+static int emit_phases_of(struct table *table, const struct phase_columns *columns, const struct phase_sums *sums,
+			  const char *note, const char *indent, const char *name, uint64_t calls, uint32_t pid)
+{
+	struct text *text = row_begin(table);
+
+	for (uint32_t i = 0; i < IVPU_PHASE_COUNT; i++) {
+		double part = phase_part(sums, PHASE_SHOWN(i), columns->has_times);
+		if (columns->totals[PHASE_SHOWN(i)] > 0 && columns->has_times)
+			append_time(text, part, part > 0);
+		else if (columns->totals[PHASE_SHOWN(i)] > 0)
+			append_count(text, (uint64_t)part);
+	}
+	text_append_string(text, indent);
+	text_append_name(text, name);
+	return row_emit(table, note, (double)calls, pid);
+}
+
+/* What each of several users, and each of several contexts of a user, spent in each phase that any of them has. */
 static int emit_user_phases(struct table *table, const struct user *users, size_t count)
 {
+	const struct phase_columns columns = phase_columns_find(users, count);
 	struct text *text = &table->text;
-	double totals[IVPU_PHASE_COUNT] = { 0 };
-	char name[USER_NAME_SIZE];
-	bool has_times = false;
+	char name[USER_NAME_SIZE], note[32];
 	uint64_t calls = 0;
 	int result;
 
-	for (size_t i = 0; i < count; i++) {
-		for (uint32_t phase = 0; phase < IVPU_PHASE_COUNT; phase++)
-			has_times |= phase_part(&users[i], phase, true) > 0;
-	}
-	for (size_t i = 0; i < count; i++) {
-		for (uint32_t phase = 0; phase < IVPU_PHASE_COUNT; phase++)
-			totals[phase] += phase_part(&users[i], phase, has_times);
+	for (size_t i = 0; i < count; i++)
 		calls += users[i].process ? users[i].process->calls : 0;
-	}
 	if (!calls)
 		return 0; /* only jobs are known */
 	text_append_string(text, "|| ");
 	for (uint32_t i = 0; i < IVPU_PHASE_COUNT; i++) {
-		if (totals[PHASE_SHOWN(i)] > 0)
+		if (columns.totals[PHASE_SHOWN(i)] > 0)
 			text_append_format(text, "%s" CELL, ivpu_phase_name(PHASE_SHOWN(i)));
 	}
-	text_append_format(text, "NPU user and phase (%s)", has_times ? "driver time" : "calls");
+	text_append_format(text, "NPU user and phase (%s)", columns.has_times ? "driver time" : "calls");
 	result = row_emit(table, "npu-phases-by-user", (double)count, 0);
 	for (size_t i = 0; i < count && i < USE_USERS_SHOWN && !result; i++) {
-		if (!users[i].process)
+		const struct user *user = &users[i];
+		if (!user->process)
 			continue;
-		row_begin(table);
-		for (uint32_t k = 0; k < IVPU_PHASE_COUNT; k++) {
-			double part = phase_part(&users[i], PHASE_SHOWN(k), has_times);
-			if (totals[PHASE_SHOWN(k)] > 0 && has_times)
-				append_time(text, part, part > 0);
-			else if (totals[PHASE_SHOWN(k)] > 0)
-				append_count(text, (uint64_t)part);
+		user_name(table, user->pid, name);
+		result = emit_phases_of(table, &columns, user->process->phases, "npu-phases-of-user", "", name,
+					user->process->calls, user->pid);
+		for (size_t k = 0; k < user->count && user->count > 1 && k < USE_CONTEXTS_SHOWN && !result; k++) {
+			const struct npu_context *context = &user->contexts[k];
+			if (!context->calls)
+				continue;
+			context_name(context, name);
+			snprintf(note, sizeof note, "npu-phases-context-%" PRIu32, context->key.context);
+			result = emit_phases_of(table, &columns, context->phases, note, BELOW, name, context->calls,
+						user->pid);
 		}
-		user_name(table, users[i].pid, name);
-		text_append_name(text, name);
-		result = row_emit(table, "npu-phases-of-user", (double)users[i].process->calls, users[i].pid);
 	}
 	return result;
 }
 
 static int emit_more_users(struct table *table, size_t count)
 {
-	text_append_format(row_begin(table),
-			   NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN
-			   "... %zu more users",
-			   count);
+	row_begin(table);
+	append_unknown(table);
+	text_append_format(&table->text, "... %zu more users", count);
 	return row_emit(table, "npu-users-more", (double)count, 0);
 }
 
@@ -376,8 +439,12 @@ static int emit_users(struct table *table)
 	size_t count = users_collect(use, contexts, users);
 	if (!count)
 		return 0;
-	text_append_string(&table->text,
-			   "|| jobs | run | share | queue/job | boot | memory | mapped | calls | NPU user");
+	for (size_t i = 0; i < use->processes.count; i++) {
+		table->has_memory |= use->processes.items[i].memory;
+		table->has_allocated |= use->processes.items[i].allocated;
+	}
+	text_append_format(&table->text, "|| jobs | run | share | queue/job | boot | %s%smapped | calls | NPU user",
+			   table->has_memory ? "memory | " : "", table->has_allocated ? "allocated | " : "");
 	int result = row_emit(table, "npu-users", (double)count, 0);
 	for (size_t i = 0; i < count && i < USE_USERS_SHOWN && !result; i++)
 		result = emit_user(table, &users[i]);
@@ -385,7 +452,8 @@ static int emit_users(struct table *table)
 		result = emit_all(table, users, count);
 	if (count > USE_USERS_SHOWN && !result)
 		result = emit_more_users(table, count - USE_USERS_SHOWN);
-	return count > 1 && !result ? emit_user_phases(table, users, count) : result;
+	bool is_divided = count > 1 || users[0].count > 1;
+	return is_divided && !result ? emit_user_phases(table, users, count) : result;
 }
 
 int npu_use_emit(const struct npu_use *use, struct record_batch *batch, const struct ivpu_statistics *statistics,

@@ -145,6 +145,36 @@ START_TEST(contexts_have_their_jobs)
 }
 END_TEST
 
+/* Calls of a context are also those of its process, which has others. */
+START_TEST(contexts_have_their_calls)
+{
+	static const struct call_place boot = { .place = { .phase = IVPU_PHASE_BOOT }, .begins_phase = true };
+	static const struct call_place map = { .place = { .phase = IVPU_PHASE_MAP, .in_submit = true } };
+	const struct calls calls[] = { { .pid = 12, .context = 2, .count = 3, .duration = 70, .self_duration = 50 },
+				       { .pid = 12, .context = 3, .count = 5, .duration = 90, .self_duration = 80 } };
+
+	live_use_add(&live, ivpu_function_find("ivpu_pm_runtime_resume_cb"), &calls[0], &boot);
+	live_use_add(&live, ivpu_function_find("ivpu_mmu_context_map_page"), &calls[1], &map);
+	add_calls("ivpu_open", IVPU_PHASE_OPEN, true, 1, 1);
+	npu_use_add_allocated(&live.use, 12, 0, 100);
+	npu_use_add_allocated(&live.use, 12, 3, 4096);
+	ck_assert_uint_eq(live.use.contexts.count, 2);
+	const struct npu_context *first = &live.use.contexts.items[0], *second = &live.use.contexts.items[1];
+	ck_assert_uint_eq(first->calls, 3);
+	ck_assert_uint_eq(first->boot_time, 70);
+	ck_assert_uint_eq(first->phases[IVPU_PHASE_BOOT].driver_time, 50);
+	ck_assert_uint_eq(first->pages, 0);
+	ck_assert_uint_eq(second->calls, 5);
+	ck_assert_uint_eq(second->boot_time, 0);
+	ck_assert_uint_eq(second->pages, 5);
+	ck_assert_uint_eq(second->allocated, 4096);
+	ck_assert_uint_eq(second->phases[IVPU_PHASE_MAP].calls, 5);
+	ck_assert_uint_eq(live.use.processes.items[0].calls, 3 + 5 + 2);
+	ck_assert_uint_eq(live.use.processes.items[0].boot_time, 70);
+	ck_assert_uint_eq(live.use.processes.items[0].allocated, 4196);
+}
+END_TEST
+
 /* What does not fit is counted, and what is known still grows. */
 START_TEST(tables_are_bounded)
 {
@@ -174,6 +204,7 @@ int main(void)
 	tcase_add_test(tests, phases_have_their_time);
 	tcase_add_test(tests, who_makes_no_request_is_no_user);
 	tcase_add_test(tests, contexts_have_their_jobs);
+	tcase_add_test(tests, contexts_have_their_calls);
 	tcase_add_test(tests, tables_are_bounded);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);

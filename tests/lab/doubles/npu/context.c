@@ -18,7 +18,7 @@ int double_context_create(struct ivpu_device *vdev, struct drm_file *file)
 	file_priv->vdev = vdev;
 	file_priv->priority = DRM_IVPU_CONTEXT_PRIORITY_NORMAL;
 	xa_init_flags(&file_priv->command_queues, XA_FLAGS_ALLOC1);
-	ret = xa_alloc_irq(&vdev->contexts, &file_priv->id, file_priv, XA_LIMIT(CONTEXT_FIRST, CONTEXT_LAST),
+	ret = xa_alloc_irq(&vdev->contexts, &file_priv->ctx.id, file_priv, XA_LIMIT(CONTEXT_FIRST, CONTEXT_LAST),
 			   GFP_KERNEL);
 	if (ret) {
 		xa_destroy(&file_priv->command_queues);
@@ -35,7 +35,7 @@ static void context_release(struct kref *ref)
 {
 	struct ivpu_file_priv *file_priv = container_of(ref, struct ivpu_file_priv, ref);
 
-	xa_erase_irq(&file_priv->vdev->contexts, file_priv->id);
+	xa_erase_irq(&file_priv->vdev->contexts, file_priv->ctx.id);
 	xa_destroy(&file_priv->command_queues);
 	atomic_dec(&file_priv->vdev->opens);
 	kfree(file_priv);
@@ -50,13 +50,14 @@ static const struct drm_gem_object_funcs buffer_funcs = {
 	.free = ivpu_gem_bo_free,
 };
 
-struct ivpu_bo *double_buffer_create(struct ivpu_device *vdev, u64 size, u32 flags)
+struct ivpu_bo *double_buffer_create(struct ivpu_device *vdev, struct ivpu_mmu_context *ctx, u64 size, u32 flags)
 {
 	struct ivpu_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL);
 
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
 	bo->base.funcs = &buffer_funcs;
+	bo->ctx = ctx;
 	drm_gem_private_object_init(&vdev->drm, &bo->base, size);
 	bo->flags = flags;
 	spin_lock_irq(&vdev->scenario_lock);

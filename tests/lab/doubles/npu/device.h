@@ -105,10 +105,15 @@ struct ivpu_device {
 	struct dentry *debugfs;
 };
 
+/* As in the driver: readers of its structs find the number of a context here. */
+struct ivpu_mmu_context {
+	u32 id;
+};
+
 struct ivpu_file_priv {
 	struct kref ref;
 	struct ivpu_device *vdev;
-	u32 id;
+	struct ivpu_mmu_context ctx;
 	u32 priority;
 	u32 job_counter;
 	u32 streams; /* bit mask of the metric groups that stream */
@@ -117,6 +122,7 @@ struct ivpu_file_priv {
 
 struct ivpu_bo {
 	struct drm_gem_object base;
+	struct ivpu_mmu_context *ctx;
 	u64 vpu_addr;
 	u32 flags;
 	u32 job_status;
@@ -152,7 +158,7 @@ static inline void double_count(struct ivpu_device *vdev, enum double_count what
 /* context.c */
 int double_context_create(struct ivpu_device *vdev, struct drm_file *file);
 void double_context_put(struct ivpu_file_priv *file_priv);
-struct ivpu_bo *double_buffer_create(struct ivpu_device *vdev, u64 size, u32 flags);
+struct ivpu_bo *double_buffer_create(struct ivpu_device *vdev, struct ivpu_mmu_context *ctx, u64 size, u32 flags);
 void double_buffer_free(struct ivpu_bo *bo);
 
 /* job.c */

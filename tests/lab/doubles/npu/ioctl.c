@@ -93,7 +93,7 @@ static notrace int get_param(struct double_player *player, struct drm_ivpu_param
 		args->value = file_priv->priority;
 		return 0;
 	case DRM_IVPU_PARAM_CONTEXT_ID:
-		args->value = file_priv->id;
+		args->value = file_priv->ctx.id;
 		return 0;
 	case DRM_IVPU_PARAM_FW_API_VERSION:
 		if (args->index >= ARRAY_SIZE(scenario->firmware_api))
@@ -136,6 +136,7 @@ static notrace int set_param(struct double_player *player, struct drm_ivpu_param
 static notrace int bo_add(struct double_player *player, struct drm_file *file, u64 asked, u32 flags, u32 *handle,
 			  u64 *vpu_addr)
 {
+	struct ivpu_file_priv *file_priv = file->driver_priv;
 	u64 size = PAGE_ALIGN(asked);
 	struct ivpu_bo *bo;
 	int ret;
@@ -149,7 +150,7 @@ static notrace int bo_add(struct double_player *player, struct drm_file *file, u
 	default:
 		return -EINVAL;
 	}
-	bo = double_buffer_create(player->vdev, size, flags);
+	bo = double_buffer_create(player->vdev, &file_priv->ctx, size, flags);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 	ret = drm_gem_create_mmap_offset(&bo->base);

@@ -95,7 +95,7 @@ int double_job_submit(struct ivpu_job *job)
 	/* An unbound device ends its jobs once. */
 	ret = drm_dev_is_unplugged(&vdev->drm) ? -ENODEV : -EBUSY;
 	for (tries = 0; tries < JOBS_OF_CONTEXT && ret == -EBUSY; tries++) {
-		u32 id = file_priv->id << 8 | (file_priv->job_counter++ & 0xff);
+		u32 id = file_priv->ctx.id << 8 | (file_priv->job_counter++ & 0xff);
 
 		if (job_id_is_used(vdev, id))
 			continue;

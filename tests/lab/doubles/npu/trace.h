@@ -19,7 +19,7 @@ TRACE_EVENT(pm, TP_PROTO(const char *event), TP_ARGS(event), TP_STRUCT__entry(__
 TRACE_EVENT(job, TP_PROTO(const char *event, struct ivpu_job *job), TP_ARGS(event, job),
 	    TP_STRUCT__entry(__field(const char *, event) __field(u32, ctx_id) __field(u32, engine_id)
 				     __field(u32, job_id)),
-	    TP_fast_assign(__entry->event = event; __entry->ctx_id = job->file_priv->id;
+	    TP_fast_assign(__entry->event = event; __entry->ctx_id = job->file_priv->ctx.id;
 			   __entry->engine_id = job->engine_idx; __entry->job_id = job->job_id;),
 	    TP_printk("%s context:%d engine:%d job:%d", __entry->event, __entry->ctx_id, __entry->engine_id,
 		      __entry->job_id));
