@@ -48,6 +48,14 @@ struct job_event {
 	char name[JOB_NAME_SIZE]; /* of the thread tid */
 };
 
+/* Offsets in the Linux kernel's structs, from the BTF of the module. */
+struct job_offsets {
+	__u32 owner;   /* ivpu_job.file_priv */
+	__u32 context; /* ivpu_file_priv.ctx.id */
+	__u32 engine;  /* ivpu_job.engine_idx */
+	__u32 id;      /* ivpu_job.job_id */
+};
+
 /* Monotonic counters. */
 struct job_totals {
 	__u64 ring_full;

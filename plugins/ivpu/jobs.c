@@ -6,11 +6,14 @@
 #include <string.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include "base/keyed_array.h"
 #include "busy_times.h"
+#include "device.h"
 #include "job_format.h"
 #include "job_queue.h"
 #include "job_shared.h"
 #include "jobs.h"
+#include "module_types.h"
 #include "bpf/support.h"
 #include "bpf/target_set.h"
 #include "npu_job.bpf.skel.h"
@@ -19,6 +22,14 @@
 #define EVENTS_MAX 2048u
 #define ENGINES_MAX BUSY_ENGINES
 #define LINKS_MAX 16u
+/* Contexts with jobs: the driver has at most 128 at a time. */
+#define CONTEXTS_MAX 1024u
+
+/* When the job of a context was submitted that was submitted last of those that have ended. */
+struct ended_context {
+	uint32_t key;
+	uint64_t submitted;
+};
 
 struct job_watch {
 	const struct iaprof_host *host;
@@ -28,10 +39,13 @@ struct job_watch {
 	struct ring_buffer *ring;
 	struct job_queue queue;
 	bool from_functions;
+	bool is_raw; /* the tracepoint's arguments are read */
+	KEYED_ARRAY(struct ended_context) ended;
 	struct busy_times engines[ENGINES_MAX];
 	uint64_t looked;                                                     /* time of the last loss report */
 	uint64_t ring_full, map_full, unreturned, unended, too_many, missed; /* counts reported so far */
 	uint64_t left_out;                                                   /* dropped by the queue, so far reported */
+	uint64_t ends_lost; /* jobs whose end was not traced, found at the end of the run */
 	/* Valid during a turn. */
 	struct jobs *jobs;
 	struct record_batch *batch;
@@ -93,8 +107,29 @@ static int job_append(struct job_watch *watch, const struct job_event *job, uint
 		.thread_name = *name ? record_batch_text(watch->batch, name) : 0,
 	};
 	if (watch->jobs->done)
-		watch->jobs->done(watch->jobs->context, &record);
+		watch->jobs->done(watch->jobs->context, &record, name);
 	return record_batch_append(watch->batch, &record.header);
+}
+
+static void end_keep(struct job_watch *watch, const struct job_event *job)
+{
+	const struct ended_context added = { .key = job->context };
+	uint32_t position = watch->ended.count < CONTEXTS_MAX ? keyed_array_add(&watch->ended, &added)
+							      : keyed_array_find(&watch->ended, &added.key);
+
+	if (position != POSITION_NONE && job->submitted > watch->ended.items[position].submitted)
+		watch->ended.items[position].submitted = job->submitted;
+}
+
+/*
+ * Returns whether a job without an end has ended all the same: events were missed, and a later job of its context has
+ * ended. Otherwise it would look like a job that hangs.
+ */
+static bool end_is_lost(const struct job_watch *watch, const struct job_event *job)
+{
+	const struct ended_context *ended = keyed_array_get(&watch->ended, &job->context);
+
+	return watch->missed && ended && ended->submitted > job->submitted;
 }
 
 /* A negative result ends ring_buffer__consume() after this event. */
@@ -116,6 +151,8 @@ static int event_take(void *context, void *data, size_t size)
 	else if (event->type == JOB_EVENT_END)
 		result = job_queue_end(&watch->queue, event, &job);
 	watch->left_out += result == JOB_QUEUE_FULL;
+	if (event->type == JOB_EVENT_JOB)
+		end_keep(watch, event);
 	if (event->type == JOB_EVENT_JOB)
 		watch->error = job_append(watch, event, 0);
 	else if (result == JOB_QUEUE_JOB)
@@ -150,8 +187,8 @@ static void losses_tell(struct job_watch *watch)
 	lost_tell(watch, "NPU jobs: map full", __atomic_load_n(&totals->map_full, __ATOMIC_RELAXED), &watch->map_full);
 	lost_tell(watch, "NPU jobs: submission not seen", __atomic_load_n(&totals->unreturned, __ATOMIC_RELAXED),
 		  &watch->unreturned);
-	lost_tell(watch, "NPU jobs: end not seen", __atomic_load_n(&totals->unended, __ATOMIC_RELAXED),
-		  &watch->unended);
+	lost_tell(watch, "NPU jobs: end not seen",
+		  __atomic_load_n(&totals->unended, __ATOMIC_RELAXED) + watch->ends_lost, &watch->unended);
 	lost_tell(watch, "NPU jobs: too many at once", watch->left_out, &watch->too_many);
 	lost_tell(watch, "NPU jobs: program did not run", programs_missed(watch), &watch->missed);
 	watch->looked = watch->host->clock(watch->host);
@@ -192,9 +229,13 @@ static int rest_append(struct job_watch *watch)
 	struct job_event job;
 
 	while (result == 0 && bpf_map_get_next_key(map, before, &key) == 0) {
-		if (bpf_map_lookup_elem(map, &key, &job) == 0 && !job.ended)
-			result = job_append(watch, &job, now);
 		before = &key;
+		if (bpf_map_lookup_elem(map, &key, &job) != 0 || job.ended)
+			continue;
+		if (end_is_lost(watch, &job))
+			watch->ends_lost++;
+		else
+			result = job_append(watch, &job, now);
 	}
 	while (result == 0 && job_queue_take(&watch->queue, &job))
 		result = job_append(watch, &job, now);
@@ -216,6 +257,7 @@ int jobs_stop(struct jobs *jobs, struct record_batch *batch)
 	do {
 		result = events_drain(jobs, batch);
 	} while (result == 0 && watch->events == EVENTS_MAX);
+	losses_tell(watch);
 	if (result == 0)
 		result = rest_append(watch);
 	losses_tell(watch);
@@ -269,7 +311,9 @@ static int programs_attach(struct job_watch *watch)
 	functions_attach(watch, skeleton->progs.abort_begin, false, true, aborts);
 	bool signals = functions_attach(watch, skeleton->progs.job_signal, false, true, signal);
 	if (!watch->from_functions)
-		return attached(watch, bpf_program__attach_tracepoint(skeleton->progs.job_trace, "vpu", "job"));
+		return attached(
+			watch, watch->is_raw ? bpf_program__attach_raw_tracepoint(skeleton->progs.job_trace_raw, "job")
+					     : bpf_program__attach_tracepoint(skeleton->progs.job_trace, "vpu", "job"));
 	if (!signals && !functions_attach(watch, skeleton->progs.job_over, false, false, over))
 		return -ENOENT;
 	return submissions_attach(watch);
@@ -296,6 +340,26 @@ int jobs_start(struct jobs *jobs)
 		      : 0;
 }
 
+/* Returns whether the module has BTF with all members that the raw tracepoint requires. */
+static bool offsets_find(struct npu_job_bpf *skeleton)
+{
+	static const struct module_member members[] = { { "ivpu_job", "file_priv" },
+							{ "ivpu_file_priv", "ctx" },
+							{ "ivpu_mmu_context", "id" },
+							{ "ivpu_job", "engine_idx" },
+							{ "ivpu_job", "job_id" } };
+	enum { OWNER, OWNER_CONTEXT, CONTEXT_ID, ENGINE, ID, MEMBERS };
+	uint32_t offsets[MEMBERS];
+
+	if (module_types_find_members(NPU_DRIVER, members, MEMBERS, offsets))
+		return false;
+	skeleton->rodata->job_offsets.owner = offsets[OWNER];
+	skeleton->rodata->job_offsets.context = offsets[OWNER_CONTEXT] + offsets[CONTEXT_ID];
+	skeleton->rodata->job_offsets.engine = offsets[ENGINE];
+	skeleton->rodata->job_offsets.id = offsets[ID];
+	return true;
+}
+
 static int programs_load(struct job_watch *watch)
 {
 	const struct iaprof_target *target = watch->host->target(watch->host);
@@ -313,7 +377,9 @@ static int programs_load(struct job_watch *watch)
 	}
 	skeleton->rodata->from_functions = watch->from_functions;
 	TARGET_SET_CONFIGURE(skeleton, target);
-	bpf_program__set_autoload(skeleton->progs.job_trace, !watch->from_functions);
+	watch->is_raw = !watch->from_functions && offsets_find(skeleton);
+	bpf_program__set_autoload(skeleton->progs.job_trace, !watch->from_functions && !watch->is_raw);
+	bpf_program__set_autoload(skeleton->progs.job_trace_raw, watch->is_raw);
 	int result = bpf_map__set_max_entries(skeleton->maps.targets, target_words(target));
 	return result ? result : npu_job_bpf__load(skeleton);
 }
@@ -347,6 +413,7 @@ void jobs_free(struct jobs *jobs)
 	programs_detach(watch);
 	ring_buffer__free(watch->ring);
 	npu_job_bpf__destroy(watch->skeleton);
+	keyed_array_free(&watch->ended);
 	free(watch);
 	jobs->watch = NULL;
 }

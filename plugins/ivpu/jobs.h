@@ -14,8 +14,8 @@ struct job_watch;
 
 /* Called for each job when it is submitted. owner: the context, or the process if the context is not known. */
 typedef void jobs_begun_callback(void *context, uint32_t owner, uint64_t time);
-/* Called for each job when it has ended, besides emitting its record. */
-typedef void jobs_done_callback(void *context, const struct iaprof_record_job *job);
+/* Called for each job when it has ended, besides emitting its record. thread_name: "" if not known. */
+typedef void jobs_done_callback(void *context, const struct iaprof_record_job *job, const char *thread_name);
 
 struct jobs {
 	/* Set before jobs_prepare(). */

@@ -140,14 +140,14 @@ static void job_has_begun(void *context, uint32_t owner, uint64_t time)
 	live_statistics_add_job(&live->statistics, &(struct live_job){ .time = time, .owner = owner });
 }
 
-static void job_is_over(void *context, const struct iaprof_record_job *job)
+static void job_is_over(void *context, const struct iaprof_record_job *job, const char *thread_name)
 {
 	struct live *live = context;
 	uint64_t duration = job->submitted && job->header.time > job->submitted ? job->header.time - job->submitted : 0;
 
 	if (duration > live->longest_job)
 		live->longest_job = duration;
-	live_use_add_job(&live->use, job);
+	live_use_add_job(&live->use, job, thread_name);
 	if (job->state == IAPROF_JOB_IN_FLIGHT)
 		return;
 	live_statistics_add_job(&live->statistics, &(struct live_job){ .time = job->header.time, .has_ended = true });

@@ -24,6 +24,8 @@ struct task_struct {
 const volatile bool from_functions = false;
 /* Field offsets of vpu:job. */
 const volatile __u32 offset_event = 8, offset_context = 16, offset_engine = 20, offset_id = 24;
+/* Offsets in the Linux kernel's structs, for the raw tracepoint. */
+const volatile struct job_offsets job_offsets = { 0 };
 
 struct job_totals totals = { 0 };
 
@@ -173,6 +175,21 @@ static __always_inline __u32 field_read(const void *record, __u32 offset)
 	return value;
 }
 
+static __always_inline void job_traced(const char *name, __u32 context, __u32 engine, __u32 id)
+{
+	char text[8] = "";
+
+	bpf_probe_read_kernel_str(text, sizeof text, name);
+	if (text[0] == 'c' && text[1] == 'r')
+		submission_begin(context, engine);
+	else if (text[0] == 's' && text[1] == 'u')
+		job_submitted(context, engine, id);
+	else if (text[0] == 'd' && text[1] == 'o')
+		job_ended(context, id, aborted_flag());
+	else if (text[0] == 'a' && text[1] == 'b')
+		job_ended(context, id, JOB_IS_ABORTED);
+}
+
 /*
  * The event's name is a pointer into the module. drivers/accel/ivpu/ivpu_job.c, Linux 6.13: "create" in
  * ivpu_job_create(), before the job has a number, "submit" in ivpu_job_submit(), "done" in
@@ -182,20 +199,25 @@ SEC("tracepoint")
 int job_trace(void *record)
 {
 	const char *name = NULL;
-	char text[8] = "";
 
 	bpf_probe_read_kernel(&name, sizeof name, record + offset_event);
-	bpf_probe_read_kernel_str(text, sizeof text, name);
-	__u32 context = field_read(record, offset_context), id = field_read(record, offset_id);
-	__u32 engine = field_read(record, offset_engine);
-	if (text[0] == 'c' && text[1] == 'r')
-		submission_begin(context, engine);
-	else if (text[0] == 's' && text[1] == 'u')
-		job_submitted(context, engine, id);
-	else if (text[0] == 'd' && text[1] == 'o')
-		job_ended(context, id, aborted_flag());
-	else if (text[0] == 'a' && text[1] == 'b')
-		job_ended(context, id, JOB_IS_ABORTED);
+	job_traced(name, field_read(record, offset_context), field_read(record, offset_engine),
+		   field_read(record, offset_id));
+	return 0;
+}
+
+/*
+ * The same with the tracepoint's arguments: const char *event, struct ivpu_job *job. The Linux kernel runs it also
+ * where it interrupts other BPF programs or system calls on BPF maps, in which it does not run job_trace.
+ */
+SEC("raw_tp")
+int job_trace_raw(struct bpf_raw_tracepoint_args *arguments)
+{
+	const void *job = (const void *)arguments->args[1], *owner = NULL;
+
+	bpf_probe_read_kernel(&owner, sizeof owner, job + job_offsets.owner);
+	job_traced((const char *)arguments->args[0], field_read(owner, job_offsets.context),
+		   field_read(job, job_offsets.engine), field_read(job, job_offsets.id));
 	return 0;
 }
 

@@ -28,7 +28,7 @@ static void add_job(uint32_t context, uint64_t submitted, uint64_t queued, uint6
 					       .pid = 12,
 					       .context = context,
 					       .state = IAPROF_JOB_DONE };
-	live_use_add_job(&live, &job);
+	live_use_add_job(&live, &job, "worker");
 }
 
 static void add_calls(const char *function, enum ivpu_phase phase, bool begins, uint64_t duration, uint64_t self)
@@ -102,6 +102,10 @@ START_TEST(phases_have_their_time)
 	add_calls("ivpu_bo_create_ioctl", IVPU_PHASE_ALLOCATE, true, 500, 60);
 	add_calls("ivpu_gem_create_object", IVPU_PHASE_ALLOCATE, false, 440, 440);
 	add_calls("ivpu_submit_ioctl", IVPU_PHASE_RUN, true, 300, 300);
+	/* There is no such process any more: its job has a name. */
+	live.use.processes.items[0].comm[0] = '\0';
+	add_job(2, 0, 0, 0);
+	ck_assert_str_eq(live.use.processes.items[0].comm, "worker");
 	live_use_finish(&live, 10000);
 	ck_assert_uint_eq(elapsed(IVPU_PHASE_BOOT), 1000);
 	ck_assert_uint_eq(elapsed(IVPU_PHASE_ALLOCATE), 500);
