@@ -57,17 +57,28 @@ static int functions_attach(struct api_libraries *libraries, const struct ivpu_g
 	return result;
 }
 
+/* Returns the offset of a table's function in the file, or 0 if it does not begin with ENDBR64. */
+static uint64_t offset_of(const struct ivpu_graph_table *table, uint32_t function,
+			  const struct process_mapping *mapping, int descriptor)
+{
+	uint64_t offset = table->functions[function] - mapping->start + mapping->file_offset;
+
+	return graph_function_begins(descriptor, offset) ? offset : 0;
+}
+
 /* Returns 0 or a negative errno. */
 static int layers_look(struct layers *layers, const struct ivpu_graph_table *table,
 		       const struct process_mapping *mapping, int descriptor, const struct stat *status)
 {
-	uint64_t offset = table->functions[IVPU_PROFILING_GET_DATA] - mapping->start + mapping->file_offset;
-
 	if (graph_table_length(table, mapping->start, mapping->end) <= IVPU_PROFILING_GET_DATA)
 		return 0;
-	return graph_function_begins(descriptor, offset)
-		       ? layers_attach(layers, descriptor, status->st_dev, status->st_ino, offset)
-		       : -ENOEXEC;
+	const struct layer_functions functions = {
+		.pool_create = offset_of(table, IVPU_PROFILING_POOL_CREATE, mapping, descriptor),
+		.query_create = offset_of(table, IVPU_PROFILING_QUERY_CREATE, mapping, descriptor),
+		.get_data = offset_of(table, IVPU_PROFILING_GET_DATA, mapping, descriptor),
+	};
+	return functions.get_data ? layers_attach(layers, descriptor, status->st_dev, status->st_ino, &functions)
+				  : -ENOEXEC;
 }
 
 /* Returns 0 even if there is nothing to attach to, or the first error. */

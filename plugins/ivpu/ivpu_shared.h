@@ -69,7 +69,9 @@ enum ivpu_root {
  */
 #define IVPU_GRAPH_FUNCTIONS 23u
 enum ivpu_table { IVPU_TABLE_GRAPH = 0, IVPU_TABLE_PROFILING = 1 };
-/* pfnProfilingQueryGetData in ze_graph_profiling_dditable_ext_t of ze_graph_profiling_ext.h 1.0. */
+/* Functions in ze_graph_profiling_dditable_ext_t of ze_graph_profiling_ext.h 1.0. */
+#define IVPU_PROFILING_POOL_CREATE 0u
+#define IVPU_PROFILING_QUERY_CREATE 2u
 #define IVPU_PROFILING_GET_DATA 4u
 struct ivpu_graph_table {
 	__u32 process;

@@ -18,13 +18,16 @@ enum layer_data { LAYER_DATA_LAYERS = 1, LAYER_DATA_TASKS = 2 };
 #define LAYERS_MAX 4096u
 #define LAYER_RING_SIZE (4u * 1024 * 1024)
 #define LAYER_THREADS_MAX 4096u
+/* Queries and pools of queries whose model is known; the least recently used ones are evicted. */
+#define LAYER_HANDLES_MAX 16384u
 
 struct layer_event {
 	__u32 process;
 	__u32 type; /* enum layer_data */
 	__u32 index;
 	__u32 pad;
-	__u64 time; /* CLOCK_MONOTONIC ns, of the call */
+	__u64 time;  /* CLOCK_MONOTONIC ns, of the call */
+	__u64 graph; /* handle of the model in the process; 0: not known */
 	unsigned char item[LAYER_SIZE];
 };
 

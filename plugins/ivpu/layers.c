@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See layers.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <bpf/bpf.h>
@@ -42,12 +43,35 @@ static int time_add(struct layers *layers, const struct layer_event *event, uint
 }
 
 /*
+ * Returns the node of an inference's model, ROOT if it is not known, or 0 when out of memory. The driver has no names
+ * of models: they are numbered in the order in which their data is read first.
+ */
+static uint32_t model_node(struct layers *layers, const struct layer_event *event)
+{
+	uint32_t root = node_get(layers, 0, ROOT, IAPROF_CALL_CONTEXT, event->time);
+	struct layer_model model = { .key = { .process = event->process, .graph = event->graph }, .number = 1 };
+	char name[32];
+
+	if (!event->graph || !root)
+		return root;
+	const struct layer_model *known = keyed_array_get(&layers->models, &model.key);
+	for (size_t i = 0; i < layers->models.count && !known; i++)
+		model.number += layers->models.items[i].key.process == event->process;
+	if (!known && layers->models.count == LAYER_MODELS_MAX)
+		return root;
+	if (!known && keyed_array_add(&layers->models, &model) == POSITION_NONE)
+		return 0;
+	snprintf(name, sizeof name, "model %" PRIu32, known ? known->number : model.number);
+	return node_get(layers, root, name, IAPROF_CALL_CONTEXT, event->time);
+}
+
+/*
  * A task is below its name and engine, with the time in which it was stalled. Engines of a layer work at the same time:
  * each has its share of the layer's duration.
  */
 static int layer_add(struct layers *layers, const struct layer_event *event, const struct npu_layer *layer)
 {
-	uint32_t root = node_get(layers, 0, ROOT, IAPROF_CALL_CONTEXT, event->time);
+	uint32_t root = model_node(layers, event);
 	uint32_t node = root ? node_get(layers, root, layer->name, IAPROF_CALL_FUNCTION, event->time) : 0;
 	uint64_t left = layer->duration, sum = 0;
 	int result = node ? 0 : -ENOMEM;
@@ -122,7 +146,10 @@ int layers_turn(struct layers *layers)
 	lost_tell(layers, "NPU layers: unknown data", layers->refused_now, &layers->refused);
 	lost_tell(layers, "NPU layers: program did not run",
 		  bpf_program_missed(layers->skeleton->progs.query_begin) +
-			  bpf_program_missed(layers->skeleton->progs.query_end),
+			  bpf_program_missed(layers->skeleton->progs.query_end) +
+			  bpf_program_missed(layers->skeleton->progs.pool_create_begin) +
+			  bpf_program_missed(layers->skeleton->progs.query_create_begin) +
+			  bpf_program_missed(layers->skeleton->progs.creation_end),
 		  &layers->missed);
 	return layers->error ? layers->error : call_records_flush(layers->records);
 }
@@ -165,28 +192,62 @@ static struct bpf_link *link_make(const struct bpf_program *program, bool is_ret
 	return bpf_program__attach_uprobe_opts(program, -1, path, offset, &options);
 }
 
-int layers_attach(struct layers *layers, int descriptor, uint64_t device, uint64_t inode, uint64_t offset)
+/* Detaches from the file that was added last. */
+static void links_destroy(struct layers *layers)
 {
-	if (!layers->ring)
-		return 0;
+	struct bpf_link **links = layers->files[--layers->file_count].links;
+
+	for (uint32_t i = 0; i < LAYER_LINKS; i++)
+		bpf_link__destroy(links[i]);
+}
+
+static bool is_attached(const struct layers *layers, uint64_t device, uint64_t inode,
+			const struct layer_functions *functions)
+{
 	for (uint32_t i = 0; i < layers->file_count; i++)
 		if (layers->files[i].device == device && layers->files[i].inode == inode &&
-		    layers->files[i].offset == offset)
-			return 0;
+		    layers->files[i].functions.get_data == functions->get_data)
+			return true;
+	return false;
+}
+
+int layers_attach(struct layers *layers, int descriptor, uint64_t device, uint64_t inode,
+		  const struct layer_functions *functions)
+{
+	if (!layers->ring || is_attached(layers, device, inode, functions))
+		return 0;
 	if (layers->file_count == LAYER_FILES_MAX)
 		return -E2BIG;
-	struct bpf_link *end = link_make(layers->skeleton->progs.query_end, true, descriptor, offset);
-	struct bpf_link *begin = end ? link_make(layers->skeleton->progs.query_begin, false, descriptor, offset) : NULL;
-	int result = begin ? 0 : -errno;
-	if (!begin) {
-		bpf_link__destroy(end);
-		return result;
+	/* Returns are attached before entries, and queries before their data is read. */
+	const struct {
+		const struct bpf_program *program;
+		bool is_return;
+		uint64_t offset;
+	} wanted[LAYER_LINKS] = {
+		{ layers->skeleton->progs.creation_end, true, functions->pool_create },
+		{ layers->skeleton->progs.pool_create_begin, false, functions->pool_create },
+		{ layers->skeleton->progs.creation_end, true, functions->query_create },
+		{ layers->skeleton->progs.query_create_begin, false, functions->query_create },
+		{ layers->skeleton->progs.query_end, true, functions->get_data },
+		{ layers->skeleton->progs.query_begin, false, functions->get_data },
+	};
+	struct bpf_link **links = layers->files[layers->file_count].links;
+	int result = 0;
+
+	for (uint32_t i = 0; i < LAYER_LINKS; i++) {
+		links[i] = wanted[i].offset && !result
+				   ? link_make(wanted[i].program, wanted[i].is_return, descriptor, wanted[i].offset)
+				   : NULL;
+		if (wanted[i].offset && !links[i] && !result)
+			result = -errno;
 	}
 	layers->files[layers->file_count].device = device;
 	layers->files[layers->file_count].inode = inode;
-	layers->files[layers->file_count].offset = offset;
-	layers->files[layers->file_count].begin = begin;
-	layers->files[layers->file_count++].end = end;
+	layers->files[layers->file_count++].functions = *functions;
+	if (result) {
+		links_destroy(layers);
+		return result;
+	}
 	layers->host->log(layers->host, IAPROF_LOG_INFO,
 			  "attached to the function that returns the time of NPU layers");
 	return 0;
@@ -194,10 +255,8 @@ int layers_attach(struct layers *layers, int descriptor, uint64_t device, uint64
 
 void layers_detach(struct layers *layers)
 {
-	for (; layers->file_count; layers->file_count--) {
-		bpf_link__destroy(layers->files[layers->file_count - 1].begin);
-		bpf_link__destroy(layers->files[layers->file_count - 1].end);
-	}
+	while (layers->file_count)
+		links_destroy(layers);
 }
 
 void layers_free(struct layers *layers)
@@ -205,5 +264,6 @@ void layers_free(struct layers *layers)
 	layers_detach(layers);
 	ring_buffer__free(layers->ring);
 	npu_layers_bpf__destroy(layers->skeleton);
+	keyed_array_free(&layers->models);
 	*layers = (struct layers){ 0 };
 }

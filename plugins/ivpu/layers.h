@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
+#include "base/keyed_array.h"
 #include "call_records.h"
 
 struct npu_layers_bpf;
@@ -18,6 +19,23 @@ struct ring_buffer;
 /* Files of the NPU's user-space driver that are attached to. */
 #define LAYER_FILES_MAX 16u
 
+/* Models that are told apart. */
+#define LAYER_MODELS_MAX 4096u
+/* Entry and return of each function. */
+#define LAYER_LINKS 6u
+
+/* Offsets of functions in a file; 0: none. Models are known from the first two. */
+struct layer_functions {
+	uint64_t pool_create, query_create, get_data;
+};
+
+struct layer_model {
+	struct {
+		uint64_t process, graph;
+	} key;
+	uint32_t number; /* in its process, from 1 */
+};
+
 /* Initialise with {0}. */
 struct layers {
 	const struct iaprof_host *host; /* NULL: not loaded */
@@ -25,9 +43,11 @@ struct layers {
 	struct ring_buffer *ring;
 	struct call_records *records;
 	struct {
-		uint64_t device, inode, offset;
-		struct bpf_link *begin, *end;
+		uint64_t device, inode;
+		struct layer_functions functions;
+		struct bpf_link *links[LAYER_LINKS]; /* NULL: not attached */
 	} files[LAYER_FILES_MAX];
+	KEYED_ARRAY(struct layer_model) models;
 	uint32_t file_count;
 	uint32_t time_type, count_type;
 	uint64_t items;                                            /* emitted */
@@ -41,10 +61,11 @@ int layers_prepare(struct layers *layers, const struct iaprof_host *host, struct
 /* Follows the target's processes. Returns as above. */
 int layers_start(struct layers *layers);
 /*
- * Attaches to the function at an offset of an open file, once for each file. Returns 0 or a negative errno. device,
- * inode: of the file.
+ * Attaches to the functions in an open file, once for each file. Returns 0 or a negative errno. device, inode: of the
+ * file.
  */
-int layers_attach(struct layers *layers, int descriptor, uint64_t device, uint64_t inode, uint64_t offset);
+int layers_attach(struct layers *layers, int descriptor, uint64_t device, uint64_t inode,
+		  const struct layer_functions *functions);
 /* Emits what was read. Returns 0 or a negative errno. */
 int layers_turn(struct layers *layers);
 void layers_detach(struct layers *layers);

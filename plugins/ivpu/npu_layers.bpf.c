@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
  * Reads what pfnProfilingQueryGetData(query, type, *size, *data) returns to a program: layers or tasks of an inference,
- * item by item. The program asks for the size first, without data.
+ * item by item. The program asks for the size first, without data. The model of a query is known from
+ * pfnProfilingPoolCreate(graph, count, *pool) and pfnProfilingQueryCreate(pool, index, *query).
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -26,6 +27,19 @@ struct layer_query {
 	__u32 pad;
 	__u64 size; /* addresses in the program */
 	__u64 data;
+	__u64 graph;
+};
+
+/* A pool or query that is being created. */
+struct layer_creation {
+	__u64 graph;
+	__u64 handle; /* address in the program */
+};
+
+/* A pool or query of a process. */
+struct layer_owner {
+	__u64 process;
+	__u64 handle;
 };
 
 /* Calls in flight, by thread. A thread that ends in one leaves its entry behind: LRU eviction makes room. */
@@ -37,6 +51,21 @@ struct {
 } queries SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LAYER_THREADS_MAX);
+	__type(key, __u32);
+	__type(value, struct layer_creation);
+} creations SEC(".maps");
+
+/* The graph of pools and queries. A handle that is reused gets another one when it is created. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LAYER_HANDLES_MAX);
+	__type(key, struct layer_owner);
+	__type(value, __u64);
+} graphs SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, LAYER_RING_SIZE);
 } events SEC(".maps");
@@ -45,6 +74,7 @@ struct {
 struct layer_walk {
 	__u64 data;
 	__u64 time;
+	__u64 graph;
 	__u32 process;
 	__u32 type;
 };
@@ -64,6 +94,7 @@ static long item_send(__u32 index, void *context)
 	event->index = index;
 	event->pad = 0;
 	event->time = walk->time;
+	event->graph = walk->graph;
 	if (walk->type == LAYER_DATA_TASKS)
 		result = bpf_probe_read_user(event->item, TASK_SIZE, (const void *)(walk->data + index * TASK_SIZE));
 	else
@@ -77,6 +108,59 @@ static long item_send(__u32 index, void *context)
 	return 1;
 }
 
+static __always_inline __u64 graph_of(__u64 process, __u64 handle)
+{
+	const struct layer_owner owner = { .process = process, .handle = handle };
+	const __u64 *graph = bpf_map_lookup_elem(&graphs, &owner);
+
+	return graph ? *graph : 0;
+}
+
+static __always_inline int creation_begin(__u64 id, __u64 graph, const void *handle)
+{
+	struct layer_creation creation = { .graph = graph, .handle = (__u64)handle };
+	__u32 thread = (__u32)id;
+
+	if (graph && (!only_targets || process_is_target(id >> 32)))
+		bpf_map_update_elem(&creations, &thread, &creation, BPF_ANY);
+	return 0;
+}
+
+SEC("uprobe")
+int BPF_KPROBE(pool_create_begin, __u64 graph, __u32 count, const void *pool)
+{
+	return creation_begin(bpf_get_current_pid_tgid(), graph, pool);
+}
+
+SEC("uprobe")
+int BPF_KPROBE(query_create_begin, __u64 pool, __u32 index, const void *query)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	return creation_begin(id, graph_of(id >> 32, pool), query);
+}
+
+SEC("uretprobe")
+int BPF_KRETPROBE(creation_end, int failed)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 thread = (__u32)id;
+	const struct layer_creation *begun = bpf_map_lookup_elem(&creations, &thread);
+
+	if (!begun)
+		return 0;
+	struct layer_creation creation = *begun;
+	struct layer_owner owner = { .process = id >> 32 };
+	bpf_map_delete_elem(&creations, &thread);
+	if (failed)
+		return 0;
+	if (bpf_probe_read_user(&owner.handle, sizeof owner.handle, (const void *)creation.handle))
+		__sync_fetch_and_add(&totals.unreadable, 1);
+	else
+		bpf_map_update_elem(&graphs, &owner, &creation.graph, BPF_ANY);
+	return 0;
+}
+
 SEC("uprobe")
 int BPF_KPROBE(query_begin, void *query, __u32 type, const void *size, const void *data)
 {
@@ -86,6 +170,7 @@ int BPF_KPROBE(query_begin, void *query, __u32 type, const void *size, const voi
 
 	if (!data || (only_targets && !process_is_target(id >> 32)))
 		return 0;
+	begun.graph = graph_of(id >> 32, (__u64)query);
 	if (type == LAYER_DATA_LAYERS || type == LAYER_DATA_TASKS)
 		bpf_map_update_elem(&queries, &thread, &begun, BPF_ANY);
 	return 0;
@@ -108,9 +193,11 @@ int BPF_KRETPROBE(query_end, int failed)
 		__sync_fetch_and_add(&totals.unreadable, 1);
 		return 0;
 	}
-	struct layer_walk walk = {
-		.data = query.data, .time = bpf_ktime_get_ns(), .process = id >> 32, .type = query.type
-	};
+	struct layer_walk walk = { .data = query.data,
+				   .time = bpf_ktime_get_ns(),
+				   .graph = query.graph,
+				   .process = id >> 32,
+				   .type = query.type };
 	__u32 count = size / (query.type == LAYER_DATA_TASKS ? TASK_SIZE : LAYER_SIZE);
 	if (count > LAYERS_MAX) {
 		__sync_fetch_and_add(&totals.too_many, count - LAYERS_MAX);

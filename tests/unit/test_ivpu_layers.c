@@ -197,11 +197,28 @@ int get_data(void *query, int type, uint32_t *size, void *data)
 	return query ? 0 : 0x78000004;
 }
 
-/* Returns the offset of get_data() in this program's file. */
-static uint64_t offset_find(void)
+/* As pfnProfilingPoolCreate and pfnProfilingQueryCreate. */
+__attribute__((noinline)) int pool_create(void *graph, uint32_t count, void **pool);
+int pool_create(void *graph, uint32_t count, void **pool)
+{
+	__asm__ volatile("");
+	*pool = graph ? (char *)graph + count : NULL;
+	return graph ? 0 : 0x78000004;
+}
+
+__attribute__((noinline)) int query_create(void *pool, uint32_t index, void **query);
+int query_create(void *pool, uint32_t index, void **query)
+{
+	__asm__ volatile("");
+	*query = (char *)pool + 100 + index;
+	return 0;
+}
+
+/* Returns the offset of a function in this program's file. */
+static uint64_t offset_find(uintptr_t function)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
-	uint64_t address = (uint64_t)(uintptr_t)get_data, offset = 0;
+	uint64_t address = (uint64_t)function, offset = 0;
 	char line[512];
 	ck_assert_ptr_nonnull(maps);
 	while (fgets(line, sizeof line, maps)) {
@@ -236,14 +253,13 @@ static void expect(const char *parent, const char *leaf, uint64_t time, uint64_t
 		      (unsigned long)count);
 }
 
-static void ask(int type)
+static void ask(int type, void *query)
 {
-	int query;
 	uint32_t size = 0;
-	ck_assert_int_eq(get_data(&query, type, &size, NULL), 0);
+	ck_assert_int_eq(get_data(query, type, &size, NULL), 0);
 	char *data = calloc(1, size);
 	ck_assert_ptr_nonnull(data);
-	ck_assert_int_eq(get_data(&query, type, &size, data), 0);
+	ck_assert_int_eq(get_data(query, type, &size, data), 0);
 	/* One that fails has no data. */
 	ck_assert_int_ne(get_data(NULL, type, &size, data), 0);
 	free(data);
@@ -254,6 +270,7 @@ START_TEST(a_program_that_asks_is_seen)
 	static struct layers layers;
 	static struct call_records records;
 	struct stat status;
+	int query; /* of no known model */
 	ck_assert_int_eq(call_records_init(&records, &host), 0);
 	int result = layers_prepare(&layers, &host, &records);
 	if (result == -EPERM || result == -EACCES) {
@@ -264,14 +281,16 @@ START_TEST(a_program_that_asks_is_seen)
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	ck_assert_int_eq(fstat(file, &status), 0);
 	ck_assert_int_eq(layers_start(&layers), 0);
-	uint64_t offset = offset_find();
-	ck_assert_int_eq(layers_attach(&layers, file, status.st_dev, status.st_ino, offset), 0);
-	ck_assert_int_eq(layers_attach(&layers, file, status.st_dev, status.st_ino, offset), 0);
+	const struct layer_functions functions = { .pool_create = offset_find((uintptr_t)pool_create),
+						   .query_create = offset_find((uintptr_t)query_create),
+						   .get_data = offset_find((uintptr_t)get_data) };
+	ck_assert_int_eq(layers_attach(&layers, file, status.st_dev, status.st_ino, &functions), 0);
+	ck_assert_int_eq(layers_attach(&layers, file, status.st_dev, status.st_ino, &functions), 0);
 	ck_assert_uint_eq(layers.file_count, 1);
 	for (int i = 0; i < 3; i++) {
-		ask(1);
-		ask(2);
-		ask(4);
+		ask(1, &query);
+		ask(2, &query);
+		ask(4, &query);
 	}
 	ck_assert_int_eq(layers_turn(&layers), 0);
 	ck_assert_uint_eq(lost_count, 0);
@@ -285,8 +304,24 @@ START_TEST(a_program_that_asks_is_seen)
 	expect("conv1/0", "DPU", 3 * 3000, 3);
 	expect("DPU", "[stalled]", 3 * 1000, 3);
 	expect("conv1/1", "DMA", 3 * 1000, 3);
+	/* Of two models, whose queries are of pools of their own; a pool that fails is none. */
+	void *pools[2], *queries[2], *none = NULL;
+	static char graphs[2][1000];
+	ck_assert_int_ne(pool_create(NULL, 1, &none), 0);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(pool_create(graphs[i], 7, &pools[i]), 0);
+		ck_assert_int_eq(query_create(pools[i], 0, &queries[i]), 0);
+	}
+	for (int i = 0; i < 5; i++)
+		ask(1, queries[i == 0]);
+	ck_assert_int_eq(layers_turn(&layers), 0);
+	ck_assert_uint_eq(lost_count, 0);
+	expect("[NPU layers]", "conv1", 0, 3);
+	expect("model 1", "softmax", 0, 1);
+	expect("model 2", "softmax", 0, 4);
+	expect("[NPU layers]", "model 1", 0, 0);
 	layers_free(&layers);
-	ask(1);
+	ask(1, &query);
 	close(file);
 	call_records_free(&records);
 }

@@ -84,6 +84,20 @@ static void use_graphs(unsigned long texts)
 		append_model(graph);
 }
 
+/* A query for each of two graphs, from a pool of its own. */
+static void query_create_all(const struct profiling_table *table, void *queries[static 2])
+{
+	static char graphs[2][16];
+	ze_profiling_pool_create *create_pool = (ze_profiling_pool_create *)table->functions[PROFILING_POOL_CREATE];
+	ze_profiling_query_create *create_query = (ze_profiling_query_create *)table->functions[PROFILING_QUERY_CREATE];
+
+	for (int i = 0; i < 2; i++) {
+		void *pool;
+		expect(create_pool(graphs[i], 1, &pool), "a pool of queries");
+		expect(create_query(pool, 0, &queries[i]), "a query");
+	}
+}
+
 /* After each inference, as a program does that has profiling on. */
 static void read_layers(unsigned long inferences)
 {
@@ -99,10 +113,14 @@ static void read_layers(unsigned long inferences)
 	fflush(stdout);
 	if (getchar() == EOF)
 		exit(2);
+	/* Two models, of which the second one has every third inference. */
+	void *queries[2];
+	query_create_all(table, queries);
 	for (unsigned long i = 0; i < inferences; i++)
 		for (int type = PROFILING_LAYERS; type <= PROFILING_TASKS; type++) {
-			expect(get(NULL, type, &size, NULL), "the size of profiling data");
-			expect(size > sizeof data || get(NULL, type, &size, data), "profiling data");
+			void *query = queries[i % 3 == 2];
+			expect(get(query, type, &size, NULL), "the size of profiling data");
+			expect(size > sizeof data || get(query, type, &size, data), "profiling data");
 		}
 }
 

@@ -166,10 +166,23 @@ static int profiling_query_get_data(void *query, int type, uint32_t *size, void 
 	return ZE_RESULT_SUCCESS;
 }
 
+/* A pool has the address after its graph's, and a query the next one. */
+static int profiling_pool_create(void *graph, uint32_t count, void **pool)
+{
+	*pool = (char *)graph + count;
+	return ZE_RESULT_SUCCESS;
+}
+
+static int profiling_query_create(void *pool, uint32_t index, void **query)
+{
+	*query = (char *)pool + index + 1;
+	return ZE_RESULT_SUCCESS;
+}
+
 static struct profiling_table profiling_table = { {
-	graph_unused_0,
+	profiling_pool_create,
 	graph_unused_1,
-	graph_unused_2,
+	profiling_query_create,
 	graph_unused_3,
 	profiling_query_get_data,
 	graph_unused_4,

@@ -33,11 +33,15 @@ struct graph_table {
 #define GRAPH_CREATE_2 16
 
 /* Of ze_graph_profiling_dditable_ext_t, version 1.0. */
+typedef int ze_profiling_pool_create(void *graph, uint32_t count, void **pool);
+typedef int ze_profiling_query_create(void *pool, uint32_t index, void **query);
 typedef int ze_profiling_query_get_data(void *query, int type, uint32_t *size, void *data);
 #define PROFILING_TABLE_SIZE 7
 struct profiling_table {
 	void *functions[PROFILING_TABLE_SIZE];
 };
+#define PROFILING_POOL_CREATE 0
+#define PROFILING_QUERY_CREATE 2
 #define PROFILING_GET_DATA 4
 #define PROFILING_LAYERS 1
 #define PROFILING_TASKS 2
