@@ -100,7 +100,9 @@ def counted(run, name, below):
 def no_losses(run):
     lost = run.lost()
     missed = lost.pop(npu_double.INTERRUPTED, 0)
-    check(not lost, f'lost: {run.lost()}')
+    # A trampoline's program may miss one end of a call: the other one then is alone.
+    alone = lost.pop('calls: begin not seen', 0) + lost.pop('calls: return not seen', 0)
+    check(not lost and alone <= missed, f'lost: {run.lost()}')
     print(f'# {missed} calls of interrupts missed')
 
 
@@ -194,7 +196,7 @@ def the_time_of_layers():
     expected = {('conv1', 'DPU'): 4500, ('conv1', 'DMA'): 1500, ('softmax', 'SW'): 2000, ('conv1/0', 'DPU'): 3000,
                 ('conv1/0', 'DPU', '[stalled]'): 1000}
     # Every third inference is of the second model.
-    inferences = {'model 1': TEXTS - TEXTS // 3, 'model 2': TEXTS // 3}
+    inferences = {'model_1': TEXTS - TEXTS // 3, 'model_2': TEXTS // 3}
     check(below == {(model, *stack): count * time for model, count in inferences.items() for stack, time in
                     expected.items()}, f'{found}')
 
