@@ -55,6 +55,9 @@ void live_statistics_free(struct live_statistics *statistics)
 struct stream {
 	enum ivpu_event event;
 	uint64_t count, done, begin, end;
+	/* Work is spread evenly over its jobs instead, if these are known, because jobs come in bursts. */
+	uint64_t jobs;   /* 0: not known */
+	uint64_t before; /* jobs of the turn that were submitted before its time range */
 };
 
 static struct stream stream_of(const struct live_statistics *statistics, enum ivpu_event event)
@@ -73,15 +76,32 @@ static uint64_t next_time(const struct stream *stream)
 	       (uint64_t)((double)(stream->end - stream->begin) * (double)stream->done / (double)(stream->count - 1));
 }
 
-/* Returns the number of events before a time that were not done yet. */
-static uint64_t due(const struct stream *stream, uint64_t time)
+/* Returns the number of events before a time. */
+static uint64_t events_before(const struct stream *stream, uint64_t time)
 {
-	uint64_t length = stream->end - stream->begin, before = stream->count;
+	uint64_t length = stream->end - stream->begin;
 	if (time <= stream->begin)
-		before = 0;
-	else if (time <= stream->end && stream->count > 1)
-		before = 1 +
-			 (uint64_t)((double)(stream->count - 1) * (double)(time - stream->begin - 1) / (double)length);
+		return 0;
+	if (time > stream->end || stream->count < 2)
+		return stream->count;
+	return 1 + (uint64_t)((double)(stream->count - 1) * (double)(time - stream->begin - 1) / (double)length);
+}
+
+/* Returns the number of events of the jobs that precede one of the turn. */
+static uint64_t events_of_jobs(const struct stream *stream, uint64_t submitted)
+{
+	if (submitted < stream->before)
+		return 0;
+	if (submitted >= stream->before + stream->jobs)
+		return stream->count;
+	uint64_t jobs = submitted - stream->before + 1;
+	return (uint64_t)((double)stream->count * (double)jobs / (double)stream->jobs);
+}
+
+/* Returns the number of events that were not done yet, before a time and the submission of one more job. */
+static uint64_t due(const struct stream *stream, uint64_t time, uint64_t submitted)
+{
+	uint64_t before = stream->jobs ? events_of_jobs(stream, submitted) : events_before(stream, time);
 	before = before < stream->count ? before : stream->count;
 	return before > stream->done ? before - stream->done : 0;
 }
@@ -89,11 +109,12 @@ static uint64_t due(const struct stream *stream, uint64_t time)
 /* The work of jobs, of which only the number between two submissions matters. */
 struct work {
 	struct stream mappings, pages, messages;
+	uint64_t submitted; /* jobs of the turn so far */
 };
 
-static void work_add(struct ivpu_running *running, struct stream *stream, uint64_t time)
+static void work_add(struct ivpu_running *running, struct stream *stream, uint64_t time, uint64_t submitted)
 {
-	uint64_t count = due(stream, time);
+	uint64_t count = due(stream, time, submitted);
 	stream->done += count;
 	if (count && stream->event == IVPU_EVENT_IPC_HANDLER)
 		ivpu_running_add_job_messages(running, count);
@@ -103,9 +124,24 @@ static void work_add(struct ivpu_running *running, struct stream *stream, uint64
 
 static void work_add_until(struct ivpu_running *running, struct work *work, uint64_t time)
 {
-	work_add(running, &work->mappings, time);
-	work_add(running, &work->pages, time);
-	work_add(running, &work->messages, time);
+	work_add(running, &work->mappings, time, work->submitted);
+	work_add(running, &work->pages, time, work->submitted);
+	work_add(running, &work->messages, time, work->submitted);
+}
+
+/* Finds the jobs of the turn, which are in order, that the work is of. The first one may be of an earlier turn. */
+static void jobs_find(struct stream *stream, const struct live_statistics *statistics)
+{
+	uint64_t submitted = 0;
+
+	if (!stream->count)
+		return;
+	for (size_t i = 0; i < statistics->jobs.count; i++) {
+		const struct live_job *job = &statistics->jobs.items[i];
+		stream->before += !job->has_ended && job->time <= stream->begin;
+		submitted += !job->has_ended && job->time <= stream->end;
+	}
+	stream->jobs = submitted - stream->before + 1;
 }
 
 static int compare_jobs(const void *left, const void *right)
@@ -123,6 +159,7 @@ static void job_add(struct live_statistics *statistics, const struct live_job *j
 		return;
 	}
 	work_add_until(&statistics->running, work, job->time);
+	work->submitted++;
 	ivpu_running_submit(&statistics->running, job->owner, job->time);
 }
 
@@ -143,6 +180,11 @@ static void add_in_order(struct live_statistics *statistics)
 		streams[i] = stream_of(statistics, events[i]);
 	if (statistics->jobs.count)
 		qsort(statistics->jobs.items, statistics->jobs.count, sizeof *statistics->jobs.items, compare_jobs);
+	if (statistics->knows_jobs) {
+		jobs_find(&work.mappings, statistics);
+		jobs_find(&work.pages, statistics);
+		jobs_find(&work.messages, statistics);
+	}
 	for (uint64_t looked_at = 0;; looked_at++) {
 		struct stream *next = NULL;
 		for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
@@ -161,6 +203,7 @@ static void add_in_order(struct live_statistics *statistics)
 		ivpu_running_add(&statistics->running, next->event, count, next_time(next));
 		next->done += count;
 	}
+	work.submitted = UINT64_MAX;
 	work_add_until(&statistics->running, &work, UINT64_MAX);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Statistics of a live run, added in turns. Jobs are known one by one; other events of a turn are sums, which are
- * spread evenly between their first and last times. Owned by one thread.
+ * spread evenly between their first and last times, or over the jobs in that time. Owned by one thread.
  */
 #ifndef IAPROF_PLUGINS_IVPU_LIVE_STATISTICS_H
 #define IAPROF_PLUGINS_IVPU_LIVE_STATISTICS_H

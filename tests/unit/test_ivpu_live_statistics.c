@@ -212,6 +212,28 @@ START_TEST(work_belongs_to_its_job)
 }
 END_TEST
 
+/* Of two bursts of jobs with a pause, each job has as much work. A turn's first mappings are of the job before it. */
+START_TEST(work_comes_in_bursts)
+{
+	statistics.knows_jobs = true;
+	add_job(7, SECOND - 2, SECOND - 1);
+	live_statistics_end_turn(&statistics, SECOND);
+	for (uint64_t i = 0; i < 20; i++) {
+		uint64_t begin = SECOND + (i < 10 ? 100 : 800) * MILLISECOND + i * MILLISECOND;
+		add_job(7, begin, begin + MILLISECOND / 2);
+	}
+	add("ivpu_mmu_context_map_sgt", 2 * 21, SECOND + 10 * MILLISECOND, SECOND + 820 * MILLISECOND);
+	live_statistics_end_turn(&statistics, 2 * SECOND);
+	struct ivpu_statistics result = live_statistics_result(&statistics);
+	ck_assert_uint_eq(result.mappings, 42);
+	ck_assert_uint_eq(result.median.mappings, 2);
+	for (uint32_t i = 0; i < statistics.running.sample_count; i++)
+		ck_assert_uint_eq(statistics.running.samples[i].mappings, 2);
+	ck_assert_uint_ge(statistics.running.sample_count, 20);
+	live_statistics_free(&statistics);
+}
+END_TEST
+
 /* Jobs that do not fit are counted, and memory is bounded. */
 START_TEST(jobs_beyond_the_limit_are_counted)
 {
@@ -356,6 +378,7 @@ int main(void)
 	tcase_add_test(tests, jobs_of_two_owners_take_turns);
 	tcase_add_test(tests, jobs_that_do_not_wait_take_no_turns);
 	tcase_add_test(tests, work_belongs_to_its_job);
+	tcase_add_test(tests, work_comes_in_bursts);
 	tcase_add_test(tests, jobs_beyond_the_limit_are_counted);
 	tcase_add_test(tests, boots_for_rare_jobs_are_healthy);
 	tcase_add_test(tests, both_ways_find_the_same);
