@@ -14,6 +14,7 @@ struct emission {
 	struct record_batch *batch;
 	uint64_t time;
 	int result;
+	uint32_t count;
 };
 
 static void emit(void *context, const struct ivpu_finding *finding)
@@ -24,8 +25,40 @@ static void emit(void *context, const struct ivpu_finding *finding)
 					       .text = finding->text,
 					       .value = finding->value,
 					       .threshold = finding->threshold };
+	emission->count++;
 	if (!emission->result)
 		emission->result = record_batch_add_finding(emission->batch, &record, emission->time);
+}
+
+static void append(struct ivpu_finding *finding, size_t *length, const char *format, ...) IAPROF_PRINTF(3, 4);
+
+/* What a run without findings was checked for. */
+static void nothing_found_emit(struct emission *emission, const struct ivpu_statistics *statistics)
+{
+	struct ivpu_finding finding = { .severity = IAPROF_FINDING_NOTE,
+					.name = "npu-no-findings",
+					.value = (double)statistics->jobs };
+	const struct {
+		const char *name;
+		bool is_checked;
+	} checks[] = {
+		{ "recoveries", true },
+		{ "hangs", statistics->sees_done && statistics->seconds > 0 },
+		{ "firmware messages", statistics->messages && statistics->seconds > 0 },
+		{ "firmware boots", statistics->boots },
+		{ "mappings", statistics->mappings },
+		{ "buffers", statistics->sees_freed },
+		{ "waiting for other programs or models", statistics->knows_owners },
+	};
+	size_t length = 0;
+
+	append(&finding, &length, "no problem found in %" PRIu64 " job%s (checked:", statistics->jobs,
+	       plural(statistics->jobs));
+	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+		if (checks[i].is_checked)
+			append(&finding, &length, "%s %s", i ? "," : "", checks[i].name);
+	append(&finding, &length, ")");
+	emit(emission, &finding);
 }
 
 int ivpu_findings_emit(struct record_batch *batch, const struct ivpu_statistics *statistics,
@@ -33,10 +66,10 @@ int ivpu_findings_emit(struct record_batch *batch, const struct ivpu_statistics 
 {
 	struct emission emission = { .batch = batch, .time = time };
 	ivpu_findings(statistics, limits, emit, &emission);
+	if (!emission.count && statistics->jobs)
+		nothing_found_emit(&emission, statistics);
 	return emission.result;
 }
-
-static void append(struct ivpu_finding *finding, size_t *length, const char *format, ...) IAPROF_PRINTF(3, 4);
 
 static void append(struct ivpu_finding *finding, size_t *length, const char *format, ...)
 {

@@ -8,6 +8,7 @@
 #include "records/record_batch.h"
 
 /* These append records to a batch. They return 0 or a negative errno. */
+/* Findings, or the note "npu-no-findings" if there are jobs and no findings. */
 int ivpu_findings_emit(struct record_batch *batch, const struct ivpu_statistics *statistics,
 		       const struct ivpu_limits *limits, uint64_t time);
 /* Emits the note "npu-calls", unless there are no calls. */

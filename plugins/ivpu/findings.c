@@ -53,8 +53,8 @@ static void judge_recovery(const struct judge *judge)
 	bool is_cause_known = *job && hang > 0 && statistics->longest_job > hang;
 	if (statistics->recoveries)
 		find(judge, IAPROF_FINDING_PROBLEM, "npu-recovery", (double)statistics->recoveries, 0,
-		     "NPU recoveries: %" PRIu64 " (limit 0: the driver aborted all jobs)%s%s: see dmesg for the cause, "
-		     "and check for a firmware update",
+		     "NPU recoveries: %" PRIu64 " (limit 0)%s%s: the driver reset the NPU and aborted all jobs (see "
+		     "dmesg for the cause, and check for a firmware update)",
 		     statistics->recoveries, is_cause_known ? ", after the hang of " : "", is_cause_known ? job : "");
 	if (statistics->resets)
 		find(judge, IAPROF_FINDING_PROBLEM, "npu-reset", (double)statistics->resets, 0,
@@ -100,8 +100,7 @@ static void judge_ipc(const struct judge *judge)
 		find(judge, IAPROF_FINDING_WARNING, "npu-ipc-storm", rate, limit,
 		     "%.0f firmware messages in a second with %" PRIu64
 		     " job%s (limits: ipc-rate=%.0f, and %d per job; one is needed%s): the firmware sends more than "
-		     "jobs "
-		     "need (see dmesg and ivpu_ipc_irq_handler; update the firmware)",
+		     "jobs need (see dmesg and ivpu_ipc_irq_handler; update the firmware)",
 		     rate, statistics->rate_jobs, plural(statistics->rate_jobs), limit, IVPU_MESSAGES_PER_JOB, median);
 	else if (grown > 0 && rate > STEADY_RATE_MIN && rate > grown && !is_explained)
 		find(judge, IAPROF_FINDING_NOTE, "npu-ipc-burst", rate, grown,
@@ -160,7 +159,7 @@ static bool judge_growth(const struct judge *judge)
 		return false;
 	subject_text(statistics->names.buffers, subject, sizeof subject);
 	find(judge, IAPROF_FINDING_WARNING, "npu-buffer-growth", (double)least, (double)limit,
-	     "%sbuffers grew by %" PRIu64 " and by %" PRIu64 " in the two halves of %" PRIu64
+	     "%sthe number of buffers grew by %" PRIu64 " and by %" PRIu64 " in the two halves of %" PRIu64
 	     " jobs (limit buffer-growth=%" PRIu64 " each), to %" PRIu64
 	     ": the program keeps buffers of earlier jobs (free them, or reuse them)",
 	     subject, first, second, statistics->jobs, limit, statistics->buffers_last);
@@ -186,8 +185,8 @@ static void judge_submissions(const struct judge *judge)
 	subject_text(statistics->names.mappings, subject, sizeof subject);
 	find(judge, IAPROF_FINDING_WARNING, "npu-map-at-submit", pages, limit,
 	     "%sa job maps %s%.0f pages (%s) in its submission (median of %" PRIu64
-	     " jobs; limit submit-pages=%.0f): each uses buffers for the first time (reuse buffers, or use each once "
-	     "before the work that is timed)",
+	     " jobs; limit submit-pages=%.0f): each job uses new buffers, which are mapped at first use "
+	     "(reuse buffers, or use each once before what is timed)",
 	     subject, is_estimate ? "about " : "", pages, quantity_size(pages * PAGE).text, statistics->jobs, limit);
 }
 
@@ -198,8 +197,7 @@ static void judge_boots(const struct judge *judge)
 	double jobs_each = statistics->boots ? (double)statistics->jobs / (double)statistics->boots : 0;
 	bool knows_share = statistics->knows_boot_time && statistics->seconds > 0;
 	double share = knows_share ? statistics->boot_seconds / statistics->seconds : 0;
-	char part[64] = "";
-	const char *job_owner = statistics->names.jobs;
+	char part[64] = "", subject[72];
 	if (limit <= 0 || (double)statistics->boots < limit || jobs_each >= (double)judge->limits->boot_jobs ||
 	    (knows_share && share < BOOT_SHARE_MAX))
 		return;
@@ -208,6 +206,7 @@ static void judge_boots(const struct judge *judge)
 		return;
 	if (knows_share)
 		snprintf(part, sizeof part, ", %s %% of the time", quantity_number(100 * share).text);
+	subject_text(statistics->names.jobs, subject, sizeof subject);
 	if (!statistics->jobs)
 		find(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots, limit,
 		     "%" PRIu64 " firmware boots (limit boots=%.0f)%s without a job: the firmware fails after its boot "
@@ -216,12 +215,10 @@ static void judge_boots(const struct judge *judge)
 		     statistics->boots, limit, part);
 	else
 		find(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots, limit,
-		     "%" PRIu64 " firmware boots (limit boots=%.0f)%s for %" PRIu64
-		     " jobs%s%s (limit boot-jobs=%" PRIu64
-		     " each): the NPU is suspended between jobs (raise power/autosuspend_delay_ms of the device in "
-		     "sysfs, or submit jobs together)",
-		     statistics->boots, limit, part, statistics->jobs, *job_owner ? " of " : "", job_owner,
-		     judge->limits->boot_jobs);
+		     "%s%" PRIu64 " firmware boots for %" PRIu64 " jobs%s (limits: boots=%.0f, and boot-jobs=%" PRIu64
+		     " jobs for each): the NPU is suspended between jobs (raise power/autosuspend_delay_ms of the "
+		     "device in sysfs, or submit jobs together)",
+		     subject, statistics->boots, statistics->jobs, part, limit, judge->limits->boot_jobs);
 }
 
 static void judge_polling(const struct judge *judge)
@@ -230,17 +227,17 @@ static void judge_polling(const struct judge *judge)
 	double limit = (double)judge->limits->boot_wait / SECOND;
 	double polls = statistics->boots ? (double)statistics->boot_polls / (double)statistics->boots : 0;
 	double polls_limit = (double)judge->limits->boot_polls;
-	const char *user = statistics->names.boots;
+	char subject[72];
 	if (statistics->recoveries)
 		return;
+	subject_text(statistics->names.boots, subject, sizeof subject);
 	if (statistics->knows_boot_time) {
 		if (limit > 0 && statistics->longest_boot > limit)
 			find(judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", statistics->longest_boot, limit,
-			     "a firmware boot took %s with %.0f polls (limit boot-wait=%gs; the driver gives up after "
-			     "1 "
-			     "s)%s%s: the firmware starts slowly (update it; keep the NPU awake with power/control)",
-			     quantity_time(statistics->longest_boot * SECOND).text, polls, limit,
-			     *user ? ", for which waited " : "", user);
+			     "%sa firmware boot took %s with %.0f polls (limit boot-wait=%gs; the driver gives up "
+			     "after "
+			     "1 s): the firmware starts slowly (update it; keep the NPU awake with power/control)",
+			     subject, quantity_time(statistics->longest_boot * SECOND).text, polls, limit);
 	} else if (statistics->seconds <= 0 && polls_limit > 0 && polls > polls_limit) {
 		find(judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", polls, polls_limit,
 		     "the driver polled %.0f times per firmware boot (limit boot-polls=%.0f; Lunar Lake has about "

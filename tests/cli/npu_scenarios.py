@@ -129,7 +129,7 @@ def turns():
 
 
 FINDING = re.compile(r'^iaprof: (?:warning: )?(npu-[a-z-]+): (.*)$', re.M)
-NOTES = re.compile(r'npu-(calls|rates)$')
+NOTES = re.compile(r'npu-(calls|rates|no-findings)$')
 # What a reader must find in the two lines: the cause, and what to do.
 CAUSES = {
     'npu-buffer-growth': ('keeps buffers of earlier jobs', 'free them'),

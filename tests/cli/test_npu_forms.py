@@ -84,7 +84,7 @@ def paths_of(rows):
 
 
 def findings_of(rows):
-    return sorted(row['name'] for row in rows['finding'] if not re.match(r'npu-(calls|rates|process|users.*|context.*|phase.*)$', row['name']))
+    return sorted(row['name'] for row in rows['finding'] if not re.match(r'npu-(calls|rates|no-findings|process|users.*|context.*|phase.*)$', row['name']))
 
 
 def contexts_of(run):
