@@ -324,26 +324,37 @@ int function_return(struct pt_regs *context)
 	return 0;
 }
 
+/* Adds the first call with a key; another CPU may add it at the same time. Not inlined: nearly all calls have a count.
+ */
+static __noinline int entry_add(__u64 key)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 one = 1;
+	long error = bpf_map_update_elem(&entries, &key, &one, BPF_NOEXIST);
+	__u64 *count = error == -EEXIST ? bpf_map_lookup_elem(&entries, &key) : NULL;
+	struct ivpu_processor *processor = bpf_map_lookup_elem(&processors, &cpu);
+
+	if (count)
+		++*count;
+	else if (error && processor)
+		__sync_fetch_and_add(error == -E2BIG ? &processor->counts_full : &processor->counts_busy, 1);
+	return 0;
+}
+
 /* The only program with mode=entries. It is not interrupted by itself: the Linux kernel counts such calls as missed. */
 SEC("kprobe.multi")
 int function_count(struct pt_regs *context)
 {
-	__u32 process = process_here(), cpu = bpf_get_smp_processor_id();
-	__u64 one = 1, key = IVPU_ENTRY_KEY(process, bpf_get_attach_cookie(context) & (IVPU_FUNCTIONS_MAX - 1));
+	__u32 process = process_here();
+	__u64 key = IVPU_ENTRY_KEY(process, bpf_get_attach_cookie(context) & (IVPU_FUNCTIONS_MAX - 1));
 
 	if (only_targets && process && !process_is_target(process))
 		return 0;
 	__u64 *count = bpf_map_lookup_elem(&entries, &key);
-	if (!count) {
-		long error = bpf_map_update_elem(&entries, &key, &one, BPF_NOEXIST);
-		struct ivpu_processor *processor = bpf_map_lookup_elem(&processors, &cpu);
-		/* Another CPU may have added it. */
-		count = error == -EEXIST ? bpf_map_lookup_elem(&entries, &key) : NULL;
-		if (error && !count && processor)
-			__sync_fetch_and_add(error == -E2BIG ? &processor->counts_full : &processor->counts_busy, 1);
-	}
 	if (count)
 		++*count;
+	else
+		entry_add(key);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 # lab: by-name
 """What watching a call of the NPU's driver costs, beside bpftrace on the same calls in the same guest: in the program that
 makes them, and of all processors. A processor that is emulated is no measure of a real one; a ratio nearly is. TAP."""
+import json
 import os
 import pathlib
 import re
@@ -20,15 +21,16 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from harness import npu_double, profiler
-from harness.cases import Skip, check, named, run, started
+from harness.cases import Skip, check, named, run, started, wait_until
 from harness.npu_double import PLAYER, wait_until_asleep
 
 # Calls of one function below a request, and requests.
-NESTED, REQUESTS, ROUNDS = 400, 250, 5
+NESTED, REQUESTS, ROUNDS, PAIRS = 400, 250, 5, 3
 CALLS = (NESTED + 1) * REQUESTS
 TICK = 1e9 / os.sysconf('SC_CLK_TCK')
 # The functions that the scenario calls: a kprobe for each of all takes bpftrace minutes to detach here.
 CALLED = 'kprobe:ivpu_get_param_ioctl, kprobe:ivpu_hw_ip_ipc_rx_count_get'
+KPROBES = pathlib.Path('/sys/kernel/debug/kprobes/list')
 PRINTF = 'printf("%llu %s %d %s\\n", nsecs, probe, pid, comm);'
 
 
@@ -77,10 +79,12 @@ class Bpftrace:
 
     def __init__(self, text):
         self.output = open('bpftrace.out', 'w+', encoding='utf-8')
-        # A line in BEGIN comes before the probes are there: the driver's own functions tell.
+        # A line in BEGIN comes before the probes are there: the Linux kernel lists them.
         self.process = started(subprocess.Popen(['bpftrace', '-B', 'full', '-e', text], stdout=self.output,
                                                 stderr=subprocess.STDOUT))
-        time.sleep(15)
+        probed = re.findall(r'kprobe:(\w+)', text)
+        wait_until(lambda: self.process.poll() is not None or
+                   all(f' {name}+' in KPROBES.read_text(encoding='ascii') for name in probed), 'probes of bpftrace')
         check(self.process.poll() is None, 'bpftrace ended')
 
     def end(self):
@@ -108,9 +112,10 @@ def floor_run():
     return took, busy, 1
 
 
-def iaprof_run(*options):
+def iaprof_run(*options, look=lambda: None):
     process = iaprof_start(options=options)
     figures = rounds()
+    look()
     said = process.end().said
     lost = sum(map(int, re.findall(r'lost: .*?: (\d+)', said)))
     rows = profiler.read_rows('ivpu')
@@ -120,9 +125,10 @@ def iaprof_run(*options):
     return (*figures, told / (NESTED * REQUESTS * (ROUNDS + 1)))
 
 
-def bpftrace_run(text):
+def bpftrace_run(text, look=lambda: None):
     process = Bpftrace(text)
     figures = rounds()
+    look()
     said = process.end()
     counts = re.findall(r'^@\[kprobe:ivpu_hw_ip_ipc_rx_count_get\]: (\d+)$', said, re.M)
     told = int(counts[0]) if counts else len(re.findall('kprobe:ivpu_hw_ip_ipc_rx_count_get', said))
@@ -156,6 +162,57 @@ def a_call_costs():
                                ('iaprof mode=events', 'bpftrace printf()', 'goal 0.1')):
         print(f'# measured: {ours} / {theirs}: {results[ours][0] / results[theirs][0]:.2f} in the program, '
               f'{results[ours][1] / results[theirs][1]:.2f} of all processors ({note})')
+
+
+def programs():
+    """-> {id: program} of the BPF programs that are loaded."""
+    text = subprocess.run(['bpftool', '-j', 'prog', 'show'], stdout=subprocess.PIPE, check=True).stdout
+    return {program['id']: program for program in json.loads(text)}
+
+
+def instructions(program):
+    """-> instructions that the verifier leaves, calls of helpers among them, bytes of machine code"""
+    lines = subprocess.run(['bpftool', 'prog', 'dump', 'xlated', 'id', str(program['id'])], stdout=subprocess.PIPE,
+                           encoding='utf-8', check=True).stdout.splitlines()
+    return len([line for line in lines if re.match(r' *\d+: \(', line)]), len([line for line in lines if ' call ' in line]), \
+        program['bytes_jited']
+
+
+def counted(measure):
+    """A measurement, with what each BPF program of the tool took, as the Linux kernel counts it."""
+    before = programs()
+    found = {}
+
+    def look():
+        found.update({program: {**data, 'size': instructions(data)} for program, data in programs().items() if
+                      program not in before})
+    figures = measure(look)
+    ran = [data for data in found.values() if data.get('run_cnt', 0) > CALLS]
+    for data in ran:
+        count, calls, machine_code = data['size']
+        print(f'# measured: {data["name"]}: {data["run_time_ns"] / data["run_cnt"]:.0f} ns a run; {count} instructions with '
+              f'{calls} calls, {machine_code} bytes of machine code', flush=True)
+    return figures[0], [data['run_time_ns'] / data['run_cnt'] for data in ran]
+
+
+def counting_entries_costs():
+    """Entries alone, alternately with bpftrace: the ratio of each pair, as other work on the machine comes and goes. The
+    size of both programs does not depend on it."""
+    for program in 'bpftrace', 'bpftool':
+        if not shutil.which(program):
+            raise Skip(f'{program} is not installed')
+    scenario_write()
+    pathlib.Path('/proc/sys/kernel/bpf_stats_enabled').write_text('1', encoding='ascii')
+    took, _ = rounds()
+    ratios = []
+    for _ in range(PAIRS):
+        ours, our_runs = counted(lambda look: iaprof_run('mode=entries', look=look))
+        theirs, their_runs = counted(lambda look: bpftrace_run(CALLED + ' { @[probe] = count(); }', look=look))
+        ratios.append((ours - took) / (theirs - took))
+        print(f'# measured: {(ours - took) / CALLS:.0f} ns a call, bpftrace {(theirs - took) / CALLS:.0f} ns: {ratios[-1]:.2f}; in '
+              f'the BPF programs {statistics.mean(our_runs) / statistics.mean(their_runs):.2f}', flush=True)
+    print(f'# measured: iaprof mode=entries / bpftrace count(): {statistics.median(ratios):.2f} in the program (median of '
+          f'{PAIRS} pairs, goal 1.0)')
 
 
 def seconds_of(*command):
@@ -195,4 +252,4 @@ def attach_both(times):
                                                  'BEGIN { exit(); }')
 
 
-sys.exit(run(named(a_call_costs, attaching_and_detaching_cost)) != 0)
+sys.exit(run(named(a_call_costs, counting_entries_costs, attaching_and_detaching_cost)) != 0)
