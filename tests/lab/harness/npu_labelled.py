@@ -39,8 +39,9 @@ def repeat(times, *steps, rate=None):
 INFERENCE = ('submit command b0 b1 b2', 'wait command status 0')
 
 
-def scenario(trees, *processes, polls=20, poll='', asleep_after=100, more=''):
-    """poll: how long each of the driver's polls for the firmware is; asleep_after: ms without a job."""
+def scenario(trees, *processes, polls=20, poll='', asleep_after=2000, more=''):
+    """poll: how long each of the driver's polls for the firmware is; asleep_after: ms without a job, by default more than a
+    slow machine has between two jobs."""
     rest = REST.replace('repeat 20\n', f'repeat {polls}\n', 1)
     if poll:
         rest = rest.replace('ivpu_ipc_receive\n', f'ivpu_ipc_receive for {poll}\n', 1)
@@ -58,7 +59,7 @@ def cold_start():
 
 
 def growth():
-    return (SCENARIOS / 'leak.txt').read_text(encoding='ascii')
+    return (SCENARIOS / 'leak.txt').read_text(encoding='ascii').replace('\nopen\n', '\nset autosuspend_ms 2000\nopen\n', 1)
 
 
 def thrash():
@@ -97,7 +98,7 @@ def turns():
 
 
 LABELLED = {
-    'healthy at 1 a second': lambda: steady(1, 8),
+    'healthy at 1 a second': lambda: steady(1, 8, asleep_after=100),
     'healthy at 30 a second': lambda: steady(30, 60),
     'healthy at 500 a second': lambda: steady(500, 500),
     'healthy at 2,000 a second': lambda: steady(2000, 1000),

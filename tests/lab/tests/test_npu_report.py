@@ -7,6 +7,7 @@
 """What iaprof -c examples/npu.ini says of a run: its tables, its flame graph, its findings: each broken scenario raises
 its own and no other. The truth is the double's. TAP; arguments choose."""
 import collections
+import functools
 import pathlib
 import re
 import subprocess
@@ -20,7 +21,8 @@ from harness import npu_double, profiler
 from harness.cases import check, named, run
 from harness.npu_double import FOLDER, PUBLISHED_TRACE, SCENARIOS, SOURCE
 from harness.profiler import PROGRAM
-from npu_scenarios import findings_in
+from harness.npu_labelled import HEAD, scenario, submits
+from npu_scenarios import findings_in, table_of
 
 
 def profile(scenario, *options):
@@ -55,11 +57,14 @@ def each_broken_run_has_its_own():
 
 
 def jobs_are_summed_up():
-    for name, expected in ('two', 'jobs: 75 done, 0 aborted, 0 in flight'), ('hang', 'jobs: 3 done, 1 aborted, 0 in'):
+    for name, done, aborted in ('two', 75, 0), ('hang', 3, 1):
         said = profile(SCENARIOS / f'{name}.txt')
-        check(f'\n{expected}' in said, f'{name}: {said}')
+        told = re.search(r'^jobs: (\d+) done, (\d+) aborted, 0 in flight', said, re.M)
+        # An event that the Linux kernel did not give to a BPF program is counted as lost, and its job with it.
+        lost = sum(int(count) for count in re.findall(r'lost: ivpu: NPU jobs: [^:]*: (\d+)', said))
+        check(told and done - lost <= int(told[1]) <= done and aborted - lost <= int(told[2]) <= aborted, f'{name}: {said}')
         times = re.search(r'^ +(\d+) .* jobs: run time$', said, re.M)
-        check(times and int(times.group(1)) == int(expected.split()[1]), f'{name}: {said}')
+        check(times and times[1] == told[1], f'{name}: {said}')
 
 
 def rates_are_those_of_the_scenario():
@@ -108,6 +113,59 @@ def tables_and_flame_graph_agree_with_the_truth():
     check(lost or sums[0] == sum(calls.values()), f'{sums}, not {sum(calls.values())} calls')
 
 
+# Two contexts of a process. Without `power` in its tree, only jobs wake the device, the first one that of context 2.
+TWO_CONTEXTS = '''process models
+    open
+    open file other
+    bo_create one 4K
+    bo_create two 8K file other
+    repeat 6
+        submit one
+        wait one status 0
+    repeat 2
+        submit two file other
+        wait two status 0 file other
+    bo_destroy two file other
+    bo_destroy one
+    close file other
+    close
+'''
+
+
+def calls_in(header):
+    """The calls of a tree of HEAD, with those that it repeats."""
+    lines = re.search(rf'^{header}\n((?: .*\n)+)', HEAD, re.M)[1].splitlines()
+    return sum(int((re.search(r' x(\d+)', line) or [0, 1])[1]) for line in lines if line.lstrip().startswith('ivpu_'))
+
+
+def contexts_have_their_own_calls(attach):
+    """By each way of attaching: of a process with two contexts, each has its jobs, calls, bytes and boots."""
+    text = scenario(submits(0), TWO_CONTEXTS, asleep_after=3000).replace('            power\n', '')
+    pathlib.Path('contexts').write_text(text, encoding='ascii')
+    said = profile('contexts', '--source', f'ivpu:attach={attach},hot=yes')
+    users, phases = table_of(said, 'jobs', 'NPU user'), table_of(said, '.*', r'NPU user and phase \(driver time\)')
+    print('\n'.join(f'# {line}' for line in said.splitlines() if 'context' in line))
+    heading = re.search(r'^ *(jobs .*)  NPU user$', said, re.M)
+    check(heading, said)
+    rows = {name: dict(zip(re.split(r' {2,}', heading[1].strip()), cells)) for name, cells in users.items()}
+    check({'context 2', 'context 3'} <= rows.keys() and {'context 2', 'context 3'} <= phases.keys(), said)
+    told = {name: [rows[name][column] for column in ('jobs', 'allocated')] for name in ('context 2', 'context 3')}
+    check(told == {'context 2': ['6', '4.00 KiB'], 'context 3': ['2', '8.00 KiB']}, f'{told}')
+    total = next(cells for name, cells in rows.items() if name.startswith(('models (', 'process ')))
+    # In ivpu_open, the context does not exist yet for what it calls.
+    in_open = 2 * (calls_in('open') - 1)
+    calls = {name: int(rows[name]['calls']) for name in ('context 2', 'context 3')}
+    lost = 'warning: lost' in said
+    check(lost or sum(calls.values()) + in_open == int(total['calls']), f'{calls}, {in_open}, {total}: {said}')
+    resumes = npu_double.calls()[0]
+    boots = sum(entries for (_, name), (entries, _) in resumes.items() if name == 'ivpu_pm_runtime_resume_cb')
+    # Five calls of a submission, one of a wait.
+    expected = 1 + calls_in('ioctl BO_CREATE') + 2 * (5 + 1) + calls_in('free') + calls_in('close')
+    # On a slow machine, the device may fall asleep between jobs.
+    check(lost or boots != 1 or calls['context 3'] == expected, f'{calls}, not {expected}: {said}')
+    check(boots != 1 or (rows['context 2']['boot'] != '-' and rows['context 3']['boot'] == '-'), said)
+
+
 def usage_is_told():
     profile(SCENARIOS / 'steady.txt')
     rows = profiler.read_rows('ivpu', 'npu.csv')
@@ -132,4 +190,6 @@ def check_says_what_is_here():
 
 sys.exit(run(named(healthy_runs_have_no_findings, each_broken_run_has_its_own, jobs_are_summed_up,
                    rates_are_those_of_the_scenario, limits_are_options, tables_and_flame_graph_agree_with_the_truth,
-                   usage_is_told, check_says_what_is_here)) != 0)
+                   usage_is_told, check_says_what_is_here) +
+             [(f'contexts have their own calls by attach={way}', functools.partial(contexts_have_their_own_calls, way))
+              for way in ('fsession', 'session', 'multi')]) != 0)
