@@ -10,20 +10,21 @@ struct callers {
 };
 
 /*
- * From the sources of Linux 6.13 and the module of 7.2 (tests/lab/tests/test_npu_call_graph.py), by file of
+ * From the sources of Linux 6.13 and the modules of 6.12 and 7.2 (tests/lab/tests/test_npu_call_graph.py), by file of
  * drivers/accel/ivpu. A caller that the compiler inlines is replaced by its own caller, and names of other versions are
  * added. Several threads write to one trace, so a pair means "possible caller".
  */
 static const struct callers table[] = {
 	/* ivpu_drv.c */
-	{ "mmu_context_init", "open" },
+	{ "mmu_context_init", "open mmu_global_context_init mmu_user_context_init" },
 	{ "hw_btrs_ratio_to_freq", "get_param_ioctl" },
 	{ "ms_cleanup", "postclose ms_cleanup_all" },
 	{ "file_priv_put", "postclose job_destroy job_destroy_work_fn" },
 	{ "cmdq_release_all_locked", "file_priv_put dev_fini" },
 	{ "bo_unbind_all_bos_from_context", "file_priv_put dev_fini" },
 	{ "mmu_context_fini", "file_priv_put dev_fini mmu_global_context_fini "
-			      "mmu_reserved_context_fini mmu_reserved_context_init" },
+			      "mmu_reserved_context_fini mmu_reserved_context_init "
+			      "mmu_user_context_fini mmu_user_context_init" },
 	{ "boot", "resume probe" },
 	{ "fw_boot_params_setup", "boot" },
 	{ "hw_boot_fw", "boot" },
@@ -31,7 +32,8 @@ static const struct callers table[] = {
 	{ "hw_ip_irq_clear", "boot" },
 	{ "hw_irq_enable", "boot" },
 	{ "ipc_enable", "boot" },
-	{ "ipc_consumer_add", "wait_for_ready job_done_consumer_init" },
+	{ "ipc_consumer_add", "wait_for_ready job_done_consumer_init ipc_send_and_wait "
+			      "ipc_send_receive_internal" },
 	{ "prepare_for_reset", "pm_runtime_suspend_cb pm_suspend_cb pm_recovery_work "
 			       "pm_reset_prepare_cb" },
 	{ "shutdown", "pm_runtime_suspend_cb pm_suspend_cb dev_fini pm_recovery_work probe" },
@@ -84,15 +86,15 @@ static const struct callers table[] = {
 	/* ivpu_ipc.c */
 	{ "hw_ip_ipc_rx_count_get", "ipc_irq_handler" },
 	{ "hw_ip_ipc_rx_addr_get", "ipc_irq_handler" },
-	{ "ipc_msg_dump", "ipc_irq_handler ipc_send" },
-	{ "jsm_msg_dump", "ipc_irq_handler ipc_send" },
+	{ "ipc_msg_dump", "ipc_irq_handler ipc_send ipc_tx_prepare" },
+	{ "jsm_msg_dump", "ipc_irq_handler ipc_send ipc_tx_prepare" },
 	{ "ipc_rx_msg_del", "ipc_receive ipc_irq_thread_handler ipc_irq_work_fn ipc_consumer_del "
 			    "ipc_disable" },
 	{ "ipc_receive", "wait_for_ready ipc_send_receive_internal" },
 	{ "ipc_consumer_del", "wait_for_ready ipc_send_receive_internal ipc_send_and_wait "
 			      "job_done_consumer_fini" },
 	{ "ipc_send", "ipc_send_receive_internal ipc_send_and_wait" },
-	{ "hw_ip_ipc_tx_set", "ipc_send" },
+	{ "hw_ip_ipc_tx_set", "ipc_send ipc_send_and_wait ipc_send_receive_internal" },
 	{ "ipc_send_receive_internal", "ipc_send_receive ipc_send_and_wait jsm_pwr_d0i3_enter jsm_dct_disable "
 				       "jsm_dct_enable jsm_hws_setup_priority_bands jsm_msg_freq_config "
 				       "jsm_state_dump" },
@@ -115,7 +117,7 @@ static const struct callers table[] = {
 		     "cmdq_abort_all_jobs cmdq_create_ioctl cmdq_destroy_ioctl "
 		     "context_abort_work_fn force_recovery_fn hw_btrs_cfg_freq_set "
 		     "ipc_send_and_wait jobs_abort_all ms_get_data_ioctl ms_start_ioctl "
-		     "ms_stop_ioctl submit" },
+		     "ms_stop_ioctl submit submit_ioctl" },
 	{ "job_done_callback", "ipc_irq_thread_handler ipc_irq_work_fn" },
 	/* ivpu_job.c */
 	{ "file_priv_get", "submit_ioctl cmdq_submit_ioctl submit" },
@@ -124,19 +126,20 @@ static const struct callers table[] = {
 	{ "jsm_register_db", "submit_ioctl cmdq_submit_ioctl submit cmdq_create_ioctl" },
 	{ "hw_ip_db_set", "submit_ioctl cmdq_submit_ioctl submit" },
 	{ "start_job_timeout_detection", "submit_ioctl cmdq_submit_ioctl submit job_done_callback job_signal "
-					 "job_timeout_work" },
-	{ "job_signal_and_destroy", "job_done_callback" },
+					 "job_timeout_work job_signal_and_destroy" },
+	{ "job_signal_and_destroy", "job_done_callback context_abort_thread_handler jobs_abort_all "
+				    "submit_ioctl" },
 	{ "job_signal", "job_done_callback jobs_abort_all cmdq_abort_all_jobs "
 			"context_abort_work_fn submit" },
 	{ "cmdq_abort_all_jobs", "cmdq_destroy_ioctl" },
 	{ "job_destroy", "job_signal_and_destroy job_destroy_work_fn cmdq_abort_all_jobs "
-			 "context_abort_work_fn jobs_abort_all submit" },
+			 "context_abort_work_fn jobs_abort_all submit submit_ioctl" },
 	{ "stop_job_timeout_detection", "job_signal_and_destroy job_signal" },
-	{ "cmdq_fini", "cmdq_release_all_locked" },
+	{ "cmdq_fini", "cmdq_release_all_locked context_abort_locked" },
 	{ "jsm_unregister_db", "cmdq_fini cmdq_unregister" },
 	{ "bo_free", "cmdq_fini cmdq_release_all_locked cmdq_destroy_ioctl cmdq_create "
 		     "fw_fini fw_init ipc_fini ipc_init ms_cleanup ms_start_ioctl "
-		     "ms_stop_ioctl submit" },
+		     "ms_stop_ioctl submit cmdq_free submit_ioctl" },
 	/* ivpu_gem.c */
 	{ "gem_create_object", "bo_create_ioctl bo_create gem_prime_import" },
 	{ "gem_bo_open", "bo_create_ioctl bo_create_from_userptr_ioctl" },
@@ -155,7 +158,7 @@ static const struct callers table[] = {
 	{ "mmu_context_map_page", "mmu_context_map_sgt" },
 	{ "mmu_cd_set", "mmu_context_map_sgt mmu_reserved_context_init" },
 	{ "mmu_invalidate_tlb", "mmu_context_map_sgt mmu_context_unmap_sgt mmu_context_set_pages_ro" },
-	{ "pgtable_alloc_page", "mmu_context_map_page mmu_reserved_context_init" },
+	{ "pgtable_alloc_page", "mmu_context_map_page mmu_reserved_context_init mmu_context_init" },
 	{ "pgtable_free_page", "mmu_context_fini mmu_context_map_page" },
 	{ "mmu_cd_clear", "mmu_context_fini mmu_reserved_context_fini" },
 	/* ivpu_mmu.c */
@@ -163,9 +166,9 @@ static const struct callers table[] = {
 	{ "mmu_reg_write_irq_ctrl", "mmu_enable" },
 	{ "mmu_cdtab_entry_set", "mmu_cd_set mmu_cd_clear" },
 	{ "mmu_cmdq_cmd_write", "mmu_enable mmu_cmdq_sync mmu_cdtab_entry_set mmu_invalidate_tlb "
-				"mmu_disable_ssid_events" },
+				"mmu_disable_ssid_events mmu_cd_add" },
 	{ "mmu_cmdq_sync", "mmu_enable mmu_cdtab_entry_set mmu_invalidate_tlb "
-			   "mmu_disable_ssid_events" },
+			   "mmu_disable_ssid_events mmu_cd_add" },
 	/* Since 6.14 or later. */
 	{ "submit", "submit_ioctl cmdq_submit_ioctl" },
 	{ "cmdq_create", "cmdq_create_ioctl submit_ioctl submit" },
@@ -180,8 +183,8 @@ static const struct callers table[] = {
 	{ "mmu_disable_ssid_events", "context_abort_locked mmu_irq_evtq_handler" },
 	{ "mmu_discard_events", "context_abort_work_fn context_abort_locked" },
 	{ "mmu_evtq_set", "mmu_discard_events" },
-	{ "jsm_hws_resume_engine", "context_abort_work_fn resume_engine_fn" },
-	{ "jsm_reset_engine", "context_abort_work_fn reset_engine_fn" },
+	{ "jsm_hws_resume_engine", "context_abort_work_fn resume_engine_fn context_abort_thread_handler" },
+	{ "jsm_reset_engine", "context_abort_work_fn reset_engine_fn context_abort_thread_handler" },
 	{ "job_handle_engine_error", "job_done_callback" },
 	{ "user_limits_get", "open" },
 	{ "user_limits_release", "file_priv_put open" },
@@ -197,10 +200,14 @@ static const struct callers table[] = {
 	{ "ms_cleanup_all", "pm_reset_complete pm_recovery_work dev_fini" },
 	{ "pm_prepare_cold_boot", "pm_prepare_warm_boot pm_reset_complete pm_recovery_work "
 				  "pm_runtime_suspend_cb resume" },
-	{ "cmdq_reset_all_contexts", "pm_prepare_cold_boot" },
-	{ "ipc_reset", "pm_prepare_cold_boot ipc_init" },
-	{ "fw_log_reset", "pm_prepare_cold_boot" },
-	{ "fw_load", "pm_prepare_cold_boot fw_init" },
+	{ "cmdq_reset_all_contexts", "pm_prepare_cold_boot pm_prepare_warm_boot pm_reset_complete "
+				     "pm_runtime_suspend_cb resume" },
+	{ "ipc_reset", "pm_prepare_cold_boot ipc_init pm_prepare_warm_boot pm_reset_complete "
+		       "pm_runtime_suspend_cb resume" },
+	{ "fw_log_reset", "pm_prepare_cold_boot pm_prepare_warm_boot pm_reset_complete "
+			  "pm_runtime_suspend_cb resume" },
+	{ "fw_load", "pm_prepare_cold_boot fw_init pm_prepare_warm_boot pm_reset_complete "
+		     "pm_runtime_suspend_cb resume" },
 	{ "jsm_state_dump", "pm_recovery_work job_timeout_work" },
 	{ "jsm_state_dump_no_reply", "pm_recovery_work pm_trigger_recovery" },
 	{ "ipc_send_and_wait", "jsm_state_dump jsm_state_dump_no_reply" },
@@ -213,12 +220,12 @@ static const struct callers table[] = {
 	{ "jsm_get_heartbeat", "get_param_ioctl job_timeout_work" },
 	{ "jsm_hws_setup_priority_bands", "boot" },
 	{ "pm_dct_init", "boot" },
-	{ "pm_dct_enable", "pm_irq_dct_work_fn pm_dct_init" },
-	{ "pm_dct_disable", "pm_irq_dct_work_fn" },
+	{ "pm_dct_enable", "pm_irq_dct_work_fn pm_dct_init pm_dct_irq_thread_handler" },
+	{ "pm_dct_disable", "pm_irq_dct_work_fn pm_dct_irq_thread_handler" },
 	{ "jsm_dct_enable", "pm_dct_enable" },
 	{ "jsm_dct_disable", "pm_dct_disable" },
-	{ "hw_btrs_dct_get_request", "pm_irq_dct_work_fn" },
-	{ "hw_btrs_dct_set_status", "pm_irq_dct_work_fn" },
+	{ "hw_btrs_dct_get_request", "pm_irq_dct_work_fn pm_dct_irq_thread_handler" },
+	{ "hw_btrs_dct_set_status", "pm_irq_dct_work_fn pm_dct_irq_thread_handler" },
 	{ "jsm_metric_streamer_start", "ms_start_ioctl" },
 	{ "jsm_metric_streamer_update", "ms_get_data_ioctl" },
 	{ "jsm_metric_streamer_info", "ms_get_info_ioctl ms_start_ioctl" },
@@ -273,6 +280,17 @@ static const struct callers table[] = {
 	{ "pm_enable", "probe" },
 	{ "pm_init", "probe" },
 	{ "sysfs_init", "probe" },
+	/* From the module of Linux 6.12 alone. */
+	{ "cmdq_free", "cmdq_release_all_locked submit_ioctl" },
+	{ "hw_btrs_dpu_max_freq_get", "get_param_ioctl" },
+	{ "ipc_tx_prepare", "ipc_send ipc_send_and_wait ipc_send_receive_internal" },
+	{ "mmu_cd_add", "mmu_clear_pgtable mmu_init mmu_set_pgtable" },
+	{ "mmu_clear_pgtable", "mmu_reserved_context_fini mmu_user_context_fini" },
+	{ "mmu_set_pgtable", "mmu_user_context_init" },
+	{ "mmu_user_context_fini", "dev_fini file_priv_put" },
+	{ "mmu_user_context_init", "mmu_reserved_context_init open" },
+	{ "mmu_user_context_mark_invalid", "mmu_irq_evtq_handler" },
+	{ "pm_dct_irq_thread_handler", "irq_thread_handler" },
 };
 
 static const struct call_entry entries[] = {
