@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See job_format.h. */
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include "job_format.h"
@@ -54,4 +55,19 @@ bool job_format_read(struct job_format *format)
 		fclose(file);
 	}
 	return job_format_parse(format, text);
+}
+
+bool job_name_is_unique(void)
+{
+	static const char *const patterns[] = { "/sys/kernel/tracing/events/*/job",
+						"/sys/kernel/debug/tracing/events/*/job" };
+	size_t count = 0;
+
+	for (unsigned int i = 0; i < 2 && !count; i++) {
+		glob_t found = { 0 };
+		if (glob(patterns[i], 0, NULL, &found) == 0)
+			count = found.gl_pathc;
+		globfree(&found);
+	}
+	return count == 1;
 }

@@ -340,7 +340,7 @@ int jobs_start(struct jobs *jobs)
 		      : 0;
 }
 
-/* Returns whether the module has BTF with all members that the raw tracepoint requires. */
+/* Returns whether the raw tracepoint can be used: the module has BTF with all members that it requires. */
 static bool offsets_find(struct npu_job_bpf *skeleton)
 {
 	static const struct module_member members[] = { { "ivpu_job", "file_priv" },
@@ -351,7 +351,7 @@ static bool offsets_find(struct npu_job_bpf *skeleton)
 	enum { OWNER, OWNER_CONTEXT, CONTEXT_ID, ENGINE, ID, MEMBERS };
 	uint32_t offsets[MEMBERS];
 
-	if (module_types_find_members(NPU_DRIVER, members, MEMBERS, offsets))
+	if (!job_name_is_unique() || module_types_find_members(NPU_DRIVER, members, MEMBERS, offsets))
 		return false;
 	skeleton->rodata->job_offsets.owner = offsets[OWNER];
 	skeleton->rodata->job_offsets.context = offsets[OWNER_CONTEXT] + offsets[CONTEXT_ID];
