@@ -30,6 +30,13 @@ newest_or_absent() {
   if [ "$LAB_KERNEL" = newest ]; then [ -e "$1" ]; else [ ! -e "$1" ]; fi
 }
 
+# The members of the driver's structs that lead to a context have the names that iaprof looks for.
+contexts_are_known() {
+  "$LAB_BUILD/iaprof" -v -s ivpu -d 1ms -o none >said 2>&1
+  cat said
+  grep -q ' functions of intel_vpu in ' said && ! grep -q 'contexts of driver calls are not known' said
+}
+
 kprobe_fires() {
   local log
   log=$(mktemp)
@@ -50,6 +57,7 @@ modprobe intel_vpu
 modprobe xe
 tell "types of intel_vpu" test -r /sys/kernel/btf/intel_vpu
 tell "types of xe" test -r /sys/kernel/btf/xe
+tell "contexts of calls of intel_vpu" contexts_are_known
 tell "functions of intel_vpu" more_functions_than intel_vpu 200
 tell "functions of xe" more_functions_than xe 1000
 tell "the NPU's tracepoints are there or not, as the kernel is" newest_or_absent /sys/kernel/tracing/events/vpu/job
@@ -58,6 +66,6 @@ tell "EU stall's tracepoint is there or not, as the kernel is" \
 if command -v bpftrace >/dev/null; then
   tell "a kprobe on the real ivpu_probe fires" kprobe_fires
 else
-  echo "ok 7 # SKIP a kprobe on the real ivpu_probe: bpftrace is not installed"
+  echo "ok $((number + 1)) # SKIP a kprobe on the real ivpu_probe: bpftrace is not installed"
 fi
 modprobe -r intel_vpu xe
