@@ -11,14 +11,15 @@ RECOVERY = HANG[HANG.index('work timeout\n'):HANG.index('process ')]
 BUFFER = '64K'
 
 
-def submits(pins, pages=8, times=1000000, end='job_done after 1ms'):
-    """A tree of submissions, each of which maps so many buffers."""
+def submits(pins, pages=8, times=1000000, ends=('job_done after 1ms',)):
+    """A tree of submissions, each of which maps so many buffers. ends: what each starts; a completion is of the oldest job."""
+    starts = ''.join(f'        start {event}\n' for event in ends)
     mapped = (f'        ivpu_bo_pin x{pins}\n            ivpu_mmu_context_map_sgt\n'
               f'                ivpu_mmu_context_map_page x{pages}\n                ivpu_mmu_invalidate_tlb\n'
               '                    ivpu_mmu_cmdq_sync\n                        ivpu_mmu_cmdq_cmd_write\n') if pins else ''
     return (f'ioctl SUBMIT times {times}\n    ivpu_submit_ioctl\n        ivpu_file_priv_get\n{mapped}        ivpu_rpm_get\n'
             '        ivpu_start_job_timeout_detection\n        ivpu_hw_ip_db_set\n        job submit\n'
-            f'        start {end}\n')
+            f'{starts}')
 
 
 def lines(*texts, deep=4):
@@ -53,7 +54,7 @@ def steady(rate, jobs, **options):
 
 
 def cold_start():
-    return scenario(submits(25, 172, end='job_done after 40ms'),
+    return scenario(submits(25, 172, ends=['job_done after 40ms']),
                     process('matmul', 24, lines('submit command ' + ' '.join(f'b{i}' for i in range(24)),
                                                 'wait command status 0')), polls=942)
 
@@ -75,7 +76,7 @@ def faults():
 
 
 def hang():
-    return scenario(submits(4, times=1) + submits(0, times=9) + submits(0, times=1, end='timeout after 6s') + submits(0),
+    return scenario(submits(4, times=1) + submits(0, times=9) + submits(0, times=1, ends=['timeout after 6s']) + submits(0),
                     process('matmul', 3, repeat(10, *INFERENCE), lines(
                         INFERENCE[0], 'wait command timeout 5ms expect ETIMEDOUT', 'wait command status 256'),
                             repeat(5, *INFERENCE)), more=RECOVERY)
@@ -90,11 +91,15 @@ def polling():
 
 
 def turns():
-    """A program with two models, each in a context of its own: one submits while the other one's job is on the NPU."""
+    """A program with two models, each in a context of its own: one submits while the other one's job is on the NPU. However
+    slow the machine is, a job ends only after the next one is submitted, and so each waits."""
+    done = 'job_done after 5ms'
+    trees = (submits(1, times=1, ends=[]) + submits(1, times=1, ends=[done]) + submits(0, times=48, ends=[done]) +
+             submits(0, times=1, ends=[done, done]))
     steps = lines('open', 'open file other', 'bo_create one 4K', 'bo_create two 4K file other', 'submit one')
     steps += repeat(25, 'submit two file other', 'wait one status 0', 'submit one', 'wait two status 0 file other')
     steps += lines('wait one status 0', 'bo_destroy two file other', 'bo_destroy one', 'close file other', 'close')
-    return scenario(submits(1, times=2) + submits(0, end='job_done after 100ms'), f'process models\n{steps}')
+    return scenario(trees, f'process models\n{steps}')
 
 
 LABELLED = {
