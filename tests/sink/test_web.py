@@ -161,7 +161,7 @@ def a_service_leads_to_its_flame_graph(window):
     cgroup = pathlib.Path(root, name)
     cgroup.mkdir()
     try:
-        with Visitor(window, [40, 39, 1], ['sh', '-c', 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(cgroup)]) as visitor:
+        with Visitor(window, [40, 39, 1], ('sh', '-c', 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(cgroup))) as visitor:
             visitor.click_text('#group button', 'Services')
             visitor.wait()
             visitor.window.wait_for(f'overview.data.rows.length === 1 && overview.data.rows[0].name === "{name}"')
