@@ -115,7 +115,8 @@ START_TEST(findings_name_who)
 	statistics.longest_job = 1;
 	statistics.buffers_half = 58, statistics.buffers_last = 91;
 	found = judge(&statistics, &defaults);
-	ck_assert_ptr_eq(strstr(found.last.text, "matmul (7): the number of buffers grew by 33 and by 33 "), found.last.text);
+	ck_assert_ptr_eq(strstr(found.last.text, "matmul (7): the number of buffers grew by 33 and by 33 "),
+			 found.last.text);
 	ck_assert_ptr_nonnull(strstr(found.last.text, "(limit buffer-growth=32 each)"));
 }
 END_TEST
