@@ -160,8 +160,9 @@ class Run:
 
     def __init__(self, *arguments, programs=None, seconds=1, grace=GRACE, signal_at=None, during=None, wrap=(),
                  clean=True, **options):
-        """Runs until it ends, seconds + grace are over, or it uses too much memory. signal_at sends SIGTERM after
-        this many seconds, and the run has to end grace later; during(elapsed, pid) is called all the time."""
+        """Runs until it ends, seconds + grace are over, or it uses too much memory. signal_at sends SIGTERM when it has
+        recorded for about so many seconds, and the run has to end grace later; during(elapsed, pid) is called all the
+        time."""
         self.arguments, self.problems, self.peak, self.killed = arguments, [], 0, False
         self.status = None
         due = (signal_at if signal_at is not None else seconds) + grace + Run.overrun
@@ -181,7 +182,7 @@ class Run:
                     self.problems.append(f'runs {elapsed:.1f} s, and uses {self.peak >> 20} MiB: killed')
                     self.kill(process, members)
                     break
-                if signal_at is not None and not signalled and elapsed > signal_at:
+                if signal_at is not None and not signalled and elapsed > signal_at + Run.overrun:
                     process.terminate()
                     signalled = True
                 if during:
