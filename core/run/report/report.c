@@ -236,8 +236,8 @@ static void report_cost(const struct collector_statistics *statistics, double el
 	double all = seconds(cost->total) + kernel_side;
 	/* The start-up cost dominates a short run, so a percentage would be misleading. */
 	if (wall < 0.5)
-		log_notice("%" PRIu64 " sample%s in %.3f s; iaprof used %.3g ms of CPU time", statistics->samples,
-			   plural(statistics->samples), elapsed, 1000 * all);
+		log_notice("%" PRIu64 " sample%s in %.3f s; iaprof used %.2f s of CPU time", statistics->samples,
+			   plural(statistics->samples), elapsed, all);
 	else
 		log_notice("%" PRIu64
 			   " sample%s in %.1f s; iaprof used %.3g %% of one CPU while profiling (%.3g %% in the "
