@@ -161,8 +161,10 @@ class Run:
     def __init__(self, *arguments, programs=None, seconds=1, grace=GRACE, signal_at=None, during=None, wrap=(),
                  clean=True, **options):
         """Runs until it ends, seconds + grace are over, or it uses too much memory. signal_at sends SIGTERM when it has
-        recorded for about so many seconds, and the run has to end grace later; during(elapsed, pid) is called all the
-        time."""
+        recorded for about so many seconds, and the run has to end grace later; during(recorded, pid) is called all the
+        time, with about the seconds that it has recorded."""
+        if during or signal_at is not None:
+            truth_alone()  # how long this machine takes to start
         self.arguments, self.problems, self.peak, self.killed = arguments, [], 0, False
         self.status = None
         due = (signal_at if signal_at is not None else seconds) + grace + Run.overrun
@@ -186,7 +188,7 @@ class Run:
                     process.terminate()
                     signalled = True
                 if during:
-                    during(elapsed, process.pid)
+                    during(elapsed - Run.overrun, process.pid)
                 time.sleep(POLL)
             self.elapsed = time.monotonic() - begin
         self.err, self.out = read('iaprof.err'), read('iaprof.out')

@@ -61,8 +61,8 @@ def short_lived():
     with attack.Programs() as programs:
         started = []
 
-        def follow(elapsed, _):
-            if elapsed > 0.3 and not started:
+        def follow(recorded, _):
+            if recorded > 0.3 and not started:
                 started.append(programs.start('unshare', '--mount', 'sh', '-c', script, user=0))
         run = attack.Run('-d', '2', *attack.PROFILE, seconds=2, programs=programs, during=follow)
         stacks = [frames for frames, _ in attack.folded('profile') if frames[0] == name]

@@ -118,8 +118,8 @@ def many_mappings_made():
         attack.start_truth(programs)
         binary = attack.user_program('many_mappings', attack.MANY_MAPPINGS)
 
-        def follow(elapsed, _):
-            if elapsed > 0.3 and len(programs.pids) < MAKING_COUNT:
+        def follow(recorded, _):
+            if recorded > 0.3 and len(programs.pids) < MAKING_COUNT:
                 programs.start(binary, '65000', niceness=NICENESS)
         run = attack.Run('-d', str(SECONDS), *attack.PROFILE, seconds=SECONDS, programs=programs, during=follow)
         run.completes().judge()
@@ -147,8 +147,8 @@ def rename_storm(names):
         attack.start_truth(programs)
         started = []
 
-        def follow(elapsed, _):
-            if elapsed > 0.3 and not started:
+        def follow(recorded, _):
+            if recorded > 0.3 and not started:
                 started.append(programs.start(path, names, '40000', '20000'))
         run = attack.Run('-d', '2', *attack.PROFILE, seconds=2, programs=programs, during=follow).completes()
         run.requires(started, 'the run ended before the renames began')

@@ -71,9 +71,9 @@ def record_sigkill():
         attack.start_truth(programs)
         killed = 0
 
-        def kill(elapsed, pid):
+        def kill(recorded, pid):
             nonlocal killed
-            if elapsed > RECORD_SECONDS and not killed:
+            if recorded > RECORD_SECONDS and not killed:
                 killed = time.monotonic_ns()
                 os.kill(pid, signal.SIGKILL)
         run = attack.Run('-d', '60', '--record', 'capture', seconds=60, programs=programs, during=kill)

@@ -77,11 +77,11 @@ def build_id_of_another(stays):
         paths = [program_with_build_id_of_truth(f'other-{number}') for number in range(3)]
         started, truth_started = [], False
 
-        def follow(elapsed, _):
+        def follow(recorded, _):
             nonlocal truth_started
-            if elapsed > 0.4 and not started:
+            if recorded > 0.4 and not started:
                 started.extend(programs.start(path, ready=True) for path in paths)
-            if elapsed > 1.2 and not truth_started:
+            if recorded > 1.2 and not truth_started:
                 truth_started = True
                 for process in [] if stays else started:
                     programs.kill(process)

@@ -109,9 +109,9 @@ def stalled_reader():
         programs.start(LOAD, 'deep', '100000')
         run = attack.Run('-d', '6', '--interval', '2ms', '-k', 'csv:output=-', '-k', 'folded:lines=yes,output=profile',
                          seconds=6, programs=programs, stdout=writer,
-                         during=lambda elapsed, pid: sizes.append((elapsed, attack.memory_of(pid))))
+                         during=lambda recorded, pid: sizes.append((recorded, attack.memory_of(pid))))
     # Of the process that has the queues, until the run ends: symbols are read then.
-    begin, end = (max(size for elapsed, size in sizes if elapsed < limit) for limit in (1, 6))
+    begin, end = (max(size for recorded, size in sizes if recorded < limit) for limit in (1, 6))
     run.requires(end < begin + QUEUES_MAX, f'grows from {begin >> 20} MiB after 1 s to {end >> 20} MiB')
     run.requires(attack.truth_stacks() == attack.truth_alone(), 'the stacks of the other sink are not complete')
     run.names('csv', 'standard output').judge()
