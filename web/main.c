@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/machine.h"
 #include "pages.h"
 
 #define ADDRESS_DEFAULT "127.0.0.1:9860"
@@ -81,14 +82,9 @@ static int read_options(struct choices *choices, int count, char **arguments)
 /* Returns the path of iaprof beside this program, which the caller frees; NULL with errno set. */
 static char *find_iaprof(void)
 {
-	static const char name[] = "iaprof";
-	char path[PATH_MAX + sizeof name];
-	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
-	if (length <= 0)
-		return NULL;
-	path[length] = '\0';
-	strcpy(strrchr(path, '/') + 1, name);
-	return strdup(path);
+	CLEANUP_FREE char *folder = program_folder();
+	char *path;
+	return folder && asprintf(&path, "%s/iaprof", folder) >= 0 ? path : NULL;
 }
 
 /* Returns an absolute path, which the caller frees, whether it exists or not; NULL with errno set. */

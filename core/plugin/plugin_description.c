@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -17,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/deadline.h"
+#include "base/machine.h"
 #include "base/regular_file.h"
 #include "plugin/plugin_call.h"
 #include "text/text.h"
@@ -225,21 +225,12 @@ static int parse(struct plugin *plugin, const char *path, const struct text *tex
 	return result ? error_wrap(error, "plugin %s", path) : 0;
 }
 
-/*
- * The file to execute. By its path where there is one: under an emulator, such as valgrind's, the link itself leads to
- * the emulator. A program that was replaced by an upgrade has no path any more.
- */
-static const char *own_program(char path[static PATH_MAX])
-{
-	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
-	path[length > 0 ? length : 0] = '\0';
-	return access(path, X_OK) ? "/proc/self/exe" : path;
-}
-
 /* Starts the process, which writes to *descriptor. Returns 0 or an errno. */
 static int start(const char *path, pid_t *process, int *descriptor)
 {
-	char program[PATH_MAX];
+	/* Under an emulator, such as valgrind's, the link leads to the emulator. */
+	CLEANUP_FREE char *own_path = program_path();
+	const char *program = own_path && !access(own_path, X_OK) ? own_path : "/proc/self/exe";
 	char *arguments[] = { (char *)PLUGIN_DESCRIPTION_PROGRAM, (char *)path, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -254,7 +245,7 @@ static int start(const char *path, pid_t *process, int *descriptor)
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], DESCRIPTOR);
 	posix_spawn_file_actions_addclosefrom_np(&actions, DESCRIPTOR + 1);
-	int result = posix_spawn(process, own_program(program), &actions, &attributes, arguments, environ);
+	int result = posix_spawn(process, program, &actions, &attributes, arguments, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[1]);

@@ -135,3 +135,13 @@ void deadline_note_helper(const struct deadline *deadline)
 		helper->seen = delay;
 	}
 }
+
+struct deadline deadline_make_with(struct run_delay *delay, struct delayed_process *helper, uint64_t duration)
+{
+	const struct deadline so_far = { .delay = delay, .helper = helper };
+	run_delay_follow(delay);
+	deadline_note_helper(&so_far);
+	struct deadline deadline = deadline_make(delay, duration);
+	deadline.helper = helper;
+	return deadline;
+}

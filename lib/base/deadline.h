@@ -47,6 +47,8 @@ void run_delay_release(struct run_delay *delay);
 
 /* Returns a deadline. duration: ns from now; UINT64_MAX: never. delay: of this or another thread; NULL if none. */
 struct deadline deadline_make(struct run_delay *delay, uint64_t duration);
+/* The same for the calling thread, which waits for a helper: the helper's run delay counts from here on, too. */
+struct deadline deadline_make_with(struct run_delay *delay, struct delayed_process *helper, uint64_t duration);
 /* Returns whichever of the two passes first; both have the same run delay, or one has none. */
 struct deadline deadline_earlier(const struct deadline *a, const struct deadline *b);
 /*

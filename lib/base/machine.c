@@ -49,16 +49,20 @@ bool link_name(const char *path, char *name, size_t size)
 	return true;
 }
 
-char *program_folder(void)
+char *program_path(void)
 {
 	char path[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-	if (length <= 0)
-		return NULL;
-	path[length] = '\0';
-	char *slash = strrchr(path, '/');
-	if (!slash)
-		return NULL;
-	*slash = '\0';
-	return strdup(path);
+	return length > 0 ? strndup(path, (size_t)length) : NULL;
+}
+
+char *program_folder(void)
+{
+	char *path = program_path(), *slash = path ? strrchr(path, '/') : NULL;
+	if (slash) {
+		*slash = '\0';
+		return path;
+	}
+	free(path);
+	return NULL;
 }

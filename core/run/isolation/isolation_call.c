@@ -20,12 +20,7 @@ int isolation_take_records(struct isolation *isolation, size_t chunks, struct er
 
 struct deadline isolation_deadline(struct isolation *isolation, uint64_t duration)
 {
-	const struct deadline so_far = { .delay = &isolation->delay, .helper = &isolation->helper };
-	run_delay_follow(&isolation->delay);
-	deadline_note_helper(&so_far);
-	struct deadline deadline = deadline_make(&isolation->delay, duration);
-	deadline.helper = &isolation->helper;
-	return deadline;
+	return deadline_make_with(&isolation->delay, &isolation->helper, duration);
 }
 
 /* Takes what the process has written, and asks to be woken for more. */

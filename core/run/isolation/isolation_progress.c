@@ -22,12 +22,7 @@
 /* Returns a deadline that never passes, and measures time without run delay of the process. */
 static struct deadline begin_measuring(struct sink_progress *progress)
 {
-	const struct deadline so_far = { .delay = &progress->delay, .helper = &progress->helper };
-	run_delay_follow(&progress->delay);
-	deadline_note_helper(&so_far);
-	struct deadline deadline = deadline_make(&progress->delay, UINT64_MAX);
-	deadline.helper = &progress->helper;
-	return deadline;
+	return deadline_make_with(&progress->delay, &progress->helper, UINT64_MAX);
 }
 
 static void note_activity(struct isolation *isolation)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/machine.h"
 #include "base/clock.h"
 #include "base/priority.h"
 #include "config/build_paths.h"
@@ -74,11 +75,8 @@ static bool try_folder(char **path, const char *folder, const char *subfolder, c
 /* Finds a helper: in the build tree of this program, relative to a relocated installation, or as installed. */
 static int find_program(char **path, const char *name)
 {
-	char folder[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-	char *slash = length > 0 ? memrchr(folder, '/', (size_t)length) : NULL;
-	if (slash) {
-		*slash = '\0';
+	CLEANUP_FREE char *folder = program_folder();
+	if (folder) {
 		CLEANUP_FREE char *tree = build_tree_of(folder);
 		if (tree ? try_folder(path, tree, "", name)
 			 : try_folder(path, folder, "/" HELPER_FOLDER_FROM_BIN, name))
