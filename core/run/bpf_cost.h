@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CPU time of the BPF programs of this process, which the Linux kernel measures on request (BPF_ENABLE_STATS). It then
- * measures the programs of everybody, which takes 90 ns for each run of each of them: too much for a machine whose
- * network is made of BPF programs. They are therefore measured for about a second, once in an interval.
+ * measures every BPF program of the machine, at 90 ns for each run: too much where the network is made of them. They
+ * are therefore measured for about a second, once in an interval.
  */
 #ifndef IAPROF_CORE_RUN_BPF_COST_H
 #define IAPROF_CORE_RUN_BPF_COST_H

@@ -13,7 +13,7 @@
 /* How long BPF programs are measured in each interval: see bpf_cost.h. */
 #define BPF_TIME NANOSECONDS_PER_SECOND
 
-/* Counters of the core itself, whose records have no source. */
+/* Counters of the core itself: its records have no source. */
 enum { COUNTER_BUDGET = 1, COUNTER_USED, COUNTER_RATE };
 
 static void declare_counter(struct run *run, uint32_t id, const char *name)
@@ -117,7 +117,7 @@ uint32_t run_budget_stride(void *context)
 	return run->budget.control.stride ? run->budget.control.stride : 1;
 }
 
-/* The first interval is that of the start, whose cost says little of the others. */
+/* The first interval includes the start, and says little of the others. */
 static void begin(struct run *run)
 {
 	declare_counter(run, COUNTER_BUDGET, "cpu-budget");

@@ -201,7 +201,7 @@ static const struct {
 	[READING_POWER] = { "power", "watts", 1, 1e9 },
 };
 
-/* Counters of the core, whose records have no source. */
+/* Counters of the core: its records have no source. */
 static uint32_t core_reading_of(uint16_t source, const char *name)
 {
 	static const char *const names[CORE_READING_COUNT] = {

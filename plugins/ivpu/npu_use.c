@@ -100,15 +100,27 @@ void npu_use_name(struct npu_use *use, uint32_t pid, const char *comm)
 		snprintf(process->comm, sizeof process->comm, "%s", comm);
 }
 
-void npu_use_add_boot_time(struct npu_use *use, uint32_t pid, uint32_t context, uint64_t time)
+/* The process of a call, and the context if it is known; each may be NULL. */
+struct caller {
+	struct npu_process *process;
+	struct npu_context *context;
+};
+
+static struct caller caller_get(struct npu_use *use, uint32_t pid, uint32_t context)
 {
 	struct npu_process *process = process_get(use, pid, "");
-	struct npu_context *of_context = process && context ? context_get(use, pid, context) : NULL;
 
-	if (process)
-		process->boot_time += time;
-	if (of_context)
-		of_context->boot_time += time;
+	return (struct caller){ process, process && context ? context_get(use, pid, context) : NULL };
+}
+
+void npu_use_add_boot_time(struct npu_use *use, uint32_t pid, uint32_t context, uint64_t time)
+{
+	struct caller caller = caller_get(use, pid, context);
+
+	if (caller.process)
+		caller.process->boot_time += time;
+	if (caller.context)
+		caller.context->boot_time += time;
 }
 
 static void longest_keep(struct npu_use *use, const struct iaprof_record_job *job)
@@ -146,13 +158,12 @@ void npu_use_add_job(struct npu_use *use, const struct iaprof_record_job *job)
 
 void npu_use_add_allocated(struct npu_use *use, uint32_t pid, uint32_t context, uint64_t bytes)
 {
-	struct npu_process *process = process_get(use, pid, "");
-	struct npu_context *of_context = process && context ? context_get(use, pid, context) : NULL;
+	struct caller caller = caller_get(use, pid, context);
 
-	if (process)
-		process->allocated += bytes;
-	if (of_context)
-		of_context->allocated += bytes;
+	if (caller.process)
+		caller.process->allocated += bytes;
+	if (caller.context)
+		caller.context->allocated += bytes;
 }
 
 void npu_use_set_memory(struct npu_use *use, uint32_t pid, uint64_t bytes)
