@@ -179,6 +179,16 @@ def no_cupti():
 
 
 @case
+def shares_by_kernel_are_compared():
+    outcome = subprocess.run(
+        ['./cuda/shares.py', '--iaprof', IAPROF, '--source', './cuda/iaprof-cuda.so:launch-rate=0',
+         './cuda/stand-in/program', str(STEPS), 'cubin2'],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding='utf-8', check=False, timeout=180)
+    assert outcome.returncode == 0, outcome.stdout
+    assert re.search(r'^ *25\.00 % +25\.00 % +\+0\.00  scale$', outcome.stdout, re.M), outcome.stdout
+
+
+@case
 def the_library_without_iaprof_does_nothing():
     for environment in ({}, {'IAPROF_CUDA': 'nobody 20 1000 1 1 0 1'}, {'IAPROF_CUDA': 'x'}):
         outcome = subprocess.run(['./cuda/stand-in/program', '10', 'cubin2'], stdout=subprocess.PIPE, check=False,
