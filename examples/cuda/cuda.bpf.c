@@ -48,14 +48,13 @@ static __always_inline void take_stack(struct pt_regs *context, struct task_stru
 	if (unwind_registers_get(&registers, context, task)) {
 		__u32 process = task->tgid;
 		__u64 execution = task->self_exec_id;
-		if (unwind_stack(stack, element, process, execution, &registers, &hash) == UNWIND_UNKNOWN)
+		if (unwind_stack(element, process, execution, &registers, &hash) == UNWIND_UNKNOWN)
 			unwind_ask(process, execution);
 		if (stack->depth > 1)
-			python_stack_take(stack, element, element, process, task->pid, execution, task,
-					  &processor->python, hash);
+			python_stack_take(element, element, execution, &processor->python, hash);
 	}
 	/* Until the tables have come, or without any. */
-	if (stack->depth <= 1 && !stack_take(context, stack, BPF_F_USER_STACK, &truncated))
+	if (stack->depth <= 1 && !stack_take_by_loop(context, stack, element, BPF_F_USER_STACK, &truncated))
 		stack->depth = 0;
 }
 

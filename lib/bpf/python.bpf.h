@@ -70,6 +70,8 @@ struct python_state {
 	__u32 depth, first; /* of the stack: elements, and those that are addresses */
 	__u32 sends;
 	__u32 is_found, begins, end;
+	__u32 entered; /* interpreters */
+	__u32 codes, codes_refused;
 	struct sip_state hash;
 	__u64 frame_words[PYTHON_FRAME_BYTES / 8];
 	__u64 code_words[PYTHON_OBJECT_BYTES / 8];
@@ -167,29 +169,32 @@ static long python_thread_step(__u32 index, void *context)
 	return 0;
 }
 
-/* Finds the innermost frame of the running thread; false if it has none. */
-static __always_inline bool python_thread_find(struct python_state *state, __u32 *element, __u32 tid)
+/* Finds the innermost frame of the running thread; 0 if it has none. Global, as unwind_stack(). */
+__attribute__((noinline)) int python_thread_find(__u32 element, __u32 tid)
 {
+	struct python_state *state = bpf_map_lookup_elem(&python_states, &element);
+	if (!state)
+		return 0;
 	const struct iaprof_python_layout *layout = &state->process.layout;
 	__u32 place = tid % PYTHON_THREADS;
 	struct python_thread *known = bpf_map_lookup_elem(&python_threads, &place);
 	__u64 interpreter = python_word(state->process.runtime + layout->interpreters);
 	__u64 head = interpreter ? python_word(interpreter + layout->interpreter_threads) : 0;
 	if (!known || !head)
-		return false;
+		return 0;
 	/* The state that was found last need not be the innermost one. */
 	bool is_alone = !python_word(interpreter + layout->interpreter_next);
 	if (known->thread == tid && known->process == state->pid) {
 		__u32 misses = known->misses++;
 		if (is_alone && known->state && python_thread_enter(state, known->state)) {
 			known->misses = 0;
-			return true;
+			return 1;
 		}
 		if (known->head == head && misses >= PYTHON_MISSES_MIN && misses % PYTHON_MISSES_MAX)
-			return false;
+			return 0;
 	}
 	state->interpreter_next = interpreter;
-	bpf_loop(PYTHON_SEARCH_STEPS, python_thread_step, element, 0);
+	bpf_loop(PYTHON_SEARCH_STEPS, python_thread_step, &element, 0);
 	if (known->thread != tid || known->process != state->pid || state->is_found)
 		known->misses = 0;
 	known->head = head;
@@ -203,13 +208,13 @@ static __always_inline bool python_thread_find(struct python_state *state, __u32
  * Finds the innermost frame of the running thread in the other interpreters, from which it has entered the last one:
  * the newest interpreter is the first in the list. Returns false if it has none.
  */
-static __always_inline bool python_thread_find_outer(struct python_state *state, __u32 *element)
+static __always_inline bool python_thread_find_outer(struct python_state *state, void *context)
 {
-	if (state->end != PYTHON_COMPLETE || !state->interpreter_next)
+	if (!state->interpreter_next || ++state->entered >= PYTHON_INTERPRETERS_MAX)
 		return false;
 	state->thread = state->is_found = 0;
 	state->begins = 1;
-	bpf_loop(PYTHON_SEARCH_STEPS, python_thread_step, element, 0);
+	bpf_loop(PYTHON_SEARCH_STEPS, python_thread_step, context, 0);
 	return state->is_found;
 }
 
@@ -240,21 +245,24 @@ static __always_inline void python_text_copy(const struct python_state *state, _
 	text->character = character;
 }
 
-/* Sends a copy of the code object in state->code_words. Returns false if it could not. */
-static __always_inline bool python_code_send(struct python_state *state, __u64 code, __u32 identity)
+/* Sends a copy of the code object in state->code_words. Returns 0 if it could not. Global, as unwind_stack(). */
+__attribute__((noinline)) int python_code_send(__u32 element, __u64 code, __u32 identity)
 {
+	struct python_state *state = bpf_map_lookup_elem(&python_states, &element);
+	if (!state)
+		return 0;
 	const struct iaprof_python_layout *layout = &state->process.layout;
 	struct python_code *copy = bpf_map_lookup_elem(&python_buffers, &state->buffer);
 	struct python_process *process = bpf_map_lookup_elem(&python_processes, &state->pid);
 	if (!copy || !process || state->sends++ >= PYTHON_SENDS_MAX)
-		return false;
+		return 0;
 	__u64 now = bpf_ktime_get_ns();
 	if (now - process->window > 1000000000ull) {
 		process->window = now;
 		process->sent = 0;
 	}
 	if (process->sent > PYTHON_SENT_MAX)
-		return false;
+		return 0;
 	copy->execution = process->execution;
 	copy->code = code;
 	copy->process = state->pid;
@@ -266,7 +274,7 @@ static __always_inline bool python_code_send(struct python_state *state, __u64 c
 	python_text_copy(state, python_code_word(state, layout->code_file), &copy->file, copy->file_bytes,
 			 PYTHON_FILE_BYTES);
 	if (!copy->name.character || !copy->file.character)
-		return false;
+		return 0;
 	__u64 lines = python_code_word(state, layout->code_lines);
 	__u64 size = python_word(lines + layout->bytes_length);
 	if (size > PYTHON_LINES_BYTES || !python_read(copy->lines, size, lines + layout->bytes_data))
@@ -274,26 +282,9 @@ static __always_inline bool python_code_send(struct python_state *state, __u64 c
 	copy->line_bytes = size;
 	size += sizeof *copy - PYTHON_LINES_BYTES;
 	if (size > sizeof *copy || bpf_ringbuf_output(&python_codes, copy, size, 0))
-		return false;
+		return 0;
 	process->sent += size;
-	return true;
-}
-
-/* Sends the code object unless it was sent already. */
-static __always_inline void python_code_need(struct python_state *state, __u64 code, __u32 identity,
-					     struct python_counts *counts)
-{
-	__u64 hash = hash_add(hash_add(hash_seed[0] ^ python_generation, code), (__u64)state->pid << 32 | identity);
-	__u32 place = hash % PYTHON_SEEN;
-	__u64 *seen = bpf_map_lookup_elem(&python_seen, &place);
-	if (!seen || *seen == hash)
-		return;
-	if (python_code_send(state, code, identity)) {
-		*seen = hash;
-		__sync_fetch_and_add(&counts->codes, 1);
-	} else {
-		__sync_fetch_and_add(&counts->codes_refused, 1);
-	}
+	return 1;
 }
 
 /* Adds a frame to the stack. Returns false if there is no room. */
@@ -305,6 +296,9 @@ static __always_inline bool python_push(struct python_state *state, struct stack
 		state->end = PYTHON_TRUNCATED;
 		return false;
 	}
+	/* One that was spilled before the comparison has no limit for the verifier of Linux 6.1. */
+	asm volatile("" : "+r"(depth));
+	depth %= STACK_DEPTH_MAX;
 	stack->addresses[depth] = PYTHON_FRAME | word;
 	stack->addresses[depth + 1] = code;
 	state->depth = depth + 2;
@@ -332,21 +326,31 @@ static __always_inline __u32 python_position(const struct python_state *state, _
 	return (__u32)(position - bytecode);
 }
 
-struct python_context {
-	__u32 element;
-	__u32 pad;
-	struct python_counts *counts;
-};
+/* Sends the code object unless it was sent already. */
+static __always_inline void python_code_need(struct python_state *state, __u32 element, __u64 code, __u32 identity)
+{
+	__u64 hash = hash_add(hash_add(hash_seed[0] ^ python_generation, code), (__u64)state->pid << 32 | identity);
+	__u32 place = hash % PYTHON_SEEN;
+	__u64 *seen = bpf_map_lookup_elem(&python_seen, &place);
+	if (!seen || *seen == hash)
+		return;
+	if (python_code_send(element, code, identity)) {
+		*seen = hash;
+		state->codes++;
+	} else {
+		state->codes_refused++;
+	}
+}
 
 /* One frame, for bpf_loop(): returns 1 to end. */
-static long python_frame_step(__u32 index, void *pointer)
+static long python_frame_step(__u32 index, void *context)
 {
-	struct python_context *context = pointer;
-	__u32 element = context->element;
-	struct python_state *state = bpf_map_lookup_elem(&python_states, &element);
-	struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
-	if (!state || !stack || !state->frame)
+	struct python_state *state = bpf_map_lookup_elem(&python_states, context);
+	struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, context);
+	if (!state || !stack)
 		return 1;
+	if (!state->frame)
+		return !python_thread_find_outer(state, context);
 	const struct iaprof_python_layout *layout = &state->process.layout;
 	__u32 size = layout->frame_size;
 	if (size > PYTHON_FRAME_BYTES || !python_read(state->frame_words, size, state->frame)) {
@@ -379,7 +383,7 @@ static long python_frame_step(__u32 index, void *pointer)
 		return 1;
 	state->begins =
 		layout->entry == IAPROF_PYTHON_ENTRY_EACH || (layout->entry == IAPROF_PYTHON_ENTRY_FLAG && mark);
-	python_code_need(state, code, identity, context->counts);
+	python_code_need(state, *(__u32 *)context, code, identity);
 	return 0;
 }
 
@@ -391,34 +395,39 @@ static __always_inline bool python_is_known(__u32 pid)
 
 /*
  * Adds the Python frames of the running task to a stack that unwind_stack() has unwound into this element. buffer: of
- * python_buffers. Returns the hash of the stack, which is *hash if it has none.
+ * python_buffers. Returns the hash of the stack; 0 if it has none. Global, as unwind_stack().
  */
-static __always_inline __u64 python_stack_take(struct stack_addresses *stack, __u32 element, __u32 buffer, __u32 pid,
-					       __u32 tid, __u64 execution, const void *task,
-					       struct python_counts *counts, __u64 hash)
+__attribute__((noinline)) __u64 python_frames_take(__u32 element, __u32 buffer, __u64 execution,
+						   struct python_counts *counts)
 {
-	struct python_process *process = take_python ? bpf_map_lookup_elem(&python_processes, &pid) : NULL;
+	/* What is used at once is not spilled: Linux 6.1 counts the stacks of all functions together. */
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct python_process *process = bpf_map_lookup_elem(&python_processes, &pid);
+	if (!counts || !process || process->execution != execution)
+		return 0;
 	struct python_state *state = bpf_map_lookup_elem(&python_states, &element);
-	struct unwind_state *unwound = bpf_map_lookup_elem(&unwind_states, &element);
-	if (!process || process->execution != execution || !state || !unwound)
-		return hash;
+	if (!state)
+		return 0;
 	state->process = *process;
-	state->interpreter = state->interpreter_next = state->thread = 0;
-	state->pid = pid;
 	state->buffer = buffer;
-	state->depth = state->first = stack->depth;
-	state->is_found = state->sends = state->end = 0;
+	state->pid = pid;
+	state->interpreter = state->interpreter_next = state->thread = 0;
+	state->is_found = state->sends = state->end = state->entered = state->codes = state->codes_refused = 0;
 	state->begins = 1;
+	state->id = BPF_CORE_READ((const struct task_struct___python *)bpf_get_current_task(), thread.fsbase);
+	const struct unwind_state *unwound = bpf_map_lookup_elem(&unwind_states, &element);
+	if (!unwound)
+		return 0;
 	state->hash = unwound->hash;
-	state->id = BPF_CORE_READ((const struct task_struct___python *)task, thread.fsbase);
-	if (!state->id || !python_thread_find(state, &element, tid))
-		return hash;
-	struct python_context context = { .element = element, .counts = counts };
-	for (int i = 0; i < PYTHON_INTERPRETERS_MAX; i++) {
-		bpf_loop(PYTHON_FRAME_STEPS, python_frame_step, &context, 0);
-		if (!python_thread_find_outer(state, &element))
-			break;
-	}
+	struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
+	if (!stack)
+		return 0;
+	state->depth = state->first = stack->depth;
+	if (!state->id || !python_thread_find(element, (__u32)bpf_get_current_pid_tgid()))
+		return 0;
+	bpf_loop(PYTHON_FRAME_STEPS + PYTHON_INTERPRETERS_MAX, python_frame_step, &element, 0);
+	__sync_fetch_and_add(&counts->codes, state->codes);
+	__sync_fetch_and_add(&counts->codes_refused, state->codes_refused);
 	if (state->end == PYTHON_UNREADABLE)
 		__sync_fetch_and_add(&counts->unreadable, 1);
 	if (state->end == PYTHON_UNKNOWN_LAYOUT) {
@@ -427,7 +436,7 @@ static __always_inline __u64 python_stack_take(struct stack_addresses *stack, __
 			python_push(state, stack, PYTHON_FRAME_BEGINS, PYTHON_CODE_UNKNOWN_LAYOUT);
 	}
 	if (state->depth == state->first)
-		return hash;
+		return 0;
 	__u32 first = state->first;
 	if (state->frame && first < STACK_DEPTH_MAX) {
 		stack->addresses[first] |= PYTHON_FRAME_TRUNCATED;
@@ -437,6 +446,14 @@ static __always_inline __u64 python_stack_take(struct stack_addresses *stack, __
 	__sync_fetch_and_add(&counts->stacks, 1);
 	stack->depth = state->depth;
 	return sip_end(&state->hash);
+}
+
+/* The same. hash: that of the stack, which is returned if it has no Python frames. */
+static __always_inline __u64 python_stack_take(__u32 element, __u32 buffer, __u64 execution,
+					       struct python_counts *counts, __u64 hash)
+{
+	__u64 with_python = take_python ? python_frames_take(element, buffer, execution, counts) : 0;
+	return with_python ? with_python : hash;
 }
 
 #endif

@@ -79,37 +79,53 @@ static __always_inline __u64 sip_end(struct sip_state *state)
 	return hash ? hash : 1;
 }
 
+/* Adds STACK_HASH_STRIDE addresses. bpf_get_stack() fills the rest of the buffer with zeros. */
+static __always_inline void stack_hash_add(struct sip_state *state, const struct stack_addresses *stack, __u32 index)
+{
+#pragma unroll
+	for (__u32 next = 0; next < STACK_HASH_STRIDE; next++)
+		sip_add(state, stack->addresses[index + next]);
+}
+
+static __always_inline __u64 stack_hash_end(struct sip_state *state, const struct stack_addresses *stack)
+{
+	sip_add(state, stack->depth); /* the stack itself may end in zeros */
+	return sip_end(state);
+}
+
 /*
  * SipHash-1-3 of the addresses: programs choose the contents of their stacks, and stacks with the same hash are
  * considered equal, even across programs. Each iteration hashes several addresses: the verifier checks the program
- * iteration by iteration, which dominates its load time. bpf_get_stack() fills the rest of the buffer with zeros.
+ * iteration by iteration, which dominates its load time. stack_hash_by_loop() of unwind.bpf.h has one check for all.
  */
 static __always_inline __u64 stack_hash(const struct stack_addresses *stack)
 {
 	struct sip_state state = sip_begin();
 
-	for (__u32 index = 0; index < stack_depth && index < stack->depth; index += STACK_HASH_STRIDE) {
-#pragma unroll
-		for (__u32 next = 0; next < STACK_HASH_STRIDE; next++)
-			sip_add(&state, stack->addresses[index + next]);
-	}
-	sip_add(&state, stack->depth); /* the stack itself may end in zeros */
-	return sip_end(&state);
+	for (__u32 index = 0; index < stack_depth && index < stack->depth; index += STACK_HASH_STRIDE)
+		stack_hash_add(&state, stack, index);
+	return stack_hash_end(&state, stack);
 }
 
 /*
  * Records the stack that kind selects (0: the Linux kernel's, or BPF_F_USER_STACK, plus the number of leaf frames to
- * skip) in a buffer. Returns its hash, 0 without a stack. *truncated: it has the maximum depth.
+ * skip) in a buffer. Returns false without a stack. *truncated: it has the maximum depth.
  */
-static __always_inline __u64 stack_take(void *context, struct stack_addresses *stack, __u64 kind, bool *truncated)
+static __always_inline bool stack_read(void *context, struct stack_addresses *stack, __u64 kind, bool *truncated)
 {
 	long size = bpf_get_stack(context, stack->addresses, stack_depth * sizeof(__u64), kind);
 	if (size <= 0)
-		return 0;
+		return false;
 	stack->depth = (__u64)size / sizeof(__u64);
 	/* The stack may also have exactly that depth: bpf_get_stack() does not distinguish them. */
 	*truncated = stack->depth + (kind & BPF_F_SKIP_FIELD_MASK) >= stack_depth;
-	return stack_hash(stack);
+	return true;
+}
+
+/* Records a stack as stack_read() does. Returns its hash, 0 without a stack. */
+static __always_inline __u64 stack_take(void *context, struct stack_addresses *stack, __u64 kind, bool *truncated)
+{
+	return stack_read(context, stack, kind, truncated) ? stack_hash(stack) : 0;
 }
 
 /*

@@ -162,6 +162,41 @@ struct {
 	__type(value, struct unwind_state);
 } unwind_states SEC(".maps");
 
+struct stack_hashing {
+	struct sip_state state;
+	__u32 element;
+	__u32 pad;
+};
+
+static long stack_hash_step(__u32 index, void *context)
+{
+	struct stack_hashing *hashing = context;
+	__u32 element = hashing->element, first = index * STACK_HASH_STRIDE;
+	const struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
+	if (!stack || first > STACK_DEPTH_MAX - STACK_HASH_STRIDE)
+		return 1;
+	stack_hash_add(&hashing->state, stack, first);
+	return 0;
+}
+
+/* Returns stack_hash() of an element of scratch. Global, as unwind_stack(). */
+__attribute__((noinline)) __u64 stack_hash_by_loop(__u32 element)
+{
+	const struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
+	if (!stack)
+		return 0;
+	struct stack_hashing hashing = { .state = sip_begin(), .element = element };
+	bpf_loop((stack->depth + STACK_HASH_STRIDE - 1) / STACK_HASH_STRIDE, stack_hash_step, &hashing, 0);
+	return stack_hash_end(&hashing.state, stack);
+}
+
+/* Records a stack in this element of scratch, as stack_take(). */
+static __always_inline __u64 stack_take_by_loop(void *context, struct stack_addresses *stack, __u32 element, __u64 kind,
+						bool *truncated)
+{
+	return stack_read(context, stack, kind, truncated) ? stack_hash_by_loop(element) : 0;
+}
+
 /* Callbacks of bpf_loop() get the position in unwind_states as context. */
 static long unwind_mapping_step(__u32 index, void *context)
 {
@@ -445,11 +480,17 @@ static __always_inline __u32 unwind_finish(struct unwind_state *state, struct st
 	return state->end;
 }
 
-/* Unwinds into stack, which is the element of scratch. Returns as unwind_finish(). */
-static __always_inline __u32 unwind_stack(struct stack_addresses *stack, __u32 element, __u32 process, __u64 execution,
-					  const struct unwind_registers *registers, __u64 *hash)
+/*
+ * Unwinds into this element of scratch. Returns as unwind_finish(). Global: the verifier checks such a function once,
+ * not once for each state in which it is called.
+ */
+__attribute__((noinline)) __u32 unwind_stack(__u32 element, __u32 process, __u64 execution,
+					     const struct unwind_registers *registers, __u64 *hash)
 {
 	struct unwind_process *known = bpf_map_lookup_elem(&unwind_processes, &process);
+	struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
+	if (!registers || !hash || !stack)
+		return UNWIND_UNKNOWN;
 	*hash = 0;
 	stack->depth = 0;
 	if (!known || known->execution != execution)
@@ -464,12 +505,14 @@ static __always_inline __u32 unwind_stack(struct stack_addresses *stack, __u32 e
 }
 
 /*
- * The same for a chain of frames to which the program has set its frame pointer. A frame is a pointer to the next one
+ * Unwinds a chain of frames to which the program has set its frame pointer. A frame is a pointer to the next one
  * and a return address. The chain can be anywhere in memory, and needs no tables.
  */
-static __always_inline __u32 unwind_chain(struct stack_addresses *stack, __u32 element,
-					  const struct unwind_registers *registers, __u64 *hash)
+__attribute__((noinline)) __u32 unwind_chain(__u32 element, const struct unwind_registers *registers, __u64 *hash)
 {
+	struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
+	if (!registers || !hash || !stack)
+		return UNWIND_UNKNOWN;
 	*hash = 0;
 	stack->depth = 0;
 	struct unwind_state *state = unwind_begin(&element, registers);

@@ -106,11 +106,13 @@ struct {
  * Records a stack in the scratch buffer. Returns its hash, or 0 without a stack; adds missing to *flags if there should
  * be one.
  */
-static __always_inline __u64 sample_stack_take(struct bpf_perf_event_data *context, struct stack_addresses *stack,
-					       __u64 kind, __u32 missing, bool expected, __u32 *flags)
+static __always_inline __u64 sample_stack_take(struct bpf_perf_event_data *context, bool use_loops,
+					       struct stack_addresses *stack, __u32 element, __u64 kind, __u32 missing,
+					       bool expected, __u32 *flags)
 {
 	bool truncated = false;
-	__u64 hash = stack_take(context, stack, kind, &truncated);
+	__u64 hash = use_loops ? stack_take_by_loop(context, stack, element, kind, &truncated)
+			       : stack_take(context, stack, kind, &truncated);
 	if (!hash && expected)
 		*flags |= missing;
 	if (truncated)
@@ -180,8 +182,8 @@ static __always_inline __u64 user_stack_take(struct bpf_perf_event_data *context
 	if (use_tables && expected && !unwind_registers_get(&registers, &context->regs, task)) {
 		key->flags |= CPU_STACK_NO_TABLE;
 	} else if (use_tables && expected) {
-		__u64 hash;
-		__u32 end = unwind_stack(stack, SCRATCH_USER, key->process, key->execution, &registers, &hash);
+		__u64 hash = 0;
+		__u32 end = unwind_stack(SCRATCH_USER, key->process, key->execution, &registers, &hash);
 		if (end <= UNWIND_TRUNCATED)
 			processor->unwound[end]++;
 		if (end == UNWIND_UNKNOWN) {
@@ -189,13 +191,14 @@ static __always_inline __u64 user_stack_take(struct bpf_perf_event_data *context
 			key->copy = copy_send(key, &registers, processor);
 		}
 		key->flags |= end_flag(end);
-		hash = python_stack_take(stack, SCRATCH_USER, bpf_get_smp_processor_id(), key->process, key->thread,
-					 key->execution, task, &processor->python, hash);
+		hash = python_stack_take(SCRATCH_USER, bpf_get_smp_processor_id(), key->execution, &processor->python,
+					 hash);
 		if (stack->depth > 1 || end == UNWIND_COMPLETE)
 			return hash;
 	}
 	__u32 flags = key->flags;
-	__u64 hash = sample_stack_take(context, stack, BPF_F_USER_STACK, CPU_STACK_USER_MISSING, expected, &flags);
+	__u64 hash = sample_stack_take(context, use_tables, stack, SCRATCH_USER, BPF_F_USER_STACK,
+				       CPU_STACK_USER_MISSING, expected, &flags);
 	/* If there is a copy, this stack is used only if the copy cannot be unwound in time. */
 	if (key->copy)
 		flags &= ~CPU_STACK_TRUNCATED;
@@ -256,7 +259,8 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, b
 		key.user_stack = user_stack_take(context, use_tables, task, user, &key, processor);
 	/* Kernel addresses have the highest bit set. */
 	if (take_kernel && (long)PT_REGS_IP(&context->regs) < 0)
-		key.kernel_stack = sample_stack_take(context, kernel, 0, CPU_STACK_KERNEL_MISSING, true, &key.flags);
+		key.kernel_stack = sample_stack_take(context, use_tables, kernel, SCRATCH_KERNEL, 0,
+						     CPU_STACK_KERNEL_MISSING, true, &key.flags);
 
 	/*
 	 * Stacks are stored before the first sample that refers to them: for an existing sample the stacks need no

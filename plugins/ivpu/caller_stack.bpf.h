@@ -14,7 +14,8 @@
 
 #define CALLER_STACK (BPF_F_USER_STACK | 1) /* one leaf less */
 
-static __always_inline __u64 caller_stack_read(void *context, struct stack_addresses *stack, __u64 caller)
+static __always_inline __u64 caller_stack_read(void *context, struct stack_addresses *stack, __u32 element,
+					       __u64 caller)
 {
 	__u32 room = stack_depth * sizeof(__u64);
 	long size = bpf_get_stack(context, stack->addresses, room, CALLER_STACK);
@@ -27,7 +28,7 @@ static __always_inline __u64 caller_stack_read(void *context, struct stack_addre
 		size = (size < 0 ? 0 : size) + sizeof(__u64);
 	}
 	stack->depth = (__u64)size / sizeof(__u64);
-	return stack->depth ? stack_hash(stack) : 0;
+	return stack->depth ? stack_hash_by_loop(element) : 0;
 }
 
 /* Returns the hash of the stack; 0 if frame pointers may show more of it. */
@@ -37,20 +38,19 @@ static __always_inline __u64 caller_stack_unwind(struct pt_regs *context, struct
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct unwind_registers registers = {};
 	__u32 process = task->tgid;
-	__u64 execution = task->self_exec_id, hash;
+	__u64 execution = task->self_exec_id, hash = 0;
 
 	if (!caller || !unwind_registers_get(&registers, context, task))
 		return 0;
 	registers.pc = caller;
 	registers.sp += sizeof caller;
 	registers.is_behind_call = true;
-	__u32 end = unwind_stack(stack, element, process, execution, &registers, &hash);
+	__u32 end = unwind_stack(element, process, execution, &registers, &hash);
 	if (end == UNWIND_UNKNOWN)
 		unwind_ask(process, execution);
 	if (stack->depth <= 1 && end != UNWIND_COMPLETE)
 		return 0;
-	return python_stack_take(stack, element, element, process, (__u32)bpf_get_current_pid_tgid(), execution, task,
-				 counts, hash);
+	return python_stack_take(element, element, execution, counts, hash);
 }
 
 /* Stores the stack in the map and returns its hash, or 0. */
@@ -65,7 +65,7 @@ static __always_inline __u64 caller_stack_take(struct pt_regs *context, const st
 		if (stack && use_tables)
 			hash = caller_stack_unwind(context, stack, element, caller, &place->processor->python);
 		if (stack && !hash)
-			hash = caller_stack_read(context, stack, caller);
+			hash = caller_stack_read(context, stack, element, caller);
 		if (hash && !stack_store(&stacks, stack, hash))
 			hash = 0;
 		slot_give_back(&place->processor->slots, slot);

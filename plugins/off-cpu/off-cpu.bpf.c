@@ -194,8 +194,8 @@ static __always_inline __u64 user_stack_take(void *context, struct task_struct *
 	if (use_tables && !registers->pc) {
 		key->flags |= OFF_CPU_NO_TABLE;
 	} else if (use_tables) {
-		__u64 hash;
-		__u32 end = unwind_stack(stack, SCRATCH_USER, task->tgid, task->self_exec_id, registers, &hash);
+		__u64 hash = 0;
+		__u32 end = unwind_stack(SCRATCH_USER, task->tgid, task->self_exec_id, registers, &hash);
 		__u32 reason = end;
 		/* One that was spilled before the comparison has no limit for the verifier of Linux 6.1. */
 		asm volatile("" : "+r"(reason));
@@ -204,12 +204,12 @@ static __always_inline __u64 user_stack_take(void *context, struct task_struct *
 		if (end == UNWIND_UNKNOWN)
 			unwind_ask(task->tgid, task->self_exec_id);
 		key->flags |= end_flag(end);
-		hash = python_stack_take(stack, SCRATCH_USER, bpf_get_smp_processor_id(), key->process, key->thread,
-					 key->execution, task, &processor->python, hash);
+		hash = python_stack_take(SCRATCH_USER, bpf_get_smp_processor_id(), key->execution, &processor->python,
+					 hash);
 		if (stack->depth > 1 || end == UNWIND_COMPLETE)
 			return hash;
 	}
-	__u64 hash = stack_take(context, stack, BPF_F_USER_STACK, &truncated);
+	__u64 hash = stack_take_by_loop(context, stack, SCRATCH_USER, BPF_F_USER_STACK, &truncated);
 	key->flags |= (hash ? 0 : OFF_CPU_USER_MISSING) | (truncated ? OFF_CPU_TRUNCATED : 0);
 	return hash;
 }
@@ -230,7 +230,7 @@ static __always_inline void stacks_take(void *context, struct task_struct *task,
 		key->user_stack = wait_stack_store(set, user, hash, OFF_CPU_USER_MISSING, &key->flags, processor);
 	}
 	if (take_kernel) {
-		__u64 hash = stack_take(context, kernel, PROGRAM_FRAMES, &truncated);
+		__u64 hash = stack_take_by_loop(context, kernel, SCRATCH_KERNEL, PROGRAM_FRAMES, &truncated);
 		key->flags |= (hash ? 0 : OFF_CPU_KERNEL_MISSING) | (truncated ? OFF_CPU_TRUNCATED : 0);
 		key->kernel_stack = wait_stack_store(set, kernel, hash, OFF_CPU_KERNEL_MISSING, &key->flags, processor);
 	}
@@ -271,9 +271,9 @@ static __always_inline void kernel_stack_take(struct task_struct *task, struct o
 		return;
 	long size = bpf_get_task_stack(task, stack->addresses, STACK_DEPTH_MAX * sizeof(__u64), 0);
 	stack->depth = size > 0 ? (__u64)size / sizeof(__u64) : 0;
-	thread->key.kernel_stack =
-		wait_stack_store(*(volatile __u32 *)&active_set, stack, size > 0 ? stack_hash(stack) : 0,
-				 OFF_CPU_KERNEL_MISSING, &thread->key.flags, processor);
+	thread->key.kernel_stack = wait_stack_store(*(volatile __u32 *)&active_set, stack,
+						    size > 0 ? stack_hash_by_loop(SCRATCH_KERNEL) : 0,
+						    OFF_CPU_KERNEL_MISSING, &thread->key.flags, processor);
 }
 
 static __always_inline void time_drop(struct off_cpu_dropped *dropped, __u64 time)
@@ -438,12 +438,12 @@ static __always_inline void waker_set(void *context, struct off_cpu_key *key, st
 		struct unwind_registers registers = {};
 		__u64 hash = 0;
 		if (unwind_registers_of_entry(&registers, task) &&
-		    unwind_stack(user, SCRATCH_WAKER_USER, task->tgid, task->self_exec_id, &registers, &hash) ==
+		    unwind_stack(SCRATCH_WAKER_USER, task->tgid, task->self_exec_id, &registers, &hash) ==
 			    UNWIND_UNKNOWN)
 			unwind_ask(task->tgid, task->self_exec_id);
 		key->waker_user = wait_stack_store(set, user, hash, 0, &flags, processor);
 	}
-	__u64 hash = stack_take(context, kernel, PROGRAM_FRAMES, &truncated);
+	__u64 hash = stack_take_by_loop(context, kernel, SCRATCH_WAKER_KERNEL, PROGRAM_FRAMES, &truncated);
 	key->waker_kernel = wait_stack_store(set, kernel, hash, 0, &flags, processor);
 }
 

@@ -37,19 +37,19 @@ static __always_inline __u64 launch_stack_unwind(struct pt_regs *context, const 
 						 struct ze_processor *processor)
 {
 	struct unwind_registers registers = {};
-	__u64 hash;
+	__u64 hash = 0;
 	__u32 end;
 	if (!unwind_registers_get(&registers, context, launch->task))
 		return 0;
 	__u32 process = launch->task->tgid;
 	__u64 execution = launch->task->self_exec_id;
 	if (launch_has_chain(launch)) {
-		end = unwind_chain(stack, element, &registers, &hash);
+		end = unwind_chain(element, &registers, &hash);
 		/* Whether it runs Python is known with its tables. */
 		if (take_python && !bpf_map_lookup_elem(&unwind_processes, &process))
 			unwind_ask(process, execution);
 	} else {
-		end = unwind_stack(stack, element, process, execution, &registers, &hash);
+		end = unwind_stack(element, process, execution, &registers, &hash);
 		if (end == UNWIND_UNKNOWN)
 			unwind_ask(process, execution);
 		if (stack->depth <= 1 && end != UNWIND_COMPLETE)
@@ -57,9 +57,7 @@ static __always_inline __u64 launch_stack_unwind(struct pt_regs *context, const 
 	}
 	if (end <= UNWIND_TRUNCATED)
 		add(&processor->unwound[end], 1);
-	return hash ? python_stack_take(stack, element, element, process, launch->task->pid, execution, launch->task,
-					&processor->python, hash)
-		    : 0;
+	return hash ? python_stack_take(element, element, execution, &processor->python, hash) : 0;
 }
 
 /* Stores the launch's stack, of this element of stack_scratch, in the map and returns its hash, or 0. */
@@ -79,7 +77,8 @@ static __always_inline __u64 launch_stack(struct pt_regs *context, bool use_tabl
 		return told;
 	__u64 hash = use_tables ? launch_stack_unwind(context, launch, stack, element, processor) : 0;
 	if (!hash)
-		hash = stack_take(context, stack, kind, &truncated);
+		hash = use_tables ? stack_take_by_loop(context, stack, element, kind, &truncated)
+				  : stack_take(context, stack, kind, &truncated);
 	if (!hash) {
 		add(&processor->stacks_missing, 1);
 		return 0;

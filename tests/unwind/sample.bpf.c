@@ -49,12 +49,12 @@ int sample_stack(struct bpf_perf_event_data *context)
 	if (!stack)
 		return 0;
 	struct unwind_registers registers = {};
-	__u64 hash;
+	__u64 hash = 0;
 	if (!unwind_registers_get(&registers, &context->regs, task))
 		return 0;
 	if (!bpf_map_lookup_elem(&unwind_processes, &process)) /* not told yet */
 		return 0;
-	__u32 end = unwind_stack(stack, element, process, task->self_exec_id, &registers, &hash);
+	__u32 end = unwind_stack(element, process, task->self_exec_id, &registers, &hash);
 	__sync_fetch_and_add(&samples, 1);
 	__sync_fetch_and_add(&time_used, bpf_ktime_get_ns() - begin);
 	struct sample *sample = bpf_ringbuf_reserve(&stacks, sizeof *sample, 0);
