@@ -16,9 +16,6 @@
 #define ROUNDS 9
 #define GOAL_MILLISECONDS 200
 
-/* Columns of sink csv's rows of events: see iaprof-csv(7). */
-enum { COLUMN_RECORD = 2, COLUMN_BEGIN = 14 };
-
 /* The field at a position, without its end; a quoted field may hold commas. */
 static const char *field(const char *line, unsigned position)
 {
@@ -30,6 +27,19 @@ static const char *field(const char *line, unsigned position)
 	return line;
 }
 
+/* Returns the position of a column in the first line, which has the names: see iaprof-csv(7). */
+static unsigned column(const char *names, const char *name)
+{
+	unsigned position = 0;
+	size_t length = strlen(name);
+	while (*names && !(strncmp(names, name, length) == 0 && strchr(",\n", names[length]))) {
+		names += strcspn(names, ",");
+		names += *names == ',';
+		position++;
+	}
+	return position;
+}
+
 /* When the first sample of a run was; UINT64_MAX when there is none. */
 static uint64_t first_sample(const char *path)
 {
@@ -37,10 +47,13 @@ static uint64_t first_sample(const char *path)
 	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
 	CLEANUP_FREE char *line = NULL;
 	size_t capacity = 0;
-	while (file && getline(&line, &capacity, file) > 0) {
-		if (strncmp(field(line, COLUMN_RECORD), "sample,", strlen("sample,")) != 0)
+	if (!file || getline(&line, &capacity, file) <= 0)
+		return first;
+	unsigned record = column(line, "record"), time = column(line, "begin");
+	while (getline(&line, &capacity, file) > 0) {
+		if (strncmp(field(line, record), "sample,", strlen("sample,")) != 0)
 			continue;
-		uint64_t begin = strtoull(field(line, COLUMN_BEGIN), NULL, 10);
+		uint64_t begin = strtoull(field(line, time), NULL, 10);
 		first = begin < first ? begin : first;
 	}
 	return first;
