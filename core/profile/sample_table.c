@@ -36,7 +36,8 @@ static uint64_t key_hash(const struct sample_table *table, const struct sample_k
 				   (uint64_t)key->value_type << 32 | key->flags,
 				   (uint64_t)key->thread.tid << 32 | key->thread.name,
 				   key->wait };
-	static_assert(sizeof words == sizeof *key, "as many words as a key has");
+	static_assert(sizeof words == sizeof *key && sizeof words == HASH_WORDS_MAX * sizeof *words,
+		      "as many words as a key has, and as are hashed");
 	return hash_words(&table->hash_key, words);
 }
 

@@ -29,11 +29,11 @@ static inline uint64_t hash_pair(uint64_t first, uint64_t second)
 /* 128 bits: contents with equal hashes are considered equal without comparing their bytes. */
 void hash_fingerprint(const void *bytes, size_t size, uint64_t fingerprint[2]);
 
-#define HASH_WORDS_MAX 4u
+#define HASH_WORDS_MAX 6u
 
 /*
  * For tables that are searched for every sample or frame, where SipHash would dominate the cost: multilinear hashing of
- * up to four words. The words are multiplied by secret 128-bit numbers, and the upper half of the sum is the hash,
+ * up to six words. The words are multiplied by secret 128-bit numbers, and the upper half of the sum is the hash,
  * which is strongly universal (Lemire and Kaser, "Strongly universal string hashing is fast", 2014): any two keys
  * collide as rarely as random ones do. It is suitable only for hash tables: the secret numbers can be computed from
  * hashes. The steps of hash_scatter() are invertible, so they preserve this property; without them, the keys 1, 2, 3
@@ -61,7 +61,7 @@ static inline uint64_t hash_words(const struct hash_key *key, const uint64_t wor
 {
 	const unsigned __int128 *numbers = key->numbers;
 	unsigned __int128 sum = numbers[0] + numbers[1] * words[0] + numbers[2] * words[1] + numbers[3] * words[2] +
-				numbers[4] * words[3];
+				numbers[4] * words[3] + numbers[5] * words[4] + numbers[6] * words[5];
 	return hash_scatter((uint64_t)(sum >> 64));
 }
 
