@@ -112,6 +112,7 @@ struct collector *collector_new(const struct collector_options *options)
 									  .frames = &collector->frames,
 									  .intern = options->intern,
 									  .pids = options->pids,
+									  .spans = options->spans,
 									  .threads = threads },
 						       .calls = &collector->calls,
 						       .facts = &collector->facts,

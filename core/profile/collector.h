@@ -30,6 +30,7 @@ struct collector_options {
 	bool lines;                      /* a sink requested source lines and inlined functions */
 	bool pids;                       /* a sink requested separate stacks for different processes */
 	bool threads;                    /* a sink requested separate stacks for different threads and devices */
+	bool spans;                      /* a sink requested separate stacks for different spans */
 	uint64_t time_resolution;        /* ns: resolution of times requested by a sink; 0: none */
 	bool listings;                   /* a sink requested CODE_LISTING records */
 	bool activity;                   /* a sink requested calls, jobs and counters in the profile */
@@ -55,6 +56,7 @@ struct collector_statistics {
 	uint32_t mappings_refused_user; /* user with the most of them */
 	uint64_t mappings_dropped;      /* parts of mappings beyond the limit per process */
 	uint64_t threads_merged;        /* samples of threads beyond the limit per process */
+	uint64_t spans_dropped;         /* samples of spans beyond the limit, which are kept without them */
 	uint32_t runtimes;              /* which generated code without names: bits of jit_runtimes */
 	uint64_t addresses_nameless;    /* addresses of a replayed run without FRAMES records */
 	uint64_t strings_refused;       /* names beyond the limit of a continuous run */

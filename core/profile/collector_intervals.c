@@ -94,7 +94,8 @@ static void release(struct collector *collector)
 	run_activity_clear(&collector->activity);
 	process_table_trim_texts(collector->processes);
 	/* The stacks that are kept must not cause a release after every interval. */
-	if (frame_table_size(&collector->frames) > FRAMES_MANY + 2 * collector->frames_kept)
+	if (frame_table_size(&collector->frames) > FRAMES_MANY + 2 * collector->frames_kept ||
+	    collector->frames.spans.count > FRAME_TABLE_SPANS_MAX / 2)
 		release_frames(collector);
 	if (collector->symbolizer)
 		symbolizer_trim(collector->symbolizer);

@@ -66,12 +66,24 @@ static uint32_t place_wait(struct cpu_samples *samples, struct recent_images *re
 	return wait_table_add(&samples->waits, &wait, waiting->time);
 }
 
+/* Returns sample_key.span. */
+static uint32_t place_span(struct cpu_samples *samples, const struct waiting_sample *waiting)
+{
+	if (!samples->stack_context.spans || !iaprof_span_is_valid(&waiting->span))
+		return 0;
+	uint32_t span = frame_table_add_span(samples->stack_context.frames, &waiting->span);
+	if (!span)
+		samples->spans_dropped = saturating_add(samples->spans_dropped, waiting->count);
+	return span;
+}
+
 static void place(struct cpu_samples *samples, struct recent_images *recent, const struct waiting_sample *waiting)
 {
 	const struct process *process = find_process(samples, recent, waiting, waiting->key.pid);
 	struct sample_key key = waiting->key;
 	if (waiting->wait.reason)
 		key.wait = place_wait(samples, recent, waiting);
+	key.span = place_span(samples, waiting);
 	key.process = process ? process->serial : 0;
 	key.pid = samples->stack_context.pids || !process ? key.pid : 0;
 	struct thread_table *threads = samples->stack_context.threads;
@@ -126,6 +138,9 @@ bool cpu_samples_take(struct cpu_samples *samples, const struct iaprof_record_sa
 						    .time = record->header.time,
 						    .value = record->value,
 						    .count = record->count };
+	const struct iaprof_span *span = waiting ? iaprof_record_sample_span(record) : NULL;
+	if (span)
+		waiting->span = *span;
 	if (waiting && iaprof_record_sample_has_wait(record))
 		waiting->wait = (struct wait_key){ .reason = record->reason,
 						   .waker = record->waker,

@@ -21,6 +21,7 @@
 struct waiting_sample {
 	struct sample_key key; /* without process */
 	struct wait_key wait;  /* reason 0: not a wait; waker: a pid */
+	struct iaprof_span span;
 	uint64_t first_time, time, value, count;
 };
 
@@ -37,6 +38,7 @@ struct cpu_samples {
 	size_t ahead;           /* entries of the table before this one have been prefetched */
 	uint64_t taken;         /* samples as counted by their sources, without calls */
 	uint64_t out_of_memory; /* samples and calls that could not be stored */
+	uint64_t spans_dropped; /* samples whose span was beyond FRAME_TABLE_SPANS_MAX */
 };
 
 void cpu_samples_free(struct cpu_samples *samples);

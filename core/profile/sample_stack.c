@@ -70,6 +70,7 @@ static void push_user_part(struct stack_builder *builder, const struct sample_en
 	stack_builder_push_program(builder, *name ? name_with_rank(context, process, name) : unknown_program(key),
 				   key->pid);
 	stack_builder_set_thread(builder, key->thread);
+	builder->origin.span = key->span;
 	bool explained = push_reasons(builder, key->flags);
 	if (key->user_stack)
 		stack_builder_push_user_stack(builder, key->user_stack, process, entry->last_time,

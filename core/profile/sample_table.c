@@ -35,7 +35,7 @@ static uint64_t key_hash(const struct sample_table *table, const struct sample_k
 				   (uint64_t)key->kernel_stack << 32 | key->call,
 				   (uint64_t)key->value_type << 32 | key->flags,
 				   (uint64_t)key->thread.tid << 32 | key->thread.name,
-				   key->wait };
+				   (uint64_t)key->span << 32 | key->wait };
 	static_assert(sizeof words == sizeof *key && sizeof words == HASH_WORDS_MAX * sizeof *words,
 		      "as many words as a key has, and as are hashed");
 	return hash_words(&table->hash_key, words);

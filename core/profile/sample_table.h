@@ -22,7 +22,7 @@ struct sample_key {
 	uint32_t flags;      /* enum iaprof_sample_flag */
 	struct thread_identity thread;
 	uint32_t wait; /* 1 + position in the table of waits; 0: not a wait */
-	uint32_t pad;
+	uint32_t span; /* as in struct stack_origin */
 };
 
 /* In sample_key.flags: user_stack is the index of a resolved stack, and the process may have ended. */

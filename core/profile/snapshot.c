@@ -66,6 +66,11 @@ static struct iaprof_stack_origin copy_origin(const struct stack_origin *origin,
 	};
 }
 
+static struct iaprof_span copy_span(const struct frame_table *table, const struct stack_origin *origin)
+{
+	return origin->span ? table->spans.items[origin->span - 1].key : (struct iaprof_span){ 0 };
+}
+
 static void copy_stacks(struct snapshot *snapshot, const struct frame_table *table,
 			const struct sampled_devices *devices)
 {
@@ -76,10 +81,10 @@ static void copy_stacks(struct snapshot *snapshot, const struct frame_table *tab
 						     sizeof *table->stack_frames.items);
 	struct iaprof_stack *stacks = snapshot_allocate(memory, table->stacks.count, sizeof *stacks);
 	for (size_t i = 0; stack_frames && stacks && i < table->stacks.count; i++)
-		stacks[i] =
-			(struct iaprof_stack){ .frames = stack_frames + table->stacks.items[i].first,
-					       .frame_count = table->stacks.items[i].frame_count,
-					       .origin = copy_origin(&table->stacks.items[i].origin, device_names) };
+		stacks[i] = (struct iaprof_stack){ .frames = stack_frames + table->stacks.items[i].first,
+						   .frame_count = table->stacks.items[i].frame_count,
+						   .origin = copy_origin(&table->stacks.items[i].origin, device_names),
+						   .span = copy_span(table, &table->stacks.items[i].origin) };
 	profile->stacks = stacks;
 	profile->stack_count = table->stacks.count;
 	profile->stack_size = sizeof *stacks;

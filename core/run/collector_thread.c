@@ -332,6 +332,7 @@ static struct collector *make_collector(const struct collector_thread_options *o
 					     .hold = options->hold,
 					     .pids = requests & (IAPROF_REQUEST_PIDS | IAPROF_REQUEST_THREADS),
 					     .threads = requests & IAPROF_REQUEST_THREADS,
+					     .spans = requests & IAPROF_REQUEST_SPANS,
 					     .listings = requests & IAPROF_REQUEST_LISTINGS,
 					     .activity = requests & IAPROF_REQUEST_ACTIVITY,
 					     .debuginfod = options->debuginfod,

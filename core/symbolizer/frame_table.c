@@ -34,6 +34,7 @@ void frame_table_free(struct frame_table *table)
 	hash_index_free(&table->stack_index);
 	array_free(&table->modules);
 	hash_index_free(&table->module_index);
+	keyed_array_free(&table->spans);
 }
 
 /* Texts are interned, so two frames are the same when their members are. */
@@ -77,7 +78,7 @@ size_t frame_table_size(const struct frame_table *table)
 				    : 0;
 	return texts + table->frames.count * (sizeof(struct iaprof_frame) + index) +
 	       table->stacks.count * (sizeof(struct stack_entry) + index) +
-	       table->stack_frames.count * sizeof(uint32_t);
+	       table->spans.count * (sizeof(struct known_span) + index) + table->stack_frames.count * sizeof(uint32_t);
 }
 
 bool frame_table_add_module(struct frame_table *table, const char *path, const uint8_t *build_id, size_t size)
@@ -112,6 +113,14 @@ uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *f
 			return probe.position;
 	return hash_index_push(&table->frame_index, hash, &table->frames, wanted) ? (uint32_t)table->frames.count - 1
 										  : FRAME_NONE;
+}
+
+uint32_t frame_table_add_span(struct frame_table *table, const struct iaprof_span *span)
+{
+	const struct known_span added = { *span };
+	uint32_t position = table->spans.count < FRAME_TABLE_SPANS_MAX ? keyed_array_add(&table->spans, &added)
+								       : keyed_array_find(&table->spans, span);
+	return position == POSITION_NONE ? 0 : position + 1;
 }
 
 uint32_t frame_table_add_stack(struct frame_table *table, const uint32_t *frames, size_t count,
@@ -151,5 +160,8 @@ uint32_t frame_table_add_from(struct frame_table *table, const struct frame_tabl
 		frames[i] = frame_table_add(table, &other->frames.items[other->stack_frames.items[entry->first + i]]);
 		is_complete = frames[i] != FRAME_NONE;
 	}
-	return is_complete ? frame_table_add_stack(table, frames, entry->frame_count, &entry->origin) : FRAME_NONE;
+	struct stack_origin origin = entry->origin;
+	if (origin.span)
+		origin.span = frame_table_add_span(table, &other->spans.items[origin.span - 1].key);
+	return is_complete ? frame_table_add_stack(table, frames, entry->frame_count, &origin) : FRAME_NONE;
 }

@@ -7,15 +7,25 @@
 #include <stdbool.h>
 #include <iaprof/profile.h>
 
+#include "base/keyed_array.h"
 #include "base/string_table.h"
 
 #define FRAME_NONE UINT32_MAX
 
-/* As struct iaprof_stack_origin; without padding. All members are 0 unless a sink requested threads. */
+/* As struct iaprof_stack_origin; without padding. All members are 0 unless a sink requested threads or spans. */
 struct stack_origin {
 	const char *thread; /* owned by frame_table.texts in a stack_entry; NULL: not known */
 	uint32_t tid;
 	uint32_t device; /* 1 + position in struct sampled_devices; 0: none */
+	uint32_t span;   /* 1 + position in frame_table.spans; 0: none */
+	uint32_t pad;
+};
+
+/* Limit on different spans: each multiplies the stacks of its thread. */
+#define FRAME_TABLE_SPANS_MAX 65536u
+
+struct known_span {
+	struct iaprof_span key;
 };
 
 /* A resolved stack: the position of its frame ids, root first. */
@@ -45,6 +55,7 @@ struct frame_table {
 	struct hash_index stack_index;
 	ARRAY(struct iaprof_module) modules;
 	struct hash_index module_index;
+	KEYED_ARRAY(struct known_span) spans;
 };
 
 void frame_table_free(struct frame_table *table);
@@ -59,6 +70,9 @@ uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *f
  * id is longer than IAPROF_MODULE_BUILD_ID_SIZE_MAX, or if out of memory.
  */
 bool frame_table_add_module(struct frame_table *table, const char *path, const uint8_t *build_id, size_t size);
+
+/* Returns stack_origin.span of a span; 0 if there are FRAME_TABLE_SPANS_MAX others, or if out of memory. */
+uint32_t frame_table_add_span(struct frame_table *table, const struct iaprof_span *span);
 
 /*
  * Returns the index of a stack of count frame ids, root first. FRAME_NONE if out of memory. origin: NULL if it is not

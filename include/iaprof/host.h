@@ -89,7 +89,9 @@ enum iaprof_request {
 	IAPROF_REQUEST_ACTIVITY = 1u << 4,
 	/* Keep stacks of different threads and devices separate: struct iaprof_stack.origin. Includes
 	   IAPROF_REQUEST_PIDS. */
-	IAPROF_REQUEST_THREADS = 1u << 5
+	IAPROF_REQUEST_THREADS = 1u << 5,
+	/* Keep stacks of different spans separate: struct iaprof_stack.span. */
+	IAPROF_REQUEST_SPANS = 1u << 6
 };
 
 /* State of a requirement of a complete profile, as reported by host->check_item(). */

@@ -56,8 +56,10 @@ struct iaprof_stack {
 	uint32_t pad;
 	/* Appended: use iaprof_profile_stack_origin(). */
 	struct iaprof_stack_origin origin;
+	/* Appended: use iaprof_profile_stack_span(). For sinks that requested IAPROF_REQUEST_SPANS. */
+	struct iaprof_span span;
 };
-IAPROF_ASSERT_SIZE(iaprof_stack, 40);
+IAPROF_ASSERT_SIZE(iaprof_stack, 64);
 
 struct iaprof_value_type {
 	const char *name; /* "cpu" */
@@ -229,7 +231,16 @@ static inline struct iaprof_stack_origin iaprof_profile_stack_origin(const struc
 								     uint32_t index)
 {
 	struct iaprof_stack_origin none = { 0, 0, 0, 0 };
-	return profile->stack_size >= sizeof(struct iaprof_stack) ? iaprof_profile_stack(profile, index)->origin : none;
+	return profile->stack_size >= offsetof(struct iaprof_stack, span) ? iaprof_profile_stack(profile, index)->origin
+									  : none;
+}
+/* Returns the span that the threads of a stack were working on; NULL if there is none, or the core is too old. */
+static inline const struct iaprof_span *iaprof_profile_stack_span(const struct iaprof_profile *profile, uint32_t index)
+{
+	if (profile->stack_size < sizeof(struct iaprof_stack))
+		return (const struct iaprof_span *)0;
+	const struct iaprof_span *span = &iaprof_profile_stack(profile, index)->span;
+	return iaprof_span_is_valid(span) ? span : (const struct iaprof_span *)0;
 }
 static inline const struct iaprof_value_type *iaprof_profile_value_type(const struct iaprof_profile *profile,
 									uint32_t index)

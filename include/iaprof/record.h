@@ -213,6 +213,26 @@ struct iaprof_record_mapping {
 IAPROF_ASSERT_SIZE(iaprof_record_mapping, 104);
 
 /*
+ * The span of a distributed trace that a thread was working on: ids of W3C Trace Context, in the order in which they
+ * are written. All bytes are 0: none.
+ */
+struct iaprof_span {
+	uint8_t trace_id[16];
+	uint8_t span_id[8];
+};
+IAPROF_ASSERT_SIZE(iaprof_span, 24);
+/* Returns whether the ids are those of a span: neither consists of zeros. */
+static inline int iaprof_span_is_valid(const struct iaprof_span *span)
+{
+	unsigned trace = 0, id = 0;
+	for (size_t i = 0; i < sizeof span->trace_id; i++)
+		trace |= span->trace_id[i];
+	for (size_t i = 0; i < sizeof span->span_id; i++)
+		id |= span->span_id[i];
+	return trace && id;
+}
+
+/*
  * SAMPLE: one CPU sample, or several that agree in all members below. header.time is the time of the last one; the
  * process and its mappings are looked up at that time. Also time that threads spent waiting, from first_time to
  * header.time: their stacks are those with which they waited.
@@ -240,8 +260,11 @@ struct iaprof_record_sample {
 	uint32_t waker_user_stack;   /* stack id, 0 if none */
 	uint32_t waker_kernel_stack; /* stack id, 0 if none */
 	uint32_t pad_2;
+	/* Appended later: use iaprof_record_sample_span(). A source may send the shorter record of a sample without
+	   one. */
+	struct iaprof_span span;
 };
-IAPROF_ASSERT_SIZE(iaprof_record_sample, 104);
+IAPROF_ASSERT_SIZE(iaprof_record_sample, 128);
 /* Returns the string id of the name of a sample's thread, or 0 if it is not known. */
 static inline uint32_t iaprof_record_sample_thread_name(const struct iaprof_record_sample *record)
 {
@@ -250,7 +273,14 @@ static inline uint32_t iaprof_record_sample_thread_name(const struct iaprof_reco
 /* Returns whether a sample is of a wait, with the members from reason on. */
 static inline int iaprof_record_sample_has_wait(const struct iaprof_record_sample *record)
 {
-	return record->header.size >= sizeof *record && record->reason;
+	return record->header.size >= offsetof(struct iaprof_record_sample, span) && record->reason;
+}
+/* Returns the span of a sample, or NULL if it has none. */
+static inline const struct iaprof_span *iaprof_record_sample_span(const struct iaprof_record_sample *record)
+{
+	return record->header.size >= sizeof *record && iaprof_span_is_valid(&record->span)
+		       ? &record->span
+		       : (const struct iaprof_span *)0;
 }
 
 enum iaprof_sample_flag {

@@ -206,6 +206,11 @@ static void report_unresolved(const struct collector_statistics *statistics)
 		log_message(IAPROF_LOG_WARNING,
 			    "merged %" PRIu64 " sample%s of threads by name: more than %u threads in a process",
 			    statistics->threads_merged, plural(statistics->threads_merged), THREAD_TABLE_THREADS_MAX);
+	if (statistics->spans_dropped)
+		log_message(IAPROF_LOG_WARNING,
+			    "dropped the span of %" PRIu64
+			    " sample%s: more than %u spans (--continuous forgets those of past intervals)",
+			    statistics->spans_dropped, plural(statistics->spans_dropped), FRAME_TABLE_SPANS_MAX);
 	if (statistics->stacks_unknown)
 		log_message(IAPROF_LOG_WARNING,
 			    "%" PRIu64 " stack%s arrived too late to be resolved (shown as [stack expired])",
