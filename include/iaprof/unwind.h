@@ -70,6 +70,32 @@ struct iaprof_unwind_rule {
 };
 IAPROF_ASSERT_SIZE(iaprof_unwind_rule, 16);
 
+/* How to find the variable of each thread that points to the span it works on: otel_thread_ctx_v1, of OTEP 4947. */
+enum iaprof_thread_context_access {
+	IAPROF_THREAD_CONTEXT_NONE = 0,       /* the file does not define the variable */
+	IAPROF_THREAD_CONTEXT_UNKNOWN = 1,    /* it does, but nothing in it states where the variable is */
+	IAPROF_THREAD_CONTEXT_OFFSET = 2,     /* thread pointer + offset: in the program's own file */
+	IAPROF_THREAD_CONTEXT_STATIC = 3,     /* the word at slot is the offset from the thread pointer (TPOFF) */
+	IAPROF_THREAD_CONTEXT_DESCRIPTOR = 4, /* two words at slot are a TLS descriptor (TLSDESC) */
+	IAPROF_THREAD_CONTEXT_MODULE = 5      /* two words at slot are a module and an offset in it (DTPMOD, DTPOFF) */
+};
+
+enum iaprof_thread_context_flag {
+	/*
+	 * The file is part of glibc, or uses it: in its processes, a thread's list of modules, from which the place of
+	 * a module's variables follows, has the layout of glibc. Also set in files without the variable.
+	 */
+	IAPROF_THREAD_CONTEXT_GLIBC = 1
+};
+
+struct iaprof_thread_context {
+	__u32 access; /* enum iaprof_thread_context_access */
+	__u32 flags;  /* enum iaprof_thread_context_flag */
+	__u64 slot;   /* ELF virtual address */
+	__s64 offset; /* in bytes */
+};
+IAPROF_ASSERT_SIZE(iaprof_thread_context, 24);
+
 /* The table of one file. Borrowed for the duration of the call. */
 struct iaprof_unwind_table {
 	__u32 size;       /* sizeof(struct iaprof_unwind_table) in the core */
@@ -82,8 +108,10 @@ struct iaprof_unwind_table {
 	const struct iaprof_unwind_rule *rules; /* the first has IAPROF_UNWIND_CFA_NONE */
 	/* Appended: check size. The CPython interpreter in the file; NULL: it has none. */
 	const struct iaprof_python *python;
+	/* Appended: check size. What is known of the variable of threads; NULL: nothing. */
+	const struct iaprof_thread_context *thread_context;
 };
-IAPROF_ASSERT_SIZE(iaprof_unwind_table, 64);
+IAPROF_ASSERT_SIZE(iaprof_unwind_table, 72);
 
 /* An executable mapping. */
 struct iaprof_unwind_mapping {

@@ -10,10 +10,10 @@
 
 #include <stdbool.h>
 #include <linux/bpf.h>
-#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include "bpf/python.h"
 #include "bpf/stack.h"
+#include "bpf/thread_pointer.bpf.h"
 
 /* Limits on thread states that are searched, and on frames. */
 #define PYTHON_SEARCH_STEPS 4096
@@ -85,13 +85,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct python_state);
 } python_states SEC(".maps");
-
-struct thread_struct___python {
-	unsigned long fsbase;
-} __attribute__((preserve_access_index));
-struct task_struct___python {
-	struct thread_struct___python thread;
-} __attribute__((preserve_access_index));
 
 static __always_inline bool python_read(void *to, __u32 size, __u64 address)
 {
@@ -414,7 +407,7 @@ __attribute__((noinline)) __u64 python_frames_take(__u32 element, __u32 buffer, 
 	state->interpreter = state->interpreter_next = state->thread = 0;
 	state->is_found = state->sends = state->end = state->entered = state->codes = state->codes_refused = 0;
 	state->begins = 1;
-	state->id = BPF_CORE_READ((const struct task_struct___python *)bpf_get_current_task(), thread.fsbase);
+	state->id = thread_pointer((const void *)bpf_get_current_task());
 	const struct unwind_state *unwound = bpf_map_lookup_elem(&unwind_states, &element);
 	if (!unwound)
 		return 0;

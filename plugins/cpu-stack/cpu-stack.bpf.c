@@ -27,6 +27,7 @@ struct {
 #include "bpf/unwind.bpf.h"
 #include "bpf/unwind_copy.bpf.h"
 #include "bpf/python.bpf.h"
+#include "bpf/thread_context.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -255,6 +256,8 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, b
 	if (!user || !kernel)
 		return;
 	/* Exiting processes have released their user memory; kernel threads never had any. */
+	if (take_user && !(task->flags & (PF_KTHREAD | PF_EXITING)) && !is_in_exec(task))
+		thread_span_take(key.process, key.execution, task, &processor->spans, key.span);
 	if (take_user && !(task->flags & PF_KTHREAD) && !is_in_exec(task))
 		key.user_stack = user_stack_take(context, use_tables, task, user, &key, processor);
 	/* Kernel addresses have the highest bit set. */

@@ -16,6 +16,7 @@
 #include "drain.h"
 #include "bpf/support.h"
 #include "bpf/target_set.h"
+#include "bpf/thread_contexts.h"
 #include "bpf/unwinder.h"
 #include "cpu-stack.bpf.skel.h"
 #include "text/plural.h"
@@ -45,12 +46,14 @@ struct cpu_stack {
 	bool user;
 	bool kernel;
 	bool idle;
+	bool spans;
 
 	const struct iaprof_host *host;
 	struct cpu_stack_bpf *skeleton;
 	struct sample_clock clock;
 	struct drain drain;
 	struct unwinder unwinder;
+	struct thread_contexts contexts;
 	bool use_tables;
 	bool use_python;
 	uint32_t stride;   /* ticks of a block, of which one is handled */
@@ -129,6 +132,9 @@ static int maps_size(struct cpu_stack *cpu_stack)
 	const struct python_maps maps = PYTHON_MAPS(skeleton);
 	if (result == 0)
 		result = python_stacks_set_sizes(host, &maps, processor_count, cpu_stack->use_python);
+	if (result == 0)
+		result = thread_contexts_set_size(host, skeleton->maps.thread_context_processes,
+						  skeleton->rodata->take_spans);
 	return result ? result : copied_stacks_set_sizes(host, skeleton, processor_count, cpu_stack->use_tables);
 }
 
@@ -146,6 +152,7 @@ static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target
 	cpu_stack->use_python = cpu_stack->use_tables && cpu_stack->python_choice != PYTHON_NATIVE &&
 				IAPROF_HOST_HAS(host, intern_frame);
 	skeleton->rodata->take_python = cpu_stack->use_python;
+	skeleton->rodata->take_spans = cpu_stack->use_tables && cpu_stack->spans;
 	skeleton->rodata->take_kernel = cpu_stack->kernel;
 	skeleton->rodata->take_idle = cpu_stack->idle;
 	/* Missing in older cores. */
@@ -200,6 +207,7 @@ static int process_told(void *instance, const struct iaprof_unwind_table *table,
 	struct cpu_stack *cpu_stack = instance;
 	int result = unwinder_take(&cpu_stack->unwinder, table, process);
 	python_stacks_take(&cpu_stack->drain.python, table, process);
+	thread_contexts_take(&cpu_stack->contexts, table, process);
 	if (!result && process)
 		copied_stacks_retry(&cpu_stack->drain.copies, process->pid);
 	return result;
@@ -233,6 +241,8 @@ static int cpu_stack_prepare(const struct iaprof_host *host, void *instance)
 	bpf_log_end(&log);
 	if (result)
 		return result;
+	if (cpu_stack->skeleton->rodata->take_spans)
+		thread_contexts_open(&cpu_stack->contexts, cpu_stack->skeleton->maps.thread_context_processes);
 	result = drain_init(&cpu_stack->drain, host, cpu_stack->skeleton);
 	if (result == 0 && cpu_stack->use_tables)
 		result = unwinder_open(&cpu_stack->unwinder, host,
@@ -361,6 +371,7 @@ static void describe_user_stacks(const struct cpu_stack *cpu_stack, const struct
 		       (uint64_t)sum->copies_lost + copies->refused, (uint64_t)sum->copies_refused);
 	unwinder_describe(&cpu_stack->unwinder, host);
 	python_stacks_describe(&cpu_stack->drain.python, &sum->python);
+	thread_contexts_describe(&cpu_stack->contexts, host, &sum->spans);
 }
 
 static int cpu_stack_finish(const struct iaprof_host *host, void *instance)
@@ -400,6 +411,7 @@ static void cpu_stack_destroy(const struct iaprof_host *host, void *instance)
 	sample_clock_close(&cpu_stack->clock);
 	drain_free(&cpu_stack->drain);
 	unwinder_free(&cpu_stack->unwinder);
+	thread_contexts_free(&cpu_stack->contexts);
 	cpu_stack_bpf__destroy(cpu_stack->skeleton);
 }
 
@@ -429,6 +441,9 @@ static const struct iaprof_option options[] = {
 	OPTION(user, BOOL, "user", "yes", "Record user stacks"),
 	OPTION(kernel, BOOL, "kernel", "yes", "Record Linux kernel stacks"),
 	OPTION(idle, BOOL, "idle", "no", "Include idle CPUs"),
+	OPTION(spans, BOOL, "spans", "yes",
+	       "Record the trace and span that a thread works on, if its program publishes them (OpenTelemetry's "
+	       "thread context; requires unwind tables)"),
 	OPTION(drain_period, DURATION, "drain", "1s",
 	       "Longest interval between reads of the BPF maps; shorter on machines with many CPUs",
 	       .minimum = 10 * MILLISECOND, .maximum = SECOND),

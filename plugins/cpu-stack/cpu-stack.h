@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 #include "bpf/python.h"
+#include "bpf/thread_context.h"
 
 #define CPU_STACK_NAME_SIZE 16 /* TASK_COMM_LEN, include/linux/sched.h */
 
@@ -29,6 +30,7 @@ struct cpu_stack_key {
 	char thread_name[CPU_STACK_NAME_SIZE];
 	__u32 thread;
 	__u32 pad;
+	__u64 span[THREAD_CONTEXT_SPAN_WORDS]; /* that the thread works on */
 };
 
 /*
@@ -83,7 +85,8 @@ struct cpu_stack_processor {
 	__u64 copies_refused; /* copies that their process had no budget for */
 	__u64 copies_lost;    /* copies that did not fit into the ring buffer */
 	struct python_counts python;
-	__u64 pad[7]; /* keeps CPUs on separate pairs of cache lines (prefetched together) */
+	struct thread_context_counts spans;
+	__u64 pad[2]; /* keeps CPUs on separate pairs of cache lines (prefetched together) */
 };
 
 #endif

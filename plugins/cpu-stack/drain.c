@@ -5,6 +5,7 @@
 #include <string.h>
 #include <iaprof/record.h>
 #include "drain.h"
+#include "bpf/thread_contexts.h"
 #include "cpu-stack.bpf.skel.h"
 
 static int out_of_memory(const struct iaprof_host *host)
@@ -97,7 +98,7 @@ static int sample_emit(struct drain *drain, const struct cpu_stack_key *key, con
 	/* Two CPUs that add to the same count record the time of one of them. */
 	uint64_t last = count->last_time > count->first_time ? count->last_time : count->first_time;
 	struct iaprof_record_sample sample = {
-		.header = { .size = sizeof sample, .type = IAPROF_RECORD_SAMPLE, .time = last },
+		.header = { .type = IAPROF_RECORD_SAMPLE, .time = last },
 		.pid = key->process,
 		.tid = key->thread,
 		.name = name_intern(drain, key->name),
@@ -110,6 +111,7 @@ static int sample_emit(struct drain *drain, const struct cpu_stack_key *key, con
 	};
 	uint32_t flags = sample_flags(key->flags);
 
+	thread_contexts_set_span(&sample, key->span);
 	sample.user_stack = user_stack_intern(drain, key, &flags);
 	sample.kernel_stack = stack_intern(drain, 0, key->kernel_stack, IAPROF_SAMPLE_KERNEL_STACK_MISSING, &flags);
 	sample.flags = flags;

@@ -9,7 +9,7 @@
 
 /* Precedes the struct. */
 struct packed_header {
-	uint32_t is_table, has_python;
+	uint32_t is_table, has_python, has_thread_context, pad;
 };
 
 static size_t padded(size_t size)
@@ -17,9 +17,10 @@ static size_t padded(size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
-static size_t table_size(const struct iaprof_unwind_table *table, bool has_python)
+static size_t table_size(const struct iaprof_unwind_table *table, bool has_python, bool has_thread_context)
 {
 	return padded(sizeof *table) + (has_python ? padded(sizeof *table->python) : 0) +
+	       (has_thread_context ? padded(sizeof *table->thread_context) : 0) +
 	       padded(((size_t)table->page_count + 1) * sizeof *table->index) +
 	       padded((size_t)table->row_count * sizeof *table->rows) +
 	       padded((size_t)table->rule_count * sizeof *table->rules);
@@ -28,7 +29,7 @@ static size_t table_size(const struct iaprof_unwind_table *table, bool has_pytho
 size_t unwind_packed_size(const struct iaprof_unwind_table *table, const struct iaprof_unwind_process *process)
 {
 	return sizeof(struct packed_header) +
-	       (table ? table_size(table, table->python)
+	       (table ? table_size(table, table->python, table->thread_context)
 		      : padded(sizeof *process) + (size_t)process->mapping_count * sizeof *process->mappings);
 }
 
@@ -41,7 +42,9 @@ static char *put(char *to, const void *from, size_t size)
 
 void unwind_pack(const struct iaprof_unwind_table *table, const struct iaprof_unwind_process *process, char *bytes)
 {
-	struct packed_header header = { .is_table = table != NULL, .has_python = table && table->python };
+	struct packed_header header = { .is_table = table != NULL,
+					.has_python = table && table->python,
+					.has_thread_context = table && table->thread_context };
 	bytes = put(bytes, &header, sizeof header);
 	if (!table) {
 		bytes = put(bytes, process, sizeof *process);
@@ -51,6 +54,8 @@ void unwind_pack(const struct iaprof_unwind_table *table, const struct iaprof_un
 	bytes = put(bytes, table, sizeof *table);
 	if (table->python)
 		bytes = put(bytes, table->python, sizeof *table->python);
+	if (table->thread_context)
+		bytes = put(bytes, table->thread_context, sizeof *table->thread_context);
 	bytes = put(bytes, table->index, ((size_t)table->page_count + 1) * sizeof *table->index);
 	bytes = put(bytes, table->rows, (size_t)table->row_count * sizeof *table->rows);
 	put(bytes, table->rules, (size_t)table->rule_count * sizeof *table->rules);
@@ -82,9 +87,10 @@ int unwind_unpack(const char *bytes, size_t size, struct unwind_unpacked *unpack
 	if (size < sizeof *table)
 		return -EBADMSG;
 	memcpy(table, take(&bytes, sizeof *table), sizeof *table);
-	if (size != table_size(table, header.has_python))
+	if (size != table_size(table, header.has_python, header.has_thread_context))
 		return -EBADMSG;
 	table->python = header.has_python ? take(&bytes, sizeof *table->python) : NULL;
+	table->thread_context = header.has_thread_context ? take(&bytes, sizeof *table->thread_context) : NULL;
 	table->index = take(&bytes, ((size_t)table->page_count + 1) * sizeof *table->index);
 	table->rows = take(&bytes, (size_t)table->row_count * sizeof *table->rows);
 	table->rules = take(&bytes, (size_t)table->rule_count * sizeof *table->rules);

@@ -66,6 +66,7 @@ static int receive(struct remote_unwind *unwind, const struct remote_reader *rea
 	table->rules.count = table->rules.capacity = head->rule_count;
 	table->skipped = head->skipped;
 	table->python = head->python;
+	table->thread_context = head->thread_context;
 	return unwind_table_is_valid(table) ? 0 : -EBADMSG;
 }
 

@@ -20,7 +20,7 @@
 #include "base/regular_file.h"
 
 #define FOLDER "/var/cache/iaprof"
-#define FORMAT "unwind2"
+#define FORMAT "unwind3"
 #define PREFIX "unwind-"
 /* Entries are written under this prefix, and renamed. */
 #define TEMPORARY_PREFIX ".unwind-"
@@ -41,6 +41,7 @@ struct entry_head {
 	uint32_t skipped;
 	uint32_t checksum; /* CRC-32 of what follows, and of this struct with checksum 0 */
 	struct iaprof_python python;
+	struct iaprof_thread_context thread_context;
 };
 
 #define PARTS 4
@@ -184,6 +185,7 @@ static bool load(const struct unwind_cache *cache, int descriptor, const struct 
 	unwind->table.first_page = head.first_page;
 	unwind->table.skipped = head.skipped;
 	unwind->table.python = head.python;
+	unwind->table.thread_context = head.thread_context;
 	bool is_empty = !head.index_count && !head.row_count && !head.rule_count;
 	return read_parts(descriptor, parts) && checksum_of(&head, parts) == head.checksum &&
 	       (is_empty || unwind_table_is_valid(&unwind->table));
@@ -240,6 +242,7 @@ void unwind_cache_store(struct unwind_cache *cache, const struct file_identity *
 	head.rule_count = (uint32_t)table->rules.count;
 	head.skipped = table->skipped;
 	head.python = table->python;
+	head.thread_context = table->thread_context;
 	list_parts(unwind, parts + 1);
 	head.checksum = checksum_of(&head, parts + 1);
 	parts[0] = (struct iovec){ &head, sizeof head };

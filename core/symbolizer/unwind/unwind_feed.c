@@ -331,7 +331,8 @@ static void deliver(const struct result *result, unwind_feed_callback *callback,
 						    .index = table->index.items,
 						    .rows = table->rows.items,
 						    .rules = table->rules.items,
-						    .python = table->python.version ? &table->python : NULL };
+						    .python = table->python.version ? &table->python : NULL,
+						    .thread_context = &table->thread_context };
 		callback(context, &made, NULL);
 		return;
 	}

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <iaprof/python.h>
+#include <iaprof/unwind.h>
 #include "base/array.h"
 #include "bpf/unwind.h"
 #include "symbolizer/elf_file.h"
@@ -25,8 +25,10 @@ struct unwind_table {
 	ARRAY(struct iaprof_unwind_row) rows;   /* rule: position in rules */
 	ARRAY(struct iaprof_unwind_rule) rules; /* the first is IAPROF_UNWIND_CFA_NONE */
 	uint32_t functions;                     /* number of FDEs that were read */
-	uint32_t skipped;            /* number of FDEs that were damaged, overlapped another one, or beyond a limit */
-	struct iaprof_python python; /* the interpreter in the file, which unwind_table_make() does not look for */
+	uint32_t skipped; /* number of FDEs that were damaged, overlapped another one, or beyond a limit */
+	/* What else the file has, which unwind_table_make() does not look for. */
+	struct iaprof_python python; /* the interpreter */
+	struct iaprof_thread_context thread_context;
 };
 
 /* Returns 0, -ENODATA (the file has no unwind information), -ENOTSUP (its machine is not supported), or -ENOMEM. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "symbolizer/python/python_runtime.h"
+#include "symbolizer/thread_context.h"
 #include "symbolizer/worker/serve.h"
 #include "symbolizer/worker/worker_message.h"
 #include "symbolizer/unwind/unwind_table.h"
@@ -22,6 +23,7 @@ static int send_table(int socket, int code, const elf_segment_array *segments, c
 	answer.rule_count = (uint32_t)table->rules.count;
 	answer.skipped = table->skipped;
 	answer.python = table->python;
+	answer.thread_context = table->thread_context;
 	parts[2] = (struct iovec){ table->index.items, table->index.count * sizeof *table->index.items };
 	parts[3] = (struct iovec){ table->rows.items, table->rows.count * sizeof *table->rows.items };
 	parts[4] = (struct iovec){ table->rules.items, table->rules.count * sizeof *table->rules.items };
@@ -41,8 +43,10 @@ int unwind_service_load(int socket, int descriptor)
 		code = -ENOMEM;
 	if (!code)
 		code = unwind_table_make(&table, &elf);
-	if (!code)
+	if (!code) {
 		python_runtime_find(&table.python, &elf);
+		thread_context_find(&table.thread_context, &elf);
+	}
 	int result = send_table(socket, code, &segments, &table);
 	unwind_table_free(&table);
 	array_free(&segments);

@@ -19,7 +19,7 @@
 #define IAPROF_CORE_SYMBOLIZER_WORKER_MESSAGE_H
 
 #include <stdint.h>
-#include <iaprof/python.h>
+#include <iaprof/unwind.h>
 #include <iaprof/record.h>
 
 #define WORKER_PROGRAM "iaprof-worker"
@@ -137,6 +137,7 @@ struct worker_unwind {
 	uint32_t skipped; /* functions whose rules could not be read */
 	uint64_t first_page;
 	struct iaprof_python python;
+	struct iaprof_thread_context thread_context;
 };
 
 /* LOAD_CODE: with the image in a sealed file. */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See thread_contexts.h. */
+#include "bpf/thread_contexts.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+#include <bpf/bpf.h>
+
+#include "bpf/support.h"
+
+#define PROCESSES_MAX 8192u
+
+int thread_contexts_set_size(const struct iaprof_host *host, struct bpf_map *processes, bool use_spans)
+{
+	const struct bpf_map_size size = { processes, use_spans ? PROCESSES_MAX : 1, 0 };
+	return bpf_map_sizes_set(host, &size, 1);
+}
+
+void thread_contexts_open(struct thread_contexts *contexts, struct bpf_map *processes)
+{
+	*contexts = (struct thread_contexts){ .processes = processes };
+}
+
+void thread_contexts_free(struct thread_contexts *contexts)
+{
+	keyed_array_free(&contexts->files);
+	*contexts = (struct thread_contexts){ 0 };
+}
+
+static void take_table(struct thread_contexts *contexts, const struct iaprof_unwind_table *table)
+{
+	bool is_known =
+		table->size >= offsetof(struct iaprof_unwind_table, thread_context) + sizeof table->thread_context;
+	if (!is_known || !table->thread_context || !(table->thread_context->access | table->thread_context->flags))
+		return;
+	const struct thread_context_file file = { .key = table->id, .context = *table->thread_context };
+	(void)keyed_array_add(&contexts->files, &file);
+}
+
+/*
+ * Sets context to the variable of a process. If several files define one, all use the same, which is the program's own
+ * if it has one. Returns false if there is none.
+ */
+static bool find_variable(const struct thread_contexts *contexts, const struct iaprof_unwind_process *process,
+			  struct iaprof_thread_context *context)
+{
+	uint32_t flags = 0;
+	context->access = IAPROF_THREAD_CONTEXT_NONE;
+	for (uint32_t i = 0; i < process->mapping_count; i++) {
+		const struct iaprof_unwind_mapping *mapping = &process->mappings[i];
+		const struct thread_context_file *file = keyed_array_get(&contexts->files, &mapping->table);
+		if (!file)
+			continue;
+		flags |= file->context.flags;
+		bool is_better = context->access <= IAPROF_THREAD_CONTEXT_UNKNOWN ||
+				 file->context.access == IAPROF_THREAD_CONTEXT_OFFSET;
+		if (!file->context.access || !is_better)
+			continue;
+		*context = file->context;
+		context->slot += mapping->bias;
+	}
+	context->flags = flags;
+	return context->access != IAPROF_THREAD_CONTEXT_NONE;
+}
+
+static void take_process(struct thread_contexts *contexts, const struct iaprof_unwind_process *process)
+{
+	struct thread_context_process found = { .execution = process->execution };
+	int map = bpf_map__fd(contexts->processes);
+	if (!contexts->files.count)
+		return;
+	if (!find_variable(contexts, process, &found.context))
+		bpf_map_delete_elem(map, &process->pid);
+	else if (bpf_map_update_elem(map, &process->pid, &found, BPF_ANY))
+		contexts->refused++;
+}
+
+void thread_contexts_take(struct thread_contexts *contexts, const struct iaprof_unwind_table *table,
+			  const struct iaprof_unwind_process *process)
+{
+	if (!contexts->processes)
+		return;
+	if (table)
+		take_table(contexts, table);
+	else if (process)
+		take_process(contexts, process);
+}
+
+void thread_contexts_set_span(struct iaprof_record_sample *sample, const __u64 *words)
+{
+	static_assert(sizeof sample->span == THREAD_CONTEXT_SPAN_WORDS * sizeof *words, "the same bytes");
+	memcpy(&sample->span, words, sizeof sample->span);
+	sample->header.size =
+		iaprof_span_is_valid(&sample->span) ? sizeof *sample : offsetof(struct iaprof_record_sample, span);
+}
+
+void thread_contexts_describe(const struct thread_contexts *contexts, const struct iaprof_host *host,
+			      const struct thread_context_counts *counts)
+{
+	uint64_t sum = counts->spans + counts->none + counts->invalid + counts->unreadable + counts->unsupported;
+	if (sum || contexts->refused)
+		host->metadata(host, "spans of threads",
+			       "%" PRIu64 " samples with one, %" PRIu64 " without, %" PRIu64
+			       " with an invalid record, %" PRIu64 " not readable, %" PRIu64
+			       " with thread-local storage that is not supported; processes refused %" PRIu64,
+			       (uint64_t)counts->spans, (uint64_t)counts->none, (uint64_t)counts->invalid,
+			       (uint64_t)counts->unreadable, (uint64_t)counts->unsupported, contexts->refused);
+}
