@@ -186,6 +186,9 @@ static uint32_t sample_find(struct profile_samples *samples, const struct walk *
 	sample.tid = origin.tid;
 	sample.thread = profile_tables_text(&samples->tables, origin.thread);
 	sample.device = profile_tables_text(&samples->tables, origin.device);
+	sample.span = samples->options.spans ? profile_tables_span(&samples->tables,
+								   iaprof_profile_stack_span(samples->profile, stack))
+					     : 0;
 	sample.count = walk->count;
 	for (uint32_t i = 0; i < walk->count; i++)
 		sample.locations[i] = walk->locations[walk->count - 1 - i];

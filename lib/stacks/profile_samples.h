@@ -36,6 +36,7 @@ struct sample_program {
 struct profile_samples_options {
 	struct stack_text_options text;
 	bool by_reason;        /* each stall reason is a sample type */
+	bool spans;            /* samples of different spans are separate */
 	bool without_programs; /* stacks begin below the program, which table_sample.program names */
 };
 

@@ -73,6 +73,11 @@ uint32_t profile_tables_location(struct profile_tables *tables, const struct tab
 	return id;
 }
 
+uint32_t profile_tables_span(struct profile_tables *tables, const struct iaprof_span *span)
+{
+	return span ? intern(tables, &tables->spans, span, sizeof *span, NULL) : 0;
+}
+
 uint32_t profile_tables_sample(struct profile_tables *tables, const struct table_sample *sample)
 {
 	size_t size = offsetof(struct table_sample, locations) + sample->count * sizeof *sample->locations;
@@ -86,6 +91,7 @@ void profile_tables_free(struct profile_tables *tables)
 	string_table_free(&tables->locations);
 	string_table_free(&tables->samples);
 	string_table_free(&tables->mapped_files);
+	string_table_free(&tables->spans);
 	array_free(&tables->mappings);
 	text_free(&tables->name);
 }

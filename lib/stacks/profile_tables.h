@@ -52,6 +52,7 @@ struct table_sample {
 	uint32_t tid;     /* likewise */
 	uint32_t thread;  /* text: name of the thread; 0 if unknown */
 	uint32_t device;  /* text; 0 if none */
+	uint32_t span;    /* id; 0 if none */
 	uint32_t count;
 	uint32_t locations[PROFILE_TABLES_LOCATIONS_MAX]; /* leaf first */
 };
@@ -59,6 +60,7 @@ struct table_sample {
 /* Initialise with {0}. */
 struct profile_tables {
 	struct string_table texts, functions, locations, samples;
+	struct string_table spans;            /* struct iaprof_span */
 	struct string_table mapped_files;     /* text ids of mappings */
 	ARRAY(struct table_mapping) mappings; /* by id - 1 */
 	struct text name;                     /* the most recent one, sanitized */
@@ -73,6 +75,8 @@ uint32_t profile_tables_function(struct profile_tables *tables, const struct iap
 /* Returns 0 if there is no file. */
 uint32_t profile_tables_mapping(struct profile_tables *tables, const char *file);
 uint32_t profile_tables_location(struct profile_tables *tables, const struct table_location *location);
+/* NULL: 0 */
+uint32_t profile_tables_span(struct profile_tables *tables, const struct iaprof_span *span);
 uint32_t profile_tables_sample(struct profile_tables *tables, const struct table_sample *sample);
 
 #endif

@@ -13,8 +13,7 @@
 #include "stacks/profile_facts.h"
 #include "stacks/profile_samples.h"
 
-#define ID_SIZE 16u /* of profiles and traces */
-#define SPAN_ID_SIZE 8u
+#define ID_SIZE 16u /* of profiles */
 /* A sample's program, process, thread, thread's name, device and reason. */
 #define SAMPLE_ATTRIBUTES_MAX 6u
 
@@ -173,18 +172,24 @@ static void put_stacks(struct request *request, Otlp__Dictionary *dictionary)
 	}
 }
 
-static void put_link(struct request *request, Otlp__Dictionary *dictionary)
+static void put_links(struct request *request, Otlp__Dictionary *dictionary)
 {
-	Otlp__Link *link;
-	if (!MESSAGE_POOL_GET(&request->pool, 1, dictionary->link_table, link))
+	static const struct iaprof_span none;
+	const struct string_table *spans = &request->samples.tables.spans;
+	size_t count = spans->entries.count + 1;
+	Otlp__Link *items;
+	if (!MESSAGE_POOL_GET(&request->pool, count, dictionary->link_table, items))
 		return;
-	otlp__link__init(link);
-	link->trace_id.data = message_pool_get(&request->pool, ID_SIZE, 1);
-	link->trace_id.len = link->trace_id.data ? ID_SIZE : 0;
-	link->span_id.data = message_pool_get(&request->pool, SPAN_ID_SIZE, 1);
-	link->span_id.len = link->span_id.data ? SPAN_ID_SIZE : 0;
-	dictionary->link_table[0] = link;
-	dictionary->n_link_table = 1;
+	dictionary->n_link_table = count;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct iaprof_span *span = i ? (const void *)string_table_text(spans, i) : &none;
+		otlp__link__init(&items[i]);
+		items[i].trace_id.data = (uint8_t *)(uintptr_t)span->trace_id;
+		items[i].trace_id.len = sizeof span->trace_id;
+		items[i].span_id.data = (uint8_t *)(uintptr_t)span->span_id;
+		items[i].span_id.len = sizeof span->span_id;
+		dictionary->link_table[i] = &items[i];
+	}
 }
 
 static void put_attributes(struct request *request, Otlp__Dictionary *dictionary)
@@ -240,6 +245,7 @@ static void sample_make(struct request *request, const struct table_sample *from
 						{ "device.stall.reason", 0, from->reason } };
 	otlp__sample__init(sample);
 	sample->stack_index = index_of(dictionary_stack(dictionary, from->locations, from->count));
+	sample->link_index = index_of(from->span);
 	sample->attribute_indices = message_pool_get(&request->pool, SAMPLE_ATTRIBUTES_MAX, sizeof(int32_t));
 	for (size_t i = 0; sample->attribute_indices && i < SAMPLE_ATTRIBUTES_MAX; i++) {
 		uint32_t index = attributes[i].number ? dictionary_number_attribute(dictionary, attributes[i].key,
@@ -391,7 +397,7 @@ static bool request_append(struct request *request, struct text *text)
 	put_mappings(request, &dictionary);
 	put_locations(request, &dictionary);
 	put_stacks(request, &dictionary);
-	put_link(request, &dictionary);
+	put_links(request, &dictionary);
 	put_attributes(request, &dictionary);
 	put_strings(request, &dictionary);
 	message.dictionary = &dictionary;
@@ -405,10 +411,12 @@ static bool request_append(struct request *request, struct text *text)
 }
 
 bool message_append(struct text *text, const struct iaprof_profile *profile, struct resources *resources, bool lines,
-		    uint32_t *count)
+		    bool links, uint32_t *count)
 {
 	struct request request = { .resources = resources, .profile = profile };
-	const struct profile_samples_options options = { .text = { .lines = lines }, .without_programs = true };
+	const struct profile_samples_options options = { .text = { .lines = lines },
+							 .spans = links,
+							 .without_programs = true };
 	resources_begin(resources);
 	bool good = profile_samples_make(&request.samples, profile, &options) && samples_make(&request) &&
 		    request_append(&request, text);

@@ -13,8 +13,11 @@
 #include "resources.h"
 #include "text/text.h"
 
-/* Appends the encoded request, and sets *count to the number of its profiles. Returns false when out of memory. */
+/*
+ * Appends the encoded request, and sets *count to the number of its profiles. links: samples of different spans are
+ * separate, and refer to them. Returns false when out of memory.
+ */
 bool message_append(struct text *text, const struct iaprof_profile *profile, struct resources *resources, bool lines,
-		    uint32_t *count);
+		    bool links, uint32_t *count);
 
 #endif

@@ -17,6 +17,7 @@ static const struct otlp_signal signal_profiles = { "PROFILES", "/v1development/
 struct otlp {
 	struct otlp_options options;
 	bool lines;
+	bool links;
 
 	struct otlp_exporter exporter;
 	struct resources resources;
@@ -25,12 +26,15 @@ struct otlp {
 static const struct iaprof_option options[] = {
 	OTLP_OPTIONS(struct otlp, options),
 	IAPROF_OPTION(struct otlp, lines, BOOL, "lines", "yes", "Source lines and inlined functions (DWARF)"),
+	IAPROF_OPTION(struct otlp, links, BOOL, "links", "yes",
+		      "Links of samples to the spans of traces that their threads worked on"),
 };
 
 static int otlp_configure(const struct iaprof_host *host, void *instance)
 {
 	const struct otlp *otlp = instance;
-	host->request(host, IAPROF_REQUEST_THREADS | (otlp->lines ? IAPROF_REQUEST_LINES : 0u));
+	host->request(host, IAPROF_REQUEST_THREADS | (otlp->lines ? IAPROF_REQUEST_LINES : 0u) |
+				    (otlp->links ? IAPROF_REQUEST_SPANS : 0u));
 	host->default_interval(host, INTERVAL_DEFAULT);
 	return 0;
 }
@@ -58,7 +62,7 @@ static int otlp_profile(const struct iaprof_host *host, void *instance, const st
 	struct otlp *otlp = instance;
 	struct text message = { 0 };
 	uint32_t count = 0;
-	if (message_append(&message, profile, &otlp->resources, otlp->lines, &count))
+	if (message_append(&message, profile, &otlp->resources, otlp->lines, otlp->links, &count))
 		return otlp_exporter_send(&otlp->exporter, host, &message, count);
 	text_free(&message);
 	return host->fail(host, ENOMEM, "out of memory for %zu stacks", profile->value_count);

@@ -3,14 +3,14 @@
 import collections
 import struct
 
-from harness import require
+from harness import equal, require
 
 NUMBER, NUMBERS, FIXED, TEXT, BYTES = 'number', 'numbers', 'fixed', 'text', 'bytes'
 WIDE = {FIXED: '<Q', 'signed': '<q', 'double': '<d'}
 VALUE = {1: ('string', TEXT), 3: ('int', NUMBER)}
 PAIR = {1: ('key', TEXT), 2: ('value', VALUE)}
 TYPE = {1: ('type', NUMBER), 2: ('unit', NUMBER)}
-SAMPLE = {1: ('stack', NUMBER), 2: ('attributes', NUMBERS), 4: ('values', NUMBERS)}
+SAMPLE = {1: ('stack', NUMBER), 2: ('attributes', NUMBERS), 3: ('link', NUMBER), 4: ('values', NUMBERS)}
 PROFILE = {1: ('sample_type', TYPE), 2: ('samples', SAMPLE), 3: ('time', FIXED), 4: ('duration', NUMBER),
            5: ('period_type', TYPE), 6: ('period', NUMBER), 7: ('id', BYTES)}
 DICTIONARY = {1: ('mappings', {2: ('limit', NUMBER), 4: ('file', NUMBER), 5: ('attributes', NUMBERS)}),
@@ -115,7 +115,7 @@ def metrics_of(data):
 
 class Request:
     """profiles: (attributes of the resource, type, unit, period type, period, {(attributes, stack): value})
-    where a stack has the names of its functions, the root first."""
+    where a stack has the names of its functions, the root first, and 'link' is an attribute: ids of a trace and a span."""
 
     def __init__(self, data):
         found = message(data, REQUEST)
@@ -181,7 +181,15 @@ class Request:
         stack = self.get('stacks', one(sample, 'stack'))
         names = tuple(name for index in reversed(stack['locations'])
                       for name in self.frames(self.get('locations', index)))
-        return tuple(sorted(self.attributes(sample).items())), names
+        return tuple(sorted({**self.attributes(sample), **self.link(sample)}.items())), names
+
+    def link(self, sample):
+        index = one(sample, 'link')
+        link = self.get('links', index)
+        ids = one(link, 'trace'), one(link, 'span')
+        equal(tuple(map(len, ids)), (16, 8), 'ids of a link')
+        require(not index or all(map(any, ids)), f'link {index} is of no span')
+        return {'link': tuple(part.hex() for part in ids)} if index else {}
 
     def profile(self, resource, profile):
         pairs = [(one(pair, 'key'), one(one(pair, 'value'), 'string')) for pair in resource.get('attributes', [])]
@@ -189,7 +197,7 @@ class Request:
         require(len(one(profile, 'id')) == 16, 'id of a profile')
         values, identities = collections.Counter(), set()
         for sample in profile['samples']:
-            identity = one(sample, 'stack'), tuple(sorted(sample['attributes']))
+            identity = one(sample, 'stack'), tuple(sorted(sample['attributes'])), one(sample, 'link')
             require(identity not in identities, f'two samples of {identity}')
             identities.add(identity)
             values[self.sample(sample)] += one(sample, 'values')
