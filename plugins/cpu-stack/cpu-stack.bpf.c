@@ -103,6 +103,13 @@ struct {
 	__type(value, struct cpu_stack_copy_budget);
 } copy_budgets SEC(".maps");
 
+/* Returns stack_hash() of an element of scratch, for Linux before 5.17. Global, as unwind_stack(). */
+__attribute__((noinline)) __u64 scratch_hash(__u32 element)
+{
+	const struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
+	return stack ? stack_hash(stack) : 0;
+}
+
 /*
  * Records a stack in the scratch buffer. Returns its hash, or 0 without a stack; adds missing to *flags if there should
  * be one.
@@ -112,8 +119,9 @@ static __always_inline __u64 sample_stack_take(struct bpf_perf_event_data *conte
 					       bool expected, __u32 *flags)
 {
 	bool truncated = false;
-	__u64 hash = use_loops ? stack_take_by_loop(context, stack, element, kind, &truncated)
-			       : stack_take(context, stack, kind, &truncated);
+	__u64 hash = 0;
+	if (stack_read(context, stack, kind, &truncated))
+		hash = use_loops ? stack_hash_by_loop(element) : scratch_hash(element);
 	if (!hash && expected)
 		*flags |= missing;
 	if (truncated)
