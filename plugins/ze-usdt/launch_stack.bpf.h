@@ -24,10 +24,14 @@ static __always_inline bool launch_has_chain(const struct launch *launch)
 	return launch->argument_count > 5;
 }
 
-/* A hash unique to the process, for a stack id that the tracer provides. */
-static __always_inline __u64 told_stack_hash(const struct ze_process *process, __u64 told)
+/* A hash unique to the process, for a stack id that the tracer provides; 0 without one. */
+static __always_inline __u64 told_stack_hash(bool use_tables, const struct launch *launch,
+					     const struct ze_process *process)
 {
-	__u64 hash = hash_add(hash_add(hash_add(hash_seed[0], told), process->program), process->id);
+	/* The same native stack can have other Python frames. */
+	if (!launch->arguments[6] || (use_tables && python_is_known(process->id)))
+		return 0;
+	__u64 hash = hash_add(hash_add(hash_add(hash_seed[0], launch->arguments[6]), process->program), process->id);
 	return hash ? hash : 1;
 }
 
@@ -60,16 +64,16 @@ static __always_inline __u64 launch_stack_unwind(struct pt_regs *context, const 
 	return hash ? python_stack_take(element, element, execution, &processor->python, hash) : 0;
 }
 
-/* Stores the launch's stack, of this element of stack_scratch, in the map and returns its hash, or 0. */
+/*
+ * Stores the launch's stack, of this element of stack_scratch, in the map and returns its hash, or 0. told:
+ * told_stack_hash().
+ */
 static __always_inline __u64 launch_stack(struct pt_regs *context, bool use_tables, const struct launch *launch,
-					  const struct ze_process *process, void *stacks, struct stack_addresses *stack,
-					  __u32 element, struct ze_processor *processor)
+					  __u64 told, void *stacks, struct stack_addresses *stack, __u32 element,
+					  struct ze_processor *processor)
 {
 	/* The first address is the probe site: our tracer's is skipped, the runtime's is a frame of interest. */
 	__u64 kind = BPF_F_USER_STACK | (5 - launch->argument_count) >> 63; /* 1 from six arguments on */
-	/* The same native stack can have other Python frames. */
-	bool has_id = launch->arguments[6] && !(use_tables && python_is_known(process->id));
-	__u64 told = has_id ? told_stack_hash(process, launch->arguments[6]) : 0;
 	bool truncated = false;
 
 	/* Walking the stack is most of the overhead of a launch. */

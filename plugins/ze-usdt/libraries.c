@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "libraries.h"
 #include "probes.h"
+#include "ze-usdt.h"
 #include "bpf/support.h"
 
 /* More files than processes map on a busy machine; each takes about a hundred bytes until it is parsed. */
@@ -39,14 +40,17 @@ static bool library_is_known(const struct libraries *libraries, int descriptor, 
 	return false;
 }
 
-static bool link_make(struct libraries *libraries, struct library *library, enum provider_probe probe, int descriptor)
+static bool link_make(struct libraries *libraries, struct library *library, const struct usdt_provider *provider,
+		      enum provider_probe probe, int descriptor)
 {
+	bool in_registers = probe == PROVIDER_LAUNCH_KERNEL && provider->in_registers == provider->sites[probe];
+	LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = in_registers ? ZE_COOKIE_REGISTERS : 0);
 	char path[64];
 	/* Opens the file that was checked, whatever its path refers to by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
 	struct bpf_log log = bpf_log_begin(libraries->host);
 	library->links[probe] = bpf_program__attach_usdt(libraries->programs[probe], -1, path, ZE_PROBE_PROVIDER,
-							 provider_probe_name(probe), NULL);
+							 provider_probe_name(probe), &options);
 	bpf_log_end(&log);
 	return library->links[probe] != NULL;
 }
@@ -91,7 +95,7 @@ static int file_attach(struct libraries *libraries, int descriptor, const struct
 	if (!usdt_provider_find(&bytes, &provider))
 		result = -ESTALE;
 	for (int i = 0; i < PROVIDER_PROBE_COUNT && result == 0; i++)
-		if (provider.sites[i] && !link_make(libraries, library, (enum provider_probe)i, descriptor))
+		if (provider.sites[i] && !link_make(libraries, library, &provider, (enum provider_probe)i, descriptor))
 			result = errno ? -errno : -EIO;
 	fcntl(descriptor, F_SETLEASE, F_UNLCK);
 	*reason = strerror(-result);

@@ -58,6 +58,9 @@
 #define ZE_IMAGE_DIGITS 16
 #define ZE_IMAGE_SUFFIX ".elf"
 
+/* Where the tracer's launch_kernel has its arguments, as its note says. */
+#define ZE_LAUNCH_REGISTERS "8@%rdi 8@%rsi 8@%rdx 8@%rcx 8@%r8 8@%r9 8@%rax"
+
 #define ZE_LAUNCHES_UNKNOWN (~0ull)
 
 /* The tracer library, installed in the plugin's folder. */

@@ -165,22 +165,27 @@ static __always_inline void set_leave(struct ze_processor *processor, int set)
 	__sync_fetch_and_add(&processor->active[set & 1], -1);
 }
 
+/* Increments a count that exists already. */
+static __always_inline bool count_increase(void *map, const void *key, __u64 now)
+{
+	struct ze_count *count = bpf_map_lookup_elem(map, key);
+	if (!count)
+		return false;
+	__sync_fetch_and_add(&count->count, 1);
+	count->last_time = now; /* two CPUs may do this at once: user space orders the times */
+	return true;
+}
+
 /* Increments a count, creating it if necessary. Returns 0 or a negative errno. */
 static __always_inline long count_add(void *map, const void *key, __u64 now)
 {
-	struct ze_count *count = bpf_map_lookup_elem(map, key);
-	if (!count) {
-		struct ze_count first = { .count = 1, .first_time = now, .last_time = now };
-		long error = bpf_map_update_elem(map, key, &first, BPF_NOEXIST);
-		if (error != -EEXIST)
-			return error;
-		count = bpf_map_lookup_elem(map, key);
-		if (!count)
-			return -EBUSY;
-	}
-	__sync_fetch_and_add(&count->count, 1);
-	count->last_time = now; /* two CPUs may do this at once: user space orders the times */
-	return 0;
+	if (count_increase(map, key, now))
+		return 0;
+	struct ze_count first = { .count = 1, .first_time = now, .last_time = now };
+	long error = bpf_map_update_elem(map, key, &first, BPF_NOEXIST);
+	if (error != -EEXIST)
+		return error;
+	return count_increase(map, key, now) ? 0 : -EBUSY;
 }
 
 #endif

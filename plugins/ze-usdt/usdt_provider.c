@@ -38,10 +38,15 @@ static void note_count(const char *description, size_t size, struct usdt_provide
 	if (name + length == end || strcmp(name, ZE_PROBE_PROVIDER) != 0)
 		return;
 	name += length + 1;
-	if (memchr(name, '\0', (size_t)(end - name)) == NULL)
+	length = strnlen(name, (size_t)(end - name));
+	if (name + length == end)
 		return;
+	const char *arguments = name + length + 1;
 	for (int i = 0; i < PROVIDER_PROBE_COUNT; i++)
 		provider->sites[i] += strcmp(name, probe_names[i]) == 0;
+	provider->in_registers += strcmp(name, ZE_PROBE_LAUNCH_KERNEL) == 0 &&
+				  (size_t)(end - arguments) == sizeof ZE_LAUNCH_REGISTERS &&
+				  memcmp(arguments, ZE_LAUNCH_REGISTERS, sizeof ZE_LAUNCH_REGISTERS) == 0;
 }
 
 static size_t note_round(size_t size)

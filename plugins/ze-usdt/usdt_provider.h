@@ -19,6 +19,7 @@ enum provider_probe {
 /* Number of sites of each probe of provider level_zero (probes.h). */
 struct usdt_provider {
 	uint32_t sites[PROVIDER_PROBE_COUNT];
+	uint32_t in_registers; /* sites of launch_kernel with their arguments in ZE_LAUNCH_REGISTERS */
 };
 
 /* Parses .note.stapsdt. Returns false if the file has no such probe, or more than PROVIDER_SITES_MAX sites of one. */

@@ -36,10 +36,10 @@ static __always_inline __u64 name_read_hashed(struct ze_kernel *kernel, const vo
 }
 
 /*
- * Stores the kernel in the set's map if it is new. Returns its hash, or 0 if there is no room. The module number
- * distinguishes it from an earlier kernel at the same address; without a number, the name does.
+ * Returns the kernel's hash. The module number distinguishes it from an earlier kernel at the same address; without a
+ * number, the name does, which is read.
  */
-static __always_inline __u64 kernel_store(void *kernels, struct ze_kernel *kernel, const void *name)
+static __always_inline __u64 kernel_hash(struct ze_kernel *kernel, const void *name)
 {
 	__u64 hash = hash_add(hash_seed[0], kernel->process.program);
 	hash = hash_add(hash, kernel->process.id);
@@ -49,15 +49,19 @@ static __always_inline __u64 kernel_store(void *kernels, struct ze_kernel *kerne
 	hash = hash_add(hash, kernel->module);
 	if (!kernel->module)
 		hash = name_read_hashed(kernel, name, hash);
-	if (!hash)
-		hash = 1;
+	return hash ? hash : 1;
+}
+
+/* Stores the kernel in the set's map if it is new. Returns false if there is no room. */
+static __always_inline bool kernel_store(void *kernels, struct ze_kernel *kernel, const void *name, __u64 hash)
+{
 	if (bpf_map_lookup_elem(kernels, &hash))
-		return hash;
+		return true;
 	if (kernel->module)
 		name_read(kernel, name);
 	process_note(kernel->process.id);
 	long error = bpf_map_update_elem(kernels, &hash, kernel, BPF_NOEXIST);
-	return error && error != -EEXIST ? 0 : hash;
+	return !error || error == -EEXIST;
 }
 
 /*
@@ -102,20 +106,26 @@ static __always_inline void launch_record(struct pt_regs *context, bool use_tabl
 	kernel->address = launch->arguments[1];
 	kernel->size = launch->arguments[2];
 	kernel->module = launch->arguments[4];
-	struct ze_launch_key key = { .process = kernel->process, .list = launch->arguments[5] };
-	key.kernel = kernel_store(kernels, kernel, (const void *)launch->arguments[3]);
-	if (!key.kernel) {
-		add(&processor->launches_full, 1);
-		return;
-	}
-
-	if (take_stacks)
-		key.user_stack =
-			launch_stack(context, use_tables, launch, &kernel->process, stacks, stack, place, processor);
+	const void *name = (const void *)launch->arguments[3];
+	struct ze_launch_key key = { .process = kernel->process,
+				     .kernel = kernel_hash(kernel, name),
+				     .list = launch->arguments[5] };
 	if (!key.list) {
 		key.thread = bpf_get_current_pid_tgid();
 		bpf_get_current_comm(key.thread_name, sizeof key.thread_name);
 	}
+	__u64 told = take_stacks ? told_stack_hash(use_tables, launch, &kernel->process) : 0;
+	/* A launch with this key is in the set: so are its kernel and stack. */
+	key.user_stack = told;
+	if ((told || !take_stacks) && !(take_kernel && !key.list) && count_increase(launches, &key, launch->now))
+		return;
+
+	if (!kernel_store(kernels, kernel, name, key.kernel)) {
+		add(&processor->launches_full, 1);
+		return;
+	}
+	if (take_stacks)
+		key.user_stack = launch_stack(context, use_tables, launch, told, stacks, stack, place, processor);
 	if (take_kernel && !key.list)
 		key.kernel_stack = submission_stack(stacks, stack, processor);
 	long error = count_add(launches, &key, launch->now);
@@ -125,6 +135,16 @@ static __always_inline void launch_record(struct pt_regs *context, bool use_tabl
 
 static __always_inline bool launch_read(struct pt_regs *context, struct launch *launch)
 {
+	/* libbpf looks up where each argument is: half of the time of the handler. */
+	if (bpf_usdt_cookie(context) == ZE_COOKIE_REGISTERS) {
+		*launch = (struct launch){ .arguments = { context->rdi, context->rsi, context->rdx, context->rcx,
+							  context->r8, context->r9, context->rax },
+					   .argument_count = LAUNCH_ARGUMENTS,
+					   .now = launch->now,
+					   .task = launch->task,
+					   .cpu = launch->cpu };
+		return true;
+	}
 	int count = bpf_usdt_arg_cnt(context);
 	if (count < 4)
 		return false;

@@ -6,6 +6,9 @@
 #include <linux/types.h>
 #include "bpf/python.h"
 
+/* Cookie of a launch_kernel whose arguments are in ZE_LAUNCH_REGISTERS (probes.h). */
+#define ZE_COOKIE_REGISTERS 1
+
 /* Longer names are truncated; a multiple of 8. C++ names of real kernels have a few hundred bytes. */
 #define ZE_NAME_SIZE 512u
 #define ZE_THREAD_NAME_SIZE 16 /* TASK_COMM_LEN, include/linux/sched.h */

@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	bool found = usdt_provider_find(&elf, &provider);
 	for (int i = 0; i < PROVIDER_PROBE_COUNT; i++)
 		sites += provider.sites[i];
-	if (found && (!sites || sites > PROVIDER_PROBE_COUNT * PROVIDER_SITES_MAX))
+	if (provider.in_registers > provider.sites[PROVIDER_LAUNCH_KERNEL] ||
+	    (found && (!sites || sites > PROVIDER_PROBE_COUNT * PROVIDER_SITES_MAX)))
 		abort();
 	/* A range has a size that the file could have, and no address above those of a device. */
 	if (code_range_find(&elf, &range) && (range.address >> 57 || (range.address && !range.size)))
