@@ -41,10 +41,14 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* What a uprobe costs by itself: a function that begins with a no-operation, as probes are, for bpftrace to attach to.
- */
-void empty(void);
-__asm__(".globl empty\n.type empty, @function\nempty: nop\nret\n.size empty, . - empty");
+/* What a uprobe costs by itself: functions that begin with a no-operation of 1, 5, and 10 bytes, to attach to. */
+#define EMPTY(name, instruction)                                                                                       \
+	void name(void);                                                                                               \
+	__asm__(".balign 64\n.globl " #name "\n.type " #name ", @function\n" #name ": " instruction                    \
+		"\nret\n.size " #name ", . - " #name)
+EMPTY(empty, "nop");
+EMPTY(empty_nop5, ".byte 0x0f, 0x1f, 0x44, 0, 0");
+EMPTY(empty_nop10, ".byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0");
 
 __attribute__((noipa)) static void append(void)
 {
@@ -146,6 +150,8 @@ int main(int argc, char **argv)
 	CHECK(zeKernelSetGroupSize(kernel, 1, 1, 1));
 	CHECK(zeCommandListCreate(context, device, &list_description, &list));
 	printf("empty\t%.1f\n", measure(empty, 10, 1));
+	printf("empty_nop5\t%.1f\n", measure(empty_nop5, 10, 1));
+	printf("empty_nop10\t%.1f\n", measure(empty_nop10, 10, 1));
 	printf("launch at depth 10\t%.1f\n", measure(append, 10, 1));
 	printf("launch at depth 40\t%.1f\n", measure(append, 40, 1));
 	printf("launch from %u stacks\t%.1f\n", DEPTHS, measure(append, 10, DEPTHS));
