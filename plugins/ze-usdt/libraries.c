@@ -21,6 +21,9 @@
 /* Parsing a file takes about 20 us. */
 #define LOOKS_PER_TURN 64
 
+/* arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.18 */
+#define SYSTEM_CALL_UPROBE 336L
+
 int libraries_init(struct libraries *libraries, const struct iaprof_host *host, struct warning_limit *warnings)
 {
 	libraries->host = host;
@@ -40,17 +43,29 @@ static bool library_is_known(const struct libraries *libraries, int descriptor, 
 	return false;
 }
 
+/*
+ * Returns whether Linux replaces a uprobe at a 10-byte no-operation by a call (7.2): the system call uprobe(), which
+ * the call makes, then fails with this error elsewhere. Linux 6.18 (ENXIO) does so with 5 bytes, which is not used: the
+ * call overwrites the red zone, and a process forked later crashes at it.
+ */
+static bool uprobes_are_calls(void)
+{
+	return syscall(SYSTEM_CALL_UPROBE) < 0 && errno == EPROTO;
+}
+
 static bool link_make(struct libraries *libraries, struct library *library, const struct usdt_provider *provider,
 		      enum provider_probe probe, int descriptor)
 {
 	bool in_registers = probe == PROVIDER_LAUNCH_KERNEL && provider->in_registers == provider->sites[probe];
+	bool by_call = in_registers && provider->nop10_sites == provider->sites[probe] && uprobes_are_calls();
+	const char *name = by_call ? ZE_PROBE_LAUNCH_KERNEL_NOP10 : provider_probe_name(probe);
 	LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = in_registers ? ZE_COOKIE_REGISTERS : 0);
 	char path[64];
 	/* Opens the file that was checked, whatever its path refers to by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
 	struct bpf_log log = bpf_log_begin(libraries->host);
-	library->links[probe] = bpf_program__attach_usdt(libraries->programs[probe], -1, path, ZE_PROBE_PROVIDER,
-							 provider_probe_name(probe), &options);
+	library->links[probe] =
+		bpf_program__attach_usdt(libraries->programs[probe], -1, path, ZE_PROBE_PROVIDER, name, &options);
 	bpf_log_end(&log);
 	return library->links[probe] != NULL;
 }

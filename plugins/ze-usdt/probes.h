@@ -27,6 +27,11 @@
  *     that it unwound itself: a frame pointer walk finds the application's stack, even if its code has no frame
  *     pointers. The first address is the tracer's own, the second one that of the call into Level Zero.
  *
+ * launch_kernel_nop10
+ *     The tracer's launch_kernel a second time, with its arguments and semaphore: attach to one of them. Its site, just
+ *     behind the other one, is a 10-byte no-operation, at which Linux 7.2 replaces the trap of a uprobe by a call,
+ * which takes less time (libbpf's usdt.c expects the two in this order). Linux 6.18 and before refuse to attach to it.
+ *
  * execute_list(list, parent, launches)
  *     A closed regular command list was submitted once, or an executable graph was appended to a list.
  *     list      number of its recording; 0 unknown: it was made before the tracer was loaded
@@ -51,6 +56,7 @@
 #define ZE_PROBE_PROVIDER "level_zero"
 #define ZE_PROBE_COMPILE_KERNEL "compile_kernel"
 #define ZE_PROBE_LAUNCH_KERNEL "launch_kernel"
+#define ZE_PROBE_LAUNCH_KERNEL_NOP10 "launch_kernel_nop10"
 #define ZE_PROBE_EXECUTE_LIST "execute_list"
 #define ZE_PROBE_UNLOAD_MODULE "unload_module"
 
@@ -58,7 +64,7 @@
 #define ZE_IMAGE_DIGITS 16
 #define ZE_IMAGE_SUFFIX ".elf"
 
-/* Where the tracer's launch_kernel has its arguments, as its note says. */
+/* Where the tracer's launch_kernel and launch_kernel_nop10 have their arguments, as their notes say. */
 #define ZE_LAUNCH_REGISTERS "8@%rdi 8@%rsi 8@%rdx 8@%rcx 8@%r8 8@%r9 8@%rax"
 
 #define ZE_LAUNCHES_UNKNOWN (~0ull)

@@ -44,9 +44,11 @@ static void note_count(const char *description, size_t size, struct usdt_provide
 	const char *arguments = name + length + 1;
 	for (int i = 0; i < PROVIDER_PROBE_COUNT; i++)
 		provider->sites[i] += strcmp(name, probe_names[i]) == 0;
-	provider->in_registers += strcmp(name, ZE_PROBE_LAUNCH_KERNEL) == 0 &&
-				  (size_t)(end - arguments) == sizeof ZE_LAUNCH_REGISTERS &&
-				  memcmp(arguments, ZE_LAUNCH_REGISTERS, sizeof ZE_LAUNCH_REGISTERS) == 0;
+	if ((size_t)(end - arguments) != sizeof ZE_LAUNCH_REGISTERS ||
+	    memcmp(arguments, ZE_LAUNCH_REGISTERS, sizeof ZE_LAUNCH_REGISTERS) != 0)
+		return;
+	provider->in_registers += strcmp(name, ZE_PROBE_LAUNCH_KERNEL) == 0;
+	provider->nop10_sites += strcmp(name, ZE_PROBE_LAUNCH_KERNEL_NOP10) == 0;
 }
 
 static size_t note_round(size_t size)

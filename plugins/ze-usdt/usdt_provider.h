@@ -19,7 +19,8 @@ enum provider_probe {
 /* Number of sites of each probe of provider level_zero (probes.h). */
 struct usdt_provider {
 	uint32_t sites[PROVIDER_PROBE_COUNT];
-	uint32_t in_registers; /* sites of launch_kernel with their arguments in ZE_LAUNCH_REGISTERS */
+	/* Sites with their arguments in ZE_LAUNCH_REGISTERS: of launch_kernel, of launch_kernel_nop10. */
+	uint32_t in_registers, nop10_sites;
 };
 
 /* Parses .note.stapsdt. Returns false if the file has no such probe, or more than PROVIDER_SITES_MAX sites of one. */

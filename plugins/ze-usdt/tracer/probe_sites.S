@@ -3,6 +3,9 @@
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 
+#undef _SDT_NOP
+#define _SDT_NOP nop
+
 /* Numbers of attached tracers: the Linux kernel finds them by the notes, and increments them in each process. */
 	.macro SEMAPHORE name
 	.globl level_zero_\name\()_semaphore
@@ -19,12 +22,17 @@ level_zero_\name\()_semaphore:
 	SEMAPHORE launch_kernel
 	SEMAPHORE execute_list
 	SEMAPHORE unload_module
+	.set level_zero_launch_kernel_nop10_semaphore, level_zero_launch_kernel_semaphore
+
+	.macro NOP10
+	.byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0
+	.endm
 
 	.macro FUNCTION name
 	.globl \name
 	.hidden \name
 	.type \name, @function
-	.balign 16
+	.balign 64 /* no site crosses a page, which Linux could not replace by a call */
 \name:
 	.cfi_startproc
 	endbr64
@@ -48,6 +56,11 @@ level_zero_\name\()_semaphore:
 	mov 16(%rsp), %rax
 	mov 24(%rsp), %rbp
 	STAP_PROBE7(level_zero, launch_kernel, 8@%rdi, 8@%rsi, 8@%rdx, 8@%rcx, 8@%r8, 8@%r9, 8@%rax)
+#undef _SDT_NOP
+#define _SDT_NOP NOP10
+	STAP_PROBE7(level_zero, launch_kernel_nop10, 8@%rdi, 8@%rsi, 8@%rdx, 8@%rcx, 8@%r8, 8@%r9, 8@%rax)
+#undef _SDT_NOP
+#define _SDT_NOP nop
 	pop %rbp
 	.cfi_adjust_cfa_offset -8
 	.cfi_restore rbp

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# lab: guest 6.1
+# lab: guest 6.1 newest
+# lab: short 6.1
 # lab: seconds 900
-# The plugin's own tests with this kernel: its BPF programs, launches, lists, images, namespaces.
+# The plugin's own tests with this kernel: its BPF programs, launches, lists, images, namespaces, and the tracer's probes,
+# which newer kernels replace by calls.
 set -uo pipefail
 status=0
 export CK_TAP_LOG_FILE_NAME=- CK_VERBOSITY=silent CK_TIMEOUT_MULTIPLIER=20
@@ -14,7 +16,7 @@ if [[ -e $LAB_BUILD/tests/programs/ze_fire_1 ]]; then
     export "TEST_ZE_PROBES_$number=$LAB_BUILD/tests/programs/libze-probes-$number.so"
   done
 fi
-for name in ze-usdt ze-usdt-images ze-usdt-libraries; do
+for name in ze-usdt ze-usdt-images ze-usdt-libraries ze-usdt-sites; do
   "$LAB_BUILD/tests/plugin/test_plugin_$name" | sed -n 's|\.\./tests/plugin/||; /^1\.\./!p' || status=1
 done
 # The verifier of the oldest kernel takes the program that has most to do.
