@@ -47,6 +47,7 @@ struct recent {
 
 /* Limit on children that are kept to read debug information; beyond it, the least recently used one is ended. */
 #define READERS_MAX 16
+#define READER_TIME (60 * NANOSECONDS_PER_SECOND)
 
 struct image_cache {
 	struct image_cache_options options;
@@ -138,6 +139,16 @@ static void limit_readers(struct image_cache *cache)
 	}
 	if (count > READERS_MAX)
 		remote_image_rest(oldest, &cache->context);
+}
+
+void image_cache_rest(struct image_cache *cache)
+{
+	uint64_t now = clock_monotonic();
+	for (size_t i = 0; i < cache->entries.count; i++) {
+		struct remote_image *image = cache->entries.items[i].image;
+		if (image && image->child.socket >= 0 && now - image->used > READER_TIME)
+			remote_image_rest(image, &cache->context);
+	}
 }
 
 /* Does not query a file server, which might not reply. Returns false if the root cannot be identified. */

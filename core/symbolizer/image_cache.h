@@ -39,6 +39,8 @@ int image_cache_get(struct image_cache *cache, const struct process *process, co
  */
 void image_cache_look_ahead(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
 			    uint64_t address, enum budget_patience patience);
+/* Ends the children of images whose debug information nobody requested for a minute. */
+void image_cache_rest(struct image_cache *cache);
 /* Makes image_cache_get() skip deferred images from now on. */
 void image_cache_give_up(struct image_cache *cache);
 /* Calls remote_image_lines(). */

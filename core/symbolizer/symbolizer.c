@@ -120,6 +120,8 @@ void symbolizer_trim(struct symbolizer *symbolizer)
 	uint64_t size =
 		symbolizer->budget.tables_trusted + symbolizer->budget.owners.amount + symbolizer->strings.memory.size +
 		symbolizer->strings.entries.count * (sizeof(struct string_entry) + 2 * sizeof(struct hash_slot));
+	image_cache_rest(symbolizer->images);
+	worker_pool_rest(symbolizer->pool);
 	if (now - symbolizer->trimmed < TRIM_PERIOD)
 		return;
 	budget_begin_period(&symbolizer->budget);

@@ -21,6 +21,8 @@
 #define SPAWN_TIMEOUT (10 * NANOSECONDS_PER_SECOND)
 /* Limit on restarts of a worker that ends by itself; more would indicate a broken installation. */
 #define STARTS_MAX 64
+/* Time for which a child that was handed on is kept: files are often read in bursts. */
+#define SPARE_TIME (5 * NANOSECONDS_PER_SECOND)
 
 struct worker_pool {
 	struct helper worker;
@@ -31,6 +33,7 @@ struct worker_pool {
 	int failure; /* permanent reason why there is no worker */
 	struct worker_child spare;
 	uint64_t spare_limit;                    /* memory limit of the spare child, in bytes */
+	uint64_t spare_time;                     /* when it was handed on */
 	int (*serve)(void *context, int socket); /* NULL: children are processes */
 	void *context;
 	ARRAY(pthread_t) threads;
@@ -181,7 +184,14 @@ void worker_child_hand_on(struct worker_pool *pool, struct worker_child *child, 
 	worker_child_end(pool, &pool->spare);
 	pool->spare = *child;
 	pool->spare_limit = data_limit;
+	pool->spare_time = clock_monotonic();
 	*child = WORKER_CHILD_NONE;
+}
+
+void worker_pool_rest(struct worker_pool *pool)
+{
+	if (pool->spare.socket >= 0 && clock_monotonic() - pool->spare_time > SPARE_TIME)
+		worker_child_end(pool, &pool->spare);
 }
 
 /* Sends the worker a message about a child. */

@@ -39,6 +39,8 @@ int worker_child_start(struct worker_pool *pool, struct worker_child *child, uin
  * trusts: a child that another user's file may have compromised must not read a second file.
  */
 void worker_child_hand_on(struct worker_pool *pool, struct worker_child *child, uint64_t data_limit);
+/* Ends the child that was handed on if nobody needed it for some seconds: it keeps the memory of the largest file. */
+void worker_pool_rest(struct worker_pool *pool);
 /* Asks a child whether its plugin returns: in the same call as the last time, it fails (channel.h). */
 void worker_child_examine(struct worker_pool *pool, const struct worker_child *child);
 /* Kills a child and sets it to WORKER_CHILD_NONE. */

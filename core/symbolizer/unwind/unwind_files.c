@@ -191,6 +191,7 @@ void unwind_files_finish(struct unwind_files *files)
 	for (size_t i = 0; i < files->reads_max; i++)
 		if (files->reads[i].file != POSITION_NONE)
 			finish_read(files, &files->reads[i]);
+	worker_pool_rest(files->pool);
 }
 
 /* Returns whether a file can be opened. Files of untrusted users leave room for trusted ones. */
