@@ -74,7 +74,9 @@ static void image_inherit_root(struct program_image *image, const struct program
 static void image_look_at_root(struct process_table *table, struct program_image *image)
 {
 	struct root *root;
-	(void)proc_user(image->process.pid, &image->process.user);
+	/* If it has ended, it keeps the user and the root of its parent, or from before its exec. */
+	if (!proc_user(image->process.pid, &image->process.user))
+		return;
 	enum root_place place = root_cache_look(&table->roots, image->process.pid, &root);
 	image->root_known |= place != ROOT_UNKNOWN;
 	if (place != ROOT_UNKNOWN)
@@ -92,7 +94,7 @@ static void image_look_at_root(struct process_table *table, struct program_image
 		image_set_root(image, NULL, PROCESS_ROOT_UNREACHABLE);
 		image->process.user_mounts = true;
 		break;
-	case ROOT_UNKNOWN: /* keeps the root of its parent, or from before its exec */
+	case ROOT_UNKNOWN:
 		break;
 	}
 }

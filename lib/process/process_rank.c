@@ -60,7 +60,7 @@ enum process_rank_state process_rank_read(pid_t pid, uint32_t *rank)
 	snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
 	size_t length = small_file_read(path, &environment);
 	if (!length)
-		return PROCESS_RANK_UNKNOWN;
+		return environment ? PROCESS_RANK_UNKNOWN : PROCESS_RANK_NONE;
 	return process_rank_find(environment, length, rank) ? PROCESS_RANK_FOUND : PROCESS_RANK_NONE;
 }
 

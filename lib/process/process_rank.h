@@ -15,8 +15,8 @@
 bool process_rank_find(const char *environment, size_t length, uint32_t *rank);
 
 enum process_rank_state {
-	PROCESS_RANK_UNKNOWN, /* no environment to read: it has ended, or is in the middle of execve() */
-	PROCESS_RANK_NONE,
+	PROCESS_RANK_UNKNOWN, /* no environment to read: it is in the middle of execve(), or exits */
+	PROCESS_RANK_NONE,    /* or the process has ended */
 	PROCESS_RANK_FOUND
 };
 

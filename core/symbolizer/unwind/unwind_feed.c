@@ -110,11 +110,12 @@ static void push_result(struct unwind_feed *feed, struct result *result)
 	while (feed->waiting && feed->waiting + bytes > WAITING_MAX && !feed->is_ending)
 		pthread_cond_wait(&feed->delivered, &feed->lock);
 	bool is_kept = array_push(&feed->results, *result);
+	bool is_first = is_kept && feed->results.count == 1;
 	feed->waiting += is_kept ? bytes : 0;
 	pthread_mutex_unlock(&feed->lock);
-	if (is_kept)
+	if (is_first)
 		signal_event(feed->ready);
-	else
+	if (!is_kept)
 		free_result(result);
 }
 
