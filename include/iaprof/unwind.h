@@ -96,7 +96,10 @@ struct iaprof_thread_context {
 };
 IAPROF_ASSERT_SIZE(iaprof_thread_context, 24);
 
-/* The table of one file. Borrowed for the duration of the call. */
+/*
+ * The table of one file. Borrowed for the duration of the call. Without pages, no process uses the table any more: it can
+ * be released, and is sent again, with the same id, before a process uses it.
+ */
 struct iaprof_unwind_table {
 	__u32 size;       /* sizeof(struct iaprof_unwind_table) in the core */
 	__u32 id;         /* >= 1, unique in the run */

@@ -45,8 +45,52 @@ static void *map_memory(int descriptor, size_t count, size_t size)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+static void gap_give_back(unwinder_gap_array *gaps, uint32_t first, uint32_t count)
+{
+	size_t next = array_lower_bound(gaps->count, i, gaps->items[i].first < first);
+	struct unwinder_gap *before = next ? &gaps->items[next - 1] : NULL;
+	struct unwinder_gap *behind = next < gaps->count ? &gaps->items[next] : NULL;
+	bool joins_before = before && before->first + before->count == first;
+	if (behind && first + count == behind->first) {
+		behind->first = first;
+		behind->count += count;
+		if (!joins_before)
+			return;
+		before->count += behind->count;
+		memmove(behind, behind + 1, (--gaps->count - next) * sizeof *behind);
+	} else if (joins_before) {
+		before->count += count;
+	} else if (count && array_reserve(gaps, gaps->count + 1)) {
+		memmove(gaps->items + next + 1, gaps->items + next, (gaps->count++ - next) * sizeof *gaps->items);
+		gaps->items[next] = (struct unwinder_gap){ first, count };
+	}
+}
+
+/* Returns the first gap with room for count, or NULL. */
+static struct unwinder_gap *gap_find(const unwinder_gap_array *gaps, uint32_t count)
+{
+	for (size_t i = 0; i < gaps->count; i++)
+		if (gaps->items[i].count >= count)
+			return &gaps->items[i];
+	return NULL;
+}
+
+/* Takes count positions, for which there is room. */
+static uint32_t gap_take(unwinder_gap_array *gaps, uint32_t count)
+{
+	struct unwinder_gap *gap = gap_find(gaps, count);
+	uint32_t first = gap->first;
+	gap->first += count;
+	gap->count -= count;
+	if (!gap->count)
+		memmove(gap, gap + 1, (size_t)(gaps->items + --gaps->count - gap) * sizeof *gap);
+	return first;
+}
+
 static void free_contents(struct unwinder_contents *contents)
 {
+	array_free(&contents->free_pages);
+	array_free(&contents->free_blocks);
 	if (contents->pages)
 		munmap(contents->pages, map_bytes(contents->page_count, sizeof *contents->pages));
 	if (contents->rows)
@@ -136,23 +180,37 @@ static int add_map(const struct bpf_map *outer, uint32_t number, const char *nam
 	return bpf_map_update_elem(bpf_map__fd(outer), &number, &map, BPF_ANY);
 }
 
+static uint64_t contents_bytes(const struct unwinder_contents *contents)
+{
+	return map_bytes(contents->page_count, sizeof *contents->pages) +
+	       map_bytes(contents->block_count, sizeof(struct unwind_block));
+}
+
 /* Returns maps with room for a table, and sets *number. Returns NULL with errno set on failure. */
 static struct unwinder_contents *find_contents(struct unwinder *unwinder, uint32_t pages, uint32_t blocks,
 					       uint32_t *number)
 {
+	uint32_t unused = 0;
 	/* Number 0 is UNWIND_TABLE_FRAME_POINTERS. */
-	size_t count = unwinder->contents.count ? unwinder->contents.count : UNWIND_TABLE_FRAME_POINTERS + 1;
-	struct unwinder_contents *last = unwinder->contents.count ? &unwinder->contents.items[count - 1] : NULL;
-	*number = (uint32_t)count - 1;
-	if (last && last->page_count - last->pages_used >= pages && last->block_count - last->blocks_used >= blocks)
-		return last;
+	for (*number = UNWIND_TABLE_FRAME_POINTERS + 1; *number < unwinder->contents.count; ++*number) {
+		struct unwinder_contents *contents = &unwinder->contents.items[*number];
+		if (!contents->pages)
+			unused = *number;
+		else if (gap_find(&contents->free_pages, pages) && gap_find(&contents->free_blocks, blocks))
+			return contents;
+	}
 	struct unwinder_contents made = { .page_count = pages > PAGES_SHARED ? pages : PAGES_SHARED,
 					  .block_count = blocks > BLOCKS_SHARED ? blocks : BLOCKS_SHARED };
-	*number = (uint32_t)count;
-	errno = count >= UNWIND_TABLE_COUNT ? ENOSPC : ENOMEM;
-	if (count >= UNWIND_TABLE_COUNT || !array_extend(&unwinder->contents, count + 1))
+	if (unused)
+		*number = unused;
+	errno = *number >= UNWIND_TABLE_COUNT ? ENOSPC : ENOMEM;
+	if (*number >= UNWIND_TABLE_COUNT || !array_extend(&unwinder->contents, (size_t)*number + 1) ||
+	    !array_reserve(&made.free_pages, 1) || !array_reserve(&made.free_blocks, 1)) {
+		free_contents(&made);
 		return NULL;
-	unwinder->contents.count = count;
+	}
+	gap_give_back(&made.free_pages, 0, made.page_count);
+	gap_give_back(&made.free_blocks, 0, made.block_count);
 	int code = add_map(unwinder->maps.rows, *number, "unwind_rows", sizeof(struct unwind_block), made.block_count,
 			   &made.rows);
 	if (!code)
@@ -163,15 +221,38 @@ static struct unwinder_contents *find_contents(struct unwinder *unwinder, uint32
 		errno = -code;
 		return NULL;
 	}
-	unwinder->contents.items[unwinder->contents.count++] = made;
-	unwinder->table_bytes += map_bytes(made.page_count, sizeof *made.pages) +
-				 map_bytes(made.block_count, sizeof(struct unwind_block));
+	unwinder->contents.items[*number] = made;
+	unwinder->table_bytes += contents_bytes(&made);
 	return &unwinder->contents.items[*number];
+}
+
+/* Removes a table that no process uses, and its maps if they have no other. */
+static void remove_table(struct unwinder *unwinder, uint32_t id)
+{
+	struct unwinder_table *table = id < unwinder->tables.count ? &unwinder->tables.items[id] : NULL;
+	if (!table || !table->number)
+		return;
+	uint32_t number = table->number;
+	struct unwinder_contents *contents = &unwinder->contents.items[number];
+	gap_give_back(&contents->free_pages, table->position, table->page_count);
+	gap_give_back(&contents->free_blocks, table->first_block, table->block_count);
+	*table = (struct unwinder_table){ 0 };
+	unwinder->table_count--;
+	if (--contents->table_count)
+		return;
+	unwinder->table_bytes -= contents_bytes(contents);
+	bpf_map_delete_elem(bpf_map__fd(unwinder->maps.rows), &number);
+	bpf_map_delete_elem(bpf_map__fd(unwinder->maps.pages), &number);
+	free_contents(contents);
+	*contents = (struct unwinder_contents){ 0 };
 }
 
 int unwinder_add_table(struct unwinder *unwinder, const struct iaprof_unwind_table *data)
 {
 	uint32_t number, blocks = (uint32_t)(((uint64_t)data->row_count + UNWIND_BLOCK_ROWS - 1) / UNWIND_BLOCK_ROWS);
+	remove_table(unwinder, data->id);
+	if (!data->page_count)
+		return 0;
 	if (!is_valid(data))
 		return -EINVAL;
 	CLEANUP_FREE uint16_t *rules = calloc(data->rule_count, sizeof *rules);
@@ -182,19 +263,22 @@ int unwinder_add_table(struct unwinder *unwinder, const struct iaprof_unwind_tab
 		return -errno;
 	for (uint32_t i = 0; i < data->rule_count; i++)
 		rules[i] = intern_rule(unwinder, &data->rules[i]);
-	uint32_t first_row = contents->blocks_used * UNWIND_BLOCK_ROWS;
+	uint32_t first_page = gap_take(&contents->free_pages, data->page_count);
+	uint32_t first_block = gap_take(&contents->free_blocks, blocks);
+	uint32_t first_row = first_block * UNWIND_BLOCK_ROWS;
 	for (uint32_t i = 0; i < data->row_count; i++)
 		contents->rows[first_row + i] =
 			(struct iaprof_unwind_row){ data->rows[i].offset, rules[data->rows[i].rule] };
 	for (uint32_t i = 0; i < data->page_count; i++)
-		contents->pages[contents->pages_used + i] =
+		contents->pages[first_page + i] =
 			(struct unwind_page){ first_row + data->index[i], data->index[i + 1] - data->index[i] };
 	unwinder->tables.items[data->id] = (struct unwinder_table){ .number = number,
 								    .first_page = (uint32_t)data->first_page,
 								    .page_count = data->page_count,
-								    .position = contents->pages_used };
-	contents->pages_used += data->page_count;
-	contents->blocks_used += blocks;
+								    .position = first_page,
+								    .first_block = first_block,
+								    .block_count = blocks };
+	contents->table_count++;
 	unwinder->table_count++;
 	return 0;
 }

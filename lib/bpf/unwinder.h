@@ -27,17 +27,25 @@ struct unwinder_maps {
 struct unwinder_table {
 	uint32_t number;                           /* in the maps; UNWIND_TABLE_FRAME_POINTERS: none */
 	uint32_t first_page, page_count, position; /* as in struct unwind_mapping */
+	uint32_t first_block, block_count;
 };
+
+/* Unused positions of a map, ascending. */
+struct unwinder_gap {
+	uint32_t first, count;
+};
+typedef ARRAY(struct unwinder_gap) unwinder_gap_array;
 
 /*
  * A pair of maps that several tables share. Adding a map takes tens of milliseconds on a busy machine, because the
  * Linux kernel waits for all running programs.
  */
 struct unwinder_contents {
-	struct unwind_page *pages;
+	struct unwind_page *pages;        /* NULL: the number is free */
 	struct iaprof_unwind_row *rows;   /* the rows of all blocks */
 	uint32_t page_count, block_count; /* capacity */
-	uint32_t pages_used, blocks_used;
+	unwinder_gap_array free_pages, free_blocks;
+	uint32_t table_count;
 };
 
 struct unwinder_rule {
@@ -58,7 +66,7 @@ struct unwinder {
 	KEYED_ARRAY(struct unwinder_rule) known_rules;
 	ARRAY(struct unwinder_table) tables;      /* by the core's id */
 	ARRAY(struct unwinder_contents) contents; /* by number */
-	uint32_t table_count;                     /* tables that were added */
+	uint32_t table_count;                     /* tables in the maps */
 	uint64_t table_bytes;
 	struct unwinder_ranges *ranges;
 	/* Numbers of items that did not fit. */
@@ -87,7 +95,7 @@ void unwinder_describe(const struct unwinder *unwinder, const struct iaprof_host
 
 /* The parts of unwinder_open() and unwinder_take() that need no core. They return 0 or a negative errno. */
 int unwinder_init(struct unwinder *unwinder, const struct unwinder_maps *maps);
-/* -ENOSPC: too many tables; -EINVAL: damaged. */
+/* Replaces the table of this id; without pages, removes it. -ENOSPC: too many tables; -EINVAL: damaged. */
 int unwinder_add_table(struct unwinder *unwinder, const struct iaprof_unwind_table *table);
 /* Mappings beyond UNWINDER_MAPPINGS_MAX are dropped. -ENOSPC: no room in the maps. */
 int unwinder_set_process(struct unwinder *unwinder, const struct iaprof_unwind_process *process);

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "process/proc_reader.h"
 #include "symbolizer/unwind/unwind_feed.h"
+#include "symbolizer/unwind/unwind_processes.h"
 #include "../run_suite.h"
 
 #define PATIENCE (200 * NANOSECONDS_PER_SECOND)
@@ -425,6 +426,74 @@ START_TEST(a_user_has_a_share_of_the_files)
 }
 END_TEST
 
+/* The numbers of rows of the tables, by id; 0: withdrawn. */
+static size_t rows_of[256];
+
+static void note_table(void *context, uint32_t id, struct unwind_table *table)
+{
+	(void)context;
+	ck_assert_uint_lt(id, 256);
+	rows_of[id] = table->rows.count;
+	unwind_table_free(table);
+}
+
+/* Mappings have only tables that are there. */
+static void note_process(void *context, uint32_t pid, uint64_t execution, unwind_mapping_array *mappings)
+{
+	(void)pid;
+	(void)execution;
+	for (size_t i = 0; i < mappings->count; i++)
+		if (mappings->items[i].table) {
+			ck_assert_uint_gt(rows_of[mappings->items[i].table], 0);
+			++*(size_t *)context;
+		}
+	array_free(mappings);
+}
+
+/* Follows this process until all of its files were read. Returns how many of its mappings have a table. */
+static size_t follow_self(struct unwind_files *files)
+{
+	static struct unwind_processes processes;
+	size_t count = 0;
+	uint64_t end = clock_monotonic() + PATIENCE;
+	processes = (struct unwind_processes){ .files = files, .deliver = note_process, .context = &count };
+	ck_assert_int_eq(unwind_processes_init(&processes), 0);
+	unwind_processes_request(&processes, (uint32_t)getpid(), 1);
+	while (unwind_files_read(files) && clock_monotonic() < end) {
+		struct pollfd polled[UNWIND_READS_MAX];
+		poll(polled, unwind_files_poll(files, polled), 100);
+		unwind_files_finish(files);
+		count = 0;
+		/* Otherwise, what changed is delivered later. */
+		for (size_t i = 0; i < processes.items.count; i++)
+			processes.items.items[i].is_sent = false;
+		unwind_processes_update(&processes);
+	}
+	unwind_processes_free(&processes);
+	return count;
+}
+
+START_TEST(a_table_that_is_not_used_is_withdrawn_and_read_again)
+{
+	static struct unwind_files files;
+	size_t before[256];
+	files.deliver = note_table;
+	ck_assert_int_eq(unwind_files_init(&files), 0);
+	size_t count = follow_self(&files);
+	ck_assert_uint_gt(count, 1);
+	memcpy(before, rows_of, sizeof before);
+	unwind_files_release(&files, 0);
+	ck_assert_int_eq(memcmp(before, rows_of, sizeof before), 0);
+	unwind_files_release(&files, UINT64_MAX);
+	for (uint32_t id = 0; id < 256; id++)
+		if (before[id] && (files.vdso == POSITION_NONE || files.items.items[files.vdso].table != id))
+			ck_assert_uint_eq(rows_of[id], 0);
+	ck_assert_uint_eq(follow_self(&files), count);
+	ck_assert_int_eq(memcmp(before, rows_of, sizeof before), 0);
+	unwind_files_free(&files);
+}
+END_TEST
+
 int main(void)
 {
 	if (geteuid()) {
@@ -446,6 +515,7 @@ int main(void)
 	tcase_add_test(tests, requests_after_the_end_are_not_kept);
 	tcase_add_test(tests, a_user_has_a_share_of_the_mappings);
 	tcase_add_test(tests, a_user_has_a_share_of_the_files);
+	tcase_add_test(tests, a_table_that_is_not_used_is_withdrawn_and_read_again);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }

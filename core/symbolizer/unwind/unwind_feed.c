@@ -321,15 +321,17 @@ void unwind_feed_wake(struct unwind_feed *feed)
 
 static void deliver(const struct result *result, unwind_feed_callback *callback, void *context)
 {
+	static const uint32_t no_rows;
 	const struct unwind_table *table = &result->table;
+	uint32_t pages = table->index.count ? (uint32_t)table->index.count - 1 : 0;
 	if (result->id) {
 		struct iaprof_unwind_table made = { .size = sizeof made,
 						    .id = result->id,
 						    .first_page = table->first_page,
-						    .page_count = (uint32_t)table->index.count - 1,
+						    .page_count = pages,
 						    .row_count = (uint32_t)table->rows.count,
 						    .rule_count = (uint32_t)table->rules.count,
-						    .index = table->index.items,
+						    .index = pages ? table->index.items : &no_rows,
 						    .rows = table->rows.items,
 						    .rules = table->rules.items,
 						    .python = table->python.version ? &table->python : NULL,

@@ -84,10 +84,30 @@ static void take_table(struct unwind_files *files, struct unwind_file *file, str
 		log_message(IAPROF_LOG_INFO,
 			    "unwind table of %s: %" PRIu32 " function%s left out (damaged, overlapping or too large)",
 			    file->path, read->table.skipped, plural(read->table.skipped));
-	files->rows += read->table.rows.count;
-	files->skipped += read->table.skipped;
-	file->table = ++files->table_count;
+	if (!file->id) {
+		file->id = ++files->table_count;
+		files->rows += read->table.rows.count;
+		files->skipped += read->table.skipped;
+	}
+	file->table = file->id;
+	file->used = clock_monotonic();
+	file->bytes = unwind_table_bytes(&read->table);
 	files->deliver(files->context, file->table, &read->table);
+}
+
+void unwind_files_release(struct unwind_files *files, uint64_t since)
+{
+	for (uint32_t i = 0; i < files->items.count; i++) {
+		struct unwind_file *file = &files->items.items[i];
+		if (!file->table || file->used >= since || i == files->vdso)
+			continue;
+		files->deliver(files->context, file->table, &(struct unwind_table){ 0 });
+		budget_give_back(&files->budget, &file->key, file->bytes);
+		close_file(files, file);
+		array_free(&file->segments);
+		file->table = 0;
+		file->is_released = true;
+	}
 }
 
 /* Keeps the descriptor of a trusted file, so that its inode number is not reused: see find_place(). */
@@ -227,24 +247,46 @@ static bool take_cached(struct unwind_files *files, struct unwind_file *file)
 	return true;
 }
 
+/* Finds a file whose table, if it has one, was not withdrawn. */
+static uint32_t find_present(const struct unwind_files *files, const struct file_identity *key)
+{
+	uint32_t position = keyed_array_find(&files->items, key);
+	return position != POSITION_NONE && files->items.items[position].is_released ? POSITION_NONE : position;
+}
+
+/*
+ * Adds a file, or finds it again after its table was withdrawn; it is to be read. Returns its position, or
+ * POSITION_NONE.
+ */
+static uint32_t add_unread(struct unwind_files *files, const struct unwind_file *added)
+{
+	uint32_t position = keyed_array_add(&files->items, added);
+	if (position == POSITION_NONE)
+		return position;
+	struct unwind_file *file = &files->items.items[position];
+	file->is_pending = true;
+	file->is_released = false;
+	file->descriptor = added->descriptor;
+	return position;
+}
+
 /* Adds a file that was opened, and takes ownership of its descriptor. Returns its position. */
 static uint32_t add_file(struct unwind_files *files, const struct mapped_file *opened, const char *path)
 {
 	CLEANUP_CLOSE int descriptor = opened->descriptor;
-	uint32_t position = keyed_array_find(&files->items, &opened->identity);
+	uint32_t position = find_present(files, &opened->identity);
 	if (position != POSITION_NONE)
 		return position;
+	bool is_known = keyed_array_find(&files->items, &opened->identity) != POSITION_NONE;
 	bool is_trusted = budget_trusts(&files->budget, &opened->identity);
 	if (!has_room(files, is_trusted))
 		return UNWIND_FILE_LATER;
 	const char *kept = string_table_intern(&files->budget.strings, path, strlen(path));
-	if (!kept || !take_share(files, &opened->identity, kept) ||
+	if (!kept || (!is_known && !take_share(files, &opened->identity, kept)) ||
 	    !array_reserve(&files->queue, files->queue.count + 1))
 		return POSITION_NONE;
-	struct unwind_file file = {
-		.key = opened->identity, .is_pending = true, .descriptor = descriptor, .path = kept
-	};
-	position = keyed_array_add(&files->items, &file);
+	struct unwind_file file = { .key = opened->identity, .descriptor = descriptor, .path = kept };
+	position = add_unread(files, &file);
 	if (position == POSITION_NONE)
 		return position;
 	files->open_count++;
@@ -302,6 +344,8 @@ static bool find_place(const struct unwind_files *files, const struct mapping *m
 	if (!place)
 		return false;
 	*position = place->file;
+	if (place->file != POSITION_NONE && files->items.items[place->file].is_released)
+		return false;
 	if (place->pass == files->pass || place->file == POSITION_NONE)
 		return place->pass == files->pass;
 	const struct unwind_file *file = &files->items.items[place->file];
@@ -355,18 +399,24 @@ static bool identify(const struct process *process, const struct mapping *mappin
 /* Finds a file that was read in this run or in an earlier one. */
 static uint32_t find_identified(struct unwind_files *files, const struct unwind_files_request *request)
 {
-	struct unwind_file file = { .descriptor = -1, .is_pending = true };
+	struct unwind_file file = { .descriptor = -1 };
 	const struct mapping *mapping = request->mapping;
 	if (!identify(request->process, mapping, &file.key))
 		return POSITION_NONE;
-	uint32_t position = keyed_array_find(&files->items, &file.key);
+	uint32_t position = find_present(files, &file.key);
 	if (position != POSITION_NONE || !unwind_cache_has(&files->cache, &file.key))
 		return position;
+	bool is_known = keyed_array_find(&files->items, &file.key) != POSITION_NONE;
 	file.path = string_table_intern(&files->budget.strings, mapping->path, strlen(mapping->path));
-	position = file.path ? keyed_array_add(&files->items, &file) : POSITION_NONE;
+	position = file.path ? add_unread(files, &file) : POSITION_NONE;
 	if (position == POSITION_NONE || take_cached(files, &files->items.items[position]))
 		return position;
-	keyed_array_remove(&files->items, position);
+	if (is_known) {
+		files->items.items[position].is_released = true;
+		files->items.items[position].is_pending = false;
+	} else {
+		keyed_array_remove(&files->items, position);
+	}
 	return POSITION_NONE;
 }
 

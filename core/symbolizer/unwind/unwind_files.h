@@ -29,7 +29,11 @@
 struct unwind_file {
 	struct file_identity key;
 	uint32_t table;   /* >= 1; 0: none, or not read yet */
+	uint32_t id;      /* of its table, once it was read */
 	bool is_pending;  /* not read yet */
+	bool is_released; /* its table was withdrawn, and is read again when needed */
+	uint64_t used;    /* last time at which a process that is followed had mapped it */
+	uint64_t bytes;   /* of the table */
 	int descriptor;   /* -1: closed */
 	const char *path; /* for messages */
 	elf_segment_array segments;
@@ -55,7 +59,7 @@ struct unwind_files {
 	struct budget budget;
 	struct unwind_cache cache;
 	struct user_accounts owners; /* amount: files */
-	/* Takes ownership of the contents of the table. */
+	/* Takes ownership of the contents of the table. An empty one withdraws the table of this id. */
 	void (*deliver)(void *context, uint32_t id, struct unwind_table *table);
 	void *context;
 
@@ -69,12 +73,12 @@ struct unwind_files {
 	size_t open_max;
 	bool saves; /* opens no further files */
 	uint64_t pass;
-	uint32_t table_count;
-	uint64_t finished;  /* files that were read */
-	uint64_t rows;      /* of all tables */
-	uint64_t skipped;   /* functions whose rules could not be read */
-	uint32_t vdso;      /* position; POSITION_NONE: not tried yet */
-	uint64_t vdso_size; /* UINT64_MAX: there is none */
+	uint32_t table_count; /* files with a table */
+	uint64_t finished;    /* files that were read */
+	uint64_t rows;        /* of all tables */
+	uint64_t skipped;     /* functions whose rules could not be read */
+	uint32_t vdso;        /* position; POSITION_NONE: not tried yet */
+	uint64_t vdso_size;   /* UINT64_MAX: there is none */
 };
 
 /* Returns 0 or -ENOMEM. Call unwind_files_free() in either case. */
@@ -103,6 +107,9 @@ bool unwind_files_read(struct unwind_files *files);
 size_t unwind_files_poll(const struct unwind_files *files, struct pollfd *polled);
 /* Delivers the tables of files that were read, and gives up files whose time is over. */
 void unwind_files_finish(struct unwind_files *files);
+
+/* Withdraws the tables of files that were not used since then: their memory would grow with each new program. */
+void unwind_files_release(struct unwind_files *files, uint64_t since);
 
 /* Returns the CPU time of the helper processes, ns. */
 uint64_t unwind_files_cost(const struct unwind_files *files);

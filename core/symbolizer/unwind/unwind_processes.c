@@ -29,6 +29,12 @@
 /* Interval at which ended processes are removed from the table, and their minimum age. */
 #define RETIRE_PERIOD (2 * NANOSECONDS_PER_SECOND)
 #define RETIRE_AFTER (5 * NANOSECONDS_PER_SECOND)
+/*
+ * Interval at which the tables of unused files are withdrawn, and time after which a file is unused: programs that are
+ * started again and again keep theirs.
+ */
+#define RELEASE_PERIOD (10 * NANOSECONDS_PER_SECOND)
+#define RELEASE_AFTER (60 * NANOSECONDS_PER_SECOND)
 
 int unwind_processes_init(struct unwind_processes *processes)
 {
@@ -238,9 +244,12 @@ static size_t look_up(struct unwind_processes *processes, struct followed_proces
 		if (file == UNWIND_FILE_LATER) {
 			process->is_changed = true;
 			request.may_open = false;
-		} else if (!array_push(&process->ranges, range)) {
-			break;
+			continue;
 		}
+		if (file != POSITION_NONE)
+			processes->files->items.items[file].used = now;
+		if (!array_push(&process->ranges, range))
+			break;
 	}
 	array_free(&before.ranges);
 	return take_room(processes, process) ? process->ranges.count : 0;
@@ -395,6 +404,22 @@ void unwind_processes_take(struct unwind_processes *processes, const struct iapr
 	}
 }
 
+/* Withdraws the tables of files that no process has mapped for a while. */
+static void release_files(struct unwind_processes *processes, uint64_t now)
+{
+	struct unwind_files *files = processes->files;
+	if (now - processes->released < RELEASE_PERIOD)
+		return;
+	processes->released = now;
+	for (size_t i = 0; i < processes->items.count; i++) {
+		const struct followed_process *process = &processes->items.items[i];
+		for (size_t j = 0; j < process->ranges.count; j++)
+			if (process->ranges.items[j].file != POSITION_NONE)
+				files->items.items[process->ranges.items[j].file].used = now;
+	}
+	unwind_files_release(files, now > RELEASE_AFTER ? now - RELEASE_AFTER : 0);
+}
+
 void unwind_processes_update(struct unwind_processes *processes)
 {
 	uint64_t now = clock_monotonic();
@@ -410,6 +435,7 @@ void unwind_processes_update(struct unwind_processes *processes)
 			continue;
 		remove_process(processes, (uint32_t)i);
 	}
+	release_files(processes, now);
 	if (now - processes->retired < RETIRE_PERIOD)
 		return;
 	processes->retired = now;

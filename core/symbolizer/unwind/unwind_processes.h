@@ -63,6 +63,7 @@ struct unwind_processes {
 	struct user_accounts users; /* amount: room; refused: processes */
 	uint32_t room;              /* of all processes */
 	uint64_t retired;           /* when the table was last cleaned up */
+	uint64_t released;          /* when tables of unused files were last withdrawn */
 	uint64_t truncated;         /* processes with more than UNWIND_MAPPINGS_MAX mappings */
 	struct proc_maps maps;
 };
