@@ -23,23 +23,28 @@
 #define SAMPLE_TIME UINT64_C(6000000000)
 #define BYTES_MAX (UINT64_C(32) << 20)
 #define COUNT_MAX 16384u
-/* Ring buffer for each CPU, and in total. */
-#define RING_SIZE (1u << 20)
+/* Ring buffer for each CPU, and in total: for the copies of a third of a second, or those of 99 Hz. */
+#define RING_SIZE_MIN (256u << 10)
+#define RING_SIZE_CPU (1u << 20)
 #define RING_SIZE_MAX (32u << 20)
 
-static uint32_t ring_size(uint32_t processor_count)
+static uint32_t ring_size(uint32_t processor_count, uint64_t frequency)
 {
-	uint32_t size = RING_SIZE;
-	while (size < RING_SIZE_MAX && size / RING_SIZE < processor_count)
+	uint64_t size = RING_SIZE_MIN;
+	while (size < RING_SIZE_CPU && size < frequency / 3 * sizeof(struct unwind_copy))
 		size *= 2;
-	return size;
+	uint64_t wanted = size * processor_count;
+	while (size < RING_SIZE_MAX && size < wanted)
+		size *= 2;
+	return (uint32_t)size;
 }
 
 int copied_stacks_set_sizes(const struct iaprof_host *host, struct cpu_stack_bpf *skeleton, uint32_t processor_count,
-			    bool use_tables)
+			    uint64_t frequency, bool use_tables)
 {
+	uint32_t size = use_tables ? ring_size(processor_count, frequency) : (uint32_t)sysconf(_SC_PAGESIZE);
 	const struct bpf_map_size sizes[] = {
-		{ skeleton->maps.copies, use_tables ? ring_size(processor_count) : (uint32_t)sysconf(_SC_PAGESIZE), 0 },
+		{ skeleton->maps.copies, size, 0 },
 		{ skeleton->maps.copy_buffers, use_tables ? processor_count : 1, 0 },
 		{ skeleton->maps.copy_budgets, use_tables ? CPU_STACK_COPY_BUDGETS : 1, 0 },
 	};

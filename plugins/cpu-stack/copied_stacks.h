@@ -51,7 +51,7 @@ struct copied_stacks {
 
 /* Before the BPF program is loaded. Returns 0, or the result of host->fail(). */
 int copied_stacks_set_sizes(const struct iaprof_host *host, struct cpu_stack_bpf *skeleton, uint32_t processor_count,
-			    bool use_tables);
+			    uint64_t frequency, bool use_tables);
 /* For prepare(), after loading. on_copy calls copied_stacks_read(). Returns 0, or the result of host->fail(). */
 int copied_stacks_open(struct copied_stacks *stacks, const struct iaprof_host *host, const struct unwinder *unwinder,
 		       struct python_stacks *python, struct cpu_stack_bpf *skeleton, iaprof_fd_callback *on_copy);

@@ -135,7 +135,9 @@ static int maps_size(struct cpu_stack *cpu_stack)
 	if (result == 0)
 		result = thread_contexts_set_size(host, skeleton->maps.thread_context_processes,
 						  skeleton->rodata->take_spans);
-	return result ? result : copied_stacks_set_sizes(host, skeleton, processor_count, cpu_stack->use_tables);
+	return result ? result
+		      : copied_stacks_set_sizes(host, skeleton, processor_count, cpu_stack->frequency,
+						cpu_stack->use_tables);
 }
 
 static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target *target)
