@@ -9,7 +9,7 @@ reached through others counts as well. Part of the test checks that it would not
 import pathlib
 import sys
 
-from compiled import read_dependencies
+from compiled import read_dependencies, within
 
 FOLDERS = ('config', 'plugin', 'bus', 'process', 'symbolizer', 'correlator', 'profile', 'run')
 
@@ -46,7 +46,7 @@ def check(compiled):
 
 
 def relative(files, source):
-    return [file.relative_to(source) for file in files if source in file.parents]
+    return [path for file in files if (path := within(file, source))]
 
 
 def wrong_if_added(source_file, header):

@@ -10,7 +10,7 @@ import pathlib
 import shlex
 import sys
 
-from compiled import read_dependencies
+from compiled import read_dependencies, within
 
 
 def include_paths(entry):
@@ -39,7 +39,7 @@ def main():
         wrong_paths += [f'{name} can include from {path.relative_to(source)}'
                         for path in include_paths(entry) if path == foreign or foreign in path.parents or path == source]
         wrong_files += [f'{name} includes {used.relative_to(source)}'
-                        for used in dependencies.get(entry['output'], []) if foreign in used.parents]
+                        for used in dependencies.get(entry['output'], []) if within(used, foreign)]
         if entry['output'] not in dependencies:
             wrong_files.append(f'{name}: the compiler wrote no dependencies for {entry["output"]}')
 
