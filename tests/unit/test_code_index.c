@@ -303,12 +303,28 @@ static const struct naive_load *naive_find(uint64_t device, uint64_t process, ui
 
 #define DURING_MAX 32
 
-/* All that were there at one of the times of an interval, each once; it asks for each. */
+/* Returns when a load of the process next begins or ends after time: until then, naive_find() finds the same. */
+static uint64_t naive_next_change(uint64_t device, uint64_t process, uint64_t time)
+{
+	uint64_t next = UINT64_MAX;
+	for (size_t i = 0; i < naive_count; i++) {
+		const struct naive_load *one = &naive[i];
+		if (one->load.device != device || one->load.process != process)
+			continue;
+		if (one->load.time > time && one->load.time < next)
+			next = one->load.time;
+		if (one->unloaded > time && one->unloaded < next)
+			next = one->unloaded;
+	}
+	return next;
+}
+
+/* Returns the loads that exist at any time of an interval, each once. */
 static size_t naive_find_during(uint64_t device, uint64_t process, uint64_t address, uint64_t begin, uint64_t end,
 				const struct naive_load **found)
 {
 	size_t count = 0;
-	for (uint64_t time = begin; time <= end; time++) {
+	for (uint64_t time = begin; time <= end; time = naive_next_change(device, process, time)) {
 		const struct naive_load *one = naive_find(device, process, address, time);
 		bool is_new = one != NULL;
 		for (size_t i = 0; i < count; i++)
