@@ -115,7 +115,7 @@ def metrics_of(data):
 
 class Request:
     """profiles: (attributes of the resource, type, unit, period type, period, {(attributes, stack): value})
-    where a stack has the names of its functions, the root first, and 'link' is an attribute: ids of a trace and a span."""
+    where a stack has the names of its functions, the root first, and 'link' is an attribute: ids of trace and span."""
 
     def __init__(self, data):
         found = message(data, REQUEST)

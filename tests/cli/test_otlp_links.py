@@ -53,8 +53,8 @@ def loaded(*arguments):
 
 
 About = collections.namedtuple('About', 'early counts')
-COUNTS = re.compile(r'(\d+) samples with one, (\d+) without, (\d+) with an invalid record, (\d+) not readable, (\d+) with '
-                    'thread-local storage that is not supported; processes refused 0')
+COUNTS = re.compile(r'(\d+) samples with one, (\d+) without, (\d+) with an invalid record, (\d+) not readable, '
+                    r'(\d+) with thread-local storage that is not supported; processes refused 0')
 
 
 def about_run():
@@ -137,7 +137,7 @@ def check(found, early):
 
 
 def check_counts(shares, requests, about):
-    """Each sample but the early ones is counted once, by what was found; those between two functions have any reason."""
+    """Each sample but the early ones is counted once, by what was found; between two functions that is anything."""
     require(about.counts, 'no counts of spans')
     least = [sum(shares[name] for name in names) for names in (WEIGHTS, ('no_record', 'no_span'),
              ('being_written', 'half_a_span'), ('wild_pointer', 'end_of_page'))]
