@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/keyed_array.h"
 #include "process/kept_files.h"
 #include "symbolizer/debuginfod.h"
 #include "symbolizer/image_files.h"
@@ -53,14 +53,15 @@ struct image_cache {
 	struct image_cache_options options;
 	struct remote_image_context context;
 	uint64_t begin; /* CLOCK_MONOTONIC ns: mappings with an unknown start are older than the cache */
-	ARRAY(struct image_entry) entries;
-	struct hash_index index;
+	KEYED_ARRAY(struct image_entry) entries;
+	uint64_t period;
 	struct recent recent[RECENT_COUNT];
 	bool vdso_tried;
 	struct remote_image *vdso;
 	uint64_t vdso_size;
 	uint64_t failed;
-	bool gave_up; /* deferred images are no longer read */
+	uint64_t released; /* images that were read and released */
+	bool gave_up;      /* deferred images are no longer read */
 };
 
 struct image_cache *image_cache_new(const struct image_cache_options *options)
@@ -85,40 +86,31 @@ void image_cache_free(struct image_cache *cache)
 		return;
 	for (size_t i = 0; i < cache->entries.count; i++)
 		remote_image_free(cache->entries.items[i].image, &cache->context);
-	array_free(&cache->entries);
-	hash_index_free(&cache->index);
+	keyed_array_free(&cache->entries);
 	remote_image_free(cache->vdso, &cache->context);
 	free(cache);
 }
 
+static uint64_t count_damage(const struct remote_image *image)
+{
+	return (uint64_t)__builtin_popcount(image->damage) + image->units_damaged;
+}
+
 void image_cache_count(const struct image_cache *cache, uint64_t *images, uint64_t *failed)
 {
-	*images = cache->vdso != NULL;
+	*images = (cache->vdso != NULL) + cache->released;
 	*failed = cache->failed;
 	for (size_t i = 0; i < cache->entries.count; i++) {
 		const struct remote_image *image = cache->entries.items[i].image;
 		*images += image != NULL;
-		*failed += image ? (uint64_t)__builtin_popcount(image->damage) + image->units_damaged : 1;
+		*failed += image ? count_damage(image) : 1;
 	}
-}
-
-static uint64_t key_hash(const struct image_key *key)
-{
-	return hash_bytes(key, sizeof *key);
-}
-
-static struct image_entry *find(struct image_cache *cache, const struct image_key *key)
-{
-	hash_index_each (probe, &cache->index, key_hash(key))
-		if (memcmp(&cache->entries.items[probe.position].key, key, sizeof *key) == 0)
-			return &cache->entries.items[probe.position];
-	return NULL;
 }
 
 /* Takes ownership of the image. */
 static int add(struct image_cache *cache, const struct image_entry *entry)
 {
-	if (hash_index_push(&cache->index, key_hash(&entry->key), &cache->entries, *entry))
+	if (keyed_array_add(&cache->entries, entry) != POSITION_NONE)
 		return entry->code;
 	remote_image_free(entry->image, &cache->context);
 	return -ENOMEM;
@@ -149,6 +141,22 @@ void image_cache_rest(struct image_cache *cache)
 		if (image && image->child.socket >= 0 && now - image->used > READER_TIME)
 			remote_image_rest(image, &cache->context);
 	}
+}
+
+void image_cache_begin_period(struct image_cache *cache, bool release_unused)
+{
+	for (uint32_t i = (uint32_t)cache->entries.count; release_unused && i-- > 0;) {
+		struct remote_image *image = cache->entries.items[i].image;
+		if (!image || image->period == cache->period)
+			continue;
+		cache->failed += count_damage(image);
+		cache->released++;
+		remote_image_free(image, &cache->context);
+		keyed_array_remove(&cache->entries, i);
+	}
+	if (release_unused)
+		memset(cache->recent, 0, sizeof cache->recent);
+	cache->period++;
 }
 
 /* Does not query a file server, which might not reply. Returns false if the root cannot be identified. */
@@ -268,7 +276,7 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 	struct image_key key;
 	if (!make_key(&file, mapping->path, &key))
 		return -ENODATA;
-	struct image_entry *known = find(cache, &key);
+	struct image_entry *known = keyed_array_get(&cache->entries, &key);
 	if (known && known->awaits && patience == BUDGET_FULL) {
 		known->awaits = false;
 		known->code = load_again(cache, &file, mapping->path, &known->image);
@@ -344,6 +352,8 @@ static int get(struct image_cache *cache, const struct process *process, const s
 		budget_refuse(cache->options.budget, NULL, mapping->path, "the run ended before it was read", 0);
 	}
 	*image = recent->image;
+	if (*image)
+		(*image)->period = cache->period;
 	return recent->code;
 }
 

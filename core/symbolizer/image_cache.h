@@ -29,7 +29,7 @@ uint64_t image_cache_begin(const struct image_cache *cache);
 
 /*
  * Finds the image mapped at an address. Returns 0, or a negative errno: -ENOENT or -ESTALE if the file was removed or
- * replaced, others if it was rejected. The image is owned by the cache and valid for the lifetime of the cache.
+ * replaced, others if it was rejected. The image is owned by the cache and valid until image_cache_begin_period().
  */
 int image_cache_get(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
 		    struct remote_image **image);
@@ -41,6 +41,8 @@ void image_cache_look_ahead(struct image_cache *cache, const struct process *pro
 			    uint64_t address, enum budget_patience patience);
 /* Ends the children of images whose debug information nobody requested for a minute. */
 void image_cache_rest(struct image_cache *cache);
+/* Begins a period. With release_unused, frees the images that were not found in the previous one. */
+void image_cache_begin_period(struct image_cache *cache, bool release_unused);
 /* Makes image_cache_get() skip deferred images from now on. */
 void image_cache_give_up(struct image_cache *cache);
 /* Calls remote_image_lines(). */

@@ -53,6 +53,7 @@ struct remote_image {
 	uint64_t charged;  /* bytes taken from the budget */
 	size_t files_held; /* number of files that count towards the limit for all images */
 	uint64_t used;     /* time of the last request to its child */
+	uint64_t period;   /* image_cache_begin_period() before it was found last */
 };
 
 /*

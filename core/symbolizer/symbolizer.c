@@ -25,6 +25,9 @@
  */
 #define TABLES_MANY ((uint64_t)96 << 20)
 #define TRIM_PERIOD (600 * NANOSECONDS_PER_SECOND)
+/* Bytes of tables above which images are released that no new address was in for a period. */
+#define TABLES_USUAL ((uint64_t)8 << 20)
+#define USE_PERIOD (60 * NANOSECONDS_PER_SECOND)
 
 #define DEFAULT_DEBUG_PATH "/usr/lib/debug"
 #define DEFAULT_KALLSYMS "/proc/kallsyms"
@@ -42,6 +45,7 @@ struct symbolizer {
 	struct perf_map_cache *perf_maps;
 	struct image_cache_options image_options;
 	uint64_t trimmed;              /* time of the last symbolizer_trim() that released something */
+	uint64_t use_begin;            /* begin of the period of use of the images */
 	uint64_t images_failed_before; /* in released images */
 	const char *kallsyms_path;
 	bool kallsyms_tried;
@@ -122,6 +126,11 @@ void symbolizer_trim(struct symbolizer *symbolizer)
 		symbolizer->strings.entries.count * (sizeof(struct string_entry) + 2 * sizeof(struct hash_slot));
 	image_cache_rest(symbolizer->images);
 	worker_pool_rest(symbolizer->pool);
+	if (now - symbolizer->use_begin >= USE_PERIOD) {
+		uint64_t tables = symbolizer->budget.tables_trusted + symbolizer->budget.owners.amount;
+		image_cache_begin_period(symbolizer->images, tables > TABLES_USUAL);
+		symbolizer->use_begin = now;
+	}
 	if (now - symbolizer->trimmed < TRIM_PERIOD)
 		return;
 	budget_begin_period(&symbolizer->budget);

@@ -68,8 +68,8 @@ void symbolizer_look_ahead(struct symbolizer *symbolizer, const struct process *
 bool symbolizer_is_generated(const char *path);
 /*
  * For runs without end, between two intervals: releases all images and names if they use much memory, which are then
- * read again, and forgets the time that was lost on files of other users. Does so only every 10 minutes, but ends idle
- * helper processes each time.
+ * read again, and forgets the time that was lost on files of other users. Does so only every 10 minutes; releases
+ * unused images every minute, and ends idle helper processes each time.
  */
 void symbolizer_trim(struct symbolizer *symbolizer);
 /* Skips deferred files from now on. */
