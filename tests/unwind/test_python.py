@@ -146,7 +146,8 @@ def check_choice(python, choice):
     inner = [frames[1:] for frames, _ in stacks if any('spin:' in frame for frame in frames)]
     if choice == 'python':
         check_shares(chains(stacks), seconds)
-        native = [frame for frames in inner for frame in frames if not PYTHON_FRAME.match(frame) and '_[k]' not in frame]
+        native = [frame for frames in inner for frame in frames
+                  if not PYTHON_FRAME.match(frame) and ':<frozen ' not in frame and '_[k]' not in frame]
         if native:
             raise AssertionError(f'native frames in python=python: {native[:5]}')
     elif inner or not any('_PyEval_EvalFrameDefault' in ';'.join(frames) for frames, _ in stacks):
