@@ -166,11 +166,11 @@ def main():
     scenarios = [globals()[name] for name in sys.argv[1].split(',')]
     threading.Thread(target=wait_for_line, daemon=True).start()
     for run in scenarios:
-        run()
+        run()  # WARM-UP
     print('running', flush=True)
     while not is_warm:
         for run in scenarios:
-            run()
+            run()  # WARM-UP
     seconds_of.clear()
     begin = time.monotonic_ns()
     time.sleep(1)  # longer than an interval: one that begins from now on has all that is measured in it, and nothing else

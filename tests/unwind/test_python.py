@@ -17,7 +17,10 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = HERE / 'python_program.py'
-SPIN = {number for number, line in enumerate(PROGRAM.read_text(encoding='utf-8').splitlines(), 1) if '# SPIN' in line}
+LINES = list(enumerate(PROGRAM.read_text(encoding='utf-8').splitlines(), 1))
+SPIN = {number for number, line in LINES if '# SPIN' in line}
+# Before the program measures; on a busy machine, samples of then can be in a later interval.
+WARM_UP = {number for number, line in LINES if '# WARM-UP' in line}
 # All of them in turn; a machine that emulates its processor runs one.
 SCENARIOS = os.environ.get('TEST_SCENARIOS', 'plain,builtins,generators,tasks,threads,recursion,reused,unicode,extension,imports')
 # Of samples: of those in a chain of calls, and of those whose chain the program did not report.
@@ -113,6 +116,8 @@ def chains(stacks):
     for frames, value in stacks:
         python = [match for match in map(PYTHON_FRAME.match, frames) if match]
         if not python or python[-1][1] != 'spin':
+            continue
+        if any(match[1] == 'main' and int(match[3]) in WARM_UP for match in python):
             continue
         lines[int(python[-1][3]) in SPIN] += value
         found[';'.join(match[0] for match in python[:-1])] += value
