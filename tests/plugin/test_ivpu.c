@@ -42,7 +42,7 @@ static struct test_host *read_trace(const char *trace)
 	struct test_host *host = test_host_new("ivpu", NULL);
 	ck_assert_int_eq(test_host_set(host, "input", trace), 0);
 	test_host_start(host);
-	ck_assert_int_eq(test_host_run(host, 60000), 0);
+	ck_assert_int_eq(test_host_run(host, 600000), 0);
 	test_host_stop(host);
 	ck_assert_msg(host->thread_result == 0, "%s", host->failure);
 	ck_assert(host->finished);
@@ -429,7 +429,7 @@ int main(void)
 	Suite *suite = suite_create("ivpu");
 	TCase *test = tcase_create("trace");
 	tcase_add_checked_fixture(test, setup, teardown);
-	tcase_set_timeout(test, 120);
+	tcase_set_timeout(test, 600);
 	if (npu_trace_path("the_published_trace_is_whole"))
 		tcase_add_test(test, the_published_trace_is_whole);
 	tcase_add_test(test, names_prove_no_more_than_they_do);
