@@ -97,8 +97,8 @@ struct iaprof_thread_context {
 IAPROF_ASSERT_SIZE(iaprof_thread_context, 24);
 
 /*
- * The table of one file. Borrowed for the duration of the call. Without pages, no process uses the table any more: it can
- * be released, and is sent again, with the same id, before a process uses it.
+ * The table of one file. Borrowed for the duration of the call. Without pages, no process uses the table any more: it
+ * can be released, and is sent again, with the same id, before a process uses it.
  */
 struct iaprof_unwind_table {
 	__u32 size;       /* sizeof(struct iaprof_unwind_table) in the core */
