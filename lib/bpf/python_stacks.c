@@ -18,30 +18,23 @@
 const char *const python_choices[] = { "mixed", "python", "native", NULL };
 
 #define PROCESSES_MAX 8192u
-/* Ring buffer for each CPU, and in total: a loop that reads within milliseconds needs a few KiB for each new function.
- */
+/* Ring buffer for each CPU, and in total. A loop that reads within milliseconds needs a few KiB for a new function. */
 #define RING_SIZE (1u << 20)
 #define RING_SIZE_MAX (4u << 20)
 /* Functions of a process that has ended are kept until its last stacks were read. */
 #define KEEP_ENDED (3 * NANOSECONDS_PER_SECOND)
 #define FUNCTION_COST (sizeof(struct python_function) + 64)
 
-static uint32_t ring_size(uint32_t buffers)
-{
-	uint32_t size = RING_SIZE;
-	while (size < RING_SIZE_MAX && size / RING_SIZE < buffers)
-		size *= 2;
-	return size;
-}
-
 int python_stacks_set_sizes(const struct iaprof_host *host, const struct python_maps *maps, uint32_t buffers,
 			    bool use_python)
 {
+	uint32_t ring_size = use_python ? bpf_ring_size((uint64_t)RING_SIZE * buffers, RING_SIZE, RING_SIZE_MAX)
+					: (uint32_t)sysconf(_SC_PAGESIZE);
 	const struct bpf_map_size sizes[] = {
 		{ maps->processes, use_python ? PROCESSES_MAX : 1, 0 },
 		{ maps->threads, use_python ? PYTHON_THREADS : 1, 0 },
 		{ maps->seen, use_python ? PYTHON_SEEN : 1, 0 },
-		{ maps->codes, use_python ? ring_size(buffers) : (uint32_t)sysconf(_SC_PAGESIZE), 0 },
+		{ maps->codes, ring_size, 0 },
 		{ maps->buffers, use_python ? buffers : 1, 0 },
 	};
 	return bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof *sizes);

@@ -151,6 +151,14 @@ void bpf_log_end(struct bpf_log *log)
 	log_host = log->outer_host;
 }
 
+uint32_t bpf_ring_size(uint64_t wanted, uint32_t minimum, uint32_t maximum)
+{
+	uint32_t size = minimum;
+	while (size < maximum && size < wanted)
+		size *= 2;
+	return size;
+}
+
 int bpf_map_sizes_set(const struct iaprof_host *host, const struct bpf_map_size *sizes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

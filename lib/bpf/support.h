@@ -31,6 +31,9 @@ struct bpf_map_size {
 	uint32_t entries;
 	uint32_t value_size; /* 0: unchanged */
 };
+/* Returns the size of a ring buffer for wanted bytes: a power of two, from a minimum to a maximum that are some, too.
+ */
+uint32_t bpf_ring_size(uint64_t wanted, uint32_t minimum, uint32_t maximum);
 /* Call before the skeleton is loaded. Returns 0, or the result of host->fail(). */
 int bpf_map_sizes_set(const struct iaprof_host *host, const struct bpf_map_size *sizes, size_t count);
 

@@ -30,13 +30,9 @@
 
 static uint32_t ring_size(uint32_t processor_count, uint64_t frequency)
 {
-	uint64_t size = RING_SIZE_MIN;
-	while (size < RING_SIZE_CPU && size < frequency / 3 * sizeof(struct unwind_copy))
-		size *= 2;
-	uint64_t wanted = size * processor_count;
-	while (size < RING_SIZE_MAX && size < wanted)
-		size *= 2;
-	return (uint32_t)size;
+	uint64_t wanted = frequency / 3 * sizeof(struct unwind_copy);
+	uint32_t size = bpf_ring_size(wanted, RING_SIZE_MIN, RING_SIZE_CPU);
+	return bpf_ring_size((uint64_t)size * processor_count, size, RING_SIZE_MAX);
 }
 
 int copied_stacks_set_sizes(const struct iaprof_host *host, struct cpu_stack_bpf *skeleton, uint32_t processor_count,
