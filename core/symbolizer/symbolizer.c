@@ -121,13 +121,13 @@ const char *symbolizer_warning(const struct symbolizer *symbolizer)
 void symbolizer_trim(struct symbolizer *symbolizer)
 {
 	uint64_t now = clock_monotonic();
+	uint64_t tables = symbolizer->budget.tables_trusted + symbolizer->budget.owners.amount;
 	uint64_t size =
-		symbolizer->budget.tables_trusted + symbolizer->budget.owners.amount + symbolizer->strings.memory.size +
+		tables + symbolizer->strings.memory.size +
 		symbolizer->strings.entries.count * (sizeof(struct string_entry) + 2 * sizeof(struct hash_slot));
 	image_cache_rest(symbolizer->images);
 	worker_pool_rest(symbolizer->pool);
 	if (now - symbolizer->use_begin >= USE_PERIOD) {
-		uint64_t tables = symbolizer->budget.tables_trusted + symbolizer->budget.owners.amount;
 		image_cache_begin_period(symbolizer->images, tables > TABLES_USUAL);
 		symbolizer->use_begin = now;
 	}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #define SIZE_USUAL ((size_t)4 << 10)
@@ -18,14 +19,10 @@ size_t small_file_read(const char *path, char **bytes)
 	size_t size = 0, room = 0;
 	*bytes = NULL;
 	while (descriptor >= 0 && size < SMALL_FILE_SIZE_MAX) {
-		if (size == room) {
-			room = room ? 2 * room : SIZE_USUAL;
-			char *larger = realloc(text, room + 1);
-			if (!larger)
-				return 0;
-			text = larger;
-		}
-		ssize_t result = read(descriptor, text + size, room - size);
+		if (size + 1 >= room && !array_grow((void **)&text, &room, room ? room + 1 : SIZE_USUAL, 1))
+			return 0;
+		size_t wanted = room - 1 < SMALL_FILE_SIZE_MAX ? room - 1 : SMALL_FILE_SIZE_MAX;
+		ssize_t result = read(descriptor, text + size, wanted - size);
 		if (result < 0 && errno == EINTR)
 			continue;
 		if (result <= 0)

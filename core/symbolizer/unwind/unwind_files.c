@@ -247,17 +247,7 @@ static bool take_cached(struct unwind_files *files, struct unwind_file *file)
 	return true;
 }
 
-/* Finds a file whose table, if it has one, was not withdrawn. */
-static uint32_t find_present(const struct unwind_files *files, const struct file_identity *key)
-{
-	uint32_t position = keyed_array_find(&files->items, key);
-	return position != POSITION_NONE && files->items.items[position].is_released ? POSITION_NONE : position;
-}
-
-/*
- * Adds a file, or finds it again after its table was withdrawn; it is to be read. Returns its position, or
- * POSITION_NONE.
- */
+/* Adds a file to be read, or one that is to be read again. Returns its position, or POSITION_NONE. */
 static uint32_t add_unread(struct unwind_files *files, const struct unwind_file *added)
 {
 	uint32_t position = keyed_array_add(&files->items, added);
@@ -274,10 +264,10 @@ static uint32_t add_unread(struct unwind_files *files, const struct unwind_file 
 static uint32_t add_file(struct unwind_files *files, const struct mapped_file *opened, const char *path)
 {
 	CLEANUP_CLOSE int descriptor = opened->descriptor;
-	uint32_t position = find_present(files, &opened->identity);
-	if (position != POSITION_NONE)
+	uint32_t position = keyed_array_find(&files->items, &opened->identity);
+	bool is_known = position != POSITION_NONE;
+	if (is_known && !files->items.items[position].is_released)
 		return position;
-	bool is_known = keyed_array_find(&files->items, &opened->identity) != POSITION_NONE;
 	bool is_trusted = budget_trusts(&files->budget, &opened->identity);
 	if (!has_room(files, is_trusted))
 		return UNWIND_FILE_LATER;
@@ -403,10 +393,12 @@ static uint32_t find_identified(struct unwind_files *files, const struct unwind_
 	const struct mapping *mapping = request->mapping;
 	if (!identify(request->process, mapping, &file.key))
 		return POSITION_NONE;
-	uint32_t position = find_present(files, &file.key);
-	if (position != POSITION_NONE || !unwind_cache_has(&files->cache, &file.key))
+	uint32_t position = keyed_array_find(&files->items, &file.key);
+	bool is_known = position != POSITION_NONE;
+	if (is_known && !files->items.items[position].is_released)
 		return position;
-	bool is_known = keyed_array_find(&files->items, &file.key) != POSITION_NONE;
+	if (!unwind_cache_has(&files->cache, &file.key))
+		return POSITION_NONE;
 	file.path = string_table_intern(&files->budget.strings, mapping->path, strlen(mapping->path));
 	position = file.path ? add_unread(files, &file) : POSITION_NONE;
 	if (position == POSITION_NONE || take_cached(files, &files->items.items[position]))

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/machine.h"
 #include "base/clock.h"
+#include "base/machine.h"
 #include "base/priority.h"
 #include "config/build_paths.h"
 #include "process/proc_reader.h"
