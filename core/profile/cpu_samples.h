@@ -38,7 +38,7 @@ struct cpu_samples {
 	size_t ahead;           /* entries of the table before this one have been prefetched */
 	uint64_t taken;         /* samples as counted by their sources, without calls */
 	uint64_t out_of_memory; /* samples and calls that could not be stored */
-	uint64_t spans_dropped; /* samples whose span was beyond FRAME_TABLE_SPANS_MAX */
+	uint64_t spans_dropped; /* samples that lost their span: FRAME_TABLE_SPANS_MAX was reached */
 };
 
 void cpu_samples_free(struct cpu_samples *samples);

@@ -38,8 +38,8 @@ static size_t find_variable(const struct elf_file *elf, GElf_Sym *symbol)
 }
 
 /*
- * Takes a relocation that fills a slot for the variable. One without a symbol is for a variable of the file itself, by
- * its offset (-Bsymbolic); a module alone does not tell of which variable it is.
+ * Takes a relocation that fills a slot for the variable. Without a symbol (-Bsymbolic), the offset shows which variable
+ * of the file is meant; a relocation for a module has none.
  */
 static void take_relocation(struct iaprof_thread_context *context, const GElf_Rela *relocation, size_t position,
 			    const GElf_Sym *symbol)

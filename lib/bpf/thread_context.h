@@ -6,7 +6,7 @@
 #include <linux/types.h>
 #include <iaprof/unwind.h>
 
-/* A process whose threads have the variable. */
+/* A process with the variable. */
 struct thread_context_process {
 	__u64 execution;                      /* as in struct unwind_process */
 	struct iaprof_thread_context context; /* slot: address in the process */

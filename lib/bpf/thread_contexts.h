@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For sources whose BPF program reads the spans of threads (thread_context.bpf.h): tells it which processes have the
- * variable, and where. Not locked.
+ * Tells a BPF program that reads the spans of threads (thread_context.bpf.h) which processes have the variable, and
+ * where. Not thread-safe.
  */
 #ifndef IAPROF_LIB_BPF_THREAD_CONTEXTS_H
 #define IAPROF_LIB_BPF_THREAD_CONTEXTS_H

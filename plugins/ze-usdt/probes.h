@@ -30,7 +30,8 @@
  * launch_kernel_nop10
  *     The tracer's launch_kernel a second time, with its arguments and semaphore: attach to one of them. Its site, just
  *     behind the other one, is a 10-byte no-operation, at which Linux 7.2 replaces the trap of a uprobe by a call,
- * which takes less time (libbpf's usdt.c expects the two in this order). Linux 6.18 and before refuse to attach to it.
+ *     which takes less time (libbpf's usdt.c expects the two in this order). Linux 6.18 and before refuse to attach to
+ *     it.
  *
  * execute_list(list, parent, launches)
  *     A closed regular command list was submitted once, or an executable graph was appended to a list.

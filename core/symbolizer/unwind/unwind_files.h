@@ -76,7 +76,7 @@ struct unwind_files {
 	uint32_t table_count; /* files with a table */
 	uint64_t finished;    /* files that were read */
 	uint64_t rows;        /* of all tables */
-	uint64_t skipped;     /* functions whose rules could not be read */
+	uint64_t skipped;     /* functions without readable rules */
 	uint32_t vdso;        /* position; POSITION_NONE: not tried yet */
 	uint64_t vdso_size;   /* UINT64_MAX: there is none */
 };
