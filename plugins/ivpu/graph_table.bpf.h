@@ -37,13 +37,16 @@ static __always_inline void graph_lost(void)
 		__sync_fetch_and_add(&processor->graphs_lost, 1);
 }
 
-/* Returns whether a name is another one, of length bytes, with or without a version. */
+/*
+ * Returns whether a name is another one, with or without a version. The differences are added up instead of compared
+ * one by one, as the verifier follows both sides of each comparison.
+ */
 #define NAME_IS(text, name)                                                                                            \
 	({                                                                                                             \
-		bool is_equal_ = true;                                                                                 \
-		_Pragma("unroll") for (__u32 i_ = 0; i_ < sizeof(name) - 1; i_++) is_equal_ &=                         \
-			(text)[i_] == (name)[i_];                                                                      \
-		is_equal_ && ((text)[sizeof(name) - 1] == '\0' || (text)[sizeof(name) - 1] == '_');                    \
+		__u8 difference_ = 0;                                                                                  \
+		_Pragma("unroll") for (__u32 i_ = 0; i_ < sizeof(name) - 1; i_++) difference_ |=                       \
+			(text)[i_] ^ (name)[i_];                                                                       \
+		!difference_ && ((text)[sizeof(name) - 1] == '\0' || (text)[sizeof(name) - 1] == '_');                 \
 	})
 
 /* Returns an enum ivpu_table, or -1. Read after the driver has read it: before, the page may not be in memory. */

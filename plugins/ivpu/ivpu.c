@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <iaprof/plugin.h>
+#include "bpf/support.h"
 #include "findings.h"
 #include "live.h"
 #include "trace_input.h"
@@ -13,6 +14,10 @@
 
 /* Higher limits are pointless, and products of them fit into 64 bits. */
 #define COUNT_MAX 1000000000u
+
+/* Of the ring buffer, in bytes. */
+#define RING_SIZE_MIN (64u << 10)
+#define RING_SIZE_MAX (1u << 30)
 
 enum ivpu_mode { IVPU_MODE_COUNT, IVPU_MODE_EVENTS, IVPU_MODE_ENTRIES };
 
@@ -62,7 +67,7 @@ static const struct iaprof_option options[] = {
 	       .choices = modes),
 	OPTION(buffer, SIZE, "buffer", "8MiB",
 	       "With mode=events, the size of the ring buffer (72 bytes per call), rounded up to a power of 2",
-	       .minimum = 64 * 1024, .maximum = 1024 * 1024 * 1024),
+	       .minimum = RING_SIZE_MIN, .maximum = RING_SIZE_MAX),
 	OPTION(attach, CHOICE, "attach", "auto",
 	       "Attach method: fsession uses trampolines (fsession.multi), session a kprobe session, multi two "
 	       "kprobe.multi "
@@ -121,13 +126,7 @@ static bool has_input(const struct ivpu *ivpu)
 
 static uint32_t ring_size(const struct ivpu *ivpu)
 {
-	uint32_t size = 4096;
-
-	if (ivpu->mode != IVPU_MODE_EVENTS)
-		return 0;
-	while (size < ivpu->buffer)
-		size *= 2;
-	return size;
+	return ivpu->mode == IVPU_MODE_EVENTS ? bpf_ring_size(ivpu->buffer, RING_SIZE_MIN, RING_SIZE_MAX) : 0;
 }
 
 static struct live_options live_options_of(const struct ivpu *ivpu)
