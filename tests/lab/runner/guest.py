@@ -125,6 +125,14 @@ class Guest:
             self.process = subprocess.Popen(self.line, stdin=subprocess.DEVNULL, stdout=console,
                                             stderr=subprocess.STDOUT)
 
+    def processor_seconds(self):
+        """CPU time that the emulator has spent so far."""
+        try:
+            words = pathlib.Path(f'/proc/{self.process.pid}/stat').read_text(encoding='ascii').rpartition(')')[2].split()
+        except OSError:
+            return 0
+        return (int(words[11]) + int(words[12])) / os.sysconf('SC_CLK_TCK')  # utime and stime
+
     def wait_for(self, number, seconds):
         """Waits for one test's end -> its status, or nothing when the guest ended or hung before."""
         deadline = time.monotonic() + seconds + BOOT_SECONDS
