@@ -65,6 +65,50 @@ struct run {
 	bool status_line;
 };
 
+/* run_services.c: what instances share. Each returns 0, or a negative errno and sets error. */
+int run_make_services(struct run *run, struct error *error);
+/* A process, file or command that does not exist is a usage error, reported before anything starts. */
+int run_check_target(struct run *run, struct error *error);
+/* Frees what these two have made, after everything that uses it. */
+void run_release_services(struct run *run);
+
+/* run_configure.c: makes the services and the instances. On failure, sets error unless that was printed. */
+enum exit_status run_configure(struct run *run, struct registry *registry, struct error *error);
+
+/* run_start.c: does everything that requires privileges. No records are sent yet. */
+int run_prepare(struct run *run, struct error *error);
+/* Starts the flow of records. */
+int run_start(struct run *run, struct error *error);
+
+/* run_loop.c: turns the event loop until the run is to end. */
+void run_until_end(struct run *run);
+/* Called every second, or interval if that is shorter; context is the run. */
+void run_tick(void *context, uint64_t expirations);
+
+/* run_stop.c: drains the sources, then the process events; SYNC is sent last, so that everything before it is known. */
+void run_stop(struct run *run);
+void run_release(struct run *run);
+
+/* run_choices.c: whether children of --pid are recorded, too. */
+bool run_follows_children(const struct run *run);
+/* Whether a source needs process events. */
+bool run_needs_processes(const struct run *run);
+/* Whether all sources read recorded data, which can wait for slow sinks. */
+bool run_is_offline(const struct run *run);
+/* The finest resolution that a sink requested. */
+uint64_t run_time_resolution(const struct run *run);
+/* The resolution that is requested from sources. */
+uint64_t run_source_resolution(const struct run *run);
+/* --interval, or else that of --continuous, or the shortest default of a sink for live runs. */
+uint64_t run_choose_interval(const struct run *run);
+/* Whether the processes of all sources, or those of all sinks, have ended too early. */
+bool run_has_nothing_left(const struct run *run);
+/*
+ * The result of a phase of a source or sink. If its process has ended, which was printed, the run continues without it
+ * unless nothing else is left.
+ */
+int run_result_of(const struct run *run, const struct instance *instance, int result);
+
 /* process_feed.c: follows the processes of the target. Returns 0, or a negative errno and sets error. */
 int process_feed_open(struct run *run, struct error *error);
 /* Adds their events to the event loop. Returns 0 or a negative errno. */
@@ -107,6 +151,8 @@ void run_send(struct run *run, struct iaprof_record *record, uint16_t type, size
 /* Sends a METADATA record. */
 void run_send_metadata(struct run *run, const char *key, const char *value);
 
+/* Ends the run. Any thread. */
+void run_end(struct run *run);
 /* Returns whether a signal or a sink ended the run. Any thread. */
 bool run_is_ending(struct run *run);
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What follows from the configuration of a run and from its instances: see run_state.h. */
+#include "run/run_state.h"
+
+/* Default interval of --continuous. */
+#define CONTINUOUS_INTERVAL (60 * NANOSECONDS_PER_SECOND)
+/* Of the time in which devices have no work: waits are told apart. */
+#define GAP_RESOLUTION UINT64_C(1000000) /* ns */
+
+bool run_follows_children(const struct run *run)
+{
+	return run->configuration->pids.count && !run->configuration->without_children;
+}
+
+bool run_needs_processes(const struct run *run)
+{
+	for (size_t i = 0; i < run->setup.sources.count; i++)
+		if (run->setup.sources.items[i]->plugin->description.flags & IAPROF_PLUGIN_NEEDS_PROCESSES &&
+		    !run->setup.sources.items[i]->offline)
+			return true;
+	return false;
+}
+
+bool run_is_offline(const struct run *run)
+{
+	for (size_t i = 0; i < run->setup.sources.count; i++)
+		if (!run->setup.sources.items[i]->offline)
+			return run->setup.replays;
+	return true;
+}
+
+uint64_t run_time_resolution(const struct run *run)
+{
+	uint64_t finest = run->time_resolution;
+	for (size_t i = 0; i < run->setup.sinks.count; i++) {
+		uint64_t resolution = run->setup.sinks.items[i]->time_resolution;
+		finest = resolution && (!finest || resolution < finest) ? resolution : finest;
+	}
+	return finest;
+}
+
+static uint32_t source_flags(const struct run *run)
+{
+	uint32_t flags = 0;
+	for (size_t i = 0; i < run->setup.sources.count; i++)
+		flags |= run->setup.sources.items[i]->plugin->description.flags;
+	return flags;
+}
+
+uint64_t run_source_resolution(const struct run *run)
+{
+	uint64_t finest = run_time_resolution(run);
+	uint32_t flags = source_flags(run);
+	bool has_gaps = flags & IAPROF_PLUGIN_JOBS && flags & IAPROF_PLUGIN_WAITS;
+	return has_gaps && (!finest || GAP_RESOLUTION < finest) ? GAP_RESOLUTION : finest;
+}
+
+uint64_t run_choose_interval(const struct run *run)
+{
+	uint64_t shortest = run->configuration->interval;
+	if (shortest || run_is_offline(run))
+		return shortest;
+	if (run->configuration->continuous)
+		return CONTINUOUS_INTERVAL;
+	for (size_t i = 0; i < run->setup.sinks.count; i++) {
+		uint64_t wanted = run->setup.sinks.items[i]->default_interval;
+		if (wanted && (!shortest || wanted < shortest))
+			shortest = wanted;
+	}
+	return shortest;
+}
+
+static bool all_are_dead(struct instance *const *instances, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!instance_is_dead(instances[i]))
+			return false;
+	return true;
+}
+
+bool run_has_nothing_left(const struct run *run)
+{
+	const struct setup *setup = &run->setup;
+	return all_are_dead(setup->sources.items, setup->sources.count) ||
+	       (setup->sinks.count && all_are_dead(setup->sinks.items, setup->sinks.count));
+}
+
+int run_result_of(const struct run *run, const struct instance *instance, int result)
+{
+	return instance_is_dead(instance) && !run_has_nothing_left(run) ? 0 : result;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Begins a run: see run_state.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/utsname.h>
+
+#include "base/boot_id.h"
+#include "base/log.h"
+#include "base/priority.h"
+#include "run/capabilities.h"
+#include "run/run_state.h"
+#include "run/run_target.h"
+
+/* Interval at which process events are read and the status line is updated. */
+#define TICK NANOSECONDS_PER_SECOND
+
+int run_prepare(struct run *run, struct error *error)
+{
+	int result = 0;
+	run->services.target.time_resolution = run_source_resolution(run);
+	if (run->configuration->command) {
+		result = command_hold(&run->command, run->configuration->command, error);
+		run->services.target.command_pid = (uint32_t)run->command.pid;
+	}
+	if (!result && run_needs_processes(run))
+		result = process_feed_open(run, error);
+	for (size_t i = 0; !result && i < run->setup.sinks.count; i++)
+		result = run_result_of(run, run->setup.sinks.items[i],
+				       instance_prepare(run->setup.sinks.items[i], error));
+	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
+		result = run_result_of(run, run->setup.sources.items[i],
+				       instance_prepare(run->setup.sources.items[i], error));
+	run_budget_open(run);
+	if (!result)
+		capabilities_reduce();
+	return result;
+}
+
+/* Sends what is profiled: see run_target.h. */
+static void send_target(struct run *run)
+{
+	struct text text = { 0 };
+	run_target_append_command(&text, run->configuration);
+	if (text.size)
+		run_send_metadata(run, "command", text_string(&text));
+	text_free(&text);
+	run_target_append(&text, run->configuration);
+	run_send_metadata(run, "target", text_string(&text));
+	text_free(&text);
+}
+
+static void send_head(struct run *run)
+{
+	for (size_t i = 0; i < run->setup.sources.count; i++) {
+		const struct instance *source = run->setup.sources.items[i];
+		struct iaprof_record_source record = { .number = source->number,
+						       .name = intern_text_id(run->services.intern, source->name) };
+		run_send(run, &record.header, IAPROF_RECORD_SOURCE, sizeof record);
+	}
+	/* What was recorded elsewhere has neither this machine's name nor its time. */
+	if (run_is_offline(run))
+		return;
+	char offset[32];
+	snprintf(offset, sizeof offset, "%lu", clock_read(CLOCK_REALTIME) - clock_monotonic());
+	run_send_metadata(run, METADATA_REALTIME_OFFSET, offset);
+	char boot_id[BOOT_ID_SIZE];
+	boot_id_read(boot_id);
+	run_send_metadata(run, METADATA_BOOT_ID, boot_id);
+	struct utsname system;
+	if (!uname(&system)) {
+		run_send_metadata(run, "kernel release", system.release);
+		run_send_metadata(run, "machine", system.machine);
+	}
+	send_target(run);
+}
+
+static void command_ready(void *context, uint32_t events)
+{
+	struct run *run = context;
+	(void)events;
+	if (command_collect(&run->command))
+		loop_pause(run->command_watch);
+}
+
+static int watch(struct run *run, struct error *error)
+{
+	struct loop *loop = run->services.loop;
+	uint64_t period = run->interval && run->interval < TICK ? run->interval : TICK;
+	int result = loop_watch_timer(loop, period, run_tick, run, NULL);
+	if (!result && run->sideband)
+		result = process_feed_watch(run);
+	if (!result && run->command.pid)
+		result = loop_watch_descriptor(loop, run->command.descriptor, EPOLLIN, command_ready, run,
+					       &run->command_watch);
+	if (!result && !run_is_offline(run) && !run->configuration->command)
+		result = target_processes_watch(&run->target_processes, loop);
+	return result ? error_set(error, result, "event loop: %s", strerror(-result)) : 0;
+}
+
+/* The samples of a continuous run have a gap where its configuration changed, which its data states. */
+static void report_gap(struct run *run)
+{
+	char text[32];
+	uint64_t since = run->reload ? run->reload->stopped_at : 0, now = clock_monotonic();
+	if (!since)
+		return;
+	snprintf(text, sizeof text, "%.3f s", (double)(now - since) / (double)NANOSECONDS_PER_SECOND);
+	run_send_metadata(run, "gap before this run", text);
+	log_message(IAPROF_LOG_WARNING, "the run was started anew: no samples for %s", text);
+}
+
+/* Sources start before the scan of /proc, so that no sample is missed meanwhile. */
+int run_start(struct run *run, struct error *error)
+{
+	/* The sinks' threads start with the collector's, and call these members only afterwards. */
+	for (size_t i = 0; i < run->setup.sinks.count; i++) {
+		struct instance *sink = run->setup.sinks.items[i];
+		int failure = run_result_of(run, sink, instance_start(sink, error));
+		if (failure)
+			return failure;
+	}
+	run->collector = collector_thread_start(
+		&(struct collector_thread_options){ .bus = run->services.bus,
+						    .intern = run->services.intern,
+						    .sinks = run->setup.sinks.items,
+						    .sink_count = run->setup.sinks.count,
+						    .decoders = decoders_finder(&run->setup.decoders),
+						    .interval = run->interval,
+						    .interval_for_all = run->configuration->interval > 0 ||
+									run->configuration->continuous,
+						    .continuous = run->configuration->continuous,
+						    .time_resolution = run_time_resolution(run),
+						    .hold = run->configuration->hold,
+						    .debuginfod = run->configuration->debuginfod,
+						    .kept = &run->kept_files,
+						    .finish_within = run->services.target.finish_within,
+						    .replays = run->setup.replays,
+						    .lossless = run_is_offline(run),
+						    .requests = run->requests,
+						    .before = run->before ? run->before->result.profile : NULL,
+						    .normalization = (uint32_t)run->configuration->normalization },
+		error);
+	if (!run->collector)
+		return error->code;
+	int result = watch(run, error);
+	if (!result && run->sideband)
+		result = sideband_start(run->sideband, error);
+	if (!run->setup.replays)
+		send_head(run);
+	/* The threads of the collector and of sinks, which began before, do not inherit it. */
+	if (!run_is_offline(run))
+		priority_raise_thread();
+	unwind_tables_prepare(run);
+	run->cost.begin = own_cost_now(run_helper_cost(run));
+	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
+		result = run_result_of(run, run->setup.sources.items[i],
+				       instance_start(run->setup.sources.items[i], error));
+	if (!result && run->sideband)
+		result = sideband_scan(run->sideband, error);
+	if (!result && !run->setup.replays)
+		process_feed_synchronize(run);
+	if (!result && run->command.pid)
+		result = command_release(&run->command, error);
+	run->started_at = clock_monotonic();
+	if (run->reload)
+		run->reload->is_started = !result;
+	report_gap(run);
+	uint64_t duration = run->configuration->duration;
+	run->deadline = duration ? saturating_add(clock_monotonic(), duration) : UINT64_MAX;
+	return result;
+}
