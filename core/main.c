@@ -23,9 +23,9 @@
 static enum exit_status list(struct registry *registry)
 {
 	enum exit_status status = EXIT_STATUS_COMPLETE;
-	for (size_t i = 0; i < registry->entries.count; i++) {
+	for (size_t i = 0; i < registry_count(registry); i++) {
 		struct error error = { 0 };
-		const struct plugin *plugin = registry_load_entry(&registry->entries.items[i], &error);
+		const struct plugin *plugin = registry_load(registry, i, &error);
 		if (!plugin) {
 			log_message(IAPROF_LOG_ERROR, "%s", error.text);
 			status = EXIT_STATUS_FAILED;

@@ -28,10 +28,9 @@ static bool add_of_plugin(struct plugin_aliases *aliases, const struct plugin *p
 
 bool plugin_aliases_load(struct plugin_aliases *aliases)
 {
-	for (size_t i = 0; !aliases->is_loaded && i < aliases->registry->entries.count; i++) {
+	for (size_t i = 0; !aliases->is_loaded && i < registry_count(aliases->registry); i++) {
 		/* Plugins that cannot be loaded are skipped. */
-		const struct plugin *plugin =
-			registry_load_entry(&aliases->registry->entries.items[i], &(struct error){ 0 });
+		const struct plugin *plugin = registry_load(aliases->registry, i, &(struct error){ 0 });
 		if (plugin && !add_of_plugin(aliases, plugin))
 			return false;
 	}

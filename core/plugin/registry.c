@@ -172,8 +172,10 @@ static int add_named_folder(struct registry *registry, const char *folder, struc
 
 int registry_add_folders(struct registry *registry, const char *list, struct error *error)
 {
+	pthread_mutex_lock(&registry->lock);
 	int result = scan_path_list(registry, list, add_named_folder, error);
 	sort(registry);
+	pthread_mutex_unlock(&registry->lock);
 	return result;
 }
 
@@ -210,7 +212,7 @@ bool registry_is_installed(const char *path)
 	return is_in_folder(path, beside, false) || is_in_folder(path, PLUGIN_FOLDER, false);
 }
 
-struct plugin *registry_load_entry(struct registry_entry *entry, struct error *error)
+static struct plugin *load_entry(struct registry_entry *entry, struct error *error)
 {
 	if (entry->plugin)
 		return entry->plugin;
@@ -232,8 +234,7 @@ struct plugin *registry_load_entry(struct registry_entry *entry, struct error *e
 /* Returns whether an entry may be meant: a plugin of the kind, or one that cannot be loaded. */
 static bool may_be(struct registry_entry *entry, uint32_t kind)
 {
-	const struct plugin *plugin =
-		kind == REGISTRY_ANY_KIND ? NULL : registry_load_entry(entry, &(struct error){ 0 });
+	const struct plugin *plugin = kind == REGISTRY_ANY_KIND ? NULL : load_entry(entry, &(struct error){ 0 });
 	return !plugin || plugin->description.kind == kind;
 }
 
@@ -261,7 +262,7 @@ static int fail_unknown(struct registry *registry, const char *name, uint32_t ki
 	return error_set(error, ENOENT, "no %s \"%s\" (iaprof --list lists the plugins)", plugin_kind_name(kind), name);
 }
 
-struct plugin *registry_get(struct registry *registry, const char *name, uint32_t kind, struct error *error)
+static struct plugin *get(struct registry *registry, const char *name, uint32_t kind, struct error *error)
 {
 	/* A path is registered as its own name, in addition to a plugin of that name in a folder. */
 	if (strchr(name, '/') && add(registry, name, name, error))
@@ -271,11 +272,35 @@ struct plugin *registry_get(struct registry *registry, const char *name, uint32_
 		fail_unknown(registry, name, kind, error);
 		return NULL;
 	}
-	struct plugin *plugin = registry_load_entry(entry, error);
+	struct plugin *plugin = load_entry(entry, error);
 	if (plugin && kind != REGISTRY_ANY_KIND && plugin->description.kind != kind) {
 		error_set(error, EINVAL, "\"%s\" is a %s, not a %s", name, plugin_kind_name(plugin->description.kind),
 			  plugin_kind_name(kind));
 		return NULL;
 	}
+	return plugin;
+}
+
+struct plugin *registry_get(struct registry *registry, const char *name, uint32_t kind, struct error *error)
+{
+	pthread_mutex_lock(&registry->lock);
+	struct plugin *plugin = get(registry, name, kind, error);
+	pthread_mutex_unlock(&registry->lock);
+	return plugin;
+}
+
+size_t registry_count(struct registry *registry)
+{
+	pthread_mutex_lock(&registry->lock);
+	size_t count = registry->entries.count;
+	pthread_mutex_unlock(&registry->lock);
+	return count;
+}
+
+struct plugin *registry_load(struct registry *registry, size_t entry, struct error *error)
+{
+	pthread_mutex_lock(&registry->lock);
+	struct plugin *plugin = load_entry(&registry->entries.items[entry], error);
+	pthread_mutex_unlock(&registry->lock);
 	return plugin;
 }

@@ -7,6 +7,8 @@
 #ifndef IAPROF_CORE_PLUGIN_REGISTRY_H
 #define IAPROF_CORE_PLUGIN_REGISTRY_H
 
+#include <pthread.h>
+
 #include "base/array.h"
 #include "plugin/loader.h"
 
@@ -27,6 +29,8 @@ struct registry {
 	 * plugin_description.h. Without it no plugin is foreign.
 	 */
 	bool reads_apart;
+	/* Zeroed is unlocked. Decoders are loaded while a run goes on, and runs follow each other without a gap. */
+	pthread_mutex_t lock;
 };
 
 /* Scans the folders. The caller zeroes registry. Returns 0 or -ENOMEM. */
@@ -50,7 +54,9 @@ struct plugin *registry_get(struct registry *registry, const char *name, uint32_
 /* Returns whether a plugin file, a real path, is one of those installed with iaprof, or of the build tree. */
 bool registry_is_installed(const char *path);
 
-/* Returns the plugin of an entry, loading it if necessary. */
-struct plugin *registry_load_entry(struct registry_entry *entry, struct error *error);
+/* Returns the number of entries. */
+size_t registry_count(struct registry *registry);
+/* Returns the plugin of an entry, loading it if necessary; NULL if that fails. Any thread. */
+struct plugin *registry_load(struct registry *registry, size_t entry, struct error *error);
 
 #endif

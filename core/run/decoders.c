@@ -114,9 +114,9 @@ int decoders_add(struct decoders *decoders, const struct instance_configuration 
  */
 static struct decoder *load(struct decoders *decoders, uint32_t machine)
 {
-	for (size_t i = 0; decoders->registry && i < decoders->registry->entries.count; i++) {
+	for (size_t i = 0; decoders->registry && i < registry_count(decoders->registry); i++) {
 		struct error error = { 0 };
-		struct plugin *plugin = registry_load_entry(&decoders->registry->entries.items[i], &error);
+		struct plugin *plugin = registry_load(decoders->registry, i, &error);
 		if (!plugin) {
 			log_message(IAPROF_LOG_DEBUG, "%s", error.text);
 			continue;

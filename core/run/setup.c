@@ -108,9 +108,8 @@ int setup_add_source(struct setup *setup, const struct instance_configuration *w
 static const struct iaprof_plugin *next_plugin(const struct setup *setup, uint32_t kind, uint32_t flag,
 					       size_t *position)
 {
-	while (*position < setup->registry->entries.count) {
-		const struct plugin *plugin =
-			registry_load_entry(&setup->registry->entries.items[(*position)++], &(struct error){ 0 });
+	while (*position < registry_count(setup->registry)) {
+		const struct plugin *plugin = registry_load(setup->registry, (*position)++, &(struct error){ 0 });
 		if (plugin && plugin->description.kind == kind && plugin->description.flags & flag)
 			return &plugin->description;
 	}
@@ -191,9 +190,9 @@ static struct instance_configuration implied(const char *plugin, struct setting 
 static int add_sources_of_machine(struct setup *setup, struct error *error)
 {
 	setup->sources_by_probe = true;
-	for (size_t i = 0; i < setup->registry->entries.count; i++) {
+	for (size_t i = 0; i < registry_count(setup->registry); i++) {
 		struct error problem = { 0 };
-		const struct plugin *plugin = registry_load_entry(&setup->registry->entries.items[i], &problem);
+		const struct plugin *plugin = registry_load(setup->registry, i, &problem);
 		if (!plugin) {
 			log_message(IAPROF_LOG_WARNING, "%s", problem.text);
 			continue;
