@@ -82,36 +82,7 @@ static int read_configuration(void *context, struct configuration *configuration
 				  error);
 }
 
-/* A continuous run ends for a new configuration, which is then run. One that does not start gives way to the last. */
-static enum exit_status run_and_reload(struct configuration *configuration, struct registry *registry,
-				       struct origin *origin)
-{
-	struct run_reload reload = { .read = read_configuration, .context = origin };
-	enum exit_status status = run(configuration, registry, &reload);
-	while (reload.is_wanted) {
-		if (reload.is_same) {
-			reload.is_wanted = reload.is_same = false;
-			status = run(configuration, registry, &reload);
-			continue;
-		}
-		struct configuration earlier = *configuration;
-		*configuration = reload.next;
-		reload.is_wanted = reload.is_started = false;
-		log_set_level(IAPROF_LOG_WARNING + configuration->verbosity);
-		status = run(configuration, registry, &reload);
-		if (reload.is_started) {
-			configuration_free(&earlier);
-			continue;
-		}
-		configuration_free(configuration);
-		*configuration = earlier;
-		log_message(IAPROF_LOG_ERROR, "SIGHUP: cannot run the new configuration: back to the earlier one");
-		status = run(configuration, registry, &reload);
-	}
-	return status;
-}
-
-static enum exit_status act(struct configuration *configuration, struct registry *registry, struct origin *origin)
+static enum exit_status act(const struct configuration *configuration, struct registry *registry, struct origin *origin)
 {
 	switch (configuration->action) {
 	case ACTION_VERSION:
@@ -126,7 +97,8 @@ static enum exit_status act(struct configuration *configuration, struct registry
 	case ACTION_CHECK:
 		return run_check(configuration, registry);
 	default:
-		return run_and_reload(configuration, registry, origin);
+		return run(configuration, registry,
+			   &(struct run_reload){ .read = read_configuration, .context = origin });
 	}
 }
 

@@ -357,6 +357,7 @@ static int start(struct collector_thread *thread, struct error *error)
 						   options->lossless, error);
 		if (!thread->queues[i])
 			return error->code;
+		sink_queue_hold(thread->queues[i], options->holds_sinks);
 	}
 	int result = thread_start(&thread->thread, run, thread);
 	if (result)
@@ -380,6 +381,12 @@ struct collector_thread *collector_thread_start(const struct collector_thread_op
 		return NULL;
 	}
 	return thread;
+}
+
+void collector_thread_release_sinks(struct collector_thread *thread)
+{
+	for (size_t i = 0; i < thread->options.sink_count; i++)
+		sink_queue_hold(thread->queues[i], false);
 }
 
 void collector_thread_end_by(struct collector_thread *thread, uint64_t end)

@@ -28,6 +28,7 @@ struct collector_thread_options {
 	uint64_t finish_within;  /* ns: longest time without progress of a sink at the end; 0: no limit */
 	const char *debuginfod;  /* URL of a server for debug files, NULL: none */
 	struct kept_files *kept; /* as in struct symbolizer_options */
+	bool holds_sinks;        /* they are called only after collector_thread_release_sinks() */
 	bool replays;
 	bool lossless;     /* wait for slow sinks, so that they receive everything */
 	uint32_t requests; /* enum iaprof_request: requests in addition to the sinks' */
@@ -38,6 +39,9 @@ struct collector_thread_options {
 
 /* Starts the collector thread and the sinks' threads. Returns NULL on failure. */
 struct collector_thread *collector_thread_start(const struct collector_thread_options *options, struct error *error);
+
+/* For options->holds_sinks: the sinks were started, and receive what was kept for them so far. */
+void collector_thread_release_sinks(struct collector_thread *thread);
 
 /* Sets the time after which no files are read (CLOCK_MONOTONIC ns). Any thread. */
 void collector_thread_end_by(struct collector_thread *thread, uint64_t end);

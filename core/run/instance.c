@@ -102,6 +102,7 @@ static void destroy(struct instance *instance)
 	else if (instance->configured && instance->plugin->description.destroy)
 		call_destroy(instance);
 }
+
 void instance_free(struct instance *instance)
 {
 	if (!instance)
@@ -240,6 +241,9 @@ int instance_start(struct instance *instance, struct error *error)
 
 int instance_stop(struct instance *instance, struct error *error)
 {
+	if (instance->is_stopped)
+		return 0;
+	instance->is_stopped = true;
 	atomic_store(&instance->stopping, 1);
 	if (instance->has_thread) {
 		pthread_join(instance->thread, NULL);
@@ -251,6 +255,19 @@ int instance_stop(struct instance *instance, struct error *error)
 int instance_finish(struct instance *instance, struct error *error)
 {
 	return call(instance, instance->plugin->description.finish, "finish", error);
+}
+
+void instance_close(struct instance *instance)
+{
+	struct error ignored = { 0 };
+	if (instance->prepared)
+		instance_stop(instance, &ignored);
+	if (instance->started)
+		instance_finish(instance, &ignored);
+	atomic_store(&instance->finished, true);
+	instance_report_refused(instance);
+	destroy(instance);
+	instance->configured = instance->prepared = instance->started = false;
 }
 
 int instance_records(struct instance *instance, const struct iaprof_batch *batch)

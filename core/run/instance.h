@@ -94,6 +94,7 @@ struct instance {
 	bool left_out;                     /* cannot run on this machine; the run continues without it */
 	bool has_company;     /* requested by the user, or by a source that has company: see setup_probe.c */
 	atomic_int stopping;  /* for its thread() */
+	bool is_stopped;      /* instance_stop() was called */
 	bool is_stuck;        /* sinks: a callback does not return; must not be freed */
 	atomic_bool finished; /* no more data to send, or failed */
 	bool has_thread;
@@ -118,8 +119,10 @@ int instance_probe(struct instance *instance, struct error *error);
 void instance_check(struct instance *instance); /* results go to services->check_item() */
 int instance_prepare(struct instance *instance, struct error *error);
 int instance_start(struct instance *instance, struct error *error); /* and its thread */
-int instance_stop(struct instance *instance, struct error *error);  /* joins its thread first */
+int instance_stop(struct instance *instance, struct error *error);  /* joins its thread first; once */
 int instance_finish(struct instance *instance, struct error *error);
+/* Stops and finishes a source and calls its destroy(), before its run has ended. */
+void instance_close(struct instance *instance);
 int instance_records(struct instance *instance, const struct iaprof_batch *batch);
 int instance_profile(struct instance *instance, const struct iaprof_profile *profile);
 

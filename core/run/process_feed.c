@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "run/run_state.h"
@@ -80,6 +81,13 @@ void process_feed_synchronize(struct run *run)
 	struct iaprof_record_sync record = { 0 };
 	process_feed_drain(run);
 	run_send(run, &record.header, IAPROF_RECORD_SYNC, sizeof record);
+}
+
+void process_feed_end(struct run *run)
+{
+	process_feed_synchronize(run);
+	sideband_free(STEAL_POINTER(run->sideband));
+	run->has_ended_feed = true;
 }
 
 static void drain_tick(void *context, uint64_t expirations)

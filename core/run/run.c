@@ -3,9 +3,6 @@
 #include "run/run.h"
 
 #include <errno.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "run/run_state.h"
@@ -16,13 +13,12 @@ static int collect(struct run *run, struct error *error)
 {
 	/* Only complete runs can be compared. */
 	bool must_be_complete = run->configuration->before_path != NULL;
-	stop_signals_install(run->services.loop, run->configuration->continuous);
-	run->status_line = isatty(STDERR_FILENO) && log_level() >= IAPROF_LOG_WARNING;
-	int result = run_prepare(run, error);
+	run_install(run);
+	int result = run_prepare(run, NULL, error);
 	if (!result)
 		result = run_start(run, error);
 	if (!result)
-		run_until_end(run);
+		(void)run_until_end(run, NULL, NULL);
 	run_stop(run);
 	if (!result && must_be_complete && stop_signal_received())
 		result = error_set(error, ECANCELED,
@@ -48,27 +44,11 @@ static enum exit_status run_before(struct run *before, const struct run *after, 
 	return status;
 }
 
-/* One descriptor per CPU, map and probe soon exceeds the usual soft limit of 1024. The command keeps its own limit. */
-static void raise_open_files(struct command *command)
+static enum exit_status run_once(const struct configuration *configuration, struct registry *registry)
 {
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	command->open_files = limit;
-	command->has_open_files = true;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit))
-		log_message(IAPROF_LOG_DEBUG, "cannot raise the limit of open files: %s", strerror(errno));
-}
-
-enum exit_status run(const struct configuration *configuration, struct registry *registry, struct run_reload *reload)
-{
-	struct run run = { .configuration = configuration, .command = COMMAND_INIT, .deadline = UINT64_MAX };
-	raise_open_files(&run.command);
-	struct run before = run;
-	run.reload = reload;
-	kept_files_init(&run.kept_files);
-	run.mapped_files.kept = &run.kept_files;
+	struct run run, before;
+	run_init(&run, configuration);
+	run_init(&before, configuration);
 	struct error error = { 0 };
 	enum exit_status status = run_configure(&run, registry, &error);
 	if (status == EXIT_STATUS_COMPLETE && configuration->before_path) {
@@ -89,4 +69,11 @@ enum exit_status run(const struct configuration *configuration, struct registry 
 		run_release(&before);
 	/* A plugin can also crash in destroy(). */
 	return status == EXIT_STATUS_COMPLETE && (run.failed || before.failed) ? EXIT_STATUS_FAILED : status;
+}
+
+enum exit_status run(const struct configuration *configuration, struct registry *registry,
+		     const struct run_reload *reload)
+{
+	return configuration->continuous ? run_continuous(configuration, registry, reload)
+					 : run_once(configuration, registry);
 }

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "config/configuration.h"
 #include "plugin/registry.h"
-#include "run/cpu_budget.h"
 
 /* Exit statuses, documented in iaprof(1). */
 enum exit_status {
@@ -20,21 +19,16 @@ enum exit_status {
 	EXIT_STATUS_NOTHING = 3   /* nothing to profile on this machine */
 };
 
-/* What a continuous run does on SIGHUP, and how the run that follows it continues. */
+/* What a continuous run does on SIGHUP. */
 struct run_reload {
 	/* Reads the configuration again. Returns 0, or a negative errno and sets error. */
 	int (*read)(void *context, struct configuration *configuration, struct error *error);
 	void *context;
-	struct configuration next; /* configuration that the run ended for, if is_wanted; the caller frees it */
-	bool is_wanted;
-	bool is_same;             /* the run continues with the same configuration; next is not used */
-	bool is_started;          /* the sources were started */
-	struct cpu_budget budget; /* at the end of the run before: a new run does not learn the rate anew */
-	uint64_t stopped_at;      /* CLOCK_MONOTONIC: end of the samples of the run before; 0: there was none */
 };
 
-/* Runs the configuration; all failures have been printed when it returns. reload: for continuous runs. */
-enum exit_status run(const struct configuration *configuration, struct registry *registry, struct run_reload *reload);
+/* Runs the configuration; all failures have been printed when it returns. */
+enum exit_status run(const struct configuration *configuration, struct registry *registry,
+		     const struct run_reload *reload);
 
 /* --check: configures and probes every instance and prints the result of each item on standard output. */
 enum exit_status run_check(const struct configuration *configuration, struct registry *registry);

@@ -95,20 +95,23 @@ static void report(struct run *run, enum cpu_budget_change change)
 void run_budget_open(struct run *run)
 {
 	struct cpu_budget *control = &run->budget.control;
-	const struct cpu_budget *before = run->reload ? &run->reload->budget : NULL;
+	const struct cpu_budget *before = &run->budget_before;
 	cpu_budget_init(control, run->configuration->budget);
-	if (!before || !before->stride || before->share != control->share)
+	if (!before->stride || before->share != control->share)
 		return;
 	*control = *before;
 	/* The tables of the run before are gone. */
 	control->saves_tables = false;
 }
 
+void run_budget_begin_anew(struct run *run)
+{
+	run->budget.is_disturbed = true;
+}
+
 void run_budget_close(struct run *run)
 {
 	bpf_cost_end(&run->budget.bpf, 0);
-	if (run->reload)
-		run->reload->budget = run->budget.control;
 }
 
 uint32_t run_budget_stride(void *context)
@@ -139,6 +142,10 @@ void run_budget_tick(struct run *run)
 	budget->interval = interval;
 	if (!budget->has_begun)
 		return begin(run);
+	if (budget->is_disturbed) {
+		budget->is_disturbed = false;
+		return begin_interval(run);
+	}
 	struct run_budget before = *budget;
 	begin_interval(run);
 	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);

@@ -1,7 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Configures a run: see run_state.h. */
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "base/log.h"
 #include "run/run_state.h"
+#include "run/stop_signals.h"
+
+/* One descriptor per CPU, map and probe soon exceeds the usual soft limit of 1024. The command keeps its own limit. */
+static void raise_open_files(struct command *command)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	command->open_files = limit;
+	command->has_open_files = true;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		log_message(IAPROF_LOG_DEBUG, "cannot raise the limit of open files: %s", strerror(errno));
+}
+
+void run_init(struct run *run, const struct configuration *configuration)
+{
+	*run = (struct run){ .configuration = configuration, .command = COMMAND_INIT, .deadline = UINT64_MAX };
+	raise_open_files(&run->command);
+	kept_files_init(&run->kept_files);
+	run->mapped_files.kept = &run->kept_files;
+}
+
+void run_install(struct run *run)
+{
+	stop_signals_install(run->services.loop, run->configuration->continuous);
+	run->status_line = isatty(STDERR_FILENO) && log_level() >= IAPROF_LOG_WARNING;
+}
+
+int run_validate(const struct configuration *configuration, struct registry *registry, struct error *error)
+{
+	struct run run;
+	run_init(&run, configuration);
+	int result = run_make_services(&run, error);
+	if (!result)
+		result = setup_make(&run.setup, configuration, registry, &run.services, error);
+	if (!result)
+		result = run_check_target(&run, error);
+	run_release(&run);
+	return result;
+}
 
 /* Names the sources that do not know cgroups. */
 static void warn_of_whole_system(const struct run *run)
@@ -33,6 +79,7 @@ enum exit_status run_configure(struct run *run, struct registry *registry, struc
 	run->services.target.flags = (run_is_offline(run) ? IAPROF_TARGET_RECORDED : 0) |
 				     (run_follows_children(run) ? IAPROF_TARGET_CHILDREN : 0);
 	run->services.target.finish_within = run_is_offline(run) ? 0 : run->configuration->finish_within;
+	run->is_configured = true;
 	if (run->cgroup.folder)
 		warn_of_whole_system(run);
 	return EXIT_STATUS_COMPLETE;

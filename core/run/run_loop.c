@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run from its first record to the last: see run_state.h. */
-#include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "process/resident_memory.h"
 #include "run/run_state.h"
-#include "run/stop_signals.h"
 
 /* How often the limits on what processes name are renewed in a continuous run. */
 #define CONTINUOUS_PERIOD (600 * NANOSECONDS_PER_SECOND)
@@ -23,20 +21,19 @@ static void show_status(struct run *run)
 
 /*
  * A continuous run releases what it no longer needs, but not everything: unwind tables of programs stay in the maps of
- * BPF programs. Above the limit, it ends and is started anew in this process.
+ * BPF programs. Above the limit, a new run takes its place.
  */
 static void limit_memory(struct run *run, uint64_t now)
 {
 	uint64_t used, limit = run->configuration->memory;
-	if (!run->reload || now - run->started_at < INTERVALS_MIN * run->interval)
+	if (run->is_too_large || now - run->started_at < INTERVALS_MIN * run->interval)
 		return;
 	used = resident_memory_of(0);
 	if (used <= limit)
 		return;
 	log_message(IAPROF_LOG_WARNING, "memory: %" PRIu64 " MiB, more than %" PRIu64 ": the run is started anew",
 		    used >> 20, limit >> 20);
-	run->reload->is_wanted = run->reload->is_same = true;
-	run_end(run);
+	run->is_too_large = true;
 }
 
 void run_tick(void *context, uint64_t expirations)
@@ -83,41 +80,7 @@ static bool targets_have_ended(const struct run *run)
 	return true;
 }
 
-/* Returns whether a configuration can be run, as far as that is known without starting it. */
-static int validate(const struct configuration *configuration, struct registry *registry, struct error *error)
-{
-	struct run run = { .configuration = configuration, .command = COMMAND_INIT, .deadline = UINT64_MAX };
-	int result = run_make_services(&run, error);
-	if (!result)
-		result = setup_make(&run.setup, configuration, registry, &run.services, error);
-	if (!result)
-		result = run_check_target(&run, error);
-	setup_release(&run.setup);
-	run_release_services(&run);
-	return result;
-}
-
-/* On SIGHUP: ends the run if there is a new configuration. */
-static void reload_configuration(struct run *run)
-{
-	struct run_reload *reload = run->reload;
-	struct error error = { 0 };
-	reload->next = (struct configuration){ 0 };
-	int result = reload->read(reload->context, &reload->next, &error);
-	if (!result && (reload->next.action != ACTION_RUN || !reload->next.continuous))
-		result = error_set(&error, EINVAL, "continuous is not set");
-	if (!result)
-		result = validate(&reload->next, run->setup.registry, &error);
-	if (!result) {
-		reload->is_wanted = true;
-		run_end(run);
-		return;
-	}
-	configuration_free(&reload->next);
-	log_message(IAPROF_LOG_ERROR, "SIGHUP: %s (the run continues with the earlier configuration)", error.text);
-}
-
-void run_until_end(struct run *run)
+bool run_until_end(struct run *run, bool (*is_interrupted)(void *context), void *context)
 {
 	const struct setup *setup = &run->setup;
 	while (!run_is_ending(run) && !run->command.ended && !targets_have_ended(run) &&
@@ -126,10 +89,9 @@ void run_until_end(struct run *run)
 		uint64_t now = clock_monotonic();
 		if (now >= run->deadline)
 			break;
-		if (run->reload && stop_signals_take_reload()) {
-			reload_configuration(run);
-			continue;
-		}
+		if (is_interrupted && is_interrupted(context))
+			return true;
 		loop_turn(run->services.loop, run->deadline == UINT64_MAX ? UINT64_MAX : run->deadline - now);
 	}
+	return false;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Begins a run: see run_state.h. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,30 @@
 /* Interval at which process events are read and the status line is updated. */
 #define TICK NANOSECONDS_PER_SECOND
 
-int run_prepare(struct run *run, struct error *error)
+/* What another run has, which ends before this one can have it. */
+static bool is_in_use(int error)
+{
+	return error == -EBUSY || error == -EADDRINUSE || error == -EWOULDBLOCK;
+}
+
+static int prepare_sink(const struct run *run, struct instance *sink, const struct run *earlier, struct error *error)
+{
+	int result = run_result_of(run, sink, instance_prepare(sink, error));
+	if (!earlier || !is_in_use(result))
+		return result;
+	sink->error = *error = (struct error){ 0 };
+	return 0;
+}
+
+static int prepare_source(const struct run *run, struct instance *source, const struct run *earlier,
+			  struct error *error)
+{
+	if (earlier && source->plugin->description.flags & IAPROF_PLUGIN_EXCLUSIVE && run_find_source(earlier, source))
+		return 0;
+	return run_result_of(run, source, instance_prepare(source, error));
+}
+
+int run_prepare(struct run *run, const struct run *earlier, struct error *error)
 {
 	int result = 0;
 	run->services.target.time_resolution = run_source_resolution(run);
@@ -27,11 +51,9 @@ int run_prepare(struct run *run, struct error *error)
 	if (!result && run_needs_processes(run))
 		result = process_feed_open(run, error);
 	for (size_t i = 0; !result && i < run->setup.sinks.count; i++)
-		result = run_result_of(run, run->setup.sinks.items[i],
-				       instance_prepare(run->setup.sinks.items[i], error));
+		result = prepare_sink(run, run->setup.sinks.items[i], earlier, error);
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
-		result = run_result_of(run, run->setup.sources.items[i],
-				       instance_prepare(run->setup.sources.items[i], error));
+		result = prepare_source(run, run->setup.sources.items[i], earlier, error);
 	run_budget_open(run);
 	if (!result)
 		capabilities_reduce();
@@ -99,28 +121,21 @@ static int watch(struct run *run, struct error *error)
 	return result ? error_set(error, result, "event loop: %s", strerror(-result)) : 0;
 }
 
-/* The samples of a continuous run have a gap where its configuration changed, which its data states. */
-static void report_gap(struct run *run)
+int run_start_sinks(struct run *run, struct error *error)
 {
-	char text[32];
-	uint64_t since = run->reload ? run->reload->stopped_at : 0, now = clock_monotonic();
-	if (!since)
-		return;
-	snprintf(text, sizeof text, "%.3f s", (double)(now - since) / (double)NANOSECONDS_PER_SECOND);
-	run_send_metadata(run, "gap before this run", text);
-	log_message(IAPROF_LOG_WARNING, "the run was started anew: no samples for %s", text);
+	int result = 0;
+	for (size_t i = 0; !result && i < run->setup.sinks.count; i++) {
+		struct instance *sink = run->setup.sinks.items[i];
+		if (!sink->prepared && !instance_is_dead(sink))
+			result = run_result_of(run, sink, instance_prepare(sink, error));
+		if (!result)
+			result = run_result_of(run, sink, instance_start(sink, error));
+	}
+	return result;
 }
 
-/* Sources start before the scan of /proc, so that no sample is missed meanwhile. */
-int run_start(struct run *run, struct error *error)
+int run_begin(struct run *run, bool holds_sinks, struct error *error)
 {
-	/* The sinks' threads start with the collector's, and call these members only afterwards. */
-	for (size_t i = 0; i < run->setup.sinks.count; i++) {
-		struct instance *sink = run->setup.sinks.items[i];
-		int failure = run_result_of(run, sink, instance_start(sink, error));
-		if (failure)
-			return failure;
-	}
 	run->collector = collector_thread_start(
 		&(struct collector_thread_options){ .bus = run->services.bus,
 						    .intern = run->services.intern,
@@ -136,6 +151,7 @@ int run_start(struct run *run, struct error *error)
 						    .debuginfod = run->configuration->debuginfod,
 						    .kept = &run->kept_files,
 						    .finish_within = run->services.target.finish_within,
+						    .holds_sinks = holds_sinks,
 						    .replays = run->setup.replays,
 						    .lossless = run_is_offline(run),
 						    .requests = run->requests,
@@ -154,6 +170,23 @@ int run_start(struct run *run, struct error *error)
 		priority_raise_thread();
 	unwind_tables_prepare(run);
 	run->cost.begin = own_cost_now(run_helper_cost(run));
+	return result;
+}
+
+void run_has_begun(struct run *run)
+{
+	uint64_t duration = run->configuration->duration;
+	run->started_at = clock_monotonic();
+	run->deadline = duration ? saturating_add(run->started_at, duration) : UINT64_MAX;
+}
+
+/* Sources start before the scan of /proc, so that no sample is missed meanwhile. */
+int run_start(struct run *run, struct error *error)
+{
+	/* The sinks' threads start with the collector's, and call these members only afterwards. */
+	int result = run_start_sinks(run, error);
+	if (!result)
+		result = run_begin(run, false, error);
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
 		result = run_result_of(run, run->setup.sources.items[i],
 				       instance_start(run->setup.sources.items[i], error));
@@ -163,11 +196,6 @@ int run_start(struct run *run, struct error *error)
 		process_feed_synchronize(run);
 	if (!result && run->command.pid)
 		result = command_release(&run->command, error);
-	run->started_at = clock_monotonic();
-	if (run->reload)
-		run->reload->is_started = !result;
-	report_gap(run);
-	uint64_t duration = run->configuration->duration;
-	run->deadline = duration ? saturating_add(clock_monotonic(), duration) : UINT64_MAX;
+	run_has_begun(run);
 	return result;
 }

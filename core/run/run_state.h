@@ -26,6 +26,7 @@ struct run_budget {
 	uint32_t interval;       /* number of the current interval */
 	uint64_t cpu, clock;     /* at its beginning, ns */
 	bool has_begun, is_told; /* the user was told that the budget is exceeded */
+	bool is_disturbed;       /* the interval has the cost of another run, too */
 };
 
 struct run {
@@ -60,8 +61,13 @@ struct run {
 	 * limit.
 	 */
 	atomic_uint_least64_t end_time;
-	struct run_reload *reload; /* NULL: of a baseline */
-	atomic_bool failed;        /* a failure was reported: exit status 1 */
+	struct configuration *own_configuration; /* of run_continuous.c */
+	struct cpu_budget budget_before;         /* that of the run before, which had learnt the rate */
+	uint64_t stopped_at;                     /* CLOCK_MONOTONIC: when its sources were stopped; 0: not yet */
+	bool is_configured;
+	bool has_ended_feed; /* process_feed_end() was called */
+	bool is_too_large;   /* a continuous run has more memory than its limit */
+	atomic_bool failed;  /* a failure was reported: exit status 1 */
 	bool status_line;
 };
 
@@ -72,22 +78,55 @@ int run_check_target(struct run *run, struct error *error);
 /* Frees what these two have made, after everything that uses it. */
 void run_release_services(struct run *run);
 
-/* run_configure.c: makes the services and the instances. On failure, sets error unless that was printed. */
+/* run_configure.c: initialises a run that is not zeroed. */
+void run_init(struct run *run, const struct configuration *configuration);
+/* Has signals wake its loop; status line. */
+void run_install(struct run *run);
+/* Returns whether a configuration can be run, as far as that is known without starting it: 0, or sets error. */
+int run_validate(const struct configuration *configuration, struct registry *registry, struct error *error);
+/* Makes the services and the instances. On failure, sets error unless that was printed. */
 enum exit_status run_configure(struct run *run, struct registry *registry, struct error *error);
 
-/* run_start.c: does everything that requires privileges. No records are sent yet. */
-int run_prepare(struct run *run, struct error *error);
+/*
+ * run_start.c: does everything that requires privileges. No records are sent yet. earlier: a run that goes on
+ * meanwhile, or NULL; what only one of the two can have stays unprepared.
+ */
+int run_prepare(struct run *run, const struct run *earlier, struct error *error);
 /* Starts the flow of records. */
 int run_start(struct run *run, struct error *error);
+/* Its parts: the sinks, which are prepared if they could not be before; everything but the sources. */
+int run_start_sinks(struct run *run, struct error *error);
+int run_begin(struct run *run, bool holds_sinks, struct error *error);
+/* The sources were started. */
+void run_has_begun(struct run *run);
 
-/* run_loop.c: turns the event loop until the run is to end. */
-void run_until_end(struct run *run);
+/*
+ * run_loop.c: turns the event loop until the run is to end, or is_interrupted (may be NULL), which is called after each
+ * event, returns true. Returns whether it did.
+ */
+bool run_until_end(struct run *run, bool (*is_interrupted)(void *context), void *context);
 /* Called every second, or interval if that is shorter; context is the run. */
 void run_tick(void *context, uint64_t expirations);
 
 /* run_stop.c: drains the sources, then the process events; SYNC is sent last, so that everything before it is known. */
 void run_stop(struct run *run);
 void run_release(struct run *run);
+/* Instead of these and run_finish(), for a run that could not start: its sinks write nothing. */
+void run_discard(struct run *run);
+
+/*
+ * run_handover.c: prepares a run in this thread while another thread turns the loop of an earlier one. Returns 0, or a
+ * negative errno after run_discard(next).
+ */
+int run_prepare_beside(struct run *next, struct run *earlier, struct registry *registry, struct error *error);
+/* Stops the sources of the earlier run and starts those of the next one. Its sinks are still to be started. */
+int run_hand_over(struct run *earlier, struct run *next, struct error *error);
+/* States that there are no samples since a time. */
+void run_report_gap(struct run *run, uint64_t since);
+
+/* run_continuous.c: as run(), with --continuous. */
+enum exit_status run_continuous(const struct configuration *configuration, struct registry *registry,
+				const struct run_reload *reload);
 
 /* run_choices.c: whether children of --pid are recorded, too. */
 bool run_follows_children(const struct run *run);
@@ -101,6 +140,8 @@ uint64_t run_time_resolution(const struct run *run);
 uint64_t run_source_resolution(const struct run *run);
 /* --interval, or else that of --continuous, or the shortest default of a sink for live runs. */
 uint64_t run_choose_interval(const struct run *run);
+/* The source of a run that has not been stopped and is of the same plugin, rather of the same name; NULL: none. */
+struct instance *run_find_source(const struct run *run, const struct instance *like);
 /* Whether the processes of all sources, or those of all sinks, have ended too early. */
 bool run_has_nothing_left(const struct run *run);
 /*
@@ -117,6 +158,9 @@ int process_feed_watch(struct run *run);
 void process_feed_drain(struct run *run);
 /* Sends a SYNC record: all process events before it were sent. */
 void process_feed_synchronize(struct run *run);
+
+/* Sends the last SYNC record, at the end of the samples, and frees the source of process events. */
+void process_feed_end(struct run *run);
 
 /* unwind_tables.c: tables for sources that unwind stacks. The first two implement the services of instances. */
 int unwind_tables_watch(void *context, struct instance *instance);
@@ -140,6 +184,8 @@ void run_budget_open(struct run *run);
 void run_budget_tick(struct run *run);
 /* As sample_stride() of struct instance_services; context is the run. */
 uint32_t run_budget_stride(void *context);
+/* Leaves out what was used so far: something else than the run had a part in it. */
+void run_budget_begin_anew(struct run *run);
 void run_budget_close(struct run *run);
 
 /* Returns the CPU time of all helper processes, ns. */

@@ -45,9 +45,10 @@ struct sink_queue {
 	struct refused refused; /* dropped records that were not reported to the sink yet */
 	/* String ids, interned before any record can be dropped. */
 	uint32_t samples_reason, launches_reason, records_reason;
-	bool ending; /* end of the input */
-	int result;  /* result of the first callback that failed */
-	bool done;   /* the thread no longer calls the sink */
+	bool is_held; /* the sink has not been started: it is not called */
+	bool ending;  /* end of the input */
+	int result;   /* result of the first callback that failed */
+	bool done;    /* the thread no longer calls the sink */
 	bool given_up;
 	const char *callback; /* running callback; NULL if none */
 	uint64_t calls;       /* number of callbacks that returned */
@@ -120,7 +121,7 @@ static void *run(void *argument)
 	pthread_mutex_lock(&queue->lock);
 	queue->thread_id = gettid();
 	for (;;) {
-		while (!queue->first && !queue->ending)
+		while (!queue->result && (queue->is_held || (!queue->first && !queue->ending)))
 			pthread_cond_wait(&queue->changed, &queue->lock);
 		struct item *item = queue->first;
 		if (!item)
@@ -167,6 +168,14 @@ struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool l
 		return NULL;
 	}
 	return queue;
+}
+
+void sink_queue_hold(struct sink_queue *queue, bool hold)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue->is_held = hold;
+	pthread_cond_broadcast(&queue->changed);
+	pthread_mutex_unlock(&queue->lock);
 }
 
 /* Appends an item. The lock is held. */

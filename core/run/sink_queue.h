@@ -35,6 +35,12 @@ struct sink_queue_dropped {
 /* Starts the thread. lossless: blocks and profiles wait for room instead of being dropped. Returns NULL on failure. */
 struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool lossless, struct error *error);
 
+/*
+ * Has the queue fill up without calling the sink (true), or calls it again (false): for a sink that is started later
+ * than its run. Before anything is pushed, and before the queue is finished.
+ */
+void sink_queue_hold(struct sink_queue *queue, bool hold);
+
 /* Each takes its own reference. No effect once the sink has failed. */
 void sink_queue_push_block(struct sink_queue *queue, struct block *block);
 void sink_queue_push_profile(struct sink_queue *queue, struct snapshot *snapshot);

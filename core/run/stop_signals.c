@@ -84,9 +84,9 @@ void stop_signals_install(struct loop *loop, bool is_continuous)
 #endif
 }
 
-void stop_signals_uninstall(void)
+void stop_signals_uninstall(struct loop *loop)
 {
-	atomic_store(&loop_to_wake, NULL);
+	atomic_compare_exchange_strong(&loop_to_wake, &loop, NULL);
 }
 
 bool stop_signals_take_reload(void)

@@ -15,7 +15,8 @@
  * closed pipe is a write error.
  */
 void stop_signals_install(struct loop *loop, bool is_continuous);
-void stop_signals_uninstall(void);
+/* Nothing if another loop is woken by now. */
+void stop_signals_uninstall(struct loop *loop);
 
 /* Returns whether iaprof's caller ignores one of the signals. */
 bool stop_signal_was_ignored(int number);

@@ -26,11 +26,16 @@
  *        |
  *     destroy       main thread   free everything; called whenever configure() was called, whatever failed since
  *
+ * When a continuous run takes the place of another one, it is prepared on the main thread while the loop of the earlier
+ * one runs on another thread, which also calls finish() and destroy() of its sources. Calls of an instance never
+ * overlap.
+ *
  * Callbacks that return int return 0, or a negative errno after calling host->fail(). A callback that fails is not
- * called again; destroy() still is. stop() is called for each source whose prepare() succeeded, started or not. A fatal
- * signal or exit() in a callback ends the run at once with a line that names the plugin and the callback; a source or
- * sink that is not installed with iaprof has a process of its own by default, and only it ends (iaprof-plugin(7),
- * Isolation).
+ * called again, except prepare() of a sink (EBUSY, EADDRINUSE, EWOULDBLOCK) when an earlier run has ended that may have
+ * had what it needs; destroy() still is. stop() is called for each source whose prepare() succeeded, started or not. A
+ * fatal signal or exit() in a callback ends the run at once with a line that names the plugin and the callback; a
+ * source or sink that is not installed with iaprof has a process of its own by default, and only it ends
+ * (iaprof-plugin(7), Isolation).
  */
 #ifndef IAPROF_PLUGIN_H
 #define IAPROF_PLUGIN_H
@@ -97,7 +102,13 @@ enum iaprof_plugin_flag {
 	IAPROF_PLUGIN_JOBS = 1u << 13,
 	IAPROF_PLUGIN_WAITS = 1u << 14,
 	/* Sink: replaces the default of --continuous when no sink is named. */
-	IAPROF_PLUGIN_DEFAULT_OF_CONTINUOUS = 1u << 15
+	IAPROF_PLUGIN_DEFAULT_OF_CONTINUOUS = 1u << 15,
+	/*
+	 * Source: from prepare() to destroy(), only one instance can have its device, or each would count what the
+	 * other one counts. When a continuous run reads its configuration again, the new instance is prepared after
+	 * destroy() of the old one; otherwise while the old one goes on.
+	 */
+	IAPROF_PLUGIN_EXCLUSIVE = 1u << 16
 };
 
 /*

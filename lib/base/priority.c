@@ -26,6 +26,14 @@ void priority_raise_thread(void)
 	(void)raise_priority(0);
 }
 
+void priority_lower_thread(void)
+{
+	errno = 0;
+	int own = getpriority(PRIO_PROCESS, 0);
+	if (!errno && own == PRIORITY)
+		setpriority(PRIO_PROCESS, 0, 0);
+}
+
 void priority_raise_session(pid_t pid)
 {
 	char path[64];

@@ -13,6 +13,8 @@
  * They do nothing if iaprof runs at a lower priority than other programs: its caller wants that.
  */
 void priority_raise_thread(void);
+/* Takes it back, for what the thread does between. */
+void priority_lower_thread(void);
 void priority_raise_session(pid_t pid);
 /* Gives the calling process the priority of any other one, in a session of its own. */
 void priority_give_up(void);

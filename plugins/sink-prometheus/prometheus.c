@@ -47,11 +47,14 @@ static int prometheus_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct prometheus *prometheus = instance;
 	const struct iaprof_target *target = host->target(host);
-	pthread_mutex_init(&prometheus->lock, NULL);
-	prometheus->has_lock = true;
-	prometheus->command = target->command_pid;
-	if (!metrics_init(&prometheus->metrics, target->flags & IAPROF_TARGET_RECORDED))
-		return host->fail(host, ENOMEM, "out of memory");
+	/* It may be prepared again, when its address is free. */
+	if (!prometheus->has_lock) {
+		pthread_mutex_init(&prometheus->lock, NULL);
+		prometheus->has_lock = true;
+		prometheus->command = target->command_pid;
+		if (!metrics_init(&prometheus->metrics, target->flags & IAPROF_TARGET_RECORDED))
+			return host->fail(host, ENOMEM, "out of memory");
+	}
 	struct error error = { 0 };
 	prometheus->server = http_server_listen(prometheus->address, 0, &error);
 	return prometheus->server ? 0 : host->fail(host, -error.code, "%s (set address=HOST:PORT)", error.text);

@@ -96,10 +96,19 @@ static int open_to_group(int folder)
 	return fstat(folder, &status) || fchmod(folder, (status.st_mode & S_ISGID) | 0750) ? -errno : 0;
 }
 
+static void close_folder(struct ring *ring)
+{
+	if (ring->is_open)
+		close(ring->descriptor);
+	ring->is_open = false;
+	free(STEAL_POINTER(ring->path));
+}
+
 static int ring_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct ring *ring = instance;
 	const char *why = NULL;
+	close_folder(ring); /* if it is prepared again */
 	ring->path = ring->folder ? strdup(ring->folder) : ring_folder_default();
 	if (!ring->path)
 		return host->fail(host, ENOENT, "the default folder is not known (set folder=)");
@@ -202,10 +211,8 @@ static void ring_destroy(const struct iaprof_host *host, void *instance)
 {
 	struct ring *ring = instance;
 	(void)host;
-	if (ring->is_open)
-		close(ring->descriptor);
+	close_folder(ring);
 	services_free(&ring->services);
-	free(ring->path);
 }
 
 static const struct iaprof_plugin ring_plugin = {

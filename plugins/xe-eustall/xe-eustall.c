@@ -271,7 +271,7 @@ static const char *const companions[] = { "ze-usdt", NULL };
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_JOBS,
+	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_JOBS | IAPROF_PLUGIN_EXCLUSIVE,
 	.name = "xe-eustall",
 	.version = PLUGIN_VERSION,
 	.description = "EU stall sampling on Intel Xe GPUs",

@@ -435,7 +435,7 @@ static const struct iaprof_option options[] = {
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS,
+	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS | IAPROF_PLUGIN_EXCLUSIVE,
 	.name = "ze-usdt",
 	.version = PLUGIN_VERSION,
 	.description = "Level Zero kernel launches, with launch stacks and GPU code",

@@ -287,21 +287,50 @@ def reload():
         configure('[sink:ring]\nfolder = second\n')
         process.send_signal(signal.SIGHUP)
         wait_until(lambda: segments('second'), 'a segment with the new configuration')
-        require(re.search(r'the run was started anew: no samples for \d+\.\d{3} s', text()), text())
         # Valid, but not possible: the folder belongs to nobody who could write to it.
         write('file', '')
         configure('[sink:ring]\nfolder = file/ring\n')
+        before = text()
         process.send_signal(signal.SIGHUP)
-        wait_until(lambda: 'back to the earlier one' in text(), 'a configuration that does not start')
+        wait_until(lambda: 'the run continues' in text()[len(before):], 'a configuration that does not start')
+        count = len(segments('second'))
+        wait_until(lambda: len(segments('second')) > count, 'the earlier configuration')
+        # What another run has, it may have as well: that is seen only when the earlier run has ended.
+        other = begin(folder='taken')
+        wait_until(lambda: segments('taken'), 'a segment of another run')
+        configure('[sink:ring]\nfolder = taken\n')
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: re.search(r'back to the earlier one\n(.*\n)*.* no samples for \d+\.\d{3} s\n', text()),
+                   'the earlier configuration, which is started anew')
         count = len(segments('second'))
         wait_until(lambda: len(segments('second')) > count, 'the earlier configuration')
         process.send_signal(signal.SIGINT)
-        equal(end(process).status, COMPLETE, f'exit status: {text()}')
+        other.send_signal(signal.SIGINT)
+        for ending in process, other:
+            equal(end(ending).status, COMPLETE, f'exit status: {text()}')
     require(turns(replayed('first')) > 0 and turns(replayed('second')) > 0, 'no samples')
-    outcome = iaprof('--replay', 'second', '-k', 'firefox', '-o', 'out.json')
+    outcome = iaprof('--replay', f"second/{segments('second')[-1]}", '-k', 'firefox', '-o', 'out.json')
     outcome.completes('replayed')
     with gzip.open('out.json', 'rt', encoding='utf-8') as file:
         require('gap before this run' in file.read(), 'the gap is not in the data')
+
+
+@case('after SIGHUP, sinks go on where those of the run before wrote')
+def reload_in_place():
+    with tempfile.TemporaryFile() as err:
+        process = begin('-k', 'prometheus:address=127.0.0.1:0', '-k', 'csv:output=run.csv,newline=lf', stderr=err)
+        for _ in range(3):
+            count = len(segments())
+            wait_until(lambda: len(segments()) > count, 'a segment')  # pylint: disable=cell-var-from-loop
+            process.send_signal(signal.SIGHUP)
+            os.rename('run.csv', 'before.csv') if os.path.exists('run.csv') else None
+            wait_until(lambda: os.path.exists('run.csv'), 'the output of a run that has ended')
+        process.send_signal(signal.SIGINT)
+        equal(end(process).status, COMPLETE, 'exit status')
+        said = os.pread(err.fileno(), 100000, 0).decode()
+    require('dropped' not in said, said)
+    equal(said.count('samples in'), 4, f'runs: {said}')
+    require(turns(replayed('kept')) > 0, 'no samples')
 
 
 @case('a run that uses more memory than its limit is started anew, and its ring goes on')
@@ -311,7 +340,7 @@ def memory():
 
         def text():
             return os.pread(err.fileno(), 100000, 0).decode()
-        wait_until(lambda: text().count('no samples for') >= 2, 'two new starts')
+        wait_until(lambda: text().count('the run is started anew') >= 2, 'two new starts')
         count = len(segments())
         wait_until(lambda: len(segments()) > count, 'one more segment')
         process.send_signal(signal.SIGINT)

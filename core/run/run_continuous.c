@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run with --continuous, and those that take its place: with the configuration that is read again on SIGHUP, or with
+ * the same one when it has grown too large. The next run is prepared while the one before goes on (run_handover.c),
+ * which then ends in a thread of its own. Sinks of both may write to the same place: those of the next run start when
+ * the one before has ended, and until then their queues keep what is for them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/priority.h"
+#include "base/thread.h"
+#include "run/run_state.h"
+#include "run/stop_signals.h"
+
+struct series {
+	struct registry *registry;
+	const struct run_reload *reload;
+	struct run *run;     /* the current one; NULL: none */
+	struct run *earlier; /* the one before, while thread ends it; NULL: none */
+	pthread_t thread;
+	bool has_thread;       /* else the earlier one has been ended */
+	atomic_bool has_ended; /* the earlier one */
+	bool is_signalled;     /* SIGHUP came */
+	bool has_stuck_sink;   /* an earlier run has */
+	enum exit_status status;
+};
+
+/* A run without a configuration of its own has that of the caller. */
+static struct run *new_run(const struct configuration *configuration, struct configuration *own)
+{
+	struct run *run = calloc(1, sizeof *run);
+	if (!run)
+		return NULL;
+	run_init(run, configuration);
+	run->own_configuration = own;
+	return run;
+}
+
+static void free_run(struct run *run)
+{
+	/* The thread of a sink that is stuck may use it at any time. */
+	if (!run || run->result.sink_stuck)
+		return;
+	if (run->own_configuration)
+		configuration_free(run->own_configuration);
+	free(run->own_configuration);
+	free(run);
+}
+
+/* Starts a run when no other one goes on. since: when that stopped; 0: there was none. */
+static enum exit_status begin(struct series *series, struct run *run, uint64_t since, struct error *error)
+{
+	enum exit_status status = run_configure(run, series->registry, error);
+	if (status == EXIT_STATUS_COMPLETE) {
+		run_install(run);
+		if (run_prepare(run, NULL, error) || run_start(run, error))
+			status = EXIT_STATUS_FAILED;
+	}
+	if (status != EXIT_STATUS_COMPLETE)
+		run_discard(run);
+	else if (since)
+		run_report_gap(run, since);
+	return status;
+}
+
+/* Ends a run and frees what it has, but for a sink that is stuck. */
+static void end(struct run *run)
+{
+	run_stop(run);
+	run_finish(run);
+	if (!run->result.sink_stuck)
+		run_release(run);
+}
+
+static void *end_apart(void *argument)
+{
+	struct series *series = argument;
+	priority_lower_thread();
+	end(series->earlier);
+	atomic_store(&series->has_ended, true);
+	loop_wake(series->run->services.loop);
+	return NULL;
+}
+
+/* Ends the earlier run. */
+static void end_earlier(struct series *series)
+{
+	atomic_store(&series->has_ended, false);
+	series->has_thread = !thread_start(&series->thread, end_apart, series);
+	if (!series->has_thread)
+		end_apart(series);
+}
+
+/* Waits for the end of the earlier run, and returns it: its configuration may be needed again. */
+static struct run *join_earlier(struct series *series)
+{
+	if (series->has_thread)
+		pthread_join(series->thread, NULL);
+	series->has_thread = false;
+	struct run *earlier = STEAL_POINTER(series->earlier);
+	series->has_stuck_sink |= earlier->result.sink_stuck;
+	return earlier;
+}
+
+/* After a run that cannot go on: one with the configuration of the run before. */
+static void go_back(struct series *series, struct run *failed, struct run *earlier, const struct error *error)
+{
+	struct error again = { 0 };
+	log_message(IAPROF_LOG_ERROR, "%s", error->text[0] ? error->text : "the run cannot be started");
+	series->status = EXIT_STATUS_FAILED;
+	if (failed->configuration != earlier->configuration) {
+		log_message(IAPROF_LOG_ERROR, "SIGHUP: cannot run the new configuration: back to the earlier one");
+		log_set_level(IAPROF_LOG_WARNING + earlier->configuration->verbosity);
+		series->run = new_run(earlier->configuration, STEAL_POINTER(earlier->own_configuration));
+		if (series->run)
+			series->status = begin(series, series->run, earlier->stopped_at, &again);
+	}
+	free_run(failed);
+	free_run(earlier);
+	if (series->status == EXIT_STATUS_COMPLETE)
+		return;
+	if (again.text[0])
+		log_message(IAPROF_LOG_ERROR, "%s", again.text);
+	free_run(STEAL_POINTER(series->run));
+}
+
+/* The sinks can have what those of the earlier run had. */
+static void start_sinks(struct series *series)
+{
+	struct error error = { 0 };
+	struct run *earlier = join_earlier(series);
+	run_budget_begin_anew(series->run);
+	if (!run_start_sinks(series->run, &error)) {
+		collector_thread_release_sinks(series->run->collector);
+		free_run(earlier);
+		return;
+	}
+	struct run *failed = STEAL_POINTER(series->run);
+	run_discard(failed);
+	go_back(series, failed, earlier, &error);
+}
+
+/* A run with the same configuration owns it from now on. */
+static void inherit(struct run *next, struct run *earlier)
+{
+	if (next->configuration == earlier->configuration)
+		next->own_configuration = STEAL_POINTER(earlier->own_configuration);
+}
+
+/* Has a new run take the place of the current one, which ends first: each may have a command, or a file to read. */
+static int change_in_turn(struct series *series, struct run *next, struct error *error)
+{
+	struct run *earlier = series->run;
+	int result = run_validate(next->configuration, series->registry, error);
+	if (result)
+		return result;
+	end(earlier);
+	series->has_stuck_sink |= earlier->result.sink_stuck;
+	next->budget_before = earlier->budget.control;
+	series->run = NULL;
+	if (begin(series, next, earlier->stopped_at, error) != EXIT_STATUS_COMPLETE) {
+		go_back(series, next, earlier, error);
+		return 0;
+	}
+	series->run = next;
+	inherit(next, earlier);
+	free_run(earlier);
+	return 0;
+}
+
+static bool must_wait(const struct run *run)
+{
+	return run->configuration->command || run_is_offline(run);
+}
+
+/* Has a new run take the place of the current one. Returns 0 if the current one has ended. */
+static int change(struct series *series, struct run *next, struct error *error)
+{
+	struct run *earlier = series->run;
+	if (must_wait(earlier) || next->configuration->command)
+		return change_in_turn(series, next, error);
+	next->budget_before = earlier->budget.control;
+	int result = run_prepare_beside(next, earlier, series->registry, error);
+	run_budget_begin_anew(result ? earlier : next);
+	if (result)
+		return result;
+	result = run_hand_over(earlier, next, error);
+	series->earlier = earlier;
+	series->run = next;
+	inherit(next, earlier);
+	end_earlier(series);
+	if (!result)
+		return 0;
+	earlier = join_earlier(series);
+	series->run = NULL;
+	run_discard(next);
+	go_back(series, next, earlier, error);
+	return 0;
+}
+
+/* On SIGHUP. A configuration that cannot be run leaves the run as it is. */
+static void reload(struct series *series)
+{
+	struct error error = { 0 };
+	struct configuration *configuration = calloc(1, sizeof *configuration);
+	struct run *next = configuration ? new_run(configuration, configuration) : NULL;
+	int level = log_level();
+	int result = next ? series->reload->read(series->reload->context, configuration, &error)
+			  : error_set(&error, ENOMEM, "out of memory");
+	if (!result && (configuration->action != ACTION_RUN || !configuration->continuous))
+		result = error_set(&error, EINVAL, "continuous is not set");
+	if (!result)
+		log_set_level(IAPROF_LOG_WARNING + configuration->verbosity);
+	if (!result)
+		result = change(series, next, &error);
+	if (!result)
+		return;
+	log_set_level(level);
+	if (result != -ECANCELED)
+		log_message(IAPROF_LOG_ERROR, "SIGHUP: %s (the run continues with the earlier configuration)",
+			    error.text);
+	if (!next)
+		free(configuration);
+	free_run(next);
+}
+
+/* The run has grown too large. */
+static void renew(struct series *series)
+{
+	struct error error = { 0 };
+	struct run *run = series->run, *next = new_run(run->configuration, NULL);
+	int result = next ? change(series, next, &error) : error_set(&error, ENOMEM, "out of memory");
+	if (!result)
+		return;
+	if (result != -ECANCELED)
+		log_message(IAPROF_LOG_ERROR, "memory: %s (the run continues)", error.text);
+	run->is_too_large = false;
+	run->started_at = clock_monotonic();
+	free_run(next);
+}
+
+static bool is_interrupted(void *context)
+{
+	struct series *series = context;
+	if (series->earlier)
+		return atomic_load(&series->has_ended);
+	series->is_signalled = stop_signals_take_reload();
+	return series->is_signalled || series->run->is_too_large;
+}
+
+static void attend(struct series *series)
+{
+	if (series->earlier)
+		start_sinks(series);
+	else if (series->is_signalled)
+		reload(series);
+	else
+		renew(series);
+}
+
+static enum exit_status finish(struct series *series)
+{
+	if (series->earlier)
+		start_sinks(series);
+	struct run *run = series->run;
+	if (!run)
+		return series->status;
+	run_stop(run);
+	run_finish(run);
+	if (run->result.sink_stuck || series->has_stuck_sink)
+		run_leave(run);
+	run_release(run);
+	enum exit_status status = run->failed ? EXIT_STATUS_FAILED : EXIT_STATUS_COMPLETE;
+	free_run(run);
+	return status;
+}
+
+enum exit_status run_continuous(const struct configuration *configuration, struct registry *registry,
+				const struct run_reload *reload)
+{
+	struct error error = { 0 };
+	struct series series = { .registry = registry, .reload = reload, .run = new_run(configuration, NULL) };
+	if (!series.run)
+		error_set(&error, ENOMEM, "out of memory");
+	series.status = series.run ? begin(&series, series.run, 0, &error) : EXIT_STATUS_FAILED;
+	if (error.text[0])
+		log_message(IAPROF_LOG_ERROR, "%s", error.text);
+	if (series.status != EXIT_STATUS_COMPLETE) {
+		free_run(series.run);
+		return series.status;
+	}
+	while (series.run && run_until_end(series.run, is_interrupted, &series))
+		attend(&series);
+	return finish(&series);
+}
