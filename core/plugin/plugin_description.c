@@ -184,6 +184,7 @@ static void replace_callbacks(struct iaprof_plugin *plugin)
 	REPLACE(check);
 	REPLACE(image_read);
 	REPLACE(display_name);
+	REPLACE(limit);
 #undef REPLACE
 	plugin->relocations = NULL;
 	plugin->relocation_count = 0;

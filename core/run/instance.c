@@ -257,6 +257,21 @@ int instance_finish(struct instance *instance, struct error *error)
 	return call(instance, instance->plugin->description.finish, "finish", error);
 }
 
+bool instance_can_limit(const struct instance *instance)
+{
+	return instance->plugin->description.limit && !instance->isolation && instance->prepared &&
+	       !instance->is_stopped;
+}
+
+int instance_limit(struct instance *instance, uint64_t begin, uint64_t end, struct error *error)
+{
+	begin_callback(instance);
+	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "limit");
+	return end_callback(instance,
+			    instance->plugin->description.limit(&instance->host, instance->memory, begin, end), "limit",
+			    error);
+}
+
 void instance_close(struct instance *instance)
 {
 	struct error ignored = { 0 };

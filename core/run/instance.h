@@ -121,6 +121,9 @@ int instance_prepare(struct instance *instance, struct error *error);
 int instance_start(struct instance *instance, struct error *error); /* and its thread */
 int instance_stop(struct instance *instance, struct error *error);  /* joins its thread first; once */
 int instance_finish(struct instance *instance, struct error *error);
+/* Has a source take only samples between two times: limit() of iaprof/plugin.h. Whether it can; then: 0 or an error. */
+bool instance_can_limit(const struct instance *instance);
+int instance_limit(struct instance *instance, uint64_t begin, uint64_t end, struct error *error);
 /* Stops and finishes a source and calls its destroy(), before its run has ended. */
 void instance_close(struct instance *instance);
 int instance_records(struct instance *instance, const struct iaprof_batch *batch);

@@ -15,6 +15,9 @@
 #define GAP_STATED (NANOSECONDS_PER_SECOND / 1000)
 #define GAP_WARNED (NANOSECONDS_PER_SECOND / 10)
 
+/* How far in the future the time is up to which one source samples, and from which another one does. */
+#define LIMIT_AHEAD (NANOSECONDS_PER_SECOND / 4)
+
 static const char gap_key[] = "gap before this run";
 
 /* A thread that turns the loop of a run while this one prepares the next. */
@@ -95,6 +98,49 @@ static int start(const struct run *next, struct instance *source, struct error *
 	return result ? result : run_result_of(next, source, instance_start(source, error));
 }
 
+/* The source of the earlier run that samples up to the time from which this one does; NULL: it is not so. */
+static struct instance *neighbour(const struct run *earlier, const struct instance *source)
+{
+	struct instance *before = instance_can_limit(source) ? run_find_source(earlier, source) : NULL;
+	return before && before->started && instance_can_limit(before) ? before : NULL;
+}
+
+/* Starts the sources with a neighbour. They take nothing yet. Returns how many these are, or a negative errno. */
+static int start_limited(const struct run *earlier, const struct run *next, struct error *error)
+{
+	int result = 0, count = 0;
+	for (size_t i = 0; !result && i < next->setup.sources.count; i++) {
+		struct instance *source = next->setup.sources.items[i];
+		if (!neighbour(earlier, source))
+			continue;
+		result = instance_limit(source, UINT64_MAX, UINT64_MAX, error);
+		if (!result)
+			result = start(next, source, error);
+		count++;
+	}
+	return result ? result : count;
+}
+
+/*
+ * Has sources sample up to a time in the near future, and their neighbours from then on. If this thread is not run
+ * until then, there is a gap, but never a sample in both.
+ */
+static int limit(const struct run *earlier, const struct run *next, uint64_t time, struct gaps *gaps,
+		 struct error *error)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < next->setup.sources.count; i++) {
+		struct instance *source = next->setup.sources.items[i], *before = neighbour(earlier, source);
+		if (before)
+			result = instance_limit(before, 0, time, error);
+		if (before && !result)
+			result = instance_limit(source, time, UINT64_MAX, error);
+		if (before && clock_monotonic() > time)
+			add_gap(gaps, source, time);
+	}
+	return result;
+}
+
 /* Stops each source just before the one that takes its place starts: no sample is in both runs. */
 static int replace(struct run *earlier, const struct run *next, struct gaps *gaps, struct error *error)
 {
@@ -102,7 +148,7 @@ static int replace(struct run *earlier, const struct run *next, struct gaps *gap
 	int result = 0;
 	for (size_t i = 0; !result && i < next->setup.sources.count; i++) {
 		struct instance *source = next->setup.sources.items[i], *before;
-		if (is_exclusive(source))
+		if (is_exclusive(source) || source->started)
 			continue;
 		uint64_t since = clock_monotonic();
 		before = run_find_source(earlier, source);
@@ -159,10 +205,17 @@ int run_hand_over(struct run *earlier, struct run *next, struct error *error)
 	stop_signals_install(next->services.loop, true);
 	next->status_line = earlier->status_line;
 	earlier->status_line = false;
+	int result = start_limited(earlier, next, error);
+	uint64_t time = clock_monotonic() + (result > 0 ? LIMIT_AHEAD : 0);
+	if (result > 0)
+		result = limit(earlier, next, time, &gaps, error);
+	for (uint64_t now; !result && (now = clock_monotonic()) < time;)
+		loop_turn(earlier->services.loop, time - now);
 	/* Its first interval begins. */
 	process_feed_synchronize(next);
 	earlier->stopped_at = clock_monotonic();
-	int result = replace(earlier, next, &gaps, error);
+	if (!result)
+		result = replace(earlier, next, &gaps, error);
 	if (!result)
 		result = replace_exclusive(earlier, next, &gaps, error);
 	stop_others(earlier);

@@ -285,8 +285,16 @@ struct iaprof_plugin {
 	 */
 	size_t (*display_name)(const struct iaprof_host *host, void *instance, const char *name, char *text,
 			       size_t capacity);
+	/*
+	 * Source: from now on, takes only samples with begin <= time < end, in ns of host->clock(). Not before: 0;
+	 * without end: UINT64_MAX. Main thread, between prepare() and stop(); takes effect within milliseconds. When a
+	 * continuous run takes the place of another one, a source and its successor both run for a moment, one up to
+	 * the time from which the other one samples: none is missed, and none is in both. NULL: the source is stopped
+	 * before its successor is started.
+	 */
+	int (*limit)(const struct iaprof_host *host, void *instance, uint64_t begin, uint64_t end);
 };
-IAPROF_ASSERT_SIZE(iaprof_plugin, 256);
+IAPROF_ASSERT_SIZE(iaprof_plugin, 264);
 
 #if defined(__cplusplus)
 #define IAPROF_EXPORT extern "C" __attribute__((visibility("default")))

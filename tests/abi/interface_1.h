@@ -603,4 +603,6 @@ STRUCT(iaprof_record_job, 96)
 MEMBER(iaprof_record_job, thread_name, 88)
 STRUCT(iaprof_track, 112)
 MEMBER(iaprof_track, threads, 104)
+STRUCT(iaprof_plugin, 264)
+MEMBER(iaprof_plugin, limit, 256)
 /* clang-format on */
