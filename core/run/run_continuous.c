@@ -37,6 +37,7 @@ static struct run *new_run(const struct configuration *configuration, struct con
 		return NULL;
 	run_init(run, configuration);
 	run->own_configuration = own;
+	run->cost.earlier = own_cost_now(0).cpu;
 	return run;
 }
 
@@ -264,9 +265,14 @@ static void attend(struct series *series)
 
 static enum exit_status finish(struct series *series)
 {
+	/* Its sources send what they have until they are stopped. */
+	while (series->earlier && !atomic_load(&series->has_ended))
+		loop_turn(series->run->services.loop, UINT64_MAX);
 	if (series->earlier)
 		start_sinks(series);
 	struct run *run = series->run;
+	if (!run && series->has_stuck_sink)
+		run_leave(NULL);
 	if (!run)
 		return series->status;
 	run_stop(run);

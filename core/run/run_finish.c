@@ -114,7 +114,7 @@ void run_finish(struct run *run)
 	if (run->status_line)
 		log_status_line(NULL);
 	collector_thread_finish(run->collector, &run->result);
-	run->cost.total = own_cost_now(run_helper_cost(run)).cpu;
+	run->cost.total = own_cost_now(run_helper_cost(run)).cpu - run->cost.earlier;
 	show_failures(run, run->setup.sources.items, run->setup.sources.count);
 	show_failures(run, run->setup.sinks.items, run->setup.sinks.count);
 	run->failed |= result->profile_missing || result->sink_stuck || result->statistics.decoder_failed;
@@ -140,7 +140,7 @@ void run_finish(struct run *run)
  * that it can reach is freed, and exit() is not called, since it would run the plugin's destructors concurrently.
  * The sources and the other sinks are freed, because some of them remove files.
  */
-_Noreturn void run_leave(struct run *run)
+static void release_others(struct run *run)
 {
 	command_close(&run->command);
 	for (size_t i = 0; i < run->setup.sources.count; i++)
@@ -148,6 +148,12 @@ _Noreturn void run_leave(struct run *run)
 	for (size_t i = 0; i < run->setup.sinks.count; i++)
 		if (!run->setup.sinks.items[i]->is_stuck)
 			instance_free(run->setup.sinks.items[i]);
+}
+
+_Noreturn void run_leave(struct run *run)
+{
+	if (run)
+		release_others(run);
 	/* The callback may hold the lock. */
 	if (!ftrylockfile(stdout))
 		fflush_unlocked(stdout);

@@ -204,7 +204,7 @@ bool run_is_ending(struct run *run);
 
 /* run_finish.c: everything after the last record: profile, sinks, summary. */
 void run_finish(struct run *run);
-/* Ends the process while a sink is stuck in a callback. */
+/* Ends the process while a sink is stuck in a callback. run: that is left, or NULL. */
 _Noreturn void run_leave(struct run *run);
 /* Starts the time limit (--finish-within) for outputs that wait for their readers. Any thread; later calls do nothing.
  */

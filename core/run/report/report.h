@@ -18,7 +18,8 @@ struct own_cost own_cost_now(uint64_t helpers);
 
 struct run_cost {
 	struct own_cost begin, end; /* when the sources started, and after they stopped */
-	uint64_t total;             /* ns of CPU time from the start of the process on */
+	uint64_t earlier;           /* ns of CPU time that the process used before the run */
+	uint64_t total;             /* ns of CPU time from then on */
 };
 
 /* The most recently printed status; {0} at first. */
