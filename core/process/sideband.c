@@ -177,6 +177,16 @@ int sideband_descriptor(const struct sideband *sideband)
 	return sideband->rings.epoll;
 }
 
+bool sideband_is_filling(const struct sideband *sideband)
+{
+	for (size_t i = 0; i < sideband->rings.rings.count; i++) {
+		const struct sideband_ring *ring = &sideband->rings.rings.items[i];
+		if (sideband_ring_head(ring) - ring->tail >= ring->size / 4)
+			return true;
+	}
+	return false;
+}
+
 static bool is_wanted(const struct sideband *sideband, const struct sideband_event *event)
 {
 	uint32_t pid = event->pid;

@@ -45,8 +45,13 @@ void sideband_begin_period(struct sideband *sideband);
 /* Returns the number of recorded processes that run, after the scan. */
 size_t sideband_process_count(const struct sideband *sideband);
 
-/* Returns an epoll descriptor that is readable when a ring buffer is half full. */
+/*
+ * Returns an epoll descriptor that is readable when a ring buffer has new events, about as many as of a process that
+ * starts. It is not readable for less: read the events now and then.
+ */
 int sideband_descriptor(const struct sideband *sideband);
+/* Returns whether a ring buffer is a quarter full. */
+bool sideband_is_filling(const struct sideband *sideband);
 /*
  * Emits the events from before the call, in order of time across CPUs (except the end of a process whose first thread
  * ended before others, which is reported last). Returns 0 or the negative errno of emit. After a loss, scans /proc

@@ -16,6 +16,12 @@
 /* PERF_FORMAT_LOST of linux/perf_event.h, since Linux 6.0; older headers lack it. */
 #define READ_FORMAT_LOST (1u << 4)
 
+/*
+ * Number of bytes after which Linux wakes the reader. A program that starts has a dozen events of 100 bytes: waking for
+ * each of them would delay it.
+ */
+#define WAKEUP_SIZE 1024u
+
 /* Sets an error with cause and remedy of a failed perf_event_open(2). */
 static int open_failure(int code, uint32_t cpu, struct error *error)
 {
@@ -53,7 +59,7 @@ static int event_open(struct perf_event_attr *attributes, uint32_t cpu)
 }
 
 /* Opens the event with all features that Linux supports: it refuses unknown ones with EINVAL. */
-static int event_open_best(uint32_t cpu, size_t size, bool *counts_lost)
+static int event_open_best(uint32_t cpu, bool *counts_lost)
 {
 	struct perf_event_attr attributes = {
 		.size = sizeof attributes,
@@ -76,7 +82,7 @@ static int event_open_best(uint32_t cpu, size_t size, bool *counts_lost)
 		.task = 1,
 		.sample_id_all = 1,
 		.watermark = 1,
-		.wakeup_watermark = (uint32_t)(size / 2),
+		.wakeup_watermark = WAKEUP_SIZE,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
@@ -94,7 +100,7 @@ int sideband_ring_open(struct sideband_ring *ring, uint32_t cpu, size_t size, st
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	*ring = (struct sideband_ring){ .cpu = cpu, .size = size };
-	ring->descriptor = event_open_best(cpu, size, &ring->counts_lost);
+	ring->descriptor = event_open_best(cpu, &ring->counts_lost);
 	if (ring->descriptor == -ENODEV)
 		return -ENODEV;
 	if (ring->descriptor < 0)

@@ -20,7 +20,7 @@ struct sideband_rings {
 	size_t online_size;
 	size_t ring_size;
 	uint64_t started; /* time of the start, 0 before */
-	int epoll;        /* readable when a ring buffer is half full */
+	int epoll;        /* readable when a ring buffer has new events */
 };
 
 /* Opens a ring buffer for each online CPU. Returns 0 or a negative errno; must be closed in either case. */

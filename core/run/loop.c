@@ -19,6 +19,7 @@ struct loop_watch {
 	struct loop *loop;
 	struct loop_watch *next;
 	int descriptor;
+	uint32_t events;
 	bool removed; /* to be freed after the current turn */
 	bool paused;
 	void (*ready)(void *context, uint32_t events);
@@ -90,6 +91,7 @@ static int add(struct loop *loop, struct loop_watch contents, uint32_t events, s
 		return -ENOMEM;
 	*added = contents;
 	added->loop = loop;
+	added->events = events;
 	struct epoll_event event = { .events = events, .data.ptr = added };
 	if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, added->descriptor, &event)) {
 		int result = -errno;
@@ -109,6 +111,12 @@ int loop_watch_descriptor(struct loop *loop, int fd, uint32_t events, void (*rea
 	return add(loop, (struct loop_watch){ .descriptor = fd, .ready = ready, .context = context }, events, watch);
 }
 
+static struct timespec timespec_of(uint64_t nanoseconds)
+{
+	return (struct timespec){ .tv_sec = (time_t)(nanoseconds / NANOSECONDS_PER_SECOND),
+				  .tv_nsec = (long)(nanoseconds % NANOSECONDS_PER_SECOND) };
+}
+
 int loop_watch_timer(struct loop *loop, uint64_t period, void (*expired)(void *context, uint64_t expirations),
 		     void *context, struct loop_watch **watch)
 {
@@ -117,10 +125,9 @@ int loop_watch_timer(struct loop *loop, uint64_t period, void (*expired)(void *c
 	int descriptor = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (descriptor < 0)
 		return -errno;
-	struct timespec time = { .tv_sec = (time_t)(period / NANOSECONDS_PER_SECOND),
-				 .tv_nsec = (long)(period % NANOSECONDS_PER_SECOND) };
-	struct itimerspec timer = { .it_interval = time, .it_value = time };
-	int result = timerfd_settime(descriptor, 0, &timer, NULL) ? -errno : 0;
+	uint64_t next = (clock_monotonic() / period + 1) * period;
+	struct itimerspec timer = { .it_interval = timespec_of(period), .it_value = timespec_of(next) };
+	int result = timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &timer, NULL) ? -errno : 0;
 	if (!result)
 		result = add(loop,
 			     (struct loop_watch){ .descriptor = descriptor, .expired = expired, .context = context },
@@ -135,6 +142,24 @@ void loop_pause(struct loop_watch *watch)
 	if (!watch->paused)
 		epoll_ctl(watch->loop->epoll, EPOLL_CTL_DEL, watch->descriptor, NULL);
 	watch->paused = true;
+}
+
+int loop_resume(struct loop_watch *watch)
+{
+	struct epoll_event event = { .events = watch->events, .data.ptr = watch };
+	if (!watch->paused)
+		return 0;
+	if (epoll_ctl(watch->loop->epoll, EPOLL_CTL_ADD, watch->descriptor, &event))
+		return -errno;
+	watch->paused = false;
+	return 0;
+}
+
+void loop_timer_once(struct loop_watch *watch, uint64_t delay)
+{
+	struct itimerspec timer = { .it_value =
+					    timespec_of(delay < TIMER_PERIOD_MINIMUM ? TIMER_PERIOD_MINIMUM : delay) };
+	(void)timerfd_settime(watch->descriptor, 0, &timer, NULL); /* fails only for invalid arguments */
 }
 
 void loop_unwatch(struct loop *loop, struct loop_watch *watch)

@@ -9,10 +9,11 @@
 #include "run/run_state.h"
 
 /*
- * Interval at which process events are read. It is short because the root folder of a process in another mount
- * namespace can be opened only while the process runs, and because sources attach to mapped libraries.
+ * Time after which process events are read. It is short because the root folder of a process in another mount
+ * namespace can be opened only while the process runs, and because sources attach to mapped libraries. Without events,
+ * nothing is read: a machine with nothing to do is not woken.
  */
-#define DRAIN_PERIOD (NANOSECONDS_PER_SECOND / 10)
+#define DRAIN_DELAY (NANOSECONDS_PER_SECOND / 10)
 
 void run_send(struct run *run, struct iaprof_record *record, uint16_t type, size_t size)
 {
@@ -70,10 +71,13 @@ void process_feed_drain(struct run *run)
 		log_message(IAPROF_LOG_WARNING, "process events: %s", strerror(-result));
 }
 
+/* Waits for more events, which are read together. */
 static void events_ready(void *context, uint32_t events)
 {
+	struct run *run = context;
 	(void)events;
-	process_feed_drain(context);
+	loop_pause(run->events_watch);
+	loop_timer_once(run->drain_watch, DRAIN_DELAY / 2);
 }
 
 void process_feed_synchronize(struct run *run)
@@ -90,10 +94,20 @@ void process_feed_end(struct run *run)
 	run->has_ended_feed = true;
 }
 
-static void drain_tick(void *context, uint64_t expirations)
+/* Halfway, events are read only if there are so many that the ring buffers may overflow. */
+static void drain_due(void *context, uint64_t expirations)
 {
+	struct run *run = context;
 	(void)expirations;
-	process_feed_drain(context);
+	if (!run->sideband) /* process_feed_end() */
+		return;
+	run->drain_is_due = !run->drain_is_due && !sideband_is_filling(run->sideband);
+	if (!run->drain_is_due)
+		process_feed_drain(run);
+	/* For sources that attach to libraries: one that is mapped has too few events to make a ring buffer readable.
+	 */
+	if (run->drain_is_due || run->mapped_files.watches.count || loop_resume(run->events_watch))
+		loop_timer_once(run->drain_watch, DRAIN_DELAY / 2);
 }
 
 int process_feed_open(struct run *run, struct error *error)
@@ -110,6 +124,11 @@ int process_feed_open(struct run *run, struct error *error)
 int process_feed_watch(struct run *run)
 {
 	struct loop *loop = run->services.loop;
-	int result = loop_watch_descriptor(loop, sideband_descriptor(run->sideband), EPOLLIN, events_ready, run, NULL);
-	return result ? result : loop_watch_timer(loop, DRAIN_PERIOD, drain_tick, run, NULL);
+	int result = loop_watch_descriptor(loop, sideband_descriptor(run->sideband), EPOLLIN, events_ready, run,
+					   &run->events_watch);
+	if (!result)
+		result = loop_watch_timer(loop, DRAIN_DELAY, drain_due, run, &run->drain_watch);
+	if (!result)
+		loop_timer_once(run->drain_watch, DRAIN_DELAY);
+	return result;
 }

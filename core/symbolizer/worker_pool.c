@@ -188,6 +188,11 @@ void worker_child_hand_on(struct worker_pool *pool, struct worker_child *child, 
 	*child = WORKER_CHILD_NONE;
 }
 
+bool worker_pool_has_spare(const struct worker_pool *pool)
+{
+	return pool->spare.socket >= 0;
+}
+
 void worker_pool_rest(struct worker_pool *pool)
 {
 	if (pool->spare.socket >= 0 && clock_monotonic() - pool->spare_time > SPARE_TIME)
@@ -218,7 +223,7 @@ void worker_child_end(struct worker_pool *pool, struct worker_child *child)
 	*child = WORKER_CHILD_NONE;
 }
 
-uint64_t worker_pool_cpu_time(const struct worker_pool *pool)
+uint64_t worker_pool_cpu_time(struct worker_pool *pool)
 {
 	return helper_cpu_time(&pool->worker);
 }

@@ -39,6 +39,8 @@ int worker_child_start(struct worker_pool *pool, struct worker_child *child, uin
  * trusts: a child that another user's file may have compromised must not read a second file.
  */
 void worker_child_hand_on(struct worker_pool *pool, struct worker_child *child, uint64_t data_limit);
+/* Returns whether there is a child that was handed on: worker_pool_rest() must be called later. */
+bool worker_pool_has_spare(const struct worker_pool *pool);
 /* Ends the child that was handed on if nobody needed it for some seconds: it keeps the memory of the largest file. */
 void worker_pool_rest(struct worker_pool *pool);
 /* Asks a child whether its plugin returns: in the same call as the last time, it fails (channel.h). */
@@ -47,7 +49,7 @@ void worker_child_examine(struct worker_pool *pool, const struct worker_child *c
 void worker_child_end(struct worker_pool *pool, struct worker_child *child);
 
 /* Returns the CPU time in ns of the worker and of its ended children. */
-uint64_t worker_pool_cpu_time(const struct worker_pool *pool);
+uint64_t worker_pool_cpu_time(struct worker_pool *pool);
 
 /* Returns the reason of a failure for the user, by the result of channel_send() or channel_receive(). */
 const char *worker_reason(int code);

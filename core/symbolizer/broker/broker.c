@@ -120,7 +120,7 @@ int broker_open(struct broker *broker, const struct file_request *request, const
 	return code;
 }
 
-uint64_t broker_cpu_time(const struct broker *broker)
+uint64_t broker_cpu_time(struct broker *broker)
 {
 	return helper_cpu_time(&broker->helper);
 }

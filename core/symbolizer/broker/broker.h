@@ -49,7 +49,7 @@ int broker_open(struct broker *broker, const struct file_request *request, const
 		struct file_identity *identity);
 
 /* Returns the CPU time of the broker, in ns. */
-uint64_t broker_cpu_time(const struct broker *broker);
+uint64_t broker_cpu_time(struct broker *broker);
 
 /* Returns the reason why a file could not be opened, for the user: "not a regular file". */
 const char *broker_reason(int code);

@@ -131,7 +131,7 @@ bool code_workers_have_failed(const struct code_workers *workers)
 	return false;
 }
 
-uint64_t code_workers_cpu_time(const struct code_workers *workers)
+uint64_t code_workers_cpu_time(struct code_workers *workers)
 {
 	uint64_t time = 0;
 	for (size_t i = 0; i < workers->items.count; i++)

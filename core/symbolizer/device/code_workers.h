@@ -31,6 +31,6 @@ void code_workers_report_failure(struct code_workers *workers, uint32_t machine,
 bool code_workers_have_failed(const struct code_workers *workers);
 
 /* Returns their CPU time in ns, as worker_pool_cpu_time(). */
-uint64_t code_workers_cpu_time(const struct code_workers *workers);
+uint64_t code_workers_cpu_time(struct code_workers *workers);
 
 #endif

@@ -26,8 +26,9 @@
 #define ASKED_MAX 65536u
 /* Time between updates of the cost. */
 #define COST_PERIOD NANOSECONDS_PER_SECOND
-/* Maximum time between updates of processes, in ms. */
+/* Maximum time between updates while files are being read, and while something else has to be done later, in ms. */
 #define TICK 200
+#define TICK_SLOW 1000
 
 enum wish { WISH_REQUEST, WISH_PREPARE, WISH_TAKE };
 
@@ -66,6 +67,7 @@ struct unwind_feed {
 	pthread_mutex_t lock; /* protects the following members */
 	pthread_cond_t delivered;
 	bool is_ending, is_idle;
+	bool is_woken; /* wake is readable */
 	request_array requests;
 	ARRAY(struct result) results;
 	uint64_t waiting; /* bytes of tables in results */
@@ -75,7 +77,8 @@ struct unwind_feed {
 	uint64_t dropped;
 
 	atomic_bool saves;
-	uint64_t cost_time;         /* when the cost was updated */
+	uint64_t cost_time; /* when the cost was updated */
+	bool is_cost_old;
 	atomic_uint_least64_t cost; /* CPU time of broker and worker, ns */
 	/* The feed's thread owns the following members. */
 	struct unwind_files files;
@@ -145,6 +148,7 @@ static bool take_requests(struct unwind_feed *feed, request_array *requests)
 	pthread_mutex_lock(&feed->lock);
 	*requests = feed->requests;
 	feed->requests = (request_array){ 0 };
+	feed->is_woken = false;
 	bool is_ending = feed->is_ending;
 	pthread_mutex_unlock(&feed->lock);
 	return !is_ending;
@@ -160,7 +164,9 @@ static void wait_for_work(struct unwind_feed *feed)
 	feed->is_idle = !is_reading && !feed->requests.count;
 	pthread_cond_broadcast(&feed->delivered);
 	pthread_mutex_unlock(&feed->lock);
-	if (poll(polled, count, TICK) > 0 && polled[0].revents)
+	bool is_urgent = is_reading || feed->processes.is_pending;
+	bool is_waiting = feed->processes.is_ending || feed->is_cost_old || worker_pool_has_spare(feed->files.pool);
+	if (poll(polled, count, is_urgent ? TICK : is_waiting ? TICK_SLOW : -1) > 0 && polled[0].revents)
 		clear_event(feed->wake);
 }
 
@@ -168,7 +174,8 @@ static void wait_for_work(struct unwind_feed *feed)
 static void update_cost(struct unwind_feed *feed)
 {
 	uint64_t now = clock_monotonic();
-	if (now - feed->cost_time < COST_PERIOD)
+	feed->is_cost_old = now - feed->cost_time < COST_PERIOD;
+	if (feed->is_cost_old)
 		return;
 	feed->cost_time = now;
 	atomic_store(&feed->cost, unwind_files_cost(&feed->files));
@@ -262,6 +269,17 @@ int unwind_feed_descriptor(const struct unwind_feed *feed)
 	return feed->ready;
 }
 
+/* Wakes the thread, unless it was and did not take the requests yet. */
+static void wake(struct unwind_feed *feed)
+{
+	pthread_mutex_lock(&feed->lock);
+	bool is_woken = feed->is_woken;
+	feed->is_woken = true;
+	pthread_mutex_unlock(&feed->lock);
+	if (!is_woken)
+		signal_event(feed->wake);
+}
+
 static void push_request(struct unwind_feed *feed, const struct request *request)
 {
 	if (!feed->has_thread)
@@ -273,7 +291,7 @@ static void push_request(struct unwind_feed *feed, const struct request *request
 	pthread_mutex_unlock(&feed->lock);
 	feed->dropped += !is_kept;
 	if (is_due)
-		signal_event(feed->wake);
+		wake(feed);
 }
 
 bool unwind_feed_is_new(struct unwind_feed *feed, uint32_t pid, uint64_t execution)
@@ -316,7 +334,7 @@ void unwind_feed_take(struct unwind_feed *feed, const struct iaprof_record *reco
 
 void unwind_feed_wake(struct unwind_feed *feed)
 {
-	signal_event(feed->wake);
+	wake(feed);
 }
 
 static void deliver(const struct result *result, unwind_feed_callback *callback, void *context)

@@ -36,11 +36,10 @@ void unwind_feed_save(struct unwind_feed *feed, bool saves);
 void unwind_feed_prepare(struct unwind_feed *feed, uint32_t pid);
 /*
  * Processes a PROCESS or MAPPING record. text: that of its string id, valid for the run. It waits for
- * unwind_feed_wake(), a request, some more records, or a fifth of a second, because waking the thread costs more than
- * the record.
+ * unwind_feed_wake(), a request, or some more records, because waking the thread costs more than the record.
  */
 void unwind_feed_take(struct unwind_feed *feed, const struct iaprof_record *record, const char *text);
-
+/* Has the thread process what it has not yet. */
 void unwind_feed_wake(struct unwind_feed *feed);
 
 /* As iaprof_unwind_callback. */

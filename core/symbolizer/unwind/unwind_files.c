@@ -469,7 +469,7 @@ const struct elf_segment *unwind_file_segment(const struct unwind_file *file, ui
 	return NULL;
 }
 
-uint64_t unwind_files_cost(const struct unwind_files *files)
+uint64_t unwind_files_cost(struct unwind_files *files)
 {
 	return broker_cpu_time(files->broker) + worker_pool_cpu_time(files->pool);
 }

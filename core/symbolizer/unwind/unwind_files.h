@@ -112,6 +112,6 @@ void unwind_files_finish(struct unwind_files *files);
 void unwind_files_release(struct unwind_files *files, uint64_t since);
 
 /* Returns the CPU time of the helper processes, ns. */
-uint64_t unwind_files_cost(const struct unwind_files *files);
+uint64_t unwind_files_cost(struct unwind_files *files);
 
 #endif

@@ -423,6 +423,7 @@ static void release_files(struct unwind_processes *processes, uint64_t now)
 void unwind_processes_update(struct unwind_processes *processes)
 {
 	uint64_t now = clock_monotonic();
+	processes->is_pending = processes->is_ending = false;
 	for (size_t i = processes->items.count; i-- > 0;) {
 		struct followed_process *process = &processes->items.items[i];
 		if (process->is_changed)
@@ -431,6 +432,8 @@ void unwind_processes_update(struct unwind_processes *processes)
 			send_process(processes, process);
 		else if (process->is_refused && processes->items.count > PROCESSES_MAX / 2)
 			process->ended = 1;
+		processes->is_pending |= process->is_pending || process->is_changed;
+		processes->is_ending |= process->ended != 0;
 		if (!process->ended || process->is_pending || process->is_changed || now < process->ended + KEEP_ENDED)
 			continue;
 		remove_process(processes, (uint32_t)i);

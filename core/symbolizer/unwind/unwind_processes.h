@@ -62,6 +62,8 @@ struct unwind_processes {
 	KEYED_ARRAY(struct followed_process) items;
 	struct user_accounts users; /* amount: room; refused: processes */
 	uint32_t room;              /* of all processes */
+	bool is_pending;            /* after an update: another one is due when files were read */
+	bool is_ending;             /* after an update: another one is due to remove a process that has ended */
 	uint64_t retired;           /* when the table was last cleaned up */
 	uint64_t released;          /* when tables of unused files were last withdrawn */
 	uint64_t truncated;         /* processes with more than UNWIND_MAPPINGS_MAX mappings */

@@ -132,24 +132,31 @@ static uint64_t ended_children_cpu_time(pid_t pid)
 	return proc_status_read((uint32_t)pid, text, &status) ? 0 : proc_ticks_to_ns(status.children_ticks);
 }
 
-/* Returns the CPU time of running children; 0 on Linux kernels without CONFIG_PROC_CHILDREN. */
-static uint64_t running_children_cpu_time(pid_t pid)
+/* Adds the CPU time of running children; none on Linux kernels without CONFIG_PROC_CHILDREN. Returns whether any run.
+ */
+static bool add_running_children(pid_t pid, uint64_t *sum)
 {
 	char path[64];
-	uint64_t sum = 0;
+	bool has_children = false;
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
 	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
-	for (int child; file && fscanf(file, "%d", &child) == 1;)
-		sum += clock_of_process(child);
-	return sum;
+	for (int child; file && fscanf(file, "%d", &child) == 1; has_children = true)
+		*sum += clock_of_process(child);
+	return has_children;
 }
 
-uint64_t helper_cpu_time(const struct helper *helper)
+/* Reads /proc only if the process has run, because it has no new children, and none have ended, otherwise. */
+uint64_t helper_cpu_time(struct helper *helper)
 {
 	if (helper->pid <= 0)
 		return helper->spent;
-	return helper->spent + clock_of_process(helper->pid) + ended_children_cpu_time(helper->pid) +
-	       running_children_cpu_time(helper->pid);
+	uint64_t own = clock_of_process(helper->pid), running = 0;
+	if (own != helper->own || helper->has_children) {
+		helper->own = own;
+		helper->ended = ended_children_cpu_time(helper->pid);
+		helper->has_children = add_running_children(helper->pid, &running);
+	}
+	return helper->spent + own + helper->ended + running;
 }
 
 int helper_start(struct helper *helper, char *const *arguments)

@@ -7,6 +7,7 @@
 #ifndef IAPROF_CORE_SYMBOLIZER_WORKER_HELPER_H
 #define IAPROF_CORE_SYMBOLIZER_WORKER_HELPER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,6 +18,10 @@ struct helper {
 	pid_t pid;      /* 0 if none */
 	int socket;     /* iaprof's end; -1 if none */
 	uint64_t spent; /* CPU time of stopped processes, in ns */
+	/* At the last helper_cpu_time(): CPU time of the process, that of its ended children, and whether others ran.
+	 */
+	uint64_t own, ended;
+	bool has_children;
 };
 #define HELPER_NONE ((struct helper){ .socket = -1 })
 
@@ -28,6 +33,6 @@ int helper_start(struct helper *helper, char *const *arguments);
 /* Closes the channel and kills the process, without waiting for one that is blocked in the Linux kernel. */
 void helper_stop(struct helper *helper);
 /* Returns the CPU time of all processes of this helper and their children, in ns. */
-uint64_t helper_cpu_time(const struct helper *helper);
+uint64_t helper_cpu_time(struct helper *helper);
 
 #endif
