@@ -16,7 +16,8 @@ struct process_table {
 	struct string_table texts;
 	size_t texts_used; /* number of texts that were in use when they were trimmed last */
 	struct root_cache roots;
-	uint32_t mapping_serial; /* the last one given */
+	ARRAY(uint32_t) roots_due; /* serial numbers of images */
+	uint32_t mapping_serial;   /* the last one given */
 	uint64_t dropped;
 	struct user_accounts users; /* amount: mappings */
 };
@@ -47,6 +48,7 @@ void process_table_free(struct process_table *table)
 		return;
 	program_image_table_free(&table->images);
 	root_cache_free(&table->roots);
+	array_free(&table->roots_due);
 	string_table_free(&table->texts);
 	user_accounts_free(&table->users);
 	free(table);
@@ -74,6 +76,7 @@ static void image_inherit_root(struct program_image *image, const struct program
 static void image_look_at_root(struct process_table *table, struct program_image *image)
 {
 	struct root *root;
+	image->root_due = false;
 	/* If it has ended, it keeps the user and the root of its parent, or from before its exec. */
 	if (!proc_user(image->process.pid, &image->process.user))
 		return;
@@ -97,6 +100,25 @@ static void image_look_at_root(struct process_table *table, struct program_image
 	case ROOT_UNKNOWN:
 		break;
 	}
+}
+
+/* Out of memory: it keeps the user and the root of its parent. */
+static void image_look_later(struct process_table *table, struct program_image *image)
+{
+	if (!image->root_due)
+		image->root_due = array_push(&table->roots_due, image->process.serial);
+}
+
+void process_table_look(struct process_table *table)
+{
+	for (size_t i = 0; i < table->roots_due.count; i++) {
+		struct program_image *image = program_image_by_serial(&table->images, table->roots_due.items[i]);
+		if (image && image->root_due && image->process.end == UINT64_MAX)
+			image_look_at_root(table, image);
+		else if (image)
+			image->root_due = false;
+	}
+	table->roots_due.count = 0;
 }
 
 static void image_inherit_name(struct program_image *image, const struct program_image *from)
@@ -123,12 +145,14 @@ static int event_fork(struct process_table *table, const struct iaprof_record_pr
 
 	if (!record->parent_pid || record->parent_pid == record->pid) {
 		if (live)
-			image_look_at_root(table, image);
+			image_look_later(table, image);
 		return 0;
 	}
 	struct program_image *parent = program_image_for_record(&table->images, record->parent_pid, time);
 	if (!parent)
 		return -ENOMEM;
+	if (parent->root_due)
+		image_look_at_root(table, parent);
 	address_space_fork(image->space, parent->space, time);
 	image_inherit_root(image, parent);
 	image_inherit_name(image, parent);
@@ -151,7 +175,7 @@ static int event_exec(struct process_table *table, const struct iaprof_record_pr
 	}
 	program_image_set_name(image, name, time);
 	if (live)
-		image_look_at_root(table, image);
+		image_look_later(table, image);
 	return 0;
 }
 

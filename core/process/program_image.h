@@ -24,6 +24,7 @@ struct program_image {
 	uint32_t slot; /* position in the table */
 	bool begin_known;
 	bool root_known; /* root was read for this image, not inherited */
+	bool root_due;   /* it is still to be read */
 };
 
 /* Initialise with {0} and hash_key. */

@@ -42,12 +42,19 @@ struct waiting {
 	uint32_t size;
 };
 
+/* A process whose first thread has ended. */
+struct ended_process {
+	uint32_t pid;
+	uint64_t time;
+};
+
 struct sideband {
 	struct sideband_rings rings;
 	uint64_t followed;    /* time of the last check for online CPUs; 0: not started */
 	ARRAY(uint32_t) pids; /* sorted; empty: all processes */
 	bool children;        /* descendants of pids are recorded, too: the processes in live */
 	ARRAY(struct waiting) waiting;
+	ARRAY(struct ended_process) ended; /* those whose end is among the events in waiting; sorted */
 	struct live_processes live;
 	struct user_accounts users; /* for scans of /proc */
 	uint64_t looked;            /* time of the last scan of /proc */
@@ -112,6 +119,7 @@ void sideband_free(struct sideband *sideband)
 	sideband_rings_close(&sideband->rings);
 	array_free(&sideband->pids);
 	array_free(&sideband->waiting);
+	array_free(&sideband->ended);
 	live_processes_free(&sideband->live);
 	user_accounts_free(&sideband->users);
 	text_budget_free(&sideband->texts);
@@ -214,6 +222,23 @@ static void process_end(struct sideband *sideband, struct live_process *process,
 	live_process_remove(&sideband->live, process);
 }
 
+static int ended_compare(const void *left, const void *right)
+{
+	const struct ended_process *a = left, *b = right;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (a->time > b->time) - (a->time < b->time);
+}
+
+/* Returns the rank of a program that has just begun: none if it has ended meanwhile, because /proc lacks it. */
+static struct ranked_name rank_begin(const struct sideband *sideband, uint32_t pid, uint64_t time)
+{
+	const struct ended_process begun = { .pid = pid, .time = time };
+	size_t next = array_lower_bound(sideband->ended.count, i, ended_compare(&sideband->ended.items[i], &begun) < 0);
+	bool has_ended = next < sideband->ended.count && sideband->ended.items[next].pid == pid;
+	return (struct ranked_name){ .state = has_ended ? PROCESS_RANK_NONE : PROCESS_RANK_UNKNOWN };
+}
+
 static int handle_fork(struct sideband *sideband, const struct sideband_event *event)
 {
 	struct live_process *process = live_process_find(&sideband->live, event->pid);
@@ -228,6 +253,7 @@ static int handle_fork(struct sideband *sideband, const struct sideband_event *e
 	if (!process)
 		return -ENOMEM;
 	process->threaded = false;
+	process->ranked = rank_begin(sideband, event->pid, event->time);
 	sideband_write_process(&sideband->writer, event->time, IAPROF_PROCESS_FORK, event->pid, event->parent_pid, NULL,
 			       0);
 	return 0;
@@ -262,7 +288,7 @@ static int handle_exec(struct sideband *sideband, const struct sideband_event *e
 	process->leader_ended = process->threaded = false;
 	sideband->live.names_waiting -= process->renames.waits;
 	process->renames = (struct name_throttle){ 0 };
-	process->ranked = (struct ranked_name){ 0 };
+	process->ranked = rank_begin(sideband, event->pid, event->time);
 	sideband_write_named(&sideband->writer, event->time, IAPROF_PROCESS_EXEC, event->pid, 0, event->text,
 			     event->text_length, &process->ranked);
 	return 0;
@@ -356,6 +382,11 @@ static int ring_list(struct sideband *sideband, uint32_t number, uint64_t now, u
 		uint64_t time = sideband_event_time(bytes, size);
 		if (time > now)
 			break;
+		struct sideband_event event;
+		if (record.type == PERF_RECORD_EXIT && sideband_event_decode(bytes, size, &event) &&
+		    event.pid == event.tid &&
+		    !array_push(&sideband->ended, ((struct ended_process){ event.pid, time })))
+			return -ENOMEM;
 		struct waiting waiting = { .time = time, .position = position, .ring = number, .size = (uint32_t)size };
 		if (!array_push(&sideband->waiting, waiting))
 			return -ENOMEM;
@@ -430,7 +461,7 @@ int sideband_drain(struct sideband *sideband)
 	int result = ends ? 0 : -ENOMEM;
 
 	sideband_rings_remove_hangups(&sideband->rings);
-	sideband->waiting.count = 0;
+	sideband->waiting.count = sideband->ended.count = 0;
 	for (uint32_t i = 0; i < ring_count && !result; i++)
 		result = ring_list(sideband, i, now, &ends[i]);
 	if (result)
@@ -438,6 +469,8 @@ int sideband_drain(struct sideband *sideband)
 	if (sideband->waiting.count)
 		qsort(sideband->waiting.items, sideband->waiting.count, sizeof *sideband->waiting.items,
 		      waiting_compare);
+	if (sideband->ended.count)
+		qsort(sideband->ended.items, sideband->ended.count, sizeof *sideband->ended.items, ended_compare);
 	for (size_t i = 0; i < sideband->waiting.count && !result; i++) {
 		const struct waiting *waiting = &sideband->waiting.items[i];
 		struct sideband_ring *ring = &sideband->rings.rings.items[waiting->ring];

@@ -277,6 +277,8 @@ void collector_take(struct collector *collector, const struct iaprof_batch *batc
 	collector->statistics.records += batch->count;
 	for (const struct iaprof_record *record = iaprof_batch_next(batch, NULL); record;
 	     record = iaprof_batch_next(batch, record)) {
+		if (record->type != IAPROF_RECORD_PROCESS && record->type != IAPROF_RECORD_MAPPING)
+			process_table_look(collector->processes);
 		if (record->type != IAPROF_RECORD_SYNC) {
 			take_record(collector, record);
 			continue;
@@ -288,4 +290,5 @@ void collector_take(struct collector *collector, const struct iaprof_batch *batc
 		if (sync)
 			sync(context, record->time);
 	}
+	process_table_look(collector->processes);
 }

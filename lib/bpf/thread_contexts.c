@@ -25,6 +25,7 @@ void thread_contexts_open(struct thread_contexts *contexts, struct bpf_map *proc
 void thread_contexts_free(struct thread_contexts *contexts)
 {
 	keyed_array_free(&contexts->files);
+	keyed_array_free(&contexts->targets);
 	*contexts = (struct thread_contexts){ 0 };
 }
 
@@ -70,10 +71,17 @@ static void take_process(struct thread_contexts *contexts, const struct iaprof_u
 	int map = bpf_map__fd(contexts->processes);
 	if (!contexts->files.count)
 		return;
-	if (!find_variable(contexts, process, &found.context))
+	uint32_t position = keyed_array_find(&contexts->targets, &process->pid);
+	if (!find_variable(contexts, process, &found.context)) {
+		if (position == POSITION_NONE)
+			return;
 		bpf_map_delete_elem(map, &process->pid);
-	else if (bpf_map_update_elem(map, &process->pid, &found, BPF_ANY))
+		keyed_array_remove(&contexts->targets, position);
+	} else if (keyed_array_add(&contexts->targets, &(struct thread_context_target){ process->pid }) ==
+			   POSITION_NONE ||
+		   bpf_map_update_elem(map, &process->pid, &found, BPF_ANY)) {
 		contexts->refused++;
+	}
 }
 
 void thread_contexts_take(struct thread_contexts *contexts, const struct iaprof_unwind_table *table,

@@ -19,10 +19,16 @@ struct thread_context_file {
 	struct iaprof_thread_context context;
 };
 
+/* A process in the map. */
+struct thread_context_target {
+	uint32_t key; /* process id */
+};
+
 /* Initialise with {0}. */
 struct thread_contexts {
 	struct bpf_map *processes; /* NULL: not open */
 	KEYED_ARRAY(struct thread_context_file) files;
+	KEYED_ARRAY(struct thread_context_target) targets;
 	uint64_t refused; /* updates that did not fit into the map */
 };
 

@@ -71,12 +71,19 @@ static void child_end(struct child *child)
 	ck_assert_int_eq(status, 0);
 }
 
-static int feed_live(struct process_table *table, uint64_t time, uint32_t event, pid_t pid, pid_t parent)
+static int feed_unseen(struct process_table *table, uint64_t time, uint32_t event, pid_t pid, pid_t parent)
 {
 	struct iaprof_record_process record = {
 		.header.time = time, .event = event, .pid = (uint32_t)pid, .parent_pid = (uint32_t)parent
 	};
 	ck_assert_int_eq(process_table_event(table, &record, "test", true), 0);
+	return process_table_find(table, (uint32_t)pid, time)->root;
+}
+
+static int feed_live(struct process_table *table, uint64_t time, uint32_t event, pid_t pid, pid_t parent)
+{
+	feed_unseen(table, time, event, pid, parent);
+	process_table_look(table);
 	return process_table_find(table, (uint32_t)pid, time)->root;
 }
 
@@ -124,6 +131,28 @@ START_TEST(namespace_is_shared_and_outlives_its_processes)
 	process_table_retire(table, 70, NULL, NULL);
 	ck_assert_uint_eq(count_descriptors(), descriptors);
 	process_table_free(table);
+}
+END_TEST
+
+/* /proc is not read for programs whose end is already known, and before it is needed. */
+START_TEST(only_programs_that_run_are_looked_at)
+{
+	struct process_table *table = process_table_new();
+	struct child ended = child_start(PLACE_NAMESPACE), running = child_start(PLACE_NAMESPACE),
+		     parent = child_start(PLACE_NAMESPACE);
+	uint32_t grandchild = 4000000; /* above any pid */
+	ck_assert_int_eq(feed_unseen(table, 10, IAPROF_PROCESS_EXEC, ended.pid, 1), PROCESS_ROOT_OWN);
+	ck_assert_int_eq(feed_unseen(table, 10, IAPROF_PROCESS_EXEC, running.pid, 1), PROCESS_ROOT_OWN);
+	ck_assert_int_eq(feed_unseen(table, 10, IAPROF_PROCESS_EXEC, parent.pid, 1), PROCESS_ROOT_OWN);
+	feed_unseen(table, 20, IAPROF_PROCESS_EXIT, ended.pid, 1);
+	ck_assert_int_ge(feed_unseen(table, 20, IAPROF_PROCESS_FORK, (pid_t)grandchild, parent.pid), 0);
+	process_table_look(table);
+	ck_assert_int_eq(process_table_find(table, (uint32_t)ended.pid, 10)->root, PROCESS_ROOT_OWN);
+	ck_assert_int_ge(process_table_find(table, (uint32_t)running.pid, 10)->root, 0);
+	process_table_free(table);
+	child_end(&parent);
+	child_end(&running);
+	child_end(&ended);
 }
 END_TEST
 
@@ -318,6 +347,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, own_root_needs_none);
 	tcase_add_test(tests, namespace_is_shared_and_outlives_its_processes);
+	tcase_add_test(tests, only_programs_that_run_are_looked_at);
 	tcase_add_test(tests, look_counts_more_than_an_older_fork);
 	tcase_add_test(tests, chroot_has_a_root_of_its_own);
 	tcase_add_test(tests, no_descriptor_left_is_unreachable);

@@ -121,6 +121,7 @@ static int watch_emit(void *context, const struct iaprof_batch *batch)
 				return -ENOMEM;
 		}
 	}
+	process_table_look(into->table);
 	return 0;
 }
 

@@ -67,6 +67,7 @@ static void withdraw(struct unwind_processes *processes, struct followed_process
 {
 	unwind_mapping_array none = { 0 };
 	array_free(&process->ranges);
+	process->is_forked = false;
 	give_room_back(processes, process);
 	if (process->is_sent)
 		processes->deliver(processes->context, process->key, process->execution, &none);
@@ -163,7 +164,7 @@ static void remove_process(struct unwind_processes *processes, uint32_t position
 static void send_process(struct unwind_processes *processes, struct followed_process *process)
 {
 	unwind_mapping_array made = { 0 };
-	process->is_pending = false;
+	process->is_pending = process->is_forked = false;
 	for (size_t i = 0; i < process->ranges.count; i++) {
 		const struct unwind_range *range = &process->ranges.items[i];
 		const struct unwind_file *file =
@@ -292,6 +293,7 @@ static void refresh(struct unwind_processes *processes, struct followed_process 
 {
 	struct budget *budget = &processes->files->budget;
 	uint64_t now = clock_monotonic();
+	process_table_look(processes->table);
 	const struct process *image = process_table_find(processes->table, process->key, now);
 	struct file_identity owner = { .owner = image ? image->user : 0, .mode = 0600 };
 	process->is_changed = false;
@@ -328,6 +330,8 @@ void unwind_processes_request(struct unwind_processes *processes, uint32_t pid, 
 		process->read = now;
 		return refresh(processes, process, OF_RECORDS);
 	}
+	if (process->is_forked)
+		return send_process(processes, process);
 	if (process->is_pending || process->ended || now - process->read < process->again)
 		return;
 	process->again = process->again > AGAIN_LAST / 2 ? AGAIN_LAST : 2 * process->again;
@@ -345,7 +349,10 @@ void unwind_processes_prepare(struct unwind_processes *processes, uint32_t pid)
 
 /* Records. */
 
-/* Gives a new process the mappings of its parent, and the number of its execution. */
+/*
+ * Gives a new process the mappings of its parent, and the number of its execution. They are not delivered yet: most
+ * forks soon run another program, or end.
+ */
 static void take_fork(struct unwind_processes *processes, uint32_t pid, uint32_t parent_pid)
 {
 	if (parent_pid == pid)
@@ -368,8 +375,7 @@ static void take_fork(struct unwind_processes *processes, uint32_t pid, uint32_t
 		return;
 	memcpy(process->ranges.items, parent->ranges.items, parent->ranges.count * sizeof *parent->ranges.items);
 	process->ranges.count = parent->ranges.count;
-	if (take_room(processes, process))
-		send_process(processes, process);
+	process->is_forked = take_room(processes, process);
 }
 
 static void take_event(struct unwind_processes *processes, const struct iaprof_record_process *record)
@@ -377,8 +383,9 @@ static void take_event(struct unwind_processes *processes, const struct iaprof_r
 	if (record->event == IAPROF_PROCESS_FORK)
 		return take_fork(processes, record->pid, record->parent_pid);
 	struct followed_process *process = find_process(processes, record->pid);
-	const struct process *image = process_table_find(processes->table, record->pid, clock_monotonic());
-	if (!process || !image)
+	const struct process *image =
+		process ? process_table_find(processes->table, record->pid, clock_monotonic()) : NULL;
+	if (!image)
 		return;
 	if (record->event == IAPROF_PROCESS_EXEC && image->serial != process->image) {
 		withdraw(processes, process);
@@ -424,11 +431,12 @@ void unwind_processes_update(struct unwind_processes *processes)
 {
 	uint64_t now = clock_monotonic();
 	processes->is_pending = processes->is_ending = false;
+	process_table_look(processes->table);
 	for (size_t i = processes->items.count; i-- > 0;) {
 		struct followed_process *process = &processes->items.items[i];
 		if (process->is_changed)
 			refresh(processes, process, OF_RECORDS);
-		else if (process->is_pending)
+		else if (process->is_pending || (process->is_forked && !process->ended))
 			send_process(processes, process);
 		else if (process->is_refused && processes->items.count > PROCESSES_MAX / 2)
 			process->ended = 1;
