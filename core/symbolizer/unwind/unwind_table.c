@@ -2,6 +2,7 @@
 /* See unwind_table.h. */
 #include "symbolizer/unwind/unwind_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/keyed_array.h"
+#include "base/keyed_hash.h"
 #include "symbolizer/unwind/call_frame.h"
 
 /* DWARF register numbers, from the System V ABI's supplement for x86-64, and from AAPCS64. */
@@ -37,8 +39,9 @@ struct maker {
 	KEYED_ARRAY(struct common) commons;
 	ARRAY(struct function) functions;
 	struct hash_index index; /* rules */
-	uint16_t last_rule;      /* of the newest row */
-	bool failed;             /* out of memory */
+	struct hash_key hash_key;
+	uint16_t last_rule; /* of the newest row */
+	bool failed;        /* out of memory */
 };
 
 /* Pointer encodings in .eh_frame: Linux Standard Base, "DWARF Exception Header Encoding". */
@@ -195,13 +198,21 @@ static int compare(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
+static uint64_t hash_rule(const struct maker *maker, const struct iaprof_unwind_rule *rule)
+{
+	uint64_t words[HASH_WORDS_MAX] = { 0 };
+	static_assert(sizeof *rule <= sizeof words, "all of the rule is hashed");
+	memcpy(words, rule, sizeof *rule);
+	return hash_words(&maker->hash_key, words);
+}
+
 /* Returns the position of a rule; 0, which is no rule, if there are too many. */
 static uint16_t intern_rule(struct maker *maker, const struct iaprof_unwind_rule *rule)
 {
 	struct unwind_table *table = maker->table;
 	if (memcmp(&table->rules.items[maker->last_rule], rule, sizeof *rule) == 0)
 		return maker->last_rule;
-	uint64_t hash = hash_bytes(rule, sizeof *rule);
+	uint64_t hash = hash_rule(maker, rule);
 	hash_index_each (probe, &maker->index, hash)
 		if (memcmp(&table->rules.items[probe.position], rule, sizeof *rule) == 0)
 			return (uint16_t)probe.position;
@@ -316,7 +327,8 @@ int unwind_table_make(struct unwind_table *table, const struct elf_file *elf)
 	if (!data)
 		return -ENODATA;
 	struct maker maker = { .table = table, .registers = is_arm ? &aarch64 : &x86_64 };
-	maker.failed = !hash_index_push(&maker.index, hash_bytes(&none, sizeof none), &table->rules, none);
+	hash_key_make(&maker.hash_key);
+	maker.failed = !hash_index_push(&maker.index, hash_rule(&maker, &none), &table->rules, none);
 	list_functions(&maker, elf, data, header.sh_addr);
 	make(&maker);
 	keyed_array_free(&maker.commons);
