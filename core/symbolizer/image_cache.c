@@ -16,6 +16,7 @@
 #include "symbolizer/debuginfod.h"
 #include "symbolizer/image_files.h"
 #include "symbolizer/mapped_file.h"
+#include "symbolizer/open_files.h"
 #include "symbolizer/vdso.h"
 
 /*
@@ -48,12 +49,15 @@ struct recent {
 /* Limit on children that are kept to read debug information; beyond it, the least recently used one is ended. */
 #define READERS_MAX 16
 #define READER_TIME (60 * NANOSECONDS_PER_SECOND)
+/* Time for which files are kept open. */
+#define FILE_TIME (60 * NANOSECONDS_PER_SECOND)
 
 struct image_cache {
 	struct image_cache_options options;
 	struct remote_image_context context;
 	uint64_t begin; /* CLOCK_MONOTONIC ns: mappings with an unknown start are older than the cache */
 	KEYED_ARRAY(struct image_entry) entries;
+	struct open_files files;
 	uint64_t period;
 	struct recent recent[RECENT_COUNT];
 	bool vdso_tried;
@@ -71,6 +75,7 @@ struct image_cache *image_cache_new(const struct image_cache_options *options)
 		return NULL;
 	cache->options = *options;
 	cache->context = (struct remote_image_context){ .pool = options->pool, .budget = options->budget };
+	open_files_init(&cache->files);
 	cache->begin = options->begin ? options->begin : clock_monotonic();
 	return cache;
 }
@@ -87,6 +92,7 @@ void image_cache_free(struct image_cache *cache)
 	for (size_t i = 0; i < cache->entries.count; i++)
 		remote_image_free(cache->entries.items[i].image, &cache->context);
 	keyed_array_free(&cache->entries);
+	open_files_free(&cache->files);
 	remote_image_free(cache->vdso, &cache->context);
 	free(cache);
 }
@@ -141,6 +147,7 @@ void image_cache_rest(struct image_cache *cache)
 		if (image && image->child.socket >= 0 && now - image->used > READER_TIME)
 			remote_image_rest(image, &cache->context);
 	}
+	open_files_close(&cache->files, now > FILE_TIME ? now - FILE_TIME : 0);
 }
 
 void image_cache_begin_period(struct image_cache *cache, bool release_unused)
@@ -241,6 +248,28 @@ static int open_kept(const struct image_cache *cache, const struct mapping *mapp
 	return 0;
 }
 
+/* Finds the image of a file that is still open, or why there is none. Returns false if it has to be opened. */
+static bool get_open_file(struct image_cache *cache, const struct mapped_file_request *request,
+			  struct remote_image **image, int *code)
+{
+	struct mapped_file file = { .root = PROCESS_ROOT_OWN };
+	struct image_key key;
+	if (!open_files_find(&cache->files, request, &file.identity) || !make_key(&file, request->mapping->path, &key))
+		return false;
+	const struct image_entry *known = keyed_array_get(&cache->entries, &key);
+	if (!known || known->awaits)
+		return false;
+	*image = known->image;
+	*code = known->code;
+	return true;
+}
+
+static void close_file(struct mapped_file **file)
+{
+	if ((*file)->descriptor >= 0)
+		close((*file)->descriptor);
+}
+
 /* Reads a file once for all processes that map it, unless it changes. */
 static int get_file(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
 		    enum budget_patience patience, struct remote_image **image)
@@ -259,9 +288,11 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 		.live = live,
 		.deadline = &deadline,
 	};
-	int code = budget_is_spent(cache->options.budget, &who)
-			   ? -EDQUOT
-			   : mapped_file_open(&file, cache->options.broker, &request);
+	int code;
+	if (get_open_file(cache, &request, image, &code))
+		return code;
+	code = budget_is_spent(cache->options.budget, &who) ? -EDQUOT
+							    : mapped_file_open(&file, cache->options.broker, &request);
 	if ((code == -ENOENT || code == -ESTALE) && live && open_kept(cache, mapping, process->root, &file) == 0)
 		code = 0;
 	if (code) {
@@ -272,7 +303,7 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 				      code == -ETIMEDOUT ? deadline_spent(&deadline) : 0);
 		return code;
 	}
-	CLEANUP_CLOSE int descriptor = file.descriptor;
+	CLEANUP(close_file) struct mapped_file *opened = &file;
 	struct image_key key;
 	if (!make_key(&file, mapping->path, &key))
 		return -ENODATA;
@@ -301,6 +332,8 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 	if (known->awaits && !cache->gave_up)
 		return -EAGAIN;
 	*image = known->image;
+	if (budget_trusts(cache->options.budget, &file.identity))
+		open_files_add(&cache->files, &request, opened);
 	code = known->code ? known->code : check_build_id(known->image, mapping);
 	cache->failed += code == -ESTALE;
 	return code;

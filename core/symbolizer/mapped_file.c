@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <linux/fs.h>
 #include "base/cleanup.h"
@@ -20,12 +21,20 @@
 enum certainty { BY_NAME, BY_MAPPING };
 
 /* Inode numbers are reused soon after a file is deleted: a file younger than the mapping is another one. */
-static bool is_newer(const struct file_identity *identity, uint64_t latest)
+bool mapped_file_is_newer(const struct file_identity *identity, uint64_t latest)
 {
 	if (!latest)
 		return false;
 	int64_t real_time = (int64_t)(latest + clock_read(CLOCK_REALTIME) - clock_monotonic());
 	return identity->modified > real_time + CLOCK_SLACK || identity->born > real_time + CLOCK_SLACK;
+}
+
+bool mapped_file_is_unchanged(const struct file_identity *identity, int descriptor)
+{
+	struct stat status;
+	return descriptor >= 0 && !fstat(descriptor, &status) && (uint64_t)status.st_size == identity->size &&
+	       timespec_nanoseconds(&status.st_mtim) == identity->modified &&
+	       timespec_nanoseconds(&status.st_ctim) == identity->changed;
 }
 
 static bool has_other_generation(int descriptor, const struct mapping *mapping)
@@ -55,7 +64,7 @@ static int check_inode(const struct mapped_file *file, const struct mapped_file_
 	if (file->identity.inode != mapping->inode)
 		return -ESTALE;
 	if (certainty == BY_NAME &&
-	    (has_other_generation(file->descriptor, mapping) || is_newer(&file->identity, request->latest)))
+	    (has_other_generation(file->descriptor, mapping) || mapped_file_is_newer(&file->identity, request->latest)))
 		return -ESTALE;
 	return 0;
 }

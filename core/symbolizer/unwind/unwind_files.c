@@ -312,15 +312,6 @@ static uint32_t find_vdso(struct unwind_files *files, const struct mapping *mapp
 	return vdso_is_same(mapping, files->vdso_size) ? files->vdso : POSITION_NONE;
 }
 
-static bool is_unchanged(const struct unwind_file *file)
-{
-	struct stat status;
-	const struct file_identity *key = &file->key;
-	return file->descriptor >= 0 && !fstat(file->descriptor, &status) && (uint64_t)status.st_size == key->size &&
-	       timespec_nanoseconds(&status.st_mtim) == key->modified &&
-	       timespec_nanoseconds(&status.st_ctim) == key->changed;
-}
-
 /*
  * Finds a known file without opening it again. While a file is open, its device and inode number are its own, and its
  * times show whether it changed. A file that is not open is only found again in the same pass. Returns false if the
@@ -340,7 +331,8 @@ static bool find_place(const struct unwind_files *files, const struct mapping *m
 		return place->pass == files->pass;
 	const struct unwind_file *file = &files->items.items[place->file];
 	/* On overlay and btrfs, the device in maps is not that of the file. */
-	return file->key.device == wanted.key.device && file->key.inode == wanted.key.inode && is_unchanged(file);
+	return file->key.device == wanted.key.device && file->key.inode == wanted.key.inode &&
+	       mapped_file_is_unchanged(&file->key, file->descriptor);
 }
 
 static void note_place(struct unwind_files *files, const struct mapping *mapping, uint32_t position)
