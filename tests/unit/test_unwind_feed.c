@@ -96,6 +96,7 @@ static const struct told *last_of(uint32_t pid)
 static const struct told *wait_for(uint32_t pid, uint32_t count, uint32_t with_table)
 {
 	uint64_t end = clock_monotonic() + PATIENCE;
+	unwind_feed_wake(feed); /* records wait for it */
 	while (clock_monotonic() < end) {
 		struct pollfd polled = { .fd = unwind_feed_descriptor(feed), .events = POLLIN };
 		const struct told *found = find_told(pid, count, with_table);
@@ -241,6 +242,29 @@ static const struct told *map_library(uint64_t execution)
 	unwind_feed_request(feed, GONE, execution);
 	return wait_for(GONE, 1, 1);
 }
+
+/* Its sample, and the copy of its stack, are from before. */
+START_TEST(a_fork_that_was_sampled_has_the_tables_of_its_parent_after_it_ran_a_program)
+{
+	uint32_t count, files, pid = (uint32_t)getpid();
+	count_mappings(pid, &count, &files);
+	unwind_feed_request(feed, pid, 7);
+	wait_for(pid, count, files);
+	send_event(IAPROF_PROCESS_FORK, GONE, pid);
+	send_event(IAPROF_PROCESS_EXEC, GONE, 0);
+	send_event(IAPROF_PROCESS_EXEC, GONE, 0);
+	unwind_feed_request(feed, GONE, 7);
+	ck_assert_uint_eq(wait_for(GONE, count, files)->execution, 7);
+	wait_for(GONE, 0, 0);
+	ck_assert_uint_eq(map_library(8)->execution, 8);
+	/* The same for one that has ended. */
+	send_event(IAPROF_PROCESS_FORK, GONE + 1, pid);
+	send_event(IAPROF_PROCESS_EXIT, GONE + 1, 0);
+	unwind_feed_request(feed, GONE + 1, 7);
+	ck_assert_uint_eq(wait_for(GONE + 1, count, files)->execution, 7);
+	wait_for(GONE + 1, 0, 0);
+}
+END_TEST
 
 START_TEST(exec_replaces_the_mappings)
 {
@@ -507,6 +531,7 @@ int main(void)
 	tcase_add_test(tests, a_running_process_has_tables);
 	tcase_add_test(tests, a_process_that_has_ended_has_tables_and_is_then_forgotten);
 	tcase_add_test(tests, a_fork_has_the_tables_of_its_parent_at_once);
+	tcase_add_test(tests, a_fork_that_was_sampled_has_the_tables_of_its_parent_after_it_ran_a_program);
 	tcase_add_test(tests, exec_replaces_the_mappings);
 	tcase_add_test(tests, a_mapping_that_comes_later_is_added);
 	tcase_add_test(tests, what_is_prepared_is_there_when_it_is_asked_for);

@@ -24,7 +24,10 @@
 #define AGAIN_LAST (60 * NANOSECONDS_PER_SECOND)
 /* Minimum interval between deliveries of a process some of whose files are still being read. */
 #define PARTS_PERIOD (NANOSECONDS_PER_SECOND / 10)
-/* Time for which an ended process is kept after its last delivery, for samples that are not unwound yet. */
+/*
+ * Time for which an ended process is kept after its last delivery, and the program of a fork after it was replaced, for
+ * samples that are not unwound yet.
+ */
 #define KEEP_ENDED NANOSECONDS_PER_SECOND
 /* Interval at which ended processes are removed from the table, and their minimum age. */
 #define RETIRE_PERIOD (2 * NANOSECONDS_PER_SECOND)
@@ -67,7 +70,7 @@ static void withdraw(struct unwind_processes *processes, struct followed_process
 {
 	unwind_mapping_array none = { 0 };
 	array_free(&process->ranges);
-	process->is_forked = false;
+	process->is_forked = process->is_replaced = false;
 	give_room_back(processes, process);
 	if (process->is_sent)
 		processes->deliver(processes->context, process->key, process->execution, &none);
@@ -164,7 +167,7 @@ static void remove_process(struct unwind_processes *processes, uint32_t position
 static void send_process(struct unwind_processes *processes, struct followed_process *process)
 {
 	unwind_mapping_array made = { 0 };
-	process->is_pending = process->is_forked = false;
+	process->is_pending = process->is_forked = process->is_replaced = false;
 	for (size_t i = 0; i < process->ranges.count; i++) {
 		const struct unwind_range *range = &process->ranges.items[i];
 		const struct unwind_file *file =
@@ -316,15 +319,27 @@ static void refresh(struct unwind_processes *processes, struct followed_process 
 	send_process(processes, process);
 }
 
+static void forget_program(struct unwind_processes *processes, struct followed_process *process)
+{
+	withdraw(processes, process);
+	process->is_asked = process->is_refused = false;
+}
+
 void unwind_processes_request(struct unwind_processes *processes, uint32_t pid, uint64_t execution)
 {
 	uint64_t now = clock_monotonic();
 	struct followed_process *process = add_process(processes, pid);
 	if (!process)
 		return;
+	/* Of a sample that was copied before its process ran another program. */
+	if (process->is_replaced && process->execution == execution) {
+		process->is_asked = true;
+		send_process(processes, process);
+		return forget_program(processes, process);
+	}
 	if (!process->is_asked || process->execution != execution) {
 		process->is_asked = true;
-		process->is_sent = false;
+		process->is_sent = process->is_replaced = false;
 		process->execution = execution;
 		process->again = AGAIN_FIRST;
 		process->read = now;
@@ -371,7 +386,7 @@ static void take_fork(struct unwind_processes *processes, uint32_t pid, uint32_t
 	process->again = AGAIN_FIRST;
 	const struct process *image = process_table_find(processes->table, pid, process->read);
 	process->image = image ? image->serial : 0;
-	if (!parent->ranges.count || !array_reserve(&process->ranges, parent->ranges.count))
+	if (parent->is_replaced || !parent->ranges.count || !array_reserve(&process->ranges, parent->ranges.count))
 		return;
 	memcpy(process->ranges.items, parent->ranges.items, parent->ranges.count * sizeof *parent->ranges.items);
 	process->ranges.count = parent->ranges.count;
@@ -388,8 +403,11 @@ static void take_event(struct unwind_processes *processes, const struct iaprof_r
 	if (!image)
 		return;
 	if (record->event == IAPROF_PROCESS_EXEC && image->serial != process->image) {
-		withdraw(processes, process);
-		process->is_asked = process->is_refused = false;
+		process->is_replaced |= process->is_forked && process->is_asked;
+		if (process->is_replaced)
+			process->is_asked = process->is_forked = false;
+		else
+			forget_program(processes, process);
 	} else if (record->event == IAPROF_PROCESS_EXIT && image->end != UINT64_MAX) {
 		process->ended = clock_monotonic();
 	}
@@ -440,8 +458,10 @@ void unwind_processes_update(struct unwind_processes *processes)
 			send_process(processes, process);
 		else if (process->is_refused && processes->items.count > PROCESSES_MAX / 2)
 			process->ended = 1;
+		if (process->is_replaced && now - process->read > KEEP_ENDED)
+			forget_program(processes, process);
 		processes->is_pending |= process->is_pending || process->is_changed;
-		processes->is_ending |= process->ended != 0;
+		processes->is_ending |= process->ended || process->is_replaced;
 		if (!process->ended || process->is_pending || process->is_changed || now < process->ended + KEEP_ENDED)
 			continue;
 		remove_process(processes, (uint32_t)i);

@@ -42,6 +42,7 @@ struct followed_process {
 	bool is_pending;  /* files of it are not read yet */
 	bool is_sent;     /* its mappings were delivered */
 	bool is_forked;   /* its mappings are those of its parent, and were not delivered yet */
+	bool is_replaced; /* the same, and it runs another program since */
 	bool is_refused;  /* it was counted as refused */
 	uint64_t execution;
 	uint64_t contents;    /* hash of what was delivered */
