@@ -9,6 +9,8 @@
 
 #define VARIABLE "otel_thread_ctx_v1"
 #define POINTER_SIZE 8u
+/* A symbol that no relocation refers to. */
+#define NO_POSITION SIZE_MAX
 
 /* Finds the program header of this type. */
 static bool find_header(const struct elf_file *elf, uint32_t type, GElf_Phdr *header)
@@ -22,11 +24,11 @@ static bool find_header(const struct elf_file *elf, uint32_t type, GElf_Phdr *he
 	return false;
 }
 
-/* Returns the position of the variable in .dynsym, 0 if it has none. */
-static size_t find_variable(const struct elf_file *elf, GElf_Sym *symbol)
+/* Returns the position of the variable in the symbol table of this type, 0 if it has none. */
+static size_t find_symbol(const struct elf_file *elf, uint32_t type, GElf_Sym *symbol)
 {
 	struct elf_symbol_reader reader;
-	if (elf_symbol_reader_open(&reader, elf, SHT_DYNSYM) != 1)
+	if (elf_symbol_reader_open(&reader, elf, type) != 1)
 		return 0;
 	for (size_t i = 1; i < reader.count; i++) {
 		const char *name = elf_symbol_reader_get(&reader, i, symbol);
@@ -35,6 +37,18 @@ static size_t find_variable(const struct elf_file *elf, GElf_Sym *symbol)
 			return i;
 	}
 	return 0;
+}
+
+/*
+ * Returns the position of the variable in .dynsym, 0 if there is none. Programs that do not export it, as the proposal
+ * requires, are common, because their linker has to be told to: .symtab shows where it is.
+ */
+static size_t find_variable(const struct elf_file *elf, bool is_program, GElf_Sym *symbol)
+{
+	size_t position = find_symbol(elf, SHT_DYNSYM, symbol);
+	if (position || !is_program)
+		return position;
+	return find_symbol(elf, SHT_SYMTAB, symbol) ? NO_POSITION : 0;
 }
 
 /*
@@ -131,7 +145,7 @@ void thread_context_find(struct iaprof_thread_context *context, const struct elf
 		return;
 	read_kind(elf, &is_program, &has_glibc);
 	context->flags = has_glibc ? IAPROF_THREAD_CONTEXT_GLIBC : 0;
-	size_t position = find_variable(elf, &symbol);
+	size_t position = find_variable(elf, is_program, &symbol);
 	if (!position)
 		return;
 	context->access = IAPROF_THREAD_CONTEXT_UNKNOWN;

@@ -20,10 +20,12 @@ from web_server import Receiver
 
 FOLDER = os.path.join(SOURCE, 'tests/cli/spans')
 WEIGHTS = {'span_1': 1, 'span_2': 2, 'span_3': 3, 'span_4': 4}
-OTHERS = {'no_record', 'no_span', 'being_written', 'half_a_span', 'wild_pointer', 'end_of_page'}
+OTHERS = {'no_record', 'no_span', 'being_written', 'half_a_span', 'wild_pointer', 'kernel_pointer',
+          'end_of_page'}
 SIGMAS = 6
 CPU_TIME = 1.5  # s of each run: 1,500 samples
 NEEDS = [needs_root, needs_sampling, needs_program('gcc')]
+EXPORT = '-Wl,--export-dynamic-symbol=otel_thread_ctx_v1'
 GNU, GNU2 = '-mtls-dialect=gnu', '-mtls-dialect=gnu2'
 
 
@@ -41,7 +43,7 @@ def program(*arguments):
 
 
 def within_program(*arguments):
-    return [program(f'{FOLDER}/variable.c', '-Wl,--export-dynamic-symbol=otel_thread_ctx_v1', *arguments)]
+    return [program(f'{FOLDER}/variable.c', EXPORT, *arguments)]
 
 
 def linked(*arguments):
@@ -140,7 +142,7 @@ def check_counts(shares, requests, about):
     """Each sample but the early ones is counted once, by what was found; between two functions that is anything."""
     require(about.counts, 'no counts of spans')
     least = [sum(shares[name] for name in names) for names in (WEIGHTS, ('no_record', 'no_span'),
-             ('being_written', 'half_a_span'), ('wild_pointer', 'end_of_page'))]
+             ('being_written', 'half_a_span'), ('wild_pointer', 'kernel_pointer', 'end_of_page'))]
     missing = sum(max(0, wanted - count) for count, wanted in zip(about.counts, least))
     require(missing <= about.early, f'counts {about.counts}, and at least {least} but {about.early}')
     equal(about.counts[-1], 0, 'not supported')
@@ -157,6 +159,15 @@ def check_program(command):
 @case('of a program without libraries', ['-static-pie', '-fPIE'], needs=NEEDS)
 def in_program(arguments):
     check_program(within_program(*arguments))
+
+
+@case('of a program that does not export the variable', [], needs=NEEDS)
+@case('of a program without a dynamic symbol table', ['-static'], needs=NEEDS)
+def not_exported(arguments):
+    command = [program(f'{FOLDER}/variable.c', '-fno-pie', '-no-pie', *arguments)]
+    symbols = subprocess.run(['nm', '-D', *command], check=True, capture_output=True, text=True).stdout
+    require('otel_thread_ctx_v1' not in symbols, 'the program exports the variable')
+    check_program(command)
 
 
 @case('of a library with TLS descriptors', [GNU2], needs=NEEDS)

@@ -51,13 +51,15 @@ PHASE(no_span)
 PHASE(being_written)
 PHASE(half_a_span)
 PHASE(wild_pointer)
+PHASE(kernel_pointer)
 PHASE(end_of_page)
 
 static const struct {
 	void (*run)(uint64_t time);
 	unsigned weight;
-} phases[] = { { span_1, 1 },  { span_2, 2 },        { span_3, 3 },      { span_4, 4 },       { no_record, 1 },
-	       { no_span, 1 }, { being_written, 1 }, { half_a_span, 1 }, { wild_pointer, 1 }, { end_of_page, 1 } };
+} phases[] = { { span_1, 1 },       { span_2, 2 },         { span_3, 3 },        { span_4, 4 },
+	       { no_record, 1 },    { no_span, 1 },        { being_written, 1 }, { half_a_span, 1 },
+	       { wild_pointer, 1 }, { kernel_pointer, 1 }, { end_of_page, 1 } };
 #define PHASES (sizeof phases / sizeof *phases)
 
 static void *work(void *name)
@@ -83,6 +85,8 @@ static void *work(void *name)
 			memset(records[i].trace_id, 0, sizeof records[i].trace_id);
 		if (phases[i].run == wild_pointer)
 			published[i] = (void *)(uintptr_t)0x123456789abc;
+		if (phases[i].run == kernel_pointer)
+			published[i] = (void *)(uintptr_t)0xffffffff81000000;
 	}
 	char *pages = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	mprotect(pages + 4096, 4096, PROT_NONE);
