@@ -38,18 +38,43 @@ static void put_types(struct message_pool *pool, struct profile_samples *samples
 		profile->default_sample_type = items[samples->shown_type - 1].type;
 }
 
+/* The ids of a span as texts of lower-case hexadecimal digits, as traces show them. */
+struct span_texts {
+	uint32_t trace_id, span_id;
+};
+
+static uint32_t hexadecimal_text(struct profile_tables *tables, const uint8_t *bytes, size_t size)
+{
+	struct text digits = { 0 };
+	for (size_t i = 0; i < size; i++)
+		text_append_format(&digits, "%02x", bytes[i]);
+	uint32_t index = profile_tables_text(tables, text_string(&digits));
+	tables->failed |= digits.failed;
+	text_free(&digits);
+	return index;
+}
+
+static struct span_texts span_texts(struct profile_tables *tables, uint32_t id)
+{
+	struct iaprof_span span;
+	if (!id)
+		return (struct span_texts){ 0 };
+	memcpy(&span, string_table_text(&tables->spans, id), sizeof span);
+	return (struct span_texts){ hexadecimal_text(tables, span.trace_id, sizeof span.trace_id),
+				    hexadecimal_text(tables, span.span_id, sizeof span.span_id) };
+}
+
 static void put_labels(struct message_pool *pool, struct profile_samples *samples, const struct table_sample *from,
 		       Pprof__Sample *sample)
 {
 	struct profile_tables *tables = &samples->tables;
+	const struct span_texts span = span_texts(tables, from->span);
 	const struct {
 		const char *key;
 		uint32_t number, text;
-	} labels[] = { { "pid", from->pid, 0 },
-		       { "thread_id", from->tid, 0 },
-		       { "thread", 0, from->thread },
-		       { "device", 0, from->device },
-		       { "reason", 0, from->reason } };
+	} labels[] = { { "pid", from->pid, 0 },       { "thread_id", from->tid, 0 }, { "thread", 0, from->thread },
+		       { "device", 0, from->device }, { "reason", 0, from->reason }, { "trace_id", 0, span.trace_id },
+		       { "span_id", 0, span.span_id } };
 	Pprof__Label *items;
 	size_t most = sizeof labels / sizeof *labels;
 	if (!MESSAGE_POOL_GET(pool, most, sample->label, items))

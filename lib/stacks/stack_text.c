@@ -16,7 +16,8 @@ void stack_text_request(const struct stack_text_options *options, const struct i
 	host->request(host, (options->lines ? IAPROF_REQUEST_LINES : 0u) |
 				    (options->pid != STACK_TEXT_PID_NO ? IAPROF_REQUEST_PIDS : 0u) |
 				    (options->threads != STACK_TEXT_THREADS_NO ? IAPROF_REQUEST_THREADS : 0u) |
-				    (options->blame == STACK_TEXT_BLAME_PRODUCER ? IAPROF_REQUEST_PRODUCERS : 0u));
+				    (options->blame == STACK_TEXT_BLAME_PRODUCER ? IAPROF_REQUEST_PRODUCERS : 0u) |
+				    (options->spans ? IAPROF_REQUEST_SPANS : 0u));
 }
 
 static const char *base_name(const char *path)
@@ -301,12 +302,25 @@ static int text_compare(const struct stack_rows *rows, const struct stack_row *a
 	}
 }
 
+/* Stacks without a span come first. */
+static int span_compare(const struct stack_rows *rows, const struct stack_row *a, const struct stack_row *b)
+{
+	static const struct iaprof_span none;
+	if (!rows->spans)
+		return 0;
+	const struct iaprof_span *left = iaprof_profile_stack_span(rows->profile, a->stack);
+	const struct iaprof_span *right = iaprof_profile_stack_span(rows->profile, b->stack);
+	return memcmp(left ? left : &none, right ? right : &none, sizeof none);
+}
+
 static int row_compare(const void *left, const void *right, void *context)
 {
 	const struct stack_row *a = left, *b = right;
 	if (a->value_type != b->value_type)
 		return a->value_type < b->value_type ? -1 : 1;
 	int result = text_compare(context, a, b);
+	if (!result)
+		result = span_compare(context, a, b);
 	return result ? result : (a->stack > b->stack) - (a->stack < b->stack);
 }
 
@@ -319,7 +333,7 @@ static uint64_t add(uint64_t a, uint64_t b)
 int stack_rows_make(struct stack_rows *rows, const struct iaprof_profile *profile,
 		    const struct stack_text_options *options)
 {
-	*rows = (struct stack_rows){ .profile = profile };
+	*rows = (struct stack_rows){ .profile = profile, .spans = options->spans };
 	int result = frames_make(rows, profile, options);
 	if (result == 0)
 		result = threads_make(rows, profile, options->threads);
@@ -345,7 +359,8 @@ int stack_rows_make(struct stack_rows *rows, const struct iaprof_profile *profil
 	for (size_t i = 0; i < profile->value_count; i++) {
 		struct stack_row *last = rows->count ? &rows->rows[rows->count - 1] : NULL;
 		const struct stack_row *row = &rows->rows[i];
-		if (last && last->value_type == row->value_type && text_compare(rows, last, row) == 0) {
+		if (last && last->value_type == row->value_type && text_compare(rows, last, row) == 0 &&
+		    span_compare(rows, last, row) == 0) {
 			last->value = add(last->value, row->value);
 			last->count = add(last->count, row->count);
 			last->before = add(last->before, row->before);

@@ -27,6 +27,7 @@ struct stack_text_options {
 	uint64_t threads; /* enum stack_text_threads: YES: "worker (123)" after the program; NAME: "worker" */
 	uint64_t
 		blame; /* enum stack_text_blame: PRODUCER: "<- load a.cl:12", the instruction waited for, as its leaf */
+	bool spans;    /* stacks of different spans are not merged */
 };
 
 /* Row of an option table that sets the choice of threads, a uint64_t MEMBER of the instance struct TYPE. */
@@ -94,7 +95,7 @@ struct frame_text {
 	bool hidden;         /* inlined, or a producer, and requested only by another sink */
 };
 
-/* One row: the values of all stacks of one value type that have the same text. */
+/* One row: the values of all stacks of one value type that have the same text, and span if that is wanted. */
 struct stack_row {
 	uint32_t value_type; /* index */
 	uint32_t stack;      /* index of one of the stacks */
@@ -104,11 +105,12 @@ struct stack_row {
 	uint64_t before, before_count; /* differential profiles: in the earlier run; otherwise 0 */
 };
 
-/* The rows of a profile, sorted by value type, then by text, bytewise. */
+/* The rows of a profile, sorted by value type, by text, bytewise, and by span. */
 struct stack_rows {
 	const struct iaprof_profile *profile;
 	struct frame_text *frames;  /* by frame id */
 	struct frame_text *threads; /* by stack: ";" and the thread, length 0 if there is none; NULL: not shown */
+	bool spans;
 	struct text texts;
 	struct stack_row *rows;
 	size_t count;

@@ -42,6 +42,9 @@ static const struct iaprof_option options[] = {
 		"value of a counter, a histogram or a finding",
 		.choices = rows_choices),
 	STACK_TEXT_OPTIONS(struct csv, text),
+	IAPROF_OPTION(
+		struct csv, text.spans, BOOL, "spans", "no",
+		"Show the trace and span that threads worked on in columns of their own, with a row for each span"),
 	IAPROF_OPTION(struct csv, newline, CHOICE, "newline", "crlf",
 		      "Line ending: crlf (RFC 4180), or lf for tools such as awk and cut", .choices = newline_choices),
 	IAPROF_OPTION(struct csv, escape, BOOL, "escape", "yes",
@@ -63,6 +66,8 @@ enum stack_column {
 	COUNT,
 	TID,
 	THREAD,
+	TRACE_ID,
+	SPAN_ID,
 	COLUMN_COUNT,
 	/* Additional columns of differential profiles. */
 	BEFORE = COLUMN_COUNT,
@@ -86,6 +91,8 @@ static const char *const stack_columns[] = {
 	[COUNT] = "count",
 	[TID] = "tid",
 	[THREAD] = "thread",
+	[TRACE_ID] = "trace_id",
+	[SPAN_ID] = "span_id",
 	[BEFORE] = "before",
 	[BEFORE_COUNT] = "before_count",
 	[BEFORE_FACTOR] = "before_factor",
@@ -106,8 +113,10 @@ static int csv_configure(const struct iaprof_host *host, void *instance)
 	csv->row.line_end = line_ends[csv->newline];
 	csv->row.escape = csv->escape;
 	if (!stacks && (csv->text.pid != STACK_TEXT_PID_AUTO || csv->text.module || !csv->text.annotate ||
-			csv->text.threads != STACK_TEXT_THREADS_NO || csv->text.blame != STACK_TEXT_BLAME_WAITER))
-		return host->fail(host, EINVAL, "pid=, threads=, module=, annotate= and blame= require rows=stacks");
+			csv->text.threads != STACK_TEXT_THREADS_NO || csv->text.blame != STACK_TEXT_BLAME_WAITER ||
+			csv->text.spans))
+		return host->fail(host, EINVAL,
+				  "pid=, threads=, module=, annotate=, blame= and spans= require rows=stacks");
 	/* Events contain Linux kernel addresses. */
 	if (csv->rows == CSV_ROWS_EVENTS && IAPROF_HOST_HAS(host, output_private))
 		host->output_private(host);
@@ -165,6 +174,8 @@ static int write_stack(const struct iaprof_host *host, struct csv *csv, const st
 		csv_row_set_unsigned(&csv->row, TID, origin.tid);
 	if (origin.thread)
 		csv_row_set_name(&csv->row, THREAD, origin.thread);
+	if (csv->text.spans)
+		csv_row_set_span(&csv->row, TRACE_ID, SPAN_ID, iaprof_profile_stack_span(profile, row->stack));
 	if (profile->flags & IAPROF_PROFILE_DIFFERENCE) {
 		csv_row_set_unsigned(&csv->row, BEFORE, row->before);
 		csv_row_set_unsigned(&csv->row, BEFORE_COUNT, row->before_count);

@@ -70,6 +70,14 @@ void csv_row_set_bytes(struct csv_row *row, size_t column, const uint8_t *bytes,
 	end_number(row, column);
 }
 
+void csv_row_set_span(struct csv_row *row, size_t trace, size_t id, const struct iaprof_span *span)
+{
+	if (!span)
+		return;
+	csv_row_set_bytes(row, trace, span->trace_id, sizeof span->trace_id);
+	csv_row_set_bytes(row, id, span->span_id, sizeof span->span_id);
+}
+
 void csv_row_set_name(struct csv_row *row, size_t column, const char *name)
 {
 	text_append_name(csv_row_begin_text(row, column), name);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <iaprof/record.h>
 
 #include "text/text.h"
 
@@ -31,6 +32,8 @@ void csv_row_set_signed(struct csv_row *row, size_t column, int64_t value);
 void csv_row_set_hexadecimal(struct csv_row *row, size_t column, uint64_t value);
 void csv_row_set_double(struct csv_row *row, size_t column, double value);                     /* shortest exact text */
 void csv_row_set_bytes(struct csv_row *row, size_t column, const uint8_t *bytes, size_t size); /* hexadecimal */
+/* Sets the columns of the ids of a span; nothing for NULL. */
+void csv_row_set_span(struct csv_row *row, size_t trace, size_t id, const struct iaprof_span *span);
 /* Sets an untrusted name, sanitized like text_append_name(). */
 void csv_row_set_name(struct csv_row *row, size_t column, const char *name);
 /* Sets the name of a value, or the number if it has no name. */

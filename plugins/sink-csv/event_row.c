@@ -45,6 +45,8 @@ const char *const event_columns[EVENT_COLUMN_COUNT] = {
 	[EVENT_GENERATION] = "generation",
 	[EVENT_ATTRIBUTES] = "attributes",
 	[EVENT_THREAD] = "thread",
+	[EVENT_TRACE_ID] = "trace_id",
+	[EVENT_SPAN_ID] = "span_id",
 };
 
 void event_set_string(const struct event *event, enum event_column column, uint32_t id)

@@ -73,6 +73,7 @@ static int write_sample(const struct event *event)
 	csv_row_set_unsigned(event->row, EVENT_COUNT, sample->count);
 	csv_row_set_unsigned(event->row, EVENT_VALUE, sample->value);
 	SET_FLAGS(event, flags, sample->flags);
+	csv_row_set_span(event->row, EVENT_TRACE_ID, EVENT_SPAN_ID, iaprof_record_sample_span(sample));
 	return event_end(event, "sample");
 }
 

@@ -25,7 +25,7 @@ static const char *const formats[] = { "pyroscope", "plain", NULL };
 struct pprof_push {
 	const char *url, *service, *label_list, *headers, *certificate, *spool;
 	uint64_t format, timeout, spool_size;
-	bool lines;
+	bool lines, spans;
 
 	struct text target;
 	struct utsname system;
@@ -54,12 +54,16 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct pprof_push, spool_size, SIZE, "spool-size", "256MiB",
 		      "Limit of the folder; the oldest requests are dropped", .minimum = 1 << 20),
 	IAPROF_OPTION(struct pprof_push, lines, BOOL, "lines", "yes", "Source lines and inlined functions (DWARF)"),
+	IAPROF_OPTION(struct pprof_push, spans, BOOL, "spans", "no",
+		      "Labels trace_id and span_id, of the spans of traces that threads worked on; each has samples of "
+		      "its own"),
 };
 
 static int pprof_push_configure(const struct iaprof_host *host, void *instance)
 {
 	const struct pprof_push *push = instance;
-	host->request(host, IAPROF_REQUEST_THREADS | (push->lines ? IAPROF_REQUEST_LINES : 0u));
+	host->request(host, IAPROF_REQUEST_THREADS | (push->lines ? IAPROF_REQUEST_LINES : 0u) |
+				    (push->spans ? IAPROF_REQUEST_SPANS : 0u));
 	host->default_interval(host, INTERVAL_DEFAULT);
 	return 0;
 }
@@ -143,11 +147,11 @@ static int pprof_push_prepare(const struct iaprof_host *host, void *instance)
 static int pprof_push_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	struct pprof_push *push = instance;
+	const struct profile_samples_options wanted = { .text = { .lines = push->lines }, .spans = push->spans };
 	struct text body = { 0 };
 	uint32_t count = 0;
-	bool good = push->format == FORMAT_PLAIN
-			    ? request_append_plain(&body, profile, push->lines, &count)
-			    : request_append_push(&body, profile, push->lines, &push->labels, &count);
+	bool good = push->format == FORMAT_PLAIN ? request_append_plain(&body, profile, &wanted, &count)
+						 : request_append_push(&body, profile, &wanted, &push->labels, &count);
 	if (good && count)
 		sender_add(push->sender, &body, count);
 	text_free(&body);

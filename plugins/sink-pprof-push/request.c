@@ -14,12 +14,12 @@
 #define ID_SIZE 16u
 
 /* Appends a compressed profile. */
-static bool append_profile(struct text *text, const struct iaprof_profile *profile, bool lines)
+static bool append_profile(struct text *text, const struct iaprof_profile *profile,
+			   const struct profile_samples_options *options)
 {
-	const struct profile_samples_options options = { .text = { .lines = lines } };
 	struct profile_samples samples;
 	struct text message = { 0 };
-	bool good = profile_samples_make(&samples, profile, &options) && pprof_message_append(&message, &samples) &&
+	bool good = profile_samples_make(&samples, profile, options) && pprof_message_append(&message, &samples) &&
 		    !message.failed;
 	profile_samples_free(&samples);
 	if (good)
@@ -28,10 +28,11 @@ static bool append_profile(struct text *text, const struct iaprof_profile *profi
 	return good && !text->failed;
 }
 
-bool request_append_plain(struct text *text, const struct iaprof_profile *profile, bool lines, uint32_t *count)
+bool request_append_plain(struct text *text, const struct iaprof_profile *profile,
+			  const struct profile_samples_options *options, uint32_t *count)
 {
 	*count = profile->value_count > 0;
-	return !*count || append_profile(text, profile, lines);
+	return !*count || append_profile(text, profile, options);
 }
 
 /* A profile with one of the value types of another one, whose frames and stacks it shares. */
@@ -110,10 +111,11 @@ static void append_id(struct text *text)
 		text_append_format(text, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
 }
 
-static bool append_series(struct text *text, const struct part *part, bool lines, const struct request_labels *labels)
+static bool append_series(struct text *text, const struct part *part, const struct profile_samples_options *options,
+			  const struct request_labels *labels)
 {
 	struct text compressed = { 0 };
-	bool good = append_profile(&compressed, &part->profile, lines);
+	bool good = append_profile(&compressed, &part->profile, options);
 	text_append_string(text, "{\"labels\":[{\"name\":\"__name__\",\"value\":");
 	append_type(text, iaprof_profile_value_type(&part->profile, 0)->name);
 	text_append_string(text, "}");
@@ -134,8 +136,9 @@ static bool append_series(struct text *text, const struct part *part, bool lines
 	return good && !text->failed;
 }
 
-bool request_append_push(struct text *text, const struct iaprof_profile *profile, bool lines,
-			 const struct request_labels *labels, uint32_t *count)
+bool request_append_push(struct text *text, const struct iaprof_profile *profile,
+			 const struct profile_samples_options *options, const struct request_labels *labels,
+			 uint32_t *count)
 {
 	bool good = true;
 	*count = 0;
@@ -145,7 +148,7 @@ bool request_append_push(struct text *text, const struct iaprof_profile *profile
 		good = part_make(&part, profile, i);
 		if (good && part.profile.value_count) {
 			text_append_string(text, *count ? "," : "");
-			good = append_series(text, &part, lines, labels);
+			good = append_series(text, &part, options, labels);
 			++*count;
 		}
 		part_free(&part);

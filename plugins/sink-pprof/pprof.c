@@ -15,6 +15,7 @@
 struct pprof {
 	struct stack_text_options text;
 	uint64_t reasons; /* enum reasons */
+	bool spans;
 };
 
 enum reasons { REASONS_LABELS, REASONS_TYPES };
@@ -27,13 +28,17 @@ static const struct iaprof_option options[] = {
 		struct pprof, reasons, CHOICE, "reasons", "labels",
 		"Stall reasons as labels (-tagfocus=reason=sbid) or as sample types (-sample_index=gpu-stalls/sbid)",
 		.choices = reasons_choices),
+	IAPROF_OPTION(struct pprof, spans, BOOL, "spans", "no",
+		      "Labels trace_id and span_id, of the spans of traces that threads worked on "
+		      "(-tagfocus=span_id=b7ad6b7169203331); each has samples of its own"),
 };
 
 static int pprof_configure(const struct iaprof_host *host, void *instance)
 {
 	const struct pprof *pprof = instance;
 	host->request(host, IAPROF_REQUEST_THREADS | IAPROF_REQUEST_ACTIVITY |
-				    (pprof->text.lines ? IAPROF_REQUEST_LINES : 0u));
+				    (pprof->text.lines ? IAPROF_REQUEST_LINES : 0u) |
+				    (pprof->spans ? IAPROF_REQUEST_SPANS : 0u));
 	return 0;
 }
 
@@ -42,7 +47,8 @@ static int pprof_profile(const struct iaprof_host *host, void *instance, const s
 	const struct pprof *pprof = instance;
 	struct profile_samples samples;
 	const struct profile_samples_options wanted = { .text = pprof->text,
-							.by_reason = pprof->reasons == REASONS_TYPES };
+							.by_reason = pprof->reasons == REASONS_TYPES,
+							.spans = pprof->spans };
 	struct text message = { 0 }, compressed = { 0 };
 	bool good = profile_samples_make(&samples, profile, &wanted) && pprof_message_append(&message, &samples) &&
 		    !message.failed;

@@ -172,6 +172,57 @@ START_TEST(puts_the_pid_into_its_column)
 }
 END_TEST
 
+/* The third one is of the second's span, and the last one of another trace with the same span id. */
+static const struct iaprof_span spans[] = {
+	{ { 0 }, { 0 } }, { { [15] = 1 }, { [7] = 2 } }, { { [15] = 1 }, { [7] = 2 } }, { { [15] = 3 }, { [7] = 2 } }
+};
+
+static void write_spans(void)
+{
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	uint32_t frame =
+		test_profile_frame(&profile, &(struct iaprof_frame){ .name = "prog", .kind = IAPROF_FRAME_PROCESS });
+	for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
+		uint32_t stack = test_profile_stack(&profile, &frame, 1);
+		profile.stacks.items[stack].span = spans[i];
+		test_profile_value(&profile, stack, cpu, 10 * (i + 1));
+	}
+	write_profile();
+}
+
+START_TEST(writes_a_row_for_each_span)
+{
+	host = test_host_new("csv", "spans=yes", NULL);
+	write_spans();
+	ck_assert_uint_ne(host->requested & IAPROF_REQUEST_SPANS, 0);
+	static const struct {
+		const char *trace, *span, *value;
+	} expected[] = { { "", "", "10" },
+			 { "00000000000000000000000000000001", "0000000000000002", "50" },
+			 { "00000000000000000000000000000003", "0000000000000002", "40" } };
+	ck_assert_int_eq(row_count(), 4);
+	for (int i = 0; i < 3; i++) {
+		EXPECT(i + 1, "stack", "prog");
+		EXPECT(i + 1, "trace_id", expected[i].trace);
+		EXPECT(i + 1, "span_id", expected[i].span);
+		EXPECT(i + 1, "value", expected[i].value);
+	}
+}
+END_TEST
+
+/* Another sink may have requested them. */
+START_TEST(merges_spans_that_nobody_wants)
+{
+	host = test_host_new("csv", NULL);
+	write_spans();
+	ck_assert_uint_eq(host->requested & IAPROF_REQUEST_SPANS, 0);
+	ck_assert_int_eq(row_count(), 2);
+	EXPECT(1, "value", "100");
+	EXPECT(1, "trace_id", "");
+	EXPECT(1, "span_id", "");
+}
+END_TEST
+
 START_TEST(writes_what_was_lost)
 {
 	host = test_host_new("csv", NULL);
@@ -325,7 +376,8 @@ START_TEST(writes_a_row_for_each_event)
 	       .flags = IAPROF_MAPPING_EXISTING, .build_id_size = 3, .build_id = { 0xab, 0x00, 0x1f });
 	RECORD(IAPROF_RECORD_SAMPLE, iaprof_record_sample, .pid = 77, .tid = 78, .name = prog, .cpu = 0,
 	       .user_stack = user, .kernel_stack = kernel, .value_type = 5, .flags = IAPROF_SAMPLE_TRUNCATED | 1u << 9,
-	       .count = 2, .value = 20202020, .first_time = 8);
+	       .count = 2, .value = 20202020, .first_time = 8,
+	       .span = { .trace_id = { 0x0a, [15] = 0x9c }, .span_id = { 0x01, [7] = 0xb7 } });
 	RECORD(IAPROF_RECORD_CALL, iaprof_record_call, .name = text_id("ioctl"), .pid = 77, .duration = 5, .count = 1,
 	       .result = -22, .parent = text_id("outer"), .depth = 1, .thread_name = text_id("worker"));
 	RECORD(IAPROF_RECORD_COUNTER, iaprof_record_counter, .id = 4, .name = text_id("power"),
@@ -384,7 +436,10 @@ START_TEST(writes_a_row_for_each_event)
 		{ 6, "flags", "truncated|bit 9" },
 		{ 6, "source", "cpu-stack" },
 		{ 6, "time", "9000000000000000001" },
+		{ 6, "trace_id", "0a00000000000000000000000000009c" },
+		{ 6, "span_id", "01000000000000b7" },
 		{ 7, "record", "call" },
+		{ 7, "trace_id", "" },
 		{ 7, "thread", "worker" },
 		{ 7, "name", "ioctl" },
 		{ 7, "result", "-22" },
@@ -858,6 +913,8 @@ int main(void)
 	tcase_add_test(tests, writes_a_row_for_each_stack);
 	tcase_add_test(tests, writes_each_interval);
 	tcase_add_test(tests, puts_the_pid_into_its_column);
+	tcase_add_test(tests, writes_a_row_for_each_span);
+	tcase_add_test(tests, merges_spans_that_nobody_wants);
 	tcase_add_test(tests, writes_what_was_lost);
 	tcase_add_loop_test(tests, keeps_hostile_names_inside_their_field, 0,
 			    2 * (int)(sizeof hostile / sizeof hostile[0]));

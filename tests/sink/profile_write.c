@@ -2,7 +2,8 @@
 /*
  * profile_write SINK [OPTION=VALUE...] < STACKS > OUTPUT: runs a sink over a profile that a test chose. A line of
  * STACKS is a value type's index, a value, and frames, the program first, with blanks between them; a frame is
- * KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME with texts in hexadecimal; @TID,THREAD,DEVICE is the origin of the stack. A line
+ * KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME with texts in hexadecimal; @TID,THREAD,DEVICE is the origin of the stack, and
+ * ^TRACE,ID its span. A line
  * "type NAME UNIT" declares the next value type, "lost COUNT SOURCE REASON" is an amount that is missing; these words
  * are in hexadecimal as well. "slots WIDTH TOTAL_WIDTH END" has times kept, in ns; then "at TIME ..." is a stack with
  * the time at which its value was added, and "added TYPE NS" says over how long a source added up a value type.
@@ -70,6 +71,26 @@ static struct iaprof_stack_origin origin_read(char *word)
 					     .device = origin_name(device) };
 }
 
+/* Sets the bytes of an id from as many pairs of hexadecimal digits. */
+static void id_read(uint8_t *bytes, size_t size, const char *digits)
+{
+	const char *text = text_of(digits);
+	need(strlen(digits) == 2 * size, "an id has another size");
+	memcpy(bytes, text, size);
+}
+
+/* word: after the '^' */
+static struct iaprof_span span_read(char *word)
+{
+	struct iaprof_span span;
+	char *id = strchr(word, ',');
+	need(id, "a span is not ^TRACE,ID");
+	*id++ = '\0';
+	id_read(span.trace_id, sizeof span.trace_id, word);
+	id_read(span.span_id, sizeof span.span_id, id);
+	return span;
+}
+
 /* time: UINT64_MAX: not known */
 static void stack_read(struct test_profile *profile, uint64_t time, uint32_t type, char *words)
 {
@@ -78,9 +99,14 @@ static void stack_read(struct test_profile *profile, uint64_t time, uint32_t typ
 	need(word, "a stack has no value");
 	uint64_t value = strtoull(word, NULL, 10);
 	struct iaprof_stack_origin origin = { 0 };
+	struct iaprof_span span = { 0 };
 	while ((word = strtok(NULL, " \n"))) {
 		if (*word == '@') {
 			origin = origin_read(word + 1);
+			continue;
+		}
+		if (*word == '^') {
+			span = span_read(word + 1);
 			continue;
 		}
 		struct iaprof_frame frame = { 0 };
@@ -103,6 +129,7 @@ static void stack_read(struct test_profile *profile, uint64_t time, uint32_t typ
 	}
 	uint32_t stack = test_profile_stack(profile, frames, count);
 	profile->stacks.items[stack].origin = origin;
+	profile->stacks.items[stack].span = span;
 	test_profile_value(profile, stack, type, value);
 	if (time != UINT64_MAX)
 		test_profile_time(profile, stack, type, time, value);

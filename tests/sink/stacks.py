@@ -36,6 +36,15 @@ class Origin:
         return f'@{self.tid},{self.thread.encode().hex()},{self.device.encode().hex()}'
 
 
+class Span:
+    """The span that the thread of a stack works on, its ids in hexadecimal: an entry among its frames."""
+    def __init__(self, trace_id, span_id):
+        self.trace_id, self.span_id = trace_id, span_id
+
+    def text(self):
+        return f'^{self.trace_id},{self.span_id}'
+
+
 def gpu_stack(pid, caller, instruction, reason, offset):
     return [Frame('model', PROGRAM, pid=pid), Frame('main'), Frame(caller), Frame('-', SEPARATOR),
             Frame('tile.cl', SOURCE), Frame('matmul', FUNCTION), Frame(instruction, INSTRUCTION), Frame(reason, REASON),

@@ -18,8 +18,8 @@ import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 
-from stacks import (COUNT, FUNCTION, INSTRUCTION, LINUX_KERNEL, NANOSECONDS, PROGRAM, UNKNOWN, Frame, Skip, equal, gpu_stack,
-                    module, run_cases, wait_until, write_profile)
+from stacks import (COUNT, FUNCTION, INSTRUCTION, LINUX_KERNEL, NANOSECONDS, PROGRAM, UNKNOWN, Frame, Skip, Span, equal,
+                    gpu_stack, module, run_cases, wait_until, write_profile)
 
 INLINED = 1
 
@@ -69,6 +69,19 @@ def totals_and_stacks_are_ours():
     equal(traces(path), {('left', 'main', 'one'): 600, ('right', 'main', 'one'): 350, ('sys_read', 'two'): 100}, 'stacks')
     equal(top(path, '-tagfocus=pid=2')[1]['right'], (50, 50), 'of a process')
     assert 'source: ring full: 7 lost' in pprof(path, '-comments'), pprof(path, '-comments')
+
+
+def spans_are_labels_on_request():
+    trace, ids = '0af7651916cd43dd8448eb211c80319c', ('00f067aa0ba902b7', '1234567890123456')
+    stack = [Frame('one', PROGRAM, pid=1), Frame('main')]
+    stacks = [(0, 600, [Span(trace, ids[0]), *stack]), (0, 300, [Span(trace, ids[1]), *stack]), (0, 50, stack)]
+    path = write_profile('pprof', 'p.pb.gz', [COUNT], stacks, options=['spans=yes'])
+    equal(top(path)[1]['main'], (950, 950), 'all')
+    equal(top(path, f'-tagfocus=span_id={ids[0]}')[1]['main'], (600, 600), 'a span')
+    equal(top(path, f'-tagfocus=trace_id={trace}')[1]['main'], (900, 900), 'a trace')
+    path = write_profile('pprof', 'p.pb.gz', [COUNT], stacks)
+    equal(traces(path), {('main', 'one'): 950}, 'stacks')
+    assert 'span_id' not in pprof(path, '-raw'), 'a span that nobody wants'
 
 
 def stall_reasons_are_labels_or_types():
@@ -313,7 +326,8 @@ def an_empty_profile_is_read():
     assert 'gpu-stalls/count' in pprof(path, '-raw'), pprof(path, '-raw')
 
 
-CASES = (totals_and_stacks_are_ours, stall_reasons_are_labels_or_types, inlined_functions_and_lines_are_listed,
+CASES = (totals_and_stacks_are_ours, spans_are_labels_on_request, stall_reasons_are_labels_or_types,
+         inlined_functions_and_lines_are_listed,
          every_view_opens, pictures_have_the_total, served_pages_have_the_totals, device_instructions_have_addresses,
          mappings_have_build_ids, build_ids_are_those_of_the_files, the_main_binary_names_the_profile,
          unknown_functions_have_the_name_of_their_file, an_empty_profile_is_read)
