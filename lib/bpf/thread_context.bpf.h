@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Reads the span that the running thread works on, by its variable otel_thread_ctx_v1 (OTEP 4947). All memory is read
- * as the program itself would, without waiting for pages. Included by one program of an object; user space fills the
- * map (thread_contexts.h).
+ * Reads the span that a thread works on, by its variable otel_thread_ctx_v1 (OTEP 4947). Memory of the running thread
+ * is read as the program itself would, without waiting for pages. Included by one file of an object; user space fills
+ * the map (thread_contexts.h).
  */
 #ifndef IAPROF_LIB_BPF_THREAD_CONTEXT_BPF_H
 #define IAPROF_LIB_BPF_THREAD_CONTEXT_BPF_H
@@ -12,6 +12,8 @@
 #include <bpf/bpf_helpers.h>
 #include "bpf/thread_context.h"
 #include "bpf/thread_pointer.bpf.h"
+
+struct task_struct;
 
 const volatile bool take_spans = false;
 
@@ -29,9 +31,16 @@ struct thread_context_record {
 };
 #define THREAD_CONTEXT_RECORD_BYTES (8 * THREAD_CONTEXT_SPAN_WORDS + 1)
 
-static __always_inline bool thread_context_read(void *to, __u32 size, __u64 address)
+/* The memory of a thread: of the running one, or of one that sleeps, for programs that may wait for its pages. */
+struct thread_memory {
+	struct task_struct *task;
+	bool is_running;
+};
+
+static __always_inline bool thread_context_read(struct thread_memory memory, void *to, __u32 size, __u64 address)
 {
-	return !bpf_probe_read_user(to, size, (const void *)address);
+	return memory.is_running ? !bpf_probe_read_user(to, size, (const void *)address)
+				 : !bpf_copy_from_user_task(to, size, (const void *)address, memory.task, 0);
 }
 
 /*
@@ -39,23 +48,25 @@ static __always_inline bool thread_context_read(void *to, __u32 size, __u64 addr
  * of the thread's modules, of two words each. The first one has their number, at the position before 0. *address is 0
  * if the thread has no block of the module yet. Returns false if the memory cannot be read.
  */
-static __always_inline bool thread_context_find_in_module(__u64 pointer, __u64 module, __u64 offset, __u64 *address)
+static __always_inline bool thread_context_find_in_module(struct thread_memory memory, __u64 pointer, __u64 module,
+							  __u64 offset, __u64 *address)
 {
 	__u64 list, count, block;
 	*address = 0;
-	if (!thread_context_read(&list, sizeof list, pointer + 8) ||
-	    !thread_context_read(&count, sizeof count, list - 16))
+	if (!thread_context_read(memory, &list, sizeof list, pointer + 8) ||
+	    !thread_context_read(memory, &count, sizeof count, list - 16))
 		return false;
 	if (!module || module > count)
 		return true;
-	if (!thread_context_read(&block, sizeof block, list + 16 * module))
+	if (!thread_context_read(memory, &block, sizeof block, list + 16 * module))
 		return false;
 	*address = block == ~0ull ? 0 : block + offset;
 	return true;
 }
 
 /* Sets *address to that of the variable, or to 0 if the thread has none. Returns the counter of a failure, or NULL. */
-static __always_inline __u64 *thread_context_find(const struct iaprof_thread_context *context, __u64 pointer,
+static __always_inline __u64 *thread_context_find(struct thread_memory memory,
+						  const struct iaprof_thread_context *context, __u64 pointer,
 						  struct thread_context_counts *counts, __u64 *address)
 {
 	__u64 words[2];
@@ -65,13 +76,13 @@ static __always_inline __u64 *thread_context_find(const struct iaprof_thread_con
 		*address = pointer + context->offset;
 		return NULL;
 	case IAPROF_THREAD_CONTEXT_STATIC:
-		if (!thread_context_read(words, 8, context->slot))
+		if (!thread_context_read(memory, words, 8, context->slot))
 			return &counts->unreadable;
 		/* 0: not relocated yet. */
 		*address = words[0] ? pointer + words[0] : 0;
 		return NULL;
 	case IAPROF_THREAD_CONTEXT_DESCRIPTOR:
-		if (!thread_context_read(words, sizeof words, context->slot))
+		if (!thread_context_read(memory, words, sizeof words, context->slot))
 			return &counts->unreadable;
 		/* Blocks of known offsets are below the thread pointer; of others, this points to module and offset. */
 		if ((__s64)words[1] < 0) {
@@ -82,39 +93,40 @@ static __always_inline __u64 *thread_context_find(const struct iaprof_thread_con
 			return NULL;
 		if (!(context->flags & IAPROF_THREAD_CONTEXT_GLIBC))
 			return &counts->unsupported;
-		if (!thread_context_read(words, sizeof words, words[1]))
+		if (!thread_context_read(memory, words, sizeof words, words[1]))
 			return &counts->unreadable;
 		break;
 	case IAPROF_THREAD_CONTEXT_MODULE:
 		if (!(context->flags & IAPROF_THREAD_CONTEXT_GLIBC))
 			return &counts->unsupported;
-		if (!thread_context_read(words, sizeof words, context->slot))
+		if (!thread_context_read(memory, words, sizeof words, context->slot))
 			return &counts->unreadable;
 		break;
 	default:
 		return &counts->unsupported;
 	}
-	return thread_context_find_in_module(pointer, words[0], words[1], address) ? NULL : &counts->unreadable;
+	return thread_context_find_in_module(memory, pointer, words[0], words[1], address) ? NULL : &counts->unreadable;
 }
 
 /* Reads the record that the variable points to. Returns the counter of what was found. */
-static __always_inline __u64 *thread_context_take(const struct iaprof_thread_context *context, const void *task,
+static __always_inline __u64 *thread_context_take(struct thread_memory memory,
+						  const struct iaprof_thread_context *context,
 						  struct thread_context_counts *counts, __u64 *span)
 {
 	struct thread_context_record record = {};
-	__u64 pointer = thread_pointer(task), address, variable;
+	__u64 pointer = thread_pointer(memory.task), address, variable;
 	if (!pointer)
 		return &counts->none;
-	__u64 *failure = thread_context_find(context, pointer, counts, &variable);
+	__u64 *failure = thread_context_find(memory, context, pointer, counts, &variable);
 	if (failure)
 		return failure;
 	if (!variable)
 		return &counts->none;
-	if (!thread_context_read(&address, sizeof address, variable))
+	if (!thread_context_read(memory, &address, sizeof address, variable))
 		return &counts->unreadable;
 	if (!address)
 		return &counts->none;
-	if (!thread_context_read(&record, THREAD_CONTEXT_RECORD_BYTES, address))
+	if (!thread_context_read(memory, &record, THREAD_CONTEXT_RECORD_BYTES, address))
 		return &counts->unreadable;
 	bool has_trace = record.span[0] | record.span[1], has_span = record.span[2];
 	if (*(const __u8 *)&record.valid != 1)
@@ -128,16 +140,16 @@ static __always_inline __u64 *thread_context_take(const struct iaprof_thread_con
 }
 
 /*
- * Sets span, THREAD_CONTEXT_SPAN_WORDS words of zeros, to that of the running task, if it has one. counts: of this
- * CPU. Other processes cost a look-up in a map.
+ * Sets span, THREAD_CONTEXT_SPAN_WORDS words of zeros, to that of a thread, if it has one. counts: of this CPU. Other
+ * processes cost a look-up in a map.
  */
-static __always_inline void thread_span_take(__u32 pid, __u64 execution, const void *task,
+static __always_inline void thread_span_take(struct thread_memory memory, __u32 pid, __u64 execution,
 					     struct thread_context_counts *counts, __u64 *span)
 {
 	struct thread_context_process *process =
 		take_spans ? bpf_map_lookup_elem(&thread_context_processes, &pid) : NULL;
 	if (process && process->execution == execution)
-		++*thread_context_take(&process->context, task, counts, span);
+		++*thread_context_take(memory, &process->context, counts, span);
 }
 
 #endif

@@ -65,34 +65,35 @@ static bool find_variable(const struct thread_contexts *contexts, const struct i
 	return context->access != IAPROF_THREAD_CONTEXT_NONE;
 }
 
-static void take_process(struct thread_contexts *contexts, const struct iaprof_unwind_process *process)
+static bool take_process(struct thread_contexts *contexts, const struct iaprof_unwind_process *process)
 {
 	struct thread_context_process found = { .execution = process->execution };
 	int map = bpf_map__fd(contexts->processes);
 	if (!contexts->files.count)
-		return;
+		return false;
 	uint32_t position = keyed_array_find(&contexts->targets, &process->pid);
 	if (!find_variable(contexts, process, &found.context)) {
 		if (position == POSITION_NONE)
-			return;
+			return false;
 		bpf_map_delete_elem(map, &process->pid);
 		keyed_array_remove(&contexts->targets, position);
-	} else if (keyed_array_add(&contexts->targets, &(struct thread_context_target){ process->pid }) ==
-			   POSITION_NONE ||
-		   bpf_map_update_elem(map, &process->pid, &found, BPF_ANY)) {
-		contexts->refused++;
+		return false;
 	}
+	bool good = keyed_array_add(&contexts->targets, &(struct thread_context_target){ process->pid }) !=
+			    POSITION_NONE &&
+		    !bpf_map_update_elem(map, &process->pid, &found, BPF_ANY);
+	contexts->refused += !good;
+	return good;
 }
 
-void thread_contexts_take(struct thread_contexts *contexts, const struct iaprof_unwind_table *table,
+bool thread_contexts_take(struct thread_contexts *contexts, const struct iaprof_unwind_table *table,
 			  const struct iaprof_unwind_process *process)
 {
 	if (!contexts->processes)
-		return;
+		return false;
 	if (table)
 		take_table(contexts, table);
-	else if (process)
-		take_process(contexts, process);
+	return !table && process && take_process(contexts, process);
 }
 
 void thread_contexts_set_span(struct iaprof_record_sample *sample, const __u64 *words)

@@ -38,8 +38,11 @@ int thread_contexts_set_size(const struct iaprof_host *host, struct bpf_map *pro
 void thread_contexts_open(struct thread_contexts *contexts, struct bpf_map *processes);
 void thread_contexts_free(struct thread_contexts *contexts);
 
-/* The arguments of iaprof_unwind_callback. Does nothing before thread_contexts_open(). */
-void thread_contexts_take(struct thread_contexts *contexts, const struct iaprof_unwind_table *table,
+/*
+ * The arguments of iaprof_unwind_callback. Does nothing before thread_contexts_open(). Returns whether a process that
+ * has the variable was told to the program.
+ */
+bool thread_contexts_take(struct thread_contexts *contexts, const struct iaprof_unwind_table *table,
 			  const struct iaprof_unwind_process *process);
 /* Copies the words of the BPF program into the record of a sample, which lacks the member without a span. */
 void thread_contexts_set_span(struct iaprof_record_sample *sample, const __u64 *words);

@@ -269,7 +269,8 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, b
 		return;
 	/* Exiting processes have released their user memory; kernel threads never had any. */
 	if (take_user && !(task->flags & (PF_KTHREAD | PF_EXITING)) && !is_in_exec(task))
-		thread_span_take(key.process, key.execution, task, &processor->spans, key.span);
+		thread_span_take((struct thread_memory){ task, .is_running = true }, key.process, key.execution,
+				 &processor->spans, key.span);
 	if (take_user && !(task->flags & PF_KTHREAD) && !is_in_exec(task))
 		key.user_stack = user_stack_take(context, use_tables, task, user, &key, processor);
 	/* Kernel addresses have the highest bit set. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <iaprof/record.h>
 #include "base/cleanup.h"
+#include "bpf/thread_contexts.h"
 #include "off-cpu.bpf.skel.h"
 
 enum collector_counter { COUNTER_KERNEL_TIME = 1, COUNTER_SWITCHES = 2 };
@@ -78,8 +79,8 @@ static uint32_t name_intern(const struct collector *collector, const char *name)
 /* Returns a sample of a key without its stacks. */
 static struct iaprof_record_sample sample_of(const struct collector *collector, const struct off_cpu_key *key)
 {
-	return (struct iaprof_record_sample){
-		.header = { .size = sizeof(struct iaprof_record_sample), .type = IAPROF_RECORD_SAMPLE },
+	struct iaprof_record_sample sample = {
+		.header = { .type = IAPROF_RECORD_SAMPLE },
 		.pid = key->process,
 		.tid = key->thread,
 		.name = name_intern(collector, key->name),
@@ -88,6 +89,8 @@ static struct iaprof_record_sample sample_of(const struct collector *collector, 
 		.value_type = key->state >= OFF_CPU_WOKEN ? collector->ready : collector->waiting,
 		.flags = sample_flags(key->flags),
 	};
+	thread_contexts_set_span(&sample, key->span);
+	return sample;
 }
 
 static void set_reason(const struct collector *collector, struct iaprof_record_sample *sample,

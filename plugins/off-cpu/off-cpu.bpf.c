@@ -29,6 +29,7 @@ struct {
 
 #include "bpf/unwind.bpf.h"
 #include "bpf/python.bpf.h"
+#include "bpf/thread_context.bpf.h"
 #include "task.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -173,6 +174,17 @@ static __always_inline __u64 wait_stack_store(__u32 set, const struct stack_addr
 		return hash;
 	processor->stacks_lost++;
 	*flags |= missing;
+	return 0;
+}
+
+/* Sets the span of the running task in its key. Global, as unwind_stack(): the verifier checks it only once. */
+__attribute__((noinline)) int span_set(struct off_cpu_key *key)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct off_cpu_processor *processor = processor_get();
+	if (key && processor && has_user_stack(task))
+		thread_span_take((struct thread_memory){ task, .is_running = true }, key->process, key->execution,
+				 &processor->spans, key->span);
 	return 0;
 }
 
@@ -391,6 +403,9 @@ static __always_inline void thread_left(void *context, struct task_struct *task,
 	__builtin_memset(&thread->key, 0, sizeof thread->key);
 	names_set(&thread->key, task);
 	thread->key.state = is_ready ? OFF_CPU_PREEMPTED : state_of(state);
+	/* Of all waits: a short one that turns out to be long has its span. */
+	if (take_spans && !is_over_share(processor, 1))
+		span_set(&thread->key);
 	if (is_over_share(processor, 1)) {
 		thread->key.flags = OFF_CPU_OVER_SHARE;
 		thread->chance = UINT_MAX;

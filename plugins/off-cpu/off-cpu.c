@@ -9,6 +9,7 @@
 #include <iaprof/plugin.h>
 #include "bpf/support.h"
 #include "bpf/target_set.h"
+#include "bpf/thread_contexts.h"
 #include "bpf/python_stacks.h"
 #include "bpf/unwinder.h"
 #include "collect.h"
@@ -50,11 +51,13 @@ struct off_cpu {
 	bool runnable;
 	bool waker;
 	bool kernel_threads;
+	bool spans;
 
 	const struct iaprof_host *host;
 	struct off_cpu_bpf *skeleton;
 	struct collector collector;
 	struct unwinder unwinder;
+	struct thread_contexts contexts;
 	bool use_tables, use_python;
 	bool python_is_refused; /* by the Linux kernel */
 	uint64_t end;           /* time of stop() */
@@ -119,6 +122,9 @@ static int set_sizes(struct off_cpu *off_cpu, const struct unwinder_maps *maps)
 	int result = unwinder_set_sizes(host, maps, off_cpu->use_tables);
 	if (result == 0)
 		result = python_stacks_set_sizes(host, &python, processors, off_cpu->use_python);
+	if (result == 0)
+		result = thread_contexts_set_size(host, skeleton->maps.thread_context_processes,
+						  skeleton->rodata->take_spans);
 	return result ? result : bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof *sizes);
 }
 
@@ -139,6 +145,7 @@ static int programs_load(struct off_cpu *off_cpu)
 	skeleton->rodata->take_kernel_threads = off_cpu->kernel_threads;
 	skeleton->rodata->use_tables = off_cpu->use_tables;
 	skeleton->rodata->take_python = off_cpu->use_python;
+	skeleton->rodata->take_spans = off_cpu->use_tables && off_cpu->spans;
 	skeleton->rodata->minimum = off_cpu->minimum;
 	skeleton->rodata->sample_short = off_cpu->short_choice == SHORT_SAMPLE;
 	skeleton->rodata->window_share = OFF_CPU_WINDOW * off_cpu->share / 100;
@@ -146,6 +153,7 @@ static int programs_load(struct off_cpu *off_cpu)
 	if (target->size >= offsetof(struct iaprof_target, time_resolution) + sizeof target->time_resolution)
 		skeleton->rodata->slot_width = target->time_resolution;
 	TARGET_SET_CONFIGURE(skeleton, target);
+	bpf_program__set_autoload(skeleton->progs.off_cpu_sleeping_spans, skeleton->rodata->take_spans);
 	const struct unwinder_maps maps = UNWINDER_MAPS(skeleton);
 	int result = set_sizes(off_cpu, &maps);
 	if (result)
@@ -175,12 +183,22 @@ static int process_asked(void *instance, int fd, uint32_t ready)
 	return 0;
 }
 
+/* Reads the spans of threads that have been asleep since before the run, now that more is known of their process. */
+static void read_sleeping_spans(struct off_cpu *off_cpu)
+{
+	struct sleepers *sleepers = &off_cpu->collector.before;
+	if (sleepers->threads.count)
+		(void)sleepers_read(sleepers, off_cpu->skeleton->progs.off_cpu_sleeping_spans);
+}
+
 static int process_told(void *instance, const struct iaprof_unwind_table *table,
 			const struct iaprof_unwind_process *process)
 {
 	struct off_cpu *off_cpu = instance;
 	int result = unwinder_take(&off_cpu->unwinder, table, process);
 	python_stacks_take(&off_cpu->collector.python, table, process);
+	if (thread_contexts_take(&off_cpu->contexts, table, process))
+		read_sleeping_spans(off_cpu);
 	if (!result && process)
 		sleepers_unwind(&off_cpu->collector.before, &off_cpu->unwinder, process->pid, false);
 	return result;
@@ -208,6 +226,8 @@ static int off_cpu_prepare(const struct iaprof_host *host, void *instance)
 	if (result)
 		return result;
 	result = collector_init(&off_cpu->collector, host, off_cpu->skeleton);
+	if (off_cpu->skeleton->rodata->take_spans)
+		thread_contexts_open(&off_cpu->contexts, off_cpu->skeleton->maps.thread_context_processes);
 	off_cpu->collector.minimum = off_cpu->minimum;
 	off_cpu->collector.skip_short = off_cpu->short_choice == SHORT_SKIP;
 	if (result == 0 && off_cpu->use_tables)
@@ -258,6 +278,8 @@ static void read_sleepers(struct off_cpu *off_cpu)
 	if (sleepers->refused)
 		host->lost(host, "asleep at the start, not read", host->clock(host), sleepers->refused,
 			   off_cpu->collector.waiting, 0);
+	if (off_cpu->skeleton->rodata->take_spans)
+		read_sleeping_spans(off_cpu);
 	if (off_cpu->use_tables) {
 		sleepers_unwind(sleepers, &off_cpu->unwinder, 0, false);
 		sleepers_ask(sleepers, &off_cpu->unwinder);
@@ -305,6 +327,19 @@ static int off_cpu_stop(const struct iaprof_host *host, void *instance)
 	return collector_finish(&off_cpu->collector);
 }
 
+/* Counts threads that were asleep when the run began, too. */
+static void describe_spans(const struct off_cpu *off_cpu, const struct iaprof_host *host)
+{
+	const struct thread_context_counts *asleep = &off_cpu->skeleton->bss->sleeper_spans;
+	struct thread_context_counts sum = off_cpu->collector.reported.spans;
+	sum.spans += asleep->spans;
+	sum.none += asleep->none;
+	sum.invalid += asleep->invalid;
+	sum.unreadable += asleep->unreadable;
+	sum.unsupported += asleep->unsupported;
+	thread_contexts_describe(&off_cpu->contexts, host, &sum);
+}
+
 static int off_cpu_finish(const struct iaprof_host *host, void *instance)
 {
 	struct off_cpu *off_cpu = instance;
@@ -336,6 +371,7 @@ static int off_cpu_finish(const struct iaprof_host *host, void *instance)
 	if (off_cpu->use_tables)
 		unwinder_describe(&off_cpu->unwinder, host);
 	python_stacks_describe(&collector->python, &sum->python);
+	describe_spans(off_cpu, host);
 	if (off_cpu->python_is_refused)
 		host->metadata(host, "Python stacks", "none: the Linux kernel refuses the BPF program that reads them");
 	return 0;
@@ -348,6 +384,7 @@ static void off_cpu_destroy(const struct iaprof_host *host, void *instance)
 	(void)host;
 	collector_free(&off_cpu->collector);
 	unwinder_free(&off_cpu->unwinder);
+	thread_contexts_free(&off_cpu->contexts);
 	off_cpu_bpf__destroy(off_cpu->skeleton);
 }
 
@@ -378,6 +415,9 @@ static const struct iaprof_option options[] = {
 	       "those "
 	       "of the interpreter; python omits native frames; native omits Python frames",
 	       .choices = python_choices),
+	OPTION(spans, BOOL, "spans", "yes",
+	       "Record the trace and span that a thread works on, if its program publishes them (OpenTelemetry's "
+	       "thread context; requires unwind tables)"),
 	OPTION(share, UINT, "share", "5",
 	       "Largest share of each CPU that the BPF programs use; beyond it waits have no stacks, and beyond twice "
 	       "as much they are dropped and counted; 0: no limit",

@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 #include "bpf/python.h"
+#include "bpf/thread_context.h"
 #include "bpf/unwind.h"
 
 #define OFF_CPU_NAME_SIZE 16   /* TASK_COMM_LEN, include/linux/sched.h */
@@ -48,7 +49,8 @@ struct off_cpu_key {
 	char name[OFF_CPU_NAME_SIZE]; /* name of the process (its first thread); undefined after a NUL */
 	char thread_name[OFF_CPU_NAME_SIZE];
 	char waker_name[OFF_CPU_NAME_SIZE];
-	char driver[OFF_CPU_DRIVER_SIZE]; /* kernel module of the file that an ioctl in progress uses; or empty */
+	char driver[OFF_CPU_DRIVER_SIZE];      /* kernel module of the file that an ioctl in progress uses; or empty */
+	__u64 span[THREAD_CONTEXT_SPAN_WORDS]; /* that the thread works on */
 };
 
 struct off_cpu_sum {
@@ -104,7 +106,8 @@ struct off_cpu_processor {
 	struct off_cpu_dropped dropped_ready; /* after the wake-up */
 	__u64 unwound[5];                     /* user stacks by the reason for their end (enum unwind_end) */
 	struct python_counts python;
-	__u64 pad[8]; /* keeps CPUs on separate pairs of cache lines */
+	struct thread_context_counts spans;
+	__u64 pad[3]; /* keeps CPUs on separate pairs of cache lines */
 };
 
 /* The time over which the share of the CPU is measured. */

@@ -11,6 +11,7 @@
 #include <bpf/bpf_helpers.h>
 #include "off-cpu.h"
 #include "task.bpf.h"
+#include "bpf/thread_context.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -25,6 +26,7 @@ struct bpf_iter__task {
 #pragma clang attribute pop
 
 __u64 run_begin = 0;
+struct thread_context_counts sleeper_spans = {};
 
 /* As new_threads, which the other programs use at the same time. */
 struct {
@@ -111,6 +113,34 @@ int off_cpu_sleepers(struct bpf_iter__task *context)
 	sleeper->size = sizeof *sleeper + sizeof room->copy - UNWIND_COPY_SIZE +
 			(pages < OFF_CPU_COPY_PAGES ? pages : OFF_CPU_COPY_PAGES) * UNWIND_COPY_PAGE;
 	bpf_seq_write(context->meta->seq, room, sleeper->size & 0x7fff);
+	return 0;
+}
+
+/* Returns whether a thread has been asleep since before the run. */
+static __always_inline bool is_asleep(const struct off_cpu_thread *thread)
+{
+	return thread->start == run_begin && thread->key.flags & OFF_CPU_BEFORE && !*(volatile __u64 *)&thread->woken;
+}
+
+/*
+ * Reads the spans of threads that off_cpu_sleepers has found, and that are still asleep: where the variable is, is
+ * known when the tables of their process are ready. Targets only, because reading waits for pages of their memory.
+ */
+SEC("iter.s/task")
+int off_cpu_sleeping_spans(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	if (!task || !only_targets || !is_wanted(task) || !has_user_stack(task))
+		return 0;
+	__u32 id = task->pid;
+	struct off_cpu_thread *thread = bpf_map_lookup_elem(&threads, &id);
+	__u64 span[THREAD_CONTEXT_SPAN_WORDS] = {};
+	if (!thread || !is_asleep(thread) || thread->key.span[THREAD_CONTEXT_SPAN_WORDS - 1])
+		return 0;
+	thread_span_take((struct thread_memory){ task, .is_running = false }, task->tgid, task->self_exec_id,
+			 &sleeper_spans, span);
+	if (is_asleep(thread))
+		__builtin_memcpy(thread->key.span, span, sizeof span);
 	return 0;
 }
 

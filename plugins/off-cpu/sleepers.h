@@ -33,7 +33,7 @@ struct sleepers {
 	uint64_t refused; /* threads for which there was no room or no time */
 };
 
-/* Runs the iterator. Returns 0 or a negative errno. */
+/* Runs an iterator over threads, and takes what it sends. Returns 0 or a negative errno. */
 int sleepers_read(struct sleepers *sleepers, const struct bpf_program *iterator);
 /* Asks for the tables of processes whose stacks cannot be unwound yet. */
 void sleepers_ask(const struct sleepers *sleepers, const struct unwinder *unwinder);

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Waits have the span that their thread works on, and so has their time until the thread runs again.
+
+The function that waits tells which span it is: one is right or wrong for each single record.
+"""
+import collections
+import csv
+import os
+import re
+import signal
+import subprocess
+
+from harness import (COMPLETE, SOURCE, case, equal, iaprof, main, needs_program, needs_root, needs_sampling, require,
+                     start, wait_until)
+from otlp_request import Request
+from web_server import Receiver
+
+FOLDER = os.path.join(SOURCE, 'tests/cli/spans')
+SPANS = {'span_1', 'span_2', 'span_3', 'span_4'}
+OTHERS = {'no_record', 'half_a_span'}
+NEEDS = [needs_root, needs_sampling, needs_program('gcc'), needs_program('nm')]
+
+
+def build():
+    """-> the program, and its functions: (address, end, name)"""
+    subprocess.run(['gcc', '-O1', '-g', '-pthread', '-no-pie', '-fno-pie', '-o', 'waits', f'{FOLDER}/waits.c',
+                    f'{FOLDER}/variable.c', '-Wl,--export-dynamic-symbol=otel_thread_ctx_v1'], check=True)
+    lines = subprocess.run(['nm', '-S', 'waits'], check=True, capture_output=True, text=True).stdout.splitlines()
+    symbols = [line.split() for line in lines]
+    return os.path.abspath('waits'), [(int(fields[0], 16), int(fields[0], 16) + int(fields[1], 16), fields[3])
+                                      for fields in symbols if len(fields) == 4 and fields[3] in SPANS | OTHERS]
+
+
+def asleep(pid, name):
+    """Whether the thread of this name has called the function that it sleeps in."""
+    for thread in os.listdir(f'/proc/{pid}/task'):
+        with open(f'/proc/{pid}/task/{thread}/stat', encoding='ascii') as file:
+            text, _, state = file.read().rpartition(') ')
+        if text.endswith(f'({name}') and state[0] == 'S':
+            return True
+    return False
+
+
+def profile(program, *sinks, source='off-cpu'):
+    """Profiles some rounds of the program: as many as it takes until a wait of them has been recorded."""
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
+        try:
+            equal(target.stdout.readline(), b'ready\n', 'the program')
+            wait_until(lambda: asleep(target.pid, 'third'), 'the thread that is asleep')
+            process = start('-p', str(target.pid), '-s', source, '--record', 'run', *sinks)
+            wait_until(lambda: os.path.exists('run') or process.poll() is not None, 'the beginning of the run')
+            for _ in range(3):
+                target.stdin.write(b'begin\n')
+                target.stdin.flush()
+                equal(target.stdout.readline(), b'done\n', 'the program')
+            process.send_signal(signal.SIGINT)
+            process.communicate()
+        finally:
+            target.stdin.close()
+    equal(process.returncode, COMPLETE, 'exit status')
+
+
+Wait = collections.namedtuple('Wait', 'begin end thread function span value_type')
+
+
+def read_waits(path, functions):
+    with open(path, encoding='utf-8', newline='') as file:
+        rows = [row for row in csv.DictReader(file) if row['record'] == 'sample']
+    waits = []
+    for row in rows:
+        addresses = [int(frame, 16) for frame in row['stack'].split(';') if frame.startswith('0x')]
+        function = next((name for first, end, name in functions for address in addresses if first < address <= end), None)
+        if function:
+            waits.append(Wait(int(row['begin']), int(row['time']), row['thread'], function,
+                              (row['trace_id'], row['span_id']), row['value_type']))
+    return waits
+
+
+def span_of(thread, function):
+    """As waits.c makes them."""
+    name = thread[:1].encode()
+    return name.hex() * 16, f'{name.hex()}{"00" * 6}{int(function[-1]):02x}'
+
+
+def check(waits):
+    """Waits before the tables of the process were ready have no span: all that end before the first one that has."""
+    ready = min((wait.end for wait in waits if any(wait.span)), default=None)
+    require(ready is not None, f'no wait has a span: {collections.Counter(wait.function for wait in waits)}')
+    for wait in waits:
+        if wait.function in OTHERS:
+            equal(wait.span, ('', ''), f'span of {wait}')
+        elif any(wait.span) or wait.begin > ready:
+            equal(wait.span, span_of(wait.thread, wait.function), f'span of {wait}')
+    for value_type in 'off-cpu', 'runnable':
+        found = {(wait.thread, wait.function) for wait in waits if wait.value_type == value_type and any(wait.span)}
+        wanted = {(thread, f'span_{i}') for thread in ('first', 'second') for i in (1, 2, 3)}
+        require(found >= wanted, f'{value_type} with spans: {found}')
+
+
+@case('each wait has the span of its thread, and the threads that were asleep before, too', needs=NEEDS)
+def live():
+    program, functions = build()
+    profile(program, '-k', 'csv:rows=events,output=events.csv,newline=lf')
+    waits = read_waits('events.csv', functions)
+    check(waits)
+    equal({wait.span for wait in waits if wait.function == 'span_4'}, {span_of('third', 'span_4')}, 'the one asleep')
+
+
+@case('links of waits, and the same ones in a replay', needs=NEEDS)
+def links():
+    program, _ = build()
+    found = []
+    with Receiver() as server:
+        profile(program, '-k', f'otlp:lines=no,endpoint={server.url}')
+        found.append(server.bodies[:])
+    with Receiver() as server:
+        iaprof('--replay', 'run', '-k', f'otlp:lines=no,endpoint={server.url}').completes()
+        found.append(server.bodies[:])
+    sums = []
+    for bodies in found:
+        counts = collections.Counter()
+        for request in map(Request, bodies):
+            for _, name, *_, samples in request.profiles:
+                for (attributes, stack), value in samples.items():
+                    function = next((frame for frame in stack if frame in SPANS | OTHERS), None)
+                    link = dict(attributes).get('link')
+                    if function and link:
+                        equal(link, span_of(dict(attributes)['thread.name'], function), f'link in {function}')
+                    counts[name, function, link] += value
+        sums.append(counts)
+    equal(sums[1], sums[0], 'replayed')
+    require({('off-cpu', function) for function in SPANS} <= {key[:2] for key in sums[0] if key[2]}, f'links: {sums[0]}')
+
+
+def sums_of_labels(path):
+    """-> {(value type, trace, span): sum}, from go tool pprof -raw"""
+    text = subprocess.run(['go', 'tool', 'pprof', '-raw', path], check=True, capture_output=True, encoding='utf-8',
+                          env={**os.environ, 'HOME': os.getcwd(), 'PPROF_TMPDIR': os.getcwd()}).stdout
+    types, *lines = text.split('\nSamples:\n')[1].split('\nLocations\n')[0].splitlines()
+    types = [name.partition('/')[0] for name in types.replace('[dflt]', '').split()]
+    sums, values = collections.Counter(), []
+    for line in lines + ['0:']:
+        if match := re.match(r'\s*((?:\d+\s+)*\d+):', line):
+            sums.update({(name, *span): value for name, value in zip(types, values)})
+            values, span = list(map(int, match[1].split())), ('', '')
+        elif 'span_id:' in line:
+            span = tuple(re.search(rf'{name}:\[(\w+)\]', line)[1] for name in ('trace_id', 'span_id'))
+    return +sums
+
+
+@case('sinks pprof, pprof-push and csv have the same spans', needs=[*NEEDS, needs_program('go')])
+def formats():
+    program, _ = build()
+    profile(program, '-k', 'folded:output=/dev/null')
+    with Receiver() as server:
+        iaprof('--replay', 'run', '-k', 'pprof:spans=yes,output=out.pb.gz', '-k', 'pprof.plain:output=plain.pb.gz',
+               '-k', 'csv:spans=yes,output=out.csv,newline=lf', '-k', 'csv.events:rows=events,output=events.csv,newline=lf',
+               '-k', f'pprof-push:format=plain,spans=yes,url={server.url}').completes()
+    with open('events.csv', encoding='utf-8', newline='') as file:
+        wanted = collections.Counter()
+        for row in csv.DictReader(file):
+            if row['record'] == 'sample':
+                wanted[row['value_type'], row['trace_id'], row['span_id']] += int(row['value'])
+    require({key[1:] for key in wanted} >= {span_of(thread, f'span_{i}') for thread in ('first', 'second')
+                                            for i in (1, 2, 3)}, f'spans: {wanted}')
+    with open('out.csv', encoding='utf-8', newline='') as file:
+        rows = collections.Counter()
+        for row in csv.DictReader(file):
+            rows[row['value_type'], row['trace_id'], row['span_id']] += int(row['value'])
+    equal(rows, wanted, 'rows')
+    equal(sums_of_labels('out.pb.gz'), wanted, 'labels')
+    require(all(key[1:] == ('', '') for key in sums_of_labels('plain.pb.gz')), 'labels that nobody wants')
+    pushed = collections.Counter()
+    for body in server.bodies:
+        with open('pushed.pb.gz', 'wb') as file:
+            file.write(body)
+        pushed.update(sums_of_labels('pushed.pb.gz'))
+    equal(pushed, wanted, 'pushed')
+
+
+@case('spans=no: no wait has a span', needs=NEEDS)
+def unwanted():
+    program, functions = build()
+    profile(program, '-k', 'csv:rows=events,output=events.csv,newline=lf', source='off-cpu:spans=no')
+    waits = read_waits('events.csv', functions)
+    require({wait.function for wait in waits} >= SPANS, 'waits')
+    equal({wait.span for wait in waits}, {('', '')}, 'spans')
+
+
+if __name__ == '__main__':
+    main()
