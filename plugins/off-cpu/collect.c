@@ -216,6 +216,7 @@ static int set_drain(struct collector *collector, uint32_t set)
 		return host->fail(host, ENOMEM, "out of memory");
 	if (result)
 		return host->fail(host, result, "cannot read the maps of the BPF programs: %s", strerror(-result));
+	__atomic_store_n(&skeleton->bss->span_waits[set], 0, __ATOMIC_RELAXED);
 	/* The programs send the functions of a stack before they add the wait. */
 	python_stacks_read(&collector->python);
 	const struct off_cpu_key *keys = (const void *)collector->waits.keys;

@@ -50,6 +50,11 @@ const volatile __u64 minimum = 1000000; /* ns */
 const volatile __u64 slot_width = 0;    /* ns; 0: waits are not separated by time */
 const volatile __u64 window_share = 0;  /* ns of OFF_CPU_WINDOW */
 
+/* Limit on the waits with a span in a set of maps: one that begins for each request would fill the map. */
+const volatile __u32 span_waits_max = 0;
+/* Such waits in each set; user space sets it to 0 when it has drained the set. */
+__u32 span_waits[2] = {};
+
 /* The set of maps that is written to; user space drains the other set. */
 __u32 active_set = 0;
 
@@ -145,13 +150,28 @@ static __always_inline void sum_add(struct off_cpu_sum *sum, __u64 begin, __u64 
 		sum->last_time = end;
 }
 
+/* Removes the span from a key that is new to the set, if there are too many of them: its wait is recorded anyway. */
+static __always_inline bool span_drop(struct off_cpu_key *key, __u32 set, struct off_cpu_processor *processor)
+{
+	if (!key->span[THREAD_CONTEXT_SPAN_WORDS - 1])
+		return false;
+	if (__sync_fetch_and_add(&span_waits[set & 1], 1) < span_waits_max)
+		return false;
+	__builtin_memset(key->span, 0, sizeof key->span);
+	processor->spans_dropped++;
+	return true;
+}
+
 /* Adds a time to the sum of its key. */
 static __always_inline void wait_add(struct off_cpu_key *key, __u64 begin, __u64 end, __u64 value,
 				     struct off_cpu_processor *processor)
 {
-	void *waits = *(volatile __u32 *)&active_set ? (void *)&waits_1 : (void *)&waits_0;
+	__u32 set = *(volatile __u32 *)&active_set;
+	void *waits = set ? (void *)&waits_1 : (void *)&waits_0;
 	key->slot = slot_width ? end / slot_width : 0;
 	struct off_cpu_sum *sum = bpf_map_lookup_elem(waits, key);
+	if (!sum && span_drop(key, set, processor))
+		sum = bpf_map_lookup_elem(waits, key);
 	if (sum) {
 		sum_add(sum, begin, end, value);
 		return;

@@ -95,12 +95,16 @@ static int set_sizes(struct off_cpu *off_cpu, const struct unwinder_maps *maps)
 	uint64_t slot = skeleton->rodata->slot_width;
 	bool has_few = slot && slot <= SLOT_OF_FEW_WAITS;
 	uint64_t size = (uint64_t)processors * WAITS_PER_PROCESSOR * (has_few ? WAITS_OF_FEW : 1);
+	if (skeleton->rodata->take_spans)
+		size *= 2;
 	if (has_few && off_cpu->drain_period > DRAIN_OF_FEW_WAITS)
 		off_cpu->drain_period = DRAIN_OF_FEW_WAITS;
 	size = off_cpu->map_size     ? off_cpu->map_size
 	       : size < MAP_SIZE_MIN ? MAP_SIZE_MIN
 	       : size > MAP_SIZE_MAX ? MAP_SIZE_MAX
 				     : size;
+	/* Waits with a span have one half of the map: a program with one for each request has many. */
+	skeleton->rodata->span_waits_max = (uint32_t)size / 2;
 	uint64_t interval = target->interval / DRAINS_PER_INTERVAL;
 	/* All waits of a drain belong to the interval of the drain. */
 	if (interval && interval < off_cpu->drain_period)
@@ -338,6 +342,9 @@ static void describe_spans(const struct off_cpu *off_cpu, const struct iaprof_ho
 	sum.unreadable += asleep->unreadable;
 	sum.unsupported += asleep->unsupported;
 	thread_contexts_describe(&off_cpu->contexts, host, &sum);
+	if (off_cpu->collector.reported.spans_dropped)
+		host->metadata(host, "spans dropped", "%" PRIu64 " (raise map-size= or lower drain=)",
+			       (uint64_t)off_cpu->collector.reported.spans_dropped);
 }
 
 static int off_cpu_finish(const struct iaprof_host *host, void *instance)

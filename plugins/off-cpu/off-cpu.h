@@ -107,7 +107,8 @@ struct off_cpu_processor {
 	__u64 unwound[5];                     /* user stacks by the reason for their end (enum unwind_end) */
 	struct python_counts python;
 	struct thread_context_counts spans;
-	__u64 pad[3]; /* keeps CPUs on separate pairs of cache lines */
+	__u64 spans_dropped; /* waits that were recorded without their span: there were too many */
+	__u64 pad[2];        /* keeps CPUs on separate pairs of cache lines */
 };
 
 /* The time over which the share of the CPU is measured. */

@@ -42,9 +42,9 @@ def asleep(pid, name):
     return False
 
 
-def profile(program, *sinks, source='off-cpu'):
+def profile(program, *sinks, source='off-cpu', arguments=()):
     """Profiles some rounds of the program: as many as it takes until a wait of them has been recorded."""
-    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
+    with subprocess.Popen([program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
         try:
             equal(target.stdout.readline(), b'ready\n', 'the program')
             wait_until(lambda: asleep(target.pid, 'third'), 'the thread that is asleep')
@@ -177,6 +177,25 @@ def formats():
             file.write(body)
         pushed.update(sums_of_labels('pushed.pb.gz'))
     equal(pushed, wanted, 'pushed')
+
+
+@case('waits of too many spans are recorded without them, and counted', needs=NEEDS)
+def many():
+    program, functions = build()
+    profile(program, '-k', 'csv:rows=events,output=events.csv,newline=lf', source='off-cpu:min=0,map-size=128',
+            arguments=['fresh'])
+    with open('events.csv', encoding='utf-8', newline='') as file:
+        texts = {row['name']: row['text'] for row in csv.DictReader(file) if row['record'] == 'metadata'}
+    require(int(texts.get('spans dropped', '0').split()[0]) > 0, f'spans dropped: {texts}')
+    waits = read_waits('events.csv', functions)
+    kept, dropped = collections.Counter(), collections.Counter()
+    for wait in waits:
+        if wait.function in SPANS and any(wait.span):
+            trace, span = span_of(wait.thread, wait.function)
+            equal((wait.span[0], wait.span[1][:2], wait.span[1][-2:]), (trace, span[:2], span[-2:]), f'span of {wait}')
+        (kept if any(wait.span) else dropped)[wait.function] += 1
+    require(set(kept) >= {'span_1', 'span_2', 'span_3'}, f'spans kept: {kept}')
+    require(set(dropped) & SPANS, f'waits without their spans: {dropped}')
 
 
 @case('spans=no: no wait has a span', needs=NEEDS)

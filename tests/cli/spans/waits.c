@@ -2,10 +2,11 @@
 /*
  * Two threads that wait in spans as OTEP 4947 has them, and a third one that has been asleep in a span since before it
  * begins. The function that waits tells which span it is. Each line of standard input asks for ROUNDS rounds, after
- * which "done" is printed; runs until standard input is closed.
+ * which "done" is printed; runs until standard input is closed. "waits fresh": each round has spans of its own.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,7 @@ struct record {
 
 void set_context(void *record);
 static int ending[2];
+static bool is_fresh;
 
 static void set(struct record *record)
 {
@@ -56,6 +58,8 @@ static void *work(void *name)
 	memset(half.trace_id, 0, sizeof half.trace_id);
 	pthread_setname_np(pthread_self(), name);
 	for (int i = 0; i < ROUNDS; i++) {
+		if (is_fresh)
+			first.span_id[3] = second.span_id[3] = third.span_id[3] = (uint8_t)(i + 1);
 		set(&first);
 		span_1(5000);
 		set(&second);
@@ -89,11 +93,12 @@ static void *sleep_throughout(void *name)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static char names[][8] = { "first", "second", "third" };
 	pthread_t threads[2], asleep;
 	char line[8];
+	is_fresh = argc > 1 && strcmp(argv[1], "fresh") == 0;
 	if (pipe(ending) || pthread_create(&asleep, NULL, sleep_throughout, names[2]))
 		return 1;
 	puts("ready");
