@@ -97,25 +97,36 @@ static void find_slot(struct iaprof_thread_context *context, const struct elf_fi
 	}
 }
 
-static bool is_glibc(const char *library)
+/* Returns enum iaprof_thread_context_flag of a C library by its name; of others, 0. */
+static uint32_t library_flag(const char *library)
 {
-	return library && (strcmp(library, "libc.so.6") == 0 || strcmp(library, "ld-linux-x86-64.so.2") == 0);
+	static const struct {
+		const char *name;
+		uint32_t flag;
+	} names[] = { { "libc.so.6", IAPROF_THREAD_CONTEXT_GLIBC },
+		      { "ld-linux-x86-64.so.2", IAPROF_THREAD_CONTEXT_GLIBC },
+		      { "libc.so", IAPROF_THREAD_CONTEXT_MUSL },
+		      { "libc.musl-x86_64.so.1", IAPROF_THREAD_CONTEXT_MUSL } };
+	for (size_t i = 0; library && i < sizeof names / sizeof *names; i++)
+		if (strcmp(library, names[i].name) == 0)
+			return names[i].flag;
+	return 0;
 }
 
-/* Looks whether the file is a program, not a library, and whether it is part of glibc or uses it. */
-static void read_kind(const struct elf_file *elf, bool *is_program, bool *has_glibc)
+/* Looks whether the file is a program, not a library, and which C library it is part of or uses. */
+static void read_kind(const struct elf_file *elf, bool *is_program, uint32_t *flags)
 {
 	GElf_Phdr interpreter;
 	GElf_Shdr header;
 	GElf_Dyn entry;
 	*is_program = elf->header.e_type == ET_EXEC || find_header(elf, PT_INTERP, &interpreter);
-	*has_glibc = false;
+	*flags = 0;
 	Elf_Data *data = elf_file_section_data(elf_file_section(elf, NULL, SHT_DYNAMIC, &header));
 	for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
 		if (entry.d_tag == DT_FLAGS_1)
 			*is_program |= (entry.d_un.d_val & DF_1_PIE) != 0;
 		else if (entry.d_tag == DT_NEEDED || entry.d_tag == DT_SONAME)
-			*has_glibc |= is_glibc(elf_strptr(elf->elf, header.sh_link, entry.d_un.d_val));
+			*flags |= library_flag(elf_strptr(elf->elf, header.sh_link, entry.d_un.d_val));
 	}
 }
 
@@ -137,14 +148,13 @@ void thread_context_find(struct iaprof_thread_context *context, const struct elf
 {
 	GElf_Phdr block;
 	GElf_Sym symbol;
-	bool is_program, has_glibc;
+	bool is_program;
 	*context = (struct iaprof_thread_context){ 0 };
 	/* Most files have no thread-local block. */
 	if (elf->header.e_machine != EM_X86_64 || elf->header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    !find_header(elf, PT_TLS, &block))
 		return;
-	read_kind(elf, &is_program, &has_glibc);
-	context->flags = has_glibc ? IAPROF_THREAD_CONTEXT_GLIBC : 0;
+	read_kind(elf, &is_program, &context->flags);
 	size_t position = find_variable(elf, is_program, &symbol);
 	if (!position)
 		return;

@@ -85,7 +85,9 @@ enum iaprof_thread_context_flag {
 	 * The file is part of glibc, or uses it: in its processes, a thread's list of modules, from which the place of
 	 * a module's variables follows, has the layout of glibc. Also set in files without the variable.
 	 */
-	IAPROF_THREAD_CONTEXT_GLIBC = 1
+	IAPROF_THREAD_CONTEXT_GLIBC = 1,
+	/* The same of musl. */
+	IAPROF_THREAD_CONTEXT_MUSL = 2
 };
 
 struct iaprof_thread_context {

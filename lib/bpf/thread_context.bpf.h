@@ -44,23 +44,25 @@ static __always_inline bool thread_context_read(struct thread_memory memory, voi
 }
 
 /*
- * Finds the variable by a module and an offset in it, as glibc does: the second word at the thread pointer is the list
- * of the thread's modules, of two words each. The first one has their number, at the position before 0. *address is 0
- * if the thread has no block of the module yet. Returns false if the memory cannot be read.
+ * Finds the variable by a module and an offset in it, as the C library does: the second word at the thread pointer is
+ * the list of the thread's modules. glibc has two words for each, and their number at the position before 0; musl has
+ * one, and the number at position 0. *address is 0 if the thread has no block of the module yet. Returns false if the
+ * memory cannot be read.
  */
-static __always_inline bool thread_context_find_in_module(struct thread_memory memory, __u64 pointer, __u64 module,
-							  __u64 offset, __u64 *address)
+static __always_inline bool thread_context_find_in_module(struct thread_memory memory, __u32 flags, __u64 pointer,
+							  __u64 module, __u64 offset, __u64 *address)
 {
-	__u64 list, count, block;
+	bool is_musl = flags & IAPROF_THREAD_CONTEXT_MUSL;
+	__u64 list, count, block, size = is_musl ? 8 : 16;
 	*address = 0;
 	if (!thread_context_read(memory, &list, sizeof list, pointer + 8) ||
-	    !thread_context_read(memory, &count, sizeof count, list - 16))
+	    !thread_context_read(memory, &count, sizeof count, is_musl ? list : list - size))
 		return false;
 	if (!module || module > count)
 		return true;
-	if (!thread_context_read(memory, &block, sizeof block, list + 16 * module))
+	if (!thread_context_read(memory, &block, sizeof block, list + size * module))
 		return false;
-	*address = block == ~0ull ? 0 : block + offset;
+	*address = !block || block == ~0ull ? 0 : block + offset;
 	return true;
 }
 
@@ -91,13 +93,13 @@ static __always_inline __u64 *thread_context_find(struct thread_memory memory,
 		}
 		if (!words[1])
 			return NULL;
-		if (!(context->flags & IAPROF_THREAD_CONTEXT_GLIBC))
+		if (!(context->flags & THREAD_CONTEXT_LISTS))
 			return &counts->unsupported;
 		if (!thread_context_read(memory, words, sizeof words, words[1]))
 			return &counts->unreadable;
 		break;
 	case IAPROF_THREAD_CONTEXT_MODULE:
-		if (!(context->flags & IAPROF_THREAD_CONTEXT_GLIBC))
+		if (!(context->flags & THREAD_CONTEXT_LISTS))
 			return &counts->unsupported;
 		if (!thread_context_read(memory, words, sizeof words, context->slot))
 			return &counts->unreadable;
@@ -105,7 +107,9 @@ static __always_inline __u64 *thread_context_find(struct thread_memory memory,
 	default:
 		return &counts->unsupported;
 	}
-	return thread_context_find_in_module(memory, pointer, words[0], words[1], address) ? NULL : &counts->unreadable;
+	return thread_context_find_in_module(memory, context->flags, pointer, words[0], words[1], address)
+		       ? NULL
+		       : &counts->unreadable;
 }
 
 /* Reads the record that the variable points to. Returns the counter of what was found. */

@@ -12,6 +12,9 @@ struct thread_context_process {
 	struct iaprof_thread_context context; /* slot: address in the process */
 };
 
+/* C libraries whose list of a thread's modules is known. */
+#define THREAD_CONTEXT_LISTS (IAPROF_THREAD_CONTEXT_GLIBC | IAPROF_THREAD_CONTEXT_MUSL)
+
 /* The bytes of struct iaprof_span, in words that begin it; all 0: none. */
 #define THREAD_CONTEXT_SPAN_WORDS 3
 

@@ -29,8 +29,8 @@ EXPORT = '-Wl,--export-dynamic-symbol=otel_thread_ctx_v1'
 GNU, GNU2 = '-mtls-dialect=gnu', '-mtls-dialect=gnu2'
 
 
-def build(output, *arguments):
-    subprocess.run(['gcc', '-O1', '-g', '-pthread', '-o', output, *arguments], check=True)
+def build(output, *arguments, compiler='gcc'):
+    subprocess.run([compiler, '-O1', '-g', '-pthread', '-o', output, *arguments], check=True)
     return os.path.abspath(output)
 
 
@@ -183,6 +183,19 @@ def in_library(arguments):
 @case('of a library that is loaded later, with the traditional access', [GNU, '-DPADDING=65536'], needs=NEEDS)
 def in_loaded_library(arguments):
     check_program(loaded(*arguments))
+
+
+@case('of a library of musl that is loaded later, with TLS descriptors', [GNU2], needs=[*NEEDS, needs_program('musl-gcc')])
+@case('of a library of musl that is loaded later, with the traditional access', [GNU],
+      needs=[*NEEDS, needs_program('musl-gcc')])
+def in_library_of_musl(arguments):
+    requests, about = profile([build('program', f'{FOLDER}/program.c', compiler='musl-gcc'),
+                               build('libspans.so', '-shared', '-fPIC', f'{FOLDER}/variable.c', *arguments,
+                                     compiler='musl-gcc')])
+    # musl has no .eh_frame: stacks that begin in it count as early, too.
+    check(links_of(requests), about.early)
+    equal(about.counts[-1], 0, 'not supported')
+    require(about.counts[0], f'counts of spans: {about.counts}')
 
 
 @case('a variable that the file does not tell the place of is counted, and there are no links', needs=NEEDS)
