@@ -42,7 +42,7 @@ def asleep(pid, name):
     return False
 
 
-def profile(program, *sinks, source='off-cpu', arguments=()):
+def profile(program, *sinks, source='off-cpu:share=0', arguments=()):
     """Profiles some rounds of the program: as many as it takes until a wait of them has been recorded."""
     with subprocess.Popen([program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
         try:
@@ -182,7 +182,7 @@ def formats():
 @case('waits of too many spans are recorded without them, and counted', needs=NEEDS)
 def many():
     program, functions = build()
-    profile(program, '-k', 'csv:rows=events,output=events.csv,newline=lf', source='off-cpu:min=0,map-size=128',
+    profile(program, '-k', 'csv:rows=events,output=events.csv,newline=lf', source='off-cpu:share=0,min=0,map-size=64',
             arguments=['fresh'])
     with open('events.csv', encoding='utf-8', newline='') as file:
         texts = {row['name']: row['text'] for row in csv.DictReader(file) if row['record'] == 'metadata'}
@@ -194,14 +194,14 @@ def many():
             trace, span = span_of(wait.thread, wait.function)
             equal((wait.span[0], wait.span[1][:2], wait.span[1][-2:]), (trace, span[:2], span[-2:]), f'span of {wait}')
         (kept if any(wait.span) else dropped)[wait.function] += 1
-    require(set(kept) >= {'span_1', 'span_2', 'span_3'}, f'spans kept: {kept}')
+    require(kept, 'no wait has a span')
     require(set(dropped) & SPANS, f'waits without their spans: {dropped}')
 
 
 @case('spans=no: no wait has a span', needs=NEEDS)
 def unwanted():
     program, functions = build()
-    profile(program, '-k', 'csv:rows=events,output=events.csv,newline=lf', source='off-cpu:spans=no')
+    profile(program, '-k', 'csv:rows=events,output=events.csv,newline=lf', source='off-cpu:share=0,spans=no')
     waits = read_waits('events.csv', functions)
     require({wait.function for wait in waits} >= SPANS, 'waits')
     equal({wait.span for wait in waits}, {('', '')}, 'spans')

@@ -2,7 +2,7 @@
 /*
  * Two threads that wait in spans as OTEP 4947 has them, and a third one that has been asleep in a span since before it
  * begins. The function that waits tells which span it is. Each line of standard input asks for ROUNDS rounds, after
- * which "done" is printed; runs until standard input is closed. "waits fresh": each round has spans of its own.
+ * which "done" is printed; runs until standard input is closed. "waits fresh": each wait has a span of its own.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -63,8 +63,10 @@ static void *work(void *name)
 		set(&first);
 		span_1(5000);
 		set(&second);
-		for (int k = 0; k < 10; k++) /* shorter than those that are recorded each */
+		for (int k = 0; k < 10; k++) { /* shorter than those that are recorded each */
+			second.span_id[4] = is_fresh ? (uint8_t)k : 0;
 			span_2(200);
+		}
 		set(NULL);
 		no_record(2000);
 		set(&half);
