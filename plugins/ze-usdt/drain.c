@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include "bpf/unwind.h"
 #include "drain.h"
 #include "launches.h"
 #include "ze-usdt.bpf.skel.h"
@@ -37,6 +39,8 @@ static int event_handle(void *context, void *data, size_t size)
 
 	if (size >= sizeof(struct ze_event_compile) && event->type == ZE_EVENT_COMPILE)
 		result = code_objects_add_module(&drain->objects, data);
+	else if (size >= sizeof *event && event->type == ZE_EVENT_COUNTS)
+		count_areas_open(&drain->counts, event);
 	else if (size >= sizeof *event && !array_push(&drain->ends, *event))
 		result = out_of_memory(drain->host);
 	drain->event_error = result;
@@ -58,11 +62,28 @@ int drain_event_descriptor(const struct drain *drain)
 	return ring_buffer__epoll_fd(drain->ring);
 }
 
+/*
+ * The same native stack can have other Python frames: it must be known that the process has none. Its mappings are
+ * asked for when it announces its first module.
+ */
+static bool process_is_countable(void *context, const struct ze_process *process)
+{
+	const struct ze_usdt_bpf *skeleton = context;
+	struct unwind_process mappings;
+	struct python_process python;
+
+	if (!skeleton->rodata->take_python)
+		return true;
+	return bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.unwind_processes), &process->id, &mappings) == 0 &&
+	       bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.python_processes), &process->id, &python) != 0;
+}
+
 int drain_init(struct drain *drain, const struct iaprof_host *host, struct ze_usdt_bpf *skeleton,
 	       struct warning_limit *warnings)
 {
 	drain->host = host;
 	drain->skeleton = skeleton;
+	drain->counts = (struct count_areas){ .host = host, .is_countable = process_is_countable, .context = skeleton };
 	drain->map_size = bpf_map__max_entries(skeleton->maps.launches_0);
 	int result = cpu_table_map(&drain->cpus, host, skeleton->maps.processors);
 	if (result)
@@ -99,6 +120,7 @@ void drain_free(struct drain *drain)
 	record_batch_free(&drain->batch);
 	code_objects_free(&drain->objects);
 	recordings_free(&drain->recordings);
+	count_areas_free(&drain->counts);
 }
 
 int drain_begin(struct drain *drain)
@@ -151,6 +173,7 @@ static int end_apply(struct drain *drain, const struct ze_event *event)
 	}
 	recordings_forget_process(&drain->recordings, &event->process);
 	code_objects_forget_process(&drain->objects, &event->process);
+	count_areas_forget_process(&drain->counts, &event->process);
 	return 0;
 }
 
@@ -168,7 +191,7 @@ static int ends_apply(struct drain *drain, size_t count)
 }
 
 /* Emits the contents of a set: kernels before their launches, launches before the executions of their lists. */
-static int set_emit(struct drain *drain, uint32_t set)
+static int set_emit(struct drain *drain, uint32_t set, bool is_last)
 {
 	int result = set_read(drain, set);
 
@@ -177,7 +200,7 @@ static int set_emit(struct drain *drain, uint32_t set)
 	for (uint32_t i = 0; result == 0 && i < drain->kernels.count; i++)
 		result = code_objects_add_kernel(&drain->objects, hashes[i], &kernels[i]);
 	if (result == 0)
-		result = launches_emit(drain);
+		result = launches_emit(drain, is_last);
 	if (result == 0)
 		result = executions_emit(drain);
 	return result;
@@ -211,7 +234,7 @@ static int totals_emit(struct drain *drain)
 		uint64_t value;
 	} counters[] = {
 		{ DRAIN_KERNEL_TIME, sum.handler_time },
-		{ DRAIN_LAUNCHES, sum.launches },
+		{ DRAIN_LAUNCHES, sum.launches + drain->counts.launches },
 		{ DRAIN_LAUNCHES_FILTERED, sum.launches_filtered },
 		{ DRAIN_EXECUTIONS, sum.executions },
 		{ DRAIN_MODULES, sum.modules },
@@ -264,9 +287,10 @@ int drain_turn(struct drain *drain)
 	/* Modules of the set's kernels were announced before their launches. */
 	result = drain_events(drain);
 	if (result == 0)
-		result = set_emit(drain, !*active_set);
+		result = set_emit(drain, !*active_set, false);
 	if (result == 0)
 		result = ends_apply(drain, drain->end_mark);
+	count_areas_renew(&drain->counts, drain->host->clock(drain->host));
 	drain->end_mark = 0;
 	period_adapt(drain);
 	device_images_expire(&drain->objects.images, drain->host->clock(drain->host));
@@ -278,6 +302,7 @@ int drain_finish(struct drain *drain)
 	uint32_t *active_set = &drain->skeleton->bss->active_set;
 	uint32_t last = *active_set & 1;
 
+	count_areas_close(&drain->counts, drain->host->clock(drain->host));
 	/* Detaching takes a tenth of a second per probe, so the handlers are disabled instead. */
 	__atomic_store_n(active_set, HANDLERS_OFF, __ATOMIC_SEQ_CST);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -289,9 +314,9 @@ int drain_finish(struct drain *drain)
 	if (result == 0)
 		result = drain_events(drain);
 	if (result == 0)
-		result = set_emit(drain, !last);
+		result = set_emit(drain, !last, false);
 	if (result == 0)
-		result = set_emit(drain, last);
+		result = set_emit(drain, last, true);
 	if (result == 0)
 		result = ends_apply(drain, drain->ends.count);
 	return result ? result : totals_emit(drain);

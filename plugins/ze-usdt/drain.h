@@ -15,6 +15,7 @@
 #include "bpf/cpu_table.h"
 #include "bpf/map_table.h"
 #include "code_objects.h"
+#include "count_areas.h"
 #include "records/record_batch.h"
 #include "recordings.h"
 #include "bpf/python_stacks.h"
@@ -48,6 +49,7 @@ struct drain {
 	struct record_batch batch;
 	struct code_objects objects;
 	struct recordings recordings;
+	struct count_areas counts;
 	struct ze_processor reported; /* sums over the CPUs, reported so far */
 };
 

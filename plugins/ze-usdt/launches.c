@@ -39,44 +39,86 @@ static uint32_t user_stack_intern(struct drain *drain, uint32_t process, const v
 }
 
 static int launch_emit_immediate(struct drain *drain, const struct ze_launch_key *key, uint32_t kernel,
-				 const struct ze_count *count)
+				 uint32_t user_stack, const struct ze_count *count)
 {
 	const struct iaprof_host *host = drain->host;
-	const struct stack_addresses *stack = stack_index_find(&drain->index, key->user_stack);
 	struct iaprof_record_launch launch = {
 		.kernel = kernel,
 		.pid = key->process.id,
 		.tid = key->thread,
 		.thread_name =
 			host->intern_string(host, key->thread_name, strnlen(key->thread_name, sizeof key->thread_name)),
-		.user_stack = stack ? user_stack_intern(drain, key->process.id, stack->addresses, stack->depth) : 0,
+		.user_stack = user_stack,
 		.kernel_stack = stack_index_intern(&drain->index, host, 0, key->kernel_stack),
 	};
 	return launch_emit(drain, &launch, count, 1);
 }
 
-int launches_emit(struct drain *drain)
+/* Launches with a key of the set, and those that their process has counted in memory since. */
+static int launches_emit_key(struct drain *drain, const struct ze_launch_key *key, const struct ze_count *counted)
 {
 	const struct iaprof_host *host = drain->host;
+	const struct kernel *kernel = code_objects_find_kernel(&drain->objects, key->kernel);
+	const struct stack_addresses *stack = stack_index_find(&drain->index, key->user_stack);
+	struct ze_count count = *counted;
+	uint64_t now = host->clock(host);
+	struct known_launch launch = {
+		.key = *key, .kernel = kernel ? kernel->id : 0, .time = count.first_time, .read_time = now
+	};
+	struct counted more = { 0 };
+
+	if (kernel && !key->list && stack)
+		launch.stack = user_stack_intern(drain, key->process.id, stack->addresses, stack->depth);
+	if (key->cell && count_areas_take(&drain->counts, &launch, now, &more)) {
+		count.count += more.count;
+		if (more.count && more.first_time < count.first_time)
+			count.first_time = more.first_time;
+		count.last_time = more.last_time > count.last_time ? more.last_time : count.last_time;
+	}
+	/* Stored before its first launch; forgotten only if there are too many. */
+	if (!kernel) {
+		host->lost(host, "kernel not known", count.first_time, count.count, 0, 0);
+		return 0;
+	}
+	if (!key->list)
+		return launch_emit_immediate(drain, key, kernel->id, launch.stack, &count);
+	return recordings_add(&drain->recordings, key, count.count, kernel->id, kernel->module, stack)
+		       ? 0
+		       : host->fail(host, ENOMEM, "out of memory");
+}
+
+/* Ids of stacks are valid for 5 seconds (host.h). */
+#define STACK_VALID UINT64_C(4000000000) /* ns */
+
+/* Launches that a process counted after the last launch with this key that fired the probe was emitted. */
+static int launches_emit_late(void *context, const struct known_launch *launch, const struct counted *counted)
+{
+	struct drain *drain = context;
+	const struct iaprof_host *host = drain->host;
+	const struct ze_count count = { counted->count, counted->first_time, counted->last_time };
+
+	if (!launch->kernel) {
+		host->lost(host, "kernel not known", count.first_time, count.count, 0, 0);
+	} else if (!launch->key.list) {
+		bool is_valid = host->clock(host) - launch->read_time < STACK_VALID;
+		return launch_emit_immediate(drain, &launch->key, launch->kernel, is_valid ? launch->stack : 0, &count);
+	} else if (!recordings_add_more(&drain->recordings, &launch->key, count.count)) {
+		host->lost(host, "launches of a command list not kept", count.first_time, count.count, 0, 0);
+	}
+	return 0;
+}
+
+int launches_emit(struct drain *drain, bool is_last)
+{
 	const struct ze_launch_key *keys = (const void *)drain->launches.keys;
 	const struct ze_count *counts = (const void *)drain->launches.values;
 	int result = 0;
 
-	for (uint32_t i = 0; i < drain->launches.count && result == 0; i++) {
-		const struct kernel *kernel = code_objects_find_kernel(&drain->objects, keys[i].kernel);
-		/* Stored before its first launch; forgotten only if there are too many. */
-		if (!kernel) {
-			host->lost(host, "kernel not known", counts[i].first_time, counts[i].count, 0, 0);
-			continue;
-		}
-		if (!keys[i].list) {
-			result = launch_emit_immediate(drain, &keys[i], kernel->id, &counts[i]);
-		} else if (!recordings_add(&drain->recordings, &keys[i], counts[i].count, kernel->id, kernel->module,
-					   stack_index_find(&drain->index, keys[i].user_stack))) {
-			result = host->fail(host, ENOMEM, "out of memory");
-		}
-	}
-	return result;
+	for (uint32_t i = 0; i < drain->launches.count && result == 0; i++)
+		result = launches_emit_key(drain, &keys[i], &counts[i]);
+	return result ? result
+		      : count_areas_sweep(&drain->counts, drain->host->clock(drain->host), is_last, launches_emit_late,
+					  drain);
 }
 
 /* Launches that the executions of one turn add to recordings, and records that they become, at most. */

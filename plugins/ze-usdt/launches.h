@@ -3,10 +3,15 @@
 #ifndef IAPROF_ZE_USDT_LAUNCHES_H
 #define IAPROF_ZE_USDT_LAUNCHES_H
 
+#include <stdbool.h>
+
 struct drain;
 
-/* Emits immediate launches; those appended to lists are added to their recordings. Returns 0 or a negative errno. */
-int launches_emit(struct drain *drain);
+/*
+ * Emits immediate launches, including those that processes counted in memory; those appended to lists are added to
+ * their recordings. is_last: at the end of the run. Returns 0 or a negative errno.
+ */
+int launches_emit(struct drain *drain, bool is_last);
 /* Emits the launches of executed lists. Returns 0 or a negative errno. */
 int executions_emit(struct drain *drain);
 

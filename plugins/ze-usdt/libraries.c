@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "libraries.h"
@@ -53,13 +54,39 @@ static bool uprobes_are_calls(void)
 	return syscall(SYSTEM_CALL_UPROBE) < 0 && errno == EPROTO;
 }
 
+/*
+ * Returns whether this profiler is the one that reads the launches that the library's processes count in memory. Others
+ * attach to launch_kernel, which is fired at each launch.
+ */
+static bool counts_are_ours(const struct libraries *libraries, const struct library *library,
+			    const struct usdt_provider *provider)
+{
+	return libraries->use_counts && provider->sites[PROVIDER_SHARE_COUNTS] > 0 &&
+	       provider->new_sites == provider->sites[PROVIDER_LAUNCH_KERNEL] &&
+	       flock(library->file.descriptor, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* Returns the name of the probe of launches to attach to. */
+static const char *launch_probe(struct library *library, const struct usdt_provider *provider, uint64_t *cookie)
+{
+	uint32_t sites = provider->sites[PROVIDER_LAUNCH_KERNEL];
+	uint32_t nop10_sites = library->has_counts ? provider->new_nop10_sites : provider->nop10_sites;
+	bool in_registers = library->has_counts || provider->in_registers == sites;
+	bool by_call = in_registers && nop10_sites == sites && uprobes_are_calls();
+
+	*cookie = library->has_counts ? ZE_COOKIE_NEW_LAUNCH : in_registers ? ZE_COOKIE_REGISTERS : 0;
+	if (library->has_counts)
+		return by_call ? ZE_PROBE_NEW_LAUNCH_NOP10 : ZE_PROBE_NEW_LAUNCH;
+	return by_call ? ZE_PROBE_LAUNCH_KERNEL_NOP10 : ZE_PROBE_LAUNCH_KERNEL;
+}
+
 static bool link_make(struct libraries *libraries, struct library *library, const struct usdt_provider *provider,
 		      enum provider_probe probe, int descriptor)
 {
-	bool in_registers = probe == PROVIDER_LAUNCH_KERNEL && provider->in_registers == provider->sites[probe];
-	bool by_call = in_registers && provider->nop10_sites == provider->sites[probe] && uprobes_are_calls();
-	const char *name = by_call ? ZE_PROBE_LAUNCH_KERNEL_NOP10 : provider_probe_name(probe);
-	LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = in_registers ? ZE_COOKIE_REGISTERS : 0);
+	uint64_t cookie = 0;
+	const char *name =
+		probe == PROVIDER_LAUNCH_KERNEL ? launch_probe(library, provider, &cookie) : provider_probe_name(probe);
+	LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = cookie);
 	char path[64];
 	/* Opens the file that was checked, whatever its path refers to by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
@@ -109,8 +136,11 @@ static int file_attach(struct libraries *libraries, int descriptor, const struct
 	/* Check again: before the lease, the notes may have been different. */
 	if (!usdt_provider_find(&bytes, &provider))
 		result = -ESTALE;
+	else
+		library->has_counts = counts_are_ours(libraries, library, &provider);
 	for (int i = 0; i < PROVIDER_PROBE_COUNT && result == 0; i++)
-		if (provider.sites[i] && !link_make(libraries, library, &provider, (enum provider_probe)i, descriptor))
+		if (provider.sites[i] && (i != PROVIDER_SHARE_COUNTS || library->has_counts) &&
+		    !link_make(libraries, library, &provider, (enum provider_probe)i, descriptor))
 			result = errno ? -errno : -EIO;
 	fcntl(descriptor, F_SETLEASE, F_UNLCK);
 	*reason = strerror(-result);

@@ -11,18 +11,20 @@
 #include "process/mapped_file_queue.h"
 #include "process/process_file.h"
 
-/* Each has up to PROVIDER_SITES_MAX sites of four probes; the BPF object has room for 1,024 specifications. */
+/* Each has up to PROVIDER_SITES_MAX sites of five probes; the BPF object has room for 1,024 specifications. */
 #define LIBRARIES_MAX 128u
 
 struct library {
 	struct process_file file;                     /* identifies the file across devices */
 	struct bpf_link *links[PROVIDER_PROBE_COUNT]; /* NULL: no such probe, or attaching failed */
+	bool has_counts; /* launches that its probes report are also counted in memory; its file is locked */
 };
 
 struct libraries {
 	const struct iaprof_host *host;
 	struct warning_limit *warnings;
 	struct bpf_program *programs[PROVIDER_PROBE_COUNT];
+	bool use_counts; /* launches may be counted in memory (count_area.h) */
 	struct library items[LIBRARIES_MAX];
 	uint32_t count;
 	uint64_t failed; /* files with probes that could not be attached to */
@@ -30,7 +32,7 @@ struct libraries {
 	struct mapped_file_queue queue;
 };
 
-/* programs are set. Returns 0 or a negative errno. Call libraries_free() in either case. */
+/* programs and use_counts are set. Returns 0 or a negative errno. Call libraries_free() in either case. */
 int libraries_init(struct libraries *libraries, const struct iaprof_host *host, struct warning_limit *warnings);
 
 /*

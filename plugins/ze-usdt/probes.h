@@ -33,6 +33,19 @@
  *     which takes less time (libbpf's usdt.c expects the two in this order). Linux 6.18 and before refuse to attach to
  *     it.
  *
+ * new_launch(instruction_base, address, size, name, module, list, stack, cell)
+ *     launch_kernel for a profiler that also reads launches from the process's memory (count_area.h). It is attached to
+ *     this probe and to share_counts, which have one semaphore. At most one profiler is: it has an exclusive lock
+ *     (flock(2)) on the file with the probes. Fired for launches that are not counted in memory.
+ *     cell  tag of the cell that counts the next launches with these arguments; 0: none, each fires the probe
+ *
+ * new_launch_nop10
+ *     is to new_launch as launch_kernel_nop10 is to launch_kernel.
+ *
+ * share_counts(area)
+ *     area  address of a struct ze_count_area of the process
+ *     Fired when a launch finds that no profiler reads the area.
+ *
  * execute_list(list, parent, launches)
  *     A closed regular command list was submitted once, or an executable graph was appended to a list.
  *     list      number of its recording; 0 unknown: it was made before the tracer was loaded
@@ -58,6 +71,9 @@
 #define ZE_PROBE_COMPILE_KERNEL "compile_kernel"
 #define ZE_PROBE_LAUNCH_KERNEL "launch_kernel"
 #define ZE_PROBE_LAUNCH_KERNEL_NOP10 "launch_kernel_nop10"
+#define ZE_PROBE_NEW_LAUNCH "new_launch"
+#define ZE_PROBE_NEW_LAUNCH_NOP10 "new_launch_nop10"
+#define ZE_PROBE_SHARE_COUNTS "share_counts"
 #define ZE_PROBE_EXECUTE_LIST "execute_list"
 #define ZE_PROBE_UNLOAD_MODULE "unload_module"
 
@@ -67,6 +83,9 @@
 
 /* Where the tracer's launch_kernel and launch_kernel_nop10 have their arguments, as their notes say. */
 #define ZE_LAUNCH_REGISTERS "8@%rdi 8@%rsi 8@%rdx 8@%rcx 8@%r8 8@%r9 8@%rax"
+
+/* The same of new_launch and new_launch_nop10. */
+#define ZE_NEW_LAUNCH_REGISTERS ZE_LAUNCH_REGISTERS " 8@%r10"
 
 #define ZE_LAUNCHES_UNKNOWN (~0ull)
 

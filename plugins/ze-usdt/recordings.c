@@ -157,10 +157,11 @@ static bool has_room(struct recordings *recordings, struct recording *recording)
 	return false;
 }
 
-static struct recorded_launch *launch_find(const struct recording *recording, uint64_t kernel_hash, uint64_t stack_hash)
+/* Searches the last launches. */
+static struct recorded_launch *launch_find(const struct recording *recording, uint32_t search, uint64_t kernel_hash,
+					   uint64_t stack_hash)
 {
-	uint32_t first =
-		recording->launches.count > SAME_LAUNCH_SEARCH ? recording->launches.count - SAME_LAUNCH_SEARCH : 0;
+	uint32_t first = recording->launches.count > search ? recording->launches.count - search : 0;
 
 	for (uint32_t i = first; i < recording->launches.count; i++) {
 		struct recorded_launch *launch = &recording->launches.items[i];
@@ -179,7 +180,8 @@ bool recordings_add(struct recordings *recordings, const struct ze_launch_key *k
 	recording->launch_count += count;
 	if (!has_room(recordings, recording))
 		return true;
-	struct recorded_launch *launch = launch_find(recording, key->kernel, stack ? key->user_stack : 0);
+	struct recorded_launch *launch =
+		launch_find(recording, SAME_LAUNCH_SEARCH, key->kernel, stack ? key->user_stack : 0);
 	if (launch) {
 		launch->count += count;
 		return true;
@@ -197,12 +199,29 @@ bool recordings_add(struct recordings *recordings, const struct ze_launch_key *k
 	return true;
 }
 
+bool recordings_add_more(struct recordings *recordings, const struct ze_launch_key *key, uint64_t count)
+{
+	struct recording *recording = recording_find(recordings, &key->process, key->list);
+	if (!recording)
+		return false;
+	struct recorded_launch *launch = launch_find(recording, UINT32_MAX, key->kernel, key->user_stack);
+	/* It may have been stored without its stack. */
+	if (!launch)
+		launch = launch_find(recording, UINT32_MAX, key->kernel, 0);
+	if (!launch && !recording->dropped)
+		return false;
+	recording->launch_count += count;
+	if (launch)
+		launch->count += count;
+	return true;
+}
+
 /* Of a recording to another one, which is not dropped. */
 static bool launch_copy(struct recordings *recordings, struct recording *parent, const struct recorded_launch *launch,
 			uint64_t times)
 {
 	struct recorded_launch *same =
-		launch_find(parent, launch->kernel_hash, launch->stack ? launch->stack->hash : 0);
+		launch_find(parent, SAME_LAUNCH_SEARCH, launch->kernel_hash, launch->stack ? launch->stack->hash : 0);
 
 	if (same) {
 		same->count += launch->count * times;

@@ -61,6 +61,8 @@ struct recordings {
 /* Adds launches to a recording. stack may be NULL. Returns false when out of memory. */
 bool recordings_add(struct recordings *recordings, const struct ze_launch_key *key, uint64_t count, uint32_t kernel,
 		    uint64_t module, const struct stack_addresses *stack);
+/* The same for launches with a key with which some were added before. Returns false if that recording is not known. */
+bool recordings_add_more(struct recordings *recordings, const struct ze_launch_key *key, uint64_t count);
 /*
  * A recording was appended to another one, times times: adds its launches, which are complete; only their number when
  * no copies are left. Returns false when out of memory.

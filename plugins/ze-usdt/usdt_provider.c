@@ -17,15 +17,20 @@
 #define SECTIONS_MAX 4096u
 
 static const char *const probe_names[PROVIDER_PROBE_COUNT] = {
-	[PROVIDER_LAUNCH_KERNEL] = ZE_PROBE_LAUNCH_KERNEL,
-	[PROVIDER_EXECUTE_LIST] = ZE_PROBE_EXECUTE_LIST,
-	[PROVIDER_COMPILE_KERNEL] = ZE_PROBE_COMPILE_KERNEL,
-	[PROVIDER_UNLOAD_MODULE] = ZE_PROBE_UNLOAD_MODULE,
+	[PROVIDER_LAUNCH_KERNEL] = ZE_PROBE_LAUNCH_KERNEL,   [PROVIDER_EXECUTE_LIST] = ZE_PROBE_EXECUTE_LIST,
+	[PROVIDER_COMPILE_KERNEL] = ZE_PROBE_COMPILE_KERNEL, [PROVIDER_UNLOAD_MODULE] = ZE_PROBE_UNLOAD_MODULE,
+	[PROVIDER_SHARE_COUNTS] = ZE_PROBE_SHARE_COUNTS,
 };
 
 const char *provider_probe_name(enum provider_probe probe)
 {
 	return probe_names[probe];
+}
+
+/* Returns whether what remains of a note is this text, of size bytes with its NUL. */
+static bool is_text(const char *begin, const char *end, const char *text, size_t size)
+{
+	return (size_t)(end - begin) == size && memcmp(begin, text, size) == 0;
 }
 
 /* Counts the probe that a note describes. */
@@ -44,11 +49,13 @@ static void note_count(const char *description, size_t size, struct usdt_provide
 	const char *arguments = name + length + 1;
 	for (int i = 0; i < PROVIDER_PROBE_COUNT; i++)
 		provider->sites[i] += strcmp(name, probe_names[i]) == 0;
-	if ((size_t)(end - arguments) != sizeof ZE_LAUNCH_REGISTERS ||
-	    memcmp(arguments, ZE_LAUNCH_REGISTERS, sizeof ZE_LAUNCH_REGISTERS) != 0)
-		return;
-	provider->in_registers += strcmp(name, ZE_PROBE_LAUNCH_KERNEL) == 0;
-	provider->nop10_sites += strcmp(name, ZE_PROBE_LAUNCH_KERNEL_NOP10) == 0;
+	if (is_text(arguments, end, ZE_LAUNCH_REGISTERS, sizeof ZE_LAUNCH_REGISTERS)) {
+		provider->in_registers += strcmp(name, ZE_PROBE_LAUNCH_KERNEL) == 0;
+		provider->nop10_sites += strcmp(name, ZE_PROBE_LAUNCH_KERNEL_NOP10) == 0;
+	} else if (is_text(arguments, end, ZE_NEW_LAUNCH_REGISTERS, sizeof ZE_NEW_LAUNCH_REGISTERS)) {
+		provider->new_sites += strcmp(name, ZE_PROBE_NEW_LAUNCH) == 0;
+		provider->new_nop10_sites += strcmp(name, ZE_PROBE_NEW_LAUNCH_NOP10) == 0;
+	}
 }
 
 static size_t note_round(size_t size)

@@ -10,6 +10,7 @@ enum provider_probe {
 	PROVIDER_EXECUTE_LIST = 1,
 	PROVIDER_COMPILE_KERNEL = 2,
 	PROVIDER_UNLOAD_MODULE = 3,
+	PROVIDER_SHARE_COUNTS = 4, /* after PROVIDER_LAUNCH_KERNEL */
 	PROVIDER_PROBE_COUNT
 };
 
@@ -21,6 +22,8 @@ struct usdt_provider {
 	uint32_t sites[PROVIDER_PROBE_COUNT];
 	/* Sites with their arguments in ZE_LAUNCH_REGISTERS: of launch_kernel, of launch_kernel_nop10. */
 	uint32_t in_registers, nop10_sites;
+	/* Sites with their arguments in ZE_NEW_LAUNCH_REGISTERS: of new_launch, of new_launch_nop10. */
+	uint32_t new_sites, new_nop10_sites;
 };
 
 /* Parses .note.stapsdt. Returns false if the file has no such probe, or more than PROVIDER_SITES_MAX sites of one. */

@@ -109,7 +109,8 @@ static __always_inline void launch_record(struct pt_regs *context, bool use_tabl
 	const void *name = (const void *)launch->arguments[3];
 	struct ze_launch_key key = { .process = kernel->process,
 				     .kernel = kernel_hash(kernel, name),
-				     .list = launch->arguments[5] };
+				     .list = launch->arguments[5],
+				     .cell = launch->cell };
 	if (!key.list) {
 		key.thread = bpf_get_current_pid_tgid();
 		bpf_get_current_comm(key.thread_name, sizeof key.thread_name);
@@ -136,13 +137,15 @@ static __always_inline void launch_record(struct pt_regs *context, bool use_tabl
 static __always_inline bool launch_read(struct pt_regs *context, struct launch *launch)
 {
 	/* libbpf looks up where each argument is: half of the time of the handler. */
-	if (bpf_usdt_cookie(context) == ZE_COOKIE_REGISTERS) {
+	long cookie = bpf_usdt_cookie(context);
+	if (cookie == ZE_COOKIE_REGISTERS || cookie == ZE_COOKIE_NEW_LAUNCH) {
 		*launch = (struct launch){ .arguments = { context->rdi, context->rsi, context->rdx, context->rcx,
 							  context->r8, context->r9, context->rax },
 					   .argument_count = LAUNCH_ARGUMENTS,
 					   .now = launch->now,
 					   .task = launch->task,
-					   .cpu = launch->cpu };
+					   .cpu = launch->cpu,
+					   .cell = cookie == ZE_COOKIE_NEW_LAUNCH ? (__u32)context->r10 : 0 };
 		return true;
 	}
 	int count = bpf_usdt_arg_cnt(context);
@@ -317,6 +320,27 @@ int unload_module(struct pt_regs *context)
 		add(&processor->module_calls, 1);
 	else if (!read || !event_send(&event))
 		add(&processor->unloads_lost, 1);
+	add(&processor->handler_time, bpf_ktime_get_ns() - now);
+	return 0;
+}
+
+/* An area that no profiler reads: user space is woken up, because launches fire the probe until it does. */
+SEC("usdt")
+int share_counts(struct pt_regs *context)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ze_processor *processor = handler_begin(context, bpf_get_smp_processor_id());
+	if (!processor || task_is_filtered(task))
+		return 0;
+
+	struct ze_event event = { .type = ZE_EVENT_COUNTS, .time = now, .process = process_of(task) };
+	long area = 0;
+	if (bpf_usdt_arg(context, 0, &area))
+		return 0;
+	event.area = area;
+	process_note(event.process.id);
+	bpf_ringbuf_output(&events, &event, sizeof event, BPF_RB_FORCE_WAKEUP);
 	add(&processor->handler_time, bpf_ktime_get_ns() - now);
 	return 0;
 }

@@ -158,6 +158,9 @@ static int libraries_prepare(struct ze_usdt *ze_usdt)
 	ze_usdt->libraries.programs[PROVIDER_EXECUTE_LIST] = skeleton->progs.execute_list;
 	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL] = skeleton->progs.compile_kernel;
 	ze_usdt->libraries.programs[PROVIDER_UNLOAD_MODULE] = skeleton->progs.unload_module;
+	ze_usdt->libraries.programs[PROVIDER_SHARE_COUNTS] = skeleton->progs.share_counts;
+	/* With kernel=yes, each launch has a Linux kernel stack of its own. */
+	ze_usdt->libraries.use_counts = !ze_usdt->kernel;
 	int result = libraries_init(&ze_usdt->libraries, host, &ze_usdt->warnings);
 	if (result)
 		return host->fail(host, result, "cannot create an eventfd: %s", strerror(-result));
@@ -376,6 +379,10 @@ static int ze_usdt_finish(const struct iaprof_host *host, void *instance)
 	if (ze_usdt->use_tables)
 		unwinder_describe(&ze_usdt->unwinder, host);
 	python_stacks_describe(&ze_usdt->drain.python, &sum->python);
+	if (ze_usdt->drain.counts.opened)
+		host->metadata(host, "launches counted in memory", "%" PRIu64 " of %" PRIu64,
+			       ze_usdt->drain.counts.launches,
+			       ze_usdt->drain.counts.launches + (uint64_t)sum->launches);
 	if (stackless)
 		host->metadata(host, "launches without a stack", "%" PRIu64, stackless);
 	return 0;

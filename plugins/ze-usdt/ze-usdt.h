@@ -8,6 +8,8 @@
 
 /* Cookie of a launch_kernel whose arguments are in ZE_LAUNCH_REGISTERS (probes.h). */
 #define ZE_COOKIE_REGISTERS 1
+/* Of new_launch, whose arguments are in ZE_NEW_LAUNCH_REGISTERS. */
+#define ZE_COOKIE_NEW_LAUNCH 2
 
 /* Longer names are truncated; a multiple of 8. C++ names of real kernels have a few hundred bytes. */
 #define ZE_NAME_SIZE 512u
@@ -45,7 +47,7 @@ struct ze_launch_key {
 	__u64 user_stack; /* hash of the addresses, 0 if none */
 	__u64 kernel_stack;
 	__u32 thread; /* 0: recorded in a command list, which any thread may execute */
-	__u32 pad;
+	__u32 cell;   /* tag of the cell that counts further launches (count_area.h); 0: none */
 	char thread_name[ZE_THREAD_NAME_SIZE];
 };
 
@@ -75,7 +77,7 @@ struct ze_count {
 	__u64 last_time;
 };
 
-enum ze_event_type { ZE_EVENT_COMPILE = 1, ZE_EVENT_UNLOAD = 2, ZE_EVENT_EXIT = 3 };
+enum ze_event_type { ZE_EVENT_COMPILE = 1, ZE_EVENT_UNLOAD = 2, ZE_EVENT_EXIT = 3, ZE_EVENT_COUNTS = 4 };
 
 /* An event in the ring buffer. A COMPILE event is a struct ze_event_compile. */
 struct ze_event {
@@ -83,7 +85,10 @@ struct ze_event {
 	__u32 user; /* COMPILE: the process's file system user id in the initial user namespace */
 	__u64 time;
 	struct ze_process process;
-	__u64 module; /* 0 if unknown */
+	union {
+		__u64 module; /* 0 if unknown */
+		__u64 area;   /* COUNTS: address of the process's struct ze_count_area */
+	};
 };
 
 struct ze_event_compile {

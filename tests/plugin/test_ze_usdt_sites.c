@@ -35,7 +35,24 @@ struct registers_pattern {
 };
 int registers_survive(void (*function)(void), const struct registers_pattern *pattern);
 
-static const char *const probes[] = { ZE_PROBE_LAUNCH_KERNEL, ZE_PROBE_LAUNCH_KERNEL_NOP10 };
+static const struct probe {
+	const char *name;
+	void (*function)(void); /* of probe_sites.h */
+	volatile const uint16_t *semaphore;
+	unsigned arguments; /* registers that the function reads from the stack */
+	bool is_nop10;
+} probes[] = {
+#define PROBE(name, function, semaphore, arguments, is_nop10)                                                          \
+	{                                                                                                              \
+		name, (void (*)(void))(uintptr_t)function, &semaphore, arguments, is_nop10                             \
+	}
+	PROBE(ZE_PROBE_LAUNCH_KERNEL, probe_launch_kernel, level_zero_launch_kernel_semaphore, 1, false),
+	PROBE(ZE_PROBE_LAUNCH_KERNEL_NOP10, probe_launch_kernel, level_zero_launch_kernel_semaphore, 1, true),
+	PROBE(ZE_PROBE_NEW_LAUNCH, probe_new_launch, level_zero_new_launch_semaphore, 2, false),
+	PROBE(ZE_PROBE_NEW_LAUNCH_NOP10, probe_new_launch, level_zero_new_launch_semaphore, 2, true),
+#undef PROBE
+};
+#define PROBE_COUNT (int)(sizeof probes / sizeof probes[0])
 
 struct site {
 	uint64_t address, semaphore; /* in the file */
@@ -67,7 +84,7 @@ static uint64_t file_offset(Elf *elf, uint64_t address)
 }
 
 /* libelf reads this program's notes. */
-static struct site site_find(const char *probe)
+static struct site site_find(const struct probe *probe)
 {
 	struct site site = { 0 };
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -87,12 +104,12 @@ static struct site site_find(const char *probe)
 			uint64_t addresses[3];
 
 			if (note.n_type != 3 || note.n_descsz <= sizeof addresses ||
-			    strcmp(bytes + sizeof addresses + sizeof ZE_PROBE_PROVIDER, probe) != 0)
+			    strcmp(bytes + sizeof addresses + sizeof ZE_PROBE_PROVIDER, probe->name) != 0)
 				continue;
 			memcpy(addresses, bytes, sizeof addresses);
 			site.address = file_offset(elf, addresses[0]);
 			site.semaphore = file_offset(elf, addresses[2]);
-			uint64_t semaphore = (uint64_t)(uintptr_t)&level_zero_launch_kernel_semaphore;
+			uint64_t semaphore = (uint64_t)(uintptr_t)probe->semaphore;
 			site.here = (uint8_t *)(uintptr_t)(semaphore - addresses[2] + addresses[0]);
 		}
 	}
@@ -147,23 +164,30 @@ static void uprobe_detach(struct uprobe *uprobe)
 			close(uprobe->events[cpu]);
 }
 
-static void fire(unsigned times)
+static void fire(const struct probe *probe, unsigned times)
 {
 	for (unsigned i = 0; i < times; i++)
-		probe_launch_kernel(1, 2, 3, "kernel", 4, 0, 5, NULL);
+		if (probe->arguments == 1)
+			probe_launch_kernel(1, 2, 3, "kernel", 4, 0, 5, NULL);
+		else
+			probe_new_launch(1, 2, 3, "kernel", 4, 0, 5, NULL, 6);
 }
 
 static volatile sig_atomic_t signals;
+static const struct probe *signalled;
 
 static void signal_count(int number)
 {
 	(void)number;
 	signals = signals + 1;
-	fire(1);
+	fire(signalled, 1);
 }
 
-/* Reads its stack arguments from the frame of registers_survive(): %rax, and no other, has another value then. */
-static unsigned registers_lost(unsigned times)
+/*
+ * The probe's function reads its stack arguments from the frame of registers_survive(): %rax and, of new_launch, %r10
+ * have other values then, and no others. Returns how many other ones have.
+ */
+static unsigned registers_lost(const struct probe *probe, unsigned times)
 {
 	struct registers_pattern pattern;
 	unsigned lost = 0;
@@ -171,45 +195,47 @@ static unsigned registers_lost(unsigned times)
 	for (size_t i = 0; i < sizeof pattern; i++)
 		((uint8_t *)&pattern)[i] = (uint8_t)(i * 37 + 11);
 	for (unsigned i = 0; i < times; i++)
-		lost += (unsigned)registers_survive((void (*)(void))(uintptr_t)probe_launch_kernel, &pattern);
+		lost += (unsigned)registers_survive(probe->function, &pattern) - probe->arguments;
 	return lost;
 }
 
 START_TEST(registers_survive_signals_and_probes)
 {
 	const struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { 0 };
-	struct site site = site_find(probes[_i]);
+	const struct probe *probe = &probes[_i];
+	struct site site = site_find(probe);
 	struct uprobe uprobe;
 	uint8_t original[16];
 
 	if (!__builtin_cpu_supports("avx"))
 		return;
-	ck_assert_uint_eq(registers_lost(FIRED), FIRED);
+	ck_assert_uint_eq(registers_lost(probe, FIRED), 0);
 	memcpy(original, site.here, sizeof original);
-	ck_assert_uint_eq(level_zero_launch_kernel_semaphore, 0);
+	ck_assert_uint_eq(*probe->semaphore, 0);
 	int result = uprobe_attach(&uprobe, &site);
-	if (_i == 1 && !has_calls()) {
+	if (probe->is_nop10 && !has_calls()) {
 		ck_assert_int_ne(result, 0);
 		uprobe_detach(&uprobe);
 		return;
 	}
 	ck_assert_int_eq(result, 0);
-	ck_assert_uint_gt(level_zero_launch_kernel_semaphore, 0);
+	ck_assert_uint_gt(*probe->semaphore, 0);
+	signalled = probe;
 	signal(SIGALRM, signal_count);
 	setitimer(ITIMER_REAL, &often, NULL);
 	unsigned times = 0;
 	for (; signals < 100; times += FIRED)
-		ck_assert_uint_eq(registers_lost(FIRED), FIRED);
+		ck_assert_uint_eq(registers_lost(probe, FIRED), 0);
 	setitimer(ITIMER_REAL, &never, NULL);
 	ck_assert_uint_eq(uprobe_hits(&uprobe), times + (unsigned)signals);
 	/* A breakpoint, or a call behind the instruction that skips the red zone. */
-	if (_i == 0)
+	if (!probe->is_nop10)
 		ck_assert_uint_eq(site.here[0], 0xcc);
 	else
 		ck_assert_uint_eq(site.here[5], 0xe8);
 	uprobe_detach(&uprobe);
-	ck_assert_uint_eq(level_zero_launch_kernel_semaphore, 0);
-	ck_assert_uint_eq(registers_lost(FIRED), FIRED);
+	ck_assert_uint_eq(*probe->semaphore, 0);
+	ck_assert_uint_eq(registers_lost(probe, FIRED), 0);
 }
 END_TEST
 
@@ -235,19 +261,20 @@ static void restrict_system_calls(enum restriction restriction)
 
 START_TEST(forked_and_restricted_processes_survive)
 {
-	struct site site = site_find(probes[_i]);
+	const struct probe *probe = &probes[_i];
+	struct site site = site_find(probe);
 	struct uprobe uprobe;
 	unsigned fired = 0;
 
 	int result = uprobe_attach(&uprobe, &site);
-	if (_i == 1 && !has_calls()) {
+	if (probe->is_nop10 && !has_calls()) {
 		uprobe_detach(&uprobe);
 		return;
 	}
 	ck_assert_int_eq(result, 0);
 	/* First without hits before the fork, then with the site replaced. */
 	for (unsigned before = 0; before <= FIRED; before += FIRED) {
-		fire(before);
+		fire(probe, before);
 		fired += before;
 		for (enum restriction restriction = NONE; restriction < RESTRICTION_COUNT; restriction++) {
 			pid_t child = fork();
@@ -255,7 +282,7 @@ START_TEST(forked_and_restricted_processes_survive)
 
 			if (child == 0) {
 				restrict_system_calls(restriction);
-				fire(FIRED);
+				fire(probe, FIRED);
 				syscall(SYS_exit, 0);
 			}
 			ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -280,6 +307,9 @@ START_TEST(arguments_are_known_to_be_in_registers)
 	ck_assert_uint_eq(provider.sites[PROVIDER_LAUNCH_KERNEL], 1);
 	ck_assert_uint_eq(provider.in_registers, 1);
 	ck_assert_uint_eq(provider.nop10_sites, 1);
+	ck_assert_uint_eq(provider.new_sites, 1);
+	ck_assert_uint_eq(provider.new_nop10_sites, 1);
+	ck_assert_uint_eq(provider.sites[PROVIDER_SHARE_COUNTS], 1);
 	close(file);
 }
 END_TEST
@@ -294,8 +324,8 @@ int main(void)
 	TCase *tests = tcase_create("sites");
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, arguments_are_known_to_be_in_registers);
-	tcase_add_loop_test(tests, registers_survive_signals_and_probes, 0, 2);
-	tcase_add_loop_test(tests, forked_and_restricted_processes_survive, 0, 2);
+	tcase_add_loop_test(tests, registers_survive_signals_and_probes, 0, PROBE_COUNT);
+	tcase_add_loop_test(tests, forked_and_restricted_processes_survive, 0, PROBE_COUNT);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -15,7 +15,7 @@
 #include "ze-usdt/tracer/tracer.h"
 
 volatile uint16_t level_zero_compile_kernel_semaphore, level_zero_launch_kernel_semaphore,
-	level_zero_execute_list_semaphore, level_zero_unload_module_semaphore;
+	level_zero_new_launch_semaphore, level_zero_execute_list_semaphore, level_zero_unload_module_semaphore;
 
 /* What the probes were given, as text: "launch NAME RECORDING" and "execute RECORDING PARENT LAUNCHES". */
 static char told[1024];
@@ -46,6 +46,18 @@ void probe_launch_kernel(uint64_t instruction_base, uint64_t address, uint64_t s
 	(void)stack;
 	(void)innermost;
 	tell("launch %s %d\n", name, (int)list);
+}
+
+void probe_new_launch(uint64_t instruction_base, uint64_t address, uint64_t size, const char *name, uint64_t module,
+		      uint64_t list, uint64_t stack, const struct stack_frame *innermost, uint64_t tag)
+{
+	(void)tag;
+	probe_launch_kernel(instruction_base, address, size, name, module, list, stack, innermost);
+}
+
+void probe_share_counts(uint64_t area)
+{
+	(void)area;
 }
 
 void probe_execute_list(uint64_t list, uint64_t parent, uint64_t launches)

@@ -76,14 +76,14 @@ static void kernel_tell(struct thread *thread, ze_kernel_handle_t handle, enum h
 	struct kernel *kernel = launched_kernel(thread ? &thread->cache : NULL, handle, owner);
 
 	if (kernel)
-		launch_tell(kernel, (uintptr_t)handle, recording, stack);
+		launch_tell(thread, kernel, (uintptr_t)handle, recording, stack);
 }
 
 static void launches_append(uintptr_t frame_pointer, ze_command_list_handle_t handle, enum handle_owner owner,
 			    const ze_kernel_handle_t *kernels, uint32_t count)
 {
 	look_for_listeners();
-	bool told = level_zero_launch_kernel_semaphore > 0;
+	bool told = launches_are_told();
 	struct thread *thread = thread_get();
 	struct list *list = appends_list(thread ? &thread->cache : NULL, handle, owner);
 	struct stack_chain stack = told ? stack_of(thread, frame_pointer) : (struct stack_chain){ 0 };
@@ -117,7 +117,7 @@ static bool launches_count(ze_command_list_handle_t handle, uint32_t count)
 void appends_launches(uintptr_t frame_pointer, ze_command_list_handle_t list, enum handle_owner owner,
 		      const ze_kernel_handle_t *kernels, uint32_t count)
 {
-	if (!is_listened_to(&level_zero_launch_kernel_semaphore) && launches_count(list, count))
+	if (!launches_are_listened_to() && launches_count(list, count))
 		return;
 	int error = errno;
 	launches_append(frame_pointer, list, owner, kernels, count);
@@ -128,7 +128,7 @@ void appends_changed_launch(uintptr_t frame_pointer, uint64_t recording, ze_kern
 			    enum handle_owner owner)
 {
 	look_for_listeners();
-	if (level_zero_launch_kernel_semaphore == 0)
+	if (!launches_are_told())
 		return;
 	struct thread *thread = thread_get();
 	kernel_tell(thread, kernel, owner, recording, stack_of(thread, frame_pointer));

@@ -18,6 +18,7 @@ static void thread_end(void *object)
 	this_thread = NULL;
 	this_thread_ended = true;
 	stack_memory_free(thread->stacks);
+	launch_counts_leave(&thread->counts);
 	free(thread);
 }
 
@@ -52,13 +53,23 @@ static uint64_t instruction_base(uint64_t address)
 	return address & ~UINT64_C(0xffffffff);
 }
 
-void launch_tell(struct kernel *kernel, uintptr_t handle, uint64_t recording, struct stack_chain stack)
+void launch_tell(struct thread *thread, struct kernel *kernel, uintptr_t handle, uint64_t recording,
+		 struct stack_chain stack)
 {
-	if (atomic_load_explicit(&kernel->prepared, memory_order_acquire) !=
-	    atomic_load_explicit(&tracer.announcer.epoch, memory_order_relaxed))
+	uint32_t epoch = atomic_load_explicit(&tracer.announcer.epoch, memory_order_relaxed), tag;
+
+	if (atomic_load_explicit(&kernel->prepared, memory_order_acquire) != epoch)
 		announce_kernel(&tracer.announcer, kernel, handle);
 	/* NULL temporarily, while another thread destroys the kernel and a new one takes its place. */
 	const struct module *module = __atomic_load_n(&kernel->module, __ATOMIC_RELAXED);
-	probe_launch_kernel(instruction_base(kernel->address), kernel->address, kernel->size, kernel->name,
-			    module ? module->number : 0, recording, stack.identity, stack.innermost);
+	uint64_t number = module ? module->number : 0, base = instruction_base(kernel->address);
+	if (level_zero_launch_kernel_semaphore > 0)
+		probe_launch_kernel(base, kernel->address, kernel->size, kernel->name, number, recording,
+				    stack.identity, stack.innermost);
+	if (level_zero_new_launch_semaphore == 0)
+		return;
+	const struct counted_launch launch = { kernel, number, kernel->address, recording, stack.identity };
+	if (!launch_counts_add(&tracer.counts, thread ? &thread->counts : NULL, &launch, epoch, &tag))
+		probe_new_launch(base, kernel->address, kernel->size, kernel->name, number, recording, stack.identity,
+				 stack.innermost, tag);
 }

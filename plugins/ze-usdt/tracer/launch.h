@@ -11,21 +11,37 @@ struct thread {
 	struct registry_cache cache;
 	struct stack_memory *stacks; /* NULL when out of memory */
 	struct stack_trace trace;
+	struct count_block *counts; /* NULL: none yet */
 };
 
 /* Returns NULL when out of memory, or during thread exit. */
 struct thread *thread_get(void);
 
-/* The two loads that a launch costs without a profiler, besides the tracing layer's own overhead. */
+/* Whether a profiler is attached to a probe of launches. */
+static inline bool launches_are_told(void)
+{
+	return level_zero_launch_kernel_semaphore > 0 || level_zero_new_launch_semaphore > 0;
+}
+
 static inline bool is_listened_to(volatile const uint16_t *semaphore)
 {
 	return *semaphore > 0 || announcer_is_behind(&tracer.announcer, level_zero_compile_kernel_semaphore);
 }
 
+/* The three loads that a launch costs without a profiler, besides the tracing layer's own overhead. */
+static inline bool launches_are_listened_to(void)
+{
+	return level_zero_new_launch_semaphore > 0 || is_listened_to(&level_zero_launch_kernel_semaphore);
+}
+
 /* Checks whether a profiler has attached or detached. */
 void look_for_listeners(void);
 
-/* Fires the probe for a launch, after the kernel's module was announced. recording 0: executes now. */
-void launch_tell(struct kernel *kernel, uintptr_t handle, uint64_t recording, struct stack_chain stack);
+/*
+ * Reports a launch, after the kernel's module was announced: fires the probe, or counts the launch in memory. thread
+ * may be NULL. recording 0: executes now.
+ */
+void launch_tell(struct thread *thread, struct kernel *kernel, uintptr_t handle, uint64_t recording,
+		 struct stack_chain stack);
 
 #endif

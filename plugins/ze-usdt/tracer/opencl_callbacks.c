@@ -34,7 +34,7 @@ static bool has_succeeded(const struct opencl_call *call)
 __attribute__((noinline)) static void kernel_launched(uintptr_t frame_pointer, uintptr_t handle)
 {
 	look_for_listeners();
-	if (level_zero_launch_kernel_semaphore == 0)
+	if (!launches_are_told())
 		return;
 	struct thread *thread = thread_get();
 	struct kernel *kernel = registry_get_kernel(&tracer.registry, thread ? &thread->cache : NULL, handle);
@@ -45,7 +45,7 @@ __attribute__((noinline)) static void kernel_launched(uintptr_t frame_pointer, u
 	struct stack_chain stack = { 0 };
 	if (thread)
 		stack = stack_take(&tracer.stacks, thread->stacks, frame_pointer, &thread->trace);
-	launch_tell(kernel, handle, 0, stack);
+	launch_tell(thread, kernel, handle, 0, stack);
 }
 
 static void program_ends(uintptr_t handle)
@@ -95,7 +95,7 @@ void opencl_called(int32_t function, struct opencl_call *call, void *data)
 	case OPENCL_ENQUEUE_ND_RANGE:
 	case OPENCL_ENQUEUE_TASK:
 	case OPENCL_ENQUEUE_ND_COUNT:
-		if (has_succeeded(call) && is_listened_to(&level_zero_launch_kernel_semaphore))
+		if (has_succeeded(call) && launches_are_listened_to())
 			kernel_launched((uintptr_t)__builtin_frame_address(0), argument(call, 1));
 		break;
 	case OPENCL_BUILD_PROGRAM:

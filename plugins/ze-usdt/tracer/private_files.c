@@ -67,8 +67,7 @@ static int temporary_file_make(char path[PRIVATE_PATH_MAX])
 	return file >= 0 ? file : file_make(path, "/tmp");
 }
 
-/* A file beyond the limit would raise SIGXFSZ. */
-static bool is_allowed(size_t size)
+bool file_is_allowed(size_t size)
 {
 	struct rlimit limit;
 
@@ -95,7 +94,7 @@ const char *private_files_write(struct private_files *files, const void *bytes, 
 	if (files->count == PRIVATE_FILES_MAX)
 		file_remove(files, 0);
 	entry = &files->files[files->count];
-	if (!is_allowed(size))
+	if (!file_is_allowed(size))
 		return NULL;
 	int file = temporary_file_make(entry->path);
 	if (file < 0)

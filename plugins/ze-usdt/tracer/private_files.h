@@ -34,4 +34,7 @@ void private_files_sweep(struct private_files *files);
 /* Deletes all files; with wait, a reader is present and gets a moment to open them. */
 void private_files_end(struct private_files *files, bool wait);
 
+/* Returns whether the process may have a file of that size: a larger one would raise SIGXFSZ. */
+bool file_is_allowed(size_t size);
+
 #endif

@@ -20,9 +20,12 @@ level_zero_\name\()_semaphore:
 	.balign 2
 	SEMAPHORE compile_kernel
 	SEMAPHORE launch_kernel
+	SEMAPHORE new_launch
 	SEMAPHORE execute_list
 	SEMAPHORE unload_module
 	.set level_zero_launch_kernel_nop10_semaphore, level_zero_launch_kernel_semaphore
+	.set level_zero_new_launch_nop10_semaphore, level_zero_new_launch_semaphore
+	.set level_zero_share_counts_semaphore, level_zero_new_launch_semaphore
 
 	.macro NOP10
 	.byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0
@@ -65,6 +68,29 @@ level_zero_\name\()_semaphore:
 	.cfi_adjust_cfa_offset -8
 	.cfi_restore rbp
 	END probe_launch_kernel
+
+/* As probe_launch_kernel, with a ninth argument. */
+	FUNCTION probe_new_launch
+	push %rbp
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset rbp, 0
+	mov 16(%rsp), %rax
+	mov 32(%rsp), %r10
+	mov 24(%rsp), %rbp
+	STAP_PROBE8(level_zero, new_launch, 8@%rdi, 8@%rsi, 8@%rdx, 8@%rcx, 8@%r8, 8@%r9, 8@%rax, 8@%r10)
+#undef _SDT_NOP
+#define _SDT_NOP NOP10
+	STAP_PROBE8(level_zero, new_launch_nop10, 8@%rdi, 8@%rsi, 8@%rdx, 8@%rcx, 8@%r8, 8@%r9, 8@%rax, 8@%r10)
+#undef _SDT_NOP
+#define _SDT_NOP nop
+	pop %rbp
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore rbp
+	END probe_new_launch
+
+	FUNCTION probe_share_counts
+	STAP_PROBE1(level_zero, share_counts, 8@%rdi)
+	END probe_share_counts
 
 	FUNCTION probe_execute_list
 	STAP_PROBE3(level_zero, execute_list, 8@%rdi, 8@%rsi, 8@%rdx)

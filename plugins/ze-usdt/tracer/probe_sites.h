@@ -10,6 +10,7 @@ struct stack_frame;
 /* Updated by the kernel whenever a profiler attaches or detaches. */
 extern volatile uint16_t level_zero_compile_kernel_semaphore;
 extern volatile uint16_t level_zero_launch_kernel_semaphore;
+extern volatile uint16_t level_zero_new_launch_semaphore; /* also of share_counts */
 extern volatile uint16_t level_zero_execute_list_semaphore;
 extern volatile uint16_t level_zero_unload_module_semaphore;
 
@@ -17,6 +18,10 @@ void probe_compile_kernel(const char *path, uint64_t module);
 /* innermost: the innermost frame of the stack to show, or NULL. */
 void probe_launch_kernel(uint64_t instruction_base, uint64_t address, uint64_t size, const char *name, uint64_t module,
 			 uint64_t list, uint64_t stack, const struct stack_frame *innermost);
+/* The same, with the tag of a cell (../count_area.h). */
+void probe_new_launch(uint64_t instruction_base, uint64_t address, uint64_t size, const char *name, uint64_t module,
+		      uint64_t list, uint64_t stack, const struct stack_frame *innermost, uint64_t tag);
+void probe_share_counts(uint64_t area);
 void probe_execute_list(uint64_t list, uint64_t parent, uint64_t launches);
 void probe_unload_module(uint64_t module);
 

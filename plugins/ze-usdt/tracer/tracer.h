@@ -4,6 +4,7 @@
 #define ZE_TRACER_TRACER_H
 
 #include "announce.h"
+#include "launch_counts.h"
 #include "level_zero.h"
 #include "opencl.h"
 #include "registry.h"
@@ -22,6 +23,7 @@ struct tracer {
 	struct registry registry;
 	struct announcer announcer;
 	struct stack_process stacks;
+	struct launch_counts counts;
 };
 extern struct tracer tracer;
 
