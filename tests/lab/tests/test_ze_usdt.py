@@ -173,6 +173,43 @@ def check_attached(product):
            truth['kernel']}, 'kernels')
 
 
+def read_counted(name='out.csv'):
+    """Launches that were counted in memory, instead of firing the probe."""
+    with open(name, encoding='utf-8', newline='') as file:
+        found = [row['text'] for row in csv.DictReader(file) if row['name'] == 'launches counted in memory']
+    return int(found[0].split()[0]) if found else 0
+
+
+def check_awkward(way, locked=False):
+    """Launches from threads, signal handlers, coroutines and so on: each is counted once, under its own stack."""
+    command = [BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf', '-o', 'out.csv', '--',
+               IN_CHROOT, SOURCE / 'tests/lab/level_zero/run-without-gpu', 'bmg', PROGRAMS / 'awkward',
+               PROGRAMS / 'modules/transformer.bmg.bin', 'tiny', way, 'immediate']
+    # Another profiler counts in memory: this one gets each launch by the probe.
+    lock = ['flock', BUILD / 'plugins/ze-usdt/libiaprof-ze-tracer.so'] if locked else []
+    outcome = subprocess.run(lock + command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                             encoding='utf-8', errors='replace')
+    said = [line.split()[1] for line in outcome.stdout.splitlines() if line.startswith('launched ')]
+    if outcome.returncode or 'lost: ze-usdt' in outcome.stdout or not said:
+        raise Failure(f'iaprof ended with {outcome.returncode}: {outcome.stdout}')
+    depths, found = collections.Counter(), 0
+    with open('out.csv', encoding='utf-8', newline='') as file:
+        for row in csv.DictReader(file):
+            functions = row['functions'].split(';')
+            if row['record'] == 'launch' and 'launch_here' in functions and f'way_{way}' in functions:
+                found += int(row['count'])
+                depths[functions.count('frame_of')] += int(row['count'])
+            elif row['record'] == 'launch':
+                raise Failure(f'launches with another stack: {row}')
+    equal([found], [int(said[0])], 'launches')
+    if way == 'alloca':
+        equal(depths, collections.Counter(i % 11 + 1 for i in range(found)), 'depths of frame_of')
+    if locked and read_counted():
+        raise Failure('launches were counted in memory that another profiler reads')
+    if way == 'forks' and not locked and not read_counted():
+        raise Failure('no launch was counted in memory')
+
+
 def check_invalid(product):
     """Modules that the runtime refuses: the program ends as it would, and nothing is said of its loader."""
     modules = pathlib.Path('modules')
@@ -202,6 +239,10 @@ def checks():
         yield f'{product}: what the compiler says of kernels', check_attributes, (product,)
         yield f'{product}: a program that runs already', check_attached, (product,)
         yield f'{product}: modules that are none', check_invalid, (product,)
+    for way in 'threads', 'forks', 'alloca', 'signals', 'coroutines', 'cancel', 'tracer':
+        yield f'awkward: {way}', check_awkward, (way,)
+    for way in 'forks', 'alloca':
+        yield f'awkward, without counts in memory: {way}', check_awkward, (way, True)
 
 
 sys.exit(run([(what, functools.partial(function, *arguments)) for what, function, arguments in checks()]) != 0)

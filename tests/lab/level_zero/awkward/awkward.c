@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches kernels in ways that a tracer must not stumble over: awkward MODULE KERNEL WAY. On standard output a line
- * "launched N" says how many launches were made in WAY; every one of them has the functions way_WAY and launch_here on
- * its stack. The exit status is 0 unless something went wrong.
+ * Launches kernels in ways that a tracer must not stumble over: awkward MODULE KERNEL WAY [immediate]. On standard
+ * output a line "launched N" says how many launches were made in WAY; every one of them has the functions way_WAY and
+ * launch_here on its stack. immediate: on immediate lists, so that they execute. The exit status is 0 unless something
+ * went wrong.
  */
 #include <errno.h>
 #include <level_zero/ze_api.h>
@@ -47,6 +48,7 @@ static ze_context_handle_t context;
 static ze_device_handle_t device;
 static ze_module_handle_t module;
 static const char *kernel_name;
+static bool immediate;
 static _Atomic unsigned launched;
 
 /* What one thread launches with. */
@@ -59,11 +61,16 @@ static struct launcher first;
 static void launcher_open(struct launcher *launcher)
 {
 	ze_command_list_desc_t list = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC };
+	ze_command_queue_desc_t queue = { .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
+					  .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS };
 	ze_kernel_desc_t kernel = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = kernel_name };
 
 	CHECK(zeKernelCreate(module, &kernel, &launcher->kernel));
 	CHECK(zeKernelSetGroupSize(launcher->kernel, 1, 1, 1));
-	CHECK(zeCommandListCreate(context, device, &list, &launcher->list));
+	if (immediate)
+		CHECK(zeCommandListCreateImmediate(context, device, &queue, &launcher->list));
+	else
+		CHECK(zeCommandListCreate(context, device, &list, &launcher->list));
 }
 
 static void launcher_close(struct launcher *launcher)
@@ -114,7 +121,8 @@ FUNCTION void *way_forks(void *argument)
 	launcher_open(&launcher);
 	for (unsigned i = 0; !forks_done || i < 10; i++) {
 		launch_here(&launcher);
-		CHECK(zeCommandListReset(launcher.list));
+		if (!immediate)
+			CHECK(zeCommandListReset(launcher.list));
 		usleep(1000); /* so many launches that each can be looked at */
 	}
 	launcher_close(&launcher);
@@ -302,8 +310,9 @@ int main(int argc, char **argv)
 	uint32_t one = 1;
 	ze_driver_handle_t driver;
 
-	if (argc != 4) {
-		fputs("usage: awkward MODULE KERNEL WAY\n", stderr);
+	immediate = argc == 5 && strcmp(argv[4], "immediate") == 0;
+	if (argc != 4 && !immediate) {
+		fputs("usage: awkward MODULE KERNEL WAY [immediate]\n", stderr);
 		return 2;
 	}
 	kernel_name = argv[2];
