@@ -129,9 +129,23 @@ static struct block *block_for(struct bus *bus, size_t size)
 	return block;
 }
 
-/* Copies the records that the gate takes to the end of a block. Returns their number of bytes. */
+/* Bytes that are copied at a time, so that they are still in the first-level cache when their source is set. */
+#define COPY_SIZE 1024u
+
+/* Sets the source of the records whose headers begin at an offset or later and end before another. Returns the next. */
+static size_t set_source(char *records, size_t offset, size_t end, uint16_t source)
+{
+	while (offset + sizeof(struct iaprof_record) <= end) {
+		struct iaprof_record *record = (struct iaprof_record *)(records + offset);
+		record->source = source;
+		offset += record->size;
+	}
+	return offset;
+}
+
+/* Copies the records that the gate takes to the end of a block. Returns their number of bytes. source NULL: theirs. */
 static size_t append_taken(struct block *block, struct record_gate *gate, const struct iaprof_batch *batch,
-			   uint64_t now)
+			   const uint16_t *source, uint64_t now)
 {
 	size_t before = block->size;
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
@@ -141,12 +155,22 @@ static size_t append_taken(struct block *block, struct record_gate *gate, const 
 		block->size += record->size;
 		block->count++;
 	}
+	if (source)
+		set_source(block->records, before, block->size, *source);
 	return block->size - before;
 }
 
-static size_t append(struct block *block, const struct iaprof_batch *batch)
+static size_t append(struct block *block, const struct iaprof_batch *batch, const uint16_t *source)
 {
-	memcpy(block->records + block->size, batch->records, batch->size);
+	const char *from = batch->records;
+	char *to = block->records + block->size;
+	size_t next = 0, step = source ? COPY_SIZE : batch->size;
+	for (size_t copied = 0, size; copied < batch->size; copied += size) {
+		size = batch->size - copied < step ? batch->size - copied : step;
+		memcpy(to + copied, from + copied, size);
+		if (source)
+			next = set_source(to, next, copied + size, *source);
+	}
 	block->size += batch->size;
 	block->count += batch->count;
 	return batch->size;
@@ -162,6 +186,7 @@ int bus_emit_through(struct bus *bus, struct record_gate *gate, uint16_t source,
 {
 	if (!batch->size && !batch->count)
 		return 0;
+	const uint16_t *set = flags & BUS_KEEP_SOURCE ? NULL : &source;
 	int result = record_check_batch(batch, flags & BUS_KEEP_SOURCE, error);
 	if (result)
 		return result;
@@ -177,11 +202,7 @@ int bus_emit_through(struct bus *bus, struct record_gate *gate, uint16_t source,
 	else if (!(block = block_for(bus, batch->size)))
 		result = -ENOMEM;
 	if (block) {
-		char *copy = block->records + block->size;
-		size_t size = gate ? append_taken(block, gate, batch, now) : append(block, batch);
-		if (!(flags & BUS_KEEP_SOURCE))
-			for (char *end = copy + size; copy < end; copy += ((struct iaprof_record *)copy)->size)
-				((struct iaprof_record *)copy)->source = source;
+		size_t size = gate ? append_taken(block, gate, batch, set, now) : append(block, batch, set);
 		if (!bus->size)
 			pthread_cond_signal(&bus->not_empty);
 		bus->size += size;

@@ -85,8 +85,15 @@ static const char *check_listing(const struct iaprof_record_code_listing *listin
 	return producers == listing->producer_count ? NULL : "producers are not those of the instructions";
 }
 
-/* Returns what is wrong with the type-specific parts, or NULL. */
-static const char *check_contents(const struct iaprof_record *record)
+static inline const char *check_sample(const struct iaprof_record_sample *sample)
+{
+	if (sample->count == 0)
+		return "count is 0";
+	return sample->first_time > sample->header.time ? "ends before it begins" : NULL;
+}
+
+/* Returns what is wrong with the type-specific parts of any other record, or NULL. */
+static __attribute__((noinline)) const char *check_contents(const struct iaprof_record *record)
 {
 	switch (record->type) {
 	case IAPROF_RECORD_STRING: {
@@ -123,12 +130,6 @@ static const char *check_contents(const struct iaprof_record *record)
 		return mapping->size == 0 || mapping->start + mapping->size - 1 < mapping->start
 			       ? "empty or wraps around"
 			       : NULL;
-	}
-	case IAPROF_RECORD_SAMPLE: {
-		const struct iaprof_record_sample *sample = (const void *)record;
-		if (sample->count == 0)
-			return "count is 0";
-		return sample->first_time > record->time ? "ends before it begins" : NULL;
 	}
 	case IAPROF_RECORD_CODE_OBJECT:
 		return ((const struct iaprof_record_code_object *)record)->build_id_size > IAPROF_BUILD_ID_SIZE_MAX
@@ -238,39 +239,66 @@ static const char *check_contents(const struct iaprof_record *record)
 	}
 }
 
-int record_check(const void *bytes, size_t available, struct error *error)
+enum flaw { FLAW_NONE, FLAW_HEADER, FLAW_SIZE, FLAW_TYPE, FLAW_SHORT, FLAW_CONTENTS };
+
+/* Inline, because this is done for each record of a run; most are samples. *wrong is set for FLAW_CONTENTS. */
+static inline enum flaw flaw_of(const struct iaprof_record *record, size_t available, const char **wrong)
 {
-	const struct iaprof_record *record = bytes;
 	if (available < sizeof *record)
-		return error_set(error, EINVAL, "malformed record: %zu bytes left, a header has %zu", available,
-				 sizeof *record);
+		return FLAW_HEADER;
 	if (record->size < sizeof *record || record->size % 8 || record->size > IAPROF_RECORD_SIZE_MAX ||
 	    record->size > available)
+		return FLAW_SIZE;
+	if (record->type == 0)
+		return FLAW_TYPE;
+	if (record->type >= IAPROF_RECORD_TYPE_COUNT)
+		return FLAW_NONE;
+	if (record->size < types[record->type].minimum_size)
+		return FLAW_SHORT;
+	*wrong = record->type == IAPROF_RECORD_SAMPLE ? check_sample((const void *)record) : check_contents(record);
+	return *wrong ? FLAW_CONTENTS : FLAW_NONE;
+}
+
+/* Returns -EINVAL. */
+static __attribute__((noinline)) int complain(const struct iaprof_record *record, size_t available, enum flaw flaw,
+					      const char *wrong, struct error *error)
+{
+	switch (flaw) {
+	case FLAW_HEADER:
+		return error_set(error, EINVAL, "malformed record: %zu bytes left, a header has %zu", available,
+				 sizeof *record);
+	case FLAW_SIZE:
 		return error_set(error, EINVAL, "malformed record: type %u, size %u, of %zu bytes", record->type,
 				 record->size, available);
-	if (record->type == 0)
+	case FLAW_TYPE:
 		return error_set(error, EINVAL, "malformed record: type 0");
-	if (record->type >= IAPROF_RECORD_TYPE_COUNT)
-		return 0;
-	if (record->size < types[record->type].minimum_size)
+	case FLAW_SHORT:
 		return error_set(error, EINVAL, "malformed record: %s, size %u, at least %u", types[record->type].name,
 				 record->size, types[record->type].minimum_size);
-	const char *wrong = check_contents(record);
-	return wrong ? error_set(error, EINVAL, "malformed record: %s: %s", types[record->type].name, wrong) : 0;
+	default:
+		return error_set(error, EINVAL, "malformed record: %s: %s", types[record->type].name, wrong);
+	}
+}
+
+int record_check(const void *bytes, size_t available, struct error *error)
+{
+	const char *wrong = NULL;
+	enum flaw flaw = flaw_of(bytes, available, &wrong);
+	return flaw ? complain(bytes, available, flaw, wrong, error) : 0;
 }
 
 int record_check_batch(const struct iaprof_batch *batch, bool of_core, struct error *error)
 {
-	const char *next = batch->records;
+	const char *next = batch->records, *wrong = NULL;
 	size_t left = batch->size;
 	uint32_t count = 0;
 	if ((uintptr_t)next % 8)
 		return error_set(error, EINVAL, "malformed batch: not 8-byte aligned");
 	for (; left; count++) {
-		int result = record_check(next, left, error);
-		if (result)
-			return result;
 		const struct iaprof_record *record = (const void *)next;
+		enum flaw flaw = flaw_of(record, left, &wrong);
+		if (flaw)
+			return complain(record, left, flaw, wrong, error);
 		if (!of_core && record_is_of_core(record->type))
 			return error_set(error, EINVAL, "malformed record: %s is for the core to send",
 					 record_type_name(record->type));

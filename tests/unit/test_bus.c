@@ -74,6 +74,42 @@ START_TEST(delivers_in_order_and_sets_the_source)
 }
 END_TEST
 
+/* Records of all sizes, so that they and their headers end anywhere in what is copied at a time; one is larger. */
+START_TEST(every_record_gets_its_source_and_nothing_else)
+{
+	enum { WORDS = 20000, LARGE = 600 };
+	static uint64_t words[WORDS];
+	bool keeps = _i;
+	struct iaprof_batch batch = { .records = words };
+	for (size_t at = 0, size = 2; at + LARGE <= WORDS; at += size) {
+		size = batch.count == 50 ? LARGE : 2 + batch.count % 23;
+		memset(words + at, 0x5a, size * sizeof *words);
+		*(struct iaprof_record *)(words + at) =
+			(struct iaprof_record){ .size = (uint32_t)(size * sizeof *words),
+						.type = IAPROF_RECORD_TYPE_COUNT,
+						.source = (uint16_t)(7 + batch.count) };
+		batch.count++;
+		batch.size += size * sizeof *words;
+	}
+	struct bus *bus = bus_new(1 << 20);
+	ck_assert_int_eq(bus_emit(bus, 3, &batch, keeps ? BUS_KEEP_SOURCE : 0, NULL), 0);
+	struct block *block = bus_take(bus, 0);
+	ck_assert_ptr_nonnull(block);
+	ck_assert_ptr_null(block->next);
+	ck_assert_uint_eq(block->size, batch.size);
+	struct iaprof_batch taken = block_batch(block);
+	uint32_t count = 0;
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&taken, record)); count++) {
+		ck_assert_uint_eq(record->source, keeps ? 7 + count : 3);
+		((struct iaprof_record *)record)->source = (uint16_t)(7 + count);
+	}
+	ck_assert_uint_eq(count, batch.count);
+	ck_assert_mem_eq(block->records, words, batch.size);
+	bus_recycle(bus, block);
+	bus_free(bus);
+}
+END_TEST
+
 START_TEST(refuses_beyond_its_capacity_but_never_definitions)
 {
 	struct bus *bus = bus_new(10 * sizeof(struct iaprof_record_sample));
@@ -666,6 +702,7 @@ int main(void)
 	TCase *tests = tcase_create("bus");
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, delivers_in_order_and_sets_the_source);
+	tcase_add_loop_test(tests, every_record_gets_its_source_and_nothing_else, 0, 2);
 	tcase_add_test(tests, refuses_beyond_its_capacity_but_never_definitions);
 	tcase_add_test(tests, the_reserve_is_as_much_again);
 	tcase_add_test(tests, a_large_batch_waits_for_an_empty_bus_only);
