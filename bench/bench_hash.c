@@ -53,10 +53,9 @@ static uint64_t unkeyed(const struct hash_key *key, const void *bytes, size_t si
 
 static uint64_t multilinear(const struct hash_key *key, const void *bytes, size_t size)
 {
-	(void)size;
-	uint64_t words[HASH_WORDS_MAX];
-	memcpy(words, bytes, sizeof words);
-	return hash_words(key, words);
+	uint64_t words[HASH_WORDS_MAX] = { 0 };
+	memcpy(words, bytes, size);
+	return hash_words(key, words, HASH_WORDS_MAX);
 }
 
 /* Seconds for one hash. Each one is needed for the next, so that they cannot be computed side by side. */

@@ -14,12 +14,10 @@ void time_values_clear(struct time_values *values)
 	values->items.count = 0;
 }
 
-bool time_values_add(struct time_values *values, uint32_t *list, uint64_t begin, uint64_t end, uint64_t value,
-		     uint64_t count)
+bool time_values_add_at(struct time_values *values, uint32_t *list, uint64_t begin, uint64_t end, uint64_t value,
+			uint64_t count)
 {
 	uint64_t resolution = values->resolution;
-	if (!resolution)
-		return true;
 	struct time_value *newest = *list == TIME_VALUE_NONE ? NULL : &values->items.items[*list];
 	if (newest && newest->begin / resolution == begin / resolution &&
 	    newest->end / resolution == end / resolution) {

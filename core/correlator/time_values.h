@@ -37,7 +37,12 @@ void time_values_clear(struct time_values *values);
  * Adds a value to a list whose newest element is *list, merging it with that element if the time is the same. Returns
  * false when out of memory.
  */
-bool time_values_add(struct time_values *values, uint32_t *list, uint64_t begin, uint64_t end, uint64_t value,
-		     uint64_t count);
+bool time_values_add_at(struct time_values *values, uint32_t *list, uint64_t begin, uint64_t end, uint64_t value,
+			uint64_t count);
+static inline bool time_values_add(struct time_values *values, uint32_t *list, uint64_t begin, uint64_t end,
+				   uint64_t value, uint64_t count)
+{
+	return !values->resolution || time_values_add_at(values, list, begin, end, value, count);
+}
 
 #endif

@@ -17,12 +17,16 @@ static uint32_t newest_name(struct thread_table *table, uint32_t process, uint32
 	struct known_thread_name wanted = { .key = { process, tid }, .name = name };
 	struct known_thread_name *known = keyed_array_get(&table->names, &wanted.key);
 	if (!known) {
-		if (name && table->names.count < THREAD_TABLE_COUNT_MAX)
+		if (name && table->names.count < THREAD_TABLE_COUNT_MAX) {
 			(void)keyed_array_add(&table->names, &wanted);
+			table->changes++;
+		}
 		return name;
 	}
-	if (name)
+	if (name && name != known->name) {
 		known->name = name;
+		table->changes++;
+	}
 	return known->name;
 }
 

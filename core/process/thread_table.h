@@ -46,7 +46,8 @@ struct thread_table {
 	KEYED_ARRAY(struct known_thread) threads;
 	KEYED_ARRAY(struct known_thread_name) names;
 	KEYED_ARRAY(struct threads_of_process) processes;
-	uint64_t merged; /* samples whose tid was dropped */
+	uint64_t merged;  /* samples whose tid was dropped */
+	uint32_t changes; /* of names: as long as there are none, a thread that kept its tid has the same identity */
 };
 
 /* Forgets all threads, but not how many samples were merged. */

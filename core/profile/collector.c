@@ -120,6 +120,7 @@ struct collector *collector_new(const struct collector_options *options)
 						       .times = &collector->times,
 						       .table.times.resolution = options->time_resolution };
 	hash_key_make(&collector->cpu_samples.table.hash_key);
+	collector->cpu_samples.waiting.hash_key = collector->cpu_samples.table.hash_key;
 	collector->gaps = (struct device_gaps){ .samples = &collector->cpu_samples,
 						.intern = options->intern,
 						.facts = &collector->facts };

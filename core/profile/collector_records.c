@@ -34,15 +34,12 @@ void collector_add_loss(struct collector *collector, const char *source, const c
 
 static void take_sample(struct collector *collector, const struct iaprof_record_sample *sample)
 {
-	if (cpu_samples_take(&collector->cpu_samples, sample)) {
-		const struct waiting_sample *last = cpu_samples_last(&collector->cpu_samples);
-		if (last)
-			device_gaps_take_sample(&collector->gaps, last);
-	} else {
+	if (cpu_samples_take(&collector->cpu_samples, sample))
+		device_gaps_take_sample(&collector->gaps, sample);
+	else
 		collector_add_loss(collector, run_metadata_source_name(&collector->facts, sample->header.source),
 				   COLLECTOR_REASON_VALUE_TYPE, LOSS_NO_VALUE_TYPE, sample->first_time,
 				   sample->header.time, sample->count, 0);
-	}
 	/* A live run waits for the next SYNC, but a capture may not contain one. */
 	if (!collector->options.live && cpu_samples_are_too_many(&collector->cpu_samples))
 		cpu_samples_resolve(&collector->cpu_samples);
@@ -205,7 +202,7 @@ static void take_record(struct collector *collector, const struct iaprof_record 
 	}
 	case IAPROF_RECORD_SAMPLE:
 		take_sample(collector, (const void *)record);
-		break;
+		return; /* nothing else needs them */
 	case IAPROF_RECORD_LAUNCH: {
 		const struct iaprof_record_launch *launch = (const void *)record;
 		take_event_stack(collector, launch->user_stack, launch->pid, record->time);

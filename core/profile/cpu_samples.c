@@ -7,17 +7,11 @@
 #include "base/cleanup.h"
 #include "profile/loss.h"
 
-/* Limit on samples that wait for the process events of their time; beyond it, they are attributed early. */
-#define WAITING_COUNT_MAX 65536
-
-/* Number of distinct raw stacks above which they are resolved, which merges the addresses of a function. */
-#define RESOLVE_COUNT 16384
-
 void cpu_samples_free(struct cpu_samples *samples)
 {
 	sample_table_free(&samples->table);
 	wait_table_free(&samples->waits);
-	array_free(&samples->waiting);
+	waiting_samples_free(&samples->waiting);
 }
 
 static void count_out_of_memory(struct cpu_samples *samples, uint64_t count)
@@ -47,75 +41,147 @@ struct recent_images {
 
 /* Returns the program that ran at this time. Calls without a process do not belong to process 0, the idle task. */
 static struct process *find_process(struct cpu_samples *samples, struct recent_images *recent,
-				    const struct waiting_sample *waiting, uint32_t pid)
+				    const union waiting_key *key, uint32_t pid, uint64_t time)
 {
 	struct process **found = &recent->by_pid[pid % RECENT_COUNT];
-	if (!pid && waiting->key.call)
+	if (!pid && key->call)
 		return NULL;
-	if (!*found || (*found)->pid != pid || waiting->time < (*found)->begin || waiting->time >= (*found)->end)
-		*found = process_table_find(samples->stack_context.processes, pid, waiting->time);
+	if (!*found || (*found)->pid != pid || time < (*found)->begin || time >= (*found)->end)
+		*found = process_table_find(samples->stack_context.processes, pid, time);
 	return *found;
 }
 
-static uint32_t place_wait(struct cpu_samples *samples, struct recent_images *recent,
-			   const struct waiting_sample *waiting)
+/* Narrows a placement to the lifetime of a program that was found for one of its samples. */
+static void narrow(struct placement *placement, const struct process *process)
 {
-	struct wait_key wait = waiting->wait;
-	const struct process *waker = wait.waker ? find_process(samples, recent, waiting, wait.waker) : NULL;
+	if (process && process->begin > placement->begin)
+		placement->begin = process->begin;
+	if (process && process->end < placement->end)
+		placement->end = process->end;
+}
+
+static uint32_t place_wait(struct cpu_samples *samples, struct recent_images *recent, struct placed_key *placed,
+			   uint64_t time)
+{
+	struct wait_key wait = placed->key.wait;
+	const struct process *waker = wait.waker ? find_process(samples, recent, &placed->key, wait.waker, time) : NULL;
+	narrow(&placed->placement, waker);
 	wait.waker = waker ? waker->serial : 0;
-	return wait_table_add(&samples->waits, &wait, waiting->time);
+	return wait_table_add(&samples->waits, &wait);
 }
 
 /* Returns sample_key.span. */
-static uint32_t place_span(struct cpu_samples *samples, const struct waiting_sample *waiting)
+static uint32_t place_span(struct cpu_samples *samples, struct placed_key *placed, uint64_t count)
 {
-	if (!samples->stack_context.spans || !iaprof_span_is_valid(&waiting->span))
+	if (!samples->stack_context.spans || !iaprof_span_is_valid(&placed->key.span))
 		return 0;
-	uint32_t span = frame_table_add_span(samples->stack_context.frames, &waiting->span);
-	if (!span)
-		samples->spans_dropped = saturating_add(samples->spans_dropped, waiting->count);
+	uint32_t span = frame_table_add_span(samples->stack_context.frames, &placed->key.span);
+	if (!span) {
+		samples->spans_dropped = saturating_add(samples->spans_dropped, count);
+		placed->placement.end = 0; /* each one is counted */
+	}
 	return span;
 }
 
-static void place(struct cpu_samples *samples, struct recent_images *recent, const struct waiting_sample *waiting)
+static struct thread_identity place_thread(struct cpu_samples *samples, struct placed_key *placed, uint32_t process,
+					   uint64_t count)
 {
-	const struct process *process = find_process(samples, recent, waiting, waiting->key.pid);
-	struct sample_key key = waiting->key;
-	if (waiting->wait.reason)
-		key.wait = place_wait(samples, recent, waiting);
-	key.span = place_span(samples, waiting);
-	key.process = process ? process->serial : 0;
-	key.pid = samples->stack_context.pids || !process ? key.pid : 0;
 	struct thread_table *threads = samples->stack_context.threads;
-	key.thread = threads ? thread_table_place(threads, thread_table_process(key.process, waiting->key.pid),
-						  key.thread.tid, key.thread.name, waiting->count)
-			     : (struct thread_identity){ 0 };
-	if (!sample_table_add(&samples->table, &key, waiting->first_time, waiting->time, waiting->value,
-			      waiting->count))
-		count_out_of_memory(samples, waiting->count);
+	if (!threads)
+		return (struct thread_identity){ 0 };
+	struct thread_identity thread = thread_table_place(threads, thread_table_process(process, placed->key.pid),
+							   placed->key.tid, placed->key.thread_name, count);
+	placed->placement.names = threads->changes;
+	if (thread.tid != placed->key.tid)
+		placed->placement.end = 0; /* each one is counted */
+	return thread;
+}
+
+/* Finds out where a sample belongs, and for which others with its key that is true as well. */
+static void place(struct cpu_samples *samples, struct recent_images *recent, struct placed_key *placed,
+		  const struct waiting_value *sample)
+{
+	const union waiting_key *from = &placed->key;
+	const struct process *process = find_process(samples, recent, from, from->pid, sample->time);
+	placed->placement = (struct placement){ .end = UINT64_MAX, .pass = samples->pass };
+	narrow(&placed->placement, process);
+	struct sample_key key = { .process = process ? process->serial : 0,
+				  .pid = samples->stack_context.pids || !process ? from->pid : 0,
+				  .name = from->name,
+				  .user_stack = from->user_stack,
+				  .kernel_stack = from->kernel_stack,
+				  .call = from->call,
+				  .value_type = from->value_type,
+				  .flags = from->flags & ~WAITING_HAS_SPAN };
+	if (from->wait.reason)
+		key.wait = placed->placement.wait = place_wait(samples, recent, placed, sample->time);
+	key.span = place_span(samples, placed, sample->count);
+	key.thread = place_thread(samples, placed, key.process, sample->count);
+	placed->placement.entry = sample_table_entry(&samples->table, &key);
+}
+
+static bool is_placed(const struct cpu_samples *samples, const struct placement *placement, uint64_t time)
+{
+	const struct thread_table *threads = samples->stack_context.threads;
+	return placement->pass == samples->pass && time >= placement->begin && time < placement->end &&
+	       (!threads || placement->names == threads->changes);
 }
 
 void cpu_samples_place(struct cpu_samples *samples, uint64_t until)
 {
 	struct recent_images recent = { 0 };
+	struct waiting_value *values = samples->waiting.values.items;
 	size_t kept = 0;
-	for (size_t i = 0; i < samples->waiting.count; i++)
-		if (samples->waiting.items[i].time <= until)
-			place(samples, &recent, &samples->waiting.items[i]);
-		else
-			samples->waiting.items[kept++] = samples->waiting.items[i];
-	samples->waiting.count = kept;
+	samples->pass++;
+	for (size_t i = 0; i < samples->waiting.values.count; i++) {
+		const struct waiting_value *value = &values[i];
+		if (value->time > until) {
+			values[kept++] = *value;
+			continue;
+		}
+		struct placed_key *placed = &samples->waiting.keys.items[value->key];
+		if (!is_placed(samples, &placed->placement, value->time))
+			place(samples, &recent, placed, value);
+		if (placed->placement.wait)
+			wait_table_note_time(&samples->waits, placed->placement.wait, value->time);
+		if (placed->placement.entry == SAMPLE_NONE ||
+		    !sample_table_add(&samples->table, placed->placement.entry, value->first_time, value->time,
+				      value->value, value->count))
+			count_out_of_memory(samples, value->count);
+	}
+	samples->waiting.values.count = kept;
+	count_out_of_memory(samples, waiting_samples_trim(&samples->waiting));
 }
 
-/* Returns a slot for one more sample, which the caller fills in; NULL when out of memory. */
-static struct waiting_sample *waiting_add(struct cpu_samples *samples, uint64_t count)
+static inline void add(struct cpu_samples *samples, const union waiting_key *key, uint64_t first_time, uint64_t time,
+		       uint64_t value, uint64_t count)
 {
-	if (samples->waiting.count >= WAITING_COUNT_MAX)
+	if (waiting_samples_are_full(&samples->waiting))
 		cpu_samples_place(samples, UINT64_MAX);
-	if (array_reserve(&samples->waiting, samples->waiting.count + 1))
-		return &samples->waiting.items[samples->waiting.count++];
-	count_out_of_memory(samples, count);
-	return NULL;
+	if (!waiting_samples_add(&samples->waiting, key, first_time, time, value, count))
+		count_out_of_memory(samples, count);
+}
+
+void cpu_samples_add(struct cpu_samples *samples, const struct waiting_sample *sample)
+{
+	add(samples, &sample->key, sample->first_time, sample->time, sample->value, sample->count);
+}
+
+/* threads, spans: whether samples of different ones have different keys. */
+static inline void make_key(union waiting_key *key, const struct iaprof_record_sample *record, uint32_t value_type,
+			    bool threads, bool spans)
+{
+	bool waits = iaprof_record_sample_has_wait(record);
+	const struct iaprof_span *span = spans ? iaprof_record_sample_span(record) : NULL;
+	uint32_t flags = (record->flags & ~WAITING_HAS_SPAN) | (span ? WAITING_HAS_SPAN : 0);
+	key->words[0] = waiting_key_pair(record->pid, threads ? record->tid : 0);
+	key->words[1] = waiting_key_pair(record->name, threads ? iaprof_record_sample_thread_name(record) : 0);
+	key->words[2] = waiting_key_pair(record->user_stack, record->kernel_stack);
+	key->words[3] = waiting_key_pair(value_type, flags);
+	key->words[4] = waiting_key_pair(0, waits ? record->reason : 0);
+	key->words[5] = waits ? waiting_key_pair(record->waker, record->waker_name) : 0;
+	key->words[6] = waits ? waiting_key_pair(record->waker_user_stack, record->waker_kernel_stack) : 0;
+	key->span = span ? *span : (struct iaprof_span){ 0 };
 }
 
 bool cpu_samples_take(struct cpu_samples *samples, const struct iaprof_record_sample *record)
@@ -124,42 +190,21 @@ bool cpu_samples_take(struct cpu_samples *samples, const struct iaprof_record_sa
 	samples->taken = saturating_add(samples->taken, record->count);
 	if (value_type == LOSS_NO_VALUE_TYPE)
 		return false;
-	struct waiting_sample *waiting = waiting_add(samples, record->count);
-	if (waiting)
-		*waiting = (struct waiting_sample){ .key = { .pid = record->pid,
-							     .name = record->name,
-							     .user_stack = record->user_stack,
-							     .kernel_stack = record->kernel_stack,
-							     .value_type = value_type,
-							     .flags = record->flags & ~SAMPLE_USER_RESOLVED,
-							     .thread = { record->tid,
-									 iaprof_record_sample_thread_name(record) } },
-						    .first_time = record->first_time,
-						    .time = record->header.time,
-						    .value = record->value,
-						    .count = record->count };
-	const struct iaprof_span *span = waiting ? iaprof_record_sample_span(record) : NULL;
-	if (span)
-		waiting->span = *span;
-	if (waiting && iaprof_record_sample_has_wait(record))
-		waiting->wait = (struct wait_key){ .reason = record->reason,
-						   .waker = record->waker,
-						   .waker_name = record->waker_name,
-						   .waker_user_stack = record->waker_user_stack,
-						   .waker_kernel_stack = record->waker_kernel_stack };
+	union waiting_key key;
+	make_key(&key, record, value_type, samples->stack_context.threads != NULL, samples->stack_context.spans);
+	add(samples, &key, record->first_time, record->header.time, record->value, record->count);
 	return true;
 }
 
-const struct waiting_sample *cpu_samples_last(const struct cpu_samples *samples)
+struct waiting_sample cpu_samples_describe(const struct cpu_samples *samples, const struct iaprof_record_sample *record)
 {
-	return samples->waiting.count ? &samples->waiting.items[samples->waiting.count - 1] : NULL;
-}
-
-void cpu_samples_add(struct cpu_samples *samples, const struct waiting_sample *sample)
-{
-	struct waiting_sample *waiting = waiting_add(samples, sample->count);
-	if (waiting)
-		*waiting = *sample;
+	uint32_t value_type = run_metadata_find_value_type(samples->facts, record->value_type);
+	struct waiting_sample sample = { .first_time = record->first_time,
+					 .time = record->header.time,
+					 .value = record->value,
+					 .count = record->count };
+	make_key(&sample.key, record, value_type, true, samples->stack_context.spans);
+	return sample;
 }
 
 bool cpu_samples_take_call(struct cpu_samples *samples, const struct iaprof_record_call *record, uint32_t node,
@@ -168,17 +213,15 @@ bool cpu_samples_take_call(struct cpu_samples *samples, const struct iaprof_reco
 	uint32_t value_type = run_metadata_find_value_type(samples->facts, value_type_id);
 	if (value_type == LOSS_NO_VALUE_TYPE)
 		return false;
-	struct waiting_sample *waiting = waiting_add(samples, record->count);
-	if (waiting)
-		*waiting = (struct waiting_sample){ .key = { .pid = record->pid,
-							     .user_stack = record->user_stack,
-							     .call = node + 1,
-							     .value_type = value_type,
-							     .thread = { .tid = record->tid } },
-						    .first_time = record->first_time,
-						    .time = record->header.time,
-						    .value = value,
-						    .count = record->count };
+	cpu_samples_add(samples, &(struct waiting_sample){ .key = { .pid = record->pid,
+								    .tid = record->tid,
+								    .user_stack = record->user_stack,
+								    .value_type = value_type,
+								    .call = node + 1 },
+							   .first_time = record->first_time,
+							   .time = record->header.time,
+							   .value = value,
+							   .count = record->count });
 	return true;
 }
 
@@ -273,12 +316,7 @@ void cpu_samples_end_process(void *samples, struct process *process)
 	wait_table_end_process(&context->waits, &context->stack_context, process);
 }
 
-bool cpu_samples_are_too_many(const struct cpu_samples *samples)
-{
-	return samples->table.entries.count >= 4 * RESOLVE_COUNT;
-}
-
 bool cpu_samples_are_many(const struct cpu_samples *samples)
 {
-	return samples->table.entries.count >= RESOLVE_COUNT || samples->table.times.items.count >= TIME_VALUES_MANY;
+	return samples->table.entries.count >= CPU_SAMPLES_MANY || samples->table.times.items.count >= TIME_VALUES_MANY;
 }

@@ -17,15 +17,12 @@
 #include "profile/time_table.h"
 #include "profile/value_table.h"
 #include "profile/wait_table.h"
+#include "profile/waiting_samples.h"
 
-struct waiting_sample {
-	struct sample_key key; /* without process */
-	struct wait_key wait;  /* reason 0: not a wait; waker: a pid */
-	struct iaprof_span span;
-	uint64_t first_time, time, value, count;
-};
+/* Number of distinct raw stacks above which they are resolved, which merges the addresses of a function. */
+#define CPU_SAMPLES_MANY 16384u
 
-/* Initialise with {0}, stack_context, facts, values, times, table.times and table.hash_key. */
+/* Initialise with {0}, stack_context, facts, values, times, waiting.hash_key, table.times and table.hash_key. */
 struct cpu_samples {
 	struct stack_context stack_context;
 	const struct call_tree *calls;
@@ -34,7 +31,8 @@ struct cpu_samples {
 	struct time_table *times;
 	struct sample_table table; /* by program and raw stack */
 	struct wait_table waits;
-	ARRAY(struct waiting_sample) waiting;
+	struct waiting_samples waiting;
+	uint32_t pass;          /* number of calls of cpu_samples_place() so far */
 	size_t ahead;           /* entries of the table before this one have been prefetched */
 	uint64_t taken;         /* samples as counted by their sources, without calls */
 	uint64_t out_of_memory; /* samples and calls that could not be stored */
@@ -45,13 +43,14 @@ void cpu_samples_free(struct cpu_samples *samples);
 
 /* Returns false and ignores the record if its value type was not declared; the caller must count the loss. */
 bool cpu_samples_take(struct cpu_samples *samples, const struct iaprof_record_sample *record);
-/* Returns the sample that was taken last, as it was added; valid until the next call. NULL: none, or no memory. */
-const struct waiting_sample *cpu_samples_last(const struct cpu_samples *samples);
-/* Adds a sample that the core derived. */
-void cpu_samples_add(struct cpu_samples *samples, const struct waiting_sample *sample);
 /* The same for one value type of calls. */
 bool cpu_samples_take_call(struct cpu_samples *samples, const struct iaprof_record_call *record, uint32_t node,
 			   uint32_t value_type_id, uint64_t value);
+/* Returns what cpu_samples_take() adds, always with its thread. */
+struct waiting_sample cpu_samples_describe(const struct cpu_samples *samples,
+					   const struct iaprof_record_sample *record);
+/* Adds a sample that the core derived. */
+void cpu_samples_add(struct cpu_samples *samples, const struct waiting_sample *sample);
 /* Attributes samples up to a time to the programs that ran at that time. */
 void cpu_samples_place(struct cpu_samples *samples, uint64_t until);
 /* Resolves every attributed stack and adds it to the profile. */
@@ -68,6 +67,9 @@ void cpu_samples_end_process(void *samples, struct process *process);
 /* Returns whether enough stacks are unresolved that they should be resolved now. */
 bool cpu_samples_are_many(const struct cpu_samples *samples);
 /* Returns whether several times as many are unresolved, so that they should no longer wait for a SYNC. */
-bool cpu_samples_are_too_many(const struct cpu_samples *samples);
+static inline bool cpu_samples_are_too_many(const struct cpu_samples *samples)
+{
+	return samples->table.entries.count >= 4 * CPU_SAMPLES_MANY;
+}
 
 #endif

@@ -43,15 +43,12 @@ void device_gaps_take_job(struct device_gaps *gaps, const struct iaprof_record_j
 		gaps->dropped++;
 }
 
-void device_gaps_take_sample(struct device_gaps *gaps, const struct waiting_sample *sample)
+void device_gaps_hold_sample(struct device_gaps *gaps, const struct iaprof_record_sample *record)
 {
-	gaps->has_waits |= sample->wait.reason != 0;
-	if (!gaps->jobs.count && !gaps->sums.count)
-		return; /* no process uses a device */
-	limit(gaps, sample->time);
-	struct waiting_sample held = *sample;
+	limit(gaps, record->header.time);
+	struct waiting_sample held = cpu_samples_describe(gaps->samples, record);
 	/* A sample of a running thread is of the time before it. */
-	uint64_t before = held.wait.reason ? 0 : held.value / (held.count ? held.count : 1);
+	uint64_t before = held.key.wait.reason ? 0 : held.value / (held.count ? held.count : 1);
 	held.first_time -= before < held.first_time ? before : held.first_time;
 	if (held.first_time < held.time)
 		(void)array_push(&gaps->held, held); /* without memory, its part of a gap is unknown */
@@ -69,8 +66,8 @@ static int compare_samples(const void *left, const void *right)
 	const struct waiting_sample *a = left, *b = right;
 	if (a->key.pid != b->key.pid)
 		return a->key.pid < b->key.pid ? -1 : 1;
-	if (a->key.thread.tid != b->key.thread.tid)
-		return a->key.thread.tid < b->key.thread.tid ? -1 : 1;
+	if (a->key.tid != b->key.tid)
+		return a->key.tid < b->key.tid ? -1 : 1;
 	return (a->time > b->time) - (a->time < b->time);
 }
 
@@ -79,8 +76,8 @@ static bool is_before(const struct waiting_sample *sample, const struct gap_job 
 {
 	if (sample->key.pid != job->pid)
 		return sample->key.pid < job->pid;
-	if (sample->key.thread.tid != job->tid)
-		return sample->key.thread.tid < job->tid;
+	if (sample->key.tid != job->tid)
+		return sample->key.tid < job->tid;
 	return sample->time <= time;
 }
 
@@ -98,7 +95,7 @@ static void add_part(struct device_gaps *gaps, const struct waiting_sample *samp
 {
 	struct waiting_sample part = *sample;
 	part.key.value_type = gaps->value_type;
-	part.wait.reason = reason;
+	part.key.wait.reason = reason;
 	part.first_time = begin;
 	part.time = end;
 	part.value = value;
@@ -119,21 +116,22 @@ static void attribute(struct device_gaps *gaps, const struct gap_job *job, uint6
 	double waiting = 0, running = 0;
 	size_t first = array_lower_bound(gaps->held.count, i, is_before(&held[i], job, begin));
 	size_t end = first;
-	for (; end < gaps->held.count && held[end].key.pid == job->pid && held[end].key.thread.tid == job->tid; end++)
-		*(held[end].wait.reason ? &waiting : &running) += value_within(&held[end], begin, job->begin);
+	for (; end < gaps->held.count && held[end].key.pid == job->pid && held[end].key.tid == job->tid; end++)
+		*(held[end].key.wait.reason ? &waiting : &running) += value_within(&held[end], begin, job->begin);
 	double wait_scale = waiting > (double)left ? (double)left / waiting : 1;
 	double run_scale = running > 0 ? ((double)left - wait_scale * waiting) / running : 0;
 	run_scale = run_scale < RUN_SCALE_MAX ? run_scale : RUN_SCALE_MAX;
 	for (size_t i = first; i < end; i++) {
-		double scale = held[i].wait.reason ? wait_scale : run_scale;
+		double scale = held[i].key.wait.reason ? wait_scale : run_scale;
 		uint64_t value = (uint64_t)(scale * value_within(&held[i], begin, job->begin));
 		value = value < left ? value : left;
 		uint64_t from = held[i].first_time > begin ? held[i].first_time : begin;
 		uint64_t to = held[i].time < job->begin ? held[i].time : job->begin;
-		add_part(gaps, &held[i], held[i].wait.reason ? held[i].wait.reason : gaps->running, from, to, value);
+		add_part(gaps, &held[i], held[i].key.wait.reason ? held[i].key.wait.reason : gaps->running, from, to,
+			 value);
 		left -= value;
 	}
-	const struct waiting_sample rest = { .key = { .pid = job->pid, .thread = { .tid = job->tid } } };
+	const struct waiting_sample rest = { .key = { .pid = job->pid, .tid = job->tid } };
 	add_part(gaps, &rest, gaps->unknown, begin, job->begin, left);
 }
 

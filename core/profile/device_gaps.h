@@ -51,8 +51,15 @@ struct device_gaps {
 
 void device_gaps_free(struct device_gaps *gaps);
 void device_gaps_take_job(struct device_gaps *gaps, const struct iaprof_record_job *job);
-/* sample: as it was added to samples. */
-void device_gaps_take_sample(struct device_gaps *gaps, const struct waiting_sample *sample);
+void device_gaps_hold_sample(struct device_gaps *gaps, const struct iaprof_record_sample *record);
+/* record: one that cpu_samples_take() has taken. */
+static inline void device_gaps_take_sample(struct device_gaps *gaps, const struct iaprof_record_sample *record)
+{
+	if (iaprof_record_sample_has_wait(record))
+		gaps->has_waits = true;
+	if (gaps->jobs.count || gaps->sums.count) /* else, no process uses a device */
+		device_gaps_hold_sample(gaps, record);
+}
 /* Settles the gaps among jobs that began up to a time; UINT64_MAX: all. */
 void device_gaps_settle(struct device_gaps *gaps, uint64_t until);
 

@@ -44,14 +44,6 @@ const char *run_metadata_source_name(const struct run_metadata *facts, uint16_t 
 	return number ? "[unknown source]" : "iaprof";
 }
 
-uint32_t run_metadata_find_value_type(const struct run_metadata *facts, uint32_t id)
-{
-	for (size_t i = 0; i < facts->value_type_ids.count; i++)
-		if (facts->value_type_ids.items[i] == id)
-			return (uint32_t)i;
-	return LOSS_NO_VALUE_TYPE;
-}
-
 void run_metadata_take_value_type(struct run_metadata *facts, const struct iaprof_record_value_type *record)
 {
 	if (facts->value_types.count >= VALUE_TYPES_MAX ||

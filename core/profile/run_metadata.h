@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "bus/intern.h"
 #include "bus/result_stream.h"
+#include "profile/loss.h"
 
 struct source_name {
 	uint16_t number;
@@ -50,8 +51,14 @@ void run_metadata_take_counter_value(struct run_metadata *facts, const struct ia
 
 /* Returns the name of a source: "iaprof" for 0, the core; "[unknown source]" for an unknown number. */
 const char *run_metadata_source_name(const struct run_metadata *facts, uint16_t number);
-/* Returns the index of a value type by its id, or LOSS_NO_VALUE_TYPE (profile/loss.h). */
-uint32_t run_metadata_find_value_type(const struct run_metadata *facts, uint32_t id);
+/* Returns the index of a value type by its id, or LOSS_NO_VALUE_TYPE. */
+static inline uint32_t run_metadata_find_value_type(const struct run_metadata *facts, uint32_t id)
+{
+	for (size_t i = 0; i < facts->value_type_ids.count; i++)
+		if (facts->value_type_ids.items[i] == id)
+			return (uint32_t)i;
+	return LOSS_NO_VALUE_TYPE;
+}
 /* Returns the value of a key, or NULL. */
 const char *run_metadata_find_metadata(const struct run_metadata *facts, const char *key);
 

@@ -36,9 +36,8 @@ static uint64_t key_hash(const struct sample_table *table, const struct sample_k
 				   (uint64_t)key->value_type << 32 | key->flags,
 				   (uint64_t)key->thread.tid << 32 | key->thread.name,
 				   (uint64_t)key->span << 32 | key->wait };
-	static_assert(sizeof words == sizeof *key && sizeof words == HASH_WORDS_MAX * sizeof *words,
-		      "as many words as a key has, and as are hashed");
-	return hash_words(&table->hash_key, words);
+	static_assert(sizeof words == sizeof *key, "as many words as a key has");
+	return hash_words(&table->hash_key, words, sizeof words / sizeof *words);
 }
 
 static struct sample_process *find_process(struct sample_table *table, uint32_t process)
@@ -60,48 +59,28 @@ static struct sample_process *process_for(struct sample_table *table, uint32_t p
 	return &table->processes.items[table->processes.count - 1];
 }
 
-static struct sample_entry *entry_for(struct sample_table *table, const struct sample_key *key)
+uint32_t sample_table_entry(struct sample_table *table, const struct sample_key *key)
 {
 	uint64_t hash = key_hash(table, key);
-	hash_index_each (probe, &table->index, hash) {
-		struct sample_entry *entry = &table->entries.items[probe.position];
-		if (!memcmp(&entry->key, key, sizeof *key))
-			return entry;
-	}
+	hash_index_each (probe, &table->index, hash)
+		if (!memcmp(&table->entries.items[probe.position].key, key, sizeof *key))
+			return probe.position;
 	struct sample_process *process = process_for(table, key->process);
 	uint32_t position = (uint32_t)table->entries.count;
 	struct sample_entry entry = { .key = *key, .next = process ? process->first : 0, .times = TIME_VALUE_NONE };
 	if (!process || !hash_index_push(&table->index, hash, &table->entries, entry))
-		return NULL;
+		return SAMPLE_NONE;
 	process->first = position;
-	return &table->entries.items[position];
-}
-
-static void add_values(struct sample_entry *entry, uint64_t time, uint64_t value, uint64_t count)
-{
-	entry->value = saturating_add(entry->value, value);
-	entry->count = saturating_add(entry->count, count);
-	if (time > entry->last_time)
-		entry->last_time = time;
-}
-
-bool sample_table_add(struct sample_table *table, const struct sample_key *key, uint64_t first_time, uint64_t time,
-		      uint64_t value, uint64_t count)
-{
-	struct sample_entry *entry = entry_for(table, key);
-	if (!entry ||
-	    !time_values_add(&table->times, &entry->times, first_time < time ? first_time : time, time, value, count))
-		return false;
-	add_values(entry, time, value, count);
-	return true;
+	return position;
 }
 
 bool sample_table_put_back(struct sample_table *table, const struct sample_key *key, const struct sample_entry *put)
 {
-	struct sample_entry *entry = entry_for(table, key);
-	if (!entry)
+	uint32_t position = sample_table_entry(table, key);
+	if (position == SAMPLE_NONE)
 		return false;
-	add_values(entry, put->last_time, put->value, put->count);
+	struct sample_entry *entry = &table->entries.items[position];
+	sample_entry_add(entry, put->last_time, put->value, put->count);
 	/* Appends the entry's list to the one that is put back. */
 	uint32_t *end = &entry->times, list = entry->times;
 	*end = put->times;

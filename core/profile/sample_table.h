@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/saturating.h"
 #include "correlator/time_values.h"
 #include "process/thread_table.h"
 
@@ -39,6 +40,14 @@ struct sample_entry {
 
 #define SAMPLE_NONE UINT32_MAX
 
+static inline void sample_entry_add(struct sample_entry *entry, uint64_t time, uint64_t value, uint64_t count)
+{
+	entry->value = saturating_add(entry->value, value);
+	entry->count = saturating_add(entry->count, count);
+	if (time > entry->last_time)
+		entry->last_time = time;
+}
+
 /* The samples of one program image. */
 struct sample_process {
 	uint32_t process; /* serial */
@@ -57,10 +66,19 @@ struct sample_table {
 
 void sample_table_free(struct sample_table *table);
 
-/* Adds to the entry with this key; returns false when out of memory. */
-bool sample_table_add(struct sample_table *table, const struct sample_key *key, uint64_t first_time, uint64_t time,
-		      uint64_t value, uint64_t count);
-/* The same for an entry passed to take() of the functions below, which is stored under another key. */
+/* Returns the position of the entry with this key, adding it if necessary; SAMPLE_NONE when out of memory. */
+uint32_t sample_table_entry(struct sample_table *table, const struct sample_key *key);
+/* Adds to the entry at a position, which is valid until all are taken; returns false when out of memory. */
+static inline bool sample_table_add(struct sample_table *table, uint32_t position, uint64_t first_time, uint64_t time,
+				    uint64_t value, uint64_t count)
+{
+	struct sample_entry *entry = &table->entries.items[position];
+	if (!time_values_add(&table->times, &entry->times, first_time < time ? first_time : time, time, value, count))
+		return false;
+	sample_entry_add(entry, time, value, count);
+	return true;
+}
+/* Adds an entry passed to take() of the functions below under another key. */
 bool sample_table_put_back(struct sample_table *table, const struct sample_key *key, const struct sample_entry *entry);
 
 /* Calls take() for each entry of a process that has values, which are zeroed afterwards. take() may add entries. */

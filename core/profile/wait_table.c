@@ -7,16 +7,18 @@ void wait_table_free(struct wait_table *table)
 	keyed_array_free(&table->waits);
 }
 
-uint32_t wait_table_add(struct wait_table *table, const struct wait_key *key, uint64_t time)
+uint32_t wait_table_add(struct wait_table *table, const struct wait_key *key)
 {
 	struct wait added = { .key = *key, .user_part = FRAME_NONE };
 	uint32_t position = keyed_array_add(&table->waits, &added);
-	if (position == POSITION_NONE)
-		return 0;
-	struct wait *wait = &table->waits.items[position];
+	return position == POSITION_NONE ? 0 : 1 + position;
+}
+
+void wait_table_note_time(struct wait_table *table, uint32_t position, uint64_t time)
+{
+	struct wait *wait = &table->waits.items[position - 1];
 	if (time > wait->last_time)
 		wait->last_time = time;
-	return 1 + position;
 }
 
 /* Resolves the program of the waker and its user frames, root first. */

@@ -29,11 +29,11 @@ static inline uint64_t hash_pair(uint64_t first, uint64_t second)
 /* 128 bits: contents with equal hashes are considered equal without comparing their bytes. */
 void hash_fingerprint(const void *bytes, size_t size, uint64_t fingerprint[2]);
 
-#define HASH_WORDS_MAX 6u
+#define HASH_WORDS_MAX 10u
 
 /*
  * For tables that are searched for every sample or frame, where SipHash would dominate the cost: multilinear hashing of
- * up to six words. The words are multiplied by secret 128-bit numbers, and the upper half of the sum is the hash,
+ * up to ten words. The words are multiplied by secret 128-bit numbers, and the upper half of the sum is the hash,
  * which is strongly universal (Lemire and Kaser, "Strongly universal string hashing is fast", 2014): any two keys
  * collide as rarely as random ones do. It is suitable only for hash tables: the secret numbers can be computed from
  * hashes. The steps of hash_scatter() are invertible, so they preserve this property; without them, the keys 1, 2, 3
@@ -57,26 +57,31 @@ static inline uint64_t hash_word(const struct hash_key *key, uint64_t word)
 	return hash_scatter((uint64_t)((key->numbers[0] + key->numbers[1] * word) >> 64));
 }
 
-static inline uint64_t hash_words(const struct hash_key *key, const uint64_t words[HASH_WORDS_MAX])
+/* Zeros at the end do not change the hash. Always inline: count is a constant for most callers. */
+static inline __attribute__((always_inline)) uint64_t hash_words(const struct hash_key *key, const uint64_t *words,
+								 size_t count)
 {
-	const unsigned __int128 *numbers = key->numbers;
-	unsigned __int128 sum = numbers[0] + numbers[1] * words[0] + numbers[2] * words[1] + numbers[3] * words[2] +
-				numbers[4] * words[3] + numbers[5] * words[4] + numbers[6] * words[5];
+	unsigned __int128 sum = key->numbers[0];
+#pragma GCC unroll 10
+	for (size_t i = 0; i < count; i++)
+		sum += key->numbers[1 + i] * words[i];
 	return hash_scatter((uint64_t)(sum >> 64));
 }
+
+#define HASH_LIST_WORDS 6u
 
 /* Hashes a number and a list of numbers: the words themselves, or, for a long list, its SipHash. */
 static inline uint64_t hash_list(const struct hash_key *key, uint32_t number, const uint32_t *list, size_t count)
 {
-	uint64_t words[HASH_WORDS_MAX] = { (uint64_t)number << 32 | (uint32_t)count };
+	uint64_t words[HASH_LIST_WORDS] = { (uint64_t)number << 32 | (uint32_t)count };
 	if (count == 1)
 		return hash_word(key, (uint64_t)number << 32 | list[0]);
-	if (count > 2 * (HASH_WORDS_MAX - 1))
+	if (count > 2 * (HASH_LIST_WORDS - 1))
 		words[1] = hash_bytes(list, count * sizeof *list);
 	else
 		for (size_t i = 0; i < count; i++)
 			words[1 + i / 2] |= (uint64_t)list[i] << i % 2 * 32;
-	return hash_words(key, words);
+	return hash_words(key, words, HASH_LIST_WORDS);
 }
 
 #endif

@@ -76,6 +76,74 @@ START_TEST(samples_that_wait_are_bounded)
 }
 END_TEST
 
+/*
+ * The same number of stacks waits, with those of earlier samples, which are forgotten when there are many at a SYNC.
+ */
+START_TEST(stacks_that_wait_are_bounded)
+{
+	enum { ROOM = 65536, MANY = 16384 };
+	static const struct {
+		uint64_t earlier, all, late;
+	} cases[] = { { MANY - 1, ROOM, ROOM - MANY + 1 },
+		      { MANY - 1, ROOM + 1, 1 },
+		      { MANY, ROOM + 1, ROOM + 1 - MANY } };
+	uint64_t i = 0;
+	start((struct collector_options){ .live = false });
+	for (; i < cases[_i].earlier; i++)
+		take_sample(10, 0x1000 + i, 1, SECOND);
+	take_sync(SECOND);
+	for (; i < cases[_i].all; i++)
+		take_sample(10, 0x1000 + i, 1, 2 * SECOND);
+	take_process(10, IAPROF_PROCESS_EXISTING, "late", 0);
+	collector_finish(collector);
+	ck_assert_uint_eq(total_of("late"), cases[_i].late);
+	ck_assert_uint_eq(total_of("[unknown]"), cases[_i].all - cases[_i].late);
+}
+END_TEST
+
+/* Those of later times keep their stack and program when others are placed, however many these are. */
+START_TEST(later_samples_wait_for_the_next_sync)
+{
+	enum { STACKS = 20000, LATER = 100 };
+	start((struct collector_options){ .live = false });
+	take_process(10, IAPROF_PROCESS_EXISTING, "sh", 0);
+	take_process(11, IAPROF_PROCESS_EXISTING, "make", 0);
+	for (uint64_t i = 0; i < STACKS; i++) {
+		take_sample(10, 0x1000 + i, 1, SECOND);
+		if (i % (STACKS / LATER) == 0)
+			take_sample(i % 1000 ? 10 : 11, 0x1000 + i, 1 + i, 3 * SECOND);
+	}
+	take_sync(2 * SECOND);
+	take_process(10, IAPROF_PROCESS_EXEC, "cc", 2 * SECOND);
+	take_sample(10, 0x1000, 1000000, 3 * SECOND);
+	collector_finish(collector);
+	uint64_t sums[2] = { 0 };
+	for (uint64_t i = 0; i < STACKS; i += STACKS / LATER)
+		sums[i % 1000 == 0] += 1 + i;
+	ck_assert_uint_eq(total_of("sh"), STACKS);
+	ck_assert_uint_eq(total_of("cc"), sums[0] + 1000000);
+	ck_assert_uint_eq(total_of("make"), sums[1]);
+}
+END_TEST
+
+/* One stack before and after an exec, whose samples arrive in any order. */
+START_TEST(a_sample_is_of_the_program_of_its_time)
+{
+	static const uint64_t seconds[] = { 1, 3, 1, 5, 4, 2, 1 };
+	start((struct collector_options){ .live = false });
+	for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)
+		take_sample(10, 0x1000, 1, seconds[i] * SECOND);
+	take_process(10, IAPROF_PROCESS_FORK, "one", SECOND);
+	take_process(10, IAPROF_PROCESS_EXEC, "two", 2 * SECOND);
+	take_process(10, IAPROF_PROCESS_EXEC, "three", 4 * SECOND);
+	take_process(10, IAPROF_PROCESS_EXIT, "", 6 * SECOND);
+	collector_finish(collector);
+	ck_assert_uint_eq(total_of("one"), 3);
+	ck_assert_uint_eq(total_of("two"), 2);
+	ck_assert_uint_eq(total_of("three"), 2);
+}
+END_TEST
+
 /* Distinct stacks, each with a sample, that are placed but not yet resolved. */
 static void take_stacks(uint64_t count, uint64_t time)
 {
@@ -596,6 +664,9 @@ int main(void)
 	tcase_add_checked_fixture(tests, set_up, end_collector);
 	tcase_add_loop_test(tests, a_program_is_kept_some_time_after_its_end, 0, 4);
 	tcase_add_loop_test(tests, samples_that_wait_are_bounded, 0, 2);
+	tcase_add_loop_test(tests, stacks_that_wait_are_bounded, 0, 3);
+	tcase_add_test(tests, later_samples_wait_for_the_next_sync);
+	tcase_add_test(tests, a_sample_is_of_the_program_of_its_time);
 	tcase_add_loop_test(tests, many_stacks_are_resolved_before_the_end, 0, 7);
 	tcase_add_loop_test(tests, stacks_live_as_long_as_promised, 0, 4);
 	tcase_add_test(tests, launch_stacks_have_all_their_frames);

@@ -210,7 +210,7 @@ static uint64_t word_hash(const void *context, uint32_t position)
 	const struct word_keys *keys = context;
 	uint64_t number = keys->number(position);
 	const uint64_t words[HASH_WORDS_MAX] = { 7, number, number, UINT64_MAX };
-	return keys->several ? hash_words(&keys->key, words) : hash_word(&keys->key, number);
+	return keys->several ? hash_words(&keys->key, words, HASH_WORDS_MAX) : hash_word(&keys->key, number);
 }
 
 START_TEST(words_cannot_be_chosen_to_collide)

@@ -328,6 +328,13 @@ static void expect_taken(uint64_t entries, uint64_t value, uint64_t count)
 	memset(taken, 0, sizeof taken);
 }
 
+static bool add_sample(const struct sample_key *key, uint64_t first_time, uint64_t time, uint64_t value, uint64_t count)
+{
+	uint32_t entry = sample_table_entry(&table, key);
+	ck_assert_uint_eq(sample_table_entry(&table, key), entry);
+	return entry != SAMPLE_NONE && sample_table_add(&table, entry, first_time, time, value, count);
+}
+
 START_TEST(samples_are_taken_by_process)
 {
 	table = (struct sample_table){ .times.resolution = 100 };
@@ -335,8 +342,8 @@ START_TEST(samples_are_taken_by_process)
 	for (uint32_t process = 1; process <= 3; process++)
 		for (uint32_t stack = 1; stack <= 40; stack++) {
 			struct sample_key of = key(process, stack);
-			ck_assert(sample_table_add(&table, &of, 1000, 1000 + stack, 10 * process, process));
-			ck_assert(sample_table_add(&table, &of, 2000, 1990, 1, 1));
+			ck_assert(add_sample(&of, 1000, 1000 + stack, 10 * process, process));
+			ck_assert(add_sample(&of, 2000, 1990, 1, 1));
 		}
 	ck_assert_uint_eq(table.entries.count, 120);
 	ck_assert_uint_eq(table.entries.items[0].last_time, 1990);
@@ -347,7 +354,7 @@ START_TEST(samples_are_taken_by_process)
 	sample_table_take_process(&table, 77, take, NULL);
 	expect_taken(0, 0, 0);
 	struct sample_key again = key(2, 7);
-	ck_assert(sample_table_add(&table, &again, 5000, 5000, 3, 1));
+	ck_assert(add_sample(&again, 5000, 5000, 3, 1));
 	sample_table_take_process(&table, 2, take, NULL);
 	expect_taken(1, 3, 1);
 	/* What goes on under another key keeps its values and its times. */
@@ -355,7 +362,7 @@ START_TEST(samples_are_taken_by_process)
 	expect_taken(40, 40 * 11, 40 * 2);
 	again = key(99, 7);
 	again.pid = 101;
-	ck_assert(sample_table_add(&table, &again, 9000, 9000, 5, 1));
+	ck_assert(add_sample(&again, 9000, 9000, 5, 1));
 	struct sample_entry put = { .value = 2, .count = 1, .times = TIME_VALUE_NONE, .last_time = 9999 };
 	ck_assert(time_values_add(&table.times, &put.times, 9500, 9999, 2, 1));
 	ck_assert(sample_table_put_back(&table, &again, &put));
@@ -365,7 +372,7 @@ START_TEST(samples_are_taken_by_process)
 	expect_taken(40, 40 * 31, 40 * 4);
 	ck_assert_uint_eq(table.entries.count + table.processes.count + table.times.items.count, 0);
 	again = key(3, 1);
-	ck_assert(sample_table_add(&table, &again, 1, 1, 1, 1));
+	ck_assert(add_sample(&again, 1, 1, 1, 1));
 	sample_table_take_process(&table, 3, take, NULL);
 	expect_taken(1, 1, 1);
 	sample_table_free(&table);

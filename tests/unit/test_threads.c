@@ -97,6 +97,21 @@ START_TEST(names_are_the_newest)
 }
 END_TEST
 
+START_TEST(names_change_back)
+{
+	size_t stacks;
+	start(true);
+	for (int i = 0; i < 3; i++) {
+		take_thread(11, i % 2 ? "after" : "before");
+		take_thread(11, NULL);
+	}
+	collector_finish(collector);
+	ck_assert_uint_eq(value_of(11, "before", &stacks), 4);
+	ck_assert_uint_eq(value_of(11, "after", &stacks), 2);
+	ck_assert_uint_eq(stacks, 2);
+}
+END_TEST
+
 /* Sources that were built with an earlier version send shorter records: what follows them is not the name. */
 START_TEST(a_shorter_record_has_no_name)
 {
@@ -149,6 +164,7 @@ int main(void)
 	tcase_add_checked_fixture(test_case, set_up, end_collector);
 	tcase_add_loop_test(test_case, threads_are_separate_on_request, 0, 2);
 	tcase_add_test(test_case, names_are_the_newest);
+	tcase_add_test(test_case, names_change_back);
 	tcase_add_test(test_case, a_shorter_record_has_no_name);
 	tcase_add_test(test_case, threads_beyond_the_limit_are_merged_by_name);
 	tcase_add_test(test_case, names_beyond_the_limit_are_dropped);

@@ -200,10 +200,11 @@ static int compare(const void *left, const void *right)
 
 static uint64_t hash_rule(const struct maker *maker, const struct iaprof_unwind_rule *rule)
 {
-	uint64_t words[HASH_WORDS_MAX] = { 0 };
-	static_assert(sizeof *rule <= sizeof words, "all of the rule is hashed");
+	uint64_t words[sizeof *rule / sizeof(uint64_t)];
+	static_assert(sizeof *rule == sizeof words && sizeof words / sizeof *words <= HASH_WORDS_MAX,
+		      "all of the rule is hashed");
 	memcpy(words, rule, sizeof *rule);
-	return hash_words(&maker->hash_key, words);
+	return hash_words(&maker->hash_key, words, sizeof words / sizeof *words);
 }
 
 /* Returns the position of a rule; 0, which is no rule, if there are too many. */
