@@ -13,9 +13,10 @@
 
 /* What one read() gives at most on a B580: 20 Xe-cores with 512 KiB each. */
 #define ROWS (20 * 8192)
-#define PASSES 20
-#define ROUNDS 15
-#define PEER_ROUNDS 3
+/* Many short turns: of long ones, none may be free of what other programs do to the caches. */
+#define PASSES 5
+#define ROUNDS 60
+#define PEER_ROUNDS 12
 #define KERNEL_SIZE 4096u
 #define BUCKETS (1u << 17)
 #define GOAL_ROWS 100e6
