@@ -428,6 +428,50 @@ START_TEST(another_machine_is_refused)
 }
 END_TEST
 
+/* Like a module of CUDA with variables alone. */
+START_TEST(an_image_without_code_has_no_functions_and_no_damage)
+{
+	size_t size;
+	CLEANUP_FREE char *bytes = zebin_bytes("bmg/transformer", ".nodebug.bin", &size);
+	Elf64_Ehdr header;
+	memcpy(&header, bytes, sizeof header);
+	for (size_t i = 0; i < header.e_shnum; i++) {
+		Elf64_Shdr section;
+		char *at = bytes + header.e_shoff + i * sizeof section;
+		memcpy(&section, at, sizeof section);
+		section.sh_flags &= ~(uint64_t)SHF_EXECINSTR;
+		section.sh_type = section.sh_type == SHT_SYMTAB ? SHT_NULL : section.sh_type;
+		memcpy(at, &section, sizeof section);
+	}
+	struct zebin_remote remote;
+	zebin_remote_open(&remote, bytes, size, NULL);
+	const struct code_table *table = remote_code_table(remote.code);
+	ck_assert_uint_eq(table->section_count, 0);
+	ck_assert_uint_eq(table->function_count, 0);
+	ck_assert(!remote_code_is_damaged(remote.code));
+	zebin_remote_close(&remote);
+}
+END_TEST
+
+START_TEST(code_sections_that_are_all_damaged_are_no_image)
+{
+	size_t size;
+	char *bytes = zebin_bytes("bmg/transformer", ".nodebug.bin", &size);
+	Elf64_Ehdr header;
+	memcpy(&header, bytes, sizeof header);
+	for (size_t i = 0; i < header.e_shnum; i++) {
+		Elf64_Shdr section;
+		char *at = bytes + header.e_shoff + i * sizeof section;
+		memcpy(&section, at, sizeof section);
+		if (section.sh_flags & SHF_EXECINSTR)
+			section.sh_offset = size;
+		memcpy(at, &section, sizeof section);
+	}
+	struct code_object *object;
+	ck_assert_int_eq(code_object_open(&object, bytes, size, EM_NONE, NULL), -ENOEXEC);
+}
+END_TEST
+
 START_TEST(canonical_addresses_are_made_plain)
 {
 	ck_assert_uint_eq(device_address_plain(0xffff8000ffbe0000), 0x8000ffbe0000);
@@ -462,6 +506,8 @@ int main(void)
 	tcase_add_test(tests, the_innermost_frames_are_left_out_when_there_is_no_room);
 	tcase_add_test(tests, identity_is_of_the_bytes);
 	tcase_add_test(tests, another_machine_is_refused);
+	tcase_add_test(tests, an_image_without_code_has_no_functions_and_no_damage);
+	tcase_add_test(tests, code_sections_that_are_all_damaged_are_no_image);
 	tcase_add_test(tests, canonical_addresses_are_made_plain);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
