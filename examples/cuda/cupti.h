@@ -33,7 +33,20 @@ enum {
 	CUPTI_LAUNCH_COOPERATIVE = 477,
 	CUPTI_LAUNCH_COOPERATIVE_PTSZ = 478,
 	CUPTI_LAUNCH_KERNEL_EX = 652,
-	CUPTI_LAUNCH_KERNEL_EX_PTSZ = 653
+	CUPTI_LAUNCH_KERNEL_EX_PTSZ = 653,
+
+	CUPTI_MEMSET_D8_ASYNC = 216,
+	CUPTI_MEMSET_D16_ASYNC = 218,
+	CUPTI_MEMSET_D32_ASYNC = 220,
+	CUPTI_MEMSET_D8 = 249,
+	CUPTI_MEMSET_D16 = 250,
+	CUPTI_MEMSET_D32 = 251,
+	CUPTI_COPY_ON_DEVICE = 280, /* cuMemcpyDtoD_v2 */
+	CUPTI_COPY_ON_DEVICE_ASYNC = 281,
+	CUPTI_COPY_ON_DEVICE_ASYNC_PTSZ = 423,
+	CUPTI_MEMSET_D8_ASYNC_PTSZ = 428,
+	CUPTI_MEMSET_D16_ASYNC_PTSZ = 429,
+	CUPTI_MEMSET_D32_ASYNC_PTSZ = 430
 };
 
 enum { CUPTI_SITE_ENTER = 0 };
@@ -48,6 +61,12 @@ struct cupti_callback_data { /* CUpti_CallbackData */
 	uint32_t context_id;
 	uint64_t *correlation_data;
 	uint32_t correlation;
+};
+
+struct cupti_memory_call { /* cuMemsetD8Async_params, cuMemcpyDtoDAsync_v2_params and their like */
+	uint64_t to;
+	uint64_t what; /* the value, in its lowest bytes, or the address to copy from */
+	size_t count;  /* of values, or of bytes to copy */
 };
 
 struct cupti_resource_data { /* CUpti_ResourceData */

@@ -19,6 +19,13 @@ SAME(cupti_resource_data, context, CUpti_ResourceData, context);
 SAME(cupti_resource_data, descriptor, CUpti_ResourceData, resourceDescriptor);
 SAME(cupti_module_data, size, CUpti_ModuleResourceData, cubinSize);
 SAME(cupti_module_data, cubin, CUpti_ModuleResourceData, pCubin);
+SAME(cupti_callback_data, parameters, CUpti_CallbackData, functionParams);
+SAME(cupti_memory_call, count, cuMemsetD8_v2_params, N);
+SAME(cupti_memory_call, count, cuMemsetD8Async_params, N);
+SAME(cupti_memory_call, count, cuMemsetD16Async_params, N);
+SAME(cupti_memory_call, count, cuMemsetD32Async_params, N);
+SAME(cupti_memory_call, count, cuMemcpyDtoD_v2_params, ByteCount);
+SAME(cupti_memory_call, count, cuMemcpyDtoDAsync_v2_params, ByteCount);
 SAME_SIZE(cupti_stall, CUpti_PCSamplingStallReason);
 SAME(cupti_pc, cubin_crc, CUpti_PCSamplingPCData, cubinCrc);
 SAME(cupti_pc, offset, CUpti_PCSamplingPCData, pcOffset);
@@ -51,6 +58,19 @@ _Static_assert((int)CUPTI_LAUNCH_KERNEL == CUPTI_DRIVER_TRACE_CBID_cuLaunchKerne
 		       (int)CUPTI_LAUNCH_KERNEL_EX == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx &&
 		       (int)CUPTI_LAUNCH_KERNEL_EX_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
 	       "launch callbacks");
+_Static_assert((int)CUPTI_MEMSET_D8_ASYNC == CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async &&
+		       (int)CUPTI_MEMSET_D16_ASYNC == CUPTI_DRIVER_TRACE_CBID_cuMemsetD16Async &&
+		       (int)CUPTI_MEMSET_D32_ASYNC == CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async &&
+		       (int)CUPTI_MEMSET_D8 == CUPTI_DRIVER_TRACE_CBID_cuMemsetD8_v2 &&
+		       (int)CUPTI_MEMSET_D16 == CUPTI_DRIVER_TRACE_CBID_cuMemsetD16_v2 &&
+		       (int)CUPTI_MEMSET_D32 == CUPTI_DRIVER_TRACE_CBID_cuMemsetD32_v2 &&
+		       (int)CUPTI_COPY_ON_DEVICE == CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoD_v2 &&
+		       (int)CUPTI_COPY_ON_DEVICE_ASYNC == CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2 &&
+		       (int)CUPTI_COPY_ON_DEVICE_ASYNC_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2_ptsz &&
+		       (int)CUPTI_MEMSET_D8_ASYNC_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async_ptsz &&
+		       (int)CUPTI_MEMSET_D16_ASYNC_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuMemsetD16Async_ptsz &&
+		       (int)CUPTI_MEMSET_D32_ASYNC_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async_ptsz,
+	       "memory callbacks");
 _Static_assert(CUPTI_MULTIPLE_SUBSCRIBERS == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED &&
 		       CUPTI_OUT_OF_MEMORY == CUPTI_ERROR_OUT_OF_MEMORY,
 	       "results");

@@ -50,7 +50,7 @@ struct cuda {
 static const char *const modes[] = { "continuous", "serialized", NULL };
 
 static const struct iaprof_option options[] = {
-	IAPROF_OPTION(struct cuda, period, UINT, "period", "20",
+	IAPROF_OPTION(struct cuda, period, UINT, "period", "24",
 		      "GPU cycles between samples of a multiprocessor, as a power of two", .minimum = 5, .maximum = 31),
 	IAPROF_OPTION(struct cuda, sleep, DURATION, "sleep", "1s", "Interval in which CUPTI reads the GPU's buffer",
 		      .minimum = 1000000, .maximum = UINT64_C(10000000000), .unit = "ms"),
@@ -227,7 +227,7 @@ static void report_losses(struct cuda *cuda)
 		[CUDA_DROP_CUBINS] = "code objects: not sent",
 		[CUDA_DROP_HARDWARE] = "samples: dropped by the GPU",
 		[CUDA_DROP_FULL] = "the GPU's sample buffer was full (raise period=)",
-		[CUDA_DROP_UNLISTED] = "samples: in kernels that CUPTI does not list",
+		[CUDA_DROP_UNLISTED] = "samples: in kernels of the driver, whose stall reasons are unknown",
 	};
 	const struct iaprof_host *host = cuda->host;
 	uint64_t without_stack, lost = launches_lost(&cuda->launches, &without_stack);

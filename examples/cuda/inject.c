@@ -25,10 +25,19 @@
 
 #define KERNELS_MAX 65536u
 #define CUBIN_SIZE_MAX (UINT64_C(256) << 20)
-/* Slices with launch callbacks, one in an interval, after a time in which they are always on. */
-#define INTERVAL_MS 250
+/* Calls of one thread after which others are thought not to call now. */
+#define CALLS_ALONE 16
+/* How long launch callbacks are on at a time, after a time in which they are always on. */
 #define SLICE_MS 10
 #define ALL_LAUNCHES_MS 1000
+/* More than a callback adds to a launch, and the part of a program's time that all of them may take. */
+#define CALLBACK_NS 1000
+#define PART_OF_TIME 400
+/* With this weight, slices are 300 ms apart: launches are still reported in time. */
+#define WEIGHT_MAX 30
+#define READ_MS 250
+/* The driver's kernels take little time for less. */
+#define LARGE_MEMORY (UINT64_C(256) << 10)
 #define NANOSECONDS 1000000000ull
 /* Launches after which a thread's rate is measured again. */
 #define RATE_LAUNCHES 256u
@@ -51,7 +60,13 @@ struct library {
 	struct sampling *sampling;
 	struct sampling_settings settings;
 	uint32_t launches, launch_rate, take_cubins;
-	uint64_t launch_weight; /* launches that one callback stands for */
+	uint64_t launch_weight; /* launches that one callback stands for; 0: they are not counted now */
+	uint64_t callbacks;     /* so far */
+
+	pthread_mutex_t callbacks_lock;
+	bool has_callbacks, is_disabling;
+	uint32_t inside;             /* threads within a call */
+	uint32_t last_thread, alone; /* and how many calls it has made without another thread's between them */
 
 	pthread_mutex_t kernels_lock;            /* for additions */
 	struct kernel *kernels[2 * KERNELS_MAX]; /* open hash table, by symbol */
@@ -156,6 +171,10 @@ static bool is_chosen(void)
 static void launched(const char *symbol)
 {
 	size_t slot;
+	uint64_t weight = __atomic_load_n(&library.launch_weight, __ATOMIC_RELAXED);
+	if (!weight)
+		return;
+	__atomic_fetch_add(&library.callbacks, 1, __ATOMIC_RELAXED);
 	struct kernel *kernel = find_kernel(symbol, &slot);
 	bool is_new = !kernel;
 	if (is_new)
@@ -164,7 +183,6 @@ static void launched(const char *symbol)
 		writer_drop(&library.writer, CUDA_DROP_LAUNCHES, 1);
 		return;
 	}
-	uint64_t weight = __atomic_load_n(&library.launch_weight, __ATOMIC_RELAXED);
 	uint64_t before = __atomic_fetch_add(&kernel->count, weight, __ATOMIC_RELAXED);
 	if (library.launches == CUDA_LAUNCHES_HOOK) {
 		/* The launches of this kernel whose stacks were not taken count for this one. */
@@ -244,26 +262,114 @@ static void resource_changed(uint32_t id, const struct cupti_resource_data *reso
 	}
 }
 
+static const struct {
+	uint32_t id;
+	uint32_t size; /* of the elements that it sets or copies on the device; 0: it launches a kernel */
+} calls[] = {
+	{ CUPTI_LAUNCH_KERNEL, 0 },
+	{ CUPTI_LAUNCH_KERNEL_PTSZ, 0 },
+	{ CUPTI_LAUNCH_COOPERATIVE, 0 },
+	{ CUPTI_LAUNCH_COOPERATIVE_PTSZ, 0 },
+	{ CUPTI_LAUNCH_KERNEL_EX, 0 },
+	{ CUPTI_LAUNCH_KERNEL_EX_PTSZ, 0 },
+	{ CUPTI_MEMSET_D8, 1 },
+	{ CUPTI_MEMSET_D16, 2 },
+	{ CUPTI_MEMSET_D32, 4 },
+	{ CUPTI_MEMSET_D8_ASYNC, 1 },
+	{ CUPTI_MEMSET_D16_ASYNC, 2 },
+	{ CUPTI_MEMSET_D32_ASYNC, 4 },
+	{ CUPTI_MEMSET_D8_ASYNC_PTSZ, 1 },
+	{ CUPTI_MEMSET_D16_ASYNC_PTSZ, 2 },
+	{ CUPTI_MEMSET_D32_ASYNC_PTSZ, 4 },
+	{ CUPTI_COPY_ON_DEVICE, 1 },
+	{ CUPTI_COPY_ON_DEVICE_ASYNC, 1 },
+	{ CUPTI_COPY_ON_DEVICE_ASYNC_PTSZ, 1 },
+};
+
+static void set_callbacks(bool enable)
+{
+	if (enable == library.has_callbacks)
+		return;
+	library.has_callbacks = enable;
+	/* Older versions lack some of these. */
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		(void)library.cupti.enable_callback(enable, library.subscriber, CUPTI_DOMAIN_DRIVER, calls[i].id);
+}
+
+/*
+ * CUPTI 13 never calls a thread back again if callbacks are disabled while it is within a call. So a thread disables
+ * them when it leaves a call and no other thread is within one or has called lately; until then, they do nothing.
+ */
+static __thread bool is_inside;
+
+static void enter_call(void)
+{
+	uint32_t thread = thread_id();
+	is_inside = true;
+	__atomic_fetch_add(&library.inside, 1, __ATOMIC_RELAXED);
+	bool is_last = __atomic_load_n(&library.last_thread, __ATOMIC_RELAXED) == thread;
+	uint32_t alone = is_last ? __atomic_load_n(&library.alone, __ATOMIC_RELAXED) + 1 : 0;
+	__atomic_store_n(&library.last_thread, thread, __ATOMIC_RELAXED);
+	__atomic_store_n(&library.alone, alone, __ATOMIC_RELAXED);
+}
+
+static void leave_call(void)
+{
+	if (!is_inside)
+		return;
+	is_inside = false;
+	bool is_alone = !__atomic_sub_fetch(&library.inside, 1, __ATOMIC_RELAXED) &&
+			__atomic_load_n(&library.last_thread, __ATOMIC_RELAXED) == thread_id() &&
+			__atomic_load_n(&library.alone, __ATOMIC_RELAXED) >= CALLS_ALONE;
+	if (!is_alone || !__atomic_load_n(&library.is_disabling, __ATOMIC_RELAXED) ||
+	    pthread_mutex_trylock(&library.callbacks_lock))
+		return;
+	if (library.is_disabling)
+		set_callbacks(false);
+	pthread_mutex_unlock(&library.callbacks_lock);
+}
+
+static void called(uint32_t id, const struct cupti_callback_data *call)
+{
+	size_t i = 0;
+	while (i < sizeof calls / sizeof *calls && calls[i].id != id)
+		i++;
+	if (i == sizeof calls / sizeof *calls)
+		return;
+	if (call->site != CUPTI_SITE_ENTER)
+		return leave_call();
+	enter_call();
+	const struct cupti_memory_call *memory = call->parameters;
+	if (!calls[i].size && call->symbol)
+		launched(call->symbol);
+	else if (calls[i].size && memory && memory->count >= LARGE_MEMORY / calls[i].size)
+		launched(CUDA_DRIVER_KERNELS);
+}
+
 static void called_back(void *data, uint32_t domain, uint32_t id, const void *parameters)
 {
 	(void)data;
 	if (__atomic_load_n(&library.is_off, __ATOMIC_RELAXED) || !parameters)
 		return;
 	if (domain == CUPTI_DOMAIN_RESOURCE)
-		return resource_changed(id, parameters);
-	const struct cupti_callback_data *call = parameters;
-	if (domain == CUPTI_DOMAIN_DRIVER && call->site == CUPTI_SITE_ENTER && call->symbol)
-		launched(call->symbol);
+		resource_changed(id, parameters);
+	else if (domain == CUPTI_DOMAIN_DRIVER)
+		called(id, parameters);
 }
 
-static void enable_launches(bool enable)
+static void count_launches(uint64_t weight)
 {
-	static const uint32_t launches[] = { CUPTI_LAUNCH_KERNEL,      CUPTI_LAUNCH_KERNEL_PTSZ,
-					     CUPTI_LAUNCH_COOPERATIVE, CUPTI_LAUNCH_COOPERATIVE_PTSZ,
-					     CUPTI_LAUNCH_KERNEL_EX,   CUPTI_LAUNCH_KERNEL_EX_PTSZ };
-	/* Older versions lack some of these. */
-	for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
-		(void)library.cupti.enable_callback(enable, library.subscriber, CUPTI_DOMAIN_DRIVER, launches[i]);
+	pthread_mutex_lock(&library.callbacks_lock);
+	__atomic_store_n(&library.is_disabling, false, __ATOMIC_RELAXED);
+	__atomic_store_n(&library.launch_weight, weight, __ATOMIC_RELAXED);
+	set_callbacks(true);
+	pthread_mutex_unlock(&library.callbacks_lock);
+}
+
+static void skip_launches(void)
+{
+	__atomic_store_n(&library.launch_weight, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&library.is_disabling, true, __ATOMIC_RELAXED);
 }
 
 /* Waits, with stop_lock held, until the time is over or the program ends. */
@@ -278,9 +384,37 @@ static void wait_ms(uint64_t ms)
 		;
 }
 
+/* How often the program launches, measured while callbacks are on. */
+struct launch_rate {
+	uint64_t from, callbacks; /* when they were switched on */
+	double per_second;
+};
+
+static void measure_from(struct launch_rate *rate)
+{
+	rate->from = sampling_clock();
+	rate->callbacks = __atomic_load_n(&library.callbacks, __ATOMIC_RELAXED);
+}
+
+/* Ends a measurement. A single slice may be within a pause of the program. */
+static void measure(struct launch_rate *rate)
+{
+	uint64_t elapsed = sampling_clock() - rate->from + 1;
+	uint64_t callbacks = __atomic_load_n(&library.callbacks, __ATOMIC_RELAXED) - rate->callbacks;
+	double now = (double)callbacks * NANOSECONDS / (double)elapsed;
+	rate->per_second = rate->per_second ? (7 * rate->per_second + now) / 8 : now;
+}
+
+/* Returns of how many launches one is to be seen, so that callbacks take their part of the program's time. */
+static uint64_t weight_of(const struct launch_rate *rate)
+{
+	double weight = 1 + rate->per_second * CALLBACK_NS * PART_OF_TIME / NANOSECONDS;
+	return weight < WEIGHT_MAX ? (uint64_t)weight : WEIGHT_MAX;
+}
+
 /*
- * Callbacks slow each launch by microseconds, most of them in CUPTI. Unless all launches are wanted, they are on in
- * short slices, which begin at random times, and a launch in a slice stands for those around it. Samples are read as
+ * Callbacks slow each launch. Unless all launches are wanted, or the program launches seldom, they are on in short
+ * slices, which begin at random times, and a launch in a slice stands for those around it. Samples are read as
  * often as CUPTI itself reads them: each time, there is a record for each instruction that was sampled.
  */
 static void *read_all(void *argument)
@@ -288,21 +422,24 @@ static void *read_all(void *argument)
 	uint64_t random = sampling_clock() | 1, slices_from = sampling_clock() + ALL_LAUNCHES_MS * 1000000ull;
 	uint64_t read_next = sampling_clock();
 	bool has_slices = library.launches != CUDA_LAUNCHES_NONE && library.launch_rate;
+	struct launch_rate rate = { 0 };
 	(void)argument;
 	pthread_mutex_lock(&library.stop_lock);
 	while (!library.is_stopping) {
-		bool is_sliced = has_slices && sampling_clock() > slices_from;
+		uint64_t weight = has_slices && sampling_clock() > slices_from ? weight_of(&rate) : 1;
+		uint64_t pause = SLICE_MS * (weight - 1);
 		random = random * 6364136223846793005ull + 1442695040888963407ull;
-		if (is_sliced) {
-			enable_launches(false);
-			__atomic_store_n(&library.launch_weight, INTERVAL_MS / SLICE_MS, __ATOMIC_RELAXED);
+		if (weight > 1) {
+			skip_launches();
+			wait_ms(pause / 2 + (random >> 33) % (pause + 1));
 		}
-		wait_ms(INTERVAL_MS / 2 + (random >> 33) % INTERVAL_MS);
-		if (is_sliced && !library.is_stopping) {
-			enable_launches(true);
-			wait_ms(SLICE_MS);
-			enable_launches(false);
-		}
+		if (has_slices)
+			count_launches(weight);
+		measure_from(&rate);
+		wait_ms(weight > 1 ? SLICE_MS : READ_MS);
+		measure(&rate);
+		if (weight > 1)
+			skip_launches();
 		pthread_mutex_unlock(&library.stop_lock);
 		if (sampling_clock() >= read_next) {
 			read_next = sampling_clock() + library.settings.sleep * 1000000ull;
@@ -465,9 +602,8 @@ static bool subscribe(void)
 		(void)library.cupti.unsubscribe(library.subscriber);
 		return false;
 	}
-	library.launch_weight = 1;
 	if (library.launches != CUDA_LAUNCHES_NONE)
-		enable_launches(true);
+		count_launches(1);
 	return true;
 }
 
@@ -523,6 +659,7 @@ EXPORT int InitializeInjection(void)
 	static bool is_started;
 	if (!__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED)) {
 		pthread_mutex_init(&library.kernels_lock, NULL);
+		pthread_mutex_init(&library.callbacks_lock, NULL);
 		pthread_mutex_init(&library.stop_lock, NULL);
 		start();
 	}

@@ -38,7 +38,7 @@ struct sampling {
 	pthread_mutex_t lock;
 	struct context *contexts[CONTEXTS_MAX]; /* CUPTI keeps addresses in them */
 	size_t count;
-	size_t reason_count;        /* CUPTI's indexes are below it; 0: not known yet */
+	size_t reason_count;        /* CUPTI's indexes are below it, and unstated has it; 0: not known yet */
 	uint64_t devices;           /* bit n: device n was sent */
 	struct function *functions; /* id - 1 */
 	uint32_t function_count;
@@ -151,7 +151,11 @@ static size_t read_reasons(struct sampling *sampling, cupti_context context)
 	free(indexes);
 	free(names);
 	free(text);
-	return done ? (largest + 1 > count ? largest + 1 : count) : 0;
+	if (!done)
+		return 0;
+	size_t reasons = largest + 1 > count ? largest + 1 : count;
+	send_named(sampling, CUDA_RECORD_REASON, (uint32_t)reasons, CUDA_UNSTATED_REASON);
+	return reasons;
 }
 
 static int configure(struct sampling *sampling, struct context *context)
@@ -299,6 +303,17 @@ static void send_pc(struct sampling *sampling, const struct context *context, co
 		writer_put(sampling->writer, &record, size, NULL, 0, CUDA_DROP_SAMPLES, total);
 }
 
+/* CUPTI counts the samples in the driver's own kernels and states nothing more. */
+static void send_driver_samples(struct sampling *sampling, const struct context *context, uint64_t count, uint64_t now)
+{
+	if (sampling->reason_count >= CUDA_REASON_MAX)
+		return writer_drop(sampling->writer, CUDA_DROP_UNLISTED, count);
+	struct cupti_stall stall = { .reason = (uint32_t)sampling->reason_count,
+				     .samples = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX };
+	struct cupti_pc pc = { .function = (char *)CUDA_DRIVER_KERNELS, .stall_count = 1, .stalls = &stall };
+	send_pc(sampling, context, &pc, now);
+}
+
 static void send_data(struct sampling *sampling, const struct context *context, const struct cupti_pc_data *data,
 		      uint64_t now)
 {
@@ -307,7 +322,7 @@ static void send_data(struct sampling *sampling, const struct context *context, 
 	if (data->dropped)
 		writer_drop(sampling->writer, CUDA_DROP_HARDWARE, data->dropped);
 	if (data->other_samples)
-		writer_drop(sampling->writer, CUDA_DROP_UNLISTED, data->other_samples);
+		send_driver_samples(sampling, context, data->other_samples, now);
 }
 
 static void read_context(struct sampling *sampling, struct context *context)

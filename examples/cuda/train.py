@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program to profile: trains a small transformer on random numbers with PyTorch, and prints the steps per second.
 
-usage: train.py [SECONDS]
+usage: train.py [SECONDS [BATCH]]
 """
 import sys
 import time
@@ -10,7 +10,7 @@ import time
 import torch
 from torch import nn
 
-LAYERS, WIDTH, HEADS, LENGTH, BATCH = 6, 1024, 16, 512, 16
+LAYERS, WIDTH, HEADS, LENGTH = 6, 1024, 16, 512
 WARM_UP = 60
 
 
@@ -37,10 +37,11 @@ def train_step(model, optimizer, batch):
 
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 10
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 16
     torch.manual_seed(1)
     model = nn.Sequential(*(Block() for _ in range(LAYERS))).to('cuda', torch.bfloat16)
     optimizer = torch.optim.AdamW(model.parameters())
-    batch = torch.randn(BATCH, LENGTH, WIDTH, device='cuda', dtype=torch.bfloat16)
+    batch = torch.randn(count, LENGTH, WIDTH, device='cuda', dtype=torch.bfloat16)
     for _ in range(WARM_UP):
         train_step(model, optimizer, batch)
     torch.cuda.synchronize()

@@ -29,6 +29,13 @@ enum cuda_launches {
 #define CUDA_NAME_MAX 4096u
 #define CUDA_REASON_MAX 64u
 
+/*
+ * The driver sets and copies memory on the device with kernels of its own. They are one here, because CUPTI counts
+ * their samples together, without a name, an address or a reason.
+ */
+#define CUDA_DRIVER_KERNELS "[memset or copy of the CUDA driver]"
+#define CUDA_UNSTATED_REASON "unstated"
+
 enum cuda_message { CUDA_HELLO = 1, CUDA_CUBIN = 2 };
 
 struct cuda_hello {
@@ -55,7 +62,7 @@ enum cuda_drop {
 	CUDA_DROP_CUBINS,   /* cubins: the socket was full, or no memory */
 	CUDA_DROP_HARDWARE, /* samples: dropped by the GPU */
 	CUDA_DROP_FULL,     /* times that the GPU's buffer was full: its samples are lost */
-	CUDA_DROP_UNLISTED, /* samples: in kernels that CUPTI has no records of */
+	CUDA_DROP_UNLISTED, /* samples: in the driver's kernels, and no reason is free for them */
 	CUDA_DROP_COUNT
 };
 

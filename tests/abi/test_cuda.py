@@ -85,6 +85,9 @@ def check(found, times=1):
     assert without_stacks(found) == wanted(times), found
 
 
+COPIES = '[memset or copy of the CUDA driver]'
+
+
 def check_sites(found):
     for stack, kernel, _, _ in found:
         frames = stack.split(';')
@@ -135,6 +138,24 @@ def launches_that_are_left_out_count_for_the_next():
     check_sites(found)
     launches = int(re.search(r', (\d+) launches', errors)[1])
     assert 2 <= launches <= steps, errors
+
+
+@case
+def copies_by_the_driver_are_one_kernel_with_stacks():
+    found, errors = profile('copy=1000000', 'cubin2')
+    copies = {key: count for key, count in found.items() if key[1] == COPIES}
+    assert {(stack.split(';')[-1], *key) for stack, *key in copies} == {('train_copy', COPIES, 'unstated', 0)}, copies
+    assert sum(copies.values()) == 7 * STEPS // 4, copies
+    check({key: count for key, count in found.items() if key[1] != COPIES})
+    assert ' 500 launches' in errors and ' 0 unmatched;' in errors, errors
+
+
+@case
+def small_copies_have_no_stack():
+    found, errors = profile('copy=1000', 'cubin2')
+    copies = {key: count for key, count in found.items() if key[1] == COPIES}
+    assert copies == {('[launch not seen]', COPIES, 'unstated', 0): 7 * STEPS // 4}, copies
+    assert ' 400 launches' in errors, errors
 
 
 @case

@@ -37,7 +37,10 @@ static struct {
 	void *data;
 	bool is_enabled;
 	bool has_launches; /* callbacks for launches are on */
+	bool has_copies;   /* callbacks for copies on the device are on */
 	bool has_buffer;
+	uint32_t inside; /* threads within a call */
+	uint64_t copies; /* whose samples were not read yet */
 	struct module modules[MODULES_MAX];
 	uint32_t module_count;
 	struct counted kernels[KERNELS_MAX];
@@ -88,8 +91,13 @@ EXPORT int cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, uin
 {
 	(void)subscriber;
 	FAIL_IF_WANTED();
+	/* CUPTI 13 would not call these threads back any more. */
+	if (domain == CUPTI_DOMAIN_DRIVER && !enable && __atomic_load_n(&stand_in.inside, __ATOMIC_RELAXED))
+		abort();
 	if (domain == CUPTI_DOMAIN_DRIVER && id == CUPTI_LAUNCH_KERNEL)
 		__atomic_store_n(&stand_in.has_launches, enable, __ATOMIC_RELAXED);
+	if (domain == CUPTI_DOMAIN_DRIVER && id == CUPTI_COPY_ON_DEVICE_ASYNC)
+		__atomic_store_n(&stand_in.has_copies, enable, __ATOMIC_RELAXED);
 	return CUPTI_OK;
 }
 
@@ -170,6 +178,8 @@ EXPORT int cuptiPCSamplingGetData(struct cupti_get_data *parameters)
 		return NOT_ENABLED;
 	pthread_mutex_lock(&stand_in.lock);
 	data->count = data->remaining = 0;
+	data->other_samples = stand_in.copies * STAND_IN_COPY;
+	stand_in.copies = 0;
 	for (size_t i = 0; i < stand_in.kernel_count; i++) {
 		struct counted *kernel = &stand_in.kernels[i];
 		for (uint32_t pc = 0; pc < STAND_IN_PCS && kernel->launches; pc++)
@@ -184,6 +194,19 @@ static void call_back(uint32_t domain, uint32_t id, const void *parameters)
 {
 	if (stand_in.callback)
 		stand_in.callback(stand_in.data, domain, id, parameters);
+}
+
+/* A call of the driver. */
+static void call_driver(const bool *has_callbacks, uint32_t id, struct cupti_callback_data *call)
+{
+	if (!__atomic_load_n(has_callbacks, __ATOMIC_RELAXED))
+		return;
+	__atomic_fetch_add(&stand_in.inside, 1, __ATOMIC_RELAXED);
+	call->site = CUPTI_SITE_ENTER;
+	call_back(CUPTI_DOMAIN_DRIVER, id, call);
+	__atomic_fetch_sub(&stand_in.inside, 1, __ATOMIC_RELAXED);
+	call->site = CUPTI_SITE_ENTER + 1;
+	call_back(CUPTI_DOMAIN_DRIVER, id, call);
 }
 
 EXPORT void stand_in_init(void)
@@ -239,11 +262,7 @@ EXPORT void stand_in_launch(uint32_t module, const char *name)
 	struct cupti_callback_data call = { .function = "cuLaunchKernel",
 					    .symbol = name,
 					    .context = (cupti_context)&stand_in };
-	if (__atomic_load_n(&stand_in.has_launches, __ATOMIC_RELAXED)) {
-		call_back(CUPTI_DOMAIN_DRIVER, CUPTI_LAUNCH_KERNEL, &call);
-		call.site = CUPTI_SITE_ENTER + 1;
-		call_back(CUPTI_DOMAIN_DRIVER, CUPTI_LAUNCH_KERNEL, &call);
-	}
+	call_driver(&stand_in.has_launches, CUPTI_LAUNCH_KERNEL, &call);
 	pthread_mutex_lock(&stand_in.lock);
 	struct counted *kernel = stand_in.kernels;
 	while (kernel < stand_in.kernels + stand_in.kernel_count &&
@@ -253,5 +272,17 @@ EXPORT void stand_in_launch(uint32_t module, const char *name)
 		*kernel = (struct counted){ .module = module, .name = name };
 	stand_in.kernel_count += kernel == stand_in.kernels + stand_in.kernel_count;
 	kernel->launches++;
+	pthread_mutex_unlock(&stand_in.lock);
+}
+
+EXPORT void stand_in_copy(size_t size)
+{
+	struct cupti_memory_call copy = { .count = size };
+	struct cupti_callback_data call = { .function = "cuMemcpyDtoDAsync_v2",
+					    .parameters = &copy,
+					    .context = (cupti_context)&stand_in };
+	call_driver(&stand_in.has_copies, CUPTI_COPY_ON_DEVICE_ASYNC, &call);
+	pthread_mutex_lock(&stand_in.lock);
+	stand_in.copies++;
 	pthread_mutex_unlock(&stand_in.lock);
 }

@@ -3,7 +3,9 @@
  * A CUDA program for the stand-in: loads cubins and launches kernels, scale from train_scale() and add from
  * train_add(), and prints the number of its launches.
  *
- * usage: program LAUNCHES [end=exit|_exit|destroy] [CUBIN...]
+ * usage: program LAUNCHES [end=exit|_exit|destroy] [copy=BYTES] [CUBIN...]
+ *
+ * One step in four copies so many bytes on the device, from train_copy().
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 
 static uint32_t modules[8];
 static uint32_t module_count;
+static size_t copied;
 
 static uint32_t load(const char *path)
 {
@@ -30,6 +33,13 @@ static uint32_t load(const char *path)
 		exit(1);
 	fclose(file);
 	return stand_in_load(bytes, (size_t)size);
+}
+
+__attribute__((noinline)) static void train_copy(void)
+{
+	if (copied)
+		stand_in_copy(copied);
+	__asm__ volatile("");
 }
 
 __attribute__((noinline)) static int train_scale(int step)
@@ -54,12 +64,17 @@ int main(int argc, char **argv)
 	stand_in_init();
 	stand_in_create_context();
 	for (int i = 2; i < argc && module_count < 8; i++)
-		if (strncmp(argv[i], "end=", 4) != 0)
+		if (strncmp(argv[i], "copy=", 5) == 0)
+			copied = strtoul(argv[i] + 5, NULL, 10);
+		else if (strncmp(argv[i], "end=", 4) != 0)
 			modules[module_count++] = load(argv[i]);
 	if (!module_count)
 		modules[module_count++] = stand_in_load("no cubin", 8);
-	for (long i = 0; i < steps; i++)
+	for (long i = 0; i < steps; i++) {
 		sum += (uint32_t)(i % 4 ? train_add((int)i) : train_scale((int)i));
+		if (i % 4 == 0)
+			train_copy();
+	}
 	printf("%ld steps, %u\n", steps, sum);
 	fflush(stdout);
 	if (strcmp(end, "destroy") == 0)

@@ -15,6 +15,8 @@
 #define STAND_IN_PCS 3u
 #define STAND_IN_STEP 4u
 #define STAND_IN_WAITS 4u
+/* Samples of a copy on the device, in a kernel that CUPTI does not name. */
+#define STAND_IN_COPY 7u
 
 /* Loads what CUDA_INJECTION64_PATH names, as cuInit() does. */
 void stand_in_init(void);
@@ -24,5 +26,6 @@ void stand_in_destroy_context(void);
 uint32_t stand_in_load(const void *cubin, size_t size);
 void stand_in_unload(uint32_t module);
 void stand_in_launch(uint32_t module, const char *kernel);
+void stand_in_copy(size_t size);
 
 #endif
