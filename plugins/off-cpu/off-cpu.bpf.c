@@ -46,9 +46,9 @@ const volatile bool take_ready = true;
 const volatile bool take_waker = false;
 const volatile bool use_tables = true;
 const volatile bool sample_short = true;
-const volatile __u64 minimum = 1000000; /* ns */
-const volatile __u64 slot_width = 0;    /* ns; 0: waits are not separated by time */
-const volatile __u64 window_share = 0;  /* ns of OFF_CPU_WINDOW */
+__u64 minimum = 1000000;               /* ns, up to 2^32; user space changes it at any time, but never to or from 0 */
+const volatile __u64 slot_width = 0;   /* ns; 0: waits are not separated by time */
+const volatile __u64 window_share = 0; /* ns of OFF_CPU_WINDOW */
 
 /* Limit on the waits with a span in a set of maps: one that begins for each request would fill the map. */
 const volatile __u32 span_waits_max = 0;

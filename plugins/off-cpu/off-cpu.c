@@ -21,6 +21,10 @@
 #define MILLISECOND UINT64_C(1000000)
 #define MICROSECOND UINT64_C(1000)
 
+/* The BPF programs divide by it in 32 bits. */
+#define MINIMUM_MAX (4 * SECOND)
+/* Largest factor by which the budget raises it. */
+#define STRIDE_MAX 100u
 #define WAITS_PER_PROCESSOR 2048u
 #define MAP_SIZE_MIN 4096u
 #define MAP_SIZE_MAX 65536u
@@ -60,6 +64,7 @@ struct off_cpu {
 	struct thread_contexts contexts;
 	bool use_tables, use_python;
 	bool python_is_refused; /* by the Linux kernel */
+	uint32_t stride;        /* factor of the shortest wait */
 	uint64_t end;           /* time of stop() */
 	bool started;
 };
@@ -150,7 +155,7 @@ static int programs_load(struct off_cpu *off_cpu)
 	skeleton->rodata->use_tables = off_cpu->use_tables;
 	skeleton->rodata->take_python = off_cpu->use_python;
 	skeleton->rodata->take_spans = off_cpu->use_tables && off_cpu->spans;
-	skeleton->rodata->minimum = off_cpu->minimum;
+	skeleton->data->minimum = off_cpu->minimum;
 	skeleton->rodata->sample_short = off_cpu->short_choice == SHORT_SAMPLE;
 	skeleton->rodata->window_share = OFF_CPU_WINDOW * off_cpu->share / 100;
 	/* Missing in older cores. */
@@ -245,10 +250,44 @@ static int off_cpu_prepare(const struct iaprof_host *host, void *instance)
 	return result;
 }
 
+static void describe_minimum(const struct off_cpu *off_cpu)
+{
+	const struct iaprof_host *host = off_cpu->host;
+	const char *shorter = off_cpu->short_choice == SHORT_SAMPLE ? "sampled" : "skipped";
+	if (off_cpu->stride == 1)
+		host->metadata(host, "shortest wait", "%" PRIu64 " us, shorter ones are %s",
+			       off_cpu->minimum / MICROSECOND, shorter);
+	else
+		host->metadata(host, "shortest wait",
+			       "%" PRIu64 " us (raised from %" PRIu64 " us by the budget), shorter ones are %s",
+			       off_cpu->stride * off_cpu->minimum / MICROSECOND, off_cpu->minimum / MICROSECOND,
+			       shorter);
+}
+
+/*
+ * Records fewer short waits, or more, so that the run holds its budget. Those that are sampled count as the shortest
+ * wait: sums stay right when that changes.
+ */
+static void follow_budget(struct off_cpu *off_cpu)
+{
+	const struct iaprof_host *host = off_cpu->host;
+	bool is_able =
+		off_cpu->short_choice == SHORT_SAMPLE && off_cpu->minimum && IAPROF_HOST_HAS(host, sample_stride);
+	uint64_t longest = is_able ? MINIMUM_MAX / off_cpu->minimum : 1;
+	uint32_t stride =
+		is_able ? host->sample_stride(host, longest < STRIDE_MAX ? (uint32_t)longest : STRIDE_MAX) : 1;
+	if (stride == off_cpu->stride)
+		return;
+	off_cpu->stride = stride;
+	__atomic_store_n(&off_cpu->skeleton->data->minimum, stride * off_cpu->minimum, __ATOMIC_RELAXED);
+	describe_minimum(off_cpu);
+}
+
 static int timer_expired(void *instance, uint64_t expirations)
 {
 	struct off_cpu *off_cpu = instance;
 	(void)expirations;
+	follow_budget(off_cpu);
 	return collector_turn(&off_cpu->collector);
 }
 
@@ -302,8 +341,7 @@ static int off_cpu_start(const struct iaprof_host *host, void *instance)
 	/* A command has no threads yet; it is held until the run begins. */
 	if (host->target(host)->scope != IAPROF_SCOPE_COMMAND)
 		read_sleepers(off_cpu);
-	host->metadata(host, "shortest wait", "%" PRIu64 " us, shorter ones are %s", off_cpu->minimum / MICROSECOND,
-		       off_cpu->short_choice == SHORT_SAMPLE ? "sampled" : "skipped");
+	follow_budget(off_cpu);
 	off_cpu->started = true;
 	result = host->watch_timer(host, off_cpu->drain_period, timer_expired);
 	return result ? host->fail(host, result, "cannot start a timer: %s", strerror(-result)) : 0;
@@ -402,7 +440,7 @@ static const char *const short_choices[] = { "sample", "skip", NULL };
 
 static const struct iaprof_option options[] = {
 	OPTION(minimum, DURATION, "min", "1ms", "Shortest wait of which each one is recorded; 0: all waits",
-	       .maximum = 4 * SECOND),
+	       .maximum = MINIMUM_MAX),
 	OPTION(short_choice, CHOICE, "short", "sample",
 	       "Shorter waits; sample: recorded with a probability in proportion to their length, and counted as the "
 	       "shortest wait, so that sums stay right; skip: not recorded",

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-from harness import (COMPLETE, PROGRAM, USAGE, case, end, equal, iaprof, main, needs_root, needs_sampling, require,
+from harness import (COMPLETE, PROGRAM, USAGE, Skip, case, end, equal, iaprof, main, needs_root, needs_sampling, require,
                      start, wait_until)
 
 BURN = 'import os; os.read(0, 1)\nwhile True: pass'
@@ -71,6 +71,52 @@ def tiny():
             f'{found:.2f} s sampled, {used:.2f} s used, deviation {deviation:.2f} s')
     require(sum(value for value, _ in mine) > 1.5 * 1e9 / FREQUENCY * sum(count for _, count in mine),
             'no longer blocks')
+
+
+SLEEP = """import os, select, time
+slept = 0
+while not select.select([0], [], [], 0)[0]:
+    begin = time.monotonic_ns()
+    time.sleep(0.005)
+    slept += time.monotonic_ns() - begin
+print(slept)
+"""
+
+
+@case('a tiny budget raises the shortest wait, and the time that programs wait stays right',
+      needs=(needs_root, needs_sampling))
+def tiny_off_cpu():
+    if subprocess.run([PROGRAM, '--check', '-s', 'off-cpu'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                      check=False).returncode:
+        raise Skip('source off-cpu does not run here')
+    os.symlink(sys.executable, 'sleeper')
+    process = start('--continuous', '-v', '-i', '1s', '--budget', '0.001%', '-s', 'off-cpu:unwind=fp,short=sample',
+                    '-k', 'ring:folder=kept', '-k', 'csv:output=events.csv,rows=events,newline=lf')
+    wait_until(lambda: len(segments()) >= 3, 'a rate that is lower')
+    before = len(segments())
+    sleepers = [subprocess.Popen(['./sleeper', '-S', '-c', SLEEP], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                for _ in range(8)]
+    wait_until(lambda: len(segments()) >= before + 7, 'intervals')
+    for sleeper in sleepers:
+        sleeper.stdin.write(b'x')
+    slept = sum(int(sleeper.communicate()[0]) for sleeper in sleepers) / 1e9
+    ended = len(segments())
+    wait_until(lambda: len(segments()) >= ended + 2, 'the interval in which the programs ended')
+    process.send_signal(signal.SIGINT)
+    outcome = end(process)
+    equal(outcome.status, COMPLETE, outcome.err)
+    texts = [row['text'] for row in rows('events.csv') if row['record'] == 'metadata' and row['name'] == 'shortest wait']
+    require(any('raised from 1000 us by the budget' in text for text in texts), f'{texts}')
+    replay = subprocess.run([PROGRAM, '--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf,escape=no'], check=False,
+                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    equal(replay.returncode, COMPLETE, replay.stderr.decode())
+    mine = [(int(row['value']), int(row['count'])) for row in rows('all.csv')
+            if row['program'] == 'sleeper' and row['unit'] == 'nanoseconds']
+    # Of waits that count as the shortest one, or not at all.
+    found, deviation = sum(value for value, _ in mine) / 1e9, math.sqrt(sum(v * v / count for v, count in mine)) / 1e9
+    print(f'# {found:.1f} s recorded, {slept:.1f} s slept, deviation {deviation:.2f} s; {texts}')
+    require(abs(found - slept) < 6 * deviation + 0.05 * slept,
+            f'{found:.1f} s recorded, {slept:.1f} s slept, deviation {deviation:.2f} s')
 
 
 @case('a generous budget keeps the rate', needs=(needs_root, needs_sampling))
