@@ -148,6 +148,41 @@ START_TEST(a_slow_sink_gets_the_newest_profiles)
 }
 END_TEST
 
+/* A sink that is started late gets what fits into the queue; one that is never started gets nothing. */
+START_TEST(a_held_queue_keeps_the_newest)
+{
+	struct plugin plugin = { .description = { .kind = IAPROF_PLUGIN_SINK,
+						  .flags = IAPROF_PLUGIN_NO_OUTPUT | IAPROF_PLUGIN_INTERVALS,
+						  .name = "late",
+						  .instance_size = sizeof(struct sink),
+						  .profile = profile,
+						  .finish = finish } };
+	struct instance_services services = { 0 };
+	struct instance_configuration configuration = { .plugin = (char *)"late" };
+	struct error error = { 0 };
+	struct instance *instance = instance_new(&plugin, &configuration, 1, &services, &error);
+	ck_assert_msg(instance != NULL, "%s", error.text);
+	struct sink *sink = instance->memory;
+	sink->went_on = true;
+	struct sink_queue *queue = sink_queue_new(instance, PROFILES_CAPACITY, false, &error);
+	struct sink_queue_dropped dropped = { 0 };
+	sink_queue_hold(queue, true);
+	for (uint32_t i = 1; i <= PROFILES; i++)
+		push_profile(queue, i, 0, PROFILE_SIZE);
+	if (_i) {
+		sink_queue_abandon(queue);
+		ck_assert_uint_eq(sink->profiles, 0);
+	} else {
+		sink_queue_hold(queue, false);
+		ck_assert_int_eq(sink_queue_finish(queue, &dropped), 0);
+		ck_assert_uint_eq(sink->profiles, PROFILES_CAPACITY / PROFILE_SIZE);
+		ck_assert_uint_eq(dropped.profiles, PROFILES - PROFILES_CAPACITY / PROFILE_SIZE);
+		ck_assert_uint_eq(sink->newest, PROFILES);
+	}
+	instance_free(instance);
+}
+END_TEST
+
 START_TEST(what_a_slow_sink_misses_is_told_to_it)
 {
 	struct plugin plugin = { .description = { .kind = IAPROF_PLUGIN_SINK,
@@ -197,6 +232,7 @@ int main(void)
 	TCase *tests = tcase_create("sink_queue");
 	tcase_add_test(tests, what_a_slow_sink_misses_is_told_to_it);
 	tcase_add_loop_test(tests, a_slow_sink_gets_the_newest_profiles, 0, 2);
+	tcase_add_loop_test(tests, a_held_queue_keeps_the_newest, 0, 2);
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
