@@ -21,8 +21,11 @@
 /* Maximum distance of an entry from its home slot: in a table that is at most a quarter full, and in a fuller one. */
 #define DISTANCE_MAX 64u
 #define DISTANCE_MAX_FULL 4096u
-/* How many rows ahead rows are prefetched: the CPU's own prefetching stops at the end of the page. */
-#define ROWS_AHEAD 16u
+/*
+ * How many rows ahead rows are prefetched, since the CPU's own prefetching stops at the end of the page: more than
+ * PREFETCH_ROWS, whose addresses are read, and as many as are folded while memory answers.
+ */
+#define ROWS_AHEAD 64u
 /* Number of entries that fit into the CPU's second-level cache and need no prefetching. */
 #define PREFETCH_COUNT 8192u
 #define PREFETCH_ROWS 48u    /* how many rows ahead entries are prefetched */
