@@ -190,6 +190,10 @@ static int change(struct series *series, struct run *next, struct error *error)
 	if (result)
 		return result;
 	result = run_hand_over(earlier, next, error);
+	if (result && !earlier->stopped_at) {
+		run_discard(next);
+		return result;
+	}
 	series->earlier = earlier;
 	series->run = next;
 	inherit(next, earlier);

@@ -202,10 +202,12 @@ static void report(struct run *next, struct gaps *gaps)
 int run_hand_over(struct run *earlier, struct run *next, struct error *error)
 {
 	struct gaps gaps = { 0 };
+	int result = start_limited(earlier, next, error);
+	if (result < 0)
+		return result;
 	stop_signals_install(next->services.loop, true);
 	next->status_line = earlier->status_line;
 	earlier->status_line = false;
-	int result = start_limited(earlier, next, error);
 	uint64_t time = clock_monotonic() + (result > 0 ? LIMIT_AHEAD : 0);
 	if (result > 0)
 		result = limit(earlier, next, time, &gaps, error);

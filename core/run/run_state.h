@@ -121,7 +121,10 @@ void run_discard(struct run *run);
  * negative errno after run_discard(next).
  */
 int run_prepare_beside(struct run *next, struct run *earlier, struct registry *registry, struct error *error);
-/* Stops the sources of the earlier run and starts those of the next one. Its sinks are still to be started. */
+/*
+ * Stops the sources of the earlier run and starts those of the next one. Its sinks are still to be started. After a
+ * failure, the earlier run can go on if its stopped_at is 0.
+ */
 int run_hand_over(struct run *earlier, struct run *next, struct error *error);
 /* States that there are no samples since a time. */
 void run_report_gap(struct run *run, uint64_t since);
