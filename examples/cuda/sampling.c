@@ -14,6 +14,7 @@
 #define PCS_MAX 16384
 #define READS_MAX 32
 #define FUNCTIONS_MAX 65536u
+#define INTERVALS_MAX 3u
 #define NANOSECONDS 1000000000ull
 /* A callback does not wait longer for the reading thread, which may wait for a lock of CUPTI that the caller holds. */
 #define CALLBACK_WAIT_SECONDS 2
@@ -21,7 +22,7 @@
 struct context {
 	cupti_context handle;
 	uint32_t device;
-	uint64_t read; /* time of the last one */
+	uint64_t read; /* time of the last one that had samples */
 	struct cupti_pc_data data, configured;
 };
 
@@ -325,12 +326,24 @@ static void send_data(struct sampling *sampling, const struct context *context, 
 		send_driver_samples(sampling, context, data->other_samples, now);
 }
 
+/*
+ * CUPTI hands over samples in intervals of its own: a read may have those of the time before the last one too, or none.
+ */
+static void limit_begin(const struct sampling *sampling, struct context *context, uint64_t now)
+{
+	uint64_t longest = INTERVALS_MAX * sampling->settings.sleep * (NANOSECONDS / 1000);
+	if (now - context->read > longest)
+		context->read = now - longest;
+}
+
 static void read_context(struct sampling *sampling, struct context *context)
 {
 	struct cupti_get_data parameters = { .size = sizeof parameters,
 					     .context = context->handle,
 					     .data = &context->data };
 	uint64_t now = sampling_clock();
+	bool has_samples = false;
+	limit_begin(sampling, context, now);
 	for (int i = 0; i < READS_MAX; i++) {
 		struct cupti_pc_data *data = &context->data;
 		data->samples = data->dropped = data->other_samples = 0;
@@ -342,10 +355,12 @@ static void read_context(struct sampling *sampling, struct context *context)
 		if (error && error != CUPTI_OUT_OF_MEMORY)
 			break;
 		send_data(sampling, context, data, now);
+		has_samples |= data->count || data->other_samples;
 		if (!data->remaining || error)
 			break;
 	}
-	context->read = now;
+	if (has_samples)
+		context->read = now;
 }
 
 void sampling_read(struct sampling *sampling)
@@ -359,7 +374,9 @@ void sampling_read(struct sampling *sampling)
 static void end_context(struct sampling *sampling, struct context *context)
 {
 	struct cupti_of_context parameters = { .size = sizeof parameters, .context = context->handle };
+	uint64_t begin = context->read;
 	read_context(sampling, context);
+	context->read = begin; /* what is handed over now is as old */
 	context->configured.count = context->configured.dropped = context->configured.other_samples = 0;
 	if (!sampling->cupti->sampling_disable(&parameters))
 		send_data(sampling, context, &context->configured, sampling_clock());
