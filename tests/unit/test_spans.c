@@ -132,6 +132,20 @@ START_TEST(spans_beyond_the_limit_are_dropped)
 }
 END_TEST
 
+START_TEST(every_sample_without_its_span_is_counted)
+{
+	size_t stacks;
+	start(true);
+	for (uint32_t i = 0; i < FRAME_TABLE_SPANS_MAX; i++)
+		take_span(1, i + 1);
+	for (int i = 0; i < 3; i++)
+		take_span(2, 1);
+	collector_finish(collector);
+	ck_assert_uint_eq(value_of(0, 0, &stacks), 3);
+	ck_assert_uint_eq(collector_statistics(collector).spans_dropped, 3);
+}
+END_TEST
+
 /* A table that is made anew has the stacks that are kept, and only their spans. */
 START_TEST(stacks_move_with_their_span)
 {
@@ -162,6 +176,7 @@ int main(void)
 	tcase_add_test(test_case, spans_outlive_their_process);
 	tcase_add_test(test_case, half_a_span_is_none);
 	tcase_add_test(test_case, spans_beyond_the_limit_are_dropped);
+	tcase_add_test(test_case, every_sample_without_its_span_is_counted);
 	tcase_set_timeout(test_case, 60); /* the limit is large */
 	TCase *tables = tcase_create("tables");
 	tcase_add_test(tables, stacks_move_with_their_span);

@@ -112,6 +112,20 @@ START_TEST(names_change_back)
 }
 END_TEST
 
+START_TEST(every_sample_without_its_thread_is_counted)
+{
+	size_t stacks;
+	start(true);
+	for (uint32_t i = 0; i < THREAD_TABLE_THREADS_MAX; i++)
+		take_thread(100 + i, "worker");
+	for (int i = 0; i < 3; i++)
+		take_thread(11, "late");
+	collector_finish(collector);
+	ck_assert_uint_eq(value_of(0, "late", &stacks), 3);
+	ck_assert_uint_eq(collector_statistics(collector).threads_merged, 3);
+}
+END_TEST
+
 /* Sources that were built with an earlier version send shorter records: what follows them is not the name. */
 START_TEST(a_shorter_record_has_no_name)
 {
@@ -165,6 +179,7 @@ int main(void)
 	tcase_add_loop_test(test_case, threads_are_separate_on_request, 0, 2);
 	tcase_add_test(test_case, names_are_the_newest);
 	tcase_add_test(test_case, names_change_back);
+	tcase_add_test(test_case, every_sample_without_its_thread_is_counted);
 	tcase_add_test(test_case, a_shorter_record_has_no_name);
 	tcase_add_test(test_case, threads_beyond_the_limit_are_merged_by_name);
 	tcase_add_test(test_case, names_beyond_the_limit_are_dropped);
