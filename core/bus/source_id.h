@@ -3,16 +3,10 @@
 #ifndef IAPROF_CORE_BUS_SOURCE_ID_H
 #define IAPROF_CORE_BUS_SOURCE_ID_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct source_id {
 	uint32_t source, id;
 };
-
-static inline bool source_id_equals(struct source_id one, struct source_id other)
-{
-	return one.source == other.source && one.id == other.id;
-}
 
 #endif

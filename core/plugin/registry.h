@@ -51,9 +51,6 @@ void registry_free(struct registry *registry);
  */
 struct plugin *registry_get(struct registry *registry, const char *name, uint32_t kind, struct error *error);
 
-/* Returns whether a plugin file, a real path, is one of those installed with iaprof, or of the build tree. */
-bool registry_is_installed(const char *path);
-
 /* Returns the number of entries. */
 size_t registry_count(struct registry *registry);
 /* Returns the plugin of an entry, loading it if necessary; NULL if that fails. Any thread. */

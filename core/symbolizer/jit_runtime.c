@@ -43,7 +43,8 @@ static bool is_named(const char *base, const char *name)
 	return !strncmp(base, name, length) && !strspn(base + length, "abcdefghijklmnopqrstuvwxyz_");
 }
 
-uint32_t jit_runtime_of_file(const char *path)
+/* Returns the number of the runtime of which a file is, 0 if of none. */
+static uint32_t runtime_of_file(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	for (uint32_t i = 1; slash && i < jit_runtime_count; i++)
@@ -58,7 +59,7 @@ uint32_t jit_runtime_find(struct process_table *processes, struct process *proce
 	struct mapped_range *ranges = process_mappings(processes, process, time, JIT_RUNTIME_MAPPINGS_MAX, &count);
 	uint32_t found = 0;
 	for (size_t i = 0; ranges && i < count; i++) {
-		uint32_t runtime = jit_runtime_of_file(ranges[i].mapping->path);
+		uint32_t runtime = runtime_of_file(ranges[i].mapping->path);
 		if (runtime && (!found || runtime < found))
 			found = runtime;
 	}

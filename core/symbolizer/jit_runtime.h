@@ -23,7 +23,5 @@ extern const uint32_t jit_runtime_count;
 
 /* Returns the number of the runtime that a process uses at a time. */
 uint32_t jit_runtime_find(struct process_table *processes, struct process *process, uint64_t time);
-/* Returns the number of the runtime of which a file is, 0 if of none. */
-uint32_t jit_runtime_of_file(const char *path);
 
 #endif

@@ -68,20 +68,4 @@ static inline __attribute__((always_inline)) uint64_t hash_words(const struct ha
 	return hash_scatter((uint64_t)(sum >> 64));
 }
 
-#define HASH_LIST_WORDS 6u
-
-/* Hashes a number and a list of numbers: the words themselves, or, for a long list, its SipHash. */
-static inline uint64_t hash_list(const struct hash_key *key, uint32_t number, const uint32_t *list, size_t count)
-{
-	uint64_t words[HASH_LIST_WORDS] = { (uint64_t)number << 32 | (uint32_t)count };
-	if (count == 1)
-		return hash_word(key, (uint64_t)number << 32 | list[0]);
-	if (count > 2 * (HASH_LIST_WORDS - 1))
-		words[1] = hash_bytes(list, count * sizeof *list);
-	else
-		for (size_t i = 0; i < count; i++)
-			words[1 + i / 2] |= (uint64_t)list[i] << i % 2 * 32;
-	return hash_words(key, words, HASH_LIST_WORDS);
-}
-
 #endif
