@@ -84,10 +84,11 @@ static void note_duration(struct time_table *table, uint32_t value_type, uint64_
 		table->added_up_over.items[value_type] = duration;
 }
 
-/* Returns the share of a value that belongs to a part of its time. */
-static uint64_t portion(uint64_t value, uint64_t part, uint64_t length)
+/* Returns the share of a value that belongs to a part of its time. rest: < length, what is added before rounding down.
+ */
+static uint64_t portion(uint64_t value, uint64_t part, uint64_t length, uint64_t rest)
 {
-	return part < length ? (uint64_t)((unsigned __int128)value * part / length) : value;
+	return part < length ? (uint64_t)(((unsigned __int128)value * part + rest) / length) : value;
 }
 
 void time_table_add(struct time_table *table, uint32_t stack, uint32_t value_type, uint64_t begin, uint64_t end,
@@ -97,13 +98,16 @@ void time_table_add(struct time_table *table, uint32_t stack, uint32_t value_typ
 		return;
 	uint64_t length = end - begin, first = begin / table->resolution, step = 1, given = 0;
 	uint64_t slots = (length ? end - 1 : end) / table->resolution - first + 1;
+	/* Values that are less than their slots are not all to be in the last one. */
+	table->phase += 0x9e3779b97f4a7c15; /* the golden ratio: evenly distributed */
+	uint64_t rest = (uint64_t)((unsigned __int128)table->phase * length >> 64);
 	note_duration(table, value_type, length);
 	while (slots / step > TIME_SLOTS_OF_VALUE_MAX)
 		step *= 2;
 	/* Slots that are partially covered receive a share. */
 	for (uint64_t slot = 0; slot < slots; slot += step) {
 		uint64_t past = slots - slot > step ? (first + slot + step) * table->resolution - begin : length;
-		uint64_t due = portion(value, past, length) - given;
+		uint64_t due = portion(value, past, length, rest) - given;
 		if (!due)
 			continue;
 		given += due;

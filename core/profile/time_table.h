@@ -33,6 +33,7 @@ struct time_table {
 	struct time_sums stacks;
 	struct time_sums totals;       /* sums over all stacks, by value type */
 	ARRAY(uint64_t) added_up_over; /* by value type: longest time over which the source aggregated values, ns */
+	uint64_t phase;                /* of rounding, another one for each value */
 	uint64_t out_of_memory;        /* values */
 };
 

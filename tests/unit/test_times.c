@@ -96,6 +96,19 @@ START_TEST(slots_get_what_was_added_in_them)
 }
 END_TEST
 
+START_TEST(small_values_are_not_all_in_the_last_slot)
+{
+	for (int i = 0; i < 1000; i++)
+		time_table_add(&table, 7, 0, SECOND, SECOND + 10 * SLOT, 1);
+	for (uint64_t i = 0; i < 10; i++) {
+		uint64_t sum = sum_between(&table.stacks, 7, SECOND + i * SLOT, SECOND + (i + 1) * SLOT);
+		ck_assert_uint_ge(sum, 95);
+		ck_assert_uint_le(sum, 105);
+	}
+	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND, SECOND + 10 * SLOT), 1000);
+}
+END_TEST
+
 START_TEST(a_value_is_in_a_bounded_number_of_slots)
 {
 	time_table_add(&table, 7, 0, 1, UINT64_MAX - 1, 1000000);
@@ -278,6 +291,7 @@ int main(void)
 	tcase_add_test(tests, values_of_unknown_times_are_in_none);
 	tcase_add_loop_test(tests, long_values_are_divided, 0, 7);
 	tcase_add_test(tests, slots_get_what_was_added_in_them);
+	tcase_add_test(tests, small_values_are_not_all_in_the_last_slot);
 	tcase_add_test(tests, a_value_is_in_a_bounded_number_of_slots);
 	tcase_add_test(tests, slots_become_wider);
 	tcase_add_test(tests, many_stacks_have_room);
