@@ -23,7 +23,7 @@ static void set_up(void)
 	take_process(WAKER, IAPROF_PROCESS_EXISTING, "waker", SECOND);
 }
 
-static void take_wait(const char *reason, const char *waker, size_t size)
+static void take_wait_at(const char *reason, const char *waker, size_t size, uint64_t time)
 {
 	uint64_t addresses[] = { 0x1000, 0x2000 };
 	struct iaprof_record_sample record = {
@@ -35,7 +35,38 @@ static void take_wait(const char *reason, const char *waker, size_t size)
 		record.waker_user_stack = intern_stack(intern, WAKER, addresses, 2);
 		record.waker_kernel_stack = intern_stack(intern, 0, addresses, 1);
 	}
-	take(&record, IAPROF_RECORD_SAMPLE, size, 2 * SECOND);
+	take(&record, IAPROF_RECORD_SAMPLE, size, time);
+}
+
+static void take_wait(const char *reason, const char *waker, size_t size)
+{
+	take_wait_at(reason, waker, size, 2 * SECOND);
+}
+
+static void take_mapping(const char *path, uint64_t time)
+{
+	struct iaprof_record_mapping record = { .pid = WAKER, .start = 0x1000, .size = 0x10000, .path = text(path) };
+	take(&record, IAPROF_RECORD_MAPPING, sizeof record, time);
+}
+
+/* Returns the value of the stacks with a frame in a file. */
+static uint64_t value_in(const char *path)
+{
+	uint64_t sum = 0;
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	const struct iaprof_profile *profile = &snapshot->profile;
+	for (size_t i = 0; i < profile->value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+		bool found = false;
+		for (uint32_t frame = 0; frame < stack->frame_count; frame++) {
+			const char *module = iaprof_profile_frame(profile, stack->frames[frame])->module;
+			found |= module && !strcmp(module, path);
+		}
+		sum += found ? value->value : 0;
+	}
+	snapshot_release(snapshot);
+	return sum;
 }
 
 /* Returns the stacks, as "frame;frame value" lines; the caller frees it. */
@@ -94,6 +125,21 @@ START_TEST(wakers_may_have_ended)
 }
 END_TEST
 
+/* Waits that are alike, before and after an exec of the waker. */
+START_TEST(wakers_are_the_programs_of_their_time)
+{
+	static const uint64_t seconds[] = { 2, 4, 2, 5, 4 };
+	take_mapping("/bin/first", SECOND);
+	for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)
+		take_wait_at("[pipe]", "waker", sizeof(struct iaprof_record_sample), seconds[i] * SECOND);
+	take_process(WAKER, IAPROF_PROCESS_EXEC, "waker", 3 * SECOND);
+	take_mapping("/bin/second", 3 * SECOND);
+	collector_finish(collector);
+	ck_assert_uint_eq(value_in("/bin/first"), 10);
+	ck_assert_uint_eq(value_in("/bin/second"), 15);
+}
+END_TEST
+
 /* Sources that were built with an earlier version send shorter records: what follows them is not a reason. */
 START_TEST(a_shorter_record_is_no_wait)
 {
@@ -112,6 +158,7 @@ int main(void)
 	tcase_add_test(cases, reasons_are_innermost_and_apart);
 	tcase_add_test(cases, wakers_follow_the_reason);
 	tcase_add_test(cases, wakers_may_have_ended);
+	tcase_add_test(cases, wakers_are_the_programs_of_their_time);
 	tcase_add_test(cases, a_shorter_record_is_no_wait);
 	return run_suite(suite);
 }
