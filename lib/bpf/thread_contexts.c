@@ -79,9 +79,9 @@ static bool take_process(struct thread_contexts *contexts, const struct iaprof_u
 		keyed_array_remove(&contexts->targets, position);
 		return false;
 	}
-	bool good = keyed_array_add(&contexts->targets, &(struct thread_context_target){ process->pid }) !=
-			    POSITION_NONE &&
-		    !bpf_map_update_elem(map, &process->pid, &found, BPF_ANY);
+	bool good =
+		keyed_array_add(&contexts->targets, &(struct thread_context_target){ process->pid }) != POSITION_NONE &&
+		!bpf_map_update_elem(map, &process->pid, &found, BPF_ANY);
 	contexts->refused += !good;
 	return good;
 }
