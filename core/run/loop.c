@@ -30,7 +30,8 @@ struct loop_watch {
 
 struct loop {
 	int epoll;
-	int wake; /* eventfd */
+	int wake;       /* eventfd */
+	uint64_t phase; /* CLOCK_MONOTONIC time at which periods of timers begin */
 	bool in_turn;
 	struct loop_watch *watches;
 };
@@ -117,6 +118,11 @@ static struct timespec timespec_of(uint64_t nanoseconds)
 				  .tv_nsec = (long)(nanoseconds % NANOSECONDS_PER_SECOND) };
 }
 
+void loop_begin_periods(struct loop *loop)
+{
+	loop->phase = clock_monotonic();
+}
+
 int loop_watch_timer(struct loop *loop, uint64_t period, void (*expired)(void *context, uint64_t expirations),
 		     void *context, struct loop_watch **watch)
 {
@@ -125,7 +131,7 @@ int loop_watch_timer(struct loop *loop, uint64_t period, void (*expired)(void *c
 	int descriptor = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (descriptor < 0)
 		return -errno;
-	uint64_t next = (clock_monotonic() / period + 1) * period;
+	uint64_t now = clock_monotonic(), next = now + period - (now - loop->phase) % period;
 	struct itimerspec timer = { .it_interval = timespec_of(period), .it_value = timespec_of(next) };
 	int result = timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &timer, NULL) ? -errno : 0;
 	if (!result)

@@ -17,9 +17,11 @@ void loop_free(struct loop *loop);
 /* Calls back with epoll's events when fd is ready. *watch, if not NULL, is set. Returns 0 or a negative errno. */
 int loop_watch_descriptor(struct loop *loop, int fd, uint32_t events, void (*ready)(void *context, uint32_t events),
 			  void *context, struct loop_watch **watch);
+/* Periods of timers that are added from now on begin now. */
+void loop_begin_periods(struct loop *loop);
 /*
- * Calls back every period ns (at least 1 ms) with the number of periods elapsed: at multiples of the period, so that
- * timers with the same period wake the process once.
+ * Calls back every period ns (at least 1 ms) with the number of periods elapsed. Timers with the same period wake the
+ * process once, because periods of all begin at the same time (loop_begin_periods()).
  */
 int loop_watch_timer(struct loop *loop, uint64_t period, void (*expired)(void *context, uint64_t expirations),
 		     void *context, struct loop_watch **watch);

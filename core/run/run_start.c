@@ -110,6 +110,7 @@ static int watch(struct run *run, struct error *error)
 {
 	struct loop *loop = run->services.loop;
 	uint64_t period = run->interval && run->interval < TICK ? run->interval : TICK;
+	loop_begin_periods(loop);
 	int result = loop_watch_timer(loop, period, run_tick, run, NULL);
 	if (!result && run->sideband)
 		result = process_feed_watch(run);
