@@ -76,8 +76,10 @@ static void put_labels(struct message_pool *pool, struct profile_samples *sample
 		       { "device", 0, from->device }, { "reason", 0, from->reason }, { "trace_id", 0, span.trace_id },
 		       { "span_id", 0, span.span_id } };
 	Pprof__Label *items;
-	size_t most = sizeof labels / sizeof *labels;
-	if (!MESSAGE_POOL_GET(pool, most, sample->label, items))
+	size_t most = sizeof labels / sizeof *labels, used = 0;
+	for (size_t i = 0; i < most; i++)
+		used += labels[i].number || labels[i].text;
+	if (!MESSAGE_POOL_GET(pool, used, sample->label, items))
 		return;
 	for (size_t i = 0; i < most; i++) {
 		if (!labels[i].number && !labels[i].text)
