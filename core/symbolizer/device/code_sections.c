@@ -165,7 +165,7 @@ int code_image_read_sections(struct code_image *image, const struct elf_file *fi
 	array_free(&candidates);
 	if (!done)
 		return -ENOMEM;
-	/* An image may hold variables alone, as some of CUDA do. */
+	/* An image may hold variables alone. */
 	bool has_no_code = count && !image->damage.sections;
 	return image->sections.count || has_no_code ? 0 : -ENOEXEC;
 }
