@@ -9,12 +9,17 @@
 #include "run/run_state.h"
 #include "run/stop_signals.h"
 
-/* One descriptor per CPU, map and probe soon exceeds the usual soft limit of 1024. The command keeps its own limit. */
+/*
+ * One descriptor per CPU, map and probe soon exceeds the usual soft limit of 1024. The command keeps the limit of
+ * before the first run.
+ */
 static void raise_open_files(struct command *command)
 {
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit))
+	static struct rlimit first;
+	struct rlimit limit = first;
+	if (!first.rlim_max && getrlimit(RLIMIT_NOFILE, &limit))
 		return;
+	first = limit;
 	command->open_files = limit;
 	command->has_open_files = true;
 	limit.rlim_cur = limit.rlim_max;
@@ -26,7 +31,6 @@ void run_init(struct run *run, const struct configuration *configuration)
 {
 	*run = (struct run){ .configuration = configuration, .command = COMMAND_INIT, .deadline = UINT64_MAX };
 	raise_open_files(&run->command);
-	kept_files_init(&run->kept_files);
 	run->mapped_files.kept = &run->kept_files;
 }
 
@@ -64,6 +68,7 @@ static void warn_of_whole_system(const struct run *run)
 
 enum exit_status run_configure(struct run *run, struct registry *registry, struct error *error)
 {
+	kept_files_init(&run->kept_files);
 	if (run_make_services(run, error))
 		return EXIT_STATUS_FAILED;
 	if (setup_make(&run->setup, run->configuration, registry, &run->services, error) ||
