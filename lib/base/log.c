@@ -34,6 +34,22 @@ static size_t held_size;
 static unsigned long held_too_many;
 static unsigned long unread; /* messages dropped because standard error was full, until they are reported */
 
+static void acquire(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void release(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* A process that is forked while another thread writes a message can write its own. */
+__attribute__((constructor)) static void prepare_for_fork(void)
+{
+	(void)pthread_atfork(acquire, release, release);
+}
+
 /* Writes a text of at most PIPE_BUF bytes completely, or as much of a longer one as fits. */
 static bool write_part(const struct stream *stream, const char *text, size_t size)
 {
