@@ -14,8 +14,8 @@ import stat
 import subprocess
 import urllib.parse
 
-from harness import (COMPLETE, FAILED, PLUGINS, PROGRAM, USAGE, Skip, case, end, equal, main, needs_program, needs_root, require,
-                     start, wait_until, write)
+from harness import (COMPLETE, FAILED, PLUGINS, PROGRAM, USAGE, Skip, case, end, equal, iaprof, main, needs_program, needs_root,
+                     require, start, wait_until, write)
 
 WEB = os.environ['TEST_IAPROF_WEB']
 KNOWN = os.path.join(PLUGINS, 'iaprof-known-source.so')
@@ -54,7 +54,9 @@ def segment_name(begin, seconds):
 def ring(*times, folder='ring'):
     """A ring with the same segment at several times: (begin, seconds). -> its file"""
     os.mkdir(folder, 0o700)
-    path = f'recorded/{recorded()[-1]}'
+    # All of a run, because one of its intervals can have samples whose stalls are in the next one.
+    iaprof('--continuous', '-i', '1h', '-d', '500ms', '-s', KNOWN, '--hold', '20ms', '-k', 'ring:folder=recorded').completes()
+    path = 'recorded/' + next(filter(SEGMENT.fullmatch, os.listdir('recorded')))
     for begin, seconds in times:
         shutil.copy(path, f'{folder}/{segment_name(begin, seconds)}')
     return path
