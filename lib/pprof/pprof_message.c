@@ -46,8 +46,7 @@ struct span_texts {
 static uint32_t hexadecimal_text(struct profile_tables *tables, const uint8_t *bytes, size_t size)
 {
 	struct text digits = { 0 };
-	for (size_t i = 0; i < size; i++)
-		text_append_format(&digits, "%02x", bytes[i]);
+	text_append_hexadecimal(&digits, bytes, size);
 	uint32_t index = profile_tables_text(tables, text_string(&digits));
 	tables->failed |= digits.failed;
 	text_free(&digits);

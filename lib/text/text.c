@@ -76,6 +76,13 @@ void text_append_unsigned(struct text *text, uint64_t value)
 	text_append(text, digits + begin, sizeof digits - begin);
 }
 
+void text_append_hexadecimal(struct text *text, const uint8_t *bytes, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+	for (size_t i = 0; i < size; i++)
+		text_append(text, (const char[]){ digits[bytes[i] >> 4], digits[bytes[i] & 15] }, 2);
+}
+
 uint32_t utf8_decode(const char *text, size_t *length)
 {
 	const unsigned char *bytes = (const unsigned char *)text;

@@ -20,7 +20,8 @@ struct text {
 bool text_reserve(struct text *text, size_t more);
 void text_append(struct text *text, const char *bytes, size_t size);
 void text_append_string(struct text *text, const char *string);
-void text_append_unsigned(struct text *text, uint64_t value); /* in decimal */
+void text_append_unsigned(struct text *text, uint64_t value);                       /* in decimal */
+void text_append_hexadecimal(struct text *text, const uint8_t *bytes, size_t size); /* two lower-case digits a byte */
 void text_append_format(struct text *text, const char *format, ...) IAPROF_PRINTF(2, 3);
 
 /* Returns the text with a NUL, which is not part of its size; "" when out of memory. Valid until it changes. */

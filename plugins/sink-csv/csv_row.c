@@ -64,9 +64,7 @@ void csv_row_set_double(struct csv_row *row, size_t column, double value)
 
 void csv_row_set_bytes(struct csv_row *row, size_t column, const uint8_t *bytes, size_t size)
 {
-	struct text *text = csv_row_begin_text(row, column);
-	for (size_t i = 0; i < size; i++)
-		text_append_format(text, "%02x", bytes[i]);
+	text_append_hexadecimal(csv_row_begin_text(row, column), bytes, size);
 	end_number(row, column);
 }
 
