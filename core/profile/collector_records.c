@@ -268,13 +268,22 @@ static void take_record(struct collector *collector, const struct iaprof_record 
 		take_replayed(collector, record);
 }
 
+/*
+ * Returns whether roots of processes have to be read before a record is taken. Records of processes that begin come
+ * together, and samples wait for the next SYNC.
+ */
+static inline bool needs_roots(uint16_t type)
+{
+	return type != IAPROF_RECORD_SAMPLE && type != IAPROF_RECORD_PROCESS && type != IAPROF_RECORD_MAPPING;
+}
+
 void collector_take(struct collector *collector, const struct iaprof_batch *batch,
 		    void (*sync)(void *context, uint64_t time), void *context)
 {
 	collector->statistics.records += batch->count;
 	for (const struct iaprof_record *record = iaprof_batch_next(batch, NULL); record;
 	     record = iaprof_batch_next(batch, record)) {
-		if (record->type != IAPROF_RECORD_PROCESS && record->type != IAPROF_RECORD_MAPPING)
+		if (needs_roots(record->type))
 			process_table_look(collector->processes);
 		if (record->type != IAPROF_RECORD_SYNC) {
 			take_record(collector, record);
