@@ -132,7 +132,10 @@ static struct block *block_for(struct bus *bus, size_t size)
 /* Bytes that are copied at a time, so that they are still in the first-level cache when their source is set. */
 #define COPY_SIZE 1024u
 
-/* Sets the source of the records whose headers begin at an offset or later and end before another. Returns the next. */
+/*
+ * Sets the source of records, from the one at offset on, as far as their headers are complete before end. Returns the
+ * offset of the next one.
+ */
 static size_t set_source(char *records, size_t offset, size_t end, uint16_t source)
 {
 	while (offset + sizeof(struct iaprof_record) <= end) {

@@ -19,15 +19,11 @@ static void instance_ended(void *context, struct instance *instance)
 	loop_wake(run->services.loop);
 }
 
-void run_end(struct run *run)
-{
-	atomic_store(&run->ended, true);
-	loop_wake(run->services.loop);
-}
-
 static void end_run(void *context)
 {
-	run_end(context);
+	struct run *run = context;
+	atomic_store(&run->ended, true);
+	loop_wake(run->services.loop);
 }
 
 bool run_is_ending(struct run *run)

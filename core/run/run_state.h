@@ -145,7 +145,7 @@ uint64_t run_time_resolution(const struct run *run);
 uint64_t run_source_resolution(const struct run *run);
 /* --interval, or else that of --continuous, or the shortest default of a sink for live runs. */
 uint64_t run_choose_interval(const struct run *run);
-/* The source of a run that has not been stopped and is of the same plugin, rather of the same name; NULL: none. */
+/* The source of a run that uses the same plugin and has not been stopped, preferably of the same name; NULL: none. */
 struct instance *run_find_source(const struct run *run, const struct instance *like);
 /* Whether the processes of all sources, or those of all sinks, have ended too early. */
 bool run_has_nothing_left(const struct run *run);
@@ -202,8 +202,6 @@ void run_send(struct run *run, struct iaprof_record *record, uint16_t type, size
 /* Sends a METADATA record. */
 void run_send_metadata(struct run *run, const char *key, const char *value);
 
-/* Ends the run. Any thread. */
-void run_end(struct run *run);
 /* Returns whether a signal or a sink ended the run. Any thread. */
 bool run_is_ending(struct run *run);
 
