@@ -30,7 +30,7 @@
 struct cuda {
 	const char *library, *cupti;
 	uint64_t period, sleep, mode, launch_rate, python;
-	bool stacks, cubins, launches_taken;
+	bool stacks, cubins, launches_taken, sampling;
 
 	const struct iaprof_host *host;
 	struct session session;
@@ -56,6 +56,8 @@ static const struct iaprof_option options[] = {
 		      .minimum = 1000000, .maximum = UINT64_C(10000000000), .unit = "ms"),
 	IAPROF_OPTION(struct cuda, mode, CHOICE, "mode", "continuous",
 		      "Serialized runs one kernel at a time, which is much slower", .choices = modes),
+	IAPROF_OPTION(struct cuda, sampling, BOOL, "sampling", "yes",
+		      "Sample stalls; no: for programs whose launches CUPTI's sampling slows"),
 	IAPROF_OPTION(struct cuda, launch_rate, UINT, "launch-rate", "50",
 		      "Launch stacks to take per thread, chosen at random; 0: all", .maximum = 1000000, .unit = "Hz"),
 	IAPROF_OPTION(struct cuda, launches_taken, BOOL, "launches", "yes",
@@ -122,12 +124,12 @@ static int set_environment(struct cuda *cuda, bool has_stacks)
 			  other);
 		return 0;
 	}
-	snprintf(settings, sizeof settings, "%s %" PRIu64 " %" PRIu64 " %u %d %" PRIu64 " %d", cuda->socket_name,
+	snprintf(settings, sizeof settings, "%s %" PRIu64 " %" PRIu64 " %u %d %" PRIu64 " %d %d", cuda->socket_name,
 		 cuda->period, cuda->sleep / 1000000, (unsigned)cuda->mode + 1,
 		 !cuda->launches_taken ? CUDA_LAUNCHES_NONE
 		 : has_stacks          ? CUDA_LAUNCHES_HOOK
 				       : CUDA_LAUNCHES_RING,
-		 cuda->launch_rate, cuda->cubins);
+		 cuda->launch_rate, cuda->cubins, cuda->sampling);
 	int result = host->command_environment(host, CUDA_VARIABLE, settings, IAPROF_ENVIRONMENT_SET);
 	if (!result)
 		result = host->command_environment(host, "CUDA_INJECTION64_PATH", cuda->library_path,

@@ -33,8 +33,8 @@
 /* More than a callback adds to a launch, and the part of a program's time that all of them may take. */
 #define CALLBACK_NS 1000
 #define PART_OF_TIME 400
-/* With this weight, slices are 300 ms apart: launches are still reported in time. */
-#define WEIGHT_MAX 30
+/* In slices: they are at most 300 ms apart, so that launches are still reported in time. */
+#define INTERVAL_MAX 30
 #define READ_MS 250
 /* The driver's kernels take little time for less. */
 #define LARGE_MEMORY (UINT64_C(256) << 10)
@@ -42,6 +42,8 @@
 /* Launches after which a thread's rate is measured again. */
 #define RATE_LAUNCHES 256u
 #define EXIT_WAIT_SECONDS 5
+/* Calls after which it is judged how many of them were made while another thread was within one. */
+#define CALLS_JUDGED 10000u
 
 /* A kernel that was launched. The first three members never change once the entry is visible. */
 struct kernel {
@@ -59,13 +61,15 @@ struct library {
 	struct writer writer;
 	struct sampling *sampling;
 	struct sampling_settings settings;
-	uint32_t launches, launch_rate, take_cubins;
+	uint32_t launches, launch_rate, take_cubins, is_sampling;
 	uint64_t launch_weight; /* launches that one callback stands for; 0: they are not counted now */
 	uint64_t callbacks;     /* so far */
 
 	pthread_mutex_t callbacks_lock;
 	bool has_callbacks, is_disabling;
-	uint32_t inside;             /* threads within a call */
+	uint32_t inside;      /* threads within a call */
+	uint32_t overlapping; /* calls that began while another thread was within one */
+	bool is_overlap_told;
 	uint32_t last_thread, alone; /* and how many calls it has made without another thread's between them */
 
 	pthread_mutex_t kernels_lock;            /* for additions */
@@ -244,7 +248,8 @@ static void resource_changed(uint32_t id, const struct cupti_resource_data *reso
 {
 	switch (id) {
 	case CUPTI_CONTEXT_CREATED:
-		sampling_add(library.sampling, resource->context);
+		if (library.is_sampling)
+			sampling_add(library.sampling, resource->context);
 		break;
 	case CUPTI_CONTEXT_DESTROY_STARTING:
 		sampling_remove(library.sampling, resource->context);
@@ -306,7 +311,8 @@ static void enter_call(void)
 {
 	uint32_t thread = thread_id();
 	is_inside = true;
-	__atomic_fetch_add(&library.inside, 1, __ATOMIC_RELAXED);
+	if (__atomic_fetch_add(&library.inside, 1, __ATOMIC_RELAXED))
+		__atomic_fetch_add(&library.overlapping, 1, __ATOMIC_RELAXED);
 	bool is_last = __atomic_load_n(&library.last_thread, __ATOMIC_RELAXED) == thread;
 	uint32_t alone = is_last ? __atomic_load_n(&library.alone, __ATOMIC_RELAXED) + 1 : 0;
 	__atomic_store_n(&library.last_thread, thread, __ATOMIC_RELAXED);
@@ -405,42 +411,71 @@ static void measure(struct launch_rate *rate)
 	rate->per_second = rate->per_second ? (7 * rate->per_second + now) / 8 : now;
 }
 
-/* Returns of how many launches one is to be seen, so that callbacks take their part of the program's time. */
-static uint64_t weight_of(const struct launch_rate *rate)
+/* While CUPTI samples, launches of several threads wait for each other, even if nothing is sampled. */
+static void tell_overlap(void)
 {
-	double weight = 1 + rate->per_second * CALLBACK_NS * PART_OF_TIME / NANOSECONDS;
-	return weight < WEIGHT_MAX ? (uint64_t)weight : WEIGHT_MAX;
+	uint64_t callbacks = __atomic_load_n(&library.callbacks, __ATOMIC_RELAXED);
+	uint64_t overlapping = __atomic_load_n(&library.overlapping, __ATOMIC_RELAXED);
+	if (library.is_overlap_told || !library.is_sampling || callbacks < CALLS_JUDGED || overlapping < callbacks / 4)
+		return;
+	library.is_overlap_told = true;
+	writer_say(&library.writer, true,
+		   "several threads launch kernels at the same time, which CUPTI makes wait for each other while it "
+		   "samples: the program may be several times slower (sampling=no records only launches)");
+}
+
+/* Returns the interval between slices, in slices, with which callbacks take their part of the program's time. */
+static uint64_t interval_of(const struct launch_rate *rate)
+{
+	double interval = 1 + rate->per_second * CALLBACK_NS * PART_OF_TIME / NANOSECONDS;
+	return interval < INTERVAL_MAX ? (uint64_t)interval : INTERVAL_MAX;
+}
+
+/*
+ * Returns the number of launches that one in a slice stands for: the slice's, and those since the one before. A
+ * fraction is rounded at random, so that sums are right.
+ */
+static uint64_t weight_of(uint64_t since, uint64_t length, uint64_t random)
+{
+	double fraction = (double)(random >> 40) / (1 << 24);
+	return 1 + (uint64_t)((double)since / (double)length + fraction);
 }
 
 /*
  * Callbacks slow each launch. Unless all launches are wanted, or the program launches seldom, they are on in short
- * slices, which begin at random times, and a launch in a slice stands for those around it. Samples are read as
- * often as CUPTI itself reads them: each time, there is a record for each instruction that was sampled.
+ * slices, which begin at random times, and a launch in a slice stands for those since the slice before. Samples are
+ * read as often as CUPTI itself reads them: each time, there is a record for each instruction that was sampled.
  */
 static void *read_all(void *argument)
 {
 	uint64_t random = sampling_clock() | 1, slices_from = sampling_clock() + ALL_LAUNCHES_MS * 1000000ull;
-	uint64_t read_next = sampling_clock();
+	uint64_t read_next = sampling_clock(), counted_until = sampling_clock();
+	uint64_t length = SLICE_MS * 1000000ull; /* of a slice, on average */
 	bool has_slices = library.launches != CUDA_LAUNCHES_NONE && library.launch_rate;
 	struct launch_rate rate = { 0 };
 	(void)argument;
 	pthread_mutex_lock(&library.stop_lock);
 	while (!library.is_stopping) {
-		uint64_t weight = has_slices && sampling_clock() > slices_from ? weight_of(&rate) : 1;
-		uint64_t pause = SLICE_MS * (weight - 1);
+		uint64_t interval = has_slices && sampling_clock() > slices_from ? interval_of(&rate) : 1;
+		uint64_t pause = SLICE_MS * (interval - 1);
 		random = random * 6364136223846793005ull + 1442695040888963407ull;
-		if (weight > 1) {
+		if (interval > 1) {
 			skip_launches();
 			wait_ms(pause / 2 + (random >> 33) % (pause + 1));
 		}
+		uint64_t begin = sampling_clock();
 		if (has_slices)
-			count_launches(weight);
+			count_launches(interval > 1 ? weight_of(begin - counted_until, length, random) : 1);
 		measure_from(&rate);
-		wait_ms(weight > 1 ? SLICE_MS : READ_MS);
+		wait_ms(interval > 1 ? SLICE_MS : READ_MS);
 		measure(&rate);
-		if (weight > 1)
+		if (interval > 1) {
 			skip_launches();
+			length = (7 * length + sampling_clock() - begin) / 8;
+		}
+		counted_until = sampling_clock();
 		pthread_mutex_unlock(&library.stop_lock);
+		tell_overlap();
 		if (sampling_clock() >= read_next) {
 			read_next = sampling_clock() + library.settings.sleep * 1000000ull;
 			sampling_read(library.sampling);
@@ -629,9 +664,9 @@ static void start(void)
 {
 	char name[96];
 	const char *settings = getenv(CUDA_VARIABLE);
-	if (!settings ||
-	    sscanf(settings, "%95s %u %u %u %u %u %u", name, &library.settings.period, &library.settings.sleep,
-		   &library.settings.mode, &library.launches, &library.launch_rate, &library.take_cubins) != 7)
+	if (!settings || sscanf(settings, "%95s %u %u %u %u %u %u %u", name, &library.settings.period,
+				&library.settings.sleep, &library.settings.mode, &library.launches,
+				&library.launch_rate, &library.take_cubins, &library.is_sampling) != 8)
 		return;
 	if (!writer_open(&library.writer, name, sampling_clock()))
 		return;

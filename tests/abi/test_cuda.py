@@ -140,6 +140,26 @@ def launches_that_are_left_out_count_for_the_next():
     assert 2 <= launches <= steps, errors
 
 
+OVERLAP = 'several threads launch kernels at the same time'
+
+
+@case
+def launches_of_several_threads_at_a_time_are_told():
+    found, errors = profile('cubin2', 'threads=3', steps=20000, STAND_IN_YIELDS='1')
+    assert errors.count(OVERLAP) == 1, errors
+    assert ' 2 kernels, 60000 launches' in errors, errors
+    _, errors = profile('cubin2', steps=20000, STAND_IN_YIELDS='1')
+    assert OVERLAP not in errors, errors
+
+
+@case
+def launches_without_sampling():
+    found, errors = profile('cubin2', 'threads=3', steps=20000, options=',sampling=no', STAND_IN_YIELDS='1')
+    assert not found, found
+    assert OVERLAP not in errors, errors
+    assert ' 2 kernels, 60000 launches' in errors, errors
+
+
 @case
 def copies_by_the_driver_are_one_kernel_with_stacks():
     found, errors = profile('copy=1000000', 'cubin2')

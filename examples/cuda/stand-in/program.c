@@ -3,10 +3,12 @@
  * A CUDA program for the stand-in: loads cubins and launches kernels, scale from train_scale() and add from
  * train_add(), and prints the number of its launches.
  *
- * usage: program LAUNCHES [end=exit|_exit|destroy] [copy=BYTES] [CUBIN...]
+ * usage: program LAUNCHES [end=exit|_exit|destroy] [copy=BYTES] [threads=COUNT] [CUBIN...]
  *
- * One step in four copies so many bytes on the device, from train_copy().
+ * One step in four copies so many bytes on the device, from train_copy(). Threads beside the main one call
+ * train_scale() in each step.
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,9 +58,18 @@ __attribute__((noinline)) static int train_add(int step)
 	return step + 2;
 }
 
+static void *launch_beside(void *argument)
+{
+	for (int i = 0; i < *(const long *)argument; i++)
+		train_scale(i);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	long steps = argc > 1 ? strtol(argv[1], NULL, 10) : 100;
+	pthread_t threads[8];
+	size_t others = 0;
 	const char *end = argc > 2 && strncmp(argv[2], "end=", 4) == 0 ? argv[2] + 4 : "exit";
 	uint32_t sum = 0;
 	stand_in_init();
@@ -66,15 +77,22 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc && module_count < 8; i++)
 		if (strncmp(argv[i], "copy=", 5) == 0)
 			copied = strtoul(argv[i] + 5, NULL, 10);
+		else if (strncmp(argv[i], "threads=", 8) == 0)
+			others = strtoul(argv[i] + 8, NULL, 10) - 1;
 		else if (strncmp(argv[i], "end=", 4) != 0)
 			modules[module_count++] = load(argv[i]);
 	if (!module_count)
 		modules[module_count++] = stand_in_load("no cubin", 8);
+	for (size_t i = 0; i < others && i < sizeof threads / sizeof *threads; i++)
+		if (pthread_create(&threads[i], NULL, launch_beside, &steps))
+			exit(1);
 	for (long i = 0; i < steps; i++) {
 		sum += (uint32_t)(i % 4 ? train_add((int)i) : train_scale((int)i));
 		if (i % 4 == 0)
 			train_copy();
 	}
+	for (size_t i = 0; i < others && i < sizeof threads / sizeof *threads; i++)
+		pthread_join(threads[i], NULL);
 	printf("%ld steps, %u\n", steps, sum);
 	fflush(stdout);
 	if (strcmp(end, "destroy") == 0)
