@@ -201,22 +201,24 @@ static void launched(const char *symbol)
 	__atomic_store_n(&kernel->tid, thread_id(), __ATOMIC_RELAXED);
 }
 
-/* Sends the launches that were counted since the last time. */
+/* Sends the launches that were counted since the last time, or since the kernel's last call of the hook. */
 static void send_launches(void)
 {
-	if (library.launches == CUDA_LAUNCHES_HOOK)
-		return;
+	uint64_t now = sampling_clock();
 	for (size_t i = 0; i < 2 * KERNELS_MAX; i++) {
 		struct kernel *kernel = __atomic_load_n(&library.kernels[i], __ATOMIC_ACQUIRE);
 		uint64_t count = kernel ? __atomic_exchange_n(&kernel->count, 0, __ATOMIC_RELAXED) : 0;
 		if (!count)
 			continue;
-		struct cuda_launch record = { .header = { sizeof record, CUDA_RECORD_LAUNCH },
-					      .kernel = kernel->id,
-					      .tid = __atomic_load_n(&kernel->tid, __ATOMIC_RELAXED),
-					      .count = count,
-					      .first_time = __atomic_load_n(&kernel->first_time, __ATOMIC_RELAXED),
-					      .last_time = __atomic_load_n(&kernel->last_time, __ATOMIC_RELAXED) };
+		bool has_times = library.launches == CUDA_LAUNCHES_RING;
+		struct cuda_launch record = {
+			.header = { sizeof record, CUDA_RECORD_LAUNCH },
+			.kernel = kernel->id,
+			.tid = __atomic_load_n(&kernel->tid, __ATOMIC_RELAXED),
+			.count = count,
+			.first_time = has_times ? __atomic_load_n(&kernel->first_time, __ATOMIC_RELAXED) : now,
+			.last_time = has_times ? __atomic_load_n(&kernel->last_time, __ATOMIC_RELAXED) : now,
+		};
 		writer_put(&library.writer, &record, sizeof record, NULL, 0, CUDA_DROP_LAUNCHES, count);
 	}
 }
@@ -480,7 +482,8 @@ static void *read_all(void *argument)
 			read_next = sampling_clock() + library.settings.sleep * 1000000ull;
 			sampling_read(library.sampling);
 		}
-		send_launches();
+		if (library.launches == CUDA_LAUNCHES_RING)
+			send_launches();
 		pthread_mutex_lock(&library.stop_lock);
 	}
 	pthread_mutex_unlock(&library.stop_lock);

@@ -21,6 +21,8 @@
 #define MESSAGES_AT_ONCE 64
 #define NUMBERS_MAX 65536u
 #define MODULES_MAX 65536u
+/* 4 MiB of stacks; a kernel beyond has no stack in the launches that are counted at the end. */
+#define KEPT_ADDRESSES_MAX ((size_t)1 << 19)
 #define MESSAGES_MAX 20u
 #define FILES_MAX 256u
 #define FILE_SIZE_MAX (UINT64_C(256) << 20)
@@ -28,6 +30,15 @@
 struct module {
 	uint32_t module, object;
 	uint64_t crc;
+};
+
+/* A kernel that is launched, and the stack of its last launch that has one: also of those that are counted at the end.
+ */
+struct launched {
+	uint32_t kernel; /* KERNEL id */
+	uint32_t tid;
+	uint32_t depth;
+	uint64_t *addresses;
 };
 
 struct process {
@@ -41,8 +52,9 @@ struct process {
 	struct cuda_ring *ring;
 	uint64_t ring_size, tail;
 	uint64_t dropped[CUDA_DROP_COUNT];
-	ARRAY(uint32_t) functions; /* KERNEL ids of what is sampled, by id - 1 */
-	ARRAY(uint32_t) kernels;   /* KERNEL ids of what is launched, by id - 1 */
+	ARRAY(uint32_t) functions;       /* KERNEL ids of what is sampled, by id - 1 */
+	ARRAY(struct launched) launched; /* by id - 1 */
+	size_t kept;                     /* addresses of their stacks */
 	ARRAY(struct module) modules;
 };
 
@@ -82,7 +94,9 @@ uint32_t process_id(const struct process *process)
 
 void process_free(struct process *process)
 {
-	array_free(&process->kernels);
+	for (size_t i = 0; i < process->launched.count; i++)
+		free(process->launched.items[i].addresses);
+	array_free(&process->launched);
 	array_free(&process->functions);
 	array_free(&process->modules);
 	if (process->ring)
@@ -273,25 +287,45 @@ static void take_function(struct process *process, const struct cuda_function *r
 static void take_kernel(struct process *process, const struct cuda_kernel *record, const char *text)
 {
 	struct session *session = process->session;
-	if (record->id != process->kernels.count + 1 || record->id > NUMBERS_MAX ||
-	    !array_reserve(&process->kernels, record->id)) {
+	if (record->id != process->launched.count + 1 || record->id > NUMBERS_MAX ||
+	    !array_reserve(&process->launched, record->id)) {
 		session->unknown++;
 		return;
 	}
-	process->kernels.items[process->kernels.count++] =
-		add_kernel(process, 0, text_of(session, text, record->length));
+	process->launched.items[process->launched.count++] =
+		(struct launched){ .kernel = add_kernel(process, 0, text_of(session, text, record->length)) };
 }
 
-static void add_launch(struct process *process, uint32_t id, struct iaprof_record_launch *launch)
+/* Returns what is known of a kernel by the library's id, or NULL. */
+static struct launched *find_launched(struct process *process, uint64_t id)
 {
-	struct session *session = process->session;
-	if (!id || id > process->kernels.count) {
-		session->unknown++;
-		return;
-	}
-	launch->kernel = process->kernels.items[id - 1];
+	if (id && id <= process->launched.count)
+		return &process->launched.items[id - 1];
+	process->session->unknown++;
+	return NULL;
+}
+
+static void add_launch(struct session *session, const struct launched *launched, struct iaprof_record_launch *launch)
+{
+	launch->kernel = launched->kernel;
 	session->launch_count += launch->count;
 	emit(session, launch);
+}
+
+/* Ids of stacks live for seconds only. */
+static void keep_stack(struct process *process, struct launched *launched, uint32_t tid, const uint64_t *addresses,
+		       size_t depth)
+{
+	if (process->kept - launched->depth + depth > KEPT_ADDRESSES_MAX)
+		return;
+	uint64_t *kept = depth ? realloc(launched->addresses, depth * sizeof *kept) : NULL;
+	if (!kept)
+		return;
+	memcpy(kept, addresses, depth * sizeof *kept);
+	process->kept += depth - launched->depth;
+	launched->addresses = kept;
+	launched->depth = (uint32_t)depth;
+	launched->tid = tid;
 }
 
 /* Returns the number of frames of the library and of CUPTI, which calls it. */
@@ -323,21 +357,31 @@ void process_launched(struct process *process, const struct cuda_launch_event *e
 					       .first_time = event->time,
 					       .thread_name = record_batch_text(process->session->batch, name) };
 	launch.header.time = event->time;
-	if (event->kernel > process->kernels.count)
+	if (event->kernel > process->launched.count)
 		(void)process_read(process); /* the kernel's record precedes the launch */
-	add_launch(process, (uint32_t)(event->kernel < UINT32_MAX ? event->kernel : 0), &launch);
+	struct launched *launched = find_launched(process, event->kernel);
+	if (!launched)
+		return;
+	keep_stack(process, launched, event->tid, addresses + skipped, event->depth - skipped);
+	add_launch(process->session, launched, &launch);
 }
 
 static void take_launch(struct process *process, const struct cuda_launch *record)
 {
+	const struct iaprof_host *host = process->session->host;
+	struct launched *launched = find_launched(process, record->kernel);
+	if (!launched)
+		return;
 	struct iaprof_record_launch launch = { .header = header(process->session, IAPROF_RECORD_LAUNCH, sizeof launch),
 					       .pid = process->pid,
-					       .tid = record->tid,
+					       .tid = launched->depth ? launched->tid : record->tid,
+					       .user_stack = host->intern_stack(host, process->pid, launched->addresses,
+										launched->depth),
 					       .count = record->count ? record->count : 1 };
 	uint64_t now = launch.header.time;
 	launch.header.time = record->last_time < now ? record->last_time : now;
 	launch.first_time = record->first_time < launch.header.time ? record->first_time : launch.header.time;
-	add_launch(process, record->kernel, &launch);
+	add_launch(process->session, launched, &launch);
 }
 
 static void take_samples(struct process *process, const struct cuda_samples *record, const struct cuda_sample *samples)
