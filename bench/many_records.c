@@ -11,10 +11,7 @@ struct source {
 };
 
 static const struct iaprof_option options[] = {
-	{ .name = "records",
-	  .type = IAPROF_OPTION_UINT,
-	  .offset = offsetof(struct source, records),
-	  .help = "number of samples" },
+	IAPROF_OPTION(struct source, records, UINT, "records", NULL, "number of samples"),
 };
 
 static int start(const struct iaprof_host *host, void *instance)

@@ -40,14 +40,11 @@ static int delay_finish(const struct iaprof_host *host, void *instance)
 }
 
 static const struct iaprof_plugin plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof plugin,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
 	.flags = IAPROF_PLUGIN_NO_OUTPUT,
 	.name = "profile-delay",
 	.description = "how late stall samples come into the profile",
-	.option_size = sizeof(struct iaprof_option),
 	.instance_size = sizeof(struct profile_delay),
 	.finish = delay_finish,
 	.records = delay_records,

@@ -25,21 +25,10 @@ struct decoder {
 };
 
 static const struct iaprof_option options[] = {
-	{ .name = "in",
-	  .type = IAPROF_OPTION_CHOICE,
-	  .offset = offsetof(struct decoder, in),
-	  .choices = places,
-	  .help = "the callback that ends the process" },
-	{ .name = "ends",
-	  .type = IAPROF_OPTION_CHOICE,
-	  .offset = offsetof(struct decoder, ends),
-	  .choices = endings,
-	  .help = "how it ends the process" },
-	{ .name = "does",
-	  .type = IAPROF_OPTION_CHOICE,
-	  .offset = offsetof(struct decoder, does),
-	  .choices = deeds,
-	  .help = "what it does beside naming the instruction" },
+	IAPROF_OPTION(struct decoder, in, CHOICE, "in", NULL, "the callback that ends the process", .choices = places),
+	IAPROF_OPTION(struct decoder, ends, CHOICE, "ends", NULL, "how it ends the process", .choices = endings),
+	IAPROF_OPTION(struct decoder, does, CHOICE, "does", NULL, "what it does beside naming the instruction",
+		      .choices = deeds),
 };
 
 static int configure(const struct iaprof_host *host, void *instance)
@@ -75,16 +64,12 @@ static int decode(const struct iaprof_host *host, void *instance, const void *co
 }
 
 static const struct iaprof_plugin plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof plugin,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_DECODER,
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
-	.option_size = sizeof(struct iaprof_option),
 	.name = "failing-decoder",
 	.description = "fails as it is told",
-	.options = options,
-	.option_count = sizeof options / sizeof *options,
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct decoder),
 	.configure = configure,
 	.machine = 205,

@@ -27,30 +27,14 @@ struct sink {
 };
 
 static const struct iaprof_option options[] = {
-	{ .name = "in",
-	  .type = IAPROF_OPTION_CHOICE,
-	  .offset = offsetof(struct sink, in),
-	  .choices = places,
-	  .help = "the callback that fails" },
-	{ .name = "silently",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct sink, silently),
-	  .help = "does not say why" },
-	{ .name = "ends",
-	  .type = IAPROF_OPTION_CHOICE,
-	  .offset = offsetof(struct sink, ends),
-	  .choices = endings,
-	  .help = "ends the process instead of failing" },
-	{ .name = "pauses",
-	  .type = IAPROF_OPTION_UINT,
-	  .offset = offsetof(struct sink, pauses),
-	  .maximum = 100,
-	  .help = "lines that it writes in profile(), each after a pause of 0.4 s" },
-	{ .name = "floods",
-	  .type = IAPROF_OPTION_CHOICE,
-	  .offset = offsetof(struct sink, floods),
-	  .choices = floods,
-	  .help = "what it sends without end instead of failing" },
+	IAPROF_OPTION(struct sink, in, CHOICE, "in", NULL, "the callback that fails", .choices = places),
+	IAPROF_OPTION(struct sink, silently, BOOL, "silently", NULL, "does not say why"),
+	IAPROF_OPTION(struct sink, ends, CHOICE, "ends", NULL, "ends the process instead of failing",
+		      .choices = endings),
+	IAPROF_OPTION(struct sink, pauses, UINT, "pauses", NULL,
+		      "lines that it writes in profile(), each after a pause of 0.4 s", .maximum = 100),
+	IAPROF_OPTION(struct sink, floods, CHOICE, "floods", NULL, "what it sends without end instead of failing",
+		      .choices = floods),
 };
 
 static int fail_in(const struct iaprof_host *host, const struct sink *sink, enum place place)
@@ -131,16 +115,12 @@ static void destroy(const struct iaprof_host *host, void *instance)
 }
 
 static const struct iaprof_plugin plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof plugin,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
-	.option_size = sizeof(struct iaprof_option),
 	.name = "failing-sink",
 	.description = "fails where it is told to",
 	.extension = "txt",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct sink),
 	.configure = configure,
 	.prepare = prepare,

@@ -25,23 +25,13 @@ struct source {
 };
 
 static const struct iaprof_option options[] = {
-	{ .name = "hostile",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct source, hostile),
-	  .help = "names that do harm to terminals" },
-	{ .name = "talkative",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct source, talkative),
-	  .help = "warns each time" },
-	{ .name = "busy",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct source, busy),
-	  .help = "the device is busy for a quarter of the time, another one has jobs for 60 %, a third one is "
-		  "silent" },
-	{ .name = "threads",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct source, threads),
-	  .help = "samples are of threads 11 and 12, 1 of 10 of the latter" },
+	IAPROF_OPTION(struct source, hostile, BOOL, "hostile", NULL, "names that do harm to terminals"),
+	IAPROF_OPTION(struct source, talkative, BOOL, "talkative", NULL, "warns each time"),
+	IAPROF_OPTION(struct source, busy, BOOL, "busy", NULL,
+		      "the device is busy for a quarter of the time, another one has jobs for 60 %, a third one is "
+		      "silent"),
+	IAPROF_OPTION(struct source, threads, BOOL, "threads", NULL,
+		      "samples are of threads 11 and 12, 1 of 10 of the latter"),
 };
 
 /* A sequence that clears the screen, one that sets its title, wide characters, a mark on nothing, direction, length. */
@@ -251,16 +241,12 @@ static int stop(const struct iaprof_host *host, void *instance)
 }
 
 static const struct iaprof_plugin plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof plugin,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
-	.option_size = sizeof(struct iaprof_option),
 	.name = "known-source",
 	.description = "tells the same again and again",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct source),
 	.start = start,
 	.stop = stop,

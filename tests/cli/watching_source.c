@@ -19,29 +19,15 @@ struct source {
 };
 
 static const struct iaprof_option options[] = {
-	{ .name = "name", .type = IAPROF_OPTION_STRING, .offset = offsetof(struct source, name), .help = "is set" },
-	{ .name = "value", .type = IAPROF_OPTION_STRING, .offset = offsetof(struct source, value), .help = "to this" },
-	{ .name = "path-name",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct source, path_name),
-	  .help = "a list of paths that is prepended twice: first with \"second\"," },
-	{ .name = "path-value",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct source, path_value),
-	  .help = "then with this" },
-	{ .name = "watch",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct source, watch),
-	  .help = "mapped files are told" },
-	{ .name = "unwind",
-	  .type = IAPROF_OPTION_BOOL,
-	  .offset = offsetof(struct source, unwind),
-	  .help = "asks for unwind tables" },
-	{ .name = "ends",
-	  .type = IAPROF_OPTION_CHOICE,
-	  .offset = offsetof(struct source, ends),
-	  .choices = endings,
-	  .help = "how the process ends at the first mapped file or table" },
+	IAPROF_OPTION(struct source, name, STRING, "name", NULL, "is set"),
+	IAPROF_OPTION(struct source, value, STRING, "value", NULL, "to this"),
+	IAPROF_OPTION(struct source, path_name, STRING, "path-name", NULL,
+		      "a list of paths that is prepended twice: first with \"second\","),
+	IAPROF_OPTION(struct source, path_value, STRING, "path-value", NULL, "then with this"),
+	IAPROF_OPTION(struct source, watch, BOOL, "watch", NULL, "mapped files are told"),
+	IAPROF_OPTION(struct source, unwind, BOOL, "unwind", NULL, "asks for unwind tables"),
+	IAPROF_OPTION(struct source, ends, CHOICE, "ends", NULL,
+		      "how the process ends at the first mapped file or table", .choices = endings),
 };
 
 static int file_is_mapped(void *instance, const struct iaprof_mapped_file *file)
@@ -96,16 +82,12 @@ static int start(const struct iaprof_host *host, void *instance)
 }
 
 static const struct iaprof_plugin watching_source = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof watching_source,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME | IAPROF_PLUGIN_NEEDS_PROCESSES,
-	.option_size = sizeof(struct iaprof_option),
 	.name = "watching-source",
 	.description = "changes the command's environment and watches mapped files",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct source),
 	.prepare = prepare,
 	.start = start,

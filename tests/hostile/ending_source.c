@@ -65,16 +65,12 @@ static int stop(const struct iaprof_host *host, void *instance)
 }
 
 static const struct iaprof_plugin plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof plugin,
-	.schema_version = IAPROF_SCHEMA_VERSION,
-	.option_size = sizeof(struct iaprof_option),
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
 	.name = "ending-source",
 	.description = "a source that ends the program",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct ending),
 	.configure = configure,
 	.prepare = prepare,

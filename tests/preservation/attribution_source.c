@@ -24,10 +24,7 @@ struct source {
 };
 
 static const struct iaprof_option options[] = {
-	{ .name = "image",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct source, image),
-	  .help = "Path of the image" },
+	IAPROF_OPTION(struct source, image, STRING, "image", NULL, "Path of the image"),
 };
 
 static uint32_t text(const struct source *source, const char *string)
@@ -255,16 +252,12 @@ static int stop(const struct iaprof_host *host, void *instance)
 }
 
 static const struct iaprof_plugin plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof plugin,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
-	.option_size = sizeof(struct iaprof_option),
 	.name = "attribution-source",
 	.description = "device samples of two processes",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct source),
 	.start = start,
 	.stop = stop,

@@ -19,14 +19,8 @@ struct stall_source {
 };
 
 static const struct iaprof_option options[] = {
-	{ .name = "image",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct stall_source, image),
-	  .help = "an image that was loaded, with addresses" },
-	{ .name = "stalls",
-	  .type = IAPROF_OPTION_STRING,
-	  .offset = offsetof(struct stall_source, stalls),
-	  .help = "a file with what stalled" },
+	IAPROF_OPTION(struct stall_source, image, STRING, "image", NULL, "an image that was loaded, with addresses"),
+	IAPROF_OPTION(struct stall_source, stalls, STRING, "stalls", NULL, "a file with what stalled"),
 };
 
 static void send(const struct iaprof_host *host, void *record, uint16_t type, size_t size, uint64_t time)
@@ -91,16 +85,12 @@ static int source_stop(const struct iaprof_host *host, void *instance)
 }
 
 static const struct iaprof_plugin stall_source_plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof stall_source_plugin,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
-	.option_size = sizeof(struct iaprof_option),
 	.name = "stall-source",
 	.description = "stalls that a test chose",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct stall_source),
 	.start = source_start,
 	.stop = source_stop,

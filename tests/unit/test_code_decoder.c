@@ -215,11 +215,8 @@ static int decode(const struct iaprof_host *host, void *instance, const void *co
 }
 
 static const struct iaprof_plugin description = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof description,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_DECODER,
-	.option_size = sizeof(struct iaprof_option),
 	.name = "gfx",
 	.instance_size = 1,
 	.machine = MACHINE,
