@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "bpf/map.bpf.h"
 #include "bpf/python.h"
 #include "bpf/stack.h"
 #include "bpf/thread_pointer.bpf.h"
@@ -25,40 +26,15 @@ const volatile bool take_python = false;
 /* Changed when user space has forgotten code objects: they are sent again. */
 __u64 python_generation = 0;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct python_process);
-} python_processes SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct python_thread);
-} python_threads SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} python_seen SEC(".maps");
+BPF_MAP(python_processes, HASH, __u32, struct python_process, 1);
+BPF_MAP(python_threads, ARRAY, __u32, struct python_thread, 1);
+BPF_MAP(python_seen, ARRAY, __u32, __u64, 1);
 
 /* struct python_code */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} python_codes SEC(".maps");
+BPF_RING(python_codes, 4096);
 
 /* The code object that is being copied; values of per-CPU maps are smaller. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct python_code);
-} python_buffers SEC(".maps");
+BPF_MAP(python_buffers, ARRAY, __u32, struct python_code, 1);
 
 /* In a map, as struct unwind_state. */
 struct python_state {

@@ -9,19 +9,14 @@
 #include <linux/bpf.h>
 #include <linux/errno.h>
 #include <bpf/bpf_helpers.h>
+#include "bpf/map.bpf.h"
 #include "bpf/stack.h"
 
 const volatile __u32 stack_depth = 127;    /* of stacks that the Linux kernel walks */
 const volatile __u64 hash_seed[2] = { 0 }; /* prevents deliberate collisions */
 
 /* User space sets max_entries. */
-#define STACKS_MAP(name)                                                                                               \
-	struct {                                                                                                       \
-		__uint(type, BPF_MAP_TYPE_HASH);                                                                       \
-		__uint(max_entries, 1);                                                                                \
-		__uint(key_size, sizeof(__u64));                                                                       \
-		__type(value, struct stack_piece);                                                                     \
-	} name SEC(".maps")
+#define STACKS_MAP(name) BPF_MAP(name, HASH, __u64, struct stack_piece, 1)
 
 /*
  * 2^64 divided by the golden ratio; the shift brings the well-mixed high bits down. Not for words that a program

@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
+#include "bpf/map.bpf.h"
 #include "bpf/targets.h"
 
 const volatile bool only_targets = false;
@@ -20,13 +21,7 @@ const volatile __u32 target_cgroup_hierarchy = 0; /* 0: cgroup v2 */
 #define TARGET_CGROUP_DEPTH 128
 
 /* One bit per process id; used only with only_targets. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} targets SEC(".maps");
+BPF_MAPPED_ARRAY(targets, __u64, 1);
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct kernfs_node___target {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "bpf/map.bpf.h"
 #include "bpf/thread_context.h"
 #include "bpf/thread_pointer.bpf.h"
 
@@ -17,12 +18,7 @@ struct task_struct;
 
 const volatile bool take_spans = false;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct thread_context_process);
-} thread_context_processes SEC(".maps");
+BPF_MAP(thread_context_processes, HASH, __u32, struct thread_context_process, 1);
 
 /* The beginning of a record: struct iaprof_span, then whether it is valid. */
 struct thread_context_record {

@@ -13,6 +13,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+#include "bpf/map.bpf.h"
 #include "bpf/stack.h"
 #include "bpf/unwind.h"
 
@@ -68,34 +69,12 @@ struct task_struct___unwind {
 #define UNWIND_MAPPING_STEPS 18
 #define UNWIND_BLOCK_STEPS 10
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct unwind_process);
-} unwind_processes SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct unwind_mapping);
-} unwind_mappings SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, UNWIND_RULE_COUNT);
-	__type(key, __u32);
-	__type(value, struct iaprof_unwind_rule);
-} unwind_rules SEC(".maps");
+BPF_MAP(unwind_processes, HASH, __u32, struct unwind_process, 1);
+BPF_MAPPED_ARRAY(unwind_mappings, struct unwind_mapping, 1);
+BPF_MAPPED_ARRAY(unwind_rules, struct iaprof_unwind_rule, UNWIND_RULE_COUNT);
 
 /* struct unwind_question */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} unwind_questions SEC(".maps");
+BPF_RING(unwind_questions, 4096);
 
 struct unwind_inner_pages {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

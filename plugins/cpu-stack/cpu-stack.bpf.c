@@ -11,6 +11,7 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "cpu-stack.h"
+#include "bpf/map.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/targets.bpf.h"
 
@@ -65,47 +66,19 @@ __u32 block_skip = 0;
 __u64 limit_begin = 0;
 __u64 limit_end = ~0ull;
 
-#define SAMPLES_MAP(name)                                                                                              \
-	struct {                                                                                                       \
-		__uint(type, BPF_MAP_TYPE_HASH);                                                                       \
-		__uint(max_entries, 1);                                                                                \
-		__type(key, struct cpu_stack_key);                                                                     \
-		__type(value, struct cpu_stack_count);                                                                 \
-	} name SEC(".maps")
-SAMPLES_MAP(samples_0);
-SAMPLES_MAP(samples_1);
-
+BPF_MAP(samples_0, HASH, struct cpu_stack_key, struct cpu_stack_count, 1);
+BPF_MAP(samples_1, HASH, struct cpu_stack_key, struct cpu_stack_count, 1);
 STACKS_MAP(stacks_0);
 STACKS_MAP(stacks_1);
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct cpu_stack_processor);
-} processors SEC(".maps");
+BPF_MAPPED_ARRAY(processors, struct cpu_stack_processor, 1);
 
 /* struct unwind_copy */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} copies SEC(".maps");
+BPF_RING(copies, 4096);
 
 /* A buffer for each CPU. Not a per-CPU map, whose values have at most 32 KiB. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct unwind_copy);
-} copy_buffers SEC(".maps");
+BPF_MAP(copy_buffers, ARRAY, __u32, struct unwind_copy, 1);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct cpu_stack_copy_budget);
-} copy_budgets SEC(".maps");
+BPF_MAP(copy_budgets, ARRAY, __u32, struct cpu_stack_copy_budget, 1);
 
 /* Returns stack_hash() of an element of scratch, for Linux before 5.17. Global, as unwind_stack(). */
 __attribute__((noinline)) __u64 scratch_hash(__u32 element)

@@ -15,18 +15,10 @@ struct graph_request {
 	__u64 name;
 	__u64 address; /* where the driver stores the table's address */
 };
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, __u32);
-	__type(value, struct graph_request);
-} graph_requests SEC(".maps");
+BPF_MAP(graph_requests, HASH, __u32, struct graph_request, 1024);
 
 /* struct ivpu_graph_table */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 64 * 1024);
-} graph_tables SEC(".maps");
+BPF_RING(graph_tables, 64 * 1024);
 
 static __always_inline void graph_lost(void)
 {

@@ -10,6 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "job_shared.h"
+#include "bpf/map.bpf.h"
 #include "bpf/targets.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -38,36 +39,18 @@ struct submission {
 /*
  * By thread. A submission that fails after the tracepoint's "create" leaves its entry behind: LRU eviction makes room.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, JOB_THREADS_MAX);
-	__type(key, __u32);
-	__type(value, struct submission);
-} submissions SEC(".maps");
+BPF_MAP(submissions, LRU_HASH, __u32, struct submission, JOB_THREADS_MAX);
 
 /*
  * Jobs in flight, by number. An entry with an end time is not a job: its completion was traced before its "submit",
  * which the driver traces after the device has the job.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, JOBS_MAX);
-	__type(key, __u32);
-	__type(value, struct job_event);
-} jobs SEC(".maps");
+BPF_MAP(jobs, HASH, __u32, struct job_event, JOBS_MAX);
 
 /* Threads of the driver's work queues that abort jobs. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 256);
-	__type(key, __u32);
-	__type(value, __u32);
-} aborting SEC(".maps");
+BPF_MAP(aborting, HASH, __u32, __u32, 256);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, JOB_RING_SIZE);
-} events SEC(".maps");
+BPF_RING(events, JOB_RING_SIZE);
 
 static __always_inline void add(__u64 *sum)
 {

@@ -10,6 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "layer_shared.h"
+#include "bpf/map.bpf.h"
 #include "bpf/targets.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -43,32 +44,13 @@ struct layer_owner {
 };
 
 /* Calls in flight, by thread. A thread that ends in one leaves its entry behind: LRU eviction makes room. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, LAYER_THREADS_MAX);
-	__type(key, __u32);
-	__type(value, struct layer_query);
-} queries SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, LAYER_THREADS_MAX);
-	__type(key, __u32);
-	__type(value, struct layer_creation);
-} creations SEC(".maps");
+BPF_MAP(queries, LRU_HASH, __u32, struct layer_query, LAYER_THREADS_MAX);
+BPF_MAP(creations, LRU_HASH, __u32, struct layer_creation, LAYER_THREADS_MAX);
 
 /* The graph of pools and queries. A handle that is reused gets another one when it is created. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, LAYER_HANDLES_MAX);
-	__type(key, struct layer_owner);
-	__type(value, __u64);
-} graphs SEC(".maps");
+BPF_MAP(graphs, LRU_HASH, struct layer_owner, __u64, LAYER_HANDLES_MAX);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, LAYER_RING_SIZE);
-} events SEC(".maps");
+BPF_RING(events, LAYER_RING_SIZE);
 
 /* Context of the loop. */
 struct layer_walk {

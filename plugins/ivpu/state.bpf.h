@@ -42,98 +42,39 @@ __u32 active_set = 0;
 const struct ivpu_calls no_calls = { 0 };
 
 /* User space sets the sizes. */
-#define COUNTS_MAP(name)                                                                                               \
-	struct {                                                                                                       \
-		__uint(type, BPF_MAP_TYPE_HASH);                                                                       \
-		__uint(max_entries, 1);                                                                                \
-		__type(key, struct ivpu_key);                                                                          \
-		__type(value, struct ivpu_count);                                                                      \
-	} name SEC(".maps")
-COUNTS_MAP(counts_0);
-COUNTS_MAP(counts_1);
+BPF_MAP(counts_0, HASH, struct ivpu_key, struct ivpu_count, 1);
+BPF_MAP(counts_1, HASH, struct ivpu_key, struct ivpu_count, 1);
 
 /* struct ivpu_call_event; user space sets the size. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} calls_ring SEC(".maps");
+BPF_RING(calls_ring, 4096);
 
 /* The parent of each node. Never emptied: the driver has a few hundred call paths. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
-	__type(value, __u64);
-} nodes SEC(".maps");
+BPF_MAP(nodes, HASH, __u64, __u64, 16384);
 
 /*
  * By thread id; idle tasks by CPU. A thread's entry stays until the thread exits, because adding it anew for each call
  * costs more than the rest; when the map is full, user space deletes entries without calls.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 2048);
-	__type(key, __u32);
-	__type(value, struct ivpu_calls);
-} threads SEC(".maps");
+BPF_MAP(threads, HASH, __u32, struct ivpu_calls, 2048);
 
 /* User space sets max_entries. Stacks that were not used for long are evicted. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64);
-	__type(value, struct stack_piece);
-} stacks SEC(".maps");
+BPF_MAP(stacks, LRU_HASH, __u64, struct stack_piece, 1);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, IVPU_INTERRUPTS);
-	__type(key, __u32);
-	__type(value, struct ivpu_calls);
-} interrupts SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ivpu_histogram);
-} histograms SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ivpu_processor);
-} processors SEC(".maps");
+BPF_MAP(interrupts, PERCPU_ARRAY, __u32, struct ivpu_calls, IVPU_INTERRUPTS);
+BPF_MAPPED_ARRAY(histograms, struct ivpu_histogram, 1);
+BPF_MAPPED_ARRAY(processors, struct ivpu_processor, 1);
 
 /*
  * Processes that have the NPU open, by process id: those that called the driver, and those that user space found. Level
  * Zero calls of others are not recorded: they are about GPUs.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, __u8);
-} npu_users SEC(".maps");
+BPF_MAP(npu_users, LRU_HASH, __u32, __u8, 4096);
 
 /* Bytes of buffers that programs allocated, by IVPU_CONTEXT_KEY. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u64);
-	__type(value, __u64);
-} buffer_sizes SEC(".maps");
+BPF_MAP(buffer_sizes, HASH, __u64, __u64, 4096);
 
 /* Counts of entries, by IVPU_ENTRY_KEY. User space sets the size. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64);
-	__type(value, __u64);
-} entries SEC(".maps");
+BPF_MAP(entries, PERCPU_HASH, __u64, __u64, 1);
 
 /* The context that a program runs in. */
 struct place {

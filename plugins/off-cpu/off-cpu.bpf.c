@@ -12,6 +12,7 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "off-cpu.h"
+#include "bpf/map.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/targets.bpf.h"
 
@@ -58,41 +59,15 @@ __u32 span_waits[2] = {};
 /* The set of maps that is written to; user space drains the other set. */
 __u32 active_set = 0;
 
-#define WAITS_MAP(name)                                                                                                \
-	struct {                                                                                                       \
-		__uint(type, BPF_MAP_TYPE_HASH);                                                                       \
-		__uint(max_entries, 1);                                                                                \
-		__type(key, struct off_cpu_key);                                                                       \
-		__type(value, struct off_cpu_sum);                                                                     \
-	} name SEC(".maps")
-WAITS_MAP(waits_0);
-WAITS_MAP(waits_1);
-
+BPF_MAP(waits_0, HASH, struct off_cpu_key, struct off_cpu_sum, 1);
+BPF_MAP(waits_1, HASH, struct off_cpu_key, struct off_cpu_sum, 1);
 STACKS_MAP(stacks_0);
 STACKS_MAP(stacks_1);
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct off_cpu_thread);
-} threads SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct off_cpu_processor);
-} processors SEC(".maps");
+BPF_MAP(threads, HASH, __u32, struct off_cpu_thread, 1);
+BPF_MAPPED_ARRAY(processors, struct off_cpu_processor, 1);
 
 /* A thread that is new: too large for the stack of a program. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct off_cpu_thread);
-} new_threads SEC(".maps");
+BPF_MAP(new_threads, PERCPU_ARRAY, __u32, struct off_cpu_thread, 1);
 
 static __always_inline struct off_cpu_processor *processor_get(void)
 {

@@ -11,6 +11,7 @@
 #include <bpf/bpf_helpers.h>
 #include "off-cpu.h"
 #include "task.bpf.h"
+#include "bpf/map.bpf.h"
 #include "bpf/thread_context.bpf.h"
 #include "bpf/unwind.bpf.h"
 
@@ -29,23 +30,13 @@ __u64 run_begin = 0;
 struct thread_context_counts sleeper_spans = {};
 
 /* As new_threads, which the other programs use at the same time. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct off_cpu_thread);
-} sleeping_threads SEC(".maps");
+BPF_MAP(sleeping_threads, ARRAY, __u32, struct off_cpu_thread, 1);
 
 struct sleeper_room {
 	struct off_cpu_sleeper sleeper;
 	struct unwind_copy copy;
 };
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct sleeper_room);
-} sleeper_rooms SEC(".maps");
+BPF_MAP(sleeper_rooms, ARRAY, __u32, struct sleeper_room, 1);
 
 /* Copies the user stack of another task, as unwind_copy_take(). */
 static __always_inline void copy_take(struct unwind_copy *copy, struct task_struct *task)

@@ -6,6 +6,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
+#include "bpf/map.bpf.h"
 #include "bpf/stack.bpf.h"
 
 struct {
@@ -31,10 +32,7 @@ struct task_struct {
 const volatile __u32 target = 0;
 __u64 samples = 0, time_used = 0, copies = 0, copy_time = 0, execution = 0;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16 << 20);
-} stacks SEC(".maps");
+BPF_RING(stacks, 16 << 20);
 
 SEC("perf_event")
 int sample_stack(struct bpf_perf_event_data *context)
