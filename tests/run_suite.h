@@ -16,4 +16,12 @@ static inline int run_suite(Suite *suite)
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* Runs a suite of one test case, frees it, and returns the exit status. */
+static inline int run_tests(TCase *tests)
+{
+	Suite *suite = suite_create("tests");
+	suite_add_tcase(suite, tests);
+	return run_suite(suite);
+}
+
 #endif

@@ -191,7 +191,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("struct sizes");
 	TCase *tests = tcase_create("versions");
 	tcase_add_test(tests, later_plugin_runs_with_what_is_known);
 	tcase_add_test(tests, earlier_plugin_has_zeros_for_what_it_lacks);
@@ -200,6 +199,5 @@ int main(void)
 	tcase_add_test(tests, truncated_struct_is_refused);
 	tcase_add_test(tests, other_versions_are_refused);
 	tcase_add_test(tests, plugin_sees_what_an_earlier_core_has);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -159,7 +159,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("intel-gt code");
 	TCase *tests = tcase_create("frames");
 	tcase_add_test(tests, takes_whole_instructions_only);
 	tcase_add_test(tests, takes_offsets_in_the_code_only);
@@ -168,6 +167,5 @@ int main(void)
 	tcase_add_test(tests, takes_the_bytes_of_what_is_no_instruction);
 	tcase_add_test(tests, covers_any_bytes);
 	tcase_add_test(tests, refuses_what_cannot_be_walked);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

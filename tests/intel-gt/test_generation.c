@@ -145,13 +145,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("intel-gt generation");
 	TCase *tests = tcase_create("generation");
 	tcase_add_test(tests, knows_versions);
 	tcase_add_test(tests, has_a_name_for_each);
 	tcase_add_test(tests, reads_the_notes_of_images);
 	tcase_add_test(tests, survives_cut_and_broken_images);
 	tcase_add_test(tests, takes_the_most_exact_note);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

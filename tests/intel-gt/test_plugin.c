@@ -190,7 +190,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("intel-gt plugin");
 	TCase *tests = tcase_create("plugin");
 	tcase_add_checked_fixture(tests, NULL, teardown);
 	tcase_add_test(tests, names_instructions_of_an_unknown_generation);
@@ -200,6 +199,5 @@ int main(void)
 	tcase_add_test(tests, opens_code);
 	tcase_add_test(tests, code_of_nobody_knows_what_has_names_only);
 	tcase_add_test(tests, decodes_on_any_thread);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -424,7 +424,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("intel-gt producer");
 	TCase *tests = tcase_create("producer");
 	tcase_add_checked_fixture(tests, setup, NULL);
 	tcase_add_test(tests, the_nearest_that_takes_the_token);
@@ -444,6 +443,5 @@ int main(void)
 	tcase_add_test(tests, gives_up_far_away);
 	tcase_add_test(tests, gives_up_far_away_in_many_blocks);
 	tcase_add_test(tests, ends_whatever_the_branches);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

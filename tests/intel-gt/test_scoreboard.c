@@ -66,11 +66,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("intel-gt scoreboard");
 	TCase *tests = tcase_create("scoreboard");
 	tcase_add_test(tests, decodes_what_iga64_assembles);
 	tcase_add_test(tests, says_what_it_does_not_know);
 	tcase_add_test(tests, holds_for_any_bits);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -202,7 +202,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("capture");
 	TCase *tests = tcase_create("capture");
 	tcase_add_checked_fixture(tests, NULL, teardown);
 	tcase_add_test(tests, asks_for_what_a_replay_may_show);
@@ -213,6 +212,5 @@ int main(void)
 	tcase_add_test(tests, compresses_harder_when_asked);
 	tcase_add_loop_test(tests, refuses_a_level_that_zstd_has_not, 0, 5);
 	tcase_add_loop_test(tests, says_when_the_disk_is_full, 0, 3);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -9,6 +9,7 @@
 #include "live_source.h"
 #include "load_program.h"
 #include "test_host.h"
+#include "../run_suite.h"
 
 static const struct iaprof_record_sample *sample_next(struct test_host *host, const struct iaprof_record_sample *sample)
 {
@@ -557,7 +558,6 @@ int main(void)
 {
 	if (!live_source_can_run("cpu-stack"))
 		return 0;
-	Suite *suite = suite_create("cpu-stack");
 	TCase *tests = tcase_create("live");
 	tcase_set_timeout(tests, 600);
 	tcase_add_test(tests, shares_are_true);
@@ -575,10 +575,5 @@ int main(void)
 	tcase_add_test(tests, values_are_right_while_the_rate_changes);
 	tcase_add_loop_test(tests, stacks_only_when_asked, 0, 2);
 	tcase_add_test(tests, two_instances_do_not_meet);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_tests(tests);
 }

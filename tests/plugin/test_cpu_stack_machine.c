@@ -17,6 +17,7 @@
 
 #include "live_source.h"
 #include "test_host.h"
+#include "../run_suite.h"
 
 /* What the plugin opens must not leak into the command or anything else that is executed. */
 START_TEST(descriptors_close_on_exec)
@@ -148,17 +149,11 @@ int main(void)
 {
 	if (!live_source_can_run("cpu-stack"))
 		return 0;
-	Suite *suite = suite_create("cpu-stack-machine");
 	TCase *tests = tcase_create("live");
 	tcase_set_timeout(tests, 600);
 	tcase_add_test(tests, descriptors_close_on_exec);
 	tcase_add_test(tests, stops_without_start);
 	tcase_add_test(tests, hardware_clock_or_reason);
 	tcase_add_test(tests, probe_says_what_is_missing);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_tests(tests);
 }

@@ -13,6 +13,7 @@
 #include "live_source.h"
 #include "load_program.h"
 #include "test_host.h"
+#include "../run_suite.h"
 
 /*
  * Samples by the function whose code ran. Others do not count: the address that perf gives for a sample in the Linux
@@ -146,14 +147,8 @@ int main(void)
 	}
 	if (!live_source_can_run("cpu-stack"))
 		return 0;
-	Suite *suite = suite_create("cpu-stack-perf");
 	TCase *tests = tcase_create("live");
 	tcase_set_timeout(tests, 600);
 	tcase_add_test(tests, functions_agree);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_tests(tests);
 }

@@ -906,7 +906,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("csv");
 	TCase *tests = tcase_create("csv");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60); /* each starts Python */
@@ -931,6 +930,5 @@ int main(void)
 	tcase_add_loop_test(tests, launches_wait_for_their_functions, 0, 2);
 	tcase_add_loop_test(tests, writes_named_frames_of_stacks, 0, 2);
 	tcase_add_loop_test(tests, documents_every_column, 0, 7);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -426,7 +426,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("folded");
 	TCase *tests = tcase_create("folded");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, sorts_stacks_by_byte);
@@ -446,6 +445,5 @@ int main(void)
 		tcase_add_test(tests, is_read_by_flamegraph);
 	else
 		puts("# SKIP is_read_by_flamegraph: flamegraph.pl is not in the PATH");
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "inject/inject.h"
+#include "../run_suite.h"
 
 /* As many as take a quarter of a minute; TEST_LOADS asks for more, or for fewer where they take longer. */
 #define LOADS 10
@@ -611,7 +612,6 @@ int main(void)
 	}
 	if (getenv("TEST_EMULATED"))
 		task_event_hold();
-	Suite *suite = suite_create("inject");
 	TCase *tests = tcase_create("inject");
 	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, library_is_loaded);
@@ -629,10 +629,5 @@ int main(void)
 	tcase_add_test(tests, withheld_memory_is_not_waited_for);
 	tcase_add_test(tests, endless_dlopen_is_not_waited_for);
 	tcase_add_test(tests, end_of_program_is_noticed);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_tests(tests);
 }

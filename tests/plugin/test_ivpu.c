@@ -426,7 +426,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ivpu");
 	TCase *test = tcase_create("trace");
 	tcase_add_checked_fixture(test, setup, teardown);
 	tcase_set_timeout(test, 600);
@@ -445,6 +444,5 @@ int main(void)
 	tcase_add_test(test, stops_while_a_pipe_is_silent);
 	tcase_add_loop_test(test, says_why_a_file_does_not_open, 0, 3);
 	tcase_add_test(test, needs_a_trace);
-	suite_add_tcase(suite, test);
-	return run_suite(suite);
+	return run_tests(test);
 }

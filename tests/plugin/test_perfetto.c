@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "test_host.h"
+#include "../run_suite.h"
 
 #define SECOND 1000000000ull
 #define CALLS_PER_SECOND 100u
@@ -142,16 +143,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("perfetto");
 	TCase *test_case = tcase_create("perfetto");
 	tcase_set_timeout(test_case, 100);
 	tcase_add_checked_fixture(test_case, NULL, teardown);
 	tcase_add_test(test_case, memory_does_not_grow_with_time);
 	tcase_add_test(test_case, a_failing_write_ends_it);
-	suite_add_tcase(suite, test_case);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_tests(test_case);
 }

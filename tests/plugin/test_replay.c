@@ -799,7 +799,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("replay");
 	TCase *tests = tcase_create("replay");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 120);
@@ -820,6 +819,5 @@ int main(void)
 	tcase_add_test(tests, reads_a_pipe);
 	tcase_add_test(tests, replays_a_pipe_up_to_its_cut);
 	tcase_add_test(tests, stops_while_a_pipe_is_silent);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -72,12 +72,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("xe-eustall");
 	TCase *tests = tcase_create("without a GPU");
 	tcase_add_test(tests, no_gpu);
 	tcase_add_test(tests, no_such_gpu);
 	tcase_add_loop_test(tests, options_are_refused, 0, sizeof refused / sizeof *refused);
 	tcase_add_test(tests, nothing_to_prepare);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

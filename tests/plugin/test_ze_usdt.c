@@ -9,6 +9,7 @@
 #include "test_host.h"
 #include "ze_fire.h"
 #include "ze_records.h"
+#include "../run_suite.h"
 
 /* A source that is attached to copy 1 of the library, and profiles fire. */
 static struct test_host *host_start(const struct ze_fire *fire)
@@ -221,7 +222,6 @@ int main(void)
 	}
 	if (!live_source_can_run_with("ze-usdt", "tracer=yes"))
 		return 0;
-	Suite *suite = suite_create("ze-usdt");
 	TCase *tests = tcase_create("live");
 	tcase_set_timeout(tests, 600);
 	tcase_add_test(tests, counts_and_stacks_are_exact);
@@ -232,10 +232,5 @@ int main(void)
 	tcase_add_test(tests, launches_from_before_are_lost);
 	tcase_add_test(tests, reload_has_its_own_name);
 	tcase_add_test(tests, others_are_filtered);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_tests(tests);
 }

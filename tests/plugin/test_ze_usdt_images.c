@@ -11,6 +11,7 @@
 #include "live_source.h"
 #include "test_host.h"
 #include "ze_fire.h"
+#include "../run_suite.h"
 
 static char folder[] = "/tmp/iaprof-test-XXXXXX";
 
@@ -321,7 +322,6 @@ int main(void)
 	}
 	if (!live_source_can_run_with("ze-usdt", "tracer=yes"))
 		return 0;
-	Suite *suite = suite_create("ze-usdt-images");
 	TCase *tests = tcase_create("live");
 	tcase_set_timeout(tests, 600);
 	tcase_add_test(tests, code_objects_kernels_launches_in_order);
@@ -331,10 +331,5 @@ int main(void)
 	tcase_add_test(tests, messages_are_bounded);
 	tcase_add_test(tests, strange_kernels_are_counted);
 	tcase_add_test(tests, a_full_map_is_counted);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_tests(tests);
 }

@@ -13,6 +13,7 @@
 #include "test_host.h"
 #include "ze_fire.h"
 #include "ze_records.h"
+#include "../run_suite.h"
 
 static struct test_host *host_start(void)
 {
@@ -330,7 +331,6 @@ int main(void)
 	}
 	if (!live_source_can_run_with("ze-usdt", "tracer=yes"))
 		return 0;
-	Suite *suite = suite_create("ze-usdt-libraries");
 	TCase *tests = tcase_create("live");
 	tcase_set_timeout(tests, 600);
 	tcase_add_test(tests, libraries_are_found_later);
@@ -342,10 +342,5 @@ int main(void)
 	tcase_add_loop_test(tests, nothing_seen_has_its_reason, 0, 3);
 	tcase_add_test(tests, opencl_is_no_old_loader);
 	tcase_add_test(tests, library_without_probes_is_refused);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_tests(tests);
 }

@@ -5,6 +5,7 @@
 
 #include "ze-usdt/recordings.h"
 #include "ze-usdt/pointer_map.h"
+#include "../run_suite.h"
 
 /* recordings.c: LAUNCHES_MAX, RECORDINGS_MAX. */
 #define LAUNCHES_MAX 262144u
@@ -222,7 +223,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ze-usdt-recordings");
 	TCase *tests = tcase_create("tables");
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, launches_add_up);
@@ -232,10 +232,5 @@ int main(void)
 	tcase_add_test(tests, recordings_contain_others);
 	tcase_add_test(tests, nested_recordings_are_bounded);
 	tcase_add_test(tests, tables_find_what_is_there);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_tests(tests);
 }

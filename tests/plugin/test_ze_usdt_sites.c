@@ -23,6 +23,7 @@
 #include "ze-usdt/probes.h"
 #include "ze-usdt/tracer/probe_sites.h"
 #include "ze-usdt/usdt_provider.h"
+#include "../run_suite.h"
 
 #define SYSTEM_CALL_UPROBE 336L
 #define UPROBE_TYPE "/sys/bus/event_source/devices/uprobe/type"
@@ -320,16 +321,10 @@ int main(void)
 		puts("1..0 # SKIP requires root and CONFIG_UPROBE_EVENTS=y");
 		return 0;
 	}
-	Suite *suite = suite_create("ze-usdt-sites");
 	TCase *tests = tcase_create("sites");
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, arguments_are_known_to_be_in_registers);
 	tcase_add_loop_test(tests, registers_survive_signals_and_probes, 0, PROBE_COUNT);
 	tcase_add_loop_test(tests, forked_and_restricted_processes_survive, 0, PROBE_COUNT);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_tests(tests);
 }

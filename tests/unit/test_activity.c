@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profile/run_activity.h"
+#include "../run_suite.h"
 
 static struct intern *intern;
 static struct process_table *processes;
@@ -609,7 +610,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("activity");
 	TCase *test_case = tcase_create("activity");
 	tcase_set_timeout(test_case, 120);
 	tcase_add_checked_fixture(test_case, setup, teardown);
@@ -627,10 +627,5 @@ int main(void)
 	tcase_add_test(test_case, merged_tracks_have_their_used_slots);
 	tcase_add_test(test_case, a_snapshot_knows_its_size);
 	tcase_add_test(test_case, calls_end_when_the_last_one_did);
-	suite_add_tcase(suite, test_case);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_tests(test_case);
 }

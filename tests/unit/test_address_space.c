@@ -419,7 +419,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("address_space");
 	TCase *tests = tcase_create("address_space");
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -437,6 +436,5 @@ int main(void)
 	tcase_add_test(tests, inherited_mappings_are_no_news);
 	tcase_add_test(tests, forks_make_no_circle);
 	tcase_add_test(tests, a_list_has_what_a_search_finds);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

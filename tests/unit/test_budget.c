@@ -116,13 +116,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("budget");
 	TCase *tests = tcase_create("budget");
 	tcase_add_test(tests, who_can_write_a_file_decides);
 	tcase_add_test(tests, who_called_sudo_harms_only_himself);
 	tcase_add_test(tests, tables_of_one_owner_are_bounded);
 	tcase_add_test(tests, who_lost_much_time_has_little);
 	tcase_add_test(tests, refusals_are_named_once_and_counted);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

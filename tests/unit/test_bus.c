@@ -698,7 +698,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("bus");
 	TCase *tests = tcase_create("bus");
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, delivers_in_order_and_sets_the_source);
@@ -725,6 +724,5 @@ int main(void)
 	tcase_add_test(tests, refuses_definitions_that_contradict_or_leap);
 	tcase_add_test(tests, ids_cannot_leap_far_beyond_the_number_of_texts);
 	tcase_add_test(tests, stacks_expire_when_nobody_uses_them);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -187,7 +187,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("call_report");
 	TCase *tests = tcase_create("call_report");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, families_share_calls_and_own_time);
@@ -197,6 +196,5 @@ int main(void)
 	tcase_add_test(tests, nothing_called_prints_nothing);
 	tcase_add_test(tests, many_nodes_and_families_are_bounded);
 	tcase_add_test(tests, the_live_table_has_what_came_since);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -181,7 +181,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("calls");
 	TCase *tests = tcase_create("calls");
 	tcase_add_checked_fixture(tests, set_up, end_collector);
 	tcase_add_test(tests, calls_stand_in_the_profile_by_their_nesting);
@@ -190,6 +189,5 @@ int main(void)
 	tcase_add_test(tests, calls_of_a_node_that_nobody_defined_are_lost);
 	tcase_add_test(tests, definitions_that_contradict_are_refused);
 	tcase_add_test(tests, a_call_of_an_earlier_release_is_no_part_of_the_profile);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -419,13 +419,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("code_decoder");
 	TCase *tests = tcase_create("code_decoder");
 	tcase_add_loop_test(tests, kernels_are_what_the_decoder_says, 0, 2);
 	tcase_add_test(tests, several_kernels_share_a_section);
 	tcase_add_test(tests, what_makes_no_sense_is_counted);
 	tcase_add_test(tests, an_image_is_loaded_with_a_bias);
 	tcase_add_test(tests, a_kernel_says_the_bias);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -337,7 +337,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("code_frames");
 	TCase *tests = tcase_create("code_frames");
 	tcase_set_timeout(tests, 300);
 	tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -350,6 +349,5 @@ int main(void)
 	tcase_add_test(tests, a_decoder_of_the_first_release_is_asked_in_the_old_way);
 	tcase_add_test(tests, a_decoder_is_found_among_the_plugins);
 	tcase_add_test(tests, a_machine_that_nobody_knows_has_no_decoder);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -464,7 +464,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("code_index");
 	TCase *tests = tcase_create("code_index");
 	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, code_is_there_from_its_load_to_its_unload);
@@ -474,6 +473,5 @@ int main(void)
 	tcase_add_test(tests, impossible_events_are_refused_and_counted);
 	tcase_add_test(tests, memory_is_bounded_and_objects_go_when_nothing_can_find_them);
 	tcase_add_loop_test(tests, any_events_give_what_a_plain_list_gives, 0, HAS_SANITIZER ? 3 : 10);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -485,7 +485,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("code_object");
 	TCase *tests = tcase_create("code_object");
 	tcase_set_timeout(tests, 300);
 	tcase_add_loop_test(tests, every_instruction_of_a_loaded_image_is_what_the_judges_say, 0, zebin_fixture_count);
@@ -509,6 +508,5 @@ int main(void)
 	tcase_add_test(tests, an_image_without_code_has_no_functions_and_no_damage);
 	tcase_add_test(tests, code_sections_that_are_all_damaged_are_no_image);
 	tcase_add_test(tests, canonical_addresses_are_made_plain);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -352,7 +352,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("code_object_damage");
 	TCase *tests = tcase_create("damage");
 	tcase_set_timeout(tests, 300);
 	tcase_add_loop_test(tests, no_truncation_does_harm, 0, IMAGE_COUNT);
@@ -369,6 +368,5 @@ int main(void)
 	tcase_add_test(tests, damaged_attributes_leave_names_and_lines);
 	tcase_add_test(tests, damaged_debug_information_leaves_names_and_attributes);
 	tcase_add_test(tests, damaged_symbols_leave_what_section_names_say);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

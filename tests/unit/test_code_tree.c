@@ -45,10 +45,8 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("code_tree");
 	TCase *tests = tcase_create("code_tree");
 	tcase_set_timeout(tests, 300);
 	tcase_add_loop_test(tests, it_is_never_deep_and_gives_what_was_there, 0, 3);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -480,7 +480,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("collector");
 	TCase *tests = tcase_create("collector");
 	tcase_set_timeout(tests, 300);
 	tcase_add_checked_fixture(tests, set_up, end_collector);
@@ -502,6 +501,5 @@ int main(void)
 	tcase_add_test(tests, a_stack_lives_until_its_samples_are_resolved);
 	tcase_add_test(tests, names_are_sent_while_the_run_goes_on);
 	tcase_add_loop_test(tests, a_replay_opens_no_mapped_file, 0, 2);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -658,7 +658,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("collector_limits");
 	TCase *tests = tcase_create("collector_limits");
 	tcase_set_timeout(tests, 120);
 	tcase_add_checked_fixture(tests, set_up, end_collector);
@@ -680,6 +679,5 @@ int main(void)
 	tcase_add_test(tests, records_are_in_their_tables);
 	tcase_add_test(tests, records_are_no_others);
 	tcase_add_test(tests, the_realtime_offset_is_that_of_the_metadata);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -766,7 +766,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("configuration");
 	TCase *tests = tcase_create("configuration");
 	tcase_add_checked_fixture(tests, make_folder, remove_folder);
 	tcase_add_test(tests, reads_no_options_at_all);
@@ -791,6 +790,5 @@ int main(void)
 	tcase_add_test(tests, lets_the_scope_override_the_files_pid);
 	tcase_add_test(tests, lets_a_sinks_output_override_the_files);
 	tcase_add_test(tests, checks_also_what_is_overridden);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

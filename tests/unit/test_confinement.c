@@ -138,11 +138,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("confinement");
 	TCase *tests = tcase_create("confinement");
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, every_other_call_is_refused, 0, 2);
 	tcase_add_test(tests, memory_and_descriptors_are_all_it_has);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

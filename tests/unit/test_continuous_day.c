@@ -239,11 +239,9 @@ int main(void)
 {
 	history_continuous = true;
 	history_resolution = SECOND;
-	Suite *suite = suite_create("continuous_day");
 	TCase *tests = tcase_create("continuous_day");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_set_timeout(tests, 240);
 	tcase_add_test(tests, memory_is_flat_and_samples_are_of_the_program_that_ran);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

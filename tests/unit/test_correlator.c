@@ -674,7 +674,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("correlator");
 	TCase *tests = tcase_create("correlator");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_set_timeout(tests, 60);
@@ -703,6 +702,5 @@ int main(void)
 	tcase_add_test(tests, a_replay_gives_the_same_profile);
 	tcase_add_test(tests, overlapping_intervals_are_not_busier);
 	tcase_add_loop_test(tests, totals_are_kept_whatever_comes, 0, 20);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

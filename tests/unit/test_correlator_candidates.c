@@ -464,7 +464,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("correlator_candidates");
 	TCase *tests = tcase_create("correlator_candidates");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_set_timeout(tests, 60);
@@ -485,6 +484,5 @@ int main(void)
 	tcase_add_loop_test(tests, sources_that_are_waited_for_are_bounded, 0, 2);
 	tcase_add_loop_test(tests, samples_wait_for_their_code, 0, 2);
 	tcase_add_loop_test(tests, launches_up_to_the_sync_count, 0, 2);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

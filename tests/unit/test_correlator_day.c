@@ -94,11 +94,9 @@ int main(void)
 {
 	/* Times are kept up to a bound of their own, a million sums: see time_table.h and test_times.c. */
 	history_resolution = 0;
-	Suite *suite = suite_create("correlator_day");
 	TCase *tests = tcase_create("correlator_day");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_set_timeout(tests, 240);
 	tcase_add_test(tests, the_last_hour_takes_no_more_memory_than_the_second);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -356,7 +356,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("correlator_evidence");
 	TCase *tests = tcase_create("correlator_evidence");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_set_timeout(tests, 60);
@@ -380,6 +379,5 @@ int main(void)
 	tcase_add_test(tests, launches_of_later_times_wait);
 	tcase_add_loop_test(tests, activity_is_remembered_for_late_samples, 0, 2);
 	tcase_add_loop_test(tests, code_is_remembered_for_late_samples, 0, 2);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -373,7 +373,6 @@ static void set_up_one_source(void)
 
 int main(void)
 {
-	Suite *suite = suite_create("correlator_named");
 	TCase *tests = tcase_create("correlator_named");
 	tcase_add_checked_fixture(tests, set_up_one_source, tear_down);
 	tcase_add_test(tests, a_kernel_and_an_offset_need_no_address);
@@ -387,6 +386,5 @@ int main(void)
 	tcase_add_test(tests, details_that_contradict_the_address_space_are_counted_as_lost);
 	tcase_add_test(tests, jobs_are_device_time_by_kernel);
 	tcase_add_test(tests, samples_wait_for_the_progress_that_their_source_states);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

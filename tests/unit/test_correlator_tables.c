@@ -772,7 +772,6 @@ static void tear_down(void)
 
 int main(void)
 {
-	Suite *suite = suite_create("correlator_tables");
 	TCase *tests = tcase_create("correlator_tables");
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -802,6 +801,5 @@ int main(void)
 	tcase_add_test(tests, counters_of_devices_are_bounded);
 	tcase_add_test(tests, stall_reasons_have_the_first_name_of_their_number);
 	tcase_add_test(tests, kernels_are_found_by_their_ranges);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

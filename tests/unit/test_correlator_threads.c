@@ -132,11 +132,9 @@ static void set_up_with_threads(void)
 
 int main(void)
 {
-	Suite *suite = suite_create("correlator_threads");
 	TCase *tests = tcase_create("correlator_threads");
 	tcase_add_checked_fixture(tests, set_up_with_threads, tear_down);
 	tcase_add_loop_test(tests, samples_have_the_thread_of_the_launch_and_the_device, 0, 2);
 	tcase_add_test(tests, threads_and_devices_are_merged_without_a_request);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

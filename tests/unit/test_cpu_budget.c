@@ -135,7 +135,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("CPU budget");
 	TCase *tests = tcase_create("CPU budget");
 	tcase_add_test(tests, a_cheap_run_keeps_its_rate);
 	tcase_add_test(tests, without_a_budget_nothing_is_lowered);
@@ -145,6 +144,5 @@ int main(void)
 	tcase_add_test(tests, tables_are_given_up_at_the_floor);
 	tcase_add_test(tests, a_budget_that_the_lowest_rate_exceeds_is_stated);
 	tcase_add_test(tests, a_source_that_cannot_sample_less_is_left_alone);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -106,11 +106,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("deadline");
 	TCase *cases = tcase_create("deadline");
 	tcase_add_test(cases, none_never_passes);
 	tcase_add_test(cases, a_blocked_process_has_no_more_time);
 	tcase_add_test(cases, who_waits_for_a_processor_has_more_time);
-	suite_add_tcase(suite, cases);
-	return run_suite(suite);
+	return run_tests(cases);
 }

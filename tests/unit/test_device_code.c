@@ -605,7 +605,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("device_code");
 	TCase *tests = tcase_create("device_code");
 	tcase_set_timeout(tests, 300);
 	tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -627,6 +626,5 @@ int main(void)
 	tcase_add_test(tests, a_device_has_one_number_for_all_sources);
 	tcase_add_loop_test(tests, functions_are_told_to_sinks, 0, 2);
 	tcase_add_test(tests, a_replay_reads_nothing);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -165,9 +165,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("device gaps");
 	TCase *cases = tcase_create("device gaps");
-	suite_add_tcase(suite, cases);
 	tcase_add_checked_fixture(cases, set_up, end_collector);
 	tcase_add_test(cases, gaps_are_what_the_thread_did);
 	tcase_add_test(cases, samples_stand_for_what_waits_leave);
@@ -176,5 +174,5 @@ int main(void)
 	tcase_add_test(cases, first_jobs_end_no_gap);
 	tcase_add_test(cases, without_waits_there_are_no_gaps);
 	tcase_add_test(cases, many_jobs_are_bounded);
-	return run_suite(suite);
+	return run_tests(cases);
 }

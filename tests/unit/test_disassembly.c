@@ -52,10 +52,8 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("disassembly");
 	TCase *tests = tcase_create("disassembly");
 	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, text_of_a_library_comes_through_the_worker);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

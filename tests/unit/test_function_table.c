@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "elf/function_table.h"
+#include "../run_suite.h"
 
 #define COMPARED 8u /* bytes of a function */
 
@@ -107,16 +108,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("function_table");
 	TCase *test_case = tcase_create("function_table");
 
 	tcase_add_test(test_case, functions_are_where_their_code_is);
 	tcase_add_test(test_case, a_table_that_lacks_one_is_another);
 	tcase_add_test(test_case, damaged_files_have_none);
-	suite_add_tcase(suite, test_case);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_tests(test_case);
 }

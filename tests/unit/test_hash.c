@@ -249,7 +249,6 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "print-hash") == 0)
 		return print_hash();
-	Suite *suite = suite_create("hash");
 	TCase *tests = tcase_create("index");
 	tcase_add_test(tests, finds_what_was_added_and_not_removed);
 	tcase_add_test(tests, stays_small_when_items_come_and_go);
@@ -259,6 +258,5 @@ int main(int argc, char **argv)
 	tcase_add_test(tests, numbers_cannot_be_chosen_to_collide);
 	tcase_add_loop_test(tests, words_cannot_be_chosen_to_collide, 0, 6);
 	tcase_add_test(tests, each_process_has_its_own_key);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

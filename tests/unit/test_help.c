@@ -145,13 +145,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("help");
 	TCase *tests = tcase_create("help");
 	tcase_add_test(tests, fits_80_columns);
 	tcase_add_test(tests, names_the_options_that_there_are);
 	tcase_add_test(tests, describes_a_source);
 	tcase_add_test(tests, adds_the_output_of_a_sink);
 	tcase_add_test(tests, describes_a_decoder);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -139,7 +139,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("histograms");
 	TCase *tests = tcase_create("histograms");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, records_of_a_name_add_up);
@@ -147,6 +146,5 @@ int main(void)
 	tcase_add_test(tests, jobs_are_counted_by_their_end);
 	tcase_add_test(tests, names_are_bounded);
 	tcase_add_test(tests, the_table_has_quantiles_and_jobs);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -184,13 +184,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("instance");
 	TCase *tests = tcase_create("instance");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, everything_refused_is_counted);
 	tcase_add_test(tests, what_gives_others_a_meaning_is_taken);
 	tcase_add_test(tests, a_callback_ends_its_watch_and_fails);
 	tcase_add_test(tests, watches_that_ended_are_used_again);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

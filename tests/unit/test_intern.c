@@ -279,7 +279,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("intern");
 	TCase *tests = tcase_create("intern");
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -295,6 +294,5 @@ int main(void)
 	tcase_add_test(tests, kept_strings_are_limited);
 	tcase_add_test(tests, definitions_are_whole);
 	tcase_add_test(tests, addresses_are_no_frames_by_name);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -368,7 +368,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ivpu_device");
 	TCase *tests = tcase_create("ivpu_device");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, only_the_driver_makes_an_npu);
@@ -380,6 +379,5 @@ int main(void)
 	tcase_add_test(tests, power_is_energy_by_time);
 	tcase_add_test(tests, users_have_the_device_open);
 	tcase_add_test(tests, memory_is_a_number_with_a_unit);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

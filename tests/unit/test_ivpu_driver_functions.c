@@ -141,7 +141,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ivpu families");
 	TCase *test = tcase_create("functions");
 	tcase_add_test(test, finds_the_family);
 	tcase_add_test(test, every_row_is_whole);
@@ -149,6 +148,5 @@ int main(void)
 	tcase_add_test(test, every_function_of_real_drivers_has_a_family);
 	if (npu_trace_path("every_function_of_the_published_trace_has_a_family"))
 		tcase_add_test(test, every_function_of_the_published_trace_has_a_family);
-	suite_add_tcase(suite, test);
-	return run_suite(suite);
+	return run_tests(test);
 }

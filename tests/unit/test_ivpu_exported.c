@@ -10,6 +10,7 @@
 
 #include "api_functions.h"
 #include "elf/exported_functions.h"
+#include "../run_suite.h"
 
 #define FUNCTIONS_MAX 64u
 #define COMPARED 16u /* bytes of a function */
@@ -122,16 +123,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ivpu: exported functions");
 	TCase *tests = tcase_create("exported functions");
 
 	tcase_add_test(tests, finds_what_is_exported);
 	tcase_add_test(tests, takes_no_damage);
 	tcase_add_test(tests, knows_libraries_by_their_names);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_tests(tests);
 }

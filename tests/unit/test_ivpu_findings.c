@@ -265,7 +265,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ivpu findings");
 	TCase *test = tcase_create("findings");
 	tcase_add_test(test, healthy_numbers_find_nothing);
 	tcase_add_test(test, each_broken_number_finds_itself);
@@ -277,6 +276,5 @@ int main(void)
 	tcase_add_test(test, a_job_without_completion_is_found);
 	tcase_add_test(test, buffers_that_are_kept_are_found);
 	tcase_add_test(test, more_jobs_wait_than_are_watched);
-	suite_add_tcase(suite, test);
-	return run_suite(suite);
+	return run_tests(test);
 }

@@ -214,7 +214,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ivpu_functions");
 	TCase *tests = tcase_create("ivpu_functions");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, patterns_choose_of_one_module);
@@ -226,6 +225,5 @@ int main(void)
 	tcase_add_test(tests, hidden_addresses_are_refused);
 	tcase_add_test(tests, a_list_of_100000_is_cut_and_counted);
 	tcase_add_test(tests, damaged_lines_do_no_harm);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

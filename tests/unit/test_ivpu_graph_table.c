@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "graph_table.h"
+#include "../run_suite.h"
 
 #define START UINT64_C(0x7f0000001000)
 #define END UINT64_C(0x7f0000009000)
@@ -59,15 +60,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("graph table");
 	TCase *tests = tcase_create("graph table");
 	tcase_add_test(tests, a_whole_table_is_believed);
 	tcase_add_test(tests, what_is_not_of_the_file_ends_it);
 	tcase_add_test(tests, a_function_begins_with_its_mark_only);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_tests(tests);
 }

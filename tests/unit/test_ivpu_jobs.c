@@ -150,7 +150,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ivpu jobs");
 	TCase *test = tcase_create("jobs");
 	tcase_add_test(test, reads_the_format);
 	tcase_add_test(test, refuses_another_format);
@@ -158,6 +157,5 @@ int main(void)
 	tcase_add_test(test, a_context_is_one_programs);
 	tcase_add_test(test, an_end_may_come_first);
 	tcase_add_test(test, a_full_queue_says_so);
-	suite_add_tcase(suite, test);
-	return run_suite(suite);
+	return run_tests(test);
 }

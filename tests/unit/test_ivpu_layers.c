@@ -329,12 +329,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ivpu_layers");
 	TCase *tests = tcase_create("ivpu_layers");
 	tcase_add_test(tests, items_have_their_fields);
 	tcase_add_test(tests, other_bytes_are_no_items);
 	tcase_add_test(tests, a_program_that_asks_is_seen);
 	tcase_set_timeout(tests, 120);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -371,7 +371,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ivpu_live_statistics");
 	TCase *tests = tcase_create("ivpu_live_statistics");
 	tcase_add_checked_fixture(tests, set_up, NULL);
 	tcase_add_test(tests, a_rate_is_that_of_its_time);
@@ -387,6 +386,5 @@ int main(void)
 	tcase_add_test(tests, buffers_that_stay_are_seen);
 	tcase_add_test(tests, one_turn_has_an_order_too);
 	tcase_add_test(tests, very_many_events_take_a_bounded_time);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -199,7 +199,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ivpu_live_use");
 	TCase *tests = tcase_create("ivpu_live_use");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, a_run_is_when_jobs_are_there);
@@ -210,6 +209,5 @@ int main(void)
 	tcase_add_test(tests, contexts_have_their_jobs);
 	tcase_add_test(tests, contexts_have_their_calls);
 	tcase_add_test(tests, tables_are_bounded);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -126,10 +126,8 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ivpu text");
 	TCase *test = tcase_create("lines");
 	tcase_add_loop_test(test, says_what_a_line_is, 0, LINE_COUNT);
 	tcase_add_test(test, refuses_long_lines_and_control_bytes);
-	suite_add_tcase(suite, test);
-	return run_suite(suite);
+	return run_tests(test);
 }

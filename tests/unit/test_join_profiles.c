@@ -356,7 +356,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("difference");
 	TCase *tests = tcase_create("difference");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, leaves_out_what_differs_between_runs);
@@ -370,6 +369,5 @@ int main(void)
 	tcase_add_loop_test(tests, scales_nothing_without_both, 0, 2);
 	tcase_add_test(tests, has_factors);
 	tcase_add_test(tests, needs_durations_to_compare_by_them);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

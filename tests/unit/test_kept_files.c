@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "process/kept_files.h"
+#include "../run_suite.h"
 
 /* A file in the working folder, open for reading. */
 static int file_make(const char *name, const char *text)
@@ -126,7 +127,6 @@ END_TEST
 int main(void)
 {
 	char folder[] = "/tmp/iaprof-kept-XXXXXX";
-	Suite *suite = suite_create("kept_files");
 	TCase *test_case = tcase_create("kept_files");
 
 	if (!mkdtemp(folder) || chdir(folder) != 0)
@@ -134,11 +134,7 @@ int main(void)
 	tcase_add_test(test_case, a_deleted_file_is_kept);
 	tcase_add_test(test_case, a_file_that_was_written_is_another);
 	tcase_add_test(test_case, the_oldest_are_closed);
-	suite_add_tcase(suite, test_case);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	int result = run_tests(test_case);
 	rmdir(folder);
-	return failed != 0;
+	return result;
 }

@@ -596,7 +596,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("launch_counts");
 	TCase *cases = tcase_create("launch_counts");
 
 	tcase_set_timeout(cases, 120);
@@ -613,6 +612,5 @@ int main(void)
 	tcase_add_test(cases, other_files_are_refused);
 	tcase_add_test(cases, other_mappings_are_refused);
 	tcase_add_test(cases, impossible_contents_are_lost_and_end_the_area);
-	suite_add_tcase(suite, cases);
-	return run_suite(suite);
+	return run_tests(cases);
 }

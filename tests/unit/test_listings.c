@@ -355,7 +355,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("listings");
 	TCase *tests = tcase_create("listings");
 	tcase_set_timeout(tests, 300);
 	tcase_add_checked_fixture(tests, set_up_decoder, tear_down_decoder);
@@ -364,6 +363,5 @@ int main(void)
 	tcase_add_test(tests, what_is_too_much_is_counted);
 	tcase_add_test(tests, functions_that_overlap_have_their_own_bytes);
 	tcase_add_test(tests, a_listing_has_what_it_says);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

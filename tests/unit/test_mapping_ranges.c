@@ -130,7 +130,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("mapping_ranges");
 	TCase *tests = tcase_create("mapping_ranges");
 	tcase_set_timeout(tests, 100);
 	tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -139,6 +138,5 @@ int main(void)
 	tcase_add_test(tests, what_was_given_back_is_reused_last);
 	tcase_add_test(tests, of_two_gaps_the_smaller_one_is_used);
 	tcase_add_test(tests, more_than_there_is_and_odd_numbers_are_refused);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

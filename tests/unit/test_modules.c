@@ -228,13 +228,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("modules");
 	TCase *tests = tcase_create("modules");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, build_ids_are_sent_once_and_replayed);
 	tcase_add_test(tests, long_build_ids_are_whole);
 	tcase_add_test(tests, old_captures_have_them_in_mappings);
 	tcase_add_test(tests, damaged_records_are_refused);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

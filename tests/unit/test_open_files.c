@@ -142,7 +142,6 @@ END_TEST
 int main(void)
 {
 	char folder[] = "/tmp/iaprof-open-XXXXXX";
-	Suite *suite = suite_create("open_files");
 	TCase *tests = tcase_create("open_files");
 
 	if (!mkdtemp(folder) || chdir(folder))
@@ -153,8 +152,7 @@ int main(void)
 	tcase_add_test(tests, an_earlier_mapping_has_another_file);
 	tcase_add_test(tests, unused_files_are_closed);
 	tcase_add_test(tests, the_number_of_files_is_limited);
-	suite_add_tcase(suite, tests);
-	int result = run_suite(suite);
+	int result = run_tests(tests);
 	unlink("file");
 	rmdir(folder);
 	return result;

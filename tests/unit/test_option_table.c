@@ -356,7 +356,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("option_table");
 	TCase *tests = tcase_create("option_table");
 	tcase_add_test(tests, sets_defaults);
 	tcase_add_test(tests, sets_values);
@@ -368,6 +367,5 @@ int main(void)
 	tcase_add_test(tests, refuses_bad_tables);
 	tcase_add_test(tests, reads_rows_of_a_newer_struct);
 	tcase_add_test(tests, describes_options);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -187,7 +187,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("otlp_resources");
 	TCase *tests = tcase_create("otlp_resources");
 	tcase_add_loop_test(tests, cgroups_name_containers_and_pods, 0, sizeof cgroups / sizeof *cgroups);
 	tcase_add_test(tests, attributes_are_decoded_and_bounded);
@@ -195,6 +194,5 @@ int main(void)
 	tcase_add_test(tests, a_process_that_executes_another_program_is_looked_up_again);
 	tcase_add_test(tests, a_process_publishes_its_service_when_it_likes);
 	tcase_add_test(tests, contexts_that_are_none_do_no_harm);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -8,6 +8,7 @@
 
 #include "sink-perfetto/timelines.h"
 #include "sink-perfetto/tracks.h"
+#include "../run_suite.h"
 
 #define EVENTS (2 * TIMELINES_WAITING_COUNT_MAX)
 
@@ -124,16 +125,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("perfetto tracks");
 	TCase *test_case = tcase_create("perfetto tracks");
 	tcase_set_timeout(test_case, 120);
 	tcase_add_loop_test(test_case, events_are_let_go_many_at_once, 0, 3);
 	tcase_add_test(test_case, tracks_of_slices_that_do_not_end_have_a_bound);
 	tcase_add_test(test_case, processes_are_forgotten_many_at_once);
-	suite_add_tcase(suite, test_case);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_tests(test_case);
 }

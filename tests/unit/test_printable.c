@@ -76,11 +76,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("printable");
 	TCase *tests = tcase_create("printable");
 	tcase_add_loop_test(tests, only_characters_stay, 0, sizeof cases / sizeof cases[0]);
 	tcase_add_test(tests, a_long_path_keeps_its_end);
 	tcase_add_test(tests, a_message_is_printable);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -474,7 +474,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("process");
 	TCase *tests = tcase_create("table");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
@@ -498,6 +497,5 @@ int main(void)
 	tcase_add_test(tests, names_are_inherited_over_generations);
 	tcase_add_test(tests, parents_are_the_first_that_are_told);
 	tcase_add_test(tests, mappings_are_kept_as_they_are_told);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -181,13 +181,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("process model");
 	TCase *tests = tcase_create("model");
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, in_order);
 	tcase_add_test(tests, nearly_in_order);
 	tcase_add_test(tests, in_any_order);
 	tcase_add_test(tests, serial_numbers_are_those_of_the_records);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

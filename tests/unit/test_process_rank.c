@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "process/process_rank.h"
+#include "../run_suite.h"
 
 #define NONE (-1)
 
@@ -93,16 +94,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("process_rank");
 	TCase *test_case = tcase_create("process_rank");
 
 	tcase_add_loop_test(test_case, a_rank_is_found_where_it_is, 0, sizeof cases / sizeof *cases);
 	tcase_add_test(test_case, a_name_has_its_rank);
 	tcase_add_test(test_case, other_names_have_none);
-	suite_add_tcase(suite, test_case);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_tests(test_case);
 }

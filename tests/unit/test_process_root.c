@@ -342,7 +342,6 @@ int main(void)
 		     "CAP_SYS_CHROOT)");
 		return EXIT_SUCCESS;
 	}
-	Suite *suite = suite_create("process root");
 	TCase *tests = tcase_create("root");
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, own_root_needs_none);
@@ -355,6 +354,5 @@ int main(void)
 	tcase_add_test(tests, a_full_cache_gives_up_what_nobody_uses);
 	tcase_add_test(tests, mappings_of_a_user_are_bounded);
 	tcase_add_test(tests, mappings_of_all_users_are_bounded);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -420,7 +420,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("process_tables");
 	TCase *tests = tcase_create("process_tables");
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, ranges_are_those_of_their_time, 0, 8);
@@ -433,6 +432,5 @@ int main(void)
 	tcase_add_test(tests, a_mapped_file_is_told_once);
 	tcase_add_test(tests, tables_of_mapped_files_are_bounded);
 	tcase_add_test(tests, names_are_of_their_namespace);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

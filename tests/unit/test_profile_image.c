@@ -218,13 +218,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("profile_image");
 	TCase *all = tcase_create("profile_image");
 	tcase_add_checked_fixture(all, NULL, tear_down);
 	tcase_add_test(all, copies_have_everything);
 	tcase_add_test(all, strings_outlive_their_profile);
 	tcase_add_test(all, differences_have_both_runs);
 	tcase_add_test(all, images_grow);
-	suite_add_tcase(suite, all);
-	return run_suite(suite);
+	return run_tests(all);
 }

@@ -222,7 +222,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("profile_summary");
 	TCase *tests = tcase_create("profile_summary");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, names_the_bottleneck);
@@ -232,6 +231,5 @@ int main(void)
 	tcase_add_test(tests, knows_reasons_of_old_captures_by_name);
 	tcase_add_test(tests, lists_functions_of_the_cpu);
 	tcase_add_test(tests, says_when_nothing_was_sampled);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -381,7 +381,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("profile_tables");
 	TCase *tests = tcase_create("profile_tables");
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, values_add_up_by_stack_and_type);
@@ -393,6 +392,5 @@ int main(void)
 	tcase_add_test(tests, a_family_named_other_is_not_listed_twice);
 	tcase_add_test(tests, findings_are_told_once);
 	tcase_add_test(tests, samples_are_taken_by_process);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

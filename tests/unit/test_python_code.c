@@ -10,6 +10,7 @@
 #include "bpf/python_code.h"
 #include "bpf/python_stacks.h"
 #include "../../plugins/cpu-stack/copied_stacks.h"
+#include "../run_suite.h"
 
 static uint32_t line(uint32_t format, const uint8_t *table, size_t size, int32_t position)
 {
@@ -311,7 +312,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("python_code");
 	TCase *tests = tcase_create("python");
 	tcase_add_test(tests, notab);
 	tcase_add_test(tests, table_of_ranges);
@@ -325,10 +325,5 @@ int main(void)
 	tcase_add_test(tests, early_end);
 	tcase_add_test(tests, unknown);
 	tcase_add_test(tests, copied_stacks);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_tests(tests);
 }

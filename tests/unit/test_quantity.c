@@ -85,11 +85,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("quantities");
 	TCase *tests = tcase_create("quantities");
 	tcase_add_test(tests, numbers_have_three_digits);
 	tcase_add_test(tests, times_and_sizes_have_units);
 	tcase_add_test(tests, rows_of_notes_are_tables);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

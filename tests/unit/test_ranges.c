@@ -46,9 +46,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ranges");
 	TCase *tests = tcase_create("sort");
 	tcase_add_loop_test(tests, sorts_any_number, 0, 20);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -301,7 +301,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("record_check");
 	TCase *tests = tcase_create("record_check");
 	tcase_add_test(tests, a_header_bounds_its_record);
 	tcase_add_test(tests, each_type_has_a_fixed_part);
@@ -313,6 +312,5 @@ int main(void)
 	tcase_add_test(tests, strings_end_where_they_say);
 	tcase_add_test(tests, source_text_is_within_its_file);
 	tcase_add_test(tests, listings_have_the_producers_of_their_instructions);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

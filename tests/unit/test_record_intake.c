@@ -233,7 +233,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("record_intake");
 	TCase *all = tcase_create("record_intake");
 	tcase_add_checked_fixture(all, set_up, tear_down);
 	tcase_add_test(all, translates_ids);
@@ -244,6 +243,5 @@ int main(void)
 	tcase_add_test(all, refuses_records_of_the_core);
 	tcase_add_loop_test(all, refuses_sizes_that_do_not_fit, 0, 5);
 	tcase_add_test(all, survives_anything);
-	suite_add_tcase(suite, all);
-	return run_suite(suite);
+	return run_tests(all);
 }

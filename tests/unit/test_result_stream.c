@@ -7,6 +7,7 @@
 
 #include "bus/record_check.h"
 #include "bus/result_stream.h"
+#include "../run_suite.h"
 
 static struct bus *bus;
 static struct intern *intern;
@@ -132,7 +133,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("result stream");
 	TCase *tests = tcase_create("result stream");
 	tcase_set_timeout(tests, 300);
 	tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -141,10 +141,5 @@ int main(void)
 	tcase_add_test(tests, what_the_core_interned_first_is_defined_for_sources);
 	tcase_add_test(tests, without_a_reader_nothing_is_kept);
 	tcase_add_test(tests, records_of_any_size_are_kept_in_order);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_tests(tests);
 }

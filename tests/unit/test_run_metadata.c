@@ -160,7 +160,6 @@ static void tear_down(void)
 
 int main(void)
 {
-	Suite *suite = suite_create("run_metadata");
 	TCase *tests = tcase_create("run_metadata");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, sources_have_the_first_name_of_their_number);
@@ -168,6 +167,5 @@ int main(void)
 	tcase_add_test(tests, metadata_has_the_last_value_of_a_key);
 	tcase_add_test(tests, what_the_core_found_is_sent);
 	tcase_add_test(tests, time_in_the_linux_kernel_is_the_sum_of_all_sources);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -638,7 +638,6 @@ int main(int argument_count, char **arguments)
 		return EXIT_SUCCESS;
 	}
 	sideband_free(probe);
-	Suite *suite = suite_create("sideband");
 	TCase *tests = tcase_create("live");
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, follows_a_child);
@@ -651,6 +650,5 @@ int main(int argument_count, char **arguments)
 	tcase_add_test(tests, many_short_processes);
 	tcase_add_test(tests, what_does_not_fit_is_counted_and_looked_for);
 	tcase_add_test(tests, failures_say_what_to_do);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -584,7 +584,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("sideband event");
 	TCase *tests = tcase_create("parsers");
 	tcase_add_test(tests, decodes_tasks);
 	tcase_add_test(tests, decodes_names);
@@ -602,6 +601,5 @@ int main(void)
 	tcase_add_test(tests, parses_cpu_lists);
 	tcase_add_test(tests, cpus_have_a_greatest_number);
 	tcase_add_test(tests, writes_paths_in_one_form);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

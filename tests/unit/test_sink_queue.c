@@ -228,11 +228,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("sink_queue");
 	TCase *tests = tcase_create("sink_queue");
 	tcase_add_test(tests, what_a_slow_sink_misses_is_told_to_it);
 	tcase_add_loop_test(tests, a_slow_sink_gets_the_newest_profiles, 0, 2);
 	tcase_add_loop_test(tests, a_held_queue_keeps_the_newest, 0, 2);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

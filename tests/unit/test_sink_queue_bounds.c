@@ -507,7 +507,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("sink_queue_bounds");
 	TCase *tests = tcase_create("sink_queue_bounds");
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -526,6 +525,5 @@ int main(void)
 	tcase_add_test(tests, a_queue_is_done_when_its_sink_has_finished);
 	tcase_add_test(tests, a_sink_that_writes_is_not_given_up);
 	tcase_add_loop_test(tests, a_sink_that_stands_still_is_given_up, 0, 2);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

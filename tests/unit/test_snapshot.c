@@ -221,7 +221,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("snapshot");
 	TCase *tests = tcase_create("snapshot");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, all_of_a_run_is_copied);
@@ -230,6 +229,5 @@ int main(void)
 	tcase_add_loop_test(tests, unknown_losses_are_cut_off, 0, 3);
 	tcase_add_test(tests, who_refers_to_a_snapshot_has_it);
 	tcase_add_test(tests, an_empty_profile_is_one);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -217,7 +217,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("spool");
 	TCase *cases = tcase_create("spool");
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, requests_survive_in_their_order);
@@ -228,6 +227,5 @@ int main(void)
 	tcase_add_test(cases, a_folder_that_others_may_write_is_refused);
 	tcase_add_test(cases, a_second_spool_of_the_kind_is_refused);
 	tcase_add_test(cases, what_a_killed_run_left_is_removed);
-	suite_add_tcase(suite, cases);
-	return run_suite(suite);
+	return run_tests(cases);
 }

@@ -50,10 +50,8 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("stack_hash");
 	TCase *tests = tcase_create("hash");
 	tcase_add_test(tests, differences_do_not_cancel);
 	tcase_add_test(tests, depth_and_zeros_count);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -216,7 +216,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("symbolizer_debug_files");
 	TCase *tests = tcase_create("debug_files");
 	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, without_a_debug_file_it_is_its_place);
@@ -228,6 +227,5 @@ int main(void)
 	tcase_add_loop_test(tests, bad_mini_debug_info_is_refused, 0, sizeof bad_compressors / sizeof *bad_compressors);
 	tcase_add_test(tests, lines_come_from_the_debug_file);
 	tcase_add_test(tests, calls_of_other_files_are_named_as_objdump_does);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

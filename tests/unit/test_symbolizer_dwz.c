@@ -89,10 +89,8 @@ int main(void)
 {
 	if (system("command -v dwz > /dev/null") != 0)
 		skip_all("dwz is not installed");
-	Suite *suite = suite_create("symbolizer_dwz");
 	TCase *tests = tcase_create("dwz");
 	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, shared_debug_information);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

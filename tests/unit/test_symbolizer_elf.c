@@ -283,7 +283,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("symbolizer_elf");
 	TCase *tests = tcase_create("elf");
 	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, symtab_is_what_nm_says);
@@ -297,6 +296,5 @@ int main(void)
 	tcase_add_test(tests, a_cut_file_fails_alone);
 	tcase_add_test(tests, one_image_serves_many_processes);
 	tcase_add_test(tests, no_mapping_is_unknown);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

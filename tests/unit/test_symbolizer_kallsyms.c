@@ -144,7 +144,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("symbolizer_kallsyms");
 	TCase *tests = tcase_create("kallsyms");
 	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, functions_and_modules);
@@ -152,6 +151,5 @@ int main(void)
 	tcase_add_test(tests, hidden_addresses_give_one_warning);
 	tcase_add_loop_test(tests, bad_texts_are_refused, 0, sizeof bad_texts / sizeof *bad_texts);
 	tcase_add_test(tests, a_missing_file_gives_a_warning);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -216,12 +216,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("symbolizer_lines");
 	TCase *tests = tcase_create("lines");
 	tcase_set_timeout(tests, 300);
 	tcase_add_loop_test(tests, every_byte_is_what_addr2line_says, 0, sizeof fixtures / sizeof *fixtures);
 	tcase_add_test(tests, innermost_frames_are_left_out_when_there_is_no_room);
 	tcase_add_loop_test(tests, lines_are_what_eu_addr2line_says, 0, sizeof fixtures / sizeof *fixtures);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

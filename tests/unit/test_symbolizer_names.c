@@ -106,7 +106,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("symbolizer_names");
 	TCase *tests = tcase_create("names");
 	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, fixture_names_are_what_cplusfilt_says);
@@ -114,6 +113,5 @@ int main(void)
 	tcase_add_loop_test(tests, plain_names_stay, 0, sizeof plain_names / sizeof *plain_names);
 	tcase_add_test(tests, a_name_as_long_as_templates_make_them);
 	tcase_add_test(tests, a_name_that_stands_for_an_endless_one_stays);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

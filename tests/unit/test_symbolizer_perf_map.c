@@ -369,7 +369,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("symbolizer_perf_map");
 	TCase *tests = tcase_create("perf_map");
 	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, lines_of_all_shapes);
@@ -388,6 +387,5 @@ int main(void)
 	tcase_add_test(tests, a_map_that_is_a_link_or_a_fifo_is_not_believed);
 	tcase_add_test(tests, a_replay_reads_no_map);
 	tcase_add_test(tests, a_user_with_many_maps_replaces_their_own);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

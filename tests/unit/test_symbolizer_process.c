@@ -315,7 +315,6 @@ static bool may_make_namespaces(void)
 
 int main(void)
 {
-	Suite *suite = suite_create("symbolizer_process");
 	TCase *tests = tcase_create("process");
 	tcase_set_timeout(tests, 300);
 	tcase_add_test(tests, functions_of_the_vdso);
@@ -326,6 +325,5 @@ int main(void)
 		tcase_add_test(tests, a_file_of_another_mount_namespace);
 	else
 		printf("# a_file_of_another_mount_namespace needs CAP_SYS_ADMIN\n");
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -142,7 +142,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("text");
 	TCase *tests = tcase_create("text");
 	tcase_add_test(tests, formats_have_any_length);
 	tcase_add_test(tests, long_names_lose_their_innermost_brackets);
@@ -150,6 +149,5 @@ int main(void)
 	tcase_add_test(tests, sets_have_any_bytes);
 	tcase_add_test(tests, binary_search_finds_the_first);
 	tcase_add_test(tests, names_of_counters_have_what_distinguishes_them);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

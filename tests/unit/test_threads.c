@@ -173,7 +173,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("threads");
 	TCase *test_case = tcase_create("threads");
 	tcase_add_checked_fixture(test_case, set_up, end_collector);
 	tcase_add_loop_test(test_case, threads_are_separate_on_request, 0, 2);
@@ -183,6 +182,5 @@ int main(void)
 	tcase_add_test(test_case, a_shorter_record_has_no_name);
 	tcase_add_test(test_case, threads_beyond_the_limit_are_merged_by_name);
 	tcase_add_test(test_case, names_beyond_the_limit_are_dropped);
-	suite_add_tcase(suite, test_case);
-	return run_suite(suite);
+	return run_tests(test_case);
 }

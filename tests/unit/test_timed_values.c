@@ -131,7 +131,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("timed_values");
 	TCase *tests = tcase_create("timed_values");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, values_are_in_order_of_time);
@@ -139,6 +138,5 @@ int main(void)
 	tcase_add_test(tests, what_has_no_time_is_at_the_begin);
 	tcase_add_test(tests, sums_are_those_of_the_profile);
 	tcase_add_test(tests, without_times_all_are_at_the_begin);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "profile/timeline.h"
+#include "../run_suite.h"
 
 #define JOBS 1000000u
 #define MICROSECOND UINT64_C(1000)
@@ -282,7 +283,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("timeline");
 	TCase *test_case = tcase_create("timeline");
 	tcase_set_timeout(test_case, 120);
 	tcase_add_checked_fixture(test_case, setup, teardown);
@@ -294,10 +294,5 @@ int main(void)
 	tcase_add_loop_test(test_case, each_part_of_a_key_makes_a_track, 0, 4);
 	tcase_add_test(test_case, the_first_of_the_largest_is_merged);
 	tcase_add_test(test_case, jobs_and_calls_are_in_their_slots);
-	suite_add_tcase(suite, test_case);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_tests(test_case);
 }

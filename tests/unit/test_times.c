@@ -283,7 +283,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("times");
 	TCase *tests = tcase_create("times");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_set_timeout(tests, 60);
@@ -300,6 +299,5 @@ int main(void)
 	tcase_add_loop_test(tests, room_grows_where_wider_slots_do_not_help, 0, 2);
 	tcase_add_test(tests, slots_are_hours_wide_at_most);
 	tcase_add_test(tests, a_profile_has_the_times_of_its_samples);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

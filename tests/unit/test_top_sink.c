@@ -483,7 +483,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("top");
 	TCase *tests = tcase_create("top");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, stacks_of_devices_are_told_apart);
@@ -501,6 +500,5 @@ int main(void)
 	tcase_add_test(tests, more_devices_than_meters);
 	tcase_add_test(tests, rows_of_processes_are_merged);
 	tcase_add_test(tests, many_processes_leave_room);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

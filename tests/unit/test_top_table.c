@@ -82,11 +82,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("top table");
 	TCase *tests = tcase_create("top table");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, counts_functions);
 	tcase_add_test(tests, gives_stalls_to_functions);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

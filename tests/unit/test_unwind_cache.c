@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "symbolizer/unwind/unwind_cache.h"
+#include "../run_suite.h"
 
 static char parent[] = "/tmp/iaprof-cache-XXXXXX", folder[64], entry[128];
 static struct unwind_cache cache;
@@ -257,7 +258,6 @@ int main(void)
 		printf("1..0 # SKIP root is required\n");
 		return 0;
 	}
-	Suite *suite = suite_create("unwind_cache");
 	TCase *tests = tcase_create("unwind_cache");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, what_was_stored_is_found);
@@ -271,10 +271,5 @@ int main(void)
 	tcase_add_test(tests, without_a_folder_nothing_is_stored);
 	tcase_add_test(tests, a_file_that_has_just_been_changed_is_not_stored);
 	tcase_add_test(tests, the_least_recently_used_entries_are_removed);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_tests(tests);
 }

@@ -524,7 +524,6 @@ int main(void)
 		printf("1..0 # SKIP root is required\n");
 		return 0;
 	}
-	Suite *suite = suite_create("unwind_feed");
 	TCase *tests = tcase_create("unwind_feed");
 	tcase_set_timeout(tests, 220);
 	tcase_add_checked_fixture(tests, set_up, tear_down);
@@ -541,6 +540,5 @@ int main(void)
 	tcase_add_test(tests, a_user_has_a_share_of_the_mappings);
 	tcase_add_test(tests, a_user_has_a_share_of_the_files);
 	tcase_add_test(tests, a_table_that_is_not_used_is_withdrawn_and_read_again);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -341,7 +341,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("value");
 	TCase *tests = tcase_create("value");
 	tcase_add_test(tests, reads_yes_and_no);
 	tcase_add_test(tests, reads_whole_numbers);
@@ -355,6 +354,5 @@ int main(void)
 	tcase_add_test(tests, formats_into_small_buffers);
 	tcase_add_test(tests, finds_the_nearest_name);
 	tcase_add_test(tests, cuts_long_texts_between_characters);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -120,9 +120,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("wait reasons");
 	TCase *cases = tcase_create("wait reasons");
-	suite_add_tcase(suite, cases);
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, functions_are_reasons);
 	tcase_add_test(cases, a_page_fault_that_reads_waits_for_the_disk);
@@ -130,5 +128,5 @@ int main(void)
 	tcase_add_test(cases, without_a_reason_the_state_is_shown);
 	tcase_add_test(cases, threads_that_are_ready_wait_for_nothing_else);
 	tcase_add_test(cases, frames_of_the_scheduler_are_skipped);
-	return run_suite(suite);
+	return run_tests(cases);
 }

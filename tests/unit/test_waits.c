@@ -151,14 +151,12 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("waits");
 	TCase *cases = tcase_create("waits");
-	suite_add_tcase(suite, cases);
 	tcase_add_checked_fixture(cases, set_up, end_collector);
 	tcase_add_test(cases, reasons_are_innermost_and_apart);
 	tcase_add_test(cases, wakers_follow_the_reason);
 	tcase_add_test(cases, wakers_may_have_ended);
 	tcase_add_test(cases, wakers_are_the_programs_of_their_time);
 	tcase_add_test(cases, a_shorter_record_is_no_wait);
-	return run_suite(suite);
+	return run_tests(cases);
 }

@@ -98,13 +98,11 @@ int main(void)
 		printf("1..0 # SKIP requires root with CAP_SYS_NICE\n");
 		return 0;
 	}
-	Suite *suite = suite_create("worker_priority");
 	TCase *tests = tcase_create("worker_priority");
 	tcase_set_timeout(tests, 120);
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, a_thread_is_raised_and_others_are_not);
 	tcase_add_test(tests, a_value_that_the_caller_has_chosen_stays);
 	tcase_add_test(tests, files_of_others_have_no_priority);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -462,7 +462,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("xe_activity");
 	TCase *tests = tcase_create("activity");
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, reads_what_a_client_says);
@@ -478,6 +477,5 @@ int main(void)
 	tcase_add_test(tests, libraries_tell_whose_code_it_is);
 	tcase_add_test(tests, only_a_scheduler_that_knows_all_is_exclusive);
 	tcase_add_test(tests, who_the_scheduler_is_blind_to_is_told_by_statistics);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -381,7 +381,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("xe-eustall: queries");
 	TCase *test = tcase_create("queries");
 	tcase_add_test(test, gts);
 	tcase_add_test(test, xe_cores);
@@ -396,6 +395,5 @@ int main(void)
 	tcase_add_test(test, automatic_rate_after_a_second_that_cost_too_much);
 	tcase_add_test(test, automatic_rate_ends_at_the_fastest);
 	tcase_add_test(test, gt_that_is_silent);
-	suite_add_tcase(suite, test);
-	return run_suite(suite);
+	return run_tests(test);
 }

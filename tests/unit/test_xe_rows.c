@@ -290,7 +290,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("xe-eustall: rows");
 	TCase *test = tcase_create("rows");
 	tcase_set_timeout(test, 60);
 	tcase_add_loop_test(test, layouts, 0, MODEL_COUNT);
@@ -302,6 +301,5 @@ int main(void)
 	tcase_add_loop_test(test, crowded_addresses_get_other_places, 0, MODEL_COUNT);
 	tcase_add_loop_test(test, consecutive_instructions_have_places_of_their_own, 0, MODEL_COUNT);
 	tcase_add_loop_test(test, intervals_are_apart, 0, MODEL_COUNT);
-	suite_add_tcase(suite, test);
-	return run_suite(suite);
+	return run_tests(test);
 }

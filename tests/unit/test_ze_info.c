@@ -163,7 +163,6 @@ static void free_strings(void)
 
 int main(void)
 {
-	Suite *suite = suite_create("ze_info");
 	TCase *tests = tcase_create("ze_info");
 	tcase_add_checked_fixture(tests, NULL, free_strings);
 	tcase_add_test(tests, numbers_of_kernels_and_functions_are_read);
@@ -171,6 +170,5 @@ int main(void)
 	tcase_add_test(tests, what_was_good_before_damage_is_kept);
 	tcase_add_test(tests, aliases_are_refused);
 	tcase_add_test(tests, depth_size_and_number_are_bounded);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_tests(tests);
 }

@@ -21,6 +21,7 @@
 #include "ze-usdt/tracer/private_files.h"
 #include "ze-usdt/tracer/registry.h"
 #include "ze-usdt/tracer/stack.h"
+#include "../run_suite.h"
 
 START_TEST(a_map_finds_what_is_in_it)
 {
@@ -408,7 +409,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ze_tracer");
 	TCase *test = tcase_create("ze_tracer");
 	tcase_set_timeout(test, 60);
 	tcase_add_test(test, a_map_finds_what_is_in_it);
@@ -420,10 +420,5 @@ int main(void)
 	tcase_add_test(test, stacks_are_what_unwinding_finds);
 	tcase_add_test(test, without_tables_frame_pointers_are_followed);
 	tcase_add_test(test, frames_of_libraries_are_left_out);
-	suite_add_tcase(suite, test);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_tests(test);
 }
