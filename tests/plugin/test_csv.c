@@ -92,6 +92,16 @@ static const char *field(int row, const char *column)
 
 #define EXPECT(row, column, expected) ck_assert_str_eq(field(row, column), expected)
 
+/* Checks fields of a row: pairs of a column and its text. */
+static void fields_check(int row, const char *const *pairs)
+{
+	for (; *pairs; pairs += 2)
+		ck_assert_msg(!strcmp(field(row, pairs[0]), pairs[1]), "row %d: %s is %s, not %s", row, pairs[0],
+			      field(row, pairs[0]), pairs[1]);
+}
+
+#define EXPECT_ROW(row, ...) fields_check(row, (const char *const[]){ __VA_ARGS__, NULL })
+
 static void write_profile(void)
 {
 	test_host_start(host);
@@ -152,8 +162,7 @@ START_TEST(writes_each_interval)
 	ck_assert_uint_eq(host->outputs.count, 1);
 	ck_assert_int_eq(row_count(), 4);
 	EXPECT(1, "interval", "0");
-	EXPECT(3, "interval", "2");
-	EXPECT(3, "begin", "2000");
+	EXPECT_ROW(3, "interval", "2", "begin", "2000");
 }
 END_TEST
 
@@ -166,9 +175,7 @@ START_TEST(puts_the_pid_into_its_column)
 	test_profile_value(&profile, test_profile_stack(&profile, &frame, 1), cpu, 1);
 	write_profile();
 	ck_assert_uint_eq(host->requested, IAPROF_REQUEST_PIDS);
-	EXPECT(1, "program", "prog");
-	EXPECT(1, "pid", "4242");
-	EXPECT(1, "stack", "prog;4242");
+	EXPECT_ROW(1, "program", "prog", "pid", "4242", "stack", "prog;4242");
 }
 END_TEST
 
@@ -217,9 +224,7 @@ START_TEST(merges_spans_that_nobody_wants)
 	write_spans();
 	ck_assert_uint_eq(host->requested & IAPROF_REQUEST_SPANS, 0);
 	ck_assert_int_eq(row_count(), 2);
-	EXPECT(1, "value", "100");
-	EXPECT(1, "trace_id", "");
-	EXPECT(1, "span_id", "");
+	EXPECT_ROW(1, "value", "100", "trace_id", "", "span_id", "");
 }
 END_TEST
 
@@ -233,15 +238,9 @@ START_TEST(writes_what_was_lost)
 							   .value_type = UINT32_MAX });
 	write_profile();
 	ck_assert_int_eq(row_count(), 3);
-	EXPECT(1, "program", "[lost]");
-	EXPECT(1, "function", "stack map full: more");
-	EXPECT(1, "stack", "[lost];cpu-stack;stack map full: more");
-	EXPECT(1, "value_type", "lost");
-	EXPECT(1, "unit", "events");
-	EXPECT(1, "value", "12");
-	EXPECT(2, "value_type", "lost-unknown");
-	EXPECT(2, "unit", "times");
-	EXPECT(2, "value", "2");
+	EXPECT_ROW(1, "program", "[lost]", "function", "stack map full: more", "stack",
+		   "[lost];cpu-stack;stack map full: more", "value_type", "lost", "unit", "events", "value", "12");
+	EXPECT_ROW(2, "value_type", "lost-unknown", "unit", "times", "value", "2");
 }
 END_TEST
 
@@ -398,78 +397,25 @@ START_TEST(writes_a_row_for_each_event)
 	RECORD(IAPROF_RECORD_SYNC, iaprof_record_sync);
 	events_send();
 
-	static const struct {
-		int row;
-		const char *column, *text;
-	} expected[] = {
-		{ 1, "record", "source" },
-		{ 1, "name", "cpu-stack" },
-		{ 2, "record", "value-type" },
-		{ 2, "unit", "nanoseconds" },
-		{ 2, "value", "10101010" },
-		{ 3, "record", "metadata" },
-		{ 3, "name", "frequency" },
-		{ 3, "text", "99 Hz" },
-		{ 4, "record", "process" },
-		{ 4, "kind", "exec" },
-		{ 4, "pid", "77" },
-		{ 4, "parent", "1" },
-		{ 4, "name", "prog, \"x\"" },
-		{ 5, "record", "mapping" },
-		{ 5, "address", "0x400000" },
-		{ 5, "size", "4096" },
-		{ 5, "offset", "512" },
-		{ 5, "device", "8:1" },
-		{ 5, "inode", "99" },
-		{ 5, "flags", "existing" },
-		{ 5, "build_id", "ab001f" },
-		{ 6, "record", "sample" },
-		{ 6, "tid", "78" },
-		{ 6, "cpu", "0" },
-		{ 6, "stack", "0x2000;0x3000" },
-		{ 6, "kernel_stack", "0xffffffff81000000" },
-		{ 6, "value_type", "cpu" },
-		{ 6, "unit", "nanoseconds" },
-		{ 6, "count", "2" },
-		{ 6, "value", "20202020" },
-		{ 6, "begin", "8" },
-		{ 6, "flags", "truncated|bit 9" },
-		{ 6, "source", "cpu-stack" },
-		{ 6, "time", "9000000000000000001" },
-		{ 6, "trace_id", "0a00000000000000000000000000009c" },
-		{ 6, "span_id", "01000000000000b7" },
-		{ 7, "record", "call" },
-		{ 7, "trace_id", "" },
-		{ 7, "thread", "worker" },
-		{ 7, "name", "ioctl" },
-		{ 7, "result", "-22" },
-		{ 7, "parent", "outer" },
-		{ 7, "depth", "1" },
-		{ 7, "duration", "5" },
-		{ 8, "record", "counter" },
-		{ 8, "kind", "gauge" },
-		{ 9, "record", "counter-value" },
-		{ 9, "name", "power" },
-		{ 9, "unit", "watts" },
-		{ 9, "value", "0.1" },
-		{ 10, "record", "finding" },
-		{ 10, "kind", "warning" },
-		{ 10, "text", "too hot" },
-		{ 10, "value", "1e+300" },
-		{ 10, "threshold", "-2.5" },
-		{ 11, "record", "lost" },
-		{ 11, "name", "ring full" },
-		{ 11, "count", "" },
-		{ 11, "text", "count not known" },
-		{ 11, "begin", "4" },
-		{ 12, "record", "module" },
-		{ 12, "source", "iaprof" },
-		{ 12, "name", "/usr/bin/prog" },
-		{ 12, "build_id", "ab001f" },
-	};
 	ck_assert_int_eq(row_count(), 13);
-	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
-		EXPECT(expected[i].row, expected[i].column, expected[i].text);
+	EXPECT_ROW(1, "record", "source", "name", "cpu-stack");
+	EXPECT_ROW(2, "record", "value-type", "unit", "nanoseconds", "value", "10101010");
+	EXPECT_ROW(3, "record", "metadata", "name", "frequency", "text", "99 Hz");
+	EXPECT_ROW(4, "record", "process", "kind", "exec", "pid", "77", "parent", "1", "name", "prog, \"x\"");
+	EXPECT_ROW(5, "record", "mapping", "address", "0x400000", "size", "4096", "offset", "512", "device", "8:1",
+		   "inode", "99", "flags", "existing", "build_id", "ab001f");
+	EXPECT_ROW(6, "record", "sample", "tid", "78", "cpu", "0", "stack", "0x2000;0x3000", "kernel_stack",
+		   "0xffffffff81000000", "value_type", "cpu", "unit", "nanoseconds", "count", "2", "value", "20202020",
+		   "begin", "8", "flags", "truncated|bit 9", "source", "cpu-stack", "time", "9000000000000000001",
+		   "trace_id", "0a00000000000000000000000000009c", "span_id", "01000000000000b7");
+	EXPECT_ROW(7, "record", "call", "trace_id", "", "thread", "worker", "name", "ioctl", "result", "-22", "parent",
+		   "outer", "depth", "1", "duration", "5");
+	EXPECT_ROW(8, "record", "counter", "kind", "gauge");
+	EXPECT_ROW(9, "record", "counter-value", "name", "power", "unit", "watts", "value", "0.1");
+	EXPECT_ROW(10, "record", "finding", "kind", "warning", "text", "too hot", "value", "1e+300", "threshold",
+		   "-2.5");
+	EXPECT_ROW(11, "record", "lost", "name", "ring full", "count", "", "text", "count not known", "begin", "4");
+	EXPECT_ROW(12, "record", "module", "source", "iaprof", "name", "/usr/bin/prog", "build_id", "ab001f");
 }
 END_TEST
 
@@ -488,33 +434,14 @@ START_TEST(writes_calls_by_their_nesting)
 	       .count = 3, .node = 9, .time_type = 5, .self_duration = 20);
 	events_send();
 
-	static const struct {
-		int row;
-		const char *column, *text;
-	} expected[] = {
-		{ 2, "record", "call-function" },
-		{ 2, "id", "1" },
-		{ 2, "name", "ivpu_submit_ioctl" },
-		{ 2, "text", "jobs" },
-		{ 2, "kind", "function" },
-		{ 3, "kind", "context" },
-		{ 3, "text", "" },
-		{ 4, "record", "call-node" },
-		{ 4, "id", "8" },
-		{ 4, "parent", "" },
-		{ 5, "parent", "8" },
-		{ 5, "name", "ivpu_submit_ioctl" },
-		{ 5, "text", "jobs" },
-		{ 6, "record", "call" },
-		{ 6, "id", "9" },
-		{ 6, "duration", "50" },
-		{ 6, "value", "20" },
-		{ 6, "value_type", "npu-time" },
-		{ 6, "unit", "nanoseconds" },
-	};
 	ck_assert_int_eq(row_count(), 7);
-	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
-		EXPECT(expected[i].row, expected[i].column, expected[i].text);
+	EXPECT_ROW(2, "record", "call-function", "id", "1", "name", "ivpu_submit_ioctl", "text", "jobs", "kind",
+		   "function");
+	EXPECT_ROW(3, "kind", "context", "text", "");
+	EXPECT_ROW(4, "record", "call-node", "id", "8", "parent", "");
+	EXPECT_ROW(5, "parent", "8", "name", "ivpu_submit_ioctl", "text", "jobs");
+	EXPECT_ROW(6, "record", "call", "id", "9", "duration", "50", "value", "20", "value_type", "npu-time", "unit",
+		   "nanoseconds");
 }
 END_TEST
 
@@ -552,22 +479,12 @@ START_TEST(writes_jobs_and_a_row_for_each_bucket)
 	test_records_put(host, &job.header);
 	events_send();
 
-	static const struct {
-		int row;
-		const char *column, *text;
-	} expected[] = {
-		{ 1, "record", "histogram" }, { 1, "value", "0" },          { 1, "count", "1" },
-		{ 1, "begin", "3" },          { 2, "value", "1024" },       { 2, "count", "5" },
-		{ 2, "name", "submit" },      { 2, "unit", "nanoseconds" }, { 3, "record", "job" },
-		{ 3, "id", "517" },           { 3, "parent", "2" },         { 3, "pid", "77" },
-		{ 3, "kind", "aborted" },     { 3, "name", "compute" },     { 3, "begin", "100" },
-		{ 3, "duration", "900" },     { 3, "value", "600" },        { 3, "result", "256" },
-		{ 3, "thread", "worker" },    { 4, "kind", "done" },        { 4, "value", "850" },
-		{ 4, "thread", "" },
-	};
 	ck_assert_int_eq(row_count(), 5);
-	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
-		EXPECT(expected[i].row, expected[i].column, expected[i].text);
+	EXPECT_ROW(1, "record", "histogram", "value", "0", "count", "1", "begin", "3");
+	EXPECT_ROW(2, "value", "1024", "count", "5", "name", "submit", "unit", "nanoseconds");
+	EXPECT_ROW(3, "record", "job", "id", "517", "parent", "2", "pid", "77", "kind", "aborted", "name", "compute",
+		   "begin", "100", "duration", "900", "value", "600", "result", "256", "thread", "worker");
+	EXPECT_ROW(4, "kind", "done", "value", "850", "thread", "");
 }
 END_TEST
 
@@ -625,62 +542,23 @@ START_TEST(writes_device_events)
 	RECORD(IAPROF_RECORD_CODE_OBJECT_UNLOAD, iaprof_record_code_object_unload, .id = 6, .pid = 77);
 	events_send();
 
-	static const struct {
-		int row;
-		const char *column, *text;
-	} expected[] = {
-		{ 1, "record", "device" },
-		{ 1, "name", "GPU, tile 0" },
-		{ 1, "text", "0000:03:00.0" },
-		{ 1, "machine", "205" },
-		{ 1, "source", "1" },
-		{ 2, "source", "2" },
-		{ 2, "name", "NPU" },
-		{ 3, "record", "code-object" },
-		{ 3, "device", "GPU, tile 0" },
-		{ 3, "address", "0x8000" },
-		{ 3, "name", "/tmp/image" },
-		{ 3, "build_id", "07" },
-		{ 11, "record", "kernel" },
-		{ 11, "parent", "6" },
-		{ 11, "name", "gemm" },
-		{ 12, "record", "launch" },
-		{ 12, "name", "gemm" },
-		{ 12, "count", "4" },
-		{ 4, "record", "stall-reason" },
-		{ 5, "record", "stall-sample" },
-		{ 5, "name", "sbid" },
-		{ 5, "id", "1" },
-		{ 5, "count", "11" },
-		{ 5, "kind", "instruction-base" },
-		{ 5, "address", "0x8048" },
-		{ 5, "begin", "3" },
-		{ 6, "name", "" },
-		{ 6, "id", "3" },
-		{ 6, "count", "13" },
-		{ 7, "record", "stall-sample" },
-		{ 7, "id", "" },
-		{ 7, "count", "0" },
-		{ 8, "record", "frames" },
-		{ 8, "source", "iaprof" },
-		{ 8, "name", "main" },
-		{ 8, "module", "/usr/bin/prog" },
-		{ 8, "module_address", "0x1139" },
-		{ 8, "address", "0x2000" },
-		{ 8, "parent", "8" },
-		{ 8, "id", "9" },
-		{ 8, "depth", "0" },
-		{ 9, "name", "f" },
-		{ 9, "file", "a.c" },
-		{ 9, "line", "12" },
-		{ 9, "flags", "inlined" },
-		{ 9, "depth", "1" },
-		{ 10, "record", "code-object-unload" },
-		{ 10, "id", "6" },
-	};
 	ck_assert_int_eq(row_count(), 13);
-	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
-		EXPECT(expected[i].row, expected[i].column, expected[i].text);
+	EXPECT_ROW(1, "record", "device", "name", "GPU, tile 0", "text", "0000:03:00.0", "machine", "205", "source",
+		   "1");
+	EXPECT_ROW(2, "source", "2", "name", "NPU");
+	EXPECT_ROW(3, "record", "code-object", "device", "GPU, tile 0", "address", "0x8000", "name", "/tmp/image",
+		   "build_id", "07");
+	EXPECT_ROW(11, "record", "kernel", "parent", "6", "name", "gemm");
+	EXPECT_ROW(12, "record", "launch", "name", "gemm", "count", "4");
+	EXPECT_ROW(4, "record", "stall-reason");
+	EXPECT_ROW(5, "record", "stall-sample", "name", "sbid", "id", "1", "count", "11", "kind", "instruction-base",
+		   "address", "0x8048", "begin", "3");
+	EXPECT_ROW(6, "name", "", "id", "3", "count", "13");
+	EXPECT_ROW(7, "record", "stall-sample", "id", "", "count", "0");
+	EXPECT_ROW(8, "record", "frames", "source", "iaprof", "name", "main", "module", "/usr/bin/prog",
+		   "module_address", "0x1139", "address", "0x2000", "parent", "8", "id", "9", "depth", "0");
+	EXPECT_ROW(9, "name", "f", "file", "a.c", "line", "12", "flags", "inlined", "depth", "1");
+	EXPECT_ROW(10, "record", "code-object-unload", "id", "6");
 }
 END_TEST
 
@@ -720,33 +598,14 @@ START_TEST(writes_what_became_of_stall_samples)
 	RECORD(IAPROF_RECORD_PROFILE_VALUE, iaprof_record_profile_value, .stack = 4, .value_type = 5, .value = 12,
 	       .count = 3);
 	events_send();
-	static const struct {
-		int row;
-		const char *column, *text;
-	} expected[] = {
-		{ 3, "flags", "waits" },
-		{ 4, "record", "stall-reason" },
-		{ 4, "flags", "" },
-		{ 5, "record", "device-activity" },
-		{ 5, "device", "GPU" },
-		{ 5, "pid", "77" },
-		{ 5, "kind", "statistics" },
-		{ 5, "text", "[Mesa shader code]" },
-		{ 5, "begin", "3" },
-		{ 5, "duration", "500" },
-		{ 6, "record", "profile-stack" },
-		{ 6, "id", "4" },
-		{ 6, "functions", "prog;main;-;sync_[g]" },
-		{ 7, "record", "profile-value" },
-		{ 7, "id", "4" },
-		{ 7, "value_type", "gpu-stalls" },
-		{ 7, "unit", "count" },
-		{ 7, "value", "12" },
-		{ 7, "count", "3" },
-	};
 	ck_assert_int_eq(row_count(), 8);
-	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
-		EXPECT(expected[i].row, expected[i].column, expected[i].text);
+	EXPECT_ROW(3, "flags", "waits");
+	EXPECT_ROW(4, "record", "stall-reason", "flags", "");
+	EXPECT_ROW(5, "record", "device-activity", "device", "GPU", "pid", "77", "kind", "statistics", "text",
+		   "[Mesa shader code]", "begin", "3", "duration", "500");
+	EXPECT_ROW(6, "record", "profile-stack", "id", "4", "functions", "prog;main;-;sync_[g]");
+	EXPECT_ROW(7, "record", "profile-value", "id", "4", "value_type", "gpu-stalls", "unit", "count", "value", "12",
+		   "count", "3");
 }
 END_TEST
 
@@ -787,38 +646,16 @@ START_TEST(shows_what_the_compiler_says_of_kernels)
 	};
 	test_records_put(host, &other.header);
 	events_send();
-	static const struct {
-		int row;
-		const char *column, *text;
-	} expected[] = {
-		{ 1, "record", "code-function" },
-		{ 1, "source", "1" },
-		{ 1, "parent", "6" },
-		{ 1, "kind", "kernel" },
-		{ 1, "name", "spmv<float>" },
-		{ 1, "text", "_ZTS4spmvIfE" },
-		{ 1, "address", "" },
-		{ 1, "size", "64" },
-		{ 1, "attributes", "simd_size=32;bias=-1" },
-		/* It has waited for its function. */
-		{ 2, "record", "kernel" },
-		{ 2, "name", "spmv<float>" },
-		{ 2, "attributes", "simd_size=32;bias=-1" },
-		{ 3, "record", "launch" },
-		{ 3, "name", "spmv<float>" },
-		{ 3, "attributes", "simd_size=32;bias=-1" },
-		{ 4, "record", "kernel" },
-		{ 4, "name", "spmv<float>" },
-		{ 4, "text", "_ZTS4spmvIfE" },
-		{ 4, "attributes", "simd_size=32;bias=-1" },
-		{ 5, "name", "_ZTS4spmvIfE" },
-		{ 5, "attributes", "" },
-		{ 6, "name", "_ZTS4spmvIfE" },
-		{ 6, "attributes", "" },
-	};
 	ck_assert_int_eq(row_count(), 7);
-	for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
-		EXPECT(expected[i].row, expected[i].column, expected[i].text);
+	EXPECT_ROW(1, "record", "code-function", "source", "1", "parent", "6", "kind", "kernel", "name", "spmv<float>",
+		   "text", "_ZTS4spmvIfE", "address", "", "size", "64", "attributes", "simd_size=32;bias=-1");
+	/* It has waited for its function. */
+	EXPECT_ROW(2, "record", "kernel", "name", "spmv<float>", "attributes", "simd_size=32;bias=-1");
+	EXPECT_ROW(3, "record", "launch", "name", "spmv<float>", "attributes", "simd_size=32;bias=-1");
+	EXPECT_ROW(4, "record", "kernel", "name", "spmv<float>", "text", "_ZTS4spmvIfE", "attributes",
+		   "simd_size=32;bias=-1");
+	EXPECT_ROW(5, "name", "_ZTS4spmvIfE", "attributes", "");
+	EXPECT_ROW(6, "name", "_ZTS4spmvIfE", "attributes", "");
 }
 END_TEST
 
