@@ -10,8 +10,6 @@
 #include "base/cleanup.h"
 #include "capture/capture_format.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 struct memory {
 	const uint8_t *data;
 	size_t size, position;

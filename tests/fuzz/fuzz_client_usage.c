@@ -5,8 +5,6 @@
 #include <string.h>
 #include "client_usage.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	const char *text = (const char *)bytes;

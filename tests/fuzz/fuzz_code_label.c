@@ -5,8 +5,6 @@
 #include <string.h>
 #include "code_label.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	enum code_label label = code_label_of_mapping((const char *)bytes, size);

@@ -11,8 +11,6 @@
 #include "base/clock.h"
 #include "profile/collector.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define SECOND NANOSECONDS_PER_SECOND
 
 struct input {

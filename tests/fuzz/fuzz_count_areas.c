@@ -12,8 +12,6 @@
 
 #include "ze-usdt/count_areas.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define NOW 1000000u
 
 /* Each step of the input: an action, the position of a cell, and a value. */

@@ -10,8 +10,6 @@
 #include <string.h>
 #include "symbolizer/debug_info.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static const char *const section_names[] = { ".debug_abbrev", ".debug_info",     ".debug_line",
 					     ".debug_str",    ".debug_line_str", ".debug_ranges",
 					     ".debug_addr",   ".debug_rnglists", ".debug_str_offsets" };

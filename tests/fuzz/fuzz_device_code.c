@@ -18,8 +18,6 @@
 #include "symbolizer/device/device_address.h"
 #include "symbolizer/worker/code_service.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 #define MACHINE 205
 
 /* A relocatable image with the kernels "a" and "b", 64 bytes each. */

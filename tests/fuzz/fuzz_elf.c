@@ -13,8 +13,6 @@ static int find_nothing(void *context, enum debug_file_kind kind, const void *ke
 	return -ENXIO;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 /* What a profile would ask about one address. */
 static void look_up(struct elf_image *image, uint64_t address)
 {

@@ -9,8 +9,6 @@
 /* Producers are looked for at no more places than this, so that an input takes milliseconds. */
 #define PLACES 256
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static void check(int good)
 {
 	if (!good)

@@ -8,8 +8,6 @@
 #include "base/cleanup.h"
 #include "config/layer.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 /* Options of sources, which are keys of [iaprof] as well. */
 static const char *const *list_aliases(void *context)
 {

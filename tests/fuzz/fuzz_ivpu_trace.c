@@ -11,8 +11,6 @@
 #include "trace_units.h"
 #include "use_tables.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static uint32_t ids;
 static uint64_t sent;
 

@@ -6,8 +6,6 @@
 #include <string.h>
 #include "layer_data.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct npu_layer layer;

@@ -13,8 +13,6 @@
 #include "base/saturating.h"
 #include "profile/run_activity.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void check(bool holds)
 {
 	if (!holds)

@@ -14,8 +14,6 @@
 #include "bus/record_check.h"
 #include "sink-flamegraph/page_code.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define STACKS_MAX 256
 
 /* A profile whose stacks have two frames of their own, an instruction and its offset, and a reason. */

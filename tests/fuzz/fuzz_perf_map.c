@@ -5,8 +5,6 @@
 #include <string.h>
 #include "symbolizer/perf_map.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct perf_map map = { 0 };

@@ -8,8 +8,6 @@
 #include "bpf/python_code.h"
 #include "symbolizer/python/python_runtime.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static void need(bool is_met)
 {
 	if (!is_met)

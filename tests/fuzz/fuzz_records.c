@@ -12,8 +12,6 @@
 #include "profile/collector.h"
 #include "base/saturating.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 /* What the collector was told and what it said. */
 struct replayed {
 	struct collector *collector;

@@ -8,8 +8,6 @@
 #include "fuzz_stream.h"
 #include "symbolizer/device/remote_code.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static void check_text(const char *text)
 {
 	if (text && strlen(text) > STREAM_SIZE_MAX)

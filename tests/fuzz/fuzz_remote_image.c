@@ -8,8 +8,6 @@
 #include <unistd.h>
 #include "symbolizer/remote_image.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 /* What fits into a socket without a reader. */
 #define STREAM_SIZE_MAX 100000
 

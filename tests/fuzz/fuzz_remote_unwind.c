@@ -8,8 +8,6 @@
 #include "fuzz_unwind_table.h"
 #include "symbolizer/unwind/remote_unwind.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	if (size > STREAM_SIZE_MAX)

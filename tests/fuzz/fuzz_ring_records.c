@@ -12,8 +12,6 @@
 #include "ring_records.h"
 #include "segment_stream.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static uint32_t intern_string(const struct iaprof_host *host, const char *text, size_t length)
 {
 	return string_table_add(host->core, text, strnlen(text, length), NULL);

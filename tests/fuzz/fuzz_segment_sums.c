@@ -9,8 +9,6 @@
 #include "segment_records.h"
 #include "segment_stream.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static int take(void *context, const struct iaprof_record *record)
 {
 	return segment_records_take(context, record);

@@ -11,8 +11,6 @@
 #include "process/proc_parser.h"
 #include "process/sideband_event.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void check_inside(const char *text, size_t length, const char *from, size_t size)
 {
 	if (text && (text < from || length > size || (size_t)(text - from) > size - length))

@@ -4,8 +4,6 @@
 #include "replay/text/stall_stream.h"
 #include "text_taker.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static int take_line(void *context, const struct text_line *line)
 {
 	return stall_stream_line(context, line);

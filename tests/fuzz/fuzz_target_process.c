@@ -12,8 +12,6 @@
 #include "process/process_maps.h"
 #include "level_zero_use.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static void maps_read(const char *text, size_t length)
 {
 	const char *end = text + length;

@@ -5,8 +5,6 @@
 #include <string.h>
 #include "symbolizer/thread_context.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct elf_file elf;

@@ -7,8 +7,6 @@
 #include "display_width.h"
 #include "keys.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static void take_keys(const char *bytes, size_t size)
 {
 	while (size) {

@@ -12,8 +12,6 @@
 #include "fuzz_unwind_table.h"
 #include "symbolizer/unwind/unwind_cache.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static const struct file_identity file = { .device = 1, .inode = 2, .size = 3, .changed = 4 };
 
 static const char *folder(void)

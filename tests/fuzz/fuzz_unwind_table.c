@@ -5,8 +5,6 @@
 #include <string.h>
 #include "symbolizer/unwind/unwind_table.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static void check(const struct unwind_table *table)
 {
 	size_t pages = table->index.count - 1;

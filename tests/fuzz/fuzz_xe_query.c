@@ -5,8 +5,6 @@
 
 #include "xe-eustall/query.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static void check(int good)
 {
 	if (!good)

@@ -9,8 +9,6 @@
 
 #include "xe-eustall/fold.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static void check(int good)
 {
 	if (!good)

@@ -5,8 +5,6 @@
 #include <string.h>
 #include "decoder-intel-gt/ze_info.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct string_table strings = { 0 };

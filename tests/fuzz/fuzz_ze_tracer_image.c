@@ -5,8 +5,6 @@
 
 #include "ze-usdt/tracer/device_binary.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct image_function *functions, *again;

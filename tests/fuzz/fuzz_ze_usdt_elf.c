@@ -5,8 +5,6 @@
 #include "ze-usdt/code_range.h"
 #include "ze-usdt/usdt_provider.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct elf_reader elf = elf_reader_of_memory(bytes, size);

@@ -11,8 +11,6 @@
 #include "symbolizer/device/code_object.h"
 #include "symbolizer/device/code_place.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 static void look_up(struct code_object *object, uint64_t address)
 {
 	struct debug_frame frames[CODE_INLINE_DEPTH_MAX];
