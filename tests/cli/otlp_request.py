@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads requests of OTLP by the field numbers of their definition, and holds profiles against its rules."""
 import collections
-import struct
+import os
+import sys
 
-from harness import equal, require
+from harness import SOURCE, equal, require
 
-NUMBER, NUMBERS, FIXED, TEXT, BYTES = 'number', 'numbers', 'fixed', 'text', 'bytes'
-WIDE = {FIXED: '<Q', 'signed': '<q', 'double': '<d'}
+sys.path.append(os.path.join(SOURCE, 'tests/sink'))
+
+from protobuf import BYTES, DOUBLE, FIXED, NUMBER, NUMBERS, SIGNED, TEXT, message
+
 VALUE = {1: ('string', TEXT), 3: ('int', NUMBER)}
 PAIR = {1: ('key', TEXT), 2: ('value', VALUE)}
 TYPE = {1: ('type', NUMBER), 2: ('unit', NUMBER)}
@@ -27,55 +30,12 @@ REQUEST = {1: ('resources', {1: ('resource', {1: ('attributes', PAIR)}),
                                             2: ('profiles', PROFILE)})}),
            2: ('dictionary', DICTIONARY)}
 
-POINT = {2: ('start', FIXED), 3: ('time', FIXED), 4: ('double', 'double'), 6: ('int', 'signed'), 7: ('attributes', PAIR)}
+POINT = {2: ('start', FIXED), 3: ('time', FIXED), 4: ('double', DOUBLE), 6: ('int', SIGNED), 7: ('attributes', PAIR)}
 METRIC = {1: ('name', TEXT), 2: ('description', TEXT), 3: ('unit', TEXT), 5: ('gauge', {1: ('points', POINT)}),
           7: ('sum', {1: ('points', POINT), 2: ('temporality', NUMBER), 3: ('monotonic', NUMBER)})}
 METRICS = {1: ('resources', {1: ('resource', {1: ('attributes', PAIR)}),
                              2: ('scopes', {1: ('scope', {1: ('name', TEXT), 2: ('version', TEXT)}),
                                             2: ('metrics', METRIC)})})}
-
-
-def varint(data, at):
-    number = shift = 0
-    while True:
-        byte = data[at]
-        number |= (byte & 0x7f) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return number, at
-
-
-def varints(data):
-    at = 0
-    while at < len(data):
-        number, at = varint(data, at)
-        yield number
-
-
-def message(data, fields):
-    """-> {name: [values]}; a field that is not among these is an error"""
-    found, at = collections.defaultdict(list), 0
-    while at < len(data):
-        tag, at = varint(data, at)
-        name, kind = fields[tag >> 3]
-        if tag & 7 == 0:
-            require(kind == NUMBER, name)
-            value, at = varint(data, at)
-        elif tag & 7 == 1:
-            require(kind in WIDE, name)
-            value, = struct.unpack_from(WIDE[kind], data, at)
-            at += 8
-        else:
-            require(tag & 7 == 2, f'wire type {tag & 7} of {name}')
-            size, at = varint(data, at)
-            require(at + size <= len(data), f'{name} is cut')
-            part, at = data[at:at + size], at + size
-            if kind == NUMBERS:
-                found[name] += varints(part)
-                continue
-            value = part if kind == BYTES else part.decode('utf-8') if kind == TEXT else message(part, kind)
-        found[name].append(value)
-    return found
 
 
 def one(found, name, default=0):

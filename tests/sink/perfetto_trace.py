@@ -11,13 +11,12 @@ import json
 import os
 import pathlib
 import shutil
-import struct
 import subprocess
 
+from protobuf import BYTES, DOUBLE, FIXED, NUMBER, TEXT, message, varint
 from stacks import equal
 
 # Fields of the messages that are read, as in google/perfetto, protos/perfetto/trace: number: (name, what it is).
-TEXT, NUMBER, DOUBLE, FIXED, BYTES = 'text', 'number', 'double', 'fixed', 'bytes'
 INTERNED = {1: ('iid', NUMBER), 2: ('name', TEXT)}
 INTERNED_BYTES = {1: ('iid', NUMBER), 2: ('name', BYTES)}
 MAPPING = {1: ('iid', NUMBER), 2: ('build_id', NUMBER), 7: ('paths', NUMBER)}
@@ -49,43 +48,6 @@ MONOTONIC, BOOTTIME, REALTIME = 3, 6, 1
 Slice = collections.namedtuple('Slice', 'track name begin duration depth values flow')
 # stack: (file, function), the root first
 Sample = collections.namedtuple('Sample', 'type period time pid tid mode stack')
-
-
-def varint(data, at):
-    number = shift = 0
-    while True:
-        byte = data[at]
-        number |= (byte & 0x7f) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return number, at
-
-
-def message(data, fields):
-    """-> {name: [values]}; a field that nobody knows is an error"""
-    found, at = collections.defaultdict(list), 0
-    while at < len(data):
-        tag, at = varint(data, at)
-        name, kind = fields[tag >> 3]
-        if tag & 7 == 0:
-            assert kind is NUMBER, (name, tag)
-            value, at = varint(data, at)
-        elif tag & 7 == 1:
-            value, = struct.unpack_from('<d' if kind is DOUBLE else '<Q', data, at)
-            assert kind in (DOUBLE, FIXED), (name, tag)
-            at += 8
-        else:
-            equal(tag & 7, 2, 'wire type')
-            size, at = varint(data, at)
-            assert at + size <= len(data), 'a field is cut'
-            value, at = data[at:at + size], at + size
-            if kind is NUMBER or kind is FIXED:  # packed
-                assert kind is NUMBER or size == 8
-                value = varint(value, 0)[0] if kind is NUMBER else struct.unpack('<Q', value)[0]
-            else:
-                value = value if kind is BYTES else value.decode('utf-8') if kind is TEXT else message(value, kind)
-        found[name].append(value)
-    return found
 
 
 def only(found, name, default=None):

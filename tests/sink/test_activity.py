@@ -13,6 +13,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
+from protobuf import varint
 from stacks import COUNT, Skip, equal, gpu_stack, record, run_cases, write_profile
 
 DONE, ABORTED = 1, 2  # enum iaprof_job_state
@@ -144,17 +145,10 @@ def top_has_counters_and_findings():
 
 def fields(message):
     """The top-level fields of a protobuf message. -> [(number, value or bytes)]"""
-    def varint(at):
-        value = shift = 0
-        while True:
-            value |= (message[at] & 0x7f) << shift
-            at, shift = at + 1, shift + 7
-            if message[at - 1] < 0x80:
-                return value, at
     found, at = [], 0
     while at < len(message):
-        key, at = varint(at)
-        value, at = varint(at)
+        key, at = varint(message, at)
+        value, at = varint(message, at)
         assert key & 7 in (0, 2), key
         if key & 7 == 2:
             value, at = message[at:at + value], at + value
