@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,9 +204,7 @@ static int start(struct debuginfod *debuginfod, struct fetch *fetch)
 
 static struct fetch *find(struct debuginfod *debuginfod, const void *build_id, size_t size, struct fetch *wanted)
 {
-	const uint8_t *bytes = build_id;
-	for (size_t i = 0; i < size; i++)
-		snprintf(wanted->id + 2 * i, 3, "%02x", bytes[i]);
+	sodium_bin2hex(wanted->id, sizeof wanted->id, build_id, size);
 	for (size_t i = 0; i < debuginfod->fetches.count; i++)
 		if (strcmp(debuginfod->fetches.items[i].id, wanted->id) == 0)
 			return &debuginfod->fetches.items[i];

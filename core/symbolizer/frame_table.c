@@ -2,7 +2,7 @@
 /* See frame_table.h. */
 #include "symbolizer/frame_table.h"
 
-#include <stdio.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,11 +83,10 @@ size_t frame_table_size(const struct frame_table *table)
 
 bool frame_table_add_module(struct frame_table *table, const char *path, const uint8_t *build_id, size_t size)
 {
-	char text[2 * IAPROF_MODULE_BUILD_ID_SIZE_MAX + 1] = "";
+	char text[2 * IAPROF_MODULE_BUILD_ID_SIZE_MAX + 1];
 	if (size > IAPROF_MODULE_BUILD_ID_SIZE_MAX)
 		return false;
-	for (size_t i = 0; i < size; i++)
-		snprintf(text + 2 * i, sizeof text - 2 * i, "%02x", build_id[i]);
+	sodium_bin2hex(text, sizeof text, build_id, size);
 	const struct iaprof_module module = { .path = own_text(table, path), .build_id = own_text(table, text) };
 	if (!module.path || !module.build_id)
 		return false;

@@ -3,6 +3,7 @@
 #include "symbolizer/image_files.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,8 +25,7 @@ static struct candidate by_build_id(const struct image_files *files, const uint8
 	char text[2 * BUILD_ID_SIZE_MAX + 1];
 	if (place > 1 || (place && files->root < 0) || size < 2 || size > BUILD_ID_SIZE_MAX)
 		return candidate;
-	for (size_t i = 0; i < size; i++)
-		snprintf(text + 2 * i, 3, "%02x", build_id[i]);
+	sodium_bin2hex(text, sizeof text, build_id, size);
 	if (asprintf(&candidate.path, "%s/.build-id/%.2s/%s.debug", files->debug_path, text, text + 2) < 0)
 		candidate.path = NULL;
 	return candidate;
