@@ -11,7 +11,13 @@
 static const unsigned char *secret(void)
 {
 	static_assert(crypto_shorthash_KEYBYTES == 16, "AT_RANDOM has 16 bytes");
-	return (const unsigned char *)(uintptr_t)getauxval(AT_RANDOM);
+	static const unsigned char *known; /* getauxval() searches; all threads find the same */
+	const unsigned char *bytes = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	if (!bytes) {
+		bytes = (const unsigned char *)(uintptr_t)getauxval(AT_RANDOM);
+		__atomic_store_n(&known, bytes, __ATOMIC_RELAXED);
+	}
+	return bytes;
 }
 
 uint64_t hash_bytes(const void *bytes, size_t size)
