@@ -399,9 +399,10 @@ static __always_inline void thread_left(void *context, struct task_struct *task,
 	names_set(&thread->key, task);
 	thread->key.state = is_ready ? OFF_CPU_PREEMPTED : state_of(state);
 	/* Of all waits: a short one that turns out to be long has its span. */
-	if (take_spans && !is_over_share(processor, 1))
+	bool is_over = is_over_share(processor, 1);
+	if (take_spans && !is_over)
 		span_set(&thread->key);
-	if (is_over_share(processor, 1)) {
+	if (is_over) {
 		thread->key.flags = OFF_CPU_OVER_SHARE;
 		thread->chance = UINT_MAX;
 	} else if (thread->chance != UINT_MAX && bpf_get_prandom_u32() > thread->chance) {
