@@ -41,13 +41,11 @@ static struct rounds add_names(bool colliding)
 
 static uint64_t keyed(const struct hash_key *key, const void *bytes, size_t size)
 {
-	(void)key;
 	return hash_bytes(bytes, size);
 }
 
 static uint64_t unkeyed(const struct hash_key *key, const void *bytes, size_t size)
 {
-	(void)key;
 	return unkeyed_hash(bytes, size);
 }
 

@@ -28,7 +28,6 @@ struct distinct_stacks {
 static int find_code(struct dl_phdr_info *object, size_t size, void *instance)
 {
 	struct distinct_stacks *distinct = instance;
-	(void)size;
 	if (!strstr(object->dlpi_name, "libc."))
 		return 0;
 	for (unsigned i = 0; i < object->dlpi_phnum; i++) {
@@ -53,8 +52,6 @@ static int distinct_start(const struct iaprof_host *host, void *instance)
 
 static int distinct_stop(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
 	return 0;
 }
 

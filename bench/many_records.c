@@ -16,8 +16,6 @@ static const struct iaprof_option options[] = {
 
 static int start(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
 	return 0;
 }
 
@@ -58,8 +56,6 @@ static int run(const struct iaprof_host *host, void *instance, const volatile in
 
 static int stop(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
 	return 0;
 }
 

@@ -32,7 +32,6 @@ static int delay_records(const struct iaprof_host *host, void *instance, const s
 static int delay_finish(const struct iaprof_host *host, void *instance)
 {
 	const struct profile_delay *delay = instance;
-	(void)host;
 	printf("profile-delay: %llu values, %llu samples, mean %.1f ms, longest %.1f ms\n",
 	       (unsigned long long)delay->values, (unsigned long long)delay->samples,
 	       delay->samples ? delay->sum / (double)delay->samples / 1e6 : 0.0, (double)delay->longest / 1e6);

@@ -52,7 +52,6 @@ struct stall_load {
 static int load_finish(const struct iaprof_host *host, void *instance)
 {
 	struct stall_load *load = instance;
-	(void)host;
 	free(load->rows);
 	fold_free(&load->fold);
 	return 0;
@@ -129,8 +128,6 @@ static int load_start(const struct iaprof_host *host, void *instance)
 
 static int load_stop(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
 	return 0;
 }
 

@@ -178,7 +178,6 @@ static int take_setting(void *context, const char *section, const char *key, con
 	struct ini_source *source = context;
 	char origin[ORIGIN_SIZE];
 
-	(void)section;
 	describe_origin(source, origin, sizeof origin);
 	if (source->failed_line)
 		return 0;

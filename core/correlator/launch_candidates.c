@@ -247,7 +247,6 @@ static bool may_have_been_busy(const struct launch_candidates *candidates, const
 
 static bool has_weight(const struct launch_candidates *candidates, const struct launch_candidate *candidate)
 {
-	(void)candidates;
 	return candidate->weight > 0;
 }
 
@@ -259,7 +258,6 @@ static bool may_have_launched(const struct launch_candidates *candidates, const 
 
 static bool has_launched_now(const struct launch_candidates *candidates, const struct launch_candidate *candidate)
 {
-	(void)candidates;
 	return candidate->launched;
 }
 

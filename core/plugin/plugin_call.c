@@ -192,7 +192,6 @@ static void at_exit_of_helper(void)
 
 static void examine(int number)
 {
-	(void)number;
 	if (current.callback && calls == examined_call)
 		handle_in_helper(PLUGIN_FAILURE_HANG);
 	examined_call = calls;

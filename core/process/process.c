@@ -332,14 +332,12 @@ struct process *process_table_by_serial(struct process_table *table, uint32_t se
 const struct mapping *process_mapping_at(struct process_table *table, struct process *process, uint64_t address,
 					 uint64_t time)
 {
-	(void)table;
 	return address_space_find(((const struct program_image *)process)->space, address, time);
 }
 
 struct mapped_range *process_mappings(struct process_table *table, struct process *process, uint64_t time,
 				      size_t count_max, size_t *count)
 {
-	(void)table;
 	return address_space_list(((const struct program_image *)process)->space, time, count_max, count);
 }
 

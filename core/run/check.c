@@ -62,8 +62,6 @@ static void print_source(void *context, struct instance *source, const char *fai
 
 static void instance_ended(void *context, struct instance *instance)
 {
-	(void)context;
-	(void)instance;
 }
 
 static enum exit_status check(struct checking *checking, const struct configuration *configuration,

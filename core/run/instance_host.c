@@ -15,7 +15,6 @@
 
 static uint64_t host_clock(const struct iaprof_host *host)
 {
-	(void)host;
 	return clock_monotonic();
 }
 

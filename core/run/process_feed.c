@@ -75,7 +75,6 @@ void process_feed_drain(struct run *run)
 static void events_ready(void *context, uint32_t events)
 {
 	struct run *run = context;
-	(void)events;
 	loop_pause(run->events_watch);
 	loop_timer_once(run->drain_watch, DRAIN_DELAY / 2);
 }
@@ -98,7 +97,6 @@ void process_feed_end(struct run *run)
 static void drain_due(void *context, uint64_t expirations)
 {
 	struct run *run = context;
-	(void)expirations;
 	if (!run->sideband) /* process_feed_end() */
 		return;
 	run->drain_is_due = !run->drain_is_due && !sideband_is_filling(run->sideband);

@@ -39,7 +39,6 @@ static void limit_memory(struct run *run, uint64_t now)
 void run_tick(void *context, uint64_t expirations)
 {
 	struct run *run = context;
-	(void)expirations;
 	for (size_t i = 0; i < run->setup.sources.count; i++)
 		instance_report_refused(run->setup.sources.items[i]);
 	if (!run->setup.replays)

@@ -101,7 +101,6 @@ static void send_head(struct run *run)
 static void command_ready(void *context, uint32_t events)
 {
 	struct run *run = context;
-	(void)events;
 	if (command_collect(&run->command))
 		loop_pause(run->command_watch);
 }

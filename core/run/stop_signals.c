@@ -48,7 +48,6 @@ static void handle(int number)
 
 static void handle_reload(int number)
 {
-	(void)number;
 	atomic_store(&reload_wanted, true);
 	struct loop *loop = atomic_load(&loop_to_wake);
 	if (loop)

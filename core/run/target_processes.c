@@ -34,7 +34,6 @@ int target_processes_open(struct target_processes *processes, const uint32_t *pi
 static void process_ended(void *context, uint32_t events)
 {
 	struct target_process *process = context;
-	(void)events;
 	loop_pause(process->watch);
 	process->processes->running--;
 }

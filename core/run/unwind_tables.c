@@ -28,7 +28,6 @@ static void deliver(void *context, const struct iaprof_unwind_table *table, cons
 static void feed_ready(void *context, uint32_t events)
 {
 	struct run *run = context;
-	(void)events;
 	unwind_feed_deliver(run->unwind_feed, deliver, run);
 }
 

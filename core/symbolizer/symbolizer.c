@@ -353,7 +353,6 @@ void symbolizer_give_up(struct symbolizer *symbolizer)
 size_t symbolizer_resolve_kernel(struct symbolizer *symbolizer, uint64_t address, struct symbol *symbols,
 				 size_t capacity)
 {
-	(void)capacity;
 	if (!symbolizer->kallsyms_tried) {
 		symbolizer->kallsyms_tried = true;
 		kallsyms_read(&symbolizer->kallsyms, symbolizer->kallsyms_path, &symbolizer->warning);

@@ -126,7 +126,6 @@ __attribute__((format(printf, 2, 0))) static int log_print(enum libbpf_print_lev
 {
 	char *text = NULL;
 
-	(void)level;
 	if (!log_host || vasprintf(&text, format, arguments) < 0)
 		return 0;
 	char *rest = NULL;

@@ -190,10 +190,6 @@ static enum MHD_Result take_request(void *context, struct MHD_Connection *connec
 	struct http_server *server = context;
 	struct http_request request = { .connection = connection, .path = path };
 	struct http_answer answer = { .status = MHD_HTTP_OK };
-	(void)version;
-	(void)body;
-	(void)body_size;
-	(void)state;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
 		http_answer_text(&answer, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
 		http_answer_header(&answer, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
@@ -215,9 +211,6 @@ static enum MHD_Result take_request(void *context, struct MHD_Connection *connec
 /* What clients do wrong is nothing that the user could mend. */
 static void take_message(void *context, const char *format, va_list arguments)
 {
-	(void)context;
-	(void)format;
-	(void)arguments;
 }
 
 int http_server_start(struct http_server *server, http_handler *handler, void *context, struct error *error)

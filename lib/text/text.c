@@ -187,8 +187,6 @@ int text_write_whole(struct text *text, const struct iaprof_host *host, const ch
 
 int output_is_finished(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
 	return 0;
 }
 

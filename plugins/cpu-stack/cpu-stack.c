@@ -197,8 +197,6 @@ static void cpu_stack_check(const struct iaprof_host *host, void *instance)
 static int process_asked(void *instance, int fd, uint32_t ready)
 {
 	struct cpu_stack *cpu_stack = instance;
-	(void)fd;
-	(void)ready;
 	unwinder_ask(&cpu_stack->unwinder);
 	return 0;
 }
@@ -218,8 +216,6 @@ static int process_told(void *instance, const struct iaprof_unwind_table *table,
 static int stack_copied(void *instance, int fd, uint32_t ready)
 {
 	struct cpu_stack *cpu_stack = instance;
-	(void)fd;
-	(void)ready;
 	copied_stacks_read(&cpu_stack->drain.copies);
 	return 0;
 }
@@ -227,8 +223,6 @@ static int stack_copied(void *instance, int fd, uint32_t ready)
 static int python_code_came(void *instance, int fd, uint32_t ready)
 {
 	struct cpu_stack *cpu_stack = instance;
-	(void)fd;
-	(void)ready;
 	python_stacks_read(&cpu_stack->drain.python);
 	return 0;
 }
@@ -310,7 +304,6 @@ static int timer_expired(void *instance, uint64_t expirations)
 {
 	struct cpu_stack *cpu_stack = instance;
 
-	(void)expirations;
 	int result = drain_turn(&cpu_stack->drain);
 	follow_budget(cpu_stack);
 	return result ? result : cpus_follow(cpu_stack);
@@ -346,7 +339,6 @@ static int cpu_stack_limit(const struct iaprof_host *host, void *instance, uint6
 {
 	struct cpu_stack *cpu_stack = instance;
 
-	(void)host;
 	__atomic_store_n(&cpu_stack->skeleton->bss->limit_begin, begin, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&cpu_stack->skeleton->data->limit_end, end, __ATOMIC_SEQ_CST);
 	return 0;
@@ -356,7 +348,6 @@ static int cpu_stack_stop(const struct iaprof_host *host, void *instance)
 {
 	struct cpu_stack *cpu_stack = instance;
 
-	(void)host;
 	sample_clock_stop(&cpu_stack->clock);
 	if (cpu_stack->use_tables)
 		unwinder_ask(&cpu_stack->unwinder);
@@ -419,7 +410,6 @@ static void cpu_stack_destroy(const struct iaprof_host *host, void *instance)
 {
 	struct cpu_stack *cpu_stack = instance;
 
-	(void)host;
 	sample_clock_close(&cpu_stack->clock);
 	drain_free(&cpu_stack->drain);
 	unwinder_free(&cpu_stack->unwinder);

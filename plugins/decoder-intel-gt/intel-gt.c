@@ -37,7 +37,6 @@ static const struct iaprof_option options[] = {
 static int decoder_configure(const struct iaprof_host *host, void *instance)
 {
 	struct decoder *decoder = instance;
-	(void)host;
 	decoder->disassembler = gt_disassembler_open(decoder->library);
 	return 0;
 }
@@ -45,7 +44,6 @@ static int decoder_configure(const struct iaprof_host *host, void *instance)
 static void decoder_destroy(const struct iaprof_host *host, void *instance)
 {
 	struct decoder *decoder = instance;
-	(void)host;
 	gt_disassembler_close(decoder->disassembler);
 }
 
@@ -68,7 +66,6 @@ static int decoder_decode(const struct iaprof_host *host, void *instance, const 
 	struct decoder *decoder = instance;
 	enum gt_generation generation = (enum gt_generation)decoder->generation;
 	struct gt_instruction decoded;
-	(void)host;
 	*instruction = (struct iaprof_instruction){ 0 };
 	int result = decode_named(generation, code, code_size, offset, &decoded, &instruction->mnemonic);
 	if (result < 0)
@@ -95,7 +92,6 @@ static int kernel_open(const struct iaprof_host *host, void *instance, const str
 		       void **code)
 {
 	const struct decoder *decoder = instance;
-	(void)host;
 	struct kernel *kernel = calloc(1, sizeof *kernel);
 	if (!kernel)
 		return -ENOMEM;
@@ -111,8 +107,6 @@ static int kernel_open(const struct iaprof_host *host, void *instance, const str
 static void kernel_close(const struct iaprof_host *host, void *instance, void *code)
 {
 	struct kernel *kernel = code;
-	(void)host;
-	(void)instance;
 	if (kernel->has_flow)
 		gt_flow_free(&kernel->flow);
 	gt_code_free(&kernel->code);
@@ -135,7 +129,6 @@ static int kernel_decode(const struct iaprof_host *host, void *instance, void *c
 	const struct decoder *decoder = instance;
 	const struct kernel *kernel = code;
 	struct gt_instruction decoded;
-	(void)host;
 	int result =
 		decode_named(kernel->generation, kernel->bytes, kernel->size, offset, &decoded, &instruction->mnemonic);
 	if (result < 0)
@@ -179,8 +172,6 @@ static int kernel_producers(const struct iaprof_host *host, void *instance, void
 			    struct iaprof_producer *producers, size_t capacity, uint32_t *flags)
 {
 	struct kernel *kernel = code;
-	(void)host;
-	(void)instance;
 	*flags = IAPROF_PRODUCERS_INCOMPLETE;
 	int result = kernel->generation ? find_flow(kernel) : 0;
 	if (result < 0)
@@ -209,16 +200,12 @@ static int kernel_producers(const struct iaprof_host *host, void *instance, void
 static int decoder_read_image(const struct iaprof_host *host, void *instance, const struct iaprof_image *image,
 			      const struct iaprof_image_report *report)
 {
-	(void)host;
-	(void)instance;
 	return zebin_read(image, report);
 }
 
 static size_t decoder_display_name(const struct iaprof_host *host, void *instance, const char *name, char *text,
 				   size_t capacity)
 {
-	(void)host;
-	(void)instance;
 	return zebin_display_name(name, text, capacity);
 }
 

@@ -172,8 +172,6 @@ static int file_mapped(void *instance, const struct iaprof_mapped_file *file)
 
 static int process_asked(void *instance, int fd, uint32_t ready)
 {
-	(void)fd;
-	(void)ready;
 	live_ask_unwinding(((struct ivpu *)instance)->live);
 	return 0;
 }
@@ -205,7 +203,6 @@ static int ivpu_prepare(const struct iaprof_host *host, void *instance)
 
 static int ivpu_start(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	struct ivpu *ivpu = instance;
 	return ivpu->live ? live_start(ivpu->live) : 0;
 }
@@ -221,19 +218,16 @@ static int ivpu_thread(const struct iaprof_host *host, void *instance, const vol
 
 static int ivpu_stop(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	return live_stop(((struct ivpu *)instance)->live);
 }
 
 static int ivpu_finish(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	return live_finish(((struct ivpu *)instance)->live);
 }
 
 static void ivpu_destroy(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	struct ivpu *ivpu = instance;
 	live_free(ivpu->live);
 	trace_input_close(&ivpu->trace);

@@ -8,7 +8,6 @@
 
 int live_probe(const struct iaprof_host *host, const struct live_options *options)
 {
-	(void)options;
 	return host->fail(host, EOPNOTSUPP, WITHOUT_BPF ": read bpftrace output with -s ivpu:input=FILE");
 }
 
@@ -20,65 +19,48 @@ int live_prepare(struct live **live, const struct iaprof_host *host, const struc
 
 int live_start(struct live *live)
 {
-	(void)live;
 	return -EOPNOTSUPP;
 }
 
 int live_run(struct live *live, uint64_t drain_period, const volatile int *stopping)
 {
-	(void)live;
-	(void)drain_period;
-	(void)stopping;
 	return 0;
 }
 
 int live_watch_unwinding(struct live *live, iaprof_fd_callback *on_question, iaprof_unwind_callback *on_answer)
 {
-	(void)live;
-	(void)on_question;
-	(void)on_answer;
 	return 0;
 }
 
 void live_ask_unwinding(struct live *live)
 {
-	(void)live;
 }
 
 int live_take_unwinding(struct live *live, const struct iaprof_unwind_table *table,
 			const struct iaprof_unwind_process *process)
 {
-	(void)live;
-	(void)table;
-	(void)process;
 	return 0;
 }
 
 void live_file_mapped(struct live *live, const struct iaprof_mapped_file *file)
 {
-	(void)live;
-	(void)file;
 }
 
 int live_stop(struct live *live)
 {
-	(void)live;
 	return 0;
 }
 
 int live_finish(struct live *live)
 {
-	(void)live;
 	return 0;
 }
 
 void live_free(struct live *live)
 {
-	(void)live;
 }
 
 void live_check(const struct iaprof_host *host, const char *functions)
 {
-	(void)functions;
 	host->check_item(host, IAPROF_CHECK_MISSING, "BPF", WITHOUT_BPF);
 }

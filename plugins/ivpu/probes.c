@@ -75,8 +75,6 @@ static _Thread_local int trampolines_types = -1;
 
 static int trampolines_prepare(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
 {
-	(void)program;
-	(void)cookie;
 	options->attach_btf_obj_fd = (uint32_t)trampolines_types;
 	return trampolines_types < 0 ? -ENOENT : 0;
 }

@@ -85,7 +85,6 @@ static int off_cpu_probe(const struct iaprof_host *host, void *instance)
 
 static void off_cpu_check(const struct iaprof_host *host, void *instance)
 {
-	(void)instance;
 	if (IAPROF_HOST_HAS(host, check_item))
 		rights_check_bpf(host);
 }
@@ -186,8 +185,6 @@ static int programs_load(struct off_cpu *off_cpu)
 static int process_asked(void *instance, int fd, uint32_t ready)
 {
 	struct off_cpu *off_cpu = instance;
-	(void)fd;
-	(void)ready;
 	unwinder_ask(&off_cpu->unwinder);
 	return 0;
 }
@@ -216,8 +213,6 @@ static int process_told(void *instance, const struct iaprof_unwind_table *table,
 static int python_code_came(void *instance, int fd, uint32_t ready)
 {
 	struct off_cpu *off_cpu = instance;
-	(void)fd;
-	(void)ready;
 	python_stacks_read(&off_cpu->collector.python);
 	return 0;
 }
@@ -286,7 +281,6 @@ static void follow_budget(struct off_cpu *off_cpu)
 static int timer_expired(void *instance, uint64_t expirations)
 {
 	struct off_cpu *off_cpu = instance;
-	(void)expirations;
 	follow_budget(off_cpu);
 	return collector_turn(&off_cpu->collector);
 }
@@ -426,7 +420,6 @@ static void off_cpu_destroy(const struct iaprof_host *host, void *instance)
 {
 	struct off_cpu *off_cpu = instance;
 
-	(void)host;
 	collector_free(&off_cpu->collector);
 	unwinder_free(&off_cpu->unwinder);
 	thread_contexts_free(&off_cpu->contexts);

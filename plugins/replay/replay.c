@@ -159,8 +159,6 @@ static int replay_prepare(const struct iaprof_host *host, void *instance)
 
 static int replay_start(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
 	return 0;
 }
 
@@ -192,14 +190,11 @@ static int replay_thread(const struct iaprof_host *host, void *instance, const v
 
 static int replay_stop(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
 	return 0;
 }
 
 static void replay_destroy(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	struct replay *replay = instance;
 	ring_replay_close(&replay->ring);
 	capture_replay_close(&replay->capture);

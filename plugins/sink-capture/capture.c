@@ -184,7 +184,6 @@ static int capture_finish(const struct iaprof_host *host, void *instance)
 
 static void capture_destroy(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	struct capture *capture = instance;
 	ZSTD_freeCCtx(capture->compressor);
 	free(capture->records);

@@ -296,7 +296,6 @@ static int csv_finish(const struct iaprof_host *host, void *instance)
 
 static void csv_destroy(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	struct csv *csv = instance;
 	event_queue_free(&csv->queue);
 	csv_row_free(&csv->row);

@@ -128,7 +128,6 @@ static bool is_nothing(const struct iaprof_profile *profile)
 
 static int stream_configure(const struct iaprof_host *host, void *instance)
 {
-	(void)instance;
 	host->request(host, IAPROF_REQUEST_ACTIVITY);
 	return 0;
 }
@@ -181,7 +180,6 @@ static int stream_finish(const struct iaprof_host *host, void *instance)
 
 static void stream_destroy(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	struct stream *stream = instance;
 	stream_strings_free(&stream->strings);
 }

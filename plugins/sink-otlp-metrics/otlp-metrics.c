@@ -34,7 +34,6 @@ static const struct iaprof_option options[] = {
 
 static int otlp_metrics_configure(const struct iaprof_host *host, void *instance)
 {
-	(void)instance;
 	host->default_interval(host, INTERVAL_DEFAULT);
 	return 0;
 }
@@ -61,7 +60,6 @@ static int otlp_metrics_prepare(const struct iaprof_host *host, void *instance)
 static int otlp_metrics_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
 {
 	struct otlp_metrics *sink = instance;
-	(void)host;
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
 		metrics_take_record(&sink->metrics, record);
 	return 0;
@@ -91,7 +89,6 @@ static int otlp_metrics_finish(const struct iaprof_host *host, void *instance)
 static void otlp_metrics_destroy(const struct iaprof_host *host, void *instance)
 {
 	struct otlp_metrics *sink = instance;
-	(void)host;
 	otlp_exporter_close(&sink->exporter);
 	metrics_free(&sink->metrics);
 	resource_free(&sink->resource);

@@ -51,7 +51,6 @@ static int otlp_prepare(const struct iaprof_host *host, void *instance)
 static int otlp_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
 {
 	struct otlp *otlp = instance;
-	(void)host;
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
 		resources_take(&otlp->resources, record);
 	return 0;
@@ -77,7 +76,6 @@ static int otlp_finish(const struct iaprof_host *host, void *instance)
 static void otlp_destroy(const struct iaprof_host *host, void *instance)
 {
 	struct otlp *otlp = instance;
-	(void)host;
 	otlp_exporter_close(&otlp->exporter);
 	resources_free(&otlp->resources);
 }

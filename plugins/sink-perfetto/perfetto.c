@@ -392,7 +392,6 @@ static int perfetto_finish(const struct iaprof_host *host, void *instance)
 
 static void perfetto_destroy(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	struct perfetto *perfetto = instance;
 	timelines_free(&perfetto->timelines);
 	rates_free(&perfetto->rates);

@@ -167,7 +167,6 @@ static int pprof_push_finish(const struct iaprof_host *host, void *instance)
 static void pprof_push_destroy(const struct iaprof_host *host, void *instance)
 {
 	struct pprof_push *push = instance;
-	(void)host;
 	sender_free(push->sender);
 	if (push->has_curl)
 		curl_global_cleanup();

@@ -38,7 +38,6 @@ static const struct iaprof_option options[] = {
 
 static int prometheus_configure(const struct iaprof_host *host, void *instance)
 {
-	(void)instance;
 	host->default_interval(host, INTERVAL_DEFAULT);
 	return 0;
 }
@@ -100,7 +99,6 @@ static int prometheus_start(const struct iaprof_host *host, void *instance)
 static int prometheus_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
 {
 	struct prometheus *prometheus = instance;
-	(void)host;
 	pthread_mutex_lock(&prometheus->lock);
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));)
 		metrics_take_record(&prometheus->metrics, record);
@@ -111,7 +109,6 @@ static int prometheus_records(const struct iaprof_host *host, void *instance, co
 static int prometheus_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	struct prometheus *prometheus = instance;
-	(void)host;
 	pthread_mutex_lock(&prometheus->lock);
 	metrics_take_profile(&prometheus->metrics, profile);
 	pthread_mutex_unlock(&prometheus->lock);
@@ -121,7 +118,6 @@ static int prometheus_profile(const struct iaprof_host *host, void *instance, co
 static int prometheus_finish(const struct iaprof_host *host, void *instance)
 {
 	struct prometheus *prometheus = instance;
-	(void)host;
 	http_server_free(prometheus->server);
 	prometheus->server = NULL;
 	return 0;
@@ -130,7 +126,6 @@ static int prometheus_finish(const struct iaprof_host *host, void *instance)
 static void prometheus_destroy(const struct iaprof_host *host, void *instance)
 {
 	struct prometheus *prometheus = instance;
-	(void)host;
 	http_server_free(prometheus->server);
 	metrics_free(&prometheus->metrics);
 	if (prometheus->has_lock)

@@ -52,7 +52,6 @@ static const struct iaprof_option options[] = {
 
 static int ring_configure(const struct iaprof_host *host, void *instance)
 {
-	(void)instance;
 	host->request(host, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_THREADS);
 	host->default_interval(host, INTERVAL_DEFAULT);
 	return 0;
@@ -84,7 +83,6 @@ static int make_room(const struct ring *ring, uint64_t more)
 static bool is_partial(const void *context, const char *name)
 {
 	struct ring_segment segment;
-	(void)context;
 	return !strncmp(name, RING_PARTIAL, strlen(RING_PARTIAL)) &&
 	       ring_segment_parse(&segment, name + strlen(RING_PARTIAL));
 }
@@ -210,7 +208,6 @@ static int ring_finish(const struct iaprof_host *host, void *instance)
 static void ring_destroy(const struct iaprof_host *host, void *instance)
 {
 	struct ring *ring = instance;
-	(void)host;
 	close_folder(ring);
 	services_free(&ring->services);
 }

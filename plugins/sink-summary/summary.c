@@ -32,7 +32,6 @@ static const struct iaprof_option options[] = {
 
 static int summary_configure(const struct iaprof_host *host, void *instance)
 {
-	(void)instance;
 	host->request(host, IAPROF_REQUEST_LINES | IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_ACTIVITY);
 	return 0;
 }
@@ -242,8 +241,6 @@ static int summary_profile(const struct iaprof_host *host, void *instance, const
 
 static int summary_finish(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
 	return 0;
 }
 

@@ -49,7 +49,6 @@ static const struct iaprof_option options[] = {
 
 static int top_configure(const struct iaprof_host *host, void *instance)
 {
-	(void)instance;
 	if (!IAPROF_HOST_HAS(host, screen_release))
 		return host->fail(host, ENOSYS, "this iaprof is too old for sink top (update it)");
 	host->default_interval(host, INTERVAL);
@@ -134,7 +133,6 @@ static int top_profile(const struct iaprof_host *host, void *instance, const str
 static int top_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
 {
 	struct top *top = instance;
-	(void)host;
 	if (top->live)
 		live_records(top->live, &top->usage, batch);
 	else if (usage_records_define(&top->usage, batch))
@@ -155,7 +153,6 @@ static int top_finish(const struct iaprof_host *host, void *instance)
 static void top_destroy(const struct iaprof_host *host, void *instance)
 {
 	struct top *top = instance;
-	(void)host;
 	live_end(top->live, false);
 	model_free(&top->model);
 	usage_records_free(&top->usage);

@@ -41,7 +41,6 @@ static uint32_t text(const struct iaprof_host *host, const char *string)
 static int send_samples(void *instance, uint64_t expirations)
 {
 	struct source *source = instance;
-	(void)expirations;
 	if (source->sent == source->samples)
 		return 0;
 	struct {
@@ -109,7 +108,6 @@ static int start(const struct iaprof_host *host, void *instance)
 
 static int stop(const struct iaprof_host *host, void *instance)
 {
-	(void)instance;
 	struct iaprof_record_code_object_unload unload = { .header = { .size = sizeof unload,
 								       .type = IAPROF_RECORD_CODE_OBJECT_UNLOAD,
 								       .time = host->clock(host) },

@@ -34,7 +34,6 @@ static const struct iaprof_option options[] = {
 static int configure(const struct iaprof_host *host, void *instance)
 {
 	const struct decoder *decoder = instance;
-	(void)host;
 	if (decoder->in == CONFIGURE)
 		end_process((enum ending)decoder->ends);
 	return 0;

@@ -79,7 +79,6 @@ static int open_output(const struct iaprof_host *host, struct sink *sink)
 static int records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
 {
 	struct sink *sink = instance;
-	(void)batch;
 	int result = open_output(host, sink);
 	return result ? result : fail_in(host, sink, RECORDS);
 }
@@ -87,7 +86,6 @@ static int records(const struct iaprof_host *host, void *instance, const struct 
 static int profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	struct sink *sink = instance;
-	(void)profile;
 	int result = open_output(host, sink);
 	for (uint64_t i = 0; !result && i < sink->pauses; i++) {
 		usleep(PAUSE);

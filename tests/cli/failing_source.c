@@ -88,26 +88,21 @@ static int configure(const struct iaprof_host *host, void *instance)
 
 static int probe(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	return fail_in(instance, PROBE);
 }
 
 static int prepare(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	return fail_in(instance, PREPARE);
 }
 
 static int timer_expired(void *instance, uint64_t expirations)
 {
-	(void)expirations;
 	return fail_in(instance, TIMER);
 }
 
 static int descriptor_ready(void *instance, int fd, uint32_t ready)
 {
-	(void)fd;
-	(void)ready;
 	return fail_in(instance, DESCRIPTOR);
 }
 
@@ -178,7 +173,6 @@ static int start(const struct iaprof_host *host, void *instance)
 /* Sends nothing; it is there to fail, or to end when it is told to. */
 static int run_thread(const struct iaprof_host *host, void *instance, const volatile int *stopping)
 {
-	(void)host;
 	struct source *source = instance;
 	if (source->in == THREAD)
 		source->stopping = stopping;
@@ -190,19 +184,16 @@ static int run_thread(const struct iaprof_host *host, void *instance, const vola
 
 static int stop(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	return fail_in(instance, STOP);
 }
 
 static int finish(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	return fail_in(instance, FINISH);
 }
 
 static void check(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
 	fail_in(instance, CHECK);
 }
 

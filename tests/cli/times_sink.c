@@ -4,23 +4,17 @@
 
 static int configure(const struct iaprof_host *host, void *instance)
 {
-	(void)instance;
 	host->request_times(host, IAPROF_TIME_RESOLUTION_MIN);
 	return 0;
 }
 
 static int profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *interval)
 {
-	(void)host;
-	(void)instance;
-	(void)interval;
 	return 0;
 }
 
 static int finish(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
 	return 0;
 }
 

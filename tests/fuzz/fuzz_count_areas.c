@@ -23,11 +23,6 @@ static uint64_t lost, unknown_losses;
 static void lost_count(const struct iaprof_host *host, const char *reason, uint64_t begin, uint64_t count,
 		       uint32_t value_type, uint64_t value)
 {
-	(void)host;
-	(void)reason;
-	(void)begin;
-	(void)value_type;
-	(void)value;
 	if (count == IAPROF_COUNT_UNKNOWN)
 		unknown_losses++;
 	else
@@ -36,8 +31,6 @@ static void lost_count(const struct iaprof_host *host, const char *reason, uint6
 
 static bool is_countable(void *context, const struct ze_process *process)
 {
-	(void)context;
-	(void)process;
 	return true;
 }
 

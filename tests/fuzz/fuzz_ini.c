@@ -12,7 +12,6 @@
 static const char *const *list_aliases(void *context)
 {
 	static const char *const names[] = { "eu-stall-subsample", NULL };
-	(void)context;
 	return names;
 }
 static const struct option_aliases aliases = { .list = list_aliases };

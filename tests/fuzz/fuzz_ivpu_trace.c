@@ -16,25 +16,21 @@ static uint64_t sent;
 
 static uint64_t now(const struct iaprof_host *host)
 {
-	(void)host;
 	return 1000000000;
 }
 
 static uint32_t intern(const struct iaprof_host *host, const char *text, size_t length)
 {
-	(void)host;
 	return text && length ? ++ids : 0;
 }
 
 static uint32_t declare(const struct iaprof_host *host, const char *name, const char *unit, uint64_t period)
 {
-	(void)host;
 	return name && unit && period <= 1 ? 1 : 0;
 }
 
 static int take(const struct iaprof_host *host, const struct iaprof_batch *batch)
 {
-	(void)host;
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
 		const struct iaprof_record_call *call = (const void *)record;
 		if (record->type != IAPROF_RECORD_CALL)
@@ -49,31 +45,21 @@ static int take(const struct iaprof_host *host, const struct iaprof_batch *batch
 
 static void quiet(const struct iaprof_host *host, int level, const char *format, ...)
 {
-	(void)host;
-	(void)level;
-	(void)format;
 }
 
 static void note(const struct iaprof_host *host, const char *key, const char *format, ...)
 {
-	(void)host;
-	(void)key;
-	(void)format;
 }
 
 static void lose(const struct iaprof_host *host, const char *reason, uint64_t begin, uint64_t count,
 		 uint32_t value_type, uint64_t value)
 {
-	(void)host;
-	(void)begin;
-	(void)value_type;
 	if (!reason || !count || value != count)
 		abort();
 }
 
 static void judge(void *context, const struct ivpu_finding *finding)
 {
-	(void)context;
 	if (!finding->name || !finding->text[0])
 		abort();
 }

@@ -18,7 +18,6 @@ static struct {
 /* Sends the stream to the reader, as a child does. */
 static int stream_feed(void *context, int socket)
 {
-	(void)context;
 	/* The reader may have closed its end: no SIGPIPE. */
 	return stream.size && send(socket, stream.bytes, stream.size, MSG_NOSIGNAL) < 0;
 }

@@ -365,16 +365,11 @@ END_TEST
 
 static int watch_unwind(const struct iaprof_host *host, iaprof_unwind_callback *callback)
 {
-	(void)host;
-	(void)callback;
 	return 0;
 }
 
 static void unwind_process(const struct iaprof_host *host, uint32_t pid, uint64_t execution)
 {
-	(void)host;
-	(void)pid;
-	(void)execution;
 }
 
 /* A core that never sends tables: samples are held for a while, then sent as they are. */

@@ -73,7 +73,6 @@ static uint64_t listener_clock(const struct iaprof_host *host)
 {
 	struct timespec now;
 
-	(void)host;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }

@@ -23,7 +23,6 @@ static struct test_host *owner(const struct iaprof_host *host)
 
 static uint64_t host_clock(const struct iaprof_host *host)
 {
-	(void)host;
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -332,7 +331,6 @@ static int host_output_write(const struct iaprof_host *host, struct iaprof_outpu
 
 static int host_output_flush(const struct iaprof_host *host, struct iaprof_output *opaque)
 {
-	(void)host;
 	struct test_output *output = (struct test_output *)opaque;
 	ck_assert(!output->closed && !output->discarded);
 	return 0;
@@ -360,12 +358,10 @@ static void host_default_interval(const struct iaprof_host *host, uint64_t inter
 
 static void host_end_run(const struct iaprof_host *host)
 {
-	(void)host;
 }
 
 static int host_run_is_ending(const struct iaprof_host *host)
 {
-	(void)host;
 	return 1;
 }
 
@@ -379,7 +375,6 @@ static int host_screen_take(const struct iaprof_host *host, const char *restore)
 
 static void host_screen_release(const struct iaprof_host *host)
 {
-	(void)host;
 }
 
 static void host_output_private(const struct iaprof_host *host)

@@ -183,7 +183,6 @@ END_TEST
 
 static bool value_is_odd(void *value, void *context)
 {
-	(void)context;
 	return *(const uint64_t *)value % 2;
 }
 

@@ -246,8 +246,6 @@ static int start(const struct iaprof_host *host, void *instance)
 
 static int stop(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
 	return 0;
 }
 

@@ -17,7 +17,6 @@ static volatile sig_atomic_t ends;
 
 static void end(int number)
 {
-	(void)number;
 	ends = 1;
 }
 

@@ -53,7 +53,6 @@ static int instruction_find(struct dl_phdr_info *info, size_t size, void *found)
 {
 	static const uint8_t instruction[] = { 0x0f, 0x05 };
 
-	(void)size;
 	if (!strstr(info->dlpi_name, "/libc.so.6"))
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum && !*(void **)found; i++) {
@@ -67,7 +66,6 @@ static int instruction_find(struct dl_phdr_info *info, size_t size, void *found)
 
 static int library_path_find(struct dl_phdr_info *info, size_t size, void *found)
 {
-	(void)size;
 	if (!strstr(info->dlpi_name, "/libc.so.6"))
 		return 0;
 	*(const char **)found = info->dlpi_name;
@@ -85,7 +83,6 @@ static void loop_write(uint8_t *code)
 
 static void system_call_take(int signal)
 {
-	(void)signal;
 	for (;;)
 		;
 }

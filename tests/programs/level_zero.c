@@ -87,7 +87,6 @@ static void level_zero_call(uint64_t turn)
 
 static void signal_received(int signal)
 {
-	(void)signal;
 	count(&received);
 }
 

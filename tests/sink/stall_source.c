@@ -79,8 +79,6 @@ static int source_start(const struct iaprof_host *host, void *instance)
 
 static int source_stop(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
 	return 0;
 }
 

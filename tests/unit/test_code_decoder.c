@@ -181,8 +181,6 @@ static int image_read(const struct iaprof_host *host, void *instance, const stru
 		      const struct iaprof_image_report *report)
 {
 	int result = 0;
-	(void)host;
-	(void)instance;
 	for (uint64_t i = 1; !result && i < image->symbol_count; i++) {
 		const struct iaprof_image_symbol *symbol = iaprof_image_symbol(image, i);
 		size_t length = strlen(symbol->name);
@@ -196,17 +194,12 @@ static int image_read(const struct iaprof_host *host, void *instance, const stru
 static size_t display_name(const struct iaprof_host *host, void *instance, const char *name, char *text,
 			   size_t capacity)
 {
-	(void)host;
-	(void)instance;
 	return strcmp(name, "gemm") ? 0 : (size_t)snprintf(text, capacity, "gemm<half>");
 }
 
 static int decode(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
 		  struct iaprof_instruction *instruction)
 {
-	(void)host;
-	(void)instance;
-	(void)code;
 	if (offset % 4 || code_size - offset < 4)
 		return -EINVAL;
 	instruction->size = 4;
@@ -245,7 +238,6 @@ static struct decoder *decoder(void)
 
 static struct decoder *find_decoder(struct decoder_finder *finder, uint32_t machine)
 {
-	(void)finder;
 	return machine == MACHINE ? decoder() : NULL;
 }
 

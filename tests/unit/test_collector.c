@@ -320,7 +320,6 @@ END_TEST
 
 static void count_sync(void *context, uint64_t time)
 {
-	(void)time;
 	++*(int *)context;
 }
 

@@ -35,7 +35,6 @@ static void remove_folder(void)
 static const char *const *list_aliases(void *context)
 {
 	static const char *const names[] = { "lane-mask", "sample-every", "sample-first", NULL };
-	(void)context;
 	return names;
 }
 static const struct option_aliases aliases = { .list = list_aliases };

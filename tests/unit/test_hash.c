@@ -23,7 +23,6 @@
 
 static uint64_t rehash(const void *context, uint32_t position)
 {
-	(void)context;
 	return hash_u64(position % 1000); /* many items share a hash */
 }
 
@@ -173,7 +172,6 @@ static uint64_t colliding_number(uint32_t position)
 
 static uint64_t number_hash(const void *context, uint32_t position)
 {
-	(void)context;
 	return hash_u64(colliding_number(position));
 }
 

@@ -12,7 +12,6 @@
 
 static void write_iaprof(const void *context, FILE *file)
 {
-	(void)context;
 	help_write(NULL, 0, file);
 }
 

@@ -34,8 +34,6 @@ static struct source *source;
 
 static void ended(void *context, struct instance *which)
 {
-	(void)context;
-	(void)which;
 }
 
 static void set_up(void)
@@ -146,7 +144,6 @@ END_TEST
 static int unwatch_and_fail(void *memory, int fd, uint32_t ready)
 {
 	struct source *called = memory;
-	(void)ready;
 	called->calls++;
 	called->host->unwatch_fd(called->host, fd);
 	return (called->host->fail)(called->host, EIO, "the device is gone"); /* Check has a macro of that name */
@@ -164,8 +161,6 @@ END_TEST
 
 static int count_call(void *memory, int fd, uint32_t ready)
 {
-	(void)fd;
-	(void)ready;
 	((struct source *)memory)->calls++;
 	return 0;
 }

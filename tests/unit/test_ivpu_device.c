@@ -28,7 +28,6 @@ static uint32_t text_count;
 
 static uint32_t intern_string(const struct iaprof_host *host, const char *string, size_t length)
 {
-	(void)host;
 	ck_assert_uint_lt(text_count, 63);
 	snprintf(texts[++text_count], sizeof texts[0], "%.*s", (int)length, string);
 	return text_count;
@@ -36,7 +35,6 @@ static uint32_t intern_string(const struct iaprof_host *host, const char *string
 
 static int emit(const struct iaprof_host *host, const struct iaprof_batch *batch)
 {
-	(void)host;
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
 		const struct iaprof_record_counter_value *value = (const void *)record;
 		counters += record->type == IAPROF_RECORD_COUNTER;
@@ -52,9 +50,6 @@ static int emit(const struct iaprof_host *host, const struct iaprof_batch *batch
 
 static void metadata(const struct iaprof_host *host, const char *key, const char *format, ...)
 {
-	(void)host;
-	(void)key;
-	(void)format;
 }
 
 static const struct iaprof_host host = {

@@ -18,7 +18,6 @@ static int warnings;
 IAPROF_PRINTF(3, 4) static int keep_failure(const struct iaprof_host *host, int error, const char *format, ...)
 {
 	va_list arguments;
-	(void)host;
 	va_start(arguments, format);
 	vsnprintf(failure, sizeof failure, format, arguments);
 	va_end(arguments);
@@ -27,8 +26,6 @@ IAPROF_PRINTF(3, 4) static int keep_failure(const struct iaprof_host *host, int 
 
 static void log_line(const struct iaprof_host *host, int level, const char *format, ...)
 {
-	(void)host;
-	(void)format;
 	warnings += level == IAPROF_LOG_WARNING;
 }
 

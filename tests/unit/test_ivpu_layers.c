@@ -99,7 +99,6 @@ static char failure[512];
 
 static uint32_t intern_string(const struct iaprof_host *host, const char *string, size_t length)
 {
-	(void)host;
 	for (uint32_t i = 1; i <= text_count; i++)
 		if (strlen(texts[i]) == length && !memcmp(texts[i], string, length))
 			return i;
@@ -110,7 +109,6 @@ static uint32_t intern_string(const struct iaprof_host *host, const char *string
 
 static int emit(const struct iaprof_host *host, const struct iaprof_batch *batch)
 {
-	(void)host;
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
 		const struct iaprof_record_call_function *function = (const void *)record;
 		const struct iaprof_record_call_node *node = (const void *)record;
@@ -134,7 +132,6 @@ static int emit(const struct iaprof_host *host, const struct iaprof_batch *batch
 static uint64_t clock_now(const struct iaprof_host *host)
 {
 	struct timespec now;
-	(void)host;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
@@ -148,7 +145,6 @@ static __attribute__((format(printf, 3, 4))) int fail_with(const struct iaprof_h
 							   const char *format, ...)
 {
 	va_list arguments;
-	(void)host;
 	va_start(arguments, format);
 	vsnprintf(failure, sizeof failure, format, arguments);
 	va_end(arguments);
@@ -171,7 +167,6 @@ static void lost(const struct iaprof_host *host, const char *reason, uint64_t be
 static const struct iaprof_target *target(const struct iaprof_host *host)
 {
 	static const struct iaprof_target system = { .scope = IAPROF_SCOPE_SYSTEM };
-	(void)host;
 	return &system;
 }
 

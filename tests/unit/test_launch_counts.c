@@ -49,25 +49,17 @@ static uint64_t now(void)
 /* The profiler's clock is ahead, so that what it declares valid is still so when this machine is busy. */
 static uint64_t clock_read(const struct iaprof_host *host)
 {
-	(void)host;
 	return now() + UINT64_C(3600000000000);
 }
 
 static void lost_count(const struct iaprof_host *host, const char *reason, uint64_t begin, uint64_t count,
 		       uint32_t value_type, uint64_t value)
 {
-	(void)host;
-	(void)reason;
-	(void)begin;
-	(void)value_type;
-	(void)value;
 	profiler.lost += count;
 }
 
 static bool is_countable(void *context, const struct ze_process *process)
 {
-	(void)context;
-	(void)process;
 	return profiler.countable;
 }
 
@@ -104,7 +96,6 @@ static bool profiler_begin(void)
 
 static int found_late(void *context, const struct known_launch *launch, const struct counted *counted)
 {
-	(void)context;
 	ck_assert_uint_le(counted->first_time, counted->last_time);
 	profiler.found[launch->key.kernel] += counted->count;
 	return 0;

@@ -16,20 +16,16 @@
 
 static int nothing(const struct iaprof_host *host, void *instance)
 {
-	(void)host;
-	(void)instance;
 	return 0;
 }
 
 static int no_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
-	(void)profile;
 	return nothing(host, instance);
 }
 
 static int no_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
 {
-	(void)batch;
 	return nothing(host, instance);
 }
 

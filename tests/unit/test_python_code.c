@@ -105,13 +105,11 @@ END_TEST
 /* A host whose ids of frames are what the test reads: the line, or 99 for a frame of another name than "f". */
 static uint32_t intern_string(const struct iaprof_host *host, const char *text, size_t length)
 {
-	(void)host;
 	return length == 1 && *text == 'f' ? 1 : 2;
 }
 
 static uint32_t intern_frame(const struct iaprof_host *host, const struct iaprof_named_frame *frame)
 {
-	(void)host;
 	return frame->name == 1 && frame->kind == IAPROF_FRAME_PYTHON ? frame->line : 99;
 }
 
@@ -243,7 +241,6 @@ static uint32_t intern_stack(const struct iaprof_host *host, uint32_t pid, const
 
 static uint64_t clock_of_test(const struct iaprof_host *host)
 {
-	(void)host;
 	return 1000;
 }
 

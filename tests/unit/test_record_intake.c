@@ -15,8 +15,6 @@ static uint64_t seed = 1;
 
 static void ended(void *context, struct instance *which)
 {
-	(void)context;
-	(void)which;
 }
 
 static void set_up(void)

@@ -22,7 +22,6 @@ struct sink {
 static int records(const struct iaprof_host *host, void *memory, const struct iaprof_batch *batch)
 {
 	struct sink *sink = memory;
-	(void)host;
 	if (!sink->went_on)
 		sem_wait(&sink->may_go_on);
 	sink->went_on = true;
@@ -48,7 +47,6 @@ static int records(const struct iaprof_host *host, void *memory, const struct ia
 static int profile(const struct iaprof_host *host, void *memory, const struct iaprof_profile *profile)
 {
 	struct sink *sink = memory;
-	(void)host;
 	if (!sink->went_on)
 		sem_wait(&sink->may_go_on);
 	sink->went_on = true;
@@ -61,8 +59,6 @@ static int profile(const struct iaprof_host *host, void *memory, const struct ia
 
 static int finish(const struct iaprof_host *host, void *memory)
 {
-	(void)host;
-	(void)memory;
 	return 0;
 }
 

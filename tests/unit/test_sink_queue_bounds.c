@@ -55,8 +55,6 @@ static void note(uint64_t event)
 
 static int records(const struct iaprof_host *host, void *memory, const struct iaprof_batch *batch)
 {
-	(void)host;
-	(void)memory;
 	uint32_t left = batch->count;
 	stand_still();
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
@@ -88,8 +86,6 @@ static int records(const struct iaprof_host *host, void *memory, const struct ia
 
 static int profile(const struct iaprof_host *host, void *memory, const struct iaprof_profile *profile)
 {
-	(void)host;
-	(void)memory;
 	stand_still();
 	note(1000 + profile->interval);
 	return sink->fails_with;
@@ -97,15 +93,12 @@ static int profile(const struct iaprof_host *host, void *memory, const struct ia
 
 static int finish(const struct iaprof_host *host, void *memory)
 {
-	(void)host;
-	(void)memory;
 	sink->finishes++;
 	return 0;
 }
 
 static void count_ended(void *context, struct instance *who)
 {
-	(void)context;
 	ck_assert_ptr_eq(who, instance);
 	ended++;
 }

@@ -17,7 +17,6 @@ static char failure[256];
 
 static int keep_failure(const struct iaprof_host *host, int error, const char *format, ...)
 {
-	(void)host;
 	snprintf(failure, sizeof failure, "%s", format);
 	return -error;
 }

@@ -44,7 +44,6 @@ static uint64_t tables;
 
 static void take(void *context, const struct iaprof_unwind_table *table, const struct iaprof_unwind_process *process)
 {
-	(void)context;
 	if (table) {
 		tables = table->id > tables ? table->id : tables;
 		return;
@@ -455,7 +454,6 @@ static size_t rows_of[256];
 
 static void note_table(void *context, uint32_t id, struct unwind_table *table)
 {
-	(void)context;
 	ck_assert_uint_lt(id, 256);
 	rows_of[id] = table->rows.count;
 	unwind_table_free(table);
@@ -464,8 +462,6 @@ static void note_table(void *context, uint32_t id, struct unwind_table *table)
 /* Mappings have only tables that are there. */
 static void note_process(void *context, uint32_t pid, uint64_t execution, unwind_mapping_array *mappings)
 {
-	(void)pid;
-	(void)execution;
 	for (size_t i = 0; i < mappings->count; i++)
 		if (mappings->items[i].table) {
 			ck_assert_uint_gt(rows_of[mappings->items[i].table], 0);

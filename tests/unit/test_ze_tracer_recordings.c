@@ -32,32 +32,22 @@ static __attribute__((format(printf, 1, 2))) void tell(const char *format, ...)
 
 void probe_compile_kernel(const char *path, uint64_t module)
 {
-	(void)path;
-	(void)module;
 }
 
 void probe_launch_kernel(uint64_t instruction_base, uint64_t address, uint64_t size, const char *name, uint64_t module,
 			 uint64_t list, uint64_t stack, const struct stack_frame *innermost)
 {
-	(void)instruction_base;
-	(void)address;
-	(void)size;
-	(void)module;
-	(void)stack;
-	(void)innermost;
 	tell("launch %s %d\n", name, (int)list);
 }
 
 void probe_new_launch(uint64_t instruction_base, uint64_t address, uint64_t size, const char *name, uint64_t module,
 		      uint64_t list, uint64_t stack, const struct stack_frame *innermost, uint64_t tag)
 {
-	(void)tag;
 	probe_launch_kernel(instruction_base, address, size, name, module, list, stack, innermost);
 }
 
 void probe_share_counts(uint64_t area)
 {
-	(void)area;
 }
 
 void probe_execute_list(uint64_t list, uint64_t parent, uint64_t launches)
@@ -67,7 +57,6 @@ void probe_execute_list(uint64_t list, uint64_t parent, uint64_t launches)
 
 void probe_unload_module(uint64_t module)
 {
-	(void)module;
 }
 
 #define TOLD(expected)                                                                                                 \

@@ -11,7 +11,6 @@ __attribute__((noinline)) static PyObject *native_inner(PyObject *function)
 
 static PyObject *call(PyObject *self, PyObject *function)
 {
-	(void)self;
 	PyObject *result = native_inner(function);
 	__asm__ volatile("" ::: "memory");
 	return result;

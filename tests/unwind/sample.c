@@ -130,7 +130,6 @@ static const char *const ends[] = { "complete", "unknown", "no-rule", "unreadabl
 static int print_sample(void *context, void *data, size_t size)
 {
 	const struct sample *sample = data;
-	(void)size;
 	compare_copy(context, sample);
 	printf("%s", ends[sample->end]);
 	for (uint32_t i = 0; i < sample->depth; i++) {

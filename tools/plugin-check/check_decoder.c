@@ -150,7 +150,6 @@ END_TEST
 /* What image_read() reports to: any order is right, a report without its name is not. */
 static int take_function(const struct iaprof_image_report *report, const struct iaprof_image_function *function)
 {
-	(void)report;
 	ck_assert_msg(function->size >= sizeof *function, "a function's struct of %u bytes is too short",
 		      function->size);
 	ck_assert_msg(function->name && function->name[0], "a function has no name");
@@ -163,31 +162,23 @@ static int take_function(const struct iaprof_image_report *report, const struct 
 
 static int take_section(const struct iaprof_image_report *report, uint32_t section, const char *kernel)
 {
-	(void)report;
 	ck_assert_msg(kernel && kernel[0], "section %u is of a kernel without a name", section);
 	return 0;
 }
 
 static int take_symbol(const struct iaprof_image_report *report, uint32_t symbol, uint32_t section)
 {
-	(void)report;
-	(void)symbol;
-	(void)section;
 	return 0;
 }
 
 static int take_addresses(const struct iaprof_image_report *report, uint32_t addresses, uint64_t base)
 {
-	(void)report;
-	(void)base;
 	ck_assert_msg(addresses <= IAPROF_IMAGE_ADDRESSES_RELATIVE, "addresses %u are none of the enum", addresses);
 	return 0;
 }
 
 static void take_refused(const struct iaprof_image_report *report, uint64_t count)
 {
-	(void)report;
-	(void)count;
 }
 
 #define TABLE_SIZE 24

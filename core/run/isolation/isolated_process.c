@@ -100,7 +100,6 @@ static void *move_records(void *argument)
 static void tick(void *context, uint64_t expirations)
 {
 	struct isolated_process *process = context;
-	(void)expirations;
 	instance_report_refused(process->instance);
 	intern_begin_epoch(process->services.intern);
 	intern_expire_stacks(process->services.intern, STACK_AGE);
@@ -244,7 +243,6 @@ static void serve(void *context, uint32_t events)
 {
 	static struct message message;
 	struct serving *serving = context;
-	(void)events;
 	CLEANUP_CLOSE int descriptor = -1;
 	int result = message_receive(serving->process->channel, &message, &descriptor, MSG_DONTWAIT);
 	if (!result)
@@ -282,7 +280,6 @@ static void close_others(const struct isolated_process *process)
 /* A service manager signals all processes of a service, but iaprof stops its sources in order. */
 static void ignore(int number)
 {
-	(void)number;
 }
 
 static void hold_signals(void)

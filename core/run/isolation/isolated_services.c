@@ -13,7 +13,6 @@
 static void send_log(void *context, const struct instance *instance, int level, const char *text)
 {
 	const struct isolated_process *process = context;
-	(void)instance;
 	(void)message_send(process->channel, MESSAGE_LOG, level, 0, text, strlen(text), 0);
 }
 
@@ -43,13 +42,11 @@ static int command_environment(void *context, const char *name, const char *valu
 
 static int watch_files(void *context, struct instance *instance)
 {
-	(void)instance;
 	return request(context, MESSAGE_WATCH_FILES, 0, NULL, 0);
 }
 
 static int watch_unwind(void *context, struct instance *instance)
 {
-	(void)instance;
 	return request(context, MESSAGE_WATCH_UNWIND, 0, NULL, 0);
 }
 

@@ -54,7 +54,6 @@ static int file_is_mapped(const struct iaprof_host *host, void *memory, const st
 	struct isolation *isolation = instance_of(host)->isolation;
 	size_t path = strlen(file->path) + 1;
 	char *bytes = outbox_add(&isolation->outbox, MESSAGE_MAPPED_FILE, sizeof *file + path);
-	(void)memory;
 	if (!bytes)
 		return 0;
 	memcpy(bytes, file, sizeof *file);
@@ -68,7 +67,6 @@ static int unwind(const struct iaprof_host *host, void *memory, const struct iap
 {
 	struct isolation *isolation = instance_of(host)->isolation;
 	char *bytes = outbox_add(&isolation->outbox, MESSAGE_UNWIND, unwind_packed_size(table, process));
-	(void)memory;
 	if (!bytes)
 		return 0;
 	unwind_pack(table, process, bytes);

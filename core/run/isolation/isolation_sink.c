@@ -42,7 +42,6 @@ static void expired(void *context, uint64_t expirations)
 	struct isolation *isolation = context;
 	const struct instance *instance = isolation->instance;
 	const struct instance_services *services = instance->services;
-	(void)expirations;
 	if (services->run_is_ending && services->run_is_ending(services->context))
 		atomic_store(&isolation->sink.memory->run_is_ending, 1);
 	/* During a call, the sink's thread takes the messages. */

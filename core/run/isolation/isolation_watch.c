@@ -9,7 +9,6 @@
 static void channel_ready(void *context, uint32_t events)
 {
 	struct isolation *isolation = context;
-	(void)events;
 	for (int i = 0; i < MESSAGES_PER_TURN && isolation_receive(isolation); i++)
 		if (isolation->message.kind != MESSAGE_RETURN)
 			isolation_take_message(isolation, &isolation->message);
@@ -20,7 +19,6 @@ static void records_ready(void *context, uint32_t events)
 	struct isolation *isolation = context;
 	struct error error = { 0 };
 	eventfd_t ignored;
-	(void)events;
 	(void)eventfd_read(isolation->wake, &ignored);
 	if (isolation_take_records(isolation, RECORD_RING_SIZE / RECORD_INTAKE_CHUNK / 4, &error))
 		isolation_die_of_records(isolation, &error);
@@ -45,7 +43,6 @@ static void expired(void *context, uint64_t expirations)
 {
 	struct isolation *isolation = context;
 	const struct instance *instance = isolation->instance;
-	(void)expirations;
 	if (isolation->outbox.lost)
 		instance->host.lost(&instance->host, "mapped files and unwind tables: the plugin did not read them",
 				    clock_monotonic(), isolation->outbox.lost, 0, 0);

@@ -35,7 +35,6 @@ struct code_index {
 
 static void do_nothing(void *object)
 {
-	(void)object;
 }
 
 struct code_index *code_index_new(const struct code_index_options *options)

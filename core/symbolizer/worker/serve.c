@@ -15,7 +15,6 @@ uint64_t serve_memory(void)
 
 int serve(void *context, int socket)
 {
-	(void)context;
 	struct image_service image = { 0 };
 	struct perf_map_service *perf_map = NULL;
 	struct channel_header header;

@@ -14,7 +14,6 @@ EXPORT int iga_context_disassemble_instruction(void *context, const void *option
 
 int iga_context_create(const void *options, void **context)
 {
-	(void)options;
 	*context = malloc(64);
 	return !*context;
 }
@@ -28,7 +27,6 @@ int iga_context_release(void *context)
 int iga_context_disassemble_instruction(void *context, const void *options, const unsigned char *bytes,
 					const char *(*label)(int32_t, void *), void *user, char **text)
 {
-	(void)options;
 	snprintf(context, 64, "%02x   %02x  %s", bytes[0], bytes[1], label(0, user));
 	*text = context;
 	return 0;
