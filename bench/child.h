@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that a benchmark runs and measures. */
-#ifndef IAPROF_BENCH_CHILD_H
-#define IAPROF_BENCH_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ char *child_make_folder(void);
 void child_remove_folder(char *folder);
 
 void sleep_seconds(double seconds);
-
-#endif

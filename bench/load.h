@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work for a profiler to look at: two busy processes whose calls are as deep as those of ordinary programs. */
-#ifndef IAPROF_BENCH_LOAD_H
-#define IAPROF_BENCH_LOAD_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,5 +17,3 @@ void load_end(struct load *load);
 
 /* A piece of that work, some microseconds long. */
 uint64_t load_work(uint64_t value);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the benchmarks share: CPU time of this thread, and how a ratio is printed. None passes or fails on time. */
-#ifndef IAPROF_BENCH_RATIO_H
-#define IAPROF_BENCH_RATIO_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -37,5 +36,3 @@ static inline void rounds_print(const struct rounds *rounds, const char *what, d
 	printf("%-44s %10.1f %s/s (%.4f s; %u rounds, up to %.4f s)\n", what, amount / rounds->fastest, unit,
 	       rounds->fastest, rounds->count, rounds->slowest);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A profile in memory, of as many different stacks as asked for, and the sinks that benchmarks hand it to. */
-#ifndef IAPROF_BENCH_SINK_PROFILE_H
-#define IAPROF_BENCH_SINK_PROFILE_H
+#pragma once
 
 #include <iaprof/profile.h>
 
@@ -49,5 +48,3 @@ double file_write_seconds(const char *bytes, size_t size, const char *path);
 
 /* Ends the benchmark, unless what it needs is good. */
 void need(bool good, const char *what);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the published trace of a matmul on the NPU is, which is not in the tree: TEST_NPU_TRACE, or beside it. */
-#ifndef IAPROF_TESTS_NPU_TRACE_H
-#define IAPROF_TESTS_NPU_TRACE_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,5 +21,3 @@ static inline const char *npu_trace_path(const char *skipped)
 		printf("# SKIP %s: the published trace is not here (TEST_NPU_TRACE)\n", skipped);
 	return NULL;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of main() of a test written with Check. */
-#ifndef IAPROF_TESTS_RUN_SUITE_H
-#define IAPROF_TESTS_RUN_SUITE_H
+#pragma once
 
 #include <check.h>
 #include <stdlib.h>
@@ -23,5 +22,3 @@ static inline int run_tests(TCase *tests)
 	suite_add_tcase(suite, tests);
 	return run_suite(suite);
 }
-
-#endif

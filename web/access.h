@@ -4,8 +4,7 @@
  * sets. Browsers send the cookies of 127.0.0.1 to every port, also to servers of other users, so the cookie is for a
  * folder whose name only those know who had the token.
  */
-#ifndef IAPROF_WEB_ACCESS_H
-#define IAPROF_WEB_ACCESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ bool access_init(struct access *access);
  * fills in the answer and returns NULL.
  */
 const char *access_path(const struct access *access, const struct http_request *request, struct http_answer *answer);
-
-#endif

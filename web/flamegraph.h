@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flame graph pages of ranges of the ring, made by iaprof as a child process with limits. */
-#ifndef IAPROF_WEB_FLAMEGRAPH_H
-#define IAPROF_WEB_FLAMEGRAPH_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ struct flamegraph_range {
  */
 int flamegraph_append(struct flamegraph *flamegraph, const struct flamegraph_range *range,
 		      const struct flamegraph_range *baseline, struct text *page, struct text *why);
-
-#endif

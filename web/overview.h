@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the ring has over time: sums of its segments, each of which is read once, as JSON for the overview page. */
-#ifndef IAPROF_WEB_OVERVIEW_H
-#define IAPROF_WEB_OVERVIEW_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -48,5 +47,3 @@ void overview_free(struct overview *overview);
  * device, the largest first. Returns 0 or a negative errno: the folder cannot be read.
  */
 int overview_append(struct overview *overview, const struct overview_query *query, struct text *text);
-
-#endif

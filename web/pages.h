@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pages: an overview of the ring, its numbers, and flame graphs of ranges. */
-#ifndef IAPROF_WEB_PAGES_H
-#define IAPROF_WEB_PAGES_H
+#pragma once
 
 #include "access.h"
 #include "flamegraph.h"
@@ -15,5 +14,3 @@ struct pages {
 
 /* An http_handler, whose context is struct pages. */
 void pages_answer(void *context, struct http_request *request, struct http_answer *answer);
-
-#endif

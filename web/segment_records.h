@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records of one segment of a ring, added up by metric, program, device and service. */
-#ifndef IAPROF_WEB_SEGMENT_RECORDS_H
-#define IAPROF_WEB_SEGMENT_RECORDS_H
+#pragma once
 
 #include <iaprof/record.h>
 
@@ -29,5 +28,3 @@ struct segment_records {
 /* Takes a record of valid size. Initialise records with its sums and names. Returns 0, -EBADMSG or -ENOMEM. */
 int segment_records_take(struct segment_records *records, const struct iaprof_record *record);
 void segment_records_free(struct segment_records *records);
-
-#endif

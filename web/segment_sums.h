@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sums of one segment of a ring, by metric, program, device and service. */
-#ifndef IAPROF_WEB_SEGMENT_SUMS_H
-#define IAPROF_WEB_SEGMENT_SUMS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ struct segment_sums {
  * to the damage.
  */
 int segment_sums_read(struct segment_sums *sums, struct segment_names *names, int folder, const char *name);
-
-#endif

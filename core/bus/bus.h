@@ -6,8 +6,7 @@
  * source waits instead. Definitions are never rejected: their number is bounded by the number of distinct strings and
  * stacks.
  */
-#ifndef IAPROF_CORE_BUS_BUS_H
-#define IAPROF_CORE_BUS_BUS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -84,5 +83,3 @@ void bus_recycle(struct bus *bus, struct block *block);
  * room.
  */
 void bus_close(struct bus *bus);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A bit set of ids that are allocated in ascending order. Not thread-safe. */
-#ifndef IAPROF_CORE_BUS_ID_SET_H
-#define IAPROF_CORE_BUS_ID_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ static inline bool id_set_add(struct id_set *set, uint32_t id)
 	set->words.items[id / 64] |= UINT64_C(1) << id % 64;
 	return true;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * Strings live as long as the table, unless they were interned as passing. These, and stacks that have not been used
  * for a while, are removed to bound memory in long runs; their ids are not reused.
  */
-#ifndef IAPROF_CORE_BUS_INTERN_H
-#define IAPROF_CORE_BUS_INTERN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ uint64_t intern_refused_strings(struct intern *intern);
 /* These return the current numbers of entries. */
 size_t intern_string_count(struct intern *intern);
 size_t intern_stack_count(struct intern *intern);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validation of records: sizes, types and lengths, but not the meaning of ids. */
-#ifndef IAPROF_CORE_BUS_RECORD_CHECK_H
-#define IAPROF_CORE_BUS_RECORD_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ const char *record_type_name(uint32_t type);
 
 /* Returns whether only the core, or a source that replays a run, may send this type. */
 bool record_is_of_core(uint32_t type);
-
-#endif

@@ -3,8 +3,7 @@
  * Decides which well-formed records of a source are taken: not those of an unknown type, of the future, or of counters
  * that it has not declared. What is refused is counted by reason. Not locked: bus_emit() holds the bus's lock.
  */
-#ifndef IAPROF_CORE_BUS_RECORD_GATE_H
-#define IAPROF_CORE_BUS_RECORD_GATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void record_gate_free(struct record_gate *gate);
 const char *gate_reason_text(enum gate_reason reason);
 /* Returns whether a record is taken. now: CLOCK_MONOTONIC. */
 bool record_gate_takes(struct record_gate *gate, const struct iaprof_record *record, uint64_t now);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Translates the string and stack ids in records that come from another intern table. */
-#ifndef IAPROF_CORE_BUS_RECORD_IDS_H
-#define IAPROF_CORE_BUS_RECORD_IDS_H
+#pragma once
 
 #include <iaprof/record.h>
 
@@ -16,5 +15,3 @@ enum id_space {
  */
 void record_translate_ids(struct iaprof_record *record,
 			  uint32_t (*translate)(void *context, enum id_space space, uint32_t id), void *context);
-
-#endif

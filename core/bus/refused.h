@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records rejected by a full queue, summed until they are reported as LOST records. */
-#ifndef IAPROF_CORE_BUS_REFUSED_H
-#define IAPROF_CORE_BUS_REFUSED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ struct refused {
 bool refused_may_be(const struct iaprof_record *record);
 /* Counts a record. */
 void refused_add(struct refused *refused, const struct iaprof_record *record);
-
-#endif

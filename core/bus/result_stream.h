@@ -7,8 +7,7 @@
  * Therefore the stream defines each string itself before its first use, unless a block already taken contains the
  * definition. A second definition of the same id is harmless. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_BUS_RESULT_STREAM_H
-#define IAPROF_CORE_BUS_RESULT_STREAM_H
+#pragma once
 
 #include "bus/bus.h"
 #include "bus/id_set.h"
@@ -40,5 +39,3 @@ bool result_stream_send(struct result_stream *stream, const struct iaprof_record
 
 /* Removes all blocks from the stream and returns them as a list, or NULL. The caller releases them. */
 struct block *result_stream_take(struct result_stream *stream);
-
-#endif

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An id as it is used in records: unique only within its source. No padding: it is a key of tables (keyed_array.h). */
-#ifndef IAPROF_CORE_BUS_SOURCE_ID_H
-#define IAPROF_CORE_BUS_SOURCE_ID_H
+#pragma once
 
 #include <stdint.h>
 
 struct source_id {
 	uint32_t source, id;
 };
-
-#endif

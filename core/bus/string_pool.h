@@ -4,8 +4,7 @@
  * passed on: those are removed once they have not been added again for a while, so that memory does not grow with the
  * length of a run. Not locked.
  */
-#ifndef IAPROF_CORE_BUS_STRING_POOL_H
-#define IAPROF_CORE_BUS_STRING_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ int string_pool_define(struct string_pool *pool, uint32_t id, const char *text, 
 const struct pooled_string *string_pool_find(const struct string_pool *pool, uint32_t id);
 /* Removes strings that are not kept and were last added more than the given number of epochs ago. */
 void string_pool_expire(struct string_pool *pool, uint32_t epochs);
-
-#endif

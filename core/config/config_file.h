@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the INI file that -c names. */
-#ifndef IAPROF_CONFIG_CONFIG_FILE_H
-#define IAPROF_CONFIG_CONFIG_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ char *config_file_find(const char *name);
  * as installed. NULL: it is not there.
  */
 char *example_find(const char *name);
-
-#endif

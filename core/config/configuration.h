@@ -3,8 +3,7 @@
  * The user's configuration: the command line and the INI file, parsed and checked for syntax. Independent of plugins:
  * the keys of a source or sink are kept as text, with their origin, until its option table is known.
  */
-#ifndef IAPROF_CORE_CONFIG_CONFIGURATION_H
-#define IAPROF_CORE_CONFIG_CONFIGURATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ struct option_aliases {
 int configuration_read(struct configuration *configuration, int argc, char **argv, const struct option_aliases *aliases,
 		       struct error *error);
 void configuration_free(struct configuration *configuration);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options and subcommands of other profilers, which get a hint to the option of iaprof. */
-#ifndef IAPROF_CORE_CONFIG_FOREIGN_USAGE_H
-#define IAPROF_CORE_CONFIG_FOREIGN_USAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ bool foreign_option_hint(const char *name, const char *value, char *text, size_t
 
 /* Returns what to use instead of a subcommand; NULL if it is none. */
 const char *foreign_subcommand_hint(const char *word);
-
-#endif

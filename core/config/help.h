@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output of iaprof --help and iaprof --help PLUGIN, 80 columns wide. The shell completions parse both. */
-#ifndef IAPROF_CORE_CONFIG_HELP_H
-#define IAPROF_CORE_CONFIG_HELP_H
+#pragma once
 
 #include <stdio.h>
 #include <iaprof/plugin.h>
@@ -16,5 +15,3 @@ void help_write(const struct help_alias *aliases, size_t count, FILE *file);
 
 /* Requires that plugin has passed the loader's checks, including those of its option table. */
 void help_write_plugin(const struct iaprof_plugin *plugin, FILE *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Construction of struct instance_configuration: name, settings, and the syntax "NAME:key=value,key=value". */
-#ifndef IAPROF_CORE_CONFIG_INSTANCE_CONFIGURATION_H
-#define IAPROF_CORE_CONFIG_INSTANCE_CONFIGURATION_H
+#pragma once
 
 #include "config/configuration.h"
 
@@ -37,5 +36,3 @@ int instance_list_add(struct instance_list *list, struct instance_configuration 
  */
 int instance_list_override(struct instance_list *list, struct instance_list *from, struct error *error);
 void instance_list_release(struct instance_list *list);
-
-#endif

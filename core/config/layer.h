@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unchecked settings from one origin: the command line is one layer, the INI file another. */
-#ifndef IAPROF_CORE_CONFIG_LAYER_H
-#define IAPROF_CORE_CONFIG_LAYER_H
+#pragma once
 
 #include <stddef.h>
 #include "config/configuration.h"
@@ -41,5 +40,3 @@ int ini_text_read(struct configuration_layer *layer, const char *path, const cha
 int configuration_combine(struct configuration *configuration, struct configuration_layer *file,
 			  struct configuration_layer *command_line, const struct option_aliases *aliases,
 			  struct error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plugin's option table (iaprof/option.h): parse, check, store, and describe for --help. */
-#ifndef IAPROF_CORE_CONFIG_OPTION_TABLE_H
-#define IAPROF_CORE_CONFIG_OPTION_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void option_table_describe(const struct option_table *table, FILE *file);
 
 /* The same for one option with an alias, as an option of iaprof. */
 void option_describe_alias(const struct iaprof_option *option, const char *plugin, FILE *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of options: storage, syntax and validation. For option_table.c and option_help.c. */
-#ifndef IAPROF_CORE_CONFIG_OPTION_VALUE_H
-#define IAPROF_CORE_CONFIG_OPTION_VALUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ int option_store_value(const struct iaprof_option *option, void *instance, const
 
 /* Formats the range: "1 to 10000 Hz", "at least 10ms"; empty if the option has no bounds. */
 void option_format_range(const struct iaprof_option *option, char *text, size_t size);
-
-#endif

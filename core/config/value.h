@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parsing of user input: durations, sizes, numbers, booleans, lists; and suggestions for misspelt names. */
-#ifndef IAPROF_CORE_CONFIG_VALUE_H
-#define IAPROF_CORE_CONFIG_VALUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ struct value_excerpt value_excerpt(const char *text);
 
 /* Returns the entry of names (NULL-terminated) nearest to text by edit distance, or NULL if none is near. */
 const char *value_nearest_name(const char *text, const char *const *names);
-
-#endif

@@ -3,8 +3,7 @@
  * Attributes all of a sample's counts to the stacks of its launch candidates, or to unknown code. Owned by the
  * collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_ATTRIBUTION_H
-#define IAPROF_CORE_CORRELATOR_ATTRIBUTION_H
+#pragma once
 
 #include "correlator/sampled_devices.h"
 #include "correlator/proportional_split.h"
@@ -35,5 +34,3 @@ uint64_t attribution_total(const struct iaprof_record_stall_sample *sample);
 /* Returns false when out of memory, with nothing attributed or counted. Adds the outcome to *became. */
 bool attribution_add(struct attribution *attribution, const struct iaprof_record_stall_sample *sample,
 		     struct device_samples *became);
-
-#endif

@@ -4,8 +4,7 @@
  * A function is listed when its first sample is located, because its image may be unloaded, and only once even if the
  * image is loaded repeatedly. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_CODE_LISTINGS_H
-#define IAPROF_CORE_CORRELATOR_CODE_LISTINGS_H
+#pragma once
 
 #include <stdint.h>
 #include "base/keyed_array.h"
@@ -45,5 +44,3 @@ void code_listings_free(struct code_listings *listings);
  */
 uint32_t code_listings_send(struct code_listings *listings, uint64_t key_of_code, struct remote_code *code,
 			    uint64_t address);
-
-#endif

@@ -3,8 +3,7 @@
  * Locations in device code as frames: source file, functions, instruction, offset, and producers of the instruction.
  * Each is resolved once, even if its image is loaded repeatedly. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_CODE_LOCATIONS_H
-#define IAPROF_CORE_CORRELATOR_CODE_LOCATIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ uint32_t code_locations_find(struct code_locations *locations, const struct devi
  */
 uint32_t code_locations_find_unknown(struct code_locations *locations, uint64_t device, uint64_t address,
 				     uint32_t label);
-
-#endif

@@ -13,8 +13,7 @@
  * source reported for the only busy process. Nothing is dropped: the total is what the hardware counted. Owned by the
  * collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_CORRELATOR_H
-#define IAPROF_CORE_CORRELATOR_CORRELATOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ bool correlator_each_stack(struct correlator *correlator, bool (*visit)(void *co
 void correlator_forget_frames(struct correlator *correlator);
 
 struct correlator_statistics correlator_statistics(const struct correlator *correlator);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receives the correlator's results; implemented by profile/device_values.h. Collector thread. */
-#ifndef IAPROF_CORE_CORRELATOR_CORRELATOR_OUTPUT_H
-#define IAPROF_CORE_CORRELATOR_CORRELATOR_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ struct correlator_output {
 	/* Adds to the metadata of the run; copies the texts. */
 	void (*add_metadata)(void *context, const char *key, const char *value);
 };
-
-#endif

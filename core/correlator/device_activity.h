@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recent busy times of devices by process, from DEVICE_ACTIVITY records. Owned by the collector thread. */
-#ifndef IAPROF_CORE_CORRELATOR_ACTIVITY_H
-#define IAPROF_CORE_CORRELATOR_ACTIVITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ struct busy_processes {
 /* Finds the processes that kept a device busy between two times, from the most reliable kind of record available. */
 void device_activity_find(const struct device_activity *activity, uint16_t source, uint32_t device, uint64_t begin,
 			  uint64_t end, struct busy_processes *busy);
-
-#endif

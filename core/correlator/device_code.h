@@ -4,8 +4,7 @@
  * sources. Images are read as soon as they are announced, because their files are short-lived. Writes the functions of
  * an image to the output stream (CODE_FUNCTION records). Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_DEVICE_CODE_H
-#define IAPROF_CORE_CORRELATOR_DEVICE_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ enum unmatched_reason device_code_unmatched(struct device_code *code, uint64_t d
 					    uint64_t begin, uint64_t end);
 
 struct device_code_statistics device_code_statistics(const struct device_code *code);
-
-#endif

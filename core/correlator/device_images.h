@@ -3,8 +3,7 @@
  * Reference-counted images of device code, stored once per user even if loaded repeatedly. Files come from other users'
  * programs: failures to read them are logged once per reason and counted. Owned by one thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_DEVICE_IMAGES_H
-#define IAPROF_CORE_CORRELATOR_DEVICE_IMAGES_H
+#pragma once
 
 #include "base/keyed_array.h"
 #include "symbolizer/device/remote_code.h"
@@ -49,5 +48,3 @@ void device_image_reference(void *image);
 void device_image_release(void *image);
 
 struct device_images_statistics device_images_statistics(const struct device_images *images);
-
-#endif

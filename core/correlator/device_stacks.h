@@ -4,8 +4,7 @@
  * complete stacks: program, CPU frames, "-", device frames, stall reason, offset. The same is written to the result
  * stream (PROFILE_STACK and PROFILE_VALUE records), for replays. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_DEVICE_STACKS_H
-#define IAPROF_CORE_CORRELATOR_DEVICE_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ void device_stacks_add(struct device_stacks *stacks, const struct device_stack_k
 
 /* Adds everything to the profile. time: time of the PROFILE_VALUE records (record.h). */
 void device_stacks_flush(struct device_stacks *stacks, uint64_t time);
-
-#endif

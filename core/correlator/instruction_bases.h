@@ -3,8 +3,7 @@
  * Base addresses of relative device addresses (IAPROF_ADDRESS_INSTRUCTION_BASE), by process. Most processes with the
  * same runtime use the same bases. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_INSTRUCTION_BASES_H
-#define IAPROF_CORE_CORRELATOR_INSTRUCTION_BASES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ bool instruction_bases_has(const struct instruction_bases *bases, uint32_t pid, 
 void instruction_bases_end_process(struct instruction_bases *bases, uint32_t pid, uint64_t time);
 /* Removes the bases of programs that ended before a time. */
 void instruction_bases_forget(struct instruction_bases *bases, uint64_t before);
-
-#endif

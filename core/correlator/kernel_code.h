@@ -3,8 +3,7 @@
  * The code of each GPU kernel without an address by the id that its source gave it, for samples that name a kernel and
  * an offset. It outlives its code object and its process, because samples arrive late. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_KERNEL_CODE_H
-#define IAPROF_CORE_CORRELATOR_KERNEL_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ void kernel_code_forget(struct kernel_code_table *table, const struct loaded_cod
 const struct kernel_code *kernel_code_find(const struct kernel_code_table *table, uint16_t source, uint32_t id);
 /* Notes that a program ended, and removes kernels of those that ended before a time. */
 void kernel_code_end_process(struct kernel_code_table *table, uint32_t pid, uint64_t time, uint64_t forget_before);
-
-#endif

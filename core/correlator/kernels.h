@@ -4,8 +4,7 @@
  * a number (launch_stack). A kernel is identified by process, address and name; it gets a further id each time its code
  * is loaded there again. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_KERNELS_H
-#define IAPROF_CORE_CORRELATOR_KERNELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -126,5 +125,3 @@ void kernels_end_process(struct kernels *kernels, uint32_t pid, uint64_t time);
  * not launched since then.
  */
 void kernels_forget(struct kernels *kernels, uint64_t before);
-
-#endif

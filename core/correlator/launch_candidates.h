@@ -3,8 +3,7 @@
  * Candidate processes for the samples of an address in an interval, with their proportions: the processes that had code
  * there, weighted by device activity and kernel launches. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_LAUNCH_CANDIDATES_H
-#define IAPROF_CORE_CORRELATOR_LAUNCH_CANDIDATES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ enum unmatched_reason launch_candidates_unmatched(const struct launch_candidates
 /* Returns the only process that kept the device busy in the sample's interval; NULL: several, none, or not known. */
 const struct busy_process *launch_candidates_only_busy(struct launch_candidates *candidates,
 						       const struct iaprof_record_stall_sample *sample);
-
-#endif

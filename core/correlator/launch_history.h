@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches of one kernel over time, and the stacks responsible for its work in an interval. */
-#ifndef IAPROF_CORE_CORRELATOR_LAUNCH_HISTORY_H
-#define IAPROF_CORE_CORRELATOR_LAUNCH_HISTORY_H
+#pragma once
 
 #include "correlator/kernels.h"
 
@@ -14,5 +13,3 @@ bool launch_history_add(struct kernel *kernel, const struct kernel_launches *lau
 bool launch_history_were_before(const struct kernel *kernel, uint64_t time, uint64_t within);
 /* Fills the kernel's shares. */
 void launch_history_share(struct kernel *kernel, uint64_t begin, uint64_t end);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loaded code objects, by source and id, and by process. Owned by the collector thread. */
-#ifndef IAPROF_CORE_CORRELATOR_LOADED_CODE_H
-#define IAPROF_CORE_CORRELATOR_LOADED_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ bool loaded_code_add_owner(struct loaded_code_table *table, uint32_t pid);
 bool loaded_code_has_owner(const struct loaded_code_table *table, uint32_t pid);
 /* Removes the code that a process loaded up to a time, and the process if none is left. */
 void loaded_code_end_process(struct loaded_code_table *table, uint32_t pid, uint64_t time);
-
-#endif

@@ -4,8 +4,7 @@
  * launch. The newest are remembered, in two halves: when one half is full, the older one is forgotten. Owned by the
  * collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_NUMBERED_LAUNCHES_H
-#define IAPROF_CORE_CORRELATOR_NUMBERED_LAUNCHES_H
+#pragma once
 
 #include <stdint.h>
 #include "base/keyed_array.h"
@@ -35,5 +34,3 @@ void numbered_launches_free(struct numbered_launches *launches);
 void numbered_launches_add(struct numbered_launches *launches, const struct numbered_launch *launch);
 /* Returns its launch stack, or FRAME_NONE. */
 uint32_t numbered_launches_find(const struct numbered_launches *launches, const struct launch_number *number);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stall samples waiting for the records up to their time, in order of arrival. Owned by the collector thread. */
-#ifndef IAPROF_CORE_CORRELATOR_PENDING_SAMPLES_H
-#define IAPROF_CORE_CORRELATOR_PENDING_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ bool pending_samples_add(struct pending_samples *waiting, const struct iaprof_re
 /* Calls take() for each sample; those for which it returns false keep waiting. take() must not add samples. */
 void pending_samples_take(struct pending_samples *waiting,
 			  bool (*take)(void *context, const struct iaprof_record_stall_sample *sample), void *context);
-
-#endif

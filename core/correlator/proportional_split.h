@@ -3,8 +3,7 @@
  * Divides integer counts in proportion to weights without loss: the rounding remainder is carried over for each
  * launch_stack, so that many small counts are divided correctly, too. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_PROPORTIONAL_SPLIT_H
-#define IAPROF_CORE_CORRELATOR_PROPORTIONAL_SPLIT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ void proportional_split_begin(struct proportional_split *split);
 bool proportional_split_add(struct proportional_split *split, const struct device_stack_key *key, double weight);
 /* Divides a count: the targets' parts then add up to it. Requires at least one target. */
 void proportional_split_divide(struct proportional_split *split, uint64_t count);
-
-#endif

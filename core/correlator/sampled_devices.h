@@ -3,8 +3,7 @@
  * Devices of a run, by source and id: names, addresses, stall reasons and sample statistics. Owned by the collector
  * thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_SAMPLED_DEVICES_H
-#define IAPROF_CORE_CORRELATOR_SAMPLED_DEVICES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ struct sampled_device *sampled_devices_get(const struct sampled_devices *devices
 struct sampled_device *sampled_devices_find(struct sampled_devices *devices, uint16_t source, uint32_t id);
 /* Returns a stall reason, with the name "reason 7" if it was not announced. */
 struct stall_reason sampled_devices_reason(const struct sampled_devices *devices, uint16_t source, uint32_t id);
-
-#endif

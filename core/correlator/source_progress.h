@@ -3,8 +3,7 @@
  * How far the sources of code and launches have come, for which device samples wait: the time of their newest PROGRESS
  * record, or, if they send none, of their newest counter value. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_SOURCE_PROGRESS_H
-#define IAPROF_CORE_CORRELATOR_SOURCE_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ void source_progress_take_counter(struct source_progress *progress, uint16_t num
 void source_progress_advance(struct source_progress *progress, uint16_t number, uint64_t time);
 /* Returns whether the records of all sources are complete up to a time. */
 bool source_progress_reached(const struct source_progress *progress, uint64_t time);
-
-#endif

@@ -3,8 +3,7 @@
  * Lists of values with the times at which they were added, for sums whose stacks are not resolved yet. A list is
  * identified by the position of its newest element; all lists are removed together. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_TIME_VALUES_H
-#define IAPROF_CORE_CORRELATOR_TIME_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ static inline bool time_values_add(struct time_values *values, uint32_t *list, u
 {
 	return !values->resolution || time_values_add_at(values, list, begin, end, value, count);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * with a decoder and its instructions are then decoded, through whichever of the two plugin interfaces the plugin
  * implements. Not thread-safe.
  */
-#ifndef IAPROF_CORE_PLUGIN_DECODER_H
-#define IAPROF_CORE_PLUGIN_DECODER_H
+#pragma once
 
 #include "config/configuration.h"
 #include "plugin/loader.h"
@@ -58,5 +57,3 @@ bool decoder_code_instruction(struct decoder_code *code, uint64_t offset, struct
  */
 size_t decoder_code_producers(struct decoder_code *code, uint64_t offset, struct iaprof_producer *producers,
 			      size_t capacity, uint32_t *flags);
-
-#endif

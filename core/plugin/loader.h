@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads one plugin file: permissions, the exported symbol, versions, mandatory members. */
-#ifndef IAPROF_CORE_PLUGIN_LOADER_H
-#define IAPROF_CORE_PLUGIN_LOADER_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/plugin.h>
@@ -52,5 +51,3 @@ bool plugin_is_name(const char *name);
 
 /* Returns a copy of NAME from a file name iaprof-NAME.so, or NULL if the name does not match. The caller frees it. */
 char *plugin_name_of_file(const char *path);
-
-#endif

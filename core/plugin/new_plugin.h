@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --new-plugin: writes the folder of a new plugin from the installed example of its kind. */
-#ifndef IAPROF_CORE_PLUGIN_NEW_PLUGIN_H
-#define IAPROF_CORE_PLUGIN_NEW_PLUGIN_H
+#pragma once
 
 #include "base/error.h"
 
@@ -11,5 +10,3 @@
  * name, -EEXIST if there is such a file or folder, or another negative errno; the folder is removed then.
  */
 int new_plugin_write(const char *kind, const char *name, struct error *error);
-
-#endif

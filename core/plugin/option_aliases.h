@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of sources with an alias on iaprof's command line (iaprof/option.h, alias). */
-#ifndef IAPROF_CORE_PLUGIN_OPTION_ALIASES_H
-#define IAPROF_CORE_PLUGIN_OPTION_ALIASES_H
+#pragma once
 
 #include "base/array.h"
 #include "config/configuration.h"
@@ -22,5 +21,3 @@ bool plugin_aliases_load(struct plugin_aliases *aliases);
 const char *const *plugin_aliases_list(void *context);
 int plugin_aliases_add_folders(void *context, const char *folders, struct error *error);
 void plugin_aliases_free(struct plugin_aliases *aliases);
-
-#endif

@@ -5,8 +5,7 @@
  *
  *     CLEANUP(plugin_call_end) struct plugin_call call = plugin_call_begin(kind, name, "records");
  */
-#ifndef IAPROF_CORE_PLUGIN_PLUGIN_CALL_H
-#define IAPROF_CORE_PLUGIN_PLUGIN_CALL_H
+#pragma once
 
 #include <signal.h>
 
@@ -51,5 +50,3 @@ void plugin_call_isolate(void (*report)(const char *callback, const char *what),
 const char *plugin_call_callback(void);
 /* Removes the handlers before main() returns. */
 void plugin_call_unwatch(void);
-
-#endif

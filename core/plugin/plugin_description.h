@@ -3,8 +3,7 @@
  * Reads the description of a plugin that is not installed with iaprof in a process of its own, so that its constructors
  * cannot crash, block or end iaprof. The process is iaprof itself under another name.
  */
-#ifndef IAPROF_CORE_PLUGIN_PLUGIN_DESCRIPTION_H
-#define IAPROF_CORE_PLUGIN_PLUGIN_DESCRIPTION_H
+#pragma once
 
 #include "plugin/loader.h"
 
@@ -19,5 +18,3 @@ _Noreturn void plugin_description_main(const char *path);
  * failure, with error set as by plugin_load(). Any thread.
  */
 struct plugin *plugin_description_read(const char *path, struct error *error);
-
-#endif

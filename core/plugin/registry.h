@@ -4,8 +4,7 @@
  * IAPROF_PLUGIN_PATH; the user's folder (~/.local/lib/iaprof/plugins); the build tree iaprof runs from, or the
  * installed folder. When iaprof is privileged, the environment and the user's folder are ignored.
  */
-#ifndef IAPROF_CORE_PLUGIN_REGISTRY_H
-#define IAPROF_CORE_PLUGIN_REGISTRY_H
+#pragma once
 
 #include <pthread.h>
 
@@ -55,5 +54,3 @@ struct plugin *registry_get(struct registry *registry, const char *name, uint32_
 size_t registry_count(struct registry *registry);
 /* Returns the plugin of an entry, loading it if necessary; NULL if that fails. Any thread. */
 struct plugin *registry_load(struct registry *registry, size_t entry, struct error *error);
-
-#endif

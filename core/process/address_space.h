@@ -4,8 +4,7 @@
  * current ranges are a sorted array; replaced ones move to a history. A forked child starts empty; addresses that it
  * has not mapped itself are looked up in its parent's address space, as of the fork.
  */
-#ifndef IAPROF_CORE_PROCESS_ADDRESS_SPACE_H
-#define IAPROF_CORE_PROCESS_ADDRESS_SPACE_H
+#pragma once
 
 #include "process/memory_ranges.h"
 
@@ -56,5 +55,3 @@ int address_space_split(struct address_space *space, uint64_t time, struct addre
 
 /* Removes history that ended before this time, except what forks need. */
 void address_space_prune(struct address_space *space, uint64_t before);
-
-#endif

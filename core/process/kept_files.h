@@ -3,8 +3,7 @@
  * Descriptors of files that were mapped recently, so that functions of a program still have names when its file is
  * deleted right after it has ended. The oldest ones are closed. Any thread.
  */
-#ifndef IAPROF_CORE_PROCESS_KEPT_FILES_H
-#define IAPROF_CORE_PROCESS_KEPT_FILES_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void kept_files_add(struct kept_files *files, const struct kept_file_key *key, i
  * written since. files may be NULL.
  */
 int kept_files_open(struct kept_files *files, const struct kept_file_key *key, struct stat *status);
-
-#endif

@@ -3,8 +3,7 @@
  * Processes that are currently running, according to events: distinguishes the end of a process from that of its first
  * thread, and allows detection of changes missed because events were lost.
  */
-#ifndef IAPROF_CORE_PROCESS_LIVE_PROCESSES_H
-#define IAPROF_CORE_PROCESS_LIVE_PROCESSES_H
+#pragma once
 
 #include "base/array.h"
 #include "base/hash.h"
@@ -46,5 +45,3 @@ struct live_process *live_process_find(const struct live_processes *processes, u
 /* Finds or adds a process; returns NULL if out of memory. */
 struct live_process *live_process_add(struct live_processes *processes, uint32_t pid);
 void live_process_remove(struct live_processes *processes, struct live_process *process);
-
-#endif

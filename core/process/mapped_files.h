@@ -3,8 +3,7 @@
  * Files with executable mappings, from the MAPPING records of the side-band, each file once, for sources that attach to
  * libraries at any path. No cost without watchers. Loop thread.
  */
-#ifndef IAPROF_CORE_PROCESS_MAPPED_FILES_H
-#define IAPROF_CORE_PROCESS_MAPPED_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/host.h>
@@ -49,5 +48,3 @@ bool mapped_files_watch(struct mapped_files *files,
 /* Processes a side-band record: path is the text of its string id. Calls the watchers if its file is new. */
 void mapped_files_take(struct mapped_files *files, const struct iaprof_record_mapping *mapping, const char *path);
 void mapped_files_free(struct mapped_files *files);
-
-#endif

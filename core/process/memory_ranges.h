@@ -3,8 +3,7 @@
  * Address ranges that belong to one mapping for some time. The current ones are an array of disjoint ranges, sorted by
  * start; replaced ones are the history, an array sorted by time of replacement.
  */
-#ifndef IAPROF_CORE_PROCESS_MEMORY_RANGES_H
-#define IAPROF_CORE_PROCESS_MEMORY_RANGES_H
+#pragma once
 
 #include "base/array.h"
 #include "process/user_accounts.h"
@@ -66,5 +65,3 @@ int memory_range_compare(const void *left, const void *right);
  */
 bool memory_ranges_build(struct memory_range *list, size_t count, struct memory_range_array *current,
 			 struct memory_range_array *history);
-
-#endif

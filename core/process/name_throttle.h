@@ -4,8 +4,7 @@
  * a second. The first names are reported immediately, later ones once a second, the last one of each second. A skipped
  * name was no longer valid by the time it could have been looked up.
  */
-#ifndef IAPROF_CORE_PROCESS_NAME_THROTTLE_H
-#define IAPROF_CORE_PROCESS_NAME_THROTTLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ struct name_throttle {
 bool name_throttle_take(struct name_throttle *renames, uint64_t time, const char *name, size_t length);
 /* Returns whether a pending name must be reported at this time, and if so clears it. */
 bool name_throttle_is_due(struct name_throttle *renames, uint64_t time);
-
-#endif

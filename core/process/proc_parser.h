@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the texts of /proc/PID/maps, /proc/PID/stat (proc(5)) and lists of CPUs. Pure. */
-#ifndef IAPROF_CORE_PROCESS_PROC_PARSER_H
-#define IAPROF_CORE_PROCESS_PROC_PARSER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ int proc_status_parse(const char *text, size_t size, struct proc_status *status)
  * for any other text, or the first result of use that is not 0.
  */
 int proc_cpu_list(const char *text, size_t size, int (*use)(void *context, uint32_t cpu), void *context);
-
-#endif

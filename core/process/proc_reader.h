@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the files of one process in /proc. */
-#ifndef IAPROF_CORE_PROCESS_PROC_READER_H
-#define IAPROF_CORE_PROCESS_PROC_READER_H
+#pragma once
 
 #include "process/proc_parser.h"
 
@@ -52,5 +51,3 @@ bool proc_identity_read(uint32_t pid, struct proc_identity *identity);
  * status. False if it is unknown.
  */
 bool proc_user(uint32_t pid, uint32_t *user);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scan of /proc for existing processes and their mappings. */
-#ifndef IAPROF_CORE_PROCESS_PROC_SCAN_H
-#define IAPROF_CORE_PROCESS_PROC_SCAN_H
+#pragma once
 
 #include "process/user_accounts.h"
 #include "process/live_processes.h"
@@ -14,5 +13,3 @@
  */
 int proc_scan(struct sideband_writer *writer, struct live_processes *live, struct user_accounts *users,
 	      const uint32_t *pids, uint32_t pid_count, struct error *error);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * A struct process is one program image in one process: an exec ends one and begins the next, with the same pid.
  */
-#ifndef IAPROF_CORE_PROCESS_PROCESS_H
-#define IAPROF_CORE_PROCESS_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,5 +129,3 @@ size_t process_table_count(const struct process_table *table);
 uint64_t process_table_refused(const struct process_table *table, uint32_t *user);
 /* Returns the number of parts of mappings dropped because a process exceeded its limit; normally 0. */
 uint64_t process_table_dropped(const struct process_table *table);
-
-#endif

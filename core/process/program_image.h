@@ -5,8 +5,7 @@
  * a scan of /proc, or an event whose fork was lost) creates one that begins at 0 or at the end of the previous image; a
  * fork or exec that arrives later sets its start or splits it.
  */
-#ifndef IAPROF_CORE_PROCESS_PROGRAM_IMAGE_H
-#define IAPROF_CORE_PROCESS_PROGRAM_IMAGE_H
+#pragma once
 
 #include "base/array.h"
 #include "base/hash.h"
@@ -64,5 +63,3 @@ void program_image_set_name(struct program_image *image, const char *name, uint6
 
 /* Removes an image that has ended, with its root and mappings; earlier images of the same pid must be removed, too. */
 void program_image_remove(struct program_image_table *table, struct program_image *image);
-
-#endif

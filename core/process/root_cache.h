@@ -4,8 +4,7 @@
  * chroots even after the processes have ended. One for each pair of mount namespace and root folder, shared by the
  * processes that use it.
  */
-#ifndef IAPROF_CORE_PROCESS_ROOT_CACHE_H
-#define IAPROF_CORE_PROCESS_ROOT_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ void root_release(struct root *root);
 
 /* Closes descriptors without users. */
 void root_cache_trim(struct root_cache *cache);
-
-#endif

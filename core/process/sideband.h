@@ -3,8 +3,7 @@
  * Live input of the process table: perf side-band events (comm, mmap2, fork, exec, exit) of every CPU, and a scan of
  * /proc for existing processes. Emits PROCESS and MAPPING records. Runs on the loop's thread.
  */
-#ifndef IAPROF_CORE_PROCESS_SIDEBAND_H
-#define IAPROF_CORE_PROCESS_SIDEBAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ bool sideband_is_filling(const struct sideband *sideband);
  * again, at most once a second.
  */
 int sideband_drain(struct sideband *sideband);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Decodes side-band records of perf_event_open(2), of events opened with sample_id_all and SIDEBAND_SAMPLE_TYPE. Pure.
  */
-#ifndef IAPROF_CORE_PROCESS_SIDEBAND_EVENT_H
-#define IAPROF_CORE_PROCESS_SIDEBAND_EVENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ bool sideband_event_decode(const void *bytes, size_t size, struct sideband_event
 struct sideband_event sideband_event_of_mapping(uint32_t pid, uint64_t time, const struct process_mapping *mapping);
 /* Returns the record of a MAPPING event, without the path. flags: enum iaprof_mapping_flag. */
 struct iaprof_record_mapping sideband_event_record(const struct sideband_event *event, uint32_t flags);
-
-#endif

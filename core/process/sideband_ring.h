@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The perf event of one CPU for side-band records, and its ring buffer. */
-#ifndef IAPROF_CORE_PROCESS_SIDEBAND_RING_H
-#define IAPROF_CORE_PROCESS_SIDEBAND_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ static inline void sideband_ring_consume(struct sideband_ring *ring, uint64_t po
 uint64_t sideband_ring_lost_silently(struct sideband_ring *ring);
 /* Returns how many of the records that a LOST record counts were not counted yet. */
 uint64_t sideband_ring_lost_stated(struct sideband_ring *ring, uint64_t count);
-
-#endif

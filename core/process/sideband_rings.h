@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The side-band ring buffers of all online CPUs, including CPUs that come online later. */
-#ifndef IAPROF_CORE_PROCESS_SIDEBAND_RINGS_H
-#define IAPROF_CORE_PROCESS_SIDEBAND_RINGS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ int sideband_rings_start(struct sideband_rings *rings, uint64_t now, struct erro
 int sideband_rings_follow(struct sideband_rings *rings, uint64_t now, size_t *came, struct error *error);
 /* Removes events of offline CPUs, whose descriptors would stay readable. */
 void sideband_rings_remove_hangups(struct sideband_rings *rings);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts process events to records, and sends them in batches. */
-#ifndef IAPROF_CORE_PROCESS_SIDEBAND_WRITER_H
-#define IAPROF_CORE_PROCESS_SIDEBAND_WRITER_H
+#pragma once
 
 #include <stdalign.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void sideband_write_mapping(struct sideband_writer *writer, const struct sideban
 
 /* Emits the current batch. Returns the first failure of emit since the last flush. */
 int sideband_write_flush(struct sideband_writer *writer);
-
-#endif

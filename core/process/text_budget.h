@@ -3,8 +3,7 @@
  * Memory limit for names and paths that processes choose: they are stored for the whole run, and one process can
  * generate a hundred megabytes of them a second. Owned by one thread.
  */
-#ifndef IAPROF_CORE_PROCESS_TEXT_BUDGET_H
-#define IAPROF_CORE_PROCESS_TEXT_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void text_budget_begin_period(struct text_budget *budget);
 void text_budget_forget_users(struct text_budget *budget);
 /* Returns the number of texts refused since the last call. */
 uint64_t text_budget_refused(struct text_budget *budget);
-
-#endif

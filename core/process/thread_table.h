@@ -3,8 +3,7 @@
  * Threads of samples and launches, with a limit per process: further threads are merged under their names, so that
  * programs with thousands of short threads do not multiply the stacks of the profile. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_PROCESS_THREAD_TABLE_H
-#define IAPROF_CORE_PROCESS_THREAD_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ static inline uint32_t thread_table_process(uint32_t serial, uint32_t pid)
  */
 struct thread_identity thread_table_place(struct thread_table *table, uint32_t process, uint32_t tid, uint32_t name,
 					  uint64_t count);
-
-#endif

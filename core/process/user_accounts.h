@@ -3,8 +3,7 @@
  * Resources that a run spent on each user. Trusted users are not limited, because they can only harm themselves: root,
  * the user who runs iaprof, and the caller of sudo. Not locked.
  */
-#ifndef IAPROF_CORE_PROCESS_USER_ACCOUNTS_H
-#define IAPROF_CORE_PROCESS_USER_ACCOUNTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ bool user_accounts_take(struct user_accounts *accounts, uint32_t user, uint64_t 
 			uint64_t all_max);
 /* Reverts user_accounts_take(). */
 void user_accounts_give_back(struct user_accounts *accounts, uint32_t user, uint64_t amount);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls summed by the families that their sources assign. */
-#ifndef IAPROF_CORE_PROFILE_CALL_FAMILIES_H
-#define IAPROF_CORE_PROFILE_CALL_FAMILIES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ struct call_families {
 
 /* Returns the sums over all functions; contexts are not counted. */
 struct call_families call_families_sum(const struct call_tree *tree);
-
-#endif

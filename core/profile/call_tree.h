@@ -3,8 +3,7 @@
  * Functions traced by sources, their call tree, call counts and durations. Strings are interned and valid for the whole
  * run. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_CALL_TREE_H
-#define IAPROF_CORE_PROFILE_CALL_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ uint32_t call_tree_find(const struct call_tree *tree, uint16_t source, uint32_t 
 
 /* Adds calls of a node. */
 void call_tree_add(struct call_tree *tree, uint32_t node, const struct iaprof_record_call *record);
-
-#endif

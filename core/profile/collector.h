@@ -4,8 +4,7 @@
  * samples by program and stack, losses, metadata. Stacks are resolved when their program has ended, when there are
  * many, and when a profile is requested. Owned by one thread.
  */
-#ifndef IAPROF_CORE_PROFILE_COLLECTOR_H
-#define IAPROF_CORE_PROFILE_COLLECTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -153,5 +152,3 @@ const struct findings *collector_findings(const struct collector *collector);
 const struct call_tree *collector_calls(const struct collector *collector);
 /* Returns the sample statistics of each device; valid until the next record is processed. */
 const struct sampled_device *collector_devices(const struct collector *collector, size_t *count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of a collector, shared by the files collector*.c. */
-#ifndef IAPROF_CORE_PROFILE_COLLECTOR_STATE_H
-#define IAPROF_CORE_PROFILE_COLLECTOR_STATE_H
+#pragma once
 
 #include "base/saturating.h"
 #include "profile/call_tree.h"
@@ -61,5 +60,3 @@ void collector_add_loss(struct collector *collector, const char *source, const c
 			uint64_t begin, uint64_t end, uint64_t count, uint64_t value);
 /* collector.c: everything before this time has arrived. */
 void collector_sync(struct collector *collector, uint64_t time);
-
-#endif

@@ -3,8 +3,7 @@
  * Counters over time in bounded memory: whenever a counter has too many points, adjacent points are merged in pairs.
  * Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_COUNTERS_H
-#define IAPROF_CORE_PROFILE_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ bool counters_take(struct counters *counters, const struct iaprof_record_counter
 /* Returns false when out of memory. */
 bool counters_take_value(struct counters *counters, const struct iaprof_record_counter_value *record);
 void counters_free(struct counters *counters);
-
-#endif

@@ -4,8 +4,7 @@
  * records up to their time have arrived, are summed by program and raw stack, and are resolved when their program ends,
  * when there are many of them, or when a profile is requested. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_CPU_SAMPLES_H
-#define IAPROF_CORE_PROFILE_CPU_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ static inline bool cpu_samples_are_too_many(const struct cpu_samples *samples)
 {
 	return samples->table.entries.count >= 4 * CPU_SAMPLES_MANY;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * far as samples tell; the parts of a gap add up to the gap. Only in runs with samples of waits, which know what
  * threads do. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_DEVICE_GAPS_H
-#define IAPROF_CORE_PROFILE_DEVICE_GAPS_H
+#pragma once
 
 #include <stdint.h>
 #include <iaprof/record.h>
@@ -62,5 +61,3 @@ static inline void device_gaps_take_sample(struct device_gaps *gaps, const struc
 }
 /* Settles the gaps among jobs that began up to a time; UINT64_MAX: all. */
 void device_gaps_settle(struct device_gaps *gaps, uint64_t until);
-
-#endif

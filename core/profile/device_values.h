@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adds the correlator's results to the tables of the profile. Owned by the collector thread. */
-#ifndef IAPROF_CORE_PROFILE_DEVICE_VALUES_H
-#define IAPROF_CORE_PROFILE_DEVICE_VALUES_H
+#pragma once
 
 #include "correlator/correlator_output.h"
 #include "profile/run_metadata.h"
@@ -17,5 +16,3 @@ struct device_values {
 
 /* values must outlive the returned object. */
 struct correlator_output device_values_output(struct device_values *values);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Differential profile: the profiles of two runs combined, with the values of both for each stack. */
-#ifndef IAPROF_CORE_PROFILE_DIFFERENCE_H
-#define IAPROF_CORE_PROFILE_DIFFERENCE_H
+#pragma once
 
 #include "base/error.h"
 #include "profile/snapshot.h"
@@ -30,5 +29,3 @@ struct difference_totals {
 	uint64_t before, after;
 };
 struct difference_totals difference_totals(const struct iaprof_profile *profile, uint32_t value_type);
-
-#endif

@@ -3,8 +3,7 @@
  * Resolves the user stacks of launches and calls (STACK_FRAMES records): each stack once, as soon as the process
  * records up to its time have arrived, because the process may exit. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_EVENT_STACKS_H
-#define IAPROF_CORE_PROFILE_EVENT_STACKS_H
+#pragma once
 
 #include "base/keyed_array.h"
 #include "bus/intern.h"
@@ -35,5 +34,3 @@ void event_stacks_add(struct event_stacks *stacks, uint32_t stack, uint32_t pid,
 /* Resolves the stacks of events up to a time. */
 void event_stacks_name(struct event_stacks *stacks, uint64_t until);
 void event_stacks_free(struct event_stacks *stacks);
-
-#endif

@@ -3,8 +3,7 @@
  * Findings of sources for the user: the latest for each kind, process and source, with the number of occurrences.
  * Strings are interned and valid for the whole run. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_FINDINGS_H
-#define IAPROF_CORE_PROFILE_FINDINGS_H
+#pragma once
 
 #include <stdint.h>
 #include <iaprof/record.h>
@@ -30,5 +29,3 @@ struct findings {
 
 void findings_free(struct findings *findings);
 void findings_take(struct findings *findings, const struct iaprof_record_finding *record);
-
-#endif

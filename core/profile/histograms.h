@@ -3,8 +3,7 @@
  * Histograms of sources, summed by name, and histograms of job queue and run times, computed from JOB records. Strings
  * are interned and valid for the whole run. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_HISTOGRAMS_H
-#define IAPROF_CORE_PROFILE_HISTOGRAMS_H
+#pragma once
 
 #include <iaprof/record.h>
 
@@ -38,5 +37,3 @@ void histograms_take_job(struct histograms *histograms, const struct iaprof_reco
  * accurate to a factor of two, and never above the maximum.
  */
 uint64_t histogram_quantile(const struct histogram *histogram, double part);
-
-#endif

@@ -3,8 +3,7 @@
  * Losses, summed by source and reason. Strings are interned or constant, and valid for the whole run. Owned by the
  * collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_LOSS_H
-#define IAPROF_CORE_PROFILE_LOSS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ const struct loss_entry *loss_add(struct loss *loss, const char *source, const c
 				  uint64_t begin, uint64_t end, uint64_t count, uint64_t value);
 
 void loss_begin_interval(struct loss *loss);
-
-#endif

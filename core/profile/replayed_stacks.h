@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks of device samples from a replayed run (PROFILE_STACK records). Owned by the collector thread. */
-#ifndef IAPROF_CORE_PROFILE_REPLAYED_STACKS_H
-#define IAPROF_CORE_PROFILE_REPLAYED_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void replayed_stacks_free(struct replayed_stacks *stacks);
 bool replayed_stacks_take(struct replayed_stacks *stacks, const struct iaprof_record_profile_stack *record);
 /* Returns FRAME_NONE if the id was never defined. */
 uint32_t replayed_stacks_find(const struct replayed_stacks *stacks, uint32_t id);
-
-#endif

@@ -4,8 +4,7 @@
  * devices and processes, in addition to the tables of calls, histograms and findings. Jobs and calls wait for the next
  * SYNC record, when the process events of their time are known. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_RUN_ACTIVITY_H
-#define IAPROF_CORE_PROFILE_RUN_ACTIVITY_H
+#pragma once
 
 #include <iaprof/activity.h>
 
@@ -78,5 +77,3 @@ void run_activity_free(struct run_activity *activity);
  */
 void run_activity_copy(const struct run_activity *activity, bool timeline, struct snapshot_memory *memory,
 		       struct iaprof_activity *content);
-
-#endif

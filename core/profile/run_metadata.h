@@ -3,8 +3,7 @@
  * Data about a run as a whole: its sources, value types, metadata, and the overhead of its sources in the Linux kernel.
  * Strings are interned and valid for the whole run. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_RUN_METADATA_H
-#define IAPROF_CORE_PROFILE_RUN_METADATA_H
+#pragma once
 
 #include <iaprof/profile.h>
 #include <iaprof/record.h>
@@ -61,5 +60,3 @@ static inline uint32_t run_metadata_find_value_type(const struct run_metadata *f
 }
 /* Returns the value of a key, or NULL. */
 const char *run_metadata_find_metadata(const struct run_metadata *facts, const char *key);
-
-#endif

@@ -3,8 +3,7 @@
  * The resolved stack of a CPU sample or call, root first: program, user frames, calls, Linux kernel frames, reason of a
  * wait.
  */
-#ifndef IAPROF_CORE_PROFILE_SAMPLE_STACK_H
-#define IAPROF_CORE_PROFILE_SAMPLE_STACK_H
+#pragma once
 
 #include "profile/call_tree.h"
 #include "profile/sample_table.h"
@@ -20,5 +19,3 @@ uint32_t sample_stack_resolve_user(struct stack_context *context, const struct s
 /* Returns the index of the whole stack in the frame table, FRAME_NONE when out of memory. */
 uint32_t sample_stack_resolve(struct stack_context *context, const struct call_tree *calls, struct wait_table *waits,
 			      const struct sample_entry *entry);
-
-#endif

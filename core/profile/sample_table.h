@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples and calls, summed by program image and raw (unresolved) stack. Owned by the collector thread. */
-#ifndef IAPROF_CORE_PROFILE_SAMPLE_TABLE_H
-#define IAPROF_CORE_PROFILE_SAMPLE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ void sample_table_take_process(struct sample_table *table, uint32_t process,
 /* Calls take() for each entry that has values, and removes all entries. */
 void sample_table_take_all(struct sample_table *table, void (*take)(void *context, const struct sample_entry *entry),
 			   void *context);
-
-#endif

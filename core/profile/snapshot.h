@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A copy of the profile at one point in time, so that sinks can read it on their own threads. */
-#ifndef IAPROF_CORE_PROFILE_SNAPSHOT_H
-#define IAPROF_CORE_PROFILE_SNAPSHOT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <iaprof/profile.h>
@@ -43,5 +42,3 @@ struct snapshot_content {
 struct snapshot *snapshot_new(const struct snapshot_content *content);
 struct snapshot *snapshot_reference(struct snapshot *snapshot);
 void snapshot_release(struct snapshot *snapshot);
-
-#endif

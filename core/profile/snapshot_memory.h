@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of a snapshot: arrays that are freed together. */
-#ifndef IAPROF_CORE_PROFILE_SNAPSHOT_MEMORY_H
-#define IAPROF_CORE_PROFILE_SNAPSHOT_MEMORY_H
+#pragma once
 
 #include <string.h>
 
@@ -39,5 +38,3 @@ static inline void snapshot_memory_free(struct snapshot_memory *memory)
 		free(memory->blocks.items[i]);
 	array_free(&memory->blocks);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Time-resolved values of the profile: sums by time slot, stack and value type. The slot width is doubled whenever
  * there are too many sums, so that memory does not grow with the length of the run. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_TIME_TABLE_H
-#define IAPROF_CORE_PROFILE_TIME_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ static inline uint64_t time_sums_width(const struct time_table *table, const str
 {
 	return table->resolution << sums->doublings;
 }
-
-#endif

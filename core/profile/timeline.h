@@ -4,8 +4,7 @@
  * it, the largest track is merged into time slots, whose width is doubled as often as their time range requires. Sums
  * cover all events, merged or not. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_TIMELINE_H
-#define IAPROF_CORE_PROFILE_TIMELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ static inline uint64_t timeline_slot_width(const struct timeline *timeline)
 }
 
 void timeline_free(struct timeline *timeline);
-
-#endif

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stall samples and jobs whose members contradict each other, or whose value type was not declared. */
-#ifndef IAPROF_CORE_PROFILE_UNATTRIBUTABLE_H
-#define IAPROF_CORE_PROFILE_UNATTRIBUTABLE_H
+#pragma once
 
 #include <iaprof/record.h>
 #include "profile/run_metadata.h"
 
 /* Returns the loss reason for a record that the correlator cannot attribute; NULL: it can. */
 const char *unattributable_reason(const struct run_metadata *facts, const struct iaprof_record *record);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums by (stack, value type), of the interval and of the whole run. Owned by the collector thread. */
-#ifndef IAPROF_CORE_PROFILE_VALUE_TABLE_H
-#define IAPROF_CORE_PROFILE_VALUE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ static inline void value_table_clear(struct value_table *table)
 }
 /* Begins a new interval by resetting its sums to zero. */
 void value_table_begin_interval(struct value_table *table);
-
-#endif

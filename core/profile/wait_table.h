@@ -3,8 +3,7 @@
  * What samples of waits have beyond a stack: the reason, and the thread that ended the wait with its stack. Owned by
  * the collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_WAIT_TABLE_H
-#define IAPROF_CORE_PROFILE_WAIT_TABLE_H
+#pragma once
 
 #include <stdint.h>
 #include <iaprof/record.h>
@@ -44,5 +43,3 @@ void wait_table_end_process(struct wait_table *table, struct stack_context *cont
  * wait_table_add() returned it.
  */
 void wait_table_push(struct wait_table *table, struct stack_builder *builder, uint32_t wait);
-
-#endif

@@ -4,8 +4,7 @@
  * stored once: a sample takes 40 bytes, and what its key stands for is looked up once for many samples. Owned by the
  * collector thread.
  */
-#ifndef IAPROF_CORE_PROFILE_WAITING_SAMPLES_H
-#define IAPROF_CORE_PROFILE_WAITING_SAMPLES_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -145,5 +144,3 @@ static inline bool waiting_samples_add(struct waiting_samples *samples, const un
  * because memory ran out.
  */
 uint64_t waiting_samples_trim(struct waiting_samples *samples);
-
-#endif

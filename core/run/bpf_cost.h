@@ -4,8 +4,7 @@
  * measures every BPF program of the machine, at 90 ns for each run: too much where the network is made of them. They
  * are therefore measured for about a second, once in an interval.
  */
-#ifndef IAPROF_CORE_RUN_BPF_COST_H
-#define IAPROF_CORE_RUN_BPF_COST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct bpf_cost {
 int bpf_cost_begin(struct bpf_cost *cost);
 /* Ends the measurement and sets share, if there is one that has lasted for so many ns. */
 void bpf_cost_end(struct bpf_cost *cost, uint64_t least);
-
-#endif

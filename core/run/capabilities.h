@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits iaprof's own capabilities while records are collected. */
-#ifndef IAPROF_CORE_RUN_CAPABILITIES_H
-#define IAPROF_CORE_RUN_CAPABILITIES_H
+#pragma once
 
 /*
  * Drops permanently each capability that no source, output or helper process needs after prepare(), and sets
@@ -9,5 +8,3 @@
  * has been forked by then and keeps its capabilities.
  */
 void capabilities_reduce(void);
-
-#endif

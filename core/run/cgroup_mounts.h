@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The mounted cgroup hierarchies. */
-#ifndef IAPROF_CORE_RUN_CGROUP_MOUNTS_H
-#define IAPROF_CORE_RUN_CGROUP_MOUNTS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,5 +20,3 @@ struct cgroup_mounts {
 /* Reads the mounts of iaprof's mount namespace. Returns 0 or a negative errno; free it in either case. */
 int cgroup_mounts_read(struct cgroup_mounts *mounts);
 void cgroup_mounts_free(struct cgroup_mounts *mounts);
-
-#endif

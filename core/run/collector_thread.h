@@ -3,8 +3,7 @@
  * The collector thread takes blocks from the bus, maintains the profile, and passes blocks and profiles to the sinks'
  * queues, including the profile of the whole run at the end.
  */
-#ifndef IAPROF_CORE_RUN_COLLECTOR_THREAD_H
-#define IAPROF_CORE_RUN_COLLECTOR_THREAD_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -75,5 +74,3 @@ void collector_thread_finish(struct collector_thread *thread, struct collector_t
 /* Called instead of collector_thread_finish() for a run that could not start: the sinks write nothing. */
 void collector_thread_abandon(struct collector_thread *thread);
 void collector_thread_free(struct collector_thread *thread);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command that iaprof runs: forked before the sources start and held before its exec until they have started. */
-#ifndef IAPROF_CORE_RUN_COMMAND_H
-#define IAPROF_CORE_RUN_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -51,5 +50,3 @@ void command_close(struct command *command);
 
 /* Writes "ended with status 3" or "was killed by signal 9 (Killed)"; an empty text for status 0. */
 void command_describe(const struct command *command, char *text, size_t size);
-
-#endif

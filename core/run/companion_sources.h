@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Companions: sources that are added to a run because another source depends on their records. */
-#ifndef IAPROF_CORE_RUN_COMPANION_SOURCES_H
-#define IAPROF_CORE_RUN_COMPANION_SOURCES_H
+#pragma once
 
 #include "run/setup.h"
 
@@ -15,5 +14,3 @@ bool companion_source_is_wanted(const struct instance *source, const char *name)
  */
 int companion_sources_add(struct setup *setup, const struct instance *source,
 			  const struct instance_configuration *wanted, struct error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * The decoders of a run: plugins that decode the instructions of one ELF machine each. Those in the configuration are
  * configured immediately; others are loaded when code of their machine appears. Not thread-safe.
  */
-#ifndef IAPROF_CORE_RUN_DECODERS_H
-#define IAPROF_CORE_RUN_DECODERS_H
+#pragma once
 
 #include "plugin/decoder.h"
 #include "plugin/registry.h"
@@ -38,5 +37,3 @@ struct decoder *decoders_find(struct decoders *decoders, uint32_t machine);
 struct decoder_finder *decoders_finder(struct decoders *decoders);
 /* Must be called after all code was closed. */
 void decoders_release(struct decoders *decoders);
-
-#endif

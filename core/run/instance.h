@@ -3,8 +3,7 @@
  * An instance: a plugin configured for one run, with its host. Callbacks are called through these functions, so that
  * each failure is reported as one line with the instance's name and the chain of causes.
  */
-#ifndef IAPROF_CORE_RUN_INSTANCE_H
-#define IAPROF_CORE_RUN_INSTANCE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -185,5 +184,3 @@ static inline struct instance *instance_of(const struct iaprof_host *host)
 {
 	return host->core;
 }
-
-#endif

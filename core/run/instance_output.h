@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Members of struct iaprof_host for a sink's outputs. */
-#ifndef IAPROF_CORE_RUN_INSTANCE_OUTPUT_H
-#define IAPROF_CORE_RUN_INSTANCE_OUTPUT_H
+#pragma once
 
 #include "run/instance.h"
 
@@ -13,5 +12,3 @@ void instance_output_host(struct iaprof_host *host);
  * their owner.
  */
 int instance_outputs_protect(struct instance *instance, const struct iaprof_profile *profile);
-
-#endif

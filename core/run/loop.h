@@ -3,8 +3,7 @@
  * The core's only epoll loop: file descriptors and timers. Used on one thread, except for loop_wake(), which any thread
  * and signal handlers may call.
  */
-#ifndef IAPROF_CORE_RUN_LOOP_H
-#define IAPROF_CORE_RUN_LOOP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ void loop_timer_once(struct loop_watch *watch, uint64_t delay);
 int loop_turn(struct loop *loop, uint64_t timeout_ns);
 /* Makes loop_turn() return. Async-signal-safe. */
 void loop_wake(struct loop *loop);
-
-#endif

@@ -4,8 +4,7 @@
  * Threads: the loop thread (the caller's: sources, process events, signals), the collector thread (bus to profile), one
  * for each sink, and one for each source with thread().
  */
-#ifndef IAPROF_CORE_RUN_RUN_H
-#define IAPROF_CORE_RUN_RUN_H
+#pragma once
 
 #include "base/error.h"
 #include "config/configuration.h"
@@ -32,5 +31,3 @@ enum exit_status run(const struct configuration *configuration, struct registry 
 
 /* --check: configures and probes every instance and prints the result of each item on standard output. */
 enum exit_status run_check(const struct configuration *configuration, struct registry *registry);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State of a run, shared by the files of this folder that implement its phases. */
-#ifndef IAPROF_CORE_RUN_RUN_STATE_H
-#define IAPROF_CORE_RUN_RUN_STATE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -216,5 +215,3 @@ void run_note_end(struct run *run);
 uint64_t run_write_by(void *context, uint64_t since);
 /* Prints an error and marks the run as failed. */
 void run_show(struct run *run, const struct error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a live run profiles, as the metadata "command" and "target", which captures and all sinks have. */
-#ifndef IAPROF_CORE_RUN_RUN_TARGET_H
-#define IAPROF_CORE_RUN_RUN_TARGET_H
+#pragma once
 
 #include "config/configuration.h"
 #include "text/text.h"
@@ -14,5 +13,3 @@ void run_target_append_command(struct text *text, const struct configuration *co
  * processes.
  */
 void run_target_append(struct text *text, const struct configuration *configuration);
-
-#endif

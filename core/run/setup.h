@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The instances of a run: selected from the configuration, created and configured, with their outputs checked. */
-#ifndef IAPROF_CORE_RUN_SETUP_H
-#define IAPROF_CORE_RUN_SETUP_H
+#pragma once
 
 #include "config/configuration.h"
 #include "run/decoders.h"
@@ -53,5 +52,3 @@ int setup_add_source(struct setup *setup, const struct instance_configuration *w
  * message that gives the reason. -ENODEV: none is left, error contains the reasons. observer may be NULL.
  */
 int setup_probe(struct setup *setup, const struct setup_observer *observer, struct error *error);
-
-#endif

@@ -6,8 +6,7 @@
  * processes, mappings); the rest becomes LOST records, for this sink only. A new profile replaces the oldest interval
  * profiles in a full queue.
  */
-#ifndef IAPROF_CORE_RUN_SINK_QUEUE_H
-#define IAPROF_CORE_RUN_SINK_QUEUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ void sink_queue_check(struct sink_queue *queue, uint64_t patience);
 int sink_queue_finish(struct sink_queue *queue, struct sink_queue_dropped *dropped);
 /* Joins the thread and frees the queue without calling the sink again; its output must be discarded. */
 void sink_queue_abandon(struct sink_queue *queue);
-
-#endif

@@ -3,8 +3,7 @@
  * SIGINT, SIGTERM and SIGHUP: the first one ends the run cleanly, the second one immediately. In a continuous run,
  * SIGHUP asks for a new configuration instead.
  */
-#ifndef IAPROF_CORE_RUN_STOP_SIGNALS_H
-#define IAPROF_CORE_RUN_STOP_SIGNALS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ bool stop_signal_was_ignored(int number);
 bool stop_signals_take_reload(void);
 /* Returns the first signal that was received, or 0. */
 int stop_signal_received(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cgroup of --cgroup and --container. */
-#ifndef IAPROF_CORE_RUN_TARGET_CGROUP_H
-#define IAPROF_CORE_RUN_TARGET_CGROUP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ int target_cgroup_find(struct target_cgroup *cgroup, const char *path, struct er
 /* Finds the cgroup of a container by its id or name, or a unique prefix of it. Returns 0 or a negative errno. */
 int target_cgroup_find_container(struct target_cgroup *cgroup, const char *id, struct error *error);
 void target_cgroup_free(struct target_cgroup *cgroup);
-
-#endif

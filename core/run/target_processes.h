@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watches the processes of --pid, and reports when all of them have ended. */
-#ifndef IAPROF_CORE_RUN_TARGET_PROCESSES_H
-#define IAPROF_CORE_RUN_TARGET_PROCESSES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ int target_processes_watch(struct target_processes *processes, struct loop *loop
 bool target_processes_have_ended(const struct target_processes *processes);
 /* Call after loop_free(). */
 void target_processes_close(struct target_processes *processes);
-
-#endif

@@ -4,8 +4,7 @@
  * with reasons. Trusted owners have far higher limits, because their files can only harm themselves: root, the user who
  * runs iaprof, and the caller of sudo. Owned by one thread, except budget_end_by().
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_BUDGET_H
-#define IAPROF_CORE_SYMBOLIZER_BUDGET_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -100,5 +99,3 @@ bool budget_is_spent(struct budget *budget, const struct file_identity *file);
 /* Records that a file was rejected, with the reason and the time spent; file NULL: it could not be opened. */
 void budget_refuse(struct budget *budget, const struct file_identity *file, const char *path, const char *reason,
 		   uint64_t time);
-
-#endif

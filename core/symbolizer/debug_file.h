@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds separate debug files of an image and verifies that they belong to it. */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEBUG_FILE_H
-#define IAPROF_CORE_SYMBOLIZER_DEBUG_FILE_H
+#pragma once
 
 #include "symbolizer/elf_file.h"
 
@@ -35,5 +34,3 @@ int debug_file_open_by_build_id(struct elf_file *debug, const uint8_t *build_id,
  * -ENOEXEC.
  */
 int debug_file_open_mini(struct elf_file *debug, const struct elf_file *image);
-
-#endif

@@ -3,8 +3,7 @@
  * Source lines and inlined functions from DWARF. Each compilation unit is decoded once, when an address first falls
  * into it, into sorted arrays; libdw's own search is not used because it decodes repeatedly.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEBUG_INFO_H
-#define IAPROF_CORE_SYMBOLIZER_DEBUG_INFO_H
+#pragma once
 
 #include "symbolizer/debug_file.h"
 #include "symbolizer/debug_unit.h"
@@ -44,5 +43,3 @@ void debug_info_forget_unit(struct debug_info *info, uint32_t position);
 
 /* Returns the number of units that could not be decoded. */
 uint64_t debug_info_failed(const struct debug_info *info);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A decoded compilation unit: its line table and its functions, including inlined functions. */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEBUG_UNIT_H
-#define IAPROF_CORE_SYMBOLIZER_DEBUG_UNIT_H
+#pragma once
 
 #include <elfutils/libdw.h>
 #include "base/string_table.h"
@@ -80,5 +79,3 @@ struct debug_frame {
  * address.
  */
 size_t debug_unit_find(const struct debug_unit *unit, uint64_t address, struct debug_frame *frames, size_t capacity);
-
-#endif

@@ -4,8 +4,7 @@
  * curl(1) as a user of its own, without capabilities, into a file in memory of bounded size; the reader of the file
  * verifies its build id. Owned by one thread; fetches run beside it.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEBUGINFOD_H
-#define IAPROF_CORE_SYMBOLIZER_DEBUGINFOD_H
+#pragma once
 
 #include <stdbool.h>
 #include "symbolizer/budget.h"
@@ -28,5 +27,3 @@ int debuginfod_open(struct debuginfod *debuginfod, const void *build_id, size_t 
  * not, this is reported.
  */
 bool debuginfod_wait(struct debuginfod *debuginfod, const void *build_id, size_t size);
-
-#endif

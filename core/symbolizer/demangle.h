@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Demangling of C++ (Itanium ABI) and Rust (legacy and v0) symbol names. */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEMANGLE_H
-#define IAPROF_CORE_SYMBOLIZER_DEMANGLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@
  * too long. Like perf, omits function parameters and the hash of Rust names.
  */
 size_t demangle(const char *name, char text[DEMANGLE_LENGTH_MAX + 1]);
-
-#endif

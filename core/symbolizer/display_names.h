@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Display names of functions, computed once per function because many addresses share one. */
-#ifndef IAPROF_CORE_SYMBOLIZER_DISPLAY_NAMES_H
-#define IAPROF_CORE_SYMBOLIZER_DISPLAY_NAMES_H
+#pragma once
 
 #include "base/string_table.h"
 
@@ -22,5 +21,3 @@ struct display_names {
  */
 const char *display_names_get(struct display_names *names, const char *name);
 void display_names_free(struct display_names *names);
-
-#endif

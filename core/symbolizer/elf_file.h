@@ -3,8 +3,7 @@
  * An ELF file opened for reading with libelf. Files are mapped, so that only the used parts of a large file are read.
  * Access to a file that is truncated while open raises SIGBUS, so other users' files are opened only in the worker.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_ELF_FILE_H
-#define IAPROF_CORE_SYMBOLIZER_ELF_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ Elf_Data *elf_file_section_data(Elf_Scn *section);
 bool elf_file_segments(const struct elf_file *file, elf_segment_array *segments);
 /* Returns the ELF virtual address of a file offset; false if that offset is not loaded. */
 bool elf_segments_address(const elf_segment_array *segments, uint64_t file_offset, uint64_t *address);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An ELF image: a program, a library or the vDSO, with its symbols and debug information. */
-#ifndef IAPROF_CORE_SYMBOLIZER_ELF_IMAGE_H
-#define IAPROF_CORE_SYMBOLIZER_ELF_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct elf_image {
  */
 struct elf_image *elf_image_new(struct elf_file *elf, const struct debug_file_finder *finder, bool lines);
 void elf_image_free(struct elf_image *image);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of an ELF file: .symtab, .dynsym, and the stubs of its procedure linkage table. */
-#ifndef IAPROF_CORE_SYMBOLIZER_ELF_SYMBOLS_H
-#define IAPROF_CORE_SYMBOLIZER_ELF_SYMBOLS_H
+#pragma once
 
 #include "symbolizer/elf_file.h"
 #include "symbolizer/symbol_table.h"
@@ -37,5 +36,3 @@ long elf_symbols_add(const struct elf_file *file, uint32_t type, struct symbol_b
  * tables.
  */
 int elf_plt_add(const struct elf_file *file, struct symbol_builder *builder, char **names);
-
-#endif

@@ -3,8 +3,7 @@
  * Converts between frames in records, whose texts are string ids, and frames of the profile. The record of a program
  * has its pid instead of an address (include/iaprof/record.h). Any thread.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_FRAME_RECORD_H
-#define IAPROF_CORE_SYMBOLIZER_FRAME_RECORD_H
+#pragma once
 
 #include <iaprof/profile.h>
 #include <iaprof/record.h>
@@ -17,5 +16,3 @@ struct iaprof_record_frame frame_to_record(const struct iaprof_frame *frame, str
 
 /* The texts are valid as long as intern. */
 struct iaprof_frame frame_from_record(const struct iaprof_record_frame *record, struct intern *intern);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resolved frames and stacks, each stored once under a number. Owned by the collector thread; not locked. */
-#ifndef IAPROF_CORE_SYMBOLIZER_FRAME_TABLE_H
-#define IAPROF_CORE_SYMBOLIZER_FRAME_TABLE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -83,5 +82,3 @@ uint32_t frame_table_add_stack(struct frame_table *table, const uint32_t *frames
 
 /* Adds a stack of another table. Returns its index here; FRAME_NONE if out of memory. */
 uint32_t frame_table_add_from(struct frame_table *table, const struct frame_table *other, uint32_t stack);
-
-#endif

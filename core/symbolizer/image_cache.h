@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The images of all processes. Each file is read once: a thousand processes with one C library share its image. */
-#ifndef IAPROF_CORE_SYMBOLIZER_IMAGE_CACHE_H
-#define IAPROF_CORE_SYMBOLIZER_IMAGE_CACHE_H
+#pragma once
 
 #include "symbolizer/broker/broker.h"
 #include "process/process.h"
@@ -51,5 +50,3 @@ size_t image_cache_lines(struct image_cache *cache, struct remote_image *image, 
 
 /* Counts files that were read, and files (or parts of them) that could not be opened or were damaged. */
 void image_cache_count(const struct image_cache *cache, uint64_t *images, uint64_t *failed);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where separate debug files of an image are searched, and with which user's permissions they are opened. */
-#ifndef IAPROF_CORE_SYMBOLIZER_IMAGE_FILES_H
-#define IAPROF_CORE_SYMBOLIZER_IMAGE_FILES_H
+#pragma once
 
 #include "symbolizer/budget.h"
 #include "symbolizer/broker/broker.h"
@@ -26,5 +25,3 @@ struct image_files {
  * may name functions.
  */
 int image_files_open(void *context, enum debug_file_kind kind, const void *key, size_t key_size, uint32_t place);
-
-#endif

@@ -4,8 +4,7 @@
  * that perf inject --jit reads: a header, and binary records with the name and the code of each function. The process
  * maps the file as a mark. Records of moved code are skipped and counted.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_JIT_DUMP_H
-#define IAPROF_CORE_SYMBOLIZER_JIT_DUMP_H
+#pragma once
 
 #include <stdbool.h>
 #include "symbolizer/perf_map.h"
@@ -17,5 +16,3 @@ bool jit_dump_begins(const char *bytes, size_t length);
  * next record, which can be more than length because code is not read; -EINVAL for a damaged file, or -ENOMEM.
  */
 long jit_dump_add(struct perf_map *map, const char *bytes, size_t length, bool is_begin);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Language runtimes that generate code, known by the files that their processes have mapped. */
-#ifndef IAPROF_CORE_SYMBOLIZER_JIT_RUNTIME_H
-#define IAPROF_CORE_SYMBOLIZER_JIT_RUNTIME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ extern const uint32_t jit_runtime_count;
 
 /* Returns the number of the runtime that a process uses at a time. */
 uint32_t jit_runtime_find(struct process_table *processes, struct process *process, uint64_t time);
-
-#endif

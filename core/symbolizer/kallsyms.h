@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of the Linux kernel and its modules, from /proc/kallsyms. */
-#ifndef IAPROF_CORE_SYMBOLIZER_KALLSYMS_H
-#define IAPROF_CORE_SYMBOLIZER_KALLSYMS_H
+#pragma once
 
 #include "base/error.h"
 #include "symbolizer/symbol_table.h"
@@ -26,5 +25,3 @@ void kallsyms_free(struct kallsyms *kallsyms);
 
 /* Returns the function at address, its start and module, or NULL. */
 const char *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address, uint64_t *start, const char **module);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens the file of a mapping and verifies that it is still the file that was mapped. */
-#ifndef IAPROF_CORE_SYMBOLIZER_MAPPED_FILE_H
-#define IAPROF_CORE_SYMBOLIZER_MAPPED_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ int mapped_file_open(struct mapped_file *file, struct broker *broker, const stru
 bool mapped_file_is_newer(const struct file_identity *identity, uint64_t latest);
 /* Returns whether an open file is as it was when it was identified. */
 bool mapped_file_is_unchanged(const struct file_identity *identity, int descriptor);
-
-#endif

@@ -4,8 +4,7 @@
  * number are its own, and its times show whether it changed, so that it is known again in another process without the
  * broker. Only trusted files in iaprof's own root folder. Owned by one thread; not locked.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_OPEN_FILES_H
-#define IAPROF_CORE_SYMBOLIZER_OPEN_FILES_H
+#pragma once
 
 #include "base/keyed_array.h"
 #include "symbolizer/mapped_file.h"
@@ -41,5 +40,3 @@ bool open_files_find(struct open_files *files, const struct mapped_file_request 
 void open_files_add(struct open_files *files, const struct mapped_file_request *request, struct mapped_file *file);
 /* Closes files that were not found since a time: they would keep the disk space of those that are deleted. */
 void open_files_close(struct open_files *files, uint64_t since);
-
-#endif

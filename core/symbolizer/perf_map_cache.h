@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Perf maps of running and recently ended processes, each read by a child of the worker. */
-#ifndef IAPROF_CORE_SYMBOLIZER_PERF_MAP_CACHE_H
-#define IAPROF_CORE_SYMBOLIZER_PERF_MAP_CACHE_H
+#pragma once
 
 #include <stdint.h>
 #include "symbolizer/broker/broker.h"
@@ -35,5 +34,3 @@ size_t perf_map_replaced(const struct perf_map_use *uses, size_t count, uint32_t
 
 /* Returns the number of maps that were rejected or unreadable. */
 uint64_t perf_map_cache_failed(const struct perf_map_cache *cache);
-
-#endif

@@ -3,8 +3,7 @@
  * Address ranges in a sorted array, which finds the innermost range around an address. Add all ranges, sort and link,
  * then search. Ranges may nest; if two overlap without nesting, the one that starts later wins where they overlap.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_RANGE_TABLE_H
-#define IAPROF_CORE_SYMBOLIZER_RANGE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ static inline void range_table_free(struct range_table *table)
 {
 	array_free(table);
 }
-
-#endif

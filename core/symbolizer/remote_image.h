@@ -3,8 +3,7 @@
  * One ELF image (a program, a library or the vDSO), as read by a child of the worker. The tables of functions are
  * stored here; the source lines of a compilation unit are requested when an address first falls into it.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_REMOTE_IMAGE_H
-#define IAPROF_CORE_SYMBOLIZER_REMOTE_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ size_t remote_image_lines(struct remote_image *image, const struct remote_image_
 void remote_image_look_ahead(struct remote_image *image, const struct remote_image_context *context, uint64_t address);
 /* Ends the child, which is restarted when needed. */
 void remote_image_rest(struct remote_image *image, const struct remote_image_context *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads and validates data from a child of the worker, which is untrusted. */
-#ifndef IAPROF_CORE_SYMBOLIZER_REMOTE_READ_H
-#define IAPROF_CORE_SYMBOLIZER_REMOTE_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include "base/deadline.h"
@@ -61,5 +60,3 @@ static inline const char *remote_texts_get(const struct remote_texts *texts, uin
 
 /* Reads a unit of size bytes. Returns 0, -EBADMSG if it is inconsistent, -ENOMEM, or as channel_read(). */
 int remote_read_unit(const struct remote_reader *reader, const struct worker_unit_lines *head, struct debug_unit *unit);
-
-#endif

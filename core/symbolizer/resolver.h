@@ -4,8 +4,7 @@
  * symbolizer, once for each address, and writes the result to the result stream (FRAMES and MODULE records) for
  * captures. In a replay, those records come first and replace the symbolizer. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_RESOLVER_H
-#define IAPROF_CORE_SYMBOLIZER_RESOLVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ void resolver_look_ahead(struct resolver *resolver, struct process *process, uin
 uint32_t resolver_runtimes(const struct resolver *resolver);
 /* Returns the number of addresses in a replayed run without a FRAMES record. */
 uint64_t resolver_nameless(const struct resolver *resolver);
-
-#endif

@@ -3,8 +3,7 @@
  * Builds a resolved stack, root first: program, user frames, Linux kernel frames, and any frames that the caller adds
  * in between. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_STACK_BUILDER_H
-#define IAPROF_CORE_SYMBOLIZER_STACK_BUILDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ void stack_builder_push_resolved(struct stack_builder *builder, uint32_t stack);
 void stack_builder_push_reversed(struct stack_builder *builder, const struct stack_builder *other);
 /* Adds the stack to the frame table. Returns its index, FRAME_NONE if out of memory. */
 uint32_t stack_builder_finish(const struct stack_builder *builder);
-
-#endif

@@ -3,8 +3,7 @@
  * The functions of one image: collected from all symbol sources, reduced to one per address, and stored as a sorted
  * array followed by the packed names.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_SYMBOL_TABLE_H
-#define IAPROF_CORE_SYMBOLIZER_SYMBOL_TABLE_H
+#pragma once
 
 #include "symbolizer/range_table.h"
 
@@ -47,5 +46,3 @@ void symbol_builder_free(struct symbol_builder *builder);
 /* Returns the function at address ("" if nameless) and its start, or NULL. */
 const char *symbol_table_find(const struct symbol_table *table, uint64_t address, uint64_t *start);
 void symbol_table_free(struct symbol_table *table);
-
-#endif

@@ -6,8 +6,7 @@
  * Never returns a wrong name: uncertain functions are "[libfoo.so+0x1234]", and functions of a file that was removed or
  * replaced after it was mapped are "[deleted]".
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_SYMBOLIZER_H
-#define IAPROF_CORE_SYMBOLIZER_SYMBOLIZER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,5 +105,3 @@ const char *symbolizer_reading(const struct symbolizer *symbolizer);
 struct budget *symbolizer_budget(struct symbolizer *symbolizer);
 /* Returns the rejected files with reasons; *more is the number of further ones. Valid until the next call. */
 const struct refusal *symbolizer_refusals(const struct symbolizer *symbolizer, size_t *count, uint64_t *more);
-
-#endif

@@ -4,13 +4,10 @@
  * file accesses it: OpenTelemetry's enhancement proposal 4947 (thread context). x86-64. Parses hostile data: call it in
  * a child of the worker.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_THREAD_CONTEXT_H
-#define IAPROF_CORE_SYMBOLIZER_THREAD_CONTEXT_H
+#pragma once
 
 #include <iaprof/unwind.h>
 #include "symbolizer/elf_file.h"
 
 /* Sets all members; access is IAPROF_THREAD_CONTEXT_NONE if the file does not define the variable. */
 void thread_context_find(struct iaprof_thread_context *context, const struct elf_file *elf);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The vDSO, which the Linux kernel maps into every process, as mapped into iaprof. */
-#ifndef IAPROF_CORE_SYMBOLIZER_VDSO_H
-#define IAPROF_CORE_SYMBOLIZER_VDSO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ int vdso_open(uint64_t *size);
  * different one.
  */
 bool vdso_is_same(const struct mapping *mapping, uint64_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * iaprof's side of the worker and its children, each of which parses one file and may fail at any time. Owned by one
  * thread; not locked.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_WORKER_POOL_H
-#define IAPROF_CORE_SYMBOLIZER_WORKER_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ uint64_t worker_pool_cpu_time(struct worker_pool *pool);
 
 /* Returns the reason of a failure for the user, by the result of channel_send() or channel_receive(). */
 const char *worker_reason(int code);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arena allocator: small allocations that are freed all at once. */
-#ifndef IAPROF_LIB_BASE_ARENA_H
-#define IAPROF_LIB_BASE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ void *arena_allocate(struct arena *arena, size_t size);
 /* Returns a NUL-terminated copy of length bytes of text; NULL if out of memory. */
 char *arena_text(struct arena *arena, const char *text, size_t length);
 void arena_free(struct arena *arena);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Growable arrays: ARRAY(struct mapping) mappings = {0}; then array_push(&mappings, value) and mappings.items[i]. */
-#ifndef IAPROF_LIB_BASE_ARRAY_H
-#define IAPROF_LIB_BASE_ARRAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ static inline bool array_extend_to(void **items, size_t *count, size_t *capacity
 		(array)->items = NULL;                                                                                 \
 		(array)->count = (array)->capacity = 0;                                                                \
 	} while (0)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cleanup attributes: a local variable is released when it goes out of scope. */
-#ifndef IAPROF_LIB_BASE_CLEANUP_H
-#define IAPROF_LIB_BASE_CLEANUP_H
+#pragma once
 
 #include <dirent.h>
 #include <stdio.h>
@@ -49,5 +48,3 @@ static inline void cleanup_close_folder(DIR **folder)
 		(descriptor) = -1;                                                                                     \
 		stolen_;                                                                                               \
 	})
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clocks in nanoseconds. */
-#ifndef IAPROF_LIB_BASE_CLOCK_H
-#define IAPROF_LIB_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -36,5 +35,3 @@ static inline uint64_t clock_monotonic(void)
 {
 	return clock_read(CLOCK_MONOTONIC);
 }
-
-#endif

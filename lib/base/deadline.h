@@ -4,8 +4,7 @@
  * but had no CPU does not count, up to twice the duration of the deadline. If the Linux kernel does not measure run
  * delay (CONFIG_SCHEDSTATS), deadlines are wall-clock deadlines.
  */
-#ifndef IAPROF_LIB_BASE_DEADLINE_H
-#define IAPROF_LIB_BASE_DEADLINE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -62,5 +61,3 @@ bool deadline_has_passed(const struct deadline *deadline);
 uint64_t deadline_spent(const struct deadline *deadline);
 /* Adds the run delay of the helper since the last call. */
 void deadline_note_helper(const struct deadline *deadline);
-
-#endif

@@ -3,8 +3,7 @@
  * An error and its chain of causes as one line: "source xe-eustall: open stream: Operation not permitted: needs ...".
  * Functions whose failures the user should see take a struct error and return a negative errno.
  */
-#ifndef IAPROF_LIB_BASE_ERROR_H
-#define IAPROF_LIB_BASE_ERROR_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -30,5 +29,3 @@ int error_set_va(struct error *error, int code, const char *format, va_list argu
 /* Prepends "text: " and returns the code: return error_wrap(error, "read %s", path). */
 int error_wrap(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int error_wrap_va(struct error *error, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
-
-#endif

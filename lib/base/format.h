@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formatted text in newly allocated memory. */
-#ifndef IAPROF_LIB_BASE_FORMAT_H
-#define IAPROF_LIB_BASE_FORMAT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,5 +15,3 @@ __attribute__((format(printf, 1, 2))) static inline char *format_new(const char 
 	va_end(arguments);
 	return length < 0 ? NULL : text;
 }
-
-#endif

@@ -7,8 +7,7 @@
  *             if (equal(items[probe.position], wanted))
  *                     return probe.position;
  */
-#ifndef IAPROF_LIB_BASE_HASH_H
-#define IAPROF_LIB_BASE_HASH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ bool hash_index_add(struct hash_index *index, uint64_t hash, uint32_t position);
 
 /* Removes the item at position, which was added with this hash. */
 void hash_index_remove(struct hash_index *index, uint64_t hash, uint32_t position);
-
-#endif

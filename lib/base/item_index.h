@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hash index over items that its owner keeps in an array: finds the position of an equal item. */
-#ifndef IAPROF_LIB_BASE_ITEM_INDEX_H
-#define IAPROF_LIB_BASE_ITEM_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ static inline const struct hash_key *item_index_key(struct item_index *index)
  * base/keyed_hash.h. Returns NULL if out of memory. Valid until the next call.
  */
 uint32_t *item_index_find(struct item_index *index, const struct item_owner *owner, uint64_t hash, const void *wanted);
-
-#endif

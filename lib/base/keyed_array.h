@@ -8,8 +8,7 @@
  *
  * The macros of base/array.h can be used for the items, but not to add or remove one.
  */
-#ifndef IAPROF_LIB_BASE_KEYED_ARRAY_H
-#define IAPROF_LIB_BASE_KEYED_ARRAY_H
+#pragma once
 
 #include <string.h>
 
@@ -116,5 +115,3 @@ static inline void keyed_items_moved(struct hash_index *index, uint64_t hash, ui
 		array_free(array);                                                                                     \
 		hash_index_free(&(array)->index);                                                                      \
 	} while (0)
-
-#endif

@@ -5,8 +5,7 @@
  * nothing is initialised, no state is kept, and the core and its plugins use the same secret. Hashes differ between
  * runs: they must not appear in output or decide an order in it.
  */
-#ifndef IAPROF_LIB_BASE_KEYED_HASH_H
-#define IAPROF_LIB_BASE_KEYED_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ static inline __attribute__((always_inline)) uint64_t hash_words(const struct ha
 		sum += key->numbers[1 + i] * words[i];
 	return hash_scatter((uint64_t)(sum >> 64));
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Messages for the user on standard error, one line each, separate from the status line. Any thread. No function waits
  * for a blocked reader: such messages are dropped, and the next message is preceded by their number.
  */
-#ifndef IAPROF_LIB_BASE_LOG_H
-#define IAPROF_LIB_BASE_LOG_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ void log_text(const char *text, size_t size);
  * only.
  */
 void log_status_line(const char *text);
-
-#endif

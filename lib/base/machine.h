@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queries of the Linux kernel that several plugins need. Any thread. */
-#ifndef IAPROF_LIB_BASE_MACHINE_H
-#define IAPROF_LIB_BASE_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ bool link_name(const char *path, char *name, size_t size);
 char *program_path(void);
 /* Returns the folder of the running program, without a trailing '/'; NULL on failure. The caller frees it. */
 char *program_folder(void);
-
-#endif

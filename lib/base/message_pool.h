@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of the parts of a protobuf-c message, which are freed together. */
-#ifndef IAPROF_LIB_BASE_MESSAGE_POOL_H
-#define IAPROF_LIB_BASE_MESSAGE_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ static inline void *message_pool_get(struct message_pool *pool, size_t count, si
 #define MESSAGE_POOL_GET(POOL, COUNT, POINTERS, ITEMS)                                                                 \
 	(((POINTERS) = message_pool_get(POOL, COUNT, sizeof *(POINTERS))) &&                                           \
 	 ((ITEMS) = message_pool_get(POOL, COUNT, sizeof *(ITEMS))))
-
-#endif

@@ -3,8 +3,7 @@
  * Priority for what must keep up with a busy machine: the threads and processes that take samples out of the Linux
  * kernel and supply them with unwind tables. They need little CPU time, but need it soon.
  */
-#ifndef IAPROF_LIB_BASE_PRIORITY_H
-#define IAPROF_LIB_BASE_PRIORITY_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -18,5 +17,3 @@ void priority_lower_thread(void);
 void priority_raise_session(pid_t pid);
 /* Gives the calling process the priority of any other one, in a session of its own. */
 void priority_give_up(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folders that one process at a time writes to, and no other user: rings and spools. */
-#ifndef IAPROF_LIB_BASE_PRIVATE_FOLDER_H
-#define IAPROF_LIB_BASE_PRIVATE_FOLDER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ void private_folder_clean(int folder, bool (*is_partial)(const void *context, co
 int file_lock_take(int folder, const char *name);
 /* Removes the file. lock: -1 if none. */
 void file_lock_release(int folder, const char *name, int lock);
-
-#endif

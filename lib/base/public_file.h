@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens world-readable files whose paths are untrusted. */
-#ifndef IAPROF_LIB_BASE_PUBLIC_FILE_H
-#define IAPROF_LIB_BASE_PUBLIC_FILE_H
+#pragma once
 
 /*
  * Opens a file that every user of the machine may read: a regular file with o+r in folders with o+x, on a local file
@@ -10,5 +9,3 @@
  * (FUSE, NFS) is never waited for. Returns a descriptor, or a negative errno with the reason in *why.
  */
 int public_file_open(const char *path, const char **why);
-
-#endif

@@ -3,8 +3,7 @@
  * Opens and reads files whose paths and contents are untrusted, and writes files: opens only regular files, without
  * waiting for a FIFO, opening a device, or leaving the folder tree.
  */
-#ifndef IAPROF_LIB_BASE_REGULAR_FILE_H
-#define IAPROF_LIB_BASE_REGULAR_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ ssize_t file_read_at(int descriptor, void *bytes, size_t size, uint64_t offset);
  * NULL with errno set (EFBIG: more than size_max bytes).
  */
 char *file_read_all(int descriptor, size_t size_max, size_t *size);
-
-#endif

@@ -3,8 +3,7 @@
  * HAS_SANITIZER: 1 in a build with a sanitizer, which multiplies memory use, installs its own signal handlers and
  * _exit(), and requires standard error for its reports; otherwise 0.
  */
-#ifndef IAPROF_LIB_BASE_SANITIZER_H
-#define IAPROF_LIB_BASE_SANITIZER_H
+#pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HAS_SANITIZER 1
@@ -15,6 +14,4 @@
 #endif
 #ifndef HAS_SANITIZER
 #define HAS_SANITIZER 0
-#endif
-
 #endif

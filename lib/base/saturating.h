@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums and products that saturate at the maximum instead of wrapping. */
-#ifndef IAPROF_LIB_BASE_SATURATING_H
-#define IAPROF_LIB_BASE_SATURATING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ static inline void saturating_increase(uint64_t *sum, uint64_t more)
 {
 	*sum = saturating_add(*sum, more);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Immutable contents: a sealed file in memory (memfd_create(2)). */
-#ifndef IAPROF_LIB_BASE_SEALED_FILE_H
-#define IAPROF_LIB_BASE_SEALED_FILE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@
  * truncated during the copy.
  */
 int sealed_file_of(int descriptor, uint64_t size_max, uint64_t *size);
-
-#endif

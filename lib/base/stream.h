@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes to a descriptor that may be shared with other processes, without waiting for its reader. */
-#ifndef IAPROF_LIB_BASE_STREAM_H
-#define IAPROF_LIB_BASE_STREAM_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -30,5 +29,3 @@ int stream_open(struct stream *stream, int descriptor);
  * and writes at most PIPE_BUF bytes.
  */
 ssize_t stream_write(const struct stream *stream, const char *data, size_t size);
-
-#endif

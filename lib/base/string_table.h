@@ -3,8 +3,7 @@
  * A set of texts, each stored once under an id: 1, 2, 3, ... in order of arrival. A text can be any bytes, such as a
  * struct without padding; the table's copy is aligned to 8 bytes. Not locked.
  */
-#ifndef IAPROF_LIB_BASE_STRING_TABLE_H
-#define IAPROF_LIB_BASE_STRING_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ static inline const char *string_table_text(const struct string_table *table, ui
 	const char *text = id && id <= table->entries.count ? table->entries.items[id - 1].text : NULL;
 	return text ? text : "";
 }
-
-#endif

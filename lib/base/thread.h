@@ -3,8 +3,7 @@
  * Threads of the core and its plugins. The event loop's thread handles signals: all others start with every signal
  * blocked except those of their own faults.
  */
-#ifndef IAPROF_LIB_BASE_THREAD_H
-#define IAPROF_LIB_BASE_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <signal.h>
@@ -24,5 +23,3 @@ static inline int thread_start(pthread_t *thread, void *(*run)(void *), void *ar
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return result;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Per-CPU state of BPF programs that user space reads at any time: an array map with BPF_F_MMAPABLE and one struct of
  * __u64 members per CPU, mapped read-only.
  */
-#ifndef IAPROF_LIB_BPF_CPU_TABLE_H
-#define IAPROF_LIB_BPF_CPU_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ void cpu_table_sum(const struct cpu_table *table, void *sum);
  * timeout, as when a virtual CPU or a task was preempted inside a handler.
  */
 bool cpu_table_wait_idle(const struct cpu_table *table, size_t offset);
-
-#endif

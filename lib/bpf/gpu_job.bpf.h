@@ -4,8 +4,7 @@
  * instructions on Xe-cores. The structs are described by the BTF of module gpu_sched, without which a program that uses
  * them cannot be loaded.
  */
-#ifndef IAPROF_LIB_BPF_GPU_JOB_BPF_H
-#define IAPROF_LIB_BPF_GPU_JOB_BPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -65,5 +64,3 @@ static __always_inline bool fence_is_render(const struct drm_sched_fence *fence)
 {
 	return fence_engine(fence) == ('r' << 16 | 'c' << 8 | 's');
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Definitions of BPF maps: BPF_MAP(threads, HASH, __u32, struct thread, 1024). Sizes of 1 are set by user space. */
-#ifndef IAPROF_LIB_BPF_MAP_BPF_H
-#define IAPROF_LIB_BPF_MAP_BPF_H
+#pragma once
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -29,5 +28,3 @@
 		__uint(type, BPF_MAP_TYPE_RINGBUF);                                                                    \
 		__uint(max_entries, BYTES);                                                                            \
 	} NAME SEC(".maps")
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moves the contents of a BPF hash map into memory. */
-#ifndef IAPROF_LIB_BPF_MAP_TABLE_H
-#define IAPROF_LIB_BPF_MAP_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ struct map_table {
 /* Reads and deletes all elements of a hash map that no BPF program writes to. Returns 0 or a negative errno. */
 int map_table_drain(struct map_table *table, int map);
 void map_table_free(struct map_table *table);
-
-#endif

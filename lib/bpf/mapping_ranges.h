@@ -3,8 +3,7 @@
  * Allocates ranges of a map of mappings: a buddy allocator, which joins free ranges. A range that was given back is
  * reused only when nothing else is free, because BPF programs may still read it.
  */
-#ifndef IAPROF_LIB_BPF_MAPPING_RANGES_H
-#define IAPROF_LIB_BPF_MAPPING_RANGES_H
+#pragma once
 
 #include <stdint.h>
 #include "base/array.h"
@@ -34,5 +33,3 @@ void mapping_ranges_free(struct mapping_ranges *ranges);
 uint32_t mapping_ranges_take(struct mapping_ranges *ranges, uint32_t count);
 /* Gives back a range. count: as for mapping_ranges_take(). */
 void mapping_ranges_give_back(struct mapping_ranges *ranges, uint32_t first, uint32_t count);
-
-#endif

@@ -5,8 +5,7 @@
  * would, without waiting for pages. Included by one program of an object, after unwind.bpf.h; user space fills the
  * maps (python_stacks.h).
  */
-#ifndef IAPROF_LIB_BPF_PYTHON_BPF_H
-#define IAPROF_LIB_BPF_PYTHON_BPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -424,5 +423,3 @@ static __always_inline __u64 python_stack_take(__u32 element, __u32 buffer, __u6
 	__u64 with_python = take_python ? python_frames_take(element, buffer, execution, counts) : 0;
 	return with_python ? with_python : hash;
 }
-
-#endif

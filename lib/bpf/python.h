@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Python frames as BPF programs record them (python.bpf.h) and user space names them (python_stacks.h). */
-#ifndef IAPROF_LIB_BPF_PYTHON_H
-#define IAPROF_LIB_BPF_PYTHON_H
+#pragma once
 
 #include <linux/types.h>
 #include <iaprof/python.h>
@@ -90,5 +89,3 @@ struct python_counts {
 	__u64 codes;          /* code objects that were sent */
 	__u64 codes_refused;  /* not sent: unreadable, too many, or no room in the ring buffer */
 };
-
-#endif

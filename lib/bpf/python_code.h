@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads copies of CPython's code objects (python.h). They are untrusted: any bytes may be in them. Pure functions. */
-#ifndef IAPROF_LIB_BPF_PYTHON_CODE_H
-#define IAPROF_LIB_BPF_PYTHON_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ void python_text_append(struct text *to, const struct python_text *text, const u
  * iaprof_python_lines); 0 if it has none.
  */
 uint32_t python_line_find(uint32_t format, const uint8_t *table, size_t size, int32_t first_line, int32_t position);
-
-#endif

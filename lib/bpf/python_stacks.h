@@ -4,8 +4,7 @@
  * interpreter, reads the code objects that it sends, and puts Python frames in the place of the interpreter's own.
  * Functions between open and free may be called from several threads.
  */
-#ifndef IAPROF_LIB_BPF_PYTHON_STACKS_H
-#define IAPROF_LIB_BPF_PYTHON_STACKS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -115,5 +114,3 @@ void python_stacks_add(struct python_stacks *stacks, const struct python_code *c
 /* Writes the merged stack; returns its number of elements, at most IAPROF_STACK_DEPTH_MAX. */
 uint32_t python_stacks_merge(struct python_stacks *stacks, uint32_t process, uint64_t execution, bool is_complete,
 			     const uint64_t *elements, uint32_t depth, uint64_t *merged);
-
-#endif

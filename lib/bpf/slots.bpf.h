@@ -3,8 +3,7 @@
  * Scratch buffers for BPF programs in task context, several per CPU, because such programs can be preempted by others
  * on the same CPU. A CPU's slots are a bit mask of the slots in use.
  */
-#ifndef IAPROF_LIB_BPF_SLOTS_BPF_H
-#define IAPROF_LIB_BPF_SLOTS_BPF_H
+#pragma once
 
 #include <linux/types.h>
 #include <bpf/bpf_helpers.h>
@@ -46,5 +45,3 @@ static __always_inline void slot_give_back(__u64 *slots, int slot)
 {
 	__sync_fetch_and_and(slots, ~(1ull << (slot & (SCRATCH_SLOTS - 1))));
 }
-
-#endif

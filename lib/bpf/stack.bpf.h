@@ -3,8 +3,7 @@
  * Records stacks in a BPF program and stores each distinct one once, by hash. Included by one program of an object.
  * User space sets stack_depth and hash_seed.
  */
-#ifndef IAPROF_LIB_BPF_STACK_BPF_H
-#define IAPROF_LIB_BPF_STACK_BPF_H
+#pragma once
 
 #include <linux/bpf.h>
 #include <linux/errno.h>
@@ -142,5 +141,3 @@ static __always_inline bool stack_store(void *stacks, const struct stack_address
 	}
 	return true;
 }
-
-#endif

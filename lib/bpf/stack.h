@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Stacks as BPF programs store them and user space reads them. */
-#ifndef IAPROF_LIB_BPF_STACK_H
-#define IAPROF_LIB_BPF_STACK_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -30,5 +29,3 @@ struct stack_piece {
 	__u64 depth; /* of the whole stack; undefined in pieces other than the first */
 	__u64 addresses[STACK_PIECE_DEPTH];
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looks up stacks by hash in the contents of a map of stacks (stack.h). */
-#ifndef IAPROF_LIB_BPF_STACK_INDEX_H
-#define IAPROF_LIB_BPF_STACK_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/host.h>
@@ -34,5 +33,3 @@ void stack_index_free(struct stack_index *index);
 
 /* Reads a stack from a map into STACK_ROOM bytes. Returns false if it, or a piece of it, is not there. */
 bool stack_read(int map, uint64_t hash, struct stack_addresses *stack);
-
-#endif

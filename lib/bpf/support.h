@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared code of the plugins that load BPF programs; a static library. */
-#ifndef IAPROF_LIB_BPF_SUPPORT_H
-#define IAPROF_LIB_BPF_SUPPORT_H
+#pragma once
 
 #include <bpf/libbpf.h>
 #include <iaprof/host.h>
@@ -47,5 +46,3 @@ struct bpf_log {
 };
 struct bpf_log bpf_log_begin(const struct iaprof_host *host);
 void bpf_log_end(struct bpf_log *log);
-
-#endif

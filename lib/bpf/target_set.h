@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The user side of targets.bpf.h: which processes BPF programs record. */
-#ifndef IAPROF_LIB_BPF_TARGET_SET_H
-#define IAPROF_LIB_BPF_TARGET_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <bpf/libbpf.h>
@@ -41,5 +40,3 @@ uint32_t target_words(const struct iaprof_target *target);
  * processes that exist. Returns 0, or the result of host->fail().
  */
 int target_set_follow(const struct target_set *set, const struct iaprof_host *host);
-
-#endif

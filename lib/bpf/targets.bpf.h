@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The BPF side of targets.h. Included by one program of an object. */
-#ifndef IAPROF_LIB_BPF_TARGETS_BPF_H
-#define IAPROF_LIB_BPF_TARGETS_BPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -108,5 +107,3 @@ int BPF_PROG(follow_cgroup, struct cgroup___target *to, const char *path, struct
 		target_set(process, cgroup_is_target(to));
 	return 0;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * is correct for kprobes. A uprobe program, however, can be preempted by another one on the same CPU, which then
  * overwrites its variables. A program that contains a tail call keeps the ordinary stack, that of the task.
  */
-#ifndef IAPROF_LIB_BPF_TASK_STACK_BPF_H
-#define IAPROF_LIB_BPF_TASK_STACK_BPF_H
+#pragma once
 
 #include <linux/types.h>
 #include <bpf/bpf_helpers.h>
@@ -25,5 +24,3 @@ static __always_inline void task_stack_keep(void *context)
 {
 	bpf_tail_call(context, &no_programs, 0);
 }
-
-#endif

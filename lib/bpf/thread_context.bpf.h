@@ -4,8 +4,7 @@
  * is read as the program itself would, without waiting for pages. Included by one file of an object; user space fills
  * the map (thread_contexts.h).
  */
-#ifndef IAPROF_LIB_BPF_THREAD_CONTEXT_BPF_H
-#define IAPROF_LIB_BPF_THREAD_CONTEXT_BPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -151,5 +150,3 @@ static __always_inline void thread_span_take(struct thread_memory memory, __u32 
 	if (process && process->execution == execution)
 		++*thread_context_take(memory, &process->context, counts, span);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Spans of threads as BPF programs read them (thread_context.bpf.h) and user space prepares it (thread_contexts.h). */
-#ifndef IAPROF_LIB_BPF_THREAD_CONTEXT_H
-#define IAPROF_LIB_BPF_THREAD_CONTEXT_H
+#pragma once
 
 #include <linux/types.h>
 #include <iaprof/unwind.h>
@@ -26,5 +25,3 @@ struct thread_context_counts {
 	__u64 unreadable;  /* memory of the process */
 	__u64 unsupported; /* there is no way to the variable: see IAPROF_THREAD_CONTEXT_UNKNOWN */
 };
-
-#endif

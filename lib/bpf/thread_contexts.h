@@ -3,8 +3,7 @@
  * Tells a BPF program that reads the spans of threads (thread_context.bpf.h) which processes have the variable, and
  * where. Not thread-safe.
  */
-#ifndef IAPROF_LIB_BPF_THREAD_CONTEXTS_H
-#define IAPROF_LIB_BPF_THREAD_CONTEXTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <bpf/libbpf.h>
@@ -50,5 +49,3 @@ void thread_contexts_set_span(struct iaprof_record_sample *sample, const __u64 *
 /* For finish(): sends counts of all CPUs as metadata, if there were any. */
 void thread_contexts_describe(const struct thread_contexts *contexts, const struct iaprof_host *host,
 			      const struct thread_context_counts *counts);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The thread pointer of user code, relative to which the ABI defines thread-local variables. x86-64. */
-#ifndef IAPROF_LIB_BPF_THREAD_POINTER_BPF_H
-#define IAPROF_LIB_BPF_THREAD_POINTER_BPF_H
+#pragma once
 
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
@@ -19,5 +18,3 @@ static __always_inline __u64 thread_pointer(const void *task)
 {
 	return BPF_CORE_READ((const struct task_struct___pointer *)task, thread.fsbase);
 }
-
-#endif

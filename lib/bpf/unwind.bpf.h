@@ -4,8 +4,7 @@
  * object, after stack.bpf.h and a map scratch whose values have STACK_ROOM bytes; user space fills the maps
  * (unwinder.h). Needs bpf_loop(), Linux 5.17.
  */
-#ifndef IAPROF_LIB_BPF_UNWIND_BPF_H
-#define IAPROF_LIB_BPF_UNWIND_BPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -500,5 +499,3 @@ __attribute__((noinline)) __u32 unwind_chain(__u32 element, const struct unwind_
 	bpf_loop(STACK_DEPTH_MAX + 1, unwind_link, &element, 0);
 	return unwind_finish(state, stack, hash);
 }
-
-#endif

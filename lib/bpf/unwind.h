@@ -6,8 +6,7 @@
  * Rows are grouped by pages of code. index[p] is the position of the first row of page p, and index[page count] is the
  * number of rows. The first row of each page is at offset 0: a search never leaves its page.
  */
-#ifndef IAPROF_LIB_BPF_UNWIND_H
-#define IAPROF_LIB_BPF_UNWIND_H
+#pragma once
 
 #include <linux/types.h>
 #include <iaprof/unwind.h>
@@ -90,5 +89,3 @@ enum unwind_end {
 	UNWIND_NO_REGISTERS = 5,
 	UNWIND_CONTINUES = 6, /* it has not ended */
 };
-
-#endif

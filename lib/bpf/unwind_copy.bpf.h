@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Copies the stack of the running task, for user space to unwind (unwind_copy.h). */
-#ifndef IAPROF_LIB_BPF_UNWIND_COPY_BPF_H
-#define IAPROF_LIB_BPF_UNWIND_COPY_BPF_H
+#pragma once
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -31,5 +30,3 @@ static __always_inline __u64 unwind_copy_bytes(const struct unwind_copy *copy)
 	return sizeof *copy - UNWIND_COPY_SIZE +
 	       (pages < UNWIND_COPY_PAGES ? pages * UNWIND_COPY_PAGE : UNWIND_COPY_SIZE);
 }
-
-#endif

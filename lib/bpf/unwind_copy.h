@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unwinds a copy of a stack (struct unwind_copy) as unwind.bpf.h unwinds the stack itself. */
-#ifndef IAPROF_LIB_BPF_UNWIND_COPY_H
-#define IAPROF_LIB_BPF_UNWIND_COPY_H
+#pragma once
 
 #include "bpf/unwinder.h"
 
@@ -12,5 +11,3 @@
  */
 uint32_t unwind_copy_walk(const struct unwinder *unwinder, const struct unwind_copy *copy, uint64_t *addresses,
 			  uint32_t max, uint32_t *depth);
-
-#endif

@@ -6,8 +6,7 @@
  *     struct unwind_memory;
  *     bool unwind_read(const struct unwind_memory *memory, __u64 address, void *to, __u32 size); false: not readable
  */
-#ifndef IAPROF_LIB_BPF_UNWIND_STEP_H
-#define IAPROF_LIB_BPF_UNWIND_STEP_H
+#pragma once
 
 #include <stdbool.h>
 #include "bpf/unwind.h"
@@ -115,5 +114,3 @@ UNWIND_INLINE __u32 unwind_step(struct unwind_frame *frame, const struct iaprof_
 	return has_rule ? unwind_by_rule(&frame->registers, rule, memory)
 			: unwind_by_frame_pointer(&frame->registers, memory);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * that the BPF programs lack. For sources that unwind user stacks. Owned by the loop thread; BPF programs read the maps
  * at any time.
  */
-#ifndef IAPROF_LIB_BPF_UNWINDER_H
-#define IAPROF_LIB_BPF_UNWINDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <bpf/libbpf.h>
@@ -107,5 +106,3 @@ const struct unwind_mapping *unwinder_mappings(const struct unwinder *unwinder, 
 
 /* Largest number of mappings of a process. */
 #define UNWINDER_MAPPINGS_MAX 4096u
-
-#endif

@@ -3,8 +3,7 @@
  * Reads the section headers of untrusted ELF files. Only 64-bit little-endian files, such as those of Intel GPUs and of
  * x86-64 libraries.
  */
-#ifndef IAPROF_LIB_ELF_ELF_READER_H
-#define IAPROF_LIB_ELF_ELF_READER_H
+#pragma once
 
 #include <elf.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ bool elf_header_read(const struct elf_reader *bytes, Elf64_Ehdr *header);
 
 /* Reads the header and at most limit section headers. Returns false for a file of another kind or a damaged one. */
 bool elf_sections_read(const struct elf_reader *bytes, size_t limit, struct elf_sections *sections);
-
-#endif

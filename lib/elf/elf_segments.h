@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Program headers of untrusted ELF files, and where code is in the file. See elf_reader.h. */
-#ifndef IAPROF_LIB_ELF_ELF_SEGMENTS_H
-#define IAPROF_LIB_ELF_ELF_SEGMENTS_H
+#pragma once
 
 #include "elf/elf_reader.h"
 
@@ -18,5 +17,3 @@ uint64_t elf_code_offset(const struct elf_reader *bytes, const struct elf_segmen
 
 /* Returns a copy of a part of the file, which the caller frees, or NULL. The caller limits the size. */
 void *elf_part_read(const struct elf_reader *bytes, uint64_t offset, uint64_t size);
-
-#endif

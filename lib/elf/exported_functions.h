@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* File offsets of the functions that a library exports. The file is untrusted. */
-#ifndef IAPROF_LIB_ELF_EXPORTED_FUNCTIONS_H
-#define IAPROF_LIB_ELF_EXPORTED_FUNCTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ bool exported_functions_find(const struct elf_reader *bytes, const char *const *
 
 /* Returns the file offset of one function, or 0 if it is not exported or the file is invalid. */
 uint64_t exported_function_find(const struct elf_reader *bytes, const char *name);
-
-#endif

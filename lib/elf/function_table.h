@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that a library does not export, in a table of addresses that the dynamic linker fills in. */
-#ifndef IAPROF_LIB_ELF_FUNCTION_TABLE_H
-#define IAPROF_LIB_ELF_FUNCTION_TABLE_H
+#pragma once
 
 #include "elf/elf_reader.h"
 
@@ -11,5 +10,3 @@
  */
 bool function_table_find(const struct elf_reader *bytes, const char *anchor, uint32_t anchor_index,
 			 const uint32_t *indexes, size_t count, uint64_t *offsets);
-
-#endif

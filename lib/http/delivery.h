@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a sink that sends: waits for what is on its way, and reports what did not arrive. */
-#ifndef IAPROF_LIB_HTTP_DELIVERY_H
-#define IAPROF_LIB_HTTP_DELIVERY_H
+#pragma once
 
 #include "http/sender.h"
 
@@ -12,5 +11,3 @@
 int delivery_finish(const struct iaprof_host *host, struct sender *sender, const char *url, const char *what);
 /* Returns whether a URL is one of HTTP. */
 bool delivery_is_url(const char *url);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An HTTP server on threads of its own: a client that is slow or hostile delays nothing else. It only reads. */
-#ifndef IAPROF_LIB_HTTP_HTTP_SERVER_H
-#define IAPROF_LIB_HTTP_HTTP_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -65,5 +64,3 @@ void http_server_address(const struct http_server *server, char address[HTTP_SER
 int http_server_start(struct http_server *server, http_handler *handler, void *context, struct error *error);
 /* Closes all connections, and ends the threads. server may be NULL. */
 void http_server_free(struct http_server *server);
-
-#endif

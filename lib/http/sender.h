@@ -3,8 +3,7 @@
  * Sends requests over HTTP on a thread of its own, so that a server that is slow or down delays nothing else. A request
  * is sent again after errors of the network and after answers that ask for it, and dropped and counted otherwise.
  */
-#ifndef IAPROF_LIB_HTTP_SENDER_H
-#define IAPROF_LIB_HTTP_SENDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ void sender_add(struct sender *sender, struct text *body, uint32_t count);
  */
 struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const char **error);
 void sender_free(struct sender *sender);
-
-#endif

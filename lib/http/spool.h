@@ -5,8 +5,7 @@
  * Files that the spool did not write are left alone. One process at a time has the files of a kind; one thread at a
  * time.
  */
-#ifndef IAPROF_LIB_HTTP_SPOOL_H
-#define IAPROF_LIB_HTTP_SPOOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void spool_remove(struct spool *spool);
 /* Returns the number of items in the folder, with those of the request that was taken. */
 uint64_t spool_items(const struct spool *spool); /* accepts NULL */
 void spool_close(struct spool *spool);           /* accepts NULL */
-
-#endif

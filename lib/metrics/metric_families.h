@@ -3,8 +3,7 @@
  * The metrics of a run, family by family, for those who write them in a format. What is not known has no point.
  * Not locked.
  */
-#ifndef IAPROF_LIB_METRICS_METRIC_FAMILIES_H
-#define IAPROF_LIB_METRICS_METRIC_FAMILIES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ struct metric_visitor {
 
 void metric_families_visit(const struct metrics *metrics, const struct own_cost *cost,
 			   const struct metric_visitor *visitor);
-
-#endif

@@ -4,8 +4,7 @@
  * a run that never ends nor the number of time series of a server grows: what is beyond goes to "[others]". Names are
  * cleaned when they are taken, because two series must not have the same labels. Not locked.
  */
-#ifndef IAPROF_LIB_METRICS_METRICS_H
-#define IAPROF_LIB_METRICS_METRICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -142,5 +141,3 @@ void metrics_free(struct metrics *metrics);
 
 /* Cleans a name: see text_append_name(). */
 struct label_text label_of(const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPU time and memory of iaprof and of its helper processes. */
-#ifndef IAPROF_LIB_METRICS_OWN_COST_H
-#define IAPROF_LIB_METRICS_OWN_COST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ struct own_cost {
  * the command that iaprof runs, which is no helper; 0: none.
  */
 void own_cost_update(struct own_cost *cost, uint32_t command);
-
-#endif

@@ -3,8 +3,7 @@
  * The latest strings of the records. A sink that keeps all of them grows with the run; one that looks up a name in the
  * record that declares it needs only those that were defined shortly before.
  */
-#ifndef IAPROF_LIB_METRICS_RECENT_STRINGS_H
-#define IAPROF_LIB_METRICS_RECENT_STRINGS_H
+#pragma once
 
 #include <stdint.h>
 #include <iaprof/record.h>
@@ -27,5 +26,3 @@ void recent_strings_take(struct recent_strings *strings, const struct iaprof_rec
 /* Returns "" for 0, and "[unknown]" for a string that is not there. Valid until the next string. */
 const char *recent_strings_text(const struct recent_strings *strings, uint32_t id);
 void recent_strings_free(struct recent_strings *strings);
-
-#endif

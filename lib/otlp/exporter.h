@@ -3,8 +3,7 @@
  * Sends requests of one signal of OTLP over HTTP, as the options of a sink and the variables OTEL_EXPORTER_OTLP_* say.
  * Each function is for the sink's thread.
  */
-#ifndef IAPROF_LIB_OTLP_EXPORTER_H
-#define IAPROF_LIB_OTLP_EXPORTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ int otlp_exporter_send(struct otlp_exporter *exporter, const struct iaprof_host 
 /* For finish() of a sink: waits for what is on its way. Returns a negative errno after host->fail() on losses. */
 int otlp_exporter_finish(struct otlp_exporter *exporter, const struct iaprof_host *host);
 void otlp_exporter_close(struct otlp_exporter *exporter);
-
-#endif

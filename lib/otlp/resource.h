@@ -3,8 +3,7 @@
  * A resource of OTLP: where data comes from, as attributes with unique keys. Their number and size are bounded, since
  * processes may claim what they like.
  */
-#ifndef IAPROF_LIB_OTLP_RESOURCE_H
-#define IAPROF_LIB_OTLP_RESOURCE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ void resource_free(struct resource *resource);
 Otlp__KeyValue *resource_message_pair(struct message_pool *pool, const char *name, const char *value);
 /* resources: ends with NULL. Of a key that several have, the first value counts. */
 Otlp__Resource *resource_message(struct message_pool *pool, const struct resource *const *resources);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts samples and their tables to the message Profile of profile.proto. */
-#ifndef IAPROF_LIB_PPROF_PPROF_MESSAGE_H
-#define IAPROF_LIB_PPROF_PPROF_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
 
 /* Appends the message and adds strings to the tables. Returns false when out of memory. */
 bool pprof_message_append(struct text *text, struct profile_samples *samples);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists the processes of a cgroup, of version 1 or 2. */
-#ifndef IAPROF_LIB_PROCESS_CGROUP_PROCESSES_H
-#define IAPROF_LIB_PROCESS_CGROUP_PROCESSES_H
+#pragma once
 
 #include "process/descendants.h"
 
@@ -10,5 +9,3 @@
  * cgroup that was removed has no processes.
  */
 int cgroup_processes_add(const char *folder, struct process_list *processes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Identifies the container of a cgroup by the name of its folder, which the container runtime chose. */
-#ifndef IAPROF_LIB_PROCESS_CONTAINER_NAMES_H
-#define IAPROF_LIB_PROCESS_CONTAINER_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@
  * of a container. Pure.
  */
 bool container_name_read(const char *folder, char name[CONTAINER_NAME_SIZE]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds processes and their descendants in /proc. */
-#ifndef IAPROF_LIB_PROCESS_DESCENDANTS_H
-#define IAPROF_LIB_PROCESS_DESCENDANTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ struct process_list {
  * Returns 0 or a negative errno.
  */
 int descendants_add(struct process_list *processes);
-
-#endif

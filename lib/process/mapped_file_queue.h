@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that processes mapped, queued by the main thread for a source's own thread, which opens and parses them. */
-#ifndef IAPROF_LIB_PROCESS_MAPPED_FILE_QUEUE_H
-#define IAPROF_LIB_PROCESS_MAPPED_FILE_QUEUE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct queued_file *mapped_file_queue_take(struct mapped_file_queue *queue);
 uint64_t mapped_file_queue_dropped(struct mapped_file_queue *queue);
 /* Opens the mapped file, or the one at its path if the mapping is gone. Returns a descriptor or a negative errno. */
 int queued_file_open(const struct queued_file *file, struct stat *status);
-
-#endif

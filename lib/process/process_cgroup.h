@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The container and the pod of a process, by the path of its cgroup. */
-#ifndef IAPROF_LIB_PROCESS_PROCESS_CGROUP_H
-#define IAPROF_LIB_PROCESS_PROCESS_CGROUP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ void process_cgroup_read(uint32_t pid, char container[CONTAINER_NAME_SIZE], char
 void cgroup_service_read(const char *path, char service[CONTAINER_NAME_SIZE]);
 /* The same for the cgroups of a running process. */
 void process_service_read(uint32_t pid, char service[CONTAINER_NAME_SIZE]);
-
-#endif

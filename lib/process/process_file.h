@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens files in the mount namespace of another process: regular files only, without following symbolic links. */
-#ifndef IAPROF_LIB_PROCESS_PROCESS_FILE_H
-#define IAPROF_LIB_PROCESS_PROCESS_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ struct process_file {
 
 /* Returns whether a file is the known one; files seen through different overlays are equal if they share pages. */
 bool process_file_is(const struct process_file *known, int descriptor, const struct stat *status);
-
-#endif

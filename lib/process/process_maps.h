@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses /proc/PID/maps, and reads files of other processes. */
-#ifndef IAPROF_LIB_PROCESS_PROCESS_MAPS_H
-#define IAPROF_LIB_PROCESS_PROCESS_MAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void process_describe(pid_t pid, char *text, size_t size);
  * library).
  */
 uint8_t *file_bytes_read(int descriptor, size_t *size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks of processes of a parallel program, from the environment that mpirun, srun and torchrun start them with. */
-#ifndef IAPROF_LIB_PROCESS_PROCESS_RANK_H
-#define IAPROF_LIB_PROCESS_PROCESS_RANK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void process_rank_name(char *text, size_t size, const char *name, size_t length,
 
 /* Returns " (rank 3)" in such a name, or NULL. Pure. */
 const char *process_rank_suffix(const char *name);
-
-#endif

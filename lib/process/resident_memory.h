@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resident memory of processes (proc_pid_statm(5)). */
-#ifndef IAPROF_LIB_PROCESS_RESIDENT_MEMORY_H
-#define IAPROF_LIB_PROCESS_RESIDENT_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -12,5 +11,3 @@ int resident_memory_open(pid_t pid);
 uint64_t resident_memory_read(int descriptor);
 /* The same for a process that is read once. */
 uint64_t resident_memory_of(pid_t pid);
-
-#endif

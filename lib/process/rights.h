@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The privileges of this process, and restrictions that apply to every process. */
-#ifndef IAPROF_LIB_PROCESS_RIGHTS_H
-#define IAPROF_LIB_PROCESS_RIGHTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/host.h>
@@ -38,5 +37,3 @@ const char *rights_explain_bpf(void);
 /* For check(): report lockdown and the privileges to load BPF programs and to open perf events. */
 void rights_check_bpf(const struct iaprof_host *host);
 void rights_check_perf(const struct iaprof_host *host);
-
-#endif

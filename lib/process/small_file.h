@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads small files of /proc and /etc, whose size is known only when they were read. */
-#ifndef IAPROF_LIB_PROCESS_SMALL_FILE_H
-#define IAPROF_LIB_PROCESS_SMALL_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@
  * there was no file or no memory.
  */
 size_t small_file_read(const char *path, char **bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records that later records refer to by id, for sinks: strings, stacks, value types, ... */
-#ifndef IAPROF_LIB_RECORDS_DEFINITIONS_H
-#define IAPROF_LIB_RECORDS_DEFINITIONS_H
+#pragma once
 
 #include <iaprof/record.h>
 
@@ -29,5 +28,3 @@ definitions_find_function(const struct definitions *definitions, uint16_t source
 const char *definitions_text(const struct definitions *definitions, uint32_t id);
 
 void definitions_free(struct definitions *definitions);
-
-#endif

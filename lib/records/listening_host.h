@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A host that captures failures as text, so that check() can report them as items. */
-#ifndef IAPROF_LIB_RECORDS_LISTENING_HOST_H
-#define IAPROF_LIB_RECORDS_LISTENING_HOST_H
+#pragma once
 
 #include <iaprof/host.h>
 
@@ -13,5 +12,3 @@ struct listening_host {
 
 /* Initialises a host that forwards all other calls to the real host. */
 void listening_host_init(struct listening_host *listening, const struct iaprof_host *host);
-
-#endif

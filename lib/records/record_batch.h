@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collects records and passes them to host->emit() in batches. */
-#ifndef IAPROF_LIB_RECORDS_RECORD_BATCH_H
-#define IAPROF_LIB_RECORDS_RECORD_BATCH_H
+#pragma once
 
 #include <stdint.h>
 #include <iaprof/host.h>
@@ -42,5 +41,3 @@ struct record_finding {
 	uint32_t pid; /* 0: none */
 };
 int record_batch_add_finding(struct record_batch *batch, const struct record_finding *finding, uint64_t time);
-
-#endif

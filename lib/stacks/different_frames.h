@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The distinct frames of a profile: frames that differ in more than their addresses, each once. */
-#ifndef IAPROF_LIB_STACKS_DIFFERENT_FRAMES_H
-#define IAPROF_LIB_STACKS_DIFFERENT_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void different_frames_free(struct different_frames *frames);
  * Returns the source line of one of them; 0 if it has none, or several, as device functions have one per instruction.
  */
 uint32_t different_frames_line(const struct different_frames *frames, const struct iaprof_frame *frame);
-
-#endif

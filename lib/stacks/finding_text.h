@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people read of a finding: a title made of its name, and its text as sentences. */
-#ifndef IAPROF_LIB_STACKS_FINDING_TEXT_H
-#define IAPROF_LIB_STACKS_FINDING_TEXT_H
+#pragma once
 
 #include "text/text.h"
 
@@ -10,5 +9,3 @@ void finding_append_title(struct text *text, const char *name);
 
 /* Appends the text of a finding with a capital letter first and a full stop last. */
 void finding_append_sentence(struct text *text, const char *finding);
-
-#endif

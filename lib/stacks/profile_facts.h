@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts of a profile as several sinks write them: build ids of modules, numbers of lost events. */
-#ifndef IAPROF_LIB_STACKS_PROFILE_FACTS_H
-#define IAPROF_LIB_STACKS_PROFILE_FACTS_H
+#pragma once
 
 #include <iaprof/profile.h>
 
@@ -12,5 +11,3 @@ const char *profile_build_id(const struct iaprof_profile *profile, const char *p
 
 /* Writes "3", "an unknown number" or "3 and an unknown number" to text, and returns it. */
 const char *lost_count_text(const struct iaprof_lost *lost, char text[LOST_COUNT_SIZE]);
-
-#endif

@@ -5,8 +5,7 @@
  * functions, the offset is the instruction's address, in a mapping named after the GPU kernel, and the stall reason is
  * a label or a sample type.
  */
-#ifndef IAPROF_LIB_STACKS_PROFILE_SAMPLES_H
-#define IAPROF_LIB_STACKS_PROFILE_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ bool profile_samples_make(struct profile_samples *samples, const struct iaprof_p
 /* Returns the mapping of the main binary: of the program with the largest value; 0 if there are no mappings. */
 uint32_t profile_samples_main_mapping(const struct profile_samples *samples);
 void profile_samples_free(struct profile_samples *samples);
-
-#endif

@@ -3,8 +3,7 @@
  * The answer in a profile: which GPU kernels take the time, which lines stall for what, what they wait for and who
  * launched them; without device samples, which functions take the CPU's time. Facts that are not known are NULL or 0.
  */
-#ifndef IAPROF_LIB_STACKS_PROFILE_SUMMARY_H
-#define IAPROF_LIB_STACKS_PROFILE_SUMMARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ void profile_summary_free(struct profile_summary *summary);
 
 /* Appends the summary as lines of text. */
 void profile_summary_append_text(struct text *text, const struct profile_summary *summary);
-
-#endif

@@ -3,8 +3,7 @@
  * Tables of a profile for formats such as those of pprof and OTLP: texts, functions, mappings, locations and samples,
  * each stored once. Ids begin at 1. 0 means none, or out of memory: then failed is set, and later items are omitted.
  */
-#ifndef IAPROF_LIB_STACKS_PROFILE_TABLES_H
-#define IAPROF_LIB_STACKS_PROFILE_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ uint32_t profile_tables_location(struct profile_tables *tables, const struct tab
 /* NULL: 0 */
 uint32_t profile_tables_span(struct profile_tables *tables, const struct iaprof_span *span);
 uint32_t profile_tables_sample(struct profile_tables *tables, const struct table_sample *sample);
-
-#endif

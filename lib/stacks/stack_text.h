@@ -3,8 +3,7 @@
  * The stacks of a profile as "frame;frame;frame", with the suffixes that flame graph tools use for colours, sorted;
  * stacks with equal text are merged.
  */
-#ifndef IAPROF_LIB_STACKS_STACK_TEXT_H
-#define IAPROF_LIB_STACKS_STACK_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -128,5 +127,3 @@ uint32_t stack_rows_leaf(const struct stack_rows *rows, const struct stack_row *
 /* Appends the text of the frame at a position; nothing if there is no such frame. */
 void stack_rows_append_frame(const struct stack_rows *rows, const struct stack_row *row, uint32_t position,
 			     struct text *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sinks say of stall reasons, by class: one text for each, whatever the hardware calls the reason. */
-#ifndef IAPROF_LIB_STACKS_STALL_CLASS_H
-#define IAPROF_LIB_STACKS_STALL_CLASS_H
+#pragma once
 
 #include <stdint.h>
 #include <iaprof/profile.h>
@@ -24,5 +23,3 @@ extern const struct stall_class stall_classes[STALL_CLASS_COUNT];
  * reasons had classes are recognized by the names that Intel's driver uses.
  */
 uint32_t stall_class_of(const struct iaprof_frame *frame);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stall reasons in a line of sink iaprof's stream, in order. */
-#ifndef IAPROF_LIB_STACKS_STALL_COLUMNS_H
-#define IAPROF_LIB_STACKS_STALL_COLUMNS_H
+#pragma once
 
 #include <iaprof/record.h>
 
@@ -17,5 +16,3 @@ static const uint32_t stall_column_classes[STALL_COLUMN_COUNT] = {
 	IAPROF_STALL_ISSUING, IAPROF_STALL_BRANCH,  IAPROF_STALL_PIPELINE, IAPROF_STALL_QUEUE, IAPROF_STALL_ARITHMETIC,
 	IAPROF_STALL_DATA,    IAPROF_STALL_BARRIER, IAPROF_STALL_FETCH,    IAPROF_STALL_OTHER, IAPROF_STALL_ORDER,
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The values of a profile in chronological order, for formats whose samples have timestamps. */
-#ifndef IAPROF_LIB_STACKS_TIMED_VALUES_H
-#define IAPROF_LIB_STACKS_TIMED_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ struct timed_values {
  */
 bool timed_values_make(struct timed_values *values, const struct iaprof_profile *profile, uint64_t step);
 void timed_values_free(struct timed_values *values);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Selects value types by name, and the default value type. */
-#ifndef IAPROF_LIB_STACKS_VALUE_CHOICE_H
-#define IAPROF_LIB_STACKS_VALUE_CHOICE_H
+#pragma once
 
 #include <stdint.h>
 #include <iaprof/host.h>
@@ -27,5 +26,3 @@ uint32_t value_type_best(const struct iaprof_profile *profile);
  * Returns the value type with this label or name, or VALUE_TYPE_NONE after host->fail(), which lists the value types.
  */
 uint32_t value_type_find(const struct iaprof_host *host, const struct iaprof_profile *profile, const char *wanted);
-
-#endif

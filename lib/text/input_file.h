@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file, pipe or standard input. It can be examined before it is read; reading waits for a pipe's writer. */
-#ifndef IAPROF_LIB_TEXT_INPUT_FILE_H
-#define IAPROF_LIB_TEXT_INPUT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,5 +39,3 @@ ssize_t input_file_read_some(struct input_file *input, void *data, size_t size);
 ssize_t input_file_read(void *context, void *data, size_t size);
 bool input_file_is_stopping(const struct input_file *input);
 void input_file_close(struct input_file *input);
-
-#endif

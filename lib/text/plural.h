@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* English number agreement in messages. */
-#ifndef IAPROF_LIB_TEXT_PLURAL_H
-#define IAPROF_LIB_TEXT_PLURAL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ static inline const char *plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes text of other users' programs safe for a terminal. */
-#ifndef IAPROF_LIB_TEXT_PRINTABLE_H
-#define IAPROF_LIB_TEXT_PRINTABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct path_end {
 	char text[128];
 };
 struct path_end path_end(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers for people: at most three significant digits, without an exponent. Pure; any thread. */
-#ifndef IAPROF_LIB_TEXT_QUANTITY_H
-#define IAPROF_LIB_TEXT_QUANTITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ struct quantity_text quantity_share(double part, double whole);
 struct quantity_text quantity_time(double nanoseconds);
 /* Formats "512 B", "16.1 MiB", "1.00 GiB". */
 struct quantity_text quantity_size(double bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of functions, shortened for a line of text. Names of C++ templates have hundreds of characters. */
-#ifndef IAPROF_LIB_TEXT_SHORT_NAME_H
-#define IAPROF_LIB_TEXT_SHORT_NAME_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@
  * "begin...end". Bytes outside of ASCII are whole characters of valid UTF-8, or replaced. Any thread.
  */
 void text_append_short_name(struct text *text, const char *name, size_t limit);
-
-#endif

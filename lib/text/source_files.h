@@ -8,8 +8,7 @@
  *   all folders of its path can be searched by others (o+x), no part of the path is a symbolic link, and it is on a
  *   local file system, which cannot block.
  */
-#ifndef IAPROF_LIB_TEXT_SOURCE_FILES_H
-#define IAPROF_LIB_TEXT_SOURCE_FILES_H
+#pragma once
 
 #include <stddef.h>
 #include <iaprof/host.h>
@@ -47,5 +46,3 @@ void source_files_close(struct source_files *files);
  * the reason in *why, in a few words.
  */
 char *source_files_read(struct source_files *files, const char *path, size_t *size, const char **why);
-
-#endif

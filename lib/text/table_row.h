@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of tables that sources send as notes (FINDING in iaprof/record.h). */
-#ifndef IAPROF_LIB_TEXT_TABLE_ROW_H
-#define IAPROF_LIB_TEXT_TABLE_ROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -30,5 +29,3 @@ static inline const char *row_cell_next(const char *cell, size_t *length)
 	*length = end ? (size_t)(end - cell) : strlen(cell);
 	return end ? end + 3 : NULL;
 }
-
-#endif

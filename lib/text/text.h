@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output text of sinks: a growing buffer, and sanitized names. */
-#ifndef IAPROF_LIB_TEXT_TEXT_H
-#define IAPROF_LIB_TEXT_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ int text_write_whole(struct text *text, const struct iaprof_host *host, const ch
 int output_is_finished(const struct iaprof_host *host, void *instance);
 
 void text_free(struct text *text);
-
-#endif

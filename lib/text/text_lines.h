@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Splits bytes that arrive in pieces into lines of bounded length. */
-#ifndef IAPROF_LIB_TEXT_TEXT_LINES_H
-#define IAPROF_LIB_TEXT_TEXT_LINES_H
+#pragma once
 
 #include "text/text.h"
 #include "text/text_span.h"
@@ -45,5 +44,3 @@ struct text_refused {
 };
 
 void text_refused_add(struct text_refused *refused, const struct text_line *line, const char *why);
-
-#endif

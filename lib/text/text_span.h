@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of a borrowed text, for parsers. Pure; any thread. */
-#ifndef IAPROF_LIB_TEXT_TEXT_SPAN_H
-#define IAPROF_LIB_TEXT_TEXT_SPAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ bool span_hexadecimal(struct text_span span, uint64_t *number); /* without 0x */
 bool span_signed(struct text_span span, int64_t *number);
 /* Parses seconds with an optional fraction as nanoseconds; further digits are truncated. */
 bool span_seconds(struct text_span span, uint64_t *nanoseconds);
-
-#endif

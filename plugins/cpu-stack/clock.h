@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sampling clock: one perf event per CPU, which calls a BPF program. */
-#ifndef IAPROF_CPU_STACK_CLOCK_H
-#define IAPROF_CPU_STACK_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ int sample_clock_follow(struct sample_clock *clock, const struct iaprof_host *ho
 /* After this call no handler is running. */
 void sample_clock_stop(struct sample_clock *clock);
 void sample_clock_close(struct sample_clock *clock);
-
-#endif

@@ -4,8 +4,7 @@
  * until the copy is unwound, or its time is over. Copies contain private memory of other programs: they are stored in
  * memory that core dumps omit, and that is unmapped as soon as they are unwound.
  */
-#ifndef IAPROF_CPU_STACK_COPIED_STACKS_H
-#define IAPROF_CPU_STACK_COPIED_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/host.h>
@@ -73,5 +72,3 @@ bool copied_stacks_hold(struct copied_stacks *stacks, uint64_t copy, const struc
  * every sample. Returns 0 or a negative errno.
  */
 int copied_stacks_emit(struct copied_stacks *stacks, struct record_batch *batch, bool all);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Structs shared by the BPF program and user space of cpu-stack. Times are CLOCK_MONOTONIC nanoseconds. */
-#ifndef IAPROF_CPU_STACK_H
-#define IAPROF_CPU_STACK_H
+#pragma once
 
 #include <linux/types.h>
 #include "bpf/python.h"
@@ -88,5 +87,3 @@ struct cpu_stack_processor {
 	struct thread_context_counts spans;
 	__u64 pad[2]; /* keeps CPUs on separate pairs of cache lines (prefetched together) */
 };
-
-#endif

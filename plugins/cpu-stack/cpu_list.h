@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of online CPUs. */
-#ifndef IAPROF_CPU_STACK_CPU_LIST_H
-#define IAPROF_CPU_STACK_CPU_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ struct cpu_list {
 int cpu_list_read(const struct iaprof_host *host, struct cpu_list *list);
 bool cpu_list_has(const struct cpu_list *list, uint32_t cpu);
 void cpu_list_free(struct cpu_list *list);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns the counts of the BPF program into records: drains one set of maps while the program fills the other one. */
-#ifndef IAPROF_CPU_STACK_DRAIN_H
-#define IAPROF_CPU_STACK_DRAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ int drain_finish(struct drain *drain);
 /* Emits the samples that are still held for their copies. */
 int drain_release(struct drain *drain);
 void drain_free(struct drain *drain);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of user and kernel stacks for --check. */
-#ifndef IAPROF_CPU_STACK_MACHINE_CHECK_H
-#define IAPROF_CPU_STACK_MACHINE_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/host.h>
@@ -11,5 +10,3 @@ enum unwind_choice { UNWIND_AUTO, UNWIND_FRAME_POINTERS, UNWIND_TABLES };
 
 /* For check(). user, kernel: the stacks that are recorded. unwind: enum unwind_choice. */
 void cpu_stack_check_all(const struct iaprof_host *host, bool user, uint64_t unwind, bool kernel);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decodes a kernel's code into a list of instructions, from its first byte on. */
-#ifndef IAPROF_PLUGINS_DECODER_INTEL_GT_CODE_H
-#define IAPROF_PLUGINS_DECODER_INTEL_GT_CODE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void gt_code_free(struct gt_code *code);
 
 /* Returns the number of the instruction that begins at an offset, or UINT32_MAX. */
 uint32_t gt_code_find(const struct gt_code *code, uint32_t offset);
-
-#endif

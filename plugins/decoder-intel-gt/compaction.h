@@ -3,8 +3,7 @@
  * The 8-byte form of instructions: some fields are replaced by indices into tables of the most frequent values, which
  * differ between generations. Contains only the fields that this decoder uses.
  */
-#ifndef IAPROF_PLUGINS_DECODER_INTEL_GT_COMPACTION_H
-#define IAPROF_PLUGINS_DECODER_INTEL_GT_COMPACTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ struct gt_compact_types {
 };
 
 struct gt_compact_types gt_compact_types(enum gt_generation generation, enum gt_form form, uint64_t word);
-
-#endif

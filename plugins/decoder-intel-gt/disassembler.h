@@ -3,8 +3,7 @@
  * Full disassembly by Intel's library libiga64, if it is installed. It is loaded at run time; without it, only the
  * disassembly is missing.
  */
-#ifndef IAPROF_PLUGINS_DECODER_INTEL_GT_DISASSEMBLER_H
-#define IAPROF_PLUGINS_DECODER_INTEL_GT_DISASSEMBLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ void gt_disassembler_close(struct gt_disassembler *disassembler);
  */
 bool gt_disassembler_text(struct gt_disassembler *disassembler, enum gt_generation generation, const void *code,
 			  size_t code_size, size_t offset, char *text, size_t text_size);
-
-#endif

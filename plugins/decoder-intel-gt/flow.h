@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The control flow graph of a kernel, insofar as the code determines it. */
-#ifndef IAPROF_PLUGINS_DECODER_INTEL_GT_FLOW_H
-#define IAPROF_PLUGINS_DECODER_INTEL_GT_FLOW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ void gt_flow_free(struct gt_flow *flow);
 
 /* Returns the number of the block that contains an instruction. */
 uint32_t gt_flow_block(const struct gt_flow *flow, uint32_t number);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Determines the instruction set of a GPU's code from an ELF note or a version. */
-#ifndef IAPROF_PLUGINS_DECODER_INTEL_GT_GENERATION_H
-#define IAPROF_PLUGINS_DECODER_INTEL_GT_GENERATION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ enum gt_generation gt_generation_of_core(uint32_t core_family);
 enum gt_generation gt_generation_of_product(uint32_t product_family);
 /* A GPU ELF image, from its notes of owner IntelGT. Safe for any bytes. */
 enum gt_generation gt_generation_of_image(const void *image, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * Decodes one instruction of a kernel: its size, and the fields for its operation, dependencies and branch targets.
  * Registers and types are left to a disassembler.
  */
-#ifndef IAPROF_PLUGINS_DECODER_INTEL_GT_INSTRUCTION_H
-#define IAPROF_PLUGINS_DECODER_INTEL_GT_INSTRUCTION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ int gt_instruction_decode(enum gt_generation generation, const void *code, size_
  * if the operation is in a register. Never NULL; a static string.
  */
 const char *gt_instruction_mnemonic(enum gt_generation generation, const struct gt_instruction *instruction);
-
-#endif

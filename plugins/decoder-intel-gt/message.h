@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of send instructions to units outside the core: the unit, and the operation. */
-#ifndef IAPROF_PLUGINS_DECODER_INTEL_GT_MESSAGE_H
-#define IAPROF_PLUGINS_DECODER_INTEL_GT_MESSAGE_H
+#pragma once
 
 #include "instruction.h"
 
@@ -10,5 +9,3 @@
  * number of the operation is unknown; "send.ugm indirect" if it is in a register. Never NULL.
  */
 const char *gt_message_name(enum gt_generation generation, const struct gt_instruction *instruction);
-
-#endif

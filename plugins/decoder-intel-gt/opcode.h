@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The opcodes of each generation: names, groups and instruction layouts. */
-#ifndef IAPROF_PLUGINS_DECODER_INTEL_GT_OPCODE_H
-#define IAPROF_PLUGINS_DECODER_INTEL_GT_OPCODE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -62,5 +61,3 @@ struct gt_opcode {
 
 /* Returns NULL if the generation has no such opcode; safe for any number. */
 const struct gt_opcode *gt_opcode_find(enum gt_generation generation, unsigned opcode);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the producers of a waiting instruction: those that its scoreboard can refer to, on every path to it. */
-#ifndef IAPROF_PLUGINS_DECODER_INTEL_GT_PRODUCER_H
-#define IAPROF_PLUGINS_DECODER_INTEL_GT_PRODUCER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ struct gt_producers {
  */
 int gt_producers_find(const struct gt_flow *flow, uint32_t number, struct gt_producers *producers);
 void gt_producers_free(struct gt_producers *producers);
-
-#endif

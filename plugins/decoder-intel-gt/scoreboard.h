@@ -4,8 +4,7 @@
  * others to wait for. Dependencies on in-order pipes are distances (the d-th instruction before this one), all others
  * are tokens.
  */
-#ifndef IAPROF_PLUGINS_DECODER_INTEL_GT_SCOREBOARD_H
-#define IAPROF_PLUGINS_DECODER_INTEL_GT_SCOREBOARD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ struct gt_scoreboard gt_scoreboard_decode(enum gt_generation generation, enum gt
 
 /* Writes "@1,$3.dst" in the syntax of Intel's assembler; empty without dependencies. */
 void gt_scoreboard_format(const struct gt_scoreboard *scoreboard, char text[GT_SCOREBOARD_TEXT]);
-
-#endif

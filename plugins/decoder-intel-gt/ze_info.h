@@ -3,8 +3,7 @@
  * Parses the kernel attributes in the section .ze_info of a zebin, in YAML: the numbers in execution_env, such as
  * simd_size, grf_count, spill_size. Level Zero's "zebin" specification lists them.
  */
-#ifndef IAPROF_PLUGINS_DECODER_INTEL_GT_ZE_INFO_H
-#define IAPROF_PLUGINS_DECODER_INTEL_GT_ZE_INFO_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/image.h>
@@ -32,5 +31,3 @@ struct ze_info {
  */
 int ze_info_read(struct ze_info *info, const char *text, size_t size, struct string_table *strings);
 void ze_info_free(struct ze_info *info);
-
-#endif

@@ -3,8 +3,7 @@
  * Reads zebin, the ELF image format of Level Zero and OpenCL programs: Intel's "zebin" specification in
  * documentation/zebin of the graphics compiler defines the names of sections and the types of relocations.
  */
-#ifndef IAPROF_PLUGINS_DECODER_INTEL_GT_ZEBIN_H
-#define IAPROF_PLUGINS_DECODER_INTEL_GT_ZEBIN_H
+#pragma once
 
 #include <iaprof/image.h>
 
@@ -14,5 +13,3 @@ extern const struct iaprof_relocation zebin_relocations[ZEBIN_RELOCATION_COUNT];
 /* Implement image_read() and display_name() of the plugin interface. */
 int zebin_read(const struct iaprof_image *image, const struct iaprof_image_report *report);
 size_t zebin_display_name(const char *name, char *text, size_t capacity);
-
-#endif

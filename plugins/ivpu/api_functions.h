@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Level Zero functions that are traced, and the libraries that contain them. */
-#ifndef IAPROF_PLUGINS_IVPU_API_FUNCTIONS_H
-#define IAPROF_PLUGINS_IVPU_API_FUNCTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ int api_function_graph_member(size_t number);
 
 /* Returns whether a library may contain these functions, judged by its file name. */
 bool api_library_is(const char *path);
-
-#endif

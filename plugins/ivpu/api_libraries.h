@@ -3,8 +3,7 @@
  * The Level Zero libraries that processes have mapped, and the probes in them. Libraries are recognised by file name,
  * and each file is attached to once, in whichever mount namespaces it appears.
  */
-#ifndef IAPROF_PLUGINS_IVPU_API_LIBRARIES_H
-#define IAPROF_PLUGINS_IVPU_API_LIBRARIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ int api_library_attach(struct api_libraries *libraries, struct api_library *libr
 
 void api_libraries_detach(struct api_libraries *libraries);
 void api_libraries_free(struct api_libraries *libraries);
-
-#endif

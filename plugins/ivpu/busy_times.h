@@ -3,8 +3,7 @@
  * The times at which one engine had a job. The time of a job that has ended is what earlier ones do not already have,
  * so that jobs that wait for each other share the engine's time. Bounded; one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_BUSY_TIMES_H
-#define IAPROF_PLUGINS_IVPU_BUSY_TIMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ uint64_t busy_times_add(struct busy_times *times, uint64_t begin, uint64_t end);
 
 /* Returns the time (ns) at which there was a job. */
 uint64_t busy_times_total(const struct busy_times *times);
-
-#endif

@@ -3,8 +3,7 @@
  * Reads the calls that ivpu's BPF programs aggregated or sent one by one, and emits them as CALL records, along with
  * the call tree nodes that the Linux kernel knows only as hashes, and the losses.
  */
-#ifndef IAPROF_PLUGINS_IVPU_CALL_DRAIN_H
-#define IAPROF_PLUGINS_IVPU_CALL_DRAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ uint64_t call_drain_buffer_bytes(const struct call_drain *counts, struct npu_use
 int call_drain_descriptor(const struct call_drain *counts);
 /* The BPF programs are detached. */
 int call_drain_finish(struct call_drain *counts);
-
-#endif

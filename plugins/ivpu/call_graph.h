@@ -3,8 +3,7 @@
  * The static call graph of intel_vpu, from which calls in a trace without nesting are put into a tree. Names are
  * without the prefix "ivpu_" and without compiler suffixes such as ".isra.0". Pure; any thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_CALL_GRAPH_H
-#define IAPROF_PLUGINS_IVPU_CALL_GRAPH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ const struct call_entry *call_entry_find(const char *function);
 
 /* Writes a name in the form used in the tables; "" if it is not the driver's or is too long. */
 void call_name_shorten(const char *name, char *buffer, size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  * records with the value types npu-time and npu-calls. Both tables are bounded: what does not fit gets the id of
  * "[other calls]". Owned by one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_CALL_RECORDS_H
-#define IAPROF_PLUGINS_IVPU_CALL_RECORDS_H
+#pragma once
 
 #include <stdint.h>
 #include <iaprof/host.h>
@@ -66,5 +65,3 @@ uint32_t call_records_node(struct call_records *records, uint32_t parent, uint32
 /* These return 0 or a negative errno. A full queue is not an error: the core counts what it dropped. */
 int call_records_add(struct call_records *records, const struct calls *calls);
 int call_records_flush(struct call_records *records);
-
-#endif

@@ -3,8 +3,7 @@
  * Maps the call tree's nodes, which the Linux kernel knows only as hashes (ivpu_shared.h), to ids in the records. Adds
  * the ioctl between a program's call and the driver function that handles it.
  */
-#ifndef IAPROF_PLUGINS_IVPU_CALL_TREE_H
-#define IAPROF_PLUGINS_IVPU_CALL_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void call_tree_free(struct call_tree *known);
 bool call_tree_id(struct call_tree *known, uint64_t hash, uint64_t time, uint32_t *id);
 /* Returns the place of a node. */
 const struct call_place *call_tree_place(const struct call_tree *known, uint32_t id);
-
-#endif

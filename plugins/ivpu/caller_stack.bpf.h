@@ -4,8 +4,7 @@
  * its frame pointer yet, so a walk along frame pointers would miss the caller: the return address is used as the first
  * address. Since Linux 6.12, the kernel does the same for functions that start by saving the frame pointer.
  */
-#ifndef IAPROF_IVPU_CALLER_STACK_BPF_H
-#define IAPROF_IVPU_CALLER_STACK_BPF_H
+#pragma once
 
 #define scratch stack_scratch
 #define UNWIND_STATES_TYPE BPF_MAP_TYPE_ARRAY
@@ -74,5 +73,3 @@ static __always_inline __u64 caller_stack_take(struct pt_regs *context, const st
 		__sync_fetch_and_add(&place->processor->stacks_lost, 1);
 	return hash;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The calls in flight of a thread or interrupt: adding a call, finding the one that returns, and removing those whose
  * return was missed.
  */
-#ifndef IAPROF_IVPU_CALLS_BPF_H
-#define IAPROF_IVPU_CALLS_BPF_H
+#pragma once
 
 static __always_inline __u64 node_hash(__u64 parent, __u32 function)
 {
@@ -136,5 +135,3 @@ static __always_inline __u32 call_find(struct ivpu_calls *calls, __u32 function)
 	bpf_loop(IVPU_FRAMES, call_look, &walk, 0);
 	return frame_is_of(calls, walk.index, function) ? walk.index : IVPU_FRAMES;
 }
-
-#endif

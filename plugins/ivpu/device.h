@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machine's NPUs, from sysfs. */
-#ifndef IAPROF_PLUGINS_IVPU_DEVICE_H
-#define IAPROF_PLUGINS_IVPU_DEVICE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ bool npu_is_at(const char *sysfs, const char *address);
 int npu_read_text(const struct npu *npu, const char *file, char *text, size_t size);
 /* Reads a number, decimal or hexadecimal with 0x. -EINVAL if the file has none. */
 int npu_read_number(const struct npu *npu, const char *file, uint64_t *number);
-
-#endif

@@ -3,8 +3,7 @@
  * Emits an NPU's sysfs counters as DEVICE, COUNTER and COUNTER_VALUE records: busy time and utilization, memory,
  * frequency, power state. Files that a driver version lacks are skipped.
  */
-#ifndef IAPROF_PLUGINS_IVPU_DEVICE_COUNTERS_H
-#define IAPROF_PLUGINS_IVPU_DEVICE_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include "device.h"
@@ -48,5 +47,3 @@ int device_counters_begin(struct device_counters *usage, struct record_batch *ba
 /* Emits the counters, at most once per DEVICE_COUNTER_PERIOD. */
 int device_counters_turn(struct device_counters *usage, struct record_batch *batch, uint32_t first_counter,
 			 uint64_t time);
-
-#endif

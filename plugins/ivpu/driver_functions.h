@@ -3,8 +3,7 @@
  * The functions of the NPU driver intel_vpu, with the area that each belongs to. Functions that the table does not
  * list, of other driver versions, are assigned by prefix. Pure; any thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_DRIVER_FUNCTIONS_H
-#define IAPROF_PLUGINS_IVPU_DRIVER_FUNCTIONS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ const struct ivpu_function *ivpu_function_at(size_t index);
 
 /* Returns "memory management", for example, or "other" for an unknown number. */
 const char *ivpu_family_name(uint32_t family);
-
-#endif

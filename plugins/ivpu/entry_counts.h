@@ -3,8 +3,7 @@
  * Counts of calls by process and function, with mode=entries: without times, results and nesting, at the lowest
  * overhead. Owned by one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_ENTRY_COUNTS_H
-#define IAPROF_PLUGINS_IVPU_ENTRY_COUNTS_H
+#pragma once
 
 #include "base/keyed_array.h"
 #include "call_drain.h"
@@ -25,5 +24,3 @@ struct entry_counts {
 void entry_counts_free(struct entry_counts *counts);
 /* Emits the calls since the last time. Returns 0 or a negative errno after host->fail(). */
 int entry_counts_turn(struct entry_counts *counts);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Emits findings about NPU use as FINDING records. */
-#ifndef IAPROF_PLUGINS_IVPU_FINDING_RECORDS_H
-#define IAPROF_PLUGINS_IVPU_FINDING_RECORDS_H
+#pragma once
 
 #include <stdint.h>
 #include "findings.h"
@@ -25,5 +24,3 @@ struct ivpu_unknown_functions {
 void ivpu_unknown_add(struct ivpu_unknown_functions *unknown, const char *name, uint64_t calls);
 /* Appends a note that names them, nothing if there are none. Returns 0 or a negative errno. */
 int ivpu_unknown_emit(struct record_batch *batch, const struct ivpu_unknown_functions *unknown, uint64_t time);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the statistics of an NPU run with limits. Pure; any thread. */
-#ifndef IAPROF_PLUGINS_IVPU_FINDINGS_H
-#define IAPROF_PLUGINS_IVPU_FINDINGS_H
+#pragma once
 
 #include <stdint.h>
 #include "statistics.h"
@@ -41,5 +40,3 @@ struct ivpu_finding {
 /* Emits the findings of a run, most severe first. A finding is valid only during the call. */
 void ivpu_findings(const struct ivpu_statistics *statistics, const struct ivpu_limits *limits,
 		   void (*emit)(void *context, const struct ivpu_finding *finding), void *context);
-
-#endif

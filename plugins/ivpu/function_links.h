@@ -2,8 +2,7 @@
 /*
  * Links between ivpu's BPF programs and driver functions: the methods to attach, and the calls that each method missed.
  */
-#ifndef IAPROF_PLUGINS_IVPU_FUNCTION_LINKS_H
-#define IAPROF_PLUGINS_IVPU_FUNCTION_LINKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ const char *attach_method_name(enum attach_method way);
 /* Describes how count functions are attached: "fsession.multi, 2 of them by kprobe session". */
 void function_links_describe(const struct function_links *links, enum attach_method way, uint32_t count, char *text,
 			     size_t size);
-
-#endif

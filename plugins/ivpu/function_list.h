@@ -3,8 +3,7 @@
  * Lists the traceable functions of a Linux kernel module by name. They differ between driver versions and compilers, so
  * they are read from the running kernel.
  */
-#ifndef IAPROF_PLUGINS_IVPU_FUNCTION_LIST_H
-#define IAPROF_PLUGINS_IVPU_FUNCTION_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void function_list_free(struct function_list *list);
 
 /* Returns a function of this name, or NULL. */
 const struct listed_function *function_list_find(const struct function_list *list, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports how the functions of the running driver differ from those that driver_functions.c knows. */
-#ifndef IAPROF_PLUGINS_IVPU_FUNCTION_REPORT_H
-#define IAPROF_PLUGINS_IVPU_FUNCTION_REPORT_H
+#pragma once
 
 #include <iaprof/host.h>
 #include "function_list.h"
@@ -10,5 +9,3 @@
 void function_report_missing(const struct iaprof_host *host, const struct function_list *list);
 /* Functions that belong to no group: newer drivers have them. */
 void function_report_unknown(const struct iaprof_host *host, const struct function_list *list);
-
-#endif

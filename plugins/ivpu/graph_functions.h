@@ -4,8 +4,7 @@
  * it does, the BPF programs report the table, and the functions are attached to in the driver's file, for all processes
  * from then on. Owned by one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_GRAPH_FUNCTIONS_H
-#define IAPROF_PLUGINS_IVPU_GRAPH_FUNCTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void graph_functions_free(struct graph_functions *graphs);
 int graph_functions_descriptor(const struct graph_functions *graphs);
 /* Attaches to the reported functions. A function that cannot be attached to causes a warning, not an error. */
 void graph_functions_look(struct graph_functions *graphs);
-
-#endif

@@ -3,8 +3,7 @@
  * The tables of functions that the NPU's user-space driver returns for the extensions "ZE_extension_graph" and
  * "ZE_extension_profiling_data", of any version. Their contents are sent to user space.
  */
-#ifndef IAPROF_IVPU_GRAPH_TABLE_BPF_H
-#define IAPROF_IVPU_GRAPH_TABLE_BPF_H
+#pragma once
 
 /* ZE_GRAPH_EXT_NAME of ze_graph_ext.h; before version 1.8, with a suffix such as "_1_2". */
 #define GRAPH_NAME "ZE_extension_graph"
@@ -111,5 +110,3 @@ int graph_table_get(struct pt_regs *context)
 		graph_table_send(id >> 32, kind, table);
 	return 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validates a table of graph functions, which a program may have forged. Pure; any thread. */
-#ifndef IAPROF_PLUGINS_IVPU_GRAPH_TABLE_H
-#define IAPROF_PLUGINS_IVPU_GRAPH_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ uint32_t graph_table_length(const struct ivpu_graph_table *table, uint64_t start
  * the file.
  */
 bool graph_function_begins(int descriptor, uint64_t offset);
-
-#endif

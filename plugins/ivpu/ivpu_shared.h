@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Structs shared by ivpu's BPF programs and user space. Times are CLOCK_MONOTONIC nanoseconds. */
-#ifndef IAPROF_IVPU_SHARED_H
-#define IAPROF_IVPU_SHARED_H
+#pragma once
 
 #include <linux/types.h>
 #include "bpf/python.h"
@@ -173,5 +172,3 @@ struct ivpu_processor {
 
 /* A power of 2. */
 #define IVPU_TIMED_EVENTS 16u
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Field offsets of the tracepoint vpu:job, from its file `format` in tracefs: they differ between Linux kernels. */
-#ifndef IAPROF_PLUGINS_IVPU_JOB_FORMAT_H
-#define IAPROF_PLUGINS_IVPU_JOB_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ bool job_format_read(struct job_format *format);
 
 /* Returns whether no other system has an event of this name: a raw tracepoint is known by its name alone. */
 bool job_name_is_unique(void);
-
-#endif

@@ -4,8 +4,7 @@
  * With several programs and hardware scheduling this holds per program only: a job's number includes its context, and
  * the owner of a context is learned while only one program has jobs.
  */
-#ifndef IAPROF_PLUGINS_IVPU_JOB_QUEUE_H
-#define IAPROF_PLUGINS_IVPU_JOB_QUEUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ enum job_queue_result job_queue_end(struct job_queue *queue, const struct job_ev
 
 /* Removes the oldest job in flight. */
 bool job_queue_take(struct job_queue *queue, struct job_event *job);
-
-#endif

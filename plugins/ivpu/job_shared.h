@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Structs shared by the BPF programs that trace NPU jobs and user space. */
-#ifndef IAPROF_IVPU_JOB_SHARED_H
-#define IAPROF_IVPU_JOB_SHARED_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -63,5 +62,3 @@ struct job_totals {
 	__u64 unreturned; /* functions: submissions whose return was not traced */
 	__u64 unended;    /* jobs whose end was not traced: the number was reused */
 };
-
-#endif

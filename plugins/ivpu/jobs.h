@@ -2,8 +2,7 @@
 /*
  * NPU jobs as JOB records, from the tracepoint vpu:job (Linux 6.13) or, on older kernels, from the driver's functions.
  */
-#ifndef IAPROF_PLUGINS_IVPU_JOBS_H
-#define IAPROF_PLUGINS_IVPU_JOBS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ int jobs_stop(struct jobs *jobs, struct record_batch *batch);
 uint64_t jobs_missed(const struct jobs *jobs);
 
 void jobs_free(struct jobs *jobs);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Latency histograms of driver functions, aggregated in the Linux kernel, as HISTOGRAM records. */
-#ifndef IAPROF_PLUGINS_IVPU_LATENCY_H
-#define IAPROF_PLUGINS_IVPU_LATENCY_H
+#pragma once
 
 #include <stdint.h>
 #include "probes.h"
@@ -15,5 +14,3 @@ int latency_send(const struct probes *probes, struct record_batch *batch, uint64
 
 /* Returns the time of the longest firmware boot (ns), with the resume that it is part of; 0: none. */
 uint64_t latency_longest_boot(const struct probes *probes);
-
-#endif

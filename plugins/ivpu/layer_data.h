@@ -3,8 +3,7 @@
  * Decodes what a program gets from pfnProfilingQueryGetData of Level Zero's NPU extension ZE_extension_profiling_data:
  * an array of layers or of tasks of one inference. Pure; any thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_LAYER_DATA_H
-#define IAPROF_PLUGINS_IVPU_LAYER_DATA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ uint64_t layer_stall_time(const struct npu_layer *layer);
 
 /* Returns "DPU", for example. */
 const char *layer_part_name(uint32_t part);
-
-#endif

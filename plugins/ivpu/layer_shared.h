@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Structs shared by the BPF programs that read profiling data of NPU layers and user space. */
-#ifndef IAPROF_IVPU_LAYER_SHARED_H
-#define IAPROF_IVPU_LAYER_SHARED_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -37,5 +36,3 @@ struct layer_totals {
 	__u64 too_many;
 	__u64 unreadable;
 };
-
-#endif

@@ -3,8 +3,7 @@
  * Time of NPU layers and tasks, from the profiling data that programs read: CALL records with the value types
  * npu-layer-time and npu-layer-runs. Optional, and owned by one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_LAYERS_H
-#define IAPROF_PLUGINS_IVPU_LAYERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ int layers_attach(struct layers *layers, int descriptor, uint64_t device, uint64
 int layers_turn(struct layers *layers);
 void layers_detach(struct layers *layers);
 void layers_free(struct layers *layers);
-
-#endif

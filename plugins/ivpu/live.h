@@ -3,8 +3,7 @@
  * Traces the NPU driver's functions live: calls by process and call path, with their durations, and the NPU's counters.
  * Each function below implements one of the plugin's callbacks and runs on its thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_LIVE_H
-#define IAPROF_PLUGINS_IVPU_LIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ void live_free(struct live *live); /* accepts NULL */
 
 /* For --check. */
 void live_check(const struct iaprof_host *host, const char *functions);
-
-#endif

@@ -3,8 +3,7 @@
  * Statistics of a live run, added in turns. Jobs are known one by one; other events of a turn are sums, which are
  * spread evenly between their first and last times, or over the jobs in that time. Owned by one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_LIVE_STATISTICS_H
-#define IAPROF_PLUGINS_IVPU_LIVE_STATISTICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ void live_statistics_begin(struct live_statistics *statistics, uint64_t time);
 void live_statistics_end_turn(struct live_statistics *statistics, uint64_t time);
 /* Returns the statistics at the end of a turn. */
 struct ivpu_statistics live_statistics_result(const struct live_statistics *statistics);
-
-#endif

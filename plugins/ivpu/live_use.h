@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums the use of the NPU in a live run: by phase, with elapsed time, and by process and context. One thread. */
-#ifndef IAPROF_PLUGINS_IVPU_LIVE_USE_H
-#define IAPROF_PLUGINS_IVPU_LIVE_USE_H
+#pragma once
 
 #include "busy_times.h"
 #include "call_records.h"
@@ -25,5 +24,3 @@ void live_use_add_job(struct live_use *live, const struct iaprof_record_job *job
 void live_use_read_memory(struct live_use *live);
 /* Divides the length of the run (ns) among the phases: what no other phase has is idle. */
 void live_use_finish(struct live_use *live, uint64_t length);
-
-#endif

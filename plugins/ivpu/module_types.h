@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The BTF of a Linux kernel module: ids of its functions, which trampolines require, and offsets in its structs. */
-#ifndef IAPROF_PLUGINS_IVPU_MODULE_TYPES_H
-#define IAPROF_PLUGINS_IVPU_MODULE_TYPES_H
+#pragma once
 
 #include <stdint.h>
 #include "function_list.h"
@@ -24,5 +23,3 @@ struct module_member {
 /* Sets the offsets of members, in bytes. Returns 0 or a negative errno: -ENOENT if one is missing. */
 int module_types_find_members(const char *module, const struct module_member *members, uint32_t count,
 			      uint32_t *offsets);
-
-#endif

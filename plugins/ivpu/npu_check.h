@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The requirements of NPU tracing, for `iaprof --check`. */
-#ifndef IAPROF_PLUGINS_IVPU_NPU_CHECK_H
-#define IAPROF_PLUGINS_IVPU_NPU_CHECK_H
+#pragma once
 
 #include <iaprof/host.h>
 
 /* Reports each with host->check_item(), which must exist. functions: the plugin's option. */
 void npu_check_all(const struct iaprof_host *host, const char *functions);
-
-#endif

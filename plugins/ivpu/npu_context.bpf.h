@@ -3,8 +3,7 @@
  * The context, which is an open file of a process, that a thread's driver call works for. It is read from the arguments
  * of the thread's outermost driver call, and applies to all nested calls.
  */
-#ifndef IAPROF_IVPU_NPU_CONTEXT_BPF_H
-#define IAPROF_IVPU_NPU_CONTEXT_BPF_H
+#pragma once
 
 const volatile struct ivpu_context_offsets context_offsets = { 0 };
 
@@ -76,5 +75,3 @@ static __always_inline __u32 context_of(struct ivpu_calls *calls, __u32 index)
 {
 	return pointer_is_programs(frame_at(calls, index)->pointer) ? 0 : calls->npu_context;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The energy that the NPU has used, from Intel Platform Monitoring Technology (PMT). */
-#ifndef IAPROF_PLUGINS_IVPU_NPU_ENERGY_H
-#define IAPROF_PLUGINS_IVPU_NPU_ENERGY_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -17,5 +16,3 @@ struct npu_energy {
 void npu_energy_find(struct npu_energy *energy, const char *sysfs);
 /* Reads the counter, which has 32 bits and wraps. Returns 0 or a negative errno. */
 int npu_energy_read(const struct npu_energy *energy, uint32_t *units);
-
-#endif

@@ -3,8 +3,7 @@
  * Sums the use of the NPU by phase, process and context: calls, time, mapped pages and jobs, of a text trace or a live
  * run. Bounded. Owned by one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_NPU_USE_H
-#define IAPROF_PLUGINS_IVPU_NPU_USE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -94,5 +93,3 @@ bool npu_use_knows(const struct npu_use *use, uint32_t pid);
 void npu_use_describe(const struct npu_use *use, struct ivpu_statistics *statistics);
 /* Writes "matmul (1234)", or "process 1234" if its name is not known. */
 void npu_use_user_text(const struct npu_use *use, uint32_t pid, char *text, size_t size);
-
-#endif

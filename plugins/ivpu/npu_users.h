@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes that have an NPU open, and the memory that they have there, from /proc. */
-#ifndef IAPROF_PLUGINS_IVPU_NPU_USERS_H
-#define IAPROF_PLUGINS_IVPU_NPU_USERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ bool npu_user_memory(const char *proc, uint32_t pid, uint64_t *bytes);
  * false if there is none. Pure.
  */
 bool drm_memory_parse(const char *text, uint64_t *bytes);
-
-#endif

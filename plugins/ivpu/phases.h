@@ -3,8 +3,7 @@
  * The phases of NPU use. Each call belongs to exactly one phase, which its callers determine: a page map in a
  * submission is "map", and everything during a firmware boot is "firmware boot". Pure; any thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_PHASES_H
-#define IAPROF_PLUGINS_IVPU_PHASES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ enum ivpu_phase ivpu_phase_of(enum ivpu_phase caller, const char *function);
 const char *ivpu_phase_name(uint32_t phase);
 /* Returns the name of its note, such as "npu-phase-boot". */
 const char *ivpu_phase_note(uint32_t phase);
-
-#endif

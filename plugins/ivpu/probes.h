@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads ivpu's BPF programs for the best attach method that the Linux kernel supports, and attaches them. */
-#ifndef IAPROF_PLUGINS_IVPU_PROBES_H
-#define IAPROF_PLUGINS_IVPU_PROBES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ void probes_detach(struct probes *probes);
 void probes_free(struct probes *probes);
 
 struct probes_missed probes_missed(const struct probes *probes);
-
-#endif

@@ -3,8 +3,7 @@
  * The maps of ivpu's BPF programs, the context that a program runs in, and its calls in flight. Included by one program
  * of the object.
  */
-#ifndef IAPROF_IVPU_STATE_BPF_H
-#define IAPROF_IVPU_STATE_BPF_H
+#pragma once
 
 /* include/linux/preempt.h: the kernel's preemption counter, per CPU on x86. */
 #define PREEMPT_SOFTIRQ (1u << 8) /* a softirq is served; higher bits: softirqs are disabled */
@@ -164,5 +163,3 @@ static __always_inline __u64 parent_of(const struct place *place, struct ivpu_ca
 		return frame_at(calls, index - 1)->node;
 	return place->interrupt < 0 ? IVPU_ROOT_TASK : IVPU_ROOT_INTERRUPT;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Statistics of an NPU run, on which the findings are based. Filled with events one at a time, from a trace or from
  * live tracing. Unknown values are 0 and are not checked. Owned by one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_STATISTICS_H
-#define IAPROF_PLUGINS_IVPU_STATISTICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -129,5 +128,3 @@ void ivpu_running_advance(struct ivpu_running *running, uint64_t time);
 
 /* Returns the statistics so far. */
 struct ivpu_statistics ivpu_running_statistics(const struct ivpu_running *running);
-
-#endif

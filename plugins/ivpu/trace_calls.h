@@ -3,8 +3,7 @@
  * Turns the lines of a text trace into records. Calls are aggregated by node and process until they are emitted, so the
  * output does not depend on the length of the trace. Owned by one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_TRACE_CALLS_H
-#define IAPROF_PLUGINS_IVPU_TRACE_CALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ int trace_calls_flush(struct trace_calls *calls);
  * otherwise, the maps are used as the calls. Emits everything.
  */
 int trace_calls_finish(struct trace_calls *calls);
-
-#endif

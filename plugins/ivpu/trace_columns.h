@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses lines with columns, with or without a heading: see trace_form.h. */
-#ifndef IAPROF_PLUGINS_IVPU_TRACE_COLUMNS_H
-#define IAPROF_PLUGINS_IVPU_TRACE_COLUMNS_H
+#pragma once
 
 #include "trace_form.h"
 
@@ -11,5 +10,3 @@ bool trace_columns_take_heading(struct trace_form *form, struct text_span text);
 bool trace_columns_parse(const struct trace_form *form, struct text_span text, struct trace_line *line);
 /* Parses a line without a heading, such as "123456789 1234 python3 kprobe:ivpu_open". text: not trimmed. */
 bool trace_words_parse(struct text_span text, struct trace_line *line);
-
-#endif

@@ -4,8 +4,7 @@
  * ftrace, function_graph, trace-cmd report and perf script. iaprof-ivpu(7) has a table of what each form contains.
  * Bounded memory, no output: one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_TRACE_FORM_H
-#define IAPROF_PLUGINS_IVPU_TRACE_FORM_H
+#pragma once
 
 #include "trace_task.h"
 #include "trace_text.h"
@@ -37,5 +36,3 @@ void trace_form_parse(struct trace_form *form, const char *text, size_t size, st
 
 /* Returns the nanoseconds of "ms", for example, or 0 if it is not a unit of time. */
 uint64_t trace_unit_find(struct text_span name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of lines of function_graph: see trace_task.h. */
-#ifndef IAPROF_PLUGINS_IVPU_TRACE_GRAPH_H
-#define IAPROF_PLUGINS_IVPU_TRACE_GRAPH_H
+#pragma once
 
 #include "trace_text.h"
 
@@ -12,5 +11,3 @@ void trace_graph_set_body(struct text_span text, struct trace_line *line);
 bool trace_task_take_name(struct text_span text, struct trace_line *line);
 /* Stores a function; the kind is OTHER if it is not one of the driver. Returns false if it is not a function. */
 bool trace_task_set_function(struct trace_line *line, struct text_span name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collects the histograms that bpftrace printed, and emits them. Bounded; one thread. */
-#ifndef IAPROF_PLUGINS_IVPU_TRACE_HISTOGRAMS_H
-#define IAPROF_PLUGINS_IVPU_TRACE_HISTOGRAMS_H
+#pragma once
 
 #include "records/record_batch.h"
 #include "trace_form.h"
@@ -28,5 +27,3 @@ int trace_histograms_add(struct trace_histograms *histograms, const struct trace
 			 const struct trace_line *line);
 /* Appends all histograms. Returns 0 or a negative errno. */
 int trace_histograms_emit(const struct trace_histograms *histograms, struct record_batch *batch, uint64_t time);
-
-#endif

@@ -3,8 +3,7 @@
  * Reads a text trace from a file, pipe or standard input line by line, in bounded memory, and emits calls, findings and
  * metadata.
  */
-#ifndef IAPROF_PLUGINS_IVPU_TRACE_INPUT_H
-#define IAPROF_PLUGINS_IVPU_TRACE_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ int trace_input_open(struct trace_input *input, const struct iaprof_host *host, 
 int trace_input_run(struct trace_input *input, const volatile int *stopping);
 
 void trace_input_close(struct trace_input *input);
-
-#endif

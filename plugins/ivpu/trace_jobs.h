@@ -3,8 +3,7 @@
  * Turns the job events of a trace (vpu:job, drm_sched) into JOB records and statistics. A job has no number when it is
  * created: it is the oldest one of its context that was not submitted yet. Bounded; one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_TRACE_JOBS_H
-#define IAPROF_PLUGINS_IVPU_TRACE_JOBS_H
+#pragma once
 
 #include "busy_times.h"
 #include "npu_use.h"
@@ -37,5 +36,3 @@ int trace_jobs_add(struct trace_jobs *jobs, struct record_batch *batch, struct i
 		   const struct trace_line *line, uint64_t time);
 /* Appends the jobs that have not ended. Returns 0 or a negative errno. */
 int trace_jobs_finish(struct trace_jobs *jobs, struct record_batch *batch, uint64_t time);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Divides the elapsed time of a text trace among the phases, without overlap, and sums its calls. One thread. */
-#ifndef IAPROF_PLUGINS_IVPU_TRACE_PHASES_H
-#define IAPROF_PLUGINS_IVPU_TRACE_PHASES_H
+#pragma once
 
 #include "busy_times.h"
 #include "npu_use.h"
@@ -35,5 +34,3 @@ void trace_phases_add(struct trace_phases *phases, struct ivpu_running *running,
 		      const char *comm, uint64_t time);
 /* Adds counts without order, whose callers are not known. */
 void trace_phases_count(struct trace_phases *phases, const struct trace_function *function, uint64_t count);
-
-#endif

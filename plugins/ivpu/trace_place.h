@@ -5,8 +5,7 @@
  * its task that may call it according to the driver's source. Boot functions are below "[boot]", and others without a
  * caller are below "[order not known]". Owned by one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_TRACE_PLACE_H
-#define IAPROF_PLUGINS_IVPU_TRACE_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ const struct trace_frame *trace_place_end(struct trace_places *places, const str
 uint32_t trace_context_node(struct call_records *records, const char *name, uint64_t time);
 
 #define TRACE_ORDER_UNKNOWN "[order not known]"
-
-#endif

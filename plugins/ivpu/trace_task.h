@@ -3,8 +3,7 @@
  * Parses one line of ftrace (function, function_graph, events), trace-cmd report or perf script. Events are those of
  * vpu, gpu_scheduler and kprobes. Pure; what one line says about others is in struct trace_tasks.
  */
-#ifndef IAPROF_PLUGINS_IVPU_TRACE_TASK_H
-#define IAPROF_PLUGINS_IVPU_TRACE_TASK_H
+#pragma once
 
 #include "trace_text.h"
 
@@ -26,5 +25,3 @@ struct trace_tasks {
 bool trace_task_parse(struct trace_tasks *tasks, struct text_span text, struct trace_line *line);
 /* text: not trimmed. Returns false if the line is not of function_graph. */
 bool trace_graph_parse(struct trace_tasks *tasks, struct text_span text, struct trace_line *line);
-
-#endif

@@ -3,8 +3,7 @@
  * Parses one line of bpftrace output about calls: "kprobe:intel_vpu:NAME", optionally after a time, or a map's count,
  * "@[kprobe:intel_vpu:NAME]: 12". Pure. Other forms: trace_form.h.
  */
-#ifndef IAPROF_PLUGINS_IVPU_TRACE_TEXT_H
-#define IAPROF_PLUGINS_IVPU_TRACE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ void trace_line_set_comm(struct trace_line *line, struct text_span comm);
 bool trace_line_take_time(struct text_span *text, struct trace_line *line);
 /* Removes "kprobe:", "kprobe:MODULE:" or a similar beginning. Returns false if there is none; sets *is_return. */
 bool trace_line_take_probe(struct text_span *text, bool *is_return);
-
-#endif

@@ -3,8 +3,7 @@
  * Determines the unit of timestamps that are plain numbers, from known facts: how far calls of the driver that call
  * each other are apart, how many calls a second can be traced, and how long a machine runs. Bounded memory; one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_TRACE_UNITS_H
-#define IAPROF_PLUGINS_IVPU_TRACE_UNITS_H
+#pragma once
 
 #include "trace_text.h"
 
@@ -38,5 +37,3 @@ uint64_t trace_units_decide(const struct trace_units *units);
 void trace_units_describe(const struct trace_units *units, char *text, size_t size);
 
 const char *trace_unit_name(uint64_t unit);
-
-#endif

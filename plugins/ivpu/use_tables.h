@@ -3,8 +3,7 @@
  * Emits the tables of phases and of users as notes, whose texts are rows (iaprof/record.h).
  * Owned by one thread.
  */
-#ifndef IAPROF_PLUGINS_IVPU_USE_TABLES_H
-#define IAPROF_PLUGINS_IVPU_USE_TABLES_H
+#pragma once
 
 #include "npu_use.h"
 #include "records/record_batch.h"
@@ -16,5 +15,3 @@
 /* Appends the notes. Returns 0 or a negative errno. */
 int npu_use_emit(const struct npu_use *use, struct record_batch *batch, const struct ivpu_statistics *statistics,
 		 uint64_t time);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns the sums of the BPF programs into records: drains one set of maps while the programs fill the other one. */
-#ifndef IAPROF_OFF_CPU_COLLECT_H
-#define IAPROF_OFF_CPU_COLLECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ int collector_finish(struct collector *collector);
 /* Emits the waits of threads that were still off the CPU at the end. */
 int collector_emit_unfinished(struct collector *collector, uint64_t end);
 void collector_free(struct collector *collector);
-
-#endif

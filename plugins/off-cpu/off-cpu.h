@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Structs shared by the BPF programs and user space of off-cpu. Times are CLOCK_MONOTONIC nanoseconds. */
-#ifndef IAPROF_OFF_CPU_H
-#define IAPROF_OFF_CPU_H
+#pragma once
 
 #include <linux/types.h>
 #include "bpf/python.h"
@@ -125,5 +124,3 @@ struct off_cpu_sleeper {
 	__u64 kernel_depth;
 	__u64 kernel[OFF_CPU_KERNEL_DEPTH];
 };
-
-#endif

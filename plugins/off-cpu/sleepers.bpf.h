@@ -3,8 +3,7 @@
  * The BPF program that reads the threads that are asleep when the run begins. Included by off-cpu.bpf.c, after its
  * options and the map of threads.
  */
-#ifndef IAPROF_OFF_CPU_SLEEPERS_BPF_H
-#define IAPROF_OFF_CPU_SLEEPERS_BPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -134,5 +133,3 @@ int off_cpu_sleeping_spans(struct bpf_iter__task *context)
 		__builtin_memcpy(thread->key.span, span, sizeof span);
 	return 0;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * these are read by an iterator, as registers and a copy of the user stack, which is unwound here. A copy is private
  * memory of another program: it is dropped as soon as it is unwound, and core dumps leave it out.
  */
-#ifndef IAPROF_OFF_CPU_SLEEPERS_H
-#define IAPROF_OFF_CPU_SLEEPERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/host.h>
@@ -41,5 +40,3 @@ void sleepers_ask(const struct sleepers *sleepers, const struct unwinder *unwind
 void sleepers_unwind(struct sleepers *sleepers, const struct unwinder *unwinder, uint32_t process, bool last);
 const struct sleeper *sleepers_find(const struct sleepers *sleepers, uint32_t thread);
 void sleepers_free(struct sleepers *sleepers);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* What the BPF programs of off-cpu read of a task. Included by off-cpu.bpf.c. */
-#ifndef IAPROF_OFF_CPU_TASK_BPF_H
-#define IAPROF_OFF_CPU_TASK_BPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -117,5 +116,3 @@ static __always_inline bool has_user_stack(const struct task_struct *task)
 {
 	return !(task->flags & (PF_KTHREAD | PF_EXITING)) && task->mm && task->mm->start_code;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * What a thread waits for, by the functions of its Linux kernel stack and the driver of the ioctl that it executes. The
  * functions and the drivers are tables in wait_reasons.c.
  */
-#ifndef IAPROF_OFF_CPU_WAIT_REASONS_H
-#define IAPROF_OFF_CPU_WAIT_REASONS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ size_t wait_reasons_skip(const struct wait_reasons *reasons, const uint64_t *add
  */
 void wait_reason_text(const struct wait_reasons *reasons, const uint64_t *addresses, size_t count, const char *driver,
 		      uint32_t state, char text[WAIT_REASON_SIZE]);
-
-#endif

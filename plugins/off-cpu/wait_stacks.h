@@ -3,8 +3,7 @@
  * Stacks by hash, of all sets of maps: a wait may end long after its stacks were taken. Those that were not used for
  * the longest time are forgotten when there are too many.
  */
-#ifndef IAPROF_OFF_CPU_WAIT_STACKS_H
-#define IAPROF_OFF_CPU_WAIT_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ bool wait_stacks_add(struct wait_stacks *stacks, struct stack_index *index);
 /* Returns the stack with a hash, or NULL. */
 const struct wait_stack *wait_stacks_find(const struct wait_stacks *stacks, uint64_t hash);
 void wait_stacks_free(struct wait_stacks *stacks);
-
-#endif

@@ -4,8 +4,7 @@
  * definitions are sent first. The values that belong to a SYNC are sent before it, so the intervals are those of the
  * recorded run.
  */
-#ifndef IAPROF_PLUGINS_REPLAY_CAPTURE_REPLAY_H
-#define IAPROF_PLUGINS_REPLAY_CAPTURE_REPLAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/host.h>
@@ -31,5 +30,3 @@ int capture_replay_open(struct capture_replay *capture, const struct iaprof_host
 /* Sends everything. Returns 0 even if the run ends early. */
 int capture_replay_run(struct capture_replay *capture, const struct iaprof_host *host);
 void capture_replay_close(struct capture_replay *capture);
-
-#endif

@@ -4,8 +4,7 @@
  * limits depend on the size of the file. Captures of real runs have 5 to 15 bytes of records per byte of the file; one
  * with 1,000,000 stacks with common prefixes has 50, and its replay takes 23 bytes of memory per byte.
  */
-#ifndef IAPROF_PLUGINS_REPLAY_REPLAY_BUDGET_H
-#define IAPROF_PLUGINS_REPLAY_REPLAY_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ int replay_budget_check(struct replay_budget *budget, const struct iaprof_host *
 /* Counts the definitions of a batch; its records may be malformed. Returns 0, or -ENOMEM. */
 int replay_budget_count(struct replay_budget *budget, const struct iaprof_batch *batch);
 void replay_budget_close(struct replay_budget *budget);
-
-#endif

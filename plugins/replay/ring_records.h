@@ -3,8 +3,7 @@
  * Records of a ring's segments, as records of one run: ids of strings, stacks, devices and sources are replaced by
  * those of the run, and times by those of the clock of the first segment. The records are untrusted.
  */
-#ifndef IAPROF_PLUGINS_REPLAY_RING_RECORDS_H
-#define IAPROF_PLUGINS_REPLAY_RING_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/host.h>
@@ -46,5 +45,3 @@ int ring_records_take(struct ring_records *ring, const struct iaprof_host *host,
 /* Forgets the ids of a segment. */
 void ring_records_end_segment(struct ring_records *ring);
 void ring_records_free(struct ring_records *ring);
-
-#endif

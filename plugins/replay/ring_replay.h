@@ -3,8 +3,7 @@
  * Sends a range of a ring as one run: the segments of the range one after another, with their ids replaced by those of
  * the run, and their times by those of the first segment's clock. A damaged segment is reported and skipped.
  */
-#ifndef IAPROF_PLUGINS_REPLAY_RING_REPLAY_H
-#define IAPROF_PLUGINS_REPLAY_RING_REPLAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/host.h>
@@ -33,5 +32,3 @@ int ring_replay_open(struct ring_replay *ring, const struct iaprof_host *host, c
 /* Sends them. Returns 0 even if the run ends early. */
 int ring_replay_run(struct ring_replay *ring, const struct iaprof_host *host, const volatile int *stopping);
 void ring_replay_close(struct ring_replay *ring);
-
-#endif

@@ -3,8 +3,7 @@
  * Reads ahead to the values that the recorded run's correlator emitted for a SYNC: in the capture they follow the SYNC,
  * mixed with other records. A separate reader, ahead of the others, finds them in time.
  */
-#ifndef IAPROF_PLUGINS_REPLAY_VALUE_READER_H
-#define IAPROF_PLUGINS_REPLAY_VALUE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ int value_reader_open(struct value_reader *values, int descriptor, const volatil
  */
 int value_reader_next(struct value_reader *values, uint64_t until, const struct iaprof_record **found);
 void value_reader_close(struct value_reader *values);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source files of code listings, for captures that embed them. */
-#ifndef IAPROF_PLUGINS_SINK_CAPTURE_CAPTURE_SOURCES_H
-#define IAPROF_PLUGINS_SINK_CAPTURE_CAPTURE_SOURCES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ int capture_sources_write(struct capture_sources *sources, const struct iaprof_h
 				       const struct iaprof_record *record),
 			  void *context);
 void capture_sources_free(struct capture_sources *sources);
-
-#endif

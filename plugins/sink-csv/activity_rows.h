@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rows=calls, jobs, counters, histograms and findings: the activity of a run, one row per item. */
-#ifndef IAPROF_PLUGINS_SINK_CSV_ACTIVITY_ROWS_H
-#define IAPROF_PLUGINS_SINK_CSV_ACTIVITY_ROWS_H
+#pragma once
 
 #include <iaprof/activity.h>
 
@@ -25,5 +24,3 @@ struct activity_table {
 };
 
 extern const struct activity_table calls_table, jobs_table, counters_table, histograms_table, findings_table;
-
-#endif

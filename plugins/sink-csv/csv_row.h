@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a CSV file (RFC 4180): fields are set by column, in any order, and written in the order of the columns. */
-#ifndef IAPROF_PLUGINS_SINK_CSV_CSV_ROW_H
-#define IAPROF_PLUGINS_SINK_CSV_CSV_ROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void csv_row_end_text(struct csv_row *row, size_t column);
 int csv_row_write(struct csv_row *row, const struct iaprof_host *host, struct iaprof_output *output);
 
 void csv_row_free(struct csv_row *row);
-
-#endif

@@ -4,8 +4,7 @@
  * attributes of a kernel, arrive after the record: its row waits for them for a bounded time. All other rows are
  * written immediately.
  */
-#ifndef IAPROF_PLUGINS_SINK_CSV_EVENT_QUEUE_H
-#define IAPROF_PLUGINS_SINK_CSV_EVENT_QUEUE_H
+#pragma once
 
 #include "event_row.h"
 
@@ -27,5 +26,3 @@ int event_queue_take(struct event_queue *queue, struct event *event, struct defi
 /* Writes all waiting rows. */
 int event_queue_finish(struct event_queue *queue, struct event *event);
 void event_queue_free(struct event_queue *queue);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row of rows=events: its columns, and setters shared by record types. */
-#ifndef IAPROF_PLUGINS_SINK_CSV_EVENT_ROW_H
-#define IAPROF_PLUGINS_SINK_CSV_EVENT_ROW_H
+#pragma once
 
 #include "stacks/stack_text.h"
 #include "csv_row.h"
@@ -88,5 +87,3 @@ void event_set_function(const struct event *event, const struct iaprof_record_co
 
 /* Writes the row with the common columns. Returns 0, or a negative errno after host->fail(). */
 int event_end(const struct event *event, const char *record);
-
-#endif

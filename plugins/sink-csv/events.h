@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rows=events: one row per record, with the same columns for all record types. */
-#ifndef IAPROF_PLUGINS_SINK_CSV_EVENTS_H
-#define IAPROF_PLUGINS_SINK_CSV_EVENTS_H
+#pragma once
 
 #include "event_row.h"
 
@@ -11,5 +10,3 @@
  * its own. Returns 0, or a negative errno after host->fail().
  */
 int event_write(const struct event *event);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Categories of frames: Firefox Profiler colours graphs by them. */
-#ifndef IAPROF_PLUGINS_SINK_FIREFOX_CATEGORIES_H
-#define IAPROF_PLUGINS_SINK_FIREFOX_CATEGORIES_H
+#pragma once
 
 #include <iaprof/profile.h>
 
@@ -17,5 +16,3 @@ uint32_t category_of(const struct iaprof_frame *frame);
 
 /* Appends the list of categories, as in the profile's metadata. */
 void categories_append(struct text *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables that all threads of the profile share: stacks, frames, functions, files and texts. */
-#ifndef IAPROF_PLUGINS_SINK_FIREFOX_TABLES_H
-#define IAPROF_PLUGINS_SINK_FIREFOX_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ uint32_t tables_stack(struct tables *tables, uint32_t stack);
 void tables_append_libraries(const struct tables *tables, struct text *text);
 /* Appends the shared tables, as one object. */
 void tables_append_shared(const struct tables *tables, struct text *text);
-
-#endif

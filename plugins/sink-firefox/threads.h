@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The threads of the profile: one for each thread and value type, because a thread has one unit of weights. */
-#ifndef IAPROF_PLUGINS_SINK_FIREFOX_THREADS_H
-#define IAPROF_PLUGINS_SINK_FIREFOX_THREADS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void threads_append(const struct threads *threads, struct tables *tables, struct
 
 /* Appends nanoseconds as exact milliseconds: "10.10101". */
 void milliseconds_append(struct text *text, uint64_t nanoseconds);
-
-#endif

@@ -3,8 +3,7 @@
  * The GPU stalls of a profile as rows of the stream: one for each instruction of each kernel with each CPU stack that
  * launched it, with a count for each reason.
  */
-#ifndef IAPROF_PLUGINS_SINK_IAPROF_STALL_ROWS_H
-#define IAPROF_PLUGINS_SINK_IAPROF_STALL_ROWS_H
+#pragma once
 
 #include <iaprof/profile.h>
 
@@ -44,5 +43,3 @@ void stall_rows_free(struct stall_rows *rows);
 
 /* Returns whether two rows have the same kernel and launch stack. */
 bool stall_rows_same_kernel(const struct stall_row *left, const struct stall_row *right);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* String table of the stream. IDs are valid for the whole run. */
-#ifndef IAPROF_PLUGINS_SINK_IAPROF_STREAM_STRINGS_H
-#define IAPROF_PLUGINS_SINK_IAPROF_STREAM_STRINGS_H
+#pragma once
 
 #include "base/string_table.h"
 #include "text/text.h"
@@ -20,5 +19,3 @@ struct stream_strings {
 /* Returns the ID of a text without tabs and newlines, starting at 1; STREAM_UNKNOWN for an empty text. */
 uint32_t stream_strings_id(struct stream_strings *strings, const struct text *text);
 void stream_strings_free(struct stream_strings *strings);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The metrics of a run as a request of OTLP metrics. */
-#ifndef IAPROF_PLUGINS_SINK_OTLP_METRICS_METRICS_MESSAGE_H
-#define IAPROF_PLUGINS_SINK_OTLP_METRICS_METRICS_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct metrics_interval {
 /* Appends the encoded request, and sets *count to the number of its data points. Returns false when out of memory. */
 bool metrics_message_append(struct text *text, const struct metrics *metrics, const struct own_cost *cost,
 			    const struct resource *resource, const struct metrics_interval *interval, uint32_t *count);
-
-#endif

@@ -3,8 +3,7 @@
  * The tables of a request that profile_tables.h does not have: strings, attributes and stacks, each stored once. An
  * index is that of the request's tables; 0 is the empty element, or out of memory: then failed is set.
  */
-#ifndef IAPROF_PLUGINS_SINK_OTLP_DICTIONARY_H
-#define IAPROF_PLUGINS_SINK_OTLP_DICTIONARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ uint32_t dictionary_text_attribute(struct dictionary *dictionary, const char *ke
 uint32_t dictionary_number_attribute(struct dictionary *dictionary, const char *key, int64_t value);
 /* locations: the leaf first */
 uint32_t dictionary_stack(struct dictionary *dictionary, const uint32_t *locations, size_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * A profile as a request of OTLP profiles: a resource for each container and service, with a profile for each value
  * type. The program, process, thread, device and stall reason are attributes of samples.
  */
-#ifndef IAPROF_PLUGINS_SINK_OTLP_MESSAGE_H
-#define IAPROF_PLUGINS_SINK_OTLP_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@
  */
 bool message_append(struct text *text, const struct iaprof_profile *profile, struct resources *resources, bool lines,
 		    bool links, uint32_t *count);
-
-#endif

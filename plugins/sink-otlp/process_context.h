@@ -3,8 +3,7 @@
  * What a process publishes of itself in its memory for profilers: attributes of its resource, in the form of
  * OpenTelemetry's enhancement proposal 4719 (process context, version 2). Untrusted.
  */
-#ifndef IAPROF_PLUGINS_SINK_OTLP_PROCESS_CONTEXT_H
-#define IAPROF_PLUGINS_SINK_OTLP_PROCESS_CONTEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@
 bool process_context_add(struct resource *resource, uint32_t pid);
 /* Adds the attributes of text in an encoded context; what cannot be decoded adds none. Pure. */
 bool process_context_decode(struct resource *resource, const uint8_t *bytes, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * What a request says of where its samples come from: the machine, and of processes the container, the pod and the
  * service. Processes of one container and service share a resource.
  */
-#ifndef IAPROF_PLUGINS_SINK_OTLP_RESOURCES_H
-#define IAPROF_PLUGINS_SINK_OTLP_RESOURCES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ void resources_begin(struct resources *resources);
 void resources_take(struct resources *resources, const struct iaprof_record *record);
 /* Returns the index of the resource of a process; 0 if nothing is known of it. */
 uint32_t resources_of_process(struct resources *resources, uint32_t pid);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts records to slices and instants on tracks. */
-#ifndef IAPROF_PLUGINS_SINK_PERFETTO_EVENTS_H
-#define IAPROF_PLUGINS_SINK_PERFETTO_EVENTS_H
+#pragma once
 
 #include <iaprof/record.h>
 
@@ -38,5 +37,3 @@ bool events_add_lost(struct events *events, const struct iaprof_record_lost *los
 uint64_t events_begin(void *context, const struct timeline *timeline, uint32_t lane,
 		      const struct timeline_event *event);
 void events_end(void *context, uint64_t track, uint64_t time);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the packets of a trace: tracks, events, clocks and interned strings. */
-#ifndef IAPROF_PLUGINS_SINK_PERFETTO_PACKETS_H
-#define IAPROF_PLUGINS_SINK_PERFETTO_PACKETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ void packets_attribute(struct packets *packets, const char *key, const char *val
 /* Flushes all packets and closes the output. Returns result. */
 int packets_finish(struct packets *packets);
 void packets_free(struct packets *packets);
-
-#endif

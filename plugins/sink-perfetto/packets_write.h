@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes packets of any kind, for the files that encode them. */
-#ifndef IAPROF_PLUGINS_SINK_PERFETTO_PACKETS_WRITE_H
-#define IAPROF_PLUGINS_SINK_PERFETTO_PACKETS_WRITE_H
+#pragma once
 
 #include "packets.h"
 #include "trace.pb-c.h"
@@ -15,5 +14,3 @@
 #define SEQUENCE_CONTINUES 2u
 
 void packets_write(struct packets *packets, const PerfettoTrace__Packet *packet);
-
-#endif

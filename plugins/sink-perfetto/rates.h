@@ -3,8 +3,7 @@
  * Converts many small amounts to rates over time: each amount is spread evenly over its time range, in steps of equal
  * length, so that the sum of rate times step equals the sum of the amounts.
  */
-#ifndef IAPROF_PLUGINS_SINK_PERFETTO_RATES_H
-#define IAPROF_PLUGINS_SINK_PERFETTO_RATES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void rates_flush(struct rates *rates, uint64_t before);
 /* Writes everything and a final 0. */
 void rates_finish(struct rates *rates);
 void rates_free(struct rates *rates);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the profile as samples with stacks, from which Perfetto draws flame graphs of processes and times. */
-#ifndef IAPROF_PLUGINS_SINK_PERFETTO_SAMPLES_H
-#define IAPROF_PLUGINS_SINK_PERFETTO_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@
  * Returns false when out of memory.
  */
 bool samples_write(struct packets *packets, struct tracks *tracks, const struct iaprof_profile *profile, uint64_t step);
-
-#endif

@@ -5,8 +5,7 @@
  * slice that encloses it. Events therefore wait for a bounded time, which they also need for their names, and a slice
  * that would partially overlap another one moves to a separate lane.
  */
-#ifndef IAPROF_PLUGINS_SINK_PERFETTO_TIMELINES_H
-#define IAPROF_PLUGINS_SINK_PERFETTO_TIMELINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ void timelines_flush(struct timelines *timelines, uint64_t before, uint64_t befo
 /* Writes everything. */
 void timelines_finish(struct timelines *timelines);
 void timelines_free(struct timelines *timelines);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hierarchy and names of tracks; each is described before its first event. */
-#ifndef IAPROF_PLUGINS_SINK_PERFETTO_TRACKS_H
-#define IAPROF_PLUGINS_SINK_PERFETTO_TRACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ void tracks_name_thread(struct tracks *tracks, uint32_t pid, uint32_t tid, const
 /* Returns the name of a process, "" if unknown. */
 const char *tracks_process_name(const struct tracks *tracks, uint32_t pid);
 void tracks_free(struct tracks *tracks);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that deliver profiles in the format of pprof: Pyroscope's push, or the bare profile. */
-#ifndef IAPROF_PLUGINS_SINK_PPROF_PUSH_REQUEST_H
-#define IAPROF_PLUGINS_SINK_PPROF_PUSH_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ bool request_append_push(struct text *text, const struct iaprof_profile *profile
 /* Appends the profile with all value types, compressed. *count: 1, or 0 if it has no samples. */
 bool request_append_plain(struct text *text, const struct iaprof_profile *profile,
 			  const struct profile_samples_options *options, uint32_t *count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics in the text format of Prometheus, version 0.0.4. */
-#ifndef IAPROF_PLUGINS_SINK_PROMETHEUS_EXPOSITION_H
-#define IAPROF_PLUGINS_SINK_PROMETHEUS_EXPOSITION_H
+#pragma once
 
 #include "metrics/metrics.h"
 #include "metrics/own_cost.h"
@@ -11,5 +10,3 @@
 
 /* What is not known has no line. */
 void exposition_append(struct text *text, const struct metrics *metrics, const struct own_cost *cost);
-
-#endif

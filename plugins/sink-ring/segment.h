@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Encodes the profile of an interval as a capture: definitions before their use, and the values of the interval. */
-#ifndef IAPROF_PLUGINS_SINK_RING_SEGMENT_H
-#define IAPROF_PLUGINS_SINK_RING_SEGMENT_H
+#pragma once
 
 #include <iaprof/profile.h>
 
@@ -15,5 +14,3 @@
  */
 int segment_append(struct text *file, const struct iaprof_profile *profile, struct services *services, int level,
 		   uint64_t dropped);
-
-#endif

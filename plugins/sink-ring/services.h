@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The services of processes, by pid: those of processes that have ended since they were last seen are kept. */
-#ifndef IAPROF_PLUGINS_SINK_RING_SERVICES_H
-#define IAPROF_PLUGINS_SINK_RING_SERVICES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ void services_free(struct services *services);
 void services_begin(struct services *services);
 /* Returns the service of a process, valid until the next call; "" if it is not known or has none. */
 const char *services_find(struct services *services, uint32_t pid);
-
-#endif

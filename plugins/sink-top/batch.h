@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables as text, one block per interval, like top -b. */
-#ifndef IAPROF_PLUGINS_SINK_TOP_BATCH_H
-#define IAPROF_PLUGINS_SINK_TOP_BATCH_H
+#pragma once
 
 #include "text/text.h"
 #include "model.h"
@@ -11,5 +10,3 @@
  * Appends a block: each table that has values in the interval, or only the selected one, with at most count rows each.
  */
 void batch_append(struct text *text, const struct model *model, const struct view *view, uint64_t count, bool recorded);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Truncates names to columns of a terminal. */
-#ifndef IAPROF_PLUGINS_SINK_TOP_DISPLAY_WIDTH_H
-#define IAPROF_PLUGINS_SINK_TOP_DISPLAY_WIDTH_H
+#pragma once
 
 #include <locale.h>
 #include <stdbool.h>
@@ -22,5 +21,3 @@ void charset_free(struct charset *charset);
  * Returns the number of columns used.
  */
 unsigned columns_append(struct text *text, const struct charset *charset, const char *name, unsigned columns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses key sequences of terminals (ECMA-48, and the arrow keys of xterm and VT100). */
-#ifndef IAPROF_PLUGINS_SINK_TOP_KEYS_H
-#define IAPROF_PLUGINS_SINK_TOP_KEYS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ enum key {
 
 /* Parses the first key of size (>= 1) bytes and returns its length; 0: the sequence is incomplete. */
 size_t key_parse(const char *bytes, size_t size, enum key *key);
-
-#endif

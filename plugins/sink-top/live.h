@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The live view, on its own thread: neither keys nor a slow terminal block the sink. */
-#ifndef IAPROF_PLUGINS_SINK_TOP_LIVE_H
-#define IAPROF_PLUGINS_SINK_TOP_LIVE_H
+#pragma once
 
 #include <iaprof/host.h>
 
@@ -25,5 +24,3 @@ void live_records(struct live *live, struct usage_records *usage, const struct i
 void live_add(struct live *live, const struct iaprof_profile *profile);
 /* Restores the terminal and ends the thread. If waits, only after the user or a signal has ended the run. */
 void live_end(struct live *live, bool waits);
-
-#endif

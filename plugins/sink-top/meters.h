@@ -3,8 +3,7 @@
  * Utilization of the CPUs and of each device over time, in slots of equal width. A slot without evidence is unknown,
  * not zero. Without pointers, so that a paused view can copy it.
  */
-#ifndef IAPROF_PLUGINS_SINK_TOP_METERS_H
-#define IAPROF_PLUGINS_SINK_TOP_METERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ double meter_now(const struct meters *meters, const struct meter *meter);
 double meter_mean(const struct meters *meters, const struct meter *meter);
 /* Returns the meters in the order in which they are shown: the CPUs come first. position: below count. */
 const struct meter *meters_at(const struct meters *meters, uint32_t position);
-
-#endif

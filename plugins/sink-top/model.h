@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Aggregates the profiles of a run: rows of each table, rates, losses and iaprof's own cost. */
-#ifndef IAPROF_PLUGINS_SINK_TOP_MODEL_H
-#define IAPROF_PLUGINS_SINK_TOP_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ void model_measure(struct model *model, uint64_t now);
 /* Copies the model, whose names the copy uses. When out of memory, returns false and an empty copy. */
 bool model_copy(struct model *copy, const struct model *model);
 void model_free(struct model *model);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interns frame names. */
-#ifndef IAPROF_PLUGINS_SINK_TOP_NAMES_H
-#define IAPROF_PLUGINS_SINK_TOP_NAMES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ uint32_t names_of_frame(struct names *names, const struct iaprof_profile *profil
 /* Returns the ID of the shown name of a frame's module: a file name without folder, "[kernel]" or "". */
 uint32_t names_of_module(struct names *names, const struct iaprof_profile *profile, uint32_t frame);
 void names_free(struct names *names);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formats quantities with few characters and an SI prefix. */
-#ifndef IAPROF_PLUGINS_SINK_TOP_QUANTITY_H
-#define IAPROF_PLUGINS_SINK_TOP_QUANTITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ void quantity_format(char text[QUANTITY_SIZE], double amount, const char *unit);
 double quantity_percent(uint64_t part, uint64_t whole);
 /* Returns the amount per second. */
 double quantity_rate(uint64_t amount, uint64_t nanoseconds);
-
-#endif

@@ -3,8 +3,7 @@
  * Hash table of sums, with a value type and a list of numbers as key, such as the names of a stack. Memory is bounded:
  * beyond the limit, values are added to one row for all others.
  */
-#ifndef IAPROF_PLUGINS_SINK_TOP_ROW_TABLE_H
-#define IAPROF_PLUGINS_SINK_TOP_ROW_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ struct sums row_sums(const struct row *row, bool of_run, uint32_t interval);
 /* Copies the rows, whose keys remain those of the table. Returns false when out of memory. */
 bool row_table_copy(struct row_table *copy, const struct row_table *table);
 void row_table_free(struct row_table *table);
-
-#endif

@@ -3,8 +3,7 @@
  * Draws the screen with ECMA-48 sequences. Each line is positioned and written completely, which overwrites the output
  * of other programs.
  */
-#ifndef IAPROF_PLUGINS_SINK_TOP_SCREEN_H
-#define IAPROF_PLUGINS_SINK_TOP_SCREEN_H
+#pragma once
 
 #include "display_width.h"
 #include "model.h"
@@ -27,5 +26,3 @@ struct screen {
 void screen_append(struct text *text, const struct screen *screen, struct view *view, const struct model *model);
 /* Returns the number of visible rows of a table. */
 size_t screen_page(const struct screen *screen, const struct model *model);
-
-#endif

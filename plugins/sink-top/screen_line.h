@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds one line of the screen, and counts its columns. */
-#ifndef IAPROF_PLUGINS_SINK_TOP_SCREEN_LINE_H
-#define IAPROF_PLUGINS_SINK_TOP_SCREEN_LINE_H
+#pragma once
 
 #include "screen.h"
 
@@ -36,5 +35,3 @@ void line_end(struct line *line);
 
 /* Appends a whole line. */
 void line_append_whole(struct text *text, const struct screen *screen, unsigned row, const char *words);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws the utilization of CPUs and devices: a bar and the history, a line for each, or one line if there are few. */
-#ifndef IAPROF_PLUGINS_SINK_TOP_SCREEN_METERS_H
-#define IAPROF_PLUGINS_SINK_TOP_SCREEN_METERS_H
+#pragma once
 
 #include "screen.h"
 
@@ -9,5 +8,3 @@
 unsigned screen_meters_lines(const struct screen *screen, const struct model *model);
 void screen_meters_append(struct text *text, const struct screen *screen, unsigned row, const struct view *view,
 			  const struct model *model);
-
-#endif

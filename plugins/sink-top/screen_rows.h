@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws the rows of a table and their heading, with as many columns as the window has room for. */
-#ifndef IAPROF_PLUGINS_SINK_TOP_SCREEN_ROWS_H
-#define IAPROF_PLUGINS_SINK_TOP_SCREEN_ROWS_H
+#pragma once
 
 #include "screen.h"
 
@@ -9,5 +8,3 @@ void screen_rows_append_heading(struct text *text, const struct screen *screen, 
 				const struct model *model, uint32_t type);
 void screen_rows_append(struct text *text, const struct screen *screen, unsigned screen_row, const struct view *view,
 			const struct model *model, const struct view_row *row);
-
-#endif

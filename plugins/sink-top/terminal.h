@@ -3,8 +3,7 @@
  * The terminal of standard output: modes, size, keys and output, without blocking. Curses is not used because it blocks
  * on a stopped terminal and has process-wide signal handlers and state.
  */
-#ifndef IAPROF_PLUGINS_SINK_TOP_TERMINAL_H
-#define IAPROF_PLUGINS_SINK_TOP_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <termios.h>
@@ -46,5 +45,3 @@ bool terminal_take_escape(struct terminal *terminal);
 /* Writes as much pending output as the terminal accepts. */
 void terminal_flush(struct terminal *terminal);
 bool terminal_is_waiting(const struct terminal *terminal);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes utilization from records: profiles do not have it. */
-#ifndef IAPROF_PLUGINS_SINK_TOP_USAGE_RECORDS_H
-#define IAPROF_PLUGINS_SINK_TOP_USAGE_RECORDS_H
+#pragma once
 
 #include <iaprof/record.h>
 
@@ -18,5 +17,3 @@ bool usage_records_define(struct usage_records *usage, const struct iaprof_batch
 /* Adds to the model. Call after usage_records_define() for the same batch. */
 void usage_records_add(const struct usage_records *usage, struct model *model, const struct iaprof_batch *batch);
 void usage_records_free(struct usage_records *usage);
-
-#endif

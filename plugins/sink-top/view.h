@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State of the view: table, value type and sort order, changed by keys. */
-#ifndef IAPROF_PLUGINS_SINK_TOP_VIEW_H
-#define IAPROF_PLUGINS_SINK_TOP_VIEW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ struct view_row *view_rows(const struct view *view, const struct model *model, e
 			   size_t *count);
 /* Returns whether the filter accepts an item. */
 bool view_accepts_item(const struct view *view, const struct model_item *item);
-
-#endif

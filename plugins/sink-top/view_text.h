@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of text shared by the screen and batch mode. Names in them are not yet sanitized. */
-#ifndef IAPROF_PLUGINS_SINK_TOP_VIEW_TEXT_H
-#define IAPROF_PLUGINS_SINK_TOP_VIEW_TEXT_H
+#pragma once
 
 #include "text/text.h"
 #include "model.h"
@@ -32,5 +31,3 @@ void view_text_append_row(struct text *text, const struct model *model, enum mod
 			  size_t limit);
 /* Appends "1500          frequency [MHz], NPU" or "problem   hang, process 7: ...". */
 void view_text_append_item(struct text *text, const struct model_item *item);
-
-#endif

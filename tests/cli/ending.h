@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a callback ends the whole process or never returns, by the choices of option ends=. */
-#ifndef IAPROF_TESTS_CLI_ENDING_H
-#define IAPROF_TESTS_CLI_ENDING_H
+#pragma once
 
 #include <pthread.h>
 #include <signal.h>
@@ -91,5 +90,3 @@ static void end_process(enum ending ending)
 	else if (ending == THREAD_EXIT && !pthread_create(&thread, NULL, exit_in_thread, &status))
 		pthread_join(thread, NULL);
 }
-
-#endif

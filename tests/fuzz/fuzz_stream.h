@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The input of a fuzz target as what a worker's child sends. */
-#ifndef IAPROF_TESTS_FUZZ_STREAM_H
-#define IAPROF_TESTS_FUZZ_STREAM_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/socket.h>
@@ -21,5 +20,3 @@ static int stream_feed(void *context, int socket)
 	/* The reader may have closed its end: no SIGPIPE. */
 	return stream.size && send(socket, stream.bytes, stream.size, MSG_NOSIGNAL) < 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For targets that accept unwind tables. */
-#ifndef IAPROF_TESTS_FUZZ_UNWIND_TABLE_H
-#define IAPROF_TESTS_FUZZ_UNWIND_TABLE_H
+#pragma once
 
 #include <stdlib.h>
 #include "symbolizer/unwind/unwind_table.h"
@@ -14,5 +13,3 @@ static inline void search_table(const struct unwind_table *table)
 			if (!unwind_table_find(table, ((table->first_page + page) << IAPROF_UNWIND_PAGE_BITS) + offset))
 				abort();
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An input as the records of a ring's segment. */
-#ifndef IAPROF_TESTS_FUZZ_SEGMENT_STREAM_H
-#define IAPROF_TESTS_FUZZ_SEGMENT_STREAM_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,5 +32,3 @@ static inline void segment_stream_read(const uint8_t *data, size_t size, segment
 		size -= whole;
 	}
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the fuzz targets of text profiles take samples with: everything is in its range, and times never go back. */
-#ifndef IAPROF_TESTS_FUZZ_TEXT_TAKER_H
-#define IAPROF_TESTS_FUZZ_TEXT_TAKER_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,5 +113,3 @@ static int fuzz_reader(struct taken (*read_all)(const uint8_t *bytes, size_t siz
 	file_kind_of((struct text_span){ (const char *)bytes, size }, "file");
 	return 0;
 }
-
-#endif

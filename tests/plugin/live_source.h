@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For tests of a source that needs more than every machine has: asks the plugin's own probe() before the tests run. */
-#ifndef IAPROF_TESTS_PLUGIN_LIVE_SOURCE_H
-#define IAPROF_TESTS_PLUGIN_LIVE_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
 bool live_source_can_run(const char *name);
 /* The same with an option "key=value" of the source. */
 bool live_source_can_run_with(const char *name, const char *option);
-
-#endif

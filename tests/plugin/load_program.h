@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs tests/programs/load, whose CPU use is known, and says which of its functions a stack is in. */
-#ifndef IAPROF_TESTS_PLUGIN_LOAD_PROGRAM_H
-#define IAPROF_TESTS_PLUGIN_LOAD_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void load_program_stop(struct load_program *load);
 int load_program_function_at(const struct load_program *load, uint64_t address);
 /* The function of load that a stack passes through, or -1. */
 int load_program_function(const struct load_program *load, const struct iaprof_record_stack *stack);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Captures for tests: records of every type, written by sink capture; and files that are damaged on purpose. */
-#ifndef IAPROF_TESTS_PLUGIN_TEST_CAPTURE_FILE_H
-#define IAPROF_TESTS_PLUGIN_TEST_CAPTURE_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct capture_block_header;
 void test_capture_block(struct test_bytes *file, struct capture_block_header header, const void *payload);
 /* Appends an end block that says this. */
 void test_capture_end(struct test_bytes *file, uint32_t number, uint64_t blocks, uint64_t records, uint64_t size);
-
-#endif

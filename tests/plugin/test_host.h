@@ -13,8 +13,7 @@
  *             ...
  *     test_host_free(host);             destroy
  */
-#ifndef IAPROF_TESTS_PLUGIN_TEST_HOST_H
-#define IAPROF_TESTS_PLUGIN_TEST_HOST_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -160,5 +159,3 @@ uint64_t test_host_lost(const struct test_host *host, const char *reason);
 const struct test_check_item *test_host_check_item(const struct test_host *host, const char *name);
 /* Whether a message of this level contains text. */
 bool test_host_logged(const struct test_host *host, int level, const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds a struct iaprof_profile by hand, for tests of sinks. Strings are borrowed: literals, or the test's own. */
-#ifndef IAPROF_TESTS_PLUGIN_TEST_PROFILE_H
-#define IAPROF_TESTS_PLUGIN_TEST_PROFILE_H
+#pragma once
 
 #include <iaprof/profile.h>
 
@@ -44,5 +43,3 @@ void test_profile_add(struct test_profile *profile, const char *stack, uint32_t 
 /* The profile so far, as the last one of a run. */
 const struct iaprof_profile *test_profile_get(struct test_profile *profile);
 void test_profile_free(struct test_profile *profile);
-
-#endif

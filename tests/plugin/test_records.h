@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record store of the test host: what is on the bus, checked record by record. Callers hold the host's lock. */
-#ifndef IAPROF_TESTS_PLUGIN_TEST_RECORDS_H
-#define IAPROF_TESTS_PLUGIN_TEST_RECORDS_H
+#pragma once
 
 #include "base/error.h"
 #include "test_host.h"
@@ -14,5 +13,3 @@ void test_records_put(struct test_host *host, const struct iaprof_record *record
 
 uint32_t test_records_intern_string(struct test_host *host, const char *text, size_t length);
 uint32_t test_records_intern_stack(struct test_host *host, uint32_t pid, const uint64_t *addresses, size_t count);
-
-#endif

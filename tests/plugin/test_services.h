@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the test host does for its instance: the members of struct iaprof_host. */
-#ifndef IAPROF_TESTS_PLUGIN_TEST_SERVICES_H
-#define IAPROF_TESTS_PLUGIN_TEST_SERVICES_H
+#pragma once
 
 #include "test_host.h"
 
 struct iaprof_host test_services(struct test_host *host);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs tests/programs/ze_fire, which fires Level Zero's probes as it is told. */
-#ifndef IAPROF_TESTS_PLUGIN_ZE_FIRE_H
-#define IAPROF_TESTS_PLUGIN_ZE_FIRE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ void ze_fire_stop(struct ze_fire *fire);
 
 /* 'a' or 'b' when the address is in that site, 0 else. */
 char ze_fire_site(const struct ze_fire *fire, uint64_t address);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a source told of kernels and launches, added up. */
-#ifndef IAPROF_TESTS_PLUGIN_ZE_RECORDS_H
-#define IAPROF_TESTS_PLUGIN_ZE_RECORDS_H
+#pragma once
 
 #include "test_host.h"
 #include "ze_fire.h"
@@ -22,5 +21,3 @@ uint64_t ze_launches(struct test_host *host, const struct ze_fire *fire, const c
 uint64_t ze_kernels(struct test_host *host);
 /* The last value of a counter. */
 uint64_t ze_counter(struct test_host *host, const char *name);
-
-#endif

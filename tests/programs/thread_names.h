@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of 15 bytes, as long as prctl(PR_SET_NAME) takes: ordinary ones, and ones that an unkeyed hash cannot part. */
-#ifndef IAPROF_TESTS_PROGRAMS_THREAD_NAMES_H
-#define IAPROF_TESTS_PROGRAMS_THREAD_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ static inline void thread_names_make(bool colliding, uint32_t count, char (*name
 			made++;
 		}
 }
-
-#endif

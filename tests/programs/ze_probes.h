@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fires the probes of plugins/ze-usdt/probes.h, as our tracer does, or with fewer arguments as the patched runtime. */
-#ifndef IAPROF_TESTS_PROGRAMS_ZE_PROBES_H
-#define IAPROF_TESTS_PROGRAMS_ZE_PROBES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ void ze_probes_compile_short(const char *path);
 /* parent and launches 0: fired without them. */
 void ze_probes_execute(uint64_t list, uint64_t parent, uint64_t launches);
 void ze_probes_unload(uint64_t module);
-
-#endif

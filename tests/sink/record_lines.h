@@ -4,8 +4,7 @@
  * members, with texts in hexadecimal and numbers in decimal. A member that is left out is 0. A STRING record comes
  * before the first record that uses its text.
  */
-#ifndef IAPROF_TESTS_SINK_RECORD_LINES_H
-#define IAPROF_TESTS_SINK_RECORD_LINES_H
+#pragma once
 
 #include "../plugin/test_host.h"
 
@@ -25,5 +24,3 @@ void record_lines_add_bytes(struct record_lines *lines, const char *digits);
 /* Hands them to the sink, some at a time, as the core does; fails the test with the sink's failure. */
 void record_lines_send(struct record_lines *lines, struct test_host *host);
 void record_lines_free(struct record_lines *lines);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records for a collector, for tests of the profile that it makes of them. */
-#ifndef IAPROF_TESTS_UNIT_COLLECTOR_RECORDS_H
-#define IAPROF_TESTS_UNIT_COLLECTOR_RECORDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void take_sample_of(uint32_t value_type, uint32_t pid, uint32_t stack, uint64_t 
 /* The same of the type "cpu" in a stack of one address. */
 void take_sample(uint32_t pid, uint64_t address, uint64_t value, uint64_t time);
 void take_sync(uint64_t time);
-
-#endif

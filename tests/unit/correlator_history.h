@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A history of kernels, launches, busy processes and stall samples for tests of the correlator, and what became of it.
  */
-#ifndef IAPROF_TESTS_UNIT_CORRELATOR_HISTORY_H
-#define IAPROF_TESTS_UNIT_CORRELATOR_HISTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ uint64_t sum(const char *frames);
 struct device_samples statistics(void);
 /* Ends the run: everything that came in is in the profile, once. */
 void finish(uint64_t matched, uint64_t ambiguous, uint64_t unmatched);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Short ways to feed a process table and to ask it, for its tests. */
-#ifndef IAPROF_TESTS_UNIT_PROCESS_FEED_H
-#define IAPROF_TESTS_UNIT_PROCESS_FEED_H
+#pragma once
 
 #include <check.h>
 #include <stdlib.h>
@@ -55,5 +54,3 @@ static inline const char *ask_path(struct process_table *table, uint64_t time, u
 #define MAP_EXISTING(table, time, pid, start, end, path)                                                               \
 	feed_mapping(table, time, pid, start, end, IAPROF_MAPPING_EXISTING, path)
 #define NAME_AT(table, pid, time) process_table_find(table, pid, time)->name
-
-#endif

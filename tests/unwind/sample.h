@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* What sample.bpf.c sends. */
-#ifndef TESTS_UNWIND_SAMPLE_H
-#define TESTS_UNWIND_SAMPLE_H
+#pragma once
 
 #include "bpf/stack.h"
 #include "bpf/unwind.h"
@@ -12,5 +11,3 @@ struct sample {
 	__u64 addresses[STACK_DEPTH_MAX];
 	struct unwind_copy copy; /* of the same stack */
 };
-
-#endif

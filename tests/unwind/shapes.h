@@ -3,8 +3,7 @@
  * Functions whose frames are of different kinds, for programs with known call chains. They call INNERMOST(), and the
  * frameless ones INNERMOST_FRAMELESS(): include this behind their definitions.
  */
-#ifndef TESTS_UNWIND_SHAPES_H
-#define TESTS_UNWIND_SHAPES_H
+#pragma once
 
 #include <alloca.h>
 #include <csignal>
@@ -92,5 +91,3 @@ KEEP void catcher(void)
 	}
 	AFTER;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a sink has to cope with: a profile with names that would break its format, and records it does not know. */
-#ifndef IAPROF_TOOLS_PLUGIN_CHECK_AWKWARD_H
-#define IAPROF_TOOLS_PLUGIN_CHECK_AWKWARD_H
+#pragma once
 
 #include <iaprof/profile.h>
 
@@ -20,5 +19,3 @@ struct awkward_batch {
 	uint32_t size;
 };
 void awkward_batch_fill(struct awkward_batch *batch);
-
-#endif

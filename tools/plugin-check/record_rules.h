@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules for what the records of a source mean together, beyond the form of each. */
-#ifndef IAPROF_TOOLS_PLUGIN_CHECK_RECORD_RULES_H
-#define IAPROF_TOOLS_PLUGIN_CHECK_RECORD_RULES_H
+#pragma once
 
 #include "test_host.h"
 
@@ -16,5 +15,3 @@ record_rule rule_types;    /* types are those of this version */
 record_rule rule_declared; /* ids of the source are declared before they are used */
 record_rule rule_code;     /* stall samples lie in code that the source has announced */
 record_rule rule_progress; /* a source of launches states how far it has come */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plugin that is held against the interface, and what the checks of all kinds share. */
-#ifndef IAPROF_TOOLS_PLUGIN_CHECK_SUBJECT_H
-#define IAPROF_TOOLS_PLUGIN_CHECK_SUBJECT_H
+#pragma once
 
 #include <check.h>
 #include "test_host.h"
@@ -54,5 +53,3 @@ void checks_add_records(struct check_list *checks, uint32_t flags);
 void checks_add_sink(struct check_list *checks, uint32_t flags);
 void checks_add_decoder(struct check_list *checks);
 void check_add(struct check_list *checks, const char *what, const TTest *test);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What runs in the process of an isolated plugin: its callbacks, with a bus, an intern table and a loop of its own. */
-#ifndef IAPROF_CORE_RUN_ISOLATION_ISOLATED_PROCESS_H
-#define IAPROF_CORE_RUN_ISOLATION_ISOLATED_PROCESS_H
+#pragma once
 
 #include "base/clock.h"
 #include "run/instance.h"
@@ -60,5 +59,3 @@ static inline struct isolated_process *isolated_process_of(const struct iaprof_h
 ptrdiff_t isolated_target_pack(const struct iaprof_target *target, char *bytes, size_t capacity);
 /* Returns 0 or -EBADMSG. The target borrows from bytes, which must be 8-byte aligned. */
 int isolated_target_unpack(const char *bytes, size_t size, struct iaprof_target *target);
-
-#endif

@@ -6,8 +6,7 @@
  * written by iaprof. Every call has a deadline. All functions on the main thread, except for
  * isolation_call(), isolation_records() and isolation_profile() of sinks, which one thread at a time calls.
  */
-#ifndef IAPROF_CORE_RUN_ISOLATION_ISOLATION_H
-#define IAPROF_CORE_RUN_ISOLATION_ISOLATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ uint64_t isolation_cost(const struct isolation *isolation);
 
 /* Returns whether the process has ended too early. */
 bool isolation_is_dead(const struct isolation *isolation);
-
-#endif

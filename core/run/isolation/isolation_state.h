@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of an isolated plugin that is in iaprof, shared by the files isolation*.c. */
-#ifndef IAPROF_CORE_RUN_ISOLATION_ISOLATION_STATE_H
-#define IAPROF_CORE_RUN_ISOLATION_ISOLATION_STATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -133,5 +132,3 @@ uint64_t isolation_progress_is_over(struct isolation *isolation, enum isolated_c
 void isolation_sink_serve(struct isolation *isolation);
 /* Discards the outputs, and restores the terminal. */
 void isolation_sink_discard(struct isolation *isolation);
-
-#endif

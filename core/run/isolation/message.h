@@ -4,8 +4,7 @@
  * user, and services that need an answer. Each is one packet of a SOCK_SEQPACKET socket. Records do not pass through
  * here, but through shared memory (record_ring.h).
  */
-#ifndef IAPROF_CORE_RUN_ISOLATION_MESSAGE_H
-#define IAPROF_CORE_RUN_ISOLATION_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ int message_send_file(int socket, uint32_t kind, int descriptor, int flags);
  * is malformed; or another negative errno.
  */
 int message_receive(int socket, struct message *message, int *descriptor, int flags);
-
-#endif

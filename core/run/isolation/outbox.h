@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages for the process of an isolated source that wait until it reads: it may be in a callback. */
-#ifndef IAPROF_CORE_RUN_ISOLATION_OUTBOX_H
-#define IAPROF_CORE_RUN_ISOLATION_OUTBOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ char *outbox_add(struct outbox *outbox, uint32_t kind, size_t size);
 /* Sends what the process has room for. Returns whether nothing waits. */
 bool outbox_send(struct outbox *outbox, int socket);
 void outbox_free(struct outbox *outbox);
-
-#endif

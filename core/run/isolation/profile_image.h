@@ -4,8 +4,7 @@
  * the image and are listed in it. Strings are in files of their own: each file has those that earlier profiles did not
  * have, because strings are valid until finish() returns. The process trusts both files, as they are iaprof's.
  */
-#ifndef IAPROF_CORE_RUN_ISOLATION_PROFILE_IMAGE_H
-#define IAPROF_CORE_RUN_ISOLATION_PROFILE_IMAGE_H
+#pragma once
 
 #include <stdint.h>
 #include <iaprof/profile.h>
@@ -49,5 +48,3 @@ struct mapped_profile {
 /* Maps an image; the descriptor remains the caller's. Returns 0 or a negative errno. */
 int mapped_profile_open(struct mapped_profile *mapped, const struct mapped_strings *strings, int descriptor);
 void mapped_profile_close(struct mapped_profile *mapped);
-
-#endif

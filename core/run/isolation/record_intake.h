@@ -3,8 +3,7 @@
  * Takes the records of an isolated source out of the ring and puts them on the bus. The source's process allots ids of
  * its own to strings, stacks and frames; they are translated into those of the run. Nothing in the ring is trusted.
  */
-#ifndef IAPROF_CORE_RUN_ISOLATION_RECORD_INTAKE_H
-#define IAPROF_CORE_RUN_ISOLATION_RECORD_INTAKE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ int record_intake_take(struct record_intake *intake, bool *more, struct error *e
 void record_intake_close_files(struct record_intake *intake, bool all);
 /* Returns whether all records have been taken. */
 bool record_intake_is_empty(const struct record_intake *intake);
-
-#endif

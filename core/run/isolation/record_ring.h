@@ -4,8 +4,7 @@
  * that it is in. The memory belongs to no file, so that nobody can truncate it. The reader trusts nothing in it: it
  * keeps its own position, and copies records before it checks them.
  */
-#ifndef IAPROF_CORE_RUN_ISOLATION_RECORD_RING_H
-#define IAPROF_CORE_RUN_ISOLATION_RECORD_RING_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -47,5 +46,3 @@ ptrdiff_t record_ring_peek(struct record_ring *ring, uint64_t position, void *by
 void record_ring_consume(struct record_ring *ring, uint64_t position);
 /* Reader: asks to be woken. Returns false if there are records already. */
 bool record_ring_sleep(struct record_ring *ring, uint64_t position);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that iaprof shares with the process of an isolated sink: the records of a call of records(), and a flag. */
-#ifndef IAPROF_CORE_RUN_ISOLATION_SINK_MEMORY_H
-#define IAPROF_CORE_RUN_ISOLATION_SINK_MEMORY_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ struct sink_requests {
 	uint32_t pad;
 	uint64_t time_resolution, default_interval; /* ns, 0: not requested */
 };
-
-#endif

@@ -3,8 +3,7 @@
  * Unwind tables and mappings of processes as bytes, for the process of an isolated source. Tables have megabytes: what
  * exceeds a message is a file in memory.
  */
-#ifndef IAPROF_CORE_RUN_ISOLATION_UNWIND_PACKED_H
-#define IAPROF_CORE_RUN_ISOLATION_UNWIND_PACKED_H
+#pragma once
 
 #include <stddef.h>
 #include <iaprof/unwind.h>
@@ -21,5 +20,3 @@ struct unwind_unpacked {
 };
 /* Returns 0 or -EBADMSG. */
 int unwind_unpack(const char *bytes, size_t size, struct unwind_unpacked *unpacked);
-
-#endif

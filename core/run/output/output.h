@@ -5,8 +5,7 @@
  * non-regular files (a pipe, /dev/null) are written in place, waiting for a reader only as long as the run allows
  * (output_target.h). An output is used by one thread.
  */
-#ifndef IAPROF_CORE_RUN_OUTPUT_OUTPUT_H
-#define IAPROF_CORE_RUN_OUTPUT_OUTPUT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ void output_discard(struct iaprof_output *output);
 
 /* Removes the temporary files of all open outputs. Async-signal-safe; for a run that ends immediately. */
 void output_remove_temporary_files(void);
-
-#endif

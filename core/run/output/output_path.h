@@ -5,8 +5,7 @@
  * world-writable folder is rejected, as with fs.protected_symlinks; a device, FIFO or socket is rejected if another
  * user owns it or another user's link leads to it. Block devices are always rejected.
  */
-#ifndef IAPROF_CORE_RUN_OUTPUT_OUTPUT_PATH_H
-#define IAPROF_CORE_RUN_OUTPUT_OUTPUT_PATH_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ int output_path_find(struct output_path *found, const char *path, struct error *
  */
 int output_path_open(const struct output_path *found, const char *path, struct error *error);
 void output_path_release(struct output_path *found);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes to pipes, sockets and terminals, waiting for the reader only as long as the run allows. */
-#ifndef IAPROF_CORE_RUN_OUTPUT_OUTPUT_STREAM_H
-#define IAPROF_CORE_RUN_OUTPUT_OUTPUT_STREAM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
  * Returns 0; -ETIMEDOUT if the reader was not ready within the time that the target allows; or another negative errno.
  */
 int output_stream_write(struct stream *stream, struct output_target *target, const char *data, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Destination of an instance's outputs, and checks that it is writable. */
-#ifndef IAPROF_CORE_RUN_OUTPUT_OUTPUT_TARGET_H
-#define IAPROF_CORE_RUN_OUTPUT_OUTPUT_TARGET_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ int output_target_hold(struct output_target *target, struct error *error);
 bool output_target_is_terminal(const struct output_target *target);
 /* Returns whether all output of the sink goes to one stream. */
 bool output_target_is_stream(const struct output_target *target);
-
-#endif

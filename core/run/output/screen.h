@@ -3,8 +3,7 @@
  * Full-screen use of the terminal on standard output by a sink: messages are held back, and the terminal is restored
  * however the program ends.
  */
-#ifndef IAPROF_CORE_RUN_OUTPUT_SCREEN_H
-#define IAPROF_CORE_RUN_OUTPUT_SCREEN_H
+#pragma once
 
 /* Same as host->screen_take() and host->screen_release(). */
 int screen_take(const char *restore);
@@ -12,5 +11,3 @@ void screen_release(void);
 
 /* Restores the terminal if it is taken, from a signal handler that ends the program. Async-signal-safe. */
 void screen_restore_at_once(void);
-
-#endif

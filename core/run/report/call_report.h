@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of calls for the terminal: by family while the run is active, more detailed at its end. */
-#ifndef IAPROF_CORE_RUN_REPORT_CALL_REPORT_H
-#define IAPROF_CORE_RUN_REPORT_CALL_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,5 +19,3 @@ void call_report_histograms(const struct histograms *histograms, FILE *file);
  */
 size_t call_report_live(const struct call_families *before, const struct call_families *now, uint64_t duration,
 			char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints a differential profile on the terminal: totals, and the functions that grew and shrank most. */
-#ifndef IAPROF_CORE_RUN_REPORT_DIFFERENCE_TABLE_H
-#define IAPROF_CORE_RUN_REPORT_DIFFERENCE_TABLE_H
+#pragma once
 
 #include <stdio.h>
 #include <iaprof/profile.h>
@@ -11,5 +10,3 @@ void difference_table_print(const struct iaprof_profile *profile, int width, FIL
 
 /* Prints the totals of each value type, and the factor of the earlier values, as messages. */
 void difference_report(const struct iaprof_profile *profile);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables that sources send as notes (FINDING in iaprof/record.h), for the terminal. */
-#ifndef IAPROF_CORE_RUN_REPORT_FINDING_TABLES_H
-#define IAPROF_CORE_RUN_REPORT_FINDING_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,5 +12,3 @@ bool finding_is_row(const struct finding *finding);
 
 /* Prints the tables, numbers aligned to the right and the names of rows last. */
 void finding_tables_print(const struct findings *findings, FILE *file);
-
-#endif

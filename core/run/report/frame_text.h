@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formats a frame for tables on the terminal. */
-#ifndef IAPROF_CORE_RUN_REPORT_FRAME_TEXT_H
-#define IAPROF_CORE_RUN_REPORT_FRAME_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,5 +11,3 @@ void frame_text_print(const struct iaprof_frame *frame, int width, FILE *file);
 
 /* Returns whether a frame is a function; instructions, stall reasons and producers belong to one. */
 bool frame_text_is_function(const struct iaprof_frame *frame);
-
-#endif

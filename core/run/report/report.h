@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports of a run on standard error: the status line while it is active, and the summary at its end. */
-#ifndef IAPROF_CORE_RUN_REPORT_REPORT_H
-#define IAPROF_CORE_RUN_REPORT_REPORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ void report_summary(const struct collector_thread_result *result, const struct r
 
 /* Prints one line for each machine whose code had no decoder, with what is missing for that reason. */
 void report_missing_decoders(const struct decoders *decoders);
-
-#endif

@@ -5,8 +5,7 @@
  * restarted if it does not answer in time. Only regular files on ordinary file systems are opened, with the permissions
  * of a given user. Owned by one thread; not locked.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_BROKER_BROKER_H
-#define IAPROF_CORE_SYMBOLIZER_BROKER_BROKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ uint64_t broker_cpu_time(struct broker *broker);
 
 /* Returns the reason why a file could not be opened, for the user: "not a regular file". */
 const char *broker_reason(int code);
-
-#endif

@@ -3,8 +3,7 @@
  * Messages between iaprof and its broker: READY, then OPEN (with the root folder, unless it is iaprof's own) and
  * OPENED.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_BROKER_BROKER_MESSAGE_H
-#define IAPROF_CORE_SYMBOLIZER_BROKER_BROKER_MESSAGE_H
+#pragma once
 
 #include <stdint.h>
 #include "symbolizer/broker/file_identity.h"
@@ -29,5 +28,3 @@ struct broker_opened {
 	uint32_t reserved;
 	struct file_identity identity;
 };
-
-#endif

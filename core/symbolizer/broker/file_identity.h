@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Identifies the contents of a file. */
-#ifndef IAPROF_CORE_SYMBOLIZER_BROKER_FILE_IDENTITY_H
-#define IAPROF_CORE_SYMBOLIZER_BROKER_FILE_IDENTITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ struct file_identity {
 	int64_t modified, changed, born; /* CLOCK_REALTIME ns; born 0: the file system does not record it */
 	uint32_t owner, mode;            /* user id and permission bits */
 };
-
-#endif

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens one file with the permissions of a user, if it is suitable to be read. */
-#ifndef IAPROF_CORE_SYMBOLIZER_BROKER_FILE_OPEN_H
-#define IAPROF_CORE_SYMBOLIZER_BROKER_FILE_OPEN_H
+#pragma once
 
 #include "symbolizer/broker/broker_message.h"
 
 /* root: O_PATH descriptor, or -1 for iaprof's own. Returns a descriptor, or a negative errno as broker_open(). */
 int file_open(const struct broker_open *request, int root, const char *path, struct file_identity *identity);
-
-#endif

@@ -3,8 +3,7 @@
  * What the decoder reports about an image (iaprof/image.h), stored until the image's sections and functions are read,
  * which it completes.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_DESCRIPTION_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_DESCRIPTION_H
+#pragma once
 
 #include <iaprof/image.h>
 #include "base/string_table.h"
@@ -48,5 +47,3 @@ struct code_description {
 int code_description_read(struct code_description *description, struct decoder *decoder, const struct elf_file *file,
 			  const char *bytes, size_t size);
 void code_description_free(struct code_description *description);
-
-#endif

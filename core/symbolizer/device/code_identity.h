@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Identifies an image of device code: its size and a 128-bit hash of its bytes. */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_IDENTITY_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_IDENTITY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ static inline struct code_identity code_identity_make(const void *bytes, size_t 
 	hash_fingerprint(bytes, size, identity.hashes);
 	return identity;
 }
-
-#endif

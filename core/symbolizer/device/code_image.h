@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the ELF image of a code object: its code sections and functions; relocates its debug information. */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_IMAGE_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_IMAGE_H
+#pragma once
 
 #include "base/string_table.h"
 #include "symbolizer/device/code_description.h"
@@ -37,5 +36,3 @@ int code_image_find_callers(struct code_image *image, const struct code_table *t
 /* Places units of debug information that were not relocated. */
 int code_image_place_units(struct code_image *image, struct debug_info *info, struct display_names *names);
 void code_image_free(struct code_image *image);
-
-#endif

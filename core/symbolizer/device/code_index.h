@@ -7,8 +7,7 @@
  * that load is unloaded, and nothing is there afterwards. A load therefore hides older ones from then on, even if their
  * unload was missed. Loads may arrive in any order of time within the window, but an unload only after its load.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_INDEX_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ size_t code_index_find_all_during(struct code_index *index, uint64_t device, uin
  */
 uint64_t code_index_horizon(const struct code_index *index);
 struct code_index_statistics code_index_statistics(const struct code_index *index);
-
-#endif

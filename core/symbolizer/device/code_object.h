@@ -8,8 +8,7 @@
  * mistaken for addresses that were never assigned. Where each section was loaded is not part of the image: all loads of
  * one image share one code object.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_OBJECT_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_OBJECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ struct code_damage code_object_damage(const struct code_object *object);
  */
 size_t code_object_find(struct code_object *object, uint64_t address, struct code_location *location,
 			struct debug_frame *frames, size_t capacity);
-
-#endif

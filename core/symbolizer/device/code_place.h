@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data about an address in device code, and its conversion to stack frames. */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_PLACE_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_PLACE_H
+#pragma once
 
 #include <iaprof/plugin.h>
 #include <iaprof/record.h>
@@ -37,5 +36,3 @@ struct code_frame {
  * instruction. Unknown parts are omitted, except the function. Returns the number of frames, at most CODE_FRAMES_MAX.
  */
 size_t code_place_frames(const struct code_place *place, uint64_t address, struct code_frame *frames);
-
-#endif

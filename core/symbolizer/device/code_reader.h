@@ -3,8 +3,7 @@
  * A code object with the decoder of its machine: resolves an address to the GPU kernel, its inlined functions with
  * source lines, and the instruction with its producers. Owned by one thread; not locked.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_READER_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_READER_H
+#pragma once
 
 #include "plugin/decoder.h"
 #include "symbolizer/device/code_object.h"
@@ -33,5 +32,3 @@ const struct code_function *code_reader_function(struct code_reader *reader, uin
  */
 size_t code_reader_producers(struct code_reader *reader, uint64_t address, struct iaprof_producer *producers,
 			     size_t capacity, uint32_t *flags);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code loaded into one address space over time: the part of a code index for one process on one device. */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_SPACE_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ uint64_t code_space_over(const struct code_space *space, size_t position);
 bool code_space_forget(struct code_space *space, uint64_t horizon, void (*keep)(void *object),
 		       void (*drop)(void *object));
 void code_space_free(struct code_space *space, void (*drop)(void *object));
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections and functions of a code object, by image address (code_object.h). */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_TABLE_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ struct code_location {
 bool code_table_find(const struct code_table *table, uint64_t address, struct code_location *location);
 /* Returns the unit of decoding for an address: the kernel as a whole, or a function that kernels call. */
 const struct code_function *code_location_whole(const struct code_location *location, uint64_t address);
-
-#endif

@@ -4,8 +4,7 @@
  * at an address in an interval of time, without searching all of them. The result is an upper bound: it may include
  * loads that are hidden by others.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_TREE_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_TREE_H
+#pragma once
 
 #include <stdint.h>
 #include "base/array.h"
@@ -38,5 +37,3 @@ void code_tree_find(const struct code_tree *tree, uint64_t device, uint64_t addr
 /* Removes all nodes, but keeps the memory. */
 void code_tree_clear(struct code_tree *tree);
 void code_tree_free(struct code_tree *tree);
-
-#endif

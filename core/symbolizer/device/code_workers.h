@@ -3,8 +3,7 @@
  * Workers that read images of device code, one for each decoder plugin and one for code without a decoder; each is
  * started with the first image of its machine. Owned by one thread; not locked.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_WORKERS_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_CODE_WORKERS_H
+#pragma once
 
 #include "plugin/decoder.h"
 #include "symbolizer/worker_pool.h"
@@ -32,5 +31,3 @@ bool code_workers_have_failed(const struct code_workers *workers);
 
 /* Returns their CPU time in ns, as worker_pool_cpu_time(). */
 uint64_t code_workers_cpu_time(struct code_workers *workers);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts device addresses to a form in which they can be compared. */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_DEVICE_ADDRESS_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_DEVICE_ADDRESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ static inline uint64_t device_address_plain(uint64_t address)
 		return address & (UINT64_MAX >> (64 - 57));
 	return address;
 }
-
-#endif

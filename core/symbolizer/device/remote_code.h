@@ -4,8 +4,7 @@
  * here; data about an address is requested when it is first needed, together with that of the addresses that follow in
  * the function. Owned by one thread; not locked.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_REMOTE_CODE_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_REMOTE_CODE_H
+#pragma once
 
 #include "symbolizer/budget.h"
 #include "symbolizer/device/code_identity.h"
@@ -67,5 +66,3 @@ bool remote_code_find(struct remote_code *code, uint64_t address, struct code_pl
 const struct code_function *remote_code_function(struct remote_code *code, uint64_t address, uint64_t *base);
 size_t remote_code_producers(struct remote_code *code, uint64_t address, struct iaprof_producer *producers,
 			     size_t capacity, uint32_t *flags);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Known addresses in one image of device code, from the PLACES messages of the child that reads it. */
-#ifndef IAPROF_CORE_SYMBOLIZER_DEVICE_REMOTE_PLACES_H
-#define IAPROF_CORE_SYMBOLIZER_DEVICE_REMOTE_PLACES_H
+#pragma once
 
 #include "symbolizer/remote_read.h"
 
@@ -34,5 +33,3 @@ bool remote_places_are_plausible(const struct worker_places *head, uint64_t rest
  */
 int remote_places_read(struct remote_places *places, const struct remote_reader *reader,
 		       const struct worker_places *head, uint64_t rest, uint64_t address);
-
-#endif

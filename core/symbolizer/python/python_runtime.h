@@ -3,8 +3,7 @@
  * Finds the CPython interpreter in an ELF file, and the layout of its structures: from 3.13 on the file states it
  * (_Py_DebugOffsets), before it is that of the minor version. Parses hostile data: call it in a child of the worker.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_PYTHON_PYTHON_RUNTIME_H
-#define IAPROF_CORE_SYMBOLIZER_PYTHON_PYTHON_RUNTIME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ bool python_layout_of_version(struct iaprof_python *python);
 /* Sets version and layout by the bytes at the beginning of _PyRuntime, from 3.13 on. Returns false if they are unknown.
  */
 bool python_layout_of_offsets(struct iaprof_python *python, const void *bytes, size_t size);
-
-#endif

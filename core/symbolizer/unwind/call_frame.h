@@ -4,8 +4,7 @@
  * the CFA, the frame pointer and the return address. Each instruction is executed once, without allocations: libdw
  * executes a function's instructions anew for each row. Parses hostile data, as unwind_table.h.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_UNWIND_CALL_FRAME_H
-#define IAPROF_CORE_SYMBOLIZER_UNWIND_CALL_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ bool call_frame_next(struct call_frame *frame, struct iaprof_unwind_rule *rule, 
 
 /* Reads an unsigned LEB128 number. Returns false if it is damaged. */
 bool call_frame_read_number(const uint8_t **next, const uint8_t *end, uint64_t *number);
-
-#endif

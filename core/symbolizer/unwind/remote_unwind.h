@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The unwind table of an ELF file, as made by a child of the worker. Owned by one thread; not locked. */
-#ifndef IAPROF_CORE_SYMBOLIZER_UNWIND_REMOTE_UNWIND_H
-#define IAPROF_CORE_SYMBOLIZER_UNWIND_REMOTE_UNWIND_H
+#pragma once
 
 #include "symbolizer/budget.h"
 #include "symbolizer/elf_file.h"
@@ -39,5 +38,3 @@ void remote_unwind_free(struct remote_unwind *unwind);
 #define UNWIND_SEGMENTS_MAX 4096u
 /* Returns whether all positions are within bounds, and the rows of each page are sorted by offset. */
 bool unwind_table_is_valid(const struct unwind_table *table);
-
-#endif

@@ -4,8 +4,7 @@
  * entry is found by the identity of its file (file_identity.h), which is unique until the machine is started again.
  * Entries are validated like the data of a worker. Owned by one thread; not locked.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_CACHE_H
-#define IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_CACHE_H
+#pragma once
 
 #include "base/boot_id.h"
 #include "symbolizer/unwind/remote_unwind.h"
@@ -41,5 +40,3 @@ void unwind_cache_store(struct unwind_cache *cache, const struct file_identity *
 			const struct remote_unwind *unwind);
 /* Removes the least recently used entries beyond size_max bytes. */
 void unwind_cache_trim(struct unwind_cache *cache, uint64_t size_max);
-
-#endif

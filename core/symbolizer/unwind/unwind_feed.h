@@ -4,8 +4,7 @@
  * and worker opens and reads the files, so that neither sampling nor the collector waits for them. Call all functions
  * on the loop thread.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_FEED_H
-#define IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_FEED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ struct unwind_feed_summary {
 };
 /* Call after unwind_feed_end(). */
 struct unwind_feed_summary unwind_feed_summarize(const struct unwind_feed *feed);
-
-#endif

@@ -3,8 +3,7 @@
  * The ELF files that processes have mapped, and their unwind tables, each of which is made once. Children of the worker
  * read several files at the same time. Owned by one thread; not locked.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_FILES_H
-#define IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_FILES_H
+#pragma once
 
 #include <poll.h>
 
@@ -113,5 +112,3 @@ void unwind_files_release(struct unwind_files *files, uint64_t since);
 
 /* Returns the CPU time of the helper processes, ns. */
 uint64_t unwind_files_cost(struct unwind_files *files);
-
-#endif

@@ -4,8 +4,7 @@
  * come from side-band records, so that processes that have ended have them, too. If the records lack a process,
  * /proc/PID/maps is read. Owned by one thread; not locked.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_PROCESSES_H
-#define IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_PROCESSES_H
+#pragma once
 
 #include <iaprof/unwind.h>
 
@@ -84,4 +83,3 @@ void unwind_processes_request(struct unwind_processes *processes, uint32_t pid, 
 void unwind_processes_prepare(struct unwind_processes *processes, uint32_t pid);
 /* Delivers processes that have changed, or whose files were read, and withdraws those that have ended. */
 void unwind_processes_update(struct unwind_processes *processes);
-#endif

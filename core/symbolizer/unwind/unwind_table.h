@@ -3,8 +3,7 @@
  * Makes the unwind table of an ELF file from its .eh_frame, whose entries libdw lists. Parses hostile data: call it in
  * a child of the worker, or for files that only root can write.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_TABLE_H
-#define IAPROF_CORE_SYMBOLIZER_UNWIND_UNWIND_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ uint64_t unwind_table_bytes(const struct unwind_table *table);
 
 /* Returns the rule at an ELF virtual address; outside of all functions, one with IAPROF_UNWIND_CFA_NONE. */
 const struct iaprof_unwind_rule *unwind_table_find(const struct unwind_table *table, uint64_t address);
-
-#endif

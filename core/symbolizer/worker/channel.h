@@ -4,8 +4,7 @@
  * process that parses other users' files may be compromised: the receiver trusts neither sizes nor contents, and no
  * call waits beyond its deadline.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_WORKER_CHANNEL_H
-#define IAPROF_CORE_SYMBOLIZER_WORKER_CHANNEL_H
+#pragma once
 
 #include <errno.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ static inline int channel_error(int32_t code)
 {
 	return code < 0 && code > -4096 ? code : -EPROTO;
 }
-
-#endif

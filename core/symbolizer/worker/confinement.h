@@ -3,8 +3,7 @@
  * Removes all privileges from a process that parses other users' files, in two steps: the worker gives up its user,
  * capabilities and access to files once; each of its children then gives up what is needed to create processes.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_WORKER_CONFINEMENT_H
-#define IAPROF_CORE_SYMBOLIZER_WORKER_CONFINEMENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ void *confinement_prepare(void);
  * that create, signal or limit processes. Returns 0 or a negative errno.
  */
 int confinement_tighten(void *prepared, uint64_t data_limit);
-
-#endif

@@ -4,8 +4,7 @@
  * (symbolizer/worker/channel.h) as descriptor HELPER_SOCKET and no other descriptor, in its own session, so that Ctrl-C
  * on a terminal does not end it before the run.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_WORKER_HELPER_H
-#define IAPROF_CORE_SYMBOLIZER_WORKER_HELPER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ int helper_start(struct helper *helper, char *const *arguments);
 void helper_stop(struct helper *helper);
 /* Returns the CPU time of all processes of this helper and their children, in ns. */
 uint64_t helper_cpu_time(struct helper *helper);
-
-#endif

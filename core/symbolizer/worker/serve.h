@@ -3,8 +3,7 @@
  * A child of the worker: parses one image or one perf map, and answers requests about it until iaprof closes the
  * channel.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_WORKER_SERVE_H
-#define IAPROF_CORE_SYMBOLIZER_WORKER_SERVE_H
+#pragma once
 
 #include "symbolizer/worker/channel.h"
 
@@ -29,5 +28,3 @@ int unwind_service_load(int socket, int descriptor);
 
 /* Returns the bytes of memory in use. */
 uint64_t serve_memory(void);
-
-#endif

@@ -3,10 +3,7 @@
  * User ids for services that exist only while they run (systemd.exec(5), DynamicUser=): no other process has such an
  * id, so only root can signal a helper that has one.
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_WORKER_TRANSIENT_USER_H
-#define IAPROF_CORE_SYMBOLIZER_WORKER_TRANSIENT_USER_H
+#pragma once
 
 #define TRANSIENT_USER_FIRST 61184u
 #define TRANSIENT_USER_COUNT 4336u
-
-#endif

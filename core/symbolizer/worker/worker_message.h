@@ -15,8 +15,7 @@
  *     iaprof -> child    LOAD_CODE (+ file), FIND_PLACES
  *     child -> iaprof    CODE, PLACES
  */
-#ifndef IAPROF_CORE_SYMBOLIZER_WORKER_MESSAGE_H
-#define IAPROF_CORE_SYMBOLIZER_WORKER_MESSAGE_H
+#pragma once
 
 #include <stdint.h>
 #include <iaprof/unwind.h>
@@ -211,5 +210,3 @@ struct worker_place {
 struct worker_frame {
 	uint32_t name, file, line;
 };
-
-#endif

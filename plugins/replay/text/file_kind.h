@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recognises files that are no profile, or a profile that another program must convert, to name them in a message. */
-#ifndef IAPROF_PLUGINS_REPLAY_FILE_KIND_H
-#define IAPROF_PLUGINS_REPLAY_FILE_KIND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ struct file_kind {
 
 /* Looks at the first bytes of a file; path: its name, which identifies some formats. */
 struct file_kind file_kind_of(struct text_span begin, const char *path);
-
-#endif

@@ -3,8 +3,7 @@
  * Parses the text of a stack, "program;function;function", into frames, by the suffixes of sink folded and the
  * stackcollapse programs. Sink folded then writes the same text again.
  */
-#ifndef IAPROF_PLUGINS_REPLAY_FOLDED_FRAMES_H
-#define IAPROF_PLUGINS_REPLAY_FOLDED_FRAMES_H
+#pragma once
 
 #include "text_profile.h"
 
@@ -16,5 +15,3 @@ uint32_t folded_frames_read(struct text_span stack, struct text_frame *frames, b
 
 /* Parses a frame of the CPU part of a stack, below the program. */
 struct text_frame folded_frame_read(struct text_span text);
-
-#endif

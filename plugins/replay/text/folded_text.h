@@ -3,8 +3,7 @@
  * Reader of folded stacks: "program;function;function VALUE" per line, as sink folded and the stackcollapse programs
  * write them. Empty lines and lines that begin with "# " are skipped.
  */
-#ifndef IAPROF_PLUGINS_REPLAY_FOLDED_TEXT_H
-#define IAPROF_PLUGINS_REPLAY_FOLDED_TEXT_H
+#pragma once
 
 #include "text_profile.h"
 
@@ -27,5 +26,3 @@ bool folded_text_is(struct text_span line);
  * folded_text_is(), rejects lines such as "x = 5" and "x: 5".
  */
 bool folded_text_has_form(struct text_span line);
-
-#endif

@@ -3,8 +3,7 @@
  * Parses the first line of a sample in perf script's output, "COMM PID/TID [CPU] TIME: PERIOD EVENT: ...", any part of
  * which -F can omit, and the lines of its stack. See tools/perf/builtin-script.c of Linux 6.1.
  */
-#ifndef IAPROF_PLUGINS_REPLAY_PERF_HEADER_H
-#define IAPROF_PLUGINS_REPLAY_PERF_HEADER_H
+#pragma once
 
 #include "text_profile.h"
 
@@ -23,5 +22,3 @@ bool perf_header_read(struct text_span line, struct perf_header *header);
 
 /* Parses "ADDRESS SYMBOL+0xOFFSET (MODULE)"; only the address is required. Returns false if the line is not a frame. */
 bool perf_frame_read(struct text_span line, struct text_frame *frame);
-
-#endif

@@ -4,8 +4,7 @@
  * stacks, one line per sample. Each event is a value type: clocks in nanoseconds, others in events, or in samples if
  * the file has no periods.
  */
-#ifndef IAPROF_PLUGINS_REPLAY_PERF_SCRIPT_H
-#define IAPROF_PLUGINS_REPLAY_PERF_SCRIPT_H
+#pragma once
 
 #include "text/text.h"
 #include "perf_header.h"
@@ -54,5 +53,3 @@ bool perf_script_is(struct text_span line, struct text_span after);
  * perf_script_is(), rejects most lines of source code, such as "else:".
  */
 bool perf_script_has_form(struct text_span line, struct text_span after, bool is_below_form);
-
-#endif

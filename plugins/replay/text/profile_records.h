@@ -3,8 +3,7 @@
  * Turns a text profile into the records of a replay: PROFILE_STACK for each distinct stack, PROFILE_VALUE for each
  * sample, LOST, counters, and SYNC as time advances. Memory grows with the number of distinct items, not with the file.
  */
-#ifndef IAPROF_PLUGINS_REPLAY_PROFILE_RECORDS_H
-#define IAPROF_PLUGINS_REPLAY_PROFILE_RECORDS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/item_index.h"
@@ -63,5 +62,3 @@ int profile_records_flush(struct profile_records *records);
 /* Sends pending records after the last sample. */
 int profile_records_end(struct profile_records *records);
 void profile_records_free(struct profile_records *records);
-
-#endif

@@ -3,8 +3,7 @@
  * Reader of the tab-separated lines that sink iaprof, and Intel's program of that name, write for GPU stalls: strings
  * with ids, intervals, kernels with the CPU stack that launched them, and the counts of each instruction.
  */
-#ifndef IAPROF_PLUGINS_REPLAY_STALL_STREAM_H
-#define IAPROF_PLUGINS_REPLAY_STALL_STREAM_H
+#pragma once
 
 #include "base/array.h"
 #include "base/item_index.h"
@@ -44,5 +43,3 @@ void stall_stream_free(struct stall_stream *stream);
 
 /* Returns true if a line has this format. */
 bool stall_stream_is(struct text_span line);
-
-#endif

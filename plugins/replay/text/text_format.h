@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Detects the format of a file by its beginning. */
-#ifndef IAPROF_PLUGINS_REPLAY_TEXT_FORMAT_H
-#define IAPROF_PLUGINS_REPLAY_TEXT_FORMAT_H
+#pragma once
 
 #include "text_profile.h"
 
@@ -29,5 +28,3 @@ enum text_format {
  * none. NULL: not needed.
  */
 enum text_format text_format_of(const char *bytes, size_t size, bool is_whole, struct text_line *strange);
-
-#endif

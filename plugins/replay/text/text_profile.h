@@ -3,8 +3,7 @@
  * Contents of text profiles, which readers pass to a taker while they parse. Readers are pure: they parse line by line,
  * know nothing of files or records, and keep only the data required by the current sample or the format.
  */
-#ifndef IAPROF_PLUGINS_REPLAY_TEXT_PROFILE_H
-#define IAPROF_PLUGINS_REPLAY_TEXT_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ struct text_taker {
 	void (*refuse)(void *context, const struct text_line *line, const char *why);
 	void *context;
 };
-
-#endif

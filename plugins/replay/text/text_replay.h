@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sends a text profile of any format as records, and reports lines that could not be read. */
-#ifndef IAPROF_PLUGINS_REPLAY_TEXT_REPLAY_H
-#define IAPROF_PLUGINS_REPLAY_TEXT_REPLAY_H
+#pragma once
 
 #include <iaprof/host.h>
 
@@ -38,5 +37,3 @@ int text_replay_feed(struct text_replay *replay, const char *bytes, size_t size)
 /* Call after the last bytes; is_whole: the last line is complete even without its line end. */
 int text_replay_end(struct text_replay *replay, bool is_whole);
 void text_replay_free(struct text_replay *replay);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tests of code objects share: the fixtures in tests/data/zebin, and what its judges and readelf say of them. */
-#ifndef IAPROF_TESTS_UNIT_DEVICE_ZEBIN_FIXTURE_H
-#define IAPROF_TESTS_UNIT_DEVICE_ZEBIN_FIXTURE_H
+#pragma once
 
 #include <stdint.h>
 #include "base/array.h"
@@ -73,5 +72,3 @@ Elf64_Sym *zebin_symbol(char *bytes, const char *name);
 
 /* The function with this name, or NULL. */
 const struct code_function *find_function(const struct code_object *object, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the symbolizer's tests share: mappings of fixture files, and what binutils say of them. */
-#ifndef IAPROF_TESTS_UNIT_SYMBOLIZER_FIXTURE_TOOLS_H
-#define IAPROF_TESTS_UNIT_SYMBOLIZER_FIXTURE_TOOLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void command_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Reports all tests of the program as skipped and ends it. */
 _Noreturn void skip_all(const char *reason);
-
-#endif
