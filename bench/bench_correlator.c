@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/clock.h"
 #include "child.h"
 #include "ratio.h"
 

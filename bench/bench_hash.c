@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 
 #include "../tests/programs/thread_names.h"
-#include "base/hash.h"
 #include "base/string_table.h"
 #include "child.h"
 #include "ratio.h"

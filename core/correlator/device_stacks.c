@@ -3,7 +3,6 @@
 #include "correlator/device_stacks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/saturating.h"

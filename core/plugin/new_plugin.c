@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "base/machine.h"
-#include "base/stream.h"
 #include "config/build_paths.h"
 #include "config/config_file.h"
 #include "config/value.h"

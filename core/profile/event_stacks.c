@@ -3,7 +3,6 @@
 #include "profile/event_stacks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -5,8 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "profile/value_table.h"
-
 static void clear(struct sample_table *table)
 {
 	table->entries.count = 0;

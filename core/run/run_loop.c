@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run from its first record to the last: see run_state.h. */
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "process/resident_memory.h"

@@ -8,7 +8,6 @@
 #include <sys/utsname.h>
 
 #include "base/boot_id.h"
-#include "base/log.h"
 #include "base/priority.h"
 #include "run/capabilities.h"
 #include "run/run_state.h"

@@ -11,7 +11,6 @@
 
 #include "symbolizer/worker/channel.h"
 #include "base/clock.h"
-#include "symbolizer/elf_image.h"
 #include "symbolizer/remote_read.h"
 
 /* Limit on items per table of a message. The largest programs have about 1,000,000 units, and units of 50 MiB. */

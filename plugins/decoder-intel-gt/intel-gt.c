@@ -2,7 +2,6 @@
 /* Decoder intel-gt: reads images and decodes instructions of Intel GPUs from Xe on, ELF machine 205. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <iaprof/plugin.h>
 
 #include "disassembler.h"

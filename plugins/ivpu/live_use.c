@@ -2,7 +2,6 @@
 /* See live_use.h. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <iaprof/record.h>
 #include "base/machine.h"
 #include "live_use.h"

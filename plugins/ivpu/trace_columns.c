@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See trace_columns.h. */
-#include <ctype.h>
 #include <strings.h>
 #include "trace_columns.h"
 

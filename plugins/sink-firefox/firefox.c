@@ -13,7 +13,6 @@
 #include "categories.h"
 #include "records/counter_name.h"
 #include "stacks/profile_facts.h"
-#include "stacks/value_choice.h"
 #include "tables.h"
 #include "threads.h"
 

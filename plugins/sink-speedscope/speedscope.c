@@ -4,7 +4,6 @@
  * https://www.speedscope.app/file-format-schema.json, with profiles of type "sampled": samples are in order of time,
  * and each is as wide as its value.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>

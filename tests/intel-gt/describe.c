@@ -17,7 +17,6 @@
 
 #include "base/cleanup.h"
 #include "decoder-intel-gt/disassembler.h"
-#include "decoder-intel-gt/opcode.h"
 #include "decoder-intel-gt/producer.h"
 
 #define NO_LIBRARY 77 /* exit status: what a test that cannot run has */

@@ -3,7 +3,6 @@
  */
 #include <check.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "decoder-intel-gt/scoreboard.h"

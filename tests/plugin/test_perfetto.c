@@ -7,7 +7,6 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "test_host.h"
 #include "../run_suite.h"

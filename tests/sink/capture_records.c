@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../plugin/test_records.h"
 #include "base/cleanup.h"
 #include "base/string_table.h"
 

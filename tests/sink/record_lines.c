@@ -3,7 +3,6 @@
 #include "record_lines.h"
 
 #include <check.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "base/sanitizer.h"
 #include "symbolizer/device/code_index.h"
 #include "../run_suite.h"

@@ -9,8 +9,6 @@
 #include "correlator/launch_candidates.h"
 #include "correlator_history.h"
 #include "device/zebin_fixture.h"
-#include "plugin/registry.h"
-#include "run/decoders.h"
 #include "symbolizer/device/device_address.h"
 #include "../run_suite.h"
 

@@ -2,7 +2,6 @@
 /* The correlator's tables by themselves: who was busy, instruction bases, launches of kernels, and split. */
 #include <check.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "correlator/device_activity.h"

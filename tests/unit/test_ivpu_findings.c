@@ -2,7 +2,6 @@
 /* Findings about the NPU: what is broken in one way raises its finding and no other, what is healthy none. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <iaprof/record.h>
 

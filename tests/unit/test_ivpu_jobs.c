@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs of the NPU: the format of vpu:job, and which job is over where only functions tell that one is. */
 #include <check.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "job_format.h"
 #include "job_queue.h"

@@ -2,7 +2,6 @@
 /* The use of the NPU in a live run: elapsed time of its phases, and the sums of its processes and contexts. */
 #include <check.h>
 #include <stdlib.h>
-#include <string.h>
 #include <iaprof/record.h>
 
 #include "live_use.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text for a terminal: characters stay, and nothing in it is a command to the terminal. */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"

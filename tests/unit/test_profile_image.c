@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles as images: the copy has everything that the original has, none of it in the original's memory. */
 #include <check.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "run/isolation/profile_image.h"

@@ -3,7 +3,6 @@
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "profile/loss.h"
 #include "profile/run_metadata.h"

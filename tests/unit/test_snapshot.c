@@ -2,7 +2,6 @@
 /* A snapshot has all that the tables have, or that of an interval, and knows how much memory it takes. */
 #include <check.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "profile/snapshot.h"
 #include "../run_suite.h"

@@ -3,7 +3,6 @@
  * Prints the unwind table of an ELF file for test_tables.py: a line for each row, with the address and the rule in the
  * words of readelf --debug-dump=frames-interp, and a last one with numbers.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

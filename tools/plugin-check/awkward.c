@@ -2,7 +2,6 @@
 /* Data that a sink has to cope with: see awkward.h. */
 #include "awkward.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* Later versions append members: everything here is one member longer than this version's structs. */

@@ -2,7 +2,6 @@
 /* Calls of callbacks in an isolated plugin's process: see isolation_state.h. */
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 

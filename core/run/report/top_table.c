@@ -3,7 +3,6 @@
 #include "run/report/top_table.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

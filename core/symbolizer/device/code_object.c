@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/cleanup.h"
-#include "base/hash.h"
 #include "symbolizer/device/code_image.h"
 #include "base/regular_file.h"
 #include "symbolizer/display_names.h"
