@@ -219,6 +219,20 @@ uint64_t sum_of(struct collector *of, const char *frames)
 	return sum;
 }
 
+uint64_t total_of(const char *type, const char *unit)
+{
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	uint64_t total = 0;
+	for (size_t i = 0; i < snapshot->profile.value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(&snapshot->profile, i);
+		const struct iaprof_value_type *of = iaprof_profile_value_type(&snapshot->profile, value->value_type);
+		if (!strcmp(of->name, type) && !strcmp(of->unit, unit))
+			total += value->value;
+	}
+	snapshot_release(snapshot);
+	return total;
+}
+
 uint64_t sum(const char *frames)
 {
 	return sum_of(collector, frames);

@@ -55,6 +55,8 @@ void tear_down(void);
 /* Samples under stacks that have all frames of a text, "first;site_a;-", in this order, others between them or not. */
 uint64_t sum_of(struct collector *of, const char *frames);
 uint64_t sum(const char *frames);
+/* Returns the sum of all values of a type. */
+uint64_t total_of(const char *type, const char *unit);
 struct device_samples statistics(void);
 /* Ends the run: everything that came in is in the profile, once. */
 void finish(uint64_t matched, uint64_t ambiguous, uint64_t unmatched);

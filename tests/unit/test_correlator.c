@@ -67,20 +67,6 @@ START_TEST(user_frames_then_the_linux_kernels_then_the_device)
 }
 END_TEST
 
-static uint64_t total_of(const char *type, const char *unit)
-{
-	struct snapshot *snapshot = collector_snapshot(collector, true);
-	uint64_t total = 0;
-	for (size_t i = 0; i < snapshot->profile.value_count; i++) {
-		const struct iaprof_value *value = iaprof_profile_value(&snapshot->profile, i);
-		const struct iaprof_value_type *of = iaprof_profile_value_type(&snapshot->profile, value->value_type);
-		if (!strcmp(of->name, type) && !strcmp(of->unit, unit))
-			total += value->value;
-	}
-	snapshot_release(snapshot);
-	return total;
-}
-
 static void take_stalls_of(uint32_t device, uint64_t count, uint64_t to)
 {
 	struct {
