@@ -6,10 +6,8 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import COMPLETE, NOTHING, PROGRAM, SOURCE, case, equal, iaprof, main, read, require, write  # noqa: E402
+from harness import COMPLETE, NOTHING, PROGRAM, SOURCE, case, equal, iaprof, main, read, require, write
 
 TEXTS = 'README.md', 'doc/first-steps.md', 'doc/requirements.md', 'examples/README.md'
 # What the commands read: as somebody would have it who follows the text.

@@ -3,12 +3,10 @@
 """Names that a busy machine or a short life could cost: time in which iaprof and its helpers wait for a processor does
 not count, ends are in time all the same, and a program's files are kept as soon as it is seen."""
 import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import attack  # noqa: E402
-import attacks  # noqa: E402
-from harness import case, main, needs_program  # noqa: E402
+import attack
+import attacks
+from harness import case, main, needs_program
 
 # Deadlines are extended to at most this many times when processors are busy.
 STRETCH_MAX = 3

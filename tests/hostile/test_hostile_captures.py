@@ -4,13 +4,11 @@
 import base64
 import os
 import re
-import sys
 import zlib
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import attack  # noqa: E402
-import captures  # noqa: E402
-from harness import SOURCE, Skip, case, main, needs_root, read, require, write  # noqa: E402
+import attack
+import captures
+from harness import SOURCE, Skip, case, main, needs_root, read, require, write
 
 DEMO = os.path.join(SOURCE, 'examples/demo.iaprof')
 # The folder that the demo's GPU code was compiled in.

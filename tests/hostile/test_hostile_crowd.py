@@ -4,12 +4,10 @@
 import contextlib
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import attack  # noqa: E402
-import attacks  # noqa: E402
-from harness import Skip, case, main, read, wait_until  # noqa: E402
+import attack
+import attacks
+from harness import Skip, case, main, read, wait_until
 
 CGROUP_MEMORY = 256 << 20
 COUNT = 64

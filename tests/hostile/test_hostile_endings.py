@@ -5,13 +5,11 @@ import csv
 import os
 import re
 import signal
-import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import attack  # noqa: E402
-import attacks  # noqa: E402
-from harness import case, main, require  # noqa: E402
+import attack
+import attacks
+from harness import case, main, require
 
 ENDING_SOURCE = os.path.join(attack.PROGRAMS, 'iaprof-ending-source.so')
 CSV_FIELD_MAX = 1 << 24

@@ -3,12 +3,10 @@
 """Programs that lead iaprof to files which are not theirs, which do not answer, or which are very large: debug files,
 perf maps, a FUSE file system, and the build id of somebody else's program."""
 import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import attack  # noqa: E402
-import attacks  # noqa: E402
-from harness import Skip, case, main, write  # noqa: E402
+import attack
+import attacks
+from harness import Skip, case, main, write
 
 
 @case('debug-file-kmsg', needs=[*attack.needs(), attack.needs_tracing])

@@ -5,11 +5,10 @@ everything else is in the profile as without them."""
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import attack  # noqa: E402
-import attacks  # noqa: E402
-import elf  # noqa: E402
-from harness import case, main  # noqa: E402
+import attack
+import attacks
+import elf
+from harness import case, main
 
 
 def judge_image(path, *more_names):

@@ -6,11 +6,9 @@ import os
 import re
 import stat
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import attack  # noqa: E402
-from harness import LOAD, Skip, case, main, needs_program, require  # noqa: E402
+import attack
+from harness import LOAD, Skip, case, main, needs_program, require
 
 
 @case('output-fifo', needs=attack.needs())

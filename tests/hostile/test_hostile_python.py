@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attacks on Python frames: programs that pretend to be CPython, with structures that lie."""
 import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import attack  # noqa: E402
-from harness import case, main, needs_root, needs_sampling  # noqa: E402
+import attack
+from harness import case, main, needs_root, needs_sampling
 
 FORGED = os.path.join(os.environ['TEST_HOSTILE_PROGRAMS'], 'forged_python')
 SECONDS = 2

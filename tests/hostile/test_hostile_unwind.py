@@ -3,11 +3,9 @@
 """Attacks on the unwind tables of user stacks: one user's mappings leave room for those of others."""
 import os
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import attack  # noqa: E402
-from harness import Skip, case, main, needs_root, needs_sampling  # noqa: E402
+import attack
+from harness import Skip, case, main, needs_root, needs_sampling
 
 TABLES = ('-s', 'cpu-stack:unwind=tables')
 FRAMELESS = os.environ['TEST_CHAINS']

@@ -4,11 +4,9 @@
 import contextlib
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import attack  # noqa: E402
-from harness import case, main, read  # noqa: E402
+import attack
+from harness import case, main, read
 
 WORKER = 'iaprof-worker'
 CONFINED = {
