@@ -25,7 +25,16 @@ static inline void *message_pool_get(struct message_pool *pool, size_t count, si
 	return memory ? memset(memory, 0, bytes) : NULL;
 }
 
-/* Allocates count messages of a type, and pointers to them. False when the pool has failed. */
-#define MESSAGE_POOL_GET(POOL, COUNT, POINTERS, ITEMS)                                                                 \
-	(((POINTERS) = message_pool_get(POOL, COUNT, sizeof *(POINTERS))) &&                                           \
-	 ((ITEMS) = message_pool_get(POOL, COUNT, sizeof *(ITEMS))))
+/* Sets a repeated member to COUNT initialized messages. Returns the first of them; NULL when the pool has failed. */
+#define MESSAGE_POOL_REPEATED(POOL, MESSAGE, MEMBER, COUNT, INIT)                                                      \
+	({                                                                                                             \
+		size_t count_ = (COUNT);                                                                               \
+		__typeof__(*(MESSAGE)->MEMBER) items_ = message_pool_get(POOL, count_, sizeof *items_);                \
+		(MESSAGE)->MEMBER = message_pool_get(POOL, count_, sizeof items_);                                     \
+		(MESSAGE)->n_##MEMBER = (MESSAGE)->MEMBER ? count_ : 0;                                                \
+		for (size_t i_ = 0; i_ < (MESSAGE)->n_##MEMBER; i_++) {                                                \
+			INIT(&items_[i_]);                                                                             \
+			(MESSAGE)->MEMBER[i_] = &items_[i_];                                                           \
+		}                                                                                                      \
+		(MESSAGE)->MEMBER ? items_ : NULL;                                                                     \
+	})

@@ -17,24 +17,19 @@ static int64_t signed_of(uint64_t value)
 static void put_types(struct message_pool *pool, struct profile_samples *samples, Pprof__Profile *profile)
 {
 	const struct sample_type *types = samples->types.items;
-	size_t count = samples->types.count;
-	Pprof__ValueType *items;
-	if (!MESSAGE_POOL_GET(pool, count, profile->sample_type, items))
-		return;
-	profile->n_sample_type = count;
-	for (size_t i = 0; i < count; i++) {
+	Pprof__ValueType *items =
+		MESSAGE_POOL_REPEATED(pool, profile, sample_type, samples->types.count, pprof__value_type__init);
+	for (size_t i = 0; i < profile->n_sample_type; i++) {
 		const struct iaprof_value_type *type = iaprof_profile_value_type(samples->profile, types[i].value_type);
 		struct text name = { 0 };
 		text_append_format(&name, "%s%s%s", type->name, types[i].reason ? "/" : "",
 				   string_table_text(&samples->tables.texts, types[i].reason));
-		pprof__value_type__init(&items[i]);
 		items[i].type = profile_tables_text(&samples->tables, text_string(&name));
 		pool->failed |= name.failed;
 		items[i].unit = profile_tables_text(&samples->tables, type->unit);
-		profile->sample_type[i] = &items[i];
 		text_free(&name);
 	}
-	if (samples->shown_type)
+	if (items && samples->shown_type)
 		profile->default_sample_type = items[samples->shown_type - 1].type;
 }
 
@@ -74,36 +69,30 @@ static void put_labels(struct message_pool *pool, struct profile_samples *sample
 	} labels[] = { { "pid", from->pid, 0 },       { "thread_id", from->tid, 0 }, { "thread", 0, from->thread },
 		       { "device", 0, from->device }, { "reason", 0, from->reason }, { "trace_id", 0, span.trace_id },
 		       { "span_id", 0, span.span_id } };
-	Pprof__Label *items;
 	size_t most = sizeof labels / sizeof *labels, used = 0;
 	for (size_t i = 0; i < most; i++)
 		used += labels[i].number || labels[i].text;
-	if (!MESSAGE_POOL_GET(pool, used, sample->label, items))
-		return;
-	for (size_t i = 0; i < most; i++) {
+	Pprof__Label *label = MESSAGE_POOL_REPEATED(pool, sample, label, used, pprof__label__init);
+	for (size_t i = 0; label && i < most; i++) {
 		if (!labels[i].number && !labels[i].text)
 			continue;
-		Pprof__Label *label = &items[sample->n_label];
-		pprof__label__init(label);
 		label->key = profile_tables_text(tables, labels[i].key);
 		label->num = labels[i].number;
 		label->str = labels[i].text;
-		sample->label[sample->n_label++] = label;
+		label++;
 	}
 }
 
 static void put_samples(struct message_pool *pool, struct profile_samples *samples, Pprof__Profile *profile)
 {
 	size_t count = samples->tables.samples.entries.count, types = samples->types.count;
-	Pprof__Sample *items;
 	int64_t *numbers = message_pool_get(pool, count, types * sizeof *numbers);
-	if (!numbers || !MESSAGE_POOL_GET(pool, count, profile->sample, items))
+	Pprof__Sample *items = MESSAGE_POOL_REPEATED(pool, profile, sample, count, pprof__sample__init);
+	if (!items)
 		return;
-	profile->n_sample = count;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct table_sample *from = (const void *)string_table_text(&samples->tables.samples, i + 1);
 		uint64_t *ids = message_pool_get(pool, from->count, sizeof *ids);
-		pprof__sample__init(&items[i]);
 		for (uint32_t k = 0; ids && k < from->count; k++)
 			ids[k] = from->locations[k];
 		items[i].n_location_id = ids ? from->count : 0;
@@ -111,7 +100,6 @@ static void put_samples(struct message_pool *pool, struct profile_samples *sampl
 		items[i].n_value = types;
 		items[i].value = &numbers[i * types];
 		put_labels(pool, samples, from, &items[i]);
-		profile->sample[i] = &items[i];
 	}
 	for (size_t i = 0; i < samples->values.count; i++) {
 		const struct sample_value *from = &samples->values.items[i];
@@ -148,12 +136,8 @@ static void put_mappings(struct message_pool *pool, const struct profile_samples
 {
 	const struct table_mapping *from = samples->tables.mappings.items;
 	size_t count = samples->tables.mappings.count, main = profile_samples_main_mapping(samples);
-	Pprof__Mapping *items;
-	if (!MESSAGE_POOL_GET(pool, count, profile->mapping, items))
-		return;
-	profile->n_mapping = count;
-	for (size_t i = 0; i < count; i++) {
-		pprof__mapping__init(&items[i]);
+	Pprof__Mapping *items = MESSAGE_POOL_REPEATED(pool, profile, mapping, count, pprof__mapping__init);
+	for (size_t i = 0; i < profile->n_mapping; i++) {
 		items[i].id = i + 1;
 		items[i].memory_limit = from[i].limit;
 		items[i].filename = from[i].file;
@@ -167,46 +151,31 @@ static void put_mappings(struct message_pool *pool, const struct profile_samples
 
 static void put_locations(struct message_pool *pool, const struct profile_tables *tables, Pprof__Profile *profile)
 {
-	size_t count = tables->locations.entries.count;
-	Pprof__Location *items;
-	if (!MESSAGE_POOL_GET(pool, count, profile->location, items))
-		return;
-	profile->n_location = count;
-	for (uint32_t i = 0; i < count; i++) {
+	Pprof__Location *items =
+		MESSAGE_POOL_REPEATED(pool, profile, location, tables->locations.entries.count, pprof__location__init);
+	for (uint32_t i = 0; i < profile->n_location; i++) {
 		const struct table_location *from = (const void *)string_table_text(&tables->locations, i + 1);
-		Pprof__Line *lines;
-		pprof__location__init(&items[i]);
 		items[i].id = i + 1;
 		items[i].mapping_id = from->mapping;
 		items[i].address = from->address;
-		profile->location[i] = &items[i];
-		if (!MESSAGE_POOL_GET(pool, from->count, items[i].line, lines))
-			return;
-		items[i].n_line = from->count;
-		for (uint32_t k = 0; k < from->count; k++) {
-			pprof__line__init(&lines[k]);
+		Pprof__Line *lines = MESSAGE_POOL_REPEATED(pool, &items[i], line, from->count, pprof__line__init);
+		for (uint32_t k = 0; k < items[i].n_line; k++) {
 			lines[k].function_id = from->lines[k].function;
 			lines[k].line = from->lines[k].line;
-			items[i].line[k] = &lines[k];
 		}
 	}
 }
 
 static void put_functions(struct message_pool *pool, const struct profile_tables *tables, Pprof__Profile *profile)
 {
-	size_t count = tables->functions.entries.count;
-	Pprof__Function *items;
-	if (!MESSAGE_POOL_GET(pool, count, profile->function, items))
-		return;
-	profile->n_function = count;
-	for (uint32_t i = 0; i < count; i++) {
+	Pprof__Function *items =
+		MESSAGE_POOL_REPEATED(pool, profile, function, tables->functions.entries.count, pprof__function__init);
+	for (uint32_t i = 0; i < profile->n_function; i++) {
 		const struct table_function *from = (const void *)string_table_text(&tables->functions, i + 1);
-		pprof__function__init(&items[i]);
 		items[i].id = i + 1;
 		/* Without a system name: if there were one, pprof would prefer it and omit the parts in <> and (). */
 		items[i].name = from->name;
 		items[i].filename = from->file;
-		profile->function[i] = &items[i];
 	}
 }
 

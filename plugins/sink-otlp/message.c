@@ -77,16 +77,9 @@ static const char *text_of(const struct request *request, uint32_t text)
 static void put_functions(struct request *request, Otlp__Dictionary *dictionary)
 {
 	const struct string_table *functions = &request->samples.tables.functions;
-	size_t count = functions->entries.count + 1;
-	Otlp__Function *items;
-	if (!MESSAGE_POOL_GET(&request->pool, count, dictionary->function_table, items))
-		return;
-	dictionary->n_function_table = count;
-	for (uint32_t i = 0; i < count; i++) {
-		otlp__function__init(&items[i]);
-		dictionary->function_table[i] = &items[i];
-		if (!i)
-			continue;
+	Otlp__Function *items = MESSAGE_POOL_REPEATED(&request->pool, dictionary, function_table,
+						      functions->entries.count + 1, otlp__function__init);
+	for (uint32_t i = 1; i < dictionary->n_function_table; i++) {
 		const struct table_function *from = (const void *)string_table_text(functions, i);
 		items[i].name_strindex =
 			index_of(dictionary_string(&request->dictionary, text_of(request, from->name)));
@@ -98,16 +91,9 @@ static void put_functions(struct request *request, Otlp__Dictionary *dictionary)
 static void put_mappings(struct request *request, Otlp__Dictionary *dictionary)
 {
 	const struct profile_tables *tables = &request->samples.tables;
-	size_t count = tables->mappings.count + 1;
-	Otlp__Mapping *items;
-	if (!MESSAGE_POOL_GET(&request->pool, count, dictionary->mapping_table, items))
-		return;
-	dictionary->n_mapping_table = count;
-	for (uint32_t i = 0; i < count; i++) {
-		otlp__mapping__init(&items[i]);
-		dictionary->mapping_table[i] = &items[i];
-		if (!i)
-			continue;
+	Otlp__Mapping *items = MESSAGE_POOL_REPEATED(&request->pool, dictionary, mapping_table,
+						     tables->mappings.count + 1, otlp__mapping__init);
+	for (uint32_t i = 1; i < dictionary->n_mapping_table; i++) {
 		const struct table_mapping *from = &tables->mappings.items[i - 1];
 		const char *file = text_of(request, from->file);
 		items[i].memory_limit = from->limit;
@@ -119,31 +105,19 @@ static void put_mappings(struct request *request, Otlp__Dictionary *dictionary)
 
 static void put_lines(struct request *request, const struct table_location *from, Otlp__Location *location)
 {
-	Otlp__Line *lines;
-	if (!MESSAGE_POOL_GET(&request->pool, from->count, location->lines, lines))
-		return;
-	location->n_lines = from->count;
-	for (uint32_t i = 0; i < from->count; i++) {
-		otlp__line__init(&lines[i]);
+	Otlp__Line *lines = MESSAGE_POOL_REPEATED(&request->pool, location, lines, from->count, otlp__line__init);
+	for (uint32_t i = 0; i < location->n_lines; i++) {
 		lines[i].function_index = index_of(from->lines[i].function);
 		lines[i].line = from->lines[i].line;
-		location->lines[i] = &lines[i];
 	}
 }
 
 static void put_locations(struct request *request, Otlp__Dictionary *dictionary)
 {
 	const struct string_table *locations = &request->samples.tables.locations;
-	size_t count = locations->entries.count + 1;
-	Otlp__Location *items;
-	if (!MESSAGE_POOL_GET(&request->pool, count, dictionary->location_table, items))
-		return;
-	dictionary->n_location_table = count;
-	for (uint32_t i = 0; i < count; i++) {
-		otlp__location__init(&items[i]);
-		dictionary->location_table[i] = &items[i];
-		if (!i)
-			continue;
+	Otlp__Location *items = MESSAGE_POOL_REPEATED(&request->pool, dictionary, location_table,
+						      locations->entries.count + 1, otlp__location__init);
+	for (uint32_t i = 1; i < dictionary->n_location_table; i++) {
 		const struct table_location *from = (const void *)string_table_text(locations, i);
 		items[i].mapping_index = index_of(from->mapping);
 		items[i].address = from->address;
@@ -156,16 +130,9 @@ static void put_locations(struct request *request, Otlp__Dictionary *dictionary)
 static void put_stacks(struct request *request, Otlp__Dictionary *dictionary)
 {
 	const struct string_table *stacks = &request->dictionary.stacks;
-	size_t count = stacks->entries.count + 1;
-	Otlp__Stack *items;
-	if (!MESSAGE_POOL_GET(&request->pool, count, dictionary->stack_table, items))
-		return;
-	dictionary->n_stack_table = count;
-	for (uint32_t i = 0; i < count; i++) {
-		otlp__stack__init(&items[i]);
-		dictionary->stack_table[i] = &items[i];
-		if (!i)
-			continue;
+	Otlp__Stack *items = MESSAGE_POOL_REPEATED(&request->pool, dictionary, stack_table, stacks->entries.count + 1,
+						   otlp__stack__init);
+	for (uint32_t i = 1; i < dictionary->n_stack_table; i++) {
 		items[i].n_location_indices = stacks->entries.items[i - 1].length / sizeof(uint32_t);
 		/* The table has no index that would be negative. */
 		items[i].location_indices = (int32_t *)(uintptr_t)string_table_text(stacks, i);
@@ -176,19 +143,14 @@ static void put_links(struct request *request, Otlp__Dictionary *dictionary)
 {
 	static const struct iaprof_span none;
 	const struct string_table *spans = &request->samples.tables.spans;
-	size_t count = spans->entries.count + 1;
-	Otlp__Link *items;
-	if (!MESSAGE_POOL_GET(&request->pool, count, dictionary->link_table, items))
-		return;
-	dictionary->n_link_table = count;
-	for (uint32_t i = 0; i < count; i++) {
+	Otlp__Link *items = MESSAGE_POOL_REPEATED(&request->pool, dictionary, link_table, spans->entries.count + 1,
+						  otlp__link__init);
+	for (uint32_t i = 0; i < dictionary->n_link_table; i++) {
 		const struct iaprof_span *span = i ? (const void *)string_table_text(spans, i) : &none;
-		otlp__link__init(&items[i]);
 		items[i].trace_id.data = (uint8_t *)(uintptr_t)span->trace_id;
 		items[i].trace_id.len = sizeof span->trace_id;
 		items[i].span_id.data = (uint8_t *)(uintptr_t)span->span_id;
 		items[i].span_id.len = sizeof span->span_id;
-		dictionary->link_table[i] = &items[i];
 	}
 }
 
@@ -196,16 +158,10 @@ static void put_attributes(struct request *request, Otlp__Dictionary *dictionary
 {
 	const struct string_table *attributes = &request->dictionary.attributes;
 	size_t count = attributes->entries.count + 1;
-	Otlp__KeyValueAndUnit *items;
 	Otlp__AnyValue *values = message_pool_get(&request->pool, count, sizeof *values);
-	if (!values || !MESSAGE_POOL_GET(&request->pool, count, dictionary->attribute_table, items))
-		return;
-	dictionary->n_attribute_table = count;
-	for (uint32_t i = 0; i < count; i++) {
-		otlp__key_value_and_unit__init(&items[i]);
-		dictionary->attribute_table[i] = &items[i];
-		if (!i)
-			continue;
+	Otlp__KeyValueAndUnit *items = MESSAGE_POOL_REPEATED(&request->pool, dictionary, attribute_table, count,
+							     otlp__key_value_and_unit__init);
+	for (uint32_t i = 1; i < dictionary->n_attribute_table; i++) {
 		const struct dictionary_attribute *from = (const void *)string_table_text(attributes, i);
 		otlp__any_value__init(&values[i]);
 		values[i].value_case =
@@ -317,21 +273,18 @@ static Otlp__Profile *profile_make(struct request *request, uint32_t resource, u
 		wanted += request->owners[i] == resource && request->values[i * types + type];
 	Otlp__Profile *profile = wanted ? message_pool_get(&request->pool, 1, sizeof *profile) : NULL;
 	int64_t *values = profile ? message_pool_get(&request->pool, wanted, sizeof *values) : NULL;
-	Otlp__Sample *items;
 	if (!values)
 		return NULL;
 	otlp__profile__init(profile);
-	if (!MESSAGE_POOL_GET(&request->pool, wanted, profile->samples, items))
-		return NULL;
-	for (size_t i = 0; i < count; i++) {
+	Otlp__Sample *item = MESSAGE_POOL_REPEATED(&request->pool, profile, samples, wanted, otlp__sample__init);
+	for (size_t i = 0; item && i < count; i++) {
 		if (request->owners[i] != resource || !request->values[i * types + type])
 			continue;
-		size_t at = profile->n_samples++;
-		items[at] = request->made[i];
-		values[at] = signed_of(request->values[i * types + type]);
-		items[at].values = &values[at];
-		items[at].n_values = 1;
-		profile->samples[at] = &items[at];
+		*item = request->made[i];
+		*values = signed_of(request->values[i * types + type]);
+		item->values = values++;
+		item->n_values = 1;
+		item++;
 	}
 	put_types(request, iaprof_profile_value_type(request->profile, request->samples.types.items[type].value_type),
 		  profile);
@@ -346,30 +299,27 @@ static Otlp__Profile *profile_make(struct request *request, uint32_t resource, u
 static void put_scope(struct request *request, Otlp__ResourceProfiles *profiles)
 {
 	size_t types = request->samples.types.count;
-	Otlp__ScopeProfiles *scoped;
 	Otlp__Scope *scope = message_pool_get(&request->pool, 1, sizeof *scope);
-	if (!scope || !MESSAGE_POOL_GET(&request->pool, 1, profiles->scope_profiles, scoped))
+	Otlp__ScopeProfiles *scoped =
+		MESSAGE_POOL_REPEATED(&request->pool, profiles, scope_profiles, 1, otlp__scope_profiles__init);
+	if (!scoped)
 		return;
 	otlp__scope__init(scope);
 	scope->name = (char *)(uintptr_t) "iaprof";
 	scope->version = (char *)(uintptr_t)PLUGIN_VERSION;
-	otlp__scope_profiles__init(scoped);
 	scoped->scope = scope;
 	scoped->profiles = message_pool_get(&request->pool, types, sizeof *scoped->profiles);
-	profiles->scope_profiles[0] = scoped;
-	profiles->n_scope_profiles = 1;
 }
 
 /* Resources without samples are left out. */
 static void put_resources(struct request *request, Otlp__ExportRequest *message)
 {
 	size_t count = request->resources->items.count, types = request->samples.types.count;
-	Otlp__ResourceProfiles *items;
-	if (!MESSAGE_POOL_GET(&request->pool, count, message->resource_profiles, items))
-		return;
+	Otlp__ResourceProfiles *items =
+		MESSAGE_POOL_REPEATED(&request->pool, message, resource_profiles, count, otlp__resource_profiles__init);
+	message->n_resource_profiles = 0;
 	for (uint32_t i = 0; i < count && !request->pool.failed; i++) {
 		Otlp__ResourceProfiles *item = &items[message->n_resource_profiles];
-		otlp__resource_profiles__init(item);
 		put_scope(request, item);
 		for (uint32_t k = 0; !request->pool.failed && k < types; k++) {
 			Otlp__ScopeProfiles *scoped = item->scope_profiles[0];
@@ -384,7 +334,7 @@ static void put_resources(struct request *request, Otlp__ExportRequest *message)
 		item->resource = resource_message(&request->pool,
 						  (const struct resource *[]){ &request->resources->items.items[i],
 									       &request->resources->machine, NULL });
-		message->resource_profiles[message->n_resource_profiles++] = item;
+		message->n_resource_profiles++;
 	}
 }
 
