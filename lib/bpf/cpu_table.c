@@ -3,6 +3,7 @@
 #include "bpf/cpu_table.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -54,4 +55,14 @@ bool cpu_table_wait_idle(const struct cpu_table *table, size_t offset)
 				return false;
 	}
 	return true;
+}
+
+bool cpu_table_switch_set(const struct cpu_table *table, size_t offset, uint32_t *active_set, bool *pending)
+{
+	if (!*pending) {
+		__atomic_store_n(active_set, !*active_set, __ATOMIC_SEQ_CST);
+		atomic_thread_fence(memory_order_seq_cst);
+	}
+	*pending = !cpu_table_wait_idle(table, offset);
+	return !*pending;
 }

@@ -31,3 +31,9 @@ void cpu_table_sum(const struct cpu_table *table, void *sum);
  * timeout, as when a virtual CPU or a task was preempted inside a handler.
  */
 bool cpu_table_wait_idle(const struct cpu_table *table, size_t offset);
+/*
+ * Of two sets of maps, has the handlers write to the other one than *active_set, unless that is *pending from an
+ * earlier call. Returns whether no handler uses the earlier set any more, which can then be drained; *pending is true
+ * until then.
+ */
+bool cpu_table_switch_set(const struct cpu_table *table, size_t offset, uint32_t *active_set, bool *pending);

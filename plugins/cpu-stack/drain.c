@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See drain.h. */
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <iaprof/record.h>
 #include "drain.h"
@@ -176,15 +175,10 @@ int drain_turn(struct drain *drain)
 {
 	uint32_t *active_set = &drain->skeleton->bss->active_set;
 
-	if (!drain->set_pending) {
-		__atomic_store_n(active_set, !*active_set, __ATOMIC_SEQ_CST);
-		atomic_thread_fence(memory_order_seq_cst);
-		drain->set_pending = true;
-	}
 	/* The handler of a virtual CPU that is not running stays busy: the set is drained in the next turn. */
-	if (!cpu_table_wait_idle(&drain->cpus, offsetof(struct cpu_stack_processor, active)))
+	if (!cpu_table_switch_set(&drain->cpus, offsetof(struct cpu_stack_processor, active), active_set,
+				  &drain->set_pending))
 		return 0;
-	drain->set_pending = false;
 	int result = set_drain(drain, !*active_set);
 	return result ? result : totals_emit(drain);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See call_drain.h. */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -342,15 +341,10 @@ int call_drain_turn(struct call_drain *counts)
 {
 	uint32_t *active_set = &counts->probes->skeleton->bss->active_set;
 
-	if (!counts->set_pending) {
-		__atomic_store_n(active_set, !*active_set, __ATOMIC_SEQ_CST);
-		atomic_thread_fence(memory_order_seq_cst);
-		counts->set_pending = true;
-	}
 	/* A preempted virtual CPU keeps its handler active: the map is drained in the next turn. */
-	if (!cpu_table_wait_idle(&counts->cpus, offsetof(struct ivpu_processor, active)))
+	if (!cpu_table_switch_set(&counts->cpus, offsetof(struct ivpu_processor, active), active_set,
+				  &counts->set_pending))
 		return 0;
-	counts->set_pending = false;
 	int result = set_drain(counts, !*active_set);
 	return result ? result : totals_send(counts);
 }

@@ -3,7 +3,6 @@
 #include "collect.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <iaprof/record.h>
 #include "base/cleanup.h"
@@ -279,15 +278,10 @@ int collector_turn(struct collector *collector)
 {
 	uint32_t *active_set = &collector->skeleton->bss->active_set;
 
-	if (!collector->set_pending) {
-		__atomic_store_n(active_set, !*active_set, __ATOMIC_SEQ_CST);
-		atomic_thread_fence(memory_order_seq_cst);
-		collector->set_pending = true;
-	}
 	/* A program that is interrupted stays active: the set is drained in the next turn. */
-	if (!cpu_table_wait_idle(&collector->cpus, offsetof(struct off_cpu_processor, active)))
+	if (!cpu_table_switch_set(&collector->cpus, offsetof(struct off_cpu_processor, active), active_set,
+				  &collector->set_pending))
 		return 0;
-	collector->set_pending = false;
 	int result = set_drain(collector, !*active_set);
 	return result ? result : totals_emit(collector);
 }
