@@ -7,9 +7,12 @@ import gzip
 import json
 import pathlib
 
-import jsonschema
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
 
-from stacks import equal
+from stacks import Skip, equal
 
 SCHEMA = json.loads(pathlib.Path(__file__).with_name('firefox_profile.schema.json').read_text(encoding='utf-8'))
 
@@ -34,6 +37,8 @@ class FirefoxProfile:
     """threads: as in the file; stack(): the frames of a stack, the root first."""
 
     def __init__(self, path):
+        if not jsonschema:
+            raise Skip('no python3-jsonschema')
         # Weights and times are exact decimals.
         self.file = json.loads(gzip.decompress(pathlib.Path(path).read_bytes()), parse_float=fractions.Fraction)
         self.meta, self.shared, self.threads = (self.file[name] for name in ('meta', 'shared', 'threads'))

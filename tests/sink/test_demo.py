@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 import browser
 from reader import REASONS, THIN, Reader
 from stacks import Skip, equal, run_cases
+from test_pprof import pprof
 
 TREE = pathlib.Path(os.environ['TEST_SOURCE_FOLDER'])
 CAPTURE, FIXED = TREE / 'examples/demo.iaprof', TREE / 'examples/demo-fixed.iaprof'
@@ -208,12 +209,9 @@ def the_page_has_every_view():
 
 
 def pprof_has_the_same_totals():
-    if not shutil.which('go'):
-        raise Skip('there is no go')
     iaprof('-q', '-k', 'pprof', '-o', 'demo.pb.gz')
     for value in VALUE_TYPES:
-        raw = subprocess.run(['go', 'tool', 'pprof', '-raw', f'-sample_index={value}', 'demo.pb.gz'], check=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding='utf-8').stdout
+        raw = pprof('demo.pb.gz', '-raw', f'-sample_index={value}')
         head, _, samples = raw.partition('Samples:\n')
         names = [name.split('/')[0] for name in samples.splitlines()[0].replace('[dflt]', '').split()]
         column = names.index(value)

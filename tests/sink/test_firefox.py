@@ -12,11 +12,7 @@ import uuid
 
 sys.dont_write_bytecode = True
 
-try:
-    from firefox_profile import FirefoxProfile
-except ImportError:
-    print('1..0 # SKIP no python3-jsonschema')
-    sys.exit(0)
+from firefox_profile import FirefoxProfile
 from stacks import (CALL, COUNT, FUNCTION, JIT, LINUX_KERNEL, LOST, NANOSECONDS, PROGRAM, UNKNOWN, Frame, Times, equal,
                     gpu_stack, module, record, run_cases, write_profile)
 

@@ -11,7 +11,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -19,16 +18,12 @@ import xml.etree.ElementTree
 sys.dont_write_bytecode = True
 
 import browser
+from firefox_profile import FirefoxProfile
 from perfetto_trace import Trace
 from reader import Reader
 from stacks import (CALL, COUNT, JIT, LINUX_KERNEL, NANOSECONDS, OFFSET, PROGRAM, REASON, SEPARATOR, SOURCE, UNKNOWN,
                     Frame, Skip, equal, gpu_stack, module, run, write_profile)
 from test_pprof import pprof
-
-try:
-    from firefox_profile import FirefoxProfile
-except ImportError:
-    FirefoxProfile = None
 
 INLINED = 1
 # Frames below a program, one after the other, and their names.
@@ -95,8 +90,6 @@ def read_speedscope(path, _window):
 
 
 def read_firefox(path, _window):
-    if not FirefoxProfile:
-        raise Skip('no python3-jsonschema')
     profile = FirefoxProfile(path)
     return {frame.name for thread in profile.threads for _, frames, _ in profile.samples(thread) for frame in frames}
 
@@ -106,8 +99,6 @@ def read_perfetto(path, _window):
 
 
 def read_pprof(path, _window):
-    if not shutil.which('go'):
-        raise Skip('there is no go tool pprof')
     located = pprof(path, '-raw').split('\nLocations\n')[1].split('\nMappings\n')[0]
     lines = [re.match(r'(?: *\d+: 0x\w+(?: M=\d+)?)? +(.*) (?:\S*):\d+(?::\d+)? s=\d+', line) for line in
              located.splitlines()]

@@ -11,22 +11,17 @@ import functools
 import json
 import pathlib
 import re
-import shutil
 import sys
 import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 
 import browser
+from firefox_profile import FirefoxProfile
 from reader import Reader
 from stacks import PROGRAM, Frame, Skip, equal, run, write_profile
 from perfetto_trace import Trace
 from test_pprof import top
-
-try:
-    from firefox_profile import FirefoxProfile
-except ImportError:
-    FirefoxProfile = None
 
 # A name, how it is shown (None: as it is), and in stacks whose frames have semicolons between them (None: the same).
 NAMES = (
@@ -96,8 +91,6 @@ def read_csv(path, _window):
 
 
 def read_pprof(path, _window):
-    if not shutil.which('go'):
-        raise Skip('there is no go tool pprof')
     return {name: int(whole) for name, (_, whole) in top(path)[1].items()}
 
 
@@ -110,8 +103,6 @@ def read_speedscope(path, _window):
 
 
 def read_firefox(path, _window):
-    if not FirefoxProfile:
-        raise Skip('no python3-jsonschema')
     profile = FirefoxProfile(path)
     return sum_by_name(([frame.name for frame in frames], weight)
                        for thread in profile.threads for _, frames, weight in profile.samples(thread))

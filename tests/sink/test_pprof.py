@@ -25,6 +25,8 @@ INLINED = 1
 
 
 def pprof(path, *arguments):
+    if not shutil.which('go'):
+        raise Skip('there is no go tool pprof')
     environment = {**os.environ, 'HOME': os.getcwd(), 'PPROF_TMPDIR': os.getcwd()}
     outcome = subprocess.run(['go', 'tool', 'pprof', *arguments, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              encoding='utf-8', env=environment, check=False)

@@ -11,7 +11,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ import browser
 from perfetto_trace import Trace
 from reader import Reader, make_page
 from stacks import COUNT, NANOSECONDS, PROGRAM, Frame, Origin, Skip, Times, equal, gpu_stack, run_cases, write_profile
+from test_pprof import pprof
 
 FOLDER = tempfile.TemporaryDirectory()  # of what all cases read
 NAMES = ['reader', 'writer', 'pool', 'pool', 'a;b']
@@ -103,12 +103,8 @@ def csv_has_columns():
 
 
 def pprof_has_labels():
-    if not shutil.which('go'):
-        raise Skip('there is no go tool pprof')
     path = replayed('pprof', 'run.pb.gz')
-    environment = {**os.environ, 'HOME': os.getcwd(), 'PPROF_TMPDIR': os.getcwd()}
-    text = subprocess.run(['go', 'tool', 'pprof', '-tagfocus=thread=.', '-focus=burn', '-tags', path], env=environment,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding='utf-8', check=True).stdout
+    text = pprof(path, '-tagfocus=thread=.', '-focus=burn', '-tags')
     tags, key = collections.defaultdict(set), None
     for line in text.splitlines():
         if match := re.match(r' *(\w+): Total ', line):
@@ -155,14 +151,10 @@ def top_has_rows():
 
 
 def labels_have_devices():
-    if not shutil.which('go'):
-        raise Skip('there is no go tool pprof')
     stacks = [(0, 70, [Origin(12, 'main', 'GPU 0'), *gpu_stack(7, 'caller', 'send', 'sbid', 16)]),
               (0, 30, [Origin(12, 'main', 'GPU 1'), *gpu_stack(7, 'caller', 'send', 'sbid', 16)])]
     path = write_profile('pprof', 'devices.pb.gz', [COUNT], stacks)
-    environment = {**os.environ, 'HOME': os.getcwd(), 'PPROF_TMPDIR': os.getcwd()}
-    text = subprocess.run(['go', 'tool', 'pprof', '-tags', path], env=environment, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, encoding='utf-8', check=True).stdout
+    text = pprof(path, '-tags')
     assert re.search(r' 70\.0 .*: GPU 0\n +30\.0 .*: GPU 1\n', text), text
 
 
