@@ -68,6 +68,7 @@ __attribute__((noinline)) static void ask_kernel(void)
 
 static void *work(void *unused)
 {
+	(void)unused;
 	volatile unsigned result = 0;
 	for (long begin = now(); now() < begin + SHARE;)
 		result += called(result);
@@ -82,6 +83,7 @@ static void *work(void *unused)
 
 int main(int count, char **arguments)
 {
+	(void)arguments;
 	pthread_t thread;
 	if (count > 1) /* executed by the child */
 		return work(NULL) != NULL;
