@@ -21,8 +21,12 @@ MEMORY_MIB = 3072
 # The doubles and the tests of the real drivers each find a PCI device of their own, at these slots.
 EDU_SLOTS = ('10', '11', '12')
 # Software emulation on a busy machine is slow, which is not the guest kernel's fault: its watchdogs get more time.
+# norandmaps: QEMU finds translated code by its virtual address, and would translate every program anew at each start.
 KERNEL_ARGUMENTS = ('console=ttyS0 panic=-1 loglevel=4 mitigations=off tsc=reliable watchdog_thresh=60 log_buf_len=16M '
-                    'rcupdate.rcu_cpu_stall_timeout=120')
+                    'rcupdate.rcu_cpu_stall_timeout=120 norandmaps')
+# Without features that are slow under emulation: erms has memory copied and cleared byte by byte, and smap makes each
+# access of the Linux kernel to a program's memory leave translated code twice.
+PROCESSOR = 'max,la57=off,erms=off,smap=off'
 BOOT_SECONDS = 240
 KEPT = '/run/lab/kept'  # of the plan's folder, in the guest
 RAM_DISK_MODULES = ('virtio_pci', '9pnet_virtio', '9p', 'overlay')
@@ -84,7 +88,7 @@ class Guest:
                                           for name, value in {**standard, 'LAB_KEEP': KEPT, **environment}.items()))
         self.write('visible', ''.join(f'{path}\n' for path in visible))
         modules = folder / 'lib/modules' / kernels.version_in(folder)
-        self.line = ['qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-cpu', 'max,la57=off', '-smp', '2',
+        self.line = ['qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-cpu', PROCESSOR, '-smp', '2',
                      '-m', str(MEMORY_MIB), '-nographic', '-no-reboot', '-nic', 'none',
                      '-kernel', str(image), '-initrd', str(disk),
                      '-append', KERNEL_ARGUMENTS,
