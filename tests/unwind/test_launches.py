@@ -142,7 +142,10 @@ def main():
         sys.exit(0)
     path = os.path.realpath(sys.argv[1])
     cases = [('the runtime\'s probes', lambda: check(path, [], RUNTIME)),
-             ('the tracer\'s probes', lambda: check(path, ['chain'], TRACER)), ('the cost', lambda: costs(path))]
+             ('the tracer\'s probes', lambda: check(path, ['chain'], TRACER))]
+    # 40,000 launches take long in a guest, where their cost says little.
+    if not os.environ.get('LAB_SHORT'):
+        cases.append(('the cost', lambda: costs(path)))
     print(f'1..{len(cases)}')
     for number, (what, run) in enumerate(cases, 1):
         try:
