@@ -115,7 +115,9 @@ def every_way_to_attach():
     if not HAS_FSESSION:
         status, said = profiler.refused('-s', 'ivpu:attach=fsession')
         check(status and 'by fsession.multi: Operation not supported (use attach=auto)' in said, f'{status}: {said}')
-    for way, (name, functions) in WAYS.items():
+    # every_call_is_told() has the newest way, which attach=auto finds.
+    ways = list(WAYS.items())[1:] if os.environ.get('LAB_SHORT') else WAYS.items()
+    for way, (name, functions) in ways:
         run = Run(f'functions={functions}', 'hot=yes', f'attach={way}')
         play('--load', SCENARIOS / 'two.txt')
         run.end()

@@ -412,7 +412,8 @@ def automatic_rate():
     contains(run.rows['finding'][0]['text'], 'EU stall buffer overflows: 1 in ', 'use a lower rate: rate=1757')
 
 
+# ptl has the rows of bmg; tests/unit/test_xe_query.c knows that.
 sys.exit(run(named(pvc_with_two_gts, bmg_with_a_media_gt, ptl, cri, every_third_row, overflows,
                    a_reset_that_the_driver_tells, a_reset_that_nobody_tells, a_reset_of_one_gt_that_nobody_tells,
                    the_device_is_gone, somebody_else_samples, somebody_else_samples_one_gt, one_gt_cannot_begin,
-                   several_others_sample, rights, what_is_refused, automatic_rate)) != 0)
+                   several_others_sample, rights, what_is_refused, automatic_rate), long={'ptl'}) != 0)
