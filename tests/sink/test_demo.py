@@ -136,7 +136,7 @@ def the_fix_is_seen():
     assert 0.4 < gain < 0.6, sums
     iaprof('-q', '-k', 'flamegraph', '-o', 'diff.html', capture=(CAPTURE, FIXED), read='--diff')
     if not browser.find():
-        raise Skip('there is no Chromium')
+        raise Skip(browser.NONE)
     with browser.Browser(1280, 800) as window:
         reader = Reader(window, 'diff.html')
         panel = reader.text('panel')
@@ -152,7 +152,7 @@ def total(value):
 def the_page_has_every_view():
     said = iaprof('-k', 'flamegraph', '-o', 'demo.html')
     if not browser.find():
-        raise Skip('there is no Chromium')
+        raise Skip(browser.NONE)
     with browser.Browser(1280, 800) as window:
         reader = Reader(window, 'demo.html')
         equal(reader.texts('#tabs button'), ['Flame graph', 'Table', 'GPU code', 'NPU'], 'views')

@@ -108,7 +108,7 @@ def read_pprof(path, _window):
 
 def read_page(path, window):
     if not window:
-        raise Skip('there is no Chromium')
+        raise Skip(browser.NONE)
     Reader(window, path)
     return set(window.evaluate('window.iaprof.model.frames.names.slice(0, window.iaprof.model.frames.own)'))
 

@@ -124,7 +124,7 @@ def read_svg(path, _window):
 def read_page(path, window):
     """By its keys, as somebody reads it who does not see it: each frame is said."""
     if not window:
-        raise Skip('there is no Chromium')
+        raise Skip(browser.NONE)
     reader = Reader(window, path)
     totals = collections.Counter()
 

@@ -3,6 +3,7 @@
 """Threads in every output, by what reads it: a program whose threads have known names and ids is profiled once, and the
 capture is replayed for each sink. Devices of profiles that are made here. TAP.
 """
+import atexit
 import collections
 import csv
 import functools
@@ -36,7 +37,7 @@ def iaprof(*arguments):
 def recorded():
     """-> {tid: name}, as the program printed them; its capture"""
     path = pathlib.Path(FOLDER.name, 'run.iaprof')
-    outcome = iaprof('-s', 'cpu-stack:frequency=999', '-k', f'capture:output={path},times=20ms', '--',
+    outcome = iaprof('--scope', 'command', '-s', 'cpu-stack:frequency=999', '-k', f'capture:output={path},times=20ms', '--',
                      os.environ['TEST_THREAD_PROGRAM'], '0.2', *NAMES)
     if outcome.returncode == 3 or os.geteuid():
         raise Skip(f'this machine cannot be profiled: {outcome.stderr}')
@@ -251,10 +252,16 @@ def in_browser(look):
     @functools.wraps(look)
     def case():
         if not browser.find():
-            raise Skip('there is no Chromium')
-        with browser.Browser() as window:
-            look(window)
+            raise Skip(browser.NONE)
+        look(shared_window())
     return case
+
+
+@functools.cache
+def shared_window():
+    window = browser.Browser()
+    atexit.register(window.close)
+    return window
 
 
 CASES = (folded_text_has_threads_on_request, csv_has_columns, pprof_has_labels, perfetto_has_tracks,
