@@ -19,6 +19,7 @@ PROGRAMS = {
     'xz': 'exec xz -9 -c /dev/zero',
 }
 STOPS = 3
+STARTED = 0.25  # s of CPU time
 PATIENCE = 120  # s
 GDB = """
 set debuginfod enabled off
@@ -47,6 +48,18 @@ def wait_for_state(pid, states):
                 return
         time.sleep(0.01)
     raise AssertionError(f'process {pid} does not reach the state {states}')
+
+
+def wait_for_work(pid):
+    """Waits until a program that only computes has done so for a while, after it has started."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        with open(f'/proc/{pid}/stat', encoding='utf-8') as file:
+            used = sum(map(int, file.read().rpartition(') ')[2].split()[11:13]))
+        if used > STARTED * os.sysconf('SC_CLK_TCK'):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f'process {pid} does not compute')
 
 
 def ask_gdb(pid, script):
@@ -78,7 +91,7 @@ def check(command):
         script.write(GDB)
         script.flush()
         try:
-            time.sleep(1)
+            wait_for_work(program.pid)
             with subprocess.Popen([os.environ['UNWIND_SAMPLE'], str(program.pid)], encoding='ascii', stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as unwinder:
                 if unwinder.stdout.readline() != 'ready\n':
