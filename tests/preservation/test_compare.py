@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tests compare.py with planted changes: each has to make it fail and be printed, unless renamed.txt lists it. TAP."""
+import contextlib
+import functools
+import io
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
+from unittest import mock
 
 sys.dont_write_bytecode = True
 
@@ -14,7 +17,21 @@ import compare
 
 HERE = pathlib.Path(__file__).resolve().parent
 CASE = 'known-source'
+IAPROF = pathlib.Path(os.environ['TEST_IAPROF']).resolve()
 LINE = f'{CASE} capture {HERE}/captures/{CASE}.iaprof\n'
+
+
+make_facts = compare.make_facts
+
+
+@functools.cache
+def facts_of_iaprof(path):
+    """The output of iaprof itself, which no planted change is in."""
+    return make_facts(path, compare.Case(LINE))
+
+
+def facts_of_run(path, case):
+    return facts_of_iaprof(path) if path == IAPROF else make_facts(path, case)
 
 
 def run(change=lambda facts: facts, table='', program=None, words=()):
@@ -25,10 +42,11 @@ def run(change=lambda facts: facts, table='', program=None, words=()):
     compare.write_expected(folder / f'{CASE}.txt.xz', facts, preset=0)
     pathlib.Path('list').write_text(LINE, encoding='utf-8')
     pathlib.Path('table').write_text(table, encoding='utf-8')
-    ended = subprocess.run([sys.executable, HERE / 'compare.py', '--program', program or os.environ['TEST_IAPROF'],
-                            '--list', 'list', '--expected', folder, '--renamed', 'table', *words],
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding='utf-8', check=False)
-    return ended.returncode, ended.stdout
+    arguments = ['compare.py', '--program', program or IAPROF, '--list', 'list', '--expected', folder, '--renamed', 'table', *words]
+    with contextlib.redirect_stdout(io.StringIO()) as said, mock.patch.object(sys, 'argv', list(map(str, arguments))), \
+            mock.patch.object(compare, 'make_facts', facts_of_run):
+        status = compare.main()
+    return status, said.getvalue()
 
 
 def same(**options):
