@@ -9,17 +9,14 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "base/sanitizer.h"
 #include "correlator_history.h"
 #include "../run_suite.h"
 
 #define HOUR (3600 * SECOND)
 #define INTERVAL (SECOND / 10)
 /* A sanitizer keeps the memory itself, so that there is nothing to measure, and takes its time. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HOURS 1
-#else
-#define HOURS 8
-#endif
+#define HOURS (HAS_SANITIZER ? 1 : 8)
 /* Beside what is counted: tables grow by doubling, and a table may be about to when the day begins. */
 #define SLACK ((size_t)256 << 10)
 
