@@ -199,18 +199,19 @@ int bus_emit_through(struct bus *bus, struct record_gate *gate, uint16_t source,
 	while ((flags & BUS_WAIT) && bus->size && bus->size + batch->size > bus->capacity && !bus->closed)
 		pthread_cond_wait(&bus->not_full, &bus->lock);
 	struct block *block = NULL;
+	bool was_empty = !bus->first;
 	size_t capacity = flags & BUS_RESERVE ? bus->capacity * 2 : bus->capacity;
 	if (!(flags & (BUS_ALWAYS | BUS_WAIT)) && bus->size + batch->size > capacity)
 		result = -ENOSPC;
 	else if (!(block = block_for(bus, batch->size)))
 		result = -ENOMEM;
 	if (block) {
-		size_t size = gate ? append_taken(block, gate, batch, set, now) : append(block, batch, set);
-		if (!bus->size)
-			pthread_cond_signal(&bus->not_empty);
-		bus->size += size;
+		bus->size += gate ? append_taken(block, gate, batch, set, now) : append(block, batch, set);
 	}
 	pthread_mutex_unlock(&bus->lock);
+	/* After that, or else the collector would wake to wait for the lock. */
+	if (was_empty && block)
+		pthread_cond_signal(&bus->not_empty);
 	return result;
 }
 

@@ -185,14 +185,15 @@ int sideband_descriptor(const struct sideband *sideband)
 	return sideband->rings.epoll;
 }
 
-bool sideband_is_filling(const struct sideband *sideband)
+double sideband_fill(const struct sideband *sideband)
 {
+	double fill = 0;
 	for (size_t i = 0; i < sideband->rings.rings.count; i++) {
 		const struct sideband_ring *ring = &sideband->rings.rings.items[i];
-		if (sideband_ring_head(ring) - ring->tail >= ring->size / 4)
-			return true;
+		double used = (double)(sideband_ring_head(ring) - ring->tail) / (double)ring->size;
+		fill = used > fill ? used : fill;
 	}
-	return false;
+	return fill;
 }
 
 static bool is_wanted(const struct sideband *sideband, const struct sideband_event *event)

@@ -49,8 +49,8 @@ size_t sideband_process_count(const struct sideband *sideband);
  * starts. It is not readable for less: read the events now and then.
  */
 int sideband_descriptor(const struct sideband *sideband);
-/* Returns whether a ring buffer is a quarter full. */
-bool sideband_is_filling(const struct sideband *sideband);
+/* Returns the share of the fullest ring buffer that is in use, 0 to 1. */
+double sideband_fill(const struct sideband *sideband);
 /*
  * Emits the events from before the call, in order of time across CPUs (except the end of a process whose first thread
  * ended before others, which is reported last). Returns 0 or the negative errno of emit. After a loss, scans /proc

@@ -14,6 +14,14 @@
  * nothing is read: a machine with nothing to do is not woken.
  */
 #define DRAIN_DELAY (NANOSECONDS_PER_SECOND / 10)
+/*
+ * With a lower sampling rate that time is longer, up to this factor: fewer processes are sampled, and most of those
+ * that start and end meanwhile need not be looked up in /proc.
+ */
+#define DRAIN_FACTOR_MAX 10u
+/* Shares of a ring buffer: one that is read at once, and one above which events are expected to go on. */
+#define FILLING (1 / 4.0)
+#define BUSY (1 / 64.0)
 
 void run_send(struct run *run, struct iaprof_record *record, uint16_t type, size_t size)
 {
@@ -76,6 +84,7 @@ static void events_ready(void *context, uint32_t events)
 {
 	struct run *run = context;
 	loop_pause(run->events_watch);
+	run->drain_begin = clock_monotonic();
 	loop_timer_once(run->drain_watch, DRAIN_DELAY / 2);
 }
 
@@ -93,19 +102,31 @@ void process_feed_end(struct run *run)
 	run->has_ended_feed = true;
 }
 
-/* Halfway, events are read only if there are so many that the ring buffers may overflow. */
+static uint64_t drain_delay(struct run *run)
+{
+	uint32_t stride = run->mapped_files.watches.count ? 1 : run_budget_stride(run);
+	return DRAIN_DELAY * (stride < DRAIN_FACTOR_MAX ? stride : DRAIN_FACTOR_MAX);
+}
+
+/*
+ * Reads events when they are due, or earlier if the ring buffers may overflow: one that is less than a quarter full
+ * after some time is, at that rate, half full after twice the time.
+ */
 static void drain_due(void *context, uint64_t expirations)
 {
 	struct run *run = context;
 	if (!run->sideband) /* process_feed_end() */
 		return;
-	run->drain_is_due = !run->drain_is_due && !sideband_is_filling(run->sideband);
-	if (!run->drain_is_due)
-		process_feed_drain(run);
+	double fill = sideband_fill(run->sideband);
+	uint64_t now = clock_monotonic(), waited = now - run->drain_begin, delay = drain_delay(run);
+	if (waited < delay && fill < FILLING)
+		return loop_timer_once(run->drain_watch, waited < delay - waited ? waited : delay - waited);
+	process_feed_drain(run);
+	run->drain_begin = now;
 	/* For sources that attach to libraries: one that is mapped has too few events to make a ring buffer readable.
 	 */
-	if (run->drain_is_due || run->mapped_files.watches.count || loop_resume(run->events_watch))
-		loop_timer_once(run->drain_watch, DRAIN_DELAY / 2);
+	if (fill >= BUSY || run->mapped_files.watches.count || loop_resume(run->events_watch))
+		loop_timer_once(run->drain_watch, fill < FILLING / 4 ? delay : DRAIN_DELAY / 2);
 }
 
 int process_feed_open(struct run *run, struct error *error)
@@ -126,6 +147,7 @@ int process_feed_watch(struct run *run)
 					   &run->events_watch);
 	if (!result)
 		result = loop_watch_timer(loop, DRAIN_DELAY, drain_due, run, &run->drain_watch);
+	run->drain_begin = clock_monotonic();
 	if (!result)
 		loop_timer_once(run->drain_watch, DRAIN_DELAY);
 	return result;
