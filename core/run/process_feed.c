@@ -71,6 +71,7 @@ void process_feed_drain(struct run *run)
 {
 	if (!run->sideband)
 		return;
+	run->drain_begin = clock_monotonic();
 	int result = sideband_drain(run->sideband);
 	if (run->unwind_feed && run->unwind_changes)
 		unwind_feed_wake(run->unwind_feed);
@@ -118,11 +119,10 @@ static void drain_due(void *context, uint64_t expirations)
 	if (!run->sideband) /* process_feed_end() */
 		return;
 	double fill = sideband_fill(run->sideband);
-	uint64_t now = clock_monotonic(), waited = now - run->drain_begin, delay = drain_delay(run);
+	uint64_t waited = clock_monotonic() - run->drain_begin, delay = drain_delay(run);
 	if (waited < delay && fill < FILLING)
 		return loop_timer_once(run->drain_watch, waited < delay - waited ? waited : delay - waited);
 	process_feed_drain(run);
-	run->drain_begin = now;
 	/* For sources that attach to libraries: one that is mapped has too few events to make a ring buffer readable.
 	 */
 	if (fill >= BUSY || run->mapped_files.watches.count || loop_resume(run->events_watch))

@@ -37,7 +37,7 @@ struct run {
 	struct target_cgroup cgroup;              /* of --cgroup or --container */
 	struct sideband *sideband;
 	struct loop_watch *events_watch, *drain_watch; /* of sideband: see process_feed.c */
-	uint64_t drain_begin;                          /* since when events wait to be read together */
+	uint64_t drain_begin;                          /* since when they wait to be read together */
 	struct mapped_files mapped_files;
 	struct kept_files kept_files;
 	struct unwind_feed *unwind_feed; /* NULL: no source asks for tables */
