@@ -90,6 +90,7 @@ int records_add_samples(struct record_batch *batch, const struct sampler *sample
 	struct {
 		struct iaprof_record_stall_sample sample;
 		uint64_t counts[STALL_REASON_COUNT];
+		struct iaprof_record_stall_details details;
 	} record = {
 		.sample = { .header = { .size = sizeof record,
 					.type = IAPROF_RECORD_STALL_SAMPLE,
@@ -98,6 +99,7 @@ int records_add_samples(struct record_batch *batch, const struct sampler *sample
 			    .device = sampler->record_id,
 			    .address_space = sampler->device->layout->address_space,
 			    .reason_count = STALL_REASON_COUNT },
+		.details = { .size = sizeof record.details, .period = sampler->cycle.stride },
 	};
 	int result = 0;
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 #include "activity.h"
@@ -79,6 +80,7 @@ int sampler_start(struct sampler *sampler, char *problem, size_t problem_size)
 	uint64_t now = sampler_now(sampler);
 	sampler_begin(sampler, now);
 	rate_control_init(&sampler->rate, sampler->rate.position, now);
+	duty_cycle_begin(&sampler->cycle, 1, now);
 	sampler->turned = now;
 	host->metadata(host, sampler->label, "at %s, %" PRIu32 " Xe-cores, %s rows", sampler->device->address,
 		       sampler->xe_cores, sampler->device->layout->name);
@@ -228,6 +230,67 @@ static int rate_change(struct sampler *sampler, size_t position)
 	return result;
 }
 
+static void cycle_tell(const struct sampler *sampler)
+{
+	const struct iaprof_host *host = sampler->sampling->host;
+	char key[200];
+
+	snprintf(key, sizeof key, "sampled time of %s", sampler->label);
+	if (sampler->cycle.stride == 1)
+		host->metadata(host, key, "all");
+	else
+		host->metadata(host, key,
+			       "1 of %" PRIu32 " windows of %u ms, to hold the CPU budget; a sample counts %" PRIu32
+			       " times",
+			       sampler->cycle.stride, (unsigned)(DUTY_WINDOW / 1000000), sampler->cycle.stride);
+}
+
+static void window_begin(struct sampler *sampler, uint32_t stride, uint64_t now)
+{
+	uint32_t before = sampler->cycle.stride;
+
+	duty_cycle_begin(&sampler->cycle, stride, now);
+	if (sampler->cycle.stride != before)
+		cycle_tell(sampler);
+}
+
+/* The time that was sampled ends, on average, halfway between two times at which the driver makes rows available. */
+static uint64_t window_length(const struct sampler *sampler)
+{
+	uint64_t begin = sampler->cycle.begin > sampler->enabled ? sampler->cycle.begin : sampler->enabled;
+	uint64_t end = sampler->complete - sampler->sampling->latch_age / 2;
+
+	return end > begin && end < sampler->complete ? end - begin : 0;
+}
+
+int sampler_follow_cycle(struct sampler *sampler, uint64_t now)
+{
+	uint32_t stride = __atomic_load_n(&sampler->sampling->stride, __ATOMIC_RELAXED), random;
+
+	if (sampler->state == SAMPLER_PAUSED && now >= sampler->cycle.change) {
+		sampler_stream_resume(sampler);
+		window_begin(sampler, stride, now);
+		return 0;
+	}
+	bool is_first = sampler->cycle.stride == 1 && stride > 1;
+	if (sampler->state != SAMPLER_OPEN || (now < sampler->cycle.change && !is_first))
+		return 0;
+	int result = sampler_read(sampler);
+	if (!result)
+		result = sampler_end_interval(sampler);
+	if (result || sampler->state != SAMPLER_OPEN)
+		return result;
+	if (is_first) {
+		window_begin(sampler, stride, now);
+		return 0;
+	}
+	if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
+		random = UINT32_MAX / 2;
+	duty_cycle_pause(&sampler->cycle, window_length(sampler), random, now);
+	sampler_stream_pause(sampler);
+	return 0;
+}
+
 int sampler_turn(struct sampler *sampler, uint64_t now)
 {
 	struct sampling *sampling = sampler->sampling;
@@ -245,7 +308,9 @@ int sampler_turn(struct sampler *sampler, uint64_t now)
 	if (sampler->state != SAMPLER_OPEN || !sampling->rate.automatic)
 		return 0;
 	struct rate_control next = sampler->rate;
-	rate_control_next(&next, &sampler->device->eu_stall, now, sampler->overflowed, share, sampling->budget);
+	/* A run that exceeds its own budget has no use for a faster rate. */
+	rate_control_next(&next, &sampler->device->eu_stall, now, sampler->overflowed, share,
+			  sampler->cycle.stride > 1 ? -1 : sampling->budget);
 	sampler->overflowed = false;
 	size_t position = next.position;
 	next.position = sampler->rate.position; /* until the change is made */
@@ -277,7 +342,7 @@ int sampler_stop(struct sampler *sampler)
 	if (sampler->state == SAMPLER_OPEN)
 		(void)stream_disable(sampler->stream);
 	sampler_stream_close(sampler);
-	if (sampler->state == SAMPLER_OPEN)
+	if (sampler->state == SAMPLER_OPEN || sampler->state == SAMPLER_PAUSED)
 		sampler->state = SAMPLER_CLOSED;
 	return result;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <iaprof/host.h>
 #include "device.h"
+#include "duty_cycle.h"
 #include "fold.h"
 #include "sampling_rate.h"
 #include "records/record_batch.h"
@@ -26,7 +27,8 @@ struct sampling {
 	uint64_t latch_age; /* see stream_latch_age() */
 	uint64_t subsample;
 	struct rate_choice rate;
-	double budget; /* share of one CPU for rate=auto */
+	double budget;   /* share of one CPU for rate=auto */
+	uint32_t stride; /* see duty_cycle.h; set on the loop's thread, atomic */
 };
 
 /* Consecutive overflows, which are reported once. */
@@ -40,6 +42,7 @@ struct overflow_stretch {
 enum sampler_state {
 	SAMPLER_CLOSED, /* before sampler_start(), and after sampler_stop() */
 	SAMPLER_OPEN,
+	SAMPLER_PAUSED, /* between two windows: see duty_cycle.h */
 	SAMPLER_BROKEN, /* the stream ended; it is reopened every second */
 	SAMPLER_GONE    /* the device is gone */
 };
@@ -57,6 +60,7 @@ struct sampler {
 	int stream; /* -1 if none */
 	struct fold fold;
 	struct rate_control rate;
+	struct duty_cycle cycle;
 	uint32_t row_phase; /* rows to skip before the next one that is used */
 
 	uint64_t rows; /* rows read, the value of the counter */
@@ -100,6 +104,8 @@ int sampler_read(struct sampler *sampler);
 int sampler_flush(struct sampler *sampler);
 /* Ends an interval of this GT alone: activity_emit(), then sampler_flush(). */
 int sampler_end_interval(struct sampler *sampler);
+/* Begins or ends a window of sampling, if it is time. */
+int sampler_follow_cycle(struct sampler *sampler, uint64_t now);
 /* Once per second: adjusts the rate and reopens a broken stream. */
 int sampler_turn(struct sampler *sampler, uint64_t now);
 

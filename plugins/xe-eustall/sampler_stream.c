@@ -98,6 +98,16 @@ static int start_again(const struct sampler *sampler)
 	return result ? result : stream_enable(sampler->stream);
 }
 
+/* It is opened again every second. */
+static void stop_for(struct sampler *sampler, const char *what, int error)
+{
+	const struct iaprof_host *host = sampler->sampling->host;
+
+	sampler_stream_break(sampler, SAMPLER_BROKEN);
+	host->log(host, IAPROF_LOG_WARNING, "%s: %s failed: %s (retrying every second)", sampler->label, what,
+		  strerror(-error));
+}
+
 /* Rows read before belong to another interval. */
 static int begin_anew(struct sampler *sampler)
 {
@@ -146,6 +156,25 @@ int sampler_restart_quietly(struct sampler *sampler)
 		return sampler_restart(sampler, SILENT_BESIDE_OTHERS); /* it fails again, and reports the error */
 	sampler->suspected = sampler->newest;
 	return begin_anew(sampler);
+}
+
+void sampler_stream_pause(struct sampler *sampler)
+{
+	int result = stream_disable(sampler->stream);
+	if (!result)
+		sampler->state = SAMPLER_PAUSED;
+	else
+		stop_for(sampler, "pausing", result);
+}
+
+void sampler_stream_resume(struct sampler *sampler)
+{
+	int result = stream_enable(sampler->stream);
+	if (result)
+		return stop_for(sampler, "continuing", result);
+	/* What the rows of this window say of the time before is not known any more. */
+	sampler->suspected = 0;
+	sampler_begin(sampler, sampler_now(sampler));
 }
 
 void sampler_stream_revived(struct sampler *sampler)

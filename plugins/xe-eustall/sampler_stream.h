@@ -38,6 +38,10 @@ int sampler_stream_restart(struct sampler *sampler, const char *reason, uint64_t
 /* Opens another stream in place of the broken one. */
 int sampler_stream_replace(struct sampler *sampler, const char *reason);
 
+/* Stops and starts sampling between windows: see duty_cycle.h. */
+void sampler_stream_pause(struct sampler *sampler);
+void sampler_stream_resume(struct sampler *sampler);
+
 /* Handles rows of a stream that was suspected to be dead: had it been dead, they arrive directly after the restart. */
 void sampler_stream_revived(struct sampler *sampler);
 

@@ -120,10 +120,22 @@ static bool wait_for_rows(struct xe_eustall *self, uint64_t now, uint64_t time)
 	uint64_t wait = time > now ? time - now : 0;
 
 	for (size_t i = 0; i < self->sampler_count; i++)
-		streams[i] = (struct pollfd){ .fd = self->samplers[i].stream, .events = POLLIN };
+		streams[i] =
+			(struct pollfd){ .fd = self->samplers[i].state == SAMPLER_OPEN ? self->samplers[i].stream : -1,
+					 .events = POLLIN };
 	if (wait > WAIT_MAX)
 		wait = WAIT_MAX;
 	return poll(streams, self->sampler_count, (int)((wait + MILLISECOND - 1) / MILLISECOND)) > 0;
+}
+
+/* Returns the time at which a window of sampling begins or ends, if that is before time. */
+static uint64_t next_change(const struct xe_eustall *self, uint64_t time)
+{
+	for (size_t i = 0; i < self->sampler_count; i++)
+		if (self->samplers[i].cycle.change < time &&
+		    (self->samplers[i].state == SAMPLER_OPEN || self->samplers[i].state == SAMPLER_PAUSED))
+			time = self->samplers[i].cycle.change;
+	return time;
 }
 
 static uint64_t rows_read(const struct xe_eustall *self)
@@ -145,7 +157,8 @@ int sampling_thread_run(const struct iaprof_host *host, void *instance, const vo
 	self->turn = now;
 	while (!result && !__atomic_load_n(stopping, __ATOMIC_ACQUIRE)) {
 		uint64_t next_flush = flushed + self->drain_now, next_turn = self->turn + SECOND;
-		bool ready = wait_for_rows(self, now, next_flush < next_turn ? next_flush : next_turn);
+		bool ready =
+			wait_for_rows(self, now, next_change(self, next_flush < next_turn ? next_flush : next_turn));
 		uint64_t rows = rows_read(self);
 		for (size_t i = 0; !result && i < self->sampler_count; i++)
 			result = sampler_read(&self->samplers[i]);
@@ -153,6 +166,8 @@ int sampling_thread_run(const struct iaprof_host *host, void *instance, const vo
 		if (ready && rows_read(self) == rows)
 			nanosleep(&pause, NULL);
 		now = host->clock(host);
+		for (size_t i = 0; !result && i < self->sampler_count; i++)
+			result = sampler_follow_cycle(&self->samplers[i], now);
 		if (!result && now >= next_flush) {
 			flushed = now;
 			result = sampling_thread_flush(self);

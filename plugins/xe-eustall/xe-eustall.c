@@ -170,6 +170,17 @@ static int samplers_start(struct xe_eustall *self)
 	return result < 0 ? result : go_on_with_others(self, EIO, problem);
 }
 
+/* Samples less of the time, or more, so that the run holds its budget. */
+static int follow_budget(void *instance, uint64_t expirations)
+{
+	struct xe_eustall *self = instance;
+	const struct iaprof_host *host = self->sampling.host;
+
+	(void)expirations;
+	__atomic_store_n(&self->sampling.stride, host->sample_stride(host, DUTY_STRIDE_MAX), __ATOMIC_RELAXED);
+	return 0;
+}
+
 static int xe_eustall_start(const struct iaprof_host *host, void *instance)
 {
 	struct xe_eustall *self = instance;
@@ -184,7 +195,13 @@ static int xe_eustall_start(const struct iaprof_host *host, void *instance)
 			       "1 of %" PRIu64 "; the counts are of these, and not scaled up",
 			       self->sampling.subsample);
 	result = activity_start(self->sampling.activity);
-	return result ? result : samplers_start(self);
+	if (!result)
+		result = samplers_start(self);
+	if (result || !IAPROF_HOST_HAS(host, sample_stride))
+		return result;
+	follow_budget(self, 0);
+	result = host->watch_timer(host, SECOND, follow_budget);
+	return result ? host->fail(host, result, "cannot start a timer: %s", strerror(-result)) : 0;
 }
 
 static int xe_eustall_stop(const struct iaprof_host *host, void *instance)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "xe-eustall/device.h"
+#include "xe-eustall/duty_cycle.h"
 #include "xe-eustall/platform.h"
 #include "xe-eustall/query.h"
 #include "xe-eustall/sampling_rate.h"
@@ -284,6 +285,42 @@ END_TEST
 
 #define SECOND UINT64_C(1000000000)
 
+/* Whatever the strides were: what the windows count, each as often as its stride says, is all of the time. */
+START_TEST(windows_count_for_the_pauses)
+{
+	static const uint32_t strides[] = { 2, 16, 3, 1 };
+	struct duty_cycle cycle = { 0 };
+	uint32_t random = 1;
+	uint64_t now = 5 * SECOND, begin = now, shortest = UINT64_MAX, longest = 0;
+	double counted = 0;
+	for (int i = 0; i < 40000; i++) {
+		uint32_t stride = strides[i / 10000];
+		duty_cycle_begin(&cycle, stride, now);
+		if (stride == 1)
+			break;
+		ck_assert_uint_eq(cycle.change - now, DUTY_WINDOW);
+		uint64_t sampled = DUTY_WINDOW - 4000000;
+		counted += (double)stride * (double)sampled;
+		now += sampled + random % 10000000;     /* late */
+		random = random * 1664525 + 1013904223; /* any generator will do */
+		duty_cycle_pause(&cycle, sampled, random, now);
+		if (stride == 16) {
+			shortest = cycle.change - now < shortest ? cycle.change - now : shortest;
+			longest = cycle.change - now > longest ? cycle.change - now : longest;
+		}
+		now = cycle.change + random % 10000000; /* late again */
+	}
+	ck_assert_uint_eq(cycle.change, UINT64_MAX);
+	/* The ends differ by less than a block. */
+	ck_assert_double_eq_tol(counted / (double)(now - begin), 1, 0.001);
+	/* A pause is half of its mean to one and a half, 15 windows at this stride. */
+	ck_assert_uint_lt(shortest, 9 * DUTY_WINDOW);
+	ck_assert_uint_gt(shortest, 6 * DUTY_WINDOW);
+	ck_assert_uint_gt(longest, 20 * DUTY_WINDOW);
+	ck_assert_uint_lt(longest, 23 * DUTY_WINDOW);
+}
+END_TEST
+
 START_TEST(automatic_rate)
 {
 	struct rate_control control;
@@ -391,6 +428,7 @@ int main(void)
 	tcase_add_test(test, labels);
 	tcase_add_test(test, rates);
 	tcase_add_test(test, budgets);
+	tcase_add_test(test, windows_count_for_the_pauses);
 	tcase_add_test(test, automatic_rate);
 	tcase_add_test(test, automatic_rate_after_a_second_that_cost_too_much);
 	tcase_add_test(test, automatic_rate_ends_at_the_fastest);

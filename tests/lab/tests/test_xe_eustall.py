@@ -6,6 +6,7 @@
 # lab: seconds 600
 """The source xe-eustall on the double of the device, whose truth every sample is held against. TAP; arguments choose."""
 import collections
+import csv
 import fcntl
 import glob
 import os
@@ -412,8 +413,38 @@ def automatic_rate():
     contains(run.rows['finding'][0]['text'], 'EU stall buffer overflows: 1 in ', 'use a lower rate: rate=1757')
 
 
+def a_tiny_budget():
+    """Windows of time are sampled. Their rows count for the time between them, and nothing is lost of the windows."""
+    scenario('bmg', 'pace 2000', 'play always', 'loop forever', *some_rows('bmg', [0]))
+    run = Run(arguments=('--continuous', '-i', '1s', '--budget', '0.001%', '-k', 'ring:folder=kept'))
+    double.wait_until(lambda: len(glob.glob('kept/*.iaprof')) >= 8, 'intervals in which the stride grows', 120)
+    double.write('command', 'start')
+    double.wait_until(lambda: double.truth()[1][0]['read'] > 600, 'rows of some windows', 120)
+    double.write('command', 'pause')
+    double.wait_until(double.rows_are_read, 'rows to be read')
+    truth, totals = double.truth()
+    run.end()
+    check(run.samples() == truth, 'other samples than were read')
+    check(run.counter('rows') == totals[0]['read'], f'{run.counter("rows")} rows, {totals}')
+    check(not run.lost(), f'{run.lost()}')
+    texts = [row['text'] for row in run.rows['metadata'] if row['name'].startswith('sampled time of ')]
+    check(any('1 of 16 windows of 100 ms' in text for text in texts), f'{texts}')
+    replay = subprocess.run([PROGRAM, '--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf'], check=False,
+                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding='utf-8')
+    check(replay.returncode == 0, replay.stderr)
+    with open('all.csv', encoding='utf-8', newline='') as file:
+        rows = [row for row in csv.DictReader(file) if row['value_type'] == 'gpu-stalls']
+    check(rows and all(int(row['value']) == 16 * int(row['count']) for row in rows), f'not 16 times: {rows}')
+    samples = sum(sum(counts.values()) for counts in truth.values())
+    # Rows happen at a steady pace. Of a window's last ones, an emulated driver that is late makes fewer available.
+    estimate = samples * totals[0]['produced'] / totals[0]['read']
+    print(f'# {16 * samples} stalls counted, {estimate:.0f} happened, {samples} sampled; {totals}; {texts}')
+    check(0.6 * estimate < 16 * samples < 1.4 * estimate, f'{16 * samples} stalls counted, {estimate:.0f} happened')
+
+
 # ptl has the rows of bmg; tests/unit/test_xe_query.c knows that.
 sys.exit(run(named(pvc_with_two_gts, bmg_with_a_media_gt, ptl, cri, every_third_row, overflows,
                    a_reset_that_the_driver_tells, a_reset_that_nobody_tells, a_reset_of_one_gt_that_nobody_tells,
                    the_device_is_gone, somebody_else_samples, somebody_else_samples_one_gt, one_gt_cannot_begin,
-                   several_others_sample, rights, what_is_refused, automatic_rate), long={'ptl'}) != 0)
+                   several_others_sample, rights, what_is_refused, automatic_rate, a_tiny_budget),
+             long={'ptl'}) != 0)
