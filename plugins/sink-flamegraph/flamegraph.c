@@ -46,6 +46,8 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct flamegraph, text.lines, BOOL, "lines", "no",
 		      "Split functions by source line and show inlined functions (DWARF)"),
 	STACK_TEXT_THREADS_OPTION(struct flamegraph, text.threads),
+	IAPROF_OPTION(struct flamegraph, text.spans, BOOL, "spans", "no",
+		      "List the spans of traces that threads worked on, which the page can show one by one"),
 	IAPROF_OPTION(struct flamegraph, text.blame, CHOICE, "blame", "waiter",
 		      "producer: show below a waiting device instruction the instruction that it waits for",
 		      .choices = stack_text_blame_choices),
@@ -62,8 +64,8 @@ static int flamegraph_configure(const struct iaprof_host *host, void *instance)
 		host->request_times(host, flamegraph->heatmap.row);
 	if (flamegraph->format == FORMAT_HTML)
 		host->request(host, IAPROF_REQUEST_LISTINGS | IAPROF_REQUEST_ACTIVITY | IAPROF_REQUEST_THREADS);
-	else if (flamegraph->sources)
-		return host->fail(host, EINVAL, "sources= requires format=html");
+	else if (flamegraph->sources || flamegraph->text.spans)
+		return host->fail(host, EINVAL, "%s= requires format=html", flamegraph->sources ? "sources" : "spans");
 	return 0;
 }
 

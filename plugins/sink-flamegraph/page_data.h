@@ -5,7 +5,7 @@
  *
  *   number of frames, and for each: kind, flags, line, pid; its name, module and file are in the JSON
  *   number of nodes, and for each, a parent before its children:
- *     the thread and device of a stack, if there are several, are below its leaf (stack_origins.h)
+ *     the thread and device of a stack, if there are several, and its span are below its leaf (stack_origins.h)
  *     levels from the previous node up to its parent: 0 for a child of the previous node; the first node is a root
  *     frame, a bit mask of the value types with values at this node, and those values
  *     in a difference, each value is followed by that of the earlier run; the JSON's "difference" has its other data

@@ -55,7 +55,7 @@ static bool find_all(struct stack_origins *origins, const struct different_frame
 	for (uint32_t i = 0; good && i < profile->stack_count; i++) {
 		struct iaprof_stack_origin origin = thread_of_stack(profile, i, threads);
 		const char *device = has_devices ? iaprof_profile_stack_origin(profile, i).device : NULL;
-		origins->threads[i] = origins->devices[i] = STACK_ORIGIN_NONE;
+		origins->threads[i] = origins->devices[i] = origins->spans[i] = STACK_ORIGIN_NONE;
 		if (origin.thread || origin.tid) {
 			const struct origin_key key = { origin.thread, STACK_ORIGIN_THREAD, origin.tid };
 			origins->threads[i] = frame_find(origins, &keys, &key);
@@ -75,6 +75,24 @@ static bool find_all(struct stack_origins *origins, const struct different_frame
 	return good && (!has_devices || keep_several(origins, frames, profile));
 }
 
+/* Appends a frame for each name of a span. */
+static bool add_spans(struct stack_origins *origins, const struct iaprof_profile *profile)
+{
+	const uint32_t first = (uint32_t)origins->frames.count;
+	if (!stack_spans_make(&origins->span_names, profile))
+		return false;
+	const struct string_table *names = &origins->span_names.names;
+	for (uint32_t id = 1; id <= names->entries.count; id++) {
+		const struct iaprof_frame frame = { .name = string_table_text(names, id), .kind = STACK_ORIGIN_SPAN };
+		if (!array_push(&origins->frames, frame))
+			return false;
+	}
+	for (uint32_t i = 0; i < profile->stack_count; i++)
+		if (origins->span_names.ids[i])
+			origins->spans[i] = first + origins->span_names.ids[i] - 1;
+	return true;
+}
+
 /* Converts a position in origins->frames to a frame number. numbers: by position, 0: not appended yet. */
 static void append_used(struct stack_origins *origins, struct different_frames *frames, uint32_t *numbers,
 			uint32_t *position)
@@ -89,11 +107,15 @@ static void append_used(struct stack_origins *origins, struct different_frames *
 }
 
 bool stack_origins_make(struct stack_origins *origins, struct different_frames *frames,
-			const struct iaprof_profile *profile, uint64_t threads, bool has_devices)
+			const struct iaprof_profile *profile, uint64_t threads, bool has_devices, bool has_spans)
 {
 	*origins = (struct stack_origins){ .threads = calloc(profile->stack_count + 1, sizeof *origins->threads),
-					   .devices = calloc(profile->stack_count + 1, sizeof *origins->devices) };
-	if (!origins->threads || !origins->devices || !find_all(origins, frames, profile, threads, has_devices))
+					   .devices = calloc(profile->stack_count + 1, sizeof *origins->devices),
+					   .spans = calloc(profile->stack_count + 1, sizeof *origins->spans) };
+	if (!origins->threads || !origins->devices || !origins->spans ||
+	    !find_all(origins, frames, profile, threads, has_devices))
+		return false;
+	if (has_spans && !(profile->flags & IAPROF_PROFILE_DIFFERENCE) && !add_spans(origins, profile))
 		return false;
 	const struct iaprof_frame **items =
 		reallocarray(frames->items, frames->count + origins->frames.count + 1, sizeof *items);
@@ -104,6 +126,7 @@ bool stack_origins_make(struct stack_origins *origins, struct different_frames *
 		for (uint32_t i = 0; i < profile->stack_count; i++) {
 			append_used(origins, frames, numbers, &origins->threads[i]);
 			append_used(origins, frames, numbers, &origins->devices[i]);
+			append_used(origins, frames, numbers, &origins->spans[i]);
 		}
 	free(numbers);
 	return items && numbers;
@@ -114,5 +137,7 @@ void stack_origins_free(struct stack_origins *origins)
 	array_free(&origins->frames);
 	free(origins->threads);
 	free(origins->devices);
+	free(origins->spans);
+	stack_spans_free(&origins->span_names);
 	*origins = (struct stack_origins){ 0 };
 }

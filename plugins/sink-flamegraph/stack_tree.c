@@ -93,11 +93,11 @@ static uint32_t frames_in_common(const struct iaprof_stack *left, const struct i
 	return count;
 }
 
-/* Returns the node of a stack's thread and device below another one. STACK_TREE_NONE: out of memory. */
+/* Returns the node of a stack's thread, device and span below another one. STACK_TREE_NONE: out of memory. */
 static uint32_t origin_node(struct building *building, uint32_t parent, uint32_t stack)
 {
 	const struct stack_origins *origins = &building->tree->origins;
-	const uint32_t frames[] = { origins->threads[stack], origins->devices[stack] };
+	const uint32_t frames[] = { origins->threads[stack], origins->devices[stack], origins->spans[stack] };
 	uint32_t node = parent;
 	for (size_t i = 0; i < sizeof frames / sizeof *frames && node != STACK_TREE_NONE; i++)
 		if (frames[i] != STACK_ORIGIN_NONE)
@@ -245,7 +245,8 @@ int stack_tree_make(struct stack_tree *tree, const struct iaprof_profile *profil
 	struct building building = { .tree = tree };
 	tree->leaves = calloc(profile->stack_count + 1, sizeof *tree->leaves);
 	bool good = different_frames_make(&tree->frames, profile, options) && tree->leaves &&
-		    stack_origins_make(&tree->origins, &tree->frames, profile, threads, has_leaf_origins);
+		    stack_origins_make(&tree->origins, &tree->frames, profile, threads, has_leaf_origins,
+				       has_leaf_origins && options->spans);
 	for (size_t i = 0; good && i < profile->stack_count; i++)
 		tree->leaves[i] = STACK_TREE_NONE;
 	for (size_t i = 0; good && i < profile->value_count; i++)

@@ -37,7 +37,7 @@ struct stack_tree {
 /*
  * Builds the tree, which the caller frees in any case. Returns 0, or -ENOMEM, also at 2^32 - 1 nodes. Valid for the
  * lifetime of the profile. Threads are below the program if the options show them; has_leaf_origins: threads and
- * devices, where there are several, are below the leaf instead, so that the stacks of all threads share their nodes.
+ * devices, where there are several, and spans are below the leaf instead, so that the stacks of all share their nodes.
  */
 int stack_tree_make(struct stack_tree *tree, const struct iaprof_profile *profile,
 		    const struct stack_text_options *options, bool has_leaf_origins);

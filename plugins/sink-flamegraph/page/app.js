@@ -1,12 +1,13 @@
 // The page: its parts, and what the reader's choices do to them.
 
-const TABS = Object.freeze([['flame', 'Flame graph'], ['table', 'Table'], ['code', 'GPU code'], ['timeline', 'Timeline']]);
+const TABS = Object.freeze([['flame', 'Flame graph'], ['table', 'Table'], ['spans', 'Spans'], ['code', 'GPU code'], ['timeline', 'Timeline']]);
 const VIEW_KEYS = Object.freeze({ flame: [['Click', 'Zoom'], ['Double-click', 'Code'], ['Esc', 'Back'], ['← ↑ ↓ →', 'Move'],
   ['Ctrl', '+ wheel Zoom']], table: [['Click', 'Select'], ['↑ ↓', 'Move'], ['Esc', 'Back']],
+spans: [['Click', 'Flame graph'], ['↑ ↓', 'Move'], ['Enter', 'Flame graph'], ['Esc', 'Back']],
 code: [['↑ ↓', 'Move'], ['Enter', 'Other pane'], ['p', 'Producer'], ['Esc', 'Back']],
 timeline: [['Ctrl', '+ wheel Zoom'], ['Drag', 'Select'], ['Esc', 'Back']] });
 const ALL_KEYS = Object.freeze([['← ↑ ↓ →', 'move between frames'], ['Enter', 'zoom into the frame'],
-  ['+ −, Ctrl + wheel', 'zoom; Shift + ← → or Shift + wheel: pan'], ['Esc, Backspace', 'undo'], ['0', 'reset zoom, time and filters'], ['/', 'search'], ['1 to 4', 'views'], ['c', 'code of the frame'],
+  ['+ −, Ctrl + wheel', 'zoom; Shift + ← → or Shift + wheel: pan'], ['Esc, Backspace', 'undo'], ['0', 'reset zoom, time and filters'], ['/', 'search'], ['1 to 5', 'views'], ['c', 'code of the frame'],
   ['p', 'what it waits for'], ['f', 'focus on the frame'], ['i', 'ignore stacks with the frame'],
   ['w', 'width: baseline or after'], ['y', 'copy the link'], ['?', 'this list']]);
 
@@ -21,6 +22,7 @@ class App {
       this.compare = new Compare(this);
     this.code = profile.header.code ? new CodeView(this) : null;
     this.table = new TableView(this);
+    this.spans = this.model.origins.spans.length ? new SpansView(this) : null;
     this.activity = activityOf(this.model);
     this.npu = this.activity ? new NpuView(this) : null;
     this.flame = new FlameView(this);
@@ -118,7 +120,8 @@ class App {
   }
 
   tabs() {
-    return TABS.filter(([view]) => view === 'flame' || view === 'table' || (view === 'code' ? this.code : this.npu))
+    const has = { flame: true, table: true, spans: this.spans, code: this.code, timeline: this.npu };
+    return TABS.filter(([view]) => has[view])
       .map(([view, label]) => [view, view === 'flame' && this.compare ? 'Compare' : view === 'timeline' && this.isNpu() ? 'NPU'
         : view === 'code' && !this.model.header.code.functions.length ? 'CPU source' : label]);
   }
@@ -158,6 +161,8 @@ class App {
         this.compare.showScale();
     } else if (view === 'table') {
       this.table.show();
+    } else if (view === 'spans') {
+      this.spans.show();
     } else if (view === 'code') {
       this.code.show();
     } else {
@@ -196,18 +201,30 @@ class App {
     const [begin, end] = spanOf(state.get('span'));
     element('filters').replaceChildren(...filters.map(key => {
       const isWrong = ['focus', 'ignore', 'hide'].includes(key) && !expressionOf(state.get(key));
-      const text = key === 'span' ? `zoom ${three(1 / (end - begin))}` : key === 'time' ? this.strip.rangeText()
+      const text = key === 'trace' ? spanFilterText(state.get(key)) : key === 'span' ? `zoom ${three(1 / (end - begin))}` : key === 'time' ? this.strip.rangeText()
         : `${key} ${state.get(key)}${isWrong ? ' (not a valid expression)' : ''}`;
       const button = make('button', { type: 'button', className: 'chip-button', textContent: `${text}  ×`,
         'aria-label': `Remove ${text}` });
       button.addEventListener('click', () => state.set({ [key]: '' }));
       return button;
     }));
-    element('filters').hidden = !filters.length;
     this.filters = filters;
+    this.offerSpans();
+    element('filters').hidden = !element('filters').firstChild;
     if (!this.areFiltersUsed(filters))
       element('filters').append(make('small', { textContent: this.view === 'code'
         ? 'Not applied here: instructions have the samples of the whole run' : 'Not applied here: jobs and calls of all processes' }));
+  }
+
+  // A search for an id of spans finds no frame, and can become a filter.
+  offerSpans() {
+    const id = this.spans ? spanIdOf(this.state.get('search')) : '';
+    this.foundSpans = id ? this.model.origins.spans.filter(({ name }) => name.includes(id)) : [];
+    if (!this.foundSpans.length)
+      return;
+    const button = make('button', { type: 'button', className: 'chip-button', textContent: `Show ${manyText(this.foundSpans.length, 'span')}` });
+    button.addEventListener('click', () => this.spans.chooseFound(this.foundSpans));
+    element('filters').append(button);
   }
 
   // Instructions are known for the whole run only, and jobs and calls have no stacks.
@@ -248,8 +265,8 @@ class App {
   // Marks and counts what the search finds in views other than the graph.
   foundCount() {
     const { view, expression } = this;
-    if (view === 'table')
-      return manyText(this.table.found, 'row');
+    if (view === 'table' || view === 'spans')
+      return manyText(this[view].found, 'row');
     const rows = view === 'timeline' ? this.npu.timeline.rows.filter(row => expression.test(this.npu.names.wordsOf(row))).length : 0;
     const hits = [...element(view).querySelectorAll('tbody tr, #code-kernels button')].filter(at =>
       at.classList.contains('hit')).length;
@@ -278,7 +295,7 @@ class App {
     if (view === 'flame' && this.found && flame.values) {
       const sum = this.foundSum(), whole = flame.values.total[flame.focus];
       right.append(make('output', { id: 'matched', textContent: sum > 0 ? `${shareText(sum, whole)} found (${
-        exactText(sum, model.unit)})` : `Nothing matches “${this.state.get('search')}”` }));
+        exactText(sum, model.unit)})` : this.foundSpans.length ? `${manyText(this.foundSpans.length, 'span')} found` : `Nothing matches “${this.state.get('search')}”` }));
       return;
     }
     if (this.expression && view !== 'flame')
@@ -440,6 +457,10 @@ class App {
 
   key(event) {
     const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+    if (event.key === 'Enter' && event.target.id === 'search' && this.foundSpans.length) {
+      element('graph').focus();
+      this.spans.chooseFound(this.foundSpans);
+    }
     if (event.key === 'Escape' && isTyping) {
       if (event.target.id === 'search')
         this.state.set({ search: '' }, true);

@@ -6,7 +6,7 @@ const Kind = Object.freeze({ PROCESS: 1, USER: 2, LINUX_KERNEL: 3, JIT: 4, SEPAR
   DEVICE_FUNCTION: 7, DEVICE_INSTRUCTION: 8, STALL_REASON: 9, DEVICE_OFFSET: 10, CALL: 11, LOST: 12, WAIT: 13,
   PYTHON: 14,
   DEVICE_LINE: 100, // made by views: not in a profile
-  THREAD: 101, DEVICE: 102 }); // stack_origins.h
+  THREAD: 101, DEVICE: 102, SPAN: 103 }); // stack_origins.h
 const Flag = Object.freeze({ INLINED: 1, UNKNOWN: 2, PRODUCER: 4 });
 
 async function inflate(text) {

@@ -33,7 +33,7 @@ function rove(box, isColumn = false) {
 }
 
 const ROVING_GROUPS = Object.freeze(['tabs', 'filters', 'strip-mode', 'compare-width', 'reason-bar', 'crumbs', 'detail', 'order', 'layout',
-  'code-kernels', 'table-body']);
+  'code-kernels', 'table-body', 'spans-by', 'spans-body']);
 
 function roveAll() {
   for (const id of ROVING_GROUPS)
@@ -57,6 +57,6 @@ function keepFocus(make) {
 // To what a view is about.
 function skipToContent(view) {
   const now = { flame: element('graph'), table: element('table-body').querySelector('tr.sel'),
-    code: element('code').querySelector('tr[tabindex="0"]'), timeline: element('npu-graph') }[view];
+    spans: element('spans-body').querySelector('tr[tabindex="0"]'), code: element('code').querySelector('tr[tabindex="0"]'), timeline: element('npu-graph') }[view];
   (now || element('main')).focus();
 }

@@ -1,14 +1,17 @@
 // The profile as the reader's choices show it: a view, its values, and what follows from them.
 
-// -> { threads: { name, tid, text, pid of the process } in order of names, devices: names }
+// -> { threads: { name, tid, text, pid of the process } in order of names, devices: names, spans: { frame, name, owners:
+// texts of threads or processes } }
 function originsOf(tree, frames) {
-  const isOrigin = frames.kind.subarray(0, frames.own).some(kind => kind === Kind.THREAD || kind === Kind.DEVICE);
-  const threads = new Map(), devices = new Set(), process = new Int32Array(isOrigin ? tree.count : 0).fill(-1);
+  const isOrigin = frames.kind.subarray(0, frames.own).some(isOriginKind);
+  const threads = new Map(), devices = new Set(), spans = new Map(), process = new Int32Array(isOrigin ? tree.count : 0).fill(-1);
   for (let node = 1; isOrigin && node < tree.count; node++) {
     const frame = tree.frame[node], kind = frames.kind[frame], above = process[tree.parent[node]];
     process[node] = kind === Kind.PROCESS ? frame : above;
     if (kind === Kind.DEVICE)
       devices.add(frames.names[frame]);
+    if (kind === Kind.SPAN)
+      addSpan(spans, frames, frame, above, originAbove(tree, frames, node, Kind.THREAD));
     const pid = above >= 0 ? frames.pid[above] : 0, key = pid * (frames.own + 1) + frame;
     if (kind !== Kind.THREAD || threads.has(key))
       continue;
@@ -16,7 +19,22 @@ function originsOf(tree, frames) {
     threads.set(key, { name, tid, pid, text: threadText(name, tid) });
   }
   return { threads: [...threads.values()].sort((a, b) => a.name.localeCompare(b.name) || a.tid - b.tid || a.pid - b.pid),
-    devices: [...devices].sort() };
+    devices: [...devices].sort(), spans: [...spans.values()] };
+}
+
+// The frame of a kind among the origins above a node; -1: none.
+function originAbove(tree, frames, node, kind) {
+  for (let at = tree.parent[node]; at > 0 && isOriginKind(frames.kind[tree.frame[at]]); at = tree.parent[at])
+    if (frames.kind[tree.frame[at]] === kind)
+      return tree.frame[at];
+  return -1;
+}
+
+function addSpan(spans, { names, pid }, frame, process, thread) {
+  const span = spans.get(frame) || { frame, name: names[frame], owners: new Set() };
+  const texts = [process >= 0 ? threadText(names[process], pid[process]) : '', thread >= 0 ? threadText(names[thread], pid[thread]) : ''];
+  span.owners.add(texts.filter(Boolean).join(', '));
+  spans.set(frame, span);
 }
 
 class Model {
@@ -112,6 +130,12 @@ class Model {
     return this.origins.devices.includes(chosen) ? chosen : '';
   }
 
+  // The spans to show: an id, or both of one; '': all.
+  get trace() {
+    const chosen = this.state.get('trace');
+    return chosen && this.origins.spans.some(({ name }) => name.includes(chosen)) ? chosen : '';
+  }
+
   // Of the processes of a ring's segments, the container or the service of systemd: the module of their frames.
   get services() {
     const { kind, modules, own } = this.frames;
@@ -140,7 +164,7 @@ class Model {
     const view = this.remember(`view ${detail} ${threads}`, JSON.stringify(choice), () => this.makeView({ detail,
       threads, merges: state.get('merge') === 'yes', focus: expressionOf(state.get('focus')),
       ignore: expressionOf(state.get('ignore')), hide: expressionOf(state.get('hide')),
-      process: Number(state.get('process')) || null, thread: this.thread, device: this.device, service: this.service }));
+      process: Number(state.get('process')) || null, thread: this.thread, device: this.device, trace: this.trace, service: this.service }));
     const time = this.range ? state.get('time') : '';
     if (view.time !== time) {
       addSelves(view, this.range ? this.selvesInRange() : this.tree.selves);
@@ -197,7 +221,7 @@ class Model {
 
   // What shares are of: 'GPU time', or less of it.
   get shareOf() {
-    const filters = ['focus', 'ignore', 'process', 'thread', 'device', 'service'].filter(key => this.state.get(key));
+    const filters = ['focus', 'ignore', 'process', 'thread', 'device', 'service', 'trace'].filter(key => this.state.get(key));
     return !filters.length ? `${this.isDevice ? 'GPU time' : this.typeLabel()}` + (this.range ? ' in the selected time' : '')
       : `the ${filters.every(key => key === 'focus') ? 'focused' : 'filtered'} ${this.isDevice ? 'GPU time' : this.typeLabel()}`;
   }

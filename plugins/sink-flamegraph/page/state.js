@@ -2,16 +2,16 @@
 // shows the same. Values that are as they were at first are not in the address; unknown ones are ignored.
 
 const STATE_FIRST = Object.freeze({ view: 'flame', value: '', zoom: '', detail: 'line', layout: 'flame', order: 'calls',
-  time: '', focus: '', ignore: '', hide: '', process: '', thread: '', device: '', service: '', threads: '', merge: '', reason: '', without: '', search: '', kernel: '',
-  row: '', name: '', group: 'function', sort: 'self', width: '', strip: 'timeline', unfold: '', span: '' });
+  time: '', focus: '', ignore: '', hide: '', process: '', thread: '', device: '', service: '', trace: '', threads: '', merge: '', reason: '', without: '', search: '', kernel: '',
+  row: '', name: '', group: 'function', sort: 'self', spans: 'span', width: '', strip: 'timeline', unfold: '', span: '' });
 // With another graph, what is seen of its width is all.
 // What leaves samples out, and what decides how the frames of a view are made from the profile's.
-const FILTERS = Object.freeze(['focus', 'ignore', 'hide', 'process', 'thread', 'device', 'service']);
+const FILTERS = Object.freeze(['focus', 'ignore', 'hide', 'process', 'thread', 'device', 'service', 'trace']);
 const VIEW_KEYS_OF_STATE = Object.freeze([...FILTERS, 'threads', 'merge']);
 const SPAN_ENDS = ['zoom', 'value', 'order', 'time', ...VIEW_KEYS_OF_STATE, 'without', 'width'];
 
 // What a reader narrows the profile with; undone in this order where there is no history.
-const CHOICES = ['search', 'reason', 'span', 'zoom', 'without', 'hide', 'ignore', 'focus', 'service', 'device', 'thread', 'process', 'time']
+const CHOICES = ['search', 'reason', 'span', 'zoom', 'without', 'hide', 'ignore', 'focus', 'service', 'device', 'thread', 'process', 'trace', 'time']
   .filter(key => key in STATE_FIRST);
 
 class State {

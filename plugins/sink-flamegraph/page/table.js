@@ -4,6 +4,14 @@ const GROUPINGS = Object.freeze({ function: 'Function', line: 'Source line', ker
   reason: 'Stall reason', process: 'Process', thread: 'Thread' });
 const TABLE_ROWS = 100; // at first, and more of them on request
 
+function amountCell(value, whole, unit) {
+  const bar = make('i', { className: 'amount' });
+  bar.style.width = `${7 * value / whole}rem`;
+  return make('td', { className: 'n', 'data-value': Math.round(value), title: exactText(value, unit) }, value ? bar : '',
+    make('b', { textContent: value ? shareText(value, whole) : '' }), ' ',
+    make('small', { textContent: !value ? '' : unit === 'nanoseconds' ? timeText(value) : countText(value) }));
+}
+
 class TableView {
   constructor(app) {
     this.app = app;
@@ -224,13 +232,7 @@ class TableView {
     swatch.style.background = `var(--frame-${this.groupOfRow(row)})`;
     if (this.app.state.get('group') === 'reason')
       swatch.style.background = `var(--reason-${slotOf(model.frames.names[row.frame])})`;
-    const number = value => {
-      const bar = make('i', { className: 'amount' });
-      bar.style.width = `${7 * value / whole}rem`;
-      return make('td', { className: 'n', 'data-value': Math.round(value), title: exactText(value, model.unit) }, value ? bar : '',
-        make('b', { textContent: value ? shareText(value, whole) : '' }), ' ',
-        make('small', { textContent: value ? model.valueText(value) : '' }));
-    };
+    const number = value => amountCell(value, whole, model.unit);
     const made = make('tr', { className: isChosen ? 'pick sel' : 'pick', tabIndex: isChosen ? 0 : -1 },
       make('td', { className: 'name', title: row.name }, swatch, row.name, ' ', make('small', { textContent: this.whereOf(row) })),
       number(row.self), number(row.total), this.before && this.changeCell(row),

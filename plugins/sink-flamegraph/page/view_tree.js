@@ -67,34 +67,37 @@ class TreeMaker {
   }
 }
 
-// 1 for each frame of the profile whose name matches; null: no expression.
+// 1 for each frame of the profile whose name matches; null: no expression. Ids of spans are no names: "add" or "face" are
+// in many.
 function framesMatching(frames, expression) {
-  return expression && Uint8Array.from({ length: frames.own }, (_, frame) => expression.test(frames.names[frame]));
+  return expression && Uint8Array.from({ length: frames.own }, (_, frame) => frames.kind[frame] !== Kind.SPAN &&
+    expression.test(frames.names[frame]) ? 1 : 0);
 }
 
 // Kinds of frames that a view leaves out, so that what is below them may meet what is beside them.
-const SKIPPED = new Set([Kind.SEPARATOR, Kind.DEVICE_SOURCE, Kind.DEVICE_OFFSET, Kind.DEVICE]);
+const SKIPPED = new Set([Kind.SEPARATOR, Kind.DEVICE_SOURCE, Kind.DEVICE_OFFSET, Kind.DEVICE, Kind.SPAN]);
 
 // What a stack needs to be in a view.
-const Needed = Object.freeze({ FOCUS: 1, THREAD: 2, DEVICE: 4 });
+const Needed = Object.freeze({ FOCUS: 1, THREAD: 2, DEVICE: 4, SPAN: 8 });
 
 const threadText = (name, tid) => tid ? `${name} (${tid})` : name;
 
 // By frame of the profile, which of the needed ones it is; null: nothing is needed.
-function neededFrames(frames, { focus, thread, device }) {
-  if (!focus && !thread && !device)
+function neededFrames(frames, { focus, thread, device, trace }) {
+  if (!focus && !thread && !device && !trace)
     return null;
   const matches = framesMatching(frames, focus);
   return Uint8Array.from({ length: frames.own }, (_, frame) => {
     const name = frames.names[frame], kind = frames.kind[frame];
     return (matches && matches[frame] ? Needed.FOCUS : 0) |
       (thread && kind === Kind.THREAD && (name === thread || threadText(name, frames.pid[frame]) === thread)
-        ? Needed.THREAD : 0) | (device && kind === Kind.DEVICE && name === device ? Needed.DEVICE : 0);
+        ? Needed.THREAD : 0) | (device && kind === Kind.DEVICE && name === device ? Needed.DEVICE : 0) |
+      (trace && kind === Kind.SPAN && name.includes(trace) ? Needed.SPAN : 0);
   });
 }
 
 // Kinds that are below the leaves in the profile; nothing else is below them.
-const isOriginKind = kind => kind === Kind.THREAD || kind === Kind.DEVICE;
+const isOriginKind = kind => kind === Kind.THREAD || kind === Kind.DEVICE || kind === Kind.SPAN;
 
 // -> the profile's tree with threads below their programs, and becomes: as in a view
 function treeByThread({ frames, tree }) {
@@ -121,7 +124,7 @@ function treeByThread({ frames, tree }) {
     const frame = tree.frame[node], kind = frames.kind[frame], above = tree.parent[node];
     if (kind === Kind.THREAD)
       becomes[node] = place(above, frame);
-    else if (kind === Kind.DEVICE)
+    else if (kind === Kind.DEVICE || kind === Kind.SPAN)
       becomes[node] = add(becomes[above] >= 0 ? becomes[above] : place(above, -1), frame);
     else if (tree.selves.some(self => self[node] > 0))
       becomes[node] = place(node, -1);
@@ -131,12 +134,13 @@ function treeByThread({ frames, tree }) {
 }
 
 // options: detail, merges, and the expressions focus, ignore, hide, each null or a RegExp; process: a pid or null;
-// thread: a name with or without tid, device and service: a name, or ''; threads: 'no' (threads are merged), 'name' or 'yes'
+// thread: a name with or without tid, device and service: a name, trace: part of the names of spans, or ''; threads: 'no' (threads are merged), 'name' or 'yes'
 function makeView(profile, options) {
   const { frames, tree } = profile, { count } = tree;
   const [ignore, hide] = ['ignore', 'hide'].map(key => framesMatching(frames, options[key]));
   const needed = neededFrames(frames, options);
-  const need = (options.focus ? Needed.FOCUS : 0) | (options.thread ? Needed.THREAD : 0) | (options.device ? Needed.DEVICE : 0);
+  const need = (options.focus ? Needed.FOCUS : 0) | (options.thread ? Needed.THREAD : 0) | (options.device ? Needed.DEVICE : 0) |
+    (options.trace ? Needed.SPAN : 0);
   const isSkipped = Uint8Array.from({ length: frames.own }, (_, frame) => SKIPPED.has(frames.kind[frame]) ||
     (options.threads === 'no' && frames.kind[frame] === Kind.THREAD) || (hide && hide[frame]) ? 1 : 0);
   // Nodes whose children may be those of another one as well: 1 for a node of the profile.

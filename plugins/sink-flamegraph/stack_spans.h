@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spans of traces as frames, by stack: the largest ones have a frame each, and all others share one. */
+#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_STACK_SPANS_H
+#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_STACK_SPANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <iaprof/profile.h>
+
+#include "base/string_table.h"
+
+/* Maximum number of spans with a frame of their own: those with the largest shares of the values. */
+#define STACK_SPANS_MAX 4096u
+
+/* Initialise with {0}. */
+struct stack_spans {
+	/* Names of frames: "TRACE-SPAN" in hexadecimal, and for all further spans "N other spans", which is the last.
+	 */
+	struct string_table names;
+	uint32_t *ids; /* by stack: id of its name; 0: no span */
+};
+
+/* Names the spans of a profile's stacks, which are freed in any case. Returns false when out of memory. */
+bool stack_spans_make(struct stack_spans *spans, const struct iaprof_profile *profile);
+void stack_spans_free(struct stack_spans *spans);
+
+#endif
