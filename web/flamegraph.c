@@ -177,8 +177,8 @@ int flamegraph_append(struct flamegraph *flamegraph, const struct flamegraph_ran
 	CLEANUP_FREE char *program = strdup(flamegraph->program), *after = range_text(flamegraph, range);
 	CLEANUP_FREE char *before = baseline ? range_text(flamegraph, baseline) : NULL;
 	CLEANUP(text_free) struct text messages = { 0 };
-	char replay[] = "--replay", difference[] = "--diff", sink[] = "-k", name[] = "flamegraph", output[] = "-o",
-	     standard[] = "-", quiet[] = "-q";
+	char replay[] = "--replay", difference[] = "--diff", sink[] = "-k", name[] = "flamegraph:spans=yes",
+	     output[] = "-o", standard[] = "-", quiet[] = "-q";
 	char *one[] = { program, quiet, replay, after, sink, name, output, standard, NULL };
 	char *two[] = { program, quiet, difference, before, after, sink, name, output, standard, NULL };
 	struct child child = { .output = -1, .errors = -1 };

@@ -126,7 +126,8 @@ struct collector *collector_new(const struct collector_options *options)
 						.facts = &collector->facts };
 	collector->replayed_stacks = (struct replayed_stacks){ .intern = options->intern,
 							       .frames = &collector->frames,
-							       .devices = threads ? &collector->devices : NULL };
+							       .devices = threads ? &collector->devices : NULL,
+							       .spans = options->spans };
 	collector->event_stacks.context = collector->cpu_samples.stack_context;
 	collector->event_stacks.results = &collector->results;
 	if (!collector->processes || (options->live && (!collector->symbolizer || !collector->code_workers)) ||

@@ -103,19 +103,22 @@ static void take_process(struct collector *collector, const struct iaprof_record
 /* Adds the recorded run's attributed samples. If the capture lost a definition, they still count in the total. */
 static void take_profile_value(struct collector *collector, const struct iaprof_record_profile_value *record)
 {
-	uint32_t stack = replayed_stacks_find(&collector->replayed_stacks, record->stack);
+	const struct replayed_stack *stack = replayed_stacks_find(&collector->replayed_stacks, record->stack);
 	uint32_t value_type = run_metadata_find_value_type(&collector->facts, record->value_type);
 	bool is_declared = value_type != LOSS_NO_VALUE_TYPE;
 	collector->statistics.samples = saturating_add(collector->statistics.samples, record->count);
-	if (stack == FRAME_NONE || !is_declared)
+	if (stack && stack->is_span_dropped)
+		collector->statistics.spans_dropped =
+			saturating_add(collector->statistics.spans_dropped, record->count);
+	if (!stack || !is_declared)
 		collector_add_loss(collector, run_metadata_source_name(&collector->facts, record->header.source),
 				   is_declared ? COLLECTOR_REASON_PROFILE_STACK : COLLECTOR_REASON_VALUE_TYPE,
 				   value_type, record->header.time, record->header.time, record->count,
 				   is_declared ? record->value : 0);
-	else if (!value_table_add(&collector->values, stack, value_type, record->value, record->count))
+	else if (!value_table_add(&collector->values, stack->stack, value_type, record->value, record->count))
 		collector_count_out_of_memory(collector, record->count);
 	else if (record->header.size >= sizeof *record)
-		time_table_add(&collector->times, stack, value_type, record->begin, record->end, record->value);
+		time_table_add(&collector->times, stack->stack, value_type, record->begin, record->end, record->value);
 }
 
 static void take_replayed(struct collector *collector, const struct iaprof_record *record)

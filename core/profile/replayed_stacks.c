@@ -9,10 +9,9 @@ void replayed_stacks_free(struct replayed_stacks *stacks)
 	keyed_array_free(&stacks->items);
 }
 
-uint32_t replayed_stacks_find(const struct replayed_stacks *stacks, uint32_t id)
+const struct replayed_stack *replayed_stacks_find(const struct replayed_stacks *stacks, uint32_t id)
 {
-	const struct replayed_stack *found = keyed_array_get(&stacks->items, &id);
-	return found ? found->stack : FRAME_NONE;
+	return keyed_array_get(&stacks->items, &id);
 }
 
 static struct stack_origin origin_of(const struct replayed_stacks *stacks,
@@ -35,7 +34,7 @@ bool replayed_stacks_take(struct replayed_stacks *stacks, const struct iaprof_re
 {
 	const struct iaprof_record_frame *recorded = iaprof_record_profile_stack_frames(record);
 	uint32_t ids[IAPROF_PROFILE_STACK_COUNT_MAX];
-	if (replayed_stacks_find(stacks, record->id) != FRAME_NONE)
+	if (replayed_stacks_find(stacks, record->id))
 		return true;
 	for (uint32_t i = 0; i < record->frame_count; i++) {
 		struct iaprof_frame frame = frame_from_record(&recorded[i], stacks->intern);
@@ -44,8 +43,12 @@ bool replayed_stacks_take(struct replayed_stacks *stacks, const struct iaprof_re
 			return false;
 	}
 	struct stack_origin origin = origin_of(stacks, record);
+	const struct iaprof_span *span = stacks->spans ? iaprof_record_profile_stack_span(record) : NULL;
+	origin.span = span ? frame_table_add_span(stacks->frames, span) : 0;
 	struct replayed_stack stack = {
-		.key = record->id, .stack = frame_table_add_stack(stacks->frames, ids, record->frame_count, &origin)
+		.key = record->id,
+		.stack = frame_table_add_stack(stacks->frames, ids, record->frame_count, &origin),
+		.is_span_dropped = span && !origin.span,
 	};
 	return stack.stack != FRAME_NONE && keyed_array_add(&stacks->items, &stack) != POSITION_NONE;
 }

@@ -958,7 +958,8 @@ IAPROF_ASSERT_SIZE(iaprof_record_device_activity, 48);
  * PROFILE_STACK: a resolved stack of device samples, with an id that PROFILE_VALUE records refer to. The struct is
  * followed by frame_count frames, root first. The first frame is the program, with the pid in its address. When a text
  * profile written by another tool is replayed, all of its stacks are sent as PROFILE_STACK, some without the program.
- * The frames may be followed by a struct iaprof_record_stack_origin: use iaprof_record_profile_stack_origin().
+ * The frames may be followed by a struct iaprof_record_stack_origin: use iaprof_record_profile_stack_origin(). That one
+ * may be followed by a struct iaprof_span: use iaprof_record_profile_stack_span().
  */
 struct iaprof_record_profile_stack {
 	struct iaprof_record header;
@@ -988,6 +989,18 @@ iaprof_record_profile_stack_origin(const struct iaprof_record_profile_stack *rec
 	return record->header.size >= frames_end + sizeof(struct iaprof_record_stack_origin)
 		       ? (const struct iaprof_record_stack_origin *)((const char *)record + frames_end)
 		       : (const struct iaprof_record_stack_origin *)0;
+}
+/* Returns the span of a stack, or NULL if it has none. */
+static inline const struct iaprof_span *
+iaprof_record_profile_stack_span(const struct iaprof_record_profile_stack *record)
+{
+	const struct iaprof_record_stack_origin *origin = iaprof_record_profile_stack_origin(record);
+	const struct iaprof_span *span =
+		origin ? (const struct iaprof_span *)(origin + 1) : (const struct iaprof_span *)0;
+	size_t begin = origin ? (size_t)((const char *)span - (const char *)record) : 0;
+	return span && record->header.size >= begin + sizeof *span && iaprof_span_is_valid(span)
+		       ? span
+		       : (const struct iaprof_span *)0;
 }
 
 /*

@@ -26,7 +26,7 @@ struct ring {
 	const char *folder; /* NULL: the default */
 	uint64_t size, age; /* limits: bytes, ns */
 	uint64_t level;
-	bool group;
+	bool group, spans;
 
 	char *path;
 	int descriptor; /* of the folder; valid if is_open */
@@ -47,12 +47,16 @@ static const struct iaprof_option options[] = {
 		      .minimum = NANOSECONDS_PER_SECOND, .maximum = 366 * 86400 * NANOSECONDS_PER_SECOND),
 	IAPROF_OPTION(struct ring, group, BOOL, "group", "no",
 		      "The group of the folder can read the ring: modes 0750 and 0640 instead of 0700 and 0600"),
+	IAPROF_OPTION(struct ring, spans, BOOL, "spans", "no",
+		      "Keep the spans of traces that threads worked on; each has stacks and values of its own"),
 	IAPROF_OPTION(struct ring, level, UINT, "level", "3", "zstd compression level", .minimum = 1, .maximum = 19),
 };
 
 static int ring_configure(const struct iaprof_host *host, void *instance)
 {
-	host->request(host, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_THREADS);
+	const struct ring *ring = instance;
+	host->request(host,
+		      IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_THREADS | (ring->spans ? IAPROF_REQUEST_SPANS : 0u));
 	host->default_interval(host, INTERVAL_DEFAULT);
 	return 0;
 }
@@ -164,8 +168,8 @@ static int store(struct ring *ring, const struct iaprof_profile *profile)
 									 : clock_read(CLOCK_REALTIME) - length };
 	segment.end = segment.begin + length;
 	services_begin(&ring->services);
-	int result = segment_append(&contents, profile, ring->is_recorded ? NULL : &ring->services, (int)ring->level,
-				    ring->dropped);
+	int result = segment_append(&contents, profile, ring->is_recorded ? NULL : &ring->services, ring->spans,
+				    (int)ring->level, ring->dropped);
 	if (!result && contents.size > ring->size)
 		result = -EFBIG;
 	if (!result)

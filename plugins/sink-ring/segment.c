@@ -11,16 +11,23 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/keyed_array.h"
 #include "base/string_table.h"
 #include "capture/capture_format.h"
 
 /* Losses of unknown size that are repeated, at most. */
 #define UNKNOWN_LOSSES_MAX 1000u
 
+struct known_stack {
+	uint64_t key[2]; /* fingerprint of its record */
+	uint32_t id;
+};
+
 struct segment {
 	struct text *file;
 	const struct iaprof_profile *profile;
 	struct services *services;
+	bool spans;
 	ZSTD_CCtx *compressor;
 	struct text records; /* of the block that is being filled */
 	uint32_t count;
@@ -28,8 +35,8 @@ struct segment {
 	struct string_table strings; /* those that are defined */
 	struct string_table sources; /* id: number of the source */
 	struct string_table devices;
-	ARRAY(uint32_t) stacks; /* by stack: its id; 0: none */
-	uint32_t stack_count;
+	ARRAY(uint32_t) stacks;                       /* by stack: its id; 0: none */
+	KEYED_ARRAY(struct known_stack) known_stacks; /* stacks that differ in what is not kept are one */
 	bool failed;
 };
 
@@ -233,22 +240,34 @@ static uint32_t stack_id(struct segment *segment, uint32_t index)
 	struct iaprof_stack_origin origin = iaprof_profile_stack_origin(segment->profile, index);
 	uint32_t count = stack->frame_count < IAPROF_PROFILE_STACK_COUNT_MAX ? stack->frame_count
 									     : IAPROF_PROFILE_STACK_COUNT_MAX;
-	size_t size = count * sizeof(struct iaprof_record_frame) + sizeof(struct iaprof_record_stack_origin);
-	CLEANUP_FREE struct iaprof_record_frame *frames = calloc(1, size);
+	const struct iaprof_span *span = segment->spans ? iaprof_profile_stack_span(segment->profile, index) : NULL;
+	size_t size = count * sizeof(struct iaprof_record_frame);
+	CLEANUP_FREE struct iaprof_record_frame *frames =
+		calloc(1, size + sizeof(struct iaprof_record_stack_origin) + sizeof *span);
 	if (!frames)
 		return 0;
 	for (uint32_t i = 0; i < count; i++)
 		frames[i] = make_frame(segment, iaprof_profile_frame(segment->profile, stack->frames[i]));
-	bool has_origin = origin.thread || origin.tid || origin.device;
-	if (has_origin)
-		*(struct iaprof_record_stack_origin *)(frames + count) =
-			(struct iaprof_record_stack_origin){ .tid = origin.tid,
-							     .thread_name = define(segment, origin.thread),
-							     .device = device_id(segment, origin.device) };
-	else
-		size -= sizeof(struct iaprof_record_stack_origin);
-	struct iaprof_record_profile_stack record = { .id = ++segment->stack_count, .frame_count = count };
-	append(segment, &record.header, IAPROF_RECORD_PROFILE_STACK, sizeof record, frames, size);
+	struct iaprof_record_stack_origin *recorded = (void *)(frames + count);
+	if (span || origin.thread || origin.tid || origin.device) {
+		*recorded = (struct iaprof_record_stack_origin){ .tid = origin.tid,
+								 .thread_name = define(segment, origin.thread),
+								 .device = device_id(segment, origin.device) };
+		size += sizeof *recorded;
+	}
+	if (span) {
+		memcpy(recorded + 1, span, sizeof *span);
+		size += sizeof *span;
+	}
+	struct known_stack known = { .id = (uint32_t)segment->known_stacks.count + 1 };
+	hash_fingerprint(frames, size, known.key);
+	uint32_t position = keyed_array_add(&segment->known_stacks, &known);
+	if (position == POSITION_NONE)
+		return 0;
+	struct iaprof_record_profile_stack record = { .id = segment->known_stacks.items[position].id,
+						      .frame_count = count };
+	if (record.id == known.id)
+		append(segment, &record.header, IAPROF_RECORD_PROFILE_STACK, sizeof record, frames, size);
 	return segment->stacks.items[index] = record.id;
 }
 
@@ -294,11 +313,11 @@ static void append_records(struct segment *segment, uint64_t dropped)
 	flush(segment);
 }
 
-int segment_append(struct text *file, const struct iaprof_profile *profile, struct services *services, int level,
-		   uint64_t dropped)
+int segment_append(struct text *file, const struct iaprof_profile *profile, struct services *services, bool spans,
+		   int level, uint64_t dropped)
 {
 	struct segment segment = {
-		.file = file, .profile = profile, .services = services, .compressor = ZSTD_createCCtx()
+		.file = file, .profile = profile, .services = services, .spans = spans, .compressor = ZSTD_createCCtx()
 	};
 	struct capture_file_header header;
 	capture_file_header_make(&header);
@@ -318,5 +337,6 @@ int segment_append(struct text *file, const struct iaprof_profile *profile, stru
 	string_table_free(&segment.sources);
 	string_table_free(&segment.devices);
 	array_free(&segment.stacks);
+	keyed_array_free(&segment.known_stacks);
 	return segment.failed || file->failed ? -ENOMEM : 0;
 }

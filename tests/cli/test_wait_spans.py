@@ -6,6 +6,7 @@ The function that waits tells which span it is: one is right or wrong for each s
 """
 import collections
 import csv
+import glob
 import os
 import re
 import signal
@@ -42,14 +43,16 @@ def asleep(pid, name):
     return False
 
 
-def profile(program, *sinks, source='off-cpu:share=0', arguments=()):
-    """Profiles some rounds of the program: as many as it takes until a wait of them has been recorded."""
+def profile(program, *sinks, source='off-cpu:share=0', arguments=(), begins='run'):
+    """Profiles some rounds of the program: as many as it takes until a wait of them has been recorded. begins: a pattern
+    of the file that the run begins with, a capture, which is recorded, or another one."""
     with subprocess.Popen([program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
         try:
             equal(target.stdout.readline(), b'ready\n', 'the program')
             wait_until(lambda: asleep(target.pid, 'third'), 'the thread that is asleep')
-            process = start('-p', str(target.pid), '-s', source, '--record', 'run', *sinks)
-            wait_until(lambda: os.path.exists('run') or process.poll() is not None, 'the beginning of the run')
+            record = ['--record', 'run'] if begins == 'run' else []
+            process = start('-p', str(target.pid), '-s', source, *record, *sinks)
+            wait_until(lambda: glob.glob(begins) or process.poll() is not None, 'the beginning of the run')
             for _ in range(3):
                 target.stdin.write(b'begin\n')
                 target.stdin.flush()
@@ -179,6 +182,69 @@ def formats():
             file.write(body)
         pushed.update(sums_of_labels('pushed.pb.gz'))
     equal(pushed, wanted, 'pushed')
+
+
+def rows_of(path):
+    """-> {(value type, trace, span, thread, stack): value}"""
+    with open(path, encoding='utf-8', newline='') as file:
+        rows = collections.Counter()
+        for row in csv.DictReader(file):
+            rows[row['value_type'], row['trace_id'], row['span_id'], row['thread'], row['stack']] += int(row['value'])
+    return rows
+
+
+def links_of(requests):
+    """-> {(value type, trace, span): sum}"""
+    sums = collections.Counter()
+    for request in requests:
+        for _, name, *_, samples in request.profiles:
+            for (attributes, _), value in samples.items():
+                sums[name, *(dict(attributes).get('link') or ('', ''))] += value
+    return sums
+
+
+@case('a replay of a ring that keeps spans has the same ones as the sinks of its run', needs=[*NEEDS, needs_program('go')])
+def ring():
+    program, _ = build()
+    # The plain ring is that of a run that separates spans for another sink.
+    profile(program, '--continuous', '-i', '200ms', '-k', 'ring:folder=kept,spans=yes', '-k', 'ring.plain:folder=plain',
+            '-k', 'csv:spans=yes,threads=name,output=run.csv,newline=lf', begins='kept/*.iaprof')
+    sinks = ['-k', 'csv:spans=yes,threads=name,output=out.csv,newline=lf', '-k', 'pprof:spans=yes,output=out.pb.gz']
+    with Receiver() as server:
+        iaprof('--replay', 'kept', *sinks, '-k', f'otlp:lines=no,endpoint={server.url}').completes()
+    live, replayed = rows_of('run.csv'), rows_of('out.csv')
+    found = {(thread, function, (trace, span)) for _, trace, span, thread, stack in replayed for function in SPANS | OTHERS
+             if span and function in stack.split(';')}
+    for thread, function, span in found:
+        equal(span, span_of(thread, function), f'span of {function}')
+    require({function for _, function, _ in found} >= {'span_1', 'span_2', 'span_3'}, f'spans: {found}')
+    equal(replayed, live, 'rows')
+    sums = collections.Counter()
+    for (value_type, trace, span, *_), value in live.items():
+        sums[value_type, trace, span] += value
+    equal(sums_of_labels('out.pb.gz'), sums, 'labels')
+    equal(links_of(map(Request, server.bodies)), sums, 'links')
+    iaprof('--replay', 'plain', *sinks).completes()
+    merged = collections.Counter()
+    for (value_type, _, _, thread, stack), value in live.items():
+        merged[value_type, '', '', thread, stack] += value
+    equal(rows_of('out.csv'), merged, 'a ring that keeps none')
+
+
+@case('a ring that keeps no spans has each stack once, even if another sink has it once for each span', needs=NEEDS)
+def plain_ring():
+    program, _ = build()
+    profile(program, '--continuous', '-i', '200ms', '-k', 'ring:folder=plain', '-k', 'csv:spans=yes,output=run.csv,newline=lf',
+            arguments=['fresh'], begins='plain/*.iaprof')
+    live = collections.Counter(key[-1] for key in rows_of('run.csv'))
+    threads = 2 + 3 * 2  # of the program, and those of its three rounds
+    require(max(live.values()) > 2 * threads, f'spans of a stack: {live}')
+    for segment in glob.glob('plain/*.iaprof'):
+        iaprof('--replay', segment, '-k', 'csv:rows=events,output=events.csv,newline=lf').completes()
+        with open('events.csv', encoding='utf-8', newline='') as file:
+            kept = collections.Counter(row['functions'] for row in csv.DictReader(file) if row['record'] == 'profile-stack')
+        os.remove('events.csv')
+        require(max(kept.values(), default=0) <= threads, f'records of a stack: {kept}')
 
 
 @case('waits of too many spans are recorded without them, and counted', needs=NEEDS)

@@ -269,6 +269,17 @@ def flamegraphs():
         require(status == 502 and b'no data in this range' in body, f'{status} {body}')
 
 
+@web_case('a flame graph has the spans that the ring keeps')
+def spans():
+    os.mkdir('ring')
+    script = write('arguments', '#!/bin/sh\necho "$@"\n', mode=0o755)
+    with Web(program=os.path.abspath(script)) as web:
+        web.enter()
+        for more in ({}, {'diff_from': 3000, 'diff_to': 4000}):
+            status, _, body = web.get('flamegraph', **{'from': 1000, 'to': 2000}, **more)
+            equal((status, b' -k flamegraph:spans=yes ' in body), (200, True), f'{body[:200]}')
+
+
 @web_case('segments that come, go, or are damaged')
 def changes():
     path = ring((T, 10))

@@ -146,6 +146,52 @@ START_TEST(every_sample_without_its_span_is_counted)
 }
 END_TEST
 
+/* A stack of a replay, which has the span and the value that follow it in a ring's segment. */
+static void take_replayed(uint32_t id, uint8_t trace, uint32_t span, size_t missing)
+{
+	struct {
+		struct iaprof_record_profile_stack head;
+		struct iaprof_record_frame frame;
+		struct iaprof_record_stack_origin origin;
+		struct iaprof_span span;
+	} stack = { .head = { .id = id, .frame_count = 1 },
+		    .frame = { .name = text("program"), .kind = IAPROF_FRAME_PROCESS, .address = PID },
+		    .span = span_of(trace, span) };
+	struct iaprof_record_profile_value value = { .stack = id, .value_type = 42, .value = 1, .count = 1 };
+	take(&stack, IAPROF_RECORD_PROFILE_STACK, sizeof stack - missing, SECOND);
+	take(&value, IAPROF_RECORD_PROFILE_VALUE, sizeof value, SECOND);
+}
+
+START_TEST(replayed_stacks_have_their_span)
+{
+	size_t stacks;
+	start(_i);
+	take_replayed(1, 1, 7, 0);
+	take_replayed(2, 1, 8, 0);
+	take_replayed(3, 0, 8, 0);
+	take_replayed(4, 1, 7, sizeof(struct iaprof_span));
+	take_replayed(5, 1, 7, sizeof(struct iaprof_span) + sizeof(struct iaprof_record_stack_origin));
+	collector_finish(collector);
+	ck_assert_uint_eq(value_of(1, 7, &stacks), _i ? 1 : 0);
+	ck_assert_uint_eq(value_of(1, 8, &stacks), _i ? 1 : 0);
+	ck_assert_uint_eq(value_of(0, 0, &stacks), _i ? 3 : 5);
+	ck_assert_uint_eq(stacks, _i ? 3 : 1);
+}
+END_TEST
+
+START_TEST(replayed_spans_beyond_the_limit_are_dropped)
+{
+	size_t stacks;
+	start(true);
+	for (uint32_t i = 0; i < FRAME_TABLE_SPANS_MAX + 2; i++)
+		take_replayed(i + 1, 1, i + 1, 0);
+	collector_finish(collector);
+	ck_assert_uint_eq(value_of(0, 0, &stacks), 2);
+	ck_assert_uint_eq(stacks, FRAME_TABLE_SPANS_MAX + 1);
+	ck_assert_uint_eq(collector_statistics(collector).spans_dropped, 2);
+}
+END_TEST
+
 /* A table that is made anew has the stacks that are kept, and only their spans. */
 START_TEST(stacks_move_with_their_span)
 {
@@ -177,6 +223,8 @@ int main(void)
 	tcase_add_test(test_case, half_a_span_is_none);
 	tcase_add_test(test_case, spans_beyond_the_limit_are_dropped);
 	tcase_add_test(test_case, every_sample_without_its_span_is_counted);
+	tcase_add_loop_test(test_case, replayed_stacks_have_their_span, 0, 2);
+	tcase_add_test(test_case, replayed_spans_beyond_the_limit_are_dropped);
 	tcase_set_timeout(test_case, 60); /* the limit is large */
 	TCase *tables = tcase_create("tables");
 	tcase_add_test(tables, stacks_move_with_their_span);
