@@ -97,6 +97,9 @@ static void page_append(struct text *text, const struct stack_tree *tree, const 
 	if (!text->failed)
 		page_text_append(text, data.data, data.size);
 	text_append(text, (const char *)page_end, sizeof page_end);
+	if (tree->origins.span_names.names.entries.count)
+		text_append(text, (const char *)page_optional, sizeof page_optional);
+	text_append(text, (const char *)page_rest, sizeof page_rest);
 	text_free(&data);
 }
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Puts a page's style and scripts into it: make_page.py [--connect] OUTPUT COLOURS_OUTPUT page.html STYLE.css...
-palette.json SCRIPT.js...
+"""Puts a page's style and scripts into it: make_page.py [--connect] [--optional SCRIPT.js] OUTPUT COLOURS_OUTPUT
+page.html STYLE.css... palette.json SCRIPT.js...
 
 Writes a C header with the page's bytes before and after its data, and one with the colours of pictures. The page allows itself nothing but this style and
 these scripts, by their hashes (Content Security Policy Level 3, section 2.3.1): whatever a profile has in it, it is
-no code. With --connect, its script may read from the server that the page is from.
+no code. With --connect, its script may read from the server that the page is from. An optional script, which the page
+works without, has bytes of its own, between page_end and page_rest.
 """
+import argparse
 import base64
 import hashlib
 import json
@@ -45,24 +47,34 @@ def together(paths, kind):
 
 
 def main():
-    may_connect = sys.argv[1] == '--connect'
-    output, colours_output, page, *inputs = map(pathlib.Path, sys.argv[1 + may_connect:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--connect', action='store_true')
+    parser.add_argument('--optional', type=pathlib.Path)
+    parser.add_argument('paths', nargs='+', type=pathlib.Path)
+    arguments = parser.parse_args()
+    output, colours_output, page, *inputs = arguments.paths
     colours = json.loads(together(inputs, '.json'))
     colours_output.write_text(colours_header(colours), encoding='utf-8')
     style = together(inputs, '.css')
     # One script, in which the parts see each other and the page's names stay theirs.
-    script = f"'use strict';\n(() => {{\nconst PALETTE = {json.dumps(colours)};\n{together(inputs, '.js')}}})();\n"
-    if '</' in style or '</script' in script.lower() or '<!--' in script:
+    begin = f"'use strict';\n(() => {{\nconst PALETTE = {json.dumps(colours)};\n{together(inputs, '.js')}"
+    optional = arguments.optional.read_text(encoding='utf-8') if arguments.optional else ''
+    end = '})();\n'
+    script = begin + ('@OPTIONAL@' if optional else '') + end
+    allowed = ' '.join(dict.fromkeys(source_of(begin + part + end) for part in ('', optional)))
+    if '</' in style or '</script' in (script + optional).lower() or '<!--' in script + optional:
         sys.exit('make_page.py: the style or a script would end its element')
-    policy = (f"default-src 'none'; style-src {source_of(style)}; script-src {source_of(script)}; base-uri 'none'; "
-              "form-action 'none'" + ("; connect-src 'self'" if may_connect else ''))
+    policy = (f"default-src 'none'; style-src {source_of(style)}; script-src {allowed}; base-uri 'none'; "
+              "form-action 'none'" + ("; connect-src 'self'" if arguments.connect else ''))
     text = page.read_text(encoding='utf-8')
     for name, part in ('POLICY', policy), ('STYLE', style), ('SCRIPT', script):
         if text.count(f'@{name}@') != 1:
             sys.exit(f'make_page.py: {page} has to have @{name}@ once')
         text = text.replace(f'@{name}@', part)
     begin, end = text.split('@DATA@')
-    output.write_text('/* Made by make_page.py. */\n' + declaration('page_begin', begin) + declaration('page_end', end),
+    end, *rest = end.split('@OPTIONAL@')
+    parts = {'page_begin': begin, 'page_end': end, **({'page_optional': optional, 'page_rest': rest[0]} if rest else {})}
+    output.write_text('/* Made by make_page.py. */\n' + ''.join(declaration(*part) for part in parts.items()),
                       encoding='utf-8')
 
 

@@ -220,6 +220,9 @@ def pages_without_spans_have_nothing_of_them(window):
         reader = Reader(window, 'page.html', '#view=spans')
         equal(reader.texts('#tabs button'), ['Flame graph', 'Table', 'Timeline'], 'views')
         equal(reader.evaluate('window.iaprof.view'), 'flame', 'the view')
+        reader.search(SLOW)
+        equal(chips(reader), [], 'no filter is offered')
+    assert b'SpansView {' not in plain, 'a script that the page does not need'
     without = [(kind, value, [entry for entry in frames if not isinstance(entry, Span)], time)
                for kind, value, frames, time in STACKS]
     equal(page('spans=yes', stacks=without).read_bytes(), plain, 'a profile without spans')

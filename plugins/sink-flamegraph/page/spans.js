@@ -1,5 +1,6 @@
 // The spans of traces that threads worked on, or their traces: a row each, with the value of every metric. A row leads to
-// its own flame graph. What the page has no span for is below them, so that the rows add up to the graph.
+// its own flame graph. What the page has no span for is below them, so that the rows add up to the graph. Pages without
+// spans lack this file.
 
 // What a search or a filter is of the names of spans, "TRACE-SPAN": an id, at least 8 digits of one, or both, which a
 // traceparent header contains. '': no id.
