@@ -89,6 +89,15 @@ def sums_agree_with_the_graph(window):
     equal(values(reader), {(SLOW, PARSE): (100, 0), (SLOW, QUERY): (0, 2_000)}, 'in a part of the time')
 
 
+def threads_stay_above_their_functions(window):
+    reader = Reader(window, page('spans=yes'), '#threads=yes')
+    above = reader.evaluate('(() => { const { model } = window.iaprof, { frame, parent } = model.view(), { names } = model.frames;'
+                            'return Array.from(frame, (own, node) => node && [names[own], names[frame[parent[node]]]]).slice(1);'
+                            '})()')
+    equal([found for found in above if found[0] in ('pool', 'work', 'query')],
+          [['pool', 'p7'], ['work', 'pool'], ['query', 'work']], 'what each function is called by')
+
+
 def a_click_shows_one(window):
     reader = Reader(window, page('spans=yes'))
     reader.view('Spans')
@@ -242,9 +251,10 @@ def images_have_none(_):
     raise AssertionError('spans=yes of an image is no error')
 
 
-CASES = (the_table_has_spans, sums_agree_with_the_graph, a_click_shows_one, the_keyboard_does_the_same, the_search_finds_ids,
-         ids_are_no_names, stalls_and_devices_have_spans_too, the_table_fits_every_screen, the_smallest_spans_share_a_row,
-         pages_without_spans_have_nothing_of_them, images_have_none)
+CASES = (the_table_has_spans, sums_agree_with_the_graph, threads_stay_above_their_functions, a_click_shows_one,
+         the_keyboard_does_the_same, the_search_finds_ids, ids_are_no_names, stalls_and_devices_have_spans_too,
+         the_table_fits_every_screen, the_smallest_spans_share_a_row, pages_without_spans_have_nothing_of_them,
+         images_have_none)
 
 
 if __name__ == '__main__':
