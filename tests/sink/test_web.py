@@ -4,6 +4,7 @@
 
 The ring has one segment of a known source at known times. Words on the command line choose cases.
 """
+import contextlib
 import datetime
 import functools
 import os
@@ -16,7 +17,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from browser import SHIFT
+from browser import SHIFT, NoPage
 from reader import Reader, run_in_browser
 from stacks import equal
 
@@ -104,7 +105,8 @@ class Visitor(Reader):
         self.drawn()
 
     def back(self):
-        self.evaluate('history.back()')
+        with contextlib.suppress(NoPage):  # it can be gone before it answers
+            self.evaluate('history.back()')
         self.wait()
 
 
