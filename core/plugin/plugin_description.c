@@ -185,6 +185,7 @@ static void replace_callbacks(struct iaprof_plugin *plugin)
 	REPLACE(image_read);
 	REPLACE(display_name);
 	REPLACE(limit);
+	REPLACE(inherit);
 #undef REPLACE
 	plugin->relocations = NULL;
 	plugin->relocation_count = 0;

@@ -137,7 +137,7 @@ static int host_on_timer(const struct iaprof_host *host, uint64_t period, iaprof
 void instance_file_is_mapped(void *context, const struct iaprof_mapped_file *file)
 {
 	struct instance *instance = context;
-	if (!instance->started || atomic_load(&instance->stopping) || atomic_load(&instance->finished))
+	if (!instance->prepared || atomic_load(&instance->stopping) || atomic_load(&instance->finished))
 		return;
 	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "mapped file");
 	int result = instance->on_mapped_file ? instance->on_mapped_file(&instance->host, instance->memory, file)

@@ -34,9 +34,11 @@ static int prepare_sink(const struct run *run, struct instance *sink, const stru
 static int prepare_source(const struct run *run, struct instance *source, const struct run *earlier,
 			  struct error *error)
 {
-	if (earlier && source->plugin->description.flags & IAPROF_PLUGIN_EXCLUSIVE && run_find_source(earlier, source))
+	struct instance *before = earlier ? run_find_source(earlier, source) : NULL;
+	if (before && source->plugin->description.flags & IAPROF_PLUGIN_EXCLUSIVE)
 		return 0;
-	return run_result_of(run, source, instance_prepare(source, error));
+	int result = before ? instance_inherit(source, before, error) : 0;
+	return run_result_of(run, source, result ? result : instance_prepare(source, error));
 }
 
 int run_prepare(struct run *run, const struct run *earlier, struct error *error)

@@ -263,9 +263,10 @@ struct iaprof_host {
 	/*
 	 * Sources only, in prepare(), and only with IAPROF_PLUGIN_NEEDS_PROCESSES: calls back for each file with an
 	 * executable mapping in the target's processes (iaprof_target; for a command: in any process): existing
-	 * mappings after start(), later ones within about 100 ms. Normally called once per file, for the first process
-	 * seen to map it; the callback must handle repeated files, and processes or files that have since disappeared.
-	 * On the loop's thread, until stop(). Returns 0 or a negative errno.
+	 * mappings after start() (before it in an instance that takes the place of another one), later ones within
+	 * about 100 ms. Normally called once per file, for the first process seen to map it; the callback must handle
+	 * repeated files, and processes or files that have since disappeared. On the loop's thread, until stop().
+	 * Returns 0 or a negative errno.
 	 */
 	int (*watch_mapped_files)(const struct iaprof_host *host, iaprof_mapped_file_callback *callback);
 

@@ -293,8 +293,15 @@ struct iaprof_plugin {
 	 * before its successor is started.
 	 */
 	int (*limit)(const struct iaprof_host *host, void *instance, uint64_t begin, uint64_t end);
+	/*
+	 * Source with limit(): called before prepare() of an instance that will take the place of another one of this
+	 * plugin. earlier is that instance, whose callbacks and thread run meanwhile: read only what does not change,
+	 * or under a lock. It may be destroyed at any time after the call. Main thread. Returns 0 or a negative errno.
+	 * NULL: instances have nothing in common.
+	 */
+	int (*inherit)(const struct iaprof_host *host, void *instance, void *earlier);
 };
-IAPROF_ASSERT_SIZE(iaprof_plugin, 264);
+IAPROF_ASSERT_SIZE(iaprof_plugin, 272);
 
 #if defined(__cplusplus)
 #define IAPROF_EXPORT extern "C" __attribute__((visibility("default")))

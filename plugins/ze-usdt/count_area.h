@@ -3,7 +3,7 @@
  * Launches that the tracer counts in the process, without entering the Linux kernel: memory that it shares with one
  * profiler, announced by the probe share_counts (probes.h). The first launch of a kernel from a stack fires the probe
  * new_launch in each of the profiler's turns, with the tag of a cell; until the next turn, further ones increment the
- * cell. The tracer writes only cells, the profiler only valid_until and turn.
+ * cell. The tracer writes only cells, the profiler the other members and read.
  */
 #ifndef ZE_USDT_COUNT_AREA_H
 #define ZE_USDT_COUNT_AREA_H
@@ -19,10 +19,11 @@
 #define ZE_COUNT_BLOCKS 32u
 #define ZE_COUNT_CELLS (ZE_COUNT_BLOCK * ZE_COUNT_BLOCKS)
 
-/* Written by the thread that owns the cell. The count only increases, also when the cell gets another tag. */
+/* Written by the thread that owns the cell, except read. The count only increases, also when the cell gets another tag.
+ */
 struct ze_count_cell {
-	uint32_t tag; /* of what is counted; modulo ZE_COUNT_CELLS the position of the cell; 0: nothing yet */
-	uint32_t pad;
+	uint32_t tag;  /* of what is counted; modulo ZE_COUNT_CELLS the position of the cell; 0: nothing yet */
+	uint32_t read; /* the count that the profiler has read, modulo 2^32: valid while read_turn is turn */
 	uint64_t count;
 	uint64_t last_time;   /* CLOCK_MONOTONIC, ns */
 	uint64_t fired_count; /* the count when the probe was fired with the tag last */
@@ -31,7 +32,8 @@ struct ze_count_cell {
 struct ze_count_area {
 	uint64_t valid_until; /* CLOCK_MONOTONIC, ns: until then, the profiler reads the cells */
 	uint64_t turn;        /* increases by one after each reading of all cells; 0: none yet */
-	uint64_t pad[14];     /* to the next pair of cache lines */
+	uint64_t read_turn;   /* the turn in which a profiler stopped reading */
+	uint64_t pad[13];     /* to the next pair of cache lines */
 	struct ze_count_cell cells[ZE_COUNT_CELLS];
 };
 

@@ -99,13 +99,21 @@ static void area_free(struct count_area *area)
 	free(area);
 }
 
-/* The first reading: what the process has counted by then is another profiler's. */
+/*
+ * The first reading: what the process has counted by then is another profiler's, except what that one has not read when
+ * it stopped: a thread can be preempted between the look at valid_until and the count.
+ */
 static void cells_begin(struct count_area *area)
 {
+	const struct ze_count_area *shared = area->shared;
+	bool was_left = __atomic_load_n(&shared->read_turn, __ATOMIC_ACQUIRE) == shared->turn && shared->turn;
+
 	for (uint32_t i = 0; i < ZE_COUNT_CELLS; i++) {
-		uint64_t count = __atomic_load_n(&area->shared->cells[i].count, __ATOMIC_RELAXED);
-		if (count)
-			area->cells[i].count = count;
+		uint64_t count = __atomic_load_n(&shared->cells[i].count, __ATOMIC_RELAXED);
+		if (!count)
+			continue;
+		uint32_t unread = was_left ? (uint32_t)count - shared->cells[i].read : 0;
+		area->cells[i].count = count - unread;
 	}
 }
 
@@ -128,8 +136,11 @@ int count_areas_add(struct count_areas *areas, const struct ze_process *process,
 		free(cells);
 		return -ENOMEM;
 	}
-	*area = (struct count_area){ .process = *process, .address = address, .shared = shared, .cells = cells };
-	cells_begin(area);
+	*area = (struct count_area){
+		.process = *process, .address = address, .shared = shared, .cells = cells, .is_waiting = areas->waits
+	};
+	if (!area->is_waiting)
+		cells_begin(area);
 	areas->items.items[areas->items.count++] = area;
 	return 0;
 }
@@ -137,6 +148,8 @@ int count_areas_add(struct count_areas *areas, const struct ze_process *process,
 /* From now on, launches of the process fire the probe. Each such time differs, by which the tracer recognizes it. */
 static void area_end(struct count_area *area, uint64_t now)
 {
+	if (area->is_waiting)
+		return;
 	if (__atomic_load_n(&area->shared->valid_until, __ATOMIC_RELAXED) > now)
 		__atomic_store_n(&area->shared->valid_until, now, __ATOMIC_SEQ_CST);
 }
@@ -145,10 +158,15 @@ static void area_renew(const struct count_areas *areas, struct count_area *area,
 {
 	bool is_valid = !areas->closed && !area->turns_over && !area->is_damaged &&
 			areas->is_countable(areas->context, &area->process);
+	uint64_t until = now + VALID;
 
+	if (area->is_waiting)
+		return;
+	if (areas->valid_limit && until > areas->valid_limit)
+		until = areas->valid_limit;
 	__atomic_fetch_add(&area->shared->turn, 1, __ATOMIC_SEQ_CST);
-	if (is_valid)
-		__atomic_store_n(&area->shared->valid_until, now + VALID, __ATOMIC_RELEASE);
+	if (is_valid && until > now)
+		__atomic_store_n(&area->shared->valid_until, until, __ATOMIC_RELEASE);
 	else
 		area_end(area, now);
 }
@@ -157,8 +175,8 @@ void count_areas_open(struct count_areas *areas, const struct ze_event *event)
 {
 	const struct ze_process *process = &event->process;
 
-	if (areas->closed || areas->attempts++ >= ATTEMPTS_MAX || event->area % (uint64_t)sysconf(_SC_PAGESIZE) ||
-	    event->area > UINT64_MAX - ZE_COUNT_SIZE)
+	if (areas->closed || areas->valid_limit || areas->attempts++ >= ATTEMPTS_MAX ||
+	    event->area % (uint64_t)sysconf(_SC_PAGESIZE) || event->area > UINT64_MAX - ZE_COUNT_SIZE)
 		return;
 	for (uint32_t i = 0; i < areas->items.count; i++) {
 		struct count_area *area = areas->items.items[i];
@@ -235,7 +253,7 @@ static struct count_area *area_find(const struct count_areas *areas, const struc
 	for (uint32_t i = areas->items.count; i-- > 0;) {
 		struct count_area *area = areas->items.items[i];
 		if (area->process.id == process->id && area->process.program == process->program)
-			return area;
+			return area->is_waiting ? NULL : area;
 	}
 	return NULL;
 }
@@ -287,7 +305,7 @@ int count_areas_sweep(struct count_areas *areas, uint64_t now, bool is_last,
 
 	for (uint32_t i = 0; i < areas->items.count; i++) {
 		struct count_area *area = areas->items.items[i];
-		for (uint32_t j = 0; j < ZE_COUNT_CELLS && !area->is_damaged; j++) {
+		for (uint32_t j = 0; j < ZE_COUNT_CELLS && !area->is_damaged && !area->is_waiting; j++) {
 			struct counted_cell *cell = &area->cells[j];
 			if (!cell_read(areas, area, j, now, &tag, &counted))
 				continue;
@@ -334,6 +352,40 @@ void count_areas_renew(struct count_areas *areas, uint64_t now)
 		area_renew(areas, area, now);
 	}
 	areas_remove(areas, is_over, NULL);
+}
+
+void count_areas_limit(struct count_areas *areas, uint64_t time)
+{
+	areas->valid_limit = time;
+	for (uint32_t i = 0; i < areas->items.count; i++)
+		area_end(areas->items.items[i], time);
+}
+
+void count_areas_take_over(struct count_areas *areas, uint64_t now)
+{
+	areas->waits = false;
+	for (uint32_t i = 0; i < areas->items.count; i++) {
+		struct count_area *area = areas->items.items[i];
+		if (!area->is_waiting)
+			continue;
+		area->is_waiting = false;
+		cells_begin(area);
+		area_renew(areas, area, now);
+	}
+}
+
+void count_areas_leave(struct count_areas *areas)
+{
+	for (uint32_t i = 0; i < areas->items.count; i++) {
+		const struct count_area *area = areas->items.items[i];
+		struct ze_count_area *shared = area->shared;
+		if (area->is_damaged || area->is_waiting)
+			continue;
+		for (uint32_t j = 0; j < ZE_COUNT_CELLS; j++)
+			if (area->cells[j].count)
+				shared->cells[j].read = (uint32_t)area->cells[j].count;
+		__atomic_store_n(&shared->read_turn, shared->turn, __ATOMIC_RELEASE);
+	}
 }
 
 void count_areas_close(struct count_areas *areas, uint64_t now)

@@ -16,7 +16,7 @@
 #define STOP_WAIT 1000u /* us */
 #define STOP_WAITS 5000u
 
-/* Value of active_set that disables the handlers. */
+/* Value of active_set that disables the handlers: also before drain_begin(). */
 #define HANDLERS_OFF 2u
 
 /* Events that are held back until a turn; further ones stay in the ring buffer, which counts its losses. */
@@ -136,6 +136,7 @@ int drain_begin(struct drain *drain)
 
 	drain->last_time = drain->host->clock(drain->host);
 	drain->period = drain->period_max;
+	__atomic_store_n(&drain->skeleton->data->active_set, 0, __ATOMIC_SEQ_CST);
 	for (size_t i = 0; i < sizeof counters / sizeof counters[0] && result == 0; i++)
 		result = record_batch_declare_counter(&drain->batch, &counters[i], drain->last_time);
 	return result ? result : record_batch_flush(&drain->batch);
@@ -267,7 +268,7 @@ static void period_adapt(struct drain *drain)
 
 int drain_turn(struct drain *drain)
 {
-	uint32_t *active_set = &drain->skeleton->bss->active_set;
+	uint32_t *active_set = &drain->skeleton->data->active_set;
 	int result = 0;
 
 	if (!drain->set_pending) {
@@ -299,7 +300,7 @@ int drain_turn(struct drain *drain)
 
 int drain_finish(struct drain *drain)
 {
-	uint32_t *active_set = &drain->skeleton->bss->active_set;
+	uint32_t *active_set = &drain->skeleton->data->active_set;
 	uint32_t last = *active_set & 1;
 
 	count_areas_close(&drain->counts, drain->host->clock(drain->host));
@@ -319,5 +320,8 @@ int drain_finish(struct drain *drain)
 		result = set_emit(drain, last, true);
 	if (result == 0)
 		result = ends_apply(drain, drain->ends.count);
+	count_areas_leave(&drain->counts);
+	if (drain->counts.valid_limit)
+		image_file_cleanup_leave(&drain->objects.images.cleanup);
 	return result ? result : totals_emit(drain);
 }

@@ -29,6 +29,7 @@ int libraries_init(struct libraries *libraries, const struct iaprof_host *host, 
 {
 	libraries->host = host;
 	libraries->warnings = warnings;
+	pthread_mutex_init(&libraries->lock, NULL);
 	return mapped_file_queue_init(&libraries->queue, QUEUED_MAX);
 }
 
@@ -54,16 +55,43 @@ static bool uprobes_are_calls(void)
 	return syscall(SYSTEM_CALL_UPROBE) < 0 && errno == EPROTO;
 }
 
+void libraries_inherit(struct libraries *libraries, struct libraries *earlier)
+{
+	pthread_mutex_lock(&earlier->lock);
+	for (uint32_t i = 0; i < earlier->count; i++) {
+		const struct library *library = &earlier->items[i];
+		int descriptor = library->has_counts ? fcntl(library->file.descriptor, F_DUPFD_CLOEXEC, 0) : -1;
+		if (descriptor >= 0)
+			libraries->locked[libraries->locked_count++] =
+				(struct process_file){ .descriptor = descriptor, .status = library->file.status };
+	}
+	pthread_mutex_unlock(&earlier->lock);
+	libraries->is_second = !earlier->is_second;
+}
+
+/* Locks the file, or takes over the earlier run's lock, which lasts as long as one of its descriptors is open. */
+static bool library_lock(struct libraries *libraries, struct library *library)
+{
+	for (uint32_t i = 0; i < libraries->locked_count; i++) {
+		struct process_file *locked = &libraries->locked[i];
+		if (locked->descriptor < 0 || !process_file_is(locked, library->file.descriptor, &library->file.status))
+			continue;
+		close(library->file.descriptor);
+		library->file.descriptor = locked->descriptor;
+		locked->descriptor = -1;
+		return true;
+	}
+	return flock(library->file.descriptor, LOCK_EX | LOCK_NB) == 0;
+}
+
 /*
  * Returns whether this profiler is the one that reads the launches that the library's processes count in memory. Others
  * attach to launch_kernel, which is fired at each launch.
  */
-static bool counts_are_ours(const struct libraries *libraries, const struct library *library,
-			    const struct usdt_provider *provider)
+static bool counts_are_ours(struct libraries *libraries, struct library *library, const struct usdt_provider *provider)
 {
 	return libraries->use_counts && provider->sites[PROVIDER_SHARE_COUNTS] > 0 &&
-	       provider->new_sites == provider->sites[PROVIDER_LAUNCH_KERNEL] &&
-	       flock(library->file.descriptor, LOCK_EX | LOCK_NB) == 0;
+	       provider->new_sites == provider->sites[PROVIDER_LAUNCH_KERNEL] && library_lock(libraries, library);
 }
 
 /* Returns the name of the probe of launches to attach to. */
@@ -80,8 +108,8 @@ static const char *launch_probe(struct library *library, const struct usdt_provi
 	return by_call ? ZE_PROBE_LAUNCH_KERNEL_NOP10 : ZE_PROBE_LAUNCH_KERNEL;
 }
 
-static bool link_make(struct libraries *libraries, struct library *library, const struct usdt_provider *provider,
-		      enum provider_probe probe, int descriptor)
+static bool link_make(const struct libraries *libraries, struct library *library, const struct usdt_provider *provider,
+		      enum provider_probe probe)
 {
 	uint64_t cookie = 0;
 	const char *name =
@@ -89,7 +117,7 @@ static bool link_make(struct libraries *libraries, struct library *library, cons
 	LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = cookie);
 	char path[64];
 	/* Opens the file that was checked, whatever its path refers to by now. */
-	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", library->file.descriptor);
 	struct bpf_log log = bpf_log_begin(libraries->host);
 	library->links[probe] =
 		bpf_program__attach_usdt(libraries->programs[probe], -1, path, ZE_PROBE_PROVIDER, name, &options);
@@ -113,6 +141,23 @@ static bool lease_take(int descriptor, const struct stat *status)
 	return fcntl(descriptor, F_SETSIG, SIGURG) == 0 && fcntl(descriptor, F_SETLEASE, F_RDLCK) == 0;
 }
 
+/* Attaches to the probe at which modules are announced, or to all others. */
+static int library_attach(const struct libraries *libraries, struct library *library,
+			  const struct usdt_provider *provider, bool announces)
+{
+	enum provider_probe announcement = libraries->is_second && provider->sites[PROVIDER_COMPILE_KERNEL_2]
+						   ? PROVIDER_COMPILE_KERNEL_2
+						   : PROVIDER_COMPILE_KERNEL;
+
+	for (enum provider_probe i = 0; i < PROVIDER_PROBE_COUNT; i++) {
+		bool announces_too = i == PROVIDER_COMPILE_KERNEL || i == PROVIDER_COMPILE_KERNEL_2;
+		if (provider->sites[i] && (announces ? i == announcement : !announces_too) &&
+		    (i != PROVIDER_SHARE_COUNTS || library->has_counts) && !link_make(libraries, library, provider, i))
+			return errno ? -errno : -EIO;
+	}
+	return 0;
+}
+
 /* Returns 0 even if there is nothing to attach to. */
 static int file_attach(struct libraries *libraries, int descriptor, const struct stat *status, const char **reason)
 {
@@ -128,22 +173,47 @@ static int file_attach(struct libraries *libraries, int descriptor, const struct
 		  "leases";
 	if (!lease_take(descriptor, status))
 		return -ETXTBSY;
-	/* Do not retry a file that failed. */
-	struct library *library = &libraries->items[libraries->count++];
-	*library =
-		(struct library){ .file = { .descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0), .status = *status } };
+	struct library library = { .file = { .descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0), .status = *status } };
 	int result = 0;
 	/* Check again: before the lease, the notes may have been different. */
 	if (!usdt_provider_find(&bytes, &provider))
 		result = -ESTALE;
 	else
-		library->has_counts = counts_are_ours(libraries, library, &provider);
-	for (int i = 0; i < PROVIDER_PROBE_COUNT && result == 0; i++)
-		if (provider.sites[i] && (i != PROVIDER_SHARE_COUNTS || library->has_counts) &&
-		    !link_make(libraries, library, &provider, (enum provider_probe)i, descriptor))
-			result = errno ? -errno : -EIO;
+		library.has_counts = counts_are_ours(libraries, &library, &provider);
+	if (result == 0)
+		result = library_attach(libraries, &library, &provider, false);
+	if (result == 0 && libraries->are_read)
+		result = library_attach(libraries, &library, &provider, true);
 	fcntl(descriptor, F_SETLEASE, F_UNLCK);
 	*reason = strerror(-result);
+	/* Do not retry a file that failed. */
+	pthread_mutex_lock(&libraries->lock);
+	libraries->items[libraries->count++] = library;
+	pthread_mutex_unlock(&libraries->lock);
+	return result;
+}
+
+/* The file may have changed since it was attached to. */
+static int library_begin(const struct libraries *libraries, struct library *library)
+{
+	struct elf_reader bytes = elf_reader_of_file(library->file.descriptor, (uint64_t)library->file.status.st_size);
+	struct usdt_provider provider;
+	int result = -ETXTBSY;
+
+	if (!lease_take(library->file.descriptor, &library->file.status))
+		return result;
+	result = usdt_provider_find(&bytes, &provider) ? library_attach(libraries, library, &provider, true) : -ESTALE;
+	fcntl(library->file.descriptor, F_SETLEASE, F_UNLCK);
+	return result;
+}
+
+int libraries_begin(struct libraries *libraries)
+{
+	int result = 0;
+
+	libraries->are_read = true;
+	for (uint32_t i = 0; i < libraries->count && result == 0; i++)
+		result = library_begin(libraries, &libraries->items[i]);
 	return result;
 }
 
@@ -229,6 +299,9 @@ bool libraries_look(struct libraries *libraries)
 
 void libraries_free(struct libraries *libraries)
 {
+	for (uint32_t i = 0; i < libraries->locked_count; i++)
+		if (libraries->locked[i].descriptor >= 0)
+			close(libraries->locked[i].descriptor);
 	if (!libraries->host)
 		return;
 	for (uint32_t i = 0; i < libraries->count; i++) {
@@ -238,4 +311,5 @@ void libraries_free(struct libraries *libraries)
 			close(libraries->items[i].file.descriptor);
 	}
 	mapped_file_queue_free(&libraries->queue);
+	pthread_mutex_destroy(&libraries->lock);
 }

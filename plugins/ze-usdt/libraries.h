@@ -3,6 +3,7 @@
 #ifndef IAPROF_ZE_USDT_LIBRARIES_H
 #define IAPROF_ZE_USDT_LIBRARIES_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
@@ -11,7 +12,7 @@
 #include "process/mapped_file_queue.h"
 #include "process/process_file.h"
 
-/* Each has up to PROVIDER_SITES_MAX sites of five probes; the BPF object has room for 1,024 specifications. */
+/* Each has up to PROVIDER_SITES_MAX sites of six probes; the BPF object has room for 1,024 specifications. */
 #define LIBRARIES_MAX 128u
 
 struct library {
@@ -25,8 +26,13 @@ struct libraries {
 	struct warning_limit *warnings;
 	struct bpf_program *programs[PROVIDER_PROBE_COUNT];
 	bool use_counts; /* launches may be counted in memory (count_area.h) */
+	bool are_read;   /* what the probe compile_kernel announces */
+	bool is_second;  /* attaches to compile_kernel_2: the earlier run is attached to the other one */
 	struct library items[LIBRARIES_MAX];
 	uint32_t count;
+	pthread_mutex_t lock;                      /* of items, when they change, and for libraries_inherit() */
+	struct process_file locked[LIBRARIES_MAX]; /* files that the earlier run has locked; -1: taken over */
+	uint32_t locked_count;
 	uint64_t failed; /* files with probes that could not be attached to */
 
 	struct mapped_file_queue queue;
@@ -34,6 +40,17 @@ struct libraries {
 
 /* programs and use_counts are set. Returns 0 or a negative errno. Call libraries_free() in either case. */
 int libraries_init(struct libraries *libraries, const struct iaprof_host *host, struct warning_limit *warnings);
+
+/*
+ * Before the first file is attached to: takes over the locks of an earlier run's files, which may change meanwhile.
+ */
+void libraries_inherit(struct libraries *libraries, struct libraries *earlier);
+
+/*
+ * Attaches to the probe compile_kernel, at which the tracer announces all modules again: only now does anybody read
+ * them. Returns 0 or a negative errno.
+ */
+int libraries_begin(struct libraries *libraries);
 
 /*
  * Attaches to a file in this process's own mount namespace. Returns 0, or a negative errno with the reason, a clause.

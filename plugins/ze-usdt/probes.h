@@ -12,6 +12,11 @@
  *     Fired after the file was written completely. When the semaphore is raised again, a module is announced again,
  *     with the same number and another file.
  *
+ * compile_kernel_2(path, module)
+ *     The tracer's compile_kernel a second time, with a semaphore of its own: attach to one of them. Linux raises a
+ *     semaphore only for the first profiler that attaches; by this one, the next run of a profiler has the modules
+ *     announced again while the earlier one still goes on.
+ *
  * launch_kernel(instruction_base, address, size, name, module, list, stack)
  *     A kernel was appended to a command list.
  *     instruction_base  base of the hardware's instruction pointers (STATE_BASE_ADDRESS)
@@ -69,6 +74,7 @@
 
 #define ZE_PROBE_PROVIDER "level_zero"
 #define ZE_PROBE_COMPILE_KERNEL "compile_kernel"
+#define ZE_PROBE_COMPILE_KERNEL_2 "compile_kernel_2"
 #define ZE_PROBE_LAUNCH_KERNEL "launch_kernel"
 #define ZE_PROBE_LAUNCH_KERNEL_NOP10 "launch_kernel_nop10"
 #define ZE_PROBE_NEW_LAUNCH "new_launch"

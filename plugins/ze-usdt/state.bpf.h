@@ -47,8 +47,8 @@ const volatile bool ask_early = false; /* for unwind tables */
 const volatile bool take_kernel = false;
 const volatile __u32 submission_depth = ZE_SUBMISSION_DEPTH; /* upper limit, also limited by stack_depth */
 
-/* The set of maps that is written to; user space drains the other one. 2: none, the run has ended. */
-__u32 active_set = 0;
+/* The set of maps that is written to; user space drains the other one. 2: none, before start() and after stop(). */
+__u32 active_set = 2;
 
 #define SET_MAP(name, key_type, value_type)                                                                            \
 	struct {                                                                                                       \
@@ -114,7 +114,7 @@ static __always_inline bool run_is_on(void)
 	return *(volatile __u32 *)&active_set <= 1;
 }
 
-/* Start of each probe's handler: returns the counters of this CPU, or NULL after the end of the run. */
+/* Start of each probe's handler: returns the counters of this CPU, or NULL before start() and after stop(). */
 static __always_inline struct ze_processor *handler_begin(struct pt_regs *context, __u32 cpu)
 {
 	if (!run_is_on()) {

@@ -6,11 +6,13 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 #include <iaprof/plugin.h>
 #include "level_zero_check.h"
 #include "warning_limit.h"
 #include "drain.h"
+#include "handover.h"
 #include "inject/injections.h"
 #include "libraries.h"
 #include "programs.h"
@@ -18,6 +20,8 @@
 #include "ze-usdt.bpf.skel.h"
 
 #define MILLISECOND UINT64_C(1000000)
+/* Files that processes map are looked into for so long before an earlier run's place is taken. */
+#define LOOK_MAX (200 * MILLISECOND)
 #define MAP_SIZE_MIN 256u
 #define MAP_SIZE_MAX (1u << 20)
 
@@ -52,6 +56,7 @@ struct ze_usdt {
 	bool saw_loader;     /* a profiled process mapped the Level Zero loader; atomic */
 	bool saw_runtime;    /* a profiled process mapped Intel's Level Zero runtime; atomic */
 	bool saw_opencl;     /* a profiled process mapped Intel's OpenCL driver; atomic */
+	struct handover handover;
 	int epoll;
 	bool prepared;
 	bool started;
@@ -157,6 +162,7 @@ static int libraries_prepare(struct ze_usdt *ze_usdt)
 		ze_usdt->use_tables ? skeleton->progs.launch_kernel_by_tables : skeleton->progs.launch_kernel;
 	ze_usdt->libraries.programs[PROVIDER_EXECUTE_LIST] = skeleton->progs.execute_list;
 	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL] = skeleton->progs.compile_kernel;
+	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL_2] = skeleton->progs.compile_kernel;
 	ze_usdt->libraries.programs[PROVIDER_UNLOAD_MODULE] = skeleton->progs.unload_module;
 	ze_usdt->libraries.programs[PROVIDER_SHARE_COUNTS] = skeleton->progs.share_counts;
 	/* With kernel=yes, each launch has a Linux kernel stack of its own. */
@@ -230,6 +236,7 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 	struct programs_settings settings = { .map_size = (uint32_t)ze_usdt->map_size,
 					      .take_stacks = ze_usdt->user,
 					      .take_kernel = ze_usdt->kernel,
+					      .handover = ze_usdt->handover.map,
 					      .use_python = ze_usdt->python_choice != PYTHON_NATIVE &&
 							    IAPROF_HOST_HAS(host, intern_frame) };
 	const char *reason = NULL;
@@ -241,6 +248,7 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 	int result = programs_load(&ze_usdt->skeleton, host, &settings);
 	if (result)
 		return result;
+	ze_usdt->handover.skeleton = ze_usdt->skeleton;
 	ze_usdt->use_tables = settings.use_tables;
 	if (!settings.use_tables)
 		return 0;
@@ -250,6 +258,19 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 		return result;
 	return python_stacks_open(&ze_usdt->drain.python, host, &(struct python_maps)PYTHON_MAPS(ze_usdt->skeleton),
 				  (enum python_choice)ze_usdt->python_choice, python_code_came);
+}
+
+static int ze_usdt_inherit(const struct iaprof_host *host, void *instance, void *earlier_instance)
+{
+	struct ze_usdt *ze_usdt = instance, *earlier = earlier_instance;
+
+	ze_usdt->epoll = -1;
+	ze_usdt->prepared = true;
+	int result = handover_inherit(&ze_usdt->handover, earlier->skeleton);
+	if (result)
+		return host->fail(host, result, "cannot take over from the earlier run: %s", strerror(-result));
+	libraries_inherit(&ze_usdt->libraries, &earlier->libraries);
+	return 0;
 }
 
 static int ze_usdt_prepare(const struct iaprof_host *host, void *instance)
@@ -267,8 +288,16 @@ static int ze_usdt_prepare(const struct iaprof_host *host, void *instance)
 	result = drain_init(&ze_usdt->drain, host, ze_usdt->skeleton, &ze_usdt->warnings);
 	if (result)
 		return result;
+	ze_usdt->drain.counts.waits = ze_usdt->handover.waits;
 	result = libraries_prepare(ze_usdt);
 	return result ? result : descriptors_watch(ze_usdt);
+}
+
+static int injections_begin(struct ze_usdt *ze_usdt)
+{
+	return ze_usdt->tracer == TRACER_INJECT
+		       ? injections_start(&ze_usdt->injections, ze_usdt->host, ze_usdt->tracer_path)
+		       : 0;
 }
 
 static int ze_usdt_start(const struct iaprof_host *host, void *instance)
@@ -279,9 +308,39 @@ static int ze_usdt_start(const struct iaprof_host *host, void *instance)
 		       ze_usdt->use_tables ? STACK_DEPTH_MAX : ze_usdt->skeleton->rodata->stack_depth);
 	ze_usdt->started = true;
 	int result = drain_begin(&ze_usdt->drain);
-	if (result || ze_usdt->tracer != TRACER_INJECT)
+	if (result)
 		return result;
-	return injections_start(&ze_usdt->injections, host, ze_usdt->tracer_path);
+	result = libraries_begin(&ze_usdt->libraries);
+	if (result)
+		return host->fail(host, result, "cannot attach to the probes of a library: %s", strerror(-result));
+	uint64_t until = host->clock(host) + LOOK_MAX;
+	while (ze_usdt->handover.waits && libraries_look(&ze_usdt->libraries) && host->clock(host) < until)
+		;
+	return ze_usdt->handover.waits ? 0 : injections_begin(ze_usdt);
+}
+
+static int ze_usdt_limit(const struct iaprof_host *host, void *instance, uint64_t begin, uint64_t end)
+{
+	struct ze_usdt *ze_usdt = instance;
+
+	(void)host;
+	handover_limit(&ze_usdt->handover, begin, end);
+	/* The thread limits the areas in which processes count. */
+	eventfd_write(ze_usdt->libraries.queue.wake, 1);
+	return 0;
+}
+
+/* Takes over from the earlier run, and hands over to the next one. */
+static int handover_look(struct ze_usdt *ze_usdt)
+{
+	uint64_t end = handover_time(&ze_usdt->handover), now = ze_usdt->host->clock(ze_usdt->host);
+
+	if (end != UINT64_MAX && !ze_usdt->drain.counts.valid_limit)
+		count_areas_limit(&ze_usdt->drain.counts, end);
+	if (!handover_earlier_ended(&ze_usdt->handover, now))
+		return 0;
+	count_areas_take_over(&ze_usdt->drain.counts, now);
+	return injections_begin(ze_usdt);
 }
 
 static int ze_usdt_thread(const struct iaprof_host *host, void *instance, const volatile int *stopping)
@@ -300,6 +359,8 @@ static int ze_usdt_thread(const struct iaprof_host *host, void *instance, const 
 		epoll_wait(ze_usdt->epoll, events, 2, (int)((wait + MILLISECOND - 1) / MILLISECOND));
 		result = drain_events(drain);
 		libraries_look(&ze_usdt->libraries);
+		if (result == 0)
+			result = handover_look(ze_usdt);
 		now = host->clock(host);
 		if (result == 0 && now >= turn) {
 			result = drain_turn(drain);
@@ -320,6 +381,7 @@ static int ze_usdt_stop(const struct iaprof_host *host, void *instance)
 	if (lost)
 		host->lost(host, "mapped file not looked into: too many at once", ze_usdt->drain.last_time, lost, 0, 0);
 	int result = drain_finish(&ze_usdt->drain);
+	handover_end(&ze_usdt->handover);
 	warning_limit_report(&ze_usdt->warnings);
 	return result;
 }
@@ -402,6 +464,7 @@ static void ze_usdt_destroy(const struct iaprof_host *host, void *instance)
 	ze_usdt_bpf__destroy(ze_usdt->skeleton);
 	if (ze_usdt->epoll >= 0)
 		close(ze_usdt->epoll);
+	handover_free(&ze_usdt->handover);
 }
 
 static const char *const unwind_choices[] = { "auto", "fp", NULL };
@@ -442,7 +505,7 @@ static const struct iaprof_option options[] = {
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS | IAPROF_PLUGIN_EXCLUSIVE,
+	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_TARGETS,
 	.name = "ze-usdt",
 	.version = PLUGIN_VERSION,
 	.description = "Level Zero kernel launches, with launch stacks and GPU code",
@@ -456,6 +519,8 @@ static const struct iaprof_plugin plugin = {
 	.finish = ze_usdt_finish,
 	.destroy = ze_usdt_destroy,
 	.check = ze_usdt_check,
+	.limit = ze_usdt_limit,
+	.inherit = ze_usdt_inherit,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -605,4 +605,6 @@ STRUCT(iaprof_track, 112)
 MEMBER(iaprof_track, threads, 104)
 STRUCT(iaprof_plugin, 264)
 MEMBER(iaprof_plugin, limit, 256)
+STRUCT(iaprof_plugin, 272)
+MEMBER(iaprof_plugin, inherit, 264)
 /* clang-format on */

@@ -2,6 +2,7 @@
 /* ze-usdt on the running Linux kernel, held against a program that fires the probes as often as it is told. */
 #include <check.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,8 @@
 #include "ze_records.h"
 #include "../run_suite.h"
 
-/* A source that is attached to copy 1 of the library, and profiles fire. */
-static struct test_host *host_start(const struct ze_fire *fire)
+/* A source that will be attached to copy 1 of the library, and profiles fire. */
+static struct test_host *host_new(const struct ze_fire *fire)
 {
 	struct test_host *host = test_host_new("ze-usdt", "tracer=no", NULL);
 	static uint32_t pid;
@@ -22,6 +23,13 @@ static struct test_host *host_start(const struct ze_fire *fire)
 	host->target.scope = IAPROF_SCOPE_PIDS;
 	host->target.pids = &pid;
 	host->target.pid_count = 1;
+	return host;
+}
+
+static struct test_host *host_start(const struct ze_fire *fire)
+{
+	struct test_host *host = host_new(fire);
+
 	test_host_start(host);
 	return host;
 }
@@ -91,6 +99,73 @@ END_TEST
 START_TEST(what_is_too_fast_is_counted)
 {
 	threads_check("threads 8 40000 0", 320000);
+}
+END_TEST
+
+struct firing {
+	struct ze_fire fire;
+	uint64_t fired;
+	bool is_over; /* atomic */
+};
+
+static void *fire_run(void *context)
+{
+	struct firing *firing = context;
+
+	for (; !__atomic_load_n(&firing->is_over, __ATOMIC_ACQUIRE); firing->fired += 40000)
+		ze_fire_do(&firing->fire, "threads 4 10000 0");
+	return NULL;
+}
+
+/*
+ * Has a source take the place of another one, as the core does, which then stops. Sets *has_gap if this thread was not
+ * run in time: then neither of the two recorded for a moment.
+ */
+static struct test_host *host_succeed(const struct ze_fire *fire, struct test_host *earlier, bool *has_gap)
+{
+	struct test_host *host = host_new(fire);
+
+	ck_assert_int_eq(test_host_configure(host), 0);
+	ck_assert_int_eq(host->plugin.inherit(&host->host, host->instance, earlier->instance), 0);
+	ck_assert_msg(test_host_prepare(host) == 0, "prepare: %s", host->failure);
+	ck_assert_int_eq(host->plugin.limit(&host->host, host->instance, UINT64_MAX, UINT64_MAX), 0);
+	ck_assert_msg(test_host_begin(host) == 0, "start: %s", host->failure);
+	uint64_t time = host->host.clock(&host->host) + 250000000;
+	ck_assert_int_eq(earlier->plugin.limit(&earlier->host, earlier->instance, 0, time), 0);
+	ck_assert_int_eq(host->plugin.limit(&host->host, host->instance, time, UINT64_MAX), 0);
+	*has_gap |= host->host.clock(&host->host) >= time;
+	ck_assert_int_eq(test_host_run(earlier, 300), 0);
+	test_host_stop(earlier);
+	return host;
+}
+
+/* Threads launch as fast as they can while sources take each other's place: at any time, some are in a launch. */
+START_TEST(each_launch_is_in_one_of_two_runs)
+{
+	struct firing firing = { .fire = ze_fire_start('1') };
+	struct test_host *host = host_start(&firing.fire);
+	uint64_t found = 0, counted = 0;
+	bool has_gap = false;
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, fire_run, &firing), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		struct test_host *next = host_succeed(&firing.fire, host, &has_gap);
+		found += ze_launches(host, &firing.fire, NULL, 0, 0) + test_host_lost(host, NULL);
+		counted += ze_counter(host, "launches");
+		test_host_free(host);
+		host = next;
+	}
+	__atomic_store_n(&firing.is_over, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	test_host_stop(host);
+	counted += ze_counter(host, "launches");
+	found += ze_launches(host, &firing.fire, NULL, 0, 0) + test_host_lost(host, NULL);
+	ck_assert_uint_eq(found, counted);
+	ck_assert_uint_le(counted, firing.fired);
+	ck_assert(has_gap || counted == firing.fired);
+	test_host_free(host);
+	ze_fire_stop(&firing.fire);
 }
 END_TEST
 
@@ -227,6 +302,7 @@ int main(void)
 	tcase_add_test(tests, counts_and_stacks_are_exact);
 	tcase_add_test(tests, threads_lose_nothing);
 	tcase_add_test(tests, what_is_too_fast_is_counted);
+	tcase_add_test(tests, each_launch_is_in_one_of_two_runs);
 	tcase_add_test(tests, lists_count_when_they_execute);
 	tcase_add_test(tests, recordings_are_parts_of_others);
 	tcase_add_test(tests, launches_from_before_are_lost);

@@ -424,6 +424,56 @@ START_TEST(the_first_time_is_not_after_any_launch)
 }
 END_TEST
 
+/* The earlier run reads what was counted up to its end, and the next one the rest. */
+START_TEST(the_next_run_reads_what_the_earlier_one_left)
+{
+	if (!profiler_begin())
+		return;
+	int file = file_make(ZE_COUNT_FILE, ZE_COUNT_SIZE, ZE_COUNT_SEALS);
+	int files[] = { fcntl(file, F_DUPFD_CLOEXEC, 0), fcntl(file, F_DUPFD_CLOEXEC, 0),
+			fcntl(file, F_DUPFD_CLOEXEC, 0) };
+	struct ze_count_area *area = map(file, ZE_COUNT_SIZE);
+	struct known_launch known = { .key = { .process = this_process(), .cell = ZE_COUNT_CELLS }, .time = 100 };
+	struct count_areas next = { .host = &profiler.host, .is_countable = is_countable, .waits = true };
+	uint64_t time = clock_read(NULL);
+	struct counted counted;
+
+	area->cells[0] = (struct ze_count_cell){ .tag = ZE_COUNT_CELLS, .count = UINT32_MAX };
+	ck_assert_int_eq(count_areas_add(&profiler.areas, &known.key.process, 1, files[0]), 0);
+	count_areas_renew(&profiler.areas, time);
+	ck_assert_uint_gt(area->valid_until, time + 1000);
+	count_areas_limit(&profiler.areas, time + 1000);
+	count_areas_renew(&profiler.areas, time + 1);
+	ck_assert_uint_eq(area->valid_until, time + 1000);
+	area->cells[0].count += 5;
+	/* The next run leaves the area as it is. */
+	uint64_t turn = area->turn;
+	ck_assert_int_eq(count_areas_add(&next, &known.key.process, 1, files[1]), 0);
+	count_areas_renew(&next, time);
+	ck_assert(!count_areas_take(&next, &known, time, &counted));
+	ck_assert_int_eq(count_areas_sweep(&next, time, false, found_late, NULL), 0);
+	ck_assert_uint_eq(area->turn, turn);
+	ck_assert_uint_eq(area->valid_until, time + 1000);
+	ck_assert(count_areas_take(&profiler.areas, &known, time, &counted));
+	ck_assert_uint_eq(counted.count, 5);
+	count_areas_leave(&profiler.areas);
+	/* A thread that was late. */
+	area->cells[0].count += 2;
+	count_areas_take_over(&next, time + 2000);
+	ck_assert_uint_gt(area->valid_until, time + 2000);
+	ck_assert(count_areas_take(&next, &known, time + 3000, &counted));
+	ck_assert_uint_eq(counted.count, 2);
+	/* The turn has changed since: another profiler has read what was counted. */
+	area->cells[0].count += 3;
+	count_areas_free(&next);
+	ck_assert_int_eq(count_areas_add(&next, &known.key.process, 1, files[2]), 0);
+	ck_assert(!count_areas_take(&next, &known, time, &counted) || !counted.count);
+	count_areas_free(&next);
+	count_areas_free(&profiler.areas);
+	munmap(area, ZE_COUNT_SIZE);
+}
+END_TEST
+
 START_TEST(launches_without_a_stack_fire_the_probe)
 {
 	struct launch_counts counts = { 0 };
@@ -598,6 +648,7 @@ int main(void)
 	tcase_add_test(cases, a_forked_child_counts_in_an_area_of_its_own);
 	tcase_add_test(cases, without_a_profiler_that_reads_each_launch_fires_the_probe);
 	tcase_add_test(cases, the_first_time_is_not_after_any_launch);
+	tcase_add_test(cases, the_next_run_reads_what_the_earlier_one_left);
 	tcase_add_test(cases, launches_without_a_stack_fire_the_probe);
 	tcase_add_test(cases, a_process_with_small_files_fires_the_probe);
 	tcase_add_test(cases, other_files_are_refused);

@@ -27,10 +27,10 @@ void announcer_forked(struct announcer *announcer)
 
 void announcer_look(struct announcer *announcer)
 {
-	uint16_t listeners = level_zero_compile_kernel_semaphore;
-	uint16_t before = atomic_exchange(&announcer->listeners, listeners);
+	uint32_t listeners = compile_kernel_listeners();
+	uint32_t before = atomic_exchange(&announcer->listeners, listeners);
 
-	if (listeners > before)
+	if ((uint16_t)listeners > (uint16_t)before || listeners >> 16 > before >> 16)
 		atomic_fetch_add(&announcer->epoch, 1);
 }
 
@@ -139,7 +139,7 @@ static void image_tell(struct announcer *announcer, struct module *module, const
 /* With the lock. */
 static void module_tell(struct announcer *announcer, struct module *module)
 {
-	bool listened = level_zero_compile_kernel_semaphore > 0;
+	bool listened = compile_kernel_listeners() > 0;
 	bool told = module->announced == atomic_load(&announcer->epoch);
 	size_t size;
 	bool loaded;
@@ -174,7 +174,7 @@ void announce_linked_module(struct announcer *announcer, struct module *module)
 {
 	int state;
 
-	if (level_zero_compile_kernel_semaphore == 0)
+	if (compile_kernel_listeners() == 0)
 		return;
 	announcer_enter(announcer, &state);
 	module_tell(announcer, module);
@@ -183,7 +183,7 @@ void announce_linked_module(struct announcer *announcer, struct module *module)
 
 void announce_module(struct announcer *announcer, struct module *module)
 {
-	if (level_zero_compile_kernel_semaphore > 0 && !has_imports(announcer, module))
+	if (compile_kernel_listeners() > 0 && !has_imports(announcer, module))
 		announce_linked_module(announcer, module);
 }
 
@@ -210,7 +210,7 @@ static void kernel_tell(struct announcer *announcer, struct kernel *kernel)
 	struct module *module = kernel->module;
 	size_t code_size, size;
 
-	if (module->announced == atomic_load(&announcer->epoch) || level_zero_compile_kernel_semaphore == 0 ||
+	if (module->announced == atomic_load(&announcer->epoch) || compile_kernel_listeners() == 0 ||
 	    kernel->address == 0 || announcer->ended)
 		return;
 	module->announced = atomic_load(&announcer->epoch);
@@ -286,7 +286,7 @@ void announce_opencl_program(struct announcer *announcer, uintptr_t handle)
 {
 	int state;
 
-	if (level_zero_compile_kernel_semaphore == 0)
+	if (compile_kernel_listeners() == 0)
 		return;
 	announcer_enter(announcer, &state);
 	struct module *module = opencl_program_get(announcer->registry, handle);
@@ -368,6 +368,6 @@ void announcer_end(struct announcer *announcer)
 		return;
 	announcer_enter(announcer, &state);
 	announcer->ended = true;
-	private_files_end(&announcer->files, level_zero_compile_kernel_semaphore > 0);
+	private_files_end(&announcer->files, compile_kernel_listeners() > 0);
 	announcer_leave(announcer, state);
 }

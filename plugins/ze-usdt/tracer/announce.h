@@ -21,7 +21,7 @@ struct announcer {
 	_Atomic bool busy;    /* the lock is held */
 	/* Incremented when a profiler attaches: what was announced in an earlier epoch is announced again. */
 	_Atomic uint32_t epoch;
-	_Atomic uint16_t listeners; /* probes attached to compile_kernel, when last checked */
+	_Atomic uint32_t listeners; /* compile_kernel_listeners(), when last checked */
 	bool ended;                 /* write no more files */
 	bool driver_known;
 	kernel_get_base_address *base_address; /* NULL: the driver does not support it */
@@ -37,7 +37,7 @@ void announcer_begin(struct announcer *announcer, const struct level_zero *calls
 void announcer_forked(struct announcer *announcer);
 
 /* Checks whether a profiler has attached or detached. */
-static inline bool announcer_is_behind(const struct announcer *announcer, uint16_t listeners)
+static inline bool announcer_is_behind(const struct announcer *announcer, uint32_t listeners)
 {
 	return listeners != atomic_load_explicit(&announcer->listeners, memory_order_relaxed);
 }

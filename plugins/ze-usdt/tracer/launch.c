@@ -40,7 +40,7 @@ struct thread *thread_get(void)
 
 void look_for_listeners(void)
 {
-	if (announcer_is_behind(&tracer.announcer, level_zero_compile_kernel_semaphore))
+	if (announcer_is_behind(&tracer.announcer, compile_kernel_listeners()))
 		announcer_look(&tracer.announcer);
 }
 

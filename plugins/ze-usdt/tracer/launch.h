@@ -25,7 +25,7 @@ static inline bool launches_are_told(void)
 
 static inline bool is_listened_to(volatile const uint16_t *semaphore)
 {
-	return *semaphore > 0 || announcer_is_behind(&tracer.announcer, level_zero_compile_kernel_semaphore);
+	return *semaphore > 0 || announcer_is_behind(&tracer.announcer, compile_kernel_listeners());
 }
 
 /* The three loads that a launch costs without a profiler, besides the tracing layer's own overhead. */

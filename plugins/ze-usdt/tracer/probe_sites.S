@@ -19,6 +19,7 @@ level_zero_\name\()_semaphore:
 	.section .probes, "aw", @progbits
 	.balign 2
 	SEMAPHORE compile_kernel
+	SEMAPHORE compile_kernel_2
 	SEMAPHORE launch_kernel
 	SEMAPHORE new_launch
 	SEMAPHORE execute_list
@@ -49,6 +50,7 @@ level_zero_\name\()_semaphore:
 	.text
 	FUNCTION probe_compile_kernel
 	STAP_PROBE2(level_zero, compile_kernel, 8@%rdi, 8@%rsi)
+	STAP_PROBE2(level_zero, compile_kernel_2, 8@%rdi, 8@%rsi)
 	END probe_compile_kernel
 
 /* The eighth argument, on the stack after the seventh, is the frame pointer during the probe. */

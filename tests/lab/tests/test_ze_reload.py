@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# lab: machine
+# lab: seconds 600
+"""A continuous run that reads its configuration again: each launch of a program on Intel's runtime is in one run. TAP."""
+import collections
+import contextlib
+import csv
+import functools
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from harness.cases import Failure, run
+
+SOURCE, BUILD = (pathlib.Path(os.environ[name]) for name in ('LAB_SOURCE', 'LAB_BUILD'))
+TRACER = BUILD / 'plugins/ze-usdt/libiaprof-ze-tracer.so'
+LAUNCHER = [SOURCE / 'tests/lab/guest/in-chroot', SOURCE / 'tests/lab/level_zero/run-without-gpu', 'bmg', 'env',
+            f'LD_PRELOAD={TRACER}', BUILD / 'tests/lab/level_zero/launcher-nofp']
+RELOADS = int(os.environ.get('TEST_RELOADS', '3'))
+DEADLINE = 60
+ATTEMPTS = 3
+
+# Name of a case -> arguments of the program, whether launches are counted in memory (None: too few to tell).
+CASES = {
+    'as fast as they go, counted in memory': (['--threads', '3'], True),
+    'at a constant rate': (['--rate', '500'], True),
+    'another profiler counts in memory': (['--threads', '2'], False),
+    'few launches': (['--rate', '1'], None),
+    'regular lists': (['--lists', 'regular', '--threads', '2'], None),
+}
+
+
+def configure(number):
+    pathlib.Path('run.new').write_text(
+        '[iaprof]\ncontinuous = yes\ninterval = 200\nbudget = none\n'
+        '[source:ze-usdt]\ntracer = yes\n[source:cpu-stack]\nfrequency = 10\nidle = yes\n'
+        '[sink:csv.stacks]\noutput = -\n'
+        f'[sink:csv.events]\noutput = out{number}.csv\nrows = events\nnewline = lf\n', encoding='utf-8')
+    os.rename('run.new', 'run.ini')
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise Failure(f'{what} did not come')
+        time.sleep(0.05)
+
+
+def read_rows(number, pid):
+    """Rows of the program and of the whole run, by record."""
+    rows = collections.defaultdict(list)
+    with open(f'out{number}.csv', encoding='utf-8', newline='') as file:
+        for row in csv.DictReader(file):
+            if row['pid'] in (pid, '', '0') and row['source'] in ('ze-usdt', ''):
+                rows[row['record']].append(row)
+    return rows
+
+
+def end_program(program):
+    program.stdin.close()
+    program.stdout.read()
+    if program.wait():
+        raise Failure(f'the program ended with {program.returncode}')
+
+
+def profile(arguments, locked):
+    """Profiles the program over several reloads. Returns its process id, and what iaprof said."""
+    for old in pathlib.Path('.').glob('out*.csv'):
+        old.unlink()
+    pathlib.Path('truth').unlink(missing_ok=True)
+    configure(0)
+    with contextlib.ExitStack() as stack:
+        err = stack.enter_context(tempfile.TemporaryFile())
+        if locked:
+            other = stack.enter_context(subprocess.Popen(['flock', TRACER, 'cat'], stdin=subprocess.PIPE))
+            stack.callback(other.stdin.close)
+            wait_until(lambda: subprocess.run(['flock', '-n', TRACER, 'true'], check=False).returncode, 'the lock')
+        intervals = stack.enter_context(tempfile.TemporaryFile())
+        iaprof = stack.enter_context(subprocess.Popen([BUILD / 'iaprof', '-v', '-c', 'run.ini'], stdout=intervals, stderr=err))
+        stack.callback(iaprof.kill)
+
+        def said():
+            return os.pread(err.fileno(), 1000000, 0).decode()
+        wait_until(lambda: os.fstat(intervals.fileno()).st_size, 'an interval')
+        program = stack.enter_context(subprocess.Popen(
+            [*LAUNCHER, '--truth', f'{os.getcwd()}/truth', '--duration', '600000', '--steps', *arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding='utf-8', bufsize=1))
+        stack.callback(program.kill)
+        pid = program.stdout.readline().split()[1]
+        program.stdin.write('\n')
+        while program.stdout.readline() not in ('turns\n', ''):
+            pass
+        for number in range(1, RELOADS + 1):
+            time.sleep(1)
+            configure(number)
+            iaprof.send_signal(signal.SIGHUP)
+            wait_until(lambda: os.path.exists(f'out{number - 1}.csv'), 'the output of a run')  # pylint: disable=cell-var-from-loop
+        time.sleep(1)
+        end_program(program)
+        iaprof.send_signal(signal.SIGINT)
+        wait_until(lambda: iaprof.poll() is not None, 'the end of iaprof')
+        if iaprof.returncode:
+            raise Failure(f'iaprof ended with {iaprof.returncode}: {said()}')
+        return pid, said()
+
+
+def check(arguments, counted, locked):
+    # iaprof states the gap if its thread was not run in time.
+    for _ in range(ATTEMPTS):
+        pid, said = profile(arguments, locked)
+        if not any('no samples for' in line and '(ze-usdt)' in line for line in said.splitlines()):
+            break
+    else:
+        raise Failure(f'there was a gap: {said}')
+    expected = collections.Counter()
+    for line in pathlib.Path('truth').read_text(encoding='utf-8').splitlines():
+        kind, *fields = line.split('\t')
+        if kind == 'launch':
+            expected[fields[7]] += int(fields[9])
+    found, lost, in_memory, each = collections.Counter(), collections.Counter(), 0, []
+    for number in range(RELOADS + 1):
+        rows = read_rows(number, pid)
+        for row in rows['launch']:
+            found[row['name']] += int(row['count'])
+        for row in rows['lost']:
+            lost[row['name'] or row['text']] += int(row['count'] or 0)
+        each.append(sum(int(row['count']) for row in rows['launch']))
+        known = {row['id'] for row in rows['code-object']}
+        unknown = [row for row in rows['kernel'] if row['parent'] not in known]
+        if unknown:
+            raise Failure(f'run {number}: kernels without code: {[row["name"] for row in unknown]}\n{said}')
+        in_memory += sum(int(row['text'].split()[0]) for row in rows['metadata']
+                         if row['name'] == 'launches counted in memory')
+    print(f'# launches {sum(expected.values())}, in runs {each}, in memory {in_memory}, lost {dict(lost)}')
+    if sum(found.values()) + sum(lost.values()) != sum(expected.values()):
+        raise Failure(f'launches: {found}, lost {lost}, expected {expected}')
+    if counted not in (None, in_memory > 0):
+        raise Failure(f'{in_memory} launches were counted in memory')
+    if 'regular' in arguments:
+        return
+    if lost:
+        raise Failure(f'lost: {lost}')
+    if sum(count > 0 for count in each) < 2:
+        raise Failure('all launches are in one run')
+
+
+sys.exit(run([(what, functools.partial(check, *arguments, what.startswith('another')))
+              for what, arguments in CASES.items()]) != 0)
