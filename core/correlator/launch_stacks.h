@@ -3,8 +3,7 @@
  * The CPU part of the stacks of device samples: program, user frames and Linux kernel frames, resolved, as an index of
  * a stack in the frame table. Owned by the collector thread.
  */
-#ifndef IAPROF_CORE_CORRELATOR_LAUNCH_STACKS_H
-#define IAPROF_CORE_CORRELATOR_LAUNCH_STACKS_H
+#pragma once
 
 #include <stdint.h>
 #include "base/keyed_array.h"
@@ -45,5 +44,3 @@ uint32_t launch_stacks_of_launch(struct launch_stacks *launch_stacks, const stru
 /* Returns the launch_stack of a process (0: not known) without a recorded launch; kind: one of the first two. */
 uint32_t launch_stacks_of_process(struct launch_stacks *launch_stacks, uint32_t pid, uint64_t time,
 				  enum launch_stack_kind kind);
-
-#endif

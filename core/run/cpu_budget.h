@@ -7,8 +7,7 @@
  * intervals, by a third at least. A rate that turns out to be too high is lowered again, and the wait before the next
  * attempt doubles, so that the rate settles for a steady load.
  */
-#ifndef IAPROF_CORE_RUN_CPU_BUDGET_H
-#define IAPROF_CORE_RUN_CPU_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ enum cpu_budget_change { CPU_BUDGET_KEPT, CPU_BUDGET_LOWERED, CPU_BUDGET_RAISED 
 
 /* Takes the cost of an interval, as a share, and the longest stride that sources accept. */
 enum cpu_budget_change cpu_budget_step(struct cpu_budget *budget, double used, uint32_t longest);
-
-#endif

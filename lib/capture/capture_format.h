@@ -4,8 +4,7 @@
  * numbers are in the byte order of the machine that wrote it, which the header records.
  * plugins/sink-capture/README.md documents the format to the byte.
  */
-#ifndef IAPROF_LIB_CAPTURE_CAPTURE_FORMAT_H
-#define IAPROF_LIB_CAPTURE_CAPTURE_FORMAT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ int capture_reader_open(struct capture_reader *reader);
  */
 int capture_reader_next(struct capture_reader *reader, struct iaprof_batch *batch);
 void capture_reader_close(struct capture_reader *reader);
-
-#endif

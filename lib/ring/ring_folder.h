@@ -3,8 +3,7 @@
  * The folder of a ring: captures of consecutive intervals (segments), named after their time. Sink ring writes it and
  * source replay reads it. Everything else in the folder is left alone and not read.
  */
-#ifndef IAPROF_LIB_RING_RING_FOLDER_H
-#define IAPROF_LIB_RING_RING_FOLDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ bool ring_segment_parse(struct ring_segment *segment, const char *name);
  * the array in any case.
  */
 int ring_folder_list(int folder, struct ring_segments *segments);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges of a ring, as in --replay ring:-10m..now. */
-#ifndef IAPROF_LIB_RING_RING_RANGE_H
-#define IAPROF_LIB_RING_RING_RANGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ int ring_range_parse(struct ring_range *range, const char *path, uint64_t now, c
 
 /* Writes a time for people, in local time. */
 void ring_time_describe(uint64_t time, char text[32]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stores the CODE_LISTING records of a run until its page is written. */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_CODE_LISTINGS_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_CODE_LISTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ void code_listings_sort(struct code_listings *listings);
 /* Returns the position of the first record of an id. *count: their number, 0 if there are none. */
 size_t code_listings_find(const struct code_listings *listings, uint32_t id, size_t *count);
 void code_listings_free(struct code_listings *listings);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stalls of device instructions in a profile, by function, instruction, reason and value type. */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_CODE_STALLS_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_CODE_STALLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ struct code_stalls {
 /* Returns 0 or -ENOMEM. Call code_stalls_free() in either case. Valid for the lifetime of the profile. */
 int code_stalls_make(struct code_stalls *stalls, const struct iaprof_profile *profile);
 void code_stalls_free(struct code_stalls *stalls);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Table of distinct names, which a page contains once and refers to by position. */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_NAME_TABLE_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_NAME_TABLE_H
+#pragma once
 
 #include "base/string_table.h"
 #include "text/text.h"
@@ -25,5 +24,3 @@ void name_table_weigh(struct name_table *table, const char *name, uint64_t weigh
 /* Appends the names as a JSON array. */
 void name_table_append(const struct name_table *table, struct text *text);
 void name_table_free(struct name_table *table);
-
-#endif

@@ -14,8 +14,7 @@
  *       "stalls": [position of the instruction, reason, value type, value] }],
  *     "files": [{ "name", "why": reason for a missing text, or "lines": [columns of indentation, text] }] }
  */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_CODE_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_CODE_H
+#pragma once
 
 #include "code_listings.h"
 #include <iaprof/profile.h>
@@ -42,5 +41,3 @@ int page_code_take(struct page_code *code, const struct iaprof_record *record);
 /* Appends the value; null if there is no device code. Sets text->failed if out of memory. */
 void page_code_append(struct text *text, struct page_code *code, const struct iaprof_profile *profile);
 void page_code_free(struct page_code *code);
-
-#endif

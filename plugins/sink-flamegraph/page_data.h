@@ -11,8 +11,7 @@
  *     in a difference, each value is followed by that of the earlier run; the JSON's "difference" has its other data
  *   times of values: page_times.h
  */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_DATA_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_DATA_H
+#pragma once
 
 #include "text/text.h"
 #include "page_code.h"
@@ -36,5 +35,3 @@ void page_data_append(struct text *text, const struct stack_tree *tree, const st
 
 /* Appends metadata as JSON pairs. */
 void page_data_append_metadata(struct text *text, const char *const *metadata);
-
-#endif

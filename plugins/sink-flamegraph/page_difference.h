@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data of the earlier run of a difference, apart from its values, as members of the JSON of page_data.h. */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_DIFFERENCE_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_DIFFERENCE_H
+#pragma once
 
 #include <iaprof/profile.h>
 
@@ -12,5 +11,3 @@ void page_difference_append(struct text *text, const struct iaprof_profile *prof
 
 /* Appends the losses of the earlier run for the same reason: ',"before":NUMBER,"beforeUnknown":NUMBER'. */
 void page_difference_append_lost(struct text *text, const struct iaprof_lost *lost);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Omitted without launches.
  */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_LAUNCHES_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_LAUNCHES_H
+#pragma once
 
 #include <iaprof/profile.h>
 
@@ -38,5 +37,3 @@ int page_launches_take(struct page_launches *launches, const struct iaprof_recor
 void page_launches_append(struct text *text, const struct page_launches *launches,
 			  const struct definitions *definitions, const struct iaprof_profile *profile);
 void page_launches_free(struct page_launches *launches);
-
-#endif

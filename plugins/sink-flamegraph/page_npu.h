@@ -10,8 +10,7 @@
  * "calls", each [begin, end, count, busy, duration, tid, result, function]; or, if they are merged, "slots", each
  * [number since "slotBegin", count, busy, waiting, aborted].
  */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_NPU_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_NPU_H
+#pragma once
 
 #include <iaprof/profile.h>
 
@@ -19,5 +18,3 @@
 
 /* Appends the members. Sets text->failed if out of memory. */
 void page_npu_append(struct text *text, const struct iaprof_profile *profile);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in LEB128: 7 bits per byte, the least significant first, the highest bit: more follow. */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_NUMBER_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_NUMBER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ static inline void page_number_append(struct text *text, uint64_t number)
 	} while (number);
 	text_append(text, bytes, size);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The texts of source files for a page, as a JSON value: "files" of page_code.h. */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_SOURCE_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_SOURCE_H
+#pragma once
 
 #include "text/source_files.h"
 #include "name_table.h"
@@ -20,5 +19,3 @@ struct page_sources {
  */
 void page_source_append(struct text *text, const struct name_table *files, size_t device_count,
 			struct page_sources *sources, const struct definitions *definitions);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables that sources send as notes (FINDING in iaprof/record.h), for the page. */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_TABLES_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/profile.h>
@@ -13,5 +12,3 @@ bool page_finding_is_row(const struct iaprof_finding *finding);
 
 /* Appends ,"tables":[TABLE...]: a table is an array of rows, the titles first, and a row an array of cells. */
 void page_tables_append(struct text *text, const struct iaprof_activity *activity);
-
-#endif

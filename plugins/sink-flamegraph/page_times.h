@@ -17,8 +17,7 @@
  *
  * A difference has them of the later run; if the JSON has "beforeTimes", those of the earlier run follow.
  */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_TIMES_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_PAGE_TIMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ bool page_times_known(const struct page_times *times);
 void page_times_append_header(struct text *text, const struct page_times *times, const struct stack_tree *tree,
 			      const struct page_heatmap *heatmap);
 void page_times_append_sums(struct text *text, const struct page_times *times, const struct stack_tree *tree);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stores the source texts of a capture (SOURCE_TEXT records) until the page is written. */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_SOURCE_TEXTS_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_SOURCE_TEXTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -35,5 +34,3 @@ void source_texts_sort(struct source_texts *texts, const struct definitions *def
 /* Returns a copy of the whole text of a file, which the caller frees: size bytes and a NUL; NULL if it is missing. */
 char *source_texts_find(const struct source_texts *texts, const char *path, size_t *size);
 void source_texts_free(struct source_texts *texts);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads, devices and spans of stacks as frames, which a tree of stacks has below the program or the leaf. */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_STACK_ORIGINS_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_STACK_ORIGINS_H
+#pragma once
 
 #include "base/array.h"
 #include "stack_spans.h"
@@ -28,5 +27,3 @@ bool stack_origins_make(struct stack_origins *origins, struct different_frames *
 			const struct iaprof_profile *profile, uint64_t /* enum stack_text_threads */ threads,
 			bool has_devices, bool has_spans);
 void stack_origins_free(struct stack_origins *origins);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans of traces as frames, by stack: the largest ones have a frame each, and all others share one. */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_STACK_SPANS_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_STACK_SPANS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ struct stack_spans {
 /* Names the spans of a profile's stacks, which are freed in any case. Returns false when out of memory. */
 bool stack_spans_make(struct stack_spans *spans, const struct iaprof_profile *profile);
 void stack_spans_free(struct stack_spans *spans);
-
-#endif

@@ -3,8 +3,7 @@
  * The stacks of a profile as one tree: stacks with a common root share nodes. Frames that differ only in their
  * addresses are merged.
  */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_STACK_TREE_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_STACK_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ struct stack_tree {
 int stack_tree_make(struct stack_tree *tree, const struct iaprof_profile *profile,
 		    const struct stack_text_options *options, bool has_leaf_origins);
 void stack_tree_free(struct stack_tree *tree);
-
-#endif

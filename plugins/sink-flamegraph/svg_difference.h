@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Colours and frame titles of the image of a difference. */
-#ifndef IAPROF_PLUGINS_SINK_FLAMEGRAPH_SVG_DIFFERENCE_H
-#define IAPROF_PLUGINS_SINK_FLAMEGRAPH_SVG_DIFFERENCE_H
+#pragma once
 
 #include "text/text.h"
 #include "stack_tree.h"
@@ -30,5 +29,3 @@ void svg_difference_append_values(const struct svg_difference *difference, uint6
 				  struct text *text);
 /* Appends the losses of the earlier run, if any. */
 void svg_difference_append_lost(const struct iaprof_profile *profile, struct text *text);
-
-#endif

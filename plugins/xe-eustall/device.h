@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs of the xe driver: their DRM nodes and the driver's answers to queries. */
-#ifndef IAPROF_XE_EUSTALL_DEVICE_H
-#define IAPROF_XE_EUSTALL_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ int device_rights_check(const struct iaprof_host *host);
 #define DEVICE_RIGHTS_MISSING                                                                                          \
 	"permission denied for EU stall sampling "                                                                     \
 	"(set dev.xe.observation_paranoid=0 or grant CAP_PERFMON)"
-
-#endif

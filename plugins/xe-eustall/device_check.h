@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The requirements of EU stall sampling, for --check: Linux kernel, driver, GPUs and privileges. */
-#ifndef IAPROF_XE_EUSTALL_DEVICE_CHECK_H
-#define IAPROF_XE_EUSTALL_DEVICE_CHECK_H
+#pragma once
 
 #include <iaprof/host.h>
 
 /* For check(). wanted: as in devices_open(); NULL any. */
 void devices_check(const struct iaprof_host *host, const char *wanted);
-
-#endif

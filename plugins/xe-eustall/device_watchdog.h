@@ -3,8 +3,7 @@
  * Detects dead streams: up to Linux 7.0 the driver does not resume sampling after a GPU reset, without an error. A
  * stream is dead if the GPU was busy for some seconds, according to its clients' statistics, and delivered no row.
  */
-#ifndef IAPROF_XE_EUSTALL_DEVICE_WATCHDOG_H
-#define IAPROF_XE_EUSTALL_DEVICE_WATCHDOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ struct gt_watchdog {
  * true once if the GT's stream must be restarted.
  */
 bool gt_watchdog_check(struct gt_watchdog *watchdog, uint64_t rows, bool others);
-
-#endif

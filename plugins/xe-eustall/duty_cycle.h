@@ -6,8 +6,7 @@
  * window has a random place in the first half of its block, so that windows cannot coincide with the steps of a
  * program. Knows no clocks.
  */
-#ifndef IAPROF_XE_EUSTALL_DUTY_CYCLE_H
-#define IAPROF_XE_EUSTALL_DUTY_CYCLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct duty_cycle {
 void duty_cycle_begin(struct duty_cycle *cycle, uint32_t stride, uint64_t now);
 /* Begins the pause after a window, of which this many ns were sampled. random: any 32 bits. */
 void duty_cycle_pause(struct duty_cycle *cycle, uint64_t sampled, uint32_t random, uint64_t now);
-
-#endif

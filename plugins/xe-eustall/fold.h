@@ -9,8 +9,7 @@
  *                     (process the result of each fold_get(), then call fold_clear())
  *     }
  */
-#ifndef IAPROF_XE_EUSTALL_FOLD_H
-#define IAPROF_XE_EUSTALL_FOLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ void fold_get(const struct fold *fold, uint32_t index, uint64_t *address, uint64
 
 /* Removes all entries. */
 void fold_clear(struct fold *fold);
-
-#endif

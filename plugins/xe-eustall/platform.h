@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Identifies a GPU: its name and the layout of its rows. */
-#ifndef IAPROF_XE_EUSTALL_PLATFORM_H
-#define IAPROF_XE_EUSTALL_PLATFORM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ void platform_name(uint16_t device_id, char *name, size_t size);
 #define PLATFORMS_WITH_EU_STALLS                                                                                       \
 	"supported on Data Center GPU Max, Lunar Lake, Arc B (Battlemage), Panther Lake and newer, but not on an "     \
 	"SR-IOV virtual function"
-
-#endif

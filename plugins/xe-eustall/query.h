@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parsers of the xe driver's query answers. Each function returns 0, or -EINVAL for an inconsistent answer. Pure. */
-#ifndef IAPROF_XE_EUSTALL_QUERY_H
-#define IAPROF_XE_EUSTALL_QUERY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ int query_parse_gts(const void *answer, size_t size, struct query_gts *gts);
 /* Counts the Xe-cores of each GT. */
 int query_parse_topology(const void *answer, size_t size, struct query_gts *gts);
 int query_parse_eu_stall(const void *answer, size_t size, struct query_eu_stall *eu_stall);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layouts of EU stall rows: 64 bytes with an instruction address and an 8-bit counter per stall reason. */
-#ifndef IAPROF_XE_EUSTALL_ROW_LAYOUT_H
-#define IAPROF_XE_EUSTALL_ROW_LAYOUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ struct row_layout {
 extern const struct row_layout row_layout_pvc;
 extern const struct row_layout row_layout_xe2;
 extern const struct row_layout row_layout_xe3p;
-
-#endif

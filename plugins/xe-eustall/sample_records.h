@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The records that this source emits. Each function returns 0 or a negative errno. */
-#ifndef IAPROF_XE_EUSTALL_SAMPLE_RECORDS_H
-#define IAPROF_XE_EUSTALL_SAMPLE_RECORDS_H
+#pragma once
 
 #include "records/record_batch.h"
 #include "row_layout.h"
@@ -22,5 +21,3 @@ int records_add_samples(struct record_batch *batch, const struct sampler *sample
 
 /* FINDING: overflows between begin and end. */
 int records_add_overflow_finding(struct record_batch *batch, const struct sampler *sampler);
-
-#endif

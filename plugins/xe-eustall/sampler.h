@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples one GT: its stream, the fold of its rows, losses, and all related records. Used on one thread at a time. */
-#ifndef IAPROF_XE_EUSTALL_SAMPLER_H
-#define IAPROF_XE_EUSTALL_SAMPLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -123,5 +122,3 @@ int sampler_lose_device(struct sampler *sampler);
 /* Reads the last rows and closes the stream. sampler_free() comes after. */
 int sampler_stop(struct sampler *sampler);
 void sampler_free(struct sampler *sampler);
-
-#endif

@@ -3,8 +3,7 @@
  * The stream of a sampler: opened with a sampling rate, restarted when it is dead, reopened when it broke. Private to
  * sampler.c, except for what sampler.h declares. Reasons are shown after "EU stalls: ".
  */
-#ifndef IAPROF_XE_EUSTALL_SAMPLER_STREAM_H
-#define IAPROF_XE_EUSTALL_SAMPLER_STREAM_H
+#pragma once
 
 #include "sampler.h"
 
@@ -44,5 +43,3 @@ void sampler_stream_resume(struct sampler *sampler);
 
 /* Handles rows of a stream that was suspected to be dead: had it been dead, they arrive directly after the restart. */
 void sampler_stream_revived(struct sampler *sampler);
-
-#endif

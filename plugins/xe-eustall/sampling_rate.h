@@ -3,8 +3,7 @@
  * Sampling rates: parsing rate=, and rate=auto, which starts with the slowest rate and raises it while nothing
  * overflows and reading rows stays within the budget.
  */
-#ifndef IAPROF_XE_EUSTALL_SAMPLING_RATE_H
-#define IAPROF_XE_EUSTALL_SAMPLING_RATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ void rate_control_init(struct rate_control *control, size_t position, uint64_t n
  */
 size_t rate_control_next(struct rate_control *control, const struct query_eu_stall *eu_stall, uint64_t now,
 			 bool overflowed, double share, double budget);
-
-#endif

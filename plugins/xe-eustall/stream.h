@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A GT's stream of EU stall rows, a file of the xe driver. There is one per GT in the whole system. */
-#ifndef IAPROF_XE_EUSTALL_STREAM_H
-#define IAPROF_XE_EUSTALL_STREAM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void stream_owner_describe(int node, char *text, size_t size);
  * xe_eu_stall.c, Linux 7.0), rounded up to its clock's ticks, and its timer may be late by one tick.
  */
 uint64_t stream_latch_age(void);
-
-#endif

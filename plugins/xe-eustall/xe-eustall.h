@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The instance, shared by the files of xe-eustall. */
-#ifndef IAPROF_PLUGINS_XE_EUSTALL_XE_EUSTALL_H
-#define IAPROF_PLUGINS_XE_EUSTALL_XE_EUSTALL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ int sampling_thread_run(const struct iaprof_host *host, void *instance, const vo
 int sampling_thread_flush(struct xe_eustall *self);
 /* Stops sampling GTs of removed devices. */
 int sampling_thread_check_devices(struct xe_eustall *self);
-
-#endif

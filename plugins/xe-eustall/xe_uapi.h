@@ -4,8 +4,7 @@
  * here because the headers of many distributions, such as Debian 12, are older than EU stall sampling. Names and
  * layouts are the kernel's, apart from the prefix.
  */
-#ifndef IAPROF_XE_EUSTALL_XE_UAPI_H
-#define IAPROF_XE_EUSTALL_XE_UAPI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -120,5 +119,3 @@ _Static_assert(XE_IOCTL_OBSERVATION == 0x4020644b, "DRM_IOCTL_XE_OBSERVATION");
 _Static_assert(sizeof(struct xe_gt) == 96 && offsetof(struct xe_gt, ip_ver_major) == 32, "struct drm_xe_gt");
 _Static_assert(sizeof(struct xe_query_eu_stall) == 80, "struct drm_xe_query_eu_stall");
 _Static_assert(sizeof(struct xe_set_property) == 48, "struct drm_xe_ext_set_property");
-
-#endif

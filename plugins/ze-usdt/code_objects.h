@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The modules and kernels of the profiled processes that have been defined in records. */
-#ifndef IAPROF_ZE_USDT_CODE_OBJECTS_H
-#define IAPROF_ZE_USDT_CODE_OBJECTS_H
+#pragma once
 
 #include <stdint.h>
 #include <iaprof/host.h>
@@ -52,5 +51,3 @@ int code_objects_add_kernel(struct code_objects *objects, uint64_t hash, const s
 const struct kernel *code_objects_find_kernel(const struct code_objects *objects, uint64_t hash);
 /* Same as recordings_forget_process(). */
 void code_objects_forget_process(struct code_objects *objects, const struct ze_process *ended);
-
-#endif

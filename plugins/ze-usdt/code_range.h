@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device addresses that an image of device code is bound to. Pure; any thread. */
-#ifndef IAPROF_ZE_USDT_CODE_RANGE_H
-#define IAPROF_ZE_USDT_CODE_RANGE_H
+#pragma once
 
 #include "elf/elf_reader.h"
 
@@ -22,5 +21,3 @@ struct code_range {
 
 /* Returns false if the image is not an ELF file. */
 bool code_range_find(const struct elf_reader *bytes, struct code_range *range);
-
-#endif

@@ -3,8 +3,7 @@
  * The areas in which processes count launches (count_area.h): opens, reads and keeps them valid. Another process can
  * write anything into them at any time.
  */
-#ifndef IAPROF_ZE_USDT_COUNT_AREAS_H
-#define IAPROF_ZE_USDT_COUNT_AREAS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ void count_areas_leave(struct count_areas *areas);
 /* Forgets the areas of an ended program, which were read, and of earlier programs of the process. */
 void count_areas_forget_process(struct count_areas *areas, const struct ze_process *ended);
 void count_areas_free(struct count_areas *areas);
-
-#endif

@@ -3,8 +3,7 @@
  * Cache of device code images that other processes wrote to files: read once, validated, and kept for a while in sealed
  * memory files. Identical images share one copy.
  */
-#ifndef IAPROF_ZE_USDT_IMAGE_H
-#define IAPROF_ZE_USDT_IMAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ const struct device_image *device_images_read(struct device_images *cache, const
 /* Closes images that were not used for ten seconds, and deletes files that were read a while ago. */
 void device_images_expire(struct device_images *cache, uint64_t now);
 void device_images_free(struct device_images *cache);
-
-#endif

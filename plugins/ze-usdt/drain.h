@@ -3,8 +3,7 @@
  * Turns the data of the BPF programs into records: one set of maps is drained while the other one is filled, and events
  * are ordered between the sets.
  */
-#ifndef IAPROF_ZE_USDT_DRAIN_H
-#define IAPROF_ZE_USDT_DRAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ int drain_turn(struct drain *drain);
 /* Disables the BPF programs and emits the rest. */
 int drain_finish(struct drain *drain);
 void drain_free(struct drain *drain);
-
-#endif

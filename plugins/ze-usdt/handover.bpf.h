@@ -4,8 +4,7 @@
  * Linux calls the handlers of a probe in the reverse order of attachment, each at a time of its own: of a launch at the
  * limit, the later run, which is called first, decides, and the earlier run does the opposite. For ze-usdt.bpf.c only.
  */
-#ifndef IAPROF_PLUGINS_ZE_USDT_HANDOVER_BPF_H
-#define IAPROF_PLUGINS_ZE_USDT_HANDOVER_BPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -41,5 +40,3 @@ static __always_inline bool is_of_this_run(__u64 now, __u32 thread)
 	}
 	return now >= begin;
 }
-
-#endif

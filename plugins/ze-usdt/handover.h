@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes the place of an earlier run, and leaves it to a later one: user space's side of handover.bpf.h. */
-#ifndef IAPROF_ZE_USDT_HANDOVER_H
-#define IAPROF_ZE_USDT_HANDOVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ bool handover_earlier_ended(struct handover *handover, uint64_t now);
 /* This run has read everything: the later one need not wait any more. */
 void handover_end(const struct handover *handover);
 void handover_free(struct handover *handover);
-
-#endif

@@ -3,8 +3,7 @@
  * Deletes files written by our tracer after they were read: they are marked immediately, because the process waits for
  * this at exit, and deleted a little later, because another profiler may be about to read them.
  */
-#ifndef IAPROF_ZE_USDT_IMAGE_FILE_CLEANUP_H
-#define IAPROF_ZE_USDT_IMAGE_FILE_CLEANUP_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/stat.h>
@@ -38,5 +37,3 @@ void image_file_cleanup_expire(struct image_file_cleanup *files, uint64_t now);
 void image_file_cleanup_leave(struct image_file_cleanup *files);
 /* Deletes all remaining files. */
 void image_file_cleanup_free(struct image_file_cleanup *files);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The user stack of a launch. For ze-usdt.bpf.c only. */
-#ifndef IAPROF_PLUGINS_ZE_USDT_LAUNCH_STACK_BPF_H
-#define IAPROF_PLUGINS_ZE_USDT_LAUNCH_STACK_BPF_H
+#pragma once
 
 #define scratch stack_scratch
 #define UNWIND_STATES_TYPE BPF_MAP_TYPE_ARRAY
@@ -96,5 +95,3 @@ static __always_inline __u64 launch_stack(struct pt_regs *context, bool use_tabl
 	}
 	return hash;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Emits launches and executions of command lists from a drained set of maps. */
-#ifndef IAPROF_ZE_USDT_LAUNCHES_H
-#define IAPROF_ZE_USDT_LAUNCHES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ struct drain;
 int launches_emit(struct drain *drain, bool is_last);
 /* Emits the launches of executed lists. Returns 0 or a negative errno. */
 int executions_emit(struct drain *drain);
-
-#endif

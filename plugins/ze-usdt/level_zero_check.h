@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The requirements of Level Zero tracing, for --check: this machine, and the programs that use Level Zero now. */
-#ifndef IAPROF_ZE_USDT_LEVEL_ZERO_CHECK_H
-#define IAPROF_ZE_USDT_LEVEL_ZERO_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <iaprof/host.h>
@@ -11,5 +10,3 @@ bool level_zero_gpu_is_there(void);
 
 /* For check(). wants_tracer: tracer=no was not set. */
 void level_zero_check(const struct iaprof_host *host, bool wants_tracer, bool wants_injection);
-
-#endif

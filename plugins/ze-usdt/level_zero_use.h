@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Analyses how a process uses Level Zero and OpenCL from its mappings, environment and command line, which are not
  * trusted. */
-#ifndef IAPROF_ZE_USDT_LEVEL_ZERO_USE_H
-#define IAPROF_ZE_USDT_LEVEL_ZERO_USE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool python_command_has_perf(const char *text, size_t length);
 
 /* Returns whether /proc/PID/environ makes OpenCL run on Level Zero inside the driver. Pure. */
 bool opencl_environment_is_on_level_zero(const char *text, size_t length);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files with probes of provider level_zero, and the BPF programs' links to them. */
-#ifndef IAPROF_ZE_USDT_LIBRARIES_H
-#define IAPROF_ZE_USDT_LIBRARIES_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -65,5 +64,3 @@ bool libraries_look(struct libraries *libraries);
 
 /* Detaches, which takes about a tenth of a second per probe. */
 void libraries_free(struct libraries *libraries);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hash map from 64-bit keys to pointers. */
-#ifndef IAPROF_ZE_USDT_POINTER_MAP_H
-#define IAPROF_ZE_USDT_POINTER_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ void *pointer_map_remove(struct pointer_map *table, uint64_t key);
  */
 void pointer_map_sweep(struct pointer_map *table, bool (*leave)(void *value, void *context), void *context);
 void pointer_map_free(struct pointer_map *table);
-
-#endif

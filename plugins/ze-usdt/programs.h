@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads ze-usdt's BPF programs. */
-#ifndef IAPROF_ZE_USDT_PROGRAMS_H
-#define IAPROF_ZE_USDT_PROGRAMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct programs_settings {
  * host->fail(); the caller destroys *skeleton in either case.
  */
 int programs_load(struct ze_usdt_bpf **skeleton, const struct iaprof_host *host, struct programs_settings *settings);
-
-#endif

@@ -3,8 +3,7 @@
  * Launches recorded in command lists that are executed later, any number of times: kept per recording of a list, and
  * counted at each execution. Bounded: executions of dropped launches are counted as lost.
  */
-#ifndef IAPROF_ZE_USDT_RECORDINGS_H
-#define IAPROF_ZE_USDT_RECORDINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ const struct recording *recordings_find(struct recordings *recordings, const str
 void recordings_forget_process(struct recordings *recordings, const struct ze_process *ended);
 void recordings_forget_module(struct recordings *recordings, const struct ze_process *process, uint64_t module);
 void recordings_free(struct recordings *recordings);
-
-#endif

@@ -3,8 +3,7 @@
  * State of ze-usdt's BPF programs: settings, the two sets of maps, counters, and the functions to use scratch slots and
  * sets. For ze-usdt.bpf.c only.
  */
-#ifndef IAPROF_PLUGINS_ZE_USDT_STATE_BPF_H
-#define IAPROF_PLUGINS_ZE_USDT_STATE_BPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -187,5 +186,3 @@ static __always_inline long count_add(void *map, const void *key, __u64 now)
 		return error;
 	return count_increase(map, key, now) ? 0 : -EBUSY;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the USDT probes of provider level_zero (probes.h) in the notes of an ELF file. Pure; any thread. */
-#ifndef IAPROF_ZE_USDT_USDT_PROVIDER_H
-#define IAPROF_ZE_USDT_USDT_PROVIDER_H
+#pragma once
 
 #include "elf/elf_reader.h"
 
@@ -32,5 +31,3 @@ bool usdt_provider_find(const struct elf_reader *bytes, struct usdt_provider *pr
 
 /* Returns a probe's name in the file. */
 const char *provider_probe_name(enum provider_probe probe);
-
-#endif

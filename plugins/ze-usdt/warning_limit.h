@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rate limit for warnings about other processes, which may be endless: few lines, and a count of those suppressed. */
-#ifndef IAPROF_ZE_USDT_WARNING_LIMIT_H
-#define IAPROF_ZE_USDT_WARNING_LIMIT_H
+#pragma once
 
 #include <iaprof/host.h>
 
@@ -16,5 +15,3 @@ struct warning_limit {
 void warning_limit_log(struct warning_limit *warnings, const char *format, ...) IAPROF_PRINTF(2, 3);
 /* Reports the number of suppressed warnings. */
 void warning_limit_report(struct warning_limit *warnings);
-
-#endif

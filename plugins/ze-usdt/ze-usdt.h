@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Structs shared by ze-usdt's BPF programs and user space. Times are CLOCK_MONOTONIC nanoseconds. */
-#ifndef IAPROF_ZE_USDT_H
-#define IAPROF_ZE_USDT_H
+#pragma once
 
 #include <linux/types.h>
 #include "bpf/python.h"
@@ -123,5 +122,3 @@ struct ze_processor {
 	struct python_counts python;
 	__u64 pad[3]; /* padding: CPUs share neither cache lines nor adjacent-line prefetch pairs */
 };
-
-#endif

@@ -4,8 +4,7 @@
  * where they are not available, from the usage statistics of DRM clients; and JOB records, from the tracepoints. Calls
  * are made on one thread at a time, and none blocks on another process.
  */
-#ifndef IAPROF_XE_EUSTALL_ACTIVITY_H
-#define IAPROF_XE_EUSTALL_ACTIVITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ uint64_t activity_used(const struct activity *activity, const char *pci_address)
 
 /* Detaches the programs and stops the statistics thread, waiting at most two seconds. NULL is allowed. */
 void activity_free(struct activity *activity);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses between the scheduler's events and usage statistics as the source of GPU activity. Pure; any thread. */
-#ifndef IAPROF_XE_EUSTALL_ACTIVITY_SOURCE_H
-#define IAPROF_XE_EUSTALL_ACTIVITY_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ bool activity_source_contradicts(const struct busy_piece *window, size_t count, 
  */
 size_t activity_source_choose(struct busy_piece *sums, size_t count, const uint32_t *kinds,
 			      const struct busy_piece *window, size_t window_count);
-
-#endif

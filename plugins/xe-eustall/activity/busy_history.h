@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Busy times of processes during the last two seconds, and their sums over an interval. */
-#ifndef IAPROF_XE_EUSTALL_BUSY_HISTORY_H
-#define IAPROF_XE_EUSTALL_BUSY_HISTORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ size_t busy_history_collect(const struct busy_history *history, uint64_t begin, 
 			    size_t capacity);
 
 void busy_history_free(struct busy_history *history);
-
-#endif

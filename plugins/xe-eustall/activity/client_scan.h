@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the DRM clients of all processes and reads their busy times. */
-#ifndef IAPROF_XE_EUSTALL_CLIENT_SCAN_H
-#define IAPROF_XE_EUSTALL_CLIENT_SCAN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ size_t client_scan_search(struct client_scan *scan, uint64_t now);
 size_t client_scan_search_process(struct client_scan *scan, uint32_t pid, uint64_t now);
 
 void client_scan_free(struct client_scan *scan);
-
-#endif

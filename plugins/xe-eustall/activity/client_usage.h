@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses /proc/PID/fdinfo/FD of a DRM client (Documentation/gpu/drm-usage-stats.rst). Pure. */
-#ifndef IAPROF_XE_EUSTALL_CLIENT_USAGE_H
-#define IAPROF_XE_EUSTALL_CLIENT_USAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ bool client_usage_parse(const char *text, size_t size, struct client_usage *usag
  * reset.
  */
 uint64_t client_usage_busy(const struct client_usage *before, const struct client_usage *after, uint64_t time);
-
-#endif

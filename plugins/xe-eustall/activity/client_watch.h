@@ -4,8 +4,7 @@
  * destroys a hung queue, and is slow for a client with many buffer objects. The thread that drains the GPU's buffers
  * therefore uses what is available and never waits. All other calls are made on one thread at a time.
  */
-#ifndef IAPROF_XE_EUSTALL_CLIENT_WATCH_H
-#define IAPROF_XE_EUSTALL_CLIENT_WATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void client_watch_search(struct client_watch *watch, bool anew);
  * driver, keeps its memory and ends when it can. NULL is allowed.
  */
 void client_watch_free(struct client_watch *watch);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Labels for device code that no code object covers, by the libraries that a process has mapped. */
-#ifndef IAPROF_XE_EUSTALL_CODE_LABEL_H
-#define IAPROF_XE_EUSTALL_CODE_LABEL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ enum code_label code_labels_find(struct code_labels *labels, uint32_t pid, uint6
 /* Returns a process whose lookup was requested, 0 if none; and stores the result. */
 uint32_t code_labels_asked(const struct code_labels *labels);
 void code_labels_store(struct code_labels *labels, uint32_t pid, enum code_label label);
-
-#endif

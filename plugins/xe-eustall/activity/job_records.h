@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JOB records of the jobs of a GPU, from the events of the DRM scheduler. */
-#ifndef IAPROF_XE_EUSTALL_JOB_RECORDS_H
-#define IAPROF_XE_EUSTALL_JOB_RECORDS_H
+#pragma once
 
 #include <stdint.h>
 #include "records/record_batch.h"
@@ -9,5 +8,3 @@
 
 /* device: id of the DEVICE record. now: the end of the run if the job is running; 0: it has ended. */
 int job_records_append(struct record_batch *batch, const struct scheduler_job *job, uint32_t device, uint64_t now);
-
-#endif

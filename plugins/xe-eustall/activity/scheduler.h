@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Busy times of processes on devices, from the tracepoints of the Linux kernel's DRM scheduler, through BPF. */
-#ifndef IAPROF_XE_EUSTALL_SCHEDULER_H
-#define IAPROF_XE_EUSTALL_SCHEDULER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void scheduler_totals_read(const struct scheduler *scheduler, struct scheduler_t
 
 /* NULL is allowed. */
 void scheduler_free(struct scheduler *scheduler);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Structs shared by the BPF programs that trace the scheduler and user space. */
-#ifndef IAPROF_XE_EUSTALL_SCHEDULER_EVENT_H
-#define IAPROF_XE_EUSTALL_SCHEDULER_EVENT_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -74,5 +73,3 @@ struct scheduler_totals {
 	__u64 missed;       /* events missed because the program was already running on the CPU; see queue.progress */
 	__u64 handler_time; /* ns in the handlers */
 };
-
-#endif

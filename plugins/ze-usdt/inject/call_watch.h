@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The BPF program that observes threads entering Level Zero or OpenCL, for inject.c. Owned by one thread. */
-#ifndef IAPROF_ZE_USDT_INJECT_CALL_WATCH_H
-#define IAPROF_ZE_USDT_INJECT_CALL_WATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ void call_watch_forget(struct call_watch *watch, uint32_t thread);
 void call_watch_pause(struct call_watch *watch, bool pause);
 
 void call_watch_free(struct call_watch *watch);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by inject.bpf.c and inject.c: the threads that call Level Zero or OpenCL. */
-#ifndef IAPROF_ZE_USDT_INJECT_CALLER_H
-#define IAPROF_ZE_USDT_INJECT_CALLER_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -28,5 +27,3 @@ struct caller_event {
 	__u32 thread;
 	__u32 state;
 };
-
-#endif

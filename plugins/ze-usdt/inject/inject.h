@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads the tracer into a running process (tracer=inject). */
-#ifndef IAPROF_ZE_USDT_INJECT_H
-#define IAPROF_ZE_USDT_INJECT_H
+#pragma once
 
 #include <stdint.h>
 #include <iaprof/host.h>
@@ -37,5 +36,3 @@ void injection_stop(struct injection *injection);
  * its own. The library stays in the process. The wait is bounded whatever the process does.
  */
 void injection_end(struct injection *injection);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An injection and its load, shared by inject.c and injection_load.c. */
-#ifndef IAPROF_ZE_USDT_INJECT_INJECTION_H
-#define IAPROF_ZE_USDT_INJECT_INJECTION_H
+#pragma once
 
 #include <pthread.h>
 #include "base/clock.h"
@@ -57,5 +56,3 @@ void injection_check_deadline(struct injection *injection);
 
 /* A thread that had not returned (load.is_lost) has stopped. */
 void injection_put_back(struct injection *injection);
-
-#endif

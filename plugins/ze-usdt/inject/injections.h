@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The injections of a run, one per profiled process. */
-#ifndef IAPROF_ZE_USDT_INJECTIONS_H
-#define IAPROF_ZE_USDT_INJECTIONS_H
+#pragma once
 
 #include <stddef.h>
 #include <iaprof/host.h>
@@ -17,5 +16,3 @@ int injections_start(struct injections *injections, const struct iaprof_host *ho
 
 /* Ends all injections; idempotent. */
 void injections_end(struct injections *injections);
-
-#endif

@@ -3,8 +3,7 @@
  * Makes a stopped thread of another process load a library. To be called on the thread that seized the other one
  * (PTRACE_SEIZE with PTRACE_O_TRACESYSGOOD), because Linux allows ptrace() to no other.
  */
-#ifndef IAPROF_ZE_USDT_INJECT_REMOTE_CALL_H
-#define IAPROF_ZE_USDT_INJECT_REMOTE_CALL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ bool remote_load_put_back(struct remote_load *load);
 
 /* Forgets a load. A load in progress continues: the stub ends it by itself. */
 void remote_load_free(struct remote_load *load);
-
-#endif

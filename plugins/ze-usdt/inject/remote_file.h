@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A copy of the library in a file in memory of the other process, for processes that do not see the library's file. */
-#ifndef IAPROF_ZE_USDT_INJECT_REMOTE_FILE_H
-#define IAPROF_ZE_USDT_INJECT_REMOTE_FILE_H
+#pragma once
 
 #include <sys/mman.h>
 #include <sys/types.h>
@@ -15,5 +14,3 @@
  * and seals it. Returns 0 or a negative errno: -EPERM if the process has put another file in its place.
  */
 int remote_file_fill(pid_t thread, int remote, int source);
-
-#endif

@@ -5,8 +5,7 @@
  * stores the result, sends REMOTE_STUB_SIGNAL to its own thread to inform the injector, and then restores the thread by
  * itself, in case the injector is gone.
  */
-#ifndef IAPROF_ZE_USDT_INJECT_REMOTE_STUB_H
-#define IAPROF_ZE_USDT_INJECT_REMOTE_STUB_H
+#pragma once
 
 /* The thread may have a small stack, so dlopen() runs on this one. Read-only code lies below it: an overflow faults. */
 #define REMOTE_STUB_CODE_SIZE 0x1000
@@ -45,6 +44,4 @@ struct remote_stub_data {
 
 extern const uint8_t remote_stub_begin[], remote_stub_end[];
 extern const uint8_t remote_stub_system_call[]; /* address of a SYSCALL instruction */
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds a system call instruction in the code of a library, which may be any file. Pure; any thread. */
-#ifndef IAPROF_ZE_USDT_INJECT_SYSTEM_CALL_H
-#define IAPROF_ZE_USDT_INJECT_SYSTEM_CALL_H
+#pragma once
 
 #include "elf/elf_reader.h"
 
@@ -10,5 +9,3 @@
  * part of a longer instruction: jumping to it executes a system call anyway.
  */
 uint64_t system_call_find(const struct elf_reader *library);
-
-#endif

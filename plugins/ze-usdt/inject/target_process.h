@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process that a library is to be loaded into: whether this is possible, and the addresses of its functions. */
-#ifndef IAPROF_ZE_USDT_INJECT_TARGET_PROCESS_H
-#define IAPROF_ZE_USDT_INJECT_TARGET_PROCESS_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -65,5 +64,3 @@ int target_process_check_thread(const struct target_process *target, pid_t threa
 void target_process_explain(pid_t pid, int error, char *message, size_t message_size);
 
 void target_process_free(struct target_process *target);
-
-#endif
