@@ -3,8 +3,8 @@
  * A stand-in for CUPTI and the CUDA driver, for tests without a GPU: libcupti.so.13 has the functions that the injected
  * library uses, and these, with which a program acts as if it used a GPU. Each launch adds samples at three PCs.
  *
- * STAND_IN_FAILS=FUNCTION:ERROR in the environment lets a function of CUPTI fail; with STAND_IN_YIELDS, threads that are
- * within a call let others run.
+ * STAND_IN_FAILS=FUNCTION:ERROR in the environment lets a function of CUPTI fail; with STAND_IN_YIELDS, threads that
+ * are within a call let others run.
  */
 #ifndef IAPROF_EXAMPLES_CUDA_STAND_IN_H
 #define IAPROF_EXAMPLES_CUDA_STAND_IN_H
