@@ -236,9 +236,8 @@ static int write_activity(const struct iaprof_host *host, struct csv *csv, const
 	return rows.result;
 }
 
-static int csv_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
+static int write_profile(const struct iaprof_host *host, struct csv *csv, const struct iaprof_profile *profile)
 {
-	struct csv *csv = instance;
 	bool is_difference = profile->flags & IAPROF_PROFILE_DIFFERENCE;
 	if (csv->rows != CSV_ROWS_STACKS && is_difference)
 		return host->fail(host, EINVAL, "--diff requires rows=stacks");
@@ -259,6 +258,14 @@ static int csv_profile(const struct iaprof_host *host, void *instance, const str
 		result = write_lost(host, csv, profile, iaprof_profile_lost(profile, i / 2), i % 2);
 	stack_rows_free(&rows);
 	return result;
+}
+
+/* Whoever reads along has each interval when it ends. */
+static int csv_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
+{
+	struct csv *csv = instance;
+	int result = write_profile(host, csv, profile);
+	return result || !csv->output ? result : host->output_flush(host, csv->output);
 }
 
 static struct event make_event(const struct iaprof_host *host, struct csv *csv, const struct iaprof_record *record)

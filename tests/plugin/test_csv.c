@@ -156,6 +156,8 @@ START_TEST(writes_each_interval)
 		profile.profile.interval = i;
 		profile.profile.begin = i * 1000;
 		ck_assert_int_eq(test_host_send_profile(host, &profile.profile), 0);
+		const struct test_output *output = test_host_output(host, NULL);
+		ck_assert_uint_eq(output->flushed, output->size);
 	}
 	test_host_stop(host);
 	table_read();

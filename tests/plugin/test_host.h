@@ -46,6 +46,7 @@ struct test_output {
 	char *variant; /* NULL none */
 	char *data;
 	size_t size;
+	size_t flushed; /* what a reader has */
 	bool closed;    /* output_close() was called: the file is complete */
 	bool published; /* output_publish() was called */
 	bool discarded; /* output_discard() was called */

@@ -333,6 +333,7 @@ static int host_output_flush(const struct iaprof_host *host, struct iaprof_outpu
 {
 	struct test_output *output = (struct test_output *)opaque;
 	ck_assert(!output->closed && !output->discarded);
+	output->flushed = output->size;
 	return 0;
 }
 
