@@ -143,9 +143,11 @@ def statistics_without_programs():
     print(f'# {sums[pids[0]] / 1e6:.1f} ms seen')
     if set(sums) != set(pids) or not any('usage statistics only' in line for line in others):
         raise Failure(f'{sums} of {pids}: {others}')
-    # The client is found within a second or so.
-    if not times[0] * 0.4 <= sums[pids[0]] <= times[0] * 1.1:
-        raise Failure(f'{sums[pids[0]]} of {times[0]}')
+    # From when the client is found, which a machine with other work delays, nothing of its jobs is missing.
+    span = max(record.end for record in records) - min(record.begin for record in records)
+    seen = sums[pids[0]]
+    if not span * 0.8 <= seen <= min(span, times[0]) * 1.1 or seen < times[0] / 10:
+        raise Failure(f'{seen} in {span}, of {times[0]}')
 
 
 def a_right_that_is_missing_is_named():
