@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "bpf/map.bpf.h"
 #include "ze-usdt.h"
 
 /* Only launches between belong to the run, ns. User space changes them at any time. */
@@ -16,12 +17,7 @@ __u64 limit_begin = 0;
 __u64 limit_end = ~0ull;
 
 /* Shared by the runs of a process, by thread id: the limit, if the later run has left it the last launch; else 0. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, ZE_HANDOVER_THREADS);
-	__type(key, __u32);
-	__type(value, __u64);
-} handover SEC(".maps");
+BPF_MAP(handover, LRU_HASH, __u32, __u64, ZE_HANDOVER_THREADS);
 
 /* So long after the limit decisions are written, and half of it they are read: none is left of an earlier launch. */
 #define HANDOVER_TIME 2000000000ull /* ns */

@@ -11,6 +11,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
+#include "bpf/map.bpf.h"
 #include "bpf/slots.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/targets.bpf.h"
@@ -49,53 +50,27 @@ const volatile __u32 submission_depth = ZE_SUBMISSION_DEPTH; /* upper limit, als
 /* The set of maps that is written to; user space drains the other one. 2: none, before start() and after stop(). */
 __u32 active_set = 2;
 
-#define SET_MAP(name, key_type, value_type)                                                                            \
-	struct {                                                                                                       \
-		__uint(type, BPF_MAP_TYPE_HASH);                                                                       \
-		__uint(max_entries, 1);                                                                                \
-		__type(key, key_type);                                                                                 \
-		__type(value, value_type);                                                                             \
-	} name SEC(".maps")
-SET_MAP(launches_0, struct ze_launch_key, struct ze_count);
-SET_MAP(launches_1, struct ze_launch_key, struct ze_count);
-SET_MAP(executions_0, struct ze_execution_key, struct ze_count);
-SET_MAP(executions_1, struct ze_execution_key, struct ze_count);
-SET_MAP(kernels_0, __u64, struct ze_kernel);
-SET_MAP(kernels_1, __u64, struct ze_kernel);
+BPF_MAP(launches_0, HASH, struct ze_launch_key, struct ze_count, 1);
+BPF_MAP(launches_1, HASH, struct ze_launch_key, struct ze_count, 1);
+BPF_MAP(executions_0, HASH, struct ze_execution_key, struct ze_count, 1);
+BPF_MAP(executions_1, HASH, struct ze_execution_key, struct ze_count, 1);
+BPF_MAP(kernels_0, HASH, __u64, struct ze_kernel, 1);
+BPF_MAP(kernels_1, HASH, __u64, struct ze_kernel, 1);
 STACKS_MAP(stacks_0);
 STACKS_MAP(stacks_1);
 
 /* Processes that fired a probe: their exit is reported. */
-SET_MAP(processes, __u32, __u8);
+BPF_MAP(processes, HASH, __u32, __u8, 1);
 
 /* By thread id. LRU eviction removes threads that exited. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ze_submission);
-} submissions SEC(".maps");
+BPF_MAP(submissions, LRU_HASH, __u32, struct ze_submission, 1);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1024 * 1024);
-} events SEC(".maps");
+BPF_RING(events, 1024 * 1024);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ze_processor);
-} processors SEC(".maps");
+BPF_MAPPED_ARRAY(processors, struct ze_processor, 1);
 
 /* As stack_scratch, for kernels. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ze_kernel);
-} kernel_scratch SEC(".maps");
+BPF_MAP(kernel_scratch, ARRAY, __u32, struct ze_kernel, 1);
 
 static __always_inline struct ze_processor *processor_get(__u32 cpu)
 {

@@ -8,6 +8,7 @@
 #include <linux/ptrace.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+#include "bpf/map.bpf.h"
 #include <bpf/bpf_core_read.h>
 #include "caller.h"
 
@@ -29,17 +30,9 @@ struct task_struct {
 const volatile __u32 target_process = 0;
 volatile bool enough = false; /* stop no more threads */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, CALLERS_MAX);
-	__type(key, __u32);
-	__type(value, struct caller);
-} callers SEC(".maps");
+BPF_MAP(callers, HASH, __u32, struct caller, CALLERS_MAX);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16384);
-} events SEC(".maps");
+BPF_RING(events, 16384);
 
 static void event_send(__u32 thread, __u32 state)
 {
