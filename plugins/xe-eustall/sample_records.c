@@ -103,6 +103,9 @@ int records_add_samples(struct record_batch *batch, const struct sampler *sample
 	};
 	int result = 0;
 
+	if (sampler->cycle.stride <= 1) /* the default */
+		record.sample.header.size -= sizeof record.details;
+
 	for (uint32_t i = 0; !result && i < sampler->fold.count; i++) {
 		fold_get(&sampler->fold, i, &record.sample.address, record.counts);
 		result = record_batch_append(batch, &record.sample.header);
