@@ -57,7 +57,7 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct cuda, mode, CHOICE, "mode", "continuous",
 		      "Serialized runs one kernel at a time, which is much slower", .choices = modes),
 	IAPROF_OPTION(struct cuda, sampling, BOOL, "sampling", "yes",
-		      "Sample stalls; no: for programs whose launches CUPTI's sampling slows"),
+		      "Sample stalls; no: if CUPTI's sampling slows the program's launches"),
 	IAPROF_OPTION(struct cuda, launch_rate, UINT, "launch-rate", "50",
 		      "Launch stacks to take per thread, chosen at random; 0: all", .maximum = 1000000, .unit = "Hz"),
 	IAPROF_OPTION(struct cuda, launches_taken, BOOL, "launches", "yes",

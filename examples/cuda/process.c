@@ -32,8 +32,7 @@ struct module {
 	uint64_t crc;
 };
 
-/* A kernel that is launched, and the stack of its last launch that has one: also of those that are counted at the end.
- */
+/* A launched kernel, with the stack of its last launch, which launches that are counted at the end get, too. */
 struct launched {
 	uint32_t kernel; /* KERNEL id */
 	uint32_t tid;

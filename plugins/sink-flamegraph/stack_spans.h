@@ -14,8 +14,7 @@
 
 /* Initialise with {0}. */
 struct stack_spans {
-	/* Names of frames: "TRACE-SPAN" in hexadecimal, and for all further spans "N other spans", which is the last.
-	 */
+	/* Names of frames: "TRACE-SPAN" in hexadecimal; the last one may be "N other spans". */
 	struct string_table names;
 	uint32_t *ids; /* by stack: id of its name; 0: no span */
 };

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sampling in windows of time, so that a run holds its budget of CPU time where the hardware has no slower rate. Time
- * is divided into blocks. Of each, one window is sampled, whose samples count stride times: the block is stride times
- * as long as what was sampled of it. That holds also if the thread is late, which makes the next pause shorter. The
- * window has a random place in the first half of its block, so that windows cannot coincide with the steps of a
- * program. Knows no clocks.
+ * Samples only some windows of time, to keep a run within its CPU budget when the hardware has no lower sampling rate.
+ * Time is divided into blocks with one window each. A sample counts stride times, because a block is stride times as
+ * long as the part of it that was sampled; if the thread is late, the next pause is shorter. Windows start at random
+ * in the first half of their blocks, so that they do not coincide with the steps of a program. Does not read clocks.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Long compared with the interval at which the driver makes rows available, whose last ones are lost. */
+/* Much longer than the interval at which the driver makes rows available: rows of its last interval are lost. */
 #define DUTY_WINDOW UINT64_C(100000000) /* ns */
 /* A pause ends after 2.3 s at most: device_watchdog.h takes a GPU for dead after three silent seconds. */
 #define DUTY_STRIDE_MAX 16u
 
 struct duty_cycle {
-	uint32_t stride; /* that of the current window; 1: sampled all the time; 0: as 1 */
-	uint64_t block;  /* begin of the current block */
-	uint64_t begin;  /* of the current window */
-	uint64_t change; /* end of the current window, or of the pause; UINT64_MAX: not expected */
+	uint32_t stride; /* of the current window; 0 or 1: everything is sampled */
+	uint64_t block;  /* start of the current block */
+	uint64_t begin;  /* start of the current window */
+	uint64_t change; /* end of the current window or pause; UINT64_MAX: none */
 };
 
 /* Begins a window. */

@@ -19,8 +19,7 @@
 #define ZE_COUNT_BLOCKS 32u
 #define ZE_COUNT_CELLS (ZE_COUNT_BLOCK * ZE_COUNT_BLOCKS)
 
-/* Written by the thread that owns the cell, except read. The count only increases, also when the cell gets another tag.
- */
+/* Written by the thread that owns the cell, except read. The count never decreases, even if the tag changes. */
 struct ze_count_cell {
 	uint32_t tag;  /* of what is counted; modulo ZE_COUNT_CELLS the position of the cell; 0: nothing yet */
 	uint32_t read; /* the count that the profiler has read, modulo 2^32: valid while read_turn is turn */
