@@ -127,15 +127,14 @@ static void tell_restart(const struct sampler *sampler, const char *reason, uint
 
 int sampler_stream_restart(struct sampler *sampler, const char *reason, uint64_t begin)
 {
-	const struct iaprof_host *host = sampler->sampling->host;
+	char what[160];
 
 	if (sampler->state != SAMPLER_OPEN)
 		return 0;
 	int result = start_again(sampler);
 	if (result) {
-		sampler_stream_break(sampler, SAMPLER_BROKEN);
-		host->log(host, IAPROF_LOG_WARNING, "%s: %s, and restarting failed: %s (retrying every second)",
-			  sampler->label, reason, strerror(-result));
+		snprintf(what, sizeof what, "%s, and restarting", reason);
+		stop_for(sampler, what, result);
 		return 0;
 	}
 	result = begin_anew(sampler);
