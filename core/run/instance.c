@@ -272,11 +272,14 @@ int instance_limit(struct instance *instance, uint64_t begin, uint64_t end, stru
 			    error);
 }
 
+bool instance_can_inherit(const struct instance *instance, const struct instance *earlier)
+{
+	return instance->plugin->description.inherit && !instance->isolation && earlier->started &&
+	       instance_can_limit(earlier);
+}
+
 int instance_inherit(struct instance *instance, struct instance *earlier, struct error *error)
 {
-	if (!instance->plugin->description.inherit || instance->isolation || !earlier->started ||
-	    !instance_can_limit(earlier))
-		return 0;
 	begin_callback(instance);
 	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "inherit");
 	return end_callback(instance,

@@ -123,7 +123,11 @@ int instance_finish(struct instance *instance, struct error *error);
 /* Has a source take only samples between two times: limit() of iaprof/plugin.h. Whether it can; then: 0 or an error. */
 bool instance_can_limit(const struct instance *instance);
 int instance_limit(struct instance *instance, uint64_t begin, uint64_t end, struct error *error);
-/* Before instance_prepare(): calls inherit() of a source that will replace an earlier instance with limit(). */
+/*
+ * Before instance_prepare(): calls inherit() of a source that will replace an earlier instance with limit(). Whether it
+ * can inherit; then: 0 or an error.
+ */
+bool instance_can_inherit(const struct instance *instance, const struct instance *earlier);
 int instance_inherit(struct instance *instance, struct instance *earlier, struct error *error);
 /* Stops and finishes a source and calls its destroy(), before its run has ended. */
 void instance_close(struct instance *instance);

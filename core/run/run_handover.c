@@ -161,17 +161,28 @@ static int replace(struct run *earlier, const struct run *next, struct gaps *gap
 	return result;
 }
 
-/* The same for sources of which there can be only one: they are prepared only now. */
+static bool has_neighbour(const struct run *next, const struct instance *source)
+{
+	const struct instance *after = run_find_source(next, source);
+	return after && after->started && !strcmp(after->name, source->name);
+}
+
+/* The same for sources of which there can be only one, unless they have a neighbour: they are prepared only now. */
 static int replace_exclusive(const struct run *earlier, const struct run *next, struct gaps *gaps, struct error *error)
 {
+	struct error ignored = { 0 };
 	uint64_t since = clock_monotonic();
 	int result = 0;
-	for (size_t i = 0; i < earlier->setup.sources.count; i++)
-		if (is_exclusive(earlier->setup.sources.items[i]))
-			instance_close(earlier->setup.sources.items[i]);
+	for (size_t i = 0; i < earlier->setup.sources.count; i++) {
+		struct instance *source = earlier->setup.sources.items[i];
+		if (is_exclusive(source) && has_neighbour(next, source))
+			instance_stop(source, &ignored);
+		else if (is_exclusive(source))
+			instance_close(source);
+	}
 	for (size_t i = 0; !result && i < next->setup.sources.count; i++) {
 		struct instance *source = next->setup.sources.items[i];
-		if (!is_exclusive(source))
+		if (!is_exclusive(source) || source->started)
 			continue;
 		bool has_gap = !source->prepared;
 		result = start(next, source, error);

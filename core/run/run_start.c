@@ -35,9 +35,12 @@ static int prepare_source(const struct run *run, struct instance *source, const 
 			  struct error *error)
 {
 	struct instance *before = earlier ? run_find_source(earlier, source) : NULL;
-	if (before && source->plugin->description.flags & IAPROF_PLUGIN_EXCLUSIVE)
+	bool inherits = before && instance_can_inherit(source, before);
+	/* An exclusive device is left to the instance of the same name; others may have a part of it. */
+	if (before && source->plugin->description.flags & IAPROF_PLUGIN_EXCLUSIVE &&
+	    (!inherits || strcmp(source->name, before->name) != 0))
 		return 0;
-	int result = before ? instance_inherit(source, before, error) : 0;
+	int result = inherits ? instance_inherit(source, before, error) : 0;
 	return run_result_of(run, source, result ? result : instance_prepare(source, error));
 }
 

@@ -106,7 +106,7 @@ enum iaprof_plugin_flag {
 	/*
 	 * Source: from prepare() to destroy(), only one instance can have its device, or each would count what the
 	 * other one counts. When a continuous run reads its configuration again, the new instance is prepared after
-	 * destroy() of the old one; otherwise while the old one goes on.
+	 * destroy() of the old one; otherwise, and with inherit() if it has its name, while that goes on.
 	 */
 	IAPROF_PLUGIN_EXCLUSIVE = 1u << 16
 };

@@ -7,6 +7,7 @@ import collections
 import csv
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from harness import (COMPLETE, FAILING_SOURCE, PLUGINS, case, end, equal, main, 
                      wait_until, write)
 
 TIMES = os.path.join(PLUGINS, 'iaprof-times-sink.so')
+EXCLUSIVE = os.path.join(PLUGINS, 'iaprof-exclusive-source.so')
 REFERENCE = os.path.join(PLUGINS, 'reference-clock')
 FREQUENCY = 250
 PERIOD = 1000000000 // FREQUENCY
@@ -131,6 +133,36 @@ def no_gap():
     require(most <= 3 * len(ticks), f'{most} samples too many\n{text}')
     # The Linux kernel omits ticks while the maps of BPF programs are read.
     require(least > 0.5, f'{100 * least:.0f} % of the samples\n{text}')
+
+
+def exclusive(number, name):
+    write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\n[source:{name}]\nisolate = no\nnumber = {number}\n'
+          '[sink:csv]\noutput = -\n')
+
+
+@case('a source of which there can be only one is passed on to the next run, if that has one with its name')
+def one_at_a_time():
+    exclusive(0, EXCLUSIVE)
+    with tempfile.TemporaryFile() as err:
+        process = start('-c', 'run.ini', stderr=err, stdout=subprocess.DEVNULL)
+
+        def said():
+            return re.findall(r'(?:number )?(\w+)[: ] ?(\w+)$', '\n'.join(
+                line for line in os.pread(err.fileno(), 100000, 0).decode().splitlines() if 'exclusive' in line), re.MULTILINE)
+        wait_until(lambda: ('0', 'start') in said(), 'the start of the source')
+        before = len(said())
+        for number, name, later_first in (1, EXCLUSIVE, True), (2, f'{EXCLUSIVE}.other', False), (3, f'{EXCLUSIVE}.other', True):
+            exclusive(number, name)
+            process.send_signal(signal.SIGHUP)
+            wait_until(lambda: {(str(number - 1), 'destroy'), (str(number), 'start')} <= set(said()[before:]), 'a reload')  # pylint: disable=cell-var-from-loop
+            earlier, later = str(number - 1), str(number)
+            equal(said()[before:],
+                  [('after', earlier), (later, 'inherit'), (later, 'prepare'), (later, 'start'), (earlier, 'end'),
+                   (later, 'begin'), (earlier, 'stop'), (earlier, 'destroy')] if later_first else
+                  [(earlier, 'stop'), (earlier, 'destroy'), (later, 'prepare'), (later, 'start')], f'callbacks of run {number}')
+            before = len(said())
+        process.send_signal(signal.SIGINT)
+        equal(end(process).status, COMPLETE, f'exit status: {said()}')
 
 
 main()
