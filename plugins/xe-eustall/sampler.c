@@ -20,7 +20,8 @@
 #define READS_PER_TURN 16u
 
 int sampler_open(struct sampler *sampler, struct sampling *sampling, const struct device *device,
-		 const struct query_gt *gt, uint32_t record_id, char *problem, size_t problem_size)
+		 const struct query_gt *gt, uint32_t record_id, struct stream_handover *from, char *problem,
+		 size_t problem_size)
 {
 	*sampler = (struct sampler){ .sampling = sampling,
 				     .device = device,
@@ -44,7 +45,12 @@ int sampler_open(struct sampler *sampler, struct sampling *sampling, const struc
 		snprintf(problem, problem_size, "%s: %s", sampler->label, strerror(-result));
 		return result;
 	}
+	if (from && stream_handover_claim(from, device->address, gt->id))
+		return 0;
 	result = sampler_stream_open(sampler);
+	/* Another instance of the earlier run may have it, which ends, too. */
+	if (from && result == -EBUSY)
+		return 0;
 	if (result) {
 		sampler_stream_describe(sampler, result, problem, problem_size);
 		sampler_free(sampler);
@@ -52,16 +58,7 @@ int sampler_open(struct sampler *sampler, struct sampling *sampling, const struc
 	return result;
 }
 
-static void rate_tell(const struct sampler *sampler)
-{
-	char key[200];
-
-	snprintf(key, sizeof key, "sampling rate of %s", sampler->label);
-	sampler->sampling->host->metadata(sampler->sampling->host, key, "every %" PRIu32 " GPU cycles",
-					  sampler_cycles(sampler));
-}
-
-int sampler_start(struct sampler *sampler, char *problem, size_t problem_size)
+int sampler_start(struct sampler *sampler, bool waits, char *problem, size_t problem_size)
 {
 	const struct iaprof_host *host = sampler->sampling->host;
 	char key[200];
@@ -71,7 +68,7 @@ int sampler_start(struct sampler *sampler, char *problem, size_t problem_size)
 		result = record_batch_flush(&sampler->sampling->batch);
 	if (result)
 		return host->fail(host, result, "%s: records: %s", sampler->label, strerror(-result));
-	result = stream_enable(sampler->stream);
+	result = waits ? 0 : stream_enable(sampler->stream);
 	if (result) {
 		snprintf(problem, problem_size, "%s at %s: cannot start EU stall sampling: %s", sampler->name,
 			 sampler->device->address, strerror(-result));
@@ -79,12 +76,14 @@ int sampler_start(struct sampler *sampler, char *problem, size_t problem_size)
 	}
 	uint64_t now = sampler_now(sampler);
 	sampler_begin(sampler, now);
-	rate_control_init(&sampler->rate, sampler->rate.position, now);
-	duty_cycle_begin(&sampler->cycle, 1, now);
+	sampler_begin_afresh(sampler, now);
 	sampler->turned = now;
 	host->metadata(host, sampler->label, "at %s, %" PRIu32 " Xe-cores, %s rows", sampler->device->address,
 		       sampler->xe_cores, sampler->device->layout->name);
-	rate_tell(sampler);
+	if (waits)
+		sampler->state = SAMPLER_WAITS;
+	else
+		sampler_tell_rate(sampler);
 	snprintf(key, sizeof key, "idle state of %s", sampler->label);
 	host->metadata(host, key, "RC6 is off while EU stalls are sampled: the GT stays awake and draws more power");
 	return 0;
@@ -226,23 +225,8 @@ static int rate_change(struct sampler *sampler, size_t position)
 	if (sampler->state == SAMPLER_OPEN)
 		host->log(host, IAPROF_LOG_INFO, "%s: samples every %" PRIu32 " GPU cycles instead of %" PRIu32,
 			  sampler->label, sampler_cycles(sampler), before);
-	rate_tell(sampler);
+	sampler_tell_rate(sampler);
 	return result;
-}
-
-static void cycle_tell(const struct sampler *sampler)
-{
-	const struct iaprof_host *host = sampler->sampling->host;
-	char key[200];
-
-	snprintf(key, sizeof key, "sampled time of %s", sampler->label);
-	if (sampler->cycle.stride == 1)
-		host->metadata(host, key, "all");
-	else
-		host->metadata(host, key,
-			       "1 of %" PRIu32 " windows of %u ms, to hold the CPU budget; a sample counts %" PRIu32
-			       " times",
-			       sampler->cycle.stride, (unsigned)(DUTY_WINDOW / 1000000), sampler->cycle.stride);
 }
 
 static void window_begin(struct sampler *sampler, uint32_t stride, uint64_t now)
@@ -251,7 +235,7 @@ static void window_begin(struct sampler *sampler, uint32_t stride, uint64_t now)
 
 	duty_cycle_begin(&sampler->cycle, stride, now);
 	if (sampler->cycle.stride != before)
-		cycle_tell(sampler);
+		sampler_tell_cycle(sampler);
 }
 
 /* The time that was sampled ends, on average, halfway between two times at which the driver makes rows available. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See sampler_stream.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,6 +62,36 @@ void sampler_begin(struct sampler *sampler, uint64_t now)
 	if (!sampler->fold.count)
 		sampler->begin = sampler->end = now;
 	sampler->state = SAMPLER_OPEN;
+}
+
+void sampler_begin_afresh(struct sampler *sampler, uint64_t now)
+{
+	rate_control_init(&sampler->rate, sampler->rate.position, now);
+	duty_cycle_begin(&sampler->cycle, 1, now);
+}
+
+void sampler_tell_rate(const struct sampler *sampler)
+{
+	const struct iaprof_host *host = sampler->sampling->host;
+	char key[200];
+
+	snprintf(key, sizeof key, "sampling rate of %s", sampler->label);
+	host->metadata(host, key, "every %" PRIu32 " GPU cycles", sampler_cycles(sampler));
+}
+
+void sampler_tell_cycle(const struct sampler *sampler)
+{
+	const struct iaprof_host *host = sampler->sampling->host;
+	char key[200];
+
+	snprintf(key, sizeof key, "sampled time of %s", sampler->label);
+	if (sampler->cycle.stride == 1)
+		host->metadata(host, key, "all");
+	else
+		host->metadata(host, key,
+			       "1 of %" PRIu32 " windows of %u ms, to hold the CPU budget; a sample counts %" PRIu32
+			       " times",
+			       sampler->cycle.stride, (unsigned)(DUTY_WINDOW / 1000000), sampler->cycle.stride);
 }
 
 void sampler_stream_tell_lost(const struct sampler *sampler, const char *reason, uint64_t begin)

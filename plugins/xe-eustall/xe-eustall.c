@@ -79,7 +79,7 @@ static int streams_open(struct xe_eustall *self, const struct device *device, ch
 		if (!gt->main || !gt->xe_cores)
 			continue;
 		int result = sampler_open(&self->samplers[self->sampler_count], &self->sampling, device, gt,
-					  (uint32_t)self->sampler_count + 1, text, sizeof text);
+					  (uint32_t)self->sampler_count + 1, self->from, text, sizeof text);
 		if (!result) {
 			self->sampler_count++;
 			continue;
@@ -121,6 +121,16 @@ static int rows_allocate(struct xe_eustall *self)
 	return self->sampling.rows ? 0 : -ENOMEM;
 }
 
+static int xe_eustall_inherit(const struct iaprof_host *host, void *instance, void *earlier_instance)
+{
+	struct xe_eustall *self = instance;
+	const struct xe_eustall *earlier = earlier_instance;
+
+	(void)host;
+	self->from = stream_handover_join(earlier->to);
+	return 0;
+}
+
 static int xe_eustall_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct xe_eustall *self = instance;
@@ -128,6 +138,10 @@ static int xe_eustall_prepare(const struct iaprof_host *host, void *instance)
 	self->sampling.host = host;
 	self->sampling.devices = &self->devices;
 	self->sampling.latch_age = stream_latch_age();
+	self->limit_end = UINT64_MAX;
+	self->to = stream_handover_new();
+	if (!self->to)
+		return host->fail(host, ENOMEM, "out of memory");
 	int result = record_batch_init(&self->sampling.batch, host);
 	if (!result)
 		result = devices_open(&self->devices, host, self->device, IAPROF_LOG_WARNING);
@@ -158,7 +172,7 @@ static int samplers_start(struct xe_eustall *self)
 	for (size_t i = 0; i < wanted; i++) {
 		char text[512];
 		if (result >= 0)
-			result = sampler_start(&self->samplers[i], text, sizeof text);
+			result = sampler_start(&self->samplers[i], self->from != NULL, text, sizeof text);
 		if (result <= 0) {
 			self->samplers[started++] = self->samplers[i];
 			continue;
@@ -167,6 +181,8 @@ static int samplers_start(struct xe_eustall *self)
 		sampler_free(&self->samplers[i]);
 	}
 	self->sampler_count = started;
+	for (size_t i = 0; result >= 0 && i < started; i++)
+		(void)stream_handover_add(self->to, self->samplers[i].device->address, self->samplers[i].gt);
 	return result < 0 ? result : go_on_with_others(self, EIO, problem);
 }
 
@@ -195,6 +211,8 @@ static int xe_eustall_start(const struct iaprof_host *host, void *instance)
 			       "1 of %" PRIu64 "; the counts are of these, and not scaled up",
 			       self->sampling.subsample);
 	result = activity_start(self->sampling.activity);
+	if (self->from)
+		stream_handover_begin(self->from, host->clock(host));
 	if (!result)
 		result = samplers_start(self);
 	if (result || !IAPROF_HOST_HAS(host, sample_stride))
@@ -204,22 +222,43 @@ static int xe_eustall_start(const struct iaprof_host *host, void *instance)
 	return result ? host->fail(host, result, "cannot start a timer: %s", strerror(-result)) : 0;
 }
 
-static int xe_eustall_stop(const struct iaprof_host *host, void *instance)
+static int xe_eustall_limit(const struct iaprof_host *host, void *instance, uint64_t begin, uint64_t end)
 {
 	struct xe_eustall *self = instance;
+
+	(void)host;
+	activity_limit(self->sampling.activity, begin, end, stream_handover_since(self->to));
+	__atomic_store_n(&self->limit_begin, begin, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&self->limit_end, end, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static int read_last_rows(struct xe_eustall *self)
+{
 	const struct timespec latch = { .tv_nsec = (long)self->sampling.latch_age };
 	int result = 0;
 
-	if (!self->begin)
-		return 0;
 	/* The driver must latch the last rows first. */
 	nanosleep(&latch, NULL);
 	for (size_t i = 0; !result && i < self->sampler_count; i++)
 		result = sampler_read(&self->samplers[i]);
 	if (!result)
 		result = sampling_thread_flush(self);
-	if (!result)
-		result = sampling_thread_check_devices(self);
+	return result ? result : sampling_thread_check_devices(self);
+}
+
+static int xe_eustall_stop(const struct iaprof_host *host, void *instance)
+{
+	struct xe_eustall *self = instance;
+	int result = 0;
+
+	stream_handover_leave(self->from);
+	self->from = NULL;
+	if (!self->begin)
+		return 0;
+	/* The thread may have ended too early. */
+	if (!self->has_handed_over)
+		result = self->limit_end == UINT64_MAX ? read_last_rows(self) : sampling_thread_hand_over(self);
 	if (!result)
 		result = activity_stop(self->sampling.activity);
 	for (size_t i = 0; i < self->sampler_count; i++) {
@@ -251,6 +290,8 @@ static void xe_eustall_destroy(const struct iaprof_host *host, void *instance)
 	for (size_t i = 0; i < self->sampler_count; i++)
 		sampler_free(&self->samplers[i]);
 	free(self->samplers);
+	stream_handover_leave(self->from);
+	stream_handover_free(self->to);
 	device_watchdog_free(&self->watchdog);
 	activity_free(self->sampling.activity);
 	free(self->sampling.rows);
@@ -304,6 +345,8 @@ static const struct iaprof_plugin plugin = {
 	.finish = xe_eustall_finish,
 	.companions = companions,
 	.check = xe_eustall_check,
+	.limit = xe_eustall_limit,
+	.inherit = xe_eustall_inherit,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)
