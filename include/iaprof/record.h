@@ -388,8 +388,13 @@ struct iaprof_record_launch {
 	 * launch, which replaces it. The core remembers at least the last 131,072 launches.
 	 */
 	uint64_t correlation;
+	/*
+	 * Appended later: use iaprof_record_launch_span(). What the thread worked on when it launched, or when it
+	 * executed what was recorded before. A source may send the shorter record of launches without one.
+	 */
+	struct iaprof_span span;
 };
-IAPROF_ASSERT_SIZE(iaprof_record_launch, 72);
+IAPROF_ASSERT_SIZE(iaprof_record_launch, 96);
 /* Returns the string id of the name of a launch's thread, or 0 if it is not known. */
 static inline uint32_t iaprof_record_launch_thread_name(const struct iaprof_record_launch *record)
 {
@@ -398,7 +403,14 @@ static inline uint32_t iaprof_record_launch_thread_name(const struct iaprof_reco
 /* Returns the number of a launch, or 0 if it has none. */
 static inline uint64_t iaprof_record_launch_correlation(const struct iaprof_record_launch *record)
 {
-	return record->header.size >= sizeof *record ? record->correlation : 0;
+	return record->header.size >= offsetof(struct iaprof_record_launch, span) ? record->correlation : 0;
+}
+/* Returns the span of a launch, or NULL if it has none. */
+static inline const struct iaprof_span *iaprof_record_launch_span(const struct iaprof_record_launch *record)
+{
+	return record->header.size >= sizeof *record && iaprof_span_is_valid(&record->span)
+		       ? &record->span
+		       : (const struct iaprof_span *)0;
 }
 
 /* What a stall reason means, whatever the hardware calls it. Sinks show reasons in this order. */

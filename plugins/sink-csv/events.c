@@ -164,6 +164,7 @@ static int write_launch(const struct event *event)
 	event_set_stack(event, EVENT_KERNEL_STACK, launch->kernel_stack);
 	csv_row_set_unsigned(event->row, EVENT_BEGIN, launch->first_time);
 	csv_row_set_unsigned(event->row, EVENT_COUNT, launch->count);
+	csv_row_set_span(event->row, EVENT_TRACE_ID, EVENT_SPAN_ID, iaprof_record_launch_span(launch));
 	return event_end(event, "launch");
 }
 

@@ -17,7 +17,7 @@ enum job_part { JOB_WAITS, JOB_RUNS };
 struct told {
 	struct packet_event event;
 	struct packet_value values[16];
-	struct text name, stack;
+	struct text name, stack, trace, span;
 };
 
 /* Appends an argument: ADD(told, UNSIGNED, number, "count", 5). */
@@ -44,6 +44,17 @@ static void add_stack(const struct events *events, struct told *told, uint32_t i
 		stack_text_append_frame(&told->stack, &frame, &options);
 	}
 	ADD(told, STRING, string, "stack", text_string(&told->stack));
+}
+
+/* Adds the ids of a span as traces show them; nothing for NULL. */
+static void add_span(struct told *told, const struct iaprof_span *span)
+{
+	if (!span)
+		return;
+	text_append_hexadecimal(&told->trace, span->trace_id, sizeof span->trace_id);
+	text_append_hexadecimal(&told->span, span->span_id, sizeof span->span_id);
+	ADD(told, STRING, string, "trace_id", text_string(&told->trace));
+	ADD(told, STRING, string, "span_id", text_string(&told->span));
 }
 
 static bool add(struct events *events, const struct track_key *key, bool nests, const struct iaprof_record *record,
@@ -165,6 +176,7 @@ static void tell_launch(const struct events *events, struct told *told, const st
 	if (function)
 		add_attributes(events, told, function);
 	add_stack(events, told, launch->user_stack);
+	add_span(told, iaprof_record_launch_span(launch));
 }
 
 static void tell_job(const struct events *events, struct told *told, const struct iaprof_record_job *job, uint32_t part)
@@ -257,6 +269,8 @@ uint64_t events_begin(void *context, const struct timeline *timeline, uint32_t l
 	packets_event(events->packets, &told.event);
 	text_free(&told.name);
 	text_free(&told.stack);
+	text_free(&told.trace);
+	text_free(&told.span);
 	return told.event.track;
 }
 

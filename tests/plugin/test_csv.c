@@ -508,7 +508,8 @@ START_TEST(writes_device_events)
 	       .address = 0x8000, .size = 640, .path = text_id("/tmp/image"), .build_id_size = 1, .build_id = { 7 });
 	RECORD(IAPROF_RECORD_KERNEL, iaprof_record_kernel, .id = 3, .code_object = 6, .pid = 77,
 	       .name = text_id("gemm"), .address = 0x8040, .size = 64);
-	RECORD(IAPROF_RECORD_LAUNCH, iaprof_record_launch, .kernel = 3, .pid = 77, .device = 2, .count = 4);
+	RECORD(IAPROF_RECORD_LAUNCH, iaprof_record_launch, .kernel = 3, .pid = 77, .device = 2, .count = 4,
+	       .span = { .trace_id = { 0x0a, [15] = 0x9c }, .span_id = { 0x01, [7] = 0xb7 } });
 	RECORD(IAPROF_RECORD_STALL_REASON, iaprof_record_stall_reason, .id = 1, .name = text_id("sbid"));
 	struct {
 		struct iaprof_record_stall_sample sample;
@@ -551,7 +552,8 @@ START_TEST(writes_device_events)
 	EXPECT_ROW(3, "record", "code-object", "device", "GPU, tile 0", "address", "0x8000", "name", "/tmp/image",
 		   "build_id", "07");
 	EXPECT_ROW(11, "record", "kernel", "parent", "6", "name", "gemm");
-	EXPECT_ROW(12, "record", "launch", "name", "gemm", "count", "4");
+	EXPECT_ROW(12, "record", "launch", "name", "gemm", "count", "4", "trace_id", "0a00000000000000000000000000009c",
+		   "span_id", "01000000000000b7");
 	EXPECT_ROW(4, "record", "stall-reason");
 	EXPECT_ROW(5, "record", "stall-sample", "name", "sbid", "id", "1", "count", "11", "kind", "instruction-base",
 		   "address", "0x8048", "begin", "3");

@@ -75,6 +75,7 @@ START_TEST(each_type_has_a_fixed_part)
 	ck_assert_int_eq(check(&job, offsetof(struct iaprof_record_job, kernel), NULL, 0), 0);
 	ck_assert_int_eq(check(&job, offsetof(struct iaprof_record_job, thread_name), NULL, 0), 0);
 	ck_assert_int_eq(check(&launch, offsetof(struct iaprof_record_launch, thread_name), NULL, 0), 0);
+	ck_assert_int_eq(check(&launch, offsetof(struct iaprof_record_launch, span), NULL, 0), 0);
 	ck_assert_int_eq(check(&counter, offsetof(struct iaprof_record_counter, role), NULL, 0), 0);
 }
 END_TEST
