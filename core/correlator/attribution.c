@@ -62,6 +62,7 @@ static bool add_target(struct attribution *attribution, const struct iaprof_reco
 					.reasons = stacks_reasons(sample->reason_count),
 					.value_type = attribution->value_type,
 					.device = attribution->device,
+					.span = attribution->span,
 					.is_job = attribution->is_job };
 	return launch_stack != FRAME_NONE && location != LOCATION_NONE &&
 	       proportional_split_add(&attribution->split, &key, weight);
@@ -87,6 +88,16 @@ static bool add_suspect(struct attribution *attribution, const struct iaprof_rec
 	return true;
 }
 
+/* Sets the span of a sample, which has none so far; NULL or zeros: none. */
+static void set_span(struct attribution *attribution, const struct iaprof_span *span, uint64_t total)
+{
+	if (!span || !iaprof_span_is_valid(span))
+		return;
+	attribution->span = frame_table_add_span(attribution->frames, span);
+	if (!attribution->span)
+		attribution->spans_dropped = saturating_add(attribution->spans_dropped, total);
+}
+
 /* Attributes a sample to the launch that it names, and to the candidate of that process. */
 static bool match_launch(struct attribution *attribution, const struct iaprof_record_stall_sample *sample,
 			 struct device_samples *became, uint64_t total)
@@ -95,7 +106,8 @@ static bool match_launch(struct attribution *attribution, const struct iaprof_re
 	const struct launch_candidate *own = NULL;
 	for (size_t i = 0; i < candidates->count && !own; i++)
 		own = candidates->items[i].pid == sample->pid ? &candidates->items[i] : NULL;
-	if (!own || !add_target(attribution, sample, attribution->launch_stack, own->location, false, 1))
+	set_span(attribution, &attribution->launch->span, total);
+	if (!own || !add_target(attribution, sample, attribution->launch->launch_stack, own->location, false, 1))
 		return false;
 	became->matched += total;
 	return true;
@@ -105,10 +117,13 @@ static bool match_suspects(struct attribution *attribution, const struct iaprof_
 			   struct device_samples *became, uint64_t total)
 {
 	struct launch_candidates *candidates = attribution->candidates;
-	if (attribution->launch_stack != FRAME_NONE)
+	if (attribution->launch)
 		return match_launch(attribution, sample, became, total);
 	bool ambiguous = candidates->count > 1 || candidates->items[0].shared || candidates->uncertain,
 	     launched = false;
+	/* find_launches() has asked for the shares of this interval. */
+	if (!ambiguous && candidates->items[0].kernel_count == 1)
+		set_span(attribution, kernels_shares_span(candidates->kernels, candidates->items[0].kernels[0]), total);
 	for (size_t i = 0; i < candidates->count; i++)
 		if (!add_suspect(attribution, sample, &candidates->items[i], ambiguous, &launched))
 			return false;
@@ -124,12 +139,14 @@ static bool match_unknown(struct attribution *attribution, const struct iaprof_r
 	const struct busy_process *busy = launch_candidates_only_busy(attribution->candidates, sample);
 	uint32_t pid = sample->pid ? sample->pid : busy ? busy->pid : 0;
 	uint64_t device = (uint64_t)sample->header.source << 32 | sample->device;
-	uint32_t launch_stack = attribution->launch_stack != FRAME_NONE
-					? attribution->launch_stack
+	uint32_t launch_stack = attribution->launch
+					? attribution->launch->launch_stack
 					: launch_stacks_of_process(attribution->launch_stacks, pid, sample->header.time,
 								   LAUNCH_STACK_OF_UNKNOWN_CODE);
 	uint32_t location = code_locations_find_unknown(attribution->locations, device, sample->address,
 							busy && busy->pid == pid ? busy->label : 0);
+	if (attribution->launch)
+		set_span(attribution, &attribution->launch->span, total);
 	if (!add_target(attribution, sample, launch_stack, location, false, 1))
 		return false;
 	became->unmatched += total;
@@ -141,6 +158,7 @@ bool attribution_add(struct attribution *attribution, const struct iaprof_record
 		     struct device_samples *became)
 {
 	uint64_t total = attribution_total(sample);
+	attribution->span = 0;
 	proportional_split_begin(&attribution->split);
 	bool done = attribution->candidates->count ? match_suspects(attribution, sample, became, total)
 						   : match_unknown(attribution, sample, became, total);

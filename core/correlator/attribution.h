@@ -11,20 +11,24 @@
 #include "correlator/launch_stacks.h"
 #include "correlator/device_stacks.h"
 #include "correlator/launch_candidates.h"
+#include "correlator/numbered_launches.h"
 
-/* Context of the attribution. Initialise with {0} and all members except the last six. */
+/* Context of the attribution. Initialise with {0} and the first five members. */
 struct attribution {
 	struct launch_candidates *candidates; /* the sample's candidates: launch_candidates_find() */
 	struct launch_stacks *launch_stacks;
 	struct code_locations *locations;
+	struct frame_table *frames;
 	struct device_stacks *stacks;
 	struct proportional_split split;
+	uint64_t spans_dropped; /* samples of spans beyond FRAME_TABLE_SPANS_MAX */
 	/* Of the current sample: */
-	uint32_t value_type;   /* position in the value types of the stacks */
-	uint32_t device;       /* as in struct stack_origin */
-	uint32_t launch_stack; /* of the launch that the sample names; FRAME_NONE: it names none, or it is not known */
-	uint32_t is_job;       /* as in struct device_stack_key */
-	uint64_t period;       /* value of one counted sample */
+	uint32_t value_type;                  /* position in the value types of the stacks */
+	uint32_t device;                      /* as in struct stack_origin */
+	uint32_t span;                        /* as in struct stack_origin */
+	uint32_t is_job;                      /* as in struct device_stack_key */
+	uint64_t period;                      /* value of one counted sample */
+	const struct numbered_launch *launch; /* that the sample names; NULL: it names none, or it is not known */
 };
 
 void attribution_free(struct attribution *attribution);

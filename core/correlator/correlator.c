@@ -81,6 +81,7 @@ struct correlator *correlator_new(const struct correlator_options *options)
 	correlator->attribution = (struct attribution){ .candidates = &correlator->candidates,
 							.launch_stacks = &correlator->launch_stacks,
 							.locations = &correlator->locations,
+							.frames = options->frames,
 							.stacks = &correlator->stacks };
 	return correlator;
 }
@@ -191,9 +192,9 @@ static bool read_details(struct correlator *correlator, const struct iaprof_reco
 		has_type ? find_value_type(correlator, details->value_type) : device->samples.value_type;
 	attribution->period = details && details->period ? details->period : 1;
 	attribution->is_job = sample->address_space == LAUNCH_CANDIDATES_JOB;
-	attribution->launch_stack = FRAME_NONE;
+	attribution->launch = NULL;
 	if (details && details->correlation)
-		attribution->launch_stack = numbered_launches_find(
+		attribution->launch = numbered_launches_find(
 			&correlator->numbered,
 			&(struct launch_number){ sample->header.source, sample->pid, details->correlation });
 	return attribution->value_type < DEVICE_STACKS_VALUE_TYPES_MAX;
@@ -311,11 +312,15 @@ static void place_launch(struct correlator *correlator, const struct iaprof_reco
 					    .count = record->count,
 					    .launch_stack =
 						    launch_stacks_of_launch(&correlator->launch_stacks, record) };
+	const struct iaprof_span *span = correlator->options.spans ? iaprof_record_launch_span(record) : NULL;
+	if (span)
+		launches.span = *span;
 	if (record->correlation && launches.launch_stack != FRAME_NONE)
 		numbered_launches_add(
 			&correlator->numbered,
 			&(struct numbered_launch){ .key = { record->header.source, record->pid, record->correlation },
-						   .launch_stack = launches.launch_stack });
+						   .launch_stack = launches.launch_stack,
+						   .span = launches.span });
 	if (launches.launch_stack == FRAME_NONE ||
 	    !kernels_add_launches(&correlator->kernels, record->header.source, record->kernel, &launches))
 		correlator->statistics.launches_unknown =
@@ -499,6 +504,7 @@ struct correlator_statistics correlator_statistics(const struct correlator *corr
 	statistics.functions_unlisted = correlator->listings.functions_left_out;
 	statistics.bytes_unlisted = correlator->listings.bytes_left_out;
 	statistics.stacks_unknown = correlator->launch_stacks.context.stacks_unknown;
+	statistics.spans_dropped = correlator->attribution.spans_dropped;
 	statistics.out_of_memory = saturating_add(statistics.out_of_memory, correlator->stacks.out_of_memory);
 	return statistics;
 }

@@ -8,6 +8,8 @@
  * 2. Which of them kept the device busy in the samples' interval (activity), or launched the kernel (kernels)?
  * 3. If there are several, the samples are divided among them in proportion, and marked as ambiguous.
  * 4. The samples of a kernel are divided among the stacks that launched it, by number of launches in the interval.
+ * 5. They have a span only if no other one is possible: the launch is known, or the only process with the code launched
+ *    the kernel under this span alone, in the interval and in the time before it in which a kernel may still run.
  *
  * Samples at addresses without known code stay in the profile as "[unknown device code]", or under the label that the
  * source reported for the only busy process. Nothing is dropped: the total is what the hardware counted. Owned by the
@@ -40,6 +42,7 @@ struct correlator_options {
 	struct device_code *device_code;
 	struct frame_table *frames;
 	struct thread_table *threads; /* NULL: stacks of different threads and devices are merged */
+	bool spans;                   /* stacks of different spans are not merged */
 	struct correlator_output output;
 	uint64_t time_resolution;      /* ns: resolution of times; 0: times are not kept */
 	struct result_stream *results; /* for PROFILE_STACK, PROFILE_VALUE and CODE_LISTING records */
@@ -59,6 +62,7 @@ struct correlator_statistics {
 	uint64_t functions_unlisted; /* locations in functions beyond the listing limit */
 	uint64_t bytes_unlisted;     /* bytes omitted from listed functions */
 	uint64_t stacks_unknown;     /* launch stacks that arrived too late to be resolved */
+	uint64_t spans_dropped;      /* samples that lost their span: FRAME_TABLE_SPANS_MAX was reached */
 	uint64_t out_of_memory;      /* samples lost */
 };
 

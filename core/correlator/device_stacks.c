@@ -118,7 +118,8 @@ static uint32_t make_stack(struct device_stacks *stacks, const struct device_sta
 		push_reason(stacks, &builder, key, reason, location);
 	struct stack_origin origin = { .thread = launch_stack->origin.thread,
 				       .tid = launch_stack->origin.tid,
-				       .device = key->device };
+				       .device = key->device,
+				       .span = key->span };
 	return frame_table_add_stack(stacks->frames, builder.frames, builder.count, &origin);
 }
 
@@ -144,8 +145,9 @@ static bool tell_stack(struct device_stacks *stacks, uint32_t source, uint32_t i
 	uint32_t count = stack->frame_count < IAPROF_PROFILE_STACK_COUNT_MAX ? stack->frame_count
 									     : IAPROF_PROFILE_STACK_COUNT_MAX;
 	size_t size = sizeof(struct iaprof_record_profile_stack) + count * sizeof(struct iaprof_record_frame);
-	bool has_origin = stack->origin.tid || stack->origin.thread || stack->origin.device;
+	bool has_origin = stack->origin.tid || stack->origin.thread || stack->origin.device || stack->origin.span;
 	size += has_origin ? sizeof(struct iaprof_record_stack_origin) : 0;
+	size += stack->origin.span ? sizeof(struct iaprof_span) : 0;
 	CLEANUP_FREE struct iaprof_record_profile_stack *record = calloc(1, size);
 	if (!record)
 		return false;
@@ -153,8 +155,11 @@ static bool tell_stack(struct device_stacks *stacks, uint32_t source, uint32_t i
 	const uint32_t *ids = stacks->frames->stack_frames.items + stack->first;
 	for (uint32_t i = 0; i < count; i++)
 		frames[i] = frame_to_record(&stacks->frames->frames.items[ids[i]], stacks->results);
+	struct iaprof_record_stack_origin *origin = (struct iaprof_record_stack_origin *)(frames + count);
 	if (has_origin)
-		*(struct iaprof_record_stack_origin *)(frames + count) = origin_to_record(stacks, &stack->origin);
+		*origin = origin_to_record(stacks, &stack->origin);
+	if (stack->origin.span)
+		*(struct iaprof_span *)(origin + 1) = stacks->frames->spans.items[stack->origin.span - 1].key;
 	record->header = (struct iaprof_record){
 		.type = IAPROF_RECORD_PROFILE_STACK, .size = (uint32_t)size, .source = (uint16_t)source, .time = time
 	};

@@ -25,6 +25,7 @@ struct device_stack_key {
 	uint32_t reasons;    /* number of stall reasons with a sum: stacks_reasons() */
 	uint32_t value_type; /* position in value_types */
 	uint32_t device;     /* as in struct stack_origin */
+	uint32_t span;       /* as in struct stack_origin */
 	uint32_t is_job;     /* 0 or 1: ends at the kernel, without a reason and an offset */
 };
 

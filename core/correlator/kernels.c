@@ -184,6 +184,12 @@ size_t kernels_shares(struct kernels *kernels, uint32_t position, uint64_t begin
 	return kernel->shares.count;
 }
 
+const struct iaprof_span *kernels_shares_span(const struct kernels *kernels, uint32_t position)
+{
+	const struct iaprof_span *span = &kernels->items.items[position].shares_span;
+	return iaprof_span_is_valid(span) ? span : NULL;
+}
+
 bool kernels_each_stack(struct kernels *kernels, bool (*visit)(void *context, uint32_t *stack), void *context)
 {
 	for (size_t i = 0; i < kernels->items.count; i++) {

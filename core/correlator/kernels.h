@@ -19,7 +19,8 @@
 /* Launches of a kernel from one stack, with a time range. */
 struct kernel_launches {
 	uint64_t first_time, last_time, count;
-	uint32_t launch_stack; /* index of a resolved stack: program and CPU frames */
+	uint32_t launch_stack;   /* index of a resolved stack: program and CPU frames */
+	struct iaprof_span span; /* zeros: none, or of several spans */
 };
 
 /* Share of a kernel's work that is attributed to a stack; any unit. */
@@ -43,11 +44,13 @@ struct kernel {
 	uint64_t announced; /* time of the newest id */
 	uint64_t ended;     /* time when its program ended; UINT64_MAX: still running */
 	uint64_t newest;    /* time of its newest launch, 0 if none */
+	uint64_t dropped;   /* time of the newest launch that was forgotten, 0 if none */
 	ARRAY(struct kernel_launches) launches;
 
 	/* Cached result of kernels_shares(). */
 	uint64_t shares_begin, shares_end;
 	bool shares_in_time;
+	struct iaprof_span shares_span;
 	ARRAY(struct kernel_share) shares;
 };
 
@@ -114,6 +117,12 @@ bool kernels_are_seen_launched(const struct kernels *kernels, uint32_t pid);
  */
 size_t kernels_shares(struct kernels *kernels, uint32_t position, uint64_t begin, uint64_t end,
 		      const struct kernel_share **shares, bool *in_time);
+
+/*
+ * Returns the span of all launches that may have been running between the times of the last kernels_shares(); NULL if
+ * there is none, or if they are not all of the same one.
+ */
+const struct iaprof_span *kernels_shares_span(const struct kernels *kernels, uint32_t position);
 
 /* Calls visit() for each stack of a launch, until it returns false, and returns that. Forgets cached shares. */
 bool kernels_each_stack(struct kernels *kernels, bool (*visit)(void *context, uint32_t *stack), void *context);

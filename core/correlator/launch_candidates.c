@@ -261,15 +261,12 @@ static bool has_launched_now(const struct launch_candidates *candidates, const s
 	return candidate->launched;
 }
 
-/* A kernel launched longer than this before an interval is assumed to have ended. */
-#define RUNS_FOR (10 * NANOSECONDS_PER_SECOND)
-
 static bool may_run_still(const struct launch_candidates *candidates, const struct launch_candidate *candidate,
 			  uint64_t begin)
 {
 	for (size_t i = 0; i < candidate->kernel_count; i++)
 		if (launch_history_were_before(&candidates->kernels->items.items[candidate->kernels[i]], begin,
-					       RUNS_FOR))
+					       LAUNCH_RUNS_FOR))
 			return true;
 	return false;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/saturating.h"
 
 /* Launches that a source reports together occurred within at most this interval. */
@@ -34,6 +33,8 @@ static size_t merge(struct kernel_launches *launches, size_t count, uint64_t *me
 			last->last_time = launches[i].last_time;
 		if (launches[i].first_time < last->first_time)
 			last->first_time = launches[i].first_time;
+		if (memcmp(&last->span, &launches[i].span, sizeof last->span) != 0)
+			last->span = (struct iaprof_span){ 0 };
 	}
 	return kept;
 }
@@ -44,8 +45,11 @@ static void make_room(struct kernel *kernel, uint64_t *merged)
 	struct kernel_launches *items = kernel->launches.items;
 	size_t half = kernel->launches.count / 2, kept = merge(items, half, merged);
 	if (kept > half / 2) {
-		for (size_t i = 0; i < kept; i++)
+		for (size_t i = 0; i < kept; i++) {
 			*merged = saturating_add(*merged, items[i].count);
+			if (items[i].last_time > kernel->dropped)
+				kernel->dropped = items[i].last_time;
+		}
 		kept = 0;
 	}
 	memmove(items + kept, items + half, (kernel->launches.count - half) * sizeof *items);
@@ -120,6 +124,28 @@ static void merge_shares(struct kernel *kernel)
 	kernel->shares.count = kept;
 }
 
+/*
+ * Returns the span of all launches from LAUNCH_RUNS_FOR before a time until another one. Samples do not state the
+ * launch that they are of: launches of several spans, or without one, leave it open.
+ */
+static struct iaprof_span span_between(const struct kernel *kernel, uint64_t begin, uint64_t end)
+{
+	uint64_t from = begin > LAUNCH_RUNS_FOR ? begin - LAUNCH_RUNS_FOR : 0;
+	const struct iaprof_span none = { 0 }, *span = &none;
+	if (kernel->dropped && kernel->dropped >= from)
+		return none;
+	for (size_t i = 0; i < kernel->launches.count; i++) {
+		const struct kernel_launches *launches = &kernel->launches.items[i];
+		if (launches->last_time < from || launches->first_time > end)
+			continue;
+		if (!iaprof_span_is_valid(&launches->span) ||
+		    (span != &none && memcmp(span, &launches->span, sizeof *span) != 0))
+			return none;
+		span = &launches->span;
+	}
+	return *span;
+}
+
 void launch_history_share(struct kernel *kernel, uint64_t begin, uint64_t end)
 {
 	uint64_t before = 0, after = UINT64_MAX;
@@ -140,6 +166,7 @@ void launch_history_share(struct kernel *kernel, uint64_t begin, uint64_t end)
 			add_share(kernel, &items[i], (double)items[i].count);
 	}
 	merge_shares(kernel);
+	kernel->shares_span = span_between(kernel, kernel->shares_in_time || !before ? begin : before, end);
 	kernel->shares_begin = begin;
 	kernel->shares_end = end;
 }

@@ -2,8 +2,6 @@
 /* Launches by number: see numbered_launches.h. */
 #include "correlator/numbered_launches.h"
 
-#include "symbolizer/frame_table.h"
-
 void numbered_launches_free(struct numbered_launches *launches)
 {
 	keyed_array_free(&launches->halves[0]);
@@ -18,15 +16,16 @@ void numbered_launches_add(struct numbered_launches *launches, const struct numb
 	}
 	uint32_t position = keyed_array_add(&launches->halves[launches->current], launch);
 	if (position != POSITION_NONE)
-		launches->halves[launches->current].items[position].launch_stack = launch->launch_stack;
+		launches->halves[launches->current].items[position] = *launch;
 }
 
-uint32_t numbered_launches_find(const struct numbered_launches *launches, const struct launch_number *number)
+const struct numbered_launch *numbered_launches_find(const struct numbered_launches *launches,
+						     const struct launch_number *number)
 {
 	for (int i = 0; i < 2; i++) {
 		const struct numbered_launch *found = keyed_array_get(&launches->halves[launches->current ^ i], number);
 		if (found)
-			return found->launch_stack;
+			return found;
 	}
-	return FRAME_NONE;
+	return NULL;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <iaprof/record.h>
 #include "base/keyed_array.h"
 
 /* Launches in one half, so that at least this many are remembered: record.h states the number. */
@@ -20,7 +21,8 @@ struct launch_number {
 
 struct numbered_launch {
 	struct launch_number key;
-	uint32_t launch_stack; /* as in struct kernel_launches */
+	uint32_t launch_stack;   /* as in struct kernel_launches */
+	struct iaprof_span span; /* zeros: none */
 };
 
 /* Initialise with {0}. */
@@ -32,5 +34,6 @@ struct numbered_launches {
 void numbered_launches_free(struct numbered_launches *launches);
 /* Adds a launch, which replaces an earlier one with its number. Without memory it is not remembered. */
 void numbered_launches_add(struct numbered_launches *launches, const struct numbered_launch *launch);
-/* Returns its launch stack, or FRAME_NONE. */
-uint32_t numbered_launches_find(const struct numbered_launches *launches, const struct launch_number *number);
+/* Returns NULL if it is not known. */
+const struct numbered_launch *numbered_launches_find(const struct numbered_launches *launches,
+						     const struct launch_number *number);

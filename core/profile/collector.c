@@ -92,6 +92,7 @@ struct collector *collector_new(const struct collector_options *options)
 							     .device_code = collector->device_code,
 							     .frames = &collector->frames,
 							     .threads = threads,
+							     .spans = options->spans || options->records,
 							     .output = device_values_output(&collector->device_values),
 							     .time_resolution = options->time_resolution,
 							     .results = &collector->results,

@@ -39,6 +39,8 @@ struct collector_statistics collector_statistics(const struct collector *collect
 	statistics.mappings_dropped = process_table_dropped(collector->processes);
 	statistics.threads_merged = collector->threads.merged;
 	statistics.spans_dropped = saturating_add(statistics.spans_dropped, collector->cpu_samples.spans_dropped);
+	statistics.spans_dropped =
+		saturating_add(statistics.spans_dropped, correlator_statistics(collector->correlator).spans_dropped);
 	statistics.addresses_nameless = resolver_nameless(collector->resolver);
 	statistics.runtimes = resolver_runtimes(collector->resolver);
 	if (collector->symbolizer) {

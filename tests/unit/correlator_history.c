@@ -18,6 +18,7 @@ uint32_t kernel_count, object_count;
 uint64_t samples_in;
 uint64_t history_resolution = 20000000;
 bool history_threads;
+bool history_spans;
 bool history_continuous;
 
 uint32_t text(const char *name)
@@ -132,6 +133,7 @@ struct collector *make_collector(bool live, struct decoder_finder *decoders)
 							  .decoders = decoders,
 							  .time_resolution = history_resolution,
 							  .threads = history_threads,
+							  .spans = history_spans,
 							  .listings = decoders != NULL });
 }
 

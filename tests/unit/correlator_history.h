@@ -24,6 +24,7 @@ extern uint64_t samples_in;
 extern uint64_t history_resolution; /* of the times that profiles have, ns; 0: a test set it so, they have none */
 
 extern bool history_threads;    /* profiles have threads and devices */
+extern bool history_spans;      /* profiles have spans */
 extern bool history_continuous; /* the collector is that of a continuous run */
 
 /* The id of a text. */
