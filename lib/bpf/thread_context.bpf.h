@@ -139,8 +139,8 @@ static __always_inline __u64 *thread_context_take(struct thread_memory memory,
 }
 
 /*
- * Sets span, THREAD_CONTEXT_SPAN_WORDS words of zeros, to that of a thread, if it has one. counts: of this CPU. Other
- * processes cost a look-up in a map.
+ * Sets span, THREAD_CONTEXT_SPAN_WORDS words of zeros, to that of a thread, if it has one. counts: of this CPU;
+ * programs that run in tasks may preempt each other. Other processes cost a look-up in a map.
  */
 static __always_inline void thread_span_take(struct thread_memory memory, __u32 pid, __u64 execution,
 					     struct thread_context_counts *counts, __u64 *span)
@@ -148,5 +148,5 @@ static __always_inline void thread_span_take(struct thread_memory memory, __u32 
 	struct thread_context_process *process =
 		take_spans ? bpf_map_lookup_elem(&thread_context_processes, &pid) : NULL;
 	if (process && process->execution == execution)
-		++*thread_context_take(memory, &process->context, counts, span);
+		__sync_fetch_and_add(thread_context_take(memory, &process->context, counts, span), 1);
 }

@@ -96,12 +96,12 @@ bool thread_contexts_take(struct thread_contexts *contexts, const struct iaprof_
 	return !table && process && take_process(contexts, process);
 }
 
-void thread_contexts_set_span(struct iaprof_record_sample *sample, const __u64 *words)
+void thread_contexts_set_span(struct iaprof_record *record, struct iaprof_span *span, const __u64 *words)
 {
-	static_assert(sizeof sample->span == THREAD_CONTEXT_SPAN_WORDS * sizeof *words, "the same bytes");
-	memcpy(&sample->span, words, sizeof sample->span);
-	sample->header.size =
-		iaprof_span_is_valid(&sample->span) ? sizeof *sample : offsetof(struct iaprof_record_sample, span);
+	static_assert(sizeof *span == THREAD_CONTEXT_SPAN_WORDS * sizeof *words, "the same bytes");
+	memcpy(span, words, sizeof *span);
+	const char *end = (const char *)(iaprof_span_is_valid(span) ? span + 1 : span);
+	record->size = (uint32_t)(end - (const char *)record);
 }
 
 void thread_contexts_describe(const struct thread_contexts *contexts, const struct iaprof_host *host,

@@ -43,8 +43,8 @@ void thread_contexts_free(struct thread_contexts *contexts);
  */
 bool thread_contexts_take(struct thread_contexts *contexts, const struct iaprof_unwind_table *table,
 			  const struct iaprof_unwind_process *process);
-/* Copies the words of the BPF program into the record of a sample, which lacks the member without a span. */
-void thread_contexts_set_span(struct iaprof_record_sample *sample, const __u64 *words);
+/* Copies the words of the BPF program into the last member of a record, which lacks it without a span. */
+void thread_contexts_set_span(struct iaprof_record *record, struct iaprof_span *span, const __u64 *words);
 
 /* For finish(): sends counts of all CPUs as metadata, if there were any. */
 void thread_contexts_describe(const struct thread_contexts *contexts, const struct iaprof_host *host,

@@ -110,7 +110,7 @@ static int sample_emit(struct drain *drain, const struct cpu_stack_key *key, con
 	};
 	uint32_t flags = sample_flags(key->flags);
 
-	thread_contexts_set_span(&sample, key->span);
+	thread_contexts_set_span(&sample.header, &sample.span, key->span);
 	sample.user_stack = user_stack_intern(drain, key, &flags);
 	sample.kernel_stack = stack_intern(drain, 0, key->kernel_stack, IAPROF_SAMPLE_KERNEL_STACK_MISSING, &flags);
 	sample.flags = flags;

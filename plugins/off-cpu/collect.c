@@ -88,7 +88,7 @@ static struct iaprof_record_sample sample_of(const struct collector *collector, 
 		.value_type = key->state >= OFF_CPU_WOKEN ? collector->ready : collector->waiting,
 		.flags = sample_flags(key->flags),
 	};
-	thread_contexts_set_span(&sample, key->span);
+	thread_contexts_set_span(&sample.header, &sample.span, key->span);
 	return sample;
 }
 

@@ -63,19 +63,22 @@ int drain_event_descriptor(const struct drain *drain)
 }
 
 /*
- * The same native stack can have other Python frames: it must be known that the process has none. Its mappings are
- * asked for when it announces its first module.
+ * The same native stack can have other Python frames, and its thread can work on another span: it must be known that
+ * the process has none. Its mappings are asked for when it announces its first module.
  */
 static bool process_is_countable(void *context, const struct ze_process *process)
 {
 	const struct ze_usdt_bpf *skeleton = context;
 	struct unwind_process mappings;
 	struct python_process python;
+	struct thread_context_process spans;
 
-	if (!skeleton->rodata->take_python)
+	if (!skeleton->rodata->take_python && !skeleton->rodata->take_spans)
 		return true;
+	/* Both maps are empty unless they are needed. */
 	return bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.unwind_processes), &process->id, &mappings) == 0 &&
-	       bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.python_processes), &process->id, &python) != 0;
+	       bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.python_processes), &process->id, &python) != 0 &&
+	       bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.thread_context_processes), &process->id, &spans) != 0;
 }
 
 int drain_init(struct drain *drain, const struct iaprof_host *host, struct ze_usdt_bpf *skeleton,
@@ -161,6 +164,7 @@ static int set_read(struct drain *drain, uint32_t set)
 	if (result == -ENOMEM || (result == 0 && !stack_index_build(&drain->index, &drain->stacks)))
 		return out_of_memory(drain->host);
 	python_stacks_read(&drain->python);
+	__atomic_store_n(&skeleton->bss->span_keys[set], 0, __ATOMIC_RELAXED);
 	if (result)
 		return drain->host->fail(drain->host, result, "cannot read the BPF maps: %s", strerror(-result));
 	return 0;

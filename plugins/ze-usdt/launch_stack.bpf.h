@@ -49,8 +49,8 @@ static __always_inline __u64 launch_stack_unwind(struct pt_regs *context, const 
 	__u64 execution = launch->task->self_exec_id;
 	if (launch_has_chain(launch)) {
 		end = unwind_chain(element, &registers, &hash);
-		/* Whether it runs Python is known with its tables. */
-		if (take_python && !bpf_map_lookup_elem(&unwind_processes, &process))
+		/* Whether it runs Python, and where its threads keep their span, is known with its tables. */
+		if ((take_python || take_spans) && !bpf_map_lookup_elem(&unwind_processes, &process))
 			unwind_ask(process, execution);
 	} else {
 		end = unwind_stack(element, process, execution, &registers, &hash);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <iaprof/record.h>
 #include "base/cleanup.h"
+#include "bpf/thread_contexts.h"
 #include "drain.h"
 #include "launches.h"
 #include "probes.h"
@@ -15,13 +16,12 @@ static uint64_t last_time(const struct ze_count *count)
 	return count->last_time > count->first_time ? count->last_time : count->first_time;
 }
 
-/* Emits launches whose members other than header, count and first_time are set. */
-static int launch_emit(struct drain *drain, struct iaprof_record_launch *launch, const struct ze_count *count,
-		       uint64_t times)
+/* Emits launches whose members other than header, count, first_time and span are set. */
+static int launch_emit(struct drain *drain, struct iaprof_record_launch *launch, const __u64 *span,
+		       const struct ze_count *count, uint64_t times)
 {
-	launch->header = (struct iaprof_record){ .size = sizeof *launch,
-						 .type = IAPROF_RECORD_LAUNCH,
-						 .time = last_time(count) };
+	launch->header = (struct iaprof_record){ .type = IAPROF_RECORD_LAUNCH, .time = last_time(count) };
+	thread_contexts_set_span(&launch->header, &launch->span, span);
 	launch->count = count->count * times;
 	launch->first_time = count->first_time;
 	return record_batch_append(&drain->batch, &launch->header);
@@ -51,40 +51,7 @@ static int launch_emit_immediate(struct drain *drain, const struct ze_launch_key
 		.user_stack = user_stack,
 		.kernel_stack = stack_index_intern(&drain->index, host, 0, key->kernel_stack),
 	};
-	return launch_emit(drain, &launch, count, 1);
-}
-
-/* Launches with a key of the set, and those that their process has counted in memory since. */
-static int launches_emit_key(struct drain *drain, const struct ze_launch_key *key, const struct ze_count *counted)
-{
-	const struct iaprof_host *host = drain->host;
-	const struct kernel *kernel = code_objects_find_kernel(&drain->objects, key->kernel);
-	const struct stack_addresses *stack = stack_index_find(&drain->index, key->user_stack);
-	struct ze_count count = *counted;
-	uint64_t now = host->clock(host);
-	struct known_launch launch = {
-		.key = *key, .kernel = kernel ? kernel->id : 0, .time = count.first_time, .read_time = now
-	};
-	struct counted more = { 0 };
-
-	if (kernel && !key->list && stack)
-		launch.stack = user_stack_intern(drain, key->process.id, stack->addresses, stack->depth);
-	if (key->cell && count_areas_take(&drain->counts, &launch, now, &more)) {
-		count.count += more.count;
-		if (more.count && more.first_time < count.first_time)
-			count.first_time = more.first_time;
-		count.last_time = more.last_time > count.last_time ? more.last_time : count.last_time;
-	}
-	/* Stored before its first launch; forgotten only if there are too many. */
-	if (!kernel) {
-		host->lost(host, "kernel not known", count.first_time, count.count, 0, 0);
-		return 0;
-	}
-	if (!key->list)
-		return launch_emit_immediate(drain, key, kernel->id, launch.stack, &count);
-	return recordings_add(&drain->recordings, key, count.count, kernel->id, kernel->module, stack)
-		       ? 0
-		       : host->fail(host, ENOMEM, "out of memory");
+	return launch_emit(drain, &launch, key->span, count, 1);
 }
 
 /* Ids of stacks are valid for 5 seconds (host.h). */
@@ -106,6 +73,55 @@ static int launches_emit_late(void *context, const struct known_launch *launch, 
 		host->lost(host, "launches of a command list not kept", count.first_time, count.count, 0, 0);
 	}
 	return 0;
+}
+
+/* Adds launches that were counted in memory to the count of those that fired the probe. */
+static void count_widen(struct ze_count *count, const struct counted *more)
+{
+	if (!more->count)
+		return;
+	count->count += more->count;
+	if (more->first_time < count->first_time)
+		count->first_time = more->first_time;
+	if (more->last_time > count->last_time)
+		count->last_time = more->last_time;
+}
+
+/* Launches with a key of the set, and those that their process has counted in memory since. */
+static int launches_emit_key(struct drain *drain, const struct ze_launch_key *key, const struct ze_count *counted)
+{
+	const struct iaprof_host *host = drain->host;
+	const struct kernel *kernel = code_objects_find_kernel(&drain->objects, key->kernel);
+	const struct stack_addresses *stack = stack_index_find(&drain->index, key->user_stack);
+	struct ze_count count = *counted;
+	uint64_t now = host->clock(host);
+	struct known_launch launch = {
+		.key = *key, .kernel = kernel ? kernel->id : 0, .time = count.first_time, .read_time = now
+	};
+	struct counted more = { 0 };
+	int result = 0;
+
+	if (kernel && !key->list && stack)
+		launch.stack = user_stack_intern(drain, key->process.id, stack->addresses, stack->depth);
+	/* The process counts launches of all spans together. */
+	memset(launch.key.span, 0, sizeof launch.key.span);
+	if (key->cell && count_areas_take(&drain->counts, &launch, now, &more) &&
+	    memcmp(launch.key.span, key->span, sizeof key->span) == 0)
+		count_widen(&count, &more);
+	else if (more.count)
+		result = launches_emit_late(drain, &launch, &more);
+	if (result)
+		return result;
+	/* Stored before its first launch; forgotten only if there are too many. */
+	if (!kernel) {
+		host->lost(host, "kernel not known", count.first_time, count.count, 0, 0);
+		return 0;
+	}
+	if (!key->list)
+		return launch_emit_immediate(drain, key, kernel->id, launch.stack, &count);
+	return recordings_add(&drain->recordings, key, count.count, kernel->id, kernel->module, stack)
+		       ? 0
+		       : host->fail(host, ENOMEM, "out of memory");
 }
 
 int launches_emit(struct drain *drain, bool is_last)
@@ -146,10 +162,10 @@ static void missing_report(const struct drain *drain, const struct recording *re
 }
 
 static int recording_emit(struct drain *drain, const struct recording *recording, const struct ze_count *count,
-			  uint64_t kernel_stack)
+			  const struct ze_execution_key *key)
 {
 	const struct iaprof_host *host = drain->host;
-	uint32_t kernel_stack_id = stack_index_intern(&drain->index, host, 0, kernel_stack);
+	uint32_t kernel_stack_id = stack_index_intern(&drain->index, host, 0, key->kernel_stack);
 	int result = 0;
 
 	for (uint32_t i = 0; i < recording->launches.count && result == 0; i++) {
@@ -160,7 +176,7 @@ static int recording_emit(struct drain *drain, const struct recording *recording
 		if (launch->stack)
 			record.user_stack = user_stack_intern(drain, recording->process.id, launch->stack->addresses,
 							      launch->stack->depth);
-		result = launch_emit(drain, &record, count, launch->count);
+		result = launch_emit(drain, &record, key->span, count, launch->count);
 	}
 	return result;
 }
@@ -220,7 +236,7 @@ int executions_emit(struct drain *drain)
 			drain->host->lost(drain->host, "execution of a command list not counted", counts[i].first_time,
 					  recording->launch_count * counts[i].count, 0, 0);
 		else if (recording)
-			result = recording_emit(drain, recording, &counts[i], keys[i].kernel_stack);
+			result = recording_emit(drain, recording, &counts[i], &keys[i]);
 	}
 	return result;
 }

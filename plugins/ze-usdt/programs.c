@@ -12,6 +12,7 @@
 #include "bpf/support.h"
 #include "bpf/target_set.h"
 #include "bpf/python_stacks.h"
+#include "bpf/thread_contexts.h"
 #include "bpf/unwinder.h"
 #include "ze-usdt.h"
 #include "ze-usdt.bpf.skel.h"
@@ -116,6 +117,8 @@ static int skeleton_load(struct ze_usdt_bpf **opened, const struct iaprof_host *
 	TARGET_SET_CONFIGURE(skeleton, target);
 	skeleton->rodata->ask_early = settings->use_tables;
 	skeleton->rodata->take_python = settings->use_tables && settings->use_python;
+	skeleton->rodata->take_spans = settings->use_tables && settings->use_spans;
+	skeleton->rodata->span_keys_max = settings->map_size / 2;
 	const struct python_maps python = PYTHON_MAPS(skeleton);
 	bpf_program__set_autoload(skeleton->progs.launch_kernel, !settings->use_tables);
 	bpf_program__set_autoload(skeleton->progs.launch_kernel_by_tables, settings->use_tables);
@@ -126,6 +129,9 @@ static int skeleton_load(struct ze_usdt_bpf **opened, const struct iaprof_host *
 	if (result == 0)
 		result = python_stacks_set_sizes(host, &python, bpf_map__max_entries(skeleton->maps.unwind_states),
 						 skeleton->rodata->take_python);
+	if (result == 0)
+		result = thread_contexts_set_size(host, skeleton->maps.thread_context_processes,
+						  skeleton->rodata->take_spans);
 	if (result == 0)
 		result = bpf_map__set_max_entries(skeleton->maps.python_states,
 						  bpf_map__max_entries(skeleton->maps.unwind_states));

@@ -115,6 +115,8 @@ static __always_inline void launch_record(struct pt_regs *context, bool use_tabl
 	if (!key.list) {
 		key.thread = bpf_get_current_pid_tgid();
 		bpf_get_current_comm(key.thread_name, sizeof key.thread_name);
+		if (take_spans)
+			span_set(key.span, processor);
 	}
 	__u64 told = take_stacks ? told_stack_hash(use_tables, launch, &kernel->process) : 0;
 	/* A launch with this key is in the set: so are its kernel and stack. */
@@ -130,6 +132,8 @@ static __always_inline void launch_record(struct pt_regs *context, bool use_tabl
 		key.user_stack = launch_stack(context, use_tables, launch, told, stacks, stack, place, processor);
 	if (take_kernel && !key.list)
 		key.kernel_stack = submission_stack(stacks, stack, processor);
+	if (take_spans)
+		span_limit(launches, &key, key.span, set, processor);
 	long error = count_add(launches, &key, launch->now);
 	if (error)
 		add(error == -E2BIG ? &processor->launches_full : &processor->launches_busy, 1);
@@ -250,7 +254,12 @@ int execute_list(struct pt_regs *context)
 		};
 		if (take_kernel && !parent)
 			key.kernel_stack = execution_stack(processor, cpu, set);
-		if (count_add(set ? (void *)&executions_1 : (void *)&executions_0, &key, now))
+		void *executions = set ? (void *)&executions_1 : (void *)&executions_0;
+		if (take_spans && !parent) {
+			span_set(key.span, processor);
+			span_limit(executions, &key, key.span, set, processor);
+		}
+		if (count_add(executions, &key, now))
 			add(&processor->executions_lost, 1);
 	}
 	if (set >= 0)
@@ -285,8 +294,11 @@ int compile_kernel(struct pt_regs *context)
 		compile->event.module = module;
 		compile->path_bytes = bpf_probe_read_user_str(compile->path, sizeof compile->path, (void *)path);
 		process_note(compile->event.process.id);
-		/* Tables are made until the first launch. The tracer, which tells the number, needs them for Python. */
-		if (ask_early && (count < 2 || take_python))
+		/*
+		 * Tables are made until the first launch. The tracer, which tells the number, needs them for Python;
+		 * the variable with the span is found with them.
+		 */
+		if (ask_early && (count < 2 || take_python || take_spans))
 			unwind_ask(task->tgid, task->self_exec_id);
 		/*
 		 * The file may be deleted: wake up user space immediately, even if earlier events wait for its next

@@ -16,6 +16,7 @@
 #include "inject/injections.h"
 #include "libraries.h"
 #include "programs.h"
+#include "bpf/thread_contexts.h"
 #include "bpf/unwinder.h"
 #include "ze-usdt.bpf.skel.h"
 
@@ -42,6 +43,7 @@ struct ze_usdt {
 	const char *library;
 	bool user;
 	bool kernel;
+	bool spans;
 
 	const struct iaprof_host *host;
 	struct ze_usdt_bpf *skeleton;
@@ -50,6 +52,7 @@ struct ze_usdt {
 	struct drain drain;
 	struct unwinder unwinder;
 	bool use_tables;
+	struct thread_contexts contexts;
 	struct injections injections;
 	char tracer_path[PATH_MAX];
 	bool expects_tracer; /* it was preloaded, or will be injected */
@@ -217,6 +220,7 @@ static int process_told(void *instance, const struct iaprof_unwind_table *table,
 	struct ze_usdt *ze_usdt = instance;
 
 	python_stacks_take(&ze_usdt->drain.python, table, process);
+	thread_contexts_take(&ze_usdt->contexts, table, process);
 	return unwinder_take(&ze_usdt->unwinder, table, process);
 }
 
@@ -237,6 +241,7 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 					      .take_stacks = ze_usdt->user,
 					      .take_kernel = ze_usdt->kernel,
 					      .handover = ze_usdt->handover.map,
+					      .use_spans = ze_usdt->spans,
 					      .use_python = ze_usdt->python_choice != PYTHON_NATIVE &&
 							    IAPROF_HOST_HAS(host, intern_frame) };
 	const char *reason = NULL;
@@ -252,6 +257,8 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 	ze_usdt->use_tables = settings.use_tables;
 	if (!settings.use_tables)
 		return 0;
+	if (ze_usdt->spans)
+		thread_contexts_open(&ze_usdt->contexts, ze_usdt->skeleton->maps.thread_context_processes);
 	const struct unwinder_maps maps = UNWINDER_MAPS(ze_usdt->skeleton);
 	result = unwinder_open(&ze_usdt->unwinder, host, &maps, process_asked, process_told);
 	if (result || !settings.use_python)
@@ -441,6 +448,10 @@ static int ze_usdt_finish(const struct iaprof_host *host, void *instance)
 	if (ze_usdt->use_tables)
 		unwinder_describe(&ze_usdt->unwinder, host);
 	python_stacks_describe(&ze_usdt->drain.python, &sum->python);
+	thread_contexts_describe(&ze_usdt->contexts, host, &sum->spans);
+	if (sum->spans_dropped)
+		host->metadata(host, "spans dropped", "%" PRIu64 " (raise map-size= or lower drain=)",
+			       (uint64_t)sum->spans_dropped);
 	if (ze_usdt->drain.counts.opened)
 		host->metadata(host, "launches counted in memory", "%" PRIu64 " of %" PRIu64,
 			       ze_usdt->drain.counts.launches,
@@ -461,6 +472,7 @@ static void ze_usdt_destroy(const struct iaprof_host *host, void *instance)
 	libraries_free(&ze_usdt->libraries);
 	drain_free(&ze_usdt->drain);
 	unwinder_free(&ze_usdt->unwinder);
+	thread_contexts_free(&ze_usdt->contexts);
 	ze_usdt_bpf__destroy(ze_usdt->skeleton);
 	if (ze_usdt->epoll >= 0)
 		close(ze_usdt->epoll);
@@ -493,6 +505,9 @@ static const struct iaprof_option options[] = {
 	       "Frames of Python functions in launch stacks: mixed puts them between native frames, in the place of "
 	       "those of the interpreter; python omits native frames; native omits Python frames",
 	       .choices = python_choices),
+	OPTION(spans, BOOL, "spans", "yes",
+	       "Record the trace and span that a launching thread works on, if its program publishes them "
+	       "(OpenTelemetry's thread context, otel_thread_ctx_v1)"),
 	OPTION(kernel, BOOL, "kernel", "no",
 	       "Record the Linux kernel stack of the system call that queued each launch"),
 	OPTION(drain_period, DURATION, "drain", "100ms",

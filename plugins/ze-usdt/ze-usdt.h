@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 #include "bpf/python.h"
+#include "bpf/thread_context.h"
 
 /* Cookie of a launch_kernel whose arguments are in ZE_LAUNCH_REGISTERS (probes.h). */
 #define ZE_COOKIE_REGISTERS 1
@@ -48,6 +49,7 @@ struct ze_launch_key {
 	__u32 thread; /* 0: recorded in a command list, which any thread may execute */
 	__u32 cell;   /* tag of the cell that counts further launches (count_area.h); 0: none */
 	char thread_name[ZE_THREAD_NAME_SIZE];
+	__u64 span[THREAD_CONTEXT_SPAN_WORDS]; /* that the thread works on; zeros if recorded in a command list */
 };
 
 /* The arguments of execute_list (probes.h). */
@@ -57,6 +59,7 @@ struct ze_execution_key {
 	__u64 parent;
 	__u64 launches;
 	__u64 kernel_stack;
+	__u64 span[THREAD_CONTEXT_SPAN_WORDS]; /* that the executing thread works on */
 };
 
 /* Threads that launch while a run takes the place of another one. */
@@ -120,5 +123,7 @@ struct ze_processor {
 	__u64 handler_time; /* ns in the handlers */
 	__u64 unwound[5];   /* stacks that were unwound, by the reason for their end (enum unwind_end) */
 	struct python_counts python;
-	__u64 pad[3]; /* padding: CPUs share neither cache lines nor adjacent-line prefetch pairs */
+	struct thread_context_counts spans;
+	__u64 spans_dropped; /* launches and executions that were recorded without their span: there were too many */
+	__u64 pad[13];       /* padding: CPUs share neither cache lines nor adjacent-line prefetch pairs */
 };

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Launches have the span that their thread works on, and those of a command list the one of the thread that executes it.
+
+The program counts what it launches under each span, which the profile has to agree with.
+"""
+import collections
+import csv
+import os
+import re
+import signal
+import subprocess
+
+from harness import (COMPLETE, SOURCE, Skip, case, equal, iaprof, main, needs_program, needs_root, needs_sampling, require,
+                     start, wait_until)
+
+FOLDER = os.path.join(SOURCE, 'tests/cli/spans')
+PROGRAMS = os.path.join(SOURCE, 'tests/programs')
+SDT = '/usr/include/x86_64-linux-gnu/sys/sdt.h', '/usr/include/sys/sdt.h'
+
+
+def needs_probes():
+    if not any(map(os.path.exists, SDT)):
+        raise Skip('needs sys/sdt.h (systemtap-sdt-dev)')
+
+
+NEEDS = [needs_root, needs_sampling, needs_program('gcc'), needs_probes]
+ROUNDS = 100
+MANY = 5000
+
+
+def build(*arguments):
+    """-> the program; one that has no variable with -DNO_CONTEXT"""
+    subprocess.run(['gcc', '-O0', '-g', '-pthread', '-o', 'launches', f'{FOLDER}/launches.c', f'{FOLDER}/variable.c',
+                    f'{PROGRAMS}/ze_probes.c', *arguments], check=True)
+    return os.path.abspath('launches')
+
+
+def profile(program, *lines, source=''):
+    """-> {(thread, span, kernel): count} of the program, without those that are 0, and the run's standard error"""
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
+        equal(target.stdout.readline(), b'ready\n', 'the program')
+        process = start('-v', '-p', str(target.pid), '-s', f'ze-usdt:tracer=no,library={program}{source}', '-k',
+                        'csv:output=events.csv,rows=events,newline=lf', '--record', 'run')
+        wait_until(lambda: os.path.exists('run') or process.poll() is not None, 'the beginning of the run')
+        for line in lines:
+            target.stdin.write(f'{line}\n'.encode())
+            target.stdin.flush()
+            equal(target.stdout.readline(), b'done\n', 'the program')
+        process.send_signal(signal.SIGINT)
+        said = process.communicate()[1]
+        target.stdin.close()
+        counts = [line.decode().split() for line in target.stdout]
+    equal(process.returncode, COMPLETE, 'exit status')
+    return {(thread, int(span), kernel): int(count) for thread, span, kernel, count in counts if int(count)}, said
+
+
+def read_rows(path='events.csv'):
+    with open(path, encoding='utf-8', newline='') as file:
+        return list(csv.DictReader(file))
+
+
+def text_of(rows, name):
+    return next((row['text'] for row in rows if row['record'] == 'metadata' and row['name'] == name), None)
+
+
+def early_of(rows):
+    """-> launches before the files of the program were known"""
+    return int(re.search(r'(\d+) before tables were ready', text_of(rows, 'launch stacks unwound')).group(1))
+
+
+def launches_of(rows):
+    """-> {(thread, span, kernel): count}"""
+    counts = collections.Counter()
+    for row in rows:
+        if row['record'] != 'launch':
+            continue
+        trace, span, thread = row['trace_id'], row['span_id'], row['thread']
+        equal(bool(trace), bool(span), 'ids')
+        # Executions have no thread: that of the span is in the trace id.
+        owner = bytes.fromhex(trace[:2]).decode() if trace else thread[:1]
+        if thread and trace:
+            equal(trace, thread[:1].encode().hex() * 16, 'trace')
+        counts[{'f': 'first', 's': 'second', '': ''}[owner], int(span or '0', 16), row['name']] += int(row['count'])
+    return dict(counts)
+
+
+def check(found, wanted, early):
+    """Launches before the files of the program are known have no span."""
+    by_kernel = [collections.Counter(), collections.Counter()]
+    missing = 0
+    for counts, sums in zip((found, wanted), by_kernel):
+        for (thread, _, kernel), count in counts.items():
+            sums[thread, kernel] += count
+    equal(*by_kernel, 'launches of each thread and kernel')
+    for key in found.keys() | wanted.keys():
+        if key[1]:
+            missing += wanted.get(key, 0) - found.get(key, 0)
+            require(found.get(key, 0) <= wanted.get(key, 0), f'{key}: {found.get(key)} of {wanted.get(key)}')
+    require(0 <= missing <= early, f'{missing} launches have no span, and {early} were early')
+
+
+@case('of a program with the variable', ['-no-pie', '-fno-pie'], needs=NEEDS)
+@case('of a program that exports the variable', ['-Wl,--export-dynamic-symbol=otel_thread_ctx_v1'], needs=NEEDS)
+def immediate(arguments):
+    wanted, _ = profile(build(*arguments), f'launch {ROUNDS}')
+    rows = read_rows()
+    early = early_of(rows)
+    check(launches_of(rows), wanted, early)
+    counts = [int(number) for number in re.findall(r'\d+', text_of(rows, 'spans of threads'))]
+    equal(sum(counts), sum(wanted.values()) - early, 'reads of the variable')
+    require(sum(count for (_, span, _), count in wanted.items() if span) - early <= counts[0], f'spans: {counts}')
+    # The replay has the same launches.
+    iaprof('--replay', 'run', '-k', 'csv:rows=events,newline=lf', '-o', 'replayed.csv').completes()
+    equal(launches_of(read_rows('replayed.csv')), launches_of(rows), 'replayed launches')
+
+
+@case('of command lists: of the thread that executes them', needs=NEEDS)
+def lists():
+    program = build()
+    for _ in range(3):
+        profile(program, f'launch {ROUNDS}', 'lists')
+        rows = read_rows()
+        launched = sum(int(row['count']) for row in rows if row['record'] == 'launch' and row['thread'])
+        # The files were read before the lists were executed, or this machine is slow.
+        if early_of(rows) < launched:
+            break
+        os.remove('run')
+    equal(launches_of(row for row in rows if not row['thread']), {('first', 2, 'add'): 30, ('first', 2, 'multiply'): 30, ('', 0, 'add'): 400,
+                        ('', 0, 'multiply'): 400, ('first', 3, 'add'): 5000, ('first', 3, 'multiply'): 5000}, 'executions')
+
+
+@case('more spans than the maps have room for: launches count without', needs=NEEDS)
+def too_many():
+    profile(build(), f'launch {ROUNDS}', f'spans {MANY}', source=',map-size=256,drain=1s')
+    rows = read_rows()
+    found = collections.Counter()
+    for row in rows:
+        if row['record'] == 'launch' and row['name'] == 'one':
+            found[bool(row['span_id'])] += int(row['count'])
+    equal(sum(found.values()), MANY, 'launches')
+    dropped = int(text_of(rows, 'spans dropped').split()[0])
+    require(0 <= found[False] - dropped <= early_of(rows), f'dropped {dropped} spans of {found}')
+    # One half of the map, in which the launches before can have an entry each.
+    require(found[True] >= 128 - 2 * 4 * 3, f'launches with a span: {found[True]}')
+
+
+@case('spans=no: none', ',spans=no', needs=NEEDS)
+@case('unwind=fp: none', ',unwind=fp', needs=NEEDS)
+def unwanted(source):
+    wanted, _ = profile(build(), 'launch 3', source=source)
+    found = launches_of(read_rows())
+    equal({span for _, span, _ in found}, {0}, 'spans')
+    equal(sum(found.values()), sum(wanted.values()), 'launches')
+
+
+if __name__ == '__main__':
+    main()
