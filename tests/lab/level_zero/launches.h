@@ -10,6 +10,7 @@
 
 #include "calls.h"
 #include "gpu_jobs.h"
+#include "spans.h"
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -84,6 +85,7 @@ struct worker {
 	ze_kernel_handle_t kernels[KERNEL_COUNT];
 	uint64_t appended[SITE_COUNT][KERNEL_COUNT];
 	uint64_t executed[SITE_COUNT][KERNEL_COUNT];
+	uint64_t span_turns[SPANS_MAX + 1]; /* turns under each span; 0: none */
 };
 
 /* The kernel that a site launches as its first. */

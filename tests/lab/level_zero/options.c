@@ -26,6 +26,8 @@ static const char help[] =
 	"input\n"
 	"                      ends, and \"turns\" is printed after the first\n"
 	"  --rate N            turns a second in each thread; 0 is as fast as it goes (0)\n"
+	"  --spans N           turns are under none and under N spans of a trace, in turn; only launcher-spans "
+	"publishes them (0)\n"
 	"  --sites NAME=N,...  launches a turn at each site; a site not named makes none (every site 1)\n"
 	"  --site-kernel NAME  what every site launches, instead of its own kernel; for sites that launch one kernel, "
 	"and\n"
@@ -192,6 +194,7 @@ void options_read(struct options *options, int argc, char **argv)
 		TURNS,
 		DURATION,
 		RATE,
+		SPANS_IN_TURN,
 		SITES,
 		LISTS,
 		EXECUTIONS,
@@ -222,6 +225,7 @@ void options_read(struct options *options, int argc, char **argv)
 		{ "turns", required_argument, NULL, TURNS },
 		{ "duration", required_argument, NULL, DURATION },
 		{ "rate", required_argument, NULL, RATE },
+		{ "spans", required_argument, NULL, SPANS_IN_TURN },
 		{ "sites", required_argument, NULL, SITES },
 		{ "lists", required_argument, NULL, LISTS },
 		{ "executions", required_argument, NULL, EXECUTIONS },
@@ -275,6 +279,9 @@ void options_read(struct options *options, int argc, char **argv)
 			break;
 		case RATE:
 			options->rate = number("--rate", optarg, 0, 1000000);
+			break;
+		case SPANS_IN_TURN:
+			options->spans = number("--spans", optarg, 0, SPANS_MAX);
 			break;
 		case SITES:
 			sites_read(options, optarg);

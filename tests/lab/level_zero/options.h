@@ -15,6 +15,7 @@ struct options {
 	unsigned threads;
 	unsigned turns;
 	unsigned duration; /* ms; 0: as many turns as said */
+	unsigned spans;    /* turns are under so many in turn, and under none */
 	unsigned rate;     /* turns a second of each thread; 0: as fast as it goes */
 	bool regular_lists;
 	unsigned executions; /* of a regular list in a turn */

@@ -65,6 +65,10 @@ void truth_print(const struct options *options, unsigned number, const struct lo
 			reload_print(file, number, i, load->modules[i].address, earlier);
 	for (unsigned i = 0; i < options->threads; i++)
 		worker_print(file, number, &workers[i]);
+	for (unsigned i = 0; options->spans && i < options->threads; i++)
+		for (unsigned span = 0; span <= options->spans; span++)
+			fprintf(file, "span\t%d\t%u\t%d\t%u\t%u\t%" PRIu64 "\n", getpid(), number, workers[i].thread,
+				workers[i].number, span, workers[i].span_turns[span]);
 	for (unsigned i = 0; options->jobs_node && i < options->threads; i++)
 		fprintf(file, "jobs\t%d\t%u\t%d\t%" PRIu64 "\t%" PRIu64 "\n", getpid(), number, workers[i].thread,
 			workers[i].job_count, options->job_time);

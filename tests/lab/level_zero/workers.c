@@ -145,8 +145,11 @@ static void turns_make(struct job *job)
 	uint64_t start = now();
 
 	for (uint64_t turn = 0; !turns_are_made(job, turn, start); turn++) {
+		unsigned span = (unsigned)(turn % (options->spans + 1));
 		if (options->rate)
 			sleep_until(start + turn * SECOND / options->rate);
+		span_publish(job->worker->number, span);
+		job->worker->span_turns[span]++;
 		if (options->regular_lists) {
 			execute_lists(job);
 		} else {
@@ -159,6 +162,7 @@ static void turns_make(struct job *job)
 			fflush(stdout);
 		}
 	}
+	span_publish(job->worker->number, 0);
 }
 
 /* What is launched from here on is on the device as well. */

@@ -210,6 +210,55 @@ def check_awkward(way, locked=False):
         raise Failure('no launch was counted in memory')
 
 
+def until_spans_are_read(pid, process):
+    """Waits until iaprof's BPF program knows where the process publishes its spans."""
+    while process.poll() is None:
+        dump = subprocess.run(['bpftool', 'map', 'dump', 'name', 'thread_context_'], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False, encoding='utf-8').stdout
+        if f'"key": {pid},' in dump:
+            return
+        time.sleep(0.05)
+    raise Failure('iaprof has ended')
+
+
+def check_spans(product, arguments):
+    """Each launch has the span that its thread worked on when it was executed."""
+    command = [BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf', '-o', 'out.csv', '--',
+               *launcher(product, 'spans', '--steps', '--spans', '5', *arguments)]
+    with open('said', 'w', encoding='utf-8') as said, subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, encoding='utf-8', bufsize=1) as process:
+        pid = int(process.stdout.readline().split()[1])
+        while process.stdout.readline() not in ('step loaded 0\n', ''):
+            pass
+        until_spans_are_read(pid, process)
+        process.stdin.close()
+        process.stdout.read()
+    if process.returncode:
+        raise Failure(f'iaprof ended with {process.returncode}: {pathlib.Path("said").read_text(encoding="utf-8")}')
+    truth = read_truth()
+    numbers, turns = {}, collections.defaultdict(dict)
+    for _pid, _load, thread, number, span, count in truth['span']:
+        numbers[int(number)] = thread
+        turns[thread][int(span)] = int(count)
+    expected, found = collections.Counter(), collections.Counter()
+    for _pid, _load, thread, _name, _layer, _site, _call, kernel, _appended, executed in truth['launch']:
+        # Each turn launches the same.
+        a_turn, rest = divmod(int(executed), sum(turns[thread].values()))
+        equal([rest], [0], 'launches of a turn')
+        for span, count in turns[thread].items():
+            expected[(thread if span or '--lists' not in arguments else '', span, SHOWN.get(kernel, kernel))] += \
+                a_turn * count
+    for row in read_rows(truth)['launch']:
+        trace, span = bytes.fromhex(row['trace_id']), int(row['span_id'] or '0', 16)
+        thread = numbers[trace[0]] if trace else row['tid']
+        if len(set(trace)) > 1 or (row['tid'] and row['tid'] != thread):
+            raise Failure(f'the span of another thread: {row}')
+        found[(thread, span, row['name'])] += int(row['count'])
+    equal(found, expected, 'launches of each thread, span and kernel')
+    if read_counted():
+        raise Failure('launches of several spans were counted together')
+
+
 def check_invalid(product):
     """Modules that the runtime refuses: the program ends as it would, and nothing is said of its loader."""
     modules = pathlib.Path('modules')
@@ -238,6 +287,9 @@ def checks():
             yield f'{product}: every way to launch ({variant})', check, (product, variant, [])
         yield f'{product}: what the compiler says of kernels', check_attributes, (product,)
         yield f'{product}: a program that runs already', check_attached, (product,)
+        yield f'{product}: spans of immediate launches', check_spans, (product, ['--threads', '3', '--turns', '60'])
+        yield f'{product}: spans of executions', check_spans, (product, ['--turns', '60', '--lists', 'regular',
+                                                                         '--executions', '3'])
         yield f'{product}: modules that are none', check_invalid, (product,)
     for way in 'threads', 'forks', 'alloca', 'signals', 'coroutines', 'cancel', 'tracer':
         yield f'awkward: {way}', check_awkward, (way,)
