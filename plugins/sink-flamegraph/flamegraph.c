@@ -58,7 +58,8 @@ static const struct iaprof_option options[] = {
 
 static int flamegraph_configure(const struct iaprof_host *host, void *instance)
 {
-	const struct flamegraph *flamegraph = instance;
+	struct flamegraph *flamegraph = instance;
+	flamegraph->code.launches.use_spans = flamegraph->text.spans;
 	stack_text_request(&flamegraph->text, host);
 	if (flamegraph->format == FORMAT_HTML && flamegraph->heatmap.row && IAPROF_HOST_HAS(host, request_times))
 		host->request_times(host, flamegraph->heatmap.row);
@@ -97,7 +98,7 @@ static void page_append(struct text *text, const struct stack_tree *tree, const 
 	if (!text->failed)
 		page_text_append(text, data.data, data.size);
 	text_append(text, (const char *)page_end, sizeof page_end);
-	if (tree->origins.span_names.names.entries.count)
+	if (tree->origins.span_names.names.entries.count || choices->code->launches.has_spans)
 		text_append(text, (const char *)page_optional, sizeof page_optional);
 	text_append(text, (const char *)page_rest, sizeof page_rest);
 	text_free(&data);

@@ -51,13 +51,10 @@ static struct weighed *weigh(const struct iaprof_profile *profile, const uint32_
 static bool name_add(struct stack_spans *spans, const struct iaprof_span *span, size_t others)
 {
 	struct text name = { 0 };
-	if (span) {
-		text_append_hexadecimal(&name, span->trace_id, sizeof span->trace_id);
-		text_append_string(&name, "-");
-		text_append_hexadecimal(&name, span->span_id, sizeof span->span_id);
-	} else {
+	if (span)
+		stack_spans_append_name(&name, span);
+	else
 		text_append_format(&name, "%zu other span%s", others, plural(others));
-	}
 	bool good = !name.failed && string_table_add(&spans->names, name.data, name.size, NULL);
 	text_free(&name);
 	return good;

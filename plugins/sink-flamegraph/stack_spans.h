@@ -8,6 +8,7 @@
 #include <iaprof/profile.h>
 
 #include "base/string_table.h"
+#include "text/text.h"
 
 /* Maximum number of spans with a frame of their own: those with the largest shares of the values. */
 #define STACK_SPANS_MAX 4096u
@@ -22,3 +23,11 @@ struct stack_spans {
 /* Names the spans of a profile's stacks, which are freed in any case. Returns false when out of memory. */
 bool stack_spans_make(struct stack_spans *spans, const struct iaprof_profile *profile);
 void stack_spans_free(struct stack_spans *spans);
+
+/* Appends the name of a span: "TRACE-SPAN". */
+static inline void stack_spans_append_name(struct text *text, const struct iaprof_span *span)
+{
+	text_append_hexadecimal(text, span->trace_id, sizeof span->trace_id);
+	text_append_string(text, "-");
+	text_append_hexadecimal(text, span->span_id, sizeof span->span_id);
+}

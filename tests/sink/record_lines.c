@@ -32,6 +32,11 @@ struct member {
 	}
 #define NUMBER(type, member) MEMBER(type, member, MEMBER_NUMBER)
 #define TEXT(type, member) MEMBER(type, member, MEMBER_TEXT)
+/* 8 bytes of a span: span_0 and span_1 are the trace's id, span_2 is the span's. */
+#define SPAN_WORD(type, member, number)                                                                                \
+	{                                                                                                              \
+#member "_" #number, offsetof(struct iaprof_record_##type, member) + 8 * (number), 8, MEMBER_NUMBER    \
+	}
 #define TYPE(type, NAME, ...)                                                                                          \
 	{                                                                                                              \
 #type, IAPROF_RECORD_##NAME, sizeof(struct iaprof_record_##type),                                      \
@@ -60,7 +65,8 @@ static const struct {
 	TYPE(code_function, CODE_FUNCTION, NUMBER(code_function, code_object), TEXT(code_function, name),
 	     TEXT(code_function, shown_name), NUMBER(code_function, flags)),
 	TYPE(launch, LAUNCH, NUMBER(launch, kernel), NUMBER(launch, pid), NUMBER(launch, tid), NUMBER(launch, device),
-	     NUMBER(launch, user_stack), NUMBER(launch, count), NUMBER(launch, first_time)),
+	     NUMBER(launch, user_stack), NUMBER(launch, count), NUMBER(launch, first_time), SPAN_WORD(launch, span, 0),
+	     SPAN_WORD(launch, span, 1), SPAN_WORD(launch, span, 2)),
 	TYPE(stack_frames, STACK_FRAMES, NUMBER(stack_frames, stack), NUMBER(stack_frames, pid),
 	     MEMBER(stack_frames, frame_count, MEMBER_FRAMES)),
 	TYPE(stall_reason, STALL_REASON, NUMBER(stall_reason, id), TEXT(stall_reason, name)),

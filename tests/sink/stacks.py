@@ -70,6 +70,12 @@ def record(kind, /, **members):
     return ' '.join(['record', kind, *(f'{name}={text(value)}' for name, value in members.items())])
 
 
+def span_words(trace, span):
+    """Members of the record of a launch: its ids, in hexadecimal."""
+    ids = bytes.fromhex(trace + span)
+    return {f'span_{i}': int.from_bytes(ids[8 * i:8 * i + 8], sys.byteorder) for i in range(3)}
+
+
 def module(path, build_id='c0ffee'):
     """An entry among stacks: functions of those after it are in this file."""
     return f'module {path.encode().hex()} {build_id.encode().hex()}'

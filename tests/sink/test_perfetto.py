@@ -12,7 +12,8 @@ import sys
 sys.dont_write_bytecode = True
 
 from perfetto_trace import BOOTTIME, MONOTONIC, REALTIME, Trace, agree, ask, can_ask
-from stacks import LINUX_KERNEL, LOST, PROGRAM, USER, Frame, Times, equal, module, record, run_cases, write_profile
+from stacks import (LINUX_KERNEL, LOST, PROGRAM, USER, Frame, Times, equal, module, record, run_cases, span_words,
+                    write_profile)
 
 from harness.cases import Skip  # where it is, stacks.py says
 
@@ -147,7 +148,7 @@ def launches_have_the_names_that_come_later(_):
     trace = write([*setting(), record('kernel', source=2, id=5, code_object=3, pid=7, name='_ZTS6matmul'),
                    record('kernel', source=2, id=6, pid=7, name='plain'),
                    record('launch', source=2, time=at(10), first_time=at(10), kernel=5, pid=7, tid=8, count=1,
-                          user_stack=4),
+                          user_stack=4, **span_words('0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331')),
                    record('launch', source=2, time=at(90), first_time=at(20), kernel=6, pid=7, count=12),
                    record('launch', source=2, time=at(95), first_time=at(30), kernel=6, pid=7, count=3),
                    record('code_function', source=2, code_object=3, name='_ZTS6matmul', shown_name='matmul', flags=1),
@@ -156,6 +157,7 @@ def launches_have_the_names_that_come_later(_):
     equal((one.name, one.begin, one.duration, one.values['count']), ('matmul', at(10), 0, 1), 'one launch')
     equal(one.values['stack'].split(';')[0], 'main', 'the outermost function')
     equal(one.values['stack'].count(';'), 1, 'functions')
+    equal((one.values['trace_id'], one.values['span_id']), ('0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'), 'span')
     equal(drawn(trace.on(process, 'GPU kernel launches')),
           [('plain (12 launches)', 20, 70, 0), ('plain (3 launches)', 30, 65, 0)], 'sums of launches')
 

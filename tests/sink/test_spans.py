@@ -7,7 +7,8 @@ import sys
 sys.dont_write_bytecode = True
 
 from reader import NoWindow, Reader, make_page, run_in_browser, share
-from stacks import COUNT, NANOSECONDS, PROGRAM, Frame, Origin, Span, Times, equal, gpu_stack, write_profile
+from stacks import (COUNT, NANOSECONDS, PROGRAM, Frame, Origin, Span, Times, equal, gpu_stack, record, span_words,
+                    write_profile)
 
 OFF_CPU = ('off-cpu', 'nanoseconds')
 SLOW, FAST = '0af7651916cd43dd8448eb211c80319c', '4bf92f3577b34da6a3ce929d0e0e4736'  # traces
@@ -191,6 +192,66 @@ def stalls_and_devices_have_spans_too(window):
     equal((reader.text('whole-sum'), functions(reader)['matmul']), ('90 samples', 90), 'a trace')
 
 
+# (trace, span, kernel, count, pid, tid, time): of a span with samples, of one without, and of none.
+ALONE = 'feedfacefeedface'
+LAUNCHES = [(SLOW, QUERY, 1, 3, 7, 8, 1_000), (SLOW, QUERY, 2, 40, 7, 8, 1_000), (SLOW, QUERY, 1, 500, 7, 8, LATE),
+            (FAST, ALONE, 2, 6_000, 20, 21, 1_000), (SLOW, ALONE, 1, 70_000, 7, 7, 1_000), ('', '', 1, 800_000, 7, 7, 1_000)]
+
+
+def launch_records():
+    return [*(record('kernel', source=2, id=number, pid=7, name=name) for number, name in ((1, 'matmul'), (2, 'gelu'))),
+            *(record('launch', source=2, time=time, first_time=time, kernel=kernel, pid=pid, tid=tid, count=count,
+                     **(span_words(trace, span) if trace else {})) for trace, span, kernel, count, pid, tid, time in LAUNCHES)]
+
+
+def kernels(reader):
+    return dict(reader.evaluate('[...document.querySelectorAll("#spans-kernels tbody tr")].map(row => [...row.cells].map('
+                                'cell => cell.textContent))'))
+
+
+def launches_of_spans_are_listed(window):
+    found = make_page([NANOSECONDS, OFF_CPU], STACKS, times=Times(60_000_000), options=['value=cpu', 'spans=yes'],
+                      records=launch_records())
+    reader = Reader(window, found, '#view=spans')
+    equal(reader.texts('#spans-body th')[:5], ['Trace', 'Span', 'CPU time ↓', 'off-cpu', 'GPU launches'], 'columns')
+    equal(list(rows(reader)), [(SLOW, PARSE), (SLOW, QUERY), (FAST, REPLY), (SLOW, ALONE), (FAST, ALONE)], 'rows')
+    equal(reader.texts('#spans-body td.launched'), ['', '543', '', '70,000', '6,000', '800,000', '876,543'], 'launches')
+    equal(rows(reader)[(FAST, ALONE)][1], 'p20 (20), thread 21', 'the owner of a span without samples')
+    equal(kernels(reader), {'matmul': '70,503', 'gelu': '6,040'}, 'kernels of all spans')
+    reader.search(QUERY)
+    equal(kernels(reader), {'matmul': '503', 'gelu': '40'}, 'of the spans that are found')
+    reader.search('')
+    reader.click_on('#spans-body tbody tr', 4)
+    equal((reader.evaluate('window.iaprof.view'), kernels(reader)), ('spans', {'gelu': '6,000'}), 'of one without a graph')
+    reader = Reader(window, 'page.html', f'#view=spans&trace={QUERY}')
+    equal((list(rows(reader)), kernels(reader)), ([(SLOW, QUERY)], {'matmul': '503', 'gelu': '40'}), 'of the chosen span')
+    reader = Reader(window, 'page.html', '#view=spans&time=20-60')
+    equal(kernels(reader), {'matmul': '500'}, 'in a part of the time')
+    reader = Reader(window, 'page.html', '#view=spans&process=20')
+    equal(kernels(reader), {'gelu': '6,000'}, 'of a process')
+    reader = Reader(window, 'page.html', '#view=spans&thread=pool')
+    equal(kernels(reader), {'matmul': '503', 'gelu': '40'}, 'of a thread')
+    reader = Reader(window, 'page.html', '#view=spans&spans=trace')
+    equal(reader.texts('#spans-body td.launched'), ['70,543', '6,000', '800,000', '876,543'], 'by trace')
+    for width, height in ((1920, 1080), (900, 700), (390, 844)):
+        reader.size(width, height)
+        equal(reader.evaluate('["body", "#spans .scroll"].filter(name => { const at = document.querySelector(name);'
+                              'return at.scrollWidth > at.clientWidth; })'), [], f'wider than {width} px')
+    reader.size(1200, 800)
+
+
+def launches_alone_have_the_table(window):
+    reader = Reader(window, make_page([NANOSECONDS], [(0, 30, stack('', '', 'main'), 1_000)], times=Times(60_000_000),
+                                      options=['spans=yes'], records=launch_records()), '#view=spans')
+    equal(list(rows(reader)), [(SLOW, ALONE), (FAST, ALONE), (SLOW, QUERY)], 'rows')
+    equal(kernels(reader), {'matmul': '70,503', 'gelu': '6,040'}, 'kernels')
+    # Without the option, launches have no spans.
+    plain = make_page([NANOSECONDS], [(0, 30, stack('', '', 'main'), 1_000)], times=Times(60_000_000),
+                      records=launch_records())
+    reader = Reader(window, plain)
+    equal(reader.texts('#tabs button'), ['Flame graph', 'Table', 'Timeline'], 'views')
+
+
 def the_table_fits_every_screen(window):
     reader = Reader(window, page('spans=yes'), '#view=spans')
     for width, height in ((1920, 1080), (1200, 800), (900, 700), (390, 844)):
@@ -253,7 +314,7 @@ def images_have_none(_):
 
 CASES = (the_table_has_spans, sums_agree_with_the_graph, threads_stay_above_their_functions, a_click_shows_one,
          the_keyboard_does_the_same, the_search_finds_ids, ids_are_no_names, stalls_and_devices_have_spans_too,
-         the_table_fits_every_screen, the_smallest_spans_share_a_row, pages_without_spans_have_nothing_of_them,
+         launches_of_spans_are_listed, launches_alone_have_the_table, the_table_fits_every_screen, the_smallest_spans_share_a_row, pages_without_spans_have_nothing_of_them,
          images_have_none)
 
 

@@ -40,6 +40,9 @@ function widenActivity(activity, length) {
   activity.length = Math.max(activity.length + by, length - from);
 }
 
+// The names of spans under which GPU kernels were launched.
+const launchedSpans = ({ launches, difference }) => launches && !difference && launches.spans || [];
+
 // A row for each thread that launched kernels; to it, kernels are functions without calls.
 function addLaunches(activity, { kernels, items }, { frames, origins }) {
   const functions = kernels.map(name => activity.functions.push({ name, family: 'GPU kernel', kind: 0, count: 0, duration: 0,

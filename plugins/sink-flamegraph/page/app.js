@@ -22,7 +22,7 @@ class App {
       this.compare = new Compare(this);
     this.code = profile.header.code ? new CodeView(this) : null;
     this.table = new TableView(this);
-    this.spans = this.model.origins.spans.length ? new SpansView(this) : null;
+    this.spans = this.model.origins.spans.length || launchedSpans(this.model.header).length ? new SpansView(this) : null;
     this.activity = activityOf(this.model);
     this.npu = this.activity ? new NpuView(this) : null;
     this.flame = new FlameView(this);

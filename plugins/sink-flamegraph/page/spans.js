@@ -1,6 +1,6 @@
-// The spans of traces that threads worked on, or their traces: a row each, with the value of every metric. A row leads to
-// its own flame graph. What the page has no span for is below them, so that the rows add up to the graph. Pages without
-// spans lack this file.
+// The spans of traces that threads worked on, or their traces: a row each, with the value of every metric, and the GPU
+// kernels launched under them. A row leads to its own flame graph. What the page has no span for is below them, so that the
+// rows add up to the graph. Pages without spans lack this file.
 
 // What a search or a filter is of the names of spans, "TRACE-SPAN": an id, at least 8 digits of one, or both, which a
 // traceparent header contains. '': no id.
@@ -22,10 +22,29 @@ class SpansView {
 
   get isByTrace() { return this.app.state.get('spans') === 'trace'; }
 
+  // Launches of the chosen time, process and thread: { name of the span or '', kernel, count, owner }
+  *launches() {
+    const { model, state } = this.app, { header, range, origins, frames, thread, trace } = model;
+    const spans = launchedSpans(header), pidShown = Number(state.get('process')) || 0, begin = model.times ? model.times.begin : 0;
+    const threads = new Map(origins.threads.map(found => [`${found.pid} ${found.tid}`, found])), programs = new Map();
+    for (let frame = 0; frame < frames.own; frame++)
+      if (frames.kind[frame] === Kind.PROCESS)
+        programs.set(frames.pid[frame], threadText(frames.names[frame], frames.pid[frame]));
+    for (const [first, last, count, pid, tid, kernel, span] of spans.length ? header.launches.items : []) {
+      const known = threads.get(`${pid} ${tid}`), name = span === undefined ? '' : spans[span];
+      if ((range && (begin + first >= range.end || begin + last < range.begin)) || (pidShown && pid !== pidShown) ||
+        (thread && !(known && (known.name === thread || known.text === thread))) || (trace && !name.includes(trace)))
+        continue;
+      const owner = [programs.get(pid) || `process ${pid}`, known ? known.text : tid ? `thread ${tid}` : ''];
+      yield { name, kernel, count, owner: owner.filter(Boolean).join(', ') };
+    }
+  }
+
   // -> { rows, rest, none, all }: rows of spans or traces; one of the spans that share a frame, and one of no span
   addUp() {
     const { model } = this.app, { tree, frames, origins, hidden } = model, view = model.view();
-    const make = key => ({ key, names: [], owners: new Set(), values: new Float64Array(model.types.length) });
+    const make = key => ({ key, names: [], owners: new Set(), values: new Float64Array(model.types.length), kernels: new Map(),
+      launched: 0 });
     const none = make('No span'), all = make('Total'), byKey = new Map(), byFrame = new Array(frames.own).fill(none);
     for (const { frame, name, owners } of origins.spans) {
       const key = this.isByTrace ? name.split('-')[0] : name, row = byKey.get(key) || make(key);
@@ -45,7 +64,19 @@ class SpansView {
         all.values[type] += selves[type][node];
       }
     }
-    const found = [...byKey.values()].filter(({ values }) => values.some(value => value > 0)), isOne = ({ names }) => names[0].includes('-');
+    for (const { name, kernel, count, owner } of this.launches()) {
+      const key = this.isByTrace ? name.split('-')[0] : name, row = !name ? none : byKey.get(key) || make(key);
+      if (name) {
+        byKey.set(key, row);
+        if (!row.names.includes(name))
+          row.names.push(name);
+        row.owners.add(owner);
+      }
+      row.kernels.set(kernel, (row.kernels.get(kernel) || 0) + count);
+      row.launched += count;
+      all.launched += count;
+    }
+    const found = [...byKey.values()].filter(({ values, launched }) => launched || values.some(value => value > 0)), isOne = ({ names }) => names[0].includes('-');
     return { rows: found.filter(isOne), rest: found.filter(row => !isOne(row)), none, all };
   }
 
@@ -59,13 +90,14 @@ class SpansView {
   show() {
     const { model } = this.app, { type } = model, { rows, rest, none, all } = this.addUp();
     const found = rows.filter(row => this.isFound(row))
-      .sort((a, b) => b.values[type] - a.values[type] || (a.key < b.key ? -1 : 1));
+      .sort((a, b) => b.values[type] - a.values[type] || b.launched - a.launched || (a.key < b.key ? -1 : 1));
     this.found = found.length;
     for (const button of document.querySelectorAll('#spans-by button'))
       button.setAttribute('aria-pressed', String((button.dataset.value === 'trace') === this.isByTrace));
     const body = make('tbody', {}, ...found.slice(0, this.most).map((row, i) => this.pickRow(row, all, i === 0)));
     const sums = make('tfoot', {}, ...[...rest, none, all].map(row => this.sumRow(row, all)));
     element('spans-body').replaceChildren(make('thead', {}, this.head()), body, sums);
+    this.showKernels(found);
     const more = element('spans-more');
     more.textContent = found.length ? '' : rows.length ? `Nothing matches “${this.app.state.get('search')}”.` : 'No spans.';
     if (found.length > this.most) {
@@ -89,17 +121,36 @@ class SpansView {
       if (isShown)
         cell.setAttribute('aria-sort', 'descending');
       return cell;
-    }), make('th', { scope: 'col', className: 'owner', textContent: 'Process' }));
+    }), ...(this.hasLaunches ? [make('th', { scope: 'col', className: 'n', textContent: 'GPU launches' })] : []),
+      make('th', { scope: 'col', className: 'owner', textContent: 'Process' }));
+  }
+
+  // Which kernels the rows have launched, those that were launched most first.
+  showKernels(rows) {
+    const { header } = this.app.model, counts = new Map(), names = launchedSpans(header).length ? header.launches.kernels : [];
+    for (const row of rows)
+      row.kernels.forEach((count, kernel) => counts.set(kernel, (counts.get(kernel) || 0) + count));
+    const sorted = [...counts].sort((a, b) => b[1] - a[1] || (names[a[0]] < names[b[0]] ? -1 : 1));
+    element('spans-launches').hidden = !names.length;
+    element('spans-kernels').replaceChildren(make('thead', {}, make('tr', {}, make('th', { scope: 'col', textContent: 'GPU kernel' }),
+      make('th', { scope: 'col', className: 'n', textContent: 'Launches' }))), make('tbody', {}, ...sorted.slice(0, TABLE_ROWS).map(
+      ([kernel, count]) => make('tr', {}, make('td', { className: 'name', title: names[kernel], textContent: names[kernel] }),
+        make('td', { className: 'n', textContent: grouped(count) })))));
   }
 
   amounts(row, all) {
     const { model } = this.app;
-    return model.order.map(type => {
+    const cells = model.order.map(type => {
       const cell = amountCell(row.values[type], all.values[type], model.types[type].unit);
       cell.classList.toggle('other', type !== model.type);
       return cell;
     });
+    if (this.hasLaunches)
+      cells.push(make('td', { className: 'n launched', textContent: row.launched ? grouped(row.launched) : '' }));
+    return cells;
   }
+
+  get hasLaunches() { return launchedSpans(this.app.model.header).length > 0; }
 
   // Of a process with several threads, those of the span.
   ownerCell({ owners }) {
@@ -134,8 +185,12 @@ class SpansView {
     return made;
   }
 
-  // Shows the graph of a row, and a metric that it has.
+  // Shows the graph of a row, and a metric that it has. A row of launches alone has no graph: the search shows its kernels.
   choose({ key, values }) {
+    if (!values.some(value => value > 0)) {
+      this.app.state.set({ search: key });
+      return;
+    }
     const { model, state } = this.app, type = values[model.type] > 0 ? model.type : model.order.find(other => values[other] > 0);
     state.set({ trace: key, view: 'flame', search: '', zoom: '', ...(type === undefined || type === model.type ? {}
       : { value: model.types[type].name, without: '', reason: '' }) });
