@@ -5,6 +5,7 @@
 #include <iaprof/plugin.h>
 
 #include "records/definitions.h"
+#include "stacks/missing_spans.h"
 #include "stacks/stack_text.h"
 #include "activity_rows.h"
 #include "csv_row.h"
@@ -264,6 +265,8 @@ static int write_profile(const struct iaprof_host *host, struct csv *csv, const 
 static int csv_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	struct csv *csv = instance;
+	if (csv->text.spans)
+		missing_spans_report(host, profile);
 	int result = write_profile(host, csv, profile);
 	return result || !csv->output ? result : host->output_flush(host, csv->output);
 }

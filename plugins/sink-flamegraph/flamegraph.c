@@ -7,6 +7,7 @@
 #include <string.h>
 #include <iaprof/plugin.h>
 
+#include "stacks/missing_spans.h"
 #include "stacks/stack_text.h"
 #include "stacks/value_choice.h"
 #include "page.h"
@@ -113,6 +114,8 @@ static int flamegraph_profile(const struct iaprof_host *host, void *instance, co
 					.threads = stack_text_threads_choices[flamegraph->text.threads],
 					.heatmap = flamegraph->heatmap,
 					.code = &flamegraph->code };
+	if (flamegraph->text.spans && !flamegraph->code.launches.has_spans)
+		missing_spans_report(host, profile);
 	if (profile->value_type_count > PAGE_VALUE_TYPES_MAX && flamegraph->format == FORMAT_HTML)
 		host->log(host, IAPROF_LOG_WARNING, "%zu value types (the page has the first %u)",
 			  profile->value_type_count, PAGE_VALUE_TYPES_MAX);
