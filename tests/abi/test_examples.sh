@@ -22,27 +22,8 @@ pkg_config=pkg-config
 plugin_folder=$($pkg_config --variable=plugindir iaprof)
 cp -r "$prefix/share/iaprof/plugins" "$folder/examples"
 
-number=0
-status=0
-# try WHAT COMMAND...
-try() {
-  what=$1
-  shift
-  number=$((number + 1))
-  if "$@" >"$folder/output" 2>&1; then
-    echo "ok $number - $what"
-  else
-    echo "not ok $number - $what"
-    sed 's/^/# /' "$folder/output"
-    status=1
-  fi
-}
-
-# skip WHAT REASON
-skip() {
-  number=$((number + 1))
-  echo "ok $number - $1 # SKIP $2"
-}
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
 
 # defined HEADER NAME: the number a public header defines.
 defined() {
@@ -155,5 +136,4 @@ try "one of our sinks builds like that with the installed library, and passes" b
 try "iaprof.pc has the versions that the headers have" test \
   "$(pkg-config --variable=abi_version iaprof) $(pkg-config --variable=schema_version iaprof)" = \
   "$(defined plugin.h IAPROF_ABI_VERSION) $(defined record.h IAPROF_SCHEMA_VERSION)"
-echo "1..$number"
-exit "$status"
+finish

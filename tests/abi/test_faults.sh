@@ -5,8 +5,8 @@
 set -u
 plugin_check=$1
 folder=$2
-number=0
-status=0
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
 reports=$(mktemp -d)
 report=$reports/report
 trap 'rm -rf "$reports"' EXIT
@@ -25,17 +25,6 @@ for plugin in "$folder"/iaprof-faulty-*.so; do
 done
 wait
 
-verdict() {
-  number=$((number + 1))
-  if [ "$1" -eq 0 ]; then
-    echo "ok $number - $2"
-  else
-    echo "not ok $number - $2"
-    sed 's/^/# /' "$report"
-    status=1
-  fi
-}
-
 # finds FAULT PATTERN...: the checks that fail are those with these names and no others, and the exit status is 1.
 finds() {
   fault=$1
@@ -47,12 +36,12 @@ finds() {
   for pattern; do
     grep -q "^not ok [0-9]* - .*$pattern" "$report" || right=1
   done
-  verdict "$right" "$fault: $names"
+  result "$right" "$fault: $names" "$report"
 }
 
 report=$reports/none
 grep -qx '# exit status 0' "$report" && ! grep -q '^not ok\|# SKIP' "$report"
-verdict $? "none: every check passes"
+result $? "none: every check passes" "$report"
 finds default "options and defaults are valid"
 finds help "options and defaults are valid"
 finds export "and nothing else"
@@ -80,7 +69,7 @@ finds progress "how far it has come"
 finds late-launch "how far it has come"
 finds hang "destroy() after prepare()"
 [ "$(grep -c 'SKIP an earlier check took too long' "$report")" -ge 5 ]
-verdict $? "hang: the checks after it are skipped"
+result $? "hang: the checks after it are skipped" "$report"
 finds check "leaves nothing open"
 finds companion "all mandatory members"
 finds member "all mandatory members"
@@ -97,12 +86,11 @@ failed = [check for check in report['checks'] if check['result'] == 'failed']
 assert len(failed) == 1 and 'how far' in failed[0]['check'] and 'LAUNCH record is 1000 ns older' in failed[0]['reason'], failed
 assert [check['number'] for check in report['checks']] == list(range(1, len(report['checks']) + 1)), report
 JSON
-verdict $? "a report in JSON"
+result $? "a report in JSON" "$report"
 "$plugin_check" "$folder/no-such-file.so" >"$report" 2>&1
 [ $? -eq 2 ]
-verdict $? "a file that is not there is wrong usage"
+result $? "a file that is not there is wrong usage" "$report"
 "$plugin_check" "$0" >"$report" 2>&1
 [ $? -eq 1 ]
-verdict $? "a file that is no plugin fails"
-echo "1..$number"
-exit "$status"
+result $? "a file that is no plugin fails" "$report"
+finish

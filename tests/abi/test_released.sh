@@ -12,21 +12,8 @@ if [ ! -d "$3/$machine" ]; then
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-number=0
-status=0
-# try WHAT COMMAND...
-try() {
-  what=$1
-  shift
-  number=$((number + 1))
-  if "$@" >"$folder/output" 2>&1; then
-    echo "ok $number - $what"
-  else
-    echo "not ok $number - $what"
-    sed 's/^/# /' "$folder/output"
-    status=1
-  fi
-}
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
 
 # The load is a counter, in the events of a CSV.
 # shellcheck disable=SC2317 # called through try
@@ -50,5 +37,4 @@ for release in "$folder"/plugins/*; do
   try "${release##*/} source runs" source_runs "$release/iaprof-loadavg.so"
   try "${release##*/} sink runs" sink_runs "$release/iaprof-loadavg.so" "$release/iaprof-hottest.so"
 done
-echo "1..$number"
-exit "$status"
+finish

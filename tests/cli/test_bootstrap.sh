@@ -8,8 +8,8 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/bin"
 cp "$1" "$folder/bootstrap"
 calls=$folder/calls
-number=0
-status=0
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
 
 # stand_in NAME BODY: a command of that name; BODY is shell, $calls is where it notes what it does.
 stand_in() {
@@ -43,14 +43,7 @@ bootstrap() {
 }
 
 verdict() {
-  number=$((number + 1))
-  if [ "$1" -eq 0 ]; then
-    echo "ok $number - $2"
-  else
-    echo "not ok $number - $2"
-    sed 's/^/# /' "$folder/output" "$calls"
-    status=1
-  fi
+  result "$1" "$2" "$folder/output" "$calls"
 }
 
 called() {
@@ -90,5 +83,4 @@ verdict $? "on another distribution it names the libraries and builds"
 bootstrap 0 debian nonsense
 [ $? -eq 2 ] && grep -q '^usage' "$folder/output"
 verdict $? "an unknown command is wrong usage"
-echo "1..$number"
-exit "$status"
+finish

@@ -13,21 +13,8 @@ prefix=${bin%/bin}
 # iaprof.pc lies in the library folder, wherever that is on this distribution.
 plugins=$(find "$folder/root" -name iaprof.pc -printf '%h')/../iaprof/plugins
 
-number=0
-status=0
-# try WHAT COMMAND...
-try() {
-  what=$1
-  shift
-  number=$((number + 1))
-  if "$@" >"$folder/output" 2>&1; then
-    echo "ok $number - $what"
-  else
-    echo "not ok $number - $what"
-    sed 's/^/# /' "$folder/output"
-    status=1
-  fi
-}
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
 
 # same_names FOLDER FILE...: every file is in the folder under its own name, and there is at least one.
 # shellcheck disable=SC2317 # called through try
@@ -70,5 +57,4 @@ try "examples" same_names "$prefix/share/iaprof" "$source"/examples/*.ini "$sour
 try "-c finds an installed example from any folder" finds_examples
 try "iaprof runs there" "$bin/iaprof" --version
 try "it finds the plugins beside it" lists_plugins
-echo "1..$number"
-exit "$status"
+finish

@@ -1,40 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the tests of the Level Zero program share; they read it with ".".
 # shellcheck shell=bash
+# shellcheck source=tests/tap.sh
+. "$LAB_SOURCE/tests/tap.sh"
 
 programs=$LAB_BUILD/tests/lab/level_zero
 source=$LAB_SOURCE/tests/lab/level_zero
 export PYTHONDONTWRITEBYTECODE=1
 cd "$(mktemp -d)" || exit 1
-declare -i checks=0 failures=0
-
-# try WHAT COMMAND...: one line of TAP, and what the command printed when it fails. Status 77: it could not be tried, the
-# last line says why.
-try() {
-  local what=$1 status=0
-  shift
-  checks+=1
-  "$@" >output 2>&1 || status=$?
-  if ((status == 0)); then
-    echo "ok $checks - $what"
-  elif ((status == 77)); then
-    echo "ok $checks - $what # SKIP $(tail -n 1 output)"
-  else
-    failures+=1
-    echo "not ok $checks - $what"
-    sed 's/^/# /' output
-  fi
-}
-
-skip() {
-  checks+=1
-  echo "ok $checks - $1 # SKIP $2"
-}
-
-finish() {
-  echo "1..$checks"
-  exit $((failures > 0))
-}
 
 # launcher VARIANT PRODUCT OPTION...: runs the program; what it prints besides the truth is in the file "printed".
 launcher() {

@@ -7,19 +7,13 @@
 set -u
 double=/sys/kernel/debug/xe-double
 gpu='GPU at 0000:00:10.0'
-number=0
-status=0
+# shellcheck source=tests/tap.sh
+. "$LAB_SOURCE/tests/tap.sh"
 
 # is WHAT STATUS PATTERN: the last --check ended with this status, and has a line like this.
 is() {
-  number=$((number + 1))
-  if [[ $found -eq $2 ]] && grep -qE "$3" checked; then
-    echo "ok $number - $1"
-  else
-    echo "not ok $number - $1"
-    sed "s/^/# status $found: /" checked
-    status=1
-  fi
+  [[ $found -eq $2 ]] && grep -qE "$3" checked
+  result $? "$1" checked
 }
 
 play() {
@@ -29,6 +23,7 @@ play() {
 check() {
   "$@" "$LAB_BUILD/iaprof" --check -s xe-eustall:ze-usdt=no > checked 2>&1
   found=$?
+  echo "status $found" >>checked
 }
 
 play 'platform bmg' 'gt 0 main cores 0-3,8-11' 'gt 1 media'
@@ -47,5 +42,4 @@ is 'no other GPU' 3 '^  missing +GPU with EU stalls: no GPU found'
 play 'platform bmg' 'kernel 6.14'
 check
 is 'a driver without EU stalls' 3 "^  limited +$gpu: .*requires 6.15"
-echo "1..$number"
-exit $status
+finish

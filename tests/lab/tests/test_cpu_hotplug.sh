@@ -6,13 +6,14 @@
 # told; a second CPU that is not there at the start is sampled from when it comes.
 set -eu
 cpu=/sys/devices/system/cpu/cpu1/online
-number=0
+# shellcheck source=tests/tap.sh
+. "$LAB_SOURCE/tests/tap.sh"
 
 tell() {
-  local what=$1
+  local what=$1 passed=0
   shift
-  number=$((number + 1))
-  if "$@"; then echo "ok $number - $what"; else cat log; echo "not ok $number - $what"; fi
+  "$@" || passed=$?
+  result $passed "$what" log
 }
 
 # Runs the load on CPU 1 only, as a program that nobody saw before, until the profile ends.

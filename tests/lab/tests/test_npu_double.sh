@@ -9,13 +9,10 @@ set -u
 tracing=/sys/kernel/tracing double=/sys/kernel/debug/intel_vpu_double device=/sys/class/accel/accel0/device
 folder=$LAB_SOURCE/tests/lab/doubles/npu
 player=$LAB_BUILD/tests/lab/programs/npu_player
-number=100 failed=0
 
-# result STATUS WHAT: a TAP line, after those of the conformance program.
-result() {
-  number=$((number + 1))
-  if [ "$1" = 0 ]; then echo "ok $number - $2"; else echo "not ok $number - $2"; failed=1; fi
-}
+# shellcheck source=tests/tap.sh
+. "$LAB_SOURCE/tests/tap.sh"
+tests=100 # after those of the conformance program
 
 truth() {
   awk -v name="$1" '$1 == name { print $2 }' "$double/truth"
@@ -54,7 +51,7 @@ trace_end() {
 }
 
 "$LAB_BUILD/tests/lab/conformance/npu-conformance" | sed '/^1\.\./d' || true
-[ "${PIPESTATUS[0]}" = 0 ] || failed=1
+[ "${PIPESTATUS[0]}" = 0 ] || failures=1
 
 # Lacking on purpose: opening of debugfs files that the double does not have, the module's own begin and end, and small
 # helpers of 7.2.
@@ -125,9 +122,8 @@ if [ -e "$trace" ]; then
   sort expected | uniq -c | awk '{ print $2, $1 }' | sort | diff - counted >differences
   result $? "the published trace: truth counts each function as often"
 else
-  number=$((number + 2))
-  echo "ok $((number - 1)) - the published trace # SKIP it is not beside the checkout"
-  echo "ok $number - its truth # SKIP it is not beside the checkout"
+  skip "the published trace" "it is not beside the checkout"
+  skip "its truth" "it is not beside the checkout"
 fi
 
 # Stacks: the callers stand one below the other. A user stack is printed while its process is alive, to have names.
@@ -152,7 +148,7 @@ below ivpu_job_destroy ivpu_job_signal_and_destroy ivpu_job_done_callback ivpu_i
 result $? "a job's end has the stack of the interrupt's thread"
 grep -q 'npu_submit_inference' stacks
 result $? "the player's own function is in the user stack"
-[ $failed = 0 ] || sed 's/^/# /' bpftrace-errors
+[ $failures = 0 ] || sed 's/^/# /' bpftrace-errors
 
 exec 8<>/dev/accel/accel0
 rmmod intel_vpu 2>/dev/null
@@ -196,4 +192,4 @@ if [ "$LAB_KERNEL" = newest ]; then
   result $? "the tracepoints have the real module's formats"
   rmmod intel_vpu && insmod "$LAB_MODULES/intel_vpu.ko"
 fi
-exit $failed
+exit $((failures > 0))

@@ -7,14 +7,8 @@
 # given to intel_vpu. The driver does not know this device: it prints its stack and refuses.
 set -eu
 device=0000:00:12.0
-number=0
-
-tell() {
-  local what=$1
-  shift
-  number=$((number + 1))
-  if "$@"; then echo "ok $number - $what"; else echo "not ok $number - $what"; fi
-}
+# shellcheck source=tests/tap.sh
+. "$LAB_SOURCE/tests/tap.sh"
 
 functions_of() {
   grep -c "\[$1\]" /sys/kernel/tracing/available_filter_functions
@@ -55,17 +49,17 @@ kprobe_fires() {
 
 modprobe intel_vpu
 modprobe xe
-tell "types of intel_vpu" test -r /sys/kernel/btf/intel_vpu
-tell "types of xe" test -r /sys/kernel/btf/xe
-tell "contexts of calls of intel_vpu" contexts_are_known
-tell "functions of intel_vpu" more_functions_than intel_vpu 200
-tell "functions of xe" more_functions_than xe 1000
-tell "the NPU's tracepoints are there or not, as the kernel is" newest_or_absent /sys/kernel/tracing/events/vpu/job
-tell "EU stall's tracepoint is there or not, as the kernel is" \
+try "types of intel_vpu" test -r /sys/kernel/btf/intel_vpu
+try "types of xe" test -r /sys/kernel/btf/xe
+try "contexts of calls of intel_vpu" contexts_are_known
+try "functions of intel_vpu" more_functions_than intel_vpu 200
+try "functions of xe" more_functions_than xe 1000
+try "the NPU's tracepoints are there or not, as the kernel is" newest_or_absent /sys/kernel/tracing/events/vpu/job
+try "EU stall's tracepoint is there or not, as the kernel is" \
   newest_or_absent /sys/kernel/tracing/events/xe/xe_eu_stall_data_read
 if command -v bpftrace >/dev/null; then
-  tell "a kprobe on the real ivpu_probe fires" kprobe_fires
+  try "a kprobe on the real ivpu_probe fires" kprobe_fires
 else
-  echo "ok $((number + 1)) # SKIP a kprobe on the real ivpu_probe: bpftrace is not installed"
+  skip "a kprobe on the real ivpu_probe fires" "bpftrace is not installed"
 fi
 modprobe -r intel_vpu xe
