@@ -24,7 +24,6 @@ import tempfile
 import threading
 import time
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'tests/sink'))
 
 import browser

@@ -159,7 +159,7 @@ def launches_told(errors):
 
 @case
 def launches_of_several_threads_at_a_time_are_told():
-    found, errors = profile('cubin2', 'threads=3', steps=20000, STAND_IN_YIELDS='1')
+    _, errors = profile('cubin2', 'threads=3', steps=20000, STAND_IN_YIELDS='1')
     assert errors.count(OVERLAP) == 1, errors
     assert launches_told(errors) == 60000, errors
     _, errors = profile('cubin2', steps=20000, STAND_IN_YIELDS='1')

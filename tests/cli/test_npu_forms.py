@@ -10,7 +10,7 @@ import re
 
 import npu_events
 from harness import case, equal, iaprof, main, require, write
-from npu_events import MS, SECOND, US, bpftrace_columns, tutorial, uniq
+from npu_events import MS, SECOND, US, bpftrace_columns, uniq
 from npu_scenarios import SCENARIOS, contexts_told, nanoseconds, steady, table_of
 
 SAMPLES = pathlib.Path(os.environ['TEST_SOURCE_FOLDER']) / 'tests/data/npu'

@@ -3,8 +3,6 @@
 """The judge of AI flame graphs finds what is right, and each way in which a profile can be wrong. TAP."""
 import sys
 
-sys.dont_write_bytecode = True
-
 from flame_graph import double, expected, judge
 from flame_graph.code import Instruction, read_instructions
 from flame_graph.launcher import Truth

@@ -6,8 +6,6 @@ import pathlib
 import sys
 import textwrap
 
-sys.dont_write_bytecode = True
-
 from runner import report, tests
 
 STACK = '[ 1.0] CPU: 0 PID: 1\n[ 1.0] Call Trace:\n[ 1.0]  <TASK>\n[ 1.0]  ivpu_probe+0x1/0x2\n[ 1.0]  </TASK>\n'

@@ -5,7 +5,6 @@ import pathlib
 import sys
 from collections import Counter
 
-sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / 'demo')]
 

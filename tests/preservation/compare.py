@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 csv.field_size_limit(1 << 26)
 
 HERE = pathlib.Path(__file__).resolve().parent

@@ -20,8 +20,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-
 import capture_text
 
 HERE = pathlib.Path(__file__).resolve().parent

@@ -11,8 +11,6 @@ import sys
 import tempfile
 from unittest import mock
 
-sys.dont_write_bytecode = True
-
 import compare
 
 HERE = pathlib.Path(__file__).resolve().parent

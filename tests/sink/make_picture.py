@@ -9,8 +9,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-
 import browser
 from reader import Reader
 

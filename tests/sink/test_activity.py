@@ -11,8 +11,6 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-
 from protobuf import varint
 from stacks import COUNT, Skip, equal, gpu_stack, record, run_cases, write_profile
 

@@ -19,8 +19,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-
 import reader as sink_reader
 from reader import REASONS as LABELS, THIN, run_in_browser, share
 from stacks import (COUNT, FUNCTION, INSTRUCTION, NANOSECONDS, OFFSET, PROGRAM, REASON, SEPARATOR, Frame, equal, write_profile)

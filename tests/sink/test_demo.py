@@ -12,8 +12,6 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-
 import browser
 from reader import REASONS, THIN, Reader
 from stacks import Skip, equal, run_cases

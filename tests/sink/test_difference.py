@@ -15,8 +15,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
-sys.dont_write_bytecode = True
-
 from reader import THIN, Reader, run_in_browser
 from stacks import COUNT, NANOSECONDS, PROGRAM, UNKNOWN, Frame, equal, gpu_stack, write_profile
 from harness.cases import Skip

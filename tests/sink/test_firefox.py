@@ -10,8 +10,6 @@ import subprocess
 import sys
 import uuid
 
-sys.dont_write_bytecode = True
-
 from firefox_profile import FirefoxProfile
 from stacks import (CALL, COUNT, FUNCTION, JIT, LINUX_KERNEL, LOST, NANOSECONDS, PROGRAM, UNKNOWN, Frame, Times, equal,
                     gpu_stack, module, record, run_cases, write_profile)

@@ -11,8 +11,6 @@ import re
 import sys
 import xml.etree.ElementTree
 
-sys.dont_write_bytecode = True
-
 from browser import CONTROL, SHIFT
 from reader import REASONS, THIN, Reader, make_page, run_in_browser, share
 from stacks import (CALL, COUNT, FUNCTION, JIT, NANOSECONDS, PROGRAM, REASON, SEPARATOR, UNKNOWN, Frame, equal, gpu_stack)

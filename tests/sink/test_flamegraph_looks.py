@@ -12,8 +12,6 @@ import re
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-
 from reader import Reader, run_in_browser
 from stacks import equal
 

@@ -9,8 +9,6 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-
 import browser
 from reader import Reader
 from stacks import NANOSECONDS, PROGRAM, Frame, equal, run_cases, write_profile

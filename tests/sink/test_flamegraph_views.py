@@ -12,8 +12,6 @@ import time
 import urllib.parse
 import xml.etree.ElementTree
 
-sys.dont_write_bytecode = True
-
 from reader import THIN, Reader, make_page, run_in_browser, share
 from stacks import (COUNT, FUNCTION, INSTRUCTION, JIT, NANOSECONDS, PROGRAM, REASON, SEPARATOR, USER, Frame, equal,
                     gpu_stack, record)

@@ -15,8 +15,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
-sys.dont_write_bytecode = True
-
 import browser
 from firefox_profile import FirefoxProfile
 from perfetto_trace import Trace

@@ -11,8 +11,6 @@ import random
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-
 from browser import SHIFT
 from reader import THIN, Reader, make_page, run_in_browser, share
 from stacks import COUNT, NANOSECONDS, PROGRAM, Frame, Times, equal, gpu_stack, record, write_profile

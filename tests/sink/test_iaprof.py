@@ -8,8 +8,6 @@ import re
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-
 from stacks import (COUNT, FUNCTION, INSTRUCTION, LINUX_KERNEL, LOST, NANOSECONDS, OFFSET, PROGRAM, REASON, SEPARATOR,
                     SOURCE, UNKNOWN, Frame, equal, gpu_stack, run_cases, write_profile)
 

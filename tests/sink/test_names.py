@@ -14,8 +14,6 @@ import re
 import sys
 import xml.etree.ElementTree
 
-sys.dont_write_bytecode = True
-
 import browser
 from firefox_profile import FirefoxProfile
 from reader import Reader

@@ -13,8 +13,6 @@ import re
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-
 import reader as sink_reader
 from browser import CONTROL
 from reader import THIN, run_in_browser, share, time_text

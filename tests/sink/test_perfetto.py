@@ -9,8 +9,6 @@ import re
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-
 from perfetto_trace import BOOTTIME, MONOTONIC, REALTIME, Trace, agree, ask, can_ask
 from stacks import (LINUX_KERNEL, LOST, PROGRAM, USER, Frame, Times, equal, module, record, run_cases, span_words,
                     write_profile)

@@ -16,8 +16,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
-sys.dont_write_bytecode = True
-
 from stacks import (COUNT, FUNCTION, INSTRUCTION, LINUX_KERNEL, NANOSECONDS, PROGRAM, UNKNOWN, Frame, Skip, Span, equal,
                     gpu_stack, module, run_cases, wait_until, write_profile)
 

@@ -17,8 +17,6 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-
 from stacks import (CALL, COUNT, JIT, LINUX_KERNEL, NANOSECONDS, PROGRAM, UNKNOWN, Frame, equal, gpu_stack, run_cases,
                     write_profile)
 

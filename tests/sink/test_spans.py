@@ -4,8 +4,6 @@
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-
 from reader import NoWindow, Reader, make_page, run_in_browser, share
 from stacks import (COUNT, NANOSECONDS, PROGRAM, Frame, Origin, Span, Times, equal, gpu_stack, record, span_words,
                     write_profile)

@@ -14,8 +14,6 @@ import pathlib
 import re
 import sys
 
-sys.dont_write_bytecode = True
-
 import browser
 from stacks import (CALL, COUNT, LINUX_KERNEL, NANOSECONDS, PROGRAM, UNKNOWN, Frame, Skip, Times, equal, gpu_stack,
                     run_cases, write_profile)

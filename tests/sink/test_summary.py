@@ -7,8 +7,6 @@ import pathlib
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
-
 from stacks import COUNT, NANOSECONDS, PROGRAM, Frame, equal, gpu_stack, record, run_cases, write_profile
 
 try:

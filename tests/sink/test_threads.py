@@ -16,8 +16,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-
 import browser
 from perfetto_trace import Trace
 from reader import Reader, make_page

@@ -15,8 +15,6 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True
-
 from browser import SHIFT, NoPage
 from reader import Reader, run_in_browser
 from stacks import equal

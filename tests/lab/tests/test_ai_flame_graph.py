@@ -16,7 +16,6 @@ import os
 import pathlib
 import sys
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from flame_graph import code_scenarios, device_scenarios, process_scenarios

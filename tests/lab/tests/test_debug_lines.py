@@ -13,7 +13,6 @@ import pathlib
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(HERE)]
 

@@ -28,7 +28,6 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(HERE), str(HERE / 'demo'), str(HERE.parent / 'preservation')]
 

@@ -16,7 +16,6 @@ import sys
 import threading
 import time
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from harness import npu_double, profiler

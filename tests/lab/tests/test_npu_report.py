@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[up] / name) for up, name in ((1, ''), (2, 'cli'))]
 
 from harness import npu_double, profiler

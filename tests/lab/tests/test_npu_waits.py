@@ -11,10 +11,9 @@ import pathlib
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from harness import npu_double, profiler
+from harness import profiler
 from harness.cases import check, equal, named, run
 from harness.npu_double import PLAYER, SCENARIOS
 

@@ -10,10 +10,9 @@ import pathlib
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from harness.cases import Failure, check, named, run
+from harness.cases import Failure, named, run
 
 PROGRAMS = pathlib.Path(os.environ['LAB_BUILD']) / 'tests/lab/programs'
 ADDRESS, NODE = '0000:00:10.0', '/dev/dri/renderD128'

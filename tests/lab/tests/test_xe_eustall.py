@@ -19,7 +19,6 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from flame_graph import double

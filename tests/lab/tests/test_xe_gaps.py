@@ -13,7 +13,6 @@ import re
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from flame_graph import double

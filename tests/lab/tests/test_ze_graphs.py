@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from harness.cases import Failure, run

@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from harness.cases import Failure, run
