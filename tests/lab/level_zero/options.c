@@ -7,6 +7,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,75 +185,105 @@ static void windows_check(struct options *options)
 		refuse("--active: no %d jobs of --job-time are over in that time", GPU_JOBS_QUEUED);
 }
 
+static void lists_read(struct options *options, const char *text)
+{
+	static const char *const kinds[] = { "immediate", "regular" };
+	options->regular_lists = choice("--lists", text, kinds, 2);
+}
+
+static void job_engine_read(struct options *options, const char *text)
+{
+	static const char *const engines[] = { "compute", "copy" };
+	options->job_engine = choice("--job-engine", text, engines, 2) ? GPU_JOBS_COPY : GPU_JOBS_COMPUTE;
+}
+
+static void child_read(struct options *options, const char *text)
+{
+	static const char *const kinds[] = { "none", "fork", "exec" };
+	options->child = choice("--child", text, kinds, 3);
+}
+
+enum kind { FLAG, TEXT, NUMBER, TIME, READ, HELP };
+
+#define MEMBER(name) .offset = offsetof(struct options, name)
+static const struct {
+	const char *name;
+	enum kind kind;
+	size_t offset; /* of a bool, const char *, unsigned, or uint64_t in ns */
+	unsigned smallest, largest;
+	uint64_t unit; /* of a time */
+	void (*read)(struct options *options, const char *text);
+} known[] = {
+	{ "threads", NUMBER, MEMBER(threads), 1, THREADS_MAX },
+	{ "turns", NUMBER, MEMBER(turns), 0, 1000000000 / THREADS_MAX },
+	{ "duration", NUMBER, MEMBER(duration), 1, INT_MAX },
+	{ "rate", NUMBER, MEMBER(rate), 0, 1000000 },
+	{ "spans", NUMBER, MEMBER(spans), 0, SPANS_MAX },
+	{ "sites", READ, .read = sites_read },
+	{ "lists", READ, .read = lists_read },
+	{ "executions", NUMBER, MEMBER(executions), 1, 1000000 },
+	{ "modules", READ, .read = modules_set },
+	{ "formats", READ, .read = formats_read },
+	{ "product", TEXT, MEMBER(product) },
+	{ "build-flags", TEXT, MEMBER(build_flags) },
+	{ "reloads", NUMBER, MEMBER(reloads), 0, RELOADS_MAX },
+	{ "alternate", FLAG, MEMBER(alternate) },
+	{ "keep", FLAG, MEMBER(keep) },
+	{ "steps", FLAG, MEMBER(steps) },
+	{ "site-kernel", READ, .read = site_kernel_set },
+	{ "jobs", TEXT, MEMBER(jobs_node) },
+	{ "job-time", TIME, MEMBER(job_time), 1, 10000000, MICROSECOND },
+	{ "job-engine", READ, .read = job_engine_read },
+	{ "active", TIME, MEMBER(windows.active), 1, 3600000, MILLISECOND },
+	{ "pause", TIME, MEMBER(windows.pause), 1, 3600000, MILLISECOND },
+	{ "offset", TIME, MEMBER(windows.offset), 0, 3600000, MILLISECOND },
+	{ "wait", TEXT, MEMBER(wait_file) },
+	{ "wait-signal", FLAG, MEMBER(wait_signal) },
+	{ "child", READ, .read = child_read },
+	{ "truth", TEXT, MEMBER(truth_file) },
+	{ "dump", TEXT, MEMBER(dump_folder) },
+	{ "help", HELP, .read = NULL },
+};
+#define KNOWN_COUNT (sizeof known / sizeof *known)
+
+static void option_set(struct options *options, size_t i)
+{
+	void *member = (char *)options + known[i].offset;
+	char name[32];
+
+	snprintf(name, sizeof name, "--%s", known[i].name);
+	switch (known[i].kind) {
+	case FLAG:
+		*(bool *)member = true;
+		break;
+	case TEXT:
+		*(const char **)member = optarg;
+		break;
+	case NUMBER:
+		*(unsigned *)member = number(name, optarg, known[i].smallest, known[i].largest);
+		break;
+	case TIME:
+		*(uint64_t *)member = number(name, optarg, known[i].smallest, known[i].largest) * known[i].unit;
+		break;
+	case READ:
+		known[i].read(options, optarg);
+		break;
+	case HELP:
+		fputs(help, stdout);
+		exit(0);
+	}
+}
+
 void options_read(struct options *options, int argc, char **argv)
 {
-	static const char *const list_kinds[] = { "immediate", "regular" };
-	static const char *const engines[] = { "compute", "copy" };
-	static const char *const child_kinds[] = { "none", "fork", "exec" };
-	enum {
-		THREADS = 1,
-		TURNS,
-		DURATION,
-		RATE,
-		SPANS_IN_TURN,
-		SITES,
-		LISTS,
-		EXECUTIONS,
-		MODULES,
-		FORMATS,
-		PRODUCT,
-		BUILD_FLAGS,
-		RELOADS,
-		ALTERNATE,
-		KEEP,
-		STEPS,
-		SITE_KERNEL,
-		JOBS,
-		JOB_TIME,
-		JOB_ENGINE,
-		ACTIVE,
-		PAUSE,
-		OFFSET,
-		WAIT,
-		WAIT_SIGNAL,
-		CHILD,
-		TRUTH,
-		DUMP,
-		HELP
-	};
-	static const struct option names[] = {
-		{ "threads", required_argument, NULL, THREADS },
-		{ "turns", required_argument, NULL, TURNS },
-		{ "duration", required_argument, NULL, DURATION },
-		{ "rate", required_argument, NULL, RATE },
-		{ "spans", required_argument, NULL, SPANS_IN_TURN },
-		{ "sites", required_argument, NULL, SITES },
-		{ "lists", required_argument, NULL, LISTS },
-		{ "executions", required_argument, NULL, EXECUTIONS },
-		{ "modules", required_argument, NULL, MODULES },
-		{ "formats", required_argument, NULL, FORMATS },
-		{ "product", required_argument, NULL, PRODUCT },
-		{ "build-flags", required_argument, NULL, BUILD_FLAGS },
-		{ "reloads", required_argument, NULL, RELOADS },
-		{ "alternate", no_argument, NULL, ALTERNATE },
-		{ "keep", no_argument, NULL, KEEP },
-		{ "steps", no_argument, NULL, STEPS },
-		{ "site-kernel", required_argument, NULL, SITE_KERNEL },
-		{ "jobs", required_argument, NULL, JOBS },
-		{ "job-time", required_argument, NULL, JOB_TIME },
-		{ "job-engine", required_argument, NULL, JOB_ENGINE },
-		{ "active", required_argument, NULL, ACTIVE },
-		{ "pause", required_argument, NULL, PAUSE },
-		{ "offset", required_argument, NULL, OFFSET },
-		{ "wait", required_argument, NULL, WAIT },
-		{ "wait-signal", no_argument, NULL, WAIT_SIGNAL },
-		{ "child", required_argument, NULL, CHILD },
-		{ "truth", required_argument, NULL, TRUTH },
-		{ "dump", required_argument, NULL, DUMP },
-		{ "help", no_argument, NULL, HELP },
-		{ NULL, 0, NULL, 0 },
-	};
+	struct option names[KNOWN_COUNT + 1] = { 0 };
 
+	for (size_t i = 0; i < KNOWN_COUNT; i++)
+		names[i] =
+			(struct option){ .name = known[i].name,
+					 .has_arg = known[i].kind == FLAG || known[i].kind == HELP ? no_argument
+												   : required_argument,
+					 .val = (int)i + 1 };
 	*options = (struct options){ .threads = 1,
 				     .turns = 1,
 				     .executions = 1,
@@ -266,101 +297,13 @@ void options_read(struct options *options, int argc, char **argv)
 	formats_read(options, "mixed");
 	modules_beside_program(options);
 	opterr = 0;
-	for (int option; (option = getopt_long(argc, argv, ":", names, NULL)) != -1;)
-		switch (option) {
-		case THREADS:
-			options->threads = number("--threads", optarg, 1, THREADS_MAX);
-			break;
-		case TURNS:
-			options->turns = number("--turns", optarg, 0, 1000000000 / THREADS_MAX);
-			break;
-		case DURATION:
-			options->duration = number("--duration", optarg, 1, INT_MAX);
-			break;
-		case RATE:
-			options->rate = number("--rate", optarg, 0, 1000000);
-			break;
-		case SPANS_IN_TURN:
-			options->spans = number("--spans", optarg, 0, SPANS_MAX);
-			break;
-		case SITES:
-			sites_read(options, optarg);
-			break;
-		case LISTS:
-			options->regular_lists = choice("--lists", optarg, list_kinds, 2);
-			break;
-		case EXECUTIONS:
-			options->executions = number("--executions", optarg, 1, 1000000);
-			break;
-		case MODULES:
-			modules_set(options, optarg);
-			break;
-		case FORMATS:
-			formats_read(options, optarg);
-			break;
-		case PRODUCT:
-			options->product = optarg;
-			break;
-		case BUILD_FLAGS:
-			options->build_flags = optarg;
-			break;
-		case RELOADS:
-			options->reloads = number("--reloads", optarg, 0, RELOADS_MAX);
-			break;
-		case ALTERNATE:
-			options->alternate = true;
-			break;
-		case KEEP:
-			options->keep = true;
-			break;
-		case STEPS:
-			options->steps = true;
-			break;
-		case SITE_KERNEL:
-			site_kernel_set(options, optarg);
-			break;
-		case JOBS:
-			options->jobs_node = optarg;
-			break;
-		case JOB_TIME:
-			options->job_time = number("--job-time", optarg, 1, 10000000) * MICROSECOND;
-			break;
-		case JOB_ENGINE:
-			options->job_engine =
-				choice("--job-engine", optarg, engines, 2) ? GPU_JOBS_COPY : GPU_JOBS_COMPUTE;
-			break;
-		case ACTIVE:
-			options->windows.active = number("--active", optarg, 1, 3600000) * MILLISECOND;
-			break;
-		case PAUSE:
-			options->windows.pause = number("--pause", optarg, 1, 3600000) * MILLISECOND;
-			break;
-		case OFFSET:
-			options->windows.offset = number("--offset", optarg, 0, 3600000) * MILLISECOND;
-			break;
-		case WAIT:
-			options->wait_file = optarg;
-			break;
-		case WAIT_SIGNAL:
-			options->wait_signal = true;
-			break;
-		case CHILD:
-			options->child = choice("--child", optarg, child_kinds, 3);
-			break;
-		case TRUTH:
-			options->truth_file = optarg;
-			break;
-		case DUMP:
-			options->dump_folder = optarg;
-			break;
-		case HELP:
-			fputs(help, stdout);
-			exit(0);
-		case ':':
+	for (int option; (option = getopt_long(argc, argv, ":", names, NULL)) != -1;) {
+		if (option == ':')
 			refuse("%s needs a value", argv[optind - 1]);
-		default:
+		if (option == '?')
 			refuse("there is no option %s", argv[optind - 1]);
-		}
+		option_set(options, (size_t)option - 1);
+	}
 	if (optind < argc)
 		refuse("%s is not an option", argv[optind]);
 	if (options->executions > 1 && !options->regular_lists)

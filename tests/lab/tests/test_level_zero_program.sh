@@ -98,7 +98,7 @@ differ() {
 }
 
 options_explained() {
-  equal "$(grep -cE '^\s+\{ "[a-z-]+", [a-z]+_argument' "$source/options.c")" "$("$programs/launcher-fp" --help | grep -c '^  --')"
+  equal "$(grep -cE '^\s+\{ "[a-z-]+", [A-Z]+,' "$source/options.c")" "$("$programs/launcher-fp" --help | grep -c '^  --')"
 }
 
 mkdir dump
