@@ -87,7 +87,7 @@ static void expect_refusal(const struct iaprof_plugin *theirs, const char *reaso
 	ck_assert_msg(strstr(error.text, reason) != NULL, "\"%s\" does not say \"%s\"", error.text, reason);
 }
 
-START_TEST(later_plugin_runs_with_what_is_known)
+TEST(later_plugin_runs_with_what_is_known)
 {
 	struct later_plugin later = { .known = source() };
 	memset(later.appended, 0xff, sizeof later.appended);
@@ -107,9 +107,8 @@ START_TEST(later_plugin_runs_with_what_is_known)
 	ck_assert_uint_eq(instance.second, 22);
 	option_table_release(&plugin.options, &instance);
 }
-END_TEST
 
-START_TEST(earlier_plugin_has_zeros_for_what_it_lacks)
+TEST(earlier_plugin_has_zeros_for_what_it_lacks)
 {
 	struct iaprof_plugin earlier = source();
 	earlier.size = FIRST_RELEASE_SIZE;
@@ -123,10 +122,9 @@ START_TEST(earlier_plugin_has_zeros_for_what_it_lacks)
 	expected.size = FIRST_RELEASE_SIZE;
 	ck_assert_mem_eq(&plugin.description, &expected, sizeof expected);
 }
-END_TEST
 
 /* A plugin that has companions, built before check() was there: what follows its struct is not taken for one. */
-START_TEST(plugin_between_has_what_it_knows)
+TEST(plugin_between_has_what_it_knows)
 {
 	static const char *const companions[] = { "other", NULL };
 	size_t size = offsetof(struct iaprof_plugin, check);
@@ -141,9 +139,8 @@ START_TEST(plugin_between_has_what_it_knows)
 	ck_assert(plugin.description.companions == companions);
 	ck_assert(plugin.description.check == NULL);
 }
-END_TEST
 
-START_TEST(companions_are_names_of_others)
+TEST(companions_are_names_of_others)
 {
 	static const char *const own[] = { "probe-me", NULL }, *const path[] = { "../other", NULL },
 				 *const empty[] = { "", NULL };
@@ -154,9 +151,8 @@ START_TEST(companions_are_names_of_others)
 		expect_refusal(&theirs, "companions");
 	}
 }
-END_TEST
 
-START_TEST(truncated_struct_is_refused)
+TEST(truncated_struct_is_refused)
 {
 	struct iaprof_plugin truncated = source();
 	truncated.size = FIRST_RELEASE_SIZE - 8;
@@ -165,9 +161,8 @@ START_TEST(truncated_struct_is_refused)
 	truncated.size = 0;
 	expect_refusal(guarded_new(&truncated, offsetof(struct iaprof_plugin, schema_version)), "cut off");
 }
-END_TEST
 
-START_TEST(other_versions_are_refused)
+TEST(other_versions_are_refused)
 {
 	struct iaprof_plugin other = source();
 	other.abi_version++;
@@ -177,9 +172,8 @@ START_TEST(other_versions_are_refused)
 	other.schema_version++;
 	expect_refusal(&other, "record schema");
 }
-END_TEST
 
-START_TEST(plugin_sees_what_an_earlier_core_has)
+TEST(plugin_sees_what_an_earlier_core_has)
 {
 	struct iaprof_host host = { .size = offsetof(struct iaprof_host, output_discard) };
 	memset(&host.clock, 0xff, sizeof host - offsetof(struct iaprof_host, clock));
@@ -187,17 +181,8 @@ START_TEST(plugin_sees_what_an_earlier_core_has)
 	ck_assert(IAPROF_HOST_HAS(&host, output_close));
 	ck_assert(!IAPROF_HOST_HAS(&host, output_discard));
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("versions");
-	tcase_add_test(tests, later_plugin_runs_with_what_is_known);
-	tcase_add_test(tests, earlier_plugin_has_zeros_for_what_it_lacks);
-	tcase_add_test(tests, plugin_between_has_what_it_knows);
-	tcase_add_test(tests, companions_are_names_of_others);
-	tcase_add_test(tests, truncated_struct_is_refused);
-	tcase_add_test(tests, other_versions_are_refused);
-	tcase_add_test(tests, plugin_sees_what_an_earlier_core_has);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

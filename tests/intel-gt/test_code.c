@@ -25,7 +25,7 @@ static int decode(const void *bytes, size_t size, size_t offset, struct gt_instr
 	return result;
 }
 
-START_TEST(takes_whole_instructions_only)
+TEST(takes_whole_instructions_only)
 {
 	struct gt_instruction instruction;
 	ck_assert_int_eq(decode(native, 16, 0, &instruction), 0);
@@ -40,9 +40,8 @@ START_TEST(takes_whole_instructions_only)
 	for (size_t size = 0; size < 8; size++)
 		ck_assert_int_eq(decode(compacted, size, 0, &instruction), -EINVAL);
 }
-END_TEST
 
-START_TEST(takes_offsets_in_the_code_only)
+TEST(takes_offsets_in_the_code_only)
 {
 	unsigned char code[40];
 	struct gt_instruction instruction;
@@ -57,9 +56,8 @@ START_TEST(takes_offsets_in_the_code_only)
 	ck_assert_int_eq(decode(code, sizeof code, SIZE_MAX, &instruction), -EINVAL);
 	ck_assert_int_eq(decode(code, sizeof code, SIZE_MAX - 7, &instruction), -EINVAL);
 }
-END_TEST
 
-START_TEST(knows_what_no_generation_has)
+TEST(knows_what_no_generation_has)
 {
 	unsigned char code[16] = { 0x3e };
 	struct gt_instruction instruction;
@@ -76,7 +74,6 @@ START_TEST(knows_what_no_generation_has)
 	code[3] = 0x20; /* nor is there a send of 8 bytes */
 	ck_assert_int_eq(gt_instruction_decode(GT_XE2, code, 16, 0, &instruction), -EINVAL);
 }
-END_TEST
 
 /* What is expected of a walk: the offset and the size of each item, sizes of what was not decoded negative. */
 static void expect_walk(const void *bytes, size_t size, const int *sizes, uint32_t count)
@@ -99,7 +96,7 @@ static void expect_walk(const void *bytes, size_t size, const int *sizes, uint32
 	gt_code_free(&code);
 }
 
-START_TEST(walks_over_what_is_no_instruction)
+TEST(walks_over_what_is_no_instruction)
 {
 	unsigned char code[60] = { 0 };
 	memcpy(code, compacted, 8);
@@ -112,9 +109,8 @@ START_TEST(walks_over_what_is_no_instruction)
 	expect_walk(code, 51, (const int[]){ 8, -16, -8, 16, -3 }, 5);
 	expect_walk(code, 0, NULL, 0);
 }
-END_TEST
 
-START_TEST(takes_the_bytes_of_what_is_no_instruction)
+TEST(takes_the_bytes_of_what_is_no_instruction)
 {
 	unsigned char code[48] = { 0x3e };
 	for (size_t i = 8; i < sizeof code; i += 8)
@@ -123,9 +119,8 @@ START_TEST(takes_the_bytes_of_what_is_no_instruction)
 	memcpy(code, native, 8);
 	expect_walk(code, 48, (const int[]){ 16, 8, 8, 8, 8 }, 5);
 }
-END_TEST
 
-START_TEST(covers_any_bytes)
+TEST(covers_any_bytes)
 {
 	unsigned char bytes[512];
 	srandom(205);
@@ -145,9 +140,8 @@ START_TEST(covers_any_bytes)
 		gt_code_free(&code);
 	}
 }
-END_TEST
 
-START_TEST(refuses_what_cannot_be_walked)
+TEST(refuses_what_cannot_be_walked)
 {
 	struct gt_code code;
 	ck_assert_int_eq(gt_code_walk(GT_UNKNOWN_GENERATION, native, 16, &code), -EINVAL);
@@ -155,17 +149,8 @@ START_TEST(refuses_what_cannot_be_walked)
 	ck_assert_int_eq(gt_code_walk(GT_XE2, native, GT_CODE_SIZE_MAXIMUM + 1, &code), -EFBIG);
 	gt_code_free(&code);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("frames");
-	tcase_add_test(tests, takes_whole_instructions_only);
-	tcase_add_test(tests, takes_offsets_in_the_code_only);
-	tcase_add_test(tests, knows_what_no_generation_has);
-	tcase_add_test(tests, walks_over_what_is_no_instruction);
-	tcase_add_test(tests, takes_the_bytes_of_what_is_no_instruction);
-	tcase_add_test(tests, covers_any_bytes);
-	tcase_add_test(tests, refuses_what_cannot_be_walked);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

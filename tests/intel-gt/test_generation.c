@@ -9,7 +9,7 @@
 #include "decoder-intel-gt/generation.h"
 #include "../run_suite.h"
 
-START_TEST(knows_versions)
+TEST(knows_versions)
 {
 	/* GMD ids that ocloc of compute-runtime 26.27 writes into the notes for these products. */
 	static const struct {
@@ -33,9 +33,8 @@ START_TEST(knows_versions)
 		ck_assert_str_eq(gt_generation_name(gt_generation_of_version(versions[i].version)),
 				 gt_generation_name(versions[i].generation));
 }
-END_TEST
 
-START_TEST(has_a_name_for_each)
+TEST(has_a_name_for_each)
 {
 	for (int i = 0; i < GT_GENERATION_COUNT; i++)
 		for (int k = 0; k < i; k++)
@@ -43,7 +42,6 @@ START_TEST(has_a_name_for_each)
 	ck_assert_str_eq(gt_generation_name(GT_GENERATION_COUNT), "unknown");
 	ck_assert_str_eq(gt_generation_name(-1), "unknown");
 }
-END_TEST
 
 /* A file of tests/data/zebin, as large as it is. */
 static unsigned char *read_fixture(const char *name, size_t *size)
@@ -59,7 +57,7 @@ static unsigned char *read_fixture(const char *name, size_t *size)
 	return realloc(bytes, *size);
 }
 
-START_TEST(reads_the_notes_of_images)
+TEST(reads_the_notes_of_images)
 {
 	static const struct {
 		const char *name;
@@ -74,9 +72,8 @@ START_TEST(reads_the_notes_of_images)
 		free(image);
 	}
 }
-END_TEST
 
-START_TEST(survives_cut_and_broken_images)
+TEST(survives_cut_and_broken_images)
 {
 	size_t size;
 	unsigned char *image = read_fixture("bmg/systolic.bin", &size);
@@ -102,7 +99,6 @@ START_TEST(survives_cut_and_broken_images)
 	}
 	free(image);
 }
-END_TEST
 
 /* An image that is nothing but a header, one section and its notes. */
 static enum gt_generation read_notes(const uint32_t *notes, size_t size)
@@ -125,7 +121,7 @@ static enum gt_generation read_notes(const uint32_t *notes, size_t size)
 /* "IntelGT" and its NUL, as two words. */
 #define OWNER 0x65746e49, 0x0054476c
 
-START_TEST(takes_the_most_exact_note)
+TEST(takes_the_most_exact_note)
 {
 	const uint32_t product[] = { 8, 4, 1, OWNER, 1271 }, core[] = { 8, 4, 2, OWNER, 0x0c09 };
 	const uint32_t all[] = { 8, 4, 1, OWNER, 1271, 8, 4, 2, OWNER, 0x0c09, 8, 4, 6, OWNER, 0x07800004 };
@@ -141,15 +137,8 @@ START_TEST(takes_the_most_exact_note)
 	ck_assert_int_eq(read_notes(huge, sizeof huge), GT_UNKNOWN_GENERATION);
 	ck_assert_int_eq(read_notes(product, sizeof product - 4), GT_UNKNOWN_GENERATION);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("generation");
-	tcase_add_test(tests, knows_versions);
-	tcase_add_test(tests, has_a_name_for_each);
-	tcase_add_test(tests, reads_the_notes_of_images);
-	tcase_add_test(tests, survives_cut_and_broken_images);
-	tcase_add_test(tests, takes_the_most_exact_note);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

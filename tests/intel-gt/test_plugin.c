@@ -43,7 +43,7 @@ static void expect(const void *bytes, size_t size, size_t offset, uint32_t lengt
 	ck_assert_ptr_nonnull(memchr(instruction.text, '\0', sizeof instruction.text));
 }
 
-START_TEST(names_instructions_of_an_unknown_generation)
+TEST(names_instructions_of_an_unknown_generation)
 {
 	host = test_host_new("intel-gt", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
@@ -56,9 +56,8 @@ START_TEST(names_instructions_of_an_unknown_generation)
 	ck_assert_int_eq(decode(code, sizeof code, 0, &instruction), 0);
 	ck_assert_str_eq(instruction.text, ""); /* it might be another generation's */
 }
-END_TEST
 
-START_TEST(refuses_what_is_no_instruction)
+TEST(refuses_what_is_no_instruction)
 {
 	host = test_host_new("intel-gt", "generation=xe2", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
@@ -70,9 +69,8 @@ START_TEST(refuses_what_is_no_instruction)
 	ck_assert_int_eq(decode(code, 31, 16, &instruction), -EINVAL);
 	ck_assert_int_eq(decode(code, sizeof code, SIZE_MAX, &instruction), -EINVAL);
 }
-END_TEST
 
-START_TEST(goes_on_without_a_library)
+TEST(goes_on_without_a_library)
 {
 	host = test_host_new("intel-gt", "generation=xe2", "library=/nonexistent/libiga64.so", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
@@ -83,9 +81,8 @@ START_TEST(goes_on_without_a_library)
 		ck_assert_str_eq(instruction.text, "");
 	}
 }
-END_TEST
 
-START_TEST(knows_its_generations)
+TEST(knows_its_generations)
 {
 	static const char *const names[] = { "auto", "xe", "xe-hp", "xe-hpg", "xe-hpc", "xe2", "xe3", "xe3p" };
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -101,7 +98,6 @@ START_TEST(knows_its_generations)
 	host = test_host_new("intel-gt", NULL);
 	ck_assert_int_eq(test_host_set(host, "generation", "gen9"), -EINVAL);
 }
-END_TEST
 
 static void expect_opened(void *kernel, uint64_t offset, uint32_t group, const char *mnemonic, const char *waits)
 {
@@ -113,7 +109,7 @@ static void expect_opened(void *kernel, uint64_t offset, uint32_t group, const c
 }
 
 /* What each instruction is, and where waits lead, is held against Intel's disassembly elsewhere. */
-START_TEST(opens_code)
+TEST(opens_code)
 {
 	host = test_host_new("intel-gt", "generation=xe2", "library=/nonexistent/libiga64.so", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
@@ -134,9 +130,8 @@ START_TEST(opens_code)
 	ck_assert_uint_eq(flags, 0);
 	host->plugin.code_close(&host->host, host->instance, kernel);
 }
-END_TEST
 
-START_TEST(code_of_nobody_knows_what_has_names_only)
+TEST(code_of_nobody_knows_what_has_names_only)
 {
 	host = test_host_new("intel-gt", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
@@ -155,7 +150,6 @@ START_TEST(code_of_nobody_knows_what_has_names_only)
 	ck_assert_uint_eq(flags, IAPROF_PRODUCERS_INCOMPLETE);
 	host->plugin.code_close(&host->host, host->instance, kernel);
 }
-END_TEST
 
 #define THREADS 4
 
@@ -171,7 +165,7 @@ static void *decode_all(void *argument)
 	return NULL;
 }
 
-START_TEST(decodes_on_any_thread)
+TEST(decodes_on_any_thread)
 {
 	pthread_t threads[THREADS];
 	host = test_host_new("intel-gt", "generation=xe2", NULL);
@@ -186,18 +180,8 @@ START_TEST(decodes_on_any_thread)
 		ck_assert_ptr_null(result);
 	}
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("plugin");
-	tcase_add_checked_fixture(tests, NULL, teardown);
-	tcase_add_test(tests, names_instructions_of_an_unknown_generation);
-	tcase_add_test(tests, refuses_what_is_no_instruction);
-	tcase_add_test(tests, goes_on_without_a_library);
-	tcase_add_test(tests, knows_its_generations);
-	tcase_add_test(tests, opens_code);
-	tcase_add_test(tests, code_of_nobody_knows_what_has_names_only);
-	tcase_add_test(tests, decodes_on_any_thread);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, teardown);
 }

@@ -103,7 +103,7 @@ static void expect(uint32_t number, enum gt_wait wait, bool incomplete, const ui
 #define EXPECT(number, wait, ...) expect(number, wait, false, (const uint32_t[]){ __VA_ARGS__ UINT32_MAX })
 #define EXPECT_INCOMPLETE(number, wait, ...) expect(number, wait, true, (const uint32_t[]){ __VA_ARGS__ UINT32_MAX })
 
-START_TEST(the_nearest_that_takes_the_token)
+TEST(the_nearest_that_takes_the_token)
 {
 	send(TOKEN_SET(3));
 	uint32_t nearest = send(TOKEN_SET(3));
@@ -120,10 +120,9 @@ START_TEST(the_nearest_that_takes_the_token)
 	EXPECT(nothing, GT_WAIT_DESTINATION, );
 	EXPECT(count, GT_WAIT_DESTINATION, );
 }
-END_TEST
 
 /* What an earlier instruction has waited for is over. _i: the owner writes no register. */
-START_TEST(owners_that_have_finished)
+TEST_LOOP(owners_that_have_finished, 0, 2)
 {
 	uint32_t owner = _i ? store(TOKEN_SET(0)) : send(TOKEN_SET(0));
 	uint32_t reads = mov(TYPE_UD, TOKEN_SOURCE(0)), reads_again = mov(TYPE_UD, TOKEN_SOURCE(0));
@@ -144,10 +143,9 @@ START_TEST(owners_that_have_finished)
 	EXPECT(reads, GT_WAIT_DESTINATION, owner, );
 	EXPECT(reads_again, GT_WAIT_DESTINATION, );
 }
-END_TEST
 
 /* Masks of a sync end owners, too. _i: sync.allrd, after which those without a destination have finished. */
-START_TEST(owners_that_a_mask_waited_for)
+TEST_LOOP(owners_that_a_mask_waited_for, 0, 2)
 {
 	uint32_t load = send(TOKEN_SET(0));
 	store(TOKEN_SET(1));
@@ -163,10 +161,9 @@ START_TEST(owners_that_a_mask_waited_for)
 	EXPECT(reuses_1, GT_WAIT_TOKEN, );
 	EXPECT(reuses_2, GT_WAIT_TOKEN, other, );
 }
-END_TEST
 
 /* The owner has finished on one way, and has only read its sources on another. */
-START_TEST(owners_that_have_finished_on_one_way)
+TEST(owners_that_have_finished_on_one_way)
 {
 	uint32_t owner = send(TOKEN_SET(0));
 	uint32_t condition = branch(0x22, true); /* if */
@@ -187,9 +184,8 @@ START_TEST(owners_that_have_finished_on_one_way)
 	words[owner][1] = 0;
 	EXPECT(reuses, GT_WAIT_TOKEN, );
 }
-END_TEST
 
-START_TEST(both_arms_of_a_condition)
+TEST(both_arms_of_a_condition)
 {
 	uint32_t before = send(TOKEN_SET(1));
 	uint32_t condition = branch(0x22, true); /* if */
@@ -204,9 +200,8 @@ START_TEST(both_arms_of_a_condition)
 	EXPECT(waits, GT_WAIT_DESTINATION, first, second, );
 	EXPECT(waits_1, GT_WAIT_DESTINATION, before, );
 }
-END_TEST
 
-START_TEST(around_a_loop)
+TEST(around_a_loop)
 {
 	uint32_t before = send(TOKEN_SET(0));
 	uint32_t waits = mov(TYPE_UD, TOKEN_DESTINATION(0));
@@ -219,9 +214,8 @@ START_TEST(around_a_loop)
 	EXPECT(itself, GT_WAIT_TOKEN, itself, );
 	EXPECT(after, GT_WAIT_DESTINATION, itself, );
 }
-END_TEST
 
-START_TEST(jumps_without_a_condition_do_not_go_on)
+TEST(jumps_without_a_condition_do_not_go_on)
 {
 	uint32_t first = send(TOKEN_SET(0));
 	uint32_t jump = branch(GT_OPCODE_JMPI, false);
@@ -236,7 +230,6 @@ START_TEST(jumps_without_a_condition_do_not_go_on)
 	words[2][1] = 1u << 2; /* end of thread */
 	EXPECT(waits, GT_WAIT_DESTINATION, first, );
 }
-END_TEST
 
 /* Whether the instruction behind a branch, to which nothing else leads, is reached. */
 static void expect_next(unsigned opcode, bool predicated, bool reached)
@@ -252,7 +245,7 @@ static void expect_next(unsigned opcode, bool predicated, bool reached)
 	EXPECT(far, GT_WAIT_DESTINATION, first, );
 }
 
-START_TEST(branches_that_all_channels_take)
+TEST(branches_that_all_channels_take)
 {
 	static const unsigned leaving[] = { GT_OPCODE_JMPI, GT_OPCODE_GOTO, GT_OPCODE_BRD, GT_OPCODE_BRC };
 	static const unsigned staying[] = { GT_OPCODE_IF,     GT_OPCODE_ELSE, GT_OPCODE_ENDIF, GT_OPCODE_WHILE,
@@ -264,9 +257,8 @@ START_TEST(branches_that_all_channels_take)
 	for (size_t i = 0; i < sizeof staying / sizeof staying[0]; i++)
 		expect_next(staying[i], false, true);
 }
-END_TEST
 
-START_TEST(calls_come_back_and_lead_in)
+TEST(calls_come_back_and_lead_in)
 {
 	uint32_t first = send(TOKEN_SET(0));
 	uint32_t call = branch(GT_OPCODE_CALL, false);
@@ -280,9 +272,8 @@ START_TEST(calls_come_back_and_lead_in)
 	EXPECT(called, GT_WAIT_SOURCE, first, );
 	EXPECT(behind, GT_WAIT_DESTINATION, first, );
 }
-END_TEST
 
-START_TEST(masks_of_tokens)
+TEST(masks_of_tokens)
 {
 	uint32_t a = send(TOKEN_SET(0)), b = send(TOKEN_SET(5)), c = send(TOKEN_SET(31));
 	uint32_t all_read = sync(2, 0), all_written = sync(3, 0), some = sync(3, 0), bar = sync(14, 0);
@@ -299,9 +290,8 @@ START_TEST(masks_of_tokens)
 	words[some][0] |= TOKEN_DESTINATION(5) << 8;
 	EXPECT(some, GT_WAIT_DESTINATION, b, c, );
 }
-END_TEST
 
-START_TEST(distances_count_one_pipe)
+TEST(distances_count_one_pipe)
 {
 	uint32_t i1 = mov(TYPE_UD, 0), f1 = mov(TYPE_F, 0), l1 = mov(TYPE_DF, 0);
 	send(TOKEN_SET(0));
@@ -324,9 +314,8 @@ START_TEST(distances_count_one_pipe)
 	words[waits][0] = (words[waits][0] & ~0x3ff00u) | INFERRED_AT(2) << 8; /* the source is an integer */
 	EXPECT(waits, GT_WAIT_DISTANCE, i1, );
 }
-END_TEST
 
-START_TEST(distances_follow_each_way)
+TEST(distances_follow_each_way)
 {
 	uint32_t first = mov(TYPE_UD, 0), jump = branch(GT_OPCODE_GOTO, true);
 	uint32_t skipped = mov(TYPE_UD, 0), waits = mov(TYPE_UD, INTEGER_AT(2)), waits_3 = mov(TYPE_UD, INTEGER_AT(3));
@@ -338,9 +327,8 @@ START_TEST(distances_follow_each_way)
 	words[waits][0] = (words[waits][0] & ~0x3ff00u) | ALL_AT(2) << 8; /* for which it does not count */
 	EXPECT(waits, GT_WAIT_DISTANCE, first, );
 }
-END_TEST
 
-START_TEST(distances_around_a_loop)
+TEST(distances_around_a_loop)
 {
 	uint32_t only = mov(TYPE_UD, INTEGER_AT(7));
 	uint32_t back = branch(0x27, true);
@@ -350,9 +338,8 @@ START_TEST(distances_around_a_loop)
 	words[only][0] = (words[only][0] & ~0x3ff00u) | INTEGER_AT(6) << 8;
 	EXPECT(only, GT_WAIT_DISTANCE, only, );
 }
-END_TEST
 
-START_TEST(says_where_it_cannot_see)
+TEST(says_where_it_cannot_see)
 {
 	uint32_t first = send(TOKEN_SET(0));
 	uint32_t unknown = mov(TYPE_UD, 0);
@@ -362,9 +349,8 @@ START_TEST(says_where_it_cannot_see)
 	EXPECT_INCOMPLETE(waits, GT_WAIT_DESTINATION, );
 	EXPECT(close, GT_WAIT_DISTANCE, waits, );
 }
-END_TEST
 
-START_TEST(gives_up_far_away)
+TEST(gives_up_far_away)
 {
 	uint32_t first = send(TOKEN_SET(0));
 	while (count < GT_PRODUCER_STEPS_MAX)
@@ -374,10 +360,9 @@ START_TEST(gives_up_far_away)
 	words[reaches][0] &= ~0x3ff00u;
 	EXPECT_INCOMPLETE(too_far, GT_WAIT_DESTINATION, );
 }
-END_TEST
 
 /* Each instruction jumps on to the next one: as many blocks, with a step into each and one in it. */
-START_TEST(gives_up_far_away_in_many_blocks)
+TEST(gives_up_far_away_in_many_blocks)
 {
 	uint32_t first = send(TOKEN_SET(0));
 	while (count <= GT_PRODUCER_STEPS_MAX / 2) {
@@ -390,9 +375,8 @@ START_TEST(gives_up_far_away_in_many_blocks)
 	EXPECT(too_far, GT_WAIT_DESTINATION, 2, );
 	(void)first;
 }
-END_TEST
 
-START_TEST(ends_whatever_the_branches)
+TEST(ends_whatever_the_branches)
 {
 	/* Every instruction a fork to two others and a wait for all tokens: more ways than could be walked one by one.
 	 */
@@ -420,28 +404,8 @@ START_TEST(ends_whatever_the_branches)
 		gt_code_free(&code);
 	}
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("producer");
-	tcase_add_checked_fixture(tests, setup, NULL);
-	tcase_add_test(tests, the_nearest_that_takes_the_token);
-	tcase_add_loop_test(tests, owners_that_have_finished, 0, 2);
-	tcase_add_loop_test(tests, owners_that_a_mask_waited_for, 0, 2);
-	tcase_add_test(tests, owners_that_have_finished_on_one_way);
-	tcase_add_test(tests, both_arms_of_a_condition);
-	tcase_add_test(tests, around_a_loop);
-	tcase_add_test(tests, jumps_without_a_condition_do_not_go_on);
-	tcase_add_test(tests, branches_that_all_channels_take);
-	tcase_add_test(tests, calls_come_back_and_lead_in);
-	tcase_add_test(tests, masks_of_tokens);
-	tcase_add_test(tests, distances_count_one_pipe);
-	tcase_add_test(tests, distances_follow_each_way);
-	tcase_add_test(tests, distances_around_a_loop);
-	tcase_add_test(tests, says_where_it_cannot_see);
-	tcase_add_test(tests, gives_up_far_away);
-	tcase_add_test(tests, gives_up_far_away_in_many_blocks);
-	tcase_add_test(tests, ends_whatever_the_branches);
-	return run_tests(tests);
+	return run_all_tests(0, setup, NULL);
 }

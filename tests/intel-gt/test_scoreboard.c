@@ -16,7 +16,7 @@ static void expect(enum gt_generation generation, enum gt_scoreboard_class class
 	ck_assert_str_eq(formatted, text);
 }
 
-START_TEST(decodes_what_iga64_assembles)
+TEST(decodes_what_iga64_assembles)
 {
 	/* Assembled for XeHPC with each of these annotations. */
 	expect(GT_XE_HPC, GT_SCOREBOARD_ORDERED, 0x000, "");
@@ -32,16 +32,14 @@ START_TEST(decodes_what_iga64_assembles)
 	expect(GT_XE_HPG, GT_SCOREBOARD_SEND, 0x90, "A@1,$0");
 	expect(GT_XE, GT_SCOREBOARD_MATH, 0xa0, "@2,$0");
 }
-END_TEST
 
-START_TEST(says_what_it_does_not_know)
+TEST(says_what_it_does_not_know)
 {
 	ck_assert(gt_scoreboard_decode(GT_XE2, GT_SCOREBOARD_ORDERED, 0x031).unknown); /* S@ before Xe3 */
 	ck_assert(gt_scoreboard_decode(GT_XE3, GT_SCOREBOARD_SEND, 0x042).unknown);    /* .inc before Xe3P */
 	ck_assert(gt_scoreboard_decode(GT_XE, GT_SCOREBOARD_ORDERED, 0x11).unknown);   /* pipes before XeHP */
 	ck_assert(!gt_scoreboard_decode(GT_XE3, GT_SCOREBOARD_ORDERED, 0x031).unknown);
 }
-END_TEST
 
 static bool is_sound(enum gt_generation generation, enum gt_scoreboard_class class, unsigned bits)
 {
@@ -53,7 +51,7 @@ static bool is_sound(enum gt_generation generation, enum gt_scoreboard_class cla
 	       (!scoreboard.unknown || (!scoreboard.distance && !scoreboard.action));
 }
 
-START_TEST(holds_for_any_bits)
+TEST(holds_for_any_bits)
 {
 	for (int generation = -1; generation <= GT_GENERATION_COUNT; generation++)
 		for (int kind = GT_SCOREBOARD_ORDERED; kind <= GT_SCOREBOARD_MATRIX; kind++)
@@ -61,13 +59,8 @@ START_TEST(holds_for_any_bits)
 				if (!is_sound(generation, kind, bits))
 					ck_abort_msg("generation %d, kind %d, bits %#x", generation, kind, bits);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("scoreboard");
-	tcase_add_test(tests, decodes_what_iga64_assembles);
-	tcase_add_test(tests, says_what_it_does_not_know);
-	tcase_add_test(tests, holds_for_any_bits);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void expect_end(size_t offset, uint32_t blocks, uint64_t count)
 }
 
 /* Nobody can ask for what was not recorded. */
-START_TEST(asks_for_what_a_replay_may_show)
+TEST(asks_for_what_a_replay_may_show)
 {
 	struct test_host *host = test_host_new("capture", NULL);
 	test_host_start(host);
@@ -57,9 +57,8 @@ START_TEST(asks_for_what_a_replay_may_show)
 	test_host_stop(host);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(writes_the_documented_bytes)
+TEST(writes_the_documented_bytes)
 {
 	/* The check value of CRC-32 (ISO 3309), as every list of them has it. */
 	ck_assert_uint_eq(lzma_crc32((const uint8_t *)"123456789", 9, 0), 0xcbf43926);
@@ -85,9 +84,8 @@ START_TEST(writes_the_documented_bytes)
 	ck_assert_mem_eq(raw, records.data, records.size);
 	expect_end(64 + u32_at(40), 1, count);
 }
-END_TEST
 
-START_TEST(writes_a_complete_file_without_records)
+TEST(writes_a_complete_file_without_records)
 {
 	struct test_host *host = test_host_new("capture", NULL);
 	test_host_start(host);
@@ -98,9 +96,8 @@ START_TEST(writes_a_complete_file_without_records)
 	expect_end(32, 0, 0);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(streams_in_blocks)
+TEST(streams_in_blocks)
 {
 	struct test_host *host = test_host_new("capture", NULL);
 	test_host_start(host);
@@ -117,7 +114,6 @@ START_TEST(streams_in_blocks)
 	test_host_stop(host);
 	test_host_free(host);
 }
-END_TEST
 
 static void add_sync(uint64_t time)
 {
@@ -127,7 +123,7 @@ static void add_sync(uint64_t time)
 }
 
 /* What is killed has lost no more than a second: by the times of SYNC records, so that any machine writes the same. */
-START_TEST(writes_each_second)
+TEST(writes_each_second)
 {
 	static const uint64_t times[] = { 1000000000, 1001000000, 1499999999, 1500000000, 1600000000, 2500000000 };
 	static const uint32_t expected_counts[] = { 0, 0, 0, 4, 4, 6 };
@@ -150,9 +146,8 @@ START_TEST(writes_each_second)
 	test_host_stop(host);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(compresses_harder_when_asked)
+TEST(compresses_harder_when_asked)
 {
 	/* Numbers that do not repeat, but are alike: levels differ in what they find. */
 	for (uint64_t i = 0; i < 4000; i++) {
@@ -171,18 +166,16 @@ START_TEST(compresses_harder_when_asked)
 	ck_assert_uint_lt(file.size, size);
 	ck_assert_uint_lt(size, records.size);
 }
-END_TEST
 
-START_TEST(refuses_a_level_that_zstd_has_not)
+TEST_LOOP(refuses_a_level_that_zstd_has_not, 0, 5)
 {
 	static const char *const levels[] = { "0", "20", "-1", "fast", "" };
 	struct test_host *host = test_host_new("capture", NULL);
 	ck_assert_int_eq(test_host_set(host, "level", levels[_i]), -EINVAL);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(says_when_the_disk_is_full)
+TEST_LOOP(says_when_the_disk_is_full, 0, 3)
 {
 	/* In the file header, in a block, in the end block. */
 	static const size_t limits[] = { 10, 100, 0 };
@@ -198,19 +191,8 @@ START_TEST(says_when_the_disk_is_full)
 	ck_assert(!test_host_output(host, NULL)->closed);
 	test_host_free(host);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("capture");
-	tcase_add_checked_fixture(tests, NULL, teardown);
-	tcase_add_test(tests, asks_for_what_a_replay_may_show);
-	tcase_add_test(tests, writes_the_documented_bytes);
-	tcase_add_test(tests, writes_a_complete_file_without_records);
-	tcase_add_test(tests, streams_in_blocks);
-	tcase_add_test(tests, writes_each_second);
-	tcase_add_test(tests, compresses_harder_when_asked);
-	tcase_add_loop_test(tests, refuses_a_level_that_zstd_has_not, 0, 5);
-	tcase_add_loop_test(tests, says_when_the_disk_is_full, 0, 3);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, teardown);
 }

@@ -150,20 +150,18 @@ static bool shares_check(const char *milliseconds, const char *threads)
 	return enough;
 }
 
-START_TEST(shares_are_true)
+TEST(shares_are_true)
 {
 	ck_assert(shares_check("1600", "1") || shares_check("16000", "1"));
 }
-END_TEST
 
-START_TEST(threads_are_their_process)
+TEST(threads_are_their_process)
 {
 	ck_assert(shares_check("600", "3") || shares_check("6000", "3"));
 }
-END_TEST
 
 /* The stack goes on from the function to main() and to what called it. */
-START_TEST(stacks_reach_the_root)
+TEST(stacks_reach_the_root)
 {
 	struct load_program load = load_program_start("deep", AS_LONG_AS_NEEDED, NULL);
 	uint32_t pid = (uint32_t)load.pid;
@@ -190,7 +188,6 @@ START_TEST(stacks_reach_the_root)
 	test_host_free(host);
 	load_program_stop(&load);
 }
-END_TEST
 
 /* Of 100 children, how many were seen; milliseconds: how long each runs. */
 static uint32_t children_check(const char *milliseconds, uint64_t *in_children)
@@ -231,7 +228,7 @@ static uint32_t children_check(const char *milliseconds, uint64_t *in_children)
 }
 
 /* 100 children with 20 ticks each; a busy machine, or a virtual one's host, may take most of them away. */
-START_TEST(command_has_its_children)
+TEST(command_has_its_children)
 {
 	static const char *const milliseconds[] = { "10", "50", "250" };
 	uint32_t children = 0;
@@ -242,9 +239,8 @@ START_TEST(command_has_its_children)
 	ck_assert_uint_ge(children, 98);
 	ck_assert_uint_gt(in_children, 400);
 }
-END_TEST
 
-START_TEST(pids_are_only_those)
+TEST(pids_are_only_those)
 {
 	struct load_program parent = load_program_start("fork", "50", "6", NULL);
 	struct load_program load = load_program_start("shares", AS_LONG_AS_NEEDED, NULL);
@@ -270,7 +266,6 @@ START_TEST(pids_are_only_those)
 	load_program_stop(&load);
 	load_program_stop(&other);
 }
-END_TEST
 
 /* No sample is of both programs, though both run the same code under the same name at the same addresses. */
 static void exec_check(const char *milliseconds, uint64_t *before, uint64_t *after)
@@ -293,7 +288,7 @@ static void exec_check(const char *milliseconds, uint64_t *before, uint64_t *aft
 	load_program_stop(&load);
 }
 
-START_TEST(exec_divides_samples)
+TEST(exec_divides_samples)
 {
 	static const char *const milliseconds[] = { "300", "3000", "30000" };
 	uint64_t before = 0, after = 0;
@@ -303,10 +298,9 @@ START_TEST(exec_divides_samples)
 	ck_assert_uint_gt(before, 30);
 	ck_assert_uint_gt(after, 30);
 }
-END_TEST
 
 /* Samples that are counted together are of one slot of time, and those of different slots are not. */
-START_TEST(times_are_kept_apart)
+TEST(times_are_kept_apart)
 {
 	const uint64_t width = 20000000;
 	struct load_program load = load_program_start("shares", AS_LONG_AS_NEEDED, NULL);
@@ -333,9 +327,8 @@ START_TEST(times_are_kept_apart)
 	test_host_free(host);
 	load_program_stop(&load);
 }
-END_TEST
 
-START_TEST(full_maps_are_counted)
+TEST(full_maps_are_counted)
 {
 	struct load_program load = load_program_start("deep", "600", NULL);
 	uint32_t pid = (uint32_t)load.pid;
@@ -361,7 +354,6 @@ START_TEST(full_maps_are_counted)
 	test_host_free(host);
 	load_program_stop(&load);
 }
-END_TEST
 
 static int watch_unwind(const struct iaprof_host *host, iaprof_unwind_callback *callback)
 {
@@ -373,7 +365,7 @@ static void unwind_process(const struct iaprof_host *host, uint32_t pid, uint64_
 }
 
 /* A core that never sends tables: samples are held for a while, then sent as they are. */
-START_TEST(samples_without_tables_are_marked)
+TEST(samples_without_tables_are_marked)
 {
 	struct load_program load = load_program_start("shares", AS_LONG_AS_NEEDED, NULL);
 	uint32_t pid = (uint32_t)load.pid;
@@ -403,9 +395,8 @@ START_TEST(samples_without_tables_are_marked)
 	test_host_free(host);
 	load_program_stop(&load);
 }
-END_TEST
 
-START_TEST(many_stacks_fit)
+TEST(many_stacks_fit)
 {
 	struct load_program load = load_program_start("deep", AS_LONG_AS_NEEDED, NULL);
 	uint32_t pid = (uint32_t)load.pid;
@@ -423,13 +414,12 @@ START_TEST(many_stacks_fit)
 	test_host_free(host);
 	load_program_stop(&load);
 }
-END_TEST
 
 /*
  * While CPUs write to one set of maps the other one is read: no sample and no stack may fall between them. The sets are
  * changed as often as can be, not once in a drain period.
  */
-START_TEST(nothing_is_lost_between_two_sets)
+TEST(nothing_is_lost_between_two_sets)
 {
 	struct load_program load = load_program_start("deep", AS_LONG_AS_NEEDED, NULL);
 	uint32_t pid = (uint32_t)load.pid;
@@ -451,9 +441,8 @@ START_TEST(nothing_is_lost_between_two_sets)
 	test_host_free(host);
 	load_program_stop(&load);
 }
-END_TEST
 
-START_TEST(idle_only_when_asked)
+TEST_LOOP(idle_only_when_asked, 0, 2)
 {
 	static const char *const settings[] = { "idle=no", "idle=yes" };
 
@@ -468,7 +457,6 @@ START_TEST(idle_only_when_asked)
 	ck_assert(_i == 1 || sample->pid != 0);
 	test_host_free(host);
 }
-END_TEST
 
 /* Another stride every 100 ms. */
 static uint32_t changing_stride(const struct iaprof_host *host, uint32_t longest)
@@ -480,7 +468,7 @@ static uint32_t changing_stride(const struct iaprof_host *host, uint32_t longest
 #define STRIDE_LONGEST 20u
 
 /* Of a block of ticks, one is a sample: their values add up to the time of all ticks, whatever the stride was. */
-START_TEST(values_are_right_while_the_rate_changes)
+TEST(values_are_right_while_the_rate_changes)
 {
 	struct test_host *host = test_host_new("cpu-stack", "frequency=999", "drain=10ms", "idle=yes", NULL);
 	host->host.sample_stride = changing_stride;
@@ -504,9 +492,8 @@ START_TEST(values_are_right_while_the_rate_changes)
 	ck_assert_uint_lt(2 * samples, ticks);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(stacks_only_when_asked)
+TEST_LOOP(stacks_only_when_asked, 0, 2)
 {
 	static const char *const settings[] = { "user=no", "kernel=no" };
 
@@ -521,9 +508,8 @@ START_TEST(stacks_only_when_asked)
 	}
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(two_instances_do_not_meet)
+TEST(two_instances_do_not_meet)
 {
 	struct load_program load = load_program_start("shares", "400", NULL);
 	uint32_t pid = (uint32_t)load.pid;
@@ -547,28 +533,10 @@ START_TEST(two_instances_do_not_meet)
 	test_host_free(fast);
 	load_program_stop(&load);
 }
-END_TEST
 
 int main(void)
 {
 	if (!live_source_can_run("cpu-stack"))
 		return 0;
-	TCase *tests = tcase_create("live");
-	tcase_set_timeout(tests, 600);
-	tcase_add_test(tests, shares_are_true);
-	tcase_add_test(tests, threads_are_their_process);
-	tcase_add_test(tests, stacks_reach_the_root);
-	tcase_add_test(tests, command_has_its_children);
-	tcase_add_test(tests, pids_are_only_those);
-	tcase_add_test(tests, exec_divides_samples);
-	tcase_add_test(tests, times_are_kept_apart);
-	tcase_add_test(tests, full_maps_are_counted);
-	tcase_add_test(tests, many_stacks_fit);
-	tcase_add_test(tests, samples_without_tables_are_marked);
-	tcase_add_test(tests, nothing_is_lost_between_two_sets);
-	tcase_add_loop_test(tests, idle_only_when_asked, 0, 2);
-	tcase_add_test(tests, values_are_right_while_the_rate_changes);
-	tcase_add_loop_test(tests, stacks_only_when_asked, 0, 2);
-	tcase_add_test(tests, two_instances_do_not_meet);
-	return run_tests(tests);
+	return run_all_tests(600, NULL, NULL);
 }

@@ -20,7 +20,7 @@
 #include "../run_suite.h"
 
 /* What the plugin opens must not leak into the command or anything else that is executed. */
-START_TEST(descriptors_close_on_exec)
+TEST(descriptors_close_on_exec)
 {
 	struct test_host *host = test_host_new("cpu-stack", NULL);
 	test_host_start(host);
@@ -39,9 +39,8 @@ START_TEST(descriptors_close_on_exec)
 	ck_assert_uint_gt(ours, 5);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(stops_without_start)
+TEST(stops_without_start)
 {
 	struct test_host *host = test_host_new("cpu-stack", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
@@ -49,10 +48,9 @@ START_TEST(stops_without_start)
 	ck_assert_int_eq(host->plugin.stop(&host->host, host->instance), 0);
 	test_host_free(host);
 }
-END_TEST
 
 /* Where there is no hardware counter, it says so and names the way out; auto finds it by itself. */
-START_TEST(hardware_clock_or_reason)
+TEST(hardware_clock_or_reason)
 {
 	struct test_host *host = test_host_new("cpu-stack", "clock=hardware", NULL);
 	int result = test_host_probe(host);
@@ -65,7 +63,6 @@ START_TEST(hardware_clock_or_reason)
 	ck_assert_str_eq(clock, result == 0 ? "cycles (hardware)" : "cpu-clock (software)");
 	test_host_free(host);
 }
-END_TEST
 
 /* Probes in a child process that an action has changed; the failure must contain text. */
 static void probe_fails(void (*action)(void), const char *text)
@@ -135,7 +132,7 @@ static void perf_forbid(void)
 	call_forbid(SYS_perf_event_open, EACCES);
 }
 
-START_TEST(probe_says_what_is_missing)
+TEST(probe_says_what_is_missing)
 {
 	probe_fails(bpf_leave_out, "CONFIG_BPF_SYSCALL");
 	probe_fails(bpf_forbid, "seccomp");
@@ -143,17 +140,10 @@ START_TEST(probe_says_what_is_missing)
 	probe_fails(rights_drop, "CAP_BPF and CAP_PERFMON");
 	probe_fails(namespace_enter, "PID namespace");
 }
-END_TEST
 
 int main(void)
 {
 	if (!live_source_can_run("cpu-stack"))
 		return 0;
-	TCase *tests = tcase_create("live");
-	tcase_set_timeout(tests, 600);
-	tcase_add_test(tests, descriptors_close_on_exec);
-	tcase_add_test(tests, stops_without_start);
-	tcase_add_test(tests, hardware_clock_or_reason);
-	tcase_add_test(tests, probe_says_what_is_missing);
-	return run_tests(tests);
+	return run_all_tests(600, NULL, NULL);
 }

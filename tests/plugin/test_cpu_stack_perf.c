@@ -95,7 +95,7 @@ static void perf_read(const char *path, const struct load_program *load, struct 
 	ck_assert_int_eq(pclose(script), 0);
 }
 
-START_TEST(functions_agree)
+TEST(functions_agree)
 {
 	struct load_program load = load_program_start("shares", "2500", NULL);
 	uint32_t pid = (uint32_t)load.pid;
@@ -137,7 +137,6 @@ START_TEST(functions_agree)
 	test_host_free(host);
 	load_program_stop(&load);
 }
-END_TEST
 
 int main(void)
 {
@@ -147,8 +146,5 @@ int main(void)
 	}
 	if (!live_source_can_run("cpu-stack"))
 		return 0;
-	TCase *tests = tcase_create("live");
-	tcase_set_timeout(tests, 600);
-	tcase_add_test(tests, functions_agree);
-	return run_tests(tests);
+	return run_all_tests(600, NULL, NULL);
 }

@@ -110,7 +110,7 @@ static void write_profile(void)
 	table_read();
 }
 
-START_TEST(writes_a_row_for_each_stack)
+TEST(writes_a_row_for_each_stack)
 {
 	host = test_host_new("csv", NULL);
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
@@ -143,9 +143,8 @@ START_TEST(writes_a_row_for_each_stack)
 		EXPECT(i + 1, "begin_realtime", "1700000000000000000");
 	}
 }
-END_TEST
 
-START_TEST(writes_each_interval)
+TEST(writes_each_interval)
 {
 	host = test_host_new("csv", NULL);
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
@@ -166,9 +165,8 @@ START_TEST(writes_each_interval)
 	EXPECT(1, "interval", "0");
 	EXPECT_ROW(3, "interval", "2", "begin", "2000");
 }
-END_TEST
 
-START_TEST(puts_the_pid_into_its_column)
+TEST(puts_the_pid_into_its_column)
 {
 	host = test_host_new("csv", "pid=yes", NULL);
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
@@ -179,7 +177,6 @@ START_TEST(puts_the_pid_into_its_column)
 	ck_assert_uint_eq(host->requested, IAPROF_REQUEST_PIDS);
 	EXPECT_ROW(1, "program", "prog", "pid", "4242", "stack", "prog;4242");
 }
-END_TEST
 
 /* The third one is of the second's span, and the last one of another trace with the same span id. */
 static const struct iaprof_span spans[] = {
@@ -199,7 +196,7 @@ static void write_spans(void)
 	write_profile();
 }
 
-START_TEST(writes_a_row_for_each_span)
+TEST(writes_a_row_for_each_span)
 {
 	host = test_host_new("csv", "spans=yes", NULL);
 	write_spans();
@@ -217,10 +214,9 @@ START_TEST(writes_a_row_for_each_span)
 		EXPECT(i + 1, "value", expected[i].value);
 	}
 }
-END_TEST
 
 /* Another sink may have requested them. */
-START_TEST(merges_spans_that_nobody_wants)
+TEST(merges_spans_that_nobody_wants)
 {
 	host = test_host_new("csv", NULL);
 	write_spans();
@@ -228,9 +224,8 @@ START_TEST(merges_spans_that_nobody_wants)
 	ck_assert_int_eq(row_count(), 2);
 	EXPECT_ROW(1, "value", "100", "trace_id", "", "span_id", "");
 }
-END_TEST
 
-START_TEST(writes_what_was_lost)
+TEST(writes_what_was_lost)
 {
 	host = test_host_new("csv", NULL);
 	test_profile_lost(&profile, &(struct iaprof_lost){ .source = "cpu-stack",
@@ -244,7 +239,6 @@ START_TEST(writes_what_was_lost)
 		   "[lost];cpu-stack;stack map full: more", "value_type", "lost", "unit", "events", "value", "12");
 	EXPECT_ROW(2, "value_type", "lost-unknown", "unit", "times", "value", "2");
 }
-END_TEST
 
 static const struct {
 	const char *name, *plain, *escaped;
@@ -264,7 +258,7 @@ static const struct {
 	{ "", "[unknown]", NULL },
 };
 
-START_TEST(keeps_hostile_names_inside_their_field)
+TEST_LOOP(keeps_hostile_names_inside_their_field, 0, 2 * (int)(sizeof hostile / sizeof hostile[0]))
 {
 	bool escape = _i % 2;
 	const char *expected = escape && hostile[_i / 2].escaped ? hostile[_i / 2].escaped : hostile[_i / 2].plain;
@@ -286,9 +280,8 @@ START_TEST(keeps_hostile_names_inside_their_field)
 	EXPECT(1, "stack", stack);
 	EXPECT(1, "value", "1");
 }
-END_TEST
 
-START_TEST(ends_lines_as_asked)
+TEST_LOOP(ends_lines_as_asked, 0, 2)
 {
 	host = test_host_new("csv", _i ? "newline=lf" : "newline=crlf", NULL);
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
@@ -302,9 +295,8 @@ START_TEST(ends_lines_as_asked)
 	ck_assert_uint_eq(lines, 2);
 	ck_assert_uint_eq(returns, _i ? 0 : 2);
 }
-END_TEST
 
-START_TEST(writes_a_header_for_an_empty_run)
+TEST_LOOP(writes_a_header_for_an_empty_run, 0, 2)
 {
 	host = test_host_new("csv", _i ? "rows=events" : "rows=stacks", NULL);
 	test_host_start(host);
@@ -313,9 +305,8 @@ START_TEST(writes_a_header_for_an_empty_run)
 	ck_assert_int_eq(row_count(), 1);
 	ck_assert_str_eq(field(0, _i ? "record" : "stack"), _i ? "record" : "stack");
 }
-END_TEST
 
-START_TEST(says_when_the_disk_is_full)
+TEST_LOOP(says_when_the_disk_is_full, 0, 2)
 {
 	host = test_host_new("csv", NULL);
 	host->output_limit = _i ? 150 : 10; /* in a row, in the header */
@@ -325,16 +316,14 @@ START_TEST(says_when_the_disk_is_full)
 	ck_assert_int_eq(test_host_send_profile(host, test_profile_get(&profile)), -ENOSPC);
 	ck_assert(!test_host_output(host, NULL)->closed);
 }
-END_TEST
 
-START_TEST(refuses_options_that_mean_nothing)
+TEST_LOOP(refuses_options_that_mean_nothing, 0, 4)
 {
 	static const char *const settings[] = { "pid=yes", "module=yes", "annotate=no", "blame=producer" };
 	host = test_host_new("csv", "rows=events", settings[_i], NULL);
 	ck_assert_int_eq(test_host_configure(host), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(host->failure, "rows=stacks"));
 }
-END_TEST
 
 /* Records as the bus brings them, definitions first. The host's own store makes the ids. */
 static uint32_t text_id(const char *text)
@@ -359,7 +348,7 @@ static void events_send(void)
 	table_read();
 }
 
-START_TEST(writes_a_row_for_each_event)
+TEST(writes_a_row_for_each_event)
 {
 	host = test_host_new("csv", "rows=events", NULL);
 	uint64_t addresses[] = { 0x3000, 0x2000, 0xffffffff81000000 };
@@ -419,9 +408,8 @@ START_TEST(writes_a_row_for_each_event)
 	EXPECT_ROW(11, "record", "lost", "name", "ring full", "count", "", "text", "count not known", "begin", "4");
 	EXPECT_ROW(12, "record", "module", "source", "iaprof", "name", "/usr/bin/prog", "build_id", "ab001f");
 }
-END_TEST
 
-START_TEST(writes_calls_by_their_nesting)
+TEST(writes_calls_by_their_nesting)
 {
 	host = test_host_new("csv", "rows=events", NULL);
 	RECORD(IAPROF_RECORD_VALUE_TYPE, iaprof_record_value_type, .id = 5, .name = text_id("npu-time"),
@@ -445,9 +433,8 @@ START_TEST(writes_calls_by_their_nesting)
 	EXPECT_ROW(6, "record", "call", "id", "9", "duration", "50", "value", "20", "value_type", "npu-time", "unit",
 		   "nanoseconds");
 }
-END_TEST
 
-START_TEST(writes_jobs_and_a_row_for_each_bucket)
+TEST(writes_jobs_and_a_row_for_each_bucket)
 {
 	host = test_host_new("csv", "rows=events", NULL);
 	struct {
@@ -488,10 +475,9 @@ START_TEST(writes_jobs_and_a_row_for_each_bucket)
 		   "begin", "100", "duration", "900", "value", "600", "result", "256", "thread", "worker");
 	EXPECT_ROW(4, "kind", "done", "value", "850", "thread", "");
 }
-END_TEST
 
 /* The kernel and its launch wait for what the core will find in the image, here to the end. */
-START_TEST(writes_device_events)
+TEST(writes_device_events)
 {
 	host = test_host_new("csv", "rows=events", NULL);
 	uint32_t gpu = text_id("GPU, tile 0");
@@ -564,9 +550,8 @@ START_TEST(writes_device_events)
 	EXPECT_ROW(9, "name", "f", "file", "a.c", "line", "12", "flags", "inlined", "depth", "1");
 	EXPECT_ROW(10, "record", "code-object-unload", "id", "6");
 }
-END_TEST
 
-START_TEST(writes_what_became_of_stall_samples)
+TEST(writes_what_became_of_stall_samples)
 {
 	host = test_host_new("csv", "rows=events", NULL);
 	RECORD(IAPROF_RECORD_DEVICE, iaprof_record_device, .id = 2, .name = text_id("GPU"));
@@ -611,7 +596,6 @@ START_TEST(writes_what_became_of_stall_samples)
 	EXPECT_ROW(7, "record", "profile-value", "id", "4", "value_type", "gpu-stalls", "unit", "count", "value", "12",
 		   "count", "3");
 }
-END_TEST
 
 /* "spmv<float>" of a SYCL program, which the core read from an image of source 1. */
 static void put_code_function(void)
@@ -630,7 +614,7 @@ static void put_code_function(void)
 	test_records_put(host, &record.function.header);
 }
 
-START_TEST(shows_what_the_compiler_says_of_kernels)
+TEST(shows_what_the_compiler_says_of_kernels)
 {
 	host = test_host_new("csv", "rows=events", NULL);
 	RECORD(IAPROF_RECORD_KERNEL, iaprof_record_kernel, .id = 3, .code_object = 6, .pid = 77,
@@ -661,10 +645,9 @@ START_TEST(shows_what_the_compiler_says_of_kernels)
 	EXPECT_ROW(5, "name", "_ZTS4spmvIfE", "attributes", "");
 	EXPECT_ROW(6, "name", "_ZTS4spmvIfE", "attributes", "");
 }
-END_TEST
 
 /* The names of a stack come later than its launches; the row of a launch waits for them, but not for ever. */
-START_TEST(launches_wait_for_their_functions)
+TEST_LOOP(launches_wait_for_their_functions, 0, 2)
 {
 	host = test_host_new("csv", "rows=events", _i ? "lines=yes" : "lines=no", NULL);
 	uint64_t addresses[] = { 0x3000, 0x2000 };
@@ -705,10 +688,9 @@ START_TEST(launches_wait_for_their_functions)
 	}
 	EXPECT(6, "stack", "0x3000");
 }
-END_TEST
 
 /* A frame with a name instead of an address, and one that no record defines. */
-START_TEST(writes_named_frames_of_stacks)
+TEST_LOOP(writes_named_frames_of_stacks, 0, 2)
 {
 	host = test_host_new("csv", "rows=events", _i ? "lines=yes" : "lines=no", NULL);
 	const uint64_t elements[] = { 0x3000, IAPROF_STACK_NAMED_FRAME | 1, IAPROF_STACK_NAMED_FRAME | 2 };
@@ -720,10 +702,9 @@ START_TEST(writes_named_frames_of_stacks)
 	EXPECT(1, "stack",
 	       _i ? "0x8000000000000002;forward::train.py:12;0x3000" : "0x8000000000000002;forward:;0x3000");
 }
-END_TEST
 
 /* Each column of both headers has a row in a table of the README. */
-START_TEST(documents_every_column)
+TEST_LOOP(documents_every_column, 0, 7)
 {
 	static const char *const rows[] = { "rows=stacks",   "rows=events",     "rows=calls",   "rows=jobs",
 					    "rows=counters", "rows=histograms", "rows=findings" };
@@ -743,33 +724,8 @@ START_TEST(documents_every_column)
 		ck_assert_msg(!*name || strstr(text, row) != NULL, "%s is not in the README", name);
 	}
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("csv");
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 60); /* each starts Python */
-	tcase_add_test(tests, writes_a_row_for_each_stack);
-	tcase_add_test(tests, writes_each_interval);
-	tcase_add_test(tests, puts_the_pid_into_its_column);
-	tcase_add_test(tests, writes_a_row_for_each_span);
-	tcase_add_test(tests, merges_spans_that_nobody_wants);
-	tcase_add_test(tests, writes_what_was_lost);
-	tcase_add_loop_test(tests, keeps_hostile_names_inside_their_field, 0,
-			    2 * (int)(sizeof hostile / sizeof hostile[0]));
-	tcase_add_loop_test(tests, ends_lines_as_asked, 0, 2);
-	tcase_add_loop_test(tests, writes_a_header_for_an_empty_run, 0, 2);
-	tcase_add_loop_test(tests, says_when_the_disk_is_full, 0, 2);
-	tcase_add_loop_test(tests, refuses_options_that_mean_nothing, 0, 4);
-	tcase_add_test(tests, writes_a_row_for_each_event);
-	tcase_add_test(tests, writes_calls_by_their_nesting);
-	tcase_add_test(tests, writes_jobs_and_a_row_for_each_bucket);
-	tcase_add_test(tests, writes_device_events);
-	tcase_add_test(tests, writes_what_became_of_stall_samples);
-	tcase_add_test(tests, shows_what_the_compiler_says_of_kernels);
-	tcase_add_loop_test(tests, launches_wait_for_their_functions, 0, 2);
-	tcase_add_loop_test(tests, writes_named_frames_of_stacks, 0, 2);
-	tcase_add_loop_test(tests, documents_every_column, 0, 7);
-	return run_tests(tests);
+	return run_all_tests(60, setup, teardown); /* each starts Python */
 }

@@ -44,7 +44,7 @@ static void expect(const char *variant, const char *text)
 	ck_assert_str_eq(output->data, text);
 }
 
-START_TEST(sorts_stacks_by_byte)
+TEST(sorts_stacks_by_byte)
 {
 	host = test_host_new("folded", NULL);
 	test_profile_add(&profile, "b;main", cpu, 7);
@@ -56,9 +56,8 @@ START_TEST(sorts_stacks_by_byte)
 	ck_assert_int_eq(write_profile(), 0);
 	expect(NULL, "a;main 2\na;main!x 3\na;main;z 1\na;mainz 5\na;\xc3\xa9 4\nb;main 7\n");
 }
-END_TEST
 
-START_TEST(adds_up_equal_texts)
+TEST(adds_up_equal_texts)
 {
 	host = test_host_new("folded", NULL);
 	test_profile_add(&profile, "a;x:y", cpu, UINT64_MAX - 1);
@@ -72,16 +71,14 @@ START_TEST(adds_up_equal_texts)
 	ck_assert_int_eq(write_profile(), 0);
 	expect(NULL, "a;x 1\na;x:y 18446744073709551615\nb 5\n");
 }
-END_TEST
 
-START_TEST(writes_an_empty_file_for_an_empty_profile)
+TEST(writes_an_empty_file_for_an_empty_profile)
 {
 	host = test_host_new("folded", NULL);
 	ck_assert_int_eq(write_profile(), 0);
 	expect(NULL, "");
 	ck_assert_uint_eq(host->outputs.count, 1);
 }
-END_TEST
 
 static const struct {
 	struct iaprof_frame frame;
@@ -137,7 +134,7 @@ static const struct {
 	  "[deleted]" },
 };
 
-START_TEST(marks_each_kind_of_frame)
+TEST_LOOP(marks_each_kind_of_frame, 0, 3 * (int)(sizeof frames_table / sizeof frames_table[0]))
 {
 	const char *expected = _i % 3 == 0   ? frames_table[_i / 3].plain
 			       : _i % 3 == 1 ? frames_table[_i / 3].full
@@ -158,7 +155,6 @@ START_TEST(marks_each_kind_of_frame)
 	snprintf(line, sizeof line, "prog%s%s 1\n", *expected ? ";" : "", expected);
 	expect(NULL, line);
 }
-END_TEST
 
 /* "wait" waits for what another sink asked for: a load at a line, and instructions of which less is known. */
 static void add_waiting_stacks(void)
@@ -189,7 +185,7 @@ static void add_waiting_stacks(void)
 	test_profile_value(&profile, test_profile_stack(&profile, frames, 3), cpu, 100);
 }
 
-START_TEST(blames_who_waits_or_what_it_waits_for)
+TEST_LOOP(blames_who_waits_or_what_it_waits_for, 0, 3)
 {
 	static const char *const expected[] = {
 		"prog;wait_[g];sbid_[g] 115\n",
@@ -212,9 +208,8 @@ START_TEST(blames_who_waits_or_what_it_waits_for)
 	ck_assert_int_eq(!!(host->requested & IAPROF_REQUEST_PRODUCERS), _i > 0);
 	expect(NULL, expected[_i]);
 }
-END_TEST
 
-START_TEST(puts_the_pid_where_it_is_wanted)
+TEST_LOOP(puts_the_pid_where_it_is_wanted, 0, 3)
 {
 	static const char *const choices[] = { "pid=auto", "pid=yes", "pid=no" };
 	static const char *const expected[] = {
@@ -236,9 +231,8 @@ START_TEST(puts_the_pid_where_it_is_wanted)
 	ck_assert_int_eq(write_profile(), 0);
 	expect(NULL, expected[_i]);
 }
-END_TEST
 
-START_TEST(writes_one_file_for_each_value_type)
+TEST(writes_one_file_for_each_value_type)
 {
 	host = test_host_new("folded", NULL);
 	uint32_t stalls = test_profile_value_type(&profile, "gpu/stalls", "count");
@@ -256,9 +250,8 @@ START_TEST(writes_one_file_for_each_value_type)
 	expect("npu-nanoseconds", "b 4\n");
 	ck_assert_uint_eq(host->outputs.count, 4);
 }
-END_TEST
 
-START_TEST(writes_only_the_value_type_that_is_asked_for)
+TEST_LOOP(writes_only_the_value_type_that_is_asked_for, 0, 4)
 {
 	static const char *const values[] = { "value=cpu", "value=npu-count", "value=npu", "value=nothing" };
 	static const char *const expected[] = { "a 1\n", "a 3\n", "a 3\n", "" };
@@ -272,10 +265,9 @@ START_TEST(writes_only_the_value_type_that_is_asked_for)
 	expect(NULL, expected[_i]);
 	ck_assert_uint_eq(host->outputs.count, 1);
 }
-END_TEST
 
 /* A device's, for that is what other tools do not have; else the first. */
-START_TEST(writes_one_value_type_to_standard_output_and_names_the_others)
+TEST_LOOP(writes_one_value_type_to_standard_output_and_names_the_others, 0, 2)
 {
 	static const char *const expected[] = { "a 1\n", "a;-;b_[G] 2\n" };
 	host = test_host_new("folded", "pid=no", NULL);
@@ -300,9 +292,8 @@ START_TEST(writes_one_value_type_to_standard_output_and_names_the_others)
 	ck_assert_msg(strstr(message, _i ? "only gpu-stalls, not cpu, npu-calls " : "only cpu, not npu-calls ") != NULL,
 		      "%s", message);
 }
-END_TEST
 
-START_TEST(refuses_an_unknown_value_type)
+TEST(refuses_an_unknown_value_type)
 {
 	host = test_host_new("folded", "value=cpus", NULL);
 	test_profile_value_type(&profile, "npu-calls", "count");
@@ -311,9 +302,8 @@ START_TEST(refuses_an_unknown_value_type)
 	ck_assert_str_eq(host->failure, "value=cpus: no such value type (types: cpu, npu-calls)");
 	ck_assert_uint_eq(host->outputs.count, 0);
 }
-END_TEST
 
-START_TEST(says_when_the_disk_is_full)
+TEST(says_when_the_disk_is_full)
 {
 	host = test_host_new("folded", NULL);
 	host->output_limit = 10;
@@ -323,7 +313,6 @@ START_TEST(says_when_the_disk_is_full)
 	ck_assert(test_host_output(host, NULL)->discarded);
 	ck_assert(!test_host_output(host, NULL)->closed);
 }
-END_TEST
 
 /* Names that somebody chose to break a line, and what is left of them. */
 static const struct {
@@ -370,7 +359,7 @@ static const struct {
  */
 #define FLAMEGRAPH_LINE "^(.*)[[:space:]]([0-9]+(\\.[0-9]*)?)$"
 
-START_TEST(keeps_hostile_names_inside_their_frame)
+TEST_LOOP(keeps_hostile_names_inside_their_frame, 0, 3 * (int)HOSTILE_COUNT)
 {
 	static const char *const places[] = { "%s 77\n", "program;%s 77\n", "program;%s;leaf 77\n" };
 	host = test_host_new("folded", NULL);
@@ -402,7 +391,6 @@ START_TEST(keeps_hostile_names_inside_their_frame)
 	ck_assert_int_eq(regexec(&line, expected, 3, matches, 0), REG_NOMATCH);
 	regfree(&line);
 }
-END_TEST
 
 /* With flamegraph.pl itself, where it is installed: its picture has every value, each once. */
 START_TEST(is_read_by_flamegraph)
@@ -426,24 +414,9 @@ END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("folded");
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, sorts_stacks_by_byte);
-	tcase_add_test(tests, adds_up_equal_texts);
-	tcase_add_test(tests, writes_an_empty_file_for_an_empty_profile);
-	tcase_add_loop_test(tests, marks_each_kind_of_frame, 0,
-			    3 * (int)(sizeof frames_table / sizeof frames_table[0]));
-	tcase_add_loop_test(tests, blames_who_waits_or_what_it_waits_for, 0, 3);
-	tcase_add_loop_test(tests, puts_the_pid_where_it_is_wanted, 0, 3);
-	tcase_add_test(tests, writes_one_file_for_each_value_type);
-	tcase_add_loop_test(tests, writes_only_the_value_type_that_is_asked_for, 0, 4);
-	tcase_add_loop_test(tests, writes_one_value_type_to_standard_output_and_names_the_others, 0, 2);
-	tcase_add_test(tests, refuses_an_unknown_value_type);
-	tcase_add_test(tests, says_when_the_disk_is_full);
-	tcase_add_loop_test(tests, keeps_hostile_names_inside_their_frame, 0, 3 * (int)HOSTILE_COUNT);
 	if (system("command -v flamegraph.pl >/dev/null") == 0)
-		tcase_add_test(tests, is_read_by_flamegraph);
+		tcase_add_test(all_tests(), is_read_by_flamegraph);
 	else
 		puts("# SKIP is_read_by_flamegraph: flamegraph.pl is not in the PATH");
-	return run_tests(tests);
+	return run_all_tests(0, setup, teardown);
 }

@@ -191,7 +191,7 @@ START_TEST(the_published_trace_is_whole)
 }
 END_TEST
 
-START_TEST(names_prove_no_more_than_they_do)
+TEST(names_prove_no_more_than_they_do)
 {
 	struct test_host *host = read_text("kprobe:intel_vpu:ivpu_mmu_context_map_sgt\n"
 					   "kprobe:intel_vpu:ivpu_mmu_context_map_page\n"
@@ -210,10 +210,9 @@ START_TEST(names_prove_no_more_than_they_do)
 	ck_assert_str_eq(test_host_metadata(host, "messages"), "1");
 	test_host_free(host);
 }
-END_TEST
 
 /* Another process asks for something while the firmware boots: what is polled stays boot. */
-START_TEST(boot_is_boot_when_others_come_between)
+TEST(boot_is_boot_when_others_come_between)
 {
 	struct test_host *host = read_text("kprobe:ivpu_boot\nkprobe:ivpu_wait_for_ready\nkprobe:ivpu_ipc_irq_handler\n"
 					   "kprobe:ivpu_open\nkprobe:ivpu_submit_ioctl\nkprobe:ivpu_ipc_irq_handler\n"
@@ -225,9 +224,8 @@ START_TEST(boot_is_boot_when_others_come_between)
 	ck_assert_str_eq(test_host_metadata(host, "messages"), "1");
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(times_are_those_of_the_trace)
+TEST(times_are_those_of_the_trace)
 {
 	struct test_host *host = read_text("23:59:58 kprobe:ivpu_open\n00:00:01 kprobe:ivpu_open\n"
 					   "00:00:00 kprobe:ivpu_postclose\n");
@@ -239,9 +237,8 @@ START_TEST(times_are_those_of_the_trace)
 	ck_assert_uint_eq(last->header.time, call->header.time);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(counts_of_a_map_are_the_calls)
+TEST(counts_of_a_map_are_the_calls)
 {
 	struct test_host *host = read_text("Attaching 3 probes...\n\n@[kprobe:intel_vpu:ivpu_open]: 3\n"
 					   "@[kprobe:intel_vpu:ivpu_hw_ip_ipc_rx_addr_get]: 5\n"
@@ -257,9 +254,8 @@ START_TEST(counts_of_a_map_are_the_calls)
 	ck_assert_ptr_null(finding_of(host, NULL));
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(a_map_that_differs_from_the_lines_is_told)
+TEST(a_map_that_differs_from_the_lines_is_told)
 {
 	struct test_host *host =
 		read_text("kprobe:ivpu_open\nkprobe:ivpu_open\n@[kprobe:ivpu_open]: 2\nLost 7 events\n");
@@ -272,9 +268,8 @@ START_TEST(a_map_that_differs_from_the_lines_is_told)
 	ck_assert(test_host_logged(host, IAPROF_LOG_WARNING, "ivpu_open: 2 lines, 3 in the map"));
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(lines_that_cannot_be_read_are_counted)
+TEST(lines_that_cannot_be_read_are_counted)
 {
 	char text[5000];
 	memset(text, 'x', sizeof text);
@@ -290,9 +285,8 @@ START_TEST(lines_that_cannot_be_read_are_counted)
 	ck_assert(test_host_logged(host, IAPROF_LOG_WARNING, "contains no calls"));
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(another_text_is_no_trace)
+TEST(another_text_is_no_trace)
 {
 	write_trace("root:x:0:0:root:/root:/bin/bash\n");
 	struct test_host *host = test_host_new("ivpu", NULL);
@@ -304,9 +298,8 @@ START_TEST(another_text_is_no_trace)
 	ck_assert_msg(strstr(host->failure, "is not a trace of calls"), "%s", host->failure);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(options_have_the_limits_that_are_tested)
+TEST(options_have_the_limits_that_are_tested)
 {
 	static const struct ivpu_limits limits = IVPU_LIMITS_DEFAULT;
 	const struct {
@@ -339,9 +332,8 @@ START_TEST(options_have_the_limits_that_are_tested)
 	}
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(what_is_wrong_with_a_run_is_found)
+TEST(what_is_wrong_with_a_run_is_found)
 {
 	struct test_host *host = read_text("1.0 kprobe:ivpu_submit_ioctl\n1.1 kprobe:ivpu_start_job_timeout_detection\n"
 					   "9.0 kprobe:ivpu_pm_recovery_work\n");
@@ -360,10 +352,9 @@ START_TEST(what_is_wrong_with_a_run_is_found)
 	ck_assert_double_eq_tol(finding_of(host, "npu-ipc-storm")->value, 300, 0.01);
 	test_host_free(host);
 }
-END_TEST
 
 /* More lines than any queue has room for are as many records as there are places. */
-START_TEST(a_long_trace_is_few_records)
+TEST(a_long_trace_is_few_records)
 {
 	FILE *file = fopen(path, "w");
 	ck_assert_ptr_nonnull(file);
@@ -375,9 +366,8 @@ START_TEST(a_long_trace_is_few_records)
 	ck_assert_uint_lt(host->record_count, 1000);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(stops_while_a_pipe_is_silent)
+TEST(stops_while_a_pipe_is_silent)
 {
 	unlink(path);
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
@@ -398,9 +388,8 @@ START_TEST(stops_while_a_pipe_is_silent)
 	close(writer);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(says_why_a_file_does_not_open)
+TEST_LOOP(says_why_a_file_does_not_open, 0, 3)
 {
 	static const char *const names[] = { "/", "/nowhere/to/be/found", "/dev/null" };
 	static const char *const reasons[] = { "neither a file nor a pipe", "No such file",
@@ -412,9 +401,8 @@ START_TEST(says_why_a_file_does_not_open)
 	ck_assert_msg(strstr(host->failure, reasons[_i]), "%s", host->failure);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(needs_a_trace)
+TEST(needs_a_trace)
 {
 	struct test_host *host = test_host_new("ivpu", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
@@ -422,27 +410,10 @@ START_TEST(needs_a_trace)
 	ck_assert_ptr_nonnull(strstr(host->failure, "input=FILE"));
 	test_host_free(host);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test = tcase_create("trace");
-	tcase_add_checked_fixture(test, setup, teardown);
-	tcase_set_timeout(test, 600);
 	if (npu_trace_path("the_published_trace_is_whole"))
-		tcase_add_test(test, the_published_trace_is_whole);
-	tcase_add_test(test, names_prove_no_more_than_they_do);
-	tcase_add_test(test, boot_is_boot_when_others_come_between);
-	tcase_add_test(test, times_are_those_of_the_trace);
-	tcase_add_test(test, counts_of_a_map_are_the_calls);
-	tcase_add_test(test, a_map_that_differs_from_the_lines_is_told);
-	tcase_add_test(test, lines_that_cannot_be_read_are_counted);
-	tcase_add_test(test, another_text_is_no_trace);
-	tcase_add_test(test, options_have_the_limits_that_are_tested);
-	tcase_add_test(test, what_is_wrong_with_a_run_is_found);
-	tcase_add_test(test, a_long_trace_is_few_records);
-	tcase_add_test(test, stops_while_a_pipe_is_silent);
-	tcase_add_loop_test(test, says_why_a_file_does_not_open, 0, 3);
-	tcase_add_test(test, needs_a_trace);
-	return run_tests(test);
+		tcase_add_test(all_tests(), the_published_trace_is_whole);
+	return run_all_tests(600, setup, teardown);
 }

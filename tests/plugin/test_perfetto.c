@@ -105,7 +105,7 @@ static size_t memory_used(void)
 	return used > output->size ? used - output->size : 0;
 }
 
-START_TEST(memory_does_not_grow_with_time)
+TEST(memory_does_not_grow_with_time)
 {
 	host = test_host_new("perfetto", NULL);
 	test_host_start(host);
@@ -123,9 +123,8 @@ START_TEST(memory_does_not_grow_with_time)
 		      later);
 	test_host_stop(host);
 }
-END_TEST
 
-START_TEST(a_failing_write_ends_it)
+TEST(a_failing_write_ends_it)
 {
 	host = test_host_new("perfetto", NULL);
 	host->output_limit = 1 << 20;
@@ -138,14 +137,8 @@ START_TEST(a_failing_write_ends_it)
 	ck_assert_str_ne(host->failure, "");
 	ck_assert(!test_host_output(host, NULL)->closed);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test_case = tcase_create("perfetto");
-	tcase_set_timeout(test_case, 100);
-	tcase_add_checked_fixture(test_case, NULL, teardown);
-	tcase_add_test(test_case, memory_does_not_grow_with_time);
-	tcase_add_test(test_case, a_failing_write_ends_it);
-	return run_tests(test_case);
+	return run_all_tests(100, NULL, teardown);
 }

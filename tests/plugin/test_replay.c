@@ -120,7 +120,7 @@ static void expect_records(const struct test_host *host, size_t size)
 	free(expected.data);
 }
 
-START_TEST(gives_back_every_record)
+TEST(gives_back_every_record)
 {
 	count = test_records_of_each_type(&records);
 	count += test_records_long(&records, 9);
@@ -135,7 +135,6 @@ START_TEST(gives_back_every_record)
 	ck_assert_str_eq(host->failure, "");
 	test_host_free(host);
 }
-END_TEST
 
 static void append_record(uint16_t type, size_t size, uint64_t time)
 {
@@ -151,7 +150,7 @@ static void append_record(uint16_t type, size_t size, uint64_t time)
 }
 
 /* By how late the recorded run's values came onto the bus no interval may change. */
-START_TEST(sends_values_before_the_sync_that_they_came_with)
+TEST(sends_values_before_the_sync_that_they_came_with)
 {
 	static const struct {
 		uint16_t type;
@@ -191,7 +190,6 @@ START_TEST(sends_values_before_the_sync_that_they_came_with)
 	}
 	test_host_free(host);
 }
-END_TEST
 
 static void append_text(uint32_t id, const char *text)
 {
@@ -222,7 +220,7 @@ static void append_counter(uint32_t id, uint32_t name, uint32_t device, uint32_t
 }
 
 /* Captures of release 0.1 say by name what a device's counter is. What a later one says is its own affair. */
-START_TEST(gives_counters_of_older_captures_their_role)
+TEST(gives_counters_of_older_captures_their_role)
 {
 	static const uint32_t wanted[] = { IAPROF_COUNTER_ROLE_ROWS, IAPROF_COUNTER_ROLE_OVERFLOWS,
 					   IAPROF_COUNTER_ROLE_NONE, IAPROF_COUNTER_ROLE_NONE,
@@ -256,9 +254,8 @@ START_TEST(gives_counters_of_older_captures_their_role)
 	ck_assert_uint_eq(seen, 6);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(gives_nothing_for_an_empty_run)
+TEST(gives_nothing_for_an_empty_run)
 {
 	test_capture_write(&file, &records, 0, NULL);
 	int result;
@@ -268,10 +265,9 @@ START_TEST(gives_nothing_for_an_empty_run)
 	expect_records(host, 0);
 	test_host_free(host);
 }
-END_TEST
 
 /* A capture that was put together from the README by another program: Python's struct and zlib, and zstd's tool. */
-START_TEST(reads_a_capture_of_another_writer)
+TEST(reads_a_capture_of_another_writer)
 {
 	const char *folder = getenv("TEST_SOURCE_FOLDER");
 	ck_assert_ptr_nonnull(folder);
@@ -290,9 +286,8 @@ START_TEST(reads_a_capture_of_another_writer)
 	ck_assert_uint_eq(test_host_next(host, NULL, IAPROF_RECORD_SYNC)->time, 5);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(replays_up_to_every_cut)
+TEST(replays_up_to_every_cut)
 {
 	count = test_records_long(&records, 5); /* blocks of 2, 2 and 1, which compress to some bytes each */
 	test_capture_write(&file, &records, count, NULL);
@@ -325,7 +320,6 @@ START_TEST(replays_up_to_every_cut)
 	}
 	ck_assert_uint_eq(number, 3);
 }
-END_TEST
 
 /* Reads the file from memory, without the plugin around it. */
 struct memory {
@@ -362,7 +356,7 @@ static int read_memory(size_t *given)
 	return result;
 }
 
-START_TEST(sees_every_bit_that_flips)
+TEST(sees_every_bit_that_flips)
 {
 	count = test_records_of_each_type(&records);
 	count += test_records_long(&records, 3);
@@ -374,7 +368,6 @@ START_TEST(sees_every_bit_that_flips)
 		file.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
 	}
 }
-END_TEST
 
 /* A file header with this in one of its members, and a right checksum. */
 static void header_append(size_t offset, uint32_t value)
@@ -407,7 +400,7 @@ static const struct {
 	{ offsetof(struct capture_file_header, magic), 0, -EINVAL, "not a capture of iaprof" },
 };
 
-START_TEST(refuses_what_it_cannot_read)
+TEST_LOOP(refuses_what_it_cannot_read, 0, (int)(sizeof headers / sizeof headers[0]))
 {
 	header_append(headers[_i].offset, headers[_i].value);
 	int result;
@@ -417,9 +410,8 @@ START_TEST(refuses_what_it_cannot_read)
 	ck_assert_msg(strncmp(host->failure, path, strlen(path)) == 0, "%s", host->failure);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(refuses_what_is_no_capture)
+TEST_LOOP(refuses_what_is_no_capture, 0, 3)
 {
 	static const char *const contents[] = { "", "\177ELF and more than thirty-two bytes of it",
 						"a:x:0:0:a:/:/bin/sh\n" };
@@ -430,7 +422,6 @@ START_TEST(refuses_what_is_no_capture)
 	ck_assert_msg(strstr(host->failure, "not a capture of iaprof") != NULL, "%s", host->failure);
 	test_host_free(host);
 }
-END_TEST
 
 /* Texts, and the times that their samples have: of the only value. */
 static const struct {
@@ -448,7 +439,7 @@ static const struct {
 	  5000000001, 6000000000, 3, 3 },
 };
 
-START_TEST(gives_samples_of_text_their_times)
+TEST_LOOP(gives_samples_of_text_their_times, 0, sizeof texts / sizeof *texts)
 {
 	test_bytes_append(&file, texts[_i].text, strlen(texts[_i].text));
 	int result;
@@ -472,9 +463,8 @@ START_TEST(gives_samples_of_text_their_times)
 	ck_assert(!texts[_i].end || (last && last->time == texts[_i].end && (const char *)last > (const char *)record));
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(says_why_a_file_does_not_open)
+TEST_LOOP(says_why_a_file_does_not_open, 0, 4)
 {
 	static const struct {
 		const char *file;
@@ -493,7 +483,6 @@ START_TEST(says_why_a_file_does_not_open)
 	ck_assert_str_ne(host->failure, "");
 	test_host_free(host);
 }
-END_TEST
 
 /* What somebody might write who knows the format: everything but one thing is right. */
 enum hostile {
@@ -542,7 +531,7 @@ static size_t last_record_size(void)
 	return size;
 }
 
-START_TEST(stops_at_what_is_made_to_harm)
+TEST_LOOP(stops_at_what_is_made_to_harm, 0, HOSTILE_COUNT)
 {
 	count = test_records_of_each_type(&records);
 	struct capture_file_header header;
@@ -610,10 +599,9 @@ START_TEST(stops_at_what_is_made_to_harm)
 								    : 0);
 	test_host_free(host);
 }
-END_TEST
 
 /* Records that do not fit into their block or are no multiple of 8: those before them are sent. */
-START_TEST(stops_at_a_malformed_record)
+TEST_LOOP(stops_at_a_malformed_record, 0, 7)
 {
 	static const uint32_t sizes[] = { 0, 8, 17, 20, 40, 1 << 20, UINT32_MAX };
 	uint32_t whole = test_records_of_each_type(&records);
@@ -643,7 +631,6 @@ START_TEST(stops_at_a_malformed_record)
 	test_host_free(host);
 	test_bytes_free(&raw);
 }
-END_TEST
 
 /* A pipe with the file in it but for its last bytes, and a host whose source reads it. */
 static struct test_host *pipe_begin(int *writer, size_t missing)
@@ -662,7 +649,7 @@ static struct test_host *pipe_begin(int *writer, size_t missing)
 	return host;
 }
 
-START_TEST(reads_a_pipe)
+TEST(reads_a_pipe)
 {
 	int writer;
 	struct test_host *host = pipe_begin(&writer, 0);
@@ -673,9 +660,8 @@ START_TEST(reads_a_pipe)
 	expect_records(host, records.size);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(replays_a_pipe_up_to_its_cut)
+TEST(replays_a_pipe_up_to_its_cut)
 {
 	int writer;
 	struct test_host *host = pipe_begin(&writer, 1);
@@ -687,9 +673,8 @@ START_TEST(replays_a_pipe_up_to_its_cut)
 	expect_records(host, records.size);
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(stops_while_a_pipe_is_silent)
+TEST(stops_while_a_pipe_is_silent)
 {
 	int writer;
 	struct test_host *host = pipe_begin(&writer, 1);
@@ -699,7 +684,6 @@ START_TEST(stops_while_a_pipe_is_silent)
 	close(writer);
 	test_host_free(host);
 }
-END_TEST
 
 #define SOURCE_SIZE 100000u
 
@@ -758,7 +742,7 @@ static struct test_host *capture_with_sources(const char *folder, const struct t
 	return host;
 }
 
-START_TEST(gives_back_embedded_sources)
+TEST(gives_back_embedded_sources)
 {
 	/* A folder is searched by openat2(), which valgrind 3.19 does not know. */
 	if (syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno == ENOSYS)
@@ -795,29 +779,8 @@ START_TEST(gives_back_embedded_sources)
 	test_host_free(host);
 	rmdir(folder);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("replay");
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 120);
-	tcase_add_test(tests, gives_back_every_record);
-	tcase_add_test(tests, sends_values_before_the_sync_that_they_came_with);
-	tcase_add_test(tests, gives_counters_of_older_captures_their_role);
-	tcase_add_test(tests, gives_nothing_for_an_empty_run);
-	tcase_add_test(tests, reads_a_capture_of_another_writer);
-	tcase_add_test(tests, replays_up_to_every_cut);
-	tcase_add_test(tests, sees_every_bit_that_flips);
-	tcase_add_loop_test(tests, refuses_what_it_cannot_read, 0, (int)(sizeof headers / sizeof headers[0]));
-	tcase_add_loop_test(tests, refuses_what_is_no_capture, 0, 3);
-	tcase_add_loop_test(tests, gives_samples_of_text_their_times, 0, sizeof texts / sizeof *texts);
-	tcase_add_loop_test(tests, says_why_a_file_does_not_open, 0, 4);
-	tcase_add_loop_test(tests, stops_at_what_is_made_to_harm, 0, HOSTILE_COUNT);
-	tcase_add_loop_test(tests, stops_at_a_malformed_record, 0, 7);
-	tcase_add_test(tests, gives_back_embedded_sources);
-	tcase_add_test(tests, reads_a_pipe);
-	tcase_add_test(tests, replays_a_pipe_up_to_its_cut);
-	tcase_add_test(tests, stops_while_a_pipe_is_silent);
-	return run_tests(tests);
+	return run_all_tests(120, setup, teardown);
 }

@@ -130,7 +130,7 @@ static const struct iaprof_track *track_named(const char *name, uint32_t kind)
 }
 
 /* A pid that is used again is another process, and a job is its whose pid it was when the job ended. */
-START_TEST(jobs_belong_to_the_process_of_their_time)
+TEST(jobs_belong_to_the_process_of_their_time)
 {
 	job(5, 100, 0, 150, IAPROF_JOB_DONE); /* before anything is known of its process */
 	process_event(5, IAPROF_PROCESS_FORK, "first", 50);
@@ -150,10 +150,9 @@ START_TEST(jobs_belong_to_the_process_of_their_time)
 	ck_assert_uint_eq(iaprof_activity_track(now, 1)->count, 1);
 	ck_assert_uint_eq(iaprof_activity_track(now, 1)->process, 1);
 }
-END_TEST
 
 /* Names come with the events, where the source knows them; a record of an earlier version has none. */
-START_TEST(events_have_the_names_of_their_threads)
+TEST(events_have_the_names_of_their_threads)
 {
 	uint32_t worker = intern_text_id(intern, "worker");
 	struct iaprof_record_job job = { .header = header(IAPROF_RECORD_JOB, sizeof job, 200),
@@ -181,9 +180,8 @@ START_TEST(events_have_the_names_of_their_threads)
 	copied.track_size = offsetof(struct iaprof_track, threads);
 	ck_assert_ptr_null(iaprof_track_thread(&copied, iaprof_activity_track(&copied, 0), 0));
 }
-END_TEST
 
-START_TEST(jobs_wait_and_run)
+TEST(jobs_wait_and_run)
 {
 	job(1, 100, 130, 200, IAPROF_JOB_DONE);
 	job(1, 300, 0, 400, IAPROF_JOB_IN_FLIGHT); /* nobody knows whether it ran */
@@ -204,9 +202,8 @@ START_TEST(jobs_wait_and_run)
 	ck_assert_uint_eq(content()->begin, 100);
 	ck_assert_uint_eq(content()->end, 500);
 }
-END_TEST
 
-START_TEST(calls_have_a_track_by_what_they_are)
+TEST(calls_have_a_track_by_what_they_are)
 {
 	function_id = 0;
 	function_add("zeInit", "api", IAPROF_CALL_API);
@@ -243,10 +240,9 @@ START_TEST(calls_have_a_track_by_what_they_are)
 	ck_assert_uint_eq(content()->node_count, 6);
 	ck_assert_uint_eq(iaprof_activity_node(content(), 5)->parent, 4);
 }
-END_TEST
 
 /* With more than can wait, none is lost. */
-START_TEST(events_that_wait_are_bounded)
+TEST(events_that_wait_are_bounded)
 {
 	for (uint32_t i = 0; i < 3 * ACTIVITY_PENDING_MAX; i++)
 		job(1, 100 + i, 110 + i, 120 + i, IAPROF_JOB_DONE);
@@ -255,7 +251,6 @@ START_TEST(events_that_wait_are_bounded)
 	ck_assert_uint_eq(activity.pending.count, 0);
 	ck_assert_uint_eq(iaprof_activity_track(content(), 0)->count, 3 * ACTIVITY_PENDING_MAX);
 }
-END_TEST
 
 static void counter_value(uint64_t time, double value)
 {
@@ -265,7 +260,7 @@ static void counter_value(uint64_t time, double value)
 	run_activity_take(&activity, &record.header);
 }
 
-START_TEST(counters_need_no_device_and_keep_every_value)
+TEST(counters_need_no_device_and_keep_every_value)
 {
 	enum { VALUES = 5 * COUNTER_POINTS_MAX + 3 };
 	struct iaprof_record_counter counter = { .header = header(IAPROF_RECORD_COUNTER, sizeof counter, 0),
@@ -298,9 +293,8 @@ START_TEST(counters_need_no_device_and_keep_every_value)
 	ck_assert_uint_eq(copy->count, VALUES);
 	ck_assert_double_eq(copy->last, VALUES - 1);
 }
-END_TEST
 
-START_TEST(profiles_of_intervals_have_no_timeline)
+TEST(profiles_of_intervals_have_no_timeline)
 {
 	struct iaprof_record_counter counter = { .header = header(IAPROF_RECORD_COUNTER, sizeof counter, 0), .id = 1 };
 	run_activity_take(&activity, &counter.header);
@@ -319,10 +313,9 @@ START_TEST(profiles_of_intervals_have_no_timeline)
 	ck_assert_uint_eq(iaprof_activity_counter(brief, 0)->count, 1);
 	ck_assert_double_eq(iaprof_activity_counter(brief, 0)->last, 5);
 }
-END_TEST
 
 /* Processes that are renamed after their jobs have their last names, whichever they are. */
-START_TEST(processes_have_their_last_names)
+TEST(processes_have_their_last_names)
 {
 	for (uint32_t pid = 5; pid < 8; pid++) {
 		process_event(pid, IAPROF_PROCESS_FORK, "first", 50);
@@ -340,10 +333,9 @@ START_TEST(processes_have_their_last_names)
 		ck_assert_uint_eq(iaprof_activity_process(now, i)->pid, i < 3 ? 5 + i : 99);
 	}
 }
-END_TEST
 
 /* What is known of a job's times, and what follows; 100 is when it was submitted, 200 its end. */
-START_TEST(jobs_wait_until_they_are_known_to_run)
+TEST(jobs_wait_until_they_are_known_to_run)
 {
 	static const struct {
 		uint64_t submitted, queued, started;
@@ -395,7 +387,6 @@ START_TEST(jobs_wait_until_they_are_known_to_run)
 		ck_assert_uint_eq(event->function, IAPROF_ACTIVITY_NONE);
 	}
 }
-END_TEST
 
 static void device(uint16_t source, uint32_t id, const char *name)
 {
@@ -419,7 +410,7 @@ static void job_of(uint16_t source, uint32_t id, uint32_t pid, const char *engin
 }
 
 /* A device is its source's, and the first that was announced under its number. */
-START_TEST(jobs_and_counters_are_of_their_device)
+TEST(jobs_and_counters_are_of_their_device)
 {
 	device(1, 3, "NPU");
 	device(1, 4, "other NPU");
@@ -463,10 +454,9 @@ START_TEST(jobs_and_counters_are_of_their_device)
 		ck_assert_str_eq(counter->labels, i ? "" : "heap=2");
 	}
 }
-END_TEST
 
 /* Devices, processes, counters and events that wait have their limits. */
-START_TEST(tables_are_bounded)
+TEST(tables_are_bounded)
 {
 	for (uint32_t id = 1; id <= DEVICES_MAX + 1; id++)
 		device(1, id, "NPU");
@@ -499,10 +489,9 @@ START_TEST(tables_are_bounded)
 	job_of(1, 1, 1, "compute", 1);
 	ck_assert_uint_eq(activity.pending.count, 1);
 }
-END_TEST
 
 /* Of a merged track the slots that have anything are copied. */
-START_TEST(merged_tracks_have_their_used_slots)
+TEST(merged_tracks_have_their_used_slots)
 {
 	activity.timeline.events_max = 1;
 	ck_assert_uint_gt(content()->begin, content()->end); /* no events */
@@ -524,10 +513,9 @@ START_TEST(merged_tracks_have_their_used_slots)
 	ck_assert_uint_eq(now->begin, 5000);
 	ck_assert_uint_eq(now->end, 10000);
 }
-END_TEST
 
 /* How much memory a snapshot takes is what its arrays are. */
-START_TEST(a_snapshot_knows_its_size)
+TEST(a_snapshot_knows_its_size)
 {
 	content();
 	size_t empty = memory.size;
@@ -568,10 +556,9 @@ START_TEST(a_snapshot_knows_its_size)
 		ck_assert_uint_eq(histogram->buckets[i], i == 5); /* 32 to 63 */
 	ck_assert_uint_eq(now->jobs_done, 1);
 }
-END_TEST
 
 /* Calls that were added up: the first began at first_time, the last at the record's. */
-START_TEST(calls_end_when_the_last_one_did)
+TEST(calls_end_when_the_last_one_did)
 {
 	function_id = 0;
 	function_add("zeInit", "api", IAPROF_CALL_API);
@@ -606,26 +593,8 @@ START_TEST(calls_end_when_the_last_one_did)
 	}
 	ck_assert_uint_eq(content()->calls_dropped, 8);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test_case = tcase_create("activity");
-	tcase_set_timeout(test_case, 120);
-	tcase_add_checked_fixture(test_case, setup, teardown);
-	tcase_add_test(test_case, jobs_belong_to_the_process_of_their_time);
-	tcase_add_test(test_case, events_have_the_names_of_their_threads);
-	tcase_add_test(test_case, jobs_wait_and_run);
-	tcase_add_test(test_case, calls_have_a_track_by_what_they_are);
-	tcase_add_test(test_case, events_that_wait_are_bounded);
-	tcase_add_test(test_case, counters_need_no_device_and_keep_every_value);
-	tcase_add_test(test_case, profiles_of_intervals_have_no_timeline);
-	tcase_add_test(test_case, processes_have_their_last_names);
-	tcase_add_test(test_case, jobs_wait_until_they_are_known_to_run);
-	tcase_add_test(test_case, jobs_and_counters_are_of_their_device);
-	tcase_add_test(test_case, tables_are_bounded);
-	tcase_add_test(test_case, merged_tracks_have_their_used_slots);
-	tcase_add_test(test_case, a_snapshot_knows_its_size);
-	tcase_add_test(test_case, calls_end_when_the_last_one_did);
-	return run_tests(test_case);
+	return run_all_tests(120, setup, teardown);
 }

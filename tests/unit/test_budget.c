@@ -16,7 +16,7 @@ static struct file_identity file_of(uint32_t owner, uint32_t mode)
 	return (struct file_identity){ .owner = owner, .mode = mode };
 }
 
-START_TEST(who_can_write_a_file_decides)
+TEST(who_can_write_a_file_decides)
 {
 	struct budget budget;
 	budget_init(&budget);
@@ -29,9 +29,8 @@ START_TEST(who_can_write_a_file_decides)
 	ck_assert(!budget_trusts(&budget, &all));
 	budget_free(&budget);
 }
-END_TEST
 
-START_TEST(who_called_sudo_harms_only_himself)
+TEST(who_called_sudo_harms_only_himself)
 {
 	if (geteuid() || getuid())
 		return;
@@ -47,9 +46,8 @@ START_TEST(who_called_sudo_harms_only_himself)
 	budget_free(&budget);
 	ck_assert_int_eq(unsetenv("SUDO_UID"), 0);
 }
-END_TEST
 
-START_TEST(tables_of_one_owner_are_bounded)
+TEST(tables_of_one_owner_are_bounded)
 {
 	struct budget budget;
 	budget_init(&budget);
@@ -65,7 +63,6 @@ START_TEST(tables_of_one_owner_are_bounded)
 	ck_assert(!budget_take(&budget, &roots, UINT64_MAX));
 	budget_free(&budget);
 }
-END_TEST
 
 /* The time that is left from a moment on, which is before the call. */
 static uint64_t time_left(struct budget *budget, const struct file_identity *file, enum budget_patience patience)
@@ -74,7 +71,7 @@ static uint64_t time_left(struct budget *budget, const struct file_identity *fil
 	return budget_deadline(budget, file, patience).time - before;
 }
 
-START_TEST(who_lost_much_time_has_little)
+TEST(who_lost_much_time_has_little)
 {
 	struct budget budget;
 	budget_init(&budget);
@@ -92,9 +89,8 @@ START_TEST(who_lost_much_time_has_little)
 	ck_assert(deadline_has_passed(&deadline));
 	budget_free(&budget);
 }
-END_TEST
 
-START_TEST(refusals_are_named_once_and_counted)
+TEST(refusals_are_named_once_and_counted)
 {
 	struct budget budget;
 	budget_init(&budget);
@@ -112,15 +108,8 @@ START_TEST(refusals_are_named_once_and_counted)
 	ck_assert_uint_eq(budget.refused_more, 2);
 	budget_free(&budget);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("budget");
-	tcase_add_test(tests, who_can_write_a_file_decides);
-	tcase_add_test(tests, who_called_sudo_harms_only_himself);
-	tcase_add_test(tests, tables_of_one_owner_are_bounded);
-	tcase_add_test(tests, who_lost_much_time_has_little);
-	tcase_add_test(tests, refusals_are_named_once_and_counted);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static uint64_t take_all(struct bus *bus, uint64_t *sum)
 	return count;
 }
 
-START_TEST(delivers_in_order_and_sets_the_source)
+TEST(delivers_in_order_and_sets_the_source)
 {
 	struct bus *bus = bus_new(1 << 20);
 	for (uint64_t i = 0; i < 1000; i++)
@@ -72,10 +72,9 @@ START_TEST(delivers_in_order_and_sets_the_source)
 	ck_assert_uint_eq(expected, 1000);
 	bus_free(bus);
 }
-END_TEST
 
 /* Records of all sizes, so that they and their headers end anywhere in what is copied at a time; one is larger. */
-START_TEST(every_record_gets_its_source_and_nothing_else)
+TEST_LOOP(every_record_gets_its_source_and_nothing_else, 0, 2)
 {
 	enum { WORDS = 20000, LARGE = 600 };
 	static uint64_t words[WORDS];
@@ -108,9 +107,8 @@ START_TEST(every_record_gets_its_source_and_nothing_else)
 	bus_recycle(bus, block);
 	bus_free(bus);
 }
-END_TEST
 
-START_TEST(refuses_beyond_its_capacity_but_never_definitions)
+TEST(refuses_beyond_its_capacity_but_never_definitions)
 {
 	struct bus *bus = bus_new(10 * sizeof(struct iaprof_record_sample));
 	for (int i = 0; i < 10; i++)
@@ -122,9 +120,8 @@ START_TEST(refuses_beyond_its_capacity_but_never_definitions)
 	ck_assert_int_eq(emit_sample(bus, 1, 0), 0);
 	bus_free(bus);
 }
-END_TEST
 
-START_TEST(the_reserve_is_as_much_again)
+TEST(the_reserve_is_as_much_again)
 {
 	struct bus *bus = bus_new(10 * sizeof(struct iaprof_record_sample));
 	for (int i = 0; i < 10; i++)
@@ -144,10 +141,9 @@ START_TEST(the_reserve_is_as_much_again)
 	ck_assert_int_eq(emit_sample(bus, 1, BUS_RESERVE), -ENOSPC);
 	bus_free(bus);
 }
-END_TEST
 
 /* A batch that is larger than all room does not wait for ever, and one that waits for room has it when all is taken. */
-START_TEST(a_large_batch_waits_for_an_empty_bus_only)
+TEST(a_large_batch_waits_for_an_empty_bus_only)
 {
 	struct bus *bus = bus_new(1);
 	ck_assert_int_eq(emit_sample(bus, 7, BUS_WAIT), 0);
@@ -158,10 +154,9 @@ START_TEST(a_large_batch_waits_for_an_empty_bus_only)
 	ck_assert_uint_eq(sum, 15);
 	bus_free(bus);
 }
-END_TEST
 
 /* Batches of every size, smaller and larger than a block, come out as they came in, in as few blocks as they fit in. */
-START_TEST(blocks_are_filled_in_order)
+TEST(blocks_are_filled_in_order)
 {
 	enum { RECORDS = 6000, LARGE = 2000 };
 	static struct iaprof_record_sample records[LARGE];
@@ -193,10 +188,9 @@ START_TEST(blocks_are_filled_in_order)
 	ck_assert_ptr_null(bus_take(bus, 0));
 	bus_free(bus);
 }
-END_TEST
 
 /* The memory of a block that somebody else still refers to is not used for later records. */
-START_TEST(blocks_are_used_again_when_nobody_refers_to_them)
+TEST(blocks_are_used_again_when_nobody_refers_to_them)
 {
 	struct bus *bus = bus_new(1 << 20);
 	ck_assert_int_eq(emit_sample(bus, 1, 0), 0);
@@ -226,10 +220,9 @@ START_TEST(blocks_are_used_again_when_nobody_refers_to_them)
 	}
 	bus_free(bus);
 }
-END_TEST
 
 /* Many blocks at once: all come back, whichever of them are kept for later. */
-START_TEST(many_blocks_are_recycled)
+TEST(many_blocks_are_recycled)
 {
 	enum { RECORDS = 40000 };
 	struct bus *bus = bus_new(SIZE_MAX / 2);
@@ -243,9 +236,8 @@ START_TEST(many_blocks_are_recycled)
 	ck_assert_int_eq(emit_sample(bus, 1, 0), 0);
 	bus_free(bus); /* with what nobody has taken */
 }
-END_TEST
 
-START_TEST(a_block_that_is_mostly_empty_is_copied)
+TEST(a_block_that_is_mostly_empty_is_copied)
 {
 	struct block *block = block_new(64);
 	ck_assert_ptr_nonnull(block);
@@ -267,10 +259,9 @@ START_TEST(a_block_that_is_mostly_empty_is_copied)
 	block_release(copy);
 	block_release(NULL);
 }
-END_TEST
 
 /* The core's own records keep their source, and are refused from anybody else. */
-START_TEST(records_of_the_core_are_the_core_s)
+TEST(records_of_the_core_are_the_core_s)
 {
 	struct bus *bus = bus_new(1);
 	struct iaprof_record_sync sync = {
@@ -293,7 +284,6 @@ START_TEST(records_of_the_core_are_the_core_s)
 	ck_assert_ptr_null(bus_take(bus, 0));
 	bus_free(bus);
 }
-END_TEST
 
 /* A consumer that waits, with any limit, gets what is sent meanwhile. */
 static void *emit_later(void *bus)
@@ -303,7 +293,7 @@ static void *emit_later(void *bus)
 	return NULL;
 }
 
-START_TEST(a_waiting_consumer_gets_what_comes)
+TEST_LOOP(a_waiting_consumer_gets_what_comes, 0, 4)
 {
 	const uint64_t limits[] = { UINT64_MAX, UINT64_C(3600000000000), UINT64_C(3600999999999),
 				    UINT64_C(3600500000000) };
@@ -318,10 +308,9 @@ START_TEST(a_waiting_consumer_gets_what_comes)
 	ck_assert_ptr_null(bus_take(bus, 1000000)); /* nothing comes, and the wait ends */
 	bus_free(bus);
 }
-END_TEST
 
 /* Each try waits most of a second, so that the record comes before they are used up. */
-START_TEST(a_consumer_waits_as_long_as_it_says)
+TEST(a_consumer_waits_as_long_as_it_says)
 {
 	struct bus *bus = bus_new(1 << 20);
 	pthread_t thread;
@@ -334,7 +323,6 @@ START_TEST(a_consumer_waits_as_long_as_it_says)
 	bus_recycle(bus, block);
 	bus_free(bus);
 }
-END_TEST
 
 static void *close_later(void *bus)
 {
@@ -344,7 +332,7 @@ static void *close_later(void *bus)
 }
 
 /* _i 0: a consumer waits for records, 1: a producer for room. */
-START_TEST(closing_ends_every_wait)
+TEST_LOOP(closing_ends_every_wait, 0, 2)
 {
 	struct bus *bus = bus_new(1);
 	pthread_t thread;
@@ -358,7 +346,6 @@ START_TEST(closing_ends_every_wait)
 	pthread_join(thread, NULL);
 	bus_free(bus);
 }
-END_TEST
 
 #define PRODUCERS 4
 #define PER_PRODUCER 50000
@@ -370,7 +357,7 @@ static void *produce(void *bus)
 	return NULL;
 }
 
-START_TEST(waiting_producers_lose_nothing)
+TEST(waiting_producers_lose_nothing)
 {
 	struct bus *bus = bus_new(64 << 10);
 	pthread_t threads[PRODUCERS];
@@ -385,9 +372,8 @@ START_TEST(waiting_producers_lose_nothing)
 	ck_assert_uint_eq(sum, PRODUCERS * (uint64_t)PER_PRODUCER * (PER_PRODUCER - 1) / 2);
 	bus_free(bus);
 }
-END_TEST
 
-START_TEST(a_closed_bus_ends_the_wait)
+TEST(a_closed_bus_ends_the_wait)
 {
 	struct bus *bus = bus_new(1 << 20);
 	bus_close(bus);
@@ -397,10 +383,9 @@ START_TEST(a_closed_bus_ends_the_wait)
 	ck_assert_uint_eq(take_all(bus, &sum), 1);
 	bus_free(bus);
 }
-END_TEST
 
 /* One wrong member each; everything else as in sample(). */
-START_TEST(refuses_malformed_batches_whole)
+TEST(refuses_malformed_batches_whole)
 {
 	struct bus *bus = bus_new(1 << 20);
 	struct iaprof_record_sample records[2];
@@ -435,9 +420,8 @@ START_TEST(refuses_malformed_batches_whole)
 	EXPECT_REFUSED((void)0);
 	bus_free(bus);
 }
-END_TEST
 
-START_TEST(checks_what_each_type_holds)
+TEST(checks_what_each_type_holds)
 {
 	struct error error = { 0 };
 	struct {
@@ -478,9 +462,8 @@ START_TEST(checks_what_each_type_holds)
 	ck_assert_int_eq(record_check(&unknown, sizeof unknown, &error), 0);
 	ck_assert_ptr_null(record_type_name(999));
 }
-END_TEST
 
-START_TEST(defines_each_string_and_stack_once_before_its_use)
+TEST(defines_each_string_and_stack_once_before_its_use)
 {
 	struct bus *bus = bus_new(1 << 20);
 	struct intern *intern = intern_new(bus);
@@ -511,11 +494,10 @@ START_TEST(defines_each_string_and_stack_once_before_its_use)
 	intern_free(intern);
 	bus_free(bus);
 }
-END_TEST
 
 /* What a capture defines is on the bus: the core does not define it again. Its own texts, which are not, are defined.
  */
-START_TEST(what_came_from_the_bus_is_not_defined_again)
+TEST(what_came_from_the_bus_is_not_defined_again)
 {
 	struct bus *bus = bus_new(1 << 20);
 	struct intern *intern = intern_new(bus);
@@ -547,9 +529,8 @@ START_TEST(what_came_from_the_bus_is_not_defined_again)
 	bus_free(NULL);
 	block_release(NULL);
 }
-END_TEST
 
-START_TEST(refuses_definitions_that_contradict_or_leap)
+TEST(refuses_definitions_that_contradict_or_leap)
 {
 	struct intern *intern = intern_new(NULL);
 	uint32_t id = intern_string(intern, "one", 3);
@@ -574,10 +555,9 @@ START_TEST(refuses_definitions_that_contradict_or_leap)
 	ck_assert_uint_eq(intern_string(intern, "two", 3), id + 10);
 	intern_free(intern);
 }
-END_TEST
 
 /* Ids that leap again and again must not make a table that is much larger than its texts. */
-START_TEST(ids_cannot_leap_far_beyond_the_number_of_texts)
+TEST(ids_cannot_leap_far_beyond_the_number_of_texts)
 {
 	struct intern *intern = intern_new(NULL);
 	struct {
@@ -590,9 +570,8 @@ START_TEST(ids_cannot_leap_far_beyond_the_number_of_texts)
 	ck_assert_uint_eq(taken, 1);
 	intern_free(intern);
 }
-END_TEST
 
-START_TEST(stacks_expire_when_nobody_uses_them)
+TEST(stacks_expire_when_nobody_uses_them)
 {
 	struct intern *intern = intern_new(NULL);
 	uint64_t used = 1;
@@ -612,7 +591,6 @@ START_TEST(stacks_expire_when_nobody_uses_them)
 	ck_assert_uint_eq(intern_find_stack(intern, 2).count, 0);
 	intern_free(intern);
 }
-END_TEST
 
 /* Emits a record of the source with the gate. Returns whether it was put on the bus. */
 static bool passes(struct bus *bus, struct record_gate *gate, void *record, uint16_t type, size_t size, uint64_t time)
@@ -648,7 +626,7 @@ static bool passes(struct bus *bus, struct record_gate *gate, void *record, uint
 	passes(bus, &gate, &(struct iaprof_record_##name){ __VA_ARGS__ }, IAPROF_RECORD_##type,                        \
 	       sizeof(struct iaprof_record_##name), time)
 
-START_TEST(what_the_manual_refuses_is_dropped_and_counted_with_its_reason)
+TEST(what_the_manual_refuses_is_dropped_and_counted_with_its_reason)
 {
 	struct bus *bus = bus_new(1 << 20);
 	struct record_gate gate = { 0 };
@@ -672,9 +650,8 @@ START_TEST(what_the_manual_refuses_is_dropped_and_counted_with_its_reason)
 	record_gate_free(&gate);
 	bus_free(bus);
 }
-END_TEST
 
-START_TEST(records_behind_the_progress_of_their_source_are_taken_and_counted)
+TEST(records_behind_the_progress_of_their_source_are_taken_and_counted)
 {
 	struct bus *bus = bus_new(1 << 20);
 	struct record_gate gate = { 0 };
@@ -694,35 +671,8 @@ START_TEST(records_behind_the_progress_of_their_source_are_taken_and_counted)
 	record_gate_free(&gate);
 	bus_free(bus);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("bus");
-	tcase_set_timeout(tests, 120);
-	tcase_add_test(tests, delivers_in_order_and_sets_the_source);
-	tcase_add_loop_test(tests, every_record_gets_its_source_and_nothing_else, 0, 2);
-	tcase_add_test(tests, refuses_beyond_its_capacity_but_never_definitions);
-	tcase_add_test(tests, the_reserve_is_as_much_again);
-	tcase_add_test(tests, a_large_batch_waits_for_an_empty_bus_only);
-	tcase_add_test(tests, blocks_are_filled_in_order);
-	tcase_add_test(tests, blocks_are_used_again_when_nobody_refers_to_them);
-	tcase_add_test(tests, many_blocks_are_recycled);
-	tcase_add_test(tests, a_block_that_is_mostly_empty_is_copied);
-	tcase_add_test(tests, records_of_the_core_are_the_core_s);
-	tcase_add_loop_test(tests, a_waiting_consumer_gets_what_comes, 0, 4);
-	tcase_add_test(tests, a_consumer_waits_as_long_as_it_says);
-	tcase_add_loop_test(tests, closing_ends_every_wait, 0, 2);
-	tcase_add_test(tests, waiting_producers_lose_nothing);
-	tcase_add_test(tests, a_closed_bus_ends_the_wait);
-	tcase_add_test(tests, refuses_malformed_batches_whole);
-	tcase_add_test(tests, what_the_manual_refuses_is_dropped_and_counted_with_its_reason);
-	tcase_add_test(tests, records_behind_the_progress_of_their_source_are_taken_and_counted);
-	tcase_add_test(tests, checks_what_each_type_holds);
-	tcase_add_test(tests, defines_each_string_and_stack_once_before_its_use);
-	tcase_add_test(tests, what_came_from_the_bus_is_not_defined_again);
-	tcase_add_test(tests, refuses_definitions_that_contradict_or_leap);
-	tcase_add_test(tests, ids_cannot_leap_far_beyond_the_number_of_texts);
-	tcase_add_test(tests, stacks_expire_when_nobody_uses_them);
-	return run_tests(tests);
+	return run_all_tests(120, NULL, NULL);
 }

@@ -91,7 +91,7 @@ static uint64_t lost(void)
 	return collector_lost_count(collector);
 }
 
-START_TEST(calls_stand_in_the_profile_by_their_nesting)
+TEST(calls_stand_in_the_profile_by_their_nesting)
 {
 	take_call(10, 1, 2, 100, SECOND);
 	take_call(10, 2, 7, 40, SECOND);
@@ -108,9 +108,8 @@ START_TEST(calls_stand_in_the_profile_by_their_nesting)
 	ck_assert_uint_eq(collector_statistics(collector).samples, 0);
 	snapshot_release(snapshot);
 }
-END_TEST
 
-START_TEST(calls_without_time_count_all_the_same)
+TEST(calls_without_time_count_all_the_same)
 {
 	take_call(10, 2, 3, 0, SECOND);
 	struct snapshot *snapshot = finish();
@@ -118,9 +117,8 @@ START_TEST(calls_without_time_count_all_the_same)
 	ck_assert_uint_eq(value_of(snapshot, CALLS_TYPE, "infer;ivpu_submit_ioctl;ivpu_bo_pin"), 3);
 	snapshot_release(snapshot);
 }
-END_TEST
 
-START_TEST(calls_of_a_short_process_keep_its_name)
+TEST(calls_of_a_short_process_keep_its_name)
 {
 	take_call(10, 2, 3, 30, SECOND);
 	struct iaprof_record_process end = { .pid = 10, .event = IAPROF_PROCESS_EXIT };
@@ -134,9 +132,8 @@ START_TEST(calls_of_a_short_process_keep_its_name)
 	ck_assert_uint_eq(value_of(snapshot, TIME_TYPE, "infer;ivpu_submit_ioctl;ivpu_bo_pin"), 30);
 	snapshot_release(snapshot);
 }
-END_TEST
 
-START_TEST(calls_of_a_node_that_nobody_defined_are_lost)
+TEST(calls_of_a_node_that_nobody_defined_are_lost)
 {
 	take_call(10, 99, 3, 30, SECOND);
 	struct snapshot *snapshot = finish();
@@ -144,9 +141,8 @@ START_TEST(calls_of_a_node_that_nobody_defined_are_lost)
 	ck_assert_uint_eq(value_of(snapshot, TIME_TYPE, NULL), 0);
 	snapshot_release(snapshot);
 }
-END_TEST
 
-START_TEST(definitions_that_contradict_are_refused)
+TEST(definitions_that_contradict_are_refused)
 {
 	define_function(1, "ivpu_submit_ioctl");
 	define_node(2, 1, 2);
@@ -166,9 +162,8 @@ START_TEST(definitions_that_contradict_are_refused)
 	ck_assert_uint_eq(value_of(snapshot, TIME_TYPE, "infer;ivpu_submit_ioctl;ivpu_bo_pin"), 5);
 	snapshot_release(snapshot);
 }
-END_TEST
 
-START_TEST(a_call_of_an_earlier_release_is_no_part_of_the_profile)
+TEST(a_call_of_an_earlier_release_is_no_part_of_the_profile)
 {
 	struct iaprof_record_call record = { .name = text("call"), .pid = 10, .count = 1, .first_time = SECOND };
 	take(&record, IAPROF_RECORD_CALL, offsetof(struct iaprof_record_call, node), SECOND);
@@ -177,17 +172,8 @@ START_TEST(a_call_of_an_earlier_release_is_no_part_of_the_profile)
 	ck_assert_uint_eq(lost(), 0);
 	snapshot_release(snapshot);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("calls");
-	tcase_add_checked_fixture(tests, set_up, end_collector);
-	tcase_add_test(tests, calls_stand_in_the_profile_by_their_nesting);
-	tcase_add_test(tests, calls_without_time_count_all_the_same);
-	tcase_add_test(tests, calls_of_a_short_process_keep_its_name);
-	tcase_add_test(tests, calls_of_a_node_that_nobody_defined_are_lost);
-	tcase_add_test(tests, definitions_that_contradict_are_refused);
-	tcase_add_test(tests, a_call_of_an_earlier_release_is_no_part_of_the_profile);
-	return run_tests(tests);
+	return run_all_tests(0, set_up, end_collector);
 }

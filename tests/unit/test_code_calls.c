@@ -51,7 +51,7 @@ static void check_callers(struct code_object *object, const char *name, const ch
 	ck_assert_str_eq(found, wanted);
 }
 
-START_TEST(functions_are_below_their_kernels)
+TEST(functions_are_below_their_kernels)
 {
 	struct code_object *object = zebin_open(FIXTURE, ".bin");
 	static const char *const kernels[] = { "rows", "columns", "both", "scaled" };
@@ -71,9 +71,8 @@ START_TEST(functions_are_below_their_kernels)
 	ck_assert_mem_eq(&damage, &none, sizeof none);
 	code_object_release(object);
 }
-END_TEST
 
-START_TEST(shared_code_is_no_kernel)
+TEST(shared_code_is_no_kernel)
 {
 	struct code_object *object = zebin_open(FIXTURE, ".bin");
 	const struct code_function *shared = find_function(object, "Intel_Symbol_Table_Void_Program");
@@ -84,9 +83,8 @@ START_TEST(shared_code_is_no_kernel)
 	ck_assert_ptr_null(location.kernel);
 	code_object_release(object);
 }
-END_TEST
 
-START_TEST(a_function_that_one_kernel_reaches_is_below_it)
+TEST(a_function_that_one_kernel_reaches_is_below_it)
 {
 	size_t size;
 	char *bytes = zebin_bytes(FIXTURE, ".bin", &size);
@@ -96,10 +94,9 @@ START_TEST(a_function_that_one_kernel_reaches_is_below_it)
 	check_callers(object, "scale", "both");
 	code_object_release(object);
 }
-END_TEST
 
 /* The address of a function in data: any kernel may call it, and what it calls. */
-START_TEST(functions_whose_address_is_in_data_have_no_known_kernel)
+TEST(functions_whose_address_is_in_data_have_no_known_kernel)
 {
 	size_t size;
 	char *bytes = zebin_bytes(FIXTURE, ".bin", &size);
@@ -114,10 +111,9 @@ START_TEST(functions_whose_address_is_in_data_have_no_known_kernel)
 	check_kernel(object, "scale", "[both or scaled]");
 	code_object_release(object);
 }
-END_TEST
 
 /* The child of a worker sends the same. */
-START_TEST(callers_come_through_the_worker)
+TEST(callers_come_through_the_worker)
 {
 	size_t size;
 	CLEANUP_FREE char *bytes = zebin_bytes(FIXTURE, ".bin", &size);
@@ -133,7 +129,6 @@ START_TEST(callers_come_through_the_worker)
 	ck_assert_str_eq(place.functions[0].name, "[one of 3 kernels]");
 	zebin_remote_close(&remote);
 }
-END_TEST
 
 static char image_path[] = "/tmp/iaprof-test-calls-XXXXXX";
 
@@ -178,7 +173,7 @@ static uint32_t take_kernel_of(struct code_object *object, uint32_t code_object,
  * Samples of a function are of the kernels that reach it: "rows" and "both" run, and "scale" cannot be of "rows". The
  * debug information of the image was not relocated.
  */
-START_TEST(samples_are_of_kernels_that_reach_the_function)
+TEST(samples_are_of_kernels_that_reach_the_function)
 {
 	collector_free(collector);
 	collector = make_collector(true, zebin_decoders());
@@ -207,21 +202,8 @@ START_TEST(samples_are_of_kernels_that_reach_the_function)
 	ck_assert_uint_eq(sum("first;site_b;-;[ambiguous];[one of 3 kernels];decay"), 200);
 	code_object_release(object);
 }
-END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("code_calls");
-	TCase *tests = tcase_create("image");
-	tcase_add_test(tests, functions_are_below_their_kernels);
-	tcase_add_test(tests, shared_code_is_no_kernel);
-	tcase_add_test(tests, a_function_that_one_kernel_reaches_is_below_it);
-	tcase_add_test(tests, functions_whose_address_is_in_data_have_no_known_kernel);
-	tcase_add_test(tests, callers_come_through_the_worker);
-	suite_add_tcase(suite, tests);
-	tests = tcase_create("samples");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, samples_are_of_kernels_that_reach_the_function);
-	suite_add_tcase(suite, tests);
-	return run_suite(suite);
+	return run_all_tests(0, set_up, tear_down);
 }

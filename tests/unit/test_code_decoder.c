@@ -251,7 +251,7 @@ static struct code_object *open_made(struct image *image, struct decoder *with)
 }
 
 /* Functions are known from symbols, with and without the decoder; kernels and their numbers from the decoder alone. */
-START_TEST(kernels_are_what_the_decoder_says)
+TEST_LOOP(kernels_are_what_the_decoder_says, 0, 2)
 {
 	bool with = _i;
 	struct code_object *object = open_made(make_image(), with ? decoder() : NULL);
@@ -276,10 +276,9 @@ START_TEST(kernels_are_what_the_decoder_says)
 	ck_assert_mem_eq(&damage, &none, sizeof none);
 	code_object_release(object);
 }
-END_TEST
 
 /* Each kernel of a section counts from its own start, and a function of nobody from its own. */
-START_TEST(several_kernels_share_a_section)
+TEST(several_kernels_share_a_section)
 {
 	struct code_object *object = open_made(make_image(), decoder());
 	for (size_t i = 0; i < FUNCTION_COUNT; i++) {
@@ -296,10 +295,9 @@ START_TEST(several_kernels_share_a_section)
 	ck_assert_uint_eq(code_object_find(object, CODE_ADDRESS + 0xe0, &location, &frame, 1), 0);
 	code_object_release(object);
 }
-END_TEST
 
 /* A descriptor that points nowhere, and one outside of its section: the functions stay, and are no kernels. */
-START_TEST(what_makes_no_sense_is_counted)
+TEST(what_makes_no_sense_is_counted)
 {
 	struct image *image = make_image();
 	image->descriptors[0].entry = 1 << 20;
@@ -313,7 +311,6 @@ START_TEST(what_makes_no_sense_is_counted)
 	ck_assert_uint_eq(code_object_damage(object).attributes, 2);
 	code_object_release(object);
 }
-END_TEST
 
 struct run {
 	struct intern *intern;
@@ -377,7 +374,7 @@ static void expect_softmax(struct run *run, uint64_t address)
 }
 
 /* The image's first address is at the address that the source gives; two loads of one image have a bias each. */
-START_TEST(an_image_is_loaded_with_a_bias)
+TEST(an_image_is_loaded_with_a_bias)
 {
 	struct run run;
 	run_open(&run);
@@ -387,10 +384,9 @@ START_TEST(an_image_is_loaded_with_a_bias)
 	expect_softmax(&run, 0x7f0000900000 + CODE_ADDRESS - FIRST_ADDRESS + 0x80 + 8);
 	run_close(&run);
 }
-END_TEST
 
 /* Without an address, the first kernel that is heard of says where all of the image is. */
-START_TEST(a_kernel_says_the_bias)
+TEST(a_kernel_says_the_bias)
 {
 	struct run run;
 	struct device_code_found found;
@@ -407,15 +403,8 @@ START_TEST(a_kernel_says_the_bias)
 	expect_softmax(&run, 0x500080 + 8);
 	run_close(&run);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("code_decoder");
-	tcase_add_loop_test(tests, kernels_are_what_the_decoder_says, 0, 2);
-	tcase_add_test(tests, several_kernels_share_a_section);
-	tcase_add_test(tests, what_makes_no_sense_is_counted);
-	tcase_add_test(tests, an_image_is_loaded_with_a_bias);
-	tcase_add_test(tests, a_kernel_says_the_bias);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

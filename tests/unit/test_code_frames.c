@@ -109,23 +109,20 @@ static void check_all(const char *fixture, const char *suffix, bool has_lines)
 	code_reader_free(reader);
 }
 
-START_TEST(every_instruction_of_a_loaded_image_is_resolved)
+TEST_LOOP(every_instruction_of_a_loaded_image_is_resolved, 0, zebin_fixture_count)
 {
 	check_all(zebin_fixtures[_i], ".loaded-debug.elf", true);
 }
-END_TEST
 
-START_TEST(every_instruction_of_a_relocatable_image_is_resolved)
+TEST_LOOP(every_instruction_of_a_relocatable_image_is_resolved, 0, zebin_fixture_count)
 {
 	check_all(zebin_fixtures[_i], ".bin", true);
 }
-END_TEST
 
-START_TEST(every_instruction_without_debug_information_has_kernel_offset_and_name)
+TEST_LOOP(every_instruction_without_debug_information_has_kernel_offset_and_name, 0, zebin_fixture_count)
 {
 	check_all(zebin_fixtures[_i], ".nodebug.bin", false);
 }
-END_TEST
 
 /* "{A@1,$0}" or "{Compacted,$5.src}" of a line, as IGA prints it: what it says of the scoreboard. */
 static void read_waits(const char *line, char *waits, size_t size)
@@ -172,7 +169,7 @@ static void check_name(const char *line, const char *mnemonic)
 	ck_assert_msg(found || strstr(line, operation), "%s is called %s", line, mnemonic);
 }
 
-START_TEST(names_and_waits_are_what_the_disassembly_says)
+TEST_LOOP(names_and_waits_are_what_the_disassembly_says, 0, zebin_fixture_count)
 {
 	struct code_reader *reader = open_reader(zebin_fixtures[_i], ".bin");
 	CLEANUP_FREE char *path = zebin_path(zebin_fixtures[_i], ".disassembly.txt.xz");
@@ -220,9 +217,8 @@ START_TEST(names_and_waits_are_what_the_disassembly_says)
 	ck_assert_uint_gt(with_producers, 20);
 	code_reader_free(reader);
 }
-END_TEST
 
-START_TEST(without_a_decoder_all_but_instructions_is_known)
+TEST(without_a_decoder_all_but_instructions_is_known)
 {
 	struct code_object *object = zebin_open("bmg/transformer", ".bin");
 	struct code_reader *reader = code_reader_new(object, NULL);
@@ -242,12 +238,11 @@ START_TEST(without_a_decoder_all_but_instructions_is_known)
 	code_reader_free(reader);
 	code_object_release(object);
 }
-END_TEST
 
 /* mov64 r1, imm; exit: of eBPF, RFC 9669. */
 static const unsigned char bpf[16] = { 0xb7, 1, 0, 0, 1, 0, 0, 0, 0x95 };
 
-START_TEST(a_decoder_of_the_first_release_is_asked_in_the_old_way)
+TEST(a_decoder_of_the_first_release_is_asked_in_the_old_way)
 {
 	struct utsname machine;
 	char folder[] = "/tmp/iaprof-decoder-XXXXXX";
@@ -293,7 +288,6 @@ START_TEST(a_decoder_of_the_first_release_is_asked_in_the_old_way)
 	unlink(path);
 	rmdir(folder);
 }
-END_TEST
 
 static void add_entry(const char *name, const char *path)
 {
@@ -302,7 +296,7 @@ static void add_entry(const char *name, const char *path)
 }
 
 /* Nobody has to name a decoder; other plugins, and what cannot be loaded, are passed over. */
-START_TEST(a_decoder_is_found_among_the_plugins)
+TEST(a_decoder_is_found_among_the_plugins)
 {
 	const char *path = getenv("INTEL_GT_PLUGIN");
 	decoders_release(&decoders);
@@ -324,30 +318,16 @@ START_TEST(a_decoder_is_found_among_the_plugins)
 	ck_assert_ptr_nonnull(place.instruction.mnemonic);
 	code_reader_free(reader);
 }
-END_TEST
 
-START_TEST(a_machine_that_nobody_knows_has_no_decoder)
+TEST(a_machine_that_nobody_knows_has_no_decoder)
 {
 	for (uint32_t machine = 1000; machine < 1200; machine++)
 		ck_assert_ptr_null(decoders_find(&decoders, machine));
 	ck_assert_ptr_null(decoders_find(&decoders, 0));
 	ck_assert_ptr_nonnull(decoders_find(&decoders, MACHINE_INTEL_GT));
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("code_frames");
-	tcase_set_timeout(tests, 300);
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_loop_test(tests, every_instruction_of_a_loaded_image_is_resolved, 0, zebin_fixture_count);
-	tcase_add_loop_test(tests, every_instruction_of_a_relocatable_image_is_resolved, 0, zebin_fixture_count);
-	tcase_add_loop_test(tests, every_instruction_without_debug_information_has_kernel_offset_and_name, 0,
-			    zebin_fixture_count);
-	tcase_add_loop_test(tests, names_and_waits_are_what_the_disassembly_says, 0, zebin_fixture_count);
-	tcase_add_test(tests, without_a_decoder_all_but_instructions_is_known);
-	tcase_add_test(tests, a_decoder_of_the_first_release_is_asked_in_the_old_way);
-	tcase_add_test(tests, a_decoder_is_found_among_the_plugins);
-	tcase_add_test(tests, a_machine_that_nobody_knows_has_no_decoder);
-	return run_tests(tests);
+	return run_all_tests(300, set_up, tear_down);
 }

@@ -44,7 +44,7 @@ static struct code_index *make_index(void)
 	return index;
 }
 
-START_TEST(code_is_there_from_its_load_to_its_unload)
+TEST(code_is_there_from_its_load_to_its_unload)
 {
 	struct code_index *index = make_index();
 	load(index, 0x1000, 0x100, 100, 1);
@@ -61,9 +61,8 @@ START_TEST(code_is_there_from_its_load_to_its_unload)
 	ck_assert_uint_eq(find(index, 0x1000, 300, 0x1000), 1);
 	code_index_free(index);
 }
-END_TEST
 
-START_TEST(the_newest_wins_from_its_load_on)
+TEST(the_newest_wins_from_its_load_on)
 {
 	struct code_index *index = make_index();
 	load(index, 0x1000, 0x1000, 100, 1);
@@ -83,9 +82,8 @@ START_TEST(the_newest_wins_from_its_load_on)
 	ck_assert_uint_eq(find(index, 0x1800, 200, 0x1800), 2);
 	code_index_free(index);
 }
-END_TEST
 
-START_TEST(processes_and_devices_are_apart)
+TEST(processes_and_devices_are_apart)
 {
 	struct code_index *index = make_index();
 	struct code_load one = load_of(0x1000, 0x100, 100, 1);
@@ -121,7 +119,6 @@ START_TEST(processes_and_devices_are_apart)
 	ck_assert_uint_eq(code_index_find_all_during(index, 2, 0x1080, 50, 99, found, 32), 0);
 	code_index_free(index);
 }
-END_TEST
 
 /* What find_during() gives of process 10 at an address, as text: the objects' numbers. */
 static const char *during(struct code_index *index, uint64_t address, uint64_t begin, uint64_t end)
@@ -141,7 +138,7 @@ static const char *during(struct code_index *index, uint64_t address, uint64_t b
 	return numbers;
 }
 
-START_TEST(an_interval_gives_all_that_was_there_in_it)
+TEST(an_interval_gives_all_that_was_there_in_it)
 {
 	struct code_index *index = make_index();
 	struct code_found found[2];
@@ -188,9 +185,8 @@ START_TEST(an_interval_gives_all_that_was_there_in_it)
 	ck_assert_str_eq(during(index, 0x1080, 0, 259), "");
 	code_index_free(index);
 }
-END_TEST
 
-START_TEST(impossible_events_are_refused_and_counted)
+TEST(impossible_events_are_refused_and_counted)
 {
 	struct code_index *index = make_index();
 	struct code_load empty = load_of(0x1000, 0, 100, 1), beyond = load_of(0x1000, UINT64_MAX, 100, 1);
@@ -206,7 +202,6 @@ START_TEST(impossible_events_are_refused_and_counted)
 	ck_assert_uint_eq(statistics.kept, 1);
 	code_index_free(index);
 }
-END_TEST
 
 static int64_t references[1024];
 
@@ -220,7 +215,7 @@ static void release(void *object)
 	references[(uintptr_t)object]--;
 }
 
-START_TEST(memory_is_bounded_and_objects_go_when_nothing_can_find_them)
+TEST(memory_is_bounded_and_objects_go_when_nothing_can_find_them)
 {
 	struct code_index_options options = {
 		.window = 1000, .capacity = 100, .reference = reference, .release = release
@@ -276,7 +271,6 @@ START_TEST(memory_is_bounded_and_objects_go_when_nothing_can_find_them)
 	for (size_t i = 0; i < 1024; i++)
 		ck_assert_int_eq(references[i], 0);
 }
-END_TEST
 
 /* The plain list: every load that ever was, and when it ended. */
 struct naive_load {
@@ -389,7 +383,7 @@ static size_t check_during(struct code_index *index, uint64_t device, uint64_t a
 }
 
 /* Small numbers, so that ranges overlap, nest, touch and come again, at equal times as well. */
-START_TEST(any_events_give_what_a_plain_list_gives)
+TEST_LOOP(any_events_give_what_a_plain_list_gives, 0, HAS_SANITIZER ? 3 : 10)
 {
 	random_state = 88172645463325252u + (uint64_t)_i * 1000003;
 	uint64_t window = 20 + random_below(200);
@@ -459,18 +453,8 @@ START_TEST(any_events_give_what_a_plain_list_gives)
 	for (size_t i = 0; i < 1024; i++)
 		ck_assert_int_eq(references[i], 0);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("code_index");
-	tcase_set_timeout(tests, 300);
-	tcase_add_test(tests, code_is_there_from_its_load_to_its_unload);
-	tcase_add_test(tests, the_newest_wins_from_its_load_on);
-	tcase_add_test(tests, processes_and_devices_are_apart);
-	tcase_add_test(tests, an_interval_gives_all_that_was_there_in_it);
-	tcase_add_test(tests, impossible_events_are_refused_and_counted);
-	tcase_add_test(tests, memory_is_bounded_and_objects_go_when_nothing_can_find_them);
-	tcase_add_loop_test(tests, any_events_give_what_a_plain_list_gives, 0, HAS_SANITIZER ? 3 : 10);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

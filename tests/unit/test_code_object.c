@@ -12,7 +12,7 @@
 #include "symbolizer/device/device_address.h"
 #include "../run_suite.h"
 
-START_TEST(every_instruction_of_a_loaded_image_is_what_the_judges_say)
+TEST_LOOP(every_instruction_of_a_loaded_image_is_what_the_judges_say, 0, zebin_fixture_count)
 {
 	struct code_object *object = zebin_open(zebin_fixtures[_i], ".loaded-debug.elf");
 	expected_instruction_array all = zebin_instructions(zebin_fixtures[_i]);
@@ -31,9 +31,8 @@ START_TEST(every_instruction_of_a_loaded_image_is_what_the_judges_say)
 	array_free(&all);
 	code_object_release(object);
 }
-END_TEST
 
-START_TEST(every_instruction_of_a_relocatable_image_is_what_the_judges_say)
+TEST_LOOP(every_instruction_of_a_relocatable_image_is_what_the_judges_say, 0, zebin_fixture_count)
 {
 	struct code_object *object = zebin_open(zebin_fixtures[_i], ".bin");
 	CLEANUP_FREE char *loaded_path = zebin_path(zebin_fixtures[_i], ".loaded-debug.elf");
@@ -55,7 +54,6 @@ START_TEST(every_instruction_of_a_relocatable_image_is_what_the_judges_say)
 	array_free(&loaded);
 	code_object_release(object);
 }
-END_TEST
 
 /* Returns where a section is if all are loaded in order from base on, each at a multiple of alignment. */
 static uint64_t section_place(const struct code_section *sections, size_t section, uint64_t base, uint64_t alignment)
@@ -65,7 +63,7 @@ static uint64_t section_place(const struct code_section *sections, size_t sectio
 	return base;
 }
 
-START_TEST(sections_are_where_the_runtime_put_them_from_one_base)
+TEST_LOOP(sections_are_where_the_runtime_put_them_from_one_base, 0, zebin_fixture_count)
 {
 	struct code_object *object = zebin_open(zebin_fixtures[_i], ".bin");
 	CLEANUP_FREE char *loaded_path = zebin_path(zebin_fixtures[_i], ".loaded-debug.elf");
@@ -83,7 +81,6 @@ START_TEST(sections_are_where_the_runtime_put_them_from_one_base)
 	array_free(&loaded);
 	code_object_release(object);
 }
-END_TEST
 
 /* Names and offsets without debug information: no file, no line. */
 static void check_names_only(struct code_object *object, const char *fixture, const expected_place_array *loaded)
@@ -103,7 +100,7 @@ static void check_names_only(struct code_object *object, const char *fixture, co
 	array_free(&all);
 }
 
-START_TEST(an_image_without_debug_information_gives_names_and_offsets)
+TEST_LOOP(an_image_without_debug_information_gives_names_and_offsets, 0, zebin_fixture_count)
 {
 	/* Without -g the compiler sorts kernels in another way; each one's code is the same. */
 	struct code_object *object = zebin_open(zebin_fixtures[_i], ".nodebug.bin");
@@ -113,7 +110,6 @@ START_TEST(an_image_without_debug_information_gives_names_and_offsets)
 	array_free(&loaded);
 	code_object_release(object);
 }
-END_TEST
 
 /* Every instruction is what the judges say, whatever the debug information lacks. */
 static void check_everything(struct code_object *object, const char *fixture, const expected_place_array *loaded)
@@ -131,7 +127,7 @@ static void check_everything(struct code_object *object, const char *fixture, co
 	array_free(&all);
 }
 
-START_TEST(units_at_zero_get_the_place_of_their_kernel)
+TEST(units_at_zero_get_the_place_of_their_kernel)
 {
 	struct code_object *object = zebin_open("bmg/transformer", ".unnamed.loaded-debug.elf");
 	check_everything(object, "bmg/transformer", NULL);
@@ -142,7 +138,6 @@ START_TEST(units_at_zero_get_the_place_of_their_kernel)
 		ck_assert_uint_eq(code_object_find(object, address, &location, frames, 4), 0);
 	code_object_release(object);
 }
-END_TEST
 
 /* A relocatable image with the compiler's defect: symbols for the relocations of its debug information have no names.
  */
@@ -157,7 +152,7 @@ static char *unnamed_bytes(size_t *size)
 	return bytes;
 }
 
-START_TEST(relocations_that_name_nothing_are_replaced_by_the_place_of_the_kernel)
+TEST(relocations_that_name_nothing_are_replaced_by_the_place_of_the_kernel)
 {
 	size_t size;
 	char *bytes = unnamed_bytes(&size);
@@ -181,7 +176,6 @@ START_TEST(relocations_that_name_nothing_are_replaced_by_the_place_of_the_kernel
 	array_free(&loaded);
 	code_object_release(object);
 }
-END_TEST
 
 /* Checks that an image has all lines except those of some kernels, and that this many units are counted. */
 static void check_refused(char *bytes, size_t size, uint64_t units, const char *const *without, size_t without_count)
@@ -213,16 +207,15 @@ static void check_refused(char *bytes, size_t size, uint64_t units, const char *
 	code_object_release(object);
 }
 
-START_TEST(units_that_fit_no_kernel_are_refused_and_counted)
+TEST(units_that_fit_no_kernel_are_refused_and_counted)
 {
 	size_t size;
 	char *bytes = unnamed_bytes(&size);
 	zebin_symbol(bytes, "histogram")->st_size -= 8;
 	check_refused(bytes, size, 1, (const char *const[]){ "histogram" }, 1);
 }
-END_TEST
 
-START_TEST(units_whose_kernel_has_another_name_are_refused)
+TEST(units_whose_kernel_has_another_name_are_refused)
 {
 	size_t size;
 	char *bytes = unnamed_bytes(&size);
@@ -233,10 +226,9 @@ START_TEST(units_whose_kernel_has_another_name_are_refused)
 	name[3] = 'x';
 	check_refused(bytes, size, 1, (const char *const[]){ "tiny" }, 1);
 }
-END_TEST
 
 /* Both kernels have one name and one size, so either unit could be of either. */
-START_TEST(units_that_fit_two_kernels_are_refused)
+TEST(units_that_fit_two_kernels_are_refused)
 {
 	size_t size;
 	char *bytes = unnamed_bytes(&size);
@@ -245,10 +237,9 @@ START_TEST(units_that_fit_two_kernels_are_refused)
 	histogram->st_size = tiny->st_size;
 	check_refused(bytes, size, 2, (const char *const[]){ "tiny", "histogram" }, 2);
 }
-END_TEST
 
 /* Two units that describe one kernel: neither is believed. */
-START_TEST(units_in_the_same_place_are_refused)
+TEST(units_in_the_same_place_are_refused)
 {
 	size_t size;
 	char *bytes = unnamed_bytes(&size);
@@ -271,10 +262,9 @@ START_TEST(units_in_the_same_place_are_refused)
 	ck_assert_uint_ge(changed, 2);
 	check_refused(bytes, size, 2, (const char *const[]){ "bias_gelu", "histogram" }, 2);
 }
-END_TEST
 
 /* The lines of a unit end where its kernel does, or are not its lines. */
-START_TEST(units_whose_lines_end_elsewhere_are_refused)
+TEST(units_whose_lines_end_elsewhere_are_refused)
 {
 	size_t size;
 	char *bytes = unnamed_bytes(&size);
@@ -286,9 +276,8 @@ START_TEST(units_whose_lines_end_elsewhere_are_refused)
 	relocations[3].r_addend = 0x126;
 	check_refused(bytes, size, 1, (const char *const[]){ "matmul_tile" }, 1);
 }
-END_TEST
 
-START_TEST(functions_and_sections_are_what_readelf_says)
+TEST_LOOP(functions_and_sections_are_what_readelf_says, 0, zebin_fixture_count)
 {
 	struct code_object *object = zebin_open(zebin_fixtures[_i], ".loaded-debug.elf");
 	CLEANUP_FREE char *path = zebin_path(zebin_fixtures[_i], ".loaded-debug.elf");
@@ -324,9 +313,8 @@ START_TEST(functions_and_sections_are_what_readelf_says)
 	array_free(&wanted);
 	code_object_release(object);
 }
-END_TEST
 
-START_TEST(names_are_shown_as_programmers_write_them)
+TEST(names_are_shown_as_programmers_write_them)
 {
 	struct code_object *object = zebin_open("pvc/transformer", ".nodebug.bin");
 	ck_assert_str_eq(find_function(object, "_ZTS5scaleIfE")->shown, "scale<float>");
@@ -334,7 +322,6 @@ START_TEST(names_are_shown_as_programmers_write_them)
 	ck_assert_ptr_null(find_function(object, "_entry"));
 	code_object_release(object);
 }
-END_TEST
 
 /* "KERNEL KEY VALUE" for all plain values under execution_env, by awk. */
 #define LIST_ATTRIBUTES                                                                                                \
@@ -345,7 +332,7 @@ END_TEST
 	"on && /: *$/ { on = 0 } "                                                                                     \
 	"on && $2 ~ /^(true|false|-?[0-9]+)$/ { sub(\":\", \"\", $1); print kernel, $1, $2 }'"
 
-START_TEST(attributes_are_what_the_section_says)
+TEST_LOOP(attributes_are_what_the_section_says, 0, zebin_fixture_count)
 {
 	static const char *const suffixes[] = { ".bin", ".nodebug.bin", ".loaded-debug.elf" };
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
@@ -376,9 +363,8 @@ START_TEST(attributes_are_what_the_section_says)
 		code_object_release(object);
 	}
 }
-END_TEST
 
-START_TEST(the_innermost_frames_are_left_out_when_there_is_no_room)
+TEST(the_innermost_frames_are_left_out_when_there_is_no_room)
 {
 	struct code_object *object = zebin_open("bmg/transformer", ".loaded-debug.elf");
 	expected_instruction_array all = zebin_instructions("bmg/transformer");
@@ -398,9 +384,8 @@ START_TEST(the_innermost_frames_are_left_out_when_there_is_no_room)
 	array_free(&all);
 	code_object_release(object);
 }
-END_TEST
 
-START_TEST(identity_is_of_the_bytes)
+TEST(identity_is_of_the_bytes)
 {
 	size_t size, other_size;
 	CLEANUP_FREE char *bytes = zebin_bytes("bmg/transformer", ".bin", &size);
@@ -414,9 +399,8 @@ START_TEST(identity_is_of_the_bytes)
 	b = code_identity_make(bytes, size);
 	ck_assert_mem_ne(&a, &b, sizeof a);
 }
-END_TEST
 
-START_TEST(another_machine_is_refused)
+TEST(another_machine_is_refused)
 {
 	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".bin");
 	struct code_object *object;
@@ -426,10 +410,9 @@ START_TEST(another_machine_is_refused)
 	ck_assert_int_eq(code_object_open_file(&object, "/dev/null", EM_NONE, zebin_decoder()), -EINVAL);
 	ck_assert_int_eq(code_object_open(&object, malloc(1), 0, EM_NONE, zebin_decoder()), -ENOEXEC);
 }
-END_TEST
 
 /* Like a module of CUDA with variables alone. */
-START_TEST(an_image_without_code_has_no_functions_and_no_damage)
+TEST(an_image_without_code_has_no_functions_and_no_damage)
 {
 	size_t size;
 	CLEANUP_FREE char *bytes = zebin_bytes("bmg/transformer", ".nodebug.bin", &size);
@@ -451,9 +434,8 @@ START_TEST(an_image_without_code_has_no_functions_and_no_damage)
 	ck_assert(!remote_code_is_damaged(remote.code));
 	zebin_remote_close(&remote);
 }
-END_TEST
 
-START_TEST(code_sections_that_are_all_damaged_are_no_image)
+TEST(code_sections_that_are_all_damaged_are_no_image)
 {
 	size_t size;
 	char *bytes = zebin_bytes("bmg/transformer", ".nodebug.bin", &size);
@@ -470,9 +452,8 @@ START_TEST(code_sections_that_are_all_damaged_are_no_image)
 	struct code_object *object;
 	ck_assert_int_eq(code_object_open(&object, bytes, size, EM_NONE, NULL), -ENOEXEC);
 }
-END_TEST
 
-START_TEST(canonical_addresses_are_made_plain)
+TEST(canonical_addresses_are_made_plain)
 {
 	ck_assert_uint_eq(device_address_plain(0xffff8000ffbe0000), 0x8000ffbe0000);
 	ck_assert_uint_eq(device_address_plain(0x00008000ffbf0000), 0x8000ffbf0000);
@@ -481,32 +462,8 @@ START_TEST(canonical_addresses_are_made_plain)
 	ck_assert_uint_eq(device_address_plain(0x100800000001000), 0x100800000001000);
 	ck_assert_uint_eq(device_address_plain(0), 0);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("code_object");
-	tcase_set_timeout(tests, 300);
-	tcase_add_loop_test(tests, every_instruction_of_a_loaded_image_is_what_the_judges_say, 0, zebin_fixture_count);
-	tcase_add_loop_test(tests, every_instruction_of_a_relocatable_image_is_what_the_judges_say, 0,
-			    zebin_fixture_count);
-	tcase_add_loop_test(tests, sections_are_where_the_runtime_put_them_from_one_base, 0, zebin_fixture_count);
-	tcase_add_loop_test(tests, an_image_without_debug_information_gives_names_and_offsets, 0, zebin_fixture_count);
-	tcase_add_test(tests, units_at_zero_get_the_place_of_their_kernel);
-	tcase_add_test(tests, relocations_that_name_nothing_are_replaced_by_the_place_of_the_kernel);
-	tcase_add_test(tests, units_that_fit_no_kernel_are_refused_and_counted);
-	tcase_add_test(tests, units_whose_kernel_has_another_name_are_refused);
-	tcase_add_test(tests, units_that_fit_two_kernels_are_refused);
-	tcase_add_test(tests, units_in_the_same_place_are_refused);
-	tcase_add_test(tests, units_whose_lines_end_elsewhere_are_refused);
-	tcase_add_loop_test(tests, functions_and_sections_are_what_readelf_says, 0, zebin_fixture_count);
-	tcase_add_test(tests, names_are_shown_as_programmers_write_them);
-	tcase_add_loop_test(tests, attributes_are_what_the_section_says, 0, zebin_fixture_count);
-	tcase_add_test(tests, the_innermost_frames_are_left_out_when_there_is_no_room);
-	tcase_add_test(tests, identity_is_of_the_bytes);
-	tcase_add_test(tests, another_machine_is_refused);
-	tcase_add_test(tests, an_image_without_code_has_no_functions_and_no_damage);
-	tcase_add_test(tests, code_sections_that_are_all_damaged_are_no_image);
-	tcase_add_test(tests, canonical_addresses_are_made_plain);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

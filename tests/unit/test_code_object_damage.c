@@ -53,7 +53,7 @@ static const char *const images[][2] = { { "bmg/transformer", ".bin" },
 					 { "bmg/systolic", ".nodebug.bin" } };
 #define IMAGE_COUNT ((int)(sizeof images / sizeof *images))
 
-START_TEST(no_truncation_does_harm)
+TEST_LOOP(no_truncation_does_harm, 0, IMAGE_COUNT)
 {
 	size_t size, opened = 0;
 	CLEANUP_FREE char *bytes = zebin_bytes(images[_i][0], images[_i][1], &size);
@@ -73,9 +73,8 @@ START_TEST(no_truncation_does_harm)
 	}
 	ck_assert_uint_ge(opened, 1);
 }
-END_TEST
 
-START_TEST(no_changed_bytes_do_harm)
+TEST_LOOP(no_changed_bytes_do_harm, 0, IMAGE_COUNT)
 {
 	size_t size, opened = 0;
 	CLEANUP_FREE char *bytes = zebin_bytes(images[_i][0], images[_i][1], &size);
@@ -97,10 +96,9 @@ START_TEST(no_changed_bytes_do_harm)
 	}
 	ck_assert_uint_gt(opened, ROUNDS / 2);
 }
-END_TEST
 
 /* Headers of sections and symbols are few bytes of many: changes to them alone. */
-START_TEST(no_changed_tables_do_harm)
+TEST_LOOP(no_changed_tables_do_harm, 0, IMAGE_COUNT)
 {
 	size_t size;
 	CLEANUP_FREE char *bytes = zebin_bytes(images[_i][0], images[_i][1], &size);
@@ -125,7 +123,6 @@ START_TEST(no_changed_tables_do_harm)
 		code_object_release(object);
 	}
 }
-END_TEST
 
 /* Whether all functions but one are as in the sound image, with lines. */
 static void check_others(struct code_object *object, const char *damaged, bool lines)
@@ -157,7 +154,7 @@ static void check_others(struct code_object *object, const char *damaged, bool l
 	code_object_release(sound);
 }
 
-START_TEST(sizes_that_are_too_large_end_with_the_section)
+TEST(sizes_that_are_too_large_end_with_the_section)
 {
 	static const uint64_t sizes[] = { (uint64_t)1 << 63, UINT64_MAX, 0x781 };
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -171,9 +168,8 @@ START_TEST(sizes_that_are_too_large_end_with_the_section)
 		code_object_release(object);
 	}
 }
-END_TEST
 
-START_TEST(a_size_of_zero_reaches_to_the_next_or_the_end)
+TEST(a_size_of_zero_reaches_to_the_next_or_the_end)
 {
 	size_t size;
 	char *bytes = zebin_bytes("bmg/transformer", ".loaded-debug.elf", &size);
@@ -184,9 +180,8 @@ START_TEST(a_size_of_zero_reaches_to_the_next_or_the_end)
 	check_others(object, "tiny", true);
 	code_object_release(object);
 }
-END_TEST
 
-START_TEST(symbols_outside_of_their_section_are_refused)
+TEST(symbols_outside_of_their_section_are_refused)
 {
 	static const uint64_t values[] = { 0, 0xffff8000ffbe0780, 0xffff8000ffbdffff, UINT64_MAX };
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -203,9 +198,8 @@ START_TEST(symbols_outside_of_their_section_are_refused)
 		code_object_release(object);
 	}
 }
-END_TEST
 
-START_TEST(of_symbols_for_one_place_the_section_s_kernel_is_kept)
+TEST(of_symbols_for_one_place_the_section_s_kernel_is_kept)
 {
 	size_t size;
 	char *bytes = zebin_bytes("bmg/transformer", ".loaded-debug.elf", &size);
@@ -219,9 +213,8 @@ START_TEST(of_symbols_for_one_place_the_section_s_kernel_is_kept)
 	check_others(object, "tiny", true);
 	code_object_release(object);
 }
-END_TEST
 
-START_TEST(functions_in_a_kernel_s_section_are_told_apart)
+TEST(functions_in_a_kernel_s_section_are_told_apart)
 {
 	size_t size;
 	char *bytes = zebin_bytes("bmg/transformer", ".nodebug.bin", &size);
@@ -257,9 +250,8 @@ START_TEST(functions_in_a_kernel_s_section_are_told_apart)
 	}
 	code_object_release(object);
 }
-END_TEST
 
-START_TEST(a_function_that_reaches_into_the_next_ends_there)
+TEST(a_function_that_reaches_into_the_next_ends_there)
 {
 	size_t size;
 	char *bytes = zebin_bytes("bmg/transformer", ".nodebug.bin", &size);
@@ -272,9 +264,8 @@ START_TEST(a_function_that_reaches_into_the_next_ends_there)
 	ck_assert_uint_eq(code_object_damage(object).clamped, 2);
 	code_object_release(object);
 }
-END_TEST
 
-START_TEST(sections_outside_of_the_file_are_refused)
+TEST(sections_outside_of_the_file_are_refused)
 {
 	static const uint64_t offsets[] = { UINT64_MAX, (uint64_t)1 << 40, UINT64_MAX - 0x700 };
 	for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
@@ -288,9 +279,8 @@ START_TEST(sections_outside_of_the_file_are_refused)
 		code_object_release(object);
 	}
 }
-END_TEST
 
-START_TEST(sections_that_overlap_are_refused)
+TEST(sections_that_overlap_are_refused)
 {
 	size_t size;
 	char *bytes = zebin_bytes("bmg/transformer", ".loaded-debug.elf", &size);
@@ -302,7 +292,6 @@ START_TEST(sections_that_overlap_are_refused)
 	check_others(object, "histogram", true);
 	code_object_release(object);
 }
-END_TEST
 
 /* Fills a section with a byte. */
 static struct code_object *open_with_filled(const char *name, int byte)
@@ -314,7 +303,7 @@ static struct code_object *open_with_filled(const char *name, int byte)
 	return open_bytes(bytes, size);
 }
 
-START_TEST(damaged_attributes_leave_names_and_lines)
+TEST(damaged_attributes_leave_names_and_lines)
 {
 	struct code_object *object = open_with_filled(".ze_info", '[');
 	check_others(object, "", true);
@@ -322,9 +311,8 @@ START_TEST(damaged_attributes_leave_names_and_lines)
 	ck_assert_uint_eq(find_function(object, "tiny")->attribute_count, 0);
 	code_object_release(object);
 }
-END_TEST
 
-START_TEST(damaged_debug_information_leaves_names_and_attributes)
+TEST(damaged_debug_information_leaves_names_and_attributes)
 {
 	struct code_object *object = open_with_filled(".debug_info", 0xff);
 	check_others(object, "", false);
@@ -334,9 +322,8 @@ START_TEST(damaged_debug_information_leaves_names_and_attributes)
 	check_others(object, "", false);
 	code_object_release(object);
 }
-END_TEST
 
-START_TEST(damaged_symbols_leave_what_section_names_say)
+TEST(damaged_symbols_leave_what_section_names_say)
 {
 	struct code_object *object = open_with_filled(".symtab", 0);
 	size_t count;
@@ -347,25 +334,8 @@ START_TEST(damaged_symbols_leave_what_section_names_say)
 	ck_assert_uint_gt(find_function(object, "tiny")->attribute_count, 0);
 	code_object_release(object);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("damage");
-	tcase_set_timeout(tests, 300);
-	tcase_add_loop_test(tests, no_truncation_does_harm, 0, IMAGE_COUNT);
-	tcase_add_loop_test(tests, no_changed_bytes_do_harm, 0, IMAGE_COUNT);
-	tcase_add_loop_test(tests, no_changed_tables_do_harm, 0, IMAGE_COUNT);
-	tcase_add_test(tests, sizes_that_are_too_large_end_with_the_section);
-	tcase_add_test(tests, a_size_of_zero_reaches_to_the_next_or_the_end);
-	tcase_add_test(tests, symbols_outside_of_their_section_are_refused);
-	tcase_add_test(tests, of_symbols_for_one_place_the_section_s_kernel_is_kept);
-	tcase_add_test(tests, functions_in_a_kernel_s_section_are_told_apart);
-	tcase_add_test(tests, a_function_that_reaches_into_the_next_ends_there);
-	tcase_add_test(tests, sections_outside_of_the_file_are_refused);
-	tcase_add_test(tests, sections_that_overlap_are_refused);
-	tcase_add_test(tests, damaged_attributes_leave_names_and_lines);
-	tcase_add_test(tests, damaged_debug_information_leaves_names_and_attributes);
-	tcase_add_test(tests, damaged_symbols_leave_what_section_names_say);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

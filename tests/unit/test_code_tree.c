@@ -13,7 +13,7 @@ static void count_space(void *context, uint32_t space)
 }
 
 /* Whatever the order of the addresses; and what is not there is not told. */
-START_TEST(it_is_never_deep_and_gives_what_was_there)
+TEST_LOOP(it_is_never_deep_and_gives_what_was_there, 0, 3)
 {
 	enum { COUNT = 10000 };
 	static size_t counts[COUNT];
@@ -41,12 +41,8 @@ START_TEST(it_is_never_deep_and_gives_what_was_there)
 	ck_assert_uint_eq(sum, 4);
 	code_tree_free(&tree);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("code_tree");
-	tcase_set_timeout(tests, 300);
-	tcase_add_loop_test(tests, it_is_never_deep_and_gives_what_was_there, 0, 3);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

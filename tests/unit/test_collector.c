@@ -31,7 +31,7 @@ static uint64_t total_of(const struct iaprof_profile *profile, const char *root)
 	return total;
 }
 
-START_TEST(samples_go_to_the_program_of_their_time)
+TEST(samples_go_to_the_program_of_their_time)
 {
 	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
 	/* Samples come before the news of the exec between them: they are drained from elsewhere. */
@@ -46,9 +46,8 @@ START_TEST(samples_go_to_the_program_of_their_time)
 	ck_assert_uint_eq(total_of(&snapshot->profile, NULL), 7);
 	snapshot_release(snapshot);
 }
-END_TEST
 
-START_TEST(intervals_add_up_to_the_total)
+TEST(intervals_add_up_to_the_total)
 {
 	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
 	uint64_t sum = 0;
@@ -66,9 +65,8 @@ START_TEST(intervals_add_up_to_the_total)
 	ck_assert_uint_eq(total_of(&snapshot->profile, NULL), sum);
 	snapshot_release(snapshot);
 }
-END_TEST
 
-START_TEST(what_was_lost_is_in_the_profile)
+TEST(what_was_lost_is_in_the_profile)
 {
 	struct iaprof_record_lost lost = {
 		.count = 5, .value = 50, .value_type = CPU_TYPE, .reason = text("map full")
@@ -87,7 +85,6 @@ START_TEST(what_was_lost_is_in_the_profile)
 	ck_assert_uint_eq(iaprof_profile_lost(&snapshot->profile, 1)->unknown, 1);
 	snapshot_release(snapshot);
 }
-END_TEST
 
 /* The next STACK_FRAMES record that waits; *frames its first frame. */
 static bool next_names(uint32_t *stack, uint32_t *count, struct iaprof_record_frame *frames)
@@ -120,7 +117,7 @@ static uint32_t take_launch(uint32_t pid, uint64_t address, uint64_t time)
 	return record.user_stack;
 }
 
-START_TEST(stacks_of_launches_get_names_once)
+TEST(stacks_of_launches_get_names_once)
 {
 	uint32_t stack = 0, count = 0;
 	struct iaprof_record_frame frame;
@@ -145,9 +142,8 @@ START_TEST(stacks_of_launches_get_names_once)
 	ck_assert(next_names(&stack, &count, &frame));
 	ck_assert_uint_eq(stack, later);
 }
-END_TEST
 
-START_TEST(short_processes_leave_nothing_behind)
+TEST(short_processes_leave_nothing_behind)
 {
 	/* An hour of 100 processes a second, each at addresses of its own, as address space randomization makes them.
 	 */
@@ -170,9 +166,8 @@ START_TEST(short_processes_leave_nothing_behind)
 	ck_assert_uint_eq(collector_statistics(collector).stacks_unknown, 0);
 	snapshot_release(snapshot);
 }
-END_TEST
 
-START_TEST(launches_leave_nothing_behind)
+TEST(launches_leave_nothing_behind)
 {
 	uint64_t time = SECOND;
 	for (int second = 0; second < 3600; second++, time += SECOND) {
@@ -182,9 +177,8 @@ START_TEST(launches_leave_nothing_behind)
 	}
 	ck_assert_uint_le(intern_stack_count(intern), 70000);
 }
-END_TEST
 
-START_TEST(a_sample_of_an_unheard_process_is_kept)
+TEST(a_sample_of_an_unheard_process_is_kept)
 {
 	take_sample(4242, 0x1000, 9, SECOND);
 	take_sync(SECOND);
@@ -193,9 +187,8 @@ START_TEST(a_sample_of_an_unheard_process_is_kept)
 	ck_assert_uint_eq(total_of(&snapshot->profile, "[unknown]"), 9);
 	snapshot_release(snapshot);
 }
-END_TEST
 
-START_TEST(samples_of_an_undeclared_value_type_are_a_loss)
+TEST(samples_of_an_undeclared_value_type_are_a_loss)
 {
 	uint64_t address = 0x1000;
 	take_sample_of(43, 10, intern_stack(intern, 10, &address, 1), 9, SECOND);
@@ -211,9 +204,8 @@ START_TEST(samples_of_an_undeclared_value_type_are_a_loss)
 	ck_assert_uint_eq(collector_statistics(collector).out_of_memory, 0);
 	snapshot_release(snapshot);
 }
-END_TEST
 
-START_TEST(stacks_that_nobody_knows_any_more_are_counted)
+TEST(stacks_that_nobody_knows_any_more_are_counted)
 {
 	struct iaprof_record_sample record = {
 		.pid = 10, .user_stack = 4711, .value_type = CPU_TYPE, .count = 1, .value = 9, .first_time = SECOND
@@ -224,10 +216,9 @@ START_TEST(stacks_that_nobody_knows_any_more_are_counted)
 	collector_finish(collector);
 	ck_assert_uint_eq(collector_statistics(collector).stacks_unknown, 1);
 }
-END_TEST
 
 /* A capture whose damaged part held a definition. */
-START_TEST(values_of_a_missing_profile_stack_are_a_loss)
+TEST(values_of_a_missing_profile_stack_are_a_loss)
 {
 	struct {
 		struct iaprof_record_profile_stack head;
@@ -268,7 +259,6 @@ START_TEST(values_of_a_missing_profile_stack_are_a_loss)
 	ck_assert_uint_eq(collector_statistics(collector).definitions_refused, 0);
 	snapshot_release(snapshot);
 }
-END_TEST
 
 static void take_stall(uint32_t pid, uint64_t count, uint64_t time)
 {
@@ -280,7 +270,7 @@ static void take_stall(uint32_t pid, uint64_t count, uint64_t time)
 	take(&record, IAPROF_RECORD_STALL_SAMPLE, sizeof record, time);
 }
 
-START_TEST(samples_of_devices_wait_no_longer_than_their_program)
+TEST(samples_of_devices_wait_no_longer_than_their_program)
 {
 	collector_free(collector);
 	collector = collector_new(&(struct collector_options){ .intern = intern, .live = true, .hold = 10 * SECOND });
@@ -295,9 +285,8 @@ START_TEST(samples_of_devices_wait_no_longer_than_their_program)
 	ck_assert_uint_eq(total_of(&snapshot->profile, NULL), 5);
 	snapshot_release(snapshot);
 }
-END_TEST
 
-START_TEST(a_value_type_too_many_is_none)
+TEST(a_value_type_too_many_is_none)
 {
 	collector_free(collector);
 	collector = collector_new(&(struct collector_options){ .intern = intern, .live = true });
@@ -316,14 +305,13 @@ START_TEST(a_value_type_too_many_is_none)
 	ck_assert_uint_eq(collector_statistics(collector).correlator.out_of_memory, 5);
 	snapshot_release(snapshot);
 }
-END_TEST
 
 static void count_sync(void *context, uint64_t time)
 {
 	++*(int *)context;
 }
 
-START_TEST(a_sync_that_goes_back_is_left_out)
+TEST(a_sync_that_goes_back_is_left_out)
 {
 	struct iaprof_record_sync record = { .header = { .size = sizeof record, .type = IAPROF_RECORD_SYNC } };
 	struct iaprof_batch batch = { .records = &record, .size = sizeof record, .count = 1 };
@@ -334,10 +322,9 @@ START_TEST(a_sync_that_goes_back_is_left_out)
 	}
 	ck_assert_int_eq(count, 5);
 }
-END_TEST
 
 /* A capture can name any number of sources and reasons; the account of losses stays small and its sum right. */
-START_TEST(made_up_losses_are_put_together)
+TEST(made_up_losses_are_put_together)
 {
 	uint64_t sum = 0;
 	for (uint32_t i = 1; i <= 3000; i++) {
@@ -365,10 +352,9 @@ START_TEST(made_up_losses_are_put_together)
 	ck_assert_uint_eq(total_of(&snapshot->profile, "[lost]"), sum);
 	snapshot_release(snapshot);
 }
-END_TEST
 
 /* A source asks again for a stack, so that it does not expire; a replay hears of that only with the next sample. */
-START_TEST(a_replay_keeps_stacks_for_samples_that_come_late)
+TEST(a_replay_keeps_stacks_for_samples_that_come_late)
 {
 	uint64_t address = 0x1000;
 	uint32_t stack = intern_stack(intern, 10, &address, 1);
@@ -380,10 +366,9 @@ START_TEST(a_replay_keeps_stacks_for_samples_that_come_late)
 	}
 	ck_assert_uint_eq(intern_find_stack(intern, stack).count, 1);
 }
-END_TEST
 
 /* Samples wait longer than their stack would live without them. */
-START_TEST(a_stack_lives_until_its_samples_are_resolved)
+TEST(a_stack_lives_until_its_samples_are_resolved)
 {
 	uint64_t address = 0x1000;
 	uint32_t stack = intern_stack(intern, 10, &address, 1);
@@ -397,7 +382,6 @@ START_TEST(a_stack_lives_until_its_samples_are_resolved)
 	ck_assert_uint_eq(intern_find_stack(intern, stack).count, 1);
 	ck_assert_uint_eq(collector_statistics(collector).stacks_unknown, 0);
 }
-END_TEST
 
 /* The mapping of this program that a function is in, as a record. */
 static void take_own_mapping(uintptr_t address)
@@ -421,7 +405,7 @@ static void take_own_mapping(uintptr_t address)
 }
 
 /* A capture chooses the paths of mappings: only a live run may open them. */
-START_TEST(a_replay_opens_no_mapped_file)
+TEST_LOOP(a_replay_opens_no_mapped_file, 0, 2)
 {
 	bool live = _i;
 	uint64_t address = (uintptr_t)&setvbuf;
@@ -442,7 +426,6 @@ START_TEST(a_replay_opens_no_mapped_file)
 	ck_assert_uint_eq(collector_statistics(collector).addresses_nameless, !live);
 	snapshot_release(snapshot);
 }
-END_TEST
 
 /* How many FRAMES records wait. */
 static unsigned take_frames(void)
@@ -459,7 +442,7 @@ static unsigned take_frames(void)
 }
 
 /* A recording that is cut off has the names of what came before. */
-START_TEST(names_are_sent_while_the_run_goes_on)
+TEST(names_are_sent_while_the_run_goes_on)
 {
 	uint64_t address = (uintptr_t)&setvbuf;
 	collector_free(collector);
@@ -475,30 +458,8 @@ START_TEST(names_are_sent_while_the_run_goes_on)
 	collector_finish(collector);
 	ck_assert_uint_eq(take_frames(), 0);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("collector");
-	tcase_set_timeout(tests, 300);
-	tcase_add_checked_fixture(tests, set_up, end_collector);
-	tcase_add_test(tests, samples_go_to_the_program_of_their_time);
-	tcase_add_test(tests, intervals_add_up_to_the_total);
-	tcase_add_test(tests, what_was_lost_is_in_the_profile);
-	tcase_add_test(tests, stacks_of_launches_get_names_once);
-	tcase_add_test(tests, short_processes_leave_nothing_behind);
-	tcase_add_test(tests, launches_leave_nothing_behind);
-	tcase_add_test(tests, a_sample_of_an_unheard_process_is_kept);
-	tcase_add_test(tests, samples_of_an_undeclared_value_type_are_a_loss);
-	tcase_add_test(tests, stacks_that_nobody_knows_any_more_are_counted);
-	tcase_add_test(tests, values_of_a_missing_profile_stack_are_a_loss);
-	tcase_add_test(tests, samples_of_devices_wait_no_longer_than_their_program);
-	tcase_add_test(tests, a_value_type_too_many_is_none);
-	tcase_add_test(tests, a_sync_that_goes_back_is_left_out);
-	tcase_add_test(tests, made_up_losses_are_put_together);
-	tcase_add_test(tests, a_replay_keeps_stacks_for_samples_that_come_late);
-	tcase_add_test(tests, a_stack_lives_until_its_samples_are_resolved);
-	tcase_add_test(tests, names_are_sent_while_the_run_goes_on);
-	tcase_add_loop_test(tests, a_replay_opens_no_mapped_file, 0, 2);
-	return run_tests(tests);
+	return run_all_tests(300, set_up, end_collector);
 }

@@ -44,7 +44,7 @@ static uint64_t total_of(const char *program)
 }
 
 /* A program is known for 1 s longer than device samples may wait, but for 2 s at least. */
-START_TEST(a_program_is_kept_some_time_after_its_end)
+TEST_LOOP(a_program_is_kept_some_time_after_its_end, 0, 4)
 {
 	uint64_t hold = (uint64_t[]){ 10 * SECOND, SECOND + 1, SECOND, 1 }[_i];
 	uint64_t kept = hold > SECOND ? hold + SECOND : 2 * SECOND;
@@ -59,10 +59,9 @@ START_TEST(a_program_is_kept_some_time_after_its_end)
 	ck_assert_uint_eq(total_of("sh"), 1);
 	ck_assert_uint_eq(total_of("[unknown]"), 1);
 }
-END_TEST
 
 /* So many samples wait for news of their process. */
-START_TEST(samples_that_wait_are_bounded)
+TEST_LOOP(samples_that_wait_are_bounded, 0, 2)
 {
 	enum { ROOM = 65536 };
 	start((struct collector_options){ .live = false });
@@ -74,12 +73,11 @@ START_TEST(samples_that_wait_are_bounded)
 	ck_assert_uint_eq(total_of("late"), _i ? 1 : ROOM);
 	ck_assert_uint_eq(collector_statistics(collector).samples, ROOM + (uint64_t)_i);
 }
-END_TEST
 
 /*
  * The same number of stacks waits, with those of earlier samples, which are forgotten when there are many at a SYNC.
  */
-START_TEST(stacks_that_wait_are_bounded)
+TEST_LOOP(stacks_that_wait_are_bounded, 0, 3)
 {
 	enum { ROOM = 65536, MANY = 16384 };
 	static const struct {
@@ -99,10 +97,9 @@ START_TEST(stacks_that_wait_are_bounded)
 	ck_assert_uint_eq(total_of("late"), cases[_i].late);
 	ck_assert_uint_eq(total_of("[unknown]"), cases[_i].all - cases[_i].late);
 }
-END_TEST
 
 /* Those of later times keep their stack and program when others are placed, however many these are. */
-START_TEST(later_samples_wait_for_the_next_sync)
+TEST(later_samples_wait_for_the_next_sync)
 {
 	enum { STACKS = 20000, LATER = 100 };
 	start((struct collector_options){ .live = false });
@@ -124,10 +121,9 @@ START_TEST(later_samples_wait_for_the_next_sync)
 	ck_assert_uint_eq(total_of("cc"), sums[0] + 1000000);
 	ck_assert_uint_eq(total_of("make"), sums[1]);
 }
-END_TEST
 
 /* One stack before and after an exec, whose samples arrive in any order. */
-START_TEST(a_sample_is_of_the_program_of_its_time)
+TEST(a_sample_is_of_the_program_of_its_time)
 {
 	static const uint64_t seconds[] = { 1, 3, 1, 5, 4, 2, 1 };
 	start((struct collector_options){ .live = false });
@@ -142,7 +138,6 @@ START_TEST(a_sample_is_of_the_program_of_its_time)
 	ck_assert_uint_eq(total_of("two"), 2);
 	ck_assert_uint_eq(total_of("three"), 2);
 }
-END_TEST
 
 /* Distinct stacks, each with a sample, that are placed but not yet resolved. */
 static void take_stacks(uint64_t count, uint64_t time)
@@ -159,7 +154,7 @@ static void take_stacks(uint64_t count, uint64_t time)
  * A stack that is resolved has the name that its program had then. In a replay too many stacks are resolved without a
  * SYNC, and many with one, if it begins another second.
  */
-START_TEST(many_stacks_are_resolved_before_the_end)
+TEST_LOOP(many_stacks_are_resolved_before_the_end, 0, 7)
 {
 	enum { MANY = 16384, TOO_MANY = 65536 };
 	static const struct {
@@ -182,13 +177,12 @@ START_TEST(many_stacks_are_resolved_before_the_end)
 	collector_finish(collector);
 	ck_assert_uint_eq(total_of("before") + total_of("after"), stacks + 1);
 }
-END_TEST
 
 /*
  * Where there are many stacks, one that nobody uses is good for 10 s, or for 30 s in a replay; else for ever. Stack i
  * is asked for at second i only.
  */
-START_TEST(stacks_live_as_long_as_promised)
+TEST_LOOP(stacks_live_as_long_as_promised, 0, 4)
 {
 	enum { MANY = 65536, SECONDS = 40 };
 	bool live = _i & 1, are_many = _i & 2;
@@ -206,7 +200,6 @@ START_TEST(stacks_live_as_long_as_promised)
 		ck_assert_uint_eq(intern_find_stack(intern, ids[second]).count, is_kept);
 	}
 }
-END_TEST
 
 /* Names of launch stacks */
 
@@ -257,7 +250,7 @@ static void take_names(uint64_t address, const char *outer, const char *inner)
 	     sizeof record.head + record.head.frame_count * sizeof(struct iaprof_record_frame), 0);
 }
 
-START_TEST(launch_stacks_have_all_their_frames)
+TEST(launch_stacks_have_all_their_frames)
 {
 	static const uint64_t addresses[] = { 0x1000, 0x2000, 0x3000 };
 	static const char *const names[] = { "main", "train", "step", "launch" };
@@ -289,10 +282,9 @@ START_TEST(launch_stacks_have_all_their_frames)
 	ck_assert_str_eq(intern_text(intern, named[0].names[0]), "launch");
 	ck_assert_uint_eq(collector_statistics(collector).event_stacks_missed, 1);
 }
-END_TEST
 
 /* A stack has as many frames as a record; the innermost ones are left out. */
-START_TEST(frames_of_a_launch_stack_are_bounded)
+TEST(frames_of_a_launch_stack_are_bounded)
 {
 	enum { DEPTH = IAPROF_STACK_DEPTH_MAX };
 	uint64_t addresses[DEPTH];
@@ -312,10 +304,9 @@ START_TEST(frames_of_a_launch_stack_are_bounded)
 	ck_assert_str_eq(intern_text(intern, named[0].names[0]), "f");
 	ck_assert_str_eq(intern_text(intern, named[0].names[1]), "g");
 }
-END_TEST
 
 /* So many launch stacks wait for their names between two SYNCs. */
-START_TEST(launch_stacks_that_wait_are_bounded)
+TEST(launch_stacks_that_wait_are_bounded)
 {
 	enum { ROOM = 65536 };
 	start((struct collector_options){ .records = true });
@@ -329,10 +320,9 @@ START_TEST(launch_stacks_that_wait_are_bounded)
 	take_launch(10, intern_stack(intern, 10, &(uint64_t){ 0x20 }, 1), SECOND);
 	ck_assert_uint_eq(collector_statistics(collector).event_stacks_missed, ROOM + 1);
 }
-END_TEST
 
 /* A stack is named once, until so many others came that it may be named again. */
-START_TEST(named_launch_stacks_are_bounded)
+TEST(named_launch_stacks_are_bounded)
 {
 	enum { ROOM = 262144 };
 	start((struct collector_options){ .records = true });
@@ -354,10 +344,9 @@ START_TEST(named_launch_stacks_are_bounded)
 	take_sync(SECOND);
 	ck_assert_uint_eq(collector_statistics(collector).event_stacks_missed, ROOM + 2);
 }
-END_TEST
 
 /* Where no sink reads records there are no results. */
-START_TEST(names_are_for_sinks_that_read_records)
+TEST(names_are_for_sinks_that_read_records)
 {
 	start((struct collector_options){ .records = false });
 	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
@@ -368,7 +357,6 @@ START_TEST(names_are_for_sinks_that_read_records)
 	ck_assert_ptr_null(collector_take_results(collector));
 	ck_assert_uint_eq(collector_statistics(collector).event_stacks_missed, 0);
 }
-END_TEST
 
 /* What a stack consists of */
 
@@ -393,7 +381,7 @@ static void describe(const struct iaprof_profile *profile, uint32_t index, char 
  * What a sample knows of its stacks. _i & 1: its program has ended and was forgotten before the stack is asked for; _i
  * & 2: programs are told apart by pid.
  */
-START_TEST(stacks_say_what_is_missing)
+TEST_LOOP(stacks_say_what_is_missing, 0, 4)
 {
 	enum { USER = 1, KERNEL = 2, NAME = 4, STRANGER = 8 };
 	static const struct {
@@ -471,11 +459,10 @@ START_TEST(stacks_say_what_is_missing)
 	ck_assert_uint_eq(seen, (UINT64_C(1) << COUNT) - 1);
 	snapshot_release(snapshot);
 }
-END_TEST
 
 /* Facts of the run */
 
-START_TEST(program_images_are_counted)
+TEST(program_images_are_counted)
 {
 	start((struct collector_options){ .live = false });
 	take_process(10, IAPROF_PROCESS_EXISTING, "a", 0);
@@ -486,10 +473,9 @@ START_TEST(program_images_are_counted)
 	ck_assert_uint_eq(collector_statistics(collector).processes, 3);
 	ck_assert_uint_eq(collector_statistics(collector).records, 1 + 5);
 }
-END_TEST
 
 /* A loss whose count nobody knows still has its value in the profile; one of no value type has none. */
-START_TEST(losses_are_in_the_profile_by_value)
+TEST(losses_are_in_the_profile_by_value)
 {
 	start((struct collector_options){ .time_resolution = SECOND });
 	struct iaprof_record_lost lost = { .begin = 3 * SECOND,
@@ -535,10 +521,9 @@ START_TEST(losses_are_in_the_profile_by_value)
 	ck_assert_uint_eq(snapshot->profile.lost_count + snapshot->profile.value_count, 0);
 	snapshot_release(snapshot);
 }
-END_TEST
 
 /* Each kind of record is in the table where it belongs. */
-START_TEST(records_are_in_their_tables)
+TEST(records_are_in_their_tables)
 {
 	struct {
 		struct iaprof_record_histogram head;
@@ -587,10 +572,9 @@ START_TEST(records_are_in_their_tables)
 	ck_assert_uint_eq(activity->jobs_done, 1);
 	snapshot_release(snapshot);
 }
-END_TEST
 
 /* A record is of its own type only: each of these says nothing that another one would. */
-START_TEST(records_are_no_others)
+TEST(records_are_no_others)
 {
 	start((struct collector_options){ .live = false });
 	struct iaprof_record_source source = { .number = 1, .name = text("driver") };
@@ -643,9 +627,8 @@ START_TEST(records_are_no_others)
 	ck_assert_ptr_null(snapshot->profile.activity);
 	snapshot_release(snapshot);
 }
-END_TEST
 
-START_TEST(the_realtime_offset_is_that_of_the_metadata)
+TEST(the_realtime_offset_is_that_of_the_metadata)
 {
 	start((struct collector_options){ .live = false });
 	ck_assert_uint_eq(collector_realtime_offset(collector), 0);
@@ -654,30 +637,8 @@ START_TEST(the_realtime_offset_is_that_of_the_metadata)
 	take(&metadata, IAPROF_RECORD_METADATA, sizeof metadata, 0);
 	ck_assert_uint_eq(collector_realtime_offset(collector), UINT64_C(1700000000123456789));
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("collector_limits");
-	tcase_set_timeout(tests, 120);
-	tcase_add_checked_fixture(tests, set_up, end_collector);
-	tcase_add_loop_test(tests, a_program_is_kept_some_time_after_its_end, 0, 4);
-	tcase_add_loop_test(tests, samples_that_wait_are_bounded, 0, 2);
-	tcase_add_loop_test(tests, stacks_that_wait_are_bounded, 0, 3);
-	tcase_add_test(tests, later_samples_wait_for_the_next_sync);
-	tcase_add_test(tests, a_sample_is_of_the_program_of_its_time);
-	tcase_add_loop_test(tests, many_stacks_are_resolved_before_the_end, 0, 7);
-	tcase_add_loop_test(tests, stacks_live_as_long_as_promised, 0, 4);
-	tcase_add_test(tests, launch_stacks_have_all_their_frames);
-	tcase_add_test(tests, frames_of_a_launch_stack_are_bounded);
-	tcase_add_test(tests, launch_stacks_that_wait_are_bounded);
-	tcase_add_test(tests, named_launch_stacks_are_bounded);
-	tcase_add_test(tests, names_are_for_sinks_that_read_records);
-	tcase_add_loop_test(tests, stacks_say_what_is_missing, 0, 4);
-	tcase_add_test(tests, program_images_are_counted);
-	tcase_add_test(tests, losses_are_in_the_profile_by_value);
-	tcase_add_test(tests, records_are_in_their_tables);
-	tcase_add_test(tests, records_are_no_others);
-	tcase_add_test(tests, the_realtime_offset_is_that_of_the_metadata);
-	return run_tests(tests);
+	return run_all_tests(120, set_up, end_collector);
 }

@@ -99,7 +99,7 @@ static const char *value_of(const struct instance_configuration *instance, const
 	return value;
 }
 
-START_TEST(reads_no_options_at_all)
+TEST(reads_no_options_at_all)
 {
 	CLEANUP(configuration_free) struct configuration configuration = { 0 };
 	char *arguments[] = { (char *)"iaprof", NULL };
@@ -117,10 +117,9 @@ START_TEST(reads_no_options_at_all)
 	ck_assert_int_eq(configuration.verbosity, 0);
 	ck_assert_str_eq(error.text, "");
 }
-END_TEST
 
 /* As --interval=MS of the profiler that had this name before; a duration stays one in seconds. */
-START_TEST(plain_intervals_are_milliseconds)
+TEST(plain_intervals_are_milliseconds)
 {
 	static const struct {
 		const char *text;
@@ -140,9 +139,8 @@ START_TEST(plain_intervals_are_milliseconds)
 		ck_assert_uint_eq(of_file.duration, 10000000000);
 	}
 }
-END_TEST
 
-START_TEST(reads_every_option)
+TEST(reads_every_option)
 {
 	CLEANUP(configuration_free) struct configuration configuration = { 0 };
 	const char *const *words =
@@ -168,9 +166,8 @@ START_TEST(reads_every_option)
 	ck_assert_str_eq(configuration.sinks.items[0].plugin, "folded");
 	ck_assert_ptr_null(configuration.command);
 }
-END_TEST
 
-START_TEST(reads_keys_of_a_capture)
+TEST(reads_keys_of_a_capture)
 {
 	static const struct {
 		const char *word, *path, *key, *value; /* key NULL: none */
@@ -199,9 +196,8 @@ START_TEST(reads_keys_of_a_capture)
 		ck_assert_int_eq(read_words(&configuration, WORDS("--record", wrong[i]), &error), -EINVAL);
 	}
 }
-END_TEST
 
-START_TEST(reads_levels_and_the_last_of_an_option)
+TEST(reads_levels_and_the_last_of_an_option)
 {
 	static const struct {
 		const char *word;
@@ -216,9 +212,8 @@ START_TEST(reads_levels_and_the_last_of_an_option)
 		ck_assert_str_eq(configuration.output, "b");
 	}
 }
-END_TEST
 
-START_TEST(finds_the_command)
+TEST(finds_the_command)
 {
 	static const struct {
 		const char *words[5];
@@ -242,9 +237,8 @@ START_TEST(finds_the_command)
 	ck_assert_int_eq(read_words(&configuration, WORDS("-v", "--"), NULL), 0);
 	ck_assert_ptr_null(configuration.command);
 }
-END_TEST
 
-START_TEST(finds_the_action)
+TEST(finds_the_action)
 {
 	static const struct {
 		const char *words[4];
@@ -271,9 +265,8 @@ START_TEST(finds_the_action)
 		ck_assert_pstr_eq(configuration.help_plugin, cases[i].plugin);
 	}
 }
-END_TEST
 
-START_TEST(refuses_bad_command_lines)
+TEST(refuses_bad_command_lines)
 {
 	static const struct {
 		const char *words[6];
@@ -383,9 +376,8 @@ START_TEST(refuses_bad_command_lines)
 	for (size_t i = 0; i < COUNT(cases); i++)
 		expect_refusal(cases[i].words, cases[i].message);
 }
-END_TEST
 
-START_TEST(reads_source_arguments)
+TEST(reads_source_arguments)
 {
 	static const struct {
 		const char *argument, *plugin, *id, *keys[2], *values[2];
@@ -422,9 +414,8 @@ START_TEST(reads_source_arguments)
 		ck_assert_uint_eq(source->settings.count, count);
 	}
 }
-END_TEST
 
-START_TEST(refuses_bad_source_arguments)
+TEST(refuses_bad_source_arguments)
 {
 	static const struct {
 		const char *argument, *message;
@@ -451,9 +442,8 @@ START_TEST(refuses_bad_source_arguments)
 	for (size_t i = 0; i < COUNT(cases); i++)
 		expect_refusal(WORDS("-s", cases[i].argument), cases[i].message);
 }
-END_TEST
 
-START_TEST(reads_a_file)
+TEST(reads_a_file)
 {
 	CLEANUP(configuration_free) struct configuration configuration = { 0 };
 	struct error error = { 0 };
@@ -494,9 +484,8 @@ START_TEST(reads_a_file)
 			 "/a/folder/with/a/name/that/is/longer/than/fifty/bytes/iaprof-x.so");
 	ck_assert_str_eq(value_of(&configuration.sinks.items[1], "rows"), "events");
 }
-END_TEST
 
-START_TEST(reads_files_that_ask_for_nothing)
+TEST(reads_files_that_ask_for_nothing)
 {
 	static const char *const texts[] = { "",      "\n",           "\n\n\n",   "; x",
 					     "# x\n", "\xef\xbb\xbf", "[iaprof]", "[iaprof]\n" };
@@ -508,9 +497,8 @@ START_TEST(reads_files_that_ask_for_nothing)
 		ck_assert_uint_eq(configuration.duration, 0);
 	}
 }
-END_TEST
 
-START_TEST(refuses_bad_files)
+TEST(refuses_bad_files)
 {
 #define FILE_CASE(text, message)                                                                                       \
 	{                                                                                                              \
@@ -577,10 +565,9 @@ START_TEST(refuses_bad_files)
 	for (size_t i = 0; i < COUNT(cases); i++)
 		expect_file_refusal(cases[i].text, cases[i].size, cases[i].message);
 }
-END_TEST
 
 /* How long a line may be is a setting of inih's build: it is read whole or refused, never cut. */
-START_TEST(refuses_or_reads_long_lines)
+TEST(refuses_or_reads_long_lines)
 {
 	for (size_t length = 150; length < 3000; length += 7) {
 		CLEANUP(configuration_free) struct configuration configuration = { 0 };
@@ -596,9 +583,8 @@ START_TEST(refuses_or_reads_long_lines)
 		}
 	}
 }
-END_TEST
 
-START_TEST(refuses_huge_files)
+TEST(refuses_huge_files)
 {
 	size_t size = 5 << 20;
 	char *text CLEANUP_FREE = malloc(size);
@@ -611,10 +597,9 @@ START_TEST(refuses_huge_files)
 	ck_assert_int_eq(read_words(&configuration, WORDS("-c", "x.ini"), NULL), 0);
 	ck_assert_int_eq(unlink("x.ini"), 0);
 }
-END_TEST
 
 /* A megabyte of sections or keys is refused at once, not compared with each other for minutes. */
-START_TEST(refuses_endless_lists)
+TEST(refuses_endless_lists)
 {
 	char *text CLEANUP_FREE = malloc(1 << 20);
 	size_t size = 0;
@@ -626,9 +611,8 @@ START_TEST(refuses_endless_lists)
 		size += (size_t)sprintf(text + size, "k%d=\n", i);
 	expect_file_refusal(text, size, "x.ini:258: more than 256 keys");
 }
-END_TEST
 
-START_TEST(refuses_files_that_cannot_be_read)
+TEST(refuses_files_that_cannot_be_read)
 {
 	ck_assert_int_eq(mkfifo("fifo", 0600), 0);
 	expect_refusal(WORDS("-c", "fifo"), "cannot read fifo: it is not a regular file");
@@ -643,7 +627,6 @@ START_TEST(refuses_files_that_cannot_be_read)
 	expect_refusal(WORDS("-c", "secret"), "cannot read secret: Permission denied");
 	ck_assert_int_eq(unlink("secret"), 0);
 }
-END_TEST
 
 static const char layered[] = "[iaprof]\n"
 			      "duration = 10s\n"
@@ -655,7 +638,7 @@ static const char layered[] = "[iaprof]\n"
 			      "idle = yes\n"
 			      "[sink:folded]\n";
 
-START_TEST(lets_the_command_line_override_the_file)
+TEST(lets_the_command_line_override_the_file)
 {
 	CLEANUP(configuration_free) struct configuration configuration = { 0 };
 	write_file("x.ini", layered, sizeof layered - 1);
@@ -673,9 +656,8 @@ START_TEST(lets_the_command_line_override_the_file)
 	ck_assert_str_eq(value_of(&configuration.sources.items[1], "frequency"), "9");
 	ck_assert_int_eq(unlink("x.ini"), 0);
 }
-END_TEST
 
-START_TEST(lets_the_scope_override_the_files_pid)
+TEST(lets_the_scope_override_the_files_pid)
 {
 	CLEANUP(configuration_free) struct configuration configuration = { 0 };
 	CLEANUP(configuration_free) struct configuration other = { 0 };
@@ -697,9 +679,8 @@ START_TEST(lets_the_scope_override_the_files_pid)
 	ck_assert(alone.without_children);
 	ck_assert_int_eq(unlink("x.ini"), 0);
 }
-END_TEST
 
-START_TEST(lets_a_sinks_output_override_the_files)
+TEST(lets_a_sinks_output_override_the_files)
 {
 	CLEANUP(configuration_free) struct configuration configuration = { 0 };
 	write_file("x.ini", layered, sizeof layered - 1);
@@ -715,17 +696,15 @@ START_TEST(lets_a_sinks_output_override_the_files)
 	ck_assert_str_eq(other.output, "mine");
 	ck_assert_int_eq(unlink("x.ini"), 0);
 }
-END_TEST
 
-START_TEST(checks_also_what_is_overridden)
+TEST(checks_also_what_is_overridden)
 {
 	write_file("x.ini", "[iaprof]\npid = x\n", 17);
 	expect_refusal(WORDS("-c", "x.ini", "-p", "8"), "x.ini:2: pid: 'x' is not a process ID (1 to 4194304)");
 	ck_assert_int_eq(unlink("x.ini"), 0);
 }
-END_TEST
 
-START_TEST(reads_options_of_sources)
+TEST(reads_options_of_sources)
 {
 	const struct {
 		const char *const *words;
@@ -761,33 +740,8 @@ START_TEST(reads_options_of_sources)
 		ck_assert_str_eq(error.text, bad[i].message);
 	}
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("configuration");
-	tcase_add_checked_fixture(tests, make_folder, remove_folder);
-	tcase_add_test(tests, reads_no_options_at_all);
-	tcase_add_test(tests, plain_intervals_are_milliseconds);
-	tcase_add_test(tests, reads_every_option);
-	tcase_add_test(tests, reads_keys_of_a_capture);
-	tcase_add_test(tests, reads_levels_and_the_last_of_an_option);
-	tcase_add_test(tests, reads_options_of_sources);
-	tcase_add_test(tests, finds_the_command);
-	tcase_add_test(tests, finds_the_action);
-	tcase_add_test(tests, refuses_bad_command_lines);
-	tcase_add_test(tests, reads_source_arguments);
-	tcase_add_test(tests, refuses_bad_source_arguments);
-	tcase_add_test(tests, reads_a_file);
-	tcase_add_test(tests, reads_files_that_ask_for_nothing);
-	tcase_add_test(tests, refuses_bad_files);
-	tcase_add_test(tests, refuses_or_reads_long_lines);
-	tcase_add_test(tests, refuses_huge_files);
-	tcase_add_test(tests, refuses_endless_lists);
-	tcase_add_test(tests, refuses_files_that_cannot_be_read);
-	tcase_add_test(tests, lets_the_command_line_override_the_file);
-	tcase_add_test(tests, lets_the_scope_override_the_files_pid);
-	tcase_add_test(tests, lets_a_sinks_output_override_the_files);
-	tcase_add_test(tests, checks_also_what_is_overridden);
-	return run_tests(tests);
+	return run_all_tests(0, make_folder, remove_folder);
 }

@@ -87,7 +87,7 @@ static bool is_refused(long number, bool as_child)
 }
 
 /* Every number from 0 on, known or not, is refused unless it is in the list. */
-START_TEST(every_other_call_is_refused)
+TEST_LOOP(every_other_call_is_refused, 0, 2)
 {
 	bool as_child = _i;
 	size_t refused = 0;
@@ -101,7 +101,6 @@ START_TEST(every_other_call_is_refused)
 	}
 	ck_assert_uint_gt(refused, CALL_COUNT / 2);
 }
-END_TEST
 
 /* Exits with the number of the first property that does not hold. */
 static _Noreturn void check_properties(void)
@@ -123,7 +122,7 @@ static _Noreturn void check_properties(void)
 	_exit(0);
 }
 
-START_TEST(memory_and_descriptors_are_all_it_has)
+TEST(memory_and_descriptors_are_all_it_has)
 {
 	pid_t pid = fork();
 	ck_assert_int_ge(pid, 0);
@@ -134,13 +133,8 @@ START_TEST(memory_and_descriptors_are_all_it_has)
 	ck_assert(WIFEXITED(status));
 	ck_assert_int_eq(WEXITSTATUS(status), 0);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("confinement");
-	tcase_set_timeout(tests, 120);
-	tcase_add_loop_test(tests, every_other_call_is_refused, 0, 2);
-	tcase_add_test(tests, memory_and_descriptors_are_all_it_has);
-	return run_tests(tests);
+	return run_all_tests(120, NULL, NULL);
 }

@@ -212,7 +212,7 @@ static void run_hours(uint64_t from, uint64_t to, struct most *most)
 	}
 }
 
-START_TEST(memory_is_flat_and_samples_are_of_the_program_that_ran)
+TEST(memory_is_flat_and_samples_are_of_the_program_that_ran)
 {
 	struct most early = { 0 }, between = { 0 }, late = { 0 };
 	uint64_t window = HOURS < 2 * WINDOW ? 1 : WINDOW;
@@ -233,15 +233,10 @@ START_TEST(memory_is_flat_and_samples_are_of_the_program_that_ran)
 	ck_assert_uint_eq(statistics().matched, samples_in);
 	ck_assert_uint_eq(collector_statistics(collector).out_of_memory, 0);
 }
-END_TEST
 
 int main(void)
 {
 	history_continuous = true;
 	history_resolution = SECOND;
-	TCase *tests = tcase_create("continuous_day");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_set_timeout(tests, 240);
-	tcase_add_test(tests, memory_is_flat_and_samples_are_of_the_program_that_ran);
-	return run_tests(tests);
+	return run_all_tests(240, set_up, tear_down);
 }

@@ -18,7 +18,7 @@
 #include "symbolizer/device/device_address.h"
 #include "../run_suite.h"
 
-START_TEST(a_kernel_and_its_stack)
+TEST(a_kernel_and_its_stack)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_launches(10, kernel, 'a', 3, SECOND, 2 * SECOND);
@@ -30,7 +30,6 @@ START_TEST(a_kernel_and_its_stack)
 	ck_assert_uint_eq(sum("first;site_a;-;add;active;0x10"), 50);
 	ck_assert_uint_eq(sum("first;site_a;-;add;sbid;0x10"), 50);
 }
-END_TEST
 
 /* The kinds of a stack's frames, a letter each, from the root to the leaf. */
 static void kinds_read(const struct iaprof_profile *profile, uint32_t stack, char *kinds, size_t size)
@@ -42,7 +41,7 @@ static void kinds_read(const struct iaprof_profile *profile, uint32_t stack, cha
 	kinds[frames->frame_count] = '\0';
 }
 
-START_TEST(user_frames_then_the_linux_kernels_then_the_device)
+TEST(user_frames_then_the_linux_kernels_then_the_device)
 {
 	const uint64_t program[] = { 0x2000, 0x1000 };
 	const uint64_t system_call[] = { UINT64_C(0xffffffff81000204), UINT64_C(0xffffffff81000104) };
@@ -65,7 +64,6 @@ START_TEST(user_frames_then_the_linux_kernels_then_the_device)
 	}
 	snapshot_release(snapshot);
 }
-END_TEST
 
 static void take_stalls_of(uint32_t device, uint64_t count, uint64_t to)
 {
@@ -93,24 +91,22 @@ static void launch_from_depth(size_t depth)
 	take_relative(0x1010, 50, SECOND, 2 * SECOND);
 }
 
-START_TEST(the_deepest_stack_of_a_launch_is_marked)
+TEST(the_deepest_stack_of_a_launch_is_marked)
 {
 	launch_from_depth(IAPROF_STACK_DEPTH_MAX);
 	finish(100, 0, 0);
 	ck_assert_uint_eq(sum("first;[truncated];-;add"), 100);
 }
-END_TEST
 
-START_TEST(a_stack_that_may_be_whole_is_not_marked)
+TEST(a_stack_that_may_be_whole_is_not_marked)
 {
 	launch_from_depth(IAPROF_STACK_DEPTH_MAX - 1);
 	finish(100, 0, 0);
 	ck_assert_uint_eq(sum("first;-;add"), 100);
 	ck_assert_uint_eq(sum("first;[truncated];-;add"), 0);
 }
-END_TEST
 
-START_TEST(samples_count_what_their_device_says)
+TEST(samples_count_what_their_device_says)
 {
 	struct iaprof_record_device other = {
 		.id = 2, .name = text("NPU 1"), .value_name = text("waits"), .value_unit = text("cycles")
@@ -126,10 +122,9 @@ START_TEST(samples_count_what_their_device_says)
 	ck_assert_uint_eq(total_of("waits", "cycles"), 1 << 2);
 	ck_assert_uint_eq(total_of("gpu-stalls", "count"), 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5);
 }
-END_TEST
 
 /* They are not counted as what the first device counts. */
-START_TEST(samples_of_devices_beyond_the_limit_are_stalls)
+TEST(samples_of_devices_beyond_the_limit_are_stalls)
 {
 	struct iaprof_record_device device = { .name = text("NPU"), .value_name = text("waits") };
 	for (device.id = 2; device.id < 1100; device.id++)
@@ -140,10 +135,9 @@ START_TEST(samples_of_devices_beyond_the_limit_are_stalls)
 	ck_assert_uint_eq(total_of("waits", "count"), 3);
 	ck_assert_uint_eq(total_of("gpu-stalls", "count"), 7);
 }
-END_TEST
 
 /* The summary has what a source says that its counters are, whatever they are called. */
-START_TEST(counters_have_the_role_that_their_source_says)
+TEST(counters_have_the_role_that_their_source_says)
 {
 	static const uint32_t roles[] = { IAPROF_COUNTER_ROLE_NONE, IAPROF_COUNTER_ROLE_ROWS,
 					  IAPROF_COUNTER_ROLE_OVERFLOWS };
@@ -160,10 +154,9 @@ START_TEST(counters_have_the_role_that_their_source_says)
 	ck_assert_uint_eq(statistics().overflows, 12);
 	collector_finish(collector);
 }
-END_TEST
 
 /* A base that code is not within reach of is none: then it is taken from where the code is. */
-START_TEST(relative_addresses_reach_as_far_as_the_source_says)
+TEST_LOOP(relative_addresses_reach_as_far_as_the_source_says, 0, 4)
 {
 	static const struct {
 		uint64_t window, from_base;
@@ -185,9 +178,8 @@ START_TEST(relative_addresses_reach_as_far_as_the_source_says)
 	take_relative(kernel.address % window, 10, 2 * SECOND, 3 * SECOND);
 	finish(cases[_i].is_reached ? 2 : 20, 0, cases[_i].is_reached ? 20 : 2);
 }
-END_TEST
 
-START_TEST(stacks_share_by_how_often_they_launched)
+TEST(stacks_share_by_how_often_they_launched)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	for (uint32_t i = 0; i < 20; i++) {
@@ -207,9 +199,8 @@ START_TEST(stacks_share_by_how_often_they_launched)
 		ck_assert_double_eq_tol(share, (double)(1 << (site - 'a')) / 31, 0.005);
 	}
 }
-END_TEST
 
-START_TEST(launches_of_the_interval_count_and_else_the_last_ones)
+TEST(launches_of_the_interval_count_and_else_the_last_ones)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, 0);
 	take_launches(10, kernel, 'a', 100, SECOND, 2 * SECOND);
@@ -223,9 +214,8 @@ START_TEST(launches_of_the_interval_count_and_else_the_last_ones)
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 2 * (10 + 20 + 50));
 	ck_assert_uint_eq(sum("first;site_b;-;add"), 2 * (30 + 40));
 }
-END_TEST
 
-START_TEST(samples_wait_for_their_code_and_launches)
+TEST(samples_wait_for_their_code_and_launches)
 {
 	uint32_t early = take_kernel(10, "early", BASE + 0x9000, 0);
 	take_relative(0x1000, 10, SECOND, 1100 * MILLISECOND);
@@ -257,9 +247,8 @@ START_TEST(samples_wait_for_their_code_and_launches)
 	ck_assert_uint_eq(sum("first;site_b;-;early"), 10);
 	ck_assert_uint_eq(sum("[unknown];-;[unknown device code];active;0x5000"), 1);
 }
-END_TEST
 
-START_TEST(who_was_busy_decides_between_processes)
+TEST(who_was_busy_decides_between_processes)
 {
 	two_processes();
 	for (uint64_t i = 0; i < 10; i++) {
@@ -273,9 +262,8 @@ START_TEST(who_was_busy_decides_between_processes)
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 2 * 5 * 5);
 	ck_assert_uint_eq(sum("second;site_b;-;multiply"), 2 * 5 * 7);
 }
-END_TEST
 
-START_TEST(two_at_once_are_ambiguous_and_share_by_busy_time)
+TEST(two_at_once_are_ambiguous_and_share_by_busy_time)
 {
 	two_processes();
 	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, 30 * MILLISECOND, NULL, SECOND, 2 * SECOND);
@@ -285,9 +273,8 @@ START_TEST(two_at_once_are_ambiguous_and_share_by_busy_time)
 	ck_assert_uint_eq(sum("first;site_a;-;[ambiguous];add"), 600);
 	ck_assert_uint_eq(sum("second;site_b;-;[ambiguous];multiply"), 200);
 }
-END_TEST
 
-START_TEST(without_activity_launches_decide)
+TEST(without_activity_launches_decide)
 {
 	uint32_t first = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	uint32_t second = take_kernel(11, "multiply", BASE + 0x1000, SECOND);
@@ -300,9 +287,8 @@ START_TEST(without_activity_launches_decide)
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 160);
 	ck_assert_uint_eq(sum("second;site_b;-;[ambiguous];multiply"), 50);
 }
-END_TEST
 
-START_TEST(a_busy_process_without_code_is_not_given_the_code_of_an_idle_one)
+TEST(a_busy_process_without_code_is_not_given_the_code_of_an_idle_one)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_launches(10, kernel, 'a', 1, SECOND, SECOND);
@@ -319,9 +305,8 @@ START_TEST(a_busy_process_without_code_is_not_given_the_code_of_an_idle_one)
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 14);
 	ck_assert_uint_eq(sum("[unknown];-;[unknown device code]"), 18);
 }
-END_TEST
 
-START_TEST(code_that_replaces_other_code_gets_its_own_samples)
+TEST(code_that_replaces_other_code_gets_its_own_samples)
 {
 	CLEANUP_FREE char *path = zebin_path("lnl/transformer", ".loaded-debug.elf");
 	CLEANUP_FREE char *other = zebin_path("ptl/transformer", ".loaded-debug.elf");
@@ -354,9 +339,8 @@ START_TEST(code_that_replaces_other_code_gets_its_own_samples)
 	array_free(&sections);
 	array_free(&others);
 }
-END_TEST
 
-START_TEST(every_instruction_of_an_image_has_its_lines)
+TEST(every_instruction_of_an_image_has_its_lines)
 {
 	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".loaded-debug.elf");
 	expected_instruction_array instructions = zebin_instructions("bmg/transformer");
@@ -379,7 +363,6 @@ START_TEST(every_instruction_of_an_image_has_its_lines)
 	}
 	array_free(&instructions);
 }
-END_TEST
 
 /* Under an instruction that waits for others stand those, for scoreboard stalls alone. */
 static void check_producers(struct code_reader *reader, const struct iaprof_profile *profile,
@@ -414,7 +397,7 @@ static void check_producers(struct code_reader *reader, const struct iaprof_prof
 	ck_assert_uint_eq(frames[count - 3 - producer_count]->flags & IAPROF_FRAME_PRODUCER, 0);
 }
 
-START_TEST(what_is_waited_for_is_under_who_waits)
+TEST(what_is_waited_for_is_under_who_waits)
 {
 	struct registry registry = { 0 };
 	struct instance_services services = { 0 };
@@ -451,9 +434,8 @@ START_TEST(what_is_waited_for_is_under_who_waits)
 	decoders_release(&decoders);
 	registry_free(&registry);
 }
-END_TEST
 
-START_TEST(absolute_addresses_and_several_bases)
+TEST(absolute_addresses_and_several_bases)
 {
 	take_kernel(10, "low", BASE + 0x1000, SECOND);
 	take_kernel(11, "high", BASE + (UINT64_C(1) << 32) + 0x2000, SECOND);
@@ -466,9 +448,8 @@ START_TEST(absolute_addresses_and_several_bases)
 	ck_assert_uint_eq(sum("first;-;low"), 2 * (5 + 9 + 13));
 	ck_assert_uint_eq(sum("second;-;high"), 14);
 }
-END_TEST
 
-START_TEST(a_program_that_ended_still_gets_its_samples)
+TEST(a_program_that_ended_still_gets_its_samples)
 {
 	take_process(20, IAPROF_PROCESS_FORK, "short", SECOND);
 	uint32_t kernel = take_kernel(20, "add", BASE + 0x1000, SECOND + MILLISECOND);
@@ -489,7 +470,6 @@ START_TEST(a_program_that_ended_still_gets_its_samples)
 	ck_assert_uint_eq(sum("short;site_c;-;add"), 12);
 	ck_assert_uint_eq(sum("next;site_d;-;subtract"), 36);
 }
-END_TEST
 
 static const char *metadata(const struct iaprof_profile *profile, const char *key)
 {
@@ -500,7 +480,7 @@ static const char *metadata(const struct iaprof_profile *profile, const char *ke
 }
 
 /* Each of several cards of one model has an account of its own, in what sinks write as well. */
-START_TEST(devices_of_one_name_are_told_apart)
+TEST(devices_of_one_name_are_told_apart)
 {
 	const char *const addresses[] = { "0000:03:00.0", "0000:04:00.0" };
 	for (uint32_t i = 0; i < 2; i++) {
@@ -527,10 +507,9 @@ START_TEST(devices_of_one_name_are_told_apart)
 		strstr(metadata(profile, "samples of Intel Arc B580 GT 0 at 0000:04:00.0"), "30 samples"));
 	snapshot_release(snapshot);
 }
-END_TEST
 
 /* A replay cannot tell otherwise to which interval they belong: other records come between a SYNC and them. */
-START_TEST(values_have_the_time_of_their_sync)
+TEST(values_have_the_time_of_their_sync)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_launches(10, kernel, 'a', 3, SECOND, 2 * SECOND);
@@ -560,9 +539,8 @@ START_TEST(values_have_the_time_of_their_sync)
 	for (size_t i = 0; i < 3; i++)
 		ck_assert_uint_eq(values[i], 2 * (i + 2));
 }
-END_TEST
 
-START_TEST(a_replay_gives_the_same_profile)
+TEST(a_replay_gives_the_same_profile)
 {
 	two_processes();
 	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, 2, NULL, SECOND, 2 * SECOND);
@@ -590,10 +568,9 @@ START_TEST(a_replay_gives_the_same_profile)
 	snapshot_release(again);
 	collector_free(replay);
 }
-END_TEST
 
 /* Intervals of samples begin a little before the end of those before them, and their times do not. */
-START_TEST(overlapping_intervals_are_not_busier)
+TEST(overlapping_intervals_are_not_busier)
 {
 	for (uint64_t i = 1; i <= 10; i++)
 		take_relative(0x8000, 50, SECOND + i * 100 * MILLISECOND - 15 * MILLISECOND,
@@ -612,10 +589,9 @@ START_TEST(overlapping_intervals_are_not_busier)
 	ck_assert_uint_le(most, all / 50 + 3);
 	snapshot_release(snapshot);
 }
-END_TEST
 
 /* Of anything in any order nothing is lost or made up. */
-START_TEST(totals_are_kept_whatever_comes)
+TEST_LOOP(totals_are_kept_whatever_comes, 0, 20)
 {
 	srandom((unsigned)_i + 1);
 	for (uint32_t i = 0; i < 3000; i++) {
@@ -655,37 +631,8 @@ START_TEST(totals_are_kept_whatever_comes)
 	ck_assert_uint_eq(sum("-;[ambiguous]"), became.ambiguous);
 	ck_assert_uint_eq(sum("-;[unknown device code]"), became.unmatched);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("correlator");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, a_kernel_and_its_stack);
-	tcase_add_test(tests, user_frames_then_the_linux_kernels_then_the_device);
-	tcase_add_test(tests, stacks_share_by_how_often_they_launched);
-	tcase_add_test(tests, the_deepest_stack_of_a_launch_is_marked);
-	tcase_add_test(tests, a_stack_that_may_be_whole_is_not_marked);
-	tcase_add_test(tests, samples_count_what_their_device_says);
-	tcase_add_test(tests, samples_of_devices_beyond_the_limit_are_stalls);
-	tcase_add_test(tests, counters_have_the_role_that_their_source_says);
-	tcase_add_loop_test(tests, relative_addresses_reach_as_far_as_the_source_says, 0, 4);
-	tcase_add_test(tests, launches_of_the_interval_count_and_else_the_last_ones);
-	tcase_add_test(tests, samples_wait_for_their_code_and_launches);
-	tcase_add_test(tests, who_was_busy_decides_between_processes);
-	tcase_add_test(tests, two_at_once_are_ambiguous_and_share_by_busy_time);
-	tcase_add_test(tests, without_activity_launches_decide);
-	tcase_add_test(tests, a_busy_process_without_code_is_not_given_the_code_of_an_idle_one);
-	tcase_add_test(tests, code_that_replaces_other_code_gets_its_own_samples);
-	tcase_add_test(tests, every_instruction_of_an_image_has_its_lines);
-	tcase_add_test(tests, what_is_waited_for_is_under_who_waits);
-	tcase_add_test(tests, absolute_addresses_and_several_bases);
-	tcase_add_test(tests, a_program_that_ended_still_gets_its_samples);
-	tcase_add_test(tests, devices_of_one_name_are_told_apart);
-	tcase_add_test(tests, values_have_the_time_of_their_sync);
-	tcase_add_test(tests, a_replay_gives_the_same_profile);
-	tcase_add_test(tests, overlapping_intervals_are_not_busier);
-	tcase_add_loop_test(tests, totals_are_kept_whatever_comes, 0, 20);
-	return run_tests(tests);
+	return run_all_tests(60, set_up, tear_down);
 }

@@ -41,7 +41,7 @@ static void be_busy(uint16_t source, uint32_t device, uint32_t pid, uint64_t fro
  * With code of CANDIDATES_MAX processes at the address, of which one launched it lately, it is that one's. With one
  * more, which one that is cannot be said, for there may be others still. _i & 2: they have two instruction bases.
  */
-START_TEST(as_many_processes_are_candidates_as_there_is_room_for)
+TEST_LOOP(as_many_processes_are_candidates_as_there_is_room_for, 0, 4)
 {
 	bool is_too_many = _i & 1, is_apart = _i & 2;
 	uint32_t count = CANDIDATES_MAX + is_too_many;
@@ -57,10 +57,9 @@ START_TEST(as_many_processes_are_candidates_as_there_is_room_for)
 	finish(is_too_many ? 0 : 100, is_too_many ? 100 : 0, 0);
 	ck_assert_uint_eq(sum("worker;site_a;-;mine"), is_too_many ? sum("worker") : 100);
 }
-END_TEST
 
 /* The same for code that one process replaced as often in an interval. */
-START_TEST(as_much_code_of_a_process_is_a_candidate)
+TEST_LOOP(as_much_code_of_a_process_is_a_candidate, 0, 2)
 {
 	uint32_t count = CANDIDATES_MAX + (uint32_t)_i, newest = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -77,10 +76,9 @@ START_TEST(as_much_code_of_a_process_is_a_candidate)
 	ck_assert_uint_eq(became.matched, _i ? 0 : 100);
 	ck_assert_uint_eq(became.ambiguous, _i ? 100 : 0);
 }
-END_TEST
 
 /* Samples that come in turn, of sources, devices and intervals in which others were busy: each has its own. */
-START_TEST(who_was_busy_is_looked_for_in_each_interval_of_each_device)
+TEST(who_was_busy_is_looked_for_in_each_interval_of_each_device)
 {
 	static const struct {
 		uint16_t source;
@@ -106,10 +104,9 @@ START_TEST(who_was_busy_is_looked_for_in_each_interval_of_each_device)
 	ck_assert_uint_eq(sum("second;-;multiply"), second);
 	ck_assert_uint_eq(sum("[ambiguous]"), 0);
 }
-END_TEST
 
 /* The same where one interval is within another, and both have an end, or a beginning. */
-START_TEST(intervals_that_begin_or_end_together_are_apart)
+TEST(intervals_that_begin_or_end_together_are_apart)
 {
 	two_processes();
 	be_busy(STALLS, 1, 10, 30 * SECOND, 30 * SECOND + 400 * MILLISECOND);
@@ -122,13 +119,12 @@ START_TEST(intervals_that_begin_or_end_together_are_apart)
 	ck_assert_uint_eq(sum("first;-;add") - sum("first;-;[ambiguous]"), 2);
 	ck_assert_uint_eq(sum("second;-;multiply") - sum("second;-;[ambiguous]"), 20);
 }
-END_TEST
 
 /*
  * A process replaces its code in an interval. _i & 1: only the later kernel was launched in it. _i & 2: there is
  * another process, which was busy for a third of the time of this one.
  */
-START_TEST(code_that_is_replaced_shares_the_part_of_its_process)
+TEST_LOOP(code_that_is_replaced_shares_the_part_of_its_process, 0, 4)
 {
 	bool once = _i & 1, is_shared = _i & 2;
 	uint32_t add = take_kernel(10, "add", BASE + 0x1000, SECOND);
@@ -148,10 +144,9 @@ START_TEST(code_that_is_replaced_shares_the_part_of_its_process)
 	ck_assert_uint_eq(sum("first;site_b;-;subtract"), once ? of_process : of_process / 4);
 	ck_assert_uint_eq(sum("second;site_c;-;multiply"), 800 - of_process);
 }
-END_TEST
 
 /* The same where the sample says whose it is: what was launched before has no part. */
-START_TEST(code_that_was_launched_in_the_interval_has_all)
+TEST(code_that_was_launched_in_the_interval_has_all)
 {
 	uint32_t add = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_launches(10, add, 'a', 30, 29 * SECOND, 29 * SECOND);
@@ -172,10 +167,9 @@ START_TEST(code_that_was_launched_in_the_interval_has_all)
 	finish(400, 0, 0);
 	ck_assert_uint_eq(sum("first;site_b;-;subtract"), 400);
 }
-END_TEST
 
 /* Where no launch is seen, code that is replaced shares evenly. */
-START_TEST(code_without_launches_shares_evenly)
+TEST(code_without_launches_shares_evenly)
 {
 	take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_kernel(10, "subtract", BASE + 0x1000, 30 * SECOND + 500 * MILLISECOND);
@@ -190,10 +184,9 @@ START_TEST(code_without_launches_shares_evenly)
 	ck_assert_uint_eq(sum("first;-;[ambiguous];divide"), 200);
 	ck_assert_uint_eq(sum("second;-;[ambiguous];multiply"), 200);
 }
-END_TEST
 
 /* A kernel that was launched less than 10 s before an interval may run in it still. */
-START_TEST(kernels_may_run_for_ten_seconds)
+TEST_LOOP(kernels_may_run_for_ten_seconds, 0, 2)
 {
 	uint32_t add = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	uint32_t multiply = take_kernel(11, "multiply", BASE + 0x1000, SECOND);
@@ -203,10 +196,9 @@ START_TEST(kernels_may_run_for_ten_seconds)
 	finish(_i ? 0 : 100, _i ? 100 : 0, 0);
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 100);
 }
-END_TEST
 
 /* The kernels of a program that has ended are known as long as its samples may come late. */
-START_TEST(kernels_are_remembered_for_late_launches)
+TEST_LOOP(kernels_are_remembered_for_late_launches, 0, 2)
 {
 	take_process(20, IAPROF_PROCESS_FORK, "short", 10 * SECOND);
 	uint32_t kernel = take_kernel(20, "add", BASE + 0x1000, 11 * SECOND);
@@ -216,7 +208,6 @@ START_TEST(kernels_are_remembered_for_late_launches)
 	finish(0, 0, 0);
 	ck_assert_uint_eq(collector_statistics(collector).correlator.launches_unknown, _i ? 4 : 0);
 }
-END_TEST
 
 /* Functions of an image, which several kernels may call */
 
@@ -258,7 +249,7 @@ static void take_function_samples(uint64_t count, uint64_t from, uint64_t to)
 }
 
 /* The kernels of the image that were launched in the interval share what a function of it does. */
-START_TEST(functions_are_of_the_kernels_that_were_launched)
+TEST(functions_are_of_the_kernels_that_were_launched)
 {
 	make_image();
 	uint32_t object = take_object(10, image_path, 0, SECOND);
@@ -280,10 +271,9 @@ START_TEST(functions_are_of_the_kernels_that_were_launched)
 	ck_assert_uint_eq(sum("first;[launch not seen];-;tiny"), 14);
 	ck_assert_uint_eq(sum("site_x"), 0);
 }
-END_TEST
 
 /* In turn, of two processes that have the image, and two intervals: each has its own callers. */
-START_TEST(callers_are_of_their_process_and_interval)
+TEST(callers_are_of_their_process_and_interval)
 {
 	make_image();
 	for (uint32_t pid = 10; pid < 12; pid++) {
@@ -317,10 +307,9 @@ START_TEST(callers_are_of_their_process_and_interval)
 	ck_assert_uint_eq(sum("second;site_c;-;tiny"), 2 * 2000);
 	ck_assert_uint_eq(sum("second;site_d;-;tiny"), 2 * 2100);
 }
-END_TEST
 
 /* So many kernels are told apart; those that were announced first are left out. */
-START_TEST(callers_are_bounded)
+TEST_LOOP(callers_are_bounded, 0, 2)
 {
 	uint32_t count = CANDIDATE_KERNELS_MAX + (uint32_t)_i;
 	make_image();
@@ -335,12 +324,11 @@ START_TEST(callers_are_bounded)
 	ck_assert_uint_eq(sum("first;site_b;-;[ambiguous];tiny"), _i ? 0 : 100);
 	ck_assert_uint_eq(sum("first;site_a;-;[ambiguous];tiny"), samples_in - (_i ? 0 : 100));
 }
-END_TEST
 
 /* Value types */
 
 /* So many types are told apart; samples of further ones count as the first that was declared. */
-START_TEST(value_types_are_bounded)
+TEST(value_types_are_bounded)
 {
 	for (uint32_t i = 0; i <= DEVICE_STACKS_VALUE_TYPES_MAX; i++) {
 		char name[] = "type ?";
@@ -362,10 +350,9 @@ START_TEST(value_types_are_bounded)
 	}
 	ck_assert_uint_eq(total_of("type q", "count"), 0);
 }
-END_TEST
 
 /* A sample waits until its source has told all of its time, and a SYNC came later; or for CORRELATOR_HOLD. */
-START_TEST(samples_wait_until_all_is_told)
+TEST_LOOP(samples_wait_until_all_is_told, 0, 2)
 {
 	uint64_t time = 20 * SECOND;
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
@@ -386,10 +373,9 @@ START_TEST(samples_wait_until_all_is_told)
 	ck_assert_uint_eq(statistics().matched, 100);
 	finish(100, 0, 0);
 }
-END_TEST
 
 /* Of so many sources of code it is known what they have told; further ones are not waited for. */
-START_TEST(sources_that_are_waited_for_are_bounded)
+TEST_LOOP(sources_that_are_waited_for_are_bounded, 0, 2)
 {
 	enum { ROOM = 64 };
 	uint32_t count = ROOM + (uint32_t)_i;
@@ -407,10 +393,9 @@ START_TEST(sources_that_are_waited_for_are_bounded)
 	ck_assert_uint_eq(statistics().matched, _i ? 100 : 0);
 	finish(100, 0, 0);
 }
-END_TEST
 
 /* A sample of unknown code waits for it as long. _i: it comes in time. */
-START_TEST(samples_wait_for_their_code)
+TEST_LOOP(samples_wait_for_their_code, 0, 2)
 {
 	uint64_t time = 20 * SECOND;
 	take_kernel(10, "subtract", BASE + 0x5000, SECOND);
@@ -428,10 +413,9 @@ START_TEST(samples_wait_for_their_code)
 	}
 	finish(_i ? 100 : 0, 0, _i ? 0 : 100);
 }
-END_TEST
 
 /* Launches of the very time of a SYNC are known with it. */
-START_TEST(launches_up_to_the_sync_count)
+TEST_LOOP(launches_up_to_the_sync_count, 0, 2)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_launches(10, kernel, 'a', 7, 19 * SECOND, 21 * SECOND + (uint64_t)_i);
@@ -445,29 +429,8 @@ START_TEST(launches_up_to_the_sync_count)
 	ck_assert_uint_eq(statistics().unlaunched, _i ? 100 : 0);
 	ck_assert_uint_eq(collector_statistics(collector).correlator.launches_unknown, 3);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("correlator_candidates");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_set_timeout(tests, 60);
-	tcase_add_loop_test(tests, as_many_processes_are_candidates_as_there_is_room_for, 0, 4);
-	tcase_add_loop_test(tests, as_much_code_of_a_process_is_a_candidate, 0, 2);
-	tcase_add_test(tests, who_was_busy_is_looked_for_in_each_interval_of_each_device);
-	tcase_add_test(tests, intervals_that_begin_or_end_together_are_apart);
-	tcase_add_loop_test(tests, code_that_is_replaced_shares_the_part_of_its_process, 0, 4);
-	tcase_add_test(tests, code_that_was_launched_in_the_interval_has_all);
-	tcase_add_test(tests, code_without_launches_shares_evenly);
-	tcase_add_loop_test(tests, kernels_may_run_for_ten_seconds, 0, 2);
-	tcase_add_loop_test(tests, kernels_are_remembered_for_late_launches, 0, 2);
-	tcase_add_test(tests, functions_are_of_the_kernels_that_were_launched);
-	tcase_add_test(tests, callers_are_of_their_process_and_interval);
-	tcase_add_loop_test(tests, callers_are_bounded, 0, 2);
-	tcase_add_test(tests, value_types_are_bounded);
-	tcase_add_loop_test(tests, samples_wait_until_all_is_told, 0, 2);
-	tcase_add_loop_test(tests, sources_that_are_waited_for_are_bounded, 0, 2);
-	tcase_add_loop_test(tests, samples_wait_for_their_code, 0, 2);
-	tcase_add_loop_test(tests, launches_up_to_the_sync_count, 0, 2);
-	return run_tests(tests);
+	return run_all_tests(60, set_up, tear_down);
 }

@@ -63,7 +63,7 @@ static void run_second(uint64_t time, uint32_t first_kernel)
 	}
 }
 
-START_TEST(the_last_hour_takes_no_more_memory_than_the_second)
+TEST(the_last_hour_takes_no_more_memory_than_the_second)
 {
 	uint32_t first_kernel = 0;
 	size_t early = 0, late = 0;
@@ -86,15 +86,10 @@ START_TEST(the_last_hour_takes_no_more_memory_than_the_second)
 	ck_assert_uint_eq(sum("-;[unknown device code]"), became.unmatched);
 	ck_assert_uint_eq(sum("short;site_z;-;brief"), (uint64_t)HOURS * 180 * 6);
 }
-END_TEST
 
 int main(void)
 {
 	/* Times are kept up to a bound of their own, a million sums: see time_table.h and test_times.c. */
 	history_resolution = 0;
-	TCase *tests = tcase_create("correlator_day");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_set_timeout(tests, 240);
-	tcase_add_test(tests, the_last_hour_takes_no_more_memory_than_the_second);
-	return run_tests(tests);
+	return run_all_tests(240, set_up, tear_down);
 }

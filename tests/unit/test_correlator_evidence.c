@@ -11,7 +11,7 @@
 #include "correlator_history.h"
 #include "../run_suite.h"
 
-START_TEST(code_that_is_loaded_again_is_launched_by_its_newest_callers)
+TEST(code_that_is_loaded_again_is_launched_by_its_newest_callers)
 {
 	for (uint32_t i = 0; i < 20; i++) {
 		uint64_t time = SECOND + i * SECOND / 2, end = time + 400 * MILLISECOND;
@@ -28,9 +28,8 @@ START_TEST(code_that_is_loaded_again_is_launched_by_its_newest_callers)
 		ck_assert_uint_eq(sum(frames), 100);
 	}
 }
-END_TEST
 
-START_TEST(a_long_kernel_is_of_its_last_launch_also_where_it_is_loaded_again)
+TEST(a_long_kernel_is_of_its_last_launch_also_where_it_is_loaded_again)
 {
 	uint32_t before = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_launches(10, before, 'a', 9, SECOND, 2 * SECOND);
@@ -40,10 +39,9 @@ START_TEST(a_long_kernel_is_of_its_last_launch_also_where_it_is_loaded_again)
 	finish(100, 0, 0);
 	ck_assert_uint_eq(sum("first;site_b;-;add"), 100);
 }
-END_TEST
 
 /* Two launches a tenth of a second are not one in each hundredth. */
-START_TEST(rare_launches_do_not_count_in_intervals_without_them)
+TEST(rare_launches_do_not_count_in_intervals_without_them)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	for (uint64_t i = 0; i < 20; i++) {
@@ -58,9 +56,8 @@ START_TEST(rare_launches_do_not_count_in_intervals_without_them)
 	ck_assert_double_gt(share, 0.07); /* a half or so of two intervals */
 	ck_assert_double_lt(share, 0.1);
 }
-END_TEST
 
-START_TEST(single_samples_are_shared_evenly_whatever_came_before)
+TEST(single_samples_are_shared_evenly_whatever_came_before)
 {
 	uint32_t add = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	uint32_t other = take_kernel(10, "subtract", BASE + 0x1000, SECOND);
@@ -80,10 +77,9 @@ START_TEST(single_samples_are_shared_evenly_whatever_came_before)
 	ck_assert_uint_le(sum("site_a;-;multiply"), 101);
 	ck_assert_uint_eq(sum("-;multiply"), 200);
 }
-END_TEST
 
 /* A program whose whole life is in one interval. with_other: somebody else has code at its address. */
-START_TEST(a_program_within_one_interval_gets_its_samples)
+TEST_LOOP(a_program_within_one_interval_gets_its_samples, 0, 2)
 {
 	bool with_other = _i;
 	if (with_other) {
@@ -103,9 +99,8 @@ START_TEST(a_program_within_one_interval_gets_its_samples)
 	finish(12, 0, 0);
 	ck_assert_uint_eq(sum("short;site_c;-;add"), 12);
 }
-END_TEST
 
-START_TEST(a_base_is_of_its_own_process)
+TEST(a_base_is_of_its_own_process)
 {
 	uint32_t victim = take_kernel(10, "victim", BASE + 0x3000, SECOND);
 	take_launches(10, victim, 'a', 1, SECOND, 3 * SECOND);
@@ -121,10 +116,9 @@ START_TEST(a_base_is_of_its_own_process)
 	finish(10, 0, 100);
 	ck_assert_uint_eq(sum("second;-;other"), 10);
 }
-END_TEST
 
 /* More processes than a table of candidates holds have code at the address. */
-START_TEST(of_very_many_processes_the_busy_one_is_found)
+TEST(of_very_many_processes_the_busy_one_is_found)
 {
 	for (uint32_t pid = 100; pid < 400; pid++) {
 		bool works = pid == 399;
@@ -138,9 +132,8 @@ START_TEST(of_very_many_processes_the_busy_one_is_found)
 	finish(100, 14, 0);
 	ck_assert_uint_eq(sum("worker;site_a;-;mine"), 100 + sum("worker;site_a;-;[ambiguous];mine"));
 }
-END_TEST
 
-START_TEST(of_very_many_busy_processes_the_busiest_counts)
+TEST(of_very_many_busy_processes_the_busiest_counts)
 {
 	take_process(999, IAPROF_PROCESS_EXISTING, "worker", 0);
 	uint32_t kernel = take_kernel(999, "mine", BASE + 0x1000, SECOND);
@@ -151,9 +144,8 @@ START_TEST(of_very_many_busy_processes_the_busiest_counts)
 	finish(0, 100, 0); /* some of the others are not known */
 	ck_assert_uint_eq(sum("worker;site_a;-;[ambiguous];mine"), 100);
 }
-END_TEST
 
-START_TEST(a_busy_process_whose_launches_are_not_seen_is_not_left_out)
+TEST(a_busy_process_whose_launches_are_not_seen_is_not_left_out)
 {
 	take_kernel(10, "add", BASE + 0x1000, SECOND);
 	uint32_t kernel = take_kernel(11, "multiply", BASE + 0x1000, SECOND);
@@ -165,9 +157,8 @@ START_TEST(a_busy_process_whose_launches_are_not_seen_is_not_left_out)
 	ck_assert_uint_eq(sum("first;[launch not seen];-;[ambiguous];add"), 90);
 	ck_assert_uint_eq(sum("second;site_b;-;[ambiguous];multiply"), 10);
 }
-END_TEST
 
-START_TEST(whoever_launches_other_kernels_only_does_not_run_this_one)
+TEST(whoever_launches_other_kernels_only_does_not_run_this_one)
 {
 	two_processes();
 	uint32_t kernel = take_kernel(11, "other", BASE + 0x5000, SECOND);
@@ -179,10 +170,9 @@ START_TEST(whoever_launches_other_kernels_only_does_not_run_this_one)
 	finish(100, 0, 0);
 	ck_assert_uint_eq(sum("second;site_c;-;other"), 100);
 }
-END_TEST
 
 /* Without news of who was busy: one launched it now, the other one shortly before, and may run it still. */
-START_TEST(a_kernel_launched_shortly_before_may_run_still)
+TEST(a_kernel_launched_shortly_before_may_run_still)
 {
 	uint32_t add = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	uint32_t multiply = take_kernel(11, "multiply", BASE + 0x1000, SECOND);
@@ -195,9 +185,8 @@ START_TEST(a_kernel_launched_shortly_before_may_run_still)
 	ck_assert_uint_eq(sum("first;site_a;-;[ambiguous];add"), 100);
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 100 + 14);
 }
-END_TEST
 
-START_TEST(statistics_are_no_evidence_against_one_that_launches)
+TEST(statistics_are_no_evidence_against_one_that_launches)
 {
 	two_processes();
 	take_activity(10, IAPROF_ACTIVITY_STATISTICS, MILLISECOND, NULL, 2 * SECOND, 3 * SECOND);
@@ -211,9 +200,8 @@ START_TEST(statistics_are_no_evidence_against_one_that_launches)
 	ck_assert_uint_eq(sum("first;site_a;-;[ambiguous];add"), 50);
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 50 + 6);
 }
-END_TEST
 
-START_TEST(an_exec_that_is_told_late_ends_the_old_program_only)
+TEST(an_exec_that_is_told_late_ends_the_old_program_only)
 {
 	take_process(20, IAPROF_PROCESS_FORK, "sh", SECOND);
 	uint32_t kernel = take_kernel(20, "add", BASE + 0x1000, 1100 * MILLISECOND);
@@ -229,10 +217,9 @@ START_TEST(an_exec_that_is_told_late_ends_the_old_program_only)
 	ck_assert_uint_eq(sum("program;site_a;-;add"), 100);
 	ck_assert_uint_eq(collector_statistics(collector).correlator.launches_unknown, 0);
 }
-END_TEST
 
 /* Their ends are told before their code is: nothing of them stays. */
-START_TEST(short_programs_leave_nothing_behind)
+TEST(short_programs_leave_nothing_behind)
 {
 	for (uint32_t i = 0; i < 5000; i++) {
 		uint64_t time = i * 4 * MILLISECOND;
@@ -258,9 +245,8 @@ START_TEST(short_programs_leave_nothing_behind)
 	finish(100, 0, 0);
 	ck_assert_uint_eq(collector_statistics(collector).correlator.bases_refused, refused);
 }
-END_TEST
 
-START_TEST(very_many_stacks_of_one_kernel_share_it)
+TEST(very_many_stacks_of_one_kernel_share_it)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_launches(10, kernel, 'a', 100, SECOND, SECOND + 90 * MILLISECOND);
@@ -273,10 +259,9 @@ START_TEST(very_many_stacks_of_one_kernel_share_it)
 	finish(100, 0, 0);
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 100);
 }
-END_TEST
 
 /* Each process's part is divided by how often each of its stacks launched. */
-START_TEST(ambiguous_samples_are_shared_by_busy_time_and_launches)
+TEST(ambiguous_samples_are_shared_by_busy_time_and_launches)
 {
 	uint32_t add = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	uint32_t multiply = take_kernel(11, "multiply", BASE + 0x1000, SECOND);
@@ -291,10 +276,9 @@ START_TEST(ambiguous_samples_are_shared_by_busy_time_and_launches)
 	ck_assert_uint_eq(sum("first;site_c;-;[ambiguous];add"), 150);
 	ck_assert_uint_eq(sum("second;site_b;-;[ambiguous];multiply"), 200);
 }
-END_TEST
 
 /* Of unknown code it is known whose it is when one process alone was busy, and the scheduler says so. */
-START_TEST(unknown_code_is_the_only_busy_process_s)
+TEST(unknown_code_is_the_only_busy_process_s)
 {
 	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, 600 * MILLISECOND, "copy", 30 * SECOND, 31 * SECOND);
 	take_relative(0x5000, 10, 30 * SECOND, 31 * SECOND);
@@ -308,10 +292,9 @@ START_TEST(unknown_code_is_the_only_busy_process_s)
 	ck_assert_uint_eq(sum("first;-"), 20);
 	ck_assert_uint_eq(sum("second;-"), 0);
 }
-END_TEST
 
 /* Who was busy is remembered for samples that come late: the hold of 2 s, and 5 s more. */
-START_TEST(activity_is_remembered_for_late_samples)
+TEST_LOOP(activity_is_remembered_for_late_samples, 0, 2)
 {
 	two_processes();
 	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, 600 * MILLISECOND, NULL, 30 * SECOND, 31 * SECOND);
@@ -320,10 +303,9 @@ START_TEST(activity_is_remembered_for_late_samples)
 	take_relative(0x1000, 50, 30 * SECOND, 31 * SECOND);
 	finish(_i ? 0 : 100, _i ? 100 : 0, 0);
 }
-END_TEST
 
 /* The code of a program that has ended is remembered as long. _i: it is forgotten then. */
-START_TEST(code_is_remembered_for_late_samples)
+TEST_LOOP(code_is_remembered_for_late_samples, 0, 2)
 {
 	take_process(20, IAPROF_PROCESS_FORK, "short", 10 * SECOND);
 	uint32_t kernel = take_kernel(20, "add", BASE + 0x1000, 11 * SECOND);
@@ -334,10 +316,9 @@ START_TEST(code_is_remembered_for_late_samples)
 	finish(_i ? 0 : 100, 0, _i ? 100 : 0);
 	ck_assert_uint_eq(sum("short;site_c;-;add"), _i ? 0 : 100);
 }
-END_TEST
 
 /* Launches of times after a SYNC wait for the next one: whose they are is not sure before. */
-START_TEST(launches_of_later_times_wait)
+TEST(launches_of_later_times_wait)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_launches(10, kernel, 'a', 1, 30 * SECOND, 31 * SECOND);
@@ -352,32 +333,8 @@ START_TEST(launches_of_later_times_wait)
 	ck_assert_uint_eq(sum("first;site_b;-;add"), 100);
 	ck_assert_uint_eq(sum("first;site_c;-;add"), 100);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("correlator_evidence");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, code_that_is_loaded_again_is_launched_by_its_newest_callers);
-	tcase_add_test(tests, a_long_kernel_is_of_its_last_launch_also_where_it_is_loaded_again);
-	tcase_add_test(tests, rare_launches_do_not_count_in_intervals_without_them);
-	tcase_add_test(tests, single_samples_are_shared_evenly_whatever_came_before);
-	tcase_add_loop_test(tests, a_program_within_one_interval_gets_its_samples, 0, 2);
-	tcase_add_test(tests, a_base_is_of_its_own_process);
-	tcase_add_test(tests, of_very_many_processes_the_busy_one_is_found);
-	tcase_add_test(tests, of_very_many_busy_processes_the_busiest_counts);
-	tcase_add_test(tests, a_busy_process_whose_launches_are_not_seen_is_not_left_out);
-	tcase_add_test(tests, whoever_launches_other_kernels_only_does_not_run_this_one);
-	tcase_add_test(tests, a_kernel_launched_shortly_before_may_run_still);
-	tcase_add_test(tests, statistics_are_no_evidence_against_one_that_launches);
-	tcase_add_test(tests, an_exec_that_is_told_late_ends_the_old_program_only);
-	tcase_add_test(tests, short_programs_leave_nothing_behind);
-	tcase_add_test(tests, very_many_stacks_of_one_kernel_share_it);
-	tcase_add_test(tests, ambiguous_samples_are_shared_by_busy_time_and_launches);
-	tcase_add_test(tests, unknown_code_is_the_only_busy_process_s);
-	tcase_add_test(tests, launches_of_later_times_wait);
-	tcase_add_loop_test(tests, activity_is_remembered_for_late_samples, 0, 2);
-	tcase_add_loop_test(tests, code_is_remembered_for_late_samples, 0, 2);
-	return run_tests(tests);
+	return run_all_tests(60, set_up, tear_down);
 }

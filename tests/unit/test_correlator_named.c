@@ -119,7 +119,7 @@ static uint64_t lost_for(const char *reason)
 	return count;
 }
 
-START_TEST(a_kernel_and_an_offset_need_no_address)
+TEST(a_kernel_and_an_offset_need_no_address)
 {
 	uint32_t kernel = take_named_kernel("_Z3addi", 0, SECOND);
 	take_launches(10, kernel, 'a', 3, SECOND, 2 * SECOND);
@@ -134,9 +134,8 @@ START_TEST(a_kernel_and_an_offset_need_no_address)
 	ck_assert_uint_eq(sum("-;[unknown device code]"), 6);
 	ck_assert_uint_eq(sum("-"), samples_in);
 }
-END_TEST
 
-START_TEST(kernels_of_one_name_in_two_modules_stay_apart)
+TEST(kernels_of_one_name_in_two_modules_stay_apart)
 {
 	uint32_t kernels[] = { take_named_kernel("add", 1, SECOND), take_named_kernel("add", 2, SECOND) };
 	take_launches(10, kernels[0], 'a', 3, SECOND, 2 * SECOND);
@@ -148,9 +147,8 @@ START_TEST(kernels_of_one_name_in_two_modules_stay_apart)
 	ck_assert_uint_eq(sum("first;site_b;-;add"), 8);
 	ck_assert_uint_eq(sum("-;[ambiguous]"), 0);
 }
-END_TEST
 
-START_TEST(launches_of_a_name_count_for_all_its_kernels)
+TEST(launches_of_a_name_count_for_all_its_kernels)
 {
 	uint32_t launched = take_named_kernel("add", 0, SECOND), other = take_named_kernel("other", 0, SECOND);
 	uint32_t kernels[] = { take_named_kernel("add", 1, SECOND), take_named_kernel("add", 2, SECOND) };
@@ -163,9 +161,8 @@ START_TEST(launches_of_a_name_count_for_all_its_kernels)
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 20 + 4);
 	ck_assert_uint_eq(sum("first;site_b;-;add"), 4);
 }
-END_TEST
 
-START_TEST(the_code_of_a_kernel_is_found_in_its_image_by_name)
+TEST(the_code_of_a_kernel_is_found_in_its_image_by_name)
 {
 	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".loaded-debug.elf");
 	expected_place_array functions = zebin_functions(path);
@@ -185,9 +182,8 @@ START_TEST(the_code_of_a_kernel_is_found_in_its_image_by_name)
 	ck_assert_uint_eq(sum("-;[unknown device code]"), 6);
 	array_free(&functions);
 }
-END_TEST
 
-START_TEST(kernels_of_unloaded_objects_make_room)
+TEST(kernels_of_unloaded_objects_make_room)
 {
 	uint32_t kept = take_named_kernel("kept", 0, SECOND), kernel = 0;
 	for (uint32_t i = 0; i < 3 * KERNEL_CODE_CROWDED_MIN; i++) {
@@ -203,9 +199,8 @@ START_TEST(kernels_of_unloaded_objects_make_room)
 	ck_assert_uint_eq(sum("-;kept"), 2);
 	ck_assert_uint_eq(sum("-;add"), 2);
 }
-END_TEST
 
-START_TEST(a_sample_belongs_to_the_launch_that_it_names)
+TEST(a_sample_belongs_to_the_launch_that_it_names)
 {
 	uint32_t kernel = take_named_kernel("add", 0, SECOND);
 	uint32_t addressed = take_kernel(10, "multiply", BASE + 0x1000, SECOND);
@@ -230,9 +225,8 @@ START_TEST(a_sample_belongs_to_the_launch_that_it_names)
 	ck_assert_uint_eq(sum("first;site_c;-;[unknown device code]"), 2);
 	ck_assert_uint_eq(sum("-"), samples_in);
 }
-END_TEST
 
-START_TEST(a_number_that_is_not_known_leaves_all_launches)
+TEST(a_number_that_is_not_known_leaves_all_launches)
 {
 	uint32_t kernel = take_named_kernel("add", 0, SECOND);
 	take_numbered_launch(kernel, 'a', 7, SECOND);
@@ -247,9 +241,8 @@ START_TEST(a_number_that_is_not_known_leaves_all_launches)
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 40); /* two launches of three */
 	ck_assert_uint_eq(sum("first;site_b;-;add"), 20 + 60);
 }
-END_TEST
 
-START_TEST(samples_have_the_value_type_and_period_that_they_state)
+TEST(samples_have_the_value_type_and_period_that_they_state)
 {
 	uint32_t kernel = take_named_kernel("add", 0, SECOND);
 	take_launches(10, kernel, 'a', 3, SECOND, 2 * SECOND);
@@ -269,9 +262,8 @@ START_TEST(samples_have_the_value_type_and_period_that_they_state)
 	ck_assert_uint_eq(lost_for(COLLECTOR_REASON_VALUE_TYPE), 10);
 	collector_free(replay);
 }
-END_TEST
 
-START_TEST(details_that_contradict_the_address_space_are_counted_as_lost)
+TEST(details_that_contradict_the_address_space_are_counted_as_lost)
 {
 	uint32_t kernel = take_named_kernel("add", 0, SECOND);
 	struct named_sample wrong[5];
@@ -289,7 +281,6 @@ START_TEST(details_that_contradict_the_address_space_are_counted_as_lost)
 	ck_assert_uint_eq(lost_for(COLLECTOR_REASON_STALL_DETAILS), 10);
 	ck_assert_uint_eq(sum("-"), 0);
 }
-END_TEST
 
 static void take_job(const struct iaprof_record_job *job, size_t size, uint64_t end)
 {
@@ -299,7 +290,7 @@ static void take_job(const struct iaprof_record_job *job, size_t size, uint64_t 
 	take(LAUNCHES, &record, IAPROF_RECORD_JOB, size, end);
 }
 
-START_TEST(jobs_are_device_time_by_kernel)
+TEST(jobs_are_device_time_by_kernel)
 {
 	uint32_t add = take_named_kernel("_Z3addi", 0, SECOND), other = take_kernel(10, "other", BASE, SECOND);
 	uint32_t time = take_value_type("gpu-time", "nanoseconds");
@@ -334,7 +325,6 @@ START_TEST(jobs_are_device_time_by_kernel)
 	ck_assert_uint_eq(lost_for(COLLECTOR_REASON_JOB_TYPE), 1);
 	collector_free(replay);
 }
-END_TEST
 
 static void advance(uint64_t time)
 {
@@ -342,7 +332,7 @@ static void advance(uint64_t time)
 	take(LAUNCHES, &record, IAPROF_RECORD_PROGRESS, sizeof record, time);
 }
 
-START_TEST(samples_wait_for_the_progress_that_their_source_states)
+TEST(samples_wait_for_the_progress_that_their_source_states)
 {
 	uint32_t kernel = take_named_kernel("add", 0, SECOND);
 	take_launches(10, kernel, 'a', 1, SECOND, SECOND);
@@ -359,7 +349,6 @@ START_TEST(samples_wait_for_the_progress_that_their_source_states)
 	collector_resolve(collector);
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 2);
 }
-END_TEST
 
 /* One source sends everything. */
 static void set_up_one_source(void)
@@ -373,18 +362,5 @@ static void set_up_one_source(void)
 
 int main(void)
 {
-	TCase *tests = tcase_create("correlator_named");
-	tcase_add_checked_fixture(tests, set_up_one_source, tear_down);
-	tcase_add_test(tests, a_kernel_and_an_offset_need_no_address);
-	tcase_add_test(tests, kernels_of_one_name_in_two_modules_stay_apart);
-	tcase_add_test(tests, launches_of_a_name_count_for_all_its_kernels);
-	tcase_add_test(tests, the_code_of_a_kernel_is_found_in_its_image_by_name);
-	tcase_add_test(tests, kernels_of_unloaded_objects_make_room);
-	tcase_add_test(tests, a_sample_belongs_to_the_launch_that_it_names);
-	tcase_add_test(tests, a_number_that_is_not_known_leaves_all_launches);
-	tcase_add_test(tests, samples_have_the_value_type_and_period_that_they_state);
-	tcase_add_test(tests, details_that_contradict_the_address_space_are_counted_as_lost);
-	tcase_add_test(tests, jobs_are_device_time_by_kernel);
-	tcase_add_test(tests, samples_wait_for_the_progress_that_their_source_states);
-	return run_tests(tests);
+	return run_all_tests(0, set_up_one_source, tear_down);
 }

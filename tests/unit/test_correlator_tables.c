@@ -42,7 +42,7 @@ static double busy_time(uint32_t pid, uint64_t begin, uint64_t end)
 	return -1;
 }
 
-START_TEST(busy_time_is_spread_evenly)
+TEST(busy_time_is_spread_evenly)
 {
 	be_busy(10, 1, 7, 100, 200, 50);
 	be_busy(11, 1, 0, 150, 250, 100);
@@ -73,9 +73,8 @@ START_TEST(busy_time_is_spread_evenly)
 	device_activity_find(&activity, 3, 2, 0, 1000, &busy);
 	ck_assert_uint_eq(busy.count, 0);
 }
-END_TEST
 
-START_TEST(the_most_trusted_kind_counts)
+TEST(the_most_trusted_kind_counts)
 {
 	be_busy(10, 2, 0, 100, 200, 50);
 	be_busy(11, 1, 0, 150, 250, 100);
@@ -88,9 +87,8 @@ START_TEST(the_most_trusted_kind_counts)
 	device_activity_find(&activity, 3, 1, 500, 600, &busy);
 	ck_assert_uint_eq(busy.kind, UINT32_MAX);
 }
-END_TEST
 
-START_TEST(of_too_many_the_busiest_stay)
+TEST(of_too_many_the_busiest_stay)
 {
 	/* The newest are looked at first. */
 	for (uint32_t i = BUSY_PROCESSES_MAX + 1; i > 0; i--)
@@ -100,10 +98,9 @@ START_TEST(of_too_many_the_busiest_stay)
 	ck_assert_uint_eq(busy.count, BUSY_PROCESSES_MAX);
 	ck_assert(busy.more);
 }
-END_TEST
 
 /* Wherever the one that was busy for the shortest time is among them. */
-START_TEST(the_least_busy_makes_room)
+TEST_LOOP(the_least_busy_makes_room, 0, 4)
 {
 	uint32_t least = (uint32_t[]){ 1, 2, 3, BUSY_PROCESSES_MAX }[_i];
 	be_busy(1000, 1, 0, 100, 200, 50);
@@ -114,9 +111,8 @@ START_TEST(the_least_busy_makes_room)
 		ck_assert_double_eq(busy_time(i, 100, 200), i == least ? -1.0 : 20 + i % 3);
 	ck_assert(busy.more);
 }
-END_TEST
 
-START_TEST(old_activity_is_forgotten)
+TEST(old_activity_is_forgotten)
 {
 	be_busy(10, 1, 0, 100, 200, 100);
 	be_busy(11, 1, 0, 100, 201, 101);
@@ -129,10 +125,9 @@ START_TEST(old_activity_is_forgotten)
 	ck_assert_uint_eq(activity.entries.count, 0);
 	ck_assert(!busy.more);
 }
-END_TEST
 
 /* Records of a time come at most a second after those of a later one. */
-START_TEST(records_may_be_a_second_late)
+TEST(records_may_be_a_second_late)
 {
 	be_busy(10, 1, 0, 4 * SECOND, 5 * SECOND, SECOND);
 	be_busy(11, 1, 0, 3 * SECOND - 1, 4 * SECOND - 1, SECOND);
@@ -141,19 +136,17 @@ START_TEST(records_may_be_a_second_late)
 	ck_assert_double_gt(busy_time(12, 3 * SECOND, 4 * SECOND), 0);
 	ck_assert_double_gt(busy_time(11, 3 * SECOND, 4 * SECOND), 0);
 }
-END_TEST
 
 /* What is known of a time is looked for up to a record that ended more than a second before it. */
-START_TEST(the_search_ends_a_second_before)
+TEST_LOOP(the_search_ends_a_second_before, 0, 2)
 {
 	be_busy(10, 1, 0, 9 * SECOND, 11 * SECOND, SECOND);
 	be_busy(11, 1, 0, 8 * SECOND, 9 * SECOND - (unsigned)_i, SECOND);
 	ck_assert_int_eq(busy_time(10, 10 * SECOND, 12 * SECOND) > 0, !_i);
 }
-END_TEST
 
 /* More than there is room for: the older half goes, and it is known since when something is missing. */
-START_TEST(too_many_records_are_counted)
+TEST(too_many_records_are_counted)
 {
 	enum { ROOM = 262144 };
 	for (uint64_t i = 1; i <= ROOM; i++)
@@ -168,7 +161,6 @@ START_TEST(too_many_records_are_counted)
 	ck_assert_double_eq(busy_time(11, ROOM / 2, ROOM + 1), 1);
 	ck_assert(!busy.more);
 }
-END_TEST
 
 /* Instruction bases */
 
@@ -182,7 +174,7 @@ static void bases_add(uint32_t pid, uint64_t base, uint64_t address, uint64_t ti
 	instruction_bases_add(&bases, pid, (struct instruction_base){ .address = base }, address, time, ended);
 }
 
-START_TEST(bases_are_of_their_processes)
+TEST(bases_are_of_their_processes)
 {
 	bases_add(10, 0, 5 * GIB4 + 0x1000, 1, UINT64_MAX);
 	ck_assert(instruction_bases_has(&bases, 10, 5 * GIB4));
@@ -200,9 +192,8 @@ START_TEST(bases_are_of_their_processes)
 	ck_assert_uint_eq(bases.distinct_count, 4);
 	ck_assert_uint_eq(bases.refused, 0);
 }
-END_TEST
 
-START_TEST(bases_are_bounded)
+TEST(bases_are_bounded)
 {
 	for (uint64_t i = 1; i <= INSTRUCTION_BASES_OF_PROCESS_MAX + 1; i++)
 		bases_add(10, 0, i * GIB4, 1, UINT64_MAX);
@@ -220,9 +211,8 @@ START_TEST(bases_are_bounded)
 	bases_add(21, 0, GIB4, 1, UINT64_MAX);
 	ck_assert(instruction_bases_has(&bases, 21, GIB4));
 }
-END_TEST
 
-START_TEST(bases_go_some_time_after_their_process)
+TEST(bases_go_some_time_after_their_process)
 {
 	bases_add(10, 0, GIB4, 5, UINT64_MAX);
 	bases_add(11, 0, GIB4, 5, UINT64_MAX);
@@ -258,7 +248,6 @@ START_TEST(bases_go_some_time_after_their_process)
 	ck_assert_uint_eq(bases.items.count, locations);
 	ck_assert(instruction_bases_has(&bases, 13, 4 * GIB4) && instruction_bases_has(&bases, 14, 4 * GIB4));
 }
-END_TEST
 
 /* Launches of kernels */
 
@@ -298,7 +287,7 @@ static uint32_t around(uint64_t address, uint64_t time)
 	return kernel == KERNEL_NONE ? 0 : kernels.items.items[kernel].key.name;
 }
 
-START_TEST(kernels_are_found_by_their_ranges)
+TEST(kernels_are_found_by_their_ranges)
 {
 	ck_assert_uint_eq(kernels_around(&kernels, 10, 0x1000, 10), KERNEL_NONE);
 	add_sized(1, 0x1000, 0x100, 10);
@@ -327,7 +316,6 @@ START_TEST(kernels_are_found_by_their_ranges)
 	kernels_free(&kernels);
 	kernels = (struct kernels){ 0 };
 }
-END_TEST
 
 /* The share of a launch_stack in what a kernel of process 10 at address 0x1000 did; 0: none. */
 static double share_of(uint32_t launch_stack, uint64_t begin, uint64_t end, bool is_in_time)
@@ -345,7 +333,7 @@ static double share_of(uint32_t launch_stack, uint64_t begin, uint64_t end, bool
 	return found;
 }
 
-START_TEST(launches_of_an_interval_come_evenly)
+TEST(launches_of_an_interval_come_evenly)
 {
 	add_kernel(1, 10, 5, 0x1000, 1, UINT64_MAX);
 	ck_assert(!kernels_are_seen_launched(&kernels, 10));
@@ -373,10 +361,9 @@ START_TEST(launches_of_an_interval_come_evenly)
 	ck_assert(launch(1, 101, 4, 1600, 1600));
 	ck_assert_double_eq(share_of(101, 1000, 1700, true), 5);
 }
-END_TEST
 
 /* When nobody launched it in the interval: those that did last, and what was launched within 0.1 s before that. */
-START_TEST(launches_before_count_else_those_after)
+TEST(launches_before_count_else_those_after)
 {
 	uint64_t together = SECOND / 10;
 	add_kernel(1, 10, 5, 0x1000, 1, UINT64_MAX);
@@ -408,10 +395,9 @@ START_TEST(launches_before_count_else_those_after)
 	ck_assert_uint_eq(shares[0].launch_stack, 103);
 	ck_assert_double_eq(after[3], shares[0].weight);
 }
-END_TEST
 
 /* More launches than are told apart: the older half is put together by stack, or goes where each has its own. */
-START_TEST(many_launches_are_merged)
+TEST_LOOP(many_launches_are_merged, 0, 2)
 {
 	bool has_few_stacks = _i;
 	add_kernel(1, 10, 5, 0x1000, 1, UINT64_MAX);
@@ -434,9 +420,8 @@ START_TEST(many_launches_are_merged)
 	ck_assert_double_eq(share_of(LAUNCHES_MAX / 2 + 1, half + 5, half + 10, true), has_few_stacks ? 0 : 3);
 	ck_assert_double_eq(share_of(9999, 10 * (LAUNCHES_MAX + 1), 10 * (LAUNCHES_MAX + 1), true), 3);
 }
-END_TEST
 
-START_TEST(kernels_are_by_process_place_and_name)
+TEST(kernels_are_by_process_place_and_name)
 {
 	add_kernel(1, 10, 5, 0x1000, 1, UINT64_MAX);
 	add_kernel(2, 10, 5, 0x1000, 2, UINT64_MAX); /* loaded again */
@@ -462,9 +447,8 @@ START_TEST(kernels_are_by_process_place_and_name)
 	ck_assert_double_eq(share_of(100, 5, 6, true), 2);
 	ck_assert(!kernels_are_seen_launched(&kernels, 11));
 }
-END_TEST
 
-START_TEST(kernels_go_some_time_after_their_process)
+TEST(kernels_go_some_time_after_their_process)
 {
 	add_kernel(1, 10, 5, 0x1000, 5, UINT64_MAX);
 	add_kernel(2, 10, 6, 0x1000, 30, UINT64_MAX);
@@ -498,10 +482,9 @@ START_TEST(kernels_go_some_time_after_their_process)
 	ck_assert_uint_ne(kernels_at(&kernels, 13, 0x1000, 5), kernels_at(&kernels, 13, 0x1000, 6));
 	ck_assert(launch(7, 100, 1, 80, 80) && launch(8, 100, 1, 80, 80));
 }
-END_TEST
 
 /* Free ids do not count as those that crowd the table. */
-START_TEST(unused_kernels_stay_while_there_is_room)
+TEST(unused_kernels_stay_while_there_is_room)
 {
 	enum { MANY = 70000 };
 	for (uint32_t i = 0; i < MANY; i++)
@@ -514,7 +497,6 @@ START_TEST(unused_kernels_stay_while_there_is_room)
 	kernels_forget(&kernels, 40);
 	ck_assert_uint_ne(kernels_at(&kernels, 11, 0x1000, 5), KERNEL_NONE);
 }
-END_TEST
 
 /* Division */
 
@@ -526,7 +508,7 @@ static void add_target(uint32_t launch_stack, uint32_t location, double weight)
 		&split, &(struct device_stack_key){ .launch_stack = launch_stack, .location = location }, weight));
 }
 
-START_TEST(parts_are_in_proportion)
+TEST(parts_are_in_proportion)
 {
 	proportional_split_begin(&split);
 	add_target(1, 1, 1);
@@ -542,10 +524,9 @@ START_TEST(parts_are_in_proportion)
 	proportional_split_divide(&split, UINT64_MAX);
 	ck_assert_uint_eq(split.targets.items[0].part, UINT64_MAX);
 }
-END_TEST
 
 /* Single samples: each stack gets its share in the long run, and never is more than one behind. */
-START_TEST(what_is_left_over_is_remembered)
+TEST(what_is_left_over_is_remembered)
 {
 	const double weights[] = { 1, 2, 5 };
 	uint64_t sums[3] = { 0 };
@@ -568,10 +549,9 @@ START_TEST(what_is_left_over_is_remembered)
 	ck_assert_uint_eq(sums[1], 200);
 	ck_assert_uint_eq(sums[2], 500);
 }
-END_TEST
 
 /* Whatever the weights and counts, parts add up; the rest of a stack goes to its largest target. */
-START_TEST(parts_add_up)
+TEST(parts_add_up)
 {
 	uint64_t state = 1;
 	for (unsigned round = 0; round < 2000; round++) {
@@ -594,10 +574,9 @@ START_TEST(parts_add_up)
 	for (size_t i = 0; i < 3; i++)
 		ck_assert_uint_eq(split.targets.items[i].part, i == 1);
 }
-END_TEST
 
 /* Balances of so many stacks are remembered; with more all begin anew. */
-START_TEST(balances_are_bounded)
+TEST(balances_are_bounded)
 {
 	enum { ROOM = 65536 };
 	for (uint32_t i = 0; i < ROOM; i++) {
@@ -615,10 +594,9 @@ START_TEST(balances_are_bounded)
 	ck_assert_uint_eq(split.targets.items[0].part, 1);
 	ck_assert_uint_eq(split.targets.items[1].part, 3);
 }
-END_TEST
 
 /* Addresses of unknown code: so many are told apart, those of further ones are one, of whatever device. */
-START_TEST(unknown_places_are_bounded)
+TEST(unknown_places_are_bounded)
 {
 	enum { ROOM = 16384 };
 	struct frame_table frames = { 0 };
@@ -646,11 +624,10 @@ START_TEST(unknown_places_are_bounded)
 	frame_table_free(&frames);
 	intern_free(locations.intern);
 }
-END_TEST
 
 /* Devices */
 
-START_TEST(devices_are_named_apart)
+TEST(devices_are_named_apart)
 {
 	struct sampled_devices devices = { .intern = intern_new(NULL) };
 	char text[64];
@@ -685,10 +662,9 @@ START_TEST(devices_are_named_apart)
 	sampled_devices_free(&devices);
 	intern_free(intern);
 }
-END_TEST
 
 /* So many counters of devices are looked at; a value is of its source's counter. */
-START_TEST(counters_of_devices_are_bounded)
+TEST(counters_of_devices_are_bounded)
 {
 	enum { ROOM = 4096 };
 	struct sampled_devices devices = { .intern = intern_new(NULL) };
@@ -714,9 +690,8 @@ START_TEST(counters_of_devices_are_bounded)
 	sampled_devices_free(&devices);
 	intern_free(intern);
 }
-END_TEST
 
-START_TEST(stall_reasons_have_the_first_name_of_their_number)
+TEST(stall_reasons_have_the_first_name_of_their_number)
 {
 	struct sampled_devices devices = { .intern = intern_new(NULL) };
 	ck_assert_str_eq(sampled_devices_reason(&devices, 3, 7).name, "reason 7");
@@ -750,7 +725,6 @@ START_TEST(stall_reasons_have_the_first_name_of_their_number)
 	sampled_devices_free(&devices);
 	intern_free(intern);
 }
-END_TEST
 
 static void set_up(void)
 {
@@ -771,34 +745,5 @@ static void tear_down(void)
 
 int main(void)
 {
-	TCase *tests = tcase_create("correlator_tables");
-	tcase_set_timeout(tests, 60);
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, busy_time_is_spread_evenly);
-	tcase_add_test(tests, the_most_trusted_kind_counts);
-	tcase_add_test(tests, of_too_many_the_busiest_stay);
-	tcase_add_loop_test(tests, the_least_busy_makes_room, 0, 4);
-	tcase_add_test(tests, old_activity_is_forgotten);
-	tcase_add_test(tests, records_may_be_a_second_late);
-	tcase_add_loop_test(tests, the_search_ends_a_second_before, 0, 2);
-	tcase_add_test(tests, too_many_records_are_counted);
-	tcase_add_test(tests, bases_are_of_their_processes);
-	tcase_add_test(tests, bases_are_bounded);
-	tcase_add_test(tests, bases_go_some_time_after_their_process);
-	tcase_add_test(tests, launches_of_an_interval_come_evenly);
-	tcase_add_test(tests, launches_before_count_else_those_after);
-	tcase_add_loop_test(tests, many_launches_are_merged, 0, 2);
-	tcase_add_test(tests, kernels_are_by_process_place_and_name);
-	tcase_add_test(tests, kernels_go_some_time_after_their_process);
-	tcase_add_test(tests, unused_kernels_stay_while_there_is_room);
-	tcase_add_test(tests, parts_are_in_proportion);
-	tcase_add_test(tests, what_is_left_over_is_remembered);
-	tcase_add_test(tests, parts_add_up);
-	tcase_add_test(tests, balances_are_bounded);
-	tcase_add_test(tests, unknown_places_are_bounded);
-	tcase_add_test(tests, devices_are_named_apart);
-	tcase_add_test(tests, counters_of_devices_are_bounded);
-	tcase_add_test(tests, stall_reasons_have_the_first_name_of_their_number);
-	tcase_add_test(tests, kernels_are_found_by_their_ranges);
-	return run_tests(tests);
+	return run_all_tests(60, set_up, tear_down);
 }

@@ -79,7 +79,7 @@ static struct collector *replay_of_results(bool threads)
 }
 
 /* _i: whether a sink of the replay requests threads */
-START_TEST(samples_have_the_thread_of_the_launch_and_the_device)
+TEST_LOOP(samples_have_the_thread_of_the_launch_and_the_device, 0, 2)
 {
 	take_devices();
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
@@ -106,9 +106,8 @@ START_TEST(samples_have_the_thread_of_the_launch_and_the_device)
 	}
 	collector_free(replay);
 }
-END_TEST
 
-START_TEST(threads_and_devices_are_merged_without_a_request)
+TEST(threads_and_devices_are_merged_without_a_request)
 {
 	collector_free(collector);
 	history_threads = false;
@@ -122,7 +121,6 @@ START_TEST(threads_and_devices_are_merged_without_a_request)
 	collector_finish(collector);
 	ck_assert_uint_eq(value_of(collector, 0, NULL, NULL), samples_in);
 }
-END_TEST
 
 static void set_up_with_threads(void)
 {
@@ -132,9 +130,5 @@ static void set_up_with_threads(void)
 
 int main(void)
 {
-	TCase *tests = tcase_create("correlator_threads");
-	tcase_add_checked_fixture(tests, set_up_with_threads, tear_down);
-	tcase_add_loop_test(tests, samples_have_the_thread_of_the_launch_and_the_device, 0, 2);
-	tcase_add_test(tests, threads_and_devices_are_merged_without_a_request);
-	return run_tests(tests);
+	return run_all_tests(0, set_up_with_threads, tear_down);
 }

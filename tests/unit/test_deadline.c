@@ -53,7 +53,7 @@ static void share_processor(void)
 	ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
 }
 
-START_TEST(none_never_passes)
+TEST(none_never_passes)
 {
 	struct run_delay delay = { 0 };
 	struct deadline none = DEADLINE_NONE, some = deadline_make(&delay, TIME),
@@ -66,9 +66,8 @@ START_TEST(none_never_passes)
 	ck_assert_uint_eq(earlier.latest, some.latest);
 	ck_assert_ptr_eq(earlier.delay, &delay);
 }
-END_TEST
 
-START_TEST(a_blocked_process_has_no_more_time)
+TEST(a_blocked_process_has_no_more_time)
 {
 	struct run_delay delay = { 0 };
 	struct delayed_process helper = { .pid = start(false) };
@@ -78,9 +77,8 @@ START_TEST(a_blocked_process_has_no_more_time)
 	ck_assert(deadline_has_passed(&deadline));
 	end(helper.pid);
 }
-END_TEST
 
-START_TEST(who_waits_for_a_processor_has_more_time)
+TEST(who_waits_for_a_processor_has_more_time)
 {
 	if (access("/proc/self/schedstat", R_OK))
 		return;
@@ -102,13 +100,8 @@ START_TEST(who_waits_for_a_processor_has_more_time)
 	for (size_t i = 0; i < LOOP_COUNT; i++)
 		end(loops[i]);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *cases = tcase_create("deadline");
-	tcase_add_test(cases, none_never_passes);
-	tcase_add_test(cases, a_blocked_process_has_no_more_time);
-	tcase_add_test(cases, who_waits_for_a_processor_has_more_time);
-	return run_tests(cases);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -140,7 +140,7 @@ static size_t count_found(uint32_t pid, uint64_t time)
 	return count;
 }
 
-START_TEST(a_loaded_image_is_found_from_its_load_to_its_unload)
+TEST(a_loaded_image_is_found_from_its_load_to_its_unload)
 {
 	load_fixture(1, 10, ".loaded-debug.elf", 2 * SECOND);
 	ck_assert_uint_eq(count_found(10, SECOND), 0);
@@ -155,7 +155,6 @@ START_TEST(a_loaded_image_is_found_from_its_load_to_its_unload)
 	ck_assert_uint_eq(statistics.images, 1);
 	ck_assert_uint_eq(statistics.unreadable + statistics.damaged + statistics.refused, 0);
 }
-END_TEST
 
 /* Sections of a relocatable image are where the kernels are; the rest is nowhere. */
 static void take_kernels(uint32_t object, uint32_t pid, uint64_t time)
@@ -165,7 +164,7 @@ static void take_kernels(uint32_t object, uint32_t pid, uint64_t time)
 			    device_address_plain(loaded.items[i].address), 0, time);
 }
 
-START_TEST(a_relocatable_image_is_where_its_kernels_are)
+TEST(a_relocatable_image_is_where_its_kernels_are)
 {
 	load_fixture(1, 10, ".bin", SECOND);
 	ck_assert_uint_eq(count_found(10, 2 * SECOND), 0);
@@ -182,9 +181,8 @@ START_TEST(a_relocatable_image_is_where_its_kernels_are)
 	ck_assert_uint_eq(count_found(10, 7 * SECOND), 0);
 	ck_assert_uint_eq(count_found(10, 7 * SECOND - 1), instructions.count);
 }
-END_TEST
 
-START_TEST(one_image_is_kept_once)
+TEST(one_image_is_kept_once)
 {
 	for (uint32_t id = 1; id <= 100; id++)
 		load_fixture(id, 100 + id % 2, ".loaded-debug.elf", SECOND + id);
@@ -197,9 +195,8 @@ START_TEST(one_image_is_kept_once)
 	ck_assert_uint_ne(found[0].pid, found[1].pid);
 	ck_assert_uint_eq(device_code_find_all_during(code, 0, address, 2 * SECOND, 2 * SECOND, found, 1), 2);
 }
-END_TEST
 
-START_TEST(code_goes_with_its_program)
+TEST(code_goes_with_its_program)
 {
 	take_process(10, IAPROF_PROCESS_EXISTING, 0);
 	load_fixture(1, 10, ".loaded-debug.elf", SECOND);
@@ -217,9 +214,8 @@ START_TEST(code_goes_with_its_program)
 	unload(1, 7 * SECOND); /* of the program before */
 	ck_assert_uint_eq(count_found(10, 7 * SECOND), instructions.count);
 }
-END_TEST
 
-START_TEST(the_end_of_a_program_may_be_heard_first)
+TEST(the_end_of_a_program_may_be_heard_first)
 {
 	take_process(10, IAPROF_PROCESS_FORK, SECOND);
 	take_process(10, IAPROF_PROCESS_EXIT, 3 * SECOND);
@@ -231,9 +227,8 @@ START_TEST(the_end_of_a_program_may_be_heard_first)
 	ck_assert(device_code_find(code, 0, 10, 0x1008, 2 * SECOND, &found));
 	ck_assert(!device_code_find(code, 0, 10, 0x1008, 3 * SECOND, &found));
 }
-END_TEST
 
-START_TEST(kernels_may_be_heard_of_after_the_end_of_their_program)
+TEST(kernels_may_be_heard_of_after_the_end_of_their_program)
 {
 	take_process(10, IAPROF_PROCESS_FORK, SECOND);
 	load_fixture(1, 10, ".loaded-debug.elf", 2 * SECOND);
@@ -249,9 +244,8 @@ START_TEST(kernels_may_be_heard_of_after_the_end_of_their_program)
 	ck_assert(device_code_find(code, 0, 10, 0x1000, 4 * SECOND, &found));
 	ck_assert_str_eq(found.kernel, "elsewhere");
 }
-END_TEST
 
-START_TEST(what_has_no_image_goes_with_its_program_too)
+TEST(what_has_no_image_goes_with_its_program_too)
 {
 	take_process(10, IAPROF_PROCESS_EXEC, SECOND);
 	take_process(10, IAPROF_PROCESS_EXIT, 3 * SECOND);
@@ -260,10 +254,9 @@ START_TEST(what_has_no_image_goes_with_its_program_too)
 	ck_assert_uint_eq(device_code_statistics(code).unreadable, 2);
 	ck_assert_uint_eq(device_code_statistics(code).refused, 0);
 }
-END_TEST
 
 /* A program that loaded, unloaded, loaded something else and ended, all between two reads of samples. */
-START_TEST(what_was_there_for_a_part_of_an_interval_is_found)
+TEST(what_was_there_for_a_part_of_an_interval_is_found)
 {
 	struct device_code_found found[4];
 	uint64_t address = device_address_plain(instructions.items[0].address);
@@ -293,10 +286,9 @@ START_TEST(what_was_there_for_a_part_of_an_interval_is_found)
 	ck_assert_uint_eq(device_code_find_all_during(code, 0, address, 5 * SECOND, 7 * SECOND, found, 4), 1);
 	ck_assert_uint_eq(found[0].pid, 11);
 }
-END_TEST
 
 /* More than is ever given of them; their count is right all the same. */
-START_TEST(short_programs_by_the_thousand_are_found_each_in_its_time)
+TEST(short_programs_by_the_thousand_are_found_each_in_its_time)
 {
 	struct device_code_found found[DEVICE_CODE_FOUND_MAX];
 	for (uint32_t i = 0; i < 3000; i++) {
@@ -315,9 +307,8 @@ START_TEST(short_programs_by_the_thousand_are_found_each_in_its_time)
 	for (size_t i = 0; i < DEVICE_CODE_FOUND_MAX; i++)
 		ck_assert_str_eq(found[i].kernel, "short");
 }
-END_TEST
 
-START_TEST(a_kernel_without_an_image_has_its_name)
+TEST(a_kernel_without_an_image_has_its_name)
 {
 	struct device_code_found found;
 	take_kernel(0, 10, "alone", 0xffff800000001000, 64, SECOND);
@@ -338,9 +329,8 @@ START_TEST(a_kernel_without_an_image_has_its_name)
 	unload(1, 2 * SECOND);
 	ck_assert(!device_code_find(code, 0, 10, 0x5000, 2 * SECOND, &found));
 }
-END_TEST
 
-START_TEST(kernels_that_cannot_be_are_counted)
+TEST(kernels_that_cannot_be_are_counted)
 {
 	static const uint64_t sizes[] = { 0, UINT64_C(1) << 63, UINT64_MAX, (UINT64_C(1) << 32) + 1 };
 	struct device_code_found found;
@@ -359,9 +349,8 @@ START_TEST(kernels_that_cannot_be_are_counted)
 	ck_assert(device_code_find(code, 0, 10, 0x1100, 2 * SECOND, &found));
 	ck_assert_str_eq(found.kernel, "one");
 }
-END_TEST
 
-START_TEST(an_image_in_memory_is_read)
+TEST(an_image_in_memory_is_read)
 {
 	size_t size;
 	CLEANUP_FREE char *bytes = zebin_bytes(FIXTURE, ".loaded-debug.elf", &size);
@@ -377,7 +366,6 @@ START_TEST(an_image_in_memory_is_read)
 	load_object(4, 10, "/proc/self/fd/999999", SECOND);
 	ck_assert_uint_eq(device_code_statistics(code).unreadable, 3);
 }
-END_TEST
 
 static char *path_in_folder(const char *name)
 {
@@ -395,7 +383,7 @@ static void make_file(const char *path, const void *bytes, size_t size, off_t le
 }
 
 /* Everything that a path can be but an image; twice, and each is said once. */
-START_TEST(what_is_no_image_is_said_once_and_counted)
+TEST(what_is_no_image_is_said_once_and_counted)
 {
 	CLEANUP_FREE char *said = path_in_folder("said");
 	CLEANUP_FREE char *fifo = path_in_folder("fifo");
@@ -451,9 +439,8 @@ START_TEST(what_is_no_image_is_said_once_and_counted)
 	load_fixture(1000, 10, ".loaded-debug.elf", SECOND);
 	ck_assert_uint_eq(count_found(10, SECOND), instructions.count);
 }
-END_TEST
 
-START_TEST(code_objects_that_contradict_are_refused)
+TEST(code_objects_that_contradict_are_refused)
 {
 	load_fixture(1, 10, ".loaded-debug.elf", SECOND);
 	load_fixture(1, 11, ".loaded-debug.elf", SECOND);
@@ -461,9 +448,8 @@ START_TEST(code_objects_that_contradict_are_refused)
 	ck_assert_uint_eq(device_code_statistics(code).refused, 2);
 	ck_assert_uint_eq(count_found(11, SECOND), 0);
 }
-END_TEST
 
-START_TEST(what_is_too_much_is_refused_and_comes_back_when_there_is_room)
+TEST(what_is_too_much_is_refused_and_comes_back_when_there_is_room)
 {
 	for (uint32_t id = 1; id <= 70000; id++)
 		load_object(id, 10 + id % 1000, "", SECOND);
@@ -484,9 +470,8 @@ START_TEST(what_is_too_much_is_refused_and_comes_back_when_there_is_room)
 	ck_assert_uint_eq(device_code_statistics(code).refused, refused);
 	ck_assert_uint_eq(count_found(11, 5 * SECOND), instructions.count);
 }
-END_TEST
 
-START_TEST(a_device_has_one_number_for_all_sources)
+TEST(a_device_has_one_number_for_all_sources)
 {
 	struct iaprof_record_device device = { .header = { .source = 1 }, .id = 3, .address = text("0000:03:00.0") };
 	sampled_devices_take(&devices, &device);
@@ -537,10 +522,9 @@ START_TEST(a_device_has_one_number_for_all_sources)
 		device_code_find_all_during(code, device_code_device(code, 2, 8), 0x1008, 0, 4 * SECOND, several, 3),
 		2);
 }
-END_TEST
 
 /* Sinks get each function with what readelf and the section .ze_info say of it. */
-START_TEST(functions_are_told_to_sinks)
+TEST_LOOP(functions_are_told_to_sinks, 0, 2)
 {
 	CLEANUP_FREE char *path = zebin_path(FIXTURE, _i ? ".bin" : ".loaded-debug.elf");
 	CLEANUP_FREE char *placed = zebin_path(FIXTURE, ".loaded-debug.elf");
@@ -586,9 +570,8 @@ START_TEST(functions_are_told_to_sinks)
 	array_free(&wanted);
 	code_object_release(object);
 }
-END_TEST
 
-START_TEST(a_replay_reads_nothing)
+TEST(a_replay_reads_nothing)
 {
 	device_code_free(code);
 	code = device_code_new(&(struct device_code_options){ .intern = intern, .processes = processes });
@@ -601,30 +584,8 @@ START_TEST(a_replay_reads_nothing)
 	ck_assert_uint_eq(statistics.kernels, loaded.count);
 	ck_assert_uint_eq(statistics.unreadable, 0);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("device_code");
-	tcase_set_timeout(tests, 300);
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, a_loaded_image_is_found_from_its_load_to_its_unload);
-	tcase_add_test(tests, a_relocatable_image_is_where_its_kernels_are);
-	tcase_add_test(tests, one_image_is_kept_once);
-	tcase_add_test(tests, code_goes_with_its_program);
-	tcase_add_test(tests, the_end_of_a_program_may_be_heard_first);
-	tcase_add_test(tests, kernels_may_be_heard_of_after_the_end_of_their_program);
-	tcase_add_test(tests, what_has_no_image_goes_with_its_program_too);
-	tcase_add_test(tests, what_was_there_for_a_part_of_an_interval_is_found);
-	tcase_add_test(tests, short_programs_by_the_thousand_are_found_each_in_its_time);
-	tcase_add_test(tests, a_kernel_without_an_image_has_its_name);
-	tcase_add_test(tests, kernels_that_cannot_be_are_counted);
-	tcase_add_test(tests, an_image_in_memory_is_read);
-	tcase_add_test(tests, what_is_no_image_is_said_once_and_counted);
-	tcase_add_test(tests, code_objects_that_contradict_are_refused);
-	tcase_add_test(tests, what_is_too_much_is_refused_and_comes_back_when_there_is_room);
-	tcase_add_test(tests, a_device_has_one_number_for_all_sources);
-	tcase_add_loop_test(tests, functions_are_told_to_sinks, 0, 2);
-	tcase_add_test(tests, a_replay_reads_nothing);
-	return run_tests(tests);
+	return run_all_tests(300, set_up, tear_down);
 }

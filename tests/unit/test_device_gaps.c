@@ -78,7 +78,7 @@ static uint64_t idle(uint32_t device, uint32_t pid)
 	return UINT64_MAX;
 }
 
-START_TEST(gaps_are_what_the_thread_did)
+TEST(gaps_are_what_the_thread_did)
 {
 	take_job(1, PID, 0, 10);
 	take_job(1, PID, 50, 60);
@@ -88,10 +88,9 @@ START_TEST(gaps_are_what_the_thread_did)
 	expect("program;[disk] 15\nprogram;[running] 20\nprogram;[not sampled] 5\n");
 	ck_assert_uint_eq(idle(1, PID), 40);
 }
-END_TEST
 
 /* What a thread did not wait, it ran, even where no sample is. */
-START_TEST(samples_stand_for_what_waits_leave)
+TEST(samples_stand_for_what_waits_leave)
 {
 	take_job(1, PID, 0, 10);
 	take_job(1, PID, 50, 60);
@@ -99,10 +98,9 @@ START_TEST(samples_stand_for_what_waits_leave)
 	take_thread(PID + 100, NULL, 48, 48, 20); /* ran from 28 to 48 */
 	expect("program;[disk] 15\nprogram;[running] 25\n");
 }
-END_TEST
 
 /* Parts never add up to more than their gap: sums over many waits are spread evenly. */
-START_TEST(parts_add_up_to_the_gap)
+TEST(parts_add_up_to_the_gap)
 {
 	take_job(1, PID, 0, 10);
 	take_job(1, PID, 20, 30);
@@ -110,10 +108,9 @@ START_TEST(parts_add_up_to_the_gap)
 	take_thread(PID + 100, "[lock]", 0, 40, 80);
 	expect("program;[disk] 5\nprogram;[lock] 5\n");
 }
-END_TEST
 
 /* Jobs overlap, arrive in the order of their ends, and are of several devices. */
-START_TEST(overlapping_jobs_leave_no_gap)
+TEST(overlapping_jobs_leave_no_gap)
 {
 	take_thread(PID + 100, "[disk]", 0, 1, 1);
 	take_job(1, PID, 20, 30);
@@ -125,10 +122,9 @@ START_TEST(overlapping_jobs_leave_no_gap)
 	ck_assert_uint_eq(idle(1, PID), 5);
 	ck_assert_uint_eq(idle(2, PID), 100);
 }
-END_TEST
 
 /* Nobody used the device before a process's first job. */
-START_TEST(first_jobs_end_no_gap)
+TEST(first_jobs_end_no_gap)
 {
 	take_thread(PID + 100, "[disk]", 0, 1, 1);
 	take_job(1, PID, 0, 10);
@@ -139,9 +135,8 @@ START_TEST(first_jobs_end_no_gap)
 	ck_assert_uint_eq(idle(1, OTHER), 3);
 	ck_assert_uint_eq(idle(1, PID), 7);
 }
-END_TEST
 
-START_TEST(without_waits_there_are_no_gaps)
+TEST(without_waits_there_are_no_gaps)
 {
 	take_job(1, PID, 0, 10);
 	take_job(1, PID, 50, 60);
@@ -149,10 +144,9 @@ START_TEST(without_waits_there_are_no_gaps)
 	expect("");
 	ck_assert_uint_eq(idle(1, PID), UINT64_MAX);
 }
-END_TEST
 
 /* Early ones are settled when there are too many, and no time is lost. */
-START_TEST(many_jobs_are_bounded)
+TEST(many_jobs_are_bounded)
 {
 	enum { MANY = 3 * DEVICE_GAPS_HELD_MAX };
 	take_thread(PID + 100, "[disk]", 0, 1, 1);
@@ -161,18 +155,8 @@ START_TEST(many_jobs_are_bounded)
 	collector_finish(collector);
 	ck_assert_uint_eq(idle(1, PID), MANY - 1);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *cases = tcase_create("device gaps");
-	tcase_add_checked_fixture(cases, set_up, end_collector);
-	tcase_add_test(cases, gaps_are_what_the_thread_did);
-	tcase_add_test(cases, samples_stand_for_what_waits_leave);
-	tcase_add_test(cases, parts_add_up_to_the_gap);
-	tcase_add_test(cases, overlapping_jobs_leave_no_gap);
-	tcase_add_test(cases, first_jobs_end_no_gap);
-	tcase_add_test(cases, without_waits_there_are_no_gaps);
-	tcase_add_test(cases, many_jobs_are_bounded);
-	return run_tests(cases);
+	return run_all_tests(0, set_up, end_collector);
 }

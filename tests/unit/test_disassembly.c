@@ -10,7 +10,7 @@
 #include "symbolizer/device/code_place.h"
 #include "../run_suite.h"
 
-START_TEST(text_of_a_library_comes_through_the_worker)
+TEST(text_of_a_library_comes_through_the_worker)
 {
 	static struct registry registry;
 	static struct instance_services services;
@@ -48,12 +48,8 @@ START_TEST(text_of_a_library_comes_through_the_worker)
 	free((void *)library.key);
 	free((void *)library.value);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("disassembly");
-	tcase_set_timeout(tests, 300);
-	tcase_add_test(tests, text_of_a_library_comes_through_the_worker);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

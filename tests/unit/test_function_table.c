@@ -54,7 +54,7 @@ static unsigned char *program_read(size_t *size)
 	return program;
 }
 
-START_TEST(functions_are_where_their_code_is)
+TEST(functions_are_where_their_code_is)
 {
 	uint64_t offsets[3];
 	size_t size;
@@ -68,9 +68,8 @@ START_TEST(functions_are_where_their_code_is)
 	}
 	free(program);
 }
-END_TEST
 
-START_TEST(a_table_that_lacks_one_is_another)
+TEST(a_table_that_lacks_one_is_another)
 {
 	static const uint32_t beyond[] = { 0, 1000000 };
 	uint64_t offsets[3];
@@ -85,9 +84,8 @@ START_TEST(a_table_that_lacks_one_is_another)
 	ck_assert(!function_table_find(&bytes, "anchor", UINT32_MAX, indexes, 3, offsets));
 	free(program);
 }
-END_TEST
 
-START_TEST(damaged_files_have_none)
+TEST(damaged_files_have_none)
 {
 	uint64_t offsets[3];
 	size_t size;
@@ -104,14 +102,8 @@ START_TEST(damaged_files_have_none)
 	}
 	free(program);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test_case = tcase_create("function_table");
-
-	tcase_add_test(test_case, functions_are_where_their_code_is);
-	tcase_add_test(test_case, a_table_that_lacks_one_is_another);
-	tcase_add_test(test_case, damaged_files_have_none);
-	return run_tests(test_case);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static bool has(const struct hash_index *index, uint32_t position)
 	return false;
 }
 
-START_TEST(finds_what_was_added_and_not_removed)
+TEST(finds_what_was_added_and_not_removed)
 {
 	struct hash_index index = { 0 };
 	for (uint32_t i = 0; i < 5000; i++)
@@ -46,9 +46,8 @@ START_TEST(finds_what_was_added_and_not_removed)
 		ck_assert_int_eq(has(&index, i), i % 2 == 1);
 	hash_index_free(&index);
 }
-END_TEST
 
-START_TEST(stays_small_when_items_come_and_go)
+TEST(stays_small_when_items_come_and_go)
 {
 	struct hash_index index = { 0 };
 	for (uint32_t i = 0; i < 100000; i++) {
@@ -59,7 +58,6 @@ START_TEST(stays_small_when_items_come_and_go)
 	ck_assert_uint_le(index.slot_count, 64);
 	hash_index_free(&index);
 }
-END_TEST
 
 struct keyed_item {
 	struct {
@@ -68,7 +66,7 @@ struct keyed_item {
 	uint32_t value;
 };
 
-START_TEST(keyed_arrays_find_what_was_added_and_not_removed)
+TEST(keyed_arrays_find_what_was_added_and_not_removed)
 {
 	KEYED_ARRAY(struct keyed_item) array = { 0 };
 	for (uint32_t i = 0; i < 3000; i++)
@@ -93,9 +91,8 @@ START_TEST(keyed_arrays_find_what_was_added_and_not_removed)
 	}
 	keyed_array_free(&array);
 }
-END_TEST
 
-START_TEST(keyed_arrays_reuse_positions)
+TEST(keyed_arrays_reuse_positions)
 {
 	KEYED_ARRAY(struct keyed_item) array = { 0 };
 	ARRAY(uint32_t) free_positions = { 0 };
@@ -117,7 +114,6 @@ START_TEST(keyed_arrays_reuse_positions)
 	keyed_array_free(&array);
 	array_free(&free_positions);
 }
-END_TEST
 
 /* The most slots that are looked at to find any one item. */
 static size_t longest_probe(const struct hash_index *index, uint64_t (*hash)(const void *context, uint32_t position),
@@ -141,7 +137,7 @@ static uint64_t entry_hash(const void *context, uint32_t position)
 	return hash_bytes(entry->text, entry->length);
 }
 
-START_TEST(names_cannot_be_chosen_to_collide)
+TEST(names_cannot_be_chosen_to_collide)
 {
 	static char names[KEY_COUNT][THREAD_NAME_LENGTH + 1];
 	struct string_table table = { 0 };
@@ -157,7 +153,6 @@ START_TEST(names_cannot_be_chosen_to_collide)
 	ck_assert_uint_le(longest_probe(&table.index, entry_hash, &table), PROBES_MAX);
 	string_table_free(&table);
 }
-END_TEST
 
 /* Numbers whose unkeyed hashes end in the same 32 bits: what the finaliser of MurmurHash3 makes of them, undone. */
 static uint64_t colliding_number(uint32_t position)
@@ -175,7 +170,7 @@ static uint64_t number_hash(const void *context, uint32_t position)
 	return hash_u64(colliding_number(position));
 }
 
-START_TEST(numbers_cannot_be_chosen_to_collide)
+TEST(numbers_cannot_be_chosen_to_collide)
 {
 	struct hash_index index = { 0 };
 	for (uint32_t i = 0; i < KEY_COUNT; i++) {
@@ -185,7 +180,6 @@ START_TEST(numbers_cannot_be_chosen_to_collide)
 	ck_assert_uint_le(longest_probe(&index, number_hash, NULL), PROBES_MAX);
 	hash_index_free(&index);
 }
-END_TEST
 
 static uint64_t regular_number(uint32_t position)
 {
@@ -211,7 +205,7 @@ static uint64_t word_hash(const void *context, uint32_t position)
 	return keys->several ? hash_words(&keys->key, words, HASH_WORDS_MAX) : hash_word(&keys->key, number);
 }
 
-START_TEST(words_cannot_be_chosen_to_collide)
+TEST_LOOP(words_cannot_be_chosen_to_collide, 0, 6)
 {
 	uint64_t (*const numbers[])(uint32_t position) = { colliding_number, regular_number, low_zeros_number };
 	struct word_keys keys = { .number = numbers[_i / 2], .several = _i % 2 };
@@ -222,10 +216,9 @@ START_TEST(words_cannot_be_chosen_to_collide)
 	ck_assert_uint_le(longest_probe(&index, word_hash, &keys), PROBES_MAX);
 	hash_index_free(&index);
 }
-END_TEST
 
 /* Runs this program again, which then prints a hash: print_hash(). */
-START_TEST(each_process_has_its_own_key)
+TEST(each_process_has_its_own_key)
 {
 	char command[4200];
 	uint64_t hash = 0;
@@ -236,7 +229,6 @@ START_TEST(each_process_has_its_own_key)
 	ck_assert_int_eq(pclose(other), 0);
 	ck_assert_uint_ne(hash, hash_bytes("key", 3));
 }
-END_TEST
 
 static int print_hash(void)
 {
@@ -247,14 +239,5 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "print-hash") == 0)
 		return print_hash();
-	TCase *tests = tcase_create("index");
-	tcase_add_test(tests, finds_what_was_added_and_not_removed);
-	tcase_add_test(tests, stays_small_when_items_come_and_go);
-	tcase_add_test(tests, keyed_arrays_find_what_was_added_and_not_removed);
-	tcase_add_test(tests, keyed_arrays_reuse_positions);
-	tcase_add_test(tests, names_cannot_be_chosen_to_collide);
-	tcase_add_test(tests, numbers_cannot_be_chosen_to_collide);
-	tcase_add_loop_test(tests, words_cannot_be_chosen_to_collide, 0, 6);
-	tcase_add_test(tests, each_process_has_its_own_key);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

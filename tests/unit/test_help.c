@@ -32,17 +32,16 @@ static char *text_of(void (*write)(const void *context, FILE *file), const void 
 	return text;
 }
 
-START_TEST(fits_80_columns)
+TEST(fits_80_columns)
 {
 	char *text CLEANUP_FREE = text_of(write_iaprof, NULL);
 	char *rest = text;
 	for (char *line; (line = strsep(&rest, "\n"));)
 		ck_assert_msg(strlen(line) <= 80, "%s", line);
 }
-END_TEST
 
 /* Every --word of the help is known to the parser, and every option that is promised is in the help. */
-START_TEST(names_the_options_that_there_are)
+TEST(names_the_options_that_there_are)
 {
 	static const char *const wanted[] = { "config", "source",  "sink",    "duration", "interval", "pid",
 					      "scope",  "output",  "record",  "replay",   "list",     "help",
@@ -70,7 +69,6 @@ START_TEST(names_the_options_that_there_are)
 		ck_assert_msg(strstr(text, line_form), "no%s", line_form);
 	}
 }
-END_TEST
 
 static const struct iaprof_option options[] = {
 	{ .name = "rows", .type = IAPROF_OPTION_STRING, .help = "what a row is" },
@@ -88,7 +86,7 @@ static struct iaprof_plugin plugin_of(uint32_t kind)
 				       .machine = 205 };
 }
 
-START_TEST(describes_a_source)
+TEST(describes_a_source)
 {
 	struct iaprof_plugin plugin = plugin_of(IAPROF_PLUGIN_SOURCE);
 	char *text CLEANUP_FREE = text_of(write_plugin, &plugin);
@@ -104,9 +102,8 @@ START_TEST(describes_a_source)
 			       "Keys:\n"
 			       "  rows=TEXT             What a row is. Default: none.\n");
 }
-END_TEST
 
-START_TEST(adds_the_output_of_a_sink)
+TEST(adds_the_output_of_a_sink)
 {
 	struct iaprof_plugin plugin = plugin_of(IAPROF_PLUGIN_SINK);
 	char *text CLEANUP_FREE = text_of(write_plugin, &plugin);
@@ -122,9 +119,8 @@ START_TEST(adds_the_output_of_a_sink)
 	ck_assert_ptr_nonnull(strstr(bare, "csv (sink): rows"));
 	ck_assert_ptr_nonnull(strstr(bare, "\nNo keys.\n"));
 }
-END_TEST
 
-START_TEST(describes_a_decoder)
+TEST(describes_a_decoder)
 {
 	struct iaprof_plugin plugin = plugin_of(IAPROF_PLUGIN_DECODER);
 	plugin.option_count = 0;
@@ -140,15 +136,8 @@ START_TEST(describes_a_decoder)
 			       "\n"
 			       "No keys.\n");
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("help");
-	tcase_add_test(tests, fits_80_columns);
-	tcase_add_test(tests, names_the_options_that_there_are);
-	tcase_add_test(tests, describes_a_source);
-	tcase_add_test(tests, adds_the_output_of_a_sink);
-	tcase_add_test(tests, describes_a_decoder);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static void take(const char *name, unsigned first_bucket, unsigned bucket_count,
 	histograms_take(&histograms, &record.histogram);
 }
 
-START_TEST(records_of_a_name_add_up)
+TEST(records_of_a_name_add_up)
 {
 	take("submit", 3, 2, 10, 20);
 	take("pin", 0, 1, 1, 0);
@@ -56,10 +56,9 @@ START_TEST(records_of_a_name_add_up)
 	ck_assert_uint_eq(submit->buckets[4], 15);
 	ck_assert_uint_eq(submit->maximum, 31);
 }
-END_TEST
 
 /* Of 0 to 9,999, each once: a quantile is right to a factor of two, and better as the values are spread evenly. */
-START_TEST(quantiles_are_within_their_bucket)
+TEST(quantiles_are_within_their_bucket)
 {
 	for (uint64_t i = 0; i < 10000; i++) {
 		struct iaprof_record_job job = {
@@ -80,9 +79,8 @@ START_TEST(quantiles_are_within_their_bucket)
 	ck_assert_uint_le(histogram_quantile(run, 1), 9999);
 	ck_assert_uint_eq(histogram_quantile(&(struct histogram){ 0 }, 0.5), 0);
 }
-END_TEST
 
-START_TEST(jobs_are_counted_by_their_end)
+TEST(jobs_are_counted_by_their_end)
 {
 	struct iaprof_record_job job = { .header.time = 900, .submitted = 100, .queued = 200, .started = 500 };
 	for (uint32_t state = IAPROF_JOB_DONE; state <= IAPROF_JOB_IN_FLIGHT; state++) {
@@ -103,9 +101,8 @@ START_TEST(jobs_are_counted_by_their_end)
 	ck_assert_uint_eq(histograms.items.items[1].count, 1);
 	ck_assert_uint_eq(histograms.items.items[1].maximum, 400);
 }
-END_TEST
 
-START_TEST(names_are_bounded)
+TEST(names_are_bounded)
 {
 	char name[32];
 	for (unsigned i = 0; i < 2000; i++) {
@@ -115,9 +112,8 @@ START_TEST(names_are_bounded)
 	ck_assert_uint_eq(histograms.items.count, 1024);
 	ck_assert_uint_eq(histograms.dropped, 3 * (2000 - 1024));
 }
-END_TEST
 
-START_TEST(the_table_has_quantiles_and_jobs)
+TEST(the_table_has_quantiles_and_jobs)
 {
 	char *text = NULL;
 	size_t size;
@@ -135,16 +131,8 @@ START_TEST(the_table_has_quantiles_and_jobs)
 	ck_assert_msg(strchr(text, '\033') == NULL, "%s", text);
 	free(text);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("histograms");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, records_of_a_name_add_up);
-	tcase_add_test(tests, quantiles_are_within_their_bucket);
-	tcase_add_test(tests, jobs_are_counted_by_their_end);
-	tcase_add_test(tests, names_are_bounded);
-	tcase_add_test(tests, the_table_has_quantiles_and_jobs);
-	return run_tests(tests);
+	return run_all_tests(0, set_up, tear_down);
 }

@@ -38,7 +38,7 @@ static int define(uint32_t id, uint32_t pid, uint64_t address)
 }
 
 /* In each epoch, stacks that were last used more than the given number of epochs ago go. */
-START_TEST(a_stack_lives_as_many_epochs_as_it_is_given)
+TEST_LOOP(a_stack_lives_as_many_epochs_as_it_is_given, 0, 4)
 {
 	uint32_t epochs = (uint32_t)_i, id = add(1, 0x1000);
 	for (uint32_t epoch = 0; epoch < epochs; epoch++) {
@@ -52,10 +52,9 @@ START_TEST(a_stack_lives_as_many_epochs_as_it_is_given)
 	ck_assert_uint_eq(intern_find_stack(intern, id).count, 0);
 	ck_assert_ptr_null(intern_find_stack(intern, id).addresses);
 }
-END_TEST
 
 /* How a stack is used: _i 0: it is sent again, 1: it is looked up. */
-START_TEST(each_use_begins_its_life_anew)
+TEST_LOOP(each_use_begins_its_life_anew, 0, 2)
 {
 	uint32_t used = add(1, 0x1000), unused = add(1, 0x2000);
 	for (unsigned epoch = 0; epoch < 5; epoch++) {
@@ -75,10 +74,9 @@ START_TEST(each_use_begins_its_life_anew)
 	ck_assert_uint_eq(intern_find_stack(intern, again).addresses[0], 0x2000);
 	ck_assert_uint_eq(intern_find_stack(intern, unused).count, 0);
 }
-END_TEST
 
 /* The place of one that is gone is used again, whatever the order. */
-START_TEST(others_are_found_while_stacks_come_and_go)
+TEST(others_are_found_while_stacks_come_and_go)
 {
 	enum { KEPT = 50, SHORT = 200 };
 	uint32_t kept[KEPT];
@@ -100,9 +98,8 @@ START_TEST(others_are_found_while_stacks_come_and_go)
 			kept[i] = add(2, 0x1000 + i);
 	}
 }
-END_TEST
 
-START_TEST(defined_ids_are_kept)
+TEST(defined_ids_are_kept)
 {
 	ck_assert_int_eq(define(5, 9, 0x1000), 0);
 	ck_assert_int_eq(define(5, 9, 0x1000), 0);
@@ -119,10 +116,9 @@ START_TEST(defined_ids_are_kept)
 	ck_assert_uint_eq(intern_find_stack(intern, 7).addresses[0], 0x5000);
 	ck_assert_uint_eq(intern_find_stack(intern, 0).count, 0);
 }
-END_TEST
 
 /* The last id there is; after it there are none. */
-START_TEST(ids_end)
+TEST(ids_end)
 {
 	ck_assert_int_eq(define(UINT32_MAX - 1, 9, 0x1000), 0);
 	ck_assert_int_eq(define(UINT32_MAX, 9, 0x2000), 0);
@@ -131,9 +127,8 @@ START_TEST(ids_end)
 	ck_assert_uint_eq(add(9, 0x3000), 0);
 	ck_assert_uint_eq(intern_stack_count(intern), 2);
 }
-END_TEST
 
-START_TEST(deep_stacks_are_cut_off)
+TEST(deep_stacks_are_cut_off)
 {
 	uint64_t addresses[IAPROF_STACK_DEPTH_MAX + 1];
 	for (size_t i = 0; i <= IAPROF_STACK_DEPTH_MAX; i++)
@@ -145,10 +140,9 @@ START_TEST(deep_stacks_are_cut_off)
 	ck_assert_uint_ne(shorter, whole);
 	ck_assert_uint_eq(intern_find_stack(intern, shorter).count, IAPROF_STACK_DEPTH_MAX - 1);
 }
-END_TEST
 
 /* Those that are kept stay, also if they were passing first; the others go some epochs after their last use. */
-START_TEST(passing_strings_go_and_their_ids_are_not_used_again)
+TEST(passing_strings_go_and_their_ids_are_not_used_again)
 {
 	uint32_t kept = intern_text_id(intern, "kept"), passing = intern_passing_string(intern, "passing", 7);
 	uint32_t used = intern_passing_string(intern, "used", 4), promoted = intern_passing_string(intern, "both", 4);
@@ -166,10 +160,9 @@ START_TEST(passing_strings_go_and_their_ids_are_not_used_again)
 	ck_assert_uint_eq(intern_string_count(intern), 3);
 	ck_assert_uint_gt(intern_passing_string(intern, "passing", 7), promoted);
 }
-END_TEST
 
 /* Many more than have room in memory at once; ids of several chunks. */
-START_TEST(passing_strings_come_and_go)
+TEST(passing_strings_come_and_go)
 {
 	char name[32];
 	uint32_t last = intern_text_id(intern, "kept");
@@ -187,9 +180,8 @@ START_TEST(passing_strings_come_and_go)
 	ck_assert_str_eq(intern_text(intern, 1), "kept");
 	ck_assert_str_eq(intern_text(intern, 2), "");
 }
-END_TEST
 
-START_TEST(kept_strings_are_limited)
+TEST(kept_strings_are_limited)
 {
 	intern_limit_strings(intern, 10);
 	uint32_t first = intern_text_id(intern, "12345"), second = intern_text_id(intern, "67890");
@@ -200,9 +192,8 @@ START_TEST(kept_strings_are_limited)
 	ck_assert_uint_eq(intern_refused_strings(intern), 2);
 	ck_assert_str_eq(intern_text(intern, second), "67890");
 }
-END_TEST
 
-START_TEST(texts_end_at_their_length_or_a_nul)
+TEST(texts_end_at_their_length_or_a_nul)
 {
 	char *longest = malloc(IAPROF_STRING_LENGTH_MAX + 2);
 	ck_assert_ptr_nonnull(longest);
@@ -224,10 +215,9 @@ START_TEST(texts_end_at_their_length_or_a_nul)
 	ck_assert_uint_eq(intern_value_type(intern, name, "us"), 0);
 	ck_assert_uint_ne(intern_value_type(intern, name, "u"), 0);
 }
-END_TEST
 
 /* Definitions of every size reach the bus whole: those that are put together on the stack, and larger ones. */
-START_TEST(definitions_are_whole)
+TEST(definitions_are_whole)
 {
 	enum { LONGEST = 600 };
 	struct bus *bus = bus_new(1 << 20);
@@ -261,9 +251,8 @@ START_TEST(definitions_are_whole)
 	intern_free(sending);
 	bus_free(bus);
 }
-END_TEST
 
-START_TEST(addresses_are_no_frames_by_name)
+TEST(addresses_are_no_frames_by_name)
 {
 	static const uint64_t addresses[] = { 0x1000, IAPROF_STACK_NAMED_FRAME | 1,
 					      IAPROF_STACK_NAMED_FRAME | UINT32_MAX, UINT64_C(0x8000000100000001),
@@ -275,24 +264,8 @@ START_TEST(addresses_are_no_frames_by_name)
 	stack = intern_find_stack(intern, intern_stack(intern, 7, addresses, 5));
 	ck_assert_mem_eq(stack.addresses, addresses, sizeof addresses);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("intern");
-	tcase_set_timeout(tests, 60);
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_loop_test(tests, a_stack_lives_as_many_epochs_as_it_is_given, 0, 4);
-	tcase_add_loop_test(tests, each_use_begins_its_life_anew, 0, 2);
-	tcase_add_test(tests, others_are_found_while_stacks_come_and_go);
-	tcase_add_test(tests, defined_ids_are_kept);
-	tcase_add_test(tests, ids_end);
-	tcase_add_test(tests, deep_stacks_are_cut_off);
-	tcase_add_test(tests, texts_end_at_their_length_or_a_nul);
-	tcase_add_test(tests, passing_strings_go_and_their_ids_are_not_used_again);
-	tcase_add_test(tests, passing_strings_come_and_go);
-	tcase_add_test(tests, kept_strings_are_limited);
-	tcase_add_test(tests, definitions_are_whole);
-	tcase_add_test(tests, addresses_are_no_frames_by_name);
-	return run_tests(tests);
+	return run_all_tests(60, set_up, tear_down);
 }

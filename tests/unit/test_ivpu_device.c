@@ -130,7 +130,7 @@ static void tear_down(void)
 }
 
 /* Only the driver counts, on a machine that has the device; the address, of other machines. */
-START_TEST(a_device_of_a_trace_is_an_npu_by_its_driver)
+TEST(a_device_of_a_trace_is_an_npu_by_its_driver)
 {
 	make_folder("bus/pci/devices");
 	ck_assert(npu_is_at(folder, "0000:00:0b.0"));
@@ -147,9 +147,8 @@ START_TEST(a_device_of_a_trace_is_an_npu_by_its_driver)
 	ck_assert(!npu_is_at(folder, "0000:00:0b.0"));
 	ck_assert(!npu_is_at(folder, "../0000:00:0b.0"));
 }
-END_TEST
 
-START_TEST(only_the_driver_makes_an_npu)
+TEST(only_the_driver_makes_an_npu)
 {
 	struct npu npus[NPUS_MAX];
 	ck_assert_uint_eq(npus_find(folder, npus), 0);
@@ -163,18 +162,16 @@ START_TEST(only_the_driver_makes_an_npu)
 	ck_assert_str_eq(npus[0].name, "Intel NPU of Lunar Lake");
 	ck_assert_uint_eq(npus[0].device, 0x643e);
 }
-END_TEST
 
-START_TEST(a_new_product_has_its_number)
+TEST(a_new_product_has_its_number)
 {
 	struct npu npus[NPUS_MAX];
 	make_device("accel0", "0000:00:0b.0", "intel_vpu", "0xbeef\n");
 	ck_assert_uint_eq(npus_find(folder, npus), 1);
 	ck_assert_str_eq(npus[0].name, "NPU 8086:beef");
 }
-END_TEST
 
-START_TEST(numbers_are_whole_or_none)
+TEST(numbers_are_whole_or_none)
 {
 	static const struct {
 		const char *text;
@@ -199,14 +196,13 @@ START_TEST(numbers_are_whole_or_none)
 	uint64_t number;
 	ck_assert_int_eq(npu_read_number(&npus[0], "absent", &number), -ENOENT);
 }
-END_TEST
 
 static double value_of(enum device_counter counter)
 {
 	return values[FIRST_COUNTER + counter];
 }
 
-START_TEST(use_is_told_by_the_second)
+TEST(use_is_told_by_the_second)
 {
 	struct device_counters usage;
 	struct record_batch batch = { 0 };
@@ -240,10 +236,9 @@ START_TEST(use_is_told_by_the_second)
 	ck_assert_int_eq(value_counts[FIRST_COUNTER + DEVICE_COUNTER_UTILIZATION], 1);
 	record_batch_free(&batch);
 }
-END_TEST
 
 /* Linux 6.3 has none of the files, 7.x has the frequencies in a folder. */
-START_TEST(files_differ_between_releases)
+TEST(files_differ_between_releases)
 {
 	struct device_counters usage;
 	struct record_batch batch = { 0 };
@@ -263,10 +258,9 @@ START_TEST(files_differ_between_releases)
 	ck_assert_uint_eq(usage.failures, 0);
 	record_batch_free(&batch);
 }
-END_TEST
 
 /* 2 s with 3 J and with 1 J more; the counter of 32 bits wraps in the second of these. */
-START_TEST(power_is_energy_by_time)
+TEST(power_is_energy_by_time)
 {
 	static const uint32_t joule = 1u << 14;
 	static const uint32_t units[] = { 0u - 5 * joule, 0u - 2 * joule, 0u - joule, joule };
@@ -301,7 +295,6 @@ START_TEST(power_is_energy_by_time)
 	ck_assert_uint_eq(usage.failures, 0);
 	record_batch_free(&batch);
 }
-END_TEST
 
 static void add_user(void *context, uint32_t pid)
 {
@@ -309,7 +302,7 @@ static void add_user(void *context, uint32_t pid)
 }
 
 /* Process 12 has an NPU open twice, 13 another accelerator, 14 a GPU, and 15 an NPU of a driver without fdinfo. */
-START_TEST(users_have_the_device_open)
+TEST(users_have_the_device_open)
 {
 	static const struct {
 		const char *process, *file, *target, *text;
@@ -339,9 +332,8 @@ START_TEST(users_have_the_device_open)
 	ck_assert(!npu_user_memory(folder, 15, &bytes));
 	ck_assert(!npu_user_memory(folder, 16, &bytes));
 }
-END_TEST
 
-START_TEST(memory_is_a_number_with_a_unit)
+TEST(memory_is_a_number_with_a_unit)
 {
 	static const char *const wrong[] = { "",
 					     "drm-resident-memory:",
@@ -359,20 +351,8 @@ START_TEST(memory_is_a_number_with_a_unit)
 	bytes = UINT64_MAX;
 	ck_assert(!drm_memory_parse("drm-resident-memory:\t1", &bytes));
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("ivpu_device");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, only_the_driver_makes_an_npu);
-	tcase_add_test(tests, a_device_of_a_trace_is_an_npu_by_its_driver);
-	tcase_add_test(tests, a_new_product_has_its_number);
-	tcase_add_test(tests, numbers_are_whole_or_none);
-	tcase_add_test(tests, use_is_told_by_the_second);
-	tcase_add_test(tests, files_differ_between_releases);
-	tcase_add_test(tests, power_is_energy_by_time);
-	tcase_add_test(tests, users_have_the_device_open);
-	tcase_add_test(tests, memory_is_a_number_with_a_unit);
-	return run_tests(tests);
+	return run_all_tests(0, set_up, tear_down);
 }

@@ -13,7 +13,7 @@
 #include "npu_trace.h"
 #include "../run_suite.h"
 
-START_TEST(finds_the_family)
+TEST(finds_the_family)
 {
 	static const struct {
 		const char *name;
@@ -52,11 +52,10 @@ START_TEST(finds_the_family)
 	ck_assert_str_eq(ivpu_family_name(IVPU_FAMILY_MEMORY), "memory management");
 	ck_assert_str_eq(ivpu_family_name(1000), "other");
 }
-END_TEST
 
 /* What ends a job was renamed twice: each name indicates it, and leads to the older ones, as a warning looks for them.
  */
-START_TEST(a_renamed_function_is_the_same_event)
+TEST(a_renamed_function_is_the_same_event)
 {
 	static const char *const names[] = { "ivpu_job_signal_and_destroy", "ivpu_job_signal", "ivpu_job_done" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -68,9 +67,8 @@ START_TEST(a_renamed_function_is_the_same_event)
 			ck_assert_ptr_null(function->alternative);
 	}
 }
-END_TEST
 
-START_TEST(every_row_is_whole)
+TEST(every_row_is_whole)
 {
 	size_t count = 0;
 	uint64_t requests = 0;
@@ -95,10 +93,9 @@ START_TEST(every_row_is_whole)
 	ck_assert(ivpu_function_find("ivpu_pgtable_alloc_page")->flags & IVPU_FUNCTION_HOT);
 	ck_assert(!(ivpu_function_find("ivpu_submit_ioctl")->flags & IVPU_FUNCTION_HOT));
 }
-END_TEST
 
 /* The list of the double of the NPU is that of the real modules of Linux 6.12, 6.13 and 7.2. */
-START_TEST(every_function_of_real_drivers_has_a_family)
+TEST(every_function_of_real_drivers_has_a_family)
 {
 #define PLAIN(name, in) #name,
 #define WRITTEN(name, in) #name,
@@ -112,7 +109,6 @@ START_TEST(every_function_of_real_drivers_has_a_family)
 	for (size_t i = 0; i < count; i++)
 		ck_assert_msg(ivpu_function_find(names[i])->family != IVPU_FAMILY_OTHER, "%s", names[i]);
 }
-END_TEST
 
 START_TEST(every_function_of_the_published_trace_has_a_family)
 {
@@ -141,12 +137,7 @@ END_TEST
 
 int main(void)
 {
-	TCase *test = tcase_create("functions");
-	tcase_add_test(test, finds_the_family);
-	tcase_add_test(test, every_row_is_whole);
-	tcase_add_test(test, a_renamed_function_is_the_same_event);
-	tcase_add_test(test, every_function_of_real_drivers_has_a_family);
 	if (npu_trace_path("every_function_of_the_published_trace_has_a_family"))
-		tcase_add_test(test, every_function_of_the_published_trace_has_a_family);
-	return run_tests(test);
+		tcase_add_test(all_tests(), every_function_of_the_published_trace_has_a_family);
+	return run_all_tests(0, NULL, NULL);
 }

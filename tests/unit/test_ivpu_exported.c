@@ -56,7 +56,7 @@ static bool find(const unsigned char *program, size_t size, uint64_t *offsets)
 	return exported_functions_find(&bytes, api_function_names(), api_function_count(), offsets);
 }
 
-START_TEST(finds_what_is_exported)
+TEST(finds_what_is_exported)
 {
 	uint64_t offsets[FUNCTIONS_MAX];
 	size_t size;
@@ -76,10 +76,9 @@ START_TEST(finds_what_is_exported)
 	}
 	free(program);
 }
-END_TEST
 
 /* Cut off anywhere, and with the headers' bytes changed: an offset is in the file, if there is any. */
-START_TEST(takes_no_damage)
+TEST(takes_no_damage)
 {
 	uint64_t offsets[FUNCTIONS_MAX];
 	size_t size;
@@ -105,9 +104,8 @@ START_TEST(takes_no_damage)
 	}
 	free(program);
 }
-END_TEST
 
-START_TEST(knows_libraries_by_their_names)
+TEST(knows_libraries_by_their_names)
 {
 	static const char *const good[] = { "/usr/lib/x86_64-linux-gnu/libze_loader.so.1", "/a/libze_loader.so.1.17.6",
 					    "/a/libze_intel_npu.so.1.5.0", "/libze_intel_vpu.so", "libze_loader.so.1" };
@@ -119,14 +117,8 @@ START_TEST(knows_libraries_by_their_names)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		ck_assert_msg(!api_library_is(bad[i]), "%s", bad[i]);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("exported functions");
-
-	tcase_add_test(tests, finds_what_is_exported);
-	tcase_add_test(tests, takes_no_damage);
-	tcase_add_test(tests, knows_libraries_by_their_names);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

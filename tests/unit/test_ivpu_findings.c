@@ -68,14 +68,13 @@ static void expect(const struct ivpu_statistics *statistics, const char *name, d
 	ck_assert_ptr_nonnull(strpbrk(found.last.text, "(:"));
 }
 
-START_TEST(healthy_numbers_find_nothing)
+TEST(healthy_numbers_find_nothing)
 {
 	ck_assert_int_eq(judge(&healthy, &defaults).count, 0);
 	ck_assert_int_eq(judge(&(struct ivpu_statistics){ 0 }, &defaults).count, 0);
 }
-END_TEST
 
-START_TEST(each_broken_number_finds_itself)
+TEST(each_broken_number_finds_itself)
 {
 	struct ivpu_statistics statistics;
 #define BREAK(name, value, threshold, ...)                                                                             \
@@ -96,10 +95,9 @@ START_TEST(each_broken_number_finds_itself)
 	BREAK("npu-boot-thrash", 301, 5, statistics.boots = 301);
 	BREAK("npu-boot-thrash", 5, 5, statistics.boots = 5, statistics.jobs = 9);
 }
-END_TEST
 
 /* Who is known is named, with the option of the limit and what is usual. */
-START_TEST(findings_name_who)
+TEST(findings_name_who)
 {
 	struct ivpu_statistics statistics = healthy;
 	snprintf(statistics.names.buffers, sizeof statistics.names.buffers, "matmul (7)");
@@ -118,9 +116,8 @@ START_TEST(findings_name_who)
 			 found.last.text);
 	ck_assert_ptr_nonnull(strstr(found.last.text, "(limit buffer-growth=32 each)"));
 }
-END_TEST
 
-START_TEST(a_cold_start_is_a_note)
+TEST(a_cold_start_is_a_note)
 {
 	struct ivpu_statistics statistics = { .seconds = 1,
 					      .jobs = 7,
@@ -138,10 +135,9 @@ START_TEST(a_cold_start_is_a_note)
 	statistics.jobs = 7, statistics.run_seconds = 0;
 	ck_assert_int_eq(judge(&statistics, &defaults).count, 0);
 }
-END_TEST
 
 /* Where page maps are not traced, pages are those of mapped buffers of average size. */
-START_TEST(pages_are_estimated_from_mappings)
+TEST(pages_are_estimated_from_mappings)
 {
 	struct ivpu_statistics statistics = { .jobs = 40,
 					      .buffers_created = 40,
@@ -160,9 +156,8 @@ START_TEST(pages_are_estimated_from_mappings)
 	statistics.buffers_created = 0;
 	ck_assert_int_eq(judge(&statistics, &defaults).count, 0);
 }
-END_TEST
 
-START_TEST(limits_are_off_at_zero_and_unknown_numbers_are_not_judged)
+TEST(limits_are_off_at_zero_and_unknown_numbers_are_not_judged)
 {
 	struct ivpu_statistics broken = healthy;
 	broken.message_rate = 1000, broken.usual_rate = 1, broken.ipc_calls = UINT64_MAX, broken.longest_job = 1000;
@@ -174,7 +169,6 @@ START_TEST(limits_are_off_at_zero_and_unknown_numbers_are_not_judged)
 	broken.sees_freed = false, broken.buffers_last = 9000;
 	ck_assert_int_eq(judge(&broken, &defaults).count, 0);
 }
-END_TEST
 
 /* Ten inferences a second, ten messages each, for a minute. */
 static void run_inferences(struct ivpu_running *running, uint64_t begin, uint64_t *time, int jobs)
@@ -187,7 +181,7 @@ static void run_inferences(struct ivpu_running *running, uint64_t begin, uint64_
 	}
 }
 
-START_TEST(a_run_is_told_in_numbers)
+TEST(a_run_is_told_in_numbers)
 {
 	struct ivpu_running running = { 0 };
 	uint64_t begin = 12345, time = 0;
@@ -209,9 +203,8 @@ START_TEST(a_run_is_told_in_numbers)
 	/* The last message before them came with their second. */
 	expect(&statistics, "npu-ipc-storm", 901, 200);
 }
-END_TEST
 
-START_TEST(a_job_without_completion_is_found)
+TEST(a_job_without_completion_is_found)
 {
 	struct ivpu_running running = { 0 };
 	uint64_t time = SECOND;
@@ -224,9 +217,8 @@ START_TEST(a_job_without_completion_is_found)
 	statistics = ivpu_running_statistics(&running);
 	expect(&statistics, "npu-job-hang", 6, 5);
 }
-END_TEST
 
-START_TEST(buffers_that_are_kept_are_found)
+TEST(buffers_that_are_kept_are_found)
 {
 	for (int keeps = 0; keeps < 2; keeps++) {
 		struct ivpu_running running = { 0 };
@@ -245,9 +237,8 @@ START_TEST(buffers_that_are_kept_are_found)
 			expect(&statistics, "npu-buffer-growth", 127, 32);
 	}
 }
-END_TEST
 
-START_TEST(more_jobs_wait_than_are_watched)
+TEST(more_jobs_wait_than_are_watched)
 {
 	struct ivpu_running running = { 0 };
 	uint64_t jobs = STATISTICS_JOBS_MAX + 100;
@@ -260,20 +251,8 @@ START_TEST(more_jobs_wait_than_are_watched)
 	ck_assert_uint_eq(statistics.jobs_done, jobs);
 	ck_assert_double_eq_tol(statistics.longest_job, (double)jobs / 1e9, 1e-9);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test = tcase_create("findings");
-	tcase_add_test(test, healthy_numbers_find_nothing);
-	tcase_add_test(test, each_broken_number_finds_itself);
-	tcase_add_test(test, findings_name_who);
-	tcase_add_test(test, a_cold_start_is_a_note);
-	tcase_add_test(test, pages_are_estimated_from_mappings);
-	tcase_add_test(test, limits_are_off_at_zero_and_unknown_numbers_are_not_judged);
-	tcase_add_test(test, a_run_is_told_in_numbers);
-	tcase_add_test(test, a_job_without_completion_is_found);
-	tcase_add_test(test, buffers_that_are_kept_are_found);
-	tcase_add_test(test, more_jobs_wait_than_are_watched);
-	return run_tests(test);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static bool is_hot(const char *name)
 	return !strcmp(name, "ivpu_map_page");
 }
 
-START_TEST(patterns_choose_of_one_module)
+TEST(patterns_choose_of_one_module)
 {
 	struct function_list list;
 	put("ivpu_open", "intel_vpu", 0x1000);
@@ -97,9 +97,8 @@ START_TEST(patterns_choose_of_one_module)
 	ck_assert_int_eq(warnings, 0);
 	function_list_free(&list);
 }
-END_TEST
 
-START_TEST(what_is_left_out_is_counted)
+TEST(what_is_left_out_is_counted)
 {
 	struct function_list list;
 	put("ivpu_open", "intel_vpu", 0x1000);
@@ -109,18 +108,16 @@ START_TEST(what_is_left_out_is_counted)
 	ck_assert_uint_eq(list.left_out, 1);
 	function_list_free(&list);
 }
-END_TEST
 
-START_TEST(only_what_is_left_out_says_so)
+TEST(only_what_is_left_out_says_so)
 {
 	struct function_list list;
 	put("ivpu_map_page", "intel_vpu", 0x3000);
 	ck_assert_int_lt(read_list(&list, "ivpu_map*", is_hot), 0);
 	ck_assert_ptr_nonnull(strstr(failure, "hot=yes"));
 }
-END_TEST
 
-START_TEST(nothing_that_matches_is_one_line)
+TEST(nothing_that_matches_is_one_line)
 {
 	struct function_list list;
 	put("ivpu_open", "intel_vpu", 0x1000);
@@ -128,10 +125,9 @@ START_TEST(nothing_that_matches_is_one_line)
 	ck_assert_ptr_nonnull(strstr(failure, "none of the 1 traceable functions of module intel_vpu"));
 	ck_assert_ptr_null(strchr(failure, '\n'));
 }
-END_TEST
 
 /* A symbol that cannot be traced, parts of functions, and two functions of one name of which one can. */
-START_TEST(what_cannot_be_traced_is_left_out)
+TEST(what_cannot_be_traced_is_left_out)
 {
 	struct function_list list;
 	put("ivpu_open", "intel_vpu", 0x1000);
@@ -146,9 +142,8 @@ START_TEST(what_cannot_be_traced_is_left_out)
 	ck_assert_uint_eq(list.ambiguous, 2);
 	function_list_free(&list);
 }
-END_TEST
 
-START_TEST(without_tracefs_symbols_have_to_do)
+TEST(without_tracefs_symbols_have_to_do)
 {
 	struct function_list list;
 	put("ivpu_open", "intel_vpu", 0x1000);
@@ -159,9 +154,8 @@ START_TEST(without_tracefs_symbols_have_to_do)
 	ck_assert_int_eq(warnings, 1);
 	function_list_free(&list);
 }
-END_TEST
 
-START_TEST(hidden_addresses_are_refused)
+TEST(hidden_addresses_are_refused)
 {
 	struct function_list list;
 	put("ivpu_open", "intel_vpu", 0);
@@ -169,9 +163,8 @@ START_TEST(hidden_addresses_are_refused)
 	ck_assert_int_lt(read_list(&list, "*", NULL), 0);
 	ck_assert_ptr_nonnull(strstr(failure, "kptr_restrict"));
 }
-END_TEST
 
-START_TEST(a_list_of_100000_is_cut_and_counted)
+TEST(a_list_of_100000_is_cut_and_counted)
 {
 	struct function_list list;
 	char name[32];
@@ -185,9 +178,8 @@ START_TEST(a_list_of_100000_is_cut_and_counted)
 	ck_assert_uint_eq(list.traceable, 100000);
 	function_list_free(&list);
 }
-END_TEST
 
-START_TEST(damaged_lines_do_no_harm)
+TEST(damaged_lines_do_no_harm)
 {
 	struct function_list list;
 	char *long_name = malloc(100001);
@@ -207,20 +199,8 @@ START_TEST(damaged_lines_do_no_harm)
 	ck_assert_str_eq(list.functions[0].name, "ivpu_boot");
 	function_list_free(&list);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("ivpu_functions");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, patterns_choose_of_one_module);
-	tcase_add_test(tests, what_is_left_out_is_counted);
-	tcase_add_test(tests, only_what_is_left_out_says_so);
-	tcase_add_test(tests, nothing_that_matches_is_one_line);
-	tcase_add_test(tests, what_cannot_be_traced_is_left_out);
-	tcase_add_test(tests, without_tracefs_symbols_have_to_do);
-	tcase_add_test(tests, hidden_addresses_are_refused);
-	tcase_add_test(tests, a_list_of_100000_is_cut_and_counted);
-	tcase_add_test(tests, damaged_lines_do_no_harm);
-	return run_tests(tests);
+	return run_all_tests(0, set_up, tear_down);
 }

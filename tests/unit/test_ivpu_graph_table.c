@@ -20,14 +20,13 @@ static struct ivpu_graph_table whole_table(void)
 	return table;
 }
 
-START_TEST(a_whole_table_is_believed)
+TEST(a_whole_table_is_believed)
 {
 	struct ivpu_graph_table table = whole_table();
 	ck_assert_uint_eq(graph_table_length(&table, START, END), IVPU_GRAPH_FUNCTIONS);
 }
-END_TEST
 
-START_TEST(what_is_not_of_the_file_ends_it)
+TEST(what_is_not_of_the_file_ends_it)
 {
 	static const uint64_t strange[] = { 0, START - 1, END, UINT64_MAX, START + 0x40 };
 	for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
@@ -38,9 +37,8 @@ START_TEST(what_is_not_of_the_file_ends_it)
 	struct ivpu_graph_table table = whole_table();
 	ck_assert_uint_eq(graph_table_length(&table, END, END + 1), 0);
 }
-END_TEST
 
-START_TEST(a_function_begins_with_its_mark_only)
+TEST(a_function_begins_with_its_mark_only)
 {
 	/* push %rbp; ENDBR64; nop; the mark cut short by the file's end */
 	static const unsigned char code[] = { 0x55, 0xf3, 0x0f, 0x1e, 0xfa, 0x90, 0xf3, 0x0f, 0x1e };
@@ -56,13 +54,8 @@ START_TEST(a_function_begins_with_its_mark_only)
 	close(file);
 	ck_assert(!graph_function_begins(-1, 1));
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("graph table");
-	tcase_add_test(tests, a_whole_table_is_believed);
-	tcase_add_test(tests, what_is_not_of_the_file_ends_it);
-	tcase_add_test(tests, a_function_begins_with_its_mark_only);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

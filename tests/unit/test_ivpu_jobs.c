@@ -15,7 +15,7 @@
 	"\tfield:u32 ctx_id;\toffset:16;\tsize:4;\tsigned:0;\n"                                                        \
 	"\tfield:u32 engine_id;\toffset:20;\tsize:4;\tsigned:0;\n"
 
-START_TEST(reads_the_format)
+TEST(reads_the_format)
 {
 	struct job_format format = { 0 };
 
@@ -27,9 +27,8 @@ START_TEST(reads_the_format)
 	ck_assert_uint_eq(format.engine, 20);
 	ck_assert_uint_eq(format.id, 24);
 }
-END_TEST
 
-START_TEST(refuses_another_format)
+TEST(refuses_another_format)
 {
 	static const char *const texts[] = {
 		"",
@@ -44,7 +43,6 @@ START_TEST(refuses_another_format)
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		ck_assert_msg(!job_format_parse(&format, texts[i]), "%zu", i);
 }
-END_TEST
 
 static struct job_event submit(uint32_t pid, uint64_t submitted, uint64_t queued)
 {
@@ -63,7 +61,7 @@ static struct job_queue *queue_new(void)
 	return queue;
 }
 
-START_TEST(the_oldest_is_over)
+TEST(the_oldest_is_over)
 {
 	struct job_queue *queue = queue_new();
 	struct job_event job = { 0 },
@@ -79,9 +77,8 @@ START_TEST(the_oldest_is_over)
 	ck_assert(!job_queue_take(queue, &job));
 	free(queue);
 }
-END_TEST
 
-START_TEST(a_context_is_one_programs)
+TEST(a_context_is_one_programs)
 {
 	struct job_queue *queue = queue_new();
 	struct job_event job = { 0 }, ends[] = { end(0x301, 20), end(0x402, 21), end(0x302, 40),
@@ -107,9 +104,8 @@ START_TEST(a_context_is_one_programs)
 	ck_assert(!job_queue_take(queue, &job));
 	free(queue);
 }
-END_TEST
 
-START_TEST(an_end_may_come_first)
+TEST(an_end_may_come_first)
 {
 	struct job_queue *queue = queue_new();
 	struct job_event job = { 0 }, of_before = end(1, 5), early = end(2, 15), before = submit(1, 10, 14),
@@ -127,9 +123,8 @@ START_TEST(an_end_may_come_first)
 	}
 	free(queue);
 }
-END_TEST
 
-START_TEST(a_full_queue_says_so)
+TEST(a_full_queue_says_so)
 {
 	struct job_queue *queue = queue_new();
 	struct job_event job = { 0 };
@@ -144,16 +139,8 @@ START_TEST(a_full_queue_says_so)
 	ck_assert(!job_queue_take(queue, &job));
 	free(queue);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test = tcase_create("jobs");
-	tcase_add_test(test, reads_the_format);
-	tcase_add_test(test, refuses_another_format);
-	tcase_add_test(test, the_oldest_is_over);
-	tcase_add_test(test, a_context_is_one_programs);
-	tcase_add_test(test, an_end_may_come_first);
-	tcase_add_test(test, a_full_queue_says_so);
-	return run_tests(test);
+	return run_all_tests(0, NULL, NULL);
 }

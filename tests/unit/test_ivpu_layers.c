@@ -54,7 +54,7 @@ static const struct task_info tasks_of_model[] = {
 	{ .name = "conv1/1", .exec_type = 3, .duration_ns = 1000 },
 };
 
-START_TEST(items_have_their_fields)
+TEST(items_have_their_fields)
 {
 	struct npu_layer layer;
 	ck_assert(layer_decode(1, (const void *)&layers_of_model[0], LAYER_SIZE, &layer));
@@ -72,9 +72,8 @@ START_TEST(items_have_their_fields)
 	ck_assert(layer_decode(2, (const void *)&tasks_of_model[1], TASK_SIZE, &layer) && layer.part == LAYER_PART_DMA);
 	ck_assert_uint_eq(layer_stall_time(&layer), 0);
 }
-END_TEST
 
-START_TEST(other_bytes_are_no_items)
+TEST(other_bytes_are_no_items)
 {
 	struct layer_info info = layers_of_model[0];
 	struct npu_layer layer;
@@ -89,7 +88,6 @@ START_TEST(other_bytes_are_no_items)
 	ck_assert_uint_eq(strlen(layer.name), 255);
 	ck_assert_int_eq(layer.name[1], '?');
 }
-END_TEST
 
 /* What the records say: names by id, nodes, and the sums of each node. */
 static char texts[64][300];
@@ -260,7 +258,7 @@ static void ask(int type, void *query)
 	free(data);
 }
 
-START_TEST(a_program_that_asks_is_seen)
+TEST(a_program_that_asks_is_seen)
 {
 	static struct layers layers;
 	static struct call_records records;
@@ -320,14 +318,8 @@ START_TEST(a_program_that_asks_is_seen)
 	close(file);
 	call_records_free(&records);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("ivpu_layers");
-	tcase_add_test(tests, items_have_their_fields);
-	tcase_add_test(tests, other_bytes_are_no_items);
-	tcase_add_test(tests, a_program_that_asks_is_seen);
-	tcase_set_timeout(tests, 120);
-	return run_tests(tests);
+	return run_all_tests(120, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static const char *finding(void)
 }
 
 /* 150 messages a second in turns that come early and late: two of them are in one second of any clock. */
-START_TEST(a_rate_is_that_of_its_time)
+TEST(a_rate_is_that_of_its_time)
 {
 	uint64_t time = SECOND;
 	for (int i = 0; i < 40; i++) {
@@ -67,9 +67,8 @@ START_TEST(a_rate_is_that_of_its_time)
 	ck_assert_str_eq(finding(), "npu-ipc-storm");
 	ck_assert_uint_eq(live_statistics_result(&statistics).messages, statistics.overview.messages);
 }
-END_TEST
 
-START_TEST(polls_while_it_boots_are_no_messages)
+TEST(polls_while_it_boots_are_no_messages)
 {
 	live_statistics_add(&statistics, ivpu_function_find("ivpu_ipc_irq_handler"), 942, SECOND, SECOND + 1, true);
 	add("ivpu_ipc_irq_handler", 4, 2 * SECOND, 2 * SECOND);
@@ -81,10 +80,9 @@ START_TEST(polls_while_it_boots_are_no_messages)
 	ck_assert_uint_eq(statistics.overview.family_counts[IVPU_FAMILY_IPC], 946);
 	ck_assert_str_eq(finding(), "");
 }
-END_TEST
 
 /* A turn has ten jobs with their ends: those of an instant and those of the next one are not mixed up. */
-START_TEST(jobs_and_their_ends_come_in_order)
+TEST(jobs_and_their_ends_come_in_order)
 {
 	uint64_t time = SECOND;
 	for (int i = 0; i < 10; i++) {
@@ -106,9 +104,8 @@ START_TEST(jobs_and_their_ends_come_in_order)
 		live_statistics_end_turn(&statistics, time += SECOND);
 	ck_assert_str_eq(finding(), "npu-job-hang");
 }
-END_TEST
 
-START_TEST(buffers_that_stay_are_seen)
+TEST(buffers_that_stay_are_seen)
 {
 	uint64_t time = SECOND;
 	add("ivpu_gem_bo_free", 1, time, time);
@@ -120,10 +117,9 @@ START_TEST(buffers_that_stay_are_seen)
 	}
 	ck_assert_str_eq(finding(), "npu-buffer-growth");
 }
-END_TEST
 
 /* All of it in one turn: jobs that each leave a buffer behind, and as many buffers that were made before the jobs. */
-START_TEST(one_turn_has_an_order_too)
+TEST(one_turn_has_an_order_too)
 {
 	add("ivpu_gem_create_object", 200, SECOND, SECOND + 100 * MILLISECOND);
 	add("ivpu_submit_ioctl", 200, SECOND + 101 * MILLISECOND, SECOND + 900 * MILLISECOND);
@@ -138,16 +134,14 @@ START_TEST(one_turn_has_an_order_too)
 	ck_assert_str_eq(finding(), "npu-buffer-growth");
 	ck_assert_uint_eq(live_statistics_result(&statistics).buffers_max, 200);
 }
-END_TEST
 
-START_TEST(very_many_events_take_a_bounded_time)
+TEST(very_many_events_take_a_bounded_time)
 {
 	add("ivpu_submit_ioctl", UINT64_C(1) << 40, SECOND, 2 * SECOND);
 	add("ivpu_job_signal_and_destroy", UINT64_C(1) << 40, SECOND, 2 * SECOND);
 	live_statistics_end_turn(&statistics, 2 * SECOND);
 	ck_assert_uint_eq(live_statistics_result(&statistics).jobs, UINT64_C(1) << 40);
 }
-END_TEST
 
 static void add_job(uint32_t owner, uint64_t begin, uint64_t end)
 {
@@ -156,7 +150,7 @@ static void add_job(uint32_t owner, uint64_t begin, uint64_t end)
 }
 
 /* Jobs that are known one by one: their owners take turns, and calls that indicate them do not count. */
-START_TEST(jobs_of_two_owners_take_turns)
+TEST(jobs_of_two_owners_take_turns)
 {
 	statistics.knows_jobs = true;
 	for (uint64_t i = 0; i < 100; i++) {
@@ -175,10 +169,9 @@ START_TEST(jobs_of_two_owners_take_turns)
 	ck_assert_str_eq(finding(), "npu-taking-turns");
 	live_statistics_free(&statistics);
 }
-END_TEST
 
 /* The same jobs, each of which ends before the other owner's begins. */
-START_TEST(jobs_that_do_not_wait_take_no_turns)
+TEST(jobs_that_do_not_wait_take_no_turns)
 {
 	statistics.knows_jobs = true;
 	for (uint64_t i = 0; i < 100; i++)
@@ -188,10 +181,9 @@ START_TEST(jobs_that_do_not_wait_take_no_turns)
 	ck_assert_str_eq(finding(), "");
 	live_statistics_free(&statistics);
 }
-END_TEST
 
 /* Each of 20 jobs maps three buffers of 100 pages; the last turn has only mappings of the last job. */
-START_TEST(work_belongs_to_its_job)
+TEST(work_belongs_to_its_job)
 {
 	statistics.knows_jobs = true;
 	for (uint64_t i = 0; i < 20; i++)
@@ -210,10 +202,9 @@ START_TEST(work_belongs_to_its_job)
 	ck_assert_uint_eq(result.median.messages, 1);
 	live_statistics_free(&statistics);
 }
-END_TEST
 
 /* Of two bursts of jobs with a pause, each job has as much work. A turn's first mappings are of the job before it. */
-START_TEST(work_comes_in_bursts)
+TEST(work_comes_in_bursts)
 {
 	statistics.knows_jobs = true;
 	add_job(7, SECOND - 2, SECOND - 1);
@@ -232,10 +223,9 @@ START_TEST(work_comes_in_bursts)
 	ck_assert_uint_ge(statistics.running.sample_count, 20);
 	live_statistics_free(&statistics);
 }
-END_TEST
 
 /* Jobs that do not fit are counted, and memory is bounded. */
-START_TEST(jobs_beyond_the_limit_are_counted)
+TEST(jobs_beyond_the_limit_are_counted)
 {
 	statistics.knows_jobs = true;
 	for (uint64_t i = 0; i < LIVE_JOBS_MAX; i++)
@@ -246,7 +236,6 @@ START_TEST(jobs_beyond_the_limit_are_counted)
 	ck_assert_uint_eq(live_statistics_result(&statistics).jobs_done, LIVE_JOBS_MAX);
 	live_statistics_free(&statistics);
 }
-END_TEST
 
 /* A job of a kind of work, of which there are 40 in a second. */
 struct work {
@@ -308,7 +297,7 @@ static void work_run(const struct work *work)
 }
 
 /* The same events, one by one as in a text trace and in turns as in a live run, have the same findings. */
-START_TEST(both_ways_find_the_same)
+TEST(both_ways_find_the_same)
 {
 	static const struct work works[] = {
 		{ .finding = "", .pool = 4, .owners = 1, .length = MILLISECOND },
@@ -345,10 +334,9 @@ START_TEST(both_ways_find_the_same)
 		live_statistics_free(&statistics);
 	}
 }
-END_TEST
 
 /* A boot a second that takes 20 ms is not a loop; one that takes 200 ms is. */
-START_TEST(boots_for_rare_jobs_are_healthy)
+TEST(boots_for_rare_jobs_are_healthy)
 {
 	static const struct {
 		uint64_t length;
@@ -367,24 +355,8 @@ START_TEST(boots_for_rare_jobs_are_healthy)
 					10 * (double)runs[i].length / SECOND, 1e-9);
 	}
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("ivpu_live_statistics");
-	tcase_add_checked_fixture(tests, set_up, NULL);
-	tcase_add_test(tests, a_rate_is_that_of_its_time);
-	tcase_add_test(tests, jobs_of_two_owners_take_turns);
-	tcase_add_test(tests, jobs_that_do_not_wait_take_no_turns);
-	tcase_add_test(tests, work_belongs_to_its_job);
-	tcase_add_test(tests, work_comes_in_bursts);
-	tcase_add_test(tests, jobs_beyond_the_limit_are_counted);
-	tcase_add_test(tests, boots_for_rare_jobs_are_healthy);
-	tcase_add_test(tests, both_ways_find_the_same);
-	tcase_add_test(tests, polls_while_it_boots_are_no_messages);
-	tcase_add_test(tests, jobs_and_their_ends_come_in_order);
-	tcase_add_test(tests, buffers_that_stay_are_seen);
-	tcase_add_test(tests, one_turn_has_an_order_too);
-	tcase_add_test(tests, very_many_events_take_a_bounded_time);
-	return run_tests(tests);
+	return run_all_tests(0, set_up, NULL);
 }

@@ -43,7 +43,7 @@ static uint64_t elapsed(enum ivpu_phase phase)
 }
 
 /* Jobs that overlap are one time on the NPU, whatever is between their ends. */
-START_TEST(a_run_is_when_jobs_are_there)
+TEST(a_run_is_when_jobs_are_there)
 {
 	add_job(2, 8, 10, 20);
 	add_job(2, 14, 15, 30);
@@ -55,9 +55,8 @@ START_TEST(a_run_is_when_jobs_are_there)
 	ck_assert_uint_eq(elapsed(IVPU_PHASE_RUN), 55 + 10);
 	ck_assert_uint_eq(elapsed(IVPU_PHASE_IDLE), 35);
 }
-END_TEST
 
-START_TEST(the_oldest_times_are_only_summed)
+TEST(the_oldest_times_are_only_summed)
 {
 	struct busy_times times = { 0 };
 
@@ -69,10 +68,9 @@ START_TEST(the_oldest_times_are_only_summed)
 	ck_assert_uint_eq(busy_times_add(&times, 10, 20 * BUSY_INTERVALS + 10), 6);
 	ck_assert_uint_eq(busy_times_add(&times, 10, 20), 0);
 }
-END_TEST
 
 /* The time of the engine is divided: jobs have what those that ended before them do not have. */
-START_TEST(jobs_share_the_time_of_an_engine)
+TEST(jobs_share_the_time_of_an_engine)
 {
 	static const struct {
 		uint64_t begin, end, part, total;
@@ -91,10 +89,9 @@ START_TEST(jobs_share_the_time_of_an_engine)
 		ck_assert_uint_eq(busy_times_total(&times), jobs[i].total);
 	}
 }
-END_TEST
 
 /* A boot has the time of its outermost call; what is called in it adds nothing. */
-START_TEST(phases_have_their_time)
+TEST(phases_have_their_time)
 {
 	add_calls("ivpu_pm_runtime_resume_cb", IVPU_PHASE_BOOT, true, 1000, 10);
 	add_calls("ivpu_resume", IVPU_PHASE_BOOT, false, 990, 90);
@@ -119,19 +116,17 @@ START_TEST(phases_have_their_time)
 	ck_assert_uint_eq(process->buffers, 2);
 	ck_assert_uint_eq(process->phases[IVPU_PHASE_RUN].driver_time, 300);
 }
-END_TEST
 
 /* A thread of the Linux kernel serves others. */
-START_TEST(who_makes_no_request_is_no_user)
+TEST(who_makes_no_request_is_no_user)
 {
 	add_calls("ivpu_pm_runtime_suspend_cb", IVPU_PHASE_IDLE, true, 10, 10);
 	add_calls("ivpu_irq_thread_handler", IVPU_PHASE_RUN, true, 10, 10);
 	ck_assert_uint_eq(live.use.processes.count, 1);
 	ck_assert(!live.use.processes.items[0].is_user);
 }
-END_TEST
 
-START_TEST(contexts_have_their_jobs)
+TEST(contexts_have_their_jobs)
 {
 	add_job(2, 10, 15, 35);
 	add_job(3, 20, 40, 100);
@@ -146,10 +141,9 @@ START_TEST(contexts_have_their_jobs)
 	ck_assert_uint_eq(second->queue_time, 20);
 	ck_assert_uint_eq(live.use.run_time, 100);
 }
-END_TEST
 
 /* Calls of a context are also those of its process, which has others. */
-START_TEST(contexts_have_their_calls)
+TEST(contexts_have_their_calls)
 {
 	static const struct call_place boot = { .place = { .phase = IVPU_PHASE_BOOT }, .begins_phase = true };
 	static const struct call_place map = { .place = { .phase = IVPU_PHASE_MAP, .in_submit = true } };
@@ -176,10 +170,9 @@ START_TEST(contexts_have_their_calls)
 	ck_assert_uint_eq(live.use.processes.items[0].boot_time, 70);
 	ck_assert_uint_eq(live.use.processes.items[0].allocated, 4196);
 }
-END_TEST
 
 /* What does not fit is counted, and what is known still grows. */
-START_TEST(tables_are_bounded)
+TEST(tables_are_bounded)
 {
 	for (uint32_t i = 0; i < NPU_USE_PROCESSES_MAX + 7; i++)
 		add_job(i, 1, 1, 2);
@@ -194,19 +187,8 @@ START_TEST(tables_are_bounded)
 	npu_use_set_memory(&live.use, 12, 1024);
 	ck_assert_uint_eq(live.use.processes.items[0].memory, 4096);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("ivpu_live_use");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, a_run_is_when_jobs_are_there);
-	tcase_add_test(tests, the_oldest_times_are_only_summed);
-	tcase_add_test(tests, jobs_share_the_time_of_an_engine);
-	tcase_add_test(tests, phases_have_their_time);
-	tcase_add_test(tests, who_makes_no_request_is_no_user);
-	tcase_add_test(tests, contexts_have_their_jobs);
-	tcase_add_test(tests, contexts_have_their_calls);
-	tcase_add_test(tests, tables_are_bounded);
-	return run_tests(tests);
+	return run_all_tests(0, set_up, tear_down);
 }

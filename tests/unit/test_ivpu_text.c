@@ -81,7 +81,7 @@ static const struct {
 };
 #define LINE_COUNT (int)(sizeof lines / sizeof *lines)
 
-START_TEST(says_what_a_line_is)
+TEST_LOOP(says_what_a_line_is, 0, LINE_COUNT)
 {
 	/* A copy of exactly its size, for what looks at bytes beyond the end. */
 	size_t size = strlen(lines[_i].text);
@@ -101,9 +101,8 @@ START_TEST(says_what_a_line_is)
 	ck_assert_uint_eq(line.count, lines[_i].count);
 	ck_assert_str_eq(line.map, lines[_i].map);
 }
-END_TEST
 
-START_TEST(refuses_long_lines_and_control_bytes)
+TEST(refuses_long_lines_and_control_bytes)
 {
 	char text[TRACE_LINE_SIZE_MAX + 1];
 	struct trace_line line;
@@ -122,12 +121,8 @@ START_TEST(refuses_long_lines_and_control_bytes)
 		ck_assert_int_eq(line.kind, is_good || byte == ':' ? CALL : REFUSED);
 	}
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test = tcase_create("lines");
-	tcase_add_loop_test(test, says_what_a_line_is, 0, LINE_COUNT);
-	tcase_add_test(test, refuses_long_lines_and_control_bytes);
-	return run_tests(test);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static const struct iaprof_value *only_value(const struct iaprof_profile *profil
 	return value;
 }
 
-START_TEST(leaves_out_what_differs_between_runs)
+TEST(leaves_out_what_differs_between_runs)
 {
 	test_profile_value_type(&before, "cpu", "nanoseconds");
 	test_profile_value_type(&after, "cpu", "nanoseconds");
@@ -93,9 +93,8 @@ START_TEST(leaves_out_what_differs_between_runs)
 	ck_assert_str_eq(function->file, "f.c");
 	ck_assert_uint_eq(function->line + function->address + function->offset, 0);
 }
-END_TEST
 
-START_TEST(keeps_apart_what_a_reader_tells_apart)
+TEST(keeps_apart_what_a_reader_tells_apart)
 {
 	static const struct iaprof_frame frames[] = {
 		{ .name = "f", .module = "/a/libf.so", .kind = IAPROF_FRAME_USER },
@@ -120,10 +119,9 @@ START_TEST(keeps_apart_what_a_reader_tells_apart)
 	for (uint32_t i = 0; i < count; i++)
 		ck_assert_uint_eq(iaprof_profile_value(profile, i)->before, count - i);
 }
-END_TEST
 
 /* Both runs can be read with the indexes of the difference. */
-START_TEST(refers_to_both_runs)
+TEST(refers_to_both_runs)
 {
 	static const struct iaprof_frame f = { .name = "f", .kind = IAPROF_FRAME_USER },
 					 g = { .name = "g", .kind = IAPROF_FRAME_USER };
@@ -145,10 +143,9 @@ START_TEST(refers_to_both_runs)
 	ck_assert_uint_eq(profile->before_stacks[0], profile->before_stacks[2]);
 	ck_assert_uint_eq(profile->after_stacks[0], profile->before_stacks[1]);
 }
-END_TEST
 
 /* Lines of device instructions can be asked for alone. */
-START_TEST(device_instructions_have_lines)
+TEST(device_instructions_have_lines)
 {
 	static const struct iaprof_frame frames[] = {
 		{ .name = "f", .kind = IAPROF_FRAME_USER, .file = "f.c", .line = 3 },
@@ -171,10 +168,9 @@ START_TEST(device_instructions_have_lines)
 		ck_assert_uint_eq(iaprof_profile_frame(profile, stack->frames[2])->line, is_asked ? 7 : 0);
 	}
 }
-END_TEST
 
 /* What a damaged capture may have: a stack of nothing but an offset; sums that are too large. */
-START_TEST(takes_what_is_odd)
+TEST(takes_what_is_odd)
 {
 	test_profile_value_type(&before, "cpu", "nanoseconds");
 	uint32_t offset = test_profile_frame(
@@ -187,9 +183,8 @@ START_TEST(takes_what_is_odd)
 	ck_assert_uint_eq(value->value, 0);
 	ck_assert_uint_eq(difference_totals(profile, 0).before, UINT64_MAX);
 }
-END_TEST
 
-START_TEST(joins_losses)
+TEST(joins_losses)
 {
 	test_profile_value_type(&before, "a", "count");
 	test_profile_value_type(&before, "b", "count");
@@ -221,10 +216,9 @@ START_TEST(joins_losses)
 	ck_assert_uint_eq(lost->before_count, 4);
 	ck_assert_uint_eq(lost->count, 0);
 }
-END_TEST
 
 /* A loss is the same one when source, reason and value type are; its times are those of the later run. */
-START_TEST(keeps_losses_apart)
+TEST(keeps_losses_apart)
 {
 	static const struct {
 		const char *source, *reason;
@@ -269,10 +263,9 @@ START_TEST(keeps_losses_apart)
 		ck_assert_uint_eq(lost->end, 200 + i);
 	}
 }
-END_TEST
 
 /* Runs of different lengths: what took twice as long has twice the values. */
-START_TEST(scales_by_duration)
+TEST(scales_by_duration)
 {
 	test_profile_value_type(&before, "a", "count");
 	test_profile_value_type(&after, "a", "count");
@@ -301,10 +294,9 @@ START_TEST(scales_by_duration)
 	ck_assert_uint_eq(totals.before, 0);
 	ck_assert_uint_eq(totals.after, 50);
 }
-END_TEST
 
 /* Nothing is scaled where one of the runs has none of a value type, or nobody wants it. */
-START_TEST(scales_nothing_without_both)
+TEST_LOOP(scales_nothing_without_both, 0, 2)
 {
 	test_profile_value_type(&before, "a", "count");
 	test_profile_value_type(&before, "b", "count");
@@ -317,9 +309,8 @@ START_TEST(scales_nothing_without_both)
 	ck_assert_double_eq(iaprof_profile_value_type(profile, 0)->before_factor, _i ? 0.5 : 1);
 	ck_assert_double_eq(iaprof_profile_value_type(profile, 1)->before_factor, 1);
 }
-END_TEST
 
-START_TEST(has_factors)
+TEST(has_factors)
 {
 	test_profile_value_type(&before, "a", "count");
 	test_profile_value_type(&after, "a", "count");
@@ -332,9 +323,8 @@ START_TEST(has_factors)
 	ck_assert_double_eq(iaprof_profile_value_type(profile, 0)->before_factor, 1.25);
 	ck_assert_double_eq(iaprof_profile_value_type(profile, 1)->before_factor, 1); /* nothing to scale */
 }
-END_TEST
 
-START_TEST(needs_durations_to_compare_by_them)
+TEST(needs_durations_to_compare_by_them)
 {
 	struct error error = { 0 };
 	test_profile_get(&before);
@@ -352,22 +342,8 @@ START_TEST(needs_durations_to_compare_by_them)
 	ck_assert_ptr_null(difference_new(&input, &error));
 	ck_assert_ptr_nonnull(strstr(error.text, "the run before"));
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("difference");
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, leaves_out_what_differs_between_runs);
-	tcase_add_test(tests, keeps_apart_what_a_reader_tells_apart);
-	tcase_add_test(tests, takes_what_is_odd);
-	tcase_add_test(tests, refers_to_both_runs);
-	tcase_add_test(tests, device_instructions_have_lines);
-	tcase_add_test(tests, joins_losses);
-	tcase_add_test(tests, keeps_losses_apart);
-	tcase_add_test(tests, scales_by_duration);
-	tcase_add_loop_test(tests, scales_nothing_without_both, 0, 2);
-	tcase_add_test(tests, has_factors);
-	tcase_add_test(tests, needs_durations_to_compare_by_them);
-	return run_tests(tests);
+	return run_all_tests(0, setup, teardown);
 }

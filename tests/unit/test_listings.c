@@ -169,7 +169,7 @@ static void check_profile(const expected_instruction_array *all, const bool *sam
 	snapshot_release(snapshot);
 }
 
-START_TEST(every_instruction_of_what_was_sampled_is_told_once)
+TEST_LOOP(every_instruction_of_what_was_sampled_is_told_once, 0, zebin_fixture_count)
 {
 	CLEANUP_FREE char *path = zebin_path(zebin_fixtures[_i], ".loaded-debug.elf");
 	expected_instruction_array all = zebin_instructions(zebin_fixtures[_i]);
@@ -214,10 +214,9 @@ START_TEST(every_instruction_of_what_was_sampled_is_told_once)
 	code_object_release(object);
 	array_free(&all);
 }
-END_TEST
 
 /* Nobody asks: nothing is told, and offsets name no listing. */
-START_TEST(without_a_sink_that_asks_nothing_is_told)
+TEST(without_a_sink_that_asks_nothing_is_told)
 {
 	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".loaded-debug.elf");
 	expected_instruction_array all = zebin_instructions("bmg/transformer");
@@ -240,7 +239,6 @@ START_TEST(without_a_sink_that_asks_nothing_is_told)
 	snapshot_release(snapshot);
 	array_free(&all);
 }
-END_TEST
 
 static const struct code_function *function_of(struct remote_code *code, const char *kernel)
 {
@@ -250,7 +248,7 @@ static const struct code_function *function_of(struct remote_code *code, const c
 }
 
 /* There is an end to functions and to instructions, and what is beyond it is counted. */
-START_TEST(what_is_too_much_is_counted)
+TEST(what_is_too_much_is_counted)
 {
 	size_t byte_count;
 	CLEANUP_FREE char *image = zebin_bytes("bmg/transformer", ".loaded-debug.elf", &byte_count);
@@ -280,7 +278,6 @@ START_TEST(what_is_too_much_is_counted)
 	zebin_remote_close(&remote);
 	array_free(&all);
 }
-END_TEST
 
 static void location(char *bytes, const char *name, uint16_t section, uint64_t value, uint64_t size)
 {
@@ -291,7 +288,7 @@ static void location(char *bytes, const char *name, uint16_t section, uint64_t v
 }
 
 /* The last instruction is read as of the function that begins at it, and reaches beyond the one that is listed. */
-START_TEST(functions_that_overlap_have_their_own_bytes)
+TEST(functions_that_overlap_have_their_own_bytes)
 {
 	size_t size;
 	char *bytes = zebin_bytes("bmg/transformer", ".nodebug.bin", &size);
@@ -314,10 +311,9 @@ START_TEST(functions_that_overlap_have_their_own_bytes)
 	code_listings_free(&listings);
 	zebin_remote_close(&remote);
 }
-END_TEST
 
 /* A listing that does not hang together is no record. */
-START_TEST(a_listing_has_what_it_says)
+TEST(a_listing_has_what_it_says)
 {
 	struct {
 		struct iaprof_record_code_listing head;
@@ -351,17 +347,8 @@ START_TEST(a_listing_has_what_it_says)
 			ck_assert_int_ne(record_check(&record, sizeof record, NULL), 0);
 		}
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("listings");
-	tcase_set_timeout(tests, 300);
-	tcase_add_checked_fixture(tests, set_up_decoder, tear_down_decoder);
-	tcase_add_loop_test(tests, every_instruction_of_what_was_sampled_is_told_once, 0, zebin_fixture_count);
-	tcase_add_test(tests, without_a_sink_that_asks_nothing_is_told);
-	tcase_add_test(tests, what_is_too_much_is_counted);
-	tcase_add_test(tests, functions_that_overlap_have_their_own_bytes);
-	tcase_add_test(tests, a_listing_has_what_it_says);
-	return run_tests(tests);
+	return run_all_tests(300, set_up_decoder, tear_down_decoder);
 }

@@ -74,7 +74,7 @@ static void expect(struct iaprof_plugin theirs, const char *refusal)
 #define SOURCE IAPROF_PLUGIN_SOURCE
 #define SINK IAPROF_PLUGIN_SINK
 
-START_TEST(each_kind_has_its_callbacks)
+TEST(each_kind_has_its_callbacks)
 {
 	EXPECT(SOURCE, NULL, (void)0);
 	EXPECT(SOURCE, "start()", theirs.start = NULL);
@@ -91,13 +91,12 @@ START_TEST(each_kind_has_its_callbacks)
 	ck_assert_str_eq(plugin_kind_name(IAPROF_PLUGIN_DECODER), "decoder");
 	ck_assert_str_eq(plugin_kind_name(IAPROF_PLUGIN_DECODER + 1), "plugin");
 }
-END_TEST
 
 /* Sets a callback that is not called. */
 #define SET(callback) (*(void **)&theirs.callback = &theirs)
 #define DECODER IAPROF_PLUGIN_DECODER
 
-START_TEST(decoders_read_images_or_do_not)
+TEST(decoders_read_images_or_do_not)
 {
 	EXPECT(DECODER, NULL, SET(decode));
 	EXPECT(DECODER, "code_open()", SET(decode), SET(code_close));
@@ -108,9 +107,8 @@ START_TEST(decoders_read_images_or_do_not)
 	EXPECT(DECODER, NULL, SET(decode), SET(code_open), SET(code_close), SET(code_decode));
 	EXPECT(DECODER, NULL, SET(code_open), SET(code_close), SET(code_decode)); /* release 0.1 needed decode() */
 }
-END_TEST
 
-START_TEST(names_are_plain)
+TEST(names_are_plain)
 {
 	static char longest[65];
 	memset(longest, 'a', 63);
@@ -133,9 +131,8 @@ START_TEST(names_are_plain)
 	ck_assert_ptr_nonnull(strstr(error.text, "its file must be named iaprof-a-plugin2.so"));
 	ck_assert_int_eq(plugin_take_description(&plugin, NULL, "another", &error), -EINVAL);
 }
-END_TEST
 
-START_TEST(sizes_and_tables_are_bounded)
+TEST(sizes_and_tables_are_bounded)
 {
 	EXPECT(SOURCE, "instance size of 0", theirs.instance_size = 0);
 	EXPECT(SOURCE, NULL, theirs.instance_size = (size_t)64 << 20);
@@ -160,9 +157,8 @@ START_TEST(sizes_and_tables_are_bounded)
 	companions[15] = "Other";
 	EXPECT(SOURCE, "companions", theirs.companions = companions);
 }
-END_TEST
 
-START_TEST(files_are_named_after_their_plugin)
+TEST(files_are_named_after_their_plugin)
 {
 	static const char *const others[] = {
 		"iaprof-.so", "iaprof-a.so.1", "iaprof_a.so", "iaprof-a", "/iaprof-a.so/b", "x-iaprof-a.so", ""
@@ -176,7 +172,6 @@ START_TEST(files_are_named_after_their_plugin)
 	ck_assert_str_eq(name, "xe-eustall");
 	free(name);
 }
-END_TEST
 
 /* Files of a folder of its own; the text of an error after an attempt to load one. */
 static char folder[] = "/tmp/iaprof-test-loader-XXXXXX";
@@ -205,7 +200,7 @@ static void expect_failure(const char *of, const char *reason)
 	ck_assert_msg(!strncmp(error.text, "plugin ", 7) && !strncmp(error.text + 7, of, strlen(of)), "%s", error.text);
 }
 
-START_TEST(files_that_are_no_plugins_say_why)
+TEST(files_that_are_no_plugins_say_why)
 {
 	char other[sizeof path + 32];
 	plugin_free(NULL);
@@ -226,10 +221,9 @@ START_TEST(files_that_are_no_plugins_say_why)
 	ck_assert_int_eq(symlink(library.dli_fname, path), 0);
 	expect_failure(path, "has no symbol");
 }
-END_TEST
 
 /* Only root's rights make it matter who can write a file. */
-START_TEST(privileged_files_are_written_by_nobody_else)
+TEST(privileged_files_are_written_by_nobody_else)
 {
 	if (geteuid() != 0)
 		return;
@@ -261,22 +255,8 @@ START_TEST(privileged_files_are_written_by_nobody_else)
 	expect_failure(path, "belongs to user 12345");
 	ck_assert_int_eq(chown(folder, 0, 0), 0);
 }
-END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("loader");
-	TCase *tests = tcase_create("descriptions");
-	tcase_add_test(tests, each_kind_has_its_callbacks);
-	tcase_add_test(tests, decoders_read_images_or_do_not);
-	tcase_add_test(tests, names_are_plain);
-	tcase_add_test(tests, sizes_and_tables_are_bounded);
-	tcase_add_test(tests, files_are_named_after_their_plugin);
-	suite_add_tcase(suite, tests);
-	TCase *files = tcase_create("files");
-	tcase_add_checked_fixture(files, set_up, tear_down);
-	tcase_add_test(files, files_that_are_no_plugins_say_why);
-	tcase_add_test(files, privileged_files_are_written_by_nobody_else);
-	suite_add_tcase(suite, files);
-	return run_suite(suite);
+	return run_all_tests(0, set_up, tear_down);
 }

@@ -161,7 +161,7 @@ static void check_modules(const char *build_id)
 	snapshot_release(snapshot);
 }
 
-START_TEST(build_ids_are_sent_once_and_replayed)
+TEST(build_ids_are_sent_once_and_replayed)
 {
 	struct sent_module module;
 	uint32_t frames_after;
@@ -180,10 +180,9 @@ START_TEST(build_ids_are_sent_once_and_replayed)
 	take(&module.head.header);
 	check_modules(expected);
 }
-END_TEST
 
 /* Longer than Linux can put into a record of a mapping. */
-START_TEST(long_build_ids_are_whole)
+TEST(long_build_ids_are_whole)
 {
 	struct sent_module module = { .head = { .header = { .size = sizeof module, .type = IAPROF_RECORD_MODULE },
 						.path = text(library),
@@ -197,19 +196,17 @@ START_TEST(long_build_ids_are_whole)
 	take(&module.head.header);
 	check_modules(shown);
 }
-END_TEST
 
 /* Versions before MODULE records had build ids in those of mappings. */
-START_TEST(old_captures_have_them_in_mappings)
+TEST(old_captures_have_them_in_mappings)
 {
 	const uint8_t build_id[] = { 0xc0, 0xff, 0xee };
 	start(false);
 	take_samples(build_id, sizeof build_id, 3);
 	check_modules("c0ffee");
 }
-END_TEST
 
-START_TEST(damaged_records_are_refused)
+TEST(damaged_records_are_refused)
 {
 	struct error error = { 0 };
 	struct {
@@ -224,15 +221,8 @@ START_TEST(damaged_records_are_refused)
 	ck_assert_int_eq(record_check(&module, sizeof module, &error), -EINVAL);
 	start(false);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("modules");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, build_ids_are_sent_once_and_replayed);
-	tcase_add_test(tests, long_build_ids_are_whole);
-	tcase_add_test(tests, old_captures_have_them_in_mappings);
-	tcase_add_test(tests, damaged_records_are_refused);
-	return run_tests(tests);
+	return run_all_tests(0, set_up, tear_down);
 }

@@ -53,7 +53,7 @@ static bool is_found(void)
 	return open_files_find(&files, &request, &identity);
 }
 
-START_TEST(another_process_has_the_same_file)
+TEST(another_process_has_the_same_file)
 {
 	add_file();
 	process.pid++;
@@ -61,9 +61,8 @@ START_TEST(another_process_has_the_same_file)
 	ck_assert_uint_eq(identity.inode, mapping.inode);
 	open_files_free(&files);
 }
-END_TEST
 
-START_TEST(other_files_are_not_found)
+TEST(other_files_are_not_found)
 {
 	add_file();
 	mapping.path = "/other";
@@ -81,9 +80,8 @@ START_TEST(other_files_are_not_found)
 	ck_assert(is_found());
 	open_files_free(&files);
 }
-END_TEST
 
-START_TEST(a_file_that_changes_is_not_found)
+TEST(a_file_that_changes_is_not_found)
 {
 	add_file();
 	int descriptor = files.items.items[0].descriptor;
@@ -93,10 +91,9 @@ START_TEST(a_file_that_changes_is_not_found)
 	ck_assert_int_eq(fcntl(descriptor, F_GETFD), -1);
 	open_files_free(&files);
 }
-END_TEST
 
 /* The inode number of an earlier file was reused. */
-START_TEST(an_earlier_mapping_has_another_file)
+TEST(an_earlier_mapping_has_another_file)
 {
 	add_file();
 	struct mapped_file_request request = request_make();
@@ -105,9 +102,8 @@ START_TEST(an_earlier_mapping_has_another_file)
 	ck_assert(is_found());
 	open_files_free(&files);
 }
-END_TEST
 
-START_TEST(unused_files_are_closed)
+TEST(unused_files_are_closed)
 {
 	add_file();
 	int descriptor = files.items.items[0].descriptor;
@@ -120,9 +116,8 @@ START_TEST(unused_files_are_closed)
 	ck_assert_int_eq(fcntl(descriptor, F_GETFD), -1);
 	open_files_free(&files);
 }
-END_TEST
 
-START_TEST(the_number_of_files_is_limited)
+TEST(the_number_of_files_is_limited)
 {
 	add_file();
 	struct mapped_file file = { .descriptor = open("file", O_RDONLY | O_CLOEXEC),
@@ -137,22 +132,14 @@ START_TEST(the_number_of_files_is_limited)
 	close(file.descriptor);
 	open_files_free(&files);
 }
-END_TEST
 
 int main(void)
 {
 	char folder[] = "/tmp/iaprof-open-XXXXXX";
-	TCase *tests = tcase_create("open_files");
 
 	if (!mkdtemp(folder) || chdir(folder))
 		return EXIT_FAILURE;
-	tcase_add_test(tests, another_process_has_the_same_file);
-	tcase_add_test(tests, other_files_are_not_found);
-	tcase_add_test(tests, a_file_that_changes_is_not_found);
-	tcase_add_test(tests, an_earlier_mapping_has_another_file);
-	tcase_add_test(tests, unused_files_are_closed);
-	tcase_add_test(tests, the_number_of_files_is_limited);
-	int result = run_tests(tests);
+	int result = run_all_tests(0, NULL, NULL);
 	unlink("file");
 	rmdir(folder);
 	return result;

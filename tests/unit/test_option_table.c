@@ -68,7 +68,7 @@ static const struct iaprof_option options[] = {
 
 static const struct option_table table = { options, COUNT(options), sizeof *options };
 
-START_TEST(sets_defaults)
+TEST(sets_defaults)
 {
 	struct instance instance = { 0 };
 	struct error error = { 0 };
@@ -84,9 +84,8 @@ START_TEST(sets_defaults)
 	ck_assert_str_eq(error.text, "");
 	option_table_release(&table, &instance);
 }
-END_TEST
 
-START_TEST(sets_values)
+TEST(sets_values)
 {
 	struct instance instance = { 0 };
 	char label[] = "one";
@@ -114,9 +113,8 @@ START_TEST(sets_values)
 	option_table_release(&table, &instance);
 	ck_assert_ptr_null(instance.label);
 }
-END_TEST
 
-START_TEST(refuses_bad_values_in_one_line)
+TEST(refuses_bad_values_in_one_line)
 {
 	static const struct {
 		const char *key, *value, *message;
@@ -156,9 +154,8 @@ START_TEST(refuses_bad_values_in_one_line)
 	ck_assert_mem_eq(&instance, &before, sizeof instance);
 	option_table_release(&table, &instance);
 }
-END_TEST
 
-START_TEST(cuts_long_values_in_messages)
+TEST(cuts_long_values_in_messages)
 {
 	struct instance instance = { 0 };
 	struct error error = { 0 };
@@ -173,9 +170,8 @@ START_TEST(cuts_long_values_in_messages)
 	ck_assert_str_eq(instance.label, text);
 	option_table_release(&table, &instance);
 }
-END_TEST
 
-START_TEST(knows_that_there_are_no_options)
+TEST(knows_that_there_are_no_options)
 {
 	static const struct option_table empty = { 0 };
 	struct error error = { 0 };
@@ -185,7 +181,6 @@ START_TEST(knows_that_there_are_no_options)
 	ck_assert_str_eq(error.text, "unknown key 'frequency': the plugin has no options");
 	option_table_release(&empty, NULL);
 }
-END_TEST
 
 /* Tables as a third party might get them wrong. Each begins as a good row. */
 static const struct iaprof_option good = { .name = "good",
@@ -216,7 +211,7 @@ static void expect_refusal(struct iaprof_option row, const char *message)
 		expect_refusal(row, message);                                                                          \
 	} while (0)
 
-START_TEST(refuses_bad_rows)
+TEST(refuses_bad_rows)
 {
 	struct error error = { 0 };
 	const struct option_table fine = { &good, 1, sizeof good };
@@ -263,9 +258,8 @@ START_TEST(refuses_bad_rows)
 	EXPECT_REFUSAL((row.type = IAPROF_OPTION_CHOICE, row.choices = stack_choices, row.default_value = "boths"),
 		       "default value: good: 'boths' is not one of user, kernel, both: did you mean 'both'?");
 }
-END_TEST
 
-START_TEST(refuses_choices_without_an_end)
+TEST(refuses_choices_without_an_end)
 {
 	const char *endless[100];
 	char names[COUNT(endless)][8];
@@ -278,9 +272,8 @@ START_TEST(refuses_choices_without_an_end)
 	row.choices = endless;
 	expect_refusal(row, "option 'good' has more than 64 choices");
 }
-END_TEST
 
-START_TEST(refuses_bad_tables)
+TEST(refuses_bad_tables)
 {
 	struct iaprof_option two[2] = { good, good };
 	struct error error = { 0 };
@@ -312,9 +305,8 @@ START_TEST(refuses_bad_tables)
 	ck_assert_int_eq(option_table_check(&bad, 64, &error), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(error.text, "more than 256"));
 }
-END_TEST
 
-START_TEST(reads_rows_of_a_newer_struct)
+TEST(reads_rows_of_a_newer_struct)
 {
 	struct newer_option {
 		struct iaprof_option option;
@@ -328,9 +320,8 @@ START_TEST(reads_rows_of_a_newer_struct)
 	ck_assert_uint_eq(instance.frequency, 99);
 	ck_assert_uint_eq(instance.period, 20000000);
 }
-END_TEST
 
-START_TEST(describes_options)
+TEST(describes_options)
 {
 	static const char expected[] =
 		"  frequency=NUMBER      Samples per second. Range: 1 to 10000 Hz. Default: 99\n"
@@ -352,20 +343,8 @@ START_TEST(describes_options)
 	ck_assert_int_eq(fclose(file), 0);
 	ck_assert_str_eq(text, expected);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("option_table");
-	tcase_add_test(tests, sets_defaults);
-	tcase_add_test(tests, sets_values);
-	tcase_add_test(tests, refuses_bad_values_in_one_line);
-	tcase_add_test(tests, cuts_long_values_in_messages);
-	tcase_add_test(tests, knows_that_there_are_no_options);
-	tcase_add_test(tests, refuses_bad_rows);
-	tcase_add_test(tests, refuses_choices_without_an_end);
-	tcase_add_test(tests, refuses_bad_tables);
-	tcase_add_test(tests, reads_rows_of_a_newer_struct);
-	tcase_add_test(tests, describes_options);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static const struct {
 	{ "/machine.slice/machine-web.scope", "web", "", "web" },
 };
 
-START_TEST(cgroups_name_containers_and_pods)
+TEST_LOOP(cgroups_name_containers_and_pods, 0, sizeof cgroups / sizeof *cgroups)
 {
 	char container[CONTAINER_NAME_SIZE], pod[POD_UID_SIZE];
 	cgroup_names_read(cgroups[_i].path, container, pod);
@@ -39,7 +39,6 @@ START_TEST(cgroups_name_containers_and_pods)
 	cgroup_service_read(cgroups[_i].path, container);
 	ck_assert_str_eq(container, cgroups[_i].service);
 }
-END_TEST
 
 static const char *of_machine(const struct resources *resources, const char *key)
 {
@@ -49,7 +48,7 @@ static const char *of_machine(const struct resources *resources, const char *key
 	return NULL;
 }
 
-START_TEST(attributes_are_decoded_and_bounded)
+TEST(attributes_are_decoded_and_bounded)
 {
 	struct resources resources;
 	char list[512] = "a=1%202,=none,b,c=, d = x ,a=second,e=";
@@ -64,9 +63,8 @@ START_TEST(attributes_are_decoded_and_bounded)
 	ck_assert_uint_eq(resources.processes.count, 0);
 	resources_free(&resources);
 }
-END_TEST
 
-START_TEST(processes_are_forgotten_with_their_samples)
+TEST(processes_are_forgotten_with_their_samples)
 {
 	struct resources resources;
 	ck_assert(resources_init(&resources, NULL, false));
@@ -82,10 +80,9 @@ START_TEST(processes_are_forgotten_with_their_samples)
 	ck_assert_uint_eq(resources.processes.items[0].pid, (uint32_t)getpid());
 	resources_free(&resources);
 }
-END_TEST
 
 /* Its environment is that of the program that it executed last. */
-START_TEST(a_process_that_executes_another_program_is_looked_up_again)
+TEST(a_process_that_executes_another_program_is_looked_up_again)
 {
 	struct resources resources;
 	struct iaprof_record_process record = { .header = { .type = IAPROF_RECORD_PROCESS },
@@ -102,7 +99,6 @@ START_TEST(a_process_that_executes_another_program_is_looked_up_again)
 	ck_assert_uint_eq(resources.processes.count, 1);
 	resources_free(&resources);
 }
-END_TEST
 
 /* Publishes a context as the proposal has it for Linux kernels that name no anonymous memory. Returns its header. */
 static uint8_t *publish(const char *service)
@@ -141,7 +137,7 @@ static const char *own_service(struct resources *resources)
 	return "none";
 }
 
-START_TEST(a_process_publishes_its_service_when_it_likes)
+TEST(a_process_publishes_its_service_when_it_likes)
 {
 	struct resources resources;
 	uint64_t nothing = 0, address = 8;
@@ -169,9 +165,8 @@ START_TEST(a_process_publishes_its_service_when_it_likes)
 	}
 	munmap(page, 8192);
 }
-END_TEST
 
-START_TEST(contexts_that_are_none_do_no_harm)
+TEST(contexts_that_are_none_do_no_harm)
 {
 	static const uint8_t bad[][8] = { { 0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f },
 					  { 0x0a, 4, 0x0a, 0x7f, 1, 2 },
@@ -183,16 +178,8 @@ START_TEST(contexts_that_are_none_do_no_harm)
 		resource_free(&resource);
 	}
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("otlp_resources");
-	tcase_add_loop_test(tests, cgroups_name_containers_and_pods, 0, sizeof cgroups / sizeof *cgroups);
-	tcase_add_test(tests, attributes_are_decoded_and_bounded);
-	tcase_add_test(tests, processes_are_forgotten_with_their_samples);
-	tcase_add_test(tests, a_process_that_executes_another_program_is_looked_up_again);
-	tcase_add_test(tests, a_process_publishes_its_service_when_it_likes);
-	tcase_add_test(tests, contexts_that_are_none_do_no_harm);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

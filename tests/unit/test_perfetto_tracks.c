@@ -53,7 +53,7 @@ static uint32_t add_slices(struct timelines *timelines, uint32_t track_count, ui
 	return walks;
 }
 
-START_TEST(events_are_let_go_many_at_once)
+TEST_LOOP(events_are_let_go_many_at_once, 0, 3)
 {
 	static const uint32_t track_counts[] = { 1, 1000, EVENTS };
 	uint32_t track_count = track_counts[_i];
@@ -67,10 +67,9 @@ START_TEST(events_are_let_go_many_at_once)
 	ck_assert_uint_eq(timelines.not_drawn + timelines.refused, 0);
 	timelines_free(&timelines);
 }
-END_TEST
 
 /* They cannot be forgotten: what there is no room for is counted. */
-START_TEST(tracks_of_slices_that_do_not_end_have_a_bound)
+TEST(tracks_of_slices_that_do_not_end_have_a_bound)
 {
 	struct timelines timelines = { .writer = { .begin = begin, .end = end } };
 	add_slices(&timelines, EVENTS, 1ull << 40);
@@ -81,7 +80,6 @@ START_TEST(tracks_of_slices_that_do_not_end_have_a_bound)
 	ck_assert_uint_gt(timelines.refused, 0);
 	timelines_free(&timelines);
 }
-END_TEST
 
 static void take_process(struct tracks *tracks, uint32_t pid, uint32_t event)
 {
@@ -94,7 +92,7 @@ static void take_process(struct tracks *tracks, uint32_t pid, uint32_t event)
 		ck_abort_msg("out of memory");
 }
 
-START_TEST(processes_are_forgotten_many_at_once)
+TEST(processes_are_forgotten_many_at_once)
 {
 	struct tracks *tracks = calloc(1, sizeof *tracks);
 	ck_assert_ptr_nonnull(tracks);
@@ -119,14 +117,8 @@ START_TEST(processes_are_forgotten_many_at_once)
 	tracks_free(tracks);
 	free(tracks);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test_case = tcase_create("perfetto tracks");
-	tcase_set_timeout(test_case, 120);
-	tcase_add_loop_test(test_case, events_are_let_go_many_at_once, 0, 3);
-	tcase_add_test(test_case, tracks_of_slices_that_do_not_end_have_a_bound);
-	tcase_add_test(test_case, processes_are_forgotten_many_at_once);
-	return run_tests(test_case);
+	return run_all_tests(120, NULL, NULL);
 }

@@ -31,16 +31,15 @@ static const struct {
 	{ "\xc3(", "?(" },
 };
 
-START_TEST(only_characters_stay)
+TEST_LOOP(only_characters_stay, 0, sizeof cases / sizeof cases[0])
 {
 	char text[64];
 	strcpy(text, cases[_i].text);
 	text_make_printable(text);
 	ck_assert_str_eq(text, cases[_i].printable);
 }
-END_TEST
 
-START_TEST(a_long_path_keeps_its_end)
+TEST(a_long_path_keeps_its_end)
 {
 	char path[300];
 	memset(path, '/', sizeof path);
@@ -60,9 +59,8 @@ START_TEST(a_long_path_keeps_its_end)
 	ck_assert_uint_eq(strlen(kept), 3 + 122);
 	ck_assert_mem_eq(kept, "...a", 4);
 }
-END_TEST
 
-START_TEST(a_message_is_printable)
+TEST(a_message_is_printable)
 {
 	struct error error = { 0 };
 	error_set(&error, 5, "name %s",
@@ -71,13 +69,8 @@ START_TEST(a_message_is_printable)
 	error_wrap(&error, "file %s", "\x9b");
 	ck_assert_str_eq(error.text, "file ?: name ??31m");
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("printable");
-	tcase_add_loop_test(tests, only_characters_stay, 0, sizeof cases / sizeof cases[0]);
-	tcase_add_test(tests, a_long_path_keeps_its_end);
-	tcase_add_test(tests, a_message_is_printable);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

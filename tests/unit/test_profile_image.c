@@ -143,17 +143,16 @@ static void expect_same_activity(const struct iaprof_activity *copy)
 	ck_assert_ptr_null(iaprof_track_thread(copy, track, 1));
 }
 
-START_TEST(copies_have_everything)
+TEST(copies_have_everything)
 {
 	struct mapped_profile mapped = copy_of(&profile);
 	expect_same(mapped.profile);
 	expect_same_activity(mapped.profile->activity);
 	mapped_profile_close(&mapped);
 }
-END_TEST
 
 /* Strings are valid until finish(), and are sent once. */
-START_TEST(strings_outlive_their_profile)
+TEST(strings_outlive_their_profile)
 {
 	struct mapped_profile mapped = copy_of(&profile);
 	const char *name = iaprof_profile_frame(mapped.profile, 0)->name;
@@ -173,9 +172,8 @@ START_TEST(strings_outlive_their_profile)
 	ck_assert_str_eq(iaprof_profile_frame(mapped.profile, 1)->name, "new");
 	mapped_profile_close(&mapped);
 }
-END_TEST
 
-START_TEST(differences_have_both_runs)
+TEST(differences_have_both_runs)
 {
 	static const uint32_t positions[] = { 1, UINT32_MAX };
 	struct iaprof_profile difference = profile;
@@ -194,10 +192,9 @@ START_TEST(differences_have_both_runs)
 	ck_assert_mem_eq(mapped.profile->after_stacks, positions, sizeof positions);
 	mapped_profile_close(&mapped);
 }
-END_TEST
 
 /* More than the first size of a file, so that it moves while it grows. */
-START_TEST(images_grow)
+TEST(images_grow)
 {
 	enum { COUNT = 100000 };
 	struct iaprof_value *many = calloc(COUNT, sizeof *many);
@@ -213,15 +210,8 @@ START_TEST(images_grow)
 	mapped_profile_close(&mapped);
 	free(many);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *all = tcase_create("profile_image");
-	tcase_add_checked_fixture(all, NULL, tear_down);
-	tcase_add_test(all, copies_have_everything);
-	tcase_add_test(all, strings_outlive_their_profile);
-	tcase_add_test(all, differences_have_both_runs);
-	tcase_add_test(all, images_grow);
-	return run_tests(all);
+	return run_all_tests(0, NULL, tear_down);
 }

@@ -86,13 +86,12 @@ static void make(uint32_t value_type)
 
 #define EXPECT(part) ck_assert_msg(strstr(text.data, part) != NULL, "no \"%s\" in:\n%s", part, text.data)
 
-START_TEST(a_launch_from_python_is_of_the_python_line)
+TEST(a_launch_from_python_is_of_the_python_line)
 {
 	add_of_python(reason("sb", IAPROF_STALL_DATA), 10);
 	make(stalls);
 	EXPECT("  Launch site: Linear.forward, linear.py:21\n");
 }
-END_TEST
 
 /* A thread that a library starts, such as PyTorch's for gradients: no frame is of the program. */
 static void add_of_library(uint32_t reason_frame, uint64_t value)
@@ -124,15 +123,14 @@ static void add_of_library(uint32_t reason_frame, uint64_t value)
 	test_profile_value(&profile, test_profile_stack(&profile, frames, count), stalls, value);
 }
 
-START_TEST(a_launch_from_a_thread_of_libraries_is_of_the_largest_one)
+TEST(a_launch_from_a_thread_of_libraries_is_of_the_largest_one)
 {
 	add_of_library(reason("sb", IAPROF_STALL_DATA), 10);
 	make(stalls);
 	EXPECT("  Launch site: at::mm, libtorch_cpu.so\n");
 }
-END_TEST
 
-START_TEST(names_the_bottleneck)
+TEST(names_the_bottleneck)
 {
 	uint32_t data = reason("sb", IAPROF_STALL_DATA), issuing = reason("run", IAPROF_STALL_ISSUING);
 	add("gemm", 12, 9, data, 300);
@@ -168,9 +166,8 @@ START_TEST(names_the_bottleneck)
 	EXPECT("GPU time by kernel: gemm 90.0 %, norm 10.0 %\n");
 	EXPECT("55.0 % stalled, 100 % matched to a kernel, 95.0 % with a source line\n");
 }
-END_TEST
 
-START_TEST(names_no_bottleneck_where_none_dominates)
+TEST(names_no_bottleneck_where_none_dominates)
 {
 	uint32_t data = reason("sb", IAPROF_STALL_DATA);
 	for (uint32_t line = 1; line <= 40; line++)
@@ -182,9 +179,8 @@ START_TEST(names_no_bottleneck_where_none_dominates)
 	EXPECT("No single bottleneck. The largest stalls: gemm, tile.cl:40 (Data dependency, 2.90 %); gemm, "
 	       "tile.cl:39");
 }
-END_TEST
 
-START_TEST(knows_reasons_of_old_captures_by_name)
+TEST(knows_reasons_of_old_captures_by_name)
 {
 	add("gemm", 1, 0, reason("sync", IAPROF_STALL_UNKNOWN), 10);
 	add("gemm", 2, 0, reason("new", IAPROF_STALL_UNKNOWN), 5);
@@ -192,9 +188,8 @@ START_TEST(knows_reasons_of_old_captures_by_name)
 	ck_assert_uint_eq(summary.causes.items[0].stall_class, IAPROF_STALL_BARRIER);
 	ck_assert_uint_eq(summary.causes.items[1].stall_class, IAPROF_STALL_OTHER);
 }
-END_TEST
 
-START_TEST(lists_functions_of_the_cpu)
+TEST(lists_functions_of_the_cpu)
 {
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
 	uint32_t program = frame("prog", IAPROF_FRAME_PROCESS, 0, NULL, 0),
@@ -211,25 +206,14 @@ START_TEST(lists_functions_of_the_cpu)
 	       "Self CPU time by function: hot 70.0 %, main 20.0 %, [unknown] 10.0 %\n"
 	       "90.0 % with the innermost function resolved\n");
 }
-END_TEST
 
-START_TEST(says_when_nothing_was_sampled)
+TEST(says_when_nothing_was_sampled)
 {
 	make(stalls);
 	ck_assert_str_eq(text.data, "No samples\n");
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("profile_summary");
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, names_the_bottleneck);
-	tcase_add_test(tests, a_launch_from_python_is_of_the_python_line);
-	tcase_add_test(tests, a_launch_from_a_thread_of_libraries_is_of_the_largest_one);
-	tcase_add_test(tests, names_no_bottleneck_where_none_dominates);
-	tcase_add_test(tests, knows_reasons_of_old_captures_by_name);
-	tcase_add_test(tests, lists_functions_of_the_cpu);
-	tcase_add_test(tests, says_when_nothing_was_sampled);
-	return run_tests(tests);
+	return run_all_tests(0, setup, teardown);
 }

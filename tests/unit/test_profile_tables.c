@@ -15,7 +15,7 @@
 #include "profile/value_table.h"
 #include "../run_suite.h"
 
-START_TEST(values_add_up_by_stack_and_type)
+TEST(values_add_up_by_stack_and_type)
 {
 	struct value_table table = { 0 };
 	for (uint64_t round = 0; round < 3; round++) {
@@ -42,9 +42,8 @@ START_TEST(values_add_up_by_stack_and_type)
 	ck_assert_uint_eq(table.entries.items[16].total.value, UINT64_MAX);
 	value_table_free(&table);
 }
-END_TEST
 
-START_TEST(losses_add_up_by_source_reason_and_type)
+TEST(losses_add_up_by_source_reason_and_type)
 {
 	struct loss loss = { 0 };
 	loss_add(&loss, "a", "full", LOSS_NO_VALUE_TYPE, 50, 60, 3, 0);
@@ -70,9 +69,8 @@ START_TEST(losses_add_up_by_source_reason_and_type)
 	ck_assert_uint_eq(entry->count, 0);
 	loss_free(&loss);
 }
-END_TEST
 
-START_TEST(made_up_reasons_and_sources_are_put_together)
+TEST(made_up_reasons_and_sources_are_put_together)
 {
 	struct loss loss = { 0 };
 	struct intern *intern = intern_new(NULL);
@@ -99,10 +97,9 @@ START_TEST(made_up_reasons_and_sources_are_put_together)
 	loss_free(&loss);
 	intern_free(intern);
 }
-END_TEST
 
 /* Values whose first and last slot are those of the newest of their list are added to it. */
-START_TEST(times_of_a_slot_are_put_together)
+TEST(times_of_a_slot_are_put_together)
 {
 	struct time_values values = { .resolution = 100 };
 	uint32_t list = TIME_VALUE_NONE, other = TIME_VALUE_NONE;
@@ -130,7 +127,6 @@ START_TEST(times_of_a_slot_are_put_together)
 	ck_assert_uint_eq(list, TIME_VALUE_NONE);
 	time_values_free(&values);
 }
-END_TEST
 
 /* Functions, and the tree of their calls */
 
@@ -159,7 +155,7 @@ static void call(uint32_t node, uint64_t count, uint64_t duration, uint64_t self
 		      &(struct iaprof_record_call){ .count = count, .duration = duration, .self_duration = self });
 }
 
-START_TEST(calls_are_of_their_source_and_place)
+TEST(calls_are_of_their_source_and_place)
 {
 	tree = (struct call_tree){ .intern = intern_new(NULL) };
 	ck_assert_int_eq(take_function(1, 1, "open", "files"), 0);
@@ -204,9 +200,8 @@ START_TEST(calls_are_of_their_source_and_place)
 	call_tree_free(&tree);
 	intern_free(intern);
 }
-END_TEST
 
-START_TEST(trees_and_families_are_bounded)
+TEST(trees_and_families_are_bounded)
 {
 	char text[32];
 	uint64_t sum = 0;
@@ -233,9 +228,8 @@ START_TEST(trees_and_families_are_bounded)
 	call_tree_free(&tree);
 	intern_free(intern);
 }
-END_TEST
 
-START_TEST(a_family_named_other_is_not_listed_twice)
+TEST(a_family_named_other_is_not_listed_twice)
 {
 	char text[32];
 	size_t others = 0;
@@ -259,9 +253,8 @@ START_TEST(a_family_named_other_is_not_listed_twice)
 	call_tree_free(&tree);
 	intern_free(intern);
 }
-END_TEST
 
-START_TEST(findings_are_told_once)
+TEST(findings_are_told_once)
 {
 	struct findings findings = { .intern = intern_new(NULL) };
 	struct iaprof_record_finding record = { .header.source = 1,
@@ -292,7 +285,6 @@ START_TEST(findings_are_told_once)
 	findings_free(&findings);
 	intern_free(intern);
 }
-END_TEST
 
 /* Samples */
 
@@ -335,7 +327,7 @@ static bool add_sample(const struct sample_key *key, uint64_t first_time, uint64
 	return entry != SAMPLE_NONE && sample_table_add(&table, entry, first_time, time, value, count);
 }
 
-START_TEST(samples_are_taken_by_process)
+TEST(samples_are_taken_by_process)
 {
 	table = (struct sample_table){ .times.resolution = 100 };
 	hash_key_make(&table.hash_key);
@@ -377,20 +369,8 @@ START_TEST(samples_are_taken_by_process)
 	expect_taken(1, 1, 1);
 	sample_table_free(&table);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("profile_tables");
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, values_add_up_by_stack_and_type);
-	tcase_add_test(tests, losses_add_up_by_source_reason_and_type);
-	tcase_add_test(tests, made_up_reasons_and_sources_are_put_together);
-	tcase_add_test(tests, times_of_a_slot_are_put_together);
-	tcase_add_test(tests, calls_are_of_their_source_and_place);
-	tcase_add_test(tests, trees_and_families_are_bounded);
-	tcase_add_test(tests, a_family_named_other_is_not_listed_twice);
-	tcase_add_test(tests, findings_are_told_once);
-	tcase_add_test(tests, samples_are_taken_by_process);
-	return run_tests(tests);
+	return run_all_tests(60, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static uint32_t line(uint32_t format, const uint8_t *table, size_t size, int32_t
 }
 #define LINE(format, table, position) line(IAPROF_PYTHON_LINES_##format, table, sizeof table, position)
 
-START_TEST(notab)
+TEST(notab)
 {
 	static const uint8_t table[] = { 0, 1, 8, 2, 6, 253, 2, 0 };
 	ck_assert_uint_eq(LINE(NOTAB, table, 0), 11);
@@ -27,9 +27,8 @@ START_TEST(notab)
 	ck_assert_uint_eq(LINE(NOTAB, table, 14), 10);
 	ck_assert_uint_eq(LINE(NOTAB, table, -2), 10);
 }
-END_TEST
 
-START_TEST(table_of_ranges)
+TEST(table_of_ranges)
 {
 	static const uint8_t table[] = { 4, 1, 2, 128, 6, 1, 2, 254 };
 	ck_assert_uint_eq(LINE(TABLE, table, 0), 11);
@@ -38,12 +37,11 @@ START_TEST(table_of_ranges)
 	ck_assert_uint_eq(LINE(TABLE, table, 12), 10);
 	ck_assert_uint_eq(LINE(TABLE, table, 14), 0);
 }
-END_TEST
 
 /* No columns, 2 units, +3; one line, +1; none, 8 units; long, -4; short. */
 static const uint8_t locations[] = { 0xe9, 6, 0xd8, 0, 0, 0xff, 0xf0, 9, 0, 0, 0, 0x80, 0 };
 
-START_TEST(table_of_locations)
+TEST(table_of_locations)
 {
 	ck_assert_uint_eq(LINE(LOCATIONS, locations, 0), 13);
 	ck_assert_uint_eq(LINE(LOCATIONS, locations, 2), 13);
@@ -56,15 +54,13 @@ START_TEST(table_of_locations)
 	ck_assert_uint_eq(LINE(LOCATIONS, locations, -2), 10);
 	ck_assert_uint_eq(line(77, locations, sizeof locations, 0), 0);
 }
-END_TEST
 
 /* 70 is 6 and 1 in pieces of 6 bits; its half is the difference. */
-START_TEST(large_numbers)
+TEST(large_numbers)
 {
 	static const uint8_t table[] = { 0xe8, 0x40 | 6, 1 };
 	ck_assert_uint_eq(LINE(LOCATIONS, table, 0), 10 + 35);
 }
-END_TEST
 
 static void check_text(uint32_t width, const void *bytes, uint32_t size, uint64_t length, const char *wanted)
 {
@@ -75,7 +71,7 @@ static void check_text(uint32_t width, const void *bytes, uint32_t size, uint64_
 	text_free(&made);
 }
 
-START_TEST(strings)
+TEST(strings)
 {
 	check_text(1, "gr\xf6\xdf", 4, 4, "gr\u00f6\u00df");
 	check_text(2, u"\u5927a", 4, 2, "\u5927a");
@@ -83,9 +79,8 @@ START_TEST(strings)
 	check_text(1, "cut", 3, 9, "cut...");
 	check_text(3, "none", 4, 1, "");
 }
-END_TEST
 
-START_TEST(sizes_of_copies)
+TEST(sizes_of_copies)
 {
 	struct python_code *code = calloc(1, sizeof *code);
 	size_t head = offsetof(struct python_code, lines);
@@ -100,7 +95,6 @@ START_TEST(sizes_of_copies)
 	ck_assert(!python_code_is_valid(code, head + 5));
 	free(code);
 }
-END_TEST
 
 /* A host whose ids of frames are what the test reads: the line, or 99 for a frame of another name than "f". */
 static uint32_t intern_string(const struct iaprof_host *host, const char *text, size_t length)
@@ -178,38 +172,34 @@ static void check_merged(enum python_choice choice, bool is_complete, const uint
 static const uint64_t nested[] = { OTHER,  LOOP,       CALLER,           OTHER + 1,   CALLER,          LOOP,
 				   CALLER, CALLER + 1, FRAME(1, BEGINS), FRAME(2, 0), FRAME(3, BEGINS) };
 
-START_TEST(mixed)
+TEST(mixed)
 {
 	CHECK_MERGED(PYTHON_MIXED, true, nested, OTHER, NAMED(11), NAMED(12), OTHER + 1, NAMED(13), CALLER + 1);
 }
-END_TEST
 
-START_TEST(python_alone)
+TEST(python_alone)
 {
 	CHECK_MERGED(PYTHON_ONLY, true, nested, NAMED(11), NAMED(12), NAMED(13));
 }
-END_TEST
 
 /* The innermost call of the loop has just begun. */
-START_TEST(call_without_frames)
+TEST(call_without_frames)
 {
 	static const uint64_t elements[] = { LOOP, CALLER, LOOP, OTHER, FRAME(1, BEGINS) };
 	CHECK_MERGED(PYTHON_MIXED, true, elements, LOOP, CALLER, NAMED(11), OTHER);
 	CHECK_MERGED(PYTHON_MIXED, false, elements, NAMED(11), OTHER);
 }
-END_TEST
 
 /* A native stack that ends early is followed by the Python frames that it did not reach. */
-START_TEST(early_end)
+TEST(early_end)
 {
 	static const uint64_t elements[] = { OTHER, LOOP, FRAME(1, BEGINS), FRAME(2, BEGINS) };
 	CHECK_MERGED(PYTHON_MIXED, false, elements, OTHER, NAMED(11), NAMED(12));
 	static const uint64_t stale[] = { OTHER, OTHER + 1, FRAME(1, BEGINS) };
 	CHECK_MERGED(PYTHON_MIXED, true, stale, OTHER, OTHER + 1);
 }
-END_TEST
 
-START_TEST(unknown)
+TEST(unknown)
 {
 	static const uint64_t elements[] = { LOOP, OTHER, FRAME(9, BEGINS) };
 	CHECK_MERGED(PYTHON_MIXED, true, elements, NAMED(99), OTHER);
@@ -218,7 +208,6 @@ START_TEST(unknown)
 	static const uint64_t native[] = { LOOP, OTHER };
 	CHECK_MERGED(PYTHON_MIXED, true, native, LOOP, OTHER);
 }
-END_TEST
 
 #define SAMPLES_MAX 2
 struct copies_host {
@@ -258,7 +247,7 @@ static int emit(const struct iaprof_host *host, const struct iaprof_batch *batch
 }
 
 /* Python frames come with the sample, addresses from its copy. One copy was unwound to its end, the other was not. */
-START_TEST(copied_stacks)
+TEST(copied_stacks)
 {
 	struct copies_host copies = { .host = { .intern_string = intern_string,
 						.intern_frame = intern_frame,
@@ -305,22 +294,8 @@ START_TEST(copied_stacks)
 	python_stacks_free(&python);
 	record_batch_free(&batch);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("python");
-	tcase_add_test(tests, notab);
-	tcase_add_test(tests, table_of_ranges);
-	tcase_add_test(tests, table_of_locations);
-	tcase_add_test(tests, large_numbers);
-	tcase_add_test(tests, strings);
-	tcase_add_test(tests, sizes_of_copies);
-	tcase_add_test(tests, mixed);
-	tcase_add_test(tests, python_alone);
-	tcase_add_test(tests, call_without_frames);
-	tcase_add_test(tests, early_end);
-	tcase_add_test(tests, unknown);
-	tcase_add_test(tests, copied_stacks);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include "text/quantity.h"
 #include "../run_suite.h"
 
-START_TEST(numbers_have_three_digits)
+TEST(numbers_have_three_digits)
 {
 	static const struct {
 		double number;
@@ -25,9 +25,8 @@ START_TEST(numbers_have_three_digits)
 	ck_assert_str_eq(quantity_share(0, 8).text, "0.00%");
 	ck_assert_str_eq(quantity_share(1, 1e6).text, "<0.001%");
 }
-END_TEST
 
-START_TEST(times_and_sizes_have_units)
+TEST(times_and_sizes_have_units)
 {
 	static const struct {
 		double amount;
@@ -47,7 +46,6 @@ START_TEST(times_and_sizes_have_units)
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		ck_assert_str_eq(quantity_size(sizes[i].amount).text, sizes[i].text);
 }
-END_TEST
 
 static void add(struct findings *findings, uint32_t severity, const char *text)
 {
@@ -56,7 +54,7 @@ static void add(struct findings *findings, uint32_t severity, const char *text)
 }
 
 /* What is printed of findings, in which rows of tables are among others. */
-START_TEST(rows_of_notes_are_tables)
+TEST(rows_of_notes_are_tables)
 {
 	struct findings findings = { 0 };
 	char *text = NULL;
@@ -80,13 +78,8 @@ START_TEST(rows_of_notes_are_tables)
 	free(text);
 	array_free(&findings.items);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("quantities");
-	tcase_add_test(tests, numbers_have_three_digits);
-	tcase_add_test(tests, times_and_sizes_have_units);
-	tcase_add_test(tests, rows_of_notes_are_tables);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -35,18 +35,15 @@ static void sort_and_check(uint32_t count, uint64_t start_mask)
 	free(seen);
 }
 
-START_TEST(sorts_any_number)
+TEST_LOOP(sorts_any_number, 0, 20)
 {
 	static const uint32_t counts[] = { 1, 100, 2047, 2048, 20000 };
 	/* Few starts with many ties; digits that are the same in all starts; one digit; all 64 bits. */
 	static const uint64_t masks[] = { 0xff, 0xfff000fff, 0x7ff, UINT64_MAX };
 	sort_and_check(counts[_i / 4], masks[_i % 4]);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("sort");
-	tcase_add_loop_test(tests, sorts_any_number, 0, 20);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

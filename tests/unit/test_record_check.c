@@ -35,7 +35,7 @@ static int check(const void *fixed, size_t fixed_size, const void *tail, size_t 
 #define RIGHT(...) ck_assert_int_eq(CHECK(__VA_ARGS__), 0)
 #define WRONG(...) ck_assert_int_eq(CHECK(__VA_ARGS__), -EINVAL)
 
-START_TEST(a_header_bounds_its_record)
+TEST(a_header_bounds_its_record)
 {
 	struct error error = { 0 };
 	struct iaprof_record *record = calloc(1, IAPROF_RECORD_SIZE_MAX + 8);
@@ -56,9 +56,8 @@ START_TEST(a_header_bounds_its_record)
 	ck_assert_int_eq(record_check(record, IAPROF_RECORD_SIZE_MAX + 8, &error), -EINVAL);
 	free(record);
 }
-END_TEST
 
-START_TEST(each_type_has_a_fixed_part)
+TEST(each_type_has_a_fixed_part)
 {
 	ck_assert_ptr_null(record_type_name(IAPROF_RECORD_TYPE_COUNT));
 	ck_assert(!record_is_of_core(IAPROF_RECORD_TYPE_COUNT));
@@ -78,9 +77,8 @@ START_TEST(each_type_has_a_fixed_part)
 	ck_assert_int_eq(check(&launch, offsetof(struct iaprof_record_launch, span), NULL, 0), 0);
 	ck_assert_int_eq(check(&counter, offsetof(struct iaprof_record_counter, role), NULL, 0), 0);
 }
-END_TEST
 
-START_TEST(ids_and_counts_are_not_zero)
+TEST(ids_and_counts_are_not_zero)
 {
 	RIGHT(0, value_type, VALUE_TYPE, .id = 1);
 	WRONG(0, value_type, VALUE_TYPE, .id = 0);
@@ -106,9 +104,8 @@ START_TEST(ids_and_counts_are_not_zero)
 	WRONG(0, profile_value, PROFILE_VALUE, .count = 0, .begin = 5, .end = 5);
 	WRONG(0, profile_value, PROFILE_VALUE, .count = 1, .begin = 6, .end = 5);
 }
-END_TEST
 
-START_TEST(enumerations_end)
+TEST(enumerations_end)
 {
 	RIGHT(0, process, PROCESS, .event = IAPROF_PROCESS_EXISTING);
 	RIGHT(0, process, PROCESS, .event = IAPROF_PROCESS_EXIT);
@@ -121,9 +118,8 @@ START_TEST(enumerations_end)
 	RIGHT(0, stall_reason, STALL_REASON, .id = 63);
 	WRONG(0, stall_reason, STALL_REASON, .id = 64);
 }
-END_TEST
 
-START_TEST(addresses_do_not_wrap_around)
+TEST(addresses_do_not_wrap_around)
 {
 	RIGHT(0, mapping, MAPPING, .start = UINT64_MAX, .size = 1, .build_id_size = IAPROF_BUILD_ID_SIZE_MAX);
 	WRONG(0, mapping, MAPPING, .start = UINT64_MAX, .size = 2);
@@ -133,9 +129,8 @@ START_TEST(addresses_do_not_wrap_around)
 	RIGHT(0, code_object, CODE_OBJECT, .build_id_size = IAPROF_BUILD_ID_SIZE_MAX);
 	WRONG(0, code_object, CODE_OBJECT, .build_id_size = IAPROF_BUILD_ID_SIZE_MAX + 1);
 }
-END_TEST
 
-START_TEST(numbers_are_finite)
+TEST(numbers_are_finite)
 {
 	RIGHT(0, counter_value, COUNTER_VALUE, .value = -1.5);
 	WRONG(0, counter_value, COUNTER_VALUE, .value = (double)INFINITY);
@@ -144,13 +139,12 @@ START_TEST(numbers_are_finite)
 	WRONG(0, finding, FINDING, .value = (double)NAN, .threshold = 2);
 	WRONG(0, finding, FINDING, .value = 1, .threshold = (double)INFINITY);
 }
-END_TEST
 
 #define WORDS(count) ((count) * sizeof(uint64_t))
 #define FRAMES(count) ((count) * sizeof(struct iaprof_record_frame))
 
 /* One element less behind the fixed part than it says, and one more than is allowed, are wrong. */
-START_TEST(arrays_fit)
+TEST(arrays_fit)
 {
 	RIGHT(WORDS(1), stack, STACK, .id = 1, .count = 1);
 	WRONG(WORDS(1), stack, STACK, .id = 0, .count = 1);
@@ -206,7 +200,6 @@ START_TEST(arrays_fit)
 	RIGHT(64 * attribute, code_function, CODE_FUNCTION, .attribute_count = IAPROF_ATTRIBUTE_COUNT_MAX);
 	WRONG(65 * attribute, code_function, CODE_FUNCTION, .attribute_count = IAPROF_ATTRIBUTE_COUNT_MAX + 1);
 }
-END_TEST
 
 static int check_string(uint32_t id, uint32_t length, const char *tail, size_t tail_size)
 {
@@ -214,7 +207,7 @@ static int check_string(uint32_t id, uint32_t length, const char *tail, size_t t
 	return check(&string, sizeof string, tail, tail_size);
 }
 
-START_TEST(strings_end_where_they_say)
+TEST(strings_end_where_they_say)
 {
 	ck_assert_int_eq(check_string(1, 7, "letters", 8), 0);
 	ck_assert_int_eq(check_string(0, 7, "letters", 8), -EINVAL);
@@ -231,7 +224,6 @@ START_TEST(strings_end_where_they_say)
 	ck_assert_int_eq(check_string(1, IAPROF_STRING_LENGTH_MAX + 1, text, tail_size + 8), -EINVAL);
 	free(text);
 }
-END_TEST
 
 static int check_text(uint32_t file, uint32_t size, uint32_t offset, uint32_t length, const char *tail)
 {
@@ -241,7 +233,7 @@ static int check_text(uint32_t file, uint32_t size, uint32_t offset, uint32_t le
 	return check(&text, sizeof text, tail, 8);
 }
 
-START_TEST(source_text_is_within_its_file)
+TEST(source_text_is_within_its_file)
 {
 	ck_assert_int_eq(check_text(1, 8, 0, 8, "a\nb\nc\nd\n"), 0);
 	ck_assert_int_eq(check_text(0, 8, 0, 8, "a\nb\nc\nd\n"), -EINVAL);
@@ -255,7 +247,6 @@ START_TEST(source_text_is_within_its_file)
 	ck_assert_int_eq(check_text(1, IAPROF_SOURCE_TEXT_SIZE_MAX, 9, 8, "a\nb\nc\nd\n"), 0);
 	ck_assert_int_eq(check_text(1, IAPROF_SOURCE_TEXT_SIZE_MAX + 1, 9, 8, "a\nb\nc\nd\n"), -EINVAL);
 }
-END_TEST
 
 /* A listing with one attribute, two instructions and as many producers as each is given. */
 static int check_listing(struct iaprof_record_code_listing fixed, uint32_t first, uint32_t second, size_t tail_size)
@@ -269,7 +260,7 @@ static int check_listing(struct iaprof_record_code_listing fixed, uint32_t first
 	return check(&fixed, sizeof fixed, &tail, tail_size ? tail_size : sizeof tail);
 }
 
-START_TEST(listings_have_the_producers_of_their_instructions)
+TEST(listings_have_the_producers_of_their_instructions)
 {
 	struct iaprof_record_code_listing right = {
 		.id = 1, .attribute_count = 1, .instruction_count = 2, .producer_count = 3
@@ -298,20 +289,8 @@ START_TEST(listings_have_the_producers_of_their_instructions)
 	many.attribute_count++;
 	ck_assert_int_eq(check(&many, sizeof many, attributes, sizeof attributes), -EINVAL);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("record_check");
-	tcase_add_test(tests, a_header_bounds_its_record);
-	tcase_add_test(tests, each_type_has_a_fixed_part);
-	tcase_add_test(tests, ids_and_counts_are_not_zero);
-	tcase_add_test(tests, enumerations_end);
-	tcase_add_test(tests, addresses_do_not_wrap_around);
-	tcase_add_test(tests, numbers_are_finite);
-	tcase_add_test(tests, arrays_fit);
-	tcase_add_test(tests, strings_end_where_they_say);
-	tcase_add_test(tests, source_text_is_within_its_file);
-	tcase_add_test(tests, listings_have_the_producers_of_their_instructions);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

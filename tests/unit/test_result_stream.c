@@ -67,7 +67,7 @@ static void send(const char *key, const char *value)
 	ck_assert(result_stream_send(&stream, &record.header));
 }
 
-START_TEST(texts_are_defined_once_before_their_use)
+TEST(texts_are_defined_once_before_their_use)
 {
 	send("one", "two");
 	send("two", "one");
@@ -80,10 +80,9 @@ START_TEST(texts_are_defined_once_before_their_use)
 	/* The core's results put nothing on the bus. */
 	ck_assert_ptr_null(bus_take(bus, 0));
 }
-END_TEST
 
 /* A block of the bus that sinks have is as good as a definition of the stream; one that waits there is not. */
-START_TEST(what_sinks_have_from_the_bus_is_not_defined_again)
+TEST(what_sinks_have_from_the_bus_is_not_defined_again)
 {
 	uint32_t waiting = source_text("waiting"), taken = source_text("taken");
 	result_stream_note_definition(&stream, taken);
@@ -92,10 +91,9 @@ START_TEST(what_sinks_have_from_the_bus_is_not_defined_again)
 	ck_assert_str_eq(take(result_stream_take(&stream)), "1=waiting 2:1");
 	ck_assert_str_eq(take(bus_take(bus, 0)), "1=waiting 2=taken");
 }
-END_TEST
 
 /* Sources' records come in blocks of their own, maybe to sinks that were not there before. */
-START_TEST(what_the_core_interned_first_is_defined_for_sources)
+TEST(what_the_core_interned_first_is_defined_for_sources)
 {
 	ck_assert_uint_eq(intern_own_text(intern, "internal"), 1);
 	send("name", "internal");
@@ -105,9 +103,8 @@ START_TEST(what_the_core_interned_first_is_defined_for_sources)
 	ck_assert_uint_eq(source_text("internal"), 1);
 	ck_assert_str_eq(take(bus_take(bus, 0)), "1=internal");
 }
-END_TEST
 
-START_TEST(without_a_reader_nothing_is_kept)
+TEST(without_a_reader_nothing_is_kept)
 {
 	stream.is_read = false;
 	send("one", "two");
@@ -115,10 +112,9 @@ START_TEST(without_a_reader_nothing_is_kept)
 	ck_assert_uint_eq(result_stream_text(&stream, "two"), 2);
 	ck_assert_uint_eq(stream.defined.words.count, 0);
 }
-END_TEST
 
 /* Blocks have room for any record; long texts fill them. */
-START_TEST(records_of_any_size_are_kept_in_order)
+TEST(records_of_any_size_are_kept_in_order)
 {
 	static char longest[IAPROF_STRING_LENGTH_MAX + 1];
 	for (char letter = 'a'; letter <= 'e'; letter++) {
@@ -129,17 +125,8 @@ START_TEST(records_of_any_size_are_kept_in_order)
 			 "1=aaaaaaaaaaaaaaaaaaaa 2=value 1:2 3=bbbbbbbbbbbbbbbbbbbb 3:2 4=cccccccccccccccccccc 4:2 "
 			 "5=dddddddddddddddddddd 5:2 6=eeeeeeeeeeeeeeeeeeee 6:2");
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("result stream");
-	tcase_set_timeout(tests, 300);
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, texts_are_defined_once_before_their_use);
-	tcase_add_test(tests, what_sinks_have_from_the_bus_is_not_defined_again);
-	tcase_add_test(tests, what_the_core_interned_first_is_defined_for_sources);
-	tcase_add_test(tests, without_a_reader_nothing_is_kept);
-	tcase_add_test(tests, records_of_any_size_are_kept_in_order);
-	return run_tests(tests);
+	return run_all_tests(300, set_up, tear_down);
 }

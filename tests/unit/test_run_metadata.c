@@ -21,7 +21,7 @@ static void take_source(uint32_t number, const char *name)
 	ck_assert(run_metadata_take_source(&facts, &record));
 }
 
-START_TEST(sources_have_the_first_name_of_their_number)
+TEST(sources_have_the_first_name_of_their_number)
 {
 	ck_assert_str_eq(run_metadata_source_name(&facts, 0), "iaprof");
 	ck_assert_str_eq(run_metadata_source_name(&facts, 1), "[unknown source]");
@@ -39,9 +39,8 @@ START_TEST(sources_have_the_first_name_of_their_number)
 	ck_assert_str_eq(run_metadata_source_name(&facts, 1023), "other");
 	ck_assert_str_eq(run_metadata_source_name(&facts, 1024), "[unknown source]");
 }
-END_TEST
 
-START_TEST(value_types_have_the_first_name_of_their_id)
+TEST(value_types_have_the_first_name_of_their_id)
 {
 	for (uint32_t i = 1; i <= 300; i++) {
 		struct iaprof_record_value_type record = { .id = 1000 + i / 2 * 2,
@@ -62,9 +61,8 @@ START_TEST(value_types_have_the_first_name_of_their_id)
 	ck_assert_uint_eq(facts.value_types.count, 256);
 	ck_assert_uint_eq(facts.value_type_ids.count, 256);
 }
-END_TEST
 
-START_TEST(metadata_has_the_last_value_of_a_key)
+TEST(metadata_has_the_last_value_of_a_key)
 {
 	char keys[300][8];
 	ck_assert_ptr_null(run_metadata_find_metadata(&facts, "host"));
@@ -85,9 +83,8 @@ START_TEST(metadata_has_the_last_value_of_a_key)
 	ck_assert_str_eq(run_metadata_find_metadata(&facts, "k253"), "value");
 	ck_assert_ptr_null(run_metadata_find_metadata(&facts, "k254"));
 }
-END_TEST
 
-START_TEST(what_the_core_found_is_sent)
+TEST(what_the_core_found_is_sent)
 {
 	struct result_stream results = { .intern = facts.intern, .is_read = true };
 	run_metadata_note(&facts, &results, "key", "value");
@@ -111,7 +108,6 @@ START_TEST(what_the_core_found_is_sent)
 	result_stream_free(&results);
 	result_stream_free(&unread);
 }
-END_TEST
 
 static void take_value(uint16_t source, uint32_t id, double value, uint64_t expected)
 {
@@ -126,7 +122,7 @@ static void take_counter(uint16_t source, uint32_t id, const char *name)
 	run_metadata_take_counter(&facts, &record);
 }
 
-START_TEST(time_in_the_linux_kernel_is_the_sum_of_all_sources)
+TEST(time_in_the_linux_kernel_is_the_sum_of_all_sources)
 {
 	take_counter(1, 1, COUNTER_KERNEL_SIDE_TIME);
 	take_counter(1, 2, "another");
@@ -143,7 +139,6 @@ START_TEST(time_in_the_linux_kernel_is_the_sum_of_all_sources)
 		take_counter(1, i, COUNTER_KERNEL_SIDE_TIME);
 	ck_assert_uint_eq(facts.kernel_side_counters.count, 64);
 }
-END_TEST
 
 static void set_up(void)
 {
@@ -159,12 +154,5 @@ static void tear_down(void)
 
 int main(void)
 {
-	TCase *tests = tcase_create("run_metadata");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, sources_have_the_first_name_of_their_number);
-	tcase_add_test(tests, value_types_have_the_first_name_of_their_id);
-	tcase_add_test(tests, metadata_has_the_last_value_of_a_key);
-	tcase_add_test(tests, what_the_core_found_is_sent);
-	tcase_add_test(tests, time_in_the_linux_kernel_is_the_sum_of_all_sources);
-	return run_tests(tests);
+	return run_all_tests(0, set_up, tear_down);
 }

@@ -63,7 +63,7 @@ static uint32_t add_stack(const char *const *names, uint32_t count)
 
 static const char *const deep[] = { "main", "work", "leaf" }, *const flat[] = { "main" };
 
-START_TEST(all_of_a_run_is_copied)
+TEST(all_of_a_run_is_copied)
 {
 	uint32_t first = add_stack(deep, 3), second = add_stack(flat, 1);
 	ck_assert(frame_table_add_module(&frames, "/lib/a", (const uint8_t *)"1234", 4));
@@ -119,10 +119,9 @@ START_TEST(all_of_a_run_is_copied)
 						  sizeof(struct iaprof_module) + 2 * sizeof(struct iaprof_value) +
 						  sizeof(struct iaprof_lost) + 6 * sizeof(struct iaprof_time_value));
 }
-END_TEST
 
 /* Slots that became wider still begin when they do. */
-START_TEST(wider_slots_have_their_width)
+TEST(wider_slots_have_their_width)
 {
 	times.stacks.doublings = 2;
 	times.totals.doublings = 1;
@@ -133,10 +132,9 @@ START_TEST(wider_slots_have_their_width)
 	ck_assert_uint_eq(iaprof_profile_time(profile, 0)->time, 8 * SLOT);
 	ck_assert_uint_eq(iaprof_profile_time_total(profile, 0)->time, 8 * SLOT);
 }
-END_TEST
 
 /* An interval has the values and losses that came in it, and no times. */
-START_TEST(an_interval_is_what_came_in_it)
+TEST(an_interval_is_what_came_in_it)
 {
 	uint32_t stack = add_stack(deep, 3);
 	for (uint32_t type = 0; type < 2; type++)
@@ -178,20 +176,18 @@ START_TEST(an_interval_is_what_came_in_it)
 	ck_assert_uint_eq(iaprof_profile_lost(profile, 3)->count, 10);
 	ck_assert_uint_eq(iaprof_profile_lost(profile, 1)->count, 15);
 }
-END_TEST
 
 /* As many losses of unknown counts as a profile can say. */
-START_TEST(unknown_losses_are_cut_off)
+TEST_LOOP(unknown_losses_are_cut_off, 0, 3)
 {
 	loss_add(&loss, "s", "r", 1, 1, 2, IAPROF_COUNT_UNKNOWN, 0);
 	loss.entries.items[0].unknown = loss.entries.items[0].interval_unknown = UINT32_MAX - 1 + (uint64_t)_i;
 	for (int total = 0; total < 2; total++)
 		ck_assert_uint_eq(iaprof_profile_lost(take(total), 0)->unknown, _i ? UINT32_MAX : UINT32_MAX - 1);
 }
-END_TEST
 
 /* It is there as long as anybody refers to it. */
-START_TEST(who_refers_to_a_snapshot_has_it)
+TEST(who_refers_to_a_snapshot_has_it)
 {
 	take(true);
 	struct snapshot *other = snapshot_reference(snapshot);
@@ -202,10 +198,9 @@ START_TEST(who_refers_to_a_snapshot_has_it)
 	ck_assert_str_eq(snapshot->profile.metadata[1], "here");
 	snapshot_release(NULL);
 }
-END_TEST
 
 /* Without anything there are arrays all the same, and no time. */
-START_TEST(an_empty_profile_is_one)
+TEST(an_empty_profile_is_one)
 {
 	times.resolution = 0;
 	const struct iaprof_profile *profile = take(true);
@@ -216,17 +211,8 @@ START_TEST(an_empty_profile_is_one)
 	ck_assert_uint_eq(profile->time_width + profile->total_width, 0);
 	ck_assert_uint_eq(snapshot->size, sizeof *snapshot + 5 * sizeof(char *) + 2 * sizeof *types);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("snapshot");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, all_of_a_run_is_copied);
-	tcase_add_test(tests, wider_slots_have_their_width);
-	tcase_add_test(tests, an_interval_is_what_came_in_it);
-	tcase_add_loop_test(tests, unknown_losses_are_cut_off, 0, 3);
-	tcase_add_test(tests, who_refers_to_a_snapshot_has_it);
-	tcase_add_test(tests, an_empty_profile_is_one);
-	return run_tests(tests);
+	return run_all_tests(0, set_up, tear_down);
 }

@@ -79,7 +79,7 @@ static void teardown(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(requests_survive_in_their_order)
+TEST(requests_survive_in_their_order)
 {
 	uint64_t lost = 0;
 	struct spool *spool = open_it(1 << 20, false);
@@ -95,9 +95,8 @@ START_TEST(requests_survive_in_their_order)
 	ck_assert_uint_eq(lost + spool_items(spool) + files_count(".request"), 0);
 	spool_close(spool);
 }
-END_TEST
 
-START_TEST(what_is_not_removed_is_sent_by_the_next_run)
+TEST(what_is_not_removed_is_sent_by_the_next_run)
 {
 	uint64_t lost = 0;
 	uint32_t count;
@@ -115,9 +114,8 @@ START_TEST(what_is_not_removed_is_sent_by_the_next_run)
 	ck_assert_uint_eq(lost, 0);
 	spool_close(spool);
 }
-END_TEST
 
-START_TEST(the_oldest_makes_room_and_is_counted)
+TEST(the_oldest_makes_room_and_is_counted)
 {
 	uint64_t lost = 0;
 	struct spool *spool = open_it(1000, false);
@@ -129,9 +127,8 @@ START_TEST(the_oldest_makes_room_and_is_counted)
 	ck_assert_uint_eq(lost, 0);
 	spool_close(spool);
 }
-END_TEST
 
-START_TEST(files_of_others_are_left_alone)
+TEST(files_of_others_are_left_alone)
 {
 	uint64_t lost = 0;
 	char command[512];
@@ -157,9 +154,8 @@ START_TEST(files_of_others_are_left_alone)
 	spool_close(spool);
 	ck_assert_uint_eq(files_count(""), before - 1);
 }
-END_TEST
 
-START_TEST(a_request_of_the_other_form_is_lost_and_counted)
+TEST(a_request_of_the_other_form_is_lost_and_counted)
 {
 	uint64_t lost = 0;
 	struct spool *spool = open_it(1 << 20, true);
@@ -171,17 +167,15 @@ START_TEST(a_request_of_the_other_form_is_lost_and_counted)
 	ck_assert_uint_eq(files_count(".request"), 0);
 	spool_close(spool);
 }
-END_TEST
 
-START_TEST(a_folder_that_others_may_write_is_refused)
+TEST(a_folder_that_others_may_write_is_refused)
 {
 	ck_assert_int_eq(chmod(folder, 0777), 0);
 	ck_assert_ptr_null(open_it(1 << 20, false));
 	ck_assert_ptr_nonnull(strstr(failure, "spool"));
 }
-END_TEST
 
-START_TEST(a_second_spool_of_the_kind_is_refused)
+TEST(a_second_spool_of_the_kind_is_refused)
 {
 	struct spool *spool = open_it(1 << 20, false);
 	ck_assert_ptr_nonnull(spool);
@@ -197,9 +191,8 @@ START_TEST(a_second_spool_of_the_kind_is_refused)
 	ck_assert_ptr_nonnull(spool);
 	spool_close(spool);
 }
-END_TEST
 
-START_TEST(what_a_killed_run_left_is_removed)
+TEST(what_a_killed_run_left_is_removed)
 {
 	char command[512];
 	snprintf(command, sizeof command,
@@ -211,19 +204,8 @@ START_TEST(what_a_killed_run_left_is_removed)
 	ck_assert_uint_eq(files_count(".part"), 2);
 	ck_assert_uint_eq(files_count(".lock"), 0);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *cases = tcase_create("spool");
-	tcase_add_checked_fixture(cases, setup, teardown);
-	tcase_add_test(cases, requests_survive_in_their_order);
-	tcase_add_test(cases, what_is_not_removed_is_sent_by_the_next_run);
-	tcase_add_test(cases, the_oldest_makes_room_and_is_counted);
-	tcase_add_test(cases, files_of_others_are_left_alone);
-	tcase_add_test(cases, a_request_of_the_other_form_is_lost_and_counted);
-	tcase_add_test(cases, a_folder_that_others_may_write_is_refused);
-	tcase_add_test(cases, a_second_spool_of_the_kind_is_refused);
-	tcase_add_test(cases, what_a_killed_run_left_is_removed);
-	return run_tests(cases);
+	return run_all_tests(0, setup, teardown);
 }

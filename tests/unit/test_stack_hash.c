@@ -25,7 +25,7 @@ static uint64_t hash_of(const uint64_t addresses[DEPTH], uint64_t depth)
 }
 
 /* A product keeps a difference in the highest bit, whatever it is multiplied by: the next word can take it back. */
-START_TEST(differences_do_not_cancel)
+TEST(differences_do_not_cancel)
 {
 	const uint64_t addresses[DEPTH] = { 0x401000, 0x402000, 0x403000 };
 	const uint64_t others[DEPTH] = { 0x401000 ^ TOP, 0x402000 ^ TOP ^ TOP >> 32, 0x403000 };
@@ -37,21 +37,16 @@ START_TEST(differences_do_not_cancel)
 	ck_assert_uint_eq(hash, other);
 	ck_assert_uint_ne(hash_of(addresses, 3), hash_of(others, 3));
 }
-END_TEST
 
-START_TEST(depth_and_zeros_count)
+TEST(depth_and_zeros_count)
 {
 	const uint64_t addresses[DEPTH] = { 0x401000 };
 	for (uint32_t depth = 1; depth < DEPTH; depth++)
 		ck_assert_uint_ne(hash_of(addresses, depth), hash_of(addresses, depth + 1));
 	ck_assert_uint_eq(hash_of(addresses, 2), hash_of(addresses, 2));
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("hash");
-	tcase_add_test(tests, differences_do_not_cancel);
-	tcase_add_test(tests, depth_and_zeros_count);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

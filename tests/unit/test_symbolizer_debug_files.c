@@ -56,7 +56,7 @@ static void check_name(const struct bench *bench, const char *debug_path, uint64
 	symbolizer_free(symbolizer);
 }
 
-START_TEST(without_a_debug_file_it_is_its_place)
+TEST(without_a_debug_file_it_is_its_place)
 {
 	struct bench bench = bench_new();
 	check_name(&bench, "/nonexistent", bench.local, bench.nameless, 0);
@@ -68,7 +68,6 @@ START_TEST(without_a_debug_file_it_is_its_place)
 	check_name(&bench, "/nonexistent", bench.local + 1, inside, 0);
 	bench_free(&bench);
 }
-END_TEST
 
 /* Puts a file where the library's build id says. */
 static void install_by_build_id(const struct bench *bench, const char *file)
@@ -79,7 +78,7 @@ static void install_by_build_id(const struct bench *bench, const char *file)
 		    bench->folder, id, file, bench->folder, id, id + 2);
 }
 
-START_TEST(by_build_id)
+TEST(by_build_id)
 {
 	struct bench bench = bench_new();
 	CLEANUP_FREE char *debug_path = NULL;
@@ -88,9 +87,8 @@ START_TEST(by_build_id)
 	check_name(&bench, debug_path, bench.local, "local_function", 0);
 	bench_free(&bench);
 }
-END_TEST
 
-START_TEST(a_file_with_another_build_id_is_refused)
+TEST(a_file_with_another_build_id_is_refused)
 {
 	struct bench bench = bench_new();
 	CLEANUP_FREE char *debug_path = NULL, *other = fixture_path("libfixture_cpp.so");
@@ -99,12 +97,11 @@ START_TEST(a_file_with_another_build_id_is_refused)
 	check_name(&bench, debug_path, bench.local, bench.nameless, 1);
 	bench_free(&bench);
 }
-END_TEST
 
 /* The folders in which a debug link is looked for, inside of the bench's. */
 static const char *const link_folders[] = { ".", ".debug", "debug" };
 
-START_TEST(by_debug_link)
+TEST_LOOP(by_debug_link, 0, sizeof link_folders / sizeof *link_folders)
 {
 	struct bench bench = bench_new();
 	CLEANUP_FREE char *debug_path = NULL, *folder = NULL;
@@ -123,9 +120,8 @@ START_TEST(by_debug_link)
 	check_name(&bench, debug_path, bench.local, bench.nameless, 1);
 	bench_free(&bench);
 }
-END_TEST
 
-START_TEST(a_link_to_what_is_no_file_is_refused)
+TEST(a_link_to_what_is_no_file_is_refused)
 {
 	struct bench bench = bench_new();
 	command_run("cd '%s' && objcopy --only-keep-debug '%s' lib.debug && "
@@ -134,7 +130,6 @@ START_TEST(a_link_to_what_is_no_file_is_refused)
 	check_name(&bench, "/nonexistent", bench.local, bench.nameless, 0);
 	bench_free(&bench);
 }
-END_TEST
 
 /* As rpm's find-debuginfo makes it: the functions that .dynsym lacks, alone in a file, compressed. */
 static void add_mini_debug_info(const struct bench *bench, const char *compress)
@@ -147,19 +142,18 @@ static void add_mini_debug_info(const struct bench *bench, const char *compress)
 		    bench->folder, bench->original, bench->original, bench->original, compress, bench->library);
 }
 
-START_TEST(mini_debug_info)
+TEST(mini_debug_info)
 {
 	struct bench bench = bench_new();
 	add_mini_debug_info(&bench, "xz");
 	check_name(&bench, "/nonexistent", bench.local, "local_function", 0);
 	bench_free(&bench);
 }
-END_TEST
 
 static const char *const bad_compressors[] = { "cat", "xz | head -c 100", "true", "sh -c 'xz | tail -c +9'",
 					       "sh -c 'head -c 300000000 /dev/zero | xz -0'" };
 
-START_TEST(bad_mini_debug_info_is_refused)
+TEST_LOOP(bad_mini_debug_info_is_refused, 0, sizeof bad_compressors / sizeof *bad_compressors)
 {
 	struct bench bench = bench_new();
 	add_mini_debug_info(&bench, bad_compressors[_i]);
@@ -167,9 +161,8 @@ START_TEST(bad_mini_debug_info_is_refused)
 	check_name(&bench, "/nonexistent", bench.local, bench.nameless, strcmp(bad_compressors[_i], "true") != 0);
 	bench_free(&bench);
 }
-END_TEST
 
-START_TEST(lines_come_from_the_debug_file)
+TEST(lines_come_from_the_debug_file)
 {
 	struct bench bench = bench_new();
 	CLEANUP_FREE char *debug_path = NULL;
@@ -190,9 +183,8 @@ START_TEST(lines_come_from_the_debug_file)
 	symbolizer_free(symbolizer);
 	bench_free(&bench);
 }
-END_TEST
 
-START_TEST(calls_of_other_files_are_named_as_objdump_does)
+TEST(calls_of_other_files_are_named_as_objdump_does)
 {
 	struct bench bench = bench_new();
 	struct process process = fixture_process();
@@ -212,20 +204,8 @@ START_TEST(calls_of_other_files_are_named_as_objdump_does)
 	symbolizer_free(symbolizer);
 	bench_free(&bench);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("debug_files");
-	tcase_set_timeout(tests, 300);
-	tcase_add_test(tests, without_a_debug_file_it_is_its_place);
-	tcase_add_test(tests, by_build_id);
-	tcase_add_test(tests, a_file_with_another_build_id_is_refused);
-	tcase_add_loop_test(tests, by_debug_link, 0, sizeof link_folders / sizeof *link_folders);
-	tcase_add_test(tests, a_link_to_what_is_no_file_is_refused);
-	tcase_add_test(tests, mini_debug_info);
-	tcase_add_loop_test(tests, bad_mini_debug_info_is_refused, 0, sizeof bad_compressors / sizeof *bad_compressors);
-	tcase_add_test(tests, lines_come_from_the_debug_file);
-	tcase_add_test(tests, calls_of_other_files_are_named_as_objdump_does);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void free_symbols(struct symbol *symbols, size_t count)
 	}
 }
 
-START_TEST(shared_debug_information)
+TEST(shared_debug_information)
 {
 	CLEANUP_FREE char *folder = fixture_folder(), *original = fixture_path("libfixture_dwarf4.so");
 	CLEANUP_FREE char *library = NULL, *debug_path = NULL;
@@ -83,14 +83,10 @@ START_TEST(shared_debug_information)
 	fixture_symbols_free(&functions);
 	command_run("rm -r '%s'", folder);
 }
-END_TEST
 
 int main(void)
 {
 	if (system("command -v dwz > /dev/null") != 0)
 		skip_all("dwz is not installed");
-	TCase *tests = tcase_create("dwz");
-	tcase_set_timeout(tests, 300);
-	tcase_add_test(tests, shared_debug_information);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

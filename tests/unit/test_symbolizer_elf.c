@@ -68,21 +68,19 @@ static size_t compare_with_nm(const char *path, const char *options)
 	return compared;
 }
 
-START_TEST(symtab_is_what_nm_says)
+TEST(symtab_is_what_nm_says)
 {
 	CLEANUP_FREE char *path = fixture_path("libfixture_c.so");
 	ck_assert_uint_ge(compare_with_nm(path, "-nS"), 10);
 }
-END_TEST
 
-START_TEST(dynsym_is_what_nm_says)
+TEST(dynsym_is_what_nm_says)
 {
 	CLEANUP_FREE char *path = fixture_path("fixture_stripped.so");
 	ck_assert_uint_ge(compare_with_nm(path, "-DnS"), 5);
 }
-END_TEST
 
-START_TEST(real_library_is_what_nm_says)
+TEST(real_library_is_what_nm_says)
 {
 	CLEANUP_FREE char *path =
 		command_line_output("ldd \"$FIXTURE_FOLDER\"/libfixture_c.so | awk '/libc\\.so/ { print $3 }'");
@@ -90,7 +88,6 @@ START_TEST(real_library_is_what_nm_says)
 	ck_assert_ptr_nonnull(real_path);
 	ck_assert_uint_ge(compare_with_nm(real_path, "-DnS"), 1000);
 }
-END_TEST
 
 /* The name of the function of the fixture's symbol table that has an ELF address. */
 static const char *name_at(struct symbolizer *symbolizer, const struct mapping *mapping, uint64_t elf_address)
@@ -116,7 +113,7 @@ static uint64_t address_of(const char *path, const char *name)
 	return address;
 }
 
-START_TEST(the_best_of_several_names_is_taken)
+TEST(the_best_of_several_names_is_taken)
 {
 	CLEANUP_FREE char *path = fixture_path("libfixture_c.so");
 	struct symbolizer *symbolizer = open_symbolizer();
@@ -126,9 +123,8 @@ START_TEST(the_best_of_several_names_is_taken)
 	ck_assert_str_eq(name_at(symbolizer, &mapping, address_of(path, "only_weak")), "only_weak");
 	symbolizer_free(symbolizer);
 }
-END_TEST
 
-START_TEST(labels_name_only_what_no_function_covers)
+TEST(labels_name_only_what_no_function_covers)
 {
 	CLEANUP_FREE char *path = fixture_path("libfixture_c.so");
 	struct symbolizer *symbolizer = open_symbolizer();
@@ -141,7 +137,6 @@ START_TEST(labels_name_only_what_no_function_covers)
 	ck_assert_str_eq(name_at(symbolizer, &mapping, address_of(path, "after_assembler")), "after_assembler");
 	symbolizer_free(symbolizer);
 }
-END_TEST
 
 /* A private copy of a fixture; the caller unlinks and frees it. */
 static char *copy_fixture(const char *name)
@@ -165,7 +160,7 @@ static const char *name_in(const struct mapping *mapping, struct symbolizer *sym
 	return symbol.name;
 }
 
-START_TEST(a_replaced_file_gives_no_name)
+TEST(a_replaced_file_gives_no_name)
 {
 	CLEANUP_FREE char *path = copy_fixture("libfixture_c.so");
 	uint64_t address = fixture_address(path, address_of(path, "outer"));
@@ -189,10 +184,9 @@ START_TEST(a_replaced_file_gives_no_name)
 	}
 	unlink(path);
 }
-END_TEST
 
 /* Where stat() gives an anonymous device (overlay, btrfs), that of the mapping is another one. */
-START_TEST(another_device_proves_nothing_where_it_is_anonymous)
+TEST(another_device_proves_nothing_where_it_is_anonymous)
 {
 	struct stat status;
 	CLEANUP_FREE char *path = fixture_path("libfixture_c.so");
@@ -204,9 +198,8 @@ START_TEST(another_device_proves_nothing_where_it_is_anonymous)
 			 major(status.st_dev) ? "[deleted]" : "outer");
 	symbolizer_free(symbolizer);
 }
-END_TEST
 
-START_TEST(a_file_that_nothing_identifies_gives_no_name)
+TEST(a_file_that_nothing_identifies_gives_no_name)
 {
 	CLEANUP_FREE char *path = fixture_path("libfixture_c.so");
 	struct mapping mapping = fixture_mapping(path, 1);
@@ -217,9 +210,8 @@ START_TEST(a_file_that_nothing_identifies_gives_no_name)
 	ck_assert_str_eq(name_at(symbolizer, &mapping, address), wanted);
 	symbolizer_free(symbolizer);
 }
-END_TEST
 
-START_TEST(a_cut_file_fails_alone)
+TEST(a_cut_file_fails_alone)
 {
 	CLEANUP_FREE char *path = copy_fixture("libfixture_c.so");
 	CLEANUP_FREE char *good = fixture_path("libfixture_cpp.so");
@@ -244,9 +236,8 @@ START_TEST(a_cut_file_fails_alone)
 	}
 	unlink(path);
 }
-END_TEST
 
-START_TEST(one_image_serves_many_processes)
+TEST(one_image_serves_many_processes)
 {
 	CLEANUP_FREE char *path = fixture_path("libfixture_c.so");
 	uint64_t address = fixture_address(path, address_of(path, "outer"));
@@ -265,9 +256,8 @@ START_TEST(one_image_serves_many_processes)
 	ck_assert_uint_eq(symbolizer_statistics(symbolizer).images, 1);
 	symbolizer_free(symbolizer);
 }
-END_TEST
 
-START_TEST(no_mapping_is_unknown)
+TEST(no_mapping_is_unknown)
 {
 	struct symbolizer *symbolizer = open_symbolizer();
 	struct process process = fixture_process();
@@ -279,22 +269,8 @@ START_TEST(no_mapping_is_unknown)
 	ck_assert_uint_eq(symbolizer_statistics(symbolizer).unknown, 1);
 	symbolizer_free(symbolizer);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("elf");
-	tcase_set_timeout(tests, 300);
-	tcase_add_test(tests, symtab_is_what_nm_says);
-	tcase_add_test(tests, dynsym_is_what_nm_says);
-	tcase_add_test(tests, real_library_is_what_nm_says);
-	tcase_add_test(tests, the_best_of_several_names_is_taken);
-	tcase_add_test(tests, labels_name_only_what_no_function_covers);
-	tcase_add_test(tests, a_replaced_file_gives_no_name);
-	tcase_add_test(tests, another_device_proves_nothing_where_it_is_anonymous);
-	tcase_add_test(tests, a_file_that_nothing_identifies_gives_no_name);
-	tcase_add_test(tests, a_cut_file_fails_alone);
-	tcase_add_test(tests, one_image_serves_many_processes);
-	tcase_add_test(tests, no_mapping_is_unknown);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

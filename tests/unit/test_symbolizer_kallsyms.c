@@ -34,7 +34,7 @@ static void check_at(struct symbolizer *symbolizer, uint64_t address, const char
 	ck_assert_uint_eq(symbol.flags, name[0] == '[' ? IAPROF_FRAME_UNKNOWN : 0);
 }
 
-START_TEST(functions_and_modules)
+TEST(functions_and_modules)
 {
 	static const char text[] = "0000000000000000 A fixed_percpu_data\n"
 				   "ffffffff81000000 T _stext\n"
@@ -70,9 +70,8 @@ START_TEST(functions_and_modules)
 	symbolizer_free(symbolizer);
 	unlink(path);
 }
-END_TEST
 
-START_TEST(a_hundred_thousand_functions)
+TEST(a_hundred_thousand_functions)
 {
 	CLEANUP_FREE char *path = NULL;
 	char *text = NULL;
@@ -91,9 +90,8 @@ START_TEST(a_hundred_thousand_functions)
 	free(text);
 	unlink(path);
 }
-END_TEST
 
-START_TEST(hidden_addresses_give_one_warning)
+TEST(hidden_addresses_give_one_warning)
 {
 	static const char text[] = "0000000000000000 T _text\n0000000000000000 T do_one\n";
 	CLEANUP_FREE char *path = NULL;
@@ -106,7 +104,6 @@ START_TEST(hidden_addresses_give_one_warning)
 	symbolizer_free(symbolizer);
 	unlink(path);
 }
-END_TEST
 
 /* Texts that are not kallsyms: each ends with a warning that names the file, and no function. */
 static const char *const bad_texts[] = {
@@ -121,7 +118,7 @@ static const char *const bad_texts[] = {
 	"ffffffff8100000000000000 T name\n",
 };
 
-START_TEST(bad_texts_are_refused)
+TEST_LOOP(bad_texts_are_refused, 0, sizeof bad_texts / sizeof *bad_texts)
 {
 	CLEANUP_FREE char *path = NULL;
 	struct symbolizer *symbolizer = open_with(bad_texts[_i], strlen(bad_texts[_i]), &path);
@@ -130,9 +127,8 @@ START_TEST(bad_texts_are_refused)
 	symbolizer_free(symbolizer);
 	unlink(path);
 }
-END_TEST
 
-START_TEST(a_missing_file_gives_a_warning)
+TEST(a_missing_file_gives_a_warning)
 {
 	struct symbolizer *symbolizer =
 		symbolizer_new(&(struct symbolizer_options){ .kallsyms = "/nonexistent/kallsyms" });
@@ -140,16 +136,8 @@ START_TEST(a_missing_file_gives_a_warning)
 	ck_assert_ptr_nonnull(strstr(symbolizer_warning(symbolizer), "No such file"));
 	symbolizer_free(symbolizer);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("kallsyms");
-	tcase_set_timeout(tests, 300);
-	tcase_add_test(tests, functions_and_modules);
-	tcase_add_test(tests, a_hundred_thousand_functions);
-	tcase_add_test(tests, hidden_addresses_give_one_warning);
-	tcase_add_loop_test(tests, bad_texts_are_refused, 0, sizeof bad_texts / sizeof *bad_texts);
-	tcase_add_test(tests, a_missing_file_gives_a_warning);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

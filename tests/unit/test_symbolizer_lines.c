@@ -149,13 +149,12 @@ static void compare_with_addr2line(const char *name)
 static const char *const fixtures[] = { "libfixture_c.so", "libfixture_cpp.so", "libfixture_dwarf4.so",
 					"libfixture_compressed.so" };
 
-START_TEST(every_byte_is_what_addr2line_says)
+TEST_LOOP(every_byte_is_what_addr2line_says, 0, sizeof fixtures / sizeof *fixtures)
 {
 	compare_with_addr2line(fixtures[_i]);
 }
-END_TEST
 
-START_TEST(innermost_frames_are_left_out_when_there_is_no_room)
+TEST(innermost_frames_are_left_out_when_there_is_no_room)
 {
 	CLEANUP_FREE char *path = fixture_path("libfixture_c.so");
 	expected_array all = ask_addr2line(path);
@@ -182,10 +181,9 @@ START_TEST(innermost_frames_are_left_out_when_there_is_no_room)
 	symbolizer_free(symbolizer);
 	expected_free(&all);
 }
-END_TEST
 
 /* Line numbers again, from a tool that shares no code with binutils. */
-START_TEST(lines_are_what_eu_addr2line_says)
+TEST_LOOP(lines_are_what_eu_addr2line_says, 0, sizeof fixtures / sizeof *fixtures)
 {
 	CLEANUP_FREE char *path = fixture_path(fixtures[_i]);
 	fixture_symbol_array functions = fixture_symbols("-nS --defined-only", path);
@@ -212,14 +210,8 @@ START_TEST(lines_are_what_eu_addr2line_says)
 	fixture_symbols_free(&functions);
 	symbolizer_free(symbolizer);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("lines");
-	tcase_set_timeout(tests, 300);
-	tcase_add_loop_test(tests, every_byte_is_what_addr2line_says, 0, sizeof fixtures / sizeof *fixtures);
-	tcase_add_test(tests, innermost_frames_are_left_out_when_there_is_no_room);
-	tcase_add_loop_test(tests, lines_are_what_eu_addr2line_says, 0, sizeof fixtures / sizeof *fixtures);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include "symbolizer/fixture_tools.h"
 #include "../run_suite.h"
 
-START_TEST(fixture_names_are_what_cplusfilt_says)
+TEST(fixture_names_are_what_cplusfilt_says)
 {
 	CLEANUP_FREE char *path = fixture_path("libfixture_cpp.so");
 	fixture_symbol_array symbols = fixture_symbols("-nS --defined-only", path);
@@ -27,7 +27,6 @@ START_TEST(fixture_names_are_what_cplusfilt_says)
 	ck_assert_uint_ge(compared, 10);
 	fixture_symbols_free(&symbols);
 }
-END_TEST
 
 /* From the Itanium C++ ABI, and from the Rust reference with RFC 2603. */
 static const struct {
@@ -44,24 +43,22 @@ static const struct {
 	{ "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar" },
 };
 
-START_TEST(names_of_the_documents)
+TEST_LOOP(names_of_the_documents, 0, sizeof names / sizeof *names)
 {
 	char text[DEMANGLE_LENGTH_MAX + 1];
 	ck_assert_uint_eq(demangle(names[_i].mangled, text), strlen(names[_i].name));
 	ck_assert_str_eq(text, names[_i].name);
 }
-END_TEST
 
 static const char *const plain_names[] = { "", "_", "_Z", "_R", "_ZN", "main", "_start", "Zebra", "_ZTi", "_Rx\x80" };
 
-START_TEST(plain_names_stay)
+TEST_LOOP(plain_names_stay, 0, sizeof plain_names / sizeof *plain_names)
 {
 	char text[DEMANGLE_LENGTH_MAX + 1];
 	ck_assert_uint_eq(demangle(plain_names[_i], text), 0);
 }
-END_TEST
 
-START_TEST(a_name_as_long_as_templates_make_them)
+TEST(a_name_as_long_as_templates_make_them)
 {
 	/* f<A<A<...<int>...>>, longer than the library's own limit of 1,024. */
 	char mangled[4096] = "_Z1fI", wanted[8192] = "f<", text[DEMANGLE_LENGTH_MAX + 1];
@@ -80,9 +77,8 @@ START_TEST(a_name_as_long_as_templates_make_them)
 	ck_assert_uint_eq(demangle(mangled, text), strlen(wanted));
 	ck_assert_str_eq(text, wanted);
 }
-END_TEST
 
-START_TEST(a_name_that_stands_for_an_endless_one_stays)
+TEST(a_name_that_stands_for_an_endless_one_stays)
 {
 	/* Each P<S, S> doubles the output: 2^60 bytes. */
 	char mangled[1024] = "_Z1fI1AIiiE", text[DEMANGLE_LENGTH_MAX + 1];
@@ -102,16 +98,8 @@ START_TEST(a_name_that_stands_for_an_endless_one_stays)
 	memset(rust + 2, 'I', 4000);
 	ck_assert_uint_eq(demangle(rust, text), 0);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("names");
-	tcase_set_timeout(tests, 300);
-	tcase_add_test(tests, fixture_names_are_what_cplusfilt_says);
-	tcase_add_loop_test(tests, names_of_the_documents, 0, sizeof names / sizeof *names);
-	tcase_add_loop_test(tests, plain_names_stay, 0, sizeof plain_names / sizeof *plain_names);
-	tcase_add_test(tests, a_name_as_long_as_templates_make_them);
-	tcase_add_test(tests, a_name_that_stands_for_an_endless_one_stays);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

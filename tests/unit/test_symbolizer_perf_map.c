@@ -28,7 +28,7 @@ static const char *find(struct perf_map *map, const char *text, uint64_t address
 	return name;
 }
 
-START_TEST(lines_of_all_shapes)
+TEST(lines_of_all_shapes)
 {
 	struct perf_map map = { 0 };
 	ck_assert_str_eq(find(&map, "1000 10 one\n", 0x1000), "one");
@@ -45,7 +45,6 @@ START_TEST(lines_of_all_shapes)
 	ck_assert_ptr_null(find(&map, "1000 10 on", 0x1000));
 	perf_map_free(&map);
 }
-END_TEST
 
 static const char *const bad_lines[] = {
 	"1000\n",
@@ -61,7 +60,7 @@ static const char *const bad_lines[] = {
 	"1000,10,name\n",
 };
 
-START_TEST(bad_lines_are_skipped_and_counted)
+TEST_LOOP(bad_lines_are_skipped_and_counted, 0, sizeof bad_lines / sizeof *bad_lines)
 {
 	struct perf_map map = { 0 };
 	char text[256];
@@ -72,9 +71,8 @@ START_TEST(bad_lines_are_skipped_and_counted)
 	ck_assert_str_eq(find(&map, text, 0x3000), "after");
 	perf_map_free(&map);
 }
-END_TEST
 
-START_TEST(later_lines_win)
+TEST(later_lines_win)
 {
 	struct perf_map map = { 0 };
 	ck_assert_str_eq(find(&map, "1000 10 old\n1000 10 new\n", 0x1008), "new");
@@ -85,10 +83,9 @@ START_TEST(later_lines_win)
 	ck_assert_str_eq(find(&map, "ffffffffffffff00 f0 top\n", 0xffffffffffffff10), "top");
 	perf_map_free(&map);
 }
-END_TEST
 
 /* Against the definition: the last entry of the list that holds the address. */
-START_TEST(random_overlaps)
+TEST_LOOP(random_overlaps, 0, 20)
 {
 	struct {
 		uint64_t start, end;
@@ -118,7 +115,6 @@ START_TEST(random_overlaps)
 	}
 	perf_map_free(&map);
 }
-END_TEST
 
 /* Writes a record of loaded code, as Linux's jitdump-specification.txt lays it out; returns its size. */
 static size_t put_load(char *to, uint64_t address, uint64_t size, const char *name)
@@ -135,7 +131,7 @@ static size_t put_load(char *to, uint64_t address, uint64_t size, const char *na
 static const uint32_t dump_header[10] = { 0x4a695444, 1, 40, 62, 0, 7 };
 
 /* What is found is the same whether the file is read at once or in pieces, of which none ends with a record. */
-START_TEST(jitdump_in_pieces)
+TEST_LOOP(jitdump_in_pieces, 0, 60)
 {
 	char dump[1024] = { 0 };
 	const uint32_t other[] = { 4, 16, 0, 0 }, moved[] = { 1, 16, 0, 0 };
@@ -170,9 +166,8 @@ START_TEST(jitdump_in_pieces)
 	ck_assert_uint_eq(map.skipped, 1);
 	perf_map_free(&map);
 }
-END_TEST
 
-START_TEST(damaged_jitdumps)
+TEST(damaged_jitdumps)
 {
 	char dump[256] = { 0 };
 	struct perf_map map = { 0 };
@@ -198,7 +193,6 @@ START_TEST(damaged_jitdumps)
 	ck_assert(!jit_dump_begins("\x4a\x69\x54\x44", 4));
 	perf_map_free(&map);
 }
-END_TEST
 
 /* A sleeping child with memory that belongs to no file; its map, and the symbolizer that looks at it. */
 struct scene {
@@ -256,7 +250,7 @@ static void check_at(struct scene *scene, uint64_t address, const char *name, ui
 	ck_assert_str_eq(symbol.module, "//anon");
 }
 
-START_TEST(a_map_that_grows)
+TEST(a_map_that_grows)
 {
 	struct scene scene = scene_new();
 	check_at(&scene, 0x10000, "[anon]", 0);
@@ -274,10 +268,9 @@ START_TEST(a_map_that_grows)
 	ck_assert_uint_eq(symbolizer_statistics(scene.symbolizer).images_failed, 0);
 	scene_free(&scene);
 }
-END_TEST
 
 /* The dump that a process has mapped comes before its perf map. */
-START_TEST(a_mapped_jitdump)
+TEST(a_mapped_jitdump)
 {
 	struct scene scene = scene_new();
 	CLEANUP_FREE char *folder = fixture_folder(), *path = NULL;
@@ -299,9 +292,8 @@ START_TEST(a_mapped_jitdump)
 	command_run("rm -r '%s'", folder);
 	scene_free(&scene);
 }
-END_TEST
 
-START_TEST(a_map_of_an_earlier_process_is_not_believed)
+TEST(a_map_of_an_earlier_process_is_not_believed)
 {
 	struct scene scene = scene_new();
 	append_text(scene.path, "10000 100 stale\n");
@@ -310,7 +302,6 @@ START_TEST(a_map_of_an_earlier_process_is_not_believed)
 	check_at(&scene, 0x10000, "[anon]", 0);
 	scene_free(&scene);
 }
-END_TEST
 
 START_TEST(a_map_of_another_user_is_not_believed)
 {
@@ -323,7 +314,7 @@ START_TEST(a_map_of_another_user_is_not_believed)
 }
 END_TEST
 
-START_TEST(a_map_that_is_a_link_or_a_fifo_is_not_believed)
+TEST(a_map_that_is_a_link_or_a_fifo_is_not_believed)
 {
 	struct scene scene = scene_new();
 	CLEANUP_FREE char *folder = fixture_folder(), *target = NULL;
@@ -337,9 +328,8 @@ START_TEST(a_map_that_is_a_link_or_a_fifo_is_not_believed)
 	command_run("rm -r '%s'", folder);
 	scene_free(&scene);
 }
-END_TEST
 
-START_TEST(a_replay_reads_no_map)
+TEST(a_replay_reads_no_map)
 {
 	struct scene scene = scene_new();
 	append_text(scene.path, "10000 100 other\n");
@@ -348,9 +338,8 @@ START_TEST(a_replay_reads_no_map)
 	check_at(&scene, 0x10000, "[anon]", 0);
 	scene_free(&scene);
 }
-END_TEST
 
-START_TEST(a_user_with_many_maps_replaces_their_own)
+TEST(a_user_with_many_maps_replaces_their_own)
 {
 	struct perf_map_use uses[] = { { 1, 50 }, { 2, 10 }, { 1, 40 }, { 1, 60 }, { 3, 5 } };
 	size_t count = sizeof uses / sizeof *uses;
@@ -365,27 +354,12 @@ START_TEST(a_user_with_many_maps_replaces_their_own)
 	/* Each has one: the one that was used longest ago. */
 	ck_assert_uint_eq(perf_map_replaced(singles, 3, 4), 1);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("perf_map");
-	tcase_set_timeout(tests, 300);
-	tcase_add_test(tests, lines_of_all_shapes);
-	tcase_add_loop_test(tests, bad_lines_are_skipped_and_counted, 0, sizeof bad_lines / sizeof *bad_lines);
-	tcase_add_test(tests, later_lines_win);
-	tcase_add_loop_test(tests, random_overlaps, 0, 20);
-	tcase_add_loop_test(tests, jitdump_in_pieces, 0, 60);
-	tcase_add_test(tests, damaged_jitdumps);
-	tcase_add_test(tests, a_map_that_grows);
-	tcase_add_test(tests, a_mapped_jitdump);
-	tcase_add_test(tests, a_map_of_an_earlier_process_is_not_believed);
 	if (geteuid() == 0)
-		tcase_add_test(tests, a_map_of_another_user_is_not_believed);
+		tcase_add_test(all_tests(), a_map_of_another_user_is_not_believed);
 	else
 		printf("# a_map_of_another_user_is_not_believed needs root\n");
-	tcase_add_test(tests, a_map_that_is_a_link_or_a_fifo_is_not_believed);
-	tcase_add_test(tests, a_replay_reads_no_map);
-	tcase_add_test(tests, a_user_with_many_maps_replaces_their_own);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static struct symbolizer *open_live(void)
 	return symbolizer_new(&(struct symbolizer_options){ .live = true, .debug_path = "/nonexistent" });
 }
 
-START_TEST(functions_of_the_vdso)
+TEST(functions_of_the_vdso)
 {
 	char path[4096];
 	struct mapping mapping;
@@ -86,7 +86,6 @@ START_TEST(functions_of_the_vdso)
 	ck_assert_str_eq(symbol.name, wanted);
 	symbolizer_free(symbolizer);
 }
-END_TEST
 
 /* A child that has the fixture mapped from a path, and where "outer" is in it. */
 struct scene {
@@ -178,7 +177,7 @@ static bool can_follow_map_files(void)
 }
 
 /* 0: by inode, 1: by build id. */
-START_TEST(a_deleted_file_is_read_through_the_process)
+TEST_LOOP(a_deleted_file_is_read_through_the_process, 0, 2)
 {
 	CLEANUP_FREE char *folder = fixture_folder();
 	CLEANUP_FREE char *library = install(folder, "libfixture_c.so");
@@ -205,9 +204,8 @@ START_TEST(a_deleted_file_is_read_through_the_process)
 	check_outer(&scene, &process, "[deleted]");
 	command_run("rm -r '%s'", folder);
 }
-END_TEST
 
-START_TEST(a_file_that_is_newer_than_the_mapping_gives_no_name)
+TEST(a_file_that_is_newer_than_the_mapping_gives_no_name)
 {
 	CLEANUP_FREE char *folder = fixture_folder();
 	CLEANUP_FREE char *library = install(folder, "libfixture_c.so");
@@ -223,10 +221,9 @@ START_TEST(a_file_that_is_newer_than_the_mapping_gives_no_name)
 	scene_free(&scene);
 	command_run("rm -r '%s'", folder);
 }
-END_TEST
 
 /* As a sandbox does: the files are mapped before the root changes. */
-START_TEST(a_file_that_was_mapped_before_the_root_changed)
+TEST(a_file_that_was_mapped_before_the_root_changed)
 {
 	CLEANUP_FREE char *folder = fixture_folder();
 	CLEANUP_FREE char *library = install(folder, "libfixture_c.so");
@@ -246,7 +243,6 @@ START_TEST(a_file_that_was_mapped_before_the_root_changed)
 	scene_free(&scene);
 	command_run("rm -r '%s' '%s'", folder, empty);
 }
-END_TEST
 
 /* A mount namespace of its own, with the library where nobody else has it. */
 static int enter_namespace(const char *folder)
@@ -314,15 +310,9 @@ static bool may_make_namespaces(void)
 
 int main(void)
 {
-	TCase *tests = tcase_create("process");
-	tcase_set_timeout(tests, 300);
-	tcase_add_test(tests, functions_of_the_vdso);
-	tcase_add_loop_test(tests, a_deleted_file_is_read_through_the_process, 0, 2);
-	tcase_add_test(tests, a_file_that_is_newer_than_the_mapping_gives_no_name);
-	tcase_add_test(tests, a_file_that_was_mapped_before_the_root_changed);
 	if (may_make_namespaces())
-		tcase_add_test(tests, a_file_of_another_mount_namespace);
+		tcase_add_test(all_tests(), a_file_of_another_mount_namespace);
 	else
 		printf("# a_file_of_another_mount_namespace needs CAP_SYS_ADMIN\n");
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include "text/text.h"
 #include "../run_suite.h"
 
-START_TEST(formats_have_any_length)
+TEST(formats_have_any_length)
 {
 	struct text text = { 0 };
 	char name[5001];
@@ -32,9 +32,8 @@ START_TEST(formats_have_any_length)
 	ck_assert_str_eq(text_string(&text), "");
 	text_free(&text);
 }
-END_TEST
 
-START_TEST(long_names_lose_their_innermost_brackets)
+TEST(long_names_lose_their_innermost_brackets)
 {
 	static const struct {
 		const char *name;
@@ -66,9 +65,8 @@ START_TEST(long_names_lose_their_innermost_brackets)
 		text_free(&text);
 	}
 }
-END_TEST
 
-START_TEST(characters_are_decoded)
+TEST(characters_are_decoded)
 {
 	static const struct {
 		const char *bytes;
@@ -95,9 +93,8 @@ START_TEST(characters_are_decoded)
 		ck_assert(utf8_is_unsafe(character) == cases[i].unsafe);
 	}
 }
-END_TEST
 
-START_TEST(sets_have_any_bytes)
+TEST(sets_have_any_bytes)
 {
 	struct string_table table = { 0 };
 	for (uint64_t i = 0; i < 1000; i++) {
@@ -112,9 +109,8 @@ START_TEST(sets_have_any_bytes)
 	}
 	string_table_free(&table);
 }
-END_TEST
 
-START_TEST(binary_search_finds_the_first)
+TEST(binary_search_finds_the_first)
 {
 	const uint32_t items[] = { 1, 3, 3, 3, 7 };
 	for (size_t count = 0; count <= 5; count++)
@@ -125,9 +121,8 @@ START_TEST(binary_search_finds_the_first)
 			ck_assert_uint_eq(array_lower_bound(count, i, items[i] < wanted), expected);
 		}
 }
-END_TEST
 
-START_TEST(names_of_counters_have_what_distinguishes_them)
+TEST(names_of_counters_have_what_distinguishes_them)
 {
 	struct text text = { 0 };
 	counter_name_append(&text, "a", "", "", 0);
@@ -138,16 +133,8 @@ START_TEST(names_of_counters_have_what_distinguishes_them)
 	ck_assert_str_eq(text_string(&text), "ab [copy]c [heap=2]d [copy, heap=2, process 12]e [process 7]");
 	text_free(&text);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("text");
-	tcase_add_test(tests, formats_have_any_length);
-	tcase_add_test(tests, long_names_lose_their_innermost_brackets);
-	tcase_add_test(tests, characters_are_decoded);
-	tcase_add_test(tests, sets_have_any_bytes);
-	tcase_add_test(tests, binary_search_finds_the_first);
-	tcase_add_test(tests, names_of_counters_have_what_distinguishes_them);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static void expect(size_t i, uint64_t time, uint32_t stack, uint32_t value_type,
 }
 
 /* Counts are divided in proportion, and none is lost to rounding. */
-START_TEST(values_are_in_order_of_time)
+TEST(values_are_in_order_of_time)
 {
 	add(right, gpu, 7, 7);
 	add(left, cpu, 100, 5);
@@ -66,9 +66,8 @@ START_TEST(values_are_in_order_of_time)
 	expect(3, 2060, left, cpu, 34, 2);
 	expect(4, 2000, right, gpu, 7, 7);
 }
-END_TEST
 
-START_TEST(slots_are_merged_to_the_step)
+TEST(slots_are_merged_to_the_step)
 {
 	add(left, cpu, 60, 6);
 	test_profile_time(&profile, left, cpu, 2000, 10);
@@ -81,9 +80,8 @@ START_TEST(slots_are_merged_to_the_step)
 	expect(0, 1980, left, cpu, 30, 3);
 	expect(1, 2040, left, cpu, 30, 3);
 }
-END_TEST
 
-START_TEST(what_has_no_time_is_at_the_begin)
+TEST(what_has_no_time_is_at_the_begin)
 {
 	add(left, cpu, 100, 10);
 	add(right, cpu, 50, 5);
@@ -94,10 +92,9 @@ START_TEST(what_has_no_time_is_at_the_begin)
 	expect(1, TEST_PROFILE_BEGIN, right, cpu, 50, 5);
 	expect(2, 2000, left, cpu, 70, 7);
 }
-END_TEST
 
 /* Slots that have more than the profile, or what it lacks, add nothing. */
-START_TEST(sums_are_those_of_the_profile)
+TEST(sums_are_those_of_the_profile)
 {
 	add(left, cpu, 10, 1);
 	add(right, gpu, 0, 1);
@@ -111,9 +108,8 @@ START_TEST(sums_are_those_of_the_profile)
 	expect(0, 2000, left, cpu, 8, 0);
 	expect(1, 2020, left, cpu, 2, 1);
 }
-END_TEST
 
-START_TEST(without_times_all_are_at_the_begin)
+TEST(without_times_all_are_at_the_begin)
 {
 	add(right, cpu, 2, 2);
 	add(left, cpu, UINT64_MAX, UINT64_MAX);
@@ -127,16 +123,8 @@ START_TEST(without_times_all_are_at_the_begin)
 	ck_assert(timed_values_make(&values, test_profile_get(&profile), 20));
 	ck_assert_uint_eq(values.items.count, 0);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("timed_values");
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, values_are_in_order_of_time);
-	tcase_add_test(tests, slots_are_merged_to_the_step);
-	tcase_add_test(tests, what_has_no_time_is_at_the_begin);
-	tcase_add_test(tests, sums_are_those_of_the_profile);
-	tcase_add_test(tests, without_times_all_are_at_the_begin);
-	return run_tests(tests);
+	return run_all_tests(0, setup, teardown);
 }

@@ -42,7 +42,7 @@ static size_t allocated(void)
 	return now.uordblks + now.hblkhd;
 }
 
-START_TEST(memory_has_a_bound_and_sums_are_whole)
+TEST(memory_has_a_bound_and_sums_are_whole)
 {
 	size_t before = allocated(), most = 0;
 	for (uint64_t i = 0; i < JOBS; i++) {
@@ -79,7 +79,6 @@ START_TEST(memory_has_a_bound_and_sums_are_whole)
 		ck_assert_double_eq_tol(share, 0.54, 0.002);
 	}
 }
-END_TEST
 
 /* The part of an event in a slot, by whole numbers. */
 static uint64_t overlap(const struct iaprof_event *event, uint64_t from, uint64_t to)
@@ -88,7 +87,7 @@ static uint64_t overlap(const struct iaprof_event *event, uint64_t from, uint64_
 	return end > begin ? end - begin : 0;
 }
 
-START_TEST(slots_are_right_in_any_order)
+TEST(slots_are_right_in_any_order)
 {
 	enum { COUNT = 40000 };
 	struct iaprof_event *events = calloc(COUNT, sizeof *events);
@@ -114,9 +113,8 @@ START_TEST(slots_are_right_in_any_order)
 		ck_assert_double_eq_tol((double)timeline.tracks.items[0].slots[i].busy, (double)expected[i], 5000);
 	free(events);
 }
-END_TEST
 
-START_TEST(the_largest_track_is_merged_first)
+TEST(the_largest_track_is_merged_first)
 {
 	struct track_key small = engine;
 	small.name = 6;
@@ -128,10 +126,9 @@ START_TEST(the_largest_track_is_merged_first)
 	ck_assert_ptr_null(timeline.tracks.items[0].slots);
 	ck_assert_uint_eq(timeline.tracks.items[0].events.count, timeline.tracks.items[0].count);
 }
-END_TEST
 
 /* Calls that were added up are spread, and none of them twice. */
-START_TEST(sums_of_calls_are_spread)
+TEST(sums_of_calls_are_spread)
 {
 	const struct track_key calls = { .kind = IAPROF_TRACK_API, .source = 1, .name = 1, .process = 0 };
 	for (uint64_t i = 0; i <= TIMELINE_EVENTS_MAX; i++)
@@ -149,9 +146,8 @@ START_TEST(sums_of_calls_are_spread)
 	for (uint32_t i = 1; i + 1 < timeline.last_slot - timeline.first_slot; i++)
 		ck_assert_double_eq_tol((double)timeline.tracks.items[0].slots[i].count, each, each / 100);
 }
-END_TEST
 
-START_TEST(too_many_tracks_are_one_of_their_kind)
+TEST(too_many_tracks_are_one_of_their_kind)
 {
 	for (uint32_t i = 1; i <= 1000; i++) {
 		struct track_key key = { .kind = IAPROF_TRACK_API, .source = 1, .name = i, .process = i };
@@ -165,10 +161,9 @@ START_TEST(too_many_tracks_are_one_of_their_kind)
 	ck_assert_uint_eq(count, 2000);
 	ck_assert_uint_eq(timeline.unplaced, 1000 - (TIMELINE_TRACKS_MAX - IAPROF_TRACK_CONTEXT));
 }
-END_TEST
 
 /* Tracks that differ in one part of their key: each is one of its own as long as there is room, then all are one. */
-START_TEST(each_part_of_a_key_makes_a_track)
+TEST_LOOP(each_part_of_a_key_makes_a_track, 0, 4)
 {
 	enum { ROOM = TIMELINE_TRACKS_MAX - IAPROF_TRACK_CONTEXT };
 	for (uint32_t i = 1; i <= ROOM + 10; i++) {
@@ -196,10 +191,9 @@ START_TEST(each_part_of_a_key_makes_a_track)
 	ck_assert_uint_eq(timeline.begin, 1);
 	ck_assert_uint_eq(timeline.end, ROOM + 10);
 }
-END_TEST
 
 /* Of two tracks with as many events the first one is merged. */
-START_TEST(the_first_of_the_largest_is_merged)
+TEST(the_first_of_the_largest_is_merged)
 {
 	struct track_key second = engine;
 	second.name++;
@@ -213,10 +207,9 @@ START_TEST(the_first_of_the_largest_is_merged)
 	ck_assert_ptr_null(timeline.tracks.items[1].slots);
 	ck_assert_uint_eq(timeline.event_count, 2);
 }
-END_TEST
 
 /* A track of jobs that has no room for an event is merged at once: a job counts in the slot in which it ends. */
-START_TEST(jobs_and_calls_are_in_their_slots)
+TEST(jobs_and_calls_are_in_their_slots)
 {
 	struct track_key calls = { .kind = IAPROF_TRACK_API, .source = 1, .name = 1 };
 	const struct iaprof_event events[] = {
@@ -279,20 +272,8 @@ START_TEST(jobs_and_calls_are_in_their_slots)
 		ck_assert_mem_eq(&timeline.tracks.items[1].slots[i], &wider[i], sizeof wider[i]);
 	ck_assert_uint_eq(timeline.tracks.items[1].slots[(7 + TIMELINE_SLOT_COUNT) / 2 - 3].count, 2);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test_case = tcase_create("timeline");
-	tcase_set_timeout(test_case, 120);
-	tcase_add_checked_fixture(test_case, setup, teardown);
-	tcase_add_test(test_case, memory_has_a_bound_and_sums_are_whole);
-	tcase_add_test(test_case, slots_are_right_in_any_order);
-	tcase_add_test(test_case, the_largest_track_is_merged_first);
-	tcase_add_test(test_case, sums_of_calls_are_spread);
-	tcase_add_test(test_case, too_many_tracks_are_one_of_their_kind);
-	tcase_add_loop_test(test_case, each_part_of_a_key_makes_a_track, 0, 4);
-	tcase_add_test(test_case, the_first_of_the_largest_is_merged);
-	tcase_add_test(test_case, jobs_and_calls_are_in_their_slots);
-	return run_tests(test_case);
+	return run_all_tests(120, setup, teardown);
 }

@@ -36,7 +36,7 @@ static uint64_t sum_between(const struct time_sums *sums, uint32_t stack, uint64
 	return sum;
 }
 
-START_TEST(values_are_in_their_slots)
+TEST(values_are_in_their_slots)
 {
 	time_table_add(&table, 7, 0, SECOND, SECOND + SLOT - 1, 5);
 	time_table_add(&table, 7, 0, SECOND + SLOT - 1, SECOND + SLOT - 1, 6);
@@ -50,9 +50,8 @@ START_TEST(values_are_in_their_slots)
 	ck_assert_uint_eq(sum_between(&table.totals, UINT32_MAX, SECOND, SECOND + SLOT), 5 + 6 + 100 + 1000);
 	ck_assert_uint_eq(table.added_up_over.items[0], SLOT - 1);
 }
-END_TEST
 
-START_TEST(values_of_unknown_times_are_in_none)
+TEST(values_of_unknown_times_are_in_none)
 {
 	time_table_add(&table, 7, 0, 0, 0, 5);
 	time_table_add(&table, 7, 0, 2 * SECOND, SECOND, 5);
@@ -60,10 +59,9 @@ START_TEST(values_of_unknown_times_are_in_none)
 	time_table_add(&table, 7, 0, SECOND, SECOND, 5);
 	ck_assert_uint_eq(table.stacks.items.count + table.totals.items.count, 0);
 }
-END_TEST
 
 /* As even as whole numbers can be. */
-START_TEST(long_values_are_divided)
+TEST_LOOP(long_values_are_divided, 0, 7)
 {
 	static const uint64_t values[] = { 1, 2, 49, 50, 51, 1000003, UINT64_MAX };
 	uint64_t value = values[_i], least = UINT64_MAX, most = 0, sum = 0;
@@ -79,9 +77,8 @@ START_TEST(long_values_are_divided)
 	ck_assert(value < 50 ? most == 1 : most - least <= 1);
 	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND, 2 * SECOND), value);
 }
-END_TEST
 
-START_TEST(slots_get_what_was_added_in_them)
+TEST(slots_get_what_was_added_in_them)
 {
 	time_table_add(&table, 7, 0, SECOND + SLOT / 2, SECOND + 2 * SLOT + SLOT / 4, 700);
 	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND, SECOND + SLOT), 200);
@@ -94,9 +91,8 @@ START_TEST(slots_get_what_was_added_in_them)
 	time_table_add(&table, 9, 0, SECOND, SECOND + SLOT, SLOT);
 	ck_assert_uint_eq(sum_between(&table.stacks, 9, SECOND, SECOND + SLOT), SLOT);
 }
-END_TEST
 
-START_TEST(small_values_are_not_all_in_the_last_slot)
+TEST(small_values_are_not_all_in_the_last_slot)
 {
 	for (int i = 0; i < 1000; i++)
 		time_table_add(&table, 7, 0, SECOND, SECOND + 10 * SLOT, 1);
@@ -107,18 +103,16 @@ START_TEST(small_values_are_not_all_in_the_last_slot)
 	}
 	ck_assert_uint_eq(sum_between(&table.stacks, 7, SECOND, SECOND + 10 * SLOT), 1000);
 }
-END_TEST
 
-START_TEST(a_value_is_in_a_bounded_number_of_slots)
+TEST(a_value_is_in_a_bounded_number_of_slots)
 {
 	time_table_add(&table, 7, 0, 1, UINT64_MAX - 1, 1000000);
 	ck_assert_uint_le(table.stacks.items.count, TIME_SLOTS_OF_VALUE_MAX);
 	ck_assert_uint_eq(sum_between(&table.stacks, 7, 0, UINT64_MAX), 1000000);
 }
-END_TEST
 
 /* An hour of one stack in room for 1,000 sums: as wide as needed, and each slot has what was added in it. */
-START_TEST(slots_become_wider)
+TEST(slots_become_wider)
 {
 	const uint64_t count = 3600 * 50;
 	uint64_t *expected = calloc(count, sizeof *expected), sum = 0;
@@ -144,10 +138,9 @@ START_TEST(slots_become_wider)
 	}
 	free(expected);
 }
-END_TEST
 
 /* Many stacks, each seen a few times: memory is bounded by what is distinct. */
-START_TEST(many_stacks_have_room)
+TEST(many_stacks_have_room)
 {
 	table.stacks.limit = table.totals.limit = 100;
 	for (uint32_t stack = 0; stack < 1000; stack++)
@@ -158,10 +151,9 @@ START_TEST(many_stacks_have_room)
 		ck_assert_uint_eq(sum_between(&table.stacks, stack, 0, UINT64_MAX), 15);
 	ck_assert_uint_eq(sum_between(&table.totals, UINT32_MAX, 0, UINT64_MAX), 15000);
 }
-END_TEST
 
 /* As many slots as a value may have are used; of one that covers more, each takes two. */
-START_TEST(long_values_have_as_many_slots_as_they_may)
+TEST_LOOP(long_values_have_as_many_slots_as_they_may, 0, 2)
 {
 	uint64_t slots = TIME_SLOTS_OF_VALUE_MAX + (uint64_t)_i, value = slots * 10;
 	time_table_add(&table, 7, 0, SECOND, SECOND + slots * SLOT, value);
@@ -179,10 +171,9 @@ START_TEST(long_values_have_as_many_slots_as_they_may)
 	ck_assert_uint_eq(table.added_up_over.items[1], 0);
 	ck_assert_uint_eq(table.added_up_over.items[2], 5);
 }
-END_TEST
 
 /* Nothing, and what is known of no time, takes no room; what begins and ends in the first slot has it. */
-START_TEST(empty_values_are_in_no_slot)
+TEST(empty_values_are_in_no_slot)
 {
 	time_table_add(&table, 7, 0, SECOND, SECOND, 0);
 	time_table_add(&table, 7, 0, 0, SECOND, 1);
@@ -191,10 +182,9 @@ START_TEST(empty_values_are_in_no_slot)
 	time_table_add(&table, 7, 0, 1, 1, 1);
 	ck_assert_uint_eq(sum_between(&table.stacks, 7, 0, SLOT), 1);
 }
-END_TEST
 
 /* Wider slots are a remedy when a quarter of the sums goes; else there is room for twice as many. */
-START_TEST(room_grows_where_wider_slots_do_not_help)
+TEST_LOOP(room_grows_where_wider_slots_do_not_help, 0, 2)
 {
 	enum { ROOM = 8 };
 	/* Pairs of neighbours become one: as many sums are left as there is room for 3/4 of them, and one more. */
@@ -213,10 +203,9 @@ START_TEST(room_grows_where_wider_slots_do_not_help)
 	ck_assert_uint_eq(table.stacks.items.count, ROOM - pairs + 1);
 	ck_assert_uint_eq(sum_between(&table.stacks, 1, 0, UINT64_MAX), 6);
 }
-END_TEST
 
 /* There is an end to how wide slots become: then there are more of them. */
-START_TEST(slots_are_hours_wide_at_most)
+TEST(slots_are_hours_wide_at_most)
 {
 	table.resolution = 1 << 20;
 	table.stacks.limit = 4;
@@ -232,10 +221,9 @@ START_TEST(slots_are_hours_wide_at_most)
 	ck_assert_uint_eq(table.stacks.doublings, 20);
 	ck_assert_uint_ge(table.stacks.items.count, 20);
 }
-END_TEST
 
 /* Samples of a program that ended long before the profile was asked for, and of one that runs. */
-START_TEST(a_profile_has_the_times_of_its_samples)
+TEST(a_profile_has_the_times_of_its_samples)
 {
 	intern = intern_new(NULL);
 	collector = collector_new(&(struct collector_options){ .intern = intern, .time_resolution = SLOT });
@@ -279,25 +267,8 @@ START_TEST(a_profile_has_the_times_of_its_samples)
 	collector_free(collector);
 	intern_free(intern);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("times");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, values_are_in_their_slots);
-	tcase_add_test(tests, values_of_unknown_times_are_in_none);
-	tcase_add_loop_test(tests, long_values_are_divided, 0, 7);
-	tcase_add_test(tests, slots_get_what_was_added_in_them);
-	tcase_add_test(tests, small_values_are_not_all_in_the_last_slot);
-	tcase_add_test(tests, a_value_is_in_a_bounded_number_of_slots);
-	tcase_add_test(tests, slots_become_wider);
-	tcase_add_test(tests, many_stacks_have_room);
-	tcase_add_loop_test(tests, long_values_have_as_many_slots_as_they_may, 0, 2);
-	tcase_add_test(tests, empty_values_are_in_no_slot);
-	tcase_add_loop_test(tests, room_grows_where_wider_slots_do_not_help, 0, 2);
-	tcase_add_test(tests, slots_are_hours_wide_at_most);
-	tcase_add_test(tests, a_profile_has_the_times_of_its_samples);
-	return run_tests(tests);
+	return run_all_tests(60, set_up, tear_down);
 }

@@ -58,7 +58,7 @@ static bool has(const struct file_identity *wanted)
 	return result;
 }
 
-START_TEST(what_was_stored_is_found)
+TEST(what_was_stored_is_found)
 {
 	ck_assert_int_ge(cache.folder, 0);
 	ck_assert(!has(&file));
@@ -78,9 +78,8 @@ START_TEST(what_was_stored_is_found)
 	ck_assert_int_eq(stat(entry, &status), 0);
 	ck_assert_uint_eq(status.st_mode & 07777, 0600);
 }
-END_TEST
 
-START_TEST(a_file_without_a_table_is_remembered)
+TEST(a_file_without_a_table_is_remembered)
 {
 	array_free(&made.table.index);
 	array_free(&made.table.rows);
@@ -88,9 +87,8 @@ START_TEST(a_file_without_a_table_is_remembered)
 	unwind_cache_store(&cache, &file, &made);
 	ck_assert(has(&file));
 }
-END_TEST
 
-START_TEST(another_file_is_not_found)
+TEST(another_file_is_not_found)
 {
 	unwind_cache_store(&cache, &file, &made);
 	for (size_t i = 0; i < sizeof file; i++) {
@@ -99,9 +97,8 @@ START_TEST(another_file_is_not_found)
 		ck_assert_msg(!has(&other), "with another byte %zu", i);
 	}
 }
-END_TEST
 
-START_TEST(another_boot_or_program_has_other_tables)
+TEST(another_boot_or_program_has_other_tables)
 {
 	unwind_cache_store(&cache, &file, &made);
 	struct unwind_cache_origin origin = cache.origin;
@@ -113,7 +110,6 @@ START_TEST(another_boot_or_program_has_other_tables)
 	cache.origin = origin;
 	ck_assert(has(&file));
 }
-END_TEST
 
 static void change(size_t offset, uint8_t bits)
 {
@@ -125,7 +121,7 @@ static void change(size_t offset, uint8_t bits)
 	close(descriptor);
 }
 
-START_TEST(a_damaged_entry_is_ignored)
+TEST(a_damaged_entry_is_ignored)
 {
 	struct stat status;
 	unwind_cache_store(&cache, &file, &made);
@@ -141,10 +137,9 @@ START_TEST(a_damaged_entry_is_ignored)
 		ck_assert_msg(!has(&file), "with %ld bytes", (long)size);
 	}
 }
-END_TEST
 
 /* With a checksum that fits, the contents are still validated. */
-START_TEST(an_invalid_table_is_ignored)
+TEST(an_invalid_table_is_ignored)
 {
 	made.table.rows.items[0].rule = 7;
 	unwind_cache_store(&cache, &file, &made);
@@ -154,9 +149,8 @@ START_TEST(an_invalid_table_is_ignored)
 	unwind_cache_store(&cache, &file, &made);
 	ck_assert(!has(&file));
 }
-END_TEST
 
-START_TEST(entries_of_others_are_ignored)
+TEST(entries_of_others_are_ignored)
 {
 	unwind_cache_store(&cache, &file, &made);
 	ck_assert_int_eq(chown(entry, 1000, 0), 0);
@@ -172,7 +166,6 @@ START_TEST(entries_of_others_are_ignored)
 	ck_assert_int_eq(symlink(moved, entry), 0);
 	ck_assert(!has(&file));
 }
-END_TEST
 
 /* Returns whether the folder is used, after a reopening. */
 static bool is_used(void)
@@ -182,7 +175,7 @@ static bool is_used(void)
 	return cache.folder >= 0;
 }
 
-START_TEST(a_folder_that_others_can_write_is_not_used)
+TEST(a_folder_that_others_can_write_is_not_used)
 {
 	ck_assert(is_used());
 	ck_assert_int_eq(chmod(folder, 0770), 0);
@@ -205,27 +198,24 @@ START_TEST(a_folder_that_others_can_write_is_not_used)
 	ck_assert_int_eq(setenv("IAPROF_CACHE", "", 1), 0);
 	ck_assert(!is_used());
 }
-END_TEST
 
-START_TEST(without_a_folder_nothing_is_stored)
+TEST(without_a_folder_nothing_is_stored)
 {
 	ck_assert_int_eq(setenv("IAPROF_CACHE", "", 1), 0);
 	ck_assert(!is_used());
 	unwind_cache_store(&cache, &file, &made);
 	ck_assert(!has(&file));
 }
-END_TEST
 
-START_TEST(a_file_that_has_just_been_changed_is_not_stored)
+TEST(a_file_that_has_just_been_changed_is_not_stored)
 {
 	struct file_identity recent = file;
 	recent.changed = (int64_t)clock_read(CLOCK_REALTIME);
 	unwind_cache_store(&cache, &recent, &made);
 	ck_assert(!has(&recent));
 }
-END_TEST
 
-START_TEST(the_least_recently_used_entries_are_removed)
+TEST(the_least_recently_used_entries_are_removed)
 {
 	struct file_identity files[3] = { file, file, file };
 	struct timespec times[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
@@ -250,7 +240,6 @@ START_TEST(the_least_recently_used_entries_are_removed)
 	unwind_cache_trim(&cache, 0);
 	ck_assert(!has(&files[0]));
 }
-END_TEST
 
 int main(void)
 {
@@ -258,18 +247,5 @@ int main(void)
 		printf("1..0 # SKIP root is required\n");
 		return 0;
 	}
-	TCase *tests = tcase_create("unwind_cache");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, what_was_stored_is_found);
-	tcase_add_test(tests, a_file_without_a_table_is_remembered);
-	tcase_add_test(tests, another_file_is_not_found);
-	tcase_add_test(tests, another_boot_or_program_has_other_tables);
-	tcase_add_test(tests, a_damaged_entry_is_ignored);
-	tcase_add_test(tests, an_invalid_table_is_ignored);
-	tcase_add_test(tests, entries_of_others_are_ignored);
-	tcase_add_test(tests, a_folder_that_others_can_write_is_not_used);
-	tcase_add_test(tests, without_a_folder_nothing_is_stored);
-	tcase_add_test(tests, a_file_that_has_just_been_changed_is_not_stored);
-	tcase_add_test(tests, the_least_recently_used_entries_are_removed);
-	return run_tests(tests);
+	return run_all_tests(0, set_up, tear_down);
 }

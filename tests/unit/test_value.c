@@ -28,7 +28,7 @@ static void check_numbers(int (*parse)(const char *, uint64_t *), const struct n
 	}
 }
 
-START_TEST(reads_yes_and_no)
+TEST(reads_yes_and_no)
 {
 	static const char *const yes[] = { "yes", "true", "on", "1", "Yes", "TRUE" };
 	static const char *const no[] = { "no", "false", "off", "0", "No", "OFF" };
@@ -47,9 +47,8 @@ START_TEST(reads_yes_and_no)
 	for (size_t i = 0; i < COUNT(neither); i++)
 		ck_assert_int_eq(value_parse_bool(neither[i], &value), -EINVAL);
 }
-END_TEST
 
-START_TEST(reads_whole_numbers)
+TEST(reads_whole_numbers)
 {
 	static const struct number_case cases[] = {
 		{ "0", 0, 0 },
@@ -79,9 +78,8 @@ START_TEST(reads_whole_numbers)
 	};
 	check_numbers(value_parse_uint, cases, COUNT(cases));
 }
-END_TEST
 
-START_TEST(reads_durations)
+TEST(reads_durations)
 {
 	static const struct number_case cases[] = {
 		{ "0", 0, 0 },
@@ -128,9 +126,8 @@ START_TEST(reads_durations)
 	};
 	check_numbers(value_parse_duration, cases, COUNT(cases));
 }
-END_TEST
 
-START_TEST(reads_sizes)
+TEST(reads_sizes)
 {
 	static const struct number_case cases[] = {
 		{ "0", 0, 0 },
@@ -158,9 +155,8 @@ START_TEST(reads_sizes)
 	};
 	check_numbers(value_parse_size, cases, COUNT(cases));
 }
-END_TEST
 
-START_TEST(reads_decimal_numbers)
+TEST(reads_decimal_numbers)
 {
 	static const struct {
 		const char *text;
@@ -180,9 +176,8 @@ START_TEST(reads_decimal_numbers)
 		ck_assert_double_eq(value, cases[i].result == 0 ? cases[i].value : 77);
 	}
 }
-END_TEST
 
-START_TEST(reads_decimal_numbers_in_any_locale)
+TEST(reads_decimal_numbers_in_any_locale)
 {
 	static const char *const with_comma[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "ru_RU.UTF-8", "de_DE" };
 	double value = 0;
@@ -195,14 +190,13 @@ START_TEST(reads_decimal_numbers_in_any_locale)
 	ck_assert_int_eq(value_parse_double("0,5", &value), -EINVAL);
 	setlocale(LC_ALL, "C");
 }
-END_TEST
 
 struct format_case {
 	uint64_t value;
 	const char *text;
 };
 
-START_TEST(formats_durations)
+TEST(formats_durations)
 {
 	static const struct format_case cases[] = {
 		{ 0, "0s" },
@@ -230,9 +224,8 @@ START_TEST(formats_durations)
 		ck_assert_uint_eq(value, cases[i].value);
 	}
 }
-END_TEST
 
-START_TEST(formats_sizes)
+TEST(formats_sizes)
 {
 	static const struct format_case cases[] = {
 		{ 0, "0B" },
@@ -255,10 +248,9 @@ START_TEST(formats_sizes)
 		ck_assert_uint_eq(value, cases[i].value);
 	}
 }
-END_TEST
 
 /* Any value comes back as it was: exactness is the promise. */
-START_TEST(formats_exactly)
+TEST(formats_exactly)
 {
 	uint64_t value = 1;
 	for (int i = 0; i < 20000; i++) {
@@ -274,18 +266,16 @@ START_TEST(formats_exactly)
 		ck_assert_uint_eq(again, wanted);
 	}
 }
-END_TEST
 
-START_TEST(formats_into_small_buffers)
+TEST(formats_into_small_buffers)
 {
 	char text[4] = "xyz";
 	value_format_duration(30000000000, text, 3);
 	ck_assert_str_eq(text, "30");
 	ck_assert_int_eq(text[3], '\0');
 }
-END_TEST
 
-START_TEST(finds_the_nearest_name)
+TEST(finds_the_nearest_name)
 {
 	static const char *const names[] = { "frequency", "stacks", "idle", "lines", "cpu-stack", NULL };
 	static const struct {
@@ -320,9 +310,8 @@ START_TEST(finds_the_nearest_name)
 	const char *const long_names[] = { long_text, "idle", NULL };
 	ck_assert_str_eq(value_nearest_name("idlle", long_names), "idle");
 }
-END_TEST
 
-START_TEST(cuts_long_texts_between_characters)
+TEST(cuts_long_texts_between_characters)
 {
 	char text[201];
 	ck_assert_str_eq(value_excerpt("short").text, "short");
@@ -337,22 +326,8 @@ START_TEST(cuts_long_texts_between_characters)
 	ck_assert_uint_eq(strlen(excerpt.text), 66);
 	ck_assert_str_eq(excerpt.text + 63, "...");
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("value");
-	tcase_add_test(tests, reads_yes_and_no);
-	tcase_add_test(tests, reads_whole_numbers);
-	tcase_add_test(tests, reads_durations);
-	tcase_add_test(tests, reads_sizes);
-	tcase_add_test(tests, reads_decimal_numbers);
-	tcase_add_test(tests, reads_decimal_numbers_in_any_locale);
-	tcase_add_test(tests, formats_durations);
-	tcase_add_test(tests, formats_sizes);
-	tcase_add_test(tests, formats_exactly);
-	tcase_add_test(tests, formats_into_small_buffers);
-	tcase_add_test(tests, finds_the_nearest_name);
-	tcase_add_test(tests, cuts_long_texts_between_characters);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void expect(const char *wanted, uint64_t leaf, uint64_t caller, const cha
 	ck_assert_str_eq(text, wanted);
 }
 
-START_TEST(functions_are_reasons)
+TEST(functions_are_reasons)
 {
 	expect("[lock]", FUNCTION(OTHER), FUNCTION(FUTEX) + 0x10, "", OFF_CPU_INTERRUPTIBLE);
 	expect("[sleep]", FUNCTION(SLEEP), 0, "", OFF_CPU_INTERRUPTIBLE);
@@ -60,17 +60,15 @@ START_TEST(functions_are_reasons)
 	/* A return address at a function's start is of the one before it. */
 	expect("[disk]", FUNCTION(OTHER), FUNCTION(SLEEP), "", OFF_CPU_UNINTERRUPTIBLE);
 }
-END_TEST
 
-START_TEST(a_page_fault_that_reads_waits_for_the_disk)
+TEST(a_page_fault_that_reads_waits_for_the_disk)
 {
 	expect("[page fault]", FUNCTION(FAULT), 0, "", OFF_CPU_UNINTERRUPTIBLE);
 	expect("[disk]", FUNCTION(DISK), FUNCTION(FAULT) + 1, "", OFF_CPU_UNINTERRUPTIBLE);
 	expect("[disk]", FUNCTION(FAULT), FUNCTION(DISK) + 1, "", OFF_CPU_UNINTERRUPTIBLE);
 }
-END_TEST
 
-START_TEST(waits_for_devices_name_the_driver)
+TEST(waits_for_devices_name_the_driver)
 {
 	expect("[GPU fence: xe]", FUNCTION(FENCE), MODULE_FUNCTION(XE) + 1, "", OFF_CPU_INTERRUPTIBLE);
 	expect("[GPU fence: i915]", FUNCTION(FENCE), 0, "i915", OFF_CPU_INTERRUPTIBLE);
@@ -83,9 +81,8 @@ START_TEST(waits_for_devices_name_the_driver)
 	/* A lock below an ioctl of an accelerator is the driver's matter. */
 	expect("[GPU ioctl: xe]", FUNCTION(DISK), 0, "xe", OFF_CPU_UNINTERRUPTIBLE);
 }
-END_TEST
 
-START_TEST(without_a_reason_the_state_is_shown)
+TEST(without_a_reason_the_state_is_shown)
 {
 	expect("[interruptible]", FUNCTION(OTHER), 0, "", OFF_CPU_INTERRUPTIBLE);
 	expect("[uninterruptible]", FUNCTION(OTHER), 0, "", OFF_CPU_UNINTERRUPTIBLE);
@@ -96,17 +93,15 @@ START_TEST(without_a_reason_the_state_is_shown)
 	wait_reason_text(&reasons, NULL, 0, "", OFF_CPU_INTERRUPTIBLE, text);
 	ck_assert_str_eq(text, "[interruptible]");
 }
-END_TEST
 
-START_TEST(threads_that_are_ready_wait_for_nothing_else)
+TEST(threads_that_are_ready_wait_for_nothing_else)
 {
 	expect("[runnable]", FUNCTION(FUTEX), 0, "", OFF_CPU_WOKEN);
 	expect("[preempted]", FUNCTION(FUTEX), 0, "xe", OFF_CPU_PREEMPTED);
 	expect("[stopped]", FUNCTION(FUTEX), 0, "", OFF_CPU_STOPPED);
 }
-END_TEST
 
-START_TEST(frames_of_the_scheduler_are_skipped)
+TEST(frames_of_the_scheduler_are_skipped)
 {
 	const uint64_t stack[] = { 0xffffffffc1000000,     0xffffffff80000010,  FUNCTION(SCHEDULE_INNER) + 5,
 				   FUNCTION(SCHEDULE) + 5, FUNCTION(FUTEX) + 5, FUNCTION(OTHER) + 5 };
@@ -115,17 +110,8 @@ START_TEST(frames_of_the_scheduler_are_skipped)
 	ck_assert_uint_eq(wait_reasons_skip(&reasons, stack + 4, 2), 0);
 	ck_assert_uint_eq(wait_reasons_skip(&reasons, stack, 0), 0);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *cases = tcase_create("wait reasons");
-	tcase_add_checked_fixture(cases, setup, teardown);
-	tcase_add_test(cases, functions_are_reasons);
-	tcase_add_test(cases, a_page_fault_that_reads_waits_for_the_disk);
-	tcase_add_test(cases, waits_for_devices_name_the_driver);
-	tcase_add_test(cases, without_a_reason_the_state_is_shown);
-	tcase_add_test(cases, threads_that_are_ready_wait_for_nothing_else);
-	tcase_add_test(cases, frames_of_the_scheduler_are_skipped);
-	return run_tests(cases);
+	return run_all_tests(0, setup, teardown);
 }

@@ -94,7 +94,7 @@ static void expect(const char *wanted)
 	text_free(&found);
 }
 
-START_TEST(reasons_are_innermost_and_apart)
+TEST(reasons_are_innermost_and_apart)
 {
 	take_wait("[disk]", NULL, sizeof(struct iaprof_record_sample));
 	take_wait("[disk]", NULL, sizeof(struct iaprof_record_sample));
@@ -102,19 +102,17 @@ START_TEST(reasons_are_innermost_and_apart)
 	collector_finish(collector);
 	expect("sleeper;[disk] 10\nsleeper;[lock] 5\n");
 }
-END_TEST
 
 /* Leaf first: the Linux kernel, the waker's functions, and its name. */
-START_TEST(wakers_follow_the_reason)
+TEST(wakers_follow_the_reason)
 {
 	take_wait("[pipe]", "waker", sizeof(struct iaprof_record_sample));
 	collector_finish(collector);
 	expect("sleeper;[pipe];[woken by];[unknown];[unknown];[unknown];waker 5\n");
 }
-END_TEST
 
 /* The name is the thread's, and is known when its process has ended. */
-START_TEST(wakers_may_have_ended)
+TEST(wakers_may_have_ended)
 {
 	take_wait("[pipe]", "worker", sizeof(struct iaprof_record_sample));
 	take_process(WAKER, IAPROF_PROCESS_EXIT, "", 3 * SECOND);
@@ -123,10 +121,9 @@ START_TEST(wakers_may_have_ended)
 	collector_finish(collector);
 	expect("sleeper;[pipe];[woken by];[unknown];[unknown];[unknown];worker 5\n");
 }
-END_TEST
 
 /* Waits that are alike, before and after an exec of the waker. */
-START_TEST(wakers_are_the_programs_of_their_time)
+TEST(wakers_are_the_programs_of_their_time)
 {
 	static const uint64_t seconds[] = { 2, 4, 2, 5, 4 };
 	take_mapping("/bin/first", SECOND);
@@ -138,25 +135,16 @@ START_TEST(wakers_are_the_programs_of_their_time)
 	ck_assert_uint_eq(value_in("/bin/first"), 10);
 	ck_assert_uint_eq(value_in("/bin/second"), 15);
 }
-END_TEST
 
 /* Sources that were built with an earlier version send shorter records: what follows them is not a reason. */
-START_TEST(a_shorter_record_is_no_wait)
+TEST(a_shorter_record_is_no_wait)
 {
 	take_wait("not part of it", NULL, offsetof(struct iaprof_record_sample, reason));
 	collector_finish(collector);
 	expect("sleeper 5\n");
 }
-END_TEST
 
 int main(void)
 {
-	TCase *cases = tcase_create("waits");
-	tcase_add_checked_fixture(cases, set_up, end_collector);
-	tcase_add_test(cases, reasons_are_innermost_and_apart);
-	tcase_add_test(cases, wakers_follow_the_reason);
-	tcase_add_test(cases, wakers_may_have_ended);
-	tcase_add_test(cases, wakers_are_the_programs_of_their_time);
-	tcase_add_test(cases, a_shorter_record_is_no_wait);
-	return run_tests(cases);
+	return run_all_tests(0, set_up, end_collector);
 }

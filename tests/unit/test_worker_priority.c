@@ -60,23 +60,21 @@ static int value_of_thread(void)
 	return value;
 }
 
-START_TEST(a_thread_is_raised_and_others_are_not)
+TEST(a_thread_is_raised_and_others_are_not)
 {
 	ck_assert_int_eq(value_of_thread(), -10);
 	ck_assert_int_eq(getpriority(PRIO_PROCESS, 0), 0);
 }
-END_TEST
 
-START_TEST(a_value_that_the_caller_has_chosen_stays)
+TEST(a_value_that_the_caller_has_chosen_stays)
 {
 	ck_assert_int_eq(setpriority(PRIO_PROCESS, 0, 3), 0);
 	ck_assert_int_eq(value_of_thread(), 3);
 	ck_assert_int_eq(setpriority(PRIO_PROCESS, 0, -15), 0);
 	ck_assert_int_eq(value_of_thread(), -15);
 }
-END_TEST
 
-START_TEST(files_of_others_have_no_priority)
+TEST(files_of_others_have_no_priority)
 {
 	struct worker_child trusted = start(BUDGET_DATA_TRUSTED), other = start(BUDGET_DATA_OTHER);
 	uint64_t end = clock_monotonic() + PATIENCE;
@@ -90,7 +88,6 @@ START_TEST(files_of_others_have_no_priority)
 	worker_child_end(pool, &trusted);
 	worker_child_end(pool, &other);
 }
-END_TEST
 
 int main(void)
 {
@@ -98,11 +95,5 @@ int main(void)
 		printf("1..0 # SKIP requires root with CAP_SYS_NICE\n");
 		return 0;
 	}
-	TCase *tests = tcase_create("worker_priority");
-	tcase_set_timeout(tests, 120);
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, a_thread_is_raised_and_others_are_not);
-	tcase_add_test(tests, a_value_that_the_caller_has_chosen_stays);
-	tcase_add_test(tests, files_of_others_have_no_priority);
-	return run_tests(tests);
+	return run_all_tests(120, set_up, tear_down);
 }
