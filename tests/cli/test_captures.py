@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Captures from somebody else: what a small file can cost its reader is bounded, and one line gives the reason."""
-import ctypes
 import itertools
 import os
 import struct
 import subprocess
-import zlib
 
+from capture_file import Writer, string_record
 from harness import FAILED, PROGRAM, SOURCE, case, equal, iaprof, main, require
 
 BLOCK_SIZE = 1 << 20
@@ -15,27 +14,13 @@ FILE_SIZE = 950000
 MEMORY_MAX = 340 << 20  # 290 to 311 MiB were seen, of the same run
 LONG = b'x' * 59000
 
-STRING, STACK, RECORD_SOURCE, VALUE_TYPE, PROCESS, MAPPING, SAMPLE = 1, 2, 3, 5, 6, 7, 8
+STACK, RECORD_SOURCE, VALUE_TYPE, PROCESS, MAPPING, SAMPLE = 2, 3, 5, 6, 7, 8
 FRAMES, SYNC, STACK_FRAMES, PROFILE_STACK, PROFILE_VALUE = 21, 22, 24, 26, 27
 
 
-def zstd(data):
-    library = ctypes.CDLL('libzstd.so.1')
-    library.ZSTD_compressBound.restype = library.ZSTD_compress.restype = ctypes.c_size_t
-    capacity = library.ZSTD_compressBound(ctypes.c_size_t(len(data)))
-    compressed = ctypes.create_string_buffer(capacity)
-    size = library.ZSTD_compress(compressed, ctypes.c_size_t(capacity), data, ctypes.c_size_t(len(data)), 3)
-    return compressed.raw[:size]
-
-
-class Capture:
-    """As plugins/sink-capture/README.md describes it."""
-
+class Capture(Writer):
     def __init__(self, path):
-        self.file = open(path, 'wb')  # pylint: disable=consider-using-with
-        header = b'\x89IAPROF\n' + struct.pack('<5I', 0x01020304, 1, 1, 0, 0)
-        self.file.write(header + struct.pack('<I', zlib.crc32(header)))
-        self.records, self.count, self.totals, self.size = [], 0, [0, 0, 0], 0
+        super().__init__(open(path, 'wb'), BLOCK_SIZE)  # pylint: disable=consider-using-with
         for number, text in enumerate((b'source', b'cpu', b'nanoseconds', b'shell', b'/bin/sh'), 1):
             self.string(number, text)
         self.add(RECORD_SOURCE, struct.pack('<II', 1, 1))
@@ -43,26 +28,13 @@ class Capture:
 
     def add(self, kind, body, time=1):
         body += b'\0' * (-len(body) % 8)
-        if self.size + 16 + len(body) > BLOCK_SIZE:
-            self.flush()
-        self.records.append(struct.pack('<IHHQ', 16 + len(body), kind, 1, time) + body)
-        self.size += 16 + len(body)
+        super().add(struct.pack('<IHHQ', 16 + len(body), kind, 1, time) + body)
 
     def string(self, number, text):
-        self.add(STRING, struct.pack('<II', number, len(text)) + text + b'\0')
-
-    def block(self, kind, payload, size, count):
-        header = struct.pack('<7I', kind, self.totals[0], len(payload), size, count, 0, zlib.crc32(payload))
-        self.file.write(header + struct.pack('<I', zlib.crc32(header)) + payload)
-
-    def flush(self):
-        self.block(0x434f4c42, zstd(b''.join(self.records)), self.size, len(self.records))
-        self.totals = [self.totals[0] + 1, self.totals[1] + len(self.records), self.totals[2] + self.size]
-        self.records, self.size = [], 0
+        super().add(string_record(number, text, 1, 1))
 
     def end(self):
-        self.flush()
-        self.block(0x21444e45, struct.pack('<3Q', *self.totals), 24, 0)
+        super().end()
         self.file.close()
 
 

@@ -20,7 +20,9 @@ import subprocess
 import sys
 import tempfile
 
-import capture_text
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / 'cli'))
+
+import capture_file
 
 HERE = pathlib.Path(__file__).resolve().parent
 CAPTURES, INPUTS = HERE / 'captures', HERE / 'inputs'
@@ -113,7 +115,7 @@ class Reference:
 def keep(name, capture):
     """Copies a capture into this folder, without names that identify the machine."""
     CAPTURES.mkdir(exist_ok=True)
-    text = capture_text.rewrite(capture.read_bytes(), PRIVATE)
+    text = capture_file.rewrite(capture.read_bytes(), PRIVATE)
     (CAPTURES / f'{name}.iaprof').write_bytes(text)
     print(f'{name}: {len(text)} bytes')
 

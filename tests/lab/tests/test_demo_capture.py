@@ -29,9 +29,9 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(HERE), str(HERE / 'demo'), str(HERE.parent / 'preservation')]
+sys.path[:0] = [str(HERE), str(HERE / 'demo'), str(HERE.parent / 'cli')]
 
-import capture_text
+import capture_file
 import stall_model
 from flame_graph import double
 from flame_graph.launcher import HEAP_MASK
@@ -146,7 +146,7 @@ def record(name, module, loops):
     else:
         check(False, f'jobs of the NPU are missing: {said}')
     print('\n'.join(f'# {line}' for line in said.splitlines()))
-    data = capture_text.rewrite(pathlib.Path(f'{name}.iaprof').read_bytes(), PRIVATE)
+    data = capture_file.rewrite(pathlib.Path(f'{name}.iaprof').read_bytes(), PRIVATE)
     pathlib.Path(os.environ['LAB_KEEP'], f'{name}.iaprof').write_bytes(data)
     print(f'# measured: {name}.iaprof: {len(data)} bytes')
 
