@@ -12,16 +12,14 @@ import sys
 import tempfile
 import time
 
+from cases import Skip, require_root, run_cases
+
 # How long tables may take to come.
 PATIENCE = int(os.environ.get('TEST_PATIENCE', '30'))
 SCENARIOS = os.environ.get('TEST_SCENARIOS', 'frameless signal-stack library thread').split()
 # Copies have only the stack that is in use.
 COPIED = [scenario for scenario in SCENARIOS if scenario in ('frameless', 'thread')]
 OUTERMOST = re.compile(r';(_start|clone3?|__clone3?);|;(__libc_start_main|start_thread)')
-
-
-class Skip(Exception):
-    pass
 
 
 def shares(path, scenario, seconds, *options):
@@ -87,9 +85,7 @@ def frame_pointers(path):
 
 
 def main():
-    if os.geteuid():
-        print('1..0 # SKIP root is required')
-        sys.exit(0)
+    require_root()
     cases = [(f'{os.path.basename(path)}: {scenario}', lambda path=path, scenario=scenario: tables(path, scenario))
              for path in sys.argv[1:] for scenario in SCENARIOS]
     cases += [(f'{os.path.basename(path)}: {scenario}, from the first sample on',
@@ -98,15 +94,7 @@ def main():
     cases += [(f'{os.path.basename(path)}: with uretprobes', lambda path=path: return_probes(path))
               for path in sys.argv[1:] if 'static' not in path and 'frameless' in SCENARIOS and shutil.which('bpftrace')]
     cases.append(('frame pointers alone do not', lambda: frame_pointers(sys.argv[1])))
-    print(f'1..{len(cases)}')
-    for number, (what, run) in enumerate(cases, 1):
-        try:
-            found = run()
-            print(f'ok {number} - {what}: {", ".join(f"{share:.3f}" for share in found)}', flush=True)
-        except Skip as reason:
-            print(f'ok {number} - {what} # SKIP {reason}', flush=True)
-        except (AssertionError, subprocess.SubprocessError) as error:
-            print(f'not ok {number} - {what}\n# {error}', flush=True)
+    run_cases([(what, lambda run=run: ', '.join(f'{share:.3f}' for share in run())) for what, run in cases])
 
 
 main()

@@ -6,9 +6,10 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
+
+from cases import run_cases, skip_all
 
 PROGRAMS = {
     'bash': 'exec bash -c "while :; do x=${x}a; x=${x#aa}; done"',
@@ -111,15 +112,9 @@ def check(command):
 
 def main():
     if os.geteuid() or not shutil.which('gdb'):
-        print('1..0 # SKIP root and gdb are required')
-        sys.exit(0)
-    programs = {name: command for name, command in PROGRAMS.items() if shutil.which(name)}
-    print(f'1..{len(programs)}')
-    for number, (name, command) in enumerate(programs.items(), 1):
-        try:
-            print(f'ok {number} - {name}: stacks of {", ".join(map(str, check(command)))} frames', flush=True)
-        except (AssertionError, OSError, subprocess.SubprocessError) as error:
-            print(f'not ok {number} - {name}\n# {error}', flush=True)
+        skip_all('root and gdb are required')
+    run_cases([(name, lambda command=command: f'stacks of {", ".join(map(str, check(command)))} frames')
+               for name, command in PROGRAMS.items() if shutil.which(name)])
 
 
 main()

@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+from cases import Skip, require_root, run_cases
+
 PATIENCE = int(os.environ.get('TEST_PATIENCE', '60'))
 NODE = 'function spin(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; } for (;;) spin(1e6);'
 JAVA = '''public class Spin {
@@ -25,10 +27,6 @@ JAVA = '''public class Spin {
     }
 }
 '''
-
-
-class Skip(Exception):
-    """What is not installed."""
 
 
 def profile(folder, command, during=None, settling=1, seconds=3, **options):
@@ -101,9 +99,7 @@ def java(options, name, least):
 
 
 def main():
-    if os.geteuid():
-        print('1..0 # SKIP root is required')
-        sys.exit(0)
+    require_root()
     cases = [('no runtime', lambda: double(None, '[JIT]', 'perf map')),
              ('HotSpot', lambda: double('libjvm.so', '[HotSpot JIT]', '-XX:+DumpPerfMapAtExit')),
              ('v8', lambda: double('libnode.so.108', '[v8 JIT]', '--perf-basic-prof')),
@@ -114,15 +110,7 @@ def main():
              ('node with a map', lambda: node(('--perf-basic-prof',), 'spin', 0.8)),
              ('java', lambda: java((), '[HotSpot JIT]_[j]', 0.8)),
              ('java with a map at its end', lambda: java(('-XX:+UnlockDiagnosticVMOptions', '-XX:+DumpPerfMapAtExit'), 'spin', 0.8))]
-    print(f'1..{len(cases)}')
-    for number, (what, run) in enumerate(cases, 1):
-        try:
-            run()
-            print(f'ok {number} - {what}', flush=True)
-        except Skip as reason:
-            print(f'ok {number} - {what} # SKIP {reason}', flush=True)
-        except (AssertionError, subprocess.SubprocessError) as error:
-            print(f'not ok {number} - {what}\n# {error}', flush=True)
+    run_cases(cases)
 
 
 PROGRAM, LIBRARY = map(os.path.abspath, sys.argv[1:])

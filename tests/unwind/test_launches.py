@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 
+from cases import require_root, run_cases
+
 # How long tables may take to come, s.
 PATIENCE = 240 if os.environ.get('LAB_KERNEL') else 60  # a guest's processors are emulated
 # The deepest stack (IAPROF_STACK_DEPTH_MAX).
@@ -137,21 +139,14 @@ def costs(path):
 
 
 def main():
-    if os.geteuid():
-        print('1..0 # SKIP root is required')
-        sys.exit(0)
+    require_root()
     path = os.path.realpath(sys.argv[1])
     cases = [('the runtime\'s probes', lambda: check(path, [], RUNTIME)),
              ('the tracer\'s probes', lambda: check(path, ['chain'], TRACER))]
     # 40,000 launches take long in a guest, where their cost says little.
     if not os.environ.get('LAB_SHORT'):
         cases.append(('the cost', lambda: costs(path)))
-    print(f'1..{len(cases)}')
-    for number, (what, run) in enumerate(cases, 1):
-        try:
-            print(f'ok {number} - {what}: {run()}', flush=True)
-        except (AssertionError, subprocess.SubprocessError) as error:
-            print(f'not ok {number} - {what}\n# {error}', flush=True)
+    run_cases(cases)
 
 
 main()

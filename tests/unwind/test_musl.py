@@ -5,9 +5,10 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
+
+from cases import run_cases, skip_all
 
 # musl's memcpy() is one of them.
 SOURCE = """
@@ -48,30 +49,22 @@ def leaves(path):
     return {line.rpartition(' ')[0].rpartition(';')[2] for line in (folder / 'out').read_text('utf-8').splitlines()}
 
 
-def check(folder, *arguments):
-    source, path = folder / 'program.c', folder / 'program'
-    source.write_text(SOURCE, encoding='ascii')
-    subprocess.run(['musl-gcc', '-O2', '-fno-builtin', *arguments, source, '-o', path], check=True)
-    end, found = time.monotonic() + PATIENCE, set()
-    while not EXPECTED <= found and time.monotonic() < end:
-        found |= leaves(path)
+def check(*arguments):
+    with tempfile.TemporaryDirectory() as name:
+        source, path = pathlib.Path(name) / 'program.c', pathlib.Path(name) / 'program'
+        source.write_text(SOURCE, encoding='ascii')
+        subprocess.run(['musl-gcc', '-O2', '-fno-builtin', *arguments, source, '-o', path], check=True)
+        end, found = time.monotonic() + PATIENCE, set()
+        while not EXPECTED <= found and time.monotonic() < end:
+            found |= leaves(path)
     if not EXPECTED <= found <= POSSIBLE:
         raise AssertionError(f'functions: {sorted(found)}')
 
 
 def main():
     if os.geteuid() or not shutil.which('musl-gcc') or os.uname().machine != 'x86_64':
-        print('1..0 # SKIP root, x86-64 and musl-gcc are required')
-        sys.exit(0)
-    cases = {'a static program': ['-static'], 'a dynamic program': []}
-    print(f'1..{len(cases)}')
-    for number, (name, arguments) in enumerate(cases.items(), 1):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                check(pathlib.Path(folder), *arguments)
-                print(f'ok {number} - {name}', flush=True)
-            except (AssertionError, OSError, subprocess.SubprocessError) as error:
-                print(f'not ok {number} - {name}\n# {error}', flush=True)
+        skip_all('root, x86-64 and musl-gcc are required')
+    run_cases([('a static program', lambda: check('-static')), ('a dynamic program', check)])
 
 
 main()

@@ -19,6 +19,8 @@ import sys
 import tempfile
 import time
 
+from cases import require_root, run_cases
+
 PATIENCE = int(os.environ.get('TEST_PATIENCE', '60'))
 REASONS = {'wait_asleep': '[sleep]', 'wait_in_pipe': '[pipe]', 'wait_in_socket': '[local socket]',
            'wait_for_mutex': '[lock]', 'wait_in_poll': '[poll]'}
@@ -296,9 +298,7 @@ def python_waits():
 
 
 def main():
-    if os.geteuid():
-        print('1..0 # SKIP root is required')
-        sys.exit(0)
+    require_root()
     cases = [('times, reasons and stacks', known_times), ('default options', default_options),
              ('asleep at both ends of the run', both_ends), ('wakers', wakers), ('replay', replay),
              ('hostile names', hostile_names), ('waits in Python functions', python_waits)]
@@ -308,13 +308,7 @@ def main():
     # A short run in a guest has those that depend on the Linux kernel.
     if os.environ.get('LAB_SHORT'):
         cases = [case for case in cases if case[1] not in (default_options, replay, hostile_names)]
-    print(f'1..{len(cases)}')
-    for number, (what, run) in enumerate(cases, 1):
-        try:
-            run()
-            print(f'ok {number} - {what}', flush=True)
-        except (AssertionError, subprocess.SubprocessError) as error:
-            print(f'not ok {number} - {what}\n# {error}', flush=True)
+    run_cases(cases)
 
 
 PROGRAM = sys.argv[1]

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from cases import require_root, run_cases
+
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = HERE / 'python_program.py'
 LINES = list(enumerate(PROGRAM.read_text(encoding='utf-8').splitlines(), 1))
@@ -161,18 +163,12 @@ def check_choice(python, choice):
 
 
 def main():
-    if os.geteuid():
-        print('1..0 # SKIP root is required')
-        return
+    require_root()
     pythons = interpreters()
     cases = [(python, SCENARIOS, check_chains) for python in pythons]
     cases += [(pythons[-1], choice, check_choice) for choice in ('python', 'native')]
-    print(f'1..{len(cases)}')
-    for number, (python, what, run) in enumerate(cases, 1):
-        try:
-            print(f'ok {number} - {python}: {what} {run(python, what)}', flush=True)
-        except (AssertionError, subprocess.SubprocessError) as error:
-            print(f'not ok {number} - {python}: {what}\n# {error}', flush=True)
+    run_cases([(f'{python}: {what}', lambda python=python, what=what, run=run: run(python, what))
+               for python, what, run in cases])
 
 
 if __name__ == '__main__':

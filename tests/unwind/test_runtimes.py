@@ -7,9 +7,10 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
+
+from cases import run_cases, skip_all
 
 PATIENCE = 120  # s
 OUTERMOST = re.compile(r'(_start|_?_?clone3?|__libc_start\w*|start_thread|runtime\.(goexit|mstart|rt0_go|mcall|systemstack)\S*)$')
@@ -89,14 +90,8 @@ def check(make):
 def main():
     runtimes = {programs[0]: make for programs, make in RUNTIMES.items() if all(map(shutil.which, programs))}
     if os.geteuid() or not runtimes:
-        print('1..0 # SKIP root and one of go, javac and node are required')
-        sys.exit(0)
-    print(f'1..{len(runtimes)}')
-    for number, (name, make) in enumerate(runtimes.items(), 1):
-        try:
-            print(f'ok {number} - {name}: {check(make)}', flush=True)
-        except (AssertionError, OSError, subprocess.SubprocessError) as error:
-            print(f'not ok {number} - {name}\n# {error}', flush=True)
+        skip_all('root and one of go, javac and node are required')
+    run_cases([(name, lambda make=make: check(make)) for name, make in runtimes.items()])
 
 
 main()

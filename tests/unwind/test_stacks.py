@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 
+from cases import require_root, run_cases
+
 # The functions of the program, the outermost first, as expressions; what is of libraries is "...". Part of a chain is right,
 # too: the program is on its way there, or back.
 CHAINS = {
@@ -96,19 +98,10 @@ def judge(scenario, chains, copies):
 
 
 def main():
-    if os.geteuid():
-        print('1..0 # SKIP root is required')
-        sys.exit(0)
-    print(f'1..{len(CHAINS) * len(sys.argv[1:])}')
-    number = 0
-    for path in map(os.path.realpath, sys.argv[1:]):
-        for scenario in CHAINS:
-            number += 1
-            what = f'{os.path.basename(path)}: {scenario}'
-            try:
-                print(f'ok {number} - {what}: {judge(scenario, *run(path, scenario))}', flush=True)
-            except AssertionError as error:
-                print(f'not ok {number} - {what}\n# {error}', flush=True)
+    require_root()
+    run_cases([(f'{os.path.basename(path)}: {scenario}',
+                lambda path=path, scenario=scenario: judge(scenario, *run(path, scenario)))
+               for path in map(os.path.realpath, sys.argv[1:]) for scenario in CHAINS])
 
 
 main()

@@ -7,6 +7,8 @@ import pathlib
 import re
 import subprocess
 
+from cases import run_cases
+
 FDE = re.compile(r'^[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ FDE cie=[0-9a-f]+ pc=([0-9a-f]+)\.\.([0-9a-f]+)')
 # Small and large, C, C++ and assembler; those that are not there are left out.
 FILES = ['/bin/true', '/usr/bin/xz', '/usr/bin/python3', '/usr/bin/perl', '/usr/bin/gdb', '/usr/bin/openssl',
@@ -76,12 +78,7 @@ def compare(path):
 
 def main():
     files = [path for path in dict.fromkeys(os.path.realpath(path) for path in FILES) if os.path.exists(path)]
-    print(f'1..{len(files)}')
-    for number, path in enumerate(files, 1):
-        try:
-            print(f'ok {number} - {os.path.basename(path)}: {compare(path)} rows', flush=True)
-        except AssertionError as error:
-            print(f'not ok {number} - {os.path.basename(path)}\n# {error}', flush=True)
+    run_cases([(os.path.basename(path), lambda path=path: f'{compare(path)} rows') for path in files])
 
 
 main()
