@@ -12,23 +12,31 @@
 #include "symbolizer/device/device_address.h"
 #include "../run_suite.h"
 
-TEST_LOOP(every_instruction_of_a_loaded_image_is_what_the_judges_say, 0, zebin_fixture_count)
+/* Compares every instruction with what the judges say. */
+static void check_everything(struct code_object *object, const char *fixture, const expected_place_array *loaded)
 {
-	struct code_object *object = zebin_open(zebin_fixtures[_i], ".loaded-debug.elf");
-	expected_instruction_array all = zebin_instructions(zebin_fixtures[_i]);
-	uint64_t base;
-	ck_assert_uint_eq(code_object_addresses(object, &base), IAPROF_IMAGE_ADDRESSES_DEVICE);
+	expected_instruction_array all = zebin_instructions(fixture);
+	ck_assert_uint_gt(all.count, 40);
 	for (size_t i = 0; i < all.count; i++) {
 		struct code_location location;
 		struct debug_frame frames[CODE_INLINE_DEPTH_MAX];
-		size_t count = code_object_find(object, all.items[i].address, &location, frames, CODE_INLINE_DEPTH_MAX);
+		uint64_t address =
+			loaded ? zebin_own_address(object, loaded, all.items[i].address) : all.items[i].address;
+		size_t count = code_object_find(object, address, &location, frames, CODE_INLINE_DEPTH_MAX);
 		zebin_check_location(&all.items[i], &location);
 		zebin_check_frames(&all.items[i], frames, count);
 	}
-	ck_assert_uint_gt(all.count, 40);
+	array_free(&all);
+}
+
+TEST_LOOP(every_instruction_of_a_loaded_image_is_what_the_judges_say, 0, zebin_fixture_count)
+{
+	struct code_object *object = zebin_open(zebin_fixtures[_i], ".loaded-debug.elf");
+	uint64_t base;
+	ck_assert_uint_eq(code_object_addresses(object, &base), IAPROF_IMAGE_ADDRESSES_DEVICE);
+	check_everything(object, zebin_fixtures[_i], NULL);
 	struct code_damage damage = code_object_damage(object), none = { 0 };
 	ck_assert_mem_eq(&damage, &none, sizeof none);
-	array_free(&all);
 	code_object_release(object);
 }
 
@@ -37,20 +45,11 @@ TEST_LOOP(every_instruction_of_a_relocatable_image_is_what_the_judges_say, 0, ze
 	struct code_object *object = zebin_open(zebin_fixtures[_i], ".bin");
 	CLEANUP_FREE char *loaded_path = zebin_path(zebin_fixtures[_i], ".loaded-debug.elf");
 	expected_place_array loaded = zebin_sections(loaded_path);
-	expected_instruction_array all = zebin_instructions(zebin_fixtures[_i]);
 	uint64_t base;
 	ck_assert_uint_eq(code_object_addresses(object, &base), IAPROF_IMAGE_ADDRESSES_NONE);
-	for (size_t i = 0; i < all.count; i++) {
-		struct code_location location;
-		struct debug_frame frames[CODE_INLINE_DEPTH_MAX];
-		uint64_t address = zebin_own_address(object, &loaded, all.items[i].address);
-		size_t count = code_object_find(object, address, &location, frames, CODE_INLINE_DEPTH_MAX);
-		zebin_check_location(&all.items[i], &location);
-		zebin_check_frames(&all.items[i], frames, count);
-	}
+	check_everything(object, zebin_fixtures[_i], &loaded);
 	struct code_damage damage = code_object_damage(object), none = { 0 };
 	ck_assert_mem_eq(&damage, &none, sizeof none);
-	array_free(&all);
 	array_free(&loaded);
 	code_object_release(object);
 }
@@ -109,22 +108,6 @@ TEST_LOOP(an_image_without_debug_information_gives_names_and_offsets, 0, zebin_f
 	check_names_only(object, zebin_fixtures[_i], &loaded);
 	array_free(&loaded);
 	code_object_release(object);
-}
-
-/* Every instruction is what the judges say, whatever the debug information lacks. */
-static void check_everything(struct code_object *object, const char *fixture, const expected_place_array *loaded)
-{
-	expected_instruction_array all = zebin_instructions(fixture);
-	for (size_t i = 0; i < all.count; i++) {
-		struct code_location location;
-		struct debug_frame frames[CODE_INLINE_DEPTH_MAX];
-		uint64_t address =
-			loaded ? zebin_own_address(object, loaded, all.items[i].address) : all.items[i].address;
-		size_t count = code_object_find(object, address, &location, frames, CODE_INLINE_DEPTH_MAX);
-		zebin_check_location(&all.items[i], &location);
-		zebin_check_frames(&all.items[i], frames, count);
-	}
-	array_free(&all);
 }
 
 TEST(units_at_zero_get_the_place_of_their_kernel)

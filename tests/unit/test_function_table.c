@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions in a table: this program's own, whole and damaged. */
 #include <check.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "elf/function_table.h"
+#include "own_program.h"
 #include "../run_suite.h"
 
 #define COMPARED 8u /* bytes of a function */
@@ -38,21 +36,6 @@ static int fourth(void)
 
 static int (*volatile table[])(void) = { first, anchor, third, fourth };
 static const uint32_t indexes[] = { 3, 0, 2 };
-
-static unsigned char *program_read(size_t *size)
-{
-	struct stat status;
-	int descriptor = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-
-	ck_assert_int_ge(descriptor, 0);
-	ck_assert_int_eq(fstat(descriptor, &status), 0);
-	unsigned char *program = malloc((size_t)status.st_size);
-	ck_assert_ptr_nonnull(program);
-	ck_assert_int_eq(read(descriptor, program, (size_t)status.st_size), status.st_size);
-	close(descriptor);
-	*size = (size_t)status.st_size;
-	return program;
-}
 
 TEST(functions_are_where_their_code_is)
 {

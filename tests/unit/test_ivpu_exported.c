@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where exported functions are in a file: this program's own, whole and damaged. */
 #include <check.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "api_functions.h"
 #include "elf/exported_functions.h"
+#include "own_program.h"
 #include "../run_suite.h"
 
 #define FUNCTIONS_MAX 64u
@@ -31,21 +29,6 @@ int zeMemFree(void *context, void *memory)
 {
 	called += context == memory;
 	return called * 5;
-}
-
-static unsigned char *program_read(size_t *size)
-{
-	struct stat status;
-	int descriptor = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-
-	ck_assert_int_ge(descriptor, 0);
-	ck_assert_int_eq(fstat(descriptor, &status), 0);
-	unsigned char *program = malloc((size_t)status.st_size);
-	ck_assert_ptr_nonnull(program);
-	ck_assert_int_eq(read(descriptor, program, (size_t)status.st_size), status.st_size);
-	close(descriptor);
-	*size = (size_t)status.st_size;
-	return program;
 }
 
 static bool find(const unsigned char *program, size_t size, uint64_t *offsets)
