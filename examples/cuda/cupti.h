@@ -5,8 +5,7 @@
  *
  * CUPTI reads and writes no further than the size that a struct states, so that members may be missing at the end.
  */
-#ifndef IAPROF_EXAMPLES_CUDA_CUPTI_H
-#define IAPROF_EXAMPLES_CUDA_CUPTI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -201,5 +200,3 @@ struct cupti_functions {
 	"cuptiSubscribe", "cuptiUnsubscribe", "cuptiEnableCallback", "cuptiGetDeviceId", "cuptiPCSamplingEnable",      \
 		"cuptiPCSamplingDisable", "cuptiPCSamplingSetConfigurationAttribute", "cuptiPCSamplingGetData",        \
 		"cuptiPCSamplingGetNumStallReasons", "cuptiPCSamplingGetStallReasons", "cuptiGetCubinCrc"
-
-#endif

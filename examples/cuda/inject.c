@@ -5,25 +5,19 @@
  * (transport.h). If anything fails, the library does nothing more, and the program runs as without it.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cupti.h"
+#include "find_cupti.h"
+#include "launch_counts.h"
 #include "sampling.h"
 #include "writer.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-#define KERNELS_MAX 65536u
 #define CUBIN_SIZE_MAX (UINT64_C(256) << 20)
 /* Calls of one thread after which others are thought not to call now. */
 #define CALLS_ALONE 16
@@ -39,21 +33,9 @@
 /* The driver's kernels take little time for less. */
 #define LARGE_MEMORY (UINT64_C(256) << 10)
 #define NANOSECONDS 1000000000ull
-/* Launches after which a thread's rate is measured again. */
-#define RATE_LAUNCHES 256u
 #define EXIT_WAIT_SECONDS 5
 /* Calls after which it is judged how many of them were made while another thread was within one. */
 #define CALLS_JUDGED 10000u
-
-/* A kernel that was launched. The first three members never change once the entry is visible. */
-struct kernel {
-	const char *symbol; /* CUPTI's pointer */
-	char *name;
-	uint32_t id;
-	/* Since the last record or call of the hook. */
-	uint32_t tid;
-	uint64_t count, first_time, last_time;
-};
 
 struct library {
 	struct cupti_functions cupti;
@@ -61,9 +43,8 @@ struct library {
 	struct writer writer;
 	struct sampling *sampling;
 	struct sampling_settings settings;
-	uint32_t launches, launch_rate, take_cubins, is_sampling;
-	uint64_t launch_weight; /* launches that one callback stands for; 0: they are not counted now */
-	uint64_t callbacks;     /* so far */
+	struct launch_counts launches;
+	uint32_t take_cubins, is_sampling;
 
 	pthread_mutex_t callbacks_lock;
 	bool has_callbacks, is_disabling;
@@ -71,10 +52,6 @@ struct library {
 	uint32_t overlapping; /* calls that began while another thread was within one */
 	bool is_overlap_told;
 	uint32_t last_thread, alone; /* and how many calls it has made without another thread's between them */
-
-	pthread_mutex_t kernels_lock;            /* for additions */
-	struct kernel *kernels[2 * KERNELS_MAX]; /* open hash table, by symbol */
-	uint32_t kernel_count;
 
 	pthread_t reader;
 	pthread_mutex_t stop_lock;
@@ -84,144 +61,6 @@ struct library {
 };
 /* The driver calls back without context; the library exists once in a process. */
 static struct library library;
-
-/*
- * The launch hook: a BPF program is attached here, which reads the arguments and the stack. Stands for count launches;
- * 0: launches will follow.
- */
-EXPORT __attribute__((noinline)) void iaprof_cuda_launched(uint64_t kernel, uint64_t count)
-{
-	__asm__ volatile("" : : "r"(kernel), "r"(count) : "memory");
-}
-
-static uint32_t thread_id(void)
-{
-	static __thread uint32_t id;
-	return id ? id : (id = (uint32_t)syscall(SYS_gettid));
-}
-
-static size_t slot_of(const char *symbol)
-{
-	return ((uintptr_t)symbol * 0x9e3779b97f4a7c15ull >> 20) % (2 * KERNELS_MAX);
-}
-
-/* Returns the entry of a kernel, or NULL. CUPTI may use a pointer again for another name. */
-static struct kernel *find_kernel(const char *symbol, size_t *slot)
-{
-	struct kernel *kernel;
-	for (*slot = slot_of(symbol); (kernel = __atomic_load_n(&library.kernels[*slot], __ATOMIC_ACQUIRE));
-	     *slot = (*slot + 1) % (2 * KERNELS_MAX))
-		if (kernel->symbol == symbol && strcmp(kernel->name, symbol) == 0)
-			return kernel;
-	return NULL;
-}
-
-static struct kernel *add_kernel(const char *symbol)
-{
-	size_t slot;
-	struct kernel *made = NULL;
-	pthread_mutex_lock(&library.kernels_lock);
-	struct kernel *known = find_kernel(symbol, &slot);
-	if (!known && library.kernel_count < KERNELS_MAX && (made = calloc(1, sizeof *made))) {
-		*made = (struct kernel){ .symbol = symbol, .name = strdup(symbol), .id = library.kernel_count + 1 };
-		struct cuda_kernel record = { .id = made->id, .length = (uint32_t)strnlen(symbol, CUDA_NAME_MAX) };
-		record.header.size = (uint32_t)sizeof record + ((record.length + 7) & ~7u);
-		record.header.type = CUDA_RECORD_KERNEL;
-		if (made->name &&
-		    writer_put(&library.writer, &record, sizeof record, symbol, record.length, CUDA_DROP_RECORDS, 1)) {
-			library.kernel_count++;
-			__atomic_store_n(&library.kernels[slot], made, __ATOMIC_RELEASE);
-		} else {
-			free(made->name);
-			free(made);
-			made = NULL;
-		}
-	}
-	pthread_mutex_unlock(&library.kernels_lock);
-	return known ? known : made;
-}
-
-/* A thread's choice of launches. */
-struct choice {
-	uint64_t random;
-	uint64_t period; /* one launch in so many */
-	uint64_t since;  /* start of the measurement of the thread's rate */
-	uint64_t count;  /* launches since then */
-};
-
-/* Returns whether a launch's stack is taken: at random, at most so often in a second that the thread is not slowed. */
-static bool is_chosen(void)
-{
-	static __thread struct choice choice;
-	if (!library.launch_rate)
-		return true;
-	if (!choice.period) {
-		choice.since = sampling_clock();
-		choice.random = (uint64_t)thread_id() * 0x9e3779b97f4a7c15ull + choice.since;
-		choice.period = RATE_LAUNCHES;
-	}
-	if (++choice.count == RATE_LAUNCHES) {
-		uint64_t now = sampling_clock(), elapsed = now - choice.since + 1;
-		choice.period = RATE_LAUNCHES * NANOSECONDS / elapsed / library.launch_rate + 1;
-		choice.since = now;
-		choice.count = 0;
-	}
-	choice.random ^= choice.random << 13;
-	choice.random ^= choice.random >> 7;
-	choice.random ^= choice.random << 17;
-	return (choice.random >> 16) % choice.period == 0;
-}
-
-static void launched(const char *symbol)
-{
-	size_t slot;
-	uint64_t weight = __atomic_load_n(&library.launch_weight, __ATOMIC_RELAXED);
-	if (!weight)
-		return;
-	__atomic_fetch_add(&library.callbacks, 1, __ATOMIC_RELAXED);
-	struct kernel *kernel = find_kernel(symbol, &slot);
-	bool is_new = !kernel;
-	if (is_new)
-		kernel = add_kernel(symbol);
-	if (!kernel) {
-		writer_drop(&library.writer, CUDA_DROP_LAUNCHES, 1);
-		return;
-	}
-	uint64_t before = __atomic_fetch_add(&kernel->count, weight, __ATOMIC_RELAXED);
-	if (library.launches == CUDA_LAUNCHES_HOOK) {
-		/* The launches of this kernel whose stacks were not taken count for this one. */
-		if (is_new || is_chosen())
-			iaprof_cuda_launched(kernel->id, __atomic_exchange_n(&kernel->count, 0, __ATOMIC_RELAXED));
-		return;
-	}
-	uint64_t now = sampling_clock();
-	if (!before)
-		__atomic_store_n(&kernel->first_time, now, __ATOMIC_RELAXED);
-	__atomic_store_n(&kernel->last_time, now, __ATOMIC_RELAXED);
-	__atomic_store_n(&kernel->tid, thread_id(), __ATOMIC_RELAXED);
-}
-
-/* Sends the launches that were counted since the last time, or since the kernel's last call of the hook. */
-static void send_launches(void)
-{
-	uint64_t now = sampling_clock();
-	for (size_t i = 0; i < 2 * KERNELS_MAX; i++) {
-		struct kernel *kernel = __atomic_load_n(&library.kernels[i], __ATOMIC_ACQUIRE);
-		uint64_t count = kernel ? __atomic_exchange_n(&kernel->count, 0, __ATOMIC_RELAXED) : 0;
-		if (!count)
-			continue;
-		bool has_times = library.launches == CUDA_LAUNCHES_RING;
-		struct cuda_launch record = {
-			.header = { sizeof record, CUDA_RECORD_LAUNCH },
-			.kernel = kernel->id,
-			.tid = __atomic_load_n(&kernel->tid, __ATOMIC_RELAXED),
-			.count = count,
-			.first_time = has_times ? __atomic_load_n(&kernel->first_time, __ATOMIC_RELAXED) : now,
-			.last_time = has_times ? __atomic_load_n(&kernel->last_time, __ATOMIC_RELAXED) : now,
-		};
-		writer_put(&library.writer, &record, sizeof record, NULL, 0, CUDA_DROP_LAUNCHES, count);
-	}
-}
 
 static void module_loaded(const struct cupti_module_data *module)
 {
@@ -311,7 +150,7 @@ static __thread bool is_inside;
 
 static void enter_call(void)
 {
-	uint32_t thread = thread_id();
+	uint32_t thread = launch_thread();
 	is_inside = true;
 	if (__atomic_fetch_add(&library.inside, 1, __ATOMIC_RELAXED))
 		__atomic_fetch_add(&library.overlapping, 1, __ATOMIC_RELAXED);
@@ -327,7 +166,7 @@ static void leave_call(void)
 		return;
 	is_inside = false;
 	bool is_alone = !__atomic_sub_fetch(&library.inside, 1, __ATOMIC_RELAXED) &&
-			__atomic_load_n(&library.last_thread, __ATOMIC_RELAXED) == thread_id() &&
+			__atomic_load_n(&library.last_thread, __ATOMIC_RELAXED) == launch_thread() &&
 			__atomic_load_n(&library.alone, __ATOMIC_RELAXED) >= CALLS_ALONE;
 	if (!is_alone || !__atomic_load_n(&library.is_disabling, __ATOMIC_RELAXED) ||
 	    pthread_mutex_trylock(&library.callbacks_lock))
@@ -349,9 +188,9 @@ static void called(uint32_t id, const struct cupti_callback_data *call)
 	enter_call();
 	const struct cupti_memory_call *memory = call->parameters;
 	if (!calls[i].size && call->symbol)
-		launched(call->symbol);
+		launch_counts_add(&library.launches, call->symbol);
 	else if (calls[i].size && memory && memory->count >= LARGE_MEMORY / calls[i].size)
-		launched(CUDA_DRIVER_KERNELS);
+		launch_counts_add(&library.launches, CUDA_DRIVER_KERNELS);
 }
 
 static void called_back(void *data, uint32_t domain, uint32_t id, const void *parameters)
@@ -369,14 +208,14 @@ static void count_launches(uint64_t weight)
 {
 	pthread_mutex_lock(&library.callbacks_lock);
 	__atomic_store_n(&library.is_disabling, false, __ATOMIC_RELAXED);
-	__atomic_store_n(&library.launch_weight, weight, __ATOMIC_RELAXED);
+	__atomic_store_n(&library.launches.weight, weight, __ATOMIC_RELAXED);
 	set_callbacks(true);
 	pthread_mutex_unlock(&library.callbacks_lock);
 }
 
 static void skip_launches(void)
 {
-	__atomic_store_n(&library.launch_weight, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&library.launches.weight, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&library.is_disabling, true, __ATOMIC_RELAXED);
 }
 
@@ -401,14 +240,14 @@ struct launch_rate {
 static void measure_from(struct launch_rate *rate)
 {
 	rate->from = sampling_clock();
-	rate->callbacks = __atomic_load_n(&library.callbacks, __ATOMIC_RELAXED);
+	rate->callbacks = __atomic_load_n(&library.launches.callbacks, __ATOMIC_RELAXED);
 }
 
 /* Ends a measurement. A single slice may be within a pause of the program. */
 static void measure(struct launch_rate *rate)
 {
 	uint64_t elapsed = sampling_clock() - rate->from + 1;
-	uint64_t callbacks = __atomic_load_n(&library.callbacks, __ATOMIC_RELAXED) - rate->callbacks;
+	uint64_t callbacks = __atomic_load_n(&library.launches.callbacks, __ATOMIC_RELAXED) - rate->callbacks;
 	double now = (double)callbacks * NANOSECONDS / (double)elapsed;
 	rate->per_second = rate->per_second ? (7 * rate->per_second + now) / 8 : now;
 }
@@ -416,7 +255,7 @@ static void measure(struct launch_rate *rate)
 /* While CUPTI samples, launches of several threads wait for each other, even if nothing is sampled. */
 static void tell_overlap(void)
 {
-	uint64_t callbacks = __atomic_load_n(&library.callbacks, __ATOMIC_RELAXED);
+	uint64_t callbacks = __atomic_load_n(&library.launches.callbacks, __ATOMIC_RELAXED);
 	uint64_t overlapping = __atomic_load_n(&library.overlapping, __ATOMIC_RELAXED);
 	if (library.is_overlap_told || !library.is_sampling || callbacks < CALLS_JUDGED || overlapping < callbacks / 4)
 		return;
@@ -453,7 +292,7 @@ static void *read_all(void *argument)
 	uint64_t random = sampling_clock() | 1, slices_from = sampling_clock() + ALL_LAUNCHES_MS * 1000000ull;
 	uint64_t read_next = sampling_clock(), counted_until = sampling_clock();
 	uint64_t length = SLICE_MS * 1000000ull; /* of a slice, on average */
-	bool has_slices = library.launches != CUDA_LAUNCHES_NONE && library.launch_rate;
+	bool has_slices = library.launches.mode != CUDA_LAUNCHES_NONE && library.launches.rate;
 	struct launch_rate rate = { 0 };
 	(void)argument;
 	pthread_mutex_lock(&library.stop_lock);
@@ -482,8 +321,8 @@ static void *read_all(void *argument)
 			read_next = sampling_clock() + library.settings.sleep * 1000000ull;
 			sampling_read(library.sampling);
 		}
-		if (library.launches == CUDA_LAUNCHES_RING)
-			send_launches();
+		if (library.launches.mode == CUDA_LAUNCHES_RING)
+			launch_counts_send(&library.launches);
 		pthread_mutex_lock(&library.stop_lock);
 	}
 	pthread_mutex_unlock(&library.stop_lock);
@@ -504,7 +343,7 @@ static void at_exit(void)
 	if (pthread_timedjoin_np(library.reader, NULL, &until))
 		return;
 	sampling_end(library.sampling);
-	send_launches();
+	launch_counts_send(&library.launches);
 	__atomic_store_n(&library.is_off, true, __ATOMIC_RELAXED);
 }
 
@@ -513,109 +352,10 @@ static void in_child(void)
 	library.is_off = true;
 }
 
-/* Opens a library and finds all functions in it. */
-static bool open_cupti(const char *path)
-{
-	static const char *const names[] = { CUPTI_FUNCTION_NAMES };
-	void **functions = (void **)&library.cupti;
-	_Static_assert(sizeof names / sizeof *names == sizeof library.cupti / sizeof *functions, "a name for each");
-	void *opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	for (size_t i = 0; opened && i < sizeof names / sizeof *names; i++)
-		if (!(functions[i] = dlsym(opened, names[i]))) {
-			dlclose(opened);
-			return false;
-		}
-	return opened;
-}
-
-/* Copies the path of the first mapped file that contains a text. */
-static bool find_mapped(const char *part, char *path, size_t size)
-{
-	char *line = NULL;
-	size_t room = 0;
-	bool found = false;
-	FILE *maps = fopen("/proc/self/maps", "re");
-	while (maps && !found && getline(&line, &room, maps) > 0) {
-		char *start = strchr(line, '/');
-		if (!start || !strstr(start, part))
-			continue;
-		start[strcspn(start, "\n")] = '\0';
-		found = snprintf(path, size, "%s", start) < (int)size;
-	}
-	free(line);
-	if (maps)
-		fclose(maps);
-	return found;
-}
-
-/* The program's own CUPTI, then that of its PyTorch, then the toolkit's. */
-static bool find_cupti(void)
-{
-	static const char *const of_packages[] = { "nvidia/cu13/lib/libcupti.so.13",
-						   "nvidia/cuda_cupti/lib/libcupti.so.12" };
-	static const char *const others[] = { "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
-					      "/usr/local/cuda/targets/x86_64-linux/lib/libcupti.so", "libcupti.so.13",
-					      "libcupti.so.12" };
-	char path[PATH_MAX];
-	const char *wanted = getenv(CUDA_CUPTI_VARIABLE);
-	if (wanted && *wanted)
-		return open_cupti(wanted);
-	if (find_mapped("/libcupti.so", path, sizeof path) && open_cupti(path))
-		return true;
-	if (find_mapped("/torch/lib/", path, sizeof path)) {
-		char *end = strstr(path, "/torch/lib/") + 1;
-		for (size_t i = 0; i < sizeof of_packages / sizeof *of_packages; i++) {
-			snprintf(end, sizeof path - (size_t)(end - path), "%s", of_packages[i]);
-			if (open_cupti(path))
-				return true;
-		}
-	}
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (open_cupti(others[i]))
-			return true;
-	return false;
-}
-
-/* Returns the name of the profiler that is likely to hold CUPTI, by its libraries. */
-static const char *other_profiler(void)
-{
-	static const char *const known[][2] = { { "libToolsInjection", "Nsight Systems" },
-						{ "libcuda-injection", "Nsight Compute" },
-						{ "libcuinj", "nvprof" },
-						{ "libproton", "Triton's Proton" },
-						{ "libparcagpu", "parcagpu" },
-						{ "/torch/lib/", "PyTorch's profiler (Kineto)" } };
-	char path[PATH_MAX];
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (find_mapped(known[i][0], path, sizeof path))
-			return known[i][1];
-	return "another profiler";
-}
-
-static int find_range(struct dl_phdr_info *image, size_t size, void *argument)
-{
-	struct cuda_cupti *record = argument;
-	uint64_t function = (uintptr_t)library.cupti.subscribe, begin = UINT64_MAX, end = 0;
-	(void)size;
-	for (size_t i = 0; i < image->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &image->dlpi_phdr[i];
-		uint64_t start = image->dlpi_addr + segment->p_vaddr;
-		if (segment->p_type != PT_LOAD)
-			continue;
-		begin = start < begin ? start : begin;
-		end = start + segment->p_memsz > end ? start + segment->p_memsz : end;
-	}
-	if (function < begin || function >= end)
-		return 0;
-	record->begin = begin;
-	record->end = end;
-	return 1;
-}
-
 static void send_range(void)
 {
 	struct cuda_cupti record = { .header = { sizeof record, CUDA_RECORD_CUPTI } };
-	if (dl_iterate_phdr(find_range, &record))
+	if (cupti_range(&library.cupti, &record.begin, &record.end))
 		writer_put(&library.writer, &record, sizeof record, NULL, 0, CUDA_DROP_RECORDS, 1);
 }
 
@@ -627,7 +367,7 @@ static bool subscribe(void)
 	if (error) {
 		bool is_held = error == CUPTI_MULTIPLE_SUBSCRIBERS;
 		writer_say(&library.writer, true, "the program is not profiled: %s%s (CUPTI error %d)",
-			   is_held ? other_profiler() : "cuptiSubscribe failed", is_held ? " holds CUPTI" : "", error);
+			   is_held ? cupti_holder() : "cuptiSubscribe failed", is_held ? " holds CUPTI" : "", error);
 		return false;
 	}
 	for (size_t i = 0; !error && i < sizeof resources / sizeof *resources; i++)
@@ -640,7 +380,7 @@ static bool subscribe(void)
 		(void)library.cupti.unsubscribe(library.subscriber);
 		return false;
 	}
-	if (library.launches != CUDA_LAUNCHES_NONE)
+	if (library.launches.mode != CUDA_LAUNCHES_NONE)
 		count_launches(1);
 	return true;
 }
@@ -668,12 +408,13 @@ static void start(void)
 	char name[96];
 	const char *settings = getenv(CUDA_VARIABLE);
 	if (!settings || sscanf(settings, "%95s %u %u %u %u %u %u %u", name, &library.settings.period,
-				&library.settings.sleep, &library.settings.mode, &library.launches,
-				&library.launch_rate, &library.take_cubins, &library.is_sampling) != 8)
+				&library.settings.sleep, &library.settings.mode, &library.launches.mode,
+				&library.launches.rate, &library.take_cubins, &library.is_sampling) != 8)
 		return;
 	if (!writer_open(&library.writer, name, sampling_clock()))
 		return;
-	if (!find_cupti())
+	library.launches.writer = &library.writer;
+	if (!cupti_find(&library.cupti))
 		return writer_say(&library.writer, true,
 				  "the program is not profiled: no libcupti.so found (set " CUDA_CUPTI_VARIABLE ")");
 	library.sampling = sampling_new(&library.cupti, &library.writer, &library.settings);
@@ -696,7 +437,7 @@ EXPORT int InitializeInjection(void)
 {
 	static bool is_started;
 	if (!__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED)) {
-		pthread_mutex_init(&library.kernels_lock, NULL);
+		pthread_mutex_init(&library.launches.lock, NULL);
 		pthread_mutex_init(&library.callbacks_lock, NULL);
 		pthread_mutex_init(&library.stop_lock, NULL);
 		start();

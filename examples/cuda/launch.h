@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* A launch, as cuda.bpf.c sends it. */
-#ifndef IAPROF_EXAMPLES_CUDA_LAUNCH_H
-#define IAPROF_EXAMPLES_CUDA_LAUNCH_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -26,5 +25,3 @@ struct cuda_processor {
 	__u64 without_stack;
 	struct python_counts python;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches with stacks, from the BPF program at the library's launch hook. Owned by the loop's thread. */
-#ifndef IAPROF_EXAMPLES_CUDA_LAUNCHES_H
-#define IAPROF_EXAMPLES_CUDA_LAUNCHES_H
+#pragma once
 
 #include <bpf/python_stacks.h>
 #include <bpf/unwinder.h>
@@ -48,5 +47,3 @@ void launches_read(struct launches *launches);
 /* Returns the launches that were lost so far, and of those that were not the ones without a stack. */
 uint64_t launches_lost(const struct launches *launches, uint64_t *without_stack);
 void launches_close(struct launches *launches);
-
-#endif

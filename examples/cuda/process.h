@@ -3,8 +3,7 @@
  * A process with the injected library: reads its socket and ring, and sends records. What the library writes comes from
  * a program that may be hostile. Owned by the loop's thread.
  */
-#ifndef IAPROF_EXAMPLES_CUDA_PROCESS_H
-#define IAPROF_EXAMPLES_CUDA_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ void process_free(struct process *process);
 
 /* Closes images that the core has read. */
 void session_forget_files(struct session *session, uint64_t now);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PC sampling of CUDA contexts: continuous, read by a thread of the library. */
-#ifndef IAPROF_EXAMPLES_CUDA_SAMPLING_H
-#define IAPROF_EXAMPLES_CUDA_SAMPLING_H
+#pragma once
 
 #include "cupti.h"
 #include "writer.h"
@@ -26,5 +25,3 @@ void sampling_read(struct sampling *sampling);
 void sampling_end(struct sampling *sampling);
 
 uint64_t sampling_clock(void);
-
-#endif

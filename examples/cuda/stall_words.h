@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups the stall reasons of CUPTI, which are known at run time only, by iaprof's words. */
-#ifndef IAPROF_EXAMPLES_CUDA_STALL_WORDS_H
-#define IAPROF_EXAMPLES_CUDA_STALL_WORDS_H
+#pragma once
 
 #include <string.h>
 #include <iaprof/record.h>
@@ -55,5 +54,3 @@ static inline uint32_t stall_class_of(const char *name)
 			return words[i].stall_class;
 	return IAPROF_STALL_UNKNOWN;
 }
-
-#endif

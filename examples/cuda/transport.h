@@ -5,8 +5,7 @@
  * Records go through the ring; a cubin is a memfd of its own, sent with struct cuda_cubin. Nothing ever waits: what
  * does not fit is dropped and counted in the ring's head. The plugin trusts nothing that it reads.
  */
-#ifndef IAPROF_EXAMPLES_CUDA_TRANSPORT_H
-#define IAPROF_EXAMPLES_CUDA_TRANSPORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -158,5 +157,3 @@ struct cuda_text { /* text: a message for the user */
 	uint32_t is_error;
 	uint32_t length;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library's end of transport.h. Every function may be called from any thread, and none waits for the plugin. */
-#ifndef IAPROF_EXAMPLES_CUDA_WRITER_H
-#define IAPROF_EXAMPLES_CUDA_WRITER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -26,5 +25,3 @@ bool writer_put(struct writer *writer, const void *record, size_t size, const vo
 void writer_drop(struct writer *writer, enum cuda_drop kind, uint64_t count);
 void writer_say(struct writer *writer, bool is_error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void writer_send_cubin(struct writer *writer, const struct cuda_cubin *cubin, const void *bytes);
-
-#endif

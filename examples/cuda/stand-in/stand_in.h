@@ -6,8 +6,7 @@
  * STAND_IN_FAILS=FUNCTION:ERROR in the environment lets a function of CUPTI fail; with STAND_IN_YIELDS, threads that
  * are within a call let others run.
  */
-#ifndef IAPROF_EXAMPLES_CUDA_STAND_IN_H
-#define IAPROF_EXAMPLES_CUDA_STAND_IN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ uint32_t stand_in_load(const void *cubin, size_t size);
 void stand_in_unload(uint32_t module);
 void stand_in_launch(uint32_t module, const char *kernel);
 void stand_in_copy(size_t size);
-
-#endif

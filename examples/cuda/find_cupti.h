@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which libcupti.so the program uses, where it is in memory, and who else may use it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cupti.h"
+
+/*
+ * Opens the CUPTI that the user names, else the program's own, that of its PyTorch, or the toolkit's, and finds all
+ * functions. Returns false if there is none.
+ */
+bool cupti_find(struct cupti_functions *cupti);
+
+/* Finds the address range of the library that has these functions. */
+bool cupti_range(const struct cupti_functions *cupti, uint64_t *begin, uint64_t *end);
+
+/* Returns the name of the profiler that is likely to hold CUPTI, by its libraries. */
+const char *cupti_holder(void);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "launch_counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sampling.h"
+
+#define NANOSECONDS 1000000000ull
+/* Launches after which a thread's rate is measured again. */
+#define RATE_LAUNCHES 256u
+
+/* A kernel that was launched. The first three members never change once the entry is visible. */
+struct kernel {
+	const char *symbol; /* CUPTI's pointer */
+	char *name;
+	uint32_t id;
+	/* Since the last record or call of the hook. */
+	uint32_t tid;
+	uint64_t count, first_time, last_time;
+};
+
+__attribute__((noinline)) void iaprof_cuda_launched(uint64_t kernel, uint64_t count)
+{
+	__asm__ volatile("" : : "r"(kernel), "r"(count) : "memory");
+}
+
+uint32_t launch_thread(void)
+{
+	static __thread uint32_t id;
+	return id ? id : (id = (uint32_t)syscall(SYS_gettid));
+}
+
+static size_t slot_of(const char *symbol)
+{
+	return ((uintptr_t)symbol * 0x9e3779b97f4a7c15ull >> 20) % (2 * LAUNCH_KERNELS_MAX);
+}
+
+/* Returns the entry of a kernel, or NULL. CUPTI may use a pointer again for another name. */
+static struct kernel *find_kernel(struct launch_counts *counts, const char *symbol, size_t *slot)
+{
+	struct kernel *kernel;
+	for (*slot = slot_of(symbol); (kernel = __atomic_load_n(&counts->kernels[*slot], __ATOMIC_ACQUIRE));
+	     *slot = (*slot + 1) % (2 * LAUNCH_KERNELS_MAX))
+		if (kernel->symbol == symbol && strcmp(kernel->name, symbol) == 0)
+			return kernel;
+	return NULL;
+}
+
+static struct kernel *add_kernel(struct launch_counts *counts, const char *symbol)
+{
+	size_t slot;
+	struct kernel *made = NULL;
+	pthread_mutex_lock(&counts->lock);
+	struct kernel *known = find_kernel(counts, symbol, &slot);
+	if (!known && counts->kernel_count < LAUNCH_KERNELS_MAX && (made = calloc(1, sizeof *made))) {
+		*made = (struct kernel){ .symbol = symbol, .name = strdup(symbol), .id = counts->kernel_count + 1 };
+		struct cuda_kernel record = { .id = made->id, .length = (uint32_t)strnlen(symbol, CUDA_NAME_MAX) };
+		record.header.size = (uint32_t)sizeof record + ((record.length + 7) & ~7u);
+		record.header.type = CUDA_RECORD_KERNEL;
+		if (made->name &&
+		    writer_put(counts->writer, &record, sizeof record, symbol, record.length, CUDA_DROP_RECORDS, 1)) {
+			counts->kernel_count++;
+			__atomic_store_n(&counts->kernels[slot], made, __ATOMIC_RELEASE);
+		} else {
+			free(made->name);
+			free(made);
+			made = NULL;
+		}
+	}
+	pthread_mutex_unlock(&counts->lock);
+	return known ? known : made;
+}
+
+/* A thread's choice of launches. */
+struct choice {
+	uint64_t random;
+	uint64_t period; /* one launch in so many */
+	uint64_t since;  /* start of the measurement of the thread's rate */
+	uint64_t count;  /* launches since then */
+};
+
+/* Returns whether a launch's stack is taken: at random, at most so often in a second that the thread is not slowed. */
+static bool is_chosen(const struct launch_counts *counts)
+{
+	static __thread struct choice choice;
+	if (!counts->rate)
+		return true;
+	if (!choice.period) {
+		choice.since = sampling_clock();
+		choice.random = (uint64_t)launch_thread() * 0x9e3779b97f4a7c15ull + choice.since;
+		choice.period = RATE_LAUNCHES;
+	}
+	if (++choice.count == RATE_LAUNCHES) {
+		uint64_t now = sampling_clock(), elapsed = now - choice.since + 1;
+		choice.period = RATE_LAUNCHES * NANOSECONDS / elapsed / counts->rate + 1;
+		choice.since = now;
+		choice.count = 0;
+	}
+	choice.random ^= choice.random << 13;
+	choice.random ^= choice.random >> 7;
+	choice.random ^= choice.random << 17;
+	return (choice.random >> 16) % choice.period == 0;
+}
+
+void launch_counts_add(struct launch_counts *counts, const char *symbol)
+{
+	size_t slot;
+	uint64_t weight = __atomic_load_n(&counts->weight, __ATOMIC_RELAXED);
+	if (!weight)
+		return;
+	__atomic_fetch_add(&counts->callbacks, 1, __ATOMIC_RELAXED);
+	struct kernel *kernel = find_kernel(counts, symbol, &slot);
+	bool is_new = !kernel;
+	if (is_new)
+		kernel = add_kernel(counts, symbol);
+	if (!kernel) {
+		writer_drop(counts->writer, CUDA_DROP_LAUNCHES, 1);
+		return;
+	}
+	uint64_t before = __atomic_fetch_add(&kernel->count, weight, __ATOMIC_RELAXED);
+	if (counts->mode == CUDA_LAUNCHES_HOOK) {
+		/* The launches of this kernel whose stacks were not taken count for this one. */
+		if (is_new || is_chosen(counts))
+			iaprof_cuda_launched(kernel->id, __atomic_exchange_n(&kernel->count, 0, __ATOMIC_RELAXED));
+		return;
+	}
+	uint64_t now = sampling_clock();
+	if (!before)
+		__atomic_store_n(&kernel->first_time, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&kernel->last_time, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&kernel->tid, launch_thread(), __ATOMIC_RELAXED);
+}
+
+void launch_counts_send(struct launch_counts *counts)
+{
+	uint64_t now = sampling_clock();
+	for (size_t i = 0; i < 2 * LAUNCH_KERNELS_MAX; i++) {
+		struct kernel *kernel = __atomic_load_n(&counts->kernels[i], __ATOMIC_ACQUIRE);
+		uint64_t count = kernel ? __atomic_exchange_n(&kernel->count, 0, __ATOMIC_RELAXED) : 0;
+		if (!count)
+			continue;
+		bool has_times = counts->mode == CUDA_LAUNCHES_RING;
+		struct cuda_launch record = {
+			.header = { sizeof record, CUDA_RECORD_LAUNCH },
+			.kernel = kernel->id,
+			.tid = __atomic_load_n(&kernel->tid, __ATOMIC_RELAXED),
+			.count = count,
+			.first_time = has_times ? __atomic_load_n(&kernel->first_time, __ATOMIC_RELAXED) : now,
+			.last_time = has_times ? __atomic_load_n(&kernel->last_time, __ATOMIC_RELAXED) : now,
+		};
+		writer_put(counts->writer, &record, sizeof record, NULL, 0, CUDA_DROP_LAUNCHES, count);
+	}
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches by kernel: each one is counted, and some of them call the launch hook, which takes their stack. */
+#pragma once
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "writer.h"
+
+#define LAUNCH_KERNELS_MAX 65536u
+
+struct kernel;
+
+struct launch_counts {
+	struct writer *writer;
+	uint32_t mode;      /* CUDA_LAUNCHES_... */
+	uint32_t rate;      /* stacks of a thread in a second; 0: of all launches */
+	uint64_t weight;    /* launches that one callback stands for; 0: they are not counted now */
+	uint64_t callbacks; /* so far */
+
+	pthread_mutex_t lock;                           /* for additions */
+	struct kernel *kernels[2 * LAUNCH_KERNELS_MAX]; /* open hash table, by symbol */
+	uint32_t kernel_count;
+};
+
+/*
+ * The launch hook: a BPF program is attached here, which reads the arguments and the stack. Stands for count launches;
+ * 0: launches will follow.
+ */
+__attribute__((visibility("default"))) void iaprof_cuda_launched(uint64_t kernel, uint64_t count);
+
+/* Counts a launch of the calling thread, by CUPTI's pointer to the kernel's name. */
+void launch_counts_add(struct launch_counts *counts, const char *symbol);
+
+/* Sends the launches that were counted since the last time, or since the kernel's last call of the hook. */
+void launch_counts_send(struct launch_counts *counts);
+
+/* Returns the calling thread's id. */
+uint32_t launch_thread(void);
