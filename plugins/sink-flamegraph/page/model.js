@@ -53,7 +53,6 @@ class Model {
     const first = this.order.includes(this.header.chosen) ? this.header.chosen : this.order[0];
     this.firstType = first === undefined ? 0 : first;
     this.origins = originsOf(this.tree, this.frames);
-    this.hasPids = this.frames.pid.some(pid => pid);
     this.cache = new Map();
   }
 
