@@ -38,7 +38,7 @@ static struct code_object *open_image(const char *path, struct decoder *decoder)
 	return object;
 }
 
-/* Anywhere in the functions, each as often as its size says. */
+/* Anywhere in the functions, in proportion to their size. */
 static void choose_addresses(const char *path, struct decoder *decoder)
 {
 	struct code_object *object = open_image(path, decoder);

@@ -11,7 +11,7 @@
 #include "ratio.h"
 #include "xe-eustall/fold.h"
 
-/* What one read() gives at most on a B580: 20 Xe-cores with 512 KiB each. */
+/* The most that one read() returns on a B580: 20 Xe-cores with 512 KiB each. */
 #define ROWS (20 * 8192)
 /* Many short turns: of long ones, none may be free of what other programs do to the caches. */
 #define PASSES 5

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MiB a second that sink folded writes, from a profile in memory to a complete file, against stackcollapse-perf.pl on
- * the text of perf script for the same profile, with a check that both say the same; and against a plain write of the
+ * the text of perf script for the same profile, with a check that both are equal; and against a plain write of the
  * same bytes. stackcollapse-perf.pl is looked for in FLAMEGRAPH_DIR and in PATH.
  */
 #include <inttypes.h>

@@ -84,7 +84,7 @@ static void show_speed(void)
 	       with * 1e9, with / without);
 }
 
-/* CPU time of a whole run beside the renames; what it says of losses is shown. */
+/* CPU time of a whole run beside the renames; what it reports as lost is shown. */
 static double run_seconds(const char *iaprof, const char *storm, const char *mode, const char *folder)
 {
 	char output[4200], messages[4200], count[16], line[4096];

@@ -46,7 +46,7 @@ for subject, (records, arguments_of) in SUBJECTS.items():
             results.append(measure(arguments_of(*key)))
     costs = {}
     for isolate, name in ('no', 'shared'), ('yes', 'isolated'):
-        # The fastest run says most about the program.
+        # The fastest run is the least disturbed one.
         with_records, without = runs[isolate, records], runs[isolate, 0]
         cpu, wall = (min(run[i] for run in with_records) - min(run[i] for run in without) for i in (0, 1))
         slowest = max(run[0] for run in with_records)

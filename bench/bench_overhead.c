@@ -28,7 +28,7 @@ struct cost {
 	struct rounds steady, whole;             /* seconds of CPU time a second of the run */
 	double seconds[ROUNDS * STEADY_SECONDS]; /* the same for each second of all steady stretches */
 	unsigned second_count;
-	double kernel_side; /* as iaprof says, in percent of one CPU; the smallest */
+	double kernel_side; /* as iaprof reports, in percent of one CPU; the smallest */
 	uint64_t samples;
 };
 

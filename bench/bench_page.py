@@ -69,7 +69,7 @@ PAGE_BACK = '''(async () => {
   document.querySelector('#crumbs button').click();
   return await whenDrawn(() => root.dataset.drawn !== before) - begin;
 })()'''
-# Views, each shown for the first time: what is clicked, and which counter tells that it was drawn.
+# Views, each shown for the first time: what is clicked, and which counter shows that it was drawn.
 PAGE_VIEWS = (('callers', '#order [data-value=callers]', 'drawn'), ('calls', '#order [data-value=calls]', 'drawn'),
               ('table', '#tabs [data-view=table]', 'sandwich'), ('flame graph', '#tabs [data-view=flame]', 'drawn'))
 PAGE_VIEW = '''(async () => {
@@ -155,7 +155,7 @@ def measure(path, *how):
         best = tuple(min((value for value in pair if value is not None), default=None)
                      for pair in zip(best, measure_once(path, *how)))
         if time.monotonic() - begin > LIMIT / 4:
-            break  # another round says nothing new
+            break  # another round would find nothing new
     return best
 
 

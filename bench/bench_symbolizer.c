@@ -79,7 +79,7 @@ static void add_file(file_array *files, const char *name)
 		exit(EXIT_FAILURE);
 }
 
-/* Large and small, with and without debug files: what there is of these. */
+/* Large and small, with and without debug files; those that are installed. */
 static file_array find_files(void)
 {
 	static const char *const patterns[] = { "/lib*/*/libc.so.6",     "/lib64/libc.so.6",

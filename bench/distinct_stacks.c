@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <iaprof/plugin.h>
 
-/* Two addresses to choose from at each level tell 65,536 stacks apart; all of them share the outer levels. */
+/* Two addresses to choose from at each level make 65,536 stacks; all of them share the outer levels. */
 #define CHOICE_LEVELS 16u
 #define SHARED_LEVELS 8u
 #define DEPTH (CHOICE_LEVELS + SHARED_LEVELS)

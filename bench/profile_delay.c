@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sink profile-delay: how long after the end of their interval stall samples were in the profile, from the
- * PROFILE_VALUE records that tell it. Prints a line with the mean, weighted by samples, and the longest.
+ * PROFILE_VALUE records that contain it. Prints a line with the mean, weighted by samples, and the longest.
  */
 #include <stdio.h>
 #include <iaprof/plugin.h>

@@ -15,7 +15,7 @@ static inline double cpu_seconds_since(uint64_t begin)
 	return (double)(clock_read(CLOCK_THREAD_CPUTIME_ID) - begin) / (double)NANOSECONDS_PER_SECOND;
 }
 
-/* Of several rounds the fastest says most about the program, and the slowest about the machine's other work. */
+/* Of several rounds the fastest measures the program best, and the slowest the machine's other work. */
 struct rounds {
 	unsigned count;
 	double fastest, slowest;

@@ -203,7 +203,7 @@ static int open_image(struct device_images *images, const char *path, struct rem
 	return load(images, request, image);
 }
 
-/* Returns what messages call an image: a descriptor's number would say nothing to a user. */
+/* Returns what messages call an image: a descriptor's number would mean nothing to a user. */
 static const char *name_of(struct device_images *images, const char *path, uint32_t pid)
 {
 	char text[64];

@@ -7,7 +7,7 @@
 /* When there are too many records: jobs that run longer than this may begin before a gap and end behind it. */
 #define SETTLE_DELAY UINT64_C(5000000000)
 
-/* A sample stands for so many times its time, if the thread is not known to have waited. */
+/* A sample represents so many times its time, if the thread is not known to have waited. */
 #define RUN_SCALE_MAX 2.0
 
 void device_gaps_free(struct device_gaps *gaps)
@@ -47,7 +47,7 @@ void device_gaps_hold_sample(struct device_gaps *gaps, const struct iaprof_recor
 {
 	limit(gaps, record->header.time);
 	struct waiting_sample held = cpu_samples_describe(gaps->samples, record);
-	/* A sample of a running thread is of the time before it. */
+	/* A sample of a running thread represents the time before it. */
 	uint64_t before = held.key.wait.reason ? 0 : held.value / (held.count ? held.count : 1);
 	held.first_time -= before < held.first_time ? before : held.first_time;
 	if (held.first_time < held.time)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samples and calls that wait for the process records of their time. What samples have in common is their key, which is
- * stored once: a sample takes 40 bytes, and what its key stands for is looked up once for many samples. Owned by the
+ * stored once: a sample takes 40 bytes, and what its key refers to is looked up once for many samples. Owned by the
  * collector thread.
  */
 #pragma once
@@ -21,7 +21,7 @@
 #define WAITING_SAMPLES_MAX 65536u
 
 #define WAITING_KEY_WORDS 10u
-/* Words that tell the keys of most samples apart: those that are not of a wait and have no span. */
+/* Words that distinguish the keys of most samples: those without a wait and a span. */
 #define WAITING_KEY_WORDS_FEW 5u
 
 /* Hashed and compared as words. */
@@ -87,7 +87,7 @@ static inline uint64_t waiting_key_pair(uint32_t first, uint32_t second)
 #endif
 }
 
-/* Returns whether the first WAITING_KEY_WORDS_FEW words tell a key from all others. */
+/* Returns whether the first WAITING_KEY_WORDS_FEW words distinguish a key from all others. */
 static inline bool waiting_key_is_short(const union waiting_key *key)
 {
 	return !key->wait.reason && !(key->flags & WAITING_HAS_SPAN);

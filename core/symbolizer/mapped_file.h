@@ -27,7 +27,7 @@ struct mapped_file_request {
  */
 int mapped_file_open(struct mapped_file *file, struct broker *broker, const struct mapped_file_request *request);
 
-/* Returns whether a file is younger than the mapping (latest as in mapped_file_request), which is of another one. */
+/* Returns whether a file is younger than the mapping (latest as in mapped_file_request), and thus another file. */
 bool mapped_file_is_newer(const struct file_identity *identity, uint64_t latest);
 /* Returns whether an open file is as it was when it was identified. */
 bool mapped_file_is_unchanged(const struct file_identity *identity, int descriptor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which libcupti.so the program uses, where it is in memory, and who else may use it. */
+/* Finds the libcupti.so that a program uses, its address range, and the profiler that may hold it. */
 #pragma once
 
 #include <stdbool.h>

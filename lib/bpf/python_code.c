@@ -32,7 +32,7 @@ static void append_character(struct text *to, uint32_t character)
 	text_append(to, bytes, size);
 }
 
-/* Surrogates stand for bytes of a file name that are not UTF-8. */
+/* Surrogates represent bytes of a file name that are not UTF-8. */
 static bool is_character(uint32_t character)
 {
 	return character && character < 0x110000 && (character < 0xd800 || character > 0xdfff);

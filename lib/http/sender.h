@@ -27,7 +27,7 @@ struct sender_options {
 	const char *url;
 	const char *type; /* of the bodies: "application/x-protobuf" */
 	const char *user_agent;
-	sender_answer *answer;   /* NULL: the status says all */
+	sender_answer *answer;   /* NULL: only the status matters */
 	const char *headers;     /* "key=value,key=value", percent-encoded; NULL: none */
 	const char *certificate; /* file of certificates that the server is checked against; NULL: the system's */
 	uint64_t timeout;        /* of one try, ns */

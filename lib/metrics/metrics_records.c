@@ -142,7 +142,7 @@ static void take_activity(struct metrics *metrics, const struct iaprof_record_de
 			 record->busy, record->header.time);
 }
 
-/* Jobs of a device run one after the other, as far as a record does not say when they started. */
+/* Jobs of a device run one after the other, unless a record states when they started. */
 static void take_job(struct metrics *metrics, const struct iaprof_record_job *record)
 {
 	struct metric_device *device = find_device(metrics, record->header.source, record->device);

@@ -76,7 +76,7 @@ static bool compresses(const struct otlp_options *options, const struct otlp_sig
 	return !text || strcmp(text, "none") != 0;
 }
 
-/* Reads what the server says of a request that it took: see sender_answer. The answers of all signals are alike. */
+/* Reads the server's answer to a request that it accepted: see sender_answer. All signals have the same answers. */
 static uint32_t read_answer(const void *bytes, size_t size, uint32_t count, struct text *reason)
 {
 	Otlp__ExportResponse *response = otlp__export_response__unpack(NULL, size, bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends requests of one signal of OTLP over HTTP, as the options of a sink and the variables OTEL_EXPORTER_OTLP_* say.
- * Each function is for the sink's thread.
+ * Sends requests of one signal of OTLP over HTTP, as configured by the options of a sink and the variables
+ * OTEL_EXPORTER_OTLP_*. Each function is for the sink's thread.
  */
 #pragma once
 

@@ -80,8 +80,8 @@ static bool is_of_program(const struct iaprof_frame *frame)
 }
 
 /*
- * Whether a frame says more of the launch site than the one found so far, which is further from the launch. Native code
- * that Python calls is a framework's rather than the program's.
+ * Whether a frame describes the launch site better than the one found so far, which is further from the launch. Native
+ * code that Python calls is a framework's rather than the program's.
  */
 static bool is_nearer_launch(const struct iaprof_frame *frame, const struct iaprof_frame *found)
 {

@@ -42,7 +42,7 @@ static void append_place(struct text *text, const struct iaprof_frame *frame)
 		text_append_format(text, ":%" PRIu32, frame->line);
 }
 
-/* Templates of C++ are cut to what tells them apart. */
+/* C++ templates are shortened to what distinguishes them. */
 static void append_function(struct text *text, const struct iaprof_frame *frame)
 {
 	struct text name = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sinks say of stall reasons, by class: one text for each, whatever the hardware calls the reason. */
+/* What sinks write about stall reasons, by class: one text for each, whatever the hardware calls the reason. */
 #pragma once
 
 #include <stdint.h>

@@ -62,7 +62,7 @@ struct ivpu_function {
 	const char *source;      /* file of drivers/accel/ivpu and a version that has it, or the published trace */
 };
 
-/* Returns the description of a function. Never NULL: an unknown name is of family IVPU_FAMILY_OTHER. */
+/* Returns the description of a function. Never NULL: an unknown name belongs to IVPU_FAMILY_OTHER. */
 const struct ivpu_function *ivpu_function_find(const char *name);
 
 /* Iterates over the table: NULL after the last entry. Prefix rules are not included. */

@@ -299,7 +299,7 @@ static int submissions_attach(struct job_watch *watch)
 
 static int programs_attach(struct job_watch *watch)
 {
-	/* Newest release first: since 7.2, and since 6.8. Before that, the driver tells only that a job is over. */
+	/* Newest release first: since 7.2, and since 6.8. Before that, the driver reports only that a job is over. */
 	static const char *const signal[] = { "ivpu_job_signal", "ivpu_job_signal_and_destroy", NULL };
 	static const char *const over[] = { "ivpu_job_done_callback", "ivpu_job_done", NULL };
 	/* Aborts of all jobs of a device; of a context since 6.15, and in 6.12 to 6.14. */

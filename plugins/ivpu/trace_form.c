@@ -183,7 +183,7 @@ static bool take_title(struct trace_form *form, struct text_span text)
 	return true;
 }
 
-/* Returns whether the line is of a form that bpftrace does not write by itself. */
+/* Returns whether the line has a form that bpftrace does not write by itself. */
 static bool take_other_form(struct trace_form *form, struct text_span whole, struct trace_line *line)
 {
 	struct text_span text = span_trim(whole);

@@ -40,7 +40,7 @@ static void begin_job(struct trace_phases *phases, uint32_t pid, uint64_t time)
 	phases->jobs[position % TRACE_PHASES_JOBS].pid = pid;
 }
 
-/* The last call of a submission gives the job to the device, after buffers were mapped and the firmware was booted. */
+/* The last call of a submission passes the job to the device, after buffers were mapped and the firmware was booted. */
 static void queue_job(struct trace_phases *phases, uint32_t pid, uint64_t time)
 {
 	uint64_t kept = phases->jobs_in_flight < TRACE_PHASES_JOBS ? phases->jobs_in_flight : TRACE_PHASES_JOBS;

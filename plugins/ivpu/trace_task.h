@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses one line of ftrace (function, function_graph, events), trace-cmd report or perf script. Events are those of
- * vpu, gpu_scheduler and kprobes. Pure; what one line says about others is in struct trace_tasks.
+ * vpu, gpu_scheduler and kprobes. Pure; what one line reveals about others is in struct trace_tasks.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct trace_tasks {
 	char callers[TRACE_CALLERS_MAX][TRACE_NAME_SIZE_MAX + 1];
 };
 
-/* text: trimmed. Returns false if the line is of another form. */
+/* text: trimmed. Returns false if the line has another form. */
 bool trace_task_parse(struct trace_tasks *tasks, struct text_span text, struct trace_line *line);
 /* text: not trimmed. Returns false if the line is not of function_graph. */
 bool trace_graph_parse(struct trace_tasks *tasks, struct text_span text, struct trace_line *line);

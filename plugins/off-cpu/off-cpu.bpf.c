@@ -347,7 +347,7 @@ static __always_inline void thread_came(struct task_struct *task, __u64 now, str
 
 /*
  * The task leaves the CPU, but nobody has told that it got it back: virtual machines have threads from which Linux
- * switches without a tracepoint. The time that the task has run since tells when it was.
+ * switches without a tracepoint. It follows from the time that the task has run since.
  */
 static __always_inline void thread_came_unseen(struct task_struct *task, struct off_cpu_thread *thread, __u64 now,
 					       struct off_cpu_processor *processor)

@@ -39,7 +39,7 @@ void sleepers_free(struct sleepers *sleepers)
 /* Keeps the copy of a user stack, of which size bytes were sent. */
 static bool keep_copy(struct sleepers *sleepers, struct sleeper *sleeper, const void *copy, size_t size)
 {
-	/* The reader of copies may look at every page that it says was read. */
+	/* The reader of copies may access every page that is marked as read. */
 	if (sleepers->bytes + sizeof *sleeper->copy > BYTES_MAX)
 		return false;
 	sleeper->copy_size = sizeof *sleeper->copy;

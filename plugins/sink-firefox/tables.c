@@ -101,7 +101,7 @@ static void append_unsigned(struct text *text, size_t i, uint64_t value)
 	text_append_unsigned(text, value);
 }
 
-/* Appends the index of an id; of none, what stands for it. */
+/* Appends the index of an id, or none. */
 static void append_index(struct text *text, size_t i, uint32_t id, const char *none)
 {
 	text_append_string(text, i ? "," : "");

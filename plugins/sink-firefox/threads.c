@@ -62,7 +62,7 @@ static bool is_same_id(const struct thread *a, const struct thread *b)
 	       (a->tid ? a->tid : a->pid) == (b->tid ? b->tid : b->pid);
 }
 
-/* The main thread comes first, then what is of no known thread. */
+/* The main thread comes first, then samples without a known thread. */
 static uint32_t place_of(const struct thread *thread)
 {
 	return thread->tid == thread->pid ? 0 : thread->tid ? thread->tid : 1;

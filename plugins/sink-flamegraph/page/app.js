@@ -447,7 +447,7 @@ class App {
       [make('dt', {}, make('kbd', { textContent: key })), make('dd', { textContent: text })])));
   }
 
-  // What the run says of itself.
+  // The metadata of the run.
   showAbout() {
     const { metadata, difference } = this.model.header;
     const pairs = [...metadata, ...(difference ? difference.metadata.map(([key, value]) => [`Baseline: ${key}`, value]) : [])];

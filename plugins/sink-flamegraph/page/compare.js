@@ -1,4 +1,4 @@
-// Two runs in one graph: what grew and what shrank. Colours and numbers both say so.
+// Two runs in one graph: what grew and what shrank. Colours and numbers both show it.
 
 const CHANGE_LIMITS = [0.004, 0.03, 0.08]; // of the earlier total
 
@@ -147,7 +147,7 @@ class Compare {
       list('More', changes.filter(({ change }) => change > least)), this.runs()].filter(Boolean);
   }
 
-  // What both runs say of themselves.
+  // The metadata of both runs.
   runs() {
     const list = make('dl', { className: 'quality' });
     for (const [name, header] of [['Baseline', this.difference], ['After', this.model.header]])

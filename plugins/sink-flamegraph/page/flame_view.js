@@ -1,4 +1,4 @@
-// The flame graph: what its cells say, and what the reader does with them.
+// The flame graph: the texts of its cells, and what the reader does with them.
 
 const CRUMBS_SHOWN = 5;
 
@@ -22,7 +22,7 @@ class FlameView {
 
   get isCallers() { return this.state.get('order') === 'callers'; }
 
-  // Shows what the state says; moves: from what was shown before.
+  // Shows the state; moves: from what was shown before.
   show(moves = false) {
     const { model, state } = this;
     if (!this.canvas.clientWidth)
@@ -59,7 +59,7 @@ class FlameView {
     this.values = this.inverted;
   }
 
-  // What a cell looks like and says.
+  // Look and text of a cell.
   look(cell) {
     const { model, values } = this, { frames } = model;
     const whole = values.total[0];
@@ -100,7 +100,7 @@ class FlameView {
       ? model.placeOf(own) : '', isMono: node > 0 && frames.kind[own] === Kind.DEVICE_INSTRUCTION };
   }
 
-  // Beside the shares of a zoomed frame in the bar above, shares of everything say so.
+  // Beside the shares of a zoomed frame in the bar above, shares of everything are labelled as such.
   shareOfAll(value) { return `${shareText(value, this.values.total[0])}${this.focus ? ' of all' : ''}`; }
 
   lookOfReason(cell) {
