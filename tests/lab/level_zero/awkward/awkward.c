@@ -26,14 +26,8 @@
 
 #include <level_zero/loader/ze_loader.h> /* uses bool, and includes nothing for it */
 
-#define CHECK(call)                                                                                                    \
-	do {                                                                                                           \
-		ze_result_t result_ = (call);                                                                          \
-		if (result_ != ZE_RESULT_SUCCESS) {                                                                    \
-			fprintf(stderr, "%s: 0x%x\n", #call, result_);                                                 \
-			_exit(1);                                                                                      \
-		}                                                                                                      \
-	} while (0)
+#include "../one_module.h"
+
 #define WANT(condition)                                                                                                \
 	do {                                                                                                           \
 		if (!(condition)) {                                                                                    \
@@ -44,9 +38,6 @@
 #define FUNCTION __attribute__((noipa)) static
 #define RETURN_HERE __asm__ volatile("" ::: "memory")
 
-static ze_context_handle_t context;
-static ze_device_handle_t device;
-static ze_module_handle_t module;
 static const char *kernel_name;
 static bool immediate;
 static _Atomic unsigned launched;
@@ -284,20 +275,6 @@ FUNCTION void way_tracer(void)
 	RETURN_HERE;
 }
 
-static void module_open(const char *path)
-{
-	static uint8_t bytes[1 << 24];
-	FILE *file = fopen(path, "rb");
-
-	WANT(file);
-	ze_module_desc_t description = { .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-					 .format = ZE_MODULE_FORMAT_NATIVE,
-					 .inputSize = fread(bytes, 1, sizeof bytes, file),
-					 .pInputModule = bytes };
-	fclose(file);
-	CHECK(zeModuleCreate(context, device, &description, &module, NULL));
-}
-
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -306,9 +283,6 @@ int main(int argc, char **argv)
 	} ways[] = { { "threads", threads },     { "forks", forks },           { "alloca", way_alloca },
 		     { "signals", way_signals }, { "coroutines", coroutines }, { "cancel", cancel },
 		     { "tracer", way_tracer } };
-	ze_context_desc_t description = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
-	uint32_t one = 1;
-	ze_driver_handle_t driver;
 
 	immediate = argc == 5 && strcmp(argv[4], "immediate") == 0;
 	if (argc != 4 && !immediate) {
@@ -317,9 +291,6 @@ int main(int argc, char **argv)
 	}
 	kernel_name = argv[2];
 	CHECK(zeInit(0));
-	CHECK(zeDriverGet(&one, &driver));
-	CHECK(zeDeviceGet(driver, &one, &device));
-	CHECK(zeContextCreate(driver, &description, &context));
 	module_open(argv[1]);
 	launcher_open(&first);
 	for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)

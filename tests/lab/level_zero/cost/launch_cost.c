@@ -13,33 +13,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <level_zero/loader/ze_loader.h> /* uses bool, and includes nothing for it */
+
+#include "../one_module.h"
+#include "../../../../lib/base/clock.h"
 
 #define ROUNDS 60
 #define LAUNCHES 500
 #define DEPTHS 64
 
-#define CHECK(call)                                                                                                    \
-	do {                                                                                                           \
-		ze_result_t result_ = (call);                                                                          \
-		if (result_ != ZE_RESULT_SUCCESS) {                                                                    \
-			fprintf(stderr, "%s: 0x%x\n", #call, result_);                                                 \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
 static ze_command_list_handle_t list;
 static ze_kernel_handle_t kernel;
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 /* What a uprobe costs by itself: functions that begin with a no-operation of 1, 5, and 10 bytes, to attach to. */
 #define EMPTY(name, instruction)                                                                                       \
@@ -73,35 +58,16 @@ static double measure(void (*call)(void), unsigned depth, unsigned depths)
 	uint64_t least = UINT64_MAX;
 
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		uint64_t begun = now();
+		uint64_t begun = clock_monotonic();
 
 		for (unsigned i = 0; i < LAUNCHES; i++)
 			at_depth(depth + i % depths, call);
-		uint64_t spent = now() - begun;
+		uint64_t spent = clock_monotonic() - begun;
 		if (spent < least)
 			least = spent;
 		CHECK(zeCommandListReset(list));
 	}
 	return (double)least / LAUNCHES;
-}
-
-static ze_module_handle_t module_read(ze_context_handle_t context, ze_device_handle_t device, const char *path)
-{
-	static uint8_t bytes[1 << 24];
-	FILE *file = fopen(path, "rb");
-	ze_module_handle_t module;
-
-	if (!file) {
-		perror(path);
-		exit(1);
-	}
-	ze_module_desc_t description = { .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-					 .format = ZE_MODULE_FORMAT_NATIVE,
-					 .inputSize = fread(bytes, 1, sizeof bytes, file),
-					 .pInputModule = bytes };
-	fclose(file);
-	CHECK(zeModuleCreate(context, device, &description, &module, NULL));
-	return module;
 }
 
 static void do_nothing(ze_command_list_append_launch_kernel_params_t *parameters, ze_result_t result, void *data,
@@ -126,12 +92,7 @@ static void layer_enable(void)
 
 int main(int argc, char **argv)
 {
-	ze_context_desc_t context_description = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
 	ze_command_list_desc_t list_description = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC };
-	uint32_t one = 1;
-	ze_driver_handle_t driver;
-	ze_device_handle_t device;
-	ze_context_handle_t context;
 
 	bool layer = argc == 4 && strcmp(argv[3], "layer") == 0;
 	if (argc != 3 && !layer) {
@@ -141,10 +102,7 @@ int main(int argc, char **argv)
 	CHECK(zeInit(0));
 	if (layer)
 		layer_enable();
-	CHECK(zeDriverGet(&one, &driver));
-	CHECK(zeDeviceGet(driver, &one, &device));
-	CHECK(zeContextCreate(driver, &context_description, &context));
-	ze_module_handle_t module = module_read(context, device, argv[1]);
+	module_open(argv[1]);
 	ze_kernel_desc_t kernel_description = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = argv[2] };
 	CHECK(zeKernelCreate(module, &kernel_description, &kernel));
 	CHECK(zeKernelSetGroupSize(kernel, 1, 1, 1));

@@ -14,14 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK(call)                                                                                                    \
-	do {                                                                                                           \
-		ze_result_t result_ = (call);                                                                          \
-		if (result_ != ZE_RESULT_SUCCESS) {                                                                    \
-			fprintf(stderr, "%s: 0x%x\n", #call, result_);                                                 \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
+#include "../one_module.h"
+
 #define FUNCTION __attribute__((noipa)) static
 #define EXECUTIONS 10
 
@@ -29,10 +23,6 @@ enum kernel { TINY, SOFTMAX, KERNEL_COUNT };
 static const char *const kernel_names[] = { "tiny", "softmax_row" };
 static _Atomic unsigned executed[KERNEL_COUNT];
 
-static ze_driver_handle_t driver;
-static ze_device_handle_t device;
-static ze_context_handle_t context;
-static ze_module_handle_t module;
 static void *buffer;
 
 /* Functions of the driver: as in the specification, but pNext comes last. */
@@ -476,29 +466,10 @@ static const struct {
 	     { "mutable", way_mutable }, { "changeable", way_changeable },
 	     { "replay", way_replay },   { "threads", way_threads } };
 
-static void module_read(const char *path)
-{
-	static uint8_t bytes[1 << 24];
-	FILE *file = fopen(path, "rb");
-
-	if (!file) {
-		perror(path);
-		exit(1);
-	}
-	ze_module_desc_t description = { .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-					 .format = ZE_MODULE_FORMAT_NATIVE,
-					 .inputSize = fread(bytes, 1, sizeof bytes, file),
-					 .pInputModule = bytes };
-	fclose(file);
-	CHECK(zeModuleCreate(context, device, &description, &module, NULL));
-}
-
 int main(int argc, char **argv)
 {
-	ze_context_desc_t description = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
 	ze_device_mem_alloc_desc_t memory = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
 	struct launcher launcher;
-	uint32_t one = 1;
 	unsigned way = 0;
 
 	while (argc == 4 && way < sizeof ways / sizeof *ways && strcmp(ways[way].name, argv[3]) != 0)
@@ -508,13 +479,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	CHECK(zeInit(0));
-	CHECK(zeDriverGet(&one, &driver));
-	CHECK(zeDeviceGet(driver, &one, &device));
-	CHECK(zeContextCreate(driver, &description, &context));
+	module_open(argv[1]);
 	CHECK(zeMemAllocDevice(context, &memory, 65536, 64, device, &buffer));
 	if (strcmp(argv[2], "driver") == 0)
 		calls_of_driver();
-	module_read(argv[1]);
 	launcher_open(&launcher);
 	ways[way].run(&launcher);
 	for (unsigned i = 0; i < KERNEL_COUNT; i++)
