@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of the NPU's double share. */
-#ifndef IAPROF_TESTS_LAB_NPU_TESTS_H
-#define IAPROF_TESTS_LAB_NPU_TESTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ void npu_ioctl_tests(void);
 void npu_job_tests(void);
 void npu_life_tests(void);
 void npu_scenario_tests(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A test program that prints TAP: one line for each test, a comment for each check in it that failed. */
-#ifndef IAPROF_TESTS_LAB_TAP_H
-#define IAPROF_TESTS_LAB_TAP_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ void tap_run(const char *name, void (*test)(void));
 #define TAP_RUN(test) tap_run(#test, test)
 /* Prints the plan; returns the exit status: 0, or 1 if a test failed. */
 int tap_finish(void);
-
-#endif

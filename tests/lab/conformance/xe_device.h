@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls to an xe device, for the tests; and the control files of its double, where the device is the double. */
-#ifndef IAPROF_TESTS_LAB_XE_DEVICE_H
-#define IAPROF_TESTS_LAB_XE_DEVICE_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -82,5 +81,3 @@ void become_nobody(void);
 
 bool file_write(const char *path, const char *text);
 bool file_read(const char *path, char *text, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of EU stall data, decoded for the tests: written apart from the encoder in the double and from iaprof's decoder.
  */
-#ifndef IAPROF_TESTS_LAB_XE_ROWS_H
-#define IAPROF_TESTS_LAB_XE_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ struct row_sum *row_sums_at(struct row_sums *sums, uint64_t address);
 void row_sums_add(struct row_sums *sums, enum row_layout layout, const uint8_t *bytes, size_t size);
 bool row_sums_equal(const struct row_sums *left, struct row_sums *right);
 void row_sums_free(struct row_sums *sums);
-
-#endif

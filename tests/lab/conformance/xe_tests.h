@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The groups of tests of an xe device. Those with "double" in the name need the double. */
-#ifndef IAPROF_TESTS_LAB_XE_TESTS_H
-#define IAPROF_TESTS_LAB_XE_TESTS_H
+#pragma once
 
 void test_queries(void);
 void test_platforms_of_the_double(void);
@@ -15,5 +14,3 @@ void test_resets_of_the_double(void);
 void test_scenarios_of_the_double(void);
 void test_jobs_of_the_double(void);
 void test_life_of_the_double(void);
-
-#endif

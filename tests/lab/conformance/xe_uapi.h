@@ -4,8 +4,7 @@
  * the <drm/xe_drm.h> of Debian 12's libdrm does not exist, that of its kernels has no EU stall sampling. Sizes, offsets
  * and numbers are asserted below, so that a slip in a declaration cannot pass.
  */
-#ifndef IAPROF_TESTS_LAB_XE_UAPI_H
-#define IAPROF_TESTS_LAB_XE_UAPI_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -320,5 +319,3 @@ XE_AT(xe_exec, address, 24);
 XE_AT(xe_exec, num_batch_buffer, 32);
 static_assert(sizeof(struct xe_sync) == 48, "xe_sync");
 XE_AT(xe_sync, timeline_value, 24);
-
-#endif

@@ -3,8 +3,7 @@
  * Waiting without the C library: its functions have no frame pointers, so a CPU sample in them would not have their
  * callers.
  */
-#ifndef DEMO_SYSTEM_CALLS_H
-#define DEMO_SYSTEM_CALLS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -46,5 +45,3 @@ static inline long read_input(char *text, uintptr_t size)
 	text[length > 0 ? length : 0] = '\0';
 	return length;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The Level Zero functions that the program calls, in one table. The linked variants fill it with what the linker
  * found; the late variant (compiled with LATE_LOADER) is not linked to the loader and fills it with dlopen and dlsym.
  */
-#ifndef LEVEL_ZERO_CALLS_H
-#define LEVEL_ZERO_CALLS_H
+#pragma once
 
 #include <level_zero/ze_api.h>
 #include <level_zero/zet_api.h>
@@ -64,5 +63,3 @@ __attribute__((noreturn)) void call_fail(ze_result_t result, const char *call, c
 
 /* Ends the program with one line. */
 __attribute__((noreturn, format(printf, 1, 2))) void fail(const char *format, ...);
-
-#endif

@@ -5,8 +5,7 @@
  *
  *     worker_run > forward > layer_NAME > SITE > append_VARIANT > zeCommandListAppend...
  */
-#ifndef LEVEL_ZERO_LAUNCHES_H
-#define LEVEL_ZERO_LAUNCHES_H
+#pragma once
 
 #include "calls.h"
 #include "gpu_jobs.h"
@@ -99,5 +98,3 @@ void job_submit(struct gpu_jobs *jobs);
 
 /* One turn: every site, as often as it is asked for. */
 void forward(struct worker *worker);
-
-#endif

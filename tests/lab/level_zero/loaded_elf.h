@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the ELF file of a loaded module: where its code is in the device's memory. */
-#ifndef LEVEL_ZERO_LOADED_ELF_H
-#define LEVEL_ZERO_LOADED_ELF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@
 bool loaded_elf_code(const uint8_t *data, size_t size, uint64_t *address, uint64_t *length);
 
 bool loaded_elf_function(const uint8_t *data, size_t size, const char *name, uint64_t *address, uint64_t *length);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modules: from a file to the device, their addresses there, and away again. */
-#ifndef LEVEL_ZERO_MODULES_H
-#define LEVEL_ZERO_MODULES_H
+#pragma once
 
 #include "options.h"
 
@@ -37,5 +36,3 @@ void device_close(struct device *device);
 /* Creates every module for load `number` and looks where it is; writes what --dump asks for. */
 void modules_load(struct device *device, const struct options *options, unsigned number, struct load *load);
 void modules_unload(struct device *device, struct load *load);
-
-#endif

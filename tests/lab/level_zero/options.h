@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program's command line. */
-#ifndef LEVEL_ZERO_OPTIONS_H
-#define LEVEL_ZERO_OPTIONS_H
+#pragma once
 
 #include "gpu_jobs.h"
 #include "launches.h"
@@ -42,5 +41,3 @@ struct options {
 
 /* Ends the program after --help (status 0) and with one line on a wrong option (status 2). */
 void options_read(struct options *options, int argc, char **argv);
-
-#endif

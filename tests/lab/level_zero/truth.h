@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The truth about a run, in lines of words between tabs; README.md explains them. */
-#ifndef LEVEL_ZERO_TRUTH_H
-#define LEVEL_ZERO_TRUTH_H
+#pragma once
 
 #include "workers.h"
 
@@ -11,5 +10,3 @@
  */
 void truth_print(const struct options *options, unsigned number, const struct load *load,
 		 const uint64_t (*earlier)[MODULE_COUNT], const struct worker *workers);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a scenario that a process does: what the player reads and makes. */
-#ifndef NPU_STEPS_H
-#define NPU_STEPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -52,5 +51,3 @@ struct process {
 
 /* Reads the `process` parts of a scenario. Returns their number; on an error prints one line and returns -1. */
 int steps_read(const char *path, struct process *processes);
-
-#endif

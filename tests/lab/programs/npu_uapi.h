@@ -3,8 +3,7 @@
  * The NPU's ioctls, as include/uapi/drm/ivpu_accel.h and drm.h of Linux 7.2 have them: numbers, offsets and sizes.
  * Written here because a machine's own headers may be older or absent; every size is asserted.
  */
-#ifndef NPU_UAPI_H
-#define NPU_UAPI_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -116,5 +115,3 @@ static_assert(offsetof(struct npu_submit, commands_offset) == 20, "drm_ivpu_subm
 static_assert(offsetof(struct npu_queue_submit, preempt_buffer_index) == 24, "drm_ivpu_cmdq_submit");
 static_assert(offsetof(struct npu_bo_wait, timeout_ns) == 8, "drm_ivpu_bo_wait.timeout_ns");
 static_assert(offsetof(struct npu_bo_wait, job_status) == 16, "drm_ivpu_bo_wait.job_status");
-
-#endif

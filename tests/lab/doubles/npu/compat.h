@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What differs between the kernels that the double is built for (6.12 and newer), and nothing else. */
-#ifndef NPU_DOUBLE_COMPAT_H
-#define NPU_DOUBLE_COMPAT_H
+#pragma once
 
 #include <linux/hrtimer.h>
 #include <linux/pm_runtime.h>
@@ -85,6 +84,4 @@ struct drm_ivpu_bo_create_from_userptr {
 
 #define DRM_IOCTL_IVPU_BO_CREATE_FROM_USERPTR                                                                          \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_IVPU_BO_CREATE_FROM_USERPTR, struct drm_ivpu_bo_create_from_userptr)
-#endif
-
 #endif

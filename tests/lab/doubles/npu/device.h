@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The double's device, contexts, buffers and jobs. */
-#ifndef NPU_DOUBLE_DEVICE_H
-#define NPU_DOUBLE_DEVICE_H
+#pragma once
 
 #include <linux/irqreturn.h>
 #include <linux/kref.h>
@@ -192,5 +191,3 @@ int double_truth_create(struct ivpu_device *vdev);
 void double_truth_free(struct ivpu_device *vdev);
 void double_truth_reset(struct ivpu_device *vdev);
 void double_truth_file(struct ivpu_device *vdev);
-
-#endif

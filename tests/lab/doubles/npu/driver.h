@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Binding to the device. */
-#ifndef NPU_DOUBLE_DRIVER_H
-#define NPU_DOUBLE_DRIVER_H
+#pragma once
 
 #include "device.h"
 
@@ -11,5 +10,3 @@ int double_probe(struct pci_dev *pdev);
 void double_remove(struct pci_dev *pdev);
 int double_tracepoints_remove(void);
 bool double_is_device(const struct ivpu_device *vdev);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A message between driver and firmware, as far as the tracepoint vpu:jsm shows it. */
-#ifndef NPU_DOUBLE_MESSAGE_H
-#define NPU_DOUBLE_MESSAGE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -16,5 +15,3 @@ struct vpu_jsm_msg {
 	u32 request_id;
 	u32 result;
 };
-
-#endif

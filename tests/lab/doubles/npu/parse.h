@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the two halves of the scenario's parser share: parse.c reads headers and trees, statement.c one line of a tree.
  */
-#ifndef NPU_DOUBLE_PARSE_H
-#define NPU_DOUBLE_PARSE_H
+#pragma once
 
 #include "play.h"
 
@@ -45,5 +44,3 @@ int parse_number(struct parser *parser, const char *text, u64 minimum, u64 maxim
 int parse_event(struct parser *parser, const char *name, u32 *index);
 int parse_end_of_line(struct parser *parser, char *line);
 int parse_statement(struct parser *parser, struct double_node *node, char *line, bool is_root);
-
-#endif

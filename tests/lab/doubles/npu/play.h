@@ -3,8 +3,7 @@
  * How a scenario is played: every function of the double asks for what it calls, and calls it itself, so that the
  * kernel's stack has the real driver's frames and nothing between them.
  */
-#ifndef NPU_DOUBLE_PLAY_H
-#define NPU_DOUBLE_PLAY_H
+#pragma once
 
 #include "device.h"
 
@@ -199,5 +198,3 @@ void double_truth_add(struct ivpu_device *vdev, int function, u64 ns);
 			DOUBLE_CALLS(&frame_);                                                                         \
 		double_leave(&frame_);                                                                                 \
 	} while (0)
-
-#endif

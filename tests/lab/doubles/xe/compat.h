@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What differs between the kernels that the double is built for (6.12 and newer), and nothing else. */
-#ifndef XE_DOUBLE_COMPAT_H
-#define XE_DOUBLE_COMPAT_H
+#pragma once
 
 #include <linux/hrtimer.h>
 #include <linux/version.h>
@@ -79,5 +78,3 @@ static inline int xe_drm_sched_job_init(struct drm_sched_job *job, struct drm_sc
 	return drm_sched_job_init(job, entity, 1, owner, file->client_id);
 #endif
 }
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Locks, outermost first: xe_device.config, xe_gt.stream_lock, xe_stream.buffer_lock, xe_hardware.lock.
  */
-#ifndef XE_DOUBLE_DEVICE_H
-#define XE_DOUBLE_DEVICE_H
+#pragma once
 
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
@@ -195,5 +194,3 @@ void xe_device_unplug(struct xe_device *xe);
 /* truth.c */
 extern const struct file_operations truth_file_operations;
 extern const struct file_operations state_file_operations;
-
-#endif

@@ -3,8 +3,7 @@
  * Exec queues, which run jobs through the kernel's own DRM scheduler, one scheduler for each queue as xe has it
  * (xe_guc_submit.c). A job does nothing but take its time; queues run beside each other.
  */
-#ifndef XE_DOUBLE_EXEC_QUEUE_H
-#define XE_DOUBLE_EXEC_QUEUE_H
+#pragma once
 
 #include <linux/dma-fence.h>
 #include <linux/hrtimer.h>
@@ -52,5 +51,3 @@ struct xe_exec_queue *xe_exec_queue_create(struct xe_device *xe, struct xe_file 
 void xe_exec_queue_destroy(struct xe_exec_queue *queue);
 /* Queues a job that takes duration ns, and gives signaled (NULL: none) its end. */
 int xe_sched_job_submit(struct xe_exec_queue *queue, struct drm_file *file, u64 duration, struct drm_syncobj *signaled);
-
-#endif

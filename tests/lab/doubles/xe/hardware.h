@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The EU stall hardware of a GT: what the player writes into, and what the driver's half sees through registers. */
-#ifndef XE_DOUBLE_HARDWARE_H
-#define XE_DOUBLE_HARDWARE_H
+#pragma once
 
 #include "device.h"
 
@@ -34,5 +33,3 @@ u32 hardware_play(struct xe_gt *gt, u32 first, u32 count, bool wait);
 
 /* A copy of the totals, and the number of rows that wait to be read. */
 void hardware_totals(struct xe_gt *gt, struct xe_row_totals *totals, u64 *waiting);
-
-#endif

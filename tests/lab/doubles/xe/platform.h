@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Platforms: which GPU the double is, and which kernel's driver it behaves like. */
-#ifndef XE_DOUBLE_PLATFORM_H
-#define XE_DOUBLE_PLATFORM_H
+#pragma once
 
 #include <linux/bitmap.h>
 #include <linux/types.h>
@@ -46,5 +45,3 @@ extern const char platform_names[];
 const struct row_layout *platform_row_layout(const struct platform *platform);
 /* Xe-cores that geometry or compute may use. */
 void gt_config_cores(const struct xe_gt_config *gt, unsigned long *cores);
-
-#endif

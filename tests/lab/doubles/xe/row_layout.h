@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Row layouts: how a 64-byte row of EU stall data holds an address and a counter for each reason. */
-#ifndef XE_DOUBLE_ROW_LAYOUT_H
-#define XE_DOUBLE_ROW_LAYOUT_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -49,5 +48,3 @@ struct row_values {
 /* Does the address fit, and is it a multiple of 8? */
 bool row_layout_holds_address(const struct row_layout *layout, u64 address);
 void row_layout_encode(const struct row_layout *layout, const struct row_values *values, u8 row[XE_ROW_SIZE]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Scenarios: a platform and rows, read from text. README.md has the language. */
-#ifndef XE_DOUBLE_SCENARIO_H
-#define XE_DOUBLE_SCENARIO_H
+#pragma once
 
 #include "device.h"
 
@@ -74,5 +73,3 @@ int scenario_parse_row(struct scenario_writer *writer, char **fields);
 __printf(2, 3) int scenario_error(struct scenario_writer *writer, const char *format, ...);
 /* "5us" and the like. Returns -EINVAL for anything else. */
 int scenario_parse_time(const char *text, u64 *time);
-
-#endif

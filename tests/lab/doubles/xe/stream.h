@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The EU stall stream: the driver's half, behind the file descriptor that OBSERVATION returns. */
-#ifndef XE_DOUBLE_STREAM_H
-#define XE_DOUBLE_STREAM_H
+#pragma once
 
 #include <linux/fs.h>
 #include <linux/poll.h>
@@ -59,5 +58,3 @@ static inline u32 xe_ring_bytes(u32 read, u32 write)
 		return 0;
 	return write_offset > read_offset ? write_offset - read_offset : XE_RING_SIZE - read_offset + write_offset;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of Level Zero as the stand-ins for its libraries have them: what is not looked at is any pointer. */
-#ifndef LAB_LEVEL_ZERO_FUNCTIONS_H
-#define LAB_LEVEL_ZERO_FUNCTIONS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ EXPORTED ze_command_list_create zeCommandListCreate;
 EXPORTED ze_command_queue_execute_command_lists zeCommandQueueExecuteCommandLists;
 EXPORTED ze_fence_host_synchronize zeFenceHostSynchronize;
 EXPORTED ze_event_host_synchronize zeEventHostSynchronize;
-
-#endif
