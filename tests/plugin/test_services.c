@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "test_records.h"
 
 static struct test_host *owner(const struct iaprof_host *host)
@@ -23,9 +24,7 @@ static struct test_host *owner(const struct iaprof_host *host)
 
 static uint64_t host_clock(const struct iaprof_host *host)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return clock_monotonic();
 }
 
 IAPROF_PRINTF(3, 4) static void host_log(const struct iaprof_host *host, int level, const char *format, ...)

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 #include <iaprof/host.h>
 #include <iaprof/record.h>
 
+#include "base/clock.h"
 #include "layer_data.h"
 #include "layers.h"
 #include "../run_suite.h"
@@ -129,9 +129,7 @@ static int emit(const struct iaprof_host *host, const struct iaprof_batch *batch
 
 static uint64_t clock_now(const struct iaprof_host *host)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return clock_monotonic();
 }
 
 static void log_nothing(const struct iaprof_host *host, int level, const char *format, ...)

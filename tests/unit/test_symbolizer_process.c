@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-#include <time.h>
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "symbolizer/fixture_tools.h"
 #include "../run_suite.h"
 
@@ -96,13 +96,6 @@ struct scene {
 	uint64_t after; /* CLOCK_MONOTONIC: the mapping is there */
 };
 
-static uint64_t now(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* What the child does first; says 1 to the parent when it cannot. */
 typedef int setup_function(const char *folder);
 
@@ -128,7 +121,7 @@ static bool scene_new(struct scene *scene, setup_function *setup, const char *fo
 	ck_assert_int_ne(answer, 2);
 	if (answer)
 		return false;
-	scene->after = now();
+	scene->after = clock_monotonic();
 	ck_assert(find_mapping(scene->child, "/lib.so", &scene->mapping, scene->path));
 	CLEANUP_FREE char *original = fixture_path("libfixture_c.so");
 	fixture_symbol_array symbols = fixture_symbols("-n", original);

@@ -9,21 +9,14 @@
 #include <unistd.h>
 
 #include "../conformance/xe_uapi.h"
+#include "../../../lib/base/clock.h"
 
 #define SECOND UINT64_C(1000000000)
 
 /* However slow the machine is, a job is over by then. */
 #define PATIENCE (60 * SECOND)
 
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
-}
-
-static void sleep_until(uint64_t moment)
+void sleep_until(uint64_t moment)
 {
 	struct timespec time = { (time_t)(moment / SECOND), (long)(moment % SECOND) };
 
@@ -79,7 +72,7 @@ static int job_wait(struct gpu_jobs *jobs, uint64_t number)
 	uint32_t *end = &jobs->ends[number % GPU_JOBS_QUEUED];
 	struct drm_syncobj_wait wait = { .handles = (uintptr_t)end,
 					 .count_handles = 1,
-					 .timeout_nsec = (int64_t)(now() + PATIENCE) };
+					 .timeout_nsec = (int64_t)(clock_monotonic() + PATIENCE) };
 
 	return call(jobs->node, DRM_IOCTL_SYNCOBJ_WAIT, &wait);
 }
@@ -88,7 +81,7 @@ static int job_wait(struct gpu_jobs *jobs, uint64_t number)
 static void window_wait(const struct gpu_jobs *jobs)
 {
 	const struct gpu_windows *windows = &jobs->windows;
-	uint64_t period = windows->active + windows->pause, moment = now();
+	uint64_t period = windows->active + windows->pause, moment = clock_monotonic();
 
 	if (!windows->active)
 		return;

@@ -4,8 +4,7 @@
  * (tests/lab/doubles/xe). With windows jobs run only in a part of each period, so that processes can take turns:
  * periods count from the machine's start (CLOCK_MONOTONIC), the same for all.
  */
-#ifndef LEVEL_ZERO_GPU_JOBS_H
-#define LEVEL_ZERO_GPU_JOBS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -43,4 +42,5 @@ int gpu_jobs_wait(struct gpu_jobs *jobs);
 /* Waits for all jobs, and closes the node. Returns 0 or a negative errno. */
 int gpu_jobs_close(struct gpu_jobs *jobs);
 
-#endif
+/* Sleeps until a time of CLOCK_MONOTONIC. */
+void sleep_until(uint64_t moment);

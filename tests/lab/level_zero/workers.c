@@ -6,8 +6,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../../../lib/base/clock.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MILLISECOND UINT64_C(1000000)
@@ -24,22 +25,6 @@ struct job {
 	ze_command_queue_handle_t queue;
 	struct gpu_jobs jobs;
 };
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
-}
-
-static void sleep_until(uint64_t moment)
-{
-	struct timespec time = { (time_t)(moment / SECOND), (long)(moment % SECOND) };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) != 0)
-		;
-}
 
 static void *shared_memory(const struct device *device, size_t size)
 {
@@ -136,13 +121,13 @@ static bool turns_are_made(const struct job *job, uint64_t turn, uint64_t start)
 
 	if (!options->duration)
 		return turn == (uint64_t)options->turns * job->worker->number;
-	return now() - start >= options->duration * MILLISECOND || is_led_to_the_end(options);
+	return clock_monotonic() - start >= options->duration * MILLISECOND || is_led_to_the_end(options);
 }
 
 static void turns_make(struct job *job)
 {
 	const struct options *options = job->options;
-	uint64_t start = now();
+	uint64_t start = clock_monotonic();
 
 	for (uint64_t turn = 0; !turns_are_made(job, turn, start); turn++) {
 		unsigned span = (unsigned)(turn % (options->spans + 1));

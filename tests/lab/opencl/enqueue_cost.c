@@ -9,10 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
+
+#include "../../../lib/base/clock.h"
 
 #define ROUNDS 60
 #define LAUNCHES 500
@@ -27,14 +28,6 @@ static void check(cl_int error, const char *call)
 		return;
 	fprintf(stderr, "%s: %d\n", call, error);
 	exit(1);
-}
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
 __attribute__((noipa)) static void at_depth(unsigned depth)
@@ -54,11 +47,11 @@ static double measure(unsigned depth)
 	uint64_t least = UINT64_MAX;
 
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		uint64_t begun = now();
+		uint64_t begun = clock_monotonic();
 
 		for (unsigned i = 0; i < LAUNCHES; i++)
 			at_depth(depth);
-		uint64_t spent = now() - begun;
+		uint64_t spent = clock_monotonic() - begun;
 		if (spent < least)
 			least = spent;
 		check(clFlush(queue), "clFlush");

@@ -24,6 +24,7 @@
 
 #include "npu_steps.h"
 #include "npu_uapi.h"
+#include "../../../lib/base/clock.h"
 
 #define DEVICE "/dev/accel/accel0"
 #define SCENARIO_FILE "/sys/kernel/debug/intel_vpu_double/scenario"
@@ -36,14 +37,6 @@ struct player {
 	uint64_t due[STEPS_MAX];
 	unsigned long jobs, aborted;
 };
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 static void sleep_until(uint64_t ns)
 {
@@ -152,7 +145,7 @@ __attribute__((noinline)) static int npu_submit_to_queue(int file, uint32_t queu
 __attribute__((noinline)) static int npu_wait_for_inference(int file, uint32_t handle, uint64_t timeout_ns,
 							    uint32_t *status)
 {
-	struct npu_bo_wait argument = { .handle = handle, .timeout_ns = (int64_t)(now() + timeout_ns) };
+	struct npu_bo_wait argument = { .handle = handle, .timeout_ns = (int64_t)(clock_monotonic() + timeout_ns) };
 	int error = control(file, NPU_IOCTL_BO_WAIT, &argument);
 
 	*status = argument.job_status;
@@ -204,7 +197,7 @@ static int step_do(struct player *player, const struct step *step)
 		}
 		return error;
 	case STEP_SLEEP:
-		sleep_until(now() + step->duration_ns);
+		sleep_until(clock_monotonic() + step->duration_ns);
 		return 0;
 	case STEP_REPEAT:
 	case STEP_END:
@@ -223,7 +216,7 @@ static bool round_play(struct player *player)
 
 		if (step->kind == STEP_REPEAT) {
 			player->left[i] = step->value;
-			player->due[i] = now();
+			player->due[i] = clock_monotonic();
 			if (!step->value)
 				i = step->partner;
 			continue;
@@ -250,14 +243,14 @@ static bool round_play(struct player *player)
 static int process_play(const struct process *process, unsigned long times, double seconds, double rate)
 {
 	static struct player player;
-	uint64_t begin = now(), due = begin;
+	uint64_t begin = clock_monotonic(), due = begin;
 	unsigned long rounds = 0;
 	bool good = true;
 
 	player.process = process;
 	prctl(PR_SET_NAME, process->name);
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* who ends the player ends its processes */
-	while (good && (seconds > 0 ? (double)(now() - begin) < seconds * 1e9 : rounds < times)) {
+	while (good && (seconds > 0 ? (double)(clock_monotonic() - begin) < seconds * 1e9 : rounds < times)) {
 		good = round_play(&player);
 		rounds++;
 		if (rate > 0) {

@@ -13,16 +13,9 @@
 #include <unistd.h>
 
 #include "../level_zero/gpu_jobs.h"
+#include "../../../lib/base/clock.h"
 
 #define MILLISECOND UINT64_C(1000000)
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000 * MILLISECOND + (uint64_t)time.tv_nsec;
-}
 
 static int __attribute__((noinline)) wait_for_gpu(struct gpu_jobs *jobs)
 {
@@ -33,7 +26,7 @@ static int __attribute__((noinline)) wait_for_gpu(struct gpu_jobs *jobs)
 
 static void __attribute__((noinline)) prepare_batch(uint64_t time)
 {
-	for (uint64_t end = now() + time; now() < end;)
+	for (uint64_t end = clock_monotonic() + time; clock_monotonic() < end;)
 		__asm__ volatile("");
 }
 
@@ -62,16 +55,16 @@ int main(int argc, char **argv)
 	int result = gpu_jobs_open(&jobs, argv[1], GPU_JOBS_COMPUTE, times[0], &always);
 	for (uint64_t round = strtoull(argv[2], NULL, 10); round && !result; round--) {
 		result = gpu_jobs_submit(&jobs);
-		uint64_t begin = now();
+		uint64_t begin = clock_monotonic();
 		if (!result)
 			result = wait_for_gpu(&jobs);
-		uint64_t waited = now();
+		uint64_t waited = clock_monotonic();
 		prepare_batch(times[1]);
-		uint64_t prepared = now();
+		uint64_t prepared = clock_monotonic();
 		read_input(times[2]);
 		spent[0] += waited - begin;
 		spent[1] += prepared - waited;
-		spent[2] += now() - prepared;
+		spent[2] += clock_monotonic() - prepared;
 	}
 	if (!result)
 		result = gpu_jobs_close(&jobs);

@@ -11,18 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../level_zero/gpu_jobs.h"
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
+#include "../../../lib/base/clock.h"
 
 static uint64_t number(const char *text, uint64_t unit)
 {
@@ -42,7 +34,7 @@ static uint64_t busy_time(int node, const char *engine)
 	FILE *file = fopen(path, "r");
 	if (!file)
 		return 0;
-	uint64_t moment = now();
+	uint64_t moment = clock_monotonic();
 	while (fgets(line, sizeof(line), file))
 		if (sscanf(line, "drm-cycles-%63[^:]: %" SCNu64, name, &value) == 2 && strcmp(name, engine) == 0)
 			cycles = value;
@@ -77,8 +69,8 @@ int main(int argc, char **argv)
 	}
 	printf("pid %d\n", getpid());
 	fflush(stdout);
-	uint64_t end = now() + number(argv[4], 1000000);
-	while (result == 0 && now() < end)
+	uint64_t end = clock_monotonic() + number(argv[4], 1000000);
+	while (result == 0 && clock_monotonic() < end)
 		result = gpu_jobs_submit(&jobs);
 	if (result == 0)
 		result = gpu_jobs_wait(&jobs);
