@@ -232,7 +232,7 @@ static void library_load(struct listener *listener, pid_t pid, const char *libra
 	injection_end(injection);
 }
 
-START_TEST(library_is_loaded)
+TEST(library_is_loaded)
 {
 	struct listener listener;
 	struct program program = program_start("calls", NULL);
@@ -246,7 +246,6 @@ START_TEST(library_is_loaded)
 	library_load(&listener, program.pid, environment("TEST_INJECTED"));
 	program_end(&program, 1);
 }
-END_TEST
 
 static void file_copy(const char *from, const char *to)
 {
@@ -262,7 +261,7 @@ static void file_copy(const char *from, const char *to)
 }
 
 /* Each copy of the library is another one for the dynamic linker. */
-START_TEST(many_loads_disturb_nothing)
+TEST(many_loads_disturb_nothing)
 {
 	struct listener listener;
 	char folder[] = "/tmp/test-inject-XXXXXX", path[64];
@@ -284,9 +283,8 @@ START_TEST(many_loads_disturb_nothing)
 	ck_assert_uint_eq(stubs_count(program.pid), 0);
 	program_end(&program, (uint64_t)loads);
 }
-END_TEST
 
-START_TEST(loader_may_come_late)
+TEST(loader_may_come_late)
 {
 	struct listener listener;
 	struct injection *injection;
@@ -302,7 +300,6 @@ START_TEST(loader_may_come_late)
 	injection_end(injection);
 	program_end(&program, 1);
 }
-END_TEST
 
 static void nothing_is_loaded(const char *mode, const char *message)
 {
@@ -323,19 +320,17 @@ static void nothing_is_loaded(const char *mode, const char *message)
 	program_end(&program, 0);
 }
 
-START_TEST(silent_program_is_left_alone)
+TEST(silent_program_is_left_alone)
 {
 	nothing_is_loaded("silent", "has not called Level Zero yet");
 }
-END_TEST
 
-START_TEST(deaf_thread_is_left_alone)
+TEST(deaf_thread_is_left_alone)
 {
 	nothing_is_loaded("deaf", "blocks SIGURG and SIGWINCH");
 }
-END_TEST
 
-START_TEST(refused_library_is_told)
+TEST(refused_library_is_told)
 {
 	struct listener listener;
 	struct injection *injection;
@@ -349,7 +344,6 @@ START_TEST(refused_library_is_told)
 	ck_assert_uint_eq(stubs_count(program.pid), 0);
 	program_end(&program, 0);
 }
-END_TEST
 
 static void start_is_refused(pid_t pid, const char *library, const char *message)
 {
@@ -363,7 +357,7 @@ static void start_is_refused(pid_t pid, const char *library, const char *message
 	ck_assert_ptr_eq(strchr(listener.text, '\n'), strrchr(listener.text, '\n'));
 }
 
-START_TEST(what_cannot_be_is_refused)
+TEST(what_cannot_be_is_refused)
 {
 	struct program traced = program_start("calls", NULL), filtered = program_start("filtered", NULL);
 	const char *library = environment("TEST_INJECTED");
@@ -380,7 +374,6 @@ START_TEST(what_cannot_be_is_refused)
 	waitpid(gone, NULL, 0);
 	start_is_refused(gone, library, "no such process");
 }
-END_TEST
 
 static void mapping_wait(pid_t pid)
 {
@@ -391,7 +384,7 @@ static void mapping_wait(pid_t pid)
 
 /* The injector is killed while the library's constructor runs. */
 /* The look before the load is another one than that at the start. */
-START_TEST(late_filter_is_refused)
+TEST(late_filter_is_refused)
 {
 	struct listener listener;
 	struct injection *injection;
@@ -406,9 +399,8 @@ START_TEST(late_filter_is_refused)
 	ck_assert_msg(listener_heard(&listener, "seccomp"), "%s", listener.text);
 	program_end(&program, 0);
 }
-END_TEST
 
-START_TEST(killed_injector_leaves_program_whole)
+TEST(killed_injector_leaves_program_whole)
 {
 	struct program program = program_start("pause", "300");
 	pid_t injector = fork();
@@ -429,9 +421,8 @@ START_TEST(killed_injector_leaves_program_whole)
 		usleep(10000);
 	program_end(&program, 1);
 }
-END_TEST
 
-START_TEST(slow_constructor_is_not_waited_for)
+TEST(slow_constructor_is_not_waited_for)
 {
 	struct listener listener;
 	struct injection *injection;
@@ -446,7 +437,6 @@ START_TEST(slow_constructor_is_not_waited_for)
 	ck_assert_uint_eq(lines_count(program.pid, "status", "TracerPid:\t0\n", NULL), 1);
 	program_end(&program, 1);
 }
-END_TEST
 
 /* Starts an injection that fails, and ends it. The program then is as before, but for what it did to itself. */
 static struct program hostile_program(const char *mode, const char *message)
@@ -511,15 +501,14 @@ static bool withheld_program_start(struct program *program)
 	return program->output != NULL;
 }
 
-START_TEST(replaced_instruction_is_not_run)
+TEST(replaced_instruction_is_not_run)
 {
 	struct program program = hostile_program("replaced", "the code of its C library was modified");
 
 	hostile_program_end(&program);
 }
-END_TEST
 
-START_TEST(thread_that_does_not_come_back_is_put_back)
+TEST(thread_that_does_not_come_back_is_put_back)
 {
 	if (!dispatch_is_supported()) {
 		fprintf(stderr, "# PR_SET_SYSCALL_USER_DISPATCH: needs Linux 5.11\n");
@@ -529,10 +518,9 @@ START_TEST(thread_that_does_not_come_back_is_put_back)
 
 	hostile_program_end(&program);
 }
-END_TEST
 
 /* Reading the program's memory never ends: the thread that does it is left behind. */
-START_TEST(withheld_memory_is_not_waited_for)
+TEST(withheld_memory_is_not_waited_for)
 {
 	struct listener *listener = calloc(1, sizeof *listener); /* may be used until this process ends */
 	struct injection *injection;
@@ -558,10 +546,9 @@ START_TEST(withheld_memory_is_not_waited_for)
 	close(program.input);
 	fclose(program.output);
 }
-END_TEST
 
 /* Locks may be held in dlopen(): the thread stays there. */
-START_TEST(endless_dlopen_is_not_waited_for)
+TEST(endless_dlopen_is_not_waited_for)
 {
 	struct program program = hostile_program("dlopen", "dlopen() has not returned");
 
@@ -570,9 +557,8 @@ START_TEST(endless_dlopen_is_not_waited_for)
 	close(program.input);
 	fclose(program.output);
 }
-END_TEST
 
-START_TEST(end_of_program_is_noticed)
+TEST(end_of_program_is_noticed)
 {
 	struct listener listener;
 	struct injection *injection;
@@ -586,7 +572,6 @@ START_TEST(end_of_program_is_noticed)
 	ck_assert_int_ne(state_wait(injection, &listener), INJECTION_LOADED);
 	injection_end(injection);
 }
-END_TEST
 
 /*
  * The first event of a task turns on a branch in Linux's scheduler, and the last one turns it off a second later.
@@ -610,22 +595,5 @@ int main(void)
 	}
 	if (getenv("TEST_EMULATED"))
 		task_event_hold();
-	TCase *tests = tcase_create("inject");
-	tcase_set_timeout(tests, 300);
-	tcase_add_test(tests, library_is_loaded);
-	tcase_add_test(tests, many_loads_disturb_nothing);
-	tcase_add_test(tests, loader_may_come_late);
-	tcase_add_test(tests, silent_program_is_left_alone);
-	tcase_add_test(tests, deaf_thread_is_left_alone);
-	tcase_add_test(tests, refused_library_is_told);
-	tcase_add_test(tests, what_cannot_be_is_refused);
-	tcase_add_test(tests, late_filter_is_refused);
-	tcase_add_test(tests, killed_injector_leaves_program_whole);
-	tcase_add_test(tests, slow_constructor_is_not_waited_for);
-	tcase_add_test(tests, replaced_instruction_is_not_run);
-	tcase_add_test(tests, thread_that_does_not_come_back_is_put_back);
-	tcase_add_test(tests, withheld_memory_is_not_waited_for);
-	tcase_add_test(tests, endless_dlopen_is_not_waited_for);
-	tcase_add_test(tests, end_of_program_is_noticed);
-	return run_tests(tests);
+	return run_all_tests(300, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static bool there_is_a_gpu(void)
 	return folder != NULL;
 }
 
-START_TEST(no_gpu)
+TEST(no_gpu)
 {
 	if (there_is_a_gpu())
 		return; /* its truth is nobody's here */
@@ -32,9 +32,8 @@ START_TEST(no_gpu)
 	ck_assert_ptr_null(strchr(host->failure, '\n'));
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(no_such_gpu)
+TEST(no_such_gpu)
 {
 	struct test_host *host = test_host_new("xe-eustall", "device=ffff:ff:1f.7", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
@@ -42,7 +41,6 @@ START_TEST(no_such_gpu)
 	ck_assert_ptr_nonnull(strstr(host->failure, "device=ffff:ff:1f.7"));
 	test_host_free(host);
 }
-END_TEST
 
 static const struct {
 	const char *option, *said;
@@ -51,31 +49,24 @@ static const struct {
 	{ "budget=200%", "budget=200%" }, { "budget=much", "budget=much" },
 };
 
-START_TEST(options_are_refused)
+TEST_LOOP(options_are_refused, 0, sizeof refused / sizeof *refused)
 {
 	struct test_host *host = test_host_new("xe-eustall", refused[_i].option, NULL);
 	ck_assert_int_eq(test_host_configure(host), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(host->failure, refused[_i].said));
 	test_host_free(host);
 }
-END_TEST
 
 /* A run that fails before anything is open leaves nothing behind. */
-START_TEST(nothing_to_prepare)
+TEST(nothing_to_prepare)
 {
 	struct test_host *host = test_host_new("xe-eustall", "device=ffff:ff:1f.7", "rate=auto", "budget=0.1%", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
 	ck_assert_int_lt(test_host_prepare(host), 0);
 	test_host_free(host);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("without a GPU");
-	tcase_add_test(tests, no_gpu);
-	tcase_add_test(tests, no_such_gpu);
-	tcase_add_loop_test(tests, options_are_refused, 0, sizeof refused / sizeof *refused);
-	tcase_add_test(tests, nothing_to_prepare);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

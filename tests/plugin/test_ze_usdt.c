@@ -35,7 +35,7 @@ static struct test_host *host_start(const struct ze_fire *fire)
 }
 
 /* The tracer's own frame is left out, the runtime's is not: of both the application's site is known. */
-START_TEST(counts_and_stacks_are_exact)
+TEST(counts_and_stacks_are_exact)
 {
 	struct ze_fire fire = ze_fire_start('1');
 	struct test_host *host = host_start(&fire);
@@ -68,7 +68,6 @@ START_TEST(counts_and_stacks_are_exact)
 	test_host_free(host);
 	ze_fire_stop(&fire);
 }
-END_TEST
 
 static void threads_check(const char *line, uint64_t fired)
 {
@@ -90,17 +89,15 @@ static void threads_check(const char *line, uint64_t fired)
 	ze_fire_stop(&fire);
 }
 
-START_TEST(threads_lose_nothing)
+TEST(threads_lose_nothing)
 {
 	threads_check("threads 8 25000 12500", 200000);
 }
-END_TEST
 
-START_TEST(what_is_too_fast_is_counted)
+TEST(what_is_too_fast_is_counted)
 {
 	threads_check("threads 8 40000 0", 320000);
 }
-END_TEST
 
 struct firing {
 	struct ze_fire fire;
@@ -140,7 +137,7 @@ static struct test_host *host_succeed(const struct ze_fire *fire, struct test_ho
 }
 
 /* Threads launch as fast as they can while sources take each other's place: at any time, some are in a launch. */
-START_TEST(each_launch_is_in_one_of_two_runs)
+TEST(each_launch_is_in_one_of_two_runs)
 {
 	struct firing firing = { .fire = ze_fire_start('1') };
 	struct test_host *host = host_start(&firing.fire);
@@ -167,9 +164,8 @@ START_TEST(each_launch_is_in_one_of_two_runs)
 	test_host_free(host);
 	ze_fire_stop(&firing.fire);
 }
-END_TEST
 
-START_TEST(lists_count_when_they_execute)
+TEST(lists_count_when_they_execute)
 {
 	struct ze_fire fire = ze_fire_start('1');
 	struct test_host *host = host_start(&fire);
@@ -196,10 +192,9 @@ START_TEST(lists_count_when_they_execute)
 	test_host_free(host);
 	ze_fire_stop(&fire);
 }
-END_TEST
 
 /* Graphs in graphs and in lists: in one interval and over several, in an order that no hash table has. */
-START_TEST(recordings_are_parts_of_others)
+TEST(recordings_are_parts_of_others)
 {
 	struct ze_fire fire = ze_fire_start('1');
 	struct test_host *host = host_start(&fire);
@@ -223,10 +218,9 @@ START_TEST(recordings_are_parts_of_others)
 	test_host_free(host);
 	ze_fire_stop(&fire);
 }
-END_TEST
 
 /* The tracer knows how many launches a recording has: those that were not seen are lost at each execution. */
-START_TEST(launches_from_before_are_lost)
+TEST(launches_from_before_are_lost)
 {
 	struct ze_fire fire = ze_fire_start('1');
 	struct test_host *host = host_start(&fire);
@@ -244,10 +238,9 @@ START_TEST(launches_from_before_are_lost)
 	test_host_free(host);
 	ze_fire_stop(&fire);
 }
-END_TEST
 
 /* Code that comes to the address of code that went has its own name, even when nobody tells that the other one went. */
-START_TEST(reload_has_its_own_name)
+TEST(reload_has_its_own_name)
 {
 	struct ze_fire fire = ze_fire_start('1');
 	struct test_host *host = host_start(&fire);
@@ -269,9 +262,8 @@ START_TEST(reload_has_its_own_name)
 	test_host_free(host);
 	ze_fire_stop(&fire);
 }
-END_TEST
 
-START_TEST(others_are_filtered)
+TEST(others_are_filtered)
 {
 	struct ze_fire target = ze_fire_start('1'), other = ze_fire_start('1');
 	struct test_host *host = host_start(&target);
@@ -287,7 +279,6 @@ START_TEST(others_are_filtered)
 	ze_fire_stop(&target);
 	ze_fire_stop(&other);
 }
-END_TEST
 
 int main(void)
 {
@@ -297,16 +288,5 @@ int main(void)
 	}
 	if (!live_source_can_run_with("ze-usdt", "tracer=yes"))
 		return 0;
-	TCase *tests = tcase_create("live");
-	tcase_set_timeout(tests, 600);
-	tcase_add_test(tests, counts_and_stacks_are_exact);
-	tcase_add_test(tests, threads_lose_nothing);
-	tcase_add_test(tests, what_is_too_fast_is_counted);
-	tcase_add_test(tests, each_launch_is_in_one_of_two_runs);
-	tcase_add_test(tests, lists_count_when_they_execute);
-	tcase_add_test(tests, recordings_are_parts_of_others);
-	tcase_add_test(tests, launches_from_before_are_lost);
-	tcase_add_test(tests, reload_has_its_own_name);
-	tcase_add_test(tests, others_are_filtered);
-	return run_tests(tests);
+	return run_all_tests(600, NULL, NULL);
 }

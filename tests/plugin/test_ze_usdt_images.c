@@ -102,7 +102,7 @@ static void images_compare(const char *left, const char *right)
 	ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(code_objects_kernels_launches_in_order)
+TEST(code_objects_kernels_launches_in_order)
 {
 	folder_make();
 	shell("cp \"$1\" iaprof-ze-0123456789abcdef.elf; chmod 600 *; cp \"$1\" runtimes_own.elf; cp \"$1\" third");
@@ -165,7 +165,6 @@ START_TEST(code_objects_kernels_launches_in_order)
 	ze_fire_stop(&fire);
 	folder_remove();
 }
-END_TEST
 
 struct bad_image {
 	const char *make;   /* in the folder */
@@ -204,7 +203,7 @@ static void refused_check(const struct bad_image *images, unsigned count)
 	folder_remove();
 }
 
-START_TEST(what_is_no_plain_file_is_refused)
+TEST(what_is_no_plain_file_is_refused)
 {
 	static const struct bad_image images[] = {
 		{ "mkdir folder", "folder", "it is a folder" },
@@ -215,9 +214,8 @@ START_TEST(what_is_no_plain_file_is_refused)
 	};
 	refused_check(images, 5);
 }
-END_TEST
 
-START_TEST(files_of_others_are_refused)
+TEST(files_of_others_are_refused)
 {
 	static const struct bad_image images[] = {
 		{ "cp \"$1\" foreign; chown 65534 foreign", "foreign", "another user" },
@@ -228,9 +226,8 @@ START_TEST(files_of_others_are_refused)
 	};
 	refused_check(images, 4);
 }
-END_TEST
 
-START_TEST(what_is_no_image_is_refused)
+TEST(what_is_no_image_is_refused)
 {
 	static const struct bad_image images[] = {
 		{ ": >empty", "empty", "it is empty" },
@@ -241,10 +238,9 @@ START_TEST(what_is_no_image_is_refused)
 	};
 	refused_check(images, 5);
 }
-END_TEST
 
 /* A program that announces without end gets few lines, and all of it is counted. */
-START_TEST(messages_are_bounded)
+TEST(messages_are_bounded)
 {
 	struct ze_fire fire = ze_fire_start('1');
 	struct test_host *host = host_start(NULL);
@@ -261,10 +257,9 @@ START_TEST(messages_are_bounded)
 	test_host_free(host);
 	ze_fire_stop(&fire);
 }
-END_TEST
 
 /* Names that cannot be read, sizes that cannot be, kernels over each other: counted all the same. */
-START_TEST(strange_kernels_are_counted)
+TEST(strange_kernels_are_counted)
 {
 	struct ze_fire fire = ze_fire_start('1');
 	struct test_host *host = host_start(NULL);
@@ -294,10 +289,9 @@ START_TEST(strange_kernels_are_counted)
 	test_host_free(host);
 	ze_fire_stop(&fire);
 }
-END_TEST
 
 /* A map that is too small says how much it lost. */
-START_TEST(a_full_map_is_counted)
+TEST(a_full_map_is_counted)
 {
 	struct ze_fire fire = ze_fire_start('1');
 	struct test_host *host = host_start("map-size=256");
@@ -312,7 +306,6 @@ START_TEST(a_full_map_is_counted)
 	test_host_free(host);
 	ze_fire_stop(&fire);
 }
-END_TEST
 
 int main(void)
 {
@@ -322,14 +315,5 @@ int main(void)
 	}
 	if (!live_source_can_run_with("ze-usdt", "tracer=yes"))
 		return 0;
-	TCase *tests = tcase_create("live");
-	tcase_set_timeout(tests, 600);
-	tcase_add_test(tests, code_objects_kernels_launches_in_order);
-	tcase_add_test(tests, what_is_no_plain_file_is_refused);
-	tcase_add_test(tests, files_of_others_are_refused);
-	tcase_add_test(tests, what_is_no_image_is_refused);
-	tcase_add_test(tests, messages_are_bounded);
-	tcase_add_test(tests, strange_kernels_are_counted);
-	tcase_add_test(tests, a_full_map_is_counted);
-	return run_tests(tests);
+	return run_all_tests(600, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static struct test_host *host_start(void)
 }
 
 /* A library that is mapped only later, by a program that began after the source. Also the same file twice. */
-START_TEST(libraries_are_found_later)
+TEST(libraries_are_found_later)
 {
 	struct ze_fire first = ze_fire_start('1');
 	struct test_host *host = host_start();
@@ -46,7 +46,6 @@ START_TEST(libraries_are_found_later)
 	ze_fire_stop(&first);
 	ze_fire_stop(&second);
 }
-END_TEST
 
 static void file_copy(const char *from, const char *to)
 {
@@ -72,7 +71,7 @@ static void namespace_enter(void *context)
 	}
 }
 
-START_TEST(mount_namespaces_are_entered)
+TEST(mount_namespaces_are_entered)
 {
 	char folder[] = "/tmp/iaprof-test-XXXXXX", path[4096];
 	ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -96,7 +95,6 @@ START_TEST(mount_namespaces_are_entered)
 	ze_fire_stop(&fire);
 	rmdir(folder);
 }
-END_TEST
 
 /* The program and its library in a folder of another user; *path is the program's. */
 static void folder_remove(const char *folder);
@@ -114,7 +112,7 @@ static void overlay_enter(void *context)
 }
 
 /* As two containers of one image: a launch is counted once, although each has a device of its own. */
-START_TEST(one_file_below_two_overlays_is_one)
+TEST(one_file_below_two_overlays_is_one)
 {
 	char folder[] = "/tmp/iaprof-test-XXXXXX", path[4096];
 	if (system("grep -qw overlay /proc/filesystems") != 0) {
@@ -152,7 +150,6 @@ START_TEST(one_file_below_two_overlays_is_one)
 	test_host_free(host);
 	folder_remove(folder);
 }
-END_TEST
 
 static void others_folder_make(char *folder, char *path, size_t size)
 {
@@ -188,7 +185,7 @@ static void looked_wait(struct test_host *host, const char *text)
 }
 
 /* What its owner could change meanwhile is attached to as long as nobody has it open for writing. */
-START_TEST(files_of_others_are_held)
+TEST(files_of_others_are_held)
 {
 	char folder[] = "/tmp/iaprof-test-XXXXXX", path[4096], library[8192];
 	others_folder_make(folder, path, sizeof path);
@@ -214,10 +211,9 @@ START_TEST(files_of_others_are_held)
 	ze_fire_stop(&fire);
 	folder_remove(folder);
 }
-END_TEST
 
 /* A description of arguments that means nothing: one line, and other files are attached to as before. */
-START_TEST(damaged_libraries_are_refused)
+TEST(damaged_libraries_are_refused)
 {
 	char folder[] = "/tmp/iaprof-test-XXXXXX", path[4096], command[8192];
 	others_folder_make(folder, path, sizeof path);
@@ -237,9 +233,8 @@ START_TEST(damaged_libraries_are_refused)
 	ze_fire_stop(&good);
 	folder_remove(folder);
 }
-END_TEST
 
-START_TEST(command_is_preloaded)
+TEST(command_is_preloaded)
 {
 	struct test_host *host = test_host_new("ze-usdt", "tracer=yes", NULL);
 	host->target.scope = IAPROF_SCOPE_COMMAND;
@@ -260,10 +255,9 @@ START_TEST(command_is_preloaded)
 	}
 	test_host_free(host);
 }
-END_TEST
 
 /* Why nothing was seen: the program has no runtime, an old loader (perhaps), or could not create its modules. */
-START_TEST(nothing_seen_has_its_reason)
+TEST_LOOP(nothing_seen_has_its_reason, 0, 3)
 {
 	static const char *const reasons[] = { "loaded neither libze_loader.so nor libigdrcl.so", "older than 1.15.8",
 					       "failed calls of zeModuleCreate or clBuildProgram: 2" };
@@ -290,10 +284,9 @@ START_TEST(nothing_seen_has_its_reason)
 	test_host_free(host);
 	ze_fire_stop(&fire);
 }
-END_TEST
 
 /* An OpenCL program says nothing about the age of a Level Zero loader, even if it has one as well. */
-START_TEST(opencl_is_no_old_loader)
+TEST(opencl_is_no_old_loader)
 {
 	if (access(getenv("TEST_ZE_TRACER"), F_OK) != 0)
 		return;
@@ -311,9 +304,8 @@ START_TEST(opencl_is_no_old_loader)
 	ck_assert(!test_host_logged(host, IAPROF_LOG_WARNING, "loader"));
 	test_host_free(host);
 }
-END_TEST
 
-START_TEST(library_without_probes_is_refused)
+TEST(library_without_probes_is_refused)
 {
 	struct test_host *host = test_host_new("ze-usdt", "tracer=no", "library=/proc/self/exe", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
@@ -321,7 +313,6 @@ START_TEST(library_without_probes_is_refused)
 	ck_assert_msg(strstr(host->failure, "no probes of provider level_zero"), "%s", host->failure);
 	test_host_free(host);
 }
-END_TEST
 
 int main(void)
 {
@@ -331,16 +322,5 @@ int main(void)
 	}
 	if (!live_source_can_run_with("ze-usdt", "tracer=yes"))
 		return 0;
-	TCase *tests = tcase_create("live");
-	tcase_set_timeout(tests, 600);
-	tcase_add_test(tests, libraries_are_found_later);
-	tcase_add_test(tests, mount_namespaces_are_entered);
-	tcase_add_test(tests, one_file_below_two_overlays_is_one);
-	tcase_add_test(tests, files_of_others_are_held);
-	tcase_add_test(tests, damaged_libraries_are_refused);
-	tcase_add_test(tests, command_is_preloaded);
-	tcase_add_loop_test(tests, nothing_seen_has_its_reason, 0, 3);
-	tcase_add_test(tests, opencl_is_no_old_loader);
-	tcase_add_test(tests, library_without_probes_is_refused);
-	return run_tests(tests);
+	return run_all_tests(600, NULL, NULL);
 }

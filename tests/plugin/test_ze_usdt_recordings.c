@@ -40,7 +40,7 @@ static const struct recording *find(struct recordings *recordings, uint32_t proc
 	return recordings_find(recordings, &who, list);
 }
 
-START_TEST(launches_add_up)
+TEST(launches_add_up)
 {
 	struct recordings recordings = { 0 };
 	ck_assert(add(&recordings, 5, 1, 10, 3));
@@ -58,9 +58,8 @@ START_TEST(launches_add_up)
 	ck_assert_ptr_null(find(&recordings, 5, 2));
 	recordings_free(&recordings);
 }
-END_TEST
 
-START_TEST(processes_and_modules_are_forgotten)
+TEST(processes_and_modules_are_forgotten)
 {
 	struct recordings recordings = { 0 };
 	for (uint64_t list = 1; list <= 100; list++) {
@@ -91,10 +90,9 @@ START_TEST(processes_and_modules_are_forgotten)
 	ck_assert_uint_eq(recordings.table.count, 0);
 	recordings_free(&recordings);
 }
-END_TEST
 
 /* A program that records without end: the oldest lose their launches, but not how many there were. */
-START_TEST(memory_is_bounded)
+TEST(memory_is_bounded)
 {
 	struct recordings recordings = { 0 };
 	for (uint64_t list = 1; list <= 100000; list++)
@@ -113,10 +111,9 @@ START_TEST(memory_is_bounded)
 	ck_assert_ptr_null(find(&recordings, 5, 2));
 	recordings_free(&recordings);
 }
-END_TEST
 
 /* One recording alone does not push out all others. */
-START_TEST(one_endless_recording_is_dropped)
+TEST(one_endless_recording_is_dropped)
 {
 	struct recordings recordings = { 0 };
 	ck_assert(add(&recordings, 5, 1, 1, 1));
@@ -127,7 +124,6 @@ START_TEST(one_endless_recording_is_dropped)
 	ck_assert(!find(&recordings, 5, 1)->dropped);
 	recordings_free(&recordings);
 }
-END_TEST
 
 static bool nest(struct recordings *recordings, uint64_t parent, uint64_t child, uint64_t times)
 {
@@ -135,7 +131,7 @@ static bool nest(struct recordings *recordings, uint64_t parent, uint64_t child,
 	return recordings_nest(recordings, &process, parent, child, times);
 }
 
-START_TEST(recordings_contain_others)
+TEST(recordings_contain_others)
 {
 	struct recordings recordings = { .copies_left = 4 };
 	ck_assert(add(&recordings, 5, 1, 10, 3));
@@ -166,10 +162,9 @@ START_TEST(recordings_contain_others)
 	ck_assert_uint_eq(recordings.held, 4);
 	recordings_free(&recordings);
 }
-END_TEST
 
 /* Appended to one another, recordings double: what is held does not. */
-START_TEST(nested_recordings_are_bounded)
+TEST(nested_recordings_are_bounded)
 {
 	struct recordings recordings = { .copies_left = UINT64_MAX };
 	for (uint64_t kernel = 1; kernel <= 1000; kernel++)
@@ -179,7 +174,6 @@ START_TEST(nested_recordings_are_bounded)
 	ck_assert_uint_le(recordings.held, LAUNCHES_MAX + LAUNCHES_MAX / 2);
 	recordings_free(&recordings);
 }
-END_TEST
 
 static bool value_is_odd(void *value, void *context)
 {
@@ -187,7 +181,7 @@ static bool value_is_odd(void *value, void *context)
 }
 
 /* Against a plain array: what was added and not taken out is found. */
-START_TEST(tables_find_what_is_there)
+TEST(tables_find_what_is_there)
 {
 	enum { COUNT = 4096 };
 	static uint64_t values[COUNT];
@@ -218,18 +212,8 @@ START_TEST(tables_find_what_is_there)
 		ck_assert_ptr_eq(pointer_map_find(&table, i * 7), there[i] && i % 2 == 0 ? &values[i] : NULL);
 	free(table.slots);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("tables");
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, launches_add_up);
-	tcase_add_test(tests, processes_and_modules_are_forgotten);
-	tcase_add_test(tests, memory_is_bounded);
-	tcase_add_test(tests, one_endless_recording_is_dropped);
-	tcase_add_test(tests, recordings_contain_others);
-	tcase_add_test(tests, nested_recordings_are_bounded);
-	tcase_add_test(tests, tables_find_what_is_there);
-	return run_tests(tests);
+	return run_all_tests(60, NULL, NULL);
 }

@@ -199,7 +199,7 @@ static unsigned registers_lost(const struct probe *probe, unsigned times)
 	return lost;
 }
 
-START_TEST(registers_survive_signals_and_probes)
+TEST_LOOP(registers_survive_signals_and_probes, 0, PROBE_COUNT)
 {
 	const struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { 0 };
 	const struct probe *probe = &probes[_i];
@@ -237,7 +237,6 @@ START_TEST(registers_survive_signals_and_probes)
 	ck_assert_uint_eq(*probe->semaphore, 0);
 	ck_assert_uint_eq(registers_lost(probe, FIRED), 0);
 }
-END_TEST
 
 enum restriction { NONE, STRICT, FILTER, RESTRICTION_COUNT };
 
@@ -259,7 +258,7 @@ static void restrict_system_calls(enum restriction restriction)
 		_exit(1);
 }
 
-START_TEST(forked_and_restricted_processes_survive)
+TEST_LOOP(forked_and_restricted_processes_survive, 0, PROBE_COUNT)
 {
 	const struct probe *probe = &probes[_i];
 	struct site site = site_find(probe);
@@ -294,10 +293,9 @@ START_TEST(forked_and_restricted_processes_survive)
 	ck_assert_uint_eq(uprobe_hits(&uprobe), fired);
 	uprobe_detach(&uprobe);
 }
-END_TEST
 
 /* The plugin recognizes the tracer's registers, in which it reads the arguments without a look-up. */
-START_TEST(arguments_are_known_to_be_in_registers)
+TEST(arguments_are_known_to_be_in_registers)
 {
 	struct usdt_provider provider;
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -312,7 +310,6 @@ START_TEST(arguments_are_known_to_be_in_registers)
 	ck_assert_uint_eq(provider.sites[PROVIDER_SHARE_COUNTS], 1);
 	close(file);
 }
-END_TEST
 
 int main(void)
 {
@@ -320,10 +317,5 @@ int main(void)
 		puts("1..0 # SKIP requires root and CONFIG_UPROBE_EVENTS=y");
 		return 0;
 	}
-	TCase *tests = tcase_create("sites");
-	tcase_set_timeout(tests, 120);
-	tcase_add_test(tests, arguments_are_known_to_be_in_registers);
-	tcase_add_loop_test(tests, registers_survive_signals_and_probes, 0, PROBE_COUNT);
-	tcase_add_loop_test(tests, forked_and_restricted_processes_survive, 0, PROBE_COUNT);
-	return run_tests(tests);
+	return run_all_tests(120, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static struct mapping whole(void)
 }
 
 /* A look through /proc finds what is known, and something else where anything that identifies the file differs. */
-START_TEST(a_file_is_told_apart_by_what_identifies_it)
+TEST(a_file_is_told_apart_by_what_identifies_it)
 {
 	static const struct {
 		const char *path;
@@ -106,10 +106,9 @@ START_TEST(a_file_is_told_apart_by_what_identifies_it)
 		address_space_disown(of);
 	}
 }
-END_TEST
 
 /* An event that something was mapped is news unless it is certainly the same; what is no file is known by its name. */
-START_TEST(events_are_news_unless_certain)
+TEST(events_are_news_unless_certain)
 {
 	struct mapping without = make(0x1000, 0x3000, file);
 	ck_assert(add(space, without, 10));
@@ -127,10 +126,9 @@ START_TEST(events_are_news_unless_certain)
 	heap.path = "[heap]";
 	ck_assert(add(space, heap, 30));
 }
-END_TEST
 
 /* A look does not replace what an event of the same time or later said. */
-START_TEST(a_look_is_older_than_an_event_of_its_time)
+TEST(a_look_is_older_than_an_event_of_its_time)
 {
 	ck_assert(add(space, make(0x1000, 0x2000, file), 10));
 	struct mapping look = make(0x1000, 0x2000, other_file);
@@ -149,10 +147,9 @@ START_TEST(a_look_is_older_than_an_event_of_its_time)
 	ck_assert(add(space, look, 30));
 	ck_assert_str_eq(path_at(space, 0x5000, 0), other_file);
 }
-END_TEST
 
 /* Of a mapping over others only what they do not show is news, and that is one part where it is in one piece. */
-START_TEST(only_what_differs_is_news)
+TEST(only_what_differs_is_news)
 {
 	ck_assert(add(space, make(0x3000, 0x4000, memory), 10));
 	ck_assert(add(space, make(0x6000, 0x7000, file), 10));
@@ -173,10 +170,9 @@ START_TEST(only_what_differs_is_news)
 	ck_assert_str_eq(path_at(space, 0x8fff, 20), memory);
 	ck_assert_str_eq(path_at(space, 0x9000, 20), "");
 }
-END_TEST
 
 /* Many parts at once, and in the past. */
-START_TEST(mappings_over_many_others_are_placed)
+TEST_LOOP(mappings_over_many_others_are_placed, 49, 51)
 {
 	enum { COUNT = 100 };
 	for (uint64_t i = 1; i <= COUNT; i++)
@@ -189,10 +185,9 @@ START_TEST(mappings_over_many_others_are_placed)
 		ck_assert_str_eq(path_at(space, i * 0x2000 + 0x1000, 100), memory);
 	}
 }
-END_TEST
 
 /* So many pieces there may be; with one more a quarter goes, the oldest first, and all that was before them. */
-START_TEST(current_pieces_are_bounded)
+TEST(current_pieces_are_bounded)
 {
 	enum { ROOM = ADDRESS_SPACE_PIECES_MAX, GONE = ROOM + 1 - ROOM / 4 * 3 };
 	ck_assert(add(space, make(0x1000, 0x2000, other_file), 1));
@@ -207,9 +202,8 @@ START_TEST(current_pieces_are_bounded)
 	ck_assert_str_eq(path_at(space, GONE * 0x2000 - 0x1000, UINT64_MAX), "");
 	ck_assert_str_eq(path_at(space, (GONE + 1) * 0x2000 - 0x1000, UINT64_MAX), file);
 }
-END_TEST
 
-START_TEST(history_is_bounded)
+TEST(history_is_bounded)
 {
 	enum { ROOM = ADDRESS_SPACE_PIECES_MAX, GONE = ROOM + 1 - ROOM / 4 * 3 };
 	for (uint64_t i = 0; i <= ROOM; i++)
@@ -223,10 +217,9 @@ START_TEST(history_is_bounded)
 	ck_assert_str_eq(path_at(space, 0x1000, GONE + 1), GONE % 2 ? file : other_file);
 	ck_assert_str_eq(path_at(space, 0x1000, UINT64_MAX), "[last]");
 }
-END_TEST
 
 /* What was reported from a time on goes, and so do the forks of then. */
-START_TEST(a_split_is_by_the_time_of_reports)
+TEST(a_split_is_by_the_time_of_reports)
 {
 	struct address_space *later = address_space_new(), *before = address_space_new(), *at = address_space_new();
 	add(space, make(0x1000, 0x2000, file), 10);
@@ -253,10 +246,9 @@ START_TEST(a_split_is_by_the_time_of_reports)
 	address_space_disown(before);
 	address_space_disown(at);
 }
-END_TEST
 
 /* Nothing was reported later: the space stays as it is. */
-START_TEST(a_split_of_nothing_moves_nothing)
+TEST(a_split_of_nothing_moves_nothing)
 {
 	struct address_space *later = address_space_new();
 	add(space, make(0x1000, 0x2000, file), 10);
@@ -265,10 +257,9 @@ START_TEST(a_split_of_nothing_moves_nothing)
 	ck_assert_str_eq(path_at(space, 0x1000, 11), file);
 	address_space_disown(later);
 }
-END_TEST
 
 /* History that ended before a time goes, unless a fork began while it was there. */
-START_TEST(history_goes_unless_forks_need_it)
+TEST(history_goes_unless_forks_need_it)
 {
 	struct address_space *forks[3];
 	for (uint64_t i = 0; i < 5; i++) /* [10, 20), ... [40, 50), and the current one */
@@ -298,10 +289,9 @@ START_TEST(history_goes_unless_forks_need_it)
 	ck_assert_uint_eq(space->history.count, 0);
 	ck_assert_str_eq(path_at(space, 0x1000, 60), other_file);
 }
-END_TEST
 
 /* A space whose program has ended hands what its only fork sees down to it, and keeps it for two. */
-START_TEST(forks_keep_what_they_saw)
+TEST(forks_keep_what_they_saw)
 {
 	struct address_space *parent = address_space_new(), *first = address_space_new(), *second = address_space_new();
 	add(parent, make(0x1000, 0x2000, file), 10);
@@ -330,10 +320,9 @@ START_TEST(forks_keep_what_they_saw)
 	ck_assert_ptr_null(space->previous_sibling);
 	ck_assert_str_eq(path_at(space, 0x3000, 100), other_file);
 }
-END_TEST
 
 /* What the parent showed at the fork is no news when /proc shows it of the child; what began later is. */
-START_TEST(inherited_mappings_are_no_news)
+TEST(inherited_mappings_are_no_news)
 {
 	struct address_space *parent = address_space_new();
 	add(parent, make(0x1000, 0x3000, memory), 10);
@@ -353,10 +342,9 @@ START_TEST(inherited_mappings_are_no_news)
 	ck_assert(add(space, look, 31)); /* an event: it was mapped again */
 	address_space_disown(parent);
 }
-END_TEST
 
 /* No space is its own ancestor, and the first parent stays. */
-START_TEST(forks_make_no_circle)
+TEST(forks_make_no_circle)
 {
 	struct address_space *child = address_space_new(), *grandchild = address_space_new();
 	address_space_fork(space, space, 10);
@@ -372,7 +360,6 @@ START_TEST(forks_make_no_circle)
 	address_space_disown(grandchild);
 	ck_assert_ptr_null(space->first_child);
 }
-END_TEST
 
 /* What a list has is what a search at each address finds. */
 static void check_list(const struct address_space *of, uint64_t time, size_t expected)
@@ -389,7 +376,7 @@ static void check_list(const struct address_space *of, uint64_t time, size_t exp
 	free(ranges);
 }
 
-START_TEST(a_list_has_what_a_search_finds)
+TEST(a_list_has_what_a_search_finds)
 {
 	struct address_space *fork = address_space_new(), *next = address_space_new();
 	check_list(space, 5, 0);
@@ -415,26 +402,8 @@ START_TEST(a_list_has_what_a_search_finds)
 	address_space_disown(next);
 	address_space_disown(fork);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("address_space");
-	tcase_set_timeout(tests, 60);
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, a_file_is_told_apart_by_what_identifies_it);
-	tcase_add_test(tests, events_are_news_unless_certain);
-	tcase_add_test(tests, a_look_is_older_than_an_event_of_its_time);
-	tcase_add_test(tests, only_what_differs_is_news);
-	tcase_add_loop_test(tests, mappings_over_many_others_are_placed, 49, 51);
-	tcase_add_test(tests, current_pieces_are_bounded);
-	tcase_add_test(tests, history_is_bounded);
-	tcase_add_test(tests, a_split_is_by_the_time_of_reports);
-	tcase_add_test(tests, a_split_of_nothing_moves_nothing);
-	tcase_add_test(tests, history_goes_unless_forks_need_it);
-	tcase_add_test(tests, forks_keep_what_they_saw);
-	tcase_add_test(tests, inherited_mappings_are_no_news);
-	tcase_add_test(tests, forks_make_no_circle);
-	tcase_add_test(tests, a_list_has_what_a_search_finds);
-	return run_tests(tests);
+	return run_all_tests(60, set_up, tear_down);
 }

@@ -84,7 +84,7 @@ static void make_tree(void)
 	calls(5, 2, 100, 100);
 }
 
-START_TEST(families_share_calls_and_own_time)
+TEST(families_share_calls_and_own_time)
 {
 	make_tree();
 	print(2 * SECOND);
@@ -95,18 +95,16 @@ START_TEST(families_share_calls_and_own_time)
 	EXPECT_IN_ORDER("memory management\n", "  buffers\n");
 	ck_assert_ptr_null(strstr(text, "other"));
 }
-END_TEST
 
-START_TEST(functions_have_all_and_own_time)
+TEST(functions_have_all_and_own_time)
 {
 	make_tree();
 	print(2 * SECOND);
 	EXPECT("         6    15.0%        3.00      800 ns      300 ns      133 ns  pin\n");
 	EXPECT_IN_ORDER("500 ns       16 ns  map_page\n", "  pin\n");
 }
-END_TEST
 
-START_TEST(nodes_stand_below_their_callers)
+TEST(nodes_stand_below_their_callers)
 {
 	make_tree();
 	print(2 * SECOND);
@@ -116,9 +114,8 @@ START_TEST(nodes_stand_below_their_callers)
 	       "                100 ns    10.0%  [interrupt]\n"
 	       "         2      100 ns    10.0%    irq_handler\n");
 }
-END_TEST
 
-START_TEST(calls_without_times_have_shares_of_calls)
+TEST(calls_without_times_have_shares_of_calls)
 {
 	function(1, "ivpu_open", "context");
 	function(2, "ivpu_\033[31mbad", "");
@@ -131,18 +128,16 @@ START_TEST(calls_without_times_have_shares_of_calls)
 	EXPECT("         3           -    75.0%  ivpu_?[31mbad\n");
 	EXPECT_IN_ORDER(" 75.0%  ivpu_?[31mbad\n", " 25.0%  ivpu_open\n");
 }
-END_TEST
 
-START_TEST(nothing_called_prints_nothing)
+TEST(nothing_called_prints_nothing)
 {
 	function(1, "ivpu_open", "context");
 	node(1, 0, 1);
 	print(SECOND);
 	ck_assert_str_eq(text, "");
 }
-END_TEST
 
-START_TEST(many_nodes_and_families_are_bounded)
+TEST(many_nodes_and_families_are_bounded)
 {
 	char name[32];
 	for (uint32_t i = 1; i <= 1000; i++) {
@@ -162,9 +157,8 @@ START_TEST(many_nodes_and_families_are_bounded)
 	EXPECT("... 960 more nodes\n");
 	EXPECT_IN_ORDER("function_1000\n", "function_999\n");
 }
-END_TEST
 
-START_TEST(the_live_table_has_what_came_since)
+TEST(the_live_table_has_what_came_since)
 {
 	char live[4096];
 	struct call_families none = { 0 };
@@ -183,18 +177,8 @@ START_TEST(the_live_table_has_what_came_since)
 	ck_assert_uint_lt(length, 70);
 	ck_assert_uint_eq(length, strlen(live));
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("call_report");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, families_share_calls_and_own_time);
-	tcase_add_test(tests, functions_have_all_and_own_time);
-	tcase_add_test(tests, nodes_stand_below_their_callers);
-	tcase_add_test(tests, calls_without_times_have_shares_of_calls);
-	tcase_add_test(tests, nothing_called_prints_nothing);
-	tcase_add_test(tests, many_nodes_and_families_are_bounded);
-	tcase_add_test(tests, the_live_table_has_what_came_since);
-	return run_tests(tests);
+	return run_all_tests(0, set_up, tear_down);
 }

@@ -84,7 +84,7 @@ static void tear_down_with_spans(void)
 	history_spans = false;
 }
 
-START_TEST(samples_have_the_only_span)
+TEST(samples_have_the_only_span)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_launch(10, kernel, 7, 2 * SECOND);
@@ -97,10 +97,9 @@ START_TEST(samples_have_the_only_span)
 	ck_assert_uint_eq(value_of(collector, 0), 0);
 	ck_assert_uint_eq(sum("first;site_a;-;add"), samples_in);
 }
-END_TEST
 
 /* A kernel of an earlier launch may still be running, and samples do not state which one it is. */
-START_TEST(several_spans_leave_it_open)
+TEST(several_spans_leave_it_open)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_launch(10, kernel, 1, 2 * SECOND);
@@ -119,9 +118,8 @@ START_TEST(several_spans_leave_it_open)
 	ck_assert_uint_eq(value_of(collector, 3), 0);
 	ck_assert_uint_eq(value_of(collector, 0), 20220);
 }
-END_TEST
 
-START_TEST(a_launch_after_the_samples_is_not_theirs)
+TEST(a_launch_after_the_samples_is_not_theirs)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_second(10, 3 * SECOND);
@@ -130,10 +128,9 @@ START_TEST(a_launch_after_the_samples_is_not_theirs)
 	ck_assert_uint_eq(sum("first;site_a;-;add"), samples_in);
 	ck_assert_uint_eq(value_of(collector, 0), samples_in);
 }
-END_TEST
 
 /* Kernels at one address of two processes. */
-START_TEST(ambiguous_samples_have_none)
+TEST(ambiguous_samples_have_none)
 {
 	for (uint32_t pid = 10; pid < 12; pid++)
 		take_launch(pid, take_kernel(pid, "add", BASE + 0x1000, SECOND), 1, 2 * SECOND);
@@ -142,9 +139,8 @@ START_TEST(ambiguous_samples_have_none)
 	ck_assert_uint_eq(sum("-;[ambiguous]"), samples_in);
 	ck_assert_uint_eq(value_of(collector, 0), samples_in);
 }
-END_TEST
 
-START_TEST(short_records_have_none)
+TEST(short_records_have_none)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_short_launch(10, kernel, 1, 2 * SECOND);
@@ -152,10 +148,9 @@ START_TEST(short_records_have_none)
 	end(20 * SECOND);
 	ck_assert_uint_eq(value_of(collector, 0), samples_in);
 }
-END_TEST
 
 /* More launches than are remembered: the oldest may be of any span. */
-START_TEST(forgotten_launches_leave_it_open)
+TEST_LOOP(forgotten_launches_leave_it_open, 0, 2)
 {
 	const uint64_t step = MILLISECOND / 2;
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
@@ -173,10 +168,9 @@ START_TEST(forgotten_launches_leave_it_open)
 	/* Those of one stack are merged, which forgets nothing. */
 	ck_assert_uint_eq(value_of(collector, _i ? 0 : 1), samples_in);
 }
-END_TEST
 
 /* One launch of another span among those that are merged. */
-START_TEST(merged_launches_leave_it_open)
+TEST_LOOP(merged_launches_leave_it_open, 0, 2)
 {
 	const uint64_t step = MILLISECOND / 2;
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
@@ -186,10 +180,9 @@ START_TEST(merged_launches_leave_it_open)
 	end(20 * SECOND);
 	ck_assert_uint_eq(value_of(collector, _i ? 0 : 1), samples_in);
 }
-END_TEST
 
 /* A sample that names its launch has its span, whatever else runs. */
-START_TEST(named_launches_are_certain)
+TEST(named_launches_are_certain)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	for (uint8_t id = 0; id < 3; id++) {
@@ -217,10 +210,9 @@ START_TEST(named_launches_are_certain)
 	for (uint8_t id = 0; id < 3; id++)
 		ck_assert_uint_eq(value_of(collector, id), counts[id]);
 }
-END_TEST
 
 /* _i: whether a sink of the replay requests spans; a sink of the run that reads records has them anyway. */
-START_TEST(a_replay_has_the_same_spans)
+TEST_LOOP(a_replay_has_the_same_spans, 0, 2)
 {
 	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
 	take_launch(10, kernel, 7, 2 * SECOND);
@@ -234,20 +226,8 @@ START_TEST(a_replay_has_the_same_spans)
 	ck_assert_uint_eq(value_of(replay, 0), _i ? 0 : samples_in);
 	collector_free(replay);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("correlator_spans");
-	tcase_add_checked_fixture(tests, set_up_with_spans, tear_down_with_spans);
-	tcase_add_test(tests, samples_have_the_only_span);
-	tcase_add_test(tests, several_spans_leave_it_open);
-	tcase_add_test(tests, a_launch_after_the_samples_is_not_theirs);
-	tcase_add_test(tests, ambiguous_samples_have_none);
-	tcase_add_test(tests, short_records_have_none);
-	tcase_add_loop_test(tests, forgotten_launches_leave_it_open, 0, 2);
-	tcase_add_loop_test(tests, merged_launches_leave_it_open, 0, 2);
-	tcase_add_test(tests, named_launches_are_certain);
-	tcase_add_loop_test(tests, a_replay_has_the_same_spans, 0, 2);
-	return run_tests(tests);
+	return run_all_tests(0, set_up_with_spans, tear_down_with_spans);
 }

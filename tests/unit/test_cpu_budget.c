@@ -37,7 +37,7 @@ static struct outcome run_for(struct cpu_budget *budget, const struct machine *m
 	return outcome;
 }
 
-START_TEST(a_cheap_run_keeps_its_rate)
+TEST(a_cheap_run_keeps_its_rate)
 {
 	struct cpu_budget budget;
 	cpu_budget_init(&budget, SHARE);
@@ -46,19 +46,17 @@ START_TEST(a_cheap_run_keeps_its_rate)
 	ck_assert_uint_eq(budget.stride, 1);
 	ck_assert(!budget.is_exceeded && !budget.saves_tables);
 }
-END_TEST
 
-START_TEST(without_a_budget_nothing_is_lowered)
+TEST(without_a_budget_nothing_is_lowered)
 {
 	struct cpu_budget budget;
 	cpu_budget_init(&budget, 0);
 	ck_assert_uint_eq(run_for(&budget, &(struct machine){ .fixed = 5000, .sampling = 5000 }, 100).changes, 0);
 	ck_assert_uint_eq(budget.stride, 1);
 }
-END_TEST
 
 /* From 0.6 + 3.8 / stride <= 1 follows a stride of 10 at least. */
-START_TEST(the_rate_converges_and_does_not_oscillate)
+TEST(the_rate_converges_and_does_not_oscillate)
 {
 	const struct machine machine = { .fixed = 0.6, .sampling = 3.8 };
 	struct cpu_budget budget;
@@ -72,9 +70,8 @@ START_TEST(the_rate_converges_and_does_not_oscillate)
 	ck_assert_uint_ge(budget.stride, 7);
 	ck_assert_uint_le(budget.stride, 14);
 }
-END_TEST
 
-START_TEST(the_rate_comes_back_after_a_busy_time)
+TEST(the_rate_comes_back_after_a_busy_time)
 {
 	const struct machine busy = { .fixed = 0.5, .sampling = 8 }, idle = { .fixed = 0.1, .sampling = 0.2 };
 	struct cpu_budget budget;
@@ -85,19 +82,17 @@ START_TEST(the_rate_comes_back_after_a_busy_time)
 	ck_assert_uint_eq(budget.stride, 1);
 	ck_assert_uint_eq(outcome.exceeding, 0);
 }
-END_TEST
 
-START_TEST(one_exceptional_interval_does_not_lower_to_the_floor)
+TEST(one_exceptional_interval_does_not_lower_to_the_floor)
 {
 	struct cpu_budget budget;
 	cpu_budget_init(&budget, SHARE);
 	ck_assert_int_eq(cpu_budget_step(&budget, 500 * SHARE, LONGEST), CPU_BUDGET_LOWERED);
 	ck_assert_uint_eq(budget.stride, 4);
 }
-END_TEST
 
 /* What is left at the lowest rate are unwind tables; if that is not enough, it is stated. */
-START_TEST(tables_are_given_up_at_the_floor)
+TEST(tables_are_given_up_at_the_floor)
 {
 	const struct machine machine = { .fixed = 1.5, .sampling = 0.1, .tables = 0.7 };
 	struct cpu_budget budget;
@@ -107,9 +102,8 @@ START_TEST(tables_are_given_up_at_the_floor)
 	ck_assert(budget.saves_tables);
 	ck_assert(cost(&machine, &budget) <= SHARE && !budget.is_exceeded);
 }
-END_TEST
 
-START_TEST(a_budget_that_the_lowest_rate_exceeds_is_stated)
+TEST(a_budget_that_the_lowest_rate_exceeds_is_stated)
 {
 	const struct machine machine = { .fixed = 3, .sampling = 1, .tables = 0.5 };
 	struct cpu_budget budget;
@@ -120,9 +114,8 @@ START_TEST(a_budget_that_the_lowest_rate_exceeds_is_stated)
 	run_for(&budget, &(struct machine){ .fixed = 0.1 }, 1);
 	ck_assert(!budget.is_exceeded);
 }
-END_TEST
 
-START_TEST(a_source_that_cannot_sample_less_is_left_alone)
+TEST(a_source_that_cannot_sample_less_is_left_alone)
 {
 	struct cpu_budget budget;
 	cpu_budget_init(&budget, SHARE);
@@ -131,18 +124,8 @@ START_TEST(a_source_that_cannot_sample_less_is_left_alone)
 	ck_assert_uint_eq(budget.stride, 1);
 	ck_assert(budget.saves_tables && budget.is_exceeded);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("CPU budget");
-	tcase_add_test(tests, a_cheap_run_keeps_its_rate);
-	tcase_add_test(tests, without_a_budget_nothing_is_lowered);
-	tcase_add_test(tests, the_rate_converges_and_does_not_oscillate);
-	tcase_add_test(tests, the_rate_comes_back_after_a_busy_time);
-	tcase_add_test(tests, one_exceptional_interval_does_not_lower_to_the_floor);
-	tcase_add_test(tests, tables_are_given_up_at_the_floor);
-	tcase_add_test(tests, a_budget_that_the_lowest_rate_exceeds_is_stated);
-	tcase_add_test(tests, a_source_that_cannot_sample_less_is_left_alone);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

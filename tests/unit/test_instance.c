@@ -76,7 +76,7 @@ static void add_lost(uint64_t counts[3], uint64_t values[3])
 	}
 }
 
-START_TEST(everything_refused_is_counted)
+TEST(everything_refused_is_counted)
 {
 	struct {
 		struct iaprof_record_sample samples[3];
@@ -104,10 +104,9 @@ START_TEST(everything_refused_is_counted)
 	ck_assert_uint_eq(counts[2], 20);
 	ck_assert_uint_eq(values[2], 2 * 1002);
 }
-END_TEST
 
 /* A source tells of a kernel once: without it all launches of the run would have no name. */
-START_TEST(what_gives_others_a_meaning_is_taken)
+TEST(what_gives_others_a_meaning_is_taken)
 {
 	struct {
 		struct iaprof_record_kernel kernel;
@@ -139,7 +138,6 @@ START_TEST(what_gives_others_a_meaning_is_taken)
 	ck_assert_uint_ge(kernels, 2);
 	ck_assert_uint_eq(kernels + instance->refused.records, 12);
 }
-END_TEST
 
 static int unwatch_and_fail(void *memory, int fd, uint32_t ready)
 {
@@ -149,7 +147,7 @@ static int unwatch_and_fail(void *memory, int fd, uint32_t ready)
 	return (called->host->fail)(called->host, EIO, "the device is gone"); /* Check has a macro of that name */
 }
 
-START_TEST(a_callback_ends_its_watch_and_fails)
+TEST(a_callback_ends_its_watch_and_fails)
 {
 	ck_assert_int_eq(source->host->watch_fd(source->host, source->event, EPOLLIN, unwatch_and_fail), 0);
 	for (int i = 0; i < 2; i++)
@@ -157,7 +155,6 @@ START_TEST(a_callback_ends_its_watch_and_fails)
 	ck_assert_int_eq(source->calls, 1);
 	ck_assert_ptr_nonnull(strstr(instance->error.text, "the device is gone"));
 }
-END_TEST
 
 static int count_call(void *memory, int fd, uint32_t ready)
 {
@@ -165,7 +162,7 @@ static int count_call(void *memory, int fd, uint32_t ready)
 	return 0;
 }
 
-START_TEST(watches_that_ended_are_used_again)
+TEST(watches_that_ended_are_used_again)
 {
 	for (int i = 1; i <= 100; i++) {
 		ck_assert_int_eq(source->host->watch_fd(source->host, source->event, EPOLLIN, count_call), 0);
@@ -175,15 +172,8 @@ START_TEST(watches_that_ended_are_used_again)
 	}
 	ck_assert_uint_eq(instance->watches.count, 1);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("instance");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, everything_refused_is_counted);
-	tcase_add_test(tests, what_gives_others_a_meaning_is_taken);
-	tcase_add_test(tests, a_callback_ends_its_watch_and_fails);
-	tcase_add_test(tests, watches_that_ended_are_used_again);
-	return run_tests(tests);
+	return run_all_tests(0, set_up, tear_down);
 }

@@ -58,7 +58,7 @@ static void check_missing(struct kept_files *files, const char *name, uint64_t i
 	ck_assert_int_eq(kept_files_open(files, &(struct kept_file_key){ name, inode }, &status), -ENOENT);
 }
 
-START_TEST(a_deleted_file_is_kept)
+TEST(a_deleted_file_is_kept)
 {
 	struct kept_files files;
 	int descriptor = file_make("kept-1", "one");
@@ -74,9 +74,8 @@ START_TEST(a_deleted_file_is_kept)
 	check_missing(NULL, "kept-1", inode);
 	kept_files_free(&files);
 }
-END_TEST
 
-START_TEST(a_file_that_was_written_is_another)
+TEST(a_file_that_was_written_is_another)
 {
 	struct kept_files files;
 	int descriptor = file_make("kept-1", "one");
@@ -93,9 +92,8 @@ START_TEST(a_file_that_was_written_is_another)
 	ck_assert_int_eq(unlink("kept-1"), 0);
 	kept_files_free(&files);
 }
-END_TEST
 
-START_TEST(the_oldest_are_closed)
+TEST(the_oldest_are_closed)
 {
 	struct kept_files files;
 	struct rlimit limit, before;
@@ -122,19 +120,14 @@ START_TEST(the_oldest_are_closed)
 	ck_assert_uint_eq(files.count, 4);
 	kept_files_free(&files);
 }
-END_TEST
 
 int main(void)
 {
 	char folder[] = "/tmp/iaprof-kept-XXXXXX";
-	TCase *test_case = tcase_create("kept_files");
 
 	if (!mkdtemp(folder) || chdir(folder) != 0)
 		return 1;
-	tcase_add_test(test_case, a_deleted_file_is_kept);
-	tcase_add_test(test_case, a_file_that_was_written_is_another);
-	tcase_add_test(test_case, the_oldest_are_closed);
-	int result = run_tests(test_case);
+	int result = run_all_tests(0, NULL, NULL);
 	rmdir(folder);
 	return result;
 }

@@ -161,7 +161,7 @@ static unsigned number(unsigned *state, unsigned limit)
 	return (*state >> 8) % limit;
 }
 
-START_TEST(launches_add_up)
+TEST(launches_add_up)
 {
 	struct launch_counts counts = { 0 };
 	struct count_block *block = NULL;
@@ -178,10 +178,9 @@ START_TEST(launches_add_up)
 	launch_counts_leave(&block);
 	profiler_end(true);
 }
-END_TEST
 
 /* More kernels than a thread has cells: cells are used again. */
-START_TEST(cells_are_used_again)
+TEST(cells_are_used_again)
 {
 	struct launch_counts counts = { 0 };
 	struct count_block *block = NULL;
@@ -200,7 +199,6 @@ START_TEST(cells_are_used_again)
 	launch_counts_leave(&block);
 	profiler_end(true);
 }
-END_TEST
 
 struct worker {
 	pthread_t thread;
@@ -239,26 +237,24 @@ static void threads_run(unsigned threads, unsigned launches, unsigned generation
 	}
 }
 
-START_TEST(threads_add_up)
+TEST(threads_add_up)
 {
 	if (!profiler_begin())
 		return;
 	threads_run(8, 100000, 1);
 	profiler_end(true);
 }
-END_TEST
 
-START_TEST(threads_come_and_go)
+TEST(threads_come_and_go)
 {
 	if (!profiler_begin())
 		return;
 	threads_run(50, 500, 10);
 	profiler_end(true);
 }
-END_TEST
 
 /* What a thread counted is not what the next one counts, which has its cells. */
-START_TEST(each_thread_fires_the_probe_first)
+TEST(each_thread_fires_the_probe_first)
 {
 	struct launch_counts counts = { 0 };
 	struct count_block *one = NULL, *other = NULL;
@@ -277,7 +273,6 @@ START_TEST(each_thread_fires_the_probe_first)
 	launch_counts_leave(&other);
 	profiler_end(true);
 }
-END_TEST
 
 /* A forked child whose thread had a block, beside a new thread. */
 static void child_run(struct launch_counts *counts, struct count_block **block)
@@ -300,7 +295,7 @@ static void child_run(struct launch_counts *counts, struct count_block **block)
 	ck_assert_uint_eq(profiler.announced, 1);
 }
 
-START_TEST(a_forked_child_counts_in_an_area_of_its_own)
+TEST(a_forked_child_counts_in_an_area_of_its_own)
 {
 	struct launch_counts counts = { 0 };
 	struct count_block *block = NULL;
@@ -322,9 +317,8 @@ START_TEST(a_forked_child_counts_in_an_area_of_its_own)
 	launch_counts_leave(&block);
 	profiler_end(true);
 }
-END_TEST
 
-START_TEST(without_a_profiler_that_reads_each_launch_fires_the_probe)
+TEST(without_a_profiler_that_reads_each_launch_fires_the_probe)
 {
 	struct launch_counts counts = { 0 };
 	struct count_block *block = NULL;
@@ -364,7 +358,6 @@ START_TEST(without_a_profiler_that_reads_each_launch_fires_the_probe)
 	count_areas_free(&profiler.areas);
 	launch_counts_leave(&block);
 }
-END_TEST
 
 static int file_make(const char *name, size_t size, int seals)
 {
@@ -386,7 +379,7 @@ static void *map(int file, size_t size)
 }
 
 /* Launches between the last reading and the one that fires the probe in the next turn. */
-START_TEST(the_first_time_is_not_after_any_launch)
+TEST(the_first_time_is_not_after_any_launch)
 {
 	if (!profiler_begin())
 		return;
@@ -422,10 +415,9 @@ START_TEST(the_first_time_is_not_after_any_launch)
 	ck_assert_uint_eq(profiler.areas.items.items[0]->cells[0].last_time, 1000);
 	count_areas_free(&profiler.areas);
 }
-END_TEST
 
 /* The earlier run reads what was counted up to its end, and the next one the rest. */
-START_TEST(the_next_run_reads_what_the_earlier_one_left)
+TEST(the_next_run_reads_what_the_earlier_one_left)
 {
 	if (!profiler_begin())
 		return;
@@ -472,9 +464,8 @@ START_TEST(the_next_run_reads_what_the_earlier_one_left)
 	count_areas_free(&profiler.areas);
 	munmap(area, ZE_COUNT_SIZE);
 }
-END_TEST
 
-START_TEST(launches_without_a_stack_fire_the_probe)
+TEST(launches_without_a_stack_fire_the_probe)
 {
 	struct launch_counts counts = { 0 };
 	struct count_block *block = NULL;
@@ -494,9 +485,8 @@ START_TEST(launches_without_a_stack_fire_the_probe)
 	launch_counts_leave(&block);
 	profiler_end(false);
 }
-END_TEST
 
-START_TEST(a_process_with_small_files_fires_the_probe)
+TEST(a_process_with_small_files_fires_the_probe)
 {
 	struct launch_counts counts = { 0 };
 	struct count_block *block = NULL;
@@ -511,9 +501,8 @@ START_TEST(a_process_with_small_files_fires_the_probe)
 	ck_assert_uint_eq(profiler.announced, 0);
 	profiler_end(false);
 }
-END_TEST
 
-START_TEST(other_files_are_refused)
+TEST(other_files_are_refused)
 {
 	const struct ze_process process = this_process();
 	char path[] = "/tmp/iaprof-counts-XXXXXX";
@@ -534,7 +523,6 @@ START_TEST(other_files_are_refused)
 	ck_assert_int_eq(count_areas_add(areas, &process, 0, file_make("a", ZE_COUNT_SIZE, ZE_COUNT_SEALS)), 0);
 	count_areas_free(areas);
 }
-END_TEST
 
 /* Announces what is mapped at an address. Returns whether it was taken for an area. */
 static bool is_opened(uint64_t address)
@@ -546,7 +534,7 @@ static bool is_opened(uint64_t address)
 	return profiler.areas.opened > opened;
 }
 
-START_TEST(other_mappings_are_refused)
+TEST(other_mappings_are_refused)
 {
 	if (!profiler_begin())
 		return;
@@ -588,9 +576,8 @@ START_TEST(other_mappings_are_refused)
 	ck_assert_uint_eq(profiler.areas.items.count, 0);
 	count_areas_free(&profiler.areas);
 }
-END_TEST
 
-START_TEST(impossible_contents_are_lost_and_end_the_area)
+TEST(impossible_contents_are_lost_and_end_the_area)
 {
 	if (!profiler_begin())
 		return;
@@ -633,26 +620,8 @@ START_TEST(impossible_contents_are_lost_and_end_the_area)
 	ck_assert_uint_eq(profiler.areas.launches, 9);
 	count_areas_free(&profiler.areas);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *cases = tcase_create("launch_counts");
-
-	tcase_set_timeout(cases, 120);
-	tcase_add_test(cases, launches_add_up);
-	tcase_add_test(cases, cells_are_used_again);
-	tcase_add_test(cases, threads_add_up);
-	tcase_add_test(cases, threads_come_and_go);
-	tcase_add_test(cases, each_thread_fires_the_probe_first);
-	tcase_add_test(cases, a_forked_child_counts_in_an_area_of_its_own);
-	tcase_add_test(cases, without_a_profiler_that_reads_each_launch_fires_the_probe);
-	tcase_add_test(cases, the_first_time_is_not_after_any_launch);
-	tcase_add_test(cases, the_next_run_reads_what_the_earlier_one_left);
-	tcase_add_test(cases, launches_without_a_stack_fire_the_probe);
-	tcase_add_test(cases, a_process_with_small_files_fires_the_probe);
-	tcase_add_test(cases, other_files_are_refused);
-	tcase_add_test(cases, other_mappings_are_refused);
-	tcase_add_test(cases, impossible_contents_are_lost_and_end_the_area);
-	return run_tests(cases);
+	return run_all_tests(120, NULL, NULL);
 }

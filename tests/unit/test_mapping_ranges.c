@@ -42,7 +42,7 @@ static void give_all_back(uint32_t size, const uint32_t *firsts, uint32_t count)
 		mapping_ranges_give_back(&ranges, firsts[i], size);
 }
 
-START_TEST(ranges_of_any_size_join)
+TEST(ranges_of_any_size_join)
 {
 	static const uint32_t sizes[] = { 1, 256, 3, 64, 2, 4096, 5, 8, 200, 16, 1 };
 	static uint32_t firsts[COUNT];
@@ -55,10 +55,9 @@ START_TEST(ranges_of_any_size_join)
 		give_all_back(size, firsts, count);
 	}
 }
-END_TEST
 
 /* One user that replaces its ranges by larger and smaller ones takes up no more with time. */
-START_TEST(a_cycle_of_sizes_stays_flat)
+TEST(a_cycle_of_sizes_stays_flat)
 {
 	enum { HELD = 8, TURNS = 20000 };
 	struct {
@@ -84,9 +83,8 @@ START_TEST(a_cycle_of_sizes_stays_flat)
 		ck_assert_uint_le(ranges.returned.count, 2 * COUNT);
 	}
 }
-END_TEST
 
-START_TEST(what_was_given_back_is_reused_last)
+TEST(what_was_given_back_is_reused_last)
 {
 	uint32_t first = mapping_ranges_take(&ranges, LARGEST);
 	mapping_ranges_give_back(&ranges, first, LARGEST);
@@ -95,9 +93,8 @@ START_TEST(what_was_given_back_is_reused_last)
 	ck_assert_uint_eq(mapping_ranges_take(&ranges, LARGEST), first);
 	ck_assert_uint_eq(mapping_ranges_take(&ranges, 1), UINT32_MAX);
 }
-END_TEST
 
-START_TEST(of_two_gaps_the_smaller_one_is_used)
+TEST(of_two_gaps_the_smaller_one_is_used)
 {
 	static uint32_t firsts[COUNT];
 	uint32_t count = take_all(16, firsts);
@@ -109,9 +106,8 @@ START_TEST(of_two_gaps_the_smaller_one_is_used)
 	ck_assert_uint_eq(mapping_ranges_take(&ranges, 16), 1024);
 	ck_assert_uint_eq(mapping_ranges_take(&ranges, 32), 0);
 }
-END_TEST
 
-START_TEST(more_than_there_is_and_odd_numbers_are_refused)
+TEST(more_than_there_is_and_odd_numbers_are_refused)
 {
 	struct mapping_ranges odd;
 	ck_assert_uint_eq(mapping_ranges_take(&ranges, COUNT + 1), UINT32_MAX);
@@ -126,17 +122,8 @@ START_TEST(more_than_there_is_and_odd_numbers_are_refused)
 	ck_assert_uint_eq(mapping_ranges_take(&odd, 1), UINT32_MAX);
 	mapping_ranges_free(&odd);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("mapping_ranges");
-	tcase_set_timeout(tests, 100);
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, ranges_of_any_size_join);
-	tcase_add_test(tests, a_cycle_of_sizes_stays_flat);
-	tcase_add_test(tests, what_was_given_back_is_reused_last);
-	tcase_add_test(tests, of_two_gaps_the_smaller_one_is_used);
-	tcase_add_test(tests, more_than_there_is_and_odd_numbers_are_refused);
-	return run_tests(tests);
+	return run_all_tests(100, set_up, tear_down);
 }

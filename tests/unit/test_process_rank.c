@@ -52,7 +52,7 @@ static const struct {
 	{ NULL, 0, NONE },
 };
 
-START_TEST(a_rank_is_found_where_it_is)
+TEST_LOOP(a_rank_is_found_where_it_is, 0, sizeof cases / sizeof *cases)
 {
 	uint32_t rank = 0;
 	/* In memory that ends there, so that a sanitizer notices. */
@@ -65,9 +65,8 @@ START_TEST(a_rank_is_found_where_it_is)
 	ck_assert_int_eq(found ? (int)rank : NONE, cases[_i].rank);
 	free(environment);
 }
-END_TEST
 
-START_TEST(a_name_has_its_rank)
+TEST(a_name_has_its_rank)
 {
 	char text[15 + PROCESS_RANK_SUFFIX_SIZE];
 
@@ -78,9 +77,8 @@ START_TEST(a_name_has_its_rank)
 	ck_assert_str_eq(text, "123456789012345 (rank 2147483647)");
 	ck_assert_str_eq(process_rank_suffix(text), " (rank 2147483647)");
 }
-END_TEST
 
-START_TEST(other_names_have_none)
+TEST(other_names_have_none)
 {
 	static const char *const names[] = {
 		"",          "python3",    "(rank 3)",   "a(rank 3)",          "a (rank 3", "a (rank 3) ",
@@ -90,14 +88,8 @@ START_TEST(other_names_have_none)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		ck_assert_msg(!process_rank_suffix(names[i]), "%s", names[i]);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test_case = tcase_create("process_rank");
-
-	tcase_add_loop_test(test_case, a_rank_is_found_where_it_is, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(test_case, a_name_has_its_rank);
-	tcase_add_test(test_case, other_names_have_none);
-	return run_tests(test_case);
+	return run_all_tests(0, NULL, NULL);
 }

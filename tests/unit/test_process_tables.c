@@ -35,7 +35,7 @@ static struct memory_range make_range(size_t number, uint64_t start, uint64_t en
 }
 
 /* Random mappings, in any order: at each page and time the last one that was placed by then is found. */
-START_TEST(ranges_are_those_of_their_time)
+TEST_LOOP(ranges_are_those_of_their_time, 0, 8)
 {
 	struct memory_range list[MAPPINGS];
 	struct memory_range_array current = { 0 }, history = { 0 };
@@ -96,9 +96,8 @@ START_TEST(ranges_are_those_of_their_time)
 		mapping_release(mappings[i]);
 	}
 }
-END_TEST
 
-START_TEST(the_last_piece_gives_its_room_back)
+TEST(the_last_piece_gives_its_room_back)
 {
 	struct user_account account = { .amount = 2 };
 	struct memory_range range = make_range(0, 1, 2, 0);
@@ -109,11 +108,10 @@ START_TEST(the_last_piece_gives_its_room_back)
 	mapping_release(range.mapping);
 	ck_assert_uint_eq(account.amount, 1);
 }
-END_TEST
 
 /* Users */
 
-START_TEST(a_user_and_all_users_are_bounded)
+TEST(a_user_and_all_users_are_bounded)
 {
 	struct user_accounts accounts;
 	user_accounts_init(&accounts);
@@ -140,9 +138,8 @@ START_TEST(a_user_and_all_users_are_bounded)
 	user_accounts_free(&accounts);
 	ck_assert_uint_eq(accounts.count, 0);
 }
-END_TEST
 
-START_TEST(only_root_and_who_runs_it_are_trusted)
+TEST(only_root_and_who_runs_it_are_trusted)
 {
 	struct user_accounts accounts;
 	static const char *const wrong[] = { "", "12x", "x", "4294967295", "99999999999" };
@@ -163,10 +160,9 @@ START_TEST(only_root_and_who_runs_it_are_trusted)
 	user_accounts_init(&accounts);
 	ck_assert_uint_eq(accounts.own_users[1], is_root ? UINT32_MAX - 1 : 0);
 }
-END_TEST
 
 /* A process that is gone has an unknown user, who is not trusted: 8 MiB of texts, each of which counts once. */
-START_TEST(texts_of_a_user_are_bounded)
+TEST(texts_of_a_user_are_bounded)
 {
 	enum { LENGTH = 4096 - 64 };
 	struct text_budget *budget = calloc(1, sizeof *budget);
@@ -195,11 +191,10 @@ START_TEST(texts_of_a_user_are_bounded)
 	text_budget_free(budget);
 	free(budget);
 }
-END_TEST
 
 /* Names */
 
-START_TEST(names_are_told_once_a_second)
+TEST(names_are_told_once_a_second)
 {
 	struct name_throttle renames = { 0 };
 	uint64_t second = NANOSECONDS_PER_SECOND, start = 5 * second;
@@ -222,9 +217,8 @@ START_TEST(names_are_told_once_a_second)
 	ck_assert(name_throttle_take(&renames, start + 2 * second, "last", 4));
 	ck_assert(!renames.waits);
 }
-END_TEST
 
-START_TEST(processes_come_and_go)
+TEST(processes_come_and_go)
 {
 	struct live_processes processes = { 0 };
 	for (unsigned round = 0; round < 3; round++) {
@@ -249,7 +243,6 @@ START_TEST(processes_come_and_go)
 	}
 	live_processes_free(&processes);
 }
-END_TEST
 
 /* Files */
 
@@ -290,7 +283,7 @@ static void expect_told(unsigned times)
 	ck_assert_uint_eq(told[1], times);
 }
 
-START_TEST(a_mapped_file_is_told_once)
+TEST(a_mapped_file_is_told_once)
 {
 	/* A mapped file is opened by openat2(), which valgrind 3.19 does not know. */
 	if (syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno == ENOSYS)
@@ -331,7 +324,6 @@ START_TEST(a_mapped_file_is_told_once)
 	close(descriptor);
 	unlink(path);
 }
-END_TEST
 
 /* Room for one more. */
 #define FILL(array, room)                                                                                              \
@@ -342,7 +334,7 @@ END_TEST
 	} while (0)
 
 /* A full table of names begins anew, and so does one of files: then files are reported again. */
-START_TEST(tables_of_mapped_files_are_bounded)
+TEST(tables_of_mapped_files_are_bounded)
 {
 	enum { ROOM = 65536 };
 	if (syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno == ENOSYS)
@@ -383,10 +375,9 @@ START_TEST(tables_of_mapped_files_are_bounded)
 	close(descriptor);
 	unlink(path);
 }
-END_TEST
 
 /* The mount namespace of a process is looked up again after 50 ms; a name is another one in another namespace. */
-START_TEST(names_are_of_their_namespace)
+TEST(names_are_of_their_namespace)
 {
 	uint64_t start = 10 * NANOSECONDS_PER_SECOND, kept = NANOSECONDS_PER_SECOND / 20;
 	struct mapped_files files = { 0 };
@@ -416,21 +407,8 @@ START_TEST(names_are_of_their_namespace)
 	ck_assert_uint_eq(files.names.items[3].namespace_inode, 0);
 	mapped_files_free(&files);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("process_tables");
-	tcase_set_timeout(tests, 60);
-	tcase_add_loop_test(tests, ranges_are_those_of_their_time, 0, 8);
-	tcase_add_test(tests, the_last_piece_gives_its_room_back);
-	tcase_add_test(tests, a_user_and_all_users_are_bounded);
-	tcase_add_test(tests, only_root_and_who_runs_it_are_trusted);
-	tcase_add_test(tests, texts_of_a_user_are_bounded);
-	tcase_add_test(tests, names_are_told_once_a_second);
-	tcase_add_test(tests, processes_come_and_go);
-	tcase_add_test(tests, a_mapped_file_is_told_once);
-	tcase_add_test(tests, tables_of_mapped_files_are_bounded);
-	tcase_add_test(tests, names_are_of_their_namespace);
-	return run_tests(tests);
+	return run_all_tests(60, NULL, NULL);
 }

@@ -105,7 +105,7 @@ static struct iaprof_record_sample last_sample(void)
 	return found;
 }
 
-START_TEST(translates_ids)
+TEST(translates_ids)
 {
 	struct error error = { 0 };
 	put_string(1, "program");
@@ -123,9 +123,8 @@ START_TEST(translates_ids)
 	ck_assert_uint_eq(stack.pid, 5);
 	ck_assert_uint_eq(stack.addresses[0], 0x4000);
 }
-END_TEST
 
-START_TEST(unknown_ids_are_none)
+TEST(unknown_ids_are_none)
 {
 	struct error error = { 0 };
 	struct iaprof_record_sample sample = sample_of(3, UINT32_MAX);
@@ -137,19 +136,17 @@ START_TEST(unknown_ids_are_none)
 	ck_assert_uint_eq(found.user_stack, 0);
 	ck_assert_uint_eq(intake.unknown, 1);
 }
-END_TEST
 
-START_TEST(refuses_positions_that_are_impossible)
+TEST_LOOP(refuses_positions_that_are_impossible, 0, 4)
 {
 	static const uint64_t positions[] = { RECORD_RING_SIZE + 1, UINT64_MAX, 1, 15 };
 	struct error error = { 0 };
 	atomic_store(&intake.ring->written, positions[_i]);
 	ck_assert_int_lt(take(&error), 0);
 }
-END_TEST
 
 /* Whatever the ring's own members say, the reader keeps its position. */
-START_TEST(ignores_the_position_of_the_reader_in_the_ring)
+TEST(ignores_the_position_of_the_reader_in_the_ring)
 {
 	struct error error = { 0 };
 	put_string(1, "program");
@@ -157,9 +154,8 @@ START_TEST(ignores_the_position_of_the_reader_in_the_ring)
 	ck_assert_int_eq(take(&error), 0);
 	ck_assert(record_intake_is_empty(&intake));
 }
-END_TEST
 
-START_TEST(refuses_ids_out_of_order)
+TEST_LOOP(refuses_ids_out_of_order, 0, 3)
 {
 	struct error error = { 0 };
 	if (_i == 0)
@@ -174,9 +170,8 @@ START_TEST(refuses_ids_out_of_order)
 		    sizeof(struct iaprof_record_named_frame));
 	ck_assert_int_eq(take(&error), -EBADMSG);
 }
-END_TEST
 
-START_TEST(refuses_records_of_the_core)
+TEST(refuses_records_of_the_core)
 {
 	struct error error = { 0 };
 	put(&(struct iaprof_record){ .size = sizeof(struct iaprof_record), .type = IAPROF_RECORD_SYNC },
@@ -184,9 +179,8 @@ START_TEST(refuses_records_of_the_core)
 	ck_assert_int_eq(take(&error), -EBADMSG);
 	ck_assert_ptr_nonnull(strstr(error.text, "SYNC is for the core to send"));
 }
-END_TEST
 
-START_TEST(refuses_sizes_that_do_not_fit)
+TEST_LOOP(refuses_sizes_that_do_not_fit, 0, 5)
 {
 	static const uint32_t sizes[] = { 0, 8, 20, 65536, UINT32_MAX };
 	struct error error = { 0 };
@@ -195,7 +189,6 @@ START_TEST(refuses_sizes_that_do_not_fit)
 	put(&sample, sizeof sample);
 	ck_assert_int_lt(take(&error), 0);
 }
-END_TEST
 
 static uint64_t random_number(void)
 {
@@ -204,7 +197,7 @@ static uint64_t random_number(void)
 }
 
 /* Correct records in which bytes are changed, also while the ring wraps around. */
-START_TEST(survives_anything)
+TEST(survives_anything)
 {
 	for (int round = 0; round < 3000; round++) {
 		struct error error = { 0 };
@@ -227,19 +220,8 @@ START_TEST(survives_anything)
 			(void)last_sample();
 	}
 }
-END_TEST
 
 int main(void)
 {
-	TCase *all = tcase_create("record_intake");
-	tcase_add_checked_fixture(all, set_up, tear_down);
-	tcase_add_test(all, translates_ids);
-	tcase_add_test(all, unknown_ids_are_none);
-	tcase_add_loop_test(all, refuses_positions_that_are_impossible, 0, 4);
-	tcase_add_test(all, ignores_the_position_of_the_reader_in_the_ring);
-	tcase_add_loop_test(all, refuses_ids_out_of_order, 0, 3);
-	tcase_add_test(all, refuses_records_of_the_core);
-	tcase_add_loop_test(all, refuses_sizes_that_do_not_fit, 0, 5);
-	tcase_add_test(all, survives_anything);
-	return run_tests(all);
+	return run_all_tests(0, set_up, tear_down);
 }

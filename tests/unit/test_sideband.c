@@ -298,14 +298,13 @@ static void follow_a_child(void)
 	watch_stop();
 }
 
-START_TEST(follows_a_child)
+TEST(follows_a_child)
 {
 	follow_a_child();
 }
-END_TEST
 
 /* Another profiler that asks for build ids: on Linux 6.18, records of the side-band have their flag then. */
-START_TEST(follows_a_child_beside_a_reader_of_build_ids)
+TEST(follows_a_child_beside_a_reader_of_build_ids)
 {
 	struct perf_event_attr attributes = { .size = sizeof attributes,
 					      .type = PERF_TYPE_SOFTWARE,
@@ -335,9 +334,8 @@ START_TEST(follows_a_child_beside_a_reader_of_build_ids)
 		close(readers[count].descriptor);
 	}
 }
-END_TEST
 
-START_TEST(threads_are_not_processes)
+TEST(threads_are_not_processes)
 {
 	watch_start(NULL, 0, 0);
 	char link[64];
@@ -361,10 +359,9 @@ START_TEST(threads_are_not_processes)
 	unlink(link);
 	watch_stop();
 }
-END_TEST
 
 /* Names are kept for the whole run: a process cannot have as many as it likes, and still it has its newest one. */
-START_TEST(few_of_many_names_are_told)
+TEST(few_of_many_names_are_told)
 {
 	watch_start(NULL, 0, 0);
 	uint64_t begin = clock_monotonic();
@@ -383,9 +380,8 @@ START_TEST(few_of_many_names_are_told)
 	ck_assert_str_eq(process_table_find(watch.table, pid, renamed)->name, LAST_NAME);
 	watch_stop();
 }
-END_TEST
 
-START_TEST(the_newest_name_is_told_in_time)
+TEST(the_newest_name_is_told_in_time)
 {
 	struct name_throttle renames = { 0 };
 	for (unsigned i = 0; i < RENAMES_AT_ONCE; i++)
@@ -400,9 +396,8 @@ START_TEST(the_newest_name_is_told_in_time)
 	ck_assert(!name_throttle_is_due(&renames, 3 * NANOSECONDS_PER_SECOND));
 	ck_assert(name_throttle_take(&renames, 3 * NANOSECONDS_PER_SECOND, "now", 3));
 }
-END_TEST
 
-START_TEST(only_the_pids_that_are_asked_for)
+TEST(only_the_pids_that_are_asked_for)
 {
 	uint32_t own = (uint32_t)getpid();
 	watch_start(&own, 1, 0);
@@ -417,7 +412,6 @@ START_TEST(only_the_pids_that_are_asked_for)
 		ck_assert_uint_eq(watch.mappings.items[i].pid, own);
 	watch_stop();
 }
-END_TEST
 
 /* Executable memory of each kind, in this process; the path that the table should have for it. */
 static void *map_file(const char *path, int descriptor)
@@ -430,7 +424,7 @@ static void *map_file(const char *path, int descriptor)
 	return memory;
 }
 
-START_TEST(scan_is_what_proc_has)
+TEST(scan_is_what_proc_has)
 {
 	char odd[64], removed[64];
 	pid_t pid = getpid();
@@ -500,7 +494,6 @@ START_TEST(scan_is_what_proc_has)
 	ck_assert_uint_eq(process->begin, 0);
 	watch_stop();
 }
-END_TEST
 
 static pid_t short_process(void)
 {
@@ -519,7 +512,7 @@ static pid_t short_process(void)
 #define SHORT_PROCESSES 100000
 #endif
 
-START_TEST(many_short_processes)
+TEST(many_short_processes)
 {
 	enum { PROCESSES = SHORT_PROCESSES, ROUND = 1000 };
 	struct epoll_event event;
@@ -555,9 +548,8 @@ START_TEST(many_short_processes)
 		ck_assert_uint_lt(process_table_count(watch.table), before + ROUND);
 	watch_stop();
 }
-END_TEST
 
-START_TEST(what_does_not_fit_is_counted_and_looked_for)
+TEST(what_does_not_fit_is_counted_and_looked_for)
 {
 	enum { PROCESSES = 1000 };
 	watch_start(NULL, 0, (uint64_t)sysconf(_SC_PAGESIZE));
@@ -585,9 +577,8 @@ START_TEST(what_does_not_fit_is_counted_and_looked_for)
 	child_end(&child);
 	watch_stop();
 }
-END_TEST
 
-START_TEST(failures_say_what_to_do)
+TEST(failures_say_what_to_do)
 {
 	struct error error = { 0 };
 	ck_assert_ptr_null(sideband_new(&output, NULL, 0, false, 12345, &error));
@@ -625,7 +616,6 @@ START_TEST(failures_say_what_to_do)
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
 }
-END_TEST
 
 int main(int argument_count, char **arguments)
 {
@@ -638,17 +628,5 @@ int main(int argument_count, char **arguments)
 		return EXIT_SUCCESS;
 	}
 	sideband_free(probe);
-	TCase *tests = tcase_create("live");
-	tcase_set_timeout(tests, 120);
-	tcase_add_test(tests, follows_a_child);
-	tcase_add_test(tests, follows_a_child_beside_a_reader_of_build_ids);
-	tcase_add_test(tests, threads_are_not_processes);
-	tcase_add_test(tests, few_of_many_names_are_told);
-	tcase_add_test(tests, the_newest_name_is_told_in_time);
-	tcase_add_test(tests, only_the_pids_that_are_asked_for);
-	tcase_add_test(tests, scan_is_what_proc_has);
-	tcase_add_test(tests, many_short_processes);
-	tcase_add_test(tests, what_does_not_fit_is_counted_and_looked_for);
-	tcase_add_test(tests, failures_say_what_to_do);
-	return run_tests(tests);
+	return run_all_tests(120, NULL, NULL);
 }

@@ -95,7 +95,7 @@ static struct builder build_mapping(uint32_t protection, const char *path)
 	return builder;
 }
 
-START_TEST(decodes_tasks)
+TEST(decodes_tasks)
 {
 	struct builder builder = begin(PERF_RECORD_FORK, 0);
 	put32(&builder, 100);
@@ -121,9 +121,8 @@ START_TEST(decodes_tasks)
 	ck_assert_int_eq(event.kind, SIDEBAND_LOST);
 	ck_assert_uint_eq(event.lost, 77);
 }
-END_TEST
 
-START_TEST(decodes_names)
+TEST(decodes_names)
 {
 	for (uint16_t misc = 0; misc <= 1 << 13; misc = (uint16_t)(misc + (1 << 13))) { /* PERF_RECORD_MISC_COMM_EXEC */
 		struct builder builder = begin(PERF_RECORD_COMM, misc);
@@ -145,9 +144,8 @@ START_TEST(decodes_names)
 	struct sideband_event event = decode(&builder);
 	check_text(&event, "12345678");
 }
-END_TEST
 
-START_TEST(decodes_mappings)
+TEST(decodes_mappings)
 {
 	struct builder builder = build_mapping(5, "/usr/lib/lib a.so");
 	struct sideband_event event = decode(&builder);
@@ -166,12 +164,11 @@ START_TEST(decodes_mappings)
 	builder = build_mapping(3, "//anon");
 	ck_assert(!decode(&builder).executable);
 }
-END_TEST
 
 #define MISC_MMAP_BUILD_ID (1 << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID */
 
 /* What Linux 6.18 writes for a reader that did not ask for build ids, while another one did. */
-START_TEST(numbers_with_the_flag_of_build_ids_are_numbers)
+TEST(numbers_with_the_flag_of_build_ids_are_numbers)
 {
 	static const struct {
 		uint32_t major, minor;
@@ -201,10 +198,9 @@ START_TEST(numbers_with_the_flag_of_build_ids_are_numbers)
 		check_text(&event, "/bin/a");
 	}
 }
-END_TEST
 
 /* Of each size that linkers write, and what is in the bytes of a size that has no meaning. */
-START_TEST(build_ids_are_no_device_numbers)
+TEST(build_ids_are_no_device_numbers)
 {
 	static const unsigned char sizes[] = { 8, 16, 20, 254 };
 	for (size_t i = 0; i < sizeof sizes; i++) {
@@ -223,10 +219,9 @@ START_TEST(build_ids_are_no_device_numbers)
 		check_text(&event, "/bin/a");
 	}
 }
-END_TEST
 
 /* One bit more than a number has: then it is a build id, if the flag says that it may be one. */
-START_TEST(numbers_have_so_many_bits)
+TEST(numbers_have_so_many_bits)
 {
 	static const struct {
 		uint32_t major, minor;
@@ -250,10 +245,9 @@ START_TEST(numbers_have_so_many_bits)
 		ck_assert_uint_eq(event.inode_generation, is_flagged ? 0 : files[i / 2].generation);
 	}
 }
-END_TEST
 
 /* Each type has a body of its size, with the thread and the time; what is not known has a time only. */
-START_TEST(bodies_are_whole)
+TEST(bodies_are_whole)
 {
 	static const struct {
 		uint32_t type;
@@ -286,9 +280,8 @@ START_TEST(bodies_are_whole)
 	struct sideband_event event;
 	ck_assert(!sideband_event_decode("", 0, &event));
 }
-END_TEST
 
-START_TEST(refuses_what_is_too_short)
+TEST(refuses_what_is_too_short)
 {
 	struct builder builder = build_mapping(5, "/bin/a");
 	struct perf_event_header *header = &builder.header;
@@ -304,9 +297,8 @@ START_TEST(refuses_what_is_too_short)
 			ck_assert_int_eq(sideband_event_decode(builder.bytes, known, &event), known >= least);
 	}
 }
-END_TEST
 
-START_TEST(parses_maps)
+TEST(parses_maps)
 {
 	char text[] =
 		"556acc4bd000-556acc4bf000 r--p 00000000 fe:00 247498                     /usr/bin/head\n"
@@ -350,10 +342,9 @@ START_TEST(parses_maps)
 	ck_assert_uint_eq(size, strlen("7f0000004000-7f00"));
 	ck_assert_str_eq(next, "7f0000004000-7f00");
 }
-END_TEST
 
 /* A line is taken as a whole or not at all. */
-START_TEST(refuses_malformed_maps)
+TEST(refuses_malformed_maps)
 {
 	static const char *const wrong[] = {
 		"1000.2000 r-xp 00000000 fe:00 7 /a",
@@ -401,10 +392,9 @@ START_TEST(refuses_malformed_maps)
 	}
 	ck_assert_uint_eq(mapping.device_major, 0xfe);
 }
-END_TEST
 
 /* Newlines of a path are written as \012; other numbers, and what is cut off, are as they are. */
-START_TEST(decodes_newlines_of_paths)
+TEST(decodes_newlines_of_paths)
 {
 	static const struct {
 		const char *text, *path;
@@ -422,9 +412,8 @@ START_TEST(decodes_newlines_of_paths)
 		ck_assert(!mapping.executable);
 	}
 }
-END_TEST
 
-START_TEST(refuses_malformed_status)
+TEST(refuses_malformed_status)
 {
 	static const char *const wrong[] = {
 		"12 a) S 7 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 33 0 1234",
@@ -446,9 +435,8 @@ START_TEST(refuses_malformed_status)
 	ck_assert_uint_eq(status.threads, 1);
 	ck_assert_uint_eq(status.start_ticks, 2);
 }
-END_TEST
 
-START_TEST(parses_status)
+TEST(parses_status)
 {
 	const char text[] = "12 (a) (b\n) S 7 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 33 0 1234 5 6";
 	struct proc_status status;
@@ -462,7 +450,6 @@ START_TEST(parses_status)
 	for (size_t size = 0; size < (size_t)(strstr(text, "33") - text); size++)
 		ck_assert_int_eq(proc_status_parse(text, size, &status), -EINVAL);
 }
-END_TEST
 
 static int cpu_note(void *context, uint32_t cpu)
 {
@@ -470,7 +457,7 @@ static int cpu_note(void *context, uint32_t cpu)
 	return cpu == 63 ? -EBUSY : 0;
 }
 
-START_TEST(parses_cpu_lists)
+TEST(parses_cpu_lists)
 {
 	const struct {
 		const char *text;
@@ -499,7 +486,6 @@ START_TEST(parses_cpu_lists)
 		ck_assert_uint_eq(cpus, expected[i].cpus);
 	}
 }
-END_TEST
 
 static int cpu_note_last(void *context, uint32_t cpu)
 {
@@ -507,7 +493,7 @@ static int cpu_note_last(void *context, uint32_t cpu)
 	return 0;
 }
 
-START_TEST(cpus_have_a_greatest_number)
+TEST(cpus_have_a_greatest_number)
 {
 	uint32_t last = 0;
 	ck_assert_int_eq(proc_cpu_list("65535", 5, cpu_note_last, &last), 0);
@@ -515,7 +501,6 @@ START_TEST(cpus_have_a_greatest_number)
 	ck_assert_int_eq(proc_cpu_list("65536", 5, cpu_note_last, &last), -EBADMSG);
 	ck_assert_uint_eq(last, 65535);
 }
-END_TEST
 
 /* The last path that was interned, and the last mapping. */
 struct seen {
@@ -542,7 +527,7 @@ static int seen_emit(void *context, const struct iaprof_batch *batch)
 	return 0;
 }
 
-START_TEST(writes_paths_in_one_form)
+TEST(writes_paths_in_one_form)
 {
 	const struct {
 		const char *given, *path;
@@ -580,26 +565,8 @@ START_TEST(writes_paths_in_one_form)
 	ck_assert_uint_eq(seen.records, 10000);
 	free(writer);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("parsers");
-	tcase_add_test(tests, decodes_tasks);
-	tcase_add_test(tests, decodes_names);
-	tcase_add_test(tests, decodes_mappings);
-	tcase_add_test(tests, numbers_with_the_flag_of_build_ids_are_numbers);
-	tcase_add_test(tests, numbers_have_so_many_bits);
-	tcase_add_test(tests, bodies_are_whole);
-	tcase_add_test(tests, build_ids_are_no_device_numbers);
-	tcase_add_test(tests, refuses_what_is_too_short);
-	tcase_add_test(tests, parses_maps);
-	tcase_add_test(tests, refuses_malformed_maps);
-	tcase_add_test(tests, decodes_newlines_of_paths);
-	tcase_add_test(tests, refuses_malformed_status);
-	tcase_add_test(tests, parses_status);
-	tcase_add_test(tests, parses_cpu_lists);
-	tcase_add_test(tests, cpus_have_a_greatest_number);
-	tcase_add_test(tests, writes_paths_in_one_form);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

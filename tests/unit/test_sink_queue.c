@@ -109,7 +109,7 @@ static void push_profile(struct sink_queue *queue, uint32_t interval, uint32_t f
 	snapshot_release(snapshot);
 }
 
-START_TEST(a_slow_sink_gets_the_newest_profiles)
+TEST_LOOP(a_slow_sink_gets_the_newest_profiles, 0, 2)
 {
 	struct plugin plugin = { .description = { .kind = IAPROF_PLUGIN_SINK,
 						  .flags = IAPROF_PLUGIN_NO_OUTPUT | IAPROF_PLUGIN_INTERVALS,
@@ -142,10 +142,9 @@ START_TEST(a_slow_sink_gets_the_newest_profiles)
 	sem_destroy(&sink->may_go_on);
 	instance_free(instance);
 }
-END_TEST
 
 /* A sink that is started late gets what fits into the queue; one that is never started gets nothing. */
-START_TEST(a_held_queue_keeps_the_newest)
+TEST_LOOP(a_held_queue_keeps_the_newest, 0, 2)
 {
 	struct plugin plugin = { .description = { .kind = IAPROF_PLUGIN_SINK,
 						  .flags = IAPROF_PLUGIN_NO_OUTPUT | IAPROF_PLUGIN_INTERVALS,
@@ -177,9 +176,8 @@ START_TEST(a_held_queue_keeps_the_newest)
 	}
 	instance_free(instance);
 }
-END_TEST
 
-START_TEST(what_a_slow_sink_misses_is_told_to_it)
+TEST(what_a_slow_sink_misses_is_told_to_it)
 {
 	struct plugin plugin = { .description = { .kind = IAPROF_PLUGIN_SINK,
 						  .flags = IAPROF_PLUGIN_NO_OUTPUT,
@@ -220,13 +218,8 @@ START_TEST(what_a_slow_sink_misses_is_told_to_it)
 	intern_free(services.intern);
 	bus_free(services.bus);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("sink_queue");
-	tcase_add_test(tests, what_a_slow_sink_misses_is_told_to_it);
-	tcase_add_loop_test(tests, a_slow_sink_gets_the_newest_profiles, 0, 2);
-	tcase_add_loop_test(tests, a_held_queue_keeps_the_newest, 0, 2);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

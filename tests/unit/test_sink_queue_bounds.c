@@ -212,7 +212,7 @@ static struct sink_queue_dropped finish_queue(void)
 #define BLOCK 40000
 #define FIT 9 /* blocks into room for ten, for each costs more than its size */
 
-START_TEST(room_is_used_and_given_back)
+TEST(room_is_used_and_given_back)
 {
 	start((FIT + 1) * (size_t)BLOCK, false);
 	stop_sink();
@@ -234,10 +234,9 @@ START_TEST(room_is_used_and_given_back)
 	ck_assert_uint_eq(sink->lost_value, 3 * 7);
 	ck_assert_uint_eq(sink->records_lost + sink->launches_lost, 0);
 }
-END_TEST
 
 /* Many times the queue's room, pushed at once, to a sink that does not stand still. */
-START_TEST(a_burst_is_waited_out)
+TEST(a_burst_is_waited_out)
 {
 	start((FIT + 1) * (size_t)BLOCK, false);
 	sink->is_free = true;
@@ -247,9 +246,8 @@ START_TEST(a_burst_is_waited_out)
 	ck_assert_uint_eq(dropped.records, 0);
 	ck_assert_uint_eq(sink->lost, 0);
 }
-END_TEST
 
-START_TEST(a_block_that_just_fits_is_taken)
+TEST(a_block_that_just_fits_is_taken)
 {
 	/* Smaller than room by what a block costs at most, and larger than all room. */
 	start(BLOCK, false);
@@ -260,10 +258,9 @@ START_TEST(a_block_that_just_fits_is_taken)
 	ck_assert_uint_eq(dropped.records, 1);
 	ck_assert_uint_eq(sink->lost, 1);
 }
-END_TEST
 
 /* However small blocks are, what waits takes no more memory than there is room for. */
-START_TEST(small_blocks_count_with_what_they_cost)
+TEST(small_blocks_count_with_what_they_cost)
 {
 	enum { ROOM = 1 << 20 };
 	start(ROOM, false);
@@ -278,10 +275,9 @@ START_TEST(small_blocks_count_with_what_they_cost)
 	ck_assert_uint_eq(sink->lost, dropped.records);
 	ck_assert_uint_lt(dropped.records, ROOM / 64);
 }
-END_TEST
 
 /* Definitions have as much room again; then they are counted, too. */
-START_TEST(definitions_have_a_bound)
+TEST(definitions_have_a_bound)
 {
 	enum { PUSHED = 50, KEPT = 19 };
 	start((FIT + 1) * (size_t)BLOCK, false);
@@ -295,9 +291,8 @@ START_TEST(definitions_have_a_bound)
 	for (uint32_t i = 1; i <= KEPT; i++)
 		ck_assert_uint_eq(sink->events[i], i);
 }
-END_TEST
 
-START_TEST(what_was_lost_is_told_by_kind)
+TEST(what_was_lost_is_told_by_kind)
 {
 	start(1, false);
 	sink->is_free = true;
@@ -317,10 +312,9 @@ START_TEST(what_was_lost_is_told_by_kind)
 	ck_assert_uint_eq(sink->lost_value, 10 + 20 + 30 + 40 + 1000);
 	ck_assert_uint_eq(sink->records, REFUSED_VALUE_TYPES_MAX + 2);
 }
-END_TEST
 
 /* What happens many times may be refused; what gives it its meaning may not. */
-START_TEST(definitions_are_not_refused)
+TEST(definitions_are_not_refused)
 {
 	const uint16_t many[] = { IAPROF_RECORD_SAMPLE,       IAPROF_RECORD_LAUNCH, IAPROF_RECORD_STALL_SAMPLE,
 				  IAPROF_RECORD_CALL,         IAPROF_RECORD_JOB,    IAPROF_RECORD_HISTOGRAM,
@@ -332,10 +326,9 @@ START_TEST(definitions_are_not_refused)
 		ck_assert_int_eq(refused_may_be(&(struct iaprof_record){ .type = type }), may_be);
 	}
 }
-END_TEST
 
 /* Blocks and profiles come in the order in which they were pushed, apart from old profiles, which are dropped. */
-START_TEST(order_is_kept)
+TEST(order_is_kept)
 {
 	enum { PUSHED = 20, KEPT = 10 };
 	start(KEPT * (size_t)BLOCK, false);
@@ -358,7 +351,6 @@ START_TEST(order_is_kept)
 	}
 	ck_assert_uint_eq(sink->count, at);
 }
-END_TEST
 
 /* _i 0: blocks, 1: profiles. The room of profiles is given back, too. */
 static void *push_many(void *pushed)
@@ -373,7 +365,7 @@ static void *push_many(void *pushed)
 	return NULL;
 }
 
-START_TEST(a_lossless_queue_waits_for_room)
+TEST_LOOP(a_lossless_queue_waits_for_room, 0, 2)
 {
 	atomic_uint pushed = 0;
 	pthread_t thread;
@@ -389,10 +381,9 @@ START_TEST(a_lossless_queue_waits_for_room)
 		ck_assert_uint_eq(sink->events[i], (_i ? 1000 : 0) + i + 1);
 	ck_assert_uint_le(sink->ahead, FIT + 1);
 }
-END_TEST
 
 /* One that is larger than all room does not wait for ever. */
-START_TEST(a_lossless_queue_takes_what_is_too_large)
+TEST(a_lossless_queue_takes_what_is_too_large)
 {
 	start(1, true);
 	stop_sink();
@@ -402,10 +393,9 @@ START_TEST(a_lossless_queue_takes_what_is_too_large)
 	ck_assert_uint_eq(dropped.records + dropped.profiles, 0);
 	ck_assert_uint_eq(sink->count, 3);
 }
-END_TEST
 
 /* Whoever waits for room of a sink that fails goes on; the sink is not called again. _i: lossless. */
-START_TEST(a_sink_that_fails_is_called_no_more)
+TEST_LOOP(a_sink_that_fails_is_called_no_more, 0, 2)
 {
 	start(_i ? 1 : 1 << 20, _i);
 	sink->fails_with = -EIO;
@@ -422,9 +412,8 @@ START_TEST(a_sink_that_fails_is_called_no_more)
 	ck_assert_uint_eq(ended, 1);
 	ck_assert_str_ne(instance->error.text, "");
 }
-END_TEST
 
-START_TEST(an_abandoned_sink_does_not_finish)
+TEST(an_abandoned_sink_does_not_finish)
 {
 	start(1 << 20, false);
 	sink->is_free = true;
@@ -436,9 +425,8 @@ START_TEST(an_abandoned_sink_does_not_finish)
 	ck_assert_int_eq(sink_queue_finish(NULL, NULL), 0);
 	ck_assert_uint_eq(sink->finishes, 0);
 }
-END_TEST
 
-START_TEST(a_queue_is_done_when_its_sink_has_finished)
+TEST(a_queue_is_done_when_its_sink_has_finished)
 {
 	start(1 << 20, false);
 	for (int i = 0; i < 10; i++)
@@ -454,10 +442,9 @@ START_TEST(a_queue_is_done_when_its_sink_has_finished)
 	ck_assert_uint_eq(sink->finishes, 1);
 	finish_queue();
 }
-END_TEST
 
 /* What it writes shows that a sink is alive. */
-START_TEST(a_sink_that_writes_is_not_given_up)
+TEST(a_sink_that_writes_is_not_given_up)
 {
 	start(1 << 20, false);
 	stop_sink();
@@ -469,10 +456,9 @@ START_TEST(a_sink_that_writes_is_not_given_up)
 	ck_assert(!sink_queue_wait(queue));
 	finish_queue();
 }
-END_TEST
 
 /* One that neither returns nor writes nor computes. What it was called for and what waits is counted. _i: in what. */
-START_TEST(a_sink_that_stands_still_is_given_up)
+TEST_LOOP(a_sink_that_stands_still_is_given_up, 0, 2)
 {
 	struct sink_queue_dropped dropped = { 0 };
 	start(1 << 20, false);
@@ -496,27 +482,8 @@ START_TEST(a_sink_that_stands_still_is_given_up)
 	let_go_on();
 	sink_queue_abandon(queue);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("sink_queue_bounds");
-	tcase_set_timeout(tests, 60);
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, room_is_used_and_given_back);
-	tcase_add_test(tests, a_burst_is_waited_out);
-	tcase_add_test(tests, a_block_that_just_fits_is_taken);
-	tcase_add_test(tests, small_blocks_count_with_what_they_cost);
-	tcase_add_test(tests, definitions_have_a_bound);
-	tcase_add_test(tests, what_was_lost_is_told_by_kind);
-	tcase_add_test(tests, definitions_are_not_refused);
-	tcase_add_test(tests, order_is_kept);
-	tcase_add_loop_test(tests, a_lossless_queue_waits_for_room, 0, 2);
-	tcase_add_test(tests, a_lossless_queue_takes_what_is_too_large);
-	tcase_add_loop_test(tests, a_sink_that_fails_is_called_no_more, 0, 2);
-	tcase_add_test(tests, an_abandoned_sink_does_not_finish);
-	tcase_add_test(tests, a_queue_is_done_when_its_sink_has_finished);
-	tcase_add_test(tests, a_sink_that_writes_is_not_given_up);
-	tcase_add_loop_test(tests, a_sink_that_stands_still_is_given_up, 0, 2);
-	return run_tests(tests);
+	return run_all_tests(60, set_up, tear_down);
 }

@@ -63,7 +63,7 @@ static uint64_t value_of(uint32_t tid, const char *name, size_t *stacks)
 	return sum;
 }
 
-START_TEST(threads_are_separate_on_request)
+TEST_LOOP(threads_are_separate_on_request, 0, 2)
 {
 	size_t stacks;
 	start(_i);
@@ -77,10 +77,9 @@ START_TEST(threads_are_separate_on_request)
 	ck_assert_uint_eq(value_of(0, NULL, &stacks), _i ? 1 : 4);
 	ck_assert_uint_eq(stacks, _i ? 3 : 1);
 }
-END_TEST
 
 /* A source that knows only ids has the names that others know. A thread that changes its name is two. */
-START_TEST(names_are_the_newest)
+TEST(names_are_the_newest)
 {
 	size_t stacks;
 	start(true);
@@ -95,9 +94,8 @@ START_TEST(names_are_the_newest)
 	ck_assert_uint_eq(value_of(11, "before", &stacks), 2);
 	ck_assert_uint_eq(value_of(11, "after", &stacks), 3);
 }
-END_TEST
 
-START_TEST(names_change_back)
+TEST(names_change_back)
 {
 	size_t stacks;
 	start(true);
@@ -110,9 +108,8 @@ START_TEST(names_change_back)
 	ck_assert_uint_eq(value_of(11, "after", &stacks), 2);
 	ck_assert_uint_eq(stacks, 2);
 }
-END_TEST
 
-START_TEST(every_sample_without_its_thread_is_counted)
+TEST(every_sample_without_its_thread_is_counted)
 {
 	size_t stacks;
 	start(true);
@@ -124,10 +121,9 @@ START_TEST(every_sample_without_its_thread_is_counted)
 	ck_assert_uint_eq(value_of(0, "late", &stacks), 3);
 	ck_assert_uint_eq(collector_statistics(collector).threads_merged, 3);
 }
-END_TEST
 
 /* Sources that were built with an earlier version send shorter records: what follows them is not the name. */
-START_TEST(a_shorter_record_has_no_name)
+TEST(a_shorter_record_has_no_name)
 {
 	size_t stacks;
 	start(true);
@@ -135,9 +131,8 @@ START_TEST(a_shorter_record_has_no_name)
 	collector_finish(collector);
 	ck_assert_uint_eq(value_of(11, NULL, &stacks), 1);
 }
-END_TEST
 
-START_TEST(threads_beyond_the_limit_are_merged_by_name)
+TEST(threads_beyond_the_limit_are_merged_by_name)
 {
 	enum { MANY = 5000 };
 	size_t stacks;
@@ -151,10 +146,9 @@ START_TEST(threads_beyond_the_limit_are_merged_by_name)
 	ck_assert_uint_eq(even, odd);
 	ck_assert_uint_eq(collector_statistics(collector).threads_merged, MANY - THREAD_TABLE_THREADS_MAX);
 }
-END_TEST
 
 /* A hostile thread may change its name with each sample. */
-START_TEST(names_beyond_the_limit_are_dropped)
+TEST(names_beyond_the_limit_are_dropped)
 {
 	enum { MANY = 2000, KEPT = THREAD_TABLE_THREADS_MAX + THREAD_TABLE_NAMES_MAX };
 	char name[16];
@@ -169,18 +163,8 @@ START_TEST(names_beyond_the_limit_are_dropped)
 	ck_assert_uint_eq(stacks, KEPT + 1);
 	ck_assert_uint_eq(collector_statistics(collector).threads_merged, MANY - THREAD_TABLE_THREADS_MAX);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test_case = tcase_create("threads");
-	tcase_add_checked_fixture(test_case, set_up, end_collector);
-	tcase_add_loop_test(test_case, threads_are_separate_on_request, 0, 2);
-	tcase_add_test(test_case, names_are_the_newest);
-	tcase_add_test(test_case, names_change_back);
-	tcase_add_test(test_case, every_sample_without_its_thread_is_counted);
-	tcase_add_test(test_case, a_shorter_record_has_no_name);
-	tcase_add_test(test_case, threads_beyond_the_limit_are_merged_by_name);
-	tcase_add_test(test_case, names_beyond_the_limit_are_dropped);
-	return run_tests(test_case);
+	return run_all_tests(0, set_up, end_collector);
 }

@@ -63,7 +63,7 @@ static uint32_t frame(const struct iaprof_frame *frame)
 
 #define FRAME(...) frame(&(struct iaprof_frame){ __VA_ARGS__ })
 
-START_TEST(stacks_of_devices_are_told_apart)
+TEST(stacks_of_devices_are_told_apart)
 {
 	uint32_t stalls = test_profile_value_type(&profile, "gpu-stalls", "count");
 	uint32_t program = FRAME(.name = "model", .kind = IAPROF_FRAME_PROCESS, .pid = 7);
@@ -96,9 +96,8 @@ START_TEST(stacks_of_devices_are_told_apart)
 	ck_assert_uint_eq(model.tables[TABLE_STACKS].row_count, 1);
 	ck_assert_uint_eq(model.tables[TABLE_CALLS].row_count, 0);
 }
-END_TEST
 
-START_TEST(functions_count_once_a_stack)
+TEST(functions_count_once_a_stack)
 {
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
 	test_profile_add(&profile, "sort;main;split;split;split", cpu, 8);
@@ -109,9 +108,8 @@ START_TEST(functions_count_once_a_stack)
 	expect(TABLE_FUNCTIONS, "main", 0, 10);
 	expect(TABLE_STACKS, "split < split < split < main < sort", 8, 8);
 }
-END_TEST
 
-START_TEST(intervals_add_up)
+TEST(intervals_add_up)
 {
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
 	test_profile_add(&profile, "a;f", cpu, 5);
@@ -138,9 +136,8 @@ START_TEST(intervals_add_up)
 			  10 + 11);
 	model_free(&copy);
 }
-END_TEST
 
-START_TEST(what_finds_no_room_is_one_row)
+TEST(what_finds_no_room_is_one_row)
 {
 	struct row_table table = { 0 };
 	uint64_t sum = 0, others = 0;
@@ -160,10 +157,9 @@ START_TEST(what_finds_no_room_is_one_row)
 	ck_assert_uint_eq(row_table_find(&table, 0, (const uint32_t[]){ 5, 1 }, 2), 5);
 	row_table_free(&table);
 }
-END_TEST
 
 /* Whatever sources are called: those of the last place, too. */
-START_TEST(more_types_and_losses_than_are_kept)
+TEST_LOOP(more_types_and_losses_than_are_kept, 0, 2)
 {
 	const char *source = _i ? "others" : "s";
 	char names[MODEL_TYPES_MAX + 3][16], reasons[MODEL_LOSSES_MAX + 5][16];
@@ -186,7 +182,6 @@ START_TEST(more_types_and_losses_than_are_kept)
 	ck_assert_uint_eq(lost, MODEL_LOSSES_MAX + 5);
 	ck_assert_uint_le(model.loss_count, MODEL_LOSSES_MAX);
 }
-END_TEST
 
 static const struct {
 	const char *name;
@@ -205,7 +200,7 @@ static const struct {
 	{ "\xf0\x9f\x94\xa5!", 3, 3, "\xf0\x9f\x94\xa5!" }, /* an emoji */
 };
 
-START_TEST(names_are_cut_to_columns)
+TEST_LOOP(names_are_cut_to_columns, 0, sizeof cuts / sizeof *cuts)
 {
 	setenv("LC_ALL", "C.UTF-8", 1);
 	struct charset charset = charset_of_user();
@@ -218,7 +213,6 @@ START_TEST(names_are_cut_to_columns)
 	text_free(&text);
 	charset_free(&charset);
 }
-END_TEST
 
 static const struct {
 	const char *bytes;
@@ -256,14 +250,13 @@ static const struct {
 	{ "\xc3\xa9", 1, KEY_NONE },
 };
 
-START_TEST(keys_are_known)
+TEST_LOOP(keys_are_known, 0, sizeof sequences / sizeof *sequences)
 {
 	enum key key;
 	size_t used = key_parse(sequences[_i].bytes, strlen(sequences[_i].bytes), &key);
 	ck_assert_uint_eq(used, sequences[_i].used);
 	ck_assert_int_eq((int)key, sequences[_i].key);
 }
-END_TEST
 
 /* Slots of 100 ns from 1000 on. */
 static void begin_meters(struct meters *meters, bool recorded, uint32_t cpus)
@@ -271,7 +264,7 @@ static void begin_meters(struct meters *meters, bool recorded, uint32_t cpus)
 	*meters = (struct meters){ .width = 100, .recorded = recorded, .cpus = cpus, .begin = 1000 };
 }
 
-START_TEST(busy_time_is_spread_over_its_slots)
+TEST(busy_time_is_spread_over_its_slots)
 {
 	struct meters meters;
 	begin_meters(&meters, true, 4);
@@ -295,9 +288,8 @@ START_TEST(busy_time_is_spread_over_its_slots)
 	meters.cpus = 0;
 	ck_assert(isnan(meter_slot(&meters, meters_cpu(&meters), 1)));
 }
-END_TEST
 
-START_TEST(jobs_are_unknown_until_they_end)
+TEST(jobs_are_unknown_until_they_end)
 {
 	struct meters meters;
 	begin_meters(&meters, true, 0);
@@ -331,10 +323,9 @@ START_TEST(jobs_are_unknown_until_they_end)
 	meters_take_counter(&meters, &counter, &activity, 1250);
 	ck_assert(isnan(meter_slot(&meters, device, 2)));
 }
-END_TEST
 
 /* A recording keeps everything in wider slots, a live run the latest slots. */
-START_TEST(long_runs_have_room)
+TEST_LOOP(long_runs_have_room, 0, 2)
 {
 	struct meters meters;
 	begin_meters(&meters, _i, 0);
@@ -356,10 +347,9 @@ START_TEST(long_runs_have_room)
 	meters_advance(&meters, 0);
 	ck_assert_uint_le(meters_slots(&meters), METER_SLOTS);
 }
-END_TEST
 
 /* The first records of several sources are not in order. */
-START_TEST(earlier_times_come_later)
+TEST_LOOP(earlier_times_come_later, 0, 2)
 {
 	struct meters meters;
 	begin_meters(&meters, _i, 0);
@@ -380,9 +370,8 @@ START_TEST(earlier_times_come_later)
 	if (_i)
 		ck_assert_double_eq_tol(meter_mean(&meters, device), 100 * 1120.0 / 200100, 1e-9);
 }
-END_TEST
 
-START_TEST(more_devices_than_meters)
+TEST(more_devices_than_meters)
 {
 	struct meters meters;
 	begin_meters(&meters, false, 0);
@@ -392,10 +381,9 @@ START_TEST(more_devices_than_meters)
 	ck_assert_ptr_null(meters_cpu(&meters));
 	meters_add_busy(&meters, NULL, METER_BUSY, 1000, 1100, 1);
 }
-END_TEST
 
 /* Rows that differ only in the process are one, unless the user wants each. */
-START_TEST(rows_of_processes_are_merged)
+TEST(rows_of_processes_are_merged)
 {
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
 	for (uint32_t pid = 1; pid <= 3; pid++) {
@@ -431,10 +419,9 @@ START_TEST(rows_of_processes_are_merged)
 	free(rows);
 	expect(TABLE_PROCESSES, "p:2", 20, 20);
 }
-END_TEST
 
 /* Many processes leave room for functions that come later, and nothing is lost. */
-START_TEST(many_processes_leave_room)
+TEST(many_processes_leave_room)
 {
 	enum { PROCESSES = 20000 };
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
@@ -456,7 +443,6 @@ START_TEST(many_processes_leave_room)
 	ck_assert_uint_lt(model.tables[TABLE_FUNCTIONS].row_count, ROW_TABLE_ROWS_MAX);
 	free(rows);
 }
-END_TEST
 
 static const struct {
 	double amount;
@@ -473,32 +459,14 @@ static const struct {
 	{ 1.8e19, "nanoseconds", "18000000000 s" },
 };
 
-START_TEST(amounts_are_short)
+TEST_LOOP(amounts_are_short, 0, sizeof amounts / sizeof *amounts)
 {
 	char text[QUANTITY_SIZE];
 	quantity_format(text, amounts[_i].amount, amounts[_i].unit);
 	ck_assert_str_eq(text, amounts[_i].shown);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("top");
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, stacks_of_devices_are_told_apart);
-	tcase_add_test(tests, functions_count_once_a_stack);
-	tcase_add_test(tests, intervals_add_up);
-	tcase_add_test(tests, what_finds_no_room_is_one_row);
-	tcase_add_loop_test(tests, more_types_and_losses_than_are_kept, 0, 2);
-	tcase_add_loop_test(tests, names_are_cut_to_columns, 0, sizeof cuts / sizeof *cuts);
-	tcase_add_loop_test(tests, keys_are_known, 0, sizeof sequences / sizeof *sequences);
-	tcase_add_loop_test(tests, amounts_are_short, 0, sizeof amounts / sizeof *amounts);
-	tcase_add_test(tests, busy_time_is_spread_over_its_slots);
-	tcase_add_test(tests, jobs_are_unknown_until_they_end);
-	tcase_add_loop_test(tests, long_runs_have_room, 0, 2);
-	tcase_add_loop_test(tests, earlier_times_come_later, 0, 2);
-	tcase_add_test(tests, more_devices_than_meters);
-	tcase_add_test(tests, rows_of_processes_are_merged);
-	tcase_add_test(tests, many_processes_leave_room);
-	return run_tests(tests);
+	return run_all_tests(0, setup, teardown);
 }

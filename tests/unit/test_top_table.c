@@ -40,7 +40,7 @@ static uint32_t frame(const char *name, uint32_t kind, uint32_t flags)
 
 #define EXPECT(part) ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text)
 
-START_TEST(counts_functions)
+TEST(counts_functions)
 {
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
 	uint32_t function = frame("f", IAPROF_FRAME_USER, 0);
@@ -52,10 +52,9 @@ START_TEST(counts_functions)
 	EXPECT(" 75.00%  75.00%  f\n"); /* recursive: once a stack */
 	EXPECT(" 25.00% 100.00%  main\n");
 }
-END_TEST
 
 /* A stall is its function's; instruction, reason and offset are no functions, and what is waited for is not shown. */
-START_TEST(gives_stalls_to_functions)
+TEST(gives_stalls_to_functions)
 {
 	uint32_t stalls = test_profile_value_type(&profile, "gpu-stalls", "count");
 	uint32_t program = frame("prog", IAPROF_FRAME_PROCESS, 0), border = frame("-", IAPROF_FRAME_SEPARATOR, 0),
@@ -78,13 +77,8 @@ START_TEST(gives_stalls_to_functions)
 	ck_assert_ptr_null(strstr(text, "send.ugm"));
 	ck_assert_ptr_null(strstr(text, "%  mad\n"));
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("top table");
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, counts_functions);
-	tcase_add_test(tests, gives_stalls_to_functions);
-	return run_tests(tests);
+	return run_all_tests(0, setup, teardown);
 }

@@ -168,7 +168,7 @@ static void count_mappings(uint32_t pid, uint32_t *count, uint32_t *files)
 	proc_maps_close(&maps);
 }
 
-START_TEST(a_running_process_has_tables)
+TEST(a_running_process_has_tables)
 {
 	uint32_t count, files, pid = (uint32_t)getpid();
 	count_mappings(pid, &count, &files);
@@ -179,9 +179,8 @@ START_TEST(a_running_process_has_tables)
 	for (uint32_t i = 1; i < count && i < 64; i++)
 		ck_assert_uint_ge(process->mappings[i].start, process->mappings[i - 1].end);
 }
-END_TEST
 
-START_TEST(a_process_that_has_ended_has_tables_and_is_then_forgotten)
+TEST(a_process_that_has_ended_has_tables_and_is_then_forgotten)
 {
 	char path[256];
 	struct iaprof_record_mapping mapping = own_mapping(GONE, path);
@@ -200,9 +199,8 @@ START_TEST(a_process_that_has_ended_has_tables_and_is_then_forgotten)
 	ck_assert_uint_le(process->mappings[0].bias, mapping.start);
 	wait_for(GONE, 0, 0);
 }
-END_TEST
 
-START_TEST(a_fork_has_the_tables_of_its_parent_at_once)
+TEST(a_fork_has_the_tables_of_its_parent_at_once)
 {
 	uint32_t count, files, pid = (uint32_t)getpid();
 	count_mappings(pid, &count, &files);
@@ -219,7 +217,6 @@ START_TEST(a_fork_has_the_tables_of_its_parent_at_once)
 	wait_for(GONE + 3, count, files);
 	ck_assert_ptr_null(last_of(GONE + 2));
 }
-END_TEST
 
 /* The test forks GONE, which has all mappings of the test. */
 static void fork_gone(void)
@@ -243,7 +240,7 @@ static const struct told *map_library(uint64_t execution)
 }
 
 /* Its sample, and the copy of its stack, are from before. */
-START_TEST(a_fork_that_was_sampled_has_the_tables_of_its_parent_after_it_ran_a_program)
+TEST(a_fork_that_was_sampled_has_the_tables_of_its_parent_after_it_ran_a_program)
 {
 	uint32_t count, files, pid = (uint32_t)getpid();
 	count_mappings(pid, &count, &files);
@@ -263,18 +260,16 @@ START_TEST(a_fork_that_was_sampled_has_the_tables_of_its_parent_after_it_ran_a_p
 	ck_assert_uint_eq(wait_for(GONE + 1, count, files)->execution, 7);
 	wait_for(GONE + 1, 0, 0);
 }
-END_TEST
 
-START_TEST(exec_replaces_the_mappings)
+TEST(exec_replaces_the_mappings)
 {
 	fork_gone();
 	send_event(IAPROF_PROCESS_EXEC, GONE, 0);
 	wait_for(GONE, 0, 0);
 	ck_assert_uint_eq(map_library(8)->execution, 8);
 }
-END_TEST
 
-START_TEST(a_mapping_that_comes_later_is_added)
+TEST(a_mapping_that_comes_later_is_added)
 {
 	char path[256];
 	struct iaprof_record_mapping mapping = own_mapping(GONE, path);
@@ -294,9 +289,8 @@ START_TEST(a_mapping_that_comes_later_is_added)
 	ck_assert_uint_eq(process->mappings[0].table, process->mappings[1].table);
 	ck_assert_uint_eq(process->mappings[1].bias - process->mappings[0].bias, UINT64_C(1) << 40);
 }
-END_TEST
 
-START_TEST(what_is_prepared_is_there_when_it_is_asked_for)
+TEST(what_is_prepared_is_there_when_it_is_asked_for)
 {
 	uint32_t count, files, pid = (uint32_t)getpid();
 	count_mappings(pid, &count, &files);
@@ -309,9 +303,8 @@ START_TEST(what_is_prepared_is_there_when_it_is_asked_for)
 	wait_for(pid, count, files);
 	ck_assert_uint_eq(tables, before);
 }
-END_TEST
 
-START_TEST(a_pid_that_is_used_again_is_another_process)
+TEST(a_pid_that_is_used_again_is_another_process)
 {
 	fork_gone();
 	send_event(IAPROF_PROCESS_EXIT, GONE, 0);
@@ -320,9 +313,8 @@ START_TEST(a_pid_that_is_used_again_is_another_process)
 	send_event(IAPROF_PROCESS_EXEC, GONE, 0);
 	map_library(7);
 }
-END_TEST
 
-START_TEST(an_unreadable_file_is_counted)
+TEST(an_unreadable_file_is_counted)
 {
 	struct iaprof_record_mapping mapping = {
 		.header = { .type = IAPROF_RECORD_MAPPING, .size = sizeof mapping, .time = now() },
@@ -343,16 +335,14 @@ START_TEST(an_unreadable_file_is_counted)
 	ck_assert_str_eq(summary.refusals[0].reason, strerror(ENOENT));
 	ck_assert_uint_eq(summary.refusals[0].count, 1);
 }
-END_TEST
 
-START_TEST(requests_after_the_end_are_not_kept)
+TEST(requests_after_the_end_are_not_kept)
 {
 	unwind_feed_end(feed);
 	for (uint32_t i = 0; i < 100000; i++)
 		unwind_feed_prepare(feed, GONE + i);
 	ck_assert_uint_eq(unwind_feed_summarize(feed).dropped, 0);
 }
-END_TEST
 
 /* Starts a process of an untrusted user, which the feed knows. */
 static uint32_t start_other(void)
@@ -381,7 +371,7 @@ static void stop_other(uint32_t pid)
 }
 
 /* Eight processes of 4,096 mappings each are the share of a user. */
-START_TEST(a_user_has_a_share_of_the_mappings)
+TEST(a_user_has_a_share_of_the_mappings)
 {
 	char path[256];
 	uint32_t count, files, other = start_other(), own = (uint32_t)getpid();
@@ -412,9 +402,8 @@ START_TEST(a_user_has_a_share_of_the_mappings)
 	ck_assert_uint_eq(summary.users->items[0].refused, 3);
 	stop_other(other);
 }
-END_TEST
 
-START_TEST(a_user_has_a_share_of_the_files)
+TEST(a_user_has_a_share_of_the_files)
 {
 	enum { MORE = 6, COUNT = 1024 + MORE };
 	char folder[] = "/tmp/iaprof-files-XXXXXX", path[256], command[64];
@@ -447,7 +436,6 @@ START_TEST(a_user_has_a_share_of_the_files)
 	ck_assert_int_eq(system(command), 0);
 	free(paths);
 }
-END_TEST
 
 /* The numbers of rows of the tables, by id; 0: withdrawn. */
 static size_t rows_of[256];
@@ -493,7 +481,7 @@ static size_t follow_self(struct unwind_files *files)
 	return count;
 }
 
-START_TEST(a_table_that_is_not_used_is_withdrawn_and_read_again)
+TEST(a_table_that_is_not_used_is_withdrawn_and_read_again)
 {
 	static struct unwind_files files;
 	size_t before[256];
@@ -512,7 +500,6 @@ START_TEST(a_table_that_is_not_used_is_withdrawn_and_read_again)
 	ck_assert_int_eq(memcmp(before, rows_of, sizeof before), 0);
 	unwind_files_free(&files);
 }
-END_TEST
 
 int main(void)
 {
@@ -520,21 +507,5 @@ int main(void)
 		printf("1..0 # SKIP root is required\n");
 		return 0;
 	}
-	TCase *tests = tcase_create("unwind_feed");
-	tcase_set_timeout(tests, 220);
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_add_test(tests, a_running_process_has_tables);
-	tcase_add_test(tests, a_process_that_has_ended_has_tables_and_is_then_forgotten);
-	tcase_add_test(tests, a_fork_has_the_tables_of_its_parent_at_once);
-	tcase_add_test(tests, a_fork_that_was_sampled_has_the_tables_of_its_parent_after_it_ran_a_program);
-	tcase_add_test(tests, exec_replaces_the_mappings);
-	tcase_add_test(tests, a_mapping_that_comes_later_is_added);
-	tcase_add_test(tests, what_is_prepared_is_there_when_it_is_asked_for);
-	tcase_add_test(tests, a_pid_that_is_used_again_is_another_process);
-	tcase_add_test(tests, an_unreadable_file_is_counted);
-	tcase_add_test(tests, requests_after_the_end_are_not_kept);
-	tcase_add_test(tests, a_user_has_a_share_of_the_mappings);
-	tcase_add_test(tests, a_user_has_a_share_of_the_files);
-	tcase_add_test(tests, a_table_that_is_not_used_is_withdrawn_and_read_again);
-	return run_tests(tests);
+	return run_all_tests(220, set_up, tear_down);
 }

@@ -30,7 +30,7 @@ static struct client_usage parsed(const char *text)
 }
 
 /* The lines of a real file, of Documentation/gpu/drm-usage-stats.rst and xe_drm_client.c. */
-START_TEST(reads_what_a_client_says)
+TEST(reads_what_a_client_says)
 {
 	struct client_usage usage = parsed("pos:\t0\ndrm-driver:\txe\ndrm-client-id:\t7\ndrm-pdev:\t0000:03:00.0\n"
 					   "drm-total-vram0:\t23992 KiB\ndrm-cycles-bcs:\t99\n"
@@ -46,9 +46,8 @@ START_TEST(reads_what_a_client_says)
 	ck_assert(!client_usage_parse("drm-client-id:\t7\n", 17, &none));
 	ck_assert(!client_usage_parse("drm-pdev:\t0000:03:00.0\ndrm-client-id:\tx\n", 39, &none));
 }
-END_TEST
 
-START_TEST(a_client_is_busy_for_its_share_of_the_cycles)
+TEST(a_client_is_busy_for_its_share_of_the_cycles)
 {
 	static const char lines[] = "drm-client-id: 1\ndrm-pdev: a\ndrm-cycles-ccs: %d\ndrm-total-cycles-ccs: %d\n"
 				    "drm-cycles-rcs: %d\ndrm-total-cycles-rcs: %d\n";
@@ -63,7 +62,6 @@ START_TEST(a_client_is_busy_for_its_share_of_the_cycles)
 	ck_assert_uint_eq(client_usage_busy(&second, &third, SECOND), 0);
 	ck_assert_uint_eq(client_usage_busy(&first, &first, SECOND), 0);
 }
-END_TEST
 
 static void piece_add(struct busy_history *history, uint64_t begin, uint64_t end, uint32_t pid, uint64_t busy)
 {
@@ -71,7 +69,7 @@ static void piece_add(struct busy_history *history, uint64_t begin, uint64_t end
 	ck_assert_int_eq(busy_history_add(history, &piece), 0);
 }
 
-START_TEST(what_is_partly_inside_counts_in_proportion)
+TEST(what_is_partly_inside_counts_in_proportion)
 {
 	struct busy_history history = { 0 };
 	struct busy_piece sums[4];
@@ -92,10 +90,9 @@ START_TEST(what_is_partly_inside_counts_in_proportion)
 	ck_assert_uint_eq(history.count, 2);
 	busy_history_free(&history);
 }
-END_TEST
 
 /* Statistics every 100 ms, and what the scheduler says every 10 ms: both are found in each interval. */
-START_TEST(what_goes_on_is_found_behind_newer_pieces)
+TEST(what_goes_on_is_found_behind_newer_pieces)
 {
 	struct busy_history history = { 0 };
 	struct busy_piece sums[4];
@@ -116,9 +113,8 @@ START_TEST(what_goes_on_is_found_behind_newer_pieces)
 	}
 	busy_history_free(&history);
 }
-END_TEST
 
-START_TEST(the_oldest_goes_when_there_is_no_room)
+TEST(the_oldest_goes_when_there_is_no_room)
 {
 	struct busy_history history = { 0 };
 	struct busy_piece sums[2];
@@ -130,7 +126,6 @@ START_TEST(the_oldest_goes_when_there_is_no_room)
 	ck_assert_uint_eq(sums[0].busy, BUSY_HISTORY_SIZE);
 	busy_history_free(&history);
 }
-END_TEST
 
 /* A folder like /proc, with one process and descriptors of its own and of a GPU. */
 struct made_up {
@@ -192,7 +187,7 @@ static void cycles_write(const struct made_up *made_up, const char *name, unsign
 		   client, cycles, total);
 }
 
-START_TEST(finds_clients_once_and_sees_them_go)
+TEST(finds_clients_once_and_sees_them_go)
 {
 	struct made_up made_up = { .folder = "/tmp/test-xe-activity-XXXXXX" };
 	static const char addresses[2][PCI_ADDRESS_SIZE] = { "0000:00:11.0", "0000:00:10.0" };
@@ -240,14 +235,13 @@ START_TEST(finds_clients_once_and_sees_them_go)
 	snprintf(command, sizeof command, "rm -r %s", made_up.folder);
 	ck_assert_int_eq(system(command), 0);
 }
-END_TEST
 
 static enum code_label label(const char *line)
 {
 	return code_label_of_mapping(line, strlen(line));
 }
 
-START_TEST(libraries_tell_whose_code_it_is)
+TEST(libraries_tell_whose_code_it_is)
 {
 	ck_assert_int_eq(label("7f00-7f10 r-xp 00000000 fe:00 12 /usr/lib/libze_intel_gpu.so.1.14"),
 			 CODE_LABEL_RUNTIME);
@@ -260,9 +254,8 @@ START_TEST(libraries_tell_whose_code_it_is)
 
 	ck_assert_int_eq(code_label_of_process((uint32_t)getpid()), CODE_LABEL_NONE);
 }
-END_TEST
 
-START_TEST(labels_are_asked_for_and_remembered)
+TEST(labels_are_asked_for_and_remembered)
 {
 	struct code_labels labels = { 0 };
 
@@ -282,7 +275,6 @@ START_TEST(labels_are_asked_for_and_remembered)
 	for (uint32_t pid = 5000000; pid < 5001000; pid++) /* more than there is room for */
 		ck_assert_int_eq(code_labels_find(&labels, pid, 20 * SECOND + pid), CODE_LABEL_NONE);
 }
-END_TEST
 
 /* One process with a client of a wanted device and one of another device. */
 static void two_devices_make(struct made_up *made_up)
@@ -304,7 +296,7 @@ static void made_up_remove(const struct made_up *made_up)
 	ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(clients_of_other_devices_are_read_once)
+TEST(clients_of_other_devices_are_read_once)
 {
 	static const char addresses[1][PCI_ADDRESS_SIZE] = { "0000:00:10.0" };
 	struct made_up made_up = { .folder = "/tmp/test-xe-activity-XXXXXX" };
@@ -329,9 +321,8 @@ START_TEST(clients_of_other_devices_are_read_once)
 	client_scan_free(scan);
 	made_up_remove(&made_up);
 }
-END_TEST
 
-START_TEST(a_thread_reads_the_clients)
+TEST(a_thread_reads_the_clients)
 {
 	struct made_up made_up = { .folder = "/tmp/test-xe-activity-XXXXXX" };
 	const struct timespec pause = { .tv_nsec = 10 * (long)MILLISECOND };
@@ -362,10 +353,9 @@ START_TEST(a_thread_reads_the_clients)
 	made_up_remove(&made_up);
 	ck_assert_ptr_null(client_watch_new(made_up.folder));
 }
-END_TEST
 
 /* A file that does not answer, as a driver may not: a FIFO that nobody writes to. */
-START_TEST(nobody_waits_for_a_thread_that_hangs)
+TEST(nobody_waits_for_a_thread_that_hangs)
 {
 	struct made_up made_up = { .folder = "/tmp/test-xe-activity-XXXXXX" };
 	struct client_news news = { 0 };
@@ -385,9 +375,8 @@ START_TEST(nobody_waits_for_a_thread_that_hangs)
 	client_watch_free(watch);
 	made_up_remove(&made_up);
 }
-END_TEST
 
-START_TEST(only_a_scheduler_that_knows_all_is_exclusive)
+TEST(only_a_scheduler_that_knows_all_is_exclusive)
 {
 	ck_assert(!activity_source_reports_job_ends("6.17.13-arch1"));
 	ck_assert(!activity_source_reports_job_ends("5.19.0"));
@@ -400,7 +389,6 @@ START_TEST(only_a_scheduler_that_knows_all_is_exclusive)
 	ck_assert_uint_eq(activity_source_kind(true, 1, 0), IAPROF_ACTIVITY_STATISTICS);
 	ck_assert_uint_eq(activity_source_kind(true, 0, 1), IAPROF_ACTIVITY_STATISTICS);
 }
-END_TEST
 
 static struct busy_piece sum_of(uint32_t device, uint32_t pid, uint32_t kind, uint64_t busy)
 {
@@ -418,7 +406,7 @@ static uint64_t chosen(const struct busy_piece *sums, size_t count, uint32_t pid
 }
 
 /* A compositor (7), whose jobs the scheduler sees, and a program of long-running jobs (8), which it does not. */
-START_TEST(who_the_scheduler_is_blind_to_is_told_by_statistics)
+TEST(who_the_scheduler_is_blind_to_is_told_by_statistics)
 {
 	enum { SCHEDULER = IAPROF_ACTIVITY_SCHEDULER, STATISTICS = IAPROF_ACTIVITY_STATISTICS };
 	const struct busy_piece window[] = {
@@ -458,24 +446,8 @@ START_TEST(who_the_scheduler_is_blind_to_is_told_by_statistics)
 	ck_assert_uint_eq(activity_source_choose(sums, 5, kinds, window, 4), 3);
 	ck_assert_uint_eq(chosen(sums, 3, 9, STATISTICS), 44);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("activity");
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, reads_what_a_client_says);
-	tcase_add_test(tests, a_client_is_busy_for_its_share_of_the_cycles);
-	tcase_add_test(tests, what_is_partly_inside_counts_in_proportion);
-	tcase_add_test(tests, what_goes_on_is_found_behind_newer_pieces);
-	tcase_add_test(tests, the_oldest_goes_when_there_is_no_room);
-	tcase_add_test(tests, finds_clients_once_and_sees_them_go);
-	tcase_add_test(tests, labels_are_asked_for_and_remembered);
-	tcase_add_test(tests, clients_of_other_devices_are_read_once);
-	tcase_add_test(tests, a_thread_reads_the_clients);
-	tcase_add_test(tests, nobody_waits_for_a_thread_that_hangs);
-	tcase_add_test(tests, libraries_tell_whose_code_it_is);
-	tcase_add_test(tests, only_a_scheduler_that_knows_all_is_exclusive);
-	tcase_add_test(tests, who_the_scheduler_is_blind_to_is_told_by_statistics);
-	return run_tests(tests);
+	return run_all_tests(60, NULL, NULL);
 }

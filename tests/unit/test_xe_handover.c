@@ -42,7 +42,7 @@ static struct stream_handover *handover_new(void)
 	return handover;
 }
 
-START_TEST(a_claimed_stream_is_taken)
+TEST(a_claimed_stream_is_taken)
 {
 	struct stream_handover *handover = handover_new(), *later = stream_handover_join(handover);
 	struct handed_stream stream, taken;
@@ -69,9 +69,8 @@ START_TEST(a_claimed_stream_is_taken)
 	ck_assert(!is_open(reader));
 	close(reader);
 }
-END_TEST
 
-START_TEST(nobody_wants_a_stream)
+TEST(nobody_wants_a_stream)
 {
 	struct stream_handover *handover = handover_new();
 	struct handed_stream stream;
@@ -98,10 +97,9 @@ START_TEST(nobody_wants_a_stream)
 	stream_handover_free(handover);
 	close(reader);
 }
-END_TEST
 
 /* The earlier instance is destroyed before the later one looks, or without a word. */
-START_TEST(the_earlier_one_is_gone)
+TEST(the_earlier_one_is_gone)
 {
 	struct stream_handover *handover = handover_new(), *later = stream_handover_join(handover);
 	struct handed_stream streams[2], taken;
@@ -124,9 +122,8 @@ START_TEST(the_earlier_one_is_gone)
 	close(readers[0]);
 	close(readers[1]);
 }
-END_TEST
 
-START_TEST(there_is_a_limit)
+TEST(there_is_a_limit)
 {
 	struct stream_handover *handover = stream_handover_new();
 
@@ -137,14 +134,8 @@ START_TEST(there_is_a_limit)
 	stream_handover_free(NULL);
 	stream_handover_leave(NULL);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("handover");
-	tcase_add_test(tests, a_claimed_stream_is_taken);
-	tcase_add_test(tests, nobody_wants_a_stream);
-	tcase_add_test(tests, the_earlier_one_is_gone);
-	tcase_add_test(tests, there_is_a_limit);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static struct query_gts two_gts(void)
 	return gts;
 }
 
-START_TEST(gts)
+TEST(gts)
 {
 	struct query_gts found = two_gts();
 	ck_assert_uint_eq(found.count, 2);
@@ -106,9 +106,8 @@ START_TEST(gts)
 	memset(answer.bytes, 0xff, 4);
 	ck_assert_int_eq(query_parse_gts(answer.bytes, answer.size, &found), -EINVAL);
 }
-END_TEST
 
-START_TEST(xe_cores)
+TEST(xe_cores)
 {
 	struct query_gts found = two_gts();
 	struct answer answer = { 0 };
@@ -133,9 +132,8 @@ START_TEST(xe_cores)
 	ck_assert_int_eq(query_parse_topology(answer.bytes, 0, &found), 0);
 	ck_assert_uint_eq(found.gts[0].xe_cores, 0);
 }
-END_TEST
 
-START_TEST(eu_stalls)
+TEST(eu_stalls)
 {
 	struct answer answer = { 0 };
 	struct query_eu_stall found;
@@ -155,9 +153,8 @@ START_TEST(eu_stalls)
 		free(cut);
 	}
 }
-END_TEST
 
-START_TEST(eu_stalls_that_contradict_themselves)
+TEST(eu_stalls_that_contradict_themselves)
 {
 	static const struct {
 		uint64_t record, buffer, rate_count, rate;
@@ -178,9 +175,8 @@ START_TEST(eu_stalls_that_contradict_themselves)
 		ck_assert_int_eq(query_parse_eu_stall(answer.bytes, answer.size, &found), -EINVAL);
 	}
 }
-END_TEST
 
-START_TEST(device_ids)
+TEST(device_ids)
 {
 	struct answer answer = { 0 };
 	uint16_t id = 0;
@@ -194,9 +190,8 @@ START_TEST(device_ids)
 	answer.bytes[0] = 0;
 	ck_assert_int_eq(query_parse_device_id(answer.bytes, answer.size, &id), -EINVAL);
 }
-END_TEST
 
-START_TEST(rows_of_platforms)
+TEST(rows_of_platforms)
 {
 	static const struct {
 		uint16_t device_id, version;
@@ -222,9 +217,8 @@ START_TEST(rows_of_platforms)
 	platform_name(0x0042, name, sizeof name);
 	ck_assert_str_eq(name, "Intel GPU 0042");
 }
-END_TEST
 
-START_TEST(labels)
+TEST(labels)
 {
 	struct device items[] = { { .name = "Intel Arc B580", .address = "0000:03:00.0" },
 				  { .name = "Intel Arc B570", .address = "0000:04:00.0" },
@@ -238,11 +232,10 @@ START_TEST(labels)
 	device_label(&devices, &items[2], 0, text, sizeof text);
 	ck_assert_str_eq(text, "Intel Arc B580 GT 0 at 0000:05:00.0");
 }
-END_TEST
 
 static const struct query_eu_stall seven = { .rate_count = 7, .rates = { 251, 502, 753, 1004, 1255, 1506, 1757 } };
 
-START_TEST(rates)
+TEST(rates)
 {
 	struct rate_choice choice;
 	char text[64];
@@ -264,9 +257,8 @@ START_TEST(rates)
 	rate_list_format(&seven, text, 8);
 	ck_assert_uint_lt(strlen(text), 8);
 }
-END_TEST
 
-START_TEST(budgets)
+TEST(budgets)
 {
 	static const struct {
 		const char *text;
@@ -281,12 +273,11 @@ START_TEST(budgets)
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
 		ck_assert_int_eq(rate_budget_parse(wrong[i], &share), -EINVAL);
 }
-END_TEST
 
 #define SECOND UINT64_C(1000000000)
 
 /* Whatever the strides were: what the windows count, each as often as its stride says, is all of the time. */
-START_TEST(windows_count_for_the_pauses)
+TEST(windows_count_for_the_pauses)
 {
 	static const uint32_t strides[] = { 2, 16, 3, 1 };
 	struct duty_cycle cycle = { 0 };
@@ -319,9 +310,8 @@ START_TEST(windows_count_for_the_pauses)
 	ck_assert_uint_gt(longest, 20 * DUTY_WINDOW);
 	ck_assert_uint_lt(longest, 23 * DUTY_WINDOW);
 }
-END_TEST
 
-START_TEST(automatic_rate)
+TEST(automatic_rate)
 {
 	struct rate_control control;
 	uint64_t now = SECOND;
@@ -343,7 +333,6 @@ START_TEST(automatic_rate)
 	for (unsigned i = 0; i < 100; i++)
 		ck_assert_uint_eq(rate_control_next(&control, &seven, now += SECOND, false, 0, 0.01), 6);
 }
-END_TEST
 
 /* Seconds until a faster rate is tried, with nothing to do meanwhile. */
 static unsigned seconds_until_faster(struct rate_control *control, uint64_t *now)
@@ -357,7 +346,7 @@ static unsigned seconds_until_faster(struct rate_control *control, uint64_t *now
 }
 
 /* A second that cost too much is one step back, and not the end of rate=auto. */
-START_TEST(automatic_rate_after_a_second_that_cost_too_much)
+TEST(automatic_rate_after_a_second_that_cost_too_much)
 {
 	struct rate_control control;
 	uint64_t now = SECOND;
@@ -376,7 +365,6 @@ START_TEST(automatic_rate_after_a_second_that_cost_too_much)
 	}
 	ck_assert_uint_eq(seconds_until_faster(&control, &now), RATE_QUIET / SECOND);
 }
-END_TEST
 
 /* Looks until a GT without rows counts as dead. */
 static unsigned looks_until_dead(struct gt_watchdog *watchdog, uint64_t rows)
@@ -387,7 +375,7 @@ static unsigned looks_until_dead(struct gt_watchdog *watchdog, uint64_t rows)
 	return looks;
 }
 
-START_TEST(gt_that_is_silent)
+TEST(gt_that_is_silent)
 {
 	struct gt_watchdog watchdog = { 0 };
 	ck_assert(!gt_watchdog_check(&watchdog, 0, true)); /* the first look compares with nothing */
@@ -403,9 +391,8 @@ START_TEST(gt_that_is_silent)
 	ck_assert(!gt_watchdog_check(&watchdog, 1001, true));
 	ck_assert_uint_eq(looks_until_dead(&watchdog, 1001), GT_WATCHDOG_PATIENCE);
 }
-END_TEST
 
-START_TEST(automatic_rate_ends_at_the_fastest)
+TEST(automatic_rate_ends_at_the_fastest)
 {
 	struct rate_control control;
 	uint64_t now = 0;
@@ -414,24 +401,8 @@ START_TEST(automatic_rate_ends_at_the_fastest)
 		rate_control_next(&control, &seven, now += SECOND, false, 0, 0.01);
 	ck_assert_uint_eq(control.position, 0);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test = tcase_create("queries");
-	tcase_add_test(test, gts);
-	tcase_add_test(test, xe_cores);
-	tcase_add_test(test, eu_stalls);
-	tcase_add_test(test, eu_stalls_that_contradict_themselves);
-	tcase_add_test(test, device_ids);
-	tcase_add_test(test, rows_of_platforms);
-	tcase_add_test(test, labels);
-	tcase_add_test(test, rates);
-	tcase_add_test(test, budgets);
-	tcase_add_test(test, windows_count_for_the_pauses);
-	tcase_add_test(test, automatic_rate);
-	tcase_add_test(test, automatic_rate_after_a_second_that_cost_too_much);
-	tcase_add_test(test, automatic_rate_ends_at_the_fastest);
-	tcase_add_test(test, gt_that_is_silent);
-	return run_tests(test);
+	return run_all_tests(0, NULL, NULL);
 }

@@ -143,7 +143,7 @@ static void compare(const struct model_layout *model, size_t count, uint32_t add
 	free(sums);
 }
 
-START_TEST(layouts)
+TEST_LOOP(layouts, 0, MODEL_COUNT)
 {
 	const struct model_layout *model = &models[_i];
 	uint8_t row[ROW_SIZE];
@@ -169,39 +169,34 @@ START_TEST(layouts)
 	}
 	fold_free(&fold);
 }
-END_TEST
 
-START_TEST(few_addresses)
+TEST_LOOP(few_addresses, 0, MODEL_COUNT)
 {
 	for (size_t count = 1; count < 40; count++)
 		compare(&models[_i], count, 3, 1024, 1);
 	compare(&models[_i], 20000, 10, 1024, 1);
 	compare(&models[_i], 20000, 200, 1024, 1);
 }
-END_TEST
 
-START_TEST(many_addresses)
+TEST_LOOP(many_addresses, 0, MODEL_COUNT)
 {
 	compare(&models[_i], 300000, 100000, FOLD_SLOTS_MAX, 1);
 }
-END_TEST
 
 /* When the table is full what it has is handed on, and nothing is lost. */
-START_TEST(table_is_full)
+TEST_LOOP(table_is_full, 0, MODEL_COUNT)
 {
 	compare(&models[_i], 50000, 5000, 1024, 1);
 }
-END_TEST
 
-START_TEST(every_nth_row)
+TEST_LOOP(every_nth_row, 0, MODEL_COUNT)
 {
 	compare(&models[_i], 10007, 100, 1024, 7);
 	compare(&models[_i], 10, 10, 1024, 100);
 }
-END_TEST
 
 /* The counters of one address add up beyond 16 and 32 bits. */
-START_TEST(sums_do_not_overflow)
+TEST_LOOP(sums_do_not_overflow, 0, MODEL_COUNT)
 {
 	const struct model_layout *model = &models[_i];
 	const size_t count = 16384, passes = _i ? 20 : 1100;
@@ -224,10 +219,9 @@ START_TEST(sums_do_not_overflow)
 	fold_free(&fold);
 	free(rows);
 }
-END_TEST
 
 /* Groups of 32 addresses that share a slot, each near enough to it: all together, they cost too much. */
-START_TEST(crowded_addresses_get_other_places)
+TEST_LOOP(crowded_addresses_get_other_places, 0, MODEL_COUNT)
 {
 	const struct model_layout *model = &models[_i];
 	const uint64_t multiplier = (UINT64_C(1) << 44) + 1;
@@ -246,10 +240,9 @@ START_TEST(crowded_addresses_get_other_places)
 	ck_assert_uint_le(fold.distances, 3 * fold.count);
 	fold_free(&fold);
 }
-END_TEST
 
 /* Instructions of 16 bytes, one after the other, as code has them: random places would have 250 in that of another. */
-START_TEST(consecutive_instructions_have_places_of_their_own)
+TEST_LOOP(consecutive_instructions_have_places_of_their_own, 0, MODEL_COUNT)
 {
 	const struct model_layout *model = &models[_i];
 	uint8_t row[ROW_SIZE] = { 0 };
@@ -265,10 +258,9 @@ START_TEST(consecutive_instructions_have_places_of_their_own)
 		fold_free(&fold);
 	}
 }
-END_TEST
 
 /* Nothing is left of an interval in the next one, also not of what was carried over. */
-START_TEST(intervals_are_apart)
+TEST_LOOP(intervals_are_apart, 0, MODEL_COUNT)
 {
 	uint8_t *rows = calloc(1000, ROW_SIZE);
 	uint64_t address, sums[STALL_REASON_COUNT];
@@ -286,20 +278,8 @@ START_TEST(intervals_are_apart)
 	fold_free(&fold);
 	free(rows);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test = tcase_create("rows");
-	tcase_set_timeout(test, 60);
-	tcase_add_loop_test(test, layouts, 0, MODEL_COUNT);
-	tcase_add_loop_test(test, few_addresses, 0, MODEL_COUNT);
-	tcase_add_loop_test(test, many_addresses, 0, MODEL_COUNT);
-	tcase_add_loop_test(test, table_is_full, 0, MODEL_COUNT);
-	tcase_add_loop_test(test, every_nth_row, 0, MODEL_COUNT);
-	tcase_add_loop_test(test, sums_do_not_overflow, 0, MODEL_COUNT);
-	tcase_add_loop_test(test, crowded_addresses_get_other_places, 0, MODEL_COUNT);
-	tcase_add_loop_test(test, consecutive_instructions_have_places_of_their_own, 0, MODEL_COUNT);
-	tcase_add_loop_test(test, intervals_are_apart, 0, MODEL_COUNT);
-	return run_tests(test);
+	return run_all_tests(60, NULL, NULL);
 }

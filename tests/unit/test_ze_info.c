@@ -29,7 +29,7 @@ static void check_value(const struct ze_info *info, size_t entry, const char *na
 	ck_abort_msg("%s has no %s", of->name, name);
 }
 
-START_TEST(numbers_of_kernels_and_functions_are_read)
+TEST(numbers_of_kernels_and_functions_are_read)
 {
 	static const char text[] =
 		"---\nversion: '1.73'\nkernels:\n"
@@ -62,9 +62,8 @@ START_TEST(numbers_of_kernels_and_functions_are_read)
 	ck_assert_uint_eq(info.entries.count, 3);
 	ze_info_free(&info);
 }
-END_TEST
 
-START_TEST(what_makes_no_sense_is_refused_alone)
+TEST(what_makes_no_sense_is_refused_alone)
 {
 	static const char text[] =
 		"kernels:\n  - 7\n  - name: [ x ]\n  - execution_env: { simd_size: 8 }\n"
@@ -81,9 +80,8 @@ START_TEST(what_makes_no_sense_is_refused_alone)
 	ck_assert_uint_eq(info.refused, 7);
 	ze_info_free(&info);
 }
-END_TEST
 
-START_TEST(what_was_good_before_damage_is_kept)
+TEST(what_was_good_before_damage_is_kept)
 {
 	static const char text[] =
 		"kernels:\n  - name: good\n    execution_env: { simd_size: 16 }\n  - name: cut\n   \tx: [";
@@ -98,9 +96,8 @@ START_TEST(what_was_good_before_damage_is_kept)
 	info = read_text("\xff\xfe\0\xd8", 4, -EINVAL);
 	ze_info_free(&info);
 }
-END_TEST
 
-START_TEST(aliases_are_refused)
+TEST(aliases_are_refused)
 {
 	/* Ten times ten times ten ... */
 	static const char text[] = "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
@@ -113,7 +110,6 @@ START_TEST(aliases_are_refused)
 	ck_assert_uint_eq(info.entries.count, 1);
 	ze_info_free(&info);
 }
-END_TEST
 
 /* A text with a part repeated. */
 static char *repeated(const char *before, const char *part, size_t count, const char *after)
@@ -128,7 +124,7 @@ static char *repeated(const char *before, const char *part, size_t count, const 
 	return text;
 }
 
-START_TEST(depth_size_and_number_are_bounded)
+TEST(depth_size_and_number_are_bounded)
 {
 	CLEANUP_FREE char *shallow = repeated("x: ", "[", 20, "]]]]]]]]]]]]]]]]]]]]\nkernels: []\n");
 	struct ze_info info = read_text(shallow, strlen(shallow), 0);
@@ -154,7 +150,6 @@ START_TEST(depth_size_and_number_are_bounded)
 	ze_info_free(&info);
 	free(attributes);
 }
-END_TEST
 
 static void free_strings(void)
 {
@@ -163,12 +158,5 @@ static void free_strings(void)
 
 int main(void)
 {
-	TCase *tests = tcase_create("ze_info");
-	tcase_add_checked_fixture(tests, NULL, free_strings);
-	tcase_add_test(tests, numbers_of_kernels_and_functions_are_read);
-	tcase_add_test(tests, what_makes_no_sense_is_refused_alone);
-	tcase_add_test(tests, what_was_good_before_damage_is_kept);
-	tcase_add_test(tests, aliases_are_refused);
-	tcase_add_test(tests, depth_size_and_number_are_bounded);
-	return run_tests(tests);
+	return run_all_tests(0, NULL, free_strings);
 }

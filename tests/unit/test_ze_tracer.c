@@ -23,7 +23,7 @@
 #include "ze-usdt/tracer/stack.h"
 #include "../run_suite.h"
 
-START_TEST(a_map_finds_what_is_in_it)
+TEST(a_map_finds_what_is_in_it)
 {
 	static uint8_t there[4096];
 	struct pointer_map map = { 0 };
@@ -53,9 +53,8 @@ START_TEST(a_map_finds_what_is_in_it)
 	ck_assert_ptr_null(pointer_map_find(&map, 0));
 	free(map.slots);
 }
-END_TEST
 
-START_TEST(kernels_and_lists_are_known_until_they_go)
+TEST(kernels_and_lists_are_known_until_they_go)
 {
 	static struct registry registry = REGISTRY_INITIALIZER; /* what it holds is never given back */
 	struct registry_cache cache = { 0 };
@@ -98,10 +97,9 @@ START_TEST(kernels_and_lists_are_known_until_they_go)
 	ck_assert_uint_eq(unseen->module->handle, 0);
 	registry_free_kernel(&registry, registry_remove_kernel(&registry, 0x30));
 }
-END_TEST
 
 /* libelf reads what was made; it knows nothing of how. */
-START_TEST(a_made_image_is_an_elf_file)
+TEST(a_made_image_is_an_elf_file)
 {
 	uint8_t code[200];
 	size_t size;
@@ -141,7 +139,6 @@ START_TEST(a_made_image_is_an_elf_file)
 	elf_end(elf);
 	free(image);
 }
-END_TEST
 
 static uint8_t *file_read(const char *path, size_t *size)
 {
@@ -155,7 +152,7 @@ static uint8_t *file_read(const char *path, size_t *size)
 }
 
 /* Addresses and sizes of a module that the runtime loaded are what libelf reads. */
-START_TEST(functions_of_an_image_are_found)
+TEST(functions_of_an_image_are_found)
 {
 	char path[PATH_MAX];
 	size_t size, seen = 0;
@@ -196,18 +193,16 @@ START_TEST(functions_of_an_image_are_found)
 	}
 	free(image);
 }
-END_TEST
 
-START_TEST(addresses_lose_their_canonical_form)
+TEST(addresses_lose_their_canonical_form)
 {
 	ck_assert_uint_eq(image_address(UINT64_C(0xffff8000ffbe0000)), UINT64_C(0x8000ffbe0000));
 	ck_assert_uint_eq(image_address(UINT64_C(0x8001fffe5800)), UINT64_C(0x8001fffe5800));
 	ck_assert_uint_eq(image_address(UINT64_C(0xff00000000001000)), UINT64_C(0x100000000001000));
 	ck_assert_uint_eq(image_address(UINT64_C(0x100000000001000)), UINT64_C(0x100000000001000));
 }
-END_TEST
 
-START_TEST(files_are_private_and_do_not_stay)
+TEST(files_are_private_and_do_not_stay)
 {
 	static struct private_files files;
 	char folder[] = "/tmp/test-ze-tracer-XXXXXX", first[PRIVATE_PATH_MAX];
@@ -257,7 +252,6 @@ START_TEST(files_are_private_and_do_not_stay)
 	ck_assert_int_ne(access(first, F_OK), 0);
 	unsetenv("TMPDIR");
 }
-END_TEST
 
 /* Takes this stack, which glibc's own unwinding is asked for as well. */
 struct taking {
@@ -338,7 +332,7 @@ static void check_identity(const struct taking *taking)
 	memcpy(seen[seen_count++].addresses, addresses, count * sizeof *addresses);
 }
 
-START_TEST(stacks_are_what_unwinding_finds)
+TEST(stacks_are_what_unwinding_finds)
 {
 	static struct stack_process process;
 	static struct taking taking = { .process = &process };
@@ -371,9 +365,8 @@ START_TEST(stacks_are_what_unwinding_finds)
 	ck_assert_uint_eq(process.remembered_bytes, 0);
 	taking.memory = NULL;
 }
-END_TEST
 
-START_TEST(without_tables_frame_pointers_are_followed)
+TEST(without_tables_frame_pointers_are_followed)
 {
 	static struct stack_process process; /* without an unwinder */
 	static struct taking taking = { .process = &process };
@@ -387,9 +380,8 @@ START_TEST(without_tables_frame_pointers_are_followed)
 		ck_assert_uint_eq(frame->return_address, (uintptr_t)taking.expected[i]);
 	}
 }
-END_TEST
 
-START_TEST(frames_of_libraries_are_left_out)
+TEST(frames_of_libraries_are_left_out)
 {
 	static struct stack_process process;
 	static struct taking taking = { .process = &process };
@@ -405,20 +397,8 @@ START_TEST(frames_of_libraries_are_left_out)
 		ck_assert_ptr_ne(first.dli_fbase, ours.dli_fbase);
 	}
 }
-END_TEST
 
 int main(void)
 {
-	TCase *test = tcase_create("ze_tracer");
-	tcase_set_timeout(test, 60);
-	tcase_add_test(test, a_map_finds_what_is_in_it);
-	tcase_add_test(test, kernels_and_lists_are_known_until_they_go);
-	tcase_add_test(test, a_made_image_is_an_elf_file);
-	tcase_add_test(test, functions_of_an_image_are_found);
-	tcase_add_test(test, addresses_lose_their_canonical_form);
-	tcase_add_test(test, files_are_private_and_do_not_stay);
-	tcase_add_test(test, stacks_are_what_unwinding_finds);
-	tcase_add_test(test, without_tables_frame_pointers_are_followed);
-	tcase_add_test(test, frames_of_libraries_are_left_out);
-	return run_tests(test);
+	return run_all_tests(60, NULL, NULL);
 }
