@@ -15,6 +15,7 @@ from harness import (COMPLETE, FAILED, PLUGINS, PROGRAM, TIMEOUT, USAGE, case, e
                      small_disk, start, wait_until, write)
 
 KNOWN = os.path.join(PLUGINS, 'iaprof-known-source.so')
+DEVICE_SOURCE = os.path.join(PLUGINS, 'iaprof-device-source.so')
 # A run that takes the place of another one forks the process of this source while threads run, and that has threads,
 # which ThreadSanitizer does not support.
 SHARED = os.environ['TEST_SANITIZERS'] == 'thread'
@@ -90,6 +91,18 @@ def ring_is_complete():
     lost = int(re.search(r'known loss: (\d+)', outcome.err)[1])
     again = iaprof('--replay', 'kept', '-o', 'again.folded')
     equal(int(re.search(r'known loss: (\d+)', again.err)[1]), lost, 'known loss')
+
+
+@case('samples that waited for the end of the run are in the ring, even if an interval ended at the same time')
+def ends_with_an_interval():
+    # Intervals are so short that the last SYNC ends one, and the samples are held until the run ends.
+    outcome = end(start('--continuous', '-i', '1ms', '-s', f'{DEVICE_SOURCE}:samples=20', '--hold', '2s',
+                        '-k', 'ring:folder=kept'))
+    equal(outcome.status, COMPLETE, outcome.err)
+    iaprof('--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf,escape=no').completes('replayed')
+    with open('all.csv', encoding='utf-8', newline='') as file:
+        found = sum(int(row['count']) for row in csv.DictReader(file) if row['value_type'] == 'gpu-stalls')
+    equal(found, sum(range(1, 21)), 'samples in the ring')
 
 
 @case('files of a ring are for their owner, and are whole captures')
