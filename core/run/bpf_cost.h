@@ -2,17 +2,28 @@
 /*
  * CPU time of the BPF programs of this process, which the Linux kernel measures on request (BPF_ENABLE_STATS). It then
  * measures every BPF program of the machine, at 90 ns for each run: too much where the network is made of them. They
- * are therefore measured for about a second, once in an interval.
+ * are therefore measured for about a second at a time. Beginning and ending a measurement takes several ms, because
+ * Linux patches its code on all CPUs.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/array.h"
+
+/* A program that is measured. */
+struct bpf_cost_program {
+	int descriptor;
+	uint32_t id;
+	uint64_t time; /* until the beginning, ns */
+};
+
 struct bpf_cost {
-	int descriptor;       /* of the measurement; 0: there is none now */
-	uint64_t begin, time; /* when it began, and the time of the programs until then, ns */
-	double share;         /* CPU time of the programs in the latest measurement, in CPUs */
+	int descriptor; /* of the measurement; 0: there is none now */
+	ARRAY(struct bpf_cost_program) programs;
+	uint64_t begin; /* of the latest measurement; 0: there was none */
+	double share;   /* CPU time of the programs in the latest measurement, in CPUs */
 };
 
 /* Begins to measure. Needs CAP_SYS_ADMIN. Returns 0 or a negative errno. */

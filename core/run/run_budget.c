@@ -10,8 +10,13 @@
 #include "run/bpf_cost.h"
 #include "run/run_state.h"
 
-/* How long BPF programs are measured in each interval: see bpf_cost.h. */
+/* How long BPF programs are measured: see bpf_cost.h. */
 #define BPF_TIME NANOSECONDS_PER_SECOND
+/*
+ * Minimum time between measurements at the same rate: each takes several ms, too much for short intervals. Less than
+ * the default interval by more than its jitter.
+ */
+#define BPF_PERIOD (45 * NANOSECONDS_PER_SECOND)
 
 /* Counters of the core itself: its records have no source. */
 enum { COUNTER_BUDGET = 1, COUNTER_USED, COUNTER_RATE };
@@ -36,6 +41,16 @@ static void begin_interval(struct run *run)
 	struct run_budget *budget = &run->budget;
 	budget->cpu = own_cost_now(run_helper_cost(run)).cpu;
 	budget->clock = clock_monotonic();
+}
+
+/* Begins to measure BPF programs, unless it is known what they cost at this rate. */
+static void measure_programs(struct run *run)
+{
+	struct run_budget *budget = &run->budget;
+	bool is_known = budget->bpf.begin && budget->bpf_stride == budget->control.stride;
+	if (is_known && clock_monotonic() - budget->bpf.begin < BPF_PERIOD)
+		return;
+	budget->bpf_stride = budget->control.stride;
 	int result = bpf_cost_begin(&budget->bpf);
 	if (result && !budget->has_begun)
 		log_message(IAPROF_LOG_INFO, "budget: the CPU time of BPF programs is not included: %s",
@@ -129,6 +144,7 @@ static void begin(struct run *run)
 	set_counter(run, COUNTER_BUDGET, run->budget.control.share);
 	set_counter(run, COUNTER_RATE, 1.0 / run->budget.control.stride);
 	begin_interval(run);
+	measure_programs(run);
 	run->budget.has_begun = true;
 }
 
@@ -144,7 +160,8 @@ void run_budget_tick(struct run *run)
 		return begin(run);
 	if (budget->is_disturbed) {
 		budget->is_disturbed = false;
-		return begin_interval(run);
+		begin_interval(run);
+		return measure_programs(run);
 	}
 	struct run_budget before = *budget;
 	begin_interval(run);
@@ -152,6 +169,7 @@ void run_budget_tick(struct run *run)
 	double bpf = before.bpf.share / cpus;
 	double used = (double)(budget->cpu - before.cpu) / (cpus * (double)(budget->clock - before.clock)) + bpf;
 	report(run, cpu_budget_step(&budget->control, used, longest_stride(run)));
+	measure_programs(run);
 	if (run->unwind_feed)
 		unwind_feed_save(run->unwind_feed, budget->control.saves_tables);
 	set_counter(run, COUNTER_USED, used);

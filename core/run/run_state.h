@@ -22,6 +22,7 @@
 struct run_budget {
 	struct cpu_budget control;
 	struct bpf_cost bpf;
+	uint32_t bpf_stride;     /* in the latest measurement of BPF programs */
 	uint32_t interval;       /* number of the current interval */
 	uint64_t cpu, clock;     /* at its beginning, ns */
 	bool has_begun, is_told; /* the user was told that the budget is exceeded */
