@@ -18,6 +18,7 @@
 
 /* SYNC records arrive at least every second, and intervals end with them. */
 #define JITTER_MAX (NANOSECONDS_PER_SECOND / 2)
+#define SYNC_PERIOD_MAX NANOSECONDS_PER_SECOND
 
 struct collector_thread {
 	struct collector_thread_options options;
@@ -103,6 +104,12 @@ static void end_interval(struct collector_thread *thread, uint64_t time, bool fi
 	thread->interval_begin = time;
 }
 
+/* Returns the time between SYNC records. */
+static uint64_t sync_period(uint64_t interval)
+{
+	return interval < SYNC_PERIOD_MAX ? interval : SYNC_PERIOD_MAX;
+}
+
 static void on_sync(void *context, uint64_t time)
 {
 	struct collector_thread *thread = context;
@@ -116,7 +123,11 @@ static void on_sync(void *context, uint64_t time)
 	/* Tolerates timer jitter of up to 5 % and half a second, so that an interval is not skipped. */
 	uint64_t interval = thread->options.interval;
 	uint64_t jitter = interval / 20 < JITTER_MAX ? interval / 20 : JITTER_MAX;
-	bool is_due = interval && time - thread->interval_begin >= interval - jitter;
+	uint64_t elapsed = time - thread->interval_begin;
+	bool is_due = interval && elapsed >= interval - jitter;
+	/* The first interval begins between two SYNC records: it ends with the one after which it would be too long. */
+	if (thread->options.continuous && !thread->interval_number && elapsed)
+		is_due |= elapsed + sync_period(interval) > interval + jitter;
 	/* Memory is bounded whatever runs. */
 	if (is_due || (interval && time > thread->interval_begin && collector_is_full(thread->collector))) {
 		collector_resolve(thread->collector);
