@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a profiler that never ends costs: CPU time (its processes and its BPF programs, as a share of all CPUs), memory
-and disk, in phases that stand for a day: idle, busy (computing programs on every CPU) and compiling (programs that
-start all the time): bench_day.py IAPROF [SECONDS [BUDGET]].
+and disk, in phases that stand for a day: idle, busy (computing programs on every CPU), compiling (programs that start
+all the time), and starting (19 programs a second that do nothing, no part of the day): bench_day.py IAPROF [SECONDS
+[BUDGET]].
 
 Each profiler runs once through all phases of SECONDS each (60 by default): iaprof --continuous with its ring and BUDGET
 (1% by default), the same without a budget, perf record and bpftrace. The interval of iaprof is that of the service,
@@ -23,12 +24,13 @@ IAPROF = os.path.abspath(sys.argv[1])
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 60
 BUDGET = sys.argv[3] if len(sys.argv) > 3 else '1%'
 WARM_UP = 15  # seconds in which a profiler starts, which happens once in many days
-DAY = {'idle': 14 / 24, 'busy': 8 / 24, 'compiling': 2 / 24}
+DAY = {'idle': 14 / 24, 'busy': 8 / 24, 'compiling': 2 / 24, 'starting': 0}
 LOADS = {
     'idle': '',
     'busy': 'for i in $(seq "$(nproc)"); do python3 -c "while True: sum(i * i for i in range(1000))" & done; wait',
     'compiling': 'cd "$(mktemp -d -p "$1")"; echo "int main(void) { return 0; }" >a.c\n'
                  'while :; do gcc -O2 -o a a.c; ./a; true | sort | uniq -c >a.out; ls -l / >a.out; done',
+    'starting': 'while :; do sleep 0.05; done',
 }
 STATISTICS = '/proc/sys/kernel/bpf_stats_enabled'
 
