@@ -19,7 +19,7 @@ static void teardown(void)
 	process_table_free(table);
 }
 
-START_TEST(fork_exec_exit)
+TEST(fork_exec_exit)
 {
 	EXISTING(table, 50, 1, 0, "shell");
 	MAP_EXISTING(table, 50, 1, 0x1000, 0x3000, "/bin/shell");
@@ -43,9 +43,8 @@ START_TEST(fork_exec_exit)
 	ck_assert_str_eq(ask_path(table, 250, 2, 0x2000), ""); /* an exec leaves nothing of the parent's */
 	ck_assert_str_eq(ask_path(table, 300, 2, 0x1fff), "/bin/worker");
 }
-END_TEST
 
-START_TEST(overlap_replaces_from_its_time_on)
+TEST(overlap_replaces_from_its_time_on)
 {
 	MAP(table, 10, 1, 0x1000, 0x9000, "/a");
 	MAP(table, 20, 1, 0x3000, 0x5000, "/b");
@@ -68,9 +67,8 @@ START_TEST(overlap_replaces_from_its_time_on)
 	ck_assert_uint_eq(mapping->start, 0x3000);
 	ck_assert_uint_eq(mapping->end, 0x5000);
 }
-END_TEST
 
-START_TEST(child_has_mappings_as_of_the_fork)
+TEST(child_has_mappings_as_of_the_fork)
 {
 	MAP(table, 10, 1, 0x1000, 0x2000, "/old");
 	FORK(table, 20, 2, 1);
@@ -97,9 +95,8 @@ START_TEST(child_has_mappings_as_of_the_fork)
 	ck_assert_str_eq(ask_path(table, 90, 3, 0x1800), "/own");
 	ck_assert_uint_eq(process_mapping_at(table, process_table_find(table, 3, 90), 0x1000, 90)->serial, serial);
 }
-END_TEST
 
-START_TEST(exec_after_later_mapping)
+TEST(exec_after_later_mapping)
 {
 	MAP(table, 10, 1, 0x1000, 0x2000, "/first");
 	NAME(table, 10, 1, "first");
@@ -117,9 +114,8 @@ START_TEST(exec_after_later_mapping)
 	ck_assert_str_eq(ask_path(table, 120, 2, 0x7000), "/library"); /* the fork went with the newer image */
 	ck_assert_uint_eq(process_table_find(table, 1, 50)->end, 100);
 }
-END_TEST
 
-START_TEST(look_through_proc_races_with_events)
+TEST(look_through_proc_races_with_events)
 {
 	/* The events came first: the look is of the same process. */
 	FORK(table, 100, 2, 1);
@@ -160,18 +156,16 @@ START_TEST(look_through_proc_races_with_events)
 	EXIT(table, 390, 8);
 	ck_assert_uint_eq(process_table_find(table, 8, 500)->end, UINT64_MAX);
 }
-END_TEST
 
-START_TEST(look_through_proc_finds_what_was_lost)
+TEST(look_through_proc_finds_what_was_lost)
 {
 	MAP(table, 100, 1, 0x1000, 0x2000, "/before");
 	MAP_EXISTING(table, 200, 1, 0x1000, 0x2000, "/after");
 	ck_assert_str_eq(ask_path(table, 150, 1, 0x1000), "/before");
 	ck_assert_str_eq(ask_path(table, 200, 1, 0x1000), "/after");
 }
-END_TEST
 
-START_TEST(names_by_time)
+TEST(names_by_time)
 {
 	EXISTING(table, 100, 1, 0, "");
 	FORK(table, 110, 2, 1); /* whose parent's name is not known yet */
@@ -182,9 +176,8 @@ START_TEST(names_by_time)
 	NAME(table, 125, 2, "own");
 	ck_assert_str_eq(NAME_AT(table, 2, 200), "own");
 }
-END_TEST
 
-START_TEST(a_child_has_its_parents_name_until_it_has_its_own)
+TEST(a_child_has_its_parents_name_until_it_has_its_own)
 {
 	EXISTING(table, 100, 1, 0, "parent");
 	FORK(table, 110, 2, 1);
@@ -198,10 +191,9 @@ START_TEST(a_child_has_its_parents_name_until_it_has_its_own)
 	ck_assert_str_eq(NAME_AT(table, 3, 149), "renamed");
 	ck_assert_uint_eq(process_table_find(table, 3, 200)->parent_pid, 1);
 }
-END_TEST
 
 /* What is mapped at the very time of a fork is the child's as well; later it is not. */
-START_TEST(the_time_of_a_fork_belongs_to_both)
+TEST(the_time_of_a_fork_belongs_to_both)
 {
 	MAP(table, 100, 1, 0x1000, 0x2000, "/before");
 	FORK(table, 200, 2, 1);
@@ -212,18 +204,16 @@ START_TEST(the_time_of_a_fork_belongs_to_both)
 	ck_assert_str_eq(ask_path(table, 300, 2, 0x3000), "/late");
 	ck_assert_str_eq(ask_path(table, 300, 1, 0x1000), "/after");
 }
-END_TEST
 
-START_TEST(protection_changed_back_and_forth_adds_nothing)
+TEST(protection_changed_back_and_forth_adds_nothing)
 {
 	for (uint64_t time = 1; time < 100000; time++)
 		MAP(table, time, 1, 0x1000 + time % 16 * 0x1000, 0x12000, "//anon");
 	struct process *process = process_table_find(table, 1, 100000);
 	ck_assert_uint_le(process_mapping_at(table, process, 0x1000, 100000)->serial, 17);
 }
-END_TEST
 
-START_TEST(damaged_records_are_harmless)
+TEST(damaged_records_are_harmless)
 {
 	FORK(table, 10, 1, 2);
 	FORK(table, 10, 2, 1); /* each other's parent */
@@ -235,7 +225,6 @@ START_TEST(damaged_records_are_harmless)
 	ck_assert_str_eq(ask_path(table, 30, 1, UINT64_MAX - 1), "/last");
 	ck_assert_str_eq(NAME_AT(table, 1, 30), "");
 }
-END_TEST
 
 static void count_gone(void *context, struct process *process)
 {
@@ -243,7 +232,7 @@ static void count_gone(void *context, struct process *process)
 	++*(size_t *)context;
 }
 
-START_TEST(short_processes_leave_nothing)
+TEST(short_processes_leave_nothing)
 {
 	size_t gone = 0, memory = 0;
 	uint64_t time = 100;
@@ -269,9 +258,8 @@ START_TEST(short_processes_leave_nothing)
 	ck_assert_uint_eq(process_table_count(table), 1);
 	ck_assert_uint_le(mallinfo2().uordblks, memory);
 }
-END_TEST
 
-START_TEST(chain_of_forks_stays_flat)
+TEST(chain_of_forks_stays_flat)
 {
 	size_t memory = 0;
 	MAP(table, 1, 1, 0x1000, 0x2000, "/daemon");
@@ -287,9 +275,8 @@ START_TEST(chain_of_forks_stays_flat)
 	ck_assert_uint_le(mallinfo2().uordblks, memory + 4096);
 	ck_assert_str_eq(ask_path(table, 2000000, 100001, 0x1800), "/daemon");
 }
-END_TEST
 
-START_TEST(one_process_cannot_use_up_memory)
+TEST(one_process_cannot_use_up_memory)
 {
 	MAP(table, 0, 1, 0x1000, 0x2000, "/stale");
 	MAP(table, 1, 1, 0x1000, 0x2000, "/forgotten");
@@ -306,10 +293,9 @@ START_TEST(one_process_cannot_use_up_memory)
 	ck_assert_uint_gt(process_table_dropped(table), dropped);
 	ck_assert_str_eq(ask_path(table, UINT64_MAX, 2, 0x1000), "/b");
 }
-END_TEST
 
 /* The latest name counts, and of those of one time the one that came last; none is no name. */
-START_TEST(the_latest_name_counts)
+TEST(the_latest_name_counts)
 {
 	FORK(table, 100, 2, 0);
 	NAME(table, 200, 2, "second");
@@ -328,10 +314,9 @@ START_TEST(the_latest_name_counts)
 	ck_assert_str_eq(NAME_AT(table, 2, 250), "fourth");
 	ck_assert_uint_eq(process_table_count(table), 3);
 }
-END_TEST
 
 /* A program ends once, at the earliest time that was told; at that time it is still there. */
-START_TEST(a_program_has_one_end)
+TEST(a_program_has_one_end)
 {
 	FORK(table, 100, 2, 1);
 	ck_assert_uint_eq(process_table_end(table, 2, 100), UINT64_MAX);
@@ -362,10 +347,9 @@ START_TEST(a_program_has_one_end)
 	ck_assert_ptr_null(process_table_by_serial(table, 1));
 	ck_assert_uint_eq(process_table_by_serial(table, 3)->pid, 2);
 }
-END_TEST
 
 /* The end of one program, told late, divides what was known of its pid. */
-START_TEST(an_end_that_is_told_late_divides)
+TEST(an_end_that_is_told_late_divides)
 {
 	FORK(table, 100, 2, 0);
 	MAP(table, 150, 2, 0x1000, 0x2000, "/before");
@@ -387,10 +371,9 @@ START_TEST(an_end_that_is_told_late_divides)
 	ck_assert_uint_eq(process_table_end(table, 4, 250), 250);
 	ck_assert_uint_eq(process_table_count(table), 4);
 }
-END_TEST
 
 /* A name is looked for in so many generations, which had none when they were forked. */
-START_TEST(names_are_inherited_over_generations)
+TEST(names_are_inherited_over_generations)
 {
 	enum { GENERATIONS = 16 };
 	for (uint32_t i = 1; i <= GENERATIONS + 1; i++)
@@ -401,10 +384,9 @@ START_TEST(names_are_inherited_over_generations)
 	ck_assert_str_eq(NAME_AT(table, GENERATIONS + 2, 200), "ancestor"); /* of its parent now */
 	ck_assert_uint_eq(process_table_find(table, 2, 200)->parent_pid, 1);
 }
-END_TEST
 
 /* A look through /proc says who the parent is where nobody knows; an exec keeps it. */
-START_TEST(parents_are_the_first_that_are_told)
+TEST(parents_are_the_first_that_are_told)
 {
 	EXISTING(table, 10, 5, 4, "a");
 	EXISTING(table, 20, 5, 3, "a");
@@ -422,7 +404,6 @@ START_TEST(parents_are_the_first_that_are_told)
 	ck_assert_uint_eq(process_table_find(table, 7, 130)->parent_pid, 5);
 	ck_assert_str_eq(NAME_AT(table, 7, 115), "b");
 }
-END_TEST
 
 static void map_record(struct iaprof_record_mapping record)
 {
@@ -432,7 +413,7 @@ static void map_record(struct iaprof_record_mapping record)
 }
 
 /* What a record cannot say is left out; the rest is kept as it is. */
-START_TEST(mappings_are_kept_as_they_are_told)
+TEST(mappings_are_kept_as_they_are_told)
 {
 	map_record((struct iaprof_record_mapping){ .start = 0x1000 });
 	map_record((struct iaprof_record_mapping){ .start = 0x1000, .size = UINT64_MAX - 0xfff + 1 });
@@ -470,32 +451,8 @@ START_TEST(mappings_are_kept_as_they_are_told)
 	map_record(record);
 	ck_assert_uint_eq(process_mapping_at(table, process_table_find(table, 1, 10), 0x1001, 10)->serial, 2);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("table");
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, fork_exec_exit);
-	tcase_add_test(tests, overlap_replaces_from_its_time_on);
-	tcase_add_test(tests, child_has_mappings_as_of_the_fork);
-	tcase_add_test(tests, exec_after_later_mapping);
-	tcase_add_test(tests, look_through_proc_races_with_events);
-	tcase_add_test(tests, look_through_proc_finds_what_was_lost);
-	tcase_add_test(tests, names_by_time);
-	tcase_add_test(tests, a_child_has_its_parents_name_until_it_has_its_own);
-	tcase_add_test(tests, the_time_of_a_fork_belongs_to_both);
-	tcase_add_test(tests, protection_changed_back_and_forth_adds_nothing);
-	tcase_add_test(tests, damaged_records_are_harmless);
-	tcase_add_test(tests, short_processes_leave_nothing);
-	tcase_add_test(tests, chain_of_forks_stays_flat);
-	tcase_add_test(tests, one_process_cannot_use_up_memory);
-	tcase_add_test(tests, the_latest_name_counts);
-	tcase_add_test(tests, a_program_has_one_end);
-	tcase_add_test(tests, an_end_that_is_told_late_divides);
-	tcase_add_test(tests, names_are_inherited_over_generations);
-	tcase_add_test(tests, parents_are_the_first_that_are_told);
-	tcase_add_test(tests, mappings_are_kept_as_they_are_told);
-	return run_tests(tests);
+	return run_all_tests(60, setup, teardown);
 }

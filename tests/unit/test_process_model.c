@@ -131,25 +131,22 @@ static void run(size_t window)
 	}
 }
 
-START_TEST(in_order)
+TEST(in_order)
 {
 	run(1);
 }
-END_TEST
 
-START_TEST(nearly_in_order)
+TEST(nearly_in_order)
 {
 	run(4);
 }
-END_TEST
 
-START_TEST(in_any_order)
+TEST(in_any_order)
 {
 	run(EVENTS);
 }
-END_TEST
 
-START_TEST(serial_numbers_are_those_of_the_records)
+TEST(serial_numbers_are_those_of_the_records)
 {
 	static struct event events[EVENTS];
 	struct process_table *tables[] = { process_table_new(), process_table_new() };
@@ -177,15 +174,8 @@ START_TEST(serial_numbers_are_those_of_the_records)
 	for (size_t t = 0; t < 2; t++)
 		process_table_free(tables[t]);
 }
-END_TEST
 
 int main(void)
 {
-	TCase *tests = tcase_create("model");
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, in_order);
-	tcase_add_test(tests, nearly_in_order);
-	tcase_add_test(tests, in_any_order);
-	tcase_add_test(tests, serial_numbers_are_those_of_the_records);
-	return run_tests(tests);
+	return run_all_tests(60, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static size_t count_descriptors(void)
 	return count;
 }
 
-START_TEST(own_root_needs_none)
+TEST(own_root_needs_none)
 {
 	struct process_table *table = process_table_new();
 	struct child child = child_start(PLACE_SAME);
@@ -104,9 +104,8 @@ START_TEST(own_root_needs_none)
 	ck_assert_int_eq(feed_live(table, 20, IAPROF_PROCESS_EXEC, child.pid, 0), PROCESS_ROOT_OWN);
 	process_table_free(table);
 }
-END_TEST
 
-START_TEST(namespace_is_shared_and_outlives_its_processes)
+TEST(namespace_is_shared_and_outlives_its_processes)
 {
 	size_t descriptors = count_descriptors();
 	struct process_table *table = process_table_new();
@@ -131,10 +130,9 @@ START_TEST(namespace_is_shared_and_outlives_its_processes)
 	ck_assert_uint_eq(count_descriptors(), descriptors);
 	process_table_free(table);
 }
-END_TEST
 
 /* /proc is not read for programs whose end is already known, and before it is needed. */
-START_TEST(only_programs_that_run_are_looked_at)
+TEST(only_programs_that_run_are_looked_at)
 {
 	struct process_table *table = process_table_new();
 	struct child ended = child_start(PLACE_NAMESPACE), running = child_start(PLACE_NAMESPACE),
@@ -153,9 +151,8 @@ START_TEST(only_programs_that_run_are_looked_at)
 	child_end(&running);
 	child_end(&ended);
 }
-END_TEST
 
-START_TEST(look_counts_more_than_an_older_fork)
+TEST(look_counts_more_than_an_older_fork)
 {
 	struct process_table *table = process_table_new();
 	struct child child = child_start(PLACE_NAMESPACE);
@@ -166,9 +163,8 @@ START_TEST(look_counts_more_than_an_older_fork)
 	child_end(&child);
 	process_table_free(table);
 }
-END_TEST
 
-START_TEST(chroot_has_a_root_of_its_own)
+TEST(chroot_has_a_root_of_its_own)
 {
 	struct process_table *table = process_table_new();
 	struct child child = child_start(PLACE_CHROOT);
@@ -181,7 +177,6 @@ START_TEST(chroot_has_a_root_of_its_own)
 	child_end(&child);
 	process_table_free(table);
 }
-END_TEST
 
 static void map(struct process_table *table, pid_t pid, uint64_t number)
 {
@@ -200,7 +195,7 @@ static void map(struct process_table *table, pid_t pid, uint64_t number)
  * A process has fewer than a user may have, so that several are needed. After setuid() root is the owner of their
  * folders in /proc.
  */
-START_TEST(mappings_of_a_user_are_bounded)
+TEST(mappings_of_a_user_are_bounded)
 {
 	struct process_table *table = process_table_new();
 	struct child children[12], own = child_start(PLACE_SAME);
@@ -226,10 +221,9 @@ START_TEST(mappings_of_a_user_are_bounded)
 		child_end(&children[i]);
 	child_end(&own);
 }
-END_TEST
 
 /* All users together have room for as much as two of them; who was refused most is named. */
-START_TEST(mappings_of_all_users_are_bounded)
+TEST(mappings_of_all_users_are_bounded)
 {
 	enum { USERS = 3, CHILDREN = 8 }; /* each has fewer than one process may have */
 	struct process_table *table = process_table_new();
@@ -251,9 +245,8 @@ START_TEST(mappings_of_all_users_are_bounded)
 	for (size_t i = USERS * CHILDREN; i-- > 0;)
 		child_end(&children[i]);
 }
-END_TEST
 
-START_TEST(no_descriptor_left_is_unreachable)
+TEST(no_descriptor_left_is_unreachable)
 {
 	struct process_table *table = process_table_new();
 	struct child child = child_start(PLACE_NAMESPACE);
@@ -264,10 +257,9 @@ START_TEST(no_descriptor_left_is_unreachable)
 	child_end(&child);
 	process_table_free(table);
 }
-END_TEST
 
 /* A cache has an eighth of the descriptors that the process may have, up to a limit. */
-START_TEST(a_cache_has_its_part_of_the_descriptors)
+TEST(a_cache_has_its_part_of_the_descriptors)
 {
 	struct root_cache cache = { 0 };
 	struct rlimit before, limit;
@@ -286,10 +278,9 @@ START_TEST(a_cache_has_its_part_of_the_descriptors)
 	setrlimit(RLIMIT_NOFILE, &before);
 	root_cache_free(&cache);
 }
-END_TEST
 
 /* In a full cache the root that nobody has used for the longest time makes room; one that is in use does not. */
-START_TEST(a_full_cache_gives_up_what_nobody_uses)
+TEST(a_full_cache_gives_up_what_nobody_uses)
 {
 	size_t descriptors = count_descriptors();
 	struct root_cache cache = { 0 };
@@ -325,7 +316,6 @@ START_TEST(a_full_cache_gives_up_what_nobody_uses)
 		child_end(&children[i]);
 	ck_assert_uint_eq(count_descriptors(), descriptors);
 }
-END_TEST
 
 int main(void)
 {
@@ -341,17 +331,5 @@ int main(void)
 		     "CAP_SYS_CHROOT)");
 		return EXIT_SUCCESS;
 	}
-	TCase *tests = tcase_create("root");
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, own_root_needs_none);
-	tcase_add_test(tests, namespace_is_shared_and_outlives_its_processes);
-	tcase_add_test(tests, only_programs_that_run_are_looked_at);
-	tcase_add_test(tests, look_counts_more_than_an_older_fork);
-	tcase_add_test(tests, chroot_has_a_root_of_its_own);
-	tcase_add_test(tests, no_descriptor_left_is_unreachable);
-	tcase_add_test(tests, a_cache_has_its_part_of_the_descriptors);
-	tcase_add_test(tests, a_full_cache_gives_up_what_nobody_uses);
-	tcase_add_test(tests, mappings_of_a_user_are_bounded);
-	tcase_add_test(tests, mappings_of_all_users_are_bounded);
-	return run_tests(tests);
+	return run_all_tests(60, NULL, NULL);
 }
