@@ -122,7 +122,7 @@ static bool match_suspects(struct attribution *attribution, const struct iaprof_
 	bool ambiguous = candidates->count > 1 || candidates->items[0].shared || candidates->uncertain,
 	     launched = false;
 	/* find_launches() has asked for the shares of this interval. */
-	if (!ambiguous && candidates->items[0].kernel_count == 1)
+	if (!ambiguous && candidates->items[0].kernel_count == 1 && !candidates->items[0].others)
 		set_span(attribution, kernels_shares_span(candidates->kernels, candidates->items[0].kernels[0]), total);
 	for (size_t i = 0; i < candidates->count; i++)
 		if (!add_suspect(attribution, sample, &candidates->items[i], ambiguous, &launched))

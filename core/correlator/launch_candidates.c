@@ -133,7 +133,10 @@ enum unmatched_reason launch_candidates_unmatched(const struct launch_candidates
 	return reason == UNMATCHED_NOT_ANNOUNCED && bases ? UNMATCHED_ELSEWHERE : reason;
 }
 
-/* Finds the kernels that a process launched in the interval and that can reach the function at a location. */
+/*
+ * Finds the kernels that a process launched in the interval and that can reach the function at a location, and whether
+ * others that can may still run.
+ */
 static void find_callers(struct launch_candidates *candidates, uint32_t pid, uint32_t callee,
 			 const struct iaprof_record_stall_sample *sample)
 {
@@ -150,6 +153,7 @@ static void find_callers(struct launch_candidates *candidates, uint32_t pid, uin
 	candidates->callers_function = function;
 	candidates->callers_begin = sample->begin;
 	candidates->callers_end = header->time;
+	candidates->callers_before = false;
 	candidates->caller_count = 0;
 	uint64_t device = device_code_device(candidates->code, header->source, sample->device);
 	for (uint32_t i = kernels_of_process(candidates->kernels, pid); i != KERNEL_NONE;
@@ -158,9 +162,11 @@ static void find_callers(struct launch_candidates *candidates, uint32_t pid, uin
 		const struct kernel_share *shares;
 		struct device_code_found found;
 		bool in_time;
-		if (kernel->newest < sample->begin ||
-		    !kernels_shares(candidates->kernels, i, sample->begin, header->time, &shares, &in_time) ||
-		    !in_time ||
+		bool launched =
+			kernel->newest >= sample->begin &&
+			kernels_shares(candidates->kernels, i, sample->begin, header->time, &shares, &in_time) &&
+			in_time;
+		if ((!launched && !launch_history_were_before(kernel, sample->begin, LAUNCH_RUNS_FOR)) ||
 		    !device_code_find_during(candidates->code, device, pid, kernel->key.address, sample->begin,
 					     header->time, &found, 1))
 			continue;
@@ -169,6 +175,10 @@ static void find_callers(struct launch_candidates *candidates, uint32_t pid, uin
 		    !code_locations_reaches(locations, &locations->items.items[callee],
 					    locations->items.items[location].function))
 			continue;
+		if (!launched) {
+			candidates->callers_before = true;
+			continue;
+		}
 		if (candidates->caller_count == CANDIDATE_KERNELS_MAX)
 			break; /* too many to be distinguished anyway */
 		candidates->callers[candidates->caller_count++] = i;
@@ -197,6 +207,7 @@ static void find_kernels(struct launch_candidates *candidates, struct launch_can
 	candidate->kernel_count = candidates->caller_count;
 	memcpy(candidate->kernels, candidates->callers, sizeof candidate->kernels);
 	candidate->shared = candidate->kernel_count > 1;
+	candidate->others = candidates->callers_before;
 }
 
 size_t launch_candidates_shares(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample,

@@ -30,6 +30,7 @@ struct launch_candidate {
 	double weight;    /* > 0: its share of the samples, in any unit */
 	bool launched;    /* one of its kernels was launched in the interval */
 	bool shared;      /* a function called by several kernels: the running one is not known */
+	bool others;      /* kernels that call this function, launched before the interval, may still run */
 	size_t kernel_count;
 	uint32_t kernels[CANDIDATE_KERNELS_MAX];
 };
@@ -57,6 +58,7 @@ struct launch_candidates {
 	/* Cached kernels that may have called a function, for the newest such sample. */
 	uint32_t callers_pid, callers_function;
 	uint64_t callers_code, callers_begin, callers_end;
+	bool callers_before; /* launched before the interval, and may still run */
 	size_t caller_count;
 	uint32_t callers[CANDIDATE_KERNELS_MAX];
 };

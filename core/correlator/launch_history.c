@@ -70,6 +70,8 @@ bool launch_history_add(struct kernel *kernel, const struct kernel_launches *lau
 
 bool launch_history_were_before(const struct kernel *kernel, uint64_t time, uint64_t within)
 {
+	if (kernel->newest < time && time - kernel->newest >= within)
+		return false;
 	for (size_t i = 0; i < kernel->launches.count; i++) {
 		const struct kernel_launches *launches = &kernel->launches.items[i];
 		if (launches->first_time < time && (launches->last_time >= time || time - launches->last_time < within))

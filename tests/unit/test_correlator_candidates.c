@@ -308,6 +308,52 @@ TEST(callers_are_of_their_process_and_interval)
 	ck_assert_uint_eq(sum("second;site_d;-;tiny"), 2 * 2100);
 }
 
+static void take_launch_under_span(uint32_t kernel, uint8_t span, uint64_t time)
+{
+	struct iaprof_record_launch record = { .kernel = kernel,
+					       .pid = 10,
+					       .count = 1,
+					       .first_time = start + time,
+					       .span = { .trace_id = { 1 }, .span_id = { span } } };
+	take(LAUNCHES, &record, IAPROF_RECORD_LAUNCH, sizeof record, time);
+}
+
+/* Returns the values of stacks that have a span. */
+static uint64_t sum_of_spans(void)
+{
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	const struct iaprof_profile *profile = &snapshot->profile;
+	uint64_t result = 0;
+	for (size_t i = 0; i < profile->value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		result += iaprof_profile_stack_span(profile, value->stack) ? value->value : 0;
+	}
+	snapshot_release(snapshot);
+	return result;
+}
+
+/* A function is under the span of the kernel that was launched, unless a kernel launched before may still call it. */
+TEST(functions_have_the_span_of_the_only_kernel_that_may_run)
+{
+	tear_down();
+	history_spans = true;
+	set_up();
+	make_image();
+	uint32_t object = take_object(10, image_path, 0, SECOND);
+	uint32_t matmul = take_kernel_of(10, object, "matmul_tile", kernel_addresses[0]);
+	uint32_t histogram = take_kernel_of(10, object, "histogram", kernel_addresses[1]);
+	take_launch_under_span(matmul, 1, 10 * SECOND);
+	take_launch_under_span(histogram, 2, 15 * SECOND);
+	take_launch_under_span(histogram, 2, 25 * SECOND);
+	take_function_samples(5, 10 * SECOND, 11 * SECOND);
+	take_function_samples(70, 15 * SECOND - MILLISECOND, 16 * SECOND); /* of either */
+	take_function_samples(900, 25 * SECOND - MILLISECOND, 26 * SECOND);
+	finish(samples_in, 0, 0);
+	unlink(image_path);
+	ck_assert_uint_eq(sum("tiny"), samples_in);
+	ck_assert_uint_eq(sum_of_spans(), 2 * (5 + 900));
+}
+
 /* So many kernels are told apart; those that were announced first are left out. */
 TEST_LOOP(callers_are_bounded, 0, 2)
 {
