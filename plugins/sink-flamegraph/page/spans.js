@@ -43,14 +43,14 @@ class SpansView {
   // -> { rows, rest, none, all }: rows of spans or traces; one of the spans that share a frame, and one of no span
   addUp() {
     const { model } = this.app, { tree, frames, origins, hidden } = model, view = model.view();
-    const make = key => ({ key, names: [], owners: new Set(), values: new Float64Array(model.types.length), kernels: new Map(),
-      launched: 0 });
+    const make = key => ({ key, names: new Set(), owners: new Set(), values: new Float64Array(model.types.length),
+      kernels: new Map(), launched: 0 });
     const none = make('No span'), all = make('Total'), byKey = new Map(), byFrame = new Array(frames.own).fill(none);
     for (const { frame, name, owners } of origins.spans) {
       const key = this.isByTrace ? name.split('-')[0] : name, row = byKey.get(key) || make(key);
       byKey.set(key, row);
       byFrame[frame] = row;
-      row.names.push(name);
+      row.names.add(name);
       owners.forEach(owner => row.owners.add(owner));
     }
     const selves = model.range ? model.selvesInRange() : tree.selves, slots = model.values().slotsOfFrames();
@@ -68,23 +68,22 @@ class SpansView {
       const key = this.isByTrace ? name.split('-')[0] : name, row = !name ? none : byKey.get(key) || make(key);
       if (name) {
         byKey.set(key, row);
-        if (!row.names.includes(name))
-          row.names.push(name);
+        row.names.add(name);
         row.owners.add(owner);
       }
       row.kernels.set(kernel, (row.kernels.get(kernel) || 0) + count);
       row.launched += count;
       all.launched += count;
     }
-    const found = [...byKey.values()].filter(({ values, launched }) => launched || values.some(value => value > 0)), isOne = ({ names }) => names[0].includes('-');
+    const found = [...byKey.values()].filter(({ values, launched }) => launched || values.some(value => value > 0)), isOne = ({ names: [name] }) => name.includes('-');
     return { rows: found.filter(isOne), rest: found.filter(row => !isOne(row)), none, all };
   }
 
   // A search for an id finds it in any row, and other text finds processes and threads, too.
   isFound({ names, owners }) {
     const { expression, state } = this.app, id = spanIdOf(state.get('search'));
-    return id ? names.some(name => name.includes(id))
-      : !expression || names.some(name => expression.test(name)) || [...owners].some(owner => expression.test(owner));
+    return id ? [...names].some(name => name.includes(id))
+      : !expression || [...names].some(name => expression.test(name)) || [...owners].some(owner => expression.test(owner));
   }
 
   show() {
@@ -166,7 +165,7 @@ class SpansView {
   pickRow(row, all, isFirst) {
     const [trace, span] = row.key.split('-');
     const made = make('tr', { className: 'pick', tabIndex: isFirst ? 0 : -1 }, make('td', { className: 'id', textContent: trace }),
-      this.isByTrace ? make('td', { className: 'n', textContent: grouped(row.names.length) }) : make('td', { className: 'id',
+      this.isByTrace ? make('td', { className: 'n', textContent: grouped(row.names.size) }) : make('td', { className: 'id',
         textContent: span }), ...this.amounts(row, all), this.ownerCell(row));
     made.addEventListener('click', () => this.choose(row));
     made.addEventListener('keydown', event => {
@@ -201,7 +200,7 @@ class SpansView {
     const { model, state } = this.app, { rows } = this.addUp(), names = new Set(spans.map(({ name }) => name));
     const values = new Float64Array(model.types.length);
     for (const row of rows)
-      if (row.names.some(name => names.has(name)))
+      if ([...row.names].some(name => names.has(name)))
         row.values.forEach((value, type) => { values[type] += value; });
     this.choose({ key: spans.length > 1 ? spanIdOf(state.get('search')) : spans[0].name, values });
   }
