@@ -29,6 +29,7 @@ void missing_spans_report(const struct iaprof_host *host, const struct iaprof_pr
 			  "see iaprof-cpu-stack(7))");
 	else
 		host->log(host, IAPROF_LOG_WARNING,
-			  "spans=yes: no sample has a span: thread contexts were not read (remove unwind=fp; requires "
-			  "Linux 5.17)");
+			  "spans=yes: no sample has a span: no source read thread contexts (cpu-stack, off-cpu and "
+			  "ze-usdt "
+			  "do, without unwind=fp and since Linux 5.17)");
 }

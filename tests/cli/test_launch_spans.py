@@ -12,7 +12,7 @@ import signal
 import subprocess
 
 from harness import (COMPLETE, SOURCE, Skip, case, equal, iaprof, main, needs_program, needs_root, needs_sampling, require,
-                     start, wait_until)
+                     start, wait_until, write)
 
 FOLDER = os.path.join(SOURCE, 'tests/cli/spans')
 PROGRAMS = os.path.join(SOURCE, 'tests/programs')
@@ -157,7 +157,7 @@ def unwanted(source):
 
 
 @case('spans=yes without spans says that no program published any', '', 'no program published thread contexts', needs=NEEDS)
-@case('spans=yes without unwind tables says so', ':unwind=fp', 'thread contexts were not read (remove unwind=fp', needs=NEEDS)
+@case('spans=yes without unwind tables says so', ':unwind=fp', 'no source read thread contexts (', needs=NEEDS)
 def missing(source, reason):
     for sink in ('csv', 'pprof', 'flamegraph'):
         # Other programs on this machine may have spans.
@@ -165,6 +165,13 @@ def missing(source, reason):
                         '--', 'true')
         said = result.completes().err
         require(f'{sink}: spans=yes: no sample has a span: {reason}' in said, f'{sink}: {said}')
+
+
+@case('spans=yes for stacks of a file says so, too')
+def missing_in_file():
+    write('in.folded', 'main;work 10\n')
+    said = iaprof('-s', 'replay:file=in.folded', '-k', 'csv:spans=yes', '-o', 'out').completes().err
+    require('csv: spans=yes: no sample has a span: no source read thread contexts (' in said, said)
 
 
 if __name__ == '__main__':
