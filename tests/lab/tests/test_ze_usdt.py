@@ -8,6 +8,7 @@ import csv
 import functools
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -209,13 +210,26 @@ def check_awkward(way, locked=False):
         raise Failure('no launch was counted in memory')
 
 
+def bpf_maps(process, name):
+    """-> ids of the BPF maps of this name that a process has open; others of the machine may be iaprof, too"""
+    own = set()
+    for path in pathlib.Path(f'/proc/{process}/fdinfo').iterdir():
+        try:
+            own |= set(re.findall(r'^map_id:\s*(\d+)$', path.read_text(encoding='ascii'), re.MULTILINE))
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    shown = subprocess.run(['bpftool', 'map', 'show'], stdout=subprocess.PIPE, check=True, encoding='utf-8').stdout
+    return own & set(re.findall(rf'^(\d+): \S+\s+name {name} ', shown, re.MULTILINE))
+
+
 def until_spans_are_read(pid, process):
     """Waits until iaprof's BPF program knows where the process publishes its spans."""
     while process.poll() is None:
-        dump = subprocess.run(['bpftool', 'map', 'dump', 'name', 'thread_context_'], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, check=False, encoding='utf-8').stdout
-        if f'"key": {pid},' in dump:
-            return
+        for number in bpf_maps(process.pid, 'thread_context_'):
+            dump = subprocess.run(['bpftool', 'map', 'dump', 'id', number], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, check=False, encoding='utf-8').stdout
+            if f'"key": {pid},' in dump:
+                return
         time.sleep(0.05)
     raise Failure('iaprof has ended')
 
