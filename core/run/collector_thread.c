@@ -93,9 +93,6 @@ static void end_interval(struct collector_thread *thread, uint64_t time, bool fi
 	struct snapshot *snapshot = take_snapshot(thread, false, thread->interval_begin, time, final);
 	if (snapshot)
 		snapshot->profile.interval = thread->interval_number;
-	/* Device samples that waited when the last SYNC ended an interval: some sinks skip an interval of no length. */
-	if (snapshot && time <= thread->interval_begin && snapshot->profile.value_count)
-		snapshot->profile.end = snapshot->profile.begin + 1;
 	hand_out(thread, snapshot, true);
 	snapshot_release(snapshot);
 	collector_begin_interval(thread->collector);

@@ -183,8 +183,16 @@ static int store(struct ring *ring, const struct iaprof_profile *profile)
 static int ring_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	struct ring *ring = instance;
-	if (profile->end <= profile->begin)
-		return 0;
+	struct iaprof_profile shortest;
+	if (profile->end <= profile->begin) {
+		if (!profile->value_count)
+			return 0;
+		/* Device samples that waited for the end of the run, whose last SYNC ended an interval: they last 1 ns.
+		 */
+		shortest = *profile;
+		shortest.end = shortest.begin + 1;
+		profile = &shortest;
+	}
 	int result = store(ring, profile);
 	if (result) {
 		ring->dropped++;
