@@ -84,7 +84,7 @@ def build_id_of_another(stays):
                 for process in [] if stays else started:
                     programs.kill(process)
                 attack.start_truth(programs)
-        run = attack.Run('-d', '2.2', *attack.PROFILE, seconds=2.2, programs=programs, during=follow)
+        run = attack.Run('-d', '3.2', *attack.PROFILE, seconds=3.2, programs=programs, during=follow)
         run.requires(run.killed or any(frames[0].startswith('other-') for frames, _ in attack.folded('profile')),
                      'the other program was not sampled')
         run.completes(chain='(truth|wrong)_').judge()
