@@ -88,7 +88,7 @@ static bool add_suspect(struct attribution *attribution, const struct iaprof_rec
 	return true;
 }
 
-/* Sets the span of a sample, which has none so far; NULL or zeros: none. */
+/* Sets the span of the current sample. NULL or zeros: none. */
 static void set_span(struct attribution *attribution, const struct iaprof_span *span, uint64_t total)
 {
 	if (!span || !iaprof_span_is_valid(span))
@@ -106,7 +106,6 @@ static bool match_launch(struct attribution *attribution, const struct iaprof_re
 	const struct launch_candidate *own = NULL;
 	for (size_t i = 0; i < candidates->count && !own; i++)
 		own = candidates->items[i].pid == sample->pid ? &candidates->items[i] : NULL;
-	set_span(attribution, &attribution->launch->span, total);
 	if (!own || !add_target(attribution, sample, attribution->launch->launch_stack, own->location, false, 1))
 		return false;
 	became->matched += total;
@@ -145,8 +144,6 @@ static bool match_unknown(struct attribution *attribution, const struct iaprof_r
 								   LAUNCH_STACK_OF_UNKNOWN_CODE);
 	uint32_t location = code_locations_find_unknown(attribution->locations, device, sample->address,
 							busy && busy->pid == pid ? busy->label : 0);
-	if (attribution->launch)
-		set_span(attribution, &attribution->launch->span, total);
 	if (!add_target(attribution, sample, launch_stack, location, false, 1))
 		return false;
 	became->unmatched += total;
@@ -159,6 +156,8 @@ bool attribution_add(struct attribution *attribution, const struct iaprof_record
 {
 	uint64_t total = attribution_total(sample);
 	attribution->span = 0;
+	if (attribution->launch)
+		set_span(attribution, &attribution->launch->span, total);
 	proportional_split_begin(&attribution->split);
 	bool done = attribution->candidates->count ? match_suspects(attribution, sample, became, total)
 						   : match_unknown(attribution, sample, became, total);
