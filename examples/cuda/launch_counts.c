@@ -123,7 +123,7 @@ void launch_counts_add(struct launch_counts *counts, const char *symbol)
 	}
 	uint64_t before = __atomic_fetch_add(&kernel->count, weight, __ATOMIC_RELAXED);
 	if (counts->mode == CUDA_LAUNCHES_HOOK) {
-		/* The launches of this kernel whose stacks were not taken count for this one. */
+		/* Reports earlier launches of the kernel as well, whose stacks were not taken. */
 		if (is_new || is_chosen(counts))
 			iaprof_cuda_launched(kernel->id, __atomic_exchange_n(&kernel->count, 0, __ATOMIC_RELAXED));
 		return;

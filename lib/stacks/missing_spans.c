@@ -30,6 +30,5 @@ void missing_spans_report(const struct iaprof_host *host, const struct iaprof_pr
 	else
 		host->log(host, IAPROF_LOG_WARNING,
 			  "spans=yes: no sample has a span: no source read thread contexts (cpu-stack, off-cpu and "
-			  "ze-usdt "
-			  "do, without unwind=fp and since Linux 5.17)");
+			  "ze-usdt do, without unwind=fp and since Linux 5.17)");
 }

@@ -82,7 +82,7 @@ struct ivpu_running {
 	struct ivpu_statistics statistics;
 	uint64_t first_time, last_time; /* 0 if none */
 	uint64_t second_begin, second_messages, second_jobs, seconds_counted, messages_before;
-	bool is_rate_excess;          /* message_rate belongs to a second whose messages its jobs do not explain */
+	bool is_rate_excess;          /* in the second of message_rate, there were more messages than its jobs need */
 	uint64_t buffers_at_power[2]; /* at the last two powers of two of jobs */
 	struct {
 		uint64_t time;

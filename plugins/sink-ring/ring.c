@@ -187,8 +187,7 @@ static int ring_profile(const struct iaprof_host *host, void *instance, const st
 	if (profile->end <= profile->begin) {
 		if (!profile->value_count)
 			return 0;
-		/* Device samples that waited for the end of the run, whose last SYNC ended an interval: they last 1 ns.
-		 */
+		/* Device samples that were held until the end of the run, after the last SYNC had ended an interval. */
 		shortest = *profile;
 		shortest.end = shortest.begin + 1;
 		profile = &shortest;

@@ -37,7 +37,7 @@ int stream_handover_add(struct stream_handover *handover, const char *address, u
 
 /* The later instance joins before it is prepared, and leaves when it has its streams, or fails. */
 struct stream_handover *stream_handover_join(struct stream_handover *handover);
-/* Returns whether the earlier instance samples the GT, whose stream the later one will take. */
+/* Reserves the stream of a GT for the later instance. Returns false if the earlier one does not sample the GT. */
 bool stream_handover_claim(struct stream_handover *handover, const char *address, uint32_t gt);
 /* The later instance sees all jobs that are submitted from then on. Returned by _since(): UINT64_MAX if there is none.
  */

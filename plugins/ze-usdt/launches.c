@@ -16,7 +16,7 @@ static uint64_t last_time(const struct ze_count *count)
 	return count->last_time > count->first_time ? count->last_time : count->first_time;
 }
 
-/* Emits launches whose members other than header, count, first_time and span are set. */
+/* Emits a record of launches. The caller sets all members except header, count, first_time and span. */
 static int launch_emit(struct drain *drain, struct iaprof_record_launch *launch, const __u64 *span,
 		       const struct ze_count *count, uint64_t times)
 {

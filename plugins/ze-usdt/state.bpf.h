@@ -51,9 +51,9 @@ const volatile __u32 submission_depth = ZE_SUBMISSION_DEPTH; /* upper limit, als
 /* The set of maps that is written to; user space drains the other one. 2: none, before start() and after stop(). */
 __u32 active_set = 2;
 
-/* Limit on keys with a span in each map of a set: a span for each request would fill the map. */
+/* Limit on keys with a span in the maps of a set: a span for each request would fill them. */
 const volatile __u32 span_keys_max = 0;
-/* In the two sets, so far. */
+/* Number of such keys in each set. */
 __u32 span_keys[2] = {};
 
 BPF_MAP(launches_0, HASH, struct ze_launch_key, struct ze_count, 1);

@@ -104,7 +104,7 @@ const struct elf_segment *unwind_file_segment(const struct unwind_file *file, ui
 bool unwind_files_read(struct unwind_files *files);
 /* Sets the descriptors to poll while files are being read. Returns their number, at most UNWIND_READS_MAX. */
 size_t unwind_files_poll(const struct unwind_files *files, struct pollfd *polled);
-/* Delivers the tables of files that were read, and abandons files whose time is over. */
+/* Delivers the tables of files that have been read, and abandons files that took too long to read. */
 void unwind_files_finish(struct unwind_files *files);
 
 /* Withdraws the tables of files that were not used since then: their memory would grow with each new program. */

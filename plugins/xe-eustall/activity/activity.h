@@ -30,9 +30,9 @@ int activity_add_device(struct activity *activity, const char *pci_address, uint
 int activity_start(struct activity *activity);
 
 /*
- * limit() of iaprof/plugin.h, for jobs: those that end between the two times are emitted. At the end of a run whose
- * place another one takes, so are those that were submitted before since and have not ended by then, as running: the
- * later run does not know them. since: UINT64_MAX if there is no later run. Any thread.
+ * Implements limit() of iaprof/plugin.h for jobs: emits those that end between the two times. When a later run replaces
+ * this one, jobs that were submitted before since and still run are emitted at the end as running, because the later
+ * run does not know them. since: UINT64_MAX if there is no later run. Any thread.
  */
 void activity_limit(struct activity *activity, uint64_t begin, uint64_t end, uint64_t since);
 
