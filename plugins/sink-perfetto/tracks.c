@@ -123,22 +123,29 @@ static uint64_t process_track(struct tracks *tracks, uint32_t pid)
 
 /*
  * The main thread has the name of its process. name: of another thread, NULL if it is not known. A later description
- * with another name replaces it.
+ * replaces an earlier one, but for one without a name and one with the name of the process: a thread has that one
+ * before it gets its own, and samples of one step of time are in no order.
  */
 static uint64_t describe_thread(struct tracks *tracks, uint32_t pid, uint32_t tid, const char *name)
 {
 	const struct track_process *process = find_process(tracks, pid);
 	const struct track_key key = { TRACK_THREAD, { pid, tid, process ? process->reuse : 0 } };
+	const char *process_name = tracks_process_name(tracks, pid);
 	uint64_t id = id_of(&key, 0), parent = process_track(tracks, pid), described = id;
+	uint64_t inherited = id_add(id, 0);
+	bool has_own_name = tid != pid && name && strcmp(name, process_name) != 0;
 	if (tid == pid)
-		name = tracks_process_name(tracks, pid);
-	else
-		for (const char *letter = name; letter && *letter; letter++)
+		name = process_name;
+	else if (has_own_name)
+		for (const char *letter = name; *letter; letter++)
 			described = id_add(described, (unsigned char)*letter);
+	else if (name)
+		described = inherited;
 	bool is_told = !is_new(tracks, described);
-	/* A later description without a name would replace it. */
 	if (described != id)
 		(void)is_new(tracks, id);
+	if (has_own_name)
+		(void)is_new(tracks, inherited);
 	if (!is_told)
 		packets_track(
 			tracks->packets,

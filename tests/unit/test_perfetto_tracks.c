@@ -4,7 +4,9 @@
  * Walks are counted, as what they let go.
  */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sink-perfetto/timelines.h"
 #include "sink-perfetto/tracks.h"
@@ -12,9 +14,13 @@
 
 #define EVENTS (2 * TIMELINES_WAITING_COUNT_MAX)
 
-/* Tracks are not described here. */
+static char thread_name[16];
+
+/* Keeps what a reader of the trace would: the name of the last description of a thread. */
 void packets_track(struct packets *packets, const struct packet_track *track)
 {
+	if (track->tid)
+		snprintf(thread_name, sizeof thread_name, "%s", track->name ? track->name : "");
 }
 
 static uint64_t begun, ended;
@@ -116,6 +122,43 @@ TEST(processes_are_forgotten_many_at_once)
 	ck_assert_uint_eq(tracks->ended_count, 0);
 	tracks_free(tracks);
 	free(tracks);
+}
+
+/* The name of a process is that of its threads until they get their own. */
+TEST(threads_keep_their_own_names)
+{
+	static const struct {
+		const char *names[4], *shown;
+	} cases[] = {
+		{ { "program" }, "program" },
+		{ { "program", "worker" }, "worker" },
+		{ { "worker", "program" }, "worker" },
+		{ { "worker", "program", "other" }, "other" },
+		{ { NULL, "program", "worker" }, "worker" },
+		{ { "worker", NULL }, "worker" },
+		{ { NULL, "program" }, "program" },
+	};
+	struct {
+		struct iaprof_record_string head;
+		char text[8];
+	} string = { { { .size = sizeof string, .type = IAPROF_RECORD_STRING }, .id = 7, .length = 7 }, "program" };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct definitions definitions = { 0 };
+		struct tracks *tracks = calloc(1, sizeof *tracks);
+		ck_assert_ptr_nonnull(tracks);
+		ck_assert_int_eq(definitions_take(&definitions, &string.head.header), 0);
+		tracks->definitions = &definitions;
+		take_process(tracks, 5, IAPROF_PROCESS_FORK);
+		for (size_t j = 0; j < sizeof cases->names / sizeof *cases->names; j++)
+			if (cases[i].names[j])
+				tracks_name_thread(tracks, 5, 6, cases[i].names[j]);
+			else
+				tracks_find(tracks, &(struct track_key){ TRACK_THREAD, { 5, 6, 0 } }, 0);
+		ck_assert_str_eq(thread_name, cases[i].shown);
+		tracks_free(tracks);
+		free(tracks);
+		definitions_free(&definitions);
+	}
 }
 
 int main(void)
