@@ -187,7 +187,7 @@ static void take_record(struct collector *collector, const struct iaprof_record 
 		break;
 	case IAPROF_RECORD_METADATA: {
 		const struct iaprof_record_metadata *metadata = (const void *)record;
-		run_metadata_take_metadata(&collector->facts, collector_text(collector, metadata->key),
+		run_metadata_take_metadata(&collector->facts, record->source, collector_text(collector, metadata->key),
 					   collector_text(collector, metadata->value));
 		break;
 	}

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "profile/loss.h"
+#include "text/text.h"
 
 /* Limits that no real run reaches, so that a damaged capture cannot cause large tables. */
 #define KERNEL_SIDE_COUNTERS_MAX 64
@@ -22,6 +23,7 @@ void run_metadata_free(struct run_metadata *facts)
 	array_free(&facts->value_type_ids);
 	array_free(&facts->value_types);
 	array_free(&facts->metadata);
+	array_free(&facts->metadata_owners);
 }
 
 bool run_metadata_take_source(struct run_metadata *facts, const struct iaprof_record_source *record)
@@ -56,30 +58,54 @@ void run_metadata_take_value_type(struct run_metadata *facts, const struct iapro
 		facts->value_types.count--;
 }
 
-static const char **find_metadata(const struct run_metadata *facts, const char *key)
+const char *run_metadata_find_metadata(const struct run_metadata *facts, const char *key)
 {
 	for (size_t i = 0; i + 1 < facts->metadata.count; i += 2)
 		if (!strcmp(facts->metadata.items[i], key))
-			return &facts->metadata.items[i + 1];
+			return facts->metadata.items[i + 1];
 	return NULL;
 }
 
-const char *run_metadata_find_metadata(const struct run_metadata *facts, const char *key)
+/* A replay has what the core of the recorded run found from a source. */
+static bool is_same_source(const struct run_metadata *facts, const char *name, const char *other)
 {
-	const char **value = find_metadata(facts, key);
-	return value ? *value : NULL;
+	const char *core = run_metadata_source_name(facts, 0);
+	return !strcmp(name, other) || !strcmp(name, core) || !strcmp(other, core);
 }
 
-void run_metadata_take_metadata(struct run_metadata *facts, const char *key, const char *value)
+/* Returns the key under which others see that of a source; NULL when out of memory. */
+static const char *key_of_source(struct intern *intern, const char *key, const char *source)
 {
-	const char **known = find_metadata(facts, key);
-	if (known) {
-		*known = value;
-	} else if (facts->metadata.count < METADATA_COUNT_MAX &&
-		   array_reserve(&facts->metadata, facts->metadata.count + 2)) {
-		facts->metadata.items[facts->metadata.count++] = key;
-		facts->metadata.items[facts->metadata.count++] = value;
+	struct text text = { 0 };
+	text_append_format(&text, "%s (%s)", key, source);
+	uint32_t id = text.failed ? 0 : intern_own_text(intern, text_string(&text));
+	text_free(&text);
+	return id ? intern_text(intern, id) : NULL;
+}
+
+void run_metadata_take_metadata(struct run_metadata *facts, uint16_t source, const char *key, const char *value)
+{
+	struct metadata_owner owner = { key, run_metadata_source_name(facts, source) };
+	bool is_shared = false;
+	for (size_t i = 0; i < facts->metadata_owners.count; i++) {
+		const struct metadata_owner *other = &facts->metadata_owners.items[i];
+		if (strcmp(other->key, key) != 0)
+			continue;
+		if (is_same_source(facts, owner.source, other->source)) {
+			facts->metadata.items[2 * i + 1] = value;
+			return;
+		}
+		is_shared = true;
 	}
+	if (facts->metadata.count >= METADATA_COUNT_MAX)
+		return;
+	if (is_shared)
+		key = key_of_source(facts->intern, key, owner.source);
+	if (!key || !array_reserve(&facts->metadata, facts->metadata.count + 2) ||
+	    !array_push(&facts->metadata_owners, owner))
+		return;
+	facts->metadata.items[facts->metadata.count++] = key;
+	facts->metadata.items[facts->metadata.count++] = value;
 }
 
 void run_metadata_note(struct run_metadata *facts, struct result_stream *results, const char *key, const char *value)
@@ -92,7 +118,7 @@ void run_metadata_note(struct run_metadata *facts, struct result_stream *results
 		.key = result_stream_text(results, key),
 		.value = result_stream_text(results, value),
 	};
-	run_metadata_take_metadata(facts, intern_text(facts->intern, record.key),
+	run_metadata_take_metadata(facts, 0, intern_text(facts->intern, record.key),
 				   intern_text(facts->intern, record.value));
 	result_stream_send(results, &record.header);
 }

@@ -26,6 +26,11 @@ struct kernel_side_counter {
 };
 #define COUNTER_KERNEL_SIDE_TIME "kernel-side-time"
 
+/* The key that a source sent, and the name of the source. */
+struct metadata_owner {
+	const char *key, *source;
+};
+
 /* Initialise with {0} and intern. */
 struct run_metadata {
 	struct intern *intern;
@@ -33,8 +38,9 @@ struct run_metadata {
 	ARRAY(struct kernel_side_counter) kernel_side_counters;
 	ARRAY(uint32_t) value_type_ids; /* beside value_types */
 	ARRAY(struct iaprof_value_type) value_types;
-	ARRAY(const char *) metadata; /* key, value, ... */
-	uint64_t kernel_side_time;    /* ns: sum of the counters */
+	ARRAY(const char *) metadata;                 /* key, value, ... */
+	ARRAY(struct metadata_owner) metadata_owners; /* of each key */
+	uint64_t kernel_side_time;                    /* ns: sum of the counters */
 };
 
 void run_metadata_free(struct run_metadata *facts);
@@ -42,7 +48,11 @@ void run_metadata_free(struct run_metadata *facts);
 /* Returns false when out of memory. */
 bool run_metadata_take_source(struct run_metadata *facts, const struct iaprof_record_source *record);
 void run_metadata_take_value_type(struct run_metadata *facts, const struct iaprof_record_value_type *record);
-void run_metadata_take_metadata(struct run_metadata *facts, const char *key, const char *value);
+/*
+ * A source's value of a key replaces its earlier one, and that of the core. The key of a second source is followed by
+ * its name: "KEY (NAME)". source: number, 0 for the core.
+ */
+void run_metadata_take_metadata(struct run_metadata *facts, uint16_t source, const char *key, const char *value);
 /* Adds metadata determined by the core to the profile and to the result stream. */
 void run_metadata_note(struct run_metadata *facts, struct result_stream *results, const char *key, const char *value);
 void run_metadata_take_counter(struct run_metadata *facts, const struct iaprof_record_counter *record);

@@ -66,22 +66,46 @@ TEST(metadata_has_the_last_value_of_a_key)
 {
 	char keys[300][8];
 	ck_assert_ptr_null(run_metadata_find_metadata(&facts, "host"));
-	run_metadata_take_metadata(&facts, "host", "one");
-	run_metadata_take_metadata(&facts, "kernel", "host");
-	run_metadata_take_metadata(&facts, "host", "two");
+	run_metadata_take_metadata(&facts, 0, "host", "one");
+	run_metadata_take_metadata(&facts, 0, "kernel", "host");
+	run_metadata_take_metadata(&facts, 0, "host", "two");
 	ck_assert_uint_eq(facts.metadata.count, 4);
 	ck_assert_str_eq(run_metadata_find_metadata(&facts, "host"), "two");
 	ck_assert_str_eq(run_metadata_find_metadata(&facts, "kernel"), "host");
 	ck_assert_ptr_null(run_metadata_find_metadata(&facts, "one"));
 	for (int i = 0; i < 300; i++) {
 		snprintf(keys[i], sizeof keys[i], "k%d", i);
-		run_metadata_take_metadata(&facts, keys[i], "value");
+		run_metadata_take_metadata(&facts, 0, keys[i], "value");
 	}
 	ck_assert_uint_eq(facts.metadata.count, 512);
-	run_metadata_take_metadata(&facts, "kernel", "new"); /* a known one, though there is no more room */
+	run_metadata_take_metadata(&facts, 0, "kernel", "new"); /* a known one, though there is no more room */
 	ck_assert_str_eq(run_metadata_find_metadata(&facts, "kernel"), "new");
 	ck_assert_str_eq(run_metadata_find_metadata(&facts, "k253"), "value");
 	ck_assert_ptr_null(run_metadata_find_metadata(&facts, "k254"));
+}
+
+/* What one source says does not replace what another one said. */
+TEST(metadata_of_several_sources_is_told_apart)
+{
+	take_source(1, "cpu");
+	take_source(2, "gpu");
+	take_source(3, "cpu"); /* the same one, started again */
+	run_metadata_take_metadata(&facts, 1, "stacks", "1 of the CPU");
+	run_metadata_take_metadata(&facts, 2, "stacks", "1 of the GPU");
+	run_metadata_take_metadata(&facts, 1, "stacks", "2 of the CPU");
+	run_metadata_take_metadata(&facts, 2, "stacks", "2 of the GPU");
+	ck_assert_uint_eq(facts.metadata.count, 4);
+	ck_assert_str_eq(run_metadata_find_metadata(&facts, "stacks"), "2 of the CPU");
+	ck_assert_str_eq(run_metadata_find_metadata(&facts, "stacks (gpu)"), "2 of the GPU");
+	run_metadata_take_metadata(&facts, 3, "stacks", "3 of the CPU");
+	run_metadata_take_metadata(&facts, 2, "other", "of the GPU");
+	ck_assert_uint_eq(facts.metadata.count, 6);
+	ck_assert_str_eq(run_metadata_find_metadata(&facts, "stacks"), "3 of the CPU");
+	ck_assert_str_eq(run_metadata_find_metadata(&facts, "other"), "of the GPU");
+	run_metadata_take_metadata(&facts, 9, "stacks", "of a source without a name");
+	ck_assert_str_eq(run_metadata_find_metadata(&facts, "stacks ([unknown source])"), "of a source without a name");
+	run_metadata_take_metadata(&facts, 0, "stacks", "of the core");
+	ck_assert_str_eq(run_metadata_find_metadata(&facts, "stacks"), "of the core");
 }
 
 TEST(what_the_core_found_is_sent)
