@@ -46,7 +46,9 @@ enum iaprof_scope {
 
 enum iaprof_target_flag {
 	IAPROF_TARGET_RECORDED = 1u << 0, /* the data was recorded earlier, as in a replay: no events can be missed */
-	IAPROF_TARGET_CHILDREN = 1u << 1  /* IAPROF_SCOPE_PIDS: also all descendants of the processes in pids */
+	IAPROF_TARGET_CHILDREN = 1u << 1, /* IAPROF_SCOPE_PIDS: also all descendants of the processes in pids */
+	/* A sink requested spans; otherwise sources leave them out of their records, which are then fewer. */
+	IAPROF_TARGET_SPANS = 1u << 2
 };
 
 /* What to profile. Valid from prepare() on. */
@@ -91,7 +93,9 @@ enum iaprof_request {
 	   IAPROF_REQUEST_PIDS. */
 	IAPROF_REQUEST_THREADS = 1u << 5,
 	/* Keep stacks of different spans separate: struct iaprof_stack.span. */
-	IAPROF_REQUEST_SPANS = 1u << 6
+	IAPROF_REQUEST_SPANS = 1u << 6,
+	/* Spans in records of samples and launches, for sinks that receive records; stacks are as without. */
+	IAPROF_REQUEST_RECORD_SPANS = 1u << 7
 };
 
 /* State of a requirement of a complete profile, as reported by host->check_item(). */

@@ -31,6 +31,12 @@ struct thread_contexts {
 	uint64_t refused; /* updates that did not fit into the map */
 };
 
+/* Returns whether a sink requested spans. */
+static inline bool thread_contexts_are_wanted(const struct iaprof_host *host)
+{
+	return host->target(host)->flags & IAPROF_TARGET_SPANS;
+}
+
 /* Before the object is loaded. Without use_spans, the map stays small. Returns 0, or the result of host->fail(). */
 int thread_contexts_set_size(const struct iaprof_host *host, struct bpf_map *processes, bool use_spans);
 /* Behind that, in prepare(). */

@@ -154,7 +154,7 @@ static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target
 	cpu_stack->use_python = cpu_stack->use_tables && cpu_stack->python_choice != PYTHON_NATIVE &&
 				IAPROF_HOST_HAS(host, intern_frame);
 	skeleton->rodata->take_python = cpu_stack->use_python;
-	skeleton->rodata->take_spans = cpu_stack->use_tables && cpu_stack->spans;
+	skeleton->rodata->take_spans = cpu_stack->use_tables && cpu_stack->spans && thread_contexts_are_wanted(host);
 	skeleton->rodata->take_kernel = cpu_stack->kernel;
 	skeleton->rodata->take_idle = cpu_stack->idle;
 	/* Missing in older cores. */

@@ -153,7 +153,7 @@ static int programs_load(struct off_cpu *off_cpu)
 	skeleton->rodata->take_kernel_threads = off_cpu->kernel_threads;
 	skeleton->rodata->use_tables = off_cpu->use_tables;
 	skeleton->rodata->take_python = off_cpu->use_python;
-	skeleton->rodata->take_spans = off_cpu->use_tables && off_cpu->spans;
+	skeleton->rodata->take_spans = off_cpu->use_tables && off_cpu->spans && thread_contexts_are_wanted(host);
 	skeleton->data->minimum = off_cpu->minimum;
 	skeleton->rodata->sample_short = off_cpu->short_choice == SHORT_SAMPLE;
 	skeleton->rodata->window_share = OFF_CPU_WINDOW * off_cpu->share / 100;

@@ -47,7 +47,8 @@ static const struct iaprof_option options[] = {
 static int capture_configure(const struct iaprof_host *host, void *instance)
 {
 	const struct capture *capture = instance;
-	host->request(host, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_LISTINGS | IAPROF_REQUEST_THREADS);
+	host->request(host, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_LISTINGS | IAPROF_REQUEST_THREADS |
+				    IAPROF_REQUEST_RECORD_SPANS);
 	/* Stacks contain addresses of the Linux kernel. */
 	if (IAPROF_HOST_HAS(host, output_private))
 		host->output_private(host);

@@ -118,6 +118,8 @@ static int csv_configure(const struct iaprof_host *host, void *instance)
 			csv->text.spans))
 		return host->fail(host, EINVAL,
 				  "pid=, threads=, module=, annotate=, blame= and spans= require rows=stacks");
+	if (csv->rows == CSV_ROWS_EVENTS)
+		host->request(host, IAPROF_REQUEST_RECORD_SPANS);
 	/* Events contain Linux kernel addresses. */
 	if (csv->rows == CSV_ROWS_EVENTS && IAPROF_HOST_HAS(host, output_private))
 		host->output_private(host);

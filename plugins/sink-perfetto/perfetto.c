@@ -57,7 +57,7 @@ static const struct iaprof_option options[] = {
 static int perfetto_configure(const struct iaprof_host *host, void *instance)
 {
 	const struct perfetto *perfetto = instance;
-	host->request(host, IAPROF_REQUEST_THREADS);
+	host->request(host, IAPROF_REQUEST_THREADS | IAPROF_REQUEST_RECORD_SPANS);
 	if (IAPROF_HOST_HAS(host, request_times))
 		host->request_times(host, perfetto->step);
 	return 0;

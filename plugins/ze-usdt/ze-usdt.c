@@ -241,7 +241,7 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 					      .take_stacks = ze_usdt->user,
 					      .take_kernel = ze_usdt->kernel,
 					      .handover = ze_usdt->handover.map,
-					      .use_spans = ze_usdt->spans,
+					      .use_spans = ze_usdt->spans && thread_contexts_are_wanted(host),
 					      .use_python = ze_usdt->python_choice != PYTHON_NATIVE &&
 							    IAPROF_HOST_HAS(host, intern_frame) };
 	const char *reason = NULL;
@@ -257,7 +257,7 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 	ze_usdt->use_tables = settings.use_tables;
 	if (!settings.use_tables)
 		return 0;
-	if (ze_usdt->spans)
+	if (settings.use_spans)
 		thread_contexts_open(&ze_usdt->contexts, ze_usdt->skeleton->maps.thread_context_processes);
 	const struct unwinder_maps maps = UNWINDER_MAPS(ze_usdt->skeleton);
 	result = unwinder_open(&ze_usdt->unwinder, host, &maps, process_asked, process_told);

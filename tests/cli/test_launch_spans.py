@@ -6,6 +6,7 @@ The program counts what it launches under each span, which the profile has to ag
 """
 import collections
 import csv
+import gzip
 import os
 import re
 import signal
@@ -154,6 +155,22 @@ def unwanted(source):
     found = launches_of(read_rows())
     equal({span for _, span, _ in found}, {0}, 'spans')
     equal(sum(found.values()), sum(wanted.values()), 'launches')
+
+
+@case('spans that no sink writes are not recorded', False, needs=NEEDS)
+@case('spans for the records of a sink', True, 'perfetto:output=trace', needs=NEEDS)
+@case('spans for the stacks of a sink', True, 'pprof:spans=yes,output=profile', needs=NEEDS)
+def unwritten(recorded, *sinks):
+    program = build()
+    write('commands', f'launch {ROUNDS}\n')
+    with open('commands', 'rb') as commands:
+        iaprof('--scope', 'command', '-s', f'ze-usdt:tracer=no,library={program}', '-s', 'cpu-stack', '-s', 'off-cpu',
+               *(argument for sink in ['firefox:output=run.json.gz', *sinks] for argument in ('-k', sink)), '--', program,
+               stdin=commands).completes()
+    with gzip.open('run.json.gz', 'rt', encoding='utf-8') as file:
+        said = set(re.findall(r'"(spans of threads[^"]*)"', file.read()))
+    names = {f'spans of threads{source}' for source in ('', ' (ze-usdt)', ' (cpu-stack)', ' (off-cpu)')}
+    require(len(said) == 3 and said < names if recorded else not said, f'metadata: {said}')
 
 
 @case('spans=yes without spans says that no program published any', '', 'no program published thread contexts', needs=NEEDS)

@@ -53,7 +53,8 @@ TEST(asks_for_what_a_replay_may_show)
 {
 	struct test_host *host = test_host_new("capture", NULL);
 	test_host_start(host);
-	ck_assert_uint_eq(host->requested, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_LISTINGS | IAPROF_REQUEST_THREADS);
+	ck_assert_uint_eq(host->requested, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_LISTINGS | IAPROF_REQUEST_THREADS |
+						   IAPROF_REQUEST_RECORD_SPANS);
 	test_host_stop(host);
 	test_host_free(host);
 }
