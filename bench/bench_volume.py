@@ -5,9 +5,13 @@ of a raw capture and what perf record writes in the same time: bench_volume.py I
 
 The phases are the machine as it is, and a load of many programs: shells that start compilers, interpreters and tools.
 """
+import base64
 import collections
+import gzip
 import http.server
+import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -19,6 +23,13 @@ import threading
 import time
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'tests/sink'))
+import protobuf
+
+# Fields of perftools.profiles.Profile.
+PROFILE = {2: ('sample', protobuf.BYTES), 13: ('comment', protobuf.NUMBERS),
+           **{field: ('message', protobuf.BYTES) for field in (1, 3, 4, 5, 6, 11)},
+           **{field: ('number', protobuf.NUMBER) for field in (7, 8, 9, 10, 12, 14)}}
 IAPROF = os.path.abspath(sys.argv[1])
 INTERVALS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 INTERVAL = 10  # the default of the sinks, in seconds
@@ -33,17 +44,27 @@ done
 '''
 
 
+def samples_in(profile):
+    """-> how many samples a pprof profile has"""
+    return len(protobuf.message(profile, PROFILE)['sample'])
+
+
 class Receiver(http.server.ThreadingHTTPServer):
-    """Counts what it is sent, by path."""
+    """Counts what it is sent, by path. pushed: of each profile that was pushed, its bytes before compression and samples."""
 
     def __init__(self):
         self.sizes = sizes = collections.defaultdict(list)
+        self.pushed = pushed = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 length = int(self.headers['Content-Length'])
-                self.rfile.read(length)
+                body = self.rfile.read(length)
                 sizes[self.path].append(length)
+                if self.headers['Content-Type'] == 'application/json':
+                    for series in json.loads(body)['series']:
+                        profiles = [gzip.decompress(base64.b64decode(sample['rawProfile'])) for sample in series['samples']]
+                        pushed.extend((len(profile), samples_in(profile)) for profile in profiles)
                 self.send_response(200)
                 self.send_header('Content-Length', '0')
                 self.end_headers()
@@ -74,6 +95,9 @@ def measure(name):
         sizes = sizes[:INTERVALS]
         print(f'  {path}: {statistics.mean(sizes) / 1024:.1f} KiB an interval ({min(sizes) / 1024:.1f} to '
               f'{max(sizes) / 1024:.1f}), {statistics.mean(sizes) * 3600 / INTERVAL / 2**20:.1f} MiB an hour')
+    size, samples = map(max, zip(*receiver.pushed))
+    print(f'  largest profile that was pushed: {size / 1024:.0f} KiB before compression, {samples} samples; '
+          f'{len(receiver.pushed)} profiles')
     lines = [line for line in page.splitlines() if not line.startswith('#')]
     print(f'  /metrics: {len(page) / 1024:.1f} KiB a scrape, {len(lines)} series')
     print(f'  capture: {os.path.getsize("run.iaprof") * 3600 / seconds / 2**20:.1f} MiB an hour')
