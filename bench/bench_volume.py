@@ -24,12 +24,8 @@ import time
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'tests/sink'))
-import protobuf
+import pprof_profile
 
-# Fields of perftools.profiles.Profile.
-PROFILE = {2: ('sample', protobuf.BYTES), 13: ('comment', protobuf.NUMBERS),
-           **{field: ('message', protobuf.BYTES) for field in (1, 3, 4, 5, 6, 11)},
-           **{field: ('number', protobuf.NUMBER) for field in (7, 8, 9, 10, 12, 14)}}
 IAPROF = os.path.abspath(sys.argv[1])
 INTERVALS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 INTERVAL = 10  # the default of the sinks, in seconds
@@ -42,11 +38,6 @@ while :; do
   ls -lR /usr/share/doc 2>/dev/null | sort | gzip | wc -c >a.out; perl -e 'my $s = 0; $s += $_ for 1 .. 300000' >a.out
 done
 '''
-
-
-def samples_in(profile):
-    """-> how many samples a pprof profile has"""
-    return len(protobuf.message(profile, PROFILE)['sample'])
 
 
 class Receiver(http.server.ThreadingHTTPServer):
@@ -64,7 +55,7 @@ class Receiver(http.server.ThreadingHTTPServer):
                 if self.headers['Content-Type'] == 'application/json':
                     for series in json.loads(body)['series']:
                         profiles = [gzip.decompress(base64.b64decode(sample['rawProfile'])) for sample in series['samples']]
-                        pushed.extend((len(profile), samples_in(profile)) for profile in profiles)
+                        pushed.extend((len(profile), len(pprof_profile.samples_of(profile))) for profile in profiles)
                 self.send_response(200)
                 self.send_header('Content-Length', '0')
                 self.end_headers()

@@ -17,7 +17,8 @@
 #define PATH "/push.v1.PusherService/Push"
 #define URL_DEFAULT "http://localhost:4040"
 #define INTERVAL_DEFAULT (10 * NANOSECONDS_PER_SECOND)
-#define LABELS_MAX 30u
+/* Of the user: Pyroscope takes 30, with __name__, service_name and hostname. */
+#define LABELS_MAX 27u
 
 enum format { FORMAT_PYROSCOPE, FORMAT_PLAIN };
 static const char *const formats[] = { "pyroscope", "plain", NULL };
@@ -93,7 +94,8 @@ static int take_labels(const struct iaprof_host *host, struct pprof_push *push)
 		char *value = strchr(pair, '=');
 		if (value)
 			*value++ = '\0';
-		if (!value || !is_label_name(pair) || push->labels.count >= LABELS_MAX)
+		/* One more than these: service_name. */
+		if (!value || !is_label_name(pair) || push->labels.count > LABELS_MAX)
 			return host->fail(host, EINVAL, "labels: %s is not NAME=VALUE, or there are more than %u", pair,
 					  LABELS_MAX);
 		good = add_label(push, pair, value);
@@ -144,16 +146,23 @@ static int pprof_push_prepare(const struct iaprof_host *host, void *instance)
 	return push->sender ? 0 : -EINVAL;
 }
 
+static void send_request(void *instance, struct text *body, uint32_t count)
+{
+	struct pprof_push *push = instance;
+	sender_add(push->sender, body, count);
+}
+
 static int pprof_push_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	struct pprof_push *push = instance;
 	const struct profile_samples_options wanted = { .text = { .lines = push->lines }, .spans = push->spans };
 	struct text body = { 0 };
 	uint32_t count = 0;
-	bool good = push->format == FORMAT_PLAIN ? request_append_plain(&body, profile, &wanted, &count)
-						 : request_append_push(&body, profile, &wanted, &push->labels, &count);
+	bool is_plain = push->format == FORMAT_PLAIN;
+	bool good = is_plain ? request_append_plain(&body, profile, &wanted, &count)
+			     : request_push(profile, &wanted, &push->labels, send_request, push);
 	if (good && count)
-		sender_add(push->sender, &body, count);
+		send_request(push, &body, count);
 	text_free(&body);
 	return good ? 0 : host->fail(host, ENOMEM, "out of memory for %zu stacks", profile->value_count);
 }

@@ -13,26 +13,33 @@
 
 #define ID_SIZE 16u
 
-/* Appends a compressed profile. */
-static bool append_profile(struct text *text, const struct iaprof_profile *profile,
+/*
+ * Defaults of Pyroscope 1.x (-help-all): a profile with more samples is refused (max-profile-stacktrace-samples),
+ * and so is a request of more than 2 MiB before compression (ingestion-burst-size-mb), also when it is sent again.
+ */
+#define PUSH_SAMPLES_MAX 16000u
+#define PUSH_SIZE_MAX (3u << 19)
+
+/* Appends a profile that is not compressed. */
+static bool append_message(struct text *message, const struct iaprof_profile *profile,
 			   const struct profile_samples_options *options)
 {
 	struct profile_samples samples;
-	struct text message = { 0 };
-	bool good = profile_samples_make(&samples, profile, options) && pprof_message_append(&message, &samples) &&
-		    !message.failed;
+	bool good = profile_samples_make(&samples, profile, options) && pprof_message_append(message, &samples);
 	profile_samples_free(&samples);
-	if (good)
-		gzip_append(text, message.data, message.size);
-	text_free(&message);
-	return good && !text->failed;
+	return good && !message->failed;
 }
 
 bool request_append_plain(struct text *text, const struct iaprof_profile *profile,
 			  const struct profile_samples_options *options, uint32_t *count)
 {
+	struct text message = { 0 };
 	*count = profile->value_count > 0;
-	return !*count || append_profile(text, profile, options);
+	bool good = !*count || append_message(&message, profile, options);
+	if (good && *count)
+		gzip_append(text, message.data, message.size);
+	text_free(&message);
+	return good && !text->failed;
 }
 
 /* A profile with one of the value types of another one, whose frames and stacks it shares. */
@@ -111,13 +118,14 @@ static void append_id(struct text *text)
 		text_append_format(text, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
 }
 
-static bool append_series(struct text *text, const struct part *part, const struct profile_samples_options *options,
-			  const struct request_labels *labels)
+/* Appends a series with one profile. */
+static bool append_series(struct text *text, const char *type, const struct request_labels *labels,
+			  const struct text *message)
 {
 	struct text compressed = { 0 };
-	bool good = append_profile(&compressed, &part->profile, options);
+	gzip_append(&compressed, message->data, message->size);
 	text_append_string(text, "{\"labels\":[{\"name\":\"__name__\",\"value\":");
-	append_type(text, iaprof_profile_value_type(&part->profile, 0)->name);
+	append_type(text, type);
 	text_append_string(text, "}");
 	for (size_t i = 0; i < labels->count; i++) {
 		text_append_string(text, ",{\"name\":");
@@ -129,6 +137,7 @@ static bool append_series(struct text *text, const struct part *part, const stru
 	text_append_string(text, "],\"samples\":[{\"ID\":\"");
 	append_id(text);
 	text_append_string(text, "\",\"rawProfile\":\"");
+	bool good = !compressed.failed;
 	if (good)
 		append_base64(text, &compressed);
 	text_append_string(text, "\"}]}");
@@ -136,23 +145,75 @@ static bool append_series(struct text *text, const struct part *part, const stru
 	return good && !text->failed;
 }
 
-bool request_append_push(struct text *text, const struct iaprof_profile *profile,
-			 const struct profile_samples_options *options, const struct request_labels *labels,
-			 uint32_t *count)
+/* A request under construction. */
+struct push {
+	const struct profile_samples_options *options;
+	const struct request_labels *labels;
+	request_send *send;
+	void *context;
+	struct text body;
+	size_t size; /* of its profiles before compression */
+	uint32_t count;
+};
+
+static bool push_end(struct push *push)
 {
+	if (push->count) {
+		text_append_string(&push->body, "]}");
+		if (push->body.failed)
+			return false;
+		push->send(push->context, &push->body, push->count);
+	}
+	text_free(&push->body);
+	push->body = (struct text){ 0 };
+	push->size = push->count = 0;
+	return true;
+}
+
+static bool push_message(struct push *push, const struct part *part, const struct text *message)
+{
+	if (push->size + message->size > PUSH_SIZE_MAX && !push_end(push))
+		return false;
+	text_append_string(&push->body, push->count ? "," : "{\"series\":[");
+	push->size += message->size;
+	push->count++;
+	return append_series(&push->body, iaprof_profile_value_type(&part->profile, 0)->name, push->labels, message);
+}
+
+/* Adds a range of a part's values, in halves if they are too large. Losses are told once, with the first values. */
+static bool push_values(struct push *push, const struct part *part, size_t begin, size_t count)
+{
+	struct part range = *part;
+	struct text message = { 0 };
+	range.profile.values = part->values + begin;
+	range.profile.value_count = count;
+	range.profile.lost_count = begin ? 0 : part->profile.lost_count;
+	bool good = append_message(&message, &range.profile, push->options);
+	bool is_large = message.size > PUSH_SIZE_MAX && count > 1;
+	if (good && !is_large)
+		good = push_message(push, &range, &message);
+	text_free(&message);
+	if (!good || !is_large)
+		return good;
+	return push_values(push, part, begin, count / 2) &&
+	       push_values(push, part, begin + count / 2, count - count / 2);
+}
+
+bool request_push(const struct iaprof_profile *profile, const struct profile_samples_options *options,
+		  const struct request_labels *labels, request_send *send, void *context)
+{
+	struct push push = { .options = options, .labels = labels, .send = send, .context = context };
 	bool good = true;
-	*count = 0;
-	text_append_string(text, "{\"series\":[");
 	for (uint32_t i = 0; good && i < profile->value_type_count; i++) {
 		struct part part;
 		good = part_make(&part, profile, i);
-		if (good && part.profile.value_count) {
-			text_append_string(text, *count ? "," : "");
-			good = append_series(text, &part, options, labels);
-			++*count;
+		for (size_t begin = 0; good && begin < part.profile.value_count; begin += PUSH_SAMPLES_MAX) {
+			size_t left = part.profile.value_count - begin;
+			good = push_values(&push, &part, begin, left < PUSH_SAMPLES_MAX ? left : PUSH_SAMPLES_MAX);
 		}
 		part_free(&part);
 	}
-	text_append_string(text, "]}");
-	return good && !text->failed;
+	good = good && push_end(&push);
+	text_free(&push.body);
+	return good;
 }

@@ -18,13 +18,16 @@ struct request_labels {
 	ARRAY(struct request_label);
 };
 
+/* Takes a request with a number of profiles, and may take the text, too. */
+typedef void request_send(void *context, struct text *body, uint32_t count);
+
 /*
- * Appends a request of push.v1.PusherService (Connect, JSON) with a series for each value type that has samples, and
- * sets *count to their number. Returns false when out of memory.
+ * Makes requests of push.v1.PusherService (Connect, JSON) with a series for each value type that has samples. A series
+ * that is larger than Pyroscope takes by default is divided into several profiles, which it adds up, and all of them
+ * into as many requests. Returns false when out of memory.
  */
-bool request_append_push(struct text *text, const struct iaprof_profile *profile,
-			 const struct profile_samples_options *options, const struct request_labels *labels,
-			 uint32_t *count);
+bool request_push(const struct iaprof_profile *profile, const struct profile_samples_options *options,
+		  const struct request_labels *labels, request_send *send, void *context);
 /* Appends the profile with all value types, compressed. *count: 1, or 0 if it has no samples. */
 bool request_append_plain(struct text *text, const struct iaprof_profile *profile,
 			  const struct profile_samples_options *options, uint32_t *count);

@@ -8,11 +8,15 @@ import json
 import os
 import re
 import subprocess
+import sys
 import uuid
 
 from harness import (FAILED, SOURCE, case, equal, iaprof, main, needs_program, needs_root, needs_sampling, read,
                      require, write)
 from web_server import Receiver, Server
+
+sys.path.append(os.path.join(SOURCE, 'tests/sink'))
+from pprof_profile import samples_of  # below the path that leads to it
 
 DEMO = os.path.join(SOURCE, 'examples/demo.iaprof')
 PUSH = '/push.v1.PusherService/Push'
@@ -74,6 +78,33 @@ def pushed():
         equal(totals(profile), {WANTED[name]: folded(WANTED[name][0])}, name)
     top = pprof(found['gpu_stalls'][1], '-top', '-tagfocus=reason=sbid')
     require('feed_forward' in top, top)
+
+
+# What Pyroscope takes by default.
+SAMPLES_MAX, BURST = 16000, 2 << 20
+
+
+@case('a series of many stacks is divided as Pyroscope takes it', 40000, '')
+@case('a series of long names is divided as Pyroscope takes it', 20000, 'function_' * 30)
+def divided(count, name):
+    write('in.folded', ''.join(f'program;main;{name}{i} {i % 7 + 1}\n' for i in range(count)))
+    with Receiver() as server:
+        iaprof('-s', 'replay:file=in.folded', '-k', f'pprof-push:url={server.url},labels=region=eu').completes()
+    total, ids = 0, set()
+    for body in server.bodies:
+        size = 0
+        for one in json.loads(body)['series']:
+            equal({label['name'] for label in one['labels']}, {'__name__', 'service_name', 'region'}, 'labels')
+            sample, = one['samples']
+            ids.add(sample['ID'])
+            profile = gzip.decompress(base64.b64decode(sample['rawProfile'], validate=True))
+            values = samples_of(profile)
+            require(len(values) <= SAMPLES_MAX, f'{len(values)} samples')
+            total += sum(value for value, in values)
+            size += len(profile)
+        require(size <= BURST, f'{size} bytes')
+    require(len(ids) > 1, f'{len(ids)} profiles')
+    equal(total, sum(i % 7 + 1 for i in range(count)), 'sum of all requests')
 
 
 @case('a plain upload is the profile of sink pprof', needs=[needs_program('go')])
@@ -145,7 +176,8 @@ def live():
 @case('options that are wrong are errors')
 def wrong():
     for options, message in (('url=ftp://x', 'has to begin with http'), ('labels=a', 'a is not NAME=VALUE'),
-                             ('labels=a-b=c', 'a-b is not NAME=VALUE')):
+                             ('labels=a-b=c', 'a-b is not NAME=VALUE'),
+                             ('labels=' + r'\,'.join(f'l{i}=x' for i in range(28)), 'l27 is not NAME=VALUE, or there are more than 27')):
         iaprof('--replay', DEMO, '-k', f'pprof-push:{options}').fails(FAILED, message)
 
 
