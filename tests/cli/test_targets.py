@@ -25,7 +25,7 @@ def ended_at_last(process):
 
 
 def busy(name, waits=False):
-    """A shell command that runs a program of this name, which is busy until there is a file stop.
+    """A shell command that runs a program of this name, which is busy until there is a file stop, or no folder any more.
 
     One that waits for let_go() has no children meanwhile: Linux writes a new name over the old one in two steps, and a
     sample between them shows a mixture of both.
@@ -35,7 +35,7 @@ def busy(name, waits=False):
     if waits:
         os.mkfifo(f'{name}.go')
     wait = f'read go <{name}.go;' if waits else ''
-    return f"./{name} -c '{wait} while [ ! -e stop ]; do :; done; :'"
+    return f"./{name} -c '{wait} while [ -e {name} ] && [ ! -e stop ]; do :; done; :'"
 
 
 def let_go(name):
