@@ -179,14 +179,6 @@ static void take_blocks(struct collector_thread *thread, struct block *blocks)
 	note_progress(thread);
 }
 
-static uint32_t requests_of_sinks(const struct collector_thread_options *options)
-{
-	uint32_t requests = options->requests;
-	for (size_t i = 0; i < options->sink_count; i++)
-		requests |= options->sinks[i]->requests;
-	return requests;
-}
-
 /* Creates the final profile for the sinks. Returns NULL after an error message. */
 static struct snapshot *make_result(struct collector_thread *thread)
 {
@@ -198,8 +190,8 @@ static struct snapshot *make_result(struct collector_thread *thread)
 	struct difference_input input = { .before = options->before,
 					  .after = &thread->profile->profile,
 					  .normalization = options->normalization,
-					  .lines = requests_of_sinks(options) & IAPROF_REQUEST_LINES,
-					  .device_lines = requests_of_sinks(options) & IAPROF_REQUEST_LISTINGS };
+					  .lines = options->requests & IAPROF_REQUEST_LINES,
+					  .device_lines = options->requests & IAPROF_REQUEST_LISTINGS };
 	thread->difference = difference_new(&input, &error);
 	if (thread->difference)
 		return difference_snapshot(thread->difference);
@@ -326,7 +318,7 @@ void collector_thread_free(struct collector_thread *thread)
 
 static struct collector *make_collector(const struct collector_thread_options *options)
 {
-	uint32_t requests = requests_of_sinks(options);
+	uint32_t requests = options->requests;
 	bool wants_records = false;
 	for (size_t i = 0; i < options->sink_count; i++)
 		wants_records |= options->sinks[i]->plugin->description.records != NULL;

@@ -30,7 +30,7 @@ struct collector_thread_options {
 	bool holds_sinks;        /* they are called only after collector_thread_release_sinks() */
 	bool replays;
 	bool lossless;     /* wait for slow sinks, so that they receive everything */
-	uint32_t requests; /* enum iaprof_request: requests in addition to the sinks' */
+	uint32_t requests; /* enum iaprof_request */
 	/* Profile of the earlier run: sinks receive the difference and no records. Must outlive this; NULL if none. */
 	const struct iaprof_profile *before;
 	uint32_t normalization; /* enum iaprof_normalization, of before */

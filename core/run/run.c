@@ -36,8 +36,7 @@ static enum exit_status run_before(struct run *before, const struct run *after, 
 {
 	before->setup.is_before = true;
 	enum exit_status status = run_configure(before, registry, error);
-	for (size_t i = 0; i < after->setup.sinks.count; i++)
-		before->requests |= after->setup.sinks.items[i]->requests;
+	before->requests = run_requests(after);
 	before->time_resolution = run_time_resolution(after);
 	if (status == EXIT_STATUS_COMPLETE && (collect(before, error) || !before->result.profile))
 		status = EXIT_STATUS_FAILED;

@@ -41,12 +41,12 @@ uint64_t run_time_resolution(const struct run *run)
 	return finest;
 }
 
-bool run_wants_spans(const struct run *run)
+uint32_t run_requests(const struct run *run)
 {
+	uint32_t requests = run->requests;
 	for (size_t i = 0; i < run->setup.sinks.count; i++)
-		if (run->setup.sinks.items[i]->requests & (IAPROF_REQUEST_SPANS | IAPROF_REQUEST_RECORD_SPANS))
-			return true;
-	return false;
+		requests |= run->setup.sinks.items[i]->requests;
+	return requests;
 }
 
 static uint32_t source_flags(const struct run *run)

@@ -81,9 +81,10 @@ enum exit_status run_configure(struct run *run, struct registry *registry, struc
 	if (setup_hold_outputs(&run->setup, error))
 		return EXIT_STATUS_USAGE;
 	run->interval = run_choose_interval(run);
+	bool wants_spans = run_requests(run) & (IAPROF_REQUEST_SPANS | IAPROF_REQUEST_RECORD_SPANS);
 	run->services.target.flags = (run_is_offline(run) ? IAPROF_TARGET_RECORDED : 0) |
 				     (run_follows_children(run) ? IAPROF_TARGET_CHILDREN : 0) |
-				     (run_wants_spans(run) ? IAPROF_TARGET_SPANS : 0);
+				     (wants_spans ? IAPROF_TARGET_SPANS : 0);
 	run->services.target.finish_within = run_is_offline(run) ? 0 : run->configuration->finish_within;
 	run->is_configured = true;
 	if (run->cgroup.folder)

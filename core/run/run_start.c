@@ -158,7 +158,7 @@ int run_begin(struct run *run, bool holds_sinks, struct error *error)
 						    .holds_sinks = holds_sinks,
 						    .replays = run->setup.replays,
 						    .lossless = run_is_offline(run),
-						    .requests = run->requests,
+						    .requests = run_requests(run),
 						    .before = run->before ? run->before->result.profile : NULL,
 						    .normalization = (uint32_t)run->configuration->normalization },
 		error);

@@ -135,8 +135,8 @@ enum exit_status run_continuous(const struct configuration *configuration, struc
 
 /* run_choices.c: whether children of --pid are recorded, too. */
 bool run_follows_children(const struct run *run);
-/* Returns whether a sink requested spans, in stacks or in records. */
-bool run_wants_spans(const struct run *run);
+/* Returns what the sinks requested (enum iaprof_request), those of the later run included. */
+uint32_t run_requests(const struct run *run);
 /* Whether a source needs process events. */
 bool run_needs_processes(const struct run *run);
 /* Whether all sources read recorded data, which can wait for slow sinks. */
