@@ -156,14 +156,8 @@ static int pprof_push_profile(const struct iaprof_host *host, void *instance, co
 {
 	struct pprof_push *push = instance;
 	const struct profile_samples_options wanted = { .text = { .lines = push->lines }, .spans = push->spans };
-	struct text body = { 0 };
-	uint32_t count = 0;
-	bool is_plain = push->format == FORMAT_PLAIN;
-	bool good = is_plain ? request_append_plain(&body, profile, &wanted, &count)
-			     : request_push(profile, &wanted, &push->labels, send_request, push);
-	if (good && count)
-		send_request(push, &body, count);
-	text_free(&body);
+	bool good = push->format == FORMAT_PLAIN ? request_plain(profile, &wanted, send_request, push)
+						 : request_push(profile, &wanted, &push->labels, send_request, push);
 	return good ? 0 : host->fail(host, ENOMEM, "out of memory for %zu stacks", profile->value_count);
 }
 

@@ -30,16 +30,21 @@ static bool append_message(struct text *message, const struct iaprof_profile *pr
 	return good && !message->failed;
 }
 
-bool request_append_plain(struct text *text, const struct iaprof_profile *profile,
-			  const struct profile_samples_options *options, uint32_t *count)
+bool request_plain(const struct iaprof_profile *profile, const struct profile_samples_options *options,
+		   request_send *send, void *context)
 {
-	struct text message = { 0 };
-	*count = profile->value_count > 0;
-	bool good = !*count || append_message(&message, profile, options);
-	if (good && *count)
-		gzip_append(text, message.data, message.size);
+	struct text message = { 0 }, body = { 0 };
+	if (!profile->value_count)
+		return true;
+	bool good = append_message(&message, profile, options);
+	if (good)
+		gzip_append(&body, message.data, message.size);
+	good = good && !body.failed;
+	if (good)
+		send(context, &body, 1);
 	text_free(&message);
-	return good && !text->failed;
+	text_free(&body);
+	return good;
 }
 
 /* A profile with one of the value types of another one, whose frames and stacks it shares. */
@@ -165,33 +170,32 @@ static bool push_end(struct push *push)
 		push->send(push->context, &push->body, push->count);
 	}
 	text_free(&push->body);
-	push->body = (struct text){ 0 };
 	push->size = push->count = 0;
 	return true;
 }
 
-static bool push_message(struct push *push, const struct part *part, const struct text *message)
+static bool push_message(struct push *push, const char *type, const struct text *message)
 {
 	if (push->size + message->size > PUSH_SIZE_MAX && !push_end(push))
 		return false;
 	text_append_string(&push->body, push->count ? "," : "{\"series\":[");
 	push->size += message->size;
 	push->count++;
-	return append_series(&push->body, iaprof_profile_value_type(&part->profile, 0)->name, push->labels, message);
+	return append_series(&push->body, type, push->labels, message);
 }
 
 /* Adds a range of a part's values, in halves if they are too large. Losses are told once, with the first values. */
 static bool push_values(struct push *push, const struct part *part, size_t begin, size_t count)
 {
-	struct part range = *part;
+	struct iaprof_profile range = part->profile;
 	struct text message = { 0 };
-	range.profile.values = part->values + begin;
-	range.profile.value_count = count;
-	range.profile.lost_count = begin ? 0 : part->profile.lost_count;
-	bool good = append_message(&message, &range.profile, push->options);
+	range.values = part->values + begin;
+	range.value_count = count;
+	range.lost_count = begin ? 0 : part->profile.lost_count;
+	bool good = append_message(&message, &range, push->options);
 	bool is_large = message.size > PUSH_SIZE_MAX && count > 1;
 	if (good && !is_large)
-		good = push_message(push, &range, &message);
+		good = push_message(push, iaprof_profile_value_type(&range, 0)->name, &message);
 	text_free(&message);
 	if (!good || !is_large)
 		return good;

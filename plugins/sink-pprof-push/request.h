@@ -28,6 +28,6 @@ typedef void request_send(void *context, struct text *body, uint32_t count);
  */
 bool request_push(const struct iaprof_profile *profile, const struct profile_samples_options *options,
 		  const struct request_labels *labels, request_send *send, void *context);
-/* Appends the profile with all value types, compressed. *count: 1, or 0 if it has no samples. */
-bool request_append_plain(struct text *text, const struct iaprof_profile *profile,
-			  const struct profile_samples_options *options, uint32_t *count);
+/* Makes a request that is the profile with all value types, compressed; none if it has no samples. Returns as above. */
+bool request_plain(const struct iaprof_profile *profile, const struct profile_samples_options *options,
+		   request_send *send, void *context);
