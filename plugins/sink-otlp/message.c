@@ -360,14 +360,14 @@ static bool request_append(struct request *request, struct text *text)
 	return good;
 }
 
-bool message_append(struct text *text, const struct iaprof_profile *profile, struct resources *resources, bool lines,
-		    bool links, uint32_t *count)
+/* Appends the encoded request, and sets *count to the number of its profiles. Returns false when out of memory. */
+static bool message_append(struct text *text, const struct iaprof_profile *profile, struct resources *resources,
+			   const struct message_options *wanted, uint32_t *count)
 {
 	struct request request = { .resources = resources, .profile = profile };
-	const struct profile_samples_options options = { .text = { .lines = lines },
-							 .spans = links,
+	const struct profile_samples_options options = { .text = { .lines = wanted->lines },
+							 .spans = wanted->links,
 							 .without_programs = true };
-	resources_begin(resources);
 	bool good = profile_samples_make(&request.samples, profile, &options) && samples_make(&request) &&
 		    request_append(&request, text);
 	*count = request.profile_count;
@@ -375,4 +375,40 @@ bool message_append(struct text *text, const struct iaprof_profile *profile, str
 	dictionary_free(&request.dictionary);
 	arena_free(&request.pool.memory);
 	return good;
+}
+
+/* What a profile is handed over with. */
+struct delivery {
+	struct resources *resources;
+	const struct message_options *options;
+	message_send *send;
+	void *context;
+};
+
+/* Hands over a profile with count of its values, from begin on, in halves if it is too large. */
+static bool message_range(const struct delivery *delivery, const struct iaprof_profile *profile, size_t begin,
+			  size_t count)
+{
+	struct iaprof_profile range = *profile;
+	struct text message = { 0 };
+	uint32_t profiles = 0;
+	range.values = begin ? iaprof_profile_value(profile, begin) : profile->values;
+	range.value_count = count;
+	bool good = message_append(&message, &range, delivery->resources, delivery->options, &profiles);
+	bool is_large = message.size > delivery->options->size && count > 1;
+	if (good && !is_large)
+		good = delivery->send(delivery->context, &message, profiles);
+	text_free(&message);
+	if (!good || !is_large)
+		return good;
+	return message_range(delivery, profile, begin, count / 2) &&
+	       message_range(delivery, profile, begin + count / 2, count - count / 2);
+}
+
+bool message_make(const struct iaprof_profile *profile, struct resources *resources,
+		  const struct message_options *options, message_send *send, void *context)
+{
+	const struct delivery delivery = { resources, options, send, context };
+	resources_begin(resources);
+	return message_range(&delivery, profile, 0, profile->value_count);
 }

@@ -12,9 +12,18 @@
 #include "resources.h"
 #include "text/text.h"
 
+struct message_options {
+	bool lines;    /* source lines and inlined functions */
+	bool links;    /* samples of different spans are separate, and refer to them */
+	uint64_t size; /* limit of a request, in bytes */
+};
+
+/* Takes over the text, an encoded request with count profiles. Returns false when out of memory. */
+typedef bool message_send(void *context, struct text *message, uint32_t count);
+
 /*
- * Appends the encoded request, and sets *count to the number of its profiles. links: samples of different spans are
- * separate, and refer to them. Returns false when out of memory.
+ * Hands over a profile as a request, or as several if it is larger than the limit: each has a part of the values, and
+ * only one with a single value is larger. Returns false when out of memory.
  */
-bool message_append(struct text *text, const struct iaprof_profile *profile, struct resources *resources, bool lines,
-		    bool links, uint32_t *count);
+bool message_make(const struct iaprof_profile *profile, struct resources *resources,
+		  const struct message_options *options, message_send *send, void *context);

@@ -16,8 +16,7 @@ static const struct otlp_signal signal_profiles = { "PROFILES", "/v1development/
 
 struct otlp {
 	struct otlp_options options;
-	bool lines;
-	bool links;
+	struct message_options message;
 
 	struct otlp_exporter exporter;
 	struct resources resources;
@@ -25,16 +24,18 @@ struct otlp {
 
 static const struct iaprof_option options[] = {
 	OTLP_OPTIONS(struct otlp, options),
-	IAPROF_OPTION(struct otlp, lines, BOOL, "lines", "yes", "Source lines and inlined functions (DWARF)"),
-	IAPROF_OPTION(struct otlp, links, BOOL, "links", "yes",
+	IAPROF_OPTION(struct otlp, message.lines, BOOL, "lines", "yes", "Source lines and inlined functions (DWARF)"),
+	IAPROF_OPTION(struct otlp, message.links, BOOL, "links", "yes",
 		      "Links of samples to the spans of traces that their threads worked on"),
+	IAPROF_OPTION(struct otlp, message.size, SIZE, "request-size", "16MiB",
+		      "Limit of a request before compression; larger profiles are sent in parts", .minimum = 1 << 14),
 };
 
 static int otlp_configure(const struct iaprof_host *host, void *instance)
 {
 	const struct otlp *otlp = instance;
-	host->request(host, IAPROF_REQUEST_THREADS | (otlp->lines ? IAPROF_REQUEST_LINES : 0u) |
-				    (otlp->links ? IAPROF_REQUEST_SPANS : 0u));
+	host->request(host, IAPROF_REQUEST_THREADS | (otlp->message.lines ? IAPROF_REQUEST_LINES : 0u) |
+				    (otlp->message.links ? IAPROF_REQUEST_SPANS : 0u));
 	host->default_interval(host, INTERVAL_DEFAULT);
 	return 0;
 }
@@ -56,14 +57,24 @@ static int otlp_records(const struct iaprof_host *host, void *instance, const st
 	return 0;
 }
 
+/* What the function that hands over a request has to know. */
+struct delivery_target {
+	struct otlp_exporter *exporter;
+	const struct iaprof_host *host;
+};
+
+static bool send_request(void *context, struct text *message, uint32_t count)
+{
+	const struct delivery_target *target = context;
+	return otlp_exporter_send(target->exporter, target->host, message, count) == 0;
+}
+
 static int otlp_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	struct otlp *otlp = instance;
-	struct text message = { 0 };
-	uint32_t count = 0;
-	if (message_append(&message, profile, &otlp->resources, otlp->lines, otlp->links, &count))
-		return otlp_exporter_send(&otlp->exporter, host, &message, count);
-	text_free(&message);
+	struct delivery_target target = { &otlp->exporter, host };
+	if (message_make(profile, &otlp->resources, &otlp->message, send_request, &target))
+		return 0;
 	return host->fail(host, ENOMEM, "out of memory for %zu stacks", profile->value_count);
 }
 

@@ -55,6 +55,25 @@ def values():
         equal(sums, sum(folded(f'out.{name}.folded').values()), name)
 
 
+@case('a profile that is larger than a request may be is sent in parts')
+def parts():
+    limit = 16 << 10
+    sums, sizes = [], []
+    for option in '', f',request-size={limit}':
+        with Receiver() as server:
+            iaprof('--replay', DEMO, '-k', f'otlp:compression=none,endpoint={server.url}{option}').completes()
+        sizes.append([len(body) for body in server.bodies])
+        sums.append(collections.Counter())
+        for request in requests(server):
+            for resource, name, unit, *_, samples in request.profiles:
+                for key, value in samples.items():
+                    sums[-1][tuple(sorted(resource.items())), name, unit, key] += value
+    equal(len(sizes[0]), 1, 'requests without a limit')
+    require(sizes[0][0] > 2 * limit, f'it is no large profile: {sizes}')
+    require(len(sizes[1]) > 2 and max(sizes[1]) <= limit, sizes)
+    equal(sums[1], sums[0], 'values of all parts')
+
+
 @case('samples of a device have its name and their stall reason')
 def device():
     with Receiver() as server:
