@@ -237,11 +237,17 @@ int process_table_event(struct process_table *table, const struct iaprof_record_
 	}
 }
 
+/* Returns how much of a limit a process may fill that has so many mappings already. */
+static uint64_t share_of(uint64_t limit, uint64_t mappings)
+{
+	return mappings < PROCESS_MAPPINGS_USUAL ? limit : limit / 4 * 3;
+}
+
 /*
- * Finds the account that a mapping is charged to (NULL: none). Returns false if that user's limit, or the limit for all
- * users, is reached.
+ * Finds the account that a mapping is charged to (NULL: none). mappings: those that its process has already. Returns
+ * false if that user's limit, or the limit for all users, is reached.
  */
-static bool find_account(struct process_table *table, uint32_t user, struct user_account **account)
+static bool find_account(struct process_table *table, uint32_t user, uint64_t mappings, struct user_account **account)
 {
 	*account = NULL;
 	if (user_accounts_trust(&table->users, user))
@@ -252,7 +258,8 @@ static bool find_account(struct process_table *table, uint32_t user, struct user
 	uint64_t all = 0;
 	for (size_t i = 0; i < table->users.count; i++)
 		all += table->users.items[i].amount;
-	bool has_room = (*account)->amount < PROCESS_MAPPINGS_USER && all < PROCESS_MAPPINGS_OTHERS;
+	bool has_room = (*account)->amount < share_of(PROCESS_MAPPINGS_USER, mappings) &&
+			all < share_of(PROCESS_MAPPINGS_OTHERS, mappings);
 	(*account)->refused += !has_room;
 	return has_room;
 }
@@ -290,7 +297,8 @@ int process_table_mapping(struct process_table *table, const struct iaprof_recor
 	if (!image || !mapping.path)
 		return -ENOMEM;
 	struct user_account *account;
-	if (!find_account(table, image->process.user, &account))
+	uint64_t mappings = image->space->current.count + image->space->history.count;
+	if (!find_account(table, image->process.user, mappings, &account))
 		return 0;
 	int added = address_space_add(image->space, &mapping, record->header.time, account, &table->dropped);
 	if (added > 0)

@@ -121,10 +121,12 @@ size_t process_table_count(const struct process_table *table);
 
 /*
  * Limits on mappings: per untrusted user (user_accounts.h), and for all untrusted users together. A mapping takes 200
- * bytes.
+ * bytes. A quarter of each is for processes with a usual number of mappings, so that those with many leave room for the
+ * other programs of their user.
  */
 #define PROCESS_MAPPINGS_USER 196608u
 #define PROCESS_MAPPINGS_OTHERS 393216u
+#define PROCESS_MAPPINGS_USUAL 256u
 /* Returns the number of mappings rejected because of these limits, and sets *user to the user with the most of them. */
 uint64_t process_table_refused(const struct process_table *table, uint32_t *user);
 /* Returns the number of parts of mappings dropped because a process exceeded its limit; normally 0. */

@@ -192,26 +192,31 @@ static void map(struct process_table *table, pid_t pid, uint64_t number)
 }
 
 /*
- * A process has fewer than a user may have, so that several are needed. After setuid() root is the owner of their
- * folders in /proc.
+ * A process has fewer than a user may have, so that several are needed. The last quarter of what a user may have is for
+ * processes that have few. After setuid() root is the owner of their folders in /proc.
  */
 TEST(mappings_of_a_user_are_bounded)
 {
+	enum { MANY = PROCESS_MAPPINGS_USER / 4 * 3 };
 	struct process_table *table = process_table_new();
-	struct child children[12], own = child_start(PLACE_SAME);
+	struct child children[12], small = child_start(PLACE_STRANGER), own = child_start(PLACE_SAME);
 	size_t count = sizeof children / sizeof *children;
 	uint32_t user = 0;
 	for (size_t i = 0; i < count; i++) {
 		children[i] = child_start(PLACE_STRANGER);
 		ck_assert_int_eq(feed_live(table, 5, IAPROF_PROCESS_EXISTING, children[i].pid, 1), PROCESS_ROOT_OWN);
 	}
+	ck_assert_int_eq(feed_live(table, 5, IAPROF_PROCESS_EXISTING, small.pid, 1), PROCESS_ROOT_OWN);
 	ck_assert_int_eq(feed_live(table, 5, IAPROF_PROCESS_EXISTING, own.pid, 1), PROCESS_ROOT_OWN);
-	for (uint64_t i = 0; i < PROCESS_MAPPINGS_USER; i++)
+	for (uint64_t i = 0; i < MANY; i++)
 		map(table, children[i % count].pid, i / count);
 	ck_assert_uint_eq(process_table_refused(table, &user), 0);
-	map(table, children[0].pid, PROCESS_MAPPINGS_USER);
-	map(table, own.pid, 0);
+	map(table, children[0].pid, MANY);
 	ck_assert_uint_eq(process_table_refused(table, &user), 1);
+	for (uint64_t i = 0; i <= PROCESS_MAPPINGS_USUAL; i++)
+		map(table, small.pid, i);
+	map(table, own.pid, 0);
+	ck_assert_uint_eq(process_table_refused(table, &user), 2);
 	ck_assert_uint_eq(user, STRANGER);
 	struct process *process = process_table_find(table, (uint32_t)own.pid, 20);
 	ck_assert_ptr_nonnull(process_mapping_at(table, process, 0x10000, 20));
@@ -220,12 +225,20 @@ TEST(mappings_of_a_user_are_bounded)
 	for (size_t i = count; i-- > 0;)
 		child_end(&children[i]);
 	child_end(&own);
+	child_end(&small);
 }
 
-/* All users together have room for as much as two of them; who was refused most is named. */
+/*
+ * All users together have room for as much as two of them, but for processes with few mappings; who was refused most is
+ * named.
+ */
 TEST(mappings_of_all_users_are_bounded)
 {
-	enum { USERS = 3, CHILDREN = 8 }; /* each has fewer than one process may have */
+	enum {
+		USERS = 3,
+		CHILDREN = 8,
+		MANY = PROCESS_MAPPINGS_OTHERS / 4 * 3
+	}; /* each has fewer than one process may have */
 	struct process_table *table = process_table_new();
 	struct child children[USERS * CHILDREN];
 	uint32_t user = 0;
@@ -233,12 +246,13 @@ TEST(mappings_of_all_users_are_bounded)
 		children[i] = child_start((enum place)(PLACE_STRANGER + i / CHILDREN));
 		feed_live(table, 5, IAPROF_PROCESS_EXISTING, children[i].pid, 1);
 	}
-	for (uint64_t i = 0; i < PROCESS_MAPPINGS_OTHERS; i++)
+	for (uint64_t i = 0; i < MANY; i++)
 		map(table, children[i % (2 * CHILDREN)].pid, i / (2 * CHILDREN));
 	ck_assert_uint_eq(process_table_refused(table, &user), 0);
+	const uint64_t more[USERS] = { 1, 2, PROCESS_MAPPINGS_USUAL + 1 };
 	for (size_t i = 0; i < USERS; i++)
-		for (uint64_t k = 0; k <= i % 2; k++)
-			map(table, children[i * CHILDREN].pid, PROCESS_MAPPINGS_OTHERS + k);
+		for (uint64_t k = 0; k < more[i]; k++)
+			map(table, children[i * CHILDREN].pid, MANY + k);
 	ck_assert_uint_eq(process_table_refused(table, &user), 1 + 2 + 1);
 	ck_assert_uint_eq(user, STRANGER + 1);
 	process_table_free(table);

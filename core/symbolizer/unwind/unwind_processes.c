@@ -111,6 +111,12 @@ static bool has_no_room(struct unwind_processes *processes, const struct followe
 	return account && !process->room && account->amount + UNWIND_ROOM_PROCESS > UNWIND_ROOM_USER;
 }
 
+/* Returns how much of a limit a process may fill that needs so much. */
+static uint32_t share_of(uint32_t limit, uint32_t room)
+{
+	return room <= UNWIND_ROOM_USUAL ? limit : limit / 4 * 3;
+}
+
 /* Charges the mappings of a process to its user. If that exceeds a limit, forgets them and returns false. */
 static bool take_room(struct unwind_processes *processes, struct followed_process *process)
 {
@@ -126,8 +132,8 @@ static bool take_room(struct unwind_processes *processes, struct followed_proces
 			break;
 	bool has_room = processes->room + room <= UNWIND_ROOM;
 	while (has_room && !is_trusted &&
-	       !(has_room = user_accounts_take(&processes->users, process->user, room, UNWIND_ROOM_USER,
-					       UNWIND_ROOM_OTHERS)) &&
+	       !(has_room = user_accounts_take(&processes->users, process->user, room, share_of(UNWIND_ROOM_USER, room),
+					       share_of(UNWIND_ROOM_OTHERS, room))) &&
 	       withdraw_ended(processes, process, true))
 		has_room = true;
 	if (has_room) {

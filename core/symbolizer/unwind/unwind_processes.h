@@ -16,12 +16,14 @@
 
 /*
  * Limits on mappings: of all processes, of those of all untrusted users, and of those of one. Each process is charged a
- * power of two, which is what sources allocate, and at least 8.
+ * power of two, which is what sources allocate, and at least 8. A quarter of what untrusted users have is for processes
+ * with a usual number of mappings.
  */
 #define UNWIND_ROOM 131072u
 #define UNWIND_ROOM_OTHERS 65536u
 #define UNWIND_ROOM_USER 32768u
 #define UNWIND_ROOM_PROCESS 8u
+#define UNWIND_ROOM_USUAL 256u
 
 typedef ARRAY(struct iaprof_unwind_mapping) unwind_mapping_array;
 
