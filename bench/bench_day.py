@@ -5,11 +5,12 @@ and disk, in phases that stand for a day: idle, busy (computing programs on ever
 all the time), and starting (19 programs a second that do nothing, no part of the day): bench_day.py IAPROF [SECONDS
 [BUDGET]].
 
-Each profiler runs once through all phases of SECONDS each (60 by default): iaprof --continuous with its ring and BUDGET
-(1% by default), the same without a budget, perf record and bpftrace. The interval of iaprof is that of the service,
-60 s, or a phase if that is shorter, because the end of an interval costs several ms. All sample at 19 Hz. The time that the Linux
-kernel spends for perf record in interrupts is not part of any process; that of bpftrace is that of its program. A day
-is 14 hours idle, 8 busy and 2 compiling.
+Each profiler runs once through all phases, of which SECONDS are measured (60 by default): iaprof --continuous with
+its ring and BUDGET (1% by default), the same without a budget, perf record and bpftrace. The interval of iaprof is
+that of the service, 60 s, or SECONDS if that is less, because the end of an interval costs several ms. A phase stands
+for hours: the first interval of iaprof in each is not measured, because the budget follows the interval before. All
+sample at 19 Hz. The time that the Linux kernel spends for perf record in interrupts is not part of any process; that
+of bpftrace is that of its program. A day is 14 hours idle, 8 busy and 2 compiling.
 """
 import contextlib
 import os
@@ -24,6 +25,7 @@ IAPROF = os.path.abspath(sys.argv[1])
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 60
 BUDGET = sys.argv[3] if len(sys.argv) > 3 else '1%'
 WARM_UP = 15  # seconds in which a profiler starts, which happens once in many days
+SETTLE = 2  # seconds between the begin of a load and its measurement
 DAY = {'idle': 14 / 24, 'busy': 8 / 24, 'compiling': 2 / 24, 'starting': 0}
 LOADS = {
     'idle': '',
@@ -100,17 +102,18 @@ def load(name):
             process.wait()
 
 
-def measure(command):
-    """(phase) -> share of all CPUs, share of BPF programs, MiB, bytes on disk per second."""
+def measure(command, interval):
+    """interval: that of the profiler; 0: none. (phase) -> share of all CPUs, share of BPF programs, MiB, bytes on disk per
+    second."""
     folder = tempfile.mkdtemp(dir='.')
     with open(f'{folder}/output', 'wb') as output:
         process = subprocess.Popen([part.replace('FOLDER', folder) for part in command], stdout=output,
                                    stderr=subprocess.DEVNULL)
-    time.sleep(WARM_UP)
+    time.sleep(WARM_UP + interval)
     found = {}
     for phase in DAY:
         with load(phase):
-            time.sleep(2)
+            time.sleep(SETTLE + interval)
             begin = time.monotonic()
             before = cpu_time(process.pid), bpf_time(process.pid), disk(folder)
             time.sleep(SECONDS)
@@ -126,13 +129,15 @@ def measure(command):
 
 
 def main():
-    iaprof = [IAPROF, '--continuous', '-i', f'{max(1, min(60, SECONDS)):g}s', '-s', 'cpu-stack:frequency=19', '-k',
+    interval = max(1, min(60, SECONDS))
+    iaprof = [IAPROF, '--continuous', '-i', f'{interval:g}s', '-s', 'cpu-stack:frequency=19', '-k',
               'ring:folder=FOLDER/ring']
     commands = {f'iaprof, budget {BUDGET}': [*iaprof, '--budget', BUDGET],
                 'iaprof, no budget': [*iaprof, '--budget', 'none'],
                 'perf record': ['perf', 'record', '-q', '-F', '19', '-a', '-g', '-o', 'FOLDER/perf.data'],
                 'bpftrace': ['bpftrace', '-e', 'profile:hz:19 { @[kstack, ustack] = count(); }']}
-    results = {name: measure(command) for name, command in commands.items() if shutil.which(command[0])}
+    results = {name: measure(command, interval if command[0] == IAPROF else 0) for name, command in commands.items()
+               if shutil.which(command[0])}
     base = next(iter(results.values()))
     print(f'{os.cpu_count()} CPUs, {SECONDS:g} s a phase; in parentheses: how many times that of iaprof with a budget')
     for phase in [*DAY, 'a day']:
