@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "http/spool.h"
 
@@ -315,24 +316,38 @@ static bool set_up(struct sender *sender)
 	return curl_easy_setopt(curl, CURLOPT_URL, options->url) == CURLE_OK;
 }
 
-static bool open_spool(struct sender *sender)
+static int open_spool(struct sender *sender)
 {
 	const struct sender_options *options = &sender->options;
-	sender->spool = spool_open(&(struct spool_options){ .host = options->host,
-							    .folder = options->spool,
-							    .name = options->spool_name,
-							    .limit = options->spool_limit,
-							    .compressed = options->compressed });
-	return sender->spool;
+	if (!options->spool || !*options->spool)
+		return 0;
+	return spool_open(&(struct spool_options){ .host = options->host,
+						   .folder = options->spool,
+						   .name = options->spool_name,
+						   .limit = options->spool_limit,
+						   .compressed = options->compressed },
+			  &sender->spool);
 }
 
-struct sender *sender_new(const struct sender_options *options)
+static int start(struct sender *sender)
 {
-	const struct iaprof_host *host = options->host;
+	const struct iaprof_host *host = sender->options.host;
+	if (!set_up(sender))
+		return host->fail(host, EINVAL, "cannot send to %s", sender->options.url);
+	int result = open_spool(sender);
+	if (result)
+		return result;
+	result = pthread_create(&sender->thread, NULL, run, sender);
+	sender->has_thread = !result;
+	return result ? host->fail(host, result, "cannot create a thread: %s", strerror(result)) : 0;
+}
+
+int sender_new(const struct sender_options *options, struct sender **made)
+{
 	struct sender *sender = calloc(1, sizeof *sender);
 	pthread_condattr_t attributes;
 	if (!sender)
-		return NULL;
+		return options->host->fail(options->host, ENOMEM, "out of memory");
 	sender->options = *options;
 	sender->last = &sender->first;
 	pthread_mutex_init(&sender->lock, NULL);
@@ -340,22 +355,12 @@ struct sender *sender_new(const struct sender_options *options)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&sender->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
-	if (!set_up(sender)) {
-		host->fail(host, EINVAL, "cannot send to %s", options->url);
+	int result = start(sender);
+	if (result)
 		sender_free(sender);
-		return NULL;
-	}
-	if (options->spool && *options->spool && !open_spool(sender)) {
-		sender_free(sender);
-		return NULL;
-	}
-	int result = pthread_create(&sender->thread, NULL, run, sender);
-	sender->has_thread = !result;
-	if (!result)
-		return sender;
-	host->fail(host, result, "cannot create a thread: %s", strerror(result));
-	sender_free(sender);
-	return NULL;
+	else
+		*made = sender;
+	return result;
 }
 
 /* Puts away the oldest request that is not being sent. Called with the lock. */
@@ -419,6 +424,7 @@ struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const 
 	for (; sender->first; remove_first(sender))
 		put_away(sender, sender->first);
 	sender->counts.kept = spool_items(sender->spool);
+	spool_close(STEAL_POINTER(sender->spool));
 	*error = sender->error;
 	return sender->counts;
 }

@@ -48,13 +48,13 @@ struct sender_counts {
 
 struct sender;
 
-/* Returns NULL after host->fail(). */
-struct sender *sender_new(const struct sender_options *options);
+/* Returns 0, or a negative errno after host->fail(): -EWOULDBLOCK if another sender has the spool. */
+int sender_new(const struct sender_options *options, struct sender **sender);
 /* Takes over the text. count: profiles in it. */
 void sender_add(struct sender *sender, struct text *body, uint32_t count);
 /*
  * Waits until everything is sent, or until a limit in ns, and ends the thread; with a spool, only while the server
- * answers. *error: the last error, "" if none.
+ * answers. Leaves the spool to the next run. *error: the last error, "" if none.
  */
 struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const char **error);
 void sender_free(struct sender *sender);

@@ -149,23 +149,22 @@ static int open_folder(struct spool *spool, const char **why)
 	return scan(spool) ? 0 : -ENOMEM;
 }
 
-struct spool *spool_open(const struct spool_options *options)
+int spool_open(const struct spool_options *options, struct spool **opened)
 {
 	struct spool *spool = calloc(1, sizeof *spool);
 	const char *why;
-	if (!spool) {
-		options->host->fail(options->host, ENOMEM, "out of memory");
-		return NULL;
-	}
+	if (!spool)
+		return options->host->fail(options->host, ENOMEM, "out of memory");
 	spool->options = *options;
 	/* A later run begins with a larger number: the clock is only a good guess. */
 	spool->next = clock_read(CLOCK_REALTIME);
 	int result = open_folder(spool, &why);
-	if (!result)
-		return spool;
-	options->host->fail(options->host, -result, "spool %s: %s", options->folder, why);
+	if (!result) {
+		*opened = spool;
+		return 0;
+	}
 	spool_close(spool);
-	return NULL;
+	return options->host->fail(options->host, -result, "spool %s: %s", options->folder, why);
 }
 
 static void file_remove(struct spool *spool, const struct spool_file *file)

@@ -26,8 +26,9 @@ struct spool_options {
 
 struct spool;
 
-/* Returns NULL after host->fail(). The options are borrowed. */
-struct spool *spool_open(const struct spool_options *options);
+/* Returns 0, or a negative errno after host->fail(): -EWOULDBLOCK if another spool has the files. Borrows the options.
+ */
+int spool_open(const struct spool_options *options, struct spool **spool);
 /* Stores a request with count items. Returns the number of items that it lost: its own, or those that made room. */
 uint64_t spool_put(struct spool *spool, const struct text *body, uint32_t count);
 /*

@@ -94,6 +94,7 @@ static uint32_t read_answer(const void *bytes, size_t size, uint32_t count, stru
 int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host *host,
 		       const struct otlp_options *options, const struct otlp_signal *signal)
 {
+	otlp_exporter_close(exporter); /* if the sink is prepared again */
 	exporter->signal = signal;
 	make_url(exporter, options->endpoint);
 	const char *url = text_string(&exporter->url);
@@ -105,7 +106,7 @@ int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host 
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return host->fail(host, ENOMEM, "cannot initialise libcurl");
 	exporter->has_curl = true;
-	exporter->sender = sender_new(&(struct sender_options){
+	const struct sender_options wanted = {
 		.host = host,
 		.url = url,
 		.type = "application/x-protobuf",
@@ -117,8 +118,9 @@ int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host 
 		.compressed = exporter->is_compressed,
 		.spool = options->spool,
 		.spool_limit = options->spool_size,
-		.spool_name = signal->spool });
-	return exporter->sender ? 0 : -EINVAL;
+		.spool_name = signal->spool
+	};
+	return sender_new(&wanted, &exporter->sender);
 }
 
 int otlp_exporter_send(struct otlp_exporter *exporter, const struct iaprof_host *host, struct text *message,
@@ -147,4 +149,5 @@ void otlp_exporter_close(struct otlp_exporter *exporter)
 	if (exporter->has_curl)
 		curl_global_cleanup();
 	text_free(&exporter->url);
+	*exporter = (struct otlp_exporter){ 0 };
 }

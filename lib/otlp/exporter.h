@@ -59,7 +59,10 @@ struct otlp_exporter {
 	struct sender *sender;
 };
 
-/* Returns 0, or a negative errno after host->fail(). The options are borrowed until otlp_exporter_close(). */
+/*
+ * Returns 0, or a negative errno after host->fail(). The options are borrowed until otlp_exporter_close(). May be
+ * called again, as prepare() of a sink may.
+ */
 int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host *host,
 		       const struct otlp_options *options, const struct otlp_signal *signal);
 /* Takes over the text, an encoded request with count items. Returns 0, or a negative errno after host->fail(). */

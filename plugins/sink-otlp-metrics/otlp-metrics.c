@@ -44,6 +44,10 @@ static int otlp_metrics_prepare(const struct iaprof_host *host, void *instance)
 	const struct iaprof_target *target = host->target(host);
 	const char *attributes = getenv("OTEL_RESOURCE_ATTRIBUTES"), *service = getenv("OTEL_SERVICE_NAME");
 	bool is_recorded = target->flags & IAPROF_TARGET_RECORDED;
+	/* First: what fails because an earlier run has the spool is called again. */
+	int result = otlp_exporter_open(&sink->exporter, host, &sink->options, &signal_metrics);
+	if (result)
+		return result;
 	sink->command = target->command_pid;
 	sink->start = clock_read(CLOCK_REALTIME);
 	bool good = metrics_init(&sink->metrics, is_recorded) &&
@@ -52,9 +56,7 @@ static int otlp_metrics_prepare(const struct iaprof_host *host, void *instance)
 		    resource_add(&sink->resource, "service.name", "iaprof") &&
 		    resource_add(&sink->resource, "service.version", PLUGIN_VERSION) &&
 		    (is_recorded || resource_add_machine(&sink->resource));
-	if (!good)
-		return host->fail(host, ENOMEM, "out of memory");
-	return otlp_exporter_open(&sink->exporter, host, &sink->options, &signal_metrics);
+	return good ? 0 : host->fail(host, ENOMEM, "out of memory");
 }
 
 static int otlp_metrics_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)

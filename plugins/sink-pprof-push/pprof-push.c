@@ -10,6 +10,7 @@
 #include <curl/curl.h>
 #include <iaprof/plugin.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "http/delivery.h"
 #include "request.h"
@@ -117,10 +118,23 @@ static void make_target(struct pprof_push *push)
 		text_append_string(&push->target, PATH);
 }
 
+/* What prepare() made. */
+static void release(struct pprof_push *push)
+{
+	sender_free(STEAL_POINTER(push->sender));
+	if (push->has_curl)
+		curl_global_cleanup();
+	push->has_curl = false;
+	array_free(&push->labels);
+	free(STEAL_POINTER(push->label_copy));
+	text_free(&push->target);
+}
+
 static int pprof_push_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct pprof_push *push = instance;
 	bool is_plain = push->format == FORMAT_PLAIN;
+	release(push); /* if it is prepared again */
 	if (!delivery_is_url(push->url))
 		return host->fail(host, EINVAL, "url %s: has to begin with http:// or https://", push->url);
 	int result = take_labels(host, push);
@@ -132,18 +146,17 @@ static int pprof_push_prepare(const struct iaprof_host *host, void *instance)
 		return host->fail(host, ENOMEM, "cannot initialise libcurl");
 	push->has_curl = true;
 	/* The profile itself is compressed: no content encoding. */
-	push->sender =
-		sender_new(&(struct sender_options){ .host = host,
-						     .url = url,
-						     .type = is_plain ? "application/octet-stream" : "application/json",
-						     .user_agent = "iaprof/" PLUGIN_VERSION,
-						     .headers = push->headers,
-						     .certificate = push->certificate,
-						     .timeout = push->timeout,
-						     .spool = push->spool,
-						     .spool_limit = push->spool_size,
-						     .spool_name = is_plain ? "pprof" : "pprof-push" });
-	return push->sender ? 0 : -EINVAL;
+	const struct sender_options wanted = { .host = host,
+					       .url = url,
+					       .type = is_plain ? "application/octet-stream" : "application/json",
+					       .user_agent = "iaprof/" PLUGIN_VERSION,
+					       .headers = push->headers,
+					       .certificate = push->certificate,
+					       .timeout = push->timeout,
+					       .spool = push->spool,
+					       .spool_limit = push->spool_size,
+					       .spool_name = is_plain ? "pprof" : "pprof-push" };
+	return sender_new(&wanted, &push->sender);
 }
 
 static void send_request(void *instance, struct text *body, uint32_t count)
@@ -169,13 +182,7 @@ static int pprof_push_finish(const struct iaprof_host *host, void *instance)
 
 static void pprof_push_destroy(const struct iaprof_host *host, void *instance)
 {
-	struct pprof_push *push = instance;
-	sender_free(push->sender);
-	if (push->has_curl)
-		curl_global_cleanup();
-	array_free(&push->labels);
-	free(push->label_copy);
-	text_free(&push->target);
+	release(instance);
 }
 
 static const struct iaprof_plugin pprof_push_plugin = {

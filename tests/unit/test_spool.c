@@ -22,10 +22,20 @@ static int keep_failure(const struct iaprof_host *host, int error, const char *f
 
 static const struct iaprof_host host = { .fail = keep_failure };
 
+static struct spool *open_named(const char *name, uint64_t limit, bool compressed)
+{
+	struct spool *spool = NULL;
+	const struct spool_options options = {
+		.host = &host, .folder = folder, .name = name, .limit = limit, .compressed = compressed
+	};
+	int result = spool_open(&options, &spool);
+	ck_assert_int_eq(result != 0, spool == NULL);
+	return spool;
+}
+
 static struct spool *open_it(uint64_t limit, bool compressed)
 {
-	return spool_open(&(struct spool_options){
-		.host = &host, .folder = folder, .name = "profiles", .limit = limit, .compressed = compressed });
+	return open_named("profiles", limit, compressed);
 }
 
 static uint64_t put(struct spool *spool, char letter, size_t size, uint32_t count)
@@ -181,8 +191,7 @@ TEST(a_second_spool_of_the_kind_is_refused)
 	ck_assert_ptr_nonnull(spool);
 	ck_assert_ptr_null(open_it(1 << 20, false));
 	ck_assert_str_eq(failure, "spool %s: %s");
-	struct spool *other = spool_open(
-		&(struct spool_options){ .host = &host, .folder = folder, .name = "metrics", .limit = 1 << 20 });
+	struct spool *other = open_named("metrics", 1 << 20, false);
 	ck_assert_ptr_nonnull(other);
 	spool_close(other);
 	spool_close(spool);
