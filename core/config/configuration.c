@@ -392,7 +392,8 @@ static int set_run_values(struct configuration *configuration, const struct conf
 		if (result < 0)
 			return result;
 	}
-	if (!configuration->finish_within)
+	configuration->limits_finish = configuration->finish_within;
+	if (!configuration->limits_finish)
 		configuration->finish_within = FINISH_WITHIN_DEFAULT;
 	const struct setting *memory = choose(file, command_line, "memory");
 	if (memory && !configuration->continuous)

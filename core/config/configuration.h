@@ -52,6 +52,7 @@ struct configuration {
 	double budget;                           /* share of all CPU time that a continuous run may use; 0: no limit */
 	uint64_t hold;                           /* ns, 0: the correlator's default */
 	uint64_t finish_within;                  /* longest time from the last sample to the end of the run, ns */
+	bool limits_finish;                      /* finish_within was set: it applies to replays, too */
 	int scope;                               /* enum iaprof_scope */
 	ARRAY(uint32_t) pids;                    /* -p */
 	bool without_children;                   /* --children no */

@@ -85,7 +85,8 @@ enum exit_status run_configure(struct run *run, struct registry *registry, struc
 	run->services.target.flags = (run_is_offline(run) ? IAPROF_TARGET_RECORDED : 0) |
 				     (run_follows_children(run) ? IAPROF_TARGET_CHILDREN : 0) |
 				     (wants_spans ? IAPROF_TARGET_SPANS : 0);
-	run->services.target.finish_within = run_is_offline(run) ? 0 : run->configuration->finish_within;
+	bool has_limit = !run_is_offline(run) || run->configuration->limits_finish;
+	run->services.target.finish_within = has_limit ? run->configuration->finish_within : 0;
 	run->is_configured = true;
 	if (run->cgroup.folder)
 		warn_of_whole_system(run);

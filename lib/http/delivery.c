@@ -22,8 +22,8 @@ static void report(const struct iaprof_host *host, const struct sender_counts *c
 			host->log(host, IAPROF_LOG_WARNING, "%s %" PRIu64 " %s%s%s%s", fates[i], numbers[i], what,
 				  plural(numbers[i]), *error ? ": " : "", error);
 	if (counts->kept)
-		host->log(host, IAPROF_LOG_WARNING, "%" PRIu64 " %s%s wait in the spool for the next run%s%s",
-			  counts->kept, what, plural(counts->kept), *error ? ": " : "", error);
+		host->log(host, IAPROF_LOG_WARNING, "%" PRIu64 " %s%s in the spool for the next run%s%s", counts->kept,
+			  what, counts->kept == 1 ? " waits" : "s wait", *error ? ": " : "", error);
 	host->log(host, IAPROF_LOG_INFO, "sent %" PRIu64 " %s%s to %s", counts->sent, what, plural(counts->sent), url);
 }
 
@@ -39,8 +39,10 @@ int delivery_finish(const struct iaprof_host *host, struct sender *sender, const
 	struct sender_counts counts = sender_finish(sender, limit, &error);
 	report(host, &counts, url, what, error);
 	uint64_t missing = counts.rejected + counts.refused + counts.dropped;
-	return missing ? host->fail(host, EIO, "%" PRIu64 " of %" PRIu64 " %ss were not delivered to %s", missing,
-				    missing + counts.sent, what, url)
+	uint64_t all = missing + counts.sent;
+	return missing ? host->fail(host, EIO, "%" PRIu64 " of %" PRIu64 " %s%s %s not delivered to %s%s%s", missing,
+				    all, what, plural(all), missing == 1 ? "was" : "were", url, *error ? ": " : "",
+				    error)
 		       : 0;
 }
 

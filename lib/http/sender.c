@@ -20,7 +20,9 @@
 #define WAIT_FIRST 1u
 #define WAIT_MAX 30u
 #define WAIT_ASKED_MAX 300u
-#define ERROR_SIZE 300u
+#define ERROR_SIZE 400u
+#define REASON_SIZE_MAX 200u
+#define STATUS_TOO_LARGE 413
 #define POLL_MS 1000
 
 struct body {
@@ -43,7 +45,8 @@ struct sender {
 	struct body *first, **last; /* the first is being sent */
 	size_t waiting;             /* bytes */
 	bool is_sending, is_ending, gives_up;
-	bool is_failing; /* the last try failed, and is to be repeated */
+	bool is_failing;   /* the last try failed, and is to be repeated */
+	uint64_t next_try; /* CLOCK_MONOTONIC, ns, while the thread waits for it; else 0 */
 	struct sender_counts counts;
 	struct spool *spool; /* NULL: none */
 
@@ -127,10 +130,29 @@ static bool is_passing(long status)
 	return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
+/* Notes a status of failure, with the first line of what the server says of it, and the remedy if there is one. */
+static void note_refusal(struct sender *sender, long status)
+{
+	const struct sender_options *options = &sender->options;
+	struct text reason = { 0 }, line = { 0 };
+	const char *type = NULL, *remedy = status == STATUS_TOO_LARGE ? options->too_large : NULL;
+	curl_easy_getinfo(sender->curl, CURLINFO_CONTENT_TYPE, &type);
+	if (type && (strncasecmp(type, "text/plain", 10) == 0 || strncasecmp(type, "application/json", 16) == 0))
+		text_append(&reason, sender->answer.data, strcspn(text_string(&sender->answer), "\r\n"));
+	else if (options->explanation)
+		options->explanation(sender->answer.data, sender->answer.size, &reason);
+	if (reason.size > REASON_SIZE_MAX)
+		reason.size = REASON_SIZE_MAX;
+	text_append_format(&line, "%ld%s%s%s%s%s", status, reason.size ? ": " : "", text_string(&reason),
+			   remedy ? " (" : "", remedy ? remedy : "", remedy ? ")" : "");
+	note_error(sender, "HTTP status ", text_string(&line));
+	text_free(&reason);
+	text_free(&line);
+}
+
 /* *wait: seconds that the server asked for, 0 if it did not. */
 static enum outcome try_once(struct sender *sender, const struct body *body, uint64_t *wait)
 {
-	char number[32];
 	long status = 0;
 	curl_off_t after = 0;
 	sender->answer.size = 0;
@@ -147,8 +169,7 @@ static enum outcome try_once(struct sender *sender, const struct body *body, uin
 		count_sent(sender, body->count);
 		return OUTCOME_SENT;
 	}
-	snprintf(number, sizeof number, "%ld", status);
-	note_error(sender, "HTTP status ", number);
+	note_refusal(sender, status);
 	*wait = after > 0 ? (uint64_t)after : 0;
 	return is_passing(status) ? OUTCOME_AGAIN : OUTCOME_REFUSED;
 }
@@ -167,20 +188,51 @@ static void wait_for(struct sender *sender, uint64_t seconds)
 	uint64_t more = (uint64_t)until.tv_nsec + longest / UINT32_MAX * random;
 	until.tv_sec += (time_t)(seconds + more / NANOSECONDS_PER_SECOND);
 	until.tv_nsec = (long)(more % NANOSECONDS_PER_SECOND);
+	sender->next_try = (uint64_t)until.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)until.tv_nsec;
+	pthread_cond_broadcast(&sender->changed);
 	while (!sender->gives_up && !pthread_cond_timedwait(&sender->changed, &sender->lock, &until))
 		;
+	sender->next_try = 0;
 }
 
-static void remove_first(struct sender *sender)
+/* Removes a request. at: what refers to it. Called with the lock. */
+static void remove_body(struct sender *sender, struct body **at)
 {
-	struct body *body = sender->first;
-	sender->first = body->next;
-	if (!sender->first)
-		sender->last = &sender->first;
+	struct body *body = *at;
+	*at = body->next;
+	if (!*at)
+		sender->last = at;
 	sender->waiting -= body->text.size;
 	text_free(&body->text);
 	free(body);
 	pthread_cond_broadcast(&sender->changed);
+}
+
+/* Stores a request, which is not in the spool already. Called with the lock. */
+static bool store(struct sender *sender, const struct body *body)
+{
+	return sender->spool && spool_put(sender->spool, &body->text, body->count, &sender->counts.dropped);
+}
+
+/* Stores a request, which may be in the spool already, or drops it. Called with the lock. */
+static void put_away(struct sender *sender, const struct body *body)
+{
+	if (!body->spooled && !store(sender, body))
+		sender->counts.dropped += body->count;
+}
+
+/*
+ * What waits while the server does not take it survives the end of this process. What cannot be stored stays where it
+ * is. Called with the lock.
+ */
+static void store_waiting(struct sender *sender)
+{
+	struct body **at = sender->is_sending && sender->first ? &sender->first->next : &sender->first;
+	while (*at)
+		if ((*at)->spooled || !store(sender, *at))
+			at = &(*at)->next;
+		else
+			remove_body(sender, at);
 }
 
 /* Called with the lock, which is released while the request is sent. */
@@ -194,8 +246,10 @@ static void send_first(struct sender *sender, uint64_t *pause)
 	pthread_mutex_lock(&sender->lock);
 	sender->is_sending = false;
 	sender->is_failing = outcome == OUTCOME_AGAIN;
-	if (sender->is_failing)
+	if (sender->is_failing) {
+		store_waiting(sender);
 		pthread_cond_broadcast(&sender->changed);
+	}
 	if (outcome == OUTCOME_AGAIN && !sender->gives_up) {
 		uint64_t seconds = asked ? (asked < WAIT_ASKED_MAX ? asked : WAIT_ASKED_MAX) : *pause;
 		*pause = *pause * 2 < WAIT_MAX ? *pause * 2 : WAIT_MAX;
@@ -211,15 +265,7 @@ static void send_first(struct sender *sender, uint64_t *pause)
 		sender->told = false;
 	if (body->spooled)
 		spool_remove(sender->spool);
-	remove_first(sender);
-}
-
-/* Stores a request, which is not in the spool already, or drops it. Called with the lock. */
-static void put_away(struct sender *sender, const struct body *body)
-{
-	if (!body->spooled)
-		sender->counts.dropped +=
-			sender->spool ? spool_put(sender->spool, &body->text, body->count) : body->count;
+	remove_body(sender, &sender->first);
 }
 
 /* Reads the oldest request of the spool, when nothing else waits. Called with the lock. */
@@ -367,16 +413,11 @@ int sender_new(const struct sender_options *options, struct sender **made)
 static void make_room(struct sender *sender, size_t size)
 {
 	while (sender->first && sender->waiting + size > SENDER_WAITING_MAX) {
-		struct body **at = sender->is_sending ? &sender->first->next : &sender->first, *body = *at;
-		if (!body)
-			return;
-		*at = body->next;
+		struct body **at = sender->is_sending ? &sender->first->next : &sender->first;
 		if (!*at)
-			sender->last = at;
-		sender->waiting -= body->text.size;
-		put_away(sender, body);
-		text_free(&body->text);
-		free(body);
+			return;
+		put_away(sender, *at);
+		remove_body(sender, at);
 	}
 }
 
@@ -392,6 +433,8 @@ void sender_add(struct sender *sender, struct text *body, uint32_t count)
 		*sender->last = added;
 		sender->last = &added->next;
 		added = NULL;
+		if (sender->is_failing)
+			store_waiting(sender);
 	} else {
 		sender->counts.dropped += count;
 	}
@@ -403,16 +446,14 @@ void sender_add(struct sender *sender, struct text *body, uint32_t count)
 
 struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const char **error)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	uint64_t nanoseconds = (uint64_t)until.tv_nsec + limit;
-	until.tv_sec += (time_t)(nanoseconds / NANOSECONDS_PER_SECOND);
-	until.tv_nsec = (long)(nanoseconds % NANOSECONDS_PER_SECOND);
+	uint64_t end = clock_monotonic() + limit;
+	const struct timespec until = { .tv_sec = (time_t)(end / NANOSECONDS_PER_SECOND),
+					.tv_nsec = (long)(end % NANOSECONDS_PER_SECOND) };
 	pthread_mutex_lock(&sender->lock);
 	sender->is_ending = true;
 	pthread_cond_broadcast(&sender->changed);
-	/* While the server does not answer, the spool keeps the rest for the next run. */
-	while (sender->first && !(sender->spool && sender->is_failing) &&
+	/* While the server does not answer, the spool keeps the rest for the next run. A try after the end is none. */
+	while (sender->first && !(sender->spool && sender->is_failing) && sender->next_try < end &&
 	       !pthread_cond_timedwait(&sender->changed, &sender->lock, &until))
 		;
 	sender->gives_up = true;
@@ -421,7 +462,7 @@ struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const 
 	curl_multi_wakeup(sender->multi);
 	pthread_join(sender->thread, NULL);
 	sender->has_thread = false;
-	for (; sender->first; remove_first(sender))
+	for (; sender->first; remove_body(sender, &sender->first))
 		put_away(sender, sender->first);
 	sender->counts.kept = spool_items(sender->spool);
 	spool_close(STEAL_POINTER(sender->spool));

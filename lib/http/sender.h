@@ -20,6 +20,8 @@
  * takes the server's own words, if there are any; they are untrusted.
  */
 typedef uint32_t sender_answer(const void *bytes, size_t size, uint32_t count, struct text *reason);
+/* Reads what a server answers with a status of failure, unless that is a text. reason: as above. */
+typedef void sender_explanation(const void *bytes, size_t size, struct text *reason);
 
 /* Borrowed for the lifetime of the sender. */
 struct sender_options {
@@ -27,8 +29,10 @@ struct sender_options {
 	const char *url;
 	const char *type; /* of the bodies: "application/x-protobuf" */
 	const char *user_agent;
-	sender_answer *answer;   /* NULL: only the status matters */
-	const char *headers;     /* "key=value,key=value", percent-encoded; NULL: none */
+	sender_answer *answer;           /* NULL: only the status matters */
+	sender_explanation *explanation; /* NULL: texts only */
+	const char *too_large;           /* the remedy if the server takes no request of this size; NULL: none */
+	const char *headers;             /* "key=value,key=value", percent-encoded; NULL: none */
 	const char *certificate; /* file of certificates that the server is checked against; NULL: the system's */
 	uint64_t timeout;        /* of one try, ns */
 	bool compressed;         /* bodies are gzip */

@@ -183,20 +183,19 @@ static struct spool_file first_take(struct spool *spool)
 	return first;
 }
 
-uint64_t spool_put(struct spool *spool, const struct text *body, uint32_t count)
+bool spool_put(struct spool *spool, const struct text *body, uint32_t count, uint64_t *lost)
 {
 	struct spool_header header = {
 		.magic = MAGIC, .size = body->size, .count = count, .compressed = spool->options.compressed
 	};
 	struct spool_file added = { .number = spool->next, .size = sizeof header + body->size, .count = count };
 	char partial[SPOOL_NAME_SIZE], name[SPOOL_NAME_SIZE];
-	uint64_t lost = 0;
 	if (added.size > spool->options.limit)
-		return count;
+		return false;
 	while (spool->files.count &&
 	       (spool->size + added.size > spool->options.limit || spool->files.count >= SPOOL_FILES_MAX)) {
 		struct spool_file first = first_take(spool);
-		lost += first.count;
+		*lost += first.count;
 		file_remove(spool, &first);
 	}
 	name_write(spool, added.number, PARTIAL, partial);
@@ -208,11 +207,11 @@ uint64_t spool_put(struct spool *spool, const struct text *body, uint32_t count)
 	if (!good) {
 		if (file >= 0)
 			unlinkat(spool->folder, partial, 0);
-		return lost + count;
+		return false;
 	}
 	spool->next++;
 	spool->size += added.size;
-	return lost;
+	return true;
 }
 
 /* Reads a request of a file. Returns false if it is not what was written, or when out of memory. */

@@ -29,8 +29,11 @@ struct spool;
 /* Returns 0, or a negative errno after host->fail(): -EWOULDBLOCK if another spool has the files. Borrows the options.
  */
 int spool_open(const struct spool_options *options, struct spool **spool);
-/* Stores a request with count items. Returns the number of items that it lost: its own, or those that made room. */
-uint64_t spool_put(struct spool *spool, const struct text *body, uint32_t count);
+/*
+ * Stores a request with count items. Returns false if it cannot be stored. *lost: is increased by the items of requests
+ * that made room.
+ */
+bool spool_put(struct spool *spool, const struct text *body, uint32_t count, uint64_t *lost);
 /*
  * Reads the oldest request, which stays in the folder until spool_remove(). Returns false if there is none, or one that
  * was taken is not removed yet. body: empty. *lost: is increased by the items of files that could not be read.

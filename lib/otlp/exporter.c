@@ -91,6 +91,16 @@ static uint32_t read_answer(const void *bytes, size_t size, uint32_t count, stru
 	return rejected;
 }
 
+/* See sender_explanation. */
+static void read_explanation(const void *bytes, size_t size, struct text *reason)
+{
+	Otlp__Status *status = otlp__status__unpack(NULL, size, bytes);
+	if (!status)
+		return;
+	text_append_string(reason, status->message ? status->message : "");
+	otlp__status__free_unpacked(status, NULL);
+}
+
 int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host *host,
 		       const struct otlp_options *options, const struct otlp_signal *signal)
 {
@@ -112,6 +122,8 @@ int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host 
 		.type = "application/x-protobuf",
 		.user_agent = "iaprof/" PLUGIN_VERSION,
 		.answer = read_answer,
+		.explanation = read_explanation,
+		.too_large = options->too_large,
 		.headers = options->headers ? options->headers : variable(signal, "HEADERS"),
 		.certificate = options->certificate ? options->certificate : variable(signal, "CERTIFICATE"),
 		.timeout = timeout_of(options, signal),

@@ -27,6 +27,8 @@ struct otlp_options {
 	uint64_t compression;                         /* index of otlp_compressions */
 	const char *spool;                            /* folder; NULL: none */
 	uint64_t spool_size;                          /* bytes */
+	const char *too_large; /* no option: what can be done if the receiver takes no request of this size; NULL:
+				  nothing */
 };
 
 extern const char *const otlp_compressions[];

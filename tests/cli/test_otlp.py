@@ -4,9 +4,11 @@
 import collections
 import os
 import re
+import signal
 import sys
 
-from harness import (COMPLETE, FAILED, SOURCE, case, equal, iaprof, main, needs_root, needs_sampling, read, require)
+from harness import (COMPLETE, FAILED, SOURCE, case, end, equal, iaprof, main, needs_root, needs_sampling, read, require,
+                     start, wait_until)
 from otlp_request import Request
 from web_server import Receiver, Server
 
@@ -125,6 +127,24 @@ def refused():
     equal(len(server.asked), 1, 'requests')
 
 
+@case('what a receiver says of a refusal is told, with the remedy', 'application/x-protobuf', b'\x08\x03\x12\x13limit 10\x1b[31m of it', b'')
+@case('a text of a receiver is told, too', 'text/plain; charset=utf-8', b'limit 10\x1b[31m of it', b'\nmore')
+def explained(kind, body, more):
+    with Receiver((413, {'Content_Type': kind}), body=body + more) as server:
+        outcome = send(server, '-q')
+    equal(outcome.status, FAILED, 'status')
+    require(re.search(r'not delivered to .*: HTTP status 413: limit 10.*of it \(set a smaller request-size=', outcome.err)
+            and not re.search('\x1b|more', outcome.err), outcome.err)
+
+
+@case('a receiver that asks for more time than is left is not waited for')
+def too_late():
+    # The run would hang: three minutes are left for its end, and the next try would be in five.
+    with Receiver((503, {'Retry_After': '3600'})) as server:
+        outcome = send(server, '--finish-within', '4m')
+    equal((outcome.status, len(server.asked)), (FAILED, 1), 'status and requests')
+
+
 @case('what a receiver takes in part is counted, with its reason')
 def partial():
     text = b'a label\x1b[31m is too long'
@@ -173,6 +193,61 @@ def replay_into_spool():
         iaprof('--replay', DEMO, '-k', f'otlp:spool=waiting,endpoint={server.url}').completes()
         equal(len(server.bodies), alone + len(waiting), 'requests')
     equal(os.listdir('waiting'), [], 'files')
+
+
+@case('what waits in the spool survives the end of the process', needs=[needs_root, needs_sampling])
+def killed():
+    with Receiver(*[(503, {})] * 1000) as server:
+        process = start('--continuous', '-i', '300ms', '-s', 'cpu-stack:idle=yes', '-k',
+                        f'otlp:spool=waiting,endpoint={server.url}')
+        wait_until(lambda: os.path.isdir('waiting') and len(os.listdir('waiting')) > 3, 'requests in the spool')
+        process.kill()
+        process.communicate()
+    waiting = [name for name in os.listdir('waiting') if name.endswith('.request')]
+    with Receiver() as server:
+        iaprof('--replay', DEMO, '-k', f'otlp:spool=waiting,endpoint={server.url}').completes()
+        equal(len(server.bodies), len(waiting) + 1, 'requests')
+        require(all(request.profiles for request in requests(server)), 'a request is empty')
+
+
+def runs_ended():
+    return read('err').count(' samples in ')
+
+
+def start_continuous(*arguments):
+    """Its standard error is in the file err."""
+    with open('err', 'wb') as err:
+        return start('--continuous', '-s', 'cpu-stack:idle=yes', *arguments, stderr=err)
+
+
+def end_continuous(process, runs):
+    process.send_signal(signal.SIGINT)
+    equal(end(process).status, COMPLETE, read('err'))
+    require('the run continues' not in read('err') and runs_ended() >= runs, read('err'))
+
+
+@case('a run with a spool is reloaded', needs=[needs_root, needs_sampling])
+def reloaded():
+    with Receiver() as server:
+        sinks = [f'{name}={server.url},spool=waiting' for name in ('otlp:endpoint', 'otlp-metrics:endpoint',
+                                                                  'pprof-push:isolate=yes,url')]
+        process = start_continuous('-i', '300ms', *(argument for sink in sinks for argument in ('-k', sink)))
+        for number in range(3):
+            wait_until(lambda: runs_ended() == number, 'the end of the earlier run')  # pylint: disable=cell-var-from-loop
+            before = len(server.asked)
+            wait_until(lambda: len({path for path, _ in server.asked[before:]}) == 3, 'requests of each sink')  # pylint: disable=cell-var-from-loop
+            if number < 2:
+                process.send_signal(signal.SIGHUP)
+        end_continuous(process, 3)
+    equal(os.listdir('waiting'), [], 'files')
+
+
+@case('a run with a spool is started anew because of memory', needs=[needs_root, needs_sampling])
+def started_anew():
+    with Receiver() as server:
+        process = start_continuous('-i', '100ms', '--memory', '1MiB', '-k', f'otlp:spool=waiting,endpoint={server.url}')
+        wait_until(runs_ended, 'the end of a run')
+        end_continuous(process, 2)
 
 
 @case('processes have the service that they are of, also when they have ended', needs=[needs_root, needs_sampling])

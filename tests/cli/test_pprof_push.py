@@ -161,7 +161,7 @@ def absent():
         outcome = iaprof('-s', 'cpu-stack:idle=yes', '-d', '500ms', '-k', f'pprof-push:url={silent.url}', '-k',
                          'folded:output=out')
     equal(outcome.status, FAILED, 'status')
-    require('1 of 1 profiles were not delivered' in outcome.err, outcome.err)
+    require('1 of 1 profile was not delivered' in outcome.err, outcome.err)
     require(read('out'), 'the other sink has nothing')
 
 
