@@ -34,7 +34,8 @@ static size_t split(const char *path, const char **times)
 		bool has_folder = colon - path == strlen(DEFAULT_PREFIX) - 1
 					  ? !strncmp(path, DEFAULT_PREFIX, strlen(DEFAULT_PREFIX))
 					  : false;
-		if (!has_folder && (!strstr(colon, "..") || colon == path || !is_folder(path, (size_t)(colon - path))))
+		bool has_times = strstr(colon, "..") || !colon[1];
+		if (!has_folder && (!has_times || colon == path || !is_folder(path, (size_t)(colon - path))))
 			continue;
 		*times = colon + 1;
 		return (size_t)(colon - path);

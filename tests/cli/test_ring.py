@@ -144,6 +144,7 @@ def ranges():
     equal(end(process).status, COMPLETE, 'exit status')
     whole, parts = replayed('kept'), {name: replayed(f'kept/{name}') for name in segments()}
     equal(sum(parts.values(), collections.Counter()), whole, 'segments one by one')
+    equal(replayed('kept:'), whole, 'a range without limits')
     # A segment in which a range ends is in it, the one that begins then is not.
     last = max(time_of(name) for name in parts)
     equal(replayed(f'kept:..{last}'), sum((found for name, found in parts.items() if time_of(name) < last),

@@ -20,6 +20,7 @@
 #include "stacks/value_choice.h"
 #include "text/plural.h"
 #include "text/printable.h"
+#include "text/quantity.h"
 
 struct own_cost own_cost_now(uint64_t helpers)
 {
@@ -58,6 +59,15 @@ static bool report_unreadable_processes(const struct iaprof_lost *lost)
 	return true;
 }
 
+/* Formats what was lost of a value type: " (cpu: 18.7 s)". */
+static void lost_value_text(const struct iaprof_value_type *type, uint64_t value, char *text, size_t size)
+{
+	if (strcmp(type->unit, "nanoseconds") == 0)
+		snprintf(text, size, " (%s: %s)", type->name, quantity_time((double)value).text);
+	else
+		snprintf(text, size, " (%s: %" PRIu64 " %s)", type->name, value, type->unit);
+}
+
 static void report_lost(const struct iaprof_profile *profile)
 {
 	for (size_t i = 0; i < profile->lost_count; i++) {
@@ -65,10 +75,9 @@ static void report_lost(const struct iaprof_profile *profile)
 		if (report_unreadable_processes(lost))
 			continue;
 		char count[LOST_COUNT_SIZE], value[128] = "";
-		if (lost->value && lost->value_type != UINT32_MAX) {
-			const struct iaprof_value_type *type = iaprof_profile_value_type(profile, lost->value_type);
-			snprintf(value, sizeof value, " (%s: %" PRIu64 " %s)", type->name, lost->value, type->unit);
-		}
+		if (lost->value && lost->value_type != UINT32_MAX)
+			lost_value_text(iaprof_profile_value_type(profile, lost->value_type), lost->value, value,
+					sizeof value);
 		log_message(IAPROF_LOG_WARNING, "lost: %s: %s: %s%s", lost->source, lost->reason,
 			    lost_count_text(lost, count), value);
 	}
