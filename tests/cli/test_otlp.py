@@ -211,7 +211,7 @@ def killed():
 
 
 def runs_ended():
-    return read('err').count(' samples in ')
+    return len(re.findall(' samples? in ', read('err')))
 
 
 def start_continuous(*arguments):
