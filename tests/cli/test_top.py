@@ -303,7 +303,7 @@ def utilization():
     screen = known(keys=':busy=yes', rows=24, columns=80)
     screen.until(lambda: re.search(r'^device +\[\|+ +(24\.9|25\.0)%\] ', screen.text(), re.M), 'a device')
     screen.until(lambda: re.search(r'^second device +\[\|+ +(59|60)\.\d%\] ', screen.text(), re.M), 'another one')
-    screen.until(lambda: re.search(r'^second device .* +\u2585\u2585\u2585$', screen.text(), re.M), 'history')
+    screen.until(lambda: re.search(r'^second device .* +\u2585\u2585\u2585+$', screen.text(), re.M), 'history')
     require(re.search(r'^device .* +\u2583\u2583+$', screen.text(), re.M), screen.text())
     require(re.search(r'^\?\[2Jthird +\[ +\]$', screen.text(), re.M), f'the silent one:\n{screen.text()}')
     for columns in 40, 80, 120, 300:

@@ -4,8 +4,8 @@
  *
  *     spawn COUNT SAY HEAR
  *
- * Four times: COUNT processes, one after the other; then it opens the FIFO named SAY for writing, which tells that it
- * has done so, and waits until the FIFO named HEAR has been written to.
+ * Again and again: COUNT processes, one after the other; then it opens the FIFO named SAY for writing, which tells that
+ * it has done so, and waits until the FIFO named HEAR has been written to. It ends when it hears 'q'.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@ static int make_process(void)
 	return child < 0 || waitpid(child, NULL, 0) != child ? -1 : 0;
 }
 
+/* Returns the word; -1 on errors. */
 static int wait_for_word(const char *say, const char *hear)
 {
 	char word;
@@ -30,7 +31,7 @@ static int wait_for_word(const char *say, const char *hear)
 	descriptor = open(hear, O_RDONLY | O_CLOEXEC);
 	if (descriptor < 0 || read(descriptor, &word, 1) != 1)
 		return -1;
-	return close(descriptor);
+	return close(descriptor) ? -1 : word;
 }
 
 int main(int argc, char **argv)
@@ -38,11 +39,12 @@ int main(int argc, char **argv)
 	if (argc != 4)
 		return 2;
 	unsigned long count = strtoul(argv[1], NULL, 10);
-	for (int i = 0; i < 4; i++) {
+	for (int word = 0; word != 'q';) {
 		for (unsigned long k = 0; k < count; k++)
 			if (make_process())
 				return 1;
-		if (wait_for_word(argv[2], argv[3]))
+		word = wait_for_word(argv[2], argv[3]);
+		if (word < 0)
 			return 1;
 	}
 	return 0;
