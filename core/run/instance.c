@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "config/value.h"
 #include "run/instance_output.h"
+#include "run/instance_watch.h"
 #include "run/isolation/isolation.h"
 
 /* Key isolate of every source and sink. */
@@ -107,6 +108,8 @@ void instance_free(struct instance *instance)
 {
 	if (!instance)
 		return;
+	/* Another run may have the numbers of descriptors that destroy() closes. */
+	instance_watch_pause(instance);
 	destroy(instance);
 	instance_host_release(instance);
 	if (instance->memory)

@@ -226,6 +226,13 @@ void instance_watch_host(struct iaprof_host *host)
 	host->on_unwind = host_on_unwind;
 }
 
+void instance_watch_pause(struct instance *instance)
+{
+	for (size_t i = 0; i < instance->watches.count; i++)
+		if (instance->watches.items[i]->loop_watch)
+			loop_pause(instance->watches.items[i]->loop_watch);
+}
+
 void instance_watch_release(struct instance *instance)
 {
 	for (size_t i = 0; i < instance->watches.count; i++) {

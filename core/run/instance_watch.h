@@ -6,5 +6,7 @@
 
 /* Sets the members of a host for callbacks. */
 void instance_watch_host(struct iaprof_host *host);
+/* Ends callbacks for good, while all descriptors are still open. */
+void instance_watch_pause(struct instance *instance);
 /* Ends all watches of an instance. */
 void instance_watch_release(struct instance *instance);
