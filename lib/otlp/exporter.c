@@ -123,7 +123,7 @@ int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host 
 		.user_agent = "iaprof/" PLUGIN_VERSION,
 		.answer = read_answer,
 		.explanation = read_explanation,
-		.too_large = options->too_large,
+		.too_large = signal->too_large,
 		.headers = options->headers ? options->headers : variable(signal, "HEADERS"),
 		.certificate = options->certificate ? options->certificate : variable(signal, "CERTIFICATE"),
 		.timeout = timeout_of(options, signal),

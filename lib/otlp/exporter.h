@@ -14,10 +14,11 @@
 
 /* A kind of data: profiles, metrics. */
 struct otlp_signal {
-	const char *variable; /* its part of the names of variables: "PROFILES" */
-	const char *path;     /* at the receiver: "/v1/metrics" */
-	const char *item;     /* what is counted, in the singular: "profile" */
-	const char *spool;    /* name of its files: "otlp-profiles" */
+	const char *variable;  /* its part of the names of variables: "PROFILES" */
+	const char *path;      /* at the receiver: "/v1/metrics" */
+	const char *item;      /* what is counted, in the singular: "profile" */
+	const char *spool;     /* name of its files: "otlp-profiles" */
+	const char *too_large; /* what can be done if the receiver takes no request of this size; NULL: nothing */
 };
 
 /* Options of a sink: see OTLP_OPTIONS. */

@@ -15,7 +15,7 @@
 /* As OTEL_METRIC_EXPORT_INTERVAL. */
 #define INTERVAL_DEFAULT (60 * NANOSECONDS_PER_SECOND)
 
-static const struct otlp_signal signal_metrics = { "METRICS", "/v1/metrics", "data point", "otlp-metrics" };
+static const struct otlp_signal signal_metrics = { "METRICS", "/v1/metrics", "data point", "otlp-metrics", NULL };
 
 struct otlp_metrics {
 	struct otlp_options options;

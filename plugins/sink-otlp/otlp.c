@@ -12,7 +12,10 @@
 
 #define INTERVAL_DEFAULT (10 * NANOSECONDS_PER_SECOND)
 
-static const struct otlp_signal signal_profiles = { "PROFILES", "/v1development/profiles", "profile", "otlp-profiles" };
+static const struct otlp_signal signal_profiles = {
+	"PROFILES", "/v1development/profiles", "profile", "otlp-profiles",
+	"set a smaller request-size=, or a larger max_request_body_size of the receiver"
+};
 
 struct otlp {
 	struct otlp_options options;
@@ -44,7 +47,6 @@ static int otlp_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct otlp *otlp = instance;
 	bool is_recorded = host->target(host)->flags & IAPROF_TARGET_RECORDED;
-	otlp->options.too_large = "set a smaller request-size=, or a larger max_request_body_size of the receiver";
 	/* First: what fails because an earlier run has the spool is called again. */
 	int result = otlp_exporter_open(&otlp->exporter, host, &otlp->options, &signal_profiles);
 	if (!result && !resources_init(&otlp->resources, getenv("OTEL_RESOURCE_ATTRIBUTES"), is_recorded))
