@@ -237,12 +237,6 @@ int process_table_event(struct process_table *table, const struct iaprof_record_
 	}
 }
 
-/* Returns how much of a limit a process may fill that has so many mappings already. */
-static uint64_t share_of(uint64_t limit, uint64_t mappings)
-{
-	return mappings < PROCESS_MAPPINGS_USUAL ? limit : limit / 4 * 3;
-}
-
 /*
  * Finds the account that a mapping is charged to (NULL: none). mappings: those that its process has already. Returns
  * false if that user's limit, or the limit for all users, is reached.
@@ -258,8 +252,9 @@ static bool find_account(struct process_table *table, uint32_t user, uint64_t ma
 	uint64_t all = 0;
 	for (size_t i = 0; i < table->users.count; i++)
 		all += table->users.items[i].amount;
-	bool has_room = (*account)->amount < share_of(PROCESS_MAPPINGS_USER, mappings) &&
-			all < share_of(PROCESS_MAPPINGS_OTHERS, mappings);
+	bool is_usual = mappings < PROCESS_MAPPINGS_USUAL;
+	bool has_room = (*account)->amount < user_accounts_share(PROCESS_MAPPINGS_USER, is_usual) &&
+			all < user_accounts_share(PROCESS_MAPPINGS_OTHERS, is_usual);
 	(*account)->refused += !has_room;
 	return has_room;
 }

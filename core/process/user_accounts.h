@@ -39,5 +39,10 @@ struct user_account *user_accounts_find(struct user_accounts *accounts, uint32_t
  */
 bool user_accounts_take(struct user_accounts *accounts, uint32_t user, uint64_t amount, uint64_t user_max,
 			uint64_t all_max);
+/* Returns how much of a limit on mappings a process may fill: the last quarter is for those with a usual number. */
+static inline uint64_t user_accounts_share(uint64_t limit, bool is_usual)
+{
+	return is_usual ? limit : limit / 4 * 3;
+}
 /* Reverts user_accounts_take(). */
 void user_accounts_give_back(struct user_accounts *accounts, uint32_t user, uint64_t amount);

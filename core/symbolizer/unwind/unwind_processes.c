@@ -111,12 +111,6 @@ static bool has_no_room(struct unwind_processes *processes, const struct followe
 	return account && !process->room && account->amount + UNWIND_ROOM_PROCESS > UNWIND_ROOM_USER;
 }
 
-/* Returns how much of a limit a process may fill that needs so much. */
-static uint32_t share_of(uint32_t limit, uint32_t room)
-{
-	return room <= UNWIND_ROOM_USUAL ? limit : limit / 4 * 3;
-}
-
 /* Charges the mappings of a process to its user. If that exceeds a limit, forgets them and returns false. */
 static bool take_room(struct unwind_processes *processes, struct followed_process *process)
 {
@@ -125,15 +119,16 @@ static bool take_room(struct unwind_processes *processes, struct followed_proces
 		room *= 2;
 	if (room == process->room)
 		return true;
-	bool is_trusted = user_accounts_trust(&processes->users, process->user);
+	bool is_trusted = user_accounts_trust(&processes->users, process->user), is_usual = room <= UNWIND_ROOM_USUAL;
 	give_room_back(processes, process);
 	while (processes->room + room > UNWIND_ROOM)
 		if (!withdraw_ended(processes, process, false))
 			break;
 	bool has_room = processes->room + room <= UNWIND_ROOM;
 	while (has_room && !is_trusted &&
-	       !(has_room = user_accounts_take(&processes->users, process->user, room, share_of(UNWIND_ROOM_USER, room),
-					       share_of(UNWIND_ROOM_OTHERS, room))) &&
+	       !(has_room = user_accounts_take(&processes->users, process->user, room,
+					       user_accounts_share(UNWIND_ROOM_USER, is_usual),
+					       user_accounts_share(UNWIND_ROOM_OTHERS, is_usual))) &&
 	       withdraw_ended(processes, process, true))
 		has_room = true;
 	if (has_room) {
