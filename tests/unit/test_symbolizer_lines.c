@@ -87,9 +87,11 @@ static expected_array ask_addr2line(const char *path)
 	return all;
 }
 
-/* The same file, however the paths are written. */
+/* The same file, however the paths are written, and whether or not it is still there. */
 static bool is_same_file(const char *a, const char *b)
 {
+	if (strcmp(a, b) == 0)
+		return true;
 	CLEANUP_FREE char *real_a = realpath(a, NULL), *real_b = realpath(b, NULL);
 	return real_a && real_b && strcmp(real_a, real_b) == 0;
 }
