@@ -190,17 +190,20 @@ TEST_LOOP(mappings_over_many_others_are_placed, 49, 51)
 TEST(current_pieces_are_bounded)
 {
 	enum { ROOM = ADDRESS_SPACE_PIECES_MAX, GONE = ROOM + 1 - ROOM / 4 * 3 };
-	ck_assert(add(space, make(0x1000, 0x2000, other_file), 1));
-	for (uint64_t i = 1; i <= ROOM; i++)
-		ck_assert(add(space, make(i * 0x2000 - 0x1000, i * 0x2000, file), 1 + i));
+	const uint64_t top = (ROOM + 2) * 0x2000;
+	ck_assert(add(space, make(top, top + 0x1000, file), 1)); /* the oldest has the highest address */
+	ck_assert(add(space, make(0x1000, 0x2000, other_file), 2));
+	for (uint64_t i = 1; i < ROOM; i++)
+		ck_assert(add(space, make(i * 0x2000 - 0x1000, i * 0x2000, file), 2 + i));
 	ck_assert_uint_eq(dropped, 0);
 	ck_assert_uint_eq(space->history.count, 1);
-	ck_assert(add(space, make((ROOM + 1) * 0x2000, (ROOM + 1) * 0x2000 + 0x1000, file), 2 + ROOM));
+	ck_assert(add(space, make(ROOM * 0x2000, ROOM * 0x2000 + 0x1000, file), 2 + ROOM));
 	ck_assert_uint_eq(dropped, GONE + 1);
 	ck_assert_uint_eq(space->current.count, ROOM / 4 * 3);
-	ck_assert_str_eq(path_at(space, 0x1000, 1), "");
-	ck_assert_str_eq(path_at(space, GONE * 0x2000 - 0x1000, UINT64_MAX), "");
-	ck_assert_str_eq(path_at(space, (GONE + 1) * 0x2000 - 0x1000, UINT64_MAX), file);
+	ck_assert_str_eq(path_at(space, 0x1000, 2), "");
+	ck_assert_str_eq(path_at(space, top, UINT64_MAX), "");
+	ck_assert_str_eq(path_at(space, (GONE - 1) * 0x2000 - 0x1000, UINT64_MAX), "");
+	ck_assert_str_eq(path_at(space, GONE * 0x2000 - 0x1000, UINT64_MAX), file);
 }
 
 TEST(history_is_bounded)
