@@ -58,7 +58,7 @@ def second_attempts():
     results.second_attempt('bad', 0, '')
     results.second_attempt('worse', 1, '')
     lines = [line for line in results.output.getvalue().splitlines() if not line.startswith('#')]
-    return tried == [(True, []), (False, [])] and results.unsteady == ['bad'] and lines == [
+    return tried == [(True, []), (False, [])] and results.unsteady == ['bad: status 1'] and lines == [
         'ok 1 - good', 'ok 2 - bad', 'not ok 3 - worse: status 1']
 
 

@@ -7,7 +7,9 @@
 programs=$LAB_BUILD/tests/lab/level_zero
 source=$LAB_SOURCE/tests/lab/level_zero
 export PYTHONDONTWRITEBYTECODE=1
-cd "$(mktemp -d)" || exit 1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
 
 # launcher VARIANT PRODUCT OPTION...: runs the program; what it prints besides the truth is in the file "printed".
 launcher() {

@@ -16,6 +16,7 @@ TAP_LINE = re.compile(r'^(not )?ok(?=\s|$)\s*\d*\s*-?\s*([^#]*?)\s*(?:#\s*(\w+)\
 FATAL = re.compile(r'BUG|Oops|general protection|unable to handle|panic|WARNING:')
 TAP_PLAN = re.compile(r'^1\.\.(\d+)\s*(?:#\s*skip\S*\s*(.*))?$', re.IGNORECASE)
 SHOWN_LINES = 60
+REASON_LENGTH = 250
 EXPLAINED = {97: 'the double could not be unloaded', 98: 'the double could not be loaded',
              124: 'it took too long and was ended', 137: 'it took too long and was killed'}
 
@@ -53,7 +54,8 @@ class Report:
         self.lock = threading.RLock()
         self.output = output or sys.stdout
         self.number = self.failed = self.passed = self.skipped = 0
-        self.unsteady = []  # names of tests of which something failed the first time only
+        self.reasons = {}   # by test of which something failed the first time: that, in one line
+        self.unsteady = []  # reasons of those that passed then
 
     def print(self, *lines):
         for line in lines:
@@ -116,7 +118,11 @@ class Report:
         trial = Report(io.StringIO())
         trial.result(name, *ending)
         if trial.failed:
-            self.comment(f'{name}: failed, and is run again', trial.output.getvalue().splitlines())
+            said = trial.output.getvalue().splitlines()
+            first = next(number for number, line in enumerate(said) if line.startswith('not ok'))
+            why = [line.lstrip('# ') for line in said[first + 1:first + 2]]
+            self.reasons[name] = ': '.join([said[first].partition(' - ')[2], *why])[:REASON_LENGTH]
+            self.comment(f'{name}: failed, and is run again', said)
         else:
             self.result(name, *ending)
         return not trial.failed
@@ -126,7 +132,7 @@ class Report:
         failed = self.failed
         self.result(name, *ending)
         if self.failed == failed:
-            self.unsteady.append(name)
+            self.unsteady.append(self.reasons.get(name, f'{name}: the guest stopped in it'))
 
     def tap(self, name, lines):
         """Reports the TAP lines of a test -> how many failed, or nothing when it printed none."""

@@ -50,8 +50,9 @@ def execute(*arguments):
 
 
 def profile(*arguments):
-    outcome = execute(BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf', '-o', 'out.csv',
-                      '--', *arguments)
+    # Other programs on this machine may launch, too.
+    outcome = execute(BUILD / 'iaprof', '--scope', 'command', '-s', 'ze-usdt:tracer=yes', '-k',
+                      'csv:rows=events,newline=lf', '-o', 'out.csv', '--', *arguments)
     with open('out.csv', encoding='utf-8', newline='') as file:
         return outcome, [row for row in csv.DictReader(file) if row['record'] == 'launch']
 

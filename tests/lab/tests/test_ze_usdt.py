@@ -182,7 +182,9 @@ def read_counted(name='out.csv'):
 
 def check_awkward(way, locked=False):
     """Launches from threads, signal handlers, coroutines and so on: each is counted once, under its own stack."""
-    command = [BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf', '-o', 'out.csv', '--',
+    # Other programs on this machine may launch, too.
+    command = [BUILD / 'iaprof', '--scope', 'command', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf',
+               '-o', 'out.csv', '--',
                IN_CHROOT, SOURCE / 'tests/lab/level_zero/run-without-gpu', 'bmg', PROGRAMS / 'awkward',
                PROGRAMS / 'modules/transformer.bmg.bin', 'tiny', way, 'immediate']
     # Another profiler counts in memory: this one gets each launch by the probe.
