@@ -27,7 +27,7 @@ bool access_init(struct access *access)
 	return true;
 }
 
-/* Compares in a time that does not depend on how much of it is right. */
+/* Compares in constant time. */
 static bool is_secret(const char *given, const char secret[ACCESS_SECRET_SIZE])
 {
 	return given && strlen(given) == ACCESS_SECRET_SIZE - 1 &&

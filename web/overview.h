@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ring has over time: sums of its segments, each of which is read once, as JSON for the overview page. */
+/*
+ * The contents of the ring over time: sums of its segments, each of which is read once, as JSON for the overview page.
+ */
 #pragma once
 
 #include <pthread.h>

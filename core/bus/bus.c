@@ -146,7 +146,9 @@ static size_t set_source(char *records, size_t offset, size_t end, uint16_t sour
 	return offset;
 }
 
-/* Copies the records that the gate takes to the end of a block. Returns their number of bytes. source NULL: theirs. */
+/*
+ * Appends the records that the gate accepts to a block. Returns their number of bytes. source NULL: the records' own.
+ */
 static size_t append_taken(struct block *block, struct record_gate *gate, const struct iaprof_batch *batch,
 			   const uint16_t *source, uint64_t now)
 {

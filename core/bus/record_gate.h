@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides which well-formed records of a source are taken: not those of an unknown type, of the future, or of counters
- * that it has not declared. What is refused is counted by reason. Not locked: bus_emit() holds the bus's lock.
+ * Decides which well-formed records of a source are accepted: not those of an unknown type, of the future, or of
+ * counters that it has not declared. Rejected records are counted by reason. Not locked: bus_emit() holds the bus's
+ * lock.
  */
 #pragma once
 

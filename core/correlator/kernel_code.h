@@ -32,7 +32,7 @@ struct kernel_code {
 struct kernel_code_table {
 	KEYED_ARRAY(struct kernel_code) items;
 	ARRAY(uint32_t) free;
-	size_t crowded_at; /* number of kernels from which unloaded ones are looked for; 0: the least */
+	size_t crowded_at; /* number of kernels from which unloaded ones are searched for; 0: minimum */
 };
 
 void kernel_code_free(struct kernel_code_table *table);

@@ -127,8 +127,8 @@ static void merge_shares(struct kernel *kernel)
 }
 
 /*
- * Returns the span of all launches from LAUNCH_RUNS_FOR before a time until another one. Samples do not state the
- * launch that they are of: launches of several spans, or without one, leave it open.
+ * Returns the span of all launches from LAUNCH_RUNS_FOR before a time until another one. Samples do not state their
+ * launch: if there are launches of several spans, or some without one, the span is unknown.
  */
 static struct iaprof_span span_between(const struct kernel *kernel, uint64_t begin, uint64_t end)
 {

@@ -14,7 +14,7 @@
 struct ranked_name {
 	enum process_rank_state state;
 	uint32_t rank;
-	uint8_t looks;  /* how often it was looked for */
+	uint8_t looks;  /* number of searches for it */
 	uint8_t length; /* of the name that was reported without it; 0: none */
 	char name[RENAME_LENGTH_MAX];
 };

@@ -66,8 +66,8 @@ int process_table_event(struct process_table *table, const struct iaprof_record_
 int process_table_mapping(struct process_table *table, const struct iaprof_record_mapping *record, const char *path);
 
 /*
- * Reads users and roots of the processes that began since the last call and still run. Call it soon, but once for the
- * records that are there: most processes end before their records are read, which is in these records.
+ * Reads users and roots of the processes that began since the last call and still run. Call it soon, but once per batch
+ * of records: most processes end before their records are read, and the same batch shows that.
  */
 void process_table_look(struct process_table *table);
 

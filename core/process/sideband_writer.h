@@ -27,8 +27,8 @@ void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint3
 			    uint32_t parent_pid, const char *name, size_t name_length);
 
 /*
- * The same with the rank of the process as part of its name, so that stacks are apart by rank in every output. A name
- * in a replay has it already.
+ * The same with the rank of the process as part of its name, so that stacks are separate by rank in every output. A
+ * name in a replay has it already.
  */
 void sideband_write_named(struct sideband_writer *writer, uint64_t time, uint32_t event, uint32_t pid,
 			  uint32_t parent_pid, const char *name, size_t name_length, struct ranked_name *ranked);

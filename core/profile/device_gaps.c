@@ -7,7 +7,7 @@
 /* When there are too many records: jobs that run longer than this may begin before a gap and end behind it. */
 #define SETTLE_DELAY UINT64_C(5000000000)
 
-/* A sample represents so many times its time, if the thread is not known to have waited. */
+/* Limit on the scaling of a sample's time, if the thread is not known to have waited. */
 #define RUN_SCALE_MAX 2.0
 
 void device_gaps_free(struct device_gaps *gaps)
@@ -106,8 +106,8 @@ static void add_part(struct device_gaps *gaps, const struct waiting_sample *samp
 
 /*
  * Divides a gap among the samples of the thread that ended it; the rest is of unknown origin. Waits are exact. Samples
- * of a running thread are scaled to what waits leave, because the begin and end of a stretch on the CPU are not
- * sampled.
+ * of a running thread are scaled to the time without waits, because the start and end of a time slice on the CPU are
+ * not sampled.
  */
 static void attribute(struct device_gaps *gaps, const struct gap_job *job, uint64_t begin)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Idle gaps of devices: time between two jobs in which a device had no work, although the process of the second job
- * had used the device before. A gap is attributed to what the thread that submitted the second job did meanwhile, as
- * far as samples tell; the parts of a gap add up to the gap. Only in runs with samples of waits, which know what
- * threads do. Owned by the collector thread.
+ * Idle gaps of devices: time between two jobs in which a device had no work, although the process of the second job had
+ * used the device before. A gap is attributed to what the thread that submitted the second job did meanwhile, as far as
+ * samples show it; the parts of a gap add up to the gap. Only in runs with samples of waits, which show what threads
+ * do. Owned by the collector thread.
  */
 #pragma once
 

@@ -34,7 +34,7 @@ void wait_table_free(struct wait_table *table);
 
 /* Returns 1 + the position of the wait of a sample; 0 when out of memory. waker: its program image, or NULL. */
 uint32_t wait_table_add(struct wait_table *table, const struct wait_key *key);
-/* Tells the time of a sample of a wait. wait: as wait_table_add() returned it. */
+/* Adds the time of a sample of a wait. wait: as wait_table_add() returned it. */
 void wait_table_note_time(struct wait_table *table, uint32_t wait, uint64_t time);
 /* Resolves the user stacks of wakers in a program that is about to be removed. */
 void wait_table_end_process(struct wait_table *table, struct stack_context *context, const struct process *process);

@@ -41,7 +41,7 @@ static void find_programs(struct bpf_cost *cost)
 	}
 }
 
-/* Returns the time of the programs since the beginning. One that was closed, or opened meanwhile, is left out. */
+/* Returns the time of the programs since the beginning. A program that was closed or opened meanwhile is left out. */
 static uint64_t programs_time(const struct bpf_cost *cost)
 {
 	uint64_t sum = 0;

@@ -135,7 +135,7 @@ uint32_t run_budget_stride(void *context)
 	return run->budget.control.stride ? run->budget.control.stride : 1;
 }
 
-/* The first interval includes the start, and says little of the others. */
+/* The first interval includes the start, and is not representative of the others. */
 static void begin(struct run *run)
 {
 	declare_counter(run, COUNTER_BUDGET, "cpu-budget");

@@ -6,7 +6,7 @@
 
 /* Default interval of --continuous. */
 #define CONTINUOUS_INTERVAL (60 * NANOSECONDS_PER_SECOND)
-/* Of the time in which devices have no work: waits are told apart. */
+/* Time resolution of runs with idle gaps of devices: fine enough to separate waits. */
 #define GAP_RESOLUTION UINT64_C(1000000) /* ns */
 
 bool run_follows_children(const struct run *run)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run gives its instances, and what it profiles: see run_state.h. */
+/* Services that a run provides to its instances, and its targets: see run_state.h. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

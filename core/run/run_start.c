@@ -85,7 +85,7 @@ static void send_head(struct run *run)
 						       .name = intern_text_id(run->services.intern, source->name) };
 		run_send(run, &record.header, IAPROF_RECORD_SOURCE, sizeof record);
 	}
-	/* What was recorded elsewhere has neither this machine's name nor its time. */
+	/* Recorded data has neither this machine's name nor its time. */
 	if (run_is_offline(run))
 		return;
 	char offset[32];

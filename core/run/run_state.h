@@ -64,7 +64,7 @@ struct run {
 	 */
 	atomic_uint_least64_t end_time;
 	struct configuration *own_configuration; /* of run_continuous.c */
-	struct cpu_budget budget_before;         /* that of the run before, which had learnt the rate */
+	struct cpu_budget budget_before;         /* that of the run before, which had found the sampling rate */
 	uint64_t stopped_at;                     /* CLOCK_MONOTONIC: when its sources were stopped; 0: not yet */
 	bool is_configured;
 	bool has_ended_feed; /* process_feed_end() was called */
@@ -191,7 +191,7 @@ void run_budget_open(struct run *run);
 void run_budget_tick(struct run *run);
 /* As sample_stride() of struct instance_services; context is the run. */
 uint32_t run_budget_stride(void *context);
-/* Leaves out what was used so far: something else than the run had a part in it. */
+/* Starts the measurement again: part of the CPU time so far was not caused by the run. */
 void run_budget_begin_anew(struct run *run);
 void run_budget_close(struct run *run);
 

@@ -12,7 +12,7 @@ struct jit_runtime {
 	const char *remedy; /* how its functions get names */
 };
 
-/* Limit on mappings that are looked at. */
+/* Limit on mappings that are examined. */
 #define JIT_RUNTIME_MAPPINGS_MAX 4096u
 
 /* Runtimes by number, for bit sets; 0 is the unknown one. */

@@ -61,8 +61,8 @@ static bool is_interpreter(const char *module)
 }
 
 /*
- * Functions of an interpreter without symbols are one frame, "[python3.14]": their addresses tell nothing about the
- * program. Callers and callees with names stay.
+ * Functions of an interpreter without symbols are one frame, "[python3.14]": their addresses carry no information about
+ * the program. Callers and callees with names stay.
  */
 static void merge_nameless(struct stack_builder *builder, uint32_t begin)
 {

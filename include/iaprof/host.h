@@ -384,10 +384,10 @@ struct iaprof_host {
 	int (*on_unwind)(const struct iaprof_host *host, iaprof_on_unwind *callback);
 
 	/*
-	 * Sources only: returns of how many samples the source takes one, whose value is then that of all of them. 1,
-	 * unless the user set a budget of CPU time that the run exceeds. The number changes while the run lasts, in
-	 * both directions: call this about once a second. longest: the largest number with which the source is of use,
-	 * such as one sample per second; the result is at most that. From start() to stop(), on the loop's thread.
+	 * Sources only: returns N if the source should keep one of N samples, whose value is then that of all N. 1,
+	 * unless the user set a budget of CPU time that the run exceeds. The number changes in both directions during
+	 * the run: call this about once a second. longest: the largest number with which the source is still useful,
+	 * such as one sample per second; the result does not exceed it. From start() to stop(), on the loop's thread.
 	 */
 	uint32_t (*sample_stride)(const struct iaprof_host *host, uint32_t longest);
 };

@@ -45,7 +45,7 @@ void thread_contexts_free(struct thread_contexts *contexts);
 
 /*
  * The arguments of iaprof_unwind_callback. Does nothing before thread_contexts_open(). Returns whether a process that
- * has the variable was told to the program.
+ * has the variable was passed to the BPF program.
  */
 bool thread_contexts_take(struct thread_contexts *contexts, const struct iaprof_unwind_table *table,
 			  const struct iaprof_unwind_process *process);

@@ -121,7 +121,7 @@ struct unwind_state {
 	__u32 table, offset;
 	struct sip_state hash;                          /* of the addresses so far */
 	__u64 probes_page;                              /* address of the page of uprobes; 0: none */
-	const struct return_instance___unwind *returns; /* the next to be looked at */
+	const struct return_instance___unwind *returns; /* the next to be examined */
 	__u32 is_probed;                                /* the two are set */
 	__u32 pad;
 };

@@ -29,7 +29,7 @@ const char *http_request_header(const struct http_request *request, const char *
 const char *http_request_cookie(const struct http_request *request, const char *name);
 /* Returns "" for a value with a NUL in it. */
 const char *http_request_parameter(const struct http_request *request, const char *name);
-/* The request takes so many seconds, in which the client will hear nothing. */
+/* Extends the timeout of a request to this many seconds, in which the client receives nothing. */
 void http_request_extend(struct http_request *request, unsigned seconds);
 
 struct http_header {

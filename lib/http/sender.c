@@ -130,7 +130,7 @@ static bool is_passing(long status)
 	return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
-/* Notes a status of failure, with the first line of what the server says of it, and the remedy if there is one. */
+/* Records an error status, with the first line of the server's answer, and the remedy if there is one. */
 static void note_refusal(struct sender *sender, long status)
 {
 	const struct sender_options *options = &sender->options;

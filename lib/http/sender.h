@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sends requests over HTTP on a thread of its own, so that a server that is slow or down delays nothing else. A request
- * is sent again after errors of the network and after answers that ask for it, and dropped and counted otherwise.
+ * is sent again after network errors and after answers that ask for it; after any other failure it is dropped and
+ * counted.
  */
 #pragma once
 

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 
 #define FOLDER_OF_ROOT "/var/lib/iaprof/ring"
-/* Limit on the files that are looked at: more were not written by a sink. */
+/* Limit on the files that are examined: a sink does not write more. */
 #define SEGMENTS_MAX 1000000u
 /* As long as a year, so that a foreign name cannot overflow a time. */
 #define LENGTH_MAX (366 * 86400 * NANOSECONDS_PER_SECOND)

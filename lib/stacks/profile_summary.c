@@ -10,7 +10,7 @@
 #include "base/saturating.h"
 #include "base/string_table.h"
 
-/* Libraries of a stack that are told apart. */
+/* Limit on distinct libraries of a stack. */
 #define LIBRARIES_MAX 16
 
 /* Sums by a key of four numbers; frame is that of the largest single value. */
@@ -92,8 +92,8 @@ static bool is_nearer_launch(const struct iaprof_frame *frame, const struct iapr
 
 /*
  * The launch site in a thread of libraries alone, such as PyTorch's for gradients: the function nearest to the launch
- * in the library that most of the stack is in. What is further down is the runtime's, and the thread's start says
- * nothing.
+ * in the library that most of the stack is in. Frames nearer to the leaf belong to the runtime, and the thread's start
+ * carries no information.
  */
 static const struct iaprof_frame *launch_of_library(const struct iaprof_profile *profile,
 						    const struct iaprof_stack *stack)

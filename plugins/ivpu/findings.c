@@ -247,8 +247,7 @@ static void judge_polling(const struct judge *judge)
 	}
 }
 
-/* Few jobs, of which the start took a part that one would notice: nothing is wrong, but their times are not the usual.
- */
+/* Few jobs, of whose time the start took a noticeable part: not a fault, but their times are not typical. */
 static void judge_start(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;

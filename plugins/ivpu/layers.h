@@ -18,7 +18,7 @@ struct ring_buffer;
 /* Files of the NPU's user-space driver that are attached to. */
 #define LAYER_FILES_MAX 16u
 
-/* Models that are told apart. */
+/* Limit on distinct models. */
 #define LAYER_MODELS_MAX 4096u
 /* Entry and return of each function. */
 #define LAYER_LINKS 6u

@@ -129,7 +129,9 @@ static void work_add_until(struct ivpu_running *running, struct work *work, uint
 	work_add(running, &work->messages, time, work->submitted);
 }
 
-/* Finds the jobs of the turn, which are in order, that the work is of. The first one may be of an earlier turn. */
+/*
+ * Finds the jobs of the turn, which are in order, to which the work belongs. The first one may be of an earlier turn.
+ */
 static void jobs_find(struct stream *stream, const struct live_statistics *statistics)
 {
 	uint64_t submitted = 0;

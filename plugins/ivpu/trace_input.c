@@ -313,7 +313,7 @@ static bool has_data(const struct trace_input *input)
 	return input->calls.overview.calls || input->calls.jobs.is_known || input->histograms.count;
 }
 
-/* bpftrace may warn of something and record nothing, but not in so many lines. */
+/* bpftrace may print warnings and record nothing, but not more of them than this. */
 #define WARNINGS_MAX 8
 
 static bool is_other_text(const struct trace_input *input)

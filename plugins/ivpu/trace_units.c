@@ -16,7 +16,7 @@ static const struct {
  */
 #define NESTED_MIN 200e-9
 #define NESTED_MAX 500e-6
-/* So many are required to compare their mean. */
+/* Minimum number of values for a comparison of their mean. */
 #define NESTED_COUNT_MIN 16
 /* A probe and its output take longer than this. */
 #define LINE_MIN 100e-9

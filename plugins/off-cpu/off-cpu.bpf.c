@@ -86,16 +86,16 @@ static __always_inline void time_add(struct off_cpu_processor *processor, __u64 
 	processor->window_time += time;
 }
 
-/* Returns whether the programs have used so many times their share of the CPU. */
+/* Returns whether the programs have used more than this multiple of their share of the CPU. */
 static __always_inline bool is_over_share(const struct off_cpu_processor *processor, __u64 times)
 {
 	return window_share && processor->window_time > times * window_share;
 }
 
 /*
- * Returns what is recorded of a time, whose stacks were taken with a chance. Short ones are chosen with a probability
- * in proportion to their length, and count as the minimum: the expected sum is their sum. The chance is a part of that
- * probability.
+ * Returns the value to record for a time whose stacks were taken with a probability (chance). Short times are chosen
+ * with a probability in proportion to their length, and count as the minimum, so that the expected sum is their sum.
+ * The chance is a factor of that probability.
  */
 static __always_inline __u64 value_choose(__u64 time, __u32 chance, struct off_cpu_processor *processor)
 {
@@ -346,8 +346,8 @@ static __always_inline void thread_came(struct task_struct *task, __u64 now, str
 }
 
 /*
- * The task leaves the CPU, but nobody has told that it got it back: virtual machines have threads from which Linux
- * switches without a tracepoint. It follows from the time that the task has run since.
+ * The task leaves the CPU, but no tracepoint reported its arrival: virtual machines have threads from which Linux
+ * switches without one. The time of arrival is derived from the time that the task has run since.
  */
 static __always_inline void thread_came_unseen(struct task_struct *task, struct off_cpu_thread *thread, __u64 now,
 					       struct off_cpu_processor *processor)

@@ -261,7 +261,7 @@ static void describe_minimum(const struct off_cpu *off_cpu)
 
 /*
  * Records fewer short waits, or more, so that the run holds its budget. Those that are sampled count as the shortest
- * wait: sums stay right when that changes.
+ * wait: sums remain correct when that changes.
  */
 static void follow_budget(struct off_cpu *off_cpu)
 {

@@ -263,7 +263,7 @@ static int write_profile(const struct iaprof_host *host, struct csv *csv, const 
 	return result;
 }
 
-/* Whoever reads along has each interval when it ends. */
+/* Writes each interval when it ends, for readers that follow the file. */
 static int csv_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	struct csv *csv = instance;

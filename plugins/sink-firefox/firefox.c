@@ -126,7 +126,7 @@ static void append_meta(struct text *text, const struct firefox *firefox, const 
 	text_append_string(text, "}");
 }
 
-/* Appends the changes of a counter, at the begin of each point. */
+/* Appends the changes of a counter, at the start of each point. */
 static void append_points(struct text *text, const struct iaprof_counter *counter, uint64_t begin)
 {
 	double last = 0;

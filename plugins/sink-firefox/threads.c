@@ -190,7 +190,7 @@ static size_t slot_end(const struct threads *threads, const struct thread *threa
 	return end;
 }
 
-/* Appends times in ms since the begin of the run. The samples of a slot are spread over it. */
+/* Appends times in ms since the start of the run. The samples of a slot are spread over it. */
 static void append_times(const struct threads *threads, const struct thread *thread, struct text *text)
 {
 	const struct iaprof_profile *profile = threads->profile;

@@ -330,7 +330,7 @@ static void put_resources(struct request *request, Otlp__ExportRequest *message)
 		if (request->pool.failed || !item->scope_profiles[0]->n_profiles)
 			continue;
 		request->profile_count += (uint32_t)item->scope_profiles[0]->n_profiles;
-		/* What a process says of itself is preferred to what is said of its machine. */
+		/* Attributes that a process publishes take precedence over those of its machine. */
 		item->resource = resource_message(&request->pool,
 						  (const struct resource *[]){ &request->resources->items.items[i],
 									       &request->resources->machine, NULL });

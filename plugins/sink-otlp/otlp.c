@@ -62,7 +62,7 @@ static int otlp_records(const struct iaprof_host *host, void *instance, const st
 	return 0;
 }
 
-/* What the function that hands over a request has to know. */
+/* Context of the function that passes on a request. */
 struct delivery_target {
 	struct otlp_exporter *exporter;
 	const struct iaprof_host *host;

@@ -73,7 +73,9 @@ static uint32_t find(struct resources *resources, struct resource *resource)
 static uint32_t look_up(struct resources *resources, uint32_t pid, bool *has_service)
 {
 	struct resource resource = { 0 };
-	/* What is out of memory is left out. What a process says of itself at run time is preferred to its environment.
+	/*
+	 * Parts for which there is no memory are omitted. Attributes that a process publishes at run time take
+	 * precedence over its environment.
 	 */
 	(void)(add_container(&resource, pid) && process_context_add(&resource, pid) && add_environment(&resource, pid));
 	*has_service = resource_has(&resource, "service.name");
@@ -83,7 +85,7 @@ static uint32_t look_up(struct resources *resources, uint32_t pid, bool *has_ser
 bool resources_init(struct resources *resources, const char *attributes, bool recorded)
 {
 	*resources = (struct resources){ .recorded = recorded };
-	/* What the user says of the machine is true of all its processes. */
+	/* The user's attributes of the machine apply to all its processes. */
 	return (!attributes || resource_add_list(&resources->machine, attributes)) &&
 	       (recorded || resource_add_machine(&resources->machine)) &&
 	       find(resources, &(struct resource){ 0 }) == 0 && resources->items.count == 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a request says of where its samples come from: the machine, and of processes the container, the pod and the
- * service. Processes of one container and service share a resource.
+ * The origin of a request's samples: the machine and, for processes, the container, the pod and the service. Processes
+ * of one container and service share a resource.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct resource_process {
 	uint32_t pid;
 	uint32_t resource; /* index of resources.items */
 	uint64_t seen;     /* number of the profile that had it last */
-	/* A process without a service is looked at again, after longer and longer times: it may say so later. */
+	/* A process without a service is read again, at increasing intervals: it may publish one later. */
 	uint64_t next_look, pause; /* in profiles */
 	bool has_service;
 	bool is_stale; /* it has executed another program since */

@@ -117,7 +117,7 @@ static void intern_frame(struct writer *writer, uint32_t number)
 	PerfettoTrace__InternedData interned = PERFETTO_TRACE__INTERNED_DATA__INIT;
 	frame_name_append(&name, from);
 	set_bytes(&text, number + 1, name.data, name.size);
-	/* Frames of several addresses were merged: they are told apart by their names. */
+	/* Frames of several addresses were merged: they are distinguished by their names. */
 	frame.has_iid = frame.has_function_name_id = frame.has_mapping_id = frame.has_rel_pc = true;
 	frame.iid = frame.function_name_id = number + 1;
 	frame.mapping_id = intern_file(writer, file_of(from));

@@ -184,7 +184,7 @@ static bool push_message(struct push *push, const char *type, const struct text 
 	return append_series(&push->body, type, push->labels, message);
 }
 
-/* Adds a range of a part's values, in halves if they are too large. Losses are told once, with the first values. */
+/* Adds a range of a part's values, in halves if they are too large. Losses are reported once, with the first values. */
 static bool push_values(struct push *push, const struct part *part, size_t begin, size_t count)
 {
 	struct iaprof_profile range = part->profile;

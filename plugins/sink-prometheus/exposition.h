@@ -8,5 +8,5 @@
 
 #define EXPOSITION_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* What is not known has no line. */
+/* Unknown values have no line. */
 void exposition_append(struct text *text, const struct metrics *metrics, const struct own_cost *cost);

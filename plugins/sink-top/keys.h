@@ -16,7 +16,7 @@ enum key {
 	KEY_HOME,
 	KEY_END,
 	KEY_BACK_TAB,
-	KEY_ESCAPE, /* the key alone, which only time tells from the beginning of a sequence */
+	KEY_ESCAPE, /* the key alone, which only time distinguishes from the start of a sequence */
 	KEY_F1,     /* F2 to F10 follow */
 	KEY_F10 = KEY_F1 + 9
 };

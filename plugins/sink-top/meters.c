@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Sources report at least once in this time, ns: what is older is complete. */
+/* Sources report at least once in this time, ns: older times are complete. */
 #define LAG UINT64_C(1000000000)
 
 /* Width of slots, ns: of a run without an interval, and of a recording, where they become wider. */
@@ -118,7 +118,7 @@ static void insert(struct meters *meters, size_t count)
 	}
 }
 
-/* The first records of several sources are not in order. A live run has room for what is a little earlier only. */
+/* The first records of several sources are not in order. A live run accepts only times that are slightly earlier. */
 static void reach_back(struct meters *meters, uint64_t time)
 {
 	while (time < meters->begin) {

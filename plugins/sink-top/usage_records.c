@@ -71,7 +71,7 @@ static void take_activity(const struct definitions *definitions, struct meters *
 	meters_add_busy(meters, meter, METER_BUSY, record->begin, record->header.time, record->busy);
 }
 
-/* Jobs of a device run one after the other, as far as a record does not say when they started. */
+/* Jobs of a device run one after the other, unless records state when they started. */
 static void take_job(const struct definitions *definitions, struct meters *meters,
 		     const struct iaprof_record_job *record)
 {

@@ -202,7 +202,7 @@ void sampler_stream_resume(struct sampler *sampler)
 	int result = stream_enable(sampler->stream);
 	if (result)
 		return stop_for(sampler, "continuing", result);
-	/* What the rows of this window say of the time before is not known any more. */
+	/* The rows of this window no longer provide information about the time before. */
 	sampler->suspected = 0;
 	sampler_begin(sampler, sampler_now(sampler));
 }

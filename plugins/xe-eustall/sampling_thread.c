@@ -168,7 +168,7 @@ static uint64_t rows_read(const struct xe_eustall *self)
 	return rows;
 }
 
-/* Returns whether the earlier instance reads no more rows, or does not say so. */
+/* Returns whether the earlier instance reads no more rows, or does not report whether it does. */
 static bool earlier_has_ended(const struct xe_eustall *self, uint64_t now)
 {
 	uint64_t begin = __atomic_load_n(&self->limit_begin, __ATOMIC_SEQ_CST);

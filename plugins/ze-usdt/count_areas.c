@@ -22,7 +22,7 @@
 /* Without a reader for that long, launches fire the probe. Readings are at most a second apart. */
 #define VALID UINT64_C(2000000000) /* ns */
 
-/* No program launches so many between two readings. */
+/* More launches than a program can make between two readings. */
 #define COUNT_MAX (UINT64_C(1) << 32)
 
 /* A launch is known at the next reading, except at the end, when two follow without a turn. */
@@ -221,7 +221,7 @@ static bool cell_read(const struct count_areas *areas, struct count_area *area, 
 	if (!count)
 		return false;
 	uint64_t last_time = __atomic_load_n(&shared->last_time, __ATOMIC_ACQUIRE);
-	/* The tag changes before what it counts. */
+	/* The tracer changes the tag before the count. */
 	if (__atomic_load_n(&shared->tag, __ATOMIC_ACQUIRE) != *tag)
 		return false;
 	if (count > COUNT_MAX) {
@@ -286,7 +286,7 @@ bool count_areas_take(struct count_areas *areas, const struct known_launch *laun
 	return true;
 }
 
-/* Launches that nothing is known about, although it should be by now. */
+/* Counts launches whose kernel and stack should be known by now, but are not, as lost. */
 static void cell_lose(struct count_areas *areas, struct count_area *area, uint32_t position, struct counted *counted)
 {
 	cell_accept(areas, area, position, counted);

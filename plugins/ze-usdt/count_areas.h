@@ -50,7 +50,7 @@ struct count_areas {
 	uint64_t opened;   /* areas */
 	uint32_t attempts; /* to open one, in this turn */
 	uint64_t launches; /* read so far */
-	uint64_t lost;     /* of these, those for which it is not known what they were */
+	uint64_t lost;     /* of these, those whose kernel and stack are not known */
 };
 
 /* Launches of a cell since it was read before. */

@@ -295,7 +295,7 @@ int compile_kernel(struct pt_regs *context)
 		compile->path_bytes = bpf_probe_read_user_str(compile->path, sizeof compile->path, (void *)path);
 		process_note(compile->event.process.id);
 		/*
-		 * Tables are made until the first launch. The tracer, which tells the number, needs them for Python;
+		 * Tables are made until the first launch. The tracer, which reports the number, needs them for Python;
 		 * the variable with the span is found with them.
 		 */
 		if (ask_early && (count < 2 || take_python || take_spans))

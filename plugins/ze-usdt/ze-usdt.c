@@ -21,7 +21,7 @@
 #include "ze-usdt.bpf.skel.h"
 
 #define MILLISECOND UINT64_C(1000000)
-/* Files that processes map are looked into for so long before an earlier run's place is taken. */
+/* Longest time for examining mapped files before this run takes the place of an earlier one. */
 #define LOOK_MAX (200 * MILLISECOND)
 #define MAP_SIZE_MIN 256u
 #define MAP_SIZE_MAX (1u << 20)

@@ -65,7 +65,7 @@ static void destroy(const struct iaprof_host *host, void *instance)
 }
 
 #if defined(FAULT_IGNORED_WRITE)
-/* A sink that does not hear what output_write() says. */
+/* A sink that ignores the result of output_write(). */
 static int profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	(void)instance;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sources that belong together: built with BRINGS it has companions of these names, without it is one. Each says what
- * it was configured with when it starts, and ends at once. FAILS: "yes" when its probe fails unless told otherwise.
- * FLAGS: of the plugin.
+ * Companion sources: built with BRINGS, a source with companions of these names; without it, such a companion. Each
+ * reports its configuration when it starts, and ends at once. FAILS: "yes" if its probe fails unless configured
+ * otherwise. FLAGS: of the plugin.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@
 struct source {
 	uint64_t level;
 	uint64_t subsample; /* as of a source of EU stalls */
-	uint64_t check;     /* enum iaprof_check_state; 3: tells nothing */
+	uint64_t check;     /* enum iaprof_check_state; 3: reports nothing */
 #ifdef BRINGS
 	bool brings; /* named as its companion */
 	bool fails;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A decoder that does what its options say when it is configured or asked about an instruction: what its process
- * survives, or not.
+ * A decoder that behaves as its options specify when it is configured or asked about an instruction, including in ways
+ * that its process does not survive.
  */
 #include <errno.h>
 #include <fcntl.h>

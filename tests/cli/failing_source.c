@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source that needs no hardware: it sends as many samples as it is told, and fails in the callback that in= names, or
+ * A source that needs no hardware: it sends a given number of samples, and fails in the callback that in= names, or
  * sends the malformed record that record= names.
  */
 #include <errno.h>
@@ -18,7 +18,7 @@ enum place { NOWHERE, CONFIGURE, PROBE, PREPARE, START, TIMER, DESCRIPTOR, THREA
 static const char *const places[] = { "nowhere", "configure", "probe",  "prepare", "start",   "timer", "descriptor",
 				      "thread",  "stop",      "finish", "check",   "destroy", NULL };
 
-/* How it fails: says why; says nothing; returns a positive number, which no callback may. */
+/* How it fails: with a reason; without one; or with a positive number, which no callback may return. */
 enum manner { SAYING_WHY, SILENTLY, POSITIVE };
 static const char *const manners[] = { "saying-why", "silently", "positive", NULL };
 
@@ -162,7 +162,7 @@ static int start(const struct iaprof_host *host, void *instance)
 	}
 	for (uint64_t i = 0; !result && i < source->samples; i++)
 		result = send_sample(source, RIGHT);
-	/* What emit() says of a malformed record is not this source's to tell: the core knows. */
+	/* The source does not report the result of emit() for a malformed record: the core does. */
 	if (!result && source->record != RIGHT)
 		send_sample(source, (enum record_fault)source->record);
 	else if (!result && source->samples)
@@ -170,7 +170,7 @@ static int start(const struct iaprof_host *host, void *instance)
 	return result;
 }
 
-/* Sends nothing; it is there to fail, or to end when it is told to. */
+/* Sends nothing; it fails, or ends when requested. */
 static int run_thread(const struct iaprof_host *host, void *instance, const volatile int *stopping)
 {
 	struct source *source = instance;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source that tells ten times a second the same: samples of two programs, stalls of two kernels of a device, calls of
- * a driver, a job, and a loss. All of a turn have one time, so that shares of an interval are known, wherever it ends.
+ * A source that sends the same records ten times a second: samples of two programs, stalls of two kernels of a device,
+ * calls of a driver, a job, and a loss. All records of a turn have the same time, so that the shares of an interval are
+ * known, wherever it ends.
  */
 #include <stdbool.h>
 #include <string.h>

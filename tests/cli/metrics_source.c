@@ -67,7 +67,7 @@ static int send_readings(const struct iaprof_host *host, uint32_t device)
 	return result;
 }
 
-/* Devices have 250 ms of use each; jobs of the same device do not count beside it. */
+/* Each device is used for 250 ms; jobs of the same device do not add to that. */
 static int send_device(const struct iaprof_host *host, const struct source *source, uint32_t id)
 {
 	char address[32];

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the manual and the completions against what iaprof says of itself: options, keys, ranges, defaults. TAP."""
+"""Compares the manual and the completions with the output of iaprof --help: options, keys, ranges, defaults. TAP."""
 import os
 import re
 import shutil
@@ -36,7 +36,7 @@ def words(text):
 
 
 def help_keys(name):
-    """key -> (what it takes, what is said of it), from iaprof --help NAME."""
+    """key -> (its values, its description), from iaprof --help NAME."""
     text = output('--help', name)
     rows = re.split(r'^  (?=[a-z][a-z0-9-]*=)', text, flags=re.M)[1:]
     keys = {}

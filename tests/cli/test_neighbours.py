@@ -89,7 +89,8 @@ def all_ended_well():
 
 
 def sane(found, *said):
-    """found: (program, functions) of stacks. Each program is there, in functions that it has. said: by the runs."""
+    """found: (program, functions) of stacks. Each program must be present, with its own functions only. said: messages
+    of the runs."""
     counted = collections.defaultdict(collections.Counter)
     for program, functions in found:
         counted[program].update(set(functions))

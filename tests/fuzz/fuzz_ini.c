@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int result = ini_text_read(&file, "fuzz.ini", (const char *)data, size, &error);
 	if (result == 0)
 		result = configuration_combine(&configuration, &file, &command_line, &aliases, &error);
-	/* What is refused says why, in one line; what is taken does not. */
+	/* Rejected input has an error message of one line; accepted input has none. */
 	if ((result < 0) != (error.text[0] != '\0') || strchr(error.text, '\n'))
 		abort();
 	return 0;

@@ -92,7 +92,7 @@ static uint64_t samples_of(const struct iaprof_record *record)
 	return 0;
 }
 
-/* Samples that look like lost ones cannot be told from those: count_samples() tells them by this frame. */
+/* Samples that look like losses cannot be distinguished from them: count_samples() identifies losses by this frame. */
 static bool looks_lost(const struct iaprof_record *record)
 {
 	const struct iaprof_record_profile_stack *stack = (const void *)record;
@@ -133,7 +133,7 @@ static void replay(struct bus *bus, struct intern *intern, const char *records, 
 	struct snapshot *total = collector_snapshot(replayed.collector, true);
 	check(interval && total);
 	check_frames(&total->profile);
-	if (replayed.samples < UINT64_MAX) { /* a sum that ran over, or a count that says "unknown", has no parts */
+	if (replayed.samples < UINT64_MAX) { /* a sum that overflowed, or a count that means "unknown", has no parts */
 		check(count_samples(&total->profile) == replayed.samples);
 		check(replayed.interval_samples + count_samples(&interval->profile) == replayed.samples);
 	}

@@ -61,7 +61,7 @@ static void store_bytes(const struct unwind_cache *cache, const uint8_t *bytes, 
 {
 	int descriptor = openat(cache->folder, "unwind-1-2", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	size_t origin = sizeof cache->origin;
-	/* So that what follows is read. */
+	/* The rest is read only if the origin and the file match. */
 	if (descriptor < 0 || pwrite(descriptor, bytes, size, 0) < 0 ||
 	    (size > origin + sizeof file && pwrite(descriptor, &cache->origin, origin, 0) < 0) ||
 	    (size > origin + sizeof file && pwrite(descriptor, &file, sizeof file, (off_t)origin) < 0))

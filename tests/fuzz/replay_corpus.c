@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* False when the file could not be read: a corpus that is not looked at must not pass. */
+/* False if the file could not be read: a corpus that is not read must not pass. */
 static bool replay_file(const char *path)
 {
 	FILE *file CLEANUP_FCLOSE = fopen(path, "rb");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The process that reads what others wrote has no rights that they could take over."""
+"""The process that reads files of other users has no privileges that they could take over."""
 import contextlib
 import os
 import re

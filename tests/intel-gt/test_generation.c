@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generations: from numbers that drivers and compilers tell, and from the notes of GPU ELF files. */
+/* Generations: from numbers that drivers and compilers report, and from the notes of GPU ELF files. */
 #include <check.h>
 #include <elf.h>
 #include <stdio.h>

@@ -135,7 +135,7 @@ TEST(code_of_nobody_knows_what_has_names_only)
 {
 	host = test_host_new("intel-gt", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
-	/* An image that is none says nothing. */
+	/* Bytes that are not an image provide no information. */
 	const struct iaprof_code description = { .size = sizeof description,
 						 .bytes = code,
 						 .byte_count = sizeof code,

@@ -199,7 +199,7 @@ class Reader:
         left, _, width, _ = self.place()
         _, y = self.at(0, level)
         places = [left + (begin + wide / 2) * width for begin, wide in self.places_of(level) if wide * width > 2]
-        # Not by the pointer, which has to wait for the screen: there may be hundreds.
+        # Without moving the pointer, which would wait for the screen each time: there may be hundreds.
         return [Tip(tip) for tip in self.evaluate(f'''(() => {{ {TIP}
           const graph = document.getElementById("graph");
           const found = {json.dumps(places)}.map(clientX => {{

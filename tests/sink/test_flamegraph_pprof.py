@@ -50,7 +50,7 @@ def peek(path, value, function):
 
 
 def both(capture):
-    """-> the page and the profile for pprof that are made of a capture"""
+    """-> the page and the pprof profile of a capture"""
     page, profile = pathlib.Path('page.html'), pathlib.Path('page.pb.gz')
     subprocess.run([os.environ['TEST_IAPROF'], '-q', '--replay', capture, '--sink', f'flamegraph:output={page}', '--sink',
                     f'pprof:output={profile},lines=no'], check=True)

@@ -161,7 +161,7 @@ def reasons_among_callees_keep_their_order(window):
 
 
 def callers_are_the_stacks_upside_down(window):
-    """Each level is what an inverted sum of the stacks has, whichever frame is zoomed."""
+    """Each level equals that of the inverted stacks, whichever frame is zoomed."""
     stacks = random_stacks(7)
     reader = Reader(window, page_of(stacks, JIT))  # which never folds
     whole = sum(stacks.values())

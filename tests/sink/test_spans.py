@@ -173,7 +173,7 @@ def ids_are_no_names(window):
 
 
 def stalls_and_devices_have_spans_too(window):
-    """Spans are below threads and devices, and hidden stall reasons are in no sum."""
+    """Spans are below threads and devices, and hidden stall reasons are not part of any sum."""
     def stalls(reason, device, value, trace):
         return (0, value, [Origin(8, 'pool', device), *([Span(trace, PARSE)] if trace else []),
                            *gpu_stack(7, 'launch', 'send', reason, 16)])

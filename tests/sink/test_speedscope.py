@@ -70,7 +70,7 @@ def frames_of_several_addresses_are_one(_window):
 
 
 def samples_are_in_order_of_time(_window):
-    """What has no time is at the begin."""
+    """Values without a time are at the beginning."""
     left, right = ([Frame('one', PROGRAM), Frame(name)] for name in ('left', 'right'))
     stacks = [(0, 5, left, 3 * SECOND), (0, 7, left, SECOND),
               (0, 1, right, 2 * SECOND), (0, 4, right)]

@@ -164,7 +164,7 @@ TEST(an_interval_gives_all_that_was_there_in_it)
 	ck_assert_str_eq(during(index, 0x1080, 270, 300), "");
 	ck_assert_str_eq(during(index, 0x1020, 0, 1000), "1 2 3");
 	ck_assert_str_eq(during(index, 0x1900, 0, 1000), "2");
-	/* Of two at one time the first was never there. */
+	/* Of two loads at the same time, the first is ignored. */
 	load(index, 0x5000, 0x100, 300, 5);
 	load(index, 0x5000, 0x100, 300, 6);
 	ck_assert_str_eq(during(index, 0x5000, 0, 1000), "6");

@@ -353,7 +353,7 @@ TEST(made_up_losses_are_put_together)
 	snapshot_release(snapshot);
 }
 
-/* A source asks again for a stack, so that it does not expire; a replay hears of that only with the next sample. */
+/* A source uses a stack again, so that it does not expire; a replay learns of that only with the next sample. */
 TEST(a_replay_keeps_stacks_for_samples_that_come_late)
 {
 	uint64_t address = 0x1000;

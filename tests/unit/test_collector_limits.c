@@ -573,7 +573,7 @@ TEST(records_are_in_their_tables)
 	snapshot_release(snapshot);
 }
 
-/* A record is of its own type only: each of these says nothing that another one would. */
+/* A record is evaluated only as its own type: no other type's effects appear. */
 TEST(records_are_no_others)
 {
 	start((struct collector_options){ .live = false });

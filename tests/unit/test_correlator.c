@@ -569,7 +569,7 @@ TEST(a_replay_gives_the_same_profile)
 	collector_free(replay);
 }
 
-/* Intervals of samples begin a little before the end of those before them, and their times do not. */
+/* Intervals of samples overlap slightly, but their times do not. */
 TEST(overlapping_intervals_are_not_busier)
 {
 	for (uint64_t i = 1; i <= 10; i++)

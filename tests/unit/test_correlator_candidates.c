@@ -354,7 +354,7 @@ TEST(functions_have_the_span_of_the_only_kernel_that_may_run)
 	ck_assert_uint_eq(sum_of_spans(), 2 * (5 + 900));
 }
 
-/* So many kernels are told apart; those that were announced first are left out. */
+/* Limit on distinct kernels; those announced first are left out. */
 TEST_LOOP(callers_are_bounded, 0, 2)
 {
 	uint32_t count = CANDIDATE_KERNELS_MAX + (uint32_t)_i;
@@ -373,7 +373,7 @@ TEST_LOOP(callers_are_bounded, 0, 2)
 
 /* Value types */
 
-/* So many types are told apart; samples of further ones count as the first that was declared. */
+/* Limit on distinct value types; samples of further ones count as the first that was declared. */
 TEST(value_types_are_bounded)
 {
 	for (uint32_t i = 0; i <= DEVICE_STACKS_VALUE_TYPES_MAX; i++) {

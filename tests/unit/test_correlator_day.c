@@ -56,7 +56,7 @@ static void run_second(uint64_t time, uint32_t first_kernel)
 	}
 	tell(time + SECOND);
 	synchronize(time + SECOND);
-	/* What a capture would take. */
+	/* A capture would take these results. */
 	for (struct block *block = collector_take_results(collector), *next; block; block = next) {
 		next = block->next;
 		block_release(block);

@@ -396,7 +396,7 @@ TEST(launches_before_count_else_those_after)
 	ck_assert_double_eq(after[3], shares[0].weight);
 }
 
-/* More launches than are told apart: the older half is put together by stack, or goes where each has its own. */
+/* More launches than are kept separately: the older half is merged by stack, or dropped if each has its own stack. */
 TEST_LOOP(many_launches_are_merged, 0, 2)
 {
 	bool has_few_stacks = _i;
@@ -595,7 +595,7 @@ TEST(balances_are_bounded)
 	ck_assert_uint_eq(split.targets.items[1].part, 3);
 }
 
-/* Addresses of unknown code: so many are told apart, those of further ones are one, of whatever device. */
+/* Addresses of unknown code are distinguished up to a limit; further ones are merged, whatever their device. */
 TEST(unknown_places_are_bounded)
 {
 	enum { ROOM = 16384 };
@@ -708,7 +708,7 @@ TEST(stall_reasons_have_the_first_name_of_their_number)
 	ck_assert_uint_eq(sampled_devices_reason(&devices, 3, 7).flags, IAPROF_STALL_REASON_WAITS);
 	ck_assert_uint_eq(sampled_devices_reason(&devices, 3, 7).stall_class, IAPROF_STALL_DATA);
 	ck_assert_str_eq(sampled_devices_reason(&devices, 4, 7).name, "reason 7");
-	/* A record of a release before there were flags. */
+	/* A record of an older release, without flags. */
 	reason.id = 8;
 	reason.header.size = offsetof(struct iaprof_record_stall_reason, flags);
 	sampled_devices_take_reason(&devices, &reason);

@@ -382,7 +382,7 @@ static void make_file(const char *path, const void *bytes, size_t size, off_t le
 	ck_assert_int_eq(ftruncate(descriptor, length), 0);
 }
 
-/* Everything that a path can be but an image; twice, and each is said once. */
+/* Every kind of path that is not an image, each used twice and reported once. */
 TEST(what_is_no_image_is_said_once_and_counted)
 {
 	CLEANUP_FREE char *said = path_in_folder("said");

@@ -42,7 +42,7 @@ static uint64_t elapsed(enum ivpu_phase phase)
 	return live.use.phases[phase].elapsed;
 }
 
-/* Jobs that overlap are one time on the NPU, whatever is between their ends. */
+/* Overlapping jobs are one period on the NPU, even if some of them end in between. */
 TEST(a_run_is_when_jobs_are_there)
 {
 	add_job(2, 8, 10, 20);

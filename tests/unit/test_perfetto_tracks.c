@@ -109,7 +109,7 @@ TEST(processes_are_forgotten_many_at_once)
 			take_process(tracks, pid, IAPROF_PROCESS_EXIT);
 	take_process(tracks, 1, IAPROF_PROCESS_FORK); /* it runs again */
 	take_process(tracks, TRACKS_ENDED_COUNT_MIN, IAPROF_PROCESS_EXIT);
-	/* Too few have ended: new ones are counted only, and none is forgotten. */
+	/* Too few have ended: new ones are only counted, and none is removed. */
 	for (uint32_t i = 1; i <= 150000; i++)
 		take_process(tracks, TRACKS_PROCESS_COUNT_MAX + i, IAPROF_PROCESS_FORK);
 	ck_assert_uint_eq(tracks->refused, 150000);

@@ -95,7 +95,7 @@ TEST(slots_are_right_in_any_order)
 	ck_assert_ptr_nonnull(events);
 	srand(7);
 	for (uint32_t i = 0; i < COUNT; i++) {
-		/* First in the middle, then on both sides: slots have to become earlier and wider. */
+		/* First in the middle, then on both sides: slots must extend to earlier times and become wider. */
 		uint64_t range = (uint64_t)(i + 1) * 40 * MICROSECOND, middle = UINT64_C(10000000000);
 		uint64_t begin = middle - range + (uint64_t)rand() % (2 * range), length = (uint64_t)rand() % 5000000;
 		events[i] = (struct iaprof_event){ .begin = begin, .end = begin + length, .count = 1, .busy = length };

@@ -134,7 +134,7 @@ def exhausted(rows):
 
 
 def expect_complete(rows):
-    """Every stack ends with the function that begins a program or a thread, or states that there is none."""
+    """Every stack ends with the first function of a program or thread, or reports that it is incomplete."""
     ends = {name_of(frames[0]) for _, frames, _, _ in rows if EXHAUSTED not in ' '.join(frames)}
     if not all(OUTERMOST.match(end) for end in ends):
         raise AssertionError(f'outermost functions: {ends}')

@@ -174,7 +174,7 @@ void awkward_batch_fill(struct awkward_batch *batch)
 		.offset = UINT64_MAX, .size = UINT32_MAX, .name = 12345, .file = 12345, .producer_count = 1
 	};
 	struct iaprof_record_source_text *source_text = add(batch, IAPROF_RECORD_SOURCE_TEXT, sizeof *source + 8);
-	source_text->file = 12345; /* a part from the middle of a file whose begin was lost */
+	source_text->file = 12345; /* a part from the middle of a file whose beginning was lost */
 	source_text->size = IAPROF_SOURCE_TEXT_SIZE_MAX;
 	source_text->offset = 4096;
 	source_text->length = 1;

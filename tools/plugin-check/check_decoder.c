@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a decoder says of bytes that may be anything. The code ends where memory ends: one byte further is a crash. */
+/* Checks a decoder with arbitrary bytes. The code ends where mapped memory ends: reading one byte further crashes. */
 #include "subject.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ END_TEST
 
 static void expect_code_answer(struct test_host *host, void *code, size_t size, uint64_t offset)
 {
-	/* A core that is older than the decoder has less room: what is behind it stays as it is. */
+	/* A core that is older than the decoder passes a shorter struct: the memory after it must not change. */
 	struct {
 		struct iaprof_code_instruction known;
 		unsigned char behind[64];
@@ -136,7 +136,7 @@ START_TEST(any_opened_code_is_decoded_or_refused)
 	subject_configure(host);
 	unsigned char *code = code_new();
 	uint64_t state = 1;
-	/* Of plugins of release 0.1 there is nothing to open. */
+	/* Plugins of release 0.1 have nothing to open. */
 	for (int round = 0; round < ROUNDS / 4 && host->plugin.code_open; round++) {
 		fill(code, CODE_SIZE, &state);
 		expect_code_answers(host, code, CODE_SIZE, round % 2 ? code : NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plugin is before anything of it runs: its file, struct and option table. */
+/* Checks a plugin before any of its code runs: its file, struct and option table. */
 #include "subject.h"
 
 #include <fcntl.h>

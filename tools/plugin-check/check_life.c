@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An instance's life: destroy() after each stage, failed ones too, gives back what was taken. */
+/* The life cycle of an instance: destroy() after each stage, including failed ones, releases everything. */
 #include "subject.h"
 
 #include <sys/resource.h>
@@ -47,7 +47,7 @@ START_TEST(check_has_no_side_effects)
 	subject_configure(host);
 	subject_expect_reason(host, "probe", test_host_probe(host));
 	unsigned before = subject_descriptors();
-	test_host_check(host); /* whatever probe() said */
+	test_host_check(host); /* whatever probe() returned */
 	ck_assert_msg(subject_descriptors() == before, "check() leaves file descriptors open");
 	ck_assert_msg(host->record_size == 0, "check() sends records");
 	test_host_free(host);

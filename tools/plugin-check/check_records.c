@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a source sends: the form of its records, and what they mean together. */
+/* Checks the records of a source: their form, and their consistency. */
 #include "subject.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ static int findings_file(void)
 
 enum id_kind { ID_STRING, ID_STACK, ID_VALUE_TYPE };
 
-/* Where the ids of a record are that a source must have got from the host. */
+/* Offsets of the ids in a record that a source must have obtained from the host. */
 static const struct {
 	uint16_t type;
 	uint16_t offset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sink does with nothing, with awkward data, and when its output cannot be written. */
+/* Checks a sink without values, with awkward data, and with outputs that cannot be written. */
 #include "subject.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a source does when iaprof takes nothing. See check_records.c for what it sends. */
+/* Checks a source while iaprof accepts no records. See check_records.c for the records that it sends. */
 #include "subject.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ START_TEST(refusal_is_survived)
 	struct test_host *host = source_new();
 	host->emit_error = -EINVAL;
 	if (test_host_begin(host) == 0)
-		test_host_run(host, RUN_MILLISECONDS); /* it may fail: iaprof has said why */
+		test_host_run(host, RUN_MILLISECONDS); /* it may fail: iaprof has reported the reason */
 	test_host_free(host);
 }
 END_TEST

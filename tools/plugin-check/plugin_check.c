@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * iaprof-plugin-check: holds a plugin against the interface of iaprof/plugin.h and reports in TAP or JSON. Each check
+ * iaprof-plugin-check: checks a plugin against the interface of iaprof/plugin.h and reports in TAP or JSON. Each check
  * runs in a process of its own, so that a plugin that crashes fails one check and not the report.
  */
 #include "subject.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plugin that is held against the interface: see subject.h. */
+/* The plugin that is checked: see subject.h. */
 #include "subject.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plugin that is held against the interface, and what the checks of all kinds share. */
+/* The plugin that is checked, and what the checks of all kinds share. */
 #pragma once
 
 #include <check.h>

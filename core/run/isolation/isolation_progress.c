@@ -14,7 +14,7 @@
 /* Output of a call that counts as progress: a page has a program; a stack as text repeats the names of its frames. */
 #define OUTPUT_LEAST ((uint64_t)64 << 20)
 #define OUTPUT_PER_BYTE 256
-/* Charge for a request, in bytes of output: one that writes nothing is no endless progress. */
+/* Charge for a request, in bytes of output, so that requests that write nothing do not count as endless progress. */
 #define REQUEST_CHARGE 1024
 /* Duration from which a request does not count as time of the sink, ns: that of a write to a slow reader. */
 #define SLOW_REQUEST (NANOSECONDS_PER_SECOND / 100)

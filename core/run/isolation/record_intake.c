@@ -207,7 +207,7 @@ static int take_of_core(struct record_intake *intake, struct iaprof_record *reco
 static int take_record(struct record_intake *intake, struct iaprof_record *record, struct error *error)
 {
 	if (record_is_of_core(record->type)) {
-		/* What it defines may precede the records so far, but how far the source has come must not. */
+		/* Definitions may be sent before earlier records, but the source's progress must not. */
 		int result = record->type == IAPROF_RECORD_PROGRESS ? emit(intake, error) : 0;
 		return result ? result : take_of_core(intake, record, error);
 	}

@@ -14,7 +14,7 @@ struct sink_memory {
 	_Alignas(64) char records[SINK_MEMORY_SIZE];
 };
 
-/* What is said of the records: the bytes of the message of the call. */
+/* The message of a call with records. */
 struct sink_batch {
 	uint64_t size;
 	uint64_t count;

@@ -81,7 +81,7 @@ static const void *contents(const struct search *search, const GElf_Sym *symbol,
 	return (const char *)data->d_buf + offset;
 }
 
-/* Limit on jumps out of the loop that are looked at. */
+/* Limit on jumps out of the loop that are examined. */
 #define JUMPS_MAX 256
 
 struct part {

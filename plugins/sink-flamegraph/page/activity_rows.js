@@ -1,7 +1,7 @@
 // What happened when, as one timeline: jobs and calls (plugins/sink-flamegraph/page_npu.h), launches of GPU kernels by
-// thread (page_launches.h), and samples by process (page_times.h). Times are since the begin of the timeline.
+// thread (page_launches.h), and samples by process (page_times.h). Times are relative to the start of the timeline.
 
-const SAMPLE_ROWS = 16; // processes of a value type that have rows of their own
+const SAMPLE_ROWS = 16; // processes per value type that have a row of their own
 
 const noActivity = () => ({ begin: 0, length: 0, done: 0, aborted: 0, inFlight: 0, processes: [], functions: [], tracks: [],
   histograms: [], gauges: [], dropped: { calls: 0, rows: 0, values: 0, levels: 0 } });
@@ -21,7 +21,7 @@ function activityOf(model) {
   return activity;
 }
 
-// Makes the timeline as long as the run: times of jobs and calls move with its begin.
+// Extends the timeline to the length of the run, and shifts the times of jobs and calls to its new start.
 function widenActivity(activity, length) {
   const { begin } = activity, from = Math.min(0, begin), by = begin - from;
   const move = (raw, ...places) => places.forEach(place => { raw[place] += raw[place] < 0 ? 0 : by; });
@@ -43,7 +43,7 @@ function widenActivity(activity, length) {
 // The names of spans under which GPU kernels were launched.
 const launchedSpans = ({ launches, difference }) => launches && !difference && launches.spans || [];
 
-// A row for each thread that launched kernels; to it, kernels are functions without calls.
+// A row for each thread that launched kernels. Kernels are represented as functions without calls.
 function addLaunches(activity, { kernels, items }, { frames, origins }) {
   const functions = kernels.map(name => activity.functions.push({ name, family: 'GPU kernel', kind: 0, count: 0, duration: 0,
     own: 0 }) - 1);

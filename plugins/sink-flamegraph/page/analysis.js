@@ -1,9 +1,9 @@
-// The answer: what device time goes to, and why. Facts come from stacks, and from the instructions and lines that the
-// profile has; what is not known is left out.
+// The answer: where device time goes, and why. It is derived from stacks, and from the instructions and lines in the
+// profile; unknown facts are omitted.
 
-const DOMINATES = 0.05; // of device time: less is no bottleneck
+const DOMINATES = 0.05; // of device time: a smaller share is not a bottleneck
 
-// As is_of_program() of lib/stacks/profile_summary.c: code with a file, or else what is in no library.
+// Same as is_of_program() in lib/stacks/profile_summary.c: code with a source file, or else code outside of libraries.
 const isOfProgram = (frames, frame) => Boolean(frames.files[frame]) || (!(frames.flags[frame] & Flag.UNKNOWN) &&
   !baseName(frames.modules[frame] || '').startsWith('lib'));
 
@@ -35,7 +35,7 @@ class Analysis {
     this.causes = this.findCauses();
   }
 
-  // -> its number in a list
+  // -> its index in the list
   addKernel(node, list) {
     const frame = this.view.frame[node], name = this.frames.names[frame];
     let kernel = this.kernels.get(name);
@@ -81,8 +81,9 @@ class Analysis {
     return first && first.value >= DOMINATES * this.whole ? first : null;
   }
 
-  // The frame that launched a kernel most. Of each stack it is the innermost Python function, for native code that Python
-  // calls is a framework's, or else the innermost function of the program, or that of the library with most of the stack.
+  // The frame that launched a kernel most often. In each stack, it is the innermost Python function, because native
+  // code called from Python belongs to a framework; otherwise the innermost function of the program, or that of the
+  // library with most of the stack's frames.
   launchSite(kernel) {
     const { view, values } = this, sites = new Map();
     for (const node of kernel.nodes) {
@@ -121,7 +122,7 @@ class Analysis {
     return own || best.nearest || 0;
   }
 
-  // The sum of everything below frames of the same name as a node's.
+  // The sum of everything below frames with the same name as the node's.
   totalOfFrame(node) {
     const { view, values } = this, frame = view.frame[node], counts = new Uint8Array(view.count);
     let sum = 0;

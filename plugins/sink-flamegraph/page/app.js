@@ -1,4 +1,4 @@
-// The page: its parts, and what the reader's choices do to them.
+// The page: its parts, and how the reader's choices change them.
 
 const TABS = Object.freeze([['flame', 'Flame graph'], ['table', 'Table'], ['spans', 'Spans'], ['code', 'GPU code'], ['timeline', 'Timeline']]);
 const VIEW_KEYS = Object.freeze({ flame: [['Click', 'Zoom'], ['Double-click', 'Code'], ['Esc', 'Back'], ['← ↑ ↓ →', 'Move'],
@@ -37,7 +37,7 @@ class App {
     roveAll();
   }
 
-  // What ran, in the title and beside it.
+  // Shows the program or target in the title, and facts about the run beside it.
   fillBar() {
     const { header } = this.model, metadata = new Map(header.metadata);
     const command = metadata.get('command'), target = metadata.get('target') || '';
@@ -45,7 +45,7 @@ class App {
     element('title').textContent = name;
     document.title = name === 'iaprof' ? name : `${name} - iaprof`;
     element('title').title = name;
-    // The time of an imported text is that of reading it.
+    // For an imported text, the recorded duration is that of reading it.
     const length = !header.begin && metadata.has('input') ? '' : timeText(header.nanoseconds);
     const facts = element('facts');
     const known = [header.title && command, header.title || command ? target : '', this.deviceText(), length, this.sampleText()]
@@ -88,7 +88,7 @@ class App {
     element('device').replaceChildren(...['', ...origins.devices].map(name => new Option(name || 'All devices', name)));
   }
 
-  // The devices that were sampled or ran jobs: the first, and how many more.
+  // The devices that were sampled or ran jobs: the first one, and the number of others.
   deviceText() {
     const sampled = this.model.header.metadata.map(([key]) => /^samples of (.*)/.exec(key)).filter(Boolean).map(([, name]) => name);
     const tracks = this.activity ? this.activity.tracks : [];
@@ -96,7 +96,7 @@ class App {
     return names.length > 2 ? `${names[0]} and ${names.length - 1} more` : names.join(', ');
   }
 
-  // The threads of the chosen process: each name that several have, and each thread.
+  // The threads of the chosen process: each name that several threads share, and each thread.
   listThreads() {
     const process = Number(this.state.get('process')) || 0, choice = element('thread');
     if (this.threadsListed === process)
@@ -248,7 +248,7 @@ class App {
     this.state.set({ search: text, view: 'flame' });
   }
 
-  // The sum of what is in found frames below the zoomed one: frames within others count once.
+  // The sum of the matching frames below the zoomed one; a match inside another match is counted once.
   foundSum() {
     const { values, view, focus } = this.flame;
     if (this.flame.isCallers)
@@ -262,7 +262,7 @@ class App {
     return sum;
   }
 
-  // Marks and counts what the search finds in views other than the graph.
+  // Marks and counts search matches in views other than the graph.
   foundCount() {
     const { view, expression } = this;
     if (view === 'table' || view === 'spans')
@@ -273,7 +273,7 @@ class App {
     return manyText(rows + hits, 'row');
   }
 
-  // Rows of tables by their names, and kernels.
+  // Marks rows of tables and kernels whose name matches.
   markFound() {
     const { view, expression } = this;
     for (const at of element(view).querySelectorAll('tbody tr, #code-kernels button')) {
@@ -409,7 +409,7 @@ class App {
     new ResizeObserver(() => this.reasonBar.fit()).observe(element('reason-bar'));
   }
 
-  // What a picture shows: program, metric, filters and time.
+  // The caption of an exported image: program, metric, filters and time.
   caption() {
     const chosen = [...element('filters').querySelectorAll('button')].map(({ textContent }) => textContent.replace('×', '').trim());
     return [element('title').textContent, element('facts').textContent, this.model.typeLabel(), ...(this.model.range ? [this.strip.rangeText()]
@@ -492,14 +492,14 @@ class App {
     }
   }
 
-  // Back, where the page has somewhere to go back to.
+  // Undoes the last step: goes back in the history if the page has added entries to it.
   undo() {
     if (!element('menu').hidden)
       this.closeMenu();
     else if (this.state.depth)
       history.back();
     else {
-      // What a link chose, the last of it first.
+      // Without history, as after following a link: resets one choice, in the order of CHOICES.
       const last = CHOICES.find(key => this.state.get(key));
       if (last)
         this.state.set({ [last]: '' }, true);
@@ -516,7 +516,7 @@ async function openPage() {
   try {
     window.iaprof = new App(parseProfile(await inflate(element('data').textContent)));
     document.documentElement.dataset.ready = 'yes';
-    // What the first zoom needs.
+    // Precomputes the hashes that the first zoom needs.
     requestIdleCallback(() => window.iaprof.model.hashesOf(window.iaprof.model.view()), { timeout: 500 });
   } catch (error) {
     element('facts').textContent = `This page cannot be read: ${error.message}`;

@@ -1,5 +1,6 @@
-// The flame graph upside down: from where values end to what led there. Nodes are made when their parents are seen, so
-// that a view of a large profile costs no more than what it shows. It stands for a view and its values at once.
+// The inverted flame graph: from the functions in which values end to their callers. Nodes are created when their
+// parents are displayed, so that a view of a large profile costs no more than what it shows. Serves as a view and as
+// its values.
 
 class CallersTree {
   constructor(values, frames) {
@@ -99,7 +100,7 @@ class CallersTree {
 
   mix(node) { return this.mixOf([node]); }
 
-  // What of a node comes through frames that were found.
+  // The part of a node's value that passes through matching frames.
   sumFound(node, found) {
     const { view, self } = this.base, isFound = new Uint8Array(view.count), { leaves, at } = this.items[node];
     for (let other = 1; other < view.count; other++)
@@ -110,7 +111,7 @@ class CallersTree {
     return from > 0 ? this.total[node] : leaves.reduce((sum, leaf, i) => sum + (isFound[at[i]] ? self[this.leaves[leaf]] : 0), 0);
   }
 
-  // In the address: frame by frame, as nodes have no numbers before they are made.
+  // The node's key in the address: its path, frame by frame, because nodes have no numbers before they are created.
   keyOf(node) {
     const hashes = this.hashes(), path = pathTo(this, node);
     return path.map(at => {

@@ -1,12 +1,12 @@
-// Device code: functions with their instructions, what those stalled for and what they wait for, and their source, as
-// plugins/sink-flamegraph/page_code.h has it.
+// Device code: functions with their instructions, stalls, producers and source, in the format of
+// plugins/sink-flamegraph/page_code.h.
 
 const CodeFlag = Object.freeze({ INCOMPLETE: 1, UNLISTED: 2 });
 const WAITS_FOR = Object.freeze({ 1: 'its result', 2: 'its operands to be read', 3: 'its token', 4: 'its pipeline' });
 
 const offsetText = offset => `0x${offset.toString(16)}`;
 
-// What an instruction is called in a sentence: [noun, whether it loads]
+// How an instruction is described in a sentence: [noun, whether it loads]
 function nounOf(name) {
   if (/\b(load|ld|ldg|lds|read|gather)/i.test(name))
     return ['load', true];
@@ -66,8 +66,8 @@ class CodeData {
     this.factor = 1; // of the earlier run's values, in a difference
   }
 
-  // Adds to a function's rows and lines what the earlier run has there. Instructions compare if their offsets are the same:
-  // if every stall of the earlier run is at an instruction of this name.
+  // Adds the earlier run's values to a function's rows and lines. Instructions can be compared if their offsets are the
+  // same, that is, if every stall of the earlier run is at an instruction with the same name.
   addBefore(item, type) {
     const names = new Set([item.name, ...item.listed.frames]), files = this.code.files;
     const own = this.code.before.filter(([name, , , , , , itsType]) => itsType === type && names.has(name));
@@ -94,7 +94,7 @@ class CodeData {
     }
   }
 
-  // Whether the code that is shown is that of CPU functions: of types that do not stall, if source lines are known.
+  // Whether the code shown is that of CPU functions: for types that do not stall, if source lines are known.
   get isCpu() { return !this.model.isDevice && hasCpuLines(this.model.frames); }
 
   // The value type shown, or another that has code.
@@ -137,7 +137,7 @@ class CodeData {
     return this.isCpu ? 0 : this.code.elsewhere.reduce((sum, [type, value]) => sum + (type === this.type ? value : 0), 0);
   }
 
-  // The function that stacks call so; of several, the one with a line.
+  // The function with this name in stacks; of several, the one with the line.
   functionOf(name, file = null, line = 0) {
     const found = this.functions().filter(({ listed }) => listed.frames.includes(name) || listed.name === name);
     return (line && found.find(item => this.lineOf(item, file, line))) || found[0] || null;

@@ -1,9 +1,9 @@
-// GPU code: source and instructions side by side, with what each line stalls for and what it waits for.
+// GPU code: source and instructions side by side, with the stalls of each line and what it waits for.
 
-// Lines around those that have instructions; a file of no more lines than this is shown as a whole.
+// Lines of context around those with instructions; a file of at most CODE_WHOLE_FILE lines is shown completely.
 const CODE_CARDS = 60;
 const CODE_CONTEXT = 30, CODE_WHOLE_FILE = 300;
-// Rows that are laid out together, when they come into sight: a function may have tens of thousands.
+// Rows that are laid out together when they come into view: a function may have tens of thousands.
 const CODE_CHUNK = 100, CODE_ROW = 1.7; // rem
 const ATTRIBUTES = Object.freeze([['simd_size', 'SIMD', value => String(value)], ['grf_count', 'Registers', value => String(value)],
   ['slm_size', 'Local memory', value => bytesText(value)], ['spill_size', 'Spill', value => bytesText(value)],
@@ -11,7 +11,8 @@ const ATTRIBUTES = Object.freeze([['simd_size', 'SIMD', value => String(value)],
 
 const bytesText = value => value >= 1024 && value % 1024 === 0 ? `${value / 1024}${THIN}KiB` : `${value}${THIN}B`;
 
-// A table of many rows, parts of which are laid out when they are seen: to the browser its rows are no table's.
+// A table of many rows, parts of which are laid out when they come into view. The browser does not recognize these rows
+// as rows of a table.
 function makeGrid(label, columns, rows) {
   const head = make('tr', {}, ...columns.map(([name, className]) => make('th', { scope: 'col', textContent: name, className })));
   const parts = [make('thead', {}, head)];
@@ -75,7 +76,7 @@ class CodeView {
       this.markLine([...item.lines.values()].reduce((a, b) => (a.total >= b.total ? a : b)));
   }
 
-  // Of thousands of CPU functions, the largest have cards.
+  // If there are thousands of CPU functions, only the largest have cards.
   showCards(all, chosen) {
     const functions = all.filter((item, i) => i < CODE_CARDS || item === chosen);
     if (this.data.isCpu) {
@@ -89,7 +90,7 @@ class CodeView {
       : make('i', { textContent: shareText(item.total, whole) }), mixBar(item.mix, item.total)]);
   }
 
-  // factsOf(item): -> what is beside its name, and a bar
+  // factsOf(item): -> the text beside its name, and a bar
   fillCards(functions, chosen, factsOf) {
     element('code-kernels').replaceChildren(...functions.map(item => {
       const [beside, bar] = factsOf(item);
@@ -103,7 +104,7 @@ class CodeView {
       now.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }
 
-  // What ends here, darker, and what is below it.
+  // Self, darker, and the rest of the total.
   selfBar({ self, total }, whole) {
     const bar = make('span', { className: 'mix' });
     for (const [value, colour] of [[self, 'var(--frame-gpu)'], [total - self, 'var(--frame-line)']]) {
@@ -193,7 +194,7 @@ class CodeView {
       why.append(make('div', { className: 'fact note' }, make('small', { textContent: notes.join(', ') })));
   }
 
-  // What a line or an instruction gained, in shares of what the function had before; '' if it cannot be compared.
+  // The change of a line or an instruction, as a share of the function's earlier total; '' if it cannot be compared.
   changeCell(at) {
     if (!this.code.before || this.item.isCpu)
       return [];
@@ -310,7 +311,7 @@ class CodeView {
       ['Total', 'n share'], ['', 'heat']] : [['', 'n share'], ['Samples', 'heat']]), ['Source', 'text']], rows)];
   }
 
-  // The lines that are shown: those with instructions, and, where there is a text, those around them.
+  // The lines to show: those with instructions and, if the source text is known, those around them.
   numbersOf(lines, source) {
     const numbers = new Set(lines.map(({ line }) => line));
     if (source && source.length <= CODE_WHOLE_FILE)
@@ -341,7 +342,7 @@ class CodeView {
     return row;
   }
 
-  // What is chosen, what belongs to it in the other pane, and what it waits for.
+  // Marks the selected row, the related rows in the other pane, and the producers that it waits for.
   mark(chosen, related, producers) {
     for (const marked of element('code').querySelectorAll('tr.on, tr.related, tr.prod')) {
       marked.classList.remove('on', 'related', 'prod');
@@ -368,7 +369,7 @@ class CodeView {
 
   center(at) {
     const pane = at.closest('.pane');
-    for (let tries = 0; tries < 2; tries++) // parts that come into sight get their true height
+    for (let tries = 0; tries < 2; tries++) // parts that come into view get their actual height
       pane.scrollTop += at.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 3;
   }
 
@@ -406,7 +407,7 @@ class CodeView {
       ? shareText(line.total, this.item.total) : 'no stalls'}, ${manyText(line.rows.length, 'instruction')}`;
   }
 
-  // Curves from the chosen instruction to what it waits for.
+  // Curves from the selected instruction to its producers.
   drawArcs() {
     if (!this.arcs || !this.chosen || !this.chosen.element.isConnected)
       return;

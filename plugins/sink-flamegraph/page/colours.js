@@ -1,5 +1,5 @@
 // Colours of the page. PALETTE is palette.json, in which each colour has a light and a dark form; the style sheet has
-// the colours of text and surfaces. Colour means stall reason: frames of the CPU are pale, and kernels are blue.
+// the colours of text and surfaces. Colour indicates the stall reason: CPU frames are pale, and GPU kernels are blue.
 
 const INK_DARK = '#12161c', INK_LIGHT = '#ffffff';
 
@@ -18,7 +18,7 @@ function luminanceOf(colour) {
 
 const inks = new Map();
 
-// Dark or light text, whichever contrasts more with a colour.
+// Dark or light text, whichever has more contrast with a colour.
 function inkOn(colour) {
   if (!inks.has(colour)) {
     const luminance = luminanceOf(colour), dark = luminanceOf(INK_DARK);
@@ -27,7 +27,7 @@ function inkOn(colour) {
   return inks.get(colour);
 }
 
-// A colour of which only a part is left, on a surface.
+// A colour with partial opacity on a surface.
 function fade(colour, surface, part) {
   const mixed = [1, 3, 5].map(at => Math.round(part * parseInt(colour.slice(at, at + 2), 16) +
     (1 - part) * parseInt(surface.slice(at, at + 2), 16)));
@@ -39,7 +39,7 @@ function contrastOf(one, other) {
   return (high + 0.05) / (low + 0.05);
 }
 
-// How opaque secondary text on a colour is, and the ground of a chip: paler only where the text stays readable.
+// Opacity of secondary text on a colour, and of the background of a chip: reduced only where the text stays readable.
 const paleText = fill => (contrastOf(fade(inkOn(fill), fill, 0.8), fill) >= 4.5 ? 0.8 : 1);
 const paleChip = fill => (contrastOf(fade(inkOn(fill), fill, 0.16), inkOn(fill)) >= 4.5 ? 0.16 : 0.02);
 

@@ -1,4 +1,4 @@
-// Two runs in one graph: what grew and what shrank. Colours and numbers both show it.
+// Two runs in one graph: which frames grew and which shrank, shown by colours and numbers.
 
 const CHANGE_LIMITS = [0.004, 0.03, 0.08]; // of the earlier total
 
@@ -11,14 +11,14 @@ class Compare {
 
   get factor() { return this.difference.factors[this.model.type]; }
 
-  // Values of both runs, the earlier one made comparable.
+  // Values of both runs; those of the earlier run are scaled to be comparable.
   take() {
     this.after = this.model.values();
     this.before = this.model.values(undefined, 1);
     this.whole = Math.max(this.factor * this.before.total[0], 1e-9);
   }
 
-  // The run that widths are of: unless chosen, the longer one.
+  // The run whose values are the widths: the one with the larger total, unless chosen.
   get width() {
     const chosen = this.app.state.get('width');
     return chosen || (this.after.total[0] < this.factor * this.before.total[0] ? 'before' : 'after');
@@ -40,7 +40,7 @@ class Compare {
     return change > 0 ? 3 + step : 3 - step;
   }
 
-  // Frames of the CPU have the palest step at most, where there is device code: the cause is the darkest.
+  // CPU frames have at most the palest step if there is device code, so that the cause is the darkest.
   colour(cell) {
     if (this.app.flame.isCallers)
       return null;

@@ -9,8 +9,8 @@ function hasCpuLines(frames) {
   return frames.hasCpuLines;
 }
 
-// The functions of a file with lines, the largest self first. Of a line, self is what ends in it and total is what is below
-// it as well; recursion counts once.
+// The functions of a file with lines, the largest self first. The self value of a line is what ends in it; its total
+// also includes everything below it; recursion counts once.
 function cpuFunctionsOf(model, { view, self, total }, files) {
   const { frames } = model, items = new Map(), lines = new Map(), numbers = new Map(files.map(({ name }, i) => [name, i]));
   const itemOf = new Array(frames.count), lineOf = new Array(frames.count);

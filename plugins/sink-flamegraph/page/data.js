@@ -1,11 +1,11 @@
-// The profile in this page: how plugins/sink-flamegraph/page_data.h has it.
+// Reads the profile embedded in this page; plugins/sink-flamegraph/page_data.h describes the format.
 
 const element = name => document.getElementById(name);
 
 const Kind = Object.freeze({ PROCESS: 1, USER: 2, LINUX_KERNEL: 3, JIT: 4, SEPARATOR: 5, DEVICE_SOURCE: 6,
   DEVICE_FUNCTION: 7, DEVICE_INSTRUCTION: 8, STALL_REASON: 9, DEVICE_OFFSET: 10, CALL: 11, LOST: 12, WAIT: 13,
   PYTHON: 14,
-  DEVICE_LINE: 100, // made by views: not in a profile
+  DEVICE_LINE: 100, // created by views: not in a profile
   THREAD: 101, DEVICE: 102, SPAN: 103 }); // stack_origins.h
 const Flag = Object.freeze({ INLINED: 1, UNKNOWN: 2, PRODUCER: 4 });
 
@@ -18,7 +18,7 @@ async function inflate(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// Numbers in LEB128. Above 2 to the 53rd they are rounded, which no reader sees.
+// Numbers in LEB128. Above 2^53 they are rounded, which is not visible.
 function numbersOf(bytes, position) {
   return () => {
     let number = 0, factor = 1;
@@ -48,7 +48,7 @@ function parseProfile(bytes) {
     frames.line[i] = next();
     frames.pid[i] = next();
   }
-  // Of code without a name the file is known more often than not.
+  // For code without a name, the file is usually known.
   for (let i = 0; i < frameCount; i++)
     if (frames.flags[i] & Flag.UNKNOWN && frames.names[i] === '[unknown]' && frames.modules[i])
       frames.names[i] = frames.modules[i].replace(/.*\//, '').replace(/^[^[].*$/, '[$&]');

@@ -1,4 +1,4 @@
-// What the reader takes along: an image of the graph, folded stacks, a link.
+// What the reader can export: an image of the graph, folded stacks, a link.
 
 function download(name, type, text) {
   const link = make('a', { href: URL.createObjectURL(new Blob([text], { type })), download: name });

@@ -1,9 +1,9 @@
-// What readers search for: text, or a regular expression between slashes. The browser's own matching takes back its
-// steps, and some expressions, which may come with a link, would keep it busy for ever. Here all possible states are
-// followed at once, so that each character of a name costs at most one step of each part of the expression.
+// Search patterns: text, or a regular expression between slashes. The browser's own engine backtracks: some
+// expressions, which may come from a link, would keep it busy forever. Here all possible states are followed at once,
+// so that each character of a name costs at most one step for each part of the expression.
 
-const EXPRESSION_STATES = 256, EXPRESSION_STEPS = 20000; // parts of an expression; steps that are remembered
-const Edge = Object.freeze({ NONE: 0, WORD: 1, OTHER: 2 }); // what is beside a place in a text
+const EXPRESSION_STATES = 256, EXPRESSION_STEPS = 20000; // parts of an expression; cached steps
+const Edge = Object.freeze({ NONE: 0, WORD: 1, OTHER: 2 }); // the neighbouring character at a position
 
 const edgeOf = character => !character ? Edge.NONE : /\w/.test(character) ? Edge.WORD : Edge.OTHER;
 
@@ -11,7 +11,7 @@ const ASSERTIONS = Object.freeze({ '^': before => before === Edge.NONE, $: (_, a
   '\\b': (before, after) => (before === Edge.WORD) !== (after === Edge.WORD),
   '\\B': (before, after) => (before === Edge.WORD) === (after === Edge.WORD) });
 
-// null: not valid, or with parts that look around or back, or too large
+// null: invalid, too large, or with lookaround or back-references
 function expressionOf(text) {
   if (!text)
     return null;
@@ -34,7 +34,7 @@ class Expression {
     this.begin = this.compile(parsed, this.end);
   }
 
-  // text has passed the browser's parser: what is here is well formed.
+  // The browser's parser has accepted the text, so it is well-formed.
   alternatives() {
     const choices = [[]];
     for (; this.at < this.text.length && this.text[this.at] !== ')';) {
@@ -87,7 +87,7 @@ class Expression {
     return this.states.length - 1;
   }
 
-  // -> the state in which a part begins, which goes on with another one
+  // -> the first state of a part, which continues with the state next
   compile(node, next) {
     if (node.choices)
       return this.add({ to: node.choices.map(list => list.reduceRight((after, part) => this.compile(part, after), next)) });
@@ -105,7 +105,7 @@ class Expression {
     return begin;
   }
 
-  // A place in a text: the states that may be there, and what is before it.
+  // A position in a text: the possible states, and the character before it.
   place(states, before) {
     const key = `${before} ${states}`;
     if (!this.places.has(key))
@@ -113,7 +113,7 @@ class Expression {
     return this.places.get(key);
   }
 
-  // -> true: the text matches; false: it ends; or the next place
+  // -> true: the text matches; false: it ends; otherwise the next position
   step({ states, before }, character) {
     const seen = new Set([...states, this.begin]), after = edgeOf(character), found = new Set();
     for (const at of seen) {

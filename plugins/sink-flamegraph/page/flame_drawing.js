@@ -1,6 +1,6 @@
-// Draws a flame graph's layout, and finds what is at a place of it. Rows are as high as there is room for.
+// Draws the layout of a flame graph, and finds the cell at a position. Row heights depend on the available space.
 
-const ROW_LEAST = 18, ROW_MOST = 30; // of 13 pixels a rem
+const ROW_LEAST = 18, ROW_MOST = 30; // pixels, at 13 pixels per rem
 
 class FlameDrawing {
   constructor(canvas) {
@@ -42,7 +42,7 @@ class FlameDrawing {
     this.cpuHeight = Math.max(0, height - this.boundary - this.bandHeight);
     this.scrollMost = Math.max(0, cpu * this.row - this.cpuHeight);
     this.scroll = Math.min(this.scroll, this.scrollMost);
-    // With room to spare the band is right above the deepest row.
+    // If there is space left, the band is directly above the deepest row.
     this.cpuUsed = Math.min(this.cpuHeight, cpu * this.row);
   }
 
@@ -69,7 +69,7 @@ class FlameDrawing {
     return this.scene.isIcicle ? [0, this.cpuUsed] : [top, this.pen.height];
   }
 
-  // -> whether it still moves
+  // -> whether the animation continues
   draw() {
     const { pen, scene } = this;
     if (!scene || !pen.width)

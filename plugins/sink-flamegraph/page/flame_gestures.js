@@ -1,8 +1,8 @@
-// Zooming and panning of the flame graph without a frame: pinching, the wheel, dragging. What is seen of the zoomed frame's
-// width is the state's span, two parts of it.
+// Continuous zooming and panning of the flame graph: pinching, the wheel, dragging. The state's span is the visible
+// part of the zoomed frame's width, as two fractions of it.
 
 const SPAN_LEAST = 1e-6, DRAG_LEAST = 4; // of the zoomed frame; pixels
-const NOTCH = 50; // pixels: what a wheel turns at least, and a touchpad does not
+const NOTCH = 50; // pixels: the smallest step of a mouse wheel; a touchpad has smaller ones
 
 const wholeSpan = Object.freeze([0, 1]);
 
@@ -20,7 +20,7 @@ class FlameGestures {
     on('pointermove', event => this.move(event));
     for (const kind of ['pointerup', 'pointercancel'])
       on(kind, event => this.release(event));
-    // A drag ends with a click, which is none.
+    // The browser reports a click at the end of a drag, which must be ignored.
     this.canvas.addEventListener('click', event => {
       if (this.isDrag)
         event.stopImmediatePropagation();
@@ -37,7 +37,7 @@ class FlameGestures {
     state.set({ span: wide > 0.9999 ? '' : `${text(from)}-${text(from + wide)}` }, state.get('span') !== '');
   }
 
-  // x: a pixel, which keeps its place
+  // x: the pixel that stays in place
   zoom(factor, x = this.canvas.clientWidth / 2) {
     const [begin, end] = this.span, at = begin + x / this.canvas.clientWidth * (end - begin);
     this.show(at - (at - begin) * factor, at + (end - at) * factor);
@@ -49,7 +49,7 @@ class FlameGestures {
       this.show(begin + by, end + by);
   }
 
-  // Pinching a touchpad comes as a wheel with Control that turns a little. -> whether it was for the span
+  // Browsers report a pinch on a touchpad as small wheel movements with Control. -> whether the event changed the span
   wheel(event) {
     if (event.ctrlKey)
       this.zoom(1.01 ** Math.max(-NOTCH, Math.min(NOTCH, event.deltaMode ? NOTCH * Math.sign(event.deltaY) : event.deltaY)),

@@ -1,6 +1,6 @@
-// Where the cells of a flame graph are. What is too narrow to carry a label is merged, never drawn as bare boxes, and
-// merged cells add up to what they are made of. Frames of the CPU are in rows from the root; device code is in a band
-// whose rows (kernel, line, instruction, stall reasons) are at one height across the graph.
+// The positions of a flame graph's cells. Frames too narrow for a label are merged, never drawn as bare boxes, and the
+// values of merged cells add up. CPU frames are in rows from the root; device code is in a band whose rows (kernel,
+// line, instruction, stall reasons) have the same height across the graph.
 
 const LEAST_CPU = 16, LEAST_REASON = 3.5; // pixels
 const LEAST_LINE = Object.freeze({ line: 88, instruction: 46, function: 60, kernel: 60 });
@@ -10,8 +10,8 @@ const BAND = Object.freeze({
 const FOLD_LEAST = 3; // frames
 
 class FlameLayout {
-  // unfolded: the last nodes of runs that are not folded; isPlain: device code is as the rest
-  // span: the parts of the focused node's width between which it is shown
+  // unfolded: the last nodes of runs that are not folded; isPlain: device code is laid out like other frames; span: the
+  // visible part of the focused node's width, as two fractions of it
   constructor({ view, frames, values, focus, width, detail, unfolded, isPlain, span: [begin, end] = [0, 1] }) {
     Object.assign(this, { view, frames, values, focus, width, unfolded, isPlain });
     this.wide = width / (end - begin);
@@ -31,7 +31,7 @@ class FlameLayout {
     return node > 0 && !this.isPlain && isDeviceKind(this.kind(node));
   }
 
-  // Of what is beyond an edge, nothing is kept.
+  // Parts of a cell outside the edges are cut off.
   add(cell) {
     const end = Math.min(this.width, cell.x + cell.w);
     cell.x = Math.max(0, cell.x);
@@ -71,7 +71,7 @@ class FlameLayout {
       cell.isAbove = cell.nodes.length === 1 && cell.x === 0 && cell.w >= this.width && isAbove(cell.node);
   }
 
-  // A zoom into the device band: what is above is as wide as everything.
+  // A zoom into the device band: the frames above it have the full width.
   placeDevicePath(path, row) {
     const [kernel, ...below] = path;
     if (!below.length) {
@@ -106,10 +106,10 @@ class FlameLayout {
       group === 'linux');
   }
 
-  // A node and what follows it one by one, as long as each is the only child and all are plain functions.
+  // A node and its chain of only children, as long as all are plain functions.
   runOf(node) {
     const run = [node], { values } = this;
-    if (!this.canFold(node) || (this.isPlain && this.view.parent[node] === 0)) // who calls is apart from what is called
+    if (!this.canFold(node) || (this.isPlain && this.view.parent[node] === 0)) // callers and callees are kept apart
       return run;
     const isLinux = this.isLinux(node);
     for (let at = node; ;) {
@@ -127,7 +127,7 @@ class FlameLayout {
   addRun(run, x, w, row) {
     this.deepest = Math.max(this.deepest, row);
     const node = run[run.length - 1];
-    // Of callers the nearest one is shown.
+    // For callers, the nearest one is shown.
     this.add({ x, w, row, node, nodes: [node], run: run.length > 1 ? run : null, label: this.isPlain && run.length > 1 ? run[0] : 0 });
     return node;
   }
@@ -157,7 +157,7 @@ class FlameLayout {
     }
   }
 
-  // Subtrees that are too narrow for labels, as one cell; their kernels, if any, as one in the band.
+  // Subtrees too narrow for labels, as one cell; their kernels, if any, as one cell in the band.
   placeRest(rest, x, row) {
     const cpu = rest.filter(node => !this.isDevice(node)), device = rest.filter(node => this.isDevice(node));
     const widthOf = nodes => this.sumOf(nodes) * this.scale;
@@ -198,7 +198,7 @@ class FlameLayout {
       more: count > 1 ? `${count} ${noun}s` : null, label: count === 1 ? first : 0 });
   }
 
-  // How many frames nodes have, and the first of them that is no stall reason.
+  // The number of different frames of the nodes, and the first one that is not a stall reason.
   differentFrames(nodes) {
     const { frame } = this.view, seen = this.seen || (this.seen = new Int32Array(this.frames.count));
     const mark = this.mark = (this.mark || 0) + 1;
@@ -223,7 +223,7 @@ class FlameLayout {
     this.placeInnerOf([node], x, w);
   }
 
-  // Lines or functions of kernels: those that have room for a label, and the rest together.
+  // Lines or functions of kernels: those wide enough for a label, and the rest together.
   placeInnerOf(kernels, x, w) {
     if (this.band.length === 2) {
       this.placeReasons(kernels, x, w);
@@ -253,7 +253,7 @@ class FlameLayout {
     return [values.sort(found.filter(node => !isReason(node))), [...found.filter(isReason), ...rest]];
   }
 
-  // owners: what the nodes are all children of, which has the same reasons
+  // owners: the nodes whose children these are, if these are all of them; they have the same stall reasons
   placeInner(nodes, x, w, isRest = false, owners = null) {
     const { count, first } = this.differentFrames(nodes);
     if (count) {
@@ -288,7 +288,7 @@ class FlameLayout {
     this.placeReasons(nodes, x, w, owners);
   }
 
-  // Stall reasons in their order; those too narrow to be seen are one neutral cell before what issues.
+  // Stall reasons in their order; those too narrow to be visible are one neutral cell before issuing.
   placeReasons(nodes, x, w, owners = null) {
     const mix = this.values.mixOf(owners || nodes), band = this.band.length - 1;
     const owner = nodes.length === 1 ? nodes[0] : this.view.parent[nodes[0]];

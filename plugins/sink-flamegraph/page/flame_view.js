@@ -1,4 +1,4 @@
-// The flame graph: the texts of its cells, and what the reader does with them.
+// The flame graph: the texts of its cells, and the reader's actions on them.
 
 const CRUMBS_SHOWN = 5;
 
@@ -22,7 +22,7 @@ class FlameView {
 
   get isCallers() { return this.state.get('order') === 'callers'; }
 
-  // Shows the state; moves: from what was shown before.
+  // Draws the state; moves: animates the change from what was shown before.
   show(moves = false) {
     const { model, state } = this;
     if (!this.canvas.clientWidth)
@@ -59,7 +59,7 @@ class FlameView {
     this.values = this.inverted;
   }
 
-  // Look and text of a cell.
+  // Colours and label of a cell.
   look(cell) {
     const { model, values } = this, { frames } = model;
     const whole = values.total[0];
@@ -100,7 +100,7 @@ class FlameView {
       ? model.placeOf(own) : '', isMono: node > 0 && frames.kind[own] === Kind.DEVICE_INSTRUCTION };
   }
 
-  // Beside the shares of a zoomed frame in the bar above, shares of everything are labelled as such.
+  // The bar above the graph shows shares of the zoomed frame; shares of the whole are therefore labelled as such.
   shareOfAll(value) { return `${shareText(value, this.values.total[0])}${this.focus ? ' of all' : ''}`; }
 
   lookOfReason(cell) {
@@ -123,7 +123,7 @@ class FlameView {
       ? this.app.compare.shareText(cell) : this.shareOfAll(cell.value || this.values.total[cell.node]) };
   }
 
-  // All that is in a cell, of which a reason is a part.
+  // The value of a whole cell, of which a reason is a part.
   valueOf(cell) {
     if (cell.sum === undefined)
       cell.sum = this.layout.sumOf(cell.nodes);
@@ -139,11 +139,11 @@ class FlameView {
     return cell.isFound;
   }
 
-  // The path of the zoomed frame, each part of which zooms.
+  // The path of the zoomed frame; a click on a part zooms to it.
   showPath() {
     const crumbs = element('crumbs');
     const path = [0, ...pathTo(this.view, this.focus)];
-    // The first and the nearest have room.
+    // There is space for the first and the nearest ones.
     const folded = path.length > CRUMBS_SHOWN ? path.splice(1, path.length - CRUMBS_SHOWN) : [];
     crumbs.replaceChildren(...path.flatMap((node, i) => {
       const button = make('button', { type: 'button', textContent: this.model.nameOf(this.view, node),
@@ -236,7 +236,7 @@ class FlameView {
     this.drawing.scroll = Math.max(0, Math.min(this.drawing.scrollMost, this.drawing.scroll));
   }
 
-  // What a tooltip says of a cell: { title, sub, text, mix, lines: [[name, value]] }
+  // The tooltip of a cell: { title, sub, text, mix, lines: [[name, value]] }
   describe(cell) {
     const { model, values, view } = this, { frames } = model;
     const whole = values.total[0];
@@ -341,7 +341,7 @@ class FlameView {
       this.click(event);
       isNew = this.state.depth > before;
     });
-    // Back from the code is where the first click was.
+    // Back from the code returns to the state of the first click.
     canvas.addEventListener('dblclick', () => this.clicked && this.openCode(this.clicked, isNew));
     canvas.addEventListener('keydown', event => {
       if (this.key(event))

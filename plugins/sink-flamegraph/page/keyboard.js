@@ -1,9 +1,10 @@
-// The keyboard: each group of buttons is one stop of Tab, within which arrow keys move; a link skips the bar and the panel.
+// The keyboard: each group of buttons is one Tab stop, within which arrow keys move; a link skips the bar and the
+// panel.
 
 const ROVING = new WeakSet();
 
-// Makes the buttons of an element one stop of Tab: the pressed one, or the one that had the keyboard last. isColumn: the
-// buttons are below each other. Buttons that are added later belong to it, too.
+// Makes the buttons of an element one Tab stop: the pressed one, or the one that was focused last. isColumn: the
+// buttons are in a column. Includes buttons that are added later.
 function rove(box, isColumn = false) {
   const items = () => [...box.querySelectorAll('button')].filter(button => !button.disabled && button.getClientRects().length);
   const settle = now => {
@@ -42,7 +43,7 @@ function roveAll() {
   rove(element('panel'), true);
 }
 
-// Runs what makes buttons anew, and gives the keyboard to that of the same group and text.
+// Runs a function that recreates buttons, and moves the focus to the one with the same group and text.
 function keepFocus(make) {
   const had = document.activeElement, box = had.tagName === 'BUTTON' && had.parentNode.closest('[id]');
   const textOf = item => item.getAttribute('aria-label') || item.textContent.replace(/[ ↓]+$/, '');
@@ -54,7 +55,7 @@ function keepFocus(make) {
     same.focus();
 }
 
-// To what a view is about.
+// Moves the focus to the main content of a view.
 function skipToContent(view) {
   const now = { flame: element('graph'), table: element('table-body').querySelector('tr.sel'),
     spans: element('spans-body').querySelector('tr[tabindex="0"]'), code: element('code').querySelector('tr[tabindex="0"]'), timeline: element('npu-graph') }[view];

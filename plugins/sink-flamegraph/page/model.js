@@ -65,7 +65,7 @@ class Model {
 
   get typeName() { return (this.types[this.type] || { name: '' }).name; }
 
-  // What a value type is called on the page.
+  // The name of a value type on the page.
   typeLabel(type = this.type) {
     const { name, unit } = this.types[type] || { name: 'nothing', unit: '' };
     return this.deviceTypes().has(type) ? 'GPU samples' : name === 'cpu' && unit === 'nanoseconds' ? 'CPU time'
@@ -78,7 +78,7 @@ class Model {
     return `${exactText(value, this.unit)} ${this.unit !== 'count' ? `of ${label}` : label.endsWith('calls') ? label : 'samples'}`;
   }
 
-  // Whether values of the type stall: they have reasons.
+  // Whether the selected type has stall reasons.
   get isDevice() { return this.deviceTypes().has(this.type); }
 
   deviceTypes() {
@@ -135,7 +135,7 @@ class Model {
     return chosen && this.origins.spans.some(({ name }) => name.includes(chosen)) ? chosen : '';
   }
 
-  // Of the processes of a ring's segments, the container or the service of systemd: the module of their frames.
+  // The container or systemd service of each process in the segments of a ring, which is the module of its frame.
   get services() {
     const { kind, modules, own } = this.frames;
     this.serviceNames = this.serviceNames || [...new Set(modules.slice(0, own).filter((name, frame) => name && kind[frame] === Kind.PROCESS))].sort();
@@ -182,7 +182,7 @@ class Model {
     return view;
   }
 
-  // By value type; of a difference, those of the earlier run in the same time since it began follow.
+  // By value type; in a difference followed by those of the earlier run, in the same time since its start.
   selvesInRange() {
     return [this.times, this.beforeTimes].flatMap(times => {
       const range = this.rangeOf(times);
@@ -202,7 +202,7 @@ class Model {
     });
   }
 
-  // As if nothing were hidden: hiding changes what is drawn, and no number.
+  // The values as if nothing were hidden: hiding changes what is drawn, but no numbers.
   unhiddenValues() {
     const { state } = this, hide = state.get('hide');
     state.values.hide = '';
@@ -213,12 +213,12 @@ class Model {
     }
   }
 
-  // The node of another view of the same detail that is one of this one's.
+  // The node in this view that corresponds to a node of another view with the same detail.
   nodeIn(view, other, node) {
     return view === other || !node ? node : Math.max(0, view.becomes[other.becomes.indexOf(node)]);
   }
 
-  // What shares are of: 'GPU time', or less of it.
+  // What shares refer to: 'GPU time', or a part of it.
   get shareOf() {
     const filters = ['focus', 'ignore', 'process', 'thread', 'device', 'service', 'trace'].filter(key => this.state.get(key));
     return !filters.length ? `${this.isDevice ? 'GPU time' : this.typeLabel()}` + (this.range ? ' in the selected time' : '')
@@ -231,7 +231,7 @@ class Model {
     return view.hashes;
   }
 
-  // How the address calls a node: by the hash of its path, and which of those that share it.
+  // The key of a node in the address: the hash of its path, and its position among the nodes with the same hash.
   keyOfNode(view, node) {
     if (!node)
       return '';
@@ -282,7 +282,7 @@ class Model {
     return files[frame] ? `${baseName(files[frame])}${line[frame] ? `:${line[frame]}` : ''}` : '';
   }
 
-  // Frames of a comparison have the last part of their files' paths only.
+  // In a comparison, the path of a frame's file is reduced to its last component.
   fileKey(file) { return this.header.difference && file ? baseName(file) : file; }
 
   // The text of a source line, without its indentation; '': not known.

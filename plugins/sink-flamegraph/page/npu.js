@@ -1,7 +1,7 @@
-// The view of what happened when: jobs, calls and levels over time, and below them distributions and calls.
+// The timeline view: jobs, calls and levels over time, and below them distributions and calls.
 
 const FUNCTIONS_SHOWN = 20;
-// What stands at the right in a table: a number, with its unit.
+// Cells that are right-aligned in a table: a number with its unit.
 const NUMBER = /^(-|[≈<]?[-−]?\d[\d.,]*([ \u202f](ns|µs|ms|s|%|[KMGT]?i?B))?)$/;
 
 function tableRow(cells, kind = 'td') {
@@ -21,7 +21,7 @@ function fillTable(table, titles, rows) {
   head.append(tableRow(titles, 'th'));
   for (const title of head.querySelectorAll('th'))
     title.scope = 'col';
-  // Titles are above their numbers.
+  // Headings are aligned like their columns.
   head.rows[0].childNodes.forEach((title, i) => title.classList.toggle('n', rows.length > 0 && rows.every(cells =>
     typeof cells[i] === 'string' && (NUMBER.test(cells[i]) || cells[i] === '-'))));
   body.append(...rows.map(cells => tableRow(cells)));
@@ -71,7 +71,7 @@ class NpuView {
     timeline.resize();
   }
 
-  // What is in sight becomes the selected time of all views, once it stays.
+  // The visible part becomes the selected time of all views once it stops moving.
   share() {
     const { timeline, npu } = this, { times } = this.app.model;
     if (!times || !element('timeline').offsetParent)
@@ -92,7 +92,7 @@ class NpuView {
         isAborted: raw[9] === JobState.ABORTED })));
   }
 
-  // Key figures, and the worst of what was found.
+  // Key figures, and the most severe finding.
   tellFigures(findings) {
     const { npu } = this, figures = element('npu-figures');
     const jobs = npu.done + npu.aborted + npu.inFlight;
@@ -121,7 +121,7 @@ class NpuView {
       figures.append(make('p', { className: 'callout' }, make('b', { textContent: `${worst.title}.` }), ` ${worst.text}`));
   }
 
-  // How exactly it was kept.
+  // The resolution of the data, and what was left out.
   tellKept() {
     const { npu } = this, { dropped } = npu, { launches } = this.app.model.header;
     const merged = this.names.rows.filter(row => row.slots.length);
@@ -171,7 +171,7 @@ class NpuView {
       const { name, unit, count, sum, maximum, p50, p90, p99 } = histogram;
       const text = value => unit === 'nanoseconds' ? timeText(value) : unit === 'bytes' ? levelText(value, unit)
         : value.toLocaleString('en');
-      // Buckets tell percentiles of several values, but not exactly.
+      // Percentiles of several values, derived from buckets, are approximate.
       const percentile = value => count === 1 ? text(maximum) : `≈${text(value)}`;
       const mean = count ? Math.floor(sum / count) : 0;
       return [name, count.toLocaleString('en'), ...[p50, p90, p99].map(percentile), text(maximum), text(mean),
@@ -199,7 +199,7 @@ class NpuView {
     return list;
   }
 
-  // As the summary on the terminal has them: by time, where it was measured.
+  // In the order of the summary on the terminal: by time, if it was measured.
   listFamilies() {
     const families = new Map();
     for (const { family, count, own } of this.npu.functions) {

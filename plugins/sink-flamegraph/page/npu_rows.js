@@ -1,4 +1,5 @@
-// The rows of the NPU's timeline, from its tracks (plugins/sink-flamegraph/page_npu.h), and what each of their marks says.
+// The rows of the NPU's timeline, from its tracks (plugins/sink-flamegraph/page_npu.h), and descriptions of their
+// marks.
 
 const Track = Object.freeze({ JOBS: 1, BOOTS: 2, API: 3, REQUEST: 4, FAMILY: 5, CONTEXT: 6, LEVEL: 7, LAUNCHES: 8,
   SAMPLES: 9 });
@@ -7,10 +8,10 @@ const TRACK_NAMES = Object.freeze({ 1: 'jobs', 2: 'boots, sleep and resets', 3: 
 const JobState = Object.freeze({ DONE: 1, ABORTED: 2, IN_FLIGHT: 3 });
 const JOB_STATES = Object.freeze({ 1: 'done', 2: 'aborted', 3: 'in flight when the run ended' });
 
-// Colours of what belongs to no process: light, dark.
+// Colours of marks without a process: light, dark.
 const OTHER_COLOURS = Object.freeze({ 2: ['#8a63b8', '#a98bd6'], 5: ['#8b919c', '#7a818d'], 6: ['#9aa3b2', '#6b7482'],
   7: ['#4b7fc9', '#5a8fdd'] });
-// Rows of jobs that overlap are as high as so many at most.
+// Limit on the lanes of overlapping jobs in a row.
 const LANES_MAX = 8;
 
 const threadLabel = (name, tid) => `thread ${name ? threadText(name, tid) : tid}`;
@@ -35,7 +36,8 @@ class NpuRows {
       this.rows.push({ kind: Track.SAMPLES, tracks: [], samples, label: samples.label });
     for (const row of this.rows)
       this.fillRow(row);
-    // Samples and launches of GPUs first, then jobs and what led to them; within a kind by process, and the most first.
+    // GPU samples and launches first, then jobs and what led to them; within a kind by process, rows with the most
+    // marks first.
     const place = row => row.kind === Track.LEVEL ? 1.5 : row.kind === Track.LAUNCHES ? 0.5
       : row.kind === Track.SAMPLES ? row.samples.isDevice ? 0.2 : 1.8 : row.kind;
     this.rows.sort((a, b) => place(a) - place(b) || a.process - b.process || b.count - a.count);
@@ -50,7 +52,7 @@ class NpuRows {
     return known.name ? `${known.name} (${known.pid})` : `process ${known.pid}`;
   }
 
-  // What a search finds a row by: its label, and the functions that it has.
+  // The text of a row for searches: its label and the names of its functions.
   wordsOf(row) {
     const called = new Set(row.tracks.flatMap(track => (track.calls || []).map(raw => raw[7])));
     row.words = row.words || [row.label, ...[...called].map(number => this.npu.functions[number].name)].join('\n');
@@ -96,7 +98,7 @@ class NpuRows {
     row.mostInSlot = Math.max(1, ...row.slots.map(track => Math.max(...track.slots.map(slot => slot[1]))));
   }
 
-  // Jobs wait while others run: each is in the first lane that is free.
+  // Places each job in the first free lane, because jobs wait while others run.
   spreadOverLanes(row) {
     const ends = [];
     for (const mark of row.marks) {
@@ -120,7 +122,7 @@ class NpuRows {
 
   time(at) { return exactSigned(this.npu.begin + at); }
 
-  // What is known of a mark, a line each.
+  // The description of a mark, in lines.
   describe(row, mark) {
     if (mark.slot)
       return this.describeSlot(row, mark);
@@ -169,7 +171,7 @@ class NpuRows {
     return lines;
   }
 
-  // When the value of a point was so: a share is of the time before it, and another level holds until the next one.
+  // The time range of a point: a percentage applies to the time before it, any other level until the next point.
   spanOfPoint({ unit, points }, i) {
     const [begin, end] = points[i];
     if (unit === 'percent')
@@ -192,7 +194,7 @@ class NpuRows {
         .slice(0, 4).map(([value, slot]) => `${REASONS[slot].label} ${shareText(value, whole)}`) : [])];
   }
 
-  // What a row is, for who does not see it.
+  // The description of a row for screen readers.
   describeRow(row) {
     if (row.gauge)
       return `${row.label}, level${row.gauge.unit === 'boolean' ? '' : ` in ${row.gauge.unit}`}, ${manyText(row.gauge.points.length, 'point')}`;

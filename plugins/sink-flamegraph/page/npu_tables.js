@@ -1,4 +1,5 @@
-// Tables that a source sent ready (plugins/sink-flamegraph/page_tables.h): phases of a run, and users of a device.
+// Tables that a source sent in final form (plugins/sink-flamegraph/page_tables.h): phases of a run, and users of a
+// device.
 
 // -> a section for each table, the names of its rows first
 function sourceTables(tables) {

@@ -2,7 +2,8 @@
 
 const PADDING = 7;
 
-// Draws once, however often it is asked to before the screen is made anew, and counts that in the document's data-NAME.
+// Draws at most once per frame of the screen, however often it is called, and counts the draws in the document's
+// data-NAME.
 function oncePerFrame(name, draw) {
   let isWaiting = false;
   return () => {
@@ -21,7 +22,7 @@ function oncePerFrame(name, draw) {
 const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
 
 class Pen {
-  // view: what scrolls the canvas, which then is as large as it
+  // view: the element that scrolls the canvas; the canvas then has its size
   constructor(canvas, view = canvas) {
     this.canvas = canvas;
     this.view = view;
@@ -73,7 +74,7 @@ class Pen {
     return width;
   }
 
-  // As much of a text as has room; nothing rather than less than three characters.
+  // As much of a text as fits; nothing if fewer than three characters fit.
   shorten(text, room) {
     if (room < 8)
       return '';
@@ -114,7 +115,7 @@ class Pen {
     }
   }
 
-  // How many functions a row folds, before an edge -> left and width
+  // The number of functions that a row folds, drawn left of an edge -> left and width
   chip(text, right, middle, most, fill, ink) {
     const { context } = this;
     this.setFont(10.3, 700);

@@ -1,5 +1,5 @@
-// Stall reasons: what they are called and what they mean, by class (enum iaprof_stall_class), as the profile says. They
-// always appear in this order and in these colours. The last one is no stall.
+// Stall reasons: labels and explanations by class (enum iaprof_stall_class), from the profile. Their order and colours
+// are always the same. The last one, issuing, is not a stall.
 
 const ISSUING = 9, OTHER_REASON = 8;
 const REASONS = Array.from({ length: ISSUING + 1 }, () => ({ label: '', phrase: '', ends: '', text: '', remedy: '', names: [] }));
@@ -19,5 +19,5 @@ function setReasons({ classes, names }) {
       reason.names.push(reason.label.toLowerCase());
 }
 
-// The slot of a reason by its hardware name. Names that are not known are other reasons.
+// The slot of a stall reason by its hardware name. Unknown names have the slot of other reasons.
 const slotOf = name => reasonSlots.has(name) ? reasonSlots.get(name) : OTHER_REASON;

@@ -1,4 +1,4 @@
-// Beside the graph of a wide window: source and hottest instructions of the kernel that is selected or zoomed.
+// Beside the graph in a wide window: source and hottest instructions of the selected or zoomed kernel.
 
 const SIDE_WIDTH = '(min-width: 1800px)', SIDE_CONTEXT = 3, SIDE_LINES = 120, SIDE_INSTRUCTIONS = 6;
 
@@ -43,7 +43,7 @@ class SidePane {
       chosen.closest('.scroll').scrollTop = chosen.offsetTop - chosen.closest('.scroll').clientHeight / 2;
   }
 
-  // Kernel and line of the selected cell, or of what is largest below the zoomed frame.
+  // Kernel and line of the selected cell, or the largest ones below the zoomed frame.
   placeOf(flame) {
     const { code } = this.app, { selected, values, view, focus } = flame;
     if (!values || flame.isCallers)

@@ -1,9 +1,9 @@
 // The spans of traces that threads worked on, or their traces: a row each, with the value of every metric, and the GPU
-// kernels launched under them. A row leads to its own flame graph. What the page has no span for is below them, so that the
-// rows add up to the graph. Pages without spans lack this file.
+// kernels launched under them. A row links to its own flame graph. Values without a span on the page follow, so that
+// the rows add up to the graph. Only pages with spans contain this file.
 
-// What a search or a filter is of the names of spans, "TRACE-SPAN": an id, at least 8 digits of one, or both, which a
-// traceparent header contains. '': no id.
+// The part of the names of spans, "TRACE-SPAN", that a search or a filter contains: at least 8 digits of an id, or both
+// ids, as in a traceparent header. '': no id.
 function spanIdOf(text) {
   const plain = text.trim().toLowerCase(), both = plain.match(/[\da-f]{32}-[\da-f]{16}/);
   return both ? both[0] : /^[\da-f]{8,32}$/.test(plain) ? plain : '';
@@ -40,7 +40,8 @@ class SpansView {
     }
   }
 
-  // -> { rows, rest, none, all }: rows of spans or traces; one of the spans that share a frame, and one of no span
+  // -> { rows, rest, none, all }: rows of spans or traces; rest: the spans that share a frame; none: values without a
+  // span
   addUp() {
     const { model } = this.app, { tree, frames, origins, hidden } = model, view = model.view();
     const make = key => ({ key, names: new Set(), owners: new Set(), values: new Float64Array(model.types.length),
@@ -124,7 +125,7 @@ class SpansView {
       make('th', { scope: 'col', className: 'owner', textContent: 'Process' }));
   }
 
-  // Which kernels the rows have launched, those that were launched most first.
+  // The kernels that the rows have launched, the most frequent first.
   showKernels(rows) {
     const { header } = this.app.model, counts = new Map(), names = launchedSpans(header).length ? header.launches.kernels : [];
     for (const row of rows)
@@ -184,7 +185,8 @@ class SpansView {
     return made;
   }
 
-  // Shows the graph of a row, and a metric that it has. A row of launches alone has no graph: the search shows its kernels.
+  // Shows the graph of a row, with a metric that it has. A row with launches only has no graph: a search shows its
+  // kernels.
   choose({ key, values }) {
     if (!values.some(value => value > 0)) {
       this.app.state.set({ search: key });

@@ -1,16 +1,16 @@
-// What the reader chose: one object, which the fragment of the page's address holds, so that Back undoes and a link
-// shows the same. Values that are as they were at first are not in the address; unknown ones are ignored.
+// The reader's choices: one object, which is stored in the fragment of the page's address, so that Back undoes them and
+// a link shows the same view. Default values are not in the address; unknown ones are ignored.
 
 const STATE_FIRST = Object.freeze({ view: 'flame', value: '', zoom: '', detail: 'line', layout: 'flame', order: 'calls',
   time: '', focus: '', ignore: '', hide: '', process: '', thread: '', device: '', service: '', trace: '', threads: '', merge: '', reason: '', without: '', search: '', kernel: '',
   row: '', name: '', group: 'function', sort: 'self', spans: 'span', width: '', strip: 'timeline', unfold: '', span: '' });
-// With another graph, what is seen of its width is all.
-// What leaves samples out, and what decides how the frames of a view are made from the profile's.
+// FILTERS omit samples; VIEW_KEYS_OF_STATE determine how a view's frames are derived from the profile's. A change of a
+// key in SPAN_ENDS changes the graph, which resets the visible part of its width.
 const FILTERS = Object.freeze(['focus', 'ignore', 'hide', 'process', 'thread', 'device', 'service', 'trace']);
 const VIEW_KEYS_OF_STATE = Object.freeze([...FILTERS, 'threads', 'merge']);
 const SPAN_ENDS = ['zoom', 'value', 'order', 'time', ...VIEW_KEYS_OF_STATE, 'without', 'width'];
 
-// What a reader narrows the profile with; undone in this order where there is no history.
+// Choices that narrow the profile; undone in this order if there is no history.
 const CHOICES = ['search', 'reason', 'span', 'zoom', 'without', 'hide', 'ignore', 'focus', 'service', 'device', 'thread', 'process', 'trace', 'time']
   .filter(key => key in STATE_FIRST);
 
@@ -42,10 +42,10 @@ class State {
     return text ? `#${text}` : '';
   }
 
-  // How many entries of the history the page has made: so far it can go back.
+  // The number of history entries that the page has added: Back stays in the page for this many steps.
   get depth() { return (history.state && history.state.depth) || 0; }
 
-  // A deliberate change is an entry of the history; typing and such replaces the last one.
+  // A deliberate change adds an entry to the history; typing and the like replace the last one.
   set(changes, replaces = false) {
     const changed = Object.keys(changes).filter(key => String(changes[key]) !== this.values[key]);
     if (!changed.length)
@@ -60,7 +60,7 @@ class State {
     try {
       history[replaces ? 'replaceState' : 'pushState']({ depth: this.depth + (replaces ? 0 : 1) }, '', address);
     } catch {
-      // Pages inside others may have no history.
+      // Embedded pages may have no history.
     }
     this.tell(changed);
   }

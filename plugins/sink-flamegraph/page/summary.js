@@ -139,7 +139,7 @@ class Summary {
     return section;
   }
 
-  // The file of a function where most of its samples are, or else its module.
+  // The file of a function with most of its samples, or else its module.
   fileOf(row, { view, self }) {
     const { frames } = this.app.model, { table } = this.app;
     const hasSeveral = table.cached.groupOfFrame.indexOf(row.number) !== table.cached.groupOfFrame.lastIndexOf(row.number);
@@ -151,7 +151,7 @@ class Summary {
     return baseName(frames.files[frame] || frames.modules[frame] || '');
   }
 
-  // Functions by self, those with the same by name, as the terminal has them.
+  // Functions by self, then by name, in the same order as on the terminal.
   hottestRows(values) {
     return [...this.app.table.rowsOf('function', values)].filter(({ self }) => self > 0)
       .sort((a, b) => b.self - a.self || (a.name < b.name ? -1 : 1));
@@ -182,7 +182,7 @@ class Summary {
     const more = findings.items.length - FINDINGS_SHOWN;
     const notes = [more > 0 && `${more.toLocaleString('en')} more`, findings.dropped > 0 &&
       `${findings.dropped.toLocaleString('en')} were too many to keep`].filter(Boolean);
-    // What is about the metric that is shown comes first.
+    // Findings about the metric shown come first.
     const isOwn = ({ name, source }) => /npu/i.test(`${name} ${source}`) === /^npu-/.test(this.app.model.typeName);
     const ordered = [...findings.items.filter(isOwn), ...findings.items.filter(item => !isOwn(item))];
     const items = ordered.slice(0, FINDINGS_SHOWN).map(item => {
@@ -198,7 +198,7 @@ class Summary {
       className: 'note', textContent: `${notes.join(', and ')}.` }))];
   }
 
-  // What to show for a finding: what the devices did, or else the samples of its process, or of the run.
+  // The view that supports a finding: the timeline of the devices, or else the samples of its process, or of the run.
   evidenceOf({ name, source, pid }) {
     const { app } = this, { model } = app;
     if (app.npu && (app.isNpu() ? /npu/i.test(`${name} ${source}`) : true))
@@ -207,7 +207,7 @@ class Summary {
     return { view: 'table', group: 'process', ...(isProcess ? { process: String(pid) } : {}), ...(model.range ? { time: '' } : {}) };
   }
 
-  // How much of the profile is known, and what was lost.
+  // Data quality: the share of the profile that is known, and losses.
   quality() {
     const { model } = this.app, values = model.values(), { view } = values, { frames } = model;
     const list = make('dl', { className: 'quality' });

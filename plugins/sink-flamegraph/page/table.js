@@ -1,4 +1,4 @@
-// A table of the profile, and the callers and callees of what is chosen in it. Recursion counts once in totals.
+// A table of the profile, and the callers and callees of the selected row. Recursion counts once in totals.
 
 const GROUPINGS = Object.freeze({ function: 'Function', line: 'Source line', kernel: 'GPU kernel', module: 'Module',
   reason: 'Stall reason', process: 'Process', thread: 'Thread' });
@@ -24,7 +24,7 @@ class TableView {
     this.sandwich = new Sandwich(app);
   }
 
-  // The group that a frame is in: its key; '': none.
+  // The key of a frame's group; '': none.
   keyOf(group, frame) {
     const { frames } = this.app.model, kind = frames.kind[frame];
     switch (group) {
@@ -76,7 +76,8 @@ class TableView {
     return { rows, groupOfFrame };
   }
 
-  // What ends in a node belongs to the innermost frame that has a group. Frames within others of their group do not count.
+  // The self value of a node belongs to the innermost frame that has a group. Frames within frames of the same group
+  // are not counted.
   addUp({ view, self, total }, rows, groupOfFrame) {
     const { count, parent, frame, end } = view, owner = new Int32Array(count).fill(-1), on = new Int32Array(rows.length);
     const selves = new Float64Array(rows.length), totals = new Float64Array(rows.length);
@@ -131,7 +132,7 @@ class TableView {
       row.mix = sums.subarray(row.number * size, (row.number + 1) * size);
   }
 
-  // Where what a row is about is.
+  // The location of a row's function, line or kernel.
   whereOf(row) {
     const { model } = this.app, { frames } = model, { frame } = row;
     if (row.isLine)
@@ -155,7 +156,7 @@ class TableView {
     this.fill();
   }
 
-  // Rows with what they had in the baseline, and those that only the baseline has.
+  // Rows with their values in the baseline, and rows that only the baseline has.
   withChanges(rows, earlier) {
     const { factor } = this.app.compare, before = new Map(earlier.map(row => [row.key, row]));
     const changed = rows.map(row => {
@@ -258,11 +259,11 @@ class TableView {
   }
 }
 
-const LEAST_SANDWICH = 16; // pixels: what is narrower is merged
+const LEAST_SANDWICH = 16; // pixels: narrower cells are merged
 
-const LEAST_FOLDED = 90; // pixels, which have room for a name and the number of functions
+const LEAST_FOLDED = 90; // pixels: wide enough for a name and the number of functions
 
-// Callers above and callees below: trees whose nodes are made when they are seen.
+// Callers above and callees below: trees whose nodes are created when they come into view.
 class Sandwich {
   constructor(app) {
     this.app = app;
@@ -363,7 +364,7 @@ class Sandwich {
     return cell.children;
   }
 
-  // Those wide enough to be drawn, and the others as one: the last, but before what issues.
+  // Those wide enough to be drawn, and the others as one: the last, but before issuing.
   merge(children, scale) {
     const slots = this.values.slotsOfFrames();
     const isWide = ({ frame, value }) => value * scale >= (slots[frame] >= 0 ? LEAST_REASON : LEAST_SANDWICH);
@@ -412,7 +413,7 @@ class Sandwich {
       pen.context.fillText('No callees', 2, middle + high / 2);
   }
 
-  // A function and those that follow it one by one, folded as in the flame graph; the nearest one is shown.
+  // A function and its chain of only children, folded as in the flame graph; the nearest one is shown.
   runOf(cell, childrenOf, wide) {
     const run = [cell], { frames } = this.app.model;
     const canFold = ({ more, frame }) => !more && (frames.kind[frame] === Kind.USER || frames.kind[frame] === Kind.LINUX_KERNEL)
@@ -427,7 +428,7 @@ class Sandwich {
     return run.length < FOLD_LEAST || wide < LEAST_FOLDED || this.unfolded.has(run[run.length - 1]) ? [cell] : run;
   }
 
-  // How many rows of callers are drawn, at most as many as there is room for.
+  // The number of caller rows to draw, limited by the available space.
   depthOf(cell, scale, most) {
     if (cell.more || !most)
       return 0;

@@ -1,7 +1,7 @@
 // Numbers and names as the page writes them: three significant digits, and a narrow space before units.
 
 const THIN = '\u202f';
-// Made once: toLocaleString() makes one for each number.
+// Created once: toLocaleString() would create one for each number.
 const GROUPED = new Intl.NumberFormat('en');
 const grouped = value => GROUPED.format(value);
 
@@ -31,7 +31,7 @@ function valueText(value, unit) {
   return `${countText(value)}${unit && unit !== 'count' ? ` ${unit}` : ''}`;
 }
 
-// Counts with all digits; times, which sampling does not know better, with three.
+// Counts with all digits; times with three, because sampling is not more precise.
 function exactText(value, unit) {
   return unit === 'nanoseconds' ? timeText(value)
     : `${grouped(Math.round(value))}${unit && unit !== 'count' ? ` ${unit}` : ''}`;
@@ -83,7 +83,7 @@ const bracketStep = (name, at) => {
   return '({<'.includes(name[at]) ? 1 : ')}>'.includes(name[at]) ? -1 : 0;
 };
 
-// -> a name without what is deeper in brackets, and the largest depth of the whole name
+// -> a name without the parts nested deeper in brackets, and the largest depth of the whole name
 const outerName = (name, limit) => {
   let depth = 0, largest = 0, text = '';
   for (let at = 0; at < name.length; at++) {
@@ -98,7 +98,8 @@ const outerName = (name, limit) => {
   return { text, largest };
 };
 
-// As text_append_short_name() of lib/text/short_name.c: templates of C++ lose what their innermost brackets contain.
+// Same as text_append_short_name() in lib/text/short_name.c: the contents of the innermost brackets of C++ templates
+// are removed.
 const shortName = (name, limit = NAME_LIMIT) => {
   if (name.length <= limit)
     return name;
@@ -112,7 +113,8 @@ const shortName = (name, limit = NAME_LIMIT) => {
   return text.length > limit ? `${text.slice(0, head)}...${text.slice(text.length - (room - head))}` : text;
 };
 
-// A name in a narrow column keeps its end, which tells kernels of one family apart, and of a template only what it is.
+// In a narrow column, a name keeps its end, which distinguishes the kernels of a family; a template is reduced to its
+// name.
 function nameWithEnd(tag, name) {
   const bare = name.length > 24 ? outerName(name, 0).text.replace(/\s*(<\.\.\.>|\(.*?\)|\{\.\.\.\})/g, '').replace(/^.*::(?=.)/, '') : name;
   const label = bare.length > 2 ? bare : name, end = label.length > 16 ? label.length - 8 : label.length;

@@ -1,4 +1,4 @@
-// Light or dark: what the reader chose last, otherwise as the system is.
+// Light or dark: the reader's last choice, otherwise that of the system.
 
 function storedTheme() {
   try {

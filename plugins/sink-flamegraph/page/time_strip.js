@@ -1,5 +1,5 @@
-// When things happened: a lane of the GPU by stall reason, one of the CPU and one of jobs, over the time of the run; or a
-// heatmap, in which a column is a second or so. Dragging selects the time that everything else shows.
+// Samples and jobs over time: a lane for the GPU by stall reason, one for the CPU and one for jobs; or a heatmap, in
+// which a column is about a second. Dragging selects the time range for all other views.
 
 const STRIP_STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600].map(s => s * 1e9);
 
@@ -22,7 +22,7 @@ class TimeStrip {
     this.last = this.times.last();
     this.length = this.last - this.times.begin;
     this.slots = this.slotsOfReasons(this.times);
-    // A comparison has a lane of each run, both since the run began.
+    // A comparison has a lane for each run; the time of each is relative to its start.
     this.before = app.model.beforeTimes && app.model.beforeTimes.totals.count ? app.model.beforeTimes : null;
     if (this.before) {
       this.beforeSlots = this.slotsOfReasons(this.before);
@@ -130,7 +130,7 @@ class TimeStrip {
     this.drawReasons(this.slots.get(shown), this.times, top, high);
   }
 
-  // The value type of the CPU's lane: samples of the CPU, whatever else is shown. Another one only without such samples.
+  // The value type of the CPU lane: CPU samples, whatever else is shown, or another type if there are none.
   cpuType() {
     const { model } = this.app, { types } = model, others = model.order.filter(type => !this.slots.has(type));
     const own = others.filter(type => types[type].name === 'cpu'), rest = others.filter(type =>
@@ -146,7 +146,7 @@ class TimeStrip {
       { name: 'After', times: this.times, slots: this.slots.get(model.type), factor: 1, top: top + high, high: high - 4 }];
   }
 
-  // To one scale: what is lower took less.
+  // Draws both runs to the same scale, so that a lower run took less time.
   drawRuns() {
     const runs = this.runs(), columns = Math.max(1, Math.floor((this.right - this.left) / 2));
     for (const run of runs)
@@ -158,7 +158,7 @@ class TimeStrip {
     }
   }
 
-  // Sums without reasons, as one part each.
+  // Sums without reasons, with one part each.
   totalColumns({ times, factor, type = this.app.model.type }, columns) {
     const slots = [], { totals, totalWidth } = times;
     for (let i = 0; i < totals.count; i++)
@@ -174,7 +174,7 @@ class TimeStrip {
     pen.context.fillText(text, Math.min(1.1 * pen.rem, this.left - pen.widthOf(text) - 4), y);
   }
 
-  // Sums of columns of two pixels or so.
+  // Sums of columns about two pixels wide.
   drawReasons(slots, times, top, high) {
     const sums = this.columnsOf(slots, times, Math.max(1, Math.floor((this.right - this.left) / 2)));
     const most = Math.max(...sums.map(mix => mix.reduce((sum, value) => sum + value, 0)), 1e-9);
@@ -235,7 +235,7 @@ class TimeStrip {
     }
   }
 
-  // Columns and rows of the heatmap, as the run's options have them, as far as there is room.
+  // Columns and rows of the heatmap: those of the sink's options, as far as there is space.
   cells() {
     const { times } = this, wide = this.right - this.left, runs = this.before ? 2 : 1;
     const high = (this.pen.height - 2 * this.pen.rem) / runs - (runs - 1) * 3;
@@ -307,10 +307,10 @@ class TimeStrip {
     pen.box(right - 1, 0, 2, pen.height - 1.4 * pen.rem, pen.accent);
   }
 
-  // Chooses a time: whole slots, of which the address has milliseconds since the run began.
+  // Selects a time range in whole slots; the address contains milliseconds since the start of the run.
   select(begin, end) { this.app.state.set({ time: this.timeText(begin, end) }); }
 
-  // As the state has a time.
+  // The format of a time range in the state.
   timeText(begin, end) {
     const { times } = this, slack = 1e-6 * times.width;
     const range = times.widen({ begin: Math.max(times.begin, begin + slack), end: Math.min(this.last, end - slack) });
@@ -318,7 +318,7 @@ class TimeStrip {
     return `${text(range.begin)}-${text(Math.max(range.end, range.begin + times.width))}`;
   }
 
-  // What a run has in a time since it began, of the value type that is shown.
+  // The sum of the displayed value type in a time range of a run, relative to its start.
   sumWithin({ totals, totalWidth, begin: origin }, begin, end, type = this.app.model.type) {
     let sum = 0;
     for (let i = 0; i < totals.count; i++) {
@@ -329,7 +329,7 @@ class TimeStrip {
     return sum;
   }
 
-  // What is at a place: a cell of the heatmap, or a slot of time.
+  // Describes the cell of the heatmap, or the time slot, at a position.
   describe(x, y) {
     const { times } = this, { model, compare } = this.app, time = Math.max(0, this.time(x) - times.begin);
     let begin, end;
@@ -411,7 +411,7 @@ class TimeStrip {
       button.addEventListener('click', () => this.app.state.set({ strip: button.dataset.mode }));
   }
 
-  // The keyboard moves the selection by a fiftieth of the run, or its end with Shift.
+  // The arrow keys move the selection by a fiftieth of the run; with Shift, they move its end.
   key(event) {
     const { range } = this.app.model, { times } = this;
     const step = times.width * Math.max(1, Math.round(this.length / 50 / times.width));

@@ -1,25 +1,25 @@
-// Draws rows over time onto a canvas, of which a reader chooses a part: labels at the left, an axis above.
+// Draws rows over time onto a canvas, of which the reader selects a part: labels at the left, an axis above.
 
 const ROW_GAP = 5;
 const CPU_COLOUR = Object.freeze(['#cc6f4a', '#d08468']);
 const SHORTEST_VIEW = 20; // ns
 
 class Timeline {
-  // rows: an NpuRows; length: of all, ns; begin: of it, since the begin of the run.
+  // rows: an NpuRows; length: of the timeline, ns; begin: its start, relative to the start of the run.
   constructor({ canvas, view, rows, length, begin }) {
     Object.assign(this, { canvas, view, names: rows, rows: rows.rows, begin });
-    // The view is as high as its rows, and the canvas as what is seen of it.
+    // The view has the height of its rows, the canvas that of the visible part.
     const timeline = this;
     this.pen = new Pen(canvas, { get clientWidth() { return view.clientWidth; }, get clientHeight() { return timeline.seen().high; } });
     this.length = Math.max(length, SHORTEST_VIEW);
     this.from = 0;
     this.to = this.length;
-    this.trail = []; // of parts that were shown before
+    this.trail = []; // parts that were shown before
     this.selected = { row: 0, mark: null };
     this.measure();
     this.draw = oncePerFrame('timeline', () => this.view.clientWidth && this.drawNow());
-    this.chosen = null; // pixels that are dragged over
-    this.onShow = () => {}; // told when another part is shown
+    this.chosen = null; // the range being dragged over, in pixels
+    this.onShow = () => {}; // called when another part is shown
   }
 
   // Sizes in pixels: of a lane, of the labels at the left, and of the axis above.
@@ -37,7 +37,8 @@ class Timeline {
     this.height = top;
   }
 
-  // What scrolls the view, the page on a phone: where its contents begin on the screen, and how high the canvas is.
+  // The element that scrolls the view (on a phone, the page): where its contents begin on the screen, and the canvas
+  // height.
   seen() {
     const section = this.view.closest('section'), isPage = getComputedStyle(section).overflowY === 'visible';
     const top = isPage ? element('bar').offsetHeight : section.getBoundingClientRect().top;
@@ -71,7 +72,7 @@ class Timeline {
     this.draw();
   }
 
-  // Shows a part; what was shown before is kept for the way back, unless it is moved only.
+  // Shows a part; the previous part is kept so that the reader can go back, unless the view is only moved.
   show(from, to, isMove = false) {
     const length = Math.min(this.length, Math.max(SHORTEST_VIEW, to - from));
     const begin = Math.max(0, Math.min(from, this.length - length));
@@ -148,7 +149,7 @@ class Timeline {
     }
   }
 
-  // Times since the begin of the run; numbers that are too large for their steps have fewer.
+  // Times since the start of the run, at most 100: a step can be too small for the precision of a large time.
   ticks(step) {
     const first = Math.ceil((this.from + this.begin) / step), ticks = [];
     for (let i = 0; i < 100 && (first + i) * step - this.begin <= this.to; i++)
@@ -200,7 +201,7 @@ class Timeline {
       if (mark.to < this.from || (mark.isSum && mark !== this.selected.mark))
         continue;
       const left = this.x(mark.from), right = this.x(mark.to);
-      // Of marks in the same column of pixels the first is drawn.
+      // Of several marks in the same pixel column, the first is drawn.
       if (right < last[mark.lane] + 1 && Math.floor(right) <= last[mark.lane] && mark !== this.selected.mark)
         continue;
       last[mark.lane] = Math.floor(Math.max(right, left + 1));
@@ -217,7 +218,7 @@ class Timeline {
     const isJob = row.kind === Track.JOBS, state = isJob ? raw[9] : 0;
     context.fillStyle = fill;
     if (isJob) {
-      // It waits, in a lighter part, and runs.
+      // The time in which it waits is lighter than that in which it runs.
       const run = Math.max(from, Math.min(this.x(mark.run), from + width));
       context.globalAlpha = 0.35;
       context.fillRect(from, top, run - from, height);
@@ -246,7 +247,7 @@ class Timeline {
     this.drawLabel(row, mark, from, width, top);
   }
 
-  // Calls that nobody told apart, as if they were spread evenly: how busy each column of pixels is, or how many it has.
+  // Aggregated calls, as if spread evenly: the utilization of each pixel column, or its number of calls.
   drawSums(row, top) {
     const { context } = this.pen;
     const changes = new Float64Array(this.plot + 2);
@@ -299,7 +300,7 @@ class Timeline {
     context.fillText(text, left + PADDING, top + this.lane / 2);
   }
 
-  // The slots in sight, as many together as a pixel has room for: each with the tracks that have something there.
+  // The slots in view, merged to the resolution of the screen, each with the tracks that have data in it.
   slotMarks(row) {
     const { slotWidth: width, slotBegin: begin } = this.names.npu;
     if (!row.slots.length)
@@ -326,10 +327,10 @@ class Timeline {
     return [...marks.values()].sort((a, b) => a.from - b.from);
   }
 
-  // How busy a slot was, from below; where no durations are known, how many there were.
+  // The utilization of a slot, from below; if durations are unknown, the number of calls or jobs.
   drawSlot(row, { from, to, parts }, top) {
     const { context } = this.pen;
-    // Whole pixels: slots beside each other have no seams.
+    // Whole pixels, so that adjacent slots have no gaps.
     const left = Math.floor(this.x(from)), width = Math.max(1, Math.floor(this.x(to)) - left);
     const height = row.height - 2;
     let level = top + height;
@@ -345,7 +346,7 @@ class Timeline {
     }
   }
 
-  // Slots of samples in sight: { sample, from, to }
+  // Slots of samples in view: { sample, from, to }
   sampleMarks(row) {
     const { slots, width, begin } = row.samples, marks = [];
     for (const [slot, sample] of slots) {
@@ -356,7 +357,7 @@ class Timeline {
     return marks.sort((a, b) => a.from - b.from);
   }
 
-  // Columns of two pixels, in which slots that share them are averaged.
+  // Columns of two pixels; slots that share one are averaged.
   drawSamples(row, top) {
     const { context } = this.pen, columns = Math.ceil(this.plot / 2), { isDevice } = row.samples;
     const colours = isDevice ? PALETTE.reasons.map(colourOf) : [colourOf(CPU_COLOUR)];
@@ -394,7 +395,7 @@ class Timeline {
   }
 }
 
-// A step of 1, 2 or 5 times a power of 10 that is not below a number of ns.
+// The smallest step of 1, 2 or 5 times a power of 10 that is at least a number of ns.
 function stepOf(least) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
   return [1, 2, 5, 10].map(times => times * power).find(step => step >= least) || 10 * power;

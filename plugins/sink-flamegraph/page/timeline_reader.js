@@ -1,6 +1,7 @@
-// What a reader does on a timeline: points, zooms with the wheel, drags over a part, goes from mark to mark by keys.
+// The reader's actions on a timeline: pointing, zooming with the wheel, dragging over a part, moving between marks by
+// keys.
 
-// So near, in pixels, a mark is pointed at; and a press that moves less than it is no drag.
+// Distance in pixels within which the pointer hits a mark; a press that moves less is not a drag.
 const NEAR = 2;
 
 class TimelineReader {
@@ -35,7 +36,8 @@ class TimelineReader {
     return y < timeline.axis ? -1 : rows.findIndex(row => at >= row.top && at < row.top + row.height);
   }
 
-  // The marks of a row near a place, the nearest first: of marks in each other the shorter, of sums that of most calls.
+  // The marks of a row near a position, the nearest first; of nested marks the shorter first, of sums the one with the
+  // most calls.
   marksAt(index, x, y) {
     const { timeline } = this, row = timeline.rows[index];
     const lane = Math.floor((y - timeline.axis + timeline.scrolled - row.top) / timeline.lane);
@@ -128,7 +130,7 @@ class TimelineReader {
       timeline.draw();
   }
 
-  // A double click shows a mark as wide as the view.
+  // A double click zooms to a mark.
   open(event) {
     const { x, y } = this.place(event), index = this.rowAt(y);
     const { timeline } = this, [mark] = index >= 0 && x >= this.timeline.labels ? this.marksAt(index, x, y) : [];
@@ -163,7 +165,7 @@ class TimelineReader {
     const marks = row.samples ? timeline.sampleMarks(row) : row.slots.length ? timeline.slotMarks(row) : row.marks;
     if (!marks.length)
       return;
-    // Slots are made anew each time: they are known by when they begin.
+    // Slots are recreated each time, so they are identified by their start.
     const isMark = other => other === mark || ((mark.slot || mark.sample) && !mark.raw && other.from === mark.from);
     let at = mark ? marks.findIndex(isMark) : -1;
     if (at < 0) {
@@ -173,7 +175,7 @@ class TimelineReader {
     this.select(index, marks[Math.max(0, Math.min(marks.length - 1, at + direction))]);
   }
 
-  // -> whether the key was for the timeline; 0 is for the page as well
+  // -> whether the timeline has handled the key; 0 also applies to the page
   key(event) {
     const { timeline } = this, { row, mark } = timeline.selected;
     if (event.ctrlKey || event.altKey || event.metaKey || (/^(Escape|Backspace)$/.test(event.key) && !timeline.trail.length))

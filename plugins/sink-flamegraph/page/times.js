@@ -1,4 +1,5 @@
-// When values were added: how plugins/sink-flamegraph/page_times.h has it. Times are in ns from the origin of the slots.
+// Times of values; plugins/sink-flamegraph/page_times.h describes the format. Times are in ns from the origin of the
+// slots.
 
 class Times {
   constructor(header, next) {
@@ -36,7 +37,7 @@ class Times {
     return last;
   }
 
-  // What ends in each node of a tree between two times, for each value type: slots of stacks that begin there.
+  // The self values of each node of a tree between two times, by value type: of the slots that begin in between.
   selvesWithin(tree, begin, end) {
     const { stacks, width } = this;
     const selves = tree.selves.map(() => new Float64Array(tree.count));
@@ -48,7 +49,7 @@ class Times {
     return selves;
   }
 
-  // The same time with both ends where slots of stacks begin.
+  // The time range extended to the boundaries of slots.
   widen({ begin, end }) {
     return { begin: Math.floor(begin / this.width) * this.width, end: Math.ceil(end / this.width) * this.width };
   }

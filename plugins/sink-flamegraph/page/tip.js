@@ -1,4 +1,4 @@
-// What is known of the thing below the pointer.
+// The tooltip of the element below the pointer.
 
 // The parts of a sum by stall reason, as a bar.
 function mixBar(mix, whole = mix.reduce((sum, value) => sum + value, 0), className = 'mix') {

@@ -67,22 +67,22 @@ class TreeMaker {
   }
 }
 
-// 1 for each frame of the profile whose name matches; null: no expression. Ids of spans are no names: "add" or "face" are
-// in many.
+// 1 for each frame of the profile whose name matches; null: no expression. Span ids are not matched: many of them
+// contain "add" or "face".
 function framesMatching(frames, expression) {
   return expression && Uint8Array.from({ length: frames.own }, (_, frame) => frames.kind[frame] !== Kind.SPAN &&
     expression.test(frames.names[frame]) ? 1 : 0);
 }
 
-// Kinds of frames that a view leaves out, so that what is below them may meet what is beside them.
+// Kinds of frames that a view omits; the children of an omitted frame can be merged with its siblings.
 const SKIPPED = new Set([Kind.SEPARATOR, Kind.DEVICE_SOURCE, Kind.DEVICE_OFFSET, Kind.DEVICE, Kind.SPAN]);
 
-// What a stack needs to be in a view.
+// What a stack must contain to be in a view.
 const Needed = Object.freeze({ FOCUS: 1, THREAD: 2, DEVICE: 4, SPAN: 8 });
 
 const threadText = (name, tid) => tid ? `${name} (${tid})` : name;
 
-// By frame of the profile, which of the needed ones it is; null: nothing is needed.
+// For each frame of the profile, which of the needed kinds it is; null: nothing is needed.
 function neededFrames(frames, { focus, thread, device, trace }) {
   if (!focus && !thread && !device && !trace)
     return null;
@@ -96,7 +96,7 @@ function neededFrames(frames, { focus, thread, device, trace }) {
   });
 }
 
-// Kinds that are below the leaves in the profile; nothing else is below them.
+// Kinds that are below the leaves in the profile, with nothing else below them.
 const isOriginKind = kind => kind === Kind.THREAD || kind === Kind.DEVICE || kind === Kind.SPAN;
 
 // -> the profile's tree with threads below their programs, and becomes: as in a view
@@ -107,7 +107,7 @@ function treeByThread({ frames, tree }) {
     return parents.push(parent) - 1;
   };
   const keyOf = (node, thread) => node * (frames.own + 1) + thread + 1;
-  // The node of a thread (-1: none) that stands for one of the profile; what is above it is made first.
+  // The node for a node of the profile in a thread (-1: none); its parents are created first.
   const place = (node, thread) => {
     const path = [];
     for (; node && !placed.has(keyOf(node, thread)); node = tree.parent[node])
@@ -143,7 +143,7 @@ function makeView(profile, options) {
     (options.trace ? Needed.SPAN : 0);
   const isSkipped = Uint8Array.from({ length: frames.own }, (_, frame) => SKIPPED.has(frames.kind[frame]) ||
     (options.threads === 'no' && frames.kind[frame] === Kind.THREAD) || (hide && hide[frame]) ? 1 : 0);
-  // Nodes whose children may be those of another one as well: 1 for a node of the profile.
+  // Nodes whose children may be merged with those of other nodes: 1 for a node of the profile.
   const meets = new Uint8Array(count);
   let found = 0, lines = 0, functions = 0;
   meets[0] = options.merges ? 1 : 0;
@@ -160,7 +160,7 @@ function makeView(profile, options) {
       meets[node] = 1;
       found++;
     }
-  const made = new TreeMaker(count + lines, found + lines, tree.selves.length); // a node more for each line
+  const made = new TreeMaker(count + lines, found + lines, tree.selves.length); // one more node for each line
   const hasDevices = lines + functions > 0, becomes = new Int32Array(count);
   const kernel = new Int32Array(hasDevices ? count : 0), owner = new Int32Array(hasDevices ? count : 0);
   const has = needed && new Uint8Array(count);
@@ -233,7 +233,8 @@ function addSelves(view, selves) {
   });
 }
 
-// Numbers nodes so that what is below a node follows it, up to its end. becomes: numbers elsewhere, which follow.
+// Renumbers nodes in depth-first order, so that a node's descendants follow it, up to its end. becomes: node numbers to
+// update.
 function inOrder(tree, becomes) {
   const { count } = tree;
   let parent = tree.parent.subarray(0, count), frame = tree.frame.subarray(0, count);
@@ -288,7 +289,7 @@ function isInOrder(parent) {
   return true;
 }
 
-// The first of ascending numbers that is not below another.
+// The first of ascending numbers that is not less than another.
 function firstFrom(numbers, least) {
   let low = 0, high = numbers.length;
   while (low < high) {
@@ -337,7 +338,7 @@ class Values {
 
   slot(node) { return node ? this.slotsOfFrames()[this.view.frame[node]] : -1; }
 
-  // The nodes of each reason, in order, and what they and those before them have together.
+  // The nodes of each reason, in order, and their cumulative sums.
   get reasons() {
     if (!this.foundReasons) {
       const slots = this.slotsOfFrames(), { view, total } = this, counts = new Int32Array(REASONS.length);
@@ -359,7 +360,7 @@ class Values {
     return this.foundReasons;
   }
 
-  // Nodes of devices that no other one of these is above, in order.
+  // Device nodes that are not below another device node, in order.
   get kernels() {
     if (!this.foundKernels) {
       const { view, total, frames } = this, isDevice = new Uint8Array(view.count), found = [];
@@ -373,7 +374,7 @@ class Values {
     return this.foundKernels;
   }
 
-  // What is in known functions of devices.
+  // The sum of known device functions.
   get matched() {
     const { kind, flags } = this.frames, { frame } = this.view;
     return this.kernels.reduce((sum, node) => sum + (kind[frame[node]] === Kind.DEVICE_FUNCTION &&
@@ -399,7 +400,7 @@ class Values {
     return nodes.sort((a, b) => this.slot(a) - this.slot(b) || this.total[b] - this.total[a] || a - b);
   }
 
-  // -> children with at least a value, and the others, which have no order
+  // -> children with at least this value, and the others, unordered
   childrenFrom(node, least) {
     const { total, view: { end } } = this, found = [], rest = [];
     for (let child = node + 1; child < end[node]; child = end[child])

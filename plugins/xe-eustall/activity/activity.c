@@ -160,7 +160,7 @@ int activity_add_device(struct activity *activity, const char *pci_address, uint
 	return 0;
 }
 
-/* Jobs of which others are missing would show times as idle in which the device is busy. */
+/* If some jobs are missing, the others would show times as idle in which the device is busy. */
 static void jobs_ignore(struct activity *activity, uint32_t address, const char *reason)
 {
 	char key[PCI_ADDRESS_SIZE + 16];

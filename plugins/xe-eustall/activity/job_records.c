@@ -4,7 +4,7 @@
 
 int job_records_append(struct record_batch *batch, const struct scheduler_job *job, uint32_t device, uint64_t now)
 {
-	/* Times are of several CPUs. */
+	/* The times were taken on several CPUs. */
 	uint64_t started = !now && job->started > job->ended ? job->ended : job->started;
 	const struct iaprof_record_job record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_JOB, .time = now ? now : job->ended },

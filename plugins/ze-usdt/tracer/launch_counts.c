@@ -33,7 +33,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-/* A launch is looked for in this many cells. */
+/* Number of cells that are searched for a launch. */
 #define SEARCH 8u
 
 /* What a cell counts. */
@@ -267,7 +267,7 @@ static struct counted *counted_take(struct ze_count_area *area, struct count_blo
 			}
 			break;
 		}
-		/* All are looked at: those that are not used now can be taken later. */
+		/* All are examined: those that are not used now can be taken later. */
 		const struct ze_count_cell *cell = &area->cells[block->first + place];
 		if (counted->turn != turn && is_retired(counted, cell, turn) && !found)
 			found = counted;

@@ -69,7 +69,7 @@ static int begin(const struct opencl_driver *driver, void *(*find)(void *library
 
 	if (!device)
 		return -EAGAIN;
-	/* Kernels without an address cannot be told apart. */
+	/* Kernels without an address cannot be distinguished. */
 	if (!has_addresses(device))
 		return -ENOSYS;
 	tracer.opencl = (struct opencl){

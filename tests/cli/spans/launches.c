@@ -53,7 +53,7 @@ static void publish(struct worker *worker, unsigned span)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* As often as it takes to tell sums of spans and of kernels apart. */
+/* Often enough that the sums of spans and of kernels can be distinguished. */
 static void *launch(void *context)
 {
 	struct worker *worker = context;

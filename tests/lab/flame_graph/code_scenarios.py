@@ -137,7 +137,7 @@ def another_module(product):
 
 
 def plain_run(product):
-    """Nothing is said but the source, the sink and the program: launches come by themselves."""
+    """Only the source, the sink and the program are specified: ze-usdt, which records launches, joins by itself."""
     rows = KNOWN.rows(product, all_kernels(product))
     double.write('scenario', double.scenario_text(product, rows, [PACE, 'gt 0 main cores 0-3']))
     plain = [BUILD / 'iaprof', '--source', 'xe-eustall', '--sink', 'folded', '--output', 'out.folded', '--']

@@ -11,7 +11,7 @@ from .profile import BUILD, Profile, Wrong
 
 
 def overflows(product):
-    """A ring overflows every second: rows are missing, which the profile says, and those that there are count."""
+    """A ring overflows every second: the profile reports that rows are missing, and counts those that were read."""
     rows = KNOWN.rows(product, all_kernels(product))
     ended = threading.Event()
 
@@ -75,7 +75,7 @@ def vanishes(product):
 
 
 def taken(product):
-    """Somebody has the stream: a second run says who, and the first one misses nothing."""
+    """The stream is in use: a second run reports by whom, and the first one misses nothing."""
     rows = KNOWN.rows(product, all_kernels(product))
     with Profile(product, rows, [PACE]) as profile:
         program = profile.launcher()
@@ -92,7 +92,7 @@ def taken(product):
 
 
 def long_run(product):
-    """As many rows as fit into some seconds: what a day adds to what is distinct is nothing, so neither may memory."""
+    """As many rows as fit into some seconds: a day adds no distinct ones, so memory must not grow."""
     rows = KNOWN.rows(product, all_kernels(product))
     sizes = []
     with Profile(product, rows, ['pace lossless', 'loop forever']) as profile:

@@ -52,7 +52,7 @@ def module_calls(path):
 
 
 def nearest_callers(function, prefix, traced, callers, passed=()):
-    """Those with a prefix that can be traced, through functions without it."""
+    """The nearest callers that have the prefix and can be traced, looking through those that are not."""
     found = set()
     for caller in callers.get(function, ()):
         if caller in traced and caller.startswith(prefix):

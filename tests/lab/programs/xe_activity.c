@@ -80,7 +80,7 @@ static void host_lost(const struct iaprof_host *host, const char *reason, uint64
 	printf("lost %" PRIu64 " %s\n", count, reason);
 }
 
-/* There are two texts: the first letter tells them apart. */
+/* There are two texts, which differ in the first letter. */
 static uint32_t host_intern_string(const struct iaprof_host *host, const char *text, size_t length)
 {
 	(void)host;

@@ -107,7 +107,8 @@ class Guest:
         (self.plan / name).write_text(text, encoding='utf-8')
 
     def read(self, name):
-        """What the guest wrote to a file so far; a device's file that a test made is not one of ours to open."""
+        """The contents of a file that the guest has written so far; only regular files, because a test may have created
+        device files."""
         path = self.plan / name
         return path.read_bytes().decode(errors='replace') if path.is_file() and not path.is_symlink() else ''
 

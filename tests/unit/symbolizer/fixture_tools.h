@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the symbolizer's tests share: mappings of fixture files, and what binutils say of them. */
+/* Shared by the symbolizer's tests: mappings of fixture files, and the output of binutils for them. */
 #pragma once
 
 #include <stdbool.h>

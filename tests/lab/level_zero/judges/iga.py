@@ -44,7 +44,7 @@ def library_text(product, code):
 
 
 def program_text(product, code):
-    """None where the program does not know the product."""
+    """The disassembly; None if the disassembler does not know the product."""
     platform = PLATFORMS[product][1]
     if platform is None:
         return None
