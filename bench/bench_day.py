@@ -8,7 +8,8 @@ all the time), and starting (19 programs a second that do nothing, no part of th
 Each profiler runs once through all phases, of which SECONDS are measured (60 by default): iaprof --continuous with
 its ring and BUDGET (1% by default), the same without a budget, perf record and bpftrace. The interval of iaprof is
 that of the service, 60 s, or SECONDS if that is less, because the end of an interval costs several ms. A phase stands
-for hours: the first interval of iaprof in each is not measured, because the budget follows the interval before. All
+for hours: the first interval of iaprof in each is not measured, because the budget follows the interval before, nor are
+those in which it lowers what compiling costs step by step. All
 sample at 19 Hz. The time that the Linux kernel spends for perf record in interrupts is not part of any process; that
 of bpftrace is that of its program. A day is 14 hours idle, 8 busy and 2 compiling.
 """
@@ -26,6 +27,7 @@ SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 60
 BUDGET = sys.argv[3] if len(sys.argv) > 3 else '1%'
 WARM_UP = 15  # seconds in which a profiler starts, which happens once in many days
 SETTLE = 2  # seconds between the begin of a load and its measurement
+LOWERING = {'compiling': 8}  # intervals until a budget has lowered all that it can; 1 in other phases
 DAY = {'idle': 14 / 24, 'busy': 8 / 24, 'compiling': 2 / 24, 'starting': 0}
 LOADS = {
     'idle': '',
@@ -113,7 +115,8 @@ def measure(command, interval):
     found = {}
     for phase in DAY:
         with load(phase):
-            time.sleep(SETTLE + interval)
+            has_budget = '--budget' in command and 'none' not in command
+            time.sleep(SETTLE + interval * (LOWERING.get(phase, 1) if has_budget else 1))
             begin = time.monotonic()
             before = cpu_time(process.pid), bpf_time(process.pid), disk(folder)
             time.sleep(SECONDS)

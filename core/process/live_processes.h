@@ -25,6 +25,9 @@ struct live_process {
 	bool leader_ended;  /* the first thread exited and others may still run */
 	uint64_t last_exit; /* with leader_ended: time of the last recorded thread exit */
 	uint64_t looked;    /* time at which the scan of /proc found it; 0 if never */
+	uint64_t start;     /* when it started, in clock ticks, according to that scan */
+	uint64_t execution; /* number of its execve(2) calls, with has_execution: see sideband_look_at() */
+	bool has_execution;
 	struct name_throttle renames;
 	struct ranked_name ranked;
 };

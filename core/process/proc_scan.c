@@ -114,7 +114,8 @@ static void lines_write(struct scan *scan, uint32_t pid, uint64_t time)
 			mapping_write(scan, pid, time, &mapping);
 }
 
-static void mappings_scan(struct scan *scan, uint32_t pid)
+/* Returns 0, also if the process has ended, or a negative errno. */
+static int mappings_scan(struct scan *scan, uint32_t pid)
 {
 	/*
 	 * Taken before the file is opened: opening determines the program whose memory map is read, even if the process
@@ -133,9 +134,7 @@ static void mappings_scan(struct scan *scan, uint32_t pid)
 	}
 	reading_end(&reading);
 	proc_maps_close(&scan->maps);
-	int failure = result < 0 ? result : 0;
-	if (failure && failure != -ENOENT && failure != -ESRCH)
-		count_unreadable(scan, pid, strerror(-failure));
+	return result < 0 && result != -ENOENT && result != -ESRCH ? result : 0;
 }
 
 /* Scans one process. A process that has ended is skipped: events report its end. */
@@ -155,11 +154,16 @@ static int process_scan(struct scan *scan, uint32_t pid)
 	process->threaded |= status.threads > 1;
 	sideband_write_named(scan->writer, time, IAPROF_PROCESS_EXISTING, pid, status.parent_pid, status.name,
 			     status.name_length, &process->ranked);
-	if (status.state == 'Z' || status.state == 'X')
-		count_unreadable(scan, pid, "its first thread has ended");
-	else if (!(status.flags & PROC_STATUS_KERNEL_THREAD))
-		mappings_scan(scan, pid);
+	if (status.state == 'Z' || status.state == 'X') {
+		if (!process->looked)
+			count_unreadable(scan, pid, "its first thread has ended");
+	} else if (!(status.flags & PROC_STATUS_KERNEL_THREAD)) {
+		int failure = mappings_scan(scan, pid);
+		if (failure && !process->looked) /* what an earlier scan could not read is counted once */
+			count_unreadable(scan, pid, strerror(-failure));
+	}
 	process->looked = clock_monotonic();
+	process->start = status.start_ticks;
 	return 0;
 }
 

@@ -57,3 +57,22 @@ double sideband_fill(const struct sideband *sideband);
  * again, at most once a second.
  */
 int sideband_drain(struct sideband *sideband);
+
+/*
+ * Stops or resumes events, each of which costs time. Events in between are lost, which is reported; look for processes
+ * in /proc meanwhile: for all of them now and then, and for each one that is sampled. Only for a sideband of all
+ * processes. Returns 0 or a negative errno.
+ */
+int sideband_pause(struct sideband *sideband, bool pauses);
+bool sideband_is_paused(const struct sideband *sideband);
+bool sideband_is_system_wide(const struct sideband *sideband);
+/*
+ * Reports processes and mappings that came and went while events were stopped, at most once a minute. Returns 0 or the
+ * errno of emit.
+ */
+int sideband_look(struct sideband *sideband);
+/*
+ * The same for one process, unless it is known to run this program since the pause. execution: the number of its
+ * execve(2) calls.
+ */
+int sideband_look_at(struct sideband *sideband, uint32_t pid, uint64_t execution);

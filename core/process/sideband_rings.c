@@ -121,6 +121,13 @@ int sideband_rings_start(struct sideband_rings *rings, uint64_t now, struct erro
 	return result;
 }
 
+void sideband_rings_stop(struct sideband_rings *rings)
+{
+	rings->started = 0;
+	for (size_t i = 0; i < rings->rings.count; i++)
+		ioctl(rings->rings.items[i].descriptor, PERF_EVENT_IOC_DISABLE, 0);
+}
+
 void sideband_rings_remove_hangups(struct sideband_rings *rings)
 {
 	struct epoll_event events[16];

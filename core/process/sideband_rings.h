@@ -26,6 +26,8 @@ struct sideband_rings {
 int sideband_rings_open(struct sideband_rings *rings, size_t ring_size, struct error *error);
 /* Accepts a zeroed struct. */
 void sideband_rings_close(struct sideband_rings *rings);
+/* Stops recording on all CPUs, also on those that come online, until the next start. */
+void sideband_rings_stop(struct sideband_rings *rings);
 int sideband_rings_start(struct sideband_rings *rings, uint64_t now, struct error *error);
 /*
  * Opens and starts a ring buffer for each CPU that has come online since the last check, and stores their number in

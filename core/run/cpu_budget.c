@@ -26,10 +26,14 @@ static enum cpu_budget_change lower(struct cpu_budget *budget, uint32_t longest)
 		budget->stride = next > budget->stride ? next : budget->stride + 1;
 		return CPU_BUDGET_LOWERED;
 	}
-	budget->is_exceeded = budget->saves_tables;
-	if (budget->saves_tables)
+	if (!budget->saves_tables) {
+		budget->saves_tables = true;
+		return CPU_BUDGET_LOWERED;
+	}
+	budget->is_exceeded = budget->saves_events || budget->needs_events;
+	if (budget->is_exceeded)
 		return CPU_BUDGET_KEPT;
-	budget->saves_tables = true;
+	budget->saves_events = true;
 	return CPU_BUDGET_LOWERED;
 }
 
@@ -46,7 +50,9 @@ static enum cpu_budget_change raise(struct cpu_budget *budget)
 		budget->wait = budget->wait / 2 > CPU_BUDGET_WAIT ? budget->wait / 2 : CPU_BUDGET_WAIT;
 	budget->has_raised = true;
 	budget->calm = 0;
-	if (budget->saves_tables)
+	if (budget->saves_events)
+		budget->saves_events = false;
+	else if (budget->saves_tables)
 		budget->saves_tables = false;
 	else
 		budget->stride = shorter(budget);

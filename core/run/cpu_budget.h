@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Holds a run within a share of the machine's CPU time (--budget): after each interval it decides of how many samples
- * sources take one (the stride), and whether unwind tables are made. Knows neither clocks nor processes.
+ * sources take one (the stride), and whether unwind tables are made and process events followed. Knows neither clocks
+ * nor processes.
  *
  * A cost above the budget lowers the rate at once, in proportion. A cost well below it raises the rate after some
  * intervals, by a third at least. A rate that turns out to be too high is lowered again, and the wait before the next
@@ -20,6 +21,8 @@ struct cpu_budget {
 	double share;        /* of the CPU time of all CPUs, 0 to 1; 0: no budget */
 	uint32_t stride;     /* sources take one of so many samples, at least 1 */
 	bool saves_tables;   /* no new unwind tables are made, because the lowest rate exceeds the budget */
+	bool saves_events;   /* process events are not followed, because that is still too much */
+	bool needs_events;   /* they have to be followed anyway; set by the caller */
 	bool is_exceeded;    /* the last interval exceeded it, and nothing is left to lower */
 	double used;         /* share in the last interval */
 	uint32_t calm, wait; /* intervals within the budget since the last change, and those before the next raise */

@@ -67,17 +67,42 @@ static void tell_lost(void *context, const char *reason, uint64_t begin, uint64_
 	run_send(run, &record.header, IAPROF_RECORD_LOST, sizeof record);
 }
 
-void process_feed_drain(struct run *run)
+static void events_sent(struct run *run, int result)
 {
-	if (!run->sideband)
-		return;
-	run->drain_begin = clock_monotonic();
-	int result = sideband_drain(run->sideband);
 	if (run->unwind_feed && run->unwind_changes)
 		unwind_feed_wake(run->unwind_feed);
 	run->unwind_changes = false;
 	if (result)
 		log_message(IAPROF_LOG_WARNING, "process events: %s", strerror(-result));
+}
+
+void process_feed_drain(struct run *run)
+{
+	if (!run->sideband)
+		return;
+	run->drain_begin = clock_monotonic();
+	events_sent(run, sideband_drain(run->sideband));
+}
+
+bool process_feed_is_needed(const struct run *run)
+{
+	return run->mapped_files.watches.count || !run->sideband || !sideband_is_system_wide(run->sideband);
+}
+
+void process_feed_save(struct run *run, bool saves)
+{
+	if (process_feed_is_needed(run))
+		return;
+	if (saves != sideband_is_paused(run->sideband))
+		events_sent(run, sideband_pause(run->sideband, saves));
+	else if (saves)
+		events_sent(run, sideband_look(run->sideband));
+}
+
+void process_feed_look(struct run *run, uint32_t pid, uint64_t execution)
+{
+	if (run->sideband && sideband_is_paused(run->sideband))
+		events_sent(run, sideband_look_at(run->sideband, pid, execution));
 }
 
 /* Waits for more events, which are read together. */

@@ -67,6 +67,14 @@ static uint32_t longest_stride(const struct run *run)
 	return longest;
 }
 
+/* Returns what is given up beside samples, in words. */
+static const char *saving(const struct cpu_budget *control)
+{
+	if (control->saves_events)
+		return ", no new unwind tables, processes read from /proc when they are sampled";
+	return control->saves_tables ? ", no new unwind tables" : "";
+}
+
 /* Two digits, so that a run that never ends has few different texts. */
 static void describe(struct run *run, double bpf)
 {
@@ -84,7 +92,7 @@ static void describe(struct run *run, double bpf)
 		snprintf(text, sizeof text, "all samples");
 	else
 		snprintf(text, sizeof text, "1 of %" PRIu32 " samples, to hold the CPU budget%s", control->stride,
-			 control->saves_tables ? "; no new unwind tables" : "");
+			 saving(control));
 	run_send_metadata(run, "sampling", text);
 }
 
@@ -97,7 +105,7 @@ static void report(struct run *run, enum cpu_budget_change change)
 			    "budget: %.2g %% of the CPU time of all CPUs used, %.3g %% allowed: 1 of %" PRIu32
 			    " samples%s",
 			    100 * control->used, 100 * control->share, control->stride,
-			    control->saves_tables ? ", no new unwind tables" : "");
+			    saving(control));
 	if (control->is_exceeded && !budget->is_told)
 		log_message(
 			IAPROF_LOG_WARNING,
@@ -116,7 +124,7 @@ void run_budget_open(struct run *run)
 		return;
 	*control = *before;
 	/* The tables of the run before are gone. */
-	control->saves_tables = false;
+	control->saves_tables = control->saves_events = false;
 }
 
 void run_budget_begin_anew(struct run *run)
@@ -168,10 +176,12 @@ void run_budget_tick(struct run *run)
 	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
 	double bpf = before.bpf.share / cpus;
 	double used = (double)(budget->cpu - before.cpu) / (cpus * (double)(budget->clock - before.clock)) + bpf;
+	budget->control.needs_events = process_feed_is_needed(run);
 	report(run, cpu_budget_step(&budget->control, used, longest_stride(run)));
 	measure_programs(run);
 	if (run->unwind_feed)
 		unwind_feed_save(run->unwind_feed, budget->control.saves_tables);
+	process_feed_save(run, budget->control.saves_events);
 	set_counter(run, COUNTER_USED, used);
 	set_counter(run, COUNTER_RATE, 1.0 / budget->control.stride);
 	describe(run, bpf);

@@ -163,6 +163,14 @@ int process_feed_open(struct run *run, struct error *error);
 int process_feed_watch(struct run *run);
 /* Sends the process events so far. */
 void process_feed_drain(struct run *run);
+/* Whether sources depend on process events: they attach to libraries that processes map. */
+bool process_feed_is_needed(const struct run *run);
+/*
+ * Stops following process events, or resumes it: see sideband_pause(). Meanwhile, reads /proc with each call, and
+ * process_feed_look() one process that was sampled.
+ */
+void process_feed_save(struct run *run, bool saves);
+void process_feed_look(struct run *run, uint32_t pid, uint64_t execution);
 /* Sends a SYNC record: all process events before it were sent. */
 void process_feed_synchronize(struct run *run);
 

@@ -73,6 +73,36 @@ def tiny():
             'no longer blocks')
 
 
+@case('when the lowest rate exceeds a budget, process events are not followed, and programs that start have names',
+      needs=(needs_root, needs_sampling))
+def without_events():
+    process = start('--continuous', '-v', '-i', '1s', '--budget', '0.001%', '-s', 'cpu-stack:frequency=19',
+                    '-k', 'ring:folder=kept', '-k', 'csv:output=events.csv,rows=events,newline=lf')
+    # Four intervals lower the rate, and one each gives up unwind tables and events.
+    wait_until(lambda: len(segments()) >= 8, 'events that are not followed')
+    before = len(segments())
+    burner = burn()
+    burner.stdin.write(b'x')
+    burner.stdin.close()
+    wait_until(lambda: len(segments()) >= before + 6, 'intervals')
+    burner.terminate()
+    usage = os.wait4(burner.pid, 0)[2]
+    wait_until(lambda: len(segments()) >= before + 8, 'the interval in which the program ended')
+    process.send_signal(signal.SIGINT)
+    outcome = end(process)
+    equal(outcome.status, COMPLETE, outcome.err)
+    require('processes read from /proc' in outcome.err, outcome.err)
+    require('lost: iaprof: process events (CPU budget)' in outcome.err, outcome.err)
+    replay = subprocess.run([PROGRAM, '--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf,escape=no'], check=False,
+                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    equal(replay.returncode, COMPLETE, replay.stderr.decode())
+    mine = [row for row in rows('all.csv') if row['value_type'] == 'cpu' and row['program'] == 'burner']
+    found, used = sum(int(row['value']) for row in mine) / 1e9, usage.ru_utime + usage.ru_stime
+    require(0.5 * used < found < 2 * used, f'{found:.2f} s sampled, {used:.2f} s used')
+    named = sum(int(row['value']) for row in mine if re.search('<module>|_PyEval', row['stack'])) / 1e9
+    require(named > 0.5 * found, f'{named:.2f} of {found:.2f} s have names: {mine}')
+
+
 SLEEP = """import os, select, time
 slept = 0
 while not select.select([0], [], [], 0)[0]:

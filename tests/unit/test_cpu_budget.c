@@ -13,12 +13,14 @@ struct machine {
 	double fixed;    /* whatever the rate is */
 	double sampling; /* at the full rate */
 	double tables;   /* that of new unwind tables, of fixed */
+	double events;   /* that of process events, of fixed */
 };
 
 static double cost(const struct machine *machine, const struct cpu_budget *budget)
 {
 	return SHARE *
-	       (machine->fixed - (budget->saves_tables ? machine->tables : 0) + machine->sampling / budget->stride);
+	       (machine->fixed - (budget->saves_tables ? machine->tables : 0) -
+		(budget->saves_events ? machine->events : 0) + machine->sampling / budget->stride);
 }
 
 struct outcome {
@@ -103,6 +105,31 @@ TEST(tables_are_given_up_at_the_floor)
 	ck_assert(cost(&machine, &budget) <= SHARE && !budget.is_exceeded);
 }
 
+/* Then process events; they come back first, and cost one interval in many of a load that lasts. */
+TEST(events_are_given_up_after_tables)
+{
+	const struct machine machine = { .fixed = 4.5, .sampling = 0.1, .tables = 0.5, .events = 3.5 };
+	struct cpu_budget budget;
+	cpu_budget_init(&budget, SHARE);
+	run_for(&budget, &machine, 6);
+	ck_assert(budget.saves_tables && budget.saves_events && !budget.is_exceeded);
+	run_for(&budget, &machine, 500);
+	struct outcome later = run_for(&budget, &machine, 500);
+	ck_assert_msg(later.exceeding <= 500 / CPU_BUDGET_WAIT_MAX + 1, "%u intervals exceed", later.exceeding);
+	run_for(&budget, &(struct machine){ .fixed = 0.1 }, 4 * CPU_BUDGET_WAIT_MAX);
+	ck_assert(!budget.saves_tables && !budget.saves_events && budget.stride == 1);
+}
+
+TEST(events_that_are_needed_are_not_given_up)
+{
+	const struct machine machine = { .fixed = 4.5, .events = 4 };
+	struct cpu_budget budget;
+	cpu_budget_init(&budget, SHARE);
+	budget.needs_events = true;
+	run_for(&budget, &machine, 20);
+	ck_assert(budget.saves_tables && !budget.saves_events && budget.is_exceeded);
+}
+
 TEST(a_budget_that_the_lowest_rate_exceeds_is_stated)
 {
 	const struct machine machine = { .fixed = 3, .sampling = 1, .tables = 0.5 };
@@ -122,7 +149,7 @@ TEST(a_source_that_cannot_sample_less_is_left_alone)
 	for (uint32_t i = 0; i < 10; i++)
 		cpu_budget_step(&budget, 2 * SHARE, 1);
 	ck_assert_uint_eq(budget.stride, 1);
-	ck_assert(budget.saves_tables && budget.is_exceeded);
+	ck_assert(budget.saves_tables && budget.saves_events && budget.is_exceeded);
 }
 
 int main(void)

@@ -70,6 +70,10 @@ static int child_main(char **arguments)
 			prctl(PR_SET_NAME, name);
 		}
 		child_step("renamed");
+	} else if (!strcmp(arguments[1], "execute")) {
+		child_step("started");
+		execl(arguments[2], arguments[2], "wait", (char *)NULL);
+		return EXIT_FAILURE;
 	} else { /* the first thread ends; another one goes on, and executes the link */
 		pthread_t thread;
 		if (pthread_create(&thread, NULL, child_thread, arguments[2]))
@@ -575,6 +579,77 @@ TEST(what_does_not_fit_is_counted_and_looked_for)
 	ck_assert_ptr_nonnull(process);
 	ck_assert_str_eq(process->name, "unseen");
 	child_end(&child);
+	watch_stop();
+}
+
+static size_t count_mappings(uint32_t pid)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < watch.mappings.count; i++)
+		count += watch.mappings.items[i].pid == pid;
+	return count;
+}
+
+static const char *name_now(const struct child *child)
+{
+	const struct process *process = process_table_find(watch.table, (uint32_t)child->pid, clock_monotonic());
+	return process ? process->name : "";
+}
+
+TEST(while_events_are_stopped_processes_are_found_when_they_are_asked_for)
+{
+	watch_start(NULL, 0, 0);
+	struct child early = child_start("early", "wait", NULL);
+	child_reply(&early);
+	ck_assert(sideband_is_system_wide(watch.sideband));
+	watch.lost = 0; /* memory maps that may not be read; they are counted once */
+	ck_assert_int_eq(sideband_pause(watch.sideband, true), 0);
+	ck_assert(sideband_is_paused(watch.sideband));
+	ck_assert_uint_eq(watch.lost, IAPROF_COUNT_UNKNOWN);
+	ck_assert_str_eq(name_now(&early), "early");
+
+	struct child late = child_start("late", "wait", NULL);
+	uint32_t pid = (uint32_t)late.pid;
+	child_reply(&late);
+	drain();
+	ck_assert_uint_eq(count_events(IAPROF_PROCESS_FORK, pid), 0);
+	ck_assert_ptr_null(process_table_find(watch.table, pid, clock_monotonic()));
+	child_end(&late);
+
+	char link[64];
+	child_link(link, sizeof link, "second");
+	late = child_start("first", "execute", link);
+	pid = (uint32_t)late.pid;
+	child_reply(&late);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(sideband_look_at(watch.sideband, pid, 1), 0);
+	ck_assert_uint_eq(count_events(IAPROF_PROCESS_EXISTING, pid), 1);
+	ck_assert_uint_gt(count_mappings(pid), 1);
+	ck_assert_str_eq(name_now(&late), "first");
+	uint64_t before = clock_monotonic();
+	child_go(&late);
+	ck_assert_str_eq(child_reply(&late), "waiting"); /* it has executed the link */
+	ck_assert_int_eq(sideband_look_at(watch.sideband, pid, 2), 0);
+	ck_assert_uint_eq(count_events(IAPROF_PROCESS_EXIT, pid), 1);
+	ck_assert_str_eq(name_now(&late), "second");
+	ck_assert_str_eq(process_table_find(watch.table, pid, before - NANOSECONDS_PER_SECOND)->name, "first");
+
+	/* /proc was read when events were stopped, and is read again after a minute, or when they are resumed. */
+	child_end(&late);
+	child_end(&early);
+	unlink(link);
+	ck_assert_int_eq(sideband_look(watch.sideband), 0);
+	ck_assert_uint_eq(count_events(IAPROF_PROCESS_EXIT, (uint32_t)early.pid), 0);
+	ck_assert_int_eq(sideband_pause(watch.sideband, false), 0);
+	ck_assert(!sideband_is_paused(watch.sideband));
+	ck_assert_uint_eq(count_events(IAPROF_PROCESS_EXIT, (uint32_t)early.pid), 1);
+	ck_assert_uint_eq(count_events(IAPROF_PROCESS_EXIT, pid), 2);
+	struct child followed = child_start("followed", "wait", NULL);
+	child_reply(&followed);
+	drain();
+	ck_assert_uint_eq(count_events(IAPROF_PROCESS_EXEC, (uint32_t)followed.pid), 1);
+	ck_assert_uint_eq(watch.lost, IAPROF_COUNT_UNKNOWN);
+	child_end(&followed);
 	watch_stop();
 }
 
