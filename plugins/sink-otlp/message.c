@@ -214,7 +214,10 @@ static void sample_make(struct request *request, const struct table_sample *from
 	}
 }
 
-/* CPU samples are counts with a period, as other profilers send them. Everything else is its own value. */
+/*
+ * CPU samples are counts with a period, as other profilers send them. Everything else is its own value. Where the CPU
+ * budget lowers the rate, a sample counts as often as it has periods.
+ */
 static bool is_counted(const struct iaprof_value_type *type)
 {
 	return strcmp(type->name, "cpu") == 0 && strcmp(type->unit, "nanoseconds") == 0 && type->period;
@@ -236,10 +239,14 @@ static bool samples_make(struct request *request)
 	}
 	for (size_t i = 0; i < samples->values.count; i++) {
 		const struct sample_value *from = &samples->values.items[i];
-		uint32_t type = samples->types.items[from->type].value_type;
-		bool counted = is_counted(iaprof_profile_value_type(request->profile, type));
-		saturating_increase(&request->values[(from->sample - 1) * types + from->type],
-				    counted ? from->count : from->value);
+		saturating_increase(&request->values[(from->sample - 1) * types + from->type], from->value);
+	}
+	for (size_t i = 0; i < count * types; i++) {
+		uint32_t number = samples->types.items[i % types].value_type;
+		const struct iaprof_value_type *type = iaprof_profile_value_type(request->profile, number);
+		if (is_counted(type)) /* rounded */
+			request->values[i] = request->values[i] / type->period +
+					     (request->values[i] % type->period >= (type->period + 1) / 2);
 	}
 	return true;
 }

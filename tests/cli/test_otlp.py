@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sink otlp: what a receiver gets is the profile, and what becomes of requests that a receiver does not take."""
 import collections
+import csv
 import os
 import re
 import signal
@@ -57,6 +58,24 @@ def values():
     for name in ('gpu-stalls', 'npu-calls', 'npu-time'):
         sums = sum(sum(profile[-1].values()) for profile in request.profiles if profile[1] == name)
         equal(sums, sum(folded(f'out.{name}.folded').values()), name)
+
+
+@case('sums are right when the CPU budget lowers the rate', needs=[needs_root, needs_sampling])
+def lowered():
+    with Receiver() as server:
+        process = start('--continuous', '-v', '-i', '500ms', '--budget', '0.001%', '-s', 'cpu-stack:frequency=999,idle=yes',
+                        '-k', 'ring:folder=kept', '-k', f'otlp:endpoint={server.url}')
+        wait_until(lambda: len(server.bodies) >= 6, 'requests')
+        process.send_signal(signal.SIGINT)
+        outcome = end(process)
+    equal(outcome.status, COMPLETE, outcome.err)
+    require(re.search(r'1 of \d+ samples', outcome.err), f'the rate was not lowered: {outcome.err}')
+    iaprof('--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf').completes()
+    rows = [row for row in csv.DictReader(read('all.csv').splitlines()) if row['value_type'] == 'cpu']
+    found = sum(sum(profile[-1].values()) * profile[4] for request in requests(server) for profile in request.profiles
+                if profile[1] == 'samples')
+    equal(found, sum(int(row['value']) for row in rows), 'CPU time')
+    require(found > 1.1 * sum(int(row['count']) for row in rows) * 10 ** 9 / 999, 'all samples count alike')
 
 
 @case('a profile that is larger than a request may be is sent in parts')
