@@ -9,13 +9,18 @@
 #include <unistd.h>
 #include <iaprof/host.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "plugin/plugin_call.h"
 #include "run/output/output.h"
 #include "run/output/screen.h"
 
+/* timeout(1) signals its child, and then the group that it is in: the same signal within this time is one. */
+#define TOGETHER (NANOSECONDS_PER_SECOND / 4)
+
 static struct loop *_Atomic loop_to_wake;
 static atomic_int signal_received;
+static atomic_uint_least64_t received_at; /* time of the first one, CLOCK_MONOTONIC ns */
 static atomic_bool reload_wanted;
 static atomic_uint ignored_before; /* one bit per signal */
 
@@ -35,7 +40,10 @@ static void report_second_signal(void)
 static void handle(int number)
 {
 	int none = 0;
-	if (!atomic_compare_exchange_strong(&signal_received, &none, number)) {
+	uint64_t now = clock_monotonic();
+	if (atomic_compare_exchange_strong(&signal_received, &none, number)) {
+		atomic_store(&received_at, now);
+	} else if (none != number || now - atomic_load(&received_at) > TOGETHER) {
 		output_remove_temporary_files();
 		screen_restore_at_once();
 		report_second_signal();

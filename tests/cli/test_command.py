@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, TIMEOUT, Skip, case, end, equal, iaprof, main,
                      no_children_left, read, require, start, wait_until, write)
@@ -15,6 +16,8 @@ from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, TIMEOUT, Sk
 IGNORING_INTERRUPTS = ['sh', '-c', 'trap "" INT; exec "$@"', 'sh']
 # A source that goes on until it is stopped, for runs whose end is another one's.
 ENDLESS = ['-s', FAILING_SOURCE, '-o', 'out']
+# The same signal is another one after this time, in s.
+TOGETHER = 0.3
 
 
 @case('a command that succeeds is not spoken of')
@@ -149,6 +152,16 @@ def terminal_interrupt():
     end(process).completes().leaves('out')
 
 
+@case('the same signal twice at a time is one, as timeout(1) sends it')
+def together():
+    os.mkfifo('began')
+    process = start('-s', FAILING_SOURCE, '-o', 'out', 'sh', '-c', 'echo > began; exec sleep 1000')
+    read('began')
+    for _ in range(2):
+        process.send_signal(signal.SIGTERM)
+    end(process).completes().leaves('out')
+
+
 @case('a second Ctrl-C while a sink is stuck ends it at once')
 def second_interrupt():
     # The pipe has a reader that reads nothing, and is full: the folded sink cannot get on. The events before have a
@@ -168,6 +181,7 @@ def second_interrupt():
     # It has taken the first one when it waits for its sinks: every file but the stuck one has its name then.
     wait_until(lambda: os.path.exists('whole') and os.path.exists('half'), 'the files of the sinks that are not stuck')
     equal(process.poll(), None, 'exit status while a sink is stuck')
+    time.sleep(TOGETHER)
     process.send_signal(signal.SIGINT)
     outcome = end(process)
     equal((outcome.status, outcome.err), (128 + signal.SIGINT, ''), 'status and standard error')
@@ -185,6 +199,7 @@ def second_interrupt_half_file():
     process.send_signal(signal.SIGINT)
     wait_until(lambda: os.path.exists('out') and any(name.startswith('.half.') for name in os.listdir('.')),
                'the other sink\'s file and the temporary one')
+    time.sleep(TOGETHER)
     process.send_signal(signal.SIGINT)
     outcome = end(process)
     equal((outcome.status, outcome.err),
