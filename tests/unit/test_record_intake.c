@@ -124,7 +124,8 @@ TEST(translates_ids)
 	ck_assert_uint_eq(stack.addresses[0], 0x4000);
 }
 
-TEST(unknown_ids_are_none)
+/* An unknown text is neither another one nor none, which would be the default where it is a value type. */
+TEST(unknown_ids_stay_unknown)
 {
 	struct error error = { 0 };
 	struct iaprof_record_sample sample = sample_of(3, UINT32_MAX);
@@ -132,7 +133,8 @@ TEST(unknown_ids_are_none)
 	ck_assert_msg(!take(&error), "%s", error.text);
 	struct iaprof_record_sample found = last_sample();
 	ck_assert_uint_eq(found.count, 1);
-	ck_assert_uint_eq(found.name, 0);
+	ck_assert_uint_eq(found.name, UINT32_MAX);
+	ck_assert_str_eq(intern_text(services.intern, found.name), "");
 	ck_assert_uint_eq(found.user_stack, 0);
 	ck_assert_uint_eq(intake.unknown, 1);
 }

@@ -43,13 +43,16 @@ void record_intake_free(struct record_intake *intake)
 	free(intake->copy);
 }
 
+/* An id that nobody gets. The core counts what refers to it, where 0 would mean none, or a default. */
+#define ID_UNKNOWN UINT32_MAX
+
 static uint32_t translate(void *context, enum id_space space, uint32_t id)
 {
 	struct record_intake *intake = context;
 	if (!id)
 		return 0;
 	if (space == ID_STRING)
-		return id <= intake->strings.count ? intake->strings.items[id - 1] : 0;
+		return id <= intake->strings.count ? intake->strings.items[id - 1] : ID_UNKNOWN;
 	if (id > intake->stack_count || intake->stack_count - id >= STACKS_REMEMBERED) {
 		intake->unknown++;
 		return 0;
