@@ -106,6 +106,25 @@ static void close_folder(struct ring *ring)
 	free(STEAL_POINTER(ring->path));
 }
 
+/* Opens the folder again if it was removed and made anew. Returns whether it was. */
+static bool reopen_folder(struct ring *ring)
+{
+	const char *why;
+	struct stat status;
+	if (fstat(ring->descriptor, &status) || status.st_nlink)
+		return false;
+	int folder = private_folder_open(ring->path, true, &why);
+	if (folder < 0)
+		return false;
+	if (private_folder_lock(folder) || (ring->group && open_to_group(folder))) {
+		close(folder);
+		return false;
+	}
+	close(ring->descriptor);
+	ring->descriptor = folder;
+	return true;
+}
+
 static int ring_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct ring *ring = instance;
@@ -193,6 +212,8 @@ static int ring_profile(const struct iaprof_host *host, void *instance, const st
 		profile = &shortest;
 	}
 	int result = store(ring, profile);
+	if (result && reopen_folder(ring))
+		result = store(ring, profile);
 	if (result) {
 		ring->dropped++;
 		if (!ring->is_failing)

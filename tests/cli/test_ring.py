@@ -6,6 +6,7 @@ import csv
 import gzip
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -256,6 +257,18 @@ def full_disk():
         process.send_signal(signal.SIGINT)
         equal(end(process).status, COMPLETE, f'exit status: {text()}')
         require(re.search(r'disk: dropped \d+ interval', text()), text())
+
+
+@case('a folder that was removed is made again', needs=[needs_root])
+def removed_folder():
+    process = begin(interval='50ms')
+    wait_until(segments, 'a segment')
+    shutil.rmtree('kept')
+    wait_until(lambda: os.path.isdir('kept') and segments(), 'a segment in a folder of the same name')
+    process.send_signal(signal.SIGINT)
+    outcome = end(process)
+    equal(outcome.status, COMPLETE, outcome.err)
+    require('dropped' not in outcome.err, outcome.err)
 
 
 @case('ranges without data, and what is no range, are errors that say so')
