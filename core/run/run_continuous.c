@@ -26,6 +26,7 @@ struct series {
 	atomic_bool has_ended; /* the earlier one */
 	bool is_signalled;     /* SIGHUP came */
 	bool has_stuck_sink;   /* an earlier run has */
+	bool has_failed;       /* an earlier run has, in part: its profile is not complete */
 	enum exit_status status;
 };
 
@@ -96,6 +97,12 @@ static void end_earlier(struct series *series)
 		end_apart(series);
 }
 
+static void note_result(struct series *series, const struct run *ended)
+{
+	series->has_stuck_sink |= ended->result.sink_stuck;
+	series->has_failed |= ended->failed;
+}
+
 /* Waits for the end of the earlier run, and returns it: its configuration may be needed again. */
 static struct run *join_earlier(struct series *series)
 {
@@ -103,7 +110,7 @@ static struct run *join_earlier(struct series *series)
 		pthread_join(series->thread, NULL);
 	series->has_thread = false;
 	struct run *earlier = STEAL_POINTER(series->earlier);
-	series->has_stuck_sink |= earlier->result.sink_stuck;
+	note_result(series, earlier);
 	return earlier;
 }
 
@@ -160,7 +167,7 @@ static int change_in_turn(struct series *series, struct run *next, struct error 
 	if (result)
 		return result;
 	end(earlier);
-	series->has_stuck_sink |= earlier->result.sink_stuck;
+	note_result(series, earlier);
 	next->budget_before = earlier->budget.control;
 	series->run = NULL;
 	if (begin(series, next, earlier->stopped_at, error) != EXIT_STATUS_COMPLETE) {
@@ -284,7 +291,7 @@ static enum exit_status finish(struct series *series)
 	if (run->result.sink_stuck || series->has_stuck_sink)
 		run_leave(run);
 	run_release(run);
-	enum exit_status status = run->failed ? EXIT_STATUS_FAILED : EXIT_STATUS_COMPLETE;
+	enum exit_status status = run->failed || series->has_failed ? EXIT_STATUS_FAILED : EXIT_STATUS_COMPLETE;
 	free_run(run);
 	return status;
 }
