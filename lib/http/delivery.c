@@ -39,7 +39,7 @@ int delivery_finish(const struct iaprof_host *host, struct sender *sender, const
 	struct sender_counts counts = sender_finish(sender, limit, &error);
 	report(host, &counts, url, what, error);
 	uint64_t missing = counts.rejected + counts.refused + counts.dropped;
-	uint64_t all = missing + counts.sent;
+	uint64_t all = missing + counts.sent + counts.kept;
 	return missing ? host->fail(host, EIO, "%" PRIu64 " of %" PRIu64 " %s%s %s not delivered to %s%s%s", missing,
 				    all, what, plural(all), missing == 1 ? "was" : "were", url, *error ? ": " : "",
 				    error)

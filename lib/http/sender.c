@@ -61,9 +61,10 @@ enum outcome { OUTCOME_SENT, OUTCOME_AGAIN, OUTCOME_REFUSED };
 static size_t take_answer(char *bytes, size_t size, size_t count, void *context)
 {
 	struct text *answer = context;
-	/* What is longer cannot be an answer of this protocol; it is read and left out. */
-	if (answer->size + size * count <= ANSWER_SIZE_MAX)
-		text_append(answer, bytes, size * count);
+	/* What is longer cannot be an answer of this protocol: the transfer ends with CURLE_WRITE_ERROR. */
+	if (answer->size + size * count > ANSWER_SIZE_MAX)
+		return 0;
+	text_append(answer, bytes, size * count);
 	return size * count;
 }
 
@@ -161,7 +162,7 @@ static enum outcome try_once(struct sender *sender, const struct body *body, uin
 	CURLcode code = perform(sender);
 	curl_easy_getinfo(sender->curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(sender->curl, CURLINFO_RETRY_AFTER, &after);
-	if (code != CURLE_OK) {
+	if (code != CURLE_OK && code != CURLE_WRITE_ERROR) {
 		note_error(sender, "", code == CURLE_ABORTED_BY_CALLBACK ? "no answer" : curl_easy_strerror(code));
 		return OUTCOME_AGAIN;
 	}
