@@ -26,7 +26,7 @@ with open(sys.argv[1] + '.port', 'w') as file:
 server.serve_forever()
 RECEIVER
 receiver=$!
-trap 'kill "$receiver"; rm -f "$report" "$all" "$all.port"' EXIT
+trap 'kill "$receiver"; rm -rf "$report" "$all" "$all.port" "$all.ring"' EXIT
 until [ -s "$all.port" ]; do sleep 0.1; done
 for plugin in "$2"/*/iaprof-*.so; do
   name=${plugin##*/iaprof-}
@@ -38,6 +38,7 @@ for plugin in "$2"/*/iaprof-*.so; do
   otlp | otlp-metrics) set -- "$1" "$2" "$3" "endpoint=http://127.0.0.1:$(cat "$all.port")" ;;
   pprof-push) set -- "$1" "$2" "$3" "url=http://127.0.0.1:$(cat "$all.port")" ;;
   prometheus) set -- "$1" "$2" "$3" address=127.0.0.1:0 ;;
+  ring) set -- "$1" "$2" "$3" "folder=$all.ring" ;;
   *) set -- "$1" "$2" "$3" ;;
   esac
   if ! "$1" "$plugin" ${4:+"$4"} >"$report" 2>&1 && ! grep -q '^not ok' "$report"; then
