@@ -108,7 +108,7 @@ static bool match_launch(struct attribution *attribution, const struct iaprof_re
 		own = candidates->items[i].pid == sample->pid ? &candidates->items[i] : NULL;
 	if (!own || !add_target(attribution, sample, attribution->launch->launch_stack, own->location, false, 1))
 		return false;
-	became->matched += total;
+	saturating_increase(&became->matched, total);
 	return true;
 }
 
@@ -126,8 +126,8 @@ static bool match_suspects(struct attribution *attribution, const struct iaprof_
 	for (size_t i = 0; i < candidates->count; i++)
 		if (!add_suspect(attribution, sample, &candidates->items[i], ambiguous, &launched))
 			return false;
-	*(ambiguous ? &became->ambiguous : &became->matched) += total;
-	became->unlaunched += launched || ambiguous ? 0 : total;
+	saturating_increase(ambiguous ? &became->ambiguous : &became->matched, total);
+	saturating_increase(&became->unlaunched, launched || ambiguous ? 0 : total);
 	return true;
 }
 
@@ -146,7 +146,7 @@ static bool match_unknown(struct attribution *attribution, const struct iaprof_r
 							busy && busy->pid == pid ? busy->label : 0);
 	if (!add_target(attribution, sample, launch_stack, location, false, 1))
 		return false;
-	became->unmatched += total;
+	saturating_increase(&became->unmatched, total);
 	became->unmatched_reasons[launch_candidates_unmatched(attribution->candidates, sample)] += total;
 	return true;
 }
