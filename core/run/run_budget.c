@@ -104,8 +104,7 @@ static void report(struct run *run, enum cpu_budget_change change)
 		log_message(IAPROF_LOG_INFO,
 			    "budget: %.2g %% of the CPU time of all CPUs used, %.3g %% allowed: 1 of %" PRIu32
 			    " samples%s",
-			    100 * control->used, 100 * control->share, control->stride,
-			    saving(control));
+			    100 * control->used, 100 * control->share, control->stride, saving(control));
 	if (control->is_exceeded && !budget->is_told)
 		log_message(
 			IAPROF_LOG_WARNING,

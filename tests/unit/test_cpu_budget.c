@@ -18,9 +18,8 @@ struct machine {
 
 static double cost(const struct machine *machine, const struct cpu_budget *budget)
 {
-	return SHARE *
-	       (machine->fixed - (budget->saves_tables ? machine->tables : 0) -
-		(budget->saves_events ? machine->events : 0) + machine->sampling / budget->stride);
+	return SHARE * (machine->fixed - (budget->saves_tables ? machine->tables : 0) -
+			(budget->saves_events ? machine->events : 0) + machine->sampling / budget->stride);
 }
 
 struct outcome {
