@@ -27,7 +27,7 @@ SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 60
 BUDGET = sys.argv[3] if len(sys.argv) > 3 else '1%'
 WARM_UP = 15  # seconds in which a profiler starts, which happens once in many days
 SETTLE = 2  # seconds between the begin of a load and its measurement
-LOWERING = {'compiling': 8}  # intervals until a budget has lowered all that it can; 1 in other phases
+LOWERING = {'compiling': 6}  # intervals until a budget has lowered all that it can; 1 in other phases
 DAY = {'idle': 14 / 24, 'busy': 8 / 24, 'compiling': 2 / 24, 'starting': 0}
 LOADS = {
     'idle': '',
