@@ -75,12 +75,16 @@ bool proc_status_has_ended(const struct proc_status *status)
 	return ended && status->threads <= 1;
 }
 
+bool proc_reading_has_ended(int result, const struct proc_status *status)
+{
+	return result == -ENOENT || result == -ESRCH || (!result && proc_status_has_ended(status));
+}
+
 bool proc_has_ended(uint32_t pid)
 {
 	char text[PROC_STATUS_SIZE];
 	struct proc_status status;
-	int result = proc_status_read(pid, text, &status);
-	return result == -ENOENT || result == -ESRCH || (!result && proc_status_has_ended(&status));
+	return proc_reading_has_ended(proc_status_read(pid, text, &status), &status);
 }
 
 uint64_t proc_ticks_to_ns(uint64_t ticks)

@@ -31,7 +31,9 @@ int proc_maps_take(struct proc_maps *maps, struct process_mapping *mapping);
 int proc_status_read(uint32_t pid, char text[PROC_STATUS_SIZE], struct proc_status *status);
 /* Returns whether the process has no running threads left. */
 bool proc_status_has_ended(const struct proc_status *status);
-/* The same by pid; true if there is no such process. */
+/* The same for the result of proc_status_read(): true if there is no such process, false if it cannot be read. */
+bool proc_reading_has_ended(int result, const struct proc_status *status);
+/* The same by pid. */
 bool proc_has_ended(uint32_t pid);
 /* Converts clock ticks to ns. */
 uint64_t proc_ticks_to_ns(uint64_t ticks);

@@ -154,14 +154,13 @@ static int process_scan(struct scan *scan, uint32_t pid)
 	process->threaded |= status.threads > 1;
 	sideband_write_named(scan->writer, time, IAPROF_PROCESS_EXISTING, pid, status.parent_pid, status.name,
 			     status.name_length, &process->ranked);
-	if (status.state == 'Z' || status.state == 'X') {
-		if (!process->looked)
-			count_unreadable(scan, pid, "its first thread has ended");
-	} else if (!(status.flags & PROC_STATUS_KERNEL_THREAD)) {
-		int failure = mappings_scan(scan, pid);
-		if (failure && !process->looked) /* what an earlier scan could not read is counted once */
-			count_unreadable(scan, pid, strerror(-failure));
-	}
+	const char *unreadable = NULL;
+	if (status.state == 'Z' || status.state == 'X')
+		unreadable = "its first thread has ended";
+	else if (!(status.flags & PROC_STATUS_KERNEL_THREAD) && (result = mappings_scan(scan, pid)))
+		unreadable = strerror(-result);
+	if (unreadable && !process->looked) /* counted once, by the first scan */
+		count_unreadable(scan, pid, unreadable);
 	process->looked = clock_monotonic();
 	process->start = status.start_ticks;
 	return 0;

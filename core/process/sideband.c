@@ -432,11 +432,12 @@ static bool end_check(struct sideband *sideband, struct live_process *process, u
 {
 	char text[PROC_STATUS_SIZE];
 	struct proc_status status;
-	if (proc_status_read(process->pid, text, &status) || proc_status_has_ended(&status)) {
+	int result = proc_status_read(process->pid, text, &status);
+	if (proc_reading_has_ended(result, &status)) {
 		process_end(sideband, process, now);
 		return false;
 	}
-	if (!process->start || process->start == status.start_ticks)
+	if (result || !process->start || process->start == status.start_ticks)
 		return true;
 	process_end(sideband, process, process->looked); /* its pid is that of another process */
 	return false;
@@ -482,13 +483,13 @@ int sideband_pause(struct sideband *sideband, bool pauses)
 	if (pauses == sideband->is_paused || sideband->pids.count)
 		return result;
 	sideband->is_paused = pauses;
-	if (pauses)
+	if (pauses) {
 		sideband_rings_stop(&sideband->rings);
-	else
-		result = sideband_rings_start(&sideband->rings, now, NULL);
-	if (pauses)
 		sideband->writer.output.lost(sideband->writer.output.context, lost_reason_paused, now,
 					     IAPROF_COUNT_UNKNOWN);
+	} else {
+		result = sideband_rings_start(&sideband->rings, now, NULL);
+	}
 	int looked = look(sideband);
 	return result ? result : looked;
 }
