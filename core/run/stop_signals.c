@@ -20,7 +20,7 @@
 
 static struct loop *_Atomic loop_to_wake;
 static atomic_int signal_received;
-static atomic_uint_least64_t received_at; /* time of the first one, CLOCK_MONOTONIC ns */
+static atomic_uint_least64_t received_at; /* time of the first one, CLOCK_MONOTONIC ns; 0: none */
 static atomic_bool reload_wanted;
 static atomic_uint ignored_before; /* one bit per signal */
 
@@ -40,10 +40,11 @@ static void report_second_signal(void)
 static void handle(int number)
 {
 	int none = 0;
-	uint64_t now = clock_monotonic();
-	if (atomic_compare_exchange_strong(&signal_received, &none, number)) {
-		atomic_store(&received_at, now);
-	} else if (none != number || now - atomic_load(&received_at) > TOGETHER) {
+	uint64_t never = 0, now = clock_monotonic();
+	/* Before the signal: another thread may handle the second one at the same time. */
+	atomic_compare_exchange_strong(&received_at, &never, now);
+	if (!atomic_compare_exchange_strong(&signal_received, &none, number) &&
+	    (none != number || now > atomic_load(&received_at) + TOGETHER)) {
 		output_remove_temporary_files();
 		screen_restore_at_once();
 		report_second_signal();
@@ -65,8 +66,10 @@ static void handle_reload(int number)
 void stop_signals_install(struct loop *loop, bool is_continuous)
 {
 	/* Between two runs of a continuous one, none is lost. */
-	if (!is_continuous)
+	if (!is_continuous) {
 		atomic_store(&signal_received, 0);
+		atomic_store(&received_at, 0);
+	}
 	atomic_store(&loop_to_wake, loop);
 	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART };
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
