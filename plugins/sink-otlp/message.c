@@ -223,6 +223,12 @@ static bool is_counted(const struct iaprof_value_type *type)
 	return strcmp(type->name, "cpu") == 0 && strcmp(type->unit, "nanoseconds") == 0 && type->period;
 }
 
+/* Converts a time to a number of samples, rounded. */
+static void to_count(uint64_t *value, uint64_t period)
+{
+	*value = *value / period + (*value % period >= (period + 1) / 2);
+}
+
 static bool samples_make(struct request *request)
 {
 	const struct profile_samples *samples = &request->samples;
@@ -241,12 +247,11 @@ static bool samples_make(struct request *request)
 		const struct sample_value *from = &samples->values.items[i];
 		saturating_increase(&request->values[(from->sample - 1) * types + from->type], from->value);
 	}
-	for (size_t i = 0; i < count * types; i++) {
-		uint32_t number = samples->types.items[i % types].value_type;
-		const struct iaprof_value_type *type = iaprof_profile_value_type(request->profile, number);
-		if (is_counted(type)) /* rounded */
-			request->values[i] = request->values[i] / type->period +
-					     (request->values[i] % type->period >= (type->period + 1) / 2);
+	for (size_t i = 0; i < types; i++) {
+		const struct iaprof_value_type *type =
+			iaprof_profile_value_type(request->profile, samples->types.items[i].value_type);
+		for (size_t k = 0; k < count && is_counted(type); k++)
+			to_count(&request->values[k * types + i], type->period);
 	}
 	return true;
 }
