@@ -147,7 +147,8 @@ static bool match_unknown(struct attribution *attribution, const struct iaprof_r
 	if (!add_target(attribution, sample, launch_stack, location, false, 1))
 		return false;
 	saturating_increase(&became->unmatched, total);
-	became->unmatched_reasons[launch_candidates_unmatched(attribution->candidates, sample)] += total;
+	saturating_increase(&became->unmatched_reasons[launch_candidates_unmatched(attribution->candidates, sample)],
+			    total);
 	return true;
 }
 
