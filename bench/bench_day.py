@@ -8,10 +8,10 @@ all the time), and starting (19 programs a second that do nothing, no part of th
 Each profiler runs once through all phases, of which SECONDS are measured (60 by default): iaprof --continuous with
 its ring and BUDGET (1% by default), the same without a budget, perf record and bpftrace. The interval of iaprof is
 that of the service, 60 s, or SECONDS if that is less, because the end of an interval costs several ms. A phase stands
-for hours: the first interval of iaprof in each is not measured, because the budget follows the interval before, nor are
-those in which it lowers what compiling costs step by step. All
-sample at 19 Hz. The time that the Linux kernel spends for perf record in interrupts is not part of any process; that
-of bpftrace is that of its program. A day is 14 hours idle, 8 busy and 2 compiling.
+for hours: the first interval of iaprof in each is not measured, because the budget follows the interval before. Of
+compiling, neither are those in which the budget lowers the cost step by step. All sample at 19 Hz. The time that the
+Linux kernel spends for perf record in interrupts is not part of any process; that of bpftrace is that of its program. A
+day is 14 hours idle, 8 busy and 2 compiling.
 """
 import contextlib
 import os
@@ -113,9 +113,9 @@ def measure(command, interval):
                                    stderr=subprocess.DEVNULL)
     time.sleep(WARM_UP + interval)
     found = {}
+    has_budget = '--budget' in command and 'none' not in command
     for phase in DAY:
         with load(phase):
-            has_budget = '--budget' in command and 'none' not in command
             time.sleep(SETTLE + interval * (LOWERING.get(phase, 1) if has_budget else 1))
             begin = time.monotonic()
             before = cpu_time(process.pid), bpf_time(process.pid), disk(folder)

@@ -25,6 +25,14 @@ def rows(path):
         return list(csv.DictReader(file))
 
 
+def replayed():
+    """-> rows of all segments"""
+    replay = subprocess.run([PROGRAM, '--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf,escape=no'], check=False,
+                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    equal(replay.returncode, COMPLETE, replay.stderr.decode())
+    return rows('all.csv')
+
+
 def burn():
     """Starts a program of which nothing else has the name, and that uses CPU time once it is told to."""
     os.symlink(sys.executable, 'burner')
@@ -60,10 +68,7 @@ def tiny():
     require(rates and min(rates) < 1, f'rates {rates}')
 
     # Of blocks of ticks, one each is a sample: the variance of a sum is at most a quarter of the squares of its values.
-    replay = subprocess.run([PROGRAM, '--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf,escape=no'], check=False,
-                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    equal(replay.returncode, COMPLETE, replay.stderr.decode())
-    mine = [(int(row['value']), int(row['count'])) for row in rows('all.csv')
+    mine = [(int(row['value']), int(row['count'])) for row in replayed()
             if row['value_type'] == 'cpu' and row['program'] == 'burner']
     found, used = sum(value for value, _ in mine) / 1e9, usage.ru_utime + usage.ru_stime
     deviation = math.sqrt(sum(value * value / count for value, count in mine)) / 2e9
@@ -93,10 +98,7 @@ def without_events():
     equal(outcome.status, COMPLETE, outcome.err)
     require('processes read from /proc' in outcome.err, outcome.err)
     require('lost: iaprof: process events (CPU budget)' in outcome.err, outcome.err)
-    replay = subprocess.run([PROGRAM, '--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf,escape=no'], check=False,
-                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    equal(replay.returncode, COMPLETE, replay.stderr.decode())
-    mine = [row for row in rows('all.csv') if row['value_type'] == 'cpu' and row['program'] == 'burner']
+    mine = [row for row in replayed() if row['value_type'] == 'cpu' and row['program'] == 'burner']
     found, used = sum(int(row['value']) for row in mine) / 1e9, usage.ru_utime + usage.ru_stime
     require(0.5 * used < found < 2 * used, f'{found:.2f} s sampled, {used:.2f} s used')
     named = sum(int(row['value']) for row in mine if re.search('<module>|_PyEval', row['stack'])) / 1e9
@@ -137,10 +139,7 @@ def tiny_off_cpu():
     equal(outcome.status, COMPLETE, outcome.err)
     texts = [row['text'] for row in rows('events.csv') if row['record'] == 'metadata' and row['name'] == 'shortest wait']
     require(any('raised from 1000 us by the budget' in text for text in texts), f'{texts}')
-    replay = subprocess.run([PROGRAM, '--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf,escape=no'], check=False,
-                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    equal(replay.returncode, COMPLETE, replay.stderr.decode())
-    mine = [(int(row['value']), int(row['count'])) for row in rows('all.csv')
+    mine = [(int(row['value']), int(row['count'])) for row in replayed()
             if row['program'] == 'sleeper' and row['unit'] == 'nanoseconds']
     # Of waits that count as the shortest one, or not at all.
     found, deviation = sum(value for value, _ in mine) / 1e9, math.sqrt(sum(v * v / count for v, count in mine)) / 1e9
