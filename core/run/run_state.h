@@ -166,8 +166,8 @@ void process_feed_drain(struct run *run);
 /* Whether sources depend on process events: they attach to libraries that processes map. */
 bool process_feed_is_needed(const struct run *run);
 /*
- * Stops following process events, or resumes it: see sideband_pause(). Meanwhile, reads /proc with each call, and
- * process_feed_look() one process that was sampled.
+ * Stops following process events, or resumes it: see sideband_pause(). While they are stopped, further calls read
+ * /proc, at most once a minute, and process_feed_look() reads one process that was sampled.
  */
 void process_feed_save(struct run *run, bool saves);
 void process_feed_look(struct run *run, uint32_t pid, uint64_t execution);

@@ -247,7 +247,8 @@ static void judge_polling(const struct judge *judge)
 	}
 }
 
-/* Few jobs, of whose time the start took a noticeable part: not a fault, but their times are not typical. */
+/* A run of few jobs, in which the start took a noticeable share of the time: no fault, but the times are not typical.
+ */
 static void judge_start(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;

@@ -93,9 +93,9 @@ static __always_inline bool is_over_share(const struct off_cpu_processor *proces
 }
 
 /*
- * Returns the value to record for a time whose stacks were taken with a probability (chance). Short times are chosen
- * with a probability in proportion to their length, and count as the minimum, so that the expected sum is their sum.
- * The chance is a factor of that probability.
+ * Returns the value to record for a time. chance: the probability with which its stacks were taken. Short times are
+ * chosen with a probability in proportion to their length, and count as the minimum, so that the expected sum is their
+ * sum. The chance is a factor of that probability.
  */
 static __always_inline __u64 value_choose(__u64 time, __u32 chance, struct off_cpu_processor *processor)
 {

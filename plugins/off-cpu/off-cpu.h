@@ -97,7 +97,7 @@ struct off_cpu_processor {
 	__u64 short_sampled;     /* waits shorter than the minimum that were recorded */
 	__u64 short_skipped;     /* those that were not */
 	__u64 wakeups_unmatched; /* waits whose wake-up was not seen */
-	__u64 switches_unseen;   /* waits whose end was reconstructed: no tracepoint reported it */
+	__u64 switches_unseen;   /* waits whose end no tracepoint reported: it was derived */
 	__u64 handler_time;      /* ns in the programs */
 	__u64 window_begin;      /* of the share of the CPU */
 	__u64 window_time;

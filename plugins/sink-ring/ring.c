@@ -106,8 +106,8 @@ static void close_folder(struct ring *ring)
 	free(STEAL_POINTER(ring->path));
 }
 
-/* Opens the folder again if it was removed and made anew. Returns whether it was. */
-static bool reopen_folder(struct ring *ring)
+/* Makes the folder again if it was removed. Returns whether it was. */
+static bool make_folder_again(struct ring *ring)
 {
 	const char *why;
 	struct stat status;
@@ -212,7 +212,7 @@ static int ring_profile(const struct iaprof_host *host, void *instance, const st
 		profile = &shortest;
 	}
 	int result = store(ring, profile);
-	if (result && reopen_folder(ring))
+	if (result && make_folder_again(ring))
 		result = store(ring, profile);
 	if (result) {
 		ring->dropped++;

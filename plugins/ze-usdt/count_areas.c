@@ -286,7 +286,7 @@ bool count_areas_take(struct count_areas *areas, const struct known_launch *laun
 	return true;
 }
 
-/* Counts launches whose kernel and stack should be known by now, but are not, as lost. */
+/* Counts launches as lost whose kernel and stack are still unknown, although they should be known by now. */
 static void cell_lose(struct count_areas *areas, struct count_area *area, uint32_t position, struct counted *counted)
 {
 	cell_accept(areas, area, position, counted);

@@ -50,7 +50,7 @@ struct count_areas {
 	uint64_t opened;   /* areas */
 	uint32_t attempts; /* to open one, in this turn */
 	uint64_t launches; /* read so far */
-	uint64_t lost;     /* of these, those whose kernel and stack are not known */
+	uint64_t lost;     /* the part of these whose kernel and stack are unknown */
 };
 
 /* Launches of a cell since it was read before. */

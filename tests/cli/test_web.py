@@ -54,7 +54,7 @@ def segment_name(begin, seconds):
 def ring(*times, folder='ring'):
     """A ring with the same segment at several times: (begin, seconds). -> its file"""
     os.mkdir(folder, 0o700)
-    # One segment for the whole run, because an interval can have samples whose stalls are in the next one.
+    # One segment for the whole run: the stalls of an interval may be in the next one.
     iaprof('--continuous', '-i', '1h', '-d', '500ms', '-s', KNOWN, '--hold', '20ms', '-k', 'ring:folder=recorded').completes()
     path = 'recorded/' + next(filter(SEGMENT.fullmatch, os.listdir('recorded')))
     for begin, seconds in times:

@@ -6,7 +6,7 @@
 
 #include "decoder-intel-gt/producer.h"
 
-/* Limit on the instructions whose producers are searched for, so that an input takes milliseconds. */
+/* Limit on the number of instructions for which producers are searched, so that an input takes milliseconds. */
 #define PLACES 256
 
 static void check(int good)

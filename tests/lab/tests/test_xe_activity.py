@@ -143,8 +143,8 @@ def copies_are_no_code():
 
 
 def statistics_without_programs():
-    """Who may load no BPF programs. Nobody tells of a new client then, and how soon one is found depends on how long it
-    takes to read /proc: the client is there before."""
+    """Without the right to load BPF programs. No event announces a new client then, and how soon it is found depends on
+    how long /proc takes to read: the client starts first."""
     pids, times, records, others = watch([('compute', 20000, 4000)], 5000, 100, before=True)
     expect_kind(records, STATISTICS)
     sums = busy_by_pid(records)
