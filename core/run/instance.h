@@ -45,6 +45,8 @@ struct instance_services {
 	bool (*run_is_ending)(void *context);
 	/* Of how many samples sources take one: host->sample_stride() without its limit; NULL: 1. */
 	uint32_t (*sample_stride)(void *context);
+	/* Same as host->delivery(); NULL: ignored. Any thread. */
+	void (*delivery)(void *context, struct instance *instance, const struct iaprof_delivery *delivery);
 	/* As in struct output_target. */
 	uint64_t (*write_by)(void *context, uint64_t since);
 	/* Notifies that an instance has ended: a callback failed, or all its data has been sent. Any thread. */
@@ -91,11 +93,13 @@ struct instance {
 	bool offline;                      /* as host->offline() */
 	uint32_t longest_stride;           /* the largest argument of host->sample_stride(); 0: not called */
 	bool left_out;                     /* cannot run on this machine; the run continues without it */
-	bool has_company;     /* requested by the user, or by a source that has company: see setup_probe.c */
-	atomic_int stopping;  /* for its thread() */
-	bool is_stopped;      /* instance_stop() was called */
-	bool is_stuck;        /* sinks: a callback does not return; must not be freed */
-	atomic_bool finished; /* no more data to send, or failed */
+	bool has_company;                /* requested by the user, or by a source that has company: see setup_probe.c */
+	atomic_int stopping;             /* for its thread() */
+	bool is_stopped;                 /* instance_stop() was called */
+	atomic_bool has_successor;       /* sinks: as host->has_successor() */
+	struct iaprof_delivery delivery; /* sinks: as it was sent last; size 0: not yet */
+	bool is_stuck;                   /* sinks: a callback does not return; must not be freed */
+	atomic_bool finished;            /* no more data to send, or failed */
 	bool has_thread;
 	pthread_t thread;
 };

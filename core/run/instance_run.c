@@ -3,6 +3,7 @@
 #include "run/instance_run.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "run/instance.h"
@@ -34,6 +35,21 @@ static int host_run_is_ending(const struct iaprof_host *host)
 	return services->run_is_ending && services->run_is_ending(services->context);
 }
 
+static int host_has_successor(const struct iaprof_host *host)
+{
+	return atomic_load(&instance_of(host)->has_successor);
+}
+
+static void host_delivery(const struct iaprof_host *host, const struct iaprof_delivery *delivery)
+{
+	struct instance *instance = instance_of(host);
+	struct iaprof_delivery known = { .size = sizeof known };
+	if (!delivery || delivery->size < sizeof known || !instance->services->delivery)
+		return;
+	memcpy(&known, delivery, sizeof known);
+	instance->services->delivery(instance->services->context, instance, &known);
+}
+
 static int host_screen_take(const struct iaprof_host *host, const char *restore)
 {
 	struct instance *instance = instance_of(host);
@@ -60,6 +76,8 @@ void instance_run_host(struct iaprof_host *host)
 	host->default_interval = host_default_interval;
 	host->end_run = host_end_run;
 	host->run_is_ending = host_run_is_ending;
+	host->has_successor = host_has_successor;
+	host->delivery = host_delivery;
 	host->screen_take = host_screen_take;
 	host->screen_release = host_screen_release;
 }

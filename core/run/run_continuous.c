@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -86,6 +87,19 @@ static void *end_apart(void *argument)
 	atomic_store(&series->has_ended, true);
 	loop_wake(series->run->services.loop);
 	return NULL;
+}
+
+/* Sinks leave what they could not deliver to those that take their place. */
+static void mark_successors(const struct run *earlier, const struct run *next)
+{
+	for (size_t i = 0; i < earlier->setup.sinks.count; i++) {
+		struct instance *sink = earlier->setup.sinks.items[i];
+		for (size_t k = 0; k < next->setup.sinks.count; k++) {
+			const struct instance *after = next->setup.sinks.items[k];
+			if (after->plugin == sink->plugin && !strcmp(after->name, sink->name) && !after->is_isolated)
+				atomic_store(&sink->has_successor, true);
+		}
+	}
 }
 
 /* Ends the earlier run. */
@@ -204,6 +218,8 @@ static int change(struct series *series, struct run *next, struct error *error)
 	series->earlier = earlier;
 	series->run = next;
 	inherit(next, earlier);
+	if (!result)
+		mark_successors(earlier, next);
 	end_earlier(series);
 	if (!result)
 		return 0;
@@ -274,8 +290,20 @@ static void attend(struct series *series)
 		renew(series);
 }
 
+/* The earlier run used up part of the time in which a run that is interrupted ends. */
+static void shorten_end(struct run *run)
+{
+	uint64_t limit = run->configuration->finish_within, least = limit / 8;
+	uint64_t passed = clock_monotonic() - atomic_load(&run->end_time);
+	if (run->services.target.finish_within)
+		run->services.target.finish_within = limit > passed + least ? limit - passed : least;
+}
+
 static enum exit_status finish(struct series *series)
 {
+	bool has_earlier = series->earlier;
+	if (has_earlier)
+		run_note_end(series->run);
 	/* Its sources send what they have until they are stopped. */
 	while (series->earlier && !atomic_load(&series->has_ended))
 		loop_turn(series->run->services.loop, UINT64_MAX);
@@ -286,6 +314,8 @@ static enum exit_status finish(struct series *series)
 		run_leave(NULL);
 	if (!run)
 		return series->status;
+	if (has_earlier)
+		shorten_end(run);
 	run_stop(run);
 	run_finish(run);
 	if (run->result.sink_stuck || series->has_stuck_sink)

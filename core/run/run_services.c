@@ -65,6 +65,7 @@ int run_make_services(struct run *run, struct error *error)
 	services->end_run = end_run;
 	services->run_is_ending = is_ending;
 	services->sample_stride = run_budget_stride;
+	services->delivery = run_send_delivery;
 	services->context = run;
 	services->target = (struct iaprof_target){ .size = sizeof services->target,
 						   .scope = (uint32_t)configuration->scope,

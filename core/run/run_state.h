@@ -215,6 +215,9 @@ void run_send_metadata(struct run *run, const char *key, const char *value);
 /* Returns whether a signal or a sink ended the run. Any thread. */
 bool run_is_ending(struct run *run);
 
+/* run_delivery.c: sends what became of the items of a sink, as counters; as delivery() of struct instance_services. */
+void run_send_delivery(void *context, struct instance *sink, const struct iaprof_delivery *delivery);
+
 /* run_finish.c: everything after the last record: profile, sinks, summary. */
 void run_finish(struct run *run);
 /* Ends the process while a sink is stuck in a callback. run: that is left, or NULL. */

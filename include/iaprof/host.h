@@ -150,6 +150,21 @@ struct iaprof_named_frame {
 };
 IAPROF_ASSERT_SIZE(iaprof_named_frame, 24);
 
+/*
+ * What became of the items that a sink passes on, such as profiles, since start(). IAPROF_COUNT_UNKNOWN: does not apply
+ * to this sink.
+ */
+struct iaprof_delivery {
+	uint32_t size; /* sizeof(struct iaprof_delivery) in the sink */
+	uint32_t pad;
+	uint64_t delivered; /* accepted by the receiver, or written */
+	uint64_t refused;   /* by the receiver */
+	uint64_t dropped;   /* there was no room, or they could not be written */
+	uint64_t waiting;   /* are still to be delivered: in memory or on disk */
+	uint64_t stored;    /* bytes on disk now */
+};
+IAPROF_ASSERT_SIZE(iaprof_delivery, 48);
+
 struct iaprof_host {
 	uint32_t size;           /* sizeof(struct iaprof_host) in the core */
 	uint32_t abi_version;    /* the core's IAPROF_ABI_VERSION */
@@ -390,8 +405,22 @@ struct iaprof_host {
 	 * such as one sample per second; the result does not exceed it. From start() to stop(), on the loop's thread.
 	 */
 	uint32_t (*sample_stride)(const struct iaprof_host *host, uint32_t longest);
+
+	/*
+	 * Sinks only: returns 1 if an instance of the same plugin and name takes the place of this one in the same
+	 * process (after SIGHUP, or when the run has used too much memory), so that what was not delivered can be left
+	 * to it in a variable of the plugin; otherwise 0. Its start() is called after this finish(). In finish(), on
+	 * the sink's thread.
+	 */
+	int (*has_successor)(const struct iaprof_host *host);
+	/*
+	 * Sinks only: states what became of the items that the sink passes on, for the metrics of the run
+	 * (iaprof-prometheus(7)). The struct is copied. Call it after each change. Any thread, from prepare() until
+	 * finish() returns.
+	 */
+	void (*delivery)(const struct iaprof_host *host, const struct iaprof_delivery *delivery);
 };
-IAPROF_ASSERT_SIZE(iaprof_host, 368);
+IAPROF_ASSERT_SIZE(iaprof_host, 384);
 
 /* How far the time of a record may be ahead of the clock, in ns: clocks of devices are converted inexactly. */
 #define IAPROF_TIME_AHEAD_MAX UINT64_C(1000000000)

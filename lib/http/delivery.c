@@ -8,42 +8,72 @@
 
 #include "base/clock.h"
 #include "text/plural.h"
+#include "text/text.h"
 
 /* How long a replay waits for its server at the end. */
 #define REPLAY_FINISH (60 * NANOSECONDS_PER_SECOND)
 
-static void report(const struct iaprof_host *host, const struct sender_counts *counts, const char *url,
-		   const char *what, const char *error)
+/* Appends "(2 rejected, 3 dropped: the spool is full)". */
+static void append_fates(struct text *text, const struct sender_counts *counts, const char *drop_reason)
 {
-	static const char *const fates[] = { "the receiver rejected", "the receiver refused", "dropped" };
-	const uint64_t numbers[] = { counts->rejected, counts->refused, counts->dropped };
-	for (size_t i = 0; i < sizeof fates / sizeof *fates; i++)
-		if (numbers[i])
-			host->log(host, IAPROF_LOG_WARNING, "%s %" PRIu64 " %s%s%s%s", fates[i], numbers[i], what,
-				  plural(numbers[i]), *error ? ": " : "", error);
+	const struct {
+		uint64_t count;
+		const char *fate, *reason;
+	} fates[] = { { counts->rejected, "rejected", "" },
+		      { counts->refused, "refused", "" },
+		      { counts->dropped, "dropped", drop_reason },
+		      { counts->unsent, "not sent in time", "" } };
+	const char *separator = "(";
+	for (size_t i = 0; i < sizeof fates / sizeof *fates; i++) {
+		if (!fates[i].count)
+			continue;
+		text_append_format(text, "%s%" PRIu64 " %s%s%s", separator, fates[i].count, fates[i].fate,
+				   *fates[i].reason ? ": " : "", fates[i].reason);
+		separator = ", ";
+	}
+	text_append_string(text, ")");
+}
+
+static int fail(const struct iaprof_host *host, const struct sender *sender, const struct sender_counts *counts,
+		uint64_t missing, const char *url, const char *what)
+{
+	struct text fates = { 0 };
+	const char *error = sender_error(sender);
+	uint64_t all = missing + counts->sent + counts->kept + counts->left;
+	append_fates(&fates, counts, sender_drop_reason(sender));
+	int result = host->fail(host, EIO, "%" PRIu64 " of %" PRIu64 " %s%s %s not delivered to %s %s%s%s", missing,
+				all, what, plural(all), missing == 1 ? "was" : "were", url, text_string(&fates),
+				*error ? ": " : "", error);
+	text_free(&fates);
+	return result;
+}
+
+static void report(const struct iaprof_host *host, const struct sender *sender, const struct sender_counts *counts,
+		   const char *url, const char *what)
+{
+	const char *error = sender_error(sender);
 	if (counts->kept)
 		host->log(host, IAPROF_LOG_WARNING, "%" PRIu64 " %s%s in the spool for the next run%s%s", counts->kept,
 			  what, counts->kept == 1 ? " waits" : "s wait", *error ? ": " : "", error);
+	if (counts->left)
+		host->log(host, IAPROF_LOG_WARNING, "%" PRIu64 " %s%s for the next run%s%s", counts->left, what,
+			  counts->left == 1 ? " waits" : "s wait", *error ? ": " : "", error);
 	host->log(host, IAPROF_LOG_INFO, "sent %" PRIu64 " %s%s to %s", counts->sent, what, plural(counts->sent), url);
 }
 
 int delivery_finish(const struct iaprof_host *host, struct sender *sender, const char *url, const char *what)
 {
 	const struct iaprof_target *target = host->target(host);
-	const char *error;
 	uint64_t limit = REPLAY_FINISH;
 	/* The core regards a sink as stuck after the whole time. */
 	if (target->size >= offsetof(struct iaprof_target, finish_within) + sizeof target->finish_within &&
 	    target->finish_within)
 		limit = target->finish_within / 4 * 3;
-	struct sender_counts counts = sender_finish(sender, limit, &error);
-	report(host, &counts, url, what, error);
-	uint64_t missing = counts.rejected + counts.refused + counts.dropped;
-	uint64_t all = missing + counts.sent + counts.kept;
-	return missing ? host->fail(host, EIO, "%" PRIu64 " of %" PRIu64 " %s%s %s not delivered to %s%s%s", missing,
-				    all, what, plural(all), missing == 1 ? "was" : "were", url, *error ? ": " : "",
-				    error)
-		       : 0;
+	bool leaves = IAPROF_HOST_HAS(host, has_successor) && host->has_successor(host);
+	struct sender_counts counts = sender_finish(sender, limit, leaves);
+	report(host, sender, &counts, url, what);
+	uint64_t missing = counts.rejected + counts.refused + counts.dropped + counts.unsent;
+	return missing ? fail(host, sender, &counts, missing, url, what) : 0;
 }
 
 bool delivery_is_url(const char *url)

@@ -13,6 +13,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "http/handover.h"
+#include "http/request_queue.h"
 #include "http/spool.h"
 
 /* Limits on an answer, and on the time between tries, in seconds. */
@@ -24,13 +26,11 @@
 #define REASON_SIZE_MAX 200u
 #define STATUS_TOO_LARGE 413
 #define POLL_MS 1000
-
-struct body {
-	struct text text;
-	uint32_t count;
-	bool spooled; /* it is in the spool until it has been sent */
-	struct body *next;
-};
+/* A try that takes longer than this may fail: what waits is stored. */
+#define TRY_OVERDUE NANOSECONDS_PER_SECOND
+/* Minimum time between two messages about the same failure, and about failures with successes in between. */
+#define LOG_PERIOD (3600 * NANOSECONDS_PER_SECOND)
+#define LOG_PERIOD_NEW (60 * NANOSECONDS_PER_SECOND)
 
 struct sender {
 	struct sender_options options;
@@ -42,21 +42,25 @@ struct sender {
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct body *first, **last; /* the first is being sent */
-	size_t waiting;             /* bytes */
-	bool is_sending, is_ending, gives_up;
-	bool is_failing;   /* the last try failed, and is to be repeated */
-	uint64_t next_try; /* CLOCK_MONOTONIC, ns, while the thread waits for it; else 0 */
+	struct request_queue queue;
+	bool is_ending, gives_up;
+	bool is_failing;    /* the last try failed, and is to be repeated */
+	uint64_t try_begin; /* CLOCK_MONOTONIC, ns, while the first request is being sent; else 0 */
+	uint64_t next_try;  /* the same, while the thread waits for it; else 0 */
 	struct sender_counts counts;
 	struct spool *spool; /* NULL: none */
+	char drop_reason[ERROR_SIZE];
+	uint64_t drop_logged_at, spool_logged_at; /* CLOCK_MONOTONIC, ns; 0: never */
 
 	/* Of the thread. */
 	struct text answer;
 	char error[ERROR_SIZE];
-	bool told; /* the error was logged */
+	bool is_reported;         /* the error was logged, and no request was taken since then */
+	uint64_t logged_at;       /* CLOCK_MONOTONIC, ns; 0: never */
+	uint64_t dropped_earlier; /* profiles dropped before the failure */
 };
 
-enum outcome { OUTCOME_SENT, OUTCOME_AGAIN, OUTCOME_REFUSED };
+enum outcome { OUTCOME_SENT, OUTCOME_SENT_IN_PART, OUTCOME_AGAIN, OUTCOME_REFUSED };
 
 static size_t take_answer(char *bytes, size_t size, size_t count, void *context)
 {
@@ -94,6 +98,15 @@ static CURLcode perform(struct sender *sender)
 	return code;
 }
 
+/* Returns whether something was not logged for so long, and notes that it is. */
+static bool is_due(uint64_t *logged_at, uint64_t period)
+{
+	uint64_t now = clock_monotonic();
+	bool due = !*logged_at || now - *logged_at >= period;
+	*logged_at = due ? now : *logged_at;
+	return due;
+}
+
 /* text: untrusted */
 static void note_error(struct sender *sender, const char *what, const char *text)
 {
@@ -101,21 +114,46 @@ static void note_error(struct sender *sender, const char *what, const char *text
 	text_append_name(&name, text);
 	snprintf(sender->error, sizeof sender->error, "%s%s", what, text_string(&name));
 	text_free(&name);
-	if (!sender->told)
-		sender->options.host->log(sender->options.host, IAPROF_LOG_WARNING, "%s: %s", sender->options.url,
-					  sender->error);
-	sender->told = true;
+	if (!is_due(&sender->logged_at, sender->is_reported ? LOG_PERIOD : LOG_PERIOD_NEW))
+		return;
+	sender->options.host->log(sender->options.host, IAPROF_LOG_WARNING, "%s: %s", sender->options.url,
+				  sender->error);
+	sender->is_reported = true;
 }
 
-/* Counts the profiles of a request that the server took. */
-static void count_sent(struct sender *sender, uint32_t count)
+/* After a request was taken. Called with the lock. */
+static void note_success(struct sender *sender)
+{
+	const struct iaprof_host *host = sender->options.host;
+	uint64_t dropped = sender->counts.dropped - sender->dropped_earlier;
+	if (sender->is_failing && sender->is_reported && dropped)
+		host->log(host, IAPROF_LOG_WARNING, "%s: requests are accepted again (dropped meanwhile: %" PRIu64 ")",
+			  sender->options.url, dropped);
+	else if (sender->is_failing && sender->is_reported)
+		host->log(host, IAPROF_LOG_WARNING, "%s: requests are accepted again", sender->options.url);
+	sender->is_reported = false;
+	sender->dropped_earlier = sender->counts.dropped;
+}
+
+/* Counts profiles for which there is no room. Called with the lock. */
+static void drop(struct sender *sender, uint64_t count, const char *reason)
+{
+	const struct iaprof_host *host = sender->options.host;
+	sender->counts.dropped += count;
+	snprintf(sender->drop_reason, sizeof sender->drop_reason, "%s", reason);
+	if (is_due(&sender->drop_logged_at, LOG_PERIOD))
+		host->log(host, IAPROF_LOG_WARNING, "dropped what waits for %s: %s", sender->options.url, reason);
+}
+
+/* Counts the profiles of a request that the server took. Returns how many of them it rejected. */
+static uint32_t count_sent(struct sender *sender, uint32_t count)
 {
 	struct text reason = { 0 };
 	uint32_t rejected = 0;
 	if (sender->options.answer)
 		rejected = sender->options.answer(sender->answer.data, sender->answer.size, count, &reason);
 	if (reason.size)
-		note_error(sender, "the server says: ", text_string(&reason));
+		note_error(sender, "server response: ", text_string(&reason));
 	else if (rejected)
 		note_error(sender, "the server rejected profiles", "");
 	text_free(&reason);
@@ -123,6 +161,7 @@ static void count_sent(struct sender *sender, uint32_t count)
 	sender->counts.rejected += rejected;
 	sender->counts.sent += count - rejected;
 	pthread_mutex_unlock(&sender->lock);
+	return rejected;
 }
 
 /* The answers after which the protocol permits another try. */
@@ -152,13 +191,13 @@ static void note_refusal(struct sender *sender, long status)
 }
 
 /* *wait: seconds that the server asked for, 0 if it did not. */
-static enum outcome try_once(struct sender *sender, const struct body *body, uint64_t *wait)
+static enum outcome try_once(struct sender *sender, const struct waiting_request *request, uint64_t *wait)
 {
 	long status = 0;
 	curl_off_t after = 0;
 	sender->answer.size = 0;
-	curl_easy_setopt(sender->curl, CURLOPT_POSTFIELDS, body->text.data);
-	curl_easy_setopt(sender->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->text.size);
+	curl_easy_setopt(sender->curl, CURLOPT_POSTFIELDS, request->body.data);
+	curl_easy_setopt(sender->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
 	CURLcode code = perform(sender);
 	curl_easy_getinfo(sender->curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(sender->curl, CURLINFO_RETRY_AFTER, &after);
@@ -167,8 +206,7 @@ static enum outcome try_once(struct sender *sender, const struct body *body, uin
 		return OUTCOME_AGAIN;
 	}
 	if (status >= 200 && status < 300) {
-		count_sent(sender, body->count);
-		return OUTCOME_SENT;
+		return count_sent(sender, request->count) ? OUTCOME_SENT_IN_PART : OUTCOME_SENT;
 	}
 	note_refusal(sender, status);
 	*wait = after > 0 ? (uint64_t)after : 0;
@@ -196,30 +234,65 @@ static void wait_for(struct sender *sender, uint64_t seconds)
 	sender->next_try = 0;
 }
 
-/* Removes a request. at: what refers to it. Called with the lock. */
-static void remove_body(struct sender *sender, struct body **at)
+/* Reports what became of the profiles. Called with the lock. */
+static void report(const struct sender *sender)
 {
-	struct body *body = *at;
-	*at = body->next;
-	if (!*at)
-		sender->last = at;
-	sender->waiting -= body->text.size;
-	text_free(&body->text);
-	free(body);
+	const struct sender_counts *counts = &sender->counts;
+	const struct iaprof_host *host = sender->options.host;
+	struct iaprof_delivery delivery = {
+		.size = sizeof delivery,
+		.delivered = counts->sent,
+		.refused = counts->rejected + counts->refused,
+		.dropped = counts->dropped,
+		.waiting = request_queue_count(&sender->queue) + spool_items(sender->spool),
+		.stored = sender->spool ? spool_size(sender->spool) : IAPROF_COUNT_UNKNOWN,
+	};
+	/* The spool has it as well. */
+	if (sender->queue.first && sender->queue.first->spooled)
+		delivery.waiting -= sender->queue.first->count;
+	if (IAPROF_HOST_HAS(host, delivery))
+		host->delivery(host, &delivery);
+}
+
+/* Removes a request behind another one, or the first one. Called with the lock. */
+static void remove_request(struct sender *sender, struct waiting_request *before)
+{
+	request_queue_remove(&sender->queue, before);
 	pthread_cond_broadcast(&sender->changed);
 }
 
-/* Stores a request, which is not in the spool already. Called with the lock. */
-static bool store(struct sender *sender, const struct body *body)
+/*
+ * Stores a request, which is not in the spool already. Returns 0, or a negative errno with its reason. Called with the
+ * lock.
+ */
+static int store(struct sender *sender, const struct waiting_request *request, char reason[static ERROR_SIZE])
 {
-	return sender->spool && spool_put(sender->spool, &body->text, body->count, &sender->counts.dropped);
+	const struct iaprof_host *host = sender->options.host;
+	uint64_t displaced = 0;
+	int result = spool_put(sender->spool, &request->body, request->count, &displaced);
+	if (displaced)
+		drop(sender, displaced, "the spool is full");
+	if (!result)
+		return 0;
+	snprintf(reason, ERROR_SIZE, "spool %s: %s", sender->options.spool,
+		 result == -EFBIG ? "a request is larger than spool-size" : strerror(-result));
+	if (is_due(&sender->spool_logged_at, LOG_PERIOD))
+		host->log(host, IAPROF_LOG_WARNING, "%s (requests wait in memory)", reason);
+	return result;
 }
 
 /* Stores a request, which may be in the spool already, or drops it. Called with the lock. */
-static void put_away(struct sender *sender, const struct body *body)
+static void put_away(struct sender *sender, const struct waiting_request *request)
 {
-	if (!body->spooled && !store(sender, body))
-		sender->counts.dropped += body->count;
+	char reason[ERROR_SIZE] = "the memory for it is full";
+	if (!request->spooled && (!sender->spool || store(sender, request, reason)))
+		drop(sender, request->count, reason);
+}
+
+/* Returns the last request that stays in memory in any case: the one that is being sent. Called with the lock. */
+static struct waiting_request *request_in_use(const struct sender *sender)
+{
+	return sender->try_begin ? sender->queue.first : NULL;
 }
 
 /*
@@ -228,62 +301,62 @@ static void put_away(struct sender *sender, const struct body *body)
  */
 static void store_waiting(struct sender *sender)
 {
-	struct body **at = sender->is_sending && sender->first ? &sender->first->next : &sender->first;
-	while (*at)
-		if ((*at)->spooled || !store(sender, *at))
-			at = &(*at)->next;
+	struct waiting_request *before = request_in_use(sender), *request;
+	char reason[ERROR_SIZE];
+	while (sender->spool && (request = before ? before->next : sender->queue.first))
+		if (request->spooled || store(sender, request, reason))
+			before = request;
 		else
-			remove_body(sender, at);
+			remove_request(sender, before);
 }
 
 /* Called with the lock, which is released while the request is sent. */
 static void send_first(struct sender *sender, uint64_t *pause)
 {
-	const struct body *body = sender->first;
+	const struct waiting_request *request = sender->queue.first;
 	uint64_t asked = 0;
-	sender->is_sending = true;
+	sender->try_begin = clock_monotonic();
 	pthread_mutex_unlock(&sender->lock);
-	enum outcome outcome = try_once(sender, body, &asked);
+	enum outcome outcome = try_once(sender, request, &asked);
 	pthread_mutex_lock(&sender->lock);
-	sender->is_sending = false;
-	sender->is_failing = outcome == OUTCOME_AGAIN;
-	if (sender->is_failing) {
+	sender->try_begin = 0;
+	if (outcome == OUTCOME_AGAIN) {
+		sender->is_failing = true;
 		store_waiting(sender);
 		pthread_cond_broadcast(&sender->changed);
-	}
-	if (outcome == OUTCOME_AGAIN && !sender->gives_up) {
+		report(sender);
+		if (sender->gives_up)
+			return;
 		uint64_t seconds = asked ? (asked < WAIT_ASKED_MAX ? asked : WAIT_ASKED_MAX) : *pause;
 		*pause = *pause * 2 < WAIT_MAX ? *pause * 2 : WAIT_MAX;
 		wait_for(sender, seconds);
 		return;
 	}
 	*pause = WAIT_FIRST;
-	if (outcome == OUTCOME_AGAIN)
-		return;
 	if (outcome == OUTCOME_REFUSED)
-		sender->counts.refused += body->count;
-	else
-		sender->told = false;
-	if (body->spooled)
+		sender->counts.refused += request->count;
+	else if (outcome == OUTCOME_SENT)
+		note_success(sender);
+	sender->is_failing = false;
+	if (request->spooled)
 		spool_remove(sender->spool);
-	remove_body(sender, &sender->first);
+	remove_request(sender, NULL);
+	report(sender);
 }
 
 /* Reads the oldest request of the spool, when nothing else waits. Called with the lock. */
 static bool take_spooled(struct sender *sender)
 {
-	struct body *body = sender->spool && !sender->is_ending ? calloc(1, sizeof *body) : NULL;
-	if (body && spool_take(sender->spool, &body->text, &body->count, &sender->counts.dropped)) {
-		body->spooled = true;
-		sender->waiting += body->text.size;
-		*sender->last = body;
-		sender->last = &body->next;
-		return true;
-	}
-	if (body)
-		text_free(&body->text);
-	free(body);
-	return false;
+	struct text body = { 0 };
+	uint32_t count;
+	uint64_t unreadable = 0;
+	bool is_taken = sender->spool && !sender->is_ending && spool_take(sender->spool, &body, &count, &unreadable);
+	if (unreadable)
+		drop(sender, unreadable, "a file of the spool cannot be read");
+	/* When out of memory, it is the next run's. */
+	bool good = is_taken && request_queue_add(&sender->queue, &body, count, true);
+	text_free(&body);
+	return good;
 }
 
 static void *run(void *context)
@@ -291,8 +364,9 @@ static void *run(void *context)
 	struct sender *sender = context;
 	uint64_t pause = WAIT_FIRST;
 	pthread_mutex_lock(&sender->lock);
-	while (!sender->gives_up && (sender->first || !sender->is_ending))
-		if (sender->first)
+	report(sender);
+	while (!sender->gives_up && (sender->queue.first || !sender->is_ending))
+		if (sender->queue.first)
 			send_first(sender, &pause);
 		else if (!take_spooled(sender))
 			pthread_cond_wait(&sender->changed, &sender->lock);
@@ -376,15 +450,14 @@ static int open_spool(struct sender *sender)
 			  &sender->spool);
 }
 
-static int start(struct sender *sender)
+int sender_start(struct sender *sender)
 {
 	const struct iaprof_host *host = sender->options.host;
-	if (!set_up(sender))
-		return host->fail(host, EINVAL, "cannot send to %s", sender->options.url);
-	int result = open_spool(sender);
-	if (result)
-		return result;
-	result = pthread_create(&sender->thread, NULL, run, sender);
+	uint64_t unfit =
+		handover_take(host->instance_name, sender->options.type, sender->options.compressed, &sender->queue);
+	if (unfit)
+		drop(sender, unfit, "it has the form that was configured before");
+	int result = pthread_create(&sender->thread, NULL, run, sender);
 	sender->has_thread = !result;
 	return result ? host->fail(host, result, "cannot create a thread: %s", strerror(result)) : 0;
 }
@@ -396,13 +469,13 @@ int sender_new(const struct sender_options *options, struct sender **made)
 	if (!sender)
 		return options->host->fail(options->host, ENOMEM, "out of memory");
 	sender->options = *options;
-	sender->last = &sender->first;
 	pthread_mutex_init(&sender->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&sender->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
-	int result = start(sender);
+	int result = set_up(sender) ? open_spool(sender)
+				    : options->host->fail(options->host, EINVAL, "cannot send to %s", options->url);
 	if (result)
 		sender_free(sender);
 	else
@@ -413,39 +486,59 @@ int sender_new(const struct sender_options *options, struct sender **made)
 /* Puts away the oldest request that is not being sent. Called with the lock. */
 static void make_room(struct sender *sender, size_t size)
 {
-	while (sender->first && sender->waiting + size > SENDER_WAITING_MAX) {
-		struct body **at = sender->is_sending ? &sender->first->next : &sender->first;
-		if (!*at)
+	while (sender->queue.first && sender->queue.size + size > SENDER_WAITING_MAX) {
+		struct waiting_request *before = request_in_use(sender);
+		const struct waiting_request *oldest = before ? before->next : sender->queue.first;
+		if (!oldest)
 			return;
-		put_away(sender, *at);
-		remove_body(sender, at);
+		put_away(sender, oldest);
+		remove_request(sender, before);
 	}
 }
 
 void sender_add(struct sender *sender, struct text *body, uint32_t count)
 {
-	struct body *added = calloc(1, sizeof *added);
 	pthread_mutex_lock(&sender->lock);
 	make_room(sender, body->size);
-	if (added && sender->waiting + body->size <= SENDER_WAITING_MAX) {
-		*added = (struct body){ .text = *body, .count = count };
-		*body = (struct text){ 0 };
-		sender->waiting += added->text.size;
-		*sender->last = added;
-		sender->last = &added->next;
-		added = NULL;
-		if (sender->is_failing)
-			store_waiting(sender);
-	} else {
-		sender->counts.dropped += count;
-	}
+	if (sender->queue.size + body->size > SENDER_WAITING_MAX)
+		drop(sender, count, "the memory for it is full");
+	else if (!request_queue_add(&sender->queue, body, count, false))
+		drop(sender, count, strerror(ENOMEM));
+	if (sender->is_failing || (sender->try_begin && clock_monotonic() - sender->try_begin > TRY_OVERDUE))
+		store_waiting(sender);
 	pthread_cond_broadcast(&sender->changed);
+	report(sender);
 	pthread_mutex_unlock(&sender->lock);
-	free(added);
 	text_free(body);
 }
 
-struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const char **error)
+/* The next run has what the spool keeps, and what is left in memory. */
+static bool has_heir(const struct sender *sender, bool leaves)
+{
+	return sender->spool || leaves;
+}
+
+/* What was not sent is left to the next run, stored for it, or dropped. The thread has ended. */
+static void settle(struct sender *sender, bool leaves)
+{
+	const struct sender_options *options = &sender->options;
+	if (sender->queue.first && sender->queue.first->spooled)
+		remove_request(sender, NULL);
+	store_waiting(sender);
+	uint64_t rest = request_queue_count(&sender->queue);
+	if (leaves && rest &&
+	    handover_leave(options->host->instance_name, options->type, options->compressed, &sender->queue))
+		sender->counts.left = rest;
+	for (; sender->queue.first; remove_request(sender, NULL))
+		if (sender->spool)
+			put_away(sender, sender->queue.first);
+		else
+			sender->counts.unsent += sender->queue.first->count;
+	sender->counts.kept = spool_items(sender->spool);
+	spool_close(STEAL_POINTER(sender->spool));
+}
+
+struct sender_counts sender_finish(struct sender *sender, uint64_t limit, bool leaves)
 {
 	uint64_t end = clock_monotonic() + limit;
 	const struct timespec until = { .tv_sec = (time_t)(end / NANOSECONDS_PER_SECOND),
@@ -453,31 +546,40 @@ struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const 
 	pthread_mutex_lock(&sender->lock);
 	sender->is_ending = true;
 	pthread_cond_broadcast(&sender->changed);
-	/* While the server does not answer, the spool keeps the rest for the next run. A try after the end is none. */
-	while (sender->first && !(sender->spool && sender->is_failing) && sender->next_try < end &&
+	/* A server that does not answer now may answer the next run. A try after the end is none. */
+	while (sender->queue.first && !(sender->is_failing && has_heir(sender, leaves)) && sender->next_try < end &&
 	       !pthread_cond_timedwait(&sender->changed, &sender->lock, &until))
 		;
 	sender->gives_up = true;
 	pthread_cond_broadcast(&sender->changed);
 	pthread_mutex_unlock(&sender->lock);
 	curl_multi_wakeup(sender->multi);
-	pthread_join(sender->thread, NULL);
+	if (sender->has_thread)
+		pthread_join(sender->thread, NULL);
 	sender->has_thread = false;
-	for (; sender->first; remove_body(sender, &sender->first))
-		put_away(sender, sender->first);
-	sender->counts.kept = spool_items(sender->spool);
-	spool_close(STEAL_POINTER(sender->spool));
-	*error = sender->error;
+	settle(sender, leaves);
 	return sender->counts;
+}
+
+const char *sender_error(const struct sender *sender)
+{
+	return sender->error;
+}
+
+const char *sender_drop_reason(const struct sender *sender)
+{
+	return sender->drop_reason;
 }
 
 void sender_free(struct sender *sender)
 {
-	const char *ignored;
 	if (!sender)
 		return;
+	/* The run was not begun: what it took over is the next one's. */
 	if (sender->has_thread)
-		sender_finish(sender, 0, &ignored);
+		sender_finish(sender, 0, true);
+	while (sender->queue.first)
+		remove_request(sender, NULL);
 	curl_easy_cleanup(sender->curl);
 	curl_multi_cleanup(sender->multi);
 	curl_slist_free_all(sender->headers);

@@ -47,19 +47,30 @@ struct sender_counts {
 	uint64_t sent;     /* accepted by the server */
 	uint64_t rejected; /* of requests that the server accepted in part */
 	uint64_t refused;  /* of requests that the server does not want again */
-	uint64_t dropped;  /* there was no room, or the run ended before the server took them */
+	uint64_t dropped;  /* there was no room */
+	uint64_t unsent;   /* the run ended before the server took them */
 	uint64_t kept;     /* are in the spool for the next run */
+	uint64_t left;     /* are in memory for the next run of this process */
 };
 
 struct sender;
 
 /* Returns 0, or a negative errno after host->fail(): -EWOULDBLOCK if another sender has the spool. */
 int sender_new(const struct sender_options *options, struct sender **sender);
+/*
+ * Begins to send, with what a sender of the run before has left: for start() of a sink. Returns 0, or a negative errno
+ * after host->fail().
+ */
+int sender_start(struct sender *sender);
 /* Takes over the text. count: profiles in it. */
 void sender_add(struct sender *sender, struct text *body, uint32_t count);
 /*
- * Waits until everything is sent, or until a limit in ns, and ends the thread; with a spool, only while the server
- * answers. Leaves the spool to the next run. *error: the last error, "" if none.
+ * Waits until everything is sent, or until a limit in ns, and ends the thread; with a spool, or with leaves, only while
+ * the server answers. Leaves the spool to the next run, and with leaves also what is in memory: to the next sender in
+ * this process whose host has the same name.
  */
-struct sender_counts sender_finish(struct sender *sender, uint64_t limit, const char **error);
+struct sender_counts sender_finish(struct sender *sender, uint64_t limit, bool leaves);
+/* After sender_finish(): the last error, and why profiles were dropped last; "" if there is none. */
+const char *sender_error(const struct sender *sender);
+const char *sender_drop_reason(const struct sender *sender);
 void sender_free(struct sender *sender);

@@ -183,35 +183,52 @@ static struct spool_file first_take(struct spool *spool)
 	return first;
 }
 
-bool spool_put(struct spool *spool, const struct text *body, uint32_t count, uint64_t *lost)
+/* Writes a request under a temporary name, and renames it. Returns 0 or a negative errno. */
+static int file_add(struct spool *spool, const struct spool_file *added, const struct text *body)
 {
 	struct spool_header header = {
-		.magic = MAGIC, .size = body->size, .count = count, .compressed = spool->options.compressed
+		.magic = MAGIC, .size = body->size, .count = added->count, .compressed = spool->options.compressed
 	};
-	struct spool_file added = { .number = spool->next, .size = sizeof header + body->size, .count = count };
 	char partial[SPOOL_NAME_SIZE], name[SPOOL_NAME_SIZE];
+	name_write(spool, added->number, PARTIAL, partial);
+	name_write(spool, added->number, SUFFIX, name);
+	int file = openat(spool->folder, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file < 0)
+		return -errno;
+	int result = file_write(file, &header, sizeof header);
+	if (!result)
+		result = file_write(file, body->data, body->size);
+	if (close(file) && !result)
+		result = -errno;
+	if (!result && renameat(spool->folder, partial, spool->folder, name))
+		result = -errno;
+	if (result)
+		unlinkat(spool->folder, partial, 0);
+	return result;
+}
+
+int spool_put(struct spool *spool, const struct text *body, uint32_t count, uint64_t *lost)
+{
+	struct spool_file added = { .number = spool->next,
+				    .size = sizeof(struct spool_header) + body->size,
+				    .count = count };
 	if (added.size > spool->options.limit)
-		return false;
+		return -EFBIG;
 	while (spool->files.count &&
 	       (spool->size + added.size > spool->options.limit || spool->files.count >= SPOOL_FILES_MAX)) {
 		struct spool_file first = first_take(spool);
 		*lost += first.count;
 		file_remove(spool, &first);
 	}
-	name_write(spool, added.number, PARTIAL, partial);
-	name_write(spool, added.number, SUFFIX, name);
-	int file = openat(spool->folder, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	bool good = file >= 0 && !file_write(file, &header, sizeof header) && !file_write(file, body->data, body->size);
-	good = file >= 0 && !close(file) && good;
-	good = good && !renameat(spool->folder, partial, spool->folder, name) && array_push(&spool->files, added);
-	if (!good) {
-		if (file >= 0)
-			unlinkat(spool->folder, partial, 0);
-		return false;
-	}
+	if (!array_reserve(&spool->files, spool->files.count + 1))
+		return -ENOMEM;
+	int result = file_add(spool, &added, body);
+	if (result)
+		return result;
+	spool->files.items[spool->files.count++] = added;
 	spool->next++;
 	spool->size += added.size;
-	return true;
+	return 0;
 }
 
 /* Reads a request of a file. Returns false if it is not what was written, or when out of memory. */
@@ -259,6 +276,11 @@ uint64_t spool_items(const struct spool *spool)
 	for (size_t i = 0; spool && i < spool->files.count; i++)
 		sum += spool->files.items[i].count;
 	return sum;
+}
+
+uint64_t spool_size(const struct spool *spool)
+{
+	return spool->size;
 }
 
 void spool_close(struct spool *spool)

@@ -30,10 +30,10 @@ struct spool;
  */
 int spool_open(const struct spool_options *options, struct spool **spool);
 /*
- * Stores a request with count items. Returns false if it cannot be stored. *lost: is increased by the items of requests
- * that made room.
+ * Stores a request with count items. Returns 0 or a negative errno: -EFBIG if it is larger than the limit. *lost: is
+ * increased by the items of requests that made room.
  */
-bool spool_put(struct spool *spool, const struct text *body, uint32_t count, uint64_t *lost);
+int spool_put(struct spool *spool, const struct text *body, uint32_t count, uint64_t *lost);
 /*
  * Reads the oldest request, which stays in the folder until spool_remove(). Returns false if there is none, or one that
  * was taken is not removed yet. body: empty. *lost: is increased by the items of files that could not be read.
@@ -43,4 +43,6 @@ bool spool_take(struct spool *spool, struct text *body, uint32_t *count, uint64_
 void spool_remove(struct spool *spool);
 /* Returns the number of items in the folder, with those of the request that was taken. */
 uint64_t spool_items(const struct spool *spool); /* accepts NULL */
-void spool_close(struct spool *spool);           /* accepts NULL */
+/* Returns the bytes of these. */
+uint64_t spool_size(const struct spool *spool);
+void spool_close(struct spool *spool); /* accepts NULL */

@@ -135,6 +135,11 @@ int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host 
 	return sender_new(&wanted, &exporter->sender);
 }
 
+int otlp_exporter_start(struct otlp_exporter *exporter)
+{
+	return sender_start(exporter->sender);
+}
+
 int otlp_exporter_send(struct otlp_exporter *exporter, const struct iaprof_host *host, struct text *message,
 		       uint32_t count)
 {

@@ -68,6 +68,8 @@ struct otlp_exporter {
  */
 int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host *host,
 		       const struct otlp_options *options, const struct otlp_signal *signal);
+/* For start() of a sink. Returns 0, or a negative errno after host->fail(). */
+int otlp_exporter_start(struct otlp_exporter *exporter);
 /* Takes over the text, an encoded request with count items. Returns 0, or a negative errno after host->fail(). */
 int otlp_exporter_send(struct otlp_exporter *exporter, const struct iaprof_host *host, struct text *message,
 		       uint32_t count);

@@ -59,6 +59,12 @@ static int otlp_metrics_prepare(const struct iaprof_host *host, void *instance)
 	return good ? 0 : host->fail(host, ENOMEM, "out of memory");
 }
 
+static int otlp_metrics_start(const struct iaprof_host *host, void *instance)
+{
+	struct otlp_metrics *sink = instance;
+	return otlp_exporter_start(&sink->exporter);
+}
+
 static int otlp_metrics_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
 {
 	struct otlp_metrics *sink = instance;
@@ -108,6 +114,7 @@ static const struct iaprof_plugin otlp_metrics_plugin = {
 	.configure = otlp_metrics_configure,
 	.destroy = otlp_metrics_destroy,
 	.prepare = otlp_metrics_prepare,
+	.start = otlp_metrics_start,
 	.finish = otlp_metrics_finish,
 	.records = otlp_metrics_records,
 	.profile = otlp_metrics_profile,

@@ -54,6 +54,12 @@ static int otlp_prepare(const struct iaprof_host *host, void *instance)
 	return result;
 }
 
+static int otlp_start(const struct iaprof_host *host, void *instance)
+{
+	struct otlp *otlp = instance;
+	return otlp_exporter_start(&otlp->exporter);
+}
+
 static int otlp_records(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch)
 {
 	struct otlp *otlp = instance;
@@ -108,6 +114,7 @@ static const struct iaprof_plugin otlp_plugin = {
 	.configure = otlp_configure,
 	.destroy = otlp_destroy,
 	.prepare = otlp_prepare,
+	.start = otlp_start,
 	.finish = otlp_finish,
 	.records = otlp_records,
 	.profile = otlp_profile,

@@ -159,6 +159,12 @@ static int pprof_push_prepare(const struct iaprof_host *host, void *instance)
 	return sender_new(&wanted, &push->sender);
 }
 
+static int pprof_push_start(const struct iaprof_host *host, void *instance)
+{
+	const struct pprof_push *push = instance;
+	return sender_start(push->sender);
+}
+
 static void send_request(void *instance, struct text *body, uint32_t count)
 {
 	struct pprof_push *push = instance;
@@ -198,6 +204,7 @@ static const struct iaprof_plugin pprof_push_plugin = {
 	.configure = pprof_push_configure,
 	.destroy = pprof_push_destroy,
 	.prepare = pprof_push_prepare,
+	.start = pprof_push_start,
 	.finish = pprof_push_finish,
 	.profile = pprof_push_profile,
 };

@@ -607,4 +607,8 @@ STRUCT(iaprof_plugin, 264)
 MEMBER(iaprof_plugin, limit, 256)
 STRUCT(iaprof_plugin, 272)
 MEMBER(iaprof_plugin, inherit, 264)
+MEMBER(iaprof_host, has_successor, 368)
+MEMBER(iaprof_host, delivery, 376)
+STRUCT(iaprof_delivery, 48)
+MEMBER(iaprof_delivery, stored, 40)
 /* clang-format on */

@@ -8,10 +8,10 @@ import re
 import signal
 import sys
 
-from harness import (COMPLETE, FAILED, SOURCE, case, end, equal, iaprof, main, needs_root, needs_sampling, read, require,
-                     start, wait_until)
+from harness import (COMPLETE, FAILED, SOURCE, case, end, equal, iaprof, main, needs_root, needs_sampling, own_mounts, read,
+                     require, small_disk, start, wait_until, write)
 from otlp_request import Request
-from web_server import Receiver, Server
+from web_server import Receiver, Server, reply, take
 
 DEMO = os.path.join(SOURCE, 'examples/demo.iaprof')
 # TSan ends a process that begins threads if it was forked by one that had some.
@@ -33,6 +33,12 @@ def folded(path):
         stack, _, value = line.rpartition(' ')
         sums[tuple(stack.split(';'))] += int(value)
     return sums
+
+
+def cpu_time(receiver):
+    """The time that samples of a receiver stand for, in ns."""
+    return sum(sum(profile[-1].values()) * profile[4] for request in requests(receiver) for profile in request.profiles
+               if profile[1] == 'samples')
 
 
 @case('a receiver gets the values and stacks of the profile')
@@ -72,8 +78,7 @@ def lowered():
     require(re.search(r'1 of \d+ samples', outcome.err), f'the rate was not lowered: {outcome.err}')
     iaprof('--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf').completes()
     rows = [row for row in csv.DictReader(read('all.csv').splitlines()) if row['value_type'] == 'cpu']
-    found = sum(sum(profile[-1].values()) * profile[4] for request in requests(server) for profile in request.profiles
-                if profile[1] == 'samples')
+    found = cpu_time(server)
     equal(found, sum(int(row['value']) for row in rows), 'CPU time')
     require(found > 1.1 * sum(int(row['count']) for row in rows) * 10 ** 9 / 999, 'all samples count alike')
 
@@ -245,6 +250,83 @@ def end_continuous(process, runs):
     process.send_signal(signal.SIGINT)
     equal(end(process).status, COMPLETE, read('err'))
     require('the run continues' not in read('err') and runs_ended() >= runs, read('err'))
+
+
+class Gate:
+    """A receiver that takes requests only while it is open."""
+
+    def __init__(self, status=503):
+        self.is_open, self.bodies = False, []
+
+        def answer(handler, _):
+            taken = take(handler)
+            if self.is_open:
+                self.bodies.append(taken)
+            reply(handler, 200 if self.is_open else status)
+        self.server = Server(answer)
+
+    def __enter__(self):
+        self.server.__enter__()
+        return self
+
+    def __exit__(self, *ignored):
+        self.server.__exit__()
+
+
+@case('without a spool, what waits is left to the run that takes its place', needs=[needs_root, needs_sampling])
+def left():
+    with Gate() as gate:
+        process = start_continuous('-i', '200ms', '-k', f'otlp:endpoint={gate.server.url}', '-k', 'ring:folder=kept')
+        for number in range(3):
+            count = len(os.listdir('kept')) if os.path.isdir('kept') else 0
+            wait_until(lambda: os.path.isdir('kept') and len(os.listdir('kept')) > count + 2, 'intervals')  # pylint: disable=cell-var-from-loop
+            if number < 2:
+                process.send_signal(signal.SIGHUP)
+                wait_until(lambda: runs_ended() == number + 1, 'the end of the earlier run')  # pylint: disable=cell-var-from-loop
+        equal(gate.bodies, [], 'requests')
+        gate.is_open = True
+        wait_until(lambda: 'requests are accepted again' in read('err'), 'a message')
+        end_continuous(process, 3)
+    equal(len(re.findall(r'profiles? waits? for the next run: HTTP status 503', read('err'))), 2, read('err'))
+    require('not delivered' not in read('err'), read('err'))
+    iaprof('--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf').completes()
+    rows = csv.DictReader(read('all.csv').splitlines())
+    equal(cpu_time(gate), sum(int(row['value']) for row in rows if row['value_type'] == 'cpu'), 'CPU time')
+
+
+@case('what waits has another form than that of the new configuration: it is counted', needs=[needs_root, needs_sampling])
+def other_form():
+    def configure(compression):
+        write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\n[source:cpu-stack]\nidle = yes\n[sink:otlp]\n'
+              f'endpoint = {gate.server.url}\ncompression = {compression}\n')
+    with Gate() as gate, open('err', 'wb') as err:
+        configure('gzip')
+        process = start('-c', 'run.ini', stderr=err)
+        wait_until(lambda: len(gate.server.asked) > 1, 'a request')
+        configure('none')
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: 'the form that was configured before' in read('err'), 'a message')
+        gate.is_open = True
+        wait_until(lambda: gate.bodies, 'a request')
+        process.send_signal(signal.SIGINT)
+        equal(end(process).status, FAILED, read('err'))
+    left_over = int(re.search(r'(\d+) profiles? waits? for the next run', read('err'))[1])
+    dropped = int(re.search(r'not delivered to .* \((\d+) dropped: it has the form', read('err'))[1])
+    equal(dropped, left_over, read('err'))
+
+
+@case('a spool that is full, and a disk that is full, are the reason', needs=[needs_root, needs_sampling])
+def no_room():
+    own_mounts()
+    with Gate() as gate, small_disk('disk', 'size=16k,mode=700') as disk:
+        write(f'{disk}/other', 'x' * (16 << 10))
+        process = start_continuous('-i', '100ms', '-k', f'otlp:endpoint={gate.server.url},spool={disk}')
+        wait_until(lambda: 'requests wait in memory' in read('err'), 'a message')
+        process.send_signal(signal.SIGINT)
+        equal(end(process).status, FAILED, read('err'))
+    require(re.search(r'dropped what waits for http.*: spool disk: No space left on device', read('err')), read('err'))
+    require(re.search(r'profiles? w.* not delivered to .* \(\d+ dropped: spool disk: No space left on device', read('err')),
+            read('err'))
 
 
 @case('a run with a spool is reloaded', needs=[needs_root, needs_sampling])

@@ -390,6 +390,19 @@ static int host_output_publish(const struct iaprof_host *host, struct iaprof_out
 	return result;
 }
 
+/* A test is one run. */
+static int host_has_successor(const struct iaprof_host *host)
+{
+	ck_assert_uint_eq(owner(host)->plugin.kind, IAPROF_PLUGIN_SINK);
+	return 0;
+}
+
+static void host_delivery(const struct iaprof_host *host, const struct iaprof_delivery *delivery)
+{
+	ck_assert_uint_eq(owner(host)->plugin.kind, IAPROF_PLUGIN_SINK);
+	ck_assert_uint_ge(delivery->size, sizeof *delivery);
+}
+
 struct iaprof_host test_services(struct test_host *host)
 {
 	return (struct iaprof_host){
@@ -434,5 +447,7 @@ struct iaprof_host test_services(struct test_host *host)
 		.screen_release = host_screen_release,
 		.output_private = host_output_private,
 		.output_publish = host_output_publish,
+		.has_successor = host_has_successor,
+		.delivery = host_delivery,
 	};
 }

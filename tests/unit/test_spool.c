@@ -44,7 +44,7 @@ static uint64_t put(struct spool *spool, char letter, size_t size, uint32_t coun
 	for (size_t i = 0; i < size; i++)
 		text_append(&body, &letter, 1);
 	uint64_t lost = 0;
-	if (!spool_put(spool, &body, count, &lost))
+	if (spool_put(spool, &body, count, &lost))
 		lost += count;
 	text_free(&body);
 	return lost;

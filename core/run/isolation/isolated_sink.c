@@ -19,11 +19,18 @@ static bool run_is_ending(void *context)
 	return atomic_load(&process->memory->run_is_ending);
 }
 
+static void send_delivery(void *context, struct instance *instance, const struct iaprof_delivery *delivery)
+{
+	const struct isolated_process *process = context;
+	(void)message_send(process->channel, MESSAGE_DELIVERY, 0, 0, delivery, sizeof *delivery, 0);
+}
+
 void isolated_sink_init(struct isolated_process *process)
 {
 	pthread_mutex_init(&process->asking, NULL);
 	process->services.end_run = end_run;
 	process->services.run_is_ending = run_is_ending;
+	process->services.delivery = send_delivery;
 	isolated_outputs_host(&process->instance->host);
 }
 

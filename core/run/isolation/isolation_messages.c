@@ -123,6 +123,12 @@ void isolation_take_message(struct isolation *isolation, const struct message *m
 	case MESSAGE_END_RUN:
 		host->end_run(host);
 		break;
+	case MESSAGE_DELIVERY: {
+		struct iaprof_delivery delivery = { 0 };
+		memcpy(&delivery, message->bytes, message->size < sizeof delivery ? message->size : sizeof delivery);
+		host->delivery(host, &delivery);
+		break;
+	}
 	case MESSAGE_WATCH_FILES:
 		send_now(isolation, MESSAGE_ANSWER, host->on_mapped_file(host, file_is_mapped));
 		break;

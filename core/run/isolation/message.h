@@ -32,6 +32,7 @@ enum message_kind {
 	MESSAGE_UNWIND_PROCESS, /* number: pid; bytes: execution, 8 bytes */
 	MESSAGE_REQUESTS,       /* bytes: struct sink_requests */
 	MESSAGE_END_RUN,
+	MESSAGE_DELIVERY, /* bytes: struct iaprof_delivery */
 	/*
 	 * From a sink's process, through a socket of its own; each has an ANSWER: value: a negative errno or a result;
 	 * bytes: the error. number: of the output.

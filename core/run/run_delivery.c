@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What became of the items of sinks, as counters of the core: see run_state.h. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "run/run_state.h"
+
+/* The first ids are those of run_budget.c. */
+#define COUNTERS_BEGIN 16u
+
+static const struct {
+	const char *name, *unit;
+	enum iaprof_counter_kind kind;
+	size_t member;
+} counters[] = {
+	{ "sink-delivered", "items", IAPROF_COUNTER_CUMULATIVE, offsetof(struct iaprof_delivery, delivered) },
+	{ "sink-refused", "items", IAPROF_COUNTER_CUMULATIVE, offsetof(struct iaprof_delivery, refused) },
+	{ "sink-dropped", "items", IAPROF_COUNTER_CUMULATIVE, offsetof(struct iaprof_delivery, dropped) },
+	{ "sink-waiting", "items", IAPROF_COUNTER_GAUGE, offsetof(struct iaprof_delivery, waiting) },
+	{ "sink-stored", "bytes", IAPROF_COUNTER_GAUGE, offsetof(struct iaprof_delivery, stored) },
+};
+#define COUNTER_COUNT (sizeof counters / sizeof *counters)
+
+static uint64_t value_of(const struct iaprof_delivery *delivery, size_t counter)
+{
+	return *(const uint64_t *)(const void *)((const char *)delivery + counters[counter].member);
+}
+
+static void declare(struct run *run, const struct instance *sink, uint32_t id, size_t counter)
+{
+	char labels[256];
+	snprintf(labels, sizeof labels, "sink=%s", sink->name);
+	struct iaprof_record_counter record = { .id = id,
+						.name = intern_text_id(run->services.intern, counters[counter].name),
+						.unit = intern_text_id(run->services.intern, counters[counter].unit),
+						.kind = counters[counter].kind,
+						.labels = intern_text_id(run->services.intern, labels) };
+	run_send(run, &record.header, IAPROF_RECORD_COUNTER, sizeof record);
+}
+
+void run_send_delivery(void *context, struct instance *sink, const struct iaprof_delivery *delivery)
+{
+	struct run *run = context;
+	/* A replay has the counters of the run that was recorded. */
+	if (run_is_offline(run))
+		return;
+	pthread_mutex_lock(&sink->lock);
+	for (size_t i = 0; i < COUNTER_COUNT; i++) {
+		uint32_t id = (uint32_t)(COUNTERS_BEGIN + sink->number * COUNTER_COUNT + i);
+		uint64_t value = value_of(delivery, i);
+		bool is_new = !sink->delivery.size || value_of(&sink->delivery, i) == IAPROF_COUNT_UNKNOWN;
+		if (value == IAPROF_COUNT_UNKNOWN || (!is_new && value == value_of(&sink->delivery, i)))
+			continue;
+		if (is_new)
+			declare(run, sink, id, i);
+		struct iaprof_record_counter_value record = { .counter = id, .value = (double)value };
+		run_send(run, &record.header, IAPROF_RECORD_COUNTER_VALUE, sizeof record);
+	}
+	sink->delivery = *delivery;
+	pthread_mutex_unlock(&sink->lock);
+}
