@@ -21,6 +21,9 @@ enum family {
 	MEMORY,
 	HELPER_MEMORY,
 	START_TIME,
+	SINK_ITEMS,
+	SINK_WAITING_ITEMS,
+	SINK_STORED_BYTES,
 	SAMPLES,
 	MATCHED,
 	SAMPLED_TIME,
@@ -62,6 +65,14 @@ static const struct metric_family families[] = {
 			    "Resident memory of the helper processes of iaprof." },
 	[START_TIME] = { "process_start_time_seconds", NULL, "s", METRIC_GAUGE,
 			 "Start time of iaprof since the Unix epoch." },
+	[SINK_ITEMS] = { "iaprof_sink_items_total", "iaprof.sink.items", "{item}", METRIC_COUNTER,
+			 "Profiles, intervals or data points of a sink that were delivered (or written), refused by "
+			 "the "
+			 "receiver, or dropped." },
+	[SINK_WAITING_ITEMS] = { "iaprof_sink_waiting_items", "iaprof.sink.waiting", "{item}", METRIC_SUM,
+				 "Those that wait to be delivered, in memory or in the spool." },
+	[SINK_STORED_BYTES] = { "iaprof_sink_stored_bytes", "iaprof.sink.stored", "By", METRIC_SUM,
+				"Size of the files of a sink: its spool, or the ring." },
 	[SAMPLES] = { "iaprof_samples_total", "iaprof.samples", "{sample}", METRIC_COUNTER,
 		      "Samples, calls or other events by value type." },
 	[MATCHED] = { "iaprof_matched_samples_total", "iaprof.samples.matched", "{sample}", METRIC_COUNTER,
@@ -138,6 +149,32 @@ static void visit_run(const struct metric_visitor *visitor, const struct metrics
 	visit_one(visitor, MEMORY, cost->memory, integer(cost->memory));
 	visit_one(visitor, HELPER_MEMORY, true, integer(cost->helper_memory));
 	visit_one(visitor, START_TIME, cost->start_time > 0, real(cost->start_time));
+}
+
+static void visit_sink(const struct metric_visitor *visitor, enum family family, const struct metric_sink *sink,
+		       enum sink_count what, const char *outcome)
+{
+	const struct metric_label labels[] = { { "sink", sink->name.text },
+					       { outcome ? "outcome" : NULL, outcome },
+					       { NULL, NULL } };
+	if (sink->is_known[what])
+		visit(visitor, family, labels, integer(sink->counts[what]));
+}
+
+static void visit_sinks(const struct metric_visitor *visitor, const struct metrics *metrics)
+{
+	begin(visitor, SINK_ITEMS);
+	for (size_t i = 0; i < metrics->sinks.count; i++) {
+		visit_sink(visitor, SINK_ITEMS, &metrics->sinks.items[i], SINK_DELIVERED, "delivered");
+		visit_sink(visitor, SINK_ITEMS, &metrics->sinks.items[i], SINK_REFUSED, "refused");
+		visit_sink(visitor, SINK_ITEMS, &metrics->sinks.items[i], SINK_DROPPED, "dropped");
+	}
+	begin(visitor, SINK_WAITING_ITEMS);
+	for (size_t i = 0; i < metrics->sinks.count; i++)
+		visit_sink(visitor, SINK_WAITING_ITEMS, &metrics->sinks.items[i], SINK_WAITING, NULL);
+	begin(visitor, SINK_STORED_BYTES);
+	for (size_t i = 0; i < metrics->sinks.count; i++)
+		visit_sink(visitor, SINK_STORED_BYTES, &metrics->sinks.items[i], SINK_STORED, NULL);
 }
 
 static void visit_samples(const struct metric_visitor *visitor, const struct metrics *metrics)
@@ -252,6 +289,7 @@ void metric_families_visit(const struct metrics *metrics, const struct own_cost 
 			   const struct metric_visitor *visitor)
 {
 	visit_run(visitor, metrics, cost);
+	visit_sinks(visitor, metrics);
 	visit_samples(visitor, metrics);
 	visit_losses(visitor, metrics);
 	visit_work(visitor, metrics);

@@ -145,6 +145,7 @@ void metrics_free(struct metrics *metrics)
 	hash_index_free(&metrics->process_index);
 	array_free(&metrics->readings);
 	array_free(&metrics->counters);
+	array_free(&metrics->sinks);
 	array_free(&metrics->types);
 	array_free(&metrics->losses);
 }

@@ -24,6 +24,8 @@
 #define METRIC_READINGS_MAX 128u
 #define METRIC_SOURCES_MAX 32u
 #define METRIC_CORE_READING (METRIC_READINGS_MAX + 1)
+#define METRIC_SINKS_MAX 16u
+#define METRIC_SINK_COUNT (METRIC_CORE_READING + CORE_READING_COUNT)
 #define METRIC_REASONS_MAX 64u /* as in STALL_REASON */
 /* A container without work on a device for this long is forgotten when there is no room for another one, in ns. */
 #define METRIC_CONTAINER_IDLE (UINT64_C(600) * 1000000000)
@@ -90,10 +92,21 @@ struct metric_reading {
 /* What the core measures of itself in a continuous run: shares of the CPU time of all CPUs, and of samples. */
 enum core_reading { CORE_BUDGET, CORE_USE, CORE_RATE, CORE_READING_COUNT };
 
+/* What became of the items of a sink. */
+enum sink_count { SINK_DELIVERED, SINK_REFUSED, SINK_DROPPED, SINK_WAITING, SINK_STORED, SINK_COUNT_COUNT };
+
+struct metric_sink {
+	struct label_text name;
+	uint64_t counts[SINK_COUNT_COUNT];
+	bool is_known[SINK_COUNT_COUNT];
+};
+
 struct metric_counter {
 	uint16_t source;
 	uint32_t id;
-	uint32_t reading;   /* index; UINT32_MAX: CPU time of BPF programs; METRIC_CORE_READING + enum core_reading */
+	/* Index; UINT32_MAX: CPU time of BPF programs; METRIC_CORE_READING + enum core_reading; METRIC_SINK_COUNT +
+	   index of the sink * SINK_COUNT_COUNT + enum sink_count. */
+	uint32_t reading;
 	double kernel_side; /* ns of that */
 };
 
@@ -123,6 +136,7 @@ struct metrics {
 	ARRAY(struct metric_counter) counters;
 	double core_readings[CORE_READING_COUNT];
 	bool has_core_reading[CORE_READING_COUNT];
+	ARRAY(struct metric_sink) sinks;
 	ARRAY(struct metric_type) types;
 	ARRAY(struct metric_loss) losses;
 	uint64_t intervals;

@@ -9,6 +9,8 @@
 /* Counters of sources, by their names. */
 #define KERNEL_SIDE_TIME "kernel-side-time"
 #define KERNEL_SIDE UINT32_MAX
+/* The label of the core's counters of a sink. */
+#define SINK_LABEL "sink="
 
 #define DEVICE_IDS_MAX 256u
 #define PROCESSES_MAX 4096u
@@ -213,6 +215,32 @@ static uint32_t core_reading_of(uint16_t source, const char *name)
 	return which;
 }
 
+/* As core_reading_of(), of what became of the items of a sink. */
+static uint32_t sink_count_of(uint16_t source, const char *name)
+{
+	static const char *const names[SINK_COUNT_COUNT] = { [SINK_DELIVERED] = "sink-delivered",
+							     [SINK_REFUSED] = "sink-refused",
+							     [SINK_DROPPED] = "sink-dropped",
+							     [SINK_WAITING] = "sink-waiting",
+							     [SINK_STORED] = "sink-stored" };
+	uint32_t which = 0;
+	while (which < SINK_COUNT_COUNT && (source || strcmp(name, names[which]) != 0))
+		which++;
+	return which;
+}
+
+/* Returns the index of the sink of labels; METRIC_SINKS_MAX if there are too many, or when out of memory. */
+static uint32_t find_sink(struct metrics *metrics, const char *labels)
+{
+	size_t length = strlen(SINK_LABEL);
+	struct metric_sink wanted = { .name = label_of(strncmp(labels, SINK_LABEL, length) ? "" : labels + length) };
+	for (uint32_t i = 0; i < metrics->sinks.count; i++)
+		if (label_is_equal(&metrics->sinks.items[i].name, &wanted.name))
+			return i;
+	bool is_kept = metrics->sinks.count < METRIC_SINKS_MAX && array_push(&metrics->sinks, wanted);
+	return is_kept ? (uint32_t)metrics->sinks.count - 1 : METRIC_SINKS_MAX;
+}
+
 static enum device_reading reading_of(const char *name, const char *unit)
 {
 	uint32_t what = 0;
@@ -242,9 +270,13 @@ static void take_counter(struct metrics *metrics, const struct iaprof_record_cou
 	bool has_engine = record->header.size >= offsetof(struct iaprof_record_counter, pad_3);
 	const struct metric_device_id *device = find_device_id(metrics, record->header.source, record->device);
 	struct metric_counter counter = { record->header.source, record->id, KERNEL_SIDE, 0 };
-	uint32_t core = core_reading_of(record->header.source, name);
+	uint32_t core = core_reading_of(record->header.source, name), of_sink;
 	if (core < CORE_READING_COUNT) {
 		counter.reading = METRIC_CORE_READING + core;
+	} else if (has_engine && (of_sink = sink_count_of(record->header.source, name)) < SINK_COUNT_COUNT) {
+		uint32_t sink = find_sink(metrics, recent_strings_text(&metrics->strings, record->labels));
+		counter.reading = sink == METRIC_SINKS_MAX ? METRIC_READINGS_MAX
+							   : METRIC_SINK_COUNT + sink * SINK_COUNT_COUNT + of_sink;
 	} else if (strcmp(name, KERNEL_SIDE_TIME) != 0) {
 		enum device_reading what = reading_of(name, unit);
 		if (!device || what == READING_COUNT || record->kind != IAPROF_COUNTER_GAUGE ||
@@ -269,6 +301,13 @@ static void take_counter_value(struct metrics *metrics, const struct iaprof_reco
 			continue;
 		if (counter->reading == KERNEL_SIDE) {
 			counter->kernel_side = record->value;
+			return;
+		}
+		if (counter->reading >= METRIC_SINK_COUNT) {
+			uint32_t place = counter->reading - METRIC_SINK_COUNT;
+			struct metric_sink *sink = &metrics->sinks.items[place / SINK_COUNT_COUNT];
+			sink->counts[place % SINK_COUNT_COUNT] = record->value > 0 ? (uint64_t)record->value : 0;
+			sink->is_known[place % SINK_COUNT_COUNT] = true;
 			return;
 		}
 		if (counter->reading >= METRIC_CORE_READING) {

@@ -34,7 +34,10 @@ struct ring {
 	bool is_recorded; /* a replay, whose processes are not those of this machine */
 	struct services services;
 	bool is_failing;  /* the last interval could not be written */
+	uint64_t written; /* intervals */
 	uint64_t dropped; /* intervals that could not be written */
+	uint64_t told;    /* those of these that a segment states */
+	uint64_t stored;  /* bytes of all segments */
 };
 
 static const struct iaprof_option options[] = {
@@ -69,7 +72,7 @@ static void remove_segment(const struct ring *ring, const char *prefix, const ch
 }
 
 /* Removes the oldest segments until there is room for more bytes. Returns 0 or a negative errno. */
-static int make_room(const struct ring *ring, uint64_t more)
+static int make_room(struct ring *ring, uint64_t more)
 {
 	struct ring_segments segments = { 0 };
 	uint64_t total = more, now = clock_read(CLOCK_REALTIME), oldest = now > ring->age ? now - ring->age : 0;
@@ -81,6 +84,7 @@ static int make_room(const struct ring *ring, uint64_t more)
 		total -= segments.items[i].size;
 	}
 	array_free(&segments);
+	ring->stored = total - more;
 	return result;
 }
 
@@ -123,6 +127,16 @@ static bool make_folder_again(struct ring *ring)
 	close(ring->descriptor);
 	ring->descriptor = folder;
 	return true;
+}
+
+static void report(const struct iaprof_host *host, const struct ring *ring)
+{
+	host->delivery(host, &(struct iaprof_delivery){ .size = sizeof(struct iaprof_delivery),
+							.delivered = ring->written,
+							.refused = IAPROF_COUNT_UNKNOWN,
+							.dropped = ring->dropped,
+							.waiting = IAPROF_COUNT_UNKNOWN,
+							.stored = ring->stored });
 }
 
 static int ring_prepare(const struct iaprof_host *host, void *instance)
@@ -188,14 +202,21 @@ static int store(struct ring *ring, const struct iaprof_profile *profile)
 	segment.end = segment.begin + length;
 	services_begin(&ring->services);
 	int result = segment_append(&contents, profile, ring->is_recorded ? NULL : &ring->services, ring->spans,
-				    (int)ring->level, ring->dropped);
+				    (int)ring->level, ring->dropped - ring->told);
 	if (!result && contents.size > ring->size)
 		result = -EFBIG;
 	if (!result)
 		result = make_room(ring, contents.size);
 	if (!result && !ring_segment_name(&segment))
 		result = -ERANGE;
-	return result ? result : write_segment(ring, &segment, &contents);
+	if (!result)
+		result = write_segment(ring, &segment, &contents);
+	if (result)
+		return result;
+	ring->told = ring->dropped;
+	ring->written++;
+	ring->stored += contents.size;
+	return 0;
 }
 
 /* A full disk does not end the run: the interval is dropped and counted. */
@@ -225,16 +246,22 @@ static int ring_profile(const struct iaprof_host *host, void *instance, const st
 			  ring->path, ring->dropped, plural(ring->dropped));
 	}
 	ring->is_failing = result;
+	report(host, ring);
+	return 0;
+}
+
+static int ring_start(const struct iaprof_host *host, void *instance)
+{
+	report(host, instance);
 	return 0;
 }
 
 static int ring_finish(const struct iaprof_host *host, void *instance)
 {
-	struct ring *ring = instance;
-	if (ring->dropped)
-		host->log(host, IAPROF_LOG_WARNING, "%s: dropped %" PRIu64 " interval%s", ring->path, ring->dropped,
-			  plural(ring->dropped));
-	return 0;
+	const struct ring *ring = instance;
+	return ring->dropped ? host->fail(host, EIO, "%s: %" PRIu64 " of %" PRIu64 " intervals could not be written",
+					  ring->path, ring->dropped, ring->dropped + ring->written)
+			     : 0;
 }
 
 static void ring_destroy(const struct iaprof_host *host, void *instance)
@@ -256,6 +283,7 @@ static const struct iaprof_plugin ring_plugin = {
 	.configure = ring_configure,
 	.destroy = ring_destroy,
 	.prepare = ring_prepare,
+	.start = ring_start,
 	.finish = ring_finish,
 	.profile = ring_profile,
 };

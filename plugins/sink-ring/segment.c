@@ -3,7 +3,6 @@
 #include "segment.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +178,16 @@ static void append_losses(struct segment *segment)
 	}
 }
 
+/* The loss is in the segment behind the gap: there is no segment of the time in which intervals were lost. */
+static void append_gap(struct segment *segment, uint64_t dropped)
+{
+	const struct iaprof_lost lost = { .source = "ring",
+					  .reason = "intervals: not written",
+					  .value_type = segment->profile->value_type_count };
+	if (dropped)
+		append_loss(segment, &lost, dropped, 0);
+}
+
 static void append_modules(struct segment *segment)
 {
 	for (size_t i = 0; i < iaprof_profile_module_count(segment->profile); i++) {
@@ -298,15 +307,12 @@ static void append_values(struct segment *segment)
 
 static void append_records(struct segment *segment, uint64_t dropped)
 {
-	char text[32];
 	for (const char *const *pair = segment->profile->metadata; pair && pair[0] && pair[1]; pair += 2)
 		append_metadata(segment, pair[0], pair[1]);
-	snprintf(text, sizeof text, "%" PRIu64, dropped);
-	if (dropped)
-		append_metadata(segment, "ring: intervals that could not be written", text);
 	append_sync(segment, segment->profile->begin);
 	append_value_types(segment);
 	append_losses(segment);
+	append_gap(segment, dropped);
 	append_values(segment);
 	append_modules(segment);
 	append_sync(segment, segment->profile->end);

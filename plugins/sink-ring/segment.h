@@ -10,8 +10,8 @@
 
 /*
  * Appends the bytes of a capture file. services: names of which become the modules of process frames; NULL: the
- * processes are not those of this machine. spans: stacks have their span. dropped: earlier intervals that could not be
- * written, for the metadata. Returns 0, or -ENOMEM.
+ * processes are not those of this machine. spans: stacks have their span. dropped: intervals since the segment
+ * before that could not be written, which becomes a loss. Returns 0, or -ENOMEM.
  */
 int segment_append(struct text *file, const struct iaprof_profile *profile, struct services *services, bool spans,
 		   int level, uint64_t dropped);

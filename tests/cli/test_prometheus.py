@@ -14,6 +14,7 @@ import urllib.request
 
 from harness import (COMPLETE, FAILED, PLUGINS, Skip, case, end, equal, iaprof, main, needs_program, needs_root,
                      needs_sampling, require, start, wait_until, write)
+from web_server import Receiver
 
 METRICS_SOURCE = os.path.join(PLUGINS, 'iaprof-metrics-source.so')
 # Control characters and invalid UTF-8 are replaced, quotes and backslashes are escaped.
@@ -99,6 +100,28 @@ def sums():
            for state, value in (('done', 3), ('aborted', 1))}, 'jobs')
     equal(of(metrics, 'iaprof_lost_events_total')[labels(source='metrics-source', reason='reason 0')], 3, 'lost')
     equal(of(metrics, 'iaprof_metrics_dropped_records_total'), {(): 0}, 'dropped')
+
+
+@case('what becomes of the profiles of other sinks')
+def sinks():
+    with Receiver((400, {}), (400, {})) as server, \
+         Run('--continuous', '-s', METRICS_SOURCE, '-k', f'otlp-metrics.x:endpoint={server.url}', '-k',
+             'ring:folder=kept') as run:
+        def counts():
+            metrics = run.metrics()
+            return {(dict(labels)['sink'], dict(labels)['outcome']): value
+                    for labels, value in of(metrics, 'iaprof_sink_items_total').items()}, metrics
+
+        def arrived():
+            found, metrics = counts()
+            return found.get(('otlp-metrics.x', 'delivered')) and found.get(('ring', 'delivered')) and (found, metrics)
+        found, metrics = wait_until(arrived, 'deliveries')
+    equal((found['ring', 'dropped'], found['otlp-metrics.x', 'dropped']), (0, 0), 'dropped')
+    require(found['otlp-metrics.x', 'refused'] > 0, found)
+    require(('ring', 'refused') not in found, found)
+    stored, waiting = of(metrics, 'iaprof_sink_stored_bytes'), of(metrics, 'iaprof_sink_waiting_items')
+    require(0 < stored[labels(sink='ring')] <= sum(file.stat().st_size for file in os.scandir('kept')), stored)
+    equal((list(stored), list(waiting)), ([labels(sink='ring')], [labels(sink='otlp-metrics.x')]), 'series')
 
 
 @case('the number of series is bounded, and what is beyond is counted')
