@@ -205,9 +205,8 @@ static enum outcome try_once(struct sender *sender, const struct waiting_request
 		note_error(sender, "", code == CURLE_ABORTED_BY_CALLBACK ? "no answer" : curl_easy_strerror(code));
 		return OUTCOME_AGAIN;
 	}
-	if (status >= 200 && status < 300) {
+	if (status >= 200 && status < 300)
 		return count_sent(sender, request->count) ? OUTCOME_SENT_IN_PART : OUTCOME_SENT;
-	}
 	note_refusal(sender, status);
 	*wait = after > 0 ? (uint64_t)after : 0;
 	return is_passing(status) ? OUTCOME_AGAIN : OUTCOME_REFUSED;
@@ -303,11 +302,16 @@ static void store_waiting(struct sender *sender)
 {
 	struct waiting_request *before = request_in_use(sender), *request;
 	char reason[ERROR_SIZE];
-	while (sender->spool && (request = before ? before->next : sender->queue.first))
-		if (request->spooled || store(sender, request, reason))
+	while (sender->spool && (request = before ? before->next : sender->queue.first)) {
+		int result = request->spooled ? 0 : store(sender, request, reason);
+		/* The others have no room on the disk, either. */
+		if (result && result != -EFBIG)
+			return;
+		if (request->spooled || result)
 			before = request;
 		else
 			remove_request(sender, before);
+	}
 }
 
 /* Called with the lock, which is released while the request is sent. */
