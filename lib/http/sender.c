@@ -127,10 +127,10 @@ static void note_success(struct sender *sender)
 	const struct iaprof_host *host = sender->options.host;
 	uint64_t dropped = sender->counts.dropped - sender->dropped_earlier;
 	if (sender->is_failing && sender->is_reported && dropped)
-		host->log(host, IAPROF_LOG_WARNING, "%s: requests are accepted again (dropped meanwhile: %" PRIu64 ")",
+		host->log(host, IAPROF_LOG_WARNING, "%s: accepts requests again (dropped meanwhile: %" PRIu64 ")",
 			  sender->options.url, dropped);
 	else if (sender->is_failing && sender->is_reported)
-		host->log(host, IAPROF_LOG_WARNING, "%s: requests are accepted again", sender->options.url);
+		host->log(host, IAPROF_LOG_WARNING, "%s: accepts requests again", sender->options.url);
 	sender->is_reported = false;
 	sender->dropped_earlier = sender->counts.dropped;
 }
@@ -142,7 +142,7 @@ static void drop(struct sender *sender, uint64_t count, const char *reason)
 	sender->counts.dropped += count;
 	snprintf(sender->drop_reason, sizeof sender->drop_reason, "%s", reason);
 	if (is_due(&sender->drop_logged_at, LOG_PERIOD))
-		host->log(host, IAPROF_LOG_WARNING, "dropped what waits for %s: %s", sender->options.url, reason);
+		host->log(host, IAPROF_LOG_WARNING, "dropped waiting requests for %s: %s", sender->options.url, reason);
 }
 
 /* Counts the profiles of a request that the server took. Returns how many of them it rejected. */
@@ -283,7 +283,7 @@ static int store(struct sender *sender, const struct waiting_request *request, c
 /* Stores a request, which may be in the spool already, or drops it. Called with the lock. */
 static void put_away(struct sender *sender, const struct waiting_request *request)
 {
-	char reason[ERROR_SIZE] = "the memory for it is full";
+	char reason[ERROR_SIZE] = "the memory for requests is full";
 	if (!request->spooled && (!sender->spool || store(sender, request, reason)))
 		drop(sender, request->count, reason);
 }
@@ -460,7 +460,7 @@ int sender_start(struct sender *sender)
 	uint64_t unfit =
 		handover_take(host->instance_name, sender->options.type, sender->options.compressed, &sender->queue);
 	if (unfit)
-		drop(sender, unfit, "it has the form that was configured before");
+		drop(sender, unfit, "requests have the format of the earlier configuration");
 	int result = pthread_create(&sender->thread, NULL, run, sender);
 	sender->has_thread = !result;
 	return result ? host->fail(host, result, "cannot create a thread: %s", strerror(result)) : 0;
@@ -505,7 +505,7 @@ void sender_add(struct sender *sender, struct text *body, uint32_t count)
 	pthread_mutex_lock(&sender->lock);
 	make_room(sender, body->size);
 	if (sender->queue.size + body->size > SENDER_WAITING_MAX)
-		drop(sender, count, "the memory for it is full");
+		drop(sender, count, "the memory for requests is full");
 	else if (!request_queue_add(&sender->queue, body, count, false))
 		drop(sender, count, strerror(ENOMEM));
 	if (sender->is_failing || (sender->try_begin && clock_monotonic() - sender->try_begin > TRY_OVERDUE))

@@ -285,7 +285,7 @@ def left():
                 wait_until(lambda: runs_ended() == number + 1, 'the end of the earlier run')  # pylint: disable=cell-var-from-loop
         equal(gate.bodies, [], 'requests')
         gate.is_open = True
-        wait_until(lambda: 'requests are accepted again' in read('err'), 'a message')
+        wait_until(lambda: 'accepts requests again' in read('err'), 'a message')
         end_continuous(process, 3)
     equal(len(re.findall(r'profiles? waits? for the next run: HTTP status 503', read('err'))), 2, read('err'))
     require('not delivered' not in read('err'), read('err'))
@@ -294,7 +294,7 @@ def left():
     equal(cpu_time(gate), sum(int(row['value']) for row in rows if row['value_type'] == 'cpu'), 'CPU time')
 
 
-@case('what waits has another form than that of the new configuration: it is counted', needs=[needs_root, needs_sampling])
+@case('requests in the format of an earlier configuration are dropped, and counted', needs=[needs_root, needs_sampling])
 def other_form():
     def configure(compression):
         write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\n[source:cpu-stack]\nidle = yes\n[sink:otlp]\n'
@@ -305,13 +305,13 @@ def other_form():
         wait_until(lambda: len(gate.server.asked) > 1, 'a request')
         configure('none')
         process.send_signal(signal.SIGHUP)
-        wait_until(lambda: 'the form that was configured before' in read('err'), 'a message')
+        wait_until(lambda: 'the format of the earlier configuration' in read('err'), 'a message')
         gate.is_open = True
         wait_until(lambda: gate.bodies, 'a request')
         process.send_signal(signal.SIGINT)
         equal(end(process).status, FAILED, read('err'))
     left_over = int(re.search(r'(\d+) profiles? waits? for the next run', read('err'))[1])
-    dropped = int(re.search(r'not delivered to .* \((\d+) dropped: it has the form', read('err'))[1])
+    dropped = int(re.search(r'not delivered to .* \((\d+) dropped: requests have the format', read('err'))[1])
     equal(dropped, left_over, read('err'))
 
 
@@ -324,7 +324,7 @@ def no_room():
         wait_until(lambda: 'requests wait in memory' in read('err'), 'a message')
         process.send_signal(signal.SIGINT)
         equal(end(process).status, FAILED, read('err'))
-    require(re.search(r'dropped what waits for http.*: spool disk: No space left on device', read('err')), read('err'))
+    require(re.search(r'dropped waiting requests for http.*: spool disk: No space left on device', read('err')), read('err'))
     require(re.search(r'profiles? w.* not delivered to .* \(\d+ dropped: spool disk: No space left on device', read('err')),
             read('err'))
 
