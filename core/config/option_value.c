@@ -131,6 +131,16 @@ int option_parse_value(const struct iaprof_option *option, const char *text, uni
 	return result;
 }
 
+/* Returns whether text is a number that is too large for any range. Fractions that are rounded to 0 are too small. */
+static bool is_overflow(const struct iaprof_option *option, const char *text)
+{
+	struct iaprof_option unlimited = *option;
+	union option_value ignored;
+
+	unlimited.minimum = unlimited.maximum = 0;
+	return text[strspn(text, "0")] != '.' && option_parse_value(&unlimited, text, &ignored) == -ERANGE;
+}
+
 int option_explain_refusal(const struct iaprof_option *option, const char *text, int code, struct error *error)
 {
 	char words[1024];
@@ -140,7 +150,7 @@ int option_explain_refusal(const struct iaprof_option *option, const char *text,
 		return error_set(error, ENOMEM, "%s: out of memory", option->name);
 	if (code == -ERANGE) {
 		option_format_range(option, words, sizeof words);
-		if (words[0])
+		if (words[0] && (option->maximum || !is_overflow(option, text)))
 			return error_set(error, EINVAL, "%s: %s is out of range (%s)", option->name, excerpt.text,
 					 words);
 		return error_set(error, EINVAL, "%s: %s is out of range: it does not fit into 64 bits", option->name,

@@ -381,7 +381,7 @@ def memory():
         wait_until(lambda: len(segments()) > count, 'one more segment')
         process.send_signal(signal.SIGINT)
         equal(end(process).status, COMPLETE, f'exit status: {text()}')
-        require(re.search(r'memory: \d+ MiB, more than 1: the run is started anew', text()), text())
+        require(re.search(r'memory: \d+ MiB, more than 1 MiB: the run is started anew', text()), text())
     require(turns(replayed('kept')) > 2, 'no samples')
 
 

@@ -28,6 +28,8 @@ WRONG_USAGE = {
     'not a number': (['-s', 'cpu-stack:frequency=fast'], 'frequency', 'fast'),
     'not a choice': (['--scope', 'sistem'], 'scope', 'sistem', 'system'),
     'not a time': (['-d', '5x'], 'duration', "'5x' is not a time"),
+    'value that does not fit into 64 bits': (['-k', 'ring:size=17179869184GiB'],
+                                             'size: 17179869184GiB is out of range: it does not fit into 64 bits'),
     'time below the range': (['-d', '1us'], 'duration', 'out of range', '1ms'),
     'time above the range': (['-i', '9000h'], 'interval', 'out of range', '8760h'),
     'not a process id': (['-p', 'init'], 'pid', "'init' is not a process ID"),

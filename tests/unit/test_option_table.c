@@ -130,6 +130,8 @@ TEST(refuses_bad_values_in_one_line)
 		{ "period", "61s", "period: 61s is out of range (1ms to 1m)" },
 		{ "period", "soon", "period: 'soon' is not a time such as 30s (ns, us, ms, s, m, h)" },
 		{ "buffer", "1KiB", "buffer: 1KiB is out of range (at least 4KiB)" },
+		{ "buffer", "0.1B", "buffer: 0.1B is out of range (at least 4KiB)" },
+		{ "buffer", "17179869184GiB", "buffer: 17179869184GiB is out of range: it does not fit into 64 bits" },
 		{ "buffer", "1M", "buffer: '1M' is not a size such as 64MiB (B, KiB, MiB, GiB, kB, MB, GB)" },
 		{ "stacks", "kernal", "stacks: 'kernal' is not one of user, kernel, both: did you mean 'kernel'?" },
 		{ "stacks", "gpu", "stacks: 'gpu' is not one of user, kernel, both" },
