@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ring/ring_range.h"
 #include "run/run_state.h"
 #include "run/stop_signals.h"
 
@@ -89,13 +88,6 @@ int run_check_target(struct run *run, struct error *error)
 	run->services.target.cgroup = run->cgroup.folder;
 	run->services.target.cgroup_id = run->cgroup.id;
 	run->services.target.cgroup_hierarchy = run->cgroup.hierarchy;
-	const char *const inputs[] = { configuration->replay_path, configuration->before_path,
-				       configuration->after_path };
-	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-		if (inputs[i] && (i || strcmp(inputs[i], "-") != 0) && !ring_range_is(inputs[i]) &&
-		    access(inputs[i], R_OK))
-			return error_set(error, errno, "--%s %s: %s", i ? "diff" : "replay", inputs[i],
-					 strerror(errno));
 	return configuration->command ? command_check(configuration->command, error) : 0;
 }
 

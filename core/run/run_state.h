@@ -75,7 +75,7 @@ struct run {
 
 /* run_services.c: what instances share. Each returns 0, or a negative errno and sets error. */
 int run_make_services(struct run *run, struct error *error);
-/* A process, file or command that does not exist is a usage error, reported before anything starts. */
+/* A process or command that does not exist is a usage error, reported before anything starts. */
 int run_check_target(struct run *run, struct error *error);
 /* Frees what these two have made, after everything that uses it. */
 void run_release_services(struct run *run);

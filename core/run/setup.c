@@ -409,6 +409,28 @@ static int check_outputs(const struct setup *setup, struct error *error)
 	return result;
 }
 
+static int refuse_input(const char *option, const char *path, struct error *error)
+{
+	int code = errno;
+	bool is_meant = code == ENOENT && ring_range_is_meant(path);
+	return error_set(error, code, "%s %s: %s%s", option, path, strerror(code),
+			 is_meant ? " (use ring:FROM..TO for the default ring, or FOLDER:FROM..TO with the folder of "
+				    "another ring)"
+				  : "");
+}
+
+/* Checks that the files to replay can be read. */
+static int check_inputs(const struct configuration *configuration, struct error *error)
+{
+	const char *const inputs[] = { configuration->replay_path, configuration->before_path,
+				       configuration->after_path };
+	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+		if (inputs[i] && (i || strcmp(inputs[i], "-") != 0) && !ring_range_is(inputs[i]) &&
+		    access(inputs[i], R_OK))
+			return refuse_input(i ? "--diff" : "--replay", inputs[i], error);
+	return 0;
+}
+
 int setup_hold_outputs(struct setup *setup, struct error *error)
 {
 	for (size_t i = 0; i < setup->sinks.count; i++) {
@@ -435,6 +457,8 @@ int setup_make(struct setup *setup, const struct configuration *configuration, s
 		result = add_sinks(setup, error);
 	if (!result)
 		result = check_outputs(setup, error);
+	if (!result)
+		result = check_inputs(configuration, error);
 	for (size_t i = 0; i < setup->sources.count; i++)
 		setup->replays |= (setup->sources.items[i]->plugin->description.flags & IAPROF_PLUGIN_REPLAYS) != 0;
 	if (!result && setup->replays && setup->sources.count > 1)

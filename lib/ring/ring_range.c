@@ -80,7 +80,18 @@ static bool read_ago(const char *text, uint64_t now, uint64_t *time)
 	return false;
 }
 
-static bool read_date(const char *text, uint64_t now, uint64_t *time)
+static const char *const not_a_time =
+	"is not a time (use now, -10m, 13:00, 2026-11-26T13:00, with Z for UTC, or @SECONDS)";
+
+/* UTC, because a time that local time skips is moved, too. */
+static bool date_exists(const struct tm *date)
+{
+	struct tm moved = *date;
+	return timegm(&moved) != -1 && moved.tm_mday == date->tm_mday && moved.tm_mon == date->tm_mon;
+}
+
+/* Returns NULL, or the problem, to be read behind the text. */
+static const char *read_date(const char *text, uint64_t now, uint64_t *time)
 {
 	static const char *const forms[] = {
 		"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
@@ -96,35 +107,46 @@ static bool read_date(const char *text, uint64_t now, uint64_t *time)
 		if (forms[i][1] == 'H') {
 			struct tm date;
 			if (!(is_utc ? gmtime_r(&today, &date) : localtime_r(&today, &date)))
-				return false;
+				return not_a_time;
 			broken.tm_year = date.tm_year;
 			broken.tm_mon = date.tm_mon;
 			broken.tm_mday = date.tm_mday;
 		}
+		if (!date_exists(&broken))
+			return "is a date that does not exist";
 		broken.tm_isdst = -1;
 		time_t seconds = is_utc ? timegm(&broken) : mktime(&broken);
 		*time = (uint64_t)seconds * NANOSECONDS_PER_SECOND;
-		return seconds >= 0 && seconds < 100000000000;
+		return seconds >= 0 && seconds < 100000000000 ? NULL : not_a_time;
 	}
-	return false;
+	return not_a_time;
 }
 
-static bool read_time(const char *text, uint64_t now, uint64_t *time)
+/* Returns as read_date(). */
+static const char *read_time(const char *text, uint64_t now, uint64_t *time)
 {
 	const char *end;
 	double seconds;
 	if (!strcmp(text, "now")) {
 		*time = now;
-		return true;
+		return NULL;
 	}
 	if (*text == '-')
-		return read_ago(text + 1, now, time);
+		return read_ago(text + 1, now, time) ? NULL : not_a_time;
 	if (*text != '@')
 		return read_date(text, now, time);
 	if (!read_number(text + 1, &end, &seconds) || *end || seconds > 1e10)
-		return false;
+		return not_a_time;
 	*time = (uint64_t)(seconds * 1e9);
-	return true;
+	return NULL;
+}
+
+bool ring_range_is_meant(const char *path)
+{
+	const char *colon = strchr(path, ':');
+	return colon && colon > path &&
+	       (!colon[1] || strstr(colon, "..") ||
+		!read_time(colon + 1, clock_read(CLOCK_REALTIME), &(uint64_t){ 0 }));
 }
 
 static int read_times(struct ring_range *range, const char *times, uint64_t now, char *wrong, size_t size)
@@ -146,14 +168,13 @@ static int read_times(struct ring_range *range, const char *times, uint64_t now,
 		const char *text;
 		uint64_t *time;
 	} const ends[] = { { from, &range->from }, { to, &range->to } };
-	for (int i = 0; i < 2; i++)
-		if (*ends[i].text && !read_time(ends[i].text, now, ends[i].time)) {
-			snprintf(wrong, size,
-				 "'%.100s' is not a time (use now, -10m, 13:00, 2026-11-26T13:00, with Z for UTC, or "
-				 "@SECONDS)",
-				 ends[i].text);
+	for (int i = 0; i < 2; i++) {
+		const char *problem = *ends[i].text ? read_time(ends[i].text, now, ends[i].time) : NULL;
+		if (problem) {
+			snprintf(wrong, size, "'%.100s' %s", ends[i].text, problem);
 			return -EINVAL;
 		}
+	}
 	if (range->from < range->to)
 		return 0;
 	snprintf(wrong, size, "'%.100s' ends before it begins", times);

@@ -16,6 +16,8 @@ struct ring_range {
  * "FOLDER:FROM..TO", where FOLDER exists.
  */
 bool ring_range_is(const char *path);
+/* Returns whether a path that is neither a file nor a range of a ring was meant as one: "ring2:-2m". */
+bool ring_range_is_meant(const char *path);
 
 /*
  * Reads a range. FROM and TO are "now", a time before now such as -10m (units s, m, h and d), a local time such as

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <iaprof/plugin.h>
 
+#include "base/clock.h"
 #include "capture_replay.h"
 #include "ring_replay.h"
 #include "text/file_kind.h"
@@ -68,6 +69,15 @@ static void choose_value(struct replay *replay)
 	replay->unit = replay->given_unit ? replay->given_unit : known[i].unit;
 }
 
+static int check_range(const struct iaprof_host *host, const char *path)
+{
+	struct ring_range range;
+	char wrong[256];
+	int result = ring_range_parse(&range, path, clock_read(CLOCK_REALTIME), wrong, sizeof wrong);
+	free(range.folder);
+	return result ? host->fail(host, -result, "%s: %s", path, wrong) : 0;
+}
+
 static int replay_configure(const struct iaprof_host *host, void *instance)
 {
 	struct replay *replay = instance;
@@ -77,7 +87,7 @@ static int replay_configure(const struct iaprof_host *host, void *instance)
 	if (!replay->value[0] || !replay->unit[0] || strlen(replay->value) + strlen(replay->unit) > 200)
 		return host->fail(host, EINVAL,
 				  "value= and unit= must not be empty and must not contain more than two words");
-	return 0;
+	return ring_range_is(replay->file) ? check_range(host, replay->file) : 0;
 }
 
 static bool can_tell(const char *bytes, size_t size, bool is_whole)

@@ -280,10 +280,18 @@ def removed_folder():
 def errors():
     recorded(1)
     for spec, pattern in (('kept:-3h..-2h', r'no data in this range \(kept has 2.*\.\.2'),
-                          ('kept:x..now', "'x' is not a time"), ('kept:now..-1h', 'ends before it begins'),
                           ('kept:-1h..1h', "'1h' is not a time"), ('ring:13:00', 'is not a range of times')):
         outcome = iaprof('--replay', spec, '-o', 'out.folded')
         require(outcome.status != COMPLETE and re.search(pattern, outcome.err), f'{spec}: {outcome}')
+    for spec, pattern in (('kept:2026-02-31..now', "'2026-02-31' is a date that does not exist"),
+                          ('kept:..2027-02-29T13:00Z', "'2027-02-29T13:00Z' is a date that does not exist"),
+                          ('kept:x..now', "'x' is not a time"), ('kept:now..-1h', 'ends before it begins'),
+                          ('ring:-1h', 'is not a range of times'), ('ring2:-2m', r'\(use ring:FROM\.\.TO .* or FOLDER:'),
+                          ('ring2:-2m..now', r'\(use ring:FROM\.\.TO'), ('ring2:', r'\(use ring:FROM\.\.TO')):
+        iaprof('--replay', spec, '-o', 'out.folded').fails(USAGE, re.escape(spec), pattern)
+        iaprof('--replay', spec, '--check').fails(USAGE, pattern)
+    iaprof('--replay', 'kept:2028-02-29..', '-o', 'out.folded').fails(FAILED, 'no data in this range')
+    iaprof('--replay', 'no:file.iaprof', '-o', 'out.folded').fails(USAGE, 'No such file or directory$')
     os.mkdir('empty')
     outcome = iaprof('--replay', 'empty', '-o', 'out.folded')
     require(outcome.status != COMPLETE and 'there is no segment' in outcome.err, outcome.err)
