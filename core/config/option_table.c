@@ -72,9 +72,11 @@ static int check_option(const struct iaprof_option *option, size_t index, size_t
 	if (option_layout(option->type).size == 0)
 		return error_set(error, EINVAL, "option '%s' has the unknown type %" PRIu32, option->name,
 				 option->type);
-	if (option->flags)
+	if (option->flags & ~(uint32_t)IAPROF_OPTION_EXCLUSIVE)
 		return error_set(error, EINVAL, "option '%s' has the unknown flags 0x%" PRIx32, option->name,
 				 option->flags);
+	if (option->flags & IAPROF_OPTION_EXCLUSIVE && option->type != IAPROF_OPTION_STRING)
+		return error_set(error, EINVAL, "option '%s' is exclusive, but not a STRING", option->name);
 	if (option->alias && !name_is_good(option->alias))
 		return error_set(error, EINVAL,
 				 "the alias of option '%s' is not up to %d lower-case letters, digits and '-'",

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "ring/ring_range.h"
 #include "run/companion_sources.h"
+#include "run/exclusive_options.h"
 
 /* Name without extension of the output of a run on a terminal without -o and --sink, in the current folder. */
 #define DEFAULT_OUTPUT "iaprof"
@@ -455,6 +456,8 @@ int setup_make(struct setup *setup, const struct configuration *configuration, s
 		result = decoders_add(&setup->decoders, &configuration->decoders.items[i], error);
 	if (!result && !setup->is_before)
 		result = add_sinks(setup, error);
+	if (!result)
+		result = exclusive_options_check(setup->sinks.items, setup->sinks.count, error);
 	if (!result)
 		result = check_outputs(setup, error);
 	if (!result)

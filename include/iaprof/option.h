@@ -28,11 +28,20 @@ enum iaprof_option_type {
 	IAPROF_OPTION_DOUBLE = 7  /* decimal -> double, finite, minimum..maximum are integers */
 };
 
+enum iaprof_option_flag {
+	/*
+	 * Sink, STRING: names a file or folder that only one sink of a run can use. Two instances of the plugin with
+	 * the same value, or with paths of the same file, are an error of configuration. A core of release 0.1 rejects
+	 * the plugin.
+	 */
+	IAPROF_OPTION_EXCLUSIVE = 1u << 0
+};
+
 /* One row of the table. A plugin's table is a const array; its length is option_count. */
 struct iaprof_option {
 	const char *name;          /* lower-case letters, digits, '-' : "frequency" */
 	uint32_t type;             /* enum iaprof_option_type */
-	uint32_t flags;            /* 0 */
+	uint32_t flags;            /* enum iaprof_option_flag */
 	size_t offset;             /* offsetof() in the instance struct */
 	const char *default_value; /* in the syntax of the user; NULL: zero, false or no text */
 	const char *help; /* one sentence, no line breaks: the option's effect; the core adds unit, range and default */

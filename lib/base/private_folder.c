@@ -13,8 +13,7 @@
 
 #include "base/cleanup.h"
 
-/* Creates the parents of a path, and the path. Returns 0 or a negative errno. */
-static int create(const char *path)
+int private_folder_make_parents(const char *path)
 {
 	CLEANUP_FREE char *copy = strdup(path);
 	if (!copy)
@@ -25,15 +24,14 @@ static int create(const char *path)
 			return -errno;
 		*slash = '/';
 	}
-	return mkdir(copy, 0700) && errno != EEXIST ? -errno : 0;
+	return 0;
 }
 
 int private_folder_open(const char *path, bool is_created, const char **why)
 {
 	struct stat status;
-	int result = is_created ? create(path) : 0;
-	if (result)
-		return result;
+	if (is_created && mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
 	CLEANUP_CLOSE int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0 || fstat(folder, &status))
 		return -errno;

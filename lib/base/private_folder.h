@@ -4,9 +4,12 @@
 
 #include <stdbool.h>
 
+/* Creates the parents of a folder that do not exist. Returns 0 or a negative errno. */
+int private_folder_make_parents(const char *path);
+
 /*
- * Opens a folder. is_created: for writing; creates it and its parents, and refuses one of another user, or that others
- * can write to. Returns a descriptor, or a negative errno; with -EPERM the reason in *why, which may be NULL.
+ * Opens a folder. is_created: for writing; creates it, but not its parents, and refuses one of another user, or that
+ * others can write to. Returns a descriptor, or a negative errno; with -EPERM the reason in *why, which may be NULL.
  */
 int private_folder_open(const char *path, bool is_created, const char **why);
 

@@ -18,7 +18,7 @@
 
 struct spool_options {
 	const struct iaprof_host *host;
-	const char *folder; /* is created */
+	const char *folder; /* is created; its parent exists */
 	const char *name;   /* of the kind of request, such as "otlp-profiles": several kinds may share a folder */
 	uint64_t limit;     /* bytes of this kind's files */
 	bool compressed;    /* requests of the other form are refused when they are taken */

@@ -43,7 +43,8 @@ struct ring {
 static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct ring, folder, STRING, "folder", NULL,
 		      "Folder of the ring; default: ring in the state folder of the service, /var/lib/iaprof/ring for "
-		      "root, or ~/.local/state/iaprof/ring"),
+		      "root, or ~/.local/state/iaprof/ring",
+		      .flags = IAPROF_OPTION_EXCLUSIVE),
 	IAPROF_OPTION(struct ring, size, SIZE, "size", "1GiB",
 		      "Size of all segments, beyond which the oldest are removed", .minimum = 65536),
 	IAPROF_OPTION(struct ring, age, DURATION, "age", "24h", "Age beyond which segments are removed",
@@ -58,6 +59,8 @@ static const struct iaprof_option options[] = {
 static int ring_configure(const struct iaprof_host *host, void *instance)
 {
 	const struct ring *ring = instance;
+	if (ring->folder && !*ring->folder)
+		return host->fail(host, EINVAL, "folder= is empty (omit it for the default folder)");
 	host->request(host,
 		      IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_THREADS | (ring->spans ? IAPROF_REQUEST_SPANS : 0u));
 	host->default_interval(host, INTERVAL_DEFAULT);
@@ -110,6 +113,14 @@ static void close_folder(struct ring *ring)
 	free(STEAL_POINTER(ring->path));
 }
 
+/* Opens and creates the folder. Returns a descriptor or a negative errno, as private_folder_open(). */
+static int open_folder(const struct ring *ring, const char **why)
+{
+	/* A misspelled folder= is not created somewhere else; a machine that never had a ring has no parents of it. */
+	int result = ring->folder ? 0 : private_folder_make_parents(ring->path);
+	return result ? result : private_folder_open(ring->path, true, why);
+}
+
 /* Makes the folder again if it was removed. Returns whether it was. */
 static bool make_folder_again(struct ring *ring)
 {
@@ -117,7 +128,7 @@ static bool make_folder_again(struct ring *ring)
 	struct stat status;
 	if (fstat(ring->descriptor, &status) || status.st_nlink)
 		return false;
-	int folder = private_folder_open(ring->path, true, &why);
+	int folder = open_folder(ring, &why);
 	if (folder < 0)
 		return false;
 	if (private_folder_lock(folder) || (ring->group && open_to_group(folder))) {
@@ -147,7 +158,7 @@ static int ring_prepare(const struct iaprof_host *host, void *instance)
 	ring->path = ring->folder ? strdup(ring->folder) : ring_folder_default();
 	if (!ring->path)
 		return host->fail(host, ENOENT, "the default folder is not known (set folder=)");
-	int folder = private_folder_open(ring->path, true, &why);
+	int folder = open_folder(ring, &why);
 	if (folder < 0)
 		return host->fail(host, -folder, "%s: %s", ring->path, why ? why : strerror(-folder));
 	ring->descriptor = folder;

@@ -242,6 +242,27 @@ def folder_is_refused():
     equal(os.listdir('target'), [], 'files behind a link')
 
 
+@case('the folder of a ring is created, but not the folders that contain it')
+def parents():
+    outcome = end(begin(folder='no/such/ring'))
+    equal(outcome.status, FAILED, 'exit status')
+    require('no/such/ring: No such file or directory' in outcome.err, outcome.err)
+    require(not os.path.exists('no'), 'the parent was created')
+
+
+@case('mistakes in the options of a ring are found before the run')
+def wrong_options():
+    os.mkdir('one')
+    for sinks, pattern in ((['ring:folder='], r'sink ring: folder= is empty'),
+                           (['ring:folder=a', 'ring.b:folder=a'],
+                            r'sink ring\.b: sink ring of this run has the same folder: a \(set folder=\)'),
+                           (['ring:folder=one', 'ring.b:folder=./one'], 'has the same folder: one'),
+                           (['ring', 'ring.b'], 'has the same folder: the default')):
+        arguments = ['--continuous', '-s', KNOWN, *(word for sink in sinks for word in ('-k', sink))]
+        for check in [], ['--check']:
+            iaprof(*arguments, *check).fails(USAGE, pattern)
+
+
 @case('a full disk drops intervals, which are counted, and does not end the run', needs=[needs_root])
 def full_disk():
     own_mounts()

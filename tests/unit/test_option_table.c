@@ -233,7 +233,8 @@ TEST(refuses_bad_rows)
 	EXPECT_REFUSAL(row.type = 0, "option 'good' has the unknown type 0");
 	EXPECT_REFUSAL(row.type = 8, "option 'good' has the unknown type 8");
 	EXPECT_REFUSAL(row.type = UINT32_MAX, "option 'good' has the unknown type 4294967295");
-	EXPECT_REFUSAL(row.flags = 1, "option 'good' has the unknown flags 0x1");
+	EXPECT_REFUSAL(row.flags = 2, "option 'good' has the unknown flags 0x2");
+	EXPECT_REFUSAL(row.flags = IAPROF_OPTION_EXCLUSIVE, "option 'good' is exclusive, but not a STRING");
 	EXPECT_REFUSAL(row.help = NULL, "option 'good' has no one-line help");
 	EXPECT_REFUSAL(row.help = "", "option 'good' has no one-line help");
 	EXPECT_REFUSAL(row.help = "a\nb", "option 'good' has no one-line help");

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See exclusive_options.h. */
+#include "run/exclusive_options.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "config/option_value.h"
+
+static bool is_same_path(const char *one, const char *other)
+{
+	struct stat status, other_status;
+	if (!one || !other)
+		return !one && !other;
+	return !strcmp(one, other) || (!stat(one, &status) && !stat(other, &other_status) &&
+				       status.st_dev == other_status.st_dev && status.st_ino == other_status.st_ino);
+}
+
+static int check_pair(const struct instance *one, const struct instance *other, struct error *error)
+{
+	const struct option_table *table = &one->plugin->options;
+	for (size_t i = 0; i < table->count; i++) {
+		struct iaprof_option option = option_at(table, i);
+		if (!(option.flags & IAPROF_OPTION_EXCLUSIVE))
+			continue;
+		const char *path = *(char *const *)option_value_at(&option, one->memory);
+		if (is_same_path(path, *(char *const *)option_value_at(&option, other->memory)))
+			return error_set(error, EINVAL, "sink %s: sink %s of this run has the same %s: %s (set %s=)",
+					 other->name, one->name, option.name, path ? path : "the default", option.name);
+	}
+	return 0;
+}
+
+int exclusive_options_check(struct instance *const *sinks, size_t count, struct error *error)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < count; i++)
+		for (size_t k = i + 1; !result && k < count; k++)
+			if (sinks[i]->plugin == sinks[k]->plugin)
+				result = check_pair(sinks[i], sinks[k], error);
+	return result;
+}
