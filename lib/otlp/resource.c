@@ -2,8 +2,6 @@
 /* See resource.h. */
 #include "otlp/resource.h"
 
-#include <ctype.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -11,6 +9,7 @@
 #include "base/cleanup.h"
 #include "otlp.pb-c.h"
 #include "process/small_file.h"
+#include "text/percent_encoding.h"
 #include "text/text.h"
 
 #define ATTRIBUTES_MAX 32u
@@ -47,29 +46,11 @@ bool resource_add(struct resource *resource, const char *key, const char *value)
 	return false;
 }
 
-/* Decodes %HH in place, and cuts what is longer than a value may be. */
+/* Decodes a text in place, and cuts what is longer than a value may be. */
 static void decode(char *text)
 {
-	char *to = text;
-	for (const char *from = text; *from && to - text < (ptrdiff_t)RESOURCE_VALUE_SIZE_MAX; from++, to++) {
-		char digits[3] = "";
-		if (from[0] == '%' && isxdigit((unsigned char)from[1]) && isxdigit((unsigned char)from[2])) {
-			memcpy(digits, from + 1, 2);
-			*to = (char)strtoul(digits, NULL, 16);
-			from += 2;
-		} else {
-			*to = *from;
-		}
-	}
-	*to = '\0';
-}
-
-static char *trim(char *text)
-{
-	text += strspn(text, " \t");
-	for (size_t length = strlen(text); length && isspace((unsigned char)text[length - 1]); length--)
-		text[length - 1] = '\0';
-	return text;
+	if (percent_decode(text) > RESOURCE_VALUE_SIZE_MAX)
+		text[RESOURCE_VALUE_SIZE_MAX] = '\0';
 }
 
 bool resource_add_list(struct resource *resource, const char *list)
@@ -82,8 +63,8 @@ bool resource_add_list(struct resource *resource, const char *list)
 		if (!value)
 			continue;
 		*value++ = '\0';
-		char *key = trim(pair);
-		value = trim(value);
+		char *key = text_trim(pair);
+		value = text_trim(value);
 		decode(key);
 		decode(value);
 		good = resource_add(resource, key, value);
@@ -101,7 +82,7 @@ bool resource_add_machine(struct resource *resource)
 	return resource_add(resource, "host.name", system.nodename) &&
 	       resource_add(resource, "host.arch", strcmp(system.machine, "x86_64") == 0 ? "amd64" : system.machine) &&
 	       resource_add(resource, "os.type", "linux") && resource_add(resource, "os.version", system.release) &&
-	       (!size || resource_add(resource, "host.id", trim(machine_id)));
+	       (!size || resource_add(resource, "host.id", text_trim(machine_id)));
 }
 
 Otlp__KeyValue *resource_message_pair(struct message_pool *pool, const char *name, const char *value)
